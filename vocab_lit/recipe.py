@@ -6,9 +6,9 @@
 __all__ = ['RECIPES', 'Plan', 'apply_plan', 'explain', 'summary', 'Job', 'Fill', 'Step', 'Copy', 'Gaussian', 'Shuffle', 'Recipe',
            'register', 'get_recipe', 'save_plan', 'load_plan', 'check_plan']
 
-# %% ../nbs/10_recipe.ipynb #43e970bb
+# %% ../nbs/10_recipe.ipynb #7867f9e6
 import difflib, json
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -21,12 +21,12 @@ from scipy import sparse
 from .vectors import TokenVectors
 from .vocab import Token, Vocab, overlap
 
-# %% ../nbs/10_recipe.ipynb #84dd57d6
+# %% ../nbs/10_recipe.ipynb #51005889
 @dataclass
 class Plan:
     "Where every row of the new vocabulary comes from."
     target: Vocab # the new vocabulary
-    old_pieces: Mapping[int,str] # pieces of the old vocabulary, of all ids that a weight or a group names
+    old_pieces: Sequence[str]|Mapping[int,str] # pieces of the old vocabulary by id, at least of those that a weight names
     weights: sparse.csr_array # (n_new, n_old) float32; a row sums to one, or is empty where the token is drawn
     group: np.ndarray # (n_new,) index into `groups`, -1 for rows that are not drawn
     groups: dict[str,np.ndarray] # {name: old ids whose mean and standard deviation the draw uses}
@@ -44,7 +44,11 @@ class Plan:
         out[one] = w.indices[w.indptr[one]]
         return out
 
-# %% ../nbs/10_recipe.ipynb #8c8d0a10
+# %% ../nbs/10_recipe.ipynb #d8046e5e
+def _blocks(rows:np.ndarray, size:int=512) -> list[np.ndarray]:
+    "Rows in parts, so that what is held besides the result stays small."
+    return [rows[i:i + size] for i in range(0, len(rows), size)]
+
 @torch.no_grad()
 def apply_plan(plan:Plan,
                matrix:torch.Tensor, # (at least n_old, dim), or (at least n_old,) for a bias
@@ -56,23 +60,21 @@ def apply_plan(plan:Plan,
     if matrix.dim() == 1: return apply_plan(plan, matrix[:, None], stream)[:, 0]
     out = torch.empty(w.shape[0], matrix.shape[1], dtype=matrix.dtype)
     copied = plan.copied
-    rows = np.flatnonzero(copied >= 0)
-    out[rows] = matrix[torch.from_numpy(copied[rows])]
+    for rows in _blocks(np.flatnonzero(copied >= 0)): out[rows] = matrix[torch.from_numpy(copied[rows])]
     mixed = np.flatnonzero((copied < 0) & (plan.group < 0))
-    if len(mixed):
-        part = w[mixed]
-        used, index = np.unique(part.indices, return_inverse=True)
-        table = matrix[torch.from_numpy(used)].float()
-        out[mixed] = F.embedding_bag(torch.from_numpy(index), table, torch.from_numpy(part.indptr[:-1].astype(np.int64)), mode="sum",
-                                     per_sample_weights=torch.from_numpy(part.data)).to(out.dtype)
-    drawn = np.flatnonzero(plan.group >= 0)
-    if len(drawn):
-        noise = torch.randn(len(drawn), matrix.shape[1], generator=torch.Generator().manual_seed((plan.seed + 1_000_003 * stream) % 2**63))
-        for g, ids in enumerate(plan.groups.values()):
-            here = np.flatnonzero(plan.group[drawn] == g)
-            if not len(here): continue
-            std, mean = torch.std_mean(matrix[torch.from_numpy(ids)].float(), dim=0, correction=min(1, len(ids) - 1))
-            out[drawn[here]] = (mean + std * noise[here]).to(out.dtype)
+    used = np.arange(len(matrix)) if matrix.dtype == torch.float32 else np.unique(w[mixed].indices) # others are converted first
+    table = matrix if matrix.dtype == torch.float32 else matrix[torch.from_numpy(used)].float()
+    for rows in _blocks(mixed):
+        part = w[rows]
+        out[rows] = F.embedding_bag(torch.from_numpy(np.searchsorted(used, part.indices)), table, torch.from_numpy(part.indptr[:-1].astype(np.int64)),
+                                    mode="sum", per_sample_weights=torch.from_numpy(part.data)).to(out.dtype)
+    generator = torch.Generator().manual_seed((plan.seed + 1_000_003 * stream) % 2**63)
+    gauss = [torch.std_mean(matrix[torch.from_numpy(ids)].float(), dim=0, correction=min(1, len(ids) - 1)) for ids in plan.groups.values()]
+    for rows in _blocks(np.flatnonzero(plan.group >= 0)):
+        noise = torch.randn(len(rows), matrix.shape[1], generator=generator)
+        for g in np.unique(plan.group[rows]):
+            here, (std, mean) = plan.group[rows] == g, gauss[g]
+            out[rows[here]] = (mean + std * noise[here]).to(out.dtype)
     return out
 
 Plan.apply = apply_plan
@@ -149,7 +151,7 @@ class Copy(Step):
         rows = np.flatnonzero((ids >= 0) & job.open)
         return Fill.copy(rows, ids[rows], len(job.source))
 
-# %% ../nbs/10_recipe.ipynb #4fdd30c3
+# %% ../nbs/10_recipe.ipynb #703b07d5
 @dataclass
 class Gaussian(Step):
     "Draw rows from the Gaussian of a group of old rows."
@@ -157,7 +159,7 @@ class Gaussian(Step):
 
     def fill(self, job:Job) -> Fill:
         rows = np.flatnonzero(job.open)
-        if self.by is None: return Fill(rows, group=np.zeros(len(rows), np.int64), groups={"all": np.arange(len(job.source))})
+        if self.by is None: return Fill(rows, group=np.zeros(len(rows), np.int64), groups={"all": np.arange(len(job.source))} if len(rows) else {})
         members: dict[Hashable,list[int]] = {}
         for t in job.source:
             if t.kind in ("text", "byte"): members.setdefault(self.by(t), []).append(t.id)
@@ -176,7 +178,7 @@ class Shuffle(Step):
         ids = np.concatenate([rng.permutation(pool) for _ in range(-(-len(rows) // len(pool)))] or [pool[:0]])[:len(rows)]
         return Fill.copy(rows, ids, len(job.source))
 
-# %% ../nbs/10_recipe.ipynb #17a18b10
+# %% ../nbs/10_recipe.ipynb #d9822ed4
 @dataclass(frozen=True)
 class Recipe:
     "A method of initialisation: steps in order, first come first served."
@@ -214,7 +216,7 @@ class Recipe:
                 single = np.diff(fill.weights.indptr) == 1
                 job.copied[fill.rows[single]] = fill.weights.indices[fill.weights.indptr[:-1][single]]
         if job.open.any(): raise ValueError(f"recipe {self.name!r} leaves {job.open.sum()} rows open; end it with Gaussian()")
-        plan = Plan(target, {t.id: _shown(t) for t in source}, _stack(fills, n, n_old), group, groups, step,
+        plan = Plan(target, [_shown(t) for t in source], _stack(fills, n, n_old), group, groups, step,
                     [type(s).__name__ + (f"({s.only})" if getattr(s, "only", "all") != "all" else "") for s in self.steps], self.name, seed)
         return plan
 

@@ -6,10 +6,11 @@
 __all__ = ['ROLES', 'Token', 'Dialect', 'read_dialect', 'read_token', 'Vocab', 'toy_tokenizer', 'match_specials', 'overlap',
            'lexical_overlap', 'Fit', 'fit', 'unk_rate', 'fertility']
 
-# %% ../nbs/00_vocab.ipynb #a275e8fb
-import functools, json, re, string, unicodedata
+# %% ../nbs/00_vocab.ipynb #0f419a6f
+import functools, gc, json, re, string
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 import numpy as np
@@ -102,13 +103,13 @@ _BYTES = _byte_alphabet()
 _UNUSED = re.compile(r"[\[<]\|?(unused|madeupword|reserved(_special_token)?|extra_id)[-_]?\d+\|?[\]>]")
 _FALLBACK = re.compile(r"<0x([0-9A-F]{2})>")
 
-# %% ../nbs/00_vocab.ipynb #8cec5cd5
+# %% ../nbs/00_vocab.ipynb #20c5a3a0
 def read_token(id:int, # row
                piece:str, # as the tokenizer writes it
                d:Dialect # the tokenizer's dialect
               ) -> Token:
     "Bring one ordinary entry of a vocabulary into canonical form."
-    if _UNUSED.fullmatch(piece): return Token(id, piece, "", False, "unused")
+    if piece[:1] in ("[", "<") and _UNUSED.fullmatch(piece): return Token(id, piece, "", False, "unused")
     if d.byte_fallback and (m := _FALLBACK.fullmatch(piece)): return Token(id, piece, "", False, "byte", bytes.fromhex(m[1]))
     text, start = piece, True
     if d.end: text, start = text.removesuffix(d.end), text.endswith(d.end)
@@ -121,7 +122,15 @@ def read_token(id:int, # row
     elif d.mark: start = text.startswith(d.mark); text = text.removeprefix(d.mark).replace(d.mark, " ")
     return Token(id, piece, text, start, "text")
 
-# %% ../nbs/00_vocab.ipynb #fb013962
+# %% ../nbs/00_vocab.ipynb #86d4c45e
+@contextmanager
+def _no_collection(): # while making a quarter of a million tokens, the collector would go through all of them again and again
+    "Pause Python's garbage collector."
+    enabled = gc.isenabled()
+    gc.disable()
+    try: yield
+    finally: gc.enable() if enabled else None
+
 ROLES = ("bos", "eos", "unk", "sep", "pad", "cls", "mask") # as transformers names them
 
 class Vocab:
@@ -131,9 +140,6 @@ class Vocab:
                  roles:dict[str,int]|None=None, # {role: id}
                  dialect:Dialect|None=None): # how the pieces were written
         self.tokens, self.roles, self.dialect = tokens, roles or {}, dialect
-        self._ids = {}
-        for t in tokens: self._ids.setdefault(t.key, t.id) # the lowest id wins
-        self._exact = {(t.key, t.piece): t.id for t in tokens if self._ids[t.key] != t.id} # unless the spelling agrees too
 
     @classmethod
     def from_tokenizer(cls, tokenizer:PreTrainedTokenizerBase # a fast tokenizer of transformers
@@ -141,19 +147,31 @@ class Vocab:
         "Read a tokenizer's vocabulary; ids that no piece has become `unused` rows."
         if not getattr(tokenizer, "is_fast", False):
             raise ValueError(f"{type(tokenizer).__name__} has no tokenizer.json pipeline to read; save it as a fast tokenizer first")
+        with _no_collection(): return cls._read(tokenizer)
+
+    @classmethod
+    def _read(cls, tokenizer):
         pipeline = json.loads(tokenizer.backend_tokenizer.to_str())
         dialect, pieces = read_dialect(pipeline), tokenizer.get_vocab()
         added = {a["id"]: a for a in pipeline["added_tokens"]}
         special = set(tokenizer.all_special_ids) | {i for i, a in added.items() if a["special"]}
         inside = pipeline["model"]["vocab"] # added tokens outside the model are plain text, not pieces
         inside = {p for p, _ in inside} if isinstance(inside, list) else inside
-        tokens = [Token(i, "", "", False, "unused") for i in range(max(pieces.values(), default=-1) + 1)]
+        tokens = [None] * (max(pieces.values(), default=-1) + 1)
         for piece, i in pieces.items():
             if i in special: tokens[i] = Token(i, piece, piece, False, "special")
             elif piece in inside: tokens[i] = read_token(i, piece, dialect)
             else: tokens[i] = Token(i, piece, piece.lstrip(" "), piece.startswith(" "), "text")
+        tokens = [t or Token(i, "", "", False, "unused") for i, t in enumerate(tokens)]
         roles = {r: i for r in ROLES if (i := getattr(tokenizer, f"{r}_token_id", None)) is not None}
         return cls(tokens, roles, dialect)
+
+    @functools.cached_property
+    def _ids(self) -> dict[tuple,int]: # {key: id}, the lowest id where several tokens have one key
+        return {t.key: t.id for t in reversed(self.tokens)}
+    @functools.cached_property
+    def _exact(self) -> dict[tuple,int]: # {(key, piece): id} of the others
+        return {(t.key, t.piece): t.id for t in self.tokens if self._ids[t.key] != t.id}
 
     def __len__(self) -> int: return len(self.tokens)
     def __getitem__(self, id:int) -> Token: return self.tokens[id]
