@@ -17,8 +17,8 @@ from torch.utils.data import Dataset
 from tqdm.auto import tqdm
 from transformers import PreTrainedModel, PreTrainedTokenizerBase, PrinterCallback, Trainer, TrainerCallback, TrainingArguments
 
-# %% ../nbs/21_lapt.ipynb #59cba551
-def pack(tokenizer:PreTrainedTokenizerBase, # its special tokens surround each text; a tokenizer that adds none gets its eos token after each
+# %% ../nbs/21_lapt.ipynb #9913ef63
+def pack(tokenizer:PreTrainedTokenizerBase, # puts its special tokens around each text; one that adds none: eos after each
          lines:Iterable[str], # texts
          length:int, # tokens in a block
          batch_size:int=2000 # texts tokenized at a time
@@ -186,7 +186,7 @@ def _own_random_state():
         try: yield
         finally: random.setstate(python); np.random.set_state(numpy)
 
-# %% ../nbs/21_lapt.ipynb #7aa73060
+# %% ../nbs/21_lapt.ipynb #e777566a
 def max_length(model:PreTrainedModel) -> int: # tokens in the longest input
     "How many positions a model has; RoBERTa's first two are not for text."
     positions = getattr(getattr(model.base_model, "embeddings", None), "position_embeddings", None)
@@ -195,7 +195,9 @@ def max_length(model:PreTrainedModel) -> int: # tokens in the longest input
 
 class _Evaluate(TrainerCallback):
     "Held-out loss every so many steps, and at the last."
-    def __init__(self, measure, every, steps): self.measure, self.every, self.bar, self.rows = measure, every, tqdm(total=steps, desc="LAPT", delay=2), []
+    def __init__(self, measure, every, steps):
+        self.measure, self.every, self.rows = measure, every, []
+        self.bar = tqdm(total=steps, desc="LAPT", unit=" steps", delay=2)
     def on_step_end(self, args, state, control, model=None, **_):
         self.bar.update()
         if state.global_step % self.every == 0 or state.global_step == state.max_steps: self.record(state.global_step, model)
@@ -204,7 +206,7 @@ class _Evaluate(TrainerCallback):
         self.bar.set_postfix(loss=f"{self.rows[-1][1]:.3f}", refresh=False)
     def on_train_end(self, args, state, control, **_): self.bar.close()
 
-# %% ../nbs/21_lapt.ipynb #419c6f78
+# %% ../nbs/21_lapt.ipynb #2ce9ebe4
 def lapt(model:PreTrainedModel, # masked or causal language model; it is trained in place
          tokenizer:PreTrainedTokenizerBase, # the model's tokenizer
          lines:Iterable[str]|torch.Tensor, # training texts, or blocks from `pack`
@@ -217,7 +219,8 @@ def lapt(model:PreTrainedModel, # masked or causal language model; it is trained
         ) -> pd.DataFrame: # columns step, loss (held-out, nats); the first row is step 0
     "Go on training a model on text of the new language and record its held-out loss."
     if config.length > max_length(model):
-        raise ValueError(f"blocks of {config.length} tokens are longer than the model's {max_length(model)} positions; pass LaptConfig(length={max_length(model)})")
+        raise ValueError(f"blocks of {config.length} tokens are longer than the model's {max_length(model)} positions; "
+                         f"pass LaptConfig(length={max_length(model)})")
     blocks, test = (x if isinstance(x, torch.Tensor) else pack(tokenizer, x, config.length) for x in (lines, held_out))
     measure = functools.partial(heldout_loss, tokenizer=tokenizer, lines=test, batch_size=config.micro_batch or config.batch_size)
     collate = causal_collator if is_causal(model) else MaskingCollator(tokenizer, seed, config.mask_probability)

@@ -46,14 +46,15 @@ def mini_tokenizer(recipe:MiniRecipe=MiniRecipe()) -> PreTrainedTokenizerFast:
     text = [line for i, code in enumerate(recipe.locales) for line in lines(code, 2500, seed=recipe.seed + i)]
     return train_tokenizer(text, "unigram", recipe.vocab_size, split_digits=True, max_length=recipe.length)
 
-# %% ../nbs/22_mini.ipynb #0f8ecde8
+# %% ../nbs/22_mini.ipynb #b57f53f5
 def pair_blocks(tokenizer:PreTrainedTokenizerFast, n:int, # how many blocks
                 recipe:MiniRecipe=MiniRecipe()) -> torch.Tensor: # (n, length) token ids
     "Blocks that start with a whole translation pair and are filled up with the next ones."
     rng, pairs = np.random.default_rng(recipe.seed), []
     with tqdm(total=n, desc="translation pairs", delay=2) as bar:
         while len(pairs) < n:
-            a, b = rng.permutation(["en", rng.choice(recipe.locales[1:])]) if rng.random() < .5 else rng.choice(recipe.locales, 2, replace=False)
+            english = rng.random() < .5
+            a, b = rng.permutation(["en", rng.choice(recipe.locales[1:])]) if english else rng.choice(recipe.locales, 2, replace=False)
             found = parallel(str(a), str(b), 60, seed=1_000_000 + len(pairs))
             first, second = (tokenizer([pair[side].text for pair in found], verbose=False)["input_ids"] for side in (0, 1))
             pairs += (fitting := [x + y for x, y in zip(first, second) if len(x) + len(y) <= recipe.length])
@@ -70,21 +71,23 @@ def training_blocks(tokenizer:PreTrainedTokenizerFast, recipe:MiniRecipe=MiniRec
     n_pairs = round(len(plain) * recipe.pair_share / (1 - recipe.pair_share))
     return torch.cat([plain, pair_blocks(tokenizer, n_pairs, recipe)]) if n_pairs else plain
 
-# %% ../nbs/22_mini.ipynb #bd4e79a2
+# %% ../nbs/22_mini.ipynb #e31f1edd
 def new_model(tokenizer:PreTrainedTokenizerFast, recipe:MiniRecipe=MiniRecipe()) -> XLMRobertaForMaskedLM:
     "An untrained model of the recipe's shape; the same seed gives the same weights."
-    config = XLMRobertaConfig(vocab_size=len(tokenizer), hidden_size=recipe.dim, num_hidden_layers=recipe.layers, num_attention_heads=recipe.heads,
-        intermediate_size=recipe.feed_forward, max_position_embeddings=recipe.length + 2, type_vocab_size=1, layer_norm_eps=1e-5,
+    config = XLMRobertaConfig(vocab_size=len(tokenizer), hidden_size=recipe.dim, num_hidden_layers=recipe.layers,
+        num_attention_heads=recipe.heads, intermediate_size=recipe.feed_forward, max_position_embeddings=recipe.length + 2, type_vocab_size=1, layer_norm_eps=1e-5,
         hidden_dropout_prob=0., attention_probs_dropout_prob=0., initializer_range=.05,
         bos_token_id=tokenizer.bos_token_id, pad_token_id=tokenizer.pad_token_id, eos_token_id=tokenizer.eos_token_id)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(recipe.seed)
         return XLMRobertaForMaskedLM(config)
 
-# %% ../nbs/22_mini.ipynb #7d9f45bb
+# %% ../nbs/22_mini.ipynb #da838e57
 class LossLog(TrainerCallback):
     "Write step, loss, learning rate and seconds to a CSV file and to a progress bar."
-    def __init__(self, path, steps): self.path, self.bar, self.start = Path(path), tqdm(total=steps, desc="training", unit="step"), time.time()
+    def __init__(self, path, steps):
+        self.path, self.start = Path(path), time.time()
+        self.bar = tqdm(total=steps, desc="training", unit=" steps")
     def on_train_begin(self, args, state, control, **_):
         self.bar.update(state.global_step)
         kept = self.path.read_text().splitlines()[1:] if state.global_step else [] # of a run that goes on, the rows up to its checkpoint
@@ -94,27 +97,30 @@ class LossLog(TrainerCallback):
     def on_log(self, args, state, control, logs=None, **_):
         if not logs or "loss" not in logs: return
         self.bar.set_postfix(loss=f"{logs['loss']:.3f}")
-        with self.path.open("a") as f: f.write(f"{state.global_step},{logs['loss']:.4f},{logs['learning_rate']:.3e},{time.time() - self.start:.0f}\n")
+        row = f"{state.global_step},{logs['loss']:.4f},{logs['learning_rate']:.3e},{time.time() - self.start:.0f}\n"
+        with self.path.open("a") as f: f.write(row)
     def on_train_end(self, args, state, control, **_): self.bar.close()
 
-# %% ../nbs/22_mini.ipynb #9398c3c2
+# %% ../nbs/22_mini.ipynb #32cb6043
 def train_mini(out:str|Path, # folder for the model; `out/work` holds checkpoints until the end
                recipe:MiniRecipe=MiniRecipe(),
                log_every:int=200, save_every:int=500) -> Path: # the folder
     "Train the bundled model; run again after an interruption, it goes on from the last checkpoint."
     out, work = Path(out), Path(out)/"work"
+    if (out/"config.json").exists() and not work.exists(): raise ValueError(f"{out} already holds a model; give another folder")
     work.mkdir(parents=True, exist_ok=True)
     if not (work/"blocks.pt").exists():
         tokenizer = mini_tokenizer(recipe)
         tokenizer.save_pretrained(work/"tokenizer")
         torch.save(training_blocks(tokenizer, recipe), work/"blocks.pt")
     tokenizer, blocks = AutoTokenizer.from_pretrained(work/"tokenizer"), torch.load(work/"blocks.pt")
-    config = LaptConfig(learning_rate=recipe.learning_rate, batch_size=recipe.batch_size, length=recipe.length, warmup=1 / 30, schedule="linear",
-                        betas=(.9, .98), mask_probability=recipe.mask_probability)
+    config = LaptConfig(learning_rate=recipe.learning_rate, batch_size=recipe.batch_size, length=recipe.length, warmup=1 / 30,
+                        schedule="linear", betas=(.9, .98), mask_probability=recipe.mask_probability)
     arguments = training_arguments(config, recipe.steps, recipe.seed, work, logging_strategy="steps", logging_steps=log_every,
                                    save_strategy="steps", save_steps=save_every, save_total_limit=1)
-    trainer = LaptTrainer(new_model(tokenizer, recipe), arguments, train_dataset=Blocks(blocks), callbacks=[LossLog(work/"training.csv", recipe.steps)],
-                          data_collator=MaskingCollator(tokenizer, recipe.seed, recipe.mask_probability))
+    trainer = LaptTrainer(new_model(tokenizer, recipe), arguments, train_dataset=Blocks(blocks),
+                          data_collator=MaskingCollator(tokenizer, recipe.seed, recipe.mask_probability),
+                          callbacks=[LossLog(work/"training.csv", recipe.steps)])
     trainer.train(resume_from_checkpoint=any(work.glob("checkpoint-*")) or None)
     store(trainer.model, tokenizer, out)
     measure(out, recipe)
@@ -183,15 +189,16 @@ def model_card(record:dict) -> str: # Markdown
     return _CARD.format(**{**recipe, "locales": " ".join(recipe["locales"]), "n": len(recipe["locales"])}, rows=rows,
                         n_unseen=len(record["unseen"]), parameters=record["parameters"], uniform=record["uniform"])
 
-# %% ../nbs/22_mini.ipynb #9be0fb2b
+# %% ../nbs/22_mini.ipynb #f0c99f5d
 def main(arguments=None):
     "`python -m vocab_lit.mini --out DIR`"
     parser = argparse.ArgumentParser(prog="python -m vocab_lit.mini", description="Train the bundled multilingual model.")
-    parser.add_argument("--out", required=True, help="folder for the model")
+    parser.add_argument("--out", default="mini-xlmr", help="folder for the model (default: %(default)s)")
     parser.add_argument("--steps", type=int, default=MiniRecipe.steps, help="optimizer steps (default: %(default)s)")
     parser.add_argument("--frames", type=int, default=MiniRecipe.frames, help="frames per locale (default: %(default)s)")
     parser.add_argument("--seed", type=int, default=MiniRecipe.seed)
     asked = parser.parse_args(arguments)
-    print(train_mini(asked.out, MiniRecipe(steps=asked.steps, frames=asked.frames, seed=asked.seed)))
+    try: print(train_mini(asked.out, MiniRecipe(steps=asked.steps, frames=asked.frames, seed=asked.seed)))
+    except ValueError as e: parser.error(str(e))
 
 if __name__ == "__main__" and "__file__" in globals(): main() # not in a notebook

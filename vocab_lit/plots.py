@@ -30,40 +30,41 @@ def use_style() -> None:
         "axes.spines.top": False, "axes.spines.right": False, "axes.grid": True, "axes.grid.axis": "y", "grid.color": INK, "grid.alpha": .25,
         "legend.frameon": False, "figure.dpi": 110, "savefig.dpi": 150, "savefig.bbox": "tight", "svg.fonttype": "path"})
 
-# %% ../nbs/32_plots.ipynb #c051eed4
+# %% ../nbs/32_plots.ipynb #50e814d8
 @cache
 def _characters(path): # of a font file
     return frozenset(TTFont(path, fontNumber=0, lazy=True).getBestCmap() or ())
 
 @cache
 def _fonts() -> dict[str,str]: # {family: file} of upright, regular installed fonts
-    return {f.name: f.fname for f in sorted(font_manager.fontManager.ttflist, key=lambda f: (abs(int(f.weight) - 400) if str(f.weight).isdigit() else 0, f.name))[::-1]
-            if f.style == "normal"}
+    fonts = sorted(font_manager.fontManager.ttflist, key=lambda f: f.fname)
+    return {f.name: f.fname for f in fonts if f.style == "normal" and f.weight in (400, "normal", "regular") and f.stretch == "normal"}
 
 @cache
 def _family(char:str) -> str|None: # an installed family that has the character, matplotlib's own first
     script = ucd.script_name(ucd.script(char)).replace("_", " ")
-    families = sorted(_fonts(), key=lambda f: (f != SANS, f != f"Noto Sans {script}", script not in f, "CJK" not in f, "Sans" not in f, f))
-    families = [f for f in families if f == SANS or f.startswith("Noto ")]
+    families = [f for f in _fonts() if f == SANS or f.startswith("Noto ")]
+    families.sort(key=lambda f: (f != SANS, f != f"Noto Sans {script}", script not in f, "CJK" not in f, "Sans" not in f, f))
     return next((f for f in families if ord(char) in _characters(_fonts()[f])), None)
 
 def has_glyphs(text:str) -> bool:
     "Whether the installed fonts have every character of a text."
     return all(_family(c) for c in text if not c.isspace())
 
-# %% ../nbs/32_plots.ipynb #ae5537bd
+# %% ../nbs/32_plots.ipynb #84fe8280
 _ABJAD = ("Arab", "Hebr", "Syrc", "Samr") # letters there are called alef, beh, ...: their beginnings are their sounds
 
 def romanise(text:str) -> str:
     "Spell a text in Latin letters by the Unicode names of its characters; rough, but never an empty box."
     out = []
     for c in text:
-        name = unicodedata.name(c, f"U+{ord(c):04X}")
+        name, sound = unicodedata.name(c, f"U+{ord(c):04X}"), ""
         if m := regex.fullmatch(r"(?:CJK UNIFIED IDEOGRAPH-|U\+)(.*)", name): sound = f"[{m[1]}]"
-        elif ord(c) < 0x250 or not (m := regex.search(r"(?:LETTER|SYLLABLE|VOWEL SIGN|DIGIT)(?: SMALL| CAPITAL| FINAL)* (.*)", name)): sound = c if _family(c) else ""
-        elif "DIGIT" in name: sound = str(unicodedata.digit(c, ""))
-        else: sound = m[1].lower()
+        elif c.isdecimal(): sound = str(unicodedata.decimal(c))
+        elif ord(c) < 0x250 or unicodedata.category(c)[0] in "PSZ": sound = c if ord(c) in _characters(_fonts()[SANS]) else ""
+        elif m := regex.search(r"(?:LETTER|SYLLABLE|VOWEL SIGN)(?: SMALL| CAPITAL| FINAL)* (.*)", name): sound = m[1].lower().split()[-1]
         if ucd.script(c) in _ABJAD and len(sound) > 1: sound = regex.match(r"sh|th|kh|dh|gh|ts|.", sound)[0]
+        if out and regex.search(r"VOWEL SIGN|VIRAMA|COENG", name): out[-1] = regex.sub(r"(?<=.)[ao]$", "", out[-1]) # replaces the inherent vowel
         out.append(sound)
     return "".join(out)
 
@@ -73,7 +74,7 @@ def _hint(script): # once per script
                   f"for example with `apt install fonts-noto-core fonts-noto-cjk`, and delete matplotlib's font cache", stacklevel=4)
 
 def label(text:str) -> str: # the text, or its Latin spelling
-    "A text that can be drawn: its fonts are added to matplotlib's, or it is spelled in Latin letters."
+    "A text that can be drawn on axes made afterwards: its fonts are added to matplotlib's, or it is spelled in Latin letters."
     for c in text:
         if not c.isspace() and not _family(c):
             _hint(ucd.script_name(ucd.script(c)))
@@ -82,7 +83,7 @@ def label(text:str) -> str: # the text, or its Latin spelling
     plt.rcParams["font.family"] = list(dict.fromkeys([*plt.rcParams["font.family"], *needed]))
     return text
 
-# %% ../nbs/32_plots.ipynb #4f8021e2
+# %% ../nbs/32_plots.ipynb #32d87d40
 def _finish(fig, data, path):
     if path is not None:
         path = Path(path)
@@ -100,17 +101,18 @@ def loss_bars(df:pd.DataFrame, # columns method, language, value; a row per seed
     "Bars of the mean over seeds with the standard deviation, by language and method."
     use_style()
     languages = list(dict.fromkeys(df.language))
+    ticks = [label((names or {}).get(l, l)) for l in languages]
     fig, ax = plt.subplots(figsize=(max(5, 1.1 * len(languages) + 1.5), 3.4))
-    sns.barplot(df, x="language", y="value", hue="method", errorbar="sd", err_kws=dict(linewidth=1, color=INK), ax=ax, saturation=1)
+    sns.barplot(df, x="language", y="value", hue="method", errorbar="sd", err_kws=dict(linewidth=1, color=INK), ax=ax, saturation=1, edgecolor="none")
     for i, language in enumerate(languages):
         height = uniform.get(language) if isinstance(uniform, dict) else uniform
         if height: ax.plot([i - .45, i + .45], [height] * 2, color=INK, dashes=(3, 2), label="_" if i else "uniform guess")
-    ax.set_xticks(range(len(languages)), [label((names or {}).get(l, l)) for l in languages])
+    ax.set_xticks(range(len(languages)), ticks)
     ax.set(xlabel="", ylabel=ylabel)
     ax.legend(loc="upper left", bbox_to_anchor=(1, 1), title=None)
     return _finish(fig, df, path)
 
-# %% ../nbs/32_plots.ipynb #3d54f3f1
+# %% ../nbs/32_plots.ipynb #9ea0ecc7
 def loss_curves(df:pd.DataFrame, # columns method, step, value and, for a panel each, language; a row per seed
                 names:dict[str,str]|None=None, # what to write for a language
                 ylabel:str="held-out loss (nats)",
@@ -118,16 +120,17 @@ def loss_curves(df:pd.DataFrame, # columns method, step, value and, for a panel 
     "Curves of the mean over seeds with a band of the standard deviation, a panel for each language."
     use_style()
     languages = list(dict.fromkeys(df.language)) if "language" in df else [None]
+    titles = [label((names or {}).get(l, l or "")) for l in languages]
     fig, axes = plt.subplots(1, len(languages), figsize=(3.2 * len(languages) + 1.6, 3), sharey=True, squeeze=False)
-    for ax, language in zip(axes[0], languages):
+    for ax, language, title in zip(axes[0], languages, titles):
         part = df if language is None else df[df.language == language]
         sns.lineplot(part, x="step", y="value", hue="method", style="method", errorbar="sd", ax=ax, legend=ax is axes[0, -1],
                      hue_order=list(dict.fromkeys(df.method)), style_order=list(dict.fromkeys(df.method)))
-        ax.set(ylabel=ylabel, title=label((names or {}).get(language, language or "")))
+        ax.set(ylabel=ylabel, title=title)
     sns.move_legend(axes[0, -1], "upper left", bbox_to_anchor=(1, 1), title=None)
     return _finish(fig, df, path)
 
-# %% ../nbs/32_plots.ipynb #d06f48cf
+# %% ../nbs/32_plots.ipynb #959c7cff
 def _plane(x): # (n, dim) to (n, 2): principal components
     x = x - x.mean(0)
     u, s, _ = np.linalg.svd(x, full_matrices=False)
@@ -142,9 +145,9 @@ def show_mixture(new:str, # text of the new token
                  path:str|Path|None=None):
     "A new token among shared ones in the static space, and its row among theirs in the model's."
     use_style()
-    fig, axes = plt.subplots(1, 2, figsize=(9, 3.8))
     weights = np.asarray(weights, float)
     texts, used = [label(t) for t in (new, *anchors)], np.r_[True, weights > 0]
+    fig, axes = plt.subplots(1, 2, figsize=(9, 3.8))
     planes = _plane(static / np.linalg.norm(static, axis=1, keepdims=True)), _plane(np.vstack([weights @ rows, rows]))
     for ax, xy, title in zip(axes, planes, ("static vectors: which tokens are similar", "the model's embeddings: their weighted mean")):
         for i in np.flatnonzero(used[1:]) + 1:

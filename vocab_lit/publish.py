@@ -7,8 +7,8 @@ __all__ = ['checkout', 'settings', 'Cell', 'code_cells', 'names', 'pytest_module
            'source_notebooks', 'clean_notebook', 'check_clean', 'clean', 'stamped', 'check_stamps', 'stamp',
            'set_parameters', 'run_chapter', 'chapters', 'check_chapters', 'run_all', 'build_book']
 
-# %% ../nbs/41_publish.ipynb #b0ec1b27
-import ast, builtins, hashlib, json, os, re, shutil, subprocess, symtable, sys, tempfile, time
+# %% ../nbs/41_publish.ipynb #92fbb4fb
+import ast, builtins, json, os, re, shutil, subprocess, symtable, sys, tempfile, time
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from configparser import ConfigParser
@@ -19,7 +19,9 @@ from pathlib import Path
 import yaml
 from babel import Locale
 from tqdm.auto import tqdm
+
 import vocab_lit
+from .study import fingerprint
 
 # %% ../nbs/41_publish.ipynb #aa930baa
 def checkout() -> Path: # the top folder of the repository
@@ -412,7 +414,7 @@ def _page(nb:dict, suffix:str, title:str, links:str) -> None:
         c["source"] = source
     nb["metadata"] = _METADATA | {"mystnb": {"execution_mode": "off"}}
 
-# %% ../nbs/41_publish.ipynb #cc6d6321
+# %% ../nbs/41_publish.ipynb #556803ce
 # progress bars and their warnings have no place on a page
 _QUIET = {"TQDM_DISABLE": "1", "HF_HUB_DISABLE_PROGRESS_BARS": "1", "PYTHONWARNINGS": "ignore:IProgress not found",
           "TOKENIZERS_PARALLELISM": "false"}
@@ -433,7 +435,8 @@ def _execute(path:Path, # a notebook
     for c in nb["cells"]:
         if re.match(r"(#\|.*\n)*#\| *eval: *false", "".join(c["source"])):
             c["metadata"].setdefault("tags", []).append("skip-execution")
-    key = _fingerprint(root, json.dumps(nb))
+    pins = [(root/f).read_text(encoding="utf-8") for f in ("constraints.txt", "settings.ini") if (root/f).exists()]
+    key = fingerprint(json.dumps(nb), *pins, folders=[root/settings(root)["lib_path"], root/"data"])
     if out.exists() and json.loads(out.read_text(encoding="utf-8"))["metadata"].get("vocab_lit") == key: return out
     failed = root/"_build"/"failed"/out.name
     for folder in (failed.parent, out.parent): folder.mkdir(parents=True, exist_ok=True)
@@ -451,15 +454,6 @@ def _execute(path:Path, # a notebook
     nb["metadata"]["vocab_lit"] = key
     failed.write_text(nbformat.writes(nbformat.from_dict(nb)), encoding="utf-8")
     return failed.replace(out)
-
-# %% ../nbs/41_publish.ipynb #ac8a67a0
-def _fingerprint(root:Path, *texts:str) -> str:
-    "A hash of texts, the library's source, the bundled data and the pinned versions."
-    h = hashlib.sha256("\0".join(texts).encode())
-    folders = (root/settings(root)["lib_path"], root/"data")
-    for p in [*sorted(p for f in folders for p in f.rglob("*")), root/"constraints.txt", root/"settings.ini"]:
-        if p.is_file() and p.suffix != ".pyc": h.update(p.relative_to(root).as_posix().encode() + p.read_bytes())
-    return h.hexdigest()[:16]
 
 # %% ../nbs/41_publish.ipynb #21654986
 def run_chapter(name:str, # the chapter `book/NAME.ipynb`

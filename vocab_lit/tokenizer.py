@@ -94,7 +94,7 @@ def _train_bpe(lines, vocab_size):
                                                              initial_alphabet=sorted(pre_tokenizers.ByteLevel.alphabet())))
     return tokenizer
 
-# %% ../nbs/03_tokenizer.ipynb #370074bf
+# %% ../nbs/03_tokenizer.ipynb #ce684f89
 KINDS = {"unigram": "SentencePiece Unigram, as XLM-R", "wordpiece": "WordPiece, as BERT", "bpe": "byte-level BPE, as RoBERTa and GPT-2"}
 
 def train_tokenizer(lines:Iterable[str], # text, one sentence or paragraph each
@@ -110,7 +110,8 @@ def train_tokenizer(lines:Iterable[str], # text, one sentence or paragraph each
     lines = [line for line in tqdm(lines, desc=f"{kind} tokenizer", unit=" lines", delay=2) if line.strip()]
     if not lines: raise ValueError("the text is empty; a tokenizer needs lines of text")
     floor = 261 if kind == "bpe" else len(_BERT) + 1
-    if vocab_size < floor: raise ValueError(f"a {kind} vocabulary has at least {floor} tokens (special tokens and alphabet); {vocab_size} were asked for")
+    if vocab_size < floor:
+        raise ValueError(f"a {kind} vocabulary has at least {floor} tokens (special tokens and alphabet); {vocab_size} were asked for")
     try:
         if kind == "unigram": tokenizer = _train_unigram(lines, vocab_size, character_coverage, split_digits)
         elif kind == "wordpiece": tokenizer = _train_wordpiece(lines, vocab_size, character_coverage, lowercase)
@@ -120,8 +121,9 @@ def train_tokenizer(lines:Iterable[str], # text, one sentence or paragraph each
         raise ValueError(_crowded(int(need[1]) + 1, vocab_size) if need else f"SentencePiece could not train on this text: {e}") from None
     return _checked(_with_special_tokens(tokenizer, kind, max_length), lines, vocab_size)
 
-# %% ../nbs/03_tokenizer.ipynb #39989c04
-_ROBERTA_ROLES = dict(bos_token="<s>", eos_token="</s>", cls_token="<s>", sep_token="</s>", unk_token="<unk>", pad_token="<pad>", mask_token="<mask>")
+# %% ../nbs/03_tokenizer.ipynb #573b898c
+_ROBERTA_ROLES = dict(bos_token="<s>", eos_token="</s>", cls_token="<s>", sep_token="</s>", unk_token="<unk>", pad_token="<pad>",
+                      mask_token="<mask>")
 _BERT_ROLES = dict(zip(("pad_token", "unk_token", "cls_token", "sep_token", "mask_token"), _BERT))
 SPECIAL_ROLES = tuple(_ROBERTA_ROLES)
 
@@ -180,7 +182,7 @@ def _from_json(path):
         if not named and all(backend.token_to_id(t) is not None for t in roles.values()): named = roles
     return PreTrainedTokenizerFast(tokenizer_object=backend, model_max_length=beside.get("model_max_length", 512), **named)
 
-# %% ../nbs/03_tokenizer.ipynb #bd037471
+# %% ../nbs/03_tokenizer.ipynb #14d5c72e
 def hub_name(source:str|Path, # what the user gave: not an existing folder
              wanted:str="config.json" # a file that the repository must have in the local cache when offline
             ) -> str: # the name, when the hub can be reached or has been downloaded before
@@ -192,6 +194,7 @@ def hub_name(source:str|Path, # what the user gave: not an existing folder
     try: socket.create_connection((urllib.parse.urlparse(constants.ENDPOINT).hostname, 443), timeout=5).close()
     except OSError: offline = True
     else: offline = constants.HF_HUB_OFFLINE
-    if offline: raise FileNotFoundError(f"{name}: there is no such folder, and the model hub cannot be reached; download the model where there "
-                                        f"is a network (`hf download {name} --local-dir FOLDER`) and pass the folder")
+    if offline:
+        raise FileNotFoundError(f"{name}: there is no such folder, and the model hub cannot be reached; download the model where there is "
+                                f"a network (`hf download {name} --local-dir FOLDER`) and pass the folder")
     return name

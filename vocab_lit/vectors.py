@@ -79,7 +79,7 @@ def _ngrams(words, shortest, longest):
     "The distinct character n-grams of words between `<` and `>`."
     return {w[i:i + n] for w in (f"<{w}>" for w in words) for n in range(shortest, longest + 1) for i in range(len(w) - n + 1)}
 
-# %% ../nbs/04_vectors.ipynb #d550c93d
+# %% ../nbs/04_vectors.ipynb #c0122b18
 def _train(words:list[str], # what each id stands for
            ids:np.ndarray, # int32, -1 after each line
            dim, min_count, epochs, seed, threads, window=5, min_n=3, max_n=6, max_buckets=200_000) -> FastTextKeyedVectors:
@@ -89,6 +89,7 @@ def _train(words:list[str], # what each id stands for
     if not frequent:
         raise ValueError(f"the text ({counts.sum()} tokens) is too short for fastText: nothing in it occurs min_count={min_count} times; "
                          f"give more text or a lower min_count")
+    if epochs is None: epochs = min(50, max(5, -(-1000 * len(frequent) // sum(frequent.values()))))
     if (passes := epochs * sum(frequent.values()) / len(frequent)) < 500:
         warnings.warn(f"the text shows each of {len(frequent)} tokens or words {passes:.0f} times in {epochs} epochs, which leaves their fastText vectors "
                       f"nearly as they began; use more epochs, or token_ppmi", stacklevel=3)
@@ -177,30 +178,31 @@ def token_ppmi(tokenizer:PreTrainedTokenizerBase, # of the new language
     out.matrix[~out.known] = 0
     return out
 
-# %% ../nbs/04_vectors.ipynb #c590c325
+# %% ../nbs/04_vectors.ipynb #50385ead
 def token_vectors(tokenizer:PreTrainedTokenizerBase, # of the new language
                   lines:Iterable[str], # text in the new language, one sentence or paragraph each
                   method:str="auto", # "fasttext", "ppmi", or "auto": by the size of the text
                   seed:int=0,
                   threads:int=1, # of fastText
-                  enough:int=6_000_000, # tokens of text from which "auto" trains fastText
+                  enough:int=30_000_000, # characters of text from which "auto" trains fastText
                   **options # of `token_fasttext` or `token_ppmi`
                  ) -> TokenVectors:
     "Vectors of tokens by the method that suits the size of the text."
     makers = {"fasttext": token_fasttext, "ppmi": token_ppmi}
     if method not in ("auto", *makers): raise ValueError(f"no vectors by {method!r}; there are auto, {', '.join(makers)}")
     lines = list(lines)
-    if method == "auto": method = "fasttext" if (encode_lines(tokenizer, lines) >= 0).sum() >= enough else "ppmi"
+    if method == "auto": method = "fasttext" if sum(map(len, lines)) >= enough else "ppmi"
+    if method == "fasttext": options["threads"] = threads
     if method == "fasttext": options["threads"] = threads
     return makers[method](tokenizer, lines, seed=seed, **options)
 
-# %% ../nbs/04_vectors.ipynb #c22a175f
+# %% ../nbs/04_vectors.ipynb #69cd4626
 _WORD = regex.compile(r"[\p{L}\p{M}\p{N}]+|[^\s\p{L}\p{M}\p{N}]")
 
 def word_fasttext(lines:Iterable[str], # text, one sentence or paragraph each
                   dim:int=300, # length of a vector
                   min_count:int=5, # words that occur less often are composed of n-grams
-                  epochs:int=5, # passes over the text
+                  epochs:int|None=None, # passes over the text; None: 5 to 50, until a word has been seen about 1,000 times
                   seed:int=0, # with one thread, the same seed gives the same vectors
                   threads:int=1
                  ) -> FastTextKeyedVectors: # for `from_words`

@@ -1,0 +1,37 @@
+# vocab_lit: every target makes .venv first where it is missing.   make PYTHON=python3.12 ... chooses the Python.
+PYTHON   ?= python3
+NAME     ?= focus
+LANGUAGE ?= sw
+SCALE    ?= mini
+ARGS     ?=
+PY       := .venv/bin/python
+PUBLISH  := $(PY) -m vocab_lit.publish
+
+.PHONY: help book test chapter lib bench mini-model clean
+help: ## this list
+	@grep -hE '^[a-z-]+:.*## ' Makefile | sed 's/:.*## /\t/' | awk -F'\t' '{printf "  make %-12s %s\n", $$1, $$2}'
+
+book: .venv/installed ## run every chapter at scale mini and build the book
+	@$(PUBLISH) book
+
+test: .venv/installed ## check that generated files and notebooks are in order, then run the tests (ARGS=--slow: all of them)
+	@$(PUBLISH) check
+	$(PY) -m pytest $(ARGS)
+
+chapter: .venv/installed ## run one chapter: make chapter NAME=focus LANGUAGE=am SCALE=mini
+	@$(PUBLISH) chapter $(NAME) $(LANGUAGE) $(SCALE)
+
+lib: .venv/installed ## after editing notebooks: export the library, generate the tests, clean and stamp
+	@$(PUBLISH) lib
+
+bench: .venv/installed ## measure speed and memory beside the reference implementation
+	$(PY) -m vocab_lit.bench $(ARGS)
+
+mini-model: .venv/installed ## train the bundled multilingual model again
+	$(PY) -m vocab_lit.mini $(ARGS)
+
+clean: ## remove what the book's build made
+	rm -rf _build build book/runs book/library
+
+.venv/installed: constraints.txt settings.ini setup.py
+	@.ci/install $(PYTHON)

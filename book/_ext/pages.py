@@ -1,0 +1,35 @@
+"""How notebooks become pages: directives of nbdev are not shown, and formulas are drawn without a network."""
+import json, re
+from importlib.util import find_spec
+from pathlib import Path
+
+DIRECTIVE = re.compile(r"\s*#\|[ \t]*([\w-]+):?[ \t]*(.*)\n?")
+HIDE = {"hide": "remove-cell", "default_exp": "remove-cell", "hide_input": "remove-input", "hide_output": "remove-output"}
+
+
+def clean(app, docname, source):
+    "Take the `#|` lines off each code cell; a test shows its name as a comment, a cell of directives alone is dropped."
+    if not app.env.doc2path(docname).endswith(".ipynb"): return
+    nb = json.loads(source[0])
+    for cell in nb["cells"]:
+        if cell["cell_type"] != "code": continue
+        text, tags, head = "".join(cell["source"]), cell["metadata"].setdefault("tags", []), ""
+        while m := DIRECTIVE.match(text):
+            text = text[m.end():]
+            if m[1] in HIDE: tags.append(HIDE[m[1]])
+            if m[1] == "test": head = f"# Test: {m[2]}\n"
+        if not text.strip(): tags.append("remove-cell")
+        cell["source"] = head + text
+    source[0] = json.dumps(nb)
+
+
+def offline_math(app, config):
+    "Take MathJax from an installed package instead of from the network; one file, with its fonts drawn as SVG."
+    config.html_static_path.append(str(Path(find_spec("sphinx-mathjax-offline").origin).parent/"static"/"mathjax"/"tex-svg.js"))
+    config.mathjax_path = "tex-svg.js"
+
+
+def setup(app):
+    app.connect("source-read", clean)
+    app.connect("config-inited", offline_math)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,0 +1,33 @@
+"""Build metadata: everything comes from settings.ini; edit there."""
+from configparser import ConfigParser
+from pathlib import Path
+from setuptools import find_packages, setup
+
+here = Path(__file__).parent
+ini = ConfigParser(delimiters=["="])
+ini.read(here/"settings.ini", encoding="utf-8")
+cfg = ini["DEFAULT"]
+lib = cfg["lib_name"]
+readme = here/"README.md"
+data = [p.relative_to(here/"data").as_posix() for p in (here/"data").rglob("*") if p.is_file()]
+
+setup(
+    name=lib,
+    version=cfg["version"],
+    description=cfg["description"],
+    keywords=cfg["keywords"].split(),
+    author=cfg["author"],
+    author_email=cfg["author_email"],
+    license="Apache-2.0",
+    long_description=readme.read_text(encoding="utf-8") if readme.exists() else cfg["description"],
+    long_description_content_type="text/markdown",
+    url=cfg["git_url"],
+    project_urls={"Documentation": cfg["doc_host"] + cfg["doc_baseurl"]},
+    packages=[*find_packages(include=[lib, f"{lib}.*"]), f"{lib}.data"],
+    package_dir={f"{lib}.data": "data"},
+    package_data={f"{lib}.data": data},
+    python_requires=f">={cfg['min_python']},<{cfg['below_python']}",
+    install_requires=cfg["requirements"].split(),
+    extras_require={"dev": cfg["dev_requirements"].split()},
+    entry_points={"console_scripts": [cfg["console_scripts"]]},
+)
