@@ -188,9 +188,9 @@ def test_counted_vectors_respect_min_count_and_repeat(cell_03f08b59, cell_d79b77
     with pytest.raises(ValueError, match=r"too short.*min_count=2"): token_ppmi(toy_tokenizer("unigram", ["a", "b"]), ["a b"])
 
 
-@pytest.mark.cell('nbs/04_vectors.ipynb', 'cell "the size of the text decides the method" (d0b661b4)')
+@pytest.mark.cell('nbs/04_vectors.ipynb', 'cell "the size of the text decides the method" (4fc66eb0)')
 def test_the_size_of_the_text_decides_the_method(cell_03f08b59):
-    assert token_vectors(tok, text[:100]).name.startswith("token PPMI")
+    assert token_vectors(tok, text[:100], threads=2).name.startswith("token PPMI")
     with pytest.warns(UserWarning, match="nearly as they began.*token_ppmi"): made = token_vectors(tok, text[:100], enough=500, dim=8)
     assert made.name.startswith("token fastText") and made.matrix.shape == (len(tok), 8)
     with pytest.raises(ValueError, match="no vectors by 'glove'; there are auto, fasttext, ppmi"): token_vectors(tok, text, "glove")

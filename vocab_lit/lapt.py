@@ -133,7 +133,7 @@ def heldout_loss(model:PreTrainedModel, # masked or causal language model
     if not count: raise ValueError("no token of the held-out text was asked for; give more text")
     return total / count
 
-# %% ../nbs/21_lapt.ipynb #ffd3db59
+# %% ../nbs/21_lapt.ipynb #22cb67d7
 @dataclass(frozen=True)
 class LaptConfig:
     "Hyper-parameters; the defaults are those of the FOCUS paper's Table 5, where it gives them."
@@ -141,11 +141,11 @@ class LaptConfig:
     batch_size:int = 128 # blocks in one optimizer step
     micro_batch:int = 0 # blocks in one forward pass; 0: the whole batch
     length:int = 256 # tokens in a block
-    warmup:float = .05 # share of the steps over which the rate grows
+    warmup:float = .1 # share of the steps over which the rate grows
     schedule:str = "constant_with_warmup" # a name of transformers' schedulers
     betas:tuple = (.9, .999)
     epsilon:float = 1e-8
-    weight_decay:float = .01
+    weight_decay:float = 0.
     max_grad_norm:float = 1.
     mask_probability:float = .15
 

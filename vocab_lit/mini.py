@@ -101,7 +101,7 @@ class LossLog(TrainerCallback):
         with self.path.open("a") as f: f.write(row)
     def on_train_end(self, args, state, control, **_): self.bar.close()
 
-# %% ../nbs/22_mini.ipynb #32cb6043
+# %% ../nbs/22_mini.ipynb #7ee6d923
 def train_mini(out:str|Path, # folder for the model; `out/work` holds checkpoints until the end
                recipe:MiniRecipe=MiniRecipe(),
                log_every:int=200, save_every:int=500) -> Path: # the folder
@@ -114,7 +114,7 @@ def train_mini(out:str|Path, # folder for the model; `out/work` holds checkpoint
         tokenizer.save_pretrained(work/"tokenizer")
         torch.save(training_blocks(tokenizer, recipe), work/"blocks.pt")
     tokenizer, blocks = AutoTokenizer.from_pretrained(work/"tokenizer"), torch.load(work/"blocks.pt")
-    config = LaptConfig(learning_rate=recipe.learning_rate, batch_size=recipe.batch_size, length=recipe.length, warmup=1 / 30,
+    config = LaptConfig(learning_rate=recipe.learning_rate, batch_size=recipe.batch_size, length=recipe.length, warmup=1 / 30, weight_decay=.01,
                         schedule="linear", betas=(.9, .98), mask_probability=recipe.mask_probability)
     arguments = training_arguments(config, recipe.steps, recipe.seed, work, logging_strategy="steps", logging_steps=log_every,
                                    save_strategy="steps", save_steps=save_every, save_total_limit=1)

@@ -24,7 +24,7 @@ from .transplant import Transplant, load_model, transplant
 from .vectors import TokenVectors
 from .vocab import Vocab
 
-# %% ../nbs/23_setup.ipynb #11c5c81b
+# %% ../nbs/23_setup.ipynb #57da177c
 @dataclass(frozen=True)
 class Setup:
     "A source model, text in a new language, and budgets."
@@ -45,14 +45,14 @@ def get_setup(scale:str, # "mini", "paper" or "own"
               model:str="", # own: folder of the source model
               text:Sequence[str|Path]=(), # own: text files
               vocab_size:int=0, # 0: 700 at mini, otherwise the paper's 50,000
-              steps:int=0, # 0: 100 at mini, otherwise the paper's 390,625
+              steps:int=0, # 0: 60 at mini, otherwise the paper's 390,625
               limit:int=1_000_000, # paper: how many lines to read
               seed:int=0 # mini: which sentences; otherwise which lines are held out
              ) -> Setup:
     "The setup of a scale; `ValueError` where something is missing."
     if scale == "mini":
         train, held = (phrasebook_lines(language, n, seed, held_out) for n, seed, held_out in ((4000, 2 * seed + 1, False), (300, 0, True)))
-        return Setup(scale, language, str(data_path("models", "mini-xlmr")), train, held, vocab_size or 700, steps or 100, _MINI, split_digits=True) # as the bundled tokenizer does
+        return Setup(scale, language, str(data_path("models", "mini-xlmr")), train, held, vocab_size or 700, steps or 60, _MINI, split_digits=True) # as the bundled tokenizer does
     if scale == "own":
         if not model or not text: raise ValueError("scale own needs a model folder and text files: set the parameters model and text")
         lines = read_lines(*([text] if isinstance(text, (str, Path)) else text))
