@@ -118,7 +118,7 @@ def test_the_paper_s_numbers_stand_beside_ours_under_one_name(cell_5178df6e):
     with pytest.raises(ValueError, match="several numbers for .*choose a task"): beside(study.frame(), published("focus", 2))
 
 
-@pytest.mark.cell('nbs/31_study.ipynb', 'cell "a fingerprint follows files and texts" (bb256e83)')
+@pytest.mark.cell('nbs/31_study.ipynb', 'cell "a fingerprint follows files and texts" (3e9b9898)')
 def test_a_fingerprint_follows_files_and_texts():
     folder = Path(tempfile.mkdtemp())
     (folder/"a").write_text("1")
@@ -127,3 +127,6 @@ def test_a_fingerprint_follows_files_and_texts():
     (folder/"a").write_text("2")
     two = fingerprint("x", folders=[folder]); (folder/"a").rename(folder/"b")
     assert len({one, two, fingerprint("x", folders=[folder])}) == 3 and fingerprint() == fingerprint()
+    kept = Study(folder/"study")
+    for stamp in ("old", "new"): kept.cell({"language": stamp}, lambda: {"loss": 1.}, stamp)
+    assert len(kept.frame()) == 2 and list(kept.frame("new").language) == ["new"]

@@ -17,7 +17,7 @@ from rich.table import Table
 for _name, _value in (("TRANSFORMERS_VERBOSITY", "error"), ("HF_HUB_DISABLE_PROGRESS_BARS", "1"), ("TOKENIZERS_PARALLELISM", "true")):
     os.environ.setdefault(_name, _value) # before transformers is imported, which the commands do when they run
 
-# %% ../nbs/40_cli.ipynb #09db133c
+# %% ../nbs/40_cli.ipynb #d7801279
 class _OneLine(typer.core.TyperGroup):
     "Print errors of the user as one line."
     def invoke(self, ctx):
@@ -33,13 +33,26 @@ _say = Console(stderr=True, highlight=False)
 
 def _step(message): _say.print(f"[dim]·[/dim] {message}")
 
+_out = Console(highlight=False, force_jupyter=False)
+
+def _written(value) -> str:
+    if isinstance(value, bool): return "yes" if value else "no"
+    return f"{value:,}" if isinstance(value, int) else f"{value:.4g}" if isinstance(value, float) else str(value)
+
 def _show(rows:list[dict], title:str="") -> None:
     "Print records as a table."
     if not rows: return
-    table = Table(title=title, title_justify="left", header_style="bold")
-    for name in rows[0]: table.add_column(name.replace("_", " "), justify="right" if isinstance(rows[0][name], (int, float)) else "left", overflow="fold")
-    for row in rows: table.add_row(*(f"{v:,}" if isinstance(v, int) else f"{v:.4g}" if isinstance(v, float) else str(v) for v in row.values()))
-    Console().print(table)
+    table = Table(title=title or None, title_justify="left", header_style="bold")
+    for name, value in rows[0].items():
+        table.add_column(name.replace("_", " "), justify="right" if isinstance(value, (int, float)) else "left", overflow="fold")
+    for row in rows: table.add_row(*map(_written, row.values()))
+    _out.print(table)
+
+def _facts(facts:dict, title:str="") -> None:
+    "Print one record as lines of a name and a value."
+    table = Table.grid(padding=(0, 2))
+    for name, value in facts.items(): table.add_row(f"  {name.replace('_', ' ')}", _written(value))
+    _out.print(f"[bold]{title}[/bold]", table, "", sep="\n")
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
 Model = Annotated[str, typer.Argument(help="Folder of a model that transformers loads, or its name on the model hub when online.", show_default=False)]
@@ -55,7 +68,7 @@ def methods(as_json:Json=False):
     rows = [dict(method=r.name, needs=r.needs or "nothing", paper=r.paper, about=r.about) for r in RECIPES.values()]
     print(json.dumps(rows, indent=2)) if as_json else _show(rows)
 
-# %% ../nbs/40_cli.ipynb #46fdd167
+# %% ../nbs/40_cli.ipynb #00e7d486
 @app.command()
 def inspect(model:Model, text:Texts=None, as_json:Json=False):
     """Show a model's vocabulary, and how well it fits a text.
@@ -80,13 +93,12 @@ def inspect(model:Model, text:Texts=None, as_json:Json=False):
         facts["text"] = dict(lines=len(lines), words=f.words, tokens=f.tokens, unk_rate=round(f.unk_rate, 6), tokens_per_word=round(f.fertility, 3),
                              characters_per_token=round(f.chars_per_token, 3), scripts=_scripts(lines))
     if as_json: return print(json.dumps(facts, indent=2, ensure_ascii=False))
-    _show([{k: v for k, v in facts.items() if not isinstance(v, dict)}])
-    _show([facts["kinds"]], "tokens by kind")
-    _show([facts["special"]], "special tokens")
+    _facts({k: v for k, v in facts.items() if not isinstance(v, dict)} | {f"{k} tokens": n for k, n in facts["kinds"].items()}, "vocabulary")
+    _facts(facts["special"], "special tokens")
     total = sum(facts["scripts"].values())
-    _show([dict(script=s, tokens=n, share=f"{n / total:.1%}") for s, n in list(facts["scripts"].items())[:12]], "scripts (ISO 15924), the twelve with most tokens")
+    _facts({s: f"{n:>9,} {n / total:6.1%}" for s, n in list(facts["scripts"].items())[:12]}, "scripts (ISO 15924), the twelve with most tokens")
     for part in ("weights", "text"):
-        if part in facts: _show([facts[part]], part)
+        if part in facts: _facts(facts[part], part)
 
 def _weights(model):
     from vocab_lit.transplant import load_model, token_parameters

@@ -77,7 +77,7 @@ def _write_json(record, path):
         os.fsync(f.fileno())
     os.replace(part, path)
 
-# %% ../nbs/31_study.ipynb #193b222c
+# %% ../nbs/31_study.ipynb #2d6b5c6d
 class Study:
     "A folder of records, one for each cell that was computed."
     def __init__(self, folder:str|Path): # made where it is missing
@@ -111,9 +111,11 @@ class Study:
         _write_json(record, self.path(key))
         return record
 
-    def frame(self) -> pd.DataFrame: # a row per value: the key's columns, metric, value, seconds, device
-        "All records of the folder as one table."
-        records = [r for p in sorted(self.folder.glob("*.json")) if (r := _read_record(p))]
+    def frame(self,
+              fingerprint:str|None=None # only records with this one; None: all
+             ) -> pd.DataFrame: # a row per value: the key's columns, metric, value, seconds, device
+        "The records of the folder as one table."
+        records = [r for p in sorted(self.folder.glob("*.json")) if (r := _read_record(p)) and fingerprint in (None, r["fingerprint"])]
         return pd.DataFrame([{**r["key"], **row, "seconds": r["seconds"], "device": r["device"]} for r in records for row in r["values"]])
 
 def _read_record(path):
