@@ -25,7 +25,8 @@ lib: .venv/installed ## after editing notebooks: export the library, generate th
 	@$(PUBLISH) lib
 
 bench: .venv/installed ## measure speed and memory beside the reference implementation
-	$(PY) -m vocab_lit.bench $(ARGS)
+	@$(PY) -m pip install -q deepfocus==1.0.1 -c constraints.txt
+	$(PY) -W ignore -m vocab_lit.bench $(ARGS)
 
 mini-model: .venv/installed ## train the bundled multilingual model again
 	$(PY) -m vocab_lit.mini $(ARGS)

@@ -119,7 +119,7 @@ def side_by_side(folder:Path, warm_up:Path) -> dict:
         out[side] = json.loads(done.stdout.strip().splitlines()[-1])
     return out | compare(folder)
 
-# %% ../nbs/42_bench.ipynb #e886c8b9
+# %% ../nbs/42_bench.ipynb #2ac26da8
 def cases(place:Path, small_only:bool=False) -> dict[str,Path]: # {what it is: folder}
     "Write the inputs of all cases."
     out = {}
@@ -149,15 +149,16 @@ def main(arguments:list[str]|None=None) -> None:
     a.out.write_text(json.dumps(records, indent=2, default=int), encoding="utf-8")
     print(report(records).to_markdown())
 
-def report(records:dict) -> pd.DataFrame:
-    "The records as a table with ratios."
+def report(records:dict) -> pd.DataFrame: # a row per case
+    "The records as a table; ratios are how many times less this package takes."
     rows = {}
     for name, r in records.items():
         theirs, ours = r["deepfocus"], r["vocab_lit"]
-        rows[name] = {"CPU s, deepfocus": round(theirs["cpu_seconds"], 2), "CPU s, vocab_lit": round(ours["cpu_seconds"], 2),
-                      "times less": round(theirs["cpu_seconds"] / ours["cpu_seconds"], 1), "MB, deepfocus": round(theirs["extra_mb"]),
-                      "MB, vocab_lit": round(ours["extra_mb"]), "copied alike": r["copied_alike"], "mixed": r["mixed"],
-                      "largest difference": f"{r['largest_difference']:.0e}", "copied otherwise": f"{r['copied_otherwise']} {r['kinds'] or ''}".strip()}
-    return pd.DataFrame(rows)
+        large = theirs["cpu_seconds"] > 1 # in small cases both are too quick to compare
+        both = lambda key, digits: f"{theirs[key]:.{digits}f} / {ours[key]:.{digits}f} = {theirs[key] / ours[key]:.1f}" if large else ""
+        kinds = ", ".join(f"{n} {kind}" for kind, n in r["kinds"].items())
+        rows[name] = {"CPU seconds": both("cpu_seconds", 2), "extra MB": both("extra_mb", 0), "copied alike": r["copied_alike"],
+                      "copied otherwise": kinds or "0", "mixed": r["mixed"], "largest difference": f"{r['largest_difference']:.0e}"}
+    return pd.DataFrame.from_dict(rows, orient="index").rename_axis("deepfocus / vocab_lit")
 
 if __name__ == "__main__" and "__file__" in globals(): main() # not in a notebook
