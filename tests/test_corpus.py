@@ -42,13 +42,14 @@ def test_the_byte_order_mark_blank_lines_and_margins_are_dropped_also_in_compres
     assert read_lines(folder/"sw.txt", folder/"sw.txt") == expected * 2
 
 
-@pytest.mark.cell('nbs/01_corpus.ipynb', 'cell "text that is empty, missing or not UTF-8 is refused by name" (d633c696)')
+@pytest.mark.cell('nbs/01_corpus.ipynb', 'cell "text that is empty, missing or not UTF-8 is refused by name" (0d2d8e1f)')
 def test_text_that_is_empty_missing_or_not_utf_8_is_refused_by_name(cell_638249b5):
     (folder/"empty.txt").write_text("\n \n")
     (folder/"latin1.txt").write_bytes("gut\nschön\n".encode("latin-1"))
     with pytest.raises(ValueError, match="empty.txt: the text is empty"): read_lines(folder/"empty.txt")
     with pytest.raises(ValueError, match=r"latin1.txt, line 2: not UTF-8 \(byte 0xf6 at column 4\)"): read_lines(folder/"latin1.txt")
     with pytest.raises(FileNotFoundError, match="nowhere.txt"): read_lines(folder/"nowhere.txt")
+    with pytest.raises(ValueError, match="is a folder"): read_lines(folder)
 
 
 @pytest.mark.cell('nbs/01_corpus.ipynb', 'cell "a folder laid out as on the hub is streamed line by line" (de513317)')

@@ -252,12 +252,15 @@ def test_a_page_is_made_again_only_when_something_it_depends_on_has_changed(cell
     assert run_hello().stat().st_mtime_ns > first
 
 
-@pytest.mark.cell('nbs/41_publish.ipynb', 'cell "a failing cell is named with its chapter and error" (0f536cf8)')
+@pytest.mark.cell('nbs/41_publish.ipynb', 'cell "a failing cell is named with its chapter and error" (c6000696)')
 def test_a_failing_cell_is_named_with_its_chapter_and_error(cell_730cddf9, cell_18d3b027):
     with pytest.raises(RuntimeError, match=r'^chapter hello \(am\): the cell that begins "print.*" failed with Assert'):
         publish._execute(page, repo/"book"/"runs"/"hello-sw.ipynb", "chapter hello (am)", params={"boom": True})
     assert not (repo/"book"/"runs"/"hello-sw.ipynb").exists()
     with pytest.raises(ValueError, match="no chapter 'nowhere'"): run_chapter("nowhere", "sw")
+    with pytest.raises(ValueError, match="no scale 'huge'"): run_chapter("focus", "sw", "huge")
+    with pytest.raises(ValueError, match="give a code such as sw"): run_chapter("focus", "../x", "own")
+    with pytest.raises(ValueError, match="zz9"): run_chapter("focus", "zz9")
 
 
 @pytest.mark.cell('nbs/41_publish.ipynb', 'cell "a chapter is a notebook, a list of languages and a line of contents" (7fbb9d8c)')

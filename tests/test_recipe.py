@@ -109,13 +109,15 @@ def test_random_mapping_uses_each_old_row_once_before_any_twice(cell_fee89121):
     assert (get_recipe("random").plan(narrow, wide, seed=6).copied != p.copied).any()
 
 
-@pytest.mark.cell('nbs/10_recipe.ipynb', 'cell "a saved plan gives the same rows and explanations" (c37fc473)')
+@pytest.mark.cell('nbs/10_recipe.ipynb', 'cell "a saved plan gives the same rows and explanations" (ce8f9d1a)')
 def test_a_saved_plan_gives_the_same_rows_and_explanations(cell_f8bf1233):
     file = Path(tempfile.mkdtemp())/"plan.npz"
     plan.save(file)
     again = load_plan(file, target)
     assert torch.equal(again.apply(matrix), plan.apply(matrix)) and again.explain("moto").equals(plan.explain("moto"))
     assert again.summary().equals(plan.summary())
+    file.with_name("broken.npz").write_bytes(file.read_bytes()[:200])
+    with pytest.raises(ValueError, match="broken.npz is damaged"): load_plan(file.with_name("broken.npz"), target)
     with pytest.raises(ValueError, match="11 tokens"): load_plan(file, Vocab(target.tokens + [Token(10, "x", "x", True, "text")]))
 
 

@@ -2,7 +2,7 @@
 from pathlib import Path
 from transformers import AutoTokenizer
 from vocab_lit.phrasebook import lines
-from vocab_lit.tokenizer import KINDS, load_tokenizer, train_tokenizer
+from vocab_lit.tokenizer import KINDS, load_tokenizer, special_around, train_tokenizer
 import pytest
 import socket
 import subprocess
@@ -25,6 +25,15 @@ def cell_0567e843(cell_bc2e044b):
     sentence = lines("sw", 1, seed=3, held_out=True)[0]
     print(sentence)
     for kind, tokenizer in trained.items(): print(f"{kind:10}", tokenizer.tokenize(sentence))
+
+
+@pytest.mark.cell('nbs/03_tokenizer.ipynb', 'cell "specials around a text can be left out on either side" (7b55dff7)')
+def test_specials_around_a_text_can_be_left_out_on_either_side():
+    some = lines("sw", 300, seed=1)
+    for kind in KINDS:
+        for around in ((True, True), (True, False), (False, False)):
+            one = train_tokenizer(some, kind, 300, around=around)
+            assert special_around(one) == around and one("a", add_special_tokens=False)["input_ids"] == one("a")["input_ids"][around[0]:len(one("a")["input_ids"]) - around[1]]
 
 
 @pytest.mark.cell('nbs/03_tokenizer.ipynb', 'cell "the vocabulary has exactly the size asked for and the special tokens of its model family" (7c7936ff)')

@@ -4,7 +4,7 @@ from pathlib import Path
 from torch import nn
 from transformers import AutoModelForCausalLM, AutoModelForMaskedLM, AutoTokenizer, BertConfig, BertForMaskedLM, GPT2Config, GPT2LMHeadModel, LlamaConfig, LlamaForCausalLM, RobertaConfig, RobertaForMaskedLM, XLMRobertaConfig, XLMRobertaForMaskedLM
 from vocab_lit.recipe import RECIPES
-from vocab_lit.transplant import check_output, is_masked, load_model, logits, save, saved_plan, token_parameters, transplant, whole_folder
+from vocab_lit.transplant import check_output, is_masked, load_model, logits, max_length, save, saved_plan, token_parameters, transplant, whole_folder
 from vocab_lit.vectors import TokenVectors
 from vocab_lit.vocab import Vocab, toy_tokenizer
 import numpy as np
@@ -128,7 +128,7 @@ def test_rows_are_padded_to_a_multiple_and_models_may_have_spare_rows(cell_567ff
         assert torch.allclose(before, after, atol=1e-5) and torch.isfinite(rows).all()
 
 
-@pytest.mark.cell('nbs/16_transplant.ipynb', 'cell "what does not fit is refused and nothing is changed" (54919063)')
+@pytest.mark.cell('nbs/16_transplant.ipynb', 'cell "what does not fit is refused and nothing is changed" (922191fe)')
 def test_what_does_not_fit_is_refused_and_nothing_is_changed(cell_95305b17):
     def refused(match, change_model=None, tokenizer=None, **options):
         model, old = small_model("xlm-r")
@@ -140,7 +140,10 @@ def test_what_does_not_fit_is_refused_and_nothing_is_changed(cell_95305b17):
     def break_row(m): m.get_input_embeddings().weight.data[6, 0] = float("nan")
     def break_output(m): m.get_output_embeddings().weight = nn.Parameter(torch.full_like(m.get_input_embeddings().weight, float("inf")))
     refused("embeddings of 1 tokens are not finite, the first of '▁moto'", break_row, recipe="random")
+    def break_bias(m): m.lm_head.bias.data[7] = float("nan")
     refused("output embeddings of 13 tokens", break_output, recipe="random")
+    refused("output bias of 1 tokens are not finite, the first of '▁gari'", break_bias, recipe="random")
+    refused("rows cannot be a multiple of 0", pad_to_multiple_of=0, recipe="random")
     refused("10 rows for 13 token ids of its tokenizer.*'▁1'", lambda m: m.set_input_embeddings(nn.Embedding(10, 16)), recipe="random")
     refused("unknown method 'fokus', did you mean focus", recipe="fokus")
     refused("focus needs token vectors", recipe="focus")
@@ -191,6 +194,30 @@ def test_paths_that_hold_no_model_are_explained():
         with pytest.raises(ValueError, match=match): load_model(place/name)
     with pytest.raises(FileNotFoundError, match="no such model folder.*offline.*give the folder's path"): load_model(place/"xlm-roberta-huge")
     with pytest.raises(ValueError, match="has no plan.npz"): saved_plan(place, None)
+
+
+@pytest.mark.cell('nbs/16_transplant.ipynb', 'cell "weights that are missing or damaged are not made up" (12f3a6ef)')
+def test_weights_that_are_missing_or_damaged_are_not_made_up(cell_95305b17):
+    place = Path(tempfile.mkdtemp())
+    model, tokenizer = small_model("roberta")
+    whole = {k: v for k, v in model.state_dict().items()}
+    for name, change, match in (("nohead", lambda k: not k.startswith("lm_head.dense"), "lacks 2 of the weights of a RobertaForMaskedLM, such as lm_head.dense.bias"),
+                                ("nolayer", lambda k: ".layer.1." not in k, "lacks 16 of the weights")):
+        model.save_pretrained(place/name, state_dict={k: v for k, v in whole.items() if change(k)})
+        with pytest.raises(ValueError, match=match): load_model(place/name)
+    model.save_pretrained(place/"cut")
+    file = place/"cut"/"model.safetensors"
+    file.write_bytes(file.read_bytes()[:500])
+    with pytest.raises(ValueError, match="cut: the weights do not load"): load_model(place/"cut")
+
+
+@pytest.mark.cell('nbs/16_transplant.ipynb', 'cell "a link leads to the folder it names and the longest input is known" (c415f90e)')
+def test_a_link_leads_to_the_folder_it_names_and_the_longest_input_is_known(cell_95305b17):
+    place = Path(tempfile.mkdtemp())
+    (place/"real").mkdir(); (place/"link").symlink_to(place/"real")
+    with whole_folder(place/"link") as f: (f/"a").write_text("x")
+    assert (place/"real"/"a").read_text() == "x" and (place/"link").is_symlink()
+    assert {name: max_length(small_model(name)[0]) for name in SMALL} == {name: 40 for name in SMALL}
 
 
 @pytest.mark.cell('nbs/16_transplant.ipynb', 'cell "random vocabularies of every family can be transplanted by every method" (adad4682)')

@@ -5,8 +5,9 @@
 # %% auto #0
 __all__ = ['app', 'Json', 'Model', 'Texts', 'Kind', 'methods', 'inspect', 'tokenizer', 'transplant_', 'explain', 'chapter']
 
-# %% ../nbs/40_cli.ipynb #564f77ab
-import json, os, sys
+# %% ../nbs/40_cli.ipynb #3284a709
+import json, os, signal, sys, warnings
+from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, Optional
 
@@ -17,10 +18,12 @@ from rich.table import Table
 for _name, _value in (("TRANSFORMERS_VERBOSITY", "error"), ("HF_HUB_DISABLE_PROGRESS_BARS", "1"), ("TOKENIZERS_PARALLELISM", "true")):
     os.environ.setdefault(_name, _value) # before transformers is imported, which the commands do when they run
 
-# %% ../nbs/40_cli.ipynb #d7801279
+# %% ../nbs/40_cli.ipynb #4c779128
 class _OneLine(typer.core.TyperGroup):
     "Print errors of the user as one line."
     def invoke(self, ctx):
+        warnings.showwarning = lambda message, *_, **__: _step(f"note: {message}")
+        with suppress(ValueError): signal.signal(signal.SIGTERM, lambda *_: sys.exit(143)) # so that half-written folders are removed
         try: return super().invoke(ctx)
         except (ValueError, OSError) as e:
             typer.echo(f"vocab-lit: {' '.join(str(e).split())}", err=True)
@@ -113,7 +116,7 @@ def _scripts(lines):
     counts = Counter(_script(c) for l in lines for c in l if not c.isspace())
     return " ".join(f"{s} {n / counts.total():.0%}" for s, n in counts.most_common(3))
 
-# %% ../nbs/40_cli.ipynb #cf3f4699
+# %% ../nbs/40_cli.ipynb #ac20aea3
 @app.command()
 def tokenizer(text:Annotated[list[Path], typer.Option("--text", help="UTF-8 text, one sentence or paragraph a line. May be repeated.", show_default=False)],
               out:Annotated[Path, typer.Option(help="A new or empty folder.", show_default=False)],
@@ -125,15 +128,16 @@ def tokenizer(text:Annotated[list[Path], typer.Option("--text", help="UTF-8 text
     Example: `vocab-lit tokenizer --text swahili.txt --kind unigram --vocab-size 50000 --out tokenizer-sw`
     """
     from vocab_lit.corpus import read_lines
-    from vocab_lit.tokenizer import train_tokenizer
-    from vocab_lit.transplant import whole_folder
-    with whole_folder(out) as folder:
-        lines = read_lines(*text)
-        _step(f"training a {kind} tokenizer of {vocab_size:,} tokens on {len(lines):,} lines")
-        train_tokenizer(lines, kind, vocab_size, character_coverage=character_coverage).save_pretrained(folder)
+    from vocab_lit.tokenizer import save_tokenizer, train_tokenizer
+    from vocab_lit.transplant import check_output, whole_folder
+    check_output(out)
+    lines = read_lines(*text)
+    _step(f"training a {kind} tokenizer of {vocab_size:,} tokens on {len(lines):,} lines")
+    trained = train_tokenizer(lines, kind, vocab_size, character_coverage=character_coverage)
+    with whole_folder(out) as folder: save_tokenizer(trained, folder)
     _step(f"saved in {out}")
 
-# %% ../nbs/40_cli.ipynb #64e23cf4
+# %% ../nbs/40_cli.ipynb #236ab855
 @app.command("transplant")
 def transplant_(model:Model,
                 out:Annotated[Path, typer.Option(help="A new or empty folder for the model.", show_default=False)],
@@ -143,10 +147,11 @@ def transplant_(model:Model,
                 vectors:Annotated[str, typer.Option(help="fasttext (as in the paper), ppmi (better for small text), auto (by the size of the text), or a .vec, .bin or .npz file.")]="auto",
                 vocab_size:Annotated[int, typer.Option(help="Size of a tokenizer that is trained.")]=50_000,
                 kind:Kind=None,
+                character_coverage:Annotated[float, typer.Option(help="Share of the text whose characters a trained tokenizer keeps; 0.9995 leaves out stray ones.")]=1.0,
                 extend:Annotated[int, typer.Option(help="Keep the old vocabulary and add those of the first N new tokens that it lacks (30000 in the paper); 0 replaces it.")]=0,
-                seed:Annotated[int, typer.Option(help="Of everything drawn at random.")]=0,
-                threads:Annotated[int, typer.Option(help="For training vectors; with more than 1, runs differ a little.")]=1,
-                pad_to_multiple_of:Annotated[int, typer.Option(help="Round the number of rows up, for speed on GPUs (64) and TPUs (128).")]=1):
+                seed:Annotated[int, typer.Option(min=0, max=2**32 - 1, help="Of everything drawn at random.")]=0,
+                threads:Annotated[int, typer.Option(min=1, help="For training vectors; with more than 1, runs differ a little.")]=1,
+                pad_to_multiple_of:Annotated[int, typer.Option(min=1, help="Round the number of rows up, for speed on GPUs (64) and TPUs (128).")]=1):
     """Give a model a new vocabulary, and save it as a folder that plain transformers loads.
 
     The text is in the new language. It trains the tokenizer, unless you give one, and the static vectors by which FOCUS mixes new tokens from shared ones.
@@ -154,7 +159,10 @@ def transplant_(model:Model,
     Example: `vocab-lit transplant xlm-roberta-base --text swahili.txt --vocab-size 50000 --out xlmr-sw`
     """
     from vocab_lit.pipeline import transplant_files
-    result = transplant_files(model, out, text or (), tokenizer, method, vectors, vocab_size, kind, extend, seed, threads, pad_to_multiple_of, _step)
+    result = transplant_files(model, out, text or (), tokenizer, method, vectors, vocab_size, kind, character_coverage, extend, seed, threads, pad_to_multiple_of, _step)
+    drawn = (result.plan.group >= 0).mean()
+    if result.plan.recipe.startswith("focus") and drawn > .3:
+        _step(f"note: {drawn:.0%} of the tokens are too rare in the text to have a vector and were drawn at random; more text or a smaller vocabulary helps")
     _show(result.plan.summary().assign(share=lambda d: (100 * d.share).map("{:.1f}%".format)).to_dict("records"))
 
 # %% ../nbs/40_cli.ipynb #ba83dbce
@@ -172,7 +180,7 @@ def explain(folder:Annotated[Path, typer.Argument(help="A folder that `vocab-lit
     for r in rows: r["weight"] = None if r["weight"] != r["weight"] else round(r["weight"], 6)
     print(json.dumps(rows, indent=2, ensure_ascii=False)) if as_json else _show([r | dict(weight="" if r["weight"] is None else r["weight"]) for r in rows])
 
-# %% ../nbs/40_cli.ipynb #56f21dfd
+# %% ../nbs/40_cli.ipynb #30290e0b
 @app.command()
 def chapter(name:Annotated[str, typer.Argument(help="For example focus.", show_default=False)],
             language:Annotated[str, typer.Option(help="Language code, as CLDR writes it.")]="sw",
@@ -182,6 +190,7 @@ def chapter(name:Annotated[str, typer.Argument(help="For example focus.", show_d
     Example: `vocab-lit chapter focus --language am`
     """
     from vocab_lit.publish import run_chapter
-    print(run_chapter(name, language, scale))
+    try: print(run_chapter(name, language, scale))
+    except RuntimeError as e: raise ValueError(e) from None # a cell failed; the message says which
 
 if __name__ == "__main__" and "__file__" in globals(): app() # not in a notebook

@@ -24,14 +24,15 @@ def data_path(*parts:str # path components below `data/`
     if not path.exists(): raise FileNotFoundError(f"vocab_lit's bundled data has no {Path(*parts)} (looked in {root}); reinstall the package")
     return path
 
-# %% ../nbs/01_corpus.ipynb #0dd2c628
+# %% ../nbs/01_corpus.ipynb #897138b3
 _OPEN = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
 
 def iter_lines(*paths:str|Path # UTF-8 text files, one text a line; .gz, .bz2 and .xz are opened as such
               ) -> Iterator[str]: # lines without surrounding white space; blank ones are left out
     "Stream the lines of text files; `ValueError` names the file and line that is not UTF-8."
     for path in map(Path, paths):
-        if not path.is_file(): raise FileNotFoundError(f"{path}: no such text file")
+        if not path.exists(): raise FileNotFoundError(f"{path}: no such text file")
+        if path.is_dir(): raise ValueError(f"{path} is a folder; give the text files in it")
         with _OPEN.get(path.suffix, open)(path, "rb") as f:
             for n, raw in enumerate(f, 1):
                 try: line = raw.decode("utf-8-sig" if n == 1 else "utf-8").strip()

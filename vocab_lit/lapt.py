@@ -4,9 +4,9 @@
 
 # %% auto #0
 __all__ = ['pack', 'mask_tokens', 'MaskingCollator', 'causal_collator', 'Blocks', 'is_causal', 'lm_loss', 'LaptTrainer',
-           'heldout_loss', 'LaptConfig', 'training_arguments', 'max_length', 'lapt']
+           'heldout_loss', 'LaptConfig', 'training_arguments', 'lapt']
 
-# %% ../nbs/21_lapt.ipynb #42e1a3c2
+# %% ../nbs/21_lapt.ipynb #9690aa64
 import contextlib, functools, random, tempfile
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -16,6 +16,8 @@ from torch.nn import functional as F
 from torch.utils.data import Dataset
 from tqdm.auto import tqdm
 from transformers import PreTrainedModel, PreTrainedTokenizerBase, PrinterCallback, Trainer, TrainerCallback, TrainingArguments
+
+from .transplant import max_length
 
 # %% ../nbs/21_lapt.ipynb #9913ef63
 def pack(tokenizer:PreTrainedTokenizerBase, # puts its special tokens around each text; one that adds none: eos after each
@@ -186,13 +188,7 @@ def _own_random_state():
         try: yield
         finally: random.setstate(python); np.random.set_state(numpy)
 
-# %% ../nbs/21_lapt.ipynb #e777566a
-def max_length(model:PreTrainedModel) -> int: # tokens in the longest input
-    "How many positions a model has; RoBERTa's first two are not for text."
-    positions = getattr(getattr(model.base_model, "embeddings", None), "position_embeddings", None)
-    reserved = 0 if positions is None or positions.padding_idx is None else positions.padding_idx + 1
-    return getattr(model.config, "max_position_embeddings", 10**9) - reserved
-
+# %% ../nbs/21_lapt.ipynb #7670b601
 class _Evaluate(TrainerCallback):
     "Held-out loss every so many steps, and at the last."
     def __init__(self, measure, every, steps):

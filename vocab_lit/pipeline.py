@@ -5,7 +5,7 @@
 # %% auto #0
 __all__ = ['METHODS', 'kind_of', 'make_vectors', 'transplant_files']
 
-# %% ../nbs/17_pipeline.ipynb #5ce5b8a0
+# %% ../nbs/17_pipeline.ipynb #8e897557
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -15,7 +15,7 @@ import vocab_lit.focus # registers its recipes
 from .corpus import read_lines
 from .extend import carry_vectors, extend_tokenizer
 from .recipe import get_recipe
-from .tokenizer import load_tokenizer, train_tokenizer
+from .tokenizer import load_tokenizer, special_around, train_tokenizer
 from .transplant import Transplant, check_model, check_output, load_model, save, transplant
 from .vectors import TokenVectors, from_words, read_vectors, token_vectors, word_fasttext
 from .vocab import Vocab
@@ -39,7 +39,7 @@ def make_vectors(needs:str, # "token vectors" or "word vectors", as the recipe s
     if needs == "word vectors": return from_words(word_fasttext(lines, seed=seed, threads=threads), tokenizer)
     return token_vectors(tokenizer, lines, how, seed, threads=threads)
 
-# %% ../nbs/17_pipeline.ipynb #02445fdf
+# %% ../nbs/17_pipeline.ipynb #60292a34
 def transplant_files(model:str|Path, # model folder, or hub name when online
                      out:str|Path, # a new or empty folder
                      text:Sequence[str|Path]=(), # UTF-8 text in the new language, one sentence or paragraph a line
@@ -48,6 +48,7 @@ def transplant_files(model:str|Path, # model folder, or hub name when online
                      vectors:str|Path="auto", # "auto", "fasttext", "ppmi", or a file: token vectors, or word vectors for methods that need these
                      vocab_size:int=50_000, # of a tokenizer that is trained (Dobler and de Melo, 2023, Section 3)
                      kind:str|None=None, # of a tokenizer that is trained; None: the kind of the model's own
+                     character_coverage:float=1.0, # share of the text whose characters a trained tokenizer keeps
                      extend:int=0, # keep the old vocabulary and add so many of the new tokens (30,000 in the paper); 0: replace it
                      seed:int=0,
                      threads:int=1, # of fastText
@@ -66,7 +67,8 @@ def transplant_files(model:str|Path, # model folder, or hub name when online
     if tokenizer is None:
         kind = kind or kind_of(source_tokenizer)
         say(f"training a {kind} tokenizer of {vocab_size:,} tokens")
-        language = train_tokenizer(lines, kind, vocab_size, max_length=source_tokenizer.model_max_length)
+        language = train_tokenizer(lines, kind, vocab_size, character_coverage, max_length=source_tokenizer.model_max_length,
+                                   around=special_around(source_tokenizer))
     else: language = load_tokenizer(tokenizer)
     target = extend_tokenizer(source_tokenizer, language, extend) if extend else language
     say(f"loading {model}")

@@ -7,7 +7,7 @@ __all__ = ['checkout', 'settings', 'Cell', 'code_cells', 'names', 'pytest_module
            'source_notebooks', 'clean_notebook', 'check_clean', 'clean', 'stamped', 'check_stamps', 'stamp',
            'set_parameters', 'run_chapter', 'chapters', 'check_chapters', 'run_all', 'build_book']
 
-# %% ../nbs/41_publish.ipynb #92fbb4fb
+# %% ../nbs/41_publish.ipynb #2bec92ea
 import ast, builtins, json, os, re, shutil, subprocess, symtable, sys, tempfile, time
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor, as_completed
@@ -21,6 +21,7 @@ from babel import Locale
 from tqdm.auto import tqdm
 
 import vocab_lit
+from .phrasebook import find_locale
 from .study import fingerprint
 
 # %% ../nbs/41_publish.ipynb #aa930baa
@@ -455,7 +456,7 @@ def _execute(path:Path, # a notebook
     failed.write_text(nbformat.writes(nbformat.from_dict(nb)), encoding="utf-8")
     return failed.replace(out)
 
-# %% ../nbs/41_publish.ipynb #21654986
+# %% ../nbs/41_publish.ipynb #5c96e62e
 def run_chapter(name:str, # the chapter `book/NAME.ipynb`
                 language:str, # locale code
                 scale:str="mini", # mini, paper or own
@@ -467,6 +468,9 @@ def run_chapter(name:str, # the chapter `book/NAME.ipynb`
     root = checkout()
     there = {p.stem: p for p in sorted((root/"book").glob("*.ipynb"))}
     if name not in there: raise ValueError(f"no chapter {name!r}; there are {', '.join(there) or 'none'}")
+    if scale not in ("mini", "paper", "own"): raise ValueError(f"no scale {scale!r}; there are mini, paper and own")
+    if scale == "mini": find_locale(language) # raises where the phrasebook has no such language
+    if not re.fullmatch(r"[\w.@-]*\w", language): raise ValueError(f"language {language!r}: give a code such as sw, which also names the page")
     out = Path(out or root/"book"/"runs"/f"{name}-{language}.ipynb")
     title = f" ({Locale('en').languages.get(language, language)})"
     params |= dict(language=language, scale=scale)

@@ -6,11 +6,12 @@
 __all__ = ['RECIPES', 'Plan', 'apply_plan', 'explain', 'summary', 'Job', 'Fill', 'Step', 'Copy', 'Gaussian', 'Shuffle', 'Recipe',
            'register', 'get_recipe', 'save_plan', 'load_plan', 'check_plan']
 
-# %% ../nbs/10_recipe.ipynb #7867f9e6
+# %% ../nbs/10_recipe.ipynb #e7c2edc7
 import difflib, json
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from zipfile import BadZipFile
 
 import numpy as np
 import pandas as pd
@@ -79,15 +80,16 @@ def apply_plan(plan:Plan,
 
 Plan.apply = apply_plan
 
-# %% ../nbs/10_recipe.ipynb #9b42c2ec
+# %% ../nbs/10_recipe.ipynb #ca35af89
 def _shown(token:Token) -> str:
     return token.piece or f"(row {token.id}, no piece)"
 
 def explain(plan:Plan,
             token:str|int # text, piece, or id of a new token
-           ) -> pd.DataFrame: # one line per old token, the largest weight first
+           ) -> pd.DataFrame: # one line per old token, the largest weight first; of several tokens of one text, the word-initial first
     "Which old rows a new row is made of."
-    t = plan.target[token] if isinstance(token, int) else plan.target.find(token)[0]
+    if isinstance(token, str): return pd.concat([explain(plan, t.id) for t in plan.target.find(token)], ignore_index=True)
+    t = plan.target[token]
     base = dict(token=_shown(t), id=t.id, step=plan.steps[plan.step[t.id]])
     if (g := plan.group[t.id]) >= 0:
         name, ids = list(plan.groups.items())[g]
@@ -250,7 +252,7 @@ register(
     Recipe("identity", (Copy(), Gaussian()), "Artetxe et al. (2020), Downey et al. (2023)", "Shared tokens keep their row, others are drawn."),
 )
 
-# %% ../nbs/10_recipe.ipynb #78c76058
+# %% ../nbs/10_recipe.ipynb #e5e33785
 def save_plan(plan:Plan, path:str|Path) -> None: # an .npz file
     "Write a plan to one file."
     w, used = plan.weights, np.unique(plan.weights.indices)
@@ -263,11 +265,13 @@ def load_plan(path:str|Path, # written by `save_plan`
               target:Vocab # the new vocabulary
              ) -> Plan:
     "Read a plan back; `ValueError` where it is not of this vocabulary."
-    with np.load(path) as f:
-        meta = json.loads(str(f["meta"]))
-        weights = sparse.csr_array((f["data"], f["indices"], f["indptr"]), shape=tuple(f["shape"]))
-        groups = {name: f[f"group_{n}"] for n, name in enumerate(meta["groups"])}
-        group, step = f["group"], f["step"]
+    try:
+        with np.load(path) as f:
+            meta = json.loads(str(f["meta"]))
+            weights = sparse.csr_array((f["data"], f["indices"], f["indptr"]), shape=tuple(f["shape"]))
+            groups = {name: f[f"group_{n}"] for n, name in enumerate(meta["groups"])}
+            group, step = f["group"], f["step"]
+    except (BadZipFile, KeyError, EOFError, ValueError): raise ValueError(f"{path} is damaged or no plan; transplant the model again") from None
     if weights.shape[0] < len(target): raise ValueError(f"{path} has {weights.shape[0]} rows, the vocabulary {len(target)} tokens")
     return Plan(target, {int(k): v for k, v in meta["old_pieces"].items()}, weights, group, groups, step, meta["steps"], meta["recipe"], meta["seed"])
 

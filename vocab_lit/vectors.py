@@ -6,11 +6,12 @@
 __all__ = ['TokenVectors', 'encode_lines', 'token_fasttext', 'token_ppmi', 'token_vectors', 'word_fasttext', 'from_words',
            'save_vectors', 'read_vectors']
 
-# %% ../nbs/04_vectors.ipynb #972a810d
+# %% ../nbs/04_vectors.ipynb #0c5a5a24
 import gzip, json, warnings
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from zipfile import BadZipFile
 
 import numpy as np, regex
 from gensim.models import FastText
@@ -79,12 +80,14 @@ def _ngrams(words, shortest, longest):
     "The distinct character n-grams of words between `<` and `>`."
     return {w[i:i + n] for w in (f"<{w}>" for w in words) for n in range(shortest, longest + 1) for i in range(len(w) - n + 1)}
 
-# %% ../nbs/04_vectors.ipynb #c0122b18
+# %% ../nbs/04_vectors.ipynb #05bc8a5a
 def _train(words:list[str], # what each id stands for
            ids:np.ndarray, # int32, -1 after each line
            dim, min_count, epochs, seed, threads, window=5, min_n=3, max_n=6, max_buckets=200_000) -> FastTextKeyedVectors:
     "Train fastText's CBOW on lines of ids, with the options of FOCUS."
+    if threads < 1: raise ValueError(f"fastText cannot train with {threads} threads; give at least 1")
     counts = np.bincount(ids[ids >= 0], minlength=len(words))
+    if not counts.any(): raise ValueError("the text has no token that the tokenizer knows; is the tokenizer made for another script?")
     frequent = {words[i]: int(counts[i]) for i in np.flatnonzero(counts >= max(min_count, 1))}
     if not frequent:
         raise ValueError(f"the text ({counts.sum()} tokens) is too short for fastText: nothing in it occurs min_count={min_count} times; "
@@ -230,7 +233,7 @@ def _read_table(path:Path, wanted:set[str]) -> dict[str,np.ndarray]: # .vec, .tx
             if not np.isfinite(found[word]).all(): raise ValueError(f"{path}, line {n}: the vector of {word!r} has a value that is not finite")
     return found
 
-# %% ../nbs/04_vectors.ipynb #16f56086
+# %% ../nbs/04_vectors.ipynb #393a3668
 def _read_model(path:Path, wanted:set[str], compose:bool) -> Iterable[tuple[str,np.ndarray]]: # .bin
     "The vectors of a fastText model; words it was not trained on are composed of n-grams where asked."
     import fasttext
@@ -244,7 +247,9 @@ def _read_old_model(path, wanted, compose): # a layout that the fasttext package
     except Exception as e: raise ValueError(f"{path}: not a fastText model ({e})") from None
 
 def _read_npz(path:Path) -> Iterable[tuple[str,np.ndarray]]: # written by save_vectors
-    with np.load(path) as f: return zip(json.loads(f["pieces"].tobytes()), f["matrix"])
+    try:
+        with np.load(path) as f: return zip(json.loads(f["pieces"].tobytes()), f["matrix"])
+    except (BadZipFile, KeyError, EOFError, ValueError): raise ValueError(f"{path}: not vectors that save_vectors wrote") from None
 
 # %% ../nbs/04_vectors.ipynb #22e1c517
 def _look_up(source:str|Path|KeyedVectors, # a file, or vectors in memory

@@ -122,7 +122,7 @@ def read_token(id:int, # row
     elif d.mark: start = text.startswith(d.mark); text = text.removeprefix(d.mark).replace(d.mark, " ")
     return Token(id, piece, text, start, "text")
 
-# %% ../nbs/00_vocab.ipynb #86d4c45e
+# %% ../nbs/00_vocab.ipynb #1f38b830
 @contextmanager
 def _no_collection(): # while making a quarter of a million tokens, the collector would go through all of them again and again
     "Pause Python's garbage collector."
@@ -180,10 +180,9 @@ class Vocab:
     def find(self, text:str # a piece as the tokenizer writes it, or plain text; text after a space starts a word
             ) -> list[Token]: # word-initial before others; `ValueError` where there is none
         "The tokens written so."
-        exact = [t for t in self.tokens if t.piece == text and (t.kind != "unused" or text)]
-        same = [t for t in self.tokens if t.kind == "text" and t.text == text.removeprefix(" ") and (t.word_start or text[:1] != " ")]
-        found = exact or sorted(same, key=lambda t: not t.word_start)
-        if found: return found
+        plain = text.removeprefix(" ")
+        found = [t for t in self.tokens if text and t.piece == text or t.kind == "text" and t.text == plain and (t.word_start or text[:1] != " ")]
+        if found: return sorted(found, key=lambda t: not t.word_start)
         near = [t.piece for t in self.tokens if t.kind == "text" and t.text and (text.strip().startswith(t.text) and len(t.text) > 1)]
         raise ValueError(f"no token {text!r} in this vocabulary of {len(self)}" +
                          (f"; it begins with {', '.join(sorted(near, key=len)[-5:])}" if near else ""))
