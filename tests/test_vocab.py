@@ -111,7 +111,7 @@ def test_tokens_are_found_by_text_and_by_piece():
     with pytest.raises(ValueError, match="no token 'zz' in this vocabulary of 8"): v.find("zz")
 
 
-@pytest.mark.cell('nbs/00_vocab.ipynb', 'cell "overlap is exact but for symbols, and roles match specials" (16611a38)')
+@pytest.mark.cell('nbs/00_vocab.ipynb', 'cell "overlap is exact but for symbols, and roles match specials" (f000451c)')
 def test_overlap_is_exact_but_for_symbols_and_roles_match_specials(cell_3353a78a):
     old = {t.piece: source[s].piece if s >= 0 else None for t, s in zip(target, pairs)}
     assert old == {"<s>": "[CLS]", "<pad>": "[PAD]", "</s>": "[SEP]", "<unk>": "[UNK]", "<mask>": "[MASK]", "▁world": "world", "▁2": "##2",
@@ -119,6 +119,8 @@ def test_overlap_is_exact_but_for_symbols_and_roles_match_specials(cell_3353a78a
     assert lexical_overlap(source, target) == 4 / 6
     assert (overlap(source, target, only="specials") >= 0).sum() == 5 and (overlap(source, target, only="symbols") >= 0).sum() == 8
     assert (overlap(source, target, fuzzy=False) >= 0).sum() == 6
+    bare = Vocab([Token(0, "▁", "", True, "text")]) # a lone word mark is a symbol, and no byte or unused row is one
+    assert overlap(bare, Vocab([Token(0, "Ġ", "", False, "text"), Token(1, "ã", "", False, "byte", b"\xe3"), Token(2, "", "", False, "unused")])).tolist() == [0, -1, -1]
     with pytest.raises(ValueError, match="only='some'"): overlap(source, target, only="some")
 
 
