@@ -36,12 +36,12 @@ def test_at_scale_mini_focus_starts_far_below_random_mapping_and_below_a_uniform
     assert sw.vectors("token vectors") is sw.vectors("token vectors") and sw.vectors("") is None
 
 
-@pytest.mark.cell('nbs/23_setup.ipynb', 'cell "the same code runs on one\'s own model and text" (3e8c8e75)')
+@pytest.mark.cell('nbs/23_setup.ipynb', 'cell "the same code runs on one\'s own model and text" (1ed925d2)')
 def test_the_same_code_runs_on_one_s_own_model_and_text(cell_20322de6):
     place = Path(tempfile.mkdtemp())
     (place/"text.txt").write_text("\n".join(mini.train[:1500]), encoding="utf-8")
     own = Target(get_setup("own", "my Swahili", mini.model, str(place/"text.txt"), vocab_size=600, steps=10))
     assert own.setup.held_out and not set(own.setup.held_out) & set(own.setup.train) and own.setup.lapt == LaptConfig()
-    assert len(own.transplant("focus").tokenizer) == 600
+    assert len(own.transplant("focus").tokenizer) == 600 and own.lapt_config.length == own.blocks.shape[1] == 72
     for options, match in ((dict(scale="own"), "needs a model folder and text files"), (dict(scale="huge"), "there are mini, paper and own")):
         with pytest.raises(ValueError, match=match): get_setup(language="sw", **options)

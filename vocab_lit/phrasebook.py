@@ -143,7 +143,7 @@ def _name(locale, table, key): # table: territories, languages, scripts or curre
     name = getattr(locale, table).get(key)
     return (_clean(_BRACKETS.sub("", name)) or _clean(name)) if name and name != key else None
 
-# %% ../nbs/02_phrasebook.ipynb #9b582e36
+# %% ../nbs/02_phrasebook.ipynb #141fb888
 @functools.cache
 def _usable(code): return sum(_name(Locale.parse(code), "territories", t) is not None for t in world()) >= 20
 
@@ -159,7 +159,7 @@ def find_locale(code:str # CLDR locale, such as sw, zh_Hant or pt-PT
     near = dict.fromkeys(codes[x] for x in difflib.get_close_matches(code.lower(), codes, n=3, cutoff=.6))
     near = f" Near it: {', '.join(f'{c} ({names[c]})' for c in near)}." if near else ""
     reason = "CLDR has no such locale" if locale is None else "CLDR names fewer than 20 territories in it"
-    raise ValueError(f"the phrasebook has no text for {code!r}: {reason}.{near} It has {len(names)} languages: {' '.join(names)}")
+    raise ValueError(f"the phrasebook has no text for {code!r}: {reason}.{near} vocab_lit.phrasebook.locales() lists what there is")
 
 # %% ../nbs/02_phrasebook.ipynb #788b3d54
 LABELS = ("LOC", "LANG", "CUR", "DATE", "MEAS", "SCR", "TIME")

@@ -5,9 +5,9 @@
 # %% auto #0
 __all__ = ['Setup', 'get_setup', 'Target', 'Targets']
 
-# %% ../nbs/23_setup.ipynb #58d523d7
+# %% ../nbs/23_setup.ipynb #b994b686
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from pathlib import Path
 
@@ -63,7 +63,7 @@ def get_setup(scale:str, # "mini", "paper" or "own"
     if not held: raise ValueError(f"{len(lines)} lines of text leave none to evaluate on; give more")
     return Setup(scale, language, model, train, held[:2_000], vocab_size or 50_000, steps or 390_625, LaptConfig())
 
-# %% ../nbs/23_setup.ipynb #20e834bd
+# %% ../nbs/23_setup.ipynb #53d9ab5b
 class Target:
     "A new language for a source model: its tokenizer, vectors and evaluation text, each made once."
     def __init__(self, setup:Setup): self.setup, self._vectors = setup, {}
@@ -83,8 +83,12 @@ class Target:
     def source_vocab(self) -> Vocab: return Vocab.from_tokenizer(self.source_tokenizer)
 
     @cached_property
+    def lapt_config(self) -> LaptConfig: # blocks are no longer than the source model's longest input
+        return replace(self.setup.lapt, length=min(self.setup.lapt.length, self.source_tokenizer.model_max_length))
+
+    @cached_property
     def blocks(self) -> torch.Tensor: # (n, length) token ids
-        return pack(self.tokenizer, self.setup.held_out, self.setup.lapt.length)
+        return pack(self.tokenizer, self.setup.held_out, self.lapt_config.length)
 
     def vectors(self, needs:str, how:str="auto") -> TokenVectors|None:
         "Static vectors of the kind a recipe needs."
@@ -115,7 +119,7 @@ class Target:
     def curve(self, method:str, seed:int=0, evaluations:int=5) -> list[dict]: # records with step and value
         "Held-out loss over continued pretraining after initialisation by a method."
         s = self.setup
-        losses = lapt(self.transplant(method, seed).model, self.tokenizer, s.train, self.blocks, s.steps, max(1, s.steps // evaluations), seed, config=s.lapt)
+        losses = lapt(self.transplant(method, seed).model, self.tokenizer, s.train, self.blocks, s.steps, max(1, s.steps // evaluations), seed, config=self.lapt_config)
         return [dict(metric="loss", step=int(r.step), value=r.loss) for r in losses.itertuples()]
 
 class Targets:
