@@ -5,13 +5,12 @@
 # %% auto #0
 __all__ = ['METHODS', 'kind_of', 'make_vectors', 'transplant_files']
 
-# %% ../nbs/17_pipeline.ipynb #8e897557
+# %% ../nbs/17_pipeline.ipynb #d945238e
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from transformers import PreTrainedTokenizerBase
 
-import vocab_lit.focus # registers its recipes
 from .corpus import read_lines
 from .extend import carry_vectors, extend_tokenizer
 from .recipe import get_recipe

@@ -6,7 +6,7 @@
 __all__ = ['load_model', 'is_masked', 'check_model', 'token_parameters', 'max_length', 'Transplant', 'transplant', 'logits',
            'check_output', 'whole_folder', 'save', 'saved_plan']
 
-# %% ../nbs/16_transplant.ipynb #704639d4
+# %% ../nbs/16_transplant.ipynb #e5003394
 import json, os, shutil, tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -20,7 +20,7 @@ from torch import nn
 from transformers import (MODEL_FOR_CAUSAL_LM_MAPPING, MODEL_FOR_MASKED_LM_MAPPING, AutoConfig, AutoModelForCausalLM,
                           AutoModelForMaskedLM, PreTrainedModel, PreTrainedTokenizerBase)
 
-import vocab_lit
+import vocab_lit.focus # registers its recipes
 from .recipe import Plan, Recipe, get_recipe, load_plan
 from .tokenizer import save_tokenizer
 from .vectors import TokenVectors
