@@ -4,7 +4,7 @@ from pathlib import Path
 from torch import nn
 from transformers import AutoModelForCausalLM, AutoModelForMaskedLM, AutoTokenizer, BertConfig, BertForMaskedLM, GPT2Config, GPT2LMHeadModel, LlamaConfig, LlamaForCausalLM, RobertaConfig, RobertaForMaskedLM, XLMRobertaConfig, XLMRobertaForMaskedLM
 from vocab_lit.recipe import RECIPES
-from vocab_lit.transplant import check_output, is_masked, load_model, logits, max_length, save, saved_plan, token_parameters, transplant, whole_folder
+from vocab_lit.transplant import check_output, is_masked, load_model, max_length, save, saved_plan, token_parameters, transplant, whole_folder
 from vocab_lit.vectors import TokenVectors
 from vocab_lit.vocab import Vocab, toy_tokenizer
 import numpy as np
@@ -47,7 +47,16 @@ def cell_95305b17():
 
 
 @pytest.fixture(scope='module')
-def cell_567ffe34(cell_95305b17):
+def cell_8e090276():
+    # nbs/16_transplant.ipynb, cell "@torch.no_grad()" (8e090276)
+    global logits
+    @torch.no_grad()
+    def logits(model, ids): # scores at every position of one sequence, (len(ids), n_tokens)
+        return model(input_ids=torch.tensor([ids])).logits[0]
+
+
+@pytest.fixture(scope='module')
+def cell_567ffe34(cell_95305b17, cell_8e090276):
     # nbs/16_transplant.ipynb, cell "def same_on_shared(name, family, tied, **options):" (567ffe34)
     global same_on_shared
     def same_on_shared(name, family, tied, **options):
@@ -94,7 +103,7 @@ def test_the_output_bias_follows_its_token(cell_95305b17):
 
 
 @pytest.mark.cell('nbs/16_transplant.ipynb', 'cell "positions begin where the new padding id puts them" (25cef43a)')
-def test_positions_begin_where_the_new_padding_id_puts_them(cell_95305b17):
+def test_positions_begin_where_the_new_padding_id_puts_them(cell_95305b17, cell_8e090276):
     model, old = small_model("roberta")
     new = toy_tokenizer("unigram", NEW)
     for pad in ("</s>", "<mask>", "<s>"): # ids 2, 4 and 0, where RoBERTa has 1
@@ -152,7 +161,7 @@ def test_what_does_not_fit_is_refused_and_nothing_is_changed(cell_95305b17):
 
 
 @pytest.mark.cell('nbs/16_transplant.ipynb', 'cell "plain transformers loads the folder and gives the same logits" (cd693a1c)')
-def test_plain_transformers_loads_the_folder_and_gives_the_same_logits(cell_95305b17):
+def test_plain_transformers_loads_the_folder_and_gives_the_same_logits(cell_95305b17, cell_8e090276):
     folder = Path(tempfile.mkdtemp())
     for name in SMALL:
         for tied in (True, False):
@@ -221,7 +230,7 @@ def test_a_link_leads_to_the_folder_it_names_and_the_longest_input_is_known(cell
 
 
 @pytest.mark.cell('nbs/16_transplant.ipynb', 'cell "random vocabularies of every family can be transplanted by every method" (adad4682)')
-def test_random_vocabularies_of_every_family_can_be_transplanted_by_every_method(cell_95305b17, cell_18abd84b):
+def test_random_vocabularies_of_every_family_can_be_transplanted_by_every_method(cell_95305b17, cell_8e090276, cell_18abd84b):
     @settings(max_examples=25, deadline=None, derandomize=True)
     @given(families, words, words, families, words, words, st.sampled_from(sorted(RECIPES)), st.integers(0, 9))
     def over_families(f1, a1, b1, f2, a2, b2, method, seed):

@@ -5,7 +5,7 @@
 # %% auto #0
 __all__ = ['Setup', 'get_setup', 'Target', 'Targets']
 
-# %% ../nbs/23_setup.ipynb #b994b686
+# %% ../nbs/23_setup.ipynb #b14f8a9a
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
@@ -18,9 +18,9 @@ from transformers import PreTrainedModel, PreTrainedTokenizerBase
 from .corpus import data_path, hub_lines, read_lines, split_lines
 from .lapt import LaptConfig, heldout_loss, lapt, pack
 from .phrasebook import lines as phrasebook_lines
-from .pipeline import kind_of, make_vectors
+from .pipeline import make_vectors, train_like
 from .recipe import get_recipe
-from .tokenizer import load_tokenizer, train_tokenizer
+from .tokenizer import load_tokenizer
 from .transplant import Transplant, load_model, transplant
 from .vectors import TokenVectors, encode_lines
 from .vocab import Vocab, overlap
@@ -63,7 +63,7 @@ def get_setup(scale:str, # "mini", "paper" or "own"
     if not held: raise ValueError(f"{len(lines)} lines of text leave none to evaluate on; give more")
     return Setup(scale, language, model, train, held[:2_000], vocab_size or 50_000, steps or 390_625, LaptConfig())
 
-# %% ../nbs/23_setup.ipynb #53d9ab5b
+# %% ../nbs/23_setup.ipynb #82c78202
 class Target:
     "A new language for a source model: its tokenizer, vectors and evaluation text, each made once."
     def __init__(self, setup:Setup): self.setup, self._vectors = setup, {}
@@ -73,8 +73,7 @@ class Target:
 
     @cached_property
     def tokenizer(self) -> PreTrainedTokenizerBase:
-        return train_tokenizer(self.setup.train, kind_of(self.source_tokenizer), self.setup.vocab_size, split_digits=self.setup.split_digits,
-                               max_length=self.source_tokenizer.model_max_length)
+        return train_like(self.source_tokenizer, self.setup.train, self.setup.vocab_size, split_digits=self.setup.split_digits)
 
     @cached_property
     def vocab(self) -> Vocab: return Vocab.from_tokenizer(self.tokenizer)
