@@ -3,7 +3,7 @@ from pathlib import Path
 from transformers import XLMRobertaConfig, XLMRobertaForMaskedLM
 from typer.testing import CliRunner
 from vocab_lit.cli import app
-from vocab_lit.phrasebook import lines
+from vocab_lit.phrasebook import lines, sentences
 from vocab_lit.tokenizer import train_tokenizer
 import json
 import pytest
@@ -49,9 +49,29 @@ def test_a_tokenizer_trained_by_one_command_serves_another(cell_963f8e44):
     assert json.loads((place/"random-wp"/"vocab_lit.json").read_text())["method"] == "random"
 
 
-@pytest.mark.cell('nbs/40_cli.ipynb', 'cell "mistakes are one line, leave with code 1 and write nothing" (486f6927)')
+@pytest.mark.cell('nbs/40_cli.ipynb', 'cell "text is cleaned, a model trained on, and evaluated" (5a83f305)')
+def test_text_is_cleaned_a_model_trained_on_and_evaluated(cell_963f8e44):
+    def treebank(sentences): # word and tag a line
+        return "\n\n".join("\n".join(f"{i}\t{w}\t_\t{t}\t_\t_\t0\t_\t_\t_" for i, (w, t) in enumerate(zip(s.words, s.tags), 1)) for s in sentences) + "\n\n"
+    (place/"crawl.txt").write_text("\n".join([*lines("sw", 300, seed=1), "1 2 3 4", "1 2 3 4", "x" * 40, lines("sw", 1, seed=1)[0]]), encoding="utf-8")
+    report = {r["filter"]: r["lines"] for r in json.loads(run("clean", place/"crawl.txt", "--out", place/"clean.txt", "--json"))}
+    assert report["kept"] == len((place/"clean.txt").read_text().splitlines()) and report["duplicate"] >= 1 and report["letters under 50%"] >= 2
+    short = ("--steps", 4, "--batch-size", 4, "--length", 32, "--learning-rate", "1e-3", "--json")
+    losses = json.loads(run("lapt", place/"sw", "--text", place/"clean.txt", "--mode", "emb", *short, "--out", place/"sw-lapt"))
+    assert [r["step"] for r in losses] == [0, 1, 2, 3, 4] and losses[-1]["loss"] < losses[0]["loss"]
+    assert "Jumanne" in run("explain", place/"sw-lapt", "Jumanne") # the plan came along
+    said = sentences("sw", 120, seed=0)
+    for name, part in (("train", said[:80]), ("test", said[80:])): (place/f"{name}.conllu").write_text(treebank(part), encoding="utf-8")
+    (place/"train.bio").write_text("\n\n".join("\n".join(f"{w} {t}" for w, t in zip(s.words, s.labels)) for s in said) + "\n", encoding="utf-8")
+    quickly = ("--epochs", 2, "--learning-rate", "1e-2", "--batch-size", 16, "--seeds", 2)
+    scored = json.loads(run("evaluate", place/"sw-lapt", "--task", "pos", "--train", place/"train.conllu", "--test", place/"test.conllu", *quickly, "--json", "--out", place/"tagger"))
+    assert [r["metric"] for r in scored] == ["accuracy"] * 2 and .1 < scored[0]["test"] <= 1 and (place/"tagger"/"scores.json").is_file()
+    assert "entity_f1" in run("evaluate", place/"sw-lapt", "--task", "ner", "--train", place/"train.bio", "--test", place/"train.bio", *quickly)
+
+
+@pytest.mark.cell('nbs/40_cli.ipynb', 'cell "mistakes are one line, leave with code 1 and write nothing" (982a93fd)')
 def test_mistakes_are_one_line_leave_with_code_1_and_write_nothing(cell_963f8e44):
-    (place/"latin.txt").write_bytes("schön".encode("latin-1")); (place/"empty.txt").write_text(" \n")
+    (place/"latin.txt").write_bytes("schön".encode("latin-1")); (place/"empty.txt").write_text(" \n"); (place/"one.txt").write_text("habari\n")
     transplanting = ("transplant", place/"model", "--out", place/"never")
     for match, arguments in (("unknown method 'fokus', did you mean focus", (*transplanting, "--text", place/"sw.txt", "--method", "fokus")),
                              ("latin.txt, line 1: not UTF-8", (*transplanting, "--text", place/"latin.txt")),
@@ -61,18 +81,26 @@ def test_mistakes_are_one_line_leave_with_code_1_and_write_nothing(cell_963f8e44
                              ("exists and is not empty", ("transplant", place/"model", "--text", place/"sw.txt", "--out", place/"sw")),
                              ("folder", ("transplant", "xlm-roberta-base", "--text", place/"sw.txt", "--out", place/"never")),
                              ("no token 'zzzz'", ("explain", place/"sw", "zzzz")), ("no plan.npz", ("explain", place/"model", "maji")),
-                             ("no such folder", ("explain", place/"nowhere", "maji"))):
+                             ("no such folder", ("explain", place/"nowhere", "maji")),
+                             ("unknown preset 'fokus'", ("lapt", place/"sw", "--text", place/"sw.txt", "--out", place/"never", "--preset", "fokus")),
+                             ("unknown mode 'x'", ("lapt", place/"sw", "--text", place/"sw.txt", "--out", place/"never", "--mode", "x")),
+                             ("alpha=2", ("lapt", place/"sw", "--text", place/"sw.txt", "--out", place/"never", "--alpha", "2")),
+                             ("too few lines", ("lapt", place/"sw", "--text", place/"one.txt", "--out", place/"never")),
+                             ("holds no run to resume", ("lapt", place/"sw", "--text", place/"sw.txt", "--out", place/"never", "--resume")),
+                             ("there are pos .* and ner", ("evaluate", place/"sw", "--task", "poss", "--train", place/"sw.txt", "--test", place/"sw.txt")),
+                             ("sw.txt, line 1:", ("evaluate", place/"sw", "--task", "pos", "--train", place/"sw.txt", "--test", place/"sw.txt", "--out", place/"never")),
+                             ("no line is left", ("clean", place/"sw.txt", "--out", place/"never", "--min-tokens", "500"))):
         message = run(*arguments, code=1)
         assert re.search(match, message) and message.count("\n") - message.count("\n·") <= 2 and "Traceback" not in message, (match, message)
         assert not (place/"never").exists()
 
 
-@pytest.mark.cell('nbs/40_cli.ipynb', 'cell "help teaches every command" (7e5f6765)')
+@pytest.mark.cell('nbs/40_cli.ipynb', 'cell "help teaches every command" (bdb71b66)')
 def test_help_teaches_every_command():
     script = """
 from typer.testing import CliRunner
 from vocab_lit.cli import app
-for command in ("methods", "inspect", "tokenizer", "transplant", "explain", "chapter"): print(CliRunner().invoke(app, [command, "--help"]).stdout)
+for command in ("methods", "inspect", "tokenizer", "transplant", "explain", "clean", "lapt", "evaluate", "chapter"): print(CliRunner().invoke(app, [command, "--help"]).stdout)
 """
     shown = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True).stdout # in a notebook, rich draws help as HTML
-    assert shown.count("Usage:") == 6 and shown.count("Example:") == 5
+    assert shown.count("Usage:") == 9 and shown.count("Example:") == 8

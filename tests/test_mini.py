@@ -3,8 +3,8 @@ from pathlib import Path
 from safetensors.torch import load_file
 from transformers import AutoModelForMaskedLM, AutoTokenizer
 from vocab_lit.corpus import data_path
-from vocab_lit.lapt import pack
 from vocab_lit.mini import LossLog, MiniRecipe, evaluate, load_mini, mini_tokenizer, pair_blocks, train_mini, training_blocks
+from vocab_lit.objective import pack
 from vocab_lit.phrasebook import lines
 import json
 import pandas as pd

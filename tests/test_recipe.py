@@ -2,7 +2,7 @@
 from hypothesis import given, settings, strategies as st
 from pathlib import Path
 from scipy import sparse
-from vocab_lit.recipe import Copy, Fill, Gaussian, RECIPES, Recipe, Step, check_plan, get_recipe, load_plan, register
+from vocab_lit.recipe import Copy, Fill, Gaussian, RECIPES, Recipe, StandardNormal, Step, check_plan, get_recipe, load_plan, register
 from vocab_lit.vocab import Token, Vocab, toy_tokenizer
 import numpy as np
 import pytest
@@ -89,8 +89,8 @@ def test_draws_have_the_group_s_mean_and_standard_deviation(cell_fee89121):
     assert torch.equal(rows, drawn.apply(base)) and not torch.equal(rows, drawn.apply(base, stream=1))
 
 
-@pytest.mark.cell('nbs/10_recipe.ipynb', 'cell "groups draw from their own members and a group of one has no spread" (3d4f3240)')
-def test_groups_draw_from_their_own_members_and_a_group_of_one_has_no_spread(cell_f8bf1233):
+@pytest.mark.cell('nbs/10_recipe.ipynb', 'cell "groups draw from their own members and a group of one is left to the next step" (b4d00232)')
+def test_groups_draw_from_their_own_members_and_a_group_of_one_is_left_to_the_next_step(cell_f8bf1233):
     by_start = Recipe("by start", (Gaussian(by=lambda t: t.word_start), Gaussian()), "", "")
     p = by_start.plan(source, target)
     m = torch.where(torch.tensor([[t.word_start] for t in source]), 10., -10.) + torch.zeros(len(source), 2)
@@ -98,7 +98,28 @@ def test_groups_draw_from_their_own_members_and_a_group_of_one_has_no_spread(cel
     text = [t.id for t in target if t.kind == "text"]
     assert torch.equal(p.apply(m)[text][:, 0], torch.where(starts, 10., -10.))
     single = Recipe("single", (Gaussian(by=lambda t: t.text), Gaussian()), "", "").plan(source, target)
-    assert torch.isfinite(single.apply(matrix)).all()
+    assert list(single.groups) == ["all"] and len(single.apply(matrix).unique(dim=0)) == len(target)
+
+
+@pytest.mark.cell('nbs/10_recipe.ipynb', 'cell "a group of two has a spread, and special tokens belong to no group unless asked for" (e805a216)')
+def test_a_group_of_two_has_a_spread_and_special_tokens_belong_to_no_group_unless_asked_for():
+    pair = Vocab([Token(i, "ab"[i > 1] + str(i), "ab"[i > 1] + str(i), True, "text") for i in range(3)] + [Token(3, "<a>", "<a>", False, "special")])
+    asked = Vocab([Token(i, f"a{i}", f"a{i}", True, "text") for i in range(4000)] + [Token(4000, "<a>", "<a>", False, "special")])
+    first = lambda t: t.piece.strip("<")[0]
+    p = Recipe("", (Gaussian(first), Gaussian()), "", "").plan(pair, asked)
+    drawn = p.apply(torch.tensor([[0.], [2.], [90.], [90.]]))[:4000]
+    assert {k: v.tolist() for k, v in p.groups.items()} == {"a": [0, 1], "all": [0, 1, 2, 3]} and p.group[4000] == 1
+    assert abs(drawn.mean() - 1) < .1 and abs(drawn.std() - 2**.5) < .1 # |0 - 2| / sqrt(2), the unbiased estimate
+    p = Recipe("", (Copy(specials=False), Gaussian(first, ("text", "special"))), "", "").plan(pair, asked)
+    assert p.groups["a"].tolist() == [0, 1, 3] and p.group[4000] == 0 and (p.copied >= 0).sum() == 2
+
+
+@pytest.mark.cell('nbs/10_recipe.ipynb', 'cell "a standard normal draw does not look at the old rows, and leaves a bias at zero" (ca97f339)')
+def test_a_standard_normal_draw_does_not_look_at_the_old_rows_and_leaves_a_bias_at_zero(cell_fee89121):
+    free = Recipe("free", (Copy("specials"), StandardNormal()), "", "").plan(narrow, wide, seed=3)
+    rows = free.apply(torch.full((50, 64), 9.))
+    assert abs(rows.mean()) < .01 and abs(rows.std() - 1) < .01 and free.summary().step.tolist() == ["StandardNormal"]
+    assert (free.apply(torch.full((50,), 9.)) == 0).all() and free.explain(7).source[0] == "a draw from the standard normal distribution"
 
 
 @pytest.mark.cell('nbs/10_recipe.ipynb', 'cell "random mapping uses each old row once before any twice" (4aac862b)')
@@ -109,7 +130,7 @@ def test_random_mapping_uses_each_old_row_once_before_any_twice(cell_fee89121):
     assert (get_recipe("random").plan(narrow, wide, seed=6).copied != p.copied).any()
 
 
-@pytest.mark.cell('nbs/10_recipe.ipynb', 'cell "a saved plan gives the same rows and explanations" (ce8f9d1a)')
+@pytest.mark.cell('nbs/10_recipe.ipynb', 'cell "a saved plan gives the same rows and explanations" (09f7dee3)')
 def test_a_saved_plan_gives_the_same_rows_and_explanations(cell_f8bf1233):
     file = Path(tempfile.mkdtemp())/"plan.npz"
     plan.save(file)
@@ -118,6 +139,8 @@ def test_a_saved_plan_gives_the_same_rows_and_explanations(cell_f8bf1233):
     assert again.summary().equals(plan.summary())
     file.with_name("broken.npz").write_bytes(file.read_bytes()[:200])
     with pytest.raises(ValueError, match="broken.npz is damaged"): load_plan(file.with_name("broken.npz"), target)
+    Recipe("free", (StandardNormal(),), "", "").plan(source, target).save(file.with_name("free.npz"))
+    assert load_plan(file.with_name("free.npz"), target).explain("ki").source[0] == "a draw from the standard normal distribution"
     with pytest.raises(ValueError, match="11 tokens"): load_plan(file, Vocab(target.tokens + [Token(10, "x", "x", True, "text")]))
 
 

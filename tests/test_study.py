@@ -2,6 +2,7 @@
 from pathlib import Path
 from vocab_lit.study import Study, beside, fingerprint, published, recompute_averages, table
 import math
+import os
 import pandas as pd
 import pytest
 import subprocess
@@ -19,6 +20,47 @@ def cell_74845f75():
 
 
 @pytest.fixture(scope='module')
+def cell_8cbaa247():
+    # nbs/31_study.ipynb, cell "structure = published("embedding-structure")" (8cbaa247)
+    global gaps, no_armenian, scores, structure, uneven
+    structure = published("embedding-structure")
+    scores = structure[structure.metric.isin(["accuracy", "F1"])]
+    gaps = recompute_averages(scores)
+    uneven = gaps[gaps.difference.abs() > .1 + 1e-9]
+    no_armenian = recompute_averages(scores[scores.language != "hy"])["mean"].rename("mean without Armenian")
+    uneven.join(no_armenian).round(2)
+
+
+@pytest.fixture(scope='module')
+def cell_44b662aa(cell_8cbaa247):
+    # nbs/31_study.ipynb, cell "def summary(averages): # gaps of RANDOM; averages: a row per" (44b662aa)
+    global summary
+    def summary(averages): # gaps of RANDOM; averages: a row per table, columns (setup, method)
+        full = averages["FULL"].drop(columns="full vocabulary", errors="ignore")
+        return pd.Series({"next-best": (full.drop(columns="RANDOM").min(axis=1) - full.RANDOM).mean(),
+                          "off-the-shelf": (averages["off-the-shelf", "full vocabulary"] - full.RANDOM).mean()})
+    pd.DataFrame({name: summary(gaps.pivot(index="table", columns=["setup", "method"], values=name)) for name in ("printed", "mean")}).round(2)
+
+
+@pytest.fixture(scope='module')
+def cell_b5eeb3c9(cell_8cbaa247):
+    # nbs/31_study.ipynb, cell "focus_pos = scores[(scores.table == "1") & (scores.method ==" (b5eeb3c9)
+    global drop, focus_pos, languages
+    focus_pos = scores[(scores.table == "1") & (scores.method == "FOCUS+IDENT")].pivot(index="language", columns="setup", values="value")
+    drop = focus_pos.FULL - focus_pos.EMB
+    languages = drop.drop("avg")
+    pd.Series({"printed averages": drop["avg"], "mean of all eight": languages.mean(), "without Armenian": languages.drop("hy").mean()}).round(2)
+
+
+@pytest.fixture(scope='module')
+def cell_48c8caa7(cell_8cbaa247):
+    # nbs/31_study.ipynb, cell "pairs = scores.pivot(index=["table", "language", "method"], " (48c8caa7)
+    global pairs
+    pairs = scores.pivot(index=["table", "language", "method"], columns="setup", values="value")[["FULL", "EMB"]].dropna()
+    pairs[pairs.EMB >= pairs.FULL]
+
+
+@pytest.fixture(scope='module')
 def cell_5178df6e():
     # nbs/31_study.ipynb, cell "study = Study(Path(tempfile.mkdtemp())/"toy")" (5178df6e)
     global language, level, seed, study
@@ -27,6 +69,18 @@ def cell_5178df6e():
         for seed in range(3):
             study.cell(dict(setup="mini", method="focus", language=language, seed=seed), lambda: {"loss": level + .1 * seed}, fingerprint="toy text")
     study.frame().drop(columns=["seconds", "device"])
+
+
+@pytest.fixture(scope='module')
+def cell_4876d855(cell_5178df6e):
+    # nbs/31_study.ipynb, cell "import vocab_lit.study # what is sent to another process mus" (4876d855)
+    global shared, side, vocab_lit
+    import vocab_lit.study # what is sent to another process must be importable there
+
+    shared = vocab_lit.study.Study(study.folder)
+    shared.cells([(dict(what="side by side", n=n), lambda n=n: {"process": os.getpid(), "square": n * n}) for n in range(6)], "v1")
+    side = shared.frame("v1").query("what == 'side by side'").pivot(index="n", columns="metric", values="value")
+    side.square
 
 
 @pytest.mark.cell('nbs/31_study.ipynb', 'cell "printed averages follow from the printed rows but for four that are known" (a6373fe8)')
@@ -50,6 +104,48 @@ def test_the_published_tables_have_the_columns_and_numbers_they_should_have():
     assert published("focus", 7).value.sum() == 100
     with pytest.raises(ValueError, match="no table 9; there are 1, 2"): published("focus", 9)
     with pytest.raises(ValueError, match="no published tables of 'nobody'; there are .*focus"): published("nobody")
+
+
+@pytest.mark.cell('nbs/31_study.ipynb', 'cell "printed averages of Embedding Structure follow from the printed rows but for nineteen that are known" (80112131)')
+def test_printed_averages_of_embedding_structure_follow_from_the_printed_rows_but_for_nineteen_that_are_known(cell_8cbaa247):
+    assert len(gaps) == 94 and len(uneven) == 19
+    by_average = scores[scores.language == "avg"].reset_index(drop=True) # in the order of recompute_averages
+    left_out = by_average.note == "leaves out Armenian"
+    assert left_out.sum() == 16 and set(by_average[left_out].table) == {"1", "3"}
+    assert (by_average.value - no_armenian)[left_out].abs().max() <= .1 and (gaps.difference[left_out].abs() > .5).all()
+    assert [(r.table, r.setup, r.method, round(r.difference, 2)) for r in uneven[~left_out[uneven.index]].itertuples()] == [
+        ("2", "FULL", "SCRIPT+IDENT", .36), ("8", "off-the-shelf", "full vocabulary", .42), ("8", "FULL", "SCRIPT+POSN", .13)]
+    estonian = scores[(scores.table == "2") & (scores.setup == "FULL") & (scores.language == "et")].set_index("method")
+    assert estonian.value["SCRIPT+IDENT"] == estonian.value["IDENT"]
+    row = scores[(scores.table == "2") & (scores.setup == "FULL") & (scores.method == "SCRIPT+IDENT") & ~scores.language.isin(["et", "avg"])]
+    assert round((row.value.sum() + 91.87) / 7, 1) == 89.5 # as printed
+    uralic = scores[(scores.table == "8") & (scores.setup == "off-the-shelf")].set_index("language").value
+    assert round((uralic.drop("avg").sum() - uralic["sme"] + 73.84) / 6, 1) == uralic["avg"]
+
+
+@pytest.mark.cell('nbs/31_study.ipynb', 'cell "what the tables say about the paper\'s sentences" (ab14e113)')
+def test_what_the_tables_say_about_the_paper_s_sentences(cell_8cbaa247, cell_44b662aa, cell_b5eeb3c9, cell_48c8caa7):
+    printed = gaps.pivot(index="table", columns=["setup", "method"], values="printed")
+    assert len(printed) == 6 and summary(printed).round(1).tolist() == [19.3, 24.7]
+    by_hand = [8.5, 18.2, 12.0, 21.1, 14.9, 41.3] # IDENT, IDENT, SCRIPT, SCRIPT, SCRIPT, SCRIPT less RANDOM
+    assert summary(printed)["next-best"] == pytest.approx(sum(by_hand) / 6)
+    assert drop["avg"] == pytest.approx(6.9) and languages.mean() == pytest.approx(6.075) and languages["hy"] == 0
+    single = pairs.drop("avg", level="language")
+    assert len(single) == 41 * 7 and (single.EMB >= single.FULL).sum() == 10
+    assert (pairs.xs("avg", level="language").FULL > pairs.xs("avg", level="language").EMB).all()
+
+
+@pytest.mark.cell('nbs/31_study.ipynb', 'cell "the tables of Embedding Structure are whole" (b4375c66)')
+def test_the_tables_of_embedding_structure_are_whole(cell_8cbaa247):
+    assert structure.groupby("table").size().to_dict() == {"1": 138, "2": 123, "3": 144, "4": 128, "5": 40, "6": 6, "7": 9, "8": 112, "9": 96}
+    assert not structure.duplicated(["table", "setup", "method", "language", "task", "dataset", "metric"]).any()
+    assert (structure.value.isna() == structure.metric.isin(["family", "script", "learning rate schedule"])).all() and structure.note[structure.value.isna()].ne("").all()
+    assert (scores.seeds.eq(4).fillna(False) == scores["std"].notna()).all() and (scores["std"].isna() == scores.language.eq("avg")).all()
+    assert set(scores.setup) == {"off-the-shelf", "FULL", "EMB"} and scores.method.nunique() == 8
+    assert scores.groupby("table").language.nunique().to_dict() == {"1": 9, "2": 8, "3": 9, "4": 8, "8": 7, "9": 6}
+    assert ((scores.metric == "accuracy") == scores.table.isin(["1", "3", "8"])).all() and scores.value.between(0, 100).all()
+    same = scores[scores.setup == "off-the-shelf"].groupby(["task", "language"]).value.nunique() # printed again in every table
+    assert same.drop("avg", level="language").eq(1).all()
 
 
 @pytest.mark.cell('nbs/31_study.ipynb', 'cell "a cell is computed once for each key and fingerprint" (2ea332ef)')
@@ -98,6 +194,15 @@ def test_curves_are_kept_step_by_step_and_values_that_are_not_finite_as_missing(
     record = Study(tempfile.mkdtemp())
     record.cell({"seed": 0}, lambda: [{"metric": "loss", "step": s, "value": v} for s, v in ((0, 8.), (10, math.nan))])
     assert record.frame().step.tolist() == [0, 10] and record.frame().value.isna().tolist() == [False, True]
+
+
+@pytest.mark.cell('nbs/31_study.ipynb', 'cell "cells computed side by side are complete, are read again, and a failure is not lost" (04005242)')
+def test_cells_computed_side_by_side_are_complete_are_read_again_and_a_failure_is_not_lost(cell_4876d855):
+    assert list(side.square) == [n * n for n in range(6)] and (os.cpu_count() == 1 or os.getpid() not in set(side.process))
+    shared.cells([(dict(what="side by side", n=n), lambda: 1 / 0) for n in range(6)], "v1") # nothing is computed
+    with pytest.raises(ZeroDivisionError): shared.cells([(dict(what="broken", n=n), lambda n=n: {"x": 1 / n}) for n in range(2)], "v1")
+    shared.cells([(dict(what="alone"), lambda: {"process": os.getpid()})], "v1", workers=1)
+    assert shared.read(dict(what="alone"), "v1")["values"][0]["value"] == os.getpid()
 
 
 @pytest.mark.cell('nbs/31_study.ipynb', 'cell "tables give mean, deviation and number of seeds by hand" (12a65c33)')

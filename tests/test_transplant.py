@@ -4,7 +4,7 @@ from pathlib import Path
 from torch import nn
 from transformers import AutoModelForCausalLM, AutoModelForMaskedLM, AutoTokenizer, BertConfig, BertForMaskedLM, GPT2Config, GPT2LMHeadModel, LlamaConfig, LlamaForCausalLM, RobertaConfig, RobertaForMaskedLM, XLMRobertaConfig, XLMRobertaForMaskedLM
 from vocab_lit.recipe import RECIPES
-from vocab_lit.transplant import check_output, is_masked, load_model, max_length, save, saved_plan, token_parameters, transplant, whole_folder
+from vocab_lit.transplant import check_output, is_masked, load_model, max_length, save, saved_plan, token_parameters, transplant, whole_file, whole_folder
 from vocab_lit.vectors import TokenVectors
 from vocab_lit.vocab import Vocab, toy_tokenizer
 import numpy as np
@@ -180,7 +180,7 @@ def test_plain_transformers_loads_the_folder_and_gives_the_same_logits(cell_9530
                 assert type(load_model(out)) is type(model)
 
 
-@pytest.mark.cell('nbs/16_transplant.ipynb', 'cell "an output folder is written wholly or not at all" (fe5dd68d)')
+@pytest.mark.cell('nbs/16_transplant.ipynb', 'cell "an output folder is written wholly or not at all" (e167b846)')
 def test_an_output_folder_is_written_wholly_or_not_at_all():
     place = Path(tempfile.mkdtemp())
     (place/"full").mkdir(); (place/"full"/"mine.txt").write_text("mine"); (place/"empty").mkdir()
@@ -189,7 +189,11 @@ def test_an_output_folder_is_written_wholly_or_not_at_all():
     with pytest.raises(RuntimeError):
         with whole_folder(place/"broken") as f: (f/"half").write_text("x"); raise RuntimeError
     with whole_folder(place/"empty") as f: (f/"a").write_text("x")
-    assert sorted(p.name for p in place.iterdir()) == ["empty", "full"] and (place/"empty"/"a").read_text() == "x" and (place/"full"/"mine.txt").read_text() == "mine"
+    with pytest.raises(RuntimeError), whole_file(place/"torn.txt") as f: f.write("x"); raise RuntimeError
+    with whole_file(place/"whole.txt") as f: f.write("ሰላም\n")
+    assert (place/"whole.txt").read_text(encoding="utf-8") == "ሰላም\n" and not list(place.glob("*torn*")) and not list(place.glob(".torn*"))
+    with pytest.raises(ValueError, match="whole.txt exists"), whole_file(place/"whole.txt") as f: f.write("y")
+    assert sorted(p.name for p in place.iterdir()) == ["empty", "full", "whole.txt"] and (place/"empty"/"a").read_text() == "x" and (place/"full"/"mine.txt").read_text() == "mine"
 
 
 @pytest.mark.cell('nbs/16_transplant.ipynb', 'cell "paths that hold no model are explained" (fcee4758)')

@@ -6,7 +6,7 @@
 __all__ = ['UNSEEN', 'MiniRecipe', 'mini_tokenizer', 'pair_blocks', 'training_blocks', 'new_model', 'LossLog', 'train_mini',
            'load_mini', 'evaluate', 'measure', 'store', 'model_card', 'main']
 
-# %% ../nbs/22_mini.ipynb #4861c55d
+# %% ../nbs/22_mini.ipynb #d092d89a
 import argparse, json, math, shutil, time
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -17,7 +17,8 @@ from safetensors.torch import load_file, save_file
 from transformers import (AutoModelForMaskedLM, AutoTokenizer, PreTrainedTokenizerFast, TrainerCallback, XLMRobertaConfig,
                           XLMRobertaForMaskedLM)
 from .corpus import data_path
-from .lapt import Blocks, LaptConfig, LaptTrainer, MaskingCollator, heldout_loss, pack, training_arguments
+from .lapt import LaptConfig, LaptTrainer, answering_with_loss, training_arguments
+from .objective import Draws, heldout_loss, pack
 from .phrasebook import SOURCE_LOCALES, lines, parallel
 from .tokenizer import train_tokenizer
 
@@ -101,7 +102,7 @@ class LossLog(TrainerCallback):
         with self.path.open("a") as f: f.write(row)
     def on_train_end(self, args, state, control, **_): self.bar.close()
 
-# %% ../nbs/22_mini.ipynb #7ee6d923
+# %% ../nbs/22_mini.ipynb #691df7a8
 def train_mini(out:str|Path, # folder for the model; `out/work` holds checkpoints until the end
                recipe:MiniRecipe=MiniRecipe(),
                log_every:int=200, save_every:int=500) -> Path: # the folder
@@ -114,15 +115,14 @@ def train_mini(out:str|Path, # folder for the model; `out/work` holds checkpoint
         tokenizer.save_pretrained(work/"tokenizer")
         torch.save(training_blocks(tokenizer, recipe), work/"blocks.pt")
     tokenizer, blocks = AutoTokenizer.from_pretrained(work/"tokenizer"), torch.load(work/"blocks.pt")
-    config = LaptConfig(learning_rate=recipe.learning_rate, batch_size=recipe.batch_size, length=recipe.length, warmup=1 / 30, weight_decay=.01,
-                        schedule="linear", betas=(.9, .98), mask_probability=recipe.mask_probability)
-    arguments = training_arguments(config, recipe.steps, recipe.seed, work, logging_strategy="steps", logging_steps=log_every,
-                                   save_strategy="steps", save_steps=save_every, save_total_limit=1)
-    trainer = LaptTrainer(new_model(tokenizer, recipe), arguments, train_dataset=Blocks(blocks),
-                          data_collator=MaskingCollator(tokenizer, recipe.seed, recipe.mask_probability),
-                          callbacks=[LossLog(work/"training.csv", recipe.steps)])
-    trainer.train(resume_from_checkpoint=any(work.glob("checkpoint-*")) or None)
-    store(trainer.model, tokenizer, out)
+    config = LaptConfig(steps=recipe.steps, learning_rate=recipe.learning_rate, batch_size=recipe.batch_size, length=recipe.length, warmup=1 / 30,
+                        weight_decay=.01, schedule="linear", betas=(.9, .98), mask_probability=recipe.mask_probability)
+    arguments = training_arguments(config, recipe.seed, work, True, logging_steps=log_every, save_steps=save_every, eval_strategy="no",
+                                   eval_on_start=False, load_best_model_at_end=False)
+    model, draws = new_model(tokenizer, recipe), Draws(blocks, recipe.steps * recipe.batch_size, tokenizer, recipe.seed, recipe.mask_probability)
+    trainer = LaptTrainer(model, arguments, config, train_dataset=draws, callbacks=[LossLog(work/"training.csv", recipe.steps)])
+    with answering_with_loss(model): trainer.train(resume_from_checkpoint=any(work.glob("checkpoint-*")) or None)
+    store(model, tokenizer, out)
     measure(out, recipe)
     shutil.copy(work/"training.csv", out/"training.csv")
     shutil.rmtree(work)

@@ -5,14 +5,16 @@
 # %% auto #0
 __all__ = ['published', 'recompute_averages', 'environment', 'fingerprint', 'Study', 'table', 'beside']
 
-# %% ../nbs/31_study.ipynb #0f64bb13
+# %% ../nbs/31_study.ipynb #8367502d
 import hashlib, json, math, os, platform, time
 from collections.abc import Callable, Hashable, Iterable
-from functools import cache
+from functools import cache, partial
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 import pandas as pd, regex
+from joblib import Parallel, delayed
+from tqdm.auto import tqdm
 
 import vocab_lit
 from .corpus import data_path
@@ -77,7 +79,7 @@ def _write_json(record, path):
         os.fsync(f.fileno())
     os.replace(part, path)
 
-# %% ../nbs/31_study.ipynb #2d6b5c6d
+# %% ../nbs/31_study.ipynb #63103d66
 class Study:
     "A folder of records, one for each cell that was computed."
     def __init__(self, folder:str|Path): # made where it is missing
@@ -110,6 +112,22 @@ class Study:
                   "seconds": round(time.perf_counter() - started, 3), **environment()}
         _write_json(record, self.path(key))
         return record
+
+    def cells(self,
+              jobs:Iterable[tuple[dict[str,Hashable],Callable]], # key and measurement of each cell, as in `cell`
+              fingerprint:str="",
+              workers:int=0 # processes; 0: one for each core, or a single one where there is a GPU
+             ) -> None:
+        "Compute the cells that are missing, several at a time."
+        import torch
+        todo = [(key, measure) for key, measure in jobs if not self.read(key, fingerprint)]
+        workers = min(len(todo), workers or (1 if torch.accelerator.is_available() else os.cpu_count() or 1))
+        bar = partial(tqdm, total=len(todo), desc=self.folder.name, unit=" cells", delay=2, leave=False)
+        if workers < 2:
+            for key, measure in bar(todo): self.cell(key, measure, fingerprint)
+        else:
+            done = Parallel(n_jobs=workers, return_as="generator_unordered")(delayed(self.cell)(*job, fingerprint) for job in todo)
+            for _ in bar(done): pass
 
     def frame(self,
               fingerprint:str|None=None # only records with this one; None: all

@@ -4,14 +4,15 @@
 
 # %% auto #0
 __all__ = ['load_model', 'is_masked', 'check_model', 'token_parameters', 'max_length', 'Transplant', 'transplant', 'check_output',
-           'whole_folder', 'save', 'saved_plan']
+           'whole_folder', 'whole_file', 'save', 'saved_plan']
 
-# %% ../nbs/16_transplant.ipynb #d7be7a33
+# %% ../nbs/16_transplant.ipynb #0de7eb67
 import json, os, shutil, tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import IO
 
 import numpy as np
 import torch
@@ -20,7 +21,7 @@ from torch import nn
 from transformers import (MODEL_FOR_CAUSAL_LM_MAPPING, MODEL_FOR_MASKED_LM_MAPPING, AutoConfig, AutoModelForCausalLM,
                           AutoModelForMaskedLM, PreTrainedModel, PreTrainedTokenizerBase)
 
-import vocab_lit.focus # registers its recipes
+import vocab_lit.focus, vocab_lit.reinit # register their recipes
 from .recipe import Plan, Recipe, get_recipe, load_plan
 from .tokenizer import save_tokenizer
 from .vectors import TokenVectors
@@ -182,7 +183,7 @@ def transplant(model:PreTrainedModel, # a masked or causal language model; it is
     tokenizer.model_max_length = min(tokenizer.model_max_length, max_length(model))
     return Transplant(model, tokenizer, plan)
 
-# %% ../nbs/16_transplant.ipynb #33936711
+# %% ../nbs/16_transplant.ipynb #2474ed01
 def check_output(out:str|Path) -> Path:
     "The output folder; `ValueError` where something is there already or nothing can be written."
     out = Path(out).resolve() if Path(out).is_symlink() else Path(out)
@@ -203,6 +204,17 @@ def whole_folder(out:str|Path) -> Iterator[Path]: # a temporary folder, moved to
         os.replace(partial, out)
     except SafetensorError as e: raise OSError(f"cannot write {out}: {e}") from None # a full disk, most often
     finally: shutil.rmtree(partial, ignore_errors=True)
+
+@contextmanager
+def whole_file(out:str|Path) -> Iterator[IO[str]]: # open for writing; takes its name when the block ends well
+    "Write a text file wholly or not at all; `ValueError` where there is one already."
+    out = Path(out)
+    if out.exists(): raise ValueError(f"{out} exists; choose another file or remove it")
+    check_output(out)
+    out.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix=f".{out.name}-", dir=out.parent) as folder:
+        with open(Path(folder, out.name), "w", encoding="utf-8") as f: yield f
+        os.replace(Path(folder, out.name), out)
 
 # %% ../nbs/16_transplant.ipynb #8da30085
 def save(result:Transplant,
