@@ -268,13 +268,13 @@ def test_the_loss_in_the_log_is_the_mean_over_the_targets_and_a_batch_without_ta
     assert all(torch.equal(before[k], v) for k, v in model.state_dict().items())
 
 
-@pytest.mark.cell('nbs/21_lapt.ipynb', 'cell "every setting reaches the trainer" (74bbb146)')
+@pytest.mark.cell('nbs/21_lapt.ipynb', 'cell "every setting reaches the trainer" (4f0996b3)')
 def test_every_setting_reaches_the_trainer(cell_ed44b6ca):
     trainers = []
     def spy(self, *args, **kwargs):
         trainers.append(self)
         return Trainer.__dict__["_whole_train"](self, *args, **kwargs)
-    odd = LaptConfig(steps=2, learning_rate=3e-3, batch_size=64, length=32, warmup=0, betas=(.7, .8), epsilon=1e-5, weight_decay=.25, max_grad_norm=.3, mask_probability=.4, eval_every=2)
+    odd = LaptConfig(steps=2, schedule="linear", learning_rate=3e-3, batch_size=64, length=32, warmup=0, betas=(.7, .8), epsilon=1e-5, weight_decay=.25, max_grad_norm=.3, mask_probability=.4, eval_every=2)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Trainer, "_whole_train", Trainer.train, raising=False)
         patch.setattr(Trainer, "train", spy)
@@ -282,8 +282,10 @@ def test_every_setting_reaches_the_trainer(cell_ed44b6ca):
     trainer = trainers[0]
     assert (trainer.train_dataset.seed, trainer.train_dataset.probability, len(trainer.train_dataset), trainer.args.seed) == (5, .4, 128, 5)
     assert (trainer.args.per_device_train_batch_size, trainer.args.gradient_accumulation_steps, trainer.args.max_grad_norm) == (32, 2, .3)
+    assert training_arguments(odd, 0, tempfile.gettempdir()).max_grad_norm == .3
     groups = trainer.optimizer.param_groups
-    assert all((g["lr"], g["betas"], g["eps"]) == (3e-3, (.7, .8), 1e-5) for g in groups) and {g["weight_decay"] for g in groups} == {.25, 0}
+    assert all((g["initial_lr"], g["lr"], g["betas"], g["eps"]) == (3e-3, 0, (.7, .8), 1e-5) for g in groups) # the rate has come down
+    assert {g["weight_decay"] for g in groups} == {.25, 0}
     assert abs(rows.loss[0] - heldout_loss(fresh(), tokenizer, held_out, length=32, probability=.4)) < 1e-5
 
 
@@ -296,7 +298,7 @@ def test_a_run_that_is_killed_anywhere_ends_as_one_that_is_not(cell_a35ed2f9):
     assert "the checkpoint of step 6 cannot be written in FOLDER" in done.stderr and "checkpoint-3 is whole: make room and resume" in done.stderr, done.stderr
 
 
-@pytest.mark.cell('nbs/21_lapt.ipynb', 'cell "a folder with another run is refused and left as it is" (4b9d11d6)')
+@pytest.mark.cell('nbs/21_lapt.ipynb', 'cell "a folder with another run is refused and left as it is" (ceb4b5b1)')
 def test_a_folder_with_another_run_is_refused_and_left_as_it_is(cell_ed44b6ca):
     with tempfile.TemporaryDirectory() as folder:
         config = replace(quick, steps=4, eval_every=2)
@@ -312,6 +314,12 @@ def test_a_folder_with_another_run_is_refused_and_left_as_it_is(cell_ed44b6ca):
         with pytest.raises(ValueError, match="its seed, config differ; resume with"): lapt(fresh(), tokenizer, swahili, held_out, replace(config, steps=6), seed=1, folder=folder, resume=True)
         assert sorted((p.name, p.stat().st_mtime_ns) for p in Path(folder).rglob("*")) == before
         assert list(lapt(fresh(), tokenizer, swahili, held_out, config, folder=folder, resume=True).step) == [0, 2, 4] # a finished run is read again
+        for name in ("model.safetensors", "optimizer.pt", "trainer_state.json"):
+            file = Path(folder, "checkpoint-4", name)
+            whole = file.read_bytes()
+            file.write_bytes(whole[:len(whole) // 2])
+            with pytest.raises(ValueError, match="checkpoint-4 is damaged .* remove it, and the run goes on"): lapt(fresh(), tokenizer, swahili, held_out, config, folder=folder, resume=True)
+            file.write_bytes(whole)
         Path(folder, "run.json").unlink()
         with pytest.raises(ValueError, match="checkpoints of a run that vocab_lit does not know"): lapt(fresh(), tokenizer, swahili, held_out, config, folder=folder)
 
@@ -368,7 +376,7 @@ def test_after_a_gradient_that_is_not_finite_the_run_goes_back_and_tries_with_ha
     with pytest.raises(ValueError, match="step 7 is not finite; give a folder"): lapt(struck(fresh(), 1), tokenizer, swahili, held_out, config)
 
 
-@pytest.mark.cell('nbs/21_lapt.ipynb', 'cell "what cannot be trained is refused with what to do, before anything is written" (6c1fc987)')
+@pytest.mark.cell('nbs/21_lapt.ipynb', 'cell "what cannot be trained is refused with what to do, before anything is written" (3c5139a8)')
 def test_what_cannot_be_trained_is_refused_with_what_to_do_before_anything_is_written(cell_9a2dd1d3, cell_ed44b6ca):
     with tempfile.TemporaryDirectory() as folder:
         def refused(message, model=fresh(), tokenizer=tokenizer, config=quick, text=swahili):
@@ -377,6 +385,7 @@ def test_what_cannot_be_trained_is_refused_with_what_to_do_before_anything_is_wr
         refused("unknown mode 'head'; there are all, full, emb", config=replace(quick, mode="head"))
         refused("batch of 16 blocks cannot be divided into micro-batches of 5 on 1 process", config=replace(quick, micro_batch=5))
         refused("steps is 0; give 1 or more", config=replace(quick, steps=0))
+        for rate in (-1., 0., math.nan): refused("learning_rate is .*; give a number between 0 and 1", config=replace(quick, learning_rate=rate))
         refused("the tokenizer has 500 tokens and the model 300 rows", model=XLMRobertaForMaskedLM(XLMRobertaConfig(**tiny | {"vocab_size": 300}, pad_token_id=1, max_position_embeddings=34)))
         assert not Path(folder, "run").exists()
         refused("the text makes 7 tokens and a block takes 32; give more text", text=["habari"])

@@ -46,7 +46,7 @@ def test_the_result_is_a_whole_model_that_plain_transformers_loads_better_on_the
     assert json.loads((place/"out/lapt.json").read_text())["config"]["steps"] == 6
 
 
-@pytest.mark.cell('nbs/24_runs.ipynb', 'cell "an interrupted run is resumed with the same arguments only, and ends as it would have" (85a850dd)')
+@pytest.mark.cell('nbs/24_runs.ipynb', 'cell "an interrupted run is resumed with the same arguments only, and ends as it would have" (763d96e8)')
 def test_an_interrupted_run_is_resumed_with_the_same_arguments_only_and_ends_as_it_would_have(cell_b2b2638a):
     files = [place/"sw.txt", place/"am.txt"]
     whole = lapt_files(mini, files, place/"whole", few, alpha=.2)
@@ -55,9 +55,9 @@ def test_an_interrupted_run_is_resumed_with_the_same_arguments_only_and_ends_as_
         patch.setattr(runs, "_finish", stop)
         with pytest.raises(KeyboardInterrupt): runs.lapt_files(mini, files, place/"stopped", few, alpha=.2)
     assert not (place/"stopped/config.json").exists()
-    with pytest.raises(ValueError, match="exists and is not empty"): lapt_files(mini, files, place/"stopped", few, alpha=.2)
-    with pytest.raises(ValueError, match="another alpha, another config; resume with what"): lapt_files(mini, files, place/"stopped", replace(few, steps=8), resume=True)
-    with pytest.raises(ValueError, match="another text"): lapt_files(mini, files[:1], place/"stopped", few, alpha=.2, resume=True)
+    with pytest.raises(ValueError, match="holds a run that has not ended; give --resume"): lapt_files(mini, files, place/"stopped", few, alpha=.2)
+    with pytest.raises(ValueError, match="holds another run: it has alpha 0.2, not None; steps 6, not 8. Resume with"): lapt_files(mini, files, place/"stopped", replace(few, steps=8), resume=True)
+    with pytest.raises(ValueError, match="holds another run: it has text "): lapt_files(mini, files[:1], place/"stopped", few, alpha=.2, resume=True)
     with pytest.raises(ValueError, match="holds no run to resume"): lapt_files(mini, files, place/"nothing", few, alpha=.2, resume=True)
     resumed = lapt_files(mini, files, place/"stopped", few, alpha=.2, resume=True)
     assert resumed.equals(whole) and (place/"stopped/model.safetensors").read_bytes() == (place/"whole/model.safetensors").read_bytes()
@@ -65,7 +65,7 @@ def test_an_interrupted_run_is_resumed_with_the_same_arguments_only_and_ends_as_
     assert lapt_files(mini, files, place/"stopped", few, alpha=.2, resume=True, say=said.append).round(9).equals(whole.round(9)) and "has ended already" in said[0]
 
 
-@pytest.mark.cell('nbs/24_runs.ipynb', 'cell "a run that is stopped before, after or while it is cleared away is resumed, with what it was started with only" (b65dbe63)')
+@pytest.mark.cell('nbs/24_runs.ipynb', 'cell "a run that is stopped before, after or while it is cleared away is resumed, with what it was started with only" (3526722c)')
 def test_a_run_that_is_stopped_before_after_or_while_it_is_cleared_away_is_resumed_with_what_it_was_started_with_only(cell_b2b2638a):
     source = place/"source" # in half precision, from a transplant, with a text of its own
     shutil.copytree(mini, source)
@@ -90,11 +90,11 @@ def test_a_run_that_is_stopped_before_after_or_while_it_is_cleared_away_is_resum
     tensors = AutoModelForMaskedLM.from_pretrained(place/"uncut").state_dict()
     assert {t.dtype for t in tensors.values()} == {torch.float32} and (place/"uncut/plan.npz").read_bytes() == b"plan" and (place/"uncut/vocab_lit.json").read_text() == "{}"
     stopped("early", runs, "lapt", lambda *_: True)
-    for other, given in {"model": dict(model=mini), "seed": dict(seed=1), "text": dict(held_out=[place/"sw.txt"]), "config": dict(config=few)}.items():
-        with pytest.raises(ValueError, match=f"holds a run with another {other}; resume with what"): run("early", resume=True, **given)
+    for other, given in {"model": dict(model=mini), "seed": dict(seed=1), "text": dict(held_out=[place/"sw.txt"]), "steps": dict(config=few)}.items():
+        with pytest.raises(ValueError, match=f"holds another run: it has {other} "): run("early", resume=True, **given)
     stopped("early", runs, "lapt", lambda *_: True, resume=True, config=replace(short, micro_batch=4)) # the same run in smaller parts
     text.write_text(text.read_text(encoding="utf-8") + "neno\n", encoding="utf-8")
-    with pytest.raises(ValueError, match="another text"): run("early", resume=True)
+    with pytest.raises(ValueError, match="it has text "): run("early", resume=True)
     text.write_text((place/"sw.txt").read_text(encoding="utf-8"), encoding="utf-8")
     stopped("moved", os, "replace", lambda a, b: Path(b) == place/"moved/model.safetensors")
     assert not (place/"moved/config.json").exists()
@@ -147,7 +147,7 @@ def test_no_line_of_a_mixture_is_lost(cell_b2b2638a):
     assert given == list(runs._open_text([place/"sw.txt", place/"am.txt"], (), .2, 0)[0])
 
 
-@pytest.mark.cell('nbs/24_runs.ipynb', 'cell "bad input is refused before anything is written" (cf239bef)')
+@pytest.mark.cell('nbs/24_runs.ipynb', 'cell "bad input is refused before anything is written" (9d21bbcd)')
 def test_bad_input_is_refused_before_anything_is_written(cell_b2b2638a):
     (place/"one.txt").write_text("habari\n")
     (place/"short.txt").write_text("".join(f"neno {i}\n" for i in range(60)))
@@ -160,3 +160,4 @@ def test_bad_input_is_refused_before_anything_is_written(cell_b2b2638a):
     refused("longer than the model's 72 positions", config=replace(few, length=256))
     refused("unknown mode 'x'", config=replace(few, mode="x"))
     refused("nowhere: no such model folder", model=place/"nowhere")
+    refused("sw.txt is both trained on and held out", held_out=[place/"sw.txt"])

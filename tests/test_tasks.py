@@ -367,7 +367,7 @@ def test_the_best_weights_are_the_ones_given_back_and_the_model_learns(cell_bc83
     assert entity_f1([s.tags for s in english[20:40]], predict(wild.tagger, mini_tokenizer, [s.words for s in english[20:40]])) == pytest.approx(wild.dev)
 
 
-@pytest.mark.cell('nbs/30_tasks.ipynb', 'cell "same seed same answer, whatever the global random state, which is given back" (762092ac)')
+@pytest.mark.cell('nbs/30_tasks.ipynb', 'cell "same seed same answer, whatever the global random state, which is given back" (f93b333d)')
 def test_same_seed_same_answer_whatever_the_global_random_state_which_is_given_back(cell_bc8367ce, cell_6be7f25e):
     few = english[:24], english[24:40], english[40:60]
     short = TaskConfig(learning_rate=1e-3, batch_size=8, epochs=3, eval_every=2)
@@ -384,6 +384,8 @@ def test_same_seed_same_answer_whatever_the_global_random_state_which_is_given_b
     table = fine_tune_seeds(mini, mini_tokenizer, *few, "ner", seeds=(1, 0), config=short)
     assert list(table.seed) == [1, 0] and table.dev[0] == runs[0].dev and table.test[0] == runs[0].test
     assert not fine_tune(mini, mini_tokenizer, *few, "ner", seed=0, config=short).history.equals(runs[0].history)
+    with pytest.raises(ValueError, match="of fine-tuning is not finite; lower the learning rate"):
+        fine_tune(mini, mini_tokenizer, *few, "ner", config=TaskConfig(learning_rate=1e30, batch_size=8, epochs=3))
 
 
 @pytest.mark.cell('nbs/30_tasks.ipynb', 'cell "a batch in parts gives the loss and the weights of the whole batch" (ac8bdce0)')

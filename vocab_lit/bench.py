@@ -252,13 +252,13 @@ def loss_memory(most:int, # scores held at a time; 0: the model's own loss
         loss.backward()
     return dict(loss=loss.item(), extra_mb=_memory()[1] - before, tokens_per_cpu_second=ids.numel() / (time.process_time() - cpu))
 
-# %% ../nbs/42_bench.ipynb #81cac138
+# %% ../nbs/42_bench.ipynb #67343e8d
 def write_text(path:Path, mb:float) -> None:
     "Write numbered phrasebook lines until the file has so many MB."
     size, some = 0, lines("sw", 5000, seed=0)
-    with open(path, "w", encoding="utf-8") as f:
+    with open(path, "wb") as f:
         for i, line in enumerate(itertools.cycle(some)):
-            size += f.write(f"{line} {i}\n")
+            size += f.write(f"{line} {i}\n".encode())
             if size >= mb * 10**6: return
 
 def text_memory(mb:float, steps:int=4) -> dict:

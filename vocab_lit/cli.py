@@ -6,7 +6,7 @@
 __all__ = ['app', 'Json', 'Model', 'Texts', 'Kind', 'methods', 'inspect', 'tokenizer', 'transplant_', 'explain', 'clean', 'lapt_',
            'evaluate', 'chapter']
 
-# %% ../nbs/40_cli.ipynb #3284a709
+# %% ../nbs/40_cli.ipynb #0cb732fa
 import json, os, signal, sys, warnings
 from contextlib import suppress
 from pathlib import Path
@@ -18,14 +18,18 @@ from rich.table import Table
 
 for _name, _value in (("TRANSFORMERS_VERBOSITY", "error"), ("HF_HUB_DISABLE_PROGRESS_BARS", "1"), ("TOKENIZERS_PARALLELISM", "true")):
     os.environ.setdefault(_name, _value) # before transformers is imported, which the commands do when they run
+if not sys.stderr.isatty(): os.environ.setdefault("TQDM_MININTERVAL", "10") # seconds between two lines of a progress bar in a log file
 
-# %% ../nbs/40_cli.ipynb #4c779128
+# %% ../nbs/40_cli.ipynb #6db63b14
 class _OneLine(typer.core.TyperGroup):
     "Print errors of the user as one line."
     def invoke(self, ctx):
         warnings.showwarning = lambda message, *_, **__: _step(f"note: {message}")
         with suppress(ValueError): signal.signal(signal.SIGTERM, lambda *_: sys.exit(143)) # so that half-written folders are removed
         try: return super().invoke(ctx)
+        except KeyboardInterrupt:
+            typer.echo("vocab-lit: interrupted; nothing half-written is left, and a run of lapt goes on with --resume", err=True)
+            raise typer.Exit(130) from None
         except (ValueError, OSError) as e:
             typer.echo(f"vocab-lit: {' '.join(str(e).split())}", err=True)
             raise typer.Exit(1) from None
@@ -35,7 +39,7 @@ app = typer.Typer(cls=_OneLine, no_args_is_help=True, add_completion=False, rich
                        "to see whether the language needs one, then `vocab-lit transplant MODEL --text FILE --out DIR`.")
 _say = Console(stderr=True, highlight=False)
 
-def _step(message): _say.print(f"[dim]·[/dim] {message}")
+def _step(message): _say.print(f"[dim]·[/dim] {message}", soft_wrap=True)
 
 _out = Console(highlight=False, force_jupyter=False)
 
@@ -207,23 +211,23 @@ def clean(text:Annotated[list[Path], typer.Argument(help="UTF-8 text, one senten
     rows = report.table().to_dict("records")
     print(json.dumps(rows, indent=2, ensure_ascii=False)) if as_json else _show([r | dict(share=f"{r['share']:.1%}") for r in rows])
 
-# %% ../nbs/40_cli.ipynb #6c25f0f3
+# %% ../nbs/40_cli.ipynb #129fa0e1
 @app.command("lapt")
 def lapt_(model:Model, text:Annotated[list[Path], typer.Option("--text", help="UTF-8 text in the language, one sentence or paragraph a line; also .gz, .bz2, .xz. May be repeated.", show_default=False)],
           out:Annotated[Path, typer.Option(help="A new or empty folder for the model, or with --resume that of a run that was interrupted.", show_default=False)],
           mode:Annotated[Optional[str], typer.Option(help="What is trained when: all; full (encoder frozen for the first tenth), emb (encoder frozen throughout), emb-rows (only the token rows), "
                                                      "two-stage (token rows for an extra fifth, then all) or transinner (token rows for the first tenth, then all with a new warm-up).", show_default="the preset's")]=None,
           steps:Annotated[Optional[int], typer.Option(help="Optimizer steps.", show_default="the preset's")]=None,
-          preset:Annotated[str, typer.Option(help="Whose hyper-parameters: embedding-structure, focus, wechsel-roberta, wechsel-gpt2, mad-x or unks-everywhere.")]="embedding-structure",
+          preset:Annotated[str, typer.Option(help="Whose hyper-parameters: embedding-structure, focus, wechsel-roberta, wechsel-gpt2, mad-x, mad-x-adapter or unks-everywhere. Their learning rates suit their many steps.")]="embedding-structure",
           held_out:Annotated[Optional[list[Path]], typer.Option(help="Text to evaluate on.", show_default="up to 2,000 lines of the text")]=None,
           alpha:Annotated[Optional[float], typer.Option(help="Take every --text as a language and sample them line by line with this exponent (0.2 in the papers).", show_default="all text as it is")]=None,
           learning_rate:Annotated[Optional[float], typer.Option(help="Peak learning rate.", show_default="the preset's")]=None,
           batch_size:Annotated[Optional[int], typer.Option(help="Blocks in one step.", show_default="the preset's")]=None,
           micro_batch:Annotated[int, typer.Option(min=0, help="Blocks in memory at once; 0: at most 32. Does not change the result.")]=0,
           length:Annotated[Optional[int], typer.Option(help="Tokens in a block.", show_default="the preset's, or what the model takes")]=None,
-          eval_every:Annotated[Optional[int], typer.Option(help="Steps between two evaluations and checkpoints.", show_default="the preset's, at least 20 in a run")]=None,
+          eval_every:Annotated[Optional[int], typer.Option(help="Steps between two evaluations and checkpoints.", show_default="the preset's, in a shorter run a twentieth of the steps")]=None,
           seed:Annotated[int, typer.Option(min=0, max=2**32 - 1, help="Of the order of the text, the masks and dropout.")]=0,
-          resume:Annotated[bool, typer.Option("--resume", help="Go on with a run that was interrupted; give the other arguments as before.")]=False,
+          resume:Annotated[bool, typer.Option("--resume", help="Go on with a run that was interrupted; give the other arguments as before, and the same number of threads for the same weights to the bit.")]=False,
           as_json:Json=False):
     """Continue the pretraining of a model on text of the new language.
 

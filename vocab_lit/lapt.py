@@ -7,7 +7,7 @@ __all__ = ['MODES', 'PRESETS', 'transformer_blocks', 'learning', 'Stage', 'LaptC
            'rate_factor', 'NotFinite', 'LaptTrainer', 'training_arguments', 'answering_with_loss', 'check_lapt', 'lapt',
            'lapt_flops']
 
-# %% ../nbs/21_lapt.ipynb #1792ef88
+# %% ../nbs/21_lapt.ipynb #268ae932
 import contextlib, functools, hashlib, json, os, random, shutil, tempfile, warnings
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -25,6 +25,7 @@ from transformers import (PreTrainedModel, PreTrainedTokenizerBase, PrinterCallb
 from transformers.trainer_utils import get_last_checkpoint, rotate_checkpoints
 from transformers.utils import is_torch_xla_available
 
+from .corpus import write_json
 from .objective import Blocks, Draws, heldout_loss, lm_loss, pack
 from .transplant import is_masked, max_length, token_parameters
 
@@ -250,7 +251,7 @@ def answering_with_loss(model):
     try: yield
     finally: model.__dict__.pop("forward", None); model.__dict__.pop("_original_forward", None)
 
-# %% ../nbs/21_lapt.ipynb #e6a723d5
+# %% ../nbs/21_lapt.ipynb #f0ffe12d
 def check_lapt(model:PreTrainedModel, tokenizer:PreTrainedTokenizerBase, config:LaptConfig) -> None:
     "`ValueError` where model, tokenizer and settings do not go together."
     rows = len(model.get_input_embeddings().weight)
@@ -260,6 +261,7 @@ def check_lapt(model:PreTrainedModel, tokenizer:PreTrainedTokenizerBase, config:
         raise ValueError(f"blocks of {config.length} tokens are longer than the model's {max_length(model)} positions; set length to {max_length(model)} or less")
     for name in ("steps", "eval_every", "batch_size", "length"):
         if getattr(config, name) < 1: raise ValueError(f"{name} is {getattr(config, name)}; give 1 or more")
+    if not 0 < config.learning_rate < 1: raise ValueError(f"learning_rate is {config.learning_rate}; give a number between 0 and 1, such as 1e-5")
     for _, stage in stage_starts(config): learning(model, stage.learns)
     training_arguments(config, 0, tempfile.gettempdir())
 
@@ -277,14 +279,14 @@ def _note_run(folder, facts) -> list[dict]: # the steps that were tried again so
     "Write down what a run is, or compare it with what was written; `ValueError` where they differ."
     note = folder/"run.json"
     if not note.is_file():
-        note.write_text(json.dumps(facts | {"retries": []}, indent=2), encoding="utf-8")
+        write_json(facts | {"retries": []}, note)
         return []
     before = json.loads(note.read_text(encoding="utf-8"))
     different = [name for name, value in facts.items() if before[name] != value]
     if different: raise ValueError(f"{folder} holds another run: its {', '.join(different)} differ{'s' * (len(different) == 1)}; resume with what it was started with, or choose another folder")
     return before["retries"]
 
-# %% ../nbs/21_lapt.ipynb #9f2d44b1
+# %% ../nbs/21_lapt.ipynb #34a98db6
 def lapt(model:PreTrainedModel, # masked or causal language model; it is trained in place
          tokenizer:PreTrainedTokenizerBase, # the model's tokenizer
          text:Iterable[str]|torch.Tensor|Blocks, # training texts, or blocks from `pack`
@@ -324,11 +326,15 @@ def lapt(model:PreTrainedModel, # masked or causal language model; it is trained
                                       callbacks=[stages, _Progress(config.batch_size * config.length)])
                 if folder and last is None: trainer.add_callback(_SaveStart(trainer))
                 try: trainer.train(resume_from_checkpoint=last); break
+                except (SafetensorError, RuntimeError, ValueError) as e:
+                    if isinstance(e, (SafetensorError, json.JSONDecodeError)) or "PytorchStreamReader" in str(e):
+                        raise ValueError(f"{last} is damaged ({str(e).splitlines()[0]}); remove it, and the run goes on from an older checkpoint or from the start") from None
+                    raise
                 except NotFinite as e:
                     if not folder or len(retries) == 3: raise ValueError(f"{e}, also with a lower max_grad_norm; lower the learning rate" if folder else
                                                                          f"{e}; give a folder for checkpoints, so that it can be tried again, or lower the learning rate") from None
                     retries.append({"step": e.step, "max_grad_norm": norm / 2})
-                    (work/"run.json").write_text(json.dumps(facts | {"retries": retries}, indent=2), encoding="utf-8")
+                    write_json(facts | {"retries": retries}, work/"run.json")
                     warnings.warn(f"{e}; going back to {Path(get_last_checkpoint(work)).name} with max_grad_norm {norm / 2:g}")
     finally: stages.restore()
     rows = [(r["step"], r["eval_loss"]) for r in trainer.state.log_history if "eval_loss" in r]

@@ -116,7 +116,7 @@ class Draws(Dataset):
         inputs, labels = mask_tokens(ids, self.tokenizer, torch.Generator().manual_seed(own % 2**63), self.probability)
         return {"input_ids": inputs, "labels": labels}
 
-# %% ../nbs/18_objective.ipynb #0400dd94
+# %% ../nbs/18_objective.ipynb #e77169b0
 def _scores(model, output, hidden):
     "The head's scores, (n, n_tokens), at chosen positions of an encoder's output."
     core, output.last_hidden_state = model.base_model, hidden[None]
@@ -128,7 +128,7 @@ def lm_loss(model:PreTrainedModel, # a masked or causal language model with a he
             input_ids:torch.Tensor, # (n, length)
             labels:torch.Tensor, # (n, length) target ids, -100 where nothing is asked
             reduction:str="mean", # over the labelled positions: mean or sum
-            most:int=2**28, # scores held at a time; 2**28 are 1 GB
+            most:int=0, # scores held at a time; 0: 2**28 (1 GB), on a GPU 2**30
             **inputs # what else the model takes, such as an attention mask
            ) -> torch.Tensor: # nats
     "Language-modelling loss with vocabulary scores at the labelled positions only."
@@ -137,6 +137,7 @@ def lm_loss(model:PreTrainedModel, # a masked or causal language model with a he
     output = model.base_model(input_ids=input_ids, return_dict=True, **inputs)
     hidden, asked = output.last_hidden_state[wanted], labels[wanted]
     def part(h, y): return F.cross_entropy(_scores(model, output, h).float(), y, reduction="sum")
+    most = most or 2**(30 if hidden.is_cuda else 28)
     parts = list(zip(*(x.split(max(1, most // model.get_input_embeddings().weight.shape[0])) for x in (hidden, asked))))
     loss = sum((part(h, y) if len(parts) == 1 else checkpoint(part, h, y, use_reentrant=False) for h, y in parts), hidden.sum() * 0)
     return loss / len(asked) if reduction == "mean" else loss

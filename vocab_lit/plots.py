@@ -6,7 +6,7 @@
 __all__ = ['INK', 'PALETTE', 'SANS', 'GROUP_STYLES', 'use_style', 'has_glyphs', 'romanise', 'label', 'loss_bars', 'loss_curves',
            'show_mixture', 'embedding_map', 'score_dots', 'score_flops']
 
-# %% ../nbs/32_plots.ipynb #f8d1d10e
+# %% ../nbs/32_plots.ipynb #2e85d82e
 import unicodedata, warnings
 from functools import cache
 from pathlib import Path
@@ -18,7 +18,7 @@ from fontTools import unicodedata as ucd
 from fontTools.ttLib import TTFont
 from matplotlib import font_manager
 from matplotlib.lines import Line2D
-from matplotlib.ticker import LogLocator, NullFormatter
+from matplotlib.ticker import LogLocator, MaxNLocator, NullFormatter
 from sklearn.decomposition import PCA
 from sklearn.isotonic import isotonic_regression
 
@@ -252,7 +252,7 @@ def score_dots(df:pd.DataFrame, # columns method, setup, language, value; a row 
     fig.legend(handles=sorted(handles.values(), key=lambda h: h.get_label() == baseline), loc="outside right upper")
     return _finish(fig, cells, path)
 
-# %% ../nbs/32_plots.ipynb #719dcaaf
+# %% ../nbs/32_plots.ipynb #5fd6192b
 def _spread(positions, gap, low, high): # in any order; from low to high
     "The nearest positions between two bounds that keep their order and a distance of `gap`, or less where there is no room."
     order = np.argsort(positions, kind="stable")
@@ -281,9 +281,10 @@ def score_flops(df:pd.DataFrame, # columns task, language, vocabulary (reduced, 
             ax.errorbar(part.flops, part["mean"], yerr=part["std"], linestyle="", color=colour, elinewidth=1)
             for p in part.itertuples(): ax.plot(p.flops, p.mean, "os"[kinds.index(p.vocabulary) % 2], color=colour, markersize=6)
             ends.append((texts[language], colour, part.flops.iloc[-1], part["mean"].iloc[-1]))
-        ax.set(title=label(task), xlabel="floating point operations of LAPT", ylabel=ylabel, xscale="log")
-        ax.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
-        ax.xaxis.set_major_formatter(lambda x, _: f"{x:.0e}".replace("e+", "e"))
+        wide = cells.flops.max() > 5 * cells.flops.min()
+        ax.set(title=label(task), xlabel="floating point operations of LAPT", ylabel=ylabel, xscale="log" if wide else "linear")
+        ax.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)) if wide else MaxNLocator(4))
+        ax.xaxis.set_major_formatter(lambda x, _: f"{x:.2g}".replace("e+", "e"))
         ax.xaxis.set_minor_formatter(NullFormatter())
         low, high = ax.get_ylim()
         for (text, colour, x, y), at in zip(ends, _spread([e[3] for e in ends], .065 * (high - low), low, high)):

@@ -5,7 +5,7 @@
 # %% auto #0
 __all__ = ['lapt_settings', 'lapt_files']
 
-# %% ../nbs/24_runs.ipynb #ec3489f1
+# %% ../nbs/24_runs.ipynb #24a767e7
 import itertools, json, os, shutil
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, replace
@@ -14,10 +14,10 @@ from pathlib import Path
 import pandas as pd
 
 import vocab_lit
-from .corpus import Lines, hold_out, mix, read_lines
+from .corpus import Lines, hold_out, mix, read_lines, write_json
 from .lapt import PRESETS, LaptConfig, check_lapt, lapt
 from .tokenizer import load_tokenizer, save_tokenizer
-from .transplant import check_output, load_model, max_length
+from .transplant import check_output, load_model, max_length, whole_folder
 
 # %% ../nbs/24_runs.ipynb #bc893052
 def lapt_settings(preset:str="embedding-structure", # a name in PRESETS
@@ -32,7 +32,7 @@ def lapt_settings(preset:str="embedding-structure", # a name in PRESETS
     if "eval_every" not in given and "steps" in given: config = replace(config, eval_every=min(config.eval_every, max(1, config.steps // 20)))
     return config
 
-# %% ../nbs/24_runs.ipynb #23a4149d
+# %% ../nbs/24_runs.ipynb #cbc2d536
 def _open_text(text, held_out, alpha, seed): # (lines to train on, held-out lines)
     if held_out: return (mix({str(p): Lines(p) for p in text}, alpha, seed=seed) if alpha is not None else Lines(*text)), read_lines(*held_out)
     if alpha is None: return hold_out(Lines(*text), seed=seed)
@@ -42,11 +42,12 @@ def _open_text(text, held_out, alpha, seed): # (lines to train on, held-out line
 def _check_resume(out, facts):
     "`ValueError` where the folder holds another run."
     if not (out/"lapt.json").is_file(): raise ValueError(f"{out} holds no run to resume; start it without --resume")
-    before = json.loads((out/"lapt.json").read_text(encoding="utf-8"))
-    different = [name for name, value in json.loads(json.dumps(facts)).items() if before.get(name) != value]
-    if different: raise ValueError(f"{out} holds a run with another {', another '.join(different)}; resume with what it was started with")
+    flat = lambda d: {k: v for name, value in d.items() for k, v in (value if isinstance(value, dict) else {name: value}).items()}
+    before, now = flat(json.loads((out/"lapt.json").read_text(encoding="utf-8"))), flat(json.loads(json.dumps(facts)))
+    different = [f"{name} {before.get(name)}, not {value}" for name, value in now.items() if before.get(name) != value]
+    if different: raise ValueError(f"{out} holds another run: it has {'; '.join(different)}. Resume with what it was started with")
 
-# %% ../nbs/24_runs.ipynb #e5ea5a49
+# %% ../nbs/24_runs.ipynb #e35f826b
 def lapt_files(model:str|Path, # model folder, or hub name when online
                text:Sequence[str|Path], # UTF-8 files, one sentence or paragraph a line
                out:str|Path, # a new or empty folder, or with `resume` that of a run that was interrupted
@@ -63,10 +64,15 @@ def lapt_files(model:str|Path, # model folder, or hub name when online
     config = config or lapt_settings(longest=min(max_length(source), tokenizer.model_max_length))
     check_lapt(source, tokenizer, config)
     for path in (*text, *held_out): next(iter(Lines(path)), None)
-    facts = dict(vocab_lit=vocab_lit.__version__, model=str(model), text=[[str(p), Path(p).stat().st_size] for p in (*text, *held_out)], alpha=alpha, seed=seed,
+    if shared := {Path(p).resolve() for p in text} & {Path(p).resolve() for p in held_out}: raise ValueError(f"{min(shared)} is both trained on and held out; give another file")
+    if alpha is not None and len(text) == 1: say("note: alpha does nothing with one file")
+    facts = dict(vocab_lit=vocab_lit.__version__, model=str(Path(model).resolve() if Path(model).is_dir() else model),
+                 text=[[str(Path(p).resolve()), Path(p).stat().st_size] for p in (*text, *held_out)], alpha=alpha, seed=seed,
                  config={k: v for k, v in asdict(config).items() if k != "micro_batch"})
     if resume: _check_resume(out, facts)
-    elif first: check_output(out)
+    elif first:
+        if (out/"run").is_dir(): raise ValueError(f"{out} holds a run that has not ended; give --resume to go on with it, or remove the folder")
+        check_output(out)
     if resume and not (out/"run").is_dir() and (out/"losses.csv").is_file():
         say(f"the run in {out} has ended already")
         shutil.rmtree(out/".part", ignore_errors=True) # the rest of one that was stopped while it was cleared away
@@ -74,6 +80,7 @@ def lapt_files(model:str|Path, # model folder, or hub name when online
     train, test = _open_text(text, held_out, alpha, seed)
     lines = iter(train) # a mixture can be read once
     start = list(itertools.islice(lines, 2))
+    if all(line.count("\t") >= 3 for line in start): say(f"note: the text looks like a table or treebank; plain sentences are expected, such as {start[0][:40]!r} is not")
     if len(start) < 2 or not test:
         raise ValueError(f"{', '.join(map(str, text))}: too few lines to train on and to hold out ({len(test)} held out); give more text, one sentence or paragraph a line")
     ids = sum(map(len, tokenizer(list(test), verbose=False)["input_ids"]))
@@ -81,7 +88,7 @@ def lapt_files(model:str|Path, # model folder, or hub name when online
     say(f"{config.steps:,} steps of {config.batch_size} x {config.length} tokens, mode {config.mode}, {'resumed' if resume else f'{len(test):,} lines held out'}")
     if first and not resume:
         out.mkdir(parents=True, exist_ok=True)
-        (out/"lapt.json").write_text(json.dumps(facts, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+        write_json(facts, out/"lapt.json")
     losses = lapt(source, tokenizer, itertools.chain(start, lines), test, config, seed, out/"run", resume=resume)
     if first: _finish(source, tokenizer, losses, model, out)
     return losses
@@ -90,11 +97,12 @@ def _finish(source, tokenizer, losses, model, out) -> None:
     "Put the trained model in the place of the run, its configuration last."
     part = out/".part"
     shutil.rmtree(part, ignore_errors=True)
-    source.save_pretrained(part)
-    save_tokenizer(tokenizer, part)
-    losses.to_csv(part/"losses.csv", index=False)
-    for name in ("plan.npz", "vocab_lit.json"): # where the vocabulary came from
-        if (Path(model)/name).is_file(): shutil.copy(Path(model)/name, part/name)
+    with whole_folder(part) as folder:
+        source.save_pretrained(folder)
+        save_tokenizer(tokenizer, folder)
+        losses.to_csv(folder/"losses.csv", index=False)
+        for name in ("plan.npz", "vocab_lit.json"): # where the vocabulary came from
+            if (Path(model)/name).is_file(): shutil.copy(Path(model)/name, folder/name)
     for file in sorted(part.iterdir(), key=lambda f: f.name == "config.json"): os.replace(file, out/file.name)
     part.rmdir()
     os.replace(out/"run", part) # at once, so that half of it is never taken for a run

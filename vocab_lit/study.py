@@ -5,7 +5,7 @@
 # %% auto #0
 __all__ = ['published', 'recompute_averages', 'environment', 'fingerprint', 'Study', 'table', 'beside']
 
-# %% ../nbs/31_study.ipynb #8367502d
+# %% ../nbs/31_study.ipynb #cc3211f5
 import hashlib, json, math, os, platform, time
 from collections.abc import Callable, Hashable, Iterable
 from functools import cache, partial
@@ -17,7 +17,7 @@ from joblib import Parallel, delayed
 from tqdm.auto import tqdm
 
 import vocab_lit
-from .corpus import data_path
+from .corpus import data_path, write_json
 
 # %% ../nbs/31_study.ipynb #3e6febbd
 def published(paper:str, # such as "focus"
@@ -45,7 +45,7 @@ def recompute_averages(rows:pd.DataFrame # from `published`
         out.append({**a[["table", "setup", "method", "dataset"]], "printed": a.value, "mean": mean, "difference": a.value - mean})
     return pd.DataFrame(out)
 
-# %% ../nbs/31_study.ipynb #f6239bad
+# %% ../nbs/31_study.ipynb #260ee40b
 @cache
 def environment() -> dict: # device and versions
     "What the numbers of this process are measured on."
@@ -72,14 +72,7 @@ def _plain(value): # numpy and torch numbers as Python's; what is not finite as 
     value = value.item() if hasattr(value, "item") else value
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
-def _write_json(record, path):
-    part = path.with_name(f".{path.name}.{os.getpid()}")
-    with open(part, "w", encoding="utf-8") as f:
-        f.write(json.dumps(record, ensure_ascii=False, indent=1) + "\n"); f.flush()
-        os.fsync(f.fileno())
-    os.replace(part, path)
-
-# %% ../nbs/31_study.ipynb #63103d66
+# %% ../nbs/31_study.ipynb #d8be099f
 class Study:
     "A folder of records, one for each cell that was computed."
     def __init__(self, folder:str|Path): # made where it is missing
@@ -110,7 +103,7 @@ class Study:
         record = {"key": {k: _plain(v) for k, v in key.items()}, "fingerprint": fingerprint,
                   "values": [{k: _plain(v) for k, v in row.items()} for row in values],
                   "seconds": round(time.perf_counter() - started, 3), **environment()}
-        _write_json(record, self.path(key))
+        write_json(record, self.path(key))
         return record
 
     def cells(self,

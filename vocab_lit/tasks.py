@@ -374,7 +374,7 @@ class ByLength(Sampler):
         for i in draw(len(batches)).argsort().tolist(): yield from batches[i].tolist()
         yield from last.tolist()
 
-# %% ../nbs/30_tasks.ipynb #ca971248
+# %% ../nbs/30_tasks.ipynb #aecae516
 class TaskTrainer(Trainer):
     "Trainer with the loss over words, and the best weights kept in memory."
     def __init__(self, *args, config:TaskConfig, o:int, measure:Callable, **kwargs):
@@ -401,6 +401,11 @@ class TaskTrainer(Trainer):
         if self.config.double_softmax: scores = scores.softmax(-1)
         loss = (F.cross_entropy(scores.flatten(0, 1), labels.flatten(), reduction="none") * weights.flatten()).sum()
         return (loss, {"loss": loss}) if return_outputs else loss
+
+    def _get_grad_norm(self, model, grad_norm=None):
+        norm = super()._get_grad_norm(model, grad_norm)
+        if self.accelerator.scaler is None and not np.isfinite(float(norm)): raise ValueError(f"the gradient at step {self.state.global_step + 1} of fine-tuning is not finite; lower the learning rate")
+        return norm
 
     def evaluate(self, *args, **kwargs):
         epoch, score = round(self.state.epoch), self.measure(self.model)

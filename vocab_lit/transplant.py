@@ -27,12 +27,14 @@ from .tokenizer import save_tokenizer
 from .vectors import TokenVectors
 from .vocab import _SAME_ROLE, Token, Vocab, match_specials
 
-# %% ../nbs/16_transplant.ipynb #77ebf595
+# %% ../nbs/16_transplant.ipynb #001f2bc4
 def load_model(path:str|Path # model folder, or hub name when online
               ) -> PreTrainedModel:
     "Load a masked or causal language model; errors say what is wrong with the path."
     path = str(path)
     if not Path(path).is_dir() and Path(path).exists(): raise ValueError(f"{path} is a file; give the model's folder")
+    if Path(path, "lapt.json").is_file() and not Path(path, "config.json").is_file():
+        raise ValueError(f"{path} holds a training run that has not ended; go on with it by `vocab-lit lapt ... --out {path} --resume`")
     try: config = AutoConfig.from_pretrained(path)
     except (OSError, ValueError) as e:
         if Path(path).is_dir(): raise ValueError(f"{path} has no readable config.json: {_first_line(e)}") from None
@@ -183,7 +185,7 @@ def transplant(model:PreTrainedModel, # a masked or causal language model; it is
     tokenizer.model_max_length = min(tokenizer.model_max_length, max_length(model))
     return Transplant(model, tokenizer, plan)
 
-# %% ../nbs/16_transplant.ipynb #2474ed01
+# %% ../nbs/16_transplant.ipynb #78be2132
 def check_output(out:str|Path) -> Path:
     "The output folder; `ValueError` where something is there already or nothing can be written."
     out = Path(out).resolve() if Path(out).is_symlink() else Path(out)
@@ -202,7 +204,9 @@ def whole_folder(out:str|Path) -> Iterator[Path]: # a temporary folder, moved to
         yield partial
         partial.chmod(0o755)
         os.replace(partial, out)
-    except SafetensorError as e: raise OSError(f"cannot write {out}: {e}") from None # a full disk, most often
+    except Exception as e:
+        if isinstance(e, SafetensorError) or type(e) is Exception: raise OSError(f"cannot write {out}: {e}") from None # a full disk, most often; tokenizers raises a plain one
+        raise
     finally: shutil.rmtree(partial, ignore_errors=True)
 
 @contextmanager
@@ -213,7 +217,9 @@ def whole_file(out:str|Path) -> Iterator[IO[str]]: # open for writing; takes its
     check_output(out)
     out.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=f".{out.name}-", dir=out.parent) as folder:
-        with open(Path(folder, out.name), "w", encoding="utf-8") as f: yield f
+        try:
+            with open(Path(folder, out.name), "w", encoding="utf-8") as f: yield f
+        except OSError as e: raise OSError(f"cannot write {out}: {e.strerror or e}") from None
         os.replace(Path(folder, out.name), out)
 
 # %% ../nbs/16_transplant.ipynb #8da30085
