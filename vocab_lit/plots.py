@@ -252,7 +252,7 @@ def score_dots(df:pd.DataFrame, # columns method, setup, language, value; a row 
     fig.legend(handles=sorted(handles.values(), key=lambda h: h.get_label() == baseline), loc="outside right upper")
     return _finish(fig, cells, path)
 
-# %% ../nbs/32_plots.ipynb #5fd6192b
+# %% ../nbs/32_plots.ipynb #8e626816
 def _spread(positions, gap, low, high): # in any order; from low to high
     "The nearest positions between two bounds that keep their order and a distance of `gap`, or less where there is no room."
     order = np.argsort(positions, kind="stable")
@@ -284,7 +284,7 @@ def score_flops(df:pd.DataFrame, # columns task, language, vocabulary (reduced, 
         wide = cells.flops.max() > 5 * cells.flops.min()
         ax.set(title=label(task), xlabel="floating point operations of LAPT", ylabel=ylabel, xscale="log" if wide else "linear")
         ax.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)) if wide else MaxNLocator(4))
-        ax.xaxis.set_major_formatter(lambda x, _: f"{x:.2g}".replace("e+", "e"))
+        ax.xaxis.set_major_formatter(lambda x, _: f"{x:.3g}".replace("e+", "e"))
         ax.xaxis.set_minor_formatter(NullFormatter())
         low, high = ax.get_ylim()
         for (text, colour, x, y), at in zip(ends, _spread([e[3] for e in ends], .065 * (high - low), low, high)):
