@@ -2,6 +2,7 @@
 from pathlib import Path
 from vocab_lit.corpus import CleanReport, Lines, clean, data_path, hold_out, hub_lines, iter_lines, mix, read_lines, sampling_weights, split_lines, text_tokens
 import bz2
+import gzip
 import lzma
 import numpy as np
 import os
@@ -73,7 +74,7 @@ def test_bundled_data_is_found_and_what_is_missing_is_named():
     with pytest.raises(FileNotFoundError, match="no-such-table"): data_path("published", "no-such-table.csv")
 
 
-@pytest.mark.cell('nbs/01_corpus.ipynb', 'cell "the byte order mark, blank lines and margins are dropped, also in compressed files" (ccaa7e8d)')
+@pytest.mark.cell('nbs/01_corpus.ipynb', 'cell "the byte order mark, blank lines and margins are dropped, also in compressed files" (d9cb5090)')
 def test_the_byte_order_mark_blank_lines_and_margins_are_dropped_also_in_compressed_files(cell_638249b5):
     expected = ["Habari ya asubuhi.", "Karibu sana."]
     assert read_lines(folder/"sw.txt") == expected
@@ -81,7 +82,6 @@ def test_the_byte_order_mark_blank_lines_and_margins_are_dropped_also_in_compres
         with open_(folder/f"sw.txt{suffix}", "wb") as f: f.write((folder/"sw.txt").read_bytes())
         assert read_lines(folder/f"sw.txt{suffix}") == expected
     assert read_lines(folder/"sw.txt", folder/"sw.txt") == expected * 2
-    import gzip
     (folder/"cut.txt.gz").write_bytes(gzip.compress(b"maji\n" * 20_000)[:60]); (folder/"plain.gz").write_text("maji\n")
     for name in ("cut.txt.gz", "plain.gz"):
         with pytest.raises(ValueError, match=f"{name} cannot be read to its end .* it is damaged, or not what its ending '.gz' says"): list(iter_lines(folder/name))

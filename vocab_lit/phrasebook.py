@@ -143,9 +143,15 @@ def _name(locale, table, key): # table: territories, languages, scripts or curre
     name = getattr(locale, table).get(key)
     return (_clean(_BRACKETS.sub("", name)) or _clean(name)) if name and name != key else None
 
-# %% ../nbs/02_phrasebook.ipynb #141fb888
+# %% ../nbs/02_phrasebook.ipynb #c94a6316
 @functools.cache
 def _usable(code): return sum(_name(Locale.parse(code), "territories", t) is not None for t in world()) >= 20
+
+def _alone(locale):
+    "The locale with data of its own: Babel notes what it looks up for one locale in data that others share, and later ones would speak its words."
+    localedata._cache.clear()
+    locale.languages # reads the data
+    return locale
 
 @functools.cache
 def find_locale(code:str # CLDR locale, such as sw, zh_Hant or pt-PT
@@ -153,7 +159,7 @@ def find_locale(code:str # CLDR locale, such as sw, zh_Hant or pt-PT
     "Babel's locale for a code; `ValueError` says which locales there are and which are near."
     try: locale = Locale.parse(code.replace("-", "_"))
     except (UnknownLocaleError, ValueError, TypeError): locale = None
-    if locale is not None and _usable(str(locale)): return locale
+    if locale is not None and _usable(str(locale)): return _alone(locale)
     names = {c: Locale("en").languages.get(c, c) for c in localedata.locale_identifiers() if "_" not in c and _usable(c)}
     codes = {**{name.lower(): c for c, name in names.items()}, **{c: c for c in names}}
     near = dict.fromkeys(codes[x] for x in difflib.get_close_matches(code.lower(), codes, n=3, cutoff=.6))
@@ -180,8 +186,8 @@ def _listed(locale, segments, style):
     pieces = regex.split(r"([\ue000-\ue0ff])", format_list(slots, style, locale))
     return [segments[slots.index(p)] if p in slots else (_plain(p), "O") for p in pieces if p]
 
-# %% ../nbs/02_phrasebook.ipynb #455b128a
-_ROOT = Locale.parse("root")
+# %% ../nbs/02_phrasebook.ipynb #dc3bc97d
+_ROOT = _alone(Locale.parse("root"))
 _MONTH_NUMBER = regex.compile(r"\bM\d\d\b")
 
 def _phrase(say, locale):
