@@ -7,9 +7,9 @@ __all__ = ['MODES', 'PRESETS', 'transformer_blocks', 'learning', 'Stage', 'LaptC
            'rate_factor', 'NotFinite', 'LaptTrainer', 'training_arguments', 'answering_with_loss', 'check_lapt', 'lapt',
            'lapt_flops']
 
-# %% ../nbs/21_lapt.ipynb #268ae932
+# %% ../nbs/21_lapt.ipynb #758cc8d9
 import contextlib, functools, hashlib, json, os, random, shutil, tempfile, warnings
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 

@@ -5,7 +5,7 @@
 # %% auto #0
 __all__ = ['Splits', 'Setup', 'hub_splits', 'get_setup', 'Target', 'Targets']
 
-# %% ../nbs/33_setup.ipynb #2dd5e813
+# %% ../nbs/33_setup.ipynb #d77eee74
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache, partial
@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np, pandas as pd, torch
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
-from .corpus import Lines, data_path, hub_lines, mix, read_lines, split_lines
+from .corpus import data_path, hub_lines, mix, read_lines, split_lines
 from .lapt import PRESETS, LaptConfig, lapt
 from .objective import heldout_loss, pack
 from .phrasebook import lines as phrasebook_lines, sentences
