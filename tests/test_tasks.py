@@ -6,8 +6,8 @@ from seqeval.metrics.sequence_labeling import get_entities
 from transformers import AutoModelForTokenClassification, BertConfig, BertForMaskedLM, DistilBertConfig, DistilBertForMaskedLM, GPT2Config, GPT2LMHeadModel, RobertaConfig, RobertaForMaskedLM, XLMRobertaConfig, XLMRobertaForMaskedLM
 from vocab_lit.corpus import data_path
 from vocab_lit.phrasebook import lines, sentences
-from vocab_lit.tasks import ByLength, Tagged, TaskConfig, UPOS, _Collate, _around, _prepare, _rows, accuracy, by_frequency, entity_f1, evaluate_files, fine_tune, fine_tune_seeds, hold_out, predict, read_bio, read_conllu, split_wikiann, tagger, to_bio, windows, word_scores, word_weights
-from vocab_lit.tokenizer import load_tokenizer, train_tokenizer
+from vocab_lit.tasks import ByLength, Tagged, TaskConfig, UPOS, _Collate, _prepare, _rows, accuracy, by_frequency, entity_f1, evaluate_files, fine_tune, fine_tune_seeds, hold_out, predict, read_bio, read_conllu, split_wikiann, tagger, to_bio, windows, word_scores, word_weights
+from vocab_lit.tokenizer import ids_around, load_tokenizer, train_tokenizer
 from vocab_lit.transplant import load_model
 import json
 import numpy as np
@@ -244,13 +244,13 @@ def test_scores_equal_a_count_by_hand_and_scikit_learn_s_accuracy(cell_6d825423)
     with pytest.raises(ValueError): accuracy(a, b[:2])
 
 
-@pytest.mark.cell('nbs/30_tasks.ipynb', 'cell "windows hold every piece of every word once, in order, and fit" (2ec04a70)')
+@pytest.mark.cell('nbs/30_tasks.ipynb', 'cell "windows hold every piece of every word once, in order, and fit" (354e7b62)')
 def test_windows_hold_every_piece_of_every_word_once_in_order_and_fit(cell_bc8367ce, cell_201b6e04):
     texts = [s.words for locale in ("sw", "am", "zh") for s in sentences(locale, 4, seed=1)] + [("maji",) * 9, ("\u200b", "maji"), ("a",), ("",), ()]
     for name, tok in {**TOKENIZERS, "mini": mini_tokenizer}.items():
         for length in (7, 16, 500):
             found = windows(tok, texts, length)
-            before, after = _around(tok)
+            before, after = ids_around(tok)
             room = length - len(before) - len(after)
             for i, words in enumerate(texts):
                 mine = [w for w in found if w.sentence == i]

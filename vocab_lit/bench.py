@@ -8,7 +8,7 @@ __all__ = ['PEAKS', 'PARTS', 'write_fasttext', 'write_case', 'synthetic_tokenize
            'make_trainer', 'count_flops', 'train_side', 'loss_memory', 'write_text', 'text_memory', 'bench_lapt',
            'lapt_table', 'bench_memory', 'memory_table', 'bench_gpu', 'gpu_table', 'main']
 
-# %% ../nbs/42_bench.ipynb #654e3292
+# %% ../nbs/42_bench.ipynb #a1d43f7e
 import argparse, contextlib, gc, io, itertools, json, os, resource, subprocess, sys, tempfile, time
 from collections import Counter
 from pathlib import Path
@@ -22,7 +22,6 @@ from tqdm.auto import tqdm
 from transformers import (DataCollatorForLanguageModeling, GPT2Config, GPT2LMHeadModel, PreTrainedModel, PreTrainedTokenizerBase,
                           PreTrainedTokenizerFast, Trainer, TrainerCallback, TrainingArguments, XLMRobertaConfig, XLMRobertaForMaskedLM)
 
-import vocab_lit.focus # registers the recipes
 from .corpus import data_path
 from .lapt import LaptConfig, LaptTrainer, answering_with_loss, training_arguments
 from .objective import Draws, lm_loss

@@ -211,7 +211,7 @@ def clean(text:Annotated[list[Path], typer.Argument(help="UTF-8 text, one senten
     rows = report.table().to_dict("records")
     print(json.dumps(rows, indent=2, ensure_ascii=False)) if as_json else _show([r | dict(share=f"{r['share']:.1%}") for r in rows])
 
-# %% ../nbs/40_cli.ipynb #129fa0e1
+# %% ../nbs/40_cli.ipynb #46011e23
 @app.command("lapt")
 def lapt_(model:Model, text:Annotated[list[Path], typer.Option("--text", help="UTF-8 text in the language, one sentence or paragraph a line; also .gz, .bz2, .xz. May be repeated.", show_default=False)],
           out:Annotated[Path, typer.Option(help="A new or empty folder for the model, or with --resume that of a run that was interrupted.", show_default=False)],
@@ -235,11 +235,12 @@ def lapt_(model:Model, text:Annotated[list[Path], typer.Option("--text", help="U
 
     Example: `vocab-lit lapt xlmr-sw --text swahili.txt --mode full --steps 10000 --out xlmr-sw-lapt`
     """
+    from functools import partial
     from vocab_lit.runs import lapt_files, lapt_settings
-    from vocab_lit.tokenizer import load_tokenizer
     given = dict(mode=mode, steps=steps, learning_rate=learning_rate, batch_size=batch_size, micro_batch=micro_batch, length=length, eval_every=eval_every)
-    config = lapt_settings(preset, load_tokenizer(model).model_max_length, **given)
-    losses = lapt_files(model, text, out, config, held_out or (), alpha, seed, resume, _step)
+    settings = partial(lapt_settings, preset, **given)
+    settings() # refuses an unknown preset before anything is loaded
+    losses = lapt_files(model, text, out, settings, held_out or (), alpha, seed, resume, _step)
     print(losses.to_json(orient="records", indent=2)) if as_json else _show(losses.assign(loss=lambda d: d.loss.map("{:.4f}".format)).to_dict("records"), "held-out loss (nats)")
 
 # %% ../nbs/40_cli.ipynb #b9b026e2

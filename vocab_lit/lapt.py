@@ -4,8 +4,8 @@
 
 # %% auto #0
 __all__ = ['MODES', 'PRESETS', 'transformer_blocks', 'learning', 'Stage', 'LaptConfig', 'stage_starts', 'total_steps',
-           'rate_factor', 'NotFinite', 'LaptTrainer', 'training_arguments', 'answering_with_loss', 'check_lapt', 'lapt',
-           'lapt_flops']
+           'rate_factor', 'NotFinite', 'FiniteTrainer', 'LaptTrainer', 'training_arguments', 'answering_with_loss',
+           'check_lapt', 'lapt', 'lapt_flops']
 
 # %% ../nbs/21_lapt.ipynb #758cc8d9
 import contextlib, functools, hashlib, json, os, random, shutil, tempfile, warnings
@@ -61,7 +61,7 @@ MODES = {"all": (Stage("all", 1),),
          "two-stage": (Stage("rows", .2), Stage("all", 1, True)),
          "transinner": (Stage("rows", .1), Stage("all", .9, True))}
 
-# %% ../nbs/21_lapt.ipynb #5f947ded
+# %% ../nbs/21_lapt.ipynb #5a23976d
 @dataclass(frozen=True)
 class LaptConfig:
     "Hyper-parameters of a run; the defaults are those of FOCUS (Dobler and de Melo, 2023, Table 5)."
@@ -91,8 +91,6 @@ PRESETS = {
     "mad-x-adapter": LaptConfig(steps=250_000, batch_size=64, learning_rate=1e-4), # Section 5.3, adapters
     "unks-everywhere": LaptConfig(steps=100_000, batch_size=64, learning_rate=1e-4)} # Section 4.3
 
-pd.DataFrame({name: asdict(preset) for name, preset in PRESETS.items()})
-
 # %% ../nbs/21_lapt.ipynb #e8b6a006
 def stage_starts(config:LaptConfig) -> list[tuple[int,Stage]]: # the first stage starts at 0
     "The step at which each stage begins."
@@ -115,18 +113,29 @@ def rate_factor(config:LaptConfig): # a function of the step
         return part(step - start)
     return factor
 
-# %% ../nbs/21_lapt.ipynb #e8207ebd
+# %% ../nbs/21_lapt.ipynb #647d45b4
 class NotFinite(ArithmeticError):
     "A gradient was not finite; `step` says where."
     def __init__(self, step): super().__init__(f"the gradient at step {step} is not finite"); self.step = step
 
-class LaptTrainer(Trainer):
+class FiniteTrainer(Trainer):
+    "Trainer that raises `NotFinite` before a broken gradient reaches the weights, and prints nothing."
+    def __init__(self, *args, **kwargs):
+        super().__init__(*args, **kwargs)
+        self.model_accepts_loss_kwargs = True # losses are scaled already
+        self.remove_callback(PrinterCallback)
+
+    def _get_grad_norm(self, model, grad_norm=None):
+        norm = super()._get_grad_norm(model, grad_norm)
+        if self.accelerator.scaler is None and not np.isfinite(float(norm)): raise NotFinite(self.state.global_step + 1) # fp16's scaler skips by itself
+        return norm
+
+class LaptTrainer(FiniteTrainer):
     "Trainer with vocabulary scores at the labelled positions only, exact resumption and whole checkpoints."
     def __init__(self, model, args, config, measure=None, **more):
         super().__init__(model, args, **more)
         self.config, self.measure = config, measure
-        self.model_accepts_loss_kwargs, self._loss_shifts_labels = True, not is_masked(model) # how targets are counted
-        self.remove_callback(PrinterCallback)
+        self._loss_shifts_labels = not is_masked(model) # how targets are counted
 
     def compute_loss(self, model, inputs, return_outputs=False, num_items_in_batch=None):
         loss = model(**inputs, reduction="sum") / num_items_in_batch.clamp(min=1) * self.accelerator.num_processes
@@ -138,11 +147,6 @@ class LaptTrainer(Trainer):
         self.lr_scheduler = torch.optim.lr_scheduler.LambdaLR(optimizer or self.optimizer, rate_factor(self.config))
         self._created_lr_scheduler = True
         return self.lr_scheduler
-
-    def _get_grad_norm(self, model, grad_norm=None):
-        norm = super()._get_grad_norm(model, grad_norm)
-        if self.accelerator.scaler is None and not np.isfinite(float(norm)): raise NotFinite(self.state.global_step + 1) # fp16's scaler skips by itself
-        return norm
 
     def evaluate(self, *args, **kwargs):
         metrics = {"eval_loss": self.measure(self.model)}
@@ -286,7 +290,7 @@ def _note_run(folder, facts) -> list[dict]: # the steps that were tried again so
     if different: raise ValueError(f"{folder} holds another run: its {', '.join(different)} differ{'s' * (len(different) == 1)}; resume with what it was started with, or choose another folder")
     return before["retries"]
 
-# %% ../nbs/21_lapt.ipynb #34a98db6
+# %% ../nbs/21_lapt.ipynb #1d404eb9
 def lapt(model:PreTrainedModel, # masked or causal language model; it is trained in place
          tokenizer:PreTrainedTokenizerBase, # the model's tokenizer
          text:Iterable[str]|torch.Tensor|Blocks, # training texts, or blocks from `pack`
@@ -310,7 +314,7 @@ def lapt(model:PreTrainedModel, # masked or causal language model; it is trained
         elif folder and resume and (work/"tokens").is_file(): blocks = Blocks(work/"tokens", config.length)
         else: blocks = pack(tokenizer, text, config.length, work/"tokens" if folder else None)
         if folder:
-            facts = dict(model=_digest(*model.state_dict().values()), text=f"{len(blocks)} {_digest(blocks[0], blocks[len(blocks) - 1])}", held_out=_digest(test),
+            facts = dict(model=_digest(*model.parameters()), text=f"{len(blocks)} {_digest(blocks[0], blocks[len(blocks) - 1])}", held_out=_digest(test),
                          seed=seed, config={k: list(v) if isinstance(v, tuple) else v for k, v in asdict(config).items() if k != "micro_batch"})
             retries = _note_run(work, facts)
     measure = functools.partial(heldout_loss, tokenizer=tokenizer, lines=test, batch_size=32, probability=config.mask_probability)

@@ -47,11 +47,11 @@ def _check_resume(out, facts):
     different = [f"{name} {before.get(name)}, not {value}" for name, value in now.items() if before.get(name) != value]
     if different: raise ValueError(f"{out} holds another run: it has {'; '.join(different)}. Resume with what it was started with")
 
-# %% ../nbs/24_runs.ipynb #e35f826b
+# %% ../nbs/24_runs.ipynb #138f5197
 def lapt_files(model:str|Path, # model folder, or hub name when online
                text:Sequence[str|Path], # UTF-8 files, one sentence or paragraph a line
                out:str|Path, # a new or empty folder, or with `resume` that of a run that was interrupted
-               config:LaptConfig|None=None, # None: the preset embedding-structure
+               config:LaptConfig|Callable[...,LaptConfig]=lapt_settings, # or what gives one for the `longest` input of the model
                held_out:Sequence[str|Path]=(), # files to evaluate on; none: up to 2,000 lines of the text
                alpha:float|None=None, # every file is a language, sampled line by line with this exponent; None: all text as it is
                seed:int=0,
@@ -61,7 +61,7 @@ def lapt_files(model:str|Path, # model folder, or hub name when online
     "Continue the pretraining of a model on text files and save it."
     out, first = Path(out), os.environ.get("RANK", "0") == "0" # of several processes
     source, tokenizer = load_model(model).float(), load_tokenizer(model)
-    config = config or lapt_settings(longest=min(max_length(source), tokenizer.model_max_length))
+    if callable(config): config = config(longest=min(max_length(source), tokenizer.model_max_length))
     check_lapt(source, tokenizer, config)
     for path in (*text, *held_out): next(iter(Lines(path)), None)
     if shared := {Path(p).resolve() for p in text} & {Path(p).resolve() for p in held_out}: raise ValueError(f"{min(shared)} is both trained on and held out; give another file")

@@ -8,7 +8,7 @@ __all__ = ['TASKS', 'UPOS', 'METRICS', 'TASK_PRESETS', 'Tagged', 'read_conllu', 
            'word_scores', 'predict', 'TaskConfig', 'word_weights', 'ByLength', 'TaskTrainer', 'Result', 'fine_tune',
            'fine_tune_seeds', 'evaluate_files']
 
-# %% ../nbs/30_tasks.ipynb #3751c589
+# %% ../nbs/30_tasks.ipynb #a12bbaad
 import copy, gc, json, re, tempfile, time, warnings
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
@@ -25,12 +25,12 @@ from torch.nn.utils.rnn import pad_sequence
 from torch.utils.data import Sampler
 from tqdm.auto import tqdm
 from transformers import (MODEL_FOR_TOKEN_CLASSIFICATION_MAPPING, AutoModelForTokenClassification, EarlyStoppingCallback, PreTrainedModel,
-                          PreTrainedTokenizerBase, PrinterCallback, Trainer, TrainingArguments)
+                          PreTrainedTokenizerBase, TrainingArguments)
 
 import vocab_lit
-from .corpus import _OPEN
-from .lapt import _own_random_state
-from .tokenizer import load_tokenizer, save_tokenizer
+from .corpus import raw_lines
+from .lapt import FiniteTrainer, NotFinite, _own_random_state
+from .tokenizer import ids_around, load_tokenizer, save_tokenizer
 from .transplant import check_output, load_model, max_length, whole_folder
 
 # %% ../nbs/30_tasks.ipynb #ae908321
@@ -45,17 +45,12 @@ class Tagged:
     def __post_init__(self):
         if len(self.words) != len(self.tags): raise ValueError(f"{len(self.words)} words and {len(self.tags)} tags: {' '.join(self.words[:8])!r}")
 
-# %% ../nbs/30_tasks.ipynb #1477df6d
+# %% ../nbs/30_tasks.ipynb #90bae2e3
 def _numbered(path:str|Path) -> Iterator[tuple[int, str]]:
     "Line numbers and lines of a UTF-8 file, without end of line and byte order mark."
     path = Path(path)
     if not path.is_file(): raise FileNotFoundError(f"{path}: no such file of tagged sentences")
-    with _OPEN.get(path.suffix, open)(path, "rb") as f:
-        for n, raw in enumerate(tqdm(f, desc=path.name, unit=" lines", delay=2, leave=False), 1):
-            try: yield n, raw.decode("utf-8-sig" if n == 1 else "utf-8").rstrip("\r\n")
-            except UnicodeDecodeError as e:
-                raise ValueError(f"{path}, line {n}: not UTF-8 (byte {raw[e.start]:#04x}); convert the file first, "
-                                 f"for example with `iconv -t utf-8`") from None
+    for n, line in enumerate(tqdm(raw_lines(path), desc=path.name, unit=" lines", delay=2, leave=False), 1): yield n, line.rstrip("\r\n")
 
 # %% ../nbs/30_tasks.ipynb #6d7f77c6
 _ID = re.compile(r"[1-9][0-9]*|[1-9][0-9]*-[1-9][0-9]*|[0-9]+\.[1-9][0-9]*")
@@ -189,7 +184,7 @@ def entity_f1(gold:Sequence[Sequence[str]], # BIO tags of each sentence
 
 METRICS = {"pos": accuracy, "ner": entity_f1}
 
-# %% ../nbs/30_tasks.ipynb #70f8c1c4
+# %% ../nbs/30_tasks.ipynb #fff481e6
 class Window(NamedTuple):
     "A stretch of a sentence that fits the model."
     sentence:int # which sentence
@@ -206,7 +201,7 @@ def windows(tokenizer:PreTrainedTokenizerBase, # a fast one
     "Cut sentences of words into windows of tokens."
     if pooling not in ("mean", "first"): raise ValueError(f"pooling={pooling!r}: there are 'mean' and 'first'")
     if not tokenizer.is_fast: raise ValueError("the tokenizer does not say which word a piece is from; save it as tokenizer.json (a fast tokenizer)")
-    before, after = _around(tokenizer)
+    before, after = ids_around(tokenizer)
     room = length - len(before) - len(after)
     if room < 1: raise ValueError(f"{length} tokens leave no room for text beside {len(before) + len(after)} special tokens; allow longer windows")
     blank, found = " " if "ByteLevel" in str(tokenizer.backend_tokenizer.pre_tokenizer) else "", []
@@ -222,11 +217,6 @@ def windows(tokenizer:PreTrainedTokenizerBase, # a fast one
                 ids, counted = before + ids + after, [-1] * len(before) + counted + [-1] * len(after)
                 found.append(Window(at + i, start, end - start, ids or [0], counted or [-1])) # a model must be given something
     return found
-
-def _around(tokenizer): # ids of the special tokens before and after a text
-    bare, whole = (tokenizer("a", add_special_tokens=s)["input_ids"] for s in (False, True))
-    at = next((i for i in range(len(whole) - len(bare) + 1) if whole[i:i + len(bare)] == bare), 0)
-    return whole[:at], whole[at + len(bare):]
 
 def _cuts(sizes, room): # (start, end) of runs of words whose sizes fit the room
     start = used = 0
@@ -374,15 +364,13 @@ class ByLength(Sampler):
         for i in draw(len(batches)).argsort().tolist(): yield from batches[i].tolist()
         yield from last.tolist()
 
-# %% ../nbs/30_tasks.ipynb #aecae516
-class TaskTrainer(Trainer):
+# %% ../nbs/30_tasks.ipynb #220e60a3
+class TaskTrainer(FiniteTrainer):
     "Trainer with the loss over words, and the best weights kept in memory."
     def __init__(self, *args, config:TaskConfig, o:int, measure:Callable, **kwargs):
         super().__init__(*args, **kwargs)
         self.config, self.o, self.measure = config, o, measure
         self.history, self.best, self.best_epoch = [], None, 0
-        self.model_accepts_loss_kwargs = True # the loss is scaled already
-        self.remove_callback(PrinterCallback)
 
     def _get_train_sampler(self, train_dataset=None):
         rows = train_dataset if train_dataset is not None else self.train_dataset
@@ -401,11 +389,6 @@ class TaskTrainer(Trainer):
         if self.config.double_softmax: scores = scores.softmax(-1)
         loss = (F.cross_entropy(scores.flatten(0, 1), labels.flatten(), reduction="none") * weights.flatten()).sum()
         return (loss, {"loss": loss}) if return_outputs else loss
-
-    def _get_grad_norm(self, model, grad_norm=None):
-        norm = super()._get_grad_norm(model, grad_norm)
-        if self.accelerator.scaler is None and not np.isfinite(float(norm)): raise ValueError(f"the gradient at step {self.state.global_step + 1} of fine-tuning is not finite; lower the learning rate")
-        return norm
 
     def evaluate(self, *args, **kwargs):
         epoch, score = round(self.state.epoch), self.measure(self.model)
@@ -477,7 +460,7 @@ def _prepare(model, tokenizer, train, dev, test, task, config):
     rows = [_rows(c, split, tags) for c, split in zip(cut, (train, dev, test))]
     return _Data(task, config, tokenizer, tags, rows[0], (cut[1], rows[1], [s.tags for s in dev]), (cut[2], rows[2], [s.tags for s in test]))
 
-# %% ../nbs/30_tasks.ipynb #608a53a2
+# %% ../nbs/30_tasks.ipynb #500d22bb
 @contextmanager
 def _own_garbage():
     "Collect garbage among the objects made inside the block only."
@@ -496,7 +479,8 @@ def _fit(model, data, seed):
     with _own_garbage(), tempfile.TemporaryDirectory() as folder, _own_random_state():
         trainer = TaskTrainer(new, _arguments(config, seed, folder), config=config, o=o, measure=measure, train_dataset=data.train,
                               eval_dataset=data.dev[1], data_collator=collate, callbacks=[_Protocol(config)])
-        trainer.train()
+        try: trainer.train()
+        except NotFinite as e: raise ValueError(f"the gradient at step {e.step} of fine-tuning is not finite; lower the learning rate") from None
         new.load_state_dict(trainer.best)
         history, best_epoch = pd.DataFrame(trainer.history, columns=["epoch", "loss", "dev"]), trainer.best_epoch
         del trainer # and with it the optimizer's states

@@ -27,7 +27,7 @@ from .tokenizer import save_tokenizer
 from .vectors import TokenVectors
 from .vocab import _SAME_ROLE, Token, Vocab, match_specials
 
-# %% ../nbs/16_transplant.ipynb #001f2bc4
+# %% ../nbs/16_transplant.ipynb #bc1f9dde
 def load_model(path:str|Path # model folder, or hub name when online
               ) -> PreTrainedModel:
     "Load a masked or causal language model; errors say what is wrong with the path."
@@ -58,7 +58,6 @@ def _first_line(e:Exception) -> str: return str(e).strip().split("\n")[0]
 
 def is_masked(model:PreTrainedModel) -> bool:
     "Whether it is a masked rather than a causal language model."
-    model = getattr(model, "module", model) # inside a data-parallel wrapper
     return type(model.config) in MODEL_FOR_MASKED_LM_MAPPING and isinstance(model, MODEL_FOR_MASKED_LM_MAPPING[type(model.config)])
 
 # %% ../nbs/16_transplant.ipynb #f6b7d793
