@@ -69,7 +69,34 @@ def test_text_is_cleaned_a_model_trained_on_and_evaluated(cell_963f8e44):
     assert "entity_f1" in run("evaluate", place/"sw-lapt", "--task", "ner", "--train", place/"train.bio", "--test", place/"train.bio", *quickly)
 
 
-@pytest.mark.cell('nbs/40_cli.ipynb', 'cell "mistakes are one line, leave with code 1 and write nothing" (982a93fd)')
+@pytest.mark.cell('nbs/40_cli.ipynb', 'cell "a language adapter is trained, used, listed and converted" (0574f46a)')
+def test_a_language_adapter_is_trained_used_listed_and_converted(cell_963f8e44):
+    short = ("--steps", 4, "--batch-size", 4, "--length", 32, "--learning-rate", "1e-3", "--json")
+    for name, more in (("sw", ()), ("en", ("--no-last-layer", "--activation", "gelu")), ("own", ("--vocabulary", place/"sw"))):
+        losses = json.loads(run("adapter", "train", place/"model", "--text", place/"sw.txt", "--name", name, *short, *more, "--out", place/"adapters"/name))
+        assert losses[-1]["loss"] < losses[0]["loss"]
+    said = sentences("sw", 90, seed=1)
+    (place/"ner.bio").write_text("\n\n".join("\n".join(f"{w} {t}" for w, t in zip(s.words, s.labels)) for s in said) + "\n", encoding="utf-8")
+    task = ("evaluate", place/"model", "--task", "ner", "--test", place/"ner.bio", "--json")
+    trained = json.loads(run(*task, "--train", place/"ner.bio", "--language-adapter", place/"adapters"/"own", "--epochs", 2, "--learning-rate", "1e-2", "--seeds", 1, "--out", place/"adapters"/"ner"))
+    used = {name: json.loads(run(*task, "--language-adapter", place/"adapters"/name, "--task-adapter", place/"adapters"/"ner"))[0]["test"] for name in ("own", "sw")}
+    assert used["own"] == trained[0]["test"]
+    rows = {Path(r["folder"]).name: r for r in json.loads(run("adapter", "list", place/"adapters", "--json"))}
+    assert set(rows) == {"sw", "en", "own", "ner"} and rows["own"]["vocabulary"] and not rows["sw"]["vocabulary"] and rows["en"]["left_out"] == "0" and "O" in rows["ner"]["labels"].split()
+    assert "xlm-roberta" in run("adapter", "list", place/"adapters"/"sw")
+    run("adapter", "export", place/"model", place/"adapters"/"sw", "--out", place/"exported", "--name", "swahili", "--pickle")
+    assert (place/"exported"/"pytorch_adapter.bin").is_file() and json.loads((place/"exported"/"adapter_config.json").read_text())["name"] == "swahili"
+    for match, arguments in (("give --train to fine-tune, or --task-adapter", task), ("not both", (*task, "--train", place/"ner.bio", "--task-adapter", place/"adapters"/"ner")),
+                             ("--epochs is for training", (*task, "--task-adapter", place/"adapters"/"ner", "--epochs", 2)),
+                             ("cannot name an adapter", ("adapter", "train", place/"model", "--text", place/"sw.txt", "--name", "../x", "--out", place/"never")),
+                             ("no adapter_config.json in there", ("adapter", "list", place/"model")), ("no such folder", ("adapter", "list", place/"nowhere")),
+                             ("has no adapter_config.json", (*task, "--train", place/"ner.bio", "--language-adapter", place/"model")),
+                             ("exists and is not empty", ("adapter", "export", place/"model", place/"adapters"/"sw", "--out", place/"exported"))):
+        message = run(*arguments, code=1)
+        assert re.search(match, message) and "Traceback" not in message and not (place/"never").exists(), (match, message)
+
+
+@pytest.mark.cell('nbs/40_cli.ipynb', 'cell "mistakes are one line, leave with code 1 and write nothing" (a753a4bf)')
 def test_mistakes_are_one_line_leave_with_code_1_and_write_nothing(cell_963f8e44):
     (place/"latin.txt").write_bytes("schön".encode("latin-1")); (place/"empty.txt").write_text(" \n"); (place/"one.txt").write_text("habari\n")
     transplanting = ("transplant", place/"model", "--out", place/"never")
@@ -87,7 +114,7 @@ def test_mistakes_are_one_line_leave_with_code_1_and_write_nothing(cell_963f8e44
                              ("alpha=2", ("lapt", place/"sw", "--text", place/"sw.txt", "--out", place/"never", "--alpha", "2")),
                              ("too few lines", ("lapt", place/"sw", "--text", place/"one.txt", "--out", place/"never")),
                              ("holds no run to resume", ("lapt", place/"sw", "--text", place/"sw.txt", "--out", place/"never", "--resume")),
-                             ("there are pos .* and ner", ("evaluate", place/"sw", "--task", "poss", "--train", place/"sw.txt", "--test", place/"sw.txt")),
+                             ("there are .*pos .*ner", ("evaluate", place/"sw", "--task", "poss", "--train", place/"sw.txt", "--test", place/"sw.txt")),
                              ("sw.txt, line 1:", ("evaluate", place/"sw", "--task", "pos", "--train", place/"sw.txt", "--test", place/"sw.txt", "--out", place/"never")),
                              ("no line is left", ("clean", place/"sw.txt", "--out", place/"never", "--min-tokens", "500"))):
         message = run(*arguments, code=1)
@@ -95,12 +122,13 @@ def test_mistakes_are_one_line_leave_with_code_1_and_write_nothing(cell_963f8e44
         assert not (place/"never").exists()
 
 
-@pytest.mark.cell('nbs/40_cli.ipynb', 'cell "help teaches every command" (bdb71b66)')
+@pytest.mark.cell('nbs/40_cli.ipynb', 'cell "help teaches every command" (b0cff176)')
 def test_help_teaches_every_command():
     script = """
 from typer.testing import CliRunner
 from vocab_lit.cli import app
-for command in ("methods", "inspect", "tokenizer", "transplant", "explain", "clean", "lapt", "evaluate", "chapter"): print(CliRunner().invoke(app, [command, "--help"]).stdout)
+for command in ("methods", "inspect", "tokenizer", "transplant", "explain", "clean", "lapt", "adapter train", "adapter list", "adapter export", "evaluate", "chapter"):
+    print(CliRunner().invoke(app, [*command.split(), "--help"]).stdout)
 """
     shown = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True).stdout # in a notebook, rich draws help as HTML
-    assert shown.count("Usage:") == 9 and shown.count("Example:") == 8
+    assert shown.count("Usage:") == 12 and shown.count("Example:") == 13

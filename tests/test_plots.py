@@ -2,7 +2,7 @@
 from matplotlib.colors import to_rgb
 from matplotlib.text import Text
 from pathlib import Path
-from vocab_lit.plots import INK, PALETTE, _plane, _spread, embedding_map, has_glyphs, label, loss_bars, loss_curves, romanise, score_dots, score_flops, show_mixture, use_style
+from vocab_lit.plots import INK, PALETTE, _plane, _spread, embedding_map, has_glyphs, heat_map, label, loss_bars, loss_curves, romanise, score_curves, score_dots, score_flops, show_mixture, use_style
 from vocab_lit.study import published
 import itertools
 import matplotlib.pyplot as plt
@@ -94,6 +94,24 @@ def cell_67129e56(cell_2adbbf8c):
                           for task in ("POS", "NER") for i, (l, base, gain) in enumerate([("hy", 92, .5), ("myv", 79, 5), ("et", 94, .2), ("te", 88.5, 1), ("he", 94.5, .1), ("sw", 94.2, -1)])
                           for v, f in (("reduced", 2e17), ("full", 5e17)) for s in range(3)])
     score_flops(costs, names={"hy": "Հայերեն", "te": "తెలుగు", "he": "עברית", "sw": "Kiswahili"}, path=folder/"flops.png")
+
+
+@pytest.fixture(scope='module')
+def cell_daf5a2a8(cell_2adbbf8c):
+    # nbs/32_plots.ipynb, cell "kinds = {"en": "high resource", "ar": "high resource", "sw":" (daf5a2a8)
+    global grids, kinds, printed
+    kinds = {"en": "high resource", "ar": "high resource", "sw": "low resource", "qu": "not seen", "gn": "not seen"}
+    printed = published("mad-x").set_index("table")
+    grids = {t: printed.loc[f"F{t}"].pivot(index="setup", columns="language", values="value").loc[list(kinds), list(kinds)] for t in (7, 9)}
+    heat_map({"XLM-R": grids[7], "XLM-R MLM-TRG": grids[9]}, kinds=kinds, path=folder/"heat.png")
+
+
+@pytest.fixture(scope='module')
+def cell_184c7e95(cell_2adbbf8c):
+    # nbs/32_plots.ipynb, cell "grown = pd.DataFrame([dict(language=l, step=t, seed=s, value" (184c7e95)
+    global grown
+    grown = pd.DataFrame([dict(language=l, step=t, seed=s, value=top * (1 - np.exp(-t / 40)) + 20 + 2 * (s - 1)) for l, top in (("sw", 25.), ("am", 12.)) for t in (0, 15, 30, 60, 120) for s in range(3)])
+    score_curves(grown, names={"am": "አማርኛ", "sw": "Kiswahili"}, path=folder/"grown.png")
 
 
 @pytest.mark.cell('nbs/32_plots.ipynb', 'cell "colours stand out from white and from dark pages" (9decbb1f)')
@@ -194,10 +212,35 @@ def test_names_at_the_line_ends_keep_their_order_and_distance_and_move_as_little
     assert np.allclose(line.get_xdata(), [2e17, 5e17]) and np.allclose(line.get_ydata(), means.loc[("POS", "hy")].loc[["reduced", "full"]].value)
 
 
-@pytest.mark.cell('nbs/32_plots.ipynb', 'cell "figures keep their numbers beside them" (bcbe03cb)')
+@pytest.mark.cell('nbs/32_plots.ipynb', 'cell "cells have their numbers in readable ink, on one scale, that of differences around zero, and lines between kinds" (44bcef97)')
+def test_cells_have_their_numbers_in_readable_ink_on_one_scale_that_of_differences_around_zero_and_lines_between_kinds(cell_20b35de3, cell_2adbbf8c, cell_daf5a2a8):
+    for figure, panels_shown, centre in ((heat_map({"a": grids[7], "b": grids[9]}, kinds=kinds), [grids[7], grids[9]], None), (heat_map({"d": grids[9] - grids[7]}, difference=True, kinds=kinds), [grids[9] - grids[7]], 0)):
+        scales = {image.get_clim() for ax in figure.axes for image in ax.images}
+        assert len(scales) == 1 and (centre is None or sum(next(iter(scales))) == centre)
+        for ax, grid in zip(figure.axes, panels_shown):
+            assert [t.get_text() for t in ax.texts] == [f"{v:.1f}" for v in grid.to_numpy().ravel()]
+            colours = ax.images[0].to_rgba(grid.to_numpy())
+            assert all(contrast(t.get_color(), c[:3]) > 4.5 for t, c in zip(ax.texts, colours.reshape(-1, 4)))
+            assert [l.get_xdata()[0] for l in ax.lines[:2]] == [1.5, 2.5] == [l.get_ydata()[0] for l in ax.lines[2:]]
+            assert [t.get_text() for t in ax.get_xticklabels()] == list(kinds) == [t.get_text() for t in ax.get_yticklabels()]
+    holes = grids[7].copy(); holes.iloc[0, 1] = np.nan
+    assert len(heat_map({"": holes}).axes[0].texts) == 24 and not heat_map({"": holes}).axes[0].lines
+    assert pd.read_csv(folder/"heat.csv").query("panel == 'XLM-R' and source == 'en' and target == 'qu'").value.item() == grids[7].loc["en", "qu"]
+
+
+@pytest.mark.cell('nbs/32_plots.ipynb', 'cell "curves go through the means and the band is one deviation" (f505eac7)')
+def test_curves_go_through_the_means_and_the_band_is_one_deviation(cell_184c7e95):
+    ax = score_curves(grown).axes[0]
+    means = grown.groupby(["language", "step"], sort=False).value.mean()
+    for language, line in zip(("sw", "am"), ax.lines): assert np.allclose(line.get_ydata(), means[language]) and np.allclose(line.get_xdata(), [0, 15, 30, 60, 120])
+    band = ax.collections[0].get_paths()[0].vertices
+    assert np.isclose(band[:, 1].max(), means["sw"].max() + 2) # values 2 apart have a deviation of 2
+
+
+@pytest.mark.cell('nbs/32_plots.ipynb', 'cell "figures keep their numbers beside them" (7888b83c)')
 def test_figures_keep_their_numbers_beside_them(cell_2adbbf8c, cell_f2c1aa28, cell_2d7a59d1, cell_b7b2f5a0):
     made = {p.name for p in folder.iterdir()}
-    assert {f"{n}.{e}" for n in ("bars", "curves", "dots", "flops", "map", "mixture") for e in ("csv", "png")} <= made
+    assert {f"{n}.{e}" for n in ("apart", "bars", "curves", "dots", "flops", "grown", "heat", "map", "mixture") for e in ("csv", "png")} <= made
     assert pd.read_csv(folder/"dots.csv")["mean"].tolist() == some.value.tolist() and len(pd.read_csv(folder/"flops.csv")) == 2 * 6 * 2
     assert np.allclose(pd.read_csv(folder/"bars.csv").value, losses.value) and list(pd.read_csv(folder/"curves.csv")) == list(curves)
     assert pd.read_csv(folder/"mixture.csv").token.tolist() == ["ሰላም", *anchors]

@@ -2,10 +2,12 @@
 from dataclasses import replace
 from pathlib import Path
 from transformers import AutoModelForMaskedLM, AutoTokenizer
+from vocab_lit.adapterhub import load_adapter
 from vocab_lit.corpus import data_path
 from vocab_lit.lapt import LaptConfig, PRESETS
+from vocab_lit.madx import AdapterConfig, MadX
 from vocab_lit.phrasebook import lines
-from vocab_lit.runs import lapt_files, lapt_settings
+from vocab_lit.runs import NewLanguage, lapt_files, lapt_settings
 import json
 import os
 import pandas as pd
@@ -25,6 +27,14 @@ def cell_b2b2638a():
     mini = data_path("models", "mini-xlmr")
     few = LaptConfig(steps=6, batch_size=8, length=72, learning_rate=1e-3, eval_every=3)
     lapt_files(mini, [place/"sw.txt"], place/"out", few).round(3)
+
+
+@pytest.fixture(scope='module')
+def cell_929c7dd9(cell_b2b2638a):
+    # nbs/24_runs.ipynb, cell "swahili = NewLanguage("sw")" (929c7dd9)
+    global swahili
+    swahili = NewLanguage("sw")
+    lapt_files(mini, [place/"sw.txt"], place/"adapter", few, language=swahili).round(3)
 
 
 @pytest.mark.cell('nbs/24_runs.ipynb', 'cell "what is given replaces the preset\'s" (dc41e3e3)')
@@ -104,6 +114,39 @@ def test_a_run_that_is_stopped_before_after_or_while_it_is_cleared_away_is_resum
         assert run(out, resume=True).round(9).equals(whole.round(9))
         assert (place/out/"model.safetensors").read_bytes() == (place/"uncut/model.safetensors").read_bytes()
         assert sorted(f.name for f in (place/out).iterdir()) == sorted(f.name for f in (place/"uncut").iterdir())
+
+
+@pytest.mark.cell('nbs/24_runs.ipynb', 'cell "a language adapter is trained, alone or with a vocabulary, and resumed" (82ee5019)')
+def test_a_language_adapter_is_trained_alone_or_with_a_vocabulary_and_resumed(cell_b2b2638a, cell_929c7dd9):
+    from vocab_lit.pipeline import transplant_files
+    transplant_files(mini, place/"vocabulary", [place/"am.txt"], None, "script-posn-ident", vocab_size=400, say=lambda _: None)
+    amharic, quiet = NewLanguage("am", AdapterConfig(4, leave_out=(-1,)), place/"vocabulary"), lambda _: None
+    for language, code in ((swahili, "sw"), (amharic, "am")):
+        given = dict(text=[place/f"{code}.txt"], config=few, say=quiet, language=language)
+        whole = lapt_files(mini, out=place/f"whole-{code}", **given)
+        assert whole.loss.iloc[-1] < whole.loss[0] and not (place/f"whole-{code}/run").exists()
+        with pytest.MonkeyPatch.context() as patch:
+            def stop(*_): raise KeyboardInterrupt
+            patch.setattr(runs, "_finish", stop)
+            with pytest.raises(KeyboardInterrupt): runs.lapt_files(mini, out=place/f"cut-{code}", **given)
+        with pytest.raises(ValueError, match="has not ended; go on with it by --resume"): load_adapter(MadX(AutoModelForMaskedLM.from_pretrained(mini)), place/f"cut-{code}", "language")
+        with pytest.raises(ValueError, match="holds another run: it has reduction"): lapt_files(mini, out=place/f"cut-{code}", resume=True, **given | dict(language=NewLanguage(code, AdapterConfig(8), language.vocabulary)))
+        with pytest.MonkeyPatch.context() as patch, pytest.raises(KeyboardInterrupt): # while the files are put in place
+            def stop_at(a, b, move=os.replace):
+                if Path(b).name == "adapter_config.json": raise KeyboardInterrupt
+                move(a, b)
+            patch.setattr(os, "replace", stop_at)
+            runs.lapt_files(mini, out=place/f"cut-{code}", resume=True, **given)
+        assert lapt_files(mini, out=place/f"cut-{code}", resume=True, **given).equals(whole)
+        assert (place/f"cut-{code}/adapter.safetensors").read_bytes() == (place/f"whole-{code}/adapter.safetensors").read_bytes()
+        assert sorted(f.name for f in (place/f"cut-{code}").iterdir()) == sorted(f.name for f in (place/f"whole-{code}").iterdir())
+        loaded = MadX(AutoModelForMaskedLM.from_pretrained(mini))
+        load_adapter(loaded, place/f"whole-{code}", "language")
+        assert bool(loaded.own_rows(code)) == (code == "am")
+    assert sorted(f.name for f in (place/"whole-sw").iterdir()) == ["adapter.safetensors", "adapter_config.json", "lapt.json", "losses.csv"]
+    with pytest.raises(ValueError, match="learns in mode all"): lapt_files(mini, [place/"sw.txt"], place/"x", replace(few, mode="emb"), language=swahili)
+    with pytest.raises(ValueError, match="cannot name an adapter"): lapt_files(mini, [place/"sw.txt"], place/"x", few, language=NewLanguage("../sw"))
+    assert not (place/"x").exists()
 
 
 @pytest.mark.cell('nbs/24_runs.ipynb', 'cell "the preset\'s blocks are no longer than the model" (551eda53)')

@@ -61,6 +61,68 @@ def cell_48c8caa7(cell_8cbaa247):
 
 
 @pytest.fixture(scope='module')
+def cell_be94e6ea():
+    # nbs/31_study.ipynb, cell "mad_x = published("mad-x")" (be94e6ea)
+    global mad_x, transfers
+    mad_x = published("mad-x")
+    transfers = mad_x[mad_x.table.isin([f"F{n}" for n in range(7, 13)])]
+    transfers[transfers.table == "F10"].pivot(index="setup", columns="language", values="value").loc[["en", "qu", "gn"], ["en", "qu", "gn"]]
+
+
+@pytest.fixture(scope='module')
+def cell_f6a1db5f(cell_be94e6ea):
+    # nbs/31_study.ipynb, cell "def means(over): # language or setup: what stays" (f6a1db5f)
+    global aggregated, apart, means
+    def means(over): # language or setup: what stays
+        return transfers.groupby(["method", over], sort=False).value.mean().rename_axis(["method", "language"])
+    aggregated = mad_x[(mad_x.table == "2") & (mad_x.language != "avg")].set_index(["method", "language"]).value
+    apart = pd.DataFrame({"over sources": aggregated - means("language"), "over targets": aggregated - means("setup")}).abs()
+    apart.groupby("method", sort=False).agg([lambda d: (d <= .1).sum(), "max"]).rename(columns={"<lambda_0>": "columns that agree", "max": "largest difference"}).round(2)
+
+
+@pytest.fixture(scope='module')
+def cell_7f2a3a1b(cell_be94e6ea, cell_f6a1db5f):
+    # nbs/31_study.ipynb, cell "from_english = mad_x[(mad_x.table == "5") & (mad_x.language " (7f2a3a1b)
+    global both, english_rows, from_english
+    from_english = mad_x[(mad_x.table == "5") & (mad_x.language != "avg")].set_index(["method", "language"]).value
+    english_rows = transfers[transfers.setup == "en"].set_index(["method", "language"]).value
+    both = pd.DataFrame({"Table 2, English": aggregated.xs("en", level="language"), "mean of Table 5's row": from_english.groupby("method", sort=False).mean()})
+    both.join((from_english - english_rows).abs().groupby("method", sort=False).max().rename("Table 5 and the matrix, largest difference")).round(2)
+
+
+@pytest.fixture(scope='module')
+def cell_23b5e5b4(cell_f6a1db5f):
+    # nbs/31_study.ipynb, cell "def gains(table, better, than): return int((table[better] > " (23b5e5b4)
+    global counts, gains
+    def gains(table, better, than): return int((table[better] > table[than]).sum())
+    counts = {"XLM-R MLM-TRG over XLM-R": ("XLM-R MLM-TRG", "XLM-R", 9), "MAD-X over MAD-X -INV": ("MAD-X", "MAD-X -INV", 13)}
+    pd.DataFrame({name: {"in the text": said, "columns of Table 2": gains(aggregated, a, b), "targets in the matrices": gains(means("language"), a, b)}
+                  for name, (a, b, said) in counts.items()}).T
+
+
+@pytest.fixture(scope='module')
+def cell_e2ac1bff(cell_be94e6ea):
+    # nbs/31_study.ipynb, cell "tabled = mad_x[mad_x.table.isin(["2", "3", "5"])]" (e2ac1bff)
+    global off_average, tabled, without_english
+    tabled = mad_x[mad_x.table.isin(["2", "3", "5"])]
+    off_average = recompute_averages(tabled)
+    without_english = recompute_averages(tabled[(tabled.table == "5") & (tabled.language != "en")])
+    off_average[off_average.difference.abs() > .1].join(without_english.set_index(["table", "method"])["mean"].rename("mean without English"), on=["table", "method"]).round(2)
+
+
+@pytest.fixture(scope='module')
+def cell_d38cb79e():
+    # nbs/31_study.ipynb, cell "def million(*sizes, biases): # of the dimensions of bottlene" (d38cb79e)
+    global added, inverse, million
+    def million(*sizes, biases): # of the dimensions of bottlenecks: language 384, task 48, in each of 12 layers
+        return sum(12 * (2 * 768 * d + biases * (768 + d)) for d in sizes) / 1e6
+    inverse = lambda biases: 2 * (2 * 384 * 192 + biases * (384 + 192)) / 1e6
+    added = pd.DataFrame({f"{what} biases": {"MAD-X": million(384, 48, biases=b) + inverse(b), "MAD-X -INV": million(384, 48, biases=b), "MAD-X -LAD-INV": million(48, biases=b)}
+                          for what, b in (("without", 0), ("with", 1))})
+    added.join(published("mad-x", 4).query("metric == 'added parameters, million'").set_index("method").value.rename("Table 4"))
+
+
+@pytest.fixture(scope='module')
 def cell_5178df6e():
     # nbs/31_study.ipynb, cell "study = Study(Path(tempfile.mkdtemp())/"toy")" (5178df6e)
     global language, level, seed, study
@@ -146,6 +208,50 @@ def test_the_tables_of_embedding_structure_are_whole(cell_8cbaa247):
     assert ((scores.metric == "accuracy") == scores.table.isin(["1", "3", "8"])).all() and scores.value.between(0, 100).all()
     same = scores[scores.setup == "off-the-shelf"].groupby(["task", "language"]).value.nunique() # printed again in every table
     assert same.drop("avg", level="language").eq(1).all()
+
+
+@pytest.mark.cell('nbs/31_study.ipynb', 'cell "what follows from the matrices of MAD-X and what does not" (76b137ab)')
+def test_what_follows_from_the_matrices_of_mad_x_and_what_does_not(cell_f6a1db5f, cell_7f2a3a1b):
+    agree = (apart <= .1).groupby("method").sum()
+    assert agree["over targets"].to_dict() == {"XLM-R": 0, "XLM-R MLM-SRC": 4, "XLM-R MLM-TRG": 16, "MAD-X -LAD-INV": 16, "MAD-X -INV": 14, "MAD-X": 14}
+    assert agree["over sources"].sum() == 1 and apart["over targets"].loc[["XLM-R MLM-TRG", "MAD-X -LAD-INV"]].max() < .06
+    astray_sources = apart["over targets"].loc[["MAD-X -INV", "MAD-X"]]
+    assert set(astray_sources[astray_sources > .1].index.get_level_values("language")) == {"ja", "xmf"}
+    flipped = means("setup") - pd.Series({(m, l): 2 * v / 16 for m in ("MAD-X", "MAD-X -INV") for l, v in (("ja", 12.6), ("xmf", -2.1))}).reindex(means("setup").index, fill_value=0)
+    left = (aggregated - flipped).abs().loc[["MAD-X -INV", "MAD-X"]]
+    assert left[left > .1].index.tolist() == [("MAD-X -INV", "ja")]
+    assert both.iloc[:, 0].sub(both.iloc[:, 1]).abs().max() < .06 and len(both.dropna()) == 6
+    rows_apart = (from_english - english_rows).abs().groupby("method").max()
+    assert rows_apart[["XLM-R", "XLM-R MLM-SRC"]].round(1).tolist() == [22.4, 14.1] and rows_apart.drop(["XLM-R", "XLM-R MLM-SRC", "mBERT"]).max() < .1 + 1e-9
+
+
+@pytest.mark.cell('nbs/31_study.ipynb', 'cell "averages, counts and parameters of MAD-X" (401613c3)')
+def test_averages_counts_and_parameters_of_mad_x(cell_f6a1db5f, cell_7f2a3a1b, cell_23b5e5b4, cell_e2ac1bff, cell_d38cb79e):
+    wrong = off_average[off_average.difference.abs() > .1]
+    assert len(off_average) == 19 and wrong.table.tolist() == ["3"] + ["5"] * 7 and wrong.method.iloc[0] == "MAD-X -INV" and wrong["mean"].iloc[0] == pytest.approx(68.9545, abs=1e-4)
+    assert without_english.difference.abs().max() < .05
+    assert [gains(aggregated, a, b) for a, b, _ in counts.values()] == [said for *_, said in counts.values()] == [9, 13]
+    assert [gains(means("language"), a, b) for a, b, _ in counts.values()] == [16, 10] and gains(from_english, "XLM-R MLM-TRG", "XLM-R") == 13
+    assert not {"ja", "zh", "jv"} & set(from_english["XLM-R MLM-TRG"].index[from_english["XLM-R MLM-TRG"] > from_english["XLM-R"]])
+    printed_millions = published("mad-x", 4).set_index(["metric", "method"]).value.unstack("metric")
+    cut = lambda x: (x * 100 + 1e-9) // 1 / 100
+    assert cut(added["without biases"]).to_dict() == printed_millions["added parameters, million"].to_dict()
+    assert cut(added["without biases"] / 2.7).to_dict() == printed_millions["share of the model, percent"].to_dict()
+    assert (added["with biases"] * 1e6).round().astype(int).tolist() == [8_282_304, 7_986_240, 894_528]
+
+
+@pytest.mark.cell('nbs/31_study.ipynb', 'cell "the tables of MAD-X are whole" (487c9a21)')
+def test_the_tables_of_mad_x_are_whole(cell_be94e6ea):
+    assert mad_x.groupby("table").size().to_dict() == {"1": 48, "2": 102, "3": 72, "4": 6, "5": 119} | {f"F{n}": 256 for n in (3, 4, 5, *range(7, 13))}
+    assert not mad_x.duplicated(["table", "setup", "method", "language", "task", "dataset", "metric"]).any()
+    assert (mad_x.value.isna() == mad_x.metric.isin(["family", "covered by mBERT and XLM-R"])).all() and mad_x.note[mad_x.value.isna()].ne("").all()
+    assert mad_x["std"].isna().all() and transfers.value.between(0, 100).all()
+    grid = {t: rows.pivot(index="setup", columns="language", values="value") for t, rows in mad_x[mad_x.table.str.startswith("F")].groupby("table")}
+    assert all(g.shape == (16, 16) and g.notna().all(axis=None) for g in grid.values())
+    assert (grid["F12"] - grid["F9"] - grid["F4"]).abs().max(axis=None) < 1e-9 and (grid["F12"] - grid["F11"] - grid["F5"]).abs().max(axis=None) < 1e-9
+    assert (grid["F12"] - grid["F7"] - grid["F3"]).abs().max(axis=None) < 1e-9
+    assert set(transfers[transfers.note.ne("")].table) == {"F11", "F12"} and transfers.note.ne("").sum() == 512
+    assert (grid["F5"].loc["mi"] < 0).sum() == 15 # "only consistently lower with ... Maori" (Section 7)
 
 
 @pytest.mark.cell('nbs/31_study.ipynb', 'cell "a cell is computed once for each key and fingerprint" (2ea332ef)')

@@ -5,12 +5,15 @@
 # %% auto #0
 __all__ = ['PEAKS', 'PARTS', 'write_fasttext', 'write_case', 'synthetic_tokenizers', 'load_case', 'run_ours', 'run_peer', 'apart',
            'measure', 'compare', 'side_by_side', 'cases', 'bench_focus', 'focus_table', 'random_model', 'random_blocks',
-           'make_trainer', 'count_flops', 'train_side', 'loss_memory', 'write_text', 'text_memory', 'bench_lapt',
-           'lapt_table', 'bench_memory', 'memory_table', 'bench_gpu', 'gpu_table', 'main']
+           'make_trainer', 'count_flops', 'train_side', 'loss_memory', 'write_text', 'text_memory', 'timed_steps',
+           'adapter_batch', 'peer_steps', 'adapter_model', 'flops_below', 'adapter_steps', 'peer_python',
+           'peer_program', 'bench_lapt', 'lapt_table', 'bench_memory', 'memory_table', 'bench_adapters',
+           'adapters_table', 'bench_gpu', 'gpu_table', 'main']
 
-# %% ../nbs/42_bench.ipynb #a1d43f7e
-import argparse, contextlib, gc, io, itertools, json, os, resource, subprocess, sys, tempfile, time
+# %% ../nbs/42_bench.ipynb #68e73ddd
+import argparse, contextlib, gc, inspect, io, itertools, json, os, resource, subprocess, sys, tempfile, time
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -19,10 +22,11 @@ import torch
 from torch.utils.data import SequentialSampler
 from torch.utils.flop_counter import FlopCounterMode
 from tqdm.auto import tqdm
-from transformers import (DataCollatorForLanguageModeling, GPT2Config, GPT2LMHeadModel, PreTrainedModel, PreTrainedTokenizerBase,
+from transformers import (BertConfig, BertForMaskedLM, BertForTokenClassification, DataCollatorForLanguageModeling, GPT2Config, GPT2LMHeadModel, PreTrainedModel, PreTrainedTokenizerBase,
                           PreTrainedTokenizerFast, Trainer, TrainerCallback, TrainingArguments, XLMRobertaConfig, XLMRobertaForMaskedLM)
 
 from .corpus import data_path
+from .madx import MadX
 from .lapt import LaptConfig, LaptTrainer, answering_with_loss, training_arguments
 from .objective import Draws, lm_loss
 from .phrasebook import lines
@@ -60,7 +64,7 @@ def synthetic_tokenizers(n_old:int, n_new:int, shared:int) -> tuple[PreTrainedTo
     rng.shuffle(words)
     return toy_tokenizer("unigram", words[:n_old - 5]), toy_tokenizer("unigram", words[n_old - 5 - shared:n_old - 10 - shared + n_new])
 
-# %% ../nbs/42_bench.ipynb #2b92c71c
+# %% ../nbs/42_bench.ipynb #1e8568ba
 def load_case(side:str, folder:Path) -> tuple: # what `run_ours` or `run_peer` takes
     "The inputs of a case, with vectors as the side uses them."
     from transformers import AutoTokenizer
@@ -94,11 +98,12 @@ def _reset_peak() -> float: # resident memory, in MB
 
 def apart(call:str, # name of a function in this module
           threads:str="1", # for the CPU; empty: as many as it takes
+          python:str=sys.executable, program:str="", # another interpreter, and what it has to know instead of this module
           **arguments) -> dict:
     "Call a function of this module in a process of its own."
     exact = {"MALLOC_MMAP_THRESHOLD_": "262144"} if call.endswith("memory") else {} # glibc gives back at once what is freed
-    program = f"import json, sys; from vocab_lit import bench; print(json.dumps(bench.{call}(**json.loads(sys.argv[1]))))"
-    done = subprocess.run([sys.executable, "-W", "ignore", "-c", program, json.dumps(arguments)], text=True, capture_output=True,
+    program = f"{program or f'from vocab_lit.bench import {call}'}\nimport json, sys\nprint(json.dumps({call}(**json.loads(sys.argv[1]))))"
+    done = subprocess.run([python, "-W", "ignore", "-c", program, json.dumps(arguments)], text=True, capture_output=True,
                           env=os.environ | {"TQDM_DISABLE": "1"} | ({"OMP_NUM_THREADS": threads} if threads else {}) | exact)
     if done.returncode: raise RuntimeError(f"{call} failed with {arguments}:\n{done.stderr[-2000:]}")
     return json.loads(done.stdout.strip().splitlines()[-1])
@@ -268,6 +273,112 @@ def text_memory(mb:float, steps:int=4) -> dict:
         lapt_files(data_path("models", "mini-xlmr"), [Path(place, "text.txt")], Path(place, "out"), LaptConfig(steps=steps, batch_size=8, length=72, eval_every=steps), say=lambda _: None)
         return dict(text_mb=mb, start_mb=before, peak_mb=_memory()[1], cpu_seconds=time.process_time() - cpu)
 
+# %% ../nbs/42_bench.ipynb #93ab2703
+def timed_steps(loss, # gives the loss of a batch, anew each time
+                parameters:list, # that learn
+                steps:int,
+                before:float # memory without the model, in MB
+               ) -> dict: # CPU seconds of each step, operations in GFLOP, memory in MB
+    "What training steps and forward passes alone take in this process."
+    optimizer, out = torch.optim.AdamW(parameters, 1e-4), dict(trained=sum(p.numel() for p in parameters))
+    def step():
+        loss().backward()
+        optimizer.step()
+        optimizer.zero_grad()
+    def forward():
+        with torch.no_grad(): loss()
+    for name, run in (("step", step), ("forward", forward)):
+        clock = []
+        for _ in range(steps + 2): # the first is a warm-up
+            run()
+            clock.append(time.process_time())
+        out[f"{name}_seconds"] = [b - a for a, b in zip(clock[1:], clock[2:])]
+        out.setdefault("peak_mb", _memory()[1]) # of the steps
+        out.setdefault("extra_mb", out["peak_mb"] - before)
+        with FlopCounterMode(display=False) as counter: run()
+        out[f"{name}_gflop"] = counter.get_total_flops() / 1e9
+    return out
+
+def adapter_batch(what:str, batch:int, length:int, n_tokens:int) -> dict: # input_ids and labels
+    "Random tokens, with the labels of MLM or of tagging with 17 tags."
+    draw = torch.Generator().manual_seed(0)
+    ids = torch.randint(5, n_tokens, (batch, length), generator=draw)
+    if what == "task": return dict(input_ids=ids, labels=ids % 17)
+    return dict(input_ids=ids, labels=ids.where(torch.rand(ids.shape, generator=draw) < .15, -100))
+
+def peer_steps(what:str, steps:int, batch:int, length:int, shape:dict) -> dict:
+    "The side of `adapters`, in its own environment."
+    import adapters
+    from transformers import BertConfig, BertForMaskedLM, BertForTokenClassification
+    before = _reset_peak()
+    torch.manual_seed(0)
+    config = BertConfig(**shape, num_labels=17)
+    model = (BertForMaskedLM if what == "language" else BertForTokenClassification)(config)
+    adapters.init(model)
+    model.add_adapter("lang", config=adapters.SeqBnInvConfig(reduction_factor=2))
+    if what == "task": model.add_adapter("task", config=adapters.SeqBnConfig(reduction_factor=16))
+    model.train_adapter("lang" if what == "language" else "task")
+    if what == "language":
+        for p in model.cls.parameters(): p.requires_grad_(False)
+    else: model.set_active_adapters(adapters.Stack("lang", "task"))
+    inputs = adapter_batch(what, batch, length, config.vocab_size)
+    return timed_steps(lambda: model.train()(**inputs).loss, [p for p in model.parameters() if p.requires_grad], steps, before)
+
+# %% ../nbs/42_bench.ipynb #d2f13533
+@contextlib.contextmanager
+def adapter_model(what:str, # language or task
+                  shape:dict # what differs from BERT base
+                 ) -> Iterator[PreTrainedModel]: # a BERT in which only that learns
+    "A random model with adapters, as `lapt` and `fine_tune` train it."
+    with torch.random.fork_rng():
+        torch.manual_seed(0)
+        config = BertConfig(**shape, num_labels=17)
+        madx = MadX(BertForMaskedLM(config))
+        madx.add_language("lang")
+        if what == "language":
+            with madx.learning("lang") as model: yield model.train()
+        else:
+            attach = madx.attach("task", "lang")
+            tagger = BertForTokenClassification(config)
+            attach(tagger, tagger.classifier.parameters())
+            madx = attach = None # the other model is not needed any more
+            gc.collect()
+            yield tagger.train()
+
+def flops_below(model:PreTrainedModel, inputs:dict) -> int:
+    "Operations of a forward pass before the first module that learns: these need no backward pass."
+    counts, handles = [], []
+    with FlopCounterMode(display=False) as counter:
+        for m in model.modules():
+            if any(p.requires_grad for p in m.parameters(recurse=False)):
+                handles.append(m.register_forward_pre_hook(lambda *_: counts.append(counter.get_total_flops())))
+        model(**inputs)
+    for h in handles: h.remove()
+    return counts[0]
+
+def adapter_steps(side:str, # vocab_lit, or all positions
+                  what:str, steps:int, batch:int, length:int, shape:dict) -> dict:
+    "The side of this package."
+    before = _reset_peak()
+    with adapter_model(what, shape) as model:
+        inputs = adapter_batch(what, batch, length, model.config.vocab_size)
+        at_labels = (side, what) == ("vocab_lit", "language")
+        loss = (lambda: lm_loss(model, **inputs)) if at_labels else (lambda: model(**inputs).loss)
+        return timed_steps(loss, [p for p in model.parameters() if p.requires_grad], steps, before) | dict(below_gflop=flops_below(model, inputs) / 1e9)
+
+def peer_python(folder:Path) -> str:
+    "The interpreter of an environment with `adapters` 1.3.0, made where it is missing."
+    python = str(folder/"bin"/"python")
+    if not Path(python).exists():
+        subprocess.run([sys.executable, "-m", "venv", folder], check=True)
+        subprocess.run([python, "-m", "pip", "install", "-q", "adapters==1.3.0", "transformers==4.57.6", f"torch=={torch.__version__.partition('+')[0]}"], check=True)
+    return python
+
+def peer_program() -> str:
+    "What the other environment has to know."
+    head = "import contextlib, gc, resource, time\nfrom pathlib import Path\nimport torch\nfrom torch.utils.flop_counter import FlopCounterMode\n"
+    return head + "\n".join(inspect.getsource(f) for f in (_memory, _reset_peak, timed_steps, adapter_batch, peer_steps))
+
 # %% ../nbs/42_bench.ipynb #b5dfff15
 def bench_lapt(rounds:int=1, # how often each side runs
                steps:int=2, # measured in each run, after one that is not
@@ -301,6 +412,34 @@ def memory_table(records:dict) -> pd.DataFrame:
     return pd.DataFrame.from_dict(records, orient="index")[["start_mb", "peak_mb", "cpu_seconds"]].round(0).astype(int).rename_axis("text").rename(
         columns=dict(start_mb="MB before", peak_mb="peak MB", cpu_seconds="CPU seconds"))
 
+# %% ../nbs/42_bench.ipynb #de65fd44
+def bench_adapters(peer:Path, # folder of the environment of `adapters`
+                   rounds:int=3, # how often each side runs, in turns
+                   steps:int=2, batch:int=8, length:int=128, **shape) -> dict[str,dict]:
+    "Training steps with adapters at the shape of BERT base, on one thread."
+    python, program = peer_python(peer), peer_program()
+    sides = [(what, side) for what in ("language", "task") for side in ("adapters", "all positions", "vocab_lit") if (what, side) != ("task", "all positions")]
+    out = {}
+    for what, side in tqdm(sides * rounds, desc="adapters"):
+        settings = dict(what=what, steps=steps, batch=batch, length=length, shape=shape)
+        run = (apart("peer_steps", python=python, program=program, **settings) if side == "adapters" else apart("adapter_steps", side=side, **settings))
+        out.setdefault(what, {}).setdefault(side, []).append(run)
+    return out
+
+def adapters_table(records:dict) -> pd.DataFrame: # a row per kind of training and side; of the steps of a run the quickest
+    rows = {}
+    for what, sides in records.items():
+        quickest = {side: [min(r["step_seconds"]) for r in runs] for side, runs in sides.items()}
+        for side, runs in sides.items():
+            ratios = [a / b for a, b in zip(quickest["adapters"], quickest[side])]
+            middle = lambda values: f"{np.median(values):.2f}"
+            rows[what, side] = {"CPU seconds of a step": middle(quickest[side]), "times less": f"{middle(ratios)} ({min(ratios):.2f} to {max(ratios):.2f})" if side != "adapters" else "",
+                                "forward pass alone": middle([min(r["forward_seconds"]) for r in runs]), "extra MB": f"{max(r['extra_mb'] for r in runs):,.0f}",
+                                "peak MB": f"{max(r['peak_mb'] for r in runs):,.0f}", "GFLOP of a step": f"{runs[0]['step_gflop']:.0f}",
+                                "before what learns": f"{runs[0]['below_gflop']:.0f}" if "below_gflop" in runs[0] else "", "weights that learn": f"{runs[0]['trained']:,}"}
+    table = pd.DataFrame.from_dict(rows, orient="index")
+    return table.set_axis(pd.MultiIndex.from_tuples(rows, names=["what learns", "side"])).reset_index().set_index("what learns")
+
 # %% ../nbs/42_bench.ipynb #0643dd10
 PEAKS = {"H200": 989.4, "H100 PCIe": 756., "H100": 989.4, "A100": 312.} # TFLOP/s in dense bf16, by name of the device (makers' data sheets)
 
@@ -319,21 +458,23 @@ def gpu_table(records:dict, peak:float|None=None) -> pd.DataFrame: # peak: TFLOP
                       "times run_mlm": f"{r['tokens_per_second'] / records['run_mlm']['tokens_per_second']:.2f}"}
     return pd.DataFrame.from_dict(rows, orient="index").rename_axis("side")
 
-# %% ../nbs/42_bench.ipynb #50439105
-PARTS = {"focus": (bench_focus, focus_table), "lapt": (bench_lapt, lapt_table), "memory": (bench_memory, memory_table), "gpu": (bench_gpu, gpu_table)}
+# %% ../nbs/42_bench.ipynb #127ad9a6
+PARTS = {"focus": (bench_focus, focus_table), "lapt": (bench_lapt, lapt_table), "memory": (bench_memory, memory_table),
+         "adapters": (bench_adapters, adapters_table), "gpu": (bench_gpu, gpu_table)}
 
 def main(arguments:list[str]|None=None) -> None:
     "The command: a table of each part, and its records in a file."
-    parser = argparse.ArgumentParser(description="Measure FOCUS beside deepfocus 1.0.1, LAPT beside plain training, and LAPT's memory.")
+    parser = argparse.ArgumentParser(description="Measure FOCUS beside deepfocus 1.0.1, LAPT beside plain training, its memory, and adapters beside the library of that name.")
     parser.add_argument("--only", nargs="+", choices=list(PARTS), help="these parts (otherwise all; gpu only where there is one)")
     parser.add_argument("--small", action="store_true", help="focus: only the small cases")
-    parser.add_argument("--rounds", type=int, default=1, help="lapt: how often each side runs, in turns")
+    parser.add_argument("--rounds", type=int, default=1, help="lapt and adapters: how often each side runs, in turns")
+    parser.add_argument("--peer", type=Path, default=Path("_build/peer-adapters"), help="adapters: folder of an environment with adapters 1.3.0, made where it is missing")
     parser.add_argument("--peak", type=float, help=f"gpu: its TFLOP/s in dense bf16 (known: {', '.join(PEAKS)})")
     parser.add_argument("--out", type=Path, default=Path("_build/bench"), help="folder for the records, a JSON file for each part")
     a = parser.parse_args(arguments)
     gpu = torch.cuda.is_available()
     if a.only and "gpu" in a.only and not gpu: parser.error("there is no GPU that torch can use here")
-    options = {"focus": dict(small=a.small), "lapt": dict(rounds=a.rounds)}
+    options = {"focus": dict(small=a.small), "lapt": dict(rounds=a.rounds), "adapters": dict(rounds=a.rounds, peer=a.peer)}
     a.out.mkdir(parents=True, exist_ok=True)
     for part in a.only or [p for p in PARTS if p != "gpu" or gpu]:
         measure_part, table = PARTS[part]

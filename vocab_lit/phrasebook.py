@@ -4,12 +4,13 @@
 
 # %% auto #0
 __all__ = ['UNITS', 'LABELS', 'TAGS', 'SOURCE_LOCALES', 'Territory', 'world', 'frames', 'find_locale', 'script', 'Sentence',
-           'sentences', 'lines', 'parallel', 'dictionary', 'locales']
+           'sentences', 'lines', 'parallel', 'dictionary', 'Cloze', 'questions', 'locales']
 
-# %% ../nbs/02_phrasebook.ipynb #19d50313
+# %% ../nbs/02_phrasebook.ipynb #9021bd46
 import datetime, difflib, functools, hashlib, random
 from collections import Counter
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import pandas as pd, regex
 from babel import Locale, UnknownLocaleError, localedata
@@ -324,21 +325,27 @@ class Sentence:
     frame:int # number of the frame among those drawn
     parts:tuple[int, ...] # which of the frame's parts are said
 
-# %% ../nbs/02_phrasebook.ipynb #f34aee6f
-def _sentence(locale, frame, number):
-    "The frame in this locale, or None where it can say fewer than two parts."
+# %% ../nbs/02_phrasebook.ipynb #5e1ea3bb
+def _segments(locale, frame):
+    "What is said of a frame: number of the part (None between parts), text, label; nothing where fewer than two parts can be said."
     parts, separator = frame
     said = [(i, segments) for i, part in enumerate(parts) if (segments := _say(locale, part))]
-    if len(said) < 2: return None
-    segments = [s for _, part in said for s in [(separator, "O"), *part]][1:] + [(".", "O")]
+    if len(said) < 2: return []
+    out = [x for i, segments in said for x in [(None, separator, "O"), *((i, *s) for s in segments)]]
+    return out[1:] + [(None, ".", "O")]
+
+def _sentence(locale, frame, number):
+    "The frame in this locale, or None where it can say fewer than two parts."
+    segments = _segments(locale, frame)
+    if not segments: return None
     text, words, labels, tags, offsets = "", [], [], [], []
-    for segment, label in segments:
+    for _, segment, label in segments:
         for i, m in enumerate(_WORD.finditer(segment)):
             words.append(m[0]); offsets.append((len(text) + m.start(), len(text) + m.end()))
             labels.append("O" if label == "O" else ("B-" if i == 0 else "I-") + label)
         tags += _tags(locale, segment, label)
         text += segment
-    return Sentence(text, tuple(words), tuple(labels), tuple(tags), tuple(offsets), number, tuple(i for i, _ in said))
+    return Sentence(text, tuple(words), tuple(labels), tuple(tags), tuple(offsets), number, tuple(dict.fromkeys(i for i, *_ in segments if i is not None)))
 
 # %% ../nbs/02_phrasebook.ipynb #2b587ac4
 def sentences(locale:str, # CLDR locale, such as sw or zh_Hant
@@ -385,6 +392,45 @@ def dictionary(a:str, # CLDR locale
         out |= {(x[k], y[k]) for k in x if k in y and root[k] not in (x[k], y[k])}
     pairs = sorted((x.lower(), y.lower()) for x, y in out if x and y)
     return [p for p in dict.fromkeys(pairs) if phrases or all(map(_WORDS_ONLY.fullmatch, p))]
+
+# %% ../nbs/02_phrasebook.ipynb #21f6e47c
+class Cloze(NamedTuple):
+    "A fact of a text with a name left out."
+    question:str # the fact, with a question mark for the name
+    context:str # two sentences, one of which has the fact
+    answer:str # the name
+    start:int # its place: context[start:start + len(answer)] == answer
+    number:int # of the pair of frames among those drawn
+
+_FACTS = ("language", "script", "city")
+
+def _cloze(at, frames, fact, first, number): # fact: number of the frame and of its part; first: which name is left out
+    said = [_segments(at, frame) for frame in frames]
+    if not all(said): return None
+    context, pair = "", []
+    for f, segments in enumerate(said):
+        context += " " * bool(f)
+        for part, text, label in segments:
+            if (f, part) == fact: pair.append((text, len(context)))
+            context += text
+    if not pair: return None
+    (a, at_a), (between, _), (b, at_b) = pair
+    left = between + b if first else a + between
+    if context.count(left) > 1: return None
+    return Cloze("?" + left if first else left + "?", context, *((a, at_a) if first else (b, at_b)), number)
+
+def questions(locale:str, # CLDR locale
+              n:int, # how many pairs of frames to draw
+              seed:int, # the same n and seed ask about the same facts in every locale
+              held_out:bool=False # draw from the frames kept for evaluation
+             ) -> list[Cloze]: # at most n
+    "Ask about facts of short texts; `ValueError` for a locale without text."
+    at, rng, out, drawn = find_locale(locale), random.Random(seed), [], frames(2 * n, seed, held_out)
+    for number, two in enumerate(zip(drawn[::2], drawn[1::2])):
+        facts = [(f, p) for f, (parts, _) in enumerate(two) for p, part in enumerate(parts) if part[0] in _FACTS]
+        fact, first = rng.choice(facts or [None]), rng.random() < .5
+        if fact and (cloze := _cloze(at, two, fact, first, number)): out.append(cloze)
+    return out
 
 # %% ../nbs/02_phrasebook.ipynb #5e340bd8
 SOURCE_LOCALES = ("en", "de", "fr", "es", "pl", "tr", "id", "fi", "ru", "bg", "ar", "fa", "hi", "mr", "el", "he", "ka", "ko", "th")

@@ -4,7 +4,7 @@
 
 # %% auto #0
 __all__ = ['INK', 'PALETTE', 'SANS', 'GROUP_STYLES', 'use_style', 'has_glyphs', 'romanise', 'label', 'loss_bars', 'loss_curves',
-           'show_mixture', 'embedding_map', 'score_dots', 'score_flops']
+           'show_mixture', 'embedding_map', 'score_dots', 'score_flops', 'heat_map', 'score_curves']
 
 # %% ../nbs/32_plots.ipynb #2e85d82e
 import unicodedata, warnings
@@ -293,3 +293,57 @@ def score_flops(df:pd.DataFrame, # columns task, language, vocabulary (reduced, 
     handles = [Line2D([], [], linestyle="", marker="os"[i % 2], color=INK, label=f"{kind} vocabulary") for i, kind in enumerate(kinds)]
     fig.legend(handles=handles, loc="outside lower center", ncols=len(kinds))
     return _finish(fig, cells, path)
+
+# %% ../nbs/32_plots.ipynb #fa5f5fa5
+def _light(colour): # relative luminance of WCAG 2, 0 to 1
+    return np.dot([.2126, .7152, .0722], [x / 12.92 if x <= .04045 else ((x + .055) / 1.055)**2.4 for x in colour[:3]])
+
+def heat_map(panels:dict[str,pd.DataFrame], # title: numbers by source (rows) and target (columns)
+             difference:bool=False, # whether the colours part at zero
+             kinds:dict[str,str]|None=None, # kind of each language, in whose order they come; None: no lines
+             names:dict[str,str]|None=None, # what to write for a language
+             columns:int=2, # panels side by side
+             digits:int=1, xlabel:str="target language", ylabel:str="source language",
+             path:str|Path|None=None):
+    "Numbers of language pairs in coloured cells, all panels on one scale."
+    use_style()
+    data = pd.concat([p.rename_axis("source").rename_axis(columns="target").stack().rename("value").reset_index().assign(panel=title) for title, p in panels.items()])[["panel", "source", "target", "value"]]
+    low, high = data.value.min(), data.value.max()
+    if difference: low, high = -max(abs(low), abs(high), 1e-9), max(abs(low), abs(high), 1e-9)
+    cmap, norm = plt.get_cmap("RdBu" if difference else "cividis"), plt.Normalize(low, high)
+    columns = min(columns, len(panels))
+    lines = -(-len(panels) // columns)
+    shape = max(p.shape for p in panels.values())
+    fig, axes = plt.subplots(lines, columns, squeeze=False, layout="constrained", figsize=((.47 * shape[1] + .7) * columns + 1, (.36 * shape[0] + .7) * lines + .3))
+    edges = lambda languages: [i for i, (a, b) in enumerate(zip(languages, languages[1:]), 1) if kinds and kinds.get(a) != kinds.get(b)]
+    for ax, (title, p) in zip(axes.flat, panels.items()):
+        ax.imshow(p.to_numpy(float), cmap=cmap, norm=norm, aspect="auto")
+        for (i, j), value in np.ndenumerate(p.to_numpy(float)):
+            if np.isfinite(value): ax.text(j, i, f"{value:.{digits}f}", ha="center", va="center", fontsize=8, color="black" if _light(cmap(norm(value))) > .18 else "white")
+        for at in edges(p.columns): ax.axvline(at - .5, color=INK if difference else "white", linewidth=2.5)
+        for at in edges(p.index): ax.axhline(at - .5, color=INK if difference else "white", linewidth=2.5)
+        for axis, languages in ((ax.xaxis, p.columns), (ax.yaxis, p.index)): axis.set_ticks(range(len(languages)), [label((names or {}).get(l, l)) for l in languages])
+        ax.set_title(label(title))
+        ax.tick_params(length=0)
+        ax.grid(False)
+        for spine in ax.spines.values(): spine.set_visible(False)
+    for ax in list(axes.flat)[len(panels):]: ax.remove()
+    fig.supxlabel(xlabel, fontsize="medium", color=INK)
+    fig.supylabel(ylabel, fontsize="medium", color=INK)
+    bar = fig.colorbar(plt.cm.ScalarMappable(norm, cmap), ax=fig.axes, shrink=.8, pad=.01, aspect=30)
+    bar.outline.set_visible(False)
+    return _finish(fig, data, path)
+
+# %% ../nbs/32_plots.ipynb #725a8fc8
+def score_curves(df:pd.DataFrame, # columns language, step, value; a row per seed
+                 names:dict[str,str]|None=None, # what to write for a language
+                 xlabel:str="steps", ylabel:str="F1", path:str|Path|None=None):
+    "Curves of the mean over seeds with a band of the standard deviation, one for each language."
+    use_style()
+    languages = list(dict.fromkeys(df.language))
+    shown = df.assign(language=df.language.map({l: label((names or {}).get(l, l)) for l in languages}))
+    fig, ax = plt.subplots(figsize=(5.6, 3.2))
+    sns.lineplot(shown, x="step", y="value", hue="language", style="language", errorbar="sd", markers=["o", "s", "D", "^", "v", "P", "X", "*"][:len(languages)] if len(languages) < 9 else False, ax=ax)
+    ax.set(xlabel=xlabel, ylabel=ylabel)
+    sns.move_legend(ax, "upper left", bbox_to_anchor=(1, 1), title=None)
+    return _finish(fig, df, path)

@@ -5,9 +5,9 @@
 # %% auto #0
 __all__ = ['Splits', 'Setup', 'hub_splits', 'get_setup', 'Target', 'Targets']
 
-# %% ../nbs/33_setup.ipynb #d77eee74
+# %% ../nbs/33_setup.ipynb #f6cdec51
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property, lru_cache, partial
 from pathlib import Path
 
@@ -15,19 +15,23 @@ import numpy as np, pandas as pd, torch
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 from .corpus import data_path, hub_lines, mix, read_lines, split_lines
+from .finetune import TaskConfig, fine_tune_seeds, hold_out
 from .lapt import PRESETS, LaptConfig, lapt
 from .objective import heldout_loss, pack
-from .phrasebook import lines as phrasebook_lines, sentences
+from .nli import Pair
+from .phrasebook import lines as phrasebook_lines, questions, sentences
 from .pipeline import make_vectors, train_like
+from .qa import Answer, QAConfig, Question
 from .recipe import get_recipe
-from .tasks import TASK_PRESETS, Tagged, TaskConfig, fine_tune_seeds, hold_out, read_tagged, split_wikiann
+from .tagging import Tagged, split_wikiann
+from .tasks import PAPERS, TASK_PRESETS, read_examples, task_settings
 from .tokenizer import load_tokenizer
 from .transplant import Transplant, load_model, max_length, transplant
 from .vectors import TokenVectors, encode_lines
 from .vocab import Vocab, overlap
 
-# %% ../nbs/33_setup.ipynb #ae89b1b6
-Splits = tuple[list[Tagged], list[Tagged], list[Tagged]] # train, dev, test
+# %% ../nbs/33_setup.ipynb #122d4a9c
+Splits = tuple[list, list, list] # examples of a task: train, dev, test
 
 @dataclass(frozen=True)
 class Setup:
@@ -39,52 +43,99 @@ class Setup:
     held_out: Sequence[str] = field(repr=False) # text for evaluation
     vocab_size: int # of the new vocabulary
     lapt: LaptConfig # hyper-parameters of LAPT
-    splits: Callable[[str,str],Splits]|None = field(default=None, repr=False) # of a task and a language
+    splits: Callable[...,Splits]|None = field(default=None, repr=False) # of a task and a language; with test_only, the first two are empty
     tasks: dict[str,TaskConfig] = field(default_factory=lambda: TASK_PRESETS) # hyper-parameters of fine-tuning
     split_digits: bool = False # whether the new tokenizer cuts numbers into digits
 
-# %% ../nbs/33_setup.ipynb #1dfe0741
-def _mini_splits(task:str, language:str) -> Splits:
-    said = lambda n, seed, held_out: [Tagged(s.words, s.tags if task == "pos" else s.labels) for s in sentences(language, n, seed, held_out)]
-    return said(60, 501, False), said(40, 502, True), said(150, 503, True)
+# %% ../nbs/33_setup.ipynb #3d616bd6
+def _ask(language, n, seed, held_out):
+    return [Question(f"{language}-{q.number}", q.question, q.context, (Answer(q.answer, q.start),)) for q in questions(language, n, seed, held_out)]
 
-_MINI_TASK = dict(learning_rate=1e-3, batch_size=8, epochs=6, max_length=72)
+def _say(language, n, seed, held_out, task):
+    return [Tagged(s.words, s.tags if task == "pos" else s.labels) for s in sentences(language, n, seed, held_out)]
 
-# %% ../nbs/33_setup.ipynb #d9ecb790
+def _mini_splits(task:str, language:str, test_only:bool=False) -> Splits:
+    if task not in ("pos", "ner", "qa"): raise ValueError(f"the phrasebook has no examples of {task}; there are pos, ner and qa")
+    make, train, dev, test = (_ask, 800, 80, 130) if task == "qa" else (partial(_say, task=task), 60, 40, 150)
+    if test_only: return [], [], make(language, test, 503, True)
+    return make(language, train, 501, False), make(language, dev, 502, True), make(language, test, 503, True)
+
+_MINI_TASK = dict(learning_rate=1e-3, batch_size=8, epochs=6, eval_every=2, max_length=72, schedule="constant", stride=8, warmup_steps=0, weight_decay=0.)
+
+def _mini_task(config:TaskConfig, learning_rate:float) -> TaskConfig:
+    settings = _MINI_TASK | dict(learning_rate=learning_rate) | (dict(batch_size=16, epochs=8) if isinstance(config, QAConfig) else {})
+    known = {f.name for f in fields(config)}
+    return replace(config, **{name: value for name, value in settings.items() if name in known})
+
+# %% ../nbs/33_setup.ipynb #6d7d6f9d
 _TREEBANKS = dict(hy="hy_armtdp", eu="eu_bdt", myv="myv_jr", et="et_edt", he="he_htb", ru="ru_syntagrus", sme="sme_giella", te="te_mtg", fi="fi_tdt", hu="hu_szeged")
 
-def hub_splits(task:str, # pos or ner
-               language:str, # for pos: one of the paper's ten
-               name:str="" # of the data set, or a folder laid out like it; "": Universal Dependencies or WikiANN
-              ) -> Splits:
-    "A task's sentences from the model hub; `ValueError` where there are none for the language."
+def _load(name, config):
     from datasets import load_dataset
+    try: return load_dataset(name, None if Path(name).is_dir() else config)
+    except (OSError, ValueError) as e: raise ValueError(f"the data set {name} does not load for {config}: {str(e).strip().splitlines()[0]}") from None
+
+def _hub_tagged(data, split, column):
+    names = getattr(data[split].features[column].feature, "names", None)
+    rows = ([(w, t if names is None else names[t]) for w, t in zip(r["tokens"], r[column])] for r in data[split])
+    return [Tagged(*map(tuple, zip(*((w, t) for w, t in row if t != "_")))) for row in rows if row]
+
+def _hub_questions(data, split):
+    return [Question(str(r["id"]), r["question"], r["context"], tuple(map(Answer, r["answers"]["text"], r["answers"]["answer_start"]))) for r in data[split]]
+
+def _hub_pairs(data, split):
+    names = data[split].features["label"].names
+    return [Pair(r["premise"], r["hypothesis"], names[r["label"]]) for r in data[split] if r["label"] >= 0]
+
+# %% ../nbs/33_setup.ipynb #9c6c9fd7
+def hub_splits(task:str, # pos, ner, qa or nli
+               language:str, # for pos: one of Downey et al.'s ten; questions to train on are there for en
+               name:str="", # of the data set, or a folder laid out like it (for qa: with folders squad and xquad); "": Universal Dependencies, WikiANN, SQuAD and XQuAD, XNLI
+               test_only:bool=False, # leave training and development examples empty
+               divide:bool=True # WikiANN: divide it anew
+              ) -> Splits:
+    "A task's examples from the model hub; `ValueError` where there are none for the language."
+    if task == "qa":
+        at = (lambda set, hub: f"{name}/{set}") if name else (lambda set, hub: hub)
+        test = _hub_questions(_load(at("xquad", "google/xquad"), f"xquad.{language}"), "validation")
+        if test_only or language != "en": return [], [], test
+        squad = _load(at("squad", "rajpurkar/squad"), "plain_text")
+        return _hub_questions(squad, "train"), _hub_questions(squad, "validation"), test
     if task == "pos" and language not in _TREEBANKS: raise ValueError(f"no treebank is known for {language!r}; there are {', '.join(_TREEBANKS)}")
-    name = name or {"pos": "commul/universal_dependencies", "ner": "unimelb-nlp/wikiann"}[task]
-    try: data = load_dataset(name, None if Path(name).is_dir() else _TREEBANKS[language] if task == "pos" else language)
-    except (OSError, ValueError) as e: raise ValueError(f"the data set {name} does not load for {language}: {str(e).strip().splitlines()[0]}") from None
-    column = {"pos": "upos", "ner": "ner_tags"}[task]
-    def tagged(split):
-        names = getattr(data[split].features[column].feature, "names", None)
-        rows = ([(w, t if names is None else names[t]) for w, t in zip(r["tokens"], r[column])] for r in data[split])
-        return [Tagged(*map(tuple, zip(*((w, t) for w, t in row if t != "_")))) for row in rows if row]
-    if task == "ner": return split_wikiann([s for split in data for s in tagged(split)])
-    train, dev = (tagged("train"), tagged("validation")) if "validation" in data else hold_out(tagged("train"))
-    return train, dev, tagged("test")
+    data = _load(name or {"pos": "commul/universal_dependencies", "ner": "unimelb-nlp/wikiann", "nli": "facebook/xnli"}[task], _TREEBANKS[language] if task == "pos" else language)
+    read = _hub_pairs if task == "nli" else partial(_hub_tagged, column={"pos": "upos", "ner": "ner_tags"}[task])
+    if task == "ner" and divide:
+        train, dev, test = split_wikiann([s for split in data for s in read(data, split)])
+        return ([], [], test) if test_only else (train, dev, test)
+    if test_only: return [], [], read(data, "test")
+    train, dev = (read(data, "train"), read(data, "validation")) if "validation" in data else hold_out(read(data, "train"), 300)
+    return train, dev, read(data, "test")
 
-def _own_splits(task:str, language:str, files:dict[str,Sequence[str|Path]]) -> Splits:
-    if not files.get(task): raise ValueError(f"scale own needs the files of the task: set {task} to training, development and test file, with blanks between")
-    train, *dev, test = [read_tagged(f, task) for f in files[task]]
-    return (train, *dev, test) if dev else (*hold_out(train, min(300, len(train) // 10)), test)
+# %% ../nbs/33_setup.ipynb #ee21ec4f
+def _files(given:str|dict[str,str]|Sequence[tuple[str,str]], language:str) -> list[str]: # of one language
+    given = given if isinstance(given, str) else dict(given).get(language, "")
+    return [f.replace("{language}", language) for f in given.split()]
 
-# %% ../nbs/33_setup.ipynb #0d9b0795
-_VOCAB_SIZES = {"focus": 50_000, "embedding-structure": 32_770}
+def _own_splits(task:str, language:str, test_only:bool=False, *, files:dict) -> Splits:
+    paths = _files(files.get(task, ""), language)
+    if not paths: raise ValueError(f"scale own needs the files of the task: set {task} to training, development and test file of {language}, with blanks between")
+    if test_only or len(paths) == 1: return [], [], read_examples(task, paths[-1])
+    train, *dev, test = [read_examples(task, f) for f in paths]
+    return (train, *dev, test) if dev else (*hold_out(train), test)
+
+# %% ../nbs/33_setup.ipynb #32c571e5
+_VOCAB_SIZES = {"focus": 50_000, "embedding-structure": 32_770, "mad-x": 10_000, "mad-x-adapter": 10_000} # the last two as in UNKs Everywhere
+_MINI_RATES = {"mad-x": (1e-3, 1e-3, 1e-3), "mad-x-adapter": (4e-3, 1e-2, 5e-3)} # of LAPT, tags and questions: the best of sweeps of the same width, by held-out loss and by the source's development split
+
+def _settings(preset:str) -> dict[str,TaskConfig]: # of the tasks
+    paper = preset.removesuffix("-adapter")
+    return {t: task_settings(paper, t, adapters=paper != preset) for t in PAPERS[paper]} if paper == "mad-x" else TASK_PRESETS
 
 def get_setup(scale:str, # "mini", "paper" or "own"
-              language:str, # CLDR code for mini, CC100's for paper, any name for own; several with a plus between them
+              language:str, # CLDR code for mini, CC100's (mad-x: Wikipedia's) for paper, any name for own; several with a plus between them
               model:str="", # own: folder of the source model
-              text:Sequence[str|Path]=(), # own: text files, one for each language
-              pos:str="", ner:str="", # own: files of the tasks: training, development (may be left out) and test, with blanks between
+              text:Sequence[str|Path]=(), # own: text files, one for each language; {language} in a name is filled in
+              pos:str|dict="", ner:str|dict="", qa:str|dict="", nli:str|dict="", # own: files of the tasks: training, development (may be left out) and test, with blanks between; or these by language
               vocab_size:int=0, # 0: at mini 700, or 1,500 for several languages, otherwise the paper's
               steps:int=0, # 0: 60 at mini, otherwise the paper's
               limit:int=1_000_000, # paper: how many lines of each language to read
@@ -97,28 +148,31 @@ def get_setup(scale:str, # "mini", "paper" or "own"
         text = {l: (phrasebook_lines(l, 4000, 2 * seed + 1), phrasebook_lines(l, 300 // len(languages), 0, held_out=True)) for l in languages}
         model, splits = str(data_path("models", "mini-xlmr")), _mini_splits
     elif scale == "own":
-        files = [text] if isinstance(text, (str, Path)) else text
+        files = [str(f).replace("{language}", language) for f in ([text] if isinstance(text, (str, Path)) else text)]
         if not model or not files: raise ValueError("scale own needs a model folder and text files: set the parameters model and text")
         if len(languages) > 1 and len(files) != len(languages): raise ValueError(f"{len(files)} text files for {len(languages)} languages; give one for each")
         text = {l: split_lines(read_lines(*f), seed=seed) for l, f in zip(languages, [files] if len(languages) == 1 else [[f] for f in files])}
-        splits = partial(_own_splits, files=dict(pos=pos.split(), ner=ner.split()))
+        splits = partial(_own_splits, files=dict(pos=pos, ner=ner, qa=qa, nli=nli))
     elif scale == "paper":
-        text = {l: split_lines(hub_lines("statmt/cc100", l, limit, revision="refs/convert/parquet"), seed=seed) for l in languages}
-        model, splits = "FacebookAI/xlm-roberta-base", hub_splits
+        mad_x = preset.startswith("mad-x")
+        read = (lambda l: hub_lines("wikimedia/wikipedia", f"20231101.{l}", limit)) if mad_x else (lambda l: hub_lines("statmt/cc100", l, limit, revision="refs/convert/parquet"))
+        text = {l: split_lines(read(l), seed=seed) for l in languages}
+        model, splits = "FacebookAI/xlm-roberta-base", partial(hub_splits, divide=not mad_x)
     else: raise ValueError(f"scale {scale!r}: there are mini, paper and own")
     for l, (train, held) in text.items():
         if not held: raise ValueError(f"{len(train)} lines of {l} leave none to evaluate on; give more")
     train = list(mix({l: t for l, (t, _) in text.items()}, seed=seed)) if len(languages) > 1 else text[language][0]
     held = [line for _, h in text.values() for line in h[:2000 // len(languages)]]
-    config, tasks = PRESETS[preset], TASK_PRESETS
+    config, tasks = PRESETS[preset], _settings(preset)
     if scale == "mini": # what this model learns in a minute
-        config = replace(config, steps=60, learning_rate=2e-3, batch_size=16, length=72)
-        tasks = {name: replace(task, **_MINI_TASK) for name, task in tasks.items()}
+        lapt_rate, tags_rate, qa_rate = _MINI_RATES.get(preset, (2e-3, 1e-3, 1e-3))
+        config = replace(config, steps=60, learning_rate=lapt_rate, batch_size=16, length=72, schedule="linear" if preset.startswith("mad-x") else config.schedule)
+        tasks = {name: _mini_task(task, qa_rate if name == "qa" else tags_rate) for name, task in tasks.items()}
     config = replace(config, steps=steps or config.steps, eval_every=min(config.eval_every, max(1, (steps or config.steps) // 5)))
     return Setup(scale, language, model, train, held, vocab_size or (_VOCAB_SIZES[preset] if scale != "mini" else 700 if len(languages) == 1 else 1500),
                  config, splits, tasks, split_digits=scale == "mini") # as the bundled tokenizer does
 
-# %% ../nbs/33_setup.ipynb #9b3156b0
+# %% ../nbs/33_setup.ipynb #f145d529
 class Target:
     "A new language for a source model: its tokenizer, vectors and evaluation text, each made once."
     def __init__(self, setup:Setup): self.setup, self._vectors, self._packed = setup, {}, {}
@@ -207,5 +261,6 @@ def _target(options, language, seed): return Target(get_setup(language=language,
 class Targets:
     "The targets of a scale, by language and seed, each made once in a process."
     def __init__(self, scale:str, **options): # of `get_setup`, but for language and seed
-        self.options = tuple((k, tuple(v) if isinstance(v, list) else v) for k, v in dict(options, scale=scale).items())
+        plain = lambda v: tuple(v.items()) if isinstance(v, dict) else tuple(v) if isinstance(v, list) else v
+        self.options = tuple((k, plain(v)) for k, v in dict(options, scale=scale).items())
     def __call__(self, language:str, seed:int=0) -> Target: return _target(self.options, language, seed)
