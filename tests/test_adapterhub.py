@@ -2,7 +2,7 @@
 from pathlib import Path
 from safetensors.torch import load_file, save_file
 from transformers import AutoModelForMaskedLM, AutoModelForSequenceClassification, AutoModelForTokenClassification
-from vocab_lit.adapterhub import _head_parameters, _numbered, describe_adapter, export_adapter, from_json, head_labels, load_adapter, load_head, read_config, save_adapter, to_json
+from vocab_lit.adapterhub import _head_parameters, _numbered, describe_adapter, export_adapter, from_json, head_labels, is_task, load_adapter, load_head, read_config, save_adapter, to_json
 from vocab_lit.corpus import data_path
 from vocab_lit.madx import AdapterConfig, LANGUAGE, MadX, TASK, count_parameters
 from vocab_lit.tokenizer import load_tokenizer
@@ -44,14 +44,14 @@ def cell_d7444992():
 
 
 @pytest.fixture(scope='module')
-def cell_82a0e006(cell_d7444992):
-    # nbs/23_adapterhub.ipynb, cell "broken = Path(tempfile.mkdtemp())/"adapter"" (82a0e006)
+def cell_f348d35d(cell_d7444992):
+    # nbs/23_adapterhub.ipynb, cell "broken = Path(tempfile.mkdtemp())/"adapter"" (f348d35d)
     global broken, message, spoil
     broken = Path(tempfile.mkdtemp())/"adapter"
 
-    def spoil(change=None, family="bert", name="lang", **facts): # a copy of an adapter with something wrong
+    def spoil(change=None, family="bert", folder="lang", **facts): # a copy of an adapter with something wrong
         shutil.rmtree(broken, ignore_errors=True)
-        shutil.copytree(golden/family/name, broken)
+        shutil.copytree(golden/family/folder, broken)
         told = json.loads((broken/"adapter_config.json").read_text())
         (broken/"adapter_config.json").write_text(json.dumps(told | facts))
         weights = torch.load(broken/"pytorch_adapter.bin", weights_only=True)
@@ -96,12 +96,13 @@ def test_shapes_go_to_json_and_back():
     assert from_json(old) == AdapterConfig(2, "gelu_new", 2)
 
 
-@pytest.mark.cell('nbs/23_adapterhub.ipynb', 'cell "shapes that MAD-X does not have are refused" (3e603a83)')
+@pytest.mark.cell('nbs/23_adapterhub.ipynb', 'cell "shapes that MAD-X does not have are refused" (9baffec5)')
 def test_shapes_that_mad_x_does_not_have_are_refused():
     told = lambda **given: {"version": "x", "config": to_json(TASK) | given}
     for given, match in ((dict(mh_adapter=True), "mh_adapter=True"), (dict(original_ln_before=False), "original_ln_before=False"),
                          (dict(is_parallel=True), "is_parallel"), (dict(inv_adapter="glow"), "'glow'"), (dict(scaling=4.0), "scaling=4.0"),
-                         (dict(reduction_factor={"default": 16}), "reduction_factor is"), (dict(reduction_factor=None), "reduction_factor is None")):
+                         (dict(reduction_factor={"default": 16}), "reduction_factor is"), (dict(reduction_factor=None), "reduction_factor is None"),
+                         (dict(architecture="lora"), "architecture 'lora'"), (dict(leave_out="11"), "leave_out is '11'"), (dict(leave_out=["a"]), "leave_out is")):
         with pytest.raises(ValueError, match=f"some/file: .*{match}"): from_json(told(**given), "some/file")
     with pytest.raises(ValueError, match="ln_before=True"): from_json({"config": {"LN_before": True, "reduction_factor": 2}})
     with pytest.raises(ValueError, match='"config" is \'pfeiffer\''): from_json({"config": "pfeiffer"})
@@ -176,8 +177,8 @@ def test_a_language_s_own_vocabulary_is_saved_with_it():
             assert all(torch.equal(v, madx.get("language", "am").state_dict()[k]) for k, v in new.get("language", "am").state_dict().items())
 
 
-@pytest.mark.cell('nbs/23_adapterhub.ipynb', 'cell "adapters of another model, and weights that do not fit, are refused" (4ec1f0c6)')
-def test_adapters_of_another_model_and_weights_that_do_not_fit_are_refused(cell_82a0e006):
+@pytest.mark.cell('nbs/23_adapterhub.ipynb', 'cell "adapters of another model, and weights that do not fit, are refused" (73e44718)')
+def test_adapters_of_another_model_and_weights_that_do_not_fit_are_refused(cell_f348d35d):
     spoil()
     assert "is for model_type 'bert' and this model has 'xlm-roberta'" in message("xlmr")
     spoil(hidden_size=768)
@@ -190,12 +191,15 @@ def test_adapters_of_another_model_and_weights_that_do_not_fit_are_refused(cell_
     assert "coupling.F.down.bias is (1,) where this model has (4,)" in message()
     spoil(lambda w: {k: v * float("nan") if k.endswith("F.0.bias") else v for k, v in w.items()})
     assert "bert.invertible_adapters.lang.F.0.bias is not finite" in message()
+    for given, match in ((dict(leave_out=[7]), "there is no layer 7 to leave out"), (dict(non_linearity="foo"), "no activation 'foo'")):
+        spoil(config=to_json(LANGUAGE) | given)
+        assert message().startswith(f"{broken}: {match}")
     spoil(lambda w: w | {k.replace(".lang.", ".other."): v for k, v in w.items()})
     assert "weights of several adapters" in message()
 
 
-@pytest.mark.cell('nbs/23_adapterhub.ipynb', 'cell "damaged files, and pickles that are not plain tensors, are refused" (925bf7bd)')
-def test_damaged_files_and_pickles_that_are_not_plain_tensors_are_refused(cell_d7444992, cell_82a0e006):
+@pytest.mark.cell('nbs/23_adapterhub.ipynb', 'cell "damaged files, and pickles that are not plain tensors, are refused" (58bafe99)')
+def test_damaged_files_and_pickles_that_are_not_plain_tensors_are_refused(cell_d7444992, cell_f348d35d):
     spoil()
     whole = (broken/"pytorch_adapter.bin").read_bytes()
     for n in (0, 100, len(whole) // 2, len(whole) - 10):
@@ -206,8 +210,13 @@ def test_damaged_files_and_pickles_that_are_not_plain_tensors_are_refused(cell_d
         def __reduce__(self): return os.mkdir, (str(broken/"was-here"),)
     spoil(lambda w: w | {"x": Evil()})
     assert "holds more than plain tensors" in message() and not (broken/"was-here").exists()
-    spoil(lambda w: list(w.values()))
-    assert "holds more than plain tensors" in message()
+    for change in (lambda w: list(w.values()), lambda w: {3: v for v in w.values()}, lambda w: w | {"x": torch.ones(2).to_sparse()}, lambda w: w | {"x": torch.ones(2, dtype=torch.complex64)}):
+        spoil(change)
+        assert "holds more than plain tensors" in message()
+    for place in (400, 900, len(whole) // 2): # one byte is another
+        spoil()
+        (broken/"pytorch_adapter.bin").write_bytes(whole[:place] + bytes([whole[place] ^ 1]) + whole[place + 1:])
+        assert "is damaged" in message()
     spoil()
     (broken/"adapter.safetensors").write_bytes((golden/"bert"/"safe"/"adapter.safetensors").read_bytes()[:200])
     assert "adapter.safetensors is damaged" in message()
@@ -219,14 +228,16 @@ def test_damaged_files_and_pickles_that_are_not_plain_tensors_are_refused(cell_d
     assert "has no adapter_config.json" in message()
 
 
-@pytest.mark.cell('nbs/23_adapterhub.ipynb', 'cell "a name from a file leads nowhere" (cada5021)')
-def test_a_name_from_a_file_leads_nowhere(cell_d7444992, cell_82a0e006):
+@pytest.mark.cell('nbs/23_adapterhub.ipynb', 'cell "a name from a file leads nowhere" (234fe4d1)')
+def test_a_name_from_a_file_leads_nowhere(cell_d7444992, cell_f348d35d):
     spoil()
     told = json.loads((broken/"adapter_config.json").read_text()) | {"name": "../../elsewhere"}
     (broken/"adapter_config.json").write_text(json.dumps(told))
     assert "'../../elsewhere' cannot name an adapter; use letters, digits, +, - and _; or give it another name here" in message() and "'a/b' cannot name" in message(name="a/b")
     madx = with_adapters("bert")
     assert load_adapter(madx, broken, "language", "here") == "here"
+    spoil(name=None)
+    assert "'' cannot name an adapter" in message()
 
 
 @pytest.mark.cell('nbs/23_adapterhub.ipynb', 'cell "heads of both kinds compute what the library computes" (a8ec3752)')
@@ -259,21 +270,22 @@ def test_heads_are_saved_and_come_back(cell_d7444992, cell_0c1044e8):
             assert any("pooler" in n for n in _head_parameters(new)) == (family == "bert" and name == "nli")
 
 
-@pytest.mark.cell('nbs/23_adapterhub.ipynb', 'cell "adapters are converted and described" (058d6d13)')
+@pytest.mark.cell('nbs/23_adapterhub.ipynb', 'cell "adapters are converted and described" (1af4b6fa)')
 def test_adapters_are_converted_and_described(cell_d7444992):
     with tempfile.TemporaryDirectory() as folder:
         for name, safe in (("lang", True), ("flex/ner", True), ("part", False)):
             out = export_adapter(golden/"bert"/"base", golden/"bert"/name, Path(folder)/"out"/name, "new", safe)
             told, was = describe_adapter(out), describe_adapter(golden/"bert"/name)
             assert told == was | {"name": "new"} and told["parameters"] == count_parameters(with_adapters("bert").model.config, read_config(out)[1])
+            assert is_task(out) == is_task(golden/"bert"/name) == (name == "flex/ner")
             assert sorted(f.suffix for f in out.iterdir()) == sorted([".json", ".safetensors" if safe else ".bin"] * (1 + (name != "part"))) # with the head
             twin = MadX(AutoModelForMaskedLM.from_pretrained(golden/"bert"/"base"))
             for source, called in ((out, "new"), (golden/"bert"/name, "old")): load_adapter(twin, source, "task", called)
             assert all(torch.equal(v, twin.get("task", "old").state_dict()[k]) for k, v in twin.get("task", "new").state_dict().items())
 
 
-@pytest.mark.cell('nbs/23_adapterhub.ipynb', 'cell "heads that do not fit are refused" (e8562e2c)')
-def test_heads_that_do_not_fit_are_refused(cell_d7444992):
+@pytest.mark.cell('nbs/23_adapterhub.ipynb', 'cell "heads that do not fit are refused" (1c4dda07)')
+def test_heads_that_do_not_fit_are_refused(cell_d7444992, cell_f348d35d):
     tagger = AutoModelForTokenClassification.from_pretrained(golden/"bert"/"base", num_labels=5)
     with pytest.raises(ValueError, match=r"classifier.bias is \(3,\) where this model has \(5,\)|classifier.weight is \(3, 16\) where"): load_head(tagger, golden/"bert"/"static"/"ner")
     with pytest.raises(ValueError, match="lacks 2 of 2 weights: classifier.bias"): load_head(tagger, golden/"bert"/"flex"/"qa")
@@ -283,6 +295,11 @@ def test_heads_that_do_not_fit_are_refused(cell_d7444992):
     with torch.no_grad(): lm.get_input_embeddings().weight[5] += 1
     with pytest.raises(ValueError, match="trained with other token embeddings"): load_head(lm, golden/"bert"/"flex"/"mlm")
     with pytest.raises(FileNotFoundError, match="has no head_config.json"): load_head(lm, golden/"bert"/"task")
+    shutil.rmtree(broken, ignore_errors=True); shutil.copytree(golden/"bert"/"static"/"ner", broken)
+    for given, match in ((dict(label2id=["O"]), "label2id is"), (dict(label2id={"O": "a"}), "label2id is"), (dict(label2id={"O": 0, "B": 2}), "numbers from 0 are due"), (dict(config="x"), '"config" is \'x\'')):
+        told = json.loads((golden/"bert"/"static"/"ner"/"head_config.json").read_text())
+        (broken/"head_config.json").write_text(json.dumps(told | given))
+        with pytest.raises(ValueError, match=match): head_labels(broken)
     wide = AutoModelForTokenClassification.from_config(transformers.BertConfig(hidden_size=8, num_hidden_layers=1, num_attention_heads=1, num_labels=3))
     with pytest.raises(ValueError, match="head is for hidden_size 16 and this model has 8"): load_head(wide, golden/"bert"/"static"/"ner")
     with pytest.raises(ValueError, match="type classification with 2 layers and activation tanh"): _numbered(tagger, {"head_type": "classification", "layers": 2, "use_pooler": True, "activation_function": "tanh"})

@@ -69,7 +69,7 @@ def test_text_is_cleaned_a_model_trained_on_and_evaluated(cell_963f8e44):
     assert "entity_f1" in run("evaluate", place/"sw-lapt", "--task", "ner", "--train", place/"train.bio", "--test", place/"train.bio", *quickly)
 
 
-@pytest.mark.cell('nbs/40_cli.ipynb', 'cell "a language adapter is trained, used, listed and converted" (0574f46a)')
+@pytest.mark.cell('nbs/40_cli.ipynb', 'cell "a language adapter is trained, used, listed and converted" (fc31083d)')
 def test_a_language_adapter_is_trained_used_listed_and_converted(cell_963f8e44):
     short = ("--steps", 4, "--batch-size", 4, "--length", 32, "--learning-rate", "1e-3", "--json")
     for name, more in (("sw", ()), ("en", ("--no-last-layer", "--activation", "gelu")), ("own", ("--vocabulary", place/"sw"))):
@@ -84,6 +84,11 @@ def test_a_language_adapter_is_trained_used_listed_and_converted(cell_963f8e44):
     rows = {Path(r["folder"]).name: r for r in json.loads(run("adapter", "list", place/"adapters", "--json"))}
     assert set(rows) == {"sw", "en", "own", "ner"} and rows["own"]["vocabulary"] and not rows["sw"]["vocabulary"] and rows["en"]["left_out"] == "0" and "O" in rows["ner"]["labels"].split()
     assert "xlm-roberta" in run("adapter", "list", place/"adapters"/"sw")
+    (place/"adapters"/"en"/"adapter_config.json").write_text("{}")
+    assert "where the shape of an adapter is due" in run("adapter", "list", place/"adapters") # and the others are listed
+    run("adapter", "export", place/"model", place/"adapters"/"ner", "--out", place/"ner-again")
+    again = json.loads(run(*task, "--language-adapter", place/"adapters"/"own", "--task-adapter", place/"ner-again", "--batch-size", 3))[0]["test"]
+    assert again == used["own"]
     run("adapter", "export", place/"model", place/"adapters"/"sw", "--out", place/"exported", "--name", "swahili", "--pickle")
     assert (place/"exported"/"pytorch_adapter.bin").is_file() and json.loads((place/"exported"/"adapter_config.json").read_text())["name"] == "swahili"
     for match, arguments in (("give --train to fine-tune, or --task-adapter", task), ("not both", (*task, "--train", place/"ner.bio", "--task-adapter", place/"adapters"/"ner")),

@@ -233,7 +233,7 @@ def test_a_copy_of_the_model_has_adapters_of_its_own_and_remove_gives_the_old_mo
     MadX(twin)
 
 
-@pytest.mark.cell('nbs/20_madx.ipynb', 'cell "what cannot be added is refused" (11b81fed)')
+@pytest.mark.cell('nbs/20_madx.ipynb', 'cell "what cannot be added is refused" (ad5f2e08)')
 def test_what_cannot_be_added_is_refused(cell_1b2a895a):
     for name in ("../up", "a.b", "", "a/b", "a b"):
         with pytest.raises(ValueError, match="cannot name an adapter"): madx.add_language(name)
@@ -242,6 +242,9 @@ def test_what_cannot_be_added_is_refused(cell_1b2a895a):
     with pytest.raises(ValueError, match="no language 'fi' was added; there are en, sw, to"): madx.activate("fi")
     with pytest.raises(ValueError, match="no task 'qa' was added; there are ner, to"): madx.activate("en", "qa")
     with pytest.raises(ValueError, match="no layer 3 to leave out; the model has 3"): madx.add_task("x", AdapterConfig(2, leave_out=(3,)))
+    with pytest.raises(ValueError, match="no activation 'foo'; relu and gelu are usual"): madx.add_task("x", AdapterConfig(2, "foo"))
+    for shape in (AdapterConfig(0), AdapterConfig(-1), AdapterConfig(float("inf")), AdapterConfig(float("nan")), AdapterConfig(2, invertible=-2)):
+        with pytest.raises(ValueError, match="give numbers above 0"): madx.add_task("x", shape)
     with pytest.raises(ValueError, match="has adapters already"): MadX(model)
     with pytest.raises(ValueError, match="stack='both'"): MadX(load_model(data_path("models", "mini-xlmr")), "both")
     from transformers import GPT2Config, GPT2LMHeadModel
@@ -344,11 +347,12 @@ def test_a_task_model_takes_the_vocabularies_along_whichever_is_in_place(cell_1b
     madx.activate()
 
 
-@pytest.mark.cell('nbs/20_madx.ipynb', 'cell "vocabularies that do not fit are refused before anything is added" (1db5539d)')
+@pytest.mark.cell('nbs/20_madx.ipynb', 'cell "vocabularies that do not fit are refused before anything is added" (22dc3dc2)')
 def test_vocabularies_that_do_not_fit_are_refused_before_anything_is_added(cell_1b2a895a, cell_26be31d7):
     rows = {n: p.detach() for n, p in token_parameters(new.model).items()}
     with pytest.raises(ValueError, match=r"input rows are \(500, 16\) and the model's"): madx.add_language("ti", rows=rows | {"input": torch.zeros(500, 16)}, tokenizer=amharic)
     with pytest.raises(ValueError, match=r"bias rows are \(499,\)"): madx.add_language("ti", rows=rows | {"bias": torch.zeros(499)}, tokenizer=amharic)
+    with pytest.raises(ValueError, match="has no input rows"): madx.add_language("ti", rows={}, tokenizer=amharic)
     with pytest.raises(ValueError, match="has no bias rows"): madx.add_language("ti", rows={"input": rows["input"]}, tokenizer=amharic)
     with pytest.raises(ValueError, match="give the tokenizer of the 500 rows"): madx.add_language("ti", rows=rows, tokenizer=tokenizer)
     other_pad = copy.deepcopy(amharic); other_pad.pad_token = other_pad.unk_token

@@ -237,10 +237,10 @@ def test_curves_go_through_the_means_and_the_band_is_one_deviation(cell_184c7e95
     assert np.isclose(band[:, 1].max(), means["sw"].max() + 2) # values 2 apart have a deviation of 2
 
 
-@pytest.mark.cell('nbs/32_plots.ipynb', 'cell "figures keep their numbers beside them" (7888b83c)')
+@pytest.mark.cell('nbs/32_plots.ipynb', 'cell "figures keep their numbers beside them" (6c8b201c)')
 def test_figures_keep_their_numbers_beside_them(cell_2adbbf8c, cell_f2c1aa28, cell_2d7a59d1, cell_b7b2f5a0):
     made = {p.name for p in folder.iterdir()}
-    assert {f"{n}.{e}" for n in ("apart", "bars", "curves", "dots", "flops", "grown", "heat", "map", "mixture") for e in ("csv", "png")} <= made
+    assert {f"{n}.{e}" for n in ("bars", "curves", "dots", "flops", "grown", "heat", "map", "mixture") for e in ("csv", "png")} <= made
     assert pd.read_csv(folder/"dots.csv")["mean"].tolist() == some.value.tolist() and len(pd.read_csv(folder/"flops.csv")) == 2 * 6 * 2
     assert np.allclose(pd.read_csv(folder/"bars.csv").value, losses.value) and list(pd.read_csv(folder/"curves.csv")) == list(curves)
     assert pd.read_csv(folder/"mixture.csv").token.tolist() == ["ሰላም", *anchors]

@@ -12,6 +12,7 @@ import json
 import os
 import pandas as pd
 import pytest
+import re
 import shutil
 import tempfile
 import torch
@@ -149,6 +150,15 @@ def test_a_language_adapter_is_trained_alone_or_with_a_vocabulary_and_resumed(ce
     assert not (place/"x").exists()
 
 
+@pytest.mark.cell('nbs/24_runs.ipynb', 'cell "unknown tokens are said, where a low loss means nothing" (50bdc445)')
+def test_unknown_tokens_are_said_where_a_low_loss_means_nothing(cell_b2b2638a):
+    told = []
+    lapt_files(mini, [place/"am.txt"], place/"unknown", replace(few, steps=1), say=told.append)
+    assert any(re.match("note: [2-9][0-9]% of the tokens are unknown", m) for m in told)
+    told.clear(); lapt_files(mini, [place/"sw.txt"], place/"known", replace(few, steps=1), say=told.append)
+    assert not any("unknown" in m for m in told)
+
+
 @pytest.mark.cell('nbs/24_runs.ipynb', 'cell "the preset\'s blocks are no longer than the model" (551eda53)')
 def test_the_preset_s_blocks_are_no_longer_than_the_model(cell_b2b2638a):
     with pytest.MonkeyPatch.context() as patch, pytest.raises(KeyboardInterrupt):
@@ -190,7 +200,7 @@ def test_no_line_of_a_mixture_is_lost(cell_b2b2638a):
     assert given == list(runs._open_text([place/"sw.txt", place/"am.txt"], (), .2, 0)[0])
 
 
-@pytest.mark.cell('nbs/24_runs.ipynb', 'cell "bad input is refused before anything is written" (9d21bbcd)')
+@pytest.mark.cell('nbs/24_runs.ipynb', 'cell "bad input is refused before anything is written" (c547cd70)')
 def test_bad_input_is_refused_before_anything_is_written(cell_b2b2638a):
     (place/"one.txt").write_text("habari\n")
     (place/"short.txt").write_text("".join(f"neno {i}\n" for i in range(60)))
@@ -198,6 +208,9 @@ def test_bad_input_is_refused_before_anything_is_written(cell_b2b2638a):
         with pytest.raises((ValueError, OSError), match=message): lapt_files(model, text, place/"refused", config, **more)
         assert not (place/"refused").exists()
     refused("one.txt: too few lines to train on", [place/"one.txt"])
+    (place/"empty.txt").write_text("")
+    refused("empty.txt: too few lines to train on", [place/"empty.txt"])
+    refused("nowhere: no such folder; a vocabulary is", language=NewLanguage("sw", vocabulary=place/"nowhere"))
     refused("held-out lines make .* tokens and a block takes 72; give more text", [place/"short.txt"])
     refused("nowhere.txt: no such text file", [place/"nowhere.txt"])
     refused("longer than the model's 72 positions", config=replace(few, length=256))

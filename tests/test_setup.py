@@ -136,14 +136,14 @@ def test_questions_and_pairs_come_from_files_and_from_folders_laid_out_as_on_the
     assert list(map(len, hub_splits("nli", "en", str(place/"hub-nli")))) == [5, 2, 3] and hub_splits("nli", "sw", str(place/"hub-nli"), test_only=True) == ([], [], [Pair("a", "b", "neutral")] * 3)
 
 
-@pytest.mark.cell('nbs/33_setup.ipynb', 'cell "names of WikiANN keep their division for MAD-X, and presets have the rates of their kind" (4ee19606)')
+@pytest.mark.cell('nbs/33_setup.ipynb', 'cell "names of WikiANN keep their division for MAD-X, and presets have the rates of their kind" (d01b2d3a)')
 def test_names_of_wikiann_keep_their_division_for_mad_x_and_presets_have_the_rates_of_their_kind(cell_fdff982f, cell_16988bb4):
     (place/"wikiann").mkdir()
     tags = Features(tokens=Many(Value("string")), ner_tags=Many(ClassLabel(names=["O", "B-PER", "I-PER"])))
     for split, n in (("train", 9), ("validation", 3), ("test", 4)): Dataset.from_dict({"tokens": [["Ana", "on"]] * n, "ner_tags": [[1, 0]] * n}, tags).to_parquet(place/f"wikiann/{split}-0.parquet")
     assert list(map(len, hub_splits("ner", "et", str(place/"wikiann"), divide=False))) == [9, 3, 4]
     with pytest.raises(ValueError, match="16 sentences are too few"): hub_splits("ner", "et", str(place/"wikiann"))
-    setups = {preset: get_setup("own", "et", mini.model, str(place/"et.txt"), preset=preset) for preset in ("mad-x", "mad-x-adapter")}
+    setups = {preset: get_setup("own", "et", mini.model, str(place/"text.txt"), preset=preset) for preset in ("mad-x", "mad-x-adapter")}
     assert {p: (s.lapt.learning_rate, s.tasks["ner"].learning_rate, s.lapt.steps) for p, s in setups.items()} == {"mad-x": (5e-5, 5e-5, 250_000), "mad-x-adapter": (1e-4, 1e-4, 250_000)}
     small = get_setup("mini", "et", preset="mad-x-adapter")
     assert small.lapt.steps == 60 and small.tasks["ner"].pooling == "first" and small.tasks["qa"].stride == 8 and small.tasks["ner"].learning_rate > get_setup("mini", "et", preset="mad-x").tasks["ner"].learning_rate

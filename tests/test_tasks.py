@@ -117,11 +117,17 @@ def test_a_language_s_own_vocabulary_is_used_in_training_and_in_scoring(cell_790
     assert score_files(mini, "ner", files[2], folder/"ner-own", folder/"en", say=lambda m: None)[0]["test"] != own_scores[0]["test"]
 
 
-@pytest.mark.cell('nbs/30_tasks.ipynb', 'cell "adapters that do not belong to the task or the model are refused" (67f70187)')
+@pytest.mark.cell('nbs/30_tasks.ipynb', 'cell "adapters that do not belong to the task or the model are refused" (cdaa3352)')
 def test_adapters_that_do_not_belong_to_the_task_or_the_model_are_refused(cell_790e2b33, cell_58149fb8):
     def not_scored(match, *arguments, kind=ValueError):
         with pytest.raises(kind, match=match): score_files(*arguments, say=lambda m: None)
     not_scored("ner-en is an adapter for ner, not for pos", mini, "pos", write("one.conllu", ["1\tAna\t_\tPROPN\t_\t_\t_\t_\t_\t_", ""]), folder/"ner-en", folder/"en")
+    not_scored("ner-alone is the adapter of a task", mini, "ner", files[2], folder/"ner-en", folder/"ner-alone")
+    kept = (folder/"ner-en"/"scores.json").read_text()
+    for told in ("[]", "{}", '{"task": "ner", "config": {"x": 1}}', '{"task": "ner", "config": {"max_length": "a"}}', "{"):
+        (folder/"ner-en"/"scores.json").write_text(told)
+        not_scored("scores.json does not hold the settings", mini, "ner", files[2], folder/"ner-en", folder/"en")
+    (folder/"ner-en"/"scores.json").write_text(kept)
     not_scored("en has no head_config.json", mini, "ner", files[2], folder/"en", folder/"en", kind=FileNotFoundError)
     not_scored("no adapter_config.json", mini, "ner", files[2], folder/"ner-en", folder, kind=FileNotFoundError)
 

@@ -8,7 +8,7 @@ __all__ = ['app', 'Json', 'Model', 'Texts', 'Kind', 'RunText', 'RunOut', 'Steps'
            'transplant_', 'explain', 'clean', 'lapt_', 'adapter_train', 'adapter_list', 'adapter_export', 'evaluate',
            'chapter']
 
-# %% ../nbs/40_cli.ipynb #0cb732fa
+# %% ../nbs/40_cli.ipynb #a55221ee
 import json, os, signal, sys, warnings
 from contextlib import suppress
 from pathlib import Path
@@ -18,11 +18,11 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-for _name, _value in (("TRANSFORMERS_VERBOSITY", "error"), ("HF_HUB_DISABLE_PROGRESS_BARS", "1"), ("TOKENIZERS_PARALLELISM", "true")):
+for _name, _value in (("TRANSFORMERS_VERBOSITY", "error"), ("HF_HUB_DISABLE_PROGRESS_BARS", "1"), ("HF_HUB_VERBOSITY", "error"), ("TOKENIZERS_PARALLELISM", "true")):
     os.environ.setdefault(_name, _value) # before transformers is imported, which the commands do when they run
 if not sys.stderr.isatty(): os.environ.setdefault("TQDM_MININTERVAL", "10") # seconds between two lines of a progress bar in a log file
 
-# %% ../nbs/40_cli.ipynb #6db63b14
+# %% ../nbs/40_cli.ipynb #e94e25c3
 class _OneLine(typer.core.TyperGroup):
     "Print errors of the user as one line."
     def invoke(self, ctx):
@@ -38,7 +38,8 @@ class _OneLine(typer.core.TyperGroup):
 
 app = typer.Typer(cls=_OneLine, no_args_is_help=True, add_completion=False, rich_markup_mode="markdown", pretty_exceptions_enable=False,
                   help="Give a pretrained language model a new vocabulary for a new language. Start with `vocab-lit inspect MODEL --text FILE` "
-                       "to see whether the language needs one, then `vocab-lit transplant MODEL --text FILE --out DIR`.")
+                       "to see whether the language needs one, then `vocab-lit transplant MODEL --text FILE --out DIR`. "
+                       "To keep the model as it is and add a language to it, `vocab-lit adapter train`.")
 _say = Console(stderr=True, highlight=False)
 
 def _step(message): _say.print(f"[dim]·[/dim] {message}", soft_wrap=True)
@@ -52,7 +53,8 @@ def _written(value) -> str:
 def _show(rows:list[dict], title:str="") -> None:
     "Print records as a table."
     if not rows: return
-    table = Table(title=title or None, title_justify="left", header_style="bold")
+    if title: _out.print(f"[bold]{title}[/bold]", soft_wrap=True)
+    table = Table(header_style="bold")
     for name, value in rows[0].items():
         table.add_column(name.replace("_", " "), justify="right" if isinstance(value, (int, float)) else "left", overflow="fold")
     for row in rows: table.add_row(*map(_written, row.values()))
@@ -253,7 +255,7 @@ def lapt_(model:Model, text:RunText, out:RunOut,
     _pretrain(model, text, out, preset, held_out, alpha, seed, resume, as_json, mode=mode, steps=steps, learning_rate=learning_rate,
               batch_size=batch_size, micro_batch=micro_batch, length=length, eval_every=eval_every)
 
-# %% ../nbs/40_cli.ipynb #a32a8ddc
+# %% ../nbs/40_cli.ipynb #9c868ec9
 adapters = typer.Typer(no_args_is_help=True, help="Language adapters (MAD-X): train one, list what folders hold, convert files.")
 app.add_typer(adapters, name="adapter")
 
@@ -289,8 +291,11 @@ def adapter_list(folders:Annotated[list[Path], typer.Argument(help="Folders of a
     for folder in folders:
         if not folder.is_dir(): raise FileNotFoundError(f"{folder}: no such folder")
     found = [file.parent for folder in folders for file in sorted(folder.rglob("adapter_config.json"))]
-    if not found: raise ValueError(f"{', '.join(map(str, folders))}: no adapter_config.json in there, so no adapter")
-    rows = [dict(folder=str(folder), **describe_adapter(folder)) for folder in found]
+    if not found: raise ValueError(f"{', '.join(map(str, folders))}: no adapter_config.json in there, so no adapter, or one whose training has not ended")
+    def described(folder):
+        try: return describe_adapter(folder)
+        except (ValueError, OSError) as e: return dict(error=str(e))
+    rows = [dict(folder=str(folder), **described(folder)) for folder in found]
     if as_json: return print(json.dumps(rows, indent=2, ensure_ascii=False))
     for row in rows: _facts({k: v for k, v in row.items() if k != "folder" and v != ""}, row["folder"])
 
@@ -307,7 +312,7 @@ def adapter_export(model:Model, folder:Annotated[Path, typer.Argument(help="Fold
     export_adapter(model, folder, out, name, safetensors=not pickle)
     _step(f"saved in {out}")
 
-# %% ../nbs/40_cli.ipynb #77443f43
+# %% ../nbs/40_cli.ipynb #83090213
 @app.command()
 def evaluate(model:Model,
              task:Annotated[str, typer.Option(help="pos (parts of speech: CoNLL-U files, accuracy), ner (names: CoNLL columns, entity F1), qa (questions on a text: SQuAD JSON, "
@@ -318,6 +323,7 @@ def evaluate(model:Model,
              language_adapter:Annotated[Optional[str], typer.Option(help="Folder of a language adapter (`vocab-lit adapter train`, or from AdapterHub). Only a task adapter on top of it is trained, or used; none: a task adapter without a language.", show_default="the whole model is trained")]=None,
              task_adapter:Annotated[Optional[Path], typer.Option(help="Folder of a task adapter, as --out leaves it: nothing is trained, the test examples are scored. With another --language-adapter than in training, this is zero-shot transfer.", show_default=False)]=None,
              seeds:Annotated[int, typer.Option(min=1, help="How many fine-tunings.")]=4,
+             seed:Annotated[int, typer.Option(min=0, help="The first one's seed; the others follow.")]=0,
              preset:Annotated[Optional[str], typer.Option(help="Settings of a paper: embedding-structure (pos, ner) or mad-x.", show_default="embedding-structure for pos and ner, mad-x for qa and nli")]=None,
              learning_rate:Annotated[Optional[float], typer.Option(help="Learning rate.", show_default="pos, ner 5e-6; qa 3e-5; nli 2e-5")]=None,
              epochs:Annotated[Optional[int], typer.Option(min=1, help="At most so many.", show_default="pos, ner 64; qa 3; nli 5")]=None,
@@ -354,10 +360,11 @@ def evaluate(model:Model,
         if not hasattr(config, name): raise ValueError(f"--{name.replace('_', '-')} is not a setting of {task}; leave it out")
     reading = {k: v for k, v in dict(column=column, language=language).items() if v is not None}
     if task_adapter:
-        for name, value in dict(dev=dev, out=out, **given).items():
+        scoring = {k: given.pop(k) for k in ("batch_size", "max_length", "stride") if k in given}
+        for name, value in dict(dev=dev, out=out, preset=preset, **given).items():
             if value is not None: raise ValueError(f"--{name.replace('_', '-')} is for training, and a --task-adapter has been trained; leave it out")
-        records = score_files(model, task, test, task_adapter, language_adapter or "none", None, _step, **reading)
-    else: records = evaluate_files(model, task, train, dev, test, seeds, replace(config, **given), out, _step, language_adapter, **reading)
+        records = score_files(model, task, test, task_adapter, language_adapter or "none", None, scoring, _step, **reading)
+    else: records = evaluate_files(model, task, train, dev, test, range(seed, seed + seeds), replace(config, **given), out, _step, language_adapter, **reading)
     if as_json: return print(json.dumps(records, indent=2))
     metric, shown = records[0]["metric"], [{k: v for k, v in r.items() if k not in ("task", "metric")} for r in records]
     others = [k for k in shown[0] if k not in ("seed", "dev", "test", "best_epoch", "epochs", "seconds")]

@@ -5,7 +5,7 @@
 # %% auto #0
 __all__ = ['LANGUAGE', 'TASK', 'Bottleneck', 'Coupling', 'AdapterConfig', 'Adapter', 'count_parameters', 'check_name', 'MadX']
 
-# %% ../nbs/20_madx.ipynb #b99e67f6
+# %% ../nbs/20_madx.ipynb #16519c6a
 import copy, re
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -15,7 +15,7 @@ from functools import partial
 import torch
 from torch import nn
 from transformers import PreTrainedConfig, PreTrainedModel, PreTrainedTokenizerBase
-from transformers.activations import get_activation
+from transformers.activations import ACT2FN, get_activation
 
 from .transplant import put_rows, token_parameters
 
@@ -49,7 +49,7 @@ class Coupling(nn.Module):
         e2 = o2 - self.G(o1)
         return torch.cat([o1 - self.F(e2), e2], -1)
 
-# %% ../nbs/20_madx.ipynb #88b548bb
+# %% ../nbs/20_madx.ipynb #d3f2c2f6
 @dataclass(frozen=True)
 class AdapterConfig:
     "The shape of an adapter."
@@ -64,6 +64,9 @@ class Adapter(nn.Module):
     "The bottlenecks of all layers, and the invertible adapter where there is one."
     def __init__(self, config:AdapterConfig, width:int, n_layers:int):
         super().__init__()
+        if config.activation not in ACT2FN: raise ValueError(f"no activation {config.activation!r}; relu and gelu are usual, and transformers has {len(ACT2FN)}")
+        if not (0 < config.reduction < float("inf") and 0 <= config.invertible < float("inf")):
+            raise ValueError(f"reduction {config.reduction} and invertible {config.invertible}: give numbers above 0 (invertible may be 0)")
         wrong = [i for i in config.leave_out if not -n_layers <= i < n_layers]
         if wrong: raise ValueError(f"there is no layer {wrong[0]} to leave out; the model has {n_layers}, from 0")
         if config.invertible and width % 2: raise ValueError(f"an invertible adapter needs an even number of dimensions; the model has {width}")
@@ -89,7 +92,7 @@ def count_parameters(config:PreTrainedConfig, # of the model
     with torch.device("meta"): made = [Adapter(a, config.hidden_size, config.num_hidden_layers) for a in adapters]
     return sum(p.numel() for a in made for p in a.parameters() if biases or p.dim() == 2)
 
-# %% ../nbs/20_madx.ipynb #29c983ba
+# %% ../nbs/20_madx.ipynb #38449df0
 def _ends(model): # of each layer, the module with its last sum and normalisation
     layers = getattr(getattr(model.base_model, "encoder", None), "layer", None) or []
     ends = [getattr(layer, "output", None) for layer in layers]
@@ -99,7 +102,7 @@ def _ends(model): # of each layer, the module with its last sum and normalisatio
 
 def check_name(name:str) -> str:
     "The name itself; `ValueError` where it cannot name an adapter."
-    if not re.fullmatch(r"[\w+-]+", name): raise ValueError(f"{name!r} cannot name an adapter; use letters, digits, +, - and _")
+    if not isinstance(name, str) or not re.fullmatch(r"[\w+-]+", name): raise ValueError(f"{name!r} cannot name an adapter; use letters, digits, +, - and _")
     return name
 
 # %% ../nbs/20_madx.ipynb #60d4d5f2
@@ -140,7 +143,7 @@ class _Attached(nn.Module):
             h = norm.forward(total)
         return h
 
-# %% ../nbs/20_madx.ipynb #7858e37a
+# %% ../nbs/20_madx.ipynb #da92b6be
 class MadX(_Attached):
     "Language and task adapters of a model, by name; they are a part of it called `madx`."
     def __init__(self,
@@ -182,9 +185,9 @@ class MadX(_Attached):
                      seed:int=0 # of the weights
                     ) -> None:
         "Add a language that has still to be learnt."
-        if rows: rows = self._checked(rows, tokenizer)
+        if rows is not None: rows = self._checked(rows, tokenizer)
         self._add("language", name, config, seed)
-        if rows: self.vocabularies[f"language_{name}"], self.tokenizers[name] = rows, tokenizer
+        if rows is not None: self.vocabularies[f"language_{name}"], self.tokenizers[name] = rows, tokenizer
 
     def add_task(self, name:str, config:AdapterConfig=TASK, seed:int=0) -> None:
         "Add a task that has still to be learnt."

@@ -50,7 +50,7 @@ def _check_resume(out, facts):
     different = [f"{name} {before.get(name)}, not {value}" for name, value in now.items() if before.get(name) != value]
     if different: raise ValueError(f"{out} holds another run: it has {'; '.join(different)}. Resume with what it was started with")
 
-# %% ../nbs/24_runs.ipynb #93aa1f18
+# %% ../nbs/24_runs.ipynb #6bb746da
 @dataclass(frozen=True)
 class NewLanguage:
     "A language adapter to train while the model stays as it is."
@@ -61,12 +61,13 @@ class NewLanguage:
 def _add_language(model, tokenizer, language, mode, seed): # the tokenizer of its text
     if mode != "all": raise ValueError(f"mode {mode} is for a model that learns itself; a language adapter learns in mode all")
     madx, rows = MadX(model), None
+    if language.vocabulary and not Path(language.vocabulary).is_dir(): raise FileNotFoundError(f"{language.vocabulary}: no such folder; a vocabulary is the folder of a model that `vocab-lit transplant` wrote")
     if language.vocabulary: rows, tokenizer = token_parameters(load_model(language.vocabulary)), load_tokenizer(language.vocabulary)
     madx.add_language(language.name, language.config, rows, tokenizer, seed)
     madx.activate(language.name)
     return tokenizer
 
-# %% ../nbs/24_runs.ipynb #6e6800cb
+# %% ../nbs/24_runs.ipynb #cea64b8d
 def lapt_files(model:str|Path, # model folder, or hub name when online
                text:Sequence[str|Path], # UTF-8 files, one sentence or paragraph a line
                out:str|Path, # a new or empty folder, or with `resume` that of a run that was interrupted
@@ -102,11 +103,13 @@ def lapt_files(model:str|Path, # model folder, or hub name when online
     train, test = _open_text(text, held_out, alpha, seed)
     lines = iter(train) # a mixture can be read once
     start = list(itertools.islice(lines, 2))
-    if all(line.count("\t") >= 3 for line in start): say(f"note: the text looks like a table or treebank; plain sentences are expected, such as {start[0][:40]!r} is not")
+    if start and all(line.count("\t") >= 3 for line in start): say(f"note: the text looks like a table or treebank; plain sentences are expected, such as {start[0][:40]!r} is not")
     if len(start) < 2 or not test:
         raise ValueError(f"{', '.join(map(str, text))}: too few lines to train on and to hold out ({len(test)} held out); give more text, one sentence or paragraph a line")
-    ids = sum(map(len, tokenizer(list(test), verbose=False)["input_ids"]))
-    if ids < config.length: raise ValueError(f"the {len(test)} held-out lines make {ids} tokens and a block takes {config.length}; give more text, a file of held-out text, or shorter blocks")
+    ids = list(itertools.chain.from_iterable(tokenizer(list(test), verbose=False, add_special_tokens=False)["input_ids"]))
+    if len(ids) < config.length: raise ValueError(f"the {len(test)} held-out lines make {len(ids)} tokens and a block takes {config.length}; give more text, a file of held-out text, or shorter blocks")
+    unknown = ids.count(tokenizer.unk_token_id) / len(ids)
+    if unknown > .05: say(f"note: {unknown:.0%} of the tokens are unknown to the vocabulary, and easy to guess, so that the loss says little; give the language a vocabulary of its own")
     say(f"{config.steps:,} steps of {config.batch_size} x {config.length} tokens, mode {config.mode}, {'resumed' if resume else f'{len(test):,} lines held out'}")
     if first and not resume:
         out.mkdir(parents=True, exist_ok=True)

@@ -5,15 +5,15 @@
 # %% auto #0
 __all__ = ['PAPERS', 'TASK_PRESETS', 'task_settings', 'read_examples', 'evaluate_files', 'score_files']
 
-# %% ../nbs/30_tasks.ipynb #fc8ec36e
+# %% ../nbs/30_tasks.ipynb #59aeffea
 import inspect, json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 
 import vocab_lit
 import vocab_lit.nli, vocab_lit.qa, vocab_lit.tagging # register their tasks
-from .adapterhub import head_labels, load_adapter, load_head, write_adapter
+from .adapterhub import head_labels, is_task, load_adapter, load_head, write_adapter
 from .finetune import TASKS, Task, TaskConfig, evaluate, fit, get_task, hold_out, notes, prepare, record, with_head
 from .madx import MadX
 from .nli import PairConfig
@@ -42,7 +42,7 @@ def task_settings(paper:str, # embedding-structure or mad-x
     found = PAPERS[paper][task]
     return replace(found, learning_rate=1e-4) if adapters and paper == "mad-x" else found
 
-# %% ../nbs/30_tasks.ipynb #5e5e12aa
+# %% ../nbs/30_tasks.ipynb #11c63bad
 def read_examples(task:str|Task, path:str|Path, **reading # what the task can be told about its files, as `column` of treebanks
                  ) -> list:
     "Read the examples of a task from a file; `ValueError` names the file and the place that is broken."
@@ -55,6 +55,7 @@ def read_examples(task:str|Task, path:str|Path, **reading # what the task can be
 def _in_language(model, tokenizer, folder): # name of the language, or None; tokenizer of its text
     madx = MadX(model)
     if str(folder) == "none": return None, tokenizer
+    if is_task(folder): raise ValueError(f"{folder} is the adapter of a task, not of a language; a language adapter is what `vocab-lit adapter train` makes")
     name = load_adapter(madx, folder, "language")
     madx.activate(name)
     return name, madx.tokenizers.get(name, tokenizer)
@@ -62,7 +63,7 @@ def _in_language(model, tokenizer, folder): # name of the language, or None; tok
 def evaluate_files(model:str|Path, # folder of a masked or causal language model with its tokenizer, or hub name when online
                    task:str, # pos, ner, qa or nli
                    train:str|Path, dev:str|Path|None, # None: examples held out of the training split
-                   test:str|Path, seeds:int=4, # fine-tunings, as in Downey et al. (2023)
+                   test:str|Path, seeds:int|Sequence[int]=4, # fine-tunings, as in Downey et al. (2023), or the seed of each
                    config:TaskConfig|None=None, # None: the task's own
                    out:str|Path|None=None, # a new or empty folder for the model that is best on dev, and all scores
                    say:Callable[[str],None]=print, # told what is being done
@@ -71,7 +72,8 @@ def evaluate_files(model:str|Path, # folder of a masked or causal language model
                   ) -> list[dict]: # one record a seed: task, metric, seed, dev, test, other metrics on test, best_epoch, epochs, seconds
     "Fine-tune a model from several seeds on the splits in three files."
     task = get_task(task)
-    if seeds < 1: raise ValueError(f"{seeds} seeds; give at least 1")
+    seeds = range(seeds) if isinstance(seeds, int) else seeds
+    if not len(seeds): raise ValueError("0 seeds; give at least 1")
     if out: check_output(out)
     splits = {name: read_examples(task, path, **reading) for name, path in (("train", train), ("dev", dev), ("test", test)) if path}
     told = []
@@ -87,7 +89,7 @@ def evaluate_files(model:str|Path, # folder of a masked or causal language model
         attach = loaded.madx.attach(task.name, language)
     data = prepare(loaded, tokenizer, *splits, task, config)
     records, best = [], None
-    for seed in range(seeds):
+    for seed in seeds:
         result = fit(loaded, data, seed, attach)
         records.append(record(task, seed, result))
         say(f"seed {seed}: {records[-1]['metric']} {100 * result.dev:.2f} on dev; " + ", ".join(f"{name} {100 * score:.2f}" for name, score in result.scores.items())
@@ -105,20 +107,29 @@ def evaluate_files(model:str|Path, # folder of a masked or causal language model
         say(f"saved in {out}")
     return records
 
-# %% ../nbs/30_tasks.ipynb #3edcd86a
+# %% ../nbs/30_tasks.ipynb #b449bde0
+def _settings(file, like): # the task and the settings of a training run
+    try:
+        facts = json.loads(file.read_text(encoding="utf-8"))
+        found = type(like)(**facts["config"])
+        if any(type(v) is not type(getattr(like, k)) and {type(v), type(getattr(like, k))} != {int, float} for k, v in asdict(found).items()): raise TypeError
+        return facts["task"], found
+    except (KeyError, TypeError, ValueError): raise ValueError(f"{file} does not hold the settings of a training run; restore it, or remove it to use the task's usual settings") from None
+
 def score_files(model:str|Path, # folder of the model that the adapters are for, or hub name when online
                 task:str, test:str|Path,
                 task_adapter:str|Path, # folder of a task adapter with its head, as `evaluate_files` writes it
                 language_adapter:str|Path="none", # folder of a language adapter; "none": without
                 config:TaskConfig|None=None, # None: as in training
+                changes:dict|None=None, # of single settings
                 say:Callable[[str],None]=print, **reading) -> list[dict]: # one record: task, metric, test, other metrics
     "Score a saved task adapter on a file."
     task, folder = get_task(task), Path(task_adapter)
     examples, labels = read_examples(task, test, **reading), head_labels(folder)
     if config is None and (folder/"scores.json").is_file():
-        facts = json.loads((folder/"scores.json").read_text(encoding="utf-8"))
-        if facts["task"] != task.name: raise ValueError(f"{folder} is an adapter for {facts['task']}, not for {task.name}")
-        config = type(task.config)(**facts["config"])
+        told, config = _settings(folder/"scores.json", task.config)
+        if told != task.name: raise ValueError(f"{folder} is an adapter for {told}, not for {task.name}")
+    config = replace(config or task.config, **(changes or {}))
     loaded, tokenizer = load_model(model), load_tokenizer(model)
     language, tokenizer = _in_language(loaded, tokenizer, language_adapter)
     new, _ = with_head(loaded, task, labels or task.labels([]))

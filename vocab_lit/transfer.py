@@ -185,9 +185,12 @@ def transfer(study:Transfer, methods:Iterable[str], task:str, sources:Sequence[s
     found = pd.DataFrame(found)[["method", "source", "target", "metric", "seed", "value"]]
     return found.sort_values("method", key=lambda c: c.map(methods.index), kind="stable", ignore_index=True)
 
-# %% ../nbs/34_transfer.ipynb #48dc195a
+# %% ../nbs/34_transfer.ipynb #5f67ea7e
+def _own_steps(study, language, n): # 0 where these are all, so that nothing is trained twice
+    return 0 if n == study.target(language, True).lapt_config.steps else n
+
 def _by_steps(study, source, targets, steps, task, seed):
-    folders = {source: study.place(LAD_INV, source)} | {f"{t}-{n}": study.place(LAD_INV, t, n) for t in targets for n in steps if n}
+    folders = {source: study.place(LAD_INV, source)} | {f"{t}-{n}": study.place(LAD_INV, t, _own_steps(study, t, n)) for t in targets for n in steps if n}
     madx, tokenizer = _with_languages(study, folders)
     model, out = _task_adapter(study, madx, tokenizer, source, source, task, seed), []
     for target in targets:
@@ -199,7 +202,7 @@ def _by_steps(study, source, targets, steps, task, seed):
 def transfer_by_steps(study:Transfer, source:str, targets:Sequence[str], steps:Sequence[int], # of training the targets' adapters; 0: none is used
                       task:str, seeds:Iterable[int]=(0,), workers:int=0) -> pd.DataFrame: # columns target, metric, step, seed, value
     "Scores of MAD-X by how long the target's language adapter was trained."
-    learn_languages(study, [(LAD_INV, source), *((LAD_INV, t, n) for t in targets for n in steps if n)], workers)
+    learn_languages(study, [(LAD_INV, source), *((LAD_INV, t, _own_steps(study, t, n)) for t in targets for n in steps if n)], workers)
     key = dict(what="steps", source=source, targets=" ".join(targets), steps=" ".join(map(str, steps)), task=task)
     keys = [dict(key, seed=seed) for seed in seeds]
     study.study.cells([(k, partial(_by_steps, study, source, targets, steps, task, k["seed"])) for k in keys], study.stamp, workers)

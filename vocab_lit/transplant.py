@@ -27,14 +27,15 @@ from .tokenizer import save_tokenizer
 from .vectors import TokenVectors
 from .vocab import _SAME_ROLE, Token, Vocab, match_specials
 
-# %% ../nbs/16_transplant.ipynb #bc1f9dde
+# %% ../nbs/16_transplant.ipynb #8ca460e4
 def load_model(path:str|Path # model folder, or hub name when online
               ) -> PreTrainedModel:
     "Load a masked or causal language model; errors say what is wrong with the path."
     path = str(path)
     if not Path(path).is_dir() and Path(path).exists(): raise ValueError(f"{path} is a file; give the model's folder")
+    if Path(path, "adapter_config.json").is_file(): raise ValueError(f"{path} is an adapter; give the folder of the model that it is for")
     if Path(path, "lapt.json").is_file() and not Path(path, "config.json").is_file():
-        raise ValueError(f"{path} holds a training run that has not ended; go on with it by `vocab-lit lapt ... --out {path} --resume`")
+        raise ValueError(f"{path} holds a training run that has not ended; go on with it by the command that began it, with --resume")
     try: config = AutoConfig.from_pretrained(path)
     except (OSError, ValueError) as e:
         if Path(path).is_dir(): raise ValueError(f"{path} has no readable config.json: {_first_line(e)}") from None
@@ -191,7 +192,7 @@ def transplant(model:PreTrainedModel, # a masked or causal language model; it is
     tokenizer.model_max_length = min(tokenizer.model_max_length, max_length(model))
     return Transplant(model, tokenizer, plan)
 
-# %% ../nbs/16_transplant.ipynb #78be2132
+# %% ../nbs/16_transplant.ipynb #7a1673ef
 def check_output(out:str|Path) -> Path:
     "The output folder; `ValueError` where something is there already or nothing can be written."
     out = Path(out).resolve() if Path(out).is_symlink() else Path(out)
@@ -208,7 +209,7 @@ def whole_folder(out:str|Path) -> Iterator[Path]: # a temporary folder, moved to
     partial = Path(tempfile.mkdtemp(prefix=f".{out.name}-", dir=out.parent))
     try:
         yield partial
-        partial.chmod(0o755)
+        for f in (partial, *partial.rglob("*")): f.chmod(0o755 if f.is_dir() else 0o644) # not only for oneself
         os.replace(partial, out)
     except Exception as e:
         if isinstance(e, SafetensorError) or type(e) is Exception: raise OSError(f"cannot write {out}: {e}") from None # a full disk, most often; tokenizers raises a plain one
