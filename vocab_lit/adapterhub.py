@@ -6,9 +6,8 @@
 __all__ = ['to_json', 'from_json', 'write_adapter', 'save_adapter', 'read_config', 'load_adapter', 'head_labels', 'is_task',
            'load_head', 'describe_adapter', 'export_adapter']
 
-# %% ../nbs/23_adapterhub.ipynb #64a2ddcb
+# %% ../nbs/23_adapterhub.ipynb #4ee217d3
 import json, pickle, re, shutil, zipfile
-from collections.abc import Callable
 from pathlib import Path
 
 import torch
@@ -17,7 +16,7 @@ from transformers import PreTrainedModel
 
 from .madx import Adapter, AdapterConfig, MadX, check_name
 from .tokenizer import load_tokenizer, save_tokenizer
-from .transplant import check_output, load_model, token_parameters, whole_folder
+from .transplant import check_output, load_model, whole_folder
 
 # %% ../nbs/23_adapterhub.ipynb #b6287dc1
 _MUST = dict(mh_adapter=False, output_adapter=True, is_parallel=False, ln_before=False, ln_after=False, original_ln_before=True,

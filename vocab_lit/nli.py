@@ -5,7 +5,7 @@
 # %% auto #0
 __all__ = ['nli', 'Pair', 'read_pairs', 'PairConfig', 'Pairs']
 
-# %% ../nbs/28_nli.ipynb #8794d00d
+# %% ../nbs/28_nli.ipynb #6de4924b
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ import torch
 from transformers import MODEL_FOR_SEQUENCE_CLASSIFICATION_MAPPING
 
 from .corpus import raw_lines
-from .finetune import Row, Task, TaskConfig, register, run
+from .finetune import Row, Task, WholeConfig, register, run
 
 # %% ../nbs/28_nli.ipynb #123a8876
 @dataclass(frozen=True)
@@ -78,18 +78,13 @@ def read_pairs(path:str|Path, # a table with tabs and a header, or JSON lines; a
     if not found: raise ValueError(f"{path} has no pairs; give a file with a premise, a hypothesis and a label a line")
     return found
 
-# %% ../nbs/28_nli.ipynb #bfa2f653
+# %% ../nbs/28_nli.ipynb #fa3f41d9
 @dataclass(frozen=True)
-class PairConfig(TaskConfig):
+class PairConfig(WholeConfig):
     "Hyper-parameters of fine-tuning on pairs; the defaults are those of XTREME (Hu et al., 2020)."
     learning_rate:float = 2e-5
-    batch_size:int = 32
     epochs:int = 5
-    eval_every:int = 1
-    patience:int = 10**6 # no early stop
     max_length:int = 128
-    schedule:str = "linear"
-    max_train:int = 10**9 # all
 
 class Pairs(Task):
     "The class of a pair of sentences, counted by accuracy."

@@ -6,7 +6,7 @@
 __all__ = ['qa_task', 'Answer', 'Question', 'read_squad', 'normalized', 'word_f1', 'squad_scores', 'QAConfig', 'qa_rows',
            'best_spans', 'QuestionAnswering']
 
-# %% ../nbs/27_qa.ipynb #d7dad09a
+# %% ../nbs/27_qa.ipynb #607641f4
 import json, re, string
 from collections import Counter
 from collections.abc import Sequence
@@ -19,7 +19,7 @@ from tqdm.auto import tqdm
 from transformers import MODEL_FOR_QUESTION_ANSWERING_MAPPING, PreTrainedTokenizerBase
 
 from .corpus import raw_lines
-from .finetune import Row, Task, TaskConfig, register, run
+from .finetune import Row, Task, WholeConfig, register, run
 
 # %% ../nbs/27_qa.ipynb #c0fb3d6b
 @dataclass(frozen=True)
@@ -111,20 +111,15 @@ def squad_scores(gold:Sequence[Sequence[str]], # right answers to each question;
         exact.append(max(normalized(a) == normalized(said) for a in answers) if answers else not normalized(said))
     return {"f1": sum(f1) / len(f1), "exact_match": sum(exact) / len(exact)}
 
-# %% ../nbs/27_qa.ipynb #fba1bb82
+# %% ../nbs/27_qa.ipynb #c513788b
 @dataclass(frozen=True)
-class QAConfig(TaskConfig):
+class QAConfig(WholeConfig):
     "Hyper-parameters of fine-tuning on questions; the defaults are those of XTREME (Hu et al., 2020)."
     learning_rate:float = 3e-5
-    batch_size:int = 32
     epochs:int = 3
-    eval_every:int = 1
-    patience:int = 10**6 # no early stop
     max_length:int = 384
-    schedule:str = "linear"
     warmup_steps:int = 500
     weight_decay:float = 1e-4
-    max_train:int = 10**9 # all
     stride:int = 128 # tokens of the context that two neighbouring windows share
     max_question:int = 64 # tokens of a question
     max_answer:int = 30 # tokens of an answer

@@ -5,7 +5,7 @@
 # %% auto #0
 __all__ = ['Splits', 'Setup', 'hub_splits', 'get_setup', 'Target', 'Targets']
 
-# %% ../nbs/33_setup.ipynb #f6cdec51
+# %% ../nbs/33_setup.ipynb #923083dd
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property, lru_cache, partial
@@ -26,7 +26,7 @@ from .recipe import get_recipe
 from .tagging import Tagged, split_wikiann
 from .tasks import PAPERS, TASK_PRESETS, read_examples, task_settings
 from .tokenizer import load_tokenizer
-from .transplant import Transplant, load_model, max_length, transplant
+from .transplant import Transplant, load_model, transplant
 from .vectors import TokenVectors, encode_lines
 from .vocab import Vocab, overlap
 

@@ -5,7 +5,7 @@
 # %% auto #0
 __all__ = ['PAPERS', 'TASK_PRESETS', 'task_settings', 'read_examples', 'evaluate_files', 'score_files']
 
-# %% ../nbs/30_tasks.ipynb #59aeffea
+# %% ../nbs/30_tasks.ipynb #cf0d7760
 import inspect, json
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, replace
@@ -14,7 +14,7 @@ from pathlib import Path
 import vocab_lit
 import vocab_lit.nli, vocab_lit.qa, vocab_lit.tagging # register their tasks
 from .adapterhub import head_labels, is_task, load_adapter, load_head, write_adapter
-from .finetune import TASKS, Task, TaskConfig, evaluate, fit, get_task, hold_out, notes, prepare, record, with_head
+from .finetune import NO_EARLY_STOP, TASKS, Task, TaskConfig, evaluate, fit, get_task, hold_out, notes, prepare, record, with_head
 from .madx import MadX
 from .nli import PairConfig
 from .qa import QAConfig
@@ -22,9 +22,8 @@ from .tagging import TaggingConfig
 from .tokenizer import load_tokenizer, save_tokenizer
 from .transplant import check_output, load_model, whole_folder
 
-# %% ../nbs/30_tasks.ipynb #5d685ddd
-_NEVER = 10**6 # patience of training that does not stop early
-_NAMES = TaggingConfig(learning_rate=5e-5, batch_size=16, epochs=100, eval_every=1, patience=_NEVER, max_length=128, schedule="linear", pooling="first")
+# %% ../nbs/30_tasks.ipynb #072ddae2
+_NAMES = TaggingConfig(learning_rate=5e-5, batch_size=16, epochs=100, eval_every=1, patience=NO_EARLY_STOP, max_length=128, schedule="linear", pooling="first")
 
 PAPERS:dict[str,dict[str,TaskConfig]] = {
     "embedding-structure": {"pos": TASKS["pos"].config, "ner": TASKS["ner"].config},

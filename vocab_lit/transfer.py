@@ -6,7 +6,7 @@
 __all__ = ['METHODS', 'MLM', 'LAD', 'LAD_INV', 'LAD_INV_VOC', 'Method', 'Transfer', 'learn_language', 'kind_for', 'needed',
            'learn_languages', 'transfer_scores', 'transfer', 'transfer_by_steps', 'matrix', 'averages']
 
-# %% ../nbs/34_transfer.ipynb #287fa3b9
+# %% ../nbs/34_transfer.ipynb #98fd7f08
 import shutil
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
@@ -14,7 +14,6 @@ from functools import cached_property, partial
 from pathlib import Path
 
 import pandas as pd
-from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 from .adapterhub import load_adapter, save_adapter
 from .finetune import TaskConfig, evaluate, fine_tune
@@ -128,7 +127,7 @@ def learn_languages(study:Transfer, wanted:Iterable[tuple[str, str]|tuple[str, s
         jobs.append((key, partial(learn_language, study, kind, language, steps)))
     study.study.cells(jobs, study.stamp, workers)
 
-# %% ../nbs/34_transfer.ipynb #03ffff17
+# %% ../nbs/34_transfer.ipynb #43c6966e
 def _on_test(study, model, tokenizer, task, config, target, **more):
     examples = study.target(target).setup.splits(task, target, test_only=True)[2]
     return [dict(metric=metric, target=target, value=100 * value, **more) for metric, value in evaluate(model, tokenizer, examples, task, config).items()]
@@ -172,6 +171,10 @@ def transfer_scores(study:Transfer, method:str, # of METHODS
     "Learn a task in one language and score it in others; what is trained on text must be there."
     return (_adapters if METHODS[method].adapters else _whole)(study, method, source, targets, task, seed)
 
+def _table(study, jobs, workers): # keys and measurements; a row for each value of the records
+    study.study.cells(jobs, study.stamp, workers)
+    return pd.DataFrame([dict(r["key"], **v) for key, _ in jobs for r in [study.study.read(key, study.stamp)] for v in r["values"]])
+
 def transfer(study:Transfer, methods:Iterable[str], task:str, sources:Sequence[str]=(), targets:Sequence[str]=(), # none: all of the study's languages
              seeds:Iterable[int]=(0,), workers:int=0) -> pd.DataFrame: # columns method, source, target, metric, seed, value
     "All records of some methods; what is missing is computed, first what is trained on text and then the tasks."
@@ -180,12 +183,10 @@ def transfer(study:Transfer, methods:Iterable[str], task:str, sources:Sequence[s
     learn_languages(study, needed(study, methods, sources, targets), workers)
     keys = [dict(what="transfer", method=m, source=s, targets=" ".join(targets), task=task, seed=seed) for m in methods for s in sources for seed in seeds]
     keys.sort(key=lambda k: METHODS[k["method"]].mlm != "target") # the longest first
-    study.study.cells([(k, partial(transfer_scores, study, k["method"], k["source"], targets, task, k["seed"])) for k in keys], study.stamp, workers)
-    found = [dict(r["key"], **v) for k in keys for r in [study.study.read(k, study.stamp)] for v in r["values"]]
-    found = pd.DataFrame(found)[["method", "source", "target", "metric", "seed", "value"]]
-    return found.sort_values("method", key=lambda c: c.map(methods.index), kind="stable", ignore_index=True)
+    found = _table(study, [(k, partial(transfer_scores, study, k["method"], k["source"], targets, task, k["seed"])) for k in keys], workers)
+    return found[["method", "source", "target", "metric", "seed", "value"]].sort_values("method", key=lambda c: c.map(methods.index), kind="stable", ignore_index=True)
 
-# %% ../nbs/34_transfer.ipynb #5f67ea7e
+# %% ../nbs/34_transfer.ipynb #8f2d09e6
 def _own_steps(study, language, n): # 0 where these are all, so that nothing is trained twice
     return 0 if n == study.target(language, True).lapt_config.steps else n
 
@@ -204,10 +205,8 @@ def transfer_by_steps(study:Transfer, source:str, targets:Sequence[str], steps:S
     "Scores of MAD-X by how long the target's language adapter was trained."
     learn_languages(study, [(LAD_INV, source), *((LAD_INV, t, _own_steps(study, t, n)) for t in targets for n in steps if n)], workers)
     key = dict(what="steps", source=source, targets=" ".join(targets), steps=" ".join(map(str, steps)), task=task)
-    keys = [dict(key, seed=seed) for seed in seeds]
-    study.study.cells([(k, partial(_by_steps, study, source, targets, steps, task, k["seed"])) for k in keys], study.stamp, workers)
-    found = [dict(r["key"], **v) for k in keys for r in [study.study.read(k, study.stamp)] for v in r["values"]]
-    return pd.DataFrame(found)[["target", "metric", "step", "seed", "value"]]
+    found = _table(study, [(dict(key, seed=seed), partial(_by_steps, study, source, targets, steps, task, seed)) for seed in seeds], workers)
+    return found[["target", "metric", "step", "seed", "value"]]
 
 # %% ../nbs/34_transfer.ipynb #fe841105
 def matrix(scores:pd.DataFrame, # from `transfer`, of one metric
