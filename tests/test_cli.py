@@ -2,6 +2,7 @@
 from pathlib import Path
 from transformers import XLMRobertaConfig, XLMRobertaForMaskedLM
 from typer.testing import CliRunner
+from vocab_lit import constructed
 from vocab_lit.cli import app
 from vocab_lit.phrasebook import lines, sentences
 from vocab_lit.tokenizer import train_tokenizer
@@ -101,6 +102,33 @@ def test_a_language_adapter_is_trained_used_listed_and_converted(cell_963f8e44):
         assert re.search(match, message) and "Traceback" not in message and not (place/"never").exists(), (match, message)
 
 
+@pytest.mark.cell('nbs/40_cli.ipynb', 'cell "embeddings are factorised, and the file begins a vocabulary of short rows" (d152f933)')
+def test_embeddings_are_factorised_and_the_file_begins_a_vocabulary_of_short_rows(cell_963f8e44):
+    file = place/"factors.safetensors"
+    shown = json.loads(run("factorize", place/"model", "--clusters", 3, "--grouping", "kmeans", "--components", 5, "--steps", 20, "--out", file, "--json"))
+    assert sum(c["tokens"] for c in shown["clusters"]) == 800 and shown["components"] == 5 and 0 < shown["relative_error"] < 1
+    assert "relative error" in run("factorize", place/"model", "--solver", "hals", "--steps", 5, "--out", place/"one.safetensors")
+    run("transplant", place/"model", "--text", place/"sw.txt", "--vocab-size", 500, "--method", "mf10-kmeans-lex", "--factors", file, "--out", place/"sw-short")
+    assert (place/"sw-short/factors.safetensors").is_file() and json.loads((place/"sw-short/vocab_lit.json").read_text())["factors"]["clusters"] == 3
+    assert f"vocab-lit: {file} exists" in run("factorize", place/"model", "--out", file, code=1)
+    for match, arguments in (("n_components=99 is not between 1 and n_features=16", ("factorize", place/"model", "--components", 99)), ("no solver 'newton'", ("factorize", place/"model", "--solver", "newton")),
+                             ("holds no factors", ("transplant", place/"model", "--text", place/"sw.txt", "--method", "mf1-lex", "--factors", place/"sw.txt")),
+                             ("mf1-lex wants a single up-projection; these factors have 3 by kmeans", ("transplant", place/"model", "--text", place/"sw.txt", "--vocab-size", 500, "--method", "mf1-lex", "--factors", file))):
+        assert match in run(*arguments, "--out", place/"never", code=1) and not (place/"never").exists()
+
+
+@pytest.mark.cell('nbs/40_cli.ipynb', 'cell "a parser is trained, with adapters as well, and scored in another language" (dc247136)')
+def test_a_parser_is_trained_with_adapters_as_well_and_scored_in_another_language(cell_963f8e44):
+    for code, n in (("qaa", 60), ("qal", 20)): (place/f"{code}.conllu").write_text(constructed.to_conllu(constructed.sentences(code, n, 0)), encoding="utf-8")
+    trees, quick = ("--task", "dp", "--test", place/"qal.conllu"), ("--train", place/"qaa.conllu", "--seeds", 1, "--epochs", 1, "--learning-rate", .01)
+    whole = json.loads(run("evaluate", place/"model", *trees, *quick, "--out", place/"parser", "--json"))[0]
+    assert whole["metric"] == "las" and 0 <= whole["test"] <= whole["uas"] <= 1 and (place/"parser/scores.json").is_file()
+    run("evaluate", place/"model", *trees, *quick, "--language-adapter", "none", "--out", place/"dp-adapter")
+    assert "test uas" in run("evaluate", place/"model", *trees, "--task-adapter", place/"dp-adapter")
+    (place/"two.conllu").write_text(re.sub(r"\t[1-9]\t(?=nsubj\t)", "\t0\t", (place/"qal.conllu").read_text(encoding="utf-8"), count=1), encoding="utf-8")
+    assert "two.conllu" in run("evaluate", place/"model", "--task", "dp", "--test", place/"two.conllu", *quick, code=1)
+
+
 @pytest.mark.cell('nbs/40_cli.ipynb', 'cell "mistakes are one line, leave with code 1 and write nothing" (a753a4bf)')
 def test_mistakes_are_one_line_leave_with_code_1_and_write_nothing(cell_963f8e44):
     (place/"latin.txt").write_bytes("schön".encode("latin-1")); (place/"empty.txt").write_text(" \n"); (place/"one.txt").write_text("habari\n")
@@ -127,12 +155,12 @@ def test_mistakes_are_one_line_leave_with_code_1_and_write_nothing(cell_963f8e44
         assert not (place/"never").exists()
 
 
-@pytest.mark.cell('nbs/40_cli.ipynb', 'cell "help teaches every command" (b0cff176)')
+@pytest.mark.cell('nbs/40_cli.ipynb', 'cell "help teaches every command" (4352edb5)')
 def test_help_teaches_every_command():
     script = """
 from typer.testing import CliRunner
 from vocab_lit.cli import app
-for command in ("methods", "inspect", "tokenizer", "transplant", "explain", "clean", "lapt", "adapter train", "adapter list", "adapter export", "evaluate", "chapter"):
+for command in ("methods", "inspect", "tokenizer", "transplant", "factorize", "explain", "clean", "lapt", "adapter train", "adapter list", "adapter export", "evaluate", "chapter"):
     print(CliRunner().invoke(app, [*command.split(), "--help"]).stdout)
 """
     shown = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True).stdout # in a notebook, rich draws help as HTML

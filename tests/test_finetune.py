@@ -2,7 +2,7 @@
 from torch import nn
 from transformers import BertConfig, BertForMaskedLM, DistilBertConfig, DistilBertForMaskedLM, GPT2Config, GPT2LMHeadModel, MODEL_FOR_SEQUENCE_CLASSIFICATION_MAPPING, RobertaConfig, RobertaForMaskedLM, XLMRobertaConfig, XLMRobertaForMaskedLM
 from vocab_lit.corpus import data_path
-from vocab_lit.finetune import ByLength, Collate, Row, Task, TaskConfig, by_frequency, evaluate, fine_tune, fine_tune_seeds, get_task, hold_out, label_weights, notes, predict, prepare, register, run, settings_for, with_head
+from vocab_lit.finetune import ByLength, Collate, Row, Task, TaskConfig, by_frequency, evaluate, fine_tune, fine_tune_seeds, get_task, hold_out, label_weights, notes, predict, prepare, register, row_notes, run, settings_for, with_head
 from vocab_lit.phrasebook import lines
 from vocab_lit.tokenizer import load_tokenizer
 from vocab_lit.transplant import load_model
@@ -230,6 +230,15 @@ def test_what_cannot_be_trained_is_refused_with_what_to_do(cell_cbb7ebed, cell_9
     refused("of fine-tuning is not finite; lower the learning rate", *parts, config=TaskConfig(learning_rate=1e30, batch_size=8, epochs=3))
     with pytest.warns(UserWarning, match="180 training sentences are cut to a random 8"):
         assert len(prepare(mini, mini_tokenizer, *parts, "language", TaskConfig(max_train=8)).train) == 8
+
+
+@pytest.mark.cell('nbs/25_finetune.ipynb', 'cell "examples in several rows are counted, and a task may say what is lost" (ce1e318e)')
+def test_examples_in_several_rows_are_counted_and_a_task_may_say_what_is_lost(cell_e4be217d):
+    class Lossy(Language):
+        def lost(self, rows): return f"; {len(rows)} rows"
+    rows = [Row(i, {}) for i in (0, 0, 0, 1, 2, 2)]
+    assert list(row_notes(Lossy(), training=rows, test=rows[2:5])) == ["2 training sentences are longer than a row and are read in windows; 6 rows"]
+    assert list(row_notes(language, training=rows[:2])) == ["1 training sentences are longer than a row and are read in windows"]
 
 
 @pytest.mark.cell('nbs/25_finetune.ipynb', 'cell "held-out sets are disjoint, complete, of the right size and repeat with the seed" (564f96b0)')

@@ -347,6 +347,17 @@ def test_a_task_model_takes_the_vocabularies_along_whichever_is_in_place(cell_1b
     madx.activate()
 
 
+@pytest.mark.cell('nbs/20_madx.ipynb', 'cell "what is forgotten leaves nothing behind" (3f5e4ae1)')
+def test_what_is_forgotten_leaves_nothing_behind(cell_1b2a895a, cell_987a827a, cell_26be31d7):
+    for active in ("am", "en", None):
+        madx.add_language("gone", rows=token_parameters(new.model), tokenizer=amharic, seed=6)
+        madx.activate("gone" if active == "am" else active)
+        madx.forget("language", "gone")
+        assert "gone" not in madx.languages and "gone" not in madx.tokenizers and not any("gone" in k for k in model.state_dict())
+        assert torch.equal(scores(model), found[None, None]) and list(madx.vocabularies) == ["language_am"]
+    with pytest.raises(ValueError, match="no language 'gone' was added"): madx.forget("language", "gone")
+
+
 @pytest.mark.cell('nbs/20_madx.ipynb', 'cell "vocabularies that do not fit are refused before anything is added" (22dc3dc2)')
 def test_vocabularies_that_do_not_fit_are_refused_before_anything_is_added(cell_1b2a895a, cell_26be31d7):
     rows = {n: p.detach() for n, p in token_parameters(new.model).items()}

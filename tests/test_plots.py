@@ -2,7 +2,7 @@
 from matplotlib.colors import to_rgb
 from matplotlib.text import Text
 from pathlib import Path
-from vocab_lit.plots import INK, PALETTE, _plane, _spread, embedding_map, has_glyphs, heat_map, label, loss_bars, loss_curves, romanise, score_curves, score_dots, score_flops, show_mixture, use_style
+from vocab_lit.plots import INK, PALETTE, _plane, _spread, correlations, embedding_map, has_glyphs, heat_map, label, loss_bars, loss_curves, romanise, score_curves, score_dots, score_flops, show_mixture, use_style
 from vocab_lit.study import published
 import itertools
 import matplotlib.pyplot as plt
@@ -112,6 +112,15 @@ def cell_184c7e95(cell_2adbbf8c):
     global grown
     grown = pd.DataFrame([dict(language=l, step=t, seed=s, value=top * (1 - np.exp(-t / 40)) + 20 + 2 * (s - 1)) for l, top in (("sw", 25.), ("am", 12.)) for t in (0, 15, 30, 60, 120) for s in range(3)])
     score_curves(grown, names={"am": "አማርኛ", "sw": "Kiswahili"}, path=folder/"grown.png")
+
+
+@pytest.fixture(scope='module')
+def cell_443878c2(cell_2adbbf8c):
+    # nbs/32_plots.ipynb, cell "explained = pd.DataFrame({"language": ["fi", "uk", "am", "km" (443878c2)
+    global explained, scripts_known
+    explained = pd.DataFrame({"language": ["fi", "uk", "am", "km", "sw"], "value": [60., 45, 8, 5, 50], "unknown": [0., 2, 86, 79, 1], "shared": [40., 30, 13, 19, 45]})
+    scripts_known = {l: "new script" if l in ("am", "km") else "known script" for l in explained.language}
+    correlations(explained, {"unknown": "unknown tokens, %", "shared": "shared tokens, %"}, scripts_known, {"am": "አማርኛ"}, path=folder/"explained.png")
 
 
 @pytest.mark.cell('nbs/32_plots.ipynb', 'cell "colours stand out from white and from dark pages" (9decbb1f)')
@@ -237,10 +246,21 @@ def test_curves_go_through_the_means_and_the_band_is_one_deviation(cell_184c7e95
     assert np.isclose(band[:, 1].max(), means["sw"].max() + 2) # values 2 apart have a deviation of 2
 
 
-@pytest.mark.cell('nbs/32_plots.ipynb', 'cell "figures keep their numbers beside them" (6c8b201c)')
+@pytest.mark.cell('nbs/32_plots.ipynb', 'cell "points lie at their numbers, and the correlation is Pearson\'s" (3644403e)')
+def test_points_lie_at_their_numbers_and_the_correlation_is_pearson_s(cell_443878c2):
+    fig = correlations(explained, {"unknown": "u", "shared": "s"}, scripts_known)
+    for ax, column in zip(fig.axes, ("unknown", "shared")):
+        drawn = np.concatenate([c.get_offsets() for c in ax.collections])
+        assert {tuple(p) for p in drawn} == set(zip(explained[column], explained.value))
+        x, y = explained[column] - explained[column].mean(), explained.value - explained.value.mean()
+        assert ax.get_title() == f"r = {(x * y).sum() / np.sqrt((x ** 2).sum() * (y ** 2).sum()):.2f}"
+    assert correlations(explained.assign(unknown=1.), {"unknown": "u"}).axes[0].get_title() == "r is not defined"
+
+
+@pytest.mark.cell('nbs/32_plots.ipynb', 'cell "figures keep their numbers beside them" (e37bdfcd)')
 def test_figures_keep_their_numbers_beside_them(cell_2adbbf8c, cell_f2c1aa28, cell_2d7a59d1, cell_b7b2f5a0):
     made = {p.name for p in folder.iterdir()}
-    assert {f"{n}.{e}" for n in ("bars", "curves", "dots", "flops", "grown", "heat", "map", "mixture") for e in ("csv", "png")} <= made
+    assert {f"{n}.{e}" for n in ("bars", "curves", "dots", "explained", "flops", "grown", "heat", "map", "mixture") for e in ("csv", "png")} <= made
     assert pd.read_csv(folder/"dots.csv")["mean"].tolist() == some.value.tolist() and len(pd.read_csv(folder/"flops.csv")) == 2 * 6 * 2
     assert np.allclose(pd.read_csv(folder/"bars.csv").value, losses.value) and list(pd.read_csv(folder/"curves.csv")) == list(curves)
     assert pd.read_csv(folder/"mixture.csv").token.tolist() == ["ሰላም", *anchors]

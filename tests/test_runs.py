@@ -4,10 +4,13 @@ from pathlib import Path
 from transformers import AutoModelForMaskedLM, AutoTokenizer
 from vocab_lit.adapterhub import load_adapter
 from vocab_lit.corpus import data_path
+from vocab_lit.factored import FactoredEmbedding, Factoring, factorize, load_embedding
 from vocab_lit.lapt import LaptConfig, PRESETS
 from vocab_lit.madx import AdapterConfig, MadX
 from vocab_lit.phrasebook import lines
+from vocab_lit.pipeline import transplant_files
 from vocab_lit.runs import NewLanguage, lapt_files, lapt_settings
+from vocab_lit.transplant import load_model
 import json
 import os
 import pandas as pd
@@ -117,9 +120,8 @@ def test_a_run_that_is_stopped_before_after_or_while_it_is_cleared_away_is_resum
         assert sorted(f.name for f in (place/out).iterdir()) == sorted(f.name for f in (place/"uncut").iterdir())
 
 
-@pytest.mark.cell('nbs/24_runs.ipynb', 'cell "a language adapter is trained, alone or with a vocabulary, and resumed" (82ee5019)')
+@pytest.mark.cell('nbs/24_runs.ipynb', 'cell "a language adapter is trained, alone or with a vocabulary, and resumed" (de231abc)')
 def test_a_language_adapter_is_trained_alone_or_with_a_vocabulary_and_resumed(cell_b2b2638a, cell_929c7dd9):
-    from vocab_lit.pipeline import transplant_files
     transplant_files(mini, place/"vocabulary", [place/"am.txt"], None, "script-posn-ident", vocab_size=400, say=lambda _: None)
     amharic, quiet = NewLanguage("am", AdapterConfig(4, leave_out=(-1,)), place/"vocabulary"), lambda _: None
     for language, code in ((swahili, "sw"), (amharic, "am")):
@@ -148,6 +150,37 @@ def test_a_language_adapter_is_trained_alone_or_with_a_vocabulary_and_resumed(ce
     with pytest.raises(ValueError, match="learns in mode all"): lapt_files(mini, [place/"sw.txt"], place/"x", replace(few, mode="emb"), language=swahili)
     with pytest.raises(ValueError, match="cannot name an adapter"): lapt_files(mini, [place/"sw.txt"], place/"x", few, language=NewLanguage("../sw"))
     assert not (place/"x").exists()
+
+
+@pytest.mark.cell('nbs/24_runs.ipynb', 'cell "short rows are what learns, in a model and with a language adapter, and runs resume to the bit" (58f3a287)')
+def test_short_rows_are_what_learns_in_a_model_and_with_a_language_adapter_and_runs_resume_to_the_bit(cell_b2b2638a):
+    folder = place/"short"
+    factorize(load_model(mini).get_input_embeddings().weight, Factoring(10, components=17, solver="hals", steps=20)).save(place/"factors")
+    transplant_files(mini, folder, [place/"am.txt"], None, "mf10-kmeans-lex", vocab_size=400, factors=place/"factors")
+    quiet, told = dict(text=[place/"am.txt"], config=replace(few, mode="emb-rows"), say=lambda _: None), []
+    before = load_embedding(folder/"factors.safetensors")
+    for out, more in (("rows", dict(model=folder)), ("adapter", dict(model=mini, config=few, language=NewLanguage("am", AdapterConfig(4), folder)))):
+        given = quiet | more
+        whole = lapt_files(out=place/f"short-{out}", **given | dict(say=told.append))
+        assert whole.loss.iloc[-1] < whole.loss[0]
+        with pytest.MonkeyPatch.context() as patch, pytest.raises(KeyboardInterrupt):
+            def stop(self, step, n, at=FactoredEmbedding.at):
+                if step == few.steps - 1: raise KeyboardInterrupt
+                at(self, step, n)
+            patch.setattr(FactoredEmbedding, "at", stop)
+            lapt_files(out=place/f"short-cut-{out}", **given)
+        assert lapt_files(out=place/f"short-cut-{out}", resume=True, **given).round(9).equals(whole.round(9))
+        for file in (f for f in (place/f"short-{out}").glob("*.safetensors")): 
+            assert (place/f"short-cut-{out}"/file.name).read_bytes() == file.read_bytes(), file
+    assert "short rows are learnt: 10,800 numbers in place of 51,200" in told
+    after, trained = load_embedding(place/"short-rows/factors.safetensors"), AutoModelForMaskedLM.from_pretrained(place/"short-rows")
+    assert torch.equal(after.merge(), trained.get_input_embeddings().weight) and torch.equal(after.up, before.up)
+    assert not torch.equal(after.short, before.short) and not torch.equal(after.log_z, before.log_z)
+    frozen = [k for k in trained.state_dict() if ".layer." in k]
+    assert all(torch.equal(trained.state_dict()[k], AutoModelForMaskedLM.from_pretrained(mini).float().state_dict()[k]) for k in frozen)
+    shutil.copytree(folder, place/"spoilt")
+    AutoModelForMaskedLM.from_pretrained(place/"short-rows").save_pretrained(place/"spoilt")
+    with pytest.raises(ValueError, match="factors.safetensors does not make the rows of the model beside it"): lapt_files(out=place/"x", **quiet | dict(model=place/"spoilt"))
 
 
 @pytest.mark.cell('nbs/24_runs.ipynb', 'cell "unknown tokens are said, where a low loss means nothing" (50bdc445)')

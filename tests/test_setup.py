@@ -4,9 +4,10 @@ from datasets import ClassLabel, Dataset, Features, Sequence as Many, Value
 from pathlib import Path
 from vocab_lit.lapt import LaptConfig
 from vocab_lit.nli import Pair
+from vocab_lit.parsing import Parsed, write_trees
 from vocab_lit.qa import Question
 from vocab_lit.setup import Target, Targets, get_setup, hub_splits
-from vocab_lit.tagging import Tagged
+from vocab_lit.tagging import Tagged, UPOS
 import json
 import pandas as pd
 import pytest
@@ -14,18 +15,20 @@ import torch
 
 
 @pytest.fixture(scope='module')
-def cell_fdff982f():
-    # nbs/33_setup.ipynb, cell "import json, pytest, tempfile" (fdff982f)
-    global ClassLabel, Dataset, Features, Many, Value, json, place, pytest, tempfile
+def cell_d4228fe6():
+    # nbs/33_setup.ipynb, cell "import json, pytest, tempfile" (d4228fe6)
+    global ClassLabel, Dataset, Features, Many, UPOS, Value, json, place, pytest, tempfile, write_trees
     import json, pytest, tempfile
     from datasets import ClassLabel, Dataset, Features, Value
     from datasets import Sequence as Many
+    from vocab_lit.parsing import write_trees
+    from vocab_lit.tagging import UPOS
 
     place = Path(tempfile.mkdtemp())
 
 
 @pytest.fixture(scope='module')
-def cell_16988bb4(cell_fdff982f):
+def cell_16988bb4(cell_d4228fe6):
     # nbs/33_setup.ipynb, cell "mini = get_setup("mini", "sw")" (16988bb4)
     global mini
     mini = get_setup("mini", "sw")
@@ -64,7 +67,7 @@ def test_at_scale_mini_focus_starts_far_below_random_mapping_and_below_a_uniform
 
 
 @pytest.mark.cell('nbs/33_setup.ipynb', 'cell "the same code runs on one\'s own model and text" (52edcc52)')
-def test_the_same_code_runs_on_one_s_own_model_and_text(cell_fdff982f, cell_16988bb4):
+def test_the_same_code_runs_on_one_s_own_model_and_text(cell_d4228fe6, cell_16988bb4):
     own = Target(get_setup("own", "my Swahili", mini.model, str(place/"text.txt"), vocab_size=600, steps=10))
     assert own.setup.held_out and not set(own.setup.held_out) & set(own.setup.train) and own.setup.lapt == replace(LaptConfig(), steps=10, eval_every=2)
     assert len(own.transplant("focus").tokenizer) == 600 and own.lapt_config.length == own.packed("held_out").shape[1] == 72
@@ -86,7 +89,7 @@ def test_several_languages_share_a_vocabulary_and_are_scored_one_by_one(cell_27f
 
 
 @pytest.mark.cell('nbs/33_setup.ipynb', 'cell "tasks come from one\'s own files and from folders laid out as on the hub" (4665ad3f)')
-def test_tasks_come_from_one_s_own_files_and_from_folders_laid_out_as_on_the_hub(cell_fdff982f, cell_16988bb4, cell_27fed3bb):
+def test_tasks_come_from_one_s_own_files_and_from_folders_laid_out_as_on_the_hub(cell_d4228fe6, cell_16988bb4, cell_27fed3bb):
     train = both.setup.splits("ner", "et")[0]
     rows = "\n".join(f"{w}\t{t}" if w else "" for s in train for w, t in [*zip(s.words, s.tags), ("", "")])
     for name in ("train", "dev", "test"): (place/f"{name}.tsv").write_text(rows, encoding="utf-8")
@@ -111,12 +114,31 @@ def test_tasks_come_from_one_s_own_files_and_from_folders_laid_out_as_on_the_hub
     with pytest.raises(ValueError, match="no treebank is known for 'sw'"): hub_splits("pos", "sw")
 
 
-@pytest.mark.cell('nbs/33_setup.ipynb', 'cell "questions and pairs come from files and from folders laid out as on the hub" (db9d3da9)')
-def test_questions_and_pairs_come_from_files_and_from_folders_laid_out_as_on_the_hub(cell_fdff982f, cell_16988bb4, cell_27fed3bb):
+@pytest.mark.cell('nbs/33_setup.ipynb', 'cell "trees come from constructed languages, from files and from folders laid out as on the hub" (948d7aff)')
+def test_trees_come_from_constructed_languages_from_files_and_from_folders_laid_out_as_on_the_hub(cell_d4228fe6, cell_16988bb4):
+    unks = get_setup("mini", "qal", preset="unks-everywhere-adapter", limit=50)
+    assert unks.model.endswith("mini-mbert") and len(unks.train) == 50 and set(unks.tasks) == {"ner", "dp"} and unks.vocab_size == 700 and not unks.split_digits
+    train, dev, test = unks.splits("dp", "qal")
+    assert list(map(len, (train, dev, test))) == [200, 40, 150] and isinstance(train[0], Parsed) and not {s.words for s in train} & {s.words for s in test}
+    assert [s.words for s in unks.splits("ner", "qal")[0]] == [s.words for s in train] and set(unks.splits("pos", "qal")[0][0].tags) <= set(UPOS)
+    for task, language, match in (("dp", "et", "no examples of dp in et, which the phrasebook speaks"), ("qa", "qal", "no examples of qa in qal, a constructed language; there are pos, ner, dp")):
+        with pytest.raises(ValueError, match=match): unks.splits(task, language)
+    write_trees(test, place/"qal.conllu")
+    treebank = get_setup("own", "qal", mini.model, str(place/"text.txt"), dp=f"{place/'qal.conllu'} {place/'qal.conllu'}", preset="unks-everywhere", limit=200)
+    assert treebank.splits("dp", "qal")[2] == test and len(treebank.train) + len(treebank.held_out) == 200 and (treebank.tasks["dp"].learning_rate, treebank.lapt.learning_rate) == (2e-5, 1e-4)
+    (place/"hub-dp").mkdir()
+    rows = dict(tokens=[["I", "don't", "do", "n't"]] * 5, head=[["0", "_", "1", "2"]] * 5, deprel=[["root", "_", "aux", "advmod"]] * 5)
+    for split in ("train", "validation", "test"): Dataset.from_dict(rows).to_parquet(place/f"hub-dp/{split}-0.parquet")
+    assert hub_splits("dp", "wo", str(place/"hub-dp"))[1] == [Parsed(("I", "do", "n't"), (0, 1, 2), ("root", "aux", "advmod"))] * 5
+    with pytest.raises(ValueError, match="no treebank is known for 'sw'"): hub_splits("dp", "sw")
+
+
+@pytest.mark.cell('nbs/33_setup.ipynb', 'cell "questions and pairs come from files and from folders laid out as on the hub" (6528f92d)')
+def test_questions_and_pairs_come_from_files_and_from_folders_laid_out_as_on_the_hub(cell_d4228fe6, cell_16988bb4, cell_27fed3bb):
     asked = both.setup.splits("qa", "et")
     assert len(asked[0]) > 500 and isinstance(asked[0][0], Question) and both.setup.splits("qa", "et", test_only=True) == ([], [], asked[2])
     assert {q.context for q in asked[0]}.isdisjoint(q.context for q in asked[1] + asked[2]) and asked[2][0].id.startswith("et-")
-    with pytest.raises(ValueError, match="no examples of nli; there are pos, ner and qa"): both.setup.splits("nli", "et")
+    with pytest.raises(ValueError, match="no examples of nli in et, which the phrasebook speaks; there are pos, ner, qa"): both.setup.splits("nli", "et")
     squad = {"data": [{"paragraphs": [{"context": q.context, "qas": [{"id": q.id, "question": q.question, "answers": [{"text": a.text, "answer_start": a.start} for a in q.answers]}]} for q in asked[2]]}]}
     (place/"q.json").write_text(json.dumps(squad), encoding="utf-8")
     (place/"p.tsv").write_text("premise\thypothesis\tlabel\n" + "a b\ta\tentailment\n" * 20, encoding="utf-8")
@@ -137,7 +159,7 @@ def test_questions_and_pairs_come_from_files_and_from_folders_laid_out_as_on_the
 
 
 @pytest.mark.cell('nbs/33_setup.ipynb', 'cell "names of WikiANN keep their division for MAD-X, and presets have the rates of their kind" (d01b2d3a)')
-def test_names_of_wikiann_keep_their_division_for_mad_x_and_presets_have_the_rates_of_their_kind(cell_fdff982f, cell_16988bb4):
+def test_names_of_wikiann_keep_their_division_for_mad_x_and_presets_have_the_rates_of_their_kind(cell_d4228fe6, cell_16988bb4):
     (place/"wikiann").mkdir()
     tags = Features(tokens=Many(Value("string")), ner_tags=Many(ClassLabel(names=["O", "B-PER", "I-PER"])))
     for split, n in (("train", 9), ("validation", 3), ("test", 4)): Dataset.from_dict({"tokens": [["Ana", "on"]] * n, "ner_tags": [[1, 0]] * n}, tags).to_parquet(place/f"wikiann/{split}-0.parquet")

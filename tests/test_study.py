@@ -123,6 +123,84 @@ def cell_d38cb79e():
 
 
 @pytest.fixture(scope='module')
+def cell_a362331e():
+    # nbs/31_study.ipynb, cell "unks = published("unks-everywhere")" (a362331e)
+    global group_averages, grouped, groups, misfits, targets, unks
+    unks = published("unks-everywhere")
+    groups = {"avg seen": "ka ur hi".split(), "avg covered": "cdo mi ilo gn xmf sd myv bh wo".split(), "avg new": "am bo km dv si".split()}
+    targets = sum(groups.values(), [])
+    def group_averages(rows): # each printed average beside the mean of the printed cells it is over
+        out = []
+        for row, cells in rows.groupby(["table", "setup", "method", "metric"], sort=False):
+            v = cells.set_index("language").value
+            out += [(*row, a, v[a], v[v.index.isin(over)].mean()) for a, over in (groups | {"avg": targets}).items() if a in v]
+        return pd.DataFrame(out, columns=["table", "setup", "method", "metric", "average", "printed", "mean"])
+    grouped = group_averages(unks[unks.task.isin(["NER", "DP"]) & unks.table.str.fullmatch("3.|5.|9.")])
+    misfits = grouped[(grouped.printed - grouped["mean"]).abs() > .1 + 1e-9]
+    misfits.round(2)
+
+
+@pytest.fixture(scope='module')
+def cell_6bb08b0e(cell_a362331e):
+    # nbs/31_study.ipynb, cell "in_table_3 = {m: rows.set_index(["method", "language"]).valu" (6bb08b0e)
+    global exchange, in_table_3, largest, over_sources, plain
+    in_table_3 = {m: rows.set_index(["method", "language"]).value for m, rows in unks[unks.table.str.startswith("3")].groupby("metric")}
+    plain = unks[~unks.setup.str.contains("layer 12") & ~unks.language.str.startswith("avg")] # a row for each method but MAD-X
+    exchange = {f"MF10-{a}-{s}": f"MF10-{b}-{s}" for a, b in (("KMEANS", "NEURAL"), ("NEURAL", "KMEANS")) for s in ("RAND", "LEX")}
+    def over_sources(metric, tables): # number of sources, and mean over them
+        cells = plain[plain.table.str.startswith(tables) & (plain.metric == metric)].groupby(["method", "language"], sort=False).value
+        return cells.agg(["size", "mean"])
+    def largest(metric, named=lambda m: m): # difference for each method of Table 9, looked up in Table 3 under another name
+        nine = over_sources(metric, "9")["mean"]
+        found = in_table_3[metric].reindex([(named(m), l) for m, l in nine.index]).to_numpy()
+        return (nine - found).abs().groupby("method", sort=False).max()
+    pd.DataFrame({f"{m}, {how}": largest(m, named) for m in ("UAS", "LAS") for how, named in (("by name", lambda m: m), ("exchanged", lambda m: exchange.get(m, m)))}).round(2)
+
+
+@pytest.fixture(scope='module')
+def cell_2dcd94ab(cell_a362331e, cell_6bb08b0e):
+    # nbs/31_study.ipynb, cell "def japanese(named): # four times the mean less the other th" (2dcd94ab)
+    global from_chinese, implied, japanese
+    def japanese(named): # four times the mean less the other three sources
+        three = over_sources("F1", ("5a", "5b", "5d"))["mean"] * 3
+        mean = in_table_3["F1"].reindex([(named(m), l) for m, l in three.index]).to_numpy()
+        return (4 * mean - three).loc[list(exchange)].unstack()[targets]
+    implied = {"by name": japanese(lambda m: m), "exchanged": japanese(lambda m: exchange.get(m, m))}
+    from_chinese = plain[plain.table == "5b"].pivot(index="method", columns="language", values="value").loc[list(exchange), targets]
+    pd.DataFrame({(how, what): f for how, i in implied.items() for what, f in
+                  (("lowest", i.min(axis=1)), ("highest", i.max(axis=1)), ("from Chinese, mean distance", (i - from_chinese).abs().mean(axis=1)))}).round(1)
+
+
+@pytest.fixture(scope='module')
+def cell_51d10d36(cell_a362331e, cell_6bb08b0e):
+    # nbs/31_study.ipynb, cell "wide = in_table_3["F1"].unstack()[targets]" (51d10d36)
+    global best, correlation, counted, new_vocabulary, table_1, wide
+    wide = in_table_3["F1"].unstack()[targets]
+    new_vocabulary = [m for m in wide.index if m.startswith(("EL", "MF"))]
+    table_1 = unks[unks.table == "1"].set_index(["metric", "language"]).value
+    correlation = {m: table_1[f"{m}, %"][targets].corr(wide.loc["mBERT"]) for m in ("lexical overlap", "unknown tokens")}
+    best = wide.loc[new_vocabulary].idxmax()
+    counted = {
+        "MAD-X 2.0 over MAD-X, languages of 17": int((wide.loc["MAD-X 2.0"] > wide.loc["MAD-X"]).sum()),
+        "covered scripts: MF10 best of the eight methods, of 9": int(best[groups["avg covered"]].str.startswith("MF10").sum()),
+        "covered scripts: MF10 best of all eleven, of 9": int(wide.idxmax()[groups["avg covered"]].str.startswith("MF10").sum()),
+        "LEX over RAND, pairs of 68": sum(int((wide.loc[m] > wide.loc[m.replace("LEX", "RAND")]).sum()) for m in new_vocabulary if m.endswith("LEX")),
+        "MF over EL, RAND, pairs of 51": sum(int((wide.loc[m] > wide.loc["EL-RAND"]).sum()) for m in new_vocabulary if m.startswith("MF") and m.endswith("RAND")),
+        "100 dimensions over 300, languages of 17": int(unks[unks.table == "8"].pivot(index="language", columns="method", values="value").pipe(lambda d: d.iloc[:, 0] > d.iloc[:, 1]).sum())}
+    pd.Series(counted | {f"correlation of F1 and {m}": round(r, 3) for m, r in correlation.items()}, name="in the tables", dtype=object).to_frame()
+
+
+@pytest.fixture(scope='module')
+def cell_a655f1e0(cell_a362331e):
+    # nbs/31_study.ipynb, cell "new_parameters = unks[unks.table == "2"].pivot(index="method" (a655f1e0)
+    global full, new_parameters, saved
+    new_parameters = unks[unks.table == "2"].pivot(index="method", columns="metric", values="value")[["new parameters", "new parameters for each cluster"]].fillna(0)
+    full = new_parameters.loc["EL-RAND", "new parameters"]
+    saved = {f"{c} clusters{', and G' if g else ''}": 100 * (1 - (new_parameters.loc["MFC-RAND"] @ [1, c] + g * c * 100 * 768) / full) for c in (1, 10) for g in (0, 1)}
+    pd.Series(saved, name="saved, %").round(1).to_frame()
+
+
+@pytest.fixture(scope='module')
 def cell_5178df6e():
     # nbs/31_study.ipynb, cell "study = Study(Path(tempfile.mkdtemp())/"toy")" (5178df6e)
     global language, level, seed, study
@@ -252,6 +330,66 @@ def test_the_tables_of_mad_x_are_whole(cell_be94e6ea):
     assert (grid["F12"] - grid["F7"] - grid["F3"]).abs().max(axis=None) < 1e-9
     assert set(transfers[transfers.note.ne("")].table) == {"F11", "F12"} and transfers.note.ne("").sum() == 512
     assert (grid["F5"].loc["mi"] < 0).sum() == 15 # "only consistently lower with ... Maori" (Section 7)
+
+
+@pytest.mark.cell('nbs/31_study.ipynb', 'cell "printed averages of UNKs Everywhere follow from the printed cells but for four that are known" (3eb901c5)')
+def test_printed_averages_of_unks_everywhere_follow_from_the_printed_cells_but_for_four_that_are_known(cell_a362331e):
+    assert grouped.groupby("average").size().to_dict() == {"avg": 31, "avg covered": 182, "avg new": 82, "avg seen": 183} and len(grouped) == 478
+    assert [(r.table, r.method, r.metric, r.average, r.printed, round(r.mean, 2)) for r in misfits.itertuples()] == [
+        ("3a", "EL-LEX", "F1", "avg", 53.6, 53.85), ("3a", "MF1-LEX", "F1", "avg", 51.2, 51.89), ("3b", "EL-LEX", "UAS", "avg", 36.6, 37.87), ("3b", "MF1-LEX", "UAS", "avg", 36.8, 38.12)]
+    by_group = group_averages(unks[unks.table == "3a"]).pivot(index="method", columns="average", values="printed")
+    assert (by_group.drop(columns="avg").mean(axis=1) - by_group["avg"]).loc["EL-RAND"] > 3 # the last average is over languages, not over groups
+
+
+@pytest.mark.cell('nbs/31_study.ipynb', 'cell "Table 3 is the mean of Tables 5 and 9 with KMEANS and NEURAL exchanged" (878550ec)')
+def test_table_3_is_the_mean_of_tables_5_and_9_with_kmeans_and_neural_exchanged(cell_a362331e, cell_6bb08b0e, cell_2dcd94ab, cell_51d10d36):
+    for metric in ("UAS", "LAS"):
+        assert (over_sources(metric, "9")["size"] == 4).all()
+        assert set(largest(metric).index[largest(metric) > .1]) == set(exchange) and largest(metric, lambda m: exchange.get(m, m)).max() < .1
+        assert len(largest(metric)) == 10 and largest(metric)[list(exchange)].min() > .9
+    ner = over_sources("F1", "5")
+    whole = ner["mean"][ner["size"] == 4]
+    assert set(whole.index.get_level_values("method")) == {"mBERT", "MAD-X 2.0", "FMT-RANDINIT", "EL-RAND", "MF1-RAND"} and len(whole) == 5 * 17
+    assert (whole.drop("FMT-RANDINIT", level=0) - in_table_3["F1"]).dropna().abs().max() < .1 and (ner["size"] >= 3).all()
+    mad_x_1 = unks[unks.table.str.startswith("5") & (unks.method == "MAD-X") & unks.language.isin(targets)].groupby("language").value.mean() # which has an adapter in layer 12
+    assert (mad_x_1 - wide.loc["MAD-X"]).abs().max() < .1
+    assert implied["by name"].min(axis=None) < -30 and implied["by name"].loc["MF10-NEURAL-RAND"].max() > 99 and implied["exchanged"].min(axis=None) > 1
+    far = {how: (i - from_chinese).abs().mean(axis=1) for how, i in implied.items()}
+    assert far["by name"].min() > 12 and far["exchanged"].max() < 6.5
+    better = {m: (in_table_3[m]["MF10-KMEANS-LEX"] > in_table_3[m]["MF10-NEURAL-LEX"]) for m in in_table_3}
+    assert [better["F1"]["avg"], better["UAS"]["avg"], better["LAS"]["avg"]] == [True, False, False]
+
+
+@pytest.mark.cell('nbs/31_study.ipynb', 'cell "counts, correlations and parameters of UNKs Everywhere" (6e52ae0f)')
+def test_counts_correlations_and_parameters_of_unks_everywhere(cell_a362331e, cell_51d10d36, cell_a655f1e0):
+    assert list(counted.values()) == [15, 6, 6, 55, 25, 15]
+    printed_r = unks[unks.table == "F2"].set_index("metric").value
+    assert {m: round(r, 3) for m, r in correlation.items()} == {m.removeprefix("correlation of F1 and "): v for m, v in printed_r.items()} == {"lexical overlap": .443, "unknown tokens": -.798}
+    assert sorted(l for l in groups["avg covered"] if not best[l].startswith("MF10")) == ["gn", "ilo", "myv"]
+    assert wide.idxmax()[["gn", "ilo", "myv"]].tolist() == ["MAD-X 2.0"] * 3
+    eight = unks[unks.table == "8"].set_index(["method", "language"]).value
+    assert (eight["MF10-KMEANS-LEX, 100 dimensions"] == wide.loc["MF10-KMEANS-LEX"][eight["MF10-KMEANS-LEX, 100 dimensions"].index]).all()
+    assert new_parameters.iloc[:, 0].to_dict() == {"EL-LEX": 7_680_000, "EL-RAND": 10_000 * 768, "MFC-LEX": 1_000_000, "MFC-RAND": 10_000 * 100}
+    assert [round(v, 1) for v in saved.values()] == [86.8, 85.8, 85.7, 75.7]
+
+
+@pytest.mark.cell('nbs/31_study.ipynb', 'cell "the tables of UNKs Everywhere are whole but for the one from Japanese" (ee89d9b0)')
+def test_the_tables_of_unks_everywhere_are_whole_but_for_the_one_from_japanese(cell_a362331e, cell_6bb08b0e):
+    cells_of = unks.groupby("table").size().to_dict()
+    assert cells_of == {"1": 84, "2": 30, "3a": 11 * 21, "3b": 10 * 9 * 2, "5a": 420, "5b": 420, "5c": 8 * 20 + 6, "5d": 420, "6": 5 * 17, "7": 40, "8": 34} | {f"9{t}": 160 for t in "abcd"} | {"F2": 2}
+    assert not unks.duplicated(["table", "setup", "method", "language", "task", "dataset", "metric"]).any() and unks["std"].isna().all()
+    words = ["family", "script", "special tokens", "latent semantic concepts", "language clusters", "what is new", "reference", "longest overlapping token"]
+    assert (unks.value.isna() == (unks.metric.isin(words) | (unks.metric.eq("lexical overlap") & unks.table.eq("2")))).all() and unks.note[unks.value.isna()].ne("").all()
+    assert unks[unks.value.notna()].query("table != 'F2' and table != '2'").value.between(0, 100).all() and (unks.seeds.eq(5).fillna(False) == unks.metric.isin(["F1", "UAS", "LAS"])).all()
+    unsure = unks[unks.note.str.contains("breaks off|below LAS")]
+    assert unsure[["table", "method", "language", "metric", "value"]].values.tolist() == [["5c", "MF10-KMEANS-RAND", "mi", "F1", .9], ["9d", "MF10-NEURAL-RAND", "am", "UAS", 0]]
+    trees = unks[unks.task == "DP"].pivot(index=["table", "method", "language"], columns="metric", values="value")
+    assert trees.index[trees.LAS > trees.UAS].tolist() == [("9d", "MF10-NEURAL-RAND", "am")]
+    assert round(over_sources("UAS", "9")["mean"]["MF10-NEURAL-RAND", "am"], 1) == in_table_3["UAS"]["MF10-KMEANS-RAND", "am"] == 22.6 # with the 0.0
+    sixth = unks[unks.table == "6"].groupby("language", sort=False).value.sum()
+    assert sixth.between(99, 101).all() and set(sixth.index) == set(targets)
+    longest = unks[unks.table == "7"].pivot(index="method", columns="language", values="note").sort_index()
+    assert longest.shape == (5, 8) and longest.map(len).diff().iloc[1:].le(0).all(axis=None)
 
 
 @pytest.mark.cell('nbs/31_study.ipynb', 'cell "a cell is computed once for each key and fingerprint" (2ea332ef)')

@@ -136,13 +136,17 @@ def test_a_treebank_is_read_whatever_its_line_ends_byte_order_mark_compression_a
     assert spaced == [Tagged(("10 000 000",), ("NUM",))]
 
 
-@pytest.mark.cell('nbs/26_tagging.ipynb', 'cell "a broken treebank is refused with file, line and what to do" (f5c62335)')
+@pytest.mark.cell('nbs/26_tagging.ipynb', 'cell "a broken treebank is refused with file, line and what to do" (a66ceedb)')
 def test_a_broken_treebank_is_refused_with_file_line_and_what_to_do(cell_0b222a36):
     def broken(line, match, column="upos", at=6):
         file = write("broken.conllu", [*GERMAN[:at], line, *GERMAN[at + 1:]])
         with pytest.raises(ValueError, match=f"broken.conllu, line {at + 1}: {match}"): read_conllu(file, column)
     broken(row(5, "Haus", "NOUN").replace("\t_", "", 1), "9 columns where CoNLL-U has 10; put one tab")
     broken(row(5, "Haus", "NOUN").replace("\t", " "), "1 columns where CoNLL-U has 10")
+    broken("5", "1 columns .* .sentence 1.$")
+    broken(row(3, "sie", "PRON"), "word 3 where word 2 was due.* .sentence 2.$", at=12)
+    named = [*GERMAN[:9], "# sent_id = de-7 b ", *GERMAN[9:]]
+    with pytest.raises(ValueError, match="line 12: .* .sentence de-7 b.$"): read_conllu(write("broken.conllu", [*named[:11], "x", *named[12:]]))
     broken(row("5a", "Haus", "NOUN"), "'5a' is not an id such as 3, 3-4 or 3.1")
     broken(row("", "Haus", "NOUN"), "'' is not an id")
     broken(row(5, "Haus", "_"), "'Haus' has no UPOS tag; tag it")

@@ -6,10 +6,11 @@ from vocab_lit.corpus import data_path
 from vocab_lit.finetune import TASKS, TaskConfig, evaluate, hold_out
 from vocab_lit.madx import MadX
 from vocab_lit.nli import PairConfig
+from vocab_lit.parsing import ParsingConfig, attachment, load_parser, parse, read_trees
 from vocab_lit.phrasebook import sentences
 from vocab_lit.qa import QAConfig
 from vocab_lit.tagging import Tagged, TaggingConfig, entity_f1, read_bio, tag
-from vocab_lit.tasks import TASK_PRESETS, evaluate_files, read_examples, score_files, task_settings
+from vocab_lit.tasks import PAPERS, TASK_PRESETS, evaluate_files, read_examples, score_files, task_settings
 from vocab_lit.tokenizer import load_tokenizer
 from vocab_lit.transplant import load_model
 import json
@@ -63,6 +64,23 @@ def cell_58149fb8(cell_790e2b33):
 
 
 @pytest.fixture(scope='module')
+def cell_17ef9a6f(cell_790e2b33, cell_58149fb8):
+    # nbs/30_tasks.ipynb, cell "from vocab_lit.parsing import Parsed, attachment, load_parse" (17ef9a6f)
+    global Parsed, adapted, attachment, banks, learn, load_parser, long, name, parse, parsed, part, read_trees, told, tree, trees, write_trees
+    from vocab_lit.parsing import Parsed, attachment, load_parser, parse, read_trees, write_trees
+    def tree(who, what): return Parsed((who, "finds", "the", what, "."), (2, 0, 4, 2, 2), ("nsubj", "root", "det", "obj", "punct"))
+    trees = [tree(who, what) for who in ("Ana", "Ben", "Eva", "Max") for what in ("house", "book", "city")]
+    long = Parsed(trees[0].words * 9, tuple(h + 5 * i if h else 2 * (i > 0) for i in range(9) for h in trees[0].heads), trees[0].relations * 9)
+    for name, part in (("train", trees * 2), ("dev", trees[:4]), ("test", [*trees[6:], long])): write_trees(part, folder/f"{name}.trees")
+    banks = [folder/f"{name}.trees" for name in ("train", "dev", "test")]
+    told = []
+    learn = ParsingConfig(learning_rate=2e-3, batch_size=8, epochs=3, max_length=40)
+    parsed = evaluate_files(mini, "dp", *banks, seeds=1, config=learn, out=folder/"parser", say=told.append)
+    adapted = evaluate_files(mini, "dp", *banks, seeds=1, config=replace(learn, learning_rate=5e-3), out=folder/"dp-en", say=told.append, language_adapter=folder/"en")
+    pd.DataFrame(parsed + adapted).drop(columns="seconds").round(3)
+
+
+@pytest.fixture(scope='module')
 def cell_2c9be366(cell_790e2b33):
     # nbs/30_tasks.ipynb, cell "cities = [("Ana", "Kisumu"), ("Ben", "Nairobi"), ("Eva", "Mo" (2c9be366)
     global answered, cities, inferred, pairs, question, said, squad
@@ -76,7 +94,7 @@ def cell_2c9be366(cell_790e2b33):
     pd.DataFrame(answered + inferred).drop(columns="seconds").round(3)
 
 
-@pytest.mark.cell('nbs/30_tasks.ipynb', 'cell "the settings are those the papers print" (c6baaa54)')
+@pytest.mark.cell('nbs/30_tasks.ipynb', 'cell "the settings are those the papers print" (debf6c44)')
 def test_the_settings_are_those_the_papers_print():
     ner = task_settings("mad-x", "ner")
     assert (ner.epochs, ner.batch_size, ner.learning_rate, ner.pooling, ner.balance_o) == (100, 16, 5e-5, "first", False)
@@ -86,10 +104,16 @@ def test_the_settings_are_those_the_papers_print():
     assert (nli.max_length, nli.learning_rate, nli.batch_size, nli.epochs) == (128, 2e-5, 32, 5)
     pos = task_settings("embedding-structure", "pos", adapters=True)
     assert (pos.learning_rate, pos.batch_size, pos.epochs, pos.eval_every, pos.patience) == (5e-6, 72, 64, 2, 8) and task_settings("embedding-structure", "ner").patience == 4
+    names, trees = task_settings("unks-everywhere", "ner"), task_settings("unks-everywhere", "dp")
+    for c in (names, trees): assert (c.epochs, c.eval_every, c.batch_size, c.learning_rate, c.schedule) == (10, 1, 16, 2e-5, "linear") and c.patience >= c.epochs
+    assert names == replace(ner, epochs=10, learning_rate=2e-5) and trees == TASK_PRESETS["dp"]
+    assert task_settings("unks-everywhere", "ner", adapters=True) == replace(names, learning_rate=1e-4) and task_settings("unks-everywhere", "dp", adapters=True) == replace(trees, learning_rate=5e-4)
+    assert all(task_settings("mad-x", t, adapters=True) == replace(task_settings("mad-x", t), learning_rate=1e-4) for t in PAPERS["mad-x"])
+    with pytest.raises(ValueError, match="mad-x has no settings for dp; it has pos, ner, qa, nli"): task_settings("mad-x", "dp")
     with pytest.raises(ValueError, match="embedding-structure has no settings for qa; it has pos, ner"): task_settings("embedding-structure", "qa")
-    with pytest.raises(ValueError, match="no settings of 'focus'; there are embedding-structure, mad-x"): task_settings("focus", "pos")
+    with pytest.raises(ValueError, match="no settings of 'focus'; there are embedding-structure, mad-x, unks-everywhere"): task_settings("focus", "pos")
     with pytest.raises(ValueError, match="no task 'parse'; there are"): task_settings("mad-x", "parse")
-    assert set(TASK_PRESETS) >= {"pos", "ner", "qa", "nli"} and len({t.name for t in TASKS.values()}) == len(TASKS)
+    assert set(TASK_PRESETS) >= {"pos", "ner", "dp", "qa", "nli"} and len({t.name for t in TASKS.values()}) == len(TASKS)
 
 
 @pytest.mark.cell('nbs/30_tasks.ipynb', 'cell "the saved folder holds the tagger that is best on dev, and every score" (dc7719f8)')
@@ -168,6 +192,22 @@ def test_parts_of_speech_from_treebank_files_by_either_column_of_tags(cell_790e2
         got = evaluate_files(data_path("models", "mini-xlmr"), "pos", tree, dev, tree, seeds=1, column=column, say=lambda m: None,
                              config=TaskConfig(learning_rate=3e-3, batch_size=4, epochs=6, eval_every=3))
         assert got[0]["metric"] == "accuracy" and got[0]["test"] > .9
+
+
+@pytest.mark.cell('nbs/30_tasks.ipynb', 'cell "parsers are trained, saved and scored from files, whole and as adapters" (be51d217)')
+def test_parsers_are_trained_saved_and_scored_from_files_whole_and_as_adapters(cell_790e2b33, cell_58149fb8, cell_17ef9a6f):
+    assert parsed[0]["metric"] == "las" and 0 < parsed[0]["test"] <= parsed[0]["uas"] <= 1
+    said = [s for s in told if "longer than a row" in s]
+    assert len(said) == 2 and said[0].startswith("note: 1 test sentences are longer than a row and are read in windows; ") and said[0][6:] in json.loads((folder/"parser"/"scores.json").read_text())["notes"]
+    saved, test = load_parser(folder/"parser"), read_trees(banks[2])
+    got = attachment(test, parse(saved, load_tokenizer(folder/"parser"), [t.words for t in test], learn))
+    assert got == {"las": pytest.approx(parsed[0]["test"]), "uas": pytest.approx(parsed[0]["uas"])}
+    heard = []
+    there = {name: score_files(mini, "dp", banks[2], folder/"dp-en", path, say=heard.append)[0] for name, path in (("en", folder/"en"), ("sw", folder/"sw"))}
+    assert there["en"] == {"task": "dp", "metric": "las", "test": adapted[0]["test"], "uas": adapted[0]["uas"]} and "1 test sentences are longer than a row" in heard[1]
+    with pytest.raises(ValueError, match="dp-en is an adapter for dp, not for pos"): score_files(mini, "pos", write("one.conllu", ["1\tAna\t_\tPROPN\t_\t_\t_\t_\t_\t_", ""]), folder/"dp-en", folder/"en", say=heard.append)
+    with pytest.raises(ValueError, match="cycle.conllu, line 2: 'b' is in a circle of heads: 2 > 3 > 2 .sentence 1."):
+        evaluate_files(mini, "dp", write("cycle.conllu", [f"{i}\t{w}\t_\t_\t_\t_\t{h}\tx\t_\t_" for i, w, h in ((1, "a", 0), (2, "b", 3), (3, "c", 2))]), *banks[1:], say=heard.append)
 
 
 @pytest.mark.cell('nbs/30_tasks.ipynb', 'cell "questions have two scores and pairs one, in records, in what is said and in the saved folder" (4d3619b7)')

@@ -171,15 +171,15 @@ def load_adapter(madx:MadX, folder:str|Path, kind:str, # language or task
     madx.get(kind, name).load_state_dict(own)
     return name
 
-# %% ../nbs/23_adapterhub.ipynb #0826e5f3
+# %% ../nbs/23_adapterhub.ipynb #cbe1bf36
 def _numbered(model, config): # names for the numbers of the library's own heads
     kind, layers, prefix = config.get("head_type"), config.get("layers"), model.base_model_prefix
-    shapes = {("tagging", 1): {"1": "classifier"}, ("question_answering", 1): {"1": "qa_outputs"}}
+    shapes = {("tagging", 1): {"1": "classifier"}, ("question_answering", 1): {"1": "qa_outputs"}, ("dependency_parsing", None): {}}
     if hasattr(getattr(model, "classifier", None), "out_proj"): shapes["classification", 2] = {"1": "classifier.dense", "4": "classifier.out_proj"}
     else: shapes["classification", 2] = {"1": f"{prefix}.pooler.dense", "4": "classifier"}
     if hasattr(model, "lm_head"): shapes["masked_lm", 2] = {"0": "lm_head.dense", "2": "lm_head.layer_norm", "3": "lm_head.decoder"}
     else: shapes["masked_lm", 2] = {str(i): f"cls.predictions.{part}" for i, part in ((0, "transform.dense"), (2, "transform.LayerNorm"), (3, "decoder"))}
-    if (kind, layers) not in shapes or config.get("use_pooler") or config.get("activation_function") != {"masked_lm": "gelu"}.get(kind, "tanh"):
+    if (kind, layers) not in shapes or config.get("use_pooler") or config.get("activation_function") != {"masked_lm": "gelu", "dependency_parsing": None}.get(kind, "tanh"):
         raise ValueError(f"a head of type {kind} with {layers} layers and activation {config.get('activation_function')} has no counterpart in a {type(model).__name__}")
     return shapes[kind, layers]
 
@@ -220,7 +220,7 @@ def load_head(model:PreTrainedModel, folder:str|Path) -> None: # of the class th
     numbers = _numbered(model, facts["config"]) if facts.get("config") else {}
     canonical, here, own = {p: n for n, p in model.named_parameters()}, model.get_input_embeddings().weight, {}
     for key, value in _tensors(folder, "model_head.safetensors", "pytorch_model_head.bin").items():
-        if m := re.fullmatch(r"heads\.[^.]+\.(\d+)\.(\w+)", key): key = f"{numbers.get(m[1], key)}.{m[2]}"
+        if m := re.fullmatch(r"heads\.[^.]+\.(\d+|biaffine_\w+)\.(\w+)", key): key = f"{numbers.get(m[1], m[1])}.{m[2]}"
         try: p = model.get_parameter(key)
         except AttributeError: p = None
         if p is here and not torch.equal(value, p): raise ValueError(f"{folder}: the head was trained with other token embeddings than this model's")

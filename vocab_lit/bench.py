@@ -7,10 +7,11 @@ __all__ = ['PEAKS', 'PARTS', 'write_fasttext', 'write_case', 'synthetic_tokenize
            'measure', 'compare', 'side_by_side', 'cases', 'bench_focus', 'focus_table', 'random_model', 'random_blocks',
            'make_trainer', 'count_flops', 'train_side', 'loss_memory', 'write_text', 'text_memory', 'timed_steps',
            'adapter_batch', 'peer_steps', 'adapter_model', 'flops_below', 'adapter_steps', 'peer_python',
-           'peer_program', 'bench_lapt', 'lapt_table', 'bench_memory', 'memory_table', 'bench_adapters',
-           'adapters_table', 'bench_gpu', 'gpu_table', 'main']
+           'peer_program', 'embedding_like', 'printed_steps', 'factor_steps', 'bench_nmf', 'nmf_table', 'bench_lapt',
+           'lapt_table', 'bench_memory', 'memory_table', 'bench_adapters', 'adapters_table', 'bench_gpu', 'gpu_table',
+           'main']
 
-# %% ../nbs/42_bench.ipynb #68e73ddd
+# %% ../nbs/42_bench.ipynb #321ee232
 import argparse, contextlib, gc, inspect, io, itertools, json, os, resource, subprocess, sys, tempfile, time
 from collections import Counter
 from collections.abc import Iterator
@@ -32,6 +33,7 @@ from .objective import Draws, lm_loss
 from .phrasebook import lines
 from .recipe import get_recipe
 from .runs import lapt_files
+from .semi_nmf import SemiNMF
 from .tokenizer import train_tokenizer
 from .vectors import read_vectors
 from .vocab import Vocab, overlap, toy_tokenizer
@@ -379,6 +381,51 @@ def peer_program() -> str:
     head = "import contextlib, gc, resource, time\nfrom pathlib import Path\nimport torch\nfrom torch.utils.flop_counter import FlopCounterMode\n"
     return head + "\n".join(inspect.getsource(f) for f in (_memory, _reset_peak, timed_steps, adapter_batch, peer_steps))
 
+# %% ../nbs/42_bench.ipynb #70ce6df9
+def embedding_like(n_tokens:int, dim:int, seed:int=0) -> np.ndarray: # float32
+    rng = np.random.default_rng(seed)
+    rows, spread = rng.standard_normal((n_tokens, dim), np.float32), (1 + np.arange(dim))**-.5
+    rows = rows * spread.astype(np.float32) @ np.linalg.qr(rng.standard_normal((dim, dim)))[0].astype(np.float32)
+    rows[:, rng.choice(dim, 3, replace=False)] *= 10
+    return rows + (.3 * rows.std() * rng.standard_normal(dim)).astype(np.float32)
+
+def printed_steps(X:np.ndarray, G:np.ndarray, n:int) -> np.ndarray: # G after n updates as Ding et al. (2010) print them
+    plus, minus = lambda M: (abs(M) + M) / 2, lambda M: (abs(M) - M) / 2
+    for _ in range(n):
+        F = X @ G.T @ np.linalg.inv(G @ G.T)
+        FX, FF = F.T @ X, F.T @ F
+        G = G * np.sqrt((plus(FX) + minus(FF) @ G) / (minus(FX) + plus(FF) @ G + 1e-9))
+    return G
+
+def factor_steps(side:str, # printed, mu or hals
+                 n_tokens:int, dim:int=768, components:int=100, steps:int=3000,
+                 shorter:int=0 # a second run with so few steps, for the time of one; 0: none
+                ) -> dict:
+    "CPU seconds of a factorisation."
+    X, start = embedding_like(n_tokens, dim), np.random.default_rng(1).random((components, dim)) + 1e-4
+    def run(n):
+        began = time.process_time()
+        if side == "printed": return printed_steps(X.astype(np.float64), start, n), None, time.process_time() - began
+        made = SemiNMF(components, side, start, max_iter=n).fit(X)
+        return made.components_, made.reconstruction_err_ / np.linalg.norm(X), time.process_time() - began
+    run(1) # threads and memory are there
+    G, error, seconds = run(steps)
+    again = run(shorter)[2] if shorter else 0.
+    return dict(steps=steps, cpu_seconds=seconds, step_seconds=(seconds - again) / (steps - shorter), error=error)
+
+def bench_nmf(n_tokens:int=120_000, dim:int=768, components:int=100, steps:dict={"printed": 4, "mu": 3000, "hals": 300}, widths:tuple=(30_000, 250_000)) -> dict[str,dict]:
+    "A factorisation at the size of mBERT's embeddings, and the time of a step for fewer and more tokens."
+    shape = dict(dim=dim, components=components)
+    runs = {side: apart("factor_steps", side=side, n_tokens=n_tokens, steps=n, shorter=1 if side == "printed" else 0, **shape) for side, n in tqdm(steps.items(), desc="factorisations")}
+    return runs | {f"mu, {n:,} tokens": apart("factor_steps", side="mu", n_tokens=n, steps=620, shorter=20, **shape) for n in widths}
+
+def nmf_table(records:dict) -> pd.DataFrame: # a row per side
+    printed = records["printed"]["step_seconds"]
+    rows = {side: {"steps": r["steps"], "CPU seconds": f"{r['cpu_seconds']:.1f}", "ms of a step": f"{1000 * r['step_seconds']:.2f}",
+                   "times less than printed, 3,000 steps": "" if "," in side or side == "printed" else f"{3000 * printed / r['cpu_seconds']:.0f}",
+                   "relative error": "" if r["error"] is None or "," in side else f"{r['error']:.5f}"} for side, r in records.items()}
+    return pd.DataFrame.from_dict(rows, orient="index").rename_axis("side")
+
 # %% ../nbs/42_bench.ipynb #b5dfff15
 def bench_lapt(rounds:int=1, # how often each side runs
                steps:int=2, # measured in each run, after one that is not
@@ -458,13 +505,13 @@ def gpu_table(records:dict, peak:float|None=None) -> pd.DataFrame: # peak: TFLOP
                       "times run_mlm": f"{r['tokens_per_second'] / records['run_mlm']['tokens_per_second']:.2f}"}
     return pd.DataFrame.from_dict(rows, orient="index").rename_axis("side")
 
-# %% ../nbs/42_bench.ipynb #127ad9a6
+# %% ../nbs/42_bench.ipynb #5211552f
 PARTS = {"focus": (bench_focus, focus_table), "lapt": (bench_lapt, lapt_table), "memory": (bench_memory, memory_table),
-         "adapters": (bench_adapters, adapters_table), "gpu": (bench_gpu, gpu_table)}
+         "adapters": (bench_adapters, adapters_table), "nmf": (bench_nmf, nmf_table), "gpu": (bench_gpu, gpu_table)}
 
 def main(arguments:list[str]|None=None) -> None:
     "The command: a table of each part, and its records in a file."
-    parser = argparse.ArgumentParser(description="Measure FOCUS beside deepfocus 1.0.1, LAPT beside plain training, its memory, and adapters beside the library of that name.")
+    parser = argparse.ArgumentParser(description="Measure FOCUS beside deepfocus 1.0.1, LAPT beside plain training, its memory, adapters beside the library of that name, and Semi-NMF beside its printed updates.")
     parser.add_argument("--only", nargs="+", choices=list(PARTS), help="these parts (otherwise all; gpu only where there is one)")
     parser.add_argument("--small", action="store_true", help="focus: only the small cases")
     parser.add_argument("--rounds", type=int, default=1, help="lapt and adapters: how often each side runs, in turns")

@@ -5,8 +5,8 @@
 # %% auto #0
 __all__ = ['app', 'Json', 'Model', 'Texts', 'Kind', 'RunText', 'RunOut', 'Steps', 'Preset', 'HeldOut', 'Rate', 'BatchSize',
            'MicroBatch', 'Length', 'EvalEvery', 'RunSeed', 'Resume', 'adapters', 'methods', 'inspect', 'tokenizer',
-           'transplant_', 'explain', 'clean', 'lapt_', 'adapter_train', 'adapter_list', 'adapter_export', 'evaluate',
-           'chapter']
+           'transplant_', 'factorize_', 'explain', 'clean', 'lapt_', 'adapter_train', 'adapter_list', 'adapter_export',
+           'evaluate', 'chapter']
 
 # %% ../nbs/40_cli.ipynb #a55221ee
 import json, os, signal, sys, warnings
@@ -71,11 +71,11 @@ Model = Annotated[str, typer.Argument(help="Folder of a model that transformers 
 Texts = Annotated[Optional[list[Path]], typer.Option("--text", help="UTF-8 text in the new language, one sentence or paragraph a line; also .gz, .bz2, .xz. May be repeated.", show_default=False)]
 Kind = Annotated[Optional[str], typer.Option(help="Kind of tokenizer to train: unigram (XLM-R), wordpiece (BERT) or bpe (RoBERTa, GPT-2).", show_default="the model's own kind")]
 
-# %% ../nbs/40_cli.ipynb #ca2b3aaa
+# %% ../nbs/40_cli.ipynb #ec0feae8
 @app.command()
 def methods(as_json:Json=False):
     "List the methods of initialisation, what each needs and who proposed it."
-    import vocab_lit.focus, vocab_lit.reinit
+    import vocab_lit.factored, vocab_lit.focus, vocab_lit.reinit
     from vocab_lit.recipe import RECIPES
     rows = [dict(method=r.name, needs=r.needs or "nothing", paper=r.paper, about=r.about) for r in RECIPES.values()]
     print(json.dumps(rows, indent=2)) if as_json else _show(rows)
@@ -146,7 +146,7 @@ def tokenizer(text:Annotated[list[Path], typer.Option("--text", help="UTF-8 text
     with whole_folder(out) as folder: save_tokenizer(trained, folder)
     _step(f"saved in {out}")
 
-# %% ../nbs/40_cli.ipynb #236ab855
+# %% ../nbs/40_cli.ipynb #8057d52e
 @app.command("transplant")
 def transplant_(model:Model,
                 out:Annotated[Path, typer.Option(help="A new or empty folder for the model.", show_default=False)],
@@ -160,19 +160,48 @@ def transplant_(model:Model,
                 extend:Annotated[int, typer.Option(help="Keep the old vocabulary and add those of the first N new tokens that it lacks (30000 in the paper); 0 replaces it.")]=0,
                 seed:Annotated[int, typer.Option(min=0, max=2**32 - 1, help="Of everything drawn at random.")]=0,
                 threads:Annotated[int, typer.Option(min=1, help="For training vectors; with more than 1, runs differ a little.")]=1,
-                pad_to_multiple_of:Annotated[int, typer.Option(min=1, help="Round the number of rows up, for speed on GPUs (64) and TPUs (128).")]=1):
+                pad_to_multiple_of:Annotated[int, typer.Option(min=1, help="Round the number of rows up, for speed on GPUs (64) and TPUs (128).")]=1,
+                factors:Annotated[Optional[Path], typer.Option(help="For the mf methods, a file that `vocab-lit factorize` made from this model.", show_default="the model's embeddings are factorised")]=None):
     """Give a model a new vocabulary, and save it as a folder that plain transformers loads.
 
     The text is in the new language. It trains the tokenizer, unless you give one, and the static vectors by which FOCUS mixes new tokens from shared ones.
 
+    The mf methods of UNKs Everywhere make short rows, a tenth of the numbers to learn. They are kept in factors.safetensors beside the model, and `vocab-lit lapt` and `vocab-lit adapter train --vocabulary` then learn these.
+
     Example: `vocab-lit transplant xlm-roberta-base --text swahili.txt --vocab-size 50000 --out xlmr-sw`
     """
     from vocab_lit.pipeline import transplant_files
-    result = transplant_files(model, out, text or (), tokenizer, method, vectors, vocab_size, kind, character_coverage, extend, seed, threads, pad_to_multiple_of, _step)
+    result = transplant_files(model, out, text or (), tokenizer, method, vectors, vocab_size, kind, character_coverage, extend, seed, threads, pad_to_multiple_of, factors, _step)
     drawn = (result.plan.group >= 0).mean()
     if result.plan.recipe.startswith("focus") and drawn > .3:
         _step(f"note: {drawn:.0%} of the tokens are too rare in the text to have a vector and were drawn at random; more text or a smaller vocabulary helps")
     _show(result.plan.summary().assign(share=lambda d: (100 * d.share).map("{:.1f}%".format)).to_dict("records"))
+
+# %% ../nbs/40_cli.ipynb #ba9b4884
+@app.command("factorize")
+def factorize_(model:Model,
+               out:Annotated[Path, typer.Option(help="A new file.", show_default=False)],
+               components:Annotated[int, typer.Option(min=0, help="Length of a short row; 0: 100, in a model of fewer than 768 dimensions the same share.")]=0,
+               clusters:Annotated[int, typer.Option(min=1, help="How many up-projections, each for a cluster of tokens; the paper has 1 and 10.")]=1,
+               grouping:Annotated[str, typer.Option(help="How tokens are put into clusters: kmeans, or neural (learned with the factors).")]="kmeans",
+               solver:Annotated[str, typer.Option(help="mu (multiplicative updates, the paper's) or hals (a faster descent to a lower error).")]="mu",
+               steps:Annotated[int, typer.Option(min=0, help="0: 3,000 of mu, 300 of hals, 500 of neural.")]=0,
+               seed:Annotated[int, typer.Option(min=0, max=2**32 - 1, help="Of the random start.")]=0, as_json:Json=False):
+    """Take a model's embeddings apart into short rows and what turns them into full ones (UNKs Everywhere).
+
+    The file serves `vocab-lit transplant --method mf1-lex --factors FILE`, and mf10-kmeans-lex and mf10-neural-lex with the clusters and grouping that they name.
+
+    Example: `vocab-lit factorize bert-base-multilingual-cased --clusters 10 --out mbert-10.safetensors`
+    """
+    from vocab_lit.factored import Factoring
+    from vocab_lit.pipeline import factorize_files
+    factors, vocab = factorize_files(model, out, Factoring(clusters, grouping, components, solver, steps), seed, _step)
+    groups = [(factors.labels == c).nonzero()[:, 0].tolist() for c in range(len(factors.G))]
+    texts = [[vocab[i].piece for i in ids if vocab[i].kind == "text"] for ids in groups]
+    rows = [dict(cluster=c, tokens=len(ids), examples=" ".join(shown[::max(1, len(shown) // 8)][:8])) for c, (ids, shown) in enumerate(zip(groups, texts))]
+    if as_json: return print(json.dumps(factors.facts | dict(clusters=rows), indent=2, ensure_ascii=False))
+    _facts({k: v for k, v in factors.facts.items() if v != "" and k != "matrix"}, str(out))
+    _show(rows)
 
 # %% ../nbs/40_cli.ipynb #ba83dbce
 @app.command()
@@ -312,10 +341,10 @@ def adapter_export(model:Model, folder:Annotated[Path, typer.Argument(help="Fold
     export_adapter(model, folder, out, name, safetensors=not pickle)
     _step(f"saved in {out}")
 
-# %% ../nbs/40_cli.ipynb #83090213
+# %% ../nbs/40_cli.ipynb #c2e3ac4d
 @app.command()
 def evaluate(model:Model,
-             task:Annotated[str, typer.Option(help="pos (parts of speech: CoNLL-U files, accuracy), ner (names: CoNLL columns, entity F1), qa (questions on a text: SQuAD JSON, "
+             task:Annotated[str, typer.Option(help="pos (parts of speech: CoNLL-U files, accuracy), ner (names: CoNLL columns, entity F1), dp (trees: CoNLL-U files, labelled and unlabelled attachment), qa (questions on a text: SQuAD JSON, "
                                                    "F1 and exact match) or nli (premise and hypothesis: TSV with a header or JSON lines, accuracy).", show_default=False)],
              test:Annotated[Path, typer.Option(help="Test examples.", show_default=False)],
              train:Annotated[Optional[Path], typer.Option(help="Training examples; not with --task-adapter, which has been trained.", show_default=False)]=None,
@@ -324,10 +353,10 @@ def evaluate(model:Model,
              task_adapter:Annotated[Optional[Path], typer.Option(help="Folder of a task adapter, as --out leaves it: nothing is trained, the test examples are scored. With another --language-adapter than in training, this is zero-shot transfer.", show_default=False)]=None,
              seeds:Annotated[int, typer.Option(min=1, help="How many fine-tunings.")]=4,
              seed:Annotated[int, typer.Option(min=0, help="The first one's seed; the others follow.")]=0,
-             preset:Annotated[Optional[str], typer.Option(help="Settings of a paper: embedding-structure (pos, ner) or mad-x.", show_default="embedding-structure for pos and ner, mad-x for qa and nli")]=None,
-             learning_rate:Annotated[Optional[float], typer.Option(help="Learning rate.", show_default="pos, ner 5e-6; qa 3e-5; nli 2e-5")]=None,
-             epochs:Annotated[Optional[int], typer.Option(min=1, help="At most so many.", show_default="pos, ner 64; qa 3; nli 5")]=None,
-             batch_size:Annotated[Optional[int], typer.Option(min=1, help="Rows in one step: examples, or windows of long ones.", show_default="pos, ner 72; qa, nli 32")]=None,
+             preset:Annotated[Optional[str], typer.Option(help="Settings of a paper: embedding-structure (pos, ner), mad-x (pos, ner, qa, nli) or unks-everywhere (ner, dp).", show_default="embedding-structure for pos and ner, unks-everywhere for dp, mad-x for qa and nli; with adapters mad-x, for dp unks-everywhere")]=None,
+             learning_rate:Annotated[Optional[float], typer.Option(help="Learning rate.", show_default="pos, ner 5e-6; dp, nli 2e-5; qa 3e-5")]=None,
+             epochs:Annotated[Optional[int], typer.Option(min=1, help="At most so many.", show_default="pos, ner 64; dp 10; qa 3; nli 5")]=None,
+             batch_size:Annotated[Optional[int], typer.Option(min=1, help="Rows in one step: examples, or windows of long ones.", show_default="pos, ner 72; dp 16; qa, nli 32")]=None,
              max_length:Annotated[Optional[int], typer.Option(min=8, help="Tokens in a row at most; longer sentences and contexts are cut in windows.", show_default="pos, ner 256; qa 384; nli 128; never more than the model's")]=None,
              stride:Annotated[Optional[int], typer.Option(min=0, help="qa: tokens that two neighbouring windows of a context share; for models with short inputs, less than the default.", show_default="128")]=None,
              balance_o:Annotated[Optional[bool], typer.Option("--balance-o/--no-balance-o", help="ner: let words outside entities weigh as much as those inside, in all.", show_default="on for ner")]=None,
@@ -340,7 +369,7 @@ def evaluate(model:Model,
     Training and test file may be in two languages: the scores are then those of zero-shot transfer.
 
     The defaults for pos and ner are those of Downey et al. (2023): evaluation every other epoch, and an end when the development score has not risen for 8 epochs (ner: 4).
-    Those for qa and nli are XTREME's, with evaluation every epoch.
+    Those for qa and nli are XTREME's, and those for dp are of UNKs Everywhere, with evaluation every epoch.
 
     Example: `vocab-lit evaluate xlmr-wo --task pos --train wo-train.conllu --dev wo-dev.conllu --test wo-test.conllu`
 
@@ -353,7 +382,7 @@ def evaluate(model:Model,
     from vocab_lit.tasks import evaluate_files, get_task, score_files, task_settings
     if bool(train) == bool(task_adapter): raise ValueError("give --train to fine-tune, or --task-adapter with a task adapter that has been trained" + (", not both" if train else ""))
     adapters = bool(language_adapter)
-    config = task_settings(preset or "mad-x", task, adapters) if preset or adapters else get_task(task).config
+    config = task_settings(preset or ("unks-everywhere" if task == "dp" else "mad-x"), task, adapters) if preset or adapters else get_task(task).config
     given = dict(learning_rate=learning_rate, epochs=epochs, batch_size=batch_size, max_length=max_length, stride=stride, balance_o=balance_o)
     given = {k: v for k, v in given.items() if v is not None}
     for name in given:

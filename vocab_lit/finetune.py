@@ -4,9 +4,9 @@
 
 # %% auto #0
 __all__ = ['NO_EARLY_STOP', 'TASKS', 'Attach', 'TaskConfig', 'WholeConfig', 'label_weights', 'Row', 'run', 'by_frequency', 'Task',
-           'register', 'get_task', 'with_head', 'Collate', 'settings_for', 'predict', 'evaluate', 'ByLength',
-           'TaskTrainer', 'Result', 'divide', 'prepare', 'fit', 'fine_tune', 'record', 'fine_tune_seeds', 'hold_out',
-           'notes']
+           'register', 'get_task', 'with_head', 'Collate', 'settings_for', 'rows_for', 'predict', 'evaluate',
+           'ByLength', 'TaskTrainer', 'Result', 'divide', 'prepare', 'fit', 'fine_tune', 'record', 'fine_tune_seeds',
+           'hold_out', 'notes', 'row_notes']
 
 # %% ../nbs/25_finetune.ipynb #1636cf7f
 import copy, gc, tempfile, time, warnings
@@ -68,7 +68,7 @@ def label_weights(labels:list[torch.Tensor], # label numbers in each part of a b
     weight = 1 / counts.clamp(min=1) / (counts > 0).sum().clamp(min=1)
     return [weight[g] * (l != -100) for g, l in zip(groups, labels)]
 
-# %% ../nbs/25_finetune.ipynb #7f269254
+# %% ../nbs/25_finetune.ipynb #05172237
 class Row(NamedTuple):
     "What the model is given at once: an example, or a window of a long one."
     example:int # which example
@@ -77,11 +77,11 @@ class Row(NamedTuple):
 
 _INPUTS = ("input_ids", "attention_mask", "token_type_ids")
 
-def run(model:nn.Module, batch:Mapping[str,torch.Tensor]):
-    "Give a model what of a batch is meant for it."
-    return model(**{name: batch[name] for name in _INPUTS if name in batch})
+def run(model:nn.Module, batch:Mapping[str,torch.Tensor], **more):
+    "Give a model what of a batch is meant for it, and what a task adds."
+    return model(**{name: batch[name] for name in _INPUTS if name in batch}, **more)
 
-# %% ../nbs/25_finetune.ipynb #6cbbb809
+# %% ../nbs/25_finetune.ipynb #318ca49a
 def by_frequency(labels:Sequence[Sequence[str]] # of each example
                 ) -> list[str]: # the most frequent first, ties by name
     "All labels that occur."
@@ -100,7 +100,7 @@ class Task:
     def asked(self, example) -> Sequence[str]: raise NotImplementedError # gold labels, one for each answer that counts
     def text(self, example) -> Hashable: raise NotImplementedError # equal for examples that ask the same
     def rows(self, tokenizer, examples, labels, length, config) -> list[Row]: raise NotImplementedError # no longer than length
-    def scores(self, model, batch, config) -> torch.Tensor: raise NotImplementedError # shape of the batch's labels, and choices
+    def scores(self, model, batch, config) -> torch.Tensor: raise NotImplementedError # shape of the batch's labels, and choices; or what `losses` and `best` take
     def best(self, scores, rows, config) -> list: raise NotImplementedError # the answer in each row
     def metrics(self, examples, predictions) -> dict[str,float]: raise NotImplementedError # 0 to 1; the first decides
 
@@ -119,6 +119,9 @@ class Task:
 
     def join(self, examples, rows, found, model, config) -> list: # a prediction for each example, from the answers in its rows
         return found
+
+    def lost(self, rows) -> str: # said of examples in several rows: what these rows do not show, if anything
+        return ""
 
 # %% ../nbs/25_finetune.ipynb #bce1593f
 TASKS:dict[str,Task] = {}
@@ -191,7 +194,13 @@ def settings_for(task:str|Task, config:TaskConfig|None) -> TaskConfig: # of the 
     if type(config) is TaskConfig: return type(task.config)(**asdict(config))
     raise ValueError(f"{type(config).__name__} is not for {task.name}; give a {type(task.config).__name__}")
 
-# %% ../nbs/25_finetune.ipynb #7419ca7e
+# %% ../nbs/25_finetune.ipynb #fc6f0be8
+def rows_for(model:PreTrainedModel, tokenizer:PreTrainedTokenizerBase, examples:Sequence, task:str|Task, config:TaskConfig|None=None) -> list[Row]:
+    "What a fine-tuned model is given of examples."
+    task, config = get_task(task), settings_for(task, config)
+    labels = [model.config.id2label[i] for i in range(len(model.config.id2label))]
+    return task.rows(tokenizer, examples, labels, _length(model, tokenizer, config), config)
+
 def predict(model:PreTrainedModel, # with a head, as `Result.model`
             tokenizer:PreTrainedTokenizerBase, examples:Sequence, task:str|Task,
             config:TaskConfig|None=None # as in training
@@ -199,8 +208,7 @@ def predict(model:PreTrainedModel, # with a head, as `Result.model`
     "What a fine-tuned model answers."
     if not examples: return []
     task, config = get_task(task), settings_for(task, config)
-    labels = [model.config.id2label[i] for i in range(len(model.config.id2label))]
-    rows = task.rows(tokenizer, examples, labels, _length(model, tokenizer, config), config)
+    rows = rows_for(model, tokenizer, examples, task, config)
     return task.join(examples, rows, _answers(model, task, rows, Collate(model, tokenizer, task), config), model, config)
 
 def evaluate(model:PreTrainedModel, # with a head, as `Result.model`
@@ -400,3 +408,12 @@ def notes(task:str|Task, train:Sequence, dev:Sequence, test:Sequence) -> Iterato
             yield f"{sum(new.values()):,} {task.asks} of the {name} split have {task.marks} that training never shows ({', '.join(sorted(new))}); they count as wrong"
     seen = {task.text(e) for e in train}
     if n := sum(task.text(e) in seen for e in test): yield f"{n:,} of {len(test):,} test {task.unit} are also in the training split"
+
+# %% ../nbs/25_finetune.ipynb #5a8a03b8
+def row_notes(task:str|Task, **splits:Sequence[Row] # by name
+             ) -> Iterator[str]:
+    "What a reader of the scores should know about examples that are longer than a row."
+    task = get_task(task)
+    for name, rows in splits.items():
+        if long := sum(n > 1 for n in Counter(r.example for r in rows).values()):
+            yield f"{long:,} {name} {task.unit} are longer than a row and are read in windows{task.lost(rows)}"

@@ -29,7 +29,7 @@ from .corpus import write_json
 from .objective import Blocks, Draws, heldout_loss, lm_loss, pack
 from .transplant import is_masked, max_length, token_parameters
 
-# %% ../nbs/21_lapt.ipynb #b3072313
+# %% ../nbs/21_lapt.ipynb #57aba181
 def transformer_blocks(model:PreTrainedModel) -> nn.Module:
     "The stack of transformer blocks, with what else is in the encoder around it; `ValueError` where there is none."
     core = model.base_model
@@ -42,7 +42,7 @@ def transformer_blocks(model:PreTrainedModel) -> nn.Module:
 def learning(model:PreTrainedModel, what:str) -> list[nn.Parameter]: # all, outside or rows
     "The parameters of one of the three sets."
     if what == "all": return list(model.parameters())
-    if what == "rows": return list(token_parameters(model).values())
+    if what == "rows": return [*token_parameters(model).values(), *(model.factors.parameters() if hasattr(model, "factors") else ())]
     frozen = set(transformer_blocks(model).parameters())
     return [p for p in model.parameters() if p not in frozen]
 
@@ -211,7 +211,7 @@ def training_arguments(config:LaptConfig, seed:int, folder:str|Path, # where che
     if args.n_gpu > 1: args._n_gpu = 1 # several GPUs work as several processes, under torchrun
     return args
 
-# %% ../nbs/21_lapt.ipynb #4e638831
+# %% ../nbs/21_lapt.ipynb #48aeb641
 class _Stages(TrainerCallback):
     "Let the parameters of the current stage learn."
     def __init__(self, model, config):
@@ -224,6 +224,7 @@ class _Stages(TrainerCallback):
         stage = [stage for start, stage in self.starts if start <= state.global_step][-1]
         if stage is not self.now: self.allow(set(learning(self.model, stage.learns)))
         self.now = stage
+        if layer := getattr(self.model, "factors", None): layer.at(state.global_step, state.max_steps)
     def restore(self): self.allow(set(self.trainable))
 
 class _Progress(TrainerCallback):

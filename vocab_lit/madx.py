@@ -143,7 +143,7 @@ class _Attached(nn.Module):
             h = norm.forward(total)
         return h
 
-# %% ../nbs/20_madx.ipynb #da92b6be
+# %% ../nbs/20_madx.ipynb #f04f3684
 class MadX(_Attached):
     "Language and task adapters of a model, by name; they are a part of it called `madx`."
     def __init__(self,
@@ -219,6 +219,14 @@ class MadX(_Attached):
             put_rows(self.model, lambda name, _: rows[name])
             self.vocabularies[self._in_place], self._in_place = nn.ParameterDict(before), own
         self.language, self.task = language, task
+
+    def forget(self, kind:str, # language or task
+               name:str) -> None:
+        "Take an adapter out, and the vocabulary that is its own; nothing is in use afterwards."
+        self.get(kind, name)
+        self.activate()
+        del self.adapters[f"{kind}_{name}"]
+        if f"{kind}_{name}" in self.vocabularies: del self.vocabularies[f"{kind}_{name}"], self.tokenizers[name]
 
     def _learn(self, parameters):
         chosen = set(parameters)

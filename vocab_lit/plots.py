@@ -4,7 +4,7 @@
 
 # %% auto #0
 __all__ = ['INK', 'PALETTE', 'SANS', 'GROUP_STYLES', 'use_style', 'has_glyphs', 'romanise', 'label', 'loss_bars', 'loss_curves',
-           'show_mixture', 'embedding_map', 'score_dots', 'score_flops', 'heat_map', 'score_curves']
+           'show_mixture', 'embedding_map', 'score_dots', 'score_flops', 'heat_map', 'score_curves', 'correlations']
 
 # %% ../nbs/32_plots.ipynb #2e85d82e
 import unicodedata, warnings
@@ -346,4 +346,21 @@ def score_curves(df:pd.DataFrame, # columns language, step, value; a row per see
     sns.lineplot(shown, x="step", y="value", hue="language", style="language", errorbar="sd", markers=["o", "s", "D", "^", "v", "P", "X", "*"][:len(languages)] if len(languages) < 9 else False, ax=ax)
     ax.set(xlabel=xlabel, ylabel=ylabel)
     sns.move_legend(ax, "upper left", bbox_to_anchor=(1, 1), title=None)
+    return _finish(fig, df, path)
+
+# %% ../nbs/32_plots.ipynb #0adb431b
+def correlations(df:pd.DataFrame, # a row per language: columns language, value, and one for each explanation
+                 explanations:dict[str,str], # column: what to write below its panel
+                 kinds:dict[str,str]|None=None, # kind of each language, a colour and a mark each
+                 names:dict[str,str]|None=None, # what to write for a language
+                 ylabel:str="F1", path:str|Path|None=None):
+    "Scores of languages over other numbers of theirs, with Pearson's r."
+    use_style()
+    shown = df.assign(kind=[(kinds or {}).get(l, "language") for l in df.language])
+    fig, axes = plt.subplots(1, len(explanations), squeeze=False, sharey=True, layout="constrained", figsize=(4.2 * len(explanations), 3.4))
+    for ax, (column, xlabel) in zip(axes.flat, explanations.items()):
+        sns.scatterplot(shown, x=column, y="value", hue="kind", style="kind", s=45, ax=ax, legend=ax is axes.flat[-1] and bool(kinds))
+        for r in shown.itertuples(): ax.annotate(label((names or {}).get(r.language, r.language)), (getattr(r, column), r.value), xytext=(4, 3), textcoords="offset points", fontsize=7)
+        ax.set(xlabel=xlabel, ylabel=ylabel, title=f"r = {np.corrcoef(shown[column], shown.value)[0, 1]:.2f}" if shown[column].nunique() > 1 else "r is not defined")
+    if kinds: sns.move_legend(axes.flat[-1], "upper left", bbox_to_anchor=(1, 1), title=None)
     return _finish(fig, df, path)

@@ -5,7 +5,7 @@
 # %% auto #0
 __all__ = ['lapt_settings', 'NewLanguage', 'lapt_files']
 
-# %% ../nbs/24_runs.ipynb #2875570d
+# %% ../nbs/24_runs.ipynb #0cf0a851
 import itertools, json, os, shutil
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
@@ -17,6 +17,7 @@ import pandas as pd
 import vocab_lit
 from .adapterhub import write_adapter
 from .corpus import Lines, hold_out, mix, read_lines, write_json
+from .factored import factored, load_embedding
 from .lapt import PRESETS, LaptConfig, check_lapt, lapt
 from .madx import LANGUAGE, AdapterConfig, MadX
 from .tokenizer import load_tokenizer, save_tokenizer
@@ -67,7 +68,17 @@ def _add_language(model, tokenizer, language, mode, seed): # the tokenizer of it
     madx.activate(language.name)
     return tokenizer
 
-# %% ../nbs/24_runs.ipynb #cea64b8d
+# %% ../nbs/24_runs.ipynb #da12f756
+def _short_rows(model, folder): # the layer of the model's rows, None where they are whole
+    file = Path(folder or "")/"factors.safetensors"
+    if not folder or not file.is_file(): return None
+    layer, rows = load_embedding(file), model.get_input_embeddings().weight.detach()
+    made = layer.merge()
+    if made.shape != rows.shape or (made - rows).norm() > .01 * rows.norm():
+        raise ValueError(f"{file} does not make the rows of the model beside it; remove the file to learn whole rows, or transplant again")
+    return layer
+
+# %% ../nbs/24_runs.ipynb #6a1bcd3c
 def lapt_files(model:str|Path, # model folder, or hub name when online
                text:Sequence[str|Path], # UTF-8 files, one sentence or paragraph a line
                out:str|Path, # a new or empty folder, or with `resume` that of a run that was interrupted
@@ -84,6 +95,7 @@ def lapt_files(model:str|Path, # model folder, or hub name when online
     source, tokenizer = load_model(model).float(), load_tokenizer(model)
     if callable(config): config = config(longest=min(max_length(source), tokenizer.model_max_length))
     if language: tokenizer = _add_language(source, tokenizer, language, config.mode, seed)
+    layer = _short_rows(source, language.vocabulary if language else model)
     check_lapt(source, tokenizer, config)
     for path in (*text, *held_out): next(iter(Lines(path)), None)
     if shared := {Path(p).resolve() for p in text} & {Path(p).resolve() for p in held_out}: raise ValueError(f"{min(shared)} is both trained on and held out; give another file")
@@ -92,6 +104,7 @@ def lapt_files(model:str|Path, # model folder, or hub name when online
                  text=[[str(Path(p).resolve()), Path(p).stat().st_size] for p in (*text, *held_out)], alpha=alpha, seed=seed,
                  config={k: v for k, v in asdict(config).items() if k != "micro_batch"})
     if language: facts |= dict(adapter=asdict(language.config) | dict(name=language.name, vocabulary=language.vocabulary and str(Path(language.vocabulary).resolve())))
+    if layer: facts |= dict(short_rows=layer.short.shape[1])
     if resume: _check_resume(out, facts)
     elif first:
         if (out/"run").is_dir(): raise ValueError(f"{out} holds a run that has not ended; give --resume to go on with it, or remove the folder")
@@ -111,15 +124,17 @@ def lapt_files(model:str|Path, # model folder, or hub name when online
     unknown = ids.count(tokenizer.unk_token_id) / len(ids)
     if unknown > .05: say(f"note: {unknown:.0%} of the tokens are unknown to the vocabulary, and easy to guess, so that the loss says little; give the language a vocabulary of its own")
     say(f"{config.steps:,} steps of {config.batch_size} x {config.length} tokens, mode {config.mode}, {'resumed' if resume else f'{len(test):,} lines held out'}")
+    if layer: say(f"short rows are learnt: {sum(p.numel() for p in layer.parameters() if p.requires_grad):,} numbers in place of {layer.short.shape[0] * layer.up.shape[-1]:,}")
     if first and not resume:
         out.mkdir(parents=True, exist_ok=True)
         write_json(facts, out/"lapt.json")
-    with source.madx.learning(language.name) if language else nullcontext():
+    with source.madx.learning(language.name) if language else nullcontext(), factored(source, layer) if layer else nullcontext():
         losses = lapt(source, tokenizer, itertools.chain(start, lines), test, config, seed, out/"run", resume=resume)
     def write(folder):
         losses.to_csv(folder/"losses.csv", index=False)
         if language: return write_adapter(source.madx, "language", language.name, folder)
         source.save_pretrained(folder)
+        if layer: layer.save(folder/"factors.safetensors")
         save_tokenizer(tokenizer, folder)
         for name in ("plan.npz", "vocab_lit.json"): # where the vocabulary came from
             if (Path(model)/name).is_file(): shutil.copy(Path(model)/name, folder/name)

@@ -5,7 +5,7 @@
 # %% auto #0
 __all__ = ['Splits', 'Setup', 'hub_splits', 'get_setup', 'Target', 'Targets']
 
-# %% ../nbs/33_setup.ipynb #923083dd
+# %% ../nbs/33_setup.ipynb #2527d537
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property, lru_cache, partial
@@ -14,12 +14,15 @@ from pathlib import Path
 import numpy as np, pandas as pd, torch
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
+from .constructed import world_of
 from .corpus import data_path, hub_lines, mix, read_lines, split_lines
+from .factored import Factors
 from .finetune import TaskConfig, fine_tune_seeds, hold_out
 from .lapt import PRESETS, LaptConfig, lapt
 from .objective import heldout_loss, pack
 from .nli import Pair
-from .phrasebook import lines as phrasebook_lines, questions, sentences
+from .parsing import Parsed
+from .phrasebook import questions
 from .pipeline import make_vectors, train_like
 from .qa import Answer, QAConfig, Question
 from .recipe import get_recipe
@@ -47,16 +50,20 @@ class Setup:
     tasks: dict[str,TaskConfig] = field(default_factory=lambda: TASK_PRESETS) # hyper-parameters of fine-tuning
     split_digits: bool = False # whether the new tokenizer cuts numbers into digits
 
-# %% ../nbs/33_setup.ipynb #3d616bd6
+# %% ../nbs/33_setup.ipynb #d1b82623
 def _ask(language, n, seed, held_out):
     return [Question(f"{language}-{q.number}", q.question, q.context, (Answer(q.answer, q.start),)) for q in questions(language, n, seed, held_out)]
 
 def _say(language, n, seed, held_out, task):
-    return [Tagged(s.words, s.tags if task == "pos" else s.labels) for s in sentences(language, n, seed, held_out)]
+    found = world_of(language).sentences(language, n, seed, held_out)
+    if task == "dp": return [Parsed(s.words, s.heads, s.relations) for s in found]
+    return [Tagged(s.words, s.tags if task == "pos" else s.labels) for s in found]
 
 def _mini_splits(task:str, language:str, test_only:bool=False) -> Splits:
-    if task not in ("pos", "ner", "qa"): raise ValueError(f"the phrasebook has no examples of {task}; there are pos, ner and qa")
-    make, train, dev, test = (_ask, 800, 80, 130) if task == "qa" else (partial(_say, task=task), 60, 40, 150)
+    constructed = world_of(language).__name__.endswith("constructed")
+    there = ("pos", "ner", "dp") if constructed else ("pos", "ner", "qa")
+    if task not in there: raise ValueError(f"no examples of {task} in {language}, {'a constructed language' if constructed else 'which the phrasebook speaks'}; there are {', '.join(there)}")
+    make, train, dev, test = (_ask, 800, 80, 130) if task == "qa" else (partial(_say, task=task), 200 if constructed else 60, 40, 150)
     if test_only: return [], [], make(language, test, 503, True)
     return make(language, train, 501, False), make(language, dev, 502, True), make(language, test, 503, True)
 
@@ -67,8 +74,9 @@ def _mini_task(config:TaskConfig, learning_rate:float) -> TaskConfig:
     known = {f.name for f in fields(config)}
     return replace(config, **{name: value for name, value in settings.items() if name in known})
 
-# %% ../nbs/33_setup.ipynb #6d7d6f9d
-_TREEBANKS = dict(hy="hy_armtdp", eu="eu_bdt", myv="myv_jr", et="et_edt", he="he_htb", ru="ru_syntagrus", sme="sme_giella", te="te_mtg", fi="fi_tdt", hu="hu_szeged")
+# %% ../nbs/33_setup.ipynb #3c9aeab7
+_TREEBANKS = dict(hy="hy_armtdp", eu="eu_bdt", myv="myv_jr", et="et_edt", he="he_htb", ru="ru_syntagrus", sme="sme_giella", te="te_mtg", fi="fi_tdt", hu="hu_szeged",
+                  en="en_ewt", zh="zh_gsd", ja="ja_gsd", ar="ar_padt", hi="hi_hdtb", ur="ur_udtb", bh="bho_bhtb", wo="wo_wtb", am="am_att")
 
 def _load(name, config):
     from datasets import load_dataset
@@ -80,6 +88,10 @@ def _hub_tagged(data, split, column):
     rows = ([(w, t if names is None else names[t]) for w, t in zip(r["tokens"], r[column])] for r in data[split])
     return [Tagged(*map(tuple, zip(*((w, t) for w, t in row if t != "_")))) for row in rows if row]
 
+def _hub_trees(data, split):
+    rows = ([w for w in zip(r["tokens"], r["head"], r["deprel"]) if str(w[1]).isdigit()] for r in data[split]) # without multi-word tokens
+    return [Parsed(words, tuple(map(int, heads)), relations) for row in rows if row for words, heads, relations in [zip(*row)]]
+
 def _hub_questions(data, split):
     return [Question(str(r["id"]), r["question"], r["context"], tuple(map(Answer, r["answers"]["text"], r["answers"]["answer_start"]))) for r in data[split]]
 
@@ -87,9 +99,9 @@ def _hub_pairs(data, split):
     names = data[split].features["label"].names
     return [Pair(r["premise"], r["hypothesis"], names[r["label"]]) for r in data[split] if r["label"] >= 0]
 
-# %% ../nbs/33_setup.ipynb #9c6c9fd7
-def hub_splits(task:str, # pos, ner, qa or nli
-               language:str, # for pos: one of Downey et al.'s ten; questions to train on are there for en
+# %% ../nbs/33_setup.ipynb #9f4ffc57
+def hub_splits(task:str, # pos, ner, dp, qa or nli
+               language:str, # for pos and dp: one of Downey et al. (2023) or Pfeiffer et al. (2021); questions to train on are there for en
                name:str="", # of the data set, or a folder laid out like it (for qa: with folders squad and xquad); "": Universal Dependencies, WikiANN, SQuAD and XQuAD, XNLI
                test_only:bool=False, # leave training and development examples empty
                divide:bool=True # WikiANN: divide it anew
@@ -101,9 +113,9 @@ def hub_splits(task:str, # pos, ner, qa or nli
         if test_only or language != "en": return [], [], test
         squad = _load(at("squad", "rajpurkar/squad"), "plain_text")
         return _hub_questions(squad, "train"), _hub_questions(squad, "validation"), test
-    if task == "pos" and language not in _TREEBANKS: raise ValueError(f"no treebank is known for {language!r}; there are {', '.join(_TREEBANKS)}")
-    data = _load(name or {"pos": "commul/universal_dependencies", "ner": "unimelb-nlp/wikiann", "nli": "facebook/xnli"}[task], _TREEBANKS[language] if task == "pos" else language)
-    read = _hub_pairs if task == "nli" else partial(_hub_tagged, column={"pos": "upos", "ner": "ner_tags"}[task])
+    if task in ("pos", "dp") and language not in _TREEBANKS: raise ValueError(f"no treebank is known for {language!r}; there are {', '.join(_TREEBANKS)}")
+    data = _load(name or {"pos": "commul/universal_dependencies", "dp": "commul/universal_dependencies", "ner": "unimelb-nlp/wikiann", "nli": "facebook/xnli"}[task], _TREEBANKS[language] if task in ("pos", "dp") else language)
+    read = {"nli": _hub_pairs, "dp": _hub_trees}.get(task) or partial(_hub_tagged, column={"pos": "upos", "ner": "ner_tags"}.get(task))
     if task == "ner" and divide:
         train, dev, test = split_wikiann([s for split in data for s in read(data, split)])
         return ([], [], test) if test_only else (train, dev, test)
@@ -123,56 +135,60 @@ def _own_splits(task:str, language:str, test_only:bool=False, *, files:dict) -> 
     train, *dev, test = [read_examples(task, f) for f in paths]
     return (train, *dev, test) if dev else (*hold_out(train), test)
 
-# %% ../nbs/33_setup.ipynb #32c571e5
-_VOCAB_SIZES = {"focus": 50_000, "embedding-structure": 32_770, "mad-x": 10_000, "mad-x-adapter": 10_000} # the last two as in UNKs Everywhere
-_MINI_RATES = {"mad-x": (1e-3, 1e-3, 1e-3), "mad-x-adapter": (4e-3, 1e-2, 5e-3)} # of LAPT, tags and questions: the best of sweeps of the same width, by held-out loss and by the source's development split
+# %% ../nbs/33_setup.ipynb #e81a3426
+_VOCAB_SIZES = {"focus": 50_000, "embedding-structure": 32_770, "mad-x": 10_000, "unks-everywhere": 10_000} # of MAD-X, which keeps the old vocabulary, as in UNKs Everywhere
+_MINI_RATES = { # of LAPT, tags, trees and questions: the best of sweeps of the same width, by held-out loss and by the source's development split
+    "mad-x": (1e-3, dict(qa=1e-3)), "mad-x-adapter": (4e-3, dict(ner=1e-2, pos=1e-2, qa=5e-3)), 
+    "unks-everywhere": (1e-3, dict(ner=5e-4, dp=5e-4)), "unks-everywhere-adapter": (1e-2, dict(ner=1e-2, dp=5e-3))}
 
 def _settings(preset:str) -> dict[str,TaskConfig]: # of the tasks
     paper = preset.removesuffix("-adapter")
-    return {t: task_settings(paper, t, adapters=paper != preset) for t in PAPERS[paper]} if paper == "mad-x" else TASK_PRESETS
+    return {t: task_settings(paper, t, adapters=paper != preset) for t in PAPERS[paper]} if paper in ("mad-x", "unks-everywhere") else TASK_PRESETS
 
 def get_setup(scale:str, # "mini", "paper" or "own"
-              language:str, # CLDR code for mini, CC100's (mad-x: Wikipedia's) for paper, any name for own; several with a plus between them
+              language:str, # CLDR code or a constructed language for mini, CC100's (mad-x, unks-everywhere: Wikipedia's) for paper, any name for own; several with a plus between them
               model:str="", # own: folder of the source model
               text:Sequence[str|Path]=(), # own: text files, one for each language; {language} in a name is filled in
-              pos:str|dict="", ner:str|dict="", qa:str|dict="", nli:str|dict="", # own: files of the tasks: training, development (may be left out) and test, with blanks between; or these by language
+              pos:str|dict="", ner:str|dict="", qa:str|dict="", nli:str|dict="", dp:str|dict="", # own: files of the tasks: training, development (may be left out) and test, with blanks between; or these by language
               vocab_size:int=0, # 0: at mini 700, or 1,500 for several languages, otherwise the paper's
               steps:int=0, # 0: 60 at mini, otherwise the paper's
-              limit:int=1_000_000, # paper: how many lines of each language to read
+              limit:int=0, # how many lines of each language to read; 0: 4,000 at mini, otherwise a million, of one's own files all
               seed:int=0, # mini: which sentences; otherwise which lines are held out
               preset:str="focus" # whose hyper-parameters
              ) -> Setup:
     "The setup of a scale; `ValueError` where something is missing."
     languages = language.split("+")
+    paper = preset.removesuffix("-adapter")
     if scale == "mini":
-        text = {l: (phrasebook_lines(l, 4000, 2 * seed + 1), phrasebook_lines(l, 300 // len(languages), 0, held_out=True)) for l in languages}
-        model, splits = str(data_path("models", "mini-xlmr")), _mini_splits
+        text = {l: (world_of(l).lines(l, limit or 4000, 2 * seed + 1), world_of(l).lines(l, 300 // len(languages), 0, held_out=True)) for l in languages}
+        model, splits = str(data_path("models", "mini-mbert" if paper == "unks-everywhere" else "mini-xlmr")), _mini_splits
     elif scale == "own":
         files = [str(f).replace("{language}", language) for f in ([text] if isinstance(text, (str, Path)) else text)]
         if not model or not files: raise ValueError("scale own needs a model folder and text files: set the parameters model and text")
         if len(languages) > 1 and len(files) != len(languages): raise ValueError(f"{len(files)} text files for {len(languages)} languages; give one for each")
-        text = {l: split_lines(read_lines(*f), seed=seed) for l, f in zip(languages, [files] if len(languages) == 1 else [[f] for f in files])}
-        splits = partial(_own_splits, files=dict(pos=pos, ner=ner, qa=qa, nli=nli))
+        text = {l: split_lines(read_lines(*f)[:limit or None], seed=seed) for l, f in zip(languages, [files] if len(languages) == 1 else [[f] for f in files])}
+        splits = partial(_own_splits, files=dict(pos=pos, ner=ner, qa=qa, nli=nli, dp=dp))
     elif scale == "paper":
-        mad_x = preset.startswith("mad-x")
-        read = (lambda l: hub_lines("wikimedia/wikipedia", f"20231101.{l}", limit)) if mad_x else (lambda l: hub_lines("statmt/cc100", l, limit, revision="refs/convert/parquet"))
+        limit, wiki = limit or 1_000_000, paper in ("mad-x", "unks-everywhere")
+        read = (lambda l: hub_lines("wikimedia/wikipedia", f"20231101.{l}", limit)) if wiki else (lambda l: hub_lines("statmt/cc100", l, limit, revision="refs/convert/parquet"))
         text = {l: split_lines(read(l), seed=seed) for l in languages}
-        model, splits = "FacebookAI/xlm-roberta-base", partial(hub_splits, divide=not mad_x)
+        model = "google-bert/bert-base-multilingual-cased" if paper == "unks-everywhere" else "FacebookAI/xlm-roberta-base"
+        splits = partial(hub_splits, divide=not wiki)
     else: raise ValueError(f"scale {scale!r}: there are mini, paper and own")
     for l, (train, held) in text.items():
         if not held: raise ValueError(f"{len(train)} lines of {l} leave none to evaluate on; give more")
     train = list(mix({l: t for l, (t, _) in text.items()}, seed=seed)) if len(languages) > 1 else text[language][0]
     held = [line for _, h in text.values() for line in h[:2000 // len(languages)]]
-    config, tasks = PRESETS[preset], _settings(preset)
+    config, tasks = PRESETS.get(preset) or PRESETS[paper], _settings(preset)
     if scale == "mini": # what this model learns in a minute
-        lapt_rate, tags_rate, qa_rate = _MINI_RATES.get(preset, (2e-3, 1e-3, 1e-3))
-        config = replace(config, steps=60, learning_rate=lapt_rate, batch_size=16, length=72, schedule="linear" if preset.startswith("mad-x") else config.schedule)
-        tasks = {name: _mini_task(task, qa_rate if name == "qa" else tags_rate) for name, task in tasks.items()}
+        lapt_rate, rates = _MINI_RATES.get(preset, (2e-3, {}))
+        config = replace(config, steps=60, learning_rate=lapt_rate, batch_size=16, length=72, schedule="linear" if preset in _MINI_RATES else config.schedule)
+        tasks = {name: _mini_task(task, rates.get(name, 1e-3)) for name, task in tasks.items()}
     config = replace(config, steps=steps or config.steps, eval_every=min(config.eval_every, max(1, (steps or config.steps) // 5)))
-    return Setup(scale, language, model, train, held, vocab_size or (_VOCAB_SIZES[preset] if scale != "mini" else 700 if len(languages) == 1 else 1500),
-                 config, splits, tasks, split_digits=scale == "mini") # as the bundled tokenizer does
+    return Setup(scale, language, model, train, held, vocab_size or (_VOCAB_SIZES[paper] if scale != "mini" else 700 if len(languages) == 1 else 1500),
+                 config, splits, tasks, split_digits=scale == "mini" and paper != "unks-everywhere") # as the bundled model's own tokenizer does
 
-# %% ../nbs/33_setup.ipynb #f145d529
+# %% ../nbs/33_setup.ipynb #0c7439c5
 class Target:
     "A new language for a source model: its tokenizer, vectors and evaluation text, each made once."
     def __init__(self, setup:Setup): self.setup, self._vectors, self._packed = setup, {}, {}
@@ -208,11 +224,12 @@ class Target:
 
     def transplant(self, method:str, # a recipe's name
                    seed:int=0,
-                   how:str="auto" # of the token vectors
+                   how:str="auto", # of the token vectors
+                   factors:Factors|None=None # for recipes of short rows
                   ) -> Transplant:
         "The source model with the new vocabulary, initialised by a method."
         model = load_model(self.setup.model).float()
-        return transplant(model, self.source_tokenizer, self.tokenizer, method, self.vectors(get_recipe(method).needs, how), seed)
+        return transplant(model, self.source_tokenizer, self.tokenizer, method, self.vectors(get_recipe(method).needs, how), seed, factors=factors)
 
     def loss(self, model:PreTrainedModel) -> float: # nats per masked token
         "Held-out loss of a model with the new vocabulary."

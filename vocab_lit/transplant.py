@@ -4,9 +4,9 @@
 
 # %% auto #0
 __all__ = ['load_model', 'is_masked', 'check_model', 'token_parameters', 'put_rows', 'max_length', 'Transplant', 'transplant',
-           'check_output', 'whole_folder', 'whole_file', 'save', 'saved_plan']
+           'check_output', 'whole_folder', 'whole_path', 'whole_file', 'save', 'saved_plan']
 
-# %% ../nbs/16_transplant.ipynb #b37d4d28
+# %% ../nbs/16_transplant.ipynb #a1cae4f5
 import json, os, shutil, tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -22,6 +22,7 @@ from transformers import (MODEL_FOR_CAUSAL_LM_MAPPING, MODEL_FOR_MASKED_LM_MAPPI
                           AutoModelForMaskedLM, PreTrainedModel, PreTrainedTokenizerBase)
 
 import vocab_lit.focus, vocab_lit.reinit # register their recipes
+from .factored import FactoredEmbedding, FactoredRecipe, Factors, check_tied, factorize, short_rows
 from .recipe import Plan, Recipe, get_recipe, load_plan
 from .tokenizer import save_tokenizer
 from .vectors import TokenVectors
@@ -154,13 +155,15 @@ def max_length(model:PreTrainedModel) -> int: # tokens in the longest input
     reserved = 0 if positions is None or positions.padding_idx is None else positions.padding_idx + 1
     return getattr(model.config, "max_position_embeddings", 10**9) - reserved
 
-# %% ../nbs/16_transplant.ipynb #1a1cbce7
+# %% ../nbs/16_transplant.ipynb #fc516ae1
 @dataclass
 class Transplant:
     "A model with its new tokenizer, and the plan that says where each row came from."
     model: PreTrainedModel
     tokenizer: PreTrainedTokenizerBase
     plan: Plan
+    factors: Factors|None = None # of the old rows, where the recipe makes short ones
+    layer: FactoredEmbedding|None = None # which then makes the new rows, and can learn in their place
 
 @torch.no_grad()
 def transplant(model:PreTrainedModel, # a masked or causal language model; it is changed in place
@@ -169,20 +172,25 @@ def transplant(model:PreTrainedModel, # a masked or causal language model; it is
                recipe:str|Recipe="focus", # a method's name, or a recipe of one's own
                vectors:TokenVectors|None=None, # static vectors of the new tokens, for methods that need them
                seed:int=0, # of everything drawn
-               pad_to_multiple_of:int=1 # round the number of rows up, for speed on GPUs (64) and TPUs (128)
+               pad_to_multiple_of:int=1, # round the number of rows up, for speed on GPUs (64) and TPUs (128)
+               factors:Factors|None=None # of the model's embeddings, for recipes of short rows; None: they are made here
               ) -> Transplant:
     "Replace the vocabulary of a model; `ValueError` where model and tokenizers do not fit, before anything is changed."
     recipe = get_recipe(recipe) if isinstance(recipe, str) else recipe
     if pad_to_multiple_of < 1: raise ValueError(f"the number of rows cannot be a multiple of {pad_to_multiple_of}; give 1 or more")
     source, target = Vocab.from_tokenizer(source_tokenizer), Vocab.from_tokenizer(tokenizer)
     check_model(model, source, target)
+    factors = _factors_for(recipe, model, len(source), factors, seed)
     spare = -len(target) % pad_to_multiple_of
     padded = Vocab(target.tokens + [Token(len(target) + i, "", "", False, "unused") for i in range(spare)], target.roles)
     if vectors is not None and spare:
         vectors = TokenVectors(np.pad(vectors.matrix, ((0, spare), (0, 0))), np.pad(vectors.known, (0, spare)), vectors.name)
-    plan = recipe.plan(source, padded, vectors, seed)
+    plan, layer = recipe.plan(source, padded, vectors, seed), None
+    if factors:
+        rows, labels = short_rows(plan, model.get_input_embeddings().weight.detach(), factors)
+        layer = FactoredEmbedding(rows, factors.G, labels, seed=seed)
     stream = {name: i for i, name in enumerate(token_parameters(model))}
-    put_rows(model, lambda name, parameter: plan.apply(parameter.detach(), stream[name]))
+    put_rows(model, lambda name, p: layer.merge().to(p) if layer and name == "input" else plan.apply(p.detach(), stream[name]))
     if "pad" in target.roles:
         _move_positions(model, target.roles["pad"])
         if model.get_input_embeddings().padding_idx is not None: model.get_input_embeddings().padding_idx = target.roles["pad"]
@@ -190,9 +198,22 @@ def transplant(model:PreTrainedModel, # a masked or causal language model; it is
         if config is not None: _carry_ids(config, source, target)
     if tokenizer.model_max_length > 10**9: tokenizer.model_max_length = source_tokenizer.model_max_length
     tokenizer.model_max_length = min(tokenizer.model_max_length, max_length(model))
-    return Transplant(model, tokenizer, plan)
+    return Transplant(model, tokenizer, plan, factors, layer)
 
-# %% ../nbs/16_transplant.ipynb #7a1673ef
+def _factors_for(recipe, model, n_old, factors, seed): # None for recipes of whole rows
+    if not isinstance(recipe, FactoredRecipe):
+        if factors: raise ValueError(f"{recipe.name} makes whole rows and has no use for factors; leave them out, or choose one of the mf methods")
+        return None
+    check_tied(model)
+    old, how = model.get_input_embeddings().weight[:n_old], recipe.factoring
+    if factors is None: return factorize(old, how, seed)
+    factors.check(old)
+    if (factors.facts["clusters"] > 1, factors.facts["grouping"]) != (how.clusters > 1, how.grouping * (how.clusters > 1)):
+        raise ValueError(f"{recipe.name} wants {f'clusters by {how.grouping}' if how.clusters > 1 else 'a single up-projection'}; these factors have "
+                         f"{factors.facts['clusters']}{' by ' * bool(factors.facts['grouping'])}{factors.facts['grouping']}")
+    return factors
+
+# %% ../nbs/16_transplant.ipynb #006e34d3
 def check_output(out:str|Path) -> Path:
     "The output folder; `ValueError` where something is there already or nothing can be written."
     out = Path(out).resolve() if Path(out).is_symlink() else Path(out)
@@ -217,19 +238,23 @@ def whole_folder(out:str|Path) -> Iterator[Path]: # a temporary folder, moved to
     finally: shutil.rmtree(partial, ignore_errors=True)
 
 @contextmanager
-def whole_file(out:str|Path) -> Iterator[IO[str]]: # open for writing; takes its name when the block ends well
-    "Write a text file wholly or not at all; `ValueError` where there is one already."
+def whole_path(out:str|Path) -> Iterator[Path]: # of a file to write, which takes its name when the block ends well
+    "Write a file wholly or not at all; `ValueError` where there is one already."
     out = Path(out)
     if out.exists(): raise ValueError(f"{out} exists; choose another file or remove it")
     check_output(out)
     out.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=f".{out.name}-", dir=out.parent) as folder:
-        try:
-            with open(Path(folder, out.name), "w", encoding="utf-8") as f: yield f
-        except OSError as e: raise OSError(f"cannot write {out}: {e.strerror or e}") from None
+        try: yield Path(folder, out.name)
+        except (OSError, SafetensorError) as e: raise OSError(f"cannot write {out}: {getattr(e, 'strerror', None) or e}") from None
         os.replace(Path(folder, out.name), out)
 
-# %% ../nbs/16_transplant.ipynb #8da30085
+@contextmanager
+def whole_file(out:str|Path) -> Iterator[IO[str]]: # open for writing
+    "As `whole_path`, for text."
+    with whole_path(out) as part, open(part, "w", encoding="utf-8") as f: yield f
+
+# %% ../nbs/16_transplant.ipynb #0b40aa23
 def save(result:Transplant,
          out:str|Path, # a new or empty folder
          **facts # what else to note, such as the files the text came from
@@ -239,6 +264,9 @@ def save(result:Transplant,
         result.model.save_pretrained(folder)
         save_tokenizer(result.tokenizer, folder)
         result.plan.save(folder/"plan.npz")
+        if result.layer:
+            result.layer.save(folder/"factors.safetensors")
+            facts = facts | dict(factors=result.factors.facts)
         note = dict(vocab_lit=vocab_lit.__version__, method=result.plan.recipe, seed=result.plan.seed, tokens=len(result.tokenizer),
                     rows={r["step"]: r["rows"] for r in result.plan.summary().to_dict("records")}, **facts)
         (folder/"vocab_lit.json").write_text(json.dumps(note, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
