@@ -381,7 +381,7 @@ def peer_program() -> str:
     head = "import contextlib, gc, resource, time\nfrom pathlib import Path\nimport torch\nfrom torch.utils.flop_counter import FlopCounterMode\n"
     return head + "\n".join(inspect.getsource(f) for f in (_memory, _reset_peak, timed_steps, adapter_batch, peer_steps))
 
-# %% ../nbs/42_bench.ipynb #70ce6df9
+# %% ../nbs/42_bench.ipynb #1da7a638
 def embedding_like(n_tokens:int, dim:int, seed:int=0) -> np.ndarray: # float32
     rng = np.random.default_rng(seed)
     rows, spread = rng.standard_normal((n_tokens, dim), np.float32), (1 + np.arange(dim))**-.5
@@ -407,7 +407,7 @@ def factor_steps(side:str, # printed, mu or hals
         began = time.process_time()
         if side == "printed": return printed_steps(X.astype(np.float64), start, n), None, time.process_time() - began
         made = SemiNMF(components, side, start, max_iter=n).fit(X)
-        return made.components_, made.reconstruction_err_ / np.linalg.norm(X), time.process_time() - began
+        return made.components_, float(made.reconstruction_err_ / np.linalg.norm(X)), time.process_time() - began
     run(1) # threads and memory are there
     G, error, seconds = run(steps)
     again = run(shorter)[2] if shorter else 0.

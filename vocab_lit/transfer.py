@@ -6,18 +6,20 @@
 __all__ = ['METHODS', 'UNKS', 'FMT', 'Method', 'Transfer', 'Learnt', 'learn_factors', 'learn_language', 'learnt', 'needed',
            'learn_languages', 'transfer_scores', 'transfer', 'transfer_by_steps', 'matrix', 'averages']
 
-# %% ../nbs/34_transfer.ipynb #082f8147
+# %% ../nbs/34_transfer.ipynb #970a9579
 import shutil
 from collections.abc import Iterable, Sequence
 from contextlib import nullcontext
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from pathlib import Path
 
 import pandas as pd
+from joblib import Parallel, delayed
+from tqdm.auto import tqdm
 
 from .adapterhub import load_adapter, save_adapter
-from .factored import FactoredRecipe, Factors, Factoring, factored, factorize, load_factors
+from .factored import FactoredRecipe, Factoring, factored, factorize, load_factors
 from .finetune import TaskConfig, evaluate, fine_tune
 from .lapt import lapt
 from .madx import LANGUAGE, TASK, AdapterConfig, MadX
@@ -25,7 +27,7 @@ from .recipe import get_recipe
 from .setup import Target, Targets
 from .study import Study, fingerprint
 from .tokenizer import load_tokenizer, save_tokenizer
-from .transplant import load_model, token_parameters, whole_folder
+from .transplant import load_model, token_parameters, whole_folder, whole_path
 
 # %% ../nbs/34_transfer.ipynb #653c65a4
 @dataclass(frozen=True)
@@ -110,21 +112,18 @@ class Learnt:
     def name(self) -> str: # of a file
         return "-".join([self.language, *self.kind.replace(",", "").replace("+ ", "").split(), *(f"{v}{k}" for k, v in self.budget.items())])
 
-# %% ../nbs/34_transfer.ipynb #82c6193b
+# %% ../nbs/34_transfer.ipynb #aeb4abda
 def _factoring(what): # None where rows are whole
     recipe = get_recipe(what.recipe) if what.recipe else None
     return replace(recipe.factoring, components=what.components or recipe.factoring.components) if isinstance(recipe, FactoredRecipe) else None
 
-def _factors(study:Transfer, how:Factoring) -> Factors:
-    return load_factors(study.trained/f"factors-{how.clusters}-{how.grouping}-{how.components}.safetensors")
+def _factors_file(study, how): return study.trained/f"factors-{how.clusters}-{how.grouping}-{how.components}.safetensors"
 
-def learn_factors(study:Transfer, how:Factoring) -> list[dict]: # a record with the relative error
-    "Factorise the embeddings of the study's model."
+def learn_factors(study:Transfer, how:Factoring) -> None:
+    "Factorise the embeddings of the study's model, and save the factors."
     rows = load_model(study.target(study.languages[0]).setup.model).get_input_embeddings().weight
     made = factorize(rows[:len(study.target(study.languages[0]).source_tokenizer)], how)
-    study.trained.mkdir(parents=True, exist_ok=True)
-    made.save(study.trained/f"factors-{how.clusters}-{how.grouping}-{how.components}.safetensors")
-    return [dict(metric="relative error", value=made.facts["relative_error"])]
+    with whole_path(_factors_file(study, how)) as part: made.save(part)
 
 def learn_language(study:Transfer, what:Learnt, seed:int=0) -> list[dict]: # records with step and value
     "Train a model, rows or an adapter on a language's text, and save it."
@@ -148,7 +147,7 @@ def learn_language(study:Transfer, what:Learnt, seed:int=0) -> list[dict]: # rec
         madx, layer, rows = MadX(model, study.stack), None, None
         if own:
             how = _factoring(what)
-            began = here.transplant(what.recipe, seed, factors=_factors(study, how) if how else None)
+            began = here.transplant(what.recipe, seed, factors=load_factors(_factors_file(study, how)) if how else None)
             layer, rows = began.layer, {n: p.detach() for n, p in token_parameters(began.model).items()}
         shape = what.adapter or replace(LANGUAGE, invertible=0, leave_out=tuple(range(model.config.num_hidden_layers)))
         madx.add_language(what.language, shape, rows, tokenizer if own else None, seed)
@@ -157,7 +156,7 @@ def learn_language(study:Transfer, what:Learnt, seed:int=0) -> list[dict]: # rec
     if run: shutil.rmtree(run)
     return [dict(metric="loss", step=int(r.step), value=r.loss, tokens=len(tokenizer)) for r in losses.itertuples()]
 
-# %% ../nbs/34_transfer.ipynb #501d4080
+# %% ../nbs/34_transfer.ipynb #b4465f0d
 def learnt(study:Transfer, method:str, language:str, **budget) -> Learnt|None:
     "What a method has for a language besides the source model; None: nothing."
     m = study.methods[method]
@@ -176,14 +175,13 @@ def needed(study:Transfer, methods:Iterable[str], sources:Iterable[str], targets
 def learn_languages(study:Transfer, wanted:Iterable[Learnt], workers:int=0) -> None: # processes, as in `Study.cells`
     "Train what is missing, several at a time."
     wanted = list(dict.fromkeys(wanted))
-    factorings = [(dict(what="factors", **asdict(how)), partial(learn_factors, study, how)) for how in dict.fromkeys(filter(None, map(_factoring, wanted)))]
+    factorings = dict.fromkeys(filter(None, map(_factoring, wanted)))
     jobs = [(dict(what="language", kind=w.kind, language=w.language, steps=w.steps, limit=w.limit), partial(learn_language, study, w)) for w in wanted]
     for (key, _), w in zip(jobs, wanted):
         if not study.place(w).is_dir(): study.study.path(key).unlink(missing_ok=True)
-    if not all(study.study.read(key, study.stamp) for key, _ in jobs): # factors that were deleted are made anew where they are needed
-        if not all((study.trained/f"factors-{k['clusters']}-{k['grouping']}-{k['components']}.safetensors").is_file() for k, _ in factorings):
-            for key, _ in factorings: study.study.path(key).unlink(missing_ok=True)
-        study.study.cells(factorings, study.stamp, workers)
+    if not all(study.study.read(key, study.stamp) for key, _ in jobs):
+        missing = [how for how in factorings if not _factors_file(study, how).is_file()]
+        Parallel(n_jobs=1 if workers == 1 else 2)(delayed(learn_factors)(study, how) for how in tqdm(missing, desc="factors", delay=2, leave=False))
     study.study.cells(jobs, study.stamp, workers)
 
 # %% ../nbs/34_transfer.ipynb #53895516
