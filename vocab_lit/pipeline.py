@@ -5,7 +5,7 @@
 # %% auto #0
 __all__ = ['METHODS', 'kind_of', 'train_like', 'make_vectors', 'factorize_files', 'transplant_files']
 
-# %% ../nbs/17_pipeline.ipynb #a95aaad5
+# %% ../nbs/17_pipeline.ipynb #a83f338a
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -14,7 +14,7 @@ from transformers import PreTrainedTokenizerBase
 from .corpus import read_lines
 from .extend import carry_vectors, extend_tokenizer
 from .factored import Factoring, Factors, factorize, load_factors
-from .recipe import get_recipe
+from .recipe import Copy, get_recipe
 from .tokenizer import load_tokenizer, special_around, train_tokenizer
 from .transplant import Transplant, check_model, check_output, load_model, save, transplant, whole_path
 from .vectors import TokenVectors, from_words, read_vectors, token_vectors, word_fasttext
@@ -65,7 +65,7 @@ def factorize_files(model:str|Path, # model folder, or hub name when online
     say(f"saved in {out}")
     return made, vocab
 
-# %% ../nbs/17_pipeline.ipynb #99501931
+# %% ../nbs/17_pipeline.ipynb #71f57ef1
 def transplant_files(model:str|Path, # model folder, or hub name when online
                      out:str|Path, # a new or empty folder
                      text:Sequence[str|Path]=(), # UTF-8 text in the new language, one sentence or paragraph a line
@@ -108,6 +108,8 @@ def transplant_files(model:str|Path, # model folder, or hub name when online
         if extend: table = carry_vectors(table, Vocab.from_tokenizer(language), Vocab.from_tokenizer(target))
     say(f"initialising {len(target):,} tokens by {method}")
     result = transplant(loaded, source_tokenizer, target, recipe, table, seed, pad_to_multiple_of, given)
+    if any(isinstance(s, Copy) and s.only == "all" for s in recipe.steps) and not any(result.plan.copied[t.id] >= 0 and t.kind == "text" and t.text.strip() for t in result.plan.target):
+        say(f"note: the two vocabularies share no token but special ones, so that {method} begins as if there were none to share")
     if result.layer: say("rows of {components} numbers, {clusters} up-projection(s); what they make differs from the old rows by {relative_error:.0%}".format(**result.factors.facts))
     save(result, out, model=str(model), text=[str(t) for t in text], tokenizer=str(tokenizer or "trained on the text"),
          vectors=table.name if table else "none", extended_by=len(target) - len(source_tokenizer) if extend else 0)
