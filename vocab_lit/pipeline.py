@@ -65,7 +65,7 @@ def factorize_files(model:str|Path, # model folder, or hub name when online
     say(f"saved in {out}")
     return made, vocab
 
-# %% ../nbs/17_pipeline.ipynb #71f57ef1
+# %% ../nbs/17_pipeline.ipynb #a9c3bd8b
 def transplant_files(model:str|Path, # model folder, or hub name when online
                      out:str|Path, # a new or empty folder
                      text:Sequence[str|Path]=(), # UTF-8 text in the new language, one sentence or paragraph a line
@@ -110,7 +110,9 @@ def transplant_files(model:str|Path, # model folder, or hub name when online
     result = transplant(loaded, source_tokenizer, target, recipe, table, seed, pad_to_multiple_of, given)
     if any(isinstance(s, Copy) and s.only == "all" for s in recipe.steps) and not any(result.plan.copied[t.id] >= 0 and t.kind == "text" and t.text.strip() for t in result.plan.target):
         say(f"note: the two vocabularies share no token but special ones, so that {method} begins as if there were none to share")
-    if result.layer: say("rows of {components} numbers, {clusters} up-projection(s); what they make differs from the old rows by {relative_error:.0%}".format(**result.factors.facts))
+    if result.factors:
+        n = result.factors.facts["clusters"]
+        say(f"rows of {result.factors.F.shape[1]} numbers, {n} up-projection{'s' * (n > 1)}; what they make differs from the old rows by {result.factors.facts['relative_error']:.0%}")
     save(result, out, model=str(model), text=[str(t) for t in text], tokenizer=str(tokenizer or "trained on the text"),
          vectors=table.name if table else "none", extended_by=len(target) - len(source_tokenizer) if extend else 0)
     say(f"saved in {out}")
