@@ -6,7 +6,7 @@
 __all__ = ['PARSERS', 'FAR', 'dp', 'Parsed', 'fault', 'read_trees', 'write_trees', 'universal', 'attachment', 'best_tree',
            'Biaffine', 'ParserOutput', 'load_parser', 'stretches', 'ParsingConfig', 'parsing_rows', 'Parsing', 'parse']
 
-# %% ../nbs/29_parsing.ipynb #30e7a65f
+# %% ../nbs/29_parsing.ipynb #182a396c
 import inspect
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,7 +14,6 @@ from functools import cache
 from pathlib import Path
 
 import numpy as np, torch
-from conllu.parser import DEFAULT_FIELDS
 from torch import nn
 from torch.nn import functional as F
 from transformers import MODEL_FOR_TOKEN_CLASSIFICATION_MAPPING, MODEL_MAPPING, AutoConfig, PreTrainedConfig, PreTrainedModel, PreTrainedTokenizerBase
