@@ -341,7 +341,7 @@ def adapter_export(model:Model, folder:Annotated[Path, typer.Argument(help="Fold
     export_adapter(model, folder, out, name, safetensors=not pickle)
     _step(f"saved in {out}")
 
-# %% ../nbs/40_cli.ipynb #c2e3ac4d
+# %% ../nbs/40_cli.ipynb #0535662a
 @app.command()
 def evaluate(model:Model,
              task:Annotated[str, typer.Option(help="pos (parts of speech: CoNLL-U files, accuracy), ner (names: CoNLL columns, entity F1), dp (trees: CoNLL-U files, labelled and unlabelled attachment), qa (questions on a text: SQuAD JSON, "
@@ -379,10 +379,11 @@ def evaluate(model:Model,
     """
     from dataclasses import replace
     from statistics import mean, stdev
-    from vocab_lit.tasks import evaluate_files, get_task, score_files, task_settings
+    from vocab_lit.tasks import PAPERS, evaluate_files, get_task, score_files, task_settings
     if bool(train) == bool(task_adapter): raise ValueError("give --train to fine-tune, or --task-adapter with a task adapter that has been trained" + (", not both" if train else ""))
     adapters = bool(language_adapter)
-    config = task_settings(preset or ("unks-everywhere" if task == "dp" else "mad-x"), task, adapters) if preset or adapters else get_task(task).config
+    config = get_task(task).config
+    if preset or adapters: config = task_settings(preset or next(p for p in ("mad-x", *PAPERS) if task in PAPERS[p]), task, adapters)
     given = dict(learning_rate=learning_rate, epochs=epochs, batch_size=batch_size, max_length=max_length, stride=stride, balance_o=balance_o)
     given = {k: v for k, v in given.items() if v is not None}
     for name in given:

@@ -146,7 +146,7 @@ class _Scores(torch.autograd.Function):
             dh += ddown @ G[c]
         return dh, dshort, dG, dI
 
-# %% ../nbs/15_factored.ipynb #a73a38d5
+# %% ../nbs/15_factored.ipynb #07f69ce4
 class FactoredEmbedding(nn.Module):
     "Embeddings F', Z and G (equations 2 and 3); also gives vocabulary scores."
     def __init__(self, short:torch.Tensor, # (V', k) F'
@@ -171,7 +171,9 @@ class FactoredEmbedding(nn.Module):
     def choices(self) -> torch.Tensor: # (V', C) one-hot
         "The up-projection of each token: drawn in training, otherwise that of the largest z."
         if self.training and len(self.up) > 1: return gumbel_one_hot(self.log_z, self._tau, torch.Generator().manual_seed(self._draw))
-        return one_hot(self.log_z.argmax(1), len(self.up)).to(self.log_z)
+        return self._largest()
+
+    def _largest(self): return one_hot(self.log_z.argmax(1), len(self.up)).to(self.log_z)
 
     def forward(self, ids:torch.Tensor # of any shape
                ) -> torch.Tensor: # ids' shape and D
@@ -186,8 +188,7 @@ class FactoredEmbedding(nn.Module):
     @torch.no_grad()
     def merge(self) -> torch.Tensor: # (V', D)
         "The plain matrix."
-        chosen = one_hot(self.log_z.argmax(1), len(self.up)).to(self.short)
-        return torch.cat([up_project(s, self.up, c) for s, c in zip(self.short.split(4096), chosen.split(4096))])
+        return torch.cat([up_project(s, self.up, c) for s, c in zip(self.short.split(4096), self._largest().split(4096))])
 
     def save(self, path:str|Path) -> None:
         "Write a safetensors file."

@@ -194,7 +194,7 @@ def settings_for(task:str|Task, config:TaskConfig|None) -> TaskConfig: # of the 
     if type(config) is TaskConfig: return type(task.config)(**asdict(config))
     raise ValueError(f"{type(config).__name__} is not for {task.name}; give a {type(task.config).__name__}")
 
-# %% ../nbs/25_finetune.ipynb #fc6f0be8
+# %% ../nbs/25_finetune.ipynb #1cc103c3
 def rows_for(model:PreTrainedModel, tokenizer:PreTrainedTokenizerBase, examples:Sequence, task:str|Task, config:TaskConfig|None=None) -> list[Row]:
     "What a fine-tuned model is given of examples."
     task, config = get_task(task), settings_for(task, config)
@@ -203,22 +203,24 @@ def rows_for(model:PreTrainedModel, tokenizer:PreTrainedTokenizerBase, examples:
 
 def predict(model:PreTrainedModel, # with a head, as `Result.model`
             tokenizer:PreTrainedTokenizerBase, examples:Sequence, task:str|Task,
-            config:TaskConfig|None=None # as in training
+            config:TaskConfig|None=None, # as in training
+            rows:list[Row]|None=None # of the examples, where `rows_for` has made them
            ) -> list: # a prediction for each example
     "What a fine-tuned model answers."
     if not examples: return []
     task, config = get_task(task), settings_for(task, config)
-    rows = rows_for(model, tokenizer, examples, task, config)
+    rows = rows or rows_for(model, tokenizer, examples, task, config)
     return task.join(examples, rows, _answers(model, task, rows, Collate(model, tokenizer, task), config), model, config)
 
 def evaluate(model:PreTrainedModel, # with a head, as `Result.model`
              tokenizer:PreTrainedTokenizerBase, examples:Sequence, task:str|Task,
-             config:TaskConfig|None=None # as in training
+             config:TaskConfig|None=None, # as in training
+             rows:list[Row]|None=None # as in `predict`
             ) -> dict[str,float]: # metrics, 0 to 1
     "Score a fine-tuned model on examples."
     task = get_task(task)
     if not sum(len(task.asked(e)) for e in examples): raise ValueError(f"there are no {task.asks} to score")
-    return task.metrics(examples, predict(model, tokenizer, examples, task, config))
+    return task.metrics(examples, predict(model, tokenizer, examples, task, config, rows))
 
 # %% ../nbs/25_finetune.ipynb #57349ec0
 class ByLength(Sampler):

@@ -5,7 +5,7 @@
 # %% auto #0
 __all__ = ['Splits', 'Setup', 'hub_splits', 'get_setup', 'Target', 'Targets']
 
-# %% ../nbs/33_setup.ipynb #2527d537
+# %% ../nbs/33_setup.ipynb #fc610b29
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property, lru_cache, partial
@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np, pandas as pd, torch
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
-from .constructed import world_of
+from .constructed import LANGUAGES, world_of
 from .corpus import data_path, hub_lines, mix, read_lines, split_lines
 from .factored import Factors
 from .finetune import TaskConfig, fine_tune_seeds, hold_out
@@ -50,7 +50,7 @@ class Setup:
     tasks: dict[str,TaskConfig] = field(default_factory=lambda: TASK_PRESETS) # hyper-parameters of fine-tuning
     split_digits: bool = False # whether the new tokenizer cuts numbers into digits
 
-# %% ../nbs/33_setup.ipynb #d1b82623
+# %% ../nbs/33_setup.ipynb #4b730985
 def _ask(language, n, seed, held_out):
     return [Question(f"{language}-{q.number}", q.question, q.context, (Answer(q.answer, q.start),)) for q in questions(language, n, seed, held_out)]
 
@@ -60,7 +60,7 @@ def _say(language, n, seed, held_out, task):
     return [Tagged(s.words, s.tags if task == "pos" else s.labels) for s in found]
 
 def _mini_splits(task:str, language:str, test_only:bool=False) -> Splits:
-    constructed = world_of(language).__name__.endswith("constructed")
+    constructed = language in LANGUAGES
     there = ("pos", "ner", "dp") if constructed else ("pos", "ner", "qa")
     if task not in there: raise ValueError(f"no examples of {task} in {language}, {'a constructed language' if constructed else 'which the phrasebook speaks'}; there are {', '.join(there)}")
     make, train, dev, test = (_ask, 800, 80, 130) if task == "qa" else (partial(_say, task=task), 200 if constructed else 60, 40, 150)
@@ -99,7 +99,7 @@ def _hub_pairs(data, split):
     names = data[split].features["label"].names
     return [Pair(r["premise"], r["hypothesis"], names[r["label"]]) for r in data[split] if r["label"] >= 0]
 
-# %% ../nbs/33_setup.ipynb #9f4ffc57
+# %% ../nbs/33_setup.ipynb #6a637785
 def hub_splits(task:str, # pos, ner, dp, qa or nli
                language:str, # for pos and dp: one of Downey et al. (2023) or Pfeiffer et al. (2021); questions to train on are there for en
                name:str="", # of the data set, or a folder laid out like it (for qa: with folders squad and xquad); "": Universal Dependencies, WikiANN, SQuAD and XQuAD, XNLI
@@ -113,8 +113,10 @@ def hub_splits(task:str, # pos, ner, dp, qa or nli
         if test_only or language != "en": return [], [], test
         squad = _load(at("squad", "rajpurkar/squad"), "plain_text")
         return _hub_questions(squad, "train"), _hub_questions(squad, "validation"), test
-    if task in ("pos", "dp") and language not in _TREEBANKS: raise ValueError(f"no treebank is known for {language!r}; there are {', '.join(_TREEBANKS)}")
-    data = _load(name or {"pos": "commul/universal_dependencies", "dp": "commul/universal_dependencies", "ner": "unimelb-nlp/wikiann", "nli": "facebook/xnli"}[task], _TREEBANKS[language] if task in ("pos", "dp") else language)
+    treebank = task in ("pos", "dp")
+    if treebank and language not in _TREEBANKS: raise ValueError(f"no treebank is known for {language!r}; there are {', '.join(_TREEBANKS)}")
+    hub = "commul/universal_dependencies" if treebank else {"ner": "unimelb-nlp/wikiann", "nli": "facebook/xnli"}[task]
+    data = _load(name or hub, _TREEBANKS[language] if treebank else language)
     read = {"nli": _hub_pairs, "dp": _hub_trees}.get(task) or partial(_hub_tagged, column={"pos": "upos", "ner": "ner_tags"}.get(task))
     if task == "ner" and divide:
         train, dev, test = split_wikiann([s for split in data for s in read(data, split)])

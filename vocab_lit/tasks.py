@@ -121,7 +121,7 @@ def evaluate_files(model:str|Path, # folder of a masked or causal language model
         say(f"saved in {out}")
     return records
 
-# %% ../nbs/30_tasks.ipynb #525ea3c6
+# %% ../nbs/30_tasks.ipynb #6d6285c8
 def _run_settings(file, like): # the task and the settings of a training run
     try:
         facts = json.loads(file.read_text(encoding="utf-8"))
@@ -152,6 +152,7 @@ def score_files(model:str|Path, # folder of the model that the adapters are for,
     load_head(new, folder)
     madx.activate(language, name)
     say(f"read {len(examples):,} test {task.unit}; {language or 'no language'}, {name}")
-    for text in row_notes(task, test=rows_for(new, tokenizer, examples, task, config)): say(f"note: {text}")
-    scores = evaluate(new, tokenizer, examples, task, config)
+    rows = rows_for(new, tokenizer, examples, task, config)
+    for text in row_notes(task, test=rows): say(f"note: {text}")
+    scores = evaluate(new, tokenizer, examples, task, config, rows)
     return [dict(task=task.name, metric=next(iter(scores)), test=next(iter(scores.values())), **dict(list(scores.items())[1:]))]

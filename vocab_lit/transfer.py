@@ -29,7 +29,7 @@ from .study import Study, fingerprint
 from .tokenizer import load_tokenizer, save_tokenizer
 from .transplant import load_model, token_parameters, whole_folder, whole_path
 
-# %% ../nbs/34_transfer.ipynb #653c65a4
+# %% ../nbs/34_transfer.ipynb #4a43c858
 @dataclass(frozen=True)
 class Method:
     "How a task gets from one language to another."
@@ -38,6 +38,11 @@ class Method:
     language:AdapterConfig|None = None # of language adapters that are learnt on text; None: there are none
     recipe:str = "" # how the rows of a new vocabulary begin, in languages that get one; they are learnt with the language adapter, or alone
     components:int = 0 # length of short rows; 0: the recipe's
+
+    @property
+    def parts(self) -> bool:
+        "Whether anything is exchanged between languages, or added for the task; otherwise there are whole models only."
+        return bool(self.adapters or self.language or self.recipe)
 
 METHODS = {"XLM-R": Method(), "XLM-R MLM-SRC": Method("source"), "XLM-R MLM-TRG": Method("target"),
            "MAD-X -LAD-INV": Method(adapters=True), "MAD-X -INV": Method(adapters=True, language=replace(LANGUAGE, invertible=0)),
@@ -184,7 +189,7 @@ def learn_languages(study:Transfer, wanted:Iterable[Learnt], workers:int=0) -> N
         Parallel(n_jobs=1 if workers == 1 else 2)(delayed(learn_factors)(study, how) for how in tqdm(missing, desc="factors", delay=2, leave=False))
     study.study.cells(jobs, study.stamp, workers)
 
-# %% ../nbs/34_transfer.ipynb #53895516
+# %% ../nbs/34_transfer.ipynb #c0fa2382
 def _on_test(study, model, tokenizer, task, config, target, **more):
     examples = study.target(target).setup.splits(task, target, test_only=True)[2]
     return [dict(metric=metric, target=target, value=100 * value, **more) for metric, value in evaluate(model, tokenizer, examples, task, config).items()]
@@ -234,15 +239,14 @@ def transfer_scores(study:Transfer, methods:Sequence[str], # of the study's, ali
                     source:str, targets:Sequence[str], task:str, seed:int=0
                    ) -> list[dict]: # records with method, metric, target and value
     "Learn a task in one language and score it in others; what is trained on text must be there."
-    m = study.methods[methods[0]]
-    if m.adapters or m.language or m.recipe: return _with_parts(study, methods, source, targets, task, seed)
+    if study.methods[methods[0]].parts: return _with_parts(study, methods, source, targets, task, seed)
     return [r | dict(method=method) for method in methods for r in _whole(study, method, source, targets, task, seed)]
 
 def _alike(study, methods, source): # groups of methods that learn the task in the same way
     groups = {}
     for name in methods:
         m = study.methods[name]
-        groups.setdefault((m.mlm, m.adapters, bool(m.recipe or m.language or m.adapters), learnt(study, name, source)), []).append(name)
+        groups.setdefault((m.mlm, m.adapters, m.parts, learnt(study, name, source)), []).append(name)
     return groups.values()
 
 def _table(study, jobs, workers): # keys and measurements; a row for each value of the records
