@@ -136,13 +136,14 @@ def test_methods_share_the_task_adapter_where_the_source_side_is_the_same_and_on
     assert unks_scores.query("method == 'MF10-KMEANS-LEX' and target == 'am'").value.item() == pytest.approx(100 * f1)
 
 
-@pytest.mark.cell('nbs/34_transfer.ipynb', 'cell "full-model transfer learns rows alone, then the task with the old rows frozen, and exchanges them" (436a1ccb)')
+@pytest.mark.cell('nbs/34_transfer.ipynb', 'cell "full-model transfer learns rows alone, then the task with the old rows frozen, and exchanges them" (7b3db831)')
 def test_full_model_transfer_learns_rows_alone_then_the_task_with_the_old_rows_frozen_and_exchanges_them(cell_4866541c):
     rows_only = learnt(unks, "FMT-LEXINIT", "am")
     assert rows_only.kind == "el-lex" and learnt(unks, "FMT-LEXINIT", "en") is None and learnt(unks, "mBERT", "am") is None
     madx, tokenizer = _with_languages(unks, {"am": unks.place(rows_only)})
     assert not madx.get("language", "am").layers and madx.own_rows("am") is not None
     tuned = _learn_task(unks, madx, tokenizer, "en", None, "ner", 0, adapters=False)
+    assert not any(p.requires_grad for p in tuned.madx.parameters()) and not tuned.get_input_embeddings().weight.requires_grad
     original = load_model(unks.target("en").setup.model).float().state_dict()
     assert torch.equal(tuned.get_input_embeddings().weight, original["roberta.embeddings.word_embeddings.weight"])
     assert not any(torch.equal(p, original[n]) for n, p in tuned.named_parameters() if ".layer." in n and n in original and p.dim() > 1)
