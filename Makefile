@@ -25,10 +25,10 @@ lib: .venv/installed ## after editing notebooks: export the library, generate th
 	@$(PUBLISH) lib
 
 bench: .venv/installed ## measure speed and memory beside the reference implementation
-	@$(PY) -m pip install -q deepfocus==1.0.1 -c constraints.txt
+	@$(PY) -m pip install -q deepfocus==1.0.1 wechsel==0.0.4 -c constraints.txt
 	$(PY) -W ignore -m vocab_lit.bench $(ARGS)
 
-mini-model: .venv/installed ## train the bundled multilingual model again
+mini-model: .venv/installed ## train a bundled model again: make mini-model ARGS="--model mini-mbert --out DIR"
 	$(PY) -m vocab_lit.mini $(ARGS)
 
 clean: ## remove what the book's build made

@@ -4,7 +4,7 @@ from transformers import XLMRobertaConfig, XLMRobertaForMaskedLM
 from typer.testing import CliRunner
 from vocab_lit import constructed
 from vocab_lit.cli import app
-from vocab_lit.phrasebook import lines, sentences
+from vocab_lit.phrasebook import dictionary, lines, sentences
 from vocab_lit.tokenizer import train_tokenizer
 import json
 import pytest
@@ -117,6 +117,41 @@ def test_embeddings_are_factorised_and_the_file_begins_a_vocabulary_of_short_row
         assert match in run(*arguments, "--out", place/"never", code=1) and not (place/"never").exists()
 
 
+@pytest.mark.cell('nbs/40_cli.ipynb', 'cell "vectors are trained, aligned and looked up, and begin a vocabulary by WECHSEL" (133b4d83)')
+def test_vectors_are_trained_aligned_and_looked_up_and_begin_a_vocabulary_by_wechsel(cell_963f8e44):
+    (place/"en.txt").write_text("\n".join(lines("en", 600, seed=1)), encoding="utf-8")
+    (place/"en-sw.txt").write_text("\n".join(map("\t".join, dictionary("en", "sw"))), encoding="utf-8")
+    for l in ("en", "sw"): assert json.loads(run("vectors", "train", "--text", place/f"{l}.txt", "--out", place/f"{l}.vec", "--dim", 64, "--json"))["dimensions"] == 64
+    both = ("--source-vectors", place/"en.vec", "--target-vectors", place/"sw.vec", "--dictionary", place/"en-sw.txt")
+    report = json.loads(run("vectors", "align", *both, "--out", place/"turned.vec", "--json"))
+    assert report["dictionary pairs"] == len(dictionary("en", "sw")) and report["found in five"] > .3 and "found in five" in run("vectors", "align", *both)
+    near = json.loads(run("vectors", "nearest", place/"en.vec", "German", "--to", place/"sw.vec", "--dictionary", place/"en-sw.txt", "-k", 10, "--json"))
+    turned = json.loads(run("vectors", "nearest", place/"turned.vec", "German", "--to", place/"sw.vec", "-k", 10, "--json"))
+    assert near == turned and len(near) == 10 and near[0]["cosine"] >= near[1]["cosine"] > .3
+    own = json.loads(run("vectors", "nearest", place/"sw.vec", "Jumatatu", "--json"))
+    assert len(own) == 5 and "Jumatatu" not in {r["nearest"] for r in own} and own[0]["nearest"] in run("vectors", "nearest", place/"sw.vec", "Jumatatu")
+    run("transplant", place/"model", "--text", place/"sw.txt", "--method", "wechsel", *both, "--vocab-size", 600, "--neighbours", 3, "--temperature", .3, "--out", place/"wechsel")
+    made = json.loads(run("explain", place/"wechsel", "Jumanne", "--json"))
+    assert len(made) == 3 and {p["step"] for p in made} == {"Neighbours"} and abs(sum(p["weight"] for p in made) - 1) < 1e-4
+    run("transplant", place/"model", "--text", place/"sw.txt", "--method", "wechsel", "--source-text", place/"en.txt", "--dictionary", place/"en-sw.txt", "--source-only", place/"model", "--vocab-size", 600, "--out", place/"wechsel-en")
+    run("transplant", place/"model", "--text", place/"sw.txt", "--method", "full-rand", "--vocab-size", 600, "--out", place/"full-rand")
+
+
+@pytest.mark.cell('nbs/40_cli.ipynb', 'cell "perplexity is told, and states are probed, with nothing trained" (c8214dc4)')
+def test_perplexity_is_told_and_states_are_probed_with_nothing_trained(cell_963f8e44):
+    told = json.loads(run("evaluate", place/"model", "--task", "ppl", "--test", place/"sw.txt", "--max-length", 64, "--json"))[0]
+    assert told["metric"] == "pseudo-perplexity" and told["test"] > told["per_byte"] > 1 and "bits per byte" in run("evaluate", place/"model", "--task", "ppl", "--test", place/"sw.txt", "--max-length", 64)
+    said = sentences("sw", 60, seed=0)
+    (place/"probe.conllu").write_text("\n\n".join("\n".join(f"{i}\t{w}\t_\t{t}\t_\t_\t0\t_\t_\t_" for i, (w, t) in enumerate(zip(s.words, s.tags), 1)) for s in said) + "\n\n", encoding="utf-8")
+    probing = ("evaluate", place/"model", "--task", "pos", "--test", place/"probe.conllu", "--probe")
+    assert .3 < json.loads(run(*probing, "--train", place/"probe.conllu", "--json"))[0]["test"] <= 1
+    for match, arguments in (("give --train, from whose examples", probing), ("--epochs is not for --probe, which trains a linear", (*probing, "--train", place/"probe.conllu", "--epochs", 2)),
+                             ("--train is not for ppl, which trains nothing", ("evaluate", place/"model", "--task", "ppl", "--test", place/"sw.txt", "--train", place/"sw.txt")),
+                             ("--probe is not for ppl", ("evaluate", place/"model", "--task", "ppl", "--test", place/"sw.txt", "--probe")),
+                             ("--compare is for --probe", ("evaluate", place/"model", "--task", "nli", "--train", place/"sw.txt", "--test", place/"sw.txt", "--compare"))):
+        assert match in run(*arguments, code=1)
+
+
 @pytest.mark.cell('nbs/40_cli.ipynb', 'cell "a parser is trained, with adapters as well, and scored in another language" (dc247136)')
 def test_a_parser_is_trained_with_adapters_as_well_and_scored_in_another_language(cell_963f8e44):
     for code, n in (("qaa", 60), ("qal", 20)): (place/f"{code}.conllu").write_text(constructed.to_conllu(constructed.sentences(code, n, 0)), encoding="utf-8")
@@ -155,13 +190,13 @@ def test_mistakes_are_one_line_leave_with_code_1_and_write_nothing(cell_963f8e44
         assert not (place/"never").exists()
 
 
-@pytest.mark.cell('nbs/40_cli.ipynb', 'cell "help teaches every command" (ffb292e0)')
+@pytest.mark.cell('nbs/40_cli.ipynb', 'cell "help teaches every command" (bae18d49)')
 def test_help_teaches_every_command():
     script = """
 from typer.testing import CliRunner
 from vocab_lit.cli import app
-for command in ("methods", "inspect", "tokenizer", "transplant", "factorize", "explain", "clean", "lapt", "adapter train", "adapter list", "adapter export", "evaluate", "chapter"):
+for command in ("methods", "inspect", "tokenizer", "transplant", "factorize", "explain", "clean", "lapt", "adapter train", "adapter list", "adapter export", "vectors train", "vectors align", "vectors nearest", "evaluate", "chapter"):
     print(CliRunner().invoke(app, [*command.split(), "--help"]).stdout)
 """
     shown = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True).stdout # in a notebook, rich draws help as HTML
-    assert shown.count("Usage:") == 13 and shown.count("Example:") == 14
+    assert shown.count("Usage:") == 16 and shown.count("Example:") == 19

@@ -2,7 +2,7 @@
 from matplotlib.colors import to_rgb
 from matplotlib.text import Text
 from pathlib import Path
-from vocab_lit.plots import INK, PALETTE, _plane, _spread, correlations, embedding_map, has_glyphs, heat_map, label, loss_bars, loss_curves, romanise, score_curves, score_dots, score_flops, show_mixture, use_style
+from vocab_lit.plots import INK, PALETTE, _brief, _plane, _short, _spread, alignment_map, correlations, embedding_map, has_glyphs, heat_map, label, loss_bars, loss_curves, romanise, score_curves, score_dots, score_flops, show_mixture, use_style
 from vocab_lit.study import published
 import itertools
 import matplotlib.pyplot as plt
@@ -54,6 +54,17 @@ def cell_f2c1aa28(cell_2adbbf8c):
 
 
 @pytest.fixture(scope='module')
+def cell_82df53d4(cell_2adbbf8c):
+    # nbs/32_plots.ipynb, cell "start = {"transinner": 3e4, "wechsel": 3e3}" (82df53d4)
+    global perplexities, slow, start
+    start = {"transinner": 3e4, "wechsel": 3e3}
+    slow = lambda m, v: {"transinner": 45, "wechsel": 30}[m] * (1 + .4 * (m == "transinner" and v == "all at once"))
+    perplexities = pd.DataFrame([dict(method=m, variant=v, language=l, seed=s, step=t, value=20 + d + top * np.exp(-t / slow(m, v)) * np.exp(rng.normal(0, .1)))
+                                 for (m, top), v, (l, d), s, t in itertools.product(start.items(), ("embeddings first", "all at once"), {"de": 0, "zh": 30}.items(), range(2), range(0, 501, 25))])
+    loss_curves(perplexities, names={"de": "Deutsch", "zh": "中文"}, ylabel="perplexity", log=True, ylim=(15, 500), path=folder/"perplexities.png")
+
+
+@pytest.fixture(scope='module')
 def cell_2d7a59d1(cell_2adbbf8c):
     # nbs/32_plots.ipynb, cell "anchors, weights = ["ጤና", "እንኳን", "ደህና", "water", "2019"], n" (2d7a59d1)
     global anchors, base, weights
@@ -61,6 +72,17 @@ def cell_2d7a59d1(cell_2adbbf8c):
     base = rng.normal(size=(6, 20)) + np.array([[2]] * 4 + [[-2]] * 2) * rng.normal(size=20)
     base[0] = weights @ base[1:] + rng.normal(0, .3, 20)
     show_mixture("ሰላም", anchors, weights, base, rng.normal(size=(5, 20)), path=folder/"mixture.png")
+
+
+@pytest.fixture(scope='module')
+def cell_aa91e511(cell_2adbbf8c):
+    # nbs/32_plots.ipynb, cell "pairs = [("water", "ውሃ"), ("house", "ቤት"), ("child", "ልጅ"), " (aa91e511)
+    global amharic_vectors, english_vectors, meanings, pairs, turn
+    pairs = [("water", "ውሃ"), ("house", "ቤት"), ("child", "ልጅ"), ("book", "መጽሐፍ"), ("today", "ዛሬ"), ("day", "ቀን"), ("road", "መንገድ"), ("hello", "ሰላም")]
+    meanings = rng.normal(size=(8, 3)) @ rng.normal(size=(3, 30)) + rng.normal(0, .3, (8, 30))
+    turn = np.linalg.qr(rng.normal(size=(30, 30)))[0]
+    english_vectors, amharic_vectors = meanings @ turn.T, meanings + rng.normal(0, .4, (8, 30))
+    alignment_map(english_vectors, amharic_vectors, english_vectors @ turn, pairs, ("English", "Amharic"), path=folder/"alignment.png")
 
 
 @pytest.fixture(scope='module')
@@ -104,6 +126,16 @@ def cell_daf5a2a8(cell_2adbbf8c):
     printed = published("mad-x").set_index("table")
     grids = {t: printed.loc[f"F{t}"].pivot(index="setup", columns="language", values="value").loc[list(kinds), list(kinds)] for t in (7, 9)}
     heat_map({"XLM-R": grids[7], "XLM-R MLM-TRG": grids[9]}, kinds=kinds, path=folder/"heat.png")
+
+
+@pytest.fixture(scope='module')
+def cell_19ffbf12(cell_2adbbf8c):
+    # nbs/32_plots.ipynb, cell "grid_search = published("wechsel", 8).query("method == 'WECH" (19ffbf12)
+    global by_k_and_tau, grid_search
+    grid_search = published("wechsel", 8).query("method == 'WECHSEL@0' and metric == 'perplexity'")
+    grid_search = grid_search.join(grid_search.setup.str.extract(r"k=(?P<k>\d+), tau=(?P<tau>.+)").astype({"k": int}))
+    by_k_and_tau = {name: grid_search[grid_search.language == l].pivot(index="k", columns="tau", values="value") for l, name in (("fr", "Français"), ("zh", "中文"))}
+    heat_map(by_k_and_tau, log=True, xlabel="temperature", ylabel="neighbours", path=folder/"grid.png")
 
 
 @pytest.fixture(scope='module')
@@ -158,6 +190,67 @@ def test_nothing_drawn_is_an_empty_box(cell_f9928d35):
     ax.set_title("ሰላም") # without `label`
     with pytest.warns(UserWarning, match="Glyph .* missing"): fig.canvas.draw()
     plt.close(fig)
+
+
+@pytest.mark.cell('nbs/32_plots.ipynb', 'cell "curves go through the means, on a logarithmic axis with plain numbers, and variants differ in dashes only" (6fefac2a)')
+def test_curves_go_through_the_means_on_a_logarithmic_axis_with_plain_numbers_and_variants_differ_in_dashes_only(cell_2adbbf8c, cell_f2c1aa28, cell_82df53d4):
+    figure = loss_curves(perplexities, ylabel="perplexity", log=True, ylim=(15, 500))
+    means = perplexities.groupby(["language", "method", "variant", "step"]).value.mean()
+    assert [a.get_title() for a in figure.axes] == ["de", "zh"] and figure.axes[0].get_ylabel() == "perplexity"
+    for ax, language in zip(figure.axes, ("de", "zh")):
+        drawn = [l for l in ax.lines if len(l.get_xdata())]
+        kinds_of_line = list(itertools.product(start, ("embeddings first", "all at once")))
+        assert ax.get_yscale() == "log" and ax.get_ylim() == (15, 500) and len(drawn) == 4
+        for line, kind in zip(drawn, kinds_of_line): assert np.allclose(line.get_ydata(), means[(language, *kind)])
+        assert [to_rgb(l.get_color()) for l in drawn] == [to_rgb(PALETTE[i]) for i in (0, 0, 1, 1)]
+        assert [l.is_dashed() for l in drawn] == [False, True] * 2
+    figure.draw_without_rendering()
+    assert [_short(v) for v in (.5, 20, 50000, 1e5, 5e12)] == ["0.5", "20", "50000", "1e5", "5e12"]
+    assert [t.get_text() for t in figure.axes[0].get_yticklabels() if 15 <= t.get_position()[1] <= 500] == ["20", "50", "100", "200", "500"]
+    assert [to_rgb(l.get_color()) for l in figure.axes[1].get_legend().get_lines()] == [to_rgb(c) for c in (PALETTE[0], PALETTE[1], INK, INK)]
+    assert [t.get_text() for t in figure.axes[1].get_legend().get_texts()] == ["transinner", "wechsel", "embeddings first", "all at once"]
+    assert [t.get_text() for t in loss_curves(curves).axes[1].get_legend().get_texts()] == list(levels)
+    uncut = loss_curves(perplexities, log=True)
+    uncut.draw_without_rendering()
+    ticks = {t.get_text() for t in uncut.axes[0].get_yticklabels()}
+    assert {"100", "1000", "10000"} <= ticks and not {"20", "5000"} & ticks
+    six = pd.concat([curves.assign(language=l) for l in "abcdef"])
+    rows_of_panels = [a.get_subplotspec().rowspan.start for a in loss_curves(six.query("seed == 0")).axes]
+    assert rows_of_panels == [0, 0, 0, 0, 1, 1]
+
+
+@pytest.mark.cell('nbs/32_plots.ipynb', 'cell "both panels lie in one plane, pairs are joined, and the rotation brings them together" (57d9dae2)')
+def test_both_panels_lie_in_one_plane_pairs_are_joined_and_the_rotation_brings_them_together(cell_2adbbf8c, cell_aa91e511):
+    figure = alignment_map(english_vectors, amharic_vectors, english_vectors @ turn, pairs, path=folder/"joined.png")
+    figure.draw_without_rendering()
+    drawn = pd.read_csv(folder/"joined.csv")
+    units = [v / np.linalg.norm(v, axis=1, keepdims=True) for v in (english_vectors, amharic_vectors, english_vectors @ turn)]
+    stacked = np.vstack(units[1:])
+    basis = np.linalg.eigh(np.cov(stacked.T))[1][:, :-3:-1] # the two directions of largest variance
+    for ax, when, vectors in zip(figure.axes, ("before the rotation", "after the rotation"), (units[0], units[2])):
+        part = drawn[drawn.panel == when]
+        assert part.word.tolist() == [w for side in zip(*pairs) for w in side] and part.language.tolist() == ["source"] * 8 + ["target"] * 8
+        assert np.allclose(np.abs(part[["x", "y"]]), np.abs((np.vstack([vectors, units[1]]) - stacked.mean(0)) @ basis), atol=1e-6)
+        assert np.allclose([l.get_xydata() for l in ax.lines], np.stack([part[["x", "y"]][:8], part[["x", "y"]][8:]], axis=1))
+        assert ax.get_title() == f"{when}: mean cosine {np.mean([v @ t for v, t in zip(vectors, units[1])]):.2f}"
+        assert [t.get_text() for t in ax.texts] == [label(t) for side in zip(*pairs) for t in side]
+        boxes = [Text.get_window_extent(t) for t in ax.texts]
+        assert not any(a.overlaps(b) for a, b in itertools.combinations(boxes, 2)) and not any(b.contains(*p) for b in boxes for p in ax.transData.transform(part[["x", "y"]]))
+    gap = lambda ax: np.mean([np.linalg.norm(np.diff(l.get_xydata(), axis=0)) for l in ax.lines])
+    assert gap(figure.axes[1]) < .5 * gap(figure.axes[0])
+    moved = [drawn[(drawn.language == "target") & (drawn.panel == when)][["x", "y"]].to_numpy() for when in drawn.panel.unique()]
+    assert np.array_equal(*moved) and [t.get_text() for t in figure.legends[0].get_texts()] == ["source", "target"]
+    crowd = meanings[np.arange(12) % 2] + np.random.default_rng(1).normal(0, .01, (12, 30)) # six words on each of two spots
+    busy = alignment_map(crowd, crowd, crowd, [(f"word of many letters {i}", f"ቃል {i}") for i in range(12)])
+    busy.draw_without_rendering()
+    for ax in busy.axes:
+        boxes = [Text.get_window_extent(t) for t in ax.texts]
+        assert len(boxes) == 24 and not any(a.overlaps(b) for a, b in itertools.combinations(boxes, 2)) and all(ax.bbox.contains(*p) for b in boxes for p in (b.p0, b.p1))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore") # the hint on fonts
+        assert alignment_map(crowd[:2], crowd[:2], crowd[:2], [("a", "󠿿"), ("b", "c")]).axes[0].texts[2].get_text() == "[E0FFF]"
+    with pytest.raises(ValueError, match=r"source \(8, 30\), target \(7, 30\) .*one shape"): alignment_map(english_vectors, amharic_vectors[1:], english_vectors, pairs)
+    with pytest.raises(ValueError, match="got 7 pairs"): alignment_map(english_vectors, amharic_vectors, english_vectors, pairs[1:])
 
 
 @pytest.mark.cell('nbs/32_plots.ipynb', 'cell "all panels lie in the plane of the source\'s two components" (979a3d07)')
@@ -221,6 +314,20 @@ def test_names_at_the_line_ends_keep_their_order_and_distance_and_move_as_little
     assert np.allclose(line.get_xdata(), [2e17, 5e17]) and np.allclose(line.get_ydata(), means.loc[("POS", "hy")].loc[["reduced", "full"]].value)
 
 
+@pytest.mark.cell('nbs/32_plots.ipynb', 'cell "a logarithmic scale gives equal factors equal steps, and large numbers are short" (fb24dcd5)')
+def test_a_logarithmic_scale_gives_equal_factors_equal_steps_and_large_numbers_are_short(cell_19ffbf12):
+    figure = heat_map(by_k_and_tau, log=True, xlabel="temperature", ylabel="neighbours")
+    assert [t.get_text() for t in figure.axes[0].texts] == ["2.5e5", "2.0e5", "4.8e5", "3.1e6", "1.8e7"] and len(figure.axes[1].texts) == 5
+    assert [t.get_text() for t in figure.axes[0].get_yticklabels()] == ["1", "10", "50"] and [t.get_text() for t in figure.axes[0].get_xticklabels()] == ["0.1", "1"]
+    assert {i.get_clim() for a in figure.axes for i in a.images} == {(2e5, 8.6e7)} and figure.get_supxlabel() == "temperature"
+    figure.draw_without_rendering()
+    assert [t.get_text() for t in figure.axes[-1].get_yticklabels() if 2e5 <= t.get_position()[1] <= 8.6e7] == ["1e6", "1e7"]
+    shades = figure.axes[0].images[0].norm([2e5, (2e5 * 8.6e7) ** .5, 8.6e7])
+    assert np.allclose(shades, [0, .5, 1]) and not np.allclose(heat_map(by_k_and_tau).axes[0].images[0].norm((2e5 * 8.6e7) ** .5), .5)
+    assert [_brief(v, 1) for v in (-12.34, 999.94, 1234.5, 12345, 1e12, 0)] == ["-12.3", "999.9", "1234", "1.2e4", "1.0e12", "0.0"]
+    with pytest.raises(ValueError, match="numbers above 0, and the lowest is -2"): heat_map({"": pd.DataFrame([[-2., 3.]])}, log=True)
+
+
 @pytest.mark.cell('nbs/32_plots.ipynb', 'cell "cells have their numbers in readable ink, on one scale, that of differences around zero, and lines between kinds" (44bcef97)')
 def test_cells_have_their_numbers_in_readable_ink_on_one_scale_that_of_differences_around_zero_and_lines_between_kinds(cell_20b35de3, cell_2adbbf8c, cell_daf5a2a8):
     for figure, panels_shown, centre in ((heat_map({"a": grids[7], "b": grids[9]}, kinds=kinds), [grids[7], grids[9]], None), (heat_map({"d": grids[9] - grids[7]}, difference=True, kinds=kinds), [grids[9] - grids[7]], 0)):
@@ -257,10 +364,10 @@ def test_points_lie_at_their_numbers_and_the_correlation_is_pearson_s(cell_44387
     assert correlations(explained.assign(unknown=1.), {"unknown": "u"}).axes[0].get_title() == "r is not defined"
 
 
-@pytest.mark.cell('nbs/32_plots.ipynb', 'cell "figures keep their numbers beside them" (e37bdfcd)')
+@pytest.mark.cell('nbs/32_plots.ipynb', 'cell "figures keep their numbers beside them" (5a5bbbc6)')
 def test_figures_keep_their_numbers_beside_them(cell_2adbbf8c, cell_f2c1aa28, cell_2d7a59d1, cell_b7b2f5a0):
     made = {p.name for p in folder.iterdir()}
-    assert {f"{n}.{e}" for n in ("bars", "curves", "dots", "explained", "flops", "grown", "heat", "map", "mixture") for e in ("csv", "png")} <= made
+    assert {f"{n}.{e}" for n in ("alignment", "bars", "curves", "dots", "explained", "flops", "grid", "grown", "heat", "map", "mixture", "perplexities") for e in ("csv", "png")} <= made
     assert pd.read_csv(folder/"dots.csv")["mean"].tolist() == some.value.tolist() and len(pd.read_csv(folder/"flops.csv")) == 2 * 6 * 2
     assert np.allclose(pd.read_csv(folder/"bars.csv").value, losses.value) and list(pd.read_csv(folder/"curves.csv")) == list(curves)
     assert pd.read_csv(folder/"mixture.csv").token.tolist() == ["ሰላም", *anchors]

@@ -201,6 +201,52 @@ def cell_a655f1e0(cell_a362331e):
 
 
 @pytest.fixture(scope='module')
+def cell_1c8969bf():
+    # nbs/31_study.ipynb, cell "wechsel = published("wechsel")" (1c8969bf)
+    global by_step, wechsel
+    wechsel = published("wechsel")
+    by_step = wechsel[wechsel.table == "2"].set_index(["setup", "method", "language", "metric"]).value
+    by_step.xs("sw", level="language").unstack(["setup", "metric"])[["0", "25k", "250k", "more training"]]
+
+
+@pytest.fixture(scope='module')
+def cell_0ea751e8(cell_1c8969bf):
+    # nbs/31_study.ipynb, cell "over_tasks = recompute_averages(wechsel)" (0ea751e8)
+    global over_tasks
+    over_tasks = recompute_averages(wechsel)
+    over_tasks.groupby("table").difference.agg(["size", "min", "max"]).round(4)
+
+
+@pytest.fixture(scope='module')
+def cell_12a9f2bb(cell_1c8969bf):
+    # nbs/31_study.ipynb, cell "def ahead(step, metric): # WECHSEL's scores at a step less t" (12a9f2bb)
+    global ahead, margins
+    def ahead(step, metric): # WECHSEL's scores at a step less the final ones of others
+        final = pd.concat([by_step["250k"], by_step["more training"]]).xs(metric, level="metric").unstack()
+        return (by_step[step].xs(metric, level="metric")["WECHSEL-RoBERTa"] - final).drop(["WECHSEL-RoBERTa", "TransInner-RoBERTa"])
+    margins = pd.concat({(step, task): ahead(step, metric) for step in ("25k", "250k") for task, metric in (("NLI", "accuracy"), ("NER", "F1"))}).rename_axis(["step", "task", "over"])
+    margins[["fr", "de", "zh", "sw"]].round(2)
+
+
+@pytest.fixture(scope='module')
+def cell_8a42fae9(cell_1c8969bf):
+    # nbs/31_study.ipynb, cell "before = wechsel[wechsel.table.isin(["3", "8"]) & (wechsel.m" (8a42fae9)
+    global before
+    before = wechsel[wechsel.table.isin(["3", "8"]) & (wechsel.metric == "perplexity") & wechsel.setup.isin(["0", "", "k=10, tau=0.1"])]
+    before = before.assign(method=before.method.str.extract(r"(\w+)", expand=False)).pivot(index=["method", "language"], columns="table", values="value").dropna()
+    before.assign(ratio=before["8"] / before["3"]).round(1)
+
+
+@pytest.fixture(scope='module')
+def cell_72e0b0e1(cell_1c8969bf):
+    # nbs/31_study.ipynb, cell "probes = wechsel[(wechsel.table == "8") & (wechsel.method ==" (72e0b0e1)
+    global higher, probes
+    probes = wechsel[(wechsel.table == "8") & (wechsel.method == "WECHSEL@0")].pivot(index="setup", columns=["language", "task"], values="value")
+    higher = probes.mul([-1 if task == "CLM" else 1 for _, task in probes.columns])
+    pd.DataFrame({"best": higher.eq(higher.max()).sum(axis=1), "rank of its columns, mean": higher.rank(ascending=False).mean(axis=1).round(1)})
+
+
+@pytest.fixture(scope='module')
 def cell_5178df6e():
     # nbs/31_study.ipynb, cell "study = Study(Path(tempfile.mkdtemp())/"toy")" (5178df6e)
     global language, level, seed, study
@@ -392,6 +438,72 @@ def test_the_tables_of_unks_everywhere_are_whole_but_for_the_one_from_japanese(c
     assert longest.shape == (5, 8) and longest.map(len).diff().iloc[1:].le(0).all(axis=None)
 
 
+@pytest.mark.cell('nbs/31_study.ipynb', 'cell "averages and differences of WECHSEL follow from its tables" (5abf05be)')
+def test_averages_and_differences_of_wechsel_follow_from_its_tables(cell_1c8969bf, cell_0ea751e8, cell_12a9f2bb):
+    assert over_tasks.groupby("table").size().to_dict() == {"2": 43, "10": 24} and over_tasks.difference.abs().max() < .0051
+    assert margins.loc["250k"].round(2).loc[("NLI", "FullRand-RoBERTa"), ["fr", "de", "zh", "sw"]].tolist() == [7.15, 6.31, 6.94, 4.71]
+    assert [round(margins.loc[("250k", t, "XLM-R_Base")].mean(), 2) for t in ("NLI", "NER")] == [3.54, 1.14]
+    alone = {"fr": "CamemBERT", "de": "GBERT_Base", "zh": "BERT_Base-Chinese"}
+    over_alone = {(s, t): [round(margins.loc[(s, t, m), l], 2) for l, m in alone.items()] for s in ("25k", "250k") for t in ("NLI", "NER")}
+    assert over_alone["250k", "NLI"] == [1.55, 3.15, 1.77] and over_alone["250k", "NER"] == [.62, .26, -1.5]
+    assert min(over_alone["25k", "NLI"]) > .6 and over_alone["25k", "NER"][:2] == [0, -.41]
+    whole_run = by_step[["0", "25k", "250k"]].unstack("method")
+    assert (whole_run.idxmax(axis=1) == "WECHSEL-RoBERTa").all() and len(whole_run) == 3 * 4 * 3
+    later = whole_run.loc["250k"] - whole_run.loc["25k"]
+    assert later.stack()[later.stack() < 0].index.tolist() == [("sw", "F1", "WECHSEL-RoBERTa")]
+
+
+@pytest.mark.cell('nbs/31_study.ipynb', 'cell "effort, parameters and perplexities of WECHSEL" (9a3eee3d)')
+def test_effort_parameters_and_perplexities_of_wechsel(cell_1c8969bf, cell_8a42fae9, cell_72e0b0e1):
+    read = wechsel[wechsel.table == "1"].pivot(index="method", columns="metric", values="value")
+    billion, factor = read["tokens trained on, billion"], read["tokens trained on, factor"]
+    five = wechsel[wechsel.table == "5"].pivot(index="metric", columns="task", values="value").dropna()
+    assert five.NLI["batch size"] == 128 and five.NER[five.NER != five.NLI].to_dict() == {"batch size": 32, "epochs": 10} and five.NLI["epochs"] == 2
+    settings = wechsel[wechsel.table == "6"].pivot(index="metric", columns="method", values="value")
+    six = settings.RoBERTa
+    assert six.to_dict() == {"Adam beta 1": .9, "Adam beta 2": .98, "Adam epsilon": 1e-6, "batch size": 512, "peak learning rate": 1e-4, "sequence length": 512, "train steps": 250_000, "weight decay": .01}
+    assert settings.GPT2[settings.GPT2 != six].to_dict() == {"peak learning rate": 5e-4}
+    assert round(six["batch size"] * six["sequence length"] * six["train steps"] / 1e9, 1) == billion["WECHSEL-RoBERTa"] == 65.5
+    assert (billion / 65.536).round(1).equals(factor.rename(billion.name)) and (10 * factor[["CamemBERT", "GBERT_Base"]]).tolist() == [64, 39]
+    assert [round(100 * tokens * 768 / size) for tokens, size in ((50265, 125e6), (50257, 117e6), (50257, 124.44e6))] == [31, 33, 31] # the last is GPT-2 as it is published
+    assert (before["8"] / before["3"]).between(96, 118).all() and len(before) == 6
+    gpt2 = wechsel[wechsel.table == "3"].pivot(index=["setup", "language"], columns="method", values="value")
+    lowest = gpt2.idxmin(axis=1)
+    assert lowest[lowest != "WECHSEL-GPT2"].to_dict() == {("0", "sw"): "FullRand-GPT2", ("25k", "zh"): "FullRand-GPT2"}
+    assert gpt2.loc[("25k", "zh")].tolist() == [69.29, 231.05, 71.02] and gpt2.loc[("0", "sw")].tolist() == [5.8e4, 1.4e5, 1.4e5]
+    scarce = wechsel[wechsel.table == "4"].pivot(index="language", columns="method", values="value")
+    assert (scarce.idxmin(axis=1) == "WECHSEL-GPT2").all() and scarce.index[scarce["TransInner-GPT2"] > scarce["FullRand-GPT2"]].tolist() == ["su"]
+    assert scarce["FullRand-GPT2"].to_dict() == {"gd": 19.53, "mg": 15.93, "su": 149.46, "ug": 42.82}
+    chosen = higher.columns[higher.loc["k=10, tau=0.1"] == higher.max()]
+    assert len(higher.columns) == 9 and set(higher.columns) - set(chosen) == {("zh", "NLI")} and probes["zh", "NLI"].max() == 48.3
+    sizes = wechsel[wechsel.table == "11"].pivot(index="method", columns="setup", values="value")[["16MiB", "64MiB", "256MiB", "1024MiB"]]
+    assert (sizes.T.diff().iloc[1:] < 0).all(axis=None) and (sizes.loc["FullRand-GPT2"] / sizes.loc["WECHSEL-GPT2, original fastText embeddings"]).diff().iloc[1:].lt(0).all()
+    assert all(rows.sort_values().index.str.extract(r"(original|subsample|TransInner|FullRand)")[0].tolist() == ["original", "subsample", "TransInner", "FullRand"] for _, rows in sizes.items())
+
+
+@pytest.mark.cell('nbs/31_study.ipynb', 'cell "the tables of WECHSEL are whole" (d5ad79fd)')
+def test_the_tables_of_wechsel_are_whole(cell_1c8969bf):
+    assert wechsel.groupby("table").size().to_dict() == {"1": 12, "2": 129, "3": 36, "4": 12, "5": 20, "6": 16, "7": 40, "8": 60, "9": 24, "10": 72, "11": 16}
+    assert not wechsel.duplicated(["table", "setup", "method", "language", "task", "dataset", "metric"]).any() and wechsel["std"].isna().all()
+    assert (wechsel.value.isna() == wechsel.metric.isin(["closest English token", "learning rate warmup schedule", "learning rate decay"])).all() and wechsel.note[wechsel.value.isna()].ne("").all()
+    assert (wechsel.seeds.eq(3).fillna(False) == wechsel.table.isin(["2", "10"])).all() and (wechsel.dataset.eq("CC100") == (wechsel.task.eq("CLM") & wechsel.language.isin("sw su gd ug mg".split()))).all()
+    for first, again, model in (("2", "10", "WECHSEL-RoBERTa"), ("3", "9", "WECHSEL-GPT2")):
+        twice = [wechsel[(wechsel.table == t) & (wechsel.method == model) & (wechsel.setup != "more training")].drop(columns="table").reset_index(drop=True) for t in (first, again)]
+        assert twice[0].equals(twice[1]) and len(twice[0]) in (12, 36)
+    four = "de fr sw zh"
+    languages_of = {t: " ".join(sorted(set(l) - {""})) for t, l in wechsel.groupby("table").language}
+    assert languages_of == {t: four for t in ("2", "3", "7", "9", "10")} | {"1": "de fr zh", "4": "gd mg su ug", "5": "", "6": "", "8": "de fr zh", "11": "fr"}
+    fine_tuned = wechsel[wechsel.table.isin(["2", "10"])].pivot(index=["table", "setup", "method", "language"], columns="metric", values="value")
+    assert len(fine_tuned) == 67 and (fine_tuned.F1 > fine_tuned["accuracy / F1"]).all()
+    variant = wechsel[wechsel.method.str.startswith("WECHSEL_TFR")]
+    assert (variant.note.eq("printed as WECHSEL_TRF") == variant.table.eq("9")).all() and len(variant) == 12 + 36
+    pairs_7 = wechsel[wechsel.table == "7"]
+    assert pairs_7.groupby("language").size().to_dict() == dict.fromkeys("fr de zh sw".split(), 10)
+    assert {"héritage": "legacy", "secrétariat": "ariat", "mit": "with", "ternehmen": "irms", "石": "stone", "张某": "defendant", "Harusi": "Marriage", "aliposimama": "Slowly"}.items() <= dict(zip(pairs_7.method, pairs_7.note)).items()
+    logs = wechsel.dropna(subset="value").groupby("table").value.agg(lambda v: round(sum(map(math.log, v)), 6)) # from a second reading of the text
+    assert logs.to_dict() == {"1": 32.914971, "2": 555.491214, "3": 212.344249, "4": 42.50538, "5": -33.070911, "6": -4.092, "8": 446.901732, "9": 128.022053, "10": 315.285529, "11": 63.648091}
+
+
 @pytest.mark.cell('nbs/31_study.ipynb', 'cell "a cell is computed once for each key and fingerprint" (2ea332ef)')
 def test_a_cell_is_computed_once_for_each_key_and_fingerprint():
     calls, grid = [], Study(Path(tempfile.mkdtemp())/"a"/"b")
@@ -457,13 +569,15 @@ def test_tables_give_mean_deviation_and_number_of_seeds_by_hand():
     assert t.loc["b"].tolist() == ["1.50 ± 0.71 (2)", ""] and t.loc["a"].tolist() == ["4.00", ""]
 
 
-@pytest.mark.cell('nbs/31_study.ipynb', 'cell "the paper\'s numbers stand beside ours under one name" (c686c701)')
+@pytest.mark.cell('nbs/31_study.ipynb', 'cell "the paper\'s numbers stand beside ours under one name" (96865b16)')
 def test_the_paper_s_numbers_stand_beside_ours_under_one_name(cell_5178df6e):
     t = beside(study.frame(), published("focus", 4), names={"focus": "FOCUS"})
     assert t.loc["focus", ("sw", "ours")] == "5.10 ± 0.10 (3)" and t.loc["focus", ("sw", "paper")] == "4.8"
     assert t.loc["WECHSEL", ("sw", "paper")] == "11.2" and t.loc["WECHSEL", ("ha", "paper")] == "" and t.loc["focus", ("de", "paper")] == "4.0" and ("de", "ours") not in t
     wiki = published("focus", 3)[lambda x: (x.dataset == "WikiANN") & (x.setup == "replaced vocabulary")]
     assert beside(study.frame(), wiki).loc["FOCUS + LAPT", ("sw", "paper")] == "86.9 ± 0.4"
+    large = published("wechsel", 3).query("language == 'sw'").replace({"value": {5.8e4: 5.8e6}})
+    assert beside(study.frame(), large, columns="setup").loc["FullRand-GPT2"].tolist()[-3:] == ["5800000", "13.22", "10.58"] # no decimals in large numbers
     with pytest.raises(ValueError, match="several numbers for .*choose a task"): beside(study.frame(), published("focus", 2))
 
 

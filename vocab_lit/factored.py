@@ -89,7 +89,7 @@ def load_factors(path:str|Path) -> Factors:
     except FileNotFoundError: raise FileNotFoundError(f"{path}: no such file of factors; `vocab-lit factorize` makes one") from None
     except (SafetensorError, KeyError, TypeError, ValueError, OSError): raise ValueError(f"{path} holds no factors, or is damaged; make it by `vocab-lit factorize`") from None
 
-# %% ../nbs/15_factored.ipynb #df348451
+# %% ../nbs/15_factored.ipynb #8e6c657e
 @dataclass(frozen=True)
 class FactoredRecipe(Recipe):
     "A recipe whose rows are short, and the factoring that they are of."
@@ -102,8 +102,8 @@ register(Recipe("el-rand", RAND, "Artetxe et al. (2020)", "Special tokens keep t
          Recipe("el-lex", LEX, "Chau et al. (2020), Wang et al. (2020)", "Shared tokens keep their row, others are drawn (as identity)."))
 for _name, _factoring, _words in (("mf1", Factoring(), "one up-projection"), ("mf10-kmeans", Factoring(10), "one of ten, by k-means,"),
                                   ("mf10-neural", Factoring(10, "neural"), "one of ten, learned with them,")):
-    register(FactoredRecipe(f"{_name}-rand", RAND, _PAPER, f"As el-rand for short rows; {_words} makes them whole.", _factoring),
-             FactoredRecipe(f"{_name}-lex", LEX, _PAPER, f"As el-lex for short rows; {_words} makes them whole.", _factoring))
+    register(FactoredRecipe(f"{_name}-rand", RAND, _PAPER, f"As el-rand for short rows; {_words} makes them whole.", factoring=_factoring),
+             FactoredRecipe(f"{_name}-lex", LEX, _PAPER, f"As el-lex for short rows; {_words} makes them whole.", factoring=_factoring))
 
 # %% ../nbs/15_factored.ipynb #7f609dcf
 def short_rows(plan:Plan, matrix:torch.Tensor, # (at least n_old, D) the old embeddings

@@ -28,7 +28,7 @@ from transformers import EarlyStoppingCallback, PreTrainedConfig, PreTrainedMode
 from .lapt import FiniteTrainer, NotFinite, _own_random_state
 from .transplant import load_model, max_length
 
-# %% ../nbs/25_finetune.ipynb #ccd48fd5
+# %% ../nbs/25_finetune.ipynb #249a60a2
 @dataclass(frozen=True)
 class TaskConfig:
     "Hyper-parameters of fine-tuning; the defaults are those of Downey et al. (2023, Table 7) for POS."
@@ -40,7 +40,7 @@ class TaskConfig:
     patience:int = 8 # epochs without a better score after which training stops
     max_length:int = 256 # tokens in a row
     schedule:str = "constant" # a name of transformers' schedulers
-    warmup_steps:int = 0 # of schedules that have a warm-up
+    warmup_steps:float = 0 # of schedules that have a warm-up; below 1: the share of all steps
     max_grad_norm:float = 1.
     weight_decay:float = 0.
     max_train:int = 32_768 # examples to train on; a sample where there are more

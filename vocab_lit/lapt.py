@@ -7,9 +7,9 @@ __all__ = ['MODES', 'PRESETS', 'transformer_blocks', 'learning', 'Stage', 'LaptC
            'rate_factor', 'NotFinite', 'FiniteTrainer', 'LaptTrainer', 'training_arguments', 'answering_with_loss',
            'check_lapt', 'lapt', 'lapt_flops']
 
-# %% ../nbs/21_lapt.ipynb #758cc8d9
+# %% ../nbs/21_lapt.ipynb #bbd15626
 import contextlib, functools, hashlib, json, os, random, shutil, tempfile, warnings
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
@@ -291,7 +291,7 @@ def _note_run(folder, facts) -> list[dict]: # the steps that were tried again so
     if different: raise ValueError(f"{folder} holds another run: its {', '.join(different)} differ{'s' * (len(different) == 1)}; resume with what it was started with, or choose another folder")
     return before["retries"]
 
-# %% ../nbs/21_lapt.ipynb #1d404eb9
+# %% ../nbs/21_lapt.ipynb #6b8db203
 def lapt(model:PreTrainedModel, # masked or causal language model; it is trained in place
          tokenizer:PreTrainedTokenizerBase, # the model's tokenizer
          text:Iterable[str]|torch.Tensor|Blocks, # training texts, or blocks from `pack`
@@ -299,7 +299,8 @@ def lapt(model:PreTrainedModel, # masked or causal language model; it is trained
          config:LaptConfig=LaptConfig(), # hyper-parameters
          seed:int=0, # order of blocks, masks and dropout
          folder:str|Path|None=None, # for checkpoints; None: none are written
-         resume:bool=False # go on with the run in the folder; model, text and settings are those it was started with
+         resume:bool=False, # go on with the run in the folder; model, text and settings are those it was started with
+         callbacks:Sequence[TrainerCallback]=() # of one's own
         ) -> pd.DataFrame: # columns step, loss (held-out, nats); the first row is step 0
     "Go on training a model on text of the new language and record its held-out loss."
     check_lapt(model, tokenizer, config)
@@ -328,7 +329,7 @@ def lapt(model:PreTrainedModel, # masked or causal language model; it is trained
                 norm = config.max_grad_norm / 2**len(retries)
                 args = training_arguments(config, seed, work, bool(folder), max_grad_norm=norm, eval_on_start=last is None or last.endswith("-0"))
                 trainer = LaptTrainer(model, args, config, measure, train_dataset=draws, eval_dataset=draws,
-                                      callbacks=[stages, _Progress(config.batch_size * config.length)])
+                                      callbacks=[stages, _Progress(config.batch_size * config.length), *callbacks])
                 if folder and last is None: trainer.add_callback(_SaveStart(trainer))
                 try: trainer.train(resume_from_checkpoint=last); break
                 except (SafetensorError, RuntimeError, ValueError) as e:

@@ -4,7 +4,7 @@
 
 # %% auto #0
 __all__ = ['UNITS', 'LABELS', 'TAGS', 'SOURCE_LOCALES', 'Territory', 'world', 'frames', 'find_locale', 'script', 'Sentence',
-           'sentences', 'lines', 'parallel', 'dictionary', 'Cloze', 'questions', 'locales']
+           'sentences', 'lines', 'parallel', 'dictionary', 'Cloze', 'questions', 'Inference', 'inferences', 'locales']
 
 # %% ../nbs/02_phrasebook.ipynb #9021bd46
 import datetime, difflib, functools, hashlib, random
@@ -430,6 +430,46 @@ def questions(locale:str, # CLDR locale
         facts = [(f, p) for f, (parts, _) in enumerate(two) for p, part in enumerate(parts) if part[0] in _FACTS]
         fact, first = rng.choice(facts or [None]), rng.random() < .5
         if fact and (cloze := _cloze(at, two, fact, first, number)): out.append(cloze)
+    return out
+
+# %% ../nbs/02_phrasebook.ipynb #d354f8b7
+class Inference(NamedTuple):
+    "Two sentences and what the second is to the first."
+    premise:str # a fact, and something beside it
+    hypothesis:str # a fact
+    label:str # entailment, neutral or contradiction
+    number:int # of the three pairs with this hypothesis among those drawn
+
+_TONGUES = "fr de ru ar es it hi tr el pl fi pt".split()
+_HOMES = "FR DE RU EG ES IT IN TR GR PL FI PT".split()
+
+def _text(locale, part, turn=1): # -1: its names the other way round
+    return "".join(text for text, _ in (_say(locale, part) or [])[::turn])
+
+def _draw_inference(rng, names, held_out):
+    "A fact, {label: the premise's fact}, what may stand beside it, a separator, and turns of the two facts and of the premise."
+    (a, c), (b, d) = rng.sample(_TONGUES[:names], 2), rng.sample(_HOMES[:names], 2)
+    said, time = {"entailment": (a, b), "neutral": (c, d), "contradiction": rng.choice(((a, d), (c, b)))}, None
+    while time is None or _is_held_out((_text(find_locale("en"), time), separator)) != held_out: # 11 weeks ago are said as 3 months ago
+        time, separator = _AROUND["ago"](rng, None), rng.choice((", ", "; ", ": "))
+    other = ("territory", rng.choice([code for code in world() if code not in _HOMES and _is_held_out(code) == held_out]))
+    return (a, b), {label: said[label] for label in rng.sample(list(said), 3)}, (time, other), separator, rng.choices((1, -1), k=3)
+
+def inferences(locale:str, # CLDR locale
+               n:int, # how many pairs to draw, in threes
+               seed:int, # the same n and seed say the same in every locale
+               held_out:bool=False, # draw what is beside the facts from what is kept for evaluation, or from the rest
+               names:int=3 # how many languages and how many territories the facts are about, 2 to 12
+              ) -> list[Inference]: # at most n; as many of each label
+    "Pairs of sentences for inference; `ValueError` for a locale without text."
+    if not 2 <= names <= len(_HOMES): raise ValueError(f"facts about {names} languages and territories: there are 2 to {len(_HOMES)}")
+    at, rng, out = find_locale(locale), random.Random(seed), []
+    for number in range(n // 3):
+        fact, facts, besides, separator, (turn, its, order) = _draw_inference(rng, names, held_out)
+        beside = next(filter(None, (_text(at, part) for part in besides)), "")
+        hypothesis, premises = _text(at, ("language", *fact), turn), {label: _text(at, ("language", *f), its) for label, f in facts.items()}
+        if beside and hypothesis and all(premises.values()):
+            out += [Inference(separator.join((premise, beside)[::order]) + ".", hypothesis + ".", label, number) for label, premise in premises.items()]
     return out
 
 # %% ../nbs/02_phrasebook.ipynb #5e340bd8

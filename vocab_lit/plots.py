@@ -4,9 +4,10 @@
 
 # %% auto #0
 __all__ = ['INK', 'PALETTE', 'SANS', 'GROUP_STYLES', 'use_style', 'has_glyphs', 'romanise', 'label', 'loss_bars', 'loss_curves',
-           'show_mixture', 'embedding_map', 'score_dots', 'score_flops', 'heat_map', 'score_curves', 'correlations']
+           'show_mixture', 'alignment_map', 'embedding_map', 'score_dots', 'score_flops', 'heat_map', 'score_curves',
+           'correlations']
 
-# %% ../nbs/32_plots.ipynb #2e85d82e
+# %% ../nbs/32_plots.ipynb #afcc60d1
 import unicodedata, warnings
 from functools import cache
 from pathlib import Path
@@ -17,8 +18,9 @@ import seaborn as sns
 from fontTools import unicodedata as ucd
 from fontTools.ttLib import TTFont
 from matplotlib import font_manager
+from matplotlib.colors import LogNorm
 from matplotlib.lines import Line2D
-from matplotlib.ticker import LogLocator, MaxNLocator, NullFormatter
+from matplotlib.ticker import LogLocator, MaxNLocator, NullFormatter, NullLocator
 from sklearn.decomposition import PCA
 from sklearn.isotonic import isotonic_regression
 
@@ -117,22 +119,42 @@ def loss_bars(df:pd.DataFrame, # columns method, language, value; a row per seed
     ax.legend(loc="upper left", bbox_to_anchor=(1, 1), title=None)
     return _finish(fig, df, path)
 
-# %% ../nbs/32_plots.ipynb #9ea0ecc7
-def loss_curves(df:pd.DataFrame, # columns method, step, value and, for a panel each, language; a row per seed
+# %% ../nbs/32_plots.ipynb #599202ae
+def _short(value): # 50000, 1e5
+    return f"{value:g}" if value < 1e5 else f"{value:.0e}".replace("e+0", "e").replace("e+", "e")
+
+def _log_ticks(axis, most): # at 1, 2 and 5 of each power of ten, or at the powers only where that would be more than `most`
+    low, high = np.log10(axis.get_view_interval())
+    axis.set_major_locator(LogLocator(subs=(1, 2, 5) if 3 * (high - low) <= most else (1,), numticks=20))
+    axis.set_major_formatter(lambda v, _: _short(v))
+    axis.set_minor_locator(NullLocator())
+
+def loss_curves(df:pd.DataFrame, # columns method, step, value and, for a panel each, language, for dashes of their own, variant; a row per seed
                 names:dict[str,str]|None=None, # what to write for a language
                 ylabel:str="held-out loss (nats)",
+                log:bool=False, # whether the values have a logarithmic axis, as perplexities should
+                ylim:tuple[float,float]|None=None, # lowest and highest value shown; None: all
+                columns:int=4, # panels side by side
                 path:str|Path|None=None):
     "Curves of the mean over seeds with a band of the standard deviation, a panel for each language."
     use_style()
     languages = list(dict.fromkeys(df.language)) if "language" in df else [None]
     titles = [label((names or {}).get(l, l or "")) for l in languages]
-    fig, axes = plt.subplots(1, len(languages), figsize=(3.2 * len(languages) + 1.6, 3), sharey=True, squeeze=False)
-    for ax, language, title in zip(axes[0], languages, titles):
+    style = "variant" if "variant" in df else "method"
+    columns = min(columns, len(languages))
+    lines = -(-len(languages) // columns)
+    fig, axes = plt.subplots(lines, columns, figsize=(3.2 * columns + 1.6, 3 * lines), sharey=True, squeeze=False, layout="constrained")
+    for ax, language, title in zip(axes.flat, languages, titles):
         part = df if language is None else df[df.language == language]
-        sns.lineplot(part, x="step", y="value", hue="method", style="method", errorbar="sd", ax=ax, legend=ax is axes[0, -1],
-                     hue_order=list(dict.fromkeys(df.method)), style_order=list(dict.fromkeys(df.method)))
+        sns.lineplot(part, x="step", y="value", hue="method", style=style, errorbar="sd", ax=ax, legend=ax is axes[0, -1],
+                     hue_order=list(dict.fromkeys(df.method)), style_order=list(dict.fromkeys(df[style])))
         ax.set(ylabel=ylabel, title=title)
-    sns.move_legend(axes[0, -1], "upper left", bbox_to_anchor=(1, 1), title=None)
+    for ax in list(axes.flat)[len(languages):]: ax.remove()
+    axes[0, 0].set(yscale="log" if log else "linear", ylim=ylim)
+    if log: _log_ticks(axes[0, 0].yaxis, 9)
+    handles = {text: handle for handle, text in zip(*axes[0, -1].get_legend_handles_labels()) if text not in ("method", "variant")} # seaborn's headings
+    for text in set(df[style]) - set(df.method): handles[text].set_color(INK)
+    axes[0, -1].legend(handles.values(), handles, loc="upper left", bbox_to_anchor=(1, 1))
     return _finish(fig, df, path)
 
 # %% ../nbs/32_plots.ipynb #959c7cff
@@ -166,6 +188,59 @@ def show_mixture(new:str, # text of the new token
         ax.grid(False)
         ax.margins(.2)
     data = pd.DataFrame({"token": [new, *anchors], "weight": np.r_[np.nan, weights], **{f"{s}_{d}": p[:, k] for s, p in zip(("static", "model"), planes) for k, d in enumerate("xy")}})
+    return _finish(fig, data, path)
+
+# %% ../nbs/32_plots.ipynb #feb7b7d3
+def _unit(x): # rows of length one
+    return x / np.maximum(np.linalg.norm(x, axis=1, keepdims=True), 1e-12)
+
+def _write(ax, points, texts, colours):
+    "Write texts beside their points, where they cover no point and no other text, as near as there is room."
+    places = [(r * np.cos(a), r * np.sin(a)) for r in (8, 16, 26, 38, 52, 68) for a in np.pi / 8 * np.array([2, 6, 10, 14, 0, 8, 4, 12, 1, 7, 9, 15, 3, 5, 11, 13])]
+    at, pixels = ax.transData.transform(points), ax.figure.dpi / 72 # of a point of type
+    taken = np.hstack([at - 5, at + 5]) # left, bottom, right, top
+    for point, centre, text, colour in zip(points, at, texts, colours):
+        measured = ax.text(0, 0, text, fontsize=8)
+        size = measured.get_window_extent().size
+        measured.remove()
+        for x, y in places:
+            side = 0 if abs(x) < 1 else np.sign(x)
+            corner = centre + np.array([x, y]) * pixels + size * [(side - 1) / 2, -.5]
+            box = np.r_[corner, corner + size]
+            inside = (box[:2] >= ax.bbox.p0).all() and (box[2:] <= ax.bbox.p1).all()
+            if inside and not ((box[:2] < taken[:, 2:]) & (box[2:] > taken[:, :2])).all(1).any(): break
+        taken = np.vstack([taken, box])
+        ax.annotate(text, point, (x, y), textcoords="offset points", color=colour, fontsize=8, ha={0: "center", 1: "left", -1: "right"}[side], va="center", in_layout=False,
+                    arrowprops=dict(arrowstyle="-", color=colour, alpha=.5, linewidth=.6, shrinkA=0, shrinkB=2) if np.hypot(x, y) > 9 else None)
+
+def alignment_map(source:np.ndarray, # (n, dim) static vectors of source words
+                  target:np.ndarray, # (n, dim) vectors of their translations, row by row
+                  rotated:np.ndarray, # (n, dim) `source` after the rotation
+                  words:list[tuple[str,str]], # source and target word of each row
+                  languages:tuple[str,str]=("source", "target"), # what to call the two
+                  path:str|Path|None=None):
+    "Translation pairs before and after the rotation, in the plane of one PCA of target and rotated source."
+    if not source.shape == target.shape == rotated.shape or len(words) != len(source):
+        raise ValueError(f"source {source.shape}, target {target.shape} and rotated {rotated.shape} need one shape, and one pair of words per row; got {len(words)} pairs")
+    use_style()
+    source, target, rotated = _unit(source), _unit(target), _unit(rotated)
+    plane = PCA(2).fit(np.vstack([target, rotated]))
+    to = plane.transform(target)
+    texts, parts = [[label(w) for w in side] for side in zip(*words)], []
+    fig, axes = plt.subplots(1, 2, sharex=True, sharey=True, layout="constrained", figsize=(9.6, 4.2))
+    for ax, when, vectors in zip(axes, ("before the rotation", "after the rotation"), (source, rotated)):
+        at = plane.transform(vectors)
+        for pair in zip(at, to): ax.plot(*np.transpose(pair), color=INK, alpha=.5, linewidth=1, zorder=1)
+        for xy, side in ((at, 0), (to, 1)):
+            ax.scatter(*xy.T, color=PALETTE[1 - side], marker="so"[side], s=28, zorder=2, label=label(languages[side]))
+            parts.append(pd.DataFrame({"panel": when, "language": languages[side], "word": [w[side] for w in words], "x": xy[:, 0], "y": xy[:, 1]}))
+        ax.set(title=f"{when}: mean cosine {(vectors * target).sum(1).mean():.2f}", xticks=[], yticks=[])
+        ax.grid(False)
+        ax.margins(.15)
+    fig.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=2)
+    data, n = pd.concat(parts, ignore_index=True), len(words)
+    fig.draw_without_rendering() # before it the axes have no place
+    for ax, (_, part) in zip(axes, data.groupby("panel", sort=False)): _write(ax, part[["x", "y"]].to_numpy(), sum(texts, []), [PALETTE[1]] * n + [PALETTE[0]] * n)
     return _finish(fig, data, path)
 
 # %% ../nbs/32_plots.ipynb #37e9b67c
@@ -294,12 +369,17 @@ def score_flops(df:pd.DataFrame, # columns task, language, vocabulary (reduced, 
     fig.legend(handles=handles, loc="outside lower center", ncols=len(kinds))
     return _finish(fig, cells, path)
 
-# %% ../nbs/32_plots.ipynb #fa5f5fa5
+# %% ../nbs/32_plots.ipynb #d3b27fb3
 def _light(colour): # relative luminance of WCAG 2, 0 to 1
     return np.dot([.2126, .7152, .0722], [x / 12.92 if x <= .04045 else ((x + .055) / 1.055)**2.4 for x in colour[:3]])
 
+def _brief(value, digits): # large numbers with fewer digits, very large ones as 3.1e6
+    if abs(value) >= 1e4: return f"{value:.1e}".replace("e+0", "e").replace("e+", "e")
+    return f"{value:.{digits if abs(value) < 1000 else 0}f}"
+
 def heat_map(panels:dict[str,pd.DataFrame], # title: numbers by source (rows) and target (columns)
              difference:bool=False, # whether the colours part at zero
+             log:bool=False, # whether the colours follow the logarithm, as for perplexities; then all numbers are positive
              kinds:dict[str,str]|None=None, # kind of each language, in whose order they come; None: no lines
              names:dict[str,str]|None=None, # what to write for a language
              columns:int=2, # panels side by side
@@ -310,7 +390,8 @@ def heat_map(panels:dict[str,pd.DataFrame], # title: numbers by source (rows) an
     data = pd.concat([p.rename_axis("source").rename_axis(columns="target").stack().rename("value").reset_index().assign(panel=title) for title, p in panels.items()])[["panel", "source", "target", "value"]]
     low, high = data.value.min(), data.value.max()
     if difference: low, high = -max(abs(low), abs(high), 1e-9), max(abs(low), abs(high), 1e-9)
-    cmap, norm = plt.get_cmap("RdBu" if difference else "cividis"), plt.Normalize(low, high)
+    if log and low <= 0: raise ValueError(f"a logarithmic scale needs numbers above 0, and the lowest is {low:g}; leave out log=True")
+    cmap, norm = plt.get_cmap("RdBu" if difference else "cividis"), (LogNorm if log else plt.Normalize)(low, high)
     columns = min(columns, len(panels))
     lines = -(-len(panels) // columns)
     shape = max(p.shape for p in panels.values())
@@ -319,10 +400,10 @@ def heat_map(panels:dict[str,pd.DataFrame], # title: numbers by source (rows) an
     for ax, (title, p) in zip(axes.flat, panels.items()):
         ax.imshow(p.to_numpy(float), cmap=cmap, norm=norm, aspect="auto")
         for (i, j), value in np.ndenumerate(p.to_numpy(float)):
-            if np.isfinite(value): ax.text(j, i, f"{value:.{digits}f}", ha="center", va="center", fontsize=8, color="black" if _light(cmap(norm(value))) > .18 else "white")
+            if np.isfinite(value): ax.text(j, i, _brief(value, digits), ha="center", va="center", fontsize=8, color="black" if _light(cmap(norm(value))) > .18 else "white")
         for at in edges(p.columns): ax.axvline(at - .5, color=INK if difference else "white", linewidth=2.5)
         for at in edges(p.index): ax.axhline(at - .5, color=INK if difference else "white", linewidth=2.5)
-        for axis, languages in ((ax.xaxis, p.columns), (ax.yaxis, p.index)): axis.set_ticks(range(len(languages)), [label((names or {}).get(l, l)) for l in languages])
+        for axis, languages in ((ax.xaxis, p.columns), (ax.yaxis, p.index)): axis.set_ticks(range(len(languages)), [label((names or {}).get(l, str(l))) for l in languages])
         ax.set_title(label(title))
         ax.tick_params(length=0)
         ax.grid(False)
@@ -332,6 +413,7 @@ def heat_map(panels:dict[str,pd.DataFrame], # title: numbers by source (rows) an
     fig.supylabel(ylabel, fontsize="medium", color=INK)
     bar = fig.colorbar(plt.cm.ScalarMappable(norm, cmap), ax=fig.axes, shrink=.8, pad=.01, aspect=30)
     bar.outline.set_visible(False)
+    if log: _log_ticks(bar.ax.yaxis, 4)
     return _finish(fig, data, path)
 
 # %% ../nbs/32_plots.ipynb #725a8fc8

@@ -6,7 +6,7 @@
 __all__ = ['RECIPES', 'Plan', 'apply_plan', 'explain', 'summary', 'Job', 'Fill', 'Step', 'Copy', 'Gaussian', 'StandardNormal',
            'Shuffle', 'Recipe', 'register', 'get_recipe', 'save_plan', 'load_plan', 'check_plan']
 
-# %% ../nbs/10_recipe.ipynb #e7c2edc7
+# %% ../nbs/10_recipe.ipynb #286af61c
 import difflib, json
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -19,6 +19,7 @@ import torch
 import torch.nn.functional as F
 from scipy import sparse
 
+from .align import AlignedVectors
 from .vectors import TokenVectors
 from .vocab import Token, Vocab, overlap
 
@@ -118,7 +119,7 @@ def summary(plan:Plan) -> pd.DataFrame: # one line per step that filled a row, i
 
 Plan.explain, Plan.summary = explain, summary
 
-# %% ../nbs/10_recipe.ipynb #87218838
+# %% ../nbs/10_recipe.ipynb #5d2369a1
 @dataclass
 class Job:
     "What a step may look at."
@@ -126,7 +127,7 @@ class Job:
     target: Vocab # the new one
     open: np.ndarray # (n_new,) bool, rows that no earlier step filled
     copied: np.ndarray # (n_new,) old id of rows copied so far, -1 elsewhere
-    vectors: TokenVectors|None = None # static vectors of the new tokens
+    vectors: TokenVectors|AlignedVectors|None = None # static vectors of the new tokens, or of both vocabularies
     seed: int = 0
 
 @dataclass
@@ -144,7 +145,7 @@ class Fill:
 
 class Step:
     "Fills the rows that it can and leaves the others. Subclasses are dataclasses whose fields are the step's options."
-    needs: str = "" # the static vectors it cannot work without: "token vectors" or "word vectors"
+    needs: str = "" # the static vectors it cannot work without: "token vectors", "word vectors" or "aligned vectors"
     @property
     def label(self) -> str: return type(self).__name__ # in summaries
     def fill(self, job:Job) -> Fill: raise NotImplementedError
@@ -205,7 +206,7 @@ class Shuffle(Step):
         ids = np.concatenate([rng.permutation(pool) for _ in range(-(-len(rows) // len(pool)))] or [pool[:0]])[:len(rows)]
         return Fill.copy(rows, ids, len(job.source))
 
-# %% ../nbs/10_recipe.ipynb #70915195
+# %% ../nbs/10_recipe.ipynb #ff9244e0
 @dataclass(frozen=True)
 class Recipe:
     "A method of initialisation: steps in order, first come first served."
@@ -213,23 +214,27 @@ class Recipe:
     steps: tuple[Step,...]
     paper: str # who proposed it, and where
     about: str # one sentence
+    untrained: bool = False # whether the model forgets first all that it has learnt
 
     @property
-    def needs(self) -> str: # "token vectors", "word vectors", or "" for none
-        "The static vectors of the new tokens without which there is no plan."
+    def needs(self) -> str: # "token vectors", "word vectors", "aligned vectors", or "" for none
+        "The static vectors without which there is no plan."
         return next((s.needs for s in self.steps if s.needs), "")
 
     def plan(self,
              source:Vocab, # the old vocabulary
              target:Vocab, # the new one
-             vectors:TokenVectors|None=None, # static vectors of the new tokens, row i for id i
+             vectors:TokenVectors|AlignedVectors|None=None, # static vectors of the new tokens, row i for id i, or aligned ones of both vocabularies
              seed:int=0
             ) -> Plan:
         "Decide for every new token where its row comes from."
         n, n_old = len(target), len(source)
         if not n or not n_old: raise ValueError(f"the {'new' if not n else 'old'} vocabulary is empty")
-        if self.needs and vectors is None: raise ValueError(f"{self.name} needs {self.needs} of the new tokens; train them from text or give a file")
-        if vectors is not None and len(vectors.matrix) != n: raise ValueError(f"{len(vectors.matrix)} vectors for a vocabulary of {n} tokens")
+        aligned = isinstance(vectors, AlignedVectors)
+        if self.needs and (vectors is None or aligned != (self.needs == "aligned vectors")):
+            raise ValueError(f"{self.name} needs {self.needs} of the {'old and the ' * (self.needs == 'aligned vectors')}new tokens; train them from text or give a file")
+        for found, tokens in ((vectors, n), (vectors.source if aligned else None, n_old)):
+            if found is not None and len(found) != tokens: raise ValueError(f"{len(found)} vectors for a vocabulary of {tokens} tokens")
         job = Job(source, target, np.ones(n, bool), np.full(n, -1, np.int64), vectors, seed)
         group, step, groups, fills = np.full(n, -1), np.full(n, -1), {}, []
         for s, part in enumerate(self.steps):

@@ -5,35 +5,38 @@
 # %% auto #0
 __all__ = ['Splits', 'Setup', 'hub_splits', 'get_setup', 'Target', 'Targets']
 
-# %% ../nbs/33_setup.ipynb #fc610b29
+# %% ../nbs/33_setup.ipynb #69dfc7b4
+import copy
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property, lru_cache, partial
 from pathlib import Path
 
 import numpy as np, pandas as pd, torch
-from transformers import PreTrainedModel, PreTrainedTokenizerBase
+from transformers import PreTrainedModel, PreTrainedTokenizerBase, TrainerCallback
 
+from .align import AlignedVectors, align_tokens, read_dictionary
 from .constructed import LANGUAGES, world_of
 from .corpus import data_path, hub_lines, mix, read_lines, split_lines
 from .factored import Factors
 from .finetune import TaskConfig, fine_tune_seeds, hold_out
 from .lapt import PRESETS, LaptConfig, lapt
 from .objective import heldout_loss, pack
-from .nli import Pair
+from .nli import Pair, PairConfig
 from .parsing import Parsed
-from .phrasebook import questions
+from .phrasebook import dictionary as names_in, inferences, questions
 from .pipeline import make_vectors, train_like
 from .qa import Answer, QAConfig, Question
-from .recipe import get_recipe
+from .recipe import Recipe, get_recipe
 from .tagging import Tagged, split_wikiann
 from .tasks import PAPERS, TASK_PRESETS, read_examples, task_settings
 from .tokenizer import load_tokenizer
 from .transplant import Transplant, load_model, transplant
 from .vectors import TokenVectors, encode_lines
 from .vocab import Vocab, overlap
+from .words import WordVectors, open_words, train_words
 
-# %% ../nbs/33_setup.ipynb #122d4a9c
+# %% ../nbs/33_setup.ipynb #18592359
 Splits = tuple[list, list, list] # examples of a task: train, dev, test
 
 @dataclass(frozen=True)
@@ -49,8 +52,11 @@ class Setup:
     splits: Callable[...,Splits]|None = field(default=None, repr=False) # of a task and a language; with test_only, the first two are empty
     tasks: dict[str,TaskConfig] = field(default_factory=lambda: TASK_PRESETS) # hyper-parameters of fine-tuning
     split_digits: bool = False # whether the new tokenizer cuts numbers into digits
+    source_text: Sequence[str] = field(default=(), repr=False) # text in the source model's language, for WECHSEL
+    pairs: Sequence[tuple[str,str]] = field(default=(), repr=False) # a dictionary from that language to the new one
+    word_files: tuple[str,str] = ("", "") # word vectors of the source model's language and of the new one; "": trained on text
 
-# %% ../nbs/33_setup.ipynb #4b730985
+# %% ../nbs/33_setup.ipynb #a19e5c51
 def _ask(language, n, seed, held_out):
     return [Question(f"{language}-{q.number}", q.question, q.context, (Answer(q.answer, q.start),)) for q in questions(language, n, seed, held_out)]
 
@@ -59,18 +65,20 @@ def _say(language, n, seed, held_out, task):
     if task == "dp": return [Parsed(s.words, s.heads, s.relations) for s in found]
     return [Tagged(s.words, s.tags if task == "pos" else s.labels) for s in found]
 
+def _infer(language, n, seed, held_out): return [Pair(*i[:3]) for i in inferences(language, n, seed, held_out, names=2)]
+
 def _mini_splits(task:str, language:str, test_only:bool=False) -> Splits:
     constructed = language in LANGUAGES
-    there = ("pos", "ner", "dp") if constructed else ("pos", "ner", "qa")
+    there = ("pos", "ner", "dp") if constructed else ("pos", "ner", "qa", "nli")
     if task not in there: raise ValueError(f"no examples of {task} in {language}, {'a constructed language' if constructed else 'which the phrasebook speaks'}; there are {', '.join(there)}")
-    make, train, dev, test = (_ask, 800, 80, 130) if task == "qa" else (partial(_say, task=task), 200 if constructed else 60, 40, 150)
+    make, train, dev, test = (_ask, 800, 80, 130) if task == "qa" else (_infer, 600, 60, 150) if task == "nli" else (partial(_say, task=task), 200 if constructed else 60, 40, 150)
     if test_only: return [], [], make(language, test, 503, True)
     return make(language, train, 501, False), make(language, dev, 502, True), make(language, test, 503, True)
 
 _MINI_TASK = dict(learning_rate=1e-3, batch_size=8, epochs=6, eval_every=2, max_length=72, schedule="constant", stride=8, warmup_steps=0, weight_decay=0.)
 
 def _mini_task(config:TaskConfig, learning_rate:float) -> TaskConfig:
-    settings = _MINI_TASK | dict(learning_rate=learning_rate) | (dict(batch_size=16, epochs=8) if isinstance(config, QAConfig) else {})
+    settings = _MINI_TASK | dict(learning_rate=learning_rate) | (dict(batch_size=16, epochs=8) if isinstance(config, QAConfig) else dict(batch_size=16, epochs=8, eval_every=4, schedule="linear", warmup_steps=.2) if isinstance(config, PairConfig) else {})
     known = {f.name for f in fields(config)}
     return replace(config, **{name: value for name, value in settings.items() if name in known})
 
@@ -137,22 +145,30 @@ def _own_splits(task:str, language:str, test_only:bool=False, *, files:dict) -> 
     train, *dev, test = [read_examples(task, f) for f in paths]
     return (train, *dev, test) if dev else (*hold_out(train), test)
 
-# %% ../nbs/33_setup.ipynb #e81a3426
-_VOCAB_SIZES = {"focus": 50_000, "embedding-structure": 32_770, "mad-x": 10_000, "unks-everywhere": 10_000} # of MAD-X, which keeps the old vocabulary, as in UNKs Everywhere
+# %% ../nbs/33_setup.ipynb #1e9c30d1
+_XLMR = ("mini-xlmr", "FacebookAI/xlm-roberta-base")
+_MODELS = {"unks-everywhere": ("mini-mbert", "google-bert/bert-base-multilingual-cased"), "wechsel-roberta": ("mini-roberta", "FacebookAI/roberta-base"),
+           "wechsel-gpt2": ("mini-gpt2", "openai-community/gpt2")} # at mini and on the hub; of the others XLM-R
+_VOCAB_SIZES = {"embedding-structure": 32_770, "mad-x": 10_000, "unks-everywhere": 10_000} # of the others 50,000; MAD-X keeps the old vocabulary, and has here that of UNKs Everywhere
 _MINI_RATES = { # of LAPT, tags, trees and questions: the best of sweeps of the same width, by held-out loss and by the source's development split
     "mad-x": (1e-3, dict(qa=1e-3)), "mad-x-adapter": (4e-3, dict(ner=1e-2, pos=1e-2, qa=5e-3)), 
-    "unks-everywhere": (1e-3, dict(ner=5e-4, dp=5e-4)), "unks-everywhere-adapter": (1e-2, dict(ner=1e-2, dp=5e-3))}
+    "unks-everywhere": (1e-3, dict(ner=5e-4, dp=5e-4)), "unks-everywhere-adapter": (1e-2, dict(ner=1e-2, dp=5e-3)),
+    "wechsel-roberta": (2e-3, dict(nli=7e-4)), "wechsel-gpt2": (4e-3, {})}
+_PAPER_OF = {"wechsel-roberta": "wechsel", "wechsel-gpt2": "wechsel"} # of presets that are not called by their paper
 
 def _settings(preset:str) -> dict[str,TaskConfig]: # of the tasks
-    paper = preset.removesuffix("-adapter")
-    return {t: task_settings(paper, t, adapters=paper != preset) for t in PAPERS[paper]} if paper in ("mad-x", "unks-everywhere") else TASK_PRESETS
+    paper = _PAPER_OF.get(preset, preset.removesuffix("-adapter"))
+    return {t: task_settings(paper, t, adapters=preset.endswith("-adapter")) for t in PAPERS[paper]} if paper in ("mad-x", "unks-everywhere", "wechsel") else TASK_PRESETS
+
+def _fill(given:str, language:str) -> str: return given.replace("{language}", language)
 
 def get_setup(scale:str, # "mini", "paper" or "own"
               language:str, # CLDR code or a constructed language for mini, CC100's (mad-x, unks-everywhere: Wikipedia's) for paper, any name for own; several with a plus between them
               model:str="", # own: folder of the source model
               text:Sequence[str|Path]=(), # own: text files, one for each language; {language} in a name is filled in
               pos:str|dict="", ner:str|dict="", qa:str|dict="", nli:str|dict="", dp:str|dict="", # own: files of the tasks: training, development (may be left out) and test, with blanks between; or these by language
-              vocab_size:int=0, # 0: at mini 700, or 1,500 for several languages, otherwise the paper's
+              dictionary:str="", source_text:str|Sequence[str]="", source_vectors:str="", target_vectors:str="", # own, paper: for WECHSEL; {language} is filled in; vectors that are not given are trained on text
+              vocab_size:int=0, # 0: at mini 700, or 1,500 for several languages and WECHSEL, otherwise the paper's
               steps:int=0, # 0: 60 at mini, otherwise the paper's
               limit:int=0, # how many lines of each language to read; 0: 4,000 at mini, otherwise a million, of one's own files all
               seed:int=0, # mini: which sentences; otherwise which lines are held out
@@ -160,10 +176,13 @@ def get_setup(scale:str, # "mini", "paper" or "own"
              ) -> Setup:
     "The setup of a scale; `ValueError` where something is missing."
     languages = language.split("+")
-    paper = preset.removesuffix("-adapter")
+    paper, models = preset.removesuffix("-adapter"), _MODELS.get(preset.removesuffix("-adapter"), _XLMR)
+    bilingual = paper.startswith("wechsel")
+    said, pairs, word_files = (), (), tuple(_fill(v, language) for v in (source_vectors, target_vectors))
     if scale == "mini":
         text = {l: (world_of(l).lines(l, limit or 4000, 2 * seed + 1), world_of(l).lines(l, 300 // len(languages), 0, held_out=True)) for l in languages}
-        model, splits = str(data_path("models", "mini-mbert" if paper == "unks-everywhere" else "mini-xlmr")), _mini_splits
+        model, splits = str(data_path("models", models[0])), _mini_splits
+        if bilingual: said, pairs = world_of("en").lines("en", 4000, 2 * seed + 2), names_in("en", language)
     elif scale == "own":
         files = [str(f).replace("{language}", language) for f in ([text] if isinstance(text, (str, Path)) else text)]
         if not model or not files: raise ValueError("scale own needs a model folder and text files: set the parameters model and text")
@@ -174,9 +193,12 @@ def get_setup(scale:str, # "mini", "paper" or "own"
         limit, wiki = limit or 1_000_000, paper in ("mad-x", "unks-everywhere")
         read = (lambda l: hub_lines("wikimedia/wikipedia", f"20231101.{l}", limit)) if wiki else (lambda l: hub_lines("statmt/cc100", l, limit, revision="refs/convert/parquet"))
         text = {l: split_lines(read(l), seed=seed) for l in languages}
-        model = "google-bert/bert-base-multilingual-cased" if paper == "unks-everywhere" else "FacebookAI/xlm-roberta-base"
+        model = models[1]
         splits = partial(hub_splits, divide=not wiki)
     else: raise ValueError(f"scale {scale!r}: there are mini, paper and own")
+    if scale != "mini":
+        if dictionary: pairs = read_dictionary(_fill(dictionary, language))
+        if source_text: said = read_lines(*([source_text] if isinstance(source_text, str) else source_text))
     for l, (train, held) in text.items():
         if not held: raise ValueError(f"{len(train)} lines of {l} leave none to evaluate on; give more")
     train = list(mix({l: t for l, (t, _) in text.items()}, seed=seed)) if len(languages) > 1 else text[language][0]
@@ -187,10 +209,10 @@ def get_setup(scale:str, # "mini", "paper" or "own"
         config = replace(config, steps=60, learning_rate=lapt_rate, batch_size=16, length=72, schedule="linear" if preset in _MINI_RATES else config.schedule)
         tasks = {name: _mini_task(task, rates.get(name, 1e-3)) for name, task in tasks.items()}
     config = replace(config, steps=steps or config.steps, eval_every=min(config.eval_every, max(1, (steps or config.steps) // 5)))
-    return Setup(scale, language, model, train, held, vocab_size or (_VOCAB_SIZES[paper] if scale != "mini" else 700 if len(languages) == 1 else 1500),
-                 config, splits, tasks, split_digits=scale == "mini" and paper != "unks-everywhere") # as the bundled model's own tokenizer does
+    return Setup(scale, language, model, train, held, vocab_size or (_VOCAB_SIZES.get(paper, 50_000) if scale != "mini" else 700 if len(languages) == 1 and not bilingual else 1500),
+                 config, splits, tasks, scale == "mini" and models == _XLMR, said, pairs, word_files) # digits: as the bundled model's own tokenizer does
 
-# %% ../nbs/33_setup.ipynb #0c7439c5
+# %% ../nbs/33_setup.ipynb #6a980e87
 class Target:
     "A new language for a source model: its tokenizer, vectors and evaluation text, each made once."
     def __init__(self, setup:Setup): self.setup, self._vectors, self._packed = setup, {}, {}
@@ -218,20 +240,33 @@ class Target:
             self._packed[text, kept] = pack(self.source_tokenizer if kept else self.tokenizer, getattr(self.setup, text), self.lapt_config.length)
         return self._packed[text, kept]
 
-    def vectors(self, needs:str, how:str="auto") -> TokenVectors|None:
+    def words(self, how:str="auto") -> tuple[WordVectors,WordVectors]: # of the source model's language and the new one
+        "Word vectors from the setup's files, or trained on its text."
+        named = ("source_vectors", "source_text", "of the model's language"), ("target_vectors", "text", "of the new language")
+        for file, text, names in zip(self.setup.word_files, (self.setup.source_text, self.setup.train), named):
+            if not (file or text): raise ValueError(f"WECHSEL needs word vectors {names[2]}: set {names[0]} to a file of them, or {names[1]} to text")
+        return tuple(open_words(file or _trained(tuple(text), how)) for file, text in zip(self.setup.word_files, (self.setup.source_text, self.setup.train)))
+
+    def vectors(self, needs:str, how:str="auto", subwords:str="auto") -> TokenVectors|AlignedVectors|None:
         "Static vectors of the kind a recipe needs."
         if not needs: return None
-        if (needs, how) not in self._vectors: self._vectors[needs, how] = make_vectors(needs, self.tokenizer, self.setup.train, how)
-        return self._vectors[needs, how]
+        if (needs, how, subwords) not in self._vectors:
+            if needs == "aligned vectors":
+                if not self.setup.pairs: raise ValueError("WECHSEL needs a dictionary between the model's language and the new one: set dictionary to a file of two columns")
+                made = align_tokens(*self.words(how), self.source_tokenizer, self.tokenizer, self.setup.pairs, subwords)
+            else: made = make_vectors(needs, self.tokenizer, self.setup.train, how)
+            self._vectors[needs, how, subwords] = made
+        return self._vectors[needs, how, subwords]
 
-    def transplant(self, method:str, # a recipe's name
+    def transplant(self, method:str|Recipe, # a recipe, or its name
                    seed:int=0,
-                   how:str="auto", # of the token vectors
-                   factors:Factors|None=None # for recipes of short rows
+                   how:str="auto", # vectors are made: fasttext, ppmi, or by the size of the text
+                   factors:Factors|None=None, # for recipes of short rows
+                   subwords:str="auto" # from words to tokens, for WECHSEL
                   ) -> Transplant:
         "The source model with the new vocabulary, initialised by a method."
-        model = load_model(self.setup.model).float()
-        return transplant(model, self.source_tokenizer, self.tokenizer, method, self.vectors(get_recipe(method).needs, how), seed, factors=factors)
+        recipe, model = method if isinstance(method, Recipe) else get_recipe(method), load_model(self.setup.model).float()
+        return transplant(model, self.source_tokenizer, self.tokenizer, recipe, self.vectors(recipe.needs, how, subwords), seed, factors=factors)
 
     def loss(self, model:PreTrainedModel) -> float: # nats per masked token
         "Held-out loss of a model with the new vocabulary."
@@ -244,6 +279,28 @@ class Target:
         frequent = np.bincount(ids[ids >= 0], minlength=len(self.vocab)) >= 10
         words = np.array([t.kind == "text" and not t.is_symbol for t in self.vocab])
         return {"all": shared.sum(), "minCount 10": (shared & frequent).sum(), "not symbols": (shared & words).sum(), "vocabulary": len(shared)}
+
+    def course(self, method:str|Recipe, mode:str="all", seed:int=0,
+               at:Sequence[int]=(), # steps whose models are wanted; 0: before training
+               **making # of the new rows, as in `transplant`
+              ) -> tuple[pd.DataFrame, dict[int,PreTrainedModel]]: # losses by step, and models
+        "Initialisation and continued pretraining, with models from on the way."
+        made, seen = self.transplant(method, seed, **making).model, _Seen(at)
+        if 0 in at: seen.keep(made, 0)
+        losses = lapt(made, self.tokenizer, self.packed("train"), self.packed("held_out"), replace(self.lapt_config, mode=mode), seed, callbacks=[seen])
+        return losses, {step: _with_weights(made, state) for step, state in seen.states.items()}
+
+    def along(self, method:str|Recipe, mode:str="all", seed:int=0, at:Sequence[int]=(), # steps at which tasks are scored
+              tasks:Sequence[str]=(), seeds:int=1, # fine-tunings
+              **making) -> list[dict]: # records with metric, step, value and, of a task, task_seed
+        "Losses on the way of continued pretraining, and task scores at some of its steps."
+        losses, models = self.course(method, mode, seed, at if tasks else (), **making)
+        found = [dict(metric="loss", step=int(r.step), value=r.loss) for r in losses.itertuples()]
+        for step, model in models.items():
+            for task in tasks:
+                rows = fine_tune_seeds(model, self.tokenizer, *self.setup.splits(task, self.setup.language), task, range(seeds), self.setup.tasks[task])
+                found += [dict(metric=task, step=step, task_seed=r.seed, value=100 * r.test) for r in rows.itertuples()]
+        return found
 
     def curve(self, method:str, seed:int=0) -> list[dict]: # records with step and value
         "Held-out loss over continued pretraining after initialisation by a method."
@@ -273,6 +330,21 @@ class Target:
                 rows = fine_tune_seeds(model, tokenizer, *self.setup.splits(task, language), task, range(seeds), self.setup.tasks[task])
                 found += [dict(metric=task, target=language, task_seed=r.seed, value=100 * r.test) for r in rows.itertuples()]
         return found
+
+class _Seen(TrainerCallback):
+    "Keep a model's weights at some steps."
+    def __init__(self, at): self.at, self.states = at, {}
+    def keep(self, model, step): self.states[step] = {name: w.detach().cpu().clone() for name, w in model.state_dict().items()}
+    def on_step_end(self, args, state, control, model=None, **_):
+        if state.global_step in self.at: self.keep(model, state.global_step)
+
+def _with_weights(model, state):
+    new = copy.deepcopy(model)
+    new.load_state_dict(state)
+    return new.eval()
+
+@lru_cache(maxsize=8)
+def _trained(text, how): return train_words(text, how) # of one text, for all languages and methods
 
 @lru_cache(maxsize=None)
 def _target(options, language, seed): return Target(get_setup(language=language, seed=seed, **dict(options)))

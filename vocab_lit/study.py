@@ -33,16 +33,16 @@ def published(paper:str, # such as "focus"
     if str(table) not in set(rows.table): raise ValueError(f"{paper} has no table {table}; there are {', '.join(rows.table.unique())}")
     return rows[rows.table == str(table)].reset_index(drop=True)
 
-# %% ../nbs/31_study.ipynb #5f3ad0e5
+# %% ../nbs/31_study.ipynb #dc8396c3
 def recompute_averages(rows:pd.DataFrame # from `published`
-                      ) -> pd.DataFrame: # table, setup, method, dataset, printed, mean, difference
-    "Each printed average beside the mean of the printed rows it is over."
+                      ) -> pd.DataFrame: # table, setup, method, language, dataset, printed, mean, difference
+    "Each printed average, over languages or over two metrics, beside the mean of the printed rows it is over."
     out = []
-    for _, a in rows[rows.language == "avg"].iterrows():
-        same = (rows[["table", "setup", "method", "metric"]] == a[["table", "setup", "method", "metric"]]).all(axis=1)
-        parts = rows[same & (rows.language != "avg") & rows.dataset.isin(a.dataset.split(" / "))]
-        mean = parts.value.mean()
-        out.append({**a[["table", "setup", "method", "dataset"]], "printed": a.value, "mean": mean, "difference": a.value - mean})
+    for _, a in rows[rows.language.eq("avg") | rows.metric.str.contains(" / ", regex=False)].iterrows():
+        same = (rows[["table", "setup", "method"]] == a[["table", "setup", "method"]]).all(axis=1)
+        over = rows.language.ne("avg") if a.language == "avg" else rows.language.eq(a.language)
+        mean = rows[same & over & rows.dataset.isin(a.dataset.split(" / ")) & rows.metric.isin(a.metric.split(" / "))].value.mean()
+        out.append({**a[["table", "setup", "method", "language", "dataset"]], "printed": a.value, "mean": mean, "difference": a.value - mean})
     return pd.DataFrame(out)
 
 # %% ../nbs/31_study.ipynb #260ee40b
@@ -151,7 +151,7 @@ def table(df:pd.DataFrame, # a row per value, as `Study.frame` gives
     cells = df.groupby(by, sort=False).value.agg(lambda v: _mean_std(v, digits)).unstack(columns, sort=False)
     return cells.fillna("")
 
-# %% ../nbs/31_study.ipynb #67472d8a
+# %% ../nbs/31_study.ipynb #ba4a6d40
 def beside(ours:pd.DataFrame, # a row per value and seed, as `Study.frame` gives
            theirs:pd.DataFrame, # from `published`
            index:str="method",
@@ -160,8 +160,9 @@ def beside(ours:pd.DataFrame, # a row per value and seed, as `Study.frame` gives
            digits:int=2) -> pd.DataFrame: # columns (column, "ours" or "paper")
     "Our mean over seeds and the number the paper prints, side by side; rows in our order, then the paper's others."
     back = {paper: our for our, paper in (names or {}).items()}
-    places = max((len(f"{v:g}".partition(".")[2]) for v in theirs.value), default=0)
-    printed = [f"{v:.{places}f}" + (f" ± {s:.{places}f}" if pd.notna(s) else "") for v, s in zip(theirs.value, theirs["std"])]
+    places = max((len(f"{v:g}".partition(".")[2]) for v in theirs.value if v < 1000), default=0)
+    written = [places if v < 1000 else 0 for v in theirs.value]
+    printed = [f"{v:.{p}f}" + (f" ± {s:.{p}f}" if pd.notna(s) else "") for v, s, p in zip(theirs.value, theirs["std"], written)]
     printed = pd.Series(printed, pd.MultiIndex.from_arrays([theirs[index].replace(back), theirs[columns]]))
     if printed.index.has_duplicates: raise ValueError(f"the paper prints several numbers for {printed.index[printed.index.duplicated()][0]}; choose a task and a metric")
     both = {"ours": table(ours, index, columns, digits), "paper": printed.unstack(sort=False)}
