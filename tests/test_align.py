@@ -167,7 +167,7 @@ def test_the_words_nearest_to_a_word_are_those_of_gensim(cell_731a1d0d):
     assert nearest_words(english, ["Egypt"], 1, swahili, R)["Egypt"][0][0] == by_hand
 
 
-@pytest.mark.cell('nbs/09_align.ipynb', 'cell "tokens are aligned by the rotation of their words" (1a512592)')
+@pytest.mark.cell('nbs/09_align.ipynb', 'cell "tokens are aligned by the rotation of their words" (f98468bd)')
 def test_tokens_are_aligned_by_the_rotation_of_their_words(cell_731a1d0d, cell_e73463d0, cell_2c3acc62):
     by_hand = from_words(english, tokenizers["en"]).matrix @ R
     assert np.allclose(both.source.matrix, by_hand, atol=1e-5) and (both.target.matrix == from_words(swahili, tokenizers["sw"]).matrix).all()
@@ -176,4 +176,5 @@ def test_tokens_are_aligned_by_the_rotation_of_their_words(cell_731a1d0d, cell_e
     only = toy_tokenizer("bpe", ["Russian", "Egypt"])
     few = align_tokens(english, swahili, *tokenizers.values(), pairs, only=Vocab.from_tokenizer(only))
     assert {old[i].text.strip() for i in np.flatnonzero(few.source.known)} <= {"Russian", "Egypt"} | {t.text for t in Vocab.from_tokenizer(only)} and 1 <= few.source.known.sum() < 200
+    assert (few.source.known <= both.source.known).all() and not both.source.known.all()
     with pytest.raises(ValueError, match="128 and of 8 dimensions are not in one space"): align_tokens(english, word_ppmi(texts["sw"], dim=8), *tokenizers.values(), None)

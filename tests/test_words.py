@@ -165,7 +165,7 @@ def test_a_fasttext_model_of_tokens_is_read_by_piece_and_only_where_it_was_train
     assert all(np.allclose(v.matrix[t.id], of_pieces.wv[t.piece], atol=1e-6) for t in vocab if v.known[t.id])
 
 
-@pytest.mark.cell('nbs/07_words.ipynb', 'cell "files that cannot be right are refused by name and line" (b1d7b24d)')
+@pytest.mark.cell('nbs/07_words.ipynb', 'cell "files that cannot be right are refused by name and line" (ec29f2c7)')
 def test_files_that_cannot_be_right_are_refused_by_name_and_line(cell_1a3a838f):
     ab = toy_tokenizer("unigram", ["a", "b"])
     def refuse(content, match, name="bad.vec"):
@@ -179,6 +179,8 @@ def test_files_that_cannot_be_right_are_refused_by_name_and_line(cell_1a3a838f):
     refuse("▁a\n", "bad.vec, line 1: 0 numbers")
     refuse("nothing", "bad.bin: neither a fastText nor a word2vec model", "bad.bin")
     with pytest.raises(FileNotFoundError, match="gone.vec"): read_vectors(folder/"gone.vec", ab)
+    broken = KeyedVectors(2); broken.add_vectors(["a", "b"], np.array([[1, 2], [1, np.nan]]))
+    with pytest.raises(ValueError, match="trained here: the vector of 'b' has a value that is not finite"): from_words(broken, ab)
     (folder/"glove.txt").write_text("▁b 3 4 \n▁a 1 2\n▁a 5 6\n", encoding="utf-8")
     with gzip.open(folder/"glove.vec.gz", "wt", encoding="utf-8") as f: f.write("▁b 3 4\n▁a 1 2\n")
     with pytest.warns(UserWarning, match="1 words stand there more than once, such as '▁a'"): read_vectors(folder/"glove.txt", ab)

@@ -148,7 +148,7 @@ def tokenizer(text:Annotated[list[Path], typer.Option("--text", help="UTF-8 text
     with whole_folder(out) as folder: save_tokenizer(trained, folder)
     _step(f"saved in {out}")
 
-# %% ../nbs/40_cli.ipynb #6a4628c3
+# %% ../nbs/40_cli.ipynb #fb7ce185
 @app.command("transplant")
 def transplant_(model:Model,
                 out:Annotated[Path, typer.Option(help="A new or empty folder for the model.", show_default=False)],
@@ -191,8 +191,8 @@ def transplant_(model:Model,
     recipe = wechsel(neighbours, temperature) if method == "wechsel" else method
     result = transplant_files(model, out, text or (), tokenizer, recipe, vectors, vocab_size, kind, character_coverage, extend, seed, threads, pad_to_multiple_of, factors, align, _step)
     drawn = (result.plan.group >= 0).mean()
-    if result.plan.recipe.startswith("focus") and drawn > .3:
-        _step(f"note: {drawn:.0%} of the tokens are too rare in the text to have a vector and were drawn at random; more text or a smaller vocabulary helps")
+    if result.plan.recipe.startswith(("focus", "wechsel")) and drawn > .3:
+        _step(f"note: {drawn:.0%} of the tokens have no vector, because they are too rare in the text or in no word that has one, and were drawn at random; more text or a smaller vocabulary helps")
     _show(result.plan.summary().assign(share=lambda d: (100 * d.share).map("{:.1f}%".format)).to_dict("records"))
 
 # %% ../nbs/40_cli.ipynb #f0ded3a1

@@ -56,7 +56,7 @@ class Setup:
     pairs: Sequence[tuple[str,str]] = field(default=(), repr=False) # a dictionary from that language to the new one
     word_files: tuple[str,str] = ("", "") # word vectors of the source model's language and of the new one; "": trained on text
 
-# %% ../nbs/33_setup.ipynb #a19e5c51
+# %% ../nbs/33_setup.ipynb #4359459e
 def _ask(language, n, seed, held_out):
     return [Question(f"{language}-{q.number}", q.question, q.context, (Answer(q.answer, q.start),)) for q in questions(language, n, seed, held_out)]
 
@@ -65,13 +65,13 @@ def _say(language, n, seed, held_out, task):
     if task == "dp": return [Parsed(s.words, s.heads, s.relations) for s in found]
     return [Tagged(s.words, s.tags if task == "pos" else s.labels) for s in found]
 
-def _infer(language, n, seed, held_out): return [Pair(*i[:3]) for i in inferences(language, n, seed, held_out, names=2)]
+def _infer(language, n, seed, held_out): return [Pair(*i[:3]) for i in inferences(language, n, seed, held_out, names=4)]
 
 def _mini_splits(task:str, language:str, test_only:bool=False) -> Splits:
     constructed = language in LANGUAGES
     there = ("pos", "ner", "dp") if constructed else ("pos", "ner", "qa", "nli")
     if task not in there: raise ValueError(f"no examples of {task} in {language}, {'a constructed language' if constructed else 'which the phrasebook speaks'}; there are {', '.join(there)}")
-    make, train, dev, test = (_ask, 800, 80, 130) if task == "qa" else (_infer, 600, 60, 150) if task == "nli" else (partial(_say, task=task), 200 if constructed else 60, 40, 150)
+    make, train, dev, test = (_ask, 800, 80, 130) if task == "qa" else (_infer, 498, 60, 150) if task == "nli" else (partial(_say, task=task), 200 if constructed else 60, 40, 150)
     if test_only: return [], [], make(language, test, 503, True)
     return make(language, train, 501, False), make(language, dev, 502, True), make(language, test, 503, True)
 
