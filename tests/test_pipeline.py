@@ -70,11 +70,11 @@ def test_every_method_replacing_and_extending_gives_a_folder_that_loads(cell_642
         if options.get("extend"): assert (made.plan.copied[:len(old)] == range(len(old))).all() and len(tokenizer) > len(old)
 
 
-@pytest.mark.cell('nbs/17_pipeline.ipynb', 'cell "vectors of two languages come from text, from files, or are in one space already" (1ff32a73)')
+@pytest.mark.cell('nbs/17_pipeline.ipynb', 'cell "vectors of two languages come from text, from files, or are in one space already" (556c3885)')
 def test_vectors_of_two_languages_come_from_text_from_files_or_are_in_one_space_already(cell_6424b4a4, cell_6588ab2a):
     for side in ("en", "sw"): save_facebook_model(word_fasttext((place/f"{side}.txt").read_text().splitlines(), dim=16, epochs=50), str(place/f"{side}.bin"))
     told = []
-    given = replace(files, source_vectors=place/"en.bin", target_vectors=place/"sw.bin", subwords="ngrams")
+    given = replace(files, source_vectors=place/"en.bin", target_vectors=place/"sw.bin", source_text=(), subwords="ngrams")
     made = transplant_files(place/"model", place/"given", tokenizer=place/"focus-sw", method=wechsel(3, 1.), align=given, say=told.append)
     neighbours = np.diff(made.plan.weights.indptr)[made.plan.step == 1]
     assert set(neighbours) == {3} and any(m.startswith("found in five: ") for m in told) and any("new tokens with a vector" in m for m in told)
@@ -84,12 +84,12 @@ def test_vectors_of_two_languages_come_from_text_from_files_or_are_in_one_space_
     assert len(np.unique(apart.plan.weights[apart.plan.step == 1].indices)) < len(np.unique(made.plan.weights[made.plan.step == 1].indices))
 
 
-@pytest.mark.cell('nbs/17_pipeline.ipynb', 'cell "wechsel says what it lacks before it begins" (fc4f014a)')
+@pytest.mark.cell('nbs/17_pipeline.ipynb', 'cell "wechsel says what it lacks before it begins" (fd679320)')
 def test_wechsel_says_what_it_lacks_before_it_begins(cell_6424b4a4, cell_6588ab2a):
     for match, options in (("needs a dictionary between", dict(align=AlignFiles())), ("needs word vectors of the model's own language", dict(align=AlignFiles(place/"en-sw.txt"))),
-                           ("gone.txt: no such dictionary", dict(align=replace(files, dictionary=place/"gone.txt"))), ("gone.bin: no such file of vectors", dict(align=replace(files, source_vectors=place/"gone.bin"))),
+                           ("gone.txt: no such dictionary", dict(align=replace(files, dictionary=place/"gone.txt"))), ("gone.bin: no such file of vectors", dict(align=replace(files, source_vectors=place/"gone.bin", source_text=()))),
                            ("no pair of the dictionary has a vector on both sides", dict(align=replace(files, dictionary=place/"none.txt"))),
-                           ("by 'bpe'; there are auto", dict(align=replace(files, subwords="bpe"))), ("needs vectors of two languages", dict(align=files, vectors=place/"en.txt")),
+                           ("vectors are read or trained, give one of them", dict(align=replace(files, source_vectors=place/"en.txt"))), ("by 'bpe'; there are auto", dict(align=replace(files, subwords="bpe"))), ("needs vectors of two languages", dict(align=files, vectors=place/"en.txt")),
                            ("extending keeps the old rows, and wechsel makes", dict(align=files, extend=100)), ("focus has no use for a dictionary", dict(align=files, method="focus"))):
         (place/"none.txt").write_text("xx\tyy\n")
         with pytest.raises((ValueError, FileNotFoundError), match=match): transplant_files(place/"model", place/"refused2", **dict(text=[place/"sw.txt"], method="wechsel", vocab_size=600) | options)

@@ -78,12 +78,12 @@ def test_special_tokens_keep_their_rows_others_without_a_vector_are_drawn_and_ne
     assert (get_recipe("wechsel").plan(old, new, AlignedVectors(vectors.source, TokenVectors(vectors.target.matrix, np.zeros(len(new), bool)))).weights.indptr[-1]) == 5
 
 
-@pytest.mark.cell('nbs/13_wechsel.ipynb', 'cell "vectors of one side alone, or of other vocabularies, are refused" (8ccfff37)')
+@pytest.mark.cell('nbs/13_wechsel.ipynb', 'cell "vectors of one side alone, or of other vocabularies, are refused" (1c830bd5)')
 def test_vectors_of_one_side_alone_or_of_other_vocabularies_are_refused(cell_a06e02fe):
     with pytest.raises(ValueError, match="wechsel needs aligned vectors of the old and the new tokens"): get_recipe("wechsel").plan(old, new, vectors.target)
     with pytest.raises(ValueError, match="focus needs token vectors of the new tokens"):
         import vocab_lit.focus
         get_recipe("focus").plan(old, new, vectors)
     with pytest.raises(ValueError, match=f"{len(new)} vectors for a vocabulary of {len(old)} tokens"): get_recipe("wechsel").plan(old, new, AlignedVectors(vectors.target, vectors.target))
-    for k, t in ((0, .1), (3, 0)):
+    for k, t in ((0, .1), (3, 0), (2000, .1)):
         with pytest.raises(ValueError, match="neighbours at temperature"): wechsel(k, t)

@@ -8,7 +8,7 @@ from vocab_lit.phrasebook import lines
 from vocab_lit.tokenizer import train_tokenizer
 from vocab_lit.vectors import ngrams, save_vectors, token_ppmi
 from vocab_lit.vocab import Vocab, toy_tokenizer
-from vocab_lit.words import _WORD, from_words, open_words, read_vectors, train_words, word_fasttext, word_ppmi
+from vocab_lit.words import _HEAD, _WORD, from_words, open_words, read_vectors, train_words, word_fasttext, word_ppmi
 import fasttext
 import gzip
 import numpy as np
@@ -89,12 +89,23 @@ def test_every_source_gives_the_same_words_and_vectors(cell_1a3a838f):
     assert open_words(Word2Vec(sentences, vector_size=4, min_count=2, seed=0, workers=1)).dim == 4
 
 
-@pytest.mark.cell('nbs/07_words.ipynb', 'cell "a file that is cut off anywhere is refused" (466df5c3)')
+@pytest.mark.cell('nbs/07_words.ipynb', 'cell "a file that is cut off anywhere is refused" (c55587b7)')
 def test_a_file_that_is_cut_off_anywhere_is_refused(cell_1a3a838f):
     whole = (folder/"words.bin").read_bytes()
     for cut in (3, 50, 91, 300, len(whole) // 2, len(whole) - 64, len(whole) - 1):
         (folder/"cut.bin").write_bytes(whole[:cut])
         with pytest.raises(ValueError, match="cut.bin"): open_words(folder/"cut.bin")
+    old = whole[8:8 + _HEAD.size + 8] + whole[8 + _HEAD.size + 16:] # before 2017 there were no magic and version, and no number of pruned words
+    at = old.index(model.wv.vectors_vocab[:1].tobytes()) - 17 # nor a flag before each matrix
+    old = old[:at] + old[at + 1:]
+    at = len(old) - 16 - 4 * 16 * len(opened["words.bin"].words) - 1
+    old = old[:at] + old[at + 1:]
+    (folder/"old.bin").write_bytes(old)
+    before = open_words(folder/"old.bin")
+    assert before.words == opened["words.bin"].words and all(np.allclose(before.vector(w), model.wv[w], atol=1e-6) for w in model.wv.index_to_key) and before.composes
+    for cut in (3, 40, 75, 300, len(old) // 3, len(old) - 64, len(old) - 1):
+        (folder/"cut.bin").write_bytes(old[:cut])
+        with pytest.raises(ValueError, match="cut.bin.*or cut off"): open_words(folder/"cut.bin")
     two = (folder/"word2vec.bin").read_bytes()
     (folder/"cut.bin").write_bytes(two[:len(two) - 30])
     with pytest.raises(ValueError, match="cut.bin.*cut off"): open_words(folder/"cut.bin")
@@ -165,7 +176,7 @@ def test_a_fasttext_model_of_tokens_is_read_by_piece_and_only_where_it_was_train
     assert all(np.allclose(v.matrix[t.id], of_pieces.wv[t.piece], atol=1e-6) for t in vocab if v.known[t.id])
 
 
-@pytest.mark.cell('nbs/07_words.ipynb', 'cell "files that cannot be right are refused by name and line" (ec29f2c7)')
+@pytest.mark.cell('nbs/07_words.ipynb', 'cell "files that cannot be right are refused by name and line" (5fa8b209)')
 def test_files_that_cannot_be_right_are_refused_by_name_and_line(cell_1a3a838f):
     ab = toy_tokenizer("unigram", ["a", "b"])
     def refuse(content, match, name="bad.vec"):
@@ -177,6 +188,13 @@ def test_files_that_cannot_be_right_are_refused_by_name_and_line(cell_1a3a838f):
     refuse("2 2\na 1 2\nb 3 4\n", "bad.vec: none of the vocabulary's 2 tokens is in it.*such as")
     refuse("3 2\n▁a 1 2\n▁b 3 4\n", "bad.vec: the first line promises 3 words and there are 2")
     refuse("▁a\n", "bad.vec, line 1: 0 numbers")
+    refuse("", "bad.vec has no vectors")
+    refuse("2 1\n▁a 1 2\n▁b 3 4\n", "the first line promises vectors of 1 numbers, and the second line has 2")
+    refuse("-5 2\n▁a 1 2\n▁b 3 4\n", "promises -5 words and there are 2")
+    (folder/"cut.vec.gz").write_bytes(gzip.compress(b"a 1 2\n" * 500)[:40])
+    (folder/"junk.vec.gz").write_bytes(b"junk")
+    for file in ("cut.vec.gz", "junk.vec.gz"):
+        with pytest.raises(ValueError, match=f"{file} cannot be read to its end"): read_vectors(folder/file, ab)
     refuse("nothing", "bad.bin: neither a fastText nor a word2vec model", "bad.bin")
     with pytest.raises(FileNotFoundError, match="gone.vec"): read_vectors(folder/"gone.vec", ab)
     broken = KeyedVectors(2); broken.add_vectors(["a", "b"], np.array([[1, 2], [1, np.nan]]))

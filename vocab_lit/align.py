@@ -6,7 +6,8 @@
 __all__ = ['read_dictionary', 'known_pairs', 'rotation', 'unit_rows', 'nearest', 'alignment_quality', 'alignment_report',
            'nearest_words', 'AlignedVectors', 'align_tokens']
 
-# %% ../nbs/09_align.ipynb #3e307122
+# %% ../nbs/09_align.ipynb #1a4d54c8
+import warnings
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -23,12 +24,12 @@ from .vectors import TokenVectors
 from .vocab import Vocab, overlap
 from .words import WordVectors, from_words, open_words
 
-# %% ../nbs/09_align.ipynb #2e649815
+# %% ../nbs/09_align.ipynb #96413b19
 def read_dictionary(path:str|Path # UTF-8; also .gz, .bz2, .xz
                    ) -> list[tuple[str,str]]: # pairs, in order, repeated ones too
     "Read a bilingual dictionary; `ValueError` names the line that is no pair."
     path, pairs = Path(path), []
-    if not path.is_file(): raise FileNotFoundError(f"{path}: no such dictionary")
+    if not path.is_file(): raise FileNotFoundError(f"{path}: no such dictionary{' but a folder' * path.is_dir()}")
     for n, line in enumerate(raw_lines(path), 1):
         if not (line := line.strip("\r\n ")).strip(): continue
         sides = [s.strip() for s in (line.split("\t") if "\t" in line else line.split())]
@@ -39,13 +40,21 @@ def read_dictionary(path:str|Path # UTF-8; also .gz, .bz2, .xz
     if not pairs: raise ValueError(f"{path} has no pairs")
     return pairs
 
-# %% ../nbs/09_align.ipynb #46cf9f99
-def known_pairs(source:WordVectors, target:WordVectors, pairs:Iterable[tuple[str,str]]) -> list[tuple[str,str]]: # words as the tables write them
-    "Pairs of a dictionary in all casings that both sides have vectors of."
+# %% ../nbs/09_align.ipynb #6aa94d7a
+def _in_casings(source, target, pairs):
     casings = lambda word: (word, word.lower(), word.title())
     return [(s, t) for a, b in pairs for s in casings(a) if s in source.index for t in casings(b) if t in target.index]
 
-# %% ../nbs/09_align.ipynb #60ce522f
+def known_pairs(source:WordVectors, target:WordVectors, pairs:Iterable[tuple[str,str]]) -> list[tuple[str,str]]: # words as the tables write them
+    "Pairs of a dictionary in all casings that both sides have vectors of; `ValueError` where more of them fit the other way round."
+    pairs = list(pairs)
+    found, other = _in_casings(source, target, pairs), _in_casings(source, target, [(b, a) for a, b in pairs])
+    if len(other) > len(found):
+        raise ValueError(f"of the dictionary's {len(pairs):,} pairs {len(found):,} have vectors on both sides, and {len(other):,} with the columns exchanged ({source.name}, {target.name}); "
+                         f"the column of the first vectors' language comes first")
+    return found
+
+# %% ../nbs/09_align.ipynb #dd2e15f1
 def rotation(source:WordVectors, target:WordVectors, pairs:Sequence[tuple[str,str]], # words of both, as `known_pairs` gives them
              normalise:bool=False # fit directions only
             ) -> np.ndarray: # (dim, dim) float64, orthogonal; source vectors times it are in the target's space
@@ -53,6 +62,8 @@ def rotation(source:WordVectors, target:WordVectors, pairs:Sequence[tuple[str,st
     if source.dim != target.dim:
         raise ValueError(f"the vectors of {source.name} have {source.dim} dimensions and those of {target.name} {target.dim}; use vectors of the same number")
     if not pairs: raise ValueError(f"no pair of the dictionary has a vector on both sides ({source.name}, {target.name}); are the columns the other way round, or is it of another language?")
+    if (n := len(set(pairs))) < source.dim:
+        warnings.warn(f"{n} pairs of the dictionary have vectors on both sides, fewer than the vectors' {source.dim} dimensions, so that the alignment is partly arbitrary; give a larger dictionary or shorter vectors", stacklevel=2)
     a, b = (np.array([v for _, v in words.look_up(side, compose=False)], np.float64) for words, side in zip((source, target), zip(*pairs)))
     if normalise: a, b = (x / np.maximum(np.linalg.norm(x, axis=1, keepdims=True), 1e-12) for x in (a, b))
     return orthogonal_procrustes(a, b)[0]
@@ -101,7 +112,7 @@ def nearest(queries:np.ndarray, # (n, dim)
     if unsure: found[unsure], cosines[unsure] = nearest(queries[unsure], unit.numpy(), k, None, False, tile, groups)
     return (found if among is None else among[found]), cosines
 
-# %% ../nbs/09_align.ipynb #c2ec83f8
+# %% ../nbs/09_align.ipynb #f5840afb
 def _of(words, texts): return np.array([v for _, v in words.look_up(texts, compose=False)], np.float32)
 
 def alignment_quality(source:WordVectors, target:WordVectors, pairs:Sequence[tuple[str,str]], # as `known_pairs` gives them
@@ -117,7 +128,9 @@ def alignment_quality(source:WordVectors, target:WordVectors, pairs:Sequence[tup
     for a, b in pairs:
         if a.lower() in held: asked.setdefault(a, set()).add(b)
     asked = {a: asked[a] for a in {a.lower(): a for a in asked}.values()} # one casing of each
-    R = rotation(source, target, [p for p in pairs if p[0].lower() not in held], normalise)
+    with warnings.catch_warnings(): # of few pairs, of which the rotation by all has warned
+        warnings.simplefilter("ignore")
+        R = rotation(source, target, [p for p in pairs if p[0].lower() not in held], normalise)
     there = list(dict.fromkeys([*target.words[:among], *(b for _, b in pairs)]))
     turned, keys = (_of(source, asked) @ R).astype(np.float32), _of(target, there)
     found = [[there[i] for i in row] for row in nearest(turned, keys, 5)[0]]
@@ -131,7 +144,7 @@ def alignment_report(source:WordVectors, target:WordVectors, pairs:Sequence[tupl
                      known:Sequence[tuple[str,str]], # of it, as `known_pairs` gives them
                      normalise:bool=False) -> dict:
     "How much of a dictionary is of use, and how good the rotation is."
-    return {"dictionary pairs": len(pairs), "with both words known": sum(bool(known_pairs(source, target, [p])) for p in pairs),
+    return {"dictionary pairs": len(pairs), "with both words known": sum(bool(_in_casings(source, target, [p])) for p in pairs),
             "pairs in their casings": len(known), **alignment_quality(source, target, known, normalise)}
 
 # %% ../nbs/09_align.ipynb #200ccb06

@@ -54,7 +54,7 @@ def make_vectors(needs:str, # "token vectors" or "word vectors", as the recipe s
     if needs == "word vectors": return from_words(word_fasttext(lines, seed=seed, threads=threads), tokenizer)
     return token_vectors(tokenizer, lines, how, seed, threads=threads)
 
-# %% ../nbs/17_pipeline.ipynb #c191bd1b
+# %% ../nbs/17_pipeline.ipynb #c29320bd
 @dataclass(frozen=True)
 class AlignFiles:
     "What WECHSEL needs besides a model and text."
@@ -70,6 +70,7 @@ class AlignFiles:
         "`ValueError` or `FileNotFoundError` where something is missing."
         if not self.dictionary: raise ValueError("wechsel needs a dictionary between the model's language and the new one; give a file of two columns, or none where the vectors are in one space")
         if not (self.source_vectors or self.source_text): raise ValueError("wechsel needs word vectors of the model's own language; give a file of them, or text in that language")
+        if self.source_vectors and self.source_text: raise ValueError(f"both {self.source_vectors} and text in the model's language; vectors are read or trained, give one of them")
         if not (self.target_vectors or text): raise ValueError("wechsel needs word vectors of the new language; give a file of them, or text")
         if self.subwords not in SUBWORDS: raise ValueError(f"no way from words to tokens by {self.subwords!r}; there are {', '.join(SUBWORDS)}")
         for what, file in (("dictionary", "" if str(self.dictionary) == "none" else self.dictionary), ("file of vectors", self.source_vectors), ("file of vectors", self.target_vectors)):

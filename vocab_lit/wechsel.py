@@ -15,7 +15,7 @@ from scipy.special import softmax
 from .align import nearest
 from .recipe import Copy, Fill, Gaussian, Job, Recipe, Step, register
 
-# %% ../nbs/13_wechsel.ipynb #696e7583
+# %% ../nbs/13_wechsel.ipynb #0a5a5421
 @dataclass
 class Neighbours(Step):
     "Mix the rows of the nearest old tokens by softmax over their similarity."
@@ -24,7 +24,7 @@ class Neighbours(Step):
     needs: str = "aligned vectors"
 
     def __post_init__(self):
-        if self.k < 1 or self.temperature <= 0: raise ValueError(f"{self.k} neighbours at temperature {self.temperature}; give 1 or more, and a temperature above 0")
+        if not 1 <= self.k <= 1000 or self.temperature <= 0: raise ValueError(f"{self.k} neighbours at temperature {self.temperature}; give 1 to 1,000, and a temperature above 0")
 
     def fill(self, job:Job) -> Fill:
         ordinary = lambda vocab, vectors: vectors.known & np.array([t.kind not in ("special", "unused") for t in vocab])

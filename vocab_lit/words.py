@@ -96,48 +96,63 @@ def train_words(lines:Iterable[str], # text, one sentence or paragraph each
     if method == "auto": method = "fasttext" if sum(map(len, lines)) >= enough else "ppmi"
     return word_fasttext(lines, seed=seed, threads=threads, **options) if method == "fasttext" else word_ppmi(lines, seed=seed, **options)
 
-# %% ../nbs/07_words.ipynb #16ecfaa1
+# %% ../nbs/07_words.ipynb #6dfd97a2
 _FASTTEXT = 793_712_314 # the first number of a fastText model since 2017
+_HEAD = struct.Struct("<12id3i") # dim, ..., loss, model, ...; size, words, labels
 
-def _check_whole(path:Path) -> None:
-    "`ValueError` where a fastText model of the current layout does not end with its output matrix."
+def _whole_fasttext(path:Path, skip:int) -> bool: # skip: bytes before the settings, 8 since 2017 and 0 before
+    "Whether a fastText model ends with its output matrix."
     with open(path, "rb") as f:
-        head = struct.Struct("<2i12id3i2q") # magic, version; dim, ..., loss, model, ...; size, words, labels, tokens, pruned
-        raw = f.read(head.size)
-        if len(raw) == head.size:
-            values = head.unpack(raw)
-            dim, model, words = values[2], values[9], values[16]
-            if model == 3: return # a classifier, whose output may be compressed
-            if path.stat().st_size > 16 + 4 * dim * words:
-                f.seek(-(16 + 4 * dim * words), 2)
-                if struct.unpack("<2q", f.read(16)) == (words, dim): return
-    raise ValueError(f"{path} is cut off or damaged: a fastText model ends with its output matrix, and this one does not; get the file again")
+        f.seek(skip)
+        raw = f.read(_HEAD.size)
+        if len(raw) < _HEAD.size: return False
+        values = _HEAD.unpack(raw)
+        dim, model, words = values[0], values[7], values[14]
+        if model == 3: return skip > 0 # a classifier, whose output may be compressed
+        end = 16 + 4 * dim * words
+        if not 0 < end < path.stat().st_size or dim < 1: return False
+        f.seek(-end, 2)
+        return struct.unpack("<2q", f.read(16)) == (words, dim)
 
 def _open_bin(path:Path) -> WordVectors:
     with open(path, "rb") as f: start = f.read(64)
-    if start[:4] == struct.pack("<i", _FASTTEXT):
+    new, cut = start[:4] == struct.pack("<i", _FASTTEXT), f"{path} is cut off or damaged: a fastText model ends with its output matrix, and this one does not; get the file again"
+    if new:
+        if not _whole_fasttext(path, 8): raise ValueError(cut)
         import fasttext
-        _check_whole(path)
         model = fasttext.load_model(str(path))
         words, counts = model.get_words(include_freq=True, on_unicode_error="replace")
         args = model.f.getArgs()
         def composes(text): return bool(ngrams([text], args.minn, args.maxn)) if args.maxn else False
         return WordVectors(str(path), words, np.array(counts, np.float64), model.get_dimension(), model.get_word_vector, composes)
     from gensim.models.fasttext import load_facebook_vectors
-    read = (lambda f: KeyedVectors.load_word2vec_format(f, binary=True, unicode_errors="replace")) if regex.match(rb"\d+ \d+\n", start) else load_facebook_vectors
+    if binary := regex.match(rb"\d+ \d+\n", start): read = lambda f: KeyedVectors.load_word2vec_format(f, binary=True, unicode_errors="replace")
+    elif _whole_fasttext(path, 0): read = load_facebook_vectors # the layout before 2017
+    else: raise ValueError(f"{path}: neither a fastText nor a word2vec model, or cut off")
     try: return open_words(read(str(path)), str(path))
-    except Exception as e: raise ValueError(f"{path}: neither a fastText nor a word2vec model, or cut off ({e or type(e).__name__})") from None
+    except Exception as e: raise ValueError(f"{path}: a {'word2vec' if binary else 'fastText'} file that cannot be read, or cut off ({e or type(e).__name__})") from None
 
-# %% ../nbs/07_words.ipynb #118c7f17
+# %% ../nbs/07_words.ipynb #0d608ad6
+def _is_number(text):
+    try: float(text)
+    except ValueError: return False
+    return True
+
+def _unbroken(lines, path):
+    try: yield from lines
+    except (EOFError, OSError) as e: raise ValueError(f"{path} cannot be read to its end ({e}); get the file again") from None
+
 def _open_table(path:Path, wanted:set[str]|None) -> WordVectors:
     "A word and its numbers a line, with or without a first line of sizes."
     rows, places, promised, dim, n, again = {}, [], None, None, 0, []
     with (gzip.open if path.suffix == ".gz" else open)(path, "rt", encoding="utf-8", errors="replace", newline="\n") as f:
-        for number, line in enumerate(tqdm(f, desc=path.name, unit=" lines", delay=2, leave=False), 1):
+        for number, line in enumerate(tqdm(_unbroken(f, path), desc=path.name, unit=" lines", delay=2, leave=False), 1):
             line = line.rstrip("\r\n ")
-            if number == 1 and regex.fullmatch(r"\d+ \d+", line): promised, dim = map(int, line.split()); continue
+            if number == 1 and regex.fullmatch(r"-?\d+ -?\d+", line): promised, dim = map(int, line.split()); continue
             if not line: continue
-            dim, n = dim or line.count(" "), n + 1
+            dim, n = line.count(" ") if dim is None else dim, n + 1
+            if n == 1 and promised is not None and line.count(" ") != dim and all(map(_is_number, line.split(" ")[1:])):
+                raise ValueError(f"{path}: the first line promises vectors of {dim} numbers, and the second line has {line.count(' ')}; get the file again, or write the right number there")
             word, *values = line.rsplit(" ", dim) if line.count(" ") > dim else line.split(" ")
             if len(values) != dim or not dim: raise ValueError(f"{path}, line {number}: {len(values)} numbers where the file's vectors have {dim}")
             if wanted is not None and word not in wanted: continue
@@ -146,6 +161,7 @@ def _open_table(path:Path, wanted:set[str]|None) -> WordVectors:
             except ValueError: raise ValueError(f"{path}, line {number}: the vector of {word!r} has something that is not a number") from None
             if not np.isfinite(rows[word]).all(): raise ValueError(f"{path}, line {number}: the vector of {word!r} has a value that is not finite")
             places.append(n - 1)
+    if not n: raise ValueError(f"{path} has no vectors")
     if promised is not None and n != promised:
         raise ValueError(f"{path}: the first line promises {promised:,} words and there are {n:,}; get the file again, or write {n} there if it was shortened on purpose")
     if again: warnings.warn(f"{path}: {len(again):,} words stand there more than once, such as {again[0]!r}; the first row of each counts")
@@ -169,7 +185,7 @@ def open_words(source:str|Path|WordVectors|KeyedVectors, # a file, or vectors of
         subwords = isinstance(wv, FastTextKeyedVectors) and wv.bucket > 0
         return WordVectors(name, wv.index_to_key, counts, wv.vector_size, wv.get_vector, (lambda text: bool(ngrams([text], wv.min_n, wv.max_n))) if subwords else None)
     path = Path(source)
-    if not path.is_file(): raise FileNotFoundError(f"{path}: no such file of vectors")
+    if not path.is_file(): raise FileNotFoundError(f"{path}: no such file of vectors{' but a folder' * path.is_dir()}")
     return _open_npz(path) if path.suffix == ".npz" else _open_bin(path) if path.suffix == ".bin" else _open_table(path, wanted)
 
 # %% ../nbs/07_words.ipynb #98fdbd66
