@@ -221,7 +221,7 @@ def bare_product(n_old:int, n_new:int, dim:int, tile:int=512) -> dict:
     for some in queries.split(tile): torch.mm(some, keys.T, out=out[:len(some)])
     return dict(side="product", cpu_seconds=time.process_time() - start)
 
-# %% ../nbs/42_bench.ipynb #1b408f15
+# %% ../nbs/42_bench.ipynb #304ac073
 def compare_neighbours(folder:Path) -> dict:
     "How the two results differ, and why."
     from transformers import AutoTokenizer
@@ -252,7 +252,7 @@ def bench_wechsel(small:bool=False, n_old:int=50_000, n_new:int=20_000, dim:int=
     "All cases, both sides."
     from gensim.models.fasttext import save_facebook_model
     text = {l: lines(l, 3000, seed=i) for i, l in enumerate(("en", "sw"))}
-    models = {l: word_fasttext(t, dim=50) for l, t in text.items()} # fewer dimensions than pairs, so that single precision is enough for the rotation
+    models = {l: word_fasttext(t, dim=32) for l, t in text.items()} # far fewer dimensions than pairs, so that single precision is enough for the rotation
     def trained(folder):
         for side, model in zip(("source", "target"), models.values()): save_facebook_model(model, str(folder/f"{side}.bin"))
     with tempfile.TemporaryDirectory() as place:
