@@ -212,7 +212,7 @@ def get_setup(scale:str, # "mini", "paper" or "own"
     return Setup(scale, language, model, train, held, vocab_size or (_VOCAB_SIZES.get(paper, 50_000) if scale != "mini" else 700 if len(languages) == 1 and not bilingual else 1500),
                  config, splits, tasks, scale == "mini" and models == _XLMR, said, pairs, word_files) # digits: as the bundled model's own tokenizer does
 
-# %% ../nbs/33_setup.ipynb #6a980e87
+# %% ../nbs/33_setup.ipynb #0a526b78
 class Target:
     "A new language for a source model: its tokenizer, vectors and evaluation text, each made once."
     def __init__(self, setup:Setup): self.setup, self._vectors, self._packed = setup, {}, {}
@@ -344,7 +344,8 @@ def _with_weights(model, state):
     return new.eval()
 
 @lru_cache(maxsize=8)
-def _trained(text, how): return train_words(text, how) # of one text, for all languages and methods
+def _trained(text, how): # of one text, for all languages and methods; fastText with 100 dimensions, as the paper's code trains it
+    return train_words(text, how, **({"dim": 100} if how == "fasttext" else {}))
 
 @lru_cache(maxsize=None)
 def _target(options, language, seed): return Target(get_setup(language=language, seed=seed, **dict(options)))
