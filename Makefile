@@ -7,7 +7,7 @@ ARGS     ?=
 PY       := .venv/bin/python
 PUBLISH  := $(PY) -m vocab_lit.publish
 
-.PHONY: help book test chapter lib bench mini-model clean
+.PHONY: help book test test-xla chapter lib bench mini-model clean
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' Makefile | sed 's/:.*## /\t/' | awk -F'\t' '{printf "  make %-12s %s\n", $$1, $$2}'
 
@@ -17,6 +17,9 @@ book: .venv/installed ## run every chapter at scale mini and build the book
 test: .venv/installed ## check that generated files and notebooks are in order, then run the tests (ARGS=--slow: all of them)
 	@$(PUBLISH) check
 	$(PY) -m pytest $(ARGS)
+
+test-xla: ## train on torch_xla's CPU device, as on a TPU (its own environment; 1 GB)
+	@.ci/xla $(PYTHON)
 
 chapter: .venv/installed ## run one chapter: make chapter NAME=focus LANGUAGE=am SCALE=mini
 	@$(PUBLISH) chapter $(NAME) $(LANGUAGE) $(SCALE)

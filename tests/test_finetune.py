@@ -2,6 +2,7 @@
 from torch import nn
 from transformers import BertConfig, BertForMaskedLM, DistilBertConfig, DistilBertForMaskedLM, GPT2Config, GPT2LMHeadModel, MODEL_FOR_SEQUENCE_CLASSIFICATION_MAPPING, RobertaConfig, RobertaForMaskedLM, XLMRobertaConfig, XLMRobertaForMaskedLM
 from vocab_lit.corpus import data_path
+from vocab_lit.device import Device, device_arguments
 from vocab_lit.finetune import ByLength, Collate, Row, Task, TaskConfig, by_frequency, evaluate, fine_tune, fine_tune_seeds, get_task, hold_out, label_weights, notes, predict, prepare, register, row_notes, run, settings_for, with_head
 from vocab_lit.phrasebook import lines
 from vocab_lit.tokenizer import load_tokenizer
@@ -171,6 +172,23 @@ def test_a_batch_is_padded_on_the_right_and_segments_are_for_models_that_have_th
     assert Collate(BertForMaskedLM(SMALL["bert"][1]), mini_tokenizer, language)(pair)["token_type_ids"].tolist() == [[0, 1, 1], [0, 0, 0]]
 
 
+@pytest.mark.cell('nbs/25_finetune.ipynb', 'cell "with two lengths a batch is full, and what is added counts for nothing" (68dfb908)')
+def test_with_two_lengths_a_batch_is_full_and_what_is_added_counts_for_nothing(cell_e4be217d, cell_cbb7ebed):
+    sentences = language.rows(mini_tokenizer, spoken[:90], ["en", "sw", "fi"], 64, None)
+    long = sorted(len(r.inputs["input_ids"]) for r in sentences)
+    few, as_is = Collate(mini, mini_tokenizer, language, sentences, fixed=True), Collate(mini, mini_tokenizer, language, sentences)
+    shapes = {tuple(few(sentences[i:i + 7], 7)["input_ids"].shape) for i in range(0, 90, 7)}
+    assert shapes == {(7, long[81]), (7, long[-1])} and len({as_is(sentences[i:i + 7])["input_ids"].shape for i in range(0, 90, 7)}) > 5
+    filled, whole = few(sentences[:5], 7), as_is(sentences[:5])
+    assert filled["labels"].shape == (7, 1) and (filled["labels"][5:] == -100).all() and torch.equal(filled["labels"][:5], whole["labels"]) and filled["attention_mask"].sum(1).min() > 0
+    assert torch.allclose(label_weights([filled["labels"]])[0][:5], label_weights([whole["labels"]])[0])
+    with torch.no_grad(): assert torch.allclose(language.scores(headed, filled, None)[:5], language.scores(headed, whole, None), atol=1e-5)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(Collate.__init__.__globals__, "find_device", lambda: Device("xla", ""))
+        shown = predict(headed, mini_tokenizer, spoken[:90], "language")
+    assert shown == predict(headed, mini_tokenizer, spoken[:90], "language")
+
+
 @pytest.mark.cell('nbs/25_finetune.ipynb', 'cell "predictions are those of the model alone, in the order of the examples" (a3663b46)')
 def test_predictions_are_those_of_the_model_alone_in_the_order_of_the_examples(cell_e4be217d, cell_cbb7ebed):
     some = [spoken[i] for i in (0, 7, 3, 40, 200)]
@@ -208,6 +226,25 @@ def test_the_best_weights_are_the_ones_given_back_and_seeds_repeat_whatever_the_
     assert (torch.random.get_rng_state() == state[0]).all() and random.getstate() == state[1]
     assert table.dev[0] == told.dev and table.test[0] == told.test and list(table.columns) == "task metric seed dev test best_epoch epochs seconds".split()
     assert set(table.metric) == {"accuracy"} and set(table.task) == {"language"}
+
+
+@pytest.mark.cell('nbs/25_finetune.ipynb', 'cell "training with two lengths learns the same, and training in 16 bits leaves a model that computes in 32" (6af9725e)')
+def test_training_with_two_lengths_learns_the_same_and_training_in_16_bits_leaves_a_model_that_computes_in_32(cell_e4be217d, cell_cbb7ebed, cell_9bdb7284):
+    with pytest.MonkeyPatch.context() as patch:
+        calm = TaskConfig(learning_rate=1e-3, batch_size=16, epochs=1, eval_every=1)
+        still = load_model(data_path("models", "mini-xlmr"))
+        still.config.hidden_dropout_prob = still.config.attention_probs_dropout_prob = 0.
+        short = parts[0][:70], *parts[1:] # the last batch is not full
+        as_is = fine_tune(still, mini_tokenizer, *short, language, config=calm)
+        patch.setitem(Collate.__init__.__globals__, "find_device", lambda: Device("xla", ""))
+        padded = fine_tune(still, mini_tokenizer, *short, language, config=calm)
+        assert abs(as_is.history.loss[0] - padded.history.loss[0]) < 1e-5 and as_is.dev == padded.dev and as_is.test == padded.test
+        in_half = device_arguments(Device("cpu", "", precision="bf16"))
+        patch.setitem(Collate.__init__.__globals__, "device_arguments", lambda: in_half)
+        half = fine_tune(still, mini_tokenizer, *short, language, config=calm)
+        assert 0 < abs(half.history.loss[0] - as_is.history.loss[0]) < .05
+        ids = {k: v for k, v in mini_tokenizer(short[0][0][0], return_tensors="pt").items() if k != "token_type_ids"}
+        assert torch.equal(half.model(**ids).logits, type(half.model).forward(half.model, **ids).logits)
 
 
 @pytest.mark.cell('nbs/25_finetune.ipynb', 'cell "what is attached is trained, what is frozen is not touched, and only trained weights are kept for the best epoch" (06f6e6b3)')

@@ -3,8 +3,9 @@ from dataclasses import replace
 from pathlib import Path
 from torch import nn
 from transformers import AlbertConfig, AlbertForMaskedLM, BertConfig, BertForMaskedLM, DistilBertConfig, DistilBertForMaskedLM, GPT2Config, GPT2LMHeadModel, RobertaConfig, RobertaForMaskedLM, Trainer, TrainerCallback, XLMRobertaConfig, XLMRobertaForMaskedLM
+from vocab_lit.device import Device
 from vocab_lit.lapt import LaptConfig, LaptTrainer, PRESETS, Stage, _Stages, _own_random_state, answering_with_loss, lapt, lapt_flops, learning, rate_factor, stage_starts, total_steps, training_arguments, transformer_blocks
-from vocab_lit.objective import Draws, heldout_loss, pack
+from vocab_lit.objective import Draws, heldout_loss, label_places, lm_loss, pack
 from vocab_lit.phrasebook import lines
 from vocab_lit.tokenizer import train_tokenizer
 from vocab_lit.transplant import is_masked
@@ -115,25 +116,46 @@ def cell_a35ed2f9():
 
 
 @pytest.fixture(scope='module')
-def cell_58a04bd8():
-    # nbs/21_lapt.ipynb, cell "several = textwrap.dedent('''" (58a04bd8)
+def cell_af2c6dd7():
+    # nbs/21_lapt.ipynb, cell "several = textwrap.dedent('''" (af2c6dd7)
     global several
     several = textwrap.dedent('''
-    import sys, torch
-    from accelerate import PartialState
+    import os, sys, types
+    from pathlib import Path
+    import torch
+    from transformers import TrainerCallback, XLMRobertaConfig, XLMRobertaForMaskedLM
     from vocab_lit.lapt import LaptConfig, lapt
     from vocab_lit.phrasebook import lines
     from vocab_lit.tokenizer import train_tokenizer
-    from transformers import XLMRobertaConfig, XLMRobertaForMaskedLM
-    torch.set_num_threads(1)
-    text = lines("sw", 300, seed=0)
-    tokenizer = train_tokenizer(text, "unigram", 300)
-    torch.manual_seed(7)
-    model = XLMRobertaForMaskedLM(XLMRobertaConfig(vocab_size=300, hidden_size=16, num_hidden_layers=1, num_attention_heads=2, intermediate_size=24,
-        pad_token_id=1, max_position_embeddings=34, hidden_dropout_prob=0., attention_probs_dropout_prob=0.))
-    config = LaptConfig(steps=10, mode="full", learning_rate=5e-3, batch_size=8, micro_batch=2, length=32, eval_every=5)
-    lapt(model, tokenizer, text, text[:40], config, folder=sys.argv[1])
-    if PartialState().is_main_process: torch.save(model.state_dict(), sys.argv[1] + "/end")
+
+    class Stop(TrainerCallback):
+        def on_step_end(self, args, state, control, **_):
+            if state.global_step == 7: raise KeyboardInterrupt
+
+    def run(folder, *stops): # each of them a run that is stopped; then one to the end
+        torch.set_num_threads(1)
+        text = lines("sw", 300, seed=0)
+        tokenizer = train_tokenizer(text, "unigram", 300)
+        config = LaptConfig(steps=10, mode="full", learning_rate=5e-3, batch_size=8, micro_batch=2, length=32, eval_every=5)
+        for n, stop in enumerate([*stops, None]):
+            torch.manual_seed(7)
+            model = XLMRobertaForMaskedLM(XLMRobertaConfig(vocab_size=300, hidden_size=16, num_hidden_layers=2, num_attention_heads=2, intermediate_size=24,
+                pad_token_id=1, max_position_embeddings=34, hidden_dropout_prob=0., attention_probs_dropout_prob=0.))
+            try: losses = lapt(model, tokenizer, text, text[:40], config, folder=folder, resume=n > 0, callbacks=[stop] if stop else [])
+            except KeyboardInterrupt: pass
+        if os.environ.get("RANK", "0") == "0":
+            model.save_pretrained(Path(folder, "saved"))
+            torch.save([model.state_dict(), losses.loss.tolist()], Path(folder, "end"))
+
+    if __name__ == "__main__":
+        run(f"{sys.argv[1]}/ddp", Stop())
+        import accelerate.state as state # accelerate knows FSDP on cards only; here it takes processors for some
+        state.DistributedType = types.SimpleNamespace(**state.DistributedType.__members__ | {"MULTI_NPU": state.DistributedType.MULTI_CPU})
+        os.environ |= {"ACCELERATE_USE_FSDP": "true", "FSDP_STATE_DICT_TYPE": "SHARDED_STATE_DICT", "FSDP_VERSION": "1"}
+        try: run(f"{sys.argv[1]}/first")
+        except ValueError as e: print(e, flush=True)
+        os.environ["FSDP_VERSION"] = "2"
+        run(f"{sys.argv[1]}/fsdp", Stop())
 ''')
 
 
@@ -194,6 +216,22 @@ def test_training_repeats_with_the_seed_lowers_the_loss_and_gives_the_global_ran
     assert abs(runs[0].loss[0] - math.log(500)) < .3 and runs[0].loss.iloc[-1] < runs[0].loss[0] - .3
     assert abs(runs[0].loss[0] - heldout_loss(fresh(), tokenizer, held_out, length=32, batch_size=7)) < 1e-5
     assert not lapt(fresh(), tokenizer, swahili, held_out, replace(quick, steps=20, eval_every=12), seed=1).equals(runs[0])
+
+
+@pytest.mark.cell('nbs/21_lapt.ipynb', 'cell "where shapes are fixed, training and evaluation see the same targets in batches of one shape" (c9e47b32)')
+def test_where_shapes_are_fixed_training_and_evaluation_see_the_same_targets_in_batches_of_one_shape(cell_ed44b6ca):
+    def on(device):
+        seen, usual = [], lm_loss
+        def spy(model, input_ids, labels, reduction, places=None):
+            seen.append((tuple(input_ids.shape), None if places is None else len(places)))
+            return usual(model, input_ids, labels, reduction, places)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setitem(lapt.__globals__, "find_device", lambda: device)
+            patch.setitem(lapt.__globals__, "lm_loss", spy)
+            losses = lapt(fresh(hidden_dropout_prob=0., attention_probs_dropout_prob=0.), tokenizer, swahili, held_out, replace(quick, steps=6, eval_every=3))
+        return losses, set(seen)
+    (losses, shapes), (as_is, _) = on(Device("xla", "")), on(Device("cpu", ""))
+    assert shapes == {((16, 32), len(label_places(torch.zeros(16, 32, dtype=torch.long) - 100)))} and (losses - as_is).abs().max().max() < 1e-5
 
 
 @pytest.mark.cell('nbs/21_lapt.ipynb', 'cell "each mode changes what it may change and nothing else, at its time" (83618b32)')
@@ -395,16 +433,24 @@ def test_what_cannot_be_trained_is_refused_with_what_to_do_before_anything_is_wr
         refused("the text makes 7 tokens and a block takes 32; give more text", text=["habari"])
 
 
-@pytest.mark.slow
-@pytest.mark.cell('nbs/21_lapt.ipynb', 'cell "two processes train what one trains" (11a94952)')
-def test_two_processes_train_what_one_trains(cell_58a04bd8):
+@pytest.mark.cell('nbs/21_lapt.ipynb', 'cell "two processes train what one trains, divided or not, also when they are stopped and resumed" (c3fcd0df)')
+def test_two_processes_train_what_one_trains_divided_or_not_also_when_they_are_stopped_and_resumed(cell_af2c6dd7):
+    names = {"__name__": "several"}
+    exec(several, names)
     with tempfile.TemporaryDirectory() as folder:
+        names["run"](f"{folder}/one")
         Path(folder, "several.py").write_text(several)
-        for name, start in (("one", [sys.executable]), ("two", [sys.executable, "-m", "torch.distributed.run", "--nproc_per_node", "2", "--master_port", "29611"])):
-            done = subprocess.run([*start, f"{folder}/several.py", f"{folder}/{name}"], capture_output=True, text=True, env=os.environ | {"TQDM_DISABLE": "1", "OMP_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": ""})
-            assert done.returncode == 0, done.stderr[-2000:]
-        one, two = (torch.load(f"{folder}/{name}/end") for name in ("one", "two"))
-        assert all(torch.allclose(one[k], two[k], atol=1e-5) for k in one)
+        done = subprocess.run([sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc_per_node", "2", f"{folder}/several.py", folder], capture_output=True, text=True,
+                              env=os.environ | {"TQDM_DISABLE": "1", "OMP_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": ""})
+        assert done.returncode == 0, done.stderr[-2000:]
+        assert done.stdout.count("FSDP's first version cannot freeze and unfreeze a part of the model; give accelerate launch --fsdp_version 2") == 2
+        assert any(f.is_dir() for f in Path(folder).glob("fsdp/checkpoint-10/*")) and not any(f.is_dir() for f in Path(folder).glob("ddp/checkpoint-10/*")) # the former in parts
+        one, *two = (torch.load(f"{folder}/{name}/end") for name in ("one", "ddp", "fsdp"))
+        saved = XLMRobertaForMaskedLM.from_pretrained(f"{folder}/fsdp/saved").state_dict()
+    for weights, losses in two:
+        assert weights.keys() == one[0].keys() and all(torch.allclose(weights[k], one[0][k], atol=1e-5) for k in weights)
+        assert losses == pytest.approx(one[1], abs=1e-5) and losses[-1] < losses[0] - .3
+    assert all(torch.equal(saved[k], two[1][0][k]) for k in saved)
 
 
 @pytest.mark.cell('nbs/21_lapt.ipynb', 'cell "operations are those of a count by hand" (8e93fda6)')

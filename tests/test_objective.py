@@ -2,7 +2,7 @@
 from pathlib import Path
 from torch.nn import functional as F
 from transformers import BertConfig, BertForMaskedLM, DistilBertConfig, DistilBertForMaskedLM, ElectraConfig, ElectraForMaskedLM, GPT2Config, GPT2LMHeadModel, Gemma2Config, Gemma2ForCausalLM, LlamaConfig, LlamaForCausalLM, RobertaConfig, RobertaForMaskedLM, XLMRobertaConfig, XLMRobertaForMaskedLM
-from vocab_lit.objective import Draws, _place, heldout_loss, lm_loss, mask_tokens, pack
+from vocab_lit.objective import Draws, _place, heldout_loss, label_places, lm_loss, mask_tokens, pack
 from vocab_lit.phrasebook import lines
 from vocab_lit.tokenizer import train_tokenizer
 from vocab_lit.transplant import is_masked
@@ -41,6 +41,21 @@ def cell_26a53245(cell_06d87db0):
     torch.manual_seed(0)
     xlmr = XLMRobertaForMaskedLM(XLMRobertaConfig(**tiny, **still, pad_token_id=1, max_position_embeddings=34))
     f"loss {lm_loss(xlmr, inputs, labels).item():.3f} nats over {(labels != -100).sum()} targets; ln V = {math.log(500):.3f}"
+
+
+@pytest.fixture(scope='module')
+def cell_c496115a(cell_26a53245):
+    # nbs/18_objective.ipynb, cell "ends = dict(bos_token_id=0, eos_token_id=2)" (c496115a)
+    global ends, tiny_models
+    ends = dict(bos_token_id=0, eos_token_id=2)
+    tiny_models = [
+        xlmr, BertForMaskedLM(BertConfig(**tiny, **still)), RobertaForMaskedLM(RobertaConfig(**tiny, **still, tie_word_embeddings=False)),
+        DistilBertForMaskedLM(DistilBertConfig(vocab_size=500, dim=32, n_layers=2, n_heads=2, hidden_dim=48, dropout=0., attention_dropout=0.)),
+        ElectraForMaskedLM(ElectraConfig(**tiny, **still, embedding_size=16)),
+        GPT2LMHeadModel(GPT2Config(vocab_size=500, n_embd=32, n_layer=2, n_head=2, resid_pdrop=0, embd_pdrop=0, attn_pdrop=0, **ends)),
+        LlamaForCausalLM(LlamaConfig(**tiny, num_key_value_heads=1, **ends)),
+        Gemma2ForCausalLM(Gemma2Config(**tiny, num_key_value_heads=1, head_dim=16, final_logit_softcapping=5., **ends))] # caps its scores
+    [type(model).__name__ for model in tiny_models]
 
 
 @pytest.fixture(scope='module')
@@ -149,16 +164,8 @@ def test_order_and_masks_have_the_seed_the_pass_and_the_place_as_their_own_cause
     assert abs(often - .5) < .04
 
 
-@pytest.mark.cell('nbs/18_objective.ipynb', 'cell "loss and gradients equal those of the whole model, in one part or in many" (ccc7e85d)')
-def test_loss_and_gradients_equal_those_of_the_whole_model_in_one_part_or_in_many(cell_5f1b3e62, cell_06d87db0, cell_26a53245):
-    ends = dict(bos_token_id=0, eos_token_id=2)
-    tiny_models = [
-        xlmr, BertForMaskedLM(BertConfig(**tiny, **still)), RobertaForMaskedLM(RobertaConfig(**tiny, **still, tie_word_embeddings=False)),
-        DistilBertForMaskedLM(DistilBertConfig(vocab_size=500, dim=32, n_layers=2, n_heads=2, hidden_dim=48, dropout=0., attention_dropout=0.)),
-        ElectraForMaskedLM(ElectraConfig(**tiny, **still, embedding_size=16)),
-        GPT2LMHeadModel(GPT2Config(vocab_size=500, n_embd=32, n_layer=2, n_head=2, resid_pdrop=0, embd_pdrop=0, attn_pdrop=0, **ends)),
-        LlamaForCausalLM(LlamaConfig(**tiny, num_key_value_heads=1, **ends)),
-        Gemma2ForCausalLM(Gemma2Config(**tiny, num_key_value_heads=1, head_dim=16, final_logit_softcapping=5., **ends))] # caps its scores
+@pytest.mark.cell('nbs/18_objective.ipynb', 'cell "loss and gradients equal those of the whole model, in one part or in many" (ff68b066)')
+def test_loss_and_gradients_equal_those_of_the_whole_model_in_one_part_or_in_many(cell_5f1b3e62, cell_06d87db0, cell_c496115a):
     for model in tiny_models:
         asked = {"input_ids": blocks[:4], "labels": blocks[:4]} if not is_masked(model) else {"input_ids": inputs, "labels": labels}
         whole = model(**asked).loss
@@ -196,14 +203,35 @@ def test_the_loss_is_computed_in_32_bits_and_what_else_the_model_takes_reaches_i
     assert abs(lm_loss(xlmr, inputs, first).item() - lm_loss(xlmr, inputs, first, attention_mask=seen_part).item()) > 1e-5
 
 
-@pytest.mark.cell('nbs/18_objective.ipynb', 'cell "held-out loss repeats, leaves the model\'s mode and the global generator alone and equals the mean over targets" (d148ea95)')
+@pytest.mark.cell('nbs/18_objective.ipynb', 'cell "with places the loss and its gradients are the same, for any number of labels, and their number is the same for every draw" (14290f49)')
+def test_with_places_the_loss_and_its_gradients_are_the_same_for_any_number_of_labels_and_their_number_is_the_same_for_every_draw(cell_5f1b3e62, cell_26a53245, cell_c496115a):
+    for model in tiny_models:
+        full = model(input_ids=blocks[:4], labels=blocks[:4]).loss if not is_masked(model) else None
+        asked = blocks[:4] if full is not None else mask_tokens(blocks[:4], tokenizer, torch.Generator().manual_seed(1))[1]
+        fixed = label_places(asked, masked=is_masked(model))
+        for reduction, most in (("mean", 0), ("sum", 0), ("mean", 7 * 500)):
+            pair = [lm_loss(model, blocks[:4], asked, reduction, most=most), lm_loss(model, blocks[:4], asked, reduction, fixed, most)]
+            assert torch.allclose(*pair, rtol=1e-6) and (full is None or reduction == "sum" or torch.allclose(pair[1], full, atol=1e-5))
+            for a, b in zip(*(torch.autograd.grad(loss, list(model.parameters()), allow_unused=True) for loss in pair)):
+                assert (a is None and b is None) or torch.allclose(a, b, atol=1e-5), type(model).__name__
+    draws = [mask_tokens(blocks[i:i + 8], tokenizer, torch.Generator().manual_seed(i))[1] for i in range(0, 800, 8)]
+    assert {len(label_places(l)) for l in draws} == {80} # 38.4 and 34.3 more, as a multiple of 8
+    for l in (draws[0], torch.full_like(draws[0], -100), blocks[:8]): # as expected, none at all, far too many
+        taken = label_places(l)
+        assert set((l != -100).flatten().nonzero()[:, 0].tolist()) <= set(taken.tolist()) and len(taken.unique()) == len(taken)
+        assert len(taken) == (256 if l.ne(-100).all() else 80)
+    assert lm_loss(xlmr, blocks[:8], torch.full_like(blocks[:8], -100), "sum", label_places(torch.full_like(blocks[:8], -100))).item() == 0
+    assert abs(lm_loss(xlmr, blocks[:8], blocks[:8], "mean", label_places(blocks[:8])).item() - xlmr(input_ids=blocks[:8], labels=blocks[:8]).loss.item()) < 1e-5
+
+
+@pytest.mark.cell('nbs/18_objective.ipynb', 'cell "held-out loss repeats, leaves the model\'s mode and the global generator alone and equals the mean over targets" (0fc24d2b)')
 def test_held_out_loss_repeats_leaves_the_model_s_mode_and_the_global_generator_alone_and_equals_the_mean_over_targets(cell_5f1b3e62, cell_26a53245, cell_41b6c0b0):
     torch.manual_seed(3)
     before = torch.random.get_rng_state()
     xlmr.train()
     first = heldout_loss(xlmr, tokenizer, held_out, length=32)
     assert xlmr.training and (torch.random.get_rng_state() == before).all() and first == heldout_loss(xlmr, tokenizer, held_out, length=32)
-    assert first != heldout_loss(xlmr, tokenizer, held_out, length=32, seed=1)
+    assert first != heldout_loss(xlmr, tokenizer, held_out, length=32, seed=1) and abs(first - heldout_loss(xlmr, tokenizer, held_out, length=32, fixed=True)) < 1e-6
     rows = pack(tokenizer, held_out, 32)
     shown, wanted = mask_tokens(rows, tokenizer, torch.Generator().manual_seed(0))
     assert abs(heldout_loss(xlmr, tokenizer, rows, batch_size=len(rows)) - xlmr(input_ids=shown, labels=wanted).loss.item()) < 1e-5

@@ -8,12 +8,13 @@ __all__ = ['NO_EARLY_STOP', 'TASKS', 'Attach', 'TaskConfig', 'WholeConfig', 'lab
            'ByLength', 'TaskTrainer', 'Result', 'divide', 'prepare', 'fit', 'fine_tune', 'record', 'fine_tune_seeds',
            'hold_out', 'notes', 'row_notes']
 
-# %% ../nbs/25_finetune.ipynb #1636cf7f
+# %% ../nbs/25_finetune.ipynb #7e6b170a
 import copy, gc, tempfile, time, warnings
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -25,6 +26,7 @@ from torch.utils.data import Sampler
 from tqdm.auto import tqdm
 from transformers import EarlyStoppingCallback, PreTrainedConfig, PreTrainedModel, PreTrainedTokenizerBase, TrainingArguments
 
+from .device import device_arguments, find_device
 from .lapt import FiniteTrainer, NotFinite, _own_random_state
 from .transplant import load_model, max_length
 
@@ -56,14 +58,14 @@ class WholeConfig(TaskConfig):
     schedule:str = "linear"
     max_train:int = 10**9 # all
 
-# %% ../nbs/25_finetune.ipynb #cd8a599f
+# %% ../nbs/25_finetune.ipynb #48c780f5
 def label_weights(labels:list[torch.Tensor], # label numbers in each part of a batch; -100: not asked
                   apart:int=-1, # number of the label to balance against all others; -1: none
                   gather:Callable=lambda counts: counts # adds other processes' counts below these
                  ) -> list[torch.Tensor]: # for each part a weight for each label; over the whole batch they sum to 1
     "How much each answer counts in the loss of a batch."
     groups = [(l == apart).long() for l in labels]
-    counts = sum(torch.bincount(g[l != -100], minlength=2) for g, l in zip(groups, labels))
+    counts = sum(torch.stack([((g == i) & (l != -100)).sum() for i in (0, 1)]) for g, l in zip(groups, labels))
     counts = gather(counts).view(-1, 2).sum(0)
     weight = 1 / counts.clamp(min=1) / (counts > 0).sum().clamp(min=1)
     return [weight[g] * (l != -100) for g, l in zip(groups, labels)]
@@ -158,20 +160,31 @@ def with_head(model:PreTrainedModel|str|Path, # a masked or causal language mode
     copied = {id(p) for name, p in new.base_model.named_parameters() if name in weights}
     return new.eval(), [p for p in new.parameters() if id(p) not in copied]
 
-# %% ../nbs/25_finetune.ipynb #3c49b30b
+# %% ../nbs/25_finetune.ipynb #e420e264
 class Collate:
-    "Pad rows to the longest of a batch."
-    def __init__(self, model, tokenizer, task):
+    "Pad rows to the longest of a batch, or to one of two lengths."
+    def __init__(self, model, tokenizer, task, rows=(), # all that will be given, where there are two lengths
+                 fixed=None): # whether there are two lengths; None: where the device compiles a program for each
         ids = (tokenizer.pad_token_id, model.config.pad_token_id, 0)
         self.fill = {"token_type_ids": 0, **task.fill, "input_ids": next(i for i in ids if i is not None)}
         self.segments = (getattr(model.config, "type_vocab_size", 0) or 0) > 1
-    def __call__(self, rows):
-        names = [name for name in rows[0].inputs if self.segments or name != "token_type_ids"]
+        self.fixed = bool(rows) and (find_device().fixed_shapes if fixed is None else fixed)
+        if self.fixed:
+            self.vary = {name for name in rows[0].inputs if len({len(r.inputs[name]) for r in rows}) > 1}
+            self.lengths = np.quantile([max(map(len, r.inputs.values())) for r in rows], [.9, 1], method="higher")
+    def __call__(self, rows, size=0): # size: of the batch, where it must be full
+        names, known = [name for name in rows[0].inputs if self.segments or name != "token_type_ids"], len(rows)
+        if self.fixed: rows = [*rows, *[rows[0]] * (size - known)]
         batch = {name: pad_sequence([r.inputs[name] for r in rows], batch_first=True, padding_value=self.fill[name]) for name in names}
+        if self.fixed:
+            length = self.lengths[int(max(x.shape[1] for x in batch.values()) > self.lengths[0])]
+            for name in names:
+                if name in self.vary: batch[name] = F.pad(batch[name], (0, length - batch[name].shape[1]), value=self.fill[name])
+                if name not in _INPUTS: batch[name][known:] = self.fill[name]
         lengths = torch.tensor([len(r.inputs["input_ids"]) for r in rows])
         return batch | {"attention_mask": (torch.arange(batch["input_ids"].shape[1]) < lengths[:, None]).long()}
 
-@torch.inference_mode()
+@torch.no_grad() # tensors of inference mode do not go through XLA
 def _answers(model, task, rows, collate, config):
     "The best answer in each row."
     training, order, best = model.training, sorted(range(len(rows)), key=lambda i: -len(rows[i].inputs["input_ids"])), [None] * len(rows)
@@ -179,7 +192,7 @@ def _answers(model, task, rows, collate, config):
     size = 4 * (config.micro_batch or config.batch_size)
     for at in tqdm(range(0, len(rows), size), desc="predict", unit=" batches", delay=2, leave=False):
         chosen = order[at:at + size]
-        batch = {k: v.to(model.device) for k, v in collate([rows[i] for i in chosen]).items()}
+        batch = {k: v.to(model.device) for k, v in collate([rows[i] for i in chosen], size).items()}
         scores = task.scores(model, batch, config)
         for i, answer in zip(chosen, task.best(scores, [rows[i] for i in chosen], config)): best[i] = answer
     model.train(training)
@@ -194,7 +207,7 @@ def settings_for(task:str|Task, config:TaskConfig|None) -> TaskConfig: # of the 
     if type(config) is TaskConfig: return type(task.config)(**asdict(config))
     raise ValueError(f"{type(config).__name__} is not for {task.name}; give a {type(task.config).__name__}")
 
-# %% ../nbs/25_finetune.ipynb #1cc103c3
+# %% ../nbs/25_finetune.ipynb #c9a6fa46
 def rows_for(model:PreTrainedModel, tokenizer:PreTrainedTokenizerBase, examples:Sequence, task:str|Task, config:TaskConfig|None=None) -> list[Row]:
     "What a fine-tuned model is given of examples."
     task, config = get_task(task), settings_for(task, config)
@@ -210,7 +223,7 @@ def predict(model:PreTrainedModel, # with a head, as `Result.model`
     if not examples: return []
     task, config = get_task(task), settings_for(task, config)
     rows = rows or rows_for(model, tokenizer, examples, task, config)
-    return task.join(examples, rows, _answers(model, task, rows, Collate(model, tokenizer, task), config), model, config)
+    return task.join(examples, rows, _answers(model, task, rows, Collate(model, tokenizer, task, rows), config), model, config)
 
 def evaluate(model:PreTrainedModel, # with a head, as `Result.model`
              tokenizer:PreTrainedTokenizerBase, examples:Sequence, task:str|Task,
@@ -269,7 +282,7 @@ class TaskTrainer(FiniteTrainer):
         self.control = self.callback_handler.on_evaluate(self.args, self.state, self.control, {"eval_score": score})
         return {"eval_score": score}
 
-# %% ../nbs/25_finetune.ipynb #fe2d1c98
+# %% ../nbs/25_finetune.ipynb #0ebf9648
 class _Protocol(EarlyStoppingCallback):
     "Score every few epochs and stop when patience is over; a bar over steps where it takes long."
     def __init__(self, config):
@@ -290,9 +303,9 @@ def _arguments(config, seed, folder):
     if config.batch_size % micro: raise ValueError(f"batch_size {config.batch_size} is not a multiple of micro_batch {micro}")
     return TrainingArguments(output_dir=folder, seed=seed, num_train_epochs=config.epochs, per_device_train_batch_size=micro,
         gradient_accumulation_steps=config.batch_size // micro, learning_rate=config.learning_rate, lr_scheduler_type=config.schedule,
-        warmup_steps=config.warmup_steps, weight_decay=config.weight_decay, max_grad_norm=config.max_grad_norm, optim="adamw_torch_fused",
+        warmup_steps=config.warmup_steps, weight_decay=config.weight_decay, max_grad_norm=config.max_grad_norm,
         eval_strategy="epoch", metric_for_best_model="score", greater_is_better=True, logging_strategy="epoch", save_strategy="no",
-        report_to="none", disable_tqdm=True, remove_unused_columns=False, dataloader_pin_memory=torch.cuda.is_available())
+        report_to="none", disable_tqdm=True, remove_unused_columns=False, **device_arguments())
 
 # %% ../nbs/25_finetune.ipynb #566aa76e
 @dataclass
@@ -335,7 +348,7 @@ def prepare(model, tokenizer, train, dev, test, task, config) -> _Data:
     rows = [task.rows(tokenizer, split, labels, length, config) for split in (train, dev, test)]
     return _Data(task, config, tokenizer, labels, rows[0], (dev, rows[1]), (test, rows[2]))
 
-# %% ../nbs/25_finetune.ipynb #da35bad0
+# %% ../nbs/25_finetune.ipynb #a2df60c0
 Attach = Callable[[PreTrainedModel,list[nn.Parameter]],None] # given the new model and its new parameters, may add modules and freeze
 
 @contextmanager
@@ -351,16 +364,17 @@ def fit(model:PreTrainedModel, data:_Data, seed:int, attach:Attach|None=None) ->
     new, head = with_head(model, task, data.labels, seed)
     if attach: attach(new, head)
     if not any(p.requires_grad for p in new.parameters()): raise ValueError("nothing is left to train: every parameter is frozen")
-    collate = Collate(new, data.tokenizer, task)
+    collate = Collate(new, data.tokenizer, task, [*data.train, *data.dev[1], *data.test[1]])
     def measure(model, split=data.dev):
         examples, rows = split
         return task.metrics(examples, task.join(examples, rows, _answers(model, task, rows, collate, config), model, config))
     with _own_garbage(), tempfile.TemporaryDirectory() as folder, _own_random_state():
         trainer = TaskTrainer(new, _arguments(config, seed, folder), task=task, config=config, labels=data.labels, measure=lambda m: next(iter(measure(m).values())),
-                              train_dataset=data.train, eval_dataset=data.dev[1], data_collator=collate, callbacks=[_Protocol(config)])
+                              train_dataset=data.train, eval_dataset=data.dev[1], data_collator=partial(collate, size=config.micro_batch or config.batch_size), callbacks=[_Protocol(config)])
         try: trainer.train()
         except NotFinite as e: raise ValueError(f"the gradient at step {e.step} of fine-tuning is not finite; lower the learning rate") from None
         new.load_state_dict(trainer.best, strict=False)
+        trainer.accelerator.unwrap_model(new, keep_fp32_wrapper=False) # from here on it computes in its own precision
         history, best_epoch = pd.DataFrame(trainer.history, columns=["epoch", "loss", "dev"]), trainer.best_epoch
         del trainer # and with it the optimizer's states
     scores = measure(new.eval(), data.test)

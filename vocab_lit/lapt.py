@@ -7,8 +7,9 @@ __all__ = ['MODES', 'PRESETS', 'transformer_blocks', 'learning', 'Stage', 'LaptC
            'rate_factor', 'NotFinite', 'FiniteTrainer', 'LaptTrainer', 'training_arguments', 'answering_with_loss',
            'check_lapt', 'lapt', 'lapt_flops']
 
-# %% ../nbs/21_lapt.ipynb #bbd15626
-import contextlib, functools, hashlib, json, os, random, shutil, tempfile, warnings
+# %% ../nbs/21_lapt.ipynb #adaeb73a
+import contextlib, copy, functools, hashlib, json, os, random, shutil, tempfile, warnings
+from collections import OrderedDict
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -16,28 +17,32 @@ from pathlib import Path
 import numpy as np, pandas as pd, torch
 from safetensors import SafetensorError
 from torch import nn
+from torch.distributed.fsdp import FSDPModule, MixedPrecisionPolicy, fully_shard
+from torch.distributed.tensor import DTensor
 from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils.data import SequentialSampler
 from torch.utils.flop_counter import FlopCounterMode
 from tqdm.auto import tqdm
 from transformers import (PreTrainedModel, PreTrainedTokenizerBase, PrinterCallback, Trainer, TrainerCallback, TrainingArguments,
-                          get_scheduler)
+                          default_data_collator, get_scheduler)
 from transformers.trainer_utils import get_last_checkpoint, rotate_checkpoints
-from transformers.utils import is_torch_xla_available
 
 from .corpus import write_json
-from .objective import Blocks, Draws, heldout_loss, lm_loss, pack
+from .device import device_arguments, find_device
+from .objective import Blocks, Draws, heldout_loss, label_places, lm_loss, pack
 from .transplant import is_masked, max_length, token_parameters
 
-# %% ../nbs/21_lapt.ipynb #57aba181
+# %% ../nbs/21_lapt.ipynb #748d38a0
+def _stack(model) -> tuple[str, nn.ModuleList]: # its name in the encoder
+    stacks = [(name, m) for name, m in model.base_model.named_modules() if isinstance(m, nn.ModuleList)]
+    if not stacks: raise ValueError(f"{type(model).__name__} has no stack of transformer blocks to freeze; use mode all")
+    return max(stacks, key=lambda s: sum(p.numel() for p in s[1].parameters()))
+
 def transformer_blocks(model:PreTrainedModel) -> nn.Module:
     "The stack of transformer blocks, with what else is in the encoder around it; `ValueError` where there is none."
-    core = model.base_model
-    stacks = [(sum(p.numel() for p in m.parameters()), name, m) for name, m in core.named_modules() if isinstance(m, nn.ModuleList)]
-    if not stacks: raise ValueError(f"{type(model).__name__} has no stack of transformer blocks to freeze; use mode all")
-    _, name, stack = max(stacks, key=lambda s: s[0])
+    name, stack = _stack(model)
     parent = name.rpartition(".")[0]
-    return core.get_submodule(parent) if parent else stack
+    return model.base_model.get_submodule(parent) if parent else stack
 
 def learning(model:PreTrainedModel, what:str) -> list[nn.Parameter]: # all, outside or rows
     "The parameters of one of the three sets."
@@ -113,7 +118,7 @@ def rate_factor(config:LaptConfig): # a function of the step
         return part(step - start)
     return factor
 
-# %% ../nbs/21_lapt.ipynb #647d45b4
+# %% ../nbs/21_lapt.ipynb #291a8747
 class NotFinite(ArithmeticError):
     "A gradient was not finite; `step` says where."
     def __init__(self, step): super().__init__(f"the gradient at step {step} is not finite"); self.step = step
@@ -126,20 +131,28 @@ class FiniteTrainer(Trainer):
         self.remove_callback(PrinterCallback)
 
     def _get_grad_norm(self, model, grad_norm=None):
-        norm = super()._get_grad_norm(model, grad_norm)
+        norm = _whole(super()._get_grad_norm(model, grad_norm))
         if self.accelerator.scaler is None and not np.isfinite(float(norm)): raise NotFinite(self.state.global_step + 1) # fp16's scaler skips by itself
         return norm
 
 class LaptTrainer(FiniteTrainer):
     "Trainer with vocabulary scores at the labelled positions only, exact resumption and whole checkpoints."
     def __init__(self, model, args, config, measure=None, **more):
+        self.fixed = find_device().fixed_shapes
+        if self.fixed: more.setdefault("data_collator", functools.partial(_with_places, probability=config.mask_probability, masked=is_masked(model)))
         super().__init__(model, args, **more)
         self.config, self.measure = config, measure
         self._loss_shifts_labels = not is_masked(model) # how targets are counted
+        if self.is_fsdp_enabled and self.accelerator.state.fsdp_plugin.fsdp_version == 1:
+            raise ValueError("FSDP's first version cannot freeze and unfreeze a part of the model; give accelerate launch --fsdp_version 2")
 
     def compute_loss(self, model, inputs, return_outputs=False, num_items_in_batch=None):
         loss = model(**inputs, reduction="sum") / num_items_in_batch.clamp(min=1) * self.accelerator.num_processes
         return (loss, {"loss": loss}) if return_outputs else loss
+
+    def create_optimizer(self, model=None):
+        if self.is_fsdp_enabled and not isinstance(self.model, FSDPModule): _shard(self.model, self.accelerator.state.fsdp_plugin)
+        return super().create_optimizer(model)
 
     def _get_train_sampler(self, train_dataset=None): return SequentialSampler(train_dataset or self.train_dataset)
 
@@ -149,7 +162,8 @@ class LaptTrainer(FiniteTrainer):
         return self.lr_scheduler
 
     def evaluate(self, *args, **kwargs):
-        metrics = {"eval_loss": self.measure(self.model)}
+        metrics = {"eval_loss": self.measure(self.model, fixed=self.fixed, loss=self.model if self.is_fsdp_enabled else None)}
+        _reshard(self.model)
         self.log(metrics)
         self.control = self.callback_handler.on_evaluate(self.args, self.state, self.control, metrics)
         return metrics
@@ -185,7 +199,27 @@ class LaptTrainer(FiniteTrainer):
                           (f"{Path(last).name} is whole: make room and resume" if last else "make room or choose another folder")) from None
         if self.args.should_save: rotate_checkpoints(str(folder), save_total_limit=1, best_model_checkpoint=self.state.best_model_checkpoint)
 
-# %% ../nbs/21_lapt.ipynb #0178c348
+# %% ../nbs/21_lapt.ipynb #a25b67ff
+def _with_places(rows, probability, masked):
+    "A batch with the places of its targets."
+    batch = default_data_collator(rows)
+    return batch | {"places": label_places(batch["labels"], probability, masked)}
+
+def _reshard(model) -> None: # where the last forward pass has left a part together
+    for module in model.modules():
+        if isinstance(module, FSDPModule): module.reshard()
+
+def _whole(value): return value.full_tensor() if isinstance(value, DTensor) else value # put together from all processes
+
+def _shard(model, plugin) -> None:
+    "Divide the parameters among processes, to be put together one transformer block at a time."
+    half = plugin.mixed_precision_policy and plugin.mixed_precision_policy.param_dtype # of the forward and backward pass; gradients are added and losses given in 32 bits
+    how = dict(mp_policy=MixedPrecisionPolicy(param_dtype=half, reduce_dtype=half and torch.float32), offload_policy=plugin.cpu_offload)
+    for block in _stack(model)[1]: fully_shard(block, reshard_after_forward=plugin.reshard_after_forward, **how)
+    fully_shard(model, **how) # all else together, as tied parameters must be
+    plugin.auto_wrap_policy = None # accelerate finds the work done
+
+# %% ../nbs/21_lapt.ipynb #6b67cee1
 def training_arguments(config:LaptConfig, seed:int, folder:str|Path, # where checkpoints go
                        save:bool=False, # whether checkpoints are written, and the best weights taken at the end
                        **more # passed to TrainingArguments
@@ -196,36 +230,33 @@ def training_arguments(config:LaptConfig, seed:int, folder:str|Path, # where che
     micro = config.micro_batch or max(m for m in range(1, min(own, 32) + 1) if own % m == 0)
     if own * world != config.batch_size or own % micro:
         raise ValueError(f"a batch of {config.batch_size} blocks cannot be divided into micro-batches of {micro} on {world} process{'es' * (world > 1)}")
-    cuda, cpu = torch.cuda.is_available(), not torch.accelerator.is_available() and not is_torch_xla_available()
-    bf16 = cuda and torch.cuda.is_bf16_supported()
     settings = dict(output_dir=str(folder), max_steps=total_steps(config), seed=seed, per_device_train_batch_size=micro,
         gradient_accumulation_steps=own // micro, learning_rate=config.learning_rate, adam_beta1=config.betas[0], adam_beta2=config.betas[1],
-        adam_epsilon=config.epsilon, weight_decay=config.weight_decay, max_grad_norm=config.max_grad_norm, optim="adamw_torch_fused",
+        adam_epsilon=config.epsilon, weight_decay=config.weight_decay, max_grad_norm=config.max_grad_norm,
         eval_strategy="steps", eval_steps=config.eval_every, eval_on_start=True, logging_steps=max(1, config.eval_every // 10),
         logging_nan_inf_filter=False, save_strategy="steps" if save else "no", save_steps=config.eval_every, load_best_model_at_end=save,
-        metric_for_best_model="eval_loss", greater_is_better=False, bf16=bf16, fp16=cuda and not bf16, report_to="none", disable_tqdm=True,
-        remove_unused_columns=False, dataloader_pin_memory=cuda, dataloader_num_workers=2 * cuda,
-        use_cpu=cpu, ddp_backend="gloo" if cpu and world > 1 else None,
+        metric_for_best_model="eval_loss", greater_is_better=False, report_to="none", disable_tqdm=True, remove_unused_columns=False, **device_arguments(processes=world),
         ddp_find_unused_parameters=any(stage.learns != "all" for stage in MODES[config.mode]))
     args = TrainingArguments(**{**settings, **more})
     if args.n_gpu > 1: args._n_gpu = 1 # several GPUs work as several processes, under torchrun
     return args
 
-# %% ../nbs/21_lapt.ipynb #48aeb641
+# %% ../nbs/21_lapt.ipynb #3d7f8c82
 class _Stages(TrainerCallback):
     "Let the parameters of the current stage learn."
     def __init__(self, model, config):
         self.model, self.starts, self.now = model, stage_starts(config), None
-        self.trainable = [p for p in model.parameters() if p.requires_grad]
+        self.trainable = {name for name, p in model.named_parameters() if p.requires_grad} # by name, as FSDP makes new ones
         self.allow({p for _, stage in self.starts for p in learning(model, stage.learns)}) # whatever learns at some time, for the optimizer
     def allow(self, chosen):
-        for p in self.trainable: p.requires_grad_(p in chosen)
+        for name, p in self.model.named_parameters():
+            if name in self.trainable: p.requires_grad_(p in chosen)
     def on_step_begin(self, args, state, control, **_):
         stage = [stage for start, stage in self.starts if start <= state.global_step][-1]
         if stage is not self.now: self.allow(set(learning(self.model, stage.learns)))
         self.now = stage
         if layer := getattr(self.model, "factors", None): layer.at(state.global_step, state.max_steps)
-    def restore(self): self.allow(set(self.trainable))
+    def restore(self): self.allow(set(self.model.parameters()))
 
 class _Progress(TrainerCallback):
     "A bar with the losses and the tokens per second."
@@ -240,7 +271,7 @@ class _Progress(TrainerCallback):
         self.bar.set_postfix(self.shown, refresh=False)
     def on_train_end(self, args, state, control, **_): self.bar.close()
 
-# %% ../nbs/21_lapt.ipynb #70b7a724
+# %% ../nbs/21_lapt.ipynb #dcbcd3c6
 @contextlib.contextmanager
 def _own_random_state():
     "Give the global random generators back as they were."
@@ -248,6 +279,24 @@ def _own_random_state():
     with torch.random.fork_rng():
         try: yield
         finally: random.setstate(python); np.random.set_state(numpy)
+
+@contextlib.contextmanager
+def _put_together(model):
+    "Give a model back as it was, with what its parameters have learnt, where FSDP divides it among processes."
+    names = {id(p): name for name, p in model.named_parameters()}
+    owned = [(m, {k: names.get(id(p)) for k, p in m._parameters.items()}) for m in model.modules()]
+    before = [(type(m), {k: dict(v) if type(v) is dict else copy.copy(v) if isinstance(v, OrderedDict) else v for k, v in vars(m).items() if k != "_parameters"}) for m, _ in owned]
+    stopped = None
+    try: yield
+    except NotFinite as e: stopped = e # known to all processes, so that they can go on together
+    if isinstance(model, FSDPModule):
+        _reshard(model)
+        learnt = {name: nn.Parameter(_whole(p.detach()).cpu(), p.requires_grad) for name, p in model.named_parameters()}
+        for (m, own), (kind, attributes) in zip(owned, before):
+            m.__class__ = kind
+            vars(m).clear()
+            vars(m).update(attributes, _parameters={k: learnt.get(name) for k, name in own.items()})
+    if stopped: raise stopped
 
 @contextlib.contextmanager
 def answering_with_loss(model):
@@ -291,7 +340,7 @@ def _note_run(folder, facts) -> list[dict]: # the steps that were tried again so
     if different: raise ValueError(f"{folder} holds another run: its {', '.join(different)} differ{'s' * (len(different) == 1)}; resume with what it was started with, or choose another folder")
     return before["retries"]
 
-# %% ../nbs/21_lapt.ipynb #6b8db203
+# %% ../nbs/21_lapt.ipynb #a9813163
 def lapt(model:PreTrainedModel, # masked or causal language model; it is trained in place
          tokenizer:PreTrainedTokenizerBase, # the model's tokenizer
          text:Iterable[str]|torch.Tensor|Blocks, # training texts, or blocks from `pack`
@@ -330,8 +379,10 @@ def lapt(model:PreTrainedModel, # masked or causal language model; it is trained
                 args = training_arguments(config, seed, work, bool(folder), max_grad_norm=norm, eval_on_start=last is None or last.endswith("-0"))
                 trainer = LaptTrainer(model, args, config, measure, train_dataset=draws, eval_dataset=draws,
                                       callbacks=[stages, _Progress(config.batch_size * config.length), *callbacks])
-                if folder and last is None: trainer.add_callback(_SaveStart(trainer))
-                try: trainer.train(resume_from_checkpoint=last); break
+                if folder and last in (None, str(work/"checkpoint-0")): trainer.add_callback(_SaveStart(trainer))
+                try:
+                    with _put_together(model): trainer.train(resume_from_checkpoint=last)
+                    break
                 except (SafetensorError, RuntimeError, ValueError) as e:
                     if isinstance(e, (SafetensorError, json.JSONDecodeError)) or "PytorchStreamReader" in str(e):
                         raise ValueError(f"{last} is damaged ({str(e).splitlines()[0]}); remove it, and the run goes on from an older checkpoint or from the start") from None
@@ -349,7 +400,9 @@ def lapt(model:PreTrainedModel, # masked or causal language model; it is trained
 class _SaveStart(TrainerCallback):
     "A checkpoint of the start, to go back to, and to see whether there is room for one."
     def __init__(self, trainer): self.trainer = trainer
-    def on_train_begin(self, args, state, control, **_): self.trainer._save_checkpoint(self.trainer.model, None)
+    def on_train_begin(self, args, state, control, optimizer=None, **_):
+        if not Path(args.output_dir, "checkpoint-0").is_dir(): self.trainer._save_checkpoint(self.trainer.model, None)
+        if self.trainer.is_fsdp_enabled: optimizer.state.clear() # to write its state, torch has let it take an empty step
 
 # %% ../nbs/21_lapt.ipynb #f1efc4ea
 def lapt_flops(model:PreTrainedModel, tokenizer:PreTrainedTokenizerBase, config:LaptConfig) -> int:

@@ -60,7 +60,7 @@ def _windows(n:int, length:int, stride:int) -> list[tuple[int,int,int]]: # start
     ends = [min(length, n), *(min(e, n) for e in range(length + stride, n + stride, stride))]
     return [(max(0, e - length), e, new) for e, new in zip(ends, [0, *ends])]
 
-# %% ../nbs/19_perplexity.ipynb #7bba6756
+# %% ../nbs/19_perplexity.ipynb #d0290782
 def _sizes(model, masked, length, stride):
     "Length and stride of windows, checked."
     most = max_length(model)
@@ -71,7 +71,7 @@ def _sizes(model, masked, length, stride):
     if not 1 <= stride <= limit: raise ValueError(f"a stride of {stride}: windows of {length} tokens can go on by 1 to {limit}")
     return length, stride
 
-@torch.inference_mode()
+@torch.no_grad()
 def perplexity(model:PreTrainedModel, # masked or causal language model
                tokenizer:PreTrainedTokenizerBase, # the model's
                lines:Iterable[str], # held-out texts

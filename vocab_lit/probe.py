@@ -51,8 +51,8 @@ def _rows(model, tokenizer, examples, task, length) -> list[Row]: # `words`: the
     length = min(length or 512, max_length(model), tokenizer.model_max_length)
     return [Row(i, {"input_ids": torch.tensor(ids), "words": torch.tensor(counted)}) for i, ids, counted in _ROWS[task.name](tokenizer, examples, length)]
 
-# %% ../nbs/29_probe.ipynb #50424335
-@torch.inference_mode()
+# %% ../nbs/29_probe.ipynb #6112d6bd
+@torch.no_grad()
 def _means(model, tokenizer, rows, n, batch_size) -> np.ndarray: # (n, dim) float32
     "Mean last hidden state of the tokens that count for each of n things."
     collate, order, training, at = Collate(model, tokenizer, pos), sorted(rows, key=lambda r: -len(r.inputs["input_ids"])), model.training, model.device

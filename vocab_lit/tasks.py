@@ -6,7 +6,7 @@
 __all__ = ['PAPERS', 'TASK_PRESETS', 'Settings', 'task_settings', 'read_examples', 'evaluate_files', 'score_files',
            'perplexity_files', 'probe_files']
 
-# %% ../nbs/30_tasks.ipynb #7a52a94d
+# %% ../nbs/30_tasks.ipynb #e7984fee
 import inspect, json
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, replace
@@ -17,6 +17,7 @@ import vocab_lit
 import vocab_lit.nli, vocab_lit.parsing, vocab_lit.qa, vocab_lit.tagging # register their tasks
 from .adapterhub import head_labels, is_task, load_adapter, load_head, write_adapter
 from .corpus import read_lines
+from .device import find_device
 from .finetune import NO_EARLY_STOP, TASKS, Task, TaskConfig, evaluate, fit, get_task, hold_out, notes, prepare, record, row_notes, rows_for, with_head
 from .madx import MadX
 from .nli import PairConfig
@@ -162,14 +163,14 @@ def score_files(model:str|Path, # folder of the model that the adapters are for,
     scores = evaluate(new, tokenizer, examples, task, config, rows)
     return [dict(task=task.name, metric=next(iter(scores)), test=next(iter(scores.values())), **dict(list(scores.items())[1:]))]
 
-# %% ../nbs/30_tasks.ipynb #2f0b45a0
+# %% ../nbs/30_tasks.ipynb #0fb23deb
 def perplexity_files(model:str|Path, # folder of a masked or causal language model with its tokenizer, or hub name when online
                      test:str|Path, # held-out text, one text a line
                      length:int=0, stride:int=0, # as in `perplexity`
                      say:Callable[[str],None]=print # told what is being done
                     ) -> list[dict]: # one record: task, metric (perplexity, or pseudo-perplexity of a masked model), test, per_byte, bits_per_byte, tokens, bytes, unknown
     "Perplexity of a model on a file of text."
-    lines, loaded, tokenizer = read_lines(test), load_model(model), load_tokenizer(model)
+    lines, loaded, tokenizer = read_lines(test), load_model(model).to(find_device().torch), load_tokenizer(model)
     say(f"read {len(lines):,} test lines")
     found = perplexity(loaded, tokenizer, lines, length, stride)
     if found.unknown:
@@ -188,6 +189,6 @@ def probe_files(model:str|Path, # as in `perplexity_files`
     splits = [read_examples(task, path, **reading) for path in (train, test)]
     say("read {:,} training and {:,} test {}".format(*map(len, splits), task.unit))
     for text in notes(task, splits[0], [], splits[1]): say(f"note: {text}")
-    found = probe(load_model(model), load_tokenizer(model), *splits, task, length, compare, max_train)
+    found = probe(load_model(model).to(find_device().torch), load_tokenizer(model), *splits, task, length, compare, max_train)
     if found["long"]: say(f"note: {found['long']:,} texts are longer than a row and are read in windows")
     return [dict(task=task.name, metric="accuracy", test=found["accuracy"], majority=found["majority"], answers=found["test"])]
