@@ -16,6 +16,8 @@ import json
 import numpy as np
 import pytest
 import re
+import resource
+import shutil
 import tempfile
 import torch
 
@@ -146,6 +148,26 @@ def test_what_cannot_work_is_refused_before_anything_is_written(cell_6424b4a4):
         options = {"out": place/"refused", "vocab_size": 600} | options
         with pytest.raises((ValueError, FileNotFoundError), match=match): transplant_files(place/"model", **options)
         assert not (place/"refused").exists() and [p.name for p in (place/"busy").iterdir()] == ["x"]
+
+
+@pytest.mark.cell('nbs/17_pipeline.ipynb', 'cell "a damaged weight file is refused before anything is trained, and a full disk leaves nothing behind" (e6a0b3d0)')
+def test_a_damaged_weight_file_is_refused_before_anything_is_trained_and_a_full_disk_leaves_nothing_behind(cell_6424b4a4):
+    shutil.copytree(place/"model", place/"damaged")
+    own = train_tokenizer(lines("sw", 600, seed=0), "bpe", 500)
+    own.save_pretrained(place/"small"); save_vectors(token_ppmi(own, lines("sw", 600, seed=0), dim=8), own, place/"small.npz")
+    (place/"damaged/model.safetensors").write_bytes((place/"model/model.safetensors").read_bytes()[:-10])
+    told, limits = [], resource.getrlimit(resource.RLIMIT_FSIZE)
+    for method in ("focus", "full-rand", "mf1-lex"):
+        with pytest.raises(ValueError, match="damaged: the weights do not load: model.safetensors is damaged or cut short"): transplant_files(place/"damaged", place/"refused", [place/"sw.txt"], method=method, say=told.append)
+    assert not any("training" in m for m in told)
+    shares = lambda: {p.name for p in place.iterdir()}
+    before = shares()
+    for method in ("focus", "mf1-lex"):
+        try:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, limits[1]))
+            with pytest.raises(OSError, match="^cannot write .*refused: .*File too large"): transplant_files(place/"model", place/"refused", tokenizer=place/"small", vectors=place/"small.npz" if method == "focus" else "auto", method=method)
+        finally: resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+        assert shares() == before
 
 
 @pytest.mark.cell('nbs/17_pipeline.ipynb', 'cell "vectors in files are what was trained, and aligned ones are rotated" (9753a824)')

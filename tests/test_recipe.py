@@ -2,7 +2,7 @@
 from hypothesis import given, settings, strategies as st
 from pathlib import Path
 from scipy import sparse
-from vocab_lit.recipe import Copy, Fill, Gaussian, RECIPES, Recipe, StandardNormal, Step, check_plan, get_recipe, load_plan, register
+from vocab_lit.recipe import Copy, Fill, Gaussian, Plan, RECIPES, Recipe, StandardNormal, Step, _gauss, check_plan, get_recipe, load_plan, register, row_blocks
 from vocab_lit.vocab import Token, Vocab, toy_tokenizer
 import numpy as np
 import pytest
@@ -87,6 +87,22 @@ def test_draws_have_the_group_s_mean_and_standard_deviation(cell_fee89121):
     rows = drawn.apply(base)
     assert torch.allclose(rows.mean(0), base.mean(0), atol=.35) and torch.allclose(rows.std(0), base.std(0), rtol=.05)
     assert torch.equal(rows, drawn.apply(base)) and not torch.equal(rows, drawn.apply(base, stream=1))
+
+
+@pytest.mark.cell('nbs/10_recipe.ipynb', 'cell "rows in blocks give the moments of all, and half precision the sums of float32" (e61f154e)')
+def test_rows_in_blocks_give_the_moments_of_all_and_half_precision_the_sums_of_float32():
+    many = Vocab([Token(i, f"m{i}", f"m{i}", True, "text") for i in range(80_000)])
+    base = torch.randn(80_000, 200, generator=torch.Generator().manual_seed(3)) * torch.logspace(-3, 1, 200) + torch.arange(80_000)[:, None] / 5000
+    std, mean = _gauss(np.arange(3000), base, False)
+    assert torch.allclose(std, base[:3000].double().std(0).float(), rtol=1e-6) and torch.allclose(mean, base[:3000].double().mean(0).float(), rtol=1e-5, atol=1e-6)
+    assert _gauss(np.array([7]), base, False)[0].unique().tolist() == [0] and [len(b) for b in row_blocks(np.arange(1030))] == [512, 512, 6] and not row_blocks(np.array([]))
+    weights = sparse.random_array((1000, 80_000), density=.003, format="csr", dtype=np.float32, rng=np.random.default_rng(0))
+    weights = sparse.csr_array(weights.multiply(1 / weights.sum(axis=1)[:, None])).astype(np.float32)
+    mean_of_many = Plan(many, [""] * 80_000, weights, np.full(1000, -1), {}, np.zeros(1000, np.int64), ["Mix"])
+    assert len(np.unique(weights.indices)) * 200 > 2**23 * 1.5 # more numbers than are converted at a time
+    for dtype in (torch.float64, torch.bfloat16):
+        small = base.to(dtype)
+        assert torch.equal(mean_of_many.apply(small), mean_of_many.apply(small.float()).to(dtype))
 
 
 @pytest.mark.cell('nbs/10_recipe.ipynb', 'cell "groups draw from their own members and a group of one is left to the next step" (b4d00232)')

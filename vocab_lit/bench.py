@@ -10,10 +10,11 @@ __all__ = ['SIDES', 'PEAKS', 'PARTS', 'write_fasttext', 'write_case', 'synthetic
            'write_text', 'text_memory', 'timed_steps', 'adapter_batch', 'peer_steps', 'adapter_model', 'flops_below',
            'adapter_steps', 'peer_python', 'peer_program', 'embedding_like', 'printed_steps', 'factor_steps',
            'bench_nmf', 'nmf_table', 'bench_lapt', 'lapt_table', 'bench_memory', 'memory_table', 'bench_adapters',
-           'adapters_table', 'bench_gpu', 'gpu_table', 'main']
+           'adapters_table', 'write_decoder', 'transplant_memory', 'bench_transplant', 'transplant_table', 'bench_gpu',
+           'gpu_table', 'main']
 
-# %% ../nbs/42_bench.ipynb #faa8c24f
-import argparse, contextlib, gc, inspect, io, itertools, json, os, resource, subprocess, sys, tempfile, time
+# %% ../nbs/42_bench.ipynb #2aa381d5
+import argparse, contextlib, gc, inspect, io, itertools, json, os, re, resource, shutil, subprocess, sys, tempfile, time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -21,10 +22,11 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import torch
+from safetensors.torch import save_file
 from torch.utils.data import SequentialSampler
 from torch.utils.flop_counter import FlopCounterMode
 from tqdm.auto import tqdm
-from transformers import (BertConfig, BertForMaskedLM, BertForTokenClassification, DataCollatorForLanguageModeling, GPT2Config, GPT2LMHeadModel, PreTrainedModel, PreTrainedTokenizerBase,
+from transformers import (BertConfig, BertForMaskedLM, BertForTokenClassification, DataCollatorForLanguageModeling, GPT2Config, GPT2LMHeadModel, LlamaConfig, LlamaForCausalLM, PreTrainedModel, PreTrainedTokenizerBase,
                           PreTrainedTokenizerFast, Trainer, TrainerCallback, TrainingArguments, XLMRobertaConfig, XLMRobertaForMaskedLM)
 
 from .align import align_tokens, read_dictionary, unit_rows
@@ -36,7 +38,9 @@ from .phrasebook import dictionary, lines
 from .recipe import get_recipe
 from .runs import lapt_files
 from .semi_nmf import SemiNMF
+from .shards import stored_tensors
 from .tokenizer import train_tokenizer
+from .vectors import TokenVectors, save_vectors
 from .vocab import Vocab, overlap, toy_tokenizer
 from .words import open_words, read_vectors, word_fasttext
 
@@ -596,6 +600,57 @@ def adapters_table(records:dict) -> pd.DataFrame: # a row per kind of training a
     table = pd.DataFrame.from_dict(rows, orient="index")
     return table.set_axis(pd.MultiIndex.from_tuples(rows, names=["what learns", "side"])).reset_index().set_index("what learns")
 
+# %% ../nbs/42_bench.ipynb #677923c7
+def write_decoder(folder:Path, n_tokens:int, hidden:int, layers:int=32) -> None:
+    "Write a Llama in bf16, a file for each layer, one in memory at a time."
+    config = LlamaConfig(vocab_size=n_tokens, hidden_size=hidden, intermediate_size=hidden * 9 // 4, num_hidden_layers=layers, num_attention_heads=hidden // 64, num_key_value_heads=hidden // 256 or 1,
+                         max_position_embeddings=4096, tie_word_embeddings=False, dtype="bfloat16", architectures=["LlamaForCausalLM"], bos_token_id=0, eos_token_id=2, pad_token_id=1)
+    config.save_pretrained(folder)
+    with torch.device("meta"): shapes = {name: p.shape for name, p in LlamaForCausalLM(config).named_parameters()}
+    inner = {name: torch.randn(shape, dtype=torch.bfloat16) * .02 for name, shape in shapes.items() if ".layers.0." in name}
+    files = {"model-head.safetensors": ["lm_head.weight", "model.norm.weight"], "model-embeddings.safetensors": ["model.embed_tokens.weight"]}
+    files |= {f"model-{n:02}.safetensors": [name.replace(".0.", f".{n}.") for name in inner] for n in range(layers)}
+    for file, names in files.items():
+        save_file({n: inner[re.sub(r"layers\.\d+", "layers.0", n)] if ".layers." in n else torch.randn(shapes[n], dtype=torch.bfloat16) * .02 for n in names}, folder/file, {"format": "pt"})
+    (folder/"model.safetensors.index.json").write_text(json.dumps({"metadata": {}, "weight_map": {n: file for file, names in files.items() for n in names}}))
+
+def transplant_memory(model:str, tokenizer:str, vectors:str, out:str, whole:bool) -> dict: # whole: with all weights in memory
+    "One transplant by FOCUS, in this process."
+    import vocab_lit.pipeline as pipeline
+    if whole: pipeline.open_model = pipeline.load_model
+    before, start, cpu = _reset_peak(), time.perf_counter(), time.process_time()
+    result = pipeline.transplant_files(model, out, tokenizer=tokenizer, vectors=vectors)
+    files = stored_tensors(out)
+    peak = _memory()[1]
+    tokens = max(sum(t.size for name, t in stored_tensors(folder).items() if name in ("lm_head.weight", "model.embed_tokens.weight")) for folder in (model, out))
+    return dict(tokens=len(result.tokenizer), extra_mb=peak - before, peak_mb=peak, cpu_seconds=time.process_time() - cpu, seconds=time.perf_counter() - start,
+                tokens_mb=tokens / 2**20, model_mb=sum(t.size for t in files.values()) / 2**20)
+
+def bench_transplant(hidden:int=4096, n_old:int=128_256, sizes:tuple=(50_000, 128_256), layers:int=32) -> dict[str,dict]:
+    "From one vocabulary to others, with the weights in their files and with all of them loaded."
+    out, rng = {}, np.random.default_rng(0)
+    with tempfile.TemporaryDirectory() as place:
+        model = Path(place, "model")
+        model.mkdir()
+        write_decoder(model, n_old, hidden, layers)
+        for n_new in tqdm(sizes, desc="transplant-7b"):
+            old, new = synthetic_tokenizers(n_old, n_new, n_new // 5)
+            old.save_pretrained(model); new.save_pretrained(Path(place, f"{n_new}"))
+            points = rng.normal(size=(200, 64))[rng.integers(200, size=n_new)] + rng.normal(size=(n_new, 64))
+            save_vectors(TokenVectors(points.astype(np.float32), np.arange(n_new) > 4, "random"), new, file := Path(place, f"{n_new}.npz"))
+            for side, whole in (("in files", False), ("loaded", True)):
+                at = f"{place}/out"
+                out.setdefault(f"{n_old:,} to {n_new:,} tokens", {})[side] = apart("transplant_memory", model=str(model), tokenizer=f"{place}/{n_new}", vectors=str(file), out=at, whole=whole)
+                shutil.rmtree(at)
+    return out
+
+def transplant_table(records:dict) -> pd.DataFrame: # a row per case and side
+    rows = {(case, side): {"MB of the result": f"{r['model_mb']:,.0f}", "MB of embeddings and head": f"{r['tokens_mb']:,.0f}", "extra MB": f"{r['extra_mb']:,.0f}",
+                           "times embeddings and head": f"{r['extra_mb'] / r['tokens_mb']:.2f}", "peak MB": f"{r['peak_mb']:,.0f}", "CPU seconds": f"{r['cpu_seconds']:.0f}"}
+            for case, sides in records.items() for side, r in sides.items()}
+    table = pd.DataFrame.from_dict(rows, orient="index")
+    return table.set_axis(pd.MultiIndex.from_tuples(rows, names=["transplant", "weights"])).reset_index().set_index("transplant")
+
 # %% ../nbs/42_bench.ipynb #0643dd10
 PEAKS = {"H200": 989.4, "H100 PCIe": 756., "H100": 989.4, "A100": 312.} # TFLOP/s in dense bf16, by name of the device (makers' data sheets)
 
@@ -614,25 +669,26 @@ def gpu_table(records:dict, peak:float|None=None) -> pd.DataFrame: # peak: TFLOP
                       "times run_mlm": f"{r['tokens_per_second'] / records['run_mlm']['tokens_per_second']:.2f}"}
     return pd.DataFrame.from_dict(rows, orient="index").rename_axis("side")
 
-# %% ../nbs/42_bench.ipynb #4060dbeb
+# %% ../nbs/42_bench.ipynb #f7d4bd84
 PARTS = {"focus": (bench_focus, focus_table), "wechsel": (bench_wechsel, wechsel_table), "lapt": (bench_lapt, lapt_table), "memory": (bench_memory, memory_table),
-         "adapters": (bench_adapters, adapters_table), "nmf": (bench_nmf, nmf_table), "gpu": (bench_gpu, gpu_table)}
+         "adapters": (bench_adapters, adapters_table), "nmf": (bench_nmf, nmf_table), "transplant-7b": (bench_transplant, transplant_table), "gpu": (bench_gpu, gpu_table)}
 
 def main(arguments:list[str]|None=None) -> None:
     "The command: a table of each part, and its records in a file."
-    parser = argparse.ArgumentParser(description="Measure FOCUS beside deepfocus 1.0.1, WECHSEL beside wechsel 0.0.4, LAPT beside plain training, its memory, adapters beside the library of that name, and Semi-NMF beside its printed updates.")
-    parser.add_argument("--only", nargs="+", choices=list(PARTS), help="these parts (otherwise all; gpu only where there is one)")
+    parser = argparse.ArgumentParser(description="Measure FOCUS beside deepfocus 1.0.1, WECHSEL beside wechsel 0.0.4, LAPT beside plain training, its memory, adapters beside the library of that name, Semi-NMF beside its printed updates, and the memory that the transplant of a large decoder takes.")
+    parser.add_argument("--only", nargs="+", choices=list(PARTS), help="these parts (otherwise all but transplant-7b; gpu only where there is one)")
     parser.add_argument("--small", action="store_true", help="focus and wechsel: only the small cases")
     parser.add_argument("--rounds", type=int, default=1, help="lapt and adapters: how often each side runs, in turns")
     parser.add_argument("--peer", type=Path, default=Path("_build/peer-adapters"), help="adapters: folder of an environment with adapters 1.3.0, made where it is missing")
+    parser.add_argument("--hidden", type=int, default=4096, help="transplant-7b: dimensions of the decoder; with 4096 it needs 24 GB of disk, and a run of its own: it is made only when named")
     parser.add_argument("--peak", type=float, help=f"gpu: its TFLOP/s in dense bf16 (known: {', '.join(PEAKS)})")
     parser.add_argument("--out", type=Path, default=Path("_build/bench"), help="folder for the records, a JSON file for each part")
     a = parser.parse_args(arguments)
     gpu = torch.cuda.is_available()
     if a.only and "gpu" in a.only and not gpu: parser.error("there is no GPU that torch can use here")
-    options = {"focus": dict(small=a.small), "wechsel": dict(small=a.small), "lapt": dict(rounds=a.rounds), "adapters": dict(rounds=a.rounds, peer=a.peer)}
+    options = {"focus": dict(small=a.small), "wechsel": dict(small=a.small), "lapt": dict(rounds=a.rounds), "adapters": dict(rounds=a.rounds, peer=a.peer), "transplant-7b": dict(hidden=a.hidden)}
     a.out.mkdir(parents=True, exist_ok=True)
-    for part in a.only or [p for p in PARTS if p != "gpu" or gpu]:
+    for part in a.only or [p for p in PARTS if p != "transplant-7b" and (p != "gpu" or gpu)]:
         measure_part, table = PARTS[part]
         records = measure_part(**options.get(part, {}))
         (a.out/f"{part}.json").write_text(json.dumps(records, indent=2, default=int), encoding="utf-8")

@@ -6,7 +6,7 @@
 __all__ = ['METHODS', 'kind_of', 'train_like', 'make_vectors', 'AlignFiles', 'factorize_files', 'transplant_files',
            'train_vectors_files', 'align_word_files']
 
-# %% ../nbs/17_pipeline.ipynb #98aec136
+# %% ../nbs/17_pipeline.ipynb #0a07d75d
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -18,10 +18,11 @@ from transformers import PreTrainedTokenizerBase
 from .align import AlignedVectors, align_tokens, alignment_report, known_pairs, read_dictionary, rotation
 from .corpus import read_lines
 from .extend import carry_vectors, extend_tokenizer
-from .factored import Factoring, Factors, factorize, load_factors
+from .factored import FactoredRecipe, Factoring, Factors, factorize, load_factors
 from .recipe import Copy, Recipe, get_recipe
+from .shards import rows_of
 from .tokenizer import load_tokenizer, special_around, train_tokenizer
-from .transplant import Transplant, check_model, check_output, load_model, save, transplant, whole_path
+from .transplant import Transplant, check_model, check_output, load_model, open_model, save, transplant, whole_path
 from .vectors import TokenVectors, save_vectors, token_vectors, write_table
 from .vocab import Vocab
 from .words import SUBWORDS, from_words, open_words, read_vectors, train_words, word_fasttext
@@ -90,7 +91,7 @@ class AlignFiles:
         for name, value in made.report.items(): say(f"{name}: {f'{value:.2f}' if isinstance(value, float) else f'{value:,}' if isinstance(value, int) else value}")
         return made
 
-# %% ../nbs/17_pipeline.ipynb #f57927d3
+# %% ../nbs/17_pipeline.ipynb #4c542d13
 def factorize_files(model:str|Path, # model folder, or hub name when online
                     out:str|Path, # a new file
                     how:Factoring=Factoring(), seed:int=0,
@@ -98,16 +99,16 @@ def factorize_files(model:str|Path, # model folder, or hub name when online
                    ) -> tuple[Factors, Vocab]: # and the model's vocabulary
     "Factorise the embeddings of the model in a folder, and save the factors in a file."
     if Path(out).exists(): raise ValueError(f"{out} exists; choose another file or remove it")
-    loaded, vocab = load_model(model), Vocab.from_tokenizer(load_tokenizer(model))
+    loaded, vocab = open_model(model), Vocab.from_tokenizer(load_tokenizer(model))
     check_model(loaded, vocab, vocab)
-    rows = loaded.get_input_embeddings().weight[:len(vocab)]
+    rows = rows_of(loaded.get_input_embeddings().weight)[:len(vocab)]
     say(f"factorising {len(rows):,} rows of {rows.shape[1]}")
     made = factorize(rows, how, seed)
     with whole_path(out) as part: made.save(part)
     say(f"saved in {out}")
     return made, vocab
 
-# %% ../nbs/17_pipeline.ipynb #aa4a32de
+# %% ../nbs/17_pipeline.ipynb #1129b0b6
 def transplant_files(model:str|Path, # model folder, or hub name when online
                      out:str|Path, # a new or empty folder
                      text:Sequence[str|Path]=(), # UTF-8 text in the new language, one sentence or paragraph a line
@@ -124,7 +125,7 @@ def transplant_files(model:str|Path, # model folder, or hub name when online
                      factors:str|Path|None=None, # for methods of short rows, a file of `Factors.save`; None: the model's embeddings are factorised here
                      align:AlignFiles=AlignFiles(), # for wechsel
                      say:Callable[[str],None]=lambda message: None # told what is being done
-                    ) -> Transplant:
+                    ) -> Transplant: # its model has only the parameters that are new in memory, where the others could stay in their files
     "Give the model in a folder a vocabulary for the text's language, and save it in another folder."
     recipe, out = method if isinstance(method, Recipe) else get_recipe(method), check_output(out)
     aligned, method, copies = recipe.needs == "aligned vectors", recipe.name, any(isinstance(s, Copy) and s.only == "all" for s in recipe.steps)
@@ -141,13 +142,13 @@ def transplant_files(model:str|Path, # model folder, or hub name when online
     lines = read_lines(*text) if text else []
     if lines: say(f"read {len(lines):,} lines of text")
     source_tokenizer = load_tokenizer(model)
+    say(f"loading {model}")
+    loaded = load_model(model) if recipe.untrained or isinstance(recipe, FactoredRecipe) else open_model(model)
     if tokenizer is None:
         say(f"training a {kind or kind_of(source_tokenizer)} tokenizer of {vocab_size:,} tokens")
         language = train_like(source_tokenizer, lines, vocab_size, kind, character_coverage=character_coverage)
     else: language = load_tokenizer(tokenizer)
     target = extend_tokenizer(source_tokenizer, language, extend) if extend else language
-    say(f"loading {model}")
-    loaded = load_model(model)
     check_model(loaded, Vocab.from_tokenizer(source_tokenizer), Vocab.from_tokenizer(target))
     table = None
     if recipe.needs:

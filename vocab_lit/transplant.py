@@ -4,10 +4,10 @@
 
 # %% auto #0
 __all__ = ['load_model', 'is_masked', 'check_model', 'token_parameters', 'put_rows', 'max_length', 'Transplant', 'forget',
-           'transplant', 'check_output', 'whole_folder', 'whole_path', 'whole_file', 'save', 'saved_plan']
+           'transplant', 'check_output', 'whole_folder', 'whole_path', 'whole_file', 'save', 'saved_plan', 'open_model']
 
-# %% ../nbs/16_transplant.ipynb #8c471e39
-import json, os, shutil, tempfile
+# %% ../nbs/16_transplant.ipynb #08a737d6
+import errno, json, os, shutil, tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -19,21 +19,20 @@ import torch
 from safetensors import SafetensorError
 from torch import nn
 from transformers import (MODEL_FOR_CAUSAL_LM_MAPPING, MODEL_FOR_MASKED_LM_MAPPING, AutoConfig, AutoModelForCausalLM,
-                          AutoModelForMaskedLM, PreTrainedModel, PreTrainedTokenizerBase)
+                          AutoModelForMaskedLM, GenerationConfig, PreTrainedConfig, PreTrainedModel, PreTrainedTokenizerBase)
 
 import vocab_lit.focus, vocab_lit.reinit, vocab_lit.wechsel # register their recipes
 from .align import AlignedVectors
 from .factored import FactoredEmbedding, FactoredRecipe, Factors, check_tied, factorize, short_rows
-from .recipe import Plan, Recipe, get_recipe, load_plan
+from .recipe import Plan, Recipe, get_recipe, load_plan, row_blocks
+from .shards import hollow_model, rows_of, save_hollow, stored_tensors
 from .tokenizer import save_tokenizer
 from .vectors import TokenVectors
 from .vocab import _SAME_ROLE, Token, Vocab, match_specials
 
-# %% ../nbs/16_transplant.ipynb #8ca460e4
-def load_model(path:str|Path # model folder, or hub name when online
-              ) -> PreTrainedModel:
-    "Load a masked or causal language model; errors say what is wrong with the path."
-    path = str(path)
+# %% ../nbs/16_transplant.ipynb #9b6ea55a
+def _described(path:str) -> tuple[PreTrainedConfig,type]: # and AutoModelForMaskedLM or AutoModelForCausalLM
+    "What kind of model a path holds."
     if not Path(path).is_dir() and Path(path).exists(): raise ValueError(f"{path} is a file; give the model's folder")
     if Path(path, "adapter_config.json").is_file(): raise ValueError(f"{path} is an adapter; give the folder of the model that it is for")
     if Path(path, "lapt.json").is_file() and not Path(path, "config.json").is_file():
@@ -47,7 +46,14 @@ def load_model(path:str|Path # model folder, or hub name when online
     masked = type(config) in MODEL_FOR_MASKED_LM_MAPPING and not named.endswith(("ForCausalLM", "LMHeadModel")) and not getattr(config, "is_decoder", False)
     if not masked and type(config) not in MODEL_FOR_CAUSAL_LM_MAPPING:
         raise ValueError(f"{path} is a {config.model_type} model, neither a masked nor a causal language model")
-    auto = AutoModelForMaskedLM if masked else AutoModelForCausalLM
+    return config, AutoModelForMaskedLM if masked else AutoModelForCausalLM
+
+def load_model(path:str|Path # model folder, or hub name when online
+              ) -> PreTrainedModel:
+    "Load a masked or causal language model; errors say what is wrong with the path."
+    path = str(path)
+    auto = _described(path)[1]
+    stored_tensors(path) # names a file that is missing or damaged
     try: model, found = auto.from_pretrained(path, dtype="auto", output_loading_info=True)
     except (OSError, ValueError, RuntimeError, SafetensorError) as e:
         why = "config.json and the weights differ in shape" if "mismatch" in str(e) else _first_line(e)
@@ -63,7 +69,7 @@ def is_masked(model:PreTrainedModel) -> bool:
     "Whether it is a masked rather than a causal language model."
     return type(model.config) in MODEL_FOR_MASKED_LM_MAPPING and isinstance(model, MODEL_FOR_MASKED_LM_MAPPING[type(model.config)])
 
-# %% ../nbs/16_transplant.ipynb #f6b7d793
+# %% ../nbs/16_transplant.ipynb #c0910f2e
 _NEEDED = {"cls": "opens a sequence", "sep": "ends a sequence", "pad": "fills up a batch", "mask": "is predicted in training"}
 
 def check_model(model:PreTrainedModel, source:Vocab, target:Vocab) -> None:
@@ -73,8 +79,9 @@ def check_model(model:PreTrainedModel, source:Vocab, target:Vocab) -> None:
         raise ValueError(f"the model has {len(rows)} rows for {len(source)} token ids of its tokenizer (first without a row: "
                          f"{source[len(rows)].piece!r}); the two do not belong together")
     for name, weight in token_parameters(model).items():
-        broken = (~torch.isfinite(weight[:len(source)].reshape(len(source), -1)).all(1)).nonzero()[:, 0]
-        if len(broken):
+        stored = rows_of(weight)
+        finite = [torch.isfinite(stored[b[0]:b[-1] + 1].reshape(len(b), -1)).all(1) for b in row_blocks(np.arange(len(source)))]
+        if len(broken := (~torch.cat(finite)).nonzero()[:, 0]):
             what = f"{name} embeddings" if weight.dim() > 1 else f"output {name}"
             raise ValueError(f"the {what} of {len(broken)} tokens are not finite, the first of {source[int(broken[0])].piece!r} "
                              f"(id {int(broken[0])}); repair the model first")
@@ -156,7 +163,7 @@ def max_length(model:PreTrainedModel) -> int: # tokens in the longest input
     reserved = 0 if positions is None or positions.padding_idx is None else positions.padding_idx + 1
     return getattr(model.config, "max_position_embeddings", 10**9) - reserved
 
-# %% ../nbs/16_transplant.ipynb #779cea1d
+# %% ../nbs/16_transplant.ipynb #7f011b7e
 @dataclass
 class Transplant:
     "A model with its new tokenizer, and the plan that says where each row came from."
@@ -187,6 +194,8 @@ def transplant(model:PreTrainedModel, # a masked or causal language model; it is
     recipe = get_recipe(recipe) if isinstance(recipe, str) else recipe
     if pad_to_multiple_of < 1: raise ValueError(f"the number of rows cannot be a multiple of {pad_to_multiple_of}; give 1 or more")
     source, target = Vocab.from_tokenizer(source_tokenizer), Vocab.from_tokenizer(tokenizer)
+    if hasattr(model, "stored") and (recipe.untrained or isinstance(recipe, FactoredRecipe)):
+        raise ValueError(f"{recipe.name} changes more than single rows and needs all weights in memory; load the model by load_model")
     check_model(model, source, target)
     factors = _factors_for(recipe, model, len(source), factors, seed)
     spare = -len(target) % pad_to_multiple_of
@@ -198,7 +207,7 @@ def transplant(model:PreTrainedModel, # a masked or causal language model; it is
         rows, labels = short_rows(plan, model.get_input_embeddings().weight.detach(), factors)
         layer = FactoredEmbedding(rows, factors.G, labels, seed=seed)
     stream = {name: i for i, name in enumerate(token_parameters(model))}
-    put_rows(model, lambda name, p: layer.merge().to(p) if layer and name == "input" else plan.apply(p.detach(), stream[name]))
+    put_rows(model, lambda name, p: layer.merge().to(p) if layer and name == "input" else plan.apply(rows_of(p), stream[name]))
     if "pad" in target.roles:
         _move_positions(model, target.roles["pad"])
         if model.get_input_embeddings().padding_idx is not None: model.get_input_embeddings().padding_idx = target.roles["pad"]
@@ -221,7 +230,7 @@ def _factors_for(recipe, model, n_old, factors, seed): # None for recipes of who
                          f"{factors.facts['clusters']}{' by ' * bool(factors.facts['grouping'])}{factors.facts['grouping']}")
     return factors
 
-# %% ../nbs/16_transplant.ipynb #006e34d3
+# %% ../nbs/16_transplant.ipynb #36a8cede
 def check_output(out:str|Path) -> Path:
     "The output folder; `ValueError` where something is there already or nothing can be written."
     out = Path(out).resolve() if Path(out).is_symlink() else Path(out)
@@ -241,7 +250,8 @@ def whole_folder(out:str|Path) -> Iterator[Path]: # a temporary folder, moved to
         for f in (partial, *partial.rglob("*")): f.chmod(0o755 if f.is_dir() else 0o644) # not only for oneself
         os.replace(partial, out)
     except Exception as e:
-        if isinstance(e, SafetensorError) or type(e) is Exception: raise OSError(f"cannot write {out}: {e}") from None # a full disk, most often; tokenizers raises a plain one
+        full = isinstance(e, OSError) and e.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+        if full or isinstance(e, SafetensorError) or type(e) is Exception: raise OSError(f"cannot write {out}: {e}") from None # tokenizers raises a plain one
         raise
     finally: shutil.rmtree(partial, ignore_errors=True)
 
@@ -262,14 +272,15 @@ def whole_file(out:str|Path) -> Iterator[IO[str]]: # open for writing
     "As `whole_path`, for text."
     with whole_path(out) as part, open(part, "w", encoding="utf-8") as f: yield f
 
-# %% ../nbs/16_transplant.ipynb #0b40aa23
+# %% ../nbs/16_transplant.ipynb #e5861931
 def save(result:Transplant,
          out:str|Path, # a new or empty folder
          **facts # what else to note, such as the files the text came from
         ) -> Path:
     "Save model, tokenizer and plan; transformers loads the folder without this package."
     with whole_folder(out) as folder:
-        result.model.save_pretrained(folder)
+        if hasattr(result.model, "stored"): save_hollow(result.model, folder)
+        else: result.model.save_pretrained(folder)
         save_tokenizer(result.tokenizer, folder)
         result.plan.save(folder/"plan.npz")
         if result.layer:
@@ -287,3 +298,17 @@ def saved_plan(folder:str|Path, # written by `save`
     file = Path(folder)/"plan.npz"
     if not file.is_file(): raise ValueError(f"{folder} has no plan.npz; only models made by vocab_lit can be explained")
     return load_plan(file, Vocab.from_tokenizer(tokenizer))
+
+# %% ../nbs/16_transplant.ipynb #07efe618
+def open_model(path:str|Path # model folder, or hub name when online
+              ) -> PreTrainedModel: # hollow (see the notebook on shards) where the files allow it
+    "As `load_model`, for `transplant` and `save`: weights that these do not change stay in their files."
+    path = str(path)
+    config, auto = _described(path)
+    model = hollow_model(auto, config, stored_tensors(path))
+    if model is None: return load_model(path)
+    if model.can_generate():
+        origin = {} if Path(path, "generation_config.json").is_file() else dict(config_file_name="config.json", _from_model_config=True) # as transformers does
+        model.generation_config = GenerationConfig.from_pretrained(path, **origin)
+    for table in [t.weight for m in model.modules() if isinstance(t := getattr(m, "position_embeddings", None), nn.Embedding)]: _replace(model, table, rows_of(table)[:])
+    return model
