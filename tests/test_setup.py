@@ -2,15 +2,17 @@
 from dataclasses import replace
 from datasets import ClassLabel, Dataset, Features, Sequence as Many, Value
 from pathlib import Path
-from vocab_lit.lapt import LaptConfig
-from vocab_lit.nli import Pair
+from transformers import TrainerCallback
+from vocab_lit.lapt import LaptConfig, PRESETS, lapt
 from vocab_lit.parsing import Parsed, write_trees
+from vocab_lit.phrasebook import dictionary as names_in
 from vocab_lit.qa import Question
-from vocab_lit.setup import Target, Targets, get_setup, hub_splits
-from vocab_lit.tagging import Tagged, UPOS
+from vocab_lit.setup import Target, Targets, get_setup
+from vocab_lit.tagging import UPOS
 import json
 import pandas as pd
 import pytest
+import shutil
 import torch
 
 
@@ -55,6 +57,32 @@ def cell_27fed3bb():
     scored.round(2)
 
 
+@pytest.fixture(scope='module')
+def cell_9cb35fbb(cell_d4228fe6, cell_16988bb4):
+    # nbs/33_setup.ipynb, cell "hub = place/"hub"" (9cb35fbb)
+    global at, hub, moved, n, names, offline, paper, patch, shard, split, splits
+    hub = place/"hub"
+    shutil.copytree(mini.model, hub/"FacebookAI/xlm-roberta-base")
+    def shard(at, rows, features=None):
+        (hub/at).parent.mkdir(parents=True, exist_ok=True)
+        Dataset.from_dict(rows, features).to_parquet(hub/at)
+    shard("statmt/cc100/sw/train/0000.parquet", {"id": [str(i) for i in range(1500)], "text": [line + "\n" for line in mini.train[:1500]]})
+    shard("HuggingFaceFW/fineweb-2/data/swh_Latn/train/000_00000.parquet", {"text": mini.train[1500:2500]})
+    names = Features(tokens=Many(Value("string")), ner_tags=Many(ClassLabel(names=["O", "B-PER", "I-PER"])))
+    for at in ("unimelb-nlp/wikiann/sw/{}-00000-of-00001.parquet", "masakhane/masakhaner2/swa/{}/0000.parquet"):
+        for n, split in enumerate(("train", "validation", "test"), len(at)): shard(at.format(split), {"tokens": [["Asha", "yupo"]] * n, "ner_tags": [[1, 0]] * n}, names)
+    def offline(patch):
+        patch.setenv("VOCAB_LIT_HUB", str(hub))
+        for at in ("huggingface_hub.constants.HF_HUB_OFFLINE", "datasets.config.HF_HUB_OFFLINE"): patch.setattr(at, True)
+
+    with pytest.MonkeyPatch.context() as patch:
+        offline(patch)
+        paper = Target(get_setup("paper", "sw", vocab_size=600, steps=2))
+        moved = paper.transplant("focus")
+        splits = {"": paper.setup.splits("ner", "sw"), "masakhaner2": get_setup("paper", "sw", ner="masakhaner2", limit=50).splits("ner", "sw")}
+    paper.setup, len(moved.tokenizer), {name: [len(part) for part in found] for name, found in splits.items()}
+
+
 @pytest.mark.cell('nbs/33_setup.ipynb', 'cell "at scale mini FOCUS starts far below random mapping and below a uniform guess" (e7088b1d)')
 def test_at_scale_mini_focus_starts_far_below_random_mapping_and_below_a_uniform_guess(cell_c69caf21):
     assert losses["focus"] < 6.5 < float(torch.log(torch.tensor(700))) < losses["random"]
@@ -75,6 +103,35 @@ def test_the_same_code_runs_on_one_s_own_model_and_text(cell_d4228fe6, cell_1698
         with pytest.raises(ValueError, match=match): get_setup(language="sw", **options)
 
 
+@pytest.mark.cell('nbs/33_setup.ipynb', 'cell "a run that was killed inside a cell goes on from its checkpoint, with the models from on the way" (d800b024)')
+def test_a_run_that_was_killed_inside_a_cell_goes_on_from_its_checkpoint_with_the_models_from_on_the_way(cell_d4228fe6, cell_c69caf21):
+    steps, options = [], dict(method="focus", at=(2,), tasks=("ner",))
+    def counting(stop, real=lapt): # `lapt` that counts its steps and is killed after some
+        class Count(TrainerCallback):
+            def on_step_end(self, args, state, control, **_):
+                steps.append(state.global_step)
+                if state.global_step == stop: raise KeyboardInterrupt
+        return lambda *args, callbacks=(), **more: real(*args, callbacks=[*callbacks, Count()], **more)
+    quick = replace(sw.setup, train=sw.setup.train[:800], held_out=sw.setup.held_out[:30], vocab_size=400, tasks={"ner": replace(sw.setup.tasks["ner"], epochs=1)})
+    whole = Target(quick).along(**options)
+    with pytest.MonkeyPatch.context() as patch:
+        for stop in (3, None):
+            patch.setitem(Target._train.__globals__, "lapt", counting(stop))
+            here, work = Target(quick, place/"runs"), place/"runs"
+            if stop:
+                with pytest.raises(KeyboardInterrupt): here.along(**options)
+                (run,) = work.iterdir()
+                assert run.name.startswith("sw-") and (run/"checkpoint-2").is_dir() and (run/"seen-2.pt").is_file()
+            else: again = here.along(**options)
+        assert steps == [1, 2, 3, 3, 4] and not list(work.iterdir()) and again == whole
+        patch.setitem(Target._train.__globals__, "lapt", counting(1))
+        for run in (lambda: here.scores("focus", "all", tasks=()), lambda: here.curve("focus"), lambda: here.scores("focus", "emb", tasks=())):
+            with pytest.raises(KeyboardInterrupt): run()
+        assert len(list(work.iterdir())) == 2 # one for each run: the first two are the same
+    assert Target(quick, place/"other").curve("focus")[-1]["step"] == 4 and not list((place/"other").iterdir())
+    assert Targets("mini", place).work is None and Targets("own", place).work == place/"runs"
+
+
 @pytest.mark.cell('nbs/33_setup.ipynb', 'cell "several languages share a vocabulary and are scored one by one" (cf4622b3)')
 def test_several_languages_share_a_vocabulary_and_are_scored_one_by_one(cell_27fed3bb):
     assert len(both.vocab) == 1500 and {"Latn", "Armn"} <= {t.script for t in both.vocab}
@@ -88,8 +145,8 @@ def test_several_languages_share_a_vocabulary_and_are_scored_one_by_one(cell_27f
     assert not {s.words for s in train} & {s.words for s in test} and any(t.startswith("B-") for s in test for t in s.tags)
 
 
-@pytest.mark.cell('nbs/33_setup.ipynb', 'cell "tasks come from one\'s own files and from folders laid out as on the hub" (4665ad3f)')
-def test_tasks_come_from_one_s_own_files_and_from_folders_laid_out_as_on_the_hub(cell_d4228fe6, cell_16988bb4, cell_27fed3bb):
+@pytest.mark.cell('nbs/33_setup.ipynb', 'cell "tasks come from one\'s own files" (4d9007ef)')
+def test_tasks_come_from_one_s_own_files(cell_d4228fe6, cell_16988bb4, cell_27fed3bb):
     train = both.setup.splits("ner", "et")[0]
     rows = "\n".join(f"{w}\t{t}" if w else "" for s in train for w, t in [*zip(s.words, s.tags), ("", "")])
     for name in ("train", "dev", "test"): (place/f"{name}.tsv").write_text(rows, encoding="utf-8")
@@ -104,18 +161,10 @@ def test_tasks_come_from_one_s_own_files_and_from_folders_laid_out_as_on_the_hub
     by_language = get_setup(**options, ner={"et": files, "fi": str(place/"test.tsv")})
     assert by_language.splits("ner", "et")[0] == train and by_language.splits("ner", "fi") == ([], [], train)
     with pytest.raises(ValueError, match="test file of sw"): by_language.splits("ner", "sw")
-    (place/"hub").mkdir()
-    for split, n in (("train", 40), ("test", 20)):
-        Dataset.from_dict({"tokens": [["1", "vee", "_"]] * n, "upos": [["NUM", "NOUN", "_"]] * n}).to_parquet(place/f"hub/{split}-0.parquet")
-    with pytest.raises(ValueError, match="cannot hold 300 of 40"): hub_splits("pos", "et", str(place/"hub"))
-    Dataset.from_dict({"tokens": [["ja"]] * 10, "upos": [["CCONJ"]] * 10}).to_parquet(place/"hub/validation-0.parquet")
-    found = hub_splits("pos", "et", str(place/"hub"))
-    assert list(map(len, found)) == [40, 10, 20] and found[0][0] == Tagged(("1", "vee"), ("NUM", "NOUN"))
-    with pytest.raises(ValueError, match="no treebank is known for 'sw'"): hub_splits("pos", "sw")
 
 
-@pytest.mark.cell('nbs/33_setup.ipynb', 'cell "trees come from constructed languages, from files and from folders laid out as on the hub" (948d7aff)')
-def test_trees_come_from_constructed_languages_from_files_and_from_folders_laid_out_as_on_the_hub(cell_d4228fe6, cell_16988bb4):
+@pytest.mark.cell('nbs/33_setup.ipynb', 'cell "trees come from constructed languages and from files" (366e909a)')
+def test_trees_come_from_constructed_languages_and_from_files(cell_d4228fe6, cell_16988bb4):
     unks = get_setup("mini", "qal", preset="unks-everywhere-adapter", limit=50)
     assert unks.model.endswith("mini-mbert") and len(unks.train) == 50 and set(unks.tasks) == {"ner", "dp"} and unks.vocab_size == 700 and not unks.split_digits
     train, dev, test = unks.splits("dp", "qal")
@@ -126,15 +175,10 @@ def test_trees_come_from_constructed_languages_from_files_and_from_folders_laid_
     write_trees(test, place/"qal.conllu")
     treebank = get_setup("own", "qal", mini.model, str(place/"text.txt"), dp=f"{place/'qal.conllu'} {place/'qal.conllu'}", preset="unks-everywhere", limit=200)
     assert treebank.splits("dp", "qal")[2] == test and len(treebank.train) + len(treebank.held_out) == 200 and (treebank.tasks["dp"].learning_rate, treebank.lapt.learning_rate) == (2e-5, 1e-4)
-    (place/"hub-dp").mkdir()
-    rows = dict(tokens=[["I", "don't", "do", "n't"]] * 5, head=[["0", "_", "1", "2"]] * 5, deprel=[["root", "_", "aux", "advmod"]] * 5)
-    for split in ("train", "validation", "test"): Dataset.from_dict(rows).to_parquet(place/f"hub-dp/{split}-0.parquet")
-    assert hub_splits("dp", "wo", str(place/"hub-dp"))[1] == [Parsed(("I", "do", "n't"), (0, 1, 2), ("root", "aux", "advmod"))] * 5
-    with pytest.raises(ValueError, match="no treebank is known for 'sw'"): hub_splits("dp", "sw")
 
 
-@pytest.mark.cell('nbs/33_setup.ipynb', 'cell "questions and pairs come from files and from folders laid out as on the hub" (d5b80008)')
-def test_questions_and_pairs_come_from_files_and_from_folders_laid_out_as_on_the_hub(cell_d4228fe6, cell_16988bb4, cell_27fed3bb):
+@pytest.mark.cell('nbs/33_setup.ipynb', 'cell "questions and pairs come from files" (ec2627ec)')
+def test_questions_and_pairs_come_from_files(cell_d4228fe6, cell_16988bb4, cell_27fed3bb):
     asked = both.setup.splits("qa", "et")
     assert len(asked[0]) > 500 and isinstance(asked[0][0], Question) and both.setup.splits("qa", "et", test_only=True) == ([], [], asked[2])
     assert {q.context for q in asked[0]}.isdisjoint(q.context for q in asked[1] + asked[2]) and asked[2][0].id.startswith("et-")
@@ -147,26 +191,33 @@ def test_questions_and_pairs_come_from_files_and_from_folders_laid_out_as_on_the
     (place/"et.txt").write_text((place/"text.txt").read_text(encoding="utf-8"), encoding="utf-8")
     given = get_setup(**options, qa=f"{place/'q.json'} {place/'q.json'} {place/'q.json'}", nli=f"{place/'p.tsv'} {place/'p.tsv'}")
     assert given.splits("qa", "et") == (asked[2],) * 3 and list(map(len, given.splits("nli", "et"))) == [18, 2, 20] and given.train
-    def rows(found): return {"id": [q.id for q in found], "question": [q.question for q in found], "context": [q.context for q in found], "answers": [{"text": [a.text for a in q.answers], "answer_start": [a.start for a in q.answers]} for q in found]}
-    for name, splits in (("squad", {"train": asked[0], "validation": asked[1]}), ("xquad", {"validation": asked[2]})):
-        (place/"hub-qa"/name).mkdir(parents=True)
-        for split, found in splits.items(): Dataset.from_dict(rows(found)).to_parquet(place/f"hub-qa/{name}/{split}-0.parquet")
-    assert hub_splits("qa", "en", str(place/"hub-qa")) == tuple(asked) and hub_splits("qa", "de", str(place/"hub-qa")) == ([], [], asked[2])
-    (place/"hub-nli").mkdir()
-    features = Features(premise=Value("string"), hypothesis=Value("string"), label=ClassLabel(names=["entailment", "neutral", "contradiction"]))
-    for split, n in (("train", 5), ("validation", 2), ("test", 3)):
-        Dataset.from_dict({"premise": ["a"] * n, "hypothesis": ["b"] * n, "label": [1] * n}, features).to_parquet(place/f"hub-nli/{split}-0.parquet")
-    assert list(map(len, hub_splits("nli", "en", str(place/"hub-nli")))) == [5, 2, 3] and hub_splits("nli", "sw", str(place/"hub-nli"), test_only=True) == ([], [], [Pair("a", "b", "neutral")] * 3)
 
 
-@pytest.mark.cell('nbs/33_setup.ipynb', 'cell "names of WikiANN keep their division for MAD-X, and presets have the rates of their kind" (d01b2d3a)')
-def test_names_of_wikiann_keep_their_division_for_mad_x_and_presets_have_the_rates_of_their_kind(cell_d4228fe6, cell_16988bb4):
-    (place/"wikiann").mkdir()
-    tags = Features(tokens=Many(Value("string")), ner_tags=Many(ClassLabel(names=["O", "B-PER", "I-PER"])))
-    for split, n in (("train", 9), ("validation", 3), ("test", 4)): Dataset.from_dict({"tokens": [["Ana", "on"]] * n, "ner_tags": [[1, 0]] * n}, tags).to_parquet(place/f"wikiann/{split}-0.parquet")
-    assert list(map(len, hub_splits("ner", "et", str(place/"wikiann"), divide=False))) == [9, 3, 4]
-    with pytest.raises(ValueError, match="16 sentences are too few"): hub_splits("ner", "et", str(place/"wikiann"))
+@pytest.mark.cell('nbs/33_setup.ipynb', 'cell "presets have the rates of their kind" (20851e3d)')
+def test_presets_have_the_rates_of_their_kind(cell_d4228fe6, cell_16988bb4):
     setups = {preset: get_setup("own", "et", mini.model, str(place/"text.txt"), preset=preset) for preset in ("mad-x", "mad-x-adapter")}
     assert {p: (s.lapt.learning_rate, s.tasks["ner"].learning_rate, s.lapt.steps) for p, s in setups.items()} == {"mad-x": (5e-5, 5e-5, 250_000), "mad-x-adapter": (1e-4, 1e-4, 250_000)}
     small = get_setup("mini", "et", preset="mad-x-adapter")
     assert small.lapt.steps == 60 and small.tasks["ner"].pooling == "first" and small.tasks["qa"].stride == 8 and small.tasks["ner"].learning_rate > get_setup("mini", "et", preset="mad-x").tasks["ner"].learning_rate
+
+
+@pytest.mark.cell('nbs/33_setup.ipynb', 'cell "scale paper runs from a mirror from text to transplanted model, and names what is not there" (be6b8ad9)')
+def test_scale_paper_runs_from_a_mirror_from_text_to_transplanted_model_and_names_what_is_not_there(cell_d4228fe6, cell_16988bb4, cell_9cb35fbb):
+    assert paper.setup.model == str(hub/"FacebookAI/xlm-roberta-base") and len(moved.tokenizer) == 600 and moved.model.get_input_embeddings().weight.shape[0] == 600
+    assert set(paper.setup.train) | set(paper.setup.held_out) == set(mini.train[:1500]) and paper.setup.lapt == replace(PRESETS["focus"], steps=2, eval_every=1)
+    n = len("unimelb-nlp/wikiann/sw/{}-00000-of-00001.parquet")
+    assert list(map(len, splits[""])) == [n, n + 1, n + 2] != list(map(len, splits["masakhaner2"])) # the data set's own division
+    with pytest.MonkeyPatch.context() as patch:
+        offline(patch)
+        assert set(get_setup("paper", "sw", corpus="fineweb-2", limit=900).train) < set(mini.train[1500:2500])
+        for options, error, match in ((dict(corpus="cc1000"), ValueError, "no corpus 'cc1000'; there are cc100"), (dict(qa="wikiann"), ValueError, "no data set for qa 'wikiann'; there are squad, xquad, tydiqa, germanquad"),
+                                      (dict(preset="unks-everywhere"), FileNotFoundError, "the model google-bert/bert-base-multilingual-cased is not there"),
+                                      (dict(preset="mad-x"), ValueError, "the data set wikimedia/wikipedia does not load for sw"), (dict(corpus="mc4"), ValueError, "the data set allenai/c4 does not load for sw")):
+            with pytest.raises(error, match=match): get_setup("paper", "sw", **options)
+        bilingual = Target(get_setup("paper", "sw", "FacebookAI/xlm-roberta-base", preset="wechsel-roberta", limit=300))
+        with pytest.raises(ValueError, match="set dictionary to a file of two columns; download vectors of English: https://.*cc.sw.300.bin.gz.*dicts/data/swahili.txt"): bilingual.vectors("aligned vectors")
+        (place/"en-sw.txt").write_text("".join(f"{a} {b}\n" for a, b in names_in("en", "sw") if " " not in a + b), encoding="utf-8") # as MUSE writes them
+        dictionary = get_setup("paper", "sw", "FacebookAI/xlm-roberta-base", preset="wechsel-roberta", limit=300, dictionary=str(place/"en-{language}.txt")).pairs
+        assert dictionary == [(a, b) for a, b in names_in("en", "sw") if " " not in a + b]
+        divided = get_setup("paper", "sw", "FacebookAI/xlm-roberta-base", preset="embedding-structure", limit=300)
+        with pytest.raises(ValueError, match="sentences are too few for 256"): divided.splits("ner", "sw")

@@ -5,10 +5,10 @@
 # %% auto #0
 __all__ = ['checkout', 'settings', 'Cell', 'code_cells', 'names', 'pytest_module', 'generated', 'check_generated', 'regenerate',
            'source_notebooks', 'clean_notebook', 'check_clean', 'clean', 'stamped', 'check_stamps', 'stamp',
-           'set_parameters', 'run_chapter', 'chapters', 'check_chapters', 'run_all', 'build_book']
+           'set_parameters', 'chapter_defaults', 'run_chapter', 'chapters', 'check_chapters', 'run_all', 'build_book']
 
-# %% ../nbs/41_publish.ipynb #2bec92ea
-import ast, builtins, json, os, re, shutil, subprocess, symtable, sys, tempfile, time
+# %% ../nbs/41_publish.ipynb #9ef3ffca
+import ast, builtins, difflib, json, os, re, shutil, subprocess, symtable, sys, tempfile, time
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from configparser import ConfigParser
@@ -308,12 +308,27 @@ def clean(root:Path|None=None) -> list[str]: # the notebooks that changed
     for p, new in changed.items(): (root/p).write_text(new, encoding="utf-8")
     return list(changed)
 
-# %% ../nbs/41_publish.ipynb #74a8dc26
-_COLAB_CELL = '''# On Colab, install the package beside the PyTorch that is there. Elsewhere this cell does nothing.
-import importlib.metadata, subprocess, sys
+# %% ../nbs/41_publish.ipynb #0d803dcc
+_COLAB_CELL = '''# On Colab: install the package beside the PyTorch that is there, and say what this machine is. Elsewhere this cell does nothing.
+keep_on_drive = False #@param {type:"boolean"}
+import importlib.metadata, os, pathlib, subprocess, sys
 if "google.colab" in sys.modules:
-    torch = f"torch=={importlib.metadata.version('torch')}"
-    subprocess.run([sys.executable, "-m", "pip", "install", "-q", torch, "PACKAGE"], check=True)'''
+    kept = [f"{name}=={importlib.metadata.version(name)}" for name in ("torch", "numpy", "pandas")]
+    subprocess.run([sys.executable, "-m", "pip", "install", "-q", *kept, "PACKAGE"], check=True)
+    if keep_on_drive: from google.colab import drive; drive.mount("/content/drive")
+    here = pathlib.Path("/content/drive/MyDrive" if keep_on_drive else "/content", "vocab_lit", "book") # results go into ../_build, and a runtime that begins anew goes on with them
+    here.mkdir(parents=True, exist_ok=True); os.chdir(here)
+    from vocab_lit.budget import on_this_machine
+    print(on_this_machine("CHAPTER", "LANGUAGE"))'''
+
+def _parameters(nb:dict, # a notebook as JSON
+               ) -> tuple[dict|None, dict[str, ast.expr]]: # the cell tagged `parameters`, and the values in it
+    "The parameters of a chapter."
+    cell = next((c for c in nb["cells"] if "parameters" in c["metadata"].get("tags", [])), None)
+    nodes = ast.parse("".join(cell["source"])).body if cell else []
+    return cell, {t.id: n.value for n in nodes if isinstance(n, (ast.Assign, ast.AnnAssign)) for t in getattr(n, "targets", None) or [n.target]}
+
+def _defaults(nb:dict) -> dict[str, object]: return {name: ast.literal_eval(value) for name, value in _parameters(nb)[1].items()}
 
 def _stamps(cfg:dict[str, str], # entries of settings.ini
             path:str # the file's path in the checkout
@@ -327,7 +342,7 @@ def _stamps(cfg:dict[str, str], # entries of settings.ini
                 clone=f"```bash\ngit clone {url}\ncd {cfg['repo']}\n```",
                 python=f"Python {cfg['min_python']} or newer, below {cfg['below_python']}")
 
-# %% ../nbs/41_publish.ipynb #5e4ab445
+# %% ../nbs/41_publish.ipynb #2475f39e
 def _fill(text:str, path:str, cfg:dict[str, str]) -> str:
     "Fill in the markers of a Markdown text; `ValueError` for an unknown one."
     known = _stamps(cfg, path)
@@ -351,7 +366,8 @@ def stamped(text:str, # a file's text
         source = "".join(c["source"])
         if c["cell_type"] == "markdown": source = _fill(source, path, cfg)
         elif "colab" in c["metadata"].get("tags", []):
-            source = _COLAB_CELL.replace("PACKAGE", f"{cfg['lib_name']} @ git+{cfg['git_url']}@{cfg['branch']}")
+            package, language = f"{cfg['lib_name']} @ git+{cfg['git_url']}@{cfg['branch']}", _defaults(nb).get("language", "")
+            source = _COLAB_CELL.replace("PACKAGE", package).replace("CHAPTER", Path(path).stem).replace("LANGUAGE", language)
             c["metadata"]["tags"] = ["colab", "remove-cell"]
         c["source"] = source.splitlines(keepends=True)
     return json.dumps(nb, indent=1, ensure_ascii=False, sort_keys=True) + "\n"
@@ -376,22 +392,21 @@ def stamp(root:Path|None=None) -> list[str]: # the files that changed
     for p, new in changed.items(): (root/p).write_text(new, encoding="utf-8")
     return list(changed)
 
-# %% ../nbs/41_publish.ipynb #e37bf242
+# %% ../nbs/41_publish.ipynb #94517729
 def set_parameters(nb:dict, # a notebook as JSON; changed in place
                    name:str, # of the chapter, for messages
                    **params # new values
                   ) -> None:
     "Put values into the cell tagged `parameters`; `ValueError` for a name that is not in it."
-    cell = next((c for c in nb["cells"] if "parameters" in c["metadata"].get("tags", [])), None)
-    if cell is None: raise ValueError(f"chapter {name}: no cell is tagged 'parameters'")
+    cell, known = _parameters(nb)
+    if cell is None: raise ValueError(f"{name}: no cell is tagged 'parameters'")
     lines = "".join(cell["source"]).split("\n")
-    known = {t.id: n.value for n in ast.parse("\n".join(lines)).body if isinstance(n, (ast.Assign, ast.AnnAssign))
-             for t in getattr(n, "targets", None) or [n.target]}
     if bad := sorted(params.keys() - known.keys()):
-        raise ValueError(f"chapter {name} has no parameter {', '.join(bad)}; it has {', '.join(known)}")
+        near = [f" (did you mean {found[0]}?)" if (found := difflib.get_close_matches(b, known, 1)) else "" for b in bad]
+        raise ValueError(f"{name} has no parameter {', '.join(map(''.join, zip(bad, near)))}; it has {', '.join(known)}")
     for key in params:
         at = known[key]
-        if at.end_lineno > at.lineno: raise ValueError(f"chapter {name}: the default of {key} is longer than a line")
+        if at.end_lineno > at.lineno: raise ValueError(f"{name}: the default of {key} is longer than a line")
         line = lines[at.lineno - 1].encode()
         lines[at.lineno - 1] = (line[:at.col_offset] + repr(params[key]).encode() + line[at.end_col_offset:]).decode()
     cell["source"] = "\n".join(lines)
@@ -415,7 +430,7 @@ def _page(nb:dict, suffix:str, title:str, links:str) -> None:
         c["source"] = source
     nb["metadata"] = _METADATA | {"mystnb": {"execution_mode": "off"}}
 
-# %% ../nbs/41_publish.ipynb #556803ce
+# %% ../nbs/41_publish.ipynb #b34a7e9d
 # progress bars and their warnings have no place on a page
 _QUIET = {"TQDM_DISABLE": "1", "HF_HUB_DISABLE_PROGRESS_BARS": "1", "PYTHONWARNINGS": "ignore:IProgress not found",
           "TOKENIZERS_PARALLELISM": "false"}
@@ -448,34 +463,42 @@ def _execute(path:Path, # a notebook
                                         progress_bar=bar or False, extra_arguments=["--log-level=50"])
     except papermill.PapermillExecutionError as e:
         line = e.source.strip().splitlines()[0]
-        raise RuntimeError(f'{name}: the cell that begins "{line}" failed with {e.ename}: {e.evalue}\n'
-                           f"The run up to there, with the traceback: {failed}") from None
+        raise RuntimeError(f'{name}: the cell that begins "{line}" failed with {e.ename}: {e.evalue}'
+                           f"; the run up to there, with the traceback, is in {failed}") from None
     links = _stamps(settings(root), path.relative_to(root).as_posix())["links"]
     _page(nb, suffix, title, f"{links} · ran in {time.perf_counter() - start:.0f} s on {os.cpu_count()} cores")
     nb["metadata"]["vocab_lit"] = key
     failed.write_text(nbformat.writes(nbformat.from_dict(nb)), encoding="utf-8")
     return failed.replace(out)
 
-# %% ../nbs/41_publish.ipynb #5c96e62e
+# %% ../nbs/41_publish.ipynb #ce67210a
+def _chapter(name:str) -> Path: # its notebook
+    there = {p.stem: p for p in sorted((checkout()/"book").glob("*.ipynb"))}
+    if name not in there: raise ValueError(f"no chapter {name!r}; there are {', '.join(there) or 'none'}")
+    return there[name]
+
+def chapter_defaults(name:str # the chapter `book/NAME.ipynb`
+                    ) -> dict[str, object]: # by name
+    "The parameters of a chapter with their defaults."
+    return _defaults(json.loads(_chapter(name).read_text(encoding="utf-8")))
+
 def run_chapter(name:str, # the chapter `book/NAME.ipynb`
                 language:str, # locale code
                 scale:str="mini", # mini, paper or own
                 out:str|Path|None=None, # the executed notebook; by default book/runs/NAME-LANGUAGE.ipynb
                 bar:dict|None=None, # options of the progress bar
-                **params # other parameters of the chapter
+                parameters:dict[str, object]|None=None # others of the chapter, by name; `chapter_defaults` has them
                ) -> Path: # the executed notebook
     "Run a chapter for one language; it becomes a page of the book."
-    root = checkout()
-    there = {p.stem: p for p in sorted((root/"book").glob("*.ipynb"))}
-    if name not in there: raise ValueError(f"no chapter {name!r}; there are {', '.join(there) or 'none'}")
+    root, notebook = checkout(), _chapter(name)
     if scale not in ("mini", "paper", "own"): raise ValueError(f"no scale {scale!r}; there are mini, paper and own")
     if scale == "mini": find_locale(language) # raises where the phrasebook has no such language
     if not re.fullmatch(r"[\w.@-]*\w", language): raise ValueError(f"language {language!r}: give a code such as sw, which also names the page")
     out = Path(out or root/"book"/"runs"/f"{name}-{language}.ipynb")
     title = f" ({Locale('en').languages.get(language, language)})"
-    params |= dict(language=language, scale=scale)
+    params = (parameters or {}) | dict(language=language, scale=scale)
     bar = {"desc": f"{name} ({language})"} if bar is None else bar
-    return _execute(there[name], out, f"chapter {name} ({language})", language, title, params, bar)
+    return _execute(notebook, out, f"chapter {name} ({language})", language, title, params, bar)
 
 # %% ../nbs/41_publish.ipynb #f4fda6cc
 def chapters(root:Path|None=None) -> dict[str, list[str]]: # chapter to its default languages
