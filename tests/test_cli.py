@@ -9,6 +9,7 @@ from vocab_lit.tokenizer import train_tokenizer
 import json
 import pytest
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -164,6 +165,46 @@ def test_a_parser_is_trained_with_adapters_as_well_and_scored_in_another_languag
     assert "two.conllu" in run("evaluate", place/"model", "--task", "dp", "--test", place/"two.conllu", *quick, code=1)
 
 
+@pytest.mark.cell('nbs/40_cli.ipynb', 'cell "a setup file gives what the command line leaves out, and an adaptation goes from it to a report" (f1ad1301)')
+def test_a_setup_file_gives_what_the_command_line_leaves_out_and_an_adaptation_goes_from_it_to_a_report(cell_963f8e44):
+    run("transplant", place/"model", "--text", place/"sw.txt", "--vocab-size", 650, "--out", place/"by-hand")
+    said = sentences("sw", 90, seed=2)
+    (place/"names.tsv").write_text("\n\n".join("\n".join(f"{w}\t{t}" for w, t in zip(s.words, s.labels)) for s in said) + "\n", encoding="utf-8")
+    (place/"en-sw.txt").write_text("\n".join(map("\t".join, dictionary("en", "sw"))), encoding="utf-8")
+    (place/"sw.yml").write_text("language: sw\nmodel: model\ntext: sw.txt\nvocab_size: 650\nvectors: ppmi\ndictionary: en-sw.txt\nseeds: 1\nlapt: {preset: focus, steps: 3, batch_size: 4, length: 32, learning_rate: 1e-3}\n"
+                                "ner: {train: names.tsv, test: names.tsv, epochs: 1, learning_rate: 1e-2}\n", encoding="utf-8")
+    use = ("--setup", place/"sw.yml")
+    run("transplant", *use, "--out", place/"by-setup")
+    assert (place/"by-setup/model.safetensors").read_bytes() == (place/"by-hand/model.safetensors").read_bytes()
+    assert json.loads(run("inspect", *use, "--json"))["text"]["lines"] == len((place/"sw.txt").read_text(encoding="utf-8").splitlines())
+    assert [r["step"] for r in json.loads(run("lapt", place/"by-setup", *use, "--steps", 2, "--json", "--out", place/"setup-lapt"))] == [0, 1, 2]
+    with pytest.MonkeyPatch.context() as patch: # the same from a mirror of the hub, by name
+        (place/"hub/us").mkdir(parents=True); shutil.copytree(place/"model", place/"hub/us/model")
+        patch.setenv("VOCAB_LIT_HUB", str(place/"hub"))
+        run("transplant", "us/model", *use, "--out", place/"by-name")
+        assert (place/"by-name/model.safetensors").read_bytes() == (place/"by-hand/model.safetensors").read_bytes()
+    scored = json.loads(run("evaluate", place/"by-setup", *use, "--task", "ner", "--json"))
+    assert [r["epochs"] for r in scored] == [1] # one seed, one epoch
+    planned = json.loads(run("adapt", *use, "--out", place/"adapted", "--dry-run", "--json"))
+    assert [r["stage"] for r in planned] == ["text", "tokenizer", "vectors", "transplant", "training", "scores", "report"] and not (place/"adapted").exists()
+    report = json.loads(run("adapt", *use, "--out", place/"adapted", "--json"))
+    assert len(report["losses"]) == 4 and {r["task"] for r in report["tasks"]} == {"ner"} and report["asked"]["language"] == "sw"
+    assert "trained" in run("adapt", *use, "--out", place/"adapted") and {r["state"] for r in json.loads(run("adapt", *use, "--out", place/"adapted", "--dry-run", "--json"))} == {"done"}
+    for match, arguments in (("holds another run: it has vocab_size 650, not 600", ("adapt", *use, "--vocab-size", 600, "--out", place/"adapted")),
+                             ("no key 'vocab_sise'; did you mean vocab_size", ("adapt", "--setup", place/"wrong.yml", "--out", place/"never")), ("no such setup file", ("inspect", "--setup", place/"none.yml")),
+                             ("give --test, or a --setup", ("evaluate", place/"model", "--task", "ner")), ("no such file nowhere.tsv", ("adapt", *use, "--ner", "nowhere.tsv", "--out", place/"never"))):
+        (place/"wrong.yml").write_text("vocab_sise: 3\n")
+        assert match in run(*arguments, code=1) and not (place/"never").exists(), match
+
+
+@pytest.mark.cell('nbs/40_cli.ipynb', 'cell "what there is for a language is told and a setup file written" (3819818a)')
+def test_what_there_is_for_a_language_is_told_and_a_setup_file_written(cell_963f8e44):
+    told = json.loads(run("init", "Swahili", "--out", place/"new.yml", "--json"))
+    assert told["code"] == "sw" and "Latin" in told["script"] and {"text", "ner"} <= {r["kind"] for r in told["resources"]}
+    assert (place/"new.yml").read_text(encoding="utf-8").startswith("# Swahili (Kiswahili), Latin") and "CC100" in run("init", "sw", "--out", place/"newer.yml")
+    assert "new.yml exists" in run("init", "sw", "--out", place/"new.yml", code=1) and "near it: sw (Swahili)" in run("init", "Swahilli", code=1)
+
+
 @pytest.mark.cell('nbs/40_cli.ipynb', 'cell "mistakes are one line, leave with code 1 and write nothing" (a753a4bf)')
 def test_mistakes_are_one_line_leave_with_code_1_and_write_nothing(cell_963f8e44):
     (place/"latin.txt").write_bytes("schön".encode("latin-1")); (place/"empty.txt").write_text(" \n"); (place/"one.txt").write_text("habari\n")
@@ -190,13 +231,13 @@ def test_mistakes_are_one_line_leave_with_code_1_and_write_nothing(cell_963f8e44
         assert not (place/"never").exists()
 
 
-@pytest.mark.cell('nbs/40_cli.ipynb', 'cell "help teaches every command" (bae18d49)')
+@pytest.mark.cell('nbs/40_cli.ipynb', 'cell "help teaches every command" (dbf07d31)')
 def test_help_teaches_every_command():
     script = """
 from typer.testing import CliRunner
 from vocab_lit.cli import app
-for command in ("methods", "inspect", "tokenizer", "transplant", "factorize", "explain", "clean", "lapt", "adapter train", "adapter list", "adapter export", "vectors train", "vectors align", "vectors nearest", "evaluate", "chapter"):
+for command in ("methods", "inspect", "tokenizer", "transplant", "factorize", "explain", "clean", "lapt", "adapter train", "adapter list", "adapter export", "vectors train", "vectors align", "vectors nearest", "evaluate", "init", "adapt", "chapter"):
     print(CliRunner().invoke(app, [*command.split(), "--help"]).stdout)
 """
     shown = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True).stdout # in a notebook, rich draws help as HTML
-    assert shown.count("Usage:") == 16 and shown.count("Example:") == 19
+    assert shown.count("Usage:") == 18 and shown.count("Example:") == 24

@@ -2,7 +2,7 @@
 from matplotlib.colors import to_rgb
 from matplotlib.text import Text
 from pathlib import Path
-from vocab_lit.plots import INK, PALETTE, _brief, _plane, _short, _spread, alignment_map, correlations, embedding_map, has_glyphs, heat_map, label, loss_bars, loss_curves, romanise, score_curves, score_dots, score_flops, show_mixture, use_style
+from vocab_lit.plots import INK, PALETTE, _brief, _plane, _short, _spread, alignment_map, correlations, embedding_map, has_glyphs, heat_map, label, loss_bars, loss_curves, romanise, row_shares, score_curves, score_dots, score_flops, show_mixture, use_style
 from vocab_lit.study import published
 import itertools
 import matplotlib.pyplot as plt
@@ -42,6 +42,14 @@ def cell_2adbbf8c():
                            for (m, v), (l, d), s in itertools.product(levels.items(), {"sw": 0, "am": .4, "my": .2}.items(), range(3))])
     folder = Path(tempfile.mkdtemp())
     loss_bars(losses, uniform={"sw": 7.6, "am": 7.9, "my": 7.7}, names={"am": "አማርኛ", "my": "မြန်မာ", "sw": "Kiswahili"}, path=folder/"bars.png")
+
+
+@pytest.fixture(scope='module')
+def cell_1aa20db8():
+    # nbs/32_plots.ipynb, cell "shares = pd.DataFrame(dict(step=["Copy", "Similar", "Gaussia" (1aa20db8)
+    global shares
+    shares = pd.DataFrame(dict(step=["Copy", "Similar", "Gaussian"], share=[.3, .65, .05]))
+    row_shares(shares)
 
 
 @pytest.fixture(scope='module')
@@ -190,6 +198,13 @@ def test_nothing_drawn_is_an_empty_box(cell_f9928d35):
     ax.set_title("ሰላም") # without `label`
     with pytest.warns(UserWarning, match="Glyph .* missing"): fig.canvas.draw()
     plt.close(fig)
+
+
+@pytest.mark.cell('nbs/32_plots.ipynb', 'cell "every step has its part of the bar, and small ones are in the legend only" (5d0209c8)')
+def test_every_step_has_its_part_of_the_bar_and_small_ones_are_in_the_legend_only(cell_1aa20db8):
+    ax = row_shares(shares).axes[0]
+    assert [round(b.get_width(), 2) for b in ax.patches] == [.3, .65, .05] and [round(b.get_x(), 2) for b in ax.patches] == [0, .3, .95]
+    assert [t.get_text() for t in ax.texts] == ["30%", "65%"] and [t.get_text() for t in ax.get_legend().get_texts()] == ["Copy 30%", "Similar 65%", "Gaussian 5%"]
 
 
 @pytest.mark.cell('nbs/32_plots.ipynb', 'cell "curves go through the means, on a logarithmic axis with plain numbers, and variants differ in dashes only" (6fefac2a)')
