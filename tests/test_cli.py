@@ -165,7 +165,7 @@ def test_a_parser_is_trained_with_adapters_as_well_and_scored_in_another_languag
     assert "two.conllu" in run("evaluate", place/"model", "--task", "dp", "--test", place/"two.conllu", *quick, code=1)
 
 
-@pytest.mark.cell('nbs/40_cli.ipynb', 'cell "a setup file gives what the command line leaves out, and an adaptation goes from it to a report" (f1ad1301)')
+@pytest.mark.cell('nbs/40_cli.ipynb', 'cell "a setup file gives what the command line leaves out, and an adaptation goes from it to a report" (16a36ffa)')
 def test_a_setup_file_gives_what_the_command_line_leaves_out_and_an_adaptation_goes_from_it_to_a_report(cell_963f8e44):
     run("transplant", place/"model", "--text", place/"sw.txt", "--vocab-size", 650, "--out", place/"by-hand")
     said = sentences("sw", 90, seed=2)
@@ -176,6 +176,7 @@ def test_a_setup_file_gives_what_the_command_line_leaves_out_and_an_adaptation_g
     use = ("--setup", place/"sw.yml")
     run("transplant", *use, "--out", place/"by-setup")
     assert (place/"by-setup/model.safetensors").read_bytes() == (place/"by-hand/model.safetensors").read_bytes()
+    assert {r["filter"]: r["lines"] for r in json.loads(run("clean", *use, "--out", place/"sw-clean.txt", "--json"))}["kept"] == len((place/"sw-clean.txt").read_text(encoding="utf-8").splitlines()) > 400
     assert json.loads(run("inspect", *use, "--json"))["text"]["lines"] == len((place/"sw.txt").read_text(encoding="utf-8").splitlines())
     assert [r["step"] for r in json.loads(run("lapt", place/"by-setup", *use, "--steps", 2, "--json", "--out", place/"setup-lapt"))] == [0, 1, 2]
     with pytest.MonkeyPatch.context() as patch: # the same from a mirror of the hub, by name

@@ -229,7 +229,7 @@ def transplant_(model:Model,
         _step(f"note: {drawn:.0%} of the tokens have no vector, because they are too rare in the text or in no word that has one, and were drawn at random; more text or a smaller vocabulary helps")
     _show(result.plan.summary().assign(share=lambda d: (100 * d.share).map("{:.1f}%".format)).to_dict("records"))
 
-# %% ../nbs/40_cli.ipynb #f7f7fb0c
+# %% ../nbs/40_cli.ipynb #3ab43e31
 vectors = typer.Typer(no_args_is_help=True, help="Static vectors of words and tokens: train them, align two languages, look at neighbours.")
 app.add_typer(vectors, name="vectors")
 
@@ -263,7 +263,7 @@ Normalise = Annotated[bool, typer.Option("--normalise", help="Fit directions, an
 def vectors_align(source:Source, target:Target,
                   dictionary:Annotated[Path, typer.Option(help="Word pairs, the source's first, with a tab or blank between.", show_default=False)],
                   out:Annotated[Optional[Path], typer.Option(help="A new .vec file for the source's words, turned into the target's space.", show_default="only the report")]=None,
-                  normalise:Normalise=False, as_json:Json=False):
+                  normalise:Normalise=False, setup:SetupFile=None, as_json:Json=False):
     """Turn the word vectors of one language onto another's, and say how good that is.
 
     A tenth of the dictionary's words are held out for the report: how often is their translation the nearest word, or among the five nearest?
@@ -295,7 +295,7 @@ def vectors_nearest(file:Annotated[Path, typer.Argument(help="Word vectors: .bin
     rows = [dict(word=w, nearest=v, cosine=round(c, 4)) for w, row in found.items() for v, c in row]
     print(json.dumps(rows, indent=2, ensure_ascii=False)) if as_json else _show(rows)
 
-# %% ../nbs/40_cli.ipynb #ba9b4884
+# %% ../nbs/40_cli.ipynb #8e64bdd4
 @app.command("factorize")
 def factorize_(model:Model,
                out:Annotated[Path, typer.Option(help="A new file.", show_default=False)],
@@ -304,7 +304,7 @@ def factorize_(model:Model,
                grouping:Annotated[str, typer.Option(help="How tokens are put into clusters: kmeans, or neural (learned with the factors).")]="kmeans",
                solver:Annotated[str, typer.Option(help="mu (multiplicative updates, the paper's) or hals (a faster descent to a lower error).")]="mu",
                steps:Annotated[int, typer.Option(min=0, help="0: 3,000 of mu, 300 of hals, 500 of neural.")]=0,
-               seed:Annotated[int, typer.Option(min=0, max=2**32 - 1, help="Of the random start.")]=0, as_json:Json=False):
+               seed:Annotated[int, typer.Option(min=0, max=2**32 - 1, help="Of the random start.")]=0, setup:SetupFile=None, as_json:Json=False):
     """Take a model's embeddings apart into short rows and what turns them into full ones (UNKs Everywhere).
 
     The file serves `vocab-lit transplant --method mf1-lex --factors FILE`, and mf10-kmeans-lex and mf10-neural-lex with the clusters and grouping that they name.
@@ -336,7 +336,7 @@ def explain(folder:Annotated[Path, typer.Argument(help="A folder that `vocab-lit
     for r in rows: r["weight"] = None if r["weight"] != r["weight"] else round(r["weight"], 6)
     print(json.dumps(rows, indent=2, ensure_ascii=False)) if as_json else _show([r | dict(weight="" if r["weight"] is None else r["weight"]) for r in rows])
 
-# %% ../nbs/40_cli.ipynb #11088910
+# %% ../nbs/40_cli.ipynb #97c002d9
 @app.command()
 def clean(text:Annotated[list[Path], typer.Argument(help="UTF-8 text, one sentence or paragraph a line.", show_default=False)],
           out:Annotated[Path, typer.Option(help="A new file for the lines that are kept.", show_default=False)],
@@ -345,7 +345,7 @@ def clean(text:Annotated[list[Path], typer.Argument(help="UTF-8 text, one senten
           longest:Annotated[int, typer.Option(min=1, help="Longest token, in characters.")]=32,
           alphabetic:Annotated[float, typer.Option(min=0, max=1, help="Smallest share of letters.")]=.5,
           duplicates:Annotated[str, typer.Option(help="Which copies are left out: exact, letters (case and all but letters make no difference) or none.")]="exact",
-          as_json:Json=False):
+          setup:SetupFile=None, as_json:Json=False):
     """Leave out lines that are no sentences, and copies, and say how many for what reason.
 
     The defaults are those of Downey et al. (2023). Tokens are words; in scripts without spaces they are characters.
@@ -619,12 +619,13 @@ def adapt(model:Model, text:RunText,
     if report["held_out"]["old"]["unknown"]: _step("note: the old tokenizer does not know all of the text; what is unknown is guessed too easily, so that the old model's bits per byte are too low to compare")
     _step(f"the report is {out/'report/report.md'}, the model {out/('model' if asked.trains else 'start')}")
 
-# %% ../nbs/40_cli.ipynb #42cd27d6
+# %% ../nbs/40_cli.ipynb #32725f19
 @app.command()
 def chapter(name:Annotated[str, typer.Argument(help="For example focus.", show_default=False)],
             language:Annotated[str, typer.Option(help="Language code, as CLDR writes it.")]="sw",
             scale:Annotated[Optional[str], typer.Option(help="mini (bundled models, minutes), paper (the paper's own models) or own (your files).", show_default="own with a setup, else mini")]=None,
             setup:SetupFile=None,
+            out:Annotated[Optional[Path], typer.Option(help="The executed notebook.", show_default="book/runs/NAME-LANGUAGE.ipynb at mini, _build/chapters/NAME-LANGUAGE-SCALE.ipynb otherwise")]=None,
             set_:Annotated[Optional[list[str]], typer.Option("--set", help="Another parameter of the chapter, as KEY=VALUE. May be repeated.", show_default=False)]=None,
             dry_run:Annotated[bool, typer.Option("--dry-run", help="Print the runs, where models and data come from and what it takes, and do nothing.")]=False):
     """Run one chapter of the book for one language.
@@ -646,7 +647,7 @@ def chapter(name:Annotated[str, typer.Argument(help="For example focus.", show_d
     given = chapter_parameters(setup, set(chapter_defaults(name))) | {k: yaml.safe_load(v) for k, _, v in (pair.partition("=") for pair in set_ or ())}
     given = {k: v for k, v in given.items() if k not in ("language", "scale")}
     if dry_run: return print(plan(name, language, scale, **given))
-    try: print(run_chapter(name, language, scale, parameters=given))
+    try: print(run_chapter(name, language, scale, out, parameters=given))
     except RuntimeError as e: raise ValueError(e) from None # a cell failed; the message says which
 
 if __name__ == "__main__" and "__file__" in globals(): app() # not in a notebook

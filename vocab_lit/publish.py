@@ -471,7 +471,7 @@ def _execute(path:Path, # a notebook
     failed.write_text(nbformat.writes(nbformat.from_dict(nb)), encoding="utf-8")
     return failed.replace(out)
 
-# %% ../nbs/41_publish.ipynb #ce67210a
+# %% ../nbs/41_publish.ipynb #4a12d445
 def _chapter(name:str) -> Path: # its notebook
     there = {p.stem: p for p in sorted((checkout()/"book").glob("*.ipynb"))}
     if name not in there: raise ValueError(f"no chapter {name!r}; there are {', '.join(there) or 'none'}")
@@ -485,16 +485,16 @@ def chapter_defaults(name:str # the chapter `book/NAME.ipynb`
 def run_chapter(name:str, # the chapter `book/NAME.ipynb`
                 language:str, # locale code
                 scale:str="mini", # mini, paper or own
-                out:str|Path|None=None, # the executed notebook; by default book/runs/NAME-LANGUAGE.ipynb
+                out:str|Path|None=None, # the executed notebook; by default book/runs/NAME-LANGUAGE.ipynb, a page of the book, or beside the book for other scales
                 bar:dict|None=None, # options of the progress bar
                 parameters:dict[str, object]|None=None # others of the chapter, by name; `chapter_defaults` has them
                ) -> Path: # the executed notebook
-    "Run a chapter for one language; it becomes a page of the book."
+    "Run a chapter for one language; at scale mini it becomes a page of the book."
     root, notebook = checkout(), _chapter(name)
     if scale not in ("mini", "paper", "own"): raise ValueError(f"no scale {scale!r}; there are mini, paper and own")
     if scale == "mini": find_locale(language) # raises where the phrasebook has no such language
     if not re.fullmatch(r"[\w.@-]*\w", language): raise ValueError(f"language {language!r}: give a code such as sw, which also names the page")
-    out = Path(out or root/"book"/"runs"/f"{name}-{language}.ipynb")
+    out = Path(out or (root/"book"/"runs"/f"{name}-{language}.ipynb" if scale == "mini" else root/"_build"/"chapters"/f"{name}-{language}-{scale}.ipynb"))
     title = f" ({Locale('en').languages.get(language, language)})"
     params = (parameters or {}) | dict(language=language, scale=scale)
     bar = {"desc": f"{name} ({language})"} if bar is None else bar
