@@ -28,17 +28,17 @@ from .recipe import get_recipe
 import vocab_lit.tasks # registers the tasks
 from .words import SUBWORDS
 
-# %% ../nbs/36_own.ipynb #7a10c4bc
+# %% ../nbs/36_own.ipynb #a39205ce
 class Key(NamedTuple):
     "What a setup file may say."
-    kind: str # text, file, files, model, count, number, choice or a part of the file
+    kind: str # text, file, files, model, count, number, choice, part (of the file) or task
     about: str
     among: tuple[str,...] = () # of a choice
 
 _LAPT = {"preset": Key("choice", "whose hyper-parameters", tuple(PRESETS)), "mode": Key("choice", "what is trained when", tuple(MODES)), "steps": Key("count", "optimizer steps; 0: none"),
          "learning_rate": Key("number", "peak learning rate"), "batch_size": Key("count", "blocks in a step"), "micro_batch": Key("count", "blocks in memory at once"),
          "length": Key("count", "tokens in a block"), "eval_every": Key("count", "steps between two evaluations and checkpoints")}
-_TASK = {"train": Key("file", "examples to train on"), "dev": Key("file", "examples to choose the best epoch by; may be left out"), "test": Key("file", "examples to be scored on")}
+_SPLITS = {"train": Key("file", "examples to train on"), "dev": Key("file", "examples to choose the best epoch by; may be left out"), "test": Key("file", "examples to be scored on")}
 
 KEYS:dict[str,Key] = {
     "language": Key("text", "code of the language; quote no: 'no'"),
@@ -61,7 +61,8 @@ KEYS:dict[str,Key] = {
     "seeds": Key("count", "fine-tunings of each task"),
     "threads": Key("count", "for training vectors"),
     "lapt": Key("part", "continued pretraining"),
-    **{name: Key("part", task.about) for name, task in TASKS.items()}}
+    **{name: Key("task", task.about) for name, task in TASKS.items()}}
+_TASKS = [name for name, key in KEYS.items() if key.kind == "task"]
 
 # %% ../nbs/36_own.ipynb #094c0323
 def _wrong(at, what): return ValueError(f"{at}: {what}")
@@ -111,7 +112,7 @@ def _value(key:str, kind:Key, value, folder:Path, at:str):
     if key == "vectors" and value not in METHODS: return _path(value, folder, at, key)
     return value
 
-# %% ../nbs/36_own.ipynb #9bae6345
+# %% ../nbs/36_own.ipynb #54d5b3a6
 def task_files(name:str, # of a task
                given:str|list[str], # training, development (may be left out) and test file, or the last alone; of text, with blanks between
                folder:Path=Path(), at:str="" # where names begin, and where they are said
@@ -124,7 +125,7 @@ def task_files(name:str, # of a task
 def _task(name, node, value, folder, at) -> dict[str,object]: # train, dev, test and settings
     if not isinstance(value, dict): return task_files(name, value if isinstance(value, list) else str(value), folder, at)
     settings = {f.name: Key("count" if f.type in (int, "int") else "number" if f.type in (float, "float") else "any", "") for f in fields(TASKS[name].config)}
-    keys, found = _TASK | settings, {}
+    keys, found = _SPLITS | settings, {}
     for key, _, where in _pairs(node, at):
         _known(key, keys, where, f" of {name}")
         found[key] = value[key] if keys[key].kind == "any" else _value(key, keys[key], value[key], folder, where)
@@ -151,18 +152,18 @@ def read_setup(path:str|Path # a YAML file with the keys of `KEYS`
         if key == "lapt":
             for name, _, where in _pairs(part, at): _known(name, _LAPT, where, " of lapt")
             found[key] = {name: _value(name, _LAPT[name], value[name], path.parent, where) for name, _, where in _pairs(part, at) if value[name] is not None}
-        elif key in TASKS: found[key] = _task(key, part, value, path.parent, at)
+        elif key in _TASKS: found[key] = _task(key, part, value, path.parent, at)
         else: found[key] = _value(key, KEYS[key], value, path.parent, at)
     return found
 
-# %% ../nbs/36_own.ipynb #08a5514d
+# %% ../nbs/36_own.ipynb #7f9195c3
 def chapter_parameters(setup:dict[str,object], # from `read_setup`
                        known:set[str] # parameters of the chapter
                       ) -> dict[str,object]: # of the chapter
     "What a chapter takes from a setup."
-    files = {t: " ".join(setup[t][part] for part in _TASK if part in setup[t]) for t in TASKS if t in setup}
-    if wrong := [t for t, names in files.items() if any(" " in setup[t][p] for p in _TASK if p in setup[t])]: raise ValueError(f"{files[wrong[0]]}: blanks divide the files of a task; rename those with blanks in their names")
-    given = {k: v for k, v in setup.items() if k not in TASKS and k != "lapt"} | files | {k: setup["lapt"][k] for k in ("steps",) if k in setup.get("lapt", {})}
+    files = {t: " ".join(setup[t][part] for part in _SPLITS if part in setup[t]) for t in _TASKS if t in setup}
+    if wrong := [t for t, names in files.items() if any(" " in setup[t][p] for p in _SPLITS if p in setup[t])]: raise ValueError(f"{files[wrong[0]]}: blanks divide the files of a task; rename those with blanks in their names")
+    given = {k: v for k, v in setup.items() if k not in _TASKS and k != "lapt"} | files | {k: setup["lapt"][k] for k in ("steps",) if k in setup.get("lapt", {})}
     for key in ("text", "source_text"):
         if len(given.get(key, ())) == 1: given[key] = given[key][0]
     if "model" in given and {"roberta", "gpt2"} <= known: # a chapter with models of two kinds
