@@ -165,7 +165,7 @@ def test_a_parser_is_trained_with_adapters_as_well_and_scored_in_another_languag
     assert "two.conllu" in run("evaluate", place/"model", "--task", "dp", "--test", place/"two.conllu", *quick, code=1)
 
 
-@pytest.mark.cell('nbs/40_cli.ipynb', 'cell "a setup file gives what the command line leaves out, and an adaptation goes from it to a report" (16a36ffa)')
+@pytest.mark.cell('nbs/40_cli.ipynb', 'cell "a setup file gives what the command line leaves out, and an adaptation goes from it to a report" (345fec68)')
 def test_a_setup_file_gives_what_the_command_line_leaves_out_and_an_adaptation_goes_from_it_to_a_report(cell_963f8e44):
     run("transplant", place/"model", "--text", place/"sw.txt", "--vocab-size", 650, "--out", place/"by-hand")
     said = sentences("sw", 90, seed=2)
@@ -192,6 +192,7 @@ def test_a_setup_file_gives_what_the_command_line_leaves_out_and_an_adaptation_g
     assert len(report["losses"]) == 4 and {r["task"] for r in report["tasks"]} == {"ner"} and report["asked"]["language"] == "sw"
     assert "trained" in run("adapt", *use, "--out", place/"adapted") and {r["state"] for r in json.loads(run("adapt", *use, "--out", place/"adapted", "--dry-run", "--json"))} == {"done"}
     for match, arguments in (("holds another run: it has vocab_size 650, not 600", ("adapt", *use, "--vocab-size", 600, "--out", place/"adapted")),
+                             ("holds another run: it has vocab_size 650, not 600", ("adapt", *use, "--vocab-size", 600, "--out", place/"adapted", "--dry-run")), ("exists and is not empty", ("adapt", *use, "--out", place/"model", "--dry-run")),
                              ("no key 'vocab_sise'; did you mean vocab_size", ("adapt", "--setup", place/"wrong.yml", "--out", place/"never")), ("no such setup file", ("inspect", "--setup", place/"none.yml")),
                              ("give --test, or a --setup", ("evaluate", place/"model", "--task", "ner")), ("no such file nowhere.tsv", ("adapt", *use, "--ner", "nowhere.tsv", "--out", place/"never"))):
         (place/"wrong.yml").write_text("vocab_sise: 3\n")

@@ -6,25 +6,24 @@
 __all__ = ['MACHINES', 'SHARE', 'Shape', 'shape_of', 'batch_flops', 'run_flops', 'Machine', 'measure_throughput', 'Load', 'loads',
            'budget', 'memory_needed', 'disk_needed', 'Plan', 'plan', 'on_this_machine']
 
-# %% ../nbs/35_budget.ipynb #f4b2a76f
+# %% ../nbs/35_budget.ipynb #27bf5589
 import json, time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np, pandas as pd, torch
-from babel import Locale
 
 from .corpus import data_path
 from .device import find_device
-from .hub import DEFAULTS, MODELS, SOURCES, get_source, in_mirror, where_is, word_files
-from .lapt import MODES, PRESETS, LaptConfig, lapt, lapt_flops, stage_starts, total_steps
+from .hub import DEFAULTS, MODELS, get_source, in_mirror, where_is, word_files
+from .lapt import LaptConfig, lapt, lapt_flops, stage_starts, total_steps
 from .objective import pack
 from .reinit import paper_methods
-from .setup import Target, get_setup, scale_lapt, scale_models
+from .setup import get_setup, scale_lapt, scale_models
 from .tasks import PAPERS, TASK_PRESETS
 from .tokenizer import load_tokenizer
-from .transfer import FMT, METHODS, UNKS, Method, Transfer, _alike, learnt, needed
+from .transfer import FMT, METHODS, UNKS, Transfer, _alike, learnt, needed
 from .transplant import load_model
 
 # %% ../nbs/35_budget.ipynb #20f5702e
@@ -81,7 +80,7 @@ class Machine:
 MACHINES = {"A100 40GB": Machine(312e12, 40), "H200": Machine(989e12, 141), "Colab TPU v5e-1": Machine(197e12, 16), "Colab T4": Machine(65e12, 16)}
 SHARE = .25 # of the peak that training reaches
 
-# %% ../nbs/35_budget.ipynb #9ea6fb41
+# %% ../nbs/35_budget.ipynb #977bc7e0
 def _products(device, dtype, seconds=.3): # operations a second of bare products
     a = torch.randn(1024, 1024, device=device, dtype=dtype)
     wait = getattr(torch, device.type).synchronize if device.type != "cpu" and hasattr(getattr(torch, device.type, None), "synchronize") else lambda: None
@@ -111,10 +110,9 @@ def measure_throughput(model:str="", # folder or hub name; "": the bundled XLM-R
     lapt(net, tokenizer, blocks, blocks[:1], config, callbacks=[Clock()])
     device = next(net.parameters()).device
     seconds = np.median(np.diff([t for _, t in marks])[steps // 2:])
-    half = torch.bfloat16 if device.type != "cpu" and (device.type != "cuda" or torch.cuda.is_bf16_supported()) else torch.float16 if device.type == "cuda" else torch.float32
-    products = _products(device, half)
-    name = torch.cuda.get_device_name(device) if device.type == "cuda" else device.type
-    return dict(tokens_per_second=float(batch_size * length / seconds), flops_per_second=float(flops / seconds), products_per_second=products, share=float(flops / seconds / products), device=name)
+    here = find_device()
+    products = _products(device, dict(bf16=torch.bfloat16, fp16=torch.float16, fp32=torch.float32)[here.precision])
+    return dict(tokens_per_second=float(batch_size * length / seconds), flops_per_second=float(flops / seconds), products_per_second=products, share=float(flops / seconds / products), device=here.name)
 
 # %% ../nbs/35_budget.ipynb #4a468129
 @dataclass(frozen=True)

@@ -25,7 +25,7 @@ for _name, _value in (("TRANSFORMERS_VERBOSITY", "error"), ("HF_HUB_DISABLE_PROG
     os.environ.setdefault(_name, _value) # before transformers is imported, which the commands do when they run
 if not sys.stderr.isatty(): os.environ.setdefault("TQDM_MININTERVAL", "10") # seconds between two lines of a progress bar in a log file
 
-# %% ../nbs/40_cli.ipynb #2d195236
+# %% ../nbs/40_cli.ipynb #2234d263
 class _OneLine(typer.core.TyperGroup):
     "Print errors of the user as one line."
     def invoke(self, ctx):
@@ -73,6 +73,7 @@ def _facts(facts:dict, title:str="") -> None:
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
 def _mirrored(name:str):
+    if "VOCAB_LIT_HUB" not in os.environ: return name
     from vocab_lit.hub import in_mirror
     return str(in_mirror(name) or name)
 
@@ -576,7 +577,7 @@ def init(language:Annotated[str, typer.Argument(help="A code, such as sw, or an 
     if not found: _out.print("The papers' sources have nothing for it that we know of; your own text is what counts.")
     _step(f"wrote {out}; put your files in, then: vocab-lit adapt --setup {out} --out DIR")
 
-# %% ../nbs/40_cli.ipynb #253c859e
+# %% ../nbs/40_cli.ipynb #9c870eee
 TaskFiles = lambda name: Annotated[Optional[str], typer.Option(f"--{name}", help=f"{name}: training, development (may be left out) and test file, with blanks between; the old and the new model are fine-tuned and scored.", show_default=False)]
 
 @app.command()
@@ -600,7 +601,7 @@ def adapt(model:Model, text:RunText,
 
     Example: `vocab-lit adapt --setup sw.yml --out xlmr-sw`
     """
-    from vocab_lit.adapt import Adaptation, adapt_files, check_adaptation, stages
+    from vocab_lit.adapt import Adaptation, adapt_files, has_begun, stages
     from vocab_lit.own import task_files
     from vocab_lit.tasks import TASK_PRESETS
     given = {name: task_files(name, files) for name, files in dict(pos=pos, ner=ner, dp=dp, qa=qa, nli=nli).items() if files}
@@ -610,7 +611,7 @@ def adapt(model:Model, text:RunText,
                        _align(method, setup, dictionary=dictionary, source_vectors=source_vectors, target_vectors=target_vectors, source_text=source_text, subwords=subwords), str(factors or ""),
                        {k: v for k, v in lapt.items() if v is not None}, tasks, seeds, seed, threads)
     if dry_run:
-        check_adaptation(asked)
+        has_begun(asked, out)
         rows = [dict(stage=s.name, what=s.about, makes=str(s.path), state="done" if s.done() else "to do") for s in stages(asked, out)]
         return print(json.dumps(rows, indent=2, ensure_ascii=False)) if as_json else _show(rows, f"{model} to {out}")
     report = adapt_files(asked, out, _step)
@@ -619,7 +620,7 @@ def adapt(model:Model, text:RunText,
     if report["held_out"]["old"]["unknown"]: _step("note: the old tokenizer does not know all of the text; what is unknown is guessed too easily, so that the old model's bits per byte are too low to compare")
     _step(f"the report is {out/'report/report.md'}, the model {out/('model' if asked.trains else 'start')}")
 
-# %% ../nbs/40_cli.ipynb #32725f19
+# %% ../nbs/40_cli.ipynb #8853289c
 @app.command()
 def chapter(name:Annotated[str, typer.Argument(help="For example focus.", show_default=False)],
             language:Annotated[str, typer.Option(help="Language code, as CLDR writes it.")]="sw",
@@ -637,7 +638,6 @@ def chapter(name:Annotated[str, typer.Argument(help="For example focus.", show_d
     Example: `vocab-lit chapter focus --language sw --scale paper --dry-run`
     """
     import yaml
-    from vocab_lit.budget import plan
     from vocab_lit.own import chapter_parameters
     from vocab_lit.publish import chapter_defaults, run_chapter
     for pair in set_ or ():
@@ -646,7 +646,9 @@ def chapter(name:Annotated[str, typer.Argument(help="For example focus.", show_d
     if setup and scale == "mini": raise ValueError("a setup is for scale own; leave out --scale mini")
     given = chapter_parameters(setup, set(chapter_defaults(name))) | {k: yaml.safe_load(v) for k, _, v in (pair.partition("=") for pair in set_ or ())}
     given = {k: v for k, v in given.items() if k not in ("language", "scale")}
-    if dry_run: return print(plan(name, language, scale, **given))
+    if dry_run:
+        from vocab_lit.budget import plan
+        return print(plan(name, language, scale, **given))
     try: print(run_chapter(name, language, scale, out, parameters=given))
     except RuntimeError as e: raise ValueError(e) from None # a cell failed; the message says which
 

@@ -6,7 +6,7 @@
 __all__ = ['KEYS', 'Key', 'task_files', 'read_setup', 'chapter_parameters', 'find_language', 'language_facts',
            'language_resources', 'example_setup']
 
-# %% ../nbs/36_own.ipynb #84a48374
+# %% ../nbs/36_own.ipynb #d3fe908b
 import difflib
 from dataclasses import fields
 from functools import cache
@@ -21,8 +21,8 @@ from transformers import AutoConfig
 
 from .corpus import data_path
 from .finetune import TASKS
-from .lapt import MODES, PRESETS, LaptConfig
-from .phrasebook import dictionary, find_locale, world
+from .lapt import MODES, PRESETS
+from .phrasebook import find_locale, world
 from .pipeline import METHODS
 from .recipe import get_recipe
 import vocab_lit.tasks # registers the tasks

@@ -5,9 +5,8 @@
 # %% auto #0
 __all__ = ['StoredTensor', 'stored_tensors', 'hollow_model', 'rows_of', 'save_hollow']
 
-# %% ../nbs/15_shards.ipynb #0e3b2bec
+# %% ../nbs/15_shards.ipynb #22ab7cac
 import contextlib, json, math, os
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO

@@ -5,7 +5,7 @@
 # %% auto #0
 __all__ = ['SUBWORDS', 'WordVectors', 'word_fasttext', 'word_ppmi', 'train_words', 'open_words', 'from_words', 'read_vectors']
 
-# %% ../nbs/07_words.ipynb #cef85c55
+# %% ../nbs/07_words.ipynb #081f800a
 import gzip, json, struct, warnings
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ from scipy import sparse
 from tqdm.auto import tqdm
 from transformers import PreTrainedTokenizerBase
 
-from .vectors import TokenVectors, by_row, ngrams, pieces_of, ppmi_vectors, train_fasttext
+from .vectors import ENOUGH, TokenVectors, by_row, ngrams, pieces_of, ppmi_vectors, train_fasttext
 from .vocab import Vocab
 
 # %% ../nbs/07_words.ipynb #decffc62
@@ -51,7 +51,7 @@ class WordVectors:
 
 def _zipf(n): return 1 / np.arange(1, n + 1)
 
-# %% ../nbs/07_words.ipynb #792d4efa
+# %% ../nbs/07_words.ipynb #59083fac
 _WORD = regex.compile(r"[\p{L}\p{M}\p{N}]+|[^\s\p{L}\p{M}\p{N}]")
 
 def _word_ids(lines) -> tuple[list[str],np.ndarray]: # words, and the text as their numbers with -1 after each line
@@ -87,7 +87,7 @@ def word_ppmi(lines:Iterable[str], # text, one sentence or paragraph each
 def train_words(lines:Iterable[str], # text, one sentence or paragraph each
                 method:str="auto", # "fasttext", "ppmi", or "auto": by the size of the text
                 seed:int=0, threads:int=1, # of fastText
-                enough:int=30_000_000, # characters of text from which "auto" trains fastText
+                enough:int=ENOUGH, # characters of text from which "auto" trains fastText
                 **options # of `word_fasttext` or `word_ppmi`
                ) -> FastText|KeyedVectors: # for `open_words`
     "Vectors of words by the method that suits the size of the text."
