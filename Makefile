@@ -27,9 +27,8 @@ chapter: .venv/installed ## run one chapter: make chapter NAME=focus LANGUAGE=am
 lib: .venv/installed ## after editing notebooks: export the library, generate the tests, clean and stamp
 	@$(PUBLISH) lib
 
-bench: .venv/installed ## measure speed and memory beside the reference implementation
-	@$(PY) -m pip install -q deepfocus==1.0.1 wechsel==0.0.4 -c constraints.txt
-	$(PY) -W ignore -m vocab_lit.bench $(ARGS)
+bench: .venv/installed ## measure speed and memory beside the packages that people use today (ARGS="focus wechsel --rounds 1"; about 40 minutes for all)
+	.venv/bin/vocab-lit bench $(or $(ARGS),all --install)
 
 mini-model: .venv/installed ## train a bundled model again: make mini-model ARGS="--model mini-mbert --out DIR"
 	$(PY) -m vocab_lit.mini $(ARGS)

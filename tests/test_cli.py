@@ -9,10 +9,13 @@ from vocab_lit.tokenizer import train_tokenizer
 import json
 import pytest
 import re
+import shlex
 import shutil
 import subprocess
 import sys
 import tempfile
+import typer
+import vocab_lit
 
 
 @pytest.fixture(scope='module')
@@ -32,6 +35,27 @@ def cell_963f8e44():
 
     run("transplant", place/"model", "--text", place/"sw.txt", "--vocab-size", 700, "--out", place/"sw")
     print(run("explain", place/"sw", "Jumanne"))
+
+
+@pytest.fixture(scope='module')
+def cell_720d6ef0():
+    # nbs/40_cli.ipynb, cell "def written_calls(text): # the words of each" (720d6ef0)
+    global called, written_calls
+    def written_calls(text): # the words of each
+        for block in re.findall(r"```bash\n(.*?)```", text, re.S):
+            for line in block.replace("\\\n", " ").splitlines():
+                if found := re.search(r"(?:^|[ /])vocab-lit (.+)", line): yield shlex.split(found[1], comments=True)
+
+    def called(words): # the command that these words call, and its options
+        command, ctx = typer.main.get_command(app), None
+        while hasattr(command, "commands"):
+            (name, *words), ctx = words, typer.Context(command, parent=ctx)
+            command = command.commands[name]
+        given, rest, _ = command.make_parser(typer.Context(command, parent=ctx)).parse_args(words)
+        assert not rest, f"{command.name}: {' '.join(rest)}"
+        return command.name, given
+
+    called(["lapt", "model-sw", "--text", "swahili.txt", "--steps", "10", "--out", "x"])
 
 
 @pytest.mark.cell('nbs/40_cli.ipynb', 'cell "commands give tables and JSON" (a774569c)')
@@ -207,6 +231,15 @@ def test_what_there_is_for_a_language_is_told_and_a_setup_file_written(cell_963f
     assert "new.yml exists" in run("init", "sw", "--out", place/"new.yml", code=1) and "near it: sw (Swahili)" in run("init", "Swahilli", code=1)
 
 
+@pytest.mark.cell('nbs/40_cli.ipynb', 'cell "parts of the benchmark are listed and measured" (cbc8f198)')
+def test_parts_of_the_benchmark_are_listed_and_measured(cell_963f8e44):
+    listed = {r["part"]: r for r in json.loads(run("bench", "--folder", place/"peers", "--json"))}
+    assert {"focus", "wechsel", "nmf", "lapt", "adapters", "load", "transplant", "memory"} <= set(listed) and listed["focus"]["beside"] == "deepfocus (not installed)" and "nmf" in run("bench")
+    measured = run("bench", "nmf", "--small", "--folder", place/"peers", "--out", place/"bench.json")
+    assert "| vocab_lit" in measured and "grows with" in measured and json.loads((place/"bench.json").read_text())["nmf"]["runs"]
+    assert "no part 'fokus'" in run("bench", "fokus", code=1)
+
+
 @pytest.mark.cell('nbs/40_cli.ipynb', 'cell "mistakes are one line, leave with code 1 and write nothing" (a753a4bf)')
 def test_mistakes_are_one_line_leave_with_code_1_and_write_nothing(cell_963f8e44):
     (place/"latin.txt").write_bytes("schön".encode("latin-1")); (place/"empty.txt").write_text(" \n"); (place/"one.txt").write_text("habari\n")
@@ -233,13 +266,25 @@ def test_mistakes_are_one_line_leave_with_code_1_and_write_nothing(cell_963f8e44
         assert not (place/"never").exists()
 
 
-@pytest.mark.cell('nbs/40_cli.ipynb', 'cell "help teaches every command" (dbf07d31)')
+@pytest.mark.cell('nbs/40_cli.ipynb', 'cell "help teaches every command" (159856af)')
 def test_help_teaches_every_command():
     script = """
 from typer.testing import CliRunner
 from vocab_lit.cli import app
-for command in ("methods", "inspect", "tokenizer", "transplant", "factorize", "explain", "clean", "lapt", "adapter train", "adapter list", "adapter export", "vectors train", "vectors align", "vectors nearest", "evaluate", "init", "adapt", "chapter"):
+for command in ("methods", "inspect", "tokenizer", "transplant", "factorize", "explain", "clean", "lapt", "adapter train", "adapter list", "adapter export", "vectors train", "vectors align", "vectors nearest", "evaluate", "init", "adapt", "bench", "chapter"):
     print(CliRunner().invoke(app, [*command.split(), "--help"]).stdout)
 """
     shown = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True).stdout # in a notebook, rich draws help as HTML
-    assert shown.count("Usage:") == 18 and shown.count("Example:") == 24
+    assert shown.count("Usage:") == 19 and shown.count("Example:") == 26
+
+
+@pytest.mark.cell('nbs/40_cli.ipynb', 'cell "all that is written about the command line can be called" (b071408e)')
+def test_all_that_is_written_about_the_command_line_can_be_called(cell_720d6ef0):
+    root = Path(vocab_lit.__file__).parent.parent
+    if not (root/"README.md").is_file(): pytest.skip("an installed package has no README and no book")
+    pages = {p: p.read_text(encoding="utf-8") for p in (root/"README.md", *(root/"book").glob("*.md"), *(root/"book").glob("*.ipynb"))}
+    pages = {p: "\n".join("".join(c["source"]) for c in json.loads(text)["cells"] if c["cell_type"] == "markdown") if p.suffix == ".ipynb" else text for p, text in pages.items()}
+    found = [called(words)[0] for text in pages.values() for words in written_calls(text)]
+    assert len(found) > 40 and {"inspect", "transplant", "lapt", "evaluate", "adapt", "init", "chapter", "explain"} <= set(found)
+    with pytest.raises(Exception, match="No such option: --stpes"): called(["lapt", "x", "--text", "y", "--stpes", "3"])
+    with pytest.raises(KeyError): called(["adapter", "learn", "x"])

@@ -87,10 +87,13 @@ def test_the_byte_order_mark_blank_lines_and_margins_are_dropped_also_in_compres
         with pytest.raises(ValueError, match=f"{name} cannot be read to its end .* it is damaged, or not what its ending '.gz' says"): list(iter_lines(folder/name))
 
 
-@pytest.mark.cell('nbs/01_corpus.ipynb', 'cell "text that is empty, missing or not UTF-8 is refused by name" (0d2d8e1f)')
+@pytest.mark.cell('nbs/01_corpus.ipynb', 'cell "text that is empty, missing or not UTF-8 is refused by name" (dd78bb46)')
 def test_text_that_is_empty_missing_or_not_utf_8_is_refused_by_name(cell_638249b5):
     (folder/"empty.txt").write_text("\n \n")
     (folder/"latin1.txt").write_bytes("gut\nschön\n".encode("latin-1"))
+    for content in ("maji\n".encode("utf-16"), "maji\n".encode("utf-16-be"), b"\x7fELF\0\n"):
+        (folder/"wide.txt").write_bytes(content)
+        with pytest.raises(ValueError, match="wide.txt is UTF-16 or no text at all; .*iconv -f utf-16"): read_lines(folder/"wide.txt")
     with pytest.raises(ValueError, match="empty.txt: the text is empty"): read_lines(folder/"empty.txt")
     with pytest.raises(ValueError, match=r"latin1.txt, line 2: not UTF-8 \(byte 0xf6 at column 4\)"): read_lines(folder/"latin1.txt")
     with pytest.raises(FileNotFoundError, match="nowhere.txt"): read_lines(folder/"nowhere.txt")

@@ -93,6 +93,20 @@ def test_factors_are_those_of_the_estimators_and_come_back_from_a_file(cell_646a
     assert Factoring().estimator(128).max_iter is None and Factoring(10, "neural").estimator(768).max_iter == 500
 
 
+@pytest.mark.cell('nbs/15_factored.ipynb', 'cell "singular values leave the smallest error, as numpy finds it" (9535e219)')
+def test_singular_values_leave_the_smallest_error_as_numpy_finds_it(cell_646a8b5b):
+    svd = factorize(old, Factoring(solver="svd"))
+    u, s_, vt = np.linalg.svd(old.double().numpy(), full_matrices=False)
+    assert np.isclose(svd.facts["relative_error"], np.sqrt((s_[17:]**2).sum() / (s_**2).sum()), rtol=1e-4) and svd.facts["relative_error"] < one.facts["relative_error"]
+    assert np.allclose(svd.matrix, (u[:, :17] * s_[:17]) @ vt[:17], atol=1e-4) and np.allclose(svd.F.T @ svd.F, np.eye(17), atol=1e-4)
+    assert np.allclose(svd.G[0].norm(dim=1), s_[:17], rtol=1e-4) and svd.F.dtype == torch.float32 and svd.facts["solver"] == "svd"
+    low = torch.ones(20, 6)
+    assert torch.allclose(factorize(low, Factoring(components=4, solver="svd")).matrix, low, atol=1e-5)
+    with pytest.raises(ValueError, match="no solver 'svd'"): factorize(old[:200], Factoring(2, solver="svd"))
+    for X, k in ((low, 7), (low * float("nan"), 2)):
+        with pytest.raises(ValueError, match="n_features=6|NaN"): factorize(X, Factoring(components=k, solver="svd"))
+
+
 @pytest.mark.cell('nbs/15_factored.ipynb', 'cell "what cannot be factorised or read is refused" (0f7b4103)')
 def test_what_cannot_be_factorised_or_read_is_refused(cell_646a8b5b):
     broken = old[:50].clone()

@@ -86,6 +86,17 @@ def test_vectors_of_two_languages_come_from_text_from_files_or_are_in_one_space_
     assert len(np.unique(apart.plan.weights[apart.plan.step == 1].indices)) < len(np.unique(made.plan.weights[made.plan.step == 1].indices))
 
 
+@pytest.mark.cell('nbs/17_pipeline.ipynb', 'cell "the folder of a model with the new vocabulary gives vectors, and aligned ones go along when extending" (d5ecb901)')
+def test_the_folder_of_a_model_with_the_new_vocabulary_gives_vectors_and_aligned_ones_go_along_when_extending(cell_6424b4a4, cell_6588ab2a):
+    for method in ("clp", "omp", "focus"):
+        made = transplant_files(place/"model", place/f"helped-{method}", tokenizer=place/"focus-sw", vectors=place/"focus-sw", method=method)
+        assert json.loads((place/f"helped-{method}"/"vocab_lit.json").read_text())["vectors"] == f"embeddings of {place/'focus-sw'}" and made.plan.summary().step.tolist()[:2] == ["Copy", dict(clp="Proportional", omp="Pursuit", focus="Similar")[method]]
+    for method in ("identity", "focus-word", "ofa"):
+        with pytest.raises(ValueError, match="takes no vectors from a model|needs vectors of two languages"): transplant_files(place/"model", place/"refused2", tokenizer=place/"focus-sw", vectors=place/"focus-sw", method=method)
+    made = transplant_files(place/"model", place/"ofa-extended", text=[place/"sw.txt"], vocab_size=600, method="ofa", align=files, extend=200)
+    assert (made.plan.copied[:len(old)] == range(len(old))).all() and "Neighbours" in set(made.plan.summary().step)
+
+
 @pytest.mark.cell('nbs/17_pipeline.ipynb', 'cell "wechsel says what it lacks before it begins" (fd679320)')
 def test_wechsel_says_what_it_lacks_before_it_begins(cell_6424b4a4, cell_6588ab2a):
     for match, options in (("needs a dictionary between", dict(align=AlignFiles())), ("needs word vectors of the model's own language", dict(align=AlignFiles(place/"en-sw.txt"))),

@@ -5,6 +5,7 @@ from scipy import sparse
 from vocab_lit.recipe import Copy, Fill, Gaussian, Plan, RECIPES, Recipe, StandardNormal, Step, _gauss, check_plan, get_recipe, load_plan, register, row_blocks
 from vocab_lit.vocab import Token, Vocab, toy_tokenizer
 import numpy as np
+import pandas as pd
 import pytest
 import tempfile
 import torch
@@ -36,6 +37,32 @@ def cell_fee89121():
     global narrow, wide
     wide = Vocab([Token(i, f"n{i}", f"n{i}", True, "text") for i in range(4000)])
     narrow = Vocab([Token(i, f"o{i}", f"o{i}", True, "text") for i in range(50)])
+
+
+@pytest.fixture(scope='module')
+def cell_5285f92f(cell_fee89121):
+    # nbs/10_recipe.ipynb, cell "together = torch.randn(3000, 1, generator=torch.Generator()." (5285f92f)
+    global correlation, large, together, whole
+    together = torch.randn(3000, 1, generator=torch.Generator().manual_seed(4)) * torch.tensor([[1., -2, 0]]) + torch.tensor([5., 0, 1]) + .1 * torch.randn(3000, 3, generator=torch.Generator().manual_seed(5))
+    large = Vocab([Token(i, f"o{i}", f"o{i}", True, "text") for i in range(3000)])
+    whole = Recipe("with covariance", (Copy("specials"), Gaussian(covariance=1.)), "", "").plan(large, wide)
+    correlation = lambda rows: pd.DataFrame(np.corrcoef(rows.double().T)).round(2)
+    pd.concat({"old rows": correlation(together), "by covariance": correlation(whole.apply(together)), "each by itself": correlation(get_recipe("normal").plan(large, wide).apply(together))}, axis=1)
+
+
+@pytest.fixture(scope='module')
+def cell_a3f62632(cell_fee89121):
+    # nbs/10_recipe.ipynb, cell "class Products(Step):" (a3f62632)
+    global Products, long, short
+    class Products(Step):
+        means = False
+        def fill(self, job):
+            rng, rows = np.random.default_rng(0), np.flatnonzero(job.open)[:6]
+            a, b = rng.normal(size=(6, 2)).astype(np.float32), sparse.random_array((2, len(job.source)), density=.4, rng=rng, format="csr", dtype=np.float32)
+            return Fill(rows, sparse.csr_array(a), basis=b) if self.short else Fill(rows, sparse.csr_array(sparse.csr_array(a) @ b))
+
+    short, long = (Recipe("products", (Copy("specials"), type("Products", (Products,), {"short": s})(), Gaussian()), "", "").plan(narrow, wide) for s in (True, False))
+    short.explain(3)
 
 
 @pytest.fixture(scope='module')
@@ -87,6 +114,41 @@ def test_draws_have_the_group_s_mean_and_standard_deviation(cell_fee89121):
     rows = drawn.apply(base)
     assert torch.allclose(rows.mean(0), base.mean(0), atol=.35) and torch.allclose(rows.std(0), base.std(0), rtol=.05)
     assert torch.equal(rows, drawn.apply(base)) and not torch.equal(rows, drawn.apply(base, stream=1))
+
+
+@pytest.mark.cell('nbs/10_recipe.ipynb', 'cell "draws by covariance have it, and hewitt\'s are the mean but for a trace" (5f26dacd)')
+def test_draws_by_covariance_have_it_and_hewitt_s_are_the_mean_but_for_a_trace(cell_fee89121, cell_5285f92f):
+    rows = whole.apply(together).double()
+    assert np.allclose(np.cov(rows.T), np.cov(together.double().T), rtol=.1, atol=.02) and torch.allclose(rows.mean(0), together.double().mean(0), atol=.15)
+    plan_h = get_recipe("hewitt").plan(large, wide, seed=1)
+    rows, centre = plan_h.apply(together).double(), together.double().mean(0)
+    assert plan_h.covariance == {"all": 1e-5} and (rows - centre).abs().max() < .05 and len(rows.unique(dim=0)) == 4000
+    assert np.allclose(np.cov(rows.T), 1e-5 * np.cov(together.double().T), rtol=.1, atol=1e-6)
+    assert torch.equal(plan_h.apply(together), plan_h.apply(together)) and abs(plan_h.apply(together[:, 1]).mean() - centre[1]) < 1e-3
+    flat = torch.ones(3000, 3); flat[:, 0] = together[:, 0] # a covariance of rank one
+    assert torch.isfinite(plan_h.apply(flat)).all() and torch.allclose(plan_h.apply(flat)[:, 1:], torch.ones(1), atol=1e-4)
+
+
+@pytest.mark.cell('nbs/10_recipe.ipynb', 'cell "a plan with short vectors says and does the same as one with the weights written out" (72ff6812)')
+def test_a_plan_with_short_vectors_says_and_does_the_same_as_one_with_the_weights_written_out(cell_a3f62632):
+    table = torch.randn(50, 7, generator=torch.Generator().manual_seed(6))
+    assert short.by_low.sum() == 6 and not long.by_low.any() and short.weights.nnz == 0
+    pd.testing.assert_frame_equal(short.explain(3), long.explain(3), rtol=1e-5)
+    pd.testing.assert_frame_equal(short.summary(), long.summary())
+    for dtype in (torch.float32, torch.bfloat16): assert torch.allclose(short.apply(table.to(dtype))[:6].float(), long.apply(table.to(dtype))[:6].float(), atol=1e-5 if dtype == torch.float32 else .05)
+    assert torch.equal(short.apply(table)[6:], long.apply(table)[6:]) and torch.allclose(short.apply(table[:, 0])[:6], long.apply(table[:, 0])[:6], atol=1e-5)
+
+
+@pytest.mark.cell('nbs/10_recipe.ipynb', 'cell "a single weight other than one is no copy" (421ae7d9)')
+def test_a_single_weight_other_than_one_is_no_copy(cell_fee89121):
+    class Twice(Step):
+        means = False
+        def fill(self, job): return Fill(np.array([5]), sparse.csr_array((np.array([2.], np.float32), np.array([3]), np.array([0, 1])), shape=(1, len(job.source))))
+    seen = []
+    class Look(Step):
+        def fill(self, job): seen.append(job.copied.copy()); return Fill(np.array([], np.int64), group=np.array([], np.int64))
+    p = Recipe("twice", (Twice(), Look(), Gaussian()), "", "").plan(narrow, wide)
+    assert p.copied[5] == seen[0][5] == -1 and torch.equal(p.apply(torch.ones(50, 2))[5], torch.full((2,), 2.))
 
 
 @pytest.mark.cell('nbs/10_recipe.ipynb', 'cell "rows in blocks give the moments of all, and half precision the sums of float32" (e61f154e)')
@@ -158,6 +220,18 @@ def test_a_saved_plan_gives_the_same_rows_and_explanations(cell_f8bf1233):
     Recipe("free", (StandardNormal(),), "", "").plan(source, target).save(file.with_name("free.npz"))
     assert load_plan(file.with_name("free.npz"), target).explain("ki").source[0] == "a draw from the standard normal distribution"
     with pytest.raises(ValueError, match="11 tokens"): load_plan(file, Vocab(target.tokens + [Token(10, "x", "x", True, "text")]))
+
+
+@pytest.mark.cell('nbs/10_recipe.ipynb', 'cell "short vectors and covariances are saved as well" (ed8be77b)')
+def test_short_vectors_and_covariances_are_saved_as_well(cell_fee89121, cell_a3f62632):
+    table = torch.randn(50, 7, generator=torch.Generator().manual_seed(6))
+    kept = Path(tempfile.mkdtemp())/"short.npz"
+    short.save(kept)
+    again = load_plan(kept, wide)
+    assert torch.equal(again.apply(table), short.apply(table)) and again.explain(3).equals(short.explain(3))
+    plan_h = get_recipe("hewitt").plan(narrow, wide)
+    plan_h.save(kept)
+    assert torch.equal(load_plan(kept, wide).apply(table), plan_h.apply(table))
 
 
 @pytest.mark.cell('nbs/10_recipe.ipynb', 'cell "every recipe accounts for every row of random vocabularies of every family" (2ac8c06c)')

@@ -17,20 +17,21 @@ import torch
 
 
 @pytest.fixture(scope='module')
-def cell_d4228fe6():
-    # nbs/33_setup.ipynb, cell "import json, pytest, tempfile" (d4228fe6)
-    global ClassLabel, Dataset, Features, Many, UPOS, Value, json, place, pytest, tempfile, write_trees
+def cell_250eeefc():
+    # nbs/33_setup.ipynb, cell "import json, pytest, tempfile" (250eeefc)
+    global ClassLabel, Dataset, Features, Many, UPOS, Value, json, names_in, place, pytest, tempfile, write_trees
     import json, pytest, tempfile
     from datasets import ClassLabel, Dataset, Features, Value
     from datasets import Sequence as Many
     from vocab_lit.parsing import write_trees
+    from vocab_lit.phrasebook import dictionary as names_in
     from vocab_lit.tagging import UPOS
 
     place = Path(tempfile.mkdtemp())
 
 
 @pytest.fixture(scope='module')
-def cell_16988bb4(cell_d4228fe6):
+def cell_16988bb4(cell_250eeefc):
     # nbs/33_setup.ipynb, cell "mini = get_setup("mini", "sw")" (16988bb4)
     global mini
     mini = get_setup("mini", "sw")
@@ -58,7 +59,7 @@ def cell_27fed3bb():
 
 
 @pytest.fixture(scope='module')
-def cell_9cb35fbb(cell_d4228fe6, cell_16988bb4):
+def cell_9cb35fbb(cell_250eeefc, cell_16988bb4):
     # nbs/33_setup.ipynb, cell "hub = place/"hub"" (9cb35fbb)
     global at, hub, moved, n, names, offline, paper, patch, shard, split, splits
     hub = place/"hub"
@@ -95,7 +96,7 @@ def test_at_scale_mini_focus_starts_far_below_random_mapping_and_below_a_uniform
 
 
 @pytest.mark.cell('nbs/33_setup.ipynb', 'cell "the same code runs on one\'s own model and text" (52edcc52)')
-def test_the_same_code_runs_on_one_s_own_model_and_text(cell_d4228fe6, cell_16988bb4):
+def test_the_same_code_runs_on_one_s_own_model_and_text(cell_250eeefc, cell_16988bb4):
     own = Target(get_setup("own", "my Swahili", mini.model, str(place/"text.txt"), vocab_size=600, steps=10))
     assert own.setup.held_out and not set(own.setup.held_out) & set(own.setup.train) and own.setup.lapt == replace(LaptConfig(), steps=10, eval_every=2)
     assert len(own.transplant("focus").tokenizer) == 600 and own.lapt_config.length == own.packed("held_out").shape[1] == 72
@@ -104,7 +105,7 @@ def test_the_same_code_runs_on_one_s_own_model_and_text(cell_d4228fe6, cell_1698
 
 
 @pytest.mark.cell('nbs/33_setup.ipynb', 'cell "a run that was killed inside a cell goes on from its checkpoint, with the models from on the way" (d800b024)')
-def test_a_run_that_was_killed_inside_a_cell_goes_on_from_its_checkpoint_with_the_models_from_on_the_way(cell_d4228fe6, cell_c69caf21):
+def test_a_run_that_was_killed_inside_a_cell_goes_on_from_its_checkpoint_with_the_models_from_on_the_way(cell_250eeefc, cell_c69caf21):
     steps, options = [], dict(method="focus", at=(2,), tasks=("ner",))
     def counting(stop, real=lapt): # `lapt` that counts its steps and is killed after some
         class Count(TrainerCallback):
@@ -146,7 +147,7 @@ def test_several_languages_share_a_vocabulary_and_are_scored_one_by_one(cell_27f
 
 
 @pytest.mark.cell('nbs/33_setup.ipynb', 'cell "tasks come from one\'s own files" (4d9007ef)')
-def test_tasks_come_from_one_s_own_files(cell_d4228fe6, cell_16988bb4, cell_27fed3bb):
+def test_tasks_come_from_one_s_own_files(cell_250eeefc, cell_16988bb4, cell_27fed3bb):
     train = both.setup.splits("ner", "et")[0]
     rows = "\n".join(f"{w}\t{t}" if w else "" for s in train for w, t in [*zip(s.words, s.tags), ("", "")])
     for name in ("train", "dev", "test"): (place/f"{name}.tsv").write_text(rows, encoding="utf-8")
@@ -164,7 +165,7 @@ def test_tasks_come_from_one_s_own_files(cell_d4228fe6, cell_16988bb4, cell_27fe
 
 
 @pytest.mark.cell('nbs/33_setup.ipynb', 'cell "trees come from constructed languages and from files" (366e909a)')
-def test_trees_come_from_constructed_languages_and_from_files(cell_d4228fe6, cell_16988bb4):
+def test_trees_come_from_constructed_languages_and_from_files(cell_250eeefc, cell_16988bb4):
     unks = get_setup("mini", "qal", preset="unks-everywhere-adapter", limit=50)
     assert unks.model.endswith("mini-mbert") and len(unks.train) == 50 and set(unks.tasks) == {"ner", "dp"} and unks.vocab_size == 700 and not unks.split_digits
     train, dev, test = unks.splits("dp", "qal")
@@ -178,7 +179,7 @@ def test_trees_come_from_constructed_languages_and_from_files(cell_d4228fe6, cel
 
 
 @pytest.mark.cell('nbs/33_setup.ipynb', 'cell "questions and pairs come from files" (ec2627ec)')
-def test_questions_and_pairs_come_from_files(cell_d4228fe6, cell_16988bb4, cell_27fed3bb):
+def test_questions_and_pairs_come_from_files(cell_250eeefc, cell_16988bb4, cell_27fed3bb):
     asked = both.setup.splits("qa", "et")
     assert len(asked[0]) > 500 and isinstance(asked[0][0], Question) and both.setup.splits("qa", "et", test_only=True) == ([], [], asked[2])
     assert {q.context for q in asked[0]}.isdisjoint(q.context for q in asked[1] + asked[2]) and asked[2][0].id.startswith("et-")
@@ -194,7 +195,7 @@ def test_questions_and_pairs_come_from_files(cell_d4228fe6, cell_16988bb4, cell_
 
 
 @pytest.mark.cell('nbs/33_setup.ipynb', 'cell "presets have the rates of their kind" (20851e3d)')
-def test_presets_have_the_rates_of_their_kind(cell_d4228fe6, cell_16988bb4):
+def test_presets_have_the_rates_of_their_kind(cell_250eeefc, cell_16988bb4):
     setups = {preset: get_setup("own", "et", mini.model, str(place/"text.txt"), preset=preset) for preset in ("mad-x", "mad-x-adapter")}
     assert {p: (s.lapt.learning_rate, s.tasks["ner"].learning_rate, s.lapt.steps) for p, s in setups.items()} == {"mad-x": (5e-5, 5e-5, 250_000), "mad-x-adapter": (1e-4, 1e-4, 250_000)}
     small = get_setup("mini", "et", preset="mad-x-adapter")
@@ -202,7 +203,7 @@ def test_presets_have_the_rates_of_their_kind(cell_d4228fe6, cell_16988bb4):
 
 
 @pytest.mark.cell('nbs/33_setup.ipynb', 'cell "scale paper runs from a mirror from text to transplanted model, and names what is not there" (be6b8ad9)')
-def test_scale_paper_runs_from_a_mirror_from_text_to_transplanted_model_and_names_what_is_not_there(cell_d4228fe6, cell_16988bb4, cell_9cb35fbb):
+def test_scale_paper_runs_from_a_mirror_from_text_to_transplanted_model_and_names_what_is_not_there(cell_250eeefc, cell_16988bb4, cell_9cb35fbb):
     assert paper.setup.model == str(hub/"FacebookAI/xlm-roberta-base") and len(moved.tokenizer) == 600 and moved.model.get_input_embeddings().weight.shape[0] == 600
     assert set(paper.setup.train) | set(paper.setup.held_out) == set(mini.train[:1500]) and paper.setup.lapt == replace(PRESETS["focus"], steps=2, eval_every=1)
     n = len("unimelb-nlp/wikiann/sw/{}-00000-of-00001.parquet")

@@ -8,7 +8,7 @@ from vocab_lit.lapt import lapt
 from vocab_lit.madx import AdapterConfig, MadX
 from vocab_lit.setup import Targets
 from vocab_lit.tokenizer import load_tokenizer
-from vocab_lit.transfer import FMT, Learnt, METHODS, Transfer, UNKS, _ROWS, _alike, _by_budget, _learn_task, _score, _with_languages, averages, learn_languages, learnt, matrix, needed, transfer, transfer_by_steps
+from vocab_lit.transfer import FMT, Learnt, METHODS, Transfer, UNKS, _ROWS, _alike, _by_budget, _factors_file, _learn_task, _score, _with_languages, averages, learn_factors, learn_languages, learnt, matrix, needed, transfer, transfer_by_steps
 from vocab_lit.transplant import load_model, token_parameters
 import pandas as pd
 import pytest
@@ -165,7 +165,7 @@ def test_the_same_code_runs_on_one_s_own_model_and_files_with_checkpoints_and_la
     with pytest.raises(ValueError, match="the training split has no words"): transfer(own, ["XLM-R"], "ner", sources=["sw"], workers=1)
 
 
-@pytest.mark.cell('nbs/34_transfer.ipynb', 'cell "the adapters of a step are used, and all steps are the full number\'s" (86439ea9)')
+@pytest.mark.cell('nbs/34_transfer.ipynb', 'cell "the adapters of a step are used, and all steps are the full number\'s" (a1c38cc9)')
 def test_the_adapters_of_a_step_are_used_and_all_steps_are_the_full_number_s(cell_6a306385, cell_c4f1f14e):
     assert by_steps.step.tolist() == [0, 2, 4]
     assert by_steps.set_index("step").value[4] == pytest.approx(scores.query("method == 'MAD-X' and target == 'am'").value.item())
@@ -176,7 +176,7 @@ def test_the_adapters_of_a_step_are_used_and_all_steps_are_the_full_number_s(cel
     with torch.no_grad():
         for p in strange.parameters(): p.normal_(std=.1, generator=torch.Generator().manual_seed(0))
     save_adapter(strange, "language", "en", tiny.place(learnt(tiny, "MAD-X", "en", steps=3)))
-    found = {r["step"]: r["value"] for r in _by_budget(tiny, "MAD-X", "en", ["en"], "steps", [0, 3, 4], "ner", 0)}
+    found = {r["step"]: r["value"] for r in _by_budget(tiny, ["MAD-X"], "en", ["en"], "steps", [0, 3, 4], "ner", 0)}
     madx, tokenizer = _with_languages(tiny, {"en": tiny.place(learnt(tiny, "MAD-X", "en")), "strange": tiny.place(learnt(tiny, "MAD-X", "en", steps=3))})
     model, by_hand = _learn_task(tiny, madx, tokenizer, "en", "en", "ner", 0), {}
     for n, adapter in ((0, None), (3, "strange"), (4, "en")):
@@ -184,6 +184,18 @@ def test_the_adapters_of_a_step_are_used_and_all_steps_are_the_full_number_s(cel
         by_hand[n] = 100 * evaluate(model, tokenizer, tiny.target("en").setup.splits("ner", "en")[2], "ner", tiny.config("ner", "en", True))["entity_f1"]
     assert found == pytest.approx(by_hand) and len(set(by_hand.values())) > 1
     assert not tiny.place(learnt(tiny, "MAD-X", "am", steps=4)).exists() # all steps are not trained twice
+
+
+@pytest.mark.cell('nbs/34_transfer.ipynb', 'cell "methods with the same adapter in the source language share the task, and factors are made once" (6a20064a)')
+def test_methods_with_the_same_adapter_in_the_source_language_share_the_task_and_factors_are_made_once(cell_4866541c):
+    both = transfer_by_steps(unks, "en", ["am"], [0, 2000], "ner", workers=1, methods=["EL-LEX", "MF1-RAND"], by="limit")
+    both = both.pivot(index="step", columns="method", values="value")
+    alone = transfer_by_steps(unks, "en", ["am"], [0, 2000], "ner", workers=1, methods=["MF1-RAND"], by="limit")
+    assert both["MF1-RAND"].tolist() == alone.value.tolist()
+    assert both.loc[0].nunique() == 1 and sum(r["what"] == "limit" for _, r in unks.study.frame(unks.stamp).iterrows()) == 6
+    first = learn_factors(unks, Factoring(10))
+    first_written = _factors_file(unks, Factoring(10)).stat().st_mtime_ns
+    assert torch.equal(learn_factors(unks, Factoring(10)).F, first.F) and _factors_file(unks, Factoring(10)).stat().st_mtime_ns == first_written
 
 
 @pytest.mark.cell('nbs/34_transfer.ipynb', 'cell "averages are means of rows and columns of the matrices" (a1f12406)')

@@ -229,14 +229,14 @@ def test_an_output_folder_is_written_wholly_or_not_at_all():
     assert sorted(p.name for p in place.iterdir()) == ["empty", "full", "whole.txt"] and (place/"empty"/"a").read_text() == "x" and (place/"full"/"mine.txt").read_text() == "mine"
 
 
-@pytest.mark.cell('nbs/16_transplant.ipynb', 'cell "paths that hold no model are explained" (fcee4758)')
+@pytest.mark.cell('nbs/16_transplant.ipynb', 'cell "paths that hold no model are explained" (d1157296)')
 def test_paths_that_hold_no_model_are_explained():
     place = Path(tempfile.mkdtemp())
     (place/"x.txt").write_text("")
     (place/"t5").mkdir(); (place/"t5"/"config.json").write_text('{"model_type": "vit"}')
     (place/"gone").mkdir(); (place/"gone"/"config.json").write_text('{"model_type": "bert"}')
-    (place/"none").mkdir()
-    for name, match in (("x.txt", "is a file; give the model's folder"), ("t5", "neither a masked nor a causal"), ("gone", "the weights do not load"), ("none", "no readable config.json")):
+    (place/"none").mkdir(); (place/"torn").mkdir(); (place/"torn"/"config.json").write_text('{"model_type":')
+    for name, match in (("x.txt", "is a file; give the model's folder"), ("t5", "neither a masked nor a causal"), ("gone", "the weights do not load"), ("none", "none has no config.json"), ("torn", "torn has no readable config.json: ")):
         with pytest.raises(ValueError, match=match): load_model(place/name)
     with pytest.raises(FileNotFoundError, match="no such model folder.*offline.*give the folder's path"): load_model(place/"xlm-roberta-huge")
     with pytest.raises(ValueError, match="has no plan.npz"): saved_plan(place, None)

@@ -138,22 +138,26 @@ def _task(task, runs, shape, scale, paper, adapters=False, epochs=0):
     n *= 8 if scale == "mini" else config.epochs
     return Load(f"fine-tuning, {task}" + ", adapters" * adapters, runs, -(-n // config.batch_size), n, n * length, batch_flops(replace(shape, vocab=1), n * length, length, n, "adapter" if adapters else "all"))
 
-# %% ../nbs/35_budget.ipynb #c0d395eb
+# %% ../nbs/35_budget.ipynb #346c55d0
 def _shape(scale, preset, model=""): return shape_of(model or scale_models(preset)[scale != "mini"])
 
-def _focus(scale, language, seeds=3, steps=0, vocab_size=0, model="", **_):
+def _focus(scale, language, seeds=2, steps=0, vocab_size=0, model="", **_):
     shape, config = _shape(scale, "focus", model), scale_lapt(scale, "focus", steps)
     return [_text("LAPT after four initialisations", 4 * seeds, replace(shape, vocab=vocab_size or (700 if scale == "mini" else 50_000)), config)]
 
-def _embedding_structure(scale, language, seeds=1, steps=0, vocab_size=0, model="", compare="et uk hy te", mixed="et+he+hy+ru+te", family="et+fi+hu+ru", syntax="qal qka", **_):
+def _embedding_structure(scale, language, seeds=1, steps=0, vocab_size=0, model="", compare="et hy te", mixed="et+he+hy+ru+te", family="et+fi+hu+ru", syntax="qal qka", **_):
     paper = "embedding-structure"
     shape, config = _shape(scale, paper, model), scale_lapt(scale, paper, steps or (40 if scale == "mini" else 0))
     new = replace(shape, vocab=vocab_size or (700 if scale == "mini" else 32_770))
     alone, groups = len({language, *compare.split()}) if scale != "own" else 1, [g.split("+") for g in (mixed, family)] if scale != "own" else []
     methods, several, grammar = len(paper_methods() | {"RANDOM": "", "IDENT": ""}), 4 if scale == "mini" else sum(map(len, groups)), len(syntax.split()) * (scale == "mini")
-    runs = {"full, old vocabulary": (shape, "full", alone + grammar + len(groups)), "full": (new, "full", (alone + grammar) * methods + 2 + 3 * len(groups)), "emb": (new, "emb", alone * methods + 3 * len(groups))}
-    models = alone * (2 + 2 * methods) + grammar * (1 + methods) + 2 + 7 * several
-    return [_text(f"LAPT, {name}", n, s, replace(config, mode=mode)) for name, (s, mode, n) in runs.items()] + [_task(t, models * seeds, shape, scale, paper) for t in ("pos", "ner")]
+    fewer = scale == "mini" # three methods with a frozen encoder, and of several languages only new vocabularies in the way of FULL
+    frozen, old, both = 3 if fewer else methods, 0 if fewer else len(groups), 3 if fewer else 7
+    runs = {"full, old vocabulary": (shape, "full", alone + grammar + old), "full": (new, "full", alone * methods + grammar * (methods - 2) + 2 + 3 * len(groups)),
+            "emb": (new, "emb", alone * frozen + 3 * old)}
+    models = alone * (2 + methods + frozen) + 2 + both * several
+    scored = {"pos": models + grammar * (methods - 1), "ner": models}
+    return [_text(f"LAPT, {name}", n, s, replace(config, mode=mode)) for name, (s, mode, n) in runs.items()] + [_task(t, n * seeds, shape, scale, paper) for t, n in scored.items()]
 
 def _learnt(study, wanted, scale, shape, steps, paper, vocab):
     kinds = {}
@@ -167,47 +171,56 @@ def _tasks(study, methods, task, sources, targets, seeds, shape, scale):
     whole = sum((len(targets) if m.mlm == "target" else 1) for m, _ in groups if not m.adapters)
     return [_task(task, n * seeds, shape, scale, study.paper, adapters) for n, adapters in ((whole, False), (sum(m.adapters for m, _ in groups), True)) if n]
 
-def _mad_x(scale, language, seeds=1, steps=0, model="", kinds="high resource: en tr; seen: fi hi; not seen: sw uk; script not seen: am km", questions="en tr fi hi sw am", vocabulary="am km", **_):
+def _mad_x(scale, language, seeds=1, steps=0, model="", kinds="high resource: en; seen: fi hi; not seen: sw; script not seen: am km", question_source="en", questions="en fi hi sw am", vocabulary="am km", **_):
     languages = [l for part in kinds.split(";") for l in part.split(":")[1].split()]
     shape, steps = _shape(scale, "mad-x", model), steps or (80 if scale == "mini" else 0)
     study = Transfer("", tuple(languages), scale, own_vocabulary=tuple(vocabulary.split()))
     methods = [m for m in METHODS if vocabulary or not METHODS[m].recipe]
-    late = [l for part in kinds.split(";") if "not seen" in part for l in part.split(":")[1].split()][:4]
+    late = [l for part in kinds.split(";") if "not seen" in part for l in part.split(":")[1].split() if l != language][:4]
     full, vocab = scale_lapt(scale, "mad-x-adapter", steps).steps, 700 if scale == "mini" else 10_000
-    fewer = [learnt(study, "MAD-X", l, steps=full // n) for l in late for n in (8, 4, 2)] # the curves by steps
+    fewer = [learnt(study, "MAD-X", l, steps=full // n) for l in late for n in (4, 2)] # the curves by steps
     found = _learnt(study, [*needed(study, methods, languages, languages), *fewer], scale, shape, steps, "mad-x", vocab)
     found += _tasks(study, methods, "ner", languages, languages, seeds, shape, scale) + (_tasks(study, ["MAD-X"], "ner", [language], late, 3, shape, scale) if late else [])
-    return found + _tasks(study, [m for m in ("XLM-R", "MAD-X -INV", "MAD-X") if m in methods], "qa", [language], questions.split(), seeds, shape, scale)
+    return found + _tasks(study, [m for m in ("XLM-R", "MAD-X -INV", "MAD-X") if m in methods], "qa", [question_source], questions.split(), seeds, shape, scale)
 
-def _unks_everywhere(scale, language, seeds=1, steps=0, vocab_size=0, model="", sources="en ar", targets="seen: ka hi; covered script: sw et; new script: am km", task="ner",
-                     tree_sources="qaa qda", tree_targets="seen: qab qdb; covered script: qal qdk; new script: qka qsa", **_):
-    shape, steps = _shape(scale, "unks-everywhere", model), steps or (60 if scale == "mini" else 0)
-    vocab, found = vocab_size or (700 if scale == "mini" else 10_000), []
-    for task, sources, targets, methods in ((task, sources, targets, [*UNKS, *FMT]), ("dp", tree_sources, tree_targets, [m for m in UNKS if m != "MAD-X"])):
-        kinds, sources, targets = targets, sources.split(), [l for part in targets.split(";") if part for l in part.split(":")[1].split()]
-        if not targets: continue
-        study = Transfer("", (*sources, *targets), scale, own_vocabulary=tuple(targets), paper="unks-everywhere", methods=UNKS | FMT)
-        found += _learnt(study, needed(study, methods, sources, targets), scale, shape, steps, "unks-everywhere", vocab) + _tasks(study, methods, task, sources, targets, seeds, shape, scale)
-        if task == "dp": continue
-        groups, config = len({part.split(":")[0] for part in kinds.split(";")}), scale_lapt(scale, "unks-everywhere-adapter", steps)
-        found.append(_text("LAPT, two more lengths of short rows, three amounts of text", 2 * groups + 9, replace(shape, vocab=vocab), config, "adapter+rows"))
-        found += [_task(task, 3, shape, scale, "unks-everywhere"), _task(task, 2 * seeds + 9, shape, scale, "unks-everywhere", True)]
-    return found
+def _unks_everywhere(scale, language, seeds=1, steps=0, vocab_size=0, model="", sources="en ar", targets="seen: ka; covered script: et; new script: am km", task="ner",
+                     tree_sources="qaa", tree_targets="seen: qab; covered script: qal; new script: qka", **_):
+    shape, steps = _shape(scale, "unks-everywhere", model), steps or (40 if scale == "mini" else 0)
+    sources, tree_sources, kinds, tree_kinds = sources.split(), tree_sources.split(), *([part.split(":")[1].split() for part in t.split(";") if part] for t in (targets, tree_targets))
+    targets, tree_targets, vocab = sum(kinds, []), sum(tree_kinds, []), vocab_size or (700 if scale == "mini" else 10_000)
+    few, in_trees = [k[0] for k in kinds], [m for m in UNKS if m != "MAD-X" and not (scale == "mini" and m.startswith("MF") and m.endswith("RAND"))]
+    study = Transfer("", (*sources, *targets), scale, own_vocabulary=(*targets, *tree_targets), paper="unks-everywhere", methods=UNKS | FMT)
+    parts = [(UNKS, task, sources, targets), (FMT, task, sources, few), *([(in_trees, "dp", tree_sources, tree_targets)] if tree_targets else [])]
+    found = _learnt(study, dict.fromkeys(w for m, _, s, t in parts for w in needed(study, m, s, t)), scale, shape, steps, "unks-everywhere", vocab)
+    found.append(_text("LAPT, another length of short rows, two smaller amounts of text", len(few) + 4, replace(shape, vocab=vocab), scale_lapt(scale, "unks-everywhere-adapter", steps), "adapter+rows"))
+    for m, t, s, to in parts: found += _tasks(study, list(m), t, s, to, seeds, shape, scale)
+    return found + [_task(task, 3, shape, scale, "unks-everywhere"), _task(task, seeds + 3, shape, scale, "unks-everywhere", True)]
 
-def _wechsel(scale, language, seeds=1, steps=0, vocab_size=0, roberta="", gpt2="", medium="fr de zh sw", low="gd ug mg jv", **_):
+def _wechsel(scale, language, seeds=1, steps=0, vocab_size=0, roberta="", gpt2="", medium="de zh sw", low="gd mg", **_):
     medium, low = (len({*medium.split(), language}), len(low.split())) if scale != "own" else (1, 0)
-    vocab, found = vocab_size or (1500 if scale == "mini" else 50_000), []
-    runs = {"gpt2": 3 * (medium + low) + 4 + 2 * medium + 4 * (0 if scale == "own" else 2 if scale == "mini" else 3), "roberta": 3 * medium} # in all languages, variants, amounts of text
+    vocab, steps, found = vocab_size or (1500 if scale == "mini" else 50_000), steps or (40 if scale == "mini" else 0), []
+    stages, two, amounts = (2, 2, 6) if scale == "mini" else (3, medium, 12 * (scale == "paper")) # of fine-tuning; languages of n-grams; runs with less text
+    runs = {"gpt2": 3 * (medium + low) + 4 + 2 * two + amounts, "roberta": 3 * medium} # in all languages, variants, amounts of text
     for name, model in (("gpt2", gpt2), ("roberta", roberta)):
         if scale == "own" and not model: continue
         old, config = _shape(scale, f"wechsel-{name}", model), scale_lapt(scale, f"wechsel-{name}", steps)
         shape = replace(old, vocab=vocab)
         found.append(_text(f"LAPT of {dict(gpt2='GPT-2', roberta='RoBERTa')[name]}", runs[name] + (name == "gpt2"), shape, config))
         if name == "gpt2": found.append(_text("LAPT of GPT-2, old vocabulary", 1, old, config))
-        if name == "roberta": found += [_task(t, (9 + 2 * (t == "ner")) * medium * seeds, shape, scale, "wechsel") for t in ("nli", "ner")]
+        if name == "roberta": found += [_task(t, (3 * stages * medium + 2 * two * (t == "ner")) * seeds, shape, scale, "wechsel") for t in ("nli", "ner")]
     return found
 
-_CHAPTERS:dict[str,Callable] = {"focus": _focus, "embedding-structure": _embedding_structure, "mad-x": _mad_x, "unks-everywhere": _unks_everywhere, "wechsel": _wechsel}
+def _compare(scale, language, seeds=1, steps=0, vocab_size=0, model="", compare="sw am", syntax="qal qka", dictionary="", **_):
+    paper, mini = "embedding-structure", scale == "mini"
+    shape, config = _shape(scale, paper, model), replace(scale_lapt(scale, paper, steps or 40 * mini), mode="full")
+    new = replace(shape, vocab=vocab_size or (650 if mini else 32_770))
+    alone, made = len({language, *compare.split()}) if mini else 1, len(syntax.split()) * mini
+    starts = 8 * (alone + made) + 3 * alone * (mini or bool(dictionary)) # eight that need no dictionary, three that do
+    adapters = replace(scale_lapt(scale, "mad-x-adapter", config.steps), batch_size=config.batch_size, length=config.length)
+    return [_text("LAPT, new vocabulary", starts * seeds, new, config), _text("LAPT, old vocabulary", (alone + made) * seeds, shape, config), _text("LAPT, language adapter", (alone + made) * seeds, shape, adapters, "adapter"),
+            *(_task(t, 10 * made * seeds, shape, scale, "") for t in ("pos", "dp") if made)]
+
+_CHAPTERS:dict[str,Callable] = {"focus": _focus, "embedding-structure": _embedding_structure, "mad-x": _mad_x, "unks-everywhere": _unks_everywhere, "wechsel": _wechsel, "compare": _compare}
 
 def loads(chapter:str, language:str, scale:str="paper", **parameters) -> list[Load]: # parameters of the chapter
     "What a chapter trains; `ValueError` where there is no such chapter."
@@ -234,7 +247,7 @@ def budget(chapter:str, language:str, scale:str="paper", measured:dict|None=None
     rows["together"] = dict.fromkeys(next(iter(rows.values())), "") | {"runs": sum(l.runs for l in found)} | cost(sum(l.runs * l.flops for l in found))
     return pd.DataFrame(rows).T
 
-# %% ../nbs/35_budget.ipynb #066aff93
+# %% ../nbs/35_budget.ipynb #379c3c13
 def memory_needed(shape:Shape, config:LaptConfig) -> float: # GB
     "Memory of a training run, roughly."
     micro = max(m for m in range(1, min(config.batch_size, 32) + 1) if config.batch_size % m == 0)
@@ -247,8 +260,8 @@ def disk_needed(shape:Shape, kept:int=0 # whole models that stay
     "Room for the model, for checkpoints while a run lasts, and for models that stay."
     return (4 + 3 * 12 + 4 * kept) * shape.parameters / 1e9
 
-_PRESETS = {"focus": ("focus",), "embedding-structure": ("embedding-structure",), "mad-x": ("mad-x",), "unks-everywhere": ("unks-everywhere",), "wechsel": ("wechsel-gpt2", "wechsel-roberta")}
-_READ = {"focus": (), "embedding-structure": ("pos", "ner"), "mad-x": ("ner", "qa"), "unks-everywhere": ("ner", "dp"), "wechsel": ("nli", "ner", "pos")}
+_PRESETS = {"focus": ("focus",), "embedding-structure": ("embedding-structure",), "mad-x": ("mad-x",), "unks-everywhere": ("unks-everywhere",), "wechsel": ("wechsel-gpt2", "wechsel-roberta"), "compare": ("embedding-structure",)}
+_READ = {"focus": (), "embedding-structure": ("pos", "ner"), "mad-x": ("ner", "qa"), "unks-everywhere": ("ner", "dp"), "wechsel": ("nli", "ner", "pos"), "compare": ()}
 
 @dataclass(frozen=True)
 class Plan:

@@ -9,7 +9,7 @@ __all__ = ['app', 'Json', 'Model', 'Texts', 'RunText', 'Kind', 'SetupFile', 'Tok
            'BatchSize', 'MicroBatch', 'Length', 'EvalEvery', 'Mode', 'RunSeed', 'Resume', 'adapters', 'TaskFiles',
            'methods', 'inspect', 'tokenizer', 'transplant_', 'vectors_train', 'vectors_align', 'vectors_nearest',
            'factorize_', 'explain', 'clean', 'lapt_', 'adapter_train', 'adapter_list', 'adapter_export', 'evaluate',
-           'init', 'adapt', 'chapter']
+           'init', 'adapt', 'bench', 'chapter']
 
 # %% ../nbs/40_cli.ipynb #a55221ee
 import json, os, signal, sys, warnings
@@ -619,6 +619,35 @@ def adapt(model:Model, text:RunText,
     _show([dict(model=k, bits_per_byte=v["bits_per_byte"], tokens=v["tokens"], unknown=v["unknown"]) for k, v in report["held_out"].items()], "held-out text")
     if report["held_out"]["old"]["unknown"]: _step("note: the old tokenizer does not know all of the text; what is unknown is guessed too easily, so that the old model's bits per byte are too low to compare")
     _step(f"the report is {out/'report/report.md'}, the model {out/('model' if asked.trains else 'start')}")
+
+# %% ../nbs/40_cli.ipynb #1cfba78a
+@app.command()
+def bench(parts:Annotated[Optional[list[str]], typer.Argument(help="Parts to measure; all: all that need not be named.", show_default="list the parts")]=None,
+          rounds:Annotated[int, typer.Option(min=1, help="How often the sides run in turns on the cases that claims are about.")]=3,
+          small:Annotated[bool, typer.Option("--small", help="Tiny sizes, once: a trial in seconds, whose numbers say nothing.")]=False,
+          install:Annotated[bool, typer.Option("--install", help="Make the environments of the other packages where they are missing; without them vocab_lit is measured alone.")]=False,
+          largest:Annotated[float, typer.Option(help="Leave out sizes above this one.", show_default="all sizes")]=float("inf"),
+          folder:Annotated[Path, typer.Option(help="Where the environments of the other packages are, env-NAME each.")]=Path("_build/bench"),
+          out:Annotated[Optional[Path], typer.Option(help="JSON file in which these parts take the place of older ones.", show_default="_build/bench/bench.json; with --small none")]=None,
+          as_json:Json=False):
+    """Measure speed and memory beside the packages that people use today, each in an environment of its own.
+
+    A part has cases of four sizes, so that one sees how the cost grows. Every run is a process on one thread; the sides take turns, and ratios are of runs that followed each other.
+
+    Example: `vocab-lit bench`, then `vocab-lit bench focus wechsel --install`
+
+    Example: `vocab-lit bench transplant --largest 2048 --rounds 1`
+    """
+    from vocab_lit.bench import PARTS, report, run_bench
+    from vocab_lit.peers import peer_python
+    there = lambda name: bool(peer_python(name, folder))
+    if not parts:
+        rows = [dict(part=n, measures=p.about, beside=(p.peer or "") + ("" if not p.peer or there(p.peer) else " (not installed)"), minutes_a_round=p.minutes) for n, p in PARTS.items()]
+        return print(json.dumps(rows, indent=2)) if as_json else _show(rows)
+    records = run_bench(parts, out or (None if small else Path("_build/bench/bench.json")), rounds=rounds, small=small, folder=folder, install=install, largest=largest)
+    print(json.dumps(records, indent=1)) if as_json else print(report(records))
+    for name in records:
+        if (peer := PARTS[name].peer) and not there(peer): _step(f"note: {peer} is not in {folder}; {name} was measured without it, and --install makes its environment")
 
 # %% ../nbs/40_cli.ipynb #8853289c
 @app.command()

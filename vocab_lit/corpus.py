@@ -30,17 +30,20 @@ def data_path(*parts:str # path components below `data/`
     if not path.exists(): raise FileNotFoundError(f"vocab_lit's bundled data has no {Path(*parts)} (looked in {root}); reinstall the package")
     return path
 
-# %% ../nbs/01_corpus.ipynb #c089c773
+# %% ../nbs/01_corpus.ipynb #db34374f
 def write_json(record:dict|list, path:str|Path) -> None: # replaces the file
     "Write JSON beside the file and rename it."
     path = Path(path)
     part = path.with_name(f".{path.name}.{os.getpid()}")
-    with open(part, "w", encoding="utf-8") as f:
-        f.write(json.dumps(record, ensure_ascii=False, indent=1) + "\n"); f.flush()
-        os.fsync(f.fileno())
-    os.replace(part, path)
+    try:
+        with open(part, "w", encoding="utf-8") as f:
+            f.write(json.dumps(record, ensure_ascii=False, indent=1) + "\n"); f.flush()
+            os.fsync(f.fileno())
+        os.replace(part, path)
+    except OSError as e: raise OSError(f"cannot write {path}: {e.strerror}") from None
+    finally: part.unlink(missing_ok=True) # of a disk that is full
 
-# %% ../nbs/01_corpus.ipynb #c3a8b318
+# %% ../nbs/01_corpus.ipynb #08941b02
 _OPEN = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
 
 def raw_lines(path:str|Path) -> Iterator[str]: # as they are, ends of lines included; without the byte order mark
@@ -48,7 +51,10 @@ def raw_lines(path:str|Path) -> Iterator[str]: # as they are, ends of lines incl
     path, n = Path(path), 0
     with _OPEN.get(path.suffix, open)(path, "rb") as f:
         try:
-            for n, raw in enumerate(f, 1): yield raw.decode("utf-8-sig" if n == 1 else "utf-8")
+            for n, raw in enumerate(f, 1):
+                if n == 1 and (raw[:2] in (b"\xff\xfe", b"\xfe\xff") or b"\0" in raw):
+                    raise ValueError(f"{path} is UTF-16 or no text at all; if it is text, convert it first, for example with `iconv -f utf-16 -t utf-8`")
+                yield raw.decode("utf-8-sig" if n == 1 else "utf-8")
         except UnicodeDecodeError as e:
             raise ValueError(f"{path}, line {n}: not UTF-8 (byte {e.object[e.start]:#04x} at column {e.start + 1}); "
                              f"convert the file first, for example with `iconv -t utf-8`") from None

@@ -31,7 +31,7 @@ def write_piece(token:Token, # of kind "text" or "byte"
     if d.end: return text + d.end * token.word_start
     return text if token.word_start else d.continuation + text
 
-# %% ../nbs/05_extend.ipynb #fce631b1
+# %% ../nbs/05_extend.ipynb #02e9643f
 def extend_tokenizer(old:PreTrainedTokenizerBase, # the tokenizer to extend
                      language:PreTrainedTokenizerBase, # one trained on the new language, with a model of the same kind
                      n:int=30_000 # how many of its first tokens to consider (Dobler and de Melo, 2023, Section 3.1)
@@ -41,22 +41,24 @@ def extend_tokenizer(old:PreTrainedTokenizerBase, # the tokenizer to extend
     source, target = Vocab.from_tokenizer(old), Vocab.from_tokenizer(language)
     if source.dialect.model != target.dialect.model:
         raise ValueError(f"a {source.dialect.model} tokenizer cannot be extended by a {target.dialect.model} one; train one of the same kind")
+    if source.dialect.model == "BPE" and (marks := [d.end or d.mark or d.continuation or "Ġ" * d.byte_level for d in (source.dialect, target.dialect)])[0] != marks[1]:
+        raise ValueError(f"the old BPE tokenizer marks words by {marks[0] or 'nothing'} and the new one by {marks[1] or 'nothing'}, so that the new pieces could not be built; "
+                         f"give a tokenizer that marks them alike, or replace the vocabulary in place of extending it")
     pipeline, other = (json.loads(t.backend_tokenizer.to_str()) for t in (old, language))
-    have = overlap(source, target)
-    ordinary = [t for t in target if t.kind in ("text", "byte")][:n]
+    have, theirs = overlap(source, target), other["model"]["vocab"]
+    theirs = dict(map(tuple, theirs)) if isinstance(theirs, list) else theirs
+    ordinary = [t for t in target if t.kind in ("text", "byte") and t.piece in theirs][:n]
     new = {t.piece: p for t in ordinary if have[t.id] < 0 and (p := write_piece(t, source.dialect)) is not None}
-    model = pipeline["model"]
+    model, added = pipeline["model"], {a["id"]: a["content"] for a in pipeline["added_tokens"]}
     if model["type"] == "Unigram":
-        names = {a["id"]: a["content"] for a in pipeline["added_tokens"]}
-        model["vocab"] += [[names[i], 0.0] for i in range(len(model["vocab"]), len(source))]
-        scores = dict(map(tuple, other["model"]["vocab"]))
-        model["vocab"] += [[p, scores[native]] for native, p in new.items()]
-    else: model["vocab"] |= {p: len(source) + i for i, p in enumerate(new.values())}
+        model["vocab"] += [[added[i], 0.0] for i in range(len(model["vocab"]), len(source))]
+        model["vocab"] += [[p, theirs[native]] for native, p in new.items()]
+    else: model["vocab"] |= {p: i for i, p in added.items()} | {p: len(source) + i for i, p in enumerate(new.values())}
     if model["type"] == "BPE":
         merges = {tuple(m) for m in model["merges"]}
         for a, b in other["model"]["merges"]:
             if a + b in new and (a, b) not in merges and a in model["vocab"] and b in model["vocab"]: model["merges"].append([a, b])
-        model["ignore_merges"] = True
+        model["ignore_merges"] |= not source.dialect.end # whole words are looked up without the mark of their end
     roles = {name: getattr(old, name) for name in old.special_tokens_map if isinstance(getattr(old, name), str)}
     return PreTrainedTokenizerFast(tokenizer_object=Tokenizer.from_str(json.dumps(pipeline)), model_max_length=old.model_max_length, **roles)
 

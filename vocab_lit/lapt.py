@@ -7,8 +7,8 @@ __all__ = ['MODES', 'PRESETS', 'transformer_blocks', 'learning', 'Stage', 'LaptC
            'rate_factor', 'NotFinite', 'FiniteTrainer', 'LaptTrainer', 'training_arguments', 'answering_with_loss',
            'check_lapt', 'lapt', 'lapt_flops']
 
-# %% ../nbs/21_lapt.ipynb #adaeb73a
-import contextlib, copy, functools, hashlib, json, os, random, shutil, tempfile, warnings
+# %% ../nbs/21_lapt.ipynb #df258403
+import contextlib, copy, functools, hashlib, json, os, pickle, random, shutil, tempfile, warnings
 from collections import OrderedDict
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -305,9 +305,10 @@ def answering_with_loss(model):
     try: yield
     finally: model.__dict__.pop("forward", None); model.__dict__.pop("_original_forward", None)
 
-# %% ../nbs/21_lapt.ipynb #f0ffe12d
+# %% ../nbs/21_lapt.ipynb #c394cdfd
 def check_lapt(model:PreTrainedModel, tokenizer:PreTrainedTokenizerBase, config:LaptConfig) -> None:
     "`ValueError` where model, tokenizer and settings do not go together."
+    if model.config.is_encoder_decoder: raise ValueError(f"a {type(model).__name__} is an encoder-decoder, which is pretrained in another way; there are objectives for masked and causal language models")
     rows = len(model.get_input_embeddings().weight)
     if len(tokenizer) > rows: raise ValueError(f"the tokenizer has {len(tokenizer)} tokens and the model {rows} rows; the two do not belong together")
     if is_masked(model) and tokenizer.mask_token_id is None: raise ValueError("the tokenizer has no mask token, which masked language modelling needs")
@@ -340,7 +341,7 @@ def _note_run(folder, facts) -> list[dict]: # the steps that were tried again so
     if different: raise ValueError(f"{folder} holds another run: its {', '.join(different)} differ{'s' * (len(different) == 1)}; resume with what it was started with, or choose another folder")
     return before["retries"]
 
-# %% ../nbs/21_lapt.ipynb #a9813163
+# %% ../nbs/21_lapt.ipynb #4a510fda
 def lapt(model:PreTrainedModel, # masked or causal language model; it is trained in place
          tokenizer:PreTrainedTokenizerBase, # the model's tokenizer
          text:Iterable[str]|torch.Tensor|Blocks, # training texts, or blocks from `pack`
@@ -383,8 +384,9 @@ def lapt(model:PreTrainedModel, # masked or causal language model; it is trained
                 try:
                     with _put_together(model): trainer.train(resume_from_checkpoint=last)
                     break
-                except (SafetensorError, RuntimeError, ValueError) as e:
-                    if isinstance(e, (SafetensorError, json.JSONDecodeError)) or "PytorchStreamReader" in str(e):
+                except (SafetensorError, pickle.UnpicklingError, RuntimeError, ValueError) as e:
+                    if isinstance(e, pickle.UnpicklingError): e = "more than plain tensors"
+                    if isinstance(e, (SafetensorError, json.JSONDecodeError, str)) or "PytorchStreamReader" in str(e):
                         raise ValueError(f"{last} is damaged ({str(e).splitlines()[0]}); remove it, and the run goes on from an older checkpoint or from the start") from None
                     raise
                 except NotFinite as e:

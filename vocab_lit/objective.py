@@ -28,7 +28,7 @@ class Blocks(Dataset):
         if not 0 <= i < len(self): raise IndexError(f"block {i} of {len(self)}")
         return torch.from_numpy(np.fromfile(self.file, "<i4", self.length, offset=4 * self.length * i)).long()
 
-# %% ../nbs/18_objective.ipynb #a9d34d59
+# %% ../nbs/18_objective.ipynb #a5fabc1c
 def _streams(tokenizer, lines, batch_size=1000) -> Iterator[np.ndarray]:
     "Token ids of some lines at a time, special tokens included."
     lines, end = iter(lines), tokenizer.eos_token_id
@@ -62,10 +62,13 @@ def _write(streams, length, file) -> int: # how many tokens there were
             for ids in streams: tokens += f.write(ids.tobytes()) // 4
             f.truncate(4 * (tokens - tokens % length))
         if tokens >= length: os.replace(part, file)
+    except OSError as e:
+        if e.errno: raise OSError(f"cannot write {file}: {e.strerror}") from None
+        raise
     finally: part.unlink(missing_ok=True)
     return tokens
 
-# %% ../nbs/18_objective.ipynb #21983615
+# %% ../nbs/18_objective.ipynb #20dc9b43
 def mask_tokens(ids:torch.Tensor, # token ids, of any shape
                 tokenizer:PreTrainedTokenizerBase, # says which tokens are special and which one is the mask
                 generator:torch.Generator, # source of the masks
@@ -73,7 +76,7 @@ def mask_tokens(ids:torch.Tensor, # token ids, of any shape
                ) -> tuple[torch.Tensor, torch.Tensor]: # inputs and labels of the same shape; labels are -100 where nothing is asked
     "Mask tokens for masked language modelling: 80% mask, 10% random ordinary token, 10% unchanged."
     if tokenizer.mask_token_id is None: raise ValueError("the tokenizer has no mask token, which masked language modelling needs")
-    ordinary = _ordinary(len(tokenizer), tuple(sorted(set(tokenizer.all_special_ids))))
+    ordinary = _ordinary(tokenizer, len(tokenizer), tuple(sorted(set(tokenizer.all_special_ids))))
     chosen = torch.isin(ids, ordinary) & (torch.rand(ids.shape, generator=generator) < probability)
     how = torch.rand(ids.shape, generator=generator)
     drawn = ordinary[torch.randint(len(ordinary), ids.shape, generator=generator)]
@@ -81,10 +84,9 @@ def mask_tokens(ids:torch.Tensor, # token ids, of any shape
     return inputs, torch.where(chosen, ids, -100)
 
 @functools.lru_cache(8)
-def _ordinary(n_tokens, special):
-    "Ids of the tokens that are not special."
-    keep = torch.ones(n_tokens, dtype=torch.bool); keep[list(special)] = False
-    return keep.nonzero()[:, 0]
+def _ordinary(tokenizer, n_tokens, special): # what changes when tokens are added is there to be looked up by
+    "Ids of the tokens that are not special; some tokenizers leave ids out."
+    return torch.tensor(sorted(set(tokenizer.get_vocab().values()) - set(special)))
 
 # %% ../nbs/18_objective.ipynb #5eca0782
 def _place(i:int, n:int, key:str) -> int:

@@ -156,7 +156,7 @@ def read_setup(path:str|Path # a YAML file with the keys of `KEYS`
         else: found[key] = _value(key, KEYS[key], value, path.parent, at)
     return found
 
-# %% ../nbs/36_own.ipynb #7f9195c3
+# %% ../nbs/36_own.ipynb #26f98418
 def chapter_parameters(setup:dict[str,object], # from `read_setup`
                        known:set[str] # parameters of the chapter
                       ) -> dict[str,object]: # of the chapter
@@ -167,7 +167,7 @@ def chapter_parameters(setup:dict[str,object], # from `read_setup`
     for key in ("text", "source_text"):
         if len(given.get(key, ())) == 1: given[key] = given[key][0]
     if "model" in given and {"roberta", "gpt2"} <= known: # a chapter with models of two kinds
-        masked = "Masked" in (getattr(AutoConfig.from_pretrained(given["model"]), "architectures", None) or [""])[0]
+        masked = "Masked" in (getattr(AutoConfig.from_pretrained(given["model"], trust_remote_code=False), "architectures", None) or [""])[0]
         given["roberta" if masked else "gpt2"] = given["model"]
     return {k: v for k, v in given.items() if k in known}
 

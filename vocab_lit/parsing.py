@@ -177,7 +177,7 @@ class _Parser:
             high = torch.maximum(scores, high) if r else scores
         return best
 
-# %% ../nbs/29_parsing.ipynb #ee017678
+# %% ../nbs/29_parsing.ipynb #93fed9ec
 @cache
 def _parser_class(config): # of models with this kind of configuration
     encoder = MODEL_MAPPING[config]
@@ -198,7 +198,7 @@ def load_parser(folder:str|Path # where `save_pretrained` has written a parser
                ) -> PreTrainedModel:
     "Load a saved parser; `ValueError` where the folder holds something else."
     if not Path(folder, "config.json").is_file(): raise FileNotFoundError(f"{folder} has no config.json; give the folder of a saved parser")
-    config = AutoConfig.from_pretrained(folder)
+    config = AutoConfig.from_pretrained(folder, trust_remote_code=False)
     named = (config.architectures or [""])[0]
     if type(config) not in PARSERS or named != PARSERS[type(config)].__name__: raise ValueError(f"{folder} is a {named or config.model_type}, not a parser; `vocab-lit evaluate` makes one for the task dp")
     model, found = PARSERS[type(config)].from_pretrained(folder, output_loading_info=True)

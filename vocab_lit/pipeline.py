@@ -6,9 +6,9 @@
 __all__ = ['METHODS', 'kind_of', 'train_like', 'make_vectors', 'AlignFiles', 'copies', 'check_vectors', 'factorize_files',
            'transplant_files', 'train_vectors_files', 'align_word_files']
 
-# %% ../nbs/17_pipeline.ipynb #2551037c
+# %% ../nbs/17_pipeline.ipynb #3b0dfe94
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -19,6 +19,7 @@ from .align import AlignedVectors, align_tokens, alignment_report, known_pairs, 
 from .corpus import read_lines
 from .extend import carry_vectors, extend_tokenizer
 from .factored import FactoredRecipe, Factoring, Factors, factorize, load_factors
+from .helper import model_vectors
 from .recipe import Copy, Recipe, get_recipe
 from .shards import rows_of
 from .tokenizer import load_tokenizer, special_around, train_tokenizer
@@ -91,7 +92,7 @@ class AlignFiles:
         for name, value in made.report.items(): say(f"{name}: {f'{value:.2f}' if isinstance(value, float) else f'{value:,}' if isinstance(value, int) else value}")
         return made
 
-# %% ../nbs/17_pipeline.ipynb #d0aba534
+# %% ../nbs/17_pipeline.ipynb #3baa13e3
 def copies(recipe:Recipe) -> bool:
     "Whether the rows of all shared tokens are copied."
     return any(isinstance(s, Copy) and s.only == "all" for s in recipe.steps)
@@ -101,7 +102,8 @@ def check_vectors(recipe:Recipe, text:Sequence[str|Path], vectors:str|Path, exte
     "`ValueError` or `FileNotFoundError` where a method does not go with vectors, dictionary or extension."
     if extend and not copies(recipe): raise ValueError(f"extending keeps the old rows, and {recipe.name} makes all of them anew; extend by a method that copies shared tokens, such as focus or identity")
     file = None if str(vectors) in METHODS else Path(vectors)
-    if file and not file.is_file(): raise FileNotFoundError(f"{file}: no such file of vectors; give a file, or one of {', '.join(METHODS)}")
+    if file and not (file.is_file() or file.is_dir()): raise FileNotFoundError(f"{file}: no such file of vectors; give a file, or one of {', '.join(METHODS)}, or the folder of a model that has the new vocabulary")
+    if file and file.is_dir() and recipe.needs != "token vectors": raise ValueError(f"{file} is a folder, and {recipe.name} takes no vectors from a model; give a file, or leave it out")
     if recipe.needs == "aligned vectors":
         if file: raise ValueError(f"{recipe.name} needs vectors of two languages; give {file} as those of the one that it is of")
         align.check(text)
@@ -125,13 +127,13 @@ def factorize_files(model:str|Path, # model folder, or hub name when online
     say(f"saved in {out}")
     return made, vocab
 
-# %% ../nbs/17_pipeline.ipynb #aababad6
+# %% ../nbs/17_pipeline.ipynb #e1fda340
 def transplant_files(model:str|Path, # model folder, or hub name when online
                      out:str|Path, # a new or empty folder
                      text:Sequence[str|Path]=(), # UTF-8 text in the new language, one sentence or paragraph a line
                      tokenizer:str|Path|None=None, # a tokenizer of the new language; None: train one on the text
                      method:str|Recipe="focus", # a recipe, or its name
-                     vectors:str|Path="auto", # "auto", "fasttext", "ppmi", or a file: token vectors, or word vectors for methods that need these
+                     vectors:str|Path="auto", # "auto", "fasttext", "ppmi", or a file: token vectors, or word vectors for methods that need these; or the folder of a model that has the new vocabulary
                      vocab_size:int=50_000, # of a tokenizer that is trained (Dobler and de Melo, 2023, Section 3)
                      kind:str|None=None, # of a tokenizer that is trained; None: the kind of the model's own
                      character_coverage:float=1.0, # share of the text whose characters a trained tokenizer keeps
@@ -165,9 +167,11 @@ def transplant_files(model:str|Path, # model folder, or hub name when online
     if recipe.needs:
         if not aligned: say(f"reading {file}" if file else f"making {recipe.needs}")
         if aligned: table = align.vectors(source_tokenizer, language, lines, str(vectors), seed, threads, say)
-        elif file: table = from_words(file, language) if recipe.needs == "word vectors" else read_vectors(file, language)
+        elif file: table = from_words(file, language) if recipe.needs == "word vectors" else (model_vectors if file.is_dir() else read_vectors)(file, language)
         else: table = make_vectors(recipe.needs, language, lines, str(vectors), seed, threads)
-        if extend: table = carry_vectors(table, Vocab.from_tokenizer(language), Vocab.from_tokenizer(target))
+        if extend:
+            carried = carry_vectors(table.target if aligned else table, Vocab.from_tokenizer(language), Vocab.from_tokenizer(target))
+            table = replace(table, target=carried) if aligned else carried
     say(f"initialising {len(target):,} tokens by {method}")
     result = transplant(loaded, source_tokenizer, target, recipe, table, seed, pad_to_multiple_of, given)
     if copies(recipe) and not any(result.plan.copied[t.id] >= 0 and t.kind == "text" and t.text.strip() for t in result.plan.target):

@@ -23,7 +23,7 @@ from .align import AlignedVectors
 from .vectors import TokenVectors
 from .vocab import Token, Vocab, overlap
 
-# %% ../nbs/10_recipe.ipynb #14f1229d
+# %% ../nbs/10_recipe.ipynb #28533e51
 @dataclass
 class Plan:
     "Where every row of the new vocabulary comes from."
@@ -36,6 +36,18 @@ class Plan:
     steps: list[str] # names of the recipe's steps
     recipe: str = "" # name of the recipe
     seed: int = 0 # of everything drawn
+    covariance: dict[str,float] = field(default_factory=dict) # {name of a group: factor}; such a group is drawn with that much of the covariance of its rows, others with the variance of each dimension
+    low: np.ndarray|None = None # (n_new, d) float32; rows that are not zero are mixed with the weights low @ basis
+    basis: sparse.csr_array|None = None # (d, n_old)
+
+    @property
+    def by_low(self) -> np.ndarray: # (n_new,) bool
+        "The rows that `low` mixes."
+        return self.low.any(1) if self.low is not None else np.zeros(len(self.step), bool)
+
+    def row(self, id:int) -> sparse.csr_array: # (1, n_old)
+        "The weights of one row, however they are kept."
+        return sparse.csr_array(self.low[[id]]) @ self.basis if self.by_low[id] else self.weights[[id]]
 
     @property
     def copied(self) -> np.ndarray: # (n_new,) old id of rows that are copies, -1 elsewhere
@@ -46,7 +58,7 @@ class Plan:
         out[one] = w.indices[w.indptr[one]]
         return out
 
-# %% ../nbs/10_recipe.ipynb #02ff513b
+# %% ../nbs/10_recipe.ipynb #45b41843
 def row_blocks(rows:np.ndarray, size:int=512) -> list[np.ndarray]:
     "Rows in parts, so that what is held besides the result stays small."
     return [rows[i:i + size] for i in range(0, len(rows), size)]
@@ -62,6 +74,13 @@ def _gauss(ids:np.ndarray, matrix:torch.Tensor, bias:bool) -> tuple[torch.Tensor
         squares += spread * len(part) + shift**2 * (n - len(part)) * len(part) / n
     return (squares / max(1, n - 1)).sqrt().float(), mean.float()
 
+def _joint(ids:np.ndarray, matrix:torch.Tensor, factor:float) -> tuple[torch.Tensor,torch.Tensor]:
+    "A root (dim, dim) of the scaled covariance of a group's rows, and their mean; noise is multiplied by it from the left."
+    mean = sum(matrix[torch.from_numpy(part)].double().sum(0) for part in row_blocks(ids)) / len(ids)
+    apart = ((matrix[torch.from_numpy(part)].double() - mean).float() for part in row_blocks(ids))
+    values, vectors = torch.linalg.eigh(sum((x.T @ x).double() for x in apart) / len(ids))
+    return ((factor * values.clamp_min(0)).sqrt()[:, None] * vectors.T).float(), mean.float()
+
 @torch.no_grad()
 def apply_plan(plan:Plan,
                matrix:torch.Tensor, # (at least n_old, dim), or (at least n_old,) for a bias; also what gives rows of it, as `StoredTensor`
@@ -74,7 +93,7 @@ def apply_plan(plan:Plan,
     out = torch.empty(w.shape[0], matrix.shape[1], dtype=matrix.dtype)
     copied = plan.copied
     for rows in row_blocks(np.flatnonzero(copied >= 0)): out[rows] = matrix[torch.from_numpy(copied[rows])]
-    mixed = np.flatnonzero((copied < 0) & (plan.group < 0))
+    mixed = np.flatnonzero((copied < 0) & (plan.group < 0) & ~plan.by_low)
     ready = isinstance(matrix, torch.Tensor) and matrix.dtype == torch.float32 # otherwise the old rows that occur are converted, a few columns at a time
     used = np.arange(len(matrix)) if ready else np.unique(w[mixed].indices)
     width = matrix.shape[1] if ready else max(64, 2**24 // max(1, len(used)) // 64 * 64)
@@ -85,18 +104,21 @@ def apply_plan(plan:Plan,
             part = w[rows]
             out[rows, columns] = F.embedding_bag(torch.from_numpy(np.searchsorted(used, part.indices)), table, torch.from_numpy(part.indptr[:-1].astype(np.int64)),
                                                  mode="sum", per_sample_weights=torch.from_numpy(part.data)).to(out.dtype)
+    if plan.by_low.any():
+        table = sum(torch.from_numpy((plan.basis[:, ids] @ matrix[torch.from_numpy(ids)].float().numpy())) for ids in row_blocks(np.unique(plan.basis.indices)))
+        for rows in row_blocks(np.flatnonzero(plan.by_low)): out[rows] = (torch.from_numpy(plan.low[rows]) @ table).to(out.dtype)
     generator = torch.Generator().manual_seed((plan.seed + 1_000_003 * stream) % 2**63)
-    gauss = [_gauss(ids, matrix, bias) for ids in plan.groups.values()]
+    gauss = [_joint(ids, matrix, plan.covariance[name]) if name in plan.covariance else _gauss(ids, matrix, bias) for name, ids in plan.groups.items()]
     for rows in row_blocks(np.flatnonzero(plan.group >= 0)):
         noise = torch.randn(len(rows), matrix.shape[1], generator=generator)
         for g in np.unique(plan.group[rows]):
             here, (std, mean) = plan.group[rows] == g, gauss[g]
-            out[rows[here]] = (mean + std * noise[here]).to(out.dtype)
+            out[rows[here]] = (mean + (noise[here] @ std if std.dim() == 2 else std * noise[here])).to(out.dtype)
     return out[:, 0] if bias else out
 
 Plan.apply = apply_plan
 
-# %% ../nbs/10_recipe.ipynb #4ed67c9d
+# %% ../nbs/10_recipe.ipynb #8e31e687
 def _shown(token:Token) -> str:
     return token.piece or f"(row {token.id}, no piece)"
 
@@ -111,7 +133,7 @@ def explain(plan:Plan,
         name, ids = list(plan.groups.items())[g]
         where = f"Gaussian of {len(ids):,} old tokens ({name})" if len(ids) else "standard normal distribution"
         return pd.DataFrame([base | dict(source=f"a draw from the {where}", weight=np.nan)])
-    w = plan.weights[[t.id]]
+    w = plan.row(t.id)
     order = np.argsort(-w.data, kind="stable")
     return pd.DataFrame([base | dict(source=plan.old_pieces[int(w.indices[i])], weight=float(w.data[i])) for i in order])
 
@@ -122,14 +144,14 @@ def summary(plan:Plan) -> pd.DataFrame: # one line per step that filled a row, i
         rows = np.flatnonzero(plan.step == s)
         if len(rows):
             shown = [t.piece for t in map(plan.target.tokens.__getitem__, rows) if t.kind == "text"] or [_shown(plan.target[rows[0]])]
-            sources = np.diff(plan.weights.indptr)[rows].mean()
+            sources = np.where(plan.by_low, 0 if plan.basis is None else len(np.unique(plan.basis.indices)), np.diff(plan.weights.indptr))[rows].mean()
             out.append(dict(step=name, rows=len(rows), share=len(rows) / len(plan.step), old_rows_per_row=round(float(sources), 1),
                             examples=" ".join(shown[:: max(1, len(shown) // 6)][:6])))
     return pd.DataFrame(out)
 
 Plan.explain, Plan.summary = explain, summary
 
-# %% ../nbs/10_recipe.ipynb #5d2369a1
+# %% ../nbs/10_recipe.ipynb #58f95773
 @dataclass
 class Job:
     "What a step may look at."
@@ -144,9 +166,11 @@ class Job:
 class Fill:
     "The rows a step fills, by weights or by groups."
     rows: np.ndarray # (n,) new ids
-    weights: sparse.csr_array|None = None # (n, n_old), rows sum to one
+    weights: sparse.csr_array|None = None # (n, n_old); or (n, d) where there is a basis
+    basis: sparse.csr_array|None = None # (d, n_old), as in a plan
     group: np.ndarray|None = None # (n,) index into `groups`
     groups: dict[str,np.ndarray] = field(default_factory=dict) # {name: old ids}
+    covariance: float = 0. # of all groups, as in a plan
 
     @classmethod
     def copy(cls, rows:np.ndarray, ids:np.ndarray, n_old:int) -> "Fill":
@@ -156,6 +180,7 @@ class Fill:
 class Step:
     "Fills the rows that it can and leaves the others. Subclasses are dataclasses whose fields are the step's options."
     needs: str = "" # the static vectors it cannot work without: "token vectors", "word vectors" or "aligned vectors"
+    means: bool = True # whether its weights are those of a mean: none below zero, and one in all
     @property
     def label(self) -> str: return type(self).__name__ # in summaries
     def fill(self, job:Job) -> Fill: raise NotImplementedError
@@ -177,26 +202,29 @@ class Copy(Step):
         rows = np.flatnonzero((ids >= 0) & job.open & wanted)
         return Fill.copy(rows, ids[rows], len(job.source))
 
-# %% ../nbs/10_recipe.ipynb #75b1ecd4
+# %% ../nbs/10_recipe.ipynb #4f87e854
 @dataclass
 class Gaussian(Step):
     "Draw rows from the Gaussian of a group of old rows."
     by: Callable[[Token],Hashable]|None = None # group of a token; None: the whole vocabulary
     kinds: tuple[str,...] = ("text", "byte") # kinds of tokens that belong to groups
+    covariance: float = 0. # 0: each dimension by itself; otherwise the factor of the covariance of all
 
     @property
-    def label(self) -> str: return f"Gaussian({name})" if (name := getattr(self.by, "name", "")) else "Gaussian"
+    def label(self) -> str:
+        about = [a for a in (getattr(self.by, "name", ""), "covariance" * (self.covariance > 0)) if a]
+        return f"Gaussian({', '.join(about)})" if about else "Gaussian"
 
     def fill(self, job:Job) -> Fill:
         rows = np.flatnonzero(job.open)
-        if self.by is None: return Fill(rows, group=np.zeros(len(rows), np.int64), groups={"all": np.arange(len(job.source))} if len(rows) else {})
+        if self.by is None: return Fill(rows, group=np.zeros(len(rows), np.int64), groups={"all": np.arange(len(job.source))} if len(rows) else {}, covariance=self.covariance)
         members: dict[Hashable,list[int]] = {}
         for t in job.source:
             if t.kind in self.kinds: members.setdefault(self.by(t), []).append(t.id)
         of = {r: self.by(t) for r in rows if (t := job.target[r]).kind in self.kinds}
         rows = np.array([r for r, k in of.items() if len(members.get(k, ())) > 1], np.int64)
         number = {k: n for n, k in enumerate(dict.fromkeys(of[r] for r in rows))}
-        return Fill(rows, group=np.array([number[of[r]] for r in rows], np.int64), groups={str(k): np.array(members[k]) for k in number})
+        return Fill(rows, group=np.array([number[of[r]] for r in rows], np.int64), groups={str(k): np.array(members[k]) for k in number}, covariance=self.covariance)
 
 @dataclass
 class StandardNormal(Step):
@@ -216,7 +244,7 @@ class Shuffle(Step):
         ids = np.concatenate([rng.permutation(pool) for _ in range(-(-len(rows) // len(pool)))] or [pool[:0]])[:len(rows)]
         return Fill.copy(rows, ids, len(job.source))
 
-# %% ../nbs/10_recipe.ipynb #ff9244e0
+# %% ../nbs/10_recipe.ipynb #3cbf28c1
 @dataclass(frozen=True)
 class Recipe:
     "A method of initialisation: steps in order, first come first served."
@@ -225,6 +253,11 @@ class Recipe:
     paper: str # who proposed it, and where
     about: str # one sentence
     untrained: bool = False # whether the model forgets first all that it has learnt
+
+    @property
+    def means(self) -> bool:
+        "Whether every mixed row is a mean of old rows."
+        return all(s.means for s in self.steps)
 
     @property
     def needs(self) -> str: # "token vectors", "word vectors", "aligned vectors", or "" for none
@@ -246,20 +279,24 @@ class Recipe:
         for found, tokens in ((vectors, n), (vectors.source if aligned else None, n_old)):
             if found is not None and len(found) != tokens: raise ValueError(f"{len(found)} vectors for a vocabulary of {tokens} tokens")
         job = Job(source, target, np.ones(n, bool), np.full(n, -1, np.int64), vectors, seed)
-        group, step, groups, fills = np.full(n, -1), np.full(n, -1), {}, []
+        group, step, groups, fills, lows, covariance = np.full(n, -1), np.full(n, -1), {}, [], [], {}
         for s, part in enumerate(self.steps):
             fill = part.fill(job)
             step[fill.rows], job.open[fill.rows] = s, False
             if fill.weights is None:
                 group[fill.rows] = fill.group + len(groups)
-                groups |= {f"{k}" if k not in groups else f"{k} ({s})": v for k, v in fill.groups.items()}
+                named = {f"{k}" if k not in groups else f"{k} ({s})": v for k, v in fill.groups.items()}
+                if fill.covariance: covariance |= dict.fromkeys(named, fill.covariance)
+                groups |= named
+            elif fill.basis is not None: lows.append(fill)
             else:
                 fills.append(fill)
-                single = np.diff(fill.weights.indptr) == 1
-                job.copied[fill.rows[single]] = fill.weights.indices[fill.weights.indptr[:-1][single]]
+                at, one = fill.weights.indptr[:-1], np.flatnonzero(np.diff(fill.weights.indptr) == 1)
+                one = one[fill.weights.data[at[one]] == 1]
+                job.copied[fill.rows[one]] = fill.weights.indices[at[one]]
         if job.open.any(): raise ValueError(f"recipe {self.name!r} leaves {job.open.sum()} rows open; end it with Gaussian()")
         plan = Plan(target, [_shown(t) for t in source], _stack(fills, n, n_old), group, groups, step,
-                    [s.label for s in self.steps], self.name, seed)
+                    [s.label for s in self.steps], self.name, seed, covariance, *_low(lows, n))
         return plan
 
 def _stack(fills:list[Fill], n:int, n_old:int) -> sparse.csr_array:
@@ -269,6 +306,14 @@ def _stack(fills:list[Fill], n:int, n_old:int) -> sparse.csr_array:
     col = np.concatenate([b.coords[1] for b in blocks] or [np.array([], np.int64)])
     data = np.concatenate([b.data for b in blocks] or [np.array([], np.float32)])
     return sparse.csr_array((data.astype(np.float32), (row, col)), shape=(n, n_old))
+
+def _low(fills:list[Fill], n:int) -> tuple[np.ndarray|None,sparse.csr_array|None]:
+    "Put the factors of several steps beside each other."
+    if not fills: return None, None
+    low, at = np.zeros((n, sum(f.basis.shape[0] for f in fills)), np.float32), 0
+    for f in fills:
+        low[f.rows, at:(at := at + f.basis.shape[0])] = f.weights.toarray()
+    return low, sparse.vstack([f.basis for f in fills], format="csr")
 
 # %% ../nbs/10_recipe.ipynb #7238004f
 RECIPES: dict[str,Recipe] = {}
@@ -285,21 +330,23 @@ def get_recipe(name:str) -> Recipe:
     near = difflib.get_close_matches(name, RECIPES, 1)
     raise ValueError(f"unknown method {name!r}{f', did you mean {near[0]}?' if near else ''}; there are {', '.join(RECIPES)}")
 
-# %% ../nbs/10_recipe.ipynb #075b374f
+# %% ../nbs/10_recipe.ipynb #3354fffb
 register(
     Recipe("random", (Copy("specials"), Shuffle()), "Zoph et al. (2016)", "Every new token gets the row of a random old one."),
     Recipe("normal", (Copy("specials"), Gaussian()), "de Vries and Nissim (2021)", "Every row is drawn from the Gaussian of the old matrix."),
     Recipe("identity", (Copy(), Gaussian()), "Artetxe et al. (2020), Downey et al. (2023)", "Shared tokens keep their row, others are drawn."),
+    Recipe("hewitt", (Copy(), Gaussian(covariance=1e-5)), "Hewitt (2021)", "Shared tokens keep their row, others are the mean of all with a trace of noise."),
 )
 
-# %% ../nbs/10_recipe.ipynb #e5e33785
+# %% ../nbs/10_recipe.ipynb #aa72c778
 def save_plan(plan:Plan, path:str|Path) -> None: # an .npz file
     "Write a plan to one file."
-    w, used = plan.weights, np.unique(plan.weights.indices)
-    meta = dict(recipe=plan.recipe, seed=plan.seed, steps=plan.steps, groups=list(plan.groups),
+    low = {} if plan.low is None else dict(low=plan.low, basis=plan.basis.data, basis_indices=plan.basis.indices, basis_indptr=plan.basis.indptr)
+    w, used = plan.weights, np.unique(np.concatenate([plan.weights.indices, low.get("basis_indices", plan.weights.indices[:0])]))
+    meta = dict(covariance=plan.covariance, recipe=plan.recipe, seed=plan.seed, steps=plan.steps, groups=list(plan.groups),
                 old_pieces={int(i): plan.old_pieces[int(i)] for i in used})
     np.savez_compressed(path, meta=json.dumps(meta), data=w.data, indices=w.indices, indptr=w.indptr, shape=w.shape, group=plan.group,
-                        step=plan.step, **{f"group_{n}": ids for n, ids in enumerate(plan.groups.values())})
+                        step=plan.step, **low, **{f"group_{n}": ids for n, ids in enumerate(plan.groups.values())})
 
 def load_plan(path:str|Path, # written by `save_plan`
               target:Vocab # the new vocabulary
@@ -311,20 +358,21 @@ def load_plan(path:str|Path, # written by `save_plan`
             weights = sparse.csr_array((f["data"], f["indices"], f["indptr"]), shape=tuple(f["shape"]))
             groups = {name: f[f"group_{n}"] for n, name in enumerate(meta["groups"])}
             group, step = f["group"], f["step"]
+            low = (f["low"], sparse.csr_array((f["basis"], f["basis_indices"], f["basis_indptr"]), shape=(f["low"].shape[1], weights.shape[1]))) if "low" in f else ()
     except (BadZipFile, KeyError, EOFError, ValueError): raise ValueError(f"{path} is damaged or no plan; transplant the model again") from None
     if weights.shape[0] < len(target): raise ValueError(f"{path} has {weights.shape[0]} rows, the vocabulary {len(target)} tokens")
-    return Plan(target, {int(k): v for k, v in meta["old_pieces"].items()}, weights, group, groups, step, meta["steps"], meta["recipe"], meta["seed"])
+    return Plan(target, {int(k): v for k, v in meta["old_pieces"].items()}, weights, group, groups, step, meta["steps"], meta["recipe"], meta["seed"], meta.get("covariance", {}), *low)
 
 Plan.save = save_plan
 
-# %% ../nbs/10_recipe.ipynb #4d4785ff
+# %% ../nbs/10_recipe.ipynb #a5dce569
 def check_plan(plan:Plan, dim:int=5) -> None:
     "Assert what must hold of every plan."
     n, n_old = plan.weights.shape
-    sums, drawn = np.asarray(plan.weights.sum(axis=1)).ravel(), plan.group >= 0
+    weighed, sums, drawn = np.diff(plan.weights.indptr) > 0, np.asarray(plan.weights.sum(axis=1)).ravel(), plan.group >= 0
     assert ((plan.step >= 0) & (plan.step < len(plan.steps))).all(), "a row without a step"
-    assert np.allclose(sums[~drawn], 1, atol=1e-5) and (sums[drawn] == 0).all(), "a row is neither a weighted sum nor a draw"
-    assert (plan.weights.data >= 0).all() and (plan.group < len(plan.groups)).all()
+    assert (weighed.astype(int) + plan.by_low + drawn == 1).all() and (plan.group < len(plan.groups)).all(), "a row is neither a weighted sum nor a draw, or several"
+    if plan.recipe not in RECIPES or RECIPES[plan.recipe].means: assert np.allclose(sums[weighed], 1, atol=1e-5) and (plan.weights.data >= 0).all(), "a row is no mean"
     matrix = torch.randn(n_old, dim, generator=torch.Generator().manual_seed(0))
     torch.manual_seed(torch.randint(1 << 30, ()).item())
     first = plan.apply(matrix)

@@ -257,7 +257,7 @@ def gumbel_one_hot(log_z:torch.Tensor, # (n, C)
     soft = ((log_z + g) / tau).softmax(-1)
     return one_hot(soft.argmax(-1), log_z.shape[-1]) + (soft - soft.detach())
 
-# %% ../nbs/14_semi_nmf.ipynb #e9c0df82
+# %% ../nbs/14_semi_nmf.ipynb #1bec1260
 class NeuralMF(_Clustered):
     "Clusters, F and G by gradient descent (Pfeiffer et al., 2021, MF-NEURAL, equations 3 and 4). G is not constrained."
     def __init__(self, n_clusters:int=10, n_components:int=100,
@@ -268,6 +268,7 @@ class NeuralMF(_Clustered):
         self.n_clusters, self.n_components, self.max_iter, self.learning_rate = n_clusters, n_components, max_iter, learning_rate
         self.tau, self.random_state, self.device = tau, random_state, device
 
+    @torch.enable_grad() # also where the caller does without gradients
     def _learn(self, X):
         if self.n_clusters < 1: raise ValueError(f"n_clusters={self.n_clusters}: at least one cluster is needed")
         if not min(self.tau) > 0: raise ValueError(f"tau={self.tau}: a temperature is above 0")

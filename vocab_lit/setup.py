@@ -5,7 +5,7 @@
 # %% auto #0
 __all__ = ['Splits', 'Setup', 'scale_models', 'scale_lapt', 'get_setup', 'Target', 'Targets']
 
-# %% ../nbs/33_setup.ipynb #4ed46193
+# %% ../nbs/33_setup.ipynb #5280d6ed
 import copy, hashlib, shutil
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, fields, replace
@@ -26,7 +26,7 @@ from .lapt import PRESETS, LaptConfig, lapt
 from .objective import heldout_loss, pack
 from .nli import Pair, PairConfig
 from .parsing import Parsed
-from .phrasebook import dictionary as names_in, inferences, questions
+from .phrasebook import inferences, questions
 from .pipeline import make_vectors, train_like
 from .qa import Answer, QAConfig, Question
 from .recipe import Recipe, get_recipe
@@ -100,7 +100,7 @@ def _own_splits(task:str, language:str, test_only:bool=False, *, files:dict) -> 
     train, *dev, test = [read_examples(task, f) for f in paths]
     return (train, *dev, test) if dev else (*hold_out(train), test)
 
-# %% ../nbs/33_setup.ipynb #edacf95f
+# %% ../nbs/33_setup.ipynb #4a54bb62
 _XLMR = ("mini-xlmr", MODELS["XLM-R"])
 _MODELS = {"unks-everywhere": ("mini-mbert", MODELS["mBERT"]), "wechsel-roberta": ("mini-roberta", MODELS["RoBERTa"]),
            "wechsel-gpt2": ("mini-gpt2", MODELS["GPT-2"])} # at mini and on the hub; of the others XLM-R
@@ -142,7 +142,8 @@ def get_setup(scale:str, # "mini", "paper" or "own"
               limit:int=0, # how many lines of each language to read; 0: 4,000 at mini, otherwise a million, of one's own files all
               seed:int=0, # mini: which sentences; otherwise which lines are held out
               preset:str="focus", # whose hyper-parameters
-              corpus:str="" # paper: cc100, fineweb-2, mc4, oscar or wikipedia; "": Wikipedia for mad-x and unks-everywhere, otherwise cc100
+              corpus:str="", # paper: cc100, fineweb-2, mc4, oscar or wikipedia; "": Wikipedia for mad-x and unks-everywhere, otherwise cc100
+              speaker:str="" # mini: a language of the source model to align the new one with; "": English for WECHSEL's presets, otherwise none
              ) -> Setup:
     "The setup of a scale; `ValueError` where something is missing."
     languages, files_of = language.split("+"), dict(pos=pos, ner=ner, qa=qa, nli=nli, dp=dp)
@@ -152,7 +153,7 @@ def get_setup(scale:str, # "mini", "paper" or "own"
     if scale == "mini":
         text = {l: (world_of(l).lines(l, limit or 4000, 2 * seed + 1), world_of(l).lines(l, 300 // len(languages), 0, held_out=True)) for l in languages}
         model, splits = models[0], _mini_splits
-        if bilingual: said, pairs = world_of("en").lines("en", 4000, 2 * seed + 2), names_in("en", language)
+        if speaker := speaker or "en" * bilingual: said, pairs = world_of(speaker).lines(speaker, 4000, 2 * seed + 2), world_of(speaker).dictionary(speaker, language)
     elif scale == "own":
         files = [str(f).replace("{language}", language) for f in ([text] if isinstance(text, (str, Path)) else text)]
         if not model or not files: raise ValueError("scale own needs a model folder and text files: set the parameters model and text")

@@ -35,7 +35,7 @@ class StoredTensor:
         "A part of it, in memory; the file is mapped no longer than it takes to copy that."
         return torch.from_numpy(np.array(np.memmap(self.file, f"u{self.dtype.itemsize}", "r", self.start, self.shape)[which])).view(self.dtype)
 
-# %% ../nbs/15_shards.ipynb #48cdaa77
+# %% ../nbs/15_shards.ipynb #d7898011
 def _header(file:Path) -> dict[str,StoredTensor]:
     "The tensors of one file; `ValueError` where header and length do not agree."
     with open(file, "rb") as f:
@@ -51,12 +51,15 @@ def _header(file:Path) -> dict[str,StoredTensor]:
 def stored_tensors(folder:str|Path # of a model
                   ) -> dict[str,StoredTensor]: # by name; none where the folder has no safetensors files
     "What the weight files of a folder hold; `ValueError` names the file that is missing or damaged."
-    single, index, where, found = Path(folder, "model.safetensors"), Path(folder, "model.safetensors.index.json"), {}, {}
+    single, where, found = Path(folder, "model.safetensors"), {}, {}
     wrong = lambda what: ValueError(f"{folder}: the weights do not load: {what}; download or copy it again")
     if not single.is_file():
-        if not index.is_file(): return {}
+        index = next((i for name in ("model.safetensors", "pytorch_model.bin") if (i := Path(folder, f"{name}.index.json")).is_file()), None)
+        if index is None: return {}
         try: where = {tensor: Path(folder, file) for tensor, file in json.loads(index.read_text(encoding="utf-8"))["weight_map"].items()}
         except (ValueError, LookupError, TypeError, AttributeError): raise wrong(f"{index.name} is damaged") from None
+        if outside := next((f for f in where.values() if f.parent != Path(folder)), None): raise wrong(f"{index.name} names {outside}, which is not in the folder")
+        if index.name.startswith("pytorch"): return {} # pickles are for transformers to read
     for file in sorted(set(where.values())) or [single]:
         try: found |= _header(file)
         except FileNotFoundError: raise wrong(f"{file.name}, which {index.name} names, is missing") from None

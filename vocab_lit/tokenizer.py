@@ -178,16 +178,16 @@ def save_tokenizer(tokenizer:PreTrainedTokenizerBase, folder:str|Path) -> None:
     if config.get("tokenizer_class") == "TokenizersBackend": config["tokenizer_class"] = "PreTrainedTokenizerFast"
     file.write_text(json.dumps(config, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
 
-# %% ../nbs/03_tokenizer.ipynb #fc532c5f
+# %% ../nbs/03_tokenizer.ipynb #46388979
 def load_tokenizer(source:str|Path, # a folder, a tokenizer.json file, or a name on the model hub
                   ) -> PreTrainedTokenizerBase:
     "Load a tokenizer; the error says what is missing and how to pass a folder."
     path = Path(source)
     if path.is_file(): return _from_json(path)
-    if not path.is_dir(): return AutoTokenizer.from_pretrained(hub_name(source, "tokenizer.json"))
+    if not path.is_dir(): return AutoTokenizer.from_pretrained(hub_name(source, "tokenizer.json"), trust_remote_code=False)
     def has(*names): return all((path/name).is_file() for name in names)
     if has("tokenizer.json"):
-        try: return AutoTokenizer.from_pretrained(path)
+        try: return AutoTokenizer.from_pretrained(path, trust_remote_code=False)
         except (TypeError, ValueError, KeyError, AttributeError): return _from_json(path/"tokenizer.json")
     length = _read_json(path/"tokenizer_config.json").get("model_max_length", 512)
     if has("vocab.txt"):

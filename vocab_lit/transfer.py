@@ -6,12 +6,12 @@
 __all__ = ['METHODS', 'UNKS', 'FMT', 'Method', 'Transfer', 'Learnt', 'learn_factors', 'learn_language', 'learnt', 'needed',
            'learn_languages', 'transfer_scores', 'transfer', 'transfer_by_steps', 'matrix', 'averages']
 
-# %% ../nbs/34_transfer.ipynb #970a9579
+# %% ../nbs/34_transfer.ipynb #09a55c4a
 import shutil
 from collections.abc import Iterable, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
+from functools import cached_property, lru_cache, partial
 from pathlib import Path
 
 import pandas as pd
@@ -19,7 +19,7 @@ from joblib import Parallel, delayed
 from tqdm.auto import tqdm
 
 from .adapterhub import load_adapter, save_adapter
-from .factored import FactoredRecipe, Factoring, factored, factorize, load_factors
+from .factored import FactoredRecipe, Factoring, Factors, factored, factorize, load_factors
 from .finetune import TaskConfig, evaluate, fine_tune
 from .lapt import lapt
 from .madx import LANGUAGE, TASK, AdapterConfig, MadX
@@ -117,18 +117,20 @@ class Learnt:
     def name(self) -> str: # of a file
         return "-".join([self.language, *self.kind.replace(",", "").replace("+ ", "").split(), *(f"{v}{k}" for k, v in self.budget.items())])
 
-# %% ../nbs/34_transfer.ipynb #aeb4abda
+# %% ../nbs/34_transfer.ipynb #0d6fd8d6
 def _factoring(what): # None where rows are whole
     recipe = get_recipe(what.recipe) if what.recipe else None
     return replace(recipe.factoring, components=what.components or recipe.factoring.components) if isinstance(recipe, FactoredRecipe) else None
 
-def _factors_file(study, how): return study.trained/f"factors-{how.clusters}-{how.grouping}-{how.components}.safetensors"
+def _factors_file(study, how): return study.trained/f"factors-{how.clusters}-{how.grouping}-{how.components}.safetensors" # solver and steps are those of the recipes
 
-def learn_factors(study:Transfer, how:Factoring) -> None:
-    "Factorise the embeddings of the study's model, and save the factors."
-    rows = load_model(study.target(study.languages[0]).setup.model).get_input_embeddings().weight
-    made = factorize(rows[:len(study.target(study.languages[0]).source_tokenizer)], how)
-    with whole_path(_factors_file(study, how)) as part: made.save(part)
+def learn_factors(study:Transfer, how:Factoring) -> Factors:
+    "The factors of the embeddings of the study's model, kept beside the records and made once."
+    place, here = _factors_file(study, how), study.target(study.languages[0])
+    if not place.is_file():
+        made = factorize(load_model(here.setup.model).get_input_embeddings().weight[:len(here.source_tokenizer)], how)
+        with whole_path(place) as part: made.save(part)
+    return load_factors(place)
 
 def learn_language(study:Transfer, what:Learnt, seed:int=0) -> list[dict]: # records with step and value
     "Train a model, rows or an adapter on a language's text, and save it."
@@ -152,7 +154,7 @@ def learn_language(study:Transfer, what:Learnt, seed:int=0) -> list[dict]: # rec
         madx, layer, rows = MadX(model, study.stack), None, None
         if own:
             how = _factoring(what)
-            began = here.transplant(what.recipe, seed, factors=load_factors(_factors_file(study, how)) if how else None)
+            began = here.transplant(what.recipe, seed, factors=learn_factors(study, how) if how else None)
             layer, rows = began.layer, {n: p.detach() for n, p in token_parameters(began.model).items()}
         shape = what.adapter or replace(LANGUAGE, invertible=0, leave_out=tuple(range(model.config.num_hidden_layers)))
         madx.add_language(what.language, shape, rows, tokenizer if own else None, seed)
@@ -161,7 +163,7 @@ def learn_language(study:Transfer, what:Learnt, seed:int=0) -> list[dict]: # rec
     if run: shutil.rmtree(run)
     return [dict(metric="loss", step=int(r.step), value=r.loss, tokens=len(tokenizer)) for r in losses.itertuples()]
 
-# %% ../nbs/34_transfer.ipynb #b4465f0d
+# %% ../nbs/34_transfer.ipynb #886993d4
 def learnt(study:Transfer, method:str, language:str, **budget) -> Learnt|None:
     "What a method has for a language besides the source model; None: nothing."
     m = study.methods[method]
@@ -181,7 +183,7 @@ def learn_languages(study:Transfer, wanted:Iterable[Learnt], workers:int=0) -> N
     "Train what is missing, several at a time."
     wanted = list(dict.fromkeys(wanted))
     factorings = dict.fromkeys(filter(None, map(_factoring, wanted)))
-    jobs = [(dict(what="language", kind=w.kind, language=w.language, steps=w.steps, limit=w.limit), partial(learn_language, study, w)) for w in wanted]
+    jobs = [(dict(what="language", scale=study.scale, kind=w.kind, language=w.language, steps=w.steps, limit=w.limit), partial(learn_language, study, w)) for w in wanted]
     for (key, _), w in zip(jobs, wanted):
         if not study.place(w).is_dir(): study.study.path(key).unlink(missing_ok=True)
     if not all(study.study.read(key, study.stamp) for key, _ in jobs):
@@ -189,9 +191,12 @@ def learn_languages(study:Transfer, wanted:Iterable[Learnt], workers:int=0) -> N
         Parallel(n_jobs=1 if workers == 1 else 2)(delayed(learn_factors)(study, how) for how in tqdm(missing, desc="factors", delay=2, leave=False))
     study.study.cells(jobs, study.stamp, workers)
 
-# %% ../nbs/34_transfer.ipynb #c0fa2382
+# %% ../nbs/34_transfer.ipynb #b8dbd440
+@lru_cache(maxsize=32)
+def _examples(splits, task, target): return splits(task, target, test_only=True)[2] # each method is scored on the same
+
 def _on_test(study, model, tokenizer, task, config, target, **more):
-    examples = study.target(target).setup.splits(task, target, test_only=True)[2]
+    examples = _examples(study.target(target).setup.splits, task, target)
     return [dict(metric=metric, target=target, value=100 * value, **more) for metric, value in evaluate(model, tokenizer, examples, task, config).items()]
 
 def _whole(study, method, source, targets, task, seed):
@@ -259,33 +264,35 @@ def transfer(study:Transfer, methods:Iterable[str], task:str, sources:Sequence[s
     methods, sources, targets, seeds = list(methods), list(sources or study.languages), list(targets or study.languages), list(seeds)
     if unknown := next((m for m in methods if m not in study.methods), None): raise ValueError(f"no method {unknown!r}; there are {', '.join(study.methods)}")
     learn_languages(study, needed(study, methods, sources, targets), workers)
-    jobs = [(dict(what="transfer", methods=" + ".join(group), source=s, targets=" ".join(targets), task=task, seed=seed), partial(transfer_scores, study, group, s, targets, task, seed))
+    jobs = [(dict(what="transfer", scale=study.scale, methods=" + ".join(group), source=s, targets=" ".join(targets), task=task, seed=seed), partial(transfer_scores, study, group, s, targets, task, seed))
             for s in sources for group in _alike(study, methods, s) for seed in seeds]
     jobs.sort(key=lambda job: study.methods[job[1].args[1][0]].mlm != "target") # the longest first
     found = _table(study, jobs, workers)
     return found[["method", "source", "target", "metric", "seed", "value"]].sort_values("method", key=lambda c: c.map(methods.index), kind="stable", ignore_index=True)
 
-# %% ../nbs/34_transfer.ipynb #ec6a389b
+# %% ../nbs/34_transfer.ipynb #c2d747a7
 def _less(study, method, target, by, n): # what a method has for the target after less training; the whole of it is not trained twice
     here = study.target(target, True)
     whole = n == (here.lapt_config.steps if by == "steps" else len(here.setup.train))
     return learnt(study, method, target, **({} if whole else {by: n}))
 
-def _by_budget(study, method, source, targets, by, grid, task, seed):
-    madx, tokenizer = _with_languages(study, {source: study.place(learnt(study, method, source))})
+def _by_budget(study, methods, source, targets, by, grid, task, seed): # methods: alike in the source language
+    madx, tokenizer = _with_languages(study, {source: study.place(learnt(study, methods[0], source))})
     model = _learn_task(study, madx, tokenizer, source, source, task, seed)
-    return [r for t in targets for n in grid for r in _score(study, model, tokenizer, _less(study, method, t, by, n) if n else None, t, task, True, step=n)]
+    return [r for m in methods for t in targets for n in grid
+            for r in _score(study, model, tokenizer, _less(study, m, t, by, n) if n else None, t, task, True, method=m, step=n)]
 
 def transfer_by_steps(study:Transfer, source:str, targets:Sequence[str], grid:Sequence[int], # of training the targets' adapters; 0: none is used
                       task:str, seeds:Iterable[int]=(0,), workers:int=0,
-                      method:str="MAD-X", # one with language adapters
+                      methods:Sequence[str]=("MAD-X",), # with language adapters
                       by:str="steps" # what the grid counts: steps, or lines of text (limit)
-                     ) -> pd.DataFrame: # columns target, metric, step, seed, value
+                     ) -> pd.DataFrame: # columns method, target, metric, step, seed, value
     "Scores by how long, or on how much text, what the target language has was trained."
-    learn_languages(study, [learnt(study, method, source), *(_less(study, method, t, by, n) for t in targets for n in grid if n)], workers)
-    key = dict(what=by, method=method, source=source, targets=" ".join(targets), steps=" ".join(map(str, grid)), task=task)
-    found = _table(study, [(dict(key, seed=seed), partial(_by_budget, study, method, source, targets, by, grid, task, seed)) for seed in seeds], workers)
-    return found[["target", "metric", "step", "seed", "value"]]
+    learn_languages(study, [w for m in methods for w in (learnt(study, m, source), *(_less(study, m, t, by, n) for t in targets for n in grid if n))], workers)
+    key = dict(what=by, scale=study.scale, source=source, targets=" ".join(targets), steps=" ".join(map(str, grid)), task=task)
+    found = _table(study, [(dict(key, methods=" + ".join(group), seed=seed), partial(_by_budget, study, group, source, targets, by, grid, task, seed))
+                           for group in _alike(study, methods, source) for seed in seeds], workers)
+    return found[["method", "target", "metric", "step", "seed", "value"]]
 
 # %% ../nbs/34_transfer.ipynb #fe841105
 def matrix(scores:pd.DataFrame, # from `transfer`, of one metric

@@ -6,10 +6,10 @@
 __all__ = ['load_model', 'is_masked', 'check_model', 'token_parameters', 'put_rows', 'max_length', 'Transplant', 'forget',
            'transplant', 'check_output', 'whole_folder', 'whole_path', 'whole_file', 'save', 'saved_plan', 'open_model']
 
-# %% ../nbs/16_transplant.ipynb #08a737d6
-import errno, json, os, shutil, tempfile
+# %% ../nbs/16_transplant.ipynb #8693772e
+import copy, errno, fcntl, glob, json, os, pickle, shutil, tempfile
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
@@ -18,10 +18,10 @@ import numpy as np
 import torch
 from safetensors import SafetensorError
 from torch import nn
-from transformers import (MODEL_FOR_CAUSAL_LM_MAPPING, MODEL_FOR_MASKED_LM_MAPPING, AutoConfig, AutoModelForCausalLM,
-                          AutoModelForMaskedLM, GenerationConfig, PreTrainedConfig, PreTrainedModel, PreTrainedTokenizerBase)
+from transformers import (MODEL_FOR_CAUSAL_LM_MAPPING, MODEL_FOR_MASKED_LM_MAPPING, MODEL_FOR_SEQ_TO_SEQ_CAUSAL_LM_MAPPING, AutoConfig,
+                          AutoModelForCausalLM, AutoModelForMaskedLM, AutoModelForSeq2SeqLM, GenerationConfig, PreTrainedConfig, PreTrainedModel, PreTrainedTokenizerBase)
 
-import vocab_lit.focus, vocab_lit.reinit, vocab_lit.wechsel # register their recipes
+import vocab_lit.clp, vocab_lit.focus, vocab_lit.ofa, vocab_lit.omp, vocab_lit.pieces, vocab_lit.reinit, vocab_lit.wechsel # register their recipes
 from .align import AlignedVectors
 from .factored import FactoredEmbedding, FactoredRecipe, Factors, check_tied, factorize, short_rows
 from .recipe import Plan, Recipe, get_recipe, load_plan, row_blocks
@@ -30,31 +30,35 @@ from .tokenizer import save_tokenizer
 from .vectors import TokenVectors
 from .vocab import _SAME_ROLE, Token, Vocab, match_specials
 
-# %% ../nbs/16_transplant.ipynb #9b6ea55a
-def _described(path:str) -> tuple[PreTrainedConfig,type]: # and AutoModelForMaskedLM or AutoModelForCausalLM
+# %% ../nbs/16_transplant.ipynb #2cf3528b
+def _described(path:str) -> tuple[PreTrainedConfig,type]: # and AutoModelForMaskedLM, AutoModelForCausalLM or AutoModelForSeq2SeqLM
     "What kind of model a path holds."
     if not Path(path).is_dir() and Path(path).exists(): raise ValueError(f"{path} is a file; give the model's folder")
     if Path(path, "adapter_config.json").is_file(): raise ValueError(f"{path} is an adapter; give the folder of the model that it is for")
     if Path(path, "lapt.json").is_file() and not Path(path, "config.json").is_file():
         raise ValueError(f"{path} holds a training run that has not ended; go on with it by the command that began it, with --resume")
-    try: config = AutoConfig.from_pretrained(path)
+    try: config = AutoConfig.from_pretrained(path, trust_remote_code=False)
     except (OSError, ValueError) as e:
-        if Path(path).is_dir(): raise ValueError(f"{path} has no readable config.json: {_first_line(e)}") from None
+        if "custom code" in str(e): raise ValueError(f"{path} needs Python code of its own, which is not run here; give a model of a class that transformers has") from None
+        if Path(path, "config.json").is_file(): raise ValueError(f"{path} has no readable config.json: {_first_line(e)}") from None
+        if Path(path).is_dir(): raise ValueError(f"{path} has no config.json; give the folder of a whole model") from None
         raise FileNotFoundError(f"{path}: no such model folder, and the hub did not give a model of that name; "
                                 f"offline, download it elsewhere and give the folder's path") from None
+    if getattr(config, "is_encoder_decoder", False) and type(config) in MODEL_FOR_SEQ_TO_SEQ_CAUSAL_LM_MAPPING: return config, AutoModelForSeq2SeqLM
     named = (config.architectures or [""])[0]
     masked = type(config) in MODEL_FOR_MASKED_LM_MAPPING and not named.endswith(("ForCausalLM", "LMHeadModel")) and not getattr(config, "is_decoder", False)
     if not masked and type(config) not in MODEL_FOR_CAUSAL_LM_MAPPING:
-        raise ValueError(f"{path} is a {config.model_type} model, neither a masked nor a causal language model")
+        raise ValueError(f"{path} is a {config.model_type} model, neither a masked nor a causal language model nor an encoder-decoder")
     return config, AutoModelForMaskedLM if masked else AutoModelForCausalLM
 
 def load_model(path:str|Path # model folder, or hub name when online
               ) -> PreTrainedModel:
-    "Load a masked or causal language model; errors say what is wrong with the path."
+    "Load a language model with its head; errors say what is wrong with the path."
     path = str(path)
     auto = _described(path)[1]
     stored_tensors(path) # names a file that is missing or damaged
-    try: model, found = auto.from_pretrained(path, dtype="auto", output_loading_info=True)
+    try: model, found = auto.from_pretrained(path, dtype="auto", output_loading_info=True, trust_remote_code=False)
+    except pickle.UnpicklingError: raise ValueError(f"{path}: its pickled weights are damaged or hold more than plain tensors; they are not read, as a pickle can run programs") from None
     except (OSError, ValueError, RuntimeError, SafetensorError) as e:
         why = "config.json and the weights differ in shape" if "mismatch" in str(e) else _first_line(e)
         raise ValueError(f"{path}: the weights do not load: {why}") from None
@@ -66,10 +70,19 @@ def load_model(path:str|Path # model folder, or hub name when online
 def _first_line(e:Exception) -> str: return str(e).strip().split("\n")[0]
 
 def is_masked(model:PreTrainedModel) -> bool:
-    "Whether it is a masked rather than a causal language model."
+    "Whether it is a masked language model."
     return type(model.config) in MODEL_FOR_MASKED_LM_MAPPING and isinstance(model, MODEL_FOR_MASKED_LM_MAPPING[type(model.config)])
 
-# %% ../nbs/16_transplant.ipynb #c0910f2e
+# %% ../nbs/16_transplant.ipynb #72627c99
+def _per_token(model:PreTrainedModel) -> set[str]:
+    "Names of all tensors that have one row per token."
+    def shapes(more):
+        config = copy.deepcopy(model.config)
+        config.get_text_config().vocab_size += more
+        with torch.device("meta"): return {name: t.shape for name, t in type(model)(config).state_dict().items()}
+    wider = shapes(1)
+    return {name for name, shape in shapes(0).items() if wider[name] != shape}
+
 _NEEDED = {"cls": "opens a sequence", "sep": "ends a sequence", "pad": "fills up a batch", "mask": "is predicted in training"}
 
 def check_model(model:PreTrainedModel, source:Vocab, target:Vocab) -> None:
@@ -78,7 +91,10 @@ def check_model(model:PreTrainedModel, source:Vocab, target:Vocab) -> None:
     if len(rows) < len(source):
         raise ValueError(f"the model has {len(rows)} rows for {len(source)} token ids of its tokenizer (first without a row: "
                          f"{source[len(rows)].piece!r}); the two do not belong together")
-    for name, weight in token_parameters(model).items():
+    parameters = token_parameters(model)
+    if strange := sorted(_per_token(model) ^ {name for name, p in model.state_dict(keep_vars=True).items() if any(p is q for q in parameters.values())}):
+        raise ValueError(f"a {type(model).__name__} has {strange[0]}, and what to do with it under a new vocabulary is not known here; such models are not supported")
+    for name, weight in parameters.items():
         stored = rows_of(weight)
         finite = [torch.isfinite(stored[b[0]:b[-1] + 1].reshape(len(b), -1)).all(1) for b in row_blocks(np.arange(len(source)))]
         if len(broken := (~torch.cat(finite)).nonzero()[:, 0]):
@@ -91,7 +107,7 @@ def check_model(model:PreTrainedModel, source:Vocab, target:Vocab) -> None:
             raise ValueError(f"the new tokenizer has no {role} token, which {use} in this model; "
                              f"add one with tokenizer.add_special_tokens({{'{role}_token': ...}})")
 
-# %% ../nbs/16_transplant.ipynb #cf8ca0e7
+# %% ../nbs/16_transplant.ipynb #8e8e439d
 def _sites(model:nn.Module, parameter:nn.Parameter) -> list[tuple[nn.Module,str]]:
     "Every module and attribute that holds this parameter."
     return [(m, name) for m in model.modules() for name, p in m._parameters.items() if p is parameter]
@@ -109,11 +125,11 @@ def token_parameters(model:PreTrainedModel) -> dict[str,nn.Parameter]: # "input"
     into, out = model.get_input_embeddings(), model.get_output_embeddings()
     found = {"input": into.weight}
     if out is None: return found
-    if out.weight is not into.weight: found["output"] = out.weight
-    if getattr(out, "bias", None) is not None: found["bias"] = out.bias
+    if (whole := len(out.weight) == len(into.weight)) and out.weight is not into.weight: found["output"] = out.weight # not so in DeBERTa's second head, which multiplies by the input rows
+    if whole and getattr(out, "bias", None) is not None: found["bias"] = out.bias
     head = next(m for m in model.modules() if any(c is out for c in m.children()))
     extra = head._parameters.get("bias") # BERT and RoBERTa keep it on the head as well
-    if extra is not None and len(extra) == len(out.weight) and extra is not found.get("bias"): found["head bias"] = extra
+    if extra is not None and len(extra) == len(into.weight) and extra is not found.get("bias"): found["head bias"] = extra
     return found
 
 def put_rows(model:PreTrainedModel,
@@ -163,7 +179,7 @@ def max_length(model:PreTrainedModel) -> int: # tokens in the longest input
     reserved = 0 if positions is None or positions.padding_idx is None else positions.padding_idx + 1
     return getattr(model.config, "max_position_embeddings", 10**9) - reserved
 
-# %% ../nbs/16_transplant.ipynb #7f011b7e
+# %% ../nbs/16_transplant.ipynb #c5c8035d
 @dataclass
 class Transplant:
     "A model with its new tokenizer, and the plan that says where each row came from."
@@ -181,7 +197,7 @@ def forget(model:PreTrainedModel, # it is changed in place
         model.load_state_dict(type(model)(model.config).state_dict())
 
 @torch.no_grad()
-def transplant(model:PreTrainedModel, # a masked or causal language model; it is changed in place
+def transplant(model:PreTrainedModel, # a masked or causal language model or an encoder-decoder; it is changed in place
                source_tokenizer:PreTrainedTokenizerBase, # the one it was trained with
                tokenizer:PreTrainedTokenizerBase, # the new one
                recipe:str|Recipe="focus", # a method's name, or a recipe of one's own
@@ -230,7 +246,7 @@ def _factors_for(recipe, model, n_old, factors, seed): # None for recipes of who
                          f"{factors.facts['clusters']}{' by ' * bool(factors.facts['grouping'])}{factors.facts['grouping']}")
     return factors
 
-# %% ../nbs/16_transplant.ipynb #36a8cede
+# %% ../nbs/16_transplant.ipynb #76b85117
 def check_output(out:str|Path) -> Path:
     "The output folder; `ValueError` where something is there already or nothing can be written."
     out = Path(out).resolve() if Path(out).is_symlink() else Path(out)
@@ -240,20 +256,36 @@ def check_output(out:str|Path) -> Path:
     return out
 
 @contextmanager
+def _held(folder:Path) -> Iterator[None]:
+    "Hold a folder while the process lives; `OSError` where another one does, or where there are no locks."
+    handle = os.open(folder, os.O_RDONLY)
+    try: yield fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    finally: os.close(handle)
+
+@contextmanager
+def _beside(out:Path) -> Iterator[Path]:
+    "A folder beside a path, for what is to take its place; those of processes that were killed are removed."
+    out.parent.mkdir(parents=True, exist_ok=True)
+    for rest in out.parent.glob(f".{glob.escape(out.name)}-*.part"):
+        with suppress(OSError), _held(rest): shutil.rmtree(rest)
+    folder = Path(tempfile.mkdtemp(prefix=f".{out.name}-", suffix=".part", dir=out.parent))
+    with ExitStack() as held:
+        with suppress(OSError): held.enter_context(_held(folder))
+        try: yield folder
+        except Exception as e:
+            full = isinstance(e, OSError) and e.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG) or isinstance(e, RuntimeError) and ("iostream" in str(e) or "StreamWriter" in str(e)) # torch.save's
+            if full or isinstance(e, SafetensorError) or type(e) is Exception: raise OSError(f"cannot write {out}: {getattr(e, 'strerror', None) or _first_line(e)}") from None # tokenizers raises a plain one
+            raise
+        finally: shutil.rmtree(folder, ignore_errors=True)
+
+@contextmanager
 def whole_folder(out:str|Path) -> Iterator[Path]: # a temporary folder, moved to `out` when the block ends well
     "Write a folder wholly or not at all."
     out = check_output(out)
-    out.parent.mkdir(parents=True, exist_ok=True)
-    partial = Path(tempfile.mkdtemp(prefix=f".{out.name}-", dir=out.parent))
-    try:
+    with _beside(out) as partial:
         yield partial
         for f in (partial, *partial.rglob("*")): f.chmod(0o755 if f.is_dir() else 0o644) # not only for oneself
         os.replace(partial, out)
-    except Exception as e:
-        full = isinstance(e, OSError) and e.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
-        if full or isinstance(e, SafetensorError) or type(e) is Exception: raise OSError(f"cannot write {out}: {e}") from None # tokenizers raises a plain one
-        raise
-    finally: shutil.rmtree(partial, ignore_errors=True)
 
 @contextmanager
 def whole_path(out:str|Path) -> Iterator[Path]: # of a file to write, which takes its name when the block ends well
@@ -261,11 +293,9 @@ def whole_path(out:str|Path) -> Iterator[Path]: # of a file to write, which take
     out = Path(out)
     if out.exists(): raise ValueError(f"{out} exists; choose another file or remove it")
     check_output(out)
-    out.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix=f".{out.name}-", dir=out.parent) as folder:
-        try: yield Path(folder, out.name)
-        except (OSError, SafetensorError) as e: raise OSError(f"cannot write {out}: {getattr(e, 'strerror', None) or e}") from None
-        os.replace(Path(folder, out.name), out)
+    with _beside(out) as folder:
+        yield folder/out.name
+        os.replace(folder/out.name, out)
 
 @contextmanager
 def whole_file(out:str|Path) -> Iterator[IO[str]]: # open for writing

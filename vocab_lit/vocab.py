@@ -122,7 +122,7 @@ def read_token(id:int, # row
     elif d.mark: start = text.startswith(d.mark); text = text.removeprefix(d.mark).replace(d.mark, " ")
     return Token(id, piece, text, start, "text")
 
-# %% ../nbs/00_vocab.ipynb #1f38b830
+# %% ../nbs/00_vocab.ipynb #bed248b0
 @contextmanager
 def _no_collection(): # while making a quarter of a million tokens, the collector would go through all of them again and again
     "Pause Python's garbage collector."
@@ -138,8 +138,9 @@ class Vocab:
     def __init__(self,
                  tokens:list[Token], # token i has id i
                  roles:dict[str,int]|None=None, # {role: id}
-                 dialect:Dialect|None=None): # how the pieces were written
-        self.tokens, self.roles, self.dialect = tokens, roles or {}, dialect
+                 dialect:Dialect|None=None, # how the pieces were written
+                 tokenizer:PreTrainedTokenizerBase|None=None): # whose vocabulary it is
+        self.tokens, self.roles, self.dialect, self.tokenizer = tokens, roles or {}, dialect, tokenizer
 
     @classmethod
     def from_tokenizer(cls, tokenizer:PreTrainedTokenizerBase # a fast tokenizer of transformers
@@ -155,16 +156,17 @@ class Vocab:
         dialect, pieces = read_dialect(pipeline), tokenizer.get_vocab()
         added = {a["id"]: a for a in pipeline["added_tokens"]}
         special = set(tokenizer.all_special_ids) | {i for i, a in added.items() if a["special"]}
-        inside = pipeline["model"]["vocab"] # added tokens outside the model are plain text, not pieces
+        inside = pipeline["model"]["vocab"]
         inside = {p for p, _ in inside} if isinstance(inside, list) else inside
+        plain = lambda p: p not in inside or p[:1] == " " or (dialect.byte_level and not all(c in _BYTES for c in p)) # added tokens that are text and no pieces
         tokens = [None] * (max(pieces.values(), default=-1) + 1)
         for piece, i in pieces.items():
             if i in special: tokens[i] = Token(i, piece, piece, False, "special")
-            elif piece in inside: tokens[i] = read_token(i, piece, dialect)
-            else: tokens[i] = Token(i, piece, piece.lstrip(" "), piece.startswith(" "), "text")
+            elif i in added and plain(piece): tokens[i] = Token(i, piece, piece.lstrip(" "), piece.startswith(" ") or bool(dialect.continuation), "text")
+            else: tokens[i] = read_token(i, piece, dialect)
         tokens = [t or Token(i, "", "", False, "unused") for i, t in enumerate(tokens)]
         roles = {r: i for r in ROLES if (i := getattr(tokenizer, f"{r}_token_id", None)) is not None}
-        return cls(tokens, roles, dialect)
+        return cls(tokens, roles, dialect, tokenizer)
 
     @functools.cached_property
     def _ids(self) -> dict[tuple,int]: # {key: id}, the lowest id where several tokens have one key

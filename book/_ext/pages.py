@@ -1,15 +1,20 @@
-"""How notebooks become pages: directives of nbdev are not shown, and formulas are drawn without a network."""
+"""How texts and notebooks become pages: links lead to pages, directives of nbdev are not shown, and formulas are drawn without a network."""
 import json, re
 from importlib.util import find_spec
 from pathlib import Path
+
+from vocab_lit.publish import page_links
 
 DIRECTIVE = re.compile(r"\s*#\|[ \t]*([\w-]+):?[ \t]*(.*)\n?")
 HIDE = {"hide": "remove-cell", "default_exp": "remove-cell", "hide_input": "remove-input", "hide_output": "remove-output"}
 
 
 def clean(app, docname, source):
-    "Take the `#|` lines off each code cell; a test shows its name as a comment, a cell of directives alone is dropped."
-    if not app.env.doc2path(docname).endswith(".ipynb"): return
+    """Links of a text between source notebooks lead to their pages, as publish makes them in notebooks.
+    In notebooks, take the `#|` lines off each code cell; a test shows its name as a comment, a cell of directives alone is dropped."""
+    if not app.env.doc2path(docname).endswith(".ipynb"):
+        if Path(docname).parent.name == "book": source[0] = page_links(source[0], "book", "book", Path(app.srcdir))
+        return
     nb = json.loads(source[0])
     for cell in nb["cells"]:
         if cell["cell_type"] != "code": continue
