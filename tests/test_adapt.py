@@ -130,14 +130,14 @@ def test_other_methods_and_a_run_without_training_find_what_they_need(cell_7250b
     assert not (place/"drawn/vectors").exists() and drawn["text"]["lines"]["held out"] == 600
 
 
-@pytest.mark.cell('nbs/37_adapt.ipynb', 'cell "what cannot work is refused before anything is written" (632dedc7)')
+@pytest.mark.cell('nbs/37_adapt.ipynb', 'cell "what cannot work is refused before anything is written" (63f598db)')
 def test_what_cannot_work_is_refused_before_anything_is_written(cell_7250b4f7):
     (place/"latin.txt").write_bytes("schön\n".encode("latin-1")); (place/"empty.txt").write_text(" \n"); (place/"one.txt").write_text("habari ya asubuhi\n")
     (place/"table.txt").write_text("1\ta\tb\tc\n" * 3)
     shutil.copytree(place/"model", place/"cut")
     (place/"cut/model.safetensors").write_bytes((place/"model/model.safetensors").read_bytes()[:-9])
     for change, match in ((dict(model=str(place/"cut")), "model.safetensors is damaged or cut short"), (dict(method="fokus"), "did you mean focus"), (dict(text=(str(place/"latin.txt"),)), "latin.txt, line 1: not UTF-8"), (dict(text=(str(place/"none.txt"),)), "none.txt"), (dict(text=(str(place/"empty.txt"),)), "the text is empty"),
-                          (dict(text=(str(place/"table.txt"),)), "looks like a table or treebank"), (dict(model=str(place/"nowhere")), "nowhere"), (dict(method="wechsel"), "wechsel needs a dictionary"), (dict(align=AlignFiles(place/"en.txt")), "focus has no use for a dictionary"),
+                          (dict(text=(str(place/"table.txt"),)), "looks like a table or treebank"), (dict(model=str(place/"nowhere")), "nowhere"), (dict(method="wechsel"), "needs a dictionary between"), (dict(align=AlignFiles(place/"en.txt")), "focus has no use for a dictionary"),
                           (dict(vectors="no.vec"), "no such file of vectors"), (dict(method="random", extend=50), "extending keeps the old rows"), (dict(tasks={"ner": dict(test=str(place/"ner.tsv"))}), "ner has no training file"),
                           (dict(tasks={"pos": dict(train=str(place/"sw.txt"), test=str(place/"sw.txt"))}), "sw.txt, line 1"), (dict(lapt=dict(preset="x")), "unknown preset 'x'"), (dict(factors=str(place/"sw.txt")), "holds no factors")):
         with pytest.raises((ValueError, OSError), match=match): adapt_files(replace(swahili, **change), place/"never")

@@ -365,14 +365,14 @@ def test_short_rows_stand_for_the_old_rows_of_shared_tokens_and_biases_follow_th
             assert json.loads((place/"m/vocab_lit.json").read_text())["factors"] == result.factors.facts
 
 
-@pytest.mark.cell('nbs/16_transplant.ipynb', 'cell "factors that do not fit the model or the method are refused" (e74283d8)')
+@pytest.mark.cell('nbs/16_transplant.ipynb', 'cell "factors that do not fit the model or the method are refused" (4d74c1b7)')
 def test_factors_that_do_not_fit_the_model_or_the_method_are_refused(cell_95305b17):
     model, old = small_model("xlm-r")
     new = toy_tokenizer("unigram", NEW, ["wa"])
     before, made = model.get_input_embeddings().weight.detach().clone(), factorize(model.get_input_embeddings().weight, Factoring(components=3, steps=9))
-    for method, ready, match in (("mf10-kmeans-lex", made, "mf10-kmeans-lex wants clusters by kmeans; these factors have 1"), ("el-lex", made, "has no use for factors"),
+    for method, ready, match in (("mf10-kmeans-lex", made, "mf10-kmeans-lex wants clusters by kmeans; these factors have a single up-projection"), ("ofa-100", made, "ofa-100 wants singular values; these factors have a single up-projection"), ("el-lex", made, "has no use for factors"),
                                  ("mf1-lex", factorize(before + 1, Factoring(components=3, steps=9)), "made from other embeddings"),
-                                 ("mf1-lex", factorize(before, Factoring(2, components=3, steps=9)), "wants a single up-projection; these factors have 2 by kmeans")):
+                                 ("mf1-lex", factorize(before, Factoring(2, components=3, steps=9)), "wants a single up-projection; these factors have clusters by kmeans")):
         with pytest.raises(ValueError, match=match): transplant(model, old, new, method, factors=ready)
     untied = small_model("bert", tied=False)
     with pytest.raises(ValueError, match="not tied to its input embeddings"): transplant(*untied, toy_tokenizer("wordpiece", NEW, ["wa"]), "mf1-lex")

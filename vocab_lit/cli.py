@@ -9,7 +9,7 @@ __all__ = ['app', 'Json', 'Model', 'Texts', 'RunText', 'Kind', 'SetupFile', 'Tok
            'BatchSize', 'MicroBatch', 'Length', 'EvalEvery', 'Mode', 'RunSeed', 'Resume', 'adapters', 'TaskFiles',
            'methods', 'inspect', 'tokenizer', 'transplant_', 'vectors_train', 'vectors_align', 'vectors_nearest',
            'factorize_', 'explain', 'clean', 'lapt_', 'adapter_train', 'adapter_list', 'adapter_export', 'evaluate',
-           'init', 'adapt', 'bench', 'chapter']
+           'init', 'adapt', 'bench', 'claims_', 'chapter']
 
 # %% ../nbs/40_cli.ipynb #a55221ee
 import json, os, signal, sys, warnings
@@ -94,11 +94,11 @@ def _use_setup(ctx:typer.Context, path:Optional[Path]):
 
 SetupFile = Annotated[Optional[Path], typer.Option("--setup", is_eager=True, callback=_use_setup, help="A setup file (`vocab-lit init LANGUAGE` writes one): what is not given here is taken from there.", show_default=False)]
 
-# %% ../nbs/40_cli.ipynb #42110749
+# %% ../nbs/40_cli.ipynb #f1010f94
 @app.command()
 def methods(as_json:Json=False):
     "List the methods of initialisation, what each needs and who proposed it."
-    import vocab_lit.factored, vocab_lit.focus, vocab_lit.reinit, vocab_lit.wechsel
+    import vocab_lit.transplant # registers the recipes
     from vocab_lit.recipe import RECIPES
     rows = [dict(method=r.name, needs=r.needs or "nothing", paper=r.paper, about=r.about) for r in RECIPES.values()]
     print(json.dumps(rows, indent=2)) if as_json else _show(rows)
@@ -169,14 +169,14 @@ def tokenizer(text:Annotated[list[Path], typer.Option("--text", help="UTF-8 text
     with whole_folder(out) as folder: save_tokenizer(trained, folder)
     _step(f"saved in {out}")
 
-# %% ../nbs/40_cli.ipynb #179ab90a
+# %% ../nbs/40_cli.ipynb #c4738664
 Tokenizer = Annotated[Optional[str], typer.Option(help="Folder or tokenizer.json of a tokenizer for the language.", show_default="trained on the text")]
 Method = Annotated[str, typer.Option(help="How rows are initialised; `vocab-lit methods` lists them.")]
-Vectors = Annotated[str, typer.Option(help="fasttext (as in the papers), ppmi (better for small text), auto (by the size of the text), or for focus a .vec, .bin or .npz file.")]
-SourceVectors = Annotated[Optional[Path], typer.Option(help="wechsel: word vectors of the model's own language (fastText or word2vec .bin, .vec, GloVe).", show_default="trained on --source-text")]
-TargetVectors = Annotated[Optional[Path], typer.Option(help="wechsel: word vectors of the new language.", show_default="trained on --text")]
-Dictionary = Annotated[Optional[str], typer.Option(help="wechsel: a file of word pairs, the model's language first, with a tab or blank between; none: the vectors are in one space already.", show_default=False)]
-SourceText = Annotated[Optional[list[Path]], typer.Option(help="wechsel: UTF-8 text in the model's own language to train vectors on. May be repeated.", show_default=False)]
+Vectors = Annotated[str, typer.Option(help="fasttext (as in the papers), ppmi (better for small text), auto (by the size of the text), a .vec, .bin or .npz file of the new tokens, or, for clp and omp, the folder of a smaller model that has the new vocabulary.")]
+SourceVectors = Annotated[Optional[Path], typer.Option(help="wechsel, ofa: word vectors of the model's own language (fastText or word2vec .bin, .vec, GloVe).", show_default="trained on --source-text")]
+TargetVectors = Annotated[Optional[Path], typer.Option(help="wechsel, ofa: word vectors of the new language.", show_default="trained on --text")]
+Dictionary = Annotated[Optional[str], typer.Option(help="wechsel, ofa: a file of word pairs, the model's language first, with a tab or blank between; none: the vectors are in one space already.", show_default=False)]
+SourceText = Annotated[Optional[list[Path]], typer.Option(help="wechsel, ofa: UTF-8 text in the model's own language to train vectors on. May be repeated.", show_default=False)]
 Subwords = Annotated[str, typer.Option(help="wechsel: from words to tokens by ngrams (fastText), tfr (the words in which a token occurs), or auto (n-grams where there are any).")]
 VocabSize = Annotated[int, typer.Option(help="Size of a tokenizer that is trained.")]
 Extend = Annotated[int, typer.Option(help="Keep the old vocabulary and add those of the first N new tokens that it lacks (30000 in the paper); 0 replaces it.")]
@@ -185,7 +185,7 @@ Threads = Annotated[int, typer.Option(min=1, help="For training vectors; with mo
 FactorsFile = Annotated[Optional[Path], typer.Option("--factors", help="For the mf methods, a file that `vocab-lit factorize` made from this model.", show_default="the model's embeddings are factorised")]
 
 def _align(method, setup, **given):
-    "Files for wechsel; those that a setup names are for other methods as good as not there."
+    "Files for wechsel and ofa; those that a setup names are for other methods as good as not there."
     from vocab_lit.pipeline import AlignFiles
     from vocab_lit.recipe import get_recipe
     import vocab_lit.transplant # registers the recipes
@@ -193,13 +193,13 @@ def _align(method, setup, **given):
     if get_recipe(method).needs != "aligned vectors": given = {k: v for k, v in given.items() if k not in setup}
     return AlignFiles(**given)
 
-# %% ../nbs/40_cli.ipynb #af320e14
+# %% ../nbs/40_cli.ipynb #e96460f9
 @app.command("transplant")
 def transplant_(model:Model,
                 out:Annotated[Path, typer.Option(help="A new or empty folder for the model.", show_default=False)],
                 text:Texts=None, tokenizer:Tokenizer=None, method:Method="focus", vectors:Vectors="auto",
                 source_vectors:SourceVectors=None, target_vectors:TargetVectors=None, dictionary:Dictionary=None, source_text:SourceText=None, subwords:Subwords="auto",
-                normalise:Annotated[bool, typer.Option("--normalise", help="wechsel: align directions, and not vectors as they are.")]=False,
+                normalise:Annotated[bool, typer.Option("--normalise", help="wechsel, ofa: align directions, and not vectors as they are.")]=False,
                 source_only:Annotated[Optional[str], typer.Option(help="wechsel: use only those old tokens that this tokenizer has too (WECHSEL-EN: an English one).", show_default="all")]=None,
                 neighbours:Annotated[int, typer.Option(min=1, help="wechsel: how many old tokens make a new one.")]=10,
                 temperature:Annotated[float, typer.Option(help="wechsel: of the softmax over their similarities.")]=.1,
@@ -210,9 +210,9 @@ def transplant_(model:Model,
                 factors:FactorsFile=None, setup:SetupFile=None):
     """Give a model a new vocabulary, and save it as a folder that plain transformers loads.
 
-    The text is in the new language. It trains the tokenizer, unless you give one, and the static vectors by which FOCUS mixes new tokens from shared ones.
+    The text is in the new language. It trains the tokenizer, unless you give one, and the static vectors by which FOCUS mixes new tokens from shared ones; `--vectors MODEL` asks a smaller model with the new vocabulary instead (clp, omp).
 
-    WECHSEL mixes them from old tokens that mean the like. It needs a dictionary between the model's language and the new one, and word vectors of both or text to train them on. It says how many pairs it could use and how often a held-out word's translation is found.
+    WECHSEL and OFA mix them from old tokens that mean the like. They need a dictionary between the model's language and the new one, and word vectors of both or text to train them on. It is said how many pairs could be used and how often a held-out word's translation is found.
 
     The mf methods of UNKs Everywhere make short rows, a tenth of the numbers to learn. They are kept in factors.safetensors beside the model, and `vocab-lit lapt` and `vocab-lit adapter train --vocabulary` then learn these.
 
@@ -296,14 +296,14 @@ def vectors_nearest(file:Annotated[Path, typer.Argument(help="Word vectors: .bin
     rows = [dict(word=w, nearest=v, cosine=round(c, 4)) for w, row in found.items() for v, c in row]
     print(json.dumps(rows, indent=2, ensure_ascii=False)) if as_json else _show(rows)
 
-# %% ../nbs/40_cli.ipynb #8e64bdd4
+# %% ../nbs/40_cli.ipynb #06789a0e
 @app.command("factorize")
 def factorize_(model:Model,
                out:Annotated[Path, typer.Option(help="A new file.", show_default=False)],
                components:Annotated[int, typer.Option(min=0, help="Length of a short row; 0: 100, in a model of fewer than 768 dimensions the same share.")]=0,
                clusters:Annotated[int, typer.Option(min=1, help="How many up-projections, each for a cluster of tokens; the paper has 1 and 10.")]=1,
                grouping:Annotated[str, typer.Option(help="How tokens are put into clusters: kmeans, or neural (learned with the factors).")]="kmeans",
-               solver:Annotated[str, typer.Option(help="mu (multiplicative updates, the paper's) or hals (a faster descent to a lower error).")]="mu",
+               solver:Annotated[str, typer.Option(help="mu (multiplicative updates, the paper's) or hals (a faster descent to a lower error) or svd (singular values, for ofa).")]="mu",
                steps:Annotated[int, typer.Option(min=0, help="0: 3,000 of mu, 300 of hals, 500 of neural.")]=0,
                seed:Annotated[int, typer.Option(min=0, max=2**32 - 1, help="Of the random start.")]=0, setup:SetupFile=None, as_json:Json=False):
     """Take a model's embeddings apart into short rows and what turns them into full ones (UNKs Everywhere).
@@ -648,6 +648,26 @@ def bench(parts:Annotated[Optional[list[str]], typer.Argument(help="Parts to mea
     print(json.dumps(records, indent=1)) if as_json else print(report(records))
     for name in records:
         if (peer := PARTS[name].peer) and not there(peer): _step(f"note: {peer} is not in {folder}; {name} was measured without it, and --install makes its environment")
+
+# %% ../nbs/40_cli.ipynb #93ab266b
+@app.command("claims")
+def claims_(paper:Annotated[Optional[str], typer.Option(help="Only those of one paper, such as focus.", show_default="all five")]=None,
+            records:Annotated[Path, typer.Option(help="A folder with a folder of records for each chapter, as the chapters write it.")]=Path("_build/study"),
+            as_json:Json=False):
+    """Check what the papers say they found, on the numbers that they print and on your records.
+
+    Records are those of chapters that this version of the package has run, at any scale: `mini` is that of the book, `paper` and `own` stand beside it.
+
+    Example: `vocab-lit claims --paper focus`
+    """
+    from vocab_lit.claims import load_claims, read_records, verdicts
+    claims = load_claims()
+    papers = list(dict.fromkeys(c.paper for c in claims))
+    if paper and paper not in papers: raise ValueError(f"no claims of {paper!r}; there are {', '.join(papers)}")
+    found = verdicts([c for c in claims if paper in (None, c.paper)], read_records(records), strict=False)
+    rows = json.loads(found.drop(columns=["standardised", "agree"]).to_json(orient="records"))
+    if as_json: print(json.dumps(rows, indent=2))
+    else: _show([{k: "" if row.get(k) is None else row[k] for k in ("says", "source", "verdict", "effect", "p", "pairs")} for row in rows])
 
 # %% ../nbs/40_cli.ipynb #8853289c
 @app.command()

@@ -8,11 +8,10 @@ __all__ = ['NO_EARLY_STOP', 'TASKS', 'Attach', 'TaskConfig', 'WholeConfig', 'lab
            'ByLength', 'TaskTrainer', 'Result', 'divide', 'prepare', 'fit', 'fine_tune', 'record', 'fine_tune_seeds',
            'hold_out', 'notes', 'row_notes']
 
-# %% ../nbs/25_finetune.ipynb #7e6b170a
-import copy, gc, tempfile, time, warnings
+# %% ../nbs/25_finetune.ipynb #69923f5a
+import copy, tempfile, time, warnings
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
@@ -27,7 +26,7 @@ from tqdm.auto import tqdm
 from transformers import EarlyStoppingCallback, PreTrainedConfig, PreTrainedModel, PreTrainedTokenizerBase, TrainingArguments
 
 from .device import device_arguments, find_device
-from .lapt import FiniteTrainer, NotFinite, _own_random_state
+from .lapt import FiniteTrainer, NotFinite, _own_garbage, _own_random_state
 from .transplant import load_model, max_length
 
 # %% ../nbs/25_finetune.ipynb #249a60a2
@@ -348,15 +347,8 @@ def prepare(model, tokenizer, train, dev, test, task, config) -> _Data:
     rows = [task.rows(tokenizer, split, labels, length, config) for split in (train, dev, test)]
     return _Data(task, config, tokenizer, labels, rows[0], (dev, rows[1]), (test, rows[2]))
 
-# %% ../nbs/25_finetune.ipynb #a2df60c0
+# %% ../nbs/25_finetune.ipynb #a3cea130
 Attach = Callable[[PreTrainedModel,list[nn.Parameter]],None] # given the new model and its new parameters, may add modules and freeze
-
-@contextmanager
-def _own_garbage():
-    "Collect garbage among the objects made inside the block only."
-    gc.freeze()
-    try: yield
-    finally: gc.collect(); gc.unfreeze()
 
 def fit(model:PreTrainedModel, data:_Data, seed:int, attach:Attach|None=None) -> Result:
     "Fine-tune a copy of the model from one seed."

@@ -7,8 +7,8 @@ __all__ = ['MODES', 'PRESETS', 'transformer_blocks', 'learning', 'Stage', 'LaptC
            'rate_factor', 'NotFinite', 'FiniteTrainer', 'LaptTrainer', 'training_arguments', 'answering_with_loss',
            'check_lapt', 'lapt', 'lapt_flops']
 
-# %% ../nbs/21_lapt.ipynb #df258403
-import contextlib, copy, functools, hashlib, json, os, pickle, random, shutil, tempfile, warnings
+# %% ../nbs/21_lapt.ipynb #55c1ad1e
+import contextlib, copy, functools, gc, hashlib, json, os, pickle, random, shutil, tempfile, warnings
 from collections import OrderedDict
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -271,7 +271,14 @@ class _Progress(TrainerCallback):
         self.bar.set_postfix(self.shown, refresh=False)
     def on_train_end(self, args, state, control, **_): self.bar.close()
 
-# %% ../nbs/21_lapt.ipynb #dcbcd3c6
+# %% ../nbs/21_lapt.ipynb #4cd61fe6
+@contextlib.contextmanager
+def _own_garbage():
+    "Collect garbage among the objects made inside the block only."
+    gc.freeze()
+    try: yield
+    finally: gc.collect(); gc.unfreeze()
+
 @contextlib.contextmanager
 def _own_random_state():
     "Give the global random generators back as they were."
@@ -341,7 +348,7 @@ def _note_run(folder, facts) -> list[dict]: # the steps that were tried again so
     if different: raise ValueError(f"{folder} holds another run: its {', '.join(different)} differ{'s' * (len(different) == 1)}; resume with what it was started with, or choose another folder")
     return before["retries"]
 
-# %% ../nbs/21_lapt.ipynb #4a510fda
+# %% ../nbs/21_lapt.ipynb #8e177ef6
 def lapt(model:PreTrainedModel, # masked or causal language model; it is trained in place
          tokenizer:PreTrainedTokenizerBase, # the model's tokenizer
          text:Iterable[str]|torch.Tensor|Blocks, # training texts, or blocks from `pack`
@@ -373,7 +380,7 @@ def lapt(model:PreTrainedModel, # masked or causal language model; it is trained
     draws = Draws(blocks, total_steps(config) * config.batch_size, tokenizer if is_masked(model) else None, seed, config.mask_probability)
     stages = _Stages(model, config)
     try:
-        with _own_random_state(), answering_with_loss(model):
+        with _own_random_state(), _own_garbage(), answering_with_loss(model):
             while True:
                 last = get_last_checkpoint(work) if folder else None
                 norm = config.max_grad_norm / 2**len(retries)

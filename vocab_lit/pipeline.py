@@ -56,10 +56,10 @@ def make_vectors(needs:str, # "token vectors" or "word vectors", as the recipe s
     if needs == "word vectors": return from_words(word_fasttext(lines, seed=seed, threads=threads), tokenizer)
     return token_vectors(tokenizer, lines, how, seed, threads=threads)
 
-# %% ../nbs/17_pipeline.ipynb #c29320bd
+# %% ../nbs/17_pipeline.ipynb #241ded42
 @dataclass(frozen=True)
 class AlignFiles:
-    "What WECHSEL needs besides a model and text."
+    "What WECHSEL and OFA need besides a model and text."
     dictionary:str|Path="" # pairs, the model's language first; "none": the vectors are in one space already
     source_vectors:str|Path="" # word vectors of the model's language; "": trained on `source_text`
     target_vectors:str|Path="" # word vectors of the new language; "": trained on its text
@@ -70,10 +70,10 @@ class AlignFiles:
 
     def check(self, text:Sequence) -> None:
         "`ValueError` or `FileNotFoundError` where something is missing."
-        if not self.dictionary: raise ValueError("wechsel needs a dictionary between the model's language and the new one; give a file of two columns, or none where the vectors are in one space")
-        if not (self.source_vectors or self.source_text): raise ValueError("wechsel needs word vectors of the model's own language; give a file of them, or text in that language")
+        if not self.dictionary: raise ValueError("the method needs a dictionary between the model's language and the new one; give a file of two columns, or none where the vectors are in one space")
+        if not (self.source_vectors or self.source_text): raise ValueError("the method needs word vectors of the model's own language; give a file of them, or text in that language")
         if self.source_vectors and self.source_text: raise ValueError(f"both {self.source_vectors} and text in the model's language; vectors are read or trained, give one of them")
-        if not (self.target_vectors or text): raise ValueError("wechsel needs word vectors of the new language; give a file of them, or text")
+        if not (self.target_vectors or text): raise ValueError("the method needs word vectors of the new language; give a file of them, or text")
         if self.subwords not in SUBWORDS: raise ValueError(f"no way from words to tokens by {self.subwords!r}; there are {', '.join(SUBWORDS)}")
         for what, file in (("dictionary", "" if str(self.dictionary) == "none" else self.dictionary), ("file of vectors", self.source_vectors), ("file of vectors", self.target_vectors)):
             if file and not Path(file).is_file(): raise FileNotFoundError(f"{file}: no such {what}")
@@ -92,7 +92,7 @@ class AlignFiles:
         for name, value in made.report.items(): say(f"{name}: {f'{value:.2f}' if isinstance(value, float) else f'{value:,}' if isinstance(value, int) else value}")
         return made
 
-# %% ../nbs/17_pipeline.ipynb #3baa13e3
+# %% ../nbs/17_pipeline.ipynb #233544db
 def copies(recipe:Recipe) -> bool:
     "Whether the rows of all shared tokens are copied."
     return any(isinstance(s, Copy) and s.only == "all" for s in recipe.steps)
@@ -107,7 +107,7 @@ def check_vectors(recipe:Recipe, text:Sequence[str|Path], vectors:str|Path, exte
     if recipe.needs == "aligned vectors":
         if file: raise ValueError(f"{recipe.name} needs vectors of two languages; give {file} as those of the one that it is of")
         align.check(text)
-    elif align != AlignFiles(): raise ValueError(f"{recipe.name} has no use for a dictionary and vectors of two languages; leave them out, or choose wechsel")
+    elif align != AlignFiles(): raise ValueError(f"{recipe.name} has no use for a dictionary and vectors of two languages; leave them out, or choose wechsel or ofa")
     return file
 
 # %% ../nbs/17_pipeline.ipynb #4c542d13
@@ -127,7 +127,7 @@ def factorize_files(model:str|Path, # model folder, or hub name when online
     say(f"saved in {out}")
     return made, vocab
 
-# %% ../nbs/17_pipeline.ipynb #e1fda340
+# %% ../nbs/17_pipeline.ipynb #c644fe20
 def transplant_files(model:str|Path, # model folder, or hub name when online
                      out:str|Path, # a new or empty folder
                      text:Sequence[str|Path]=(), # UTF-8 text in the new language, one sentence or paragraph a line
@@ -142,7 +142,7 @@ def transplant_files(model:str|Path, # model folder, or hub name when online
                      threads:int=1, # of fastText
                      pad_to_multiple_of:int=1, # rows of the matrix
                      factors:str|Path|None=None, # for methods of short rows, a file of `Factors.save`; None: the model's embeddings are factorised here
-                     align:AlignFiles=AlignFiles(), # for wechsel
+                     align:AlignFiles=AlignFiles(), # for wechsel and ofa
                      say:Callable[[str],None]=lambda message: None # told what is being done
                     ) -> Transplant: # its model has only the parameters that are new in memory, where the others could stay in their files
     "Give the model in a folder a vocabulary for the text's language, and save it in another folder."

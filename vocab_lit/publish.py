@@ -610,7 +610,7 @@ def run_jobs(jobs:dict[str, Job], # by name; a job stands behind those it comes 
     if failed: raise RuntimeError("\n".join(failed.values()))
     return list(made.values())
 
-# %% ../nbs/41_publish.ipynb #078d6fca
+# %% ../nbs/41_publish.ipynb #5d5a6654
 def _jobs(root:Path) -> dict[str, Job]: # what the book is made of
     library, runs, jobs = root/"book"/"library", root/"book"/"runs", {}
     def add(name, out, run, guess, after=()): jobs[name] = Job(run, page_info(out).get("seconds", guess), list(after))
@@ -628,7 +628,7 @@ def _jobs(root:Path) -> dict[str, Job]: # what the book is made of
 def run_all() -> list[Path]: # the pages
     "Run every chapter for its languages at scale mini, the notebooks that read their records, and every library notebook."
     root, workers = checkout(), min(4, os.cpu_count() or 1)
-    os.environ.setdefault("OMP_NUM_THREADS", str(max(1, (os.cpu_count() or 1)//workers)))
+    for name in ("OMP_NUM_THREADS", "LOKY_MAX_CPU_COUNT"): os.environ.setdefault(name, str(max(1, (os.cpu_count() or 1)//workers))) # threads and processes of a page
     for p in (root/"book"/"library").glob("*.ipynb"): (root/"nbs"/p.name).exists() or p.unlink() # its notebook was renamed
     return run_jobs(_jobs(root), workers)
 

@@ -6,7 +6,7 @@
 __all__ = ['GROUPS', 'BEAT', 'PATIENCE', 'published', 'recompute_averages', 'astray', 'environment', 'fingerprint', 'claimed',
            'Study', 'table', 'beside']
 
-# %% ../nbs/31_study.ipynb #13dd958a
+# %% ../nbs/31_study.ipynb #f0465a27
 import hashlib, itertools, json, math, os, platform, tempfile, threading, time, uuid
 from collections.abc import Callable, Hashable, Iterable, Iterator
 from contextlib import contextmanager, suppress
@@ -15,7 +15,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 import pandas as pd, regex
-from joblib import Parallel, delayed
+from joblib import Parallel, cpu_count, delayed
 from tqdm.auto import tqdm
 
 import vocab_lit
@@ -133,7 +133,7 @@ def claimed(record:Path # that is to be written
         ended.set()
         for i in range(first, n + 1): record.with_name(f".claim-{record.stem}-{i}").unlink(missing_ok=True)
 
-# %% ../nbs/31_study.ipynb #7cfe87c1
+# %% ../nbs/31_study.ipynb #11229708
 class Study:
     "A folder of records, one for each cell that was computed."
     def __init__(self, folder:str|Path): # made where it is missing
@@ -176,12 +176,12 @@ class Study:
     def cells(self,
               jobs:Iterable[tuple[dict[str,Hashable],Callable]], # key and measurement of each cell, as in `cell`
               fingerprint:str="",
-              workers:int=0 # processes; 0: one for each core, or a single one where there is a GPU
+              workers:int=0 # processes; 0: one for each core (or as many as LOKY_MAX_CPU_COUNT says), or a single one where there is a GPU
              ) -> None:
         "Compute the cells that are missing, several at a time, together with other processes that are called with the same jobs; all are there when it ends."
         from vocab_lit.device import find_device
         todo = [(key, measure) for key, measure in jobs if not self.read(key, fingerprint)]
-        workers = min(len(todo), workers or (1 if find_device().kind != "cpu" else os.cpu_count() or 1))
+        workers = min(len(todo), workers or (1 if find_device().kind != "cpu" else cpu_count()))
         with tqdm(total=len(todo), desc=self.folder.name, unit=" cells", delay=2, leave=False) as bar:
             while todo:
                 tried = (self._attempt(*job, fingerprint) for job in todo) if workers < 2 else \

@@ -6,7 +6,7 @@
 __all__ = ['METHODS', 'UNKS', 'FMT', 'Method', 'Transfer', 'Learnt', 'learn_factors', 'learn_language', 'learnt', 'needed',
            'learn_languages', 'transfer_scores', 'transfer', 'transfer_by_steps', 'matrix', 'averages']
 
-# %% ../nbs/34_transfer.ipynb #09a55c4a
+# %% ../nbs/34_transfer.ipynb #72dcbdaf
 import shutil
 from collections.abc import Iterable, Sequence
 from contextlib import nullcontext
@@ -15,7 +15,7 @@ from functools import cached_property, lru_cache, partial
 from pathlib import Path
 
 import pandas as pd
-from joblib import Parallel, delayed
+from joblib import Parallel, cpu_count, delayed
 from tqdm.auto import tqdm
 
 from .adapterhub import load_adapter, save_adapter
@@ -163,7 +163,7 @@ def learn_language(study:Transfer, what:Learnt, seed:int=0) -> list[dict]: # rec
     if run: shutil.rmtree(run)
     return [dict(metric="loss", step=int(r.step), value=r.loss, tokens=len(tokenizer)) for r in losses.itertuples()]
 
-# %% ../nbs/34_transfer.ipynb #886993d4
+# %% ../nbs/34_transfer.ipynb #8f426937
 def learnt(study:Transfer, method:str, language:str, **budget) -> Learnt|None:
     "What a method has for a language besides the source model; None: nothing."
     m = study.methods[method]
@@ -188,7 +188,7 @@ def learn_languages(study:Transfer, wanted:Iterable[Learnt], workers:int=0) -> N
         if not study.place(w).is_dir(): study.study.path(key).unlink(missing_ok=True)
     if not all(study.study.read(key, study.stamp) for key, _ in jobs):
         missing = [how for how in factorings if not _factors_file(study, how).is_file()]
-        Parallel(n_jobs=1 if workers == 1 else 2)(delayed(learn_factors)(study, how) for how in tqdm(missing, desc="factors", delay=2, leave=False))
+        Parallel(n_jobs=min(2, workers or cpu_count()))(delayed(learn_factors)(study, how) for how in tqdm(missing, desc="factors", delay=2, leave=False))
     study.study.cells(jobs, study.stamp, workers)
 
 # %% ../nbs/34_transfer.ipynb #b8dbd440

@@ -179,7 +179,7 @@ def max_length(model:PreTrainedModel) -> int: # tokens in the longest input
     reserved = 0 if positions is None or positions.padding_idx is None else positions.padding_idx + 1
     return getattr(model.config, "max_position_embeddings", 10**9) - reserved
 
-# %% ../nbs/16_transplant.ipynb #c5c8035d
+# %% ../nbs/16_transplant.ipynb #42868a23
 @dataclass
 class Transplant:
     "A model with its new tokenizer, and the plan that says where each row came from."
@@ -241,9 +241,9 @@ def _factors_for(recipe, model, n_old, factors, seed): # None for recipes of who
     old, how = model.get_input_embeddings().weight[:n_old], recipe.factoring
     if factors is None: return factorize(old, how, seed)
     factors.check(old)
-    if (factors.facts["clusters"] > 1, factors.facts["grouping"]) != (how.clusters > 1, how.grouping * (how.clusters > 1)):
-        raise ValueError(f"{recipe.name} wants {f'clusters by {how.grouping}' if how.clusters > 1 else 'a single up-projection'}; these factors have "
-                         f"{factors.facts['clusters']}{' by ' * bool(factors.facts['grouping'])}{factors.facts['grouping']}")
+    def kind(clusters, grouping, solver): return f"clusters by {grouping}" if clusters > 1 else "singular values" if solver == "svd" else "a single up-projection"
+    wanted, given = kind(how.clusters, how.grouping, how.solver), kind(*(factors.facts[k] for k in ("clusters", "grouping", "solver")))
+    if wanted != given: raise ValueError(f"{recipe.name} wants {wanted}; these factors have {given}")
     return factors
 
 # %% ../nbs/16_transplant.ipynb #76b85117
