@@ -313,8 +313,8 @@ def cell_dc25e389(cell_0f7df609, cell_d6d098ab):
 
 
 @pytest.fixture(scope='module')
-def cell_36955dbd():
-    # nbs/43_robust.ipynb, cell "def commands(command=typer.main.get_command(app), path=()): " (36955dbd)
+def cell_63239899():
+    # nbs/43_robust.ipynb, cell "def commands(command=typer.main.get_command(app), path=()): " (63239899)
     global call, commands
     def commands(command=typer.main.get_command(app), path=()): # every one that does something, with its place
         if not hasattr(command, "commands"): return [(path, command)]
@@ -323,13 +323,13 @@ def cell_36955dbd():
     def call(*arguments): # exit code and what is said
         result = CliRunner().invoke(app, [str(a) for a in arguments])
         assert result.exception is None or isinstance(result.exception, SystemExit), (arguments, result.exception)
-        return result.exit_code, "\n".join(l for l in result.stderr.splitlines() if not l.startswith("·"))
+        return result.exit_code, "\n".join(l for l in result.stderr.splitlines() if l and not l.startswith("·") and not re.search(r"\[\d\d:\d\d", l)) # steps and progress bars aside
 
     pd.DataFrame([{"command": " ".join(path), "options": len(c.params), "help": c.help.split("\n")[0]} for path, c in commands()])
 
 
 @pytest.fixture(scope='module')
-def cell_22eb243a(cell_d6d098ab, cell_36955dbd):
+def cell_22eb243a(cell_d6d098ab, cell_63239899):
     # nbs/43_robust.ipynb, cell "desk = Path(tempfile.mkdtemp())" (22eb243a)
     global CALLS, attempt, base, content, desk, name, quick, t5_small
     desk = Path(tempfile.mkdtemp())
@@ -515,7 +515,7 @@ def test_a_checkpoint_that_would_run_a_program_is_not_resumed_from(cell_0f7df609
 
 
 @pytest.mark.cell('nbs/43_robust.ipynb', 'cell "help says what every command and every option is for, with an example" (a7fecefc)')
-def test_help_says_what_every_command_and_every_option_is_for_with_an_example(cell_36955dbd):
+def test_help_says_what_every_command_and_every_option_is_for_with_an_example(cell_63239899):
     for path, command in commands():
         assert command.help and command.help.strip().split("\n")[0].endswith("."), path
         if any(p.name != "as_json" for p in command.params): assert f"Example: `vocab-lit {' '.join(path)}" in command.help, path
