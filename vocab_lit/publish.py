@@ -610,7 +610,7 @@ def run_jobs(jobs:dict[str, Job], # by name; a job stands behind those it comes 
     if failed: raise RuntimeError("\n".join(failed.values()))
     return list(made.values())
 
-# %% ../nbs/41_publish.ipynb #5d5a6654
+# %% ../nbs/41_publish.ipynb #80bf753c
 def _jobs(root:Path) -> dict[str, Job]: # what the book is made of
     library, runs, jobs = root/"book"/"library", root/"book"/"runs", {}
     def add(name, out, run, guess, after=()): jobs[name] = Job(run, page_info(out).get("seconds", guess), list(after))
@@ -625,9 +625,11 @@ def _jobs(root:Path) -> dict[str, Job]: # what the book is made of
         add(p.stem, library/p.name, partial(_execute, p, library/p.name, f"notebook nbs/{p.name}"), p.stat().st_size / 3000)
     return jobs
 
+def _workers() -> int: return min(4, os.cpu_count() or 1) # pages at a time
+
 def run_all() -> list[Path]: # the pages
     "Run every chapter for its languages at scale mini, the notebooks that read their records, and every library notebook."
-    root, workers = checkout(), min(4, os.cpu_count() or 1)
+    root, workers = checkout(), _workers()
     for name in ("OMP_NUM_THREADS", "LOKY_MAX_CPU_COUNT"): os.environ.setdefault(name, str(max(1, (os.cpu_count() or 1)//workers))) # threads and processes of a page
     for p in (root/"book"/"library").glob("*.ipynb"): (root/"nbs"/p.name).exists() or p.unlink() # its notebook was renamed
     return run_jobs(_jobs(root), workers)
@@ -665,7 +667,7 @@ def reference(root:Path|None=None) -> str: # Markdown
         parts.append("\n".join([f"## `vocab_lit.{module}`\n\n[{path.stem}]({path.name})\n", "| name | what it is |", "|---|---|", *rows]))
     return "\n\n".join(parts) + "\n"
 
-# %% ../nbs/41_publish.ipynb #c6b6a4ce
+# %% ../nbs/41_publish.ipynb #dfadf948
 LIMIT = 480 # seconds a page of the book may take
 
 def _records(root:Path, name:str) -> str: # row of a chapter's records
@@ -687,7 +689,7 @@ def status(root:Path|None=None) -> str: # Markdown
     runs = [*(f"{name}-{l}" for name, run in chapters(root).items() for l in run), *pages(root)]
     book, library = _table(root, [root/"book"/"runs"/f"{r}.ipynb" for r in runs], True), _table(root, [root/"book"/"library"/p.name for p in sorted((root/"nbs").glob("*.ipynb"))], False)
     on = environment()
-    return "\n".join(["# Status", "", f"How the pages of this book were made: {book[0]} of run time for chapters and comparisons and {library[0]} for library notebooks, {min(4, os.cpu_count() or 1)} at a time. "
+    return "\n".join(["# Status", "", f"How the pages of this book were made: {book[0]} of run time for chapters and comparisons and {library[0]} for library notebooks, {_workers()} at a time. "
         f"No page may take more than {LIMIT // 60} minutes. Device: {on['device']}. Versions: {', '.join(f'{k} {v}' for k, v in on['versions'].items())}.", "",
         "## Chapters and comparisons", "", book[1], "",
         "A chapter keeps what it has measured, and a run reads what an earlier one has left. So a page may take less time than its numbers did; the table says how many measurements there are, how long they took and when they were made.", "",

@@ -23,7 +23,7 @@ from .align import AlignedVectors
 from .vectors import TokenVectors
 from .vocab import Token, Vocab, overlap
 
-# %% ../nbs/10_recipe.ipynb #28533e51
+# %% ../nbs/10_recipe.ipynb #de62e371
 @dataclass
 class Plan:
     "Where every row of the new vocabulary comes from."
@@ -47,7 +47,7 @@ class Plan:
 
     def row(self, id:int) -> sparse.csr_array: # (1, n_old)
         "The weights of one row, however they are kept."
-        return sparse.csr_array(self.low[[id]]) @ self.basis if self.by_low[id] else self.weights[[id]]
+        return sparse.csr_array(self.low[[id]]) @ self.basis if self.low is not None and self.low[id].any() else self.weights[[id]]
 
     @property
     def copied(self) -> np.ndarray: # (n_new,) old id of rows that are copies, -1 elsewhere

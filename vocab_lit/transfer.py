@@ -117,12 +117,12 @@ class Learnt:
     def name(self) -> str: # of a file
         return "-".join([self.language, *self.kind.replace(",", "").replace("+ ", "").split(), *(f"{v}{k}" for k, v in self.budget.items())])
 
-# %% ../nbs/34_transfer.ipynb #0d6fd8d6
+# %% ../nbs/34_transfer.ipynb #af8b0f18
 def _factoring(what): # None where rows are whole
     recipe = get_recipe(what.recipe) if what.recipe else None
     return replace(recipe.factoring, components=what.components or recipe.factoring.components) if isinstance(recipe, FactoredRecipe) else None
 
-def _factors_file(study, how): return study.trained/f"factors-{how.clusters}-{how.grouping}-{how.components}.safetensors" # solver and steps are those of the recipes
+def _factors_file(study, how): return study.trained/f"factors-{how.clusters}-{how.grouping}-{how.components}-{how.solver}-{how.steps}.safetensors"
 
 def learn_factors(study:Transfer, how:Factoring) -> Factors:
     "The factors of the embeddings of the study's model, kept beside the records and made once."
