@@ -186,7 +186,7 @@ def test_the_adapters_of_a_step_are_used_and_all_steps_are_the_full_number_s(cel
     assert not tiny.place(learnt(tiny, "MAD-X", "am", steps=4)).exists() # all steps are not trained twice
 
 
-@pytest.mark.cell('nbs/34_transfer.ipynb', 'cell "methods with the same adapter in the source language share the task, and factors are made once" (6a20064a)')
+@pytest.mark.cell('nbs/34_transfer.ipynb', 'cell "methods with the same adapter in the source language share the task, and factors are made once" (40ce6e54)')
 def test_methods_with_the_same_adapter_in_the_source_language_share_the_task_and_factors_are_made_once(cell_4866541c):
     both = transfer_by_steps(unks, "en", ["am"], [0, 2000], "ner", workers=1, methods=["EL-LEX", "MF1-RAND"], by="limit")
     both = both.pivot(index="step", columns="method", values="value")
@@ -196,6 +196,7 @@ def test_methods_with_the_same_adapter_in_the_source_language_share_the_task_and
     first = learn_factors(unks, Factoring(10))
     first_written = _factors_file(unks, Factoring(10)).stat().st_mtime_ns
     assert torch.equal(learn_factors(unks, Factoring(10)).F, first.F) and _factors_file(unks, Factoring(10)).stat().st_mtime_ns == first_written
+    assert [learn_factors(unks, Factoring(solver=s, steps=3 * (s != "svd"))).facts["solver"] for s in ("svd", "hals", "svd")] == ["svd", "hals", "svd"] # each of its own
 
 
 @pytest.mark.cell('nbs/34_transfer.ipynb', 'cell "averages are means of rows and columns of the matrices" (a1f12406)')
