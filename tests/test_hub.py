@@ -61,7 +61,7 @@ def cell_a6e525d9(cell_69d5cc3f, cell_aa1cec4c):
     list(map(len, names_et)), names_sw[0][0]
 
 
-@pytest.mark.cell('nbs/32_hub.ipynb', 'cell "a model is taken from a folder, from the mirror, or from nowhere with advice" (c0197405)')
+@pytest.mark.cell('nbs/32_hub.ipynb', 'cell "a model is taken from a folder, from the mirror, or from nowhere with advice" (aedcd38c)')
 def test_a_model_is_taken_from_a_folder_from_the_mirror_or_from_nowhere_with_advice(cell_69d5cc3f):
     (mirror/"FacebookAI"/"xlm-roberta-base").mkdir(parents=True)
     with pytest.MonkeyPatch.context() as patch:
@@ -69,7 +69,9 @@ def test_a_model_is_taken_from_a_folder_from_the_mirror_or_from_nowhere_with_adv
         assert hub_model("FacebookAI/xlm-roberta-base") == str(mirror/"FacebookAI"/"xlm-roberta-base") and hub_model(str(mirror)) == str(mirror)
         assert where_is("FacebookAI/xlm-roberta-base") == "mirror" and where_is(str(mirror)) == "folder" and where_is("a/b") == where_is("a/b", True) == "nowhere: the hub is switched off"
         with pytest.raises(FileNotFoundError, match=rf"the model no-such/model is not there: looked for in the mirror {mirror}, .*`hf download no-such/model --local-dir {mirror}/no-such/model`"): hub_model("no-such/model")
-        with pytest.raises(FileNotFoundError, match="/no/such/folder: no such folder"): hub_model("/no/such/folder")
+        for folder in ("/no/such/folder", "data/no/folder"):
+            with pytest.raises(FileNotFoundError, match=f"^{folder}: no such folder$"): hub_model(folder)
+            assert where_is(folder) == "missing"
         patch.delenv("VOCAB_LIT_HUB")
         with pytest.raises(FileNotFoundError, match=r"no mirror \(VOCAB_LIT_HUB is not set\).*--local-dir MIRROR/a/b`, and set VOCAB_LIT_HUB to MIRROR"): hub_model("a/b")
         patch.setenv("VOCAB_LIT_HUB", "/no/such/mirror")

@@ -95,12 +95,12 @@ def test_at_scale_mini_focus_starts_far_below_random_mapping_and_below_a_uniform
     assert sw.vectors("token vectors") is sw.vectors("token vectors") and sw.vectors("") is None
 
 
-@pytest.mark.cell('nbs/33_setup.ipynb', 'cell "the same code runs on one\'s own model and text" (52edcc52)')
+@pytest.mark.cell('nbs/33_setup.ipynb', 'cell "the same code runs on one\'s own model and text" (a816d4d5)')
 def test_the_same_code_runs_on_one_s_own_model_and_text(cell_250eeefc, cell_16988bb4):
     own = Target(get_setup("own", "my Swahili", mini.model, str(place/"text.txt"), vocab_size=600, steps=10))
     assert own.setup.held_out and not set(own.setup.held_out) & set(own.setup.train) and own.setup.lapt == replace(LaptConfig(), steps=10, eval_every=2)
     assert len(own.transplant("focus").tokenizer) == 600 and own.lapt_config.length == own.packed("held_out").shape[1] == 72
-    for options, match in ((dict(scale="own"), "needs a model folder and text files"), (dict(scale="huge"), "there are mini, paper and own")):
+    for options, match in ((dict(scale="own"), "needs a model folder: set model, and text files: set text$"), (dict(scale="own", model="m"), "own needs text files: set text$"), (dict(scale="huge"), "there are mini, paper and own")):
         with pytest.raises(ValueError, match=match): get_setup(language="sw", **options)
 
 

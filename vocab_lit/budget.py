@@ -6,8 +6,8 @@
 __all__ = ['MACHINES', 'SHARE', 'Shape', 'shape_of', 'batch_flops', 'run_flops', 'Machine', 'measure_throughput', 'Load', 'loads',
            'budget', 'memory_needed', 'disk_needed', 'Plan', 'plan', 'on_this_machine']
 
-# %% ../nbs/35_budget.ipynb #27bf5589
-import json, time
+# %% ../nbs/35_budget.ipynb #148b6040
+import json, re, time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -20,7 +20,7 @@ from .hub import DEFAULTS, MODELS, get_source, in_mirror, where_is, word_files
 from .lapt import LaptConfig, lapt, lapt_flops, stage_starts, total_steps
 from .objective import pack
 from .reinit import paper_methods
-from .setup import get_setup, scale_lapt, scale_models
+from .setup import check_own, get_setup, scale_lapt, scale_models
 from .tasks import PAPERS, TASK_PRESETS
 from .tokenizer import load_tokenizer
 from .transfer import FMT, METHODS, UNKS, Transfer, _alike, learnt, needed
@@ -138,12 +138,16 @@ def _task(task, runs, shape, scale, paper, adapters=False, epochs=0):
     n *= 8 if scale == "mini" else config.epochs
     return Load(f"fine-tuning, {task}" + ", adapters" * adapters, runs, -(-n // config.batch_size), n, n * length, batch_flops(replace(shape, vocab=1), n * length, length, n, "adapter" if adapters else "all"))
 
-# %% ../nbs/35_budget.ipynb #346c55d0
+# %% ../nbs/35_budget.ipynb #cec347ee
 def _shape(scale, preset, model=""): return shape_of(model or scale_models(preset)[scale != "mini"])
+
+def _each(*given): return list(dict.fromkeys(l for g in given for l in re.split(r"[\s+]+", g) if l)) # languages, of text with blanks or plus signs between
+
+def _kinds(given): return " ".join(part.split(":")[1] for part in given.split(";") if part) # the languages of `kind: language language; ...`
 
 def _focus(scale, language, seeds=2, steps=0, vocab_size=0, model="", **_):
     shape, config = _shape(scale, "focus", model), scale_lapt(scale, "focus", steps)
-    return [_text("LAPT after four initialisations", 4 * seeds, replace(shape, vocab=vocab_size or (700 if scale == "mini" else 50_000)), config)]
+    return [_text("LAPT after four initialisations", 4 * seeds, replace(shape, vocab=vocab_size or (700 if scale == "mini" else 50_000)), config)], dict(text=_each(language))
 
 def _embedding_structure(scale, language, seeds=1, steps=0, vocab_size=0, model="", compare="et hy te", mixed="et+he+hy+ru+te", family="et+fi+hu+ru", syntax="qal qka", **_):
     paper = "embedding-structure"
@@ -157,7 +161,8 @@ def _embedding_structure(scale, language, seeds=1, steps=0, vocab_size=0, model=
             "emb": (new, "emb", alone * frozen + 3 * old)}
     models = alone * (2 + methods + frozen) + 2 + both * several
     scored = {"pos": models + grammar * (methods - 1), "ner": models}
-    return [_text(f"LAPT, {name}", n, s, replace(config, mode=mode)) for name, (s, mode, n) in runs.items()] + [_task(t, n * seeds, shape, scale, paper) for t, n in scored.items()]
+    found = [_text(f"LAPT, {name}", n, s, replace(config, mode=mode)) for name, (s, mode, n) in runs.items()] + [_task(t, n * seeds, shape, scale, paper) for t, n in scored.items()]
+    return found, dict.fromkeys(("text", *scored), _each(language, *(() if scale == "own" else (compare, mixed, family))))
 
 def _learnt(study, wanted, scale, shape, steps, paper, vocab):
     kinds = {}
@@ -172,7 +177,7 @@ def _tasks(study, methods, task, sources, targets, seeds, shape, scale):
     return [_task(task, n * seeds, shape, scale, study.paper, adapters) for n, adapters in ((whole, False), (sum(m.adapters for m, _ in groups), True)) if n]
 
 def _mad_x(scale, language, seeds=1, steps=0, model="", kinds="high resource: en; seen: fi hi; not seen: sw; script not seen: am km", question_source="en", questions="en fi hi sw am", vocabulary="am km", **_):
-    languages = [l for part in kinds.split(";") for l in part.split(":")[1].split()]
+    languages = _each(_kinds(kinds))
     shape, steps = _shape(scale, "mad-x", model), steps or (80 if scale == "mini" else 0)
     study = Transfer("", tuple(languages), scale, own_vocabulary=tuple(vocabulary.split()))
     methods = [m for m in METHODS if vocabulary or not METHODS[m].recipe]
@@ -181,23 +186,26 @@ def _mad_x(scale, language, seeds=1, steps=0, model="", kinds="high resource: en
     fewer = [learnt(study, "MAD-X", l, steps=full // n) for l in late for n in (4, 2)] # the curves by steps
     found = _learnt(study, [*needed(study, methods, languages, languages), *fewer], scale, shape, steps, "mad-x", vocab)
     found += _tasks(study, methods, "ner", languages, languages, seeds, shape, scale) + (_tasks(study, ["MAD-X"], "ner", [language], late, 3, shape, scale) if late else [])
-    return found + _tasks(study, [m for m in ("XLM-R", "MAD-X -INV", "MAD-X") if m in methods], "qa", [question_source], questions.split(), seeds, shape, scale)
+    found += _tasks(study, [m for m in ("XLM-R", "MAD-X -INV", "MAD-X") if m in methods], "qa", [question_source], questions.split(), seeds, shape, scale)
+    return found, dict(text=languages, ner=languages, qa=_each(question_source, questions))
 
 def _unks_everywhere(scale, language, seeds=1, steps=0, vocab_size=0, model="", sources="en ar", targets="seen: ka; covered script: et; new script: am km", task="ner",
                      tree_sources="qaa", tree_targets="seen: qab; covered script: qal; new script: qka", **_):
     shape, steps = _shape(scale, "unks-everywhere", model), steps or (40 if scale == "mini" else 0)
-    sources, tree_sources, kinds, tree_kinds = sources.split(), tree_sources.split(), *([part.split(":")[1].split() for part in t.split(";") if part] for t in (targets, tree_targets))
-    targets, tree_targets, vocab = sum(kinds, []), sum(tree_kinds, []), vocab_size or (700 if scale == "mini" else 10_000)
-    few, in_trees = [k[0] for k in kinds], [m for m in UNKS if m != "MAD-X" and not (scale == "mini" and m.startswith("MF") and m.endswith("RAND"))]
+    few = [_kinds(part).split()[0] for part in targets.split(";") if part]
+    sources, tree_sources, targets, tree_targets = _each(sources), _each(tree_sources), _each(_kinds(targets)), _each(_kinds(tree_targets))
+    vocab, in_trees = vocab_size or (700 if scale == "mini" else 10_000), [m for m in UNKS if m != "MAD-X" and not (scale == "mini" and m.startswith("MF") and m.endswith("RAND"))]
     study = Transfer("", (*sources, *targets), scale, own_vocabulary=(*targets, *tree_targets), paper="unks-everywhere", methods=UNKS | FMT)
     parts = [(UNKS, task, sources, targets), (FMT, task, sources, few), *([(in_trees, "dp", tree_sources, tree_targets)] if tree_targets else [])]
     found = _learnt(study, dict.fromkeys(w for m, _, s, t in parts for w in needed(study, m, s, t)), scale, shape, steps, "unks-everywhere", vocab)
     found.append(_text("LAPT, another length of short rows, two smaller amounts of text", len(few) + 4, replace(shape, vocab=vocab), scale_lapt(scale, "unks-everywhere-adapter", steps), "adapter+rows"))
     for m, t, s, to in parts: found += _tasks(study, list(m), t, s, to, seeds, shape, scale)
-    return found + [_task(task, 3, shape, scale, "unks-everywhere"), _task(task, seeds + 3, shape, scale, "unks-everywhere", True)]
+    found += [_task(task, 3, shape, scale, "unks-everywhere"), _task(task, seeds + 3, shape, scale, "unks-everywhere", True)]
+    return found, {"text": [*sources, *targets, *tree_sources, *tree_targets], task: [*sources, *targets], "dp": [*tree_sources, *tree_targets]}
 
 def _wechsel(scale, language, seeds=1, steps=0, vocab_size=0, roberta="", gpt2="", medium="de zh sw", low="gd mg", **_):
-    medium, low = (len({*medium.split(), language}), len(low.split())) if scale != "own" else (1, 0)
+    every, few = (_each(medium, language), _each(low)) if scale != "own" else (_each(language), [])
+    medium, low = len(every), len(few)
     vocab, steps, found = vocab_size or (1500 if scale == "mini" else 50_000), steps or (40 if scale == "mini" else 0), []
     stages, two, amounts = (2, 2, 6) if scale == "mini" else (3, medium, 12 * (scale == "paper")) # of fine-tuning; languages of n-grams; runs with less text
     runs = {"gpt2": 3 * (medium + low) + 4 + 2 * two + amounts, "roberta": 3 * medium} # in all languages, variants, amounts of text
@@ -208,17 +216,20 @@ def _wechsel(scale, language, seeds=1, steps=0, vocab_size=0, roberta="", gpt2="
         found.append(_text(f"LAPT of {dict(gpt2='GPT-2', roberta='RoBERTa')[name]}", runs[name] + (name == "gpt2"), shape, config))
         if name == "gpt2": found.append(_text("LAPT of GPT-2, old vocabulary", 1, old, config))
         if name == "roberta": found += [_task(t, (3 * stages * medium + 2 * two * (t == "ner")) * seeds, shape, scale, "wechsel") for t in ("nli", "ner")]
-    return found
+    return found, dict(text=_each(*every, *few, "fr" * (scale == "paper")), nli=every, ner=every, pos=["de"] if scale != "own" else every)
 
-def _compare(scale, language, seeds=1, steps=0, vocab_size=0, model="", compare="sw am", syntax="qal qka", dictionary="", **_):
+def _compare(scale, language, seeds=1, steps=0, vocab_size=0, model="", compare="sw am", syntax="qal qka", pos="", dp="", dictionary="", **_):
     paper, mini = "embedding-structure", scale == "mini"
     shape, config = _shape(scale, paper, model), replace(scale_lapt(scale, paper, steps or 40 * mini), mode="full")
     new = replace(shape, vocab=vocab_size or (650 if mini else 32_770))
     alone, made = len({language, *compare.split()}) if mini else 1, len(syntax.split()) * mini
-    starts = 8 * (alone + made) + 3 * alone * (mini or bool(dictionary)) # eight that need no dictionary, three that do
+    aligned, given = 3 * (mini or bool(dictionary)), [t for t, files in dict(pos=pos, dp=dp).items() if files and not mini]
+    starts = 8 * (alone + made) + aligned * alone # eight that need no dictionary, three that do
+    scored = {t: 10 * made + (10 + aligned) * alone * (t in given) for t in ("pos", "dp")} # the old vocabulary twice more
     adapters = replace(scale_lapt(scale, "mad-x-adapter", config.steps), batch_size=config.batch_size, length=config.length)
-    return [_text("LAPT, new vocabulary", starts * seeds, new, config), _text("LAPT, old vocabulary", (alone + made) * seeds, shape, config), _text("LAPT, language adapter", (alone + made) * seeds, shape, adapters, "adapter"),
-            *(_task(t, 10 * made * seeds, shape, scale, "") for t in ("pos", "dp") if made)]
+    found = [_text("LAPT, new vocabulary", starts * seeds, new, config), _text("LAPT, old vocabulary", (alone + made) * seeds, shape, config), _text("LAPT, language adapter", (alone + made) * seeds, shape, adapters, "adapter"),
+            *(_task(t, n * seeds, shape, scale, "") for t, n in scored.items() if n)]
+    return found, dict.fromkeys(("text", *given), _each(language))
 
 _CHAPTERS:dict[str,Callable] = {"focus": _focus, "embedding-structure": _embedding_structure, "mad-x": _mad_x, "unks-everywhere": _unks_everywhere, "wechsel": _wechsel, "compare": _compare}
 
@@ -226,11 +237,11 @@ def loads(chapter:str, language:str, scale:str="paper", **parameters) -> list[Lo
     "What a chapter trains; `ValueError` where there is no such chapter."
     if chapter not in _CHAPTERS: raise ValueError(f"no chapter {chapter!r}; there are {', '.join(_CHAPTERS)}")
     if scale not in ("mini", "paper", "own"): raise ValueError(f"scale {scale!r}: there are mini, paper and own")
-    merged = {}
-    for load in _CHAPTERS[chapter](scale, language, **parameters):
+    merged, left_out = {}, [f"fine-tuning, {t}" for t in _TOKENS if scale == "own" and not parameters.get(t)] # no files
+    for load in _CHAPTERS[chapter](scale, language, **parameters)[0]:
         key = replace(load, runs=0)
         merged[key] = merged.get(key, 0) + load.runs
-    return [replace(load, runs=n) for load, n in merged.items()]
+    return [replace(load, runs=n) for load, n in merged.items() if not load.what.startswith(tuple(left_out))]
 
 # %% ../nbs/35_budget.ipynb #88b9db09
 def _hours(h): return f"{h * 3600:.0f} s" if h < 1 / 60 else f"{h * 60:.0f} min" if h < 2 else f"{h:,.0f} h"
@@ -247,7 +258,7 @@ def budget(chapter:str, language:str, scale:str="paper", measured:dict|None=None
     rows["together"] = dict.fromkeys(next(iter(rows.values())), "") | {"runs": sum(l.runs for l in found)} | cost(sum(l.runs * l.flops for l in found))
     return pd.DataFrame(rows).T
 
-# %% ../nbs/35_budget.ipynb #379c3c13
+# %% ../nbs/35_budget.ipynb #f3b3bb2e
 def memory_needed(shape:Shape, config:LaptConfig) -> float: # GB
     "Memory of a training run, roughly."
     micro = max(m for m in range(1, min(config.batch_size, 32) + 1) if config.batch_size % m == 0)
@@ -261,7 +272,6 @@ def disk_needed(shape:Shape, kept:int=0 # whole models that stay
     return (4 + 3 * 12 + 4 * kept) * shape.parameters / 1e9
 
 _PRESETS = {"focus": ("focus",), "embedding-structure": ("embedding-structure",), "mad-x": ("mad-x",), "unks-everywhere": ("unks-everywhere",), "wechsel": ("wechsel-gpt2", "wechsel-roberta"), "compare": ("embedding-structure",)}
-_READ = {"focus": (), "embedding-structure": ("pos", "ner"), "mad-x": ("ner", "qa"), "unks-everywhere": ("ner", "dp"), "wechsel": ("nli", "ner", "pos"), "compare": ()}
 
 @dataclass(frozen=True)
 class Plan:
@@ -277,35 +287,40 @@ class Plan:
     def __str__(self) -> str:
         times = self.budget.drop(columns=["samples each", "tokens each"])
         fits = ", ".join(n for n, m in MACHINES.items() if m.memory > self.memory)
-        return "\n\n".join([f"Chapter {self.chapter}, {self.language}, scale {self.scale}. Nothing was trained or written.", "It reads\n" + self.reads.to_string(index=False, justify="left"),
+        wide = self.reads.what.str.len().max()
+        alike = self.reads.groupby(["what", "name", "where"], sort=False).part.agg(lambda parts: ", ".join(p for p in parts if p))
+        reads = [f"{what:<{wide}}  {name}{f' ({part})' * bool(part)}: {where}" for (what, name, where), part in alike.items()]
+        return "\n\n".join([f"Chapter {self.chapter}, {self.language}, scale {self.scale}. Nothing was trained or written.", "It reads\n" + "\n".join(reads),
                             "It trains\n" + times.to_string(justify="right"),
                             f"Operations are counted; times are computed for {SHARE:.0%} of each machine's peak, on one of them.\n"
                             f"Memory: about {self.memory:.1f} GB, which is in {fits or 'none of these'}. Disk: about {self.disk:.1f} GB."])
 
-def _reads(chapter, language, scale, models, text, corpus, files):
+def _reads(chapter, language, scale, models, text, corpus, files, languages): # languages: of text and of each task
     found = [("model", m, "", "bundled" if scale == "mini" else where_is(m)) for m in models]
     if scale == "mini": return found + [("text and tasks", "phrasebook and constructed languages", language, "bundled")]
     if scale == "own":
-        of = lambda given: [f.replace("{language}", language) for f in (given if isinstance(given, str) else " ".join(given)).split()]
-        given = [("text", f) for f in of(text)] + [(t, f) for t, g in files.items() if isinstance(g, str) for f in of(g)]
-        return found + [(what, f, "", "here" if Path(f).is_file() else "missing") for what, f in given]
-    def source(what, name, task):
-        s = get_source(name, task)
-        try: return [(what, s.name, s.of(s.files or s.config, l) + (f" ({s.revision})" if s.revision else ""), where_is(s.name, True) + (f"; {s.note}" if s.note else "")) for l in language.split("+")]
-        except ValueError as e: return [(what, s.name, "", str(e))]
-    found += source("text", corpus or ("wikipedia" if chapter in ("mad-x", "unks-everywhere") else "cc100"), "text")
-    for t in _READ[chapter]: found += source(t, files.get(t) or DEFAULTS[t], t)
-    by_hand = word_files(language) if chapter == "wechsel" else {}
-    return found + [(what, at.rsplit("/", 1)[-1], "", f"by hand, from {at}") for what, at in by_hand.items()]
+        def of(what, given):
+            names = [given] if isinstance(given, str) and Path(given).is_file() else given.split() if isinstance(given, str) else given
+            return dict.fromkeys(f.replace("{language}", l) for f in names for l in languages.get(what, languages["text"]))
+        return found + [(what, f, "", "here" if Path(f).is_file() else "missing") for what, given in {"text": text, **files}.items() if isinstance(given, (str, list, tuple)) for f in of(what, given)]
+    def source(what, name, language):
+        s = get_source(name, what)
+        try: return what, s.name, s.of(s.files or s.config, language) + (f" ({s.revision})" if s.revision else ""), where_is(s.name, True) + (f"; {s.note}" if s.note else "")
+        except ValueError as e: return what, s.name, language, str(e)
+    names = {"text": corpus or ("wikipedia" if chapter in ("mad-x", "unks-everywhere") else "cc100")} | {t: files.get(t) or DEFAULTS[t] for t in languages if t != "text"}
+    found += [source(what, name, l) for what, name in names.items() for l in languages[what]]
+    by_hand = [(what, at.rsplit("/", 1)[-1], "", f"by hand, from {at}") for l in languages["text"] for what, at in word_files(l).items()] if chapter == "wechsel" else []
+    return found + list(dict.fromkeys(by_hand))
 
 def plan(chapter:str, language:str, scale:str="mini", **parameters # of the chapter
         ) -> Plan:
     "What a chapter would read and train, and where all that is, without network; nothing is trained or written."
-    models = [parameters[k] for k in ("model", "gpt2", "roberta") if parameters.get(k) and scale != "mini"]
-    if scale == "own" and not (models and parameters.get("text")): raise ValueError(f"scale own needs a model folder and text files: set the parameters {'roberta or gpt2' if chapter == 'wechsel' else 'model'} and text")
+    given = {k: parameters.get(k) for k in (("gpt2", "roberta") if chapter == "wechsel" else ("model",))}
+    if scale == "own": check_own(text=parameters.get("text"), **given)
+    models = [m for m in given.values() if m and scale != "mini"]
     models = models or [scale_models(p)[scale != "mini"] for p in _PRESETS.get(chapter, ())]
     found = loads(chapter, language, scale, **parameters)
-    reads = _reads(chapter, language, scale, models, parameters.get("text", ""), parameters.get("corpus", ""), files={t: parameters[t] for t in ("pos", "ner", "qa", "nli", "dp", "dictionary", "source_text") if parameters.get(t)})
+    reads = _reads(chapter, language, scale, models, parameters.get("text", ""), parameters.get("corpus", ""), files={t: parameters[t] for t in ("pos", "ner", "qa", "nli", "dp", "dictionary", "source_text") if parameters.get(t)}, languages=_CHAPTERS[chapter](scale, language, **parameters)[1])
     shapes = [shape_of(m) for m in models]
     largest, config = max(shapes, key=lambda s: s.parameters), scale_lapt(scale, _PRESETS[chapter][0])
     kept = next((l.runs for l in found if l.what == "LAPT, whole model"), 0)

@@ -87,7 +87,7 @@ SOURCES:Mapping[str,Source] = MappingProxyType({
 MODELS:Mapping[str,str] = MappingProxyType({"XLM-R": "FacebookAI/xlm-roberta-base", "mBERT": "google-bert/bert-base-multilingual-cased",
                                             "RoBERTa": "FacebookAI/roberta-base", "GPT-2": "openai-community/gpt2"}) # of the papers
 
-# %% ../nbs/32_hub.ipynb #e0577dd2
+# %% ../nbs/32_hub.ipynb #9a26bd75
 def in_mirror(name:str) -> Path|None: # the folder, None where there is none
     "The folder of a name in the local mirror of the hub."
     root = os.environ.get("VOCAB_LIT_HUB")
@@ -105,6 +105,7 @@ def where_is(name:str, # namespace/name, or a folder
     "Where a name would be taken from, as far as can be known without network."
     if Path(name).is_dir(): return "folder"
     if in_mirror(name): return "mirror"
+    if not re.fullmatch(r"[\w-][\w.-]*(/[\w.-]+)?", name): return "missing"
     if _downloaded(name, dataset): return "downloaded before"
     return "nowhere: the hub is switched off" if constants.HF_HUB_OFFLINE else "on the hub, not looked up"
 
@@ -119,7 +120,7 @@ def hub_model(name:str) -> str: # a folder, or the name
     if at := in_mirror(name): return str(at)
     try: return hub_name(name)
     except FileNotFoundError as e:
-        if "/" not in name or Path(name).is_absolute() or name.startswith("."): raise
+        if not re.fullmatch(r"[\w-][\w.-]*/[\w.-]+", name): raise # no name of the hub
         raise FileNotFoundError(f"the model {name} is not there: {_advice(name)}") from e
 
 # %% ../nbs/32_hub.ipynb #9216c4e1

@@ -5,9 +5,9 @@
 # %% auto #0
 __all__ = ['LIMIT', 'checkout', 'settings', 'Cell', 'code_cells', 'names', 'pytest_module', 'generated', 'check_generated',
            'regenerate', 'source_notebooks', 'clean_notebook', 'check_clean', 'clean', 'stamped', 'check_stamps',
-           'stamp', 'chapters', 'pages', 'check_chapters', 'set_parameters', 'page_links', 'page_info',
-           'chapter_defaults', 'run_chapter', 'Job', 'run_jobs', 'run_all', 'public_names', 'reference', 'status',
-           'check_html', 'build_book']
+           'stamp', 'chapters', 'pages', 'check_chapters', 'check_parameters', 'set_parameters', 'page_links',
+           'page_info', 'chapter_defaults', 'run_chapter', 'Job', 'run_jobs', 'run_all', 'public_names', 'reference',
+           'status', 'check_html', 'build_book']
 
 # %% ../nbs/41_publish.ipynb #9d0aeb49
 import ast, builtins, difflib, json, os, re, shutil, subprocess, symtable, sys, tempfile, textwrap, time
@@ -418,7 +418,16 @@ def check_chapters(root:Path|None=None) -> list[str]: # one line for each notebo
             + [f"_toc.yml: has no line `- file: book/runs/{p}`" for ps in wanted.values() for p in ps if not re.search(rf"^ *- file: book/runs/{p}$", toc, re.M)]
             + [f"book/{n}.ipynb: no cell is tagged colab" for n in chapters(root) if n in there and '"colab"' not in (root/"book"/f"{n}.ipynb").read_text(encoding="utf-8")])
 
-# %% ../nbs/41_publish.ipynb #94517729
+# %% ../nbs/41_publish.ipynb #9a7c8a6c
+def check_parameters(name:str, # of the chapter, for messages
+                     given:Iterable[str], known:Iterable[str] # names of parameters
+                    ) -> None:
+    "`ValueError` for a name that is not known."
+    known = list(known)
+    if bad := sorted(set(given) - set(known)):
+        near = [f" (did you mean {found[0]}?)" if (found := difflib.get_close_matches(b, known, 1)) else "" for b in bad]
+        raise ValueError(f"{name} has no parameter {', '.join(map(''.join, zip(bad, near)))}; it has {', '.join(known)}")
+
 def set_parameters(nb:dict, # a notebook as JSON; changed in place
                    name:str, # of the chapter, for messages
                    **params # new values
@@ -427,9 +436,7 @@ def set_parameters(nb:dict, # a notebook as JSON; changed in place
     cell, known = _parameters(nb)
     if cell is None: raise ValueError(f"{name}: no cell is tagged 'parameters'")
     lines = "".join(cell["source"]).split("\n")
-    if bad := sorted(params.keys() - known.keys()):
-        near = [f" (did you mean {found[0]}?)" if (found := difflib.get_close_matches(b, known, 1)) else "" for b in bad]
-        raise ValueError(f"{name} has no parameter {', '.join(map(''.join, zip(bad, near)))}; it has {', '.join(known)}")
+    check_parameters(name, params, known)
     for key in params:
         at = known[key]
         if at.end_lineno > at.lineno: raise ValueError(f"{name}: the default of {key} is longer than a line")
