@@ -264,7 +264,7 @@ def test_the_names_of_tokens_cover_neither_points_nor_each_other_also_where_toke
         assert not any(a.overlaps(b) for a, b in itertools.combinations(boxes, 2)) and not any(b.contains(*p) for b in boxes for p in points)
 
 
-@pytest.mark.cell('nbs/32_plots.ipynb', 'cell "both panels lie in one plane, pairs are joined, and the rotation brings them together" (57d9dae2)')
+@pytest.mark.cell('nbs/32_plots.ipynb', 'cell "both panels lie in one plane, pairs are joined, and the rotation brings them together" (c0e6b57c)')
 def test_both_panels_lie_in_one_plane_pairs_are_joined_and_the_rotation_brings_them_together(cell_2adbbf8c, cell_aa91e511):
     figure = alignment_map(english_vectors, amharic_vectors, english_vectors @ turn, pairs, path=folder/"joined.png")
     figure.draw_without_rendering()
@@ -293,7 +293,8 @@ def test_both_panels_lie_in_one_plane_pairs_are_joined_and_the_rotation_brings_t
         assert len(boxes) == 24 and not any(a.overlaps(b) for a, b in itertools.combinations(boxes, 2)) and all(ax.bbox.contains(*p) for b in boxes for p in (b.p0, b.p1))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore") # the hint on fonts
-        assert alignment_map(crowd[:2], crowd[:2], crowd[:2], [("a", "󠿿"), ("b", "c")]).axes[0].texts[2].get_text() == "[E0FFF]"
+        unknown = alignment_map(crowd[:2], crowd[:2], crowd[:2], [("a", "󠿿"), ("b", "c")])
+        assert [t.get_text() for t in unknown.axes[0].texts] == ["a", "b", "c"] and [t.get_text() for t in unknown.legends[0].get_texts()] == ["source", "target (no font for its letters)"]
     with pytest.raises(ValueError, match=r"source \(8, 30\), target \(7, 30\) .*one shape"): alignment_map(english_vectors, amharic_vectors[1:], english_vectors, pairs)
     with pytest.raises(ValueError, match="got 7 pairs"): alignment_map(english_vectors, amharic_vectors, english_vectors, pairs[1:])
 
@@ -398,7 +399,7 @@ def test_curves_go_through_the_means_and_the_band_is_one_deviation(cell_184c7e95
     assert np.isclose(band[:, 1].max(), means["sw"].max() + 2) # values 2 apart have a deviation of 2
 
 
-@pytest.mark.cell('nbs/32_plots.ipynb', 'cell "points lie at their numbers, and the correlation is Pearson\'s" (3644403e)')
+@pytest.mark.cell('nbs/32_plots.ipynb', 'cell "points lie at their numbers, and the correlation is Pearson\'s" (be137a4e)')
 def test_points_lie_at_their_numbers_and_the_correlation_is_pearson_s(cell_443878c2):
     fig = correlations(explained, {"unknown": "u", "shared": "s"}, scripts_known)
     for ax, column in zip(fig.axes, ("unknown", "shared")):
@@ -406,6 +407,11 @@ def test_points_lie_at_their_numbers_and_the_correlation_is_pearson_s(cell_44387
         assert {tuple(p) for p in drawn} == set(zip(explained[column], explained.value))
         x, y = explained[column] - explained[column].mean(), explained.value - explained.value.mean()
         assert ax.get_title() == f"r = {(x * y).sum() / np.sqrt((x ** 2).sum() * (y ** 2).sum()):.2f}"
+    near = pd.DataFrame({"language": [f"language {i}" for i in range(6)], "value": np.linspace(5, 5.5, 6), "unknown": np.linspace(80, 81, 6)})
+    close = correlations(pd.concat([explained, near]), {"unknown": "u"})
+    close.draw_without_rendering()
+    boxes = [Text.get_window_extent(t) for t in close.axes[0].texts]
+    assert len(boxes) == 11 and not any(a.overlaps(b) for a, b in itertools.combinations(boxes, 2))
     assert correlations(explained.assign(unknown=1.), {"unknown": "u"}).axes[0].get_title() == "r is not defined"
 
 

@@ -201,13 +201,14 @@ def loss_curves(df:pd.DataFrame, # columns method, step, value and, for a panel 
     return described(fig, df, f"Curves, {ylabel} over steps {df.step.min():g} to {df.step.max():g}{', a panel for each of ' + ', '.join(titles) if len(languages) > 1 else ''}. "
                      f"At the beginning: {ranges(df[df.step == df.step.min()], 'method')}; at the end: {ranges(ends, 'method')}.", path)
 
-# %% ../nbs/32_plots.ipynb #c8d45296
+# %% ../nbs/32_plots.ipynb #9690b968
 def _write(ax, points, texts, colours):
     "Write texts beside their points, where they cover no point and no other text, as near as there is room."
     places = [(r * np.cos(a), r * np.sin(a)) for r in (8, 16, 26, 38, 52, 68) for a in np.pi / 8 * np.array([2, 6, 10, 14, 0, 8, 4, 12, 1, 7, 9, 15, 3, 5, 11, 13])]
     at, pixels = ax.transData.transform(points), ax.figure.dpi / 72 # of a point of type
     taken = np.hstack([at - 5, at + 5]) # left, bottom, right, top
     for point, centre, text, colour in zip(points, at, texts, colours):
+        if not text: continue
         measured = ax.text(0, 0, text, fontsize=8)
         size = measured.get_window_extent().size
         measured.remove()
@@ -255,9 +256,13 @@ def show_mixture(new:str, # text of the new token
     mixed = ", ".join(f"{t} {w:.2f}" for t, w in zip(anchors, weights) if w > 0)
     return described(fig, data, f"Two maps of the token {new} and {len(anchors)} shared tokens, in the static space and in the model's, where it lies at the weighted mean of {mixed}.", path)
 
-# %% ../nbs/32_plots.ipynb #8a840b65
+# %% ../nbs/32_plots.ipynb #dc9c30ad
 def _unit(x): # rows of length one
     return x / np.maximum(np.linalg.norm(x, axis=1, keepdims=True), 1e-12)
+
+def _readable(text): # nothing where its label would be code points
+    said = label(text)
+    return "" if said != text and regex.search(r"\[[0-9A-F]{4,}\]", said) else said
 
 def alignment_map(source:np.ndarray, # (n, dim) static vectors of source words
                   target:np.ndarray, # (n, dim) vectors of their translations, row by row
@@ -272,13 +277,13 @@ def alignment_map(source:np.ndarray, # (n, dim) static vectors of source words
     source, target, rotated = _unit(source), _unit(target), _unit(rotated)
     plane = PCA(2).fit(np.vstack([target, rotated]))
     to = plane.transform(target)
-    texts, parts = [[label(w) for w in side] for side in zip(*words)], []
+    texts, parts = [[_readable(w) for w in side] for side in zip(*words)], []
     fig, axes = plt.subplots(1, 2, sharex=True, sharey=True, layout="constrained", figsize=(9.6, 4.2))
     for ax, when, vectors in zip(axes, ("before the rotation", "after the rotation"), (source, rotated)):
         at = plane.transform(vectors)
         for pair in zip(at, to): ax.plot(*np.transpose(pair), color=INK, alpha=.5, linewidth=1, zorder=1)
         for xy, side in ((at, 0), (to, 1)):
-            ax.scatter(*xy.T, color=PALETTE[1 - side], marker="so"[side], s=28, zorder=2, label=label(languages[side]))
+            ax.scatter(*xy.T, color=PALETTE[1 - side], marker="so"[side], s=28, zorder=2, label=label(languages[side]) + " (no font for its letters)" * (not all(texts[side])))
             parts.append(pd.DataFrame({"panel": when, "language": languages[side], "word": [w[side] for w in words], "x": xy[:, 0], "y": xy[:, 1]}))
         ax.set(title=f"{when}: mean cosine {(vectors * target).sum(1).mean():.2f}", xticks=[], yticks=[])
         ax.grid(False)
@@ -479,7 +484,7 @@ def score_curves(df:pd.DataFrame, # columns language, step, value; a row per see
     sns.move_legend(ax, "upper left", bbox_to_anchor=(1, 1), title=None)
     return described(fig, df, f"Curves, {ylabel} over {xlabel} from {df.step.min():g} to {df.step.max():g}. At the end: {ranges(df[df.step == df.step.max()], 'language')}.", path)
 
-# %% ../nbs/32_plots.ipynb #235b4e88
+# %% ../nbs/32_plots.ipynb #9a85553d
 def correlations(df:pd.DataFrame, # a row per language: columns language, value, and one for each explanation
                  explanations:dict[str,str], # column: what to write below its panel
                  kinds:dict[str,str]|None=None, # kind of each language, a colour and a mark each
@@ -487,13 +492,15 @@ def correlations(df:pd.DataFrame, # a row per language: columns language, value,
                  ylabel:str="F1", path:str|Path|None=None):
     "Scores of languages over other numbers of theirs, with Pearson's r."
     use_style()
-    shown = df.assign(kind=[(kinds or {}).get(l, "language") for l in df.language])
+    shown, texts = df.assign(kind=[(kinds or {}).get(l, "language") for l in df.language]), [label((names or {}).get(l, l)) for l in df.language]
     fig, axes = plt.subplots(1, len(explanations), squeeze=False, sharey=True, layout="constrained", figsize=(4.2 * len(explanations), 3.4))
     for ax, (column, xlabel) in zip(axes.flat, explanations.items()):
         sns.scatterplot(shown, x=column, y="value", hue="kind", style="kind", s=45, ax=ax, legend=ax is axes.flat[-1] and bool(kinds))
-        for r in shown.itertuples(): ax.annotate(label((names or {}).get(r.language, r.language)), (getattr(r, column), r.value), xytext=(4, 3), textcoords="offset points", fontsize=7)
+        ax.margins(.1)
         ax.set(xlabel=xlabel, ylabel=ylabel, title=f"r = {np.corrcoef(shown[column], shown.value)[0, 1]:.2f}" if shown[column].nunique() > 1 else "r is not defined")
     if kinds: sns.move_legend(axes.flat[-1], "upper left", bbox_to_anchor=(1, 1), title=None)
+    fig.draw_without_rendering()
+    for ax, column in zip(axes.flat, explanations): _write(ax, shown[[column, "value"]].to_numpy(float), texts, [INK] * len(texts))
     panels = "; ".join(f"{xlabel}: {ax.get_title()}" for ax, xlabel in zip(axes.flat, explanations.values()))
     return described(fig, df, f"Points, {ylabel} of {len(df)} languages ({_number(df.value.min())} to {_number(df.value.max())}) over other numbers of theirs. {panels}.", path)
 
