@@ -91,7 +91,7 @@ class Claim:
 
 CLAIMS:list[Claim] = []
 
-# %% ../nbs/42_bench.ipynb #b8b5b0e2
+# %% ../nbs/42_bench.ipynb #435608ae
 class Runs:
     "What was measured in one part."
     def __init__(self, record:dict): # of `run_part`
@@ -120,13 +120,14 @@ def exponent(sizes:Iterable[float], values:Iterable[float]) -> float: # nan wher
     return float(np.polyfit(np.log(x), np.log(y), 1)[0]) if len(x) > 1 and (y > 0).all() else float("nan")
 
 def grows(measure:str, side:str="vocab_lit") -> Callable[[Runs],list[float]]:
+    "A claim's number: the slope of one side's cost over size, in logarithms."
     def value(runs):
         t = runs.growth()
         t = t[t.side == side]
         return [exponent(t["size"], t[measure])] if len(t) else []
     return value
 
-# %% ../nbs/42_bench.ipynb #547cc622
+# %% ../nbs/42_bench.ipynb #6d43f40d
 def write_fasttext(path:Path, words:list[str], dim:int, seed:int=0, turn:np.ndarray|None=None) -> None:
     "Write a fastText .bin with a vector for each word, scattered around 200 centres, or around these turned by a matrix."
     import fasttext
@@ -153,6 +154,7 @@ def write_case(folder:Path, old:PreTrainedTokenizerBase, new:PreTrainedTokenizer
     return folder
 
 def focus(meter:Meter, folder:str) -> None:
+    "Rows for a new vocabulary by FOCUS, from a folder that `write_case` wrote."
     folder = Path(folder)
     old, new, embeddings = open_case(folder)
     vectors, embeddings = read_vectors(folder/"vectors.bin", new), torch.from_numpy(embeddings)
@@ -160,6 +162,7 @@ def focus(meter:Meter, folder:str) -> None:
     np.save(folder/"vocab_lit.npy", made.numpy())
 
 def focus_cases(place:Path, sizes:tuple, small:bool) -> Iterator[Case]:
+    "Random vocabularies of four sizes, with vectors of tokens."
     def written(name, old, new, dim=64, vector_dim=50):
         folder = write_case(place/name, old, new, dim)
         write_fasttext(folder/"vectors.bin", [t.piece for t in Vocab.from_tokenizer(new) if t.kind in ("text", "byte") and not any(c.isspace() for c in t.piece)], vector_dim)
@@ -197,8 +200,9 @@ CLAIMS += [Claim("focus", "CPU time, deepfocus / vocab_lit, 50,000 to 20,000 tok
            Claim("focus", "largest difference of a mixed row, the same case", lambda r: [c["largest difference"] for n, c in r.checks.items() if n.startswith("50,000")], high=1e-4),
            Claim("focus", "rows that are copied otherwise, the same case", lambda r: [c["copied otherwise"] for n, c in r.checks.items() if n.startswith("50,000")], high=0)]
 
-# %% ../nbs/42_bench.ipynb #a7bd9ce8
+# %% ../nbs/42_bench.ipynb #378c4f84
 def wechsel(meter:Meter, folder:str) -> None:
+    "Vectors of tokens, neighbours and rows by WECHSEL, from a folder that `write_case` wrote."
     folder = Path(folder)
     old, new, embeddings = open_case(folder)
     words, embeddings = [open_words(folder/f"{which}.bin") for which in ("source", "target")], torch.from_numpy(embeddings)
@@ -218,6 +222,7 @@ def product(meter:Meter, folder:str, dim:int=300, tile:int=512) -> None:
         for some in queries.split(tile): torch.mm(some, keys.T, out=out[:len(some)])
 
 def wechsel_cases(place:Path, sizes:tuple, small:bool) -> Iterator[Case]:
+    "Random vocabularies of four sizes with vectors of words."
     from gensim.models.fasttext import save_facebook_model
     def written(name, old, new, write, pairs, dim, subwords="ngrams"):
         folder = write_case(place/name, old, new, dim)
@@ -272,7 +277,7 @@ CLAIMS += [Claim("wechsel", "CPU time, wechsel / vocab_lit, 50,000 to 20,000 tok
            Claim("wechsel", "extra memory, wechsel / vocab_lit", lambda r: r.ratio("extra_mb", "wechsel"), 4),
            Claim("wechsel", "largest difference where the neighbours are the same, all cases", lambda r: [max(c["largest difference"] for c in r.checks.values())] if r.checks else [], high=1e-4)]
 
-# %% ../nbs/42_bench.ipynb #66956ad7
+# %% ../nbs/42_bench.ipynb #de75a97f
 class _InOrder(Trainer):
     "The plain Trainer, on the data in their order."
     def _get_train_sampler(self, train_dataset=None): return SequentialSampler(train_dataset or self.train_dataset)
@@ -319,6 +324,7 @@ def count_flops(side:str, model:PreTrainedModel, data:Draws) -> int: # of one fo
 def lapt(meter:Meter, side:str, n_tokens:int, batch:int, length:int, steps:int, # that are measured
          flops:bool=False, # whether to count them
          **shape) -> dict: # passed to `random_model`
+    "Steps of training after a warm-up: this package's, or what it is compared with."
     batch = {"run_mlm": 8}.get(side, batch)
     tokenizer, model, warm_up = toy_tokenizer("unigram", (f"w{i}" for i in range(n_tokens - 5))), random_model(n_tokens, **shape), 5 if flops else 1
     blocks = torch.randint(5, n_tokens - 5, (batch * (warm_up + steps), length), generator=torch.Generator().manual_seed(0))
@@ -339,10 +345,12 @@ PEAKS = {"H200": 989.4, "H100 PCIe": 756., "H100": 989.4, "A100": 312.} # TFLOP/
 _TINY = dict(hidden_size=32, num_hidden_layers=2, num_attention_heads=2, intermediate_size=48)
 
 def lapt_cases(place:Path, sizes:tuple, small:bool) -> Iterator[Case]:
+    "Models of XLM-R base's shape with four sizes of vocabulary."
     for n in sizes:
         yield Case(f"XLM-R base, {n:,} tokens", dict(n_tokens=n, steps=2) | (dict(batch=4, length=16, **_TINY) if small else dict(batch=4, length=256)), n)
 
 def gpu_cases(place:Path, sizes:tuple, small:bool) -> Iterator[Case]:
+    "XLM-R base with its whole vocabulary, in half precision."
     shape = dict(n_tokens=300, batch=4, length=16, steps=2, **_TINY) if small else dict(n_tokens=250_002, batch=32, length=512, steps=30)
     yield Case("XLM-R base, 250,002 tokens, bf16", shape | dict(flops=True))
 
@@ -355,7 +363,7 @@ CLAIMS += [Claim("lapt", "tokens per CPU-second, vocab_lit / plain, 250,002 toke
            Claim("lapt", "difference of the two losses of the first step", lambda r: abs(r.values("loss") - r.values("loss", "plain")), high=1e-5),
            Claim("gpu", "tokens per second, vocab_lit / run_mlm", lambda r: 1 / r.ratio("tokens_per_second", "run_mlm"), 3)]
 
-# %% ../nbs/42_bench.ipynb #6c80840a
+# %% ../nbs/42_bench.ipynb #83c6d00b
 def write_text(path:Path, mb:float) -> None:
     "Write numbered phrasebook lines until the file has so many MB."
     size, some = 0, lines("sw", 5000, seed=0)
@@ -371,6 +379,7 @@ def memory(meter:Meter, file:str, steps:int=4) -> None:
     shutil.rmtree(out)
 
 def memory_cases(place:Path, sizes:tuple, small:bool) -> Iterator[Case]:
+    "Files of text of growing size."
     for mb in sizes:
         write_text(file := place/f"{mb}.txt", mb)
         yield Case(f"{mb} MB of text", dict(file=str(file), steps=1 if small else 4), mb)
@@ -378,7 +387,7 @@ def memory_cases(place:Path, sizes:tuple, small:bool) -> Iterator[Case]:
 PARTS["memory"] = Part("peak memory of training on ever larger files of text", 3, {"vocab_lit": ("memory", {})}, memory_cases, "MB of text", (5, 10, 20, 40), (5, 40), (.02,), exact=True)
 CLAIMS += [Claim("memory", "peak memory with 40 MB of text / with 5 MB", lambda r: r.values("peak_mb", case=40) / r.values("peak_mb", case=5), high=1.02)]
 
-# %% ../nbs/42_bench.ipynb #854736fc
+# %% ../nbs/42_bench.ipynb #72bdea3e
 @contextlib.contextmanager
 def adapter_model(what:str, # language or task
                   shape:dict # what differs from BERT base
@@ -411,6 +420,7 @@ def flops_below(model:PreTrainedModel, inputs:dict) -> int:
     return counts[0]
 
 def adapters(meter:Meter, side:str, what:str, steps:int, batch:int, length:int, shape:dict) -> dict:
+    "Steps of training with a language adapter or a task adapter."
     with contextlib.ExitStack() as stack:
         def make():
             model = stack.enter_context(adapter_model(what, shape))
@@ -423,6 +433,7 @@ def adapters(meter:Meter, side:str, what:str, steps:int, batch:int, length:int, 
 _TASK = "task on a language that stays"
 
 def adapters_cases(place:Path, sizes:tuple, small:bool) -> Iterator[Case]:
+    "Batches of growing size with a language adapter, and one with a task adapter."
     more = dict(steps=2, length=16, shape=dict(vocab_size=300, max_position_embeddings=16) | _TINY) if small else dict(steps=2, length=128, shape={})
     for batch in sizes: yield Case(f"language, {batch} blocks", dict(what="language", batch=batch, **more), batch)
     yield Case(_TASK, dict(what="task", batch=4 if small else 8, **more), sides=("vocab_lit", "adapters"))
@@ -434,8 +445,9 @@ CLAIMS += [Claim("adapters", "CPU time of a step, adapters / vocab_lit, language
            Claim("adapters", "memory beyond the imports, adapters / vocab_lit, the same", lambda r: r.ratio("extra_mb", "adapters"), 1),
            Claim("adapters", "CPU time of a step, adapters / vocab_lit, task adapter", lambda r: r.ratio("cpu_seconds", "adapters", _TASK), 1.3, note="a task adapter stands in every layer from the first on, and both compute the same; what lies below the first is a twelfth of the forward pass")]
 
-# %% ../nbs/42_bench.ipynb #6034df60
+# %% ../nbs/42_bench.ipynb #dba0e527
 def embedding_like(n_tokens:int, dim:int, seed:int=0) -> np.ndarray: # float32
+    "A matrix with what embedding matrices have: falling spread over turned dimensions, and a few dimensions ten times as large."
     rng = np.random.default_rng(seed)
     rows, spread = rng.standard_normal((n_tokens, dim), np.float32), (1 + np.arange(dim))**-.5
     rows = rows * spread.astype(np.float32) @ np.linalg.qr(rng.standard_normal((dim, dim)))[0].astype(np.float32)
@@ -443,6 +455,7 @@ def embedding_like(n_tokens:int, dim:int, seed:int=0) -> np.ndarray: # float32
     return rows + (.3 * rows.std() * rng.standard_normal(dim)).astype(np.float32)
 
 def printed_steps(X:np.ndarray, G:np.ndarray, n:int) -> np.ndarray: # G after n updates as Ding et al. (2010) print them
+    "The multiplicative updates of Semi-NMF as they are printed, with the whole matrix in each step."
     plus, minus = lambda M: (abs(M) + M) / 2, lambda M: (abs(M) - M) / 2
     for _ in range(n):
         F = X @ G.T @ np.linalg.inv(G @ G.T)
@@ -451,6 +464,7 @@ def printed_steps(X:np.ndarray, G:np.ndarray, n:int) -> np.ndarray: # G after n 
     return G
 
 def nmf(meter:Meter, side:str, n_tokens:int, dim:int, components:int, steps:dict[str,int]) -> dict:
+    "A factorisation of an embedding matrix: its seconds and its error."
     X, start = embedding_like(n_tokens, dim), np.random.default_rng(1).random((components, dim)) + 1e-4
     fit = lambda n: SemiNMF(components, "mu" if side == "vocab_lit" else side, start, max_iter=n).fit(X)
     run = (lambda n: printed_steps(X.astype(np.float64), start, n)) if side == "printed" else fit
@@ -462,6 +476,7 @@ def nmf(meter:Meter, side:str, n_tokens:int, dim:int, components:int, steps:dict
     return dict(step_seconds=step, error=float(made.reconstruction_err_ / np.linalg.norm(X)))
 
 def nmf_cases(place:Path, sizes:tuple, small:bool) -> Iterator[Case]:
+    "Matrices of four sizes."
     more = dict(dim=32, components=6, steps=dict(vocab_lit=60, hals=10, printed=3)) if small else dict(dim=768, components=100, steps=dict(vocab_lit=3000, hals=300, printed=3))
     for n in sizes: yield Case(f"{n:,} tokens", dict(n_tokens=n, **more), n)
 
@@ -474,7 +489,7 @@ CLAIMS += [Claim("nmf", "CPU seconds, 3,000 steps of mu, 120,000 x 768, 100 comp
            Claim("nmf", "error of hals / error of mu", lambda r: r.ratio("error", "hals", _MU), high=1),
            Claim("nmf", "a step of mu, 250,000 tokens / 30,000", lambda r: r.values("step_seconds", case=250_000) / r.values("step_seconds", case=30_000), high=1.1)]
 
-# %% ../nbs/42_bench.ipynb #9c4f0d3b
+# %% ../nbs/42_bench.ipynb #fcc4c39c
 def write_decoder(folder:Path, n_tokens:int, hidden:int, layers:int=32) -> None:
     "Write a Llama in bf16, a file for each layer, one in memory at a time."
     config = LlamaConfig(vocab_size=n_tokens, hidden_size=hidden, intermediate_size=hidden * 9 // 4, num_hidden_layers=layers, num_attention_heads=hidden // 64, num_key_value_heads=hidden // 256 or 1,
@@ -495,6 +510,7 @@ def _digest(folder:Path) -> str: # of all tensors by name, whatever files they a
     return hashlib.sha256(json.dumps(found, sort_keys=True).encode()).hexdigest()[:16]
 
 def transplant(meter:Meter, side:str, model:str, tokenizer:str, vectors:str, out:str) -> dict:
+    "A new vocabulary for a decoder, in its files or with the model in memory."
     import vocab_lit.pipeline as pipeline
     whole = patch.object(pipeline, "open_model", pipeline.load_model) if side == "loaded" else contextlib.nullcontext()
     with whole, meter: pipeline.transplant_files(model, out, tokenizer=tokenizer, vectors=vectors)
@@ -504,6 +520,7 @@ def transplant(meter:Meter, side:str, model:str, tokenizer:str, vectors:str, out
     return told
 
 def transplant_cases(place:Path, sizes:tuple, small:bool) -> Iterator[Case]:
+    "Decoders of growing width, with two sizes of the new vocabulary."
     n_old, layers, news = (300, 2, (200,)) if small else (128_256, 32, (50_000, 128_256))
     rng = np.random.default_rng(0)
     for n in news:
@@ -526,8 +543,9 @@ CLAIMS += [Claim("transplant", "extra memory / embeddings and head, weights in t
            Claim("transplant", "the same with all weights loaded", lambda r: r.values("times", "loaded")),
            Claim("transplant", "different results of the two ways", lambda r: r.table.groupby("case").digest.nunique() - 1, high=0)]
 
-# %% ../nbs/42_bench.ipynb #ae159901
+# %% ../nbs/42_bench.ipynb #3ea05a78
 def load(meter:Meter, side:str, file:str, probe:list[str]) -> dict:
+    "Word vectors read from a file, and a few of them looked up."
     def look_up():
         if side == "vocab_lit": return open_words(file).vector
         if side == "gensim":
@@ -541,12 +559,16 @@ def load(meter:Meter, side:str, file:str, probe:list[str]) -> dict:
     return dict(sums=sums)
 
 def load_tokens(meter:Meter, side:str, folder:str) -> dict:
+    "A tokenizer read from a folder, and what its tokens are."
     with meter: n = len(Vocab.from_tokenizer(load_tokenizer(folder)) if side == "vocab_lit" else AutoTokenizer.from_pretrained(folder))
     return dict(sums=n)
 
-def load_any(meter:Meter, side:str, **arguments) -> dict: return (load_tokens if "folder" in arguments else load)(meter, side, **arguments)
+def load_any(meter:Meter, side:str, **arguments) -> dict:
+    "Either of the two, by the arguments given."
+    return (load_tokens if "folder" in arguments else load)(meter, side, **arguments)
 
 def load_cases(place:Path, sizes:tuple, small:bool) -> Iterator[Case]:
+    "Files of vectors and tokenizers of four sizes."
     dim = 8 if small else 300
     for n in sizes:
         tokenizer = random_tokenizers(n, 10, 0)[0]
