@@ -418,7 +418,7 @@ def test_after_a_gradient_that_is_not_finite_the_run_goes_back_and_tries_with_ha
     with pytest.raises(ValueError, match="step 7 is not finite; give a folder"): lapt(struck(fresh(), 1), tokenizer, swahili, held_out, config)
 
 
-@pytest.mark.cell('nbs/21_lapt.ipynb', 'cell "what cannot be trained is refused with what to do, before anything is written" (3c5139a8)')
+@pytest.mark.cell('nbs/21_lapt.ipynb', 'cell "what cannot be trained is refused with what to do, before anything is written" (7b5d2a06)')
 def test_what_cannot_be_trained_is_refused_with_what_to_do_before_anything_is_written(cell_9a2dd1d3, cell_ed44b6ca):
     with tempfile.TemporaryDirectory() as folder:
         def refused(message, model=fresh(), tokenizer=tokenizer, config=quick, text=swahili):
@@ -428,7 +428,7 @@ def test_what_cannot_be_trained_is_refused_with_what_to_do_before_anything_is_wr
         refused("batch of 16 blocks cannot be divided into micro-batches of 5 on 1 process", config=replace(quick, micro_batch=5))
         refused("steps is 0; give 1 or more", config=replace(quick, steps=0))
         for rate in (-1., 0., math.nan): refused("learning_rate is .*; give a number between 0 and 1", config=replace(quick, learning_rate=rate))
-        refused("the tokenizer has 500 tokens and the model 300 rows", model=XLMRobertaForMaskedLM(XLMRobertaConfig(**tiny | {"vocab_size": 300}, pad_token_id=1, max_position_embeddings=34)))
+        refused("the tokenizer has 500 token ids and the model 300 rows", model=XLMRobertaForMaskedLM(XLMRobertaConfig(**tiny | {"vocab_size": 300}, pad_token_id=1, max_position_embeddings=34)))
         assert not Path(folder, "run").exists()
         refused("the text makes 7 tokens and a block takes 32; give more text", text=["habari"])
 

@@ -193,7 +193,7 @@ def test_a_model_predicts_the_text_that_it_knows_better(cell_32f26f3b):
     assert known["en"].unknown == 0
 
 
-@pytest.mark.cell('nbs/19_perplexity.ipynb', 'cell "windows that do not fit, other vocabularies and empty texts are refused with what to do" (40234e54)')
+@pytest.mark.cell('nbs/19_perplexity.ipynb', 'cell "windows that do not fit, other vocabularies and empty texts are refused with what to do" (6c807353)')
 def test_windows_that_do_not_fit_other_vocabularies_and_empty_texts_are_refused_with_what_to_do(cell_7f6fa9e7, cell_20ea75f0, cell_93c21c05):
     def refused(match, model, tok, texts=english[:2], **options):
         with pytest.raises(ValueError, match=match): perplexity(model, tok, texts, **options)
@@ -202,7 +202,7 @@ def test_windows_that_do_not_fit_other_vocabularies_and_empty_texts_are_refused_
     refused("a stride of 24: windows of 24 tokens can go on by 1 to 23", gpt, bare, stride=24)
     refused("a stride of 25: windows of 24 tokens can go on by 1 to 24", bert, around, stride=25)
     refused("a stride of -1", gpt, bare, stride=-1)
-    refused("400 tokens and the model 300 rows; the two do not belong together", bert, bare)
+    refused("400 token ids and the model 300 rows; the two do not belong together", bert, bare)
     refused("no token to ask for; give at least one line", gpt, bare, [])
     refused("a probability of 0: a pass masks more than 0", bert, around, probability=0)
     unmasked = PreTrainedTokenizerFast(tokenizer_object=around.backend_tokenizer, sep_token="[SEP]")

@@ -131,7 +131,7 @@ def test_side_by_side_two_sentences_tell_a_linear_classifier_nothing_that_needs_
     assert of_pairs[True]["majority"] == pytest.approx(1 / 3) and (of_pairs[True]["train"], of_pairs[True]["test"], of_pairs[True]["long"]) == (450, 300, 0)
 
 
-@pytest.mark.cell('nbs/29_probe.ipynb', 'cell "splits without answers, other tasks and other vocabularies are refused, and what is long or too much is told" (367fef16)')
+@pytest.mark.cell('nbs/29_probe.ipynb', 'cell "splits without answers, other tasks and other vocabularies are refused, and what is long or too much is told" (c290cff0)')
 def test_splits_without_answers_other_tasks_and_other_vocabularies_are_refused_and_what_is_long_or_too_much_is_told(cell_0517944b, cell_a2e7e86d, cell_503399c4, cell_af5f0194):
     def refused(match, *splits, task="pos", model=mini, tok=mini_tokenizer, **options):
         with pytest.raises(ValueError, match=match): probe(model, tok, *splits, task, **options)
@@ -140,7 +140,7 @@ def test_splits_without_answers_other_tasks_and_other_vocabularies_are_refused_a
     refused("there is no probe for ner; there are pos, nli", english[:2], english[:2], task="ner")
     refused("no task 'parse'", english[:2], english[:2], task="parse")
     refused("all training pairs have the label x; a classifier needs at least two", stated, stated, task="nli")
-    refused("the tokenizer has 8000 tokens and the model 400 rows", stated, stated, task="nli", model=SMALL["bpe"])
+    refused("the tokenizer has 8000 token ids and the model 400 rows", stated, stated, task="nli", model=SMALL["bpe"])
     refused("2 tokens leave no room for text beside 2 special tokens", stated, stated, task="nli", length=2)
     few = inferred("en", 30, 0)
     labels = [[Pair(e.premise, e.hypothesis, l) for e, l in zip(few, told)] for told in ("aab", "abb")]

@@ -370,12 +370,12 @@ def test_every_architecture_is_fine_tuned_with_sentences_longer_than_the_model(c
         assert got.test > .9, (name, got.history)
 
 
-@pytest.mark.cell('nbs/26_tagging.ipynb', 'cell "what cannot be trained is refused with what to do" (d940b469)')
+@pytest.mark.cell('nbs/26_tagging.ipynb', 'cell "what cannot be trained is refused with what to do" (ac553d1c)')
 def test_what_cannot_be_trained_is_refused_with_what_to_do(cell_bc8367ce, cell_6f148196, cell_4f2ec839):
     with pytest.raises(ValueError, match="the development split has no words"): fine_tune(mini, mini_tokenizer, english[:9], [], english[:9], "ner")
     with pytest.raises(ValueError, match="no task 'parse'; there are .*pos .parts of speech., ner .named entities."): fine_tune(mini, mini_tokenizer, *splits, "parse")
     with pytest.raises(ValueError, match="batch_size 72 is not a multiple of micro_batch 5"): fine_tune(mini, mini_tokenizer, *splits, "pos", config=TaggingConfig(micro_batch=5))
-    with pytest.raises(ValueError, match="8000 tokens and the model 420 rows"): fine_tune(small_model("xlm-r")[0], mini_tokenizer, *splits, "ner")
+    with pytest.raises(ValueError, match="8000 token ids and the model 420 rows"): fine_tune(small_model("xlm-r")[0], mini_tokenizer, *splits, "ner")
     with pytest.raises(ValueError, match="2 words and 1 tags: 'a b'"): Tagged(("a", "b"), ("O",))
     with pytest.warns(UserWarning, match="24 training sentences are cut to a random 8"):
         assert len(prepare(mini, mini_tokenizer, english[:24], english[:2], english[:2], "ner", TaggingConfig(max_train=8)).train) == 8

@@ -2,14 +2,15 @@
 from hypothesis import given, settings, strategies as st
 from pathlib import Path
 from safetensors.torch import load_file, save_file
+from tokenizers import Tokenizer, models
 from torch import nn
-from transformers import AutoModelForCausalLM, AutoModelForMaskedLM, AutoTokenizer, BertConfig, BertForMaskedLM, GPT2Config, GPT2LMHeadModel, LlamaConfig, LlamaForCausalLM, RobertaConfig, RobertaForMaskedLM, XLMRobertaConfig, XLMRobertaForMaskedLM
+from transformers import AutoModelForCausalLM, AutoModelForMaskedLM, AutoTokenizer, BertConfig, BertForMaskedLM, GPT2Config, GPT2LMHeadModel, LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast, RobertaConfig, RobertaForMaskedLM, XLMRobertaConfig, XLMRobertaForMaskedLM
 from vocab_lit.align import AlignedVectors
 from vocab_lit.extend import extend_tokenizer
 from vocab_lit.factored import FactoredRecipe, Factoring, LEX, factorize, load_embedding
 from vocab_lit.recipe import RECIPES, get_recipe
 from vocab_lit.shards import StoredTensor
-from vocab_lit.transplant import check_output, is_masked, load_model, max_length, open_model, save, saved_plan, token_parameters, transplant, whole_file, whole_folder
+from vocab_lit.transplant import check_output, check_rows, is_masked, load_model, max_length, open_model, save, saved_plan, token_parameters, transplant, whole_file, whole_folder
 from vocab_lit.vectors import TokenVectors
 from vocab_lit.vocab import Vocab, toy_tokenizer
 import copy
@@ -264,6 +265,15 @@ def test_a_link_leads_to_the_folder_it_names_and_the_longest_input_is_known(cell
     with whole_folder(place/"link") as f: (f/"a").write_text("x")
     assert (place/"real"/"a").read_text() == "x" and (place/"link").is_symlink()
     assert {name: max_length(small_model(name)[0]) for name in SMALL} == {name: 40 for name in SMALL}
+
+
+@pytest.mark.cell('nbs/16_transplant.ipynb', 'cell "a token whose id lies behind the last row is refused, also where there are fewer tokens than rows" (a03b1cba)')
+def test_a_token_whose_id_lies_behind_the_last_row_is_refused_also_where_there_are_fewer_tokens_than_rows(cell_95305b17):
+    def with_ids(*ids): return PreTrainedTokenizerFast(tokenizer_object=Tokenizer(models.WordLevel({f"w{i}": i for i in ids}, "w0")))
+    model = small_model("bert")[0]
+    n = len(model.get_input_embeddings().weight)
+    check_rows(model, with_ids(0, 1, n - 1))
+    with pytest.raises(ValueError, match=f"has {n + 1} token ids and the model {n} rows"): check_rows(model, with_ids(0, 1, n))
 
 
 @pytest.mark.cell('nbs/16_transplant.ipynb', 'cell "a model opened hollow gives the same folder as a loaded one, to the bit" (55a34d2e)')

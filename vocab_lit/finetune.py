@@ -8,7 +8,7 @@ __all__ = ['NO_EARLY_STOP', 'TASKS', 'Attach', 'TaskConfig', 'WholeConfig', 'lab
            'ByLength', 'TaskTrainer', 'Result', 'divide', 'prepare', 'fit', 'fine_tune', 'record', 'fine_tune_seeds',
            'hold_out', 'notes', 'row_notes']
 
-# %% ../nbs/25_finetune.ipynb #69923f5a
+# %% ../nbs/25_finetune.ipynb #65fcabe9
 import copy, tempfile, time, warnings
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
@@ -27,7 +27,7 @@ from transformers import EarlyStoppingCallback, PreTrainedConfig, PreTrainedMode
 
 from .device import device_arguments, find_device
 from .lapt import FiniteTrainer, NotFinite, _own_garbage, _own_random_state
-from .transplant import load_model, max_length
+from .transplant import check_rows, load_model, max_length
 
 # %% ../nbs/25_finetune.ipynb #249a60a2
 @dataclass(frozen=True)
@@ -306,7 +306,7 @@ def _arguments(config, seed, folder):
         eval_strategy="epoch", metric_for_best_model="score", greater_is_better=True, logging_strategy="epoch", save_strategy="no",
         report_to="none", disable_tqdm=True, remove_unused_columns=False, **device_arguments())
 
-# %% ../nbs/25_finetune.ipynb #566aa76e
+# %% ../nbs/25_finetune.ipynb #b535cabb
 @dataclass
 class Result:
     "A fine-tuned model and how it came about."
@@ -338,8 +338,7 @@ def prepare(model, tokenizer, train, dev, test, task, config) -> _Data:
     task, config = get_task(task), settings_for(task, config)
     for name, split in (("training", train), ("development", dev), ("test", test)):
         if not sum(len(task.asked(e)) for e in split): raise ValueError(f"the {name} split has no {task.asks}; give at least one")
-    if len(tokenizer) > (size := len(model.get_input_embeddings().weight)):
-        raise ValueError(f"the tokenizer has {len(tokenizer)} tokens and the model {size} rows; the two do not belong together")
+    check_rows(model, tokenizer)
     if len(train) > config.max_train:
         warnings.warn(f"{len(train):,} training {task.unit} are cut to a random {config.max_train:,}", stacklevel=3)
         train = divide(train, 0, config.max_train)[0]

@@ -7,7 +7,7 @@ __all__ = ['MODES', 'PRESETS', 'transformer_blocks', 'learning', 'Stage', 'LaptC
            'rate_factor', 'NotFinite', 'FiniteTrainer', 'LaptTrainer', 'training_arguments', 'answering_with_loss',
            'check_lapt', 'lapt', 'lapt_flops']
 
-# %% ../nbs/21_lapt.ipynb #55c1ad1e
+# %% ../nbs/21_lapt.ipynb #894022d6
 import contextlib, copy, functools, gc, hashlib, json, os, pickle, random, shutil, tempfile, warnings
 from collections import OrderedDict
 from collections.abc import Iterable, Sequence
@@ -30,7 +30,7 @@ from transformers.trainer_utils import get_last_checkpoint, rotate_checkpoints
 from .corpus import write_json
 from .device import device_arguments, find_device
 from .objective import Blocks, Draws, heldout_loss, label_places, lm_loss, pack
-from .transplant import is_masked, max_length, token_parameters
+from .transplant import check_rows, is_masked, max_length, token_parameters
 
 # %% ../nbs/21_lapt.ipynb #748d38a0
 def _stack(model) -> tuple[str, nn.ModuleList]: # its name in the encoder
@@ -312,12 +312,11 @@ def answering_with_loss(model):
     try: yield
     finally: model.__dict__.pop("forward", None); model.__dict__.pop("_original_forward", None)
 
-# %% ../nbs/21_lapt.ipynb #c394cdfd
+# %% ../nbs/21_lapt.ipynb #1832aecb
 def check_lapt(model:PreTrainedModel, tokenizer:PreTrainedTokenizerBase, config:LaptConfig) -> None:
     "`ValueError` where model, tokenizer and settings do not go together."
     if model.config.is_encoder_decoder: raise ValueError(f"a {type(model).__name__} is an encoder-decoder, which is pretrained in another way; there are objectives for masked and causal language models")
-    rows = len(model.get_input_embeddings().weight)
-    if len(tokenizer) > rows: raise ValueError(f"the tokenizer has {len(tokenizer)} tokens and the model {rows} rows; the two do not belong together")
+    check_rows(model, tokenizer)
     if is_masked(model) and tokenizer.mask_token_id is None: raise ValueError("the tokenizer has no mask token, which masked language modelling needs")
     if config.length > max_length(model):
         raise ValueError(f"blocks of {config.length} tokens are longer than the model's {max_length(model)} positions; set length to {max_length(model)} or less")

@@ -5,7 +5,7 @@
 # %% auto #0
 __all__ = ['Perplexity', 'perplexity']
 
-# %% ../nbs/19_perplexity.ipynb #f285e2eb
+# %% ../nbs/19_perplexity.ipynb #959e92d0
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 from .objective import lm_loss
 from .tokenizer import ids_around
-from .transplant import is_masked, max_length
+from .transplant import check_rows, is_masked, max_length
 
 # %% ../nbs/19_perplexity.ipynb #287bd070
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ def _windows(n:int, length:int, stride:int) -> list[tuple[int,int,int]]: # start
     ends = [min(length, n), *(min(e, n) for e in range(length + stride, n + stride, stride))]
     return [(max(0, e - length), e, new) for e, new in zip(ends, [0, *ends])]
 
-# %% ../nbs/19_perplexity.ipynb #d0290782
+# %% ../nbs/19_perplexity.ipynb #03aac785
 def _sizes(model, masked, length, stride):
     "Length and stride of windows, checked."
     most = max_length(model)
@@ -82,8 +82,8 @@ def perplexity(model:PreTrainedModel, # masked or causal language model
                seed:int=0 # says which pass masks which token
               ) -> Perplexity:
     "Perplexity of a causal model, pseudo-perplexity of a masked one; `ValueError` for an empty text and for windows that the model cannot take."
-    masked, rows = is_masked(model), len(model.get_input_embeddings().weight)
-    if len(tokenizer) > rows: raise ValueError(f"the tokenizer has {len(tokenizer)} tokens and the model {rows} rows; the two do not belong together")
+    check_rows(model, tokenizer)
+    masked = is_masked(model)
     if masked and tokenizer.mask_token_id is None: raise ValueError("the tokenizer has no mask token, which a masked model's perplexity needs")
     if not 0 < probability <= 1: raise ValueError(f"a probability of {probability}: a pass masks more than 0 and at most 1 of the tokens")
     length, stride = _sizes(model, masked, length, stride)

@@ -5,7 +5,7 @@
 # %% auto #0
 __all__ = ['states', 'probe']
 
-# %% ../nbs/29_probe.ipynb #2d606c40
+# %% ../nbs/29_probe.ipynb #9dae2f2b
 import warnings
 from collections import Counter
 from collections.abc import Sequence
@@ -23,9 +23,9 @@ from .finetune import Collate, Row, Task, divide, get_task, run
 from .nli import nli
 from .tagging import lay_out, pos, windows
 from .tokenizer import ids_around
-from .transplant import max_length
+from .transplant import check_rows, max_length
 
-# %% ../nbs/29_probe.ipynb #96b62c6b
+# %% ../nbs/29_probe.ipynb #84a3b162
 def _word_rows(tokenizer, examples, length): # as many means as words
     first = np.cumsum([0, *(len(e.words) for e in examples)])
     return [(w.sentence, w.ids, [k if k < 0 else first[w.sentence] + w.start + k for k in w.words])
@@ -45,8 +45,7 @@ def _sentence_rows(tokenizer, examples, length): # two means a pair
 _ROWS = {"pos": _word_rows, "nli": _sentence_rows}
 
 def _rows(model, tokenizer, examples, task, length) -> list[Row]: # `words`: the mean that each token counts for; -1: none
-    if (size := len(model.get_input_embeddings().weight)) < len(tokenizer):
-        raise ValueError(f"the tokenizer has {len(tokenizer)} tokens and the model {size} rows; the two do not belong together")
+    check_rows(model, tokenizer)
     if task.name not in _ROWS: raise ValueError(f"there is no probe for {task.name}; there are {', '.join(_ROWS)}")
     length = min(length or 512, max_length(model), tokenizer.model_max_length)
     return [Row(i, {"input_ids": torch.tensor(ids), "words": torch.tensor(counted)}) for i, ids, counted in _ROWS[task.name](tokenizer, examples, length)]
