@@ -285,7 +285,7 @@ def test_all_that_is_written_about_the_command_line_can_be_called(cell_720d6ef0)
     with pytest.raises(KeyError): called(["adapter", "learn", "x"])
 
 
-@pytest.mark.cell('nbs/40_cli.ipynb', 'cell "a chapter\'s parameters are checked before anything runs, and names of files are those of the folder one is in" (f22602fe)')
+@pytest.mark.cell('nbs/40_cli.ipynb', 'cell "a chapter\'s parameters are checked before anything runs, and names of files are those of the folder one is in" (8180f4fb)')
 def test_a_chapter_s_parameters_are_checked_before_anything_runs_and_names_of_files_are_those_of_the_folder_one_is_in(cell_963f8e44):
     if not (Path(vocab_lit.__file__).parent.parent/"book").is_dir(): pytest.skip("an installed package has no book")
     with pytest.MonkeyPatch.context() as patch:
@@ -293,4 +293,7 @@ def test_a_chapter_s_parameters_are_checked_before_anything_runs_and_names_of_fi
         said = run("chapter", "focus", "--scale", "own", "--set", "model=model", "--set", "text=sw.txt", "--dry-run")
         assert f"{place/'model'}: folder" in said and f"{place/'sw.txt'}: here" in said
         assert "focus has no parameter modle (did you mean model?); it has language, scale" in run("chapter", "focus", "--set", "modle=x", "--dry-run", code=1)
+        assert "--set seeds=two: give a number, such as 2" in run("chapter", "focus", "--set", "seeds=two", "--dry-run", code=1)
+        few = run("chapter", "mad-x", "--scale", "paper", "--set", "kinds=high resource: en; not seen: no", "--set", "vocabulary=", "--set", "steps=20", "--dry-run") # blanks, colons, and a language that YAML takes for a truth value
+        assert "wikiann (en, no)" in few and re.search("LAPT, whole model +2 +20 ", few)
         assert "scale own needs text files: set text" in run("chapter", "focus", "--scale", "own", "--set", "model=model", "--dry-run", code=1)

@@ -52,7 +52,7 @@ def cell_554c2e29(cell_50538ecc):
     print(example_setup("wo"))
 
 
-@pytest.mark.cell('nbs/36_own.ipynb', 'cell "a setup is read with files beside it, and what is wrong is said with its line" (ab84ad91)')
+@pytest.mark.cell('nbs/36_own.ipynb', 'cell "a setup is read with files beside it, and what is wrong is said with its line" (c977cf07)')
 def test_a_setup_is_read_with_files_beside_it_and_what_is_wrong_is_said_with_its_line(cell_50538ecc, cell_5b8537e5):
     assert setup["text"] == [str(place/"swahili.txt")] and setup["lapt"]["learning_rate"] == 1e-4 and setup["model"] == "FacebookAI/xlm-roberta-base"
     assert setup["ner"] == dict(train=str(place/"ner.tsv"), test=str(place/"ner.tsv"), epochs=3)
@@ -64,7 +64,7 @@ def test_a_setup_is_read_with_files_beside_it_and_what_is_wrong_is_said_with_its
                         ("text: nowhere.txt", "line 1: text: no such file .*nowhere.txt; names are relative"), ("text: models", "models is a folder; give a file"), ("model: ./nowhere", "no such folder"),
                         ("language: no", "language is False for YAML; put the value in quotes"), ("vocab_size: many", "vocab_size is 'many'; give a whole number"), ("vocab_size: -3", "give a whole number"), ("lapt: {learning_rate: fast}", "learning_rate is 'fast'; give a number"),
                         ("lapt: 300", "line 1: lines of the form"), ("method: fokus", "did you mean focus"), ("kind: word", "there are unigram"), ("language: sw\nlanguage: am", "line 2: language is said twice"),
-                        ("text: [a", "line 1: not YAML"), ("", "the setup is empty"), ("- sw", "lines of the form"), ("dictionary: [ner.tsv, ner.tsv]", "dictionary takes the name of one file"), ("text: 3", "text takes the name of a file")):
+                        ("text: [a", "line 1: not YAML"), ("text: [{language}.txt]", "put names with {language} in quotes"), ("", "the setup is empty"), ("- sw", "lines of the form"), ("dictionary: [ner.tsv, ner.tsv]", "dictionary takes the name of one file"), ("text: 3", "text takes the name of a file")):
         with pytest.raises((ValueError, OSError), match=match): read_setup(written(text))
     (place/"binary.yml").write_bytes(b"\xff\xfe\x00")
     for name, match in (("none.yml", "no such setup file; `vocab-lit init"), ("models", "a setup is a text file"), ("binary.yml", "a setup is a text file")):

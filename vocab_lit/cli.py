@@ -669,7 +669,7 @@ def claims_(paper:Annotated[Optional[str], typer.Option(help="Only those of one 
     if as_json: print(json.dumps(rows, indent=2))
     else: _show([{k: "" if row.get(k) is None else row[k] for k in ("says", "source", "verdict", "effect", "p", "pairs")} for row in rows])
 
-# %% ../nbs/40_cli.ipynb #0093ce8a
+# %% ../nbs/40_cli.ipynb #aea7779e
 @app.command()
 def chapter(name:Annotated[str, typer.Argument(help="For example focus.", show_default=False)],
             language:Annotated[str, typer.Option(help="Language code, as CLDR writes it.")]="sw",
@@ -686,15 +686,17 @@ def chapter(name:Annotated[str, typer.Argument(help="For example focus.", show_d
 
     Example: `vocab-lit chapter focus --language sw --scale paper --dry-run`
     """
-    import yaml
     from vocab_lit.own import absolute_names, chapter_parameters
     from vocab_lit.publish import chapter_defaults, check_parameters, run_chapter
     for pair in set_ or ():
         if "=" not in pair: raise ValueError(f"--set {pair}: give KEY=VALUE, such as --set steps=100")
     scale = scale or ("own" if setup else "mini")
     if setup and scale == "mini": raise ValueError("a setup is for scale own; leave out --scale mini")
-    known, said = chapter_defaults(name), {k: yaml.safe_load(v) for k, _, v in (pair.partition("=") for pair in set_ or ())}
+    known, said = chapter_defaults(name), dict(pair.split("=", 1) for pair in set_ or ())
     check_parameters(name, said, known)
+    for key, value in said.items(): # as the default: text, or a number
+        try: said[key] = type(known[key])(value)
+        except ValueError: raise ValueError(f"--set {key}={value}: give a number, such as {known[key]}") from None
     given = chapter_parameters(setup, set(known)) | absolute_names(said)
     given = {k: v for k, v in given.items() if k not in ("language", "scale")}
     if dry_run:

@@ -112,7 +112,7 @@ def _value(key:str, kind:Key, value, folder:Path, at:str):
     if key == "vectors" and value not in METHODS: return _path(value, folder, at, key)
     return value
 
-# %% ../nbs/36_own.ipynb #54d5b3a6
+# %% ../nbs/36_own.ipynb #a945a544
 def task_files(name:str, # of a task
                given:str|list[str], # training, development (may be left out) and test file, or the last alone; of text, with blanks between
                folder:Path=Path(), at:str="" # where names begin, and where they are said
@@ -142,7 +142,8 @@ def read_setup(path:str|Path # a YAML file with the keys of `KEYS`
     try: node, values = yaml.compose(text), yaml.safe_load(text)
     except yaml.YAMLError as e:
         line = f", line {e.problem_mark.line + 1}" if getattr(e, "problem_mark", None) else ""
-        raise ValueError(f"{path}{line}: not YAML: {getattr(e, 'problem', None) or e}") from None
+        hint = "; put names with {language} in quotes" * ("{language}" in text)
+        raise ValueError(f"{path}{line}: not YAML: {getattr(e, 'problem', None) or e}{hint}") from None
     if node is None: raise ValueError(f"{path}: the setup is empty; give at least language, model and text")
     found = {}
     for key, part, at in _pairs(node, str(path)):
