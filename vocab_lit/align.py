@@ -68,7 +68,7 @@ def rotation(source:WordVectors, target:WordVectors, pairs:Sequence[tuple[str,st
     if normalise: a, b = (x / np.maximum(np.linalg.norm(x, axis=1, keepdims=True), 1e-12) for x in (a, b))
     return orthogonal_procrustes(a, b)[0]
 
-# %% ../nbs/09_align.ipynb #cc019ea7
+# %% ../nbs/09_align.ipynb #8d30b73d
 def unit_rows(x:np.ndarray) -> torch.Tensor: # (n, dim) float32
     "Rows divided by their length; rows of zeros stay."
     return F.normalize(torch.from_numpy(np.ascontiguousarray(x, np.float32)), dim=1)
@@ -91,7 +91,8 @@ def nearest(queries:np.ndarray, # (n, dim)
     table = unit.bfloat16() if rough else unit
     held = torch.empty(min(tile, len(queries)), groups * width, dtype=table.dtype)
     held[:, m:] = -torch.inf
-    in_column, found, cosines, unsure = width * torch.arange(groups)[:, None], [torch.empty(0, k, dtype=torch.long)], [torch.empty(0, k, dtype=torch.double)], []
+    in_column, unsure = width * torch.arange(groups)[:, None], []
+    found, cosines = torch.empty(len(queries), k, dtype=torch.long), torch.empty(len(queries), k, dtype=torch.double) # at once: small pieces between large ones would scatter the memory
     for start in tqdm(range(0, len(queries), tile), desc="nearest", delay=2, leave=False):
         some = unit_rows(queries[start:start + tile])
         product = held[:len(some)]
@@ -107,8 +108,8 @@ def nearest(queries:np.ndarray, # (n, dim)
         place = place.sort(1).values
         exact = torch.bmm(F.normalize(unit[place].double(), dim=2), F.normalize(some.double(), dim=1)[:, :, None])[:, :, 0]
         ordered, order = exact.sort(dim=1, descending=True, stable=True)
-        found.append(place.gather(1, order[:, :k])); cosines.append(ordered[:, :k])
-    found, cosines = torch.cat(found).numpy(), torch.cat(cosines).numpy()
+        found[start:start + tile], cosines[start:start + tile] = place.gather(1, order[:, :k]), ordered[:, :k]
+    found, cosines = found.numpy(), cosines.numpy()
     if unsure: found[unsure], cosines[unsure] = nearest(queries[unsure], unit.numpy(), k, None, False, tile, groups)
     return (found if among is None else among[found]), cosines
 
