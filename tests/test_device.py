@@ -8,7 +8,7 @@ import torch
 import types
 
 
-@pytest.mark.cell('nbs/17_device.ipynb', 'cell "each kind of device is found, with the precision that it has" (56944707)')
+@pytest.mark.cell('nbs/17_device.ipynb', 'cell "each kind of device is found, with the precision that it has" (3bc5dfae)')
 def test_each_kind_of_device_is_found_with_the_precision_that_it_has():
     def found(**has): # torch as it is on another machine
         with pytest.MonkeyPatch.context() as patch:
@@ -25,7 +25,7 @@ def test_each_kind_of_device_is_found_with_the_precision_that_it_has():
     assert found(card="Tesla T4") == Device("cuda", "Tesla T4", 16 * 2**30, "fp16") and found(card="NVIDIA A100").precision == "bf16"
     assert found(mps=True) == Device("mps", "Apple GPU", 8 * 2**30, "fp32")
     cpu = found()
-    assert (cpu.kind, cpu.precision, cpu.torch) == ("cpu", "fp32", torch.device("cpu")) and cpu.memory > 2**28 and "threads" in cpu.name and not cpu.fixed_shapes
+    assert (cpu.kind, cpu.precision, cpu.torch) == ("cpu", "fp32", torch.device("cpu")) and cpu.memory > 2**28 and "thread" in cpu.name and not cpu.fixed_shapes
     def package(start): # torch_tpu, which registers its device when it is asked for one
         api = types.ModuleType("torch_tpu.api"); api.tpu_device = start
         tpu = types.ModuleType("torch_tpu"); tpu.api = api

@@ -377,15 +377,15 @@ def test_a_run_begins_after_what_it_needs_the_longest_way_first_and_a_failure_st
     assert log == ["a-1", "b", "c"]
 
 
-@pytest.mark.cell('nbs/41_publish.ipynb', 'cell "the reference has every public name with its section and its first line" (f33ec097)')
+@pytest.mark.cell('nbs/41_publish.ipynb', 'cell "the reference has every public name with its section and its first line" (8d4db331)')
 def test_the_reference_has_every_public_name_with_its_section_and_its_first_line(cell_adf9f9ce, cell_730cddf9):
-    listed = write_notebook(repo/"nbs"/"04_listed.ipynb", "#| default_exp listed", '#| export\ndef f(x): # no\n    "Does a | b.\\nMore."\nclass K:\n    "A kind."\ndef _hidden(): pass\nSIZE = 3 # tokens\nBOTH = (1, 2)',
+    listed = write_notebook(repo/"nbs"/"04_listed.ipynb", "#| default_exp listed", '#| export\ndef f(x): # no\n    "Does a | b.\\nMore."\nclass K:\n    "A kind."\ndef _hidden(): pass\nSIZE = 3 # tokens\nBOTH = (1, 2)\nText = Annotated[str, Option("--text", help="A file.")]',
                             "def example(): pass", "#| export\nLIMIT:int = 2")
     nb = nbformat.read(listed, as_version=4)
     nb.cells.insert(1, nbformat.v4.new_markdown_cell("## What `f` does, and why", id="h1"))
     nbformat.write(nb, listed)
     assert public_names(listed) == {"f": ("what-f-does-and-why", "Does a | b."), "K": ("what-f-does-and-why", "A kind."), "SIZE": ("what-f-does-and-why", "tokens"),
-                                     "BOTH": ("what-f-does-and-why", "`(1, 2)`"), "LIMIT": ("what-f-does-and-why", "`2`")}
+                                     "BOTH": ("what-f-does-and-why", "`(1, 2)`"), "Text": ("what-f-does-and-why", "A file."), "LIMIT": ("what-f-does-and-why", "`2`")}
     assert "## `vocab_lit.listed`\n\n[04_listed](04_listed.ipynb)\n\n| name | what it is |\n|---|---|\n| [`f`](04_listed.ipynb#what-f-does-and-why) | Does a \\| b. |\n" in reference(repo)
     listed.unlink()
     whole = reference()

@@ -277,7 +277,7 @@ CLAIMS += [Claim("wechsel", "CPU time, wechsel / vocab_lit, 50,000 to 20,000 tok
            Claim("wechsel", "extra memory, wechsel / vocab_lit", lambda r: r.ratio("extra_mb", "wechsel"), 4),
            Claim("wechsel", "largest difference where the neighbours are the same, all cases", lambda r: [max(c["largest difference"] for c in r.checks.values())] if r.checks else [], high=1e-4)]
 
-# %% ../nbs/42_bench.ipynb #de75a97f
+# %% ../nbs/42_bench.ipynb #f965aaad
 class _InOrder(Trainer):
     "The plain Trainer, on the data in their order."
     def _get_train_sampler(self, train_dataset=None): return SequentialSampler(train_dataset or self.train_dataset)
@@ -305,7 +305,7 @@ def random_model(n_tokens:int, **shape) -> PreTrainedModel: # shape: what differ
 def make_trainer(side:str, model:PreTrainedModel, tokenizer:PreTrainedTokenizerBase, blocks:torch.Tensor, batch:int, steps:int, folder:str) -> Trainer:
     "One side's trainer, for so many steps."
     if side == "run_mlm":
-        args = TrainingArguments(folder, max_steps=steps, per_device_train_batch_size=batch, logging_first_step=True, report_to="none", disable_tqdm=True, save_strategy="no")
+        args = TrainingArguments(folder, max_steps=steps, per_device_train_batch_size=batch, logging_first_step=True, report_to="none", disable_tqdm=True, save_strategy="no", dataloader_pin_memory=torch.cuda.is_available())
         rows = [dict(input_ids=ids, attention_mask=[1] * len(ids), special_tokens_mask=[0] * len(ids)) for ids in blocks.tolist()]
         return Trainer(model, args, train_dataset=rows, data_collator=DataCollatorForLanguageModeling(tokenizer))
     config = LaptConfig(steps=steps, batch_size=batch, micro_batch=batch, length=blocks.shape[1], schedule="constant", warmup=0, eval_every=10**6)

@@ -241,7 +241,7 @@ def summary(found:pd.DataFrame # from `verdicts`
     counts = found.groupby(["source", "paper"], sort=False).verdict.value_counts().unstack(fill_value=0)
     return counts.reindex(columns=["supported", "contradicted", "undecided", "no numbers", "not checked"], fill_value=0).rename_axis(columns=None)
 
-# %% ../nbs/38_claims.ipynb #21f0122e
+# %% ../nbs/38_claims.ipynb #9dde10b0
 def effect_dots(found:pd.DataFrame, # from `verdicts`, of one paper
                 most:float=3, # effects beyond this are drawn at it
                 path:str|Path|None=None):
@@ -255,7 +255,7 @@ def effect_dots(found:pd.DataFrame, # from `verdicts`, of one paper
         style = dict(markerfacecolor=colours[verdict] if source == "published" else "none", marker="osD^v"[sources.index(source) % 5], color=colours[verdict])
         ax.plot(part.standardised.clip(-most, most), [names.index(n) for n in part.id], linestyle="", markersize=6, markeredgewidth=1.5, **style)
     ax.axvline(0, color=INK, linewidth=1)
-    ax.set(yticks=range(len(names)), yticklabels=names, ylim=(len(names) - .4, -.6), xlabel="standardised effect, above 0 where the claim says so")
+    ax.set(yticks=range(len(names)), yticklabels=names, ylim=(len(names) - .4, -.6), xlabel=f"standardised effect, above 0 where the claim says so; beyond {most:g} it is drawn at {most:g}")
     handles = [plt.Line2D([], [], linestyle="", marker="s", color=c, label=v) for v, c in colours.items()]
     handles += [plt.Line2D([], [], linestyle="", marker="osD^v"[i % 5], color=INK, markerfacecolor=INK if s == "published" else "none", label="the paper's numbers" if s == "published" else f"ours, {s}") for i, s in enumerate(sources)]
     fig.legend(handles=handles, loc="outside right upper")

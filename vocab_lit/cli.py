@@ -7,9 +7,9 @@ __all__ = ['app', 'Json', 'Model', 'Texts', 'RunText', 'Kind', 'SetupFile', 'Tok
            'TargetVectors', 'Dictionary', 'SourceText', 'Subwords', 'VocabSize', 'Extend', 'Seed', 'Threads',
            'FactorsFile', 'vectors', 'Source', 'Target', 'Normalise', 'RunOut', 'Steps', 'Preset', 'HeldOut', 'Rate',
            'BatchSize', 'MicroBatch', 'Length', 'EvalEvery', 'Mode', 'RunSeed', 'Resume', 'adapters', 'TaskFiles',
-           'methods', 'inspect', 'tokenizer', 'transplant_', 'vectors_train', 'vectors_align', 'vectors_nearest',
-           'factorize_', 'explain', 'clean', 'lapt_', 'adapter_train', 'adapter_list', 'adapter_export', 'evaluate',
-           'init', 'adapt', 'bench', 'claims_', 'chapter']
+           'methods', 'inspect', 'tokenizer', 'transplant_', 'factorize_', 'vectors_train', 'vectors_align',
+           'vectors_nearest', 'explain', 'clean', 'lapt_', 'adapter_train', 'adapter_list', 'adapter_export',
+           'evaluate', 'init', 'adapt', 'bench', 'claims_', 'chapter']
 
 # %% ../nbs/40_cli.ipynb #a55221ee
 import json, os, signal, sys, warnings
@@ -230,6 +230,32 @@ def transplant_(model:Model,
         _step(f"note: {drawn:.0%} of the tokens have no vector, because they are too rare in the text or in no word that has one, and were drawn at random; more text or a smaller vocabulary helps")
     _show(result.plan.summary().assign(share=lambda d: (100 * d.share).map("{:.1f}%".format)).to_dict("records"))
 
+# %% ../nbs/40_cli.ipynb #06789a0e
+@app.command("factorize")
+def factorize_(model:Model,
+               out:Annotated[Path, typer.Option(help="A new file.", show_default=False)],
+               components:Annotated[int, typer.Option(min=0, help="Length of a short row; 0: 100, in a model of fewer than 768 dimensions the same share.")]=0,
+               clusters:Annotated[int, typer.Option(min=1, help="How many up-projections, each for a cluster of tokens; the paper has 1 and 10.")]=1,
+               grouping:Annotated[str, typer.Option(help="How tokens are put into clusters: kmeans, or neural (learned with the factors).")]="kmeans",
+               solver:Annotated[str, typer.Option(help="mu (multiplicative updates, the paper's) or hals (a faster descent to a lower error) or svd (singular values, for ofa).")]="mu",
+               steps:Annotated[int, typer.Option(min=0, help="0: 3,000 of mu, 300 of hals, 500 of neural.")]=0,
+               seed:Annotated[int, typer.Option(min=0, max=2**32 - 1, help="Of the random start.")]=0, setup:SetupFile=None, as_json:Json=False):
+    """Take a model's embeddings apart into short rows and what turns them into full ones (UNKs Everywhere).
+
+    The file serves `vocab-lit transplant --method mf1-lex --factors FILE`, and mf10-kmeans-lex and mf10-neural-lex with the clusters and grouping that they name.
+
+    Example: `vocab-lit factorize bert-base-multilingual-cased --clusters 10 --out mbert-10.safetensors`
+    """
+    from vocab_lit.factored import Factoring
+    from vocab_lit.pipeline import factorize_files
+    factors, vocab = factorize_files(model, out, Factoring(clusters, grouping, components, solver, steps), seed, _step)
+    groups = [(factors.labels == c).nonzero()[:, 0].tolist() for c in range(len(factors.G))]
+    texts = [[vocab[i].piece for i in ids if vocab[i].kind == "text"] for ids in groups]
+    rows = [dict(cluster=c, tokens=len(ids), examples=" ".join(shown[::max(1, len(shown) // 8)][:8])) for c, (ids, shown) in enumerate(zip(groups, texts))]
+    if as_json: return print(json.dumps(factors.facts | dict(clusters=rows), indent=2, ensure_ascii=False))
+    _facts({k: v for k, v in factors.facts.items() if v != "" and k != "matrix"}, str(out))
+    _show(rows)
+
 # %% ../nbs/40_cli.ipynb #3ab43e31
 vectors = typer.Typer(no_args_is_help=True, help="Static vectors of words and tokens: train them, align two languages, look at neighbours.")
 app.add_typer(vectors, name="vectors")
@@ -295,32 +321,6 @@ def vectors_nearest(file:Annotated[Path, typer.Argument(help="Word vectors: .bin
     found = nearest_words(here, words, k, there, turn)
     rows = [dict(word=w, nearest=v, cosine=round(c, 4)) for w, row in found.items() for v, c in row]
     print(json.dumps(rows, indent=2, ensure_ascii=False)) if as_json else _show(rows)
-
-# %% ../nbs/40_cli.ipynb #06789a0e
-@app.command("factorize")
-def factorize_(model:Model,
-               out:Annotated[Path, typer.Option(help="A new file.", show_default=False)],
-               components:Annotated[int, typer.Option(min=0, help="Length of a short row; 0: 100, in a model of fewer than 768 dimensions the same share.")]=0,
-               clusters:Annotated[int, typer.Option(min=1, help="How many up-projections, each for a cluster of tokens; the paper has 1 and 10.")]=1,
-               grouping:Annotated[str, typer.Option(help="How tokens are put into clusters: kmeans, or neural (learned with the factors).")]="kmeans",
-               solver:Annotated[str, typer.Option(help="mu (multiplicative updates, the paper's) or hals (a faster descent to a lower error) or svd (singular values, for ofa).")]="mu",
-               steps:Annotated[int, typer.Option(min=0, help="0: 3,000 of mu, 300 of hals, 500 of neural.")]=0,
-               seed:Annotated[int, typer.Option(min=0, max=2**32 - 1, help="Of the random start.")]=0, setup:SetupFile=None, as_json:Json=False):
-    """Take a model's embeddings apart into short rows and what turns them into full ones (UNKs Everywhere).
-
-    The file serves `vocab-lit transplant --method mf1-lex --factors FILE`, and mf10-kmeans-lex and mf10-neural-lex with the clusters and grouping that they name.
-
-    Example: `vocab-lit factorize bert-base-multilingual-cased --clusters 10 --out mbert-10.safetensors`
-    """
-    from vocab_lit.factored import Factoring
-    from vocab_lit.pipeline import factorize_files
-    factors, vocab = factorize_files(model, out, Factoring(clusters, grouping, components, solver, steps), seed, _step)
-    groups = [(factors.labels == c).nonzero()[:, 0].tolist() for c in range(len(factors.G))]
-    texts = [[vocab[i].piece for i in ids if vocab[i].kind == "text"] for ids in groups]
-    rows = [dict(cluster=c, tokens=len(ids), examples=" ".join(shown[::max(1, len(shown) // 8)][:8])) for c, (ids, shown) in enumerate(zip(groups, texts))]
-    if as_json: return print(json.dumps(factors.facts | dict(clusters=rows), indent=2, ensure_ascii=False))
-    _facts({k: v for k, v in factors.facts.items() if v != "" and k != "matrix"}, str(out))
-    _show(rows)
 
 # %% ../nbs/40_cli.ipynb #ba83dbce
 @app.command()

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import torch
 from transformers.utils import is_torch_xla_available
 
-# %% ../nbs/17_device.ipynb #24baff48
+# %% ../nbs/17_device.ipynb #490837b1
 @dataclass(frozen=True)
 class Device:
     "What this process computes on."
@@ -50,7 +50,7 @@ def find_device() -> Device:
         return Device("cuda", own.name, own.total_memory, "bf16" if torch.cuda.is_bf16_supported(including_emulation=False) else "fp16")
     if torch.backends.mps.is_available(): return Device("mps", "Apple GPU", torch.mps.recommended_max_memory())
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") if hasattr(os, "sysconf") else None
-    return Device("cpu", f"{platform.machine()} CPU, {torch.get_num_threads()} threads", memory)
+    return Device("cpu", f"{platform.machine()} CPU, {(n := torch.get_num_threads())} thread{'s' * (n > 1)}", memory)
 
 # %% ../nbs/17_device.ipynb #ae250325
 def device_arguments(device:Device|None=None, # None: `find_device()`

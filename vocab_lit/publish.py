@@ -460,7 +460,12 @@ def page_links(text:str, # Markdown
         return f"]({os.path.relpath(made.get(source, source.replace('nbs/', 'book/library/')), there)}{m[2]}"
     return re.sub(r"\]\(([\w./-]+)(#[\w-]*\)|\))", link, text)
 
-# %% ../nbs/41_publish.ipynb #974df7cb
+# %% ../nbs/41_publish.ipynb #7f031436
+def _elsewhere(outputs:list): # without folders that only this machine has
+    text = json.dumps(outputs, ensure_ascii=False).replace(f"{checkout()}/", "")
+    for path, said in ((r"/ipykernel_\d+/\d+\.py", "cell"), (r"/tmp\w+", "FOLDER")): text = re.sub(re.escape(tempfile.gettempdir()) + path, said, text)
+    return json.loads(text)
+
 def _page(nb:dict, out:Path, suffix:str, title:str, links:str, link:Callable[[str], str]=str) -> None:
     "Turn an executed notebook into the page `out`, in place; `link` turns the links of a text."
     text = "\n".join("".join(c["source"]) for c in nb["cells"] if c["cell_type"] == "markdown")
@@ -472,11 +477,13 @@ def _page(nb:dict, out:Path, suffix:str, title:str, links:str, link:Callable[[st
     for c in nb["cells"]:
         c["metadata"] = {k: v for k, v in c["metadata"].items() if k in ("tags", "mystnb")}
         if c["cell_type"] != "markdown": continue
-        source = re.sub(r"<!-- (\w+) -->.*?<!-- /\1 -->\n*", "", "".join(c["source"]), flags=re.S)
+        source = re.sub(r"<!-- ([a-z]+) -->.*?<!-- /\1 -->\n*", "", "".join(c["source"]), flags=re.S)
         if labels and suffix: source = re.sub(rf"(?<![\w-])({labels})(?![\w-])", rf"\1-{suffix}", source)
         source = link(source)
         if not titled: source, titled = re.subn(r"^# .*", lambda m: f"{m[0]}{title}\n\n{links}", source, count=1, flags=re.M)
         c["source"] = source
+    for c in nb["cells"]:
+        if c.get("outputs"): c["outputs"] = _elsewhere(c["outputs"])
     nb["cells"] = [made for c in nb["cells"] for made in (c, *_figure_data(c, out))]
     nb["metadata"] = _METADATA | {"mystnb": {"execution_mode": "off"}}
 
@@ -641,12 +648,15 @@ def run_all() -> list[Path]: # the pages
     for p in (root/"book"/"library").glob("*.ipynb"): (root/"nbs"/p.name).exists() or p.unlink() # its notebook was renamed
     return run_jobs(_jobs(root), workers)
 
-# %% ../nbs/41_publish.ipynb #33d0e85e
+# %% ../nbs/41_publish.ipynb #6cc1eaa1
+def _helped(value): # of an option of the command line, its help
+    return next((k.value.value for n in ast.walk(value) if isinstance(n, ast.Call) for k in n.keywords if k.arg == "help" and isinstance(k.value, ast.Constant)), "") if value else ""
+
 def _told(node:ast.stmt, lines:list[str]) -> list[tuple[str, str]]: # public names that a statement binds: its docstring's first line, or the comment behind it, or its value
     if isinstance(node, (ast.FunctionDef, ast.ClassDef)): found = [(node.name, (ast.get_docstring(node) or "").split("\n")[0])]
     else:
         targets = [t for t in getattr(node, "targets", [getattr(node, "target", None)]) if isinstance(t, ast.Name)]
-        found = [(t.id, lines[node.end_lineno - 1].partition(" # ")[2] or f"`{textwrap.shorten(ast.unparse(node.value), 80, placeholder=' ...')}`") for t in targets]
+        found = [(t.id, lines[node.end_lineno - 1].partition(" # ")[2] or _helped(node.value) or f"`{textwrap.shorten(ast.unparse(node.value), 80, placeholder=' ...')}`") for t in targets]
     return [(name, text) for name, text in found if not name.startswith("_")]
 
 def _anchor(heading:str) -> str: # as MyST makes it from a heading

@@ -6,8 +6,8 @@
 __all__ = ['GROUPS', 'BEAT', 'PATIENCE', 'published', 'recompute_averages', 'astray', 'environment', 'fingerprint', 'claimed',
            'Study', 'table', 'beside']
 
-# %% ../nbs/31_study.ipynb #f0465a27
-import hashlib, itertools, json, math, os, platform, tempfile, threading, time, uuid
+# %% ../nbs/31_study.ipynb #9a9bbde8
+import hashlib, itertools, json, math, os, platform, tempfile, threading, time, uuid, warnings
 from collections.abc import Callable, Hashable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from functools import cache
@@ -133,7 +133,7 @@ def claimed(record:Path # that is to be written
         ended.set()
         for i in range(first, n + 1): record.with_name(f".claim-{record.stem}-{i}").unlink(missing_ok=True)
 
-# %% ../nbs/31_study.ipynb #11229708
+# %% ../nbs/31_study.ipynb #05ca5240
 class Study:
     "A folder of records, one for each cell that was computed."
     def __init__(self, folder:str|Path): # made where it is missing
@@ -182,7 +182,8 @@ class Study:
         from vocab_lit.device import find_device
         todo = [(key, measure) for key, measure in jobs if not self.read(key, fingerprint)]
         workers = min(len(todo), workers or (1 if find_device().kind != "cpu" else cpu_count()))
-        with tqdm(total=len(todo), desc=self.folder.name, unit=" cells", delay=2, leave=False) as bar:
+        with warnings.catch_warnings(), tqdm(total=len(todo), desc=self.folder.name, unit=" cells", delay=2, leave=False) as bar:
+            warnings.filterwarnings("ignore", "A worker stopped", UserWarning) # joblib begins a new one where memory has grown
             while todo:
                 tried = (self._attempt(*job, fingerprint) for job in todo) if workers < 2 else \
                     Parallel(n_jobs=workers, return_as="generator_unordered")(delayed(self._attempt)(*job, fingerprint) for job in todo)
