@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
+import vocab_lit.clp
 
 
 @pytest.fixture(scope='module')

@@ -5,6 +5,7 @@ from vocab_lit.vocab import Vocab, overlap, toy_tokenizer
 import numpy as np
 import pytest
 import torch
+import vocab_lit.focus
 
 
 @pytest.fixture(scope='module')

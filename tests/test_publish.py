@@ -168,7 +168,7 @@ def test_strings_over_several_lines_keep_their_text():
     assert scope["result"] == ("one\n  two\nthree", "one\n  two\nthree\nend")
 
 
-@pytest.mark.cell('nbs/41_publish.ipynb', 'cell "only what a test needs is pulled in" (ad7569df)')
+@pytest.mark.cell('nbs/41_publish.ipynb', 'cell "only what a test needs is pulled in" (18866d4d)')
 def test_only_what_a_test_needs_is_pulled_in(cell_adf9f9ce):
     name, text = pytest_module(toy, "toys")
     assert name == "test_toy.py"
@@ -177,6 +177,9 @@ def test_only_what_a_test_needs_is_pulled_in(cell_adf9f9ce):
         "import math", "import numpy as np", "import pytest"]
     assert "def test_twice_two_is_four(cell_a3):" in text and "four + 1" not in text
     assert pytest_module(toy, "toys")[1] == text
+    apart = write_notebook(toy.with_name("02_apart.ipynb"), "#| default_exp apart", "#| export\nprint('registered')", "#| test: one is one\nassert 1 == 1")
+    assert pytest_module(apart, "toys")[1].split("\n\n\n")[0].split("\n")[1:] == ["import pytest", "import toys.apart"]
+    apart.unlink()
 
 
 @pytest.mark.cell('nbs/41_publish.ipynb', 'cell "what cannot become a test is refused by notebook and cell" (f61f180a)')
