@@ -340,15 +340,17 @@ def test_links_lead_from_page_to_page_in_the_same_language_where_there_is_one(ce
     assert page_links("[a](01_more.ipynb#x) [b](../book/hello.ipynb)", "nbs", "book/library", repo) == "[a](01_more.ipynb#x) [b](../runs/hello-sw.ipynb)"
 
 
-@pytest.mark.cell('nbs/41_publish.ipynb', 'cell "a page shows a test without running it, and a figure\'s numbers lie beside the page" (a5e72eb0)')
+@pytest.mark.cell('nbs/41_publish.ipynb', 'cell "a page shows a test without running it, and a figure\'s numbers lie beside the page" (4a36d619)')
 def test_a_page_shows_a_test_without_running_it_and_a_figure_s_numbers_lie_beside_the_page(cell_adf9f9ce, cell_730cddf9):
     plotted = """class Figure:
     def _repr_mimebundle_(self, **kwargs): return {"image/png": "aGk=", "text/csv": "a,b\\n1,2\\n", "text/plain": "<Figure>"}, {"image/png": {"alt": "a rising line"}}
 Figure()"""
-    shown = write_notebook(repo/"book"/"shown.ipynb", "#| test: not here\nraise SystemExit", plotted, "#| fig-alt: by hand\nclass Hand:\n    def _repr_png_(self): return b'hi'\nHand()")
+    shown = write_notebook(repo/"book"/"shown.ipynb", "#| test: not here\nraise SystemExit", plotted, "#| fig-alt: by hand\nclass Hand:\n    def _repr_png_(self): return b'hi'\nHand()",
+                           "import tempfile, vocab_lit\nprint(tempfile.mkdtemp() + '/a', vocab_lit.__file__)")
     cells = nbformat.read(publish._execute(shown, repo/"book"/"runs"/"shown.ipynb", "shown"), as_version=4).cells
-    assert [c.cell_type for c in cells] == ["code", "code", "markdown", "code"] and "<data/shown-a1.csv>" in cells[2].source
-    assert [c.metadata.get("mystnb") for c in cells if c.cell_type == "code"] == [None, {"image": {"alt": "a rising line"}}, {"image": {"alt": "by hand"}}]
+    assert [c.cell_type for c in cells] == ["code", "code", "markdown", "code", "code"] and "<data/shown-a1.csv>" in cells[2].source
+    assert [c.metadata.get("mystnb") for c in cells if c.cell_type == "code"] == [None, {"image": {"alt": "a rising line"}}, {"image": {"alt": "by hand"}}, None]
+    assert cells[-1].outputs[0].text == "FOLDER/a vocab_lit/__init__.py\n" # nothing of this machine
     assert (repo/"book"/"runs"/"data"/"shown-a1.csv").read_text() == "a,b\n1,2\n" and list(cells[1].outputs[0].data) == ["image/png", "text/plain"]
     shown.unlink()
 
