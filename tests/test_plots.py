@@ -374,7 +374,7 @@ def test_a_logarithmic_scale_gives_equal_factors_equal_steps_and_large_numbers_a
     with pytest.raises(ValueError, match="numbers above 0, and the lowest is -2"): heat_map({"": pd.DataFrame([[-2., 3.]])}, log=True)
 
 
-@pytest.mark.cell('nbs/32_plots.ipynb', 'cell "cells have their numbers in readable ink, on one scale, that of differences around zero, and lines between kinds" (44bcef97)')
+@pytest.mark.cell('nbs/32_plots.ipynb', 'cell "cells have their numbers in readable ink, on one scale, that of differences around zero, and lines between kinds" (c2a4e531)')
 def test_cells_have_their_numbers_in_readable_ink_on_one_scale_that_of_differences_around_zero_and_lines_between_kinds(cell_20b35de3, cell_2adbbf8c, cell_daf5a2a8):
     for figure, panels_shown, centre in ((heat_map({"a": grids[7], "b": grids[9]}, kinds=kinds), [grids[7], grids[9]], None), (heat_map({"d": grids[9] - grids[7]}, difference=True, kinds=kinds), [grids[9] - grids[7]], 0)):
         scales = {image.get_clim() for ax in figure.axes for image in ax.images}
@@ -387,6 +387,9 @@ def test_cells_have_their_numbers_in_readable_ink_on_one_scale_that_of_differenc
             assert [t.get_text() for t in ax.get_xticklabels()] == list(kinds) == [t.get_text() for t in ax.get_yticklabels()]
     holes = grids[7].copy(); holes.iloc[0, 1] = np.nan
     assert len(heat_map({"": holes}).axes[0].texts) == 24 and not heat_map({"": holes}).axes[0].lines
+    thin = heat_map({"loss at initialisation": pd.DataFrame({"te": range(12)}, [f"a method with a name {i}" for i in range(12)])})
+    thin.draw_without_rendering()
+    assert thin.axes[0].get_window_extent().width > 50 # pixels
     assert pd.read_csv(folder/"heat.csv").query("panel == 'XLM-R' and source == 'en' and target == 'qu'").value.item() == grids[7].loc["en", "qu"]
 
 

@@ -423,7 +423,7 @@ def score_flops(df:pd.DataFrame, # columns task, language, vocabulary (reduced, 
     return described(fig, cells, f"Points joined by lines, {ylabel} over operations of training, a line for each of {', '.join(texts.values())}, a panel for each task. "
                      f"Operations: {ranges(cells, 'vocabulary', 'flops')}; {ylabel}: {ranges(cells, 'vocabulary', 'mean')}.", path)
 
-# %% ../nbs/32_plots.ipynb #645f764a
+# %% ../nbs/32_plots.ipynb #bcd86338
 def _light(colour): # relative luminance of WCAG 2, 0 to 1
     return np.dot([.2126, .7152, .0722], [x / 12.92 if x <= .04045 else ((x + .055) / 1.055)**2.4 for x in colour[:3]])
 
@@ -449,7 +449,7 @@ def heat_map(panels:dict[str,pd.DataFrame], # title: numbers by source (rows) an
     columns = min(columns, len(panels))
     lines = -(-len(panels) // columns)
     shape = max(p.shape for p in panels.values())
-    fig, axes = plt.subplots(lines, columns, squeeze=False, layout="constrained", figsize=((.47 * shape[1] + .7) * columns + 1, (.36 * shape[0] + .7) * lines + .3))
+    fig, axes = plt.subplots(lines, columns, squeeze=False, layout="constrained", figsize=(max(.47 * shape[1] + .7, 2.8) * columns + 1, (.36 * shape[0] + .7) * lines + .3))
     edges = lambda languages: [i for i, (a, b) in enumerate(zip(languages, languages[1:]), 1) if kinds and kinds.get(a) != kinds.get(b)]
     for ax, (title, p) in zip(axes.flat, panels.items()):
         ax.imshow(p.to_numpy(float), cmap=cmap, norm=norm, aspect="auto")
