@@ -5,7 +5,7 @@ LANGUAGE ?= sw
 SCALE    ?= mini
 ARGS     ?=
 PY       := .venv/bin/python
-PUBLISH  := $(PY) -m vocab_lit.publish
+PUBLISH  := $(PY) -m vocab_lit.book.publish
 
 .PHONY: help book test test-xla chapter lib bench mini-model clean
 help: ## this list
@@ -31,7 +31,7 @@ bench: .venv/installed ## measure speed and memory beside the packages that peop
 	.venv/bin/vocab-lit bench $(or $(ARGS),all --install)
 
 mini-model: .venv/installed ## train a bundled model again: make mini-model ARGS="--model mini-mbert --out DIR"
-	$(PY) -m vocab_lit.mini $(ARGS)
+	$(PY) -m vocab_lit.experiments.bundled_models $(ARGS)
 
 clean: ## remove what the book's build made
 	rm -rf _build build book/runs book/library

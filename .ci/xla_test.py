@@ -8,13 +8,13 @@ def run() -> dict: # what is compared
     import warnings; warnings.simplefilter("ignore")
     from transformers import AutoModelForMaskedLM, TrainerCallback
     from transformers.trainer import DEFAULT_CALLBACKS
-    from vocab_lit.corpus import data_path
-    from vocab_lit.device import compilations, find_device
-    from vocab_lit.finetune import TaskConfig, fine_tune
-    from vocab_lit.lapt import LaptConfig, lapt
-    from vocab_lit.phrasebook import lines, sentences
-    from vocab_lit.tagging import Tagged
-    from vocab_lit.tokenizer import load_tokenizer
+    from vocab_lit.text.corpus import data_path
+    from vocab_lit.models.device import compilations, find_device
+    from vocab_lit.tasks.finetune import TaskConfig, fine_tune
+    from vocab_lit.training.lapt import LaptConfig, lapt
+    from vocab_lit.text.phrasebook import lines, sentences
+    from vocab_lit.tasks.tagging import Tagged
+    from vocab_lit.tokens.tokenizer import load_tokenizer
 
     counts = []
     class Count(TrainerCallback):
