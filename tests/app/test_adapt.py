@@ -123,7 +123,7 @@ def test_other_methods_and_a_run_without_training_find_what_they_need(cell_7250b
     wechsel = replace(plain, method="wechsel", vectors="auto", align=AlignFiles(place/"en-sw.txt", source_text=(place/"en.txt",)))
     made = adapt_files(wechsel, place/"wechsel", lambda _: None)
     assert (place/"wechsel/start/config.json").is_file() and not (place/"wechsel/model").exists() and {p.name for p in (place/"wechsel/vectors").iterdir()} == {"source.vec", "target.vec"}
-    assert made["rows"][1]["step"] == "Neighbours" and not made["losses"] and "../start" in (place/"wechsel/report/report.md").read_text()
+    assert made["rows"][1]["step"] == "NearestNeighbours" and not made["losses"] and "../start" in (place/"wechsel/report/report.md").read_text()
     grown = adapt_files(replace(plain, extend=100, tokenizer=str(place/"out/tokenizer"), vectors=str(place/"out/vectors/tokens.npz"), cleaning=False), place/"grown", lambda _: None)
     assert 800 < grown["vocabulary"]["new"]["tokens"] <= 900 and not (place/"grown/tokenizer").exists() and not grown["text"]["cleaned"]
     drawn = adapt_files(replace(plain, method="script-posn-ident", held_out=(str(place/"en.txt"),)), place/"drawn", lambda _: None)

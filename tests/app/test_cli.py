@@ -155,7 +155,7 @@ def test_vectors_are_trained_aligned_and_looked_up_and_begin_a_vocabulary_by_wec
     assert len(own) == 5 and "Jumatatu" not in {r["nearest"] for r in own} and own[0]["nearest"] in run("vectors", "nearest", place/"sw.vec", "Jumatatu")
     run("transplant", place/"model", "--text", place/"sw.txt", "--method", "wechsel", *both, "--vocab-size", 600, "--neighbours", 3, "--temperature", .3, "--out", place/"wechsel")
     made = json.loads(run("explain", place/"wechsel", "Jumanne", "--json"))
-    assert len(made) == 3 and {p["step"] for p in made} == {"Neighbours"} and abs(sum(p["weight"] for p in made) - 1) < 1e-4
+    assert len(made) == 3 and {p["step"] for p in made} == {"NearestNeighbours"} and abs(sum(p["weight"] for p in made) - 1) < 1e-4
     run("transplant", place/"model", "--text", place/"sw.txt", "--method", "wechsel", "--source-text", place/"en.txt", "--dictionary", place/"en-sw.txt", "--source-only", place/"model", "--vocab-size", 600, "--out", place/"wechsel-en")
     run("transplant", place/"model", "--text", place/"sw.txt", "--method", "full-rand", "--vocab-size", 600, "--out", place/"full-rand")
 

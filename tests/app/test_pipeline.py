@@ -90,11 +90,11 @@ def test_vectors_of_two_languages_come_from_text_from_files_or_are_in_one_space_
 def test_the_folder_of_a_model_with_the_new_vocabulary_gives_vectors_and_aligned_ones_go_along_when_extending(cell_6424b4a4, cell_6588ab2a):
     for method in ("clp", "omp", "focus"):
         made = transplant_files(place/"model", place/f"helped-{method}", tokenizer=place/"focus-sw", vectors=place/"focus-sw", method=method)
-        assert json.loads((place/f"helped-{method}"/"vocab_lit.json").read_text())["vectors"] == f"embeddings of {place/'focus-sw'}" and made.plan.summary().step.tolist()[:2] == ["Copy", dict(clp="Proportional", omp="Pursuit", focus="Similar")[method]]
+        assert json.loads((place/f"helped-{method}"/"vocab_lit.json").read_text())["vectors"] == f"embeddings of {place/'focus-sw'}" and made.plan.summary().step.tolist()[:2] == ["Copy", dict(clp="CosineWeighted", omp="MatchingPursuit", focus="SparsemaxSimilarity")[method]]
     for method in ("identity", "focus-word", "ofa"):
         with pytest.raises(ValueError, match="takes no vectors from a model|needs vectors of two languages"): transplant_files(place/"model", place/"refused2", tokenizer=place/"focus-sw", vectors=place/"focus-sw", method=method)
     made = transplant_files(place/"model", place/"ofa-extended", text=[place/"sw.txt"], vocab_size=600, method="ofa", align=files, extend=200)
-    assert (made.plan.copied[:len(old)] == range(len(old))).all() and "Neighbours" in set(made.plan.summary().step)
+    assert (made.plan.copied[:len(old)] == range(len(old))).all() and "NearestNeighbours" in set(made.plan.summary().step)
 
 
 @pytest.mark.cell('nbs/09_app/01_pipeline.ipynb', 'cell "wechsel says what it lacks before it begins" (fd679320)')
@@ -116,7 +116,7 @@ def test_a_tokenizer_and_vectors_from_files_are_used_as_they_are(cell_6424b4a4):
     own.save_pretrained(place/"own")
     save_vectors(token_ppmi(own, lines("sw", 600, seed=0), dim=8), own, place/"own.npz")
     made = transplant_files(place/"model", place/"from-files", tokenizer=place/"own", vectors=place/"own.npz")
-    assert made.tokenizer.get_vocab() == own.get_vocab() and set(made.plan.summary().step) == {"Copy", "Similar", "Gaussian"}
+    assert made.tokenizer.get_vocab() == own.get_vocab() and set(made.plan.summary().step) == {"Copy", "SparsemaxSimilarity", "Gaussian"}
 
 
 @pytest.mark.cell('nbs/09_app/01_pipeline.ipynb', 'cell "a causal model\'s new tokenizer leaves texts as open as the old one does" (e45d7b2d)')

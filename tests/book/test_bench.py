@@ -7,7 +7,7 @@ from vocab_lit.book.bench import CLAIMS, Case, PARTS, Runs, _Clock, _TINY, claim
 from vocab_lit.methods.recipe import load_plan
 from vocab_lit.methods.semi_nmf import SemiNMF
 from vocab_lit.tokens.vocab import Vocab, overlap, toy_tokenizer
-from vocab_lit.training.lm_data import Draws
+from vocab_lit.training.lm_data import MaskedBlocks
 from vocab_lit.vectors.word_vectors import read_vectors
 import itertools
 import json
@@ -131,7 +131,7 @@ def test_neighbours_are_compared_by_token_and_differences_find_their_reason(cell
 @pytest.mark.cell('nbs/10_book/03_bench.ipynb', 'cell "the operations counted are those of the formula" (947cdeac)')
 def test_the_operations_counted_are_those_of_the_formula():
     model, tokenizer = random_model(300, **_TINY), toy_tokenizer("unigram", (f"w{i}" for i in range(295)))
-    data = Draws(torch.randint(5, 295, (4, 16), generator=torch.Generator().manual_seed(0)), 4, tokenizer)
+    data = MaskedBlocks(torch.randint(5, 295, (4, 16), generator=torch.Generator().manual_seed(0)), 4, tokenizer)
     n, targets = 4 * 16, sum(int((row["labels"] != -100).sum()) for row in data)
     head = 32 * 32 + 32 * 300 # dense layer, vocabulary
     few, all_positions = (count_flops(side, model, data) for side in ("vocab_lit", "plain"))

@@ -4,7 +4,7 @@ from pathlib import Path
 from scipy.stats import mannwhitneyu, pearsonr, wilcoxon
 from vocab_lit.experiments.claims import Claim, RECORDS, _listed, _sides, _text, differences, effect_dots, judge, load_claims, printed_rows, read_records, record_rows, summary, verdicts
 from vocab_lit.experiments.plots import PALETTE
-from vocab_lit.experiments.results import Study, fingerprint
+from vocab_lit.experiments.results import ResultStore, fingerprint
 from vocab_lit.experiments.transfer import FMT, METHODS, UNKS
 from vocab_lit.methods.reinit import paper_methods
 from vocab_lit.text.corpus import write_json
@@ -113,7 +113,7 @@ def test_records_of_all_chapters_are_read_and_only_those_of_the_present_library(
     root = Path(tempfile.mkdtemp())
     for chapter, stamp in (("focus", fingerprint()), ("wechsel", "older")):
         made = dict(key=dict(what="loss", method="focus", language="sw", seed=0), fingerprint="", values=[dict(metric="loss", value=5.)], seconds=1, device="", versions={}, library=stamp)
-        Study(root/chapter); write_json(made, root/chapter/"a.json")
+        ResultStore(root/chapter); write_json(made, root/chapter/"a.json")
     (root/"focus"/"trained-1").mkdir(); (root/"notes.txt").write_text("x")
     assert read_records(root).chapter.tolist() == ["focus"] and read_records(root, "").chapter.tolist() == ["focus", "wechsel"] and read_records(root, "older").chapter.tolist() == ["wechsel"]
     assert read_records(root/"nowhere").empty and list(read_records(root/"nowhere")) == list(read_records(root))

@@ -47,9 +47,9 @@ def cell_2adbbf8c():
 
 @pytest.fixture(scope='module')
 def cell_1aa20db8():
-    # nbs/08_experiments/03_plots.ipynb, cell "shares = pd.DataFrame(dict(step=["Copy", "Similar", "Gaussia" (1aa20db8)
+    # nbs/08_experiments/03_plots.ipynb, cell "shares = pd.DataFrame(dict(step=["Copy", "SparsemaxSimilarit" (1aa20db8)
     global shares
-    shares = pd.DataFrame(dict(step=["Copy", "Similar", "Gaussian"], share=[.3, .65, .05]))
+    shares = pd.DataFrame(dict(step=["Copy", "SparsemaxSimilarity", "Gaussian"], share=[.3, .65, .05]))
     row_shares(shares)
 
 
@@ -223,7 +223,7 @@ def test_a_notebook_keeps_the_numbers_and_the_description_with_the_image():
 def test_every_step_has_its_part_of_the_bar_and_small_ones_are_in_the_legend_only(cell_1aa20db8):
     ax = row_shares(shares).axes[0]
     assert [round(b.get_width(), 2) for b in ax.patches] == [.3, .65, .05] and [round(b.get_x(), 2) for b in ax.patches] == [0, .3, .95]
-    assert [t.get_text() for t in ax.texts] == ["30%", "65%"] and [t.get_text() for t in ax.get_legend().get_texts()] == ["Copy 30%", "Similar 65%", "Gaussian 5%"]
+    assert [t.get_text() for t in ax.texts] == ["30%", "65%"] and [t.get_text() for t in ax.get_legend().get_texts()] == ["Copy 30%", "SparsemaxSimilarity 65%", "Gaussian 5%"]
 
 
 @pytest.mark.cell('nbs/08_experiments/03_plots.ipynb', 'cell "curves go through the means, on a logarithmic axis with plain numbers, and variants differ in dashes only" (2367927b)')
@@ -447,7 +447,7 @@ def test_every_figure_says_what_it_shows_with_the_numbers(cell_2adbbf8c, cell_1a
     assert loss_curves(two, names={"am": "Amharic"}).alt == "Curves, held-out loss (nats) over steps 0 to 3, a panel for each of sw, Amharic. At the beginning: a 8, b 6; at the end: a 2, b 1.5."
     assert loss_curves(two.drop(columns="language")).alt.startswith("Curves, held-out loss (nats) over steps 0 to 3. At")
     assert score_curves(two.query("method == 'a'"), ylabel="score").alt == "Curves, score over steps from 0 to 3. At the end: sw 2, am 2."
-    assert row_shares(shares).alt == "One bar, the share of the rows that each step filled: Copy 30%, Similar 65%, Gaussian 5%."
+    assert row_shares(shares).alt == "One bar, the share of the rows that each step filled: Copy 30%, SparsemaxSimilarity 65%, Gaussian 5%."
     assert show_mixture("ሰላም", anchors, weights, base, np.ones((5, 20))).alt.endswith("at the weighted mean of ጤና 0.50, እንኳን 0.30, ደህና 0.20.")
     assert alignment_map(np.eye(2), np.eye(2), np.eye(2), [("a", "b"), ("c", "d")]).alt == "Two maps of 2 translation pairs of source and target, joined by lines. before the rotation: mean cosine 1.00; after the rotation: mean cosine 1.00."
     assert embedding_map(panels, most=20, named=3).alt == ("Maps of embedding rows in the plane of two components, coloured by group (Latin, Cyrillic, initial, other). "

@@ -2,7 +2,7 @@
 from dataclasses import replace
 from pathlib import Path
 from vocab_lit.experiments.experiment import Targets
-from vocab_lit.experiments.transfer import FMT, Learnt, METHODS, Transfer, UNKS, _ROWS, _alike, _by_budget, _factors_file, _learn_task, _score, _with_languages, averages, learn_factors, learn_languages, learnt, matrix, needed, transfer, transfer_by_steps
+from vocab_lit.experiments.transfer import FMT, LanguageRun, METHODS, Transfer, UNKS, _ROWS, _alike, _by_budget, _factors_file, _learn_task, _score, _with_languages, averages, learn_factors, learn_languages, learnt, matrix, needed, transfer, transfer_by_steps
 from vocab_lit.methods.factored import Factoring, factored, factorize
 from vocab_lit.models.adapterhub import load_adapter, save_adapter
 from vocab_lit.models.madx import AdapterConfig, MadX
@@ -55,11 +55,11 @@ def cell_c4f1f14e(cell_6a306385):
 
 @pytest.mark.cell('nbs/08_experiments/05_transfer.ipynb', 'cell "each language is learnt once in each way that is needed" (402ab45d)')
 def test_each_language_is_learnt_once_in_each_way_that_is_needed(cell_6a306385, cell_4077834f):
-    whole, plain, inv = (Learnt("am"), *(learnt(tiny, m, "am") for m in ("MAD-X -INV", "MAD-X")))
+    whole, plain, inv = (LanguageRun("am"), *(learnt(tiny, m, "am") for m in ("MAD-X -INV", "MAD-X")))
     new = learnt(tiny, "MAD-X, new vocabulary", "am")
     assert [w.kind for w in (whole, plain, inv, new)] == ["whole model", "language adapter", "language adapter, invertible", "language adapter, invertible + script-posn-ident"]
     assert set(losses.index) == {(w.kind, l) for w in (whole, plain, inv) for l in ("en", "am")} | {(new.kind, "am")}
-    assert needed(tiny, ["MAD-X", "XLM-R MLM-SRC", "MAD-X"], ["en"], ["en", "am"]) == [replace(inv, language="en"), inv, Learnt("en")] and needed(tiny, ["XLM-R", "MAD-X -LAD-INV"], ["en"], ["am"]) == []
+    assert needed(tiny, ["MAD-X", "XLM-R MLM-SRC", "MAD-X"], ["en"], ["en", "am"]) == [replace(inv, language="en"), inv, LanguageRun("en")] and needed(tiny, ["XLM-R", "MAD-X -LAD-INV"], ["en"], ["am"]) == []
     assert (losses[4] < losses[0]).loc[[(w.kind, "am") for w in (whole, inv, new)]].all()
     madx = MadX(load_model(tiny.target("en").setup.model).float())
     for name, what, invertible, own in (("plain", plain, False, False), ("inv", inv, True, False), ("new", new, True, True)):
@@ -92,7 +92,7 @@ def test_a_cell_of_mad_x_equals_a_pipeline_by_hand(cell_6a306385):
 def test_training_on_the_target_s_text_uses_the_target_s_model_and_on_the_source_s_the_source_s(cell_6a306385):
     splits, config = tiny.target("en").setup.splits("ner", "en"), tiny.config("ner", "en", False)
     for method, text in (("XLM-R MLM-TRG", "am"), ("XLM-R MLM-SRC", "en"), ("XLM-R", None)):
-        at = tiny.place(Learnt(text)) if text else tiny.target("en").setup.model
+        at = tiny.place(LanguageRun(text)) if text else tiny.target("en").setup.model
         tuned = fine_tune(load_model(at).float(), load_tokenizer(at), *splits, "ner", 0, config).model
         f1 = evaluate(tuned, load_tokenizer(at), tiny.target("am").setup.splits("ner", "am")[2], "ner", config)["entity_f1"]
         assert scores.query("method == @method and target == 'am'").value.item() == pytest.approx(100 * f1)

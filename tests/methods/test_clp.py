@@ -52,9 +52,9 @@ def test_on_random_vocabularies_the_rows_equal_the_dense_sums_and_what_is_left_o
         for t in target:
             if shared[t.id] >= 0 or not vectors.known[t.id]: continue
             c = unit[t.id] @ unit[keys].T
-            if p.by_low[t.id]: assert np.allclose(made[t.id], c @ rows.numpy()[shared[keys]] / c.sum(), atol=1e-4 / abs(c.sum()))
+            if p.is_low_rank[t.id]: assert np.allclose(made[t.id], c @ rows.numpy()[shared[keys]] / c.sum(), atol=1e-4 / abs(c.sum()))
             else: assert c.sum() <= .0501 * np.abs(c).sum()
-        assert p.by_low.any() and (shift < 1 or not (p.group >= 0)[vectors.known].any())
+        assert p.is_low_rank.any() and (shift < 1 or not (p.group >= 0)[vectors.known].any())
 
 
 @pytest.mark.cell('nbs/04_methods/07_clp.ipynb', 'cell "no shared token with a vector is refused, and no open one is fine" (0fcf15a2)')

@@ -43,7 +43,7 @@ def test_short_rows_made_whole_are_what_the_whole_rows_have_in_the_up_projection
     recipe = ofa(5)
     factors = factorize(matrix, recipe.factoring)
     short, labels = short_rows(plan, matrix, factors)
-    mixed = plan.step == plan.steps.index("Neighbours")
+    mixed = plan.step == plan.steps.index("NearestNeighbours")
     by_parts = torch.from_numpy(plan.weights.toarray()) @ factors.F # as the authors' code: sums of short rows
     assert torch.allclose(short[mixed], by_parts[mixed], atol=1e-5) and torch.equal(short[plan.copied >= 0], factors.F[plan.copied[plan.copied >= 0]])
     assert (short @ factors.G[0] - plan.apply(matrix))[mixed].norm() < .02 and short.shape == (len(new), 5) and not labels.any()

@@ -2,7 +2,7 @@
 from hypothesis import given, settings, strategies as st
 from pathlib import Path
 from scipy import sparse
-from vocab_lit.methods.recipe import Copy, Fill, Gaussian, Plan, RECIPES, Recipe, StandardNormal, Step, _gauss, check_plan, get_recipe, load_plan, register, row_blocks
+from vocab_lit.methods.recipe import Copy, Gaussian, InitStep, Plan, RECIPES, Recipe, RowWeights, StandardNormal, _gauss, check_plan, get_recipe, load_plan, register, row_blocks
 from vocab_lit.tokens.vocab import Token, Vocab, toy_tokenizer
 import numpy as np
 import pandas as pd
@@ -13,15 +13,15 @@ import torch
 
 @pytest.fixture(scope='module')
 def cell_f8bf1233():
-    # nbs/04_methods/01_recipe.ipynb, cell "class SameLetter(Step):" (f8bf1233)
+    # nbs/04_methods/01_recipe.ipynb, cell "class SameLetter(InitStep):" (f8bf1233)
     global SameLetter, matrix, plan, recipe, source, target
-    class SameLetter(Step):
+    class SameLetter(InitStep):
         def fill(self, job):
             like = {t.id: [s.id for s in job.source if s.kind == "text" and s.text[:1] == t.text[:1]] for t in job.target if t.kind == "text"}
             rows = np.array([r for r in np.flatnonzero(job.open) if like.get(r)])
             weights = sparse.lil_array((len(rows), len(job.source)), dtype=np.float32)
             for n, r in enumerate(rows): weights[n, like[r]] = 1 / len(like[r])
-            return Fill(rows, weights.tocsr())
+            return RowWeights(rows, weights.tocsr())
 
     recipe = Recipe("same letter", (Copy(), SameLetter(), Gaussian()), "this notebook", "A new token is the mean of old ones with its first letter.")
     source = Vocab.from_tokenizer(toy_tokenizer("unigram", ["water", "fire", "maji"], ["ma", "ji", "mo", "to", "1"]))
@@ -52,14 +52,14 @@ def cell_5285f92f(cell_fee89121):
 
 @pytest.fixture(scope='module')
 def cell_a3f62632(cell_fee89121):
-    # nbs/04_methods/01_recipe.ipynb, cell "class Products(Step):" (a3f62632)
+    # nbs/04_methods/01_recipe.ipynb, cell "class Products(InitStep):" (a3f62632)
     global Products, long, short
-    class Products(Step):
+    class Products(InitStep):
         means = False
         def fill(self, job):
             rng, rows = np.random.default_rng(0), np.flatnonzero(job.open)[:6]
             a, b = rng.normal(size=(6, 2)).astype(np.float32), sparse.random_array((2, len(job.source)), density=.4, rng=rng, format="csr", dtype=np.float32)
-            return Fill(rows, sparse.csr_array(a), basis=b) if self.short else Fill(rows, sparse.csr_array(sparse.csr_array(a) @ b))
+            return RowWeights(rows, sparse.csr_array(a), basis=b) if self.short else RowWeights(rows, sparse.csr_array(sparse.csr_array(a) @ b))
 
     short, long = (Recipe("products", (Copy("specials"), type("Products", (Products,), {"short": s})(), Gaussian()), "", "").plan(narrow, wide) for s in (True, False))
     short.explain(3)
@@ -132,7 +132,7 @@ def test_draws_by_covariance_have_it_and_hewitt_s_are_the_mean_but_for_a_trace(c
 @pytest.mark.cell('nbs/04_methods/01_recipe.ipynb', 'cell "a plan with short vectors says and does the same as one with the weights written out" (72ff6812)')
 def test_a_plan_with_short_vectors_says_and_does_the_same_as_one_with_the_weights_written_out(cell_a3f62632):
     table = torch.randn(50, 7, generator=torch.Generator().manual_seed(6))
-    assert short.by_low.sum() == 6 and not long.by_low.any() and short.weights.nnz == 0
+    assert short.is_low_rank.sum() == 6 and not long.is_low_rank.any() and short.weights.nnz == 0
     pd.testing.assert_frame_equal(short.explain(3), long.explain(3), rtol=1e-5)
     pd.testing.assert_frame_equal(short.summary(), long.summary())
     for dtype in (torch.float32, torch.bfloat16): assert torch.allclose(short.apply(table.to(dtype))[:6].float(), long.apply(table.to(dtype))[:6].float(), atol=1e-5 if dtype == torch.float32 else .05)
@@ -141,12 +141,12 @@ def test_a_plan_with_short_vectors_says_and_does_the_same_as_one_with_the_weight
 
 @pytest.mark.cell('nbs/04_methods/01_recipe.ipynb', 'cell "a single weight other than one is no copy" (421ae7d9)')
 def test_a_single_weight_other_than_one_is_no_copy(cell_fee89121):
-    class Twice(Step):
+    class Twice(InitStep):
         means = False
-        def fill(self, job): return Fill(np.array([5]), sparse.csr_array((np.array([2.], np.float32), np.array([3]), np.array([0, 1])), shape=(1, len(job.source))))
+        def fill(self, job): return RowWeights(np.array([5]), sparse.csr_array((np.array([2.], np.float32), np.array([3]), np.array([0, 1])), shape=(1, len(job.source))))
     seen = []
-    class Look(Step):
-        def fill(self, job): seen.append(job.copied.copy()); return Fill(np.array([], np.int64), group=np.array([], np.int64))
+    class Look(InitStep):
+        def fill(self, job): seen.append(job.copied.copy()); return RowWeights(np.array([], np.int64), group=np.array([], np.int64))
     p = Recipe("twice", (Twice(), Look(), Gaussian()), "", "").plan(narrow, wide)
     assert p.copied[5] == seen[0][5] == -1 and torch.equal(p.apply(torch.ones(50, 2))[5], torch.full((2,), 2.))
 

@@ -3,7 +3,7 @@ from pathlib import Path
 from safetensors.torch import load_file
 from torch import nn
 from transformers import AutoConfig, AutoModelForCausalLM, AutoModelForMaskedLM, BertConfig, BertForMaskedLM, LlamaConfig, LlamaForCausalLM
-from vocab_lit.models.lazy_weights import _copy_part, hollow_model, rows_of, save_hollow, stored_tensors
+from vocab_lit.models.lazy_weights import _copy_part, meta_model, rows_of, save_meta_model, stored_tensors
 import json
 import numpy as np
 import os
@@ -29,9 +29,9 @@ def cell_47976626():
 
 @pytest.fixture(scope='module')
 def cell_13f09eb7(cell_47976626):
-    # nbs/05_models/02_lazy_weights.ipynb, cell "hollow = hollow_model(AutoModelForMaskedLM, AutoConfig.from_" (13f09eb7)
+    # nbs/05_models/02_lazy_weights.ipynb, cell "hollow = meta_model(AutoModelForMaskedLM, AutoConfig.from_pr" (13f09eb7)
     global hollow
-    hollow = hollow_model(AutoModelForMaskedLM, AutoConfig.from_pretrained(place/"bert"), stored)
+    hollow = meta_model(AutoModelForMaskedLM, AutoConfig.from_pretrained(place/"bert"), stored)
     hollow.get_input_embeddings().weight.device, rows_of(hollow.get_input_embeddings().weight)[torch.tensor([1, 2])][:, :4]
 
 
@@ -47,7 +47,7 @@ def cell_bf61f463(cell_47976626, cell_13f09eb7):
     hollow.cls.predictions.bias = hollow.cls.predictions.decoder.bias = bias
     hollow.config.vocab_size = 52
     (place/"more").mkdir()
-    save_hollow(hollow, place/"more")
+    save_meta_model(hollow, place/"more")
     again = AutoModelForMaskedLM.from_pretrained(place/"more")
     [(f.name, f.stat().st_size, f.read_bytes() == (place/"bert"/f.name).read_bytes()) for f in sorted((place/"more").glob("*.safetensors"))]
 
@@ -98,7 +98,7 @@ def test_a_file_that_is_missing_cut_short_or_damaged_is_named(cell_47976626):
 def test_a_hollow_model_has_every_tensor_once_and_what_does_not_fit_is_left_to_transformers(cell_47976626, cell_13f09eb7):
     assert {p.device.type for p in hollow.parameters()} == {"meta"} and all(torch.equal(rows_of(p)[:], q) for p, q in zip(hollow.parameters(), bert.parameters()))
     assert hollow.get_output_embeddings().weight is hollow.get_input_embeddings().weight
-    def fits(change, **options): return hollow_model(AutoModelForMaskedLM, BertConfig(**BODY | options), change(dict(stored))) is not None
+    def fits(change, **options): return meta_model(AutoModelForMaskedLM, BertConfig(**BODY | options), change(dict(stored))) is not None
     head, norm = "bert.embeddings.word_embeddings.weight", "bert.embeddings.LayerNorm.weight"
     assert fits(lambda s: s) and fits(lambda s: s, dtype="float32") and not fits(lambda s: s, dtype="bfloat16") and not fits(lambda s: s, vocab_size=51)
     assert not fits(lambda s: s | {"cls.predictions.decoder.weight": s[head]}) # tied, and stored twice
@@ -120,10 +120,10 @@ def test_what_was_replaced_is_new_and_everything_else_as_it_was_in_every_number_
         llama = LlamaForCausalLM(LlamaConfig(**BODY)).to(dtype).eval()
         for size in ("5KB", "1GB"):
             llama.save_pretrained(place/f"llama{dtype}{size}", max_shard_size=size)
-            bare = hollow_model(AutoModelForCausalLM, AutoConfig.from_pretrained(place/f"llama{dtype}{size}"), stored_tensors(place/f"llama{dtype}{size}"))
+            bare = meta_model(AutoModelForCausalLM, AutoConfig.from_pretrained(place/f"llama{dtype}{size}"), stored_tensors(place/f"llama{dtype}{size}"))
             bare.lm_head.weight = nn.Parameter(torch.full((50, 16), .5, dtype=dtype))
             (out := place/f"out{dtype}{size}").mkdir()
-            save_hollow(bare, out)
+            save_meta_model(bare, out)
             assert {f.name for f in out.iterdir()} == {f.name for f in (place/f"llama{dtype}{size}").iterdir()}
             loaded = AutoModelForCausalLM.from_pretrained(out, dtype="auto").state_dict()
             assert loaded["lm_head.weight"].unique().tolist() == [.5] and all(torch.equal(v, loaded[k]) and v.dtype == loaded[k].dtype for k, v in llama.state_dict().items() if "lm_head" not in k)

@@ -314,7 +314,7 @@ def test_inner_weights_are_never_read_and_what_has_a_row_for_each_token_at_most_
         patch.setattr(StoredTensor, "__getitem__", recorded)
         result = transplant(open_model(place/"model"), old, new, "focus", TokenVectors(example_vectors(new).matrix, np.arange(len(new)) % 9 > 0, "some"))
         save(result, place/"out")
-    assert {shape for shape, _ in reads} == {(len(old), 16)} and max(rows for _, rows in reads) == 512 and list(result.plan.summary().step) == ["Copy", "Similar", "Gaussian"]
+    assert {shape for shape, _ in reads} == {(len(old), 16)} and max(rows for _, rows in reads) == 512 and list(result.plan.summary().step) == ["Copy", "SparsemaxSimilarity", "Gaussian"]
 
 
 @pytest.mark.cell('nbs/05_models/03_transplant.ipynb', 'cell "what is not simply the model\'s own tensors is loaded as a whole, and what is damaged is refused by name" (d28f1708)')

@@ -8,7 +8,7 @@ from vocab_lit.models.transplant import is_masked
 from vocab_lit.text.phrasebook import lines
 from vocab_lit.tokens.tokenizer import train_tokenizer
 from vocab_lit.training.lapt import LaptConfig, LaptTrainer, PRESETS, Stage, _Stages, _own_random_state, answering_with_loss, lapt, lapt_flops, learning, rate_factor, stage_starts, total_steps, training_arguments, transformer_blocks
-from vocab_lit.training.lm_data import Draws, heldout_loss, label_places, lm_loss, pack
+from vocab_lit.training.lm_data import MaskedBlocks, heldout_loss, label_positions, lm_loss, pack
 import json
 import math
 import numpy as np
@@ -231,7 +231,7 @@ def test_where_shapes_are_fixed_training_and_evaluation_see_the_same_targets_in_
             losses = lapt(fresh(hidden_dropout_prob=0., attention_probs_dropout_prob=0.), tokenizer, swahili, held_out, replace(quick, steps=6, eval_every=3))
         return losses, set(seen)
     (losses, shapes), (as_is, _) = on(Device("xla", "")), on(Device("cpu", ""))
-    assert shapes == {((16, 32), len(label_places(torch.zeros(16, 32, dtype=torch.long) - 100)))} and (losses - as_is).abs().max().max() < 1e-5
+    assert shapes == {((16, 32), len(label_positions(torch.zeros(16, 32, dtype=torch.long) - 100)))} and (losses - as_is).abs().max().max() < 1e-5
 
 
 @pytest.mark.cell('nbs/06_training/03_lapt.ipynb', 'cell "each mode changes what it may change and nothing else, at its time" (83618b32)')
@@ -253,7 +253,7 @@ def test_each_mode_changes_what_it_may_change_and_nothing_else_at_its_time(cell_
     model = fresh()
     config = replace(quick, steps=10, mode="full")
     with _own_random_state(), answering_with_loss(model), tempfile.TemporaryDirectory() as folder:
-        LaptTrainer(model, training_arguments(config, 0, folder, eval_strategy="no", eval_on_start=False), config, train_dataset=Draws(pack(tokenizer, swahili, 32), 160, tokenizer),
+        LaptTrainer(model, training_arguments(config, 0, folder, eval_strategy="no", eval_on_start=False), config, train_dataset=MaskedBlocks(pack(tokenizer, swahili, 32), 160, tokenizer),
                     callbacks=[_Stages(model, config), Watch()]).train()
     assert [len(s) < len(list(model.parameters())) for s in seen] == [True] + [False] * 9
     model = fresh()
@@ -271,7 +271,7 @@ def test_a_run_in_parts_a_run_at_once_and_a_loop_by_hand_end_with_the_same_weigh
         return model
     def by_hand(model):
         model.train()
-        draws, optimizer = Draws(pack(tokenizer, swahili, 32), 64, tokenizer if is_masked(model) else None), torch.optim.AdamW(model.parameters(), 1e-3, weight_decay=0)
+        draws, optimizer = MaskedBlocks(pack(tokenizer, swahili, 32), 64, tokenizer if is_masked(model) else None), torch.optim.AdamW(model.parameters(), 1e-3, weight_decay=0)
         for step in range(4):
             batch = [draws[i] for i in range(16 * step, 16 * step + 16)]
             batch = {k: torch.stack([row[k] for row in batch]) for k in batch[0]}
@@ -292,7 +292,7 @@ def test_a_run_in_parts_a_run_at_once_and_a_loop_by_hand_end_with_the_same_weigh
 @pytest.mark.cell('nbs/06_training/03_lapt.ipynb', 'cell "the loss in the log is the mean over the targets, and a batch without targets changes nothing" (00f5f6a7)')
 def test_the_loss_in_the_log_is_the_mean_over_the_targets_and_a_batch_without_targets_changes_nothing(cell_ed44b6ca):
     def first_loss(model, micro, probability=.15):
-        config, draws = replace(quick, steps=1, micro_batch=micro), Draws(pack(tokenizer, swahili, 32), 16, tokenizer if is_masked(model) else None, probability=probability)
+        config, draws = replace(quick, steps=1, micro_batch=micro), MaskedBlocks(pack(tokenizer, swahili, 32), 16, tokenizer if is_masked(model) else None, probability=probability)
         with _own_random_state(), answering_with_loss(model), tempfile.TemporaryDirectory() as folder:
             trainer = LaptTrainer(model, training_arguments(config, 0, folder, eval_strategy="no", eval_on_start=False, logging_first_step=True), config, train_dataset=draws)
             trainer.train()

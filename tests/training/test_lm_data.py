@@ -5,7 +5,7 @@ from transformers import BertConfig, BertForMaskedLM, DistilBertConfig, DistilBe
 from vocab_lit.models.transplant import is_masked
 from vocab_lit.text.phrasebook import lines
 from vocab_lit.tokens.tokenizer import train_tokenizer
-from vocab_lit.training.lm_data import Draws, _place, heldout_loss, label_places, lm_loss, mask_tokens, pack
+from vocab_lit.training.lm_data import MaskedBlocks, _place, heldout_loss, label_positions, lm_loss, mask_tokens, pack
 import math
 import numpy as np
 import pytest
@@ -141,24 +141,24 @@ def test_every_pass_sees_every_block_once_in_another_order():
 
 @pytest.mark.cell('nbs/06_training/01_lm_data.ipynb', 'cell "draws depend on seed and place alone and mask each visit anew" (df68963e)')
 def test_draws_depend_on_seed_and_place_alone_and_mask_each_visit_anew(cell_5f1b3e62):
-    draws, few = Draws(blocks, 5000, tokenizer, seed=3), blocks[:7]
+    draws, few = MaskedBlocks(blocks, 5000, tokenizer, seed=3), blocks[:7]
     far = [draws[4321] for _ in range(2)]
     assert torch.equal(far[0]["input_ids"], far[1]["input_ids"]) and torch.equal(far[0]["labels"], far[1]["labels"])
-    assert not torch.equal(far[0]["input_ids"], Draws(blocks, 5000, tokenizer, seed=4)[4321]["input_ids"])
-    passes = [[d["input_ids"].tolist() for d in map(Draws(few, 14).__getitem__, range(7 * k, 7 * k + 7))] for k in (0, 1)]
+    assert not torch.equal(far[0]["input_ids"], MaskedBlocks(blocks, 5000, tokenizer, seed=4)[4321]["input_ids"])
+    passes = [[d["input_ids"].tolist() for d in map(MaskedBlocks(few, 14).__getitem__, range(7 * k, 7 * k + 7))] for k in (0, 1)]
     assert passes[0] != passes[1] and sorted(passes[0]) == sorted(passes[1]) == sorted(few.tolist())
-    visits = [draws_of_one["labels"] for draws_of_one in map(Draws(few[:1], 400, tokenizer).__getitem__, range(400))]
+    visits = [draws_of_one["labels"] for draws_of_one in map(MaskedBlocks(few[:1], 400, tokenizer).__getitem__, range(400))]
     share = (torch.stack(visits) != -100).float().mean(0)[~torch.isin(few[0], torch.tensor(tokenizer.all_special_ids))]
     assert abs(share.mean() - .15) < .02 and share.min() > .05 # no position is left out
-    assert sum(1 for _ in Draws(few, 14)) == 14 # drawing ends
+    assert sum(1 for _ in MaskedBlocks(few, 14)) == 14 # drawing ends
 
 
 @pytest.mark.cell('nbs/06_training/01_lm_data.ipynb', 'cell "order and masks have the seed, the pass and the place as their own causes" (28efb586)')
 def test_order_and_masks_have_the_seed_the_pass_and_the_place_as_their_own_causes(cell_5f1b3e62):
     same = blocks[:1].repeat(40, 1)
-    asked = lambda seed=0: [tuple(d["labels"].tolist()) for d in Draws(same, 80, tokenizer, seed, .5)] # order makes no difference here
+    asked = lambda seed=0: [tuple(d["labels"].tolist()) for d in MaskedBlocks(same, 80, tokenizer, seed, .5)] # order makes no difference here
     assert len(set(asked())) == 80 and not set(asked()) & set(asked(1))
-    order = lambda seed: [d["input_ids"].tolist() for d in Draws(blocks[:40], 40, seed=seed)]
+    order = lambda seed: [d["input_ids"].tolist() for d in MaskedBlocks(blocks[:40], 40, seed=seed)]
     assert order(0) != order(1) and sorted(order(0)) == sorted(order(1))
     often = (torch.tensor(asked()) != -100).float()[:, ~torch.isin(same[0], torch.tensor(tokenizer.all_special_ids))].mean()
     assert abs(often - .5) < .04
@@ -208,20 +208,20 @@ def test_with_places_the_loss_and_its_gradients_are_the_same_for_any_number_of_l
     for model in tiny_models:
         full = model(input_ids=blocks[:4], labels=blocks[:4]).loss if not is_masked(model) else None
         asked = blocks[:4] if full is not None else mask_tokens(blocks[:4], tokenizer, torch.Generator().manual_seed(1))[1]
-        fixed = label_places(asked, masked=is_masked(model))
+        fixed = label_positions(asked, masked=is_masked(model))
         for reduction, most in (("mean", 0), ("sum", 0), ("mean", 7 * 500)):
             pair = [lm_loss(model, blocks[:4], asked, reduction, most=most), lm_loss(model, blocks[:4], asked, reduction, fixed, most)]
             assert torch.allclose(*pair, rtol=1e-6) and (full is None or reduction == "sum" or torch.allclose(pair[1], full, atol=1e-5))
             for a, b in zip(*(torch.autograd.grad(loss, list(model.parameters()), allow_unused=True) for loss in pair)):
                 assert (a is None and b is None) or torch.allclose(a, b, atol=1e-5), type(model).__name__
     draws = [mask_tokens(blocks[i:i + 8], tokenizer, torch.Generator().manual_seed(i))[1] for i in range(0, 800, 8)]
-    assert {len(label_places(l)) for l in draws} == {80} # 38.4 and 34.3 more, as a multiple of 8
+    assert {len(label_positions(l)) for l in draws} == {80} # 38.4 and 34.3 more, as a multiple of 8
     for l in (draws[0], torch.full_like(draws[0], -100), blocks[:8]): # as expected, none at all, far too many
-        taken = label_places(l)
+        taken = label_positions(l)
         assert set((l != -100).flatten().nonzero()[:, 0].tolist()) <= set(taken.tolist()) and len(taken.unique()) == len(taken)
         assert len(taken) == (256 if l.ne(-100).all() else 80)
-    assert lm_loss(xlmr, blocks[:8], torch.full_like(blocks[:8], -100), "sum", label_places(torch.full_like(blocks[:8], -100))).item() == 0
-    assert abs(lm_loss(xlmr, blocks[:8], blocks[:8], "mean", label_places(blocks[:8])).item() - xlmr(input_ids=blocks[:8], labels=blocks[:8]).loss.item()) < 1e-5
+    assert lm_loss(xlmr, blocks[:8], torch.full_like(blocks[:8], -100), "sum", label_positions(torch.full_like(blocks[:8], -100))).item() == 0
+    assert abs(lm_loss(xlmr, blocks[:8], blocks[:8], "mean", label_positions(blocks[:8])).item() - xlmr(input_ids=blocks[:8], labels=blocks[:8]).loss.item()) < 1e-5
 
 
 @pytest.mark.cell('nbs/06_training/01_lm_data.ipynb', 'cell "held-out loss repeats, leaves the model\'s mode and the global generator alone and equals the mean over targets" (0fc24d2b)')

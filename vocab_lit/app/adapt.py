@@ -32,7 +32,7 @@ from ..experiments.results import environment
 from ..tasks.evaluate import TASK_PRESETS, evaluate_files, perplexity_files, read_examples
 from ..tokens.tokenizer import load_tokenizer, save_tokenizer
 from ..models.transplant import check_output, open_model, saved_plan, whole_folder
-from ..vectors.token_vectors import ENOUGH, encode_lines
+from ..vectors.token_vectors import FASTTEXT_MIN_CHARACTERS, encode_lines
 from ..tokens.vocab import fit
 
 # %% ../../nbs/09_app/03_adapt.ipynb #d389b071
@@ -125,7 +125,7 @@ def _make_vectors(a, out, needs, language, say):
             sides = {"target": ([out/"text/train.txt"], a.align.target_vectors), "source": (a.align.source_text, a.align.source_vectors)}
             for side, (text, given) in sides.items():
                 if given or (needs == "word vectors" and side == "source"): continue
-                fasttext = needs == "word vectors" or a.vectors == "fasttext" or (a.vectors == "auto" and sum(map(len, Lines(*text))) >= ENOUGH)
+                fasttext = needs == "word vectors" or a.vectors == "fasttext" or (a.vectors == "auto" and sum(map(len, Lines(*text))) >= FASTTEXT_MIN_CHARACTERS)
                 train_vectors_files(text, folder/f"{side}.{'bin' if fasttext else 'vec'}", None, "fasttext" if fasttext else "ppmi", a.seed, a.threads, say)
         else: train_vectors_files([out/"text/train.txt"], folder/"tokens.npz", language, a.vectors, a.seed, a.threads, say)
 

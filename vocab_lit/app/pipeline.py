@@ -19,7 +19,7 @@ from ..vectors.align import AlignedVectors, align_tokens, alignment_report, know
 from ..text.corpus import read_lines
 from ..tokens.expansion import carry_vectors, extend_tokenizer
 from ..methods.factored import FactoredRecipe, Factoring, Factors, factorize, load_factors
-from ..models.auxiliary import model_vectors
+from ..models.auxiliary import auxiliary_vectors
 from ..methods.recipe import Copy, Recipe, get_recipe
 from ..models.lazy_weights import rows_of
 from ..tokens.tokenizer import load_tokenizer, special_around, train_tokenizer
@@ -167,7 +167,7 @@ def transplant_files(model:str|Path, # model folder, or hub name when online
     if recipe.needs:
         if not aligned: say(f"reading {file}" if file else f"making {recipe.needs}")
         if aligned: table = align.vectors(source_tokenizer, language, lines, str(vectors), seed, threads, say)
-        elif file: table = from_words(file, language) if recipe.needs == "word vectors" else (model_vectors if file.is_dir() else read_vectors)(file, language)
+        elif file: table = from_words(file, language) if recipe.needs == "word vectors" else (auxiliary_vectors if file.is_dir() else read_vectors)(file, language)
         else: table = make_vectors(recipe.needs, language, lines, str(vectors), seed, threads)
         if extend:
             carried = carry_vectors(table.target if aligned else table, Vocab.from_tokenizer(language), Vocab.from_tokenizer(target))

@@ -35,7 +35,7 @@ from ..text.corpus import data_path, write_json
 from ..models.device import find_device
 from ..training.lapt import LaptConfig, LaptTrainer, answering_with_loss, training_arguments
 from ..models.madx import MadX
-from ..training.lm_data import Draws, lm_loss
+from ..training.lm_data import MaskedBlocks, lm_loss
 from .baselines import Meter, adapter_batch, apart, measure, open_case, peer_python, train_steps
 from ..text.phrasebook import dictionary, lines
 from ..methods.recipe import get_recipe, load_plan
@@ -255,7 +255,7 @@ def compare_neighbours(folder:Path) -> dict:
     found = Counter({"same neighbours": 0})
     is_word = lambda t: t.kind == "text" and t.text.strip()
     for token in new:
-        told, mixed = sources.get(target.convert_ids_to_tokens(token.id)), plan.steps[plan.step[token.id]] == "Neighbours"
+        told, mixed = sources.get(target.convert_ids_to_tokens(token.id)), plan.steps[plan.step[token.id]] == "NearestNeighbours"
         if not mixed or told is None:
             found["special or no text" if not is_word(token) else "no vector" if mixed == (told is not None) else "vector on one side only"] += 1
             continue
@@ -310,11 +310,11 @@ def make_trainer(side:str, model:PreTrainedModel, tokenizer:PreTrainedTokenizerB
         return Trainer(model, args, train_dataset=rows, data_collator=DataCollatorForLanguageModeling(tokenizer))
     config = LaptConfig(steps=steps, batch_size=batch, micro_batch=batch, length=blocks.shape[1], schedule="constant", warmup=0, eval_every=10**6)
     args = training_arguments(config, 0, folder, eval_strategy="no", eval_on_start=False, logging_first_step=True)
-    data = Draws(blocks, steps * batch, tokenizer)
+    data = MaskedBlocks(blocks, steps * batch, tokenizer)
     if side == "vocab_lit": return LaptTrainer(model, args, config, train_dataset=data)
     return {"plain": _InOrder, "no head": _NoHead}[side](model, args, train_dataset=data)
 
-def count_flops(side:str, model:PreTrainedModel, data:Draws) -> int: # of one forward and backward pass over all of the data
+def count_flops(side:str, model:PreTrainedModel, data:MaskedBlocks) -> int: # of one forward and backward pass over all of the data
     "Floating-point operations that the side needs, as torch counts them; what is computed a second time to save memory is not counted."
     batch = {k: torch.stack([row[k] for row in data]).to(model.device) for k in ("input_ids", "labels")}
     with torch.autocast(model.device.type, torch.bfloat16, enabled=side == "vocab_lit" and model.device.type == "cuda"), FlopCounterMode(display=False) as counter:
@@ -337,7 +337,7 @@ def lapt(meter:Meter, side:str, n_tokens:int, batch:int, length:int, steps:int, 
     seconds, cpu = times[-1, 0] - times[0, 0], np.diff(times[:, 1]).min()
     told = dict(cpu_seconds=cpu, tokens_per_second=steps * batch * length / seconds, tokens_per_cpu_second=batch * length / cpu, loss=trainer.state.log_history[0]["loss"])
     if not flops: return told
-    operations = steps * count_flops(side, model, Draws(blocks, batch, tokenizer)) / seconds
+    operations = steps * count_flops(side, model, MaskedBlocks(blocks, batch, tokenizer)) / seconds
     peak = next((v for name, v in PEAKS.items() if name in find_device().name), None)
     return told | dict(tflops=operations / 1e12, share=operations / 1e12 / peak if peak else None, gpu_mb=torch.cuda.max_memory_allocated() / 2**20 if torch.cuda.is_available() else 0)
 

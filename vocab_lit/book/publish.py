@@ -6,8 +6,8 @@
 __all__ = ['LIMIT', 'checkout', 'settings', 'Cell', 'code_cells', 'names', 'pytest_module', 'library_notebooks', 'generated',
            'check_generated', 'regenerate', 'source_notebooks', 'clean_notebook', 'check_clean', 'clean', 'stamped',
            'check_stamps', 'stamp', 'chapters', 'pages', 'check_chapters', 'check_parameters', 'set_parameters',
-           'page_links', 'page_info', 'chapter_defaults', 'run_chapter', 'Job', 'run_jobs', 'run_all', 'public_names',
-           'reference', 'status', 'check_html', 'build_book']
+           'page_links', 'page_info', 'chapter_defaults', 'run_chapter', 'PageJob', 'run_jobs', 'run_all',
+           'public_names', 'reference', 'status', 'check_html', 'build_book']
 
 # %% ../../nbs/10_book/01_publish.ipynb #9d0aeb49
 import ast, builtins, difflib, json, os, re, shutil, subprocess, symtable, sys, tempfile, textwrap, time
@@ -609,18 +609,18 @@ def run_chapter(name:str, # the chapter `book/NAME.ipynb`
 
 # %% ../../nbs/10_book/01_publish.ipynb #d8650563
 @dataclass
-class Job:
+class PageJob:
     "A page to make."
     run:Callable[..., Path] # called with `bar`, the options of a progress bar; returns the page
     seconds:float # expected
     after:list[str] = field(default_factory=list) # jobs that are done before
 
-def _ways(jobs:dict[str, Job]) -> dict[str, float]: # seconds from the start of a job to the end of the longest chain of jobs it begins
+def _ways(jobs:dict[str, PageJob]) -> dict[str, float]: # seconds from the start of a job to the end of the longest chain of jobs it begins
     ways = {}
     for name in reversed(jobs): ways[name] = jobs[name].seconds + max((ways[n] for n in ways if name in jobs[n].after), default=0)
     return ways
 
-def run_jobs(jobs:dict[str, Job], # by name; a job stands behind those it comes after
+def run_jobs(jobs:dict[str, PageJob], # by name; a job stands behind those it comes after
              workers:int # how many run at a time
             ) -> list[Path]: # the pages
     "Run jobs, those with the longest way to the end first; `RuntimeError` names all that failed, and what was not run for that."
@@ -648,9 +648,9 @@ def run_jobs(jobs:dict[str, Job], # by name; a job stands behind those it comes 
     return list(made.values())
 
 # %% ../../nbs/10_book/01_publish.ipynb #80bf753c
-def _jobs(root:Path) -> dict[str, Job]: # what the book is made of
+def _jobs(root:Path) -> dict[str, PageJob]: # what the book is made of
     library, runs, jobs = root/"book"/"library", root/"book"/"runs", {}
-    def add(name, out, run, guess, after=()): jobs[name] = Job(run, page_info(out).get("seconds", guess), list(after))
+    def add(name, out, run, guess, after=()): jobs[name] = PageJob(run, page_info(out).get("seconds", guess), list(after))
     for name, languages in chapters(root).items():
         first = f"{name} ({next(iter(languages))})"
         for l, params in languages.items(): add(f"{name} ({l})", runs/f"{name}-{l}.ipynb", partial(run_chapter, name, l, parameters=params), 240, [first] if first in jobs else [])

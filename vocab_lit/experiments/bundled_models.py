@@ -21,7 +21,7 @@ from transformers import (AutoTokenizer, BertConfig, BertForMaskedLM, GPT2Config
 from ..text.constructed import LANGUAGES, world_of
 from ..text.corpus import data_path
 from ..training.lapt import LaptConfig, LaptTrainer, answering_with_loss, training_arguments
-from ..training.lm_data import Draws, heldout_loss, pack
+from ..training.lm_data import MaskedBlocks, heldout_loss, pack
 from ..text.phrasebook import SOURCE_LOCALES
 from ..tokens.tokenizer import train_tokenizer
 from ..models.transplant import is_masked, load_model
@@ -165,7 +165,7 @@ def train_mini(out:str|Path, # folder for the model; `out/work` holds checkpoint
     arguments = training_arguments(config, recipe.seed, work, True, logging_steps=log_every, save_steps=save_every, eval_strategy="no",
                                    eval_on_start=False, load_best_model_at_end=False)
     model = new_model(tokenizer, recipe)
-    draws = Draws(blocks, recipe.steps * recipe.batch_size, tokenizer if is_masked(model) else None, recipe.seed, recipe.mask_probability)
+    draws = MaskedBlocks(blocks, recipe.steps * recipe.batch_size, tokenizer if is_masked(model) else None, recipe.seed, recipe.mask_probability)
     trainer = LaptTrainer(model, arguments, config, train_dataset=draws, callbacks=[LossLog(work/"training.csv", recipe.steps)])
     with answering_with_loss(model): trainer.train(resume_from_checkpoint=any(work.glob("checkpoint-*")) or None)
     store(model, tokenizer, out)

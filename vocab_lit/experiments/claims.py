@@ -18,7 +18,7 @@ from scipy.stats import permutation_test
 
 from ..text.corpus import data_path
 from .plots import INK, PALETTE, described, use_style
-from .results import Study, fingerprint, published
+from .results import ResultStore, fingerprint, published
 
 # %% ../../nbs/08_experiments/07_claims.ipynb #5ab9cae8
 EXACT = ("every", "count", "between")
@@ -110,7 +110,7 @@ def read_records(folder:str|Path="../_build/study", # with a folder of records f
                 ) -> pd.DataFrame: # as `record_rows`
     "The records of all chapters and scales that the present library has made."
     folders = [f for f in sorted(Path(folder).glob("*")) if f.is_dir()]
-    found = [Study(f).frame().assign(chapter=f.name) for f in folders]
+    found = [ResultStore(f).frame().assign(chapter=f.name) for f in folders]
     found = pd.concat([f for f in found if len(f)] or [pd.DataFrame(columns=["value", "step", "library"])], ignore_index=True)
     return record_rows(found if library == "" else found[found.library == (library or fingerprint())])
 

@@ -4,7 +4,7 @@
 
 # %% auto #0
 __all__ = ['GROUPS', 'BEAT', 'PATIENCE', 'published', 'recompute_averages', 'astray', 'environment', 'fingerprint', 'claimed',
-           'Study', 'table', 'beside']
+           'ResultStore', 'table', 'beside']
 
 # %% ../../nbs/08_experiments/01_results.ipynb #9a9bbde8
 import hashlib, itertools, json, math, os, platform, tempfile, threading, time, uuid, warnings
@@ -134,7 +134,7 @@ def claimed(record:Path # that is to be written
         for i in range(first, n + 1): record.with_name(f".claim-{record.stem}-{i}").unlink(missing_ok=True)
 
 # %% ../../nbs/08_experiments/01_results.ipynb #05ca5240
-class Study:
+class ResultStore:
     "A folder of records, one for each cell that was computed."
     def __init__(self, folder:str|Path): # made where it is missing
         self.folder = Path(folder)
@@ -212,7 +212,7 @@ def _mean_std(values, digits):
     if len(values) == 1: return f"{values.iloc[0]:.{digits}f}"
     return f"{values.mean():.{digits}f} ± {values.std():.{digits}f} ({len(values)})"
 
-def table(df:pd.DataFrame, # a row per value, as `Study.frame` gives
+def table(df:pd.DataFrame, # a row per value, as `ResultStore.frame` gives
           index:str|list[str]="method", # columns that name a row
           columns:str|list[str]="language", # columns that name a column
           digits:int=2) -> pd.DataFrame: # of texts such as "5.01 ± 0.03 (3)"
@@ -222,7 +222,7 @@ def table(df:pd.DataFrame, # a row per value, as `Study.frame` gives
     return cells.fillna("")
 
 # %% ../../nbs/08_experiments/01_results.ipynb #ba4a6d40
-def beside(ours:pd.DataFrame, # a row per value and seed, as `Study.frame` gives
+def beside(ours:pd.DataFrame, # a row per value and seed, as `ResultStore.frame` gives
            theirs:pd.DataFrame, # from `published`
            index:str="method",
            columns:str="language",

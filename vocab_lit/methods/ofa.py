@@ -8,10 +8,10 @@ __all__ = ['ofa']
 # %% ../../nbs/04_methods/11_ofa.ipynb #8d8621df
 from .factored import FactoredRecipe, Factoring
 from .recipe import Copy, Gaussian, Recipe, register
-from .wechsel import Neighbours
+from .wechsel import NearestNeighbours
 
 # %% ../../nbs/04_methods/11_ofa.ipynb #f7ae0e95
-_STEPS, _PAPER = (Copy(), Neighbours(), Gaussian()), "Liu et al. (2024)"
+_STEPS, _PAPER = (Copy(), NearestNeighbours(), Gaussian()), "Liu et al. (2024)"
 
 def ofa(components:int=0 # length of a short row; 0: as `ofa-100`
        ) -> FactoredRecipe:

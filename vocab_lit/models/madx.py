@@ -17,7 +17,7 @@ from torch import nn
 from transformers import PreTrainedConfig, PreTrainedModel, PreTrainedTokenizerBase
 from transformers.activations import ACT2FN, get_activation
 
-from .transplant import put_rows, token_parameters
+from .transplant import replace_token_embeddings, token_parameters
 
 # %% ../../nbs/05_models/05_madx.ipynb #94090e4e
 class Bottleneck(nn.Module):
@@ -216,7 +216,7 @@ class MadX(_Attached):
         own = f"language_{language}" if self.own_rows(language) else "base"
         if own != self._in_place:
             before, rows = token_parameters(self.model), dict(self.vocabularies.pop(own))
-            put_rows(self.model, lambda name, _: rows[name])
+            replace_token_embeddings(self.model, lambda name, _: rows[name])
             self.vocabularies[self._in_place], self._in_place = nn.ParameterDict(before), own
         self.language, self.task = language, task
 

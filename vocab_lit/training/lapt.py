@@ -29,7 +29,7 @@ from transformers.trainer_utils import get_last_checkpoint, rotate_checkpoints
 
 from ..text.corpus import write_json
 from ..models.device import device_arguments, find_device
-from .lm_data import Blocks, Draws, heldout_loss, label_places, lm_loss, pack
+from .lm_data import PackedBlocks, MaskedBlocks, heldout_loss, label_positions, lm_loss, pack
 from ..models.transplant import check_rows, is_masked, max_length, token_parameters
 
 # %% ../../nbs/06_training/03_lapt.ipynb #748d38a0
@@ -203,7 +203,7 @@ class LaptTrainer(FiniteTrainer):
 def _with_places(rows, probability, masked):
     "A batch with the places of its targets."
     batch = default_data_collator(rows)
-    return batch | {"places": label_places(batch["labels"], probability, masked)}
+    return batch | {"places": label_positions(batch["labels"], probability, masked)}
 
 def _reshard(model) -> None: # where the last forward pass has left a part together
     for module in model.modules():
@@ -350,7 +350,7 @@ def _note_run(folder, facts) -> list[dict]: # the steps that were tried again so
 # %% ../../nbs/06_training/03_lapt.ipynb #8e177ef6
 def lapt(model:PreTrainedModel, # masked or causal language model; it is trained in place
          tokenizer:PreTrainedTokenizerBase, # the model's tokenizer
-         text:Iterable[str]|torch.Tensor|Blocks, # training texts, or blocks from `pack`
+         text:Iterable[str]|torch.Tensor|PackedBlocks, # training texts, or blocks from `pack`
          held_out:Iterable[str]|torch.Tensor, # texts or blocks for the loss that is recorded and chooses the best weights
          config:LaptConfig=LaptConfig(), # hyper-parameters
          seed:int=0, # order of blocks, masks and dropout
@@ -368,15 +368,15 @@ def lapt(model:PreTrainedModel, # masked or causal language model; it is trained
             resume = resume or own.process_index > 0
             work.mkdir(parents=True, exist_ok=True)
             _check_folder(work, resume)
-        if isinstance(text, (torch.Tensor, Blocks)): blocks = text
-        elif folder and resume and (work/"tokens").is_file(): blocks = Blocks(work/"tokens", config.length)
+        if isinstance(text, (torch.Tensor, PackedBlocks)): blocks = text
+        elif folder and resume and (work/"tokens").is_file(): blocks = PackedBlocks(work/"tokens", config.length)
         else: blocks = pack(tokenizer, text, config.length, work/"tokens" if folder else None)
         if folder:
             facts = dict(model=_digest(*model.parameters()), text=f"{len(blocks)} {_digest(blocks[0], blocks[len(blocks) - 1])}", held_out=_digest(test),
                          seed=seed, config={k: list(v) if isinstance(v, tuple) else v for k, v in asdict(config).items() if k != "micro_batch"})
             retries = _note_run(work, facts)
     measure = functools.partial(heldout_loss, tokenizer=tokenizer, lines=test, batch_size=32, probability=config.mask_probability)
-    draws = Draws(blocks, total_steps(config) * config.batch_size, tokenizer if is_masked(model) else None, seed, config.mask_probability)
+    draws = MaskedBlocks(blocks, total_steps(config) * config.batch_size, tokenizer if is_masked(model) else None, seed, config.mask_probability)
     stages = _Stages(model, config)
     try:
         with _own_random_state(), _own_garbage(), answering_with_loss(model):

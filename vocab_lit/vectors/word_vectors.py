@@ -21,7 +21,7 @@ from scipy import sparse
 from tqdm.auto import tqdm
 from transformers import PreTrainedTokenizerBase
 
-from .token_vectors import ENOUGH, TokenVectors, by_row, ngrams, pieces_of, ppmi_vectors, train_fasttext
+from .token_vectors import FASTTEXT_MIN_CHARACTERS, TokenVectors, by_row, ngrams, pieces_of, ppmi_vectors, train_fasttext
 from ..tokens.vocab import Vocab
 
 # %% ../../nbs/03_vectors/02_word_vectors.ipynb #decffc62
@@ -87,7 +87,7 @@ def word_ppmi(lines:Iterable[str], # text, one sentence or paragraph each
 def train_words(lines:Iterable[str], # text, one sentence or paragraph each
                 method:str="auto", # "fasttext", "ppmi", or "auto": by the size of the text
                 seed:int=0, threads:int=1, # of fastText
-                enough:int=ENOUGH, # characters of text from which "auto" trains fastText
+                enough:int=FASTTEXT_MIN_CHARACTERS, # characters of text from which "auto" trains fastText
                 **options # of `word_fasttext` or `word_ppmi`
                ) -> FastText|KeyedVectors: # for `open_words`
     "Vectors of words by the method that suits the size of the text."
