@@ -1,36 +1,50 @@
 """How texts and notebooks become pages: links lead to pages, directives of nbdev are not shown, and formulas are drawn without a network."""
-import json, re
+
+import json
+import re
 from importlib.util import find_spec
 from pathlib import Path
 
 from vocab_lit.publish import page_links
 
 DIRECTIVE = re.compile(r"\s*#\|[ \t]*([\w-]+):?[ \t]*(.*)\n?")
-HIDE = {"hide": "remove-cell", "default_exp": "remove-cell", "hide_input": "remove-input", "hide_output": "remove-output"}
+HIDE = {
+    "hide": "remove-cell",
+    "default_exp": "remove-cell",
+    "hide_input": "remove-input",
+    "hide_output": "remove-output",
+}
 
 
 def clean(app, docname, source):
     """Links of a text between source notebooks lead to their pages, as publish makes them in notebooks.
     In notebooks, take the `#|` lines off each code cell; a test shows its name as a comment, a cell of directives alone is dropped."""
     if not app.env.doc2path(docname).endswith(".ipynb"):
-        if Path(docname).parent.name == "book": source[0] = page_links(source[0], "book", "book", Path(app.srcdir))
+        if Path(docname).parent.name == "book":
+            source[0] = page_links(source[0], "book", "book", Path(app.srcdir))
         return
     nb = json.loads(source[0])
     for cell in nb["cells"]:
-        if cell["cell_type"] != "code": continue
+        if cell["cell_type"] != "code":
+            continue
         text, tags, head = "".join(cell["source"]), cell["metadata"].setdefault("tags", []), ""
         while m := DIRECTIVE.match(text):
-            text = text[m.end():]
-            if m[1] in HIDE: tags.append(HIDE[m[1]])
-            if m[1] == "test": head = f"# Test: {m[2]}\n"
-        if not text.strip(): tags.append("remove-cell")
+            text = text[m.end() :]
+            if m[1] in HIDE:
+                tags.append(HIDE[m[1]])
+            if m[1] == "test":
+                head = f"# Test: {m[2]}\n"
+        if not text.strip():
+            tags.append("remove-cell")
         cell["source"] = head + text
     source[0] = json.dumps(nb)
 
 
 def offline_math(app, config):
     "Take MathJax from an installed package instead of from the network; one file, with its fonts drawn as SVG."
-    config.html_static_path.append(str(Path(find_spec("sphinx-mathjax-offline").origin).parent/"static"/"mathjax"/"tex-svg.js"))
+    config.html_static_path.append(
+        str(Path(find_spec("sphinx-mathjax-offline").origin).parent / "static" / "mathjax" / "tex-svg.js")
+    )
     config.mathjax_path = "tex-svg.js"
 
 

@@ -26,22 +26,36 @@ def cell_7250b4f7():
     global config, old, place, quick, report, said, swahili
     place = Path(tempfile.mkdtemp())
     old = train_tokenizer(lines("en", 500, seed=0) + lines("fi", 500, seed=0), "unigram", 800)
-    config = XLMRobertaConfig(vocab_size=len(old), hidden_size=16, num_hidden_layers=1, num_attention_heads=2, intermediate_size=16, max_position_embeddings=130, pad_token_id=1)
-    XLMRobertaForMaskedLM(config).save_pretrained(place/"model"); old.save_pretrained(place/"model")
-    (place/"sw.txt").write_text("\n".join([*lines("sw", 900, seed=0), "x" * 50, "1 2 3 4"]), encoding="utf-8")
+    config = XLMRobertaConfig(
+        vocab_size=len(old),
+        hidden_size=16,
+        num_hidden_layers=1,
+        num_attention_heads=2,
+        intermediate_size=16,
+        max_position_embeddings=130,
+        pad_token_id=1,
+    )
+    XLMRobertaForMaskedLM(config).save_pretrained(place / "model")
+    old.save_pretrained(place / "model")
+    (place / "sw.txt").write_text("\n".join([*lines("sw", 900, seed=0), "x" * 50, "1 2 3 4"]), encoding="utf-8")
     said = sentences("sw", 60, seed=0)
-    (place/"ner.tsv").write_text("\n\n".join("\n".join(f"{w}\t{t}" for w, t in zip(s.words, s.labels)) for s in said) + "\n", encoding="utf-8")
-    quick = dict(lapt=dict(preset="focus", steps=4, batch_size=4, length=32, learning_rate=1e-3), tasks={"ner": dict(train=str(place/"ner.tsv"), test=str(place/"ner.tsv"), epochs=1)})
-    swahili = Adaptation(str(place/"model"), (str(place/"sw.txt"),), "Swahili", vocab_size=600, vectors="ppmi", **quick)
-    report = adapt_files(swahili, place/"out")
-    print((place/"out/report/report.md").read_text(encoding="utf-8")[:2600])
+    (place / "ner.tsv").write_text(
+        "\n\n".join("\n".join(f"{w}\t{t}" for w, t in zip(s.words, s.labels)) for s in said) + "\n", encoding="utf-8"
+    )
+    quick = dict(
+        lapt=dict(preset="focus", steps=4, batch_size=4, length=32, learning_rate=1e-3),
+        tasks={"ner": dict(train=str(place / "ner.tsv"), test=str(place / "ner.tsv"), epochs=1)},
+    )
+    swahili = Adaptation(str(place / "model"), (str(place / "sw.txt"),), "Swahili", vocab_size=600, vectors="ppmi", **quick)
+    report = adapt_files(swahili, place / "out")
+    print((place / "out/report/report.md").read_text(encoding="utf-8")[:2600])
 
 
 @pytest.fixture(scope='module')
 def cell_33cff44d():
-    # nbs/09_app/03_adapt.ipynb, cell "killed = textwrap.dedent('''" (33cff44d)
+    # nbs/09_app/03_adapt.ipynb, cell "killed = textwrap.dedent("""" (33cff44d)
     global killed
-    killed = textwrap.dedent('''
+    killed = textwrap.dedent("""
     import json, os, signal, sys, torch
     from pathlib import Path
     import vocab_lit.app.adapt as adapting, vocab_lit.models.transplant as transplanting
@@ -67,79 +81,170 @@ def cell_33cff44d():
     kept = lambda: (place/"killed/scores/old-ner.json").stat().st_mtime_ns
     scored, last = kept(), child("killed")
     print(json.dumps([status, last, kept() == scored]))
-''')
+""")
 
 
 @pytest.mark.cell('nbs/09_app/03_adapt.ipynb', 'cell "the stages leave a whole model, scores of the old one and the new one, and a report of them" (b3f0f143)')
 def test_the_stages_leave_a_whole_model_scores_of_the_old_one_and_the_new_one_and_a_report_of_them(cell_7250b4f7):
-    out = place/"out"
-    model, tokenizer = AutoModelForMaskedLM.from_pretrained(out/"model"), AutoTokenizer.from_pretrained(out/"model")
+    out = place / "out"
+    model, tokenizer = AutoModelForMaskedLM.from_pretrained(out / "model"), AutoTokenizer.from_pretrained(out / "model")
     assert len(tokenizer) == len(model.get_input_embeddings().weight) == 600 and not list(out.glob(".*-*"))
-    assert sorted(p.name for p in out.iterdir() if p.name != ".lock") == ["adapt.json", "model", "report", "scores", "stages.json", "start", "text", "tokenizer", "vectors"]
-    train, test = ((out/"text"/f"{n}.txt").read_text(encoding="utf-8").splitlines() for n in ("train", "held-out"))
-    assert not set(train) & set(test) and "x" * 50 not in train + test and report["text"]["lines"] == {"train": len(train), "held out": len(test)}
-    assert {r["filter"]: r["lines"] for r in report["text"]["cleaned"]}["token over 32"] + {r["filter"]: r["lines"] for r in report["text"]["cleaned"]}["mean over 16 characters"] + {r["filter"]: r["lines"] for r in report["text"]["cleaned"]}["fewer than 2 tokens"] == 1
-    assert [r["step"] for r in report["losses"]] == [0, 1, 2, 3, 4] and list(report["held_out"]) == ["old", "start", "trained"]
-    assert report["held_out"]["trained"]["bits_per_byte"] < report["held_out"]["start"]["bits_per_byte"] and {r["model"] for r in report["tasks"]} == {"old", "new"}
-    assert sum(r["rows"] for r in report["rows"]) == 600 and report["vocabulary"]["new"]["tokens_per_word"] < report["vocabulary"]["old"]["tokens_per_word"]
-    text = (out/"report/report.md").read_text(encoding="utf-8")
+    assert sorted(p.name for p in out.iterdir() if p.name != ".lock") == [
+        "adapt.json",
+        "model",
+        "report",
+        "scores",
+        "stages.json",
+        "start",
+        "text",
+        "tokenizer",
+        "vectors",
+    ]
+    train, test = ((out / "text" / f"{n}.txt").read_text(encoding="utf-8").splitlines() for n in ("train", "held-out"))
+    assert (
+        not set(train) & set(test)
+        and "x" * 50 not in train + test
+        and report["text"]["lines"] == {"train": len(train), "held out": len(test)}
+    )
+    assert {r["filter"]: r["lines"] for r in report["text"]["cleaned"]}["token over 32"] + {
+        r["filter"]: r["lines"] for r in report["text"]["cleaned"]
+    }["mean over 16 characters"] + {r["filter"]: r["lines"] for r in report["text"]["cleaned"]}["fewer than 2 tokens"] == 1
+    assert [r["step"] for r in report["losses"]] == [0, 1, 2, 3, 4] and list(report["held_out"]) == [
+        "old",
+        "start",
+        "trained",
+    ]
+    assert report["held_out"]["trained"]["bits_per_byte"] < report["held_out"]["start"]["bits_per_byte"] and {
+        r["model"] for r in report["tasks"]
+    } == {"old", "new"}
+    assert (
+        sum(r["rows"] for r in report["rows"]) == 600
+        and report["vocabulary"]["new"]["tokens_per_word"] < report["vocabulary"]["old"]["tokens_per_word"]
+    )
+    text = (out / "report/report.md").read_text(encoding="utf-8")
     assert text.startswith("# model for Swahili\n") and "xxxxx" in text and not re.search(r"\|\s*x{5}.*\| 1 2 3 4", text)
-    assert all(f"]({f}.png)" in text and (out/"report"/f"{f}.png").is_file() and (out/"report"/f"{f}.csv").is_file() for f in ("rows", "bits", "losses")) and "nan" not in text
+    assert (
+        all(
+            f"]({f}.png)" in text and (out / "report" / f"{f}.png").is_file() and (out / "report" / f"{f}.csv").is_file()
+            for f in ("rows", "bits", "losses")
+        )
+        and "nan" not in text
+    )
 
 
 @pytest.mark.cell('nbs/09_app/03_adapt.ipynb', 'cell "what is done is not done again, and another adaptation does not get into the folder" (7b6455e6)')
 def test_what_is_done_is_not_done_again_and_another_adaptation_does_not_get_into_the_folder(cell_7250b4f7):
-    out, told = place/"out", []
+    out, told = place / "out", []
     before = {p: p.stat().st_mtime_ns for p in out.rglob("*") if p.is_file() and p.name != ".lock"}
     assert adapt_files(swahili, out, told.append) == report and all("done before" in t for t in told) and len(told) == 7
-    for change, match in ((dict(vocab_size=700), "holds another run: it has vocab_size 600, not 700. Resume with"), (dict(method="random"), "it has method focus, not random"), (dict(lapt=quick["lapt"] | dict(steps=8)), "it has steps 4, not 8")):
-        with pytest.raises(ValueError, match=match): adapt_files(replace(swahili, **change), out)
+    for change, match in (
+        (dict(vocab_size=700), "holds another run: it has vocab_size 600, not 700. Resume with"),
+        (dict(method="random"), "it has method focus, not random"),
+        (dict(lapt=quick["lapt"] | dict(steps=8)), "it has steps 4, not 8"),
+    ):
+        with pytest.raises(ValueError, match=match):
+            adapt_files(replace(swahili, **change), out)
     with adapting._alone(out):
         script = f"from vocab_lit.app.adapt import _alone; from pathlib import Path\nwith _alone(Path({str(out)!r})): pass"
         done = subprocess.run([sys.executable, "-W", "ignore", "-c", script], capture_output=True, text=True)
         assert "another process works in" in done.stderr
     assert before == {p: p.stat().st_mtime_ns for p in out.rglob("*") if p.is_file() and p.name != ".lock"}
-    (place/"mine").mkdir(); (place/"mine/thesis.txt").write_text("mine")
-    with pytest.raises(ValueError, match="exists and is not empty"): adapt_files(swahili, place/"mine")
+    (place / "mine").mkdir()
+    (place / "mine/thesis.txt").write_text("mine")
+    with pytest.raises(ValueError, match="exists and is not empty"):
+        adapt_files(swahili, place / "mine")
 
 
 @pytest.mark.cell('nbs/09_app/03_adapt.ipynb', 'cell "killed in every stage, it goes on and ends with the same report" (78f6f619)')
 def test_killed_in_every_stage_it_goes_on_and_ends_with_the_same_report(cell_7250b4f7, cell_33cff44d):
-    done = subprocess.run([sys.executable, "-W", "ignore", "-c", killed, str(place), json.dumps(quick)], capture_output=True, text=True, env=os.environ | {"TQDM_DISABLE": "1", "OMP_NUM_THREADS": "1"})
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", killed, str(place), json.dumps(quick)],
+        capture_output=True,
+        text=True,
+        env=os.environ | {"TQDM_DISABLE": "1", "OMP_NUM_THREADS": "1"},
+    )
     assert done.returncode == 0, done.stderr[-2000:]
     status, last, kept = json.loads(done.stdout.splitlines()[-1])
     assert status == [signal.SIGKILL] * 7 and last == 0 and kept, done.stderr[-2000:]
-    found = json.loads((place/"killed/report/report.json").read_text(encoding="utf-8"))
-    same = lambda r: {k: v for k, v in r.items() if k not in ("seconds", "device", "losses", "held_out")}
-    assert same(found) == same(report) and not list((place/"killed").rglob(".*-*"))
+    found = json.loads((place / "killed/report/report.json").read_text(encoding="utf-8"))
+
+
+    def same(r):
+        return {k: v for k, v in r.items() if k not in ("seconds", "device", "losses", "held_out")}
+
+
+    assert same(found) == same(report) and not list((place / "killed").rglob(".*-*"))
     assert np.allclose([r["loss"] for r in found["losses"]], [r["loss"] for r in report["losses"]], atol=1e-5)
 
 
 @pytest.mark.cell('nbs/09_app/03_adapt.ipynb', 'cell "other methods, and a run without training, find what they need" (21d392e7)')
 def test_other_methods_and_a_run_without_training_find_what_they_need(cell_7250b4f7):
-    (place/"en-sw.txt").write_text("\n".join(map("\t".join, dictionary("en", "sw"))), encoding="utf-8")
-    (place/"en.txt").write_text("\n".join(lines("en", 600, seed=1)), encoding="utf-8")
+    (place / "en-sw.txt").write_text("\n".join(map("\t".join, dictionary("en", "sw"))), encoding="utf-8")
+    (place / "en.txt").write_text("\n".join(lines("en", 600, seed=1)), encoding="utf-8")
     plain = replace(swahili, lapt={"steps": 0}, tasks={})
-    wechsel = replace(plain, method="wechsel", vectors="auto", align=AlignFiles(place/"en-sw.txt", source_text=(place/"en.txt",)))
-    made = adapt_files(wechsel, place/"wechsel", lambda _: None)
-    assert (place/"wechsel/start/config.json").is_file() and not (place/"wechsel/model").exists() and {p.name for p in (place/"wechsel/vectors").iterdir()} == {"source.vec", "target.vec"}
-    assert made["rows"][1]["step"] == "NearestNeighbours" and not made["losses"] and "../start" in (place/"wechsel/report/report.md").read_text()
-    grown = adapt_files(replace(plain, extend=100, tokenizer=str(place/"out/tokenizer"), vectors=str(place/"out/vectors/tokens.npz"), cleaning=False), place/"grown", lambda _: None)
-    assert 800 < grown["vocabulary"]["new"]["tokens"] <= 900 and not (place/"grown/tokenizer").exists() and not grown["text"]["cleaned"]
-    drawn = adapt_files(replace(plain, method="script-posn-ident", held_out=(str(place/"en.txt"),)), place/"drawn", lambda _: None)
-    assert not (place/"drawn/vectors").exists() and drawn["text"]["lines"]["held out"] == 600
+    wechsel = replace(
+        plain, method="wechsel", vectors="auto", align=AlignFiles(place / "en-sw.txt", source_text=(place / "en.txt",))
+    )
+    made = adapt_files(wechsel, place / "wechsel", lambda _: None)
+    assert (
+        (place / "wechsel/start/config.json").is_file()
+        and not (place / "wechsel/model").exists()
+        and {p.name for p in (place / "wechsel/vectors").iterdir()} == {"source.vec", "target.vec"}
+    )
+    assert (
+        made["rows"][1]["step"] == "NearestNeighbours"
+        and not made["losses"]
+        and "../start" in (place / "wechsel/report/report.md").read_text()
+    )
+    grown = adapt_files(
+        replace(
+            plain,
+            extend=100,
+            tokenizer=str(place / "out/tokenizer"),
+            vectors=str(place / "out/vectors/tokens.npz"),
+            cleaning=False,
+        ),
+        place / "grown",
+        lambda _: None,
+    )
+    assert (
+        800 < grown["vocabulary"]["new"]["tokens"] <= 900
+        and not (place / "grown/tokenizer").exists()
+        and not grown["text"]["cleaned"]
+    )
+    drawn = adapt_files(
+        replace(plain, method="script-posn-ident", held_out=(str(place / "en.txt"),)), place / "drawn", lambda _: None
+    )
+    assert not (place / "drawn/vectors").exists() and drawn["text"]["lines"]["held out"] == 600
 
 
 @pytest.mark.cell('nbs/09_app/03_adapt.ipynb', 'cell "what cannot work is refused before anything is written" (63f598db)')
 def test_what_cannot_work_is_refused_before_anything_is_written(cell_7250b4f7):
-    (place/"latin.txt").write_bytes("schön\n".encode("latin-1")); (place/"empty.txt").write_text(" \n"); (place/"one.txt").write_text("habari ya asubuhi\n")
-    (place/"table.txt").write_text("1\ta\tb\tc\n" * 3)
-    shutil.copytree(place/"model", place/"cut")
-    (place/"cut/model.safetensors").write_bytes((place/"model/model.safetensors").read_bytes()[:-9])
-    for change, match in ((dict(model=str(place/"cut")), "model.safetensors is damaged or cut short"), (dict(method="fokus"), "did you mean focus"), (dict(text=(str(place/"latin.txt"),)), "latin.txt, line 1: not UTF-8"), (dict(text=(str(place/"none.txt"),)), "none.txt"), (dict(text=(str(place/"empty.txt"),)), "the text is empty"),
-                          (dict(text=(str(place/"table.txt"),)), "looks like a table or treebank"), (dict(model=str(place/"nowhere")), "nowhere"), (dict(method="wechsel"), "needs a dictionary between"), (dict(align=AlignFiles(place/"en.txt")), "focus has no use for a dictionary"),
-                          (dict(vectors="no.vec"), "no such file of vectors"), (dict(method="random", extend=50), "extending keeps the old rows"), (dict(tasks={"ner": dict(test=str(place/"ner.tsv"))}), "ner has no training file"),
-                          (dict(tasks={"pos": dict(train=str(place/"sw.txt"), test=str(place/"sw.txt"))}), "sw.txt, line 1"), (dict(lapt=dict(preset="x")), "unknown preset 'x'"), (dict(factors=str(place/"sw.txt")), "holds no factors")):
-        with pytest.raises((ValueError, OSError), match=match): adapt_files(replace(swahili, **change), place/"never")
-        assert not (place/"never").exists(), match
-    with pytest.raises(ValueError, match="too few lines to hold some out"): adapt_files(replace(swahili, text=(str(place/"one.txt"),)), place/"few", lambda _: None)
+    (place / "latin.txt").write_bytes("schön\n".encode("latin-1"))
+    (place / "empty.txt").write_text(" \n")
+    (place / "one.txt").write_text("habari ya asubuhi\n")
+    (place / "table.txt").write_text("1\ta\tb\tc\n" * 3)
+    shutil.copytree(place / "model", place / "cut")
+    (place / "cut/model.safetensors").write_bytes((place / "model/model.safetensors").read_bytes()[:-9])
+    for change, match in (
+        (dict(model=str(place / "cut")), "model.safetensors is damaged or cut short"),
+        (dict(method="fokus"), "did you mean focus"),
+        (dict(text=(str(place / "latin.txt"),)), "latin.txt, line 1: not UTF-8"),
+        (dict(text=(str(place / "none.txt"),)), "none.txt"),
+        (dict(text=(str(place / "empty.txt"),)), "the text is empty"),
+        (dict(text=(str(place / "table.txt"),)), "looks like a table or treebank"),
+        (dict(model=str(place / "nowhere")), "nowhere"),
+        (dict(method="wechsel"), "needs a dictionary between"),
+        (dict(align=AlignFiles(place / "en.txt")), "focus has no use for a dictionary"),
+        (dict(vectors="no.vec"), "no such file of vectors"),
+        (dict(method="random", extend=50), "extending keeps the old rows"),
+        (dict(tasks={"ner": dict(test=str(place / "ner.tsv"))}), "ner has no training file"),
+        (dict(tasks={"pos": dict(train=str(place / "sw.txt"), test=str(place / "sw.txt"))}), "sw.txt, line 1"),
+        (dict(lapt=dict(preset="x")), "unknown preset 'x'"),
+        (dict(factors=str(place / "sw.txt")), "holds no factors"),
+    ):
+        with pytest.raises((ValueError, OSError), match=match):
+            adapt_files(replace(swahili, **change), place / "never")
+        assert not (place / "never").exists(), match
+    with pytest.raises(ValueError, match="too few lines to hold some out"):
+        adapt_files(replace(swahili, text=(str(place / "one.txt"),)), place / "few", lambda _: None)

@@ -22,29 +22,41 @@ def cell_963f8e44():
     global config, old, place, run
     place = Path(tempfile.mkdtemp())
     old = train_tokenizer(lines("en", 500, seed=0) + lines("fi", 500, seed=0), "unigram", 800)
-    config = XLMRobertaConfig(vocab_size=len(old), hidden_size=16, num_hidden_layers=1, num_attention_heads=2, intermediate_size=16, max_position_embeddings=130)
-    XLMRobertaForMaskedLM(config).save_pretrained(place/"model"); old.save_pretrained(place/"model")
-    (place/"sw.txt").write_text("\n".join(lines("sw", 600, seed=0)), encoding="utf-8")
+    config = XLMRobertaConfig(
+        vocab_size=len(old),
+        hidden_size=16,
+        num_hidden_layers=1,
+        num_attention_heads=2,
+        intermediate_size=16,
+        max_position_embeddings=130,
+    )
+    XLMRobertaForMaskedLM(config).save_pretrained(place / "model")
+    old.save_pretrained(place / "model")
+    (place / "sw.txt").write_text("\n".join(lines("sw", 600, seed=0)), encoding="utf-8")
+
 
     def run(*arguments, code=0):
         result = CliRunner().invoke(app, [str(a) for a in arguments])
         assert result.exit_code == code, (result.exit_code, result.output, result.exception)
         return result.stdout if code == 0 else result.stderr
 
-    run("transplant", place/"model", "--text", place/"sw.txt", "--vocab-size", 700, "--out", place/"sw")
-    print(run("explain", place/"sw", "Jumanne"))
+
+    run("transplant", place / "model", "--text", place / "sw.txt", "--vocab-size", 700, "--out", place / "sw")
+    print(run("explain", place / "sw", "Jumanne"))
 
 
 @pytest.fixture(scope='module')
 def cell_720d6ef0():
-    # nbs/09_app/04_cli.ipynb, cell "def written_calls(text): # the words of each" (720d6ef0)
+    # nbs/09_app/04_cli.ipynb, cell "def written_calls(text):  # the words of each" (720d6ef0)
     global called, written_calls
-    def written_calls(text): # the words of each
+    def written_calls(text):  # the words of each
         for block in re.findall(r"```bash\n(.*?)```", text, re.S):
             for line in block.replace("\\\n", " ").splitlines():
-                if found := re.search(r"(?:^|[ /])vocab-lit (.+)", line): yield shlex.split(found[1], comments=True)
+                if found := re.search(r"(?:^|[ /])vocab-lit (.+)", line):
+                    yield shlex.split(found[1], comments=True)
 
-    def called(words): # the command that these words call, and its options
+
+    def called(words):  # the command that these words call, and its options
         command, ctx = typer.main.get_command(app), None
         while hasattr(command, "commands"):
             (name, *words), ctx = words, typer.Context(command, parent=ctx)
@@ -53,247 +65,698 @@ def cell_720d6ef0():
         assert not rest, f"{command.name}: {' '.join(rest)}"
         return command.name, given
 
+
     called(["lapt", "model-sw", "--text", "swahili.txt", "--steps", "10", "--out", "x"])
 
 
 @pytest.mark.cell('nbs/09_app/04_cli.ipynb', 'cell "commands give tables and JSON" (bffcdfb6)')
 def test_commands_give_tables_and_json(cell_963f8e44):
-    assert "focus-symbolic" in run("methods") and {r["method"] for r in json.loads(run("methods", "--json"))} >= {"focus", "random", "normal", "omp", "ofa-100", "mf1-lex"}
-    facts = json.loads(run("inspect", place/"model", "--text", place/"sw.txt", "--json"))
-    assert facts["tokens"] == 800 and facts["weights"]["rows"] == 800 and facts["weights"]["head"] == "tied" and 0 <= facts["text"]["unk_rate"] < .1
-    assert "Latn" in run("inspect", place/"model")
-    parts = json.loads(run("explain", place/"sw", "Jumanne", "--json"))
+    assert "focus-symbolic" in run("methods") and {r["method"] for r in json.loads(run("methods", "--json"))} >= {
+        "focus",
+        "random",
+        "normal",
+        "omp",
+        "ofa-100",
+        "mf1-lex",
+    }
+    facts = json.loads(run("inspect", place / "model", "--text", place / "sw.txt", "--json"))
+    assert (
+        facts["tokens"] == 800
+        and facts["weights"]["rows"] == 800
+        and facts["weights"]["head"] == "tied"
+        and 0 <= facts["text"]["unk_rate"] < 0.1
+    )
+    assert "Latn" in run("inspect", place / "model")
+    parts = json.loads(run("explain", place / "sw", "Jumanne", "--json"))
     assert abs(sum(p["weight"] for p in parts) - 1) < 1e-4 and parts[0]["token"] == "▁Jumanne"
 
 
 @pytest.mark.cell('nbs/09_app/04_cli.ipynb', 'cell "a tokenizer trained by one command serves another" (b37eec81)')
 def test_a_tokenizer_trained_by_one_command_serves_another(cell_963f8e44):
-    run("tokenizer", "--text", place/"sw.txt", "--kind", "wordpiece", "--vocab-size", 500, "--out", place/"wp")
-    run("transplant", place/"model", "--tokenizer", place/"wp", "--method", "random", "--out", place/"random-wp")
-    assert json.loads((place/"random-wp"/"vocab_lit.json").read_text())["method"] == "random"
+    run("tokenizer", "--text", place / "sw.txt", "--kind", "wordpiece", "--vocab-size", 500, "--out", place / "wp")
+    run("transplant", place / "model", "--tokenizer", place / "wp", "--method", "random", "--out", place / "random-wp")
+    assert json.loads((place / "random-wp" / "vocab_lit.json").read_text())["method"] == "random"
 
 
 @pytest.mark.cell('nbs/09_app/04_cli.ipynb', 'cell "text is cleaned, a model trained on, and evaluated" (5a83f305)')
 def test_text_is_cleaned_a_model_trained_on_and_evaluated(cell_963f8e44):
-    def treebank(sentences): # word and tag a line
-        return "\n\n".join("\n".join(f"{i}\t{w}\t_\t{t}\t_\t_\t0\t_\t_\t_" for i, (w, t) in enumerate(zip(s.words, s.tags), 1)) for s in sentences) + "\n\n"
-    (place/"crawl.txt").write_text("\n".join([*lines("sw", 300, seed=1), "1 2 3 4", "1 2 3 4", "x" * 40, lines("sw", 1, seed=1)[0]]), encoding="utf-8")
-    report = {r["filter"]: r["lines"] for r in json.loads(run("clean", place/"crawl.txt", "--out", place/"clean.txt", "--json"))}
-    assert report["kept"] == len((place/"clean.txt").read_text().splitlines()) and report["duplicate"] >= 1 and report["letters under 50%"] >= 2
+    def treebank(sentences):  # word and tag a line
+        return (
+            "\n\n".join(
+                "\n".join(f"{i}\t{w}\t_\t{t}\t_\t_\t0\t_\t_\t_" for i, (w, t) in enumerate(zip(s.words, s.tags), 1))
+                for s in sentences
+            )
+            + "\n\n"
+        )
+
+
+    (place / "crawl.txt").write_text(
+        "\n".join([*lines("sw", 300, seed=1), "1 2 3 4", "1 2 3 4", "x" * 40, lines("sw", 1, seed=1)[0]]), encoding="utf-8"
+    )
+    report = {
+        r["filter"]: r["lines"]
+        for r in json.loads(run("clean", place / "crawl.txt", "--out", place / "clean.txt", "--json"))
+    }
+    assert (
+        report["kept"] == len((place / "clean.txt").read_text().splitlines())
+        and report["duplicate"] >= 1
+        and report["letters under 50%"] >= 2
+    )
     short = ("--steps", 4, "--batch-size", 4, "--length", 32, "--learning-rate", "1e-3", "--json")
-    losses = json.loads(run("lapt", place/"sw", "--text", place/"clean.txt", "--mode", "emb", *short, "--out", place/"sw-lapt"))
+    losses = json.loads(
+        run("lapt", place / "sw", "--text", place / "clean.txt", "--mode", "emb", *short, "--out", place / "sw-lapt")
+    )
     assert [r["step"] for r in losses] == [0, 1, 2, 3, 4] and losses[-1]["loss"] < losses[0]["loss"]
-    assert "Jumanne" in run("explain", place/"sw-lapt", "Jumanne") # the plan came along
+    assert "Jumanne" in run("explain", place / "sw-lapt", "Jumanne")  # the plan came along
     said = sentences("sw", 120, seed=0)
-    for name, part in (("train", said[:80]), ("test", said[80:])): (place/f"{name}.conllu").write_text(treebank(part), encoding="utf-8")
-    (place/"train.bio").write_text("\n\n".join("\n".join(f"{w} {t}" for w, t in zip(s.words, s.labels)) for s in said) + "\n", encoding="utf-8")
+    for name, part in (("train", said[:80]), ("test", said[80:])):
+        (place / f"{name}.conllu").write_text(treebank(part), encoding="utf-8")
+    (place / "train.bio").write_text(
+        "\n\n".join("\n".join(f"{w} {t}" for w, t in zip(s.words, s.labels)) for s in said) + "\n", encoding="utf-8"
+    )
     quickly = ("--epochs", 2, "--learning-rate", "1e-2", "--batch-size", 16, "--seeds", 2)
-    scored = json.loads(run("evaluate", place/"sw-lapt", "--task", "pos", "--train", place/"train.conllu", "--test", place/"test.conllu", *quickly, "--json", "--out", place/"tagger"))
-    assert [r["metric"] for r in scored] == ["accuracy"] * 2 and .1 < scored[0]["test"] <= 1 and (place/"tagger"/"scores.json").is_file()
-    assert "entity_f1" in run("evaluate", place/"sw-lapt", "--task", "ner", "--train", place/"train.bio", "--test", place/"train.bio", *quickly)
+    scored = json.loads(
+        run(
+            "evaluate",
+            place / "sw-lapt",
+            "--task",
+            "pos",
+            "--train",
+            place / "train.conllu",
+            "--test",
+            place / "test.conllu",
+            *quickly,
+            "--json",
+            "--out",
+            place / "tagger",
+        )
+    )
+    assert (
+        [r["metric"] for r in scored] == ["accuracy"] * 2
+        and 0.1 < scored[0]["test"] <= 1
+        and (place / "tagger" / "scores.json").is_file()
+    )
+    assert "entity_f1" in run(
+        "evaluate",
+        place / "sw-lapt",
+        "--task",
+        "ner",
+        "--train",
+        place / "train.bio",
+        "--test",
+        place / "train.bio",
+        *quickly,
+    )
 
 
 @pytest.mark.cell('nbs/09_app/04_cli.ipynb', 'cell "a language adapter is trained, used, listed and converted" (fc31083d)')
 def test_a_language_adapter_is_trained_used_listed_and_converted(cell_963f8e44):
     short = ("--steps", 4, "--batch-size", 4, "--length", 32, "--learning-rate", "1e-3", "--json")
-    for name, more in (("sw", ()), ("en", ("--no-last-layer", "--activation", "gelu")), ("own", ("--vocabulary", place/"sw"))):
-        losses = json.loads(run("adapter", "train", place/"model", "--text", place/"sw.txt", "--name", name, *short, *more, "--out", place/"adapters"/name))
+    for name, more in (
+        ("sw", ()),
+        ("en", ("--no-last-layer", "--activation", "gelu")),
+        ("own", ("--vocabulary", place / "sw")),
+    ):
+        losses = json.loads(
+            run(
+                "adapter",
+                "train",
+                place / "model",
+                "--text",
+                place / "sw.txt",
+                "--name",
+                name,
+                *short,
+                *more,
+                "--out",
+                place / "adapters" / name,
+            )
+        )
         assert losses[-1]["loss"] < losses[0]["loss"]
     said = sentences("sw", 90, seed=1)
-    (place/"ner.bio").write_text("\n\n".join("\n".join(f"{w} {t}" for w, t in zip(s.words, s.labels)) for s in said) + "\n", encoding="utf-8")
-    task = ("evaluate", place/"model", "--task", "ner", "--test", place/"ner.bio", "--json")
-    trained = json.loads(run(*task, "--train", place/"ner.bio", "--language-adapter", place/"adapters"/"own", "--epochs", 2, "--learning-rate", "1e-2", "--seeds", 1, "--out", place/"adapters"/"ner"))
-    used = {name: json.loads(run(*task, "--language-adapter", place/"adapters"/name, "--task-adapter", place/"adapters"/"ner"))[0]["test"] for name in ("own", "sw")}
+    (place / "ner.bio").write_text(
+        "\n\n".join("\n".join(f"{w} {t}" for w, t in zip(s.words, s.labels)) for s in said) + "\n", encoding="utf-8"
+    )
+    task = ("evaluate", place / "model", "--task", "ner", "--test", place / "ner.bio", "--json")
+    trained = json.loads(
+        run(
+            *task,
+            "--train",
+            place / "ner.bio",
+            "--language-adapter",
+            place / "adapters" / "own",
+            "--epochs",
+            2,
+            "--learning-rate",
+            "1e-2",
+            "--seeds",
+            1,
+            "--out",
+            place / "adapters" / "ner",
+        )
+    )
+    used = {
+        name: json.loads(
+            run(*task, "--language-adapter", place / "adapters" / name, "--task-adapter", place / "adapters" / "ner")
+        )[0]["test"]
+        for name in ("own", "sw")
+    }
     assert used["own"] == trained[0]["test"]
-    rows = {Path(r["folder"]).name: r for r in json.loads(run("adapter", "list", place/"adapters", "--json"))}
-    assert set(rows) == {"sw", "en", "own", "ner"} and rows["own"]["vocabulary"] and not rows["sw"]["vocabulary"] and rows["en"]["left_out"] == "0" and "O" in rows["ner"]["labels"].split()
-    assert "xlm-roberta" in run("adapter", "list", place/"adapters"/"sw")
-    (place/"adapters"/"en"/"adapter_config.json").write_text("{}")
-    assert "where the shape of an adapter is due" in run("adapter", "list", place/"adapters") # and the others are listed
-    run("adapter", "export", place/"model", place/"adapters"/"ner", "--out", place/"ner-again")
-    again = json.loads(run(*task, "--language-adapter", place/"adapters"/"own", "--task-adapter", place/"ner-again", "--batch-size", 3))[0]["test"]
+    rows = {Path(r["folder"]).name: r for r in json.loads(run("adapter", "list", place / "adapters", "--json"))}
+    assert (
+        set(rows) == {"sw", "en", "own", "ner"}
+        and rows["own"]["vocabulary"]
+        and not rows["sw"]["vocabulary"]
+        and rows["en"]["left_out"] == "0"
+        and "O" in rows["ner"]["labels"].split()
+    )
+    assert "xlm-roberta" in run("adapter", "list", place / "adapters" / "sw")
+    (place / "adapters" / "en" / "adapter_config.json").write_text("{}")
+    assert "where the shape of an adapter is due" in run("adapter", "list", place / "adapters")  # and the others are listed
+    run("adapter", "export", place / "model", place / "adapters" / "ner", "--out", place / "ner-again")
+    again = json.loads(
+        run(
+            *task,
+            "--language-adapter",
+            place / "adapters" / "own",
+            "--task-adapter",
+            place / "ner-again",
+            "--batch-size",
+            3,
+        )
+    )[0]["test"]
     assert again == used["own"]
-    run("adapter", "export", place/"model", place/"adapters"/"sw", "--out", place/"exported", "--name", "swahili", "--pickle")
-    assert (place/"exported"/"pytorch_adapter.bin").is_file() and json.loads((place/"exported"/"adapter_config.json").read_text())["name"] == "swahili"
-    for match, arguments in (("give --train to fine-tune, or --task-adapter", task), ("not both", (*task, "--train", place/"ner.bio", "--task-adapter", place/"adapters"/"ner")),
-                             ("--epochs is for training", (*task, "--task-adapter", place/"adapters"/"ner", "--epochs", 2)),
-                             ("cannot name an adapter", ("adapter", "train", place/"model", "--text", place/"sw.txt", "--name", "../x", "--out", place/"never")),
-                             ("no adapter_config.json in there", ("adapter", "list", place/"model")), ("no such folder", ("adapter", "list", place/"nowhere")),
-                             ("has no adapter_config.json", (*task, "--train", place/"ner.bio", "--language-adapter", place/"model")),
-                             ("exists and is not empty", ("adapter", "export", place/"model", place/"adapters"/"sw", "--out", place/"exported"))):
+    run(
+        "adapter",
+        "export",
+        place / "model",
+        place / "adapters" / "sw",
+        "--out",
+        place / "exported",
+        "--name",
+        "swahili",
+        "--pickle",
+    )
+    assert (place / "exported" / "pytorch_adapter.bin").is_file() and json.loads(
+        (place / "exported" / "adapter_config.json").read_text()
+    )["name"] == "swahili"
+    for match, arguments in (
+        ("give --train to fine-tune, or --task-adapter", task),
+        ("not both", (*task, "--train", place / "ner.bio", "--task-adapter", place / "adapters" / "ner")),
+        ("--epochs is for training", (*task, "--task-adapter", place / "adapters" / "ner", "--epochs", 2)),
+        (
+            "cannot name an adapter",
+            ("adapter", "train", place / "model", "--text", place / "sw.txt", "--name", "../x", "--out", place / "never"),
+        ),
+        ("no adapter_config.json in there", ("adapter", "list", place / "model")),
+        ("no such folder", ("adapter", "list", place / "nowhere")),
+        ("has no adapter_config.json", (*task, "--train", place / "ner.bio", "--language-adapter", place / "model")),
+        (
+            "exists and is not empty",
+            ("adapter", "export", place / "model", place / "adapters" / "sw", "--out", place / "exported"),
+        ),
+    ):
         message = run(*arguments, code=1)
-        assert re.search(match, message) and "Traceback" not in message and not (place/"never").exists(), (match, message)
+        assert re.search(match, message) and "Traceback" not in message and not (place / "never").exists(), (match, message)
 
 
 @pytest.mark.cell('nbs/09_app/04_cli.ipynb', 'cell "embeddings are factorised, and the file begins a vocabulary of short rows" (7c08bd5d)')
 def test_embeddings_are_factorised_and_the_file_begins_a_vocabulary_of_short_rows(cell_963f8e44):
-    file = place/"factors.safetensors"
-    shown = json.loads(run("factorize", place/"model", "--clusters", 3, "--grouping", "kmeans", "--components", 5, "--steps", 20, "--out", file, "--json"))
-    assert sum(c["tokens"] for c in shown["clusters"]) == 800 and shown["components"] == 5 and 0 < shown["relative_error"] < 1
-    assert "relative error" in run("factorize", place/"model", "--solver", "hals", "--steps", 5, "--out", place/"one.safetensors")
-    run("transplant", place/"model", "--text", place/"sw.txt", "--vocab-size", 500, "--method", "mf10-kmeans-lex", "--factors", file, "--out", place/"sw-short")
-    assert (place/"sw-short/factors.safetensors").is_file() and json.loads((place/"sw-short/vocab_lit.json").read_text())["factors"]["clusters"] == 3
-    assert f"vocab-lit: {file} exists" in run("factorize", place/"model", "--out", file, code=1)
-    for match, arguments in (("n_components=99 is not between 1 and n_features=16", ("factorize", place/"model", "--components", 99)), ("no solver 'newton'", ("factorize", place/"model", "--solver", "newton")),
-                             ("holds no factors", ("transplant", place/"model", "--text", place/"sw.txt", "--method", "mf1-lex", "--factors", place/"sw.txt")),
-                             ("mf1-lex wants a single up-projection; these factors have clusters by kmeans", ("transplant", place/"model", "--text", place/"sw.txt", "--vocab-size", 500, "--method", "mf1-lex", "--factors", file))):
-        assert match in run(*arguments, "--out", place/"never", code=1) and not (place/"never").exists()
+    file = place / "factors.safetensors"
+    shown = json.loads(
+        run(
+            "factorize",
+            place / "model",
+            "--clusters",
+            3,
+            "--grouping",
+            "kmeans",
+            "--components",
+            5,
+            "--steps",
+            20,
+            "--out",
+            file,
+            "--json",
+        )
+    )
+    assert (
+        sum(c["tokens"] for c in shown["clusters"]) == 800 and shown["components"] == 5 and 0 < shown["relative_error"] < 1
+    )
+    assert "relative error" in run(
+        "factorize", place / "model", "--solver", "hals", "--steps", 5, "--out", place / "one.safetensors"
+    )
+    run(
+        "transplant",
+        place / "model",
+        "--text",
+        place / "sw.txt",
+        "--vocab-size",
+        500,
+        "--method",
+        "mf10-kmeans-lex",
+        "--factors",
+        file,
+        "--out",
+        place / "sw-short",
+    )
+    assert (place / "sw-short/factors.safetensors").is_file() and json.loads(
+        (place / "sw-short/vocab_lit.json").read_text()
+    )["factors"]["clusters"] == 3
+    assert f"vocab-lit: {file} exists" in run("factorize", place / "model", "--out", file, code=1)
+    for match, arguments in (
+        ("n_components=99 is not between 1 and n_features=16", ("factorize", place / "model", "--components", 99)),
+        ("no solver 'newton'", ("factorize", place / "model", "--solver", "newton")),
+        (
+            "holds no factors",
+            (
+                "transplant",
+                place / "model",
+                "--text",
+                place / "sw.txt",
+                "--method",
+                "mf1-lex",
+                "--factors",
+                place / "sw.txt",
+            ),
+        ),
+        (
+            "mf1-lex wants a single up-projection; these factors have clusters by kmeans",
+            (
+                "transplant",
+                place / "model",
+                "--text",
+                place / "sw.txt",
+                "--vocab-size",
+                500,
+                "--method",
+                "mf1-lex",
+                "--factors",
+                file,
+            ),
+        ),
+    ):
+        assert match in run(*arguments, "--out", place / "never", code=1) and not (place / "never").exists()
 
 
 @pytest.mark.cell('nbs/09_app/04_cli.ipynb', 'cell "vectors are trained, aligned and looked up, and begin a vocabulary by WECHSEL" (133b4d83)')
 def test_vectors_are_trained_aligned_and_looked_up_and_begin_a_vocabulary_by_wechsel(cell_963f8e44):
-    (place/"en.txt").write_text("\n".join(lines("en", 600, seed=1)), encoding="utf-8")
-    (place/"en-sw.txt").write_text("\n".join(map("\t".join, dictionary("en", "sw"))), encoding="utf-8")
-    for l in ("en", "sw"): assert json.loads(run("vectors", "train", "--text", place/f"{l}.txt", "--out", place/f"{l}.vec", "--dim", 64, "--json"))["dimensions"] == 64
-    both = ("--source-vectors", place/"en.vec", "--target-vectors", place/"sw.vec", "--dictionary", place/"en-sw.txt")
-    report = json.loads(run("vectors", "align", *both, "--out", place/"turned.vec", "--json"))
-    assert report["dictionary pairs"] == len(dictionary("en", "sw")) and report["found in five"] > .3 and "found in five" in run("vectors", "align", *both)
-    near = json.loads(run("vectors", "nearest", place/"en.vec", "German", "--to", place/"sw.vec", "--dictionary", place/"en-sw.txt", "-k", 10, "--json"))
-    turned = json.loads(run("vectors", "nearest", place/"turned.vec", "German", "--to", place/"sw.vec", "-k", 10, "--json"))
-    assert near == turned and len(near) == 10 and near[0]["cosine"] >= near[1]["cosine"] > .3
-    own = json.loads(run("vectors", "nearest", place/"sw.vec", "Jumatatu", "--json"))
-    assert len(own) == 5 and "Jumatatu" not in {r["nearest"] for r in own} and own[0]["nearest"] in run("vectors", "nearest", place/"sw.vec", "Jumatatu")
-    run("transplant", place/"model", "--text", place/"sw.txt", "--method", "wechsel", *both, "--vocab-size", 600, "--neighbours", 3, "--temperature", .3, "--out", place/"wechsel")
-    made = json.loads(run("explain", place/"wechsel", "Jumanne", "--json"))
-    assert len(made) == 3 and {p["step"] for p in made} == {"NearestNeighbours"} and abs(sum(p["weight"] for p in made) - 1) < 1e-4
-    run("transplant", place/"model", "--text", place/"sw.txt", "--method", "wechsel", "--source-text", place/"en.txt", "--dictionary", place/"en-sw.txt", "--source-only", place/"model", "--vocab-size", 600, "--out", place/"wechsel-en")
-    run("transplant", place/"model", "--text", place/"sw.txt", "--method", "full-rand", "--vocab-size", 600, "--out", place/"full-rand")
+    (place / "en.txt").write_text("\n".join(lines("en", 600, seed=1)), encoding="utf-8")
+    (place / "en-sw.txt").write_text("\n".join(map("\t".join, dictionary("en", "sw"))), encoding="utf-8")
+    for l in ("en", "sw"):
+        assert (
+            json.loads(
+                run("vectors", "train", "--text", place / f"{l}.txt", "--out", place / f"{l}.vec", "--dim", 64, "--json")
+            )["dimensions"]
+            == 64
+        )
+    both = ("--source-vectors", place / "en.vec", "--target-vectors", place / "sw.vec", "--dictionary", place / "en-sw.txt")
+    report = json.loads(run("vectors", "align", *both, "--out", place / "turned.vec", "--json"))
+    assert (
+        report["dictionary pairs"] == len(dictionary("en", "sw"))
+        and report["found in five"] > 0.3
+        and "found in five" in run("vectors", "align", *both)
+    )
+    near = json.loads(
+        run(
+            "vectors",
+            "nearest",
+            place / "en.vec",
+            "German",
+            "--to",
+            place / "sw.vec",
+            "--dictionary",
+            place / "en-sw.txt",
+            "-k",
+            10,
+            "--json",
+        )
+    )
+    turned = json.loads(
+        run("vectors", "nearest", place / "turned.vec", "German", "--to", place / "sw.vec", "-k", 10, "--json")
+    )
+    assert near == turned and len(near) == 10 and near[0]["cosine"] >= near[1]["cosine"] > 0.3
+    own = json.loads(run("vectors", "nearest", place / "sw.vec", "Jumatatu", "--json"))
+    assert (
+        len(own) == 5
+        and "Jumatatu" not in {r["nearest"] for r in own}
+        and own[0]["nearest"] in run("vectors", "nearest", place / "sw.vec", "Jumatatu")
+    )
+    run(
+        "transplant",
+        place / "model",
+        "--text",
+        place / "sw.txt",
+        "--method",
+        "wechsel",
+        *both,
+        "--vocab-size",
+        600,
+        "--neighbours",
+        3,
+        "--temperature",
+        0.3,
+        "--out",
+        place / "wechsel",
+    )
+    made = json.loads(run("explain", place / "wechsel", "Jumanne", "--json"))
+    assert (
+        len(made) == 3
+        and {p["step"] for p in made} == {"NearestNeighbours"}
+        and abs(sum(p["weight"] for p in made) - 1) < 1e-4
+    )
+    run(
+        "transplant",
+        place / "model",
+        "--text",
+        place / "sw.txt",
+        "--method",
+        "wechsel",
+        "--source-text",
+        place / "en.txt",
+        "--dictionary",
+        place / "en-sw.txt",
+        "--source-only",
+        place / "model",
+        "--vocab-size",
+        600,
+        "--out",
+        place / "wechsel-en",
+    )
+    run(
+        "transplant",
+        place / "model",
+        "--text",
+        place / "sw.txt",
+        "--method",
+        "full-rand",
+        "--vocab-size",
+        600,
+        "--out",
+        place / "full-rand",
+    )
 
 
 @pytest.mark.cell('nbs/09_app/04_cli.ipynb', 'cell "perplexity is told, and states are probed, with nothing trained" (c8214dc4)')
 def test_perplexity_is_told_and_states_are_probed_with_nothing_trained(cell_963f8e44):
-    told = json.loads(run("evaluate", place/"model", "--task", "ppl", "--test", place/"sw.txt", "--max-length", 64, "--json"))[0]
-    assert told["metric"] == "pseudo-perplexity" and told["test"] > told["per_byte"] > 1 and "bits per byte" in run("evaluate", place/"model", "--task", "ppl", "--test", place/"sw.txt", "--max-length", 64)
+    told = json.loads(
+        run("evaluate", place / "model", "--task", "ppl", "--test", place / "sw.txt", "--max-length", 64, "--json")
+    )[0]
+    assert (
+        told["metric"] == "pseudo-perplexity"
+        and told["test"] > told["per_byte"] > 1
+        and "bits per byte"
+        in run("evaluate", place / "model", "--task", "ppl", "--test", place / "sw.txt", "--max-length", 64)
+    )
     said = sentences("sw", 60, seed=0)
-    (place/"probe.conllu").write_text("\n\n".join("\n".join(f"{i}\t{w}\t_\t{t}\t_\t_\t0\t_\t_\t_" for i, (w, t) in enumerate(zip(s.words, s.tags), 1)) for s in said) + "\n\n", encoding="utf-8")
-    probing = ("evaluate", place/"model", "--task", "pos", "--test", place/"probe.conllu", "--probe")
-    assert .3 < json.loads(run(*probing, "--train", place/"probe.conllu", "--json"))[0]["test"] <= 1
-    for match, arguments in (("give --train, from whose examples", probing), ("--epochs is not for --probe, which trains a linear", (*probing, "--train", place/"probe.conllu", "--epochs", 2)),
-                             ("--train is not for ppl, which trains nothing", ("evaluate", place/"model", "--task", "ppl", "--test", place/"sw.txt", "--train", place/"sw.txt")),
-                             ("--probe is not for ppl", ("evaluate", place/"model", "--task", "ppl", "--test", place/"sw.txt", "--probe")),
-                             ("--compare is for --probe", ("evaluate", place/"model", "--task", "nli", "--train", place/"sw.txt", "--test", place/"sw.txt", "--compare"))):
+    (place / "probe.conllu").write_text(
+        "\n\n".join(
+            "\n".join(f"{i}\t{w}\t_\t{t}\t_\t_\t0\t_\t_\t_" for i, (w, t) in enumerate(zip(s.words, s.tags), 1))
+            for s in said
+        )
+        + "\n\n",
+        encoding="utf-8",
+    )
+    probing = ("evaluate", place / "model", "--task", "pos", "--test", place / "probe.conllu", "--probe")
+    assert 0.3 < json.loads(run(*probing, "--train", place / "probe.conllu", "--json"))[0]["test"] <= 1
+    for match, arguments in (
+        ("give --train, from whose examples", probing),
+        (
+            "--epochs is not for --probe, which trains a linear",
+            (*probing, "--train", place / "probe.conllu", "--epochs", 2),
+        ),
+        (
+            "--train is not for ppl, which trains nothing",
+            ("evaluate", place / "model", "--task", "ppl", "--test", place / "sw.txt", "--train", place / "sw.txt"),
+        ),
+        ("--probe is not for ppl", ("evaluate", place / "model", "--task", "ppl", "--test", place / "sw.txt", "--probe")),
+        (
+            "--compare is for --probe",
+            (
+                "evaluate",
+                place / "model",
+                "--task",
+                "nli",
+                "--train",
+                place / "sw.txt",
+                "--test",
+                place / "sw.txt",
+                "--compare",
+            ),
+        ),
+    ):
         assert match in run(*arguments, code=1)
 
 
 @pytest.mark.cell('nbs/09_app/04_cli.ipynb', 'cell "a parser is trained, with adapters as well, and scored in another language" (dc247136)')
 def test_a_parser_is_trained_with_adapters_as_well_and_scored_in_another_language(cell_963f8e44):
-    for code, n in (("qaa", 60), ("qal", 20)): (place/f"{code}.conllu").write_text(constructed.to_conllu(constructed.sentences(code, n, 0)), encoding="utf-8")
-    trees, quick = ("--task", "dp", "--test", place/"qal.conllu"), ("--train", place/"qaa.conllu", "--seeds", 1, "--epochs", 1, "--learning-rate", .01)
-    whole = json.loads(run("evaluate", place/"model", *trees, *quick, "--out", place/"parser", "--json"))[0]
-    assert whole["metric"] == "las" and 0 <= whole["test"] <= whole["uas"] <= 1 and (place/"parser/scores.json").is_file()
-    run("evaluate", place/"model", *trees, *quick, "--language-adapter", "none", "--out", place/"dp-adapter")
-    assert "test uas" in run("evaluate", place/"model", *trees, "--task-adapter", place/"dp-adapter")
-    (place/"two.conllu").write_text(re.sub(r"\t[1-9]\t(?=nsubj\t)", "\t0\t", (place/"qal.conllu").read_text(encoding="utf-8"), count=1), encoding="utf-8")
-    assert "two.conllu" in run("evaluate", place/"model", "--task", "dp", "--test", place/"two.conllu", *quick, code=1)
+    for code, n in (("qaa", 60), ("qal", 20)):
+        (place / f"{code}.conllu").write_text(constructed.to_conllu(constructed.sentences(code, n, 0)), encoding="utf-8")
+    trees, quick = (
+        ("--task", "dp", "--test", place / "qal.conllu"),
+        ("--train", place / "qaa.conllu", "--seeds", 1, "--epochs", 1, "--learning-rate", 0.01),
+    )
+    whole = json.loads(run("evaluate", place / "model", *trees, *quick, "--out", place / "parser", "--json"))[0]
+    assert whole["metric"] == "las" and 0 <= whole["test"] <= whole["uas"] <= 1 and (place / "parser/scores.json").is_file()
+    run("evaluate", place / "model", *trees, *quick, "--language-adapter", "none", "--out", place / "dp-adapter")
+    assert "test uas" in run("evaluate", place / "model", *trees, "--task-adapter", place / "dp-adapter")
+    (place / "two.conllu").write_text(
+        re.sub(r"\t[1-9]\t(?=nsubj\t)", "\t0\t", (place / "qal.conllu").read_text(encoding="utf-8"), count=1),
+        encoding="utf-8",
+    )
+    assert "two.conllu" in run("evaluate", place / "model", "--task", "dp", "--test", place / "two.conllu", *quick, code=1)
 
 
 @pytest.mark.cell('nbs/09_app/04_cli.ipynb', 'cell "a setup file gives what the command line leaves out, and an adaptation goes from it to a report" (345fec68)')
 def test_a_setup_file_gives_what_the_command_line_leaves_out_and_an_adaptation_goes_from_it_to_a_report(cell_963f8e44):
-    run("transplant", place/"model", "--text", place/"sw.txt", "--vocab-size", 650, "--out", place/"by-hand")
+    run("transplant", place / "model", "--text", place / "sw.txt", "--vocab-size", 650, "--out", place / "by-hand")
     said = sentences("sw", 90, seed=2)
-    (place/"names.tsv").write_text("\n\n".join("\n".join(f"{w}\t{t}" for w, t in zip(s.words, s.labels)) for s in said) + "\n", encoding="utf-8")
-    (place/"en-sw.txt").write_text("\n".join(map("\t".join, dictionary("en", "sw"))), encoding="utf-8")
-    (place/"sw.yml").write_text("language: sw\nmodel: model\ntext: sw.txt\nvocab_size: 650\nvectors: ppmi\ndictionary: en-sw.txt\nseeds: 1\nlapt: {preset: focus, steps: 3, batch_size: 4, length: 32, learning_rate: 1e-3}\n"
-                                "ner: {train: names.tsv, test: names.tsv, epochs: 1, learning_rate: 1e-2}\n", encoding="utf-8")
-    use = ("--setup", place/"sw.yml")
-    run("transplant", *use, "--out", place/"by-setup")
-    assert (place/"by-setup/model.safetensors").read_bytes() == (place/"by-hand/model.safetensors").read_bytes()
-    assert {r["filter"]: r["lines"] for r in json.loads(run("clean", *use, "--out", place/"sw-clean.txt", "--json"))}["kept"] == len((place/"sw-clean.txt").read_text(encoding="utf-8").splitlines()) > 400
-    assert json.loads(run("inspect", *use, "--json"))["text"]["lines"] == len((place/"sw.txt").read_text(encoding="utf-8").splitlines())
-    assert [r["step"] for r in json.loads(run("lapt", place/"by-setup", *use, "--steps", 2, "--json", "--out", place/"setup-lapt"))] == [0, 1, 2]
-    with pytest.MonkeyPatch.context() as patch: # the same from a mirror of the hub, by name
-        (place/"hub/us").mkdir(parents=True); shutil.copytree(place/"model", place/"hub/us/model")
-        patch.setenv("VOCAB_LIT_HUB", str(place/"hub"))
-        run("transplant", "us/model", *use, "--out", place/"by-name")
-        assert (place/"by-name/model.safetensors").read_bytes() == (place/"by-hand/model.safetensors").read_bytes()
-    scored = json.loads(run("evaluate", place/"by-setup", *use, "--task", "ner", "--json"))
-    assert [r["epochs"] for r in scored] == [1] # one seed, one epoch
-    planned = json.loads(run("adapt", *use, "--out", place/"adapted", "--dry-run", "--json"))
-    assert [r["stage"] for r in planned] == ["text", "tokenizer", "vectors", "transplant", "training", "scores", "report"] and not (place/"adapted").exists()
-    report = json.loads(run("adapt", *use, "--out", place/"adapted", "--json"))
-    assert len(report["losses"]) == 4 and {r["task"] for r in report["tasks"]} == {"ner"} and report["asked"]["language"] == "sw"
-    assert "trained" in run("adapt", *use, "--out", place/"adapted") and {r["state"] for r in json.loads(run("adapt", *use, "--out", place/"adapted", "--dry-run", "--json"))} == {"done"}
-    for match, arguments in (("holds another run: it has vocab_size 650, not 600", ("adapt", *use, "--vocab-size", 600, "--out", place/"adapted")),
-                             ("holds another run: it has vocab_size 650, not 600", ("adapt", *use, "--vocab-size", 600, "--out", place/"adapted", "--dry-run")), ("exists and is not empty", ("adapt", *use, "--out", place/"model", "--dry-run")),
-                             ("no key 'vocab_sise'; did you mean vocab_size", ("adapt", "--setup", place/"wrong.yml", "--out", place/"never")), ("no such setup file", ("inspect", "--setup", place/"none.yml")),
-                             ("give --test, or a --setup", ("evaluate", place/"model", "--task", "ner")), ("no such file nowhere.tsv", ("adapt", *use, "--ner", "nowhere.tsv", "--out", place/"never"))):
-        (place/"wrong.yml").write_text("vocab_sise: 3\n")
-        assert match in run(*arguments, code=1) and not (place/"never").exists(), match
+    (place / "names.tsv").write_text(
+        "\n\n".join("\n".join(f"{w}\t{t}" for w, t in zip(s.words, s.labels)) for s in said) + "\n", encoding="utf-8"
+    )
+    (place / "en-sw.txt").write_text("\n".join(map("\t".join, dictionary("en", "sw"))), encoding="utf-8")
+    (place / "sw.yml").write_text(
+        "language: sw\nmodel: model\ntext: sw.txt\nvocab_size: 650\nvectors: ppmi\ndictionary: en-sw.txt\nseeds: 1\nlapt: {preset: focus, steps: 3, batch_size: 4, length: 32, learning_rate: 1e-3}\n"
+        "ner: {train: names.tsv, test: names.tsv, epochs: 1, learning_rate: 1e-2}\n",
+        encoding="utf-8",
+    )
+    use = ("--setup", place / "sw.yml")
+    run("transplant", *use, "--out", place / "by-setup")
+    assert (place / "by-setup/model.safetensors").read_bytes() == (place / "by-hand/model.safetensors").read_bytes()
+    assert (
+        {r["filter"]: r["lines"] for r in json.loads(run("clean", *use, "--out", place / "sw-clean.txt", "--json"))}["kept"]
+        == len((place / "sw-clean.txt").read_text(encoding="utf-8").splitlines())
+        > 400
+    )
+    assert json.loads(run("inspect", *use, "--json"))["text"]["lines"] == len(
+        (place / "sw.txt").read_text(encoding="utf-8").splitlines()
+    )
+    assert [
+        r["step"]
+        for r in json.loads(run("lapt", place / "by-setup", *use, "--steps", 2, "--json", "--out", place / "setup-lapt"))
+    ] == [0, 1, 2]
+    with pytest.MonkeyPatch.context() as patch:  # the same from a mirror of the hub, by name
+        (place / "hub/us").mkdir(parents=True)
+        shutil.copytree(place / "model", place / "hub/us/model")
+        patch.setenv("VOCAB_LIT_HUB", str(place / "hub"))
+        run("transplant", "us/model", *use, "--out", place / "by-name")
+        assert (place / "by-name/model.safetensors").read_bytes() == (place / "by-hand/model.safetensors").read_bytes()
+    scored = json.loads(run("evaluate", place / "by-setup", *use, "--task", "ner", "--json"))
+    assert [r["epochs"] for r in scored] == [1]  # one seed, one epoch
+    planned = json.loads(run("adapt", *use, "--out", place / "adapted", "--dry-run", "--json"))
+    assert [r["stage"] for r in planned] == [
+        "text",
+        "tokenizer",
+        "vectors",
+        "transplant",
+        "training",
+        "scores",
+        "report",
+    ] and not (place / "adapted").exists()
+    report = json.loads(run("adapt", *use, "--out", place / "adapted", "--json"))
+    assert (
+        len(report["losses"]) == 4
+        and {r["task"] for r in report["tasks"]} == {"ner"}
+        and report["asked"]["language"] == "sw"
+    )
+    assert "trained" in run("adapt", *use, "--out", place / "adapted") and {
+        r["state"] for r in json.loads(run("adapt", *use, "--out", place / "adapted", "--dry-run", "--json"))
+    } == {"done"}
+    for match, arguments in (
+        (
+            "holds another run: it has vocab_size 650, not 600",
+            ("adapt", *use, "--vocab-size", 600, "--out", place / "adapted"),
+        ),
+        (
+            "holds another run: it has vocab_size 650, not 600",
+            ("adapt", *use, "--vocab-size", 600, "--out", place / "adapted", "--dry-run"),
+        ),
+        ("exists and is not empty", ("adapt", *use, "--out", place / "model", "--dry-run")),
+        (
+            "no key 'vocab_sise'; did you mean vocab_size",
+            ("adapt", "--setup", place / "wrong.yml", "--out", place / "never"),
+        ),
+        ("no such setup file", ("inspect", "--setup", place / "none.yml")),
+        ("give --test, or a --setup", ("evaluate", place / "model", "--task", "ner")),
+        ("no such file nowhere.tsv", ("adapt", *use, "--ner", "nowhere.tsv", "--out", place / "never")),
+    ):
+        (place / "wrong.yml").write_text("vocab_sise: 3\n")
+        assert match in run(*arguments, code=1) and not (place / "never").exists(), match
 
 
 @pytest.mark.cell('nbs/09_app/04_cli.ipynb', 'cell "what there is for a language is told and a setup file written" (3819818a)')
 def test_what_there_is_for_a_language_is_told_and_a_setup_file_written(cell_963f8e44):
-    told = json.loads(run("init", "Swahili", "--out", place/"new.yml", "--json"))
+    told = json.loads(run("init", "Swahili", "--out", place / "new.yml", "--json"))
     assert told["code"] == "sw" and "Latin" in told["script"] and {"text", "ner"} <= {r["kind"] for r in told["resources"]}
-    assert (place/"new.yml").read_text(encoding="utf-8").startswith("# Swahili (Kiswahili), Latin") and "CC100" in run("init", "sw", "--out", place/"newer.yml")
-    assert "new.yml exists" in run("init", "sw", "--out", place/"new.yml", code=1) and "near it: sw (Swahili)" in run("init", "Swahilli", code=1)
+    assert (place / "new.yml").read_text(encoding="utf-8").startswith("# Swahili (Kiswahili), Latin") and "CC100" in run(
+        "init", "sw", "--out", place / "newer.yml"
+    )
+    assert "new.yml exists" in run("init", "sw", "--out", place / "new.yml", code=1) and "near it: sw (Swahili)" in run(
+        "init", "Swahilli", code=1
+    )
 
 
 @pytest.mark.cell('nbs/09_app/04_cli.ipynb', 'cell "parts of the benchmark are listed and measured" (cbc8f198)')
 def test_parts_of_the_benchmark_are_listed_and_measured(cell_963f8e44):
-    listed = {r["part"]: r for r in json.loads(run("bench", "--folder", place/"peers", "--json"))}
-    assert {"focus", "wechsel", "nmf", "lapt", "adapters", "load", "transplant", "memory"} <= set(listed) and listed["focus"]["beside"] == "deepfocus (not installed)" and "nmf" in run("bench")
-    measured = run("bench", "nmf", "--small", "--folder", place/"peers", "--out", place/"bench.json")
-    assert "| vocab_lit" in measured and "grows with" in measured and json.loads((place/"bench.json").read_text())["nmf"]["runs"]
+    listed = {r["part"]: r for r in json.loads(run("bench", "--folder", place / "peers", "--json"))}
+    assert (
+        {"focus", "wechsel", "nmf", "lapt", "adapters", "load", "transplant", "memory"} <= set(listed)
+        and listed["focus"]["beside"] == "deepfocus (not installed)"
+        and "nmf" in run("bench")
+    )
+    measured = run("bench", "nmf", "--small", "--folder", place / "peers", "--out", place / "bench.json")
+    assert (
+        "| vocab_lit" in measured
+        and "grows with" in measured
+        and json.loads((place / "bench.json").read_text())["nmf"]["runs"]
+    )
     assert "no part 'fokus'" in run("bench", "fokus", code=1)
 
 
 @pytest.mark.cell('nbs/09_app/04_cli.ipynb', 'cell "mistakes are one line, leave with code 1 and write nothing" (a753a4bf)')
 def test_mistakes_are_one_line_leave_with_code_1_and_write_nothing(cell_963f8e44):
-    (place/"latin.txt").write_bytes("schön".encode("latin-1")); (place/"empty.txt").write_text(" \n"); (place/"one.txt").write_text("habari\n")
-    transplanting = ("transplant", place/"model", "--out", place/"never")
-    for match, arguments in (("unknown method 'fokus', did you mean focus", (*transplanting, "--text", place/"sw.txt", "--method", "fokus")),
-                             ("latin.txt, line 1: not UTF-8", (*transplanting, "--text", place/"latin.txt")),
-                             ("the text is empty", (*transplanting, "--text", place/"empty.txt")),
-                             ("no such text file", (*transplanting, "--text", place/"none.txt")),
-                             ("too short for 50000 tokens|could not train", (*transplanting, "--text", place/"sw.txt")),
-                             ("exists and is not empty", ("transplant", place/"model", "--text", place/"sw.txt", "--out", place/"sw")),
-                             ("folder", ("transplant", "xlm-roberta-base", "--text", place/"sw.txt", "--out", place/"never")),
-                             ("no token 'zzzz'", ("explain", place/"sw", "zzzz")), ("no plan.npz", ("explain", place/"model", "maji")),
-                             ("no such folder", ("explain", place/"nowhere", "maji")),
-                             ("unknown preset 'fokus'", ("lapt", place/"sw", "--text", place/"sw.txt", "--out", place/"never", "--preset", "fokus")),
-                             ("unknown mode 'x'", ("lapt", place/"sw", "--text", place/"sw.txt", "--out", place/"never", "--mode", "x")),
-                             ("alpha=2", ("lapt", place/"sw", "--text", place/"sw.txt", "--out", place/"never", "--alpha", "2")),
-                             ("too few lines", ("lapt", place/"sw", "--text", place/"one.txt", "--out", place/"never")),
-                             ("holds no run to resume", ("lapt", place/"sw", "--text", place/"sw.txt", "--out", place/"never", "--resume")),
-                             ("there are .*pos .*ner", ("evaluate", place/"sw", "--task", "poss", "--train", place/"sw.txt", "--test", place/"sw.txt")),
-                             ("sw.txt, line 1:", ("evaluate", place/"sw", "--task", "pos", "--train", place/"sw.txt", "--test", place/"sw.txt", "--out", place/"never")),
-                             ("no line is left", ("clean", place/"sw.txt", "--out", place/"never", "--min-tokens", "500"))):
+    (place / "latin.txt").write_bytes("schön".encode("latin-1"))
+    (place / "empty.txt").write_text(" \n")
+    (place / "one.txt").write_text("habari\n")
+    transplanting = ("transplant", place / "model", "--out", place / "never")
+    for match, arguments in (
+        ("unknown method 'fokus', did you mean focus", (*transplanting, "--text", place / "sw.txt", "--method", "fokus")),
+        ("latin.txt, line 1: not UTF-8", (*transplanting, "--text", place / "latin.txt")),
+        ("the text is empty", (*transplanting, "--text", place / "empty.txt")),
+        ("no such text file", (*transplanting, "--text", place / "none.txt")),
+        ("too short for 50000 tokens|could not train", (*transplanting, "--text", place / "sw.txt")),
+        ("exists and is not empty", ("transplant", place / "model", "--text", place / "sw.txt", "--out", place / "sw")),
+        ("folder", ("transplant", "xlm-roberta-base", "--text", place / "sw.txt", "--out", place / "never")),
+        ("no token 'zzzz'", ("explain", place / "sw", "zzzz")),
+        ("no plan.npz", ("explain", place / "model", "maji")),
+        ("no such folder", ("explain", place / "nowhere", "maji")),
+        (
+            "unknown preset 'fokus'",
+            ("lapt", place / "sw", "--text", place / "sw.txt", "--out", place / "never", "--preset", "fokus"),
+        ),
+        ("unknown mode 'x'", ("lapt", place / "sw", "--text", place / "sw.txt", "--out", place / "never", "--mode", "x")),
+        ("alpha=2", ("lapt", place / "sw", "--text", place / "sw.txt", "--out", place / "never", "--alpha", "2")),
+        ("too few lines", ("lapt", place / "sw", "--text", place / "one.txt", "--out", place / "never")),
+        (
+            "holds no run to resume",
+            ("lapt", place / "sw", "--text", place / "sw.txt", "--out", place / "never", "--resume"),
+        ),
+        (
+            "there are .*pos .*ner",
+            ("evaluate", place / "sw", "--task", "poss", "--train", place / "sw.txt", "--test", place / "sw.txt"),
+        ),
+        (
+            "sw.txt, line 1:",
+            (
+                "evaluate",
+                place / "sw",
+                "--task",
+                "pos",
+                "--train",
+                place / "sw.txt",
+                "--test",
+                place / "sw.txt",
+                "--out",
+                place / "never",
+            ),
+        ),
+        ("no line is left", ("clean", place / "sw.txt", "--out", place / "never", "--min-tokens", "500")),
+    ):
         message = run(*arguments, code=1)
-        assert re.search(match, message) and message.count("\n") - message.count("\n·") <= 2 and "Traceback" not in message, (match, message)
-        assert not (place/"never").exists()
+        assert (
+            re.search(match, message) and message.count("\n") - message.count("\n·") <= 2 and "Traceback" not in message
+        ), (match, message)
+        assert not (place / "never").exists()
 
 
 @pytest.mark.cell('nbs/09_app/04_cli.ipynb', 'cell "claims are checked on the papers\' numbers and on records" (499870e2)')
 def test_claims_are_checked_on_the_papers_numbers_and_on_records(cell_963f8e44):
-    rows = json.loads(run("claims", "--paper", "focus", "--records", place/"none", "--json"))
-    assert len(rows) == 40 and {r["source"] for r in rows} == {"published", "mini"} and {r["verdict"] for r in rows if r["source"] == "mini"} == {"no numbers", "not checked"}
+    rows = json.loads(run("claims", "--paper", "focus", "--records", place / "none", "--json"))
+    assert (
+        len(rows) == 40
+        and {r["source"] for r in rows} == {"published", "mini"}
+        and {r["verdict"] for r in rows if r["source"] == "mini"} == {"no numbers", "not checked"}
+    )
     first = next(r for r in rows if r["id"] == "focus-start-random" and r["source"] == "published")
-    assert first["verdict"] == "supported" and first["pairs"] == 10 and 0 < first["p"] < .05
-    assert "supported" in run("claims", "--paper", "focus") and "no claims of 'fokus'; there are focus" in run("claims", "--paper", "fokus", code=1)
+    assert first["verdict"] == "supported" and first["pairs"] == 10 and 0 < first["p"] < 0.05
+    assert "supported" in run("claims", "--paper", "focus") and "no claims of 'fokus'; there are focus" in run(
+        "claims", "--paper", "fokus", code=1
+    )
 
 
 @pytest.mark.cell('nbs/09_app/04_cli.ipynb', 'cell "all that is written about the command line can be called" (b071408e)')
 def test_all_that_is_written_about_the_command_line_can_be_called(cell_720d6ef0):
     root = Path(vocab_lit.__file__).parent.parent
-    if not (root/"README.md").is_file(): pytest.skip("an installed package has no README and no book")
-    pages = {p: p.read_text(encoding="utf-8") for p in (root/"README.md", *(root/"book").glob("*.md"), *(root/"book").glob("*.ipynb"))}
-    pages = {p: "\n".join("".join(c["source"]) for c in json.loads(text)["cells"] if c["cell_type"] == "markdown") if p.suffix == ".ipynb" else text for p, text in pages.items()}
+    if not (root / "README.md").is_file():
+        pytest.skip("an installed package has no README and no book")
+    pages = {
+        p: p.read_text(encoding="utf-8")
+        for p in (root / "README.md", *(root / "book").glob("*.md"), *(root / "book").glob("*.ipynb"))
+    }
+    pages = {
+        p: "\n".join("".join(c["source"]) for c in json.loads(text)["cells"] if c["cell_type"] == "markdown")
+        if p.suffix == ".ipynb"
+        else text
+        for p, text in pages.items()
+    }
     found = [called(words)[0] for text in pages.values() for words in written_calls(text)]
-    assert len(found) > 40 and {"inspect", "transplant", "lapt", "evaluate", "adapt", "init", "chapter", "explain"} <= set(found)
-    with pytest.raises(Exception, match="No such option: --stpes"): called(["lapt", "x", "--text", "y", "--stpes", "3"])
-    with pytest.raises(KeyError): called(["adapter", "learn", "x"])
+    assert len(found) > 40 and {"inspect", "transplant", "lapt", "evaluate", "adapt", "init", "chapter", "explain"} <= set(
+        found
+    )
+    with pytest.raises(Exception, match="No such option: --stpes"):
+        called(["lapt", "x", "--text", "y", "--stpes", "3"])
+    with pytest.raises(KeyError):
+        called(["adapter", "learn", "x"])
 
 
 @pytest.mark.cell('nbs/09_app/04_cli.ipynb', 'cell "a chapter\'s parameters are checked before anything runs, and names of files are those of the folder one is in" (8180f4fb)')
 def test_a_chapter_s_parameters_are_checked_before_anything_runs_and_names_of_files_are_those_of_the_folder_one_is_in(cell_963f8e44):
-    if not (Path(vocab_lit.__file__).parent.parent/"book").is_dir(): pytest.skip("an installed package has no book")
+    if not (Path(vocab_lit.__file__).parent.parent / "book").is_dir():
+        pytest.skip("an installed package has no book")
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(place)
         said = run("chapter", "focus", "--scale", "own", "--set", "model=model", "--set", "text=sw.txt", "--dry-run")
-        assert f"{place/'model'}: folder" in said and f"{place/'sw.txt'}: here" in said
-        assert "focus has no parameter modle (did you mean model?); it has language, scale" in run("chapter", "focus", "--set", "modle=x", "--dry-run", code=1)
-        assert "--set seeds=two: give a number, such as 2" in run("chapter", "focus", "--set", "seeds=two", "--dry-run", code=1)
-        few = run("chapter", "mad-x", "--scale", "paper", "--set", "kinds=high resource: en; not seen: no", "--set", "vocabulary=", "--set", "steps=20", "--dry-run") # blanks, colons, and a language that YAML takes for a truth value
+        assert f"{place / 'model'}: folder" in said and f"{place / 'sw.txt'}: here" in said
+        assert "focus has no parameter modle (did you mean model?); it has language, scale" in run(
+            "chapter", "focus", "--set", "modle=x", "--dry-run", code=1
+        )
+        assert "--set seeds=two: give a number, such as 2" in run(
+            "chapter", "focus", "--set", "seeds=two", "--dry-run", code=1
+        )
+        few = run(
+            "chapter",
+            "mad-x",
+            "--scale",
+            "paper",
+            "--set",
+            "kinds=high resource: en; not seen: no",
+            "--set",
+            "vocabulary=",
+            "--set",
+            "steps=20",
+            "--dry-run",
+        )  # blanks, colons, and a language that YAML takes for a truth value
         assert "wikiann (en, no)" in few and re.search("LAPT, whole model +2 +20 ", few)
-        assert "scale own needs text files: set text" in run("chapter", "focus", "--scale", "own", "--set", "model=model", "--dry-run", code=1)
+        assert "scale own needs text files: set text" in run(
+            "chapter", "focus", "--scale", "own", "--set", "model=model", "--dry-run", code=1
+        )

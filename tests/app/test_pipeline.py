@@ -28,173 +28,329 @@ def cell_6424b4a4():
     global config, old, place, result
     place = Path(tempfile.mkdtemp())
     old = train_tokenizer(lines("en", 500, seed=0) + lines("fi", 500, seed=0), "unigram", 800)
-    config = XLMRobertaConfig(vocab_size=len(old), hidden_size=16, num_hidden_layers=1, num_attention_heads=2, intermediate_size=16, max_position_embeddings=130)
-    XLMRobertaForMaskedLM(config).save_pretrained(place/"model"); old.save_pretrained(place/"model")
-    (place/"sw.txt").write_text("\n".join(lines("sw", 600, seed=0)), encoding="utf-8")
-    result = transplant_files(place/"model", place/"focus-sw", text=[place/"sw.txt"], vocab_size=700, say=print)
+    config = XLMRobertaConfig(
+        vocab_size=len(old),
+        hidden_size=16,
+        num_hidden_layers=1,
+        num_attention_heads=2,
+        intermediate_size=16,
+        max_position_embeddings=130,
+    )
+    XLMRobertaForMaskedLM(config).save_pretrained(place / "model")
+    old.save_pretrained(place / "model")
+    (place / "sw.txt").write_text("\n".join(lines("sw", 600, seed=0)), encoding="utf-8")
+    result = transplant_files(place / "model", place / "focus-sw", text=[place / "sw.txt"], vocab_size=700, say=print)
     result.plan.summary()
 
 
 @pytest.fixture(scope='module')
 def cell_6588ab2a(cell_6424b4a4):
-    # nbs/09_app/01_pipeline.ipynb, cell "(place/"en.txt").write_text("\n".join(lines("en", 600, seed=" (6588ab2a)
+    # nbs/09_app/01_pipeline.ipynb, cell "(place / "en.txt").write_text("\n".join(lines("en", 600, see" (6588ab2a)
     global files, turned
-    (place/"en.txt").write_text("\n".join(lines("en", 600, seed=1)), encoding="utf-8")
-    (place/"en-sw.txt").write_text("\n".join(map("\t".join, dictionary("en", "sw"))), encoding="utf-8")
-    files = AlignFiles(place/"en-sw.txt", source_text=[place/"en.txt"])
-    turned = transplant_files(place/"model", place/"wechsel-sw", text=[place/"sw.txt"], vocab_size=700, method="wechsel", align=files, say=print)
+    (place / "en.txt").write_text("\n".join(lines("en", 600, seed=1)), encoding="utf-8")
+    (place / "en-sw.txt").write_text("\n".join(map("\t".join, dictionary("en", "sw"))), encoding="utf-8")
+    files = AlignFiles(place / "en-sw.txt", source_text=[place / "en.txt"])
+    turned = transplant_files(
+        place / "model",
+        place / "wechsel-sw",
+        text=[place / "sw.txt"],
+        vocab_size=700,
+        method="wechsel",
+        align=files,
+        say=print,
+    )
     turned.plan.explain("Jumapili")
 
 
 @pytest.fixture(scope='module')
 def cell_08db6ff3(cell_6424b4a4):
-    # nbs/09_app/01_pipeline.ipynb, cell "made_of = {l: train_vectors_files([place/f"{l}.txt"], place/" (08db6ff3)
+    # nbs/09_app/01_pipeline.ipynb, cell "made_of = {l: train_vectors_files([place / f"{l}.txt"], plac" (08db6ff3)
     global made_of
-    made_of = {l: train_vectors_files([place/f"{l}.txt"], place/f"words-{l}.vec", dim=32) for l in ("en", "sw")}
+    made_of = {l: train_vectors_files([place / f"{l}.txt"], place / f"words-{l}.vec", dim=32) for l in ("en", "sw")}
     made_of
 
 
 @pytest.fixture(scope='module')
 def cell_2f59e412(cell_6424b4a4, cell_6588ab2a):
-    # nbs/09_app/01_pipeline.ipynb, cell "fits = align_word_files(place/"words-en.vec", place/"words-s" (2f59e412)
+    # nbs/09_app/01_pipeline.ipynb, cell "fits = align_word_files(place / "words-en.vec", place / "wor" (2f59e412)
     global fits
-    fits = align_word_files(place/"words-en.vec", place/"words-sw.vec", files.dictionary, out=place/"turned.vec")
+    fits = align_word_files(place / "words-en.vec", place / "words-sw.vec", files.dictionary, out=place / "turned.vec")
     fits
 
 
 @pytest.mark.cell('nbs/09_app/01_pipeline.ipynb', 'cell "every method, replacing and extending, gives a folder that loads" (b7400c20)')
 def test_every_method_replacing_and_extending_gives_a_folder_that_loads(cell_6424b4a4):
-    for method, options in (("focus", {}), ("focus-word", {}), ("focus-symbolic", {"vectors": "fasttext"}), ("random", {}), ("normal", {"pad_to_multiple_of": 64}), ("identity", {}), ("focus", {"extend": 300})):
-        out = place/f"{method}-{len(options)}-{options.get('extend', 0)}"
-        made = transplant_files(place/"model", out, text=[place/"sw.txt"], method=method, vocab_size=600, **options)
+    for method, options in (
+        ("focus", {}),
+        ("focus-word", {}),
+        ("focus-symbolic", {"vectors": "fasttext"}),
+        ("random", {}),
+        ("normal", {"pad_to_multiple_of": 64}),
+        ("identity", {}),
+        ("focus", {"extend": 300}),
+    ):
+        out = place / f"{method}-{len(options)}-{options.get('extend', 0)}"
+        made = transplant_files(place / "model", out, text=[place / "sw.txt"], method=method, vocab_size=600, **options)
         model, tokenizer = AutoModelForMaskedLM.from_pretrained(out), AutoTokenizer.from_pretrained(out)
-        assert made.plan.recipe == method and len(model.get_input_embeddings().weight) >= len(tokenizer) == len(made.tokenizer)
-        if options.get("extend"): assert (made.plan.copied[:len(old)] == range(len(old))).all() and len(tokenizer) > len(old)
+        assert made.plan.recipe == method and len(model.get_input_embeddings().weight) >= len(tokenizer) == len(
+            made.tokenizer
+        )
+        if options.get("extend"):
+            assert (made.plan.copied[: len(old)] == range(len(old))).all() and len(tokenizer) > len(old)
 
 
 @pytest.mark.cell('nbs/09_app/01_pipeline.ipynb', 'cell "vectors of two languages come from text, from files, or are in one space already" (556c3885)')
 def test_vectors_of_two_languages_come_from_text_from_files_or_are_in_one_space_already(cell_6424b4a4, cell_6588ab2a):
-    for side in ("en", "sw"): save_facebook_model(word_fasttext((place/f"{side}.txt").read_text().splitlines(), dim=16, epochs=50), str(place/f"{side}.bin"))
+    for side in ("en", "sw"):
+        save_facebook_model(
+            word_fasttext((place / f"{side}.txt").read_text().splitlines(), dim=16, epochs=50), str(place / f"{side}.bin")
+        )
     told = []
-    given = replace(files, source_vectors=place/"en.bin", target_vectors=place/"sw.bin", source_text=(), subwords="ngrams")
-    made = transplant_files(place/"model", place/"given", tokenizer=place/"focus-sw", method=wechsel(3, 1.), align=given, say=told.append)
+    given = replace(
+        files, source_vectors=place / "en.bin", target_vectors=place / "sw.bin", source_text=(), subwords="ngrams"
+    )
+    made = transplant_files(
+        place / "model", place / "given", tokenizer=place / "focus-sw", method=wechsel(3, 1.0), align=given, say=told.append
+    )
     neighbours = np.diff(made.plan.weights.indptr)[made.plan.step == 1]
-    assert set(neighbours) == {3} and any(m.startswith("found in five: ") for m in told) and any("new tokens with a vector" in m for m in told)
-    facts = json.loads((place/"given"/"vocab_lit.json").read_text())
+    assert (
+        set(neighbours) == {3}
+        and any(m.startswith("found in five: ") for m in told)
+        and any("new tokens with a vector" in m for m in told)
+    )
+    facts = json.loads((place / "given" / "vocab_lit.json").read_text())
     assert facts["alignment"]["dictionary pairs"] == len(dictionary("en", "sw"))
-    apart = transplant_files(place/"model", place/"apart", tokenizer=place/"focus-sw", method="wechsel", align=replace(given, dictionary="none", only=place/"focus-sw"))
-    assert len(np.unique(apart.plan.weights[apart.plan.step == 1].indices)) < len(np.unique(made.plan.weights[made.plan.step == 1].indices))
+    apart = transplant_files(
+        place / "model",
+        place / "apart",
+        tokenizer=place / "focus-sw",
+        method="wechsel",
+        align=replace(given, dictionary="none", only=place / "focus-sw"),
+    )
+    assert len(np.unique(apart.plan.weights[apart.plan.step == 1].indices)) < len(
+        np.unique(made.plan.weights[made.plan.step == 1].indices)
+    )
 
 
 @pytest.mark.cell('nbs/09_app/01_pipeline.ipynb', 'cell "the folder of a model with the new vocabulary gives vectors, and aligned ones go along when extending" (d5ecb901)')
 def test_the_folder_of_a_model_with_the_new_vocabulary_gives_vectors_and_aligned_ones_go_along_when_extending(cell_6424b4a4, cell_6588ab2a):
     for method in ("clp", "omp", "focus"):
-        made = transplant_files(place/"model", place/f"helped-{method}", tokenizer=place/"focus-sw", vectors=place/"focus-sw", method=method)
-        assert json.loads((place/f"helped-{method}"/"vocab_lit.json").read_text())["vectors"] == f"embeddings of {place/'focus-sw'}" and made.plan.summary().step.tolist()[:2] == ["Copy", dict(clp="CosineWeighted", omp="MatchingPursuit", focus="SparsemaxSimilarity")[method]]
+        made = transplant_files(
+            place / "model",
+            place / f"helped-{method}",
+            tokenizer=place / "focus-sw",
+            vectors=place / "focus-sw",
+            method=method,
+        )
+        assert json.loads((place / f"helped-{method}" / "vocab_lit.json").read_text())[
+            "vectors"
+        ] == f"embeddings of {place / 'focus-sw'}" and made.plan.summary().step.tolist()[:2] == [
+            "Copy",
+            dict(clp="CosineWeighted", omp="MatchingPursuit", focus="SparsemaxSimilarity")[method],
+        ]
     for method in ("identity", "focus-word", "ofa"):
-        with pytest.raises(ValueError, match="takes no vectors from a model|needs vectors of two languages"): transplant_files(place/"model", place/"refused2", tokenizer=place/"focus-sw", vectors=place/"focus-sw", method=method)
-    made = transplant_files(place/"model", place/"ofa-extended", text=[place/"sw.txt"], vocab_size=600, method="ofa", align=files, extend=200)
-    assert (made.plan.copied[:len(old)] == range(len(old))).all() and "NearestNeighbours" in set(made.plan.summary().step)
+        with pytest.raises(ValueError, match="takes no vectors from a model|needs vectors of two languages"):
+            transplant_files(
+                place / "model", place / "refused2", tokenizer=place / "focus-sw", vectors=place / "focus-sw", method=method
+            )
+    made = transplant_files(
+        place / "model",
+        place / "ofa-extended",
+        text=[place / "sw.txt"],
+        vocab_size=600,
+        method="ofa",
+        align=files,
+        extend=200,
+    )
+    assert (made.plan.copied[: len(old)] == range(len(old))).all() and "NearestNeighbours" in set(made.plan.summary().step)
 
 
 @pytest.mark.cell('nbs/09_app/01_pipeline.ipynb', 'cell "wechsel says what it lacks before it begins" (fd679320)')
 def test_wechsel_says_what_it_lacks_before_it_begins(cell_6424b4a4, cell_6588ab2a):
-    for match, options in (("needs a dictionary between", dict(align=AlignFiles())), ("needs word vectors of the model's own language", dict(align=AlignFiles(place/"en-sw.txt"))),
-                           ("gone.txt: no such dictionary", dict(align=replace(files, dictionary=place/"gone.txt"))), ("gone.bin: no such file of vectors", dict(align=replace(files, source_vectors=place/"gone.bin", source_text=()))),
-                           ("no pair of the dictionary has a vector on both sides", dict(align=replace(files, dictionary=place/"none.txt"))),
-                           ("vectors are read or trained, give one of them", dict(align=replace(files, source_vectors=place/"en.txt"))), ("by 'bpe'; there are auto", dict(align=replace(files, subwords="bpe"))), ("needs vectors of two languages", dict(align=files, vectors=place/"en.txt")),
-                           ("extending keeps the old rows, and wechsel makes", dict(align=files, extend=100)), ("focus has no use for a dictionary", dict(align=files, method="focus"))):
-        (place/"none.txt").write_text("xx\tyy\n")
-        with pytest.raises((ValueError, FileNotFoundError), match=match): transplant_files(place/"model", place/"refused2", **dict(text=[place/"sw.txt"], method="wechsel", vocab_size=600) | options)
-        assert not (place/"refused2").exists()
-    with pytest.raises(ValueError, match="needs word vectors of the new language"): transplant_files(place/"model", place/"refused2", tokenizer=place/"focus-sw", method="wechsel", align=files)
+    for match, options in (
+        ("needs a dictionary between", dict(align=AlignFiles())),
+        ("needs word vectors of the model's own language", dict(align=AlignFiles(place / "en-sw.txt"))),
+        ("gone.txt: no such dictionary", dict(align=replace(files, dictionary=place / "gone.txt"))),
+        (
+            "gone.bin: no such file of vectors",
+            dict(align=replace(files, source_vectors=place / "gone.bin", source_text=())),
+        ),
+        ("no pair of the dictionary has a vector on both sides", dict(align=replace(files, dictionary=place / "none.txt"))),
+        ("vectors are read or trained, give one of them", dict(align=replace(files, source_vectors=place / "en.txt"))),
+        ("by 'bpe'; there are auto", dict(align=replace(files, subwords="bpe"))),
+        ("needs vectors of two languages", dict(align=files, vectors=place / "en.txt")),
+        ("extending keeps the old rows, and wechsel makes", dict(align=files, extend=100)),
+        ("focus has no use for a dictionary", dict(align=files, method="focus")),
+    ):
+        (place / "none.txt").write_text("xx\tyy\n")
+        with pytest.raises((ValueError, FileNotFoundError), match=match):
+            transplant_files(
+                place / "model",
+                place / "refused2",
+                **dict(text=[place / "sw.txt"], method="wechsel", vocab_size=600) | options,
+            )
+        assert not (place / "refused2").exists()
+    with pytest.raises(ValueError, match="needs word vectors of the new language"):
+        transplant_files(place / "model", place / "refused2", tokenizer=place / "focus-sw", method="wechsel", align=files)
 
 
 @pytest.mark.cell('nbs/09_app/01_pipeline.ipynb', 'cell "a tokenizer and vectors from files are used as they are" (0065fe3c)')
 def test_a_tokenizer_and_vectors_from_files_are_used_as_they_are(cell_6424b4a4):
     own = train_tokenizer(lines("sw", 600, seed=0), "bpe", 500)
-    own.save_pretrained(place/"own")
-    save_vectors(token_ppmi(own, lines("sw", 600, seed=0), dim=8), own, place/"own.npz")
-    made = transplant_files(place/"model", place/"from-files", tokenizer=place/"own", vectors=place/"own.npz")
-    assert made.tokenizer.get_vocab() == own.get_vocab() and set(made.plan.summary().step) == {"Copy", "SparsemaxSimilarity", "Gaussian"}
+    own.save_pretrained(place / "own")
+    save_vectors(token_ppmi(own, lines("sw", 600, seed=0), dim=8), own, place / "own.npz")
+    made = transplant_files(place / "model", place / "from-files", tokenizer=place / "own", vectors=place / "own.npz")
+    assert made.tokenizer.get_vocab() == own.get_vocab() and set(made.plan.summary().step) == {
+        "Copy",
+        "SparsemaxSimilarity",
+        "Gaussian",
+    }
 
 
 @pytest.mark.cell('nbs/09_app/01_pipeline.ipynb', 'cell "a causal model\'s new tokenizer leaves texts as open as the old one does" (e45d7b2d)')
 def test_a_causal_model_s_new_tokenizer_leaves_texts_as_open_as_the_old_one_does(cell_6424b4a4):
     causal = train_tokenizer(lines("en", 300, seed=0), "bpe", 400, around=(False, False))
-    GPT2LMHeadModel(GPT2Config(vocab_size=400, n_embd=16, n_layer=1, n_head=2, n_positions=64, bos_token_id=2, eos_token_id=2)).save_pretrained(place/"gpt")
-    causal.save_pretrained(place/"gpt")
+    GPT2LMHeadModel(
+        GPT2Config(vocab_size=400, n_embd=16, n_layer=1, n_head=2, n_positions=64, bos_token_id=2, eos_token_id=2)
+    ).save_pretrained(place / "gpt")
+    causal.save_pretrained(place / "gpt")
     for kind in ("bpe", "unigram", "wordpiece"):
-        made = transplant_files(place/"gpt", place/f"gpt-{kind}", text=[place/"sw.txt"], method="identity", vocab_size=500, kind=kind)
-        again = AutoTokenizer.from_pretrained(place/f"gpt-{kind}")
+        made = transplant_files(
+            place / "gpt", place / f"gpt-{kind}", text=[place / "sw.txt"], method="identity", vocab_size=500, kind=kind
+        )
+        again = AutoTokenizer.from_pretrained(place / f"gpt-{kind}")
         assert not set(again("Habari ya leo")["input_ids"]) & set(again.all_special_ids) and again.model_max_length == 64
         assert made.model.config.pad_token_id == again.pad_token_id
-    assert json.loads((place/"gpt-bpe"/"tokenizer_config.json").read_text())["tokenizer_class"] == "PreTrainedTokenizerFast"
+    assert (
+        json.loads((place / "gpt-bpe" / "tokenizer_config.json").read_text())["tokenizer_class"]
+        == "PreTrainedTokenizerFast"
+    )
     one_side = train_tokenizer(lines("en", 300, seed=0), "unigram", 300, around=(True, False))
-    assert special_around(one_side) == (True, False) and special_around(causal) == (False, False) and special_around(old) == (True, True)
+    assert (
+        special_around(one_side) == (True, False)
+        and special_around(causal) == (False, False)
+        and special_around(old) == (True, True)
+    )
     assert one_side("a")["input_ids"][0] == one_side.bos_token_id
 
 
 @pytest.mark.cell('nbs/09_app/01_pipeline.ipynb', 'cell "a vocabulary that shares nothing is said to, and short rows take factors from a file" (a4be71c5)')
 def test_a_vocabulary_that_shares_nothing_is_said_to_and_short_rows_take_factors_from_a_file(cell_6424b4a4):
-    (place/"am.txt").write_text("\n".join(re.sub("[^\u1200-\u137f ]", "", line) for line in lines("am", 600, seed=0)), encoding="utf-8")
-    factorize_files(place/"model", place/"factors", Factoring(components=4, steps=20))
-    for method, text, shares in (("el-lex", "am", False), ("mf1-lex", "am", False), ("mf1-lex", "sw", True), ("el-rand", "am", True)):
+    (place / "am.txt").write_text(
+        "\n".join(re.sub("[^\u1200-\u137f ]", "", line) for line in lines("am", 600, seed=0)), encoding="utf-8"
+    )
+    factorize_files(place / "model", place / "factors", Factoring(components=4, steps=20))
+    for method, text, shares in (
+        ("el-lex", "am", False),
+        ("mf1-lex", "am", False),
+        ("mf1-lex", "sw", True),
+        ("el-rand", "am", True),
+    ):
         told = []
-        made = transplant_files(place/"model", place/f"{method}-{text}", text=[place/f"{text}.txt"], method=method, vocab_size=300, say=told.append, factors=place/"factors" if "mf" in method else None)
-        assert any("share no token but special ones" in m for m in told) == (not shares) and torch.isfinite(made.model.get_input_embeddings().weight).all()
-        assert (made.layer is not None) == any(re.match(r"rows of 4 numbers, 1 up-projection; what they make differs from the old rows by \d+%", m) for m in told) == ("mf" in method)
-    with pytest.raises(ValueError, match="factors exists; choose another file"): factorize_files(place/"model", place/"factors")
+        made = transplant_files(
+            place / "model",
+            place / f"{method}-{text}",
+            text=[place / f"{text}.txt"],
+            method=method,
+            vocab_size=300,
+            say=told.append,
+            factors=place / "factors" if "mf" in method else None,
+        )
+        assert (
+            any("share no token but special ones" in m for m in told) == (not shares)
+            and torch.isfinite(made.model.get_input_embeddings().weight).all()
+        )
+        assert (
+            (made.layer is not None)
+            == any(
+                re.match(r"rows of 4 numbers, 1 up-projection; what they make differs from the old rows by \d+%", m)
+                for m in told
+            )
+            == ("mf" in method)
+        )
+    with pytest.raises(ValueError, match="factors exists; choose another file"):
+        factorize_files(place / "model", place / "factors")
 
 
 @pytest.mark.cell('nbs/09_app/01_pipeline.ipynb', 'cell "what cannot work is refused before anything is written" (c84926c1)')
 def test_what_cannot_work_is_refused_before_anything_is_written(cell_6424b4a4):
-    (place/"empty.txt").write_text("\n"); (place/"short.txt").write_text("habari\n"); (place/"latin.txt").write_bytes("schön".encode("latin-1"))
-    (place/"busy").mkdir(); (place/"busy"/"x").write_text("x")
-    text = [place/"sw.txt"]
-    for match, options in (("unknown method 'fokus'", dict(text=text, method="fokus")), ("exists and is not empty", dict(text=text, out=place/"busy")),
-                           ("the text is empty", dict(text=[place/"empty.txt"])), ("not UTF-8", dict(text=[place/"latin.txt"])),
-                           ("short", dict(text=[place/"short.txt"])), ("give text to train a tokenizer", {}), ("needs token vectors", dict(tokenizer=place/"own")),
-                           ("no such file of vectors; give a file, or one of auto, fasttext, ppmi", dict(text=text, vectors="glove"))):
-        options = {"out": place/"refused", "vocab_size": 600} | options
-        with pytest.raises((ValueError, FileNotFoundError), match=match): transplant_files(place/"model", **options)
-        assert not (place/"refused").exists() and [p.name for p in (place/"busy").iterdir()] == ["x"]
+    (place / "empty.txt").write_text("\n")
+    (place / "short.txt").write_text("habari\n")
+    (place / "latin.txt").write_bytes("schön".encode("latin-1"))
+    (place / "busy").mkdir()
+    (place / "busy" / "x").write_text("x")
+    text = [place / "sw.txt"]
+    for match, options in (
+        ("unknown method 'fokus'", dict(text=text, method="fokus")),
+        ("exists and is not empty", dict(text=text, out=place / "busy")),
+        ("the text is empty", dict(text=[place / "empty.txt"])),
+        ("not UTF-8", dict(text=[place / "latin.txt"])),
+        ("short", dict(text=[place / "short.txt"])),
+        ("give text to train a tokenizer", {}),
+        ("needs token vectors", dict(tokenizer=place / "own")),
+        ("no such file of vectors; give a file, or one of auto, fasttext, ppmi", dict(text=text, vectors="glove")),
+    ):
+        options = {"out": place / "refused", "vocab_size": 600} | options
+        with pytest.raises((ValueError, FileNotFoundError), match=match):
+            transplant_files(place / "model", **options)
+        assert not (place / "refused").exists() and [p.name for p in (place / "busy").iterdir()] == ["x"]
 
 
 @pytest.mark.cell('nbs/09_app/01_pipeline.ipynb', 'cell "a damaged weight file is refused before anything is trained, and a full disk leaves nothing behind" (e6a0b3d0)')
 def test_a_damaged_weight_file_is_refused_before_anything_is_trained_and_a_full_disk_leaves_nothing_behind(cell_6424b4a4):
-    shutil.copytree(place/"model", place/"damaged")
+    shutil.copytree(place / "model", place / "damaged")
     own = train_tokenizer(lines("sw", 600, seed=0), "bpe", 500)
-    own.save_pretrained(place/"small"); save_vectors(token_ppmi(own, lines("sw", 600, seed=0), dim=8), own, place/"small.npz")
-    (place/"damaged/model.safetensors").write_bytes((place/"model/model.safetensors").read_bytes()[:-10])
+    own.save_pretrained(place / "small")
+    save_vectors(token_ppmi(own, lines("sw", 600, seed=0), dim=8), own, place / "small.npz")
+    (place / "damaged/model.safetensors").write_bytes((place / "model/model.safetensors").read_bytes()[:-10])
     told, limits = [], resource.getrlimit(resource.RLIMIT_FSIZE)
     for method in ("focus", "full-rand", "mf1-lex"):
-        with pytest.raises(ValueError, match="damaged: the weights do not load: model.safetensors is damaged or cut short"): transplant_files(place/"damaged", place/"refused", [place/"sw.txt"], method=method, say=told.append)
+        with pytest.raises(ValueError, match="damaged: the weights do not load: model.safetensors is damaged or cut short"):
+            transplant_files(place / "damaged", place / "refused", [place / "sw.txt"], method=method, say=told.append)
     assert not any("training" in m for m in told)
-    shares = lambda: {p.name for p in place.iterdir()}
+
+
+    def shares():
+        return {p.name for p in place.iterdir()}
+
+
     before = shares()
     for method in ("focus", "mf1-lex"):
         try:
             resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, limits[1]))
-            with pytest.raises(OSError, match="^cannot write .*refused: .*File too large"): transplant_files(place/"model", place/"refused", tokenizer=place/"small", vectors=place/"small.npz" if method == "focus" else "auto", method=method)
-        finally: resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+            with pytest.raises(OSError, match="^cannot write .*refused: .*File too large"):
+                transplant_files(
+                    place / "model",
+                    place / "refused",
+                    tokenizer=place / "small",
+                    vectors=place / "small.npz" if method == "focus" else "auto",
+                    method=method,
+                )
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, limits)
         assert shares() == before
 
 
 @pytest.mark.cell('nbs/09_app/01_pipeline.ipynb', 'cell "vectors in files are what was trained, and aligned ones are rotated" (9753a824)')
 def test_vectors_in_files_are_what_was_trained_and_aligned_ones_are_rotated(cell_6424b4a4, cell_08db6ff3, cell_2f59e412):
-    back, trained = open_words(place/"words-en.vec"), word_ppmi(read_lines(place/"en.txt"), dim=32)
+    back, trained = open_words(place / "words-en.vec"), word_ppmi(read_lines(place / "en.txt"), dim=32)
     assert fits["dictionary pairs"] == len(dictionary("en", "sw")) and made_of["en"]["vectors"] == len(back.words)
     assert back.words == trained.index_to_key and all((back.vector(w) == trained[w]).all() for w in back.words[:50])
-    turned, target = open_words(place/"turned.vec"), open_words(place/"words-sw.vec")
-    R = rotation(back, target, known_pairs(back, target, read_dictionary(place/"en-sw.txt")))
+    turned, target = open_words(place / "turned.vec"), open_words(place / "words-sw.vec")
+    R = rotation(back, target, known_pairs(back, target, read_dictionary(place / "en-sw.txt")))
     assert all(np.allclose(turned.vector(w), back.vector(w) @ R, atol=1e-6) for w in back.words[:50])
-    told = train_vectors_files([place/"en.txt"], place/"words.bin", dim=16, epochs=50)
-    assert open_words(place/"words.bin").composes and told["made_by"] == "fastText on words" and told["dimensions"] == 16
-    told = train_vectors_files([place/"sw.txt"], place/"tokens.npz", tokenizer=place/"focus-sw", dim=8)
-    assert read_vectors(place/"tokens.npz", load_tokenizer(place/"focus-sw")).known.sum() == told["vectors"] > 300
-    for match, out, options in (("exists; choose another", "words.bin", {}), ("written as .bin or .vec", "x.npz", {}), ("written as .vec or .npz", "x.bin", dict(tokenizer=place/"focus-sw")),
-                                ("ppmi has no n-grams", "y.bin", dict(how="ppmi"))):
-        with pytest.raises(ValueError, match=match): train_vectors_files([place/"sw.txt"], place/out, **options)
-    with pytest.raises(ValueError, match="written as .vec"): align_word_files(place/"words-en.vec", place/"words-sw.vec", place/"en-sw.txt", out=place/"z.bin")
-    assert not any((place/f).exists() for f in ("x.npz", "x.bin", "y.bin", "z.bin"))
+    told = train_vectors_files([place / "en.txt"], place / "words.bin", dim=16, epochs=50)
+    assert open_words(place / "words.bin").composes and told["made_by"] == "fastText on words" and told["dimensions"] == 16
+    told = train_vectors_files([place / "sw.txt"], place / "tokens.npz", tokenizer=place / "focus-sw", dim=8)
+    assert read_vectors(place / "tokens.npz", load_tokenizer(place / "focus-sw")).known.sum() == told["vectors"] > 300
+    for match, out, options in (
+        ("exists; choose another", "words.bin", {}),
+        ("written as .bin or .vec", "x.npz", {}),
+        ("written as .vec or .npz", "x.bin", dict(tokenizer=place / "focus-sw")),
+        ("ppmi has no n-grams", "y.bin", dict(how="ppmi")),
+    ):
+        with pytest.raises(ValueError, match=match):
+            train_vectors_files([place / "sw.txt"], place / out, **options)
+    with pytest.raises(ValueError, match="written as .vec"):
+        align_word_files(place / "words-en.vec", place / "words-sw.vec", place / "en-sw.txt", out=place / "z.bin")
+    assert not any((place / f).exists() for f in ("x.npz", "x.bin", "y.bin", "z.bin"))

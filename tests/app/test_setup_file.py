@@ -10,9 +10,13 @@ import vocab_lit.app.setup_file as own
 
 @pytest.fixture(scope='module')
 def cell_50538ecc():
-    # nbs/09_app/02_setup_file.ipynb, cell "import pytest, re, tempfile" (50538ecc)
+    # nbs/09_app/02_setup_file.ipynb, cell "import re" (50538ecc)
     global lines, own, place, pytest, re, sentences, tempfile
-    import pytest, re, tempfile
+    import re
+    import tempfile
+
+    import pytest
+
     import vocab_lit.app.setup_file as own
     from vocab_lit.text.phrasebook import lines, sentences
 
@@ -21,96 +25,201 @@ def cell_50538ecc():
 
 @pytest.fixture(scope='module')
 def cell_5b8537e5(cell_50538ecc):
-    # nbs/09_app/02_setup_file.ipynb, cell "(place/"swahili.txt").write_text("\n".join(lines("sw", 300, " (5b8537e5)
+    # nbs/09_app/02_setup_file.ipynb, cell "(place / "swahili.txt").write_text("\n".join(lines("sw", 300" (5b8537e5)
     global said, setup, written
-    (place/"swahili.txt").write_text("\n".join(lines("sw", 300, seed=0)), encoding="utf-8")
+    (place / "swahili.txt").write_text("\n".join(lines("sw", 300, seed=0)), encoding="utf-8")
     said = sentences("sw", 40, seed=0)
-    (place/"ner.tsv").write_text("\n\n".join("\n".join(f"{w}\t{t}" for w, t in zip(s.words, s.labels)) for s in said) + "\n", encoding="utf-8")
-    (place/"sw.yml").write_text("""
+    (place / "ner.tsv").write_text(
+        "\n\n".join("\n".join(f"{w}\t{t}" for w, t in zip(s.words, s.labels)) for s in said) + "\n", encoding="utf-8"
+    )
+    (place / "sw.yml").write_text(
+        """
 language: sw
 model: FacebookAI/xlm-roberta-base
 text: swahili.txt
 vocab_size: 700
 lapt: {preset: focus, steps: 100, learning_rate: 1e-4}
 ner: {train: ner.tsv, test: ner.tsv, epochs: 3}
-""", encoding="utf-8")
-    def written(text):
-        (place/"try.yml").write_text(text, encoding="utf-8")
-        return place/"try.yml"
+""",
+        encoding="utf-8",
+    )
 
-    setup = read_setup(place/"sw.yml")
+
+    def written(text):
+        (place / "try.yml").write_text(text, encoding="utf-8")
+        return place / "try.yml"
+
+
+    setup = read_setup(place / "sw.yml")
     {k: v for k, v in setup.items() if k not in ("text", "ner")}
 
 
 @pytest.fixture(scope='module')
 def cell_554c2e29(cell_50538ecc):
-    # nbs/09_app/02_setup_file.ipynb, cell "(place/"wo.txt").write_text("salaam\n", encoding="utf-8")" (554c2e29)
+    # nbs/09_app/02_setup_file.ipynb, cell "(place / "wo.txt").write_text("salaam\n", encoding="utf-8")" (554c2e29)
     global begun
-    (place/"wo.txt").write_text("salaam\n", encoding="utf-8")
-    begun = place/"wo.yml"
+    (place / "wo.txt").write_text("salaam\n", encoding="utf-8")
+    begun = place / "wo.yml"
     begun.write_text(example_setup("wo"), encoding="utf-8")
     print(example_setup("wo"))
 
 
 @pytest.mark.cell('nbs/09_app/02_setup_file.ipynb', 'cell "a setup is read with files beside it, and what is wrong is said with its line" (c977cf07)')
 def test_a_setup_is_read_with_files_beside_it_and_what_is_wrong_is_said_with_its_line(cell_50538ecc, cell_5b8537e5):
-    assert setup["text"] == [str(place/"swahili.txt")] and setup["lapt"]["learning_rate"] == 1e-4 and setup["model"] == "FacebookAI/xlm-roberta-base"
-    assert setup["ner"] == dict(train=str(place/"ner.tsv"), test=str(place/"ner.tsv"), epochs=3)
-    assert read_setup(written("pos: ner.tsv ner.tsv\nheld_out: [swahili.txt, '{language}.txt']")) == dict(pos=dict(train=str(place/"ner.tsv"), test=str(place/"ner.tsv")), held_out=[str(place/"swahili.txt"), str(place/"{language}.txt")])
-    (place/"models").mkdir()
-    assert read_setup(written("model: models\nmethod:\n")) == dict(model=str(place/"models"))
-    for text, match in (("languge: sw", "try.yml, line 1: no key 'languge'; did you mean language"), ("language: sw\nlapt:\n  stps: 3", "try.yml, line 3: no key 'stps' of lapt; did you mean steps"),
-                        ("ner: {test: ner.tsv, epoch: 3}", "no key 'epoch' of ner; did you mean epochs"), ("ner: {train: ner.tsv}", "line 1: ner has no test file"), ("zzz: 3", "there are language, model"),
-                        ("text: nowhere.txt", "line 1: text: no such file .*nowhere.txt; names are relative"), ("text: models", "models is a folder; give a file"), ("model: ./nowhere", "no such folder"),
-                        ("language: no", "language is False for YAML; put the value in quotes"), ("vocab_size: many", "vocab_size is 'many'; give a whole number"), ("vocab_size: -3", "give a whole number"), ("lapt: {learning_rate: fast}", "learning_rate is 'fast'; give a number"),
-                        ("lapt: 300", "line 1: lines of the form"), ("method: fokus", "did you mean focus"), ("kind: word", "there are unigram"), ("language: sw\nlanguage: am", "line 2: language is said twice"),
-                        ("text: [a", "line 1: not YAML"), ("text: [{language}.txt]", "put names with {language} in quotes"), ("", "the setup is empty"), ("- sw", "lines of the form"), ("dictionary: [ner.tsv, ner.tsv]", "dictionary takes the name of one file"), ("text: 3", "text takes the name of a file")):
-        with pytest.raises((ValueError, OSError), match=match): read_setup(written(text))
-    (place/"binary.yml").write_bytes(b"\xff\xfe\x00")
-    for name, match in (("none.yml", "no such setup file; `vocab-lit init"), ("models", "a setup is a text file"), ("binary.yml", "a setup is a text file")):
-        with pytest.raises((ValueError, OSError), match=match): read_setup(place/name)
+    assert (
+        setup["text"] == [str(place / "swahili.txt")]
+        and setup["lapt"]["learning_rate"] == 1e-4
+        and setup["model"] == "FacebookAI/xlm-roberta-base"
+    )
+    assert setup["ner"] == dict(train=str(place / "ner.tsv"), test=str(place / "ner.tsv"), epochs=3)
+    assert read_setup(written("pos: ner.tsv ner.tsv\nheld_out: [swahili.txt, '{language}.txt']")) == dict(
+        pos=dict(train=str(place / "ner.tsv"), test=str(place / "ner.tsv")),
+        held_out=[str(place / "swahili.txt"), str(place / "{language}.txt")],
+    )
+    (place / "models").mkdir()
+    assert read_setup(written("model: models\nmethod:\n")) == dict(model=str(place / "models"))
+    for text, match in (
+        ("languge: sw", "try.yml, line 1: no key 'languge'; did you mean language"),
+        ("language: sw\nlapt:\n  stps: 3", "try.yml, line 3: no key 'stps' of lapt; did you mean steps"),
+        ("ner: {test: ner.tsv, epoch: 3}", "no key 'epoch' of ner; did you mean epochs"),
+        ("ner: {train: ner.tsv}", "line 1: ner has no test file"),
+        ("zzz: 3", "there are language, model"),
+        ("text: nowhere.txt", "line 1: text: no such file .*nowhere.txt; names are relative"),
+        ("text: models", "models is a folder; give a file"),
+        ("model: ./nowhere", "no such folder"),
+        ("language: no", "language is False for YAML; put the value in quotes"),
+        ("vocab_size: many", "vocab_size is 'many'; give a whole number"),
+        ("vocab_size: -3", "give a whole number"),
+        ("lapt: {learning_rate: fast}", "learning_rate is 'fast'; give a number"),
+        ("lapt: 300", "line 1: lines of the form"),
+        ("method: fokus", "did you mean focus"),
+        ("kind: word", "there are unigram"),
+        ("language: sw\nlanguage: am", "line 2: language is said twice"),
+        ("text: [a", "line 1: not YAML"),
+        ("text: [{language}.txt]", "put names with {language} in quotes"),
+        ("", "the setup is empty"),
+        ("- sw", "lines of the form"),
+        ("dictionary: [ner.tsv, ner.tsv]", "dictionary takes the name of one file"),
+        ("text: 3", "text takes the name of a file"),
+    ):
+        with pytest.raises((ValueError, OSError), match=match):
+            read_setup(written(text))
+    (place / "binary.yml").write_bytes(b"\xff\xfe\x00")
+    for name, match in (
+        ("none.yml", "no such setup file; `vocab-lit init"),
+        ("models", "a setup is a text file"),
+        ("binary.yml", "a setup is a text file"),
+    ):
+        with pytest.raises((ValueError, OSError), match=match):
+            read_setup(place / name)
 
 
 @pytest.mark.cell('nbs/09_app/02_setup_file.ipynb', 'cell "chapters get what they know, and a model by its kind" (247bec4d)')
 def test_chapters_get_what_they_know_and_a_model_by_its_kind(cell_50538ecc, cell_5b8537e5):
-    assert chapter_parameters(setup, {"text"}) == {"text": str(place/"swahili.txt")} and chapter_parameters(setup | dict(text=["a", "b"]), {"text"}) == {"text": ["a", "b"]}
-    assert chapter_parameters(setup, {"steps", "ner"}) == {"steps": 100, "ner": f"{place/'ner.tsv'} {place/'ner.tsv'}"}
-    for name, kind in (("mini-roberta", "roberta"), ("mini-gpt2", "gpt2")): assert chapter_parameters(dict(model=str(data_path("models", name))), {"roberta", "gpt2"}) == {kind: str(data_path("models", name))}
-    with pytest.raises(ValueError, match="blanks divide the files"): chapter_parameters(dict(ner=dict(test="my file.tsv")), {"ner"})
+    assert chapter_parameters(setup, {"text"}) == {"text": str(place / "swahili.txt")} and chapter_parameters(
+        setup | dict(text=["a", "b"]), {"text"}
+    ) == {"text": ["a", "b"]}
+    assert chapter_parameters(setup, {"steps", "ner"}) == {"steps": 100, "ner": f"{place / 'ner.tsv'} {place / 'ner.tsv'}"}
+    for name, kind in (("mini-roberta", "roberta"), ("mini-gpt2", "gpt2")):
+        assert chapter_parameters(dict(model=str(data_path("models", name))), {"roberta", "gpt2"}) == {
+            kind: str(data_path("models", name))
+        }
+    with pytest.raises(ValueError, match="blanks divide the files"):
+        chapter_parameters(dict(ner=dict(test="my file.tsv")), {"ner"})
 
 
 @pytest.mark.cell('nbs/09_app/02_setup_file.ipynb', 'cell "names of files that were typed are those seen from everywhere" (23ad5e5e)')
 def test_names_of_files_that_were_typed_are_those_seen_from_everywhere(cell_50538ecc):
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(place)
-        typed = dict(model="models", text="swahili.txt", ner="ner.tsv ner.tsv", pos="no.conllu", dp="{language}.conllu", texts="sw=swahili.txt am=none", records="new", corpus="models", steps=3, gpt2="a/b", dictionary="")
-        assert absolute_names(typed) == typed | dict(model=str(place/"models"), text=str(place/"swahili.txt"), ner=f"{place/'ner.tsv'} {place/'ner.tsv'}", dp=str(place/"{language}.conllu"),
-                                                     texts=f"sw={place/'swahili.txt'} am=none", records=str(place/"new"))
+        typed = dict(
+            model="models",
+            text="swahili.txt",
+            ner="ner.tsv ner.tsv",
+            pos="no.conllu",
+            dp="{language}.conllu",
+            texts="sw=swahili.txt am=none",
+            records="new",
+            corpus="models",
+            steps=3,
+            gpt2="a/b",
+            dictionary="",
+        )
+        assert absolute_names(typed) == typed | dict(
+            model=str(place / "models"),
+            text=str(place / "swahili.txt"),
+            ner=f"{place / 'ner.tsv'} {place / 'ner.tsv'}",
+            dp=str(place / "{language}.conllu"),
+            texts=f"sw={place / 'swahili.txt'} am=none",
+            records=str(place / "new"),
+        )
         Path("two words.txt").write_text("a")
-        assert absolute_names(dict(text="two words.txt")) == dict(text=str(place/"two words.txt"))
+        assert absolute_names(dict(text="two words.txt")) == dict(text=str(place / "two words.txt"))
 
 
 @pytest.mark.cell('nbs/09_app/02_setup_file.ipynb', 'cell "languages are found by code and name, and what there is for them is told" (4fd28bed)')
 def test_languages_are_found_by_code_and_name_and_what_there_is_for_them_is_told():
-    assert [find_language(n) for n in ("sw", "Swahili", "swa", "swh", "xmf", "SW", "zh")] == ["sw", "sw", "sw", "sw", "xmf", "sw", "zh"]
-    with pytest.raises(ValueError, match=r"no language 'Swahilli'; near it: sw \(Swahili\)"): find_language("Swahilli")
-    with pytest.raises(ValueError, match="give a code such as sw"): find_language("q7!")
+    assert [find_language(n) for n in ("sw", "Swahili", "swa", "swh", "xmf", "SW", "zh")] == [
+        "sw",
+        "sw",
+        "sw",
+        "sw",
+        "xmf",
+        "sw",
+        "zh",
+    ]
+    with pytest.raises(ValueError, match=r"no language 'Swahilli'; near it: sw \(Swahili\)"):
+        find_language("Swahilli")
+    with pytest.raises(ValueError, match="give a code such as sw"):
+        find_language("q7!")
     facts = language_facts("am")
-    assert (facts["name"], facts["script"], facts["models that have seen it"]) == ("Amharic", "Ethiopic (Ethi)", "XLM-R") and "of 150 territories" in facts["text at scale mini"]
-    assert language_facts("xmf")["text at scale mini"].startswith("none: CLDR has no such locale") and language_facts("xmf")["script"] == "Georgian (Geor)"
+    assert (facts["name"], facts["script"], facts["models that have seen it"]) == (
+        "Amharic",
+        "Ethiopic (Ethi)",
+        "XLM-R",
+    ) and "of 150 territories" in facts["text at scale mini"]
+    assert (
+        language_facts("xmf")["text at scale mini"].startswith("none: CLDR has no such locale")
+        and language_facts("xmf")["script"] == "Georgian (Geor)"
+    )
     kinds = {r["kind"] for r in language_resources("de")}
     assert {"text", "pos+dp", "ner", "qa", "dictionary", "vectors", "model"} <= kinds
-    assert any(r["name"] == "MasakhaNER2" for r in language_resources("wo")) and not any(r["kind"] == "qa" for r in language_resources("wo"))
+    assert any(r["name"] == "MasakhaNER2" for r in language_resources("wo")) and not any(
+        r["kind"] == "qa" for r in language_resources("wo")
+    )
     everywhere = {r["name"]: r["languages"] for r in own._resources()}
-    assert "sw" in everywhere["CC100"] and "xmf" not in everywhere["CC100"] and len(everywhere["XNLI"]) == 15 and len(everywhere["XQuAD"]) == 12
+    assert (
+        "sw" in everywhere["CC100"]
+        and "xmf" not in everywhere["CC100"]
+        and len(everywhere["XNLI"]) == 15
+        and len(everywhere["XQuAD"]) == 12
+    )
 
 
 @pytest.mark.cell('nbs/09_app/02_setup_file.ipynb', 'cell "the example is a setup that is read, also with every comment taken away" (189d8e89)')
 def test_the_example_is_a_setup_that_is_read_also_with_every_comment_taken_away(cell_50538ecc, cell_5b8537e5, cell_554c2e29):
-    assert read_setup(begun) == {"language": "wo", "model": "FacebookAI/xlm-roberta-base", "text": [str(place/"wo.txt")], "method": "focus", "vocab_size": 50_000, "lapt": {"preset": "embedding-structure", "steps": 10_000}}
-    for name in " ".join(own._BEGIN.values()).replace(",", "").split() + ["wo-held-out.txt", "en.txt", "en-wo.txt", "cc.en.300.bin", "cc.wo.300.bin"]: (place/name).write_text("x\n")
-    (place/"tokenizer-wo").mkdir()
+    assert read_setup(begun) == {
+        "language": "wo",
+        "model": "FacebookAI/xlm-roberta-base",
+        "text": [str(place / "wo.txt")],
+        "method": "focus",
+        "vocab_size": 50_000,
+        "lapt": {"preset": "embedding-structure", "steps": 10_000},
+    }
+    for name in " ".join(own._BEGIN.values()).replace(",", "").split() + [
+        "wo-held-out.txt",
+        "en.txt",
+        "en-wo.txt",
+        "cc.en.300.bin",
+        "cc.wo.300.bin",
+    ]:
+        (place / name).write_text("x\n")
+    (place / "tokenizer-wo").mkdir()
     open_all = re.sub(r"^(\s*)# (?=[a-z_]+: )", r"\1", example_setup("wo"), flags=re.M)
     whole = read_setup(written(open_all))
-    assert set(KEYS) - set(whole) == {"subwords", "factors", "seed", "threads"} and set(whole["lapt"]) == set(own._LAPT) - {"micro_batch"} and set(whole["qa"]) == {"train", "test"}
+    assert (
+        set(KEYS) - set(whole) == {"subwords", "factors", "seed", "threads"}
+        and set(whole["lapt"]) == set(own._LAPT) - {"micro_batch"}
+        and set(whole["qa"]) == {"train", "test"}
+    )
     assert "language: 'no'" in example_setup("no") and read_setup(written("language: 'no'")) == {"language": "no"}

@@ -19,15 +19,24 @@ def cell_adf9f9ce():
     def write_notebook(path, *cells):
         "Write a notebook of code cells whose ids are a0, a1, ..."
         nb = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(s, id=f"a{i}") for i, s in enumerate(cells)])
-        nb.metadata = {"kernelspec": {"display_name": "python3", "language": "python", "name": "python3"},
-                       "language_info": {"name": "python"}}
+        nb.metadata = {
+            "kernelspec": {"display_name": "python3", "language": "python", "name": "python3"},
+            "language_info": {"name": "python"},
+        }
         path.parent.mkdir(parents=True, exist_ok=True)
         nbformat.write(nb, path)
         return path
 
-    demo_cells = ["#| default_exp toy", "#| export\nimport math\ndef double(x): return 2 * x", "import numpy as np",
-                  "four = double(2)\nfour", "#| test: twice two is four\nassert four == 4 and np.log(math.e) == 1", "four + 1"]
-    toy = write_notebook(Path(tempfile.mkdtemp())/"nbs"/"00_toy.ipynb", *demo_cells)
+
+    demo_cells = [
+        "#| default_exp toy",
+        "#| export\nimport math\ndef double(x): return 2 * x",
+        "import numpy as np",
+        "four = double(2)\nfour",
+        "#| test: twice two is four\nassert four == 4 and np.log(math.e) == 1",
+        "four + 1",
+    ]
+    toy = write_notebook(Path(tempfile.mkdtemp()) / "nbs" / "00_toy.ipynb", *demo_cells)
     code_cells(toy)[4]
 
 
@@ -40,17 +49,22 @@ def cell_339aad0c(cell_adf9f9ce):
         command = [sys.executable, "-m", "pytest", "-q", "--color=no", "-p", "no:cacheprovider", "--rootdir", str(folder)]
         return subprocess.run([*command, *options, str(folder)], capture_output=True, text=True)
 
+
     def try_cells(*cells):
         "Make tests of cells that export nothing, run them and return the finished process."
         folder = Path(tempfile.mkdtemp())
-        name, text = pytest_module(write_notebook(folder/"nbs"/"02_try.ipynb", *cells))
-        (folder/"tests").mkdir()
-        (folder/"tests"/name).write_text(text, encoding="utf-8")
-        (folder/"tests"/"conftest.py").write_text(publish._CONFTEST, encoding="utf-8")
-        return run_pytest(folder/"tests")
+        name, text = pytest_module(write_notebook(folder / "nbs" / "02_try.ipynb", *cells))
+        (folder / "tests").mkdir()
+        (folder / "tests" / name).write_text(text, encoding="utf-8")
+        (folder / "tests" / "conftest.py").write_text(publish._CONFTEST, encoding="utf-8")
+        return run_pytest(folder / "tests")
 
-    broken = try_cells("half = 21", "#| test: half of it\nassert half * 2 == 42",
-                       "#| test: a third\nassert [half // 3] == [8], 'not a third'")
+
+    broken = try_cells(
+        "half = 21",
+        "#| test: half of it\nassert half * 2 == 42",
+        "#| test: a third\nassert [half // 3] == [8], 'not a third'",
+    )
     print(broken.stdout)
 
 
@@ -59,7 +73,7 @@ def cell_730cddf9(cell_adf9f9ce):
     # nbs/10_book/01_publish.ipynb, cell "repo = toy.parent.parent" (730cddf9)
     global repo, written
     repo = toy.parent.parent
-    (repo/"settings.ini").write_text("[DEFAULT]\nlib_name = toys\nlib_path = toys\nversion = 0.0.1\n")
+    (repo / "settings.ini").write_text("[DEFAULT]\nlib_name = toys\nlib_path = toys\nversion = 0.0.1\n")
     toy.with_name("01_bad.ipynb").unlink(missing_ok=True)
     written = regenerate(repo)
     written
@@ -75,49 +89,77 @@ def cell_76dade81():
 
 @pytest.fixture(scope='module')
 def cell_48052382():
-    # nbs/10_book/01_publish.ipynb, cell "tiny = {"cells": [{"metadata": {"tags": ["parameters"]}," (48052382)
+    # nbs/10_book/01_publish.ipynb, cell "tiny = {" (48052382)
     global tiny
-    tiny = {"cells": [{"metadata": {"tags": ["parameters"]},
-                       "source": 'language = "sw" # a locale\nscale = "mini"\nseed = 0\nsteps:int = 100 # updates'}]}
+    tiny = {
+        "cells": [
+            {
+                "metadata": {"tags": ["parameters"]},
+                "source": 'language = "sw" # a locale\nscale = "mini"\nseed = 0\nsteps:int = 100 # updates',
+            }
+        ]
+    }
     set_parameters(tiny, "chapter demo", language="ti", steps=5)
     print(tiny["cells"][0]["source"])
 
 
 @pytest.fixture(scope='module')
 def cell_7b562f48(cell_adf9f9ce, cell_730cddf9, cell_76dade81):
-    # nbs/10_book/01_publish.ipynb, cell "page = write_notebook(repo/"book"/"hello.ipynb", "language =" (7b562f48)
+    # nbs/10_book/01_publish.ipynb, cell "page = write_notebook(" (7b562f48)
     global f, hello, nb, page, run_hello, text
-    page = write_notebook(repo/"book"/"hello.ipynb", "language = 'sw'\nscale = 'mini'\nboom = False",
-                          "print(f'hello, {language}')\nassert not boom", "#| eval: false\nraise SystemExit")
+    page = write_notebook(
+        repo / "book" / "hello.ipynb",
+        "language = 'sw'\nscale = 'mini'\nboom = False",
+        "print(f'hello, {language}')\nassert not boom",
+        "#| eval: false\nraise SystemExit",
+    )
     nb = nbformat.read(page, as_version=4)
     nb.cells[0].metadata.tags = ["parameters"]
     text = "(first-label)=\n# Hello\n\nSee [](first-label), [toy](../nbs/00_toy.ipynb), [other](other.ipynb#end) and [hall](hall.ipynb)."
     nb.cells.insert(0, nbformat.v4.new_markdown_cell(text, id="m0"))
     nbformat.write(nb, page)
-    (repo/"book"/"chapters.yml").write_text("chapters: {hello: {sw: {}, am: {boom: false}}, other: {ka: {}}}\npages: [hall]\n")
-    with (repo/"settings.ini").open("a") as f:
-        f.writelines(f"{k} = {cfg[k]}\n" for k in ("user", "repo", "branch", "git_url", "min_python", "below_python", "title", "author"))
-    hello = repo/"book"/"runs"/"hello-am.ipynb"
-    def run_hello(): return publish._execute(page, hello, "chapter hello (am)", "am", " (Amharic)", {"language": "am"})
+    (repo / "book" / "chapters.yml").write_text(
+        "chapters: {hello: {sw: {}, am: {boom: false}}, other: {ka: {}}}\npages: [hall]\n"
+    )
+    with (repo / "settings.ini").open("a") as f:
+        f.writelines(
+            f"{k} = {cfg[k]}\n"
+            for k in ("user", "repo", "branch", "git_url", "min_python", "below_python", "title", "author")
+        )
+    hello = repo / "book" / "runs" / "hello-am.ipynb"
+
+
+    def run_hello():
+        return publish._execute(page, hello, "chapter hello (am)", "am", " (Amharic)", {"language": "am"})
+
+
     run_hello()
     print(nbformat.read(hello, as_version=4).cells[0].source)
 
 
 @pytest.fixture(scope='module')
 def cell_17bbb17f():
-    # nbs/10_book/01_publish.ipynb, cell "def sleeper(name, took=.05, error=None):" (17bbb17f)
+    # nbs/10_book/01_publish.ipynb, cell "def sleeper(name, took=0.05, error=None):" (17bbb17f)
     global log, sleeper, toy_jobs
-    def sleeper(name, took=.05, error=None):
+    def sleeper(name, took=0.05, error=None):
         def run(bar):
             log.append(name)
             time.sleep(took)
-            if error: raise ValueError(error)
+            if error:
+                raise ValueError(error)
             return Path(name)
+
         return run
 
+
     log = []
-    toy_jobs = {"a-1": PageJob(sleeper("a-1"), 1), "a-2": PageJob(sleeper("a-2"), 5, ["a-1"]), "b": PageJob(sleeper("b"), 3), "c": PageJob(sleeper("c"), 2),
-                "last": PageJob(sleeper("last"), 4, ["a-1", "a-2", "b"])}
+    toy_jobs = {
+        "a-1": PageJob(sleeper("a-1"), 1),
+        "a-2": PageJob(sleeper("a-2"), 5, ["a-1"]),
+        "b": PageJob(sleeper("b"), 3),
+        "c": PageJob(sleeper("c"), 2),
+        "last": PageJob(sleeper("last"), 4, ["a-1", "a-2", "b"]),
+    }
     publish._ways(toy_jobs)
 
 
@@ -126,16 +168,29 @@ def cell_06962df4(cell_adf9f9ce):
     # nbs/10_book/01_publish.ipynb, cell "home = Path(tempfile.mkdtemp())" (06962df4)
     global home, name, nb, seconds, told
     home = Path(tempfile.mkdtemp())
-    (home/"measured").mkdir()
-    (home/"measured"/"cell.json").write_text('{"seconds": 90}')
-    for name in ("hello", "runs/hello-sw", "runs/hello-am", "runs/hall", "library/00_lib"): write_notebook(home/"book"/f"{name}.ipynb", 'records = "../measured"')
-    write_notebook(home/"nbs"/"00_lib.ipynb")
-    for name, seconds in (("hello", 0), ("runs/hello-sw", 500), ("runs/hello-am", 40), ("runs/hall", 6), ("library/00_lib", 6)):
-        nb = nbformat.read(home/"book"/f"{name}.ipynb", as_version=4)
+    (home / "measured").mkdir()
+    (home / "measured" / "cell.json").write_text('{"seconds": 90}')
+    for name in ("hello", "runs/hello-sw", "runs/hello-am", "runs/hall", "library/00_lib"):
+        write_notebook(home / "book" / f"{name}.ipynb", 'records = "../measured"')
+    write_notebook(home / "nbs" / "00_lib.ipynb")
+    for name, seconds in (
+        ("hello", 0),
+        ("runs/hello-sw", 500),
+        ("runs/hello-am", 40),
+        ("runs/hall", 6),
+        ("library/00_lib", 6),
+    ):
+        nb = nbformat.read(home / "book" / f"{name}.ipynb", as_version=4)
         nb.cells[0].metadata.tags = ["parameters"]
-        if seconds: nb.metadata.made = {"key": "", "seconds": seconds, "at": "2026-01-02 03:04", "parameters": {"language": name[-2:], "seeds": 1} if "-" in name else {}}
-        nbformat.write(nb, home/"book"/f"{name}.ipynb")
-    (home/"book"/"chapters.yml").write_text("chapters: {hello: {sw: {}, am: {seeds: 1}, ka: {}}}\npages: [hall]\n")
+        if seconds:
+            nb.metadata.made = {
+                "key": "",
+                "seconds": seconds,
+                "at": "2026-01-02 03:04",
+                "parameters": {"language": name[-2:], "seeds": 1} if "-" in name else {},
+            }
+        nbformat.write(nb, home / "book" / f"{name}.ipynb")
+    (home / "book" / "chapters.yml").write_text("chapters: {hello: {sw: {}, am: {seeds: 1}, ka: {}}}\npages: [hall]\n")
     told = status(home)
     print(told)
 
@@ -145,10 +200,14 @@ def cell_ab85e56b():
     # nbs/10_book/01_publish.ipynb, cell "site = Path(tempfile.mkdtemp()).resolve()" (ab85e56b)
     global site
     site = Path(tempfile.mkdtemp()).resolve()
-    (site/"sub").mkdir()
-    (site/"a.html").write_text('<h1 id="one"></h1><a href="sub/b.html#two">b</a> <a href="#one">up</a><a href="#"></a><a href="sub/b.html?q=1">q</a><img src="data:image/png;base64,x" alt="dot">')
-    (site/"sub"/"b.html").write_text('<a name="two" href="../a.html">a</a> <a href="https://example.org/x">x</a> <a href="f%20x.csv">f</a>')
-    (site/"sub"/"f x.csv").write_text("1")
+    (site / "sub").mkdir()
+    (site / "a.html").write_text(
+        '<h1 id="one"></h1><a href="sub/b.html#two">b</a> <a href="#one">up</a><a href="#"></a><a href="sub/b.html?q=1">q</a><img src="data:image/png;base64,x" alt="dot">'
+    )
+    (site / "sub" / "b.html").write_text(
+        '<a name="two" href="../a.html">a</a> <a href="https://example.org/x">x</a> <a href="f%20x.csv">f</a>'
+    )
+    (site / "sub" / "f x.csv").write_text("1")
     check_html(site)
 
 
@@ -173,11 +232,20 @@ def test_only_what_a_test_needs_is_pulled_in(cell_adf9f9ce):
     name, text = pytest_module(toy, "toys")
     assert name == "test_toy.py"
     assert text.split("\n\n\n")[0].split("\n") == [
-        "# AUTOGENERATED! DO NOT EDIT! File to edit: nbs/00_toy.ipynb.", "from toys.toy import double",
-        "import math", "import numpy as np", "import pytest"]
+        "# AUTOGENERATED! DO NOT EDIT! File to edit: nbs/00_toy.ipynb.",
+        "from toys.toy import double",
+        "import math",
+        "import numpy as np",
+        "import pytest",
+    ]
     assert "def test_twice_two_is_four(cell_a3):" in text and "four + 1" not in text
     assert pytest_module(toy, "toys")[1] == text
-    apart = write_notebook(toy.with_name("02_apart.ipynb"), "#| default_exp apart", "#| export\nprint('registered')", "#| test: one is one\nassert 1 == 1")
+    apart = write_notebook(
+        toy.with_name("02_apart.ipynb"),
+        "#| default_exp apart",
+        "#| export\nprint('registered')",
+        "#| test: one is one\nassert 1 == 1",
+    )
     assert pytest_module(apart, "toys")[1].split("\n\n\n")[0].split("\n")[1:] == ["import pytest", "import toys.apart"]
     apart.unlink()
 
@@ -185,10 +253,17 @@ def test_only_what_a_test_needs_is_pulled_in(cell_adf9f9ce):
 @pytest.mark.cell('nbs/10_book/01_publish.ipynb', 'cell "what cannot become a test is refused by notebook and cell" (f61f180a)')
 def test_what_cannot_become_a_test_is_refused_by_notebook_and_cell(cell_adf9f9ce):
     def refuse(*cells, match):
-        with pytest.raises(ValueError, match=match): pytest_module(write_notebook(toy.with_name("01_bad.ipynb"), *cells))
+        with pytest.raises(ValueError, match=match):
+            pytest_module(write_notebook(toy.with_name("01_bad.ipynb"), *cells))
+
+
     refuse("#| test: lost\nassert nowhere", match=r'nbs/01_bad.ipynb, cell "lost" \(a0\): \'nowhere\' is not defined')
-    refuse("x = 1", "x = 2", "#| test: which\nassert x",
-           match=r'"which" .*x. is bound in more than one cell \(cell "x = 1" \(a0\), cell "x = 2"')
+    refuse(
+        "x = 1",
+        "x = 2",
+        "#| test: which\nassert x",
+        match=r'"which" .*x. is bound in more than one cell \(cell "x = 1" \(a0\), cell "x = 2"',
+    )
     refuse("#| test: one\nassert 1", "#| test: One\nassert 1", match="a second test with this name")
     refuse("#| test: one\ny = 1", "#| test: two\nassert y", match="'y' is not defined")
     refuse("#| test: one\nassert (", match="01_bad.ipynb")
@@ -203,8 +278,12 @@ def test_a_false_assertion_in_a_notebook_fails_pytest_and_points_to_its_cell(cel
 
 @pytest.mark.cell('nbs/10_book/01_publish.ipynb', 'cell "a failing example is the failure of the tests that need it, and of no others" (5c3ae850)')
 def test_a_failing_example_is_the_failure_of_the_tests_that_need_it_and_of_no_others(cell_339aad0c):
-    ran = try_cells("z = 1 // 0", "#| test: needs z\nassert z", "#| test: needs nothing\nassert True",
-                    "#| test: later\n#| slow\nassert False")
+    ran = try_cells(
+        "z = 1 // 0",
+        "#| test: needs z\nassert z",
+        "#| test: needs nothing\nassert True",
+        "#| test: later\n#| slow\nassert False",
+    )
     assert "1 passed, 1 skipped, 1 error" in ran.stdout and "ZeroDivisionError" in ran.stdout
     assert 'notebook nbs/02_try.ipynb, cell "needs z" (a1)' in ran.stdout
 
@@ -213,56 +292,69 @@ def test_a_failing_example_is_the_failure_of_the_tests_that_need_it_and_of_no_ot
 def test_what_differs_from_the_notebooks_is_named_and_regenerating_repairs_it(cell_730cddf9):
     assert written == ["tests/conftest.py", "tests/test_toy.py", "toys/__init__.py", "toys/toy.py"]
     assert check_generated(repo) == [] == regenerate(repo)
-    (repo/"toys"/"toy.py").write_text("def double(x): return 3 * x\n")
-    (repo/"tests"/"test_toy.py").unlink()
-    (repo/"tests"/"test_gone.py").write_text("# AUTOGENERATED! DO NOT EDIT! File to edit: nbs/09_gone.ipynb.\n")
-    (repo/"tests"/"test_mine.py").write_text("def test_mine(): pass\n")
+    (repo / "toys" / "toy.py").write_text("def double(x): return 3 * x\n")
+    (repo / "tests" / "test_toy.py").unlink()
+    (repo / "tests" / "test_gone.py").write_text("# AUTOGENERATED! DO NOT EDIT! File to edit: nbs/09_gone.ipynb.\n")
+    (repo / "tests" / "test_mine.py").write_text("def test_mine(): pass\n")
     found = [line.split(": ")[0] for line in check_generated(repo)]
     assert found == ["toys/toy.py", "tests/test_toy.py", "tests/test_gone.py", "tests/test_mine.py"]
     assert regenerate(repo) == ["tests/test_toy.py", "toys/toy.py", "tests/test_gone.py"]
     assert check_generated(repo) == ["tests/test_mine.py: no notebook generates it"]
-    (repo/"tests"/"test_mine.py").unlink()
+    (repo / "tests" / "test_mine.py").unlink()
 
 
 @pytest.mark.cell('nbs/10_book/01_publish.ipynb', 'cell "generated tests run against the generated library" (bf093105)')
 def test_generated_tests_run_against_the_generated_library(cell_730cddf9):
     assert "tests/test_toy.py" in written
-    ran = subprocess.run([sys.executable, "-m", "pytest", "-q", "--color=no", "-p", "no:cacheprovider", "tests"], cwd=repo,
-                         capture_output=True, text=True, env={"PYTHONPATH": str(repo), "PATH": ""})
+    ran = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "--color=no", "-p", "no:cacheprovider", "tests"],
+        cwd=repo,
+        capture_output=True,
+        text=True,
+        env={"PYTHONPATH": str(repo), "PATH": ""},
+    )
     assert "1 passed" in ran.stdout, ran.stdout + ran.stderr
 
 
 @pytest.mark.cell('nbs/10_book/01_publish.ipynb', 'cell "an output is found by notebook and cell, and cleaning keeps tags" (15b7d348)')
 def test_an_output_is_found_by_notebook_and_cell_and_cleaning_keeps_tags(cell_adf9f9ce, cell_730cddf9):
-    nb = nbformat.read(write_notebook(repo/"nbs"/"03_dirty.ipynb", "1 + 1", "2 + 2"), as_version=4)
+    nb = nbformat.read(write_notebook(repo / "nbs" / "03_dirty.ipynb", "1 + 1", "2 + 2"), as_version=4)
     nb.cells[1].execution_count = 7
     nb.cells[1].outputs = [nbformat.v4.new_output("execute_result", {"text/plain": "4"}, execution_count=7)]
     nb.cells[1].metadata = {"tags": ["parameters"], "collapsed": False}
-    nbformat.write(nb, repo/"nbs"/"03_dirty.ipynb")
+    nbformat.write(nb, repo / "nbs" / "03_dirty.ipynb")
     assert check_clean(repo) == ['nbs/03_dirty.ipynb, cell "2 + 2" (a1): has outputs, execution_count, metadata collapsed']
     assert clean(repo) == ["nbs/03_dirty.ipynb"] and check_clean(repo) == [] == clean(repo)
-    cleaned = nbformat.read(repo/"nbs"/"03_dirty.ipynb", as_version=4)
+    cleaned = nbformat.read(repo / "nbs" / "03_dirty.ipynb", as_version=4)
     assert cleaned.cells[1].metadata == {"tags": ["parameters"]} and cleaned.cells[1].source == "2 + 2"
-    (repo/"nbs"/"03_dirty.ipynb").unlink()
+    (repo / "nbs" / "03_dirty.ipynb").unlink()
 
 
 @pytest.mark.cell('nbs/10_book/01_publish.ipynb', 'cell "a new address reaches text, configuration and the Colab cell" (602930fe)')
 def test_a_new_address_reaches_text_configuration_and_the_colab_cell(cell_adf9f9ce, cell_730cddf9, cell_76dade81):
     fork = cfg | {"user": "someone", "git_url": "https://github.com/someone/vocab_lit"}
-    assert stamped("See <!-- repository -->old<!-- /repository -->.", "README.md", fork) == \
-        "See <!-- repository -->[someone/vocab_lit](https://github.com/someone/vocab_lit)<!-- /repository -->."
-    assert stamped("repository:\n  url: x # settings.ini: git_url\n", "_config.yml", fork) == \
-        "repository:\n  url: https://github.com/someone/vocab_lit # settings.ini: git_url\n"
+    assert (
+        stamped("See <!-- repository -->old<!-- /repository -->.", "README.md", fork)
+        == "See <!-- repository -->[someone/vocab_lit](https://github.com/someone/vocab_lit)<!-- /repository -->."
+    )
+    assert (
+        stamped("repository:\n  url: x # settings.ini: git_url\n", "_config.yml", fork)
+        == "repository:\n  url: https://github.com/someone/vocab_lit # settings.ini: git_url\n"
+    )
     block = stamped("<!-- repository --><!-- /repository -->", "README.md", fork)
     assert block.split("\n")[0] == "<!-- repository -->" and stamped(block, "README.md", fork) == block
-    path = write_notebook(repo/"book"/"demo.ipynb", "old")
+    path = write_notebook(repo / "book" / "demo.ipynb", "old")
     nb = nbformat.read(path, as_version=4)
     nb.cells[0].metadata.tags = ["colab"]
     nb.cells.insert(0, nbformat.v4.new_markdown_cell("# A\n<!-- links --><!-- /links -->", id="m0"))
     nb.cells.append(nbformat.v4.new_code_cell('language = "am" # a locale', id="p0", metadata={"tags": ["parameters"]}))
     nbformat.write(nb, path)
     text = stamped(path.read_text(), "book/demo.ipynb", fork)
-    assert "vocab_lit @ git+https://github.com/someone/vocab_lit@main" in text and '"remove-cell"' in text and r'on_this_machine(\"demo\", \"am\")' in text
+    assert (
+        "vocab_lit @ git+https://github.com/someone/vocab_lit@main" in text
+        and '"remove-cell"' in text
+        and r"on_this_machine(\"demo\", \"am\")" in text
+    )
     assert "github/someone/vocab_lit/blob/main/book/demo.ipynb)" in text and stamped(text, "book/demo.ipynb", fork) == text
     with pytest.raises(ValueError, match="no text for the marker '<!-- colour -->"):
         stamped("<!-- colour --><!-- /colour -->", "README.md", cfg)
@@ -272,7 +364,7 @@ def test_a_new_address_reaches_text_configuration_and_the_colab_cell(cell_adf9f9
 @pytest.mark.cell('nbs/10_book/01_publish.ipynb', 'cell "the Colab cell installs the package there, keeps what is in memory, stores results on the Drive if asked, and does nothing elsewhere" (1765699b)')
 def test_the_colab_cell_installs_the_package_there_keeps_what_is_in_memory_stores_results_on_the_drive_if_asked_and_does_nothing_elsewhere():
     content, calls, printed = Path(tempfile.mkdtemp()), [], []
-    assert callable(vocab_lit.experiments.budget.on_this_machine) # imported before this looks like Colab
+    assert callable(vocab_lit.experiments.budget.on_this_machine)  # imported before this looks like Colab
     source = publish._COLAB_CELL.replace("CHAPTER", "focus").replace("LANGUAGE", "sw").replace("/content", str(content))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(subprocess, "run", lambda *args, **kwargs: calls.append(args[0]))
@@ -280,43 +372,68 @@ def test_the_colab_cell_installs_the_package_there_keeps_what_is_in_memory_store
         exec(source, {})
         assert not calls and not list(content.iterdir())
         patch.setitem(sys.modules, "google", types.ModuleType("google"))
-        patch.setitem(sys.modules, "google.colab", types.SimpleNamespace(drive=types.SimpleNamespace(mount=lambda at: calls.append(at))))
+        patch.setitem(
+            sys.modules,
+            "google.colab",
+            types.SimpleNamespace(drive=types.SimpleNamespace(mount=lambda at: calls.append(at))),
+        )
         for asked in (False, True):
             exec(source.replace("keep_on_drive = False", f"keep_on_drive = {asked}"), {"print": printed.append})
-            assert Path.cwd().resolve() == (content/("drive/MyDrive" if asked else "")/"vocab_lit"/"book").resolve()
+            assert Path.cwd().resolve() == (content / ("drive/MyDrive" if asked else "") / "vocab_lit" / "book").resolve()
     first, second, mounted = calls
-    assert first == second and first[1:5] == ["-m", "pip", "install", "-q"] and first[5].startswith("torch==2.") and first[-1] == "PACKAGE" and mounted == str(content/"drive")
+    assert (
+        first == second
+        and first[1:5] == ["-m", "pip", "install", "-q"]
+        and first[5].startswith("torch==2.")
+        and first[-1] == "PACKAGE"
+        and mounted == str(content / "drive")
+    )
     assert "scale mini" in printed[0] and "scale paper" in printed[0] and "GB" in printed[0]
 
 
 @pytest.mark.cell('nbs/10_book/01_publish.ipynb', 'cell "a chapter is a notebook, a list of languages and lines of contents" (3626db4c)')
 def test_a_chapter_is_a_notebook_a_list_of_languages_and_lines_of_contents(cell_adf9f9ce):
     site = Path(tempfile.mkdtemp())
-    for name in ("hello", "extra", "hall"): write_notebook(site/"book"/f"{name}.ipynb", "1")
-    (site/"book"/"chapters.yml").write_text("chapters:\n  hello:\n    sw:\n    am: {seeds: 1}\n  lost: {sw: {}}\npages: [hall]\n")
-    (site/"_toc.yml").write_text("- file: book/runs/hello-sw\n- file: book/runs/hello-am2\n# - file: book/runs/hall\n- file: book/runs/lost-sw\n")
+    for name in ("hello", "extra", "hall"):
+        write_notebook(site / "book" / f"{name}.ipynb", "1")
+    (site / "book" / "chapters.yml").write_text(
+        "chapters:\n  hello:\n    sw:\n    am: {seeds: 1}\n  lost: {sw: {}}\npages: [hall]\n"
+    )
+    (site / "_toc.yml").write_text(
+        "- file: book/runs/hello-sw\n- file: book/runs/hello-am2\n# - file: book/runs/hall\n- file: book/runs/lost-sw\n"
+    )
     assert chapters(site) == {"hello": {"sw": {}, "am": {"seeds": 1}}, "lost": {"sw": {}}} and pages(site) == ["hall"]
-    assert check_chapters(site) == ["book/chapters.yml: lost has no notebook book/lost.ipynb",
-                                    "book/extra.ipynb: not in book/chapters.yml",
-                                    "_toc.yml: has no line `- file: book/runs/hello-am`", "_toc.yml: has no line `- file: book/runs/hall`",
-                                    "book/hello.ipynb: no cell is tagged colab"]
-    (site/"book"/"chapters.yml").write_text("chapters:\npages:\n")
+    assert check_chapters(site) == [
+        "book/chapters.yml: lost has no notebook book/lost.ipynb",
+        "book/extra.ipynb: not in book/chapters.yml",
+        "_toc.yml: has no line `- file: book/runs/hello-am`",
+        "_toc.yml: has no line `- file: book/runs/hall`",
+        "book/hello.ipynb: no cell is tagged colab",
+    ]
+    (site / "book" / "chapters.yml").write_text("chapters:\npages:\n")
     assert chapters(site) == {} and pages(site) == []
 
 
 @pytest.mark.cell('nbs/10_book/01_publish.ipynb', 'cell "values go into the author\'s lines and unknown names are refused" (99de3c78)')
 def test_values_go_into_the_author_s_lines_and_unknown_names_are_refused(cell_48052382):
     assert tiny["cells"][0]["source"] == "language = 'ti' # a locale\nscale = \"mini\"\nseed = 0\nsteps:int = 5 # updates"
-    with pytest.raises(ValueError, match=r"chapter demo has no parameter lr, stpes \(did you mean steps\?\); it has language, scale, seed, steps"):
+    with pytest.raises(
+        ValueError,
+        match=r"chapter demo has no parameter lr, stpes \(did you mean steps\?\); it has language, scale, seed, steps",
+    ):
         set_parameters(tiny, "chapter demo", stpes=1, lr=2)
-    with pytest.raises(ValueError, match="no cell is tagged 'parameters'"): set_parameters({"cells": []}, "demo")
+    with pytest.raises(ValueError, match="no cell is tagged 'parameters'"):
+        set_parameters({"cells": []}, "demo")
 
 
 @pytest.mark.cell('nbs/10_book/01_publish.ipynb', 'cell "a run has its own values, labels and title, and keeps its outputs" (c932c117)')
 def test_a_run_has_its_own_values_labels_and_title_and_keeps_its_outputs(cell_7b562f48):
     done = nbformat.read(hello, as_version=4)
     assert done.cells[0].source.startswith("(first-label-am)=\n# Hello (Amharic)\n\n[Open in Colab](https://colab")
-    assert "[](first-label-am), [toy](../library/00_toy.ipynb), [other](other-ka.ipynb#end) and [hall](hall.ipynb)" in done.cells[0].source
+    assert (
+        "[](first-label-am), [toy](../library/00_toy.ipynb), [other](other-ka.ipynb#end) and [hall](hall.ipynb)"
+        in done.cells[0].source
+    )
     assert done.cells[1].source.startswith("language = 'am'") and done.cells[2].outputs[0].text == "hello, am\n"
     assert all("papermill" not in c.metadata and "execution" not in c.metadata for c in done.cells)
 
@@ -325,19 +442,31 @@ def test_a_run_has_its_own_values_labels_and_title_and_keeps_its_outputs(cell_7b
 def test_a_page_is_made_again_only_when_something_it_depends_on_has_changed(cell_730cddf9, cell_7b562f48):
     first = run_hello().stat().st_mtime_ns
     assert run_hello().stat().st_mtime_ns == first
-    second = publish._execute(page, hello, "chapter hello (am)", "am", " (Amharic)", {"language": "am"}, always=True).stat().st_mtime_ns
+    second = (
+        publish._execute(page, hello, "chapter hello (am)", "am", " (Amharic)", {"language": "am"}, always=True)
+        .stat()
+        .st_mtime_ns
+    )
     assert second > first
-    (repo/"toys"/"extra.py").write_text("x = 1\n")
+    (repo / "toys" / "extra.py").write_text("x = 1\n")
     assert run_hello().stat().st_mtime_ns > second
 
 
 @pytest.mark.cell('nbs/10_book/01_publish.ipynb', 'cell "links lead from page to page, in the same language where there is one" (b6a817f1)')
 def test_links_lead_from_page_to_page_in_the_same_language_where_there_is_one(cell_730cddf9):
     text = "[a](../nbs/00_toy.ipynb#sec) [b](hello.ipynb) [c](other.ipynb) [d](hall.ipynb) [e](glossary.md#x) [f](https://a.b/hello.ipynb) [g](../data/x.csv)"
-    assert page_links(text, "book", "book/runs", repo, "am") == ("[a](../library/00_toy.ipynb#sec) [b](hello-am.ipynb) [c](other-ka.ipynb) [d](hall.ipynb) "
-        "[e](../glossary.md#x) [f](https://a.b/hello.ipynb) [g](../data/x.csv)")
-    assert page_links("[a](nbs/00_toy.ipynb) [b](hello.ipynb)", "book", "book", repo) == "[a](nbs/00_toy.ipynb) [b](runs/hello-sw.ipynb)"
-    assert page_links("[a](01_more.ipynb#x) [b](../book/hello.ipynb)", "nbs", "book/library", repo) == "[a](01_more.ipynb#x) [b](../runs/hello-sw.ipynb)"
+    assert page_links(text, "book", "book/runs", repo, "am") == (
+        "[a](../library/00_toy.ipynb#sec) [b](hello-am.ipynb) [c](other-ka.ipynb) [d](hall.ipynb) "
+        "[e](../glossary.md#x) [f](https://a.b/hello.ipynb) [g](../data/x.csv)"
+    )
+    assert (
+        page_links("[a](nbs/00_toy.ipynb) [b](hello.ipynb)", "book", "book", repo)
+        == "[a](nbs/00_toy.ipynb) [b](runs/hello-sw.ipynb)"
+    )
+    assert (
+        page_links("[a](01_more.ipynb#x) [b](../book/hello.ipynb)", "nbs", "book/library", repo)
+        == "[a](01_more.ipynb#x) [b](../runs/hello-sw.ipynb)"
+    )
 
 
 @pytest.mark.cell('nbs/10_book/01_publish.ipynb', 'cell "a page shows a test without running it, and a figure\'s numbers lie beside the page" (4a36d619)')
@@ -345,28 +474,50 @@ def test_a_page_shows_a_test_without_running_it_and_a_figure_s_numbers_lie_besid
     plotted = """class Figure:
     def _repr_mimebundle_(self, **kwargs): return {"image/png": "aGk=", "text/csv": "a,b\\n1,2\\n", "text/plain": "<Figure>"}, {"image/png": {"alt": "a rising line"}}
 Figure()"""
-    shown = write_notebook(repo/"book"/"shown.ipynb", "#| test: not here\nraise SystemExit", plotted, "#| fig-alt: by hand\nclass Hand:\n    def _repr_png_(self): return b'hi'\nHand()",
-                           "import tempfile, vocab_lit\nprint(tempfile.mkdtemp() + '/a', vocab_lit.__file__)")
-    cells = nbformat.read(publish._execute(shown, repo/"book"/"runs"/"shown.ipynb", "shown"), as_version=4).cells
-    assert [c.cell_type for c in cells] == ["code", "code", "markdown", "code", "code"] and "<data/shown-a1.csv>" in cells[2].source
-    assert [c.metadata.get("mystnb") for c in cells if c.cell_type == "code"] == [None, {"image": {"alt": "a rising line"}}, {"image": {"alt": "by hand"}}, None]
-    assert cells[-1].outputs[0].text == "FOLDER/a vocab_lit/__init__.py\n" # nothing of this machine
-    assert (repo/"book"/"runs"/"data"/"shown-a1.csv").read_text() == "a,b\n1,2\n" and list(cells[1].outputs[0].data) == ["image/png", "text/plain"]
+    shown = write_notebook(
+        repo / "book" / "shown.ipynb",
+        "#| test: not here\nraise SystemExit",
+        plotted,
+        "#| fig-alt: by hand\nclass Hand:\n    def _repr_png_(self): return b'hi'\nHand()",
+        "import tempfile, vocab_lit\nprint(tempfile.mkdtemp() + '/a', vocab_lit.__file__)",
+    )
+    cells = nbformat.read(publish._execute(shown, repo / "book" / "runs" / "shown.ipynb", "shown"), as_version=4).cells
+    assert [c.cell_type for c in cells] == ["code", "code", "markdown", "code", "code"] and "<data/shown-a1.csv>" in cells[
+        2
+    ].source
+    assert [c.metadata.get("mystnb") for c in cells if c.cell_type == "code"] == [
+        None,
+        {"image": {"alt": "a rising line"}},
+        {"image": {"alt": "by hand"}},
+        None,
+    ]
+    assert cells[-1].outputs[0].text == "FOLDER/a vocab_lit/__init__.py\n"  # nothing of this machine
+    assert (repo / "book" / "runs" / "data" / "shown-a1.csv").read_text() == "a,b\n1,2\n" and list(
+        cells[1].outputs[0].data
+    ) == ["image/png", "text/plain"]
     shown.unlink()
 
 
 @pytest.mark.cell('nbs/10_book/01_publish.ipynb', 'cell "a failing cell is named with its chapter and error" (e7fb1c1b)')
 def test_a_failing_cell_is_named_with_its_chapter_and_error(cell_730cddf9, cell_7b562f48):
     with pytest.raises(RuntimeError, match=r'^chapter hello \(am\): the cell that begins "print.*" failed with Assert'):
-        publish._execute(page, repo/"book"/"runs"/"hello-sw.ipynb", "chapter hello (am)", params={"boom": True})
-    assert not (repo/"book"/"runs"/"hello-sw.ipynb").exists()
-    with pytest.raises(ValueError, match="no chapter 'nowhere'"): run_chapter("nowhere", "sw")
-    with pytest.raises(ValueError, match="no scale 'huge'"): run_chapter("focus", "sw", "huge")
-    with pytest.raises(ValueError, match="give a code such as sw"): run_chapter("focus", "../x", "own")
-    with pytest.raises(ValueError, match="zz9"): run_chapter("focus", "zz9")
-    with pytest.raises(ValueError, match=r"chapter focus \(sw\) has no parameter seed \(did you mean seeds\?\); it has language, scale"): run_chapter("focus", "sw", parameters={"seed": 1})
+        publish._execute(page, repo / "book" / "runs" / "hello-sw.ipynb", "chapter hello (am)", params={"boom": True})
+    assert not (repo / "book" / "runs" / "hello-sw.ipynb").exists()
+    with pytest.raises(ValueError, match="no chapter 'nowhere'"):
+        run_chapter("nowhere", "sw")
+    with pytest.raises(ValueError, match="no scale 'huge'"):
+        run_chapter("focus", "sw", "huge")
+    with pytest.raises(ValueError, match="give a code such as sw"):
+        run_chapter("focus", "../x", "own")
+    with pytest.raises(ValueError, match="zz9"):
+        run_chapter("focus", "zz9")
+    with pytest.raises(
+        ValueError, match=r"chapter focus \(sw\) has no parameter seed \(did you mean seeds\?\); it has language, scale"
+    ):
+        run_chapter("focus", "sw", parameters={"seed": 1})
     assert chapter_defaults("focus")["scale"] == "mini" and list(chapter_defaults("wechsel"))[:2] == ["language", "scale"]
-    with pytest.raises(ValueError, match="no chapter 'nowhere'"): chapter_defaults("nowhere")
+    with pytest.raises(ValueError, match="no chapter 'nowhere'"):
+        chapter_defaults("nowhere")
 
 
 @pytest.mark.cell('nbs/10_book/01_publish.ipynb', 'cell "a run begins after what it needs, the longest way first, and a failure stops only what needs it" (da899f1f)')
@@ -384,44 +535,90 @@ def test_a_run_begins_after_what_it_needs_the_longest_way_first_and_a_failure_st
 
 @pytest.mark.cell('nbs/10_book/01_publish.ipynb', 'cell "the reference has every public name with its section and its first line" (8d4db331)')
 def test_the_reference_has_every_public_name_with_its_section_and_its_first_line(cell_adf9f9ce, cell_730cddf9):
-    listed = write_notebook(repo/"nbs"/"04_listed.ipynb", "#| default_exp listed", '#| export\ndef f(x): # no\n    "Does a | b.\\nMore."\nclass K:\n    "A kind."\ndef _hidden(): pass\nSIZE = 3 # tokens\nBOTH = (1, 2)\nText = Annotated[str, Option("--text", help="A file.")]',
-                            "def example(): pass", "#| export\nLIMIT:int = 2")
+    listed = write_notebook(
+        repo / "nbs" / "04_listed.ipynb",
+        "#| default_exp listed",
+        '#| export\ndef f(x): # no\n    "Does a | b.\\nMore."\nclass K:\n    "A kind."\ndef _hidden(): pass\nSIZE = 3 # tokens\nBOTH = (1, 2)\nText = Annotated[str, Option("--text", help="A file.")]',
+        "def example(): pass",
+        "#| export\nLIMIT:int = 2",
+    )
     nb = nbformat.read(listed, as_version=4)
     nb.cells.insert(1, nbformat.v4.new_markdown_cell("## What `f` does, and why", id="h1"))
     nbformat.write(nb, listed)
-    assert public_names(listed) == {"f": ("what-f-does-and-why", "Does a | b."), "K": ("what-f-does-and-why", "A kind."), "SIZE": ("what-f-does-and-why", "tokens"),
-                                     "BOTH": ("what-f-does-and-why", "`(1, 2)`"), "Text": ("what-f-does-and-why", "A file."), "LIMIT": ("what-f-does-and-why", "`2`")}
-    assert "## `vocab_lit.listed`\n\n[04_listed](04_listed.ipynb)\n\n| name | what it is |\n|---|---|\n| [`f`](04_listed.ipynb#what-f-does-and-why) | Does a \\| b. |\n" in reference(repo)
+    assert public_names(listed) == {
+        "f": ("what-f-does-and-why", "Does a | b."),
+        "K": ("what-f-does-and-why", "A kind."),
+        "SIZE": ("what-f-does-and-why", "tokens"),
+        "BOTH": ("what-f-does-and-why", "`(1, 2)`"),
+        "Text": ("what-f-does-and-why", "A file."),
+        "LIMIT": ("what-f-does-and-why", "`2`"),
+    }
+    assert (
+        "## `vocab_lit.listed`\n\n[04_listed](04_listed.ipynb)\n\n| name | what it is |\n|---|---|\n| [`f`](04_listed.ipynb#what-f-does-and-why) | Does a \\| b. |\n"
+        in reference(repo)
+    )
     listed.unlink()
     whole = reference()
-    assert all(f"[`{name}`](10_book/01_publish.ipynb#" in whole for name in ("checkout", "run_all", "PageJob")) and "_page" not in whole
+    assert (
+        all(f"[`{name}`](10_book/01_publish.ipynb#" in whole for name in ("checkout", "run_all", "PageJob"))
+        and "_page" not in whole
+    )
 
 
 @pytest.mark.cell('nbs/10_book/01_publish.ipynb', 'cell "the status names every page with its time, and what took too long" (4b3566ae)')
 def test_the_status_names_every_page_with_its_time_and_what_took_too_long(cell_06962df4):
-    assert "9 minutes of run time for chapters and comparisons and 0 minutes" in told and "torch" in told.split("## Chapters")[0]
-    assert ("| page | parameters | seconds | made |\n| --- | --- | --- | --- |\n| [hello-sw](hello-sw.ipynb) | `language = sw`, `seeds = 1` | 500 **over the limit** | 2026-01-02 03:04 |\n"
-            "| [hello-am](hello-am.ipynb) | `language = am`, `seeds = 1` | 40 | 2026-01-02 03:04 |\n| [hall](hall.ipynb) |  | 6 |") in told
-    assert "hello-ka" not in told and "| hello | 1 | 2 | 20" in told and "| page | seconds | made |\n| --- | --- | --- |\n| [00_lib](../library/00_lib.ipynb) | 6 | 2026" in told
+    assert (
+        "9 minutes of run time for chapters and comparisons and 0 minutes" in told
+        and "torch" in told.split("## Chapters")[0]
+    )
+    assert (
+        "| page | parameters | seconds | made |\n| --- | --- | --- | --- |\n| [hello-sw](hello-sw.ipynb) | `language = sw`, `seeds = 1` | 500 **over the limit** | 2026-01-02 03:04 |\n"
+        "| [hello-am](hello-am.ipynb) | `language = am`, `seeds = 1` | 40 | 2026-01-02 03:04 |\n| [hall](hall.ipynb) |  | 6 |"
+    ) in told
+    assert (
+        "hello-ka" not in told
+        and "| hello | 1 | 2 | 20" in told
+        and "| page | seconds | made |\n| --- | --- | --- |\n| [00_lib](../library/00_lib.ipynb) | 6 | 2026" in told
+    )
 
 
 @pytest.mark.cell('nbs/10_book/01_publish.ipynb', 'cell "the first language of a chapter runs before the others, pages after all, and times are known from earlier pages" (ff43130a)')
 def test_the_first_language_of_a_chapter_runs_before_the_others_pages_after_all_and_times_are_known_from_earlier_pages(cell_06962df4):
     made_of = publish._jobs(home)
-    assert list(made_of) == ["hello (sw)", "hello (am)", "hello (ka)", "hall", "00_lib"] and [j.seconds for j in made_of.values()] == [500, 40, 240, 6, 6]
-    assert [j.after for j in made_of.values()] == [[], ["hello (sw)"], ["hello (sw)"], ["hello (sw)", "hello (am)", "hello (ka)"], []]
+    assert list(made_of) == ["hello (sw)", "hello (am)", "hello (ka)", "hall", "00_lib"] and [
+        j.seconds for j in made_of.values()
+    ] == [500, 40, 240, 6, 6]
+    assert [j.after for j in made_of.values()] == [
+        [],
+        ["hello (sw)"],
+        ["hello (sw)"],
+        ["hello (sw)", "hello (am)", "hello (ka)"],
+        [],
+    ]
 
 
 @pytest.mark.cell('nbs/10_book/01_publish.ipynb', 'cell "dead links, dead sections, undescribed images and what comes from the network are found" (089b60b9)')
 def test_dead_links_dead_sections_undescribed_images_and_what_comes_from_the_network_are_found(cell_ab85e56b):
     assert check_html(site) == ([], ["https://example.org/x"]) == check_html(site, {"https://example.org/y": site})
-    assert check_html(site, {"https://example.org/": site})[0] == ["sub/b.html: https://example.org/x is no file of the repository"]
-    (site/"x").write_text("")
+    assert check_html(site, {"https://example.org/": site})[0] == [
+        "sub/b.html: https://example.org/x is no file of the repository"
+    ]
+    (site / "x").write_text("")
     assert check_html(site, {"https://example.org/": site})[0] == []
     bad = Path(tempfile.mkdtemp()).resolve()
-    (bad/"a.html").write_text('<a href="gone.html"></a><a href="#none"></a><a href="b.html#none"></a><a href="htp:/x"></a><a href="https://no host/"></a>'
-                              '<script src="https://cdn.example.org/x.js"></script><img src="b.html"><img src="b.html?1" alt="b.html?1"><link rel="stylesheet" href="//fonts.example.org/f.css">')
-    (bad/"b.html").write_text("")
-    assert check_html(bad)[0] == ["a.html: the image b.html has no description", "a.html: the image b.html?1 has no description", "a.html: #none has no such section",
-        "a.html: //fonts.example.org/f.css is no address", "a.html: b.html#none has no such section", "a.html: the link gone.html leads nowhere", "a.html: htp:/x is no address",
-        "a.html: loads https://cdn.example.org/x.js from the network", "a.html: https://no host/ is no address"]
+    (bad / "a.html").write_text(
+        '<a href="gone.html"></a><a href="#none"></a><a href="b.html#none"></a><a href="htp:/x"></a><a href="https://no host/"></a>'
+        '<script src="https://cdn.example.org/x.js"></script><img src="b.html"><img src="b.html?1" alt="b.html?1"><link rel="stylesheet" href="//fonts.example.org/f.css">'
+    )
+    (bad / "b.html").write_text("")
+    assert check_html(bad)[0] == [
+        "a.html: the image b.html has no description",
+        "a.html: the image b.html?1 has no description",
+        "a.html: #none has no such section",
+        "a.html: //fonts.example.org/f.css is no address",
+        "a.html: b.html#none has no such section",
+        "a.html: the link gone.html leads nowhere",
+        "a.html: htp:/x is no address",
+        "a.html: loads https://cdn.example.org/x.js from the network",
+        "a.html: https://no host/ is no address",
+    ]

@@ -39,18 +39,28 @@ import typer
 
 @pytest.fixture(scope='module')
 def cell_0f7df609():
-    # nbs/10_book/04_robustness.ipynb, cell "NAMES = "<s> <pad> </s> <unk> <mask>".split()" (0f7df609)
+    # nbs/10_book/04_robustness.ipynb, cell "NAMES = ["<s>", "<pad>", "</s>", "<unk>", "<mask>"]" (0f7df609)
     global FAMILIES, NAMES, WORDS, characters, fast, with_added, with_copies, with_gaps
-    NAMES = "<s> <pad> </s> <unk> <mask>".split()
+    NAMES = ["<s>", "<pad>", "</s>", "<unk>", "<mask>"]
     WORDS = ["maji", "moto", "ni", "ziwa", "gari", "na", "basi", "1", "2", "ጸሐይ", "!", "nyumba", "Maji"]
 
+
     def fast(tokenizer, names=NAMES):
-        return PreTrainedTokenizerFast(tokenizer_object=tokenizer, bos_token=names[0], eos_token=names[2], **dict(zip(("cls_token", "pad_token", "sep_token", "unk_token", "mask_token"), names)))
+        return PreTrainedTokenizerFast(
+            tokenizer_object=tokenizer,
+            bos_token=names[0],
+            eos_token=names[2],
+            **dict(zip(("cls_token", "pad_token", "sep_token", "unk_token", "mask_token"), names)),
+        )
+
 
     def characters(words):
-        made = Tokenizer(models.WordLevel({p: i for i, p in enumerate([*NAMES, *sorted(set(" ".join(words)))])}, unk_token="<unk>"))
+        made = Tokenizer(
+            models.WordLevel({p: i for i, p in enumerate([*NAMES, *sorted(set(" ".join(words)))])}, unk_token="<unk>")
+        )
         made.pre_tokenizer, made.decoder = pre_tokenizers.Split(Regex("."), "isolated"), decoders.Fuse()
         return fast(made)
+
 
     def with_added(family, words):
         made = toy_tokenizer(family, words[2:], ["ma", "ji"])
@@ -58,11 +68,17 @@ def cell_0f7df609():
         made.add_special_tokens({"additional_special_tokens": ["<sw>"]})
         return made
 
+
     def with_gaps(words):
-        names = "[CLS] [PAD] [SEP] [UNK] [MASK]".split()
-        made = Tokenizer(models.WordPiece({p: i for i, p in enumerate(names)} | {w: 9 + 3 * i for i, w in enumerate(words)}, unk_token="[UNK]"))
+        names = ["[CLS]", "[PAD]", "[SEP]", "[UNK]", "[MASK]"]
+        made = Tokenizer(
+            models.WordPiece(
+                {p: i for i, p in enumerate(names)} | {w: 9 + 3 * i for i, w in enumerate(words)}, unk_token="[UNK]"
+            )
+        )
         made.pre_tokenizer, made.decoder = pre_tokenizers.BertPreTokenizer(), decoders.WordPiece()
         return fast(made, names)
+
 
     def with_copies(words):
         made = toy_tokenizer("unigram", [*words, "ﬁ", "fi", "e\u0301", "é"], ["ﬁ", "fi"])
@@ -70,100 +86,199 @@ def cell_0f7df609():
         made.add_tokens(["maji", " moto"])
         return made
 
-    FAMILIES = {f: (lambda words, f=f: toy_tokenizer(f, words, ["ma", "ji"])) for f in ("unigram", "bpe", "wordpiece", "suffix", "byte-fallback")}
-    FAMILIES |= {"characters": characters, "added": lambda words: with_added("unigram", words), "added to bpe": lambda words: with_added("bpe", words), "added to wordpiece": lambda words: with_added("wordpiece", words), "gaps": with_gaps, "copies": with_copies}
-    pd.DataFrame([{"family": name, "tokens": len(t), "largest id": len(Vocab.from_tokenizer(t)) - 1, "maji moto na ziwa": " ".join(t.tokenize("maji moto na ziwa"))}
-                  for name, make in FAMILIES.items() for t in [make(WORDS)]])
+
+    FAMILIES = {
+        f: (lambda words, f=f: toy_tokenizer(f, words, ["ma", "ji"]))
+        for f in ("unigram", "bpe", "wordpiece", "suffix", "byte-fallback")
+    }
+    FAMILIES |= {
+        "characters": characters,
+        "added": lambda words: with_added("unigram", words),
+        "added to bpe": lambda words: with_added("bpe", words),
+        "added to wordpiece": lambda words: with_added("wordpiece", words),
+        "gaps": with_gaps,
+        "copies": with_copies,
+    }
+    pd.DataFrame(
+        [
+            {
+                "family": name,
+                "tokens": len(t),
+                "largest id": len(Vocab.from_tokenizer(t)) - 1,
+                "maji moto na ziwa": " ".join(t.tokenize("maji moto na ziwa")),
+            }
+            for name, make in FAMILIES.items()
+            for t in [make(WORDS)]
+        ]
+    )
 
 
 @pytest.fixture(scope='module')
 def cell_d6d098ab(cell_0f7df609):
-    # nbs/10_book/04_robustness.ipynb, cell "BODY = dict(hidden_size=12, num_hidden_layers=2, num_attenti" (d6d098ab)
+    # nbs/10_book/04_robustness.ipynb, cell "BODY = dict(" (d6d098ab)
     global BODY, DEBERTA, MODELS, T5, logits, shapes, small_model
-    BODY = dict(hidden_size=12, num_hidden_layers=2, num_attention_heads=2, intermediate_size=40, max_position_embeddings=42)
+    BODY = dict(
+        hidden_size=12, num_hidden_layers=2, num_attention_heads=2, intermediate_size=40, max_position_embeddings=42
+    )
     DEBERTA = BODY | dict(relative_attention=True, position_biased_input=False, pos_att_type=["p2c", "c2p"])
     T5 = dict(d_model=12, d_kv=6, d_ff=40, num_layers=2, num_heads=2)
     MODELS = {
-        "BERT": (BertForMaskedLM, BertConfig, BODY), "RoBERTa": (RobertaForMaskedLM, RobertaConfig, BODY), "XLM-R": (XLMRobertaForMaskedLM, XLMRobertaConfig, BODY),
-        "DistilBERT": (DistilBertForMaskedLM, DistilBertConfig, dict(dim=12, n_layers=2, n_heads=2, hidden_dim=40, max_position_embeddings=42)),
-        "DeBERTa": (DebertaV2ForMaskedLM, DebertaV2Config, DEBERTA), "DeBERTa, new head": (DebertaV2ForMaskedLM, DebertaV2Config, DEBERTA | dict(legacy=False)),
-        "ELECTRA": (ElectraForMaskedLM, ElectraConfig, BODY | dict(embedding_size=10)), "ALBERT": (AlbertForMaskedLM, AlbertConfig, BODY | dict(embedding_size=10)),
-        "GPT-2": (GPT2LMHeadModel, GPT2Config, dict(n_embd=12, n_layer=2, n_head=2, n_positions=42)), "Llama": (LlamaForCausalLM, LlamaConfig, BODY),
-        "T5": (T5ForConditionalGeneration, T5Config, T5), "mT5": (MT5ForConditionalGeneration, MT5Config, T5)}
+        "BERT": (BertForMaskedLM, BertConfig, BODY),
+        "RoBERTa": (RobertaForMaskedLM, RobertaConfig, BODY),
+        "XLM-R": (XLMRobertaForMaskedLM, XLMRobertaConfig, BODY),
+        "DistilBERT": (
+            DistilBertForMaskedLM,
+            DistilBertConfig,
+            dict(dim=12, n_layers=2, n_heads=2, hidden_dim=40, max_position_embeddings=42),
+        ),
+        "DeBERTa": (DebertaV2ForMaskedLM, DebertaV2Config, DEBERTA),
+        "DeBERTa, new head": (DebertaV2ForMaskedLM, DebertaV2Config, DEBERTA | dict(legacy=False)),
+        "ELECTRA": (ElectraForMaskedLM, ElectraConfig, BODY | dict(embedding_size=10)),
+        "ALBERT": (AlbertForMaskedLM, AlbertConfig, BODY | dict(embedding_size=10)),
+        "GPT-2": (GPT2LMHeadModel, GPT2Config, dict(n_embd=12, n_layer=2, n_head=2, n_positions=42)),
+        "Llama": (LlamaForCausalLM, LlamaConfig, BODY),
+        "T5": (T5ForConditionalGeneration, T5Config, T5),
+        "mT5": (MT5ForConditionalGeneration, MT5Config, T5),
+    }
+
 
     def small_model(name, tokenizer, tied=True, spare=2):
         cls, config, options = MODELS[name]
-        ids = {f"{role}_token_id": getattr(tokenizer, f"{role}_token_id") for role in ("bos", "eos", "pad")} | ({"decoder_start_token_id": tokenizer.pad_token_id} if options is T5 else {})
+        ids = {f"{role}_token_id": getattr(tokenizer, f"{role}_token_id") for role in ("bos", "eos", "pad")} | (
+            {"decoder_start_token_id": tokenizer.pad_token_id} if options is T5 else {}
+        )
         torch.manual_seed(0)
-        model = cls(config(vocab_size=len(Vocab.from_tokenizer(tokenizer)) + spare, tie_word_embeddings=tied, **options, **ids)).eval()
-        if options is T5 and not tied: model.lm_head.weight = nn.Parameter(model.lm_head.weight.clone()) # in transformers they are told by their files alone
-        for p in model.parameters(): nn.init.normal_(p, std=.3)
+        model = cls(
+            config(vocab_size=len(Vocab.from_tokenizer(tokenizer)) + spare, tie_word_embeddings=tied, **options, **ids)
+        ).eval()
+        if options is T5 and not tied:
+            model.lm_head.weight = nn.Parameter(
+                model.lm_head.weight.clone()
+            )  # in transformers they are told by their files alone
+        for p in model.parameters():
+            nn.init.normal_(p, std=0.3)
         return model
 
+
     @torch.no_grad()
-    def logits(model, ids): # at every position of one sequence, (len(ids), tokens)
+    def logits(model, ids):  # at every position of one sequence, (len(ids), tokens)
         more = dict(decoder_input_ids=torch.tensor([ids])) if model.config.is_encoder_decoder else {}
         return model(input_ids=torch.tensor([ids]), **more).logits[0]
 
-    shapes = lambda name, tied: {k: tuple(p.shape) for k, p in token_parameters(small_model(name, FAMILIES["unigram"](WORDS), tied)).items()}
-    pd.DataFrame({(name, "tied" if tied else "untied"): shapes(name, tied) for name in MODELS for tied in (True, False)}).T.fillna("")
+
+    def shapes(name, tied):
+        return {k: tuple(p.shape) for k, p in token_parameters(small_model(name, FAMILIES["unigram"](WORDS), tied)).items()}
+
+
+    pd.DataFrame(
+        {(name, "tied" if tied else "untied"): shapes(name, tied) for name in MODELS for tied in (True, False)}
+    ).T.fillna("")
 
 
 @pytest.fixture(scope='module')
 def cell_20985475(cell_0f7df609, cell_d6d098ab):
-    # nbs/10_book/04_robustness.ipynb, cell "def vectors_of(tokenizer, seed): # random" (20985475)
+    # nbs/10_book/04_robustness.ipynb, cell "def vectors_of(tokenizer, seed):  # random" (20985475)
     global ARCHITECTURES, by_hand, check_transplant, pick, tried, try_out, vectors_of
-    def vectors_of(tokenizer, seed): # random
+    def vectors_of(tokenizer, seed):  # random
         n = len(Vocab.from_tokenizer(tokenizer))
         return TokenVectors(np.random.default_rng(seed).normal(size=(n, 8)).astype(np.float32), np.ones(n, bool), "random")
 
-    def by_hand(plan, i, old): # a row or bias from its weights, None where it is drawn
-        if plan.group[i] >= 0: return None
+
+    def by_hand(plan, i, old):  # a row or bias from its weights, None where it is drawn
+        if plan.group[i] >= 0:
+            return None
         w = plan.row(i).tocoo()
         return sum(float(v) * old[j].double() for v, j in zip(w.data, w.coords[1]))
 
-    def check_transplant(old, new, name, tied, method, place): # "" or why it is refused
+
+    def check_transplant(old, new, name, tied, method, place):  # "" or why it is refused
         recipe, model = get_recipe(method), small_model(name, old, tied)
         vectors = vectors_of(new, 0)
-        if recipe.needs == "aligned vectors": vectors = AlignedVectors(vectors_of(old, 1), vectors)
+        if recipe.needs == "aligned vectors":
+            vectors = AlignedVectors(vectors_of(old, 1), vectors)
         before = {k: p.detach().clone() for k, p in token_parameters(model).items()}
         twin = small_model(name, old, tied)
-        try: result = transplant(model, old, new, recipe, vectors, seed=1)
+        try:
+            result = transplant(model, old, new, recipe, vectors, seed=1)
         except ValueError as e:
             assert all(torch.equal(p, before[k]) for k, p in token_parameters(model).items()) and "\n" not in str(e)
             return str(e)
-        target, plan, after, whole_rows = Vocab.from_tokenizer(new), result.plan, token_parameters(model), not isinstance(recipe, FactoredRecipe)
+        target, plan, after, whole_rows = (
+            Vocab.from_tokenizer(new),
+            result.plan,
+            token_parameters(model),
+            not isinstance(recipe, FactoredRecipe),
+        )
         assert after.keys() == before.keys() and model.config.vocab_size == len(target)
         for k, p in after.items():
             assert len(p) == len(target) and p.shape[1:] == before[k].shape[1:] and torch.isfinite(p).all()
-            if recipe.untrained or not (whole_rows or k != "input"): continue
+            if recipe.untrained or not (whole_rows or k != "input"):
+                continue
             for i in range(len(target)):
-                if (due := by_hand(plan, i, before[k])) is not None: assert torch.allclose(p[i].double(), due, rtol=1e-4, atol=1e-4), (k, i)
+                if (due := by_hand(plan, i, before[k])) is not None:
+                    assert torch.allclose(p[i].double(), due, rtol=1e-4, atol=1e-4), (k, i)
             assert torch.equal(p[plan.copied >= 0], before[k][plan.copied[plan.copied >= 0]])
         saved = save(result, place)
         loaded, again = type(model).from_pretrained(saved).eval(), AutoTokenizer.from_pretrained(saved)
-        for text in ("maji moto na ziwa", "ጸሐይ gari! 1999", "Maji ﬁ"): assert again(text)["input_ids"] == new(text)["input_ids"]
+        for text in ("maji moto na ziwa", "ጸሐይ gari! 1999", "Maji ﬁ"):
+            assert again(text)["input_ids"] == new(text)["input_ids"]
         ids = (new("maji moto na ziwa")["input_ids"] or [0])[:40]
-        assert torch.allclose(found := logits(loaded, ids), logits(model, ids), atol=1e-5) and torch.isfinite(found).all() and found.shape[1] == len(target)
-        assert token_parameters(loaded).keys() == after.keys() and saved_plan(saved, again).summary().equals(plan.summary()) and type(load_model(saved)) is type(model)
+        assert (
+            torch.allclose(found := logits(loaded, ids), logits(model, ids), atol=1e-5)
+            and torch.isfinite(found).all()
+            and found.shape[1] == len(target)
+        )
+        assert (
+            token_parameters(loaded).keys() == after.keys()
+            and saved_plan(saved, again).summary().equals(plan.summary())
+            and type(load_model(saved)) is type(model)
+        )
         if copies(recipe) and whole_rows and not recipe.untrained:
             shared = [t.id for t in target if t.kind == "text" and plan.copied[t.id] >= 0][:9]
-            assert not shared or torch.allclose(logits(twin, plan.copied[shared].tolist())[:, plan.copied[shared]], logits(model, shared)[:, shared], atol=1e-4)
+            assert not shared or torch.allclose(
+                logits(twin, plan.copied[shared].tolist())[:, plan.copied[shared]],
+                logits(model, shared)[:, shared],
+                atol=1e-4,
+            )
         return ""
 
-    def try_out(trials): # of old and new family, architecture, tied and method, with what was refused
+
+    def try_out(trials):  # of old and new family, architecture, tied and method, with what was refused
         told = []
         with tempfile.TemporaryDirectory() as place:
             for n, (before, after, name, tied, method) in enumerate(trials):
-                try: why = check_transplant(FAMILIES[before](WORDS), FAMILIES[after](WORDS[::-1][:9] + ["soko", "kiti"]), name, tied, method, Path(place, str(n)))
-                except Exception as e: raise AssertionError(f"{before} to {after}, {name}, {'tied' if tied else 'untied'}, {method}: {type(e).__name__} {e}") from e
+                try:
+                    why = check_transplant(
+                        FAMILIES[before](WORDS),
+                        FAMILIES[after](WORDS[::-1][:9] + ["soko", "kiti"]),
+                        name,
+                        tied,
+                        method,
+                        Path(place, str(n)),
+                    )
+                except Exception as e:
+                    raise AssertionError(
+                        f"{before} to {after}, {name}, {'tied' if tied else 'untied'}, {method}: {type(e).__name__} {e}"
+                    ) from e
                 told.append(dict(old=before, new=after, model=name, tied=tied, method=method, refused=why))
         return pd.DataFrame(told)
 
+
     ARCHITECTURES = [(name, tied) for name in MODELS for tied in (True, False)]
-    def pick(n): # every old family with every model, every new one with every method, and other combinations as they come
+
+
+    def pick(n):  # every old family with every model, every new one with every method, and other combinations as they come
         old, new, methods = list(FAMILIES), list(FAMILIES), sorted(RECIPES)
-        return [(old[i % len(old)], new[(i // len(methods) + i) % len(new)], *ARCHITECTURES[(i + i // 40) % len(ARCHITECTURES)], methods[i % len(methods)]) for i in range(n)]
+        return [
+            (
+                old[i % len(old)],
+                new[(i // len(methods) + i) % len(new)],
+                *ARCHITECTURES[(i + i // 40) % len(ARCHITECTURES)],
+                methods[i % len(methods)],
+            )
+            for i in range(n)
+        ]
+
 
     tried = try_out(pick(6))
     tried
@@ -171,11 +286,16 @@ def cell_20985475(cell_0f7df609, cell_d6d098ab):
 
 @pytest.fixture(scope='module')
 def cell_8d8bcf4a():
-    # nbs/10_book/04_robustness.ipynb, cell "def as_foreseen(found): # short rows want a tied head, and n" (8d8bcf4a)
+    # nbs/10_book/04_robustness.ipynb, cell "def as_foreseen(found):  # short rows want a tied head, and " (8d8bcf4a)
     global as_foreseen
-    def as_foreseen(found): # short rows want a tied head, and nothing else is refused
-        short, tied = found.method.map(lambda m: isinstance(RECIPES[m], FactoredRecipe)), found.tied & (found.model != "DeBERTa, new head")
-        return ((found.refused != "") == (short & ~tied)).all() and found.refused[found.refused != ""].str.contains("is not tied to its input embeddings").all()
+    def as_foreseen(found):  # short rows want a tied head, and nothing else is refused
+        short, tied = (
+            found.method.map(lambda m: isinstance(RECIPES[m], FactoredRecipe)),
+            found.tied & (found.model != "DeBERTa, new head"),
+        )
+        return ((found.refused != "") == (short & ~tied)).all() and found.refused[found.refused != ""].str.contains(
+            "is not tied to its input embeddings"
+        ).all()
 
 
 @pytest.fixture(scope='module')
@@ -184,13 +304,28 @@ def cell_d752ed25(cell_0f7df609):
     global NEW_WORDS, extended, new, old, pair, some
     NEW_WORDS = ["ziwa", "kiti", "soko", "ውሃ", "zebra"]
 
-    def extended(before, after): # the two tokenizers and what they make, or why it is refused
-        old, language = FAMILIES[before](WORDS), FAMILIES[after](NEW_WORDS)
-        try: return old, language, extend_tokenizer(old, language, 100)
-        except ValueError as e: return old, language, str(e)
 
-    some = {pair: extended(*pair)[::2] for pair in (("unigram", "added"), ("added to bpe", "bpe"), ("gaps", "wordpiece"), ("suffix", "bpe"), ("wordpiece", "unigram"))}
-    for pair, (old, new) in some.items(): print(*pair, sep=" by ", end=": "); print(new if isinstance(new, str) else f"{len(new) - len(old)} tokens more")
+    def extended(before, after):  # the two tokenizers and what they make, or why it is refused
+        old, language = FAMILIES[before](WORDS), FAMILIES[after](NEW_WORDS)
+        try:
+            return old, language, extend_tokenizer(old, language, 100)
+        except ValueError as e:
+            return old, language, str(e)
+
+
+    some = {
+        pair: extended(*pair)[::2]
+        for pair in (
+            ("unigram", "added"),
+            ("added to bpe", "bpe"),
+            ("gaps", "wordpiece"),
+            ("suffix", "bpe"),
+            ("wordpiece", "unigram"),
+        )
+    }
+    for pair, (old, new) in some.items():
+        print(*pair, sep=" by ", end=": ")
+        print(new if isinstance(new, str) else f"{len(new) - len(old)} tokens more")
 
 
 @pytest.fixture(scope='module')
@@ -200,24 +335,38 @@ def cell_3054af97(cell_0f7df609, cell_d6d098ab):
     FEW = LaptConfig(steps=1, batch_size=2, length=8, learning_rate=1e-2, eval_every=1)
     TEXT = ["maji moto ni ziwa na gari", "gari na basi 1 2 ! nyumba", "nyumba ziwa na maji", "ጸሐይ 1 maji"] * 20
 
-    def trained(name, tokenizer, adapter=False): # loss before and after, or why not
+
+    def trained(name, tokenizer, adapter=False):  # loss before and after, or why not
         model = small_model(name, tokenizer)
         try:
-            if not adapter: return lapt(model, tokenizer, TEXT, TEXT[:20], FEW).loss.round(2).tolist()
+            if not adapter:
+                return lapt(model, tokenizer, TEXT, TEXT[:20], FEW).loss.round(2).tolist()
             madx = MadX(model)
             madx.add_language("sw", LANGUAGE if name != "ELECTRA" else AdapterConfig(2))
-            with madx.learning("sw"): return lapt(model, tokenizer, TEXT, TEXT[:20], FEW).loss.round(2).tolist()
-        except ValueError as e: return str(e)
+            with madx.learning("sw"):
+                return lapt(model, tokenizer, TEXT, TEXT[:20], FEW).loss.round(2).tolist()
+        except ValueError as e:
+            return str(e)
 
-    learnt = pd.DataFrame([{"model": name, "LAPT": trained(name, FAMILIES["unigram"](WORDS)), "adapter": trained(name, FAMILIES["unigram"](WORDS), True)} for name in MODELS]).set_index("model")
+
+    learnt = pd.DataFrame(
+        [
+            {
+                "model": name,
+                "LAPT": trained(name, FAMILIES["unigram"](WORDS)),
+                "adapter": trained(name, FAMILIES["unigram"](WORDS), True),
+            }
+            for name in MODELS
+        ]
+    ).set_index("model")
     learnt
 
 
 @pytest.fixture(scope='module')
 def cell_8e4d89ae():
-    # nbs/10_book/04_robustness.ipynb, cell "writers = textwrap.dedent('''" (8e4d89ae)
+    # nbs/10_book/04_robustness.ipynb, cell "writers = textwrap.dedent("""" (8e4d89ae)
     global writers
-    writers = textwrap.dedent('''
+    writers = textwrap.dedent("""
     import json, os, resource, shutil, signal, sys, tempfile
     from pathlib import Path
     import torch
@@ -288,7 +437,7 @@ def cell_8e4d89ae():
             assert set(folder.iterdir()) == before, (name, room)
         told[name] = dict(killed=moments, absent=halves, left=sorted(left), full=full)
     print(json.dumps(told))
-''')
+""")
 
 
 @pytest.fixture(scope='module')
@@ -296,36 +445,53 @@ def cell_dc25e389(cell_0f7df609, cell_d6d098ab):
     # nbs/10_book/04_robustness.ipynb, cell "nest = Path(tempfile.mkdtemp())" (dc25e389)
     global Bomb, TRAP, model_folder, nest, refused
     nest = Path(tempfile.mkdtemp())
-    TRAP = nest/"sprung" # made if anything is run
+    TRAP = nest / "sprung"  # made if anything is run
+
 
     class Bomb:
-        def __reduce__(self): return os.system, (f"touch {TRAP}",)
+        def __reduce__(self):
+            return os.system, (f"touch {TRAP}",)
+
 
     def model_folder(name, **options):
-        folder, tokenizer = nest/name, FAMILIES["unigram"](WORDS)
+        folder, tokenizer = nest / name, FAMILIES["unigram"](WORDS)
         small_model("BERT", tokenizer).save_pretrained(folder, **options)
         tokenizer.save_pretrained(folder)
         return folder
 
+
     def refused(load, path, match, kind=ValueError):
-        with pytest.raises(kind, match=match) as e: load(path)
-        assert not TRAP.exists() and "\n" not in str(e.value) and "trust_remote_code" not in str(e.value) and "weights_only" not in str(e.value), e.value
+        with pytest.raises(kind, match=match) as e:
+            load(path)
+        assert (
+            not TRAP.exists()
+            and "\n" not in str(e.value)
+            and "trust_remote_code" not in str(e.value)
+            and "weights_only" not in str(e.value)
+        ), e.value
 
 
 @pytest.fixture(scope='module')
 def cell_63239899():
     # nbs/10_book/04_robustness.ipynb, cell "def commands(command=typer.main.get_command(app), path=()): " (63239899)
     global call, commands
-    def commands(command=typer.main.get_command(app), path=()): # every one that does something, with its place
-        if not hasattr(command, "commands"): return [(path, command)]
+    def commands(command=typer.main.get_command(app), path=()):  # every one that does something, with its place
+        if not hasattr(command, "commands"):
+            return [(path, command)]
         return [found for name, c in command.commands.items() for found in commands(c, (*path, name))]
 
-    def call(*arguments): # exit code and what is said
+
+    def call(*arguments):  # exit code and what is said
         result = CliRunner().invoke(app, [str(a) for a in arguments])
         assert result.exception is None or isinstance(result.exception, SystemExit), (arguments, result.exception)
-        return result.exit_code, "\n".join(l for l in result.stderr.splitlines() if l and not l.startswith("·") and not re.search(r"\[\d\d:\d\d", l)) # steps and progress bars aside
+        return result.exit_code, "\n".join(
+            l for l in result.stderr.splitlines() if l and not l.startswith("·") and not re.search(r"\[\d\d:\d\d", l)
+        )  # steps and progress bars aside
 
-    pd.DataFrame([{"command": " ".join(path), "options": len(c.params), "help": c.help.split("\n")[0]} for path, c in commands()])
+
+    pd.DataFrame(
+        [{"command": " ".join(path), "options": len(c.params), "help": c.help.split("\n")[0]} for path, c in commands()]
+    )
 
 
 @pytest.fixture(scope='module')
@@ -334,23 +500,71 @@ def cell_22eb243a(cell_d6d098ab, cell_63239899):
     global CALLS, attempt, base, content, desk, name, quick, t5_small
     desk = Path(tempfile.mkdtemp())
     base = train_tokenizer(lines("en", 300, seed=0), "unigram", 400)
-    XLMRobertaForMaskedLM(XLMRobertaConfig(vocab_size=400, hidden_size=16, num_hidden_layers=1, num_attention_heads=2, intermediate_size=16, max_position_embeddings=66)).save_pretrained(desk/"model")
-    base.save_pretrained(desk/"model")
+    XLMRobertaForMaskedLM(
+        XLMRobertaConfig(
+            vocab_size=400,
+            hidden_size=16,
+            num_hidden_layers=1,
+            num_attention_heads=2,
+            intermediate_size=16,
+            max_position_embeddings=66,
+        )
+    ).save_pretrained(desk / "model")
+    base.save_pretrained(desk / "model")
     t5_small = small_model("T5", base, spare=0)
-    t5_small.save_pretrained(desk/"t5"); base.save_pretrained(desk/"t5")
-    for name, content in {"sw.txt": "\n".join(lines("sw", 200, seed=0)).encode(), "names.tsv": b"Maji\tO\n\n" * 40, "empty.txt": b"", "utf16.txt": "habari\n".encode("utf-16"), "wide.txt": "habari\n".encode("utf-16-le"),
-                          "latin.txt": "schön\n".encode("latin-1"), "program": b"\x7fELF\0\0\n", "photo": bytes(range(128, 256))}.items(): (desk/name).write_bytes(content)
-    for name in ("bare", "full", "torn"): (desk/name).mkdir()
-    (desk/"full/mine.txt").write_text("mine"); (desk/"torn/config.json").write_text("{"); base.save_pretrained(desk/"torn"); base.save_pretrained(desk/"bare")
+    t5_small.save_pretrained(desk / "t5")
+    base.save_pretrained(desk / "t5")
+    for name, content in {
+        "sw.txt": "\n".join(lines("sw", 200, seed=0)).encode(),
+        "names.tsv": b"Maji\tO\n\n" * 40,
+        "empty.txt": b"",
+        "utf16.txt": "habari\n".encode("utf-16"),
+        "wide.txt": "habari\n".encode("utf-16-le"),
+        "latin.txt": "schön\n".encode("latin-1"),
+        "program": b"\x7fELF\0\0\n",
+        "photo": bytes(range(128, 256)),
+    }.items():
+        (desk / name).write_bytes(content)
+    for name in ("bare", "full", "torn"):
+        (desk / name).mkdir()
+    (desk / "full/mine.txt").write_text("mine")
+    (desk / "torn/config.json").write_text("{")
+    base.save_pretrained(desk / "torn")
+    base.save_pretrained(desk / "bare")
     quick = ("--steps", "1", "--batch-size", "2", "--length", "16")
-    CALLS = {"inspect": ("inspect", "MODEL", "--text", "TEXT"), "tokenizer": ("tokenizer", "--text", "TEXT", "--vocab-size", "300", "--out", "OUT"),
-             "transplant": ("transplant", "MODEL", "--text", "TEXT", "--vocab-size", "300", "--method", "identity", "--out", "OUT"), "factorize": ("factorize", "MODEL", "--steps", "5", "--out", "OUT"),
-             "lapt": ("lapt", "MODEL", "--text", "TEXT", *quick, "--out", "OUT"), "adapter train": ("adapter", "train", "MODEL", "--text", "TEXT", "--name", "sw", *quick, "--out", "OUT"),
-             "vectors train": ("vectors", "train", "--text", "TEXT", "--out", "OUT.vec"), "ppl": ("evaluate", "MODEL", "--task", "ppl", "--test", "TEXT"), "clean": ("clean", "TEXT", "--out", "OUT"),
-             "ner": ("evaluate", "MODEL", "--task", "ner", "--train", "TEXT", "--test", "TEXT", "--out", "OUT"), "adapt": ("adapt", "MODEL", "--text", "TEXT", "--vocab-size", "300", "--steps", "0", "--out", "OUT")}
+    CALLS = {
+        "inspect": ("inspect", "MODEL", "--text", "TEXT"),
+        "tokenizer": ("tokenizer", "--text", "TEXT", "--vocab-size", "300", "--out", "OUT"),
+        "transplant": (
+            "transplant",
+            "MODEL",
+            "--text",
+            "TEXT",
+            "--vocab-size",
+            "300",
+            "--method",
+            "identity",
+            "--out",
+            "OUT",
+        ),
+        "factorize": ("factorize", "MODEL", "--steps", "5", "--out", "OUT"),
+        "lapt": ("lapt", "MODEL", "--text", "TEXT", *quick, "--out", "OUT"),
+        "adapter train": ("adapter", "train", "MODEL", "--text", "TEXT", "--name", "sw", *quick, "--out", "OUT"),
+        "vectors train": ("vectors", "train", "--text", "TEXT", "--out", "OUT.vec"),
+        "ppl": ("evaluate", "MODEL", "--task", "ppl", "--test", "TEXT"),
+        "clean": ("clean", "TEXT", "--out", "OUT"),
+        "ner": ("evaluate", "MODEL", "--task", "ner", "--train", "TEXT", "--test", "TEXT", "--out", "OUT"),
+        "adapt": ("adapt", "MODEL", "--text", "TEXT", "--vocab-size", "300", "--steps", "0", "--out", "OUT"),
+    }
+
+
     def attempt(name, model="model", text="", out="out"):
-        places = dict(MODEL=desk/model, TEXT=desk/(text or ("names.tsv" if name == "ner" else "sw.txt")), OUT=desk/out) | {"OUT.vec": desk/f"{out}.vec"}
+        places = dict(
+            MODEL=desk / model, TEXT=desk / (text or ("names.tsv" if name == "ner" else "sw.txt")), OUT=desk / out
+        ) | {"OUT.vec": desk / f"{out}.vec"}
         return call(*(places.get(a, a) for a in CALLS[name]))
+
+
     attempt("lapt", "t5"), attempt("transplant", text="utf16.txt")
 
 
@@ -358,72 +572,152 @@ def cell_22eb243a(cell_d6d098ab, cell_63239899):
 def test_what_is_transplanted_is_right_for_tokenizers_models_and_methods_of_every_kind(cell_0f7df609, cell_20985475, cell_8d8bcf4a):
     found = try_out(pick(120))
     assert as_foreseen(found), found[found.refused != ""].to_string()
-    assert set(found.method) == set(RECIPES) and {*found.old} == {*found.new} == {*FAMILIES} and {*zip(found.model, found.tied)} == {*ARCHITECTURES}
+    assert (
+        set(found.method) == set(RECIPES)
+        and {*found.old} == {*found.new} == {*FAMILIES}
+        and {*zip(found.model, found.tied)} == {*ARCHITECTURES}
+    )
 
 
 @pytest.mark.slow
 @pytest.mark.cell('nbs/10_book/04_robustness.ipynb', 'cell "the same for every method with every model and every new tokenizer" (3b5ca4de)')
 def test_the_same_for_every_method_with_every_model_and_every_new_tokenizer(cell_0f7df609, cell_20985475, cell_8d8bcf4a):
     old = itertools.cycle(FAMILIES)
-    assert as_foreseen(try_out([(next(old), new, *model, method) for new, model, method in itertools.product(FAMILIES, ARCHITECTURES, sorted(RECIPES))]))
+    assert as_foreseen(
+        try_out(
+            [
+                (next(old), new, *model, method)
+                for new, model, method in itertools.product(FAMILIES, ARCHITECTURES, sorted(RECIPES))
+            ]
+        )
+    )
 
 
 @pytest.mark.cell('nbs/10_book/04_robustness.ipynb', 'cell "a model with token rows in an unknown place is refused by name" (d4104f5c)')
 def test_a_model_with_token_rows_in_an_unknown_place_is_refused_by_name(cell_0f7df609):
     old = FAMILIES["unigram"](WORDS)
-    bart = BartForConditionalGeneration(BartConfig(vocab_size=len(old), d_model=12, encoder_layers=1, decoder_layers=1, encoder_attention_heads=2, decoder_attention_heads=2,
-                                                   encoder_ffn_dim=24, decoder_ffn_dim=24, max_position_embeddings=42, pad_token_id=1, bos_token_id=0, eos_token_id=2, decoder_start_token_id=2))
+    bart = BartForConditionalGeneration(
+        BartConfig(
+            vocab_size=len(old),
+            d_model=12,
+            encoder_layers=1,
+            decoder_layers=1,
+            encoder_attention_heads=2,
+            decoder_attention_heads=2,
+            encoder_ffn_dim=24,
+            decoder_ffn_dim=24,
+            max_position_embeddings=42,
+            pad_token_id=1,
+            bos_token_id=0,
+            eos_token_id=2,
+            decoder_start_token_id=2,
+        )
+    )
     before = {k: v.clone() for k, v in bart.state_dict().items()}
-    with pytest.raises(ValueError, match="a BartForConditionalGeneration has final_logits_bias, .* not supported"): transplant(bart, old, FAMILIES["bpe"](WORDS), "identity")
+    with pytest.raises(ValueError, match="a BartForConditionalGeneration has final_logits_bias, .* not supported"):
+        transplant(bart, old, FAMILIES["bpe"](WORDS), "identity")
     assert all(torch.equal(v, before[k]) for k, v in bart.state_dict().items())
 
 
 @pytest.mark.cell('nbs/10_book/04_robustness.ipynb', 'cell "whatever is extended by whatever, old ids and rows stay and new pieces are found" (f2c8551f)')
 def test_whatever_is_extended_by_whatever_old_ids_and_rows_stay_and_new_pieces_are_found(cell_0f7df609, cell_d6d098ab, cell_20985475, cell_d752ed25):
     made = {pair: extended(*pair) for pair in itertools.product(FAMILIES, FAMILIES)}
-    kind = lambda t: Vocab.from_tokenizer(t).dialect
+
+
+    def kind(t):
+        return Vocab.from_tokenizer(t).dialect
+
+
     for (before, after), (old, language, new) in made.items():
         a, b = kind(old), kind(language)
         alike = a.model == b.model and (a.model != "BPE" or (a.byte_level, a.mark, a.end) == (b.byte_level, b.mark, b.end))
-        assert isinstance(new, str) != alike and (alike or ("one of the same kind" in new if a.model != b.model else "marks words by" in new)), (before, after, new)
-        if not alike: continue
+        assert isinstance(new, str) != alike and (
+            alike or ("one of the same kind" in new if a.model != b.model else "marks words by" in new)
+        ), (before, after, new)
+        if not alike:
+            continue
         source, target, ids = Vocab.from_tokenizer(old), Vocab.from_tokenizer(new), new.get_vocab()
-        assert all(ids[p] == i for p, i in old.get_vocab().items()) and new.special_tokens_map == {k: v for k, v in old.special_tokens_map.items() if isinstance(v, str)}
-        assert all(new(text)["input_ids"] == old(text)["input_ids"] for text in ("maji moto", "gari 1 na 2!", " na maji <sw>")), (before, after)
-        assert [t.key for t in target.tokens[:len(source)] if t.kind == "text"] == [t.key for t in source if t.kind == "text"]
-        if before not in ("suffix", "byte-fallback", "characters"): assert len(new.tokenize("soko zebra")) == 2, (before, after) # toys of these families have no merges
+        assert all(ids[p] == i for p, i in old.get_vocab().items()) and new.special_tokens_map == {
+            k: v for k, v in old.special_tokens_map.items() if isinstance(v, str)
+        }
+        assert all(
+            new(text)["input_ids"] == old(text)["input_ids"] for text in ("maji moto", "gari 1 na 2!", " na maji <sw>")
+        ), (before, after)
+        assert [t.key for t in target.tokens[: len(source)] if t.kind == "text"] == [
+            t.key for t in source if t.kind == "text"
+        ]
+        if before not in ("suffix", "byte-fallback", "characters"):
+            assert len(new.tokenize("soko zebra")) == 2, (before, after)  # toys of these families have no merges
         model = small_model("XLM-R", old)
         rows = model.get_input_embeddings().weight.detach().clone()
-        if len(target) == len(source): continue # Llama's bytes were all there
-        result = transplant(model, old, new, "focus", carry_vectors(vectors_of(language, 0), Vocab.from_tokenizer(language), target)) if after != "characters" else transplant(model, old, new, "identity")
+        if len(target) == len(source):
+            continue  # Llama's bytes were all there
+        result = (
+            transplant(
+                model, old, new, "focus", carry_vectors(vectors_of(language, 0), Vocab.from_tokenizer(language), target)
+            )
+            if after != "characters"
+            else transplant(model, old, new, "identity")
+        )
         kept = torch.tensor([t.id for t in source if t.kind != "unused"])
-        assert torch.equal(model.get_input_embeddings().weight[kept], rows[kept]) and len(model.get_input_embeddings().weight) == len(target)
+        assert torch.equal(model.get_input_embeddings().weight[kept], rows[kept]) and len(
+            model.get_input_embeddings().weight
+        ) == len(target)
 
 
 @pytest.mark.cell('nbs/10_book/04_robustness.ipynb', 'cell "BPE tokenizers that mark the ends of words keep how they cut old words" (1b046a70)')
 def test_bpe_tokenizers_that_mark_the_ends_of_words_keep_how_they_cut_old_words(cell_0f7df609):
     letters = sorted(set("majitofu"))
     vocab = [*NAMES, *letters, *(f"{c}</w>" for c in letters), "maji", "ma", "ji</w>", "maji</w>", "ji"]
-    made = Tokenizer(models.BPE({p: i for i, p in enumerate(vocab)}, [("m", "a"), ("j", "i"), ("j", "i</w>"), ("ma", "ji"), ("ma", "ji</w>")], end_of_word_suffix="</w>", unk_token="<unk>"))
+    made = Tokenizer(
+        models.BPE(
+            {p: i for i, p in enumerate(vocab)},
+            [("m", "a"), ("j", "i"), ("j", "i</w>"), ("ma", "ji"), ("ma", "ji</w>")],
+            end_of_word_suffix="</w>",
+            unk_token="<unk>",
+        )
+    )
     made.pre_tokenizer, made.decoder = pre_tokenizers.BertPreTokenizer(), decoders.BPEDecoder()
     old = fast(made)
-    both = Tokenizer(models.BPE({p: i for i, p in enumerate([*NAMES, *letters, *(f"{c}</w>" for c in letters), "mo", "to</w>", "moto</w>"])},
-                                [("m", "o"), ("t", "o</w>"), ("mo", "to</w>")], end_of_word_suffix="</w>", unk_token="<unk>"))
+    both = Tokenizer(
+        models.BPE(
+            {p: i for i, p in enumerate([*NAMES, *letters, *(f"{c}</w>" for c in letters), "mo", "to</w>", "moto</w>"])},
+            [("m", "o"), ("t", "o</w>"), ("mo", "to</w>")],
+            end_of_word_suffix="</w>",
+            unk_token="<unk>",
+        )
+    )
     both.pre_tokenizer, both.decoder = pre_tokenizers.BertPreTokenizer(), decoders.BPEDecoder()
     new = extend_tokenizer(old, fast(both), 100)
-    assert old.tokenize("maji majifu") == new.tokenize("maji majifu") == ["maji</w>", "maji", "f", "u</w>"] and old.tokenize("moto") == ["m", "o", "t", "o</w>"] and new.tokenize("moto") == ["moto</w>"]
+    assert (
+        old.tokenize("maji majifu") == new.tokenize("maji majifu") == ["maji</w>", "maji", "f", "u</w>"]
+        and old.tokenize("moto") == ["m", "o", "t", "o</w>"]
+        and new.tokenize("moto") == ["moto</w>"]
+    )
 
 
 @pytest.mark.cell('nbs/10_book/04_robustness.ipynb', 'cell "every model is trained on or refused in a sentence" (e7982bb2)')
 def test_every_model_is_trained_on_or_refused_in_a_sentence(cell_0f7df609, cell_d6d098ab, cell_3054af97):
     for name, row in learnt.iterrows():
         refused = {k for k, v in row.items() if isinstance(v, str)}
-        assert refused == ({"LAPT", "adapter"} if "T5" in name else {"adapter"} if name in ("DistilBERT", "ALBERT", "GPT-2", "Llama") else set()), name
-        for k in set(row.index) - refused: assert np.isfinite(row[k]).all() and len(row[k]) == 2
-        if "LAPT" in refused: assert "is an encoder-decoder, which is pretrained in another way" in row.LAPT
-        if "adapter" in refused: assert "adapters go into encoders whose layers end in a normalisation" in row.adapter
+        assert refused == (
+            {"LAPT", "adapter"}
+            if "T5" in name
+            else {"adapter"}
+            if name in ("DistilBERT", "ALBERT", "GPT-2", "Llama")
+            else set()
+        ), name
+        for k in set(row.index) - refused:
+            assert np.isfinite(row[k]).all() and len(row[k]) == 2
+        if "LAPT" in refused:
+            assert "is an encoder-decoder, which is pretrained in another way" in row.LAPT
+        if "adapter" in refused:
+            assert "adapters go into encoders whose layers end in a normalisation" in row.adapter
     tokenizer = FAMILIES["unigram"](WORDS)
-    with pytest.raises(ValueError, match="the embeddings have 10 dimensions and the layers 12; an invertible adapter needs them alike"): MadX(small_model("ELECTRA", tokenizer)).add_language("sw")
+    with pytest.raises(
+        ValueError, match="the embeddings have 10 dimensions and the layers 12; an invertible adapter needs them alike"
+    ):
+        MadX(small_model("ELECTRA", tokenizer)).add_language("sw")
 
 
 @pytest.mark.cell('nbs/10_book/04_robustness.ipynb', 'cell "every family of tokenizers can be trained with, and masks know no ids that no piece has" (b2bc07d1)')
@@ -433,53 +727,86 @@ def test_every_family_of_tokenizers_can_be_trained_with_and_masks_know_no_ids_th
         assert not isinstance(trained("BERT", tokenizer), str), family
         ids = set(tokenizer.get_vocab().values())
         every = torch.tensor(sorted(ids)).repeat(4000 // len(ids))
-        inputs, labels = mask_tokens(every, tokenizer, torch.Generator().manual_seed(0), .5)
+        inputs, labels = mask_tokens(every, tokenizer, torch.Generator().manual_seed(0), 0.5)
         assert set(inputs.tolist()) <= ids and set(labels.tolist()) - {-100} == ids - set(tokenizer.all_special_ids), family
 
 
 @pytest.mark.cell('nbs/10_book/04_robustness.ipynb', 'cell "what is written is whole or not there, and nothing is left of a process that was killed" (5155ee49)')
 def test_what_is_written_is_whole_or_not_there_and_nothing_is_left_of_a_process_that_was_killed(cell_8e4d89ae):
-    done = subprocess.run([sys.executable, "-W", "ignore", "-c", writers], capture_output=True, text=True, env=os.environ | {"TQDM_DISABLE": "1", "OMP_NUM_THREADS": "1"})
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", writers],
+        capture_output=True,
+        text=True,
+        env=os.environ | {"TQDM_DISABLE": "1", "OMP_NUM_THREADS": "1"},
+    )
     assert done.returncode == 0, done.stderr[-3000:]
     told = json.loads(done.stdout.splitlines()[-1])
     for name, t in told.items():
-        assert t["killed"] >= 2 and t["absent"] >= t["killed"] - 1 and 28 in t["full"] and set(t["full"]) <= {0, 28}, (name, t)
-        assert not t["left"] or name == "record.json", (name, t) # of a record, a hidden file of one process may stay
+        assert t["killed"] >= 2 and t["absent"] >= t["killed"] - 1 and 28 in t["full"] and set(t["full"]) <= {0, 28}, (
+            name,
+            t,
+        )
+        assert not t["left"] or name == "record.json", (name, t)  # of a record, a hidden file of one process may stay
 
 
 @pytest.mark.cell('nbs/10_book/04_robustness.ipynb', 'cell "pickles that would run a program are not read" (236dc221)')
 def test_pickles_that_would_run_a_program_are_not_read(cell_0f7df609, cell_dc25e389):
     pickled = pickle.dumps(Bomb())
-    os.system(f"touch {TRAP}"); assert TRAP.exists(); TRAP.unlink()
-    pickle.loads(pickled); assert TRAP.exists(); TRAP.unlink() # the trap works
-    for name, write in (("zip", lambda f: torch.save({"bert.embeddings.word_embeddings.weight": Bomb()}, f)), ("raw", lambda f: f.write_bytes(pickled))):
+    os.system(f"touch {TRAP}")
+    assert TRAP.exists()
+    TRAP.unlink()
+    pickle.loads(pickled)
+    assert TRAP.exists()
+    TRAP.unlink()  # the trap works
+    for name, write in (
+        ("zip", lambda f: torch.save({"bert.embeddings.word_embeddings.weight": Bomb()}, f)),
+        ("raw", lambda f: f.write_bytes(pickled)),
+    ):
         folder = model_folder(name)
-        (folder/"model.safetensors").unlink()
-        write(folder/"pytorch_model.bin")
-        for load in (load_model, open_model): refused(load, folder, "its pickled weights are damaged or hold more than plain tensors; they are not read")
+        (folder / "model.safetensors").unlink()
+        write(folder / "pytorch_model.bin")
+        for load in (load_model, open_model):
+            refused(load, folder, "its pickled weights are damaged or hold more than plain tensors; they are not read")
     vocab, array = Vocab.from_tokenizer(FAMILIES["unigram"](WORDS)), np.array([Bomb()], dtype=object)
-    np.savez(nest/"plan.npz", **dict.fromkeys(("meta", "data", "indices", "indptr", "shape", "group", "step"), array))
-    np.savez(nest/"vectors.npz", pieces=array, matrix=array)
-    (nest/"pickle").write_bytes(pickled)
-    for name in ("plain.npz", "words.bin", "words.vec", "words.model", "words.kv", "words.vec.gz", "factors.safetensors"): shutil.copy(nest/"pickle", nest/name)
-    refused(lambda f: load_plan(f, vocab), nest/"plan.npz", "damaged or no plan"); refused(lambda f: load_plan(f, vocab), nest/"plain.npz", "damaged or no plan")
-    for name in ("vectors.npz", "plain.npz", "words.bin", "words.vec", "words.model", "words.kv", "words.vec.gz"): refused(open_words, nest/name, name)
-    refused(load_factors, nest/"factors.safetensors", "holds no factors"); refused(load_embedding, nest/"factors.safetensors", "holds no factored embeddings")
+    np.savez(nest / "plan.npz", **dict.fromkeys(("meta", "data", "indices", "indptr", "shape", "group", "step"), array))
+    np.savez(nest / "vectors.npz", pieces=array, matrix=array)
+    (nest / "pickle").write_bytes(pickled)
+    for name in ("plain.npz", "words.bin", "words.vec", "words.model", "words.kv", "words.vec.gz", "factors.safetensors"):
+        shutil.copy(nest / "pickle", nest / name)
+    refused(lambda f: load_plan(f, vocab), nest / "plan.npz", "damaged or no plan")
+    refused(lambda f: load_plan(f, vocab), nest / "plain.npz", "damaged or no plan")
+    for name in ("vectors.npz", "plain.npz", "words.bin", "words.vec", "words.model", "words.kv", "words.vec.gz"):
+        refused(open_words, nest / name, name)
+    refused(load_factors, nest / "factors.safetensors", "holds no factors")
+    refused(load_embedding, nest / "factors.safetensors", "holds no factored embeddings")
 
 
 @pytest.mark.cell('nbs/10_book/04_robustness.ipynb', 'cell "Python files beside a model are not imported" (42919cb1)')
 def test_python_files_beside_a_model_are_not_imported(cell_0f7df609, cell_dc25e389):
     folder = model_folder("own code")
-    (folder/"evil.py").write_text(f"open({str(TRAP)!r}, 'w')\nclass C: pass\n")
-    config, tokens = (json.loads((folder/f).read_text()) for f in ("config.json", "tokenizer_config.json"))
-    def put(**more): (folder/"config.json").write_text(json.dumps(config | dict(auto_map={"AutoConfig": "evil.C", "AutoModelForMaskedLM": "evil.C", "AutoModel": "evil.C"}, **more)))
+    (folder / "evil.py").write_text(f"open({str(TRAP)!r}, 'w')\nclass C: pass\n")
+    config, tokens = (json.loads((folder / f).read_text()) for f in ("config.json", "tokenizer_config.json"))
+
+
+    def put(**more):
+        (folder / "config.json").write_text(
+            json.dumps(
+                config
+                | dict(auto_map={"AutoConfig": "evil.C", "AutoModelForMaskedLM": "evil.C", "AutoModel": "evil.C"}, **more)
+            )
+        )
+
+
     put()
-    assert type(load_model(folder)) is BertForMaskedLM and not TRAP.exists() # a class that transformers has
-    (folder/"tokenizer_config.json").write_text(json.dumps(tokens | dict(auto_map={"AutoTokenizer": ["evil.C", "evil.C"]}, tokenizer_class="C")))
+    assert type(load_model(folder)) is BertForMaskedLM and not TRAP.exists()  # a class that transformers has
+    (folder / "tokenizer_config.json").write_text(
+        json.dumps(tokens | dict(auto_map={"AutoTokenizer": ["evil.C", "evil.C"]}, tokenizer_class="C"))
+    )
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("builtins.input", lambda *_: "y") # to "Do you wish to run the custom code?"
+        patch.setattr("builtins.input", lambda *_: "y")  # to "Do you wish to run the custom code?"
         put(model_type="evil")
-        for load in (load_model, open_model): refused(load, folder, "needs Python code of its own, which is not run here")
+        for load in (load_model, open_model):
+            refused(load, folder, "needs Python code of its own, which is not run here")
         assert load_tokenizer(folder).get_vocab() == FAMILIES["unigram"](WORDS).get_vocab() and not TRAP.exists()
 
 
@@ -487,39 +814,58 @@ def test_python_files_beside_a_model_are_not_imported(cell_0f7df609, cell_dc25e3
 def test_an_index_cannot_lead_out_of_its_folder(cell_dc25e389):
     for name, weights in (("shards", "model.safetensors"), ("bins", "pytorch_model.bin")):
         folder = model_folder(name, max_shard_size="4KB")
-        index = json.loads((folder/"model.safetensors.index.json").read_text())
-        (folder/"model.safetensors.index.json").unlink()
+        index = json.loads((folder / "model.safetensors.index.json").read_text())
+        (folder / "model.safetensors.index.json").unlink()
         file = sorted(index["weight_map"].values())[0]
-        shutil.move(folder/file, nest/file)
-        for elsewhere in (f"../{file}", str(nest/file), f"x/../../{file}"):
-            (folder/f"{weights}.index.json").write_text(json.dumps(index | {"weight_map": {k: elsewhere if v == file else v for k, v in index["weight_map"].items()}}))
-            for load in (load_model, open_model): refused(load, folder, f"{weights}.index.json names .*, which is not in the folder")
+        shutil.move(folder / file, nest / file)
+        for elsewhere in (f"../{file}", str(nest / file), f"x/../../{file}"):
+            (folder / f"{weights}.index.json").write_text(
+                json.dumps(
+                    index | {"weight_map": {k: elsewhere if v == file else v for k, v in index["weight_map"].items()}}
+                )
+            )
+            for load in (load_model, open_model):
+                refused(load, folder, f"{weights}.index.json names .*, which is not in the folder")
 
 
 @pytest.mark.cell('nbs/10_book/04_robustness.ipynb', 'cell "a checkpoint that would run a program is not resumed from" (624faed9)')
 def test_a_checkpoint_that_would_run_a_program_is_not_resumed_from(cell_0f7df609, cell_d6d098ab, cell_3054af97, cell_dc25e389):
     class Stop(TrainerCallback):
         def on_step_begin(self, args, state, control, **_):
-            if state.global_step == 2: raise KeyboardInterrupt
+            if state.global_step == 2:
+                raise KeyboardInterrupt
+
+
     tokenizer, two = FAMILIES["unigram"](WORDS), LaptConfig(steps=3, batch_size=2, length=8, eval_every=1)
-    def run(folder, **more): return lapt(small_model("BERT", tokenizer), tokenizer, TEXT, TEXT[:20], two, folder=folder, **more)
-    with pytest.raises(KeyboardInterrupt): run(nest/"run", callbacks=[Stop()])
+
+
+    def run(folder, **more):
+        return lapt(small_model("BERT", tokenizer), tokenizer, TEXT, TEXT[:20], two, folder=folder, **more)
+
+
+    with pytest.raises(KeyboardInterrupt):
+        run(nest / "run", callbacks=[Stop()])
     for name in ("optimizer.pt", "scheduler.pt", "rng_state.pth", "training_args.bin", "pytorch_model.bin"):
-        folder = nest/f"run {name}"
-        shutil.copytree(nest/"run", folder)
-        last = folder/"checkpoint-2"
-        if name == "pytorch_model.bin": (last/"model.safetensors").unlink()
-        torch.save(Bomb(), last/name)
-        if name == "training_args.bin": assert len(run(folder, resume=True)) and not TRAP.exists() # it is never read
-        else: refused(lambda f: run(f, resume=True), folder, r"checkpoint-2 is damaged \(more than plain tensors\)")
+        folder = nest / f"run {name}"
+        shutil.copytree(nest / "run", folder)
+        last = folder / "checkpoint-2"
+        if name == "pytorch_model.bin":
+            (last / "model.safetensors").unlink()
+        torch.save(Bomb(), last / name)
+        if name == "training_args.bin":
+            assert len(run(folder, resume=True)) and not TRAP.exists()  # it is never read
+        else:
+            refused(lambda f: run(f, resume=True), folder, r"checkpoint-2 is damaged \(more than plain tensors\)")
 
 
 @pytest.mark.cell('nbs/10_book/04_robustness.ipynb', 'cell "help says what every command and every option is for, with an example" (a7fecefc)')
 def test_help_says_what_every_command_and_every_option_is_for_with_an_example(cell_63239899):
     for path, command in commands():
         assert command.help and command.help.strip().split("\n")[0].endswith("."), path
-        if any(p.name != "as_json" for p in command.params): assert f"Example: `vocab-lit {' '.join(path)}" in command.help, path
-        for p in command.params: assert getattr(p, "help", None), (path, p.name)
+        if any(p.name != "as_json" for p in command.params):
+            assert f"Example: `vocab-lit {' '.join(path)}" in command.help, path
+        for p in command.params:
+            assert getattr(p, "help", None), (path, p.name)
         code, said = call(*path, "--help")
         assert code == 0 and not said
         assert call(*path, "--no-such-option")[0] == 2
@@ -528,22 +874,47 @@ def test_help_says_what_every_command_and_every_option_is_for_with_an_example(ce
 
 @pytest.mark.cell('nbs/10_book/04_robustness.ipynb', 'cell "what is wrong is told in a line, and nothing is written" (68207114)')
 def test_what_is_wrong_is_told_in_a_line_and_nothing_is_written(cell_22eb243a):
-    wrong = {"none.txt": "no such", "empty.txt": "empty|too few lines|no line|no sentence", "utf16.txt": "utf16.txt is UTF-16 or no text", "wide.txt": "wide.txt is UTF-16 or no text", "latin.txt": "latin.txt, line 1: not UTF-8",
-             "program": "program is UTF-16 or no text", "photo": "photo, line 1: not UTF-8", "bare": "is a folder|no such"}
-    models = {"none": "no such|folder", "none/at/all": "no such|folder", "bare": "no config.json", "torn": "no readable config.json|not a valid JSON", "full": "no tokenizer here|no config.json", "sw.txt": "is a file|not a tokenizer"}
+    wrong = {
+        "none.txt": "no such",
+        "empty.txt": "empty|too few lines|no line|no sentence",
+        "utf16.txt": "utf16.txt is UTF-16 or no text",
+        "wide.txt": "wide.txt is UTF-16 or no text",
+        "latin.txt": "latin.txt, line 1: not UTF-8",
+        "program": "program is UTF-16 or no text",
+        "photo": "photo, line 1: not UTF-8",
+        "bare": "is a folder|no such",
+    }
+    models = {
+        "none": "no such|folder",
+        "none/at/all": "no such|folder",
+        "bare": "no config.json",
+        "torn": "no readable config.json|not a valid JSON",
+        "full": "no tokenizer here|no config.json",
+        "sw.txt": "is a file|not a tokenizer",
+    }
     before = {p: p.stat().st_mtime_ns for p in desk.rglob("*")}
     for name, arguments in CALLS.items():
-        for text, match in wrong.items() if "TEXT" in arguments else (): 
+        for text, match in wrong.items() if "TEXT" in arguments else ():
             code, said = attempt(name, text=text)
-            assert code == 1 and re.search(match, said) and said.startswith("vocab-lit: ") and "\n" not in said, (name, text, said)
+            assert code == 1 and re.search(match, said) and said.startswith("vocab-lit: ") and "\n" not in said, (
+                name,
+                text,
+                said,
+            )
         for model, match in models.items() if "MODEL" in arguments else ():
-            if name == "inspect" and model in ("bare", "torn"): continue # a tokenizer alone can be looked at
+            if name == "inspect" and model in ("bare", "torn"):
+                continue  # a tokenizer alone can be looked at
             code, said = attempt(name, model)
-            assert code == 1 and re.search(match, said) and said.startswith("vocab-lit: ") and "\n" not in said, (name, model, said)
+            assert code == 1 and re.search(match, said) and said.startswith("vocab-lit: ") and "\n" not in said, (
+                name,
+                model,
+                said,
+            )
         for out, match in {"full": "exists", "sw.txt/x": "cannot write to"}.items() if "OUT" in arguments else ():
             code, said = attempt(name, out=out)
             assert code == 1 and re.search(match, said) and "\n" not in said, (name, out, said)
-    for name in ("lapt", "adapter train"): assert attempt(name, "t5")[0] == 1
+    for name in ("lapt", "adapter train"):
+        assert attempt(name, "t5")[0] == 1
     assert {p: p.stat().st_mtime_ns for p in desk.rglob("*")} == before
 
 
@@ -555,8 +926,17 @@ def test_a_full_disk_is_one_line_too_and_leaves_no_folder_under_the_name_that_wa
             try:
                 resource.setrlimit(resource.RLIMIT_FSIZE, (room, limits[1]))
                 code, said = attempt(name)
-            finally: resource.setrlimit(resource.RLIMIT_FSIZE, limits)
-            assert code == 1 and re.fullmatch(r"vocab-lit: cannot write \S*/out\S*: .*File too large.*", said), (name, room, said)
+            finally:
+                resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+            assert code == 1 and re.fullmatch(r"vocab-lit: cannot write \S*/out\S*: .*File too large.*", said), (
+                name,
+                room,
+                said,
+            )
             assert name in ("lapt", "adapter train", "adapt") or not list(desk.glob("*out*")), name
-            assert not list(desk.glob(".*")) and not list(desk.glob("out/*.safetensors")) and not (desk/"out/config.json").exists()
-            shutil.rmtree(desk/"out", ignore_errors=True)
+            assert (
+                not list(desk.glob(".*"))
+                and not list(desk.glob("out/*.safetensors"))
+                and not (desk / "out/config.json").exists()
+            )
+            shutil.rmtree(desk / "out", ignore_errors=True)

@@ -24,9 +24,27 @@ def cell_2d178653():
     global one, small, text, tiny, tokenizer
     text = lines("sw", 300, seed=0)
     tokenizer = train_tokenizer(text, "unigram", 500)
-    tiny = XLMRobertaForMaskedLM(XLMRobertaConfig(vocab_size=500, hidden_size=32, num_hidden_layers=2, num_attention_heads=2, intermediate_size=48, pad_token_id=1, max_position_embeddings=34))
+    tiny = XLMRobertaForMaskedLM(
+        XLMRobertaConfig(
+            vocab_size=500,
+            hidden_size=32,
+            num_hidden_layers=2,
+            num_attention_heads=2,
+            intermediate_size=48,
+            pad_token_id=1,
+            max_position_embeddings=34,
+        )
+    )
     small, one = Shape(2, 32, 48, 500), LaptConfig(steps=100, batch_size=16, length=32)
-    pd.DataFrame({mode: {"by shape": run_flops(small, replace(one, mode=mode)), "counted by torch": lapt_flops(tiny, tokenizer, replace(one, mode=mode))} for mode in MODES}).map("{:.3g}".format)
+    pd.DataFrame(
+        {
+            mode: {
+                "by shape": run_flops(small, replace(one, mode=mode)),
+                "counted by torch": lapt_flops(tiny, tokenizer, replace(one, mode=mode)),
+            }
+            for mode in MODES
+        }
+    ).map("{:.3g}".format)
 
 
 @pytest.fixture(scope='module')
@@ -34,10 +52,17 @@ def cell_37efa181():
     # nbs/08_experiments/06_budget.ipynb, cell "bert, gpt2 = Shape(12, 768, 3072, 30_522), _SHAPES[MODELS["G" (37efa181)
     global bert, gpt2, published_shares, share
     bert, gpt2 = Shape(12, 768, 3072, 30_522), _SHAPES[MODELS["GPT-2"]]
-    def share(shape, length, asked, tokens_per_second, peak): return batch_flops(shape, length, length, asked) / length * tokens_per_second / peak
-    published_shares = {"WECHSEL, GPT-2 on a TPU v3-8": share(gpt2, 512, 511, 250_000 * 512 * 512 / (4 * 86_400), 4 * 123e12),
-                        "nanoGPT, GPT-2 on A100": share(gpt2, 1024, 1023, 300e9 / (8 * 4 * 86_400), 312e12),
-                        "MosaicBERT's BERT-Base on A100": share(bert, 128, 19, 70_000 * 4096 * 128 / (8 * 11.5 * 3600), 312e12)}
+
+
+    def share(shape, length, asked, tokens_per_second, peak):
+        return batch_flops(shape, length, length, asked) / length * tokens_per_second / peak
+
+
+    published_shares = {
+        "WECHSEL, GPT-2 on a TPU v3-8": share(gpt2, 512, 511, 250_000 * 512 * 512 / (4 * 86_400), 4 * 123e12),
+        "nanoGPT, GPT-2 on A100": share(gpt2, 1024, 1023, 300e9 / (8 * 4 * 86_400), 312e12),
+        "MosaicBERT's BERT-Base on A100": share(bert, 128, 19, 70_000 * 4096 * 128 / (8 * 11.5 * 3600), 312e12),
+    }
     pd.Series(published_shares, name="share of the peak").map("{:.0%}".format).to_frame()
 
 
@@ -46,82 +71,155 @@ def cell_791d07bc():
     # nbs/08_experiments/06_budget.ipynb, cell "here = measure_throughput()" (791d07bc)
     global here
     here = measure_throughput()
-    pd.Series({k: v if isinstance(v, str) else f"{v:.3g}" for k, v in here.items()}, name="measured on this machine").to_frame()
+    pd.Series(
+        {k: v if isinstance(v, str) else f"{v:.3g}" for k, v in here.items()}, name="measured on this machine"
+    ).to_frame()
 
 
 @pytest.mark.cell('nbs/08_experiments/06_budget.ipynb', 'cell "operations by shape are those that torch counts, in every mode, for causal models and with adapters" (c0ceb08d)')
 def test_operations_by_shape_are_those_that_torch_counts_in_every_mode_for_causal_models_and_with_adapters(cell_2d178653):
-    for mode in MODES: assert run_flops(small, replace(one, mode=mode)) == pytest.approx(lapt_flops(tiny, tokenizer, replace(one, mode=mode)), rel=.01)
-    causal, bpe = GPT2LMHeadModel(GPT2Config(vocab_size=500, n_embd=32, n_layer=2, n_head=2, n_positions=32, bos_token_id=0, eos_token_id=2)), train_tokenizer(text, "bpe", 500)
-    assert run_flops(Shape(2, 32, 128, 500, False), one) == pytest.approx(lapt_flops(causal, bpe, one), rel=.02)
+    for mode in MODES:
+        assert run_flops(small, replace(one, mode=mode)) == pytest.approx(
+            lapt_flops(tiny, tokenizer, replace(one, mode=mode)), rel=0.01
+        )
+    causal, bpe = (
+        GPT2LMHeadModel(
+            GPT2Config(vocab_size=500, n_embd=32, n_layer=2, n_head=2, n_positions=32, bos_token_id=0, eos_token_id=2)
+        ),
+        train_tokenizer(text, "bpe", 500),
+    )
+    assert run_flops(Shape(2, 32, 128, 500, False), one) == pytest.approx(lapt_flops(causal, bpe, one), rel=0.02)
     madx = MadX(tiny)
     madx.add_language("sw")
-    with madx.learning("sw"): assert run_flops(small, one, "adapter") == pytest.approx(lapt_flops(tiny, tokenizer, one), rel=.01)
+    with madx.learning("sw"):
+        assert run_flops(small, one, "adapter") == pytest.approx(lapt_flops(tiny, tokenizer, one), rel=0.01)
     for folder in data_path("models").iterdir():
         shape, model = shape_of(str(folder)), load_model(folder)
-        assert shape.masked == ("gpt2" not in folder.name) and shape.parameters == pytest.approx(sum(p.numel() for p in model.parameters()), rel=.06)
-    with pytest.raises(ValueError, match="the shape of no/model is not known without its config.json"): shape_of("no/model")
-    assert _SHAPES[MODELS["XLM-R"]].parameters == pytest.approx(278e6, rel=.01) and _SHAPES[MODELS["GPT-2"]].parameters == pytest.approx(124e6, rel=.02)
+        assert shape.masked == ("gpt2" not in folder.name) and shape.parameters == pytest.approx(
+            sum(p.numel() for p in model.parameters()), rel=0.06
+        )
+    with pytest.raises(ValueError, match="the shape of no/model is not known without its config.json"):
+        shape_of("no/model")
+    assert _SHAPES[MODELS["XLM-R"]].parameters == pytest.approx(278e6, rel=0.01) and _SHAPES[
+        MODELS["GPT-2"]
+    ].parameters == pytest.approx(124e6, rel=0.02)
 
 
 @pytest.mark.cell('nbs/08_experiments/06_budget.ipynb', 'cell "the assumed share lies within the published ones" (eb6b510d)')
 def test_the_assumed_share_lies_within_the_published_ones(cell_37efa181):
-    assert min(published_shares.values()) * .9 < SHARE < max(published_shares.values()) < .4
+    assert min(published_shares.values()) * 0.9 < SHARE < max(published_shares.values()) < 0.4
 
 
 @pytest.mark.cell('nbs/08_experiments/06_budget.ipynb', 'cell "what is measured is consistent" (44b687e9)')
 def test_what_is_measured_is_consistent(cell_791d07bc):
-    assert 0 < here["share"] < 1.5 and here["device"] and here["flops_per_second"] == pytest.approx(here["share"] * here["products_per_second"])
+    assert (
+        0 < here["share"] < 1.5
+        and here["device"]
+        and here["flops_per_second"] == pytest.approx(here["share"] * here["products_per_second"])
+    )
     per_token = here["flops_per_second"] / here["tokens_per_second"]
-    assert per_token == pytest.approx(batch_flops(shape_of(str(data_path("models", "mini-xlmr"))), 72, 72, 11) / 72, rel=.05)
+    assert per_token == pytest.approx(
+        batch_flops(shape_of(str(data_path("models", "mini-xlmr"))), 72, 72, 11) / 72, rel=0.05
+    )
 
 
 @pytest.mark.cell('nbs/08_experiments/06_budget.ipynb', 'cell "loads are those of the chapters\' own loops" (44068ea2)')
 def test_loads_are_those_of_the_chapters_own_loops():
-    def runs(*args, **kw): return {l.what: l.runs for l in loads(*args, **kw)}
+    def runs(*args, **kw):
+        return {l.what: l.runs for l in loads(*args, **kw)}
+
+
     (focus,) = loads("focus", "sw", seeds=2)
-    assert (focus.runs, focus.steps, focus.samples, focus.tokens) == (8, 390_625, 50_000_000, 50_000_000 * 256) # Table 5
+    assert (focus.runs, focus.steps, focus.samples, focus.tokens) == (8, 390_625, 50_000_000, 50_000_000 * 256)  # Table 5
     assert focus.flops == pytest.approx(run_flops(Shape(12, 768, 3072, 50_000), PRESETS["focus"]))
     wechsel = {l.what: l for l in loads("wechsel", "sw", medium="fr de zh sw", low="gd ug mg jv")}
-    assert wechsel["LAPT of GPT-2"].tokens == pytest.approx(65.5e9, rel=.01) and wechsel["LAPT of RoBERTa"].runs == 12 # Table 1
+    assert (
+        wechsel["LAPT of GPT-2"].tokens == pytest.approx(65.5e9, rel=0.01) and wechsel["LAPT of RoBERTa"].runs == 12
+    )  # Table 1
     mad = runs("mad-x", "en", kinds="seen: en tr; script: am", questions="en am", vocabulary="am")
-    assert mad["LAPT, whole model"] == 3 and mad["LAPT, language adapter"] == 3 and mad["LAPT, language adapter, invertible"] == 3 and mad["LAPT, language adapter, invertible + script-posn-ident"] == 1
-    assert mad["fine-tuning, ner"] == 3 * (1 + 1 + 3) and mad["fine-tuning, ner, adapters"] == 3 * 3 + 1 # in Amharic one more: its adapter is another
+    assert (
+        mad["LAPT, whole model"] == 3
+        and mad["LAPT, language adapter"] == 3
+        and mad["LAPT, language adapter, invertible"] == 3
+        and mad["LAPT, language adapter, invertible + script-posn-ident"] == 1
+    )
+    assert (
+        mad["fine-tuning, ner"] == 3 * (1 + 1 + 3) and mad["fine-tuning, ner, adapters"] == 3 * 3 + 1
+    )  # in Amharic one more: its adapter is another
     short = loads("focus", "sw", "mini", steps=10)[0]
     assert short.steps == 10 and short.tokens == 10 * 16 * 72
     for chapter in _CHAPTERS:
-        for scale in ("mini", "paper"): assert all(l.runs > 0 and l.flops > 0 for l in loads(chapter, "sw", scale))
-    with pytest.raises(ValueError, match="no chapter 'no'; there are focus"): loads("no", "sw")
-    with pytest.raises(ValueError, match="scale 'huge'"): loads("focus", "sw", "huge")
+        for scale in ("mini", "paper"):
+            assert all(l.runs > 0 and l.flops > 0 for l in loads(chapter, "sw", scale))
+    with pytest.raises(ValueError, match="no chapter 'no'; there are focus"):
+        loads("no", "sw")
+    with pytest.raises(ValueError, match="scale 'huge'"):
+        loads("focus", "sw", "huge")
 
 
 @pytest.mark.cell('nbs/08_experiments/06_budget.ipynb', 'cell "parameters have the chapters\' names and defaults" (7d9a7d4e)')
 def test_parameters_have_the_chapters_names_and_defaults():
     import inspect
-    book = Path(vocab_lit.__file__).parents[1]/"book"
+
+    book = Path(vocab_lit.__file__).parents[1] / "book"
     for chapter, count in _CHAPTERS.items() if book.is_dir() else ():
-        cell = next("".join(c["source"]) for c in json.loads((book/f"{chapter}.ipynb").read_text(encoding="utf-8"))["cells"] if "parameters" in c["metadata"].get("tags", []))
+        cell = next(
+            "".join(c["source"])
+            for c in json.loads((book / f"{chapter}.ipynb").read_text(encoding="utf-8"))["cells"]
+            if "parameters" in c["metadata"].get("tags", [])
+        )
         there = {n.targets[0].id: ast.literal_eval(n.value) for n in ast.parse(cell).body}
         for name, p in inspect.signature(count).parameters.items():
-            if p.default is not p.empty: assert there[name] == p.default, (chapter, name)
+            if p.default is not p.empty:
+                assert there[name] == p.default, (chapter, name)
 
 
 @pytest.mark.cell('nbs/08_experiments/06_budget.ipynb', 'cell "the loads of a chapter at scale mini, counted by hand" (0fa5b82a)')
 def test_the_loads_of_a_chapter_at_scale_mini_counted_by_hand():
-    def runs(*args, **kw): return {l.what: l.runs for l in loads(*args, **kw)}
-    assert runs("embedding-structure", "et", "mini", compare="hy", mixed="et+hy", family="et+fi") == {"LAPT, full, old vocabulary": 4, "LAPT, full": 32, "LAPT, emb": 6, "fine-tuning, pos": 50, "fine-tuning, ner": 38}
-    assert runs("embedding-structure", "et", compare="hy", mixed="et+hy", family="et+fi") == {"LAPT, full, old vocabulary": 4, "LAPT, full": 22, "LAPT, emb": 20, "fine-tuning, pos": 62, "fine-tuning, ner": 62}
+    def runs(*args, **kw):
+        return {l.what: l.runs for l in loads(*args, **kw)}
+
+
+    assert runs("embedding-structure", "et", "mini", compare="hy", mixed="et+hy", family="et+fi") == {
+        "LAPT, full, old vocabulary": 4,
+        "LAPT, full": 32,
+        "LAPT, emb": 6,
+        "fine-tuning, pos": 50,
+        "fine-tuning, ner": 38,
+    }
+    assert runs("embedding-structure", "et", compare="hy", mixed="et+hy", family="et+fi") == {
+        "LAPT, full, old vocabulary": 4,
+        "LAPT, full": 22,
+        "LAPT, emb": 20,
+        "fine-tuning, pos": 62,
+        "fine-tuning, ner": 62,
+    }
     mine = dict(model=str(data_path("models", "mini-xlmr")), text="my.txt", pos="a b")
-    assert runs("compare", "my", "own", **mine) == {"LAPT, new vocabulary": 8, "LAPT, old vocabulary": 1, "LAPT, language adapter": 1, "fine-tuning, pos": 10} and runs("compare", "my", "own", **mine, dictionary="d")["fine-tuning, pos"] == 13
-    assert runs("wechsel", "sw", "mini") == {"LAPT of GPT-2": 15 + 4 + 4 + 6 + 1, "LAPT of GPT-2, old vocabulary": 1, "LAPT of RoBERTa": 9, "fine-tuning, nli": 18, "fine-tuning, ner": 22}
+    assert (
+        runs("compare", "my", "own", **mine)
+        == {"LAPT, new vocabulary": 8, "LAPT, old vocabulary": 1, "LAPT, language adapter": 1, "fine-tuning, pos": 10}
+        and runs("compare", "my", "own", **mine, dictionary="d")["fine-tuning, pos"] == 13
+    )
+    assert runs("wechsel", "sw", "mini") == {
+        "LAPT of GPT-2": 15 + 4 + 4 + 6 + 1,
+        "LAPT of GPT-2, old vocabulary": 1,
+        "LAPT of RoBERTa": 9,
+        "fine-tuning, nli": 18,
+        "fine-tuning, ner": 22,
+    }
 
 
 @pytest.mark.cell('nbs/08_experiments/06_budget.ipynb', 'cell "times are those of the machine at hand where it is in the table" (1455feec)')
 def test_times_are_those_of_the_machine_at_hand_where_it_is_in_the_table():
     with pytest.MonkeyPatch.context() as patch:
         from vocab_lit.models.device import Device
-        for device, said in ((Device("cuda", "Tesla T4", 15 * 10**9, "fp16"), "(Colab T4)"), (Device("cuda", "NVIDIA A100-SXM4-40GB", 40 * 10**9, "bf16"), "(A100 40GB)"),
-                             (Device("xla", "TPU through torch_xla", None, "bf16"), "(Colab TPU v5e-1)"), (Device("cpu", "x86_64 CPU, 2 threads", 13 * 10**9), "h on Colab T4")):
+
+        for device, said in (
+            (Device("cuda", "Tesla T4", 15 * 10**9, "fp16"), "(Colab T4)"),
+            (Device("cuda", "NVIDIA A100-SXM4-40GB", 40 * 10**9, "bf16"), "(A100 40GB)"),
+            (Device("xla", "TPU through torch_xla", None, "bf16"), "(Colab TPU v5e-1)"),
+            (Device("cpu", "x86_64 CPU, 2 threads", 13 * 10**9), "h on Colab T4"),
+        ):
             patch.setitem(on_this_machine.__globals__, "find_device", lambda: device)
             assert said in on_this_machine("focus", "sw") and "scale paper" in on_this_machine("focus", "sw")
 
@@ -130,31 +228,79 @@ def test_times_are_those_of_the_machine_at_hand_where_it_is_in_the_table():
 def test_a_plan_says_where_each_name_is_writes_nothing_and_asks_no_network():
     with pytest.MonkeyPatch.context() as patch, tempfile.TemporaryDirectory() as folder:
         import socket
+
         patch.setattr(socket, "create_connection", lambda *a, **k: (_ for _ in ()).throw(AssertionError("network")))
         patch.setenv("VOCAB_LIT_HUB", folder)
         patch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", False)
         Path(folder, "unimelb-nlp/wikiann").mkdir(parents=True)
         made = plan("unks-everywhere", "am", "paper", dp="", corpus="fineweb-2")
         where = made.reads.set_index("what")["where"]
-        assert where["model"].startswith(("on the hub", "downloaded")) and set(where["ner"]) == {"mirror"} and "amh_Ethi" in made.reads.query("what == 'text'").part.tolist() and "universal_dependencies" in str(made)
+        assert (
+            where["model"].startswith(("on the hub", "downloaded"))
+            and set(where["ner"]) == {"mirror"}
+            and "amh_Ethi" in made.reads.query("what == 'text'").part.tolist()
+            and "universal_dependencies" in str(made)
+        )
         patch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
-        assert "no mirror" not in str(plan("focus", "sw", "paper")) and "nowhere: the hub is switched off" in str(plan("focus", "sw", "paper"))
+        assert "no mirror" not in str(plan("focus", "sw", "paper")) and "nowhere: the hub is switched off" in str(
+            plan("focus", "sw", "paper")
+        )
         assert "by hand, from https://dl.fbaipublicfiles.com/fasttext" in str(plan("wechsel", "sw", "paper"))
         assert "masakhaner2 has no et" in str(plan("embedding-structure", "et", "paper", ner="masakhaner2"))
-        def parts(of, *args, **kw): return plan(*args, "paper", **kw).reads.query("what == @of").part.str.extract("([a-z]{2})")[0].tolist()
-        assert parts("text", "embedding-structure", "et", compare="hy et", mixed="et+he", family="et+fi") == ["et", "hy", "he", "fi"]
+
+        def parts(of, *args, **kw):
+            return plan(*args, "paper", **kw).reads.query("what == @of").part.str.extract("([a-z]{2})")[0].tolist()
+
+        assert parts("text", "embedding-structure", "et", compare="hy et", mixed="et+he", family="et+fi") == [
+            "et",
+            "hy",
+            "he",
+            "fi",
+        ]
         mad = dict(kinds="high: en; not seen: sw", question_source="en", questions="en fi", vocabulary="")
-        assert parts("ner", "mad-x", "en", **mad) == ["en", "sw"] and len(plan("mad-x", "en", "paper", **mad).reads.query("what == 'text'")) == 2 and len(plan("mad-x", "en", "paper", **mad).reads.query("what == 'qa'")) == 2
-        assert parts("text", "wechsel", "sw", medium="de", low="gd") == ["de", "sw", "gd", "fr"] and str(plan("wechsel", "sw", "paper", medium="de", low="gd")).count("cc.en.300") == 2 # name and address
-        assert len(plan("unks-everywhere", "am", "paper", sources="en", targets="seen: ka; new: am", tree_sources="en", tree_targets="seen: et").reads) == 1 + 5 + 3 + 2
+        assert (
+            parts("ner", "mad-x", "en", **mad) == ["en", "sw"]
+            and len(plan("mad-x", "en", "paper", **mad).reads.query("what == 'text'")) == 2
+            and len(plan("mad-x", "en", "paper", **mad).reads.query("what == 'qa'")) == 2
+        )
+        assert (
+            parts("text", "wechsel", "sw", medium="de", low="gd") == ["de", "sw", "gd", "fr"]
+            and str(plan("wechsel", "sw", "paper", medium="de", low="gd")).count("cc.en.300") == 2
+        )  # name and address
+        assert (
+            len(
+                plan(
+                    "unks-everywhere",
+                    "am",
+                    "paper",
+                    sources="en",
+                    targets="seen: ka; new: am",
+                    tree_sources="en",
+                    tree_targets="seen: et",
+                ).reads
+            )
+            == 1 + 5 + 3 + 2
+        )
         small = [str(data_path("models", m)) for m in ("mini-gpt2", "mini-roberta")]
         mine = plan("focus", "my", "own", model=str(data_path("models", "mini-xlmr")), text="/no/such/text")
         assert mine.reads["where"].tolist() == ["folder", "missing"] and mine.budget.runs["together"] == 8
         several = plan("mad-x", "en", "own", model=small[0], text="/no/{language}.txt", qa="/no/a /no/b", **mad)
-        assert several.reads["name"].tolist()[1:] == ["/no/en.txt", "/no/sw.txt", "/no/a", "/no/b"] and not any("ner" in row for row in several.budget.index) and any("qa" in row for row in several.budget.index)
-        assert plan("wechsel", "my", "own", gpt2=small[0], roberta=small[1], text="/no/such/text").reads["name"].tolist()[:2] == small
+        assert (
+            several.reads["name"].tolist()[1:] == ["/no/en.txt", "/no/sw.txt", "/no/a", "/no/b"]
+            and not any("ner" in row for row in several.budget.index)
+            and any("qa" in row for row in several.budget.index)
+        )
+        assert (
+            plan("wechsel", "my", "own", gpt2=small[0], roberta=small[1], text="/no/such/text").reads["name"].tolist()[:2]
+            == small
+        )
         for chapter, name in (("focus", "model"), ("wechsel", "gpt2 or roberta")):
-            with pytest.raises(ValueError, match=f"scale own needs a model folder: set {name}, and text files: set text$"): plan(chapter, "my", "own", **{"wechsel": dict(model=small[0])}.get(chapter, {}))
+            with pytest.raises(ValueError, match=f"scale own needs a model folder: set {name}, and text files: set text$"):
+                plan(chapter, "my", "own", **{"wechsel": dict(model=small[0])}.get(chapter, {}))
         assert sorted(p.name for p in Path(folder).rglob("*")) == ["unimelb-nlp", "wikiann"]
-    assert plan("focus", "sw").reads["where"].unique().tolist() == ["bundled"] and plan("focus", "sw").memory < 1 < plan("focus", "sw", "paper").memory
-    with pytest.raises(ValueError, match="no corpus 'x'"): plan("focus", "sw", "paper", corpus="x")
+    assert (
+        plan("focus", "sw").reads["where"].unique().tolist() == ["bundled"]
+        and plan("focus", "sw").memory < 1 < plan("focus", "sw", "paper").memory
+    )
+    with pytest.raises(ValueError, match="no corpus 'x'"):
+        plan("focus", "sw", "paper", corpus="x")

@@ -31,41 +31,69 @@ def cell_f2c243e6():
 
 @pytest.fixture(scope='module')
 def cell_050be7da(cell_f2c243e6):
-    # nbs/08_experiments/08_bundled_models.ipynb, cell "unknown = pd.DataFrame({name: {code: unk_rate(own, world_of(" (050be7da)
+    # nbs/08_experiments/08_bundled_models.ipynb, cell "unknown = pd.DataFrame(" (050be7da)
     global unknown
-    unknown = pd.DataFrame({name: {code: unk_rate(own, world_of(code).lines(code, 200, seed=0, held_out=True)) for code in RECIPES["mini-mbert"].unseen}
-                            for name, own in (("mini-xlmr", tokenizer), ("mini-mbert", mbert_tokenizer))})
+    unknown = pd.DataFrame(
+        {
+            name: {
+                code: unk_rate(own, world_of(code).lines(code, 200, seed=0, held_out=True))
+                for code in RECIPES["mini-mbert"].unseen
+            }
+            for name, own in (("mini-xlmr", tokenizer), ("mini-mbert", mbert_tokenizer))
+        }
+    )
     unknown.T.round(2)
 
 
 @pytest.mark.cell('nbs/08_experiments/08_bundled_models.ipynb', 'cell "the bundled models are small, stored in half precision and load in single precision with plain transformers" (3bdeb328)')
 def test_the_bundled_models_are_small_stored_in_half_precision_and_load_in_single_precision_with_plain_transformers(cell_f2c243e6):
-    kinds = {"mini-xlmr": (8000, XLMRobertaForMaskedLM), "mini-mbert": (8000, BertForMaskedLM), "mini-roberta": (2000, RobertaForMaskedLM), "mini-gpt2": (2000, GPT2LMHeadModel)}
+    kinds = {
+        "mini-xlmr": (8000, XLMRobertaForMaskedLM),
+        "mini-mbert": (8000, BertForMaskedLM),
+        "mini-roberta": (2000, RobertaForMaskedLM),
+        "mini-gpt2": (2000, GPT2LMHeadModel),
+    }
     assert list(kinds) == list(RECIPES)
     for name, (size, cls) in kinds.items():
         folder, auto = data_path("models", name), AutoModelForCausalLM if name == "mini-gpt2" else AutoModelForMaskedLM
         assert sum(f.stat().st_size for f in folder.rglob("*") if f.is_file()) < 8e6
-        assert {w.dtype for w in load_file(folder/"model.safetensors").values()} == {torch.float16}
+        assert {w.dtype for w in load_file(folder / "model.safetensors").values()} == {torch.float16}
         plain, plain_tokenizer = auto.from_pretrained(folder), AutoTokenizer.from_pretrained(folder)
         assert type(plain) is type(load_mini(name)[0]) is cls and plain.num_parameters() == records[name]["parameters"]
-        assert all(p.dtype == torch.float32 and torch.equal(p, p.half().float()) and p.isfinite().all() for p in plain.parameters())
+        assert all(
+            p.dtype == torch.float32 and torch.equal(p, p.half().float()) and p.isfinite().all() for p in plain.parameters()
+        )
         assert len(plain_tokenizer) == plain.config.vocab_size == size and plain_tokenizer.model_max_length == 72
         assert plain.get_output_embeddings().weight is plain.get_input_embeddings().weight
         assert plain.config.pad_token_id == plain_tokenizer.pad_token_id
         fresh, kept = (m.config.to_dict() for m in (new_model(plain_tokenizer, RECIPES[name]), plain))
         assert {k for k in kept if kept[k] != fresh.get(k)} <= {"architectures", "dtype", "use_cache", "_name_or_path"}
-        assert json.loads(json.dumps(asdict(MiniRecipe()) | records[name]["recipe"])) == json.loads(json.dumps(asdict(RECIPES[name])))
+        assert json.loads(json.dumps(asdict(MiniRecipe()) | records[name]["recipe"])) == json.loads(
+            json.dumps(asdict(RECIPES[name]))
+        )
 
 
 @pytest.mark.cell('nbs/08_experiments/08_bundled_models.ipynb', 'cell "special tokens are those of the originals" (a4f8ba42)')
 def test_special_tokens_are_those_of_the_originals():
-    roles = {"mini-xlmr": ("<s>", "</s>", "<unk>", "</s>", "<pad>", "<s>", "<mask>"), "mini-roberta": ("<s>", "</s>", "<unk>", "</s>", "<pad>", "<s>", "<mask>"),
-             "mini-mbert": (None, None, "[UNK]", "[SEP]", "[PAD]", "[CLS]", "[MASK]"), "mini-gpt2": ("<|endoftext|>",) * 3 + (None,) * 4}
-    ids = {"mini-xlmr": (0, 2, 3, 2, 1, 0, 7999), "mini-roberta": (0, 2, 3, 2, 1, 0, 4), "mini-mbert": (None, None, 1, 3, 0, 2, 4), "mini-gpt2": (1999,) * 3 + (None,) * 4}
+    roles = {
+        "mini-xlmr": ("<s>", "</s>", "<unk>", "</s>", "<pad>", "<s>", "<mask>"),
+        "mini-roberta": ("<s>", "</s>", "<unk>", "</s>", "<pad>", "<s>", "<mask>"),
+        "mini-mbert": (None, None, "[UNK]", "[SEP]", "[PAD]", "[CLS]", "[MASK]"),
+        "mini-gpt2": ("<|endoftext|>",) * 3 + (None,) * 4,
+    }
+    ids = {
+        "mini-xlmr": (0, 2, 3, 2, 1, 0, 7999),
+        "mini-roberta": (0, 2, 3, 2, 1, 0, 4),
+        "mini-mbert": (None, None, 1, 3, 0, 2, 4),
+        "mini-gpt2": (1999,) * 3 + (None,) * 4,
+    }
     for name in RECIPES:
         own = load_mini(name)[1]
         names = [f"{role}_token" for role in ("bos", "eos", "unk", "sep", "pad", "cls", "mask")]
-        assert tuple(getattr(own, n) for n in names) == roles[name] and tuple(getattr(own, f"{n}_id") for n in names) == ids[name]
+        assert (
+            tuple(getattr(own, n) for n in names) == roles[name]
+            and tuple(getattr(own, f"{n}_id") for n in names) == ids[name]
+        )
         whole, inside = own("Paris – 2 euros.")["input_ids"], own("Paris – 2 euros.", add_special_tokens=False)["input_ids"]
         assert whole == (inside if name == "mini-gpt2" else [own.cls_token_id, *inside, own.sep_token_id])
 
@@ -74,8 +102,16 @@ def test_special_tokens_are_those_of_the_originals():
 def test_the_byte_level_vocabularies_are_the_same_but_for_special_tokens_and_any_text_comes_back():
     first, second = (load_mini(name)[1] for name in ("mini-roberta", "mini-gpt2"))
     text = "Paris – 2019, ქართული и日本."
-    assert first.tokenize("Paris – France, 2 euros.") == second.tokenize("Paris – France, 2 euros.") == ["ĠParis", "ĠâĢĵ", "ĠFrance", ",", "Ġ2", "Ġeuros", "."]
-    for own in (first, second): assert own.decode(own(text)["input_ids"], skip_special_tokens=True).strip() == text and own.unk_token_id not in own(text)["input_ids"]
+    assert (
+        first.tokenize("Paris – France, 2 euros.")
+        == second.tokenize("Paris – France, 2 euros.")
+        == ["ĠParis", "ĠâĢĵ", "ĠFrance", ",", "Ġ2", "Ġeuros", "."]
+    )
+    for own in (first, second):
+        assert (
+            own.decode(own(text)["input_ids"], skip_special_tokens=True).strip() == text
+            and own.unk_token_id not in own(text)["input_ids"]
+        )
     pieces = first.convert_ids_to_tokens(range(5, 2000))
     assert second.convert_ids_to_tokens(range(1999))[:1995] == pieces and len(set(pieces)) == 1995
     assert json.loads(second.backend_tokenizer.to_str())["model"]["vocab"]["<|endoftext|>"] == 1999
@@ -83,101 +119,256 @@ def test_the_byte_level_vocabularies_are_the_same_but_for_special_tokens_and_any
 
 @pytest.mark.cell('nbs/08_experiments/08_bundled_models.ipynb', 'cell "the recorded held-out losses are the models\'" (6572335f)')
 def test_the_recorded_held_out_losses_are_the_models(cell_f2c243e6):
-    checked = {"mini-xlmr": ("en", "ka", "th", "sw"), "mini-mbert": ("en", "qaa", "qda", "sw", "qal"), "mini-roberta": ("en", "sw"), "mini-gpt2": ("en", "sw")}
+    checked = {
+        "mini-xlmr": ("en", "ka", "th", "sw"),
+        "mini-mbert": ("en", "qaa", "qda", "sw", "qal"),
+        "mini-roberta": ("en", "sw"),
+        "mini-gpt2": ("en", "sw"),
+    }
     for name, codes in checked.items():
         record, own = records[name], load_mini(name)
         for code, expected in {**record["source"], **record["unseen"]}.items():
-            if code in codes: assert abs(evaluate(*own, code) - expected) < .02, code
-        assert max(record["source"].values()) < 2.5 and all(record["unseen"][c] > max(record["source"].values()) for c in ("sw", "et", "uk") if c in record["unseen"])
-    for name in ("mini-roberta", "mini-gpt2"): assert min(records[name]["unseen"].values()) > 2 * records[name]["source"]["en"] and set(records[name]["unseen"]) == {"fr", "de", "zh", "sw", "gd", "ug"}
+            if code in codes:
+                assert abs(evaluate(*own, code) - expected) < 0.02, code
+        assert max(record["source"].values()) < 2.5 and all(
+            record["unseen"][c] > max(record["source"].values()) for c in ("sw", "et", "uk") if c in record["unseen"]
+        )
+    for name in ("mini-roberta", "mini-gpt2"):
+        assert min(records[name]["unseen"].values()) > 2 * records[name]["source"]["en"] and set(
+            records[name]["unseen"]
+        ) == {"fr", "de", "zh", "sw", "gd", "ug"}
 
 
 @pytest.mark.cell('nbs/08_experiments/08_bundled_models.ipynb', 'cell "scripts that mini-mbert lacks are unknown to it and others are not" (ee3565ac)')
 def test_scripts_that_mini_mbert_lacks_are_unknown_to_it_and_others_are_not(cell_f2c243e6, cell_050be7da):
     for code in RECIPES["mini-mbert"].unseen:
         share = unknown.loc[code, "mini-mbert"]
-        if code in ("el", "he", "am", "km", "si"): assert share > .4, code
-        elif world_of(code).script(code) in ("Ethi", "Khmr", "Sinh"): assert share > .7, code
-        else: assert share < .2, code
-    assert not {"Ethi", "Khmr", "Sinh", "Grek", "Hebr", "Armn", "Thai"} & {t.script for t in Vocab.from_tokenizer(mbert_tokenizer)}
+        if code in ("el", "he", "am", "km", "si"):
+            assert share > 0.4, code
+        elif world_of(code).script(code) in ("Ethi", "Khmr", "Sinh"):
+            assert share > 0.7, code
+        else:
+            assert share < 0.2, code
+    assert not {"Ethi", "Khmr", "Sinh", "Grek", "Hebr", "Armn", "Thai"} & {
+        t.script for t in Vocab.from_tokenizer(mbert_tokenizer)
+    }
 
 
 @pytest.mark.cell('nbs/08_experiments/08_bundled_models.ipynb', 'cell "blocks of pairs begin with a whole sentence in each of two languages" (90990adc)')
 def test_blocks_of_pairs_begin_with_a_whole_sentence_in_each_of_two_languages():
-    small = MiniRecipe(locales=("en", "ka", "he"), vocab_size=400, frames=80, steps=6, batch_size=4, length=72, dim=16, heads=2, feed_forward=16, layers=1)
+    small = MiniRecipe(
+        locales=("en", "ka", "he"),
+        vocab_size=400,
+        frames=80,
+        steps=6,
+        batch_size=4,
+        length=72,
+        dim=16,
+        heads=2,
+        feed_forward=16,
+        layers=1,
+    )
     small_tokenizer = mini_tokenizer(small)
     rows = pair_blocks(small_tokenizer, 40, small)
-    assert rows.shape == (40, 72) and (rows == pair_blocks(small_tokenizer, 40, small)).all() and not (rows == small_tokenizer.pad_token_id).any()
+    assert (
+        rows.shape == (40, 72)
+        and (rows == pair_blocks(small_tokenizer, 40, small)).all()
+        and not (rows == small_tokenizer.pad_token_id).any()
+    )
     for row in rows.tolist():
         first, second = small_tokenizer.decode(row).split("</s>")[:2]
-        assert first.startswith("<s>") and second.startswith("<s>") and first.endswith(".") and second.endswith(".") and first != second
+        assert (
+            first.startswith("<s>")
+            and second.startswith("<s>")
+            and first.endswith(".")
+            and second.endswith(".")
+            and first != second
+        )
     blocks = training_blocks(small_tokenizer, small)
-    assert abs((len(blocks) - len(pack(small_tokenizer, [t for i, c in enumerate(small.locales) for t in lines(c, 80 * (1 + (c == "en")), i)], 72))) / len(blocks) - .3) < .03
+    assert (
+        abs(
+            (
+                len(blocks)
+                - len(
+                    pack(
+                        small_tokenizer,
+                        [t for i, c in enumerate(small.locales) for t in lines(c, 80 * (1 + (c == "en")), i)],
+                        72,
+                    )
+                )
+            )
+            / len(blocks)
+            - 0.3
+        )
+        < 0.03
+    )
 
 
 @pytest.mark.cell('nbs/08_experiments/08_bundled_models.ipynb', 'cell "pairs are of one world, and its first language is in most of them" (bfbf7e35)')
 def test_pairs_are_of_one_world_and_its_first_language_is_in_most_of_them():
-    class Echo: # a world whose sentences are the codes of their languages
-        def parallel(self, a, b, n, seed): return [(SimpleNamespace(text=a), SimpleNamespace(text=b))] * n
+    class Echo:  # a world whose sentences are the codes of their languages
+        def parallel(self, a, b, n, seed):
+            return [(SimpleNamespace(text=a), SimpleNamespace(text=b))] * n
+
+
     echoes = {True: Echo(), False: Echo()}
     codes = ("en", "ka", "de", "qaa", "qbb", "qca")
-    def numbered(texts, verbose): return {"input_ids": [[codes.index(text)] for text in texts]} # for a tokenizer
+
+
+    def numbered(texts, verbose):
+        return {"input_ids": [[codes.index(text)] for text in texts]}  # for a tokenizer
+
+
     with pytest.MonkeyPatch.context() as patch:
         patch.setitem(pair_blocks.__globals__, "world_of", lambda code: echoes[code in LANGUAGES])
         rows = pair_blocks(numbered, 6000, MiniRecipe("bert", codes)).tolist()
     pairs = Counter((codes[row[0]], codes[row[1]]) for row in rows)
     assert all((a in LANGUAGES) == (b in LANGUAGES) and a != b for a, b in pairs) and len(pairs) == 12
-    share = lambda test: sum(n for pair, n in pairs.items() if test(pair)) / 6000
-    assert abs(share(lambda p: p[0] in LANGUAGES) - .5) < .15 and abs(share(lambda p: "en" in p or "qaa" in p) - 5 / 6) < .1 and abs(share(lambda p: p[0] in ("en", "qaa")) - 5 / 12) < .1
+
+
+    def share(test):
+        return sum(n for pair, n in pairs.items() if test(pair)) / 6000
+
+
+    assert (
+        abs(share(lambda p: p[0] in LANGUAGES) - 0.5) < 0.15
+        and abs(share(lambda p: "en" in p or "qaa" in p) - 5 / 6) < 0.1
+        and abs(share(lambda p: p[0] in ("en", "qaa")) - 5 / 12) < 0.1
+    )
 
 
 @pytest.mark.cell('nbs/08_experiments/08_bundled_models.ipynb', 'cell "one recipe type makes a model of another kind, with both worlds in it" (3aaaa2ea)')
 def test_one_recipe_type_makes_a_model_of_another_kind_with_both_worlds_in_it():
-    both = MiniRecipe("bert", ("en", "qaa", "qba"), ("sw", "qal"), vocab_size=400, frames=60, events=60, steps=4, batch_size=4, dim=16, heads=2, feed_forward=16, layers=1)
-    assert len(text_of(both, 0)) > 100 and text_of(both, 1) == world_of("qaa").lines("qaa", 60, seed=1) and len(text_of(both, 2, 5)) == 5
+    both = MiniRecipe(
+        "bert",
+        ("en", "qaa", "qba"),
+        ("sw", "qal"),
+        vocab_size=400,
+        frames=60,
+        events=60,
+        steps=4,
+        batch_size=4,
+        dim=16,
+        heads=2,
+        feed_forward=16,
+        layers=1,
+    )
+    assert (
+        len(text_of(both, 0)) > 100
+        and text_of(both, 1) == world_of("qaa").lines("qaa", 60, seed=1)
+        and len(text_of(both, 2, 5)) == 5
+    )
     with tempfile.TemporaryDirectory() as out:
         train_mini(out, both, log_every=1, save_every=4)
         stored, stored_tokenizer = load_mini(out)
-        assert {w.dtype for w in load_file(Path(out)/"model.safetensors").values()} == {torch.float16} and stored.dtype == torch.float32
-        assert type(stored) is BertForMaskedLM and stored.config.max_position_embeddings == 72 and stored.config.type_vocab_size == 2
-        assert set(json.loads((Path(out)/"heldout.json").read_text())["unseen"]) == {"sw", "qal"}
-        assert "| qal | " in (card := (Path(out)/"README.md").read_text()) and "BertForMaskedLM" in card and "in English, 120 frames" in card and "60 sentences in each of 2 languages (qaa qba)" in card
+        assert {w.dtype for w in load_file(Path(out) / "model.safetensors").values()} == {
+            torch.float16
+        } and stored.dtype == torch.float32
+        assert (
+            type(stored) is BertForMaskedLM
+            and stored.config.max_position_embeddings == 72
+            and stored.config.type_vocab_size == 2
+        )
+        assert set(json.loads((Path(out) / "heldout.json").read_text())["unseen"]) == {"sw", "qal"}
+        assert (
+            "| qal | " in (card := (Path(out) / "README.md").read_text())
+            and "BertForMaskedLM" in card
+            and "in English, 120 frames" in card
+            and "60 sentences in each of 2 languages (qaa qba)" in card
+        )
 
 
 @pytest.mark.cell('nbs/08_experiments/08_bundled_models.ipynb', 'cell "an English recipe makes a masked or a causal model, the same one each time" (f2cb0f4b)')
 def test_an_english_recipe_makes_a_masked_or_a_causal_model_the_same_one_each_time():
     for kind, cls in (("roberta", RobertaForMaskedLM), ("gpt2", GPT2LMHeadModel)):
-        english = MiniRecipe(kind, ("en",), ("gd",), vocab_size=300, frames=60, steps=2, batch_size=4, dim=16, heads=2, feed_forward=24, layers=1, pair_share=0)
+        english = MiniRecipe(
+            kind,
+            ("en",),
+            ("gd",),
+            vocab_size=300,
+            frames=60,
+            steps=2,
+            batch_size=4,
+            dim=16,
+            heads=2,
+            feed_forward=24,
+            layers=1,
+            pair_share=0,
+        )
         with tempfile.TemporaryDirectory() as out:
-            first, again = (load_mini(train_mini(Path(out)/name, english, log_every=1))[0] for name in "ab")
-            card, record = (Path(out)/"a"/"README.md").read_text(), json.loads((Path(out)/"a"/"heldout.json").read_text())
-            own = AutoTokenizer.from_pretrained(Path(out)/"a")
+            first, again = (load_mini(train_mini(Path(out) / name, english, log_every=1))[0] for name in "ab")
+            card, record = (
+                (Path(out) / "a" / "README.md").read_text(),
+                json.loads((Path(out) / "a" / "heldout.json").read_text()),
+            )
+            own = AutoTokenizer.from_pretrained(Path(out) / "a")
         start, masked = new_model(own, english), kind == "roberta"
-        assert type(first) is cls and len(own) == 300 and max_length(first) == 72 and own.unk_token_id == (3 if masked else 299)
+        assert (
+            type(first) is cls
+            and len(own) == 300
+            and max_length(first) == 72
+            and own.unk_token_id == (3 if masked else 299)
+        )
         plain = train_tokenizer(text_of(english, 0), "bpe", 300 if masked else 304)
-        assert own.convert_ids_to_tokens(range(5 * masked, 299)) == plain.convert_ids_to_tokens(range(5, 299 + 5 * (not masked)))
-        assert own.decode(own("Paris, 日本")["input_ids"], skip_special_tokens=True).strip() == "Paris, 日本" and own.tokenize("Paris, 日本") == plain.tokenize("Paris, 日本")
-        assert all(torch.equal(a, b) for a, b in zip(first.parameters(), again.parameters())) and not torch.equal(first.get_input_embeddings().weight, start.get_input_embeddings().weight)
-        assert 24 in {w for p in first.parameters() for w in p.shape} and not any(m.p for m in start.modules() if isinstance(m, torch.nn.Dropout))
-        assert set(record["source"]) == {"en"} and set(record["unseen"]) == {"gd"} and "in English, 120 frames" in card and f"(`{cls.__name__}`)" in card and "No token is unknown" in card
-        assert not any(word in card for word in ("multilingual", "translation", "Departure", "{")) and ("masking 20%" in card) == ("masked" in card) == masked != ("causal" in card)
+        assert own.convert_ids_to_tokens(range(5 * masked, 299)) == plain.convert_ids_to_tokens(
+            range(5, 299 + 5 * (not masked))
+        )
+        assert own.decode(
+            own("Paris, 日本")["input_ids"], skip_special_tokens=True
+        ).strip() == "Paris, 日本" and own.tokenize("Paris, 日本") == plain.tokenize("Paris, 日本")
+        assert all(torch.equal(a, b) for a, b in zip(first.parameters(), again.parameters())) and not torch.equal(
+            first.get_input_embeddings().weight, start.get_input_embeddings().weight
+        )
+        assert 24 in {w for p in first.parameters() for w in p.shape} and not any(
+            m.p for m in start.modules() if isinstance(m, torch.nn.Dropout)
+        )
+        assert (
+            set(record["source"]) == {"en"}
+            and set(record["unseen"]) == {"gd"}
+            and "in English, 120 frames" in card
+            and f"(`{cls.__name__}`)" in card
+            and "No token is unknown" in card
+        )
+        assert not any(word in card for word in ("multilingual", "translation", "Departure", "{")) and (
+            "masking 20%" in card
+        ) == ("masked" in card) == masked != ("causal" in card)
 
 
 @pytest.mark.cell('nbs/08_experiments/08_bundled_models.ipynb', 'cell "an interrupted run goes on from its checkpoint and stores a model that loads" (7a6e2b96)')
 def test_an_interrupted_run_goes_on_from_its_checkpoint_and_stores_a_model_that_loads():
     def stop_at_5(self, args, state, control, **_):
-        if state.global_step == 5: raise KeyboardInterrupt
-    tiny_recipe = MiniRecipe(locales=("en", "ka"), vocab_size=300, frames=60, steps=6, batch_size=4, length=72, dim=16, heads=2, feed_forward=16, layers=1)
+        if state.global_step == 5:
+            raise KeyboardInterrupt
+
+
+    tiny_recipe = MiniRecipe(
+        locales=("en", "ka"),
+        vocab_size=300,
+        frames=60,
+        steps=6,
+        batch_size=4,
+        length=72,
+        dim=16,
+        heads=2,
+        feed_forward=16,
+        layers=1,
+    )
     with tempfile.TemporaryDirectory() as out:
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(LossLog, "on_step_end", stop_at_5)
-            with pytest.raises(KeyboardInterrupt): train_mini(out, tiny_recipe, log_every=1, save_every=3)
-        steps_before = [int(row.split(",")[0]) for row in (Path(out)/"work"/"training.csv").read_text().splitlines()[1:]]
+            with pytest.raises(KeyboardInterrupt):
+                train_mini(out, tiny_recipe, log_every=1, save_every=3)
+        steps_before = [
+            int(row.split(",")[0]) for row in (Path(out) / "work" / "training.csv").read_text().splitlines()[1:]
+        ]
         train_mini(out, tiny_recipe, log_every=1, save_every=3)
-        assert steps_before[-1] >= 4 and list(pd.read_csv(Path(out)/"training.csv").step) == [1, 2, 3, 4, 5, 6]
-        assert not (Path(out)/"work").exists() and set(json.loads((Path(out)/"heldout.json").read_text())["source"]) == {"en", "ka"}
-        with pytest.raises(ValueError, match="already holds a model"): train_mini(out, tiny_recipe)
-        assert "| ka | " in (Path(out)/"README.md").read_text() and load_mini(out)[0].config.hidden_size == 16
+        assert steps_before[-1] >= 4 and list(pd.read_csv(Path(out) / "training.csv").step) == [1, 2, 3, 4, 5, 6]
+        assert not (Path(out) / "work").exists() and set(
+            json.loads((Path(out) / "heldout.json").read_text())["source"]
+        ) == {"en", "ka"}
+        with pytest.raises(ValueError, match="already holds a model"):
+            train_mini(out, tiny_recipe)
+        assert "| ka | " in (Path(out) / "README.md").read_text() and load_mini(out)[0].config.hidden_size == 16
 
 
 @pytest.mark.cell('nbs/08_experiments/08_bundled_models.ipynb', 'cell "the command makes the model that is asked for" (2a569447)')
@@ -185,5 +376,10 @@ def test_the_command_makes_the_model_that_is_asked_for():
     made = []
     with pytest.MonkeyPatch.context() as patch:
         patch.setitem(main.__globals__, "train_mini", lambda out, recipe: made.append((out, recipe)))
-        for line in ("", "--model mini-gpt2", "--model mini-mbert --out x --steps 7 --frames 9 --seed 3"): main(line.split())
-    assert made == [("mini-xlmr", MiniRecipe()), ("mini-gpt2", RECIPES["mini-gpt2"]), ("x", replace(RECIPES["mini-mbert"], steps=7, frames=9, seed=3))]
+        for line in ("", "--model mini-gpt2", "--model mini-mbert --out x --steps 7 --frames 9 --seed 3"):
+            main(line.split())
+    assert made == [
+        ("mini-xlmr", MiniRecipe()),
+        ("mini-gpt2", RECIPES["mini-gpt2"]),
+        ("x", replace(RECIPES["mini-mbert"], steps=7, frames=9, seed=3)),
+    ]

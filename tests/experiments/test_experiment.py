@@ -18,14 +18,18 @@ import torch
 
 @pytest.fixture(scope='module')
 def cell_250eeefc():
-    # nbs/08_experiments/04_experiment.ipynb, cell "import json, pytest, tempfile" (250eeefc)
+    # nbs/08_experiments/04_experiment.ipynb, cell "import json" (250eeefc)
     global ClassLabel, Dataset, Features, Many, UPOS, Value, json, names_in, place, pytest, tempfile, write_trees
-    import json, pytest, tempfile
+    import json
+    import tempfile
+
+    import pytest
     from datasets import ClassLabel, Dataset, Features, Value
     from datasets import Sequence as Many
+
     from vocab_lit.tasks.parsing import write_trees
-    from vocab_lit.text.phrasebook import dictionary as names_in
     from vocab_lit.tasks.tagging import UPOS
+    from vocab_lit.text.phrasebook import dictionary as names_in
 
     place = Path(tempfile.mkdtemp())
 
@@ -35,7 +39,7 @@ def cell_16988bb4(cell_250eeefc):
     # nbs/08_experiments/04_experiment.ipynb, cell "mini = get_setup("mini", "sw")" (16988bb4)
     global mini
     mini = get_setup("mini", "sw")
-    (place/"text.txt").write_text("\n".join(mini.train[:1500]), encoding="utf-8")
+    (place / "text.txt").write_text("\n".join(mini.train[:1500]), encoding="utf-8")
     mini, len(mini.train), mini.train[0], mini.held_out[0]
 
 
@@ -60,27 +64,42 @@ def cell_27fed3bb():
 
 @pytest.fixture(scope='module')
 def cell_9cb35fbb(cell_250eeefc, cell_16988bb4):
-    # nbs/08_experiments/04_experiment.ipynb, cell "hub = place/"hub"" (9cb35fbb)
+    # nbs/08_experiments/04_experiment.ipynb, cell "hub = place / "hub"" (9cb35fbb)
     global at, hub, moved, n, names, offline, paper, patch, shard, split, splits
-    hub = place/"hub"
-    shutil.copytree(mini.model, hub/"FacebookAI/xlm-roberta-base")
+    hub = place / "hub"
+    shutil.copytree(mini.model, hub / "FacebookAI/xlm-roberta-base")
+
+
     def shard(at, rows, features=None):
-        (hub/at).parent.mkdir(parents=True, exist_ok=True)
-        Dataset.from_dict(rows, features).to_parquet(hub/at)
-    shard("statmt/cc100/sw/train/0000.parquet", {"id": [str(i) for i in range(1500)], "text": [line + "\n" for line in mini.train[:1500]]})
+        (hub / at).parent.mkdir(parents=True, exist_ok=True)
+        Dataset.from_dict(rows, features).to_parquet(hub / at)
+
+
+    shard(
+        "statmt/cc100/sw/train/0000.parquet",
+        {"id": [str(i) for i in range(1500)], "text": [line + "\n" for line in mini.train[:1500]]},
+    )
     shard("HuggingFaceFW/fineweb-2/data/swh_Latn/train/000_00000.parquet", {"text": mini.train[1500:2500]})
     names = Features(tokens=Many(Value("string")), ner_tags=Many(ClassLabel(names=["O", "B-PER", "I-PER"])))
     for at in ("unimelb-nlp/wikiann/sw/{}-00000-of-00001.parquet", "masakhane/masakhaner2/swa/{}/0000.parquet"):
-        for n, split in enumerate(("train", "validation", "test"), len(at)): shard(at.format(split), {"tokens": [["Asha", "yupo"]] * n, "ner_tags": [[1, 0]] * n}, names)
+        for n, split in enumerate(("train", "validation", "test"), len(at)):
+            shard(at.format(split), {"tokens": [["Asha", "yupo"]] * n, "ner_tags": [[1, 0]] * n}, names)
+
+
     def offline(patch):
         patch.setenv("VOCAB_LIT_HUB", str(hub))
-        for at in ("huggingface_hub.constants.HF_HUB_OFFLINE", "datasets.config.HF_HUB_OFFLINE"): patch.setattr(at, True)
+        for at in ("huggingface_hub.constants.HF_HUB_OFFLINE", "datasets.config.HF_HUB_OFFLINE"):
+            patch.setattr(at, True)
+
 
     with pytest.MonkeyPatch.context() as patch:
         offline(patch)
         paper = Target(get_setup("paper", "sw", vocab_size=600, steps=2))
         moved = paper.transplant("focus")
-        splits = {"": paper.setup.splits("ner", "sw"), "masakhaner2": get_setup("paper", "sw", ner="masakhaner2", limit=50).splits("ner", "sw")}
+        splits = {
+            "": paper.setup.splits("ner", "sw"),
+            "masakhaner2": get_setup("paper", "sw", ner="masakhaner2", limit=50).splits("ner", "sw"),
+        }
     paper.setup, len(moved.tokenizer), {name: [len(part) for part in found] for name, found in splits.items()}
 
 
@@ -91,54 +110,88 @@ def test_at_scale_mini_focus_starts_far_below_random_mapping_and_below_a_uniform
     counts = sw.overlap_counts()
     assert counts["minCount 10"] <= counts["all"] < counts["vocabulary"] == 700 and counts["not symbols"] < counts["all"]
     curve = sw.curve("focus")
-    assert [r["step"] for r in curve] == [0, 1, 2, 3, 4] and abs(curve[0]["value"] - losses["focus"]) < .01 and curve[-1]["value"] < curve[0]["value"]
+    assert (
+        [r["step"] for r in curve] == [0, 1, 2, 3, 4]
+        and abs(curve[0]["value"] - losses["focus"]) < 0.01
+        and curve[-1]["value"] < curve[0]["value"]
+    )
     assert sw.vectors("token vectors") is sw.vectors("token vectors") and sw.vectors("") is None
 
 
 @pytest.mark.cell('nbs/08_experiments/04_experiment.ipynb', 'cell "the same code runs on one\'s own model and text" (a816d4d5)')
 def test_the_same_code_runs_on_one_s_own_model_and_text(cell_250eeefc, cell_16988bb4):
-    own = Target(get_setup("own", "my Swahili", mini.model, str(place/"text.txt"), vocab_size=600, steps=10))
-    assert own.setup.held_out and not set(own.setup.held_out) & set(own.setup.train) and own.setup.lapt == replace(LaptConfig(), steps=10, eval_every=2)
+    own = Target(get_setup("own", "my Swahili", mini.model, str(place / "text.txt"), vocab_size=600, steps=10))
+    assert (
+        own.setup.held_out
+        and not set(own.setup.held_out) & set(own.setup.train)
+        and own.setup.lapt == replace(LaptConfig(), steps=10, eval_every=2)
+    )
     assert len(own.transplant("focus").tokenizer) == 600 and own.lapt_config.length == own.packed("held_out").shape[1] == 72
-    for options, match in ((dict(scale="own"), "needs a model folder: set model, and text files: set text$"), (dict(scale="own", model="m"), "own needs text files: set text$"), (dict(scale="huge"), "there are mini, paper and own")):
-        with pytest.raises(ValueError, match=match): get_setup(language="sw", **options)
+    for options, match in (
+        (dict(scale="own"), "needs a model folder: set model, and text files: set text$"),
+        (dict(scale="own", model="m"), "own needs text files: set text$"),
+        (dict(scale="huge"), "there are mini, paper and own"),
+    ):
+        with pytest.raises(ValueError, match=match):
+            get_setup(language="sw", **options)
 
 
 @pytest.mark.cell('nbs/08_experiments/04_experiment.ipynb', 'cell "a run that was killed inside a cell goes on from its checkpoint, with the models from on the way" (d800b024)')
 def test_a_run_that_was_killed_inside_a_cell_goes_on_from_its_checkpoint_with_the_models_from_on_the_way(cell_250eeefc, cell_c69caf21):
     steps, options = [], dict(method="focus", at=(2,), tasks=("ner",))
-    def counting(stop, real=lapt): # `lapt` that counts its steps and is killed after some
+
+
+    def counting(stop, real=lapt):  # `lapt` that counts its steps and is killed after some
         class Count(TrainerCallback):
             def on_step_end(self, args, state, control, **_):
                 steps.append(state.global_step)
-                if state.global_step == stop: raise KeyboardInterrupt
+                if state.global_step == stop:
+                    raise KeyboardInterrupt
+
         return lambda *args, callbacks=(), **more: real(*args, callbacks=[*callbacks, Count()], **more)
-    quick = replace(sw.setup, train=sw.setup.train[:800], held_out=sw.setup.held_out[:30], vocab_size=400, tasks={"ner": replace(sw.setup.tasks["ner"], epochs=1)})
+
+
+    quick = replace(
+        sw.setup,
+        train=sw.setup.train[:800],
+        held_out=sw.setup.held_out[:30],
+        vocab_size=400,
+        tasks={"ner": replace(sw.setup.tasks["ner"], epochs=1)},
+    )
     whole = Target(quick).along(**options)
     with pytest.MonkeyPatch.context() as patch:
         for stop in (3, None):
             patch.setitem(Target._train.__globals__, "lapt", counting(stop))
-            here, work = Target(quick, place/"runs"), place/"runs"
+            here, work = Target(quick, place / "runs"), place / "runs"
             if stop:
-                with pytest.raises(KeyboardInterrupt): here.along(**options)
+                with pytest.raises(KeyboardInterrupt):
+                    here.along(**options)
                 (run,) = work.iterdir()
-                assert run.name.startswith("sw-") and (run/"checkpoint-2").is_dir() and (run/"seen-2.pt").is_file()
-            else: again = here.along(**options)
+                assert run.name.startswith("sw-") and (run / "checkpoint-2").is_dir() and (run / "seen-2.pt").is_file()
+            else:
+                again = here.along(**options)
         assert steps == [1, 2, 3, 3, 4] and not list(work.iterdir()) and again == whole
         patch.setitem(Target._train.__globals__, "lapt", counting(1))
-        for run in (lambda: here.scores("focus", "all", tasks=()), lambda: here.curve("focus"), lambda: here.scores("focus", "emb", tasks=())):
-            with pytest.raises(KeyboardInterrupt): run()
-        assert len(list(work.iterdir())) == 2 # one for each run: the first two are the same
-    assert Target(quick, place/"other").curve("focus")[-1]["step"] == 4 and not list((place/"other").iterdir())
-    assert Targets("mini", place).work is None and Targets("own", place).work == place/"runs"
+        for run in (
+            lambda: here.scores("focus", "all", tasks=()),
+            lambda: here.curve("focus"),
+            lambda: here.scores("focus", "emb", tasks=()),
+        ):
+            with pytest.raises(KeyboardInterrupt):
+                run()
+        assert len(list(work.iterdir())) == 2  # one for each run: the first two are the same
+    assert Target(quick, place / "other").curve("focus")[-1]["step"] == 4 and not list((place / "other").iterdir())
+    assert Targets("mini", place).work is None and Targets("own", place).work == place / "runs"
 
 
 @pytest.mark.cell('nbs/08_experiments/04_experiment.ipynb', 'cell "several languages share a vocabulary and are scored one by one" (cf4622b3)')
 def test_several_languages_share_a_vocabulary_and_are_scored_one_by_one(cell_27fed3bb):
     assert len(both.vocab) == 1500 and {"Latn", "Armn"} <= {t.script for t in both.vocab}
     armenian = sum(any("\u0530" <= c <= "\u058f" for c in line) for line in both.setup.train) / len(both.setup.train)
-    assert abs(armenian - .5) < .03 and len(both.setup.train) > 7000
-    assert scored.query("metric == 'loss'").step.tolist() == [0, 4] and scored.query("metric != 'loss'")[["target", "metric"]].values.tolist() == [["et", "pos"], ["et", "ner"], ["hy", "pos"], ["hy", "ner"]]
+    assert abs(armenian - 0.5) < 0.03 and len(both.setup.train) > 7000
+    assert scored.query("metric == 'loss'").step.tolist() == [0, 4] and scored.query("metric != 'loss'")[
+        ["target", "metric"]
+    ].values.tolist() == [["et", "pos"], ["et", "ner"], ["hy", "pos"], ["hy", "ner"]]
     assert both.setup.lapt.mode == "full" and both.setup.lapt.schedule == "linear" and both.setup.lapt.steps == 4
     kept, tokenizer, losses = both.adapted()
     assert len(tokenizer) == 8000 and losses.step.tolist() == [0]
@@ -150,75 +203,188 @@ def test_several_languages_share_a_vocabulary_and_are_scored_one_by_one(cell_27f
 def test_tasks_come_from_one_s_own_files(cell_250eeefc, cell_16988bb4, cell_27fed3bb):
     train = both.setup.splits("ner", "et")[0]
     rows = "\n".join(f"{w}\t{t}" if w else "" for s in train for w, t in [*zip(s.words, s.tags), ("", "")])
-    for name in ("train", "dev", "test"): (place/f"{name}.tsv").write_text(rows, encoding="utf-8")
-    options = dict(scale="own", language="et", model=mini.model, text=str(place/"text.txt"))
-    files = " ".join(str(place/f"{name}.tsv") for name in ("train", "dev", "test"))
+    for name in ("train", "dev", "test"):
+        (place / f"{name}.tsv").write_text(rows, encoding="utf-8")
+    options = dict(scale="own", language="et", model=mini.model, text=str(place / "text.txt"))
+    files = " ".join(str(place / f"{name}.tsv") for name in ("train", "dev", "test"))
     assert get_setup(**options, ner=files).splits("ner", "et") == (train, train, train)
-    short = get_setup(**options, ner=files.replace(str(place/"dev.tsv"), "")).splits("ner", "et")
+    short = get_setup(**options, ner=files.replace(str(place / "dev.tsv"), "")).splits("ner", "et")
     assert len(short[0]) + len(short[1]) == len(short[2]) == len(train)
-    with pytest.raises(ValueError, match="scale own needs the files of the task: set pos"): get_setup(**options, ner=files).splits("pos", "et")
+    with pytest.raises(ValueError, match="scale own needs the files of the task: set pos"):
+        get_setup(**options, ner=files).splits("pos", "et")
     named = get_setup(**options, ner=files.replace("train.tsv", "{language}.tsv").replace("dev.tsv", "{language}.tsv"))
-    assert named.splits("ner", "test") == (train, train, train) and named.splits("ner", "no such", test_only=True) == ([], [], train)
-    by_language = get_setup(**options, ner={"et": files, "fi": str(place/"test.tsv")})
+    assert named.splits("ner", "test") == (train, train, train) and named.splits("ner", "no such", test_only=True) == (
+        [],
+        [],
+        train,
+    )
+    by_language = get_setup(**options, ner={"et": files, "fi": str(place / "test.tsv")})
     assert by_language.splits("ner", "et")[0] == train and by_language.splits("ner", "fi") == ([], [], train)
-    with pytest.raises(ValueError, match="test file of sw"): by_language.splits("ner", "sw")
+    with pytest.raises(ValueError, match="test file of sw"):
+        by_language.splits("ner", "sw")
 
 
 @pytest.mark.cell('nbs/08_experiments/04_experiment.ipynb', 'cell "trees come from constructed languages and from files" (366e909a)')
 def test_trees_come_from_constructed_languages_and_from_files(cell_250eeefc, cell_16988bb4):
     unks = get_setup("mini", "qal", preset="unks-everywhere-adapter", limit=50)
-    assert unks.model.endswith("mini-mbert") and len(unks.train) == 50 and set(unks.tasks) == {"ner", "dp"} and unks.vocab_size == 700 and not unks.split_digits
+    assert (
+        unks.model.endswith("mini-mbert")
+        and len(unks.train) == 50
+        and set(unks.tasks) == {"ner", "dp"}
+        and unks.vocab_size == 700
+        and not unks.split_digits
+    )
     train, dev, test = unks.splits("dp", "qal")
-    assert list(map(len, (train, dev, test))) == [200, 40, 150] and isinstance(train[0], Parsed) and not {s.words for s in train} & {s.words for s in test}
-    assert [s.words for s in unks.splits("ner", "qal")[0]] == [s.words for s in train] and set(unks.splits("pos", "qal")[0][0].tags) <= set(UPOS)
-    for task, language, match in (("dp", "et", "no examples of dp in et, which the phrasebook speaks"), ("qa", "qal", "no examples of qa in qal, a constructed language; there are pos, ner, dp")):
-        with pytest.raises(ValueError, match=match): unks.splits(task, language)
-    write_trees(test, place/"qal.conllu")
-    treebank = get_setup("own", "qal", mini.model, str(place/"text.txt"), dp=f"{place/'qal.conllu'} {place/'qal.conllu'}", preset="unks-everywhere", limit=200)
-    assert treebank.splits("dp", "qal")[2] == test and len(treebank.train) + len(treebank.held_out) == 200 and (treebank.tasks["dp"].learning_rate, treebank.lapt.learning_rate) == (2e-5, 1e-4)
+    assert (
+        list(map(len, (train, dev, test))) == [200, 40, 150]
+        and isinstance(train[0], Parsed)
+        and not {s.words for s in train} & {s.words for s in test}
+    )
+    assert [s.words for s in unks.splits("ner", "qal")[0]] == [s.words for s in train] and set(
+        unks.splits("pos", "qal")[0][0].tags
+    ) <= set(UPOS)
+    for task, language, match in (
+        ("dp", "et", "no examples of dp in et, which the phrasebook speaks"),
+        ("qa", "qal", "no examples of qa in qal, a constructed language; there are pos, ner, dp"),
+    ):
+        with pytest.raises(ValueError, match=match):
+            unks.splits(task, language)
+    write_trees(test, place / "qal.conllu")
+    treebank = get_setup(
+        "own",
+        "qal",
+        mini.model,
+        str(place / "text.txt"),
+        dp=f"{place / 'qal.conllu'} {place / 'qal.conllu'}",
+        preset="unks-everywhere",
+        limit=200,
+    )
+    assert (
+        treebank.splits("dp", "qal")[2] == test
+        and len(treebank.train) + len(treebank.held_out) == 200
+        and (treebank.tasks["dp"].learning_rate, treebank.lapt.learning_rate) == (2e-5, 1e-4)
+    )
 
 
 @pytest.mark.cell('nbs/08_experiments/04_experiment.ipynb', 'cell "questions and pairs come from files" (ec2627ec)')
 def test_questions_and_pairs_come_from_files(cell_250eeefc, cell_16988bb4, cell_27fed3bb):
     asked = both.setup.splits("qa", "et")
-    assert len(asked[0]) > 500 and isinstance(asked[0][0], Question) and both.setup.splits("qa", "et", test_only=True) == ([], [], asked[2])
-    assert {q.context for q in asked[0]}.isdisjoint(q.context for q in asked[1] + asked[2]) and asked[2][0].id.startswith("et-")
+    assert (
+        len(asked[0]) > 500
+        and isinstance(asked[0][0], Question)
+        and both.setup.splits("qa", "et", test_only=True) == ([], [], asked[2])
+    )
+    assert {q.context for q in asked[0]}.isdisjoint(q.context for q in asked[1] + asked[2]) and asked[2][0].id.startswith(
+        "et-"
+    )
     inferred = both.setup.splits("nli", "et")
-    assert [len(part) for part in inferred] == [498, 60, 150] and {p.label for p in inferred[0]} == {"entailment", "neutral", "contradiction"} and not {p.premise for p in inferred[0]} & {p.premise for p in inferred[2]}
-    squad = {"data": [{"paragraphs": [{"context": q.context, "qas": [{"id": q.id, "question": q.question, "answers": [{"text": a.text, "answer_start": a.start} for a in q.answers]}]} for q in asked[2]]}]}
-    (place/"q.json").write_text(json.dumps(squad), encoding="utf-8")
-    (place/"p.tsv").write_text("premise\thypothesis\tlabel\n" + "a b\ta\tentailment\n" * 20, encoding="utf-8")
-    options = dict(scale="own", language="et", model=mini.model, text=str(place/"{language}.txt"))
-    (place/"et.txt").write_text((place/"text.txt").read_text(encoding="utf-8"), encoding="utf-8")
-    given = get_setup(**options, qa=f"{place/'q.json'} {place/'q.json'} {place/'q.json'}", nli=f"{place/'p.tsv'} {place/'p.tsv'}")
-    assert given.splits("qa", "et") == (asked[2],) * 3 and list(map(len, given.splits("nli", "et"))) == [18, 2, 20] and given.train
+    assert (
+        [len(part) for part in inferred] == [498, 60, 150]
+        and {p.label for p in inferred[0]} == {"entailment", "neutral", "contradiction"}
+        and not {p.premise for p in inferred[0]} & {p.premise for p in inferred[2]}
+    )
+    squad = {
+        "data": [
+            {
+                "paragraphs": [
+                    {
+                        "context": q.context,
+                        "qas": [
+                            {
+                                "id": q.id,
+                                "question": q.question,
+                                "answers": [{"text": a.text, "answer_start": a.start} for a in q.answers],
+                            }
+                        ],
+                    }
+                    for q in asked[2]
+                ]
+            }
+        ]
+    }
+    (place / "q.json").write_text(json.dumps(squad), encoding="utf-8")
+    (place / "p.tsv").write_text("premise\thypothesis\tlabel\n" + "a b\ta\tentailment\n" * 20, encoding="utf-8")
+    options = dict(scale="own", language="et", model=mini.model, text=str(place / "{language}.txt"))
+    (place / "et.txt").write_text((place / "text.txt").read_text(encoding="utf-8"), encoding="utf-8")
+    given = get_setup(
+        **options,
+        qa=f"{place / 'q.json'} {place / 'q.json'} {place / 'q.json'}",
+        nli=f"{place / 'p.tsv'} {place / 'p.tsv'}",
+    )
+    assert (
+        given.splits("qa", "et") == (asked[2],) * 3
+        and list(map(len, given.splits("nli", "et"))) == [18, 2, 20]
+        and given.train
+    )
 
 
 @pytest.mark.cell('nbs/08_experiments/04_experiment.ipynb', 'cell "presets have the rates of their kind" (20851e3d)')
 def test_presets_have_the_rates_of_their_kind(cell_250eeefc, cell_16988bb4):
-    setups = {preset: get_setup("own", "et", mini.model, str(place/"text.txt"), preset=preset) for preset in ("mad-x", "mad-x-adapter")}
-    assert {p: (s.lapt.learning_rate, s.tasks["ner"].learning_rate, s.lapt.steps) for p, s in setups.items()} == {"mad-x": (5e-5, 5e-5, 250_000), "mad-x-adapter": (1e-4, 1e-4, 250_000)}
+    setups = {
+        preset: get_setup("own", "et", mini.model, str(place / "text.txt"), preset=preset)
+        for preset in ("mad-x", "mad-x-adapter")
+    }
+    assert {p: (s.lapt.learning_rate, s.tasks["ner"].learning_rate, s.lapt.steps) for p, s in setups.items()} == {
+        "mad-x": (5e-5, 5e-5, 250_000),
+        "mad-x-adapter": (1e-4, 1e-4, 250_000),
+    }
     small = get_setup("mini", "et", preset="mad-x-adapter")
-    assert small.lapt.steps == 60 and small.tasks["ner"].pooling == "first" and small.tasks["qa"].stride == 8 and small.tasks["ner"].learning_rate > get_setup("mini", "et", preset="mad-x").tasks["ner"].learning_rate
+    assert (
+        small.lapt.steps == 60
+        and small.tasks["ner"].pooling == "first"
+        and small.tasks["qa"].stride == 8
+        and small.tasks["ner"].learning_rate > get_setup("mini", "et", preset="mad-x").tasks["ner"].learning_rate
+    )
 
 
 @pytest.mark.cell('nbs/08_experiments/04_experiment.ipynb', 'cell "scale paper runs from a mirror from text to transplanted model, and names what is not there" (be6b8ad9)')
 def test_scale_paper_runs_from_a_mirror_from_text_to_transplanted_model_and_names_what_is_not_there(cell_250eeefc, cell_16988bb4, cell_9cb35fbb):
-    assert paper.setup.model == str(hub/"FacebookAI/xlm-roberta-base") and len(moved.tokenizer) == 600 and moved.model.get_input_embeddings().weight.shape[0] == 600
-    assert set(paper.setup.train) | set(paper.setup.held_out) == set(mini.train[:1500]) and paper.setup.lapt == replace(PRESETS["focus"], steps=2, eval_every=1)
+    assert (
+        paper.setup.model == str(hub / "FacebookAI/xlm-roberta-base")
+        and len(moved.tokenizer) == 600
+        and moved.model.get_input_embeddings().weight.shape[0] == 600
+    )
+    assert set(paper.setup.train) | set(paper.setup.held_out) == set(mini.train[:1500]) and paper.setup.lapt == replace(
+        PRESETS["focus"], steps=2, eval_every=1
+    )
     n = len("unimelb-nlp/wikiann/sw/{}-00000-of-00001.parquet")
-    assert list(map(len, splits[""])) == [n, n + 1, n + 2] != list(map(len, splits["masakhaner2"])) # the data set's own division
+    assert (
+        list(map(len, splits[""])) == [n, n + 1, n + 2] != list(map(len, splits["masakhaner2"]))
+    )  # the data set's own division
     with pytest.MonkeyPatch.context() as patch:
         offline(patch)
         assert set(get_setup("paper", "sw", corpus="fineweb-2", limit=900).train) < set(mini.train[1500:2500])
-        for options, error, match in ((dict(corpus="cc1000"), ValueError, "no corpus 'cc1000'; there are cc100"), (dict(qa="wikiann"), ValueError, "no data set for qa 'wikiann'; there are squad, xquad, tydiqa, germanquad"),
-                                      (dict(preset="unks-everywhere"), FileNotFoundError, "the model google-bert/bert-base-multilingual-cased is not there"),
-                                      (dict(preset="mad-x"), ValueError, "the data set wikimedia/wikipedia does not load for sw"), (dict(corpus="mc4"), ValueError, "the data set allenai/c4 does not load for sw")):
-            with pytest.raises(error, match=match): get_setup("paper", "sw", **options)
+        for options, error, match in (
+            (dict(corpus="cc1000"), ValueError, "no corpus 'cc1000'; there are cc100"),
+            (dict(qa="wikiann"), ValueError, "no data set for qa 'wikiann'; there are squad, xquad, tydiqa, germanquad"),
+            (
+                dict(preset="unks-everywhere"),
+                FileNotFoundError,
+                "the model google-bert/bert-base-multilingual-cased is not there",
+            ),
+            (dict(preset="mad-x"), ValueError, "the data set wikimedia/wikipedia does not load for sw"),
+            (dict(corpus="mc4"), ValueError, "the data set allenai/c4 does not load for sw"),
+        ):
+            with pytest.raises(error, match=match):
+                get_setup("paper", "sw", **options)
         bilingual = Target(get_setup("paper", "sw", "FacebookAI/xlm-roberta-base", preset="wechsel-roberta", limit=300))
-        with pytest.raises(ValueError, match="set dictionary to a file of two columns; download vectors of English: https://.*cc.sw.300.bin.gz.*dicts/data/swahili.txt"): bilingual.vectors("aligned vectors")
-        (place/"en-sw.txt").write_text("".join(f"{a} {b}\n" for a, b in names_in("en", "sw") if " " not in a + b), encoding="utf-8") # as MUSE writes them
-        dictionary = get_setup("paper", "sw", "FacebookAI/xlm-roberta-base", preset="wechsel-roberta", limit=300, dictionary=str(place/"en-{language}.txt")).pairs
+        with pytest.raises(
+            ValueError,
+            match="set dictionary to a file of two columns; download vectors of English: https://.*cc.sw.300.bin.gz.*dicts/data/swahili.txt",
+        ):
+            bilingual.vectors("aligned vectors")
+        (place / "en-sw.txt").write_text(
+            "".join(f"{a} {b}\n" for a, b in names_in("en", "sw") if " " not in a + b), encoding="utf-8"
+        )  # as MUSE writes them
+        dictionary = get_setup(
+            "paper",
+            "sw",
+            "FacebookAI/xlm-roberta-base",
+            preset="wechsel-roberta",
+            limit=300,
+            dictionary=str(place / "en-{language}.txt"),
+        ).pairs
         assert dictionary == [(a, b) for a, b in names_in("en", "sw") if " " not in a + b]
         divided = get_setup("paper", "sw", "FacebookAI/xlm-roberta-base", preset="embedding-structure", limit=300)
-        with pytest.raises(ValueError, match="sentences are too few for 256"): divided.splits("ner", "sw")
+        with pytest.raises(ValueError, match="sentences are too few for 256"):
+            divided.splits("ner", "sw")

@@ -30,7 +30,9 @@ def cell_1c8d65d5():
     scores = structure[structure.metric.isin(["accuracy", "F1"])]
     gaps = recompute_averages(scores)
     no_armenian = recompute_averages(scores[scores.language != "hy"])["mean"].rename("mean without Armenian")
-    astray(gaps).join(no_armenian)[["table", "setup", "method", "printed", "mean", "mean without Armenian"]].round(2).tail(5)
+    astray(gaps).join(no_armenian)[["table", "setup", "method", "printed", "mean", "mean without Armenian"]].round(2).tail(
+        5
+    )
 
 
 @pytest.fixture(scope='module')
@@ -40,20 +42,43 @@ def cell_672d45a7():
     mad_x = published("mad-x")
     transfers = mad_x[mad_x.table.isin([f"F{n}" for n in range(7, 13)])]
     columns = mad_x[(mad_x.table == "2") & (mad_x.language != "avg")]
-    apart = {"over targets": recompute_averages(columns, transfers.assign(language=transfers.setup), ["method", "language"]), "over sources": recompute_averages(columns, transfers, ["method", "language"])}
-    pd.DataFrame({how: 16 - astray(a).groupby("method").size().reindex(columns.method.unique(), fill_value=0) for how, a in apart.items()}).rename_axis("columns that agree, of 16")
+    apart = {
+        "over targets": recompute_averages(columns, transfers.assign(language=transfers.setup), ["method", "language"]),
+        "over sources": recompute_averages(columns, transfers, ["method", "language"]),
+    }
+    pd.DataFrame(
+        {
+            how: 16 - astray(a).groupby("method").size().reindex(columns.method.unique(), fill_value=0)
+            for how, a in apart.items()
+        }
+    ).rename_axis("columns that agree, of 16")
 
 
 @pytest.fixture(scope='module')
 def cell_d38cb79e():
-    # nbs/08_experiments/01_results.ipynb, cell "def million(*sizes, biases): # of the dimensions of bottlene" (d38cb79e)
+    # nbs/08_experiments/01_results.ipynb, cell "def million(*sizes, biases):  # of the dimensions of bottlen" (d38cb79e)
     global added, inverse, million
-    def million(*sizes, biases): # of the dimensions of bottlenecks: language 384, task 48, in each of 12 layers
+    def million(*sizes, biases):  # of the dimensions of bottlenecks: language 384, task 48, in each of 12 layers
         return sum(12 * (2 * 768 * d + biases * (768 + d)) for d in sizes) / 1e6
-    inverse = lambda biases: 2 * (2 * 384 * 192 + biases * (384 + 192)) / 1e6
-    added = pd.DataFrame({f"{what} biases": {"MAD-X": million(384, 48, biases=b) + inverse(b), "MAD-X -INV": million(384, 48, biases=b), "MAD-X -LAD-INV": million(48, biases=b)}
-                          for what, b in (("without", 0), ("with", 1))})
-    added.join(published("mad-x", 4).query("metric == 'added parameters, million'").set_index("method").value.rename("Table 4"))
+
+
+    def inverse(biases):
+        return 2 * (2 * 384 * 192 + biases * (384 + 192)) / 1e6
+
+
+    added = pd.DataFrame(
+        {
+            f"{what} biases": {
+                "MAD-X": million(384, 48, biases=b) + inverse(b),
+                "MAD-X -INV": million(384, 48, biases=b),
+                "MAD-X -LAD-INV": million(48, biases=b),
+            }
+            for what, b in (("without", 0), ("with", 1))
+        }
+    )
+    added.join(
+        published("mad-x", 4).query("metric == 'added parameters, million'").set_index("method").value.rename("Table 4")
+    )
 
 
 @pytest.fixture(scope='module')
@@ -67,13 +92,22 @@ def cell_180a49e0():
 
 @pytest.fixture(scope='module')
 def cell_3798e4cd(cell_180a49e0):
-    # nbs/08_experiments/01_results.ipynb, cell "exchange = {f"MF10-{a}-{s}": f"MF10-{b}-{s}" for a, b in (("" (3798e4cd)
+    # nbs/08_experiments/01_results.ipynb, cell "exchange = {" (3798e4cd)
     global exchange, over_sources, plain, trees
-    exchange = {f"MF10-{a}-{s}": f"MF10-{b}-{s}" for a, b in (("KMEANS", "NEURAL"), ("NEURAL", "KMEANS")) for s in ("RAND", "LEX")}
-    plain = unks[unks.table.str.fullmatch("5.|9.") & ~unks.setup.str.contains("layer 12") & ~unks.language.str.startswith("avg")] # from one source; a row for each method but MAD-X
+    exchange = {
+        f"MF10-{a}-{s}": f"MF10-{b}-{s}" for a, b in (("KMEANS", "NEURAL"), ("NEURAL", "KMEANS")) for s in ("RAND", "LEX")
+    }
+    plain = unks[
+        unks.table.str.fullmatch("5.|9.") & ~unks.setup.str.contains("layer 12") & ~unks.language.str.startswith("avg")
+    ]  # from one source; a row for each method but MAD-X
     trees = unks[(unks.table == "3b") & ~unks.language.str.startswith("avg")]
-    over_sources = {how: recompute_averages(trees, cells, ["method", "language", "metric"]) for how, cells in (("by name", plain), ("exchanged", plain.replace({"method": exchange})))}
-    pd.DataFrame({how: a.groupby("method", sort=False).difference.agg(lambda d: d.abs().max()) for how, a in over_sources.items()}).round(2).rename_axis("Table 3b and the mean of Table 9, largest difference")
+    over_sources = {
+        how: recompute_averages(trees, cells, ["method", "language", "metric"])
+        for how, cells in (("by name", plain), ("exchanged", plain.replace({"method": exchange})))
+    }
+    pd.DataFrame(
+        {how: a.groupby("method", sort=False).difference.agg(lambda d: d.abs().max()) for how, a in over_sources.items()}
+    ).round(2).rename_axis("Table 3b and the mean of Table 9, largest difference")
 
 
 @pytest.fixture(scope='module')
@@ -81,23 +115,47 @@ def cell_8dd345f9(cell_180a49e0, cell_3798e4cd):
     # nbs/08_experiments/01_results.ipynb, cell "targets, f1 = sum(GROUPS.values(), []), unks[unks.table == "" (8dd345f9)
     global f1, from_chinese, implied, japanese, targets
     targets, f1 = sum(GROUPS.values(), []), unks[unks.table == "3a"].set_index(["method", "language"]).value
-    def japanese(named): # four times the mean less the other three sources
+
+
+    def japanese(named):  # four times the mean less the other three sources
         three = plain[plain.table.isin(["5a", "5b", "5d"])].groupby(["method", "language"], sort=False).value.sum()
         mean = f1.reindex([(named(m), l) for m, l in three.index]).to_numpy()
         return (4 * mean - three).loc[list(exchange)].unstack()[targets]
+
+
     implied = {"by name": japanese(lambda m: m), "exchanged": japanese(lambda m: exchange.get(m, m))}
-    from_chinese = plain[plain.table == "5b"].pivot(index="method", columns="language", values="value").loc[list(exchange), targets]
-    pd.DataFrame({(how, what): f for how, i in implied.items() for what, f in
-                  (("lowest", i.min(axis=1)), ("highest", i.max(axis=1)), ("from Chinese, mean distance", (i - from_chinese).abs().mean(axis=1)))}).round(1)
+    from_chinese = (
+        plain[plain.table == "5b"].pivot(index="method", columns="language", values="value").loc[list(exchange), targets]
+    )
+    pd.DataFrame(
+        {
+            (how, what): f
+            for how, i in implied.items()
+            for what, f in (
+                ("lowest", i.min(axis=1)),
+                ("highest", i.max(axis=1)),
+                ("from Chinese, mean distance", (i - from_chinese).abs().mean(axis=1)),
+            )
+        }
+    ).round(1)
 
 
 @pytest.fixture(scope='module')
 def cell_a655f1e0(cell_180a49e0):
-    # nbs/08_experiments/01_results.ipynb, cell "new_parameters = unks[unks.table == "2"].pivot(index="method" (a655f1e0)
+    # nbs/08_experiments/01_results.ipynb, cell "new_parameters = (" (a655f1e0)
     global full, new_parameters, saved
-    new_parameters = unks[unks.table == "2"].pivot(index="method", columns="metric", values="value")[["new parameters", "new parameters for each cluster"]].fillna(0)
+    new_parameters = (
+        unks[unks.table == "2"]
+        .pivot(index="method", columns="metric", values="value")[["new parameters", "new parameters for each cluster"]]
+        .fillna(0)
+    )
     full = new_parameters.loc["EL-RAND", "new parameters"]
-    saved = {f"{c} clusters{', and G' if g else ''}": 100 * (1 - (new_parameters.loc["MFC-RAND"] @ [1, c] + g * c * 100 * 768) / full) for c in (1, 10) for g in (0, 1)}
+    saved = {
+        f"{c} clusters{', and G' if g else ''}": 100
+        * (1 - (new_parameters.loc["MFC-RAND"] @ [1, c] + g * c * 100 * 768) / full)
+        for c in (1, 10)
+        for g in (0, 1)
+    }
     pd.Series(saved, name="saved, %").round(1).to_frame()
 
 
@@ -112,10 +170,16 @@ def cell_ddb168fe():
 
 @pytest.fixture(scope='module')
 def cell_8a42fae9(cell_ddb168fe):
-    # nbs/08_experiments/01_results.ipynb, cell "before = wechsel[wechsel.table.isin(["3", "8"]) & (wechsel.m" (8a42fae9)
+    # nbs/08_experiments/01_results.ipynb, cell "before = wechsel[" (8a42fae9)
     global before
-    before = wechsel[wechsel.table.isin(["3", "8"]) & (wechsel.metric == "perplexity") & wechsel.setup.isin(["0", "", "k=10, tau=0.1"])]
-    before = before.assign(method=before.method.str.extract(r"(\w+)", expand=False)).pivot(index=["method", "language"], columns="table", values="value").dropna()
+    before = wechsel[
+        wechsel.table.isin(["3", "8"]) & (wechsel.metric == "perplexity") & wechsel.setup.isin(["0", "", "k=10, tau=0.1"])
+    ]
+    before = (
+        before.assign(method=before.method.str.extract(r"(\w+)", expand=False))
+        .pivot(index=["method", "language"], columns="table", values="value")
+        .dropna()
+    )
     before.assign(ratio=before["8"] / before["3"]).round(1)
 
 
@@ -123,30 +187,43 @@ def cell_8a42fae9(cell_ddb168fe):
 def cell_72e0b0e1(cell_ddb168fe):
     # nbs/08_experiments/01_results.ipynb, cell "probes = wechsel[(wechsel.table == "8") & (wechsel.method ==" (72e0b0e1)
     global higher, probes
-    probes = wechsel[(wechsel.table == "8") & (wechsel.method == "WECHSEL@0")].pivot(index="setup", columns=["language", "task"], values="value")
+    probes = wechsel[(wechsel.table == "8") & (wechsel.method == "WECHSEL@0")].pivot(
+        index="setup", columns=["language", "task"], values="value"
+    )
     higher = probes.mul([-1 if task == "CLM" else 1 for _, task in probes.columns])
-    pd.DataFrame({"best": higher.eq(higher.max()).sum(axis=1), "rank of its columns, mean": higher.rank(ascending=False).mean(axis=1).round(1)})
+    pd.DataFrame(
+        {
+            "best": higher.eq(higher.max()).sum(axis=1),
+            "rank of its columns, mean": higher.rank(ascending=False).mean(axis=1).round(1),
+        }
+    )
 
 
 @pytest.fixture(scope='module')
 def cell_3bcf566a():
-    # nbs/08_experiments/01_results.ipynb, cell "study = ResultStore(Path(tempfile.mkdtemp())/"toy")" (3bcf566a)
+    # nbs/08_experiments/01_results.ipynb, cell "study = ResultStore(Path(tempfile.mkdtemp()) / "toy")" (3bcf566a)
     global language, level, seed, study
-    study = ResultStore(Path(tempfile.mkdtemp())/"toy")
-    for language, level in (("sw", 5.), ("am", 7.)):
+    study = ResultStore(Path(tempfile.mkdtemp()) / "toy")
+    for language, level in (("sw", 5.0), ("am", 7.0)):
         for seed in range(3):
-            study.cell(dict(setup="mini", method="focus", language=language, seed=seed), lambda: {"loss": level + .1 * seed}, fingerprint="toy text")
+            study.cell(
+                dict(setup="mini", method="focus", language=language, seed=seed),
+                lambda: {"loss": level + 0.1 * seed},
+                fingerprint="toy text",
+            )
     study.frame().drop(columns=["seconds", "device", "library"])
 
 
 @pytest.fixture(scope='module')
 def cell_4876d855(cell_3bcf566a):
-    # nbs/08_experiments/01_results.ipynb, cell "import vocab_lit.experiments.results # what is sent to anoth" (4876d855)
+    # nbs/08_experiments/01_results.ipynb, cell "import vocab_lit.experiments.results  # what is sent to anot" (4876d855)
     global shared, side, vocab_lit
-    import vocab_lit.experiments.results # what is sent to another process must be importable there
+    import vocab_lit.experiments.results  # what is sent to another process must be importable there
 
     shared = vocab_lit.experiments.results.ResultStore(study.folder)
-    shared.cells([(dict(what="side by side", n=n), lambda n=n: {"process": os.getpid(), "square": n * n}) for n in range(6)], "v1")
+    shared.cells(
+        [(dict(what="side by side", n=n), lambda n=n: {"process": os.getpid(), "square": n * n}) for n in range(6)], "v1"
+    )
     side = shared.frame("v1").query("what == 'side by side'").pivot(index="n", columns="metric", values="value")
     side.square
 
@@ -154,29 +231,60 @@ def cell_4876d855(cell_3bcf566a):
 @pytest.mark.cell('nbs/08_experiments/01_results.ipynb', 'cell "printed averages follow from the printed rows but for four that are known" (963b439e)')
 def test_printed_averages_follow_from_the_printed_rows_but_for_four_that_are_known(cell_602bbff3):
     wrong = astray(averages)
-    assert len(averages) == 30 and wrong.table.tolist() == ["3"] * 4 and set(wrong.dataset) == {"GermEval14 / MasakhaNERv2"} and set(averages.cells) == {3, 4}
+    assert (
+        len(averages) == 30
+        and wrong.table.tolist() == ["3"] * 4
+        and set(wrong.dataset) == {"GermEval14 / MasakhaNERv2"}
+        and set(averages.cells) == {3, 4}
+    )
     assert list(zip(wrong.setup, wrong.method, wrong.difference.round(3))) == [
-        ("original vocabulary", "off-the-shelf", .275), ("replaced vocabulary", "Random + LAPT", .15),
-        ("extended vocabulary", "Random + LAPT", .325), ("extended vocabulary", "FOCUS + LAPT", .325)]
+        ("original vocabulary", "off-the-shelf", 0.275),
+        ("replaced vocabulary", "Random + LAPT", 0.15),
+        ("extended vocabulary", "Random + LAPT", 0.325),
+        ("extended vocabulary", "FOCUS + LAPT", 0.325),
+    ]
     assert wrong.note.str.contains("no choice among the printed rows").all()
-    for r in wrong.itertuples(): # no subset of the row fits
-        row = published("focus", 3).query("setup == @r.setup and method == @r.method and dataset in ['GermEval14', 'MasakhaNERv2']").value.tolist()
-        assert len(row) == 4 and all(abs(sum(some) / len(some) - r.printed) > .05 for n in range(1, 5) for some in itertools.combinations(row, n))
+    for r in wrong.itertuples():  # no subset of the row fits
+        row = (
+            published("focus", 3)
+            .query("setup == @r.setup and method == @r.method and dataset in ['GermEval14', 'MasakhaNERv2']")
+            .value.tolist()
+        )
+        assert len(row) == 4 and all(
+            abs(sum(some) / len(some) - r.printed) > 0.05 for n in range(1, 5) for some in itertools.combinations(row, n)
+        )
 
 
 @pytest.mark.cell('nbs/08_experiments/01_results.ipynb', 'cell "the published tables have the columns and numbers they should have" (1d4e451a)')
 def test_the_published_tables_have_the_columns_and_numbers_they_should_have():
     rows = published("focus")
-    assert list(rows) == "paper table setup method language task dataset metric value std seeds note".split()
+    assert list(rows) == [
+        "paper",
+        "table",
+        "setup",
+        "method",
+        "language",
+        "task",
+        "dataset",
+        "metric",
+        "value",
+        "std",
+        "seeds",
+        "note",
+    ]
     assert rows.groupby("table").size().to_dict() == {"1": 5, "2": 64, "3": 66, "4": 42, "5": 11, "6": 50, "7": 5, "8": 10}
     assert not rows.duplicated(["table", "setup", "method", "language", "task", "dataset", "metric"]).any()
-    assert (rows.value.isna() == rows.metric.eq("learning rate schedule")).all() and rows.note[rows.value.isna()].ne("").all()
+    assert (rows.value.isna() == rows.metric.eq("learning rate schedule")).all() and rows.note[rows.value.isna()].ne(
+        ""
+    ).all()
     assert (rows["std"].isna() | rows.seeds.eq(5).fillna(False)).all() and rows["std"].notna().sum() == 8 * 6 + 8 * 7 - 4
     steps = published("focus", 5).set_index("metric").value
     assert steps["training samples"] / steps["batch size"] == steps["resulting train steps"]
     assert published("focus", 7).value.sum() == 100
-    with pytest.raises(ValueError, match="no table 9; there are 1, 2"): published("focus", 9)
-    with pytest.raises(ValueError, match="no published tables of 'nobody'; there are .*focus"): published("nobody")
+    with pytest.raises(ValueError, match="no table 9; there are 1, 2"):
+        published("focus", 9)
+    with pytest.raises(ValueError, match="no published tables of 'nobody'; there are .*focus"):
+        published("nobody")
 
 
 @pytest.mark.cell('nbs/08_experiments/01_results.ipynb', 'cell "printed averages of Embedding Structure follow from the printed rows but for nineteen that are known" (25c97add)')
@@ -185,58 +293,114 @@ def test_printed_averages_of_embedding_structure_follow_from_the_printed_rows_bu
     assert len(gaps) == 94 and len(uneven) == 19
     left_out = gaps.note == "leaves out Armenian"
     assert left_out.sum() == 16 and set(gaps[left_out].table) == {"1", "3"}
-    assert (gaps.printed - no_armenian)[left_out].abs().max() <= .1 and (gaps.difference[left_out].abs() > .5).all()
+    assert (gaps.printed - no_armenian)[left_out].abs().max() <= 0.1 and (gaps.difference[left_out].abs() > 0.5).all()
     assert [(r.table, r.setup, r.method, round(r.difference, 2)) for r in uneven[~left_out[uneven.index]].itertuples()] == [
-        ("2", "FULL", "SCRIPT+IDENT", .36), ("8", "off-the-shelf", "full vocabulary", .42), ("8", "FULL", "SCRIPT+POSN", .13)]
+        ("2", "FULL", "SCRIPT+IDENT", 0.36),
+        ("8", "off-the-shelf", "full vocabulary", 0.42),
+        ("8", "FULL", "SCRIPT+POSN", 0.13),
+    ]
     assert uneven.note.ne("").all()
     estonian = scores[(scores.table == "2") & (scores.setup == "FULL") & (scores.language == "et")].set_index("method")
     assert estonian.value["SCRIPT+IDENT"] == estonian.value["IDENT"]
-    row = scores[(scores.table == "2") & (scores.setup == "FULL") & (scores.method == "SCRIPT+IDENT") & ~scores.language.isin(["et", "avg"])]
-    assert round((row.value.sum() + 91.87) / 7, 1) == 89.5 # as printed
+    row = scores[
+        (scores.table == "2")
+        & (scores.setup == "FULL")
+        & (scores.method == "SCRIPT+IDENT")
+        & ~scores.language.isin(["et", "avg"])
+    ]
+    assert round((row.value.sum() + 91.87) / 7, 1) == 89.5  # as printed
     uralic = scores[(scores.table == "8") & (scores.setup == "off-the-shelf")].set_index("language").value
     assert round((uralic.drop("avg").sum() - uralic["sme"] + 73.84) / 6, 1) == uralic["avg"]
 
 
 @pytest.mark.cell('nbs/08_experiments/01_results.ipynb', 'cell "the tables of Embedding Structure are whole" (b4375c66)')
 def test_the_tables_of_embedding_structure_are_whole(cell_1c8d65d5):
-    assert structure.groupby("table").size().to_dict() == {"1": 138, "2": 123, "3": 144, "4": 128, "5": 40, "6": 6, "7": 9, "8": 112, "9": 96}
+    assert structure.groupby("table").size().to_dict() == {
+        "1": 138,
+        "2": 123,
+        "3": 144,
+        "4": 128,
+        "5": 40,
+        "6": 6,
+        "7": 9,
+        "8": 112,
+        "9": 96,
+    }
     assert not structure.duplicated(["table", "setup", "method", "language", "task", "dataset", "metric"]).any()
-    assert (structure.value.isna() == structure.metric.isin(["family", "script", "learning rate schedule"])).all() and structure.note[structure.value.isna()].ne("").all()
-    assert (scores.seeds.eq(4).fillna(False) == scores["std"].notna()).all() and (scores["std"].isna() == scores.language.eq("avg")).all()
+    assert (
+        structure.value.isna() == structure.metric.isin(["family", "script", "learning rate schedule"])
+    ).all() and structure.note[structure.value.isna()].ne("").all()
+    assert (scores.seeds.eq(4).fillna(False) == scores["std"].notna()).all() and (
+        scores["std"].isna() == scores.language.eq("avg")
+    ).all()
     assert set(scores.setup) == {"off-the-shelf", "FULL", "EMB"} and scores.method.nunique() == 8
     assert scores.groupby("table").language.nunique().to_dict() == {"1": 9, "2": 8, "3": 9, "4": 8, "8": 7, "9": 6}
-    assert ((scores.metric == "accuracy") == scores.table.isin(["1", "3", "8"])).all() and scores.value.between(0, 100).all()
-    same = scores[scores.setup == "off-the-shelf"].groupby(["task", "language"]).value.nunique() # printed again in every table
+    assert ((scores.metric == "accuracy") == scores.table.isin(["1", "3", "8"])).all() and scores.value.between(
+        0, 100
+    ).all()
+    same = (
+        scores[scores.setup == "off-the-shelf"].groupby(["task", "language"]).value.nunique()
+    )  # printed again in every table
     assert same.drop("avg", level="language").eq(1).all()
 
 
 @pytest.mark.cell('nbs/08_experiments/01_results.ipynb', 'cell "what follows from the matrices of MAD-X and what does not" (9afb9e0c)')
 def test_what_follows_from_the_matrices_of_mad_x_and_what_does_not(cell_672d45a7):
-    agree = {how: 16 - astray(a).groupby("method").size().reindex(columns.method.unique(), fill_value=0) for how, a in apart.items()}
-    assert agree["over targets"].to_dict() == {"XLM-R": 0, "XLM-R MLM-SRC": 4, "XLM-R MLM-TRG": 16, "MAD-X -LAD-INV": 16, "MAD-X -INV": 14, "MAD-X": 14}
+    agree = {
+        how: 16 - astray(a).groupby("method").size().reindex(columns.method.unique(), fill_value=0)
+        for how, a in apart.items()
+    }
+    assert agree["over targets"].to_dict() == {
+        "XLM-R": 0,
+        "XLM-R MLM-SRC": 4,
+        "XLM-R MLM-TRG": 16,
+        "MAD-X -LAD-INV": 16,
+        "MAD-X -INV": 14,
+        "MAD-X": 14,
+    }
     assert agree["over sources"].sum() == 1 and all((a.cells == 16).all() and len(a) == 96 for a in apart.values())
     targets_of = apart["over targets"].set_index(["method", "language"])
-    assert targets_of.difference.loc[["XLM-R MLM-TRG", "MAD-X -LAD-INV"]].abs().max() < .06
+    assert targets_of.difference.loc[["XLM-R MLM-TRG", "MAD-X -LAD-INV"]].abs().max() < 0.06
     assert set(astray(targets_of).loc[["MAD-X -INV", "MAD-X"]].index.get_level_values("language")) == {"ja", "xmf"}
-    flips = pd.Series({(m, l): 2 * v / 16 for m in ("MAD-X", "MAD-X -INV") for l, v in (("ja", 12.6), ("xmf", -2.1))}).reindex(targets_of.index, fill_value=0)
+    flips = pd.Series(
+        {(m, l): 2 * v / 16 for m in ("MAD-X", "MAD-X -INV") for l, v in (("ja", 12.6), ("xmf", -2.1))}
+    ).reindex(targets_of.index, fill_value=0)
     left = (targets_of.difference + flips).abs().loc[["MAD-X -INV", "MAD-X"]]
-    assert left[left > .1].index.tolist() == [("MAD-X -INV", "ja")]
-    from_english, english_rows = (rows.set_index(["method", "language"]).value for rows in (mad_x[(mad_x.table == "5") & (mad_x.language != "avg")], transfers[transfers.setup == "en"]))
+    assert left[left > 0.1].index.tolist() == [("MAD-X -INV", "ja")]
+    from_english, english_rows = (
+        rows.set_index(["method", "language"]).value
+        for rows in (mad_x[(mad_x.table == "5") & (mad_x.language != "avg")], transfers[transfers.setup == "en"])
+    )
     means_5 = from_english.groupby("method").mean()
-    assert (columns[columns.language == "en"].set_index("method").value - means_5).dropna().abs().max() < .06 # Tables 2 and 5 agree with each other
+    assert (
+        columns[columns.language == "en"].set_index("method").value - means_5
+    ).dropna().abs().max() < 0.06  # Tables 2 and 5 agree with each other
     rows_apart = (from_english - english_rows).abs().groupby("method").max()
-    assert rows_apart[["XLM-R", "XLM-R MLM-SRC"]].round(1).tolist() == [22.4, 14.1] and rows_apart.drop(["XLM-R", "XLM-R MLM-SRC", "mBERT"]).max() < .1 + 1e-9
+    assert (
+        rows_apart[["XLM-R", "XLM-R MLM-SRC"]].round(1).tolist() == [22.4, 14.1]
+        and rows_apart.drop(["XLM-R", "XLM-R MLM-SRC", "mBERT"]).max() < 0.1 + 1e-9
+    )
 
 
 @pytest.mark.cell('nbs/08_experiments/01_results.ipynb', 'cell "averages and parameters of MAD-X" (e1d559fa)')
 def test_averages_and_parameters_of_mad_x(cell_672d45a7, cell_d38cb79e):
     tabled = mad_x[mad_x.table.isin(["2", "3", "5"])]
     wrong = astray(recompute_averages(tabled))
-    assert len(recompute_averages(tabled)) == 19 and wrong.table.tolist() == ["3"] + ["5"] * 7 and wrong.method.iloc[0] == "MAD-X -INV" and wrong["mean"].iloc[0] == pytest.approx(68.9545, abs=1e-4)
+    assert (
+        len(recompute_averages(tabled)) == 19
+        and wrong.table.tolist() == ["3"] + ["5"] * 7
+        and wrong.method.iloc[0] == "MAD-X -INV"
+        and wrong["mean"].iloc[0] == pytest.approx(68.9545, abs=1e-4)
+    )
     assert wrong.note.tolist() == ["the row has 69.0: perhaps a slip of one digit"] + ["leaves out English"] * 7
-    assert recompute_averages(tabled[(tabled.table == "5") & (tabled.language != "en")]).difference.abs().max() < .05
+    assert recompute_averages(tabled[(tabled.table == "5") & (tabled.language != "en")]).difference.abs().max() < 0.05
     printed_millions = published("mad-x", 4).set_index(["metric", "method"]).value.unstack("metric")
-    cut = lambda x: (x * 100 + 1e-9) // 1 / 100
+
+
+    def cut(x):
+        return (x * 100 + 1e-9) // 1 / 100
+
+
     assert cut(added["without biases"]).to_dict() == printed_millions["added parameters, million"].to_dict()
     assert cut(added["without biases"] / 2.7).to_dict() == printed_millions["share of the model, percent"].to_dict()
     assert (added["with biases"] * 1e6).round().astype(int).tolist() == [8_282_304, 7_986_240, 894_528]
@@ -244,25 +408,45 @@ def test_averages_and_parameters_of_mad_x(cell_672d45a7, cell_d38cb79e):
 
 @pytest.mark.cell('nbs/08_experiments/01_results.ipynb', 'cell "the tables of MAD-X are whole" (487c9a21)')
 def test_the_tables_of_mad_x_are_whole(cell_672d45a7):
-    assert mad_x.groupby("table").size().to_dict() == {"1": 48, "2": 102, "3": 72, "4": 6, "5": 119} | {f"F{n}": 256 for n in (3, 4, 5, *range(7, 13))}
+    assert mad_x.groupby("table").size().to_dict() == {"1": 48, "2": 102, "3": 72, "4": 6, "5": 119} | {
+        f"F{n}": 256 for n in (3, 4, 5, *range(7, 13))
+    }
     assert not mad_x.duplicated(["table", "setup", "method", "language", "task", "dataset", "metric"]).any()
-    assert (mad_x.value.isna() == mad_x.metric.isin(["family", "covered by mBERT and XLM-R"])).all() and mad_x.note[mad_x.value.isna()].ne("").all()
+    assert (mad_x.value.isna() == mad_x.metric.isin(["family", "covered by mBERT and XLM-R"])).all() and mad_x.note[
+        mad_x.value.isna()
+    ].ne("").all()
     assert mad_x["std"].isna().all() and transfers.value.between(0, 100).all()
-    grid = {t: rows.pivot(index="setup", columns="language", values="value") for t, rows in mad_x[mad_x.table.str.startswith("F")].groupby("table")}
+    grid = {
+        t: rows.pivot(index="setup", columns="language", values="value")
+        for t, rows in mad_x[mad_x.table.str.startswith("F")].groupby("table")
+    }
     assert all(g.shape == (16, 16) and g.notna().all(axis=None) for g in grid.values())
-    assert (grid["F12"] - grid["F9"] - grid["F4"]).abs().max(axis=None) < 1e-9 and (grid["F12"] - grid["F11"] - grid["F5"]).abs().max(axis=None) < 1e-9
+    assert (grid["F12"] - grid["F9"] - grid["F4"]).abs().max(axis=None) < 1e-9 and (
+        grid["F12"] - grid["F11"] - grid["F5"]
+    ).abs().max(axis=None) < 1e-9
     assert (grid["F12"] - grid["F7"] - grid["F3"]).abs().max(axis=None) < 1e-9
     assert set(transfers[transfers.note.ne("")].table) == {"F11", "F12"} and transfers.note.ne("").sum() == 512
-    assert (grid["F5"].loc["mi"] < 0).sum() == 15 # "only consistently lower with ... Maori" (Section 7)
+    assert (grid["F5"].loc["mi"] < 0).sum() == 15  # "only consistently lower with ... Maori" (Section 7)
 
 
 @pytest.mark.cell('nbs/08_experiments/01_results.ipynb', 'cell "printed averages of UNKs Everywhere follow from the printed cells but for four that are known" (9f88d3e3)')
 def test_printed_averages_of_unks_everywhere_follow_from_the_printed_cells_but_for_four_that_are_known(cell_180a49e0):
-    assert grouped.groupby("language").size().to_dict() == {"avg": 31, "avg covered": 182, "avg new": 82, "avg seen": 183} and len(grouped) == 478
-    assert [(r.table, r.method, r.metric, r.language, r.printed, round(r.mean, 2)) for r in astray(grouped).itertuples()] == [
-        ("3a", "EL-LEX", "F1", "avg", 53.6, 53.85), ("3a", "MF1-LEX", "F1", "avg", 51.2, 51.89), ("3b", "EL-LEX", "UAS", "avg", 36.6, 37.87), ("3b", "MF1-LEX", "UAS", "avg", 36.8, 38.12)]
+    assert (
+        grouped.groupby("language").size().to_dict() == {"avg": 31, "avg covered": 182, "avg new": 82, "avg seen": 183}
+        and len(grouped) == 478
+    )
+    assert [
+        (r.table, r.method, r.metric, r.language, r.printed, round(r.mean, 2)) for r in astray(grouped).itertuples()
+    ] == [
+        ("3a", "EL-LEX", "F1", "avg", 53.6, 53.85),
+        ("3a", "MF1-LEX", "F1", "avg", 51.2, 51.89),
+        ("3b", "EL-LEX", "UAS", "avg", 36.6, 37.87),
+        ("3b", "MF1-LEX", "UAS", "avg", 36.8, 38.12),
+    ]
     by_group = grouped[grouped.table == "3a"].pivot(index="method", columns="language", values="printed")
-    assert (by_group.drop(columns="avg").mean(axis=1) - by_group["avg"]).loc["EL-RAND"] > 3 # the last average is over languages, not over groups
+    assert (by_group.drop(columns="avg").mean(axis=1) - by_group["avg"]).loc[
+        "EL-RAND"
+    ] > 3  # the last average is over languages, not over groups
     assert by_group.loc["MF1-LEX", "avg"] == by_group.loc["MF1-LEX", "avg covered"] and astray(grouped).note.ne("").all()
 
 
@@ -270,42 +454,97 @@ def test_printed_averages_of_unks_everywhere_follow_from_the_printed_cells_but_f
 def test_table_3_is_the_mean_of_tables_5_and_9_with_kmeans_and_neural_exchanged(cell_180a49e0, cell_3798e4cd, cell_8dd345f9):
     assert (over_sources["by name"].cells == 4).all() and len(over_sources["by name"]) == 10 * 6 * 2
     for metric in ("UAS", "LAS"):
-        largest = {how: a[a.metric == metric].groupby("method").difference.agg(lambda d: d.abs().max()) for how, a in over_sources.items()}
-        assert set(largest["by name"].index[largest["by name"] > .1]) == set(exchange) and largest["exchanged"].max() < .1
-        assert len(largest["by name"]) == 10 and largest["by name"][list(exchange)].min() > .9
+        largest = {
+            how: a[a.metric == metric].groupby("method").difference.agg(lambda d: d.abs().max())
+            for how, a in over_sources.items()
+        }
+        assert set(largest["by name"].index[largest["by name"] > 0.1]) == set(exchange) and largest["exchanged"].max() < 0.1
+        assert len(largest["by name"]) == 10 and largest["by name"][list(exchange)].min() > 0.9
     ner = unks[(unks.table == "3a") & ~unks.language.str.startswith("avg")]
     of_five = recompute_averages(ner, plain, ["method", "language", "metric"])
     whole = of_five[of_five.cells == 4]
-    assert set(whole.method) == {"mBERT", "MAD-X 2.0", "EL-RAND", "MF1-RAND"} and len(whole) == 4 * 17 and whole.difference.abs().max() < .1 and of_five.cells.dropna().ge(3).all()
-    mad_x_1 = unks[unks.table.str.startswith("5") & (unks.method == "MAD-X") & unks.language.isin(targets)].groupby("language").value.mean() # which has an adapter in layer 12
-    assert (mad_x_1 - f1["MAD-X"]).abs().max() < .1
-    assert implied["by name"].min(axis=None) < -30 and implied["by name"].loc["MF10-NEURAL-RAND"].max() > 99 and implied["exchanged"].min(axis=None) > 1
+    assert (
+        set(whole.method) == {"mBERT", "MAD-X 2.0", "EL-RAND", "MF1-RAND"}
+        and len(whole) == 4 * 17
+        and whole.difference.abs().max() < 0.1
+        and of_five.cells.dropna().ge(3).all()
+    )
+    mad_x_1 = (
+        unks[unks.table.str.startswith("5") & (unks.method == "MAD-X") & unks.language.isin(targets)]
+        .groupby("language")
+        .value.mean()
+    )  # which has an adapter in layer 12
+    assert (mad_x_1 - f1["MAD-X"]).abs().max() < 0.1
+    assert (
+        implied["by name"].min(axis=None) < -30
+        and implied["by name"].loc["MF10-NEURAL-RAND"].max() > 99
+        and implied["exchanged"].min(axis=None) > 1
+    )
     far = {how: (i - from_chinese).abs().mean(axis=1) for how, i in implied.items()}
     assert far["by name"].min() > 12 and far["exchanged"].max() < 6.5
     eight = unks[unks.table == "8"].set_index(["method", "language"]).value
-    assert (eight["MF10-KMEANS-LEX, 100 dimensions"] == f1["MF10-KMEANS-LEX"][eight["MF10-KMEANS-LEX, 100 dimensions"].index]).all()
+    assert (
+        eight["MF10-KMEANS-LEX, 100 dimensions"] == f1["MF10-KMEANS-LEX"][eight["MF10-KMEANS-LEX, 100 dimensions"].index]
+    ).all()
 
 
 @pytest.mark.cell('nbs/08_experiments/01_results.ipynb', 'cell "parameters of UNKs Everywhere" (a2199410)')
 def test_parameters_of_unks_everywhere(cell_a655f1e0):
-    assert new_parameters.iloc[:, 0].to_dict() == {"EL-LEX": 7_680_000, "EL-RAND": 10_000 * 768, "MFC-LEX": 1_000_000, "MFC-RAND": 10_000 * 100}
+    assert new_parameters.iloc[:, 0].to_dict() == {
+        "EL-LEX": 7_680_000,
+        "EL-RAND": 10_000 * 768,
+        "MFC-LEX": 1_000_000,
+        "MFC-RAND": 10_000 * 100,
+    }
     assert [round(v, 1) for v in saved.values()] == [86.8, 85.8, 85.7, 75.7]
 
 
 @pytest.mark.cell('nbs/08_experiments/01_results.ipynb', 'cell "the tables of UNKs Everywhere are whole but for the one from Japanese" (35f055dc)')
 def test_the_tables_of_unks_everywhere_are_whole_but_for_the_one_from_japanese(cell_180a49e0, cell_3798e4cd, cell_8dd345f9):
     cells_of = unks.groupby("table").size().to_dict()
-    assert cells_of == {"1": 84, "2": 30, "3a": 11 * 21, "3b": 10 * 9 * 2, "5a": 420, "5b": 420, "5c": 8 * 20 + 6, "5d": 420, "6": 5 * 17, "7": 40, "8": 34} | {f"9{t}": 160 for t in "abcd"} | {"F2": 2}
-    assert not unks.duplicated(["table", "setup", "method", "language", "task", "dataset", "metric"]).any() and unks["std"].isna().all()
-    words = ["family", "script", "special tokens", "latent semantic concepts", "language clusters", "what is new", "reference", "longest overlapping token"]
-    assert (unks.value.isna() == (unks.metric.isin(words) | (unks.metric.eq("lexical overlap") & unks.table.eq("2")))).all() and unks.note[unks.value.isna()].ne("").all()
-    assert unks[unks.value.notna()].query("table != 'F2' and table != '2'").value.between(0, 100).all() and (unks.seeds.eq(5).fillna(False) == unks.metric.isin(["F1", "UAS", "LAS"])).all()
+    assert cells_of == {
+        "1": 84,
+        "2": 30,
+        "3a": 11 * 21,
+        "3b": 10 * 9 * 2,
+        "5a": 420,
+        "5b": 420,
+        "5c": 8 * 20 + 6,
+        "5d": 420,
+        "6": 5 * 17,
+        "7": 40,
+        "8": 34,
+    } | {f"9{t}": 160 for t in "abcd"} | {"F2": 2}
+    assert (
+        not unks.duplicated(["table", "setup", "method", "language", "task", "dataset", "metric"]).any()
+        and unks["std"].isna().all()
+    )
+    words = [
+        "family",
+        "script",
+        "special tokens",
+        "latent semantic concepts",
+        "language clusters",
+        "what is new",
+        "reference",
+        "longest overlapping token",
+    ]
+    assert (
+        unks.value.isna() == (unks.metric.isin(words) | (unks.metric.eq("lexical overlap") & unks.table.eq("2")))
+    ).all() and unks.note[unks.value.isna()].ne("").all()
+    assert (
+        unks[unks.value.notna()].query("table != 'F2' and table != '2'").value.between(0, 100).all()
+        and (unks.seeds.eq(5).fillna(False) == unks.metric.isin(["F1", "UAS", "LAS"])).all()
+    )
     unsure = unks[unks.note.str.contains("breaks off|below LAS")]
-    assert unsure[["table", "method", "language", "metric", "value"]].values.tolist() == [["5c", "MF10-KMEANS-RAND", "mi", "F1", .9], ["9d", "MF10-NEURAL-RAND", "am", "UAS", 0]]
+    assert unsure[["table", "method", "language", "metric", "value"]].values.tolist() == [
+        ["5c", "MF10-KMEANS-RAND", "mi", "F1", 0.9],
+        ["9d", "MF10-NEURAL-RAND", "am", "UAS", 0],
+    ]
     parsed = unks[unks.task == "DP"].pivot(index=["table", "method", "language"], columns="metric", values="value")
     assert parsed.index[parsed.LAS > parsed.UAS].tolist() == [("9d", "MF10-NEURAL-RAND", "am")]
     zero = over_sources["exchanged"].query("method == 'MF10-KMEANS-RAND' and language == 'am' and metric == 'UAS'").iloc[0]
-    assert round(zero["mean"], 1) == zero.printed == 22.6 # with the 0.0
+    assert round(zero["mean"], 1) == zero.printed == 22.6  # with the 0.0
     sixth = unks[unks.table == "6"].groupby("language", sort=False).value.sum()
     assert sixth.between(99, 101).all() and set(sixth.index) == set(targets)
     longest = unks[unks.table == "7"].pivot(index="method", columns="language", values="note").sort_index()
@@ -314,7 +553,11 @@ def test_the_tables_of_unks_everywhere_are_whole_but_for_the_one_from_japanese(c
 
 @pytest.mark.cell('nbs/08_experiments/01_results.ipynb', 'cell "averages of WECHSEL follow from its tables" (a50e2464)')
 def test_averages_of_wechsel_follow_from_its_tables(cell_ddb168fe):
-    assert over_tasks.groupby("table").size().to_dict() == {"2": 43, "10": 24} and over_tasks.difference.abs().max() < .0051 and (over_tasks.cells == 2).all()
+    assert (
+        over_tasks.groupby("table").size().to_dict() == {"2": 43, "10": 24}
+        and over_tasks.difference.abs().max() < 0.0051
+        and (over_tasks.cells == 2).all()
+    )
 
 
 @pytest.mark.cell('nbs/08_experiments/01_results.ipynb', 'cell "effort, parameters and perplexities of WECHSEL" (9a3eee3d)')
@@ -322,115 +565,259 @@ def test_effort_parameters_and_perplexities_of_wechsel(cell_ddb168fe, cell_8a42f
     read = wechsel[wechsel.table == "1"].pivot(index="method", columns="metric", values="value")
     billion, factor = read["tokens trained on, billion"], read["tokens trained on, factor"]
     five = wechsel[wechsel.table == "5"].pivot(index="metric", columns="task", values="value").dropna()
-    assert five.NLI["batch size"] == 128 and five.NER[five.NER != five.NLI].to_dict() == {"batch size": 32, "epochs": 10} and five.NLI["epochs"] == 2
+    assert (
+        five.NLI["batch size"] == 128
+        and five.NER[five.NER != five.NLI].to_dict() == {"batch size": 32, "epochs": 10}
+        and five.NLI["epochs"] == 2
+    )
     settings = wechsel[wechsel.table == "6"].pivot(index="metric", columns="method", values="value")
     six = settings.RoBERTa
-    assert six.to_dict() == {"Adam beta 1": .9, "Adam beta 2": .98, "Adam epsilon": 1e-6, "batch size": 512, "peak learning rate": 1e-4, "sequence length": 512, "train steps": 250_000, "weight decay": .01}
-    assert settings.GPT2[settings.GPT2 != six].to_dict() == {"peak learning rate": 5e-4}
-    assert round(six["batch size"] * six["sequence length"] * six["train steps"] / 1e9, 1) == billion["WECHSEL-RoBERTa"] == 65.5
-    assert (billion / 65.536).round(1).equals(factor.rename(billion.name)) and (10 * factor[["CamemBERT", "GBERT_Base"]]).tolist() == [64, 39]
-    assert [round(100 * tokens * 768 / size) for tokens, size in ((50265, 125e6), (50257, 117e6), (50257, 124.44e6))] == [31, 33, 31] # the last is GPT-2 as it is published
+    assert six.to_dict() == {
+        "Adam beta 1": 0.9,
+        "Adam beta 2": 0.98,
+        "Adam epsilon": 1e-6,
+        "batch size": 512,
+        "peak learning rate": 1e-4,
+        "sequence length": 512,
+        "train steps": 250_000,
+        "weight decay": 0.01,
+    }
+    assert settings.GPT2[six != settings.GPT2].to_dict() == {"peak learning rate": 5e-4}
+    assert (
+        round(six["batch size"] * six["sequence length"] * six["train steps"] / 1e9, 1)
+        == billion["WECHSEL-RoBERTa"]
+        == 65.5
+    )
+    assert (billion / 65.536).round(1).equals(factor.rename(billion.name)) and (
+        10 * factor[["CamemBERT", "GBERT_Base"]]
+    ).tolist() == [64, 39]
+    assert [round(100 * tokens * 768 / size) for tokens, size in ((50265, 125e6), (50257, 117e6), (50257, 124.44e6))] == [
+        31,
+        33,
+        31,
+    ]  # the last is GPT-2 as it is published
     assert (before["8"] / before["3"]).between(96, 118).all() and len(before) == 6
     gpt2 = wechsel[wechsel.table == "3"].pivot(index=["setup", "language"], columns="method", values="value")
     lowest = gpt2.idxmin(axis=1)
     assert lowest[lowest != "WECHSEL-GPT2"].to_dict() == {("0", "sw"): "FullRand-GPT2", ("25k", "zh"): "FullRand-GPT2"}
-    assert gpt2.loc[("25k", "zh")].tolist() == [69.29, 231.05, 71.02] and gpt2.loc[("0", "sw")].tolist() == [5.8e4, 1.4e5, 1.4e5]
+    assert gpt2.loc[("25k", "zh")].tolist() == [69.29, 231.05, 71.02] and gpt2.loc[("0", "sw")].tolist() == [
+        5.8e4,
+        1.4e5,
+        1.4e5,
+    ]
     scarce = wechsel[wechsel.table == "4"].pivot(index="language", columns="method", values="value")
-    assert (scarce.idxmin(axis=1) == "WECHSEL-GPT2").all() and scarce.index[scarce["TransInner-GPT2"] > scarce["FullRand-GPT2"]].tolist() == ["su"]
+    assert (scarce.idxmin(axis=1) == "WECHSEL-GPT2").all() and scarce.index[
+        scarce["TransInner-GPT2"] > scarce["FullRand-GPT2"]
+    ].tolist() == ["su"]
     assert scarce["FullRand-GPT2"].to_dict() == {"gd": 19.53, "mg": 15.93, "su": 149.46, "ug": 42.82}
     chosen = higher.columns[higher.loc["k=10, tau=0.1"] == higher.max()]
-    assert len(higher.columns) == 9 and set(higher.columns) - set(chosen) == {("zh", "NLI")} and probes["zh", "NLI"].max() == 48.3
-    sizes = wechsel[wechsel.table == "11"].pivot(index="method", columns="setup", values="value")[["16MiB", "64MiB", "256MiB", "1024MiB"]]
-    assert (sizes.T.diff().iloc[1:] < 0).all(axis=None) and (sizes.loc["FullRand-GPT2"] / sizes.loc["WECHSEL-GPT2, original fastText embeddings"]).diff().iloc[1:].lt(0).all()
-    assert all(rows.sort_values().index.str.extract(r"(original|subsample|TransInner|FullRand)")[0].tolist() == ["original", "subsample", "TransInner", "FullRand"] for _, rows in sizes.items())
+    assert (
+        len(higher.columns) == 9
+        and set(higher.columns) - set(chosen) == {("zh", "NLI")}
+        and probes["zh", "NLI"].max() == 48.3
+    )
+    sizes = wechsel[wechsel.table == "11"].pivot(index="method", columns="setup", values="value")[
+        ["16MiB", "64MiB", "256MiB", "1024MiB"]
+    ]
+    assert (sizes.T.diff().iloc[1:] < 0).all(axis=None) and (
+        sizes.loc["FullRand-GPT2"] / sizes.loc["WECHSEL-GPT2, original fastText embeddings"]
+    ).diff().iloc[1:].lt(0).all()
+    assert all(
+        rows.sort_values().index.str.extract(r"(original|subsample|TransInner|FullRand)")[0].tolist()
+        == ["original", "subsample", "TransInner", "FullRand"]
+        for _, rows in sizes.items()
+    )
 
 
 @pytest.mark.cell('nbs/08_experiments/01_results.ipynb', 'cell "the tables of WECHSEL are whole" (d5ad79fd)')
 def test_the_tables_of_wechsel_are_whole(cell_ddb168fe):
-    assert wechsel.groupby("table").size().to_dict() == {"1": 12, "2": 129, "3": 36, "4": 12, "5": 20, "6": 16, "7": 40, "8": 60, "9": 24, "10": 72, "11": 16}
-    assert not wechsel.duplicated(["table", "setup", "method", "language", "task", "dataset", "metric"]).any() and wechsel["std"].isna().all()
-    assert (wechsel.value.isna() == wechsel.metric.isin(["closest English token", "learning rate warmup schedule", "learning rate decay"])).all() and wechsel.note[wechsel.value.isna()].ne("").all()
-    assert (wechsel.seeds.eq(3).fillna(False) == wechsel.table.isin(["2", "10"])).all() and (wechsel.dataset.eq("CC100") == (wechsel.task.eq("CLM") & wechsel.language.isin("sw su gd ug mg".split()))).all()
+    assert wechsel.groupby("table").size().to_dict() == {
+        "1": 12,
+        "2": 129,
+        "3": 36,
+        "4": 12,
+        "5": 20,
+        "6": 16,
+        "7": 40,
+        "8": 60,
+        "9": 24,
+        "10": 72,
+        "11": 16,
+    }
+    assert (
+        not wechsel.duplicated(["table", "setup", "method", "language", "task", "dataset", "metric"]).any()
+        and wechsel["std"].isna().all()
+    )
+    assert (
+        wechsel.value.isna()
+        == wechsel.metric.isin(["closest English token", "learning rate warmup schedule", "learning rate decay"])
+    ).all() and wechsel.note[wechsel.value.isna()].ne("").all()
+    assert (wechsel.seeds.eq(3).fillna(False) == wechsel.table.isin(["2", "10"])).all() and (
+        wechsel.dataset.eq("CC100") == (wechsel.task.eq("CLM") & wechsel.language.isin(["sw", "su", "gd", "ug", "mg"]))
+    ).all()
     for first, again, model in (("2", "10", "WECHSEL-RoBERTa"), ("3", "9", "WECHSEL-GPT2")):
-        twice = [wechsel[(wechsel.table == t) & (wechsel.method == model) & (wechsel.setup != "more training")].drop(columns="table").reset_index(drop=True) for t in (first, again)]
+        twice = [
+            wechsel[(wechsel.table == t) & (wechsel.method == model) & (wechsel.setup != "more training")]
+            .drop(columns="table")
+            .reset_index(drop=True)
+            for t in (first, again)
+        ]
         assert twice[0].equals(twice[1]) and len(twice[0]) in (12, 36)
     four = "de fr sw zh"
     languages_of = {t: " ".join(sorted(set(l) - {""})) for t, l in wechsel.groupby("table").language}
-    assert languages_of == {t: four for t in ("2", "3", "7", "9", "10")} | {"1": "de fr zh", "4": "gd mg su ug", "5": "", "6": "", "8": "de fr zh", "11": "fr"}
-    fine_tuned = wechsel[wechsel.table.isin(["2", "10"])].pivot(index=["table", "setup", "method", "language"], columns="metric", values="value")
-    assert len(fine_tuned) == 67 and (fine_tuned.F1 > fine_tuned["accuracy / F1"]).all()
+    assert languages_of == dict.fromkeys(("2", "3", "7", "9", "10"), four) | {
+        "1": "de fr zh",
+        "4": "gd mg su ug",
+        "5": "",
+        "6": "",
+        "8": "de fr zh",
+        "11": "fr",
+    }
+    fine_tuned = wechsel[wechsel.table.isin(["2", "10"])].pivot(
+        index=["table", "setup", "method", "language"], columns="metric", values="value"
+    )
+    assert len(fine_tuned) == 67 and (fine_tuned["accuracy / F1"] < fine_tuned.F1).all()
     variant = wechsel[wechsel.method.str.startswith("WECHSEL_TFR")]
     assert (variant.note.eq("printed as WECHSEL_TRF") == variant.table.eq("9")).all() and len(variant) == 12 + 36
     pairs_7 = wechsel[wechsel.table == "7"]
-    assert pairs_7.groupby("language").size().to_dict() == dict.fromkeys("fr de zh sw".split(), 10)
-    assert {"héritage": "legacy", "secrétariat": "ariat", "mit": "with", "ternehmen": "irms", "石": "stone", "张某": "defendant", "Harusi": "Marriage", "aliposimama": "Slowly"}.items() <= dict(zip(pairs_7.method, pairs_7.note)).items()
-    logs = wechsel.dropna(subset="value").groupby("table").value.agg(lambda v: round(sum(map(math.log, v)), 6)) # from a second reading of the text
-    assert logs.to_dict() == {"1": 32.914971, "2": 555.491214, "3": 212.344249, "4": 42.50538, "5": -33.070911, "6": -4.092, "8": 446.901732, "9": 128.022053, "10": 315.285529, "11": 63.648091}
+    assert pairs_7.groupby("language").size().to_dict() == dict.fromkeys(["fr", "de", "zh", "sw"], 10)
+    assert {
+        "héritage": "legacy",
+        "secrétariat": "ariat",
+        "mit": "with",
+        "ternehmen": "irms",
+        "石": "stone",
+        "张某": "defendant",
+        "Harusi": "Marriage",
+        "aliposimama": "Slowly",
+    }.items() <= dict(zip(pairs_7.method, pairs_7.note)).items()
+    logs = (
+        wechsel.dropna(subset="value").groupby("table").value.agg(lambda v: round(sum(map(math.log, v)), 6))
+    )  # from a second reading of the text
+    assert logs.to_dict() == {
+        "1": 32.914971,
+        "2": 555.491214,
+        "3": 212.344249,
+        "4": 42.50538,
+        "5": -33.070911,
+        "6": -4.092,
+        "8": 446.901732,
+        "9": 128.022053,
+        "10": 315.285529,
+        "11": 63.648091,
+    }
 
 
 @pytest.mark.cell('nbs/08_experiments/01_results.ipynb', 'cell "a claim is taken over when its process is gone or its time stands still, and not before" (fa4eabdd)')
 def test_a_claim_is_taken_over_when_its_process_is_gone_or_its_time_stands_still_and_not_before():
     folder = Path(tempfile.mkdtemp())
-    record, first, second = folder/"a.json", folder/".claim-a-0", folder/".claim-a-1"
+    record, first, second = folder / "a.json", folder / ".claim-a-0", folder / ".claim-a-1"
+
+
     def taken():
-        with claimed(record) as mine: return mine
-    def left_by(who, age): first.write_text(who); os.utime(first, (time.time() - age,) * 2)
-    gone = subprocess.Popen([sys.executable, "-c", ""]); gone.wait()
+        with claimed(record) as mine:
+            return mine
+
+
+    def left_by(who, age):
+        first.write_text(who)
+        os.utime(first, (time.time() - age,) * 2)
+
+
+    gone = subprocess.Popen([sys.executable, "-c", ""])
+    gone.wait()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(time, "time", lambda at=time.time: at() + 1e6) # this machine's clock does not count
-        for who, age, free in ((f"{_host()} {gone.pid}", 1e6, True), (f"{_host()} {os.getpid()}", 1e6, False), (f"elsewhere {gone.pid}", 1e6 + 50, False), ("elsewhere 1", 1e6 + 70, True),
-                               (f"{_host()} {os.getpid()}", 1e6 + 70, True), ("", 1e6, False), ("", 1e6 + 70, True)): # the last are empty because their worker has not come further
+        patch.setattr(time, "time", lambda at=time.time: at() + 1e6)  # this machine's clock does not count
+        for who, age, free in (
+            (f"{_host()} {gone.pid}", 1e6, True),
+            (f"{_host()} {os.getpid()}", 1e6, False),
+            (f"elsewhere {gone.pid}", 1e6 + 50, False),
+            ("elsewhere 1", 1e6 + 70, True),
+            (f"{_host()} {os.getpid()}", 1e6 + 70, True),
+            ("", 1e6, False),
+            ("", 1e6 + 70, True),
+        ):  # the last are empty because their worker has not come further
             left_by(who, age)
             assert taken() == free and first.exists() != free and not second.exists(), (who, age)
     left_by("elsewhere 1", 70)
-    with pytest.raises(ZeroDivisionError), claimed(record): assert second.exists(); 1 / 0
-    assert first.exists() and not second.exists() # a failure gives back its own claim only
+    with pytest.raises(ZeroDivisionError), claimed(record):
+        assert second.exists()
+        1 / 0
+    assert first.exists() and not second.exists()  # a failure gives back its own claim only
 
 
 @pytest.mark.cell('nbs/08_experiments/01_results.ipynb', 'cell "of many that take over at once only one does, and a claim in use is kept alive" (c1aed5c7)')
 def test_of_many_that_take_over_at_once_only_one_does_and_a_claim_in_use_is_kept_alive():
     folder = Path(tempfile.mkdtemp())
     for n in range(20):
-        (folder/f".claim-{n}-0").write_text("elsewhere 1"); os.utime(folder/f".claim-{n}-0", (0, 0))
+        (folder / f".claim-{n}-0").write_text("elsewhere 1")
+        os.utime(folder / f".claim-{n}-0", (0, 0))
         together, out = threading.Barrier(6), []
+
         def compete():
             together.wait()
-            with claimed(folder/f"{n}.json") as mine: out.append(mine); together.wait()
+            with claimed(folder / f"{n}.json") as mine:
+                out.append(mine)
+                together.wait()
+
         threads = [threading.Thread(target=compete) for _ in range(6)]
-        for t in threads: t.start()
-        for t in threads: t.join()
+        for t in threads:
+            t.start()
+        for t in threads:
+            t.join()
         assert sorted(out) == [False] * 5 + [True]
     assert not list(folder.iterdir())
     with pytest.MonkeyPatch.context() as patch:
-        patch.setitem(_abandoned.__globals__, "BEAT", .05)
-        with claimed(folder/"b.json"):
-            os.utime(folder/".claim-b-0", (0, 0)); time.sleep(.5)
-            assert abs((folder/".claim-b-0").stat().st_mtime - time.time()) < 5
-        (folder/".claim-b-0").touch(); os.utime(folder/".claim-b-0", (0, 0)); time.sleep(.2)
-        assert (folder/".claim-b-0").stat().st_mtime == 0 # no longer
+        patch.setitem(_abandoned.__globals__, "BEAT", 0.05)
+        with claimed(folder / "b.json"):
+            os.utime(folder / ".claim-b-0", (0, 0))
+            time.sleep(0.5)
+            assert abs((folder / ".claim-b-0").stat().st_mtime - time.time()) < 5
+        (folder / ".claim-b-0").touch()
+        os.utime(folder / ".claim-b-0", (0, 0))
+        time.sleep(0.2)
+        assert (folder / ".claim-b-0").stat().st_mtime == 0  # no longer
 
 
 @pytest.mark.cell('nbs/08_experiments/01_results.ipynb', 'cell "a cell is computed once for each key and fingerprint" (383a1aa6)')
 def test_a_cell_is_computed_once_for_each_key_and_fingerprint():
-    calls, grid = [], ResultStore(Path(tempfile.mkdtemp())/"a"/"b")
-    def measure(): calls.append(1); return {"loss": 1.5}
+    calls, grid = [], ResultStore(Path(tempfile.mkdtemp()) / "a" / "b")
+
+
+    def measure():
+        calls.append(1)
+        return {"loss": 1.5}
+
+
     key = dict(method="focus", language="sw", seed=0)
     first = grid.cell(key, measure)
-    assert grid.cell(dict(reversed(key.items())), measure)["values"] == [{"metric": "loss", "value": 1.5}] and len(calls) == 1
-    assert set(first) == {"key", "fingerprint", "values", "seconds", "library", "device", "versions"} and first["library"] == fingerprint() and first["versions"]["torch"]
+    assert (
+        grid.cell(dict(reversed(key.items())), measure)["values"] == [{"metric": "loss", "value": 1.5}] and len(calls) == 1
+    )
+    assert (
+        set(first) == {"key", "fingerprint", "values", "seconds", "library", "device", "versions"}
+        and first["library"] == fingerprint()
+        and first["versions"]["torch"]
+    )
     grid.cell(key | {"seed": 1}, measure), grid.cell(key, measure, fingerprint="other text")
-    assert len(calls) == 3 and len(list(grid.folder.iterdir())) == 2 # the other fingerprint took the place of the first
+    assert len(calls) == 3 and len(list(grid.folder.iterdir())) == 2  # the other fingerprint took the place of the first
     assert grid.read(key) is None and grid.read(key, "other text")["fingerprint"] == "other text"
 
 
 @pytest.mark.cell('nbs/08_experiments/01_results.ipynb', 'cell "a record that is broken or cut short is computed again" (bc541ee0)')
 def test_a_record_that_is_broken_or_cut_short_is_computed_again():
     calls, grid = [], ResultStore(tempfile.mkdtemp())
-    def measure_again(): calls.append(1); return {"loss": 2.}
-    for broken in ("", "{\"key\":", "null", "{\"key\": {}}", "\x00\x00"):
+
+
+    def measure_again():
+        calls.append(1)
+        return {"loss": 2.0}
+
+
+    for broken in ("", '{"key":', "null", '{"key": {}}', "\x00\x00"):
         grid.path({"seed": 0}).write_text(broken)
         assert grid.frame().empty
-        assert grid.cell({"seed": 0}, measure_again)["values"][0]["value"] == 2.
+        assert grid.cell({"seed": 0}, measure_again)["values"][0]["value"] == 2.0
     assert len(calls) == 5 and len(grid.frame()) == 1
 
 
@@ -446,53 +833,105 @@ study.cell({{"seed": 1}}, lambda: os.kill(os.getpid(), signal.SIGKILL))
 """
     assert subprocess.run([sys.executable, "-c", script]).returncode == -9
     assert ResultStore(folder).frame().seed.tolist() == [0]
-    assert ResultStore(folder).cell({"seed": 0}, lambda: 1 / 0)["values"][0]["value"] == 1.
-    with pytest.raises(ZeroDivisionError): ResultStore(folder).cell({"seed": 1}, lambda: 1 / 0)
-    assert len(list(folder.glob("*.json"))) == 1 and ResultStore(folder).cell({"seed": 1}, lambda: {"loss": 2.})["values"][0]["value"] == 2. and len(list(folder.iterdir())) == 2
+    assert ResultStore(folder).cell({"seed": 0}, lambda: 1 / 0)["values"][0]["value"] == 1.0
+    with pytest.raises(ZeroDivisionError):
+        ResultStore(folder).cell({"seed": 1}, lambda: 1 / 0)
+    assert (
+        len(list(folder.glob("*.json"))) == 1
+        and ResultStore(folder).cell({"seed": 1}, lambda: {"loss": 2.0})["values"][0]["value"] == 2.0
+        and len(list(folder.iterdir())) == 2
+    )
 
 
 @pytest.mark.cell('nbs/08_experiments/01_results.ipynb', 'cell "of two workers on one cell one computes it, the other waits, and cells ends when all are there" (78640d38)')
 def test_of_two_workers_on_one_cell_one_computes_it_the_other_waits_and_cells_ends_when_all_are_there():
     grid, calls, bars, go = ResultStore(tempfile.mkdtemp()), [], [], threading.Event()
+
+
     class Bar:
-        def __init__(self, total, **_): self.total, self.n = total, 0; bars.append(self)
-        def update(self, n): self.n += n
-        def __enter__(self): return self
-        def __exit__(self, *_): pass
-    def slow(): calls.append("slow"); go.wait(60); return {"loss": 1.}
-    def quick(n): calls.append(n); return {"loss": 2.}
-    def start(f, *args, **options): (t := threading.Thread(target=f, args=args, kwargs=options, daemon=True)).start(); return t
+        def __init__(self, total, **_):
+            self.total, self.n = total, 0
+            bars.append(self)
+
+        def update(self, n):
+            self.n += n
+
+        def __enter__(self):
+            return self
+
+        def __exit__(self, *_):
+            pass
+
+
+    def slow():
+        calls.append("slow")
+        go.wait(60)
+        return {"loss": 1.0}
+
+
+    def quick(n):
+        calls.append(n)
+        return {"loss": 2.0}
+
+
+    def start(f, *args, **options):
+        (t := threading.Thread(target=f, args=args, kwargs=options, daemon=True)).start()
+        return t
+
+
     with pytest.MonkeyPatch.context() as patch:
         patch.setitem(_abandoned.__globals__, "tqdm", Bar)
         threads = [start(grid.cell, {"n": 0}, slow)]
-        while not calls: time.sleep(.01)
-        threads += [start(grid.cells, [({"n": n}, lambda n=n: quick(n)) for n in range(3)], workers=1), start(lambda: calls.append(grid.cell({"n": 0}, lambda: quick(0))["values"][0]["value"]))]
-        while len(calls) < 3: time.sleep(.01)
-        time.sleep(.3)
+        while not calls:
+            time.sleep(0.01)
+        threads += [
+            start(grid.cells, [({"n": n}, lambda n=n: quick(n)) for n in range(3)], workers=1),
+            start(lambda: calls.append(grid.cell({"n": 0}, lambda: quick(0))["values"][0]["value"])),
+        ]
+        while len(calls) < 3:
+            time.sleep(0.01)
+        time.sleep(0.3)
         assert calls == ["slow", 1, 2] and all(t.is_alive() for t in threads) and len(grid.frame()) == 2
         go.set()
-        for t in threads: t.join()
-        assert calls == ["slow", 1, 2, 1.] and grid.frame().value.tolist() == [1., 2., 2.]
-        def meanwhile(n): write_json(grid.read({"n": 1}), grid.path({"n": 3})); return {"loss": 2.} # another process, while this one measures
-        with claimed(grid.path({"n": 3})): grid.cells([({"n": n}, lambda n=n: meanwhile(n)) for n in (3, 4)], workers=1)
+        for t in threads:
+            t.join()
+        assert calls == ["slow", 1, 2, 1.0] and grid.frame().value.tolist() == [1.0, 2.0, 2.0]
+
+        def meanwhile(n):
+            write_json(grid.read({"n": 1}), grid.path({"n": 3}))
+            return {"loss": 2.0}  # another process, while this one measures
+
+        with claimed(grid.path({"n": 3})):
+            grid.cells([({"n": n}, lambda n=n: meanwhile(n)) for n in (3, 4)], workers=1)
         assert [(b.n, b.total) for b in bars] == [(3, 3), (2, 2)]
-    class Late(ResultStore): # comes to look just before another process has written the record
-        def read(self, *args, looked=[]): looked.append(1); return super().read(*args) if len(looked) > 1 else None
-    assert Late(grid.folder).cell({"n": 1}, lambda: quick(1))["values"][0]["value"] == 2. and len(calls) == 4 and len(list(grid.folder.iterdir())) == 5
+
+
+    class Late(ResultStore):  # comes to look just before another process has written the record
+        def read(self, *args, looked=[]):
+            looked.append(1)
+            return super().read(*args) if len(looked) > 1 else None
+
+
+    assert (
+        Late(grid.folder).cell({"n": 1}, lambda: quick(1))["values"][0]["value"] == 2.0
+        and len(calls) == 4
+        and len(list(grid.folder.iterdir())) == 5
+    )
 
 
 @pytest.mark.cell('nbs/08_experiments/01_results.ipynb', 'cell "curves are kept step by step and values that are not finite as missing" (14615149)')
 def test_curves_are_kept_step_by_step_and_values_that_are_not_finite_as_missing():
     record = ResultStore(tempfile.mkdtemp())
-    record.cell({"seed": 0}, lambda: [{"metric": "loss", "step": s, "value": v} for s, v in ((0, 8.), (10, math.nan))])
+    record.cell({"seed": 0}, lambda: [{"metric": "loss", "step": s, "value": v} for s, v in ((0, 8.0), (10, math.nan))])
     assert record.frame().step.tolist() == [0, 10] and record.frame().value.isna().tolist() == [False, True]
 
 
 @pytest.mark.cell('nbs/08_experiments/01_results.ipynb', 'cell "cells computed side by side are complete, are read again, and a failure is not lost" (04005242)')
 def test_cells_computed_side_by_side_are_complete_are_read_again_and_a_failure_is_not_lost(cell_4876d855):
     assert list(side.square) == [n * n for n in range(6)] and (os.cpu_count() == 1 or os.getpid() not in set(side.process))
-    shared.cells([(dict(what="side by side", n=n), lambda: 1 / 0) for n in range(6)], "v1") # nothing is computed
-    with pytest.raises(ZeroDivisionError): shared.cells([(dict(what="broken", n=n), lambda n=n: {"x": 1 / n}) for n in range(2)], "v1")
+    shared.cells([(dict(what="side by side", n=n), lambda: 1 / 0) for n in range(6)], "v1")  # nothing is computed
+    with pytest.raises(ZeroDivisionError):
+        shared.cells([(dict(what="broken", n=n), lambda n=n: {"x": 1 / n}) for n in range(2)], "v1")
     shared.cells([(dict(what="alone"), lambda: {"process": os.getpid()})], "v1", workers=1)
     assert shared.read(dict(what="alone"), "v1")["values"][0]["value"] == os.getpid()
 
@@ -505,7 +944,7 @@ import os, signal, time
 from pathlib import Path
 from vocab_lit.experiments.results import ResultStore, environment
 environment()
-folder, log, done = Path({str(folder)!r}), Path({str(folder/"log")!r}), {{}}
+folder, log, done = Path({str(folder)!r}), Path({str(folder / "log")!r}), {{}}
 log.touch()
 def measure(n):
     with open(log, "a") as f: f.write(f"{{n}} {{os.getpid()}}\\n")
@@ -527,15 +966,27 @@ assert all(os.waitpid(w, os.WNOHANG) == (0, 0) for w in workers) # they wait for
 assert [os.waitpid(w, 0)[1] for w in workers] == [0, 0, 0]
 """
     subprocess.run([sys.executable, "-c", script], check=True, timeout=100)
-    cells = [line.split() for line in (folder/"log").read_text().splitlines()]
-    assert sorted(n for n, _ in cells) == sorted([*map(str, range(12)), "hangs", "hangs"]) and len({pid for _, pid in cells[1:]}) > 1
-    records = ResultStore(folder/"study").frame().set_index("n").value.astype(int)
-    assert len(records) == len(list((folder/"study").iterdir())) == 13 and {(str(n), str(pid)) for n, pid in records.items()} == set(map(tuple, cells[1:]))
+    cells = [line.split() for line in (folder / "log").read_text().splitlines()]
+    assert (
+        sorted(n for n, _ in cells) == sorted([*map(str, range(12)), "hangs", "hangs"])
+        and len({pid for _, pid in cells[1:]}) > 1
+    )
+    records = ResultStore(folder / "study").frame().set_index("n").value.astype(int)
+    assert len(records) == len(list((folder / "study").iterdir())) == 13 and {
+        (str(n), str(pid)) for n, pid in records.items()
+    } == set(map(tuple, cells[1:]))
 
 
 @pytest.mark.cell('nbs/08_experiments/01_results.ipynb', 'cell "tables give mean, deviation and number of seeds by hand" (12a65c33)')
 def test_tables_give_mean_deviation_and_number_of_seeds_by_hand():
-    rows = pd.DataFrame(dict(method=["b", "b", "a", "b"], language=["sw", "sw", "sw", "am"], seed=[0, 1, 0, 0], value=[1., 2., 4., math.nan]))
+    rows = pd.DataFrame(
+        dict(
+            method=["b", "b", "a", "b"],
+            language=["sw", "sw", "sw", "am"],
+            seed=[0, 1, 0, 0],
+            value=[1.0, 2.0, 4.0, math.nan],
+        )
+    )
     t = table(rows)
     assert t.index.tolist() == ["b", "a"] and t.columns.tolist() == ["sw", "am"]
     assert t.loc["b"].tolist() == ["1.50 ± 0.71 (2)", ""] and t.loc["a"].tolist() == ["4.00", ""]
@@ -545,26 +996,39 @@ def test_tables_give_mean_deviation_and_number_of_seeds_by_hand():
 def test_the_paper_s_numbers_stand_beside_ours_under_one_name(cell_3bcf566a):
     t = beside(study.frame(), published("focus", 4), names={"focus": "FOCUS"})
     assert t.loc["focus", ("sw", "ours")] == "5.10 ± 0.10 (3)" and t.loc["focus", ("sw", "paper")] == "4.8"
-    assert t.loc["WECHSEL", ("sw", "paper")] == "11.2" and t.loc["WECHSEL", ("ha", "paper")] == "" and t.loc["focus", ("de", "paper")] == "4.0" and ("de", "ours") not in t
+    assert (
+        t.loc["WECHSEL", ("sw", "paper")] == "11.2"
+        and t.loc["WECHSEL", ("ha", "paper")] == ""
+        and t.loc["focus", ("de", "paper")] == "4.0"
+        and ("de", "ours") not in t
+    )
     wiki = published("focus", 3)[lambda x: (x.dataset == "WikiANN") & (x.setup == "replaced vocabulary")]
     assert beside(study.frame(), wiki).loc["FOCUS + LAPT", ("sw", "paper")] == "86.9 ± 0.4"
     large = published("wechsel", 3).query("language == 'sw'").replace({"value": {5.8e4: 5.8e6}})
-    assert beside(study.frame(), large, columns="setup").loc["FullRand-GPT2"].tolist()[-3:] == ["5800000", "13.22", "10.58"] # no decimals in large numbers
-    with pytest.raises(ValueError, match="several numbers for .*choose a task"): beside(study.frame(), published("focus", 2))
+    assert beside(study.frame(), large, columns="setup").loc["FullRand-GPT2"].tolist()[-3:] == [
+        "5800000",
+        "13.22",
+        "10.58",
+    ]  # no decimals in large numbers
+    with pytest.raises(ValueError, match="several numbers for .*choose a task"):
+        beside(study.frame(), published("focus", 2))
 
 
 @pytest.mark.cell('nbs/08_experiments/01_results.ipynb', 'cell "a fingerprint follows files and texts" (a8654ce6)')
 def test_a_fingerprint_follows_files_and_texts():
     folder = Path(tempfile.mkdtemp())
-    (folder/"a").write_text("1")
+    (folder / "a").write_text("1")
     one = fingerprint("x", folders=[folder])
     assert one == fingerprint("x", folders=[folder]) != fingerprint("y", folders=[folder])
-    (folder/"a").write_text("2")
-    two = fingerprint("x", folders=[folder]); (folder/"a").rename(folder/"b")
+    (folder / "a").write_text("2")
+    two = fingerprint("x", folders=[folder])
+    (folder / "a").rename(folder / "b")
     assert len({one, two, fingerprint("x", folders=[folder])}) == 3 and fingerprint() == fingerprint()
     three = fingerprint("x", folders=[folder])
-    for name in ("claims.yml", "published", "bench.json"): (folder/name).write_text("what results are compared with decides none of them")
+    for name in ("claims.yml", "published", "bench.json"):
+        (folder / name).write_text("what results are compared with decides none of them")
     assert fingerprint("x", folders=[folder]) == three
-    kept = ResultStore(folder/"study")
-    for stamp in ("old", "new"): kept.cell({"language": stamp}, lambda: {"loss": 1.}, stamp)
+    kept = ResultStore(folder / "study")
+    for stamp in ("old", "new"):
+        kept.cell({"language": stamp}, lambda: {"loss": 1.0}, stamp)
     assert len(kept.frame()) == 2 and list(kept.frame("new").language) == ["new"]

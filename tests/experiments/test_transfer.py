@@ -29,9 +29,13 @@ def cell_6a306385():
 
 @pytest.fixture(scope='module')
 def cell_4077834f(cell_6a306385):
-    # nbs/08_experiments/05_transfer.ipynb, cell "losses = tiny.study.frame(tiny.stamp).query("what == 'langua" (4077834f)
+    # nbs/08_experiments/05_transfer.ipynb, cell "losses = (" (4077834f)
     global losses
-    losses = tiny.study.frame(tiny.stamp).query("what == 'language'").pivot(index=["kind", "language"], columns="step", values="value")
+    losses = (
+        tiny.study.frame(tiny.stamp)
+        .query("what == 'language'")
+        .pivot(index=["kind", "language"], columns="step", values="value")
+    )
     losses.round(2)
 
 
@@ -40,9 +44,18 @@ def cell_4866541c(cell_6a306385):
     # nbs/08_experiments/05_transfer.ipynb, cell "kinds = {"mBERT", "MAD-X 2.0", "EL-LEX", "MF1-RAND", "MF10-K" (4866541c)
     global kinds, unks, unks_scores
     kinds = {"mBERT", "MAD-X 2.0", "EL-LEX", "MF1-RAND", "MF10-KMEANS-LEX", "FMT-LEXINIT"}
-    unks = Transfer(Path(tempfile.mkdtemp()), ("en", "am"), options={"steps": 4}, own_vocabulary=("am",), settings=quick, methods={n: m for n, m in (UNKS | FMT).items() if n in kinds})
+    unks = Transfer(
+        Path(tempfile.mkdtemp()),
+        ("en", "am"),
+        options={"steps": 4},
+        own_vocabulary=("am",),
+        settings=quick,
+        methods={n: m for n, m in (UNKS | FMT).items() if n in kinds},
+    )
     unks_scores = transfer(unks, unks.methods, "ner", sources=["en"], workers=1)
-    unks.study.frame(unks.stamp).query("what == 'language'").pivot(index=["kind", "language"], columns="step", values="value").round(2)
+    unks.study.frame(unks.stamp).query("what == 'language'").pivot(
+        index=["kind", "language"], columns="step", values="value"
+    ).round(2)
 
 
 @pytest.fixture(scope='module')
@@ -57,12 +70,25 @@ def cell_c4f1f14e(cell_6a306385):
 def test_each_language_is_learnt_once_in_each_way_that_is_needed(cell_6a306385, cell_4077834f):
     whole, plain, inv = (LanguageRun("am"), *(learnt(tiny, m, "am") for m in ("MAD-X -INV", "MAD-X")))
     new = learnt(tiny, "MAD-X, new vocabulary", "am")
-    assert [w.kind for w in (whole, plain, inv, new)] == ["whole model", "language adapter", "language adapter, invertible", "language adapter, invertible + script-posn-ident"]
+    assert [w.kind for w in (whole, plain, inv, new)] == [
+        "whole model",
+        "language adapter",
+        "language adapter, invertible",
+        "language adapter, invertible + script-posn-ident",
+    ]
     assert set(losses.index) == {(w.kind, l) for w in (whole, plain, inv) for l in ("en", "am")} | {(new.kind, "am")}
-    assert needed(tiny, ["MAD-X", "XLM-R MLM-SRC", "MAD-X"], ["en"], ["en", "am"]) == [replace(inv, language="en"), inv, LanguageRun("en")] and needed(tiny, ["XLM-R", "MAD-X -LAD-INV"], ["en"], ["am"]) == []
+    assert (
+        needed(tiny, ["MAD-X", "XLM-R MLM-SRC", "MAD-X"], ["en"], ["en", "am"])
+        == [replace(inv, language="en"), inv, LanguageRun("en")]
+        and needed(tiny, ["XLM-R", "MAD-X -LAD-INV"], ["en"], ["am"]) == []
+    )
     assert (losses[4] < losses[0]).loc[[(w.kind, "am") for w in (whole, inv, new)]].all()
     madx = MadX(load_model(tiny.target("en").setup.model).float())
-    for name, what, invertible, own in (("plain", plain, False, False), ("inv", inv, True, False), ("new", new, True, True)):
+    for name, what, invertible, own in (
+        ("plain", plain, False, False),
+        ("inv", inv, True, False),
+        ("new", new, True, True),
+    ):
         load_adapter(madx, tiny.place(what), "language", name)
         assert (madx.get("language", name).coupling is not None) == invertible and (name in madx.tokenizers) == own
     assert len(madx.tokenizers["new"]) == 700
@@ -77,13 +103,16 @@ def test_a_cell_of_mad_x_equals_a_pipeline_by_hand(cell_6a306385):
     for language in ("en", "am"):
         by_hand.add_language(language, seed=0)
         text = tiny.target(language, True)
-        with by_hand.learning(language): lapt(model, tokenizer, text.packed("train", True), text.packed("held_out", True), text.lapt_config, 0)
-    assert all(torch.equal(v, model.state_dict()[k]) for k, v in before.items()) # nothing of the base model changes
+        with by_hand.learning(language):
+            lapt(model, tokenizer, text.packed("train", True), text.packed("held_out", True), text.lapt_config, 0)
+    assert all(torch.equal(v, model.state_dict()[k]) for k, v in before.items())  # nothing of the base model changes
     result = fine_tune(model, tokenizer, *here.setup.splits("ner", "en"), "ner", 0, config, by_hand.attach("ner", "en"))
     found = scores.query("method == 'MAD-X'").set_index("target").value
     assert found["en"] == pytest.approx(100 * result.test)
     result.model.madx.activate("am", "ner")
-    assert found["am"] == pytest.approx(100 * evaluate(result.model, tokenizer, tiny.target("am").setup.splits("ner", "am")[2], "ner", config)["entity_f1"])
+    assert found["am"] == pytest.approx(
+        100 * evaluate(result.model, tokenizer, tiny.target("am").setup.splits("ner", "am")[2], "ner", config)["entity_f1"]
+    )
     tuned = {k: v for k, v in result.model.state_dict().items() if "madx" not in k and "classifier" not in k}
     assert all(torch.equal(v, before[k]) for k, v in tuned.items())
 
@@ -96,28 +125,48 @@ def test_training_on_the_target_s_text_uses_the_target_s_model_and_on_the_source
         tuned = fine_tune(load_model(at).float(), load_tokenizer(at), *splits, "ner", 0, config).model
         f1 = evaluate(tuned, load_tokenizer(at), tiny.target("am").setup.splits("ner", "am")[2], "ner", config)["entity_f1"]
         assert scores.query("method == @method and target == 'am'").value.item() == pytest.approx(100 * f1)
-    assert scores.query("target == 'en' and method.str.contains('MLM')").value.nunique() == 1 # both train on English
+    assert scores.query("target == 'en' and method.str.contains('MLM')").value.nunique() == 1  # both train on English
 
 
 @pytest.mark.cell('nbs/08_experiments/05_transfer.ipynb', 'cell "a study that is run again reads its records, and trains again what was deleted" (884cf8b5)')
 def test_a_study_that_is_run_again_reads_its_records_and_trains_again_what_was_deleted(cell_6a306385):
-    import pickle, vocab_lit.experiments.transfer
+    import pickle
+
+    import vocab_lit.experiments.transfer
+
     written = {p: p.stat().st_mtime_ns for p in folder.rglob("*")}
-    assert transfer(tiny, METHODS, "ner", sources=["en"], workers=1).equals(scores) and written == {p: p.stat().st_mtime_ns for p in folder.rglob("*")}
-    sent = vocab_lit.experiments.transfer.Transfer(folder, ("en", "am"), options={"steps": 4}, own_vocabulary=("am",), settings=quick)
-    assert pickle.loads(pickle.dumps(sent)).stamp == sent.stamp != vocab_lit.experiments.transfer.Transfer(folder, ("en", "am"), options={"steps": 5}).stamp
+    assert transfer(tiny, METHODS, "ner", sources=["en"], workers=1).equals(scores) and written == {
+        p: p.stat().st_mtime_ns for p in folder.rglob("*")
+    }
+    sent = vocab_lit.experiments.transfer.Transfer(
+        folder, ("en", "am"), options={"steps": 4}, own_vocabulary=("am",), settings=quick
+    )
+    assert (
+        pickle.loads(pickle.dumps(sent)).stamp
+        == sent.stamp
+        != vocab_lit.experiments.transfer.Transfer(folder, ("en", "am"), options={"steps": 5}).stamp
+    )
     gone = learnt(tiny, "MAD-X -INV", "am")
     shutil.rmtree(tiny.place(gone))
     learn_languages(tiny, [gone], workers=1)
     assert tiny.place(gone).is_dir()
-    with pytest.raises(ValueError, match="no method 'MADX'; there are XLM-R, "): transfer(tiny, ["MADX"], "ner")
+    with pytest.raises(ValueError, match="no method 'MADX'; there are XLM-R, "):
+        transfer(tiny, ["MADX"], "ner")
 
 
 @pytest.mark.cell('nbs/08_experiments/05_transfer.ipynb', 'cell "methods share the task adapter where the source side is the same, and one of them equals a pipeline by hand" (9d64b98e)')
 def test_methods_share_the_task_adapter_where_the_source_side_is_the_same_and_one_of_them_equals_a_pipeline_by_hand(cell_4866541c):
-    assert [list(g) for g in _alike(unks, list(unks.methods), "en")] == [["mBERT"], ["MAD-X 2.0", "MF1-RAND", "EL-LEX", "MF10-KMEANS-LEX"], ["FMT-LEXINIT"]]
-    assert list(UNKS)[:3] == ["mBERT", "MAD-X", "MAD-X 2.0"] and len(UNKS) == 11 and {m.recipe for m in UNKS.values()} - {""} == set(_ROWS.values())
-    english = unks_scores[unks_scores.target == "en"].set_index("method").value # which keeps its vocabulary
+    assert [list(g) for g in _alike(unks, list(unks.methods), "en")] == [
+        ["mBERT"],
+        ["MAD-X 2.0", "MF1-RAND", "EL-LEX", "MF10-KMEANS-LEX"],
+        ["FMT-LEXINIT"],
+    ]
+    assert (
+        list(UNKS)[:3] == ["mBERT", "MAD-X", "MAD-X 2.0"]
+        and len(UNKS) == 11
+        and {m.recipe for m in UNKS.values()} - {""} == set(_ROWS.values())
+    )
+    english = unks_scores[unks_scores.target == "en"].set_index("method").value  # which keeps its vocabulary
     assert english["EL-LEX"] == english["MAD-X 2.0"] == english["MF1-RAND"] and english.notna().all()
     here, there = unks.target("en", True), unks.target("am", True)
     model = load_model(here.setup.model).float()
@@ -125,9 +174,11 @@ def test_methods_share_the_task_adapter_where_the_source_side_is_the_same_and_on
     began = there.transplant("mf10-kmeans-lex", factors=factorize(model.get_input_embeddings().weight, how))
     by_hand, shape = MadX(model), AdapterConfig(2, "gelu", 2, (-1,))
     by_hand.add_language("en", shape)
-    with by_hand.learning("en"): lapt(model, source, here.packed("train", True), here.packed("held_out", True), here.lapt_config, 0)
+    with by_hand.learning("en"):
+        lapt(model, source, here.packed("train", True), here.packed("held_out", True), here.lapt_config, 0)
     by_hand.add_language("am", shape, {n: p.detach() for n, p in token_parameters(began.model).items()}, there.tokenizer)
-    with by_hand.learning("am"), factored(model, began.layer): lapt(model, there.tokenizer, there.packed("train"), there.packed("held_out"), there.lapt_config, 0)
+    with by_hand.learning("am"), factored(model, began.layer):
+        lapt(model, there.tokenizer, there.packed("train"), there.packed("held_out"), there.lapt_config, 0)
     by_hand.activate("en")
     config = unks.config("ner", "en", True)
     result = fine_tune(model, source, *here.setup.splits("ner", "en"), "ner", 0, config, by_hand.attach("ner", "en"))
@@ -143,12 +194,21 @@ def test_full_model_transfer_learns_rows_alone_then_the_task_with_the_old_rows_f
     madx, tokenizer = _with_languages(unks, {"am": unks.place(rows_only)})
     assert not madx.get("language", "am").layers and madx.own_rows("am") is not None
     tuned = _learn_task(unks, madx, tokenizer, "en", None, "ner", 0, adapters=False)
-    assert not any(p.requires_grad for p in tuned.madx.parameters()) and not tuned.get_input_embeddings().weight.requires_grad
+    assert (
+        not any(p.requires_grad for p in tuned.madx.parameters()) and not tuned.get_input_embeddings().weight.requires_grad
+    )
     original = load_model(unks.target("en").setup.model).float().state_dict()
     assert torch.equal(tuned.get_input_embeddings().weight, original["roberta.embeddings.word_embeddings.weight"])
-    assert not any(torch.equal(p, original[n]) for n, p in tuned.named_parameters() if ".layer." in n and n in original and p.dim() > 1)
-    assert _score(unks, tuned, tokenizer, rows_only, "am", "ner", False)[0]["value"] == unks_scores.query("method == 'FMT-LEXINIT' and target == 'am'").value.item()
-    assert torch.equal(tuned.get_input_embeddings().weight, original["roberta.embeddings.word_embeddings.weight"]) and tuned.madx.languages == ["am"]
+    assert not any(
+        torch.equal(p, original[n]) for n, p in tuned.named_parameters() if ".layer." in n and n in original and p.dim() > 1
+    )
+    assert (
+        _score(unks, tuned, tokenizer, rows_only, "am", "ner", False)[0]["value"]
+        == unks_scores.query("method == 'FMT-LEXINIT' and target == 'am'").value.item()
+    )
+    assert torch.equal(
+        tuned.get_input_embeddings().weight, original["roberta.embeddings.word_embeddings.weight"]
+    ) and tuned.madx.languages == ["am"]
 
 
 @pytest.mark.cell('nbs/08_experiments/05_transfer.ipynb', 'cell "the same code runs on one\'s own model and files, with checkpoints, and languages that have tests alone" (a9c2aa9a)')
@@ -156,34 +216,70 @@ def test_the_same_code_runs_on_one_s_own_model_and_files_with_checkpoints_and_la
     own_files = Path(tempfile.mkdtemp())
     train, dev, test = tiny.target("en").setup.splits("ner", "en")
     for name, found in (("en-train", train[:20]), ("en-dev", dev[:5]), ("en-test", test[:5]), ("sw-test", test[:5])):
-        (own_files/f"{name}.bio").write_text("\n".join(f"{w}\t{t}" if w else "" for s in found for w, t in [*zip(s.words, s.tags), ("", "")]), encoding="utf-8")
-    for language in ("en", "sw"): (own_files/f"{language}.txt").write_text("\n".join(Targets("mini")(language).setup.train[:300]), encoding="utf-8")
-    ner = {"en": " ".join(str(own_files/f"en-{part}.bio") for part in ("train", "dev", "test")), "sw": str(own_files/"sw-test.bio")}
-    own = Transfer(own_files/"study", ("en", "sw"), "own", dict(model=tiny.target("en").setup.model, text=str(own_files/"{language}.txt"), ner=ner, steps=2), settings=quick)
+        (own_files / f"{name}.bio").write_text(
+            "\n".join(f"{w}\t{t}" if w else "" for s in found for w, t in [*zip(s.words, s.tags), ("", "")]),
+            encoding="utf-8",
+        )
+    for language in ("en", "sw"):
+        (own_files / f"{language}.txt").write_text("\n".join(Targets("mini")(language).setup.train[:300]), encoding="utf-8")
+    ner = {
+        "en": " ".join(str(own_files / f"en-{part}.bio") for part in ("train", "dev", "test")),
+        "sw": str(own_files / "sw-test.bio"),
+    }
+    own = Transfer(
+        own_files / "study",
+        ("en", "sw"),
+        "own",
+        dict(model=tiny.target("en").setup.model, text=str(own_files / "{language}.txt"), ner=ner, steps=2),
+        settings=quick,
+    )
     got = transfer(own, ["MAD-X", "XLM-R MLM-TRG"], "ner", sources=["en"], workers=1)
-    assert got.target.tolist() == ["en", "sw"] * 2 and got.value.between(0, 100).all() and not list(own_files.glob("study/trained-*/*.run"))
-    with pytest.raises(ValueError, match="the training split has no words"): transfer(own, ["XLM-R"], "ner", sources=["sw"], workers=1)
+    assert (
+        got.target.tolist() == ["en", "sw"] * 2
+        and got.value.between(0, 100).all()
+        and not list(own_files.glob("study/trained-*/*.run"))
+    )
+    with pytest.raises(ValueError, match="the training split has no words"):
+        transfer(own, ["XLM-R"], "ner", sources=["sw"], workers=1)
 
 
 @pytest.mark.cell('nbs/08_experiments/05_transfer.ipynb', 'cell "the adapters of a step are used, and all steps are the full number\'s" (a1c38cc9)')
 def test_the_adapters_of_a_step_are_used_and_all_steps_are_the_full_number_s(cell_6a306385, cell_c4f1f14e):
     assert by_steps.step.tolist() == [0, 2, 4]
-    assert by_steps.set_index("step").value[4] == pytest.approx(scores.query("method == 'MAD-X' and target == 'am'").value.item())
-    weights = [load_adapter(madx := MadX(load_model(tiny.target("en").setup.model).float()), tiny.place(learnt(tiny, "MAD-X", "am", steps=n)), "language") and madx.get("language", "am").state_dict() for n in (2, 0)]
+    assert by_steps.set_index("step").value[4] == pytest.approx(
+        scores.query("method == 'MAD-X' and target == 'am'").value.item()
+    )
+    weights = [
+        load_adapter(
+            madx := MadX(load_model(tiny.target("en").setup.model).float()),
+            tiny.place(learnt(tiny, "MAD-X", "am", steps=n)),
+            "language",
+        )
+        and madx.get("language", "am").state_dict()
+        for n in (2, 0)
+    ]
     assert not any(torch.equal(v, weights[1][k]) for k, v in weights[0].items())
     strange = MadX(load_model(tiny.target("en").setup.model).float())
     strange.add_language("en")
     with torch.no_grad():
-        for p in strange.parameters(): p.normal_(std=.1, generator=torch.Generator().manual_seed(0))
+        for p in strange.parameters():
+            p.normal_(std=0.1, generator=torch.Generator().manual_seed(0))
     save_adapter(strange, "language", "en", tiny.place(learnt(tiny, "MAD-X", "en", steps=3)))
     found = {r["step"]: r["value"] for r in _by_budget(tiny, ["MAD-X"], "en", ["en"], "steps", [0, 3, 4], "ner", 0)}
-    madx, tokenizer = _with_languages(tiny, {"en": tiny.place(learnt(tiny, "MAD-X", "en")), "strange": tiny.place(learnt(tiny, "MAD-X", "en", steps=3))})
+    madx, tokenizer = _with_languages(
+        tiny, {"en": tiny.place(learnt(tiny, "MAD-X", "en")), "strange": tiny.place(learnt(tiny, "MAD-X", "en", steps=3))}
+    )
     model, by_hand = _learn_task(tiny, madx, tokenizer, "en", "en", "ner", 0), {}
     for n, adapter in ((0, None), (3, "strange"), (4, "en")):
         model.madx.activate(adapter, "ner")
-        by_hand[n] = 100 * evaluate(model, tokenizer, tiny.target("en").setup.splits("ner", "en")[2], "ner", tiny.config("ner", "en", True))["entity_f1"]
+        by_hand[n] = (
+            100
+            * evaluate(
+                model, tokenizer, tiny.target("en").setup.splits("ner", "en")[2], "ner", tiny.config("ner", "en", True)
+            )["entity_f1"]
+        )
     assert found == pytest.approx(by_hand) and len(set(by_hand.values())) > 1
-    assert not tiny.place(learnt(tiny, "MAD-X", "am", steps=4)).exists() # all steps are not trained twice
+    assert not tiny.place(learnt(tiny, "MAD-X", "am", steps=4)).exists()  # all steps are not trained twice
 
 
 @pytest.mark.cell('nbs/08_experiments/05_transfer.ipynb', 'cell "methods with the same adapter in the source language share the task, and factors are made once" (40ce6e54)')
@@ -195,12 +291,22 @@ def test_methods_with_the_same_adapter_in_the_source_language_share_the_task_and
     assert both.loc[0].nunique() == 1 and sum(r["what"] == "limit" for _, r in unks.study.frame(unks.stamp).iterrows()) == 6
     first = learn_factors(unks, Factoring(10))
     first_written = _factors_file(unks, Factoring(10)).stat().st_mtime_ns
-    assert torch.equal(learn_factors(unks, Factoring(10)).F, first.F) and _factors_file(unks, Factoring(10)).stat().st_mtime_ns == first_written
-    assert [learn_factors(unks, Factoring(solver=s, steps=3 * (s != "svd"))).facts["solver"] for s in ("svd", "hals", "svd")] == ["svd", "hals", "svd"] # each of its own
+    assert (
+        torch.equal(learn_factors(unks, Factoring(10)).F, first.F)
+        and _factors_file(unks, Factoring(10)).stat().st_mtime_ns == first_written
+    )
+    assert [
+        learn_factors(unks, Factoring(solver=s, steps=3 * (s != "svd"))).facts["solver"] for s in ("svd", "hals", "svd")
+    ] == ["svd", "hals", "svd"]  # each of its own
 
 
 @pytest.mark.cell('nbs/08_experiments/05_transfer.ipynb', 'cell "averages are means of rows and columns of the matrices" (a1f12406)')
 def test_averages_are_means_of_rows_and_columns_of_the_matrices():
-    toy = pd.DataFrame([("A", s, t, seed, 10 * i + j + seed) for i, s in enumerate("xy") for j, t in enumerate("xy") for seed in (0, 2)], columns=["method", "source", "target", "seed", "value"])
+    toy = pd.DataFrame(
+        [("A", s, t, seed, 10 * i + j + seed) for i, s in enumerate("xy") for j, t in enumerate("xy") for seed in (0, 2)],
+        columns=["method", "source", "target", "seed", "value"],
+    )
     assert matrix(toy, "A").values.tolist() == [[1, 2], [11, 12]]
-    assert averages(toy, "source").loc["A"].to_dict() == {"x": 6, "y": 7, "avg": 6.5} and averages(toy, "target").loc["A"].to_dict() == {"x": 1.5, "y": 11.5, "avg": 6.5}
+    assert averages(toy, "source").loc["A"].to_dict() == {"x": 6, "y": 7, "avg": 6.5} and averages(toy, "target").loc[
+        "A"
+    ].to_dict() == {"x": 1.5, "y": 11.5, "avg": 6.5}

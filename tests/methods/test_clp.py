@@ -15,34 +15,56 @@ def cell_8ba14d43():
     global by_hand, new, old, plan, table
     old = Vocab.from_tokenizer(toy_tokenizer("unigram", ["mto", "maji", "gari"]))
     new = Vocab.from_tokenizer(toy_tokenizer("unigram", ["mto", "maji", "gari", "ziwa", "basi", "xyz", "elf"]))
-    table = {"▁mto": (1, .1), "▁maji": (.9, .3), "▁gari": (0, 1), "▁ziwa": (.95, -.2), "▁basi": (.1, 1), "▁elf": (-.6, .75)}
-    by_hand = TokenVectors(np.array([table.get(t.piece, (0, 0)) for t in new], np.float32), np.array([t.piece in table for t in new]), "by hand")
+    table = {
+        "▁mto": (1, 0.1),
+        "▁maji": (0.9, 0.3),
+        "▁gari": (0, 1),
+        "▁ziwa": (0.95, -0.2),
+        "▁basi": (0.1, 1),
+        "▁elf": (-0.6, 0.75),
+    }
+    by_hand = TokenVectors(
+        np.array([table.get(t.piece, (0, 0)) for t in new], np.float32),
+        np.array([t.piece in table for t in new]),
+        "by hand",
+    )
     plan = get_recipe("clp").plan(old, new, by_hand)
     pd.concat([plan.explain(t) for t in ("ziwa", "basi", "elf", "xyz")]).round(3)
 
 
 @pytest.mark.cell('nbs/04_methods/07_clp.ipynb', 'cell "weights are cosines divided by their sum, as in the paper\'s code" (dd460146)')
 def test_weights_are_cosines_divided_by_their_sum_as_in_the_paper_s_code(cell_8ba14d43):
-    def by_formula(vocab, vectors, anchors, token): # {piece: weight}
+    def by_formula(vocab, vectors, anchors, token):  # {piece: weight}
         x = vectors.matrix.astype(np.float64)
         c = {vocab[a].piece: x[token] @ x[a] / np.linalg.norm(x[token]) / np.linalg.norm(x[a]) for a in anchors}
         return {k: v / sum(c.values()) for k, v in c.items()}
+
+
     anchors = [t.id for t in new if t.piece in ("▁mto", "▁maji", "▁gari")]
     check_plan(plan)
     for word in ("ziwa", "basi"):
         shown = plan.explain(word)
-        assert dict(zip(shown.source, shown.weight)) == pytest.approx(by_formula(new, by_hand, anchors, new.find(word)[0].id), abs=1e-6)
+        assert dict(zip(shown.source, shown.weight)) == pytest.approx(
+            by_formula(new, by_hand, anchors, new.find(word)[0].id), abs=1e-6
+        )
     assert plan.explain("ziwa").weight.min() < 0 and abs(plan.explain("ziwa").weight.sum() - 1) < 1e-6
-    assert {new[i].piece for i in np.flatnonzero(plan.group >= 0)} == {"▁elf", "▁xyz"} and plan.explain("elf").step[0] == "Gaussian"
+    assert {new[i].piece for i in np.flatnonzero(plan.group >= 0)} == {"▁elf", "▁xyz"} and plan.explain("elf").step[
+        0
+    ] == "Gaussian"
 
 
 @pytest.mark.cell('nbs/04_methods/07_clp.ipynb', 'cell "on random vocabularies the rows equal the dense sums, and what is left out would have been divided by next to nothing" (69bf382f)')
 def test_on_random_vocabularies_the_rows_equal_the_dense_sums_and_what_is_left_out_would_have_been_divided_by_next_to_nothing():
     rng = np.random.default_rng(0)
     words = ["".join(rng.choice(list("abcdefghijklmnopqrstuvwxyz"), 4)) for _ in range(300)]
-    source, target = Vocab.from_tokenizer(toy_tokenizer("unigram", words[:200])), Vocab.from_tokenizer(toy_tokenizer("wordpiece", words[100:]))
-    for shift in (0, .3, 1.):
-        vectors = TokenVectors((rng.normal(size=(len(target), 20)) + shift).astype(np.float32), rng.random(len(target)) < .8, "random")
+    source, target = (
+        Vocab.from_tokenizer(toy_tokenizer("unigram", words[:200])),
+        Vocab.from_tokenizer(toy_tokenizer("wordpiece", words[100:])),
+    )
+    for shift in (0, 0.3, 1.0):
+        vectors = TokenVectors(
+            (rng.normal(size=(len(target), 20)) + shift).astype(np.float32), rng.random(len(target)) < 0.8, "random"
+        )
         p = get_recipe("clp").plan(source, target, vectors)
         check_plan(p)
         shared = overlap(source, target)
@@ -50,15 +72,20 @@ def test_on_random_vocabularies_the_rows_equal_the_dense_sums_and_what_is_left_o
         rows = torch.randn(len(source), 9, generator=torch.Generator().manual_seed(0))
         made, unit = p.apply(rows).numpy(), vectors.matrix / np.linalg.norm(vectors.matrix, axis=1, keepdims=True)
         for t in target:
-            if shared[t.id] >= 0 or not vectors.known[t.id]: continue
+            if shared[t.id] >= 0 or not vectors.known[t.id]:
+                continue
             c = unit[t.id] @ unit[keys].T
-            if p.is_low_rank[t.id]: assert np.allclose(made[t.id], c @ rows.numpy()[shared[keys]] / c.sum(), atol=1e-4 / abs(c.sum()))
-            else: assert c.sum() <= .0501 * np.abs(c).sum()
+            if p.is_low_rank[t.id]:
+                assert np.allclose(made[t.id], c @ rows.numpy()[shared[keys]] / c.sum(), atol=1e-4 / abs(c.sum()))
+            else:
+                assert c.sum() <= 0.0501 * np.abs(c).sum()
         assert p.is_low_rank.any() and (shift < 1 or not (p.group >= 0)[vectors.known].any())
 
 
 @pytest.mark.cell('nbs/04_methods/07_clp.ipynb', 'cell "no shared token with a vector is refused, and no open one is fine" (0fcf15a2)')
 def test_no_shared_token_with_a_vector_is_refused_and_no_open_one_is_fine(cell_8ba14d43):
-    with pytest.raises(ValueError, match="nothing to mix"): get_recipe("clp").plan(Vocab.from_tokenizer(toy_tokenizer("unigram", ["a"])), new, by_hand)
+    with pytest.raises(ValueError, match="nothing to mix"):
+        get_recipe("clp").plan(Vocab.from_tokenizer(toy_tokenizer("unigram", ["a"])), new, by_hand)
     check_plan(get_recipe("clp").plan(new, new, TokenVectors(by_hand.matrix, np.ones(len(new), bool))))
-    with pytest.raises(ValueError, match="clp needs token vectors"): get_recipe("clp").plan(old, new)
+    with pytest.raises(ValueError, match="clp needs token vectors"):
+        get_recipe("clp").plan(old, new)

@@ -17,7 +17,7 @@ def cell_46c9233a():
     words = ["".join(rng.choice(letters, 4)) for _ in range(300)]
     old = Vocab.from_tokenizer(toy_tokenizer("unigram", words[:200] + ["1", "2"], words[:50] + ["!", "?"]))
     new = Vocab.from_tokenizer(toy_tokenizer("wordpiece", words[100:] + ["2", "!"], words[100:150] + ["1", "?"]))
-    vectors = TokenVectors(rng.normal(size=(len(new), 20)).astype(np.float32), rng.random(len(new)) < .8, "random")
+    vectors = TokenVectors(rng.normal(size=(len(new), 20)).astype(np.float32), rng.random(len(new)) < 0.8, "random")
     matrix = torch.randn(len(old), 16, generator=torch.Generator().manual_seed(0))
 
 
@@ -25,14 +25,15 @@ def cell_46c9233a():
 def cell_fb45619b():
     # nbs/04_methods/05_focus.ipynb, cell "def focus_dense(source, target, vectors, matrix, only="all")" (fb45619b)
     global focus_dense
-    def focus_dense(source, target, vectors, matrix, only="all"): # NaN where a row is drawn
+    def focus_dense(source, target, vectors, matrix, only="all"):  # NaN where a row is drawn
         shared = overlap(source, target, only)
         out = np.full((len(target), matrix.shape[1]), np.nan)
         out[shared >= 0] = matrix[shared[shared >= 0]]
         x = vectors.matrix.astype(np.float64)
         anchors = [t.id for t in target if shared[t.id] >= 0 and vectors.known[t.id] and t.kind != "special"]
         for t in target:
-            if shared[t.id] >= 0 or not vectors.known[t.id] or t.kind == "special": continue
+            if shared[t.id] >= 0 or not vectors.known[t.id] or t.kind == "special":
+                continue
             c = np.array([x[t.id] @ x[o] / np.linalg.norm(x[t.id]) / np.linalg.norm(x[o]) for o in anchors])
             tau = max((np.sort(c)[::-1][:r].sum() - 1) / r for r in range(1, len(c) + 1))
             out[t.id] = np.maximum(c - tau, 0) @ matrix[shared[anchors]]
@@ -54,4 +55,14 @@ def test_focus_equals_its_formulas(cell_46c9233a, cell_fb45619b):
 @pytest.mark.cell('nbs/04_methods/05_focus.ipynb', 'cell "symbolic overlap copies symbols and specials only" (cfb2b533)')
 def test_symbolic_overlap_copies_symbols_and_specials_only(cell_46c9233a):
     p = get_recipe("focus-symbolic").plan(old, new, vectors)
-    assert {new[i].piece for i in np.flatnonzero(p.copied >= 0) if p.step[i] == 0} == {"[CLS]", "[PAD]", "[SEP]", "[UNK]", "[MASK]", "2", "!", "##1", "##?"}
+    assert {new[i].piece for i in np.flatnonzero(p.copied >= 0) if p.step[i] == 0} == {
+        "[CLS]",
+        "[PAD]",
+        "[SEP]",
+        "[UNK]",
+        "[MASK]",
+        "2",
+        "!",
+        "##1",
+        "##?",
+    }

@@ -15,10 +15,20 @@ def cell_ed70cd9a():
     # nbs/04_methods/02_fvt.ipynb, cell "words, inside = ["walk", "w", "a", "in", "go"], ["ing", "ed"" (ed70cd9a)
     global cuts, inside, new, old, words
     words, inside = ["walk", "w", "a", "in", "go"], ["ing", "ed", "s", "l", "k", "o", "t"]
-    new = Vocab.from_tokenizer(toy_tokenizer("unigram", ["walking", "ing", "walks", "ሰላም", "al", "goሰ"], ["alk", "ings", "ሰ"]))
-    old = {family: Vocab.from_tokenizer(toy_tokenizer(family, words, inside + ["alk"] * (family == "wordpiece"))) for family in ("unigram", "wordpiece")}
+    new = Vocab.from_tokenizer(
+        toy_tokenizer("unigram", ["walking", "ing", "walks", "ሰላም", "al", "goሰ"], ["alk", "ings", "ሰ"])
+    )
+    old = {
+        family: Vocab.from_tokenizer(toy_tokenizer(family, words, inside + ["alk"] * (family == "wordpiece")))
+        for family in ("unigram", "wordpiece")
+    }
     cuts = {family: cut_tokens(v, new) for family, v in old.items()}
-    pd.DataFrame({family: {new[i].piece: " ".join(old[family][j].piece for j in ids) for i, ids in c.items()} for family, c in cuts.items()}).fillna("")
+    pd.DataFrame(
+        {
+            family: {new[i].piece: " ".join(old[family][j].piece for j in ids) for i, ids in c.items()}
+            for family, c in cuts.items()
+        }
+    ).fillna("")
 
 
 @pytest.fixture(scope='module')
@@ -29,7 +39,12 @@ def cell_c508169f():
     kinds = {kind: train_tokenizer(text, kind, 350) for kind in ("unigram", "wordpiece", "bpe")}
     asked = Vocab.from_tokenizer(train_tokenizer(text, "unigram", 750))
     found = {kind: cut_tokens(Vocab.from_tokenizer(t), asked) for kind, t in kinds.items()}
-    pd.DataFrame({kind: {asked[i].piece: " ".join(kinds[kind].convert_ids_to_tokens(ids)) for i, ids in list(c.items())[200::70]} for kind, c in found.items()})
+    pd.DataFrame(
+        {
+            kind: {asked[i].piece: " ".join(kinds[kind].convert_ids_to_tokens(ids)) for i, ids in list(c.items())[200::70]}
+            for kind, c in found.items()
+        }
+    )
 
 
 @pytest.fixture(scope='module')
@@ -43,8 +58,13 @@ def cell_edb24eb0(cell_ed70cd9a):
 @pytest.mark.cell('nbs/04_methods/02_fvt.ipynb', 'cell "tokens are cut as the old tokenizer cuts the words they stand in" (c56655be)')
 def test_tokens_are_cut_as_the_old_tokenizer_cuts_the_words_they_stand_in(cell_ed70cd9a):
     wp = {new[i].piece: [old["wordpiece"][j].piece for j in ids] for i, ids in cuts["wordpiece"].items()}
-    assert wp["▁walking"] == ["walk", "##ing"] and wp["ings"] == ["##ing", "##s"] and wp["alk"] == ["##alk"] and wp["▁walks"] == ["walk", "##s"]
-    assert "▁ing" not in wp and not {"▁ሰላም", "ሰ", "▁goሰ"} & set(wp) # no word begins with i
+    assert (
+        wp["▁walking"] == ["walk", "##ing"]
+        and wp["ings"] == ["##ing", "##s"]
+        and wp["alk"] == ["##alk"]
+        and wp["▁walks"] == ["walk", "##s"]
+    )
+    assert "▁ing" not in wp and not {"▁ሰላም", "ሰ", "▁goሰ"} & set(wp)  # no word begins with i
     un = {new[i].piece: "".join(old["unigram"][j].piece for j in ids) for i, ids in cuts["unigram"].items()}
     assert un["▁walking"] == "▁walking" and un["ings"] == "ings" and not {"▁ሰላም", "ሰ", "▁goሰ"} & set(un)
 
@@ -60,10 +80,18 @@ def test_in_every_family_pieces_spell_the_token_and_words_are_cut_as_in_text():
             spelt = {target[i].piece: "".join(source[j].text for j in ids).strip() for i, ids in found.items()}
             assert all(spelt[target[i].piece] == target[i].text for i in found), (family, other, spelt)
             starts = {i: [source[j].word_start for j in ids] for i, ids in found.items()}
-            if family == "suffix": # the mark is on the last piece of a word, but for words of one letter
-                assert all(s[-1] == (target[i].word_start and len(s) > 1) and not any(s[:-1]) for i, s in starts.items()), (other, starts)
-            elif family in ("unigram", "wordpiece"): assert all(s[0] == target[i].word_start and not any(s[1:]) for i, s in starts.items()), (family, other, starts)
-            assert len(found) == 5 or family == "bpe", (family, other) # the toy of bytes lacks most of them
+            if family == "suffix":  # the mark is on the last piece of a word, but for words of one letter
+                assert all(s[-1] == (target[i].word_start and len(s) > 1) and not any(s[:-1]) for i, s in starts.items()), (
+                    other,
+                    starts,
+                )
+            elif family in ("unigram", "wordpiece"):
+                assert all(s[0] == target[i].word_start and not any(s[1:]) for i, s in starts.items()), (
+                    family,
+                    other,
+                    starts,
+                )
+            assert len(found) == 5 or family == "bpe", (family, other)  # the toy of bytes lacks most of them
 
 
 @pytest.mark.cell('nbs/04_methods/02_fvt.ipynb', 'cell "whole words are cut as in a sentence by tokenizers that were trained" (3188b010)')
@@ -71,9 +99,12 @@ def test_whole_words_are_cut_as_in_a_sentence_by_tokenizers_that_were_trained(ce
     for kind, tok in kinds.items():
         n = 0
         for i, ids in found[kind].items():
-            if not (t := asked[i]).word_start or not t.text.isalpha(): continue
+            if not (t := asked[i]).word_start or not t.text.isalpha():
+                continue
             in_text = tok(f"na {t.text} na", add_special_tokens=False)
-            inside = [j for j, (s, e) in zip(in_text["input_ids"], in_text.encodings[0].offsets) if e > 3 and s < 3 + len(t.text)]
+            inside = [
+                j for j, (s, e) in zip(in_text["input_ids"], in_text.encodings[0].offsets) if e > 3 and s < 3 + len(t.text)
+            ]
             assert ids == inside, (kind, t.piece)
             n += 1
         assert n > 150, n
@@ -97,10 +128,22 @@ def test_rows_are_means_of_the_pieces_rows_and_what_cannot_be_cut_is_drawn(cell_
 @pytest.mark.cell('nbs/04_methods/02_fvt.ipynb', 'cell "nothing is cut without a tokenizer, and the old one stays as it is" (c9909e6e)')
 def test_nothing_is_cut_without_a_tokenizer_and_the_old_one_stays_as_it_is(cell_ed70cd9a):
     bare = Vocab(old["unigram"].tokens, old["unigram"].roles)
-    assert cut_tokens(bare, new) == {} and get_recipe("mean").plan(bare, new).summary().step.tolist() == ["Copy", "Gaussian"]
+    assert cut_tokens(bare, new) == {} and get_recipe("mean").plan(bare, new).summary().step.tolist() == [
+        "Copy",
+        "Gaussian",
+    ]
     assert len(old["unigram"].tokenizer) == len(old["unigram"])
-    empty = Vocab([*new.tokens, Token(len(new), "▁", "", True, "text"), Token(len(new) + 1, "▁▁", " ", True, "text"), Token(len(new) + 2, "", "", False, "unused"), Token(len(new) + 3, "<0xE3>", "", False, "byte", b"\xe3")], new.roles)
+    empty = Vocab(
+        [
+            *new.tokens,
+            Token(len(new), "▁", "", True, "text"),
+            Token(len(new) + 1, "▁▁", " ", True, "text"),
+            Token(len(new) + 2, "", "", False, "unused"),
+            Token(len(new) + 3, "<0xE3>", "", False, "byte", b"\xe3"),
+        ],
+        new.roles,
+    )
     for v in old.values():
         p = get_recipe("mean").plan(v, empty)
         check_plan(p)
-        assert (p.group[len(new):] >= 0).all()
+        assert (p.group[len(new) :] >= 0).all()

@@ -13,13 +13,28 @@ import torch
 
 @pytest.fixture(scope='module')
 def cell_1ac3dff6():
-    # nbs/04_methods/11_ofa.ipynb, cell "old, new = (Vocab.from_tokenizer(toy_tokenizer("bpe", words)" (1ac3dff6)
+    # nbs/04_methods/11_ofa.ipynb, cell "old, new = (" (1ac3dff6)
     global new, old, placed, plan, space, vectors
-    old, new = (Vocab.from_tokenizer(toy_tokenizer("bpe", words)) for words in (["lake", "river", "car", "radio"], ["ziwa", "mto", "gari", "radio", "xyz"]))
-    space = {"lake": (1, .1), "river": (.9, .4), "car": (0, 1), "radio": (.3, .9), "ziwa": (1, .2), "mto": (.8, .5), "gari": (.1, 1)}
+    old, new = (
+        Vocab.from_tokenizer(toy_tokenizer("bpe", words))
+        for words in (["lake", "river", "car", "radio"], ["ziwa", "mto", "gari", "radio", "xyz"])
+    )
+    space = {
+        "lake": (1, 0.1),
+        "river": (0.9, 0.4),
+        "car": (0, 1),
+        "radio": (0.3, 0.9),
+        "ziwa": (1, 0.2),
+        "mto": (0.8, 0.5),
+        "gari": (0.1, 1),
+    }
+
+
     def placed(vocab):
         matrix = np.array([space.get(t.text.strip(), (0, 0)) for t in vocab], np.float32)
         return TokenVectors(matrix, matrix.any(1), "by hand")
+
+
     vectors = AlignedVectors(placed(old), placed(new))
     plan = get_recipe("ofa").plan(old, new, vectors)
     pd.concat([plan.explain(t) for t in ("ziwa", "radio", "xyz")]).round(3)
@@ -28,24 +43,43 @@ def cell_1ac3dff6():
 @pytest.mark.cell('nbs/04_methods/11_ofa.ipynb', 'cell "shared rows are copied, others are those of the formula over all old tokens with a vector, and the rest is drawn" (95e0e3ba)')
 def test_shared_rows_are_copied_others_are_those_of_the_formula_over_all_old_tokens_with_a_vector_and_the_rest_is_drawn(cell_1ac3dff6):
     check_plan(plan)
-    unit = lambda w: np.array(space[w]) / np.linalg.norm(space[w])
+
+
+    def unit(w):
+        return np.array(space[w]) / np.linalg.norm(space[w])
+
+
     for word in ("ziwa", "mto", "gari"):
-        z = {w: np.exp(unit(word) @ unit(w) / .1) for w in ("lake", "river", "car", "radio")}
+        z = {w: np.exp(unit(word) @ unit(w) / 0.1) for w in ("lake", "river", "car", "radio")}
         shown = plan.explain(word)
-        assert {s.lstrip("Ġ"): w for s, w in zip(shown.source, shown.weight)} == pytest.approx({w: v / sum(z.values()) for w, v in z.items()}, abs=1e-6)
+        assert {s.lstrip("Ġ"): w for s, w in zip(shown.source, shown.weight)} == pytest.approx(
+            {w: v / sum(z.values()) for w, v in z.items()}, abs=1e-6
+        )
     assert plan.copied[new.find("radio")[0].id] == old.find("radio")[0].id and plan.explain("xyz").step[0] == "Gaussian"
 
 
 @pytest.mark.cell('nbs/04_methods/11_ofa.ipynb', 'cell "short rows made whole are what the whole rows have in the up-projection\'s directions" (22a89e65)')
 def test_short_rows_made_whole_are_what_the_whole_rows_have_in_the_up_projection_s_directions(cell_1ac3dff6):
     matrix = torch.randn(len(old), 8, generator=torch.Generator().manual_seed(0))
-    matrix[:, 4:] *= .01
+    matrix[:, 4:] *= 0.01
     recipe = ofa(5)
     factors = factorize(matrix, recipe.factoring)
     short, labels = short_rows(plan, matrix, factors)
     mixed = plan.step == plan.steps.index("NearestNeighbours")
-    by_parts = torch.from_numpy(plan.weights.toarray()) @ factors.F # as the authors' code: sums of short rows
-    assert torch.allclose(short[mixed], by_parts[mixed], atol=1e-5) and torch.equal(short[plan.copied >= 0], factors.F[plan.copied[plan.copied >= 0]])
-    assert (short @ factors.G[0] - plan.apply(matrix))[mixed].norm() < .02 and short.shape == (len(new), 5) and not labels.any()
-    assert recipe.plan(old, new, vectors).copied.tolist() == plan.copied.tolist() and recipe.name == "ofa-5" and recipe.factoring.solver == get_recipe("ofa-100").factoring.solver == "svd" and get_recipe("ofa-100").factoring.estimator(768).n_components == 100
-    with pytest.raises(ValueError, match="ofa needs aligned vectors"): get_recipe("ofa").plan(old, new, vectors.target)
+    by_parts = torch.from_numpy(plan.weights.toarray()) @ factors.F  # as the authors' code: sums of short rows
+    assert torch.allclose(short[mixed], by_parts[mixed], atol=1e-5) and torch.equal(
+        short[plan.copied >= 0], factors.F[plan.copied[plan.copied >= 0]]
+    )
+    assert (
+        (short @ factors.G[0] - plan.apply(matrix))[mixed].norm() < 0.02
+        and short.shape == (len(new), 5)
+        and not labels.any()
+    )
+    assert (
+        recipe.plan(old, new, vectors).copied.tolist() == plan.copied.tolist()
+        and recipe.name == "ofa-5"
+        and recipe.factoring.solver == get_recipe("ofa-100").factoring.solver == "svd"
+        and get_recipe("ofa-100").factoring.estimator(768).n_components == 100
+    )
+    with pytest.raises(ValueError, match="ofa needs aligned vectors"):
+        get_recipe("ofa").plan(old, new, vectors.target)

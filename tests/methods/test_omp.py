@@ -16,10 +16,17 @@ def cell_e0bfbc7a():
     global rng, shape, space, texts
     rng = np.random.default_rng(1)
     space, texts = rng.normal(size=(2000, 64)).astype(np.float32), rng.normal(size=(200, 64)).astype(np.float32)
+
+
     def shape(k):
         where, what = matching_pursuit(texts, space, k)
         rest = texts - np.einsum("nk,nkd->nd", what, space[where])
-        return {"left over": np.linalg.norm(rest) / np.linalg.norm(texts), "sum of absolute coefficients": np.abs(what).sum(1).mean()}
+        return {
+            "left over": np.linalg.norm(rest) / np.linalg.norm(texts),
+            "sum of absolute coefficients": np.abs(what).sum(1).mean(),
+        }
+
+
     pd.DataFrame({f"k = {k}": shape(k) for k in (4, 16, 32, 64)}).round(2)
 
 
@@ -29,9 +36,24 @@ def cell_a66babcb():
     global by_hand, new, old, plan, space_of, wide
     old = Vocab.from_tokenizer(toy_tokenizer("unigram", ["king", "man", "woman", "boat"]))
     new = Vocab.from_tokenizer(toy_tokenizer("unigram", ["king", "man", "woman", "boat", "queen", "xyz"]))
-    space_of = {"▁king": (0, 1, .9, 0), "▁man": (0, 1, 0, 0), "▁woman": (1, 0, .1, 0), "▁boat": (0, .1, 0, 1), "▁queen": (1, 0, 1, 0)}
-    wide = lambda v: np.kron(v, np.ones(3)) # the same in twelve dimensions, of which three terms are a quarter
-    by_hand = TokenVectors(np.array([wide(space_of.get(t.piece, (0, 0, 0, 0))) for t in new], np.float32), np.array([t.piece in space_of for t in new]), "by hand")
+    space_of = {
+        "▁king": (0, 1, 0.9, 0),
+        "▁man": (0, 1, 0, 0),
+        "▁woman": (1, 0, 0.1, 0),
+        "▁boat": (0, 0.1, 0, 1),
+        "▁queen": (1, 0, 1, 0),
+    }
+
+
+    def wide(v):
+        return np.kron(v, np.ones(3))  # the same in twelve dimensions, of which three terms are a quarter
+
+
+    by_hand = TokenVectors(
+        np.array([wide(space_of.get(t.piece, (0, 0, 0, 0))) for t in new], np.float32),
+        np.array([t.piece in space_of for t in new]),
+        "by hand",
+    )
     plan = omp(unit=False).plan(old, new, by_hand)
     plan.explain("queen").round(3)
 
@@ -41,20 +63,20 @@ def test_the_same_atoms_and_coefficients_as_scikit_learn_s_in_one_tile_or_severa
     rng = np.random.default_rng(0)
     for n, m, d, k in ((50, 200, 30, 8), (20, 60, 60, 16), (5, 9, 40, 9)):
         A, x = rng.normal(size=(m, d)), rng.normal(size=(n, d))
-        A /= np.linalg.norm(A, axis=1, keepdims=True) # as scikit-learn asks for
+        A /= np.linalg.norm(A, axis=1, keepdims=True)  # as scikit-learn asks for
         expected = orthogonal_mp(A.T, x.T, n_nonzero_coefs=k).T.reshape(n, m)
         for tile, exact in ((7, True), (512, True), (512, False)):
             where, what = matching_pursuit(x, A, k, tile, exact)
             full = np.zeros((n, m))
             np.put_along_axis(full, where, what, 1)
             agree = ((full != 0) == (expected != 0)).all(1)
-            assert agree.all() if exact else agree.mean() > .9
+            assert agree.all() if exact else agree.mean() > 0.9
             assert np.abs(full - expected)[agree].max() < (1e-9 if exact else 1e-3)
 
 
 @pytest.mark.cell('nbs/04_methods/08_omp.ipynb', 'cell "coefficients are least squares over the atoms taken, which are the greedy ones, of any length" (3306f164)')
 def test_coefficients_are_least_squares_over_the_atoms_taken_which_are_the_greedy_ones_of_any_length(cell_e0bfbc7a):
-    A, x = rng.normal(size=(40, 12)) * rng.uniform(.2, 3, size=(40, 1)), rng.normal(size=(6, 12))
+    A, x = rng.normal(size=(40, 12)) * rng.uniform(0.2, 3, size=(40, 1)), rng.normal(size=(6, 12))
     where, what = matching_pursuit(x, A, 5, exact=True)
     for q, ids, w in zip(x, where, what):
         rest, mine = q, []
@@ -70,15 +92,25 @@ def test_coefficients_are_least_squares_over_the_atoms_taken_which_are_the_greed
 @pytest.mark.cell('nbs/04_methods/08_omp.ipynb', 'cell "enough is enough, and atoms that say the same are taken once" (cecb69bf)')
 def test_enough_is_enough_and_atoms_that_say_the_same_are_taken_once(cell_e0bfbc7a):
     A = np.concatenate([np.eye(6), np.eye(6)[:2] * 2, np.ones((1, 6))])
-    where, what = matching_pursuit(np.array([[0, 0, 3., 0, 0, 0], [4, 0, 0, 0, 0, 0], [1, 2, 0, 0, 0, 0], [0, 0, 0, 0, 0, 0]]), A, 4, exact=True)
+    where, what = matching_pursuit(
+        np.array([[0, 0, 3.0, 0, 0, 0], [4, 0, 0, 0, 0, 0], [1, 2, 0, 0, 0, 0], [0, 0, 0, 0, 0, 0]]), A, 4, exact=True
+    )
     made = np.einsum("nk,nkd->nd", what, A[where])
-    assert np.allclose(made, [[0, 0, 3, 0, 0, 0], [4, 0, 0, 0, 0, 0], [1, 2, 0, 0, 0, 0], [0] * 6]) and np.isfinite(what).all()
+    assert (
+        np.allclose(made, [[0, 0, 3, 0, 0, 0], [4, 0, 0, 0, 0, 0], [1, 2, 0, 0, 0, 0], [0] * 6]) and np.isfinite(what).all()
+    )
     assert (what != 0).sum(1).tolist() == [1, 1, 2, 0] and where[1, 0] == 6 and what[1, 0] == 2
-    assert matching_pursuit(np.zeros((0, 6)), A, 4)[0].shape == (0, 4) and matching_pursuit(np.eye(6)[:1], A[:2], 64)[0].shape == (1, 2)
+    assert matching_pursuit(np.zeros((0, 6)), A, 4)[0].shape == (0, 4) and matching_pursuit(np.eye(6)[:1], A[:2], 64)[
+        0
+    ].shape == (1, 2)
     turned = np.linalg.qr(rng.normal(size=(30, 30)))[0]
-    for exact in (True, False): assert ((matching_pursuit(.3 * turned[:20] + .7 * turned[10:], turned, 8, exact=exact)[1] != 0).sum(1) == 2).all()
-    same = np.ones((3, 4)) # the least squares have no single answer
-    assert np.allclose(np.einsum("nk,nkd->nd", (w := matching_pursuit(np.array([[2., 2, 2, 5]]), same, 3, exact=True))[1], same[w[0]]), 2.75)
+    for exact in (True, False):
+        assert ((matching_pursuit(0.3 * turned[:20] + 0.7 * turned[10:], turned, 8, exact=exact)[1] != 0).sum(1) == 2).all()
+    same = np.ones((3, 4))  # the least squares have no single answer
+    assert np.allclose(
+        np.einsum("nk,nkd->nd", (w := matching_pursuit(np.array([[2.0, 2, 2, 5]]), same, 3, exact=True))[1], same[w[0]]),
+        2.75,
+    )
 
 
 @pytest.mark.cell('nbs/04_methods/08_omp.ipynb', 'cell "the row is the same sum in the old space" (312f426a)')
@@ -91,28 +123,46 @@ def test_the_row_is_the_same_sum_in_the_old_space(cell_a66babcb):
     assert torch.allclose(plan.apply(rows)[new.find("queen")[0].id], expected, atol=1e-5)
     fit = np.linalg.lstsq(np.array([wide(space_of[p]) for p in shown.index]).T, wide(space_of["▁queen"]), rcond=None)[0]
     assert np.allclose(fit, shown, atol=1e-5) and plan.explain("xyz").step[0] == "Gaussian"
-    longer = TokenVectors(by_hand.matrix * np.arange(1, len(new) + 1, dtype=np.float32)[:, None], by_hand.known) # the same directions
+    longer = TokenVectors(
+        by_hand.matrix * np.arange(1, len(new) + 1, dtype=np.float32)[:, None], by_hand.known
+    )  # the same directions
     one, two = (get_recipe("omp").plan(old, new, v).explain("queen").set_index("source").weight for v in (by_hand, longer))
-    assert one.to_dict() == pytest.approx(two.to_dict(), abs=1e-5) and one.to_dict() != pytest.approx(shown.to_dict(), abs=.01)
-    unit = lambda p: wide(space_of[p]) / np.linalg.norm(wide(space_of[p]))
-    assert np.allclose(np.linalg.lstsq(np.array([unit(p) for p in one.index]).T, unit("▁queen"), rcond=None)[0], one, atol=1e-5)
+    assert one.to_dict() == pytest.approx(two.to_dict(), abs=1e-5) and one.to_dict() != pytest.approx(
+        shown.to_dict(), abs=0.01
+    )
+
+
+    def unit(p):
+        return wide(space_of[p]) / np.linalg.norm(wide(space_of[p]))
+
+
+    assert np.allclose(
+        np.linalg.lstsq(np.array([unit(p) for p in one.index]).T, unit("▁queen"), rcond=None)[0], one, atol=1e-5
+    )
 
 
 @pytest.mark.cell('nbs/04_methods/08_omp.ipynb', 'cell "as many terms as asked for, on random vocabularies of two families, and nothing to sum is refused" (cd608b8c)')
 def test_as_many_terms_as_asked_for_on_random_vocabularies_of_two_families_and_nothing_to_sum_is_refused(cell_e0bfbc7a, cell_a66babcb):
     words = ["".join(rng.choice(list("abcdefghijklmnopqrstuvwxyz"), 4)) for _ in range(300)]
-    source, target = Vocab.from_tokenizer(toy_tokenizer("unigram", words[:200] + ["1"], ["1"])), Vocab.from_tokenizer(toy_tokenizer("wordpiece", words[100:] + ["1"], ["1"]))
-    vectors = TokenVectors(rng.normal(size=(len(target), 40)).astype(np.float32), rng.random(len(target)) < .8, "random")
-    for k, share, terms in ((4, .25, 4), (64, .25, 10), (64, .5, 20)):
+    source, target = (
+        Vocab.from_tokenizer(toy_tokenizer("unigram", words[:200] + ["1"], ["1"])),
+        Vocab.from_tokenizer(toy_tokenizer("wordpiece", words[100:] + ["1"], ["1"])),
+    )
+    vectors = TokenVectors(rng.normal(size=(len(target), 40)).astype(np.float32), rng.random(len(target)) < 0.8, "random")
+    for k, share, terms in ((4, 0.25, 4), (64, 0.25, 10), (64, 0.5, 20)):
         p = omp(k, share).plan(source, target, vectors)
         check_plan(p)
         counts = np.diff(p.weights.indptr)[p.step == 1]
         assert counts.max() == terms and (counts >= terms - 1).all() and len(counts) > 60
         shared, step_1 = overlap(source, target), p.weights[np.flatnonzero(p.step == 1)]
-        assert set(step_1.indices.tolist()) <= {int(o) for i, o in enumerate(shared) if o >= 0 and vectors.known[i] and target[i].kind == "text"}
-    with pytest.raises(ValueError, match="nothing to mix"): omp().plan(Vocab.from_tokenizer(toy_tokenizer("unigram", ["a"])), new, by_hand)
+        assert set(step_1.indices.tolist()) <= {
+            int(o) for i, o in enumerate(shared) if o >= 0 and vectors.known[i] and target[i].kind == "text"
+        }
+    with pytest.raises(ValueError, match="nothing to mix"):
+        omp().plan(Vocab.from_tokenizer(toy_tokenizer("unigram", ["a"])), new, by_hand)
     check_plan(omp().plan(new, new, by_hand))
     for wrong in ((0,), (8, 0), (8, 1.5)):
-        with pytest.raises(ValueError, match="give 1 to 1,000"): omp(*wrong)
+        with pytest.raises(ValueError, match="give 1 to 1,000"):
+            omp(*wrong)
     zero = TokenVectors(by_hand.matrix * np.array([t.piece != "▁queen" for t in new])[:, None], by_hand.known)
     assert omp().plan(old, new, zero).explain("queen").step[0] == "Gaussian"

@@ -17,17 +17,28 @@ def cell_f8bf1233():
     global SameLetter, matrix, plan, recipe, source, target
     class SameLetter(InitStep):
         def fill(self, job):
-            like = {t.id: [s.id for s in job.source if s.kind == "text" and s.text[:1] == t.text[:1]] for t in job.target if t.kind == "text"}
+            like = {
+                t.id: [s.id for s in job.source if s.kind == "text" and s.text[:1] == t.text[:1]]
+                for t in job.target
+                if t.kind == "text"
+            }
             rows = np.array([r for r in np.flatnonzero(job.open) if like.get(r)])
             weights = sparse.lil_array((len(rows), len(job.source)), dtype=np.float32)
-            for n, r in enumerate(rows): weights[n, like[r]] = 1 / len(like[r])
+            for n, r in enumerate(rows):
+                weights[n, like[r]] = 1 / len(like[r])
             return RowWeights(rows, weights.tocsr())
 
-    recipe = Recipe("same letter", (Copy(), SameLetter(), Gaussian()), "this notebook", "A new token is the mean of old ones with its first letter.")
+
+    recipe = Recipe(
+        "same letter",
+        (Copy(), SameLetter(), Gaussian()),
+        "this notebook",
+        "A new token is the mean of old ones with its first letter.",
+    )
     source = Vocab.from_tokenizer(toy_tokenizer("unigram", ["water", "fire", "maji"], ["ma", "ji", "mo", "to", "1"]))
     target = Vocab.from_tokenizer(toy_tokenizer("wordpiece", ["maji", "moto", "1"], ["ma", "ki"]))
     plan = recipe.plan(source, target)
-    matrix = torch.randn(len(source), 6, generator=torch.Generator().manual_seed(1)) # to apply plans to
+    matrix = torch.randn(len(source), 6, generator=torch.Generator().manual_seed(1))  # to apply plans to
     plan.summary()
 
 
@@ -41,13 +52,29 @@ def cell_fee89121():
 
 @pytest.fixture(scope='module')
 def cell_5285f92f(cell_fee89121):
-    # nbs/04_methods/01_recipe.ipynb, cell "together = torch.randn(3000, 1, generator=torch.Generator()." (5285f92f)
+    # nbs/04_methods/01_recipe.ipynb, cell "together = (" (5285f92f)
     global correlation, large, together, whole
-    together = torch.randn(3000, 1, generator=torch.Generator().manual_seed(4)) * torch.tensor([[1., -2, 0]]) + torch.tensor([5., 0, 1]) + .1 * torch.randn(3000, 3, generator=torch.Generator().manual_seed(5))
+    together = (
+        torch.randn(3000, 1, generator=torch.Generator().manual_seed(4)) * torch.tensor([[1.0, -2, 0]])
+        + torch.tensor([5.0, 0, 1])
+        + 0.1 * torch.randn(3000, 3, generator=torch.Generator().manual_seed(5))
+    )
     large = Vocab([Token(i, f"o{i}", f"o{i}", True, "text") for i in range(3000)])
-    whole = Recipe("with covariance", (Copy("specials"), Gaussian(covariance=1.)), "", "").plan(large, wide)
-    correlation = lambda rows: pd.DataFrame(np.corrcoef(rows.double().T)).round(2)
-    pd.concat({"old rows": correlation(together), "by covariance": correlation(whole.apply(together)), "each by itself": correlation(get_recipe("normal").plan(large, wide).apply(together))}, axis=1)
+    whole = Recipe("with covariance", (Copy("specials"), Gaussian(covariance=1.0)), "", "").plan(large, wide)
+
+
+    def correlation(rows):
+        return pd.DataFrame(np.corrcoef(rows.double().T)).round(2)
+
+
+    pd.concat(
+        {
+            "old rows": correlation(together),
+            "by covariance": correlation(whole.apply(together)),
+            "each by itself": correlation(get_recipe("normal").plan(large, wide).apply(together)),
+        },
+        axis=1,
+    )
 
 
 @pytest.fixture(scope='module')
@@ -56,12 +83,26 @@ def cell_a3f62632(cell_fee89121):
     global Products, long, short
     class Products(InitStep):
         means = False
+
         def fill(self, job):
             rng, rows = np.random.default_rng(0), np.flatnonzero(job.open)[:6]
-            a, b = rng.normal(size=(6, 2)).astype(np.float32), sparse.random_array((2, len(job.source)), density=.4, rng=rng, format="csr", dtype=np.float32)
-            return RowWeights(rows, sparse.csr_array(a), basis=b) if self.short else RowWeights(rows, sparse.csr_array(sparse.csr_array(a) @ b))
+            a, b = (
+                rng.normal(size=(6, 2)).astype(np.float32),
+                sparse.random_array((2, len(job.source)), density=0.4, rng=rng, format="csr", dtype=np.float32),
+            )
+            return (
+                RowWeights(rows, sparse.csr_array(a), basis=b)
+                if self.short
+                else RowWeights(rows, sparse.csr_array(sparse.csr_array(a) @ b))
+            )
 
-    short, long = (Recipe("products", (Copy("specials"), type("Products", (Products,), {"short": s})(), Gaussian()), "", "").plan(narrow, wide) for s in (True, False))
+
+    short, long = (
+        Recipe("products", (Copy("specials"), type("Products", (Products,), {"short": s})(), Gaussian()), "", "").plan(
+            narrow, wide
+        )
+        for s in (True, False)
+    )
     short.explain(3)
 
 
@@ -93,8 +134,11 @@ def test_applying_a_plan_equals_the_dense_product_row_by_row(cell_f8bf1233):
     copied = plan.copied
     assert torch.equal(new[copied >= 0], matrix[copied[copied >= 0]])
     bias = torch.arange(len(source)).float()
-    assert torch.equal(plan.apply(bias)[copied >= 0], bias[copied[copied >= 0]]) and plan.apply(bias).shape == (len(target),)
-    with pytest.raises(ValueError, match="12 rows, fewer than the 13 tokens"): plan.apply(matrix[:12])
+    assert torch.equal(plan.apply(bias)[copied >= 0], bias[copied[copied >= 0]]) and plan.apply(bias).shape == (
+        len(target),
+    )
+    with pytest.raises(ValueError, match="12 rows, fewer than the 13 tokens"):
+        plan.apply(matrix[:12])
 
 
 @pytest.mark.cell('nbs/04_methods/01_recipe.ipynb', 'cell "copies are exact to the bit in every number format" (2e7b3676)')
@@ -110,22 +154,30 @@ def test_copies_are_exact_to_the_bit_in_every_number_format(cell_f8bf1233):
 @pytest.mark.cell('nbs/04_methods/01_recipe.ipynb', 'cell "draws have the group\'s mean and standard deviation" (1ed90e2d)')
 def test_draws_have_the_group_s_mean_and_standard_deviation(cell_fee89121):
     drawn = get_recipe("normal").plan(narrow, wide)
-    base = torch.randn(50, 3, generator=torch.Generator().manual_seed(2)) * torch.tensor([.1, 1., 5.]) + torch.tensor([0., 3., -2.])
+    base = torch.randn(50, 3, generator=torch.Generator().manual_seed(2)) * torch.tensor([0.1, 1.0, 5.0]) + torch.tensor(
+        [0.0, 3.0, -2.0]
+    )
     rows = drawn.apply(base)
-    assert torch.allclose(rows.mean(0), base.mean(0), atol=.35) and torch.allclose(rows.std(0), base.std(0), rtol=.05)
+    assert torch.allclose(rows.mean(0), base.mean(0), atol=0.35) and torch.allclose(rows.std(0), base.std(0), rtol=0.05)
     assert torch.equal(rows, drawn.apply(base)) and not torch.equal(rows, drawn.apply(base, stream=1))
 
 
 @pytest.mark.cell('nbs/04_methods/01_recipe.ipynb', 'cell "draws by covariance have it, and hewitt\'s are the mean but for a trace" (5f26dacd)')
 def test_draws_by_covariance_have_it_and_hewitt_s_are_the_mean_but_for_a_trace(cell_fee89121, cell_5285f92f):
     rows = whole.apply(together).double()
-    assert np.allclose(np.cov(rows.T), np.cov(together.double().T), rtol=.1, atol=.02) and torch.allclose(rows.mean(0), together.double().mean(0), atol=.15)
+    assert np.allclose(np.cov(rows.T), np.cov(together.double().T), rtol=0.1, atol=0.02) and torch.allclose(
+        rows.mean(0), together.double().mean(0), atol=0.15
+    )
     plan_h = get_recipe("hewitt").plan(large, wide, seed=1)
     rows, centre = plan_h.apply(together).double(), together.double().mean(0)
-    assert plan_h.covariance == {"all": 1e-5} and (rows - centre).abs().max() < .05 and len(rows.unique(dim=0)) == 4000
-    assert np.allclose(np.cov(rows.T), 1e-5 * np.cov(together.double().T), rtol=.1, atol=1e-6)
-    assert torch.equal(plan_h.apply(together), plan_h.apply(together)) and abs(plan_h.apply(together[:, 1]).mean() - centre[1]) < 1e-3
-    flat = torch.ones(3000, 3); flat[:, 0] = together[:, 0] # a covariance of rank one
+    assert plan_h.covariance == {"all": 1e-5} and (rows - centre).abs().max() < 0.05 and len(rows.unique(dim=0)) == 4000
+    assert np.allclose(np.cov(rows.T), 1e-5 * np.cov(together.double().T), rtol=0.1, atol=1e-6)
+    assert (
+        torch.equal(plan_h.apply(together), plan_h.apply(together))
+        and abs(plan_h.apply(together[:, 1]).mean() - centre[1]) < 1e-3
+    )
+    flat = torch.ones(3000, 3)
+    flat[:, 0] = together[:, 0]  # a covariance of rank one
     assert torch.isfinite(plan_h.apply(flat)).all() and torch.allclose(plan_h.apply(flat)[:, 1:], torch.ones(1), atol=1e-4)
 
 
@@ -135,33 +187,66 @@ def test_a_plan_with_short_vectors_says_and_does_the_same_as_one_with_the_weight
     assert short.is_low_rank.sum() == 6 and not long.is_low_rank.any() and short.weights.nnz == 0
     pd.testing.assert_frame_equal(short.explain(3), long.explain(3), rtol=1e-5)
     pd.testing.assert_frame_equal(short.summary(), long.summary())
-    for dtype in (torch.float32, torch.bfloat16): assert torch.allclose(short.apply(table.to(dtype))[:6].float(), long.apply(table.to(dtype))[:6].float(), atol=1e-5 if dtype == torch.float32 else .05)
-    assert torch.equal(short.apply(table)[6:], long.apply(table)[6:]) and torch.allclose(short.apply(table[:, 0])[:6], long.apply(table[:, 0])[:6], atol=1e-5)
+    for dtype in (torch.float32, torch.bfloat16):
+        assert torch.allclose(
+            short.apply(table.to(dtype))[:6].float(),
+            long.apply(table.to(dtype))[:6].float(),
+            atol=1e-5 if dtype == torch.float32 else 0.05,
+        )
+    assert torch.equal(short.apply(table)[6:], long.apply(table)[6:]) and torch.allclose(
+        short.apply(table[:, 0])[:6], long.apply(table[:, 0])[:6], atol=1e-5
+    )
 
 
 @pytest.mark.cell('nbs/04_methods/01_recipe.ipynb', 'cell "a single weight other than one is no copy" (421ae7d9)')
 def test_a_single_weight_other_than_one_is_no_copy(cell_fee89121):
     class Twice(InitStep):
         means = False
-        def fill(self, job): return RowWeights(np.array([5]), sparse.csr_array((np.array([2.], np.float32), np.array([3]), np.array([0, 1])), shape=(1, len(job.source))))
+
+        def fill(self, job):
+            return RowWeights(
+                np.array([5]),
+                sparse.csr_array(
+                    (np.array([2.0], np.float32), np.array([3]), np.array([0, 1])), shape=(1, len(job.source))
+                ),
+            )
+
+
     seen = []
+
+
     class Look(InitStep):
-        def fill(self, job): seen.append(job.copied.copy()); return RowWeights(np.array([], np.int64), group=np.array([], np.int64))
+        def fill(self, job):
+            seen.append(job.copied.copy())
+            return RowWeights(np.array([], np.int64), group=np.array([], np.int64))
+
+
     p = Recipe("twice", (Twice(), Look(), Gaussian()), "", "").plan(narrow, wide)
-    assert p.copied[5] == seen[0][5] == -1 and torch.equal(p.apply(torch.ones(50, 2))[5], torch.full((2,), 2.))
+    assert p.copied[5] == seen[0][5] == -1 and torch.equal(p.apply(torch.ones(50, 2))[5], torch.full((2,), 2.0))
 
 
 @pytest.mark.cell('nbs/04_methods/01_recipe.ipynb', 'cell "rows in blocks give the moments of all, and half precision the sums of float32" (e61f154e)')
 def test_rows_in_blocks_give_the_moments_of_all_and_half_precision_the_sums_of_float32():
     many = Vocab([Token(i, f"m{i}", f"m{i}", True, "text") for i in range(80_000)])
-    base = torch.randn(80_000, 200, generator=torch.Generator().manual_seed(3)) * torch.logspace(-3, 1, 200) + torch.arange(80_000)[:, None] / 5000
+    base = (
+        torch.randn(80_000, 200, generator=torch.Generator().manual_seed(3)) * torch.logspace(-3, 1, 200)
+        + torch.arange(80_000)[:, None] / 5000
+    )
     std, mean = _gauss(np.arange(3000), base, False)
-    assert torch.allclose(std, base[:3000].double().std(0).float(), rtol=1e-6) and torch.allclose(mean, base[:3000].double().mean(0).float(), rtol=1e-5, atol=1e-6)
-    assert _gauss(np.array([7]), base, False)[0].unique().tolist() == [0] and [len(b) for b in row_blocks(np.arange(1030))] == [512, 512, 6] and not row_blocks(np.array([]))
-    weights = sparse.random_array((1000, 80_000), density=.003, format="csr", dtype=np.float32, rng=np.random.default_rng(0))
+    assert torch.allclose(std, base[:3000].double().std(0).float(), rtol=1e-6) and torch.allclose(
+        mean, base[:3000].double().mean(0).float(), rtol=1e-5, atol=1e-6
+    )
+    assert (
+        _gauss(np.array([7]), base, False)[0].unique().tolist() == [0]
+        and [len(b) for b in row_blocks(np.arange(1030))] == [512, 512, 6]
+        and not row_blocks(np.array([]))
+    )
+    weights = sparse.random_array(
+        (1000, 80_000), density=0.003, format="csr", dtype=np.float32, rng=np.random.default_rng(0)
+    )
     weights = sparse.csr_array(weights.multiply(1 / weights.sum(axis=1)[:, None])).astype(np.float32)
     mean_of_many = Plan(many, [""] * 80_000, weights, np.full(1000, -1), {}, np.zeros(1000, np.int64), ["Mix"])
-    assert len(np.unique(weights.indices)) * 200 > 2**23 * 1.5 # more numbers than are converted at a time
+    assert len(np.unique(weights.indices)) * 200 > 2**23 * 1.5  # more numbers than are converted at a time
     for dtype in (torch.float64, torch.bfloat16):
         small = base.to(dtype)
         assert torch.equal(mean_of_many.apply(small), mean_of_many.apply(small.float()).to(dtype))
@@ -171,23 +256,33 @@ def test_rows_in_blocks_give_the_moments_of_all_and_half_precision_the_sums_of_f
 def test_groups_draw_from_their_own_members_and_a_group_of_one_is_left_to_the_next_step(cell_f8bf1233):
     by_start = Recipe("by start", (Gaussian(by=lambda t: t.word_start), Gaussian()), "", "")
     p = by_start.plan(source, target)
-    m = torch.where(torch.tensor([[t.word_start] for t in source]), 10., -10.) + torch.zeros(len(source), 2)
+    m = torch.where(torch.tensor([[t.word_start] for t in source]), 10.0, -10.0) + torch.zeros(len(source), 2)
     starts = torch.tensor([t.word_start for t in target if t.kind == "text"])
     text = [t.id for t in target if t.kind == "text"]
-    assert torch.equal(p.apply(m)[text][:, 0], torch.where(starts, 10., -10.))
+    assert torch.equal(p.apply(m)[text][:, 0], torch.where(starts, 10.0, -10.0))
     single = Recipe("single", (Gaussian(by=lambda t: t.text), Gaussian()), "", "").plan(source, target)
     assert list(single.groups) == ["all"] and len(single.apply(matrix).unique(dim=0)) == len(target)
 
 
 @pytest.mark.cell('nbs/04_methods/01_recipe.ipynb', 'cell "a group of two has a spread, and special tokens belong to no group unless asked for" (e805a216)')
 def test_a_group_of_two_has_a_spread_and_special_tokens_belong_to_no_group_unless_asked_for():
-    pair = Vocab([Token(i, "ab"[i > 1] + str(i), "ab"[i > 1] + str(i), True, "text") for i in range(3)] + [Token(3, "<a>", "<a>", False, "special")])
-    asked = Vocab([Token(i, f"a{i}", f"a{i}", True, "text") for i in range(4000)] + [Token(4000, "<a>", "<a>", False, "special")])
-    first = lambda t: t.piece.strip("<")[0]
+    pair = Vocab(
+        [Token(i, "ab"[i > 1] + str(i), "ab"[i > 1] + str(i), True, "text") for i in range(3)]
+        + [Token(3, "<a>", "<a>", False, "special")]
+    )
+    asked = Vocab(
+        [Token(i, f"a{i}", f"a{i}", True, "text") for i in range(4000)] + [Token(4000, "<a>", "<a>", False, "special")]
+    )
+
+
+    def first(t):
+        return t.piece.strip("<")[0]
+
+
     p = Recipe("", (Gaussian(first), Gaussian()), "", "").plan(pair, asked)
-    drawn = p.apply(torch.tensor([[0.], [2.], [90.], [90.]]))[:4000]
+    drawn = p.apply(torch.tensor([[0.0], [2.0], [90.0], [90.0]]))[:4000]
     assert {k: v.tolist() for k, v in p.groups.items()} == {"a": [0, 1], "all": [0, 1, 2, 3]} and p.group[4000] == 1
-    assert abs(drawn.mean() - 1) < .1 and abs(drawn.std() - 2**.5) < .1 # |0 - 2| / sqrt(2), the unbiased estimate
+    assert abs(drawn.mean() - 1) < 0.1 and abs(drawn.std() - 2**0.5) < 0.1  # |0 - 2| / sqrt(2), the unbiased estimate
     p = Recipe("", (Copy(specials=False), Gaussian(first, ("text", "special"))), "", "").plan(pair, asked)
     assert p.groups["a"].tolist() == [0, 1, 3] and p.group[4000] == 0 and (p.copied >= 0).sum() == 2
 
@@ -195,9 +290,11 @@ def test_a_group_of_two_has_a_spread_and_special_tokens_belong_to_no_group_unles
 @pytest.mark.cell('nbs/04_methods/01_recipe.ipynb', 'cell "a standard normal draw does not look at the old rows, and leaves a bias at zero" (ca97f339)')
 def test_a_standard_normal_draw_does_not_look_at_the_old_rows_and_leaves_a_bias_at_zero(cell_fee89121):
     free = Recipe("free", (Copy("specials"), StandardNormal()), "", "").plan(narrow, wide, seed=3)
-    rows = free.apply(torch.full((50, 64), 9.))
-    assert abs(rows.mean()) < .01 and abs(rows.std() - 1) < .01 and free.summary().step.tolist() == ["StandardNormal"]
-    assert (free.apply(torch.full((50,), 9.)) == 0).all() and free.explain(7).source[0] == "a draw from the standard normal distribution"
+    rows = free.apply(torch.full((50, 64), 9.0))
+    assert abs(rows.mean()) < 0.01 and abs(rows.std() - 1) < 0.01 and free.summary().step.tolist() == ["StandardNormal"]
+    assert (free.apply(torch.full((50,), 9.0)) == 0).all() and free.explain(7).source[
+        0
+    ] == "a draw from the standard normal distribution"
 
 
 @pytest.mark.cell('nbs/04_methods/01_recipe.ipynb', 'cell "random mapping uses each old row once before any twice" (4aac862b)')
@@ -210,22 +307,27 @@ def test_random_mapping_uses_each_old_row_once_before_any_twice(cell_fee89121):
 
 @pytest.mark.cell('nbs/04_methods/01_recipe.ipynb', 'cell "a saved plan gives the same rows and explanations" (09f7dee3)')
 def test_a_saved_plan_gives_the_same_rows_and_explanations(cell_f8bf1233):
-    file = Path(tempfile.mkdtemp())/"plan.npz"
+    file = Path(tempfile.mkdtemp()) / "plan.npz"
     plan.save(file)
     again = load_plan(file, target)
     assert torch.equal(again.apply(matrix), plan.apply(matrix)) and again.explain("moto").equals(plan.explain("moto"))
     assert again.summary().equals(plan.summary())
     file.with_name("broken.npz").write_bytes(file.read_bytes()[:200])
-    with pytest.raises(ValueError, match="broken.npz is damaged"): load_plan(file.with_name("broken.npz"), target)
+    with pytest.raises(ValueError, match="broken.npz is damaged"):
+        load_plan(file.with_name("broken.npz"), target)
     Recipe("free", (StandardNormal(),), "", "").plan(source, target).save(file.with_name("free.npz"))
-    assert load_plan(file.with_name("free.npz"), target).explain("ki").source[0] == "a draw from the standard normal distribution"
-    with pytest.raises(ValueError, match="11 tokens"): load_plan(file, Vocab(target.tokens + [Token(10, "x", "x", True, "text")]))
+    assert (
+        load_plan(file.with_name("free.npz"), target).explain("ki").source[0]
+        == "a draw from the standard normal distribution"
+    )
+    with pytest.raises(ValueError, match="11 tokens"):
+        load_plan(file, Vocab(target.tokens + [Token(10, "x", "x", True, "text")]))
 
 
 @pytest.mark.cell('nbs/04_methods/01_recipe.ipynb', 'cell "short vectors and covariances are saved as well" (ed8be77b)')
 def test_short_vectors_and_covariances_are_saved_as_well(cell_fee89121, cell_a3f62632):
     table = torch.randn(50, 7, generator=torch.Generator().manual_seed(6))
-    kept = Path(tempfile.mkdtemp())/"short.npz"
+    kept = Path(tempfile.mkdtemp()) / "short.npz"
     short.save(kept)
     again = load_plan(kept, wide)
     assert torch.equal(again.apply(table), short.apply(table)) and again.explain(3).equals(short.explain(3))
@@ -242,23 +344,34 @@ def test_every_recipe_accounts_for_every_row_of_random_vocabularies_of_every_fam
         old, new = toy_tokenizer(f1, a1, b1), toy_tokenizer(f2, a2, b2)
         s, t = Vocab.from_tokenizer(old), Vocab.from_tokenizer(new)
         for r in RECIPES.values():
-            if not r.needs: check_plan(r.plan(s, t, seed=1))
+            if not r.needs:
+                check_plan(r.plan(s, t, seed=1))
+
+
     over_random_vocabularies()
 
 
 @pytest.mark.cell('nbs/04_methods/01_recipe.ipynb', 'cell "the smallest vocabularies and full overlap have a result" (5df4cba5)')
 def test_the_smallest_vocabularies_and_full_overlap_have_a_result(cell_f8bf1233):
     one = Vocab([Token(0, "a", "a", True, "text")])
-    nothing = Vocab([Token(0, "▁", "", True, "text"), Token(1, "", "", False, "unused"), Token(2, "", "", False, "byte", b"\xe3")])
+    nothing = Vocab(
+        [Token(0, "▁", "", True, "text"), Token(1, "", "", False, "unused"), Token(2, "", "", False, "byte", b"\xe3")]
+    )
     for r in RECIPES.values():
-        if r.needs: continue
-        for s, t in ((one, one), (one, nothing), (nothing, one), (source, source)): check_plan(r.plan(s, t))
+        if r.needs:
+            continue
+        for s, t in ((one, one), (one, nothing), (nothing, one), (source, source)):
+            check_plan(r.plan(s, t))
     assert (get_recipe("identity").plan(source, source).copied == np.arange(len(source))).all()
 
 
 @pytest.mark.cell('nbs/04_methods/01_recipe.ipynb', 'cell "what cannot work is refused with a reason" (38a0366f)')
 def test_what_cannot_work_is_refused_with_a_reason(cell_f8bf1233):
-    with pytest.raises(ValueError, match="unknown method 'identiti', did you mean identity.*random, normal"): get_recipe("identiti")
-    with pytest.raises(ValueError, match="leaves 11 rows open"): Recipe("open", (Copy("specials"),), "", "").plan(source, Vocab(target.tokens + [Token(10, "x", "x", True, "text")]))
-    with pytest.raises(ValueError, match="the new vocabulary is empty"): get_recipe("random").plan(source, Vocab([]))
-    with pytest.raises(ValueError, match="there is a recipe 'random' already"): register(Recipe("random", (), "", ""))
+    with pytest.raises(ValueError, match="unknown method 'identiti', did you mean identity.*random, normal"):
+        get_recipe("identiti")
+    with pytest.raises(ValueError, match="leaves 11 rows open"):
+        Recipe("open", (Copy("specials"),), "", "").plan(source, Vocab(target.tokens + [Token(10, "x", "x", True, "text")]))
+    with pytest.raises(ValueError, match="the new vocabulary is empty"):
+        get_recipe("random").plan(source, Vocab([]))
+    with pytest.raises(ValueError, match="there is a recipe 'random' already"):
+        register(Recipe("random", (), "", ""))

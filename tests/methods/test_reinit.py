@@ -11,11 +11,21 @@ import torch
 
 @pytest.fixture(scope='module')
 def cell_bcf13ebb():
-    # nbs/04_methods/04_reinit.ipynb, cell "source = Vocab.from_tokenizer(toy_tokenizer("unigram", ["", " (bcf13ebb)
+    # nbs/04_methods/04_reinit.ipynb, cell "source = Vocab.from_tokenizer(" (bcf13ebb)
     global source, target
-    source = Vocab.from_tokenizer(toy_tokenizer("unigram", ["", "water", "fire", "world", "1", "ሰላም", "ውሃ"], ["ness", "ing", "é", "ች", "!"]))
-    target = Vocab.from_tokenizer(toy_tokenizer("unigram", ["", "water", "bread", "2", "ሰላም", "እሳት", "ទឹក"], ["ed", "ዎች", "ች", "!", "2ካ"]))
-    pd.DataFrame([{"token": t.piece} | {g.name: g(t) for g in (Group(), Group("block"), Group(position=True))} for t in source if t.kind == "text"])
+    source = Vocab.from_tokenizer(
+        toy_tokenizer("unigram", ["", "water", "fire", "world", "1", "ሰላም", "ውሃ"], ["ness", "ing", "é", "ች", "!"])
+    )
+    target = Vocab.from_tokenizer(
+        toy_tokenizer("unigram", ["", "water", "bread", "2", "ሰላም", "እሳት", "ទឹក"], ["ed", "ዎች", "ች", "!", "2ካ"])
+    )
+    pd.DataFrame(
+        [
+            {"token": t.piece} | {g.name: g(t) for g in (Group(), Group("block"), Group(position=True))}
+            for t in source
+            if t.kind == "text"
+        ]
+    )
 
 
 @pytest.fixture(scope='module')
@@ -32,14 +42,36 @@ def cell_a335db9f():
     global centre, expected, found, frame, keys, letters, many, matrix, new, old, rng, rows, table
     rng = np.random.default_rng(0)
     letters = {"Latn": "aeiou", "Ethi": "ሰላምች", "Cyrl": "жшюя"}
-    def many(n): return Vocab([Token(i, f"{i}", "".join(rng.choice(list(letters[s]), 3)), bool(rng.random() < .5), "text") for i, s in enumerate(rng.choice(list(letters), n))])
+
+
+    def many(n):
+        return Vocab(
+            [
+                Token(i, f"{i}", "".join(rng.choice(list(letters[s]), 3)), bool(rng.random() < 0.5), "text")
+                for i, s in enumerate(rng.choice(list(letters), n))
+            ]
+        )
+
+
     old, new = many(300), many(20_000)
     table = pd.DataFrame([dict(script=t.script, start=t.word_start) for t in old])
-    centre = table.script.map({"Latn": 0., "Ethi": 3., "Cyrl": -2.}) + table.start
-    matrix = torch.from_numpy(rng.normal(centre.to_numpy()[:, None], table.start.map({True: .2, False: 1.}).to_numpy()[:, None], (300, 4))).float()
+    centre = table.script.map({"Latn": 0.0, "Ethi": 3.0, "Cyrl": -2.0}) + table.start
+    matrix = torch.from_numpy(
+        rng.normal(centre.to_numpy()[:, None], table.start.map({True: 0.2, False: 1.0}).to_numpy()[:, None], (300, 4))
+    ).float()
     rows = get_recipe("script-posn").plan(old, new).apply(matrix)
     keys = ["script", "start"]
-    frame = lambda vocab, m: pd.DataFrame([dict(script=t.script, start=t.word_start) for t in vocab]).join(pd.DataFrame(m.numpy())).groupby(keys).agg(["mean", "std"])
+
+
+    def frame(vocab, m):
+        return (
+            pd.DataFrame([dict(script=t.script, start=t.word_start) for t in vocab])
+            .join(pd.DataFrame(m.numpy()))
+            .groupby(keys)
+            .agg(["mean", "std"])
+        )
+
+
     expected, found = frame(old, matrix), frame(new, rows)
     pd.concat({"old rows": expected[0], "new rows": found[0]}, axis=1).round(2)
 
@@ -56,8 +88,11 @@ def cell_5586f207(cell_bcf13ebb):
 def cell_01b3b593(cell_a335db9f):
     # nbs/04_methods/04_reinit.ipynb, cell "wide = torch.randn(len(old), 768, generator=torch.Generator(" (01b3b593)
     global lengths, wide
-    wide = torch.randn(len(old), 768, generator=torch.Generator().manual_seed(0)) * .12
-    lengths = {m: get_recipe(m).plan(old, Vocab(new.tokens[:500])).apply(wide).norm(dim=1).mean() for m in ("normal", "legacy-random")}
+    wide = torch.randn(len(old), 768, generator=torch.Generator().manual_seed(0)) * 0.12
+    lengths = {
+        m: get_recipe(m).plan(old, Vocab(new.tokens[:500])).apply(wide).norm(dim=1).mean()
+        for m in ("normal", "legacy-random")
+    }
     pd.Series({"old rows": wide.norm(dim=1).mean(), **lengths}).astype(float).round(1)
 
 
@@ -74,28 +109,68 @@ def cell_0ff90555():
 @pytest.mark.cell('nbs/04_methods/04_reinit.ipynb', 'cell "groups follow script or block, and position" (e8e51f76)')
 def test_groups_follow_script_or_block_and_position(cell_bcf13ebb):
     group = {t.piece: Group(position=True)(t) for t in [*source, *target]}
-    assert group["▁"] == "Zyyy, word-initial" and group["é"] == "Latn, inside a word" and group["2ካ"] == "Zyyy, inside a word"
-    assert group["▁ሰላም"] == "Ethi, word-initial" and group["ዎች"] == "Ethi, inside a word" and group["▁ទឹក"] == "Khmr, word-initial"
-    assert Group("block")(source.find("é")[0]) == "Latin-1 Supplement" and Group("block")(source.find("▁")[0]) == "Basic Latin"
+    assert (
+        group["▁"] == "Zyyy, word-initial" and group["é"] == "Latn, inside a word" and group["2ካ"] == "Zyyy, inside a word"
+    )
+    assert (
+        group["▁ሰላም"] == "Ethi, word-initial"
+        and group["ዎች"] == "Ethi, inside a word"
+        and group["▁ទឹក"] == "Khmr, word-initial"
+    )
+    assert (
+        Group("block")(source.find("é")[0]) == "Latin-1 Supplement" and Group("block")(source.find("▁")[0]) == "Basic Latin"
+    )
     assert Group()(Token(0, "<0xE3>", "", False, "byte", b"\xe3")) == "bytes"
-    assert [Group()(Token(0, s, s, False, "special")) for s in ("<s>", "<pad>", "</s>", "<unk>", "<mask>")] == ["Zyyy", "Latn", "Zyyy", "Latn", "Latn"]
+    assert [Group()(Token(0, s, s, False, "special")) for s in ("<s>", "<pad>", "</s>", "<unk>", "<mask>")] == [
+        "Zyyy",
+        "Latn",
+        "Zyyy",
+        "Latn",
+        "Latn",
+    ]
 
 
 @pytest.mark.cell('nbs/04_methods/04_reinit.ipynb', 'cell "a token goes to the narrowest group with at least two old tokens" (4bc91c91)')
 def test_a_token_goes_to_the_narrowest_group_with_at_least_two_old_tokens(cell_bcf13ebb, cell_c61fc009):
-    step = lambda piece: plan.explain(piece).step[0]
-    assert [step(p) for p in ("<s>", "▁", "▁water", "▁bread", "ዎች", "▁ទឹក", "ed")] == ["Copy"] * 3 + ["Gaussian(script, position)", "Gaussian(script)", "Gaussian", "Gaussian(script, position)"]
-    source_of = lambda piece: plan.explain(piece).source[0]
-    assert source_of("▁bread") == "a draw from the Gaussian of 3 old tokens (Latn, word-initial)" and source_of("ዎች") == "a draw from the Gaussian of 3 old tokens (Ethi)"
+    def step(piece):
+        return plan.explain(piece).step[0]
+
+
+    assert [step(p) for p in ("<s>", "▁", "▁water", "▁bread", "ዎች", "▁ទឹក", "ed")] == ["Copy"] * 3 + [
+        "Gaussian(script, position)",
+        "Gaussian(script)",
+        "Gaussian",
+        "Gaussian(script, position)",
+    ]
+
+
+    def source_of(piece):
+        return plan.explain(piece).source[0]
+
+
+    assert (
+        source_of("▁bread") == "a draw from the Gaussian of 3 old tokens (Latn, word-initial)"
+        and source_of("ዎች") == "a draw from the Gaussian of 3 old tokens (Ethi)"
+    )
     assert source_of("▁ទឹក") == f"a draw from the Gaussian of {len(source)} old tokens (all)"
-    assert {k: [source[i].piece for i in ids] for k, ids in plan.groups.items() if k.startswith("Zyyy")} == {"Zyyy, word-initial": ["▁", "▁1"], "Zyyy": ["▁", "▁1", "!"]}
+    assert {k: [source[i].piece for i in ids] for k, ids in plan.groups.items() if k.startswith("Zyyy")} == {
+        "Zyyy, word-initial": ["▁", "▁1"],
+        "Zyyy": ["▁", "▁1", "!"],
+    }
     bare = get_recipe("script-posn").plan(source, target)
     assert [bare.copied[t.id] >= 0 for t in target] == [t.kind == "special" for t in target]
 
 
 @pytest.mark.cell('nbs/04_methods/04_reinit.ipynb', 'cell "specials, bytes and unused rows have a place in every method" (a7272354)')
 def test_specials_bytes_and_unused_rows_have_a_place_in_every_method(cell_bcf13ebb):
-    extra = Vocab([*target.tokens, Token(len(target), "[unused0]", "", False, "unused"), Token(len(target) + 1, "<0xE3>", "", False, "byte", b"\xe3")], target.roles)
+    extra = Vocab(
+        [
+            *target.tokens,
+            Token(len(target), "[unused0]", "", False, "unused"),
+            Token(len(target) + 1, "<0xE3>", "", False, "byte", b"\xe3"),
+        ],
+        target.roles,
+    )
     p = get_recipe("script-posn").plan(source, extra)
     assert list(p.explain(len(target)).step) == list(p.explain(len(target) + 1).step) == ["Gaussian"]
     bytes_ = Vocab.from_tokenizer(toy_tokenizer("byte-fallback", ["water"]))
@@ -107,34 +182,59 @@ def test_specials_bytes_and_unused_rows_have_a_place_in_every_method(cell_bcf13e
 def test_drawn_rows_have_the_mean_and_standard_deviation_of_their_group(cell_a335db9f):
     for m, groups in (("script-posn", ["script", "start"]), ("script", ["script"])):
         drawn = get_recipe(m).plan(old, new).apply(matrix).numpy()
-        by = lambda vocab, values: pd.DataFrame(values).groupby([[t.script for t in vocab], [t.word_start for t in vocab]][:len(groups)])
+
+        def by(vocab, values):
+            return pd.DataFrame(values).groupby([[t.script for t in vocab], [t.word_start for t in vocab]][: len(groups)])
+
         of_old, of_new = by(old, matrix.numpy()), by(new, drawn)
-        error = (of_new.mean() - of_old.mean()) / of_old.std() * np.sqrt(of_new.size().to_numpy()[:, None]) # in standard errors
-        assert error.abs().to_numpy().max() < 4.5 and (of_new.std() / of_old.std() - 1).abs().to_numpy().max() < .05
-        assert (of_old.mean().std() > .5).all() # groups far enough apart for a mistake to show
+        error = (
+            (of_new.mean() - of_old.mean()) / of_old.std() * np.sqrt(of_new.size().to_numpy()[:, None])
+        )  # in standard errors
+        assert error.abs().to_numpy().max() < 4.5 and (of_new.std() / of_old.std() - 1).abs().to_numpy().max() < 0.05
+        assert (of_old.mean().std() > 0.5).all()  # groups far enough apart for a mistake to show
 
 
 @pytest.mark.cell('nbs/04_methods/04_reinit.ipynb', 'cell "legacy draws left-over rows from N(0, 1), and special tokens with their script" (96470117)')
 def test_legacy_draws_left_over_rows_from_n_0_1_and_special_tokens_with_their_script(cell_bcf13ebb, cell_5586f207):
     step = {t.piece: legacy.steps[legacy.step[t.id]] for t in target}
-    assert step["▁water"] == "Copy" and step["ዎች"] == step["▁ទឹក"] == "StandardNormal" and step["<mask>"] == step["▁bread"] == "Gaussian(script, position)"
-    assert legacy.explain("<s>").source[0] == "a draw from the Gaussian of 3 old tokens (Zyyy, inside a word)" # <s>, </s> and !
-    assert [len(get_recipe("legacy-script").plan(source, target).groups[k]) for k in ("Zyyy", "Latn", "Ethi")] == [3 + 2, 6 + 3, 3]
+    assert (
+        step["▁water"] == "Copy"
+        and step["ዎች"] == step["▁ទឹក"] == "StandardNormal"
+        and step["<mask>"] == step["▁bread"] == "Gaussian(script, position)"
+    )
+    assert (
+        legacy.explain("<s>").source[0] == "a draw from the Gaussian of 3 old tokens (Zyyy, inside a word)"
+    )  # <s>, </s> and !
+    assert [len(get_recipe("legacy-script").plan(source, target).groups[k]) for k in ("Zyyy", "Latn", "Ethi")] == [
+        3 + 2,
+        6 + 3,
+        3,
+    ]
     for method, copies in (("legacy-random", ["special"]), ("legacy-ident", ["special", "text"])):
         p = get_recipe(method).plan(source, target)
-        assert sorted({target[i].kind for i in np.flatnonzero(p.copied >= 0)}) == copies and set(p.groups) == {"standard normal"}
-    exact = [target[i].piece for i in np.flatnonzero(get_recipe("legacy-ident").plan(source, Vocab.from_tokenizer(toy_tokenizer("unigram", ["!", "fire"], ["1"]))).copied >= 0)]
+        assert sorted({target[i].kind for i in np.flatnonzero(p.copied >= 0)}) == copies and set(p.groups) == {
+            "standard normal"
+        }
+    exact = [
+        target[i].piece
+        for i in np.flatnonzero(
+            get_recipe("legacy-ident")
+            .plan(source, Vocab.from_tokenizer(toy_tokenizer("unigram", ["!", "fire"], ["1"])))
+            .copied
+            >= 0
+        )
+    ]
     assert len(exact) == 5 + 1
 
 
 @pytest.mark.cell('nbs/04_methods/04_reinit.ipynb', 'cell "the length of legacy rows is the root of the dimension, and that of ours is the old matrix\'s" (30d0230e)')
 def test_the_length_of_legacy_rows_is_the_root_of_the_dimension_and_that_of_ours_is_the_old_matrix_s(cell_01b3b593):
-    assert abs(lengths["legacy-random"] - 768**.5) < .1 and abs(lengths["normal"] - wide.norm(dim=1).mean()) < .1
+    assert abs(lengths["legacy-random"] - 768**0.5) < 0.1 and abs(lengths["normal"] - wide.norm(dim=1).mean()) < 0.1
 
 
 @pytest.mark.cell('nbs/04_methods/04_reinit.ipynb', 'cell "a bias follows its group, and is zero where a legacy row is left over" (1075f62d)')
 def test_a_bias_follows_its_group_and_is_zero_where_a_legacy_row_is_left_over(cell_bcf13ebb, cell_c61fc009, cell_5586f207):
-    bias = torch.where(torch.tensor([t.script == "Ethi" for t in source]), 5., 1.)
+    bias = torch.where(torch.tensor([t.script == "Ethi" for t in source]), 5.0, 1.0)
     values = dict(zip((t.piece for t in target), plan.apply(bias).tolist()))
     assert values["▁bread"] == 1 and values["ዎች"] == values["▁እሳት"] == 5 and values["▁ሰላም"] == 5
     values = dict(zip((t.piece for t in target), legacy.apply(bias).tolist()))
@@ -151,17 +251,35 @@ def test_every_method_accounts_for_every_row_of_random_vocabularies_of_every_fam
             p = r.plan(s, t, seed=1)
             check_plan(p)
             assert all(len(ids) > 1 for k, ids in p.groups.items() if k not in ("all", "standard normal")), r.name
+
+
     over_random_vocabularies()
 
 
 @pytest.mark.cell('nbs/04_methods/04_reinit.ipynb', 'cell "the recipes are the registered ones, and what makes no sense is refused" (3bd3d578)')
 def test_the_recipes_are_the_registered_ones_and_what_makes_no_sense_is_refused(cell_bcf13ebb):
-    assert all(reinit("script", p, i, l) == get_recipe(f"{'legacy-' * l}script{'-posn' * p}{'-ident' * i}") for p in (0, 1) for i in (0, 1) for l in (0, 1))
+    assert all(
+        reinit("script", p, i, l) == get_recipe(f"{'legacy-' * l}script{'-posn' * p}{'-ident' * i}")
+        for p in (0, 1)
+        for i in (0, 1)
+        for l in (0, 1)
+    )
     assert reinit().steps == get_recipe("normal").steps and reinit(ident=True).steps == get_recipe("identity").steps
-    assert paper_methods() == {"RANDOM": "normal", "IDENT": "identity", "SCRIPT": "script", "SCRIPT+POSN": "script-posn", "SCRIPT+IDENT": "script-ident",
-                               "SCRIPT+POSN+IDENT": "script-posn-ident", "FOCUS+IDENT": "focus"}
-    assert all(m == {"normal": "legacy-random", "identity": "legacy-ident", "focus": "focus"}.get(o, f"legacy-{o}")
-               for o, m in zip(paper_methods().values(), paper_methods(legacy=True).values()))
+    assert paper_methods() == {
+        "RANDOM": "normal",
+        "IDENT": "identity",
+        "SCRIPT": "script",
+        "SCRIPT+POSN": "script-posn",
+        "SCRIPT+IDENT": "script-ident",
+        "SCRIPT+POSN+IDENT": "script-posn-ident",
+        "FOCUS+IDENT": "focus",
+    }
+    assert all(
+        m == {"normal": "legacy-random", "identity": "legacy-ident", "focus": "focus"}.get(o, f"legacy-{o}")
+        for o, m in zip(paper_methods().values(), paper_methods(legacy=True).values())
+    )
     assert (get_recipe("script-ident").plan(source, source).copied == np.arange(len(source))).all()
-    with pytest.raises(ValueError, match="position divides a script or block"): reinit(position=True)
-    with pytest.raises(ValueError, match="by='word'; choose script, block or None"): reinit("word")
+    with pytest.raises(ValueError, match="position divides a script or block"):
+        reinit(position=True)
+    with pytest.raises(ValueError, match="by='word'; choose script, block or None"):
+        reinit("word")

@@ -20,15 +20,17 @@ import warnings
 def cell_9dc68f85():
     # nbs/04_methods/09_semi_nmf.ipynb, cell "rows = load_file(data_path("models", "mini-xlmr", "model.saf" (9dc68f85)
     global rows
-    rows = load_file(data_path("models", "mini-xlmr", "model.safetensors"))["roberta.embeddings.word_embeddings.weight"].astype(np.float32)
+    rows = load_file(data_path("models", "mini-xlmr", "model.safetensors"))[
+        "roberta.embeddings.word_embeddings.weight"
+    ].astype(np.float32)
     rows.shape, f"{(rows < 0).mean():.0%} of the numbers are negative"
 
 
 @pytest.fixture(scope='module')
 def cell_68dd816a():
-    # nbs/04_methods/09_semi_nmf.ipynb, cell "def naive(X, G, n_steps): # the updates as they are printed" (68dd816a)
+    # nbs/04_methods/09_semi_nmf.ipynb, cell "def naive(X, G, n_steps):  # the updates as they are printed" (68dd816a)
     global naive
-    def naive(X, G, n_steps): # the updates as they are printed
+    def naive(X, G, n_steps):  # the updates as they are printed
         plus, minus = lambda M: (abs(M) + M) / 2, lambda M: (abs(M) - M) / 2
         for _ in range(n_steps):
             F = X @ G.T @ np.linalg.inv(G @ G.T)
@@ -43,12 +45,16 @@ def cell_7cba8b00(cell_9dc68f85, cell_68dd816a):
     start = np.random.RandomState(0).random_sample((16, rows.shape[1])) + 1e-4
     some = rows[:3000].astype(np.float64)
     gram = some.T @ some
-    def steps(G, S, n, step=_mu_step): # G after n steps, and the squared error before each
+
+
+    def steps(G, S, n, step=_mu_step):  # G after n steps, and the squared error before each
         errors = []
         for _ in range(n):
             G, error = step(G, S)
             errors.append(error)
         return G, np.array(errors)
+
+
     print(f"largest difference after 50 steps: {abs(steps(start, gram, 50)[0] / naive(some, start, 50) - 1).max():.0e}")
 
 
@@ -67,35 +73,57 @@ def cell_cfe0bf92(cell_9dc68f85, cell_5ea4c4f4):
     global part, pieces
     pieces = load_tokenizer(data_path("models", "mini-xlmr")).convert_ids_to_tokens(range(len(rows)))
     part = F / np.linalg.norm(F, axis=1, keepdims=True)
-    pd.DataFrame({f"as {p}": [pieces[i] for i in part[:, part[pieces.index(p)].argmax()].argsort()[:-9:-1]] for p in ("▁English", "▁Spain", "▁बेनिन", "Τ")})
+    pd.DataFrame(
+        {
+            f"as {p}": [pieces[i] for i in part[:, part[pieces.index(p)].argmax()].argsort()[:-9:-1]]
+            for p in ("▁English", "▁Spain", "▁बेनिन", "Τ")
+        }
+    )
 
 
 @pytest.fixture(scope='module')
 def cell_5f04e9e3(cell_9dc68f85):
-    # nbs/04_methods/09_semi_nmf.ipynb, cell "def svd_error(X, k): # relative error of the singular value " (5f04e9e3)
+    # nbs/04_methods/09_semi_nmf.ipynb, cell "def svd_error(X, k):  # relative error of the singular value" (5f04e9e3)
     global lifted, relative_error, svd_error
-    def svd_error(X, k): # relative error of the singular value decomposition of rank k
+    def svd_error(X, k):  # relative error of the singular value decomposition of rank k
         s = np.linalg.svd(X, compute_uv=False)
-        return np.sqrt((s[k:]**2).sum() / (s**2).sum())
-    def lifted(X, k): # Gillis and Kumar (2015): rank k - 1, lifted by one row more; relative error of the best F for it
-        V = np.linalg.svd(X, full_matrices=False)[2][:k - 1]
+        return np.sqrt((s[k:] ** 2).sum() / (s**2).sum())
+
+
+    def lifted(X, k):  # Gillis and Kumar (2015): rank k - 1, lifted by one row more; relative error of the best F for it
+        V = np.linalg.svd(X, full_matrices=False)[2][: k - 1]
         G = np.concatenate([V + abs(V).max(initial=0), np.ones((1, X.shape[1]))])
         assert (G >= 0).all()
         return np.linalg.norm(X - X @ np.linalg.pinv(G) @ G) / np.linalg.norm(X)
-    def relative_error(X, *args, **kwargs): return SemiNMF(*args, random_state=0, **kwargs).fit(X).reconstruction_err_ / np.linalg.norm(X)
-    pd.Series({"rank 16": svd_error(rows, 16), "mu, 3,000 steps": relative_error(rows, 16), "hals, 100 steps": relative_error(rows, 16, "hals", max_iter=100),
-               "hals, 300 steps": relative_error(rows, 16, "hals"), "hals from svd": relative_error(rows, 16, "hals", "svd"),
-               "closed form": lifted(rows, 16), "rank 15": svd_error(rows, 15)}).rename("relative error").round(5).to_frame()
+
+
+    def relative_error(X, *args, **kwargs):
+        return SemiNMF(*args, random_state=0, **kwargs).fit(X).reconstruction_err_ / np.linalg.norm(X)
+
+
+    pd.Series(
+        {
+            "rank 16": svd_error(rows, 16),
+            "mu, 3,000 steps": relative_error(rows, 16),
+            "hals, 100 steps": relative_error(rows, 16, "hals", max_iter=100),
+            "hals, 300 steps": relative_error(rows, 16, "hals"),
+            "hals from svd": relative_error(rows, 16, "hals", "svd"),
+            "closed form": lifted(rows, 16),
+            "rank 15": svd_error(rows, 15),
+        }
+    ).rename("relative error").round(5).to_frame()
 
 
 @pytest.fixture(scope='module')
 def cell_a23c0386():
-    # nbs/04_methods/09_semi_nmf.ipynb, cell "def decaying(seed, n_tokens, dim, power=.6): # rows whose si" (a23c0386)
+    # nbs/04_methods/09_semi_nmf.ipynb, cell "def decaying(" (a23c0386)
     global decaying
-    def decaying(seed, n_tokens, dim, power=.6): # rows whose singular values decay as those of embeddings do, with a common mean
+    def decaying(
+        seed, n_tokens, dim, power=0.6
+    ):  # rows whose singular values decay as those of embeddings do, with a common mean
         rng = np.random.default_rng(seed)
         turn = np.linalg.qr(rng.normal(size=(dim, dim)))[0]
-        return rng.normal(size=(n_tokens, dim)) * np.arange(1, dim + 1.)**-power @ turn + .05 * rng.normal(size=dim)
+        return rng.normal(size=(n_tokens, dim)) * np.arange(1, dim + 1.0) ** -power @ turn + 0.05 * rng.normal(size=dim)
 
 
 @pytest.fixture(scope='module')
@@ -104,16 +132,21 @@ def cell_1edc83cf(cell_9dc68f85, cell_cfe0bf92):
     global F_clustered, clustered
     clustered = ClusteredSemiNMF(4, 16, "hals", max_iter=50, random_state=0)
     F_clustered = clustered.fit_transform(rows)
-    pd.DataFrame({"tokens": np.bincount(clustered.labels_), "for example": [" ".join(np.array(pieces)[clustered.labels_ == c][::50][:10]) for c in range(4)]})
+    pd.DataFrame(
+        {
+            "tokens": np.bincount(clustered.labels_),
+            "for example": [" ".join(np.array(pieces)[clustered.labels_ == c][::50][:10]) for c in range(4)],
+        }
+    )
 
 
 @pytest.fixture(scope='module')
 def cell_71863d06():
-    # nbs/04_methods/09_semi_nmf.ipynb, cell "log_z = torch.log(torch.tensor([[.7, .2, .1]])).requires_gra" (71863d06)
+    # nbs/04_methods/09_semi_nmf.ipynb, cell "log_z = torch.log(torch.tensor([[0.7, 0.2, 0.1]])).requires_" (71863d06)
     global chosen, log_z
-    log_z = torch.log(torch.tensor([[.7, .2, .1]])).requires_grad_()
-    chosen = gumbel_one_hot(log_z.expand(20_000, -1), 1., torch.Generator().manual_seed(0))
-    chosen.mean(0).detach() # shares of the choices, beside z = .7, .2, .1
+    log_z = torch.log(torch.tensor([[0.7, 0.2, 0.1]])).requires_grad_()
+    chosen = gumbel_one_hot(log_z.expand(20_000, -1), 1.0, torch.Generator().manual_seed(0))
+    chosen.mean(0).detach()  # shares of the choices, beside z = .7, .2, .1
 
 
 @pytest.fixture(scope='module')
@@ -123,9 +156,14 @@ def cell_eef243d3(cell_7cba8b00, cell_5f04e9e3):
     neural = NeuralMF(4, 16, max_iter=100, random_state=0)
     F_neural = neural.fit_transform(some)
     by_kmeans = ClusteredSemiNMF(4, 16, "hals", max_iter=100, random_state=0).fit(some)
-    pd.DataFrame({"one G": [relative_error(some, 16, "hals", max_iter=100), [len(some)]],
-                  "k-means": [by_kmeans.reconstruction_err_ / np.linalg.norm(some), np.bincount(by_kmeans.labels_).tolist()],
-                  "neural": [neural.reconstruction_err_ / np.linalg.norm(some), np.bincount(neural.labels_).tolist()]}, ["relative error", "tokens in each cluster"])
+    pd.DataFrame(
+        {
+            "one G": [relative_error(some, 16, "hals", max_iter=100), [len(some)]],
+            "k-means": [by_kmeans.reconstruction_err_ / np.linalg.norm(some), np.bincount(by_kmeans.labels_).tolist()],
+            "neural": [neural.reconstruction_err_ / np.linalg.norm(some), np.bincount(neural.labels_).tolist()],
+        },
+        ["relative error", "tokens in each cluster"],
+    )
 
 
 @pytest.mark.cell('nbs/04_methods/09_semi_nmf.ipynb', 'cell "the updates from the Gram matrix are the naive iterates" (5a0a9b28)')
@@ -139,18 +177,18 @@ def test_the_updates_from_the_gram_matrix_are_the_naive_iterates(cell_68dd816a, 
 @pytest.mark.cell('nbs/04_methods/09_semi_nmf.ipynb', 'cell "no multiplicative update raises the error" (f33a921f)')
 def test_no_multiplicative_update_raises_the_error(cell_7cba8b00):
     errors = steps(start, gram, 1000)[1]
-    assert np.all(np.diff(errors) <= 1e-13 * gram.trace()) and errors[-1] < .6 * errors[0]
+    assert np.all(np.diff(errors) <= 1e-13 * gram.trace()) and errors[-1] < 0.6 * errors[0]
 
 
 @pytest.mark.cell('nbs/04_methods/09_semi_nmf.ipynb', 'cell "singular products get the pseudo-inverse, others the inverse whatever the rows\' lengths" (1ef92ca1)')
 def test_singular_products_get_the_pseudo_inverse_others_the_inverse_whatever_the_rows_lengths():
     rng = np.random.default_rng(0)
-    G = rng.random((6, 20)) * 10. ** np.arange(-9, 9, 3)[:, None]
+    G = rng.random((6, 20)) * 10.0 ** np.arange(-9, 9, 3)[:, None]
     for rows_, rank in ((G, 6), (np.concatenate([G[:3], G[:1], np.zeros((1, 20))]), 3)):
         W = _inverse(rows_ @ rows_.T)
         onto, expected = rows_.T @ W @ rows_, np.linalg.qr(G[:rank].T)[0]
-        assert np.allclose(onto, expected @ expected.T, atol=1e-9) and np.allclose(W, W.T) # the projection to the rows
-    for distance in 10. ** np.arange(-10, -5, .5): # rows that are nearly the same
+        assert np.allclose(onto, expected @ expected.T, atol=1e-9) and np.allclose(W, W.T)  # the projection to the rows
+    for distance in 10.0 ** np.arange(-10, -5, 0.5):  # rows that are nearly the same
         near = np.concatenate([G[:2], G[:1] + distance * G[0].mean() * rng.normal(size=20)])
         onto = near.T @ _inverse(near @ near.T) @ near
         assert abs(onto @ onto - onto).max() < 1e-4
@@ -165,7 +203,9 @@ def test_every_sweep_of_hals_ends_at_the_best_row_and_no_step_raises_the_error(c
         for j in range(len(G)):
             rest = some - F_ @ expected + np.outer(F_[:, j], expected[j])
             expected[j] = np.maximum(rest.T @ F_[:, j] / (F_[:, j] @ F_[:, j]), 0)
-    assert np.isclose(_hals_step(G, gram)[1], np.linalg.norm(some - F_ @ G)**2) and np.isclose(_mu_step(G, gram)[1], np.linalg.norm(some - F_ @ G)**2)
+    assert np.isclose(_hals_step(G, gram)[1], np.linalg.norm(some - F_ @ G) ** 2) and np.isclose(
+        _mu_step(G, gram)[1], np.linalg.norm(some - F_ @ G) ** 2
+    )
     assert np.allclose(_hals_step(G, gram)[0], expected / np.linalg.norm(expected, axis=1)[:, None], atol=1e-10)
     errors = steps(start, gram, 200, _hals_step)[1]
     assert np.all(np.diff(errors) <= 1e-13 * gram.trace())
@@ -185,7 +225,9 @@ def test_every_row_of_every_block_counts_once_and_in_its_cluster(cell_7cba8b00):
     labels = np.random.default_rng(0).integers(0, 3, len(X))
     G = np.stack([np.random.RandomState(c).random_sample((5, 128)) for c in range(3)])
     assert len(list(_blocks(X))) > 2
-    assert np.allclose(_grams(X)[0], X.T @ X) and np.allclose(_grams(X, labels, 3), np.stack([X[labels == c].T @ X[labels == c] for c in range(3)]))
+    assert np.allclose(_grams(X)[0], X.T @ X) and np.allclose(
+        _grams(X, labels, 3), np.stack([X[labels == c].T @ X[labels == c] for c in range(3)])
+    )
     for given, groups in ((labels, G), (None, G[:1])):
         cluster = 0 * labels if given is None else given
         expected = np.stack([X @ np.linalg.pinv(g) for g in groups])[cluster, np.arange(len(X))]
@@ -203,7 +245,11 @@ def test_components_hold_tokens_of_a_kind(cell_cfe0bf92):
 
 @pytest.mark.cell('nbs/04_methods/09_semi_nmf.ipynb', 'cell "scikit-learn\'s estimator checks pass" (6bc20699)')
 def test_scikit_learn_s_estimator_checks_pass():
-    for estimator in (SemiNMF(2, max_iter=20), SemiNMF(2, "hals", max_iter=20), SemiNMF(1, "hals", "svd", tol=1e-3, random_state=1)):
+    for estimator in (
+        SemiNMF(2, max_iter=20),
+        SemiNMF(2, "hals", max_iter=20),
+        SemiNMF(1, "hals", "svd", tol=1e-3, random_state=1),
+    ):
         assert {c["status"] for c in check_estimator(estimator, on_skip=None)} <= {"passed", "skipped"}
 
 
@@ -220,7 +266,9 @@ def test_what_fit_transform_and_inverse_transform_return_belongs_together(cell_7
         first = SemiNMF(12, solver, max_iter=30, init=start[:12]).fit(some).components_
         assert np.allclose(first, steps(start[:12], gram, 30, _mu_step if solver == "mu" else _hals_step)[0], rtol=1e-9)
     assert (np.random.RandomState(3).random_sample((5, 128)) + 1e-4 == SemiNMF(5, random_state=3)._start(gram)).all()
-    assert SemiNMF(5).n_components == 5 and SemiNMF().get_params() == dict(n_components=100, solver="mu", init="random", max_iter=None, tol=0., random_state=None)
+    assert SemiNMF(5).n_components == 5 and SemiNMF().get_params() == dict(
+        n_components=100, solver="mu", init="random", max_iter=None, tol=0.0, random_state=None
+    )
 
 
 @pytest.mark.cell('nbs/04_methods/09_semi_nmf.ipynb', 'cell "the same seed gives the same factors, whatever the global state" (39bbeb50)')
@@ -234,22 +282,38 @@ def test_the_same_seed_gives_the_same_factors_whatever_the_global_state(cell_7cb
 @pytest.mark.cell('nbs/04_methods/09_semi_nmf.ipynb', 'cell "the number of steps is the paper\'s, and the tolerance stops earlier or says that it did not" (cad689fc)')
 def test_the_number_of_steps_is_the_paper_s_and_the_tolerance_stops_earlier_or_says_that_it_did_not(cell_7cba8b00):
     small = some[:, :10]
-    assert SemiNMF(3, random_state=0).fit(small).n_iter_ == 3000 and SemiNMF(3, "hals", random_state=0).fit(small).n_iter_ == 300
-    assert SemiNMF(3, max_iter=7).fit(0 * small).n_iter_ == 7 and SemiNMF(3, max_iter=7, tol=1e-5).fit(0 * small).n_iter_ == 2
+    assert (
+        SemiNMF(3, random_state=0).fit(small).n_iter_ == 3000
+        and SemiNMF(3, "hals", random_state=0).fit(small).n_iter_ == 300
+    )
+    assert (
+        SemiNMF(3, max_iter=7).fit(0 * small).n_iter_ == 7 and SemiNMF(3, max_iter=7, tol=1e-5).fit(0 * small).n_iter_ == 2
+    )
     S10 = small.T @ small
     for solver, step in (("mu", _mu_step), ("hals", _hals_step)):
         stopped = SemiNMF(3, solver, init=start[:3, :10], tol=1e-5).fit(small)
         gains = -np.diff(steps(start[:3, :10], S10, 400, step)[1]) / S10.trace()
         assert stopped.n_iter_ == np.flatnonzero(gains <= 1e-5)[0] + 2
-    with pytest.warns(ConvergenceWarning, match="still improves after 4 steps"): SemiNMF(3, max_iter=4, tol=1e-9, random_state=0).fit(small)
+    with pytest.warns(ConvergenceWarning, match="still improves after 4 steps"):
+        SemiNMF(3, max_iter=4, tol=1e-9, random_state=0).fit(small)
 
 
 @pytest.mark.cell('nbs/04_methods/09_semi_nmf.ipynb', 'cell "float32 stays float32 and fits as float64 does; float16 becomes float32, integers float64" (202e8007)')
 def test_float32_stays_float32_and_fits_as_float64_does_float16_becomes_float32_integers_float64(cell_9dc68f85, cell_7cba8b00):
     wide, single, half = (SemiNMF(10, max_iter=50, random_state=0) for _ in range(3))
-    F64, F32, F16 = wide.fit_transform(some), single.fit_transform(some.astype(np.float32)), half.fit_transform(rows[:3000].astype(np.float16))
-    assert (F32.dtype, single.components_.dtype, F16.dtype, half.components_.dtype) == (np.float32,) * 4 and F64.dtype == wide.components_.dtype == np.float64
-    assert np.allclose(F32, F64, atol=1e-4) and np.allclose(single.components_, wide.components_, rtol=1e-4, atol=1e-6) and np.allclose(F16, F64, atol=1e-4)
+    F64, F32, F16 = (
+        wide.fit_transform(some),
+        single.fit_transform(some.astype(np.float32)),
+        half.fit_transform(rows[:3000].astype(np.float16)),
+    )
+    assert (F32.dtype, single.components_.dtype, F16.dtype, half.components_.dtype) == (
+        np.float32,
+    ) * 4 and F64.dtype == wide.components_.dtype == np.float64
+    assert (
+        np.allclose(F32, F64, atol=1e-4)
+        and np.allclose(single.components_, wide.components_, rtol=1e-4, atol=1e-6)
+        and np.allclose(F16, F64, atol=1e-4)
+    )
     whole = SemiNMF(3, max_iter=5, random_state=0).fit_transform(np.arange(60).reshape(12, 5) % 7)
     assert whole.dtype == np.float64 and (whole % 1).any()
 
@@ -272,15 +336,22 @@ def test_the_error_lies_between_the_singular_values_of_rank_k_and_k_1_at_converg
 def test_the_start_from_singular_vectors_spans_them_and_is_non_negative(cell_7cba8b00, cell_5f04e9e3):
     G = _svd_start(gram, 9)
     V = np.linalg.svd(some, full_matrices=False)[2][:8]
-    assert G.shape == (9, 128) and (G >= 0).all() and np.allclose(V @ np.linalg.pinv(G) @ G, V, atol=1e-9) and (G.min(1)[:8] < 1e-15).all()
-    assert lifted(some, 9) <= svd_error(some, 8) and np.isclose(relative_error(some, 9, "hals", G, max_iter=1), relative_error(some, 9, "hals", "svd", max_iter=1))
+    assert (
+        G.shape == (9, 128)
+        and (G >= 0).all()
+        and np.allclose(V @ np.linalg.pinv(G) @ G, V, atol=1e-9)
+        and (G.min(1)[:8] < 1e-15).all()
+    )
+    assert lifted(some, 9) <= svd_error(some, 8) and np.isclose(
+        relative_error(some, 9, "hals", G, max_iter=1), relative_error(some, 9, "hals", "svd", max_iter=1)
+    )
 
 
 @pytest.mark.cell('nbs/04_methods/09_semi_nmf.ipynb', 'cell "100 steps of HALS, 300 sweeps, are better than 3,000 multiplicative updates" (b55a2802)')
 def test_100_steps_of_hals_300_sweeps_are_better_than_3_000_multiplicative_updates(cell_7cba8b00, cell_5f04e9e3, cell_a23c0386):
-    for X, k in ((decaying(0, 1000, 64), 16), (decaying(1, 1000, 128, 1.), 16), (some, 16)):
+    for X, k in ((decaying(0, 1000, 64), 16), (decaying(1, 1000, 128, 1.0), 16), (some, 16)):
         assert relative_error(X, k, "hals", max_iter=100) < relative_error(X, k, max_iter=3000)
-    flat = decaying(1, 1000, 64, .3)
+    flat = decaying(1, 1000, 64, 0.3)
     assert relative_error(flat, 8, "hals") < relative_error(flat, 8)
 
 
@@ -290,42 +361,75 @@ def test_degenerate_matrices_are_factorised():
     low_rank = rng.normal(size=(200, 3)) @ rng.normal(size=(3, 12))
     constant = np.concatenate([rng.normal(size=(50, 6)), np.ones((50, 2)), np.zeros((50, 4))], 1)
     repeated = np.repeat(rng.normal(size=(4, 12)), 20, 0)
-    for name, X in (("zero", np.zeros((20, 12))), ("rank 3", low_rank), ("constant", constant), ("repeated", repeated), ("constant rows", np.ones((30, 12))),
-                    ("few rows", low_rank[:3]), ("one row", low_rank[:1]), ("large", 1e8 * low_rank), ("one row far off", np.concatenate([low_rank, 1e6 * low_rank[:1]]))):
+    for name, X in (
+        ("zero", np.zeros((20, 12))),
+        ("rank 3", low_rank),
+        ("constant", constant),
+        ("repeated", repeated),
+        ("constant rows", np.ones((30, 12))),
+        ("few rows", low_rank[:3]),
+        ("one row", low_rank[:1]),
+        ("large", 1e8 * low_rank),
+        ("one row far off", np.concatenate([low_rank, 1e6 * low_rank[:1]])),
+    ):
         for solver in ("mu", "hals"):
             for k in (1, 8, 12):
                 m = SemiNMF(k, solver, random_state=0, max_iter=300)
                 F_ = m.fit_transform(X)
-                assert np.isfinite(F_).all() and np.isfinite(m.components_).all() and (m.components_ >= 0).all(), (name, solver, k)
-                assert m.reconstruction_err_ <= np.linalg.norm(X) and np.isclose(m.reconstruction_err_, np.linalg.norm(X - F_ @ m.components_), rtol=1e-6, atol=1e-7 * np.linalg.norm(X)), (name, solver, k)
-                if k == 12: assert m.reconstruction_err_ <= 1e-6 * np.linalg.norm(X), (name, solver)
-                if name != "zero" and solver == "hals" and k == 8: assert m.reconstruction_err_ < .5 * np.linalg.norm(X)
+                assert np.isfinite(F_).all() and np.isfinite(m.components_).all() and (m.components_ >= 0).all(), (
+                    name,
+                    solver,
+                    k,
+                )
+                assert m.reconstruction_err_ <= np.linalg.norm(X) and np.isclose(
+                    m.reconstruction_err_, np.linalg.norm(X - F_ @ m.components_), rtol=1e-6, atol=1e-7 * np.linalg.norm(X)
+                ), (name, solver, k)
+                if k == 12:
+                    assert m.reconstruction_err_ <= 1e-6 * np.linalg.norm(X), (name, solver)
+                if name != "zero" and solver == "hals" and k == 8:
+                    assert m.reconstruction_err_ < 0.5 * np.linalg.norm(X)
 
 
 @pytest.mark.cell('nbs/04_methods/09_semi_nmf.ipynb', 'cell "what cannot be factorised is refused with a sentence" (aabb83c4)')
 def test_what_cannot_be_factorised_is_refused_with_a_sentence(cell_9dc68f85, cell_7cba8b00):
-    for change, message in ((dict(n_components=129), "n_components=129 is not between 1 and n_features=128"), (dict(n_components=0), "n_components=0"),
-                            (dict(solver="als"), "no solver 'als'"), (dict(init="nndsvd"), "no init 'nndsvd'"), (dict(max_iter=0), "max_iter=0"),
-                            (dict(init=-start[:3]), "negative"), (dict(init=start[:3] * np.nan), "not finite"), (dict(init=start[:2]), r"init has shape \(2, 128\)")):
-        with pytest.raises(ValueError, match=message): SemiNMF(**{"n_components": 3, "max_iter": 2, **change}).fit(some)
+    for change, message in (
+        (dict(n_components=129), "n_components=129 is not between 1 and n_features=128"),
+        (dict(n_components=0), "n_components=0"),
+        (dict(solver="als"), "no solver 'als'"),
+        (dict(init="nndsvd"), "no init 'nndsvd'"),
+        (dict(max_iter=0), "max_iter=0"),
+        (dict(init=-start[:3]), "negative"),
+        (dict(init=start[:3] * np.nan), "not finite"),
+        (dict(init=start[:2]), r"init has shape \(2, 128\)"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            SemiNMF(**{"n_components": 3, "max_iter": 2, **change}).fit(some)
     for value in (np.nan, np.inf):
         for dtype in (np.float16, np.float32, np.float64):
             broken = rows[:50].astype(dtype)
             broken[30, 5] = value
-            with pytest.raises(ValueError, match="NaN|infinity"): SemiNMF(3, max_iter=2).fit(broken)
-            with pytest.raises(ValueError, match="NaN|infinity"): SemiNMF(3, max_iter=2, random_state=0).fit(rows[:50]).transform(broken)
+            with pytest.raises(ValueError, match="NaN|infinity"):
+                SemiNMF(3, max_iter=2).fit(broken)
+            with pytest.raises(ValueError, match="NaN|infinity"):
+                SemiNMF(3, max_iter=2, random_state=0).fit(rows[:50]).transform(broken)
 
 
 @pytest.mark.cell('nbs/04_methods/09_semi_nmf.ipynb', 'cell "a memory map equals the array, and is never copied as a whole" (8cc187ed)')
 def test_a_memory_map_equals_the_array_and_is_never_copied_as_a_whole(cell_9dc68f85):
     big = np.tile(rows, (8, 1))
-    def sliced(array): # the least that is asked of X
+
+
+    def sliced(array):  # the least that is asked of X
         class Rows:
             shape, dtype = array.shape, array.dtype
+
             def __getitem__(self, i):
                 assert isinstance(i, slice) and i.stop - i.start < len(array) // 4
                 return array[i]
+
         return Rows()
+
+
     with tempfile.TemporaryDirectory() as folder:
         np.save(f"{folder}/rows.npy", big)
         mapped = np.load(f"{folder}/rows.npy", mmap_mode="r")
@@ -337,8 +441,9 @@ def test_a_memory_map_equals_the_array_and_is_never_copied_as_a_whole(cell_9dc68
             m.fit(X)
             peak = tracemalloc.get_traced_memory()[1]
             tracemalloc.stop()
-            assert peak < 28e6 < big.nbytes, peak # three blocks of 8 MB; the array has 33 MB, and would have 66 in float64
-        with pytest.raises(ValueError, match="128 features"): SemiNMF(3, max_iter=2).fit(big[:, :9]).transform(sliced(mapped))
+            assert peak < 28e6 < big.nbytes, peak  # three blocks of 8 MB; the array has 33 MB, and would have 66 in float64
+        with pytest.raises(ValueError, match="128 features"):
+            SemiNMF(3, max_iter=2).fit(big[:, :9]).transform(sliced(mapped))
         del mapped
 
 
@@ -351,9 +456,15 @@ def test_each_cluster_s_factors_are_those_of_a_run_of_its_own(cell_7cba8b00):
         for c in range(4):
             alone = SemiNMF(6, solver, max_iter=20, random_state=7)
             own = some[together.labels_ == c]
-            assert np.allclose(F_[together.labels_ == c], alone.fit_transform(own)) and np.allclose(together.components_[c], alone.components_)
+            assert np.allclose(F_[together.labels_ == c], alone.fit_transform(own)) and np.allclose(
+                together.components_[c], alone.components_
+            )
             squares += alone.reconstruction_err_**2
-        assert np.isclose(together.reconstruction_err_**2, squares) and together.n_iter_ == 20 and together.components_.shape == (4, 6, 128)
+        assert (
+            np.isclose(together.reconstruction_err_**2, squares)
+            and together.n_iter_ == 20
+            and together.components_.shape == (4, 6, 128)
+        )
     assert (KMeans(4, random_state=7).fit_predict(some) == together.labels_).all()
 
 
@@ -364,26 +475,33 @@ def test_rows_find_their_cluster_again_and_come_back_from_it(cell_9dc68f85, cell
     assert back.dtype == np.float32 and np.isclose(np.linalg.norm(rows - back), clustered.reconstruction_err_, rtol=1e-4)
     assert np.allclose(clustered.inverse_transform(F_clustered[5:9], clustered.labels_[5:9]), back[5:9], atol=1e-6)
     assert (clustered.predict(rows[:9].astype(np.float64)) == clustered.labels_[:9]).all()
-    with pytest.raises(ValueError, match="4 rows and 8000 labels"): clustered.inverse_transform(F_clustered[:4])
+    with pytest.raises(ValueError, match="4 rows and 8000 labels"):
+        clustered.inverse_transform(F_clustered[:4])
 
 
 @pytest.mark.cell('nbs/04_methods/09_semi_nmf.ipynb', 'cell "empty and small clusters have a G as well" (745bdb66)')
 def test_empty_and_small_clusters_have_a_g_as_well(cell_7cba8b00):
     repeated_rows = np.repeat(some[:3], [1, 5, 40], 0)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning) # k-means says that it found three
+        warnings.simplefilter("ignore", ConvergenceWarning)  # k-means says that it found three
         few = ClusteredSemiNMF(5, 4, max_iter=50, random_state=0)
         F_few = few.fit_transform(repeated_rows)
     empty = np.bincount(few.labels_, minlength=5) == 0
     assert empty.sum() == 2 and few.components_.shape == (5, 4, 128) and np.isfinite(F_few).all()
     everything = SemiNMF(4, max_iter=50, random_state=0).fit(repeated_rows)
-    assert np.allclose(few.components_[empty], everything.components_) and few.reconstruction_err_ < .3 * np.linalg.norm(repeated_rows)
-    with pytest.raises(ValueError, match="n_clusters"): ClusteredSemiNMF(5, 4, max_iter=5).fit(some[:3])
+    assert np.allclose(few.components_[empty], everything.components_) and few.reconstruction_err_ < 0.3 * np.linalg.norm(
+        repeated_rows
+    )
+    with pytest.raises(ValueError, match="n_clusters"):
+        ClusteredSemiNMF(5, 4, max_iter=5).fit(some[:3])
 
 
 @pytest.mark.cell('nbs/04_methods/09_semi_nmf.ipynb', 'cell "scikit-learn\'s estimator checks pass with clusters" (129cb42d)')
 def test_scikit_learn_s_estimator_checks_pass_with_clusters():
-    for estimator in (ClusteredSemiNMF(2, 1, max_iter=10, random_state=0), ClusteredSemiNMF(2, 2, "hals", max_iter=10, random_state=0)):
+    for estimator in (
+        ClusteredSemiNMF(2, 1, max_iter=10, random_state=0),
+        ClusteredSemiNMF(2, 2, "hals", max_iter=10, random_state=0),
+    ):
         assert {c["status"] for c in check_estimator(estimator, on_skip=None)} <= {"passed", "skipped"}
 
 
@@ -396,29 +514,47 @@ def test_the_mixture_is_equation_2():
 
 @pytest.mark.cell('nbs/04_methods/09_semi_nmf.ipynb', 'cell "the choice is hard, drawn by z, and has the gradient of equation 3" (cf44ddb4)')
 def test_the_choice_is_hard_drawn_by_z_and_has_the_gradient_of_equation_3(cell_71863d06):
-    assert torch.allclose(chosen.mean(0), torch.tensor([.7, .2, .1]), atol=.01) and (chosen.max(1)[0] == 1).all() and (chosen.sum(1) == 1).all()
-    z, weight = torch.rand(6, 4, generator=torch.Generator().manual_seed(1), dtype=torch.double) + .1, torch.arange(4.).double()
+    assert (
+        torch.allclose(chosen.mean(0), torch.tensor([0.7, 0.2, 0.1]), atol=0.01)
+        and (chosen.max(1)[0] == 1).all()
+        and (chosen.sum(1) == 1).all()
+    )
+    z, weight = (
+        torch.rand(6, 4, generator=torch.Generator().manual_seed(1), dtype=torch.double) + 0.1,
+        torch.arange(4.0).double(),
+    )
     u = torch.rand(6, 4, generator=torch.Generator().manual_seed(2), dtype=torch.double)
-    for tau in (.3, 2.):
+    for tau in (0.3, 2.0):
         theta = torch.log(z).requires_grad_()
         (gumbel_one_hot(theta, tau, torch.Generator().manual_seed(2)) * weight).sum().backward()
         other = z.clone().requires_grad_()
         power = torch.exp((torch.log(other) - torch.log(-torch.log(u))) / tau)
         (power / power.sum(1, keepdim=True) * weight).sum().backward()
         assert torch.allclose(theta.grad, other.grad * z, atol=1e-12)
-        assert (gumbel_one_hot(theta, tau, torch.Generator().manual_seed(2)).argmax(1) == (torch.log(z) - torch.log(-torch.log(u))).argmax(1)).all()
+        assert (
+            gumbel_one_hot(theta, tau, torch.Generator().manual_seed(2)).argmax(1)
+            == (torch.log(z) - torch.log(-torch.log(u))).argmax(1)
+        ).all()
 
 
 @pytest.mark.cell('nbs/04_methods/09_semi_nmf.ipynb', 'cell "the clusters are the largest z, and F is the best for them" (8fc3630c)')
 def test_the_clusters_are_the_largest_z_and_f_is_the_best_for_them(cell_7cba8b00, cell_5f04e9e3, cell_eef243d3):
-    assert (neural.labels_ == neural.logits_.argmax(1)).all() and neural.logits_.shape == (3000, 4) and neural.components_.shape == (4, 16, 128)
+    assert (
+        (neural.labels_ == neural.logits_.argmax(1)).all()
+        and neural.logits_.shape == (3000, 4)
+        and neural.components_.shape == (4, 16, 128)
+    )
     for c in range(4):
         own = neural.labels_ == c
         assert own.any() and np.allclose(F_neural[own], some[own] @ np.linalg.pinv(neural.components_[c]))
     assert np.isclose(np.linalg.norm(some - neural.inverse_transform(F_neural)), neural.reconstruction_err_)
     best = np.array([np.square(some - some @ np.linalg.pinv(g) @ g).sum(1) for g in neural.components_])
-    assert (neural.predict(some) == best.argmin(0)).all() and (neural.labels_ == best.argmin(0)).all() and np.allclose(neural.transform(some[:9]), F_neural[:9])
-    assert neural.reconstruction_err_ < .98 * relative_error(some, 16, "hals", max_iter=100) * np.linalg.norm(some)
+    assert (
+        (neural.predict(some) == best.argmin(0)).all()
+        and (neural.labels_ == best.argmin(0)).all()
+        and np.allclose(neural.transform(some[:9]), F_neural[:9])
+    )
+    assert neural.reconstruction_err_ < 0.98 * relative_error(some, 16, "hals", max_iter=100) * np.linalg.norm(some)
 
 
 @pytest.mark.cell('nbs/04_methods/09_semi_nmf.ipynb', 'cell "tokens that were made in groups are told apart" (4dd45d61)')
@@ -428,21 +564,44 @@ def test_tokens_that_were_made_in_groups_are_told_apart():
     planes = np.linalg.qr(rng.normal(size=(10, 6)))[0].T.reshape(3, 2, 10)
     made = np.einsum("nk,nkd->nd", rng.normal(size=(300, 2)), planes[group])
     found = NeuralMF(3, 2, max_iter=300, random_state=1).fit(made)
-    assert found.reconstruction_err_ < .1 * np.linalg.norm(made) and len(set(zip(group, found.labels_))) == 3
+    assert found.reconstruction_err_ < 0.1 * np.linalg.norm(made) and len(set(zip(group, found.labels_))) == 3
 
 
 @pytest.mark.cell('nbs/04_methods/09_semi_nmf.ipynb', 'cell "neural factors follow the seed, the dtype and the scale" (f4d1b8c3)')
 def test_neural_factors_follow_the_seed_the_dtype_and_the_scale(cell_9dc68f85, cell_7cba8b00):
-    first, again, other, large = (NeuralMF(3, 4, max_iter=20, random_state=seed).fit(factor * rows[:400]) for seed, factor in ((0, 1), (0, 1), (1, 1), (0, 1000)))
-    assert (first.components_ == again.components_).all() and (first.logits_ == again.logits_).all() and not np.allclose(first.components_, other.components_)
-    assert (first.labels_ == large.labels_).mean() > .95 and np.isclose(1000 * first.reconstruction_err_, large.reconstruction_err_, rtol=1e-3)
-    assert first.components_.dtype == np.float32 and NeuralMF(2, 2, max_iter=2).fit(some[:9]).components_.dtype == np.float64
+    first, again, other, large = (
+        NeuralMF(3, 4, max_iter=20, random_state=seed).fit(factor * rows[:400])
+        for seed, factor in ((0, 1), (0, 1), (1, 1), (0, 1000))
+    )
+    assert (
+        (first.components_ == again.components_).all()
+        and (first.logits_ == again.logits_).all()
+        and not np.allclose(first.components_, other.components_)
+    )
+    assert (first.labels_ == large.labels_).mean() > 0.95 and np.isclose(
+        1000 * first.reconstruction_err_, large.reconstruction_err_, rtol=1e-3
+    )
+    assert (
+        first.components_.dtype == np.float32 and NeuralMF(2, 2, max_iter=2).fit(some[:9]).components_.dtype == np.float64
+    )
     empty_ = NeuralMF(6, 4, max_iter=5, random_state=0)
-    assert np.isfinite(empty_.fit_transform(rows[:3])).all() and np.isfinite(empty_.fit_transform(0 * rows[:9])).all() and empty_.reconstruction_err_ == 0
-    for change, message in ((dict(tau=(1, 0)), "above 0"), (dict(n_clusters=0), "n_clusters=0"), (dict(n_components=200), "n_features=128")):
-        with pytest.raises(ValueError, match=message): NeuralMF(**{"n_clusters": 2, "n_components": 3, "max_iter": 2, **change}).fit(some[:50])
+    assert (
+        np.isfinite(empty_.fit_transform(rows[:3])).all()
+        and np.isfinite(empty_.fit_transform(0 * rows[:9])).all()
+        and empty_.reconstruction_err_ == 0
+    )
+    for change, message in (
+        (dict(tau=(1, 0)), "above 0"),
+        (dict(n_clusters=0), "n_clusters=0"),
+        (dict(n_components=200), "n_features=128"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            NeuralMF(**{"n_clusters": 2, "n_components": 3, "max_iter": 2, **change}).fit(some[:50])
 
 
 @pytest.mark.cell('nbs/04_methods/09_semi_nmf.ipynb', 'cell "scikit-learn\'s estimator checks pass with neural clusters" (46f43a5e)')
 def test_scikit_learn_s_estimator_checks_pass_with_neural_clusters():
-    assert {c["status"] for c in check_estimator(NeuralMF(2, 1, max_iter=50, random_state=0), on_skip=None)} <= {"passed", "skipped"}
+    assert {c["status"] for c in check_estimator(NeuralMF(2, 1, max_iter=50, random_state=0), on_skip=None)} <= {
+        "passed",
+        "skipped",
+    }

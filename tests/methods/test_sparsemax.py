@@ -16,11 +16,26 @@ def cell_c1be52e5():
     global centres, keys, near, queries, rng, seconds, start, support, vectors, weights
     rng = np.random.default_rng(0)
     centres = rng.normal(size=(50, 100))
-    near = lambda n: (centres[rng.integers(50, size=n)] + rng.normal(size=(n, 100))).astype(np.float32)
+
+
+    def near(n):
+        return (centres[rng.integers(50, size=n)] + rng.normal(size=(n, 100))).astype(np.float32)
+
+
     vectors, queries, keys = near(3_000), np.arange(2_000), np.arange(2_000, 3_000)
-    start = time.perf_counter(); weights = sparsemax_weights(vectors, queries, keys); seconds = time.perf_counter() - start
+    start = time.perf_counter()
+    weights = sparsemax_weights(vectors, queries, keys)
+    seconds = time.perf_counter() - start
     support = np.diff(weights.indptr)
-    pd.Series(dict(queries=len(queries), keys=len(keys), median_support=np.median(support), largest_support=support.max(), seconds=round(seconds, 2)))
+    pd.Series(
+        dict(
+            queries=len(queries),
+            keys=len(keys),
+            median_support=np.median(support),
+            largest_support=support.max(),
+            seconds=round(seconds, 2),
+        )
+    )
 
 
 @pytest.fixture(scope='module')
@@ -29,8 +44,12 @@ def cell_935fca00():
     global by_hand, new, old, plan, recipe, table
     old = Vocab.from_tokenizer(toy_tokenizer("unigram", ["mto", "maji", "moto", "gari"]))
     new = Vocab.from_tokenizer(toy_tokenizer("unigram", ["mto", "maji", "gari", "ziwa", "basi", "xyz"]))
-    table = {"▁mto": (1, .1), "▁maji": (.9, .3), "▁gari": (0, 1), "▁ziwa": (.95, .2), "▁basi": (.1, 1)}
-    by_hand = TokenVectors(np.array([table.get(t.piece, (0, 0)) for t in new], np.float32), np.array([t.piece in table for t in new]), "by hand")
+    table = {"▁mto": (1, 0.1), "▁maji": (0.9, 0.3), "▁gari": (0, 1), "▁ziwa": (0.95, 0.2), "▁basi": (0.1, 1)}
+    by_hand = TokenVectors(
+        np.array([table.get(t.piece, (0, 0)) for t in new], np.float32),
+        np.array([t.piece in table for t in new]),
+        "by hand",
+    )
     recipe = Recipe("similar", (Copy(), SparsemaxSimilarity(), Gaussian()), "", "")
     plan = recipe.plan(old, new, by_hand)
     pd.concat([plan.explain("ziwa"), plan.explain("basi"), plan.explain("xyz")])
@@ -38,17 +57,21 @@ def cell_935fca00():
 
 @pytest.mark.cell('nbs/04_methods/03_sparsemax.ipynb', 'cell "sparsemax is the projection onto the simplex" (7af34504)')
 def test_sparsemax_is_the_projection_onto_the_simplex():
-    def project(z): # bisection on the threshold, independent of sorting
+    def project(z):  # bisection on the threshold, independent of sorting
         lo, hi = z.min() - 1, z.max()
         for _ in range(100):
             mid = (lo + hi) / 2
             lo, hi = (mid, hi) if np.maximum(z - mid, 0).sum() > 1 else (lo, mid)
         return np.maximum(z - lo, 0)
+
+
     rng = np.random.default_rng(0)
     for first in (1, 4, 128):
-        for scale in (.01, .3, 3.):
+        for scale in (0.01, 0.3, 3.0):
             z = rng.normal(size=(20, 300)) * scale
-            assert np.allclose(np.maximum(z - sparsemax_threshold(z, first)[:, None], 0), np.stack([project(x) for x in z]), atol=1e-9)
+            assert np.allclose(
+                np.maximum(z - sparsemax_threshold(z, first)[:, None], 0), np.stack([project(x) for x in z]), atol=1e-9
+            )
 
 
 @pytest.mark.cell('nbs/04_methods/03_sparsemax.ipynb', 'cell "tiles of any size give the dense result" (5a37a0b2)')
@@ -70,7 +93,12 @@ def test_tiles_of_any_size_give_the_dense_result(cell_c1be52e5):
 def test_anchors_are_copied_tokens_with_a_vector_and_weights_follow_equation_4_and_6(cell_935fca00):
     check_plan(plan)
     assert set(plan.explain("ziwa").source) == {"▁mto", "▁maji"} and plan.explain("basi").source[0] == "▁gari"
-    z = torch.tensor([np.dot(table["▁ziwa"], table[a]) / np.linalg.norm(table["▁ziwa"]) / np.linalg.norm(table[a]) for a in ("▁mto", "▁maji", "▁gari")])
+    z = torch.tensor(
+        [
+            np.dot(table["▁ziwa"], table[a]) / np.linalg.norm(table["▁ziwa"]) / np.linalg.norm(table[a])
+            for a in ("▁mto", "▁maji", "▁gari")
+        ]
+    )
     tau = (z[:2].sum() - 1) / 2
     assert np.allclose(sorted(plan.explain("ziwa").weight), sorted((z[:2] - tau).numpy()), atol=1e-6)
     unseen = TokenVectors(by_hand.matrix, by_hand.known & np.array([t.piece != "▁mto" for t in new]), "")
@@ -80,9 +108,12 @@ def test_anchors_are_copied_tokens_with_a_vector_and_weights_follow_equation_4_a
 @pytest.mark.cell('nbs/04_methods/03_sparsemax.ipynb', 'cell "no anchors at all is refused, and nothing to mix is not" (823aa774)')
 def test_no_anchors_at_all_is_refused_and_nothing_to_mix_is_not(cell_935fca00):
     other = Vocab.from_tokenizer(toy_tokenizer("unigram", ["a"]))
-    with pytest.raises(ValueError, match="share 5 tokens and none of them has a static vector.*random, normal"): recipe.plan(other, new, by_hand)
+    with pytest.raises(ValueError, match="share 5 tokens and none of them has a static vector.*random, normal"):
+        recipe.plan(other, new, by_hand)
     full = TokenVectors(by_hand.matrix, np.ones(len(new), bool), "")
     check_plan(recipe.plan(new, new, full))
     check_plan(recipe.plan(other, new, TokenVectors(by_hand.matrix, np.zeros(len(new), bool), "")))
-    with pytest.raises(ValueError, match="needs token vectors"): recipe.plan(old, new)
-    with pytest.raises(ValueError, match="10 vectors for a vocabulary of 11"): recipe.plan(old, new, TokenVectors(by_hand.matrix[:10], by_hand.known[:10], ""))
+    with pytest.raises(ValueError, match="needs token vectors"):
+        recipe.plan(old, new)
+    with pytest.raises(ValueError, match="10 vectors for a vocabulary of 11"):
+        recipe.plan(old, new, TokenVectors(by_hand.matrix[:10], by_hand.known[:10], ""))

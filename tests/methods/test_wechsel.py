@@ -12,15 +12,26 @@ import torch
 
 @pytest.fixture(scope='module')
 def cell_a06e02fe():
-    # nbs/04_methods/06_wechsel.ipynb, cell "old, new = (Vocab.from_tokenizer(toy_tokenizer("bpe", words)" (a06e02fe)
+    # nbs/04_methods/06_wechsel.ipynb, cell "old, new = (" (a06e02fe)
     global new, old, placed, row_of, space, vectors
-    old, new = (Vocab.from_tokenizer(toy_tokenizer("bpe", words)) for words in (["lake", "river", "car"], ["ziwa", "mto", "gari", "xyz"]))
-    space = {"lake": (1, .1), "river": (.9, .4), "car": (0, 1), "ziwa": (1, .2), "mto": (.8, .5), "gari": (.1, 1)}
+    old, new = (
+        Vocab.from_tokenizer(toy_tokenizer("bpe", words))
+        for words in (["lake", "river", "car"], ["ziwa", "mto", "gari", "xyz"])
+    )
+    space = {"lake": (1, 0.1), "river": (0.9, 0.4), "car": (0, 1), "ziwa": (1, 0.2), "mto": (0.8, 0.5), "gari": (0.1, 1)}
+
+
     def placed(vocab):
         matrix = np.array([space.get(t.text.strip(), (0, 0)) for t in vocab], np.float32)
         return TokenVectors(matrix, matrix.any(1), "by hand")
+
+
     vectors = AlignedVectors(placed(old), placed(new))
-    row_of = {w: v.find(w)[0].id for v, words in ((old, ("lake", "river", "car")), (new, ("ziwa", "mto", "gari", "xyz"))) for w in words}
+    row_of = {
+        w: v.find(w)[0].id
+        for v, words in ((old, ("lake", "river", "car")), (new, ("ziwa", "mto", "gari", "xyz")))
+        for w in words
+    }
 
 
 @pytest.fixture(scope='module')
@@ -38,14 +49,21 @@ def cell_59fbcc26(cell_a06e02fe):
     def weights_of(text, **settings):
         shown = wechsel(**settings).plan(old, new, vectors).explain(text)
         return shown.set_index("source").weight
-    pd.DataFrame({f"k = {k}, tau = {t}": weights_of("ziwa", k=k, temperature=t) for k, t in ((1, .1), (2, .1), (10, .1), (10, 1.))}).fillna(0).round(3)
+
+
+    pd.DataFrame(
+        {
+            f"k = {k}, tau = {t}": weights_of("ziwa", k=k, temperature=t)
+            for k, t in ((1, 0.1), (2, 0.1), (10, 0.1), (10, 1.0))
+        }
+    ).fillna(0).round(3)
 
 
 @pytest.mark.cell('nbs/04_methods/06_wechsel.ipynb', 'cell "weights follow the formula, also with few neighbours" (f89b363b)')
 def test_weights_follow_the_formula_also_with_few_neighbours(cell_a06e02fe, cell_a6013c82, cell_59fbcc26):
     check_plan(plan)
     unit = {w: np.array(v) / np.linalg.norm(v) for w, v in space.items()}
-    for k, tau in ((10, .1), (2, .1), (2, 1.), (1, .3)):
+    for k, tau in ((10, 0.1), (2, 0.1), (2, 1.0), (1, 0.3)):
         p = wechsel(k, tau).plan(old, new, vectors)
         for word in ("ziwa", "mto", "gari"):
             s = {w: float(unit[word] @ unit[w]) for w in ("lake", "river", "car")}
@@ -56,34 +74,60 @@ def test_weights_follow_the_formula_also_with_few_neighbours(cell_a06e02fe, cell
             assert dict(zip(row.indices.tolist(), row.data)) == pytest.approx(expected, abs=1e-6)
     matrix = torch.randn(len(old), 5, generator=torch.Generator().manual_seed(0))
     w = weights_of("ziwa")
-    assert torch.allclose(plan.apply(matrix)[row_of["ziwa"]], sum(float(w[old[row_of[x]].piece]) * matrix[row_of[x]] for x in ("lake", "river", "car")), atol=1e-6)
+    assert torch.allclose(
+        plan.apply(matrix)[row_of["ziwa"]],
+        sum(float(w[old[row_of[x]].piece]) * matrix[row_of[x]] for x in ("lake", "river", "car")),
+        atol=1e-6,
+    )
 
 
 @pytest.mark.cell('nbs/04_methods/06_wechsel.ipynb', 'cell "special tokens keep their rows, others without a vector are drawn, and neither is a neighbour" (fd03a7d9)')
 def test_special_tokens_keep_their_rows_others_without_a_vector_are_drawn_and_neither_is_a_neighbour(cell_a06e02fe, cell_a6013c82):
     by_step = {name: {new[i].piece for i in np.flatnonzero(plan.step == s)} for s, name in enumerate(plan.steps)}
-    assert by_step["Copy(specials)"] == {"<s>", "<pad>", "</s>", "<unk>", "<mask>"} and len(by_step["NearestNeighbours"]) == 3
-    assert new[row_of["xyz"]].piece in by_step["Gaussian"] and set(plan.weights.indices[plan.weights.indptr[row_of["ziwa"]]:plan.weights.indptr[row_of["ziwa"] + 1]]) == {row_of["lake"], row_of["river"], row_of["car"]}
+    assert (
+        by_step["Copy(specials)"] == {"<s>", "<pad>", "</s>", "<unk>", "<mask>"} and len(by_step["NearestNeighbours"]) == 3
+    )
+    assert new[row_of["xyz"]].piece in by_step["Gaussian"] and set(
+        plan.weights.indices[plan.weights.indptr[row_of["ziwa"]] : plan.weights.indptr[row_of["ziwa"] + 1]]
+    ) == {row_of["lake"], row_of["river"], row_of["car"]}
     rng = np.random.default_rng(0)
     two = [Vocab.from_tokenizer(toy_tokenizer("bpe", words)) for words in (["lake", "car"], ["car", "ziwa", "mto"])]
-    everywhere = AlignedVectors(*(TokenVectors(rng.normal(size=(len(v), 2)).astype(np.float32), np.ones(len(v), bool)) for v in two))
+    everywhere = AlignedVectors(
+        *(TokenVectors(rng.normal(size=(len(v), 2)).astype(np.float32), np.ones(len(v), bool)) for v in two)
+    )
     special = [{t.id for t in v if t.kind == "special"} for v in two]
     for recipe in (wechsel(50), Recipe("copying", (Copy(), NearestNeighbours(50), Gaussian()), "", "")):
         p = recipe.plan(*two, everywhere)
         mixed = np.flatnonzero(p.step == 1)
-        assert len(mixed) and not special[1] & set(mixed.tolist()) and not special[0] & set(p.weights[mixed].indices.tolist())
-        assert len(np.flatnonzero(p.step == 0)) == (6 if recipe.name == "copying" else 5) and set(np.diff(p.weights.indptr)[mixed]) == {2}
+        assert (
+            len(mixed) and not special[1] & set(mixed.tolist()) and not special[0] & set(p.weights[mixed].indices.tolist())
+        )
+        assert len(np.flatnonzero(p.step == 0)) == (6 if recipe.name == "copying" else 5) and set(
+            np.diff(p.weights.indptr)[mixed]
+        ) == {2}
     nothing = TokenVectors(vectors.source.matrix, np.zeros(len(old), bool))
-    with pytest.raises(ValueError, match="none of the old tokens has a vector"): get_recipe("wechsel").plan(old, new, AlignedVectors(nothing, vectors.target))
-    assert (get_recipe("wechsel").plan(old, new, AlignedVectors(vectors.source, TokenVectors(vectors.target.matrix, np.zeros(len(new), bool)))).weights.indptr[-1]) == 5
+    with pytest.raises(ValueError, match="none of the old tokens has a vector"):
+        get_recipe("wechsel").plan(old, new, AlignedVectors(nothing, vectors.target))
+    assert (
+        (
+            get_recipe("wechsel")
+            .plan(old, new, AlignedVectors(vectors.source, TokenVectors(vectors.target.matrix, np.zeros(len(new), bool))))
+            .weights.indptr[-1]
+        )
+        == 5
+    )
 
 
 @pytest.mark.cell('nbs/04_methods/06_wechsel.ipynb', 'cell "vectors of one side alone, or of other vocabularies, are refused" (1c830bd5)')
 def test_vectors_of_one_side_alone_or_of_other_vocabularies_are_refused(cell_a06e02fe):
-    with pytest.raises(ValueError, match="wechsel needs aligned vectors of the old and the new tokens"): get_recipe("wechsel").plan(old, new, vectors.target)
+    with pytest.raises(ValueError, match="wechsel needs aligned vectors of the old and the new tokens"):
+        get_recipe("wechsel").plan(old, new, vectors.target)
     with pytest.raises(ValueError, match="focus needs token vectors of the new tokens"):
         import vocab_lit.methods.focus
+
         get_recipe("focus").plan(old, new, vectors)
-    with pytest.raises(ValueError, match=f"{len(new)} vectors for a vocabulary of {len(old)} tokens"): get_recipe("wechsel").plan(old, new, AlignedVectors(vectors.target, vectors.target))
-    for k, t in ((0, .1), (3, 0), (2000, .1)):
-        with pytest.raises(ValueError, match="neighbours at temperature"): wechsel(k, t)
+    with pytest.raises(ValueError, match=f"{len(new)} vectors for a vocabulary of {len(old)} tokens"):
+        get_recipe("wechsel").plan(old, new, AlignedVectors(vectors.target, vectors.target))
+    for k, t in ((0, 0.1), (3, 0), (2000, 0.1)):
+        with pytest.raises(ValueError, match="neighbours at temperature"):
+            wechsel(k, t)

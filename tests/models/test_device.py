@@ -10,40 +10,103 @@ import types
 
 @pytest.mark.cell('nbs/05_models/01_device.ipynb', 'cell "each kind of device is found, with the precision that it has" (3bc5dfae)')
 def test_each_kind_of_device_is_found_with_the_precision_that_it_has():
-    def found(**has): # torch as it is on another machine
+    def found(**has):  # torch as it is on another machine
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(torch.cuda, "is_available", lambda: "card" in has)
-            patch.setattr(torch.cuda, "get_device_properties", lambda: types.SimpleNamespace(name=has["card"], total_memory=16 * 2**30))
-            patch.setattr(torch.cuda, "is_bf16_supported", lambda including_emulation=True: including_emulation or has["card"] != "Tesla T4")
+            patch.setattr(
+                torch.cuda,
+                "get_device_properties",
+                lambda: types.SimpleNamespace(name=has["card"], total_memory=16 * 2**30),
+            )
+            patch.setattr(
+                torch.cuda,
+                "is_bf16_supported",
+                lambda including_emulation=True: including_emulation or has["card"] != "Tesla T4",
+            )
             patch.setattr(torch.backends.mps, "is_available", lambda: "mps" in has)
             patch.setattr(torch.mps, "recommended_max_memory", lambda: 8 * 2**30)
-            for name, module in has.get("modules", {}).items(): patch.setitem(sys.modules, name, module)
-            if "modules" in has: patch.setattr(importlib.util, "find_spec", lambda name: name if name == "torch_tpu" else None)
+            for name, module in has.get("modules", {}).items():
+                patch.setitem(sys.modules, name, module)
+            if "modules" in has:
+                patch.setattr(importlib.util, "find_spec", lambda name: name if name == "torch_tpu" else None)
             patch.setitem(find_device.__globals__, "is_torch_xla_available", lambda: False)
-            try: return find_device()
-            finally: vars(torch).pop("tpu", None)
-    assert found(card="Tesla T4") == Device("cuda", "Tesla T4", 16 * 2**30, "fp16") and found(card="NVIDIA A100").precision == "bf16"
+            try:
+                return find_device()
+            finally:
+                vars(torch).pop("tpu", None)
+
+
+    assert (
+        found(card="Tesla T4") == Device("cuda", "Tesla T4", 16 * 2**30, "fp16")
+        and found(card="NVIDIA A100").precision == "bf16"
+    )
     assert found(mps=True) == Device("mps", "Apple GPU", 8 * 2**30, "fp32")
     cpu = found()
-    assert (cpu.kind, cpu.precision, cpu.torch) == ("cpu", "fp32", torch.device("cpu")) and cpu.memory > 2**28 and "thread" in cpu.name and not cpu.fixed_shapes
-    def package(start): # torch_tpu, which registers its device when it is asked for one
-        api = types.ModuleType("torch_tpu.api"); api.tpu_device = start
-        tpu = types.ModuleType("torch_tpu"); tpu.api = api
+    assert (
+        (cpu.kind, cpu.precision, cpu.torch) == ("cpu", "fp32", torch.device("cpu"))
+        and cpu.memory > 2**28
+        and "thread" in cpu.name
+        and not cpu.fixed_shapes
+    )
+
+
+    def package(start):  # torch_tpu, which registers its device when it is asked for one
+        api = types.ModuleType("torch_tpu.api")
+        api.tpu_device = start
+        tpu = types.ModuleType("torch_tpu")
+        tpu.api = api
         return {"torch_tpu": tpu, "torch_tpu.api": api}
-    def there(): torch.tpu = types.SimpleNamespace(is_available=lambda: True)
-    def missing(): raise RuntimeError("no TPU")
-    assert found(modules=package(there)) == Device("tpu", "TPU through torch_tpu", None, "bf16") and Device("tpu", "").fixed_shapes
+
+
+    def there():
+        torch.tpu = types.SimpleNamespace(is_available=lambda: True)
+
+
+    def missing():
+        raise RuntimeError("no TPU")
+
+
+    assert (
+        found(modules=package(there)) == Device("tpu", "TPU through torch_tpu", None, "bf16")
+        and Device("tpu", "").fixed_shapes
+    )
     assert found(modules=package(missing)).kind == "cpu"
 
 
 @pytest.mark.cell('nbs/05_models/01_device.ipynb', 'cell "the arguments are those of the device, and the Trainer takes them" (f815bdc6)')
 def test_the_arguments_are_those_of_the_device_and_the_trainer_takes_them():
-    args = {kind: device_arguments(Device(kind, "", precision=precision)) for kind, precision in (("cpu", "fp32"), ("cuda", "bf16"), ("mps", "fp32"), ("xla", "bf16"), ("tpu", "bf16"))}
-    assert [(kind, a["bf16"], a["fp16"], a["use_cpu"], "fused" in a["optim"], a["dataloader_pin_memory"], a["dataloader_num_workers"]) for kind, a in args.items()] == [
-        ("cpu", False, False, True, True, False, 0), ("cuda", True, False, False, True, True, 2), ("mps", False, False, False, True, False, 0),
-        ("xla", False, False, False, False, False, 0), ("tpu", True, False, False, False, False, 0)]
-    assert [device_arguments(Device(kind, ""), n)["ddp_backend"] for kind in ("cpu", "cuda") for n in (1, 2)] == [None, "gloo", None, None]
-    assert device_arguments() == device_arguments(find_device()) and TrainingArguments(report_to="none", **args["cpu"]).device.type == "cpu"
+    args = {
+        kind: device_arguments(Device(kind, "", precision=precision))
+        for kind, precision in (("cpu", "fp32"), ("cuda", "bf16"), ("mps", "fp32"), ("xla", "bf16"), ("tpu", "bf16"))
+    }
+    assert [
+        (
+            kind,
+            a["bf16"],
+            a["fp16"],
+            a["use_cpu"],
+            "fused" in a["optim"],
+            a["dataloader_pin_memory"],
+            a["dataloader_num_workers"],
+        )
+        for kind, a in args.items()
+    ] == [
+        ("cpu", False, False, True, True, False, 0),
+        ("cuda", True, False, False, True, True, 2),
+        ("mps", False, False, False, True, False, 0),
+        ("xla", False, False, False, False, False, 0),
+        ("tpu", True, False, False, False, False, 0),
+    ]
+    assert [device_arguments(Device(kind, ""), n)["ddp_backend"] for kind in ("cpu", "cuda") for n in (1, 2)] == [
+        None,
+        "gloo",
+        None,
+        None,
+    ]
+    assert (
+        device_arguments() == device_arguments(find_device())
+        and TrainingArguments(report_to="none", **args["cpu"]).device.type == "cpu"
+    )
 
 
 @pytest.mark.cell('nbs/05_models/01_device.ipynb', 'cell "compilations are counted where there are some" (0ec7c412)')
@@ -51,7 +114,8 @@ def test_compilations_are_counted_where_there_are_some():
     with pytest.MonkeyPatch.context() as patch:
         metrics, count = types.ModuleType("torch_xla.debug.metrics"), [None]
         metrics.counter_value = lambda name: count[0] if name == "UncachedCompile" else 99
-        for name in ("torch_xla", "torch_xla.debug"): patch.setitem(sys.modules, name, types.ModuleType(name))
+        for name in ("torch_xla", "torch_xla.debug"):
+            patch.setitem(sys.modules, name, types.ModuleType(name))
         patch.setitem(sys.modules, "torch_xla.debug.metrics", metrics)
         patch.setitem(compilations.__globals__, "is_torch_xla_available", lambda: True)
         assert compilations() == 0

@@ -19,11 +19,18 @@ def cell_47976626():
     # nbs/05_models/02_lazy_weights.ipynb, cell "place = Path(tempfile.mkdtemp())" (47976626)
     global BODY, bert, place, stored
     place = Path(tempfile.mkdtemp())
-    BODY = dict(vocab_size=50, hidden_size=16, num_hidden_layers=2, num_attention_heads=2, intermediate_size=32, max_position_embeddings=40)
+    BODY = dict(
+        vocab_size=50,
+        hidden_size=16,
+        num_hidden_layers=2,
+        num_attention_heads=2,
+        intermediate_size=32,
+        max_position_embeddings=40,
+    )
     torch.manual_seed(0)
     bert = BertForMaskedLM(BertConfig(**BODY)).eval()
-    bert.save_pretrained(place/"bert", max_shard_size="8KB")
-    stored = stored_tensors(place/"bert")
+    bert.save_pretrained(place / "bert", max_shard_size="8KB")
+    stored = stored_tensors(place / "bert")
     stored["bert.embeddings.word_embeddings.weight"]
 
 
@@ -31,7 +38,7 @@ def cell_47976626():
 def cell_13f09eb7(cell_47976626):
     # nbs/05_models/02_lazy_weights.ipynb, cell "hollow = meta_model(AutoModelForMaskedLM, AutoConfig.from_pr" (13f09eb7)
     global hollow
-    hollow = meta_model(AutoModelForMaskedLM, AutoConfig.from_pretrained(place/"bert"), stored)
+    hollow = meta_model(AutoModelForMaskedLM, AutoConfig.from_pretrained(place / "bert"), stored)
     hollow.get_input_embeddings().weight.device, rows_of(hollow.get_input_embeddings().weight)[torch.tensor([1, 2])][:, :4]
 
 
@@ -42,70 +49,129 @@ def cell_bf61f463(cell_47976626, cell_13f09eb7):
     weight = hollow.get_input_embeddings().weight
     more = nn.Parameter(torch.cat([rows_of(weight)[:], torch.ones(2, 16)]))
     for module in hollow.modules():
-        if module._parameters.get("weight") is weight: module.weight = more
-    bias = nn.Parameter(torch.arange(52.))
+        if module._parameters.get("weight") is weight:
+            module.weight = more
+    bias = nn.Parameter(torch.arange(52.0))
     hollow.cls.predictions.bias = hollow.cls.predictions.decoder.bias = bias
     hollow.config.vocab_size = 52
-    (place/"more").mkdir()
-    save_meta_model(hollow, place/"more")
-    again = AutoModelForMaskedLM.from_pretrained(place/"more")
-    [(f.name, f.stat().st_size, f.read_bytes() == (place/"bert"/f.name).read_bytes()) for f in sorted((place/"more").glob("*.safetensors"))]
+    (place / "more").mkdir()
+    save_meta_model(hollow, place / "more")
+    again = AutoModelForMaskedLM.from_pretrained(place / "more")
+    [
+        (f.name, f.stat().st_size, f.read_bytes() == (place / "bert" / f.name).read_bytes())
+        for f in sorted((place / "more").glob("*.safetensors"))
+    ]
 
 
 @pytest.mark.cell('nbs/05_models/02_lazy_weights.ipynb', 'cell "rows read from a file are the tensor\'s own" (610e0f41)')
 def test_rows_read_from_a_file_are_the_tensor_s_own(cell_47976626):
     for dtype in (torch.float64, torch.float32, torch.float16, torch.bfloat16):
-        BertForMaskedLM(BertConfig(**BODY)).to(dtype).save_pretrained(place/f"{dtype}", max_shard_size="8KB")
-        kept, read = stored_tensors(place/f"{dtype}"), {}
-        for file in (place/f"{dtype}").glob("*.safetensors"): read |= load_file(file)
+        BertForMaskedLM(BertConfig(**BODY)).to(dtype).save_pretrained(place / f"{dtype}", max_shard_size="8KB")
+        kept, read = stored_tensors(place / f"{dtype}"), {}
+        for file in (place / f"{dtype}").glob("*.safetensors"):
+            read |= load_file(file)
         assert kept.keys() == read.keys() and len({t.file for t in kept.values()}) > 1
         for name, tensor in read.items():
-            assert torch.equal(kept[name][:], tensor) and kept[name].dtype == dtype and (len(kept[name]), kept[name].dim()) == (len(tensor), tensor.dim())
+            assert (
+                torch.equal(kept[name][:], tensor)
+                and kept[name].dtype == dtype
+                and (len(kept[name]), kept[name].dim()) == (len(tensor), tensor.dim())
+            )
             ids = torch.tensor([1, 0, 1, len(tensor) - 1])
-            if tensor.dim() > 1: assert torch.equal(kept[name][ids, 3:9], tensor[ids, 3:9])
+            if tensor.dim() > 1:
+                assert torch.equal(kept[name][ids, 3:9], tensor[ids, 3:9])
             assert torch.equal(kept[name][ids], tensor[ids]) and torch.equal(kept[name][2:7], tensor[2:7])
     assert stored_tensors(place) == {}
 
 
 @pytest.mark.cell('nbs/05_models/02_lazy_weights.ipynb', 'cell "a file that is missing, cut short or damaged is named" (eeb6334c)')
 def test_a_file_that_is_missing_cut_short_or_damaged_is_named(cell_47976626):
-    def broken(change, match, source=place/"bert"):
-        folder = Path(tempfile.mkdtemp())/"model"
+    def broken(change, match, source=place / "bert"):
+        folder = Path(tempfile.mkdtemp()) / "model"
         shutil.copytree(source, folder)
         change(folder)
-        with pytest.raises(ValueError, match=f"model: the weights do not load: {match}.*; download or copy it again") as e: stored_tensors(folder)
+        with pytest.raises(ValueError, match=f"model: the weights do not load: {match}.*; download or copy it again") as e:
+            stored_tensors(folder)
         assert "\n" not in str(e.value)
+
+
     first, second = sorted({t.file.name for t in stored.values()})[:2]
-    def rewrite(name, change): return lambda folder: (folder/name).write_bytes(change((folder/name).read_bytes()))
-    def other_index(change): return rewrite("model.safetensors.index.json", lambda b: json.dumps(change(json.loads(b))).encode())
-    def renamed(index): index["weight_map"]["cls.predictions.bias"] = "model-9.safetensors"; return index
-    broken(lambda f: (f/second).unlink(), f"{second}, which model.safetensors.index.json names, is missing")
+
+
+    def rewrite(name, change):
+        return lambda folder: (folder / name).write_bytes(change((folder / name).read_bytes()))
+
+
+    def other_index(change):
+        return rewrite("model.safetensors.index.json", lambda b: json.dumps(change(json.loads(b))).encode())
+
+
+    def renamed(index):
+        index["weight_map"]["cls.predictions.bias"] = "model-9.safetensors"
+        return index
+
+
+    broken(lambda f: (f / second).unlink(), f"{second}, which model.safetensors.index.json names, is missing")
     for name in (first, second):
-        for change in (lambda b: b[:-1], lambda b: b + b"0", lambda b: b[:100], lambda b: b"", lambda b: b"\xff" * 8 + b[8:], lambda b: b[:8] + b"x" + b[9:], lambda b: b[:8] + b" " * (len(b) - 8)):
+        for change in (
+            lambda b: b[:-1],
+            lambda b: b + b"0",
+            lambda b: b[:100],
+            lambda b: b"",
+            lambda b: b"\xff" * 8 + b[8:],
+            lambda b: b[:8] + b"x" + b[9:],
+            lambda b: b[:8] + b" " * (len(b) - 8),
+        ):
             broken(rewrite(name, change), f"{name} is damaged or cut short")
     broken(rewrite(first, lambda b: b.replace(b"[16]", b"[15]")), f"{first} is damaged")
     broken(other_index(renamed), "model-9.safetensors, which .* is missing")
     broken(other_index(lambda i: {"weight_map": i["weight_map"] | {"extra": second}}), f"{second} lacks extra, which")
-    some = {t.file.name: name for name, t in stored.items()} # a tensor of each file
-    broken(other_index(lambda i: {"weight_map": i["weight_map"] | {some[first]: second}}), f"{second} lacks {some[first]}, which")
-    broken(other_index(lambda i: {"weight_map": {k: first for k in i["weight_map"]}}), f"{first} lacks ")
-    for text in (b"", b"[]", b"{}", b'{"weight_map": 1}'): broken(rewrite("model.safetensors.index.json", lambda b: text), "model.safetensors.index.json is damaged")
-    bert.save_pretrained(place/"one")
-    broken(rewrite("model.safetensors", lambda b: b[:500]), "model.safetensors is damaged", place/"one")
+    some = {t.file.name: name for name, t in stored.items()}  # a tensor of each file
+    broken(
+        other_index(lambda i: {"weight_map": i["weight_map"] | {some[first]: second}}),
+        f"{second} lacks {some[first]}, which",
+    )
+    broken(other_index(lambda i: {"weight_map": dict.fromkeys(i["weight_map"], first)}), f"{first} lacks ")
+    for text in (b"", b"[]", b"{}", b'{"weight_map": 1}'):
+        broken(rewrite("model.safetensors.index.json", lambda b: text), "model.safetensors.index.json is damaged")
+    bert.save_pretrained(place / "one")
+    broken(rewrite("model.safetensors", lambda b: b[:500]), "model.safetensors is damaged", place / "one")
 
 
 @pytest.mark.cell('nbs/05_models/02_lazy_weights.ipynb', 'cell "a hollow model has every tensor once, and what does not fit is left to transformers" (df080586)')
 def test_a_hollow_model_has_every_tensor_once_and_what_does_not_fit_is_left_to_transformers(cell_47976626, cell_13f09eb7):
-    assert {p.device.type for p in hollow.parameters()} == {"meta"} and all(torch.equal(rows_of(p)[:], q) for p, q in zip(hollow.parameters(), bert.parameters()))
+    assert {p.device.type for p in hollow.parameters()} == {"meta"} and all(
+        torch.equal(rows_of(p)[:], q) for p, q in zip(hollow.parameters(), bert.parameters())
+    )
     assert hollow.get_output_embeddings().weight is hollow.get_input_embeddings().weight
-    def fits(change, **options): return meta_model(AutoModelForMaskedLM, BertConfig(**BODY | options), change(dict(stored))) is not None
+
+
+    def fits(change, **options):
+        return meta_model(AutoModelForMaskedLM, BertConfig(**BODY | options), change(dict(stored))) is not None
+
+
     head, norm = "bert.embeddings.word_embeddings.weight", "bert.embeddings.LayerNorm.weight"
-    assert fits(lambda s: s) and fits(lambda s: s, dtype="float32") and not fits(lambda s: s, dtype="bfloat16") and not fits(lambda s: s, vocab_size=51)
-    assert not fits(lambda s: s | {"cls.predictions.decoder.weight": s[head]}) # tied, and stored twice
-    assert not fits(lambda s: s | {"bert.pooler.dense.bias": s[norm]}) and not fits(lambda s: {k: v for k, v in s.items() if k != norm})
-    assert not fits(lambda s: {k.replace("LayerNorm.weight", "LayerNorm.gamma"): v for k, v in s.items()}) and not fits(lambda s: s, tie_word_embeddings=False) and not fits(lambda s: {})
-    stored16 = stored_tensors(place/"torch.bfloat16")
-    assert not fits(lambda s: s | {norm: stored16[norm]}) and fits(lambda s: stored16) and rows_of(bert.get_input_embeddings().weight).device.type == "cpu"
+    assert (
+        fits(lambda s: s)
+        and fits(lambda s: s, dtype="float32")
+        and not fits(lambda s: s, dtype="bfloat16")
+        and not fits(lambda s: s, vocab_size=51)
+    )
+    assert not fits(lambda s: s | {"cls.predictions.decoder.weight": s[head]})  # tied, and stored twice
+    assert not fits(lambda s: s | {"bert.pooler.dense.bias": s[norm]}) and not fits(
+        lambda s: {k: v for k, v in s.items() if k != norm}
+    )
+    assert (
+        not fits(lambda s: {k.replace("LayerNorm.weight", "LayerNorm.gamma"): v for k, v in s.items()})
+        and not fits(lambda s: s, tie_word_embeddings=False)
+        and not fits(lambda s: {})
+    )
+    stored16 = stored_tensors(place / "torch.bfloat16")
+    assert (
+        not fits(lambda s: s | {norm: stored16[norm]})
+        and fits(lambda s: stored16)
+        and rows_of(bert.get_input_embeddings().weight).device.type == "cpu"
+    )
 
 
 @pytest.mark.cell('nbs/05_models/02_lazy_weights.ipynb', 'cell "what was replaced is new, and everything else as it was, in every number of files" (daa28a95)')
@@ -113,42 +179,69 @@ def test_what_was_replaced_is_new_and_everything_else_as_it_was_in_every_number_
     assert torch.equal(again.get_input_embeddings().weight, more) and torch.equal(again.cls.predictions.bias, bias)
     old = bert.state_dict()
     assert all(torch.equal(v, old[k]) for k, v in again.state_dict().items() if len(v) != 52)
-    assert all(int.from_bytes(f.read_bytes()[:8], "little") % 8 == 0 for f in (place/"more").glob("*.safetensors"))
-    new, was = (json.loads((place/f/"model.safetensors.index.json").read_text()) for f in ("more", "bert"))
-    assert new["weight_map"] == was["weight_map"] and new["metadata"]["total_size"] == was["metadata"]["total_size"] + 2 * 17 * 4 and new["metadata"]["total_parameters"] == again.num_parameters()
+    assert all(int.from_bytes(f.read_bytes()[:8], "little") % 8 == 0 for f in (place / "more").glob("*.safetensors"))
+    new, was = (json.loads((place / f / "model.safetensors.index.json").read_text()) for f in ("more", "bert"))
+    assert (
+        new["weight_map"] == was["weight_map"]
+        and new["metadata"]["total_size"] == was["metadata"]["total_size"] + 2 * 17 * 4
+        and new["metadata"]["total_parameters"] == again.num_parameters()
+    )
     for dtype in (torch.float16, torch.bfloat16):
         llama = LlamaForCausalLM(LlamaConfig(**BODY)).to(dtype).eval()
         for size in ("5KB", "1GB"):
-            llama.save_pretrained(place/f"llama{dtype}{size}", max_shard_size=size)
-            bare = meta_model(AutoModelForCausalLM, AutoConfig.from_pretrained(place/f"llama{dtype}{size}"), stored_tensors(place/f"llama{dtype}{size}"))
-            bare.lm_head.weight = nn.Parameter(torch.full((50, 16), .5, dtype=dtype))
-            (out := place/f"out{dtype}{size}").mkdir()
+            llama.save_pretrained(place / f"llama{dtype}{size}", max_shard_size=size)
+            bare = meta_model(
+                AutoModelForCausalLM,
+                AutoConfig.from_pretrained(place / f"llama{dtype}{size}"),
+                stored_tensors(place / f"llama{dtype}{size}"),
+            )
+            bare.lm_head.weight = nn.Parameter(torch.full((50, 16), 0.5, dtype=dtype))
+            (out := place / f"out{dtype}{size}").mkdir()
             save_meta_model(bare, out)
-            assert {f.name for f in out.iterdir()} == {f.name for f in (place/f"llama{dtype}{size}").iterdir()}
+            assert {f.name for f in out.iterdir()} == {f.name for f in (place / f"llama{dtype}{size}").iterdir()}
             loaded = AutoModelForCausalLM.from_pretrained(out, dtype="auto").state_dict()
-            assert loaded["lm_head.weight"].unique().tolist() == [.5] and all(torch.equal(v, loaded[k]) and v.dtype == loaded[k].dtype for k, v in llama.state_dict().items() if "lm_head" not in k)
+            assert loaded["lm_head.weight"].unique().tolist() == [0.5] and all(
+                torch.equal(v, loaded[k]) and v.dtype == loaded[k].dtype
+                for k, v in llama.state_dict().items()
+                if "lm_head" not in k
+            )
 
 
 @pytest.mark.cell('nbs/05_models/02_lazy_weights.ipynb', 'cell "parts are copied the same where the system cannot copy by itself, and a full disk is an error" (57612390)')
 def test_parts_are_copied_the_same_where_the_system_cannot_copy_by_itself_and_a_full_disk_is_an_error(cell_47976626):
     data = np.random.default_rng(0).bytes(5_000_000)
-    (place/"from").write_bytes(data)
+    (place / "from").write_bytes(data)
+
+
     def copied():
-        with open(place/"from", "rb") as source, open(place/"to", "wb") as target:
+        with open(place / "from", "rb") as source, open(place / "to", "wb") as target:
             target.write(b"head")
             _copy_part(source, target, 3, 4_900_000)
             target.write(b"tail")
-        return (place/"to").read_bytes() == b"head" + data[3:4_900_003] + b"tail"
+        return (place / "to").read_bytes() == b"head" + data[3:4_900_003] + b"tail"
+
+
     assert copied()
     limits = resource.getrlimit(resource.RLIMIT_FSIZE)
     try:
         resource.setrlimit(resource.RLIMIT_FSIZE, (2000, limits[1]))
-        with pytest.raises(OSError, match="File too large"): copied()
-    finally: resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+        with pytest.raises(OSError, match="File too large"):
+            copied()
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
     with pytest.MonkeyPatch.context() as patch:
         if hasattr(os, "copy_file_range"):
-            patch.setattr(os, "copy_file_range", lambda a, b, size, *offsets, call=os.copy_file_range: call(a, b, min(size, 1_500_000), *offsets)) # which may copy less than asked for
+            patch.setattr(
+                os,
+                "copy_file_range",
+                lambda a, b, size, *offsets, call=os.copy_file_range: call(a, b, min(size, 1_500_000), *offsets),
+            )  # which may copy less than asked for
             assert copied()
         patch.delattr(os, "copy_file_range", raising=False)
         assert copied()
-        with pytest.raises(OSError, match="from ended before"), open(place/"from", "rb") as source, open(place/"to", "wb") as target: _copy_part(source, target, 0, 6_000_000)
+        with (
+            pytest.raises(OSError, match="from ended before"),
+            open(place / "from", "rb") as source,
+            open(place / "to", "wb") as target,
+        ):
+            _copy_part(source, target, 0, 6_000_000)

@@ -14,12 +14,21 @@ import torch
 
 @pytest.fixture(scope='module')
 def cell_69ad3127():
-    # nbs/05_models/05_madx.ipynb, cell "coupling, vectors = Coupling(8, 2).double(), torch.randn(5, " (69ad3127)
+    # nbs/05_models/05_madx.ipynb, cell "coupling, vectors = (" (69ad3127)
     global coupling, p, vectors
-    coupling, vectors = Coupling(8, 2).double(), torch.randn(5, 8, dtype=torch.double, generator=torch.Generator().manual_seed(0))
+    coupling, vectors = (
+        Coupling(8, 2).double(),
+        torch.randn(5, 8, dtype=torch.double, generator=torch.Generator().manual_seed(0)),
+    )
     with torch.no_grad():
-        for p in coupling.parameters(): p.normal_(generator=torch.Generator().manual_seed(len(p)))
-        print("moved by", (coupling(vectors) - vectors).abs().max(), "and back to within", (coupling.inverse(coupling(vectors)) - vectors).abs().max())
+        for p in coupling.parameters():
+            p.normal_(generator=torch.Generator().manual_seed(len(p)))
+        print(
+            "moved by",
+            (coupling(vectors) - vectors).abs().max(),
+            "and back to within",
+            (coupling.inverse(coupling(vectors)) - vectors).abs().max(),
+        )
 
 
 @pytest.fixture(scope='module')
@@ -27,9 +36,16 @@ def cell_4326de44():
     # nbs/05_models/05_madx.ipynb, cell "from transformers import XLMRobertaConfig" (4326de44)
     global XLMRobertaConfig, xlmr_base
     from transformers import XLMRobertaConfig
+
     xlmr_base = XLMRobertaConfig(vocab_size=250_002, max_position_embeddings=514)
-    {name: f"{count_parameters(xlmr_base, *parts, biases=False):,}" for name, parts in
-     {"MAD-X": (LANGUAGE, TASK), "MAD-X - INV": (replace(LANGUAGE, invertible=0), TASK), "MAD-X - LAD - INV": (TASK,)}.items()}
+    {
+        name: f"{count_parameters(xlmr_base, *parts, biases=False):,}"
+        for name, parts in {
+            "MAD-X": (LANGUAGE, TASK),
+            "MAD-X - INV": (replace(LANGUAGE, invertible=0), TASK),
+            "MAD-X - LAD - INV": (TASK,),
+        }.items()
+    }
 
 
 @pytest.fixture(scope='module')
@@ -39,11 +55,13 @@ def cell_1b2a895a():
     model = load_model(data_path("models", "mini-xlmr")).float()
     tokenizer = load_tokenizer(data_path("models", "mini-xlmr"))
     madx = MadX(model)
-    for language in ("en", "sw"): madx.add_language(language, seed=len(madx.languages))
+    for language in ("en", "sw"):
+        madx.add_language(language, seed=len(madx.languages))
     madx.add_task("ner", seed=7)
     draw = torch.Generator().manual_seed(0)
-    with torch.no_grad(): # large weights, to see what they do
-        for p in madx.parameters(): p.normal_(std=.1, generator=draw)
+    with torch.no_grad():  # large weights, to see what they do
+        for p in madx.parameters():
+            p.normal_(std=0.1, generator=draw)
     madx.languages, madx.tasks
 
 
@@ -53,8 +71,11 @@ def cell_987a827a(cell_1b2a895a):
     global active, batch, found, scores
     batch = tokenizer(["In Kenia wird Swahili gesprochen.", "Kiswahili"], return_tensors="pt", padding=True)
 
+
     @torch.no_grad()
-    def scores(model): return model.eval()(**batch).logits
+    def scores(model):
+        return model.eval()(**batch).logits
+
 
     found = {}
     for active in ((None, None), ("en", None), ("sw", None), (None, "ner"), ("en", "ner"), ("sw", "ner")):
@@ -70,15 +91,20 @@ def cell_f36c1282(cell_1b2a895a, cell_987a827a):
     global lm_loss, n, train_a_little
     from vocab_lit.training.lm_data import lm_loss
 
-    def train_a_little(model, steps=3): # plain steps on one batch
+
+    def train_a_little(model, steps=3):  # plain steps on one batch
         learning = [p for p in model.parameters() if p.requires_grad]
-        optimizer = torch.optim.AdamW(learning, lr=.01)
+        optimizer = torch.optim.AdamW(learning, lr=0.01)
         for _ in range(steps):
             loss = lm_loss(model, batch["input_ids"], batch["input_ids"], attention_mask=batch["attention_mask"])
-            optimizer.zero_grad(); loss.backward(); optimizer.step()
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
         return sum(p.numel() for p in learning)
 
-    with madx.learning("sw"): n = train_a_little(model)
+
+    with madx.learning("sw"):
+        n = train_a_little(model)
     f"{n:,} of {sum(p.numel() for p in model.parameters()):,} parameters learnt"
 
 
@@ -87,6 +113,7 @@ def cell_dc764090(cell_1b2a895a):
     # nbs/05_models/05_madx.ipynb, cell "from transformers import AutoModelForTokenClassification" (dc764090)
     global AutoModelForTokenClassification, tagger
     from transformers import AutoModelForTokenClassification
+
     tagger = AutoModelForTokenClassification.from_config(model.config)
     tagger.base_model.load_state_dict(model.base_model.state_dict())
     madx.attach("pos", "en")(tagger, tagger.classifier.parameters())
@@ -95,12 +122,12 @@ def cell_dc764090(cell_1b2a895a):
 
 @pytest.fixture(scope='module')
 def cell_26be31d7(cell_1b2a895a, cell_987a827a):
-    # nbs/05_models/05_madx.ipynb, cell "from vocab_lit.text.phrasebook import lines" (26be31d7)
+    # nbs/05_models/05_madx.ipynb, cell "import vocab_lit.methods.reinit  # registers its methods" (26be31d7)
     global amharic, lines, new, sentence, shape, train_like, transplant, vocab_lit
-    from vocab_lit.text.phrasebook import lines
+    import vocab_lit.methods.reinit  # registers its methods
     from vocab_lit.app.pipeline import train_like
     from vocab_lit.models.transplant import transplant
-    import vocab_lit.methods.reinit # registers its methods
+    from vocab_lit.text.phrasebook import lines
 
     amharic = train_like(tokenizer, lines("am", 300, 1), 500)
     new = transplant(load_model(data_path("models", "mini-xlmr")).float(), tokenizer, amharic, "script-posn-ident")
@@ -122,7 +149,10 @@ def test_the_inverse_undoes_the_coupling(cell_69ad3127):
 
 @pytest.mark.cell('nbs/05_models/05_madx.ipynb', 'cell "the coupling is equations 3 and 5" (ce031683)')
 def test_the_coupling_is_equations_3_and_5(cell_69ad3127):
-    f = lambda b, x: torch.relu(x @ b.down.weight.T + b.down.bias) @ b.up.weight.T + b.up.bias
+    def f(b, x):
+        return torch.relu(x @ b.down.weight.T + b.down.bias) @ b.up.weight.T + b.up.bias
+
+
     o1 = f(coupling.F, vectors[:, 4:]) + vectors[:, :4]
     o2 = f(coupling.G, o1) + vectors[:, 4:]
     assert torch.allclose(coupling(vectors), torch.cat([o1, o2], 1))
@@ -132,7 +162,12 @@ def test_the_coupling_is_equations_3_and_5(cell_69ad3127):
 def test_a_new_adapter_is_small_drawn_from_its_seed_and_has_its_activation_everywhere():
     new = [Adapter(AdapterConfig(2, "gelu", 2), 64, 2).reset(seed) for seed in (0, 0, 1)]
     weights, biases = (torch.cat([p.flatten() for p in new[0].parameters() if p.dim() == d]) for d in (2, 1))
-    assert abs(weights.std() - .02) < .001 and abs(weights.mean()) < .001 and not biases.any() and len(weights) == 2 * 2 * 64 * 32 + 4 * 32 * 16
+    assert (
+        abs(weights.std() - 0.02) < 0.001
+        and abs(weights.mean()) < 0.001
+        and not biases.any()
+        and len(weights) == 2 * 2 * 64 * 32 + 4 * 32 * 16
+    )
     same = [all(torch.equal(a, b) for a, b in zip(new[0].parameters(), other.parameters())) for other in new[1:]]
     assert same == [True, False]
     used = {type(m.activation) for m in new[0].modules() if isinstance(m, Bottleneck)}
@@ -142,11 +177,16 @@ def test_a_new_adapter_is_small_drawn_from_its_seed_and_has_its_activation_every
 @pytest.mark.cell('nbs/05_models/05_madx.ipynb', 'cell "parameter counts of Table 4, which are cut and not rounded" (c1a571e0)')
 def test_parameter_counts_of_table_4_which_are_cut_and_not_rounded(cell_4326de44):
     import math
-    cut = lambda n: math.floor(n / 1e4) / 100
+
+
+    def cut(n):
+        return math.floor(n / 1e4) / 100
+
+
     assert cut(count_parameters(xlmr_base, LANGUAGE, TASK, biases=False)) == 8.25
     assert cut(count_parameters(xlmr_base, replace(LANGUAGE, invertible=0), TASK, biases=False)) == 7.96
-    assert cut(count_parameters(xlmr_base, TASK, biases=False)) == .88
-    d, L = 768, 12 # by hand, with biases
+    assert cut(count_parameters(xlmr_base, TASK, biases=False)) == 0.88
+    d, L = 768, 12  # by hand, with biases
     assert count_parameters(xlmr_base, LANGUAGE) == L * (2 * d * 384 + 384 + d) + 2 * (2 * 384 * 192 + 192 + 384)
     assert count_parameters(xlmr_base, replace(TASK, leave_out=(-1,))) == (L - 1) * (2 * d * 48 + 48 + d)
 
@@ -155,28 +195,36 @@ def test_parameter_counts_of_table_4_which_are_cut_and_not_rounded(cell_4326de44
 def test_names_decide_what_is_computed_and_without_adapters_the_model_is_the_old_one(cell_987a827a):
     assert torch.equal(found[None, None], scores(load_model(data_path("models", "mini-xlmr")).float()))
     distances = [(a - b).abs().mean() for i, a in enumerate(found.values()) for b in list(found.values())[:i]]
-    assert len(distances) == 15 and min(distances) > .1
+    assert len(distances) == 15 and min(distances) > 0.1
 
 
 @pytest.mark.cell('nbs/05_models/05_madx.ipynb', 'cell "one layer by hand, in both ways to stack" (f6691859)')
 def test_one_layer_by_hand_in_both_ways_to_stack(cell_1b2a895a):
     end = model.base_model.encoder.layer[1].output
     g = torch.Generator().manual_seed(0)
-    inner, a = torch.randn(2, 3, 512, generator=g)[..., :end.dense.in_features], torch.randn(2, 3, 128, generator=g)
-    f = lambda b, x: torch.relu(x @ b.down.weight.T + b.down.bias) @ b.up.weight.T + b.up.bias
-    ln = lambda x: torch.nn.functional.layer_norm(x, (128,), end.LayerNorm.weight, end.LayerNorm.bias, end.LayerNorm.eps)
+    inner, a = torch.randn(2, 3, 512, generator=g)[..., : end.dense.in_features], torch.randn(2, 3, 128, generator=g)
+
+
+    def f(b, x):
+        return torch.relu(x @ b.down.weight.T + b.down.bias) @ b.up.weight.T + b.up.bias
+
+
+    def ln(x):
+        return torch.nn.functional.layer_norm(x, (128,), end.LayerNorm.weight, end.LayerNorm.bias, end.LayerNorm.eps)
+
+
     lang, task = (madx.get(*of).layers["1"] for of in (("language", "en"), ("task", "ner")))
     try:
         with torch.no_grad():
             r = end.dense(inner)
             h = ln(r + a)
             madx.activate("en")
-            assert torch.allclose(end(inner, a), ln(f(lang, h) + r + a), atol=1e-6) # equation 1
+            assert torch.allclose(end(inner, a), ln(f(lang, h) + r + a), atol=1e-6)  # equation 1
             madx.activate("en", "ner")
             la = f(lang, h) + r
-            assert torch.allclose(end(inner, a), ln(f(task, ln(la + a)) + la + a), atol=1e-6) # the library
+            assert torch.allclose(end(inner, a), ln(f(task, ln(la + a)) + la + a), atol=1e-6)  # the library
             madx.stack = "paper"
-            assert torch.allclose(end(inner, a), ln(f(task, la) + r + a), atol=1e-5) # equation 2
+            assert torch.allclose(end(inner, a), ln(f(task, la) + r + a), atol=1e-5)  # equation 2
             madx.activate(None, "ner")
             assert torch.allclose(end(inner, a), ln(f(task, h) + r + a), atol=1e-6)
             assert not madx._residuals
@@ -191,10 +239,16 @@ def test_the_invertible_adapter_stands_after_the_embeddings_and_is_undone_before
     with torch.no_grad():
         first = model.base_model(**batch, output_hidden_states=True).hidden_states[0]
         madx.activate()
-        assert torch.allclose(first, madx.get("language", "en").coupling(model.base_model.embeddings(batch["input_ids"])), atol=1e-5)
+        assert torch.allclose(
+            first, madx.get("language", "en").coupling(model.base_model.embeddings(batch["input_ids"])), atol=1e-5
+        )
         madx.activate("en")
-        hidden = model.lm_head.layer_norm(torch.nn.functional.gelu(model.lm_head.dense(model.base_model(**batch).last_hidden_state)))
-        by_hand = madx.get("language", "en").coupling.inverse(hidden) @ model.get_input_embeddings().weight.T + model.lm_head.bias
+        hidden = model.lm_head.layer_norm(
+            torch.nn.functional.gelu(model.lm_head.dense(model.base_model(**batch).last_hidden_state))
+        )
+        by_hand = (
+            madx.get("language", "en").coupling.inverse(hidden) @ model.get_input_embeddings().weight.T + model.lm_head.bias
+        )
         assert torch.allclose(scores(model), by_hand, atol=1e-4)
         madx.inverse = False
         assert torch.allclose(scores(model), hidden @ model.get_input_embeddings().weight.T + model.lm_head.bias, atol=1e-4)
@@ -208,7 +262,8 @@ def test_a_layer_that_is_left_out_keeps_its_output(cell_987a827a):
     short.add_language("en", AdapterConfig(2, leave_out=(-1, 0)))
     assert list(short.get("language", "en").layers) == ["1"] and short.get("language", "en").config.leave_out == (0, 2)
     with torch.no_grad():
-        for p in short.parameters(): p.normal_(generator=torch.Generator().manual_seed(1))
+        for p in short.parameters():
+            p.normal_(generator=torch.Generator().manual_seed(1))
     states = {}
     for active in (None, "en"):
         short.activate(active)
@@ -221,10 +276,12 @@ def test_a_copy_of_the_model_has_adapters_of_its_own_and_remove_gives_the_old_mo
     twin = copy.deepcopy(model)
     twin.madx.activate("en")
     with torch.no_grad():
-        for p in madx.parameters(): p.mul_(2)
+        for p in madx.parameters():
+            p.mul_(2)
     assert torch.allclose(scores(twin), found["en", None], atol=1e-5)
     with torch.no_grad():
-        for p in madx.parameters(): p.div_(2)
+        for p in madx.parameters():
+            p.div_(2)
     assert madx.language is None and torch.equal(scores(model), found[None, None])
     twin.madx.remove()
     assert torch.equal(scores(twin), found[None, None]) and not any("madx" in k for k in twin.state_dict())
@@ -236,23 +293,54 @@ def test_a_copy_of_the_model_has_adapters_of_its_own_and_remove_gives_the_old_mo
 @pytest.mark.cell('nbs/05_models/05_madx.ipynb', 'cell "what cannot be added is refused" (ad5f2e08)')
 def test_what_cannot_be_added_is_refused(cell_1b2a895a):
     for name in ("../up", "a.b", "", "a/b", "a b"):
-        with pytest.raises(ValueError, match="cannot name an adapter"): madx.add_language(name)
-    madx.add_language("to"); madx.add_task("to") # a language and a method of modules
-    with pytest.raises(ValueError, match="'to' was added already"): madx.add_task("to")
-    with pytest.raises(ValueError, match="no language 'fi' was added; there are en, sw, to"): madx.activate("fi")
-    with pytest.raises(ValueError, match="no task 'qa' was added; there are ner, to"): madx.activate("en", "qa")
-    with pytest.raises(ValueError, match="no layer 3 to leave out; the model has 3"): madx.add_task("x", AdapterConfig(2, leave_out=(3,)))
-    with pytest.raises(ValueError, match="no activation 'foo'; relu and gelu are usual"): madx.add_task("x", AdapterConfig(2, "foo"))
-    for shape in (AdapterConfig(0), AdapterConfig(-1), AdapterConfig(float("inf")), AdapterConfig(float("nan")), AdapterConfig(2, invertible=-2)):
-        with pytest.raises(ValueError, match="give numbers above 0"): madx.add_task("x", shape)
-    with pytest.raises(ValueError, match="has adapters already"): MadX(model)
-    with pytest.raises(ValueError, match="stack='both'"): MadX(load_model(data_path("models", "mini-xlmr")), "both")
+        with pytest.raises(ValueError, match="cannot name an adapter"):
+            madx.add_language(name)
+    madx.add_language("to")
+    madx.add_task("to")  # a language and a method of modules
+    with pytest.raises(ValueError, match="'to' was added already"):
+        madx.add_task("to")
+    with pytest.raises(ValueError, match="no language 'fi' was added; there are en, sw, to"):
+        madx.activate("fi")
+    with pytest.raises(ValueError, match="no task 'qa' was added; there are ner, to"):
+        madx.activate("en", "qa")
+    with pytest.raises(ValueError, match="no layer 3 to leave out; the model has 3"):
+        madx.add_task("x", AdapterConfig(2, leave_out=(3,)))
+    with pytest.raises(ValueError, match="no activation 'foo'; relu and gelu are usual"):
+        madx.add_task("x", AdapterConfig(2, "foo"))
+    for shape in (
+        AdapterConfig(0),
+        AdapterConfig(-1),
+        AdapterConfig(float("inf")),
+        AdapterConfig(float("nan")),
+        AdapterConfig(2, invertible=-2),
+    ):
+        with pytest.raises(ValueError, match="give numbers above 0"):
+            madx.add_task("x", shape)
+    with pytest.raises(ValueError, match="has adapters already"):
+        MadX(model)
+    with pytest.raises(ValueError, match="stack='both'"):
+        MadX(load_model(data_path("models", "mini-xlmr")), "both")
     from transformers import GPT2Config, GPT2LMHeadModel
-    with pytest.raises(ValueError, match="gpt2 is another kind"): MadX(GPT2LMHeadModel(GPT2Config(vocab_size=9, n_embd=4, n_layer=1, n_head=1)))
+
+    with pytest.raises(ValueError, match="gpt2 is another kind"):
+        MadX(GPT2LMHeadModel(GPT2Config(vocab_size=9, n_embd=4, n_layer=1, n_head=1)))
     del madx.adapters["language_to"], madx.adapters["task_to"]
     from transformers import ElectraConfig, ElectraForMaskedLM
-    factored = MadX(ElectraForMaskedLM(ElectraConfig(vocab_size=9, embedding_size=4, hidden_size=8, num_hidden_layers=1, num_attention_heads=1, intermediate_size=4)).bfloat16())
-    with pytest.raises(ValueError, match="embeddings have 4 dimensions and the layers 8"): factored.add_language("en")
+
+    factored = MadX(
+        ElectraForMaskedLM(
+            ElectraConfig(
+                vocab_size=9,
+                embedding_size=4,
+                hidden_size=8,
+                num_hidden_layers=1,
+                num_attention_heads=1,
+                intermediate_size=4,
+            )
+        ).bfloat16()
+    )
+    with pytest.raises(ValueError, match="embeddings have 4 dimensions and the layers 8"):
+        factored.add_language("en")
     factored.add_task("ner")
     assert {p.dtype for p in factored.parameters()} == {torch.bfloat16}
 
@@ -267,38 +355,53 @@ def test_only_the_language_that_is_trained_changes(cell_1b2a895a, cell_f36c1282)
     after = model.state_dict()
     changed = {k for k in before if not torch.equal(before[k], after[k])}
     assert changed == {k for k in before if k.startswith("madx.adapters.language_sw.")} and len(changed) == 3 * 4 + 8
-    assert madx.language is None and all(flags.values()) and flags == {k: p.requires_grad for k, p in model.named_parameters()}
+    assert (
+        madx.language is None and all(flags.values()) and flags == {k: p.requires_grad for k, p in model.named_parameters()}
+    )
 
 
 @pytest.mark.cell('nbs/05_models/05_madx.ipynb', 'cell "below the first trainable module nothing is kept for the backward pass" (c30a445a)')
 def test_below_the_first_trainable_module_nothing_is_kept_for_the_backward_pass(cell_987a827a, cell_dc764090):
     kept, seen = [], {}
     layer = tagger.base_model.encoder.layer[0]
-    hooks = [m.register_forward_hook(lambda m, args, out, name=name: seen.update({name: out.requires_grad}))
-             for name, m in (("embeddings", tagger.base_model.embeddings), ("feed-forward", layer.output.dense), ("layer 0", layer))]
-    with torch.autograd.graph.saved_tensors_hooks(lambda t: kept.append(tuple(seen)) or t, lambda t: t): tagger(**batch)
-    for hook in hooks: hook.remove()
+    hooks = [
+        m.register_forward_hook(lambda m, args, out, name=name: seen.update({name: out.requires_grad}))
+        for name, m in (
+            ("embeddings", tagger.base_model.embeddings),
+            ("feed-forward", layer.output.dense),
+            ("layer 0", layer),
+        )
+    ]
+    with torch.autograd.graph.saved_tensors_hooks(lambda t: kept.append(tuple(seen)) or t, lambda t: t):
+        tagger(**batch)
+    for hook in hooks:
+        hook.remove()
     assert seen == {"embeddings": False, "feed-forward": False, "layer 0": True}
-    assert kept and all("feed-forward" in at for at in kept) # the first tensor is kept after the first feed-forward layer
+    assert kept and all("feed-forward" in at for at in kept)  # the first tensor is kept after the first feed-forward layer
 
 
 @pytest.mark.cell('nbs/05_models/05_madx.ipynb', 'cell "a task model swaps languages, and the first model\'s adapters stay its own" (a222a8ed)')
 def test_a_task_model_swaps_languages_and_the_first_model_s_adapters_stay_its_own(cell_1b2a895a, cell_987a827a, cell_dc764090):
-    assert {k for k, p in tagger.named_parameters() if p.requires_grad and "madx" not in k} == {"classifier.weight", "classifier.bias"}
+    assert {k for k, p in tagger.named_parameters() if p.requires_grad and "madx" not in k} == {
+        "classifier.weight",
+        "classifier.bias",
+    }
     madx.activate("sw")
     other = madx.onto(AutoModelForTokenClassification.from_config(model.config))
     assert (other.language, other.task) == ("sw", None)
     madx.activate()
     assert "pos" not in madx.tasks and tagger.madx.tasks == ["ner", "pos"] and tagger.madx.languages == ["en", "sw"]
-    with pytest.raises(ValueError, match="no language 'fi'"): madx.attach("pos", "fi")
+    with pytest.raises(ValueError, match="no language 'fi'"):
+        madx.attach("pos", "fi")
     at = {}
     for active in ("en", "sw", None):
         tagger.madx.activate(active, "pos")
         at[active] = scores(tagger)
-    assert (at["en"] - at["sw"]).abs().max() > .1 and (at["en"] - at[None]).abs().max() > .1
+    assert (at["en"] - at["sw"]).abs().max() > 0.1 and (at["en"] - at[None]).abs().max() > 0.1
     source = {k: v.clone() for k, v in madx.state_dict().items()}
     with torch.no_grad():
-        for p in tagger.madx.parameters(): p.add_(1)
+        for p in tagger.madx.parameters():
+            p.add_(1)
     assert all(torch.equal(v, madx.state_dict()[k]) for k, v in source.items())
 
 
@@ -306,10 +409,12 @@ def test_a_task_model_swaps_languages_and_the_first_model_s_adapters_stay_its_ow
 def test_rows_come_and_go_with_the_language(cell_1b2a895a, cell_987a827a, cell_26be31d7):
     madx.activate("am")
     rows = token_parameters(model)
-    assert list(madx.vocabularies) == ["base"] and len({p.data_ptr() for p in model.parameters()}) == len(list(model.parameters())) # nothing is there twice
+    assert list(madx.vocabularies) == ["base"] and len({p.data_ptr() for p in model.parameters()}) == len(
+        list(model.parameters())
+    )  # nothing is there twice
     assert rows["input"].data_ptr() != new.model.get_input_embeddings().weight.data_ptr()
     assert all(torch.equal(p, token_parameters(new.model)[n]) for n, p in rows.items())
-    assert model.get_input_embeddings().weight is model.get_output_embeddings().weight # still tied
+    assert model.get_input_embeddings().weight is model.get_output_embeddings().weight  # still tied
     assert model.config.vocab_size == model.get_input_embeddings().num_embeddings == len(amharic)
     for other in ("en", None):
         madx.activate(other)
@@ -324,8 +429,9 @@ def test_a_vocabulary_learns_with_its_language_and_the_model_s_own_rows_do_not(c
     with madx.learning("am"):
         lm_loss(model, words["input_ids"], words["input_ids"]).backward()
         assert {n for n, p in token_parameters(model).items() if p.grad is not None and p.grad.any()} == {"input", "bias"}
-        optimizer = torch.optim.SGD([p for p in model.parameters() if p.requires_grad], lr=.1)
-        optimizer.step(); optimizer.zero_grad()
+        optimizer = torch.optim.SGD([p for p in model.parameters() if p.requires_grad], lr=0.1)
+        optimizer.step()
+        optimizer.zero_grad()
     learnt = {k for k, v in model.state_dict().items() if not torch.equal(v, held[k])}
     assert {k.rpartition(".")[0] for k in learnt if "vocabularies" in k} == {"madx.vocabularies.language_am"}
     assert all(k.startswith(("madx.vocabularies.language_am.", "madx.adapters.language_am.")) for k in learnt)
@@ -353,19 +459,31 @@ def test_what_is_forgotten_leaves_nothing_behind(cell_1b2a895a, cell_987a827a, c
         madx.add_language("gone", rows=token_parameters(new.model), tokenizer=amharic, seed=6)
         madx.activate("gone" if active == "am" else active)
         madx.forget("language", "gone")
-        assert "gone" not in madx.languages and "gone" not in madx.tokenizers and not any("gone" in k for k in model.state_dict())
+        assert (
+            "gone" not in madx.languages
+            and "gone" not in madx.tokenizers
+            and not any("gone" in k for k in model.state_dict())
+        )
         assert torch.equal(scores(model), found[None, None]) and list(madx.vocabularies) == ["language_am"]
-    with pytest.raises(ValueError, match="no language 'gone' was added"): madx.forget("language", "gone")
+    with pytest.raises(ValueError, match="no language 'gone' was added"):
+        madx.forget("language", "gone")
 
 
 @pytest.mark.cell('nbs/05_models/05_madx.ipynb', 'cell "vocabularies that do not fit are refused before anything is added" (22dc3dc2)')
 def test_vocabularies_that_do_not_fit_are_refused_before_anything_is_added(cell_1b2a895a, cell_26be31d7):
     rows = {n: p.detach() for n, p in token_parameters(new.model).items()}
-    with pytest.raises(ValueError, match=r"input rows are \(500, 16\) and the model's"): madx.add_language("ti", rows=rows | {"input": torch.zeros(500, 16)}, tokenizer=amharic)
-    with pytest.raises(ValueError, match=r"bias rows are \(499,\)"): madx.add_language("ti", rows=rows | {"bias": torch.zeros(499)}, tokenizer=amharic)
-    with pytest.raises(ValueError, match="has no input rows"): madx.add_language("ti", rows={}, tokenizer=amharic)
-    with pytest.raises(ValueError, match="has no bias rows"): madx.add_language("ti", rows={"input": rows["input"]}, tokenizer=amharic)
-    with pytest.raises(ValueError, match="give the tokenizer of the 500 rows"): madx.add_language("ti", rows=rows, tokenizer=tokenizer)
-    other_pad = copy.deepcopy(amharic); other_pad.pad_token = other_pad.unk_token
-    with pytest.raises(ValueError, match="pads with id 3 and the model with 1"): madx.add_language("ti", rows=rows, tokenizer=other_pad)
+    with pytest.raises(ValueError, match=r"input rows are \(500, 16\) and the model's"):
+        madx.add_language("ti", rows=rows | {"input": torch.zeros(500, 16)}, tokenizer=amharic)
+    with pytest.raises(ValueError, match=r"bias rows are \(499,\)"):
+        madx.add_language("ti", rows=rows | {"bias": torch.zeros(499)}, tokenizer=amharic)
+    with pytest.raises(ValueError, match="has no input rows"):
+        madx.add_language("ti", rows={}, tokenizer=amharic)
+    with pytest.raises(ValueError, match="has no bias rows"):
+        madx.add_language("ti", rows={"input": rows["input"]}, tokenizer=amharic)
+    with pytest.raises(ValueError, match="give the tokenizer of the 500 rows"):
+        madx.add_language("ti", rows=rows, tokenizer=tokenizer)
+    other_pad = copy.deepcopy(amharic)
+    other_pad.pad_token = other_pad.unk_token
+    with pytest.raises(ValueError, match="pads with id 3 and the model with 1"):
+        madx.add_language("ti", rows=rows, tokenizer=other_pad)
     assert "ti" not in madx.languages

@@ -36,18 +36,24 @@ def cell_95305b17():
     }
     OLD, NEW = ["maji", "moto", "gari", "mto", "nyumba", "1"], ["maji", "nyumba", "ziwa", "basi", "1"]
 
+
     def small_model(name, tied=True, extra_rows=0):
         cls, config, options, family = SMALL[name]
         tokenizer = toy_tokenizer(family, OLD, ["ji", "ma"])
         ids = {f"{r}_token_id": getattr(tokenizer, f"{r}_token_id") for r in ("bos", "eos", "pad")}
         torch.manual_seed(0)
         model = cls(config(vocab_size=len(tokenizer) + extra_rows, tie_word_embeddings=tied, **options, **ids)).eval()
-        for p in model.parameters(): nn.init.normal_(p, std=.3)
+        for p in model.parameters():
+            nn.init.normal_(p, std=0.3)
         return model, tokenizer
+
 
     def example_vectors(tokenizer, seed=0):
         rng = np.random.default_rng(seed)
-        return TokenVectors(rng.normal(size=(len(tokenizer), 8)).astype(np.float32), np.ones(len(tokenizer), bool), "random")
+        return TokenVectors(
+            rng.normal(size=(len(tokenizer), 8)).astype(np.float32), np.ones(len(tokenizer), bool), "random"
+        )
+
 
     model, old = small_model("xlm-r")
     new = toy_tokenizer("unigram", NEW, ["ji", "wa"])
@@ -60,7 +66,7 @@ def cell_8e090276():
     # nbs/05_models/03_transplant.ipynb, cell "@torch.no_grad()" (8e090276)
     global logits
     @torch.no_grad()
-    def logits(model, ids): # scores at every position of one sequence, (len(ids), n_tokens)
+    def logits(model, ids):  # scores at every position of one sequence, (len(ids), n_tokens)
         return model(input_ids=torch.tensor([ids])).logits[0]
 
 
@@ -72,7 +78,7 @@ def cell_567ffe34(cell_95305b17, cell_8e090276):
         model, old = small_model(name, tied, extra_rows=3)
         new = toy_tokenizer(family, NEW[::-1], ["wa", "ji"])
         o, n = Vocab.from_tokenizer(old), Vocab.from_tokenizer(new)
-        shared = [t for t in ("maji", "nyumba", "1")]
+        shared = list(("maji", "nyumba", "1"))
         old_ids = [o.roles["cls"], *(o.find(t)[0].id for t in shared), o.roles["sep"]]
         new_ids = [n.roles["cls"], *(n.find(t)[0].id for t in shared), n.roles["sep"]]
         before = logits(model, old_ids)[:, old_ids]
@@ -82,9 +88,9 @@ def cell_567ffe34(cell_95305b17, cell_8e090276):
 
 @pytest.fixture(scope='module')
 def cell_2e6f6171():
-    # nbs/05_models/03_transplant.ipynb, cell "def saved_tensors(folder): # of all files of a folder" (2e6f6171)
+    # nbs/05_models/03_transplant.ipynb, cell "def saved_tensors(folder):  # of all files of a folder" (2e6f6171)
     global saved_tensors
-    def saved_tensors(folder): # of all files of a folder
+    def saved_tensors(folder):  # of all files of a folder
         return {k: v for f in sorted(folder.glob("*.safetensors")) for k, v in load_file(f).items()}
 
 
@@ -108,9 +114,13 @@ def test_a_model_that_forgets_has_the_weights_of_a_new_one_whatever_was_drawn_be
             assert torch.equal(torch.random.get_rng_state(), state)
             made.append(model.state_dict())
         assert all(torch.equal(made[0][n], made[1][n]) for n in made[0])
-        inner = {n: p for n, p in model.named_parameters() if p.dim() > 1 and "embed" not in n and "wte" not in n and "head" not in n and "decoder" not in n}
-        assert inner and all(.005 < p.std() < .03 for p in inner.values()), name # small_model has .3
-        assert .01 < model.get_input_embeddings().weight.std() < .03
+        inner = {
+            n: p
+            for n, p in model.named_parameters()
+            if p.dim() > 1 and "embed" not in n and "wte" not in n and "head" not in n and "decoder" not in n
+        }
+        assert inner and all(0.005 < p.std() < 0.03 for p in inner.values()), name  # small_model has .3
+        assert 0.01 < model.get_input_embeddings().weight.std() < 0.03
 
 
 @pytest.mark.cell('nbs/05_models/03_transplant.ipynb', 'cell "logits of shared tokens do not change, for every architecture, tied or not, across families" (b8856a9b)')
@@ -132,7 +142,8 @@ def test_the_output_bias_follows_its_token(cell_95305b17):
             new = toy_tokenizer("unigram", NEW[::-1])
             result = transplant(model, old, new, "identity")
             rows = result.plan.copied
-            for k, b in bias.items(): assert torch.equal(token_parameters(model)[k][rows >= 0], b[rows[rows >= 0]]), (name, k)
+            for k, b in bias.items():
+                assert torch.equal(token_parameters(model)[k][rows >= 0], b[rows[rows >= 0]]), (name, k)
             assert bias, name
 
 
@@ -140,7 +151,7 @@ def test_the_output_bias_follows_its_token(cell_95305b17):
 def test_positions_begin_where_the_new_padding_id_puts_them(cell_95305b17, cell_8e090276):
     model, old = small_model("roberta")
     new = toy_tokenizer("unigram", NEW)
-    for pad in ("</s>", "<mask>", "<s>"): # ids 2, 4 and 0, where RoBERTa has 1
+    for pad in ("</s>", "<mask>", "<s>"):  # ids 2, 4 and 0, where RoBERTa has 1
         new.pad_token = pad
         model, old = small_model("roberta")
         table = model.roberta.embeddings.position_embeddings.weight.detach().clone()
@@ -148,15 +159,21 @@ def test_positions_begin_where_the_new_padding_id_puts_them(cell_95305b17, cell_
         text = ["maji", "nyumba", "1"]
         before = logits(model, [o.find(t)[0].id for t in text])[:, [o.find(t)[0].id for t in text]]
         result = transplant(model, old, new, "identity")
-        assert torch.allclose(before, logits(model, [n.find(t)[0].id for t in text])[:, [n.find(t)[0].id for t in text]], atol=1e-5), pad
-        assert model.config.max_position_embeddings == len(table) + new.pad_token_id - 1 and model.config.pad_token_id == new.pad_token_id
+        assert torch.allclose(
+            before, logits(model, [n.find(t)[0].id for t in text])[:, [n.find(t)[0].id for t in text]], atol=1e-5
+        ), pad
+        assert (
+            model.config.max_position_embeddings == len(table) + new.pad_token_id - 1
+            and model.config.pad_token_id == new.pad_token_id
+        )
 
 
 @pytest.mark.cell('nbs/05_models/03_transplant.ipynb', 'cell "special ids reach both configurations" (92b8972a)')
 def test_special_ids_reach_both_configurations(cell_95305b17):
     model, old = small_model("gpt2")
     model.generation_config.eos_token_id = [old.eos_token_id]
-    new = toy_tokenizer("wordpiece", NEW, ["wa"]); new.cls_token, new.eos_token = "[MASK]", "[SEP]"
+    new = toy_tokenizer("wordpiece", NEW, ["wa"])
+    new.cls_token, new.eos_token = "[MASK]", "[SEP]"
     result = transplant(model, old, new, "random")
     assert (model.config.bos_token_id, model.config.eos_token_id) == (new.bos_token_id, new.eos_token_id)
     assert model.generation_config.eos_token_id == new.eos_token_id and model.config.vocab_size == len(new)
@@ -167,7 +184,11 @@ def test_rows_are_padded_to_a_multiple_and_models_may_have_spare_rows(cell_567ff
     for multiple in (1, 8, 64):
         before, after, result = same_on_shared("xlm-r", "unigram", True, pad_to_multiple_of=multiple)
         rows = result.model.get_input_embeddings().weight
-        assert len(rows) == result.model.config.vocab_size and len(rows) % multiple == 0 and len(rows) - len(result.tokenizer) < multiple
+        assert (
+            len(rows) == result.model.config.vocab_size
+            and len(rows) % multiple == 0
+            and len(rows) - len(result.tokenizer) < multiple
+        )
         assert torch.allclose(before, after, atol=1e-5) and torch.isfinite(rows).all()
 
 
@@ -175,22 +196,44 @@ def test_rows_are_padded_to_a_multiple_and_models_may_have_spare_rows(cell_567ff
 def test_what_does_not_fit_is_refused_and_nothing_is_changed(cell_95305b17):
     def refused(match, change_model=None, tokenizer=None, **options):
         model, old = small_model("xlm-r")
-        if change_model: change_model(model)
+        if change_model:
+            change_model(model)
         before = {k: v.clone() for k, v in model.state_dict().items()}
-        with pytest.raises(ValueError, match=match): transplant(model, old, tokenizer or new, **options)
+        with pytest.raises(ValueError, match=match):
+            transplant(model, old, tokenizer or new, **options)
         assert all(torch.equal(v.nan_to_num(), before[k].nan_to_num()) for k, v in model.state_dict().items())
+
+
     new = toy_tokenizer("unigram", NEW)
-    def break_row(m): m.get_input_embeddings().weight.data[6, 0] = float("nan")
-    def break_output(m): m.get_output_embeddings().weight = nn.Parameter(torch.full_like(m.get_input_embeddings().weight, float("inf")))
+
+
+    def break_row(m):
+        m.get_input_embeddings().weight.data[6, 0] = float("nan")
+
+
+    def break_output(m):
+        m.get_output_embeddings().weight = nn.Parameter(torch.full_like(m.get_input_embeddings().weight, float("inf")))
+
+
     refused("embeddings of 1 tokens are not finite, the first of '▁moto'", break_row, recipe="random")
-    def break_bias(m): m.lm_head.bias.data[7] = float("nan")
+
+
+    def break_bias(m):
+        m.lm_head.bias.data[7] = float("nan")
+
+
     refused("output embeddings of 13 tokens", break_output, recipe="random")
     refused("output bias of 1 tokens are not finite, the first of '▁gari'", break_bias, recipe="random")
     refused("rows cannot be a multiple of 0", pad_to_multiple_of=0, recipe="random")
-    refused("10 rows for 13 token ids of its tokenizer.*'▁1'", lambda m: m.set_input_embeddings(nn.Embedding(10, 16)), recipe="random")
+    refused(
+        "10 rows for 13 token ids of its tokenizer.*'▁1'",
+        lambda m: m.set_input_embeddings(nn.Embedding(10, 16)),
+        recipe="random",
+    )
     refused("unknown method 'fokus', did you mean focus", recipe="fokus")
     refused("focus needs token vectors", recipe="focus")
-    no_mask = toy_tokenizer("unigram", NEW); no_mask.mask_token = None
+    no_mask = toy_tokenizer("unigram", NEW)
+    no_mask.mask_token = None
     refused("has no mask token, which is predicted in training", tokenizer=no_mask, recipe="random")
 
 
@@ -202,9 +245,10 @@ def test_plain_transformers_loads_the_folder_and_gives_the_same_logits(cell_9530
             for family in ("unigram", "bpe"):
                 model, old = small_model(name, tied)
                 tokenizer = toy_tokenizer(family, NEW, ["wa", "ji"])
-                if name == "roberta": tokenizer.pad_token = "</s>"
+                if name == "roberta":
+                    tokenizer.pad_token = "</s>"
                 result = transplant(model, old, tokenizer, "focus", example_vectors(tokenizer), pad_to_multiple_of=8)
-                out = save(result, folder/f"{name}-{tied}-{family}", text="none")
+                out = save(result, folder / f"{name}-{tied}-{family}", text="none")
                 again = AutoTokenizer.from_pretrained(out)
                 loaded = (AutoModelForMaskedLM if is_masked(model) else AutoModelForCausalLM).from_pretrained(out).eval()
                 ids = tokenizer("maji ziwa 1")["input_ids"]
@@ -217,63 +261,107 @@ def test_plain_transformers_loads_the_folder_and_gives_the_same_logits(cell_9530
 @pytest.mark.cell('nbs/05_models/03_transplant.ipynb', 'cell "an output folder is written wholly or not at all" (e167b846)')
 def test_an_output_folder_is_written_wholly_or_not_at_all():
     place = Path(tempfile.mkdtemp())
-    (place/"full").mkdir(); (place/"full"/"mine.txt").write_text("mine"); (place/"empty").mkdir()
-    for busy in (place/"full", place/"full"/"mine.txt"):
-        with pytest.raises(ValueError, match="exists and is not empty"): check_output(busy)
-    with pytest.raises(RuntimeError):
-        with whole_folder(place/"broken") as f: (f/"half").write_text("x"); raise RuntimeError
-    with whole_folder(place/"empty") as f: (f/"a").write_text("x")
-    with pytest.raises(RuntimeError), whole_file(place/"torn.txt") as f: f.write("x"); raise RuntimeError
-    with whole_file(place/"whole.txt") as f: f.write("ሰላም\n")
-    assert (place/"whole.txt").read_text(encoding="utf-8") == "ሰላም\n" and not list(place.glob("*torn*")) and not list(place.glob(".torn*"))
-    with pytest.raises(ValueError, match="whole.txt exists"), whole_file(place/"whole.txt") as f: f.write("y")
-    assert sorted(p.name for p in place.iterdir()) == ["empty", "full", "whole.txt"] and (place/"empty"/"a").read_text() == "x" and (place/"full"/"mine.txt").read_text() == "mine"
+    (place / "full").mkdir()
+    (place / "full" / "mine.txt").write_text("mine")
+    (place / "empty").mkdir()
+    for busy in (place / "full", place / "full" / "mine.txt"):
+        with pytest.raises(ValueError, match="exists and is not empty"):
+            check_output(busy)
+    with pytest.raises(RuntimeError), whole_folder(place / "broken") as f:
+        (f / "half").write_text("x")
+        raise RuntimeError
+    with whole_folder(place / "empty") as f:
+        (f / "a").write_text("x")
+    with pytest.raises(RuntimeError), whole_file(place / "torn.txt") as f:
+        f.write("x")
+        raise RuntimeError
+    with whole_file(place / "whole.txt") as f:
+        f.write("ሰላም\n")
+    assert (
+        (place / "whole.txt").read_text(encoding="utf-8") == "ሰላም\n"
+        and not list(place.glob("*torn*"))
+        and not list(place.glob(".torn*"))
+    )
+    with pytest.raises(ValueError, match="whole.txt exists"), whole_file(place / "whole.txt") as f:
+        f.write("y")
+    assert (
+        sorted(p.name for p in place.iterdir()) == ["empty", "full", "whole.txt"]
+        and (place / "empty" / "a").read_text() == "x"
+        and (place / "full" / "mine.txt").read_text() == "mine"
+    )
 
 
 @pytest.mark.cell('nbs/05_models/03_transplant.ipynb', 'cell "paths that hold no model are explained" (d1157296)')
 def test_paths_that_hold_no_model_are_explained():
     place = Path(tempfile.mkdtemp())
-    (place/"x.txt").write_text("")
-    (place/"t5").mkdir(); (place/"t5"/"config.json").write_text('{"model_type": "vit"}')
-    (place/"gone").mkdir(); (place/"gone"/"config.json").write_text('{"model_type": "bert"}')
-    (place/"none").mkdir(); (place/"torn").mkdir(); (place/"torn"/"config.json").write_text('{"model_type":')
-    for name, match in (("x.txt", "is a file; give the model's folder"), ("t5", "neither a masked nor a causal"), ("gone", "the weights do not load"), ("none", "none has no config.json"), ("torn", "torn has no readable config.json: ")):
-        with pytest.raises(ValueError, match=match): load_model(place/name)
-    with pytest.raises(FileNotFoundError, match="no such model folder.*offline.*give the folder's path"): load_model(place/"xlm-roberta-huge")
-    with pytest.raises(ValueError, match="has no plan.npz"): saved_plan(place, None)
+    (place / "x.txt").write_text("")
+    (place / "t5").mkdir()
+    (place / "t5" / "config.json").write_text('{"model_type": "vit"}')
+    (place / "gone").mkdir()
+    (place / "gone" / "config.json").write_text('{"model_type": "bert"}')
+    (place / "none").mkdir()
+    (place / "torn").mkdir()
+    (place / "torn" / "config.json").write_text('{"model_type":')
+    for name, match in (
+        ("x.txt", "is a file; give the model's folder"),
+        ("t5", "neither a masked nor a causal"),
+        ("gone", "the weights do not load"),
+        ("none", "none has no config.json"),
+        ("torn", "torn has no readable config.json: "),
+    ):
+        with pytest.raises(ValueError, match=match):
+            load_model(place / name)
+    with pytest.raises(FileNotFoundError, match="no such model folder.*offline.*give the folder's path"):
+        load_model(place / "xlm-roberta-huge")
+    with pytest.raises(ValueError, match="has no plan.npz"):
+        saved_plan(place, None)
 
 
 @pytest.mark.cell('nbs/05_models/03_transplant.ipynb', 'cell "weights that are missing or damaged are not made up" (12f3a6ef)')
 def test_weights_that_are_missing_or_damaged_are_not_made_up(cell_95305b17):
     place = Path(tempfile.mkdtemp())
     model, tokenizer = small_model("roberta")
-    whole = {k: v for k, v in model.state_dict().items()}
-    for name, change, match in (("nohead", lambda k: not k.startswith("lm_head.dense"), "lacks 2 of the weights of a RobertaForMaskedLM, such as lm_head.dense.bias"),
-                                ("nolayer", lambda k: ".layer.1." not in k, "lacks 16 of the weights")):
-        model.save_pretrained(place/name, state_dict={k: v for k, v in whole.items() if change(k)})
-        with pytest.raises(ValueError, match=match): load_model(place/name)
-    model.save_pretrained(place/"cut")
-    file = place/"cut"/"model.safetensors"
+    whole = dict(model.state_dict().items())
+    for name, change, match in (
+        (
+            "nohead",
+            lambda k: not k.startswith("lm_head.dense"),
+            "lacks 2 of the weights of a RobertaForMaskedLM, such as lm_head.dense.bias",
+        ),
+        ("nolayer", lambda k: ".layer.1." not in k, "lacks 16 of the weights"),
+    ):
+        model.save_pretrained(place / name, state_dict={k: v for k, v in whole.items() if change(k)})
+        with pytest.raises(ValueError, match=match):
+            load_model(place / name)
+    model.save_pretrained(place / "cut")
+    file = place / "cut" / "model.safetensors"
     file.write_bytes(file.read_bytes()[:500])
-    with pytest.raises(ValueError, match="cut: the weights do not load"): load_model(place/"cut")
+    with pytest.raises(ValueError, match="cut: the weights do not load"):
+        load_model(place / "cut")
 
 
 @pytest.mark.cell('nbs/05_models/03_transplant.ipynb', 'cell "a link leads to the folder it names and the longest input is known" (c415f90e)')
 def test_a_link_leads_to_the_folder_it_names_and_the_longest_input_is_known(cell_95305b17):
     place = Path(tempfile.mkdtemp())
-    (place/"real").mkdir(); (place/"link").symlink_to(place/"real")
-    with whole_folder(place/"link") as f: (f/"a").write_text("x")
-    assert (place/"real"/"a").read_text() == "x" and (place/"link").is_symlink()
-    assert {name: max_length(small_model(name)[0]) for name in SMALL} == {name: 40 for name in SMALL}
+    (place / "real").mkdir()
+    (place / "link").symlink_to(place / "real")
+    with whole_folder(place / "link") as f:
+        (f / "a").write_text("x")
+    assert (place / "real" / "a").read_text() == "x" and (place / "link").is_symlink()
+    assert {name: max_length(small_model(name)[0]) for name in SMALL} == dict.fromkeys(SMALL, 40)
 
 
 @pytest.mark.cell('nbs/05_models/03_transplant.ipynb', 'cell "a token whose id lies behind the last row is refused, also where there are fewer tokens than rows" (a03b1cba)')
 def test_a_token_whose_id_lies_behind_the_last_row_is_refused_also_where_there_are_fewer_tokens_than_rows(cell_95305b17):
-    def with_ids(*ids): return PreTrainedTokenizerFast(tokenizer_object=Tokenizer(models.WordLevel({f"w{i}": i for i in ids}, "w0")))
+    def with_ids(*ids):
+        return PreTrainedTokenizerFast(tokenizer_object=Tokenizer(models.WordLevel({f"w{i}": i for i in ids}, "w0")))
+
+
     model = small_model("bert")[0]
     n = len(model.get_input_embeddings().weight)
     check_rows(model, with_ids(0, 1, n - 1))
-    with pytest.raises(ValueError, match=f"has {n + 1} token ids and the model {n} rows"): check_rows(model, with_ids(0, 1, n))
+    with pytest.raises(ValueError, match=f"has {n + 1} token ids and the model {n} rows"):
+        check_rows(model, with_ids(0, 1, n))
 
 
 @pytest.mark.cell('nbs/05_models/03_transplant.ipynb', 'cell "a model opened hollow gives the same folder as a loaded one, to the bit" (55a34d2e)')
@@ -284,22 +372,37 @@ def test_a_model_opened_hollow_gives_the_same_folder_as_a_loaded_one_to_the_bit(
             for dtype, shards in ((torch.float32, "8KB" if tied else "1GB"), (torch.bfloat16, "1GB" if tied else "6KB")):
                 model, old = small_model(name, tied, extra_rows=3 * n)
                 place = Path(tempfile.mkdtemp())
-                model.to(dtype).save_pretrained(place/"model", max_shard_size=shards)
-                if tied: (place/"model/generation_config.json").unlink(missing_ok=True)
-                for family, method, pad in (("unigram", "focus", 1), ("wordpiece", "normal", 8), (None, "identity", 64)): # None: the old vocabulary and more
+                model.to(dtype).save_pretrained(place / "model", max_shard_size=shards)
+                if tied:
+                    (place / "model/generation_config.json").unlink(missing_ok=True)
+                for family, method, pad in (
+                    ("unigram", "focus", 1),
+                    ("wordpiece", "normal", 8),
+                    (None, "identity", 64),
+                ):  # None: the old vocabulary and more
                     made = []
                     for opened in (load_model, open_model):
-                        new = toy_tokenizer(family, NEW, ["wa", "ji"]) if family else extend_tokenizer(old, toy_tokenizer(SMALL[name][3], NEW + ["basi"], ["wa"]), 2)
-                        if name == "roberta" and family: new.pad_token = new.sep_token # so that positions move
-                        result = transplant(opened(place/"model"), old, new, method, example_vectors(new), seed=3, pad_to_multiple_of=pad)
-                        made.append(save(result, place/f"{opened.__name__}-{method}"))
+                        new = (
+                            toy_tokenizer(family, NEW, ["wa", "ji"])
+                            if family
+                            else extend_tokenizer(old, toy_tokenizer(SMALL[name][3], NEW + ["basi"], ["wa"]), 2)
+                        )
+                        if name == "roberta" and family:
+                            new.pad_token = new.sep_token  # so that positions move
+                        result = transplant(
+                            opened(place / "model"), old, new, method, example_vectors(new), seed=3, pad_to_multiple_of=pad
+                        )
+                        made.append(save(result, place / f"{opened.__name__}-{method}"))
                     loaded, hollow = made
                     assert result.model.stored and (len(list(hollow.glob("*.safetensors"))) > 1) == (shards != "1GB")
                     a, b = map(saved_tensors, made)
-                    assert a.keys() == b.keys() and all(a[k].dtype == b[k].dtype == dtype and torch.equal(a[k], b[k]) for k in a), (name, tied, dtype, method)
+                    assert a.keys() == b.keys() and all(
+                        a[k].dtype == b[k].dtype == dtype and torch.equal(a[k], b[k]) for k in a
+                    ), (name, tied, dtype, method)
                     rest = [{f.name: f.read_bytes() for f in m.iterdir() if ".safetensors" not in f.name} for m in made]
                     assert rest[0] == rest[1], (name, {k for k in rest[0] if rest[0][k] != rest[1].get(k)})
-                    if method == "focus": assert torch.equal(*(logits(load_model(m), new("maji ziwa 1")["input_ids"]) for m in made))
+                    if method == "focus":
+                        assert torch.equal(*(logits(load_model(m), new("maji ziwa 1")["input_ids"]) for m in made))
                     tried += 1
     assert tried == 5 * 2 * 2 * 3
 
@@ -308,50 +411,80 @@ def test_a_model_opened_hollow_gives_the_same_folder_as_a_loaded_one_to_the_bit(
 def test_inner_weights_are_never_read_and_what_has_a_row_for_each_token_at_most_a_block_at_a_time(cell_95305b17):
     words, reads, place = [f"w{i}" for i in range(2500)], [], Path(tempfile.mkdtemp())
     old, new = toy_tokenizer("unigram", words[:2000]), toy_tokenizer("unigram", words[500:])
-    LlamaForCausalLM(LlamaConfig(vocab_size=len(old), tie_word_embeddings=False, **BODY)).save_pretrained(place/"model")
+    LlamaForCausalLM(LlamaConfig(vocab_size=len(old), tie_word_embeddings=False, **BODY)).save_pretrained(place / "model")
     with pytest.MonkeyPatch.context() as patch:
-        def recorded(self, which, read=StoredTensor.__getitem__): reads.append((self.shape, len(part := read(self, which)))); return part
+
+        def recorded(self, which, read=StoredTensor.__getitem__):
+            reads.append((self.shape, len(part := read(self, which))))
+            return part
+
         patch.setattr(StoredTensor, "__getitem__", recorded)
-        result = transplant(open_model(place/"model"), old, new, "focus", TokenVectors(example_vectors(new).matrix, np.arange(len(new)) % 9 > 0, "some"))
-        save(result, place/"out")
-    assert {shape for shape, _ in reads} == {(len(old), 16)} and max(rows for _, rows in reads) == 512 and list(result.plan.summary().step) == ["Copy", "SparsemaxSimilarity", "Gaussian"]
+        result = transplant(
+            open_model(place / "model"),
+            old,
+            new,
+            "focus",
+            TokenVectors(example_vectors(new).matrix, np.arange(len(new)) % 9 > 0, "some"),
+        )
+        save(result, place / "out")
+    assert (
+        {shape for shape, _ in reads} == {(len(old), 16)}
+        and max(rows for _, rows in reads) == 512
+        and list(result.plan.summary().step) == ["Copy", "SparsemaxSimilarity", "Gaussian"]
+    )
 
 
 @pytest.mark.cell('nbs/05_models/03_transplant.ipynb', 'cell "what is not simply the model\'s own tensors is loaded as a whole, and what is damaged is refused by name" (d28f1708)')
 def test_what_is_not_simply_the_model_s_own_tensors_is_loaded_as_a_whole_and_what_is_damaged_is_refused_by_name(cell_95305b17, cell_8e090276):
     model, old = small_model("xlm-r")
     place, new = Path(tempfile.mkdtemp()), toy_tokenizer("unigram", NEW)
-    model.save_pretrained(place/"old"); model.save_pretrained(place/"cut", max_shard_size="8KB"); torch.save(model.state_dict(), place/"w.bin")
-    save_file({k.replace("LayerNorm.weight", "LayerNorm.gamma"): v for k, v in load_file(place/"old/model.safetensors").items()}, place/"old/model.safetensors", {"format": "pt"})
-    (place/"bin").mkdir(); (place/"bin/config.json").write_text((place/"old/config.json").read_text()); (place/"w.bin").rename(place/"bin/pytorch_model.bin")
+    model.save_pretrained(place / "old")
+    model.save_pretrained(place / "cut", max_shard_size="8KB")
+    torch.save(model.state_dict(), place / "w.bin")
+    save_file(
+        {
+            k.replace("LayerNorm.weight", "LayerNorm.gamma"): v
+            for k, v in load_file(place / "old/model.safetensors").items()
+        },
+        place / "old/model.safetensors",
+        {"format": "pt"},
+    )
+    (place / "bin").mkdir()
+    (place / "bin/config.json").write_text((place / "old/config.json").read_text())
+    (place / "w.bin").rename(place / "bin/pytorch_model.bin")
     for name in ("old", "bin"):
-        opened = open_model(place/name)
+        opened = open_model(place / name)
         assert not hasattr(opened, "stored") and torch.equal(logits(opened, [0, 5, 2]), logits(model, [0, 5, 2]))
-    hollow = open_model(place/"cut")
+    hollow = open_model(place / "cut")
     for method in ("full-rand", "mf1-lex"):
-        with pytest.raises(ValueError, match=f"{method} changes more than single rows"): transplant(hollow, old, new, method)
+        with pytest.raises(ValueError, match=f"{method} changes more than single rows"):
+            transplant(hollow, old, new, method)
     rows = "roberta.embeddings.word_embeddings.weight"
     broken = load_file(file := hollow.stored[rows].file)
     broken[rows][6, 3] = float("nan")
     save_file(broken, file, {"format": "pt"})
-    with pytest.raises(ValueError, match="embeddings of 1 tokens are not finite, the first of '▁moto'"): transplant(open_model(place/"cut"), old, new, "random")
+    with pytest.raises(ValueError, match="embeddings of 1 tokens are not finite, the first of '▁moto'"):
+        transplant(open_model(place / "cut"), old, new, "random")
     (last := hollow.stored["lm_head.bias"].file).write_bytes(last.read_bytes()[:-4])
     for opened in (load_model, open_model):
-        with pytest.raises(ValueError, match=f"cut: the weights do not load: {last.name} is damaged or cut short"): opened(place/"cut")
+        with pytest.raises(ValueError, match=f"cut: the weights do not load: {last.name} is damaged or cut short"):
+            opened(place / "cut")
 
 
 @pytest.mark.cell('nbs/05_models/03_transplant.ipynb', 'cell "on a full disk nothing is left" (585de2c4)')
 def test_on_a_full_disk_nothing_is_left(cell_95305b17):
     model, old = small_model("gpt2")
     place = Path(tempfile.mkdtemp())
-    model.save_pretrained(place/"model", max_shard_size="8KB")
+    model.save_pretrained(place / "model", max_shard_size="8KB")
     limits = resource.getrlimit(resource.RLIMIT_FSIZE)
     for opened in (load_model, open_model):
-        result = transplant(opened(place/"model"), old, toy_tokenizer("unigram", NEW), "identity")
+        result = transplant(opened(place / "model"), old, toy_tokenizer("unigram", NEW), "identity")
         try:
             resource.setrlimit(resource.RLIMIT_FSIZE, (4000, limits[1]))
-            with pytest.raises(OSError, match="cannot write .*out: .*File too large") as e: save(result, place/"out")
-        finally: resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+            with pytest.raises(OSError, match="cannot write .*out: .*File too large") as e:
+                save(result, place / "out")
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, limits)
         assert [f.name for f in place.iterdir()] == ["model"] and "\n" not in str(e.value)
 
 
@@ -359,49 +492,103 @@ def test_on_a_full_disk_nothing_is_left(cell_95305b17):
 def test_short_rows_stand_for_the_old_rows_of_shared_tokens_and_biases_follow_their_tokens(cell_95305b17, cell_8e090276):
     for name in ("xlm-r", "bert"):
         model, old = small_model(name)
-        new, before = toy_tokenizer("wordpiece" if name == "bert" else "unigram", NEW, ["wa", "ji"]), {k: p.detach().clone() for k, p in token_parameters(model).items()}
+        new, before = (
+            toy_tokenizer("wordpiece" if name == "bert" else "unigram", NEW, ["wa", "ji"]),
+            {k: p.detach().clone() for k, p in token_parameters(model).items()},
+        )
         made = factorize(before["input"], Factoring(components=7, solver="hals"))
-        for recipe, ready in ((get_recipe("mf1-lex"), made), (get_recipe("mf1-rand"), made), (FactoredRecipe("mf2", LEX, "", "", factoring=Factoring(2, components=5, steps=30)), None)):
+        for recipe, ready in (
+            (get_recipe("mf1-lex"), made),
+            (get_recipe("mf1-rand"), made),
+            (FactoredRecipe("mf2", LEX, "", "", factoring=Factoring(2, components=5, steps=30)), None),
+        ):
             result = transplant(copy.deepcopy(model), old, new, recipe, seed=4, factors=ready, pad_to_multiple_of=8)
             rows, copied = token_parameters(result.model), result.plan.copied >= 0
-            assert torch.equal(rows["input"], result.layer.merge()) and len(rows["input"]) % 8 == 0 and torch.isfinite(rows["input"]).all()
-            assert torch.allclose(rows["input"][copied], result.factors.matrix[result.plan.copied[copied]], atol=1e-5) and (ready is None or result.factors is ready)
-            assert torch.equal(rows["bias"][copied], before["bias"][result.plan.copied[copied]]) and copied.sum() > (6 if recipe.steps == LEX else 3)
+            assert (
+                torch.equal(rows["input"], result.layer.merge())
+                and len(rows["input"]) % 8 == 0
+                and torch.isfinite(rows["input"]).all()
+            )
+            assert torch.allclose(rows["input"][copied], result.factors.matrix[result.plan.copied[copied]], atol=1e-5) and (
+                ready is None or result.factors is ready
+            )
+            assert torch.equal(rows["bias"][copied], before["bias"][result.plan.copied[copied]]) and copied.sum() > (
+                6 if recipe.steps == LEX else 3
+            )
             place = Path(tempfile.mkdtemp())
-            save(result, place/"m")
-            again = load_model(place/"m")
+            save(result, place / "m")
+            again = load_model(place / "m")
             ids = new("maji ziwa")["input_ids"]
-            assert torch.equal(logits(again, ids), logits(result.model, ids)) and torch.equal(load_embedding(place/"m/factors.safetensors").merge(), rows["input"])
-            assert json.loads((place/"m/vocab_lit.json").read_text())["factors"] == result.factors.facts
+            assert torch.equal(logits(again, ids), logits(result.model, ids)) and torch.equal(
+                load_embedding(place / "m/factors.safetensors").merge(), rows["input"]
+            )
+            assert json.loads((place / "m/vocab_lit.json").read_text())["factors"] == result.factors.facts
 
 
 @pytest.mark.cell('nbs/05_models/03_transplant.ipynb', 'cell "factors that do not fit the model or the method are refused" (4d74c1b7)')
 def test_factors_that_do_not_fit_the_model_or_the_method_are_refused(cell_95305b17):
     model, old = small_model("xlm-r")
     new = toy_tokenizer("unigram", NEW, ["wa"])
-    before, made = model.get_input_embeddings().weight.detach().clone(), factorize(model.get_input_embeddings().weight, Factoring(components=3, steps=9))
-    for method, ready, match in (("mf10-kmeans-lex", made, "mf10-kmeans-lex wants clusters by kmeans; these factors have a single up-projection"), ("ofa-100", made, "ofa-100 wants singular values; these factors have a single up-projection"), ("el-lex", made, "has no use for factors"),
-                                 ("mf1-lex", factorize(before + 1, Factoring(components=3, steps=9)), "made from other embeddings"),
-                                 ("mf1-lex", factorize(before, Factoring(2, components=3, steps=9)), "wants a single up-projection; these factors have clusters by kmeans")):
-        with pytest.raises(ValueError, match=match): transplant(model, old, new, method, factors=ready)
+    before, made = (
+        model.get_input_embeddings().weight.detach().clone(),
+        factorize(model.get_input_embeddings().weight, Factoring(components=3, steps=9)),
+    )
+    for method, ready, match in (
+        ("mf10-kmeans-lex", made, "mf10-kmeans-lex wants clusters by kmeans; these factors have a single up-projection"),
+        ("ofa-100", made, "ofa-100 wants singular values; these factors have a single up-projection"),
+        ("el-lex", made, "has no use for factors"),
+        ("mf1-lex", factorize(before + 1, Factoring(components=3, steps=9)), "made from other embeddings"),
+        (
+            "mf1-lex",
+            factorize(before, Factoring(2, components=3, steps=9)),
+            "wants a single up-projection; these factors have clusters by kmeans",
+        ),
+    ):
+        with pytest.raises(ValueError, match=match):
+            transplant(model, old, new, method, factors=ready)
     untied = small_model("bert", tied=False)
-    with pytest.raises(ValueError, match="not tied to its input embeddings"): transplant(*untied, toy_tokenizer("wordpiece", NEW, ["wa"]), "mf1-lex")
+    with pytest.raises(ValueError, match="not tied to its input embeddings"):
+        transplant(*untied, toy_tokenizer("wordpiece", NEW, ["wa"]), "mf1-lex")
     assert torch.equal(model.get_input_embeddings().weight, before)
 
 
 @pytest.mark.cell('nbs/05_models/03_transplant.ipynb', 'cell "random vocabularies of every family can be transplanted by every method" (e2a40d35)')
 def test_random_vocabularies_of_every_family_can_be_transplanted_by_every_method(cell_95305b17, cell_8e090276, cell_18abd84b):
     @settings(max_examples=25, deadline=None, derandomize=True)
-    @given(families, words, words, families, words, words, st.sampled_from(sorted(n for n, r in RECIPES.items() if not isinstance(r, FactoredRecipe))), st.integers(0, 9))
+    @given(
+        families,
+        words,
+        words,
+        families,
+        words,
+        words,
+        st.sampled_from(sorted(n for n, r in RECIPES.items() if not isinstance(r, FactoredRecipe))),
+        st.integers(0, 9),
+    )
     def over_families(f1, a1, b1, f2, a2, b2, method, seed):
         old, new = toy_tokenizer(f1, a1, b1), toy_tokenizer(f2, a2, b2)
-        config = XLMRobertaConfig(vocab_size=len(old), max_position_embeddings=30, hidden_size=4, num_hidden_layers=1, num_attention_heads=1, intermediate_size=4)
+        config = XLMRobertaConfig(
+            vocab_size=len(old),
+            max_position_embeddings=30,
+            hidden_size=4,
+            num_hidden_layers=1,
+            num_attention_heads=1,
+            intermediate_size=4,
+        )
         model = XLMRobertaForMaskedLM(config).eval()
         vectors = example_vectors(new, seed)
-        if RECIPES[method].needs == "aligned vectors": vectors = AlignedVectors(example_vectors(old, seed + 1), vectors)
-        try: result = transplant(model, old, new, method, vectors, seed=seed)
-        except ValueError as e: assert "nothing to mix" in str(e); return # no shared token has a vector
+        if RECIPES[method].needs == "aligned vectors":
+            vectors = AlignedVectors(example_vectors(old, seed + 1), vectors)
+        try:
+            result = transplant(model, old, new, method, vectors, seed=seed)
+        except ValueError as e:
+            assert "nothing to mix" in str(e)
+            return  # no shared token has a vector
         weight = model.get_input_embeddings().weight
-        assert weight.shape == (len(new), 4) and torch.isfinite(weight).all() and result.plan.summary().rows.sum() == len(new)
+        assert (
+            weight.shape == (len(new), 4) and torch.isfinite(weight).all() and result.plan.summary().rows.sum() == len(new)
+        )
         assert torch.isfinite(logits(model, [new.cls_token_id, *new("ab 01!")["input_ids"]])).all()
+
+
     over_families()

@@ -27,52 +27,106 @@ def cell_790e2b33():
     # nbs/07_tasks/07_evaluate.ipynb, cell "folder = Path(tempfile.mkdtemp())" (790e2b33)
     global as_bio, english, files, folder, quick, write
     folder = Path(tempfile.mkdtemp())
-    def write(name, lines): (folder/name).write_text("\n".join(lines) + "\n", encoding="utf-8"); return folder/name
+
+
+    def write(name, lines):
+        (folder / name).write_text("\n".join(lines) + "\n", encoding="utf-8")
+        return folder / name
+
 
     english = [Tagged(s.words, s.labels) for s in sentences("en", 200, seed=0)]
     quick = TaggingConfig(learning_rate=2e-3, batch_size=8, epochs=3, eval_every=2, patience=4)
-    def as_bio(found): return [line for s in found for line in (*(f"{w}\t{t}" for w, t in zip(s.words, s.tags)), "")]
 
-    files = [write(f"{name}.bio", as_bio(part)) for name, part in (("train", english[:80]), ("dev", english[80:100]), ("test", english[100:130]))]
+
+    def as_bio(found):
+        return [line for s in found for line in (*(f"{w}\t{t}" for w, t in zip(s.words, s.tags)), "")]
+
+
+    files = [
+        write(f"{name}.bio", as_bio(part))
+        for name, part in (("train", english[:80]), ("dev", english[80:100]), ("test", english[100:130]))
+    ]
 
 
 @pytest.fixture(scope='module')
 def cell_f086240f(cell_790e2b33):
-    # nbs/07_tasks/07_evaluate.ipynb, cell "records = evaluate_files(data_path("models", "mini-xlmr"), "" (f086240f)
+    # nbs/07_tasks/07_evaluate.ipynb, cell "records = evaluate_files(" (f086240f)
     global records
-    records = evaluate_files(data_path("models", "mini-xlmr"), "ner", *files, seeds=2, config=quick, out=folder/"tagger", say=lambda message: None)
+    records = evaluate_files(
+        data_path("models", "mini-xlmr"),
+        "ner",
+        *files,
+        seeds=2,
+        config=quick,
+        out=folder / "tagger",
+        say=lambda message: None,
+    )
     pd.DataFrame(records)[["metric", "seed", "dev", "test"]].round(3)
 
 
 @pytest.fixture(scope='module')
 def cell_58149fb8(cell_790e2b33):
-    # nbs/07_tasks/07_evaluate.ipynb, cell "from vocab_lit.models.adapterhub import save_adapter" (58149fb8)
+    # nbs/07_tasks/07_evaluate.ipynb, cell "from vocab_lit.app.pipeline import train_like" (58149fb8)
     global draw, languages, mini, name, own, own_rows, p, save_adapter, stacked, there, token_parameters, train_like
-    from vocab_lit.models.adapterhub import save_adapter
     from vocab_lit.app.pipeline import train_like
+    from vocab_lit.models.adapterhub import save_adapter
     from vocab_lit.models.transplant import token_parameters
+
     mini = data_path("models", "mini-xlmr")
     languages = MadX(load_model(mini).float())
     own = train_like(load_tokenizer(mini), [" ".join(s.words) for s in english], 400)
     own_rows = {n: p[torch.arange(len(own)) + 300] for n, p in token_parameters(languages.model).items()}
-    languages.add_language("en"); languages.add_language("sw", seed=1); languages.add_language("own", rows=own_rows, tokenizer=own, seed=2)
+    languages.add_language("en")
+    languages.add_language("sw", seed=1)
+    languages.add_language("own", rows=own_rows, tokenizer=own, seed=2)
     draw = torch.Generator().manual_seed(0)
     for name in languages.languages:
-        for p in languages.get("language", name).parameters(): torch.nn.init.normal_(p, std=.05, generator=draw)
-        save_adapter(languages, "language", name, folder/name)
-    stacked = evaluate_files(mini, "ner", *files, seeds=1, config=quick, out=folder/"ner-en", say=lambda message: None, language_adapter=folder/"en")
-    there = {name: score_files(mini, "ner", files[2], folder/"ner-en", path, say=lambda m: None)[0]["test"] for name, path in (("en", folder/"en"), ("sw", folder/"sw"), ("none", "none"))}
-    sorted(f.name for f in (folder/"ner-en").iterdir()), stacked[0]["test"], there
+        for p in languages.get("language", name).parameters():
+            torch.nn.init.normal_(p, std=0.05, generator=draw)
+        save_adapter(languages, "language", name, folder / name)
+    stacked = evaluate_files(
+        mini,
+        "ner",
+        *files,
+        seeds=1,
+        config=quick,
+        out=folder / "ner-en",
+        say=lambda message: None,
+        language_adapter=folder / "en",
+    )
+    there = {
+        name: score_files(mini, "ner", files[2], folder / "ner-en", path, say=lambda m: None)[0]["test"]
+        for name, path in (("en", folder / "en"), ("sw", folder / "sw"), ("none", "none"))
+    }
+    sorted(f.name for f in (folder / "ner-en").iterdir()), stacked[0]["test"], there
 
 
 @pytest.fixture(scope='module')
 def cell_b655028a():
-    # nbs/07_tasks/07_evaluate.ipynb, cell "def row(id, word, upos, xpos="_"): return f"{id}\t{word}\t_\" (b655028a)
+    # nbs/07_tasks/07_evaluate.ipynb, cell "def row(id, word, upos, xpos="_"):" (b655028a)
     global german, row
-    def row(id, word, upos, xpos="_"): return f"{id}\t{word}\t_\t{upos}\t{xpos}\t_\t_\t_\t_\t_" # a line of CoNLL-U
-    german = [row(1, "Ana", "PROPN", "NE"), row(2, "wohnt", "VERB", "VVFIN"), row("3-4", "im", "_"), row(3, "in", "ADP", "APPR"), row(4, "dem", "DET", "ART"),
-              row(5, "Haus", "NOUN", "NN"), row(6, ".", "PUNCT", "$."), "", row(1, "Er", "PRON", "PPER"), row("1.1", "trinkt", "VERB"), row(2, "Tee", "NOUN", "NN"),
-              row(3, ",", "PUNCT", "$,"), row(4, "sie", "PRON", "PPER"), row(5, "Kaffee", "NOUN", "NN"), row(6, ".", "PUNCT", "$."), ""]
+    def row(id, word, upos, xpos="_"):
+        return f"{id}\t{word}\t_\t{upos}\t{xpos}\t_\t_\t_\t_\t_"  # a line of CoNLL-U
+
+
+    german = [
+        row(1, "Ana", "PROPN", "NE"),
+        row(2, "wohnt", "VERB", "VVFIN"),
+        row("3-4", "im", "_"),
+        row(3, "in", "ADP", "APPR"),
+        row(4, "dem", "DET", "ART"),
+        row(5, "Haus", "NOUN", "NN"),
+        row(6, ".", "PUNCT", "$."),
+        "",
+        row(1, "Er", "PRON", "PPER"),
+        row("1.1", "trinkt", "VERB"),
+        row(2, "Tee", "NOUN", "NN"),
+        row(3, ",", "PUNCT", "$,"),
+        row(4, "sie", "PRON", "PPER"),
+        row(5, "Kaffee", "NOUN", "NN"),
+        row(6, ".", "PUNCT", "$."),
+        "",
+    ]
 
 
 @pytest.fixture(scope='module')
@@ -80,15 +134,34 @@ def cell_17ef9a6f(cell_790e2b33, cell_58149fb8):
     # nbs/07_tasks/07_evaluate.ipynb, cell "from vocab_lit.tasks.parsing import Parsed, attachment, load" (17ef9a6f)
     global Parsed, adapted, attachment, banks, learn, load_parser, long, name, parse, parsed, part, read_trees, told, tree, trees, write_trees
     from vocab_lit.tasks.parsing import Parsed, attachment, load_parser, parse, read_trees, write_trees
-    def tree(who, what): return Parsed((who, "finds", "the", what, "."), (2, 0, 4, 2, 2), ("nsubj", "root", "det", "obj", "punct"))
+
+
+    def tree(who, what):
+        return Parsed((who, "finds", "the", what, "."), (2, 0, 4, 2, 2), ("nsubj", "root", "det", "obj", "punct"))
+
+
     trees = [tree(who, what) for who in ("Ana", "Ben", "Eva", "Max") for what in ("house", "book", "city")]
-    long = Parsed(trees[0].words * 9, tuple(h + 5 * i if h else 2 * (i > 0) for i in range(9) for h in trees[0].heads), trees[0].relations * 9)
-    for name, part in (("train", trees * 2), ("dev", trees[:4]), ("test", [*trees[6:], long])): write_trees(part, folder/f"{name}.trees")
-    banks = [folder/f"{name}.trees" for name in ("train", "dev", "test")]
+    long = Parsed(
+        trees[0].words * 9,
+        tuple(h + 5 * i if h else 2 * (i > 0) for i in range(9) for h in trees[0].heads),
+        trees[0].relations * 9,
+    )
+    for name, part in (("train", trees * 2), ("dev", trees[:4]), ("test", [*trees[6:], long])):
+        write_trees(part, folder / f"{name}.trees")
+    banks = [folder / f"{name}.trees" for name in ("train", "dev", "test")]
     told = []
     learn = ParsingConfig(learning_rate=2e-3, batch_size=8, epochs=3, max_length=40)
-    parsed = evaluate_files(mini, "dp", *banks, seeds=1, config=learn, out=folder/"parser", say=told.append)
-    adapted = evaluate_files(mini, "dp", *banks, seeds=1, config=replace(learn, learning_rate=5e-3), out=folder/"dp-en", say=told.append, language_adapter=folder/"en")
+    parsed = evaluate_files(mini, "dp", *banks, seeds=1, config=learn, out=folder / "parser", say=told.append)
+    adapted = evaluate_files(
+        mini,
+        "dp",
+        *banks,
+        seeds=1,
+        config=replace(learn, learning_rate=5e-3),
+        out=folder / "dp-en",
+        say=told.append,
+        language_adapter=folder / "en",
+    )
     pd.DataFrame(parsed + adapted).drop(columns="seconds").round(3)
 
 
@@ -97,12 +170,57 @@ def cell_2c9be366(cell_790e2b33):
     # nbs/07_tasks/07_evaluate.ipynb, cell "cities = [("Ana", "Kisumu"), ("Ben", "Nairobi"), ("Eva", "Mo" (2c9be366)
     global answered, cities, inferred, pairs, question, said, squad
     cities = [("Ana", "Kisumu"), ("Ben", "Nairobi"), ("Eva", "Mombasa"), ("Pia", "Nakuru")]
-    def question(i, who, where): return {"context": f"{who} lives in {where}.", "qas": [{"id": str(i), "question": f"Where does {who} live?", "answers": [{"text": where, "answer_start": 5 + len(who) + 5}]}]}
-    squad = write("squad.json", [json.dumps({"data": [{"paragraphs": [question(i, *c) for i, c in enumerate(cities * 10)]}]})])
-    pairs = write("pairs.tsv", ["premise\thypothesis\tlabel", *(f"{a} lives in {b}.\t{a} lives in {c}.\t{'entailment' if b == c else 'contradiction'}" for a, b in cities * 3 for _, c in cities)])
+
+
+    def question(i, who, where):
+        return {
+            "context": f"{who} lives in {where}.",
+            "qas": [
+                {
+                    "id": str(i),
+                    "question": f"Where does {who} live?",
+                    "answers": [{"text": where, "answer_start": 5 + len(who) + 5}],
+                }
+            ],
+        }
+
+
+    squad = write(
+        "squad.json", [json.dumps({"data": [{"paragraphs": [question(i, *c) for i, c in enumerate(cities * 10)]}]})]
+    )
+    pairs = write(
+        "pairs.tsv",
+        [
+            "premise\thypothesis\tlabel",
+            *(
+                f"{a} lives in {b}.\t{a} lives in {c}.\t{'entailment' if b == c else 'contradiction'}"
+                for a, b in cities * 3
+                for _, c in cities
+            ),
+        ],
+    )
     said = []
-    answered = evaluate_files(data_path("models", "mini-xlmr"), "qa", squad, None, squad, seeds=1, config=QAConfig(learning_rate=3e-3, batch_size=8, epochs=4, stride=8, warmup_steps=0), say=said.append, out=folder/"qa")
-    inferred = evaluate_files(data_path("models", "mini-xlmr"), "nli", pairs, pairs, pairs, seeds=1, config=PairConfig(learning_rate=1e-3, batch_size=8, epochs=1), say=said.append)
+    answered = evaluate_files(
+        data_path("models", "mini-xlmr"),
+        "qa",
+        squad,
+        None,
+        squad,
+        seeds=1,
+        config=QAConfig(learning_rate=3e-3, batch_size=8, epochs=4, stride=8, warmup_steps=0),
+        say=said.append,
+        out=folder / "qa",
+    )
+    inferred = evaluate_files(
+        data_path("models", "mini-xlmr"),
+        "nli",
+        pairs,
+        pairs,
+        pairs,
+        seeds=1,
+        config=PairConfig(learning_rate=1e-3, batch_size=8, epochs=1),
+        say=said.append,
+    )
     pd.DataFrame(answered + inferred).drop(columns="seconds").round(3)
 
 
@@ -114,10 +232,13 @@ def cell_dee57b05(cell_790e2b33, cell_58149fb8):
     gpt_tokenizer = train_tokenizer([" ".join(s.words) for s in english], "bpe", 400, around=(False, False))
     with torch.random.fork_rng():
         torch.manual_seed(0)
-        gpt = GPT2LMHeadModel(GPT2Config(vocab_size=400, n_embd=16, n_layer=1, n_head=2, n_positions=64, bos_token_id=2, eos_token_id=2))
-    gpt.save_pretrained(folder/"gpt"); save_tokenizer(gpt_tokenizer, folder/"gpt")
+        gpt = GPT2LMHeadModel(
+            GPT2Config(vocab_size=400, n_embd=16, n_layer=1, n_head=2, n_positions=64, bos_token_id=2, eos_token_id=2)
+        )
+    gpt.save_pretrained(folder / "gpt")
+    save_tokenizer(gpt_tokenizer, folder / "gpt")
     told_ppl = []
-    of_text = [perplexity_files(m, held_text, say=told_ppl.append)[0] for m in (folder/"gpt", mini)]
+    of_text = [perplexity_files(m, held_text, say=told_ppl.append)[0] for m in (folder / "gpt", mini)]
     pd.DataFrame(of_text).round(2)
 
 
@@ -127,31 +248,82 @@ def test_the_settings_are_those_the_papers_print():
     assert (ner.epochs, ner.batch_size, ner.learning_rate, ner.pooling, ner.balance_o) == (100, 16, 5e-5, "first", False)
     assert task_settings("mad-x", "ner", adapters=True) == replace(ner, learning_rate=1e-4)
     qa, nli = (task_settings("mad-x", t) for t in ("qa", "nli"))
-    assert (qa.max_length, qa.stride, qa.max_answer, qa.learning_rate, qa.batch_size, qa.epochs) == (384, 128, 30, 3e-5, 32, 3)
+    assert (qa.max_length, qa.stride, qa.max_answer, qa.learning_rate, qa.batch_size, qa.epochs) == (
+        384,
+        128,
+        30,
+        3e-5,
+        32,
+        3,
+    )
     assert (nli.max_length, nli.learning_rate, nli.batch_size, nli.epochs) == (128, 2e-5, 32, 5)
     pos = task_settings("embedding-structure", "pos", adapters=True)
-    assert (pos.learning_rate, pos.batch_size, pos.epochs, pos.eval_every, pos.patience) == (5e-6, 72, 64, 2, 8) and task_settings("embedding-structure", "ner").patience == 4
+    assert (pos.learning_rate, pos.batch_size, pos.epochs, pos.eval_every, pos.patience) == (
+        5e-6,
+        72,
+        64,
+        2,
+        8,
+    ) and task_settings("embedding-structure", "ner").patience == 4
     names, trees = task_settings("unks-everywhere", "ner"), task_settings("unks-everywhere", "dp")
-    for c in (names, trees): assert (c.epochs, c.eval_every, c.batch_size, c.learning_rate, c.schedule) == (10, 1, 16, 2e-5, "linear") and c.patience >= c.epochs
+    for c in (names, trees):
+        assert (c.epochs, c.eval_every, c.batch_size, c.learning_rate, c.schedule) == (
+            10,
+            1,
+            16,
+            2e-5,
+            "linear",
+        ) and c.patience >= c.epochs
     assert names == replace(ner, epochs=10, learning_rate=2e-5) and trees == TASK_PRESETS["dp"]
-    assert task_settings("unks-everywhere", "ner", adapters=True) == replace(names, learning_rate=1e-4) and task_settings("unks-everywhere", "dp", adapters=True) == replace(trees, learning_rate=5e-4)
-    assert all(task_settings("mad-x", t, adapters=True) == replace(task_settings("mad-x", t), learning_rate=1e-4) for t in PAPERS["mad-x"])
-    with pytest.raises(ValueError, match="mad-x has no settings for dp; it has pos, ner, qa, nli"): task_settings("mad-x", "dp")
-    with pytest.raises(ValueError, match="embedding-structure has no settings for qa; it has pos, ner"): task_settings("embedding-structure", "qa")
+    assert task_settings("unks-everywhere", "ner", adapters=True) == replace(names, learning_rate=1e-4) and task_settings(
+        "unks-everywhere", "dp", adapters=True
+    ) == replace(trees, learning_rate=5e-4)
+    assert all(
+        task_settings("mad-x", t, adapters=True) == replace(task_settings("mad-x", t), learning_rate=1e-4)
+        for t in PAPERS["mad-x"]
+    )
+    with pytest.raises(ValueError, match="mad-x has no settings for dp; it has pos, ner, qa, nli"):
+        task_settings("mad-x", "dp")
+    with pytest.raises(ValueError, match="embedding-structure has no settings for qa; it has pos, ner"):
+        task_settings("embedding-structure", "qa")
     for c, batch, epochs in ((task_settings("wechsel", "nli"), 128, 2), (task_settings("wechsel", "ner"), 32, 10)):
-        assert (c.learning_rate, c.batch_size, c.max_length, c.epochs, c.schedule, c.warmup_steps) == (2e-5, batch, 128, epochs, "linear", .1) and c.patience >= epochs
-        assert _arguments(c, 0, tempfile.mkdtemp()).get_warmup_steps(250) == 25 and _arguments(c, 0, tempfile.mkdtemp()).adam_epsilon == 1e-8
-    with pytest.raises(ValueError, match="no settings of 'focus'; there are embedding-structure, mad-x, unks-everywhere, wechsel"): task_settings("focus", "pos")
-    with pytest.raises(ValueError, match="no task 'parse'; there are"): task_settings("mad-x", "parse")
+        assert (c.learning_rate, c.batch_size, c.max_length, c.epochs, c.schedule, c.warmup_steps) == (
+            2e-5,
+            batch,
+            128,
+            epochs,
+            "linear",
+            0.1,
+        ) and c.patience >= epochs
+        assert (
+            _arguments(c, 0, tempfile.mkdtemp()).get_warmup_steps(250) == 25
+            and _arguments(c, 0, tempfile.mkdtemp()).adam_epsilon == 1e-8
+        )
+    with pytest.raises(
+        ValueError, match="no settings of 'focus'; there are embedding-structure, mad-x, unks-everywhere, wechsel"
+    ):
+        task_settings("focus", "pos")
+    with pytest.raises(ValueError, match="no task 'parse'; there are"):
+        task_settings("mad-x", "parse")
     assert set(TASK_PRESETS) >= {"pos", "ner", "dp", "qa", "nli"} and len({t.name for t in TASKS.values()}) == len(TASKS)
 
 
 @pytest.mark.cell('nbs/07_tasks/07_evaluate.ipynb', 'cell "the saved folder holds the tagger that is best on dev, and every score" (dc7719f8)')
 def test_the_saved_folder_holds_the_tagger_that_is_best_on_dev_and_every_score(cell_790e2b33, cell_f086240f):
-    facts = json.loads((folder/"tagger"/"scores.json").read_text(encoding="utf-8"))
-    assert facts["files"] == [str(f) for f in files] and facts["task"] == "ner" and facts["records"] == records and facts["examples"] == [80, 20, 30] and facts["config"]["learning_rate"] == 2e-3 and len(records) == 2
-    saved, tok = AutoModelForTokenClassification.from_pretrained(folder/"tagger"), load_tokenizer(folder/"tagger")
-    scores = [entity_f1([s.tags for s in part], tag(saved.eval(), tok, [s.words for s in part])) for part in (read_bio(f) for f in files[1:])]
+    facts = json.loads((folder / "tagger" / "scores.json").read_text(encoding="utf-8"))
+    assert (
+        facts["files"] == [str(f) for f in files]
+        and facts["task"] == "ner"
+        and facts["records"] == records
+        and facts["examples"] == [80, 20, 30]
+        and facts["config"]["learning_rate"] == 2e-3
+        and len(records) == 2
+    )
+    saved, tok = AutoModelForTokenClassification.from_pretrained(folder / "tagger"), load_tokenizer(folder / "tagger")
+    scores = [
+        entity_f1([s.tags for s in part], tag(saved.eval(), tok, [s.words for s in part]))
+        for part in (read_bio(f) for f in files[1:])
+    ]
     best = max(records, key=lambda r: r["dev"])
     assert scores == [pytest.approx(best["dev"]), pytest.approx(best["test"])]
 
@@ -159,51 +331,119 @@ def test_the_saved_folder_holds_the_tagger_that_is_best_on_dev_and_every_score(c
 @pytest.mark.cell('nbs/07_tasks/07_evaluate.ipynb', 'cell "a saved task adapter scores as it did, and otherwise on another language" (e7aa9d85)')
 def test_a_saved_task_adapter_scores_as_it_did_and_otherwise_on_another_language(cell_790e2b33, cell_58149fb8):
     assert there["en"] == stacked[0]["test"] and len(set(there.values())) == 3
-    alone = evaluate_files(mini, "ner", *files, seeds=1, config=quick, out=folder/"ner-alone", say=lambda message: None, language_adapter="none")
-    assert score_files(mini, "ner", files[2], folder/"ner-alone", say=lambda m: None)[0]["test"] == alone[0]["test"] != there["en"]
-    assert sorted(f.name for f in (folder/"ner-alone").iterdir()) == ["adapter.safetensors", "adapter_config.json", "head_config.json", "model_head.safetensors", "scores.json"]
+    alone = evaluate_files(
+        mini,
+        "ner",
+        *files,
+        seeds=1,
+        config=quick,
+        out=folder / "ner-alone",
+        say=lambda message: None,
+        language_adapter="none",
+    )
+    assert (
+        score_files(mini, "ner", files[2], folder / "ner-alone", say=lambda m: None)[0]["test"]
+        == alone[0]["test"]
+        != there["en"]
+    )
+    assert sorted(f.name for f in (folder / "ner-alone").iterdir()) == [
+        "adapter.safetensors",
+        "adapter_config.json",
+        "head_config.json",
+        "model_head.safetensors",
+        "scores.json",
+    ]
 
 
 @pytest.mark.cell('nbs/07_tasks/07_evaluate.ipynb', 'cell "a language\'s own vocabulary is used in training and in scoring" (ac6459b9)')
 def test_a_language_s_own_vocabulary_is_used_in_training_and_in_scoring(cell_790e2b33, cell_58149fb8):
-    own_scores = evaluate_files(mini, "ner", *files, seeds=1, config=quick, out=folder/"ner-own", say=lambda message: None, language_adapter=folder/"own")
-    assert score_files(mini, "ner", files[2], folder/"ner-own", folder/"own", say=lambda m: None)[0]["test"] == own_scores[0]["test"]
-    assert score_files(mini, "ner", files[2], folder/"ner-own", folder/"en", say=lambda m: None)[0]["test"] != own_scores[0]["test"]
+    own_scores = evaluate_files(
+        mini,
+        "ner",
+        *files,
+        seeds=1,
+        config=quick,
+        out=folder / "ner-own",
+        say=lambda message: None,
+        language_adapter=folder / "own",
+    )
+    assert (
+        score_files(mini, "ner", files[2], folder / "ner-own", folder / "own", say=lambda m: None)[0]["test"]
+        == own_scores[0]["test"]
+    )
+    assert (
+        score_files(mini, "ner", files[2], folder / "ner-own", folder / "en", say=lambda m: None)[0]["test"]
+        != own_scores[0]["test"]
+    )
 
 
 @pytest.mark.cell('nbs/07_tasks/07_evaluate.ipynb', 'cell "adapters that do not belong to the task or the model are refused" (cdaa3352)')
 def test_adapters_that_do_not_belong_to_the_task_or_the_model_are_refused(cell_790e2b33, cell_58149fb8):
     def not_scored(match, *arguments, kind=ValueError):
-        with pytest.raises(kind, match=match): score_files(*arguments, say=lambda m: None)
-    not_scored("ner-en is an adapter for ner, not for pos", mini, "pos", write("one.conllu", ["1\tAna\t_\tPROPN\t_\t_\t_\t_\t_\t_", ""]), folder/"ner-en", folder/"en")
-    not_scored("ner-alone is the adapter of a task", mini, "ner", files[2], folder/"ner-en", folder/"ner-alone")
-    kept = (folder/"ner-en"/"scores.json").read_text()
+        with pytest.raises(kind, match=match):
+            score_files(*arguments, say=lambda m: None)
+
+
+    not_scored(
+        "ner-en is an adapter for ner, not for pos",
+        mini,
+        "pos",
+        write("one.conllu", ["1\tAna\t_\tPROPN\t_\t_\t_\t_\t_\t_", ""]),
+        folder / "ner-en",
+        folder / "en",
+    )
+    not_scored("ner-alone is the adapter of a task", mini, "ner", files[2], folder / "ner-en", folder / "ner-alone")
+    kept = (folder / "ner-en" / "scores.json").read_text()
     for told in ("[]", "{}", '{"task": "ner", "config": {"x": 1}}', '{"task": "ner", "config": {"max_length": "a"}}', "{"):
-        (folder/"ner-en"/"scores.json").write_text(told)
-        not_scored("scores.json does not hold the settings", mini, "ner", files[2], folder/"ner-en", folder/"en")
-    (folder/"ner-en"/"scores.json").write_text(kept)
-    not_scored("en has no head_config.json", mini, "ner", files[2], folder/"en", folder/"en", kind=FileNotFoundError)
-    not_scored("no adapter_config.json", mini, "ner", files[2], folder/"ner-en", folder, kind=FileNotFoundError)
+        (folder / "ner-en" / "scores.json").write_text(told)
+        not_scored("scores.json does not hold the settings", mini, "ner", files[2], folder / "ner-en", folder / "en")
+    (folder / "ner-en" / "scores.json").write_text(kept)
+    not_scored("en has no head_config.json", mini, "ner", files[2], folder / "en", folder / "en", kind=FileNotFoundError)
+    not_scored("no adapter_config.json", mini, "ner", files[2], folder / "ner-en", folder, kind=FileNotFoundError)
 
 
 @pytest.mark.cell('nbs/07_tasks/07_evaluate.ipynb', 'cell "what is odd is said, a missing development file is replaced, and nothing is trained before all is checked" (2d1533fb)')
 def test_what_is_odd_is_said_a_missing_development_file_is_replaced_and_nothing_is_trained_before_all_is_checked(cell_790e2b33):
     def heard(train, dev, test, **options):
         said = []
-        records = evaluate_files(data_path("models", "mini-xlmr"), "ner", train, dev, test, seeds=1, config=TaskConfig(epochs=1), say=said.append, **options)
+        records = evaluate_files(
+            data_path("models", "mini-xlmr"),
+            "ner",
+            train,
+            dev,
+            test,
+            seeds=1,
+            config=TaskConfig(epochs=1),
+            say=said.append,
+            **options,
+        )
         return " | ".join(said), records
+
+
     odd = write("odd.bio", as_bio(english[:5]) + ["Mars\tB-PLANET", ""])
     said, got = heard(files[0], None, odd)
-    assert "8 training sentences are held out" in said and "read 72 training, 8 development and 6 test sentences" in said and len(got) == 1
+    assert (
+        "8 training sentences are held out" in said
+        and "read 72 training, 8 development and 6 test sentences" in said
+        and len(got) == 1
+    )
     assert "1 words of the test split have tags that training never shows (B-PLANET); they count as wrong" in said
-    assert f"{sum(s in hold_out(english[:80], 8)[0] for s in english[:5])} of 6 test sentences are also in the training split" in said
+    assert (
+        f"{sum(s in hold_out(english[:80], 8)[0] for s in english[:5])} of 6 test sentences are also in the training split"
+        in said
+    )
     assert "300 training sentences" in heard(write("big.bio", ["a\tO", ""] * 1000), None, odd)[0]
+
+
     def refused(match, *files, kind=ValueError, task="ner", **options):
-        with pytest.raises(kind, match=match): evaluate_files(data_path("models", "mini-xlmr"), task, *files, say=lambda m: None, **options)
-    refused("nowhere.bio: no such file", files[0], folder/"nowhere.bio", files[2], kind=FileNotFoundError)
+        with pytest.raises(kind, match=match):
+            evaluate_files(data_path("models", "mini-xlmr"), task, *files, say=lambda m: None, **options)
+
+
+    refused("nowhere.bio: no such file", files[0], folder / "nowhere.bio", files[2], kind=FileNotFoundError)
     refused("no task 'tag'; there are .*pos", *files, task="tag")
     refused("0 seeds; give at least 1", *files, seeds=0)
-    refused("exists and is not empty", *files, out=folder/"tagger")
+    refused("exists and is not empty", *files, out=folder / "tagger")
     refused("bare.bio, line 1: 1 columns", files[0], files[1], write("bare.bio", ["a", ""]))
     refused("train.bio, line 1: 2 columns where CoNLL-U has 10", *files, task="pos")
     refused("column says nothing about files of ner; leave it out", *files, column="upos")
@@ -215,54 +455,114 @@ def test_what_is_odd_is_said_a_missing_development_file_is_replaced_and_nothing_
 def test_parts_of_speech_from_treebank_files_by_either_column_of_tags(cell_790e2b33, cell_b655028a):
     tree = write("tree.conllu", german * 6)
     for column, dev in (("upos", tree), ("xpos", None)):
-        got = evaluate_files(data_path("models", "mini-xlmr"), "pos", tree, dev, tree, seeds=1, column=column, say=lambda m: None,
-                             config=TaskConfig(learning_rate=3e-3, batch_size=4, epochs=6, eval_every=3))
-        assert got[0]["metric"] == "accuracy" and got[0]["test"] > .9
+        got = evaluate_files(
+            data_path("models", "mini-xlmr"),
+            "pos",
+            tree,
+            dev,
+            tree,
+            seeds=1,
+            column=column,
+            say=lambda m: None,
+            config=TaskConfig(learning_rate=3e-3, batch_size=4, epochs=6, eval_every=3),
+        )
+        assert got[0]["metric"] == "accuracy" and got[0]["test"] > 0.9
 
 
 @pytest.mark.cell('nbs/07_tasks/07_evaluate.ipynb', 'cell "parsers are trained, saved and scored from files, whole and as adapters" (be51d217)')
 def test_parsers_are_trained_saved_and_scored_from_files_whole_and_as_adapters(cell_790e2b33, cell_58149fb8, cell_17ef9a6f):
     assert parsed[0]["metric"] == "las" and 0 < parsed[0]["test"] <= parsed[0]["uas"] <= 1
     said = [s for s in told if "longer than a row" in s]
-    assert len(said) == 2 and said[0].startswith("note: 1 test sentences are longer than a row and are read in windows; ") and said[0][6:] in json.loads((folder/"parser"/"scores.json").read_text())["notes"]
-    saved, test = load_parser(folder/"parser"), read_trees(banks[2])
-    got = attachment(test, parse(saved, load_tokenizer(folder/"parser"), [t.words for t in test], learn))
+    assert (
+        len(said) == 2
+        and said[0].startswith("note: 1 test sentences are longer than a row and are read in windows; ")
+        and said[0][6:] in json.loads((folder / "parser" / "scores.json").read_text())["notes"]
+    )
+    saved, test = load_parser(folder / "parser"), read_trees(banks[2])
+    got = attachment(test, parse(saved, load_tokenizer(folder / "parser"), [t.words for t in test], learn))
     assert got == {"las": pytest.approx(parsed[0]["test"]), "uas": pytest.approx(parsed[0]["uas"])}
     heard = []
-    there = {name: score_files(mini, "dp", banks[2], folder/"dp-en", path, say=heard.append)[0] for name, path in (("en", folder/"en"), ("sw", folder/"sw"))}
-    assert there["en"] == {"task": "dp", "metric": "las", "test": adapted[0]["test"], "uas": adapted[0]["uas"]} and "1 test sentences are longer than a row" in heard[1]
-    with pytest.raises(ValueError, match="dp-en is an adapter for dp, not for pos"): score_files(mini, "pos", write("one.conllu", ["1\tAna\t_\tPROPN\t_\t_\t_\t_\t_\t_", ""]), folder/"dp-en", folder/"en", say=heard.append)
+    there = {
+        name: score_files(mini, "dp", banks[2], folder / "dp-en", path, say=heard.append)[0]
+        for name, path in (("en", folder / "en"), ("sw", folder / "sw"))
+    }
+    assert (
+        there["en"] == {"task": "dp", "metric": "las", "test": adapted[0]["test"], "uas": adapted[0]["uas"]}
+        and "1 test sentences are longer than a row" in heard[1]
+    )
+    with pytest.raises(ValueError, match="dp-en is an adapter for dp, not for pos"):
+        score_files(
+            mini,
+            "pos",
+            write("one.conllu", ["1\tAna\t_\tPROPN\t_\t_\t_\t_\t_\t_", ""]),
+            folder / "dp-en",
+            folder / "en",
+            say=heard.append,
+        )
     with pytest.raises(ValueError, match="cycle.conllu, line 2: 'b' is in a circle of heads: 2 > 3 > 2 .sentence 1."):
-        evaluate_files(mini, "dp", write("cycle.conllu", [f"{i}\t{w}\t_\t_\t_\t_\t{h}\tx\t_\t_" for i, w, h in ((1, "a", 0), (2, "b", 3), (3, "c", 2))]), *banks[1:], say=heard.append)
+        evaluate_files(
+            mini,
+            "dp",
+            write(
+                "cycle.conllu",
+                [f"{i}\t{w}\t_\t_\t_\t_\t{h}\tx\t_\t_" for i, w, h in ((1, "a", 0), (2, "b", 3), (3, "c", 2))],
+            ),
+            *banks[1:],
+            say=heard.append,
+        )
 
 
 @pytest.mark.cell('nbs/07_tasks/07_evaluate.ipynb', 'cell "questions have two scores and pairs one, in records, in what is said and in the saved folder" (4d3619b7)')
 def test_questions_have_two_scores_and_pairs_one_in_records_in_what_is_said_and_in_the_saved_folder(cell_790e2b33, cell_2c9be366):
-    assert answered[0]["metric"] == "f1" and 0 <= answered[0]["exact_match"] <= answered[0]["test"] <= 1 and answered[0]["test"] > .5
-    assert inferred[0]["metric"] == "accuracy" and "exact_match" not in inferred[0] and any("f1" in s and "exact_match" in s for s in said)
-    assert any("4 training questions are held out" in s for s in said) and any("also in the training split" in s for s in said)
-    facts = json.loads((folder/"qa"/"scores.json").read_text(encoding="utf-8"))
+    assert (
+        answered[0]["metric"] == "f1"
+        and 0 <= answered[0]["exact_match"] <= answered[0]["test"] <= 1
+        and answered[0]["test"] > 0.5
+    )
+    assert (
+        inferred[0]["metric"] == "accuracy"
+        and "exact_match" not in inferred[0]
+        and any("f1" in s and "exact_match" in s for s in said)
+    )
+    assert any("4 training questions are held out" in s for s in said) and any(
+        "also in the training split" in s for s in said
+    )
+    facts = json.loads((folder / "qa" / "scores.json").read_text(encoding="utf-8"))
     assert facts["config"]["stride"] == 8 and facts["records"] == answered and facts["examples"] == [36, 4, 40]
-    again, info = AutoModelForQuestionAnswering.from_pretrained(folder/"qa", output_loading_info=True)
+    again, info = AutoModelForQuestionAnswering.from_pretrained(folder / "qa", output_loading_info=True)
     assert not info["missing_keys"] and not info["unexpected_keys"]
-    scores = evaluate(again.eval(), load_tokenizer(folder/"qa"), read_examples("qa", squad), "qa", QAConfig(batch_size=8, stride=8))
+    scores = evaluate(
+        again.eval(), load_tokenizer(folder / "qa"), read_examples("qa", squad), "qa", QAConfig(batch_size=8, stride=8)
+    )
     assert scores == {"f1": pytest.approx(answered[0]["test"]), "exact_match": pytest.approx(answered[0]["exact_match"])}
-    with pytest.raises(ValueError, match="share 128 .stride.; set a stride below"): evaluate_files(data_path("models", "mini-xlmr"), "qa", squad, None, squad, seeds=1, say=said.append)
+    with pytest.raises(ValueError, match="share 128 .stride.; set a stride below"):
+        evaluate_files(data_path("models", "mini-xlmr"), "qa", squad, None, squad, seeds=1, say=said.append)
 
 
 @pytest.mark.cell('nbs/07_tasks/07_evaluate.ipynb', 'cell "perplexity from a file is that of the model, and what the vocabulary lacks is said" (ecd87a0b)')
 def test_perplexity_from_a_file_is_that_of_the_model_and_what_the_vocabulary_lacks_is_said(cell_790e2b33, cell_58149fb8, cell_dee57b05):
     for record, model, tok in ((of_text[0], gpt, gpt_tokenizer), (of_text[1], load_model(mini), load_tokenizer(mini))):
         found = perplexity(model, tok, read_lines(held_text))
-        assert record["test"] == pytest.approx(found.per_token) and record["bits_per_byte"] == pytest.approx(found.bits_per_byte) and record["bytes"] == held_text.stat().st_size
+        assert (
+            record["test"] == pytest.approx(found.per_token)
+            and record["bits_per_byte"] == pytest.approx(found.bits_per_byte)
+            and record["bytes"] == held_text.stat().st_size
+        )
     assert [r["metric"] for r in of_text] == ["perplexity", "pseudo-perplexity"] and told_ppl == ["read 30 test lines"] * 2
     heard = []
-    shorter = perplexity_files(folder/"gpt", held_text, length=9, stride=2, say=heard.append)[0]
-    assert shorter["tokens"] == of_text[0]["tokens"] and shorter["test"] == pytest.approx(perplexity(gpt, gpt_tokenizer, read_lines(held_text), 9, 2).per_token) != of_text[0]["test"]
+    shorter = perplexity_files(folder / "gpt", held_text, length=9, stride=2, say=heard.append)[0]
+    assert (
+        shorter["tokens"] == of_text[0]["tokens"]
+        and shorter["test"]
+        == pytest.approx(perplexity(gpt, gpt_tokenizer, read_lines(held_text), 9, 2).per_token)
+        != of_text[0]["test"]
+    )
     perplexity_files(mini, write("snow.txt", ["a ☃ b"]), say=heard.append)
     assert "1 tokens stand for what the vocabulary does not have" in heard[-1]
-    with pytest.raises(ValueError, match="empty.txt: the text is empty"): perplexity_files(mini, write("empty.txt", [""]))
-    with pytest.raises(ValueError, match="the model takes 2 to 64"): perplexity_files(folder/"gpt", held_text, length=65, say=heard.append)
+    with pytest.raises(ValueError, match="empty.txt: the text is empty"):
+        perplexity_files(mini, write("empty.txt", [""]))
+    with pytest.raises(ValueError, match="the model takes 2 to 64"):
+        perplexity_files(folder / "gpt", held_text, length=65, say=heard.append)
 
 
 @pytest.mark.cell('nbs/07_tasks/07_evaluate.ipynb', 'cell "a probe from files is that of the model, and tells what is odd" (67ea64a8)')
@@ -270,13 +570,37 @@ def test_a_probe_from_files_is_that_of_the_model_and_tells_what_is_odd(cell_790e
     bank = write("pos.conllu", german * 3)
     heard = []
     got = probe_files(mini, "pos", bank, bank, column="xpos", say=heard.append)
-    found = probe(load_model(mini), load_tokenizer(mini), read_examples("pos", bank, column="xpos"), read_examples("pos", bank, column="xpos"), "pos")
-    assert got == [{"task": "pos", "metric": "accuracy", "test": found["accuracy"], "majority": found["majority"], "answers": 36}] and got[0]["test"] == 1
+    found = probe(
+        load_model(mini),
+        load_tokenizer(mini),
+        read_examples("pos", bank, column="xpos"),
+        read_examples("pos", bank, column="xpos"),
+        "pos",
+    )
+    assert (
+        got
+        == [{"task": "pos", "metric": "accuracy", "test": found["accuracy"], "majority": found["majority"], "answers": 36}]
+        and got[0]["test"] == 1
+    )
     assert heard == ["read 6 training and 6 test sentences", "note: 6 of 6 test sentences are also in the training split"]
-    said_pairs = [write(f"{name}.tsv", ["premise\thypothesis\tlabel", *("\t".join(i[:3]) for i in inferences("en", n, 0, name == "new"))]) for name, n in (("old", 300), ("new", 90))]
-    side_by_side, compared = (probe_files(mini, "nli", *said_pairs, compare=compare, say=heard.append)[0] for compare in (False, True))
-    assert compared["answers"] == 90 and compared["test"] > .7 > .5 > side_by_side["test"] and compared["majority"] == pytest.approx(1 / 3)
+    said_pairs = [
+        write(
+            f"{name}.tsv",
+            ["premise\thypothesis\tlabel", *("\t".join(i[:3]) for i in inferences("en", n, 0, name == "new"))],
+        )
+        for name, n in (("old", 300), ("new", 90))
+    ]
+    side_by_side, compared = (
+        probe_files(mini, "nli", *said_pairs, compare=compare, say=heard.append)[0] for compare in (False, True)
+    )
+    assert (
+        compared["answers"] == 90
+        and compared["test"] > 0.7 > 0.5 > side_by_side["test"]
+        and compared["majority"] == pytest.approx(1 / 3)
+    )
     probe_files(mini, "pos", bank, bank, 7, say=heard.append)
     assert "texts are longer than a row and are read in windows" in heard[-1]
-    with pytest.raises(ValueError, match="there is no probe for ner; there are pos, nli"): probe_files(mini, "ner", files[0], files[1], say=heard.append)
-    with pytest.raises(ValueError, match="language says nothing about files of pos"): probe_files(mini, "pos", bank, bank, language="de", say=heard.append)
+    with pytest.raises(ValueError, match="there is no probe for ner; there are pos, nli"):
+        probe_files(mini, "ner", files[0], files[1], say=heard.append)
+    with pytest.raises(ValueError, match="language says nothing about files of pos"):
+        probe_files(mini, "pos", bank, bank, language="de", say=heard.append)

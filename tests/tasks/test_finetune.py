@@ -26,20 +26,48 @@ def cell_e4be217d():
     # nbs/07_tasks/01_finetune.ipynb, cell "class Language(Task):" (e4be217d)
     global Language, language, spoken
     class Language(Task):
-        name, about, unit, asks, marks, heads = "language", "which language it is", "sentences", "sentences", "languages", MODEL_FOR_SEQUENCE_CLASSIFICATION_MAPPING
-        def asked(self, example): return (example[1],)
-        def text(self, example): return example[0]
+        name, about, unit, asks, marks, heads = (
+            "language",
+            "which language it is",
+            "sentences",
+            "sentences",
+            "languages",
+            MODEL_FOR_SEQUENCE_CLASSIFICATION_MAPPING,
+        )
+
+        def asked(self, example):
+            return (example[1],)
+
+        def text(self, example):
+            return example[0]
+
         def rows(self, tokenizer, examples, labels, length, config):
             ids = tokenizer([e[0] for e in examples], truncation=True, max_length=length)["input_ids"]
             number = {l: i for i, l in enumerate(labels)}
-            return [Row(i, {"input_ids": torch.tensor(x), "labels": torch.tensor([number.get(e[1], -100)])}) for i, (x, e) in enumerate(zip(ids, examples))]
-        def scores(self, model, batch, config): return run(model, batch).logits[:, None]
-        def best(self, scores, rows, config): return scores[:, 0].argmax(-1).tolist()
-        def join(self, examples, rows, found, model, config): return [model.config.id2label[i] for i in found]
-        def metrics(self, examples, predictions): return {"accuracy": sum(e[1] == p for e, p in zip(examples, predictions)) / len(examples)}
+            return [
+                Row(i, {"input_ids": torch.tensor(x), "labels": torch.tensor([number.get(e[1], -100)])})
+                for i, (x, e) in enumerate(zip(ids, examples))
+            ]
+
+        def scores(self, model, batch, config):
+            return run(model, batch).logits[:, None]
+
+        def best(self, scores, rows, config):
+            return scores[:, 0].argmax(-1).tolist()
+
+        def join(self, examples, rows, found, model, config):
+            return [model.config.id2label[i] for i in found]
+
+        def metrics(self, examples, predictions):
+            return {"accuracy": sum(e[1] == p for e, p in zip(examples, predictions)) / len(examples)}
+
 
     language = register(Language())
-    spoken = [(line, l) for pair in zip(*(lines(l, 120, seed=0) for l in ("en", "sw", "fi"))) for line, l in zip(pair, ("en", "sw", "fi"))]
+    spoken = [
+        (line, l)
+        for pair in zip(*(lines(l, 120, seed=0) for l in ("en", "sw", "fi")))
+        for line, l in zip(pair, ("en", "sw", "fi"))
+    ]
     spoken[:3]
 
 
@@ -54,14 +82,37 @@ def cell_cbb7ebed():
 
 @pytest.fixture(scope='module')
 def cell_b3fc1577():
-    # nbs/07_tasks/01_finetune.ipynb, cell "BODY = dict(vocab_size=90, hidden_size=16, num_hidden_layers" (b3fc1577)
+    # nbs/07_tasks/01_finetune.ipynb, cell "BODY = dict(" (b3fc1577)
     global BODY, SMALL
-    BODY = dict(vocab_size=90, hidden_size=16, num_hidden_layers=2, num_attention_heads=2, intermediate_size=32, max_position_embeddings=24)
+    BODY = dict(
+        vocab_size=90,
+        hidden_size=16,
+        num_hidden_layers=2,
+        num_attention_heads=2,
+        intermediate_size=32,
+        max_position_embeddings=24,
+    )
     SMALL = {
-        "bert": (BertForMaskedLM, BertConfig(**BODY)), "roberta": (RobertaForMaskedLM, RobertaConfig(**BODY)),
+        "bert": (BertForMaskedLM, BertConfig(**BODY)),
+        "roberta": (RobertaForMaskedLM, RobertaConfig(**BODY)),
         "xlm-r": (XLMRobertaForMaskedLM, XLMRobertaConfig(**BODY)),
-        "distilbert": (DistilBertForMaskedLM, DistilBertConfig(vocab_size=90, dim=16, n_layers=2, n_heads=2, hidden_dim=32)),
-        "gpt2": (GPT2LMHeadModel, GPT2Config(vocab_size=90, n_embd=16, n_layer=2, n_head=2, n_positions=24, bos_token_id=0, eos_token_id=0, pad_token_id=0)),
+        "distilbert": (
+            DistilBertForMaskedLM,
+            DistilBertConfig(vocab_size=90, dim=16, n_layers=2, n_heads=2, hidden_dim=32),
+        ),
+        "gpt2": (
+            GPT2LMHeadModel,
+            GPT2Config(
+                vocab_size=90,
+                n_embd=16,
+                n_layer=2,
+                n_head=2,
+                n_positions=24,
+                bos_token_id=0,
+                eos_token_id=0,
+                pad_token_id=0,
+            ),
+        ),
     }
 
 
@@ -71,7 +122,8 @@ def cell_103b0e40(cell_e4be217d, cell_cbb7ebed):
     global _, sampler, sizes
     sizes = [len(mini_tokenizer(line, truncation=True)["input_ids"]) for line, _ in spoken] * 4
     sampler = ByLength(sizes, batch_size=32, seed=0)
-    for _ in range(2): print([sizes[i] for i in list(sampler)[:8]])
+    for _ in range(2):
+        print([sizes[i] for i in list(sampler)[:8]])
 
 
 @pytest.fixture(scope='module')
@@ -95,15 +147,20 @@ def cell_382b70f3(cell_cbb7ebed, cell_9bdb7284):
     # nbs/07_tasks/01_finetune.ipynb, cell "frozen, kept = {}, set()" (382b70f3)
     global added, frozen, kept, only_new
     frozen, kept = {}, set()
-    def only_new(model, head): # adds a layer after the embeddings; it and the head are trained
+
+
+    def only_new(model, head):  # adds a layer after the embeddings; it and the head are trained
         model.madx = nn.Linear(mini.config.hidden_size, mini.config.hidden_size)
-        nn.init.zeros_(model.madx.weight); nn.init.zeros_(model.madx.bias)
+        nn.init.zeros_(model.madx.weight)
+        nn.init.zeros_(model.madx.bias)
         model.base_model.embeddings.register_forward_hook(lambda module, args, out: out + model.madx(out))
         model.requires_grad_(False)
-        for p in [*head, *model.madx.parameters()]: p.requires_grad_()
+        for p in [*head, *model.madx.parameters()]:
+            p.requires_grad_()
         frozen.update({k: p.clone() for k, p in model.named_parameters() if not p.requires_grad})
         load = model.load_state_dict
         model.load_state_dict = lambda best, **options: (kept.update(best), load(best, **options))
+
 
     added = fine_tune(mini, mini_tokenizer, *parts, "language", config=quick, attach=only_new)
     added.scores, sum(p.numel() for p in added.model.parameters() if p.requires_grad)
@@ -112,10 +169,16 @@ def cell_382b70f3(cell_cbb7ebed, cell_9bdb7284):
 @pytest.mark.cell('nbs/07_tasks/01_finetune.ipynb', 'cell "weights sum to one, balance a label, and do not depend on how a batch is divided" (1856f054)')
 def test_weights_sum_to_one_balance_a_label_and_do_not_depend_on_how_a_batch_is_divided(cell_a9619a4b):
     even, balanced = label_weights([asked])[0], label_weights([asked], apart=0)[0]
-    assert torch.allclose(even, (asked != -100) / 8) and torch.allclose(balanced[asked == 0], torch.tensor(1 / 12)) and torch.allclose(balanced[asked > 0], torch.tensor(1 / 4))
+    assert (
+        torch.allclose(even, (asked != -100) / 8)
+        and torch.allclose(balanced[asked == 0], torch.tensor(1 / 12))
+        and torch.allclose(balanced[asked > 0], torch.tensor(1 / 4))
+    )
     parts = label_weights([asked[:1], asked[1:]], apart=0)
     assert torch.allclose(torch.cat(parts), balanced)
-    assert torch.allclose(label_weights([asked[1:]], apart=0)[0], (asked[1:] != -100) / 3) and torch.allclose(label_weights([asked[:1, 2:3]], apart=0)[0], torch.ones(1))
+    assert torch.allclose(label_weights([asked[1:]], apart=0)[0], (asked[1:] != -100) / 3) and torch.allclose(
+        label_weights([asked[:1, 2:3]], apart=0)[0], torch.ones(1)
+    )
     assert (label_weights([torch.full((2, 2), -100)], apart=0)[0] == 0).all()
     assert torch.allclose(label_weights([asked], apart=0, gather=lambda c: torch.cat([c, c]))[0], balanced / 2)
 
@@ -124,9 +187,16 @@ def test_weights_sum_to_one_balance_a_label_and_do_not_depend_on_how_a_batch_is_
 def test_tasks_are_known_by_name(cell_e4be217d):
     assert get_task("language") is language is get_task(language) and register(language) is language
     assert language.labels(spoken[:4]) == ["en", "fi", "sw"] and by_frequency([("b", "a"), ("b",), ()]) == ["b", "a"]
-    with pytest.raises(ValueError, match=r"no task 'parse'; there are .*language \(which language it is\)"): get_task("parse")
-    class Other(Language): pass
-    with pytest.raises(ValueError, match="there is a task 'language' already"): register(Other())
+    with pytest.raises(ValueError, match=r"no task 'parse'; there are .*language \(which language it is\)"):
+        get_task("parse")
+
+
+    class Other(Language):
+        pass
+
+
+    with pytest.raises(ValueError, match="there is a task 'language' already"):
+        register(Other())
 
 
 @pytest.mark.cell('nbs/07_tasks/01_finetune.ipynb', 'cell "the encoder is copied, the given model is not touched, the seed makes the head" (de3c755e)')
@@ -135,54 +205,102 @@ def test_the_encoder_is_copied_the_given_model_is_not_touched_the_seed_makes_the
         torch.manual_seed(0)
         model = cls(config).eval()
         before = {k: v.clone() for k, v in model.state_dict().items()}
-        torch.manual_seed(9); state = torch.random.get_rng_state()
-        (a, new), (b, _), (c, other) = with_head(model, language, ["x", "y"]), with_head(model, language, ["x", "y"]), with_head(model, language, ["x", "y"], seed=1)
+        torch.manual_seed(9)
+        state = torch.random.get_rng_state()
+        (a, new), (b, _), (c, other) = (
+            with_head(model, language, ["x", "y"]),
+            with_head(model, language, ["x", "y"]),
+            with_head(model, language, ["x", "y"], seed=1),
+        )
         assert torch.equal(torch.random.get_rng_state(), state)
-        assert all(torch.equal(p, q) for p, q in zip(a.parameters(), b.parameters())) and not torch.equal(new[-2 if name != "gpt2" else 0], other[-2 if name != "gpt2" else 0])
+        assert all(torch.equal(p, q) for p, q in zip(a.parameters(), b.parameters())) and not torch.equal(
+            new[-2 if name != "gpt2" else 0], other[-2 if name != "gpt2" else 0]
+        )
         source = model.base_model.state_dict()
-        for k, v in a.base_model.state_dict().items(): assert "pooler" in k or torch.equal(v, source[k]), (name, k)
-        assert sum(p.numel() for p in new) + sum(p.numel() for p in model.base_model.parameters()) == sum(p.numel() for p in a.parameters())
-        assert ("pooler" in " ".join(a.state_dict())) == (name == "bert") and len(new) == {"bert": 4, "gpt2": 1}.get(name, 4)
-        with torch.no_grad(): a.base_model.get_input_embeddings().weight.zero_()
+        for k, v in a.base_model.state_dict().items():
+            assert "pooler" in k or torch.equal(v, source[k]), (name, k)
+        assert sum(p.numel() for p in new) + sum(p.numel() for p in model.base_model.parameters()) == sum(
+            p.numel() for p in a.parameters()
+        )
+        assert ("pooler" in " ".join(a.state_dict())) == (name == "bert") and len(new) == {"bert": 4, "gpt2": 1}.get(
+            name, 4
+        )
+        with torch.no_grad():
+            a.base_model.get_input_embeddings().weight.zero_()
         assert all(torch.equal(v, before[k]) for k, v in model.state_dict().items())
-        assert a.config.id2label == {0: "x", 1: "y"} and model.config.id2label != a.config.id2label and a.dtype == torch.float32
+        assert (
+            a.config.id2label == {0: "x", 1: "y"}
+            and model.config.id2label != a.config.id2label
+            and a.dtype == torch.float32
+        )
 
 
 @pytest.mark.cell('nbs/07_tasks/01_finetune.ipynb', 'cell "what is hooked into a model is not copied, and what cannot get a head is refused" (a9185da0)')
 def test_what_is_hooked_into_a_model_is_not_copied_and_what_cannot_get_a_head_is_refused(cell_e4be217d, cell_b3fc1577):
     cls, config = SMALL["bert"]
     hooked = cls(config).eval()
-    hooked.base_model.madx = nn.Linear(2, 2) # where adapters live
+    hooked.base_model.madx = nn.Linear(2, 2)  # where adapters live
     assert not any("madx" in k for k in with_head(hooked, language, ["x"])[0].state_dict())
     assert with_head(data_path("models", "mini-xlmr"), language, ["x"])[0].config.id2label == {0: "x"}
     half = cls(config).bfloat16()
     assert with_head(half, language, ["x"])[0].dtype == torch.float32
-    class NoHead(Language): heads = {}
-    with pytest.raises(ValueError, match="no head for which language it is on bert models; use another model"): with_head(hooked, NoHead(), ["x"])
+
+
+    class NoHead(Language):
+        heads = {}
+
+
+    with pytest.raises(ValueError, match="no head for which language it is on bert models; use another model"):
+        with_head(hooked, NoHead(), ["x"])
     del hooked.bert.embeddings.LayerNorm
-    with pytest.raises(ValueError, match="the model lacks embeddings.LayerNorm.weight, which its encoder needs"): with_head(hooked, language, ["x"])
+    with pytest.raises(ValueError, match="the model lacks embeddings.LayerNorm.weight, which its encoder needs"):
+        with_head(hooked, language, ["x"])
 
 
 @pytest.mark.cell('nbs/07_tasks/01_finetune.ipynb', 'cell "a batch is padded on the right, and segments are for models that have them" (45532b3e)')
 def test_a_batch_is_padded_on_the_right_and_segments_are_for_models_that_have_them(cell_e4be217d, cell_cbb7ebed, cell_b3fc1577):
-    pair = [Row(0, {"input_ids": torch.tensor([5, 6, 7]), "labels": torch.tensor([1]), "token_type_ids": torch.tensor([0, 1, 1])}),
-            Row(1, {"input_ids": torch.tensor([8]), "labels": torch.tensor([0]), "token_type_ids": torch.tensor([0])})]
+    pair = [
+        Row(
+            0,
+            {"input_ids": torch.tensor([5, 6, 7]), "labels": torch.tensor([1]), "token_type_ids": torch.tensor([0, 1, 1])},
+        ),
+        Row(1, {"input_ids": torch.tensor([8]), "labels": torch.tensor([0]), "token_type_ids": torch.tensor([0])}),
+    ]
     batch = Collate(mini, mini_tokenizer, language)(pair)
-    assert batch["input_ids"].tolist() == [[5, 6, 7], [8, 1, 1]] and batch["attention_mask"].tolist() == [[1, 1, 1], [1, 0, 0]] and "token_type_ids" not in batch
-    assert Collate(BertForMaskedLM(SMALL["bert"][1]), mini_tokenizer, language)(pair)["token_type_ids"].tolist() == [[0, 1, 1], [0, 0, 0]]
+    assert (
+        batch["input_ids"].tolist() == [[5, 6, 7], [8, 1, 1]]
+        and batch["attention_mask"].tolist() == [[1, 1, 1], [1, 0, 0]]
+        and "token_type_ids" not in batch
+    )
+    assert Collate(BertForMaskedLM(SMALL["bert"][1]), mini_tokenizer, language)(pair)["token_type_ids"].tolist() == [
+        [0, 1, 1],
+        [0, 0, 0],
+    ]
 
 
 @pytest.mark.cell('nbs/07_tasks/01_finetune.ipynb', 'cell "with two lengths a batch is full, and what is added counts for nothing" (68dfb908)')
 def test_with_two_lengths_a_batch_is_full_and_what_is_added_counts_for_nothing(cell_e4be217d, cell_cbb7ebed):
     sentences = language.rows(mini_tokenizer, spoken[:90], ["en", "sw", "fi"], 64, None)
     long = sorted(len(r.inputs["input_ids"]) for r in sentences)
-    few, as_is = Collate(mini, mini_tokenizer, language, sentences, fixed=True), Collate(mini, mini_tokenizer, language, sentences)
-    shapes = {tuple(few(sentences[i:i + 7], 7)["input_ids"].shape) for i in range(0, 90, 7)}
-    assert shapes == {(7, long[81]), (7, long[-1])} and len({as_is(sentences[i:i + 7])["input_ids"].shape for i in range(0, 90, 7)}) > 5
+    few, as_is = (
+        Collate(mini, mini_tokenizer, language, sentences, fixed=True),
+        Collate(mini, mini_tokenizer, language, sentences),
+    )
+    shapes = {tuple(few(sentences[i : i + 7], 7)["input_ids"].shape) for i in range(0, 90, 7)}
+    assert (
+        shapes == {(7, long[81]), (7, long[-1])}
+        and len({as_is(sentences[i : i + 7])["input_ids"].shape for i in range(0, 90, 7)}) > 5
+    )
     filled, whole = few(sentences[:5], 7), as_is(sentences[:5])
-    assert filled["labels"].shape == (7, 1) and (filled["labels"][5:] == -100).all() and torch.equal(filled["labels"][:5], whole["labels"]) and filled["attention_mask"].sum(1).min() > 0
+    assert (
+        filled["labels"].shape == (7, 1)
+        and (filled["labels"][5:] == -100).all()
+        and torch.equal(filled["labels"][:5], whole["labels"])
+        and filled["attention_mask"].sum(1).min() > 0
+    )
     assert torch.allclose(label_weights([filled["labels"]])[0][:5], label_weights([whole["labels"]])[0])
-    with torch.no_grad(): assert torch.allclose(language.scores(headed, filled, None)[:5], language.scores(headed, whole, None), atol=1e-5)
+    with torch.no_grad():
+        assert torch.allclose(language.scores(headed, filled, None)[:5], language.scores(headed, whole, None), atol=1e-5)
     with pytest.MonkeyPatch.context() as patch:
         patch.setitem(Collate.__init__.__globals__, "find_device", lambda: Device("xla", ""))
         shown = predict(headed, mini_tokenizer, spoken[:90], "language")
@@ -192,16 +310,40 @@ def test_with_two_lengths_a_batch_is_full_and_what_is_added_counts_for_nothing(c
 @pytest.mark.cell('nbs/07_tasks/01_finetune.ipynb', 'cell "predictions are those of the model alone, in the order of the examples" (a3663b46)')
 def test_predictions_are_those_of_the_model_alone_in_the_order_of_the_examples(cell_e4be217d, cell_cbb7ebed):
     some = [spoken[i] for i in (0, 7, 3, 40, 200)]
-    with torch.no_grad(): alone = [headed(**mini_tokenizer(e[0], return_tensors="pt")).logits.argmax().item() for e in some]
-    assert predict(headed, mini_tokenizer, some, language) == [headed.config.id2label[i] for i in alone] and predict(headed, mini_tokenizer, [], language) == []
-    assert evaluate(headed, mini_tokenizer, some, language) == {"accuracy": sum(e[1] == headed.config.id2label[i] for e, i in zip(some, alone)) / 5}
-    with pytest.raises(ValueError, match="there are no sentences to score"): evaluate(headed, mini_tokenizer, [], language)
-    class Careful(TaskConfig): pass
-    class CarefulLanguage(Language): config = Careful()
-    class Bold(TaskConfig): pass
+    with torch.no_grad():
+        alone = [headed(**mini_tokenizer(e[0], return_tensors="pt")).logits.argmax().item() for e in some]
+    assert (
+        predict(headed, mini_tokenizer, some, language) == [headed.config.id2label[i] for i in alone]
+        and predict(headed, mini_tokenizer, [], language) == []
+    )
+    assert evaluate(headed, mini_tokenizer, some, language) == {
+        "accuracy": sum(e[1] == headed.config.id2label[i] for e, i in zip(some, alone)) / 5
+    }
+    with pytest.raises(ValueError, match="there are no sentences to score"):
+        evaluate(headed, mini_tokenizer, [], language)
+
+
+    class Careful(TaskConfig):
+        pass
+
+
+    class CarefulLanguage(Language):
+        config = Careful()
+
+
+    class Bold(TaskConfig):
+        pass
+
+
     careful = settings_for(CarefulLanguage(), TaskConfig(epochs=3))
-    assert type(careful) is Careful and careful.epochs == 3 and settings_for(language, None) is Language.config and settings_for(language, careful) is careful
-    with pytest.raises(ValueError, match="Bold is not for language; give a Careful"): settings_for(CarefulLanguage(), Bold())
+    assert (
+        type(careful) is Careful
+        and careful.epochs == 3
+        and settings_for(language, None) is Language.config
+        and settings_for(language, careful) is careful
+    )
+    with pytest.raises(ValueError, match="Bold is not for language; give a Careful"):
+        settings_for(CarefulLanguage(), Bold())
 
 
 @pytest.mark.cell('nbs/07_tasks/01_finetune.ipynb', 'cell "every row comes once an epoch, with rows of its length, in another order each time" (1a801273)')
@@ -210,21 +352,39 @@ def test_every_row_comes_once_an_epoch_with_rows_of_its_length_in_another_order_
         lengths = sizes[:n]
         a, b = ByLength(lengths, size, seed=3), ByLength(lengths, size, seed=3)
         epochs = [list(a) for _ in range(2)]
-        assert all(sorted(e) == list(range(n)) for e in epochs) and epochs == [list(b) for _ in range(2)] and (epochs[0] != epochs[1] or n < 9)
+        assert (
+            all(sorted(e) == list(range(n)) for e in epochs)
+            and epochs == [list(b) for _ in range(2)]
+            and (epochs[0] != epochs[1] or n < 9)
+        )
         assert list(ByLength(lengths, size, seed=4)) != epochs[0] or n < 9
-    spread = lambda order: np.mean([np.ptp([sizes[i] for i in order[at:at + 32]]) for at in range(0, len(order), 32)])
-    assert spread(list(ByLength(sizes, 32, 0))) < .5 * spread(list(range(len(sizes))))
+
+
+    def spread(order):
+        return np.mean([np.ptp([sizes[i] for i in order[at : at + 32]]) for at in range(0, len(order), 32)])
+
+
+    assert spread(list(ByLength(sizes, 32, 0))) < 0.5 * spread(list(range(len(sizes))))
 
 
 @pytest.mark.cell('nbs/07_tasks/01_finetune.ipynb', 'cell "the best weights are the ones given back, and seeds repeat whatever the global random state, which is given back" (bbbdbd07)')
 def test_the_best_weights_are_the_ones_given_back_and_seeds_repeat_whatever_the_global_random_state_which_is_given_back(cell_e4be217d, cell_cbb7ebed, cell_9bdb7284, cell_c2c26570):
-    assert told.test > .9 and told.dev == told.history.dev.max() and evaluate(told.model, mini_tokenizer, parts[2], "language") == told.scores == {"accuracy": told.test}
+    assert (
+        told.test > 0.9
+        and told.dev == told.history.dev.max()
+        and evaluate(told.model, mini_tokenizer, parts[2], "language") == told.scores == {"accuracy": told.test}
+    )
     assert evaluate(told.model, mini_tokenizer, parts[1], "language")["accuracy"] == told.dev and not told.model.training
-    torch.manual_seed(5); random.seed(5)
+    torch.manual_seed(5)
+    random.seed(5)
     state = torch.random.get_rng_state(), random.getstate()
     table = fine_tune_seeds(mini, mini_tokenizer, *parts, language, seeds=(0, 1), config=quick)
     assert (torch.random.get_rng_state() == state[0]).all() and random.getstate() == state[1]
-    assert table.dev[0] == told.dev and table.test[0] == told.test and list(table.columns) == "task metric seed dev test best_epoch epochs seconds".split()
+    assert (
+        table.dev[0] == told.dev
+        and table.test[0] == told.test
+        and list(table.columns) == ["task", "metric", "seed", "dev", "test", "best_epoch", "epochs", "seconds"]
+    )
     assert set(table.metric) == {"accuracy"} and set(table.task) == {"language"}
 
 
@@ -233,16 +393,20 @@ def test_training_with_two_lengths_learns_the_same_and_training_in_16_bits_leave
     with pytest.MonkeyPatch.context() as patch:
         calm = TaskConfig(learning_rate=1e-3, batch_size=16, epochs=1, eval_every=1)
         still = load_model(data_path("models", "mini-xlmr"))
-        still.config.hidden_dropout_prob = still.config.attention_probs_dropout_prob = 0.
-        short = parts[0][:70], *parts[1:] # the last batch is not full
+        still.config.hidden_dropout_prob = still.config.attention_probs_dropout_prob = 0.0
+        short = parts[0][:70], *parts[1:]  # the last batch is not full
         as_is = fine_tune(still, mini_tokenizer, *short, language, config=calm)
         patch.setitem(Collate.__init__.__globals__, "find_device", lambda: Device("xla", ""))
         padded = fine_tune(still, mini_tokenizer, *short, language, config=calm)
-        assert abs(as_is.history.loss[0] - padded.history.loss[0]) < 1e-5 and as_is.dev == padded.dev and as_is.test == padded.test
+        assert (
+            abs(as_is.history.loss[0] - padded.history.loss[0]) < 1e-5
+            and as_is.dev == padded.dev
+            and as_is.test == padded.test
+        )
         in_half = device_arguments(Device("cpu", "", precision="bf16"))
         patch.setitem(Collate.__init__.__globals__, "device_arguments", lambda: in_half)
         half = fine_tune(still, mini_tokenizer, *short, language, config=calm)
-        assert 0 < abs(half.history.loss[0] - as_is.history.loss[0]) < .05
+        assert 0 < abs(half.history.loss[0] - as_is.history.loss[0]) < 0.05
         ids = {k: v for k, v in mini_tokenizer(short[0][0][0], return_tensors="pt").items() if k != "token_type_ids"}
         assert torch.equal(half.model(**ids).logits, type(half.model).forward(half.model, **ids).logits)
 
@@ -252,19 +416,29 @@ def test_what_is_attached_is_trained_what_is_frozen_is_not_touched_and_only_trai
     now = dict(added.model.named_parameters())
     assert all(torch.equal(p, now[k]) for k, p in frozen.items()) and len(frozen) > 20
     assert kept == set(now) - set(frozen) == {"madx.weight", "madx.bias", *(k for k in now if k.startswith("classifier"))}
-    assert all(now[k].abs().sum() > 0 for k in ("madx.weight", "madx.bias")) and evaluate(added.model, mini_tokenizer, parts[2], "language") == added.scores
+    assert (
+        all(now[k].abs().sum() > 0 for k in ("madx.weight", "madx.bias"))
+        and evaluate(added.model, mini_tokenizer, parts[2], "language") == added.scores
+    )
     assert not any("madx" in k for k in with_head(added.model, language, ["x"])[0].state_dict())
 
 
 @pytest.mark.cell('nbs/07_tasks/01_finetune.ipynb', 'cell "what cannot be trained is refused with what to do" (658bc246)')
 def test_what_cannot_be_trained_is_refused_with_what_to_do(cell_cbb7ebed, cell_9bdb7284):
     def refused(match, *splits, **options):
-        with pytest.raises(ValueError, match=match): fine_tune(mini, mini_tokenizer, *splits, **{"task": "language", **options})
+        with pytest.raises(ValueError, match=match):
+            fine_tune(mini, mini_tokenizer, *splits, **{"task": "language", **options})
+
+
     refused("the development split has no sentences; give at least one", parts[0], [], parts[2])
     refused("no task 'parse'", *parts, task="parse")
     refused("batch_size 72 is not a multiple of micro_batch 5", *parts, config=TaskConfig(micro_batch=5))
     refused("nothing is left to train", *parts, attach=lambda model, head: model.requires_grad_(False))
-    refused("of fine-tuning is not finite; lower the learning rate", *parts, config=TaskConfig(learning_rate=1e30, batch_size=8, epochs=3))
+    refused(
+        "of fine-tuning is not finite; lower the learning rate",
+        *parts,
+        config=TaskConfig(learning_rate=1e30, batch_size=8, epochs=3),
+    )
     with pytest.warns(UserWarning, match="180 training sentences are cut to a random 8"):
         assert len(prepare(mini, mini_tokenizer, *parts, "language", TaskConfig(max_train=8)).train) == 8
 
@@ -272,10 +446,17 @@ def test_what_cannot_be_trained_is_refused_with_what_to_do(cell_cbb7ebed, cell_9
 @pytest.mark.cell('nbs/07_tasks/01_finetune.ipynb', 'cell "examples in several rows are counted, and a task may say what is lost" (ce1e318e)')
 def test_examples_in_several_rows_are_counted_and_a_task_may_say_what_is_lost(cell_e4be217d):
     class Lossy(Language):
-        def lost(self, rows): return f"; {len(rows)} rows"
+        def lost(self, rows):
+            return f"; {len(rows)} rows"
+
+
     rows = [Row(i, {}) for i in (0, 0, 0, 1, 2, 2)]
-    assert list(row_notes(Lossy(), training=rows, test=rows[2:5])) == ["2 training sentences are longer than a row and are read in windows; 6 rows"]
-    assert list(row_notes(language, training=rows[:2])) == ["1 training sentences are longer than a row and are read in windows"]
+    assert list(row_notes(Lossy(), training=rows, test=rows[2:5])) == [
+        "2 training sentences are longer than a row and are read in windows; 6 rows"
+    ]
+    assert list(row_notes(language, training=rows[:2])) == [
+        "1 training sentences are longer than a row and are read in windows"
+    ]
 
 
 @pytest.mark.cell('nbs/07_tasks/01_finetune.ipynb', 'cell "held-out sets are disjoint, complete, of the right size and repeat with the seed" (564f96b0)')
@@ -283,10 +464,18 @@ def test_held_out_sets_are_disjoint_complete_of_the_right_size_and_repeat_with_t
     numbered = list(range(20_000))
     for n, size in ((1517, 300), (1000, 300), (999, 99), (12, 1), (2, 1)):
         train, dev = hold_out(numbered[:n], seed=1)
-        assert (len(train), len(dev)) == (n - size, size) and sorted(train + dev) == numbered[:n] and (train, dev) == hold_out(numbered[:n], seed=1)
+        assert (
+            (len(train), len(dev)) == (n - size, size)
+            and sorted(train + dev) == numbered[:n]
+            and (train, dev) == hold_out(numbered[:n], seed=1)
+        )
     assert hold_out(numbered[:1517])[1] != numbered[:300] and len(hold_out(numbered[:40], 7)[1]) == 7
-    with pytest.raises(ValueError, match="cannot hold 300 of 300 examples out"): hold_out(numbered[:300], 300)
-    with pytest.raises(ValueError, match="cannot hold 1 of 1 examples out"): hold_out([1])
+    with pytest.raises(ValueError, match="cannot hold 300 of 300 examples out"):
+        hold_out(numbered[:300], 300)
+    with pytest.raises(ValueError, match="cannot hold 1 of 1 examples out"):
+        hold_out([1])
     assert list(notes(language, spoken[:8], spoken[8:12], [*spoken[5:9], ("moi", "de")])) == [
-        "1 sentences of the test split have languages that training never shows (de); they count as wrong", "3 of 5 test sentences are also in the training split"]
+        "1 sentences of the test split have languages that training never shows (de); they count as wrong",
+        "3 of 5 test sentences are also in the training split",
+    ]
     assert list(notes(language, spoken[:9], spoken[9:12], spoken[12:15])) == []

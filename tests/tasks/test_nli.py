@@ -18,11 +18,18 @@ def cell_c58bbb5a():
     # nbs/07_tasks/05_nli.ipynb, cell "folder = Path(tempfile.mkdtemp())" (c58bbb5a)
     global AMERICAS, folder, write
     folder = Path(tempfile.mkdtemp())
-    def write(name, lines, encoding="utf-8"):
-        (folder/name).write_bytes(("\n".join(lines) + "\n").encode(encoding))
-        return folder/name
 
-    AMERICAS = ["id\tlanguage\tpremise\thypothesis\tlabel", "1\tgn\tJuan oho ógape.\tJuan oĩ ógape.\tneutral", '2\tgn\tKo\'ápe oĩ "petei" óga.\tNdaipóri óga.\tcontradiction']
+
+    def write(name, lines, encoding="utf-8"):
+        (folder / name).write_bytes(("\n".join(lines) + "\n").encode(encoding))
+        return folder / name
+
+
+    AMERICAS = [
+        "id\tlanguage\tpremise\thypothesis\tlabel",
+        "1\tgn\tJuan oho ógape.\tJuan oĩ ógape.\tneutral",
+        '2\tgn\tKo\'ápe oĩ "petei" óga.\tNdaipóri óga.\tcontradiction',
+    ]
     read_pairs(write("gn.tsv", AMERICAS))
 
 
@@ -31,7 +38,9 @@ def cell_b9847ca4():
     # nbs/07_tasks/05_nli.ipynb, cell "mini, mini_tokenizer = load_model(data_path("models", "mini-" (b9847ca4)
     global mini, mini_tokenizer, row
     mini, mini_tokenizer = load_model(data_path("models", "mini-xlmr")), load_tokenizer(data_path("models", "mini-xlmr"))
-    row = nli.rows(mini_tokenizer, [Pair("Nairobi is in Kenya", "Kenya is in Nairobi", "neutral")], ["neutral"], 14, nli.config)[0]
+    row = nli.rows(
+        mini_tokenizer, [Pair("Nairobi is in Kenya", "Kenya is in Nairobi", "neutral")], ["neutral"], 14, nli.config
+    )[0]
     " ".join(mini_tokenizer.convert_ids_to_tokens(row.inputs["input_ids"].tolist()))
 
 
@@ -40,22 +49,64 @@ def cell_89076bdd():
     # nbs/07_tasks/05_nli.ipynb, cell "some_text = lines("en", 300, seed=0)" (89076bdd)
     global BODY, SMALL, TOKENIZERS, ids, some_text
     some_text = lines("en", 300, seed=0)
-    BODY = dict(hidden_size=16, num_hidden_layers=2, num_attention_heads=2, intermediate_size=32, max_position_embeddings=40, hidden_dropout_prob=0., attention_probs_dropout_prob=0.)
-    TOKENIZERS = {kind: train_tokenizer(some_text, kind, 300) for kind in ("wordpiece", "bpe")} | {"bare": train_tokenizer(some_text, "bpe", 300, around=(False, False))}
-    def ids(tok): return {f"{role}_token_id": getattr(tok, f"{role}_token_id") for role in ("bos", "eos", "pad")} | {"vocab_size": len(tok)}
-    SMALL = {"wordpiece": BertForMaskedLM(BertConfig(**ids(TOKENIZERS["wordpiece"]), **BODY)), "bpe": RobertaForMaskedLM(RobertaConfig(**ids(TOKENIZERS["bpe"]), **BODY)),
-             "bare": GPT2LMHeadModel(GPT2Config(**ids(TOKENIZERS["bare"]), n_embd=16, n_layer=2, n_head=2, n_positions=38, resid_pdrop=0., embd_pdrop=0., attn_pdrop=0.))}
+    BODY = dict(
+        hidden_size=16,
+        num_hidden_layers=2,
+        num_attention_heads=2,
+        intermediate_size=32,
+        max_position_embeddings=40,
+        hidden_dropout_prob=0.0,
+        attention_probs_dropout_prob=0.0,
+    )
+    TOKENIZERS = {kind: train_tokenizer(some_text, kind, 300) for kind in ("wordpiece", "bpe")} | {
+        "bare": train_tokenizer(some_text, "bpe", 300, around=(False, False))
+    }
+
+
+    def ids(tok):
+        return {f"{role}_token_id": getattr(tok, f"{role}_token_id") for role in ("bos", "eos", "pad")} | {
+            "vocab_size": len(tok)
+        }
+
+
+    SMALL = {
+        "wordpiece": BertForMaskedLM(BertConfig(**ids(TOKENIZERS["wordpiece"]), **BODY)),
+        "bpe": RobertaForMaskedLM(RobertaConfig(**ids(TOKENIZERS["bpe"]), **BODY)),
+        "bare": GPT2LMHeadModel(
+            GPT2Config(
+                **ids(TOKENIZERS["bare"]),
+                n_embd=16,
+                n_layer=2,
+                n_head=2,
+                n_positions=38,
+                resid_pdrop=0.0,
+                embd_pdrop=0.0,
+                attn_pdrop=0.0,
+            )
+        ),
+    }
 
 
 @pytest.fixture(scope='module')
 def cell_d45bfb0e(cell_b9847ca4):
-    # nbs/07_tasks/05_nli.ipynb, cell "COLOURS = "red blue green black".split()" (d45bfb0e)
+    # nbs/07_tasks/05_nli.ipynb, cell "COLOURS = ["red", "blue", "green", "black"]" (d45bfb0e)
     global COLOURS, learn, pairs_of, same
-    COLOURS = "red blue green black".split()
-    def pairs_of(n, seed): # does the second sentence name the same colour?
+    COLOURS = ["red", "blue", "green", "black"]
+
+
+    def pairs_of(n, seed):  # does the second sentence name the same colour?
         draw = torch.Generator().manual_seed(seed)
         named = torch.randint(0, 4, (n, 2), generator=draw).tolist()
-        return [Pair(f"The house is {COLOURS[a]}.", f"It is {COLOURS[b if i % 2 else a]}.", "entailment" if a == b or not i % 2 else "contradiction") for i, (a, b) in enumerate(named)]
+        return [
+            Pair(
+                f"The house is {COLOURS[a]}.",
+                f"It is {COLOURS[b if i % 2 else a]}.",
+                "entailment" if a == b or not i % 2 else "contradiction",
+            )
+            for i, (a, b) in enumerate(named)
+        ]
+
+
     learn = PairConfig(learning_rate=1e-3, batch_size=16, epochs=8)
     same = fine_tune(mini, mini_tokenizer, pairs_of(240, 1), pairs_of(40, 2), pairs_of(60, 3), "nli", config=learn)
     same.scores, same.history.round(3).tail(3)
@@ -63,60 +114,117 @@ def cell_d45bfb0e(cell_b9847ca4):
 
 @pytest.mark.cell('nbs/07_tasks/05_nli.ipynb', 'cell "tables and JSON lines are read, quotes and all, and a language is chosen" (a720bbd3)')
 def test_tables_and_json_lines_are_read_quotes_and_all_and_a_language_is_chosen(cell_c58bbb5a):
-    pairs = [Pair("Juan oho ógape.", "Juan oĩ ógape.", "neutral"), Pair('Ko\'ápe oĩ "petei" óga.', "Ndaipóri óga.", "contradiction")]
-    xnli = ["language\tgold_label\tsentence1_binary_parse\tsentence1\tsentence2", f"gn\tneutral\t\t{pairs[0].premise}\t{pairs[0].hypothesis}", "de\tentailment\t\tEr geht.\tWer geht?",
-            f"gn\tcontradiction\tx\t{pairs[1].premise}\t{pairs[1].hypothesis}"]
+    pairs = [
+        Pair("Juan oho ógape.", "Juan oĩ ógape.", "neutral"),
+        Pair('Ko\'ápe oĩ "petei" óga.', "Ndaipóri óga.", "contradiction"),
+    ]
+    xnli = [
+        "language\tgold_label\tsentence1_binary_parse\tsentence1\tsentence2",
+        f"gn\tneutral\t\t{pairs[0].premise}\t{pairs[0].hypothesis}",
+        "de\tentailment\t\tEr geht.\tWer geht?",
+        f"gn\tcontradiction\tx\t{pairs[1].premise}\t{pairs[1].hypothesis}",
+    ]
     objects = [json.dumps(dict(premise=p.premise, hypothesis=p.hypothesis, label=p.label, n=1)) for p in pairs]
     import gzip
-    with gzip.open(folder/"z.tsv.gz", "wt", encoding="utf-8") as f: f.write("\r\n".join(AMERICAS))
-    for file, language in ((write("gn.tsv", AMERICAS), ""), (write("bom.tsv", AMERICAS + [""], "utf-8-sig"), "gn"), (write("xnli.tsv", xnli), "gn"), (write("o.jsonl", objects + ["", ""]), ""), (folder/"z.tsv.gz", "gn")):
+
+    with gzip.open(folder / "z.tsv.gz", "wt", encoding="utf-8") as f:
+        f.write("\r\n".join(AMERICAS))
+    for file, language in (
+        (write("gn.tsv", AMERICAS), ""),
+        (write("bom.tsv", AMERICAS + [""], "utf-8-sig"), "gn"),
+        (write("xnli.tsv", xnli), "gn"),
+        (write("o.jsonl", objects + ["", ""]), ""),
+        (folder / "z.tsv.gz", "gn"),
+    ):
         assert read_pairs(file, language) == pairs
-    assert read_pairs(write("train.tsv", ["premise\thypo\tlabel", *(f"{p.premise}\t{p.hypothesis}\t{p.label.replace('contradiction', 'contradictory')}" for p in pairs)]), "gn") == pairs
-    assert [p.label for p in read_pairs(folder/"xnli.tsv")] == ["neutral", "entailment", "contradiction"]
+    assert (
+        read_pairs(
+            write(
+                "train.tsv",
+                [
+                    "premise\thypo\tlabel",
+                    *(f"{p.premise}\t{p.hypothesis}\t{p.label.replace('contradiction', 'contradictory')}" for p in pairs),
+                ],
+            ),
+            "gn",
+        )
+        == pairs
+    )
+    assert [p.label for p in read_pairs(folder / "xnli.tsv")] == ["neutral", "entailment", "contradiction"]
 
 
 @pytest.mark.cell('nbs/07_tasks/05_nli.ipynb', 'cell "a broken file is refused with file, line and what to do" (af31391b)')
 def test_a_broken_file_is_refused_with_file_line_and_what_to_do(cell_c58bbb5a):
     def broken(lines, match, language=""):
-        with pytest.raises(ValueError, match=match): read_pairs(write("broken.tsv", lines), language)
+        with pytest.raises(ValueError, match=match):
+            read_pairs(write("broken.tsv", lines), language)
+
+
     broken([*AMERICAS, "3\tgn\tJuan oho"], "broken.tsv, line 4: 3 columns where the first line names 5; put one tab")
-    broken(AMERICAS[1:], "broken.tsv, line 1: the columns are 1, gn, Juan oho ógape.*; name three of them premise, hypothesis and label")
+    broken(
+        AMERICAS[1:],
+        "broken.tsv, line 1: the columns are 1, gn, Juan oho ógape.*; name three of them premise, hypothesis and label",
+    )
     broken([*AMERICAS, "3\tgn\tJuan oho\t \tneutral"], "broken.tsv, line 4: hypothesis is ' '; write a text there")
     broken([*AMERICAS, "3\tgn\ta\tb\t"], "line 4: label is ''")
     broken(AMERICAS[:1], "broken.tsv has no pairs; give a file")
-    broken([""], "broken.tsv, line 1: the columns are none; name three"); broken(AMERICAS, "has no pairs in 'quy'; its languages are gn", "quy")
+    broken([""], "broken.tsv, line 1: the columns are none; name three")
+    broken(AMERICAS, "has no pairs in 'quy'; its languages are gn", "quy")
     broken([json.dumps(dict(premise="a", hypothesis="b"))], "broken.tsv, line 1: label missing; a pair has premise")
     objects_line = '{"premise": "a", "hypothesis": "b", "label": "c"}'
     broken([objects_line, '{"premise": "a"'], "broken.tsv, line 2: not JSON .* at column 16.; write one object a line")
-    broken([objects_line, "[1]"], "line 2: not an object such as"); broken(['{"premise": "a", "hypothesis": 3, "label": "c"}'], "line 1: hypothesis is 3; write a text")
-    with pytest.raises(ValueError, match="latin.tsv, line 2: not UTF-8"): read_pairs(write("latin.tsv", [AMERICAS[0], "1\tde\tschön\tb\tc"], "latin-1"))
-    with pytest.raises(FileNotFoundError, match="nowhere.tsv: no such file of pairs"): read_pairs(folder/"nowhere.tsv")
+    broken([objects_line, "[1]"], "line 2: not an object such as")
+    broken(['{"premise": "a", "hypothesis": 3, "label": "c"}'], "line 1: hypothesis is 3; write a text")
+    with pytest.raises(ValueError, match="latin.tsv, line 2: not UTF-8"):
+        read_pairs(write("latin.tsv", [AMERICAS[0], "1\tde\tschön\tb\tc"], "latin-1"))
+    with pytest.raises(FileNotFoundError, match="nowhere.tsv: no such file of pairs"):
+        read_pairs(folder / "nowhere.tsv")
 
 
 @pytest.mark.cell('nbs/07_tasks/05_nli.ipynb', 'cell "pairs longer than the model lose the end of the longer sentence, and segments are those of the tokenizer" (e16165de)')
 def test_pairs_longer_than_the_model_lose_the_end_of_the_longer_sentence_and_segments_are_those_of_the_tokenizer(cell_b9847ca4, cell_89076bdd):
-    long = [Pair(" ".join(some_text[:9]), some_text[0], "a"), Pair(some_text[0], " ".join(some_text[:9]), "b"), Pair("a", "b", "c")]
+    long = [
+        Pair(" ".join(some_text[:9]), some_text[0], "a"),
+        Pair(some_text[0], " ".join(some_text[:9]), "b"),
+        Pair("a", "b", "c"),
+    ]
     for kind, tok in TOKENIZERS.items():
         rows = nli.rows(tok, long, ["a", "b"], 30, nli.config)
-        assert [len(r.inputs["input_ids"]) for r in rows[:2]] == [30, 30] and [r.inputs["labels"].tolist() for r in rows] == [[0], [1], [-100]]
+        assert [len(r.inputs["input_ids"]) for r in rows[:2]] == [30, 30] and [
+            r.inputs["labels"].tolist() for r in rows
+        ] == [[0], [1], [-100]]
         short = tok(some_text[0], add_special_tokens=False)["input_ids"]
         whole = tok(long[0].premise, add_special_tokens=False)["input_ids"]
         text = [i for i in rows[0].inputs["input_ids"].tolist() if i not in tok.all_special_ids or i == tok.unk_token_id]
         room = 30 - tok.num_special_tokens_to_add(pair=True)
         cut = min(len(short), room // 2)
-        assert text == whole[:room - cut] + short[:cut] or text == whole[:room - cut - room % 2] + short[:cut + room % 2]
+        assert text == whole[: room - cut] + short[:cut] or text == whole[: room - cut - room % 2] + short[: cut + room % 2]
         assert ("token_type_ids" in rows[0].inputs) == (kind == "wordpiece")
-    assert nli.rows(TOKENIZERS["wordpiece"], long, ["a"], 30, nli.config)[2].inputs["token_type_ids"].tolist() == [0, 0, 0, 1, 1]
-    with pytest.raises(ValueError, match="5 tokens leave no room for two sentences beside 4 special tokens"): nli.rows(mini_tokenizer, long, ["a"], 5, nli.config)
+    assert nli.rows(TOKENIZERS["wordpiece"], long, ["a"], 30, nli.config)[2].inputs["token_type_ids"].tolist() == [
+        0,
+        0,
+        0,
+        1,
+        1,
+    ]
+    with pytest.raises(ValueError, match="5 tokens leave no room for two sentences beside 4 special tokens"):
+        nli.rows(mini_tokenizer, long, ["a"], 5, nli.config)
 
 
 @pytest.mark.cell('nbs/07_tasks/05_nli.ipynb', 'cell "a model learns what only the two sentences together say, and is scored by accuracy" (a004b0dd)')
 def test_a_model_learns_what_only_the_two_sentences_together_say_and_is_scored_by_accuracy(cell_b9847ca4, cell_d45bfb0e):
-    assert same.test > .8 and set(same.model.config.label2id) == {"entailment", "contradiction"}
+    assert same.test > 0.8 and set(same.model.config.label2id) == {"entailment", "contradiction"}
     test = pairs_of(60, 3)
     said = predict(same.model, mini_tokenizer, test, "nli", learn)
-    assert evaluate(same.model, mini_tokenizer, test, "nli", learn) == {"accuracy": same.test} == {"accuracy": sum(s == p.label for s, p in zip(said, test)) / 60}
-    with torch.no_grad(): alone = [same.model(**mini_tokenizer(p.premise, p.hypothesis, return_tensors="pt")).logits.argmax().item() for p in test]
+    assert (
+        evaluate(same.model, mini_tokenizer, test, "nli", learn)
+        == {"accuracy": same.test}
+        == {"accuracy": sum(s == p.label for s, p in zip(said, test)) / 60}
+    )
+    with torch.no_grad():
+        alone = [
+            same.model(**mini_tokenizer(p.premise, p.hypothesis, return_tensors="pt")).logits.argmax().item() for p in test
+        ]
     assert said == [same.model.config.id2label[i] for i in alone]
 
 
@@ -124,11 +232,14 @@ def test_a_model_learns_what_only_the_two_sentences_together_say_and_is_scored_b
 def test_every_architecture_is_trained_loss_is_that_of_transformers_own_head_a_pooler_that_the_checkpoint_lacks_is_new(cell_89076bdd, cell_d45bfb0e):
     for kind, model in SMALL.items():
         tok, found = TOKENIZERS[kind], pairs_of(16, 1)
-        got = fine_tune(model, tok, found, found, found, "nli", config=PairConfig(learning_rate=1e-3, batch_size=16, epochs=1))
+        got = fine_tune(
+            model, tok, found, found, found, "nli", config=PairConfig(learning_rate=1e-3, batch_size=16, epochs=1)
+        )
         fresh, new = with_head(model, "nli", nli.labels(found))
         batch = tok([p.premise for p in found], [p.hypothesis for p in found], return_tensors="pt", padding=True)
         labels = torch.tensor([fresh.config.label2id[p.label] for p in found])
-        with torch.no_grad(): expected = fresh(**batch, labels=labels).loss.item()
+        with torch.no_grad():
+            expected = fresh(**batch, labels=labels).loss.item()
         assert got.history.loss[0] == pytest.approx(expected, abs=1e-5)
         names = {id(p): n for n, p in fresh.named_parameters()}
         assert ("bert.pooler.dense.weight" in {names[id(p)] for p in new}) == (kind == "wordpiece")

@@ -34,33 +34,73 @@ def cell_503399c4():
     # nbs/07_tasks/06_probe.ipynb, cell "some_text = lines("en", 400, seed=0)" (503399c4)
     global BODY, SMALL, TOKENIZERS, some_text, stated
     some_text = lines("en", 400, seed=0)
-    TOKENIZERS = {kind: train_tokenizer(some_text, kind, 400) for kind in ("wordpiece", "bpe")} | {"bare": train_tokenizer(some_text, "bpe", 400, around=(False, False))}
-    BODY = dict(vocab_size=400, hidden_size=16, num_hidden_layers=2, num_attention_heads=2, intermediate_size=32, max_position_embeddings=40, initializer_range=.5)
+    TOKENIZERS = {kind: train_tokenizer(some_text, kind, 400) for kind in ("wordpiece", "bpe")} | {
+        "bare": train_tokenizer(some_text, "bpe", 400, around=(False, False))
+    }
+    BODY = dict(
+        vocab_size=400,
+        hidden_size=16,
+        num_hidden_layers=2,
+        num_attention_heads=2,
+        intermediate_size=32,
+        max_position_embeddings=40,
+        initializer_range=0.5,
+    )
     torch.manual_seed(0)
-    SMALL = {"wordpiece": BertForMaskedLM(BertConfig(**BODY, pad_token_id=0)), "bpe": RobertaForMaskedLM(RobertaConfig(**BODY, pad_token_id=1)),
-             "bare": GPT2LMHeadModel(GPT2Config(vocab_size=400, n_embd=16, n_layer=2, n_head=2, n_positions=38, initializer_range=.5, bos_token_id=2, eos_token_id=2))}
+    SMALL = {
+        "wordpiece": BertForMaskedLM(BertConfig(**BODY, pad_token_id=0)),
+        "bpe": RobertaForMaskedLM(RobertaConfig(**BODY, pad_token_id=1)),
+        "bare": GPT2LMHeadModel(
+            GPT2Config(
+                vocab_size=400,
+                n_embd=16,
+                n_layer=2,
+                n_head=2,
+                n_positions=38,
+                initializer_range=0.5,
+                bos_token_id=2,
+                eos_token_id=2,
+            )
+        ),
+    }
     stated = [Pair(a, b, "x") for a, b in zip(some_text[:12], some_text[12:24])]
 
 
 @pytest.fixture(scope='module')
 def cell_48ec337a(cell_0517944b):
-    # nbs/07_tasks/06_probe.ipynb, cell "def tagged(code, n, seed, held_out=False): return [Tagged(s." (48ec337a)
+    # nbs/07_tasks/06_probe.ipynb, cell "def tagged(code, n, seed, held_out=False):" (48ec337a)
     global blank_model, classes, tagged
-    def tagged(code, n, seed, held_out=False): return [Tagged(s.words, s.tags) for s in sentences(code, n, seed, held_out)]
-    classes = {code: probe(mini, mini_tokenizer, tagged(code, 60, 0), tagged(code, 60, 1, held_out=True), "pos") for code in ("en", "sw")}
+    def tagged(code, n, seed, held_out=False):
+        return [Tagged(s.words, s.tags) for s in sentences(code, n, seed, held_out)]
+
+
+    classes = {
+        code: probe(mini, mini_tokenizer, tagged(code, 60, 0), tagged(code, 60, 1, held_out=True), "pos")
+        for code in ("en", "sw")
+    }
     with torch.random.fork_rng():
         torch.manual_seed(0)
         blank_model = type(mini)(mini.config)
-    classes["en, untrained model"] = probe(blank_model, mini_tokenizer, tagged("en", 60, 0), tagged("en", 60, 1, held_out=True), "pos")
+    classes["en, untrained model"] = probe(
+        blank_model, mini_tokenizer, tagged("en", 60, 0), tagged("en", 60, 1, held_out=True), "pos"
+    )
     classes
 
 
 @pytest.fixture(scope='module')
 def cell_af5f0194(cell_0517944b):
-    # nbs/07_tasks/06_probe.ipynb, cell "def inferred(code, n, seed, held_out=False): return [Pair(*i" (af5f0194)
+    # nbs/07_tasks/06_probe.ipynb, cell "def inferred(code, n, seed, held_out=False):" (af5f0194)
     global inferred, of_pairs
-    def inferred(code, n, seed, held_out=False): return [Pair(*i[:3]) for i in inferences(code, n, seed, held_out)]
-    of_pairs = {compare: probe(mini, mini_tokenizer, inferred("en", 450, 0), inferred("en", 300, 1, held_out=True), "nli", compare=compare) for compare in (False, True)}
+    def inferred(code, n, seed, held_out=False):
+        return [Pair(*i[:3]) for i in inferences(code, n, seed, held_out)]
+
+
+    of_pairs = {
+        compare: probe(
+            mini, mini_tokenizer, inferred("en", 450, 0), inferred("en", 300, 1, held_out=True), "nli", compare=compare
+        )
+        for compare in (False, True)
+    }
     of_pairs
 
 
@@ -73,28 +113,35 @@ def test_a_mean_is_that_of_the_tokens_of_one_sentence_alone_without_special_toke
             assert got.shape == (12, 64 if compare else 32) and got.dtype == np.float32
             assert np.allclose(got, states(model, tok, stated, "nli", compare=compare, batch_size=1), atol=1e-5)
         for pair, features in zip(stated, got):
-            if max(len(tok(t)["input_ids"]) for t in (pair.premise, pair.hypothesis)) > 38: continue
+            if max(len(tok(t)["input_ids"]) for t in (pair.premise, pair.hypothesis)) > 38:
+                continue
             u, v = [], []
             for text, mean in ((pair.premise, u), (pair.hypothesis, v)):
                 coded = tok(text, return_tensors="pt", return_special_tokens_mask=True)
-                with torch.no_grad(): hidden = model.eval()(input_ids=coded["input_ids"], output_hidden_states=True).hidden_states[-1][0]
+                with torch.no_grad():
+                    hidden = model.eval()(input_ids=coded["input_ids"], output_hidden_states=True).hidden_states[-1][0]
                 mean += hidden[coded["special_tokens_mask"][0] == 0].mean(0).tolist()
             u, v = np.array(u), np.array(v)
             assert np.allclose(features, np.concatenate([u, v, abs(u - v), u * v]), atol=1e-5), kind
-        model.train(); states(model, tok, stated[:1], "nli")
+        model.train()
+        states(model, tok, stated[:1], "nli")
         assert model.training
 
 
 @pytest.mark.cell('nbs/07_tasks/06_probe.ipynb', 'cell "a word\'s mean is over its pieces, in windows where a sentence is long, and zero where it has none" (19d6a800)')
 def test_a_word_s_mean_is_over_its_pieces_in_windows_where_a_sentence_is_long_and_zero_where_it_has_none(cell_0517944b, cell_503399c4):
-    texts = [Tagged(s.words, s.labels) for s in sentences("en", 5, seed=3)] + [Tagged((), ()), Tagged(("Kenya", "na") * 40, ("X", "X") * 40)]
+    texts = [Tagged(s.words, s.labels) for s in sentences("en", 5, seed=3)] + [
+        Tagged((), ()),
+        Tagged(("Kenya", "na") * 40, ("X", "X") * 40),
+    ]
     for kind, model in SMALL.items():
         tok = TOKENIZERS[kind]
         got = states(model, tok, texts, "pos", length=30)
         assert np.allclose(got, states(model, tok, texts, "pos", length=30, batch_size=1), atol=1e-5)
         by_hand = []
         for w in windows(tok, [t.words for t in texts], 30):
-            with torch.no_grad(): hidden = model.eval()(input_ids=torch.tensor([w.ids]), output_hidden_states=True).hidden_states[-1][0]
+            with torch.no_grad():
+                hidden = model.eval()(input_ids=torch.tensor([w.ids]), output_hidden_states=True).hidden_states[-1][0]
             by_hand += [hidden[[k for k, word in enumerate(w.words) if word == j]].mean(0).tolist() for j in range(w.size)]
         assert np.allclose(got, by_hand, atol=1e-5), kind
     blank = states(mini, mini_tokenizer, [Tagged(("Nairobi", "\u200b", "Mombasa"), ("X",) * 3)], "pos")
@@ -110,31 +157,46 @@ def test_the_mean_of_a_long_sentence_is_over_all_its_windows(cell_503399c4):
         before, after = ids_around(tok)
         room = 38 - len(before) - len(after) if kind != "wordpiece" else 40 - len(before) - len(after)
         for at in range(0, len(ids), room):
-            row = torch.tensor([before + ids[at:at + room] + after])
-            with torch.no_grad(): total += model.eval()(input_ids=row, output_hidden_states=True).hidden_states[-1][0][len(before):row.shape[1] - len(after)].sum(0)
+            row = torch.tensor([before + ids[at : at + room] + after])
+            with torch.no_grad():
+                total += (
+                    model.eval()(input_ids=row, output_hidden_states=True)
+                    .hidden_states[-1][0][len(before) : row.shape[1] - len(after)]
+                    .sum(0)
+                )
         got = states(model, tok, [long], "nli")
         assert len(ids) > 3 * room and np.allclose(got[0, :16], total / len(ids), atol=1e-4) and (got[0, 16:] == 0).all()
 
 
 @pytest.mark.cell('nbs/07_tasks/06_probe.ipynb', 'cell "a probe reads what is there, repeats, and leaves the model as it was" (cf19f3c6)')
 def test_a_probe_reads_what_is_there_repeats_and_leaves_the_model_as_it_was(cell_0517944b, cell_48ec337a):
-    assert classes["en"]["accuracy"] > .9 > classes["en, untrained model"]["accuracy"] > classes["en"]["majority"]
+    assert classes["en"]["accuracy"] > 0.9 > classes["en, untrained model"]["accuracy"] > classes["en"]["majority"]
     before = {k: v.clone() for k, v in mini.state_dict().items()}
-    torch.manual_seed(1); state = torch.random.get_rng_state()
+    torch.manual_seed(1)
+    state = torch.random.get_rng_state()
     assert probe(mini, mini_tokenizer, tagged("en", 60, 0), tagged("en", 60, 1, held_out=True), "pos") == classes["en"]
-    assert torch.equal(torch.random.get_rng_state(), state) and all(torch.equal(v, before[k]) for k, v in mini.state_dict().items())
+    assert torch.equal(torch.random.get_rng_state(), state) and all(
+        torch.equal(v, before[k]) for k, v in mini.state_dict().items()
+    )
 
 
 @pytest.mark.cell('nbs/07_tasks/06_probe.ipynb', 'cell "side by side, two sentences tell a linear classifier nothing that needs both, and compared they do" (d2ecd652)')
 def test_side_by_side_two_sentences_tell_a_linear_classifier_nothing_that_needs_both_and_compared_they_do(cell_af5f0194):
-    assert abs(of_pairs[False]["accuracy"] - 1 / 3) < .07 and of_pairs[True]["accuracy"] > .7
-    assert of_pairs[True]["majority"] == pytest.approx(1 / 3) and (of_pairs[True]["train"], of_pairs[True]["test"], of_pairs[True]["long"]) == (450, 300, 0)
+    assert abs(of_pairs[False]["accuracy"] - 1 / 3) < 0.07 and of_pairs[True]["accuracy"] > 0.7
+    assert of_pairs[True]["majority"] == pytest.approx(1 / 3) and (
+        of_pairs[True]["train"],
+        of_pairs[True]["test"],
+        of_pairs[True]["long"],
+    ) == (450, 300, 0)
 
 
 @pytest.mark.cell('nbs/07_tasks/06_probe.ipynb', 'cell "splits without answers, other tasks and other vocabularies are refused, and what is long or too much is told" (c290cff0)')
 def test_splits_without_answers_other_tasks_and_other_vocabularies_are_refused_and_what_is_long_or_too_much_is_told(cell_0517944b, cell_a2e7e86d, cell_503399c4, cell_af5f0194):
     def refused(match, *splits, task="pos", model=mini, tok=mini_tokenizer, **options):
-        with pytest.raises(ValueError, match=match): probe(model, tok, *splits, task, **options)
+        with pytest.raises(ValueError, match=match):
+            probe(model, tok, *splits, task, **options)
+
+
     refused("the training split has no words; give at least one", [], english[:2])
     refused("the test split has no pairs", stated, [], task="nli")
     refused("there is no probe for ner; there are pos, nli", english[:2], english[:2], task="ner")
@@ -156,7 +218,9 @@ def test_splits_without_answers_other_tasks_and_other_vocabularies_are_refused_a
 @pytest.mark.cell('nbs/07_tasks/06_probe.ipynb', 'cell "features of unlike scales count alike" (ffba81c9)')
 def test_features_of_unlike_scales_count_alike(cell_0517944b, cell_48ec337a):
     scales = torch.logspace(-3, 3, mini.config.hidden_size)
-    hook = mini.base_model.register_forward_hook(lambda module, args, out: out.__class__(last_hidden_state=out.last_hidden_state * scales))
+    hook = mini.base_model.register_forward_hook(
+        lambda module, args, out: out.__class__(last_hidden_state=out.last_hidden_state * scales)
+    )
     scaled = probe(mini, mini_tokenizer, tagged("en", 60, 0), tagged("en", 60, 1, held_out=True), "pos")
     hook.remove()
-    assert scaled["accuracy"] == pytest.approx(classes["en"]["accuracy"], abs=.003)
+    assert scaled["accuracy"] == pytest.approx(classes["en"]["accuracy"], abs=0.003)

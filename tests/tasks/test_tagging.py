@@ -22,16 +22,37 @@ def cell_0b222a36():
     global GERMAN, folder, row, write
     folder = Path(tempfile.mkdtemp())
 
-    def row(id, word, upos, xpos="_"): return f"{id}\t{word}\t_\t{upos}\t{xpos}\t_\t_\t_\t_\t_" # a line of CoNLL-U
 
-    GERMAN = ["# text = Ana wohnt im Haus.", row(1, "Ana", "PROPN", "NE"), row(2, "wohnt", "VERB", "VVFIN"), row("3-4", "im", "_"), row(3, "in", "ADP", "APPR"),
-              row(4, "dem", "DET", "ART"), row(5, "Haus", "NOUN", "NN"), row(6, ".", "PUNCT", "$."), "",
-              "# text = Er Tee, sie Kaffee.", row(1, "Er", "PRON", "PPER"), row("1.1", "trinkt", "VERB"), row(2, "Tee", "NOUN", "NN"), row(3, ",", "PUNCT", "$,"),
-              row(4, "sie", "PRON", "PPER"), row(5, "Kaffee", "NOUN", "NN"), row(6, ".", "PUNCT", "$."), ""]
+    def row(id, word, upos, xpos="_"):
+        return f"{id}\t{word}\t_\t{upos}\t{xpos}\t_\t_\t_\t_\t_"  # a line of CoNLL-U
+
+
+    GERMAN = [
+        "# text = Ana wohnt im Haus.",
+        row(1, "Ana", "PROPN", "NE"),
+        row(2, "wohnt", "VERB", "VVFIN"),
+        row("3-4", "im", "_"),
+        row(3, "in", "ADP", "APPR"),
+        row(4, "dem", "DET", "ART"),
+        row(5, "Haus", "NOUN", "NN"),
+        row(6, ".", "PUNCT", "$."),
+        "",
+        "# text = Er Tee, sie Kaffee.",
+        row(1, "Er", "PRON", "PPER"),
+        row("1.1", "trinkt", "VERB"),
+        row(2, "Tee", "NOUN", "NN"),
+        row(3, ",", "PUNCT", "$,"),
+        row(4, "sie", "PRON", "PPER"),
+        row(5, "Kaffee", "NOUN", "NN"),
+        row(6, ".", "PUNCT", "$."),
+        "",
+    ]
+
 
     def write(name, lines, encoding="utf-8", end="\n"):
-        (folder/name).write_bytes((end.join(lines) + end).encode(encoding))
-        return folder/name
+        (folder / name).write_bytes((end.join(lines) + end).encode(encoding))
+        return folder / name
+
 
     read_conllu(write("de.conllu", GERMAN))
 
@@ -46,10 +67,10 @@ def cell_167ce6c2():
 
 @pytest.fixture(scope='module')
 def cell_6d825423():
-    # nbs/07_tasks/02_tagging.ipynb, cell "gold = ["B-PER O B-LOC I-LOC O B-LOC".split()]" (6d825423)
+    # nbs/07_tasks/02_tagging.ipynb, cell "gold = [["B-PER", "O", "B-LOC", "I-LOC", "O", "B-LOC"]]" (6d825423)
     global gold, guess
-    gold = ["B-PER O B-LOC I-LOC O B-LOC".split()]
-    guess = ["B-PER O B-LOC O O I-LOC".split()]
+    gold = [["B-PER", "O", "B-LOC", "I-LOC", "O", "B-LOC"]]
+    guess = [["B-PER", "O", "B-LOC", "O", "O", "I-LOC"]]
     accuracy(gold, guess), entity_f1(gold, guess)
 
 
@@ -67,8 +88,12 @@ def cell_201b6e04():
     # nbs/07_tasks/02_tagging.ipynb, cell "some_text = lines("sw", 300, seed=0)" (201b6e04)
     global TOKENIZERS, some_text
     some_text = lines("sw", 300, seed=0)
-    TOKENIZERS = {kind: train_tokenizer(some_text, kind, 420) for kind in ("unigram", "wordpiece", "bpe")} # as XLM-R, BERT and RoBERTa
-    TOKENIZERS["bare"] = train_tokenizer(some_text, "bpe", 420, around=(False, False)) # as GPT-2: no special tokens around a text
+    TOKENIZERS = {
+        kind: train_tokenizer(some_text, kind, 420) for kind in ("unigram", "wordpiece", "bpe")
+    }  # as XLM-R, BERT and RoBERTa
+    TOKENIZERS["bare"] = train_tokenizer(
+        some_text, "bpe", 420, around=(False, False)
+    )  # as GPT-2: no special tokens around a text
 
 
 @pytest.fixture(scope='module')
@@ -80,18 +105,30 @@ def cell_6f148196(cell_201b6e04):
         "bert": (BertForMaskedLM, BertConfig, dict(BODY, max_position_embeddings=24), "wordpiece"),
         "roberta": (RobertaForMaskedLM, RobertaConfig, dict(BODY, max_position_embeddings=26), "bpe"),
         "xlm-r": (XLMRobertaForMaskedLM, XLMRobertaConfig, dict(BODY, max_position_embeddings=26), "unigram"),
-        "distilbert": (DistilBertForMaskedLM, DistilBertConfig, dict(dim=16, n_layers=2, n_heads=2, hidden_dim=32, max_position_embeddings=24), "wordpiece"),
+        "distilbert": (
+            DistilBertForMaskedLM,
+            DistilBertConfig,
+            dict(dim=16, n_layers=2, n_heads=2, hidden_dim=32, max_position_embeddings=24),
+            "wordpiece",
+        ),
         "gpt2": (GPT2LMHeadModel, GPT2Config, dict(n_embd=16, n_layer=2, n_head=2, n_positions=24), "bare"),
     }
-    def small_model(name): # untrained, with a tokenizer that fits it
+
+
+    def small_model(name):  # untrained, with a tokenizer that fits it
         cls, config, body, family = SMALL[name]
         tok = TOKENIZERS[family]
         ids = {f"{role}_token_id": getattr(tok, f"{role}_token_id") for role in ("bos", "eos", "pad")}
         with torch.random.fork_rng():
             torch.manual_seed(0)
             return cls(config(vocab_size=len(tok), **ids, **body)).eval(), tok
+
+
     TAGS = ["O", "B-LOC", "I-LOC"]
-    def tagger(model, tags): return with_head(model, ner, tags)[0]
+
+
+    def tagger(model, tags):
+        return with_head(model, ner, tags)[0]
 
 
 @pytest.fixture(scope='module')
@@ -114,10 +151,14 @@ def cell_58f5b9a2(cell_bc8367ce, cell_4f2ec839):
 
 @pytest.fixture(scope='module')
 def cell_b6d9682a(cell_bc8367ce, cell_4f2ec839):
-    # nbs/07_tasks/02_tagging.ipynb, cell "def one_step(options, pooling="mean", found=english[:16]): #" (b6d9682a)
+    # nbs/07_tasks/02_tagging.ipynb, cell "def one_step(" (b6d9682a)
     global one_step
-    def one_step(options, pooling="mean", found=english[:16]): # loss and weights after a step on all sentences, by plain SGD in effect
-        config = TaggingConfig(learning_rate=1e-3, batch_size=16, epochs=1, eval_every=1, pooling=pooling, max_grad_norm=1e9, **options)
+    def one_step(
+        options, pooling="mean", found=english[:16]
+    ):  # loss and weights after a step on all sentences, by plain SGD in effect
+        config = TaggingConfig(
+            learning_rate=1e-3, batch_size=16, epochs=1, eval_every=1, pooling=pooling, max_grad_norm=1e9, **options
+        )
         result = fine_tune(mini, mini_tokenizer, found, english[:4], english[:4], "ner", config=config)
         return result.history.loss[0], result.model.state_dict()
 
@@ -125,13 +166,21 @@ def cell_b6d9682a(cell_bc8367ce, cell_4f2ec839):
 @pytest.mark.cell('nbs/07_tasks/02_tagging.ipynb', 'cell "a treebank is read whatever its line ends, byte order mark, compression and last line" (de2bf8ff)')
 def test_a_treebank_is_read_whatever_its_line_ends_byte_order_mark_compression_and_last_line(cell_0b222a36):
     import gzip
-    expected = [Tagged(("Ana", "wohnt", "in", "dem", "Haus", "."), ("PROPN", "VERB", "ADP", "DET", "NOUN", "PUNCT")),
-                Tagged(("Er", "Tee", ",", "sie", "Kaffee", "."), ("PRON", "NOUN", "PUNCT", "PRON", "NOUN", "PUNCT"))]
-    assert read_conllu(write("de.conllu", GERMAN)) == expected == read_conllu(write("crlf.conllu", GERMAN, "utf-8-sig", "\r\n"))
-    (folder/"unfinished.conllu").write_text("\n\n" + "\n".join(GERMAN).rstrip(), encoding="utf-8")
-    with gzip.open(folder/"de.conllu.gz", "wt", encoding="utf-8") as f: f.write("\n".join(GERMAN))
-    assert read_conllu(folder/"unfinished.conllu") == expected == read_conllu(folder/"de.conllu.gz")
-    assert read_conllu(folder/"de.conllu", "xpos")[1].tags == ("PPER", "NN", "$,", "PPER", "NN", "$.")
+
+    expected = [
+        Tagged(("Ana", "wohnt", "in", "dem", "Haus", "."), ("PROPN", "VERB", "ADP", "DET", "NOUN", "PUNCT")),
+        Tagged(("Er", "Tee", ",", "sie", "Kaffee", "."), ("PRON", "NOUN", "PUNCT", "PRON", "NOUN", "PUNCT")),
+    ]
+    assert (
+        read_conllu(write("de.conllu", GERMAN))
+        == expected
+        == read_conllu(write("crlf.conllu", GERMAN, "utf-8-sig", "\r\n"))
+    )
+    (folder / "unfinished.conllu").write_text("\n\n" + "\n".join(GERMAN).rstrip(), encoding="utf-8")
+    with gzip.open(folder / "de.conllu.gz", "wt", encoding="utf-8") as f:
+        f.write("\n".join(GERMAN))
+    assert read_conllu(folder / "unfinished.conllu") == expected == read_conllu(folder / "de.conllu.gz")
+    assert read_conllu(folder / "de.conllu", "xpos")[1].tags == ("PPER", "NN", "$,", "PPER", "NN", "$.")
     spaced = read_conllu(write("spaces.conllu", [row(1, "10 000  000", "NUM")]))
     assert spaced == [Tagged(("10 000 000",), ("NUM",))]
 
@@ -139,14 +188,18 @@ def test_a_treebank_is_read_whatever_its_line_ends_byte_order_mark_compression_a
 @pytest.mark.cell('nbs/07_tasks/02_tagging.ipynb', 'cell "a broken treebank is refused with file, line and what to do" (a66ceedb)')
 def test_a_broken_treebank_is_refused_with_file_line_and_what_to_do(cell_0b222a36):
     def broken(line, match, column="upos", at=6):
-        file = write("broken.conllu", [*GERMAN[:at], line, *GERMAN[at + 1:]])
-        with pytest.raises(ValueError, match=f"broken.conllu, line {at + 1}: {match}"): read_conllu(file, column)
+        file = write("broken.conllu", [*GERMAN[:at], line, *GERMAN[at + 1 :]])
+        with pytest.raises(ValueError, match=f"broken.conllu, line {at + 1}: {match}"):
+            read_conllu(file, column)
+
+
     broken(row(5, "Haus", "NOUN").replace("\t_", "", 1), "9 columns where CoNLL-U has 10; put one tab")
     broken(row(5, "Haus", "NOUN").replace("\t", " "), "1 columns where CoNLL-U has 10")
     broken("5", "1 columns .* .sentence 1.$")
     broken(row(3, "sie", "PRON"), "word 3 where word 2 was due.* .sentence 2.$", at=12)
     named = [*GERMAN[:9], "# sent_id = de-7 b ", *GERMAN[9:]]
-    with pytest.raises(ValueError, match="line 12: .* .sentence de-7 b.$"): read_conllu(write("broken.conllu", [*named[:11], "x", *named[12:]]))
+    with pytest.raises(ValueError, match="line 12: .* .sentence de-7 b.$"):
+        read_conllu(write("broken.conllu", [*named[:11], "x", *named[12:]]))
     broken(row("5a", "Haus", "NOUN"), "'5a' is not an id such as 3, 3-4 or 3.1")
     broken(row("", "Haus", "NOUN"), "'' is not an id")
     broken(row(5, "Haus", "_"), "'Haus' has no UPOS tag; tag it")
@@ -155,10 +208,14 @@ def test_a_broken_treebank_is_refused_with_file_line_and_what_to_do(cell_0b222a3
     broken(row(5, "", "NOUN"), "the word is empty")
     broken(row(6, "Haus", "NOUN"), "word 6 where word 5 was due; put a blank line between two sentences")
     broken(row(1, "Er", "PRON"), "word 1 where word 7 was due", at=8)
-    with pytest.raises(ValueError, match="empty.conllu has no sentences"): read_conllu(write("empty.conllu", ["# nothing"]))
-    with pytest.raises(ValueError, match="latin.conllu, line 1: not UTF-8"): read_conllu(write("latin.conllu", [row(1, "schön", "ADJ")], "latin-1"))
-    with pytest.raises(FileNotFoundError, match="nowhere.conllu: no such file"): read_conllu(folder/"nowhere.conllu")
-    with pytest.raises(ValueError, match="column 'deprel': there are upos and xpos"): read_conllu(folder/"de.conllu", "deprel")
+    with pytest.raises(ValueError, match="empty.conllu has no sentences"):
+        read_conllu(write("empty.conllu", ["# nothing"]))
+    with pytest.raises(ValueError, match="latin.conllu, line 1: not UTF-8"):
+        read_conllu(write("latin.conllu", [row(1, "schön", "ADJ")], "latin-1"))
+    with pytest.raises(FileNotFoundError, match="nowhere.conllu: no such file"):
+        read_conllu(folder / "nowhere.conllu")
+    with pytest.raises(ValueError, match="column 'deprel': there are upos and xpos"):
+        read_conllu(folder / "de.conllu", "deprel")
 
 
 @pytest.mark.cell('nbs/07_tasks/02_tagging.ipynb', 'cell "entities are the ones that seqeval counts in the original tags" (a9f39273)')
@@ -167,20 +224,49 @@ def test_entities_are_the_ones_that_seqeval_counts_in_the_original_tags():
     @given(st.lists(st.sampled_from(["O"] + [f"{p}-{k}" for p in "BIES" for k in ("LOC", "PER")]), max_size=9))
     def same_entities(tags):
         bio = to_bio(tags)
-        assert get_entities(list(bio)) == get_entities(tags) and to_bio(bio) == bio and set(t[0] for t in bio) <= set("BIO")
+        assert get_entities(list(bio)) == get_entities(tags) and to_bio(bio) == bio and {t[0] for t in bio} <= set("BIO")
+
+
     same_entities()
-    assert to_bio("I-A I-A B-A I-B".split()) == ("B-A", "I-A", "B-A", "B-B") # IOB1
-    assert to_bio("B-A L-A I-A U-A L-A".split()) == ("B-A", "I-A", "B-A", "B-A", "B-A")
+    assert to_bio(["I-A", "I-A", "B-A", "I-B"]) == ("B-A", "I-A", "B-A", "B-B")  # IOB1
+    assert to_bio(["B-A", "L-A", "I-A", "U-A", "L-A"]) == ("B-A", "I-A", "B-A", "B-A", "B-A")
 
 
 @pytest.mark.cell('nbs/07_tasks/02_tagging.ipynb', 'cell "entity files are read in every common layout" (f6e9d70b)')
 def test_entity_files_are_read_in_every_common_layout(cell_0b222a36):
     expected = [Tagged(("Ana", "in", "New", "York"), ("B-PER", "O", "B-LOC", "I-LOC")), Tagged(("#", "1"), ("O", "O"))]
-    conll = ["-DOCSTART- -X- -X- O", "", "# a comment", "Ana NNP B-NP I-PER", "in IN B-PP O", "New NNP B-NP I-LOC", "York NNP I-NP I-LOC", "", "", "# NN O O", "1 CD O O"]
-    tabs = ["-DOCSTART-\tO", "# id 7", "en:Ana\tS-PER", "en:in\tO", "en:New\tB-LOC", "en:York\tE-LOC", "  ", "en:#\tO", "en:1\tO"]
-    assert read_bio(write("a.bio", conll)) == expected == read_bio(write("b.bio", tabs)) == read_bio(write("c.bio", tabs, "utf-8-sig", "\r\n"))
-    (folder/"d.bio").write_text("\n".join(conll), encoding="utf-8")
-    assert read_bio(folder/"d.bio") == expected
+    conll = [
+        "-DOCSTART- -X- -X- O",
+        "",
+        "# a comment",
+        "Ana NNP B-NP I-PER",
+        "in IN B-PP O",
+        "New NNP B-NP I-LOC",
+        "York NNP I-NP I-LOC",
+        "",
+        "",
+        "# NN O O",
+        "1 CD O O",
+    ]
+    tabs = [
+        "-DOCSTART-\tO",
+        "# id 7",
+        "en:Ana\tS-PER",
+        "en:in\tO",
+        "en:New\tB-LOC",
+        "en:York\tE-LOC",
+        "  ",
+        "en:#\tO",
+        "en:1\tO",
+    ]
+    assert (
+        read_bio(write("a.bio", conll))
+        == expected
+        == read_bio(write("b.bio", tabs))
+        == read_bio(write("c.bio", tabs, "utf-8-sig", "\r\n"))
+    )
+    (folder / "d.bio").write_text("\n".join(conll), encoding="utf-8")
+    assert read_bio(folder / "d.bio") == expected
     assert read_bio(write("e.bio", ["en:Ana\tO", "http:x\tO"]))[0].words == ("en:Ana", "http:x")
     assert read_bio(write("f.bio", ["New York\tB-LOC", "zh::\tO"]))[0].words == ("New York", "zh::")
 
@@ -188,14 +274,18 @@ def test_entity_files_are_read_in_every_common_layout(cell_0b222a36):
 @pytest.mark.cell('nbs/07_tasks/02_tagging.ipynb', 'cell "a broken entity file is refused with file, line and what to do" (dfdfde2b)')
 def test_a_broken_entity_file_is_refused_with_file_line_and_what_to_do(cell_0b222a36):
     def broken_bio(lines, match):
-        with pytest.raises(ValueError, match=f"broken.bio{match}"): read_bio(write("broken.bio", lines))
+        with pytest.raises(ValueError, match=f"broken.bio{match}"):
+            read_bio(write("broken.bio", lines))
+
+
     broken_bio(["Ana\tB-PER", "in\tO", "Wien\tLOC"], ", line 3: 'LOC' is not an entity tag such as O, B-LOC")
     broken_bio(["Ana\tB-PER", "in"], ", line 2: 1 columns where the first row has 2; write all rows alike")
     broken_bio(["Ana B-PER", "New York B-LOC"], ", line 2: 3 columns where the first row has 2")
     broken_bio(["Ana", "in"], ", line 1: 1 columns where a word and its tag")
     broken_bio(["Ana\tB-"], ", line 1: 'B-' is not an entity tag")
     broken_bio(["-DOCSTART- O", ""], " has no sentences")
-    with pytest.raises(FileNotFoundError, match="nowhere.bio: no such file"): read_bio(folder/"nowhere.bio")
+    with pytest.raises(FileNotFoundError, match="nowhere.bio: no such file"):
+        read_bio(folder / "nowhere.bio")
 
 
 @pytest.mark.cell('nbs/07_tasks/02_tagging.ipynb', 'cell "splits are disjoint, complete, of the paper\'s sizes and repeat with the seed" (f15258d6)')
@@ -207,24 +297,39 @@ def test_splits_are_disjoint_complete_of_the_paper_s_sizes_and_repeat_with_the_s
         assert parts == split_wikiann(numbered[:n], seed=4) != split_wikiann(numbered[:n], seed=5)
     train, dev = hold_out(numbered[:1517], seed=1)
     assert (len(train), len(dev)) == (1217, 300) and set(train) | set(dev) == set(numbered[:1517]) and dev != numbered[:300]
-    with pytest.raises(ValueError, match="1023 sentences are too few for 256 of development, 512 of test"): split_wikiann(numbered[:1023])
-    with pytest.raises(ValueError, match="cannot hold 300 of 300 examples out"): hold_out(numbered[:300], 300)
+    with pytest.raises(ValueError, match="1023 sentences are too few for 256 of development, 512 of test"):
+        split_wikiann(numbered[:1023])
+    with pytest.raises(ValueError, match="cannot hold 300 of 300 examples out"):
+        hold_out(numbered[:300], 300)
 
 
 @pytest.mark.cell('nbs/07_tasks/02_tagging.ipynb', 'cell "scores equal a count by hand and scikit-learn\'s accuracy" (2ffcb8f6)')
 def test_scores_equal_a_count_by_hand_and_scikit_learn_s_accuracy(cell_6d825423):
     from sklearn.metrics import accuracy_score
+
     assert entity_f1(gold, guess) == pytest.approx(2 / 3) and accuracy(gold, guess) == pytest.approx(4 / 6)
     assert entity_f1(gold, [["O"] * 6]) == 0 == entity_f1([["O"]], [["O"]]) and entity_f1(gold, gold) == 1
-    assert entity_f1(gold, ["B-LOC O B-LOC I-LOC O O".split()]) == pytest.approx(2 * (1 / 2) * (1 / 3) / (1 / 2 + 1 / 3)) # one of two, one of three
-    a, b = ([[UPOS[i] for i in rng.integers(0, 4, n)] for n in (3, 7, 5)] for rng in (np.random.default_rng(1), np.random.default_rng(2)))
+    assert entity_f1(gold, [["B-LOC", "O", "B-LOC", "I-LOC", "O", "O"]]) == pytest.approx(
+        2 * (1 / 2) * (1 / 3) / (1 / 2 + 1 / 3)
+    )  # one of two, one of three
+    a, b = (
+        [[UPOS[i] for i in rng.integers(0, 4, n)] for n in (3, 7, 5)]
+        for rng in (np.random.default_rng(1), np.random.default_rng(2))
+    )
     assert accuracy(a, b) == pytest.approx(accuracy_score(sum(a, []), sum(b, [])))
-    with pytest.raises(ValueError): accuracy(a, b[:2])
+    with pytest.raises(ValueError):
+        accuracy(a, b[:2])
 
 
 @pytest.mark.cell('nbs/07_tasks/02_tagging.ipynb', 'cell "windows hold every piece of every word once, in order, and fit" (354e7b62)')
 def test_windows_hold_every_piece_of_every_word_once_in_order_and_fit(cell_bc8367ce, cell_201b6e04):
-    texts = [s.words for locale in ("sw", "am", "zh") for s in sentences(locale, 4, seed=1)] + [("maji",) * 9, ("\u200b", "maji"), ("a",), ("",), ()]
+    texts = [s.words for locale in ("sw", "am", "zh") for s in sentences(locale, 4, seed=1)] + [
+        ("maji",) * 9,
+        ("\u200b", "maji"),
+        ("a",),
+        ("",),
+        (),
+    ]
     for name, tok in {**TOKENIZERS, "mini": mini_tokenizer}.items():
         for length in (7, 16, 500):
             found = windows(tok, texts, length)
@@ -232,16 +337,31 @@ def test_windows_hold_every_piece_of_every_word_once_in_order_and_fit(cell_bc836
             room = length - len(before) - len(after)
             for i, words in enumerate(texts):
                 mine = [w for w in found if w.sentence == i]
-                assert all(len(w.ids) == len(w.words) <= length and w.ids[:len(before)] == before and w.ids[len(w.ids) - len(after):] == after for w in mine)
-                assert [w.start for w in mine] == [sum(v.size for v in mine[:k]) for k in range(len(mine))] and sum(w.size for w in mine) == len(words)
+                assert all(
+                    len(w.ids) == len(w.words) <= length
+                    and w.ids[: len(before)] == before
+                    and w.ids[len(w.ids) - len(after) :] == after
+                    for w in mine
+                )
+                assert [w.start for w in mine] == [sum(v.size for v in mine[:k]) for k in range(len(mine))] and sum(
+                    w.size for w in mine
+                ) == len(words)
                 blank = " " if name in ("bpe", "bare") else ""
                 alone = [tok(blank + w, add_special_tokens=False)["input_ids"][:room] for w in words]
-                assert [[id for id, k in zip(w.ids, w.words) if k == j] for w in mine for j in range(w.size)] == alone, (name, words)
+                assert [[id for id, k in zip(w.ids, w.words) if k == j] for w in mine for j in range(w.size)] == alone, (
+                    name,
+                    words,
+                )
             assert sum(w.size for w in windows(tok, texts, length, "first")) == sum(map(len, texts))
-            assert all(len([k for k in w.words if k >= 0]) == len({k for k in w.words if k >= 0}) for w in windows(tok, texts, length, "first"))
+            assert all(
+                len([k for k in w.words if k >= 0]) == len({k for k in w.words if k >= 0})
+                for w in windows(tok, texts, length, "first")
+            )
             assert (len(found) == len(texts)) == (length == 500)
-    with pytest.raises(ValueError, match="2 tokens leave no room for text beside 2 special tokens"): windows(mini_tokenizer, [["a"]], 2)
-    with pytest.raises(ValueError, match="pooling='last': there are 'mean' and 'first'"): windows(mini_tokenizer, [["a"]], 9, "last")
+    with pytest.raises(ValueError, match="2 tokens leave no room for text beside 2 special tokens"):
+        windows(mini_tokenizer, [["a"]], 2)
+    with pytest.raises(ValueError, match="pooling='last': there are 'mean' and 'first'"):
+        windows(mini_tokenizer, [["a"]], 9, "last")
 
 
 @pytest.mark.cell('nbs/07_tasks/02_tagging.ipynb', 'cell "a word\'s score is the mean over its pieces, alone as in a padded batch" (6ee23747)')
@@ -252,15 +372,19 @@ def test_a_word_s_score_is_the_mean_over_its_pieces_alone_as_in_a_padded_batch(c
         texts = [["Kenya", "na"], ["na"], ["Nairobi", "2", "na", "5"]]
         cut = windows(tok, texts, 24)
         assert len(cut) == 3 and len({len(w.ids) for w in cut}) == 3
-        batch = Collate(new, tok, ner)(ner.rows(tok, [Tagged(tuple(t), ("O",) * len(t)) for t in texts], TAGS, 24, ner.config))
+        batch = Collate(new, tok, ner)(
+            ner.rows(tok, [Tagged(tuple(t), ("O",) * len(t)) for t in texts], TAGS, 24, ner.config)
+        )
         with torch.no_grad():
-            together = word_scores(new(input_ids=batch["input_ids"], attention_mask=batch["attention_mask"]).logits, batch["words"], 4)
+            together = word_scores(
+                new(input_ids=batch["input_ids"], attention_mask=batch["attention_mask"]).logits, batch["words"], 4
+            )
             for i, w in enumerate(cut):
                 logits = new(input_ids=torch.tensor([w.ids])).logits[0]
                 for j in range(w.size):
                     alone = logits[[k for k, word in enumerate(w.words) if word == j]].mean(0)
                     assert torch.allclose(together[i, j], alone, atol=1e-5), (name, i, j)
-        assert tag(new, tok, texts) == [tuple(TAGS[k] for k in together[i, :w.size].argmax(-1)) for i, w in enumerate(cut)]
+        assert tag(new, tok, texts) == [tuple(TAGS[k] for k in together[i, : w.size].argmax(-1)) for i, w in enumerate(cut)]
 
 
 @pytest.mark.cell('nbs/07_tasks/02_tagging.ipynb', 'cell "long sentences and long words are tagged whole, words without a piece get the most frequent tag" (7c8fd5e1)')
@@ -272,12 +396,20 @@ def test_long_sentences_and_long_words_are_tagged_whole_words_without_a_piece_ge
         tags = tag(new, tok, [["na"], long, [], ["na"]])
         assert [len(t) for t in tags] == [1, 80, 0, 1]
         cut = windows(tok, [long], 24)
-        assert len(cut) == (7 if tok is TOKENIZERS["wordpiece"] else 41) and tags[1] == sum(tag(new, tok, [long[w.start:w.start + w.size] for w in cut]), ())
+        assert len(cut) == (7 if tok is TOKENIZERS["wordpiece"] else 41) and tags[1] == sum(
+            tag(new, tok, [long[w.start : w.start + w.size] for w in cut]), ()
+        )
     blind = tagger(mini, ["X", "NOUN"]).train()
-    with torch.no_grad(): blind.classifier.bias[1] = 100.
-    assert tag(blind, mini_tokenizer, [["Nairobi", "\u200b", "Mombasa"], ["\u200b"]]) == [("NOUN", "X", "NOUN"), ("X",)] and blind.training
-    rows = pos.rows(mini_tokenizer, [Tagged(("Nairobi", "\u200b", "Mombasa"), ("X", "NOUN", "Y"))], ["X", "NOUN"], 72, pos.config)
-    assert rows[0].inputs["labels"].tolist() == [0, -100, -100] # no piece; a tag that training never shows
+    with torch.no_grad():
+        blind.classifier.bias[1] = 100.0
+    assert (
+        tag(blind, mini_tokenizer, [["Nairobi", "\u200b", "Mombasa"], ["\u200b"]]) == [("NOUN", "X", "NOUN"), ("X",)]
+        and blind.training
+    )
+    rows = pos.rows(
+        mini_tokenizer, [Tagged(("Nairobi", "\u200b", "Mombasa"), ("X", "NOUN", "Y"))], ["X", "NOUN"], 72, pos.config
+    )
+    assert rows[0].inputs["labels"].tolist() == [0, -100, -100]  # no piece; a tag that training never shows
     assert pos.labels([Tagged(tuple("abcd"), ("Y", "X", "X", "B")), Tagged((), ())]) == ["X", "B", "Y"]
 
 
@@ -289,19 +421,43 @@ def test_a_saved_tagger_is_a_plain_transformers_model(cell_167ce6c2, cell_bc8367
     assert not info["missing_keys"] and not info["unexpected_keys"] and again.config.label2id == new.config.label2id
     texts = [s.words for s in swahili[:20]]
     assert tag(again.eval(), mini_tokenizer, texts) == tag(new, mini_tokenizer, texts)
-    class Unfit: config, base_model = MBartConfig(), None
-    with pytest.raises(ValueError, match="no head for named entities on mbart models"): tagger(Unfit(), TAGS)
+
+
+    class Unfit:
+        config, base_model = MBartConfig(), None
+
+
+    with pytest.raises(ValueError, match="no head for named entities on mbart models"):
+        tagger(Unfit(), TAGS)
 
 
 @pytest.mark.cell('nbs/07_tasks/02_tagging.ipynb', 'cell "the best weights are the ones given back, and the model learns" (1550267a)')
 def test_the_best_weights_are_the_ones_given_back_and_the_model_learns(cell_bc8367ce, cell_4f2ec839, cell_58f5b9a2):
-    assert result.test > .6 and result.dev == result.history.dev.max() and result.best_epoch == result.history.epoch[result.history.dev.idxmax()]
-    assert entity_f1([s.tags for s in splits[1]], tag(result.model, mini_tokenizer, [s.words for s in splits[1]])) == pytest.approx(result.dev)
-    assert entity_f1([s.tags for s in splits[2]], tag(result.model, mini_tokenizer, [s.words for s in splits[2]])) == pytest.approx(result.test)
+    assert (
+        result.test > 0.6
+        and result.dev == result.history.dev.max()
+        and result.best_epoch == result.history.epoch[result.history.dev.idxmax()]
+    )
+    assert entity_f1(
+        [s.tags for s in splits[1]], tag(result.model, mini_tokenizer, [s.words for s in splits[1]])
+    ) == pytest.approx(result.dev)
+    assert entity_f1(
+        [s.tags for s in splits[2]], tag(result.model, mini_tokenizer, [s.words for s in splits[2]])
+    ) == pytest.approx(result.test)
     assert set(result.model.config.label2id) == {t for s in splits[0] for t in s.tags} and not result.model.training
-    wild = fine_tune(mini, mini_tokenizer, english[:20], english[20:40], english[40:60], "ner", config=TaggingConfig(learning_rate=.05, batch_size=4, epochs=14, eval_every=2, patience=4))
-    assert wild.epochs == wild.best_epoch + 4 < 14 # too high a rate: patience runs out, and the best epoch is not the last
-    assert entity_f1([s.tags for s in english[20:40]], tag(wild.model, mini_tokenizer, [s.words for s in english[20:40]])) == pytest.approx(wild.dev)
+    wild = fine_tune(
+        mini,
+        mini_tokenizer,
+        english[:20],
+        english[20:40],
+        english[40:60],
+        "ner",
+        config=TaggingConfig(learning_rate=0.05, batch_size=4, epochs=14, eval_every=2, patience=4),
+    )
+    assert wild.epochs == wild.best_epoch + 4 < 14  # too high a rate: patience runs out, and the best epoch is not the last
+    assert entity_f1(
+        [s.tags for s in english[20:40]], tag(wild.model, mini_tokenizer, [s.words for s in english[20:40]])
+    ) == pytest.approx(wild.dev)
 
 
 @pytest.mark.cell('nbs/07_tasks/02_tagging.ipynb', 'cell "same seed same answer, whatever the global random state, which is given back" (29ec1511)')
@@ -311,10 +467,16 @@ def test_same_seed_same_answer_whatever_the_global_random_state_which_is_given_b
     before = {k: v.clone() for k, v in mini.state_dict().items()}
     runs = []
     for disturbance in (1, 2):
-        torch.manual_seed(disturbance); random.seed(disturbance); np.random.seed(disturbance)
+        torch.manual_seed(disturbance)
+        random.seed(disturbance)
+        np.random.seed(disturbance)
         state = torch.random.get_rng_state(), random.getstate(), np.random.get_state()[1].copy()
         runs.append(fine_tune(mini, mini_tokenizer, *few, "ner", seed=1, config=short))
-        assert (torch.random.get_rng_state() == state[0]).all() and random.getstate() == state[1] and (np.random.get_state()[1] == state[2]).all()
+        assert (
+            (torch.random.get_rng_state() == state[0]).all()
+            and random.getstate() == state[1]
+            and (np.random.get_state()[1] == state[2]).all()
+        )
     assert runs[0].history.equals(runs[1].history) and list(runs[0].history.epoch) == [2, 3]
     assert all(torch.equal(a, b) for a, b in zip(runs[0].model.state_dict().values(), runs[1].model.state_dict().values()))
     assert all(torch.equal(v, before[k]) for k, v in mini.state_dict().items())
@@ -328,13 +490,13 @@ def test_same_seed_same_answer_whatever_the_global_random_state_which_is_given_b
 @pytest.mark.cell('nbs/07_tasks/02_tagging.ipynb', 'cell "a batch in parts gives the loss and the weights of the whole batch" (ba126658)')
 def test_a_batch_in_parts_gives_the_loss_and_the_weights_of_the_whole_batch(cell_bc8367ce, cell_6f148196, cell_4f2ec839, cell_b6d9682a):
     for options in ({}, {"balance_o": True}):
-        for found in (english[:16], english[:13]): # 13: the last part is smaller
+        for found in (english[:16], english[:13]):  # 13: the last part is smaller
             loss, weights = one_step(options, found=found)
             in_parts, weights_in_parts = one_step(options | {"micro_batch": 2}, found=found)
             assert loss == pytest.approx(in_parts, abs=1e-5)
             start = tagger(mini, ner.labels(found)).state_dict()
-            step, apart = (sum(((a[k] - weights[k])**2).sum() for k in start).sqrt() for a in (start, weights_in_parts))
-            assert apart < .01 * step
+            step, apart = (sum(((a[k] - weights[k]) ** 2).sum() for k in start).sqrt() for a in (start, weights_in_parts))
+            assert apart < 0.01 * step
     assert one_step({})[0] != pytest.approx(one_step({"balance_o": True})[0], abs=1e-3)
 
 
@@ -343,12 +505,13 @@ def test_the_loss_is_that_of_transformers_own_head_and_of_a_count_by_hand_where_
     tags = ner.labels(english[:16])
     fresh = tagger(mini, tags)
     cut = windows(mini_tokenizer, [s.words for s in english[:16]], 72, "first")
-    total, words = 0., 0
+    total, words = 0.0, 0
     logits_by_hand = []
     for w in cut:
-        gold = torch.tensor([tags.index(t) for t in english[w.sentence].tags[w.start:w.start + w.size]])
+        gold = torch.tensor([tags.index(t) for t in english[w.sentence].tags[w.start : w.start + w.size]])
         asked = torch.tensor([-100 if k < 0 else gold[k] for k in w.words])
-        with torch.no_grad(): out = fresh(input_ids=torch.tensor([w.ids]), labels=asked[None])
+        with torch.no_grad():
+            out = fresh(input_ids=torch.tensor([w.ids]), labels=asked[None])
         n = int((asked != -100).sum())
         total, words = total + out.loss.item() * n, words + n
         logits_by_hand.append((out.logits[0][asked != -100], asked[asked != -100]))
@@ -356,7 +519,9 @@ def test_the_loss_is_that_of_transformers_own_head_and_of_a_count_by_hand_where_
     logits, gold = (torch.cat(x) for x in zip(*logits_by_hand))
     o = tags.index("O")
     nll = -logits.log_softmax(-1)[torch.arange(len(gold)), gold]
-    assert one_step({"balance_o": True}, "first")[0] == pytest.approx((nll[gold == o].mean() + nll[gold != o].mean()).item() / 2, abs=1e-5)
+    assert one_step({"balance_o": True}, "first")[0] == pytest.approx(
+        (nll[gold == o].mean() + nll[gold != o].mean()).item() / 2, abs=1e-5
+    )
     twice = -logits.softmax(-1).log_softmax(-1)[torch.arange(len(gold)), gold]
     assert one_step({"double_softmax": True}, "first")[0] == pytest.approx(twice.mean().item(), abs=1e-5)
 
@@ -366,16 +531,36 @@ def test_every_architecture_is_fine_tuned_with_sentences_longer_than_the_model(c
     LONG = [Tagged(("Kenya", "Nairobi", "na") * n, ("B-LOC", "I-LOC", "O") * n) for n in (1, 2, 9, 4)]
     for name in SMALL:
         model, tok = small_model(name)
-        got = fine_tune(model, tok, LONG * 2, LONG, LONG, "ner", config=TaggingConfig(learning_rate=2e-2, batch_size=4, epochs=12, eval_every=4, patience=12))
-        assert got.test > .9, (name, got.history)
+        got = fine_tune(
+            model,
+            tok,
+            LONG * 2,
+            LONG,
+            LONG,
+            "ner",
+            config=TaggingConfig(learning_rate=2e-2, batch_size=4, epochs=12, eval_every=4, patience=12),
+        )
+        assert got.test > 0.9, (name, got.history)
 
 
 @pytest.mark.cell('nbs/07_tasks/02_tagging.ipynb', 'cell "what cannot be trained is refused with what to do" (ac553d1c)')
 def test_what_cannot_be_trained_is_refused_with_what_to_do(cell_bc8367ce, cell_6f148196, cell_4f2ec839):
-    with pytest.raises(ValueError, match="the development split has no words"): fine_tune(mini, mini_tokenizer, english[:9], [], english[:9], "ner")
-    with pytest.raises(ValueError, match="no task 'parse'; there are .*pos .parts of speech., ner .named entities."): fine_tune(mini, mini_tokenizer, *splits, "parse")
-    with pytest.raises(ValueError, match="batch_size 72 is not a multiple of micro_batch 5"): fine_tune(mini, mini_tokenizer, *splits, "pos", config=TaggingConfig(micro_batch=5))
-    with pytest.raises(ValueError, match="8000 token ids and the model 420 rows"): fine_tune(small_model("xlm-r")[0], mini_tokenizer, *splits, "ner")
-    with pytest.raises(ValueError, match="2 words and 1 tags: 'a b'"): Tagged(("a", "b"), ("O",))
+    with pytest.raises(ValueError, match="the development split has no words"):
+        fine_tune(mini, mini_tokenizer, english[:9], [], english[:9], "ner")
+    with pytest.raises(ValueError, match="no task 'parse'; there are .*pos .parts of speech., ner .named entities."):
+        fine_tune(mini, mini_tokenizer, *splits, "parse")
+    with pytest.raises(ValueError, match="batch_size 72 is not a multiple of micro_batch 5"):
+        fine_tune(mini, mini_tokenizer, *splits, "pos", config=TaggingConfig(micro_batch=5))
+    with pytest.raises(ValueError, match="8000 token ids and the model 420 rows"):
+        fine_tune(small_model("xlm-r")[0], mini_tokenizer, *splits, "ner")
+    with pytest.raises(ValueError, match="2 words and 1 tags: 'a b'"):
+        Tagged(("a", "b"), ("O",))
     with pytest.warns(UserWarning, match="24 training sentences are cut to a random 8"):
-        assert len(prepare(mini, mini_tokenizer, english[:24], english[:2], english[:2], "ner", TaggingConfig(max_train=8)).train) == 8
+        assert (
+            len(
+                prepare(
+                    mini, mini_tokenizer, english[:24], english[:2], english[:2], "ner", TaggingConfig(max_train=8)
+                ).train
+            )
+            == 8
+        )

@@ -24,19 +24,36 @@ def cell_ba6fb60d():
 @pytest.mark.cell('nbs/01_text/03_constructed.ipynb', 'cell "concepts and names are many enough and each is one thing" (dd14e7eb)')
 def test_concepts_and_names_are_many_enough_and_each_is_one_thing():
     assert 280 <= len(CONCEPTS) <= 310 and sum(map(len, CLASSES.values())) == len(CONCEPTS)
-    assert 130 <= len(NAMES) + len(ACRONYMS) <= 160 and len({*NAMES.values(), *ACRONYMS.values()}) == len(NAMES) + len(ACRONYMS)
-    assert all(list(map(len, groups)) == [1, 10, 4, 4] for groups in TOPICS.values()) and all(isinstance(c, str) for c in CONCEPTS)
+    assert 130 <= len(NAMES) + len(ACRONYMS) <= 160 and len({*NAMES.values(), *ACRONYMS.values()}) == len(NAMES) + len(
+        ACRONYMS
+    )
+    assert all(list(map(len, groups)) == [1, 10, 4, 4] for groups in TOPICS.values()) and all(
+        isinstance(c, str) for c in CONCEPTS
+    )
 
 
 @pytest.mark.cell('nbs/01_text/03_constructed.ipynb', 'cell "words of a family differ by its regular changes and the declared share of others, and families differ" (d966d3a8)')
 def test_words_of_a_family_differ_by_its_regular_changes_and_the_declared_share_of_others_and_families_differ():
-    def same_share(a, b): return sum(_changed(_lexicon(a)[c], LANGUAGES[b].sounds) == _lexicon(b)[c] for c in CONCEPTS) / len(CONCEPTS)
-    for a, b in (("qaa", "qab"), ("qaa", "qal"), ("qac", "qbb"), ("qba", "qdb"), ("qba", "qbk"), ("qda", "qdk"), ("qca", "qea"), ("qda", "qsa")):
+    def same_share(a, b):
+        return sum(_changed(_lexicon(a)[c], LANGUAGES[b].sounds) == _lexicon(b)[c] for c in CONCEPTS) / len(CONCEPTS)
+
+
+    for a, b in (
+        ("qaa", "qab"),
+        ("qaa", "qal"),
+        ("qac", "qbb"),
+        ("qba", "qdb"),
+        ("qba", "qbk"),
+        ("qda", "qdk"),
+        ("qca", "qea"),
+        ("qda", "qsa"),
+    ):
         other = sum(LANGUAGES[x].new + LANGUAGES[x].borrowed for x in (a, b))
-        assert abs(1 - same_share(a, b) - other) < .06, (a, b)
-    assert _changed("patos", "p>f,a>p,s>x") == "fptox" # all at once
-    for a, b in (("qaa", "qam"), ("qaa", "qka"), ("qca", "qeb"), ("qda", "qba")): assert same_share(a, b) < .03, (a, b)
-    assert abs(sum(_lexicon("qac")[c] == _lexicon("qaa")[c] for c in CONCEPTS) / len(CONCEPTS) - .1) < .05 # loans
+        assert abs(1 - same_share(a, b) - other) < 0.06, (a, b)
+    assert _changed("patos", "p>f,a>p,s>x") == "fptox"  # all at once
+    for a, b in (("qaa", "qam"), ("qaa", "qka"), ("qca", "qeb"), ("qda", "qba")):
+        assert same_share(a, b) < 0.03, (a, b)
+    assert abs(sum(_lexicon("qac")[c] == _lexicon("qaa")[c] for c in CONCEPTS) / len(CONCEPTS) - 0.1) < 0.05  # loans
 
 
 @pytest.mark.cell('nbs/01_text/03_constructed.ipynb', 'cell "letters are what Unicode says they are" (48351230)')
@@ -44,12 +61,28 @@ def test_letters_are_what_unicode_says_they_are():
     upper = {"x": "SH"}
     for c in CONSONANTS:
         sound = upper.get(c, c.upper())
-        syllables = [unicodedata.name(spell(c + v, "Ethi")).removeprefix("ETHIOPIC SYLLABLE ") for v in VOWELS] + [unicodedata.name(spell(c, "Ethi")).removeprefix("ETHIOPIC SYLLABLE ")]
+        syllables = [unicodedata.name(spell(c + v, "Ethi")).removeprefix("ETHIOPIC SYLLABLE ") for v in VOWELS] + [
+            unicodedata.name(spell(c, "Ethi")).removeprefix("ETHIOPIC SYLLABLE ")
+        ]
         assert syllables == [sound + v for v in ("AA", "EE", "I", "O", "U", "E")], c
-        if c not in "fxz": assert unicodedata.name(spell(c, "Deva")[0]) == f"DEVANAGARI LETTER {sound}A"
-        if c not in "xychfzv": assert unicodedata.name(spell(c, "Cyrl")).startswith("CYRILLIC SMALL LETTER ") and sound in unicodedata.name(spell(c, "Cyrl")).split()[-1]
-    assert [unicodedata.name(x).split()[-1] for x in spell("ketu", "Deva")] == ["KA", "E", "TA", "U"] and spell("namas", "Deva") == "नमस्" and spell("ila", "Deva") == "इल"
-    assert spell("uto", "Arab") == "ئۇتو" and spell("kitab", "Cyrl") == "китаб" and spell("xica", "Latn") == "shicha" and spell("kum", "Khmr") == "កុម"
+        if c not in "fxz":
+            assert unicodedata.name(spell(c, "Deva")[0]) == f"DEVANAGARI LETTER {sound}A"
+        if c not in "xychfzv":
+            assert (
+                unicodedata.name(spell(c, "Cyrl")).startswith("CYRILLIC SMALL LETTER ")
+                and sound in unicodedata.name(spell(c, "Cyrl")).split()[-1]
+            )
+    assert (
+        [unicodedata.name(x).split()[-1] for x in spell("ketu", "Deva")] == ["KA", "E", "TA", "U"]
+        and spell("namas", "Deva") == "नमस्"
+        and spell("ila", "Deva") == "इल"
+    )
+    assert (
+        spell("uto", "Arab") == "ئۇتو"
+        and spell("kitab", "Cyrl") == "китаб"
+        and spell("xica", "Latn") == "shicha"
+        and spell("kum", "Khmr") == "កុម"
+    )
 
 
 @pytest.mark.cell('nbs/01_text/03_constructed.ipynb', 'cell "different words are written differently in every script, and with its letters only" (b58b5ebe)')
@@ -65,9 +98,15 @@ def test_held_out_events_are_never_training_events_and_an_event_draws_on_one_top
     held = [e for seed in range(4) for e in events(500, seed, held_out=True)]
     trained = [e for seed in range(4) for e in events(3000, seed)]
     assert not set(held) & set(trained) and len(set(held)) > 1800
-    def flat(x): return [z for y in x for z in flat(y)] if isinstance(x, tuple) else [x]
+
+
+    def flat(x):
+        return [z for y in x for z in flat(y)] if isinstance(x, tuple) else [x]
+
+
     topic_of = {w: t for t, groups in TOPICS.items() for g in groups for w in g} | PLACES | FAMILIES | COMPANIES
-    for e in trained[:2000]: assert len({topic_of[x] for x in flat(e) if x in topic_of}) <= 1, e
+    for e in trained[:2000]:
+        assert len({topic_of[x] for x in flat(e) if x in topic_of}) <= 1, e
 
 
 @pytest.mark.cell('nbs/01_text/03_constructed.ipynb', 'cell "every word hangs on one head below one root, no arcs cross, and every word lies where it says" (43dfbb85)')
@@ -79,12 +118,20 @@ def test_every_word_hangs_on_one_head_below_one_root_no_arcs_cross_and_every_wor
             assert [h == 0 for h in t.heads] == [r == "root" for r in t.relations] and t.heads.count(0) == 1
             for i in range(1, n + 1):
                 path = [i]
-                while path[-1]: path.append(t.heads[path[-1] - 1]); assert len(path) <= n + 1
+                while path[-1]:
+                    path.append(t.heads[path[-1] - 1])
+                    assert len(path) <= n + 1
             spans = [(min(i, h), max(i, h)) for i, h in enumerate(t.heads, 1) if h]
             assert not any(a < c < b < d for a, b in spans for c, d in spans), t.text
             assert [t.text[a:b] for a, b in t.offsets] == list(t.words) and "".join(t.words) == t.text.replace(" ", "")
-            assert not regex.search(r"^\s|\s\s|\s[.,?)।።។،؟፣]|\(\s|\s$", t.text) and (at.script not in CASED or t.text[0].isupper() or t.text[0].isdigit())
-            assert all(t.relations[h - 1] != "punct" and t.tags[h - 1] not in ("ADP", "DET", "AUX", "CCONJ", "PUNCT", "PART") for h in t.heads if h)
+            assert not regex.search(r"^\s|\s\s|\s[.,?)।።។،؟፣]|\(\s|\s$", t.text) and (
+                at.script not in CASED or t.text[0].isupper() or t.text[0].isdigit()
+            )
+            assert all(
+                t.relations[h - 1] != "punct" and t.tags[h - 1] not in ("ADP", "DET", "AUX", "CCONJ", "PUNCT", "PART")
+                for h in t.heads
+                if h
+            )
 
 
 @pytest.mark.cell('nbs/01_text/03_constructed.ipynb', 'cell "a language is written in its script but for acronyms and glosses" (2263b15b)')
@@ -103,19 +150,49 @@ def test_words_stand_in_the_order_the_table_says():
         seen = Counter()
         for t in sentences(code, 600, seed=3):
             root = t.heads.index(0)
-            def at_root(relation): return [i for i, (r, h) in enumerate(zip(t.relations, t.heads)) if r == relation and h == root + 1]
+
+            def at_root(relation):
+                return [i for i, (r, h) in enumerate(zip(t.relations, t.heads)) if r == relation and h == root + 1]
+
             if t.tags[root] == "VERB":
-                order = "".join(letter for _, letter in sorted([(root, "V"), *((i, "S") for i in at_root("nsubj")), *((i, "O") for i in at_root("obj"))]))
+                order = "".join(
+                    letter
+                    for _, letter in sorted(
+                        [(root, "V"), *((i, "S") for i in at_root("nsubj")), *((i, "O") for i in at_root("obj"))]
+                    )
+                )
                 assert order == (at.order if at_root("obj") else at.order.replace("O", "")), (code, t.text)
-                for i in at_root("obl"): assert (i < root) == (at.order == "SOV") and i > at_root("nsubj")[0]
-            else: assert (at_root("cop")[0] < root) == (at.order != "SOV") and (at_root("cop")[0] < at_root("nsubj")[0]) == (at.order == "VSO")
+                for i in at_root("obl"):
+                    assert (i < root) == (at.order == "SOV") and i > at_root("nsubj")[0]
+            else:
+                assert (at_root("cop")[0] < root) == (at.order != "SOV") and (at_root("cop")[0] < at_root("nsubj")[0]) == (
+                    at.order == "VSO"
+                )
             for i, (r, h) in enumerate(zip(t.relations, t.heads), 1):
                 for which, relation in {**side, "genitive": "nmod"}.items():
-                    if r == relation: assert (i < h) == (getattr(at, which) == "before"), (code, which, t.text)
+                    if r == relation:
+                        assert (i < h) == (getattr(at, which) == "before"), (code, which, t.text)
                 assert r not in ("det", "nummod", "aux", "cc") or i < h
                 assert r not in ("conj", "appos", "flat") or i > h
                 seen[r] += 1
-        assert set(seen) == {"root", "nsubj", "obj", "obl", "amod", "nummod", "nmod", "det", "case", "cop", "advmod", "conj", "cc", "punct", "flat", "appos"} | ({"aux"} if not at.tenses else set()), code
+        assert set(seen) == {
+            "root",
+            "nsubj",
+            "obj",
+            "obl",
+            "amod",
+            "nummod",
+            "nmod",
+            "det",
+            "case",
+            "cop",
+            "advmod",
+            "conj",
+            "cc",
+            "punct",
+            "flat",
+            "appos",
+        } | ({"aux"} if not at.tenses else set()), code
         assert (seen["det"] > 150) == at.article
 
 
@@ -124,27 +201,47 @@ def test_cases_plurals_and_tenses_are_marked_where_the_language_has_them():
     for code, at in LANGUAGES.items():
         nouns = CLASSES["NOUN"]
         plurals = ((), ("plural",)) if at.tenses else ((),)
-        def forms(*case): return {word(code, n, *p, *case) for n in nouns for p in plurals}
+
+        def forms(*case):
+            return {word(code, n, *p, *case) for n in nouns for p in plurals}
+
         acc, gen = forms("acc") if "acc" in at.cases else forms(), forms("gen") if "gen" in at.cases else forms()
         verbs = {word(code, v, *t) for v in CLASSES["VERB"] for t in (((), ("past",), ("future",)) if at.tenses else ((),))}
         for t in sentences(code, 600, seed=4):
-            def alone(i): return t.words[i].lower() if i == 0 else t.words[i]
+
+            def alone(i):
+                return t.words[i].lower() if i == 0 else t.words[i]
+
             cased = {h for r, h in zip(t.relations, t.heads) if r == "case"}
             for i, (tag, r) in enumerate(zip(t.tags, t.relations)):
-                if tag == "NOUN" and r == "obj": assert alone(i) in acc, (code, t.text)
-                if tag == "NOUN" and r == "nmod": assert alone(i) in gen and (i + 1 in cased) == ("gen" not in at.cases), (code, t.text)
-                if tag == "NOUN" and r == "nsubj": assert alone(i) in forms()
-                if tag == "VERB": assert alone(i) in verbs and not ("aux" in t.relations and at.tenses)
-    assert word("qac", "boat", "acc").startswith(word("qac", "boat")) and word("qac", "boat", "acc") != word("qac", "boat", "plural")
+                if tag == "NOUN" and r == "obj":
+                    assert alone(i) in acc, (code, t.text)
+                if tag == "NOUN" and r == "nmod":
+                    assert alone(i) in gen and (i + 1 in cased) == ("gen" not in at.cases), (code, t.text)
+                if tag == "NOUN" and r == "nsubj":
+                    assert alone(i) in forms()
+                if tag == "VERB":
+                    assert alone(i) in verbs and not ("aux" in t.relations and at.tenses)
+    assert word("qac", "boat", "acc").startswith(word("qac", "boat")) and word("qac", "boat", "acc") != word(
+        "qac", "boat", "plural"
+    )
 
 
 @pytest.mark.cell('nbs/01_text/03_constructed.ipynb', 'cell "a place\'s case is a suffix where there is a locative" (c3b06ac1)')
 def test_a_place_s_case_is_a_suffix_where_there_is_a_locative():
     for code, at in LANGUAGES.items():
         places = {name(code, p, "loc") for p in PLACES} if "loc" in at.cases else None
-        inside = [t.words[i] for t in sentences(code, 800, seed=5) for i, (r, l) in enumerate(zip(t.relations, t.labels))
-                  if r == "obl" and l == "B-LOC" and not any(x == "case" and h == i + 1 for x, h in zip(t.relations, t.heads))]
-        assert (len(inside) > 30 and {w[0].upper() + w[1:] for w in inside} <= {w[0].upper() + w[1:] for w in places}) if places else not inside, code
+        inside = [
+            t.words[i]
+            for t in sentences(code, 800, seed=5)
+            for i, (r, l) in enumerate(zip(t.relations, t.labels))
+            if r == "obl" and l == "B-LOC" and not any(x == "case" and h == i + 1 for x, h in zip(t.relations, t.heads))
+        ]
+        assert (
+            (len(inside) > 30 and {w[0].upper() + w[1:] for w in inside} <= {w[0].upper() + w[1:] for w in places})
+            if places
+            else not inside
+        ), code
 
 
 @pytest.mark.cell('nbs/01_text/03_constructed.ipynb', 'cell "labels mark whole names and nothing else" (2b30c7d4)')
@@ -159,15 +256,22 @@ def test_labels_mark_whole_names_and_nothing_else():
                 assert tag != "PROPN" or label != "O"
                 assert t.relations[i] != "flat" or label == "I-PER"
                 counts[label] += 1
-        assert min(counts[f"B-{kind}"] for kind in ("PER", "LOC", "ORG")) > 80 and min(counts["I-PER"], counts["I-ORG"]) > 40, code
-        assert ("appos" in {r for t in sentences(code, 500, seed=6) for r, w in zip(t.relations, t.words) if w.isascii()}) or at.script == "Latn"
+        assert (
+            min(counts[f"B-{kind}"] for kind in ("PER", "LOC", "ORG")) > 80 and min(counts["I-PER"], counts["I-ORG"]) > 40
+        ), code
+        assert (
+            "appos" in {r for t in sentences(code, 500, seed=6) for r, w in zip(t.relations, t.words) if w.isascii()}
+        ) or at.script == "Latn"
 
 
 @pytest.mark.cell('nbs/01_text/03_constructed.ipynb', 'cell "parallel sentences have the same relations but for what morphology and script replace" (e3260fa1)')
 def test_parallel_sentences_have_the_same_relations_but_for_what_morphology_and_script_replace():
     for a, b in (("qaa", "qab"), ("qaa", "qsa"), ("qda", "qka"), ("qca", "qbb")):
         for x, y in parallel(a, b, 300, seed=7):
-            def kept(t): return Counter(r for r in t.relations if r not in ("case", "det", "aux", "appos", "punct"))
+
+            def kept(t):
+                return Counter(r for r in t.relations if r not in ("case", "det", "aux", "appos", "punct"))
+
             assert x.frame == y.frame and kept(x) == kept(y), (x.text, y.text)
             assert sorted(w for w in x.words if w.isdigit()) == sorted(w for w in y.words if w.isdigit())
 
@@ -176,12 +280,13 @@ def test_parallel_sentences_have_the_same_relations_but_for_what_morphology_and_
 def test_what_the_dictionary_pairs_is_said_of_the_same_thing(cell_ba6fb60d):
     for a, b in (("qaa", "qda"), ("qac", "qea"), ("qka", "qbk")):
         known = {}
-        for x, y in dictionary(a, b): known.setdefault(x, set()).add(y)
+        for x, y in dictionary(a, b):
+            known.setdefault(x, set()).add(y)
         found = 0
         for s, t in parallel(a, b, 500, seed=8):
             others = {w.lower() for w in t.words}
             for w, tag in zip(s.words, s.tags):
-                if tag in ("ADJ", "ADV", "NUM") and w.lower() in known: # never inflected
+                if tag in ("ADJ", "ADV", "NUM") and w.lower() in known:  # never inflected
                     assert known[w.lower()] & others, (w, s.text, t.text)
                     found += 1
         assert found > 200
@@ -191,17 +296,35 @@ def test_what_the_dictionary_pairs_is_said_of_the_same_thing(cell_ba6fb60d):
 
 @pytest.mark.cell('nbs/01_text/03_constructed.ipynb', 'cell "every code has its world, and one that nobody speaks is refused" (5b71b24f)')
 def test_every_code_has_its_world_and_one_that_nobody_speaks_is_refused():
-    assert [world_of(c).__name__ for c in ("qaa", "sw", "qsa")] == ["vocab_lit.text.constructed", "vocab_lit.text.phrasebook", "vocab_lit.text.constructed"]
-    with pytest.raises(ValueError, match=r"no constructed language 'sw'; there are qaa \(Aurian\), qab"): sentences("sw", 5, 0)
-    with pytest.raises(ValueError, match="no text for 'qzz'"): world_of("qzz")
-    with pytest.raises(ValueError, match="no constructed language 'en'"): dictionary("qaa", "en")
+    assert [world_of(c).__name__ for c in ("qaa", "sw", "qsa")] == [
+        "vocab_lit.text.constructed",
+        "vocab_lit.text.phrasebook",
+        "vocab_lit.text.constructed",
+    ]
+    with pytest.raises(ValueError, match=r"no constructed language 'sw'; there are qaa \(Aurian\), qab"):
+        sentences("sw", 5, 0)
+    with pytest.raises(ValueError, match="no text for 'qzz'"):
+        world_of("qzz")
+    with pytest.raises(ValueError, match="no constructed language 'en'"):
+        dictionary("qaa", "en")
 
 
 @pytest.mark.cell('nbs/01_text/03_constructed.ipynb', 'cell "sentences repeat with the seed in other processes" (cec45551)')
 def test_sentences_repeat_with_the_seed_in_other_processes():
     program = "import vocab_lit.text.constructed as c; print(c.sentences('qea', 50, 5), c.dictionary('qaa', 'qka'))"
-    runs = {subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, env={**os.environ, "PYTHONHASHSEED": s}).stdout for s in "12"}
-    assert runs == {f"{sentences('qea', 50, 5)} {dictionary('qaa', 'qka')}\n"} and lines("qea", 50, 5) != lines("qea", 50, 6)
+    runs = {
+        subprocess.run(
+            [sys.executable, "-c", program],
+            capture_output=True,
+            text=True,
+            check=True,
+            env={**os.environ, "PYTHONHASHSEED": s},
+        ).stdout
+        for s in "12"
+    }
+    assert runs == {f"{sentences('qea', 50, 5)} {dictionary('qaa', 'qka')}\n"} and lines("qea", 50, 5) != lines(
+        "qea", 50, 6
+    )
 
 
 @pytest.mark.cell('nbs/01_text/03_constructed.ipynb', 'cell "the files are read back by conllu and by the tagger\'s reader" (566e5829)')
@@ -209,8 +332,12 @@ def test_the_files_are_read_back_by_conllu_and_by_the_tagger_s_reader():
     for code in ("qaa", "qda", "qka"):
         trees = sentences(code, 60, seed=9)
         for t, parsed in zip(trees, conllu.parse(to_conllu(trees)), strict=True):
-            assert [(w["form"], w["upos"], w["head"], w["deprel"]) for w in parsed] == list(zip(t.words, t.tags, t.heads, t.relations))
-            assert parsed.metadata["text"] == t.text == "".join(w["form"] + ("" if w["misc"] else " ") for w in parsed).strip()
+            assert [(w["form"], w["upos"], w["head"], w["deprel"]) for w in parsed] == list(
+                zip(t.words, t.tags, t.heads, t.relations)
+            )
+            assert (
+                parsed.metadata["text"] == t.text == "".join(w["form"] + ("" if w["misc"] else " ") for w in parsed).strip()
+            )
         with tempfile.TemporaryDirectory() as folder:
             (file := Path(folder, "x.conllu")).write_text(to_conllu(trees), encoding="utf-8")
             assert [(s.words, s.tags) for s in read_conllu(file)] == [(t.words, t.tags) for t in trees]

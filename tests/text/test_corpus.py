@@ -18,16 +18,26 @@ def cell_638249b5():
     # nbs/01_text/01_corpus.ipynb, cell "folder = Path(tempfile.mkdtemp())" (638249b5)
     global folder
     folder = Path(tempfile.mkdtemp())
-    (folder/"sw.txt").write_text("\ufeffHabari ya asubuhi.\n\n  Karibu sana.  \n", encoding="utf-8")
-    read_lines(folder/"sw.txt")
+    (folder / "sw.txt").write_text("\ufeffHabari ya asubuhi.\n\n  Karibu sana.  \n", encoding="utf-8")
+    read_lines(folder / "sw.txt")
 
 
 @pytest.fixture(scope='module')
 def cell_f4895c2c():
-    # nbs/01_text/01_corpus.ipynb, cell "web = ["Habari ya asubuhi, rafiki yangu.", "Soma zaidi »", "" (f4895c2c)
+    # nbs/01_text/01_corpus.ipynb, cell "web = [" (f4895c2c)
     global kept, report, web
-    web = ["Habari ya asubuhi, rafiki yangu.", "Soma zaidi »", "Habari", "2019-03-04 12:30 +255 22 211 4512", "Karibu sana!", "karibu sana",
-           "Tazama https://example.org/habari/2019/03/04/kiswahili", "Habari ya asubuhi, rafiki yangu.", "我住在达累斯萨拉姆。", "నమస్తే లోకం"]
+    web = [
+        "Habari ya asubuhi, rafiki yangu.",
+        "Soma zaidi »",
+        "Habari",
+        "2019-03-04 12:30 +255 22 211 4512",
+        "Karibu sana!",
+        "karibu sana",
+        "Tazama https://example.org/habari/2019/03/04/kiswahili",
+        "Habari ya asubuhi, rafiki yangu.",
+        "我住在达累斯萨拉姆。",
+        "నమస్తే లోకం",
+    ]
     report = CleanReport()
     kept = list(clean(web, report))
     report.table()
@@ -38,15 +48,16 @@ def cell_b92a1a03():
     # nbs/01_text/01_corpus.ipynb, cell "sizes = {"Russian": 10_000_000, "Finnish": 9_000_000, "Erzya" (b92a1a03)
     global sizes
     sizes = {"Russian": 10_000_000, "Finnish": 9_000_000, "Erzya": 6_000}
-    {f"alpha {a}": {k: round(q, 3) for k, q in sampling_weights(sizes, a).items()} for a in (1, .5, .2, 0)}
+    {f"alpha {a}": {k: round(q, 3) for k, q in sampling_weights(sizes, a).items()} for a in (1, 0.5, 0.2, 0)}
 
 
 @pytest.fixture(scope='module')
 def cell_4d2e3913(cell_638249b5):
-    # nbs/01_text/01_corpus.ipynb, cell "for name, count in (("sw", 960), ("wo", 30)): (folder/f"{nam" (4d2e3913)
+    # nbs/01_text/01_corpus.ipynb, cell "for name, count in (("sw", 960), ("wo", 30)):" (4d2e3913)
     global corpora, count, mixed, name
-    for name, count in (("sw", 960), ("wo", 30)): (folder/f"{name}-mix.txt").write_text("\n".join(f"{name} {i}" for i in range(count)))
-    corpora = dict(sw=Lines(folder/"sw-mix.txt"), wo=folder/"wo-mix.txt")
+    for name, count in (("sw", 960), ("wo", 30)):
+        (folder / f"{name}-mix.txt").write_text("\n".join(f"{name} {i}" for i in range(count)))
+    corpora = dict(sw=Lines(folder / "sw-mix.txt"), wo=folder / "wo-mix.txt")
     mixed = list(mix(corpora))
     len(mixed), mixed[:12]
 
@@ -71,47 +82,85 @@ def cell_42be3a15(cell_712f8632):
 @pytest.mark.cell('nbs/01_text/01_corpus.ipynb', 'cell "bundled data is found and what is missing is named" (8e017d58)')
 def test_bundled_data_is_found_and_what_is_missing_is_named():
     assert data_path("published").is_dir()
-    with pytest.raises(FileNotFoundError, match="no-such-table"): data_path("published", "no-such-table.csv")
+    with pytest.raises(FileNotFoundError, match="no-such-table"):
+        data_path("published", "no-such-table.csv")
 
 
 @pytest.mark.cell('nbs/01_text/01_corpus.ipynb', 'cell "the byte order mark, blank lines and margins are dropped, also in compressed files" (d9cb5090)')
 def test_the_byte_order_mark_blank_lines_and_margins_are_dropped_also_in_compressed_files(cell_638249b5):
     expected = ["Habari ya asubuhi.", "Karibu sana."]
-    assert read_lines(folder/"sw.txt") == expected
+    assert read_lines(folder / "sw.txt") == expected
     for suffix, open_ in ((".gz", gzip.open), (".bz2", bz2.open), (".xz", lzma.open)):
-        with open_(folder/f"sw.txt{suffix}", "wb") as f: f.write((folder/"sw.txt").read_bytes())
-        assert read_lines(folder/f"sw.txt{suffix}") == expected
-    assert read_lines(folder/"sw.txt", folder/"sw.txt") == expected * 2
-    (folder/"cut.txt.gz").write_bytes(gzip.compress(b"maji\n" * 20_000)[:60]); (folder/"plain.gz").write_text("maji\n")
+        with open_(folder / f"sw.txt{suffix}", "wb") as f:
+            f.write((folder / "sw.txt").read_bytes())
+        assert read_lines(folder / f"sw.txt{suffix}") == expected
+    assert read_lines(folder / "sw.txt", folder / "sw.txt") == expected * 2
+    (folder / "cut.txt.gz").write_bytes(gzip.compress(b"maji\n" * 20_000)[:60])
+    (folder / "plain.gz").write_text("maji\n")
     for name in ("cut.txt.gz", "plain.gz"):
-        with pytest.raises(ValueError, match=f"{name} cannot be read to its end .* it is damaged, or not what its ending '.gz' says"): list(iter_lines(folder/name))
+        with pytest.raises(
+            ValueError, match=f"{name} cannot be read to its end .* it is damaged, or not what its ending '.gz' says"
+        ):
+            list(iter_lines(folder / name))
 
 
 @pytest.mark.cell('nbs/01_text/01_corpus.ipynb', 'cell "text that is empty, missing or not UTF-8 is refused by name" (dd78bb46)')
 def test_text_that_is_empty_missing_or_not_utf_8_is_refused_by_name(cell_638249b5):
-    (folder/"empty.txt").write_text("\n \n")
-    (folder/"latin1.txt").write_bytes("gut\nschön\n".encode("latin-1"))
+    (folder / "empty.txt").write_text("\n \n")
+    (folder / "latin1.txt").write_bytes("gut\nschön\n".encode("latin-1"))
     for content in ("maji\n".encode("utf-16"), "maji\n".encode("utf-16-be"), b"\x7fELF\0\n"):
-        (folder/"wide.txt").write_bytes(content)
-        with pytest.raises(ValueError, match="wide.txt is UTF-16 or no text at all; .*iconv -f utf-16"): read_lines(folder/"wide.txt")
-    with pytest.raises(ValueError, match="empty.txt: the text is empty"): read_lines(folder/"empty.txt")
-    with pytest.raises(ValueError, match=r"latin1.txt, line 2: not UTF-8 \(byte 0xf6 at column 4\)"): read_lines(folder/"latin1.txt")
-    with pytest.raises(FileNotFoundError, match="nowhere.txt"): read_lines(folder/"nowhere.txt")
-    with pytest.raises(ValueError, match="is a folder"): read_lines(folder)
+        (folder / "wide.txt").write_bytes(content)
+        with pytest.raises(ValueError, match="wide.txt is UTF-16 or no text at all; .*iconv -f utf-16"):
+            read_lines(folder / "wide.txt")
+    with pytest.raises(ValueError, match="empty.txt: the text is empty"):
+        read_lines(folder / "empty.txt")
+    with pytest.raises(ValueError, match=r"latin1.txt, line 2: not UTF-8 \(byte 0xf6 at column 4\)"):
+        read_lines(folder / "latin1.txt")
+    with pytest.raises(FileNotFoundError, match="nowhere.txt"):
+        read_lines(folder / "nowhere.txt")
+    with pytest.raises(ValueError, match="is a folder"):
+        read_lines(folder)
 
 
 @pytest.mark.cell('nbs/01_text/01_corpus.ipynb', 'cell "tokens stand between spaces, and in scripts without spaces each character is one" (8bd75b82)')
 def test_tokens_stand_between_spaces_and_in_scripts_without_spaces_each_character_is_one():
-    assert text_tokens("Habari  ya\u00a0asubuhi.") == ["Habari", "ya", "asubuhi."] and text_tokens("ሰላም ነው።") == ["ሰላም", "ነው።"]
+    assert text_tokens("Habari  ya\u00a0asubuhi.") == ["Habari", "ya", "asubuhi."] and text_tokens("ሰላም ነው።") == [
+        "ሰላም",
+        "ነው።",
+    ]
     assert text_tokens("我住在 Dar es Salaam。") == [*"我住在", "Dar", "es", "Salaam。"] and text_tokens("ที่นี่") == ["ที่", "นี่"]
-    assert text_tokens("") == [] and text_tokens("ひらがな") == list("ひらがな") and len(text_tokens("ទឹក")) == 2 and text_tokens("నమస్తే లోకం") == ["నమస్తే", "లోకం"]
+    assert (
+        text_tokens("") == []
+        and text_tokens("ひらがな") == list("ひらがな")
+        and len(text_tokens("ទឹក")) == 2
+        and text_tokens("నమస్తే లోకం") == ["నమస్తే", "లోకం"]
+    )
 
 
 @pytest.mark.cell('nbs/01_text/01_corpus.ipynb', 'cell "each line is removed by the filter it fails first, and the report accounts for every line" (46977559)')
 def test_each_line_is_removed_by_the_filter_it_fails_first_and_the_report_accounts_for_every_line(cell_f4895c2c):
-    assert kept == ["Habari ya asubuhi, rafiki yangu.", "Soma zaidi »", "Karibu sana!", "karibu sana", "我住在达累斯萨拉姆。", "నమస్తే లోకం"]
-    assert dict(report.lines) == {"fewer than 2 tokens": 1, "mean over 16 characters": 1, "token over 32": 0, "letters under 50%": 1, "duplicate": 1, "kept": 6}
-    assert report.characters["fewer than 2 tokens"] == 6 and report.examples["letters under 50%"] == web[3:4] and "kept" not in report.examples and "60.0%" in str(report)
+    assert kept == [
+        "Habari ya asubuhi, rafiki yangu.",
+        "Soma zaidi »",
+        "Karibu sana!",
+        "karibu sana",
+        "我住在达累斯萨拉姆。",
+        "నమస్తే లోకం",
+    ]
+    assert dict(report.lines) == {
+        "fewer than 2 tokens": 1,
+        "mean over 16 characters": 1,
+        "token over 32": 0,
+        "letters under 50%": 1,
+        "duplicate": 1,
+        "kept": 6,
+    }
+    assert (
+        report.characters["fewer than 2 tokens"] == 6
+        and report.examples["letters under 50%"] == web[3:4]
+        and "kept" not in report.examples
+        and "60.0%" in str(report)
+    )
     assert sum(report.characters.values()) == sum(map(len, web))
     assert list(clean(web, duplicates="letters")) == [l for l in kept if l != "karibu sana"]
     assert list(clean(web, tokens=str.split)) == [l for l in kept if l[0] != "我"]
@@ -123,65 +172,104 @@ def test_thresholds_are_where_the_paper_puts_them(cell_f4895c2c):
         r = CleanReport()
         list(clean([line], r))
         return next(f for f, n in r.lines.items() if n)
-    word = lambda n: "a" * n
+
+
+    def word(n):
+        return "a" * n
+
+
     assert verdict("a b") == "kept" and verdict("a") == "fewer than 2 tokens"
     assert verdict(f"{word(16)} {word(16)}") == "kept" and verdict(f"{word(16)} {word(17)}") == "mean over 16 characters"
     assert verdict(f"{word(32)} a a") == "kept" and verdict(f"{word(33)} a a a") == "token over 32"
-    assert verdict("ab 1") == "kept" and verdict("ab 12") == "letters under 50%" and verdict("किं नी") == "kept" and verdict("n\u0303n\u0303 123") == "kept"
+    assert (
+        verdict("ab 1") == "kept"
+        and verdict("ab 12") == "letters under 50%"
+        and verdict("किं नी") == "kept"
+        and verdict("n\u0303n\u0303 123") == "kept"
+    )
     many_lines = [f"a b {'c' * (i % 30)}" for i in range(200)]
     r = CleanReport()
-    assert list(clean(many_lines, r, duplicates="none")) == many_lines and list(clean(many_lines, r)) == list(dict.fromkeys(many_lines))
+    assert list(clean(many_lines, r, duplicates="none")) == many_lines and list(clean(many_lines, r)) == list(
+        dict.fromkeys(many_lines)
+    )
     assert r.lines["duplicate"] == 170 and r.lines["kept"] == 230 and len(r.examples["duplicate"]) == 3
     assert list(clean([""], min_tokens=0)) == [""]
-    with pytest.raises(ValueError, match="duplicates='all'; choose exact, letters or none"): next(clean(web, duplicates="all"))
+    with pytest.raises(ValueError, match="duplicates='all'; choose exact, letters or none"):
+        next(clean(web, duplicates="all"))
 
 
 @pytest.mark.cell('nbs/01_text/01_corpus.ipynb', 'cell "weights equal the closed form" (c94d0276)')
 def test_weights_equal_the_closed_form(cell_b92a1a03):
-    assert np.allclose(list(sampling_weights(dict(a=32, b=1), .2).values()), [2 / 3, 1 / 3]) # 32 ** .2 == 2
-    assert np.allclose(list(sampling_weights(dict(a=3, b=1), 1).values()), [.75, .25]) and set(sampling_weights(sizes, 0).values()) == {1 / 3}
-    q = sampling_weights(sizes, .5)
-    assert np.isclose(q["Russian"] / q["Erzya"], (10_000_000 / 6_000) ** .5) and np.isclose(sum(q.values()), 1)
-    with pytest.raises(ValueError, match="no text to sample from in b"): sampling_weights(dict(a=1, b=0))
-    with pytest.raises(ValueError, match="no corpus"): sampling_weights({})
-    with pytest.raises(ValueError, match="alpha=2"): sampling_weights(sizes, 2)
+    assert np.allclose(list(sampling_weights(dict(a=32, b=1), 0.2).values()), [2 / 3, 1 / 3])  # 32 ** .2 == 2
+    assert np.allclose(list(sampling_weights(dict(a=3, b=1), 1).values()), [0.75, 0.25]) and set(
+        sampling_weights(sizes, 0).values()
+    ) == {1 / 3}
+    q = sampling_weights(sizes, 0.5)
+    assert np.isclose(q["Russian"] / q["Erzya"], (10_000_000 / 6_000) ** 0.5) and np.isclose(sum(q.values()), 1)
+    with pytest.raises(ValueError, match="no text to sample from in b"):
+        sampling_weights(dict(a=1, b=0))
+    with pytest.raises(ValueError, match="no corpus"):
+        sampling_weights({})
+    with pytest.raises(ValueError, match="alpha=2"):
+        sampling_weights(sizes, 2)
 
 
 @pytest.mark.cell('nbs/01_text/01_corpus.ipynb', 'cell "lines are sampled with the weights, in their order, and small corpora begin again" (4d11ac92)')
 def test_lines_are_sampled_with_the_weights_in_their_order_and_small_corpora_begin_again(cell_4d2e3913):
     sampled = list(mix(corpora, n=20_000, seed=3))
     wolof = [l for l in sampled if l.startswith("wo")]
-    assert abs(len(wolof) - 20_000 / 3) < 4 * (20_000 * 2 / 9) ** .5 and len(mixed) == 990
-    assert wolof[:60] == [f"wo {i % 30}" for i in range(60)] and [l for l in sampled if l.startswith("sw")][:961] == [f"sw {i % 960}" for i in range(961)]
+    assert abs(len(wolof) - 20_000 / 3) < 4 * (20_000 * 2 / 9) ** 0.5 and len(mixed) == 990
+    assert wolof[:60] == [f"wo {i % 30}" for i in range(60)] and [l for l in sampled if l.startswith("sw")][:961] == [
+        f"sw {i % 960}" for i in range(961)
+    ]
     assert list(mix(corpora, n=50, seed=3)) == sampled[:50] != list(mix(corpora, n=50, seed=4))
-    changes = sum(a[:2] != b[:2] for a, b in zip(sampled, sampled[1:])) # sentence by sentence: 2 x 2/3 x 1/3 of neighbours differ
-    assert abs(changes / 20_000 - 4 / 9) < .02
-    assert {l[:2] for l in mix(corpora, alpha=0, cap=5, n=50)} == {"sw", "wo"} and len(list(mix(corpora, cap=9))) == 4 # two lines of 4 bytes each
+    changes = sum(
+        a[:2] != b[:2] for a, b in zip(sampled, sampled[1:])
+    )  # sentence by sentence: 2 x 2/3 x 1/3 of neighbours differ
+    assert abs(changes / 20_000 - 4 / 9) < 0.02
+    assert {l[:2] for l in mix(corpora, alpha=0, cap=5, n=50)} == {"sw", "wo"} and len(
+        list(mix(corpora, cap=9))
+    ) == 4  # two lines of 4 bytes each
 
 
 @pytest.mark.cell('nbs/01_text/01_corpus.ipynb', 'cell "another process samples the same lines" (63413e5a)')
 def test_another_process_samples_the_same_lines(cell_638249b5, cell_4d2e3913):
     code = "import sys; from vocab_lit.text.corpus import mix; print(*mix(dict(sw=sys.argv[1], wo=sys.argv[2]), seed=5), sep='|', end='')"
     for hash_seed in ("1", "2"):
-        out = subprocess.run([sys.executable, "-c", code, str(folder/"sw-mix.txt"), str(folder/"wo-mix.txt")], capture_output=True, text=True, check=True,
-                             env=os.environ | {"PYTHONHASHSEED": hash_seed})
+        out = subprocess.run(
+            [sys.executable, "-c", code, str(folder / "sw-mix.txt"), str(folder / "wo-mix.txt")],
+            capture_output=True,
+            text=True,
+            check=True,
+            env=os.environ | {"PYTHONHASHSEED": hash_seed},
+        )
         assert out.stdout.split("|") == list(mix(corpora, seed=5))
 
 
 @pytest.mark.cell('nbs/01_text/01_corpus.ipynb', 'cell "memory does not grow with the files, and what cannot be mixed is refused" (a13bae78)')
 def test_memory_does_not_grow_with_the_files_and_what_cannot_be_mixed_is_refused(cell_638249b5):
-    (folder/"large.txt").write_text("\n".join(f"{i} {'x' * 400}" for i in range(10_000)))
+    (folder / "large.txt").write_text("\n".join(f"{i} {'x' * 400}" for i in range(10_000)))
     tracemalloc.start()
-    assert sum(1 for _ in mix(dict(large=folder/"large.txt", wo=folder/"wo-mix.txt"))) == 10_030
-    assert tracemalloc.get_traced_memory()[1] < 500_000 < (folder/"large.txt").stat().st_size / 8
+    assert sum(1 for _ in mix(dict(large=folder / "large.txt", wo=folder / "wo-mix.txt"))) == 10_030
+    assert tracemalloc.get_traced_memory()[1] < 500_000 < (folder / "large.txt").stat().st_size / 8
     tracemalloc.stop()
-    with pytest.raises(ValueError, match="the corpus of sw can be read once only"): mix(dict(sw=iter_lines(folder/"sw-mix.txt")))
+    with pytest.raises(ValueError, match="the corpus of sw can be read once only"):
+        mix(dict(sw=iter_lines(folder / "sw-mix.txt")))
+
+
     class Once:
         lines = iter(["a b"])
-        def __iter__(self): yield from self.lines
-    with pytest.raises(ValueError, match="the corpus of sw was read once and now has no text"): list(mix(dict(sw=Once())))
-    with pytest.raises(ValueError, match="no text to sample from in wo"): mix(dict(sw=["a b"], wo=[]))
-    with pytest.raises(FileNotFoundError, match="nowhere.txt"): mix(dict(sw=folder/"nowhere.txt"))
+
+        def __iter__(self):
+            yield from self.lines
+
+
+    with pytest.raises(ValueError, match="the corpus of sw was read once and now has no text"):
+        list(mix(dict(sw=Once())))
+    with pytest.raises(ValueError, match="no text to sample from in wo"):
+        mix(dict(sw=["a b"], wo=[]))
+    with pytest.raises(FileNotFoundError, match="nowhere.txt"):
+        mix(dict(sw=folder / "nowhere.txt"))
 
 
 @pytest.mark.cell('nbs/01_text/01_corpus.ipynb', 'cell "held-out lines are about the share asked for and never overlap" (ad5e95bc)')

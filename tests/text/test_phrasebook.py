@@ -11,10 +11,17 @@ import sys
 
 @pytest.fixture(scope='module')
 def cell_cdbd3590():
-    # nbs/01_text/02_phrasebook.ipynb, cell "def tagged(locale, segment, label): return list(zip(_WORD.fi" (cdbd3590)
+    # nbs/01_text/02_phrasebook.ipynb, cell "def tagged(locale, segment, label):" (cdbd3590)
     global tagged
-    def tagged(locale, segment, label): return list(zip(_WORD.findall(segment), _tags(find_locale(locale), segment, label)))
-    tagged("ru", "через 3 месяца", "DATE"), tagged("sw", "kilomita 5 kwa saa", "MEAS"), tagged("eu", "2021(e)ko martxoaren 4(a)", "DATE")
+    def tagged(locale, segment, label):
+        return list(zip(_WORD.findall(segment), _tags(find_locale(locale), segment, label)))
+
+
+    (
+        tagged("ru", "через 3 месяца", "DATE"),
+        tagged("sw", "kilomita 5 kwa saa", "MEAS"),
+        tagged("eu", "2021(e)ko martxoaren 4(a)", "DATE"),
+    )
 
 
 @pytest.fixture(scope='module')
@@ -38,9 +45,12 @@ def cell_4f004067():
 def test_the_world_is_whole_and_agrees_with_what_one_can_look_up():
     swiss = world()["CH"]
     assert len(world()) == 150
-    assert set(swiss.official) <= {"de", "gsw", "fr", "it", "rm"} and swiss.currency == "CHF" and swiss.zone == "Europe/Zurich"
+    assert (
+        set(swiss.official) <= {"de", "gsw", "fr", "it", "rm"} and swiss.currency == "CHF" and swiss.zone == "Europe/Zurich"
+    )
     assert {"AT", "IT"} <= set(swiss.neighbours) and "CH" not in swiss.neighbours
-    for place in world().values(): assert all(place.code in world()[other].neighbours for other in place.neighbours), place.code
+    for place in world().values():
+        assert all(place.code in world()[other].neighbours for other in place.neighbours), place.code
 
 
 @pytest.mark.cell('nbs/01_text/02_phrasebook.ipynb', 'cell "held-out frames are never training frames, whatever the seeds" (d03ad076)')
@@ -51,9 +61,14 @@ def test_held_out_frames_are_never_training_frames_whatever_the_seeds():
 
 @pytest.mark.cell('nbs/01_text/02_phrasebook.ipynb', 'cell "an unknown locale or a thin one is refused with what is near" (f48c4c7f)')
 def test_an_unknown_locale_or_a_thin_one_is_refused_with_what_is_near():
-    with pytest.raises(ValueError, match=r"no text for 'swahili': CLDR has no such locale. Near it: sw \(Swahili\).*locales\(\) lists"): find_locale("swahili")
-    with pytest.raises(ValueError, match="no text for 'bho': CLDR names fewer than 20"): lines("bho", 5, 0)
-    with pytest.raises(ValueError, match="no text for ''"): find_locale("")
+    with pytest.raises(
+        ValueError, match=r"no text for 'swahili': CLDR has no such locale. Near it: sw \(Swahili\).*locales\(\) lists"
+    ):
+        find_locale("swahili")
+    with pytest.raises(ValueError, match="no text for 'bho': CLDR names fewer than 20"):
+        lines("bho", 5, 0)
+    with pytest.raises(ValueError, match="no text for ''"):
+        find_locale("")
     assert str(find_locale("pt-PT")) == "pt_PT"
 
 
@@ -63,7 +78,9 @@ def test_locales_without_a_wording_of_their_own_say_nothing_instead_of_cldr_s_pl
     assert _say(find_locale("wo"), ("measure", 5, "length-kilometer")) is None
     for code in ("xh", "wo", "ceb", "mg", "se", "am", "sw", "mi"):
         text = " ".join(lines(code, 300, seed=3))
-        assert not regex.search(r" or |\bM\d\d\b|[-+]\d+ (?:y|m|w|d|h|min|s)\b|(?:length|mass|volume|duration|power|digital|area|speed)-", text), code
+        assert not regex.search(
+            r" or |\bM\d\d\b|[-+]\d+ (?:y|m|w|d|h|min|s)\b|(?:length|mass|volume|duration|power|digital|area|speed)-", text
+        ), code
     assert "Thu" not in " ".join(lines("ceb", 500, seed=0))
 
 
@@ -81,12 +98,18 @@ def test_labels_are_well_formed_and_every_word_lies_where_it_says():
 
 @pytest.mark.cell('nbs/01_text/02_phrasebook.ipynb', 'cell "labelled names are CLDR\'s names" (be375b5a)')
 def test_labelled_names_are_cldr_s_names():
-    def spans(s, kind): # the texts labelled as one kind
+    def spans(s, kind):  # the texts labelled as one kind
         starts = [i for i, label in enumerate(s.labels) if label == f"B-{kind}"]
         ends = [next((j for j in range(i + 1, len(s.labels)) if s.labels[j] != f"I-{kind}"), len(s.labels)) for i in starts]
-        return [s.text[s.offsets[i][0]:s.offsets[j - 1][1]] for i, j in zip(starts, ends)]
+        return [s.text[s.offsets[i][0] : s.offsets[j - 1][1]] for i, j in zip(starts, ends)]
 
-    for code, table, kind in (("sw", "languages", "LANG"), ("am", "languages", "LANG"), ("de", "scripts", "SCR"), ("hi", "scripts", "SCR")):
+
+    for code, table, kind in (
+        ("sw", "languages", "LANG"),
+        ("am", "languages", "LANG"),
+        ("de", "scripts", "SCR"),
+        ("hi", "scripts", "SCR"),
+    ):
         names = {_clean(_BRACKETS.sub("", n)) for n in getattr(Locale(code), table).values()}
         found = [t for s in sentences(code, 400, seed=4) for t in spans(s, kind)]
         assert len(found) > 100 and set(found) <= names, set(found) - names
@@ -94,18 +117,49 @@ def test_labelled_names_are_cldr_s_names():
 
 @pytest.mark.cell('nbs/01_text/02_phrasebook.ipynb', 'cell "tags are those one would give by hand where CLDR\'s tables know, and coarse elsewhere" (888d385d)')
 def test_tags_are_those_one_would_give_by_hand_where_cldr_s_tables_know_and_coarse_elsewhere(cell_cdbd3590):
-    def tag_text(*args): return " ".join(f"{w}/{t}" for w, t in tagged(*args))
-    assert tag_text("en", "in 3 weeks", "DATE") == "in/ADP 3/NUM weeks/NOUN" and tag_text("en", "3 weeks ago", "DATE") == "3/NUM weeks/NOUN ago/ADP"
-    assert tag_text("de", "vor 3 Jahren", "DATE") == "vor/ADP 3/NUM Jahren/NOUN" and tag_text("te", "3 నెలల్లో", "DATE") == "3/NUM నెలల్లో/NOUN"
-    assert tag_text("am", "ከ3 ዓመታት በፊት", "DATE") == "ከ/ADP 3/NUM ዓመታት/NOUN በፊት/ADP" and tag_text("am", "4 ፌብ", "DATE") == "4/NUM ፌብ/NOUN"
-    assert tag_text("ru", "четверг, 4 марта 2021 г.", "DATE") == "четверг/NOUN ,/PUNCT 4/NUM марта/NOUN 2021/NUM г/NOUN ./PUNCT"
+    def tag_text(*args):
+        return " ".join(f"{w}/{t}" for w, t in tagged(*args))
+
+
+    assert (
+        tag_text("en", "in 3 weeks", "DATE") == "in/ADP 3/NUM weeks/NOUN"
+        and tag_text("en", "3 weeks ago", "DATE") == "3/NUM weeks/NOUN ago/ADP"
+    )
+    assert (
+        tag_text("de", "vor 3 Jahren", "DATE") == "vor/ADP 3/NUM Jahren/NOUN"
+        and tag_text("te", "3 నెలల్లో", "DATE") == "3/NUM నెలల్లో/NOUN"
+    )
+    assert (
+        tag_text("am", "ከ3 ዓመታት በፊት", "DATE") == "ከ/ADP 3/NUM ዓመታት/NOUN በፊት/ADP"
+        and tag_text("am", "4 ፌብ", "DATE") == "4/NUM ፌብ/NOUN"
+    )
+    assert (
+        tag_text("ru", "четверг, 4 марта 2021 г.", "DATE")
+        == "четверг/NOUN ,/PUNCT 4/NUM марта/NOUN 2021/NUM г/NOUN ./PUNCT"
+    )
     assert tag_text("fi", "tiistaina 4. toukokuuta", "DATE") == "tiistaina/NOUN 4/NUM ./PUNCT toukokuuta/NOUN"
-    assert tag_text("he", "4 במרץ", "DATE") == "4/NUM במרץ/NOUN" and tag_text("es", "4 de marzo", "DATE") == "4/NUM de/ADP marzo/NOUN"
+    assert (
+        tag_text("he", "4 במרץ", "DATE") == "4/NUM במרץ/NOUN"
+        and tag_text("es", "4 de marzo", "DATE") == "4/NUM de/ADP marzo/NOUN"
+    )
     assert tag_text("eu", "2021(e)ko mar.", "DATE") == "2021/NUM (/PUNCT e/X )/PUNCT ko/X mar/NOUN ./PUNCT"
-    assert tag_text("ko", "3월 4일", "DATE") == "3/NUM 월/NOUN 4/NUM 일/NOUN" and tag_text("km", "3 ឆ្នាំមុន", "DATE") == "3/NUM ឆ្នាំមុន/NOUN"
-    assert tag_text("sw", "dola za Marekani 5", "CUR") == "dola/NOUN za/ADP Marekani/PROPN 5/NUM" and tag_text("es", "2 millones de euros", "CUR").split()[2] == "de/ADP"
-    assert tag_text("en", "5 kilometers per hour", "MEAS") == "5/NUM kilometers/NOUN per/ADP hour/NOUN" and tag_text("hu", "5 kilométer per óra", "MEAS").split()[2] == "per/ADP" and tag_text("en", "4:05 PM", "TIME").endswith("PM/NOUN")
-    assert tag_text("fr", " et ", "O") == "et/CCONJ" and tag_text("en", "Trinidad & Tobago", "LOC") == "Trinidad/PROPN &/PUNCT Tobago/PROPN"
+    assert (
+        tag_text("ko", "3월 4일", "DATE") == "3/NUM 월/NOUN 4/NUM 일/NOUN"
+        and tag_text("km", "3 ឆ្នាំមុន", "DATE") == "3/NUM ឆ្នាំមុន/NOUN"
+    )
+    assert (
+        tag_text("sw", "dola za Marekani 5", "CUR") == "dola/NOUN za/ADP Marekani/PROPN 5/NUM"
+        and tag_text("es", "2 millones de euros", "CUR").split()[2] == "de/ADP"
+    )
+    assert (
+        tag_text("en", "5 kilometers per hour", "MEAS") == "5/NUM kilometers/NOUN per/ADP hour/NOUN"
+        and tag_text("hu", "5 kilométer per óra", "MEAS").split()[2] == "per/ADP"
+        and tag_text("en", "4:05 PM", "TIME").endswith("PM/NOUN")
+    )
+    assert (
+        tag_text("fr", " et ", "O") == "et/CCONJ"
+        and tag_text("en", "Trinidad & Tobago", "LOC") == "Trinidad/PROPN &/PUNCT Tobago/PROPN"
+    )
     assert tag_text("ko", "4일 ~ 5일", "DATE").split()[2] == "~/SYM"
 
 
@@ -116,17 +170,25 @@ def test_every_word_has_a_tag_and_the_tags_are_not_another_spelling_of_the_label
         for s in sentences(code, 300, seed=0):
             assert len(s.tags) == len(s.words) and set(s.tags) <= set(TAGS)
             assert all((tag == "NUM") == w.isnumeric() for w, tag in zip(s.words, s.tags))
-            for tag, label in zip(s.tags, s.labels): inside[label[2:] or "O"][tag] += 1
+            for tag, label in zip(s.tags, s.labels):
+                inside[label[2:] or "O"][tag] += 1
         for kind, least in (("DATE", 3), ("MEAS", 2), ("CUR", 2), ("O", 2)):
             assert sum(n > 3 for n in inside[kind].values()) >= least, (code, kind, inside[kind])
-        assert set(inside["O"]) == {"PUNCT", "CCONJ"} and set(inside["LOC"]) <= {"PROPN", "PUNCT"} and inside["DATE"]["NOUN"] > 50
+        assert (
+            set(inside["O"]) == {"PUNCT", "CCONJ"}
+            and set(inside["LOC"]) <= {"PROPN", "PUNCT"}
+            and inside["DATE"]["NOUN"] > 50
+        )
 
 
 @pytest.mark.cell('nbs/01_text/02_phrasebook.ipynb', 'cell "what was said in other languages before changes nothing" (78d11f22)')
 def test_what_was_said_in_other_languages_before_changes_nothing():
     program = "import sys; from vocab_lit.text.phrasebook import lines; [lines(c, 30, seed=0) for c in sys.argv[1:]]; print(lines('km', 200, seed=0))"
-    said = [subprocess.run([sys.executable, "-c", program, *others], capture_output=True, text=True, check=True).stdout for others in ((), ("fi", "th"))]
-    assert said[0] == said[1] and "វិច្ឆិកា" in said[0] # November
+    said = [
+        subprocess.run([sys.executable, "-c", program, *others], capture_output=True, text=True, check=True).stdout
+        for others in ((), ("fi", "th"))
+    ]
+    assert said[0] == said[1] and "វិច្ឆិកា" in said[0]  # November
 
 
 @pytest.mark.cell('nbs/01_text/02_phrasebook.ipynb', 'cell "parallel sentences say the same things" (f2463db7)')
@@ -134,23 +196,42 @@ def test_parallel_sentences_say_the_same_things():
     pairs = parallel("de", "sw", 400, seed=6)
     assert len(pairs) > 250
     for a, b in pairs:
-        count = lambda s: sorted(l for l in s.labels if l[:2] == "B-")
+
+        def count(s):
+            return sorted(l for l in s.labels if l[:2] == "B-")
+
         assert a.frame == b.frame and count(a) == count(b), (a.text, b.text)
-    numbers = lambda s: sorted(regex.findall(r"\d+", s.text))
-    assert sum(numbers(a) == numbers(b) for a, b in pairs) > .85 * len(pairs)
+
+
+    def numbers(s):
+        return sorted(regex.findall(r"\d+", s.text))
+
+
+    assert sum(numbers(a) == numbers(b) for a, b in pairs) > 0.85 * len(pairs)
 
 
 @pytest.mark.cell('nbs/01_text/02_phrasebook.ipynb', 'cell "the dictionary holds what one can look up and single words only" (d369966b)')
 def test_the_dictionary_holds_what_one_can_look_up_and_single_words_only(cell_98518909):
     assert {("germany", "ujerumani"), ("friday", "ijumaa"), ("french", "kifaransa")} <= set(swahili)
-    assert not any(" " in x + y for x, y in swahili) and ("south africa", "afrika kusini") in dictionary("en", "sw", phrases=True)
+    assert not any(" " in x + y for x, y in swahili) and ("south africa", "afrika kusini") in dictionary(
+        "en", "sw", phrases=True
+    )
     assert dictionary("sw", "en") == sorted({(y, x) for x, y in swahili})
 
 
 @pytest.mark.cell('nbs/01_text/02_phrasebook.ipynb', 'cell "sentences repeat with the seed in other processes" (c84e5b0c)')
 def test_sentences_repeat_with_the_seed_in_other_processes():
     program = "import vocab_lit.text.phrasebook as p; print(p.lines('sw', 200, 5), p.dictionary('en', 'am'))"
-    runs = {subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, env={**os.environ, "PYTHONHASHSEED": s}).stdout for s in "12"}
+    runs = {
+        subprocess.run(
+            [sys.executable, "-c", program],
+            capture_output=True,
+            text=True,
+            check=True,
+            env={**os.environ, "PYTHONHASHSEED": s},
+        ).stdout
+        for s in "12"
+    }
     assert runs == {f"{lines('sw', 200, 5)} {dictionary('en', 'am')}\n"} and lines("sw", 200, 5) != lines("sw", 200, 6)
 
 
@@ -158,9 +239,9 @@ def test_sentences_repeat_with_the_seed_in_other_processes():
 def test_the_answer_is_where_it_is_said_to_be_and_fills_the_question():
     for code in ("en", "sw", "am", "ka"):
         asked = questions(code, 300, seed=1)
-        assert len(asked) > 120 and len({q.context for q in asked}) > .99 * len(asked)
+        assert len(asked) > 120 and len({q.context for q in asked}) > 0.99 * len(asked)
         for q in asked:
-            assert q.context[q.start:q.start + len(q.answer)] == q.answer and q.question.count("?") == 1
+            assert q.context[q.start : q.start + len(q.answer)] == q.answer and q.question.count("?") == 1
             whole = q.question.replace("?", q.answer)
             assert q.context.count(whole) >= 1 and q.context.count(q.question.strip("?")) == 1
             assert q.context.index(whole) + q.question.index("?") == q.start
@@ -173,54 +254,90 @@ def test_questions_are_parallel_repeat_and_those_held_out_are_on_held_out_frames
     both = english.keys() & swahili.keys()
     assert len(both) > 150 and all((english[i].question[0] == "?") == (swahili[i].question[0] == "?") for i in both)
     names = dict(dictionary("en", "sw", phrases=True))
-    assert sum(names.get(english[i].answer.lower()) == swahili[i].answer.lower() for i in both) > .6 * len(both)
+    assert sum(names.get(english[i].answer.lower()) == swahili[i].answer.lower() for i in both) > 0.6 * len(both)
     assert questions("en", 50, seed=2) == questions("en", 50, seed=2) != questions("en", 50, seed=3)
     new = {s.text for s in sentences("en", 100, 5, held_out=True)}
     assert all(any(s in q.context for s in new) for q in questions("en", 50, seed=5, held_out=True))
-    with pytest.raises(ValueError, match="no text for 'xx'"): questions("xx", 5, 0)
+    with pytest.raises(ValueError, match="no text for 'xx'"):
+        questions("xx", 5, 0)
 
 
 @pytest.mark.cell('nbs/01_text/02_phrasebook.ipynb', 'cell "inferences are those that a reader would check by eye" (e501662a)')
 def test_inferences_are_those_that_a_reader_would_check_by_eye():
     assert [i[:3] for i in inferences("en", 6, seed=4)] == [
-        ("France – German, 3 months ago.", "French – France.", "contradiction"), ("Germany – German, 3 months ago.", "French – France.", "neutral"),
-        ("France – French, 3 months ago.", "French – France.", "entailment"), ("in 6 seconds, France – Russian.", "French – Germany.", "neutral"),
-        ("in 6 seconds, France – French.", "French – Germany.", "contradiction"), ("in 6 seconds, Germany – French.", "French – Germany.", "entailment")]
+        ("France – German, 3 months ago.", "French – France.", "contradiction"),
+        ("Germany – German, 3 months ago.", "French – France.", "neutral"),
+        ("France – French, 3 months ago.", "French – France.", "entailment"),
+        ("in 6 seconds, France – Russian.", "French – Germany.", "neutral"),
+        ("in 6 seconds, France – French.", "French – Germany.", "contradiction"),
+        ("in 6 seconds, Germany – French.", "French – Germany.", "entailment"),
+    ]
     assert [i[:3] for i in inferences("sw", 6, seed=4)] == [
-        ("Ufaransa – Kijerumani, miezi 3 iliyopita.", "Kifaransa – Ufaransa.", "contradiction"), ("Ujerumani – Kijerumani, miezi 3 iliyopita.", "Kifaransa – Ufaransa.", "neutral"),
-        ("Ufaransa – Kifaransa, miezi 3 iliyopita.", "Kifaransa – Ufaransa.", "entailment"), ("baada ya sekunde 6, Ufaransa – Kirusi.", "Kifaransa – Ujerumani.", "neutral"),
-        ("baada ya sekunde 6, Ufaransa – Kifaransa.", "Kifaransa – Ujerumani.", "contradiction"), ("baada ya sekunde 6, Ujerumani – Kifaransa.", "Kifaransa – Ujerumani.", "entailment")]
-    assert inferences("xh", 3, seed=4)[0].premise == "EFrance – IsiJamani, E-Iraq." # no words for a time: another territory
+        ("Ufaransa – Kijerumani, miezi 3 iliyopita.", "Kifaransa – Ufaransa.", "contradiction"),
+        ("Ujerumani – Kijerumani, miezi 3 iliyopita.", "Kifaransa – Ufaransa.", "neutral"),
+        ("Ufaransa – Kifaransa, miezi 3 iliyopita.", "Kifaransa – Ufaransa.", "entailment"),
+        ("baada ya sekunde 6, Ufaransa – Kirusi.", "Kifaransa – Ujerumani.", "neutral"),
+        ("baada ya sekunde 6, Ufaransa – Kifaransa.", "Kifaransa – Ujerumani.", "contradiction"),
+        ("baada ya sekunde 6, Ujerumani – Kifaransa.", "Kifaransa – Ujerumani.", "entailment"),
+    ]
+    assert (
+        inferences("xh", 3, seed=4)[0].premise == "EFrance – IsiJamani, E-Iraq."
+    )  # no words for a time: another territory
 
 
 @pytest.mark.cell('nbs/01_text/02_phrasebook.ipynb', 'cell "a label is how much of the hypothesis the premise says, and every hypothesis comes once with each" (6dd44c4c)')
 def test_a_label_is_how_much_of_the_hypothesis_the_premise_says_and_every_hypothesis_comes_once_with_each():
     for code, names in (("en", 4), ("sw", 12), ("am", 3), ("ka", 2), ("xh", 4), ("yi", 3)):
         drawn = inferences(code, 300, seed=1, names=names)
-        assert 260 < len(drawn) <= 300 and Counter(i.label for i in drawn) == dict.fromkeys(("entailment", "neutral", "contradiction"), len(drawn) // 3)
-        kept = Counter() # how often a contradiction keeps the first name, or the second, and an entailment has them the other way round
+        assert 260 < len(drawn) <= 300 and Counter(i.label for i in drawn) == dict.fromkeys(
+            ("entailment", "neutral", "contradiction"), len(drawn) // 3
+        )
+        kept = (
+            Counter()
+        )  # how often a contradiction keeps the first name, or the second, and an entailment has them the other way round
         for three in zip(drawn[::3], drawn[1::3], drawn[2::3]):
             assert len({(i.hypothesis, i.number) for i in three}) == 1
             for i in three:
                 pair, facts = i.hypothesis[:-1].split(" – "), regex.split(r"[,;:] | – ", i.premise[:-1])
                 said = [name in facts for name in pair]
-                assert len(facts) == 3 and all(facts) and sum(said) == {"entailment": 2, "neutral": 0, "contradiction": 1}[i.label], i
-                if i.label == "contradiction": kept[said[0]] += 1
-                if i.label == "entailment": kept["turned"] += i.hypothesis[:-1] not in i.premise
-        assert min(kept.values()) > .3 * len(drawn) // 3 and len(kept) == 3
+                assert (
+                    len(facts) == 3
+                    and all(facts)
+                    and sum(said) == {"entailment": 2, "neutral": 0, "contradiction": 1}[i.label]
+                ), i
+                if i.label == "contradiction":
+                    kept[said[0]] += 1
+                if i.label == "entailment":
+                    kept["turned"] += i.hypothesis[:-1] not in i.premise
+        assert min(kept.values()) > 0.3 * len(drawn) // 3 and len(kept) == 3
 
 
 @pytest.mark.cell('nbs/01_text/02_phrasebook.ipynb', 'cell "neither sentence alone gives the label away, and their common words do" (e13482c8)')
 def test_neither_sentence_alone_gives_the_label_away_and_their_common_words_do():
     from sklearn.feature_extraction.text import CountVectorizer
     from sklearn.linear_model import LogisticRegression
+
     train, test = inferences("en", 900, seed=1), inferences("en", 300, seed=2, held_out=True)
-    def score(read): # accuracy of a linear classifier over words
+
+
+    def score(read):  # accuracy of a linear classifier over words
         words = CountVectorizer(token_pattern=r"\S+")
-        return LogisticRegression(max_iter=1000).fit(words.fit_transform(map(read, train)), [i.label for i in train]).score(words.transform(map(read, test)), [i.label for i in test])
-    names = lambda text: set(regex.findall(r"\p{L}+", text))
-    assert score(lambda i: i.hypothesis) == pytest.approx(1 / 3) # each comes with every label
-    assert score(lambda i: i.premise) < .4 and score(lambda i: f"{i.premise} {regex.sub(r'(?=[^ ]+)', '2', i.hypothesis)}") < .4
+        return (
+            LogisticRegression(max_iter=1000)
+            .fit(words.fit_transform(map(read, train)), [i.label for i in train])
+            .score(words.transform(map(read, test)), [i.label for i in test])
+        )
+
+
+    def names(text):
+        return set(regex.findall(r"\p{L}+", text))
+
+
+    assert score(lambda i: i.hypothesis) == pytest.approx(1 / 3)  # each comes with every label
+    assert (
+        score(lambda i: i.premise) < 0.4
+        and score(lambda i: f"{i.premise} {regex.sub(r'(?=[^ ]+)', '2', i.hypothesis)}") < 0.4
+    )
     assert score(lambda i: f"common{len(names(i.premise) & names(i.hypothesis))}") == 1
 
 
@@ -229,13 +346,25 @@ def test_inferences_are_parallel_repeat_and_those_held_out_have_other_premises()
     english, swahili = ({(i.number, i.label): i for i in inferences(code, 300, seed=2)} for code in ("en", "sw"))
     names = dict(dictionary("en", "sw", phrases=True))
     assert swahili.keys() == english.keys()
-    assert all([names[x.lower()] for x in english[k].hypothesis[:-1].split(" – ")] == [x.lower() for x in i.hypothesis[:-1].split(" – ")] for k, i in swahili.items())
-    assert inferences("en", 90, seed=2) == inferences("en", 300, seed=2)[:90] != inferences("en", 90, seed=3) and len(inferences("en", 11, seed=2)) == 9
+    assert all(
+        [names[x.lower()] for x in english[k].hypothesis[:-1].split(" – ")]
+        == [x.lower() for x in i.hypothesis[:-1].split(" – ")]
+        for k, i in swahili.items()
+    )
+    assert (
+        inferences("en", 90, seed=2) == inferences("en", 300, seed=2)[:90] != inferences("en", 90, seed=3)
+        and len(inferences("en", 11, seed=2)) == 9
+    )
     kept_for_training = {i.premise for seed in range(8) for i in inferences("en", 900, seed)}
     assert not kept_for_training & {i.premise for i in inferences("en", 900, seed=9, held_out=True)}
-    assert len({i.hypothesis for i in inferences("en", 900, seed=0)}) == 18 and len({i.hypothesis for i in inferences("en", 900, seed=0, names=12)}) > 150
-    with pytest.raises(ValueError, match="no text for 'xx'"): inferences("xx", 6, 0)
-    with pytest.raises(ValueError, match="facts about 13 languages and territories: there are 2 to 12"): inferences("en", 6, 0, names=13)
+    assert (
+        len({i.hypothesis for i in inferences("en", 900, seed=0)}) == 18
+        and len({i.hypothesis for i in inferences("en", 900, seed=0, names=12)}) > 150
+    )
+    with pytest.raises(ValueError, match="no text for 'xx'"):
+        inferences("xx", 6, 0)
+    with pytest.raises(ValueError, match="facts about 13 languages and territories: there are 2 to 12"):
+        inferences("en", 6, 0, names=13)
 
 
 @pytest.mark.cell('nbs/01_text/02_phrasebook.ipynb', 'cell "at least forty languages, held-out ones among them in known and unknown scripts, give distinct sentences" (f426cdb5)')
@@ -244,13 +373,37 @@ def test_at_least_forty_languages_held_out_ones_among_them_in_known_and_unknown_
     known = set(table[table.source].script)
     assert len(known) == 9 and {"am", "km", "si", "my", "te"} <= set(table[~table.source & ~table.script.isin(known)].index)
     assert {"sw", "et", "uk", "ur", "ne"} <= set(table[~table.source & table.script.isin(known)].index)
-    for code in [*SOURCE_LOCALES, "sw", "et", "uz", "uk", "ur", "ne", "am", "km", "si", "my", "ha", "is", "hu", "ja", "zh", "te", "ug", "sd", "eu", "hy", "mi", "gd"]:
+    for code in [
+        *SOURCE_LOCALES,
+        "sw",
+        "et",
+        "uz",
+        "uk",
+        "ur",
+        "ne",
+        "am",
+        "km",
+        "si",
+        "my",
+        "ha",
+        "is",
+        "hu",
+        "ja",
+        "zh",
+        "te",
+        "ug",
+        "sd",
+        "eu",
+        "hy",
+        "mi",
+        "gd",
+    ]:
         texts = lines(code, 150, seed=0)
-        assert len(texts) > 120 and len(set(texts)) > .95 * len(texts), code
+        assert len(texts) > 120 and len(set(texts)) > 0.95 * len(texts), code
 
 
 @pytest.mark.cell('nbs/01_text/02_phrasebook.ipynb', 'cell "held-out text is new text" (ca6e9bf6)')
 def test_held_out_text_is_new_text():
     for code in ("en", "sw", "am"):
         seen, new = set(lines(code, 5000, seed=0)), lines(code, 300, seed=0, held_out=True)
-        assert sum(t in seen for t in new) < .02 * len(new), code
+        assert sum(t in seen for t in new) < 0.02 * len(new), code

@@ -13,10 +13,20 @@ def cell_7a463304():
     # nbs/02_tokens/03_expansion.ipynb, cell "english, swahili = lines("en", 600, seed=0), lines("sw", 600" (7a463304)
     global english, extended, pairs, swahili
     english, swahili = lines("en", 600, seed=0), lines("sw", 600, seed=0)
-    pairs = {k: (train_tokenizer(english, k, 700), train_tokenizer(swahili, k, 700)) for k in ("unigram", "wordpiece", "bpe")}
+    pairs = {
+        k: (train_tokenizer(english, k, 700), train_tokenizer(swahili, k, 700)) for k in ("unigram", "wordpiece", "bpe")
+    }
     extended = {k: extend_tokenizer(old, own, 600) for k, (old, own) in pairs.items()}
-    {k: dict(old=len(pairs[k][0]), extended=len(t), fertility_before=round(fertility(pairs[k][0], swahili), 2), fertility_after=round(fertility(t, swahili), 2),
-             own=round(fertility(pairs[k][1], swahili), 2)) for k, t in extended.items()}
+    {
+        k: dict(
+            old=len(pairs[k][0]),
+            extended=len(t),
+            fertility_before=round(fertility(pairs[k][0], swahili), 2),
+            fertility_after=round(fertility(t, swahili), 2),
+            own=round(fertility(pairs[k][1], swahili), 2),
+        )
+        for k, t in extended.items()
+    }
 
 
 @pytest.mark.cell('nbs/02_tokens/03_expansion.ipynb', 'cell "writing is the inverse of reading in every dialect" (aeb40aeb)')
@@ -25,10 +35,12 @@ def test_writing_is_the_inverse_of_reading_in_every_dialect():
     for family in ("unigram", "bpe", "wordpiece", "suffix", "byte-fallback"):
         v = Vocab.from_tokenizer(toy_tokenizer(family, texts, texts))
         for t in v:
-            if t.kind == "text": assert write_piece(t, v.dialect) == t.piece
+            if t.kind == "text":
+                assert write_piece(t, v.dialect) == t.piece
         other = Vocab.from_tokenizer(toy_tokenizer("bpe", texts, texts))
         for t in other:
-            if t.kind == "text": assert read_token(t.id, write_piece(t, v.dialect), v.dialect).key == t.key
+            if t.kind == "text":
+                assert read_token(t.id, write_piece(t, v.dialect), v.dialect).key == t.key
 
 
 @pytest.mark.cell('nbs/02_tokens/03_expansion.ipynb', 'cell "old ids stay, new tokens follow, and the text needs fewer of them" (109968e6)')
@@ -41,15 +53,22 @@ def test_old_ids_stay_new_tokens_follow_and_the_text_needs_fewer_of_them(cell_7a
         shared = overlap(Vocab.from_tokenizer(old), Vocab.from_tokenizer(own), fuzzy=False)
         assert new and fertility(t, swahili) < fertility(old, swahili)
         used = {i for row in t(swahili, add_special_tokens=False)["input_ids"] for i in row}
-        assert len(used & {after[p] for p in new}) > .3 * len(new)
-        assert {r: t.convert_tokens_to_ids(x) for r, x in t.special_tokens_map.items()} == {r: old.convert_tokens_to_ids(x) for r, x in old.special_tokens_map.items()}
-        assert t.decode(t(swahili[0], add_special_tokens=False)["input_ids"]).split() == own.decode(own(swahili[0], add_special_tokens=False)["input_ids"]).split()
+        assert len(used & {after[p] for p in new}) > 0.3 * len(new)
+        assert {r: t.convert_tokens_to_ids(x) for r, x in t.special_tokens_map.items()} == {
+            r: old.convert_tokens_to_ids(x) for r, x in old.special_tokens_map.items()
+        }
+        assert (
+            t.decode(t(swahili[0], add_special_tokens=False)["input_ids"]).split()
+            == own.decode(own(swahili[0], add_special_tokens=False)["input_ids"]).split()
+        )
 
 
 @pytest.mark.cell('nbs/02_tokens/03_expansion.ipynb', 'cell "tokenizers of different kinds are not mixed" (e0d2fa6d)')
 def test_tokenizers_of_different_kinds_are_not_mixed(cell_7a463304):
-    with pytest.raises(ValueError, match="a Unigram tokenizer cannot be extended by a WordPiece one"): extend_tokenizer(pairs["unigram"][0], pairs["wordpiece"][1])
-    with pytest.raises(ValueError, match="by 0 tokens"): extend_tokenizer(*pairs["unigram"], n=0)
+    with pytest.raises(ValueError, match="a Unigram tokenizer cannot be extended by a WordPiece one"):
+        extend_tokenizer(pairs["unigram"][0], pairs["wordpiece"][1])
+    with pytest.raises(ValueError, match="by 0 tokens"):
+        extend_tokenizer(*pairs["unigram"], n=0)
 
 
 @pytest.mark.cell('nbs/02_tokens/03_expansion.ipynb', 'cell "vectors are carried by token" (1d4172e5)')
@@ -57,9 +76,10 @@ def test_vectors_are_carried_by_token(cell_7a463304):
     old, own = pairs["unigram"]
     v, e = Vocab.from_tokenizer(own), Vocab.from_tokenizer(extended["unigram"])
     rng = np.random.default_rng(0)
-    vectors = TokenVectors(rng.normal(size=(len(v), 4)).astype(np.float32), rng.random(len(v)) < .8, "random")
+    vectors = TokenVectors(rng.normal(size=(len(v), 4)).astype(np.float32), rng.random(len(v)) < 0.8, "random")
     carried = carry_vectors(vectors, v, e)
     for t in e:
         same = [o.id for o in v if o.key == t.key and o.kind == "text"]
         assert carried.known[t.id] == bool(same and vectors.known[same[0]])
-        if carried.known[t.id]: assert (carried.matrix[t.id] == vectors.matrix[same[0]]).all()
+        if carried.known[t.id]:
+            assert (carried.matrix[t.id] == vectors.matrix[same[0]]).all()

@@ -9,11 +9,20 @@ import pytest
 
 @pytest.fixture(scope='module')
 def cell_0056cb2e():
-    # nbs/02_tokens/01_vocab.ipynb, cell "tokens = [Token(0, "▁Straße", "Straße", True, "text"), Token" (0056cb2e)
+    # nbs/02_tokens/01_vocab.ipynb, cell "tokens = [" (0056cb2e)
     global tokens
-    tokens = [Token(0, "▁Straße", "Straße", True, "text"), Token(1, "ሰላ", "ሰላ", False, "text"), Token(2, "▁2026", "2026", True, "text"),
-              Token(3, "▁1999年", "1999年", True, "text")]
-    pd.DataFrame([dict(piece=t.piece, script=t.script, block=t.block, word_start=t.word_start, is_symbol=t.is_symbol) for t in tokens])
+    tokens = [
+        Token(0, "▁Straße", "Straße", True, "text"),
+        Token(1, "ሰላ", "ሰላ", False, "text"),
+        Token(2, "▁2026", "2026", True, "text"),
+        Token(3, "▁1999年", "1999年", True, "text"),
+    ]
+    pd.DataFrame(
+        [
+            dict(piece=t.piece, script=t.script, block=t.block, word_start=t.word_start, is_symbol=t.is_symbol)
+            for t in tokens
+        ]
+    )
 
 
 @pytest.fixture(scope='module')
@@ -22,7 +31,12 @@ def cell_dbb1ebfb():
     global families, vocabs
     families = ["unigram", "bpe", "wordpiece", "suffix", "byte-fallback"]
     vocabs = {f: Vocab.from_tokenizer(toy_tokenizer(f, ["ሰላም", "world", "1"], ["ness", "2"])) for f in families}
-    pd.DataFrame({f: {t.text + ("" if t.word_start else " (inside)"): t.piece for t in v if t.kind == "text"} for f, v in vocabs.items()})
+    pd.DataFrame(
+        {
+            f: {t.text + ("" if t.word_start else " (inside)"): t.piece for t in v if t.kind == "text"}
+            for f, v in vocabs.items()
+        }
+    )
 
 
 @pytest.fixture(scope='module')
@@ -68,15 +82,30 @@ def test_the_byte_alphabet_is_the_one_the_tokenizers_library_uses():
 @pytest.mark.cell('nbs/02_tokens/01_vocab.ipynb', 'cell "one text has one key in every family" (5977730c)')
 def test_one_text_has_one_key_in_every_family(cell_dbb1ebfb):
     keys = {f: [t.key for t in v if t.kind == "text"] for f, v in vocabs.items()}
-    assert all(k == [("text", True, "ሰላም"), ("text", True, "world"), ("text", True, "1"), ("text", False, "ness"), ("text", False, "2")] for k in keys.values())
-    assert {f: v.roles for f, v in vocabs.items()} == {f: dict(bos=0, eos=2, unk=3, sep=2, pad=1, cls=0, mask=4) for f in families}
+    assert all(
+        k
+        == [
+            ("text", True, "ሰላም"),
+            ("text", True, "world"),
+            ("text", True, "1"),
+            ("text", False, "ness"),
+            ("text", False, "2"),
+        ]
+        for k in keys.values()
+    )
+    assert {f: v.roles for f, v in vocabs.items()} == {
+        f: dict(bos=0, eos=2, unk=3, sep=2, pad=1, cls=0, mask=4) for f in families
+    }
 
 
 @pytest.mark.cell('nbs/02_tokens/01_vocab.ipynb', 'cell "bytes that are no text stay apart" (5094c946)')
 def test_bytes_that_are_no_text_stay_apart(cell_dbb1ebfb):
     half = "ሰ".encode()[:2]
     bpe = Vocab.from_tokenizer(toy_tokenizer("bpe", [], ["a"]))
-    raw = [read_token(i, "".join(c for b in data for c, v in _BYTES.items() if v == b), bpe.dialect) for i, data in enumerate([half, half[:1], b" " + half, b"a"])]
+    raw = [
+        read_token(i, "".join(c for b in data for c, v in _BYTES.items() if v == b), bpe.dialect)
+        for i, data in enumerate([half, half[:1], b" " + half, b"a"])
+    ]
     assert [t.kind for t in raw] == ["byte", "byte", "byte", "text"] and len({t.key for t in raw}) == 4
     assert (raw[2].data, raw[2].word_start) == (half, True)
     fallback = {t.data: t for t in vocabs["byte-fallback"] if t.kind == "byte"}
@@ -88,19 +117,35 @@ def test_the_dialect_is_read_from_the_pipeline_and_not_from_counts():
     few = toy_tokenizer("wordpiece", ["a", "▁b", "Ġc"])
     assert [t.text for t in Vocab.from_tokenizer(few) if t.kind == "text"] == ["a", "▁b", "Ġc"]
     gemma = Tokenizer(models.BPE({"▁a": 0, "a": 1, "<0x0A>": 2, "<unused3>": 3}, [], byte_fallback=True))
-    gemma.normalizer, gemma.decoder = normalizers.Replace(" ", "▁"), decoders.Sequence([decoders.Replace("▁", " "), decoders.ByteFallback()])
-    assert [t.key[1:] for t in Vocab.from_tokenizer(PreTrainedTokenizerFast(tokenizer_object=gemma))][:3] == [(True, "a"), (False, "a"), (False, b"\n")]
+    gemma.normalizer, gemma.decoder = (
+        normalizers.Replace(" ", "▁"),
+        decoders.Sequence([decoders.Replace("▁", " "), decoders.ByteFallback()]),
+    )
+    assert [t.key[1:] for t in Vocab.from_tokenizer(PreTrainedTokenizerFast(tokenizer_object=gemma))][:3] == [
+        (True, "a"),
+        (False, "a"),
+        (False, b"\n"),
+    ]
     assert Vocab.from_tokenizer(PreTrainedTokenizerFast(tokenizer_object=gemma))[3].kind == "unused"
 
 
 @pytest.mark.cell('nbs/02_tokens/01_vocab.ipynb', 'cell "added tokens, holes and slow tokenizers" (04d2381e)')
 def test_added_tokens_holes_and_slow_tokenizers():
-    tok = toy_tokenizer("bpe", ["a"]); tok.add_tokens(["Ġraw", " spaced"]); tok.add_special_tokens({"additional_special_tokens": ["<lang_sw>"]})
+    tok = toy_tokenizer("bpe", ["a"])
+    tok.add_tokens(["Ġraw", " spaced"])
+    tok.add_special_tokens({"additional_special_tokens": ["<lang_sw>"]})
     v = Vocab.from_tokenizer(tok)
-    assert [(t.text, t.word_start, t.kind) for t in v][-3:] == [("Ġraw", False, "text"), ("spaced", True, "text"), ("<lang_sw>", False, "special")]
-    holed = Vocab.from_tokenizer(PreTrainedTokenizerFast(tokenizer_object=Tokenizer(models.WordLevel({"a": 0, "b": 3}, unk_token="a"))))
+    assert [(t.text, t.word_start, t.kind) for t in v][-3:] == [
+        ("Ġraw", False, "text"),
+        ("spaced", True, "text"),
+        ("<lang_sw>", False, "special"),
+    ]
+    holed = Vocab.from_tokenizer(
+        PreTrainedTokenizerFast(tokenizer_object=Tokenizer(models.WordLevel({"a": 0, "b": 3}, unk_token="a")))
+    )
     assert [t.kind for t in holed] == ["text", "unused", "unused", "text"]
-    with pytest.raises(ValueError, match="no tokenizer.json pipeline"): Vocab.from_tokenizer(PreTrainedTokenizerBase())
+    with pytest.raises(ValueError, match="no tokenizer.json pipeline"):
+        Vocab.from_tokenizer(PreTrainedTokenizerBase())
 
 
 @pytest.mark.cell('nbs/02_tokens/01_vocab.ipynb', 'cell "tokens are found by text and by piece" (a892fb66)')
@@ -108,25 +153,46 @@ def test_tokens_are_found_by_text_and_by_piece():
     v = Vocab.from_tokenizer(toy_tokenizer("unigram", ["a", "b"], ["a"]))
     assert [t.piece for t in v.find("a")] == ["▁a", "a"] and [t.piece for t in v.find("▁a")] == ["▁a"]
     assert [t.piece for t in v.find("b")] == ["▁b"] and [t.piece for t in v.find(" a")] == ["▁a"]
-    with pytest.raises(ValueError, match="no token 'zz' in this vocabulary of 8"): v.find("zz")
+    with pytest.raises(ValueError, match="no token 'zz' in this vocabulary of 8"):
+        v.find("zz")
 
 
 @pytest.mark.cell('nbs/02_tokens/01_vocab.ipynb', 'cell "overlap is exact but for symbols, and roles match specials" (f000451c)')
 def test_overlap_is_exact_but_for_symbols_and_roles_match_specials(cell_3353a78a):
     old = {t.piece: source[s].piece if s >= 0 else None for t, s in zip(target, pairs)}
-    assert old == {"<s>": "[CLS]", "<pad>": "[PAD]", "</s>": "[SEP]", "<unk>": "[UNK]", "<mask>": "[MASK]", "▁world": "world", "▁2": "##2",
-                   "▁ness": None, "1": "1", "ab": None, "!": "!"}
+    assert old == {
+        "<s>": "[CLS]",
+        "<pad>": "[PAD]",
+        "</s>": "[SEP]",
+        "<unk>": "[UNK]",
+        "<mask>": "[MASK]",
+        "▁world": "world",
+        "▁2": "##2",
+        "▁ness": None,
+        "1": "1",
+        "ab": None,
+        "!": "!",
+    }
     assert lexical_overlap(source, target) == 4 / 6
-    assert (overlap(source, target, only="specials") >= 0).sum() == 5 and (overlap(source, target, only="symbols") >= 0).sum() == 8
+    assert (overlap(source, target, only="specials") >= 0).sum() == 5 and (
+        overlap(source, target, only="symbols") >= 0
+    ).sum() == 8
     assert (overlap(source, target, fuzzy=False) >= 0).sum() == 6
-    bare = Vocab([Token(0, "▁", "", True, "text")]) # a lone word mark is a symbol, and no byte or unused row is one
-    assert overlap(bare, Vocab([Token(0, "Ġ", "", False, "text"), Token(1, "ã", "", False, "byte", b"\xe3"), Token(2, "", "", False, "unused")])).tolist() == [0, -1, -1]
-    with pytest.raises(ValueError, match="only='some'"): overlap(source, target, only="some")
+    bare = Vocab([Token(0, "▁", "", True, "text")])  # a lone word mark is a symbol, and no byte or unused row is one
+    assert overlap(
+        bare,
+        Vocab(
+            [Token(0, "Ġ", "", False, "text"), Token(1, "ã", "", False, "byte", b"\xe3"), Token(2, "", "", False, "unused")]
+        ),
+    ).tolist() == [0, -1, -1]
+    with pytest.raises(ValueError, match="only='some'"):
+        overlap(source, target, only="some")
 
 
 @pytest.mark.cell('nbs/02_tokens/01_vocab.ipynb', 'cell "a vocabulary overlaps with itself completely, also where two pieces are one token" (076df4ef)')
 def test_a_vocabulary_overlaps_with_itself_completely_also_where_two_pieces_are_one_token(cell_dbb1ebfb):
-    for f, v in vocabs.items(): assert (overlap(v, v) == np.arange(len(v))).all(), f
+    for f, v in vocabs.items():
+        assert (overlap(v, v) == np.arange(len(v))).all(), f
     twice = Vocab([Token(0, "a", "a", True, "text"), Token(1, "▁a", "a", True, "text")])
     assert overlap(twice, twice).tolist() == [0, 1] and overlap(twice, vocabs["unigram"]).max() == -1
     assert overlap(twice, Vocab([Token(0, "Ġa", "a", True, "text")])).tolist() == [0]
@@ -143,5 +209,10 @@ def test_one_token_with_several_roles_takes_the_first_role_s_partner(cell_3353a7
 def test_unknown_tokens_are_counted_by_id(cell_31f2e8e0):
     counted = fit(known, ["hello hello", "hell ሰላም"])
     ids = known("hell ሰላም", add_special_tokens=False)["input_ids"]
-    assert counted.words == 4 and counted.characters == 17 and counted.tokens == 2 + len(ids) and counted.unknown == ids.count(3) > 0
+    assert (
+        counted.words == 4
+        and counted.characters == 17
+        and counted.tokens == 2 + len(ids)
+        and counted.unknown == ids.count(3) > 0
+    )
     assert unk_rate(known, ["hello"]) == 0 and fertility(known, ["hello hello"]) == 1 and unk_rate(known, []) == 0

@@ -35,13 +35,14 @@ def cell_9a2dd1d3():
 
 @pytest.fixture(scope='module')
 def cell_ed44b6ca(cell_9a2dd1d3):
-    # nbs/06_training/03_lapt.ipynb, cell "def fresh(**other): # an untrained model, always the same" (ed44b6ca)
+    # nbs/06_training/03_lapt.ipynb, cell "def fresh(**other):  # an untrained model, always the same" (ed44b6ca)
     global fresh, held_out, quick, swahili, tokenizer
-    def fresh(**other): # an untrained model, always the same
+    def fresh(**other):  # an untrained model, always the same
         with torch.random.fork_rng():
             torch.manual_seed(7)
-            config = tiny | dict(hidden_dropout_prob=.1, pad_token_id=1, max_position_embeddings=34) | other
+            config = tiny | dict(hidden_dropout_prob=0.1, pad_token_id=1, max_position_embeddings=34) | other
             return XLMRobertaForMaskedLM(XLMRobertaConfig(**config))
+
 
     swahili, held_out = lines("sw", 1500, seed=0), lines("sw", 200, seed=0, held_out=True)
     tokenizer = train_tokenizer(swahili, "unigram", 500)
@@ -51,9 +52,9 @@ def cell_ed44b6ca(cell_9a2dd1d3):
 
 @pytest.fixture(scope='module')
 def cell_a35ed2f9():
-    # nbs/06_training/03_lapt.ipynb, cell "killed_runs = textwrap.dedent('''" (a35ed2f9)
+    # nbs/06_training/03_lapt.ipynb, cell "killed_runs = textwrap.dedent("""" (a35ed2f9)
     global killed_runs
-    killed_runs = textwrap.dedent('''
+    killed_runs = textwrap.dedent("""
     import json, os, resource, signal, sys, tempfile, torch
     from pathlib import Path
     import vocab_lit.training.lapt as module
@@ -112,14 +113,14 @@ def cell_a35ed2f9():
             state, same_rows = torch.load(f"{folder}/{name}/end") if again == 0 else ({}, None)
             result[name] = [status == signal.SIGKILL or tidy, again, state.keys() == expected.keys() and all(torch.equal(state[k], expected[k]) for k in expected), same_rows == rows]
     print(json.dumps(result))
-''')
+""")
 
 
 @pytest.fixture(scope='module')
 def cell_af2c6dd7():
-    # nbs/06_training/03_lapt.ipynb, cell "several = textwrap.dedent('''" (af2c6dd7)
+    # nbs/06_training/03_lapt.ipynb, cell "several = textwrap.dedent("""" (af2c6dd7)
     global several
-    several = textwrap.dedent('''
+    several = textwrap.dedent("""
     import os, sys, types
     from pathlib import Path
     import torch
@@ -156,7 +157,7 @@ def cell_af2c6dd7():
         except ValueError as e: print(e, flush=True)
         os.environ["FSDP_VERSION"] = "2"
         run(f"{sys.argv[1]}/fsdp", Stop())
-''')
+""")
 
 
 @pytest.fixture(scope='module')
@@ -172,33 +173,49 @@ def test_freezing_leaves_out_the_blocks_the_whole_blocks_and_nothing_but_the_blo
     def outside(model):
         kept = set(learning(model, "outside"))
         return sorted(n for n, p in model.named_parameters() if p in kept)
+
+
     assert outside(xlmr) == sorted(n for n, _ in xlmr.named_parameters() if not n.startswith("roberta.encoder"))
-    bert, gpt = BertForMaskedLM(BertConfig(**tiny)), GPT2LMHeadModel(GPT2Config(vocab_size=500, n_embd=32, n_layer=2, n_head=2, bos_token_id=0, eos_token_id=2))
+    bert, gpt = (
+        BertForMaskedLM(BertConfig(**tiny)),
+        GPT2LMHeadModel(GPT2Config(vocab_size=500, n_embd=32, n_layer=2, n_head=2, bos_token_id=0, eos_token_id=2)),
+    )
     assert outside(bert) == sorted(n for n, _ in bert.named_parameters() if not n.startswith("bert.encoder"))
     assert outside(gpt) == sorted(n for n, _ in gpt.named_parameters() if not n.startswith("transformer.h."))
     distil = DistilBertForMaskedLM(DistilBertConfig(vocab_size=500, dim=32, n_layers=2, n_heads=2, hidden_dim=48))
     assert not any("transformer" in n for n in outside(distil)) and any("vocab_transform" in n for n in outside(distil))
-    albert = AlbertForMaskedLM(AlbertConfig(**tiny, embedding_size=16)) # its encoder holds a projection beside the blocks
+    albert = AlbertForMaskedLM(AlbertConfig(**tiny, embedding_size=16))  # its encoder holds a projection beside the blocks
     assert outside(albert) == sorted(n for n, _ in albert.named_parameters() if not n.startswith("albert.encoder"))
-    class Flat(nn.Module): # a model that is not a stack
+
+
+    class Flat(nn.Module):  # a model that is not a stack
         base_model = property(lambda self: self)
-    with pytest.raises(ValueError, match="Flat has no stack of transformer blocks to freeze; use mode all"): transformer_blocks(Flat())
+
+
+    with pytest.raises(ValueError, match="Flat has no stack of transformer blocks to freeze; use mode all"):
+        transformer_blocks(Flat())
     untied = RobertaForMaskedLM(RobertaConfig(**tiny, tie_word_embeddings=False))
     assert {n for n, p in untied.named_parameters() if any(p is q for q in learning(untied, "rows"))} >= {
-        "roberta.embeddings.word_embeddings.weight", "lm_head.decoder.weight"}
+        "roberta.embeddings.word_embeddings.weight",
+        "lm_head.decoder.weight",
+    }
 
 
 @pytest.mark.cell('nbs/06_training/03_lapt.ipynb', 'cell "stages and rates are those of the papers" (4a12d7fa)')
 def test_stages_and_rates_are_those_of_the_papers():
-    assert stage_starts(PRESETS["embedding-structure"]) == [(0, Stage("outside", .1)), (10_000, Stage("all", .9))]
-    assert [start for start, _ in stage_starts(replace(LaptConfig(), mode="two-stage"))] == [0, 78_125] and total_steps(replace(LaptConfig(), mode="two-stage")) == 468_750
+    assert stage_starts(PRESETS["embedding-structure"]) == [(0, Stage("outside", 0.1)), (10_000, Stage("all", 0.9))]
+    assert [start for start, _ in stage_starts(replace(LaptConfig(), mode="two-stage"))] == [0, 78_125] and total_steps(
+        replace(LaptConfig(), mode="two-stage")
+    ) == 468_750
     rate = rate_factor(LaptConfig(steps=100))
-    assert [rate(0), rate(5), rate(10), rate(99)] == [0, .5, 1, 1]
-    rate = rate_factor(replace(PRESETS["wechsel-roberta"], mode="transinner", steps=1000)) # to the peak, back to zero, to the peak, down to zero
-    assert [rate(s) for s in (0, 50, 100, 150, 200)] == [0, .5, 0, .5, 1] and rate(600) == .5 and rate(999) < .002
-    rate = rate_factor(LaptConfig(steps=100, mode="two-stage")) # 20 steps, then 100; each begins with 10 of warm-up
-    assert [rate(s) for s in (0, 5, 10, 20, 25, 30, 119)] == [0, .5, 1, 0, .5, 1, 1]
-    rate = rate_factor(replace(PRESETS["embedding-structure"], steps=1000)) # unfreezing does not touch the rate
+    assert [rate(0), rate(5), rate(10), rate(99)] == [0, 0.5, 1, 1]
+    rate = rate_factor(
+        replace(PRESETS["wechsel-roberta"], mode="transinner", steps=1000)
+    )  # to the peak, back to zero, to the peak, down to zero
+    assert [rate(s) for s in (0, 50, 100, 150, 200)] == [0, 0.5, 0, 0.5, 1] and rate(600) == 0.5 and rate(999) < 0.002
+    rate = rate_factor(LaptConfig(steps=100, mode="two-stage"))  # 20 steps, then 100; each begins with 10 of warm-up
+    assert [rate(s) for s in (0, 5, 10, 20, 25, 30, 119)] == [0, 0.5, 1, 0, 0.5, 1, 1]
+    rate = rate_factor(replace(PRESETS["embedding-structure"], steps=1000))  # unfreezing does not touch the rate
     assert all(abs(rate(s) - (1 - s / 1000)) < 1e-9 for s in range(1000))
 
 
@@ -206,14 +223,20 @@ def test_stages_and_rates_are_those_of_the_papers():
 def test_training_repeats_with_the_seed_lowers_the_loss_and_gives_the_global_random_state_back(cell_ed44b6ca):
     runs = []
     for disturbance in (1, 2):
-        torch.manual_seed(disturbance); random.seed(disturbance); np.random.seed(disturbance)
+        torch.manual_seed(disturbance)
+        random.seed(disturbance)
+        np.random.seed(disturbance)
         before = torch.random.get_rng_state(), random.getstate(), np.random.get_state()[1].copy()
         model = fresh()
         runs.append(lapt(model, tokenizer, swahili, held_out, replace(quick, steps=20, eval_every=12)))
-        assert (torch.random.get_rng_state() == before[0]).all() and random.getstate() == before[1] and (np.random.get_state()[1] == before[2]).all()
+        assert (
+            (torch.random.get_rng_state() == before[0]).all()
+            and random.getstate() == before[1]
+            and (np.random.get_state()[1] == before[2]).all()
+        )
         assert "forward" not in model.__dict__ and model(torch.tensor([[5, 6]])).logits.shape == (1, 2, 500)
     assert runs[0].equals(runs[1]) and list(runs[0].step) == [0, 12, 20]
-    assert abs(runs[0].loss[0] - math.log(500)) < .3 and runs[0].loss.iloc[-1] < runs[0].loss[0] - .3
+    assert abs(runs[0].loss[0] - math.log(500)) < 0.3 and runs[0].loss.iloc[-1] < runs[0].loss[0] - 0.3
     assert abs(runs[0].loss[0] - heldout_loss(fresh(), tokenizer, held_out, length=32, batch_size=7)) < 1e-5
     assert not lapt(fresh(), tokenizer, swahili, held_out, replace(quick, steps=20, eval_every=12), seed=1).equals(runs[0])
 
@@ -222,83 +245,175 @@ def test_training_repeats_with_the_seed_lowers_the_loss_and_gives_the_global_ran
 def test_where_shapes_are_fixed_training_and_evaluation_see_the_same_targets_in_batches_of_one_shape(cell_ed44b6ca):
     def on(device):
         seen, usual = [], lm_loss
+
         def spy(model, input_ids, labels, reduction, places=None):
             seen.append((tuple(input_ids.shape), None if places is None else len(places)))
             return usual(model, input_ids, labels, reduction, places)
+
         with pytest.MonkeyPatch.context() as patch:
             patch.setitem(lapt.__globals__, "find_device", lambda: device)
             patch.setitem(lapt.__globals__, "lm_loss", spy)
-            losses = lapt(fresh(hidden_dropout_prob=0., attention_probs_dropout_prob=0.), tokenizer, swahili, held_out, replace(quick, steps=6, eval_every=3))
+            losses = lapt(
+                fresh(hidden_dropout_prob=0.0, attention_probs_dropout_prob=0.0),
+                tokenizer,
+                swahili,
+                held_out,
+                replace(quick, steps=6, eval_every=3),
+            )
         return losses, set(seen)
+
+
     (losses, shapes), (as_is, _) = on(Device("xla", "")), on(Device("cpu", ""))
-    assert shapes == {((16, 32), len(label_positions(torch.zeros(16, 32, dtype=torch.long) - 100)))} and (losses - as_is).abs().max().max() < 1e-5
+    assert (
+        shapes == {((16, 32), len(label_positions(torch.zeros(16, 32, dtype=torch.long) - 100)))}
+        and (losses - as_is).abs().max().max() < 1e-5
+    )
 
 
 @pytest.mark.cell('nbs/06_training/03_lapt.ipynb', 'cell "each mode changes what it may change and nothing else, at its time" (83618b32)')
 def test_each_mode_changes_what_it_may_change_and_nothing_else_at_its_time(cell_9a2dd1d3, cell_ed44b6ca):
     def changed(model, mode, steps):
         before = {name: p.clone() for name, p in model.named_parameters()}
-        lapt(model, tokenizer, swahili, held_out, replace(quick, steps=steps, mode=mode, eval_every=50, schedule="constant", warmup=0))
+        lapt(
+            model,
+            tokenizer,
+            swahili,
+            held_out,
+            replace(quick, steps=steps, mode=mode, eval_every=50, schedule="constant", warmup=0),
+        )
         assert all(p.requires_grad for p in model.parameters())
         return {name for name, p in model.named_parameters() if not torch.equal(p, before[name])}
-    assert changed(fresh(), "emb-rows", 2) == {"lm_head.decoder.weight", "lm_head.bias"} # the first is the embeddings' name where they are tied
+
+
+    assert changed(fresh(), "emb-rows", 2) == {
+        "lm_head.decoder.weight",
+        "lm_head.bias",
+    }  # the first is the embeddings' name where they are tied
     outside_names = {n for n, _ in fresh().named_parameters() if "encoder" not in n}
     assert changed(fresh(), "emb", 2) == outside_names
     assert changed(fresh(), "full", 10) > outside_names
-    untied = RobertaForMaskedLM(RobertaConfig(**tiny, pad_token_id=1, max_position_embeddings=34, tie_word_embeddings=False))
+    untied = RobertaForMaskedLM(
+        RobertaConfig(**tiny, pad_token_id=1, max_position_embeddings=34, tie_word_embeddings=False)
+    )
     assert changed(untied, "emb-rows", 1) >= {"roberta.embeddings.word_embeddings.weight", "lm_head.decoder.weight"}
     seen = []
+
+
     class Watch(TrainerCallback):
-        def on_pre_optimizer_step(self, args, state, control, model=None, **_): seen.append({n for n, p in model.named_parameters() if p.grad is not None})
+        def on_pre_optimizer_step(self, args, state, control, model=None, **_):
+            seen.append({n for n, p in model.named_parameters() if p.grad is not None})
+
+
     model = fresh()
     config = replace(quick, steps=10, mode="full")
     with _own_random_state(), answering_with_loss(model), tempfile.TemporaryDirectory() as folder:
-        LaptTrainer(model, training_arguments(config, 0, folder, eval_strategy="no", eval_on_start=False), config, train_dataset=MaskedBlocks(pack(tokenizer, swahili, 32), 160, tokenizer),
-                    callbacks=[_Stages(model, config), Watch()]).train()
+        LaptTrainer(
+            model,
+            training_arguments(config, 0, folder, eval_strategy="no", eval_on_start=False),
+            config,
+            train_dataset=MaskedBlocks(pack(tokenizer, swahili, 32), 160, tokenizer),
+            callbacks=[_Stages(model, config), Watch()],
+        ).train()
     assert [len(s) < len(list(model.parameters())) for s in seen] == [True] + [False] * 9
     model = fresh()
-    model.roberta.embeddings.position_embeddings.weight.requires_grad_(False) # by the user
+    model.roberta.embeddings.position_embeddings.weight.requires_grad_(False)  # by the user
     before = model.roberta.embeddings.position_embeddings.weight.clone()
     lapt(model, tokenizer, swahili, held_out, replace(quick, steps=2, eval_every=50))
-    assert torch.equal(model.roberta.embeddings.position_embeddings.weight, before) and [p.requires_grad for p in model.parameters()].count(False) == 1
+    assert (
+        torch.equal(model.roberta.embeddings.position_embeddings.weight, before)
+        and [p.requires_grad for p in model.parameters()].count(False) == 1
+    )
 
 
 @pytest.mark.cell('nbs/06_training/03_lapt.ipynb', 'cell "a run in parts, a run at once and a loop by hand end with the same weights" (e775f2ff)')
 def test_a_run_in_parts_a_run_at_once_and_a_loop_by_hand_end_with_the_same_weights(cell_ed44b6ca):
     config = replace(quick, steps=4, learning_rate=1e-3, schedule="constant", warmup=0, eval_every=50)
+
+
     def end(micro, model):
         lapt(model, tokenizer, swahili, held_out, replace(config, micro_batch=micro))
         return model
+
+
     def by_hand(model):
         model.train()
-        draws, optimizer = MaskedBlocks(pack(tokenizer, swahili, 32), 64, tokenizer if is_masked(model) else None), torch.optim.AdamW(model.parameters(), 1e-3, weight_decay=0)
+        draws, optimizer = (
+            MaskedBlocks(pack(tokenizer, swahili, 32), 64, tokenizer if is_masked(model) else None),
+            torch.optim.AdamW(model.parameters(), 1e-3, weight_decay=0),
+        )
         for step in range(4):
             batch = [draws[i] for i in range(16 * step, 16 * step + 16)]
             batch = {k: torch.stack([row[k] for row in batch]) for k in batch[0]}
-            model(**batch).loss.backward() # the whole model's own loss
-            torch.nn.utils.clip_grad_norm_(model.parameters(), 1.)
-            optimizer.step(); optimizer.zero_grad()
+            model(**batch).loss.backward()  # the whole model's own loss
+            torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+            optimizer.step()
+            optimizer.zero_grad()
         return model
+
+
     def fresh_gpt():
         with torch.random.fork_rng():
             torch.manual_seed(7)
-            return GPT2LMHeadModel(GPT2Config(vocab_size=500, n_embd=32, n_layer=2, n_head=2, n_positions=32, resid_pdrop=0, embd_pdrop=0, attn_pdrop=0, bos_token_id=0, eos_token_id=2))
-    for make in (lambda: fresh(hidden_dropout_prob=0., attention_probs_dropout_prob=0.), fresh_gpt):
+            return GPT2LMHeadModel(
+                GPT2Config(
+                    vocab_size=500,
+                    n_embd=32,
+                    n_layer=2,
+                    n_head=2,
+                    n_positions=32,
+                    resid_pdrop=0,
+                    embd_pdrop=0,
+                    attn_pdrop=0,
+                    bos_token_id=0,
+                    eos_token_id=2,
+                )
+            )
+
+
+    for make in (lambda: fresh(hidden_dropout_prob=0.0, attention_probs_dropout_prob=0.0), fresh_gpt):
         ends = [end(0, make()), end(4, make()), by_hand(make())]
-        for a, b, c in zip(*(m.parameters() for m in ends)): assert torch.allclose(a, b, atol=1e-5) and torch.allclose(a, c, atol=1e-5)
+        for a, b, c in zip(*(m.parameters() for m in ends)):
+            assert torch.allclose(a, b, atol=1e-5) and torch.allclose(a, c, atol=1e-5)
         assert not all(torch.allclose(a, b, atol=1e-5) for a, b in zip(ends[0].parameters(), make().parameters()))
 
 
 @pytest.mark.cell('nbs/06_training/03_lapt.ipynb', 'cell "the loss in the log is the mean over the targets, and a batch without targets changes nothing" (00f5f6a7)')
 def test_the_loss_in_the_log_is_the_mean_over_the_targets_and_a_batch_without_targets_changes_nothing(cell_ed44b6ca):
-    def first_loss(model, micro, probability=.15):
-        config, draws = replace(quick, steps=1, micro_batch=micro), MaskedBlocks(pack(tokenizer, swahili, 32), 16, tokenizer if is_masked(model) else None, probability=probability)
+    def first_loss(model, micro, probability=0.15):
+        config, draws = (
+            replace(quick, steps=1, micro_batch=micro),
+            MaskedBlocks(
+                pack(tokenizer, swahili, 32), 16, tokenizer if is_masked(model) else None, probability=probability
+            ),
+        )
         with _own_random_state(), answering_with_loss(model), tempfile.TemporaryDirectory() as folder:
-            trainer = LaptTrainer(model, training_arguments(config, 0, folder, eval_strategy="no", eval_on_start=False, logging_first_step=True), config, train_dataset=draws)
+            trainer = LaptTrainer(
+                model,
+                training_arguments(config, 0, folder, eval_strategy="no", eval_on_start=False, logging_first_step=True),
+                config,
+                train_dataset=draws,
+            )
             trainer.train()
-        return trainer.state.log_history[0]["loss"], {k: torch.stack([row[k] for row in draws]) for k in ("input_ids", "labels")}
-    plain_gpt = GPT2LMHeadModel(GPT2Config(vocab_size=500, n_embd=32, n_layer=2, n_head=2, n_positions=32, resid_pdrop=0, embd_pdrop=0, attn_pdrop=0, bos_token_id=0, eos_token_id=2))
-    for model in (fresh(hidden_dropout_prob=0., attention_probs_dropout_prob=0.), plain_gpt):
+        return trainer.state.log_history[0]["loss"], {
+            k: torch.stack([row[k] for row in draws]) for k in ("input_ids", "labels")
+        }
+
+
+    plain_gpt = GPT2LMHeadModel(
+        GPT2Config(
+            vocab_size=500,
+            n_embd=32,
+            n_layer=2,
+            n_head=2,
+            n_positions=32,
+            resid_pdrop=0,
+            embd_pdrop=0,
+            attn_pdrop=0,
+            bos_token_id=0,
+            eos_token_id=2,
+        )
+    )
+    for model in (fresh(hidden_dropout_prob=0.0, attention_probs_dropout_prob=0.0), plain_gpt):
         for micro in (16, 4):
             before = {k: v.clone() for k, v in model.state_dict().items()}
             loss, batch = first_loss(model, micro)
@@ -306,38 +421,74 @@ def test_the_loss_in_the_log_is_the_mean_over_the_targets_and_a_batch_without_ta
             assert abs(loss - model(**batch).loss.item()) < 1e-4
     model = fresh()
     before = {k: v.clone() for k, v in model.state_dict().items()}
-    assert first_loss(model, 4, probability=0.)[0] == 0
+    assert first_loss(model, 4, probability=0.0)[0] == 0
     assert all(torch.equal(before[k], v) for k, v in model.state_dict().items())
 
 
 @pytest.mark.cell('nbs/06_training/03_lapt.ipynb', 'cell "every setting reaches the trainer" (4f0996b3)')
 def test_every_setting_reaches_the_trainer(cell_ed44b6ca):
     trainers = []
+
+
     def spy(self, *args, **kwargs):
         trainers.append(self)
         return Trainer.__dict__["_whole_train"](self, *args, **kwargs)
-    odd = LaptConfig(steps=2, schedule="linear", learning_rate=3e-3, batch_size=64, length=32, warmup=0, betas=(.7, .8), epsilon=1e-5, weight_decay=.25, max_grad_norm=.3, mask_probability=.4, eval_every=2)
+
+
+    odd = LaptConfig(
+        steps=2,
+        schedule="linear",
+        learning_rate=3e-3,
+        batch_size=64,
+        length=32,
+        warmup=0,
+        betas=(0.7, 0.8),
+        epsilon=1e-5,
+        weight_decay=0.25,
+        max_grad_norm=0.3,
+        mask_probability=0.4,
+        eval_every=2,
+    )
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Trainer, "_whole_train", Trainer.train, raising=False)
         patch.setattr(Trainer, "train", spy)
         rows = lapt(fresh(), tokenizer, swahili, held_out, odd, seed=5)
     trainer = trainers[0]
-    assert (trainer.train_dataset.seed, trainer.train_dataset.probability, len(trainer.train_dataset), trainer.args.seed) == (5, .4, 128, 5)
-    assert (trainer.args.per_device_train_batch_size, trainer.args.gradient_accumulation_steps, trainer.args.max_grad_norm) == (32, 2, .3)
-    assert training_arguments(odd, 0, tempfile.gettempdir()).max_grad_norm == .3
+    assert (
+        trainer.train_dataset.seed,
+        trainer.train_dataset.probability,
+        len(trainer.train_dataset),
+        trainer.args.seed,
+    ) == (5, 0.4, 128, 5)
+    assert (
+        trainer.args.per_device_train_batch_size,
+        trainer.args.gradient_accumulation_steps,
+        trainer.args.max_grad_norm,
+    ) == (32, 2, 0.3)
+    assert training_arguments(odd, 0, tempfile.gettempdir()).max_grad_norm == 0.3
     groups = trainer.optimizer.param_groups
-    assert all((g["initial_lr"], g["lr"], g["betas"], g["eps"]) == (3e-3, 0, (.7, .8), 1e-5) for g in groups) # the rate has come down
-    assert {g["weight_decay"] for g in groups} == {.25, 0}
-    assert abs(rows.loss[0] - heldout_loss(fresh(), tokenizer, held_out, length=32, probability=.4)) < 1e-5
+    assert all(
+        (g["initial_lr"], g["lr"], g["betas"], g["eps"]) == (3e-3, 0, (0.7, 0.8), 1e-5) for g in groups
+    )  # the rate has come down
+    assert {g["weight_decay"] for g in groups} == {0.25, 0}
+    assert abs(rows.loss[0] - heldout_loss(fresh(), tokenizer, held_out, length=32, probability=0.4)) < 1e-5
 
 
 @pytest.mark.cell('nbs/06_training/03_lapt.ipynb', 'cell "a run that is killed anywhere ends as one that is not" (d8fe55b3)')
 def test_a_run_that_is_killed_anywhere_ends_as_one_that_is_not(cell_a35ed2f9):
-    done = subprocess.run([sys.executable, "-W", "ignore", "-c", killed_runs], capture_output=True, text=True, env=os.environ | {"TQDM_DISABLE": "1", "OMP_NUM_THREADS": "1"})
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", killed_runs],
+        capture_output=True,
+        text=True,
+        env=os.environ | {"TQDM_DISABLE": "1", "OMP_NUM_THREADS": "1"},
+    )
     assert done.returncode == 0, done.stderr[-2000:]
     points = json.loads(done.stdout.splitlines()[-1])
     assert len(points) == 11 and all(p == [True, 0, True, True] for p in points.values()), points
-    assert "the checkpoint of step 6 cannot be written in FOLDER" in done.stderr and "checkpoint-3 is whole: make room and resume" in done.stderr, done.stderr
+    assert (
+        "the checkpoint of step 6 cannot be written in FOLDER" in done.stderr
+        and "checkpoint-3 is whole: make room and resume" in done.stderr
+    ), done.stderr
 
 
 @pytest.mark.cell('nbs/06_training/03_lapt.ipynb', 'cell "a folder with another run is refused and left as it is" (ceb4b5b1)')
@@ -346,89 +497,161 @@ def test_a_folder_with_another_run_is_refused_and_left_as_it_is(cell_ed44b6ca):
         config = replace(quick, steps=4, eval_every=2)
         lapt(fresh(), tokenizer, swahili, held_out, config, folder=folder)
         before = sorted((p.name, p.stat().st_mtime_ns) for p in Path(folder).rglob("*"))
-        with pytest.raises(ValueError, match="holds a run already; resume it"): lapt(fresh(), tokenizer, swahili, held_out, config, folder=folder)
-        with pytest.raises(ValueError, match="holds another run: its model differs"): lapt(fresh(hidden_size=16), tokenizer, swahili, held_out, config, folder=folder, resume=True)
+        with pytest.raises(ValueError, match="holds a run already; resume it"):
+            lapt(fresh(), tokenizer, swahili, held_out, config, folder=folder)
+        with pytest.raises(ValueError, match="holds another run: its model differs"):
+            lapt(fresh(hidden_size=16), tokenizer, swahili, held_out, config, folder=folder, resume=True)
         other = fresh()
-        with torch.no_grad(): other.lm_head.bias[0] += 1e-3
+        with torch.no_grad():
+            other.lm_head.bias[0] += 1e-3
         reordered = pack(tokenizer, swahili[::-1], 32)
-        for name, given in {"model": (other, tokenizer, swahili, held_out), "text": (fresh(), tokenizer, reordered, held_out), "held_out": (fresh(), tokenizer, swahili, held_out[::-1])}.items():
-            with pytest.raises(ValueError, match=f"its {name} differs; resume with"): lapt(*given, config, folder=folder, resume=True)
-        with pytest.raises(ValueError, match="its seed, config differ; resume with"): lapt(fresh(), tokenizer, swahili, held_out, replace(config, steps=6), seed=1, folder=folder, resume=True)
+        for name, given in {
+            "model": (other, tokenizer, swahili, held_out),
+            "text": (fresh(), tokenizer, reordered, held_out),
+            "held_out": (fresh(), tokenizer, swahili, held_out[::-1]),
+        }.items():
+            with pytest.raises(ValueError, match=f"its {name} differs; resume with"):
+                lapt(*given, config, folder=folder, resume=True)
+        with pytest.raises(ValueError, match="its seed, config differ; resume with"):
+            lapt(fresh(), tokenizer, swahili, held_out, replace(config, steps=6), seed=1, folder=folder, resume=True)
         assert sorted((p.name, p.stat().st_mtime_ns) for p in Path(folder).rglob("*")) == before
-        assert list(lapt(fresh(), tokenizer, swahili, held_out, config, folder=folder, resume=True).step) == [0, 2, 4] # a finished run is read again
+        assert list(lapt(fresh(), tokenizer, swahili, held_out, config, folder=folder, resume=True).step) == [
+            0,
+            2,
+            4,
+        ]  # a finished run is read again
         for name in ("model.safetensors", "optimizer.pt", "trainer_state.json"):
             file = Path(folder, "checkpoint-4", name)
             whole = file.read_bytes()
-            file.write_bytes(whole[:len(whole) // 2])
-            with pytest.raises(ValueError, match="checkpoint-4 is damaged .* remove it, and the run goes on"): lapt(fresh(), tokenizer, swahili, held_out, config, folder=folder, resume=True)
+            file.write_bytes(whole[: len(whole) // 2])
+            with pytest.raises(ValueError, match="checkpoint-4 is damaged .* remove it, and the run goes on"):
+                lapt(fresh(), tokenizer, swahili, held_out, config, folder=folder, resume=True)
             file.write_bytes(whole)
         Path(folder, "run.json").unlink()
-        with pytest.raises(ValueError, match="checkpoints of a run that vocab_lit does not know"): lapt(fresh(), tokenizer, swahili, held_out, config, folder=folder)
+        with pytest.raises(ValueError, match="checkpoints of a run that vocab_lit does not know"):
+            lapt(fresh(), tokenizer, swahili, held_out, config, folder=folder)
 
 
 @pytest.mark.cell('nbs/06_training/03_lapt.ipynb', 'cell "the best checkpoint is taken, and with it the folder holds two at most" (271fbd6d)')
 def test_the_best_checkpoint_is_taken_and_with_it_the_folder_holds_two_at_most(cell_ed44b6ca):
     with tempfile.TemporaryDirectory() as folder:
         model = fresh()
-        rows = lapt(model, tokenizer, swahili, held_out, replace(quick, steps=12, eval_every=2, learning_rate=.3, warmup=1), folder=folder)
+        rows = lapt(
+            model,
+            tokenizer,
+            swahili,
+            held_out,
+            replace(quick, steps=12, eval_every=2, learning_rate=0.3, warmup=1),
+            folder=folder,
+        )
         best = rows[1:].loss.idxmin()
-        assert rows.loss[best] < rows.loss.iloc[-1] and abs(heldout_loss(model, tokenizer, held_out, length=32) - rows.loss[best]) < 1e-5
-        assert sorted(p.name for p in Path(folder).glob("checkpoint-*")) == sorted({f"checkpoint-{rows.step[best]}", "checkpoint-12"})
+        assert (
+            rows.loss[best] < rows.loss.iloc[-1]
+            and abs(heldout_loss(model, tokenizer, held_out, length=32) - rows.loss[best]) < 1e-5
+        )
+        assert sorted(p.name for p in Path(folder).glob("checkpoint-*")) == sorted(
+            {f"checkpoint-{rows.step[best]}", "checkpoint-12"}
+        )
         moved = fresh()
-        with tempfile.TemporaryDirectory() as elsewhere: # the folder may move between two parts of a run
+        with tempfile.TemporaryDirectory() as elsewhere:  # the folder may move between two parts of a run
             os.rename(folder, f"{elsewhere}/run")
             os.mkdir(folder)
-            assert lapt(moved, tokenizer, swahili, held_out, replace(quick, steps=12, eval_every=2, learning_rate=.3, warmup=1), folder=f"{elsewhere}/run", resume=True).equals(rows)
+            assert lapt(
+                moved,
+                tokenizer,
+                swahili,
+                held_out,
+                replace(quick, steps=12, eval_every=2, learning_rate=0.3, warmup=1),
+                folder=f"{elsewhere}/run",
+                resume=True,
+            ).equals(rows)
         assert all(torch.equal(a, b) for a, b in zip(moved.parameters(), model.parameters()))
 
 
 @pytest.mark.cell('nbs/06_training/03_lapt.ipynb', 'cell "after a gradient that is not finite the run goes back and tries with half the norm" (3e03c86d)')
 def test_after_a_gradient_that_is_not_finite_the_run_goes_back_and_tries_with_half_the_norm(cell_ed44b6ca):
-    def struck(model, times): # a gradient spoilt at the seventh step, as often as asked
+    def struck(model, times):  # a gradient spoilt at the seventh step, as often as asked
         calls = [0]
+
         def spoil(grad):
             calls[0] += 1
             return grad * float("nan") if 7 <= calls[0] < 7 + times else grad
+
         model.lm_head.dense.weight.register_hook(spoil)
         return model
+
+
     config = replace(quick, steps=9, eval_every=3)
     with tempfile.TemporaryDirectory() as folder:
         model = struck(fresh(), 1)
-        with pytest.warns(UserWarning, match=r"gradient at step 7 is not finite; going back to checkpoint-6 with max_grad_norm 0.5"):
+        with pytest.warns(
+            UserWarning, match=r"gradient at step 7 is not finite; going back to checkpoint-6 with max_grad_norm 0.5"
+        ):
             rows = lapt(model, tokenizer, swahili, held_out, config, folder=folder)
-        assert json.loads(Path(folder, "run.json").read_text())["retries"] == [{"step": 7, "max_grad_norm": .5}]
+        assert json.loads(Path(folder, "run.json").read_text())["retries"] == [{"step": 7, "max_grad_norm": 0.5}]
         assert list(rows.step) == [0, 3, 6, 9] and all(torch.isfinite(p).all() for p in model.parameters())
-        with warnings.catch_warnings(), pytest.raises(ValueError, match="step 7 is not finite, also with a lower max_grad_norm; lower the learning rate"):
+        with (
+            warnings.catch_warnings(),
+            pytest.raises(
+                ValueError, match="step 7 is not finite, also with a lower max_grad_norm; lower the learning rate"
+            ),
+        ):
             warnings.simplefilter("ignore")
-            lapt(struck(fresh(), 100), tokenizer, swahili, held_out, replace(config, learning_rate=1e-9), folder=f"{folder}/b")
+            lapt(
+                struck(fresh(), 100),
+                tokenizer,
+                swahili,
+                held_out,
+                replace(config, learning_rate=1e-9),
+                folder=f"{folder}/b",
+            )
         model = fresh()
-        with pytest.warns(UserWarning, match="going back to checkpoint-0 with"): lapt(struck(model, 1), tokenizer, swahili, held_out, replace(config, eval_every=9), folder=f"{folder}/c")
+        with pytest.warns(UserWarning, match="going back to checkpoint-0 with"):
+            lapt(struck(model, 1), tokenizer, swahili, held_out, replace(config, eval_every=9), folder=f"{folder}/c")
     norms = []
+
+
     def spy(self, *args, **kwargs):
         norms.append(self.args.max_grad_norm)
         return Trainer.__dict__["_whole_train"](self, *args, **kwargs)
+
+
     with pytest.MonkeyPatch.context() as patch, tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
         warnings.simplefilter("ignore")
         patch.setattr(Trainer, "_whole_train", Trainer.train, raising=False)
         patch.setattr(Trainer, "train", spy)
         lapt(struck(fresh(), 3), tokenizer, swahili, held_out, config, folder=f"{folder}/three")
-        lapt(fresh(), tokenizer, swahili, held_out, config, folder=f"{folder}/three", resume=True) # remembers
-        with pytest.raises(ValueError, match="also with a lower"): lapt(struck(fresh(), 4), tokenizer, swahili, held_out, config, folder=f"{folder}/four")
-    assert norms == [1, .5, .25, .125, .125, 1, .5, .25, .125]
-    with pytest.raises(ValueError, match="step 7 is not finite; give a folder"): lapt(struck(fresh(), 1), tokenizer, swahili, held_out, config)
+        lapt(fresh(), tokenizer, swahili, held_out, config, folder=f"{folder}/three", resume=True)  # remembers
+        with pytest.raises(ValueError, match="also with a lower"):
+            lapt(struck(fresh(), 4), tokenizer, swahili, held_out, config, folder=f"{folder}/four")
+    assert norms == [1, 0.5, 0.25, 0.125, 0.125, 1, 0.5, 0.25, 0.125]
+    with pytest.raises(ValueError, match="step 7 is not finite; give a folder"):
+        lapt(struck(fresh(), 1), tokenizer, swahili, held_out, config)
 
 
 @pytest.mark.cell('nbs/06_training/03_lapt.ipynb', 'cell "what cannot be trained is refused with what to do, before anything is written" (7b5d2a06)')
 def test_what_cannot_be_trained_is_refused_with_what_to_do_before_anything_is_written(cell_9a2dd1d3, cell_ed44b6ca):
     with tempfile.TemporaryDirectory() as folder:
+
         def refused(message, model=fresh(), tokenizer=tokenizer, config=quick, text=swahili):
-            with pytest.raises(ValueError, match=message): lapt(model, tokenizer, text, held_out, config, folder=f"{folder}/run")
+            with pytest.raises(ValueError, match=message):
+                lapt(model, tokenizer, text, held_out, config, folder=f"{folder}/run")
+
         refused("longer than the model's 32 positions; set length to 32 or less", config=LaptConfig())
         refused("unknown mode 'head'; there are all, full, emb", config=replace(quick, mode="head"))
-        refused("batch of 16 blocks cannot be divided into micro-batches of 5 on 1 process", config=replace(quick, micro_batch=5))
+        refused(
+            "batch of 16 blocks cannot be divided into micro-batches of 5 on 1 process",
+            config=replace(quick, micro_batch=5),
+        )
         refused("steps is 0; give 1 or more", config=replace(quick, steps=0))
-        for rate in (-1., 0., math.nan): refused("learning_rate is .*; give a number between 0 and 1", config=replace(quick, learning_rate=rate))
-        refused("the tokenizer has 500 token ids and the model 300 rows", model=XLMRobertaForMaskedLM(XLMRobertaConfig(**tiny | {"vocab_size": 300}, pad_token_id=1, max_position_embeddings=34)))
+        for rate in (-1.0, 0.0, math.nan):
+            refused("learning_rate is .*; give a number between 0 and 1", config=replace(quick, learning_rate=rate))
+        refused(
+            "the tokenizer has 500 token ids and the model 300 rows",
+            model=XLMRobertaForMaskedLM(
+                XLMRobertaConfig(**tiny | {"vocab_size": 300}, pad_token_id=1, max_position_embeddings=34)
+            ),
+        )
         assert not Path(folder, "run").exists()
         refused("the text makes 7 tokens and a block takes 32; give more text", text=["habari"])
 
@@ -440,32 +663,56 @@ def test_two_processes_train_what_one_trains_divided_or_not_also_when_they_are_s
     with tempfile.TemporaryDirectory() as folder:
         names["run"](f"{folder}/one")
         Path(folder, "several.py").write_text(several)
-        done = subprocess.run([sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc_per_node", "2", f"{folder}/several.py", folder], capture_output=True, text=True,
-                              env=os.environ | {"TQDM_DISABLE": "1", "OMP_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": ""})
+        done = subprocess.run(
+            [
+                sys.executable,
+                "-m",
+                "torch.distributed.run",
+                "--standalone",
+                "--nproc_per_node",
+                "2",
+                f"{folder}/several.py",
+                folder,
+            ],
+            capture_output=True,
+            text=True,
+            env=os.environ | {"TQDM_DISABLE": "1", "OMP_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": ""},
+        )
         assert done.returncode == 0, done.stderr[-2000:]
-        assert done.stdout.count("FSDP's first version cannot freeze and unfreeze a part of the model; give accelerate launch --fsdp_version 2") == 2
-        assert any(f.is_dir() for f in Path(folder).glob("fsdp/checkpoint-10/*")) and not any(f.is_dir() for f in Path(folder).glob("ddp/checkpoint-10/*")) # the former in parts
+        assert (
+            done.stdout.count(
+                "FSDP's first version cannot freeze and unfreeze a part of the model; give accelerate launch --fsdp_version 2"
+            )
+            == 2
+        )
+        assert any(f.is_dir() for f in Path(folder).glob("fsdp/checkpoint-10/*")) and not any(
+            f.is_dir() for f in Path(folder).glob("ddp/checkpoint-10/*")
+        )  # the former in parts
         one, *two = (torch.load(f"{folder}/{name}/end") for name in ("one", "ddp", "fsdp"))
         saved = XLMRobertaForMaskedLM.from_pretrained(f"{folder}/fsdp/saved").state_dict()
     for weights, losses in two:
         assert weights.keys() == one[0].keys() and all(torch.allclose(weights[k], one[0][k], atol=1e-5) for k in weights)
-        assert losses == pytest.approx(one[1], abs=1e-5) and losses[-1] < losses[0] - .3
+        assert losses == pytest.approx(one[1], abs=1e-5) and losses[-1] < losses[0] - 0.3
     assert all(torch.equal(saved[k], two[1][0][k]) for k in saved)
 
 
 @pytest.mark.cell('nbs/06_training/03_lapt.ipynb', 'cell "operations are those of a count by hand" (8e93fda6)')
 def test_operations_are_those_of_a_count_by_hand(cell_ed44b6ca, cell_9a6e2c47):
-    def by_hand(tokens, asked, layers=2, d=32, ff=48, v=500, n=32): # products of one step, forward; backward costs the same for inputs and for weights
+    def by_hand(
+        tokens, asked, layers=2, d=32, ff=48, v=500, n=32
+    ):  # products of one step, forward; backward costs the same for inputs and for weights
         block = tokens * 2 * (4 * d * d + 2 * d * ff)
         attention = tokens * 2 * 2 * n * d
         head = asked * 2 * (d * d + d * v)
         return layers * block, layers * attention, head
+
+
     block, attention, head = by_hand(16 * 32, 16 * 5)
     everything = 3 * block + 3 * attention + 3 * head
-    assert abs(lapt_flops(fresh(), tokenizer, one) / (100 * everything) - 1) < .01
-    frozen = 2 * block + 3 * attention + 3 * head # no products for the blocks' weights
-    assert abs(lapt_flops(fresh(), tokenizer, replace(one, mode="emb")) / (100 * frozen) - 1) < .01
-    assert abs(lapt_flops(fresh(), tokenizer, replace(one, mode="full")) / (10 * frozen + 90 * everything) - 1) < .01
+    assert abs(lapt_flops(fresh(), tokenizer, one) / (100 * everything) - 1) < 0.01
+    frozen = 2 * block + 3 * attention + 3 * head  # no products for the blocks' weights
+    assert abs(lapt_flops(fresh(), tokenizer, replace(one, mode="emb")) / (100 * frozen) - 1) < 0.01
+    assert abs(lapt_flops(fresh(), tokenizer, replace(one, mode="full")) / (10 * frozen + 90 * everything) - 1) < 0.01
     model = fresh()
     lapt_flops(model, tokenizer, replace(one, mode="emb"))
     assert all(p.requires_grad and p.grad is None for p in model.parameters())

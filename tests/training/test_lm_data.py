@@ -29,7 +29,10 @@ def cell_06d87db0(cell_5f1b3e62):
     # nbs/06_training/01_lm_data.ipynb, cell "inputs, labels = mask_tokens(blocks[:2], tokenizer, torch.Ge" (06d87db0)
     global inputs, labels
     inputs, labels = mask_tokens(blocks[:2], tokenizer, torch.Generator().manual_seed(0))
-    " ".join(f"[{tokenizer.decode(l)} > {tokenizer.decode(i)}]" if l != -100 else tokenizer.decode(i) for i, l in zip(inputs[0], labels[0]))
+    " ".join(
+        f"[{tokenizer.decode(l)} > {tokenizer.decode(i)}]" if l != -100 else tokenizer.decode(i)
+        for i, l in zip(inputs[0], labels[0])
+    )
 
 
 @pytest.fixture(scope='module')
@@ -37,7 +40,7 @@ def cell_26a53245(cell_06d87db0):
     # nbs/06_training/01_lm_data.ipynb, cell "tiny = dict(vocab_size=500, hidden_size=32, num_hidden_layer" (26a53245)
     global still, tiny, xlmr
     tiny = dict(vocab_size=500, hidden_size=32, num_hidden_layers=2, num_attention_heads=2, intermediate_size=48)
-    still = dict(hidden_dropout_prob=0., attention_probs_dropout_prob=0.)
+    still = dict(hidden_dropout_prob=0.0, attention_probs_dropout_prob=0.0)
     torch.manual_seed(0)
     xlmr = XLMRobertaForMaskedLM(XLMRobertaConfig(**tiny, **still, pad_token_id=1, max_position_embeddings=34))
     f"loss {lm_loss(xlmr, inputs, labels).item():.3f} nats over {(labels != -100).sum()} targets; ln V = {math.log(500):.3f}"
@@ -49,12 +52,21 @@ def cell_c496115a(cell_26a53245):
     global ends, tiny_models
     ends = dict(bos_token_id=0, eos_token_id=2)
     tiny_models = [
-        xlmr, BertForMaskedLM(BertConfig(**tiny, **still)), RobertaForMaskedLM(RobertaConfig(**tiny, **still, tie_word_embeddings=False)),
-        DistilBertForMaskedLM(DistilBertConfig(vocab_size=500, dim=32, n_layers=2, n_heads=2, hidden_dim=48, dropout=0., attention_dropout=0.)),
+        xlmr,
+        BertForMaskedLM(BertConfig(**tiny, **still)),
+        RobertaForMaskedLM(RobertaConfig(**tiny, **still, tie_word_embeddings=False)),
+        DistilBertForMaskedLM(
+            DistilBertConfig(
+                vocab_size=500, dim=32, n_layers=2, n_heads=2, hidden_dim=48, dropout=0.0, attention_dropout=0.0
+            )
+        ),
         ElectraForMaskedLM(ElectraConfig(**tiny, **still, embedding_size=16)),
-        GPT2LMHeadModel(GPT2Config(vocab_size=500, n_embd=32, n_layer=2, n_head=2, resid_pdrop=0, embd_pdrop=0, attn_pdrop=0, **ends)),
+        GPT2LMHeadModel(
+            GPT2Config(vocab_size=500, n_embd=32, n_layer=2, n_head=2, resid_pdrop=0, embd_pdrop=0, attn_pdrop=0, **ends)
+        ),
         LlamaForCausalLM(LlamaConfig(**tiny, num_key_value_heads=1, **ends)),
-        Gemma2ForCausalLM(Gemma2Config(**tiny, num_key_value_heads=1, head_dim=16, final_logit_softcapping=5., **ends))] # caps its scores
+        Gemma2ForCausalLM(Gemma2Config(**tiny, num_key_value_heads=1, head_dim=16, final_logit_softcapping=5.0, **ends)),
+    ]  # caps its scores
     [type(model).__name__ for model in tiny_models]
 
 
@@ -69,8 +81,9 @@ def cell_41b6c0b0(cell_5f1b3e62, cell_26a53245):
 @pytest.mark.cell('nbs/06_training/01_lm_data.ipynb', 'cell "packing keeps every token in order and leaves out only the last rest" (a12074eb)')
 def test_packing_keeps_every_token_in_order_and_leaves_out_only_the_last_rest(cell_5f1b3e62):
     stream = [i for line in swahili for i in tokenizer(line)["input_ids"]]
-    assert blocks.flatten().tolist() == stream[:blocks.numel()] and len(stream) - blocks.numel() < 32
-    with pytest.raises(ValueError, match=r"the text makes \d+ tokens and a block takes 512"): pack(tokenizer, swahili[:2], 512)
+    assert blocks.flatten().tolist() == stream[: blocks.numel()] and len(stream) - blocks.numel() < 32
+    with pytest.raises(ValueError, match=r"the text makes \d+ tokens and a block takes 512"):
+        pack(tokenizer, swahili[:2], 512)
 
 
 @pytest.mark.cell('nbs/06_training/01_lm_data.ipynb', 'cell "blocks in a file are the same, and a file is whole or not there" (42c70c9d)')
@@ -78,12 +91,16 @@ def test_blocks_in_a_file_are_the_same_and_a_file_is_whole_or_not_there(cell_5f1
     with tempfile.TemporaryDirectory() as folder:
         stored = pack(tokenizer, swahili, 32, f"{folder}/tokens")
         assert len(stored) == len(blocks) and all(torch.equal(stored[i], blocks[i]) for i in range(len(blocks)))
-        assert sum(1 for _ in stored) == len(blocks) # reading ends
+        assert sum(1 for _ in stored) == len(blocks)  # reading ends
+
         def broken():
             yield from swahili[:1200]
             raise OSError("the disk went away")
-        with pytest.raises(OSError): pack(tokenizer, broken(), 32, f"{folder}/other")
-        with pytest.raises(ValueError, match="give more text"): pack(tokenizer, swahili[:2], 512, f"{folder}/other")
+
+        with pytest.raises(OSError):
+            pack(tokenizer, broken(), 32, f"{folder}/other")
+        with pytest.raises(ValueError, match="give more text"):
+            pack(tokenizer, swahili[:2], 512, f"{folder}/other")
         assert [p.name for p in Path(folder).iterdir()] == ["tokens"]
 
 
@@ -96,18 +113,26 @@ def test_what_packing_holds_in_memory_does_not_grow_with_the_text(cell_5f1b3e62)
             used = tracemalloc.get_traced_memory()[1]
             tracemalloc.stop()
             return used
+
+
     assert peak(8) < 1.1 * peak(2)
 
 
 @pytest.mark.cell('nbs/06_training/01_lm_data.ipynb', 'cell "a tokenizer that adds no special tokens gets an end of text after each line" (fcc62859)')
 def test_a_tokenizer_that_adds_no_special_tokens_gets_an_end_of_text_after_each_line():
-    class Plain: # what pack needs of a tokenizer
+    class Plain:  # what pack needs of a tokenizer
         eos_token_id, sep_token_id = 9, None
-        def __call__(self, texts, **_): return {"input_ids": [[len(w) for w in t.split()] for t in texts]}
+
+        def __call__(self, texts, **_):
+            return {"input_ids": [[len(w) for w in t.split()] for t in texts]}
+
+
     assert pack(Plain(), ["a bb", "ccc d"], 6).tolist() == [[1, 2, 9, 3, 1, 9]]
-    Plain.eos_token_id = 250_001 # ids of large vocabularies
+    Plain.eos_token_id = 250_001  # ids of large vocabularies
     with tempfile.TemporaryDirectory() as folder:
-        assert [part.tolist() for part in (pack(Plain(), ["a bb"], 3)[0], pack(Plain(), ["a bb"], 3, f"{folder}/tokens")[0])] == [[1, 2, 250_001]] * 2
+        assert [
+            part.tolist() for part in (pack(Plain(), ["a bb"], 3)[0], pack(Plain(), ["a bb"], 3, f"{folder}/tokens")[0])
+        ] == [[1, 2, 250_001]] * 2
 
 
 @pytest.mark.cell('nbs/06_training/01_lm_data.ipynb', 'cell "masks follow 15% and 80/10/10, leave special tokens alone and repeat with the seed" (a61ee866)')
@@ -116,26 +141,32 @@ def test_masks_follow_15_and_80_10_10_leave_special_tokens_alone_and_repeat_with
     special = torch.tensor(tokenizer.all_special_ids)
     asked = labels_all != -100
     ordinary = ~torch.isin(blocks, special)
-    assert not asked[~ordinary].any() and abs(asked[ordinary].float().mean() - .15) < .01
+    assert not asked[~ordinary].any() and abs(asked[ordinary].float().mean() - 0.15) < 0.01
     assert (inputs_all[~asked] == blocks[~asked]).all() and (labels_all[asked] == blocks[asked]).all()
-    masked, same = (inputs_all[asked] == tokenizer.mask_token_id).float().mean(), (inputs_all[asked] == blocks[asked]).float().mean()
-    assert abs(masked - .8) < .02 and abs(same - .1) < .02
+    masked, same = (
+        (inputs_all[asked] == tokenizer.mask_token_id).float().mean(),
+        (inputs_all[asked] == blocks[asked]).float().mean(),
+    )
+    assert abs(masked - 0.8) < 0.02 and abs(same - 0.1) < 0.02
     drawn = inputs_all[asked & (inputs_all != blocks) & (inputs_all != tokenizer.mask_token_id)]
     assert not torch.isin(drawn, special).any() and drawn.unique().numel() > 200
     torch.manual_seed(5)
     again = mask_tokens(blocks, tokenizer, torch.Generator().manual_seed(1))
     assert (again[0] == inputs_all).all() and (again[1] == labels_all).all()
     assert not (mask_tokens(blocks, tokenizer, torch.Generator().manual_seed(2))[1] == labels_all).all()
-    half = mask_tokens(blocks, tokenizer, torch.Generator().manual_seed(1), .5)[1] != -100
-    assert abs(half[ordinary].float().mean() - .5) < .01
+    half = mask_tokens(blocks, tokenizer, torch.Generator().manual_seed(1), 0.5)[1] != -100
+    assert abs(half[ordinary].float().mean() - 0.5) < 0.01
 
 
 @pytest.mark.cell('nbs/06_training/01_lm_data.ipynb', 'cell "every pass sees every block once, in another order" (a1e4aad1)')
 def test_every_pass_sees_every_block_once_in_another_order():
-    for n in (1, 2, 3, 10, 100, 1000): assert sorted(_place(i, n, "k") for i in range(n)) == list(range(n))
+    for n in (1, 2, 3, 10, 100, 1000):
+        assert sorted(_place(i, n, "k") for i in range(n)) == list(range(n))
     orders = np.array([[_place(i, 50, f"{seed}") for i in range(50)] for seed in range(2000)])
-    assert abs(orders.mean(0) - 24.5).max() < 4.5 * math.sqrt((50**2 - 1) / 12 / 2000) # each place gets each block equally often
-    assert abs((np.diff(orders) == 1).mean() - 1 / 50) < .002 # neighbours are torn apart
+    assert abs(orders.mean(0) - 24.5).max() < 4.5 * math.sqrt(
+        (50**2 - 1) / 12 / 2000
+    )  # each place gets each block equally often
+    assert abs((np.diff(orders) == 1).mean() - 1 / 50) < 0.002  # neighbours are torn apart
     assert _place(10**12, 10**12 + 1, "k") <= 10**12
 
 
@@ -145,36 +176,55 @@ def test_draws_depend_on_seed_and_place_alone_and_mask_each_visit_anew(cell_5f1b
     far = [draws[4321] for _ in range(2)]
     assert torch.equal(far[0]["input_ids"], far[1]["input_ids"]) and torch.equal(far[0]["labels"], far[1]["labels"])
     assert not torch.equal(far[0]["input_ids"], MaskedBlocks(blocks, 5000, tokenizer, seed=4)[4321]["input_ids"])
-    passes = [[d["input_ids"].tolist() for d in map(MaskedBlocks(few, 14).__getitem__, range(7 * k, 7 * k + 7))] for k in (0, 1)]
+    passes = [
+        [d["input_ids"].tolist() for d in map(MaskedBlocks(few, 14).__getitem__, range(7 * k, 7 * k + 7))] for k in (0, 1)
+    ]
     assert passes[0] != passes[1] and sorted(passes[0]) == sorted(passes[1]) == sorted(few.tolist())
     visits = [draws_of_one["labels"] for draws_of_one in map(MaskedBlocks(few[:1], 400, tokenizer).__getitem__, range(400))]
     share = (torch.stack(visits) != -100).float().mean(0)[~torch.isin(few[0], torch.tensor(tokenizer.all_special_ids))]
-    assert abs(share.mean() - .15) < .02 and share.min() > .05 # no position is left out
-    assert sum(1 for _ in MaskedBlocks(few, 14)) == 14 # drawing ends
+    assert abs(share.mean() - 0.15) < 0.02 and share.min() > 0.05  # no position is left out
+    assert sum(1 for _ in MaskedBlocks(few, 14)) == 14  # drawing ends
 
 
 @pytest.mark.cell('nbs/06_training/01_lm_data.ipynb', 'cell "order and masks have the seed, the pass and the place as their own causes" (28efb586)')
 def test_order_and_masks_have_the_seed_the_pass_and_the_place_as_their_own_causes(cell_5f1b3e62):
     same = blocks[:1].repeat(40, 1)
-    asked = lambda seed=0: [tuple(d["labels"].tolist()) for d in MaskedBlocks(same, 80, tokenizer, seed, .5)] # order makes no difference here
+
+
+    def asked(seed=0):
+        return [
+            tuple(d["labels"].tolist()) for d in MaskedBlocks(same, 80, tokenizer, seed, 0.5)
+        ]  # order makes no difference here
+
+
     assert len(set(asked())) == 80 and not set(asked()) & set(asked(1))
-    order = lambda seed: [d["input_ids"].tolist() for d in MaskedBlocks(blocks[:40], 40, seed=seed)]
+
+
+    def order(seed):
+        return [d["input_ids"].tolist() for d in MaskedBlocks(blocks[:40], 40, seed=seed)]
+
+
     assert order(0) != order(1) and sorted(order(0)) == sorted(order(1))
     often = (torch.tensor(asked()) != -100).float()[:, ~torch.isin(same[0], torch.tensor(tokenizer.all_special_ids))].mean()
-    assert abs(often - .5) < .04
+    assert abs(often - 0.5) < 0.04
 
 
 @pytest.mark.cell('nbs/06_training/01_lm_data.ipynb', 'cell "loss and gradients equal those of the whole model, in one part or in many" (ff68b066)')
 def test_loss_and_gradients_equal_those_of_the_whole_model_in_one_part_or_in_many(cell_5f1b3e62, cell_06d87db0, cell_c496115a):
     for model in tiny_models:
-        asked = {"input_ids": blocks[:4], "labels": blocks[:4]} if not is_masked(model) else {"input_ids": inputs, "labels": labels}
+        asked = (
+            {"input_ids": blocks[:4], "labels": blocks[:4]}
+            if not is_masked(model)
+            else {"input_ids": inputs, "labels": labels}
+        )
         whole = model(**asked).loss
         expected = torch.autograd.grad(whole, list(model.parameters()), allow_unused=True)
         for most in (2**28, 7 * 500):
             ours = lm_loss(model, **asked, most=most)
             assert abs(whole.item() - ours.item()) < 1e-5, type(model).__name__
             gradients = torch.autograd.grad(ours, list(model.parameters()), allow_unused=True)
-            for a, b in zip(expected, gradients): assert (a is None and b is None) or torch.allclose(a, b, atol=1e-5), type(model).__name__
+            for a, b in zip(expected, gradients):
+                assert (a is None and b is None) or torch.allclose(a, b, atol=1e-5), type(model).__name__
         assert "forward" not in model.base_model.__dict__
 
 
@@ -185,7 +235,7 @@ def test_no_more_scores_are_held_at_a_time_than_allowed(cell_5f1b3e62):
     hook = gpt.lm_head.register_forward_hook(lambda module, args, scores: seen.append(scores.shape[1]))
     lm_loss(gpt, blocks[:8], blocks[:8], most=40 * 500).backward()
     hook.remove()
-    assert max(seen) == 40 and sum(seen) == 2 * 8 * 31 # once forward, once again for the gradient
+    assert max(seen) == 40 and sum(seen) == 2 * 8 * 31  # once forward, once again for the gradient
     nothing = lm_loss(gpt, blocks[:2], torch.full_like(blocks[:2], -100), "sum")
     nothing.backward()
     assert nothing.item() == 0
@@ -197,9 +247,16 @@ def test_the_loss_is_computed_in_32_bits_and_what_else_the_model_takes_reaches_i
     scores = half(input_ids=inputs).logits[labels != -100]
     assert abs(lm_loss(half, inputs, labels).item() - F.cross_entropy(scores.float(), labels[labels != -100]).item()) < 1e-5
     assert lm_loss(half, inputs, labels).dtype == torch.float32
-    seen_part = torch.ones_like(inputs); seen_part[:, 20:] = 0
+    seen_part = torch.ones_like(inputs)
+    seen_part[:, 20:] = 0
     first = torch.where(seen_part > 0, labels, -100)
-    assert abs(lm_loss(xlmr, inputs, first, attention_mask=seen_part).item() - xlmr(input_ids=inputs, labels=first, attention_mask=seen_part).loss.item()) < 1e-5
+    assert (
+        abs(
+            lm_loss(xlmr, inputs, first, attention_mask=seen_part).item()
+            - xlmr(input_ids=inputs, labels=first, attention_mask=seen_part).loss.item()
+        )
+        < 1e-5
+    )
     assert abs(lm_loss(xlmr, inputs, first).item() - lm_loss(xlmr, inputs, first, attention_mask=seen_part).item()) > 1e-5
 
 
@@ -210,18 +267,36 @@ def test_with_places_the_loss_and_its_gradients_are_the_same_for_any_number_of_l
         asked = blocks[:4] if full is not None else mask_tokens(blocks[:4], tokenizer, torch.Generator().manual_seed(1))[1]
         fixed = label_positions(asked, masked=is_masked(model))
         for reduction, most in (("mean", 0), ("sum", 0), ("mean", 7 * 500)):
-            pair = [lm_loss(model, blocks[:4], asked, reduction, most=most), lm_loss(model, blocks[:4], asked, reduction, fixed, most)]
-            assert torch.allclose(*pair, rtol=1e-6) and (full is None or reduction == "sum" or torch.allclose(pair[1], full, atol=1e-5))
+            pair = [
+                lm_loss(model, blocks[:4], asked, reduction, most=most),
+                lm_loss(model, blocks[:4], asked, reduction, fixed, most),
+            ]
+            assert torch.allclose(*pair, rtol=1e-6) and (
+                full is None or reduction == "sum" or torch.allclose(pair[1], full, atol=1e-5)
+            )
             for a, b in zip(*(torch.autograd.grad(loss, list(model.parameters()), allow_unused=True) for loss in pair)):
                 assert (a is None and b is None) or torch.allclose(a, b, atol=1e-5), type(model).__name__
-    draws = [mask_tokens(blocks[i:i + 8], tokenizer, torch.Generator().manual_seed(i))[1] for i in range(0, 800, 8)]
-    assert {len(label_positions(l)) for l in draws} == {80} # 38.4 and 34.3 more, as a multiple of 8
-    for l in (draws[0], torch.full_like(draws[0], -100), blocks[:8]): # as expected, none at all, far too many
+    draws = [mask_tokens(blocks[i : i + 8], tokenizer, torch.Generator().manual_seed(i))[1] for i in range(0, 800, 8)]
+    assert {len(label_positions(l)) for l in draws} == {80}  # 38.4 and 34.3 more, as a multiple of 8
+    for l in (draws[0], torch.full_like(draws[0], -100), blocks[:8]):  # as expected, none at all, far too many
         taken = label_positions(l)
-        assert set((l != -100).flatten().nonzero()[:, 0].tolist()) <= set(taken.tolist()) and len(taken.unique()) == len(taken)
+        assert set((l != -100).flatten().nonzero()[:, 0].tolist()) <= set(taken.tolist()) and len(taken.unique()) == len(
+            taken
+        )
         assert len(taken) == (256 if l.ne(-100).all() else 80)
-    assert lm_loss(xlmr, blocks[:8], torch.full_like(blocks[:8], -100), "sum", label_positions(torch.full_like(blocks[:8], -100))).item() == 0
-    assert abs(lm_loss(xlmr, blocks[:8], blocks[:8], "mean", label_positions(blocks[:8])).item() - xlmr(input_ids=blocks[:8], labels=blocks[:8]).loss.item()) < 1e-5
+    assert (
+        lm_loss(
+            xlmr, blocks[:8], torch.full_like(blocks[:8], -100), "sum", label_positions(torch.full_like(blocks[:8], -100))
+        ).item()
+        == 0
+    )
+    assert (
+        abs(
+            lm_loss(xlmr, blocks[:8], blocks[:8], "mean", label_positions(blocks[:8])).item()
+            - xlmr(input_ids=blocks[:8], labels=blocks[:8]).loss.item()
+        )
+        < 1e-5
+    )
 
 
 @pytest.mark.cell('nbs/06_training/01_lm_data.ipynb', 'cell "held-out loss repeats, leaves the model\'s mode and the global generator alone and equals the mean over targets" (0fc24d2b)')
@@ -230,18 +305,32 @@ def test_held_out_loss_repeats_leaves_the_model_s_mode_and_the_global_generator_
     before = torch.random.get_rng_state()
     xlmr.train()
     first = heldout_loss(xlmr, tokenizer, held_out, length=32)
-    assert xlmr.training and (torch.random.get_rng_state() == before).all() and first == heldout_loss(xlmr, tokenizer, held_out, length=32)
-    assert first != heldout_loss(xlmr, tokenizer, held_out, length=32, seed=1) and abs(first - heldout_loss(xlmr, tokenizer, held_out, length=32, fixed=True)) < 1e-6
+    assert (
+        xlmr.training
+        and (torch.random.get_rng_state() == before).all()
+        and first == heldout_loss(xlmr, tokenizer, held_out, length=32)
+    )
+    assert (
+        first != heldout_loss(xlmr, tokenizer, held_out, length=32, seed=1)
+        and abs(first - heldout_loss(xlmr, tokenizer, held_out, length=32, fixed=True)) < 1e-6
+    )
     rows = pack(tokenizer, held_out, 32)
     shown, wanted = mask_tokens(rows, tokenizer, torch.Generator().manual_seed(0))
-    assert abs(heldout_loss(xlmr, tokenizer, rows, batch_size=len(rows)) - xlmr(input_ids=shown, labels=wanted).loss.item()) < 1e-5
-    shown, wanted = mask_tokens(rows, tokenizer, torch.Generator().manual_seed(0), .4)
-    assert abs(heldout_loss(xlmr, tokenizer, rows, probability=.4) - xlmr(input_ids=shown, labels=wanted).loss.item()) < 1e-5
+    assert (
+        abs(heldout_loss(xlmr, tokenizer, rows, batch_size=len(rows)) - xlmr(input_ids=shown, labels=wanted).loss.item())
+        < 1e-5
+    )
+    shown, wanted = mask_tokens(rows, tokenizer, torch.Generator().manual_seed(0), 0.4)
+    assert (
+        abs(heldout_loss(xlmr, tokenizer, rows, probability=0.4) - xlmr(input_ids=shown, labels=wanted).loss.item()) < 1e-5
+    )
 
 
 @pytest.mark.cell('nbs/06_training/01_lm_data.ipynb', 'cell "a causal model is asked for the next token" (d1c411ff)')
 def test_a_causal_model_is_asked_for_the_next_token(cell_5f1b3e62, cell_41b6c0b0):
-    gpt = GPT2LMHeadModel(GPT2Config(vocab_size=500, n_embd=32, n_layer=1, n_head=2, bos_token_id=0, eos_token_id=2)).train()
+    gpt = GPT2LMHeadModel(
+        GPT2Config(vocab_size=500, n_embd=32, n_layer=1, n_head=2, bos_token_id=0, eos_token_id=2)
+    ).train()
     rows = pack(tokenizer, held_out, 32)[:40]
     without_dropout = heldout_loss(gpt, tokenizer, rows)
     assert abs(without_dropout - gpt.eval()(input_ids=rows, labels=rows).loss.item()) < 1e-5

@@ -27,10 +27,11 @@ def cell_b2b2638a():
     # nbs/06_training/04_training_run.ipynb, cell "place = Path(tempfile.mkdtemp())" (b2b2638a)
     global code, few, mini, place
     place = Path(tempfile.mkdtemp())
-    for code in ("sw", "am"): (place/f"{code}.txt").write_text("\n".join(lines(code, 400, seed=0)), encoding="utf-8")
+    for code in ("sw", "am"):
+        (place / f"{code}.txt").write_text("\n".join(lines(code, 400, seed=0)), encoding="utf-8")
     mini = data_path("models", "mini-xlmr")
     few = LaptConfig(steps=6, batch_size=8, length=72, learning_rate=1e-3, eval_every=3)
-    lapt_files(mini, [place/"sw.txt"], place/"out", few).round(3)
+    lapt_files(mini, [place / "sw.txt"], place / "out", few).round(3)
 
 
 @pytest.fixture(scope='module')
@@ -38,215 +39,334 @@ def cell_929c7dd9(cell_b2b2638a):
     # nbs/06_training/04_training_run.ipynb, cell "swahili = NewLanguage("sw")" (929c7dd9)
     global swahili
     swahili = NewLanguage("sw")
-    lapt_files(mini, [place/"sw.txt"], place/"adapter", few, language=swahili).round(3)
+    lapt_files(mini, [place / "sw.txt"], place / "adapter", few, language=swahili).round(3)
 
 
 @pytest.mark.cell('nbs/06_training/04_training_run.ipynb', 'cell "what is given replaces the preset\'s" (dc41e3e3)')
 def test_what_is_given_replaces_the_preset_s():
     assert lapt_settings() == PRESETS["embedding-structure"] and lapt_settings("focus", steps=None) == PRESETS["focus"]
-    assert lapt_settings("focus", 128, steps=200, mode="emb") == replace(PRESETS["focus"], steps=200, mode="emb", length=128, eval_every=10)
-    assert lapt_settings("focus", 128, length=512).length == 512 # refused later, by name
+    assert lapt_settings("focus", 128, steps=200, mode="emb") == replace(
+        PRESETS["focus"], steps=200, mode="emb", length=128, eval_every=10
+    )
+    assert lapt_settings("focus", 128, length=512).length == 512  # refused later, by name
     assert lapt_settings("focus", steps=200, eval_every=70).eval_every == 70
-    with pytest.raises(ValueError, match="unknown preset 'x'; there are focus, embedding-structure"): lapt_settings("x")
+    with pytest.raises(ValueError, match="unknown preset 'x'; there are focus, embedding-structure"):
+        lapt_settings("x")
 
 
 @pytest.mark.cell('nbs/06_training/04_training_run.ipynb', 'cell "the result is a whole model that plain transformers loads, better on the held-out text" (3827cc7e)')
 def test_the_result_is_a_whole_model_that_plain_transformers_loads_better_on_the_held_out_text(cell_b2b2638a):
-    losses = pd.read_csv(place/"out/losses.csv")
+    losses = pd.read_csv(place / "out/losses.csv")
     assert list(losses.step) == [0, 3, 6] and losses.loss.iloc[-1] < losses.loss[0]
-    assert not (place/"out/run").exists() and not list((place/"out").glob(".*"))
-    model, tokenizer = AutoModelForMaskedLM.from_pretrained(place/"out"), AutoTokenizer.from_pretrained(place/"out")
-    assert len(tokenizer) == len(model.get_input_embeddings().weight) and not torch.equal(model.get_input_embeddings().weight, AutoModelForMaskedLM.from_pretrained(mini).get_input_embeddings().weight)
-    assert json.loads((place/"out/lapt.json").read_text())["config"]["steps"] == 6
+    assert not (place / "out/run").exists() and not list((place / "out").glob(".*"))
+    model, tokenizer = AutoModelForMaskedLM.from_pretrained(place / "out"), AutoTokenizer.from_pretrained(place / "out")
+    assert len(tokenizer) == len(model.get_input_embeddings().weight) and not torch.equal(
+        model.get_input_embeddings().weight, AutoModelForMaskedLM.from_pretrained(mini).get_input_embeddings().weight
+    )
+    assert json.loads((place / "out/lapt.json").read_text())["config"]["steps"] == 6
 
 
 @pytest.mark.cell('nbs/06_training/04_training_run.ipynb', 'cell "an interrupted run is resumed with the same arguments only, and ends as it would have" (763d96e8)')
 def test_an_interrupted_run_is_resumed_with_the_same_arguments_only_and_ends_as_it_would_have(cell_b2b2638a):
-    files = [place/"sw.txt", place/"am.txt"]
-    whole = lapt_files(mini, files, place/"whole", few, alpha=.2)
+    files = [place / "sw.txt", place / "am.txt"]
+    whole = lapt_files(mini, files, place / "whole", few, alpha=0.2)
     with pytest.MonkeyPatch.context() as patch:
-        def stop(*_): raise KeyboardInterrupt
+
+        def stop(*_):
+            raise KeyboardInterrupt
+
         patch.setattr(runs, "_finish", stop)
-        with pytest.raises(KeyboardInterrupt): runs.lapt_files(mini, files, place/"stopped", few, alpha=.2)
-    assert not (place/"stopped/config.json").exists()
-    with pytest.raises(ValueError, match="holds a run that has not ended; give --resume"): lapt_files(mini, files, place/"stopped", few, alpha=.2)
-    with pytest.raises(ValueError, match="holds another run: it has alpha 0.2, not None; steps 6, not 8. Resume with"): lapt_files(mini, files, place/"stopped", replace(few, steps=8), resume=True)
-    with pytest.raises(ValueError, match="holds another run: it has text "): lapt_files(mini, files[:1], place/"stopped", few, alpha=.2, resume=True)
-    with pytest.raises(ValueError, match="holds no run to resume"): lapt_files(mini, files, place/"nothing", few, alpha=.2, resume=True)
-    resumed = lapt_files(mini, files, place/"stopped", few, alpha=.2, resume=True)
-    assert resumed.equals(whole) and (place/"stopped/model.safetensors").read_bytes() == (place/"whole/model.safetensors").read_bytes()
+        with pytest.raises(KeyboardInterrupt):
+            runs.lapt_files(mini, files, place / "stopped", few, alpha=0.2)
+    assert not (place / "stopped/config.json").exists()
+    with pytest.raises(ValueError, match="holds a run that has not ended; give --resume"):
+        lapt_files(mini, files, place / "stopped", few, alpha=0.2)
+    with pytest.raises(ValueError, match="holds another run: it has alpha 0.2, not None; steps 6, not 8. Resume with"):
+        lapt_files(mini, files, place / "stopped", replace(few, steps=8), resume=True)
+    with pytest.raises(ValueError, match="holds another run: it has text "):
+        lapt_files(mini, files[:1], place / "stopped", few, alpha=0.2, resume=True)
+    with pytest.raises(ValueError, match="holds no run to resume"):
+        lapt_files(mini, files, place / "nothing", few, alpha=0.2, resume=True)
+    resumed = lapt_files(mini, files, place / "stopped", few, alpha=0.2, resume=True)
+    assert (
+        resumed.equals(whole)
+        and (place / "stopped/model.safetensors").read_bytes() == (place / "whole/model.safetensors").read_bytes()
+    )
     said = []
-    assert lapt_files(mini, files, place/"stopped", few, alpha=.2, resume=True, say=said.append).round(9).equals(whole.round(9)) and "has ended already" in said[0]
+    assert (
+        lapt_files(mini, files, place / "stopped", few, alpha=0.2, resume=True, say=said.append)
+        .round(9)
+        .equals(whole.round(9))
+        and "has ended already" in said[0]
+    )
 
 
 @pytest.mark.cell('nbs/06_training/04_training_run.ipynb', 'cell "a run that is stopped before, after or while it is cleared away is resumed, with what it was started with only" (3526722c)')
 def test_a_run_that_is_stopped_before_after_or_while_it_is_cleared_away_is_resumed_with_what_it_was_started_with_only(cell_b2b2638a):
-    source = place/"source" # in half precision, from a transplant, with a text of its own
+    source = place / "source"  # in half precision, from a transplant, with a text of its own
     shutil.copytree(mini, source)
     AutoModelForMaskedLM.from_pretrained(mini).bfloat16().save_pretrained(source)
-    (source/"vocab_lit.json").write_text("{}")
-    (source/"plan.npz").write_bytes(b"plan")
-    text, short, quiet = place/"own.txt", replace(few, steps=2, eval_every=1), lambda _: None
-    text.write_text((place/"sw.txt").read_text(encoding="utf-8"), encoding="utf-8")
-    def run(out, resume=False, model=source, text=text, held_out=[place/"am.txt"], seed=0, config=short):
-        return runs.lapt_files(model, [text], place/out, config, held_out=held_out, seed=seed, resume=resume, say=quiet)
+    (source / "vocab_lit.json").write_text("{}")
+    (source / "plan.npz").write_bytes(b"plan")
+    text, short, quiet = place / "own.txt", replace(few, steps=2, eval_every=1), lambda _: None
+    text.write_text((place / "sw.txt").read_text(encoding="utf-8"), encoding="utf-8")
+
+
+    def run(out, resume=False, model=source, text=text, held_out=[place / "am.txt"], seed=0, config=short):
+        return runs.lapt_files(model, [text], place / out, config, held_out=held_out, seed=seed, resume=resume, say=quiet)
+
+
     def stopped(out, owner, name, when, **more):
         "Stop the run where a function is called with certain arguments."
         whole = getattr(owner, name)
+
         def call(*args, **kwargs):
-            if when(*args): raise KeyboardInterrupt
+            if when(*args):
+                raise KeyboardInterrupt
             return whole(*args, **kwargs)
+
         with pytest.MonkeyPatch.context() as patch, pytest.raises(KeyboardInterrupt):
             patch.setattr(owner, name, call)
             run(out, **more)
+
+
     whole = run("uncut")
     assert not run("other-seed", seed=1).equals(whole)
-    tensors = AutoModelForMaskedLM.from_pretrained(place/"uncut").state_dict()
-    assert {t.dtype for t in tensors.values()} == {torch.float32} and (place/"uncut/plan.npz").read_bytes() == b"plan" and (place/"uncut/vocab_lit.json").read_text() == "{}"
+    tensors = AutoModelForMaskedLM.from_pretrained(place / "uncut").state_dict()
+    assert (
+        {t.dtype for t in tensors.values()} == {torch.float32}
+        and (place / "uncut/plan.npz").read_bytes() == b"plan"
+        and (place / "uncut/vocab_lit.json").read_text() == "{}"
+    )
     stopped("early", runs, "lapt", lambda *_: True)
-    for other, given in {"model": dict(model=mini), "seed": dict(seed=1), "text": dict(held_out=[place/"sw.txt"]), "steps": dict(config=few)}.items():
-        with pytest.raises(ValueError, match=f"holds another run: it has {other} "): run("early", resume=True, **given)
-    stopped("early", runs, "lapt", lambda *_: True, resume=True, config=replace(short, micro_batch=4)) # the same run in smaller parts
+    for other, given in {
+        "model": dict(model=mini),
+        "seed": dict(seed=1),
+        "text": dict(held_out=[place / "sw.txt"]),
+        "steps": dict(config=few),
+    }.items():
+        with pytest.raises(ValueError, match=f"holds another run: it has {other} "):
+            run("early", resume=True, **given)
+    stopped(
+        "early", runs, "lapt", lambda *_: True, resume=True, config=replace(short, micro_batch=4)
+    )  # the same run in smaller parts
     text.write_text(text.read_text(encoding="utf-8") + "neno\n", encoding="utf-8")
-    with pytest.raises(ValueError, match="it has text "): run("early", resume=True)
-    text.write_text((place/"sw.txt").read_text(encoding="utf-8"), encoding="utf-8")
-    stopped("moved", os, "replace", lambda a, b: Path(b) == place/"moved/model.safetensors")
-    assert not (place/"moved/config.json").exists()
-    stopped("cleared", shutil, "rmtree", lambda folder, *_: (Path(folder)/"run.json").is_file())
-    assert (place/"cleared/config.json").is_file() and not (place/"cleared/run").exists()
+    with pytest.raises(ValueError, match="it has text "):
+        run("early", resume=True)
+    text.write_text((place / "sw.txt").read_text(encoding="utf-8"), encoding="utf-8")
+    stopped("moved", os, "replace", lambda a, b: Path(b) == place / "moved/model.safetensors")
+    assert not (place / "moved/config.json").exists()
+    stopped("cleared", shutil, "rmtree", lambda folder, *_: (Path(folder) / "run.json").is_file())
+    assert (place / "cleared/config.json").is_file() and not (place / "cleared/run").exists()
     for out in ("early", "moved", "cleared"):
         assert run(out, resume=True).round(9).equals(whole.round(9))
-        assert (place/out/"model.safetensors").read_bytes() == (place/"uncut/model.safetensors").read_bytes()
-        assert sorted(f.name for f in (place/out).iterdir()) == sorted(f.name for f in (place/"uncut").iterdir())
+        assert (place / out / "model.safetensors").read_bytes() == (place / "uncut/model.safetensors").read_bytes()
+        assert sorted(f.name for f in (place / out).iterdir()) == sorted(f.name for f in (place / "uncut").iterdir())
 
 
 @pytest.mark.cell('nbs/06_training/04_training_run.ipynb', 'cell "a language adapter is trained, alone or with a vocabulary, and resumed" (de231abc)')
 def test_a_language_adapter_is_trained_alone_or_with_a_vocabulary_and_resumed(cell_b2b2638a, cell_929c7dd9):
-    transplant_files(mini, place/"vocabulary", [place/"am.txt"], None, "script-posn-ident", vocab_size=400, say=lambda _: None)
-    amharic, quiet = NewLanguage("am", AdapterConfig(4, leave_out=(-1,)), place/"vocabulary"), lambda _: None
+    transplant_files(
+        mini, place / "vocabulary", [place / "am.txt"], None, "script-posn-ident", vocab_size=400, say=lambda _: None
+    )
+    amharic, quiet = NewLanguage("am", AdapterConfig(4, leave_out=(-1,)), place / "vocabulary"), lambda _: None
     for language, code in ((swahili, "sw"), (amharic, "am")):
-        given = dict(text=[place/f"{code}.txt"], config=few, say=quiet, language=language)
-        whole = lapt_files(mini, out=place/f"whole-{code}", **given)
-        assert whole.loss.iloc[-1] < whole.loss[0] and not (place/f"whole-{code}/run").exists()
+        given = dict(text=[place / f"{code}.txt"], config=few, say=quiet, language=language)
+        whole = lapt_files(mini, out=place / f"whole-{code}", **given)
+        assert whole.loss.iloc[-1] < whole.loss[0] and not (place / f"whole-{code}/run").exists()
         with pytest.MonkeyPatch.context() as patch:
-            def stop(*_): raise KeyboardInterrupt
+
+            def stop(*_):
+                raise KeyboardInterrupt
+
             patch.setattr(runs, "_finish", stop)
-            with pytest.raises(KeyboardInterrupt): runs.lapt_files(mini, out=place/f"cut-{code}", **given)
-        with pytest.raises(ValueError, match="has not ended; go on with it by --resume"): load_adapter(MadX(AutoModelForMaskedLM.from_pretrained(mini)), place/f"cut-{code}", "language")
-        with pytest.raises(ValueError, match="holds another run: it has reduction"): lapt_files(mini, out=place/f"cut-{code}", resume=True, **given | dict(language=NewLanguage(code, AdapterConfig(8), language.vocabulary)))
-        with pytest.MonkeyPatch.context() as patch, pytest.raises(KeyboardInterrupt): # while the files are put in place
+            with pytest.raises(KeyboardInterrupt):
+                runs.lapt_files(mini, out=place / f"cut-{code}", **given)
+        with pytest.raises(ValueError, match="has not ended; go on with it by --resume"):
+            load_adapter(MadX(AutoModelForMaskedLM.from_pretrained(mini)), place / f"cut-{code}", "language")
+        with pytest.raises(ValueError, match="holds another run: it has reduction"):
+            lapt_files(
+                mini,
+                out=place / f"cut-{code}",
+                resume=True,
+                **given | dict(language=NewLanguage(code, AdapterConfig(8), language.vocabulary)),
+            )
+        with pytest.MonkeyPatch.context() as patch, pytest.raises(KeyboardInterrupt):  # while the files are put in place
+
             def stop_at(a, b, move=os.replace):
-                if Path(b).name == "adapter_config.json": raise KeyboardInterrupt
+                if Path(b).name == "adapter_config.json":
+                    raise KeyboardInterrupt
                 move(a, b)
+
             patch.setattr(os, "replace", stop_at)
-            runs.lapt_files(mini, out=place/f"cut-{code}", resume=True, **given)
-        assert lapt_files(mini, out=place/f"cut-{code}", resume=True, **given).equals(whole)
-        assert (place/f"cut-{code}/adapter.safetensors").read_bytes() == (place/f"whole-{code}/adapter.safetensors").read_bytes()
-        assert sorted(f.name for f in (place/f"cut-{code}").iterdir()) == sorted(f.name for f in (place/f"whole-{code}").iterdir())
+            runs.lapt_files(mini, out=place / f"cut-{code}", resume=True, **given)
+        assert lapt_files(mini, out=place / f"cut-{code}", resume=True, **given).equals(whole)
+        assert (place / f"cut-{code}/adapter.safetensors").read_bytes() == (
+            place / f"whole-{code}/adapter.safetensors"
+        ).read_bytes()
+        assert sorted(f.name for f in (place / f"cut-{code}").iterdir()) == sorted(
+            f.name for f in (place / f"whole-{code}").iterdir()
+        )
         loaded = MadX(AutoModelForMaskedLM.from_pretrained(mini))
-        load_adapter(loaded, place/f"whole-{code}", "language")
+        load_adapter(loaded, place / f"whole-{code}", "language")
         assert bool(loaded.own_rows(code)) == (code == "am")
-    assert sorted(f.name for f in (place/"whole-sw").iterdir()) == ["adapter.safetensors", "adapter_config.json", "lapt.json", "losses.csv"]
-    with pytest.raises(ValueError, match="learns in mode all"): lapt_files(mini, [place/"sw.txt"], place/"x", replace(few, mode="emb"), language=swahili)
-    with pytest.raises(ValueError, match="cannot name an adapter"): lapt_files(mini, [place/"sw.txt"], place/"x", few, language=NewLanguage("../sw"))
-    assert not (place/"x").exists()
+    assert sorted(f.name for f in (place / "whole-sw").iterdir()) == [
+        "adapter.safetensors",
+        "adapter_config.json",
+        "lapt.json",
+        "losses.csv",
+    ]
+    with pytest.raises(ValueError, match="learns in mode all"):
+        lapt_files(mini, [place / "sw.txt"], place / "x", replace(few, mode="emb"), language=swahili)
+    with pytest.raises(ValueError, match="cannot name an adapter"):
+        lapt_files(mini, [place / "sw.txt"], place / "x", few, language=NewLanguage("../sw"))
+    assert not (place / "x").exists()
 
 
 @pytest.mark.cell('nbs/06_training/04_training_run.ipynb', 'cell "short rows are what learns, in a model and with a language adapter, and runs resume to the bit" (58f3a287)')
 def test_short_rows_are_what_learns_in_a_model_and_with_a_language_adapter_and_runs_resume_to_the_bit(cell_b2b2638a):
-    folder = place/"short"
-    factorize(load_model(mini).get_input_embeddings().weight, Factoring(10, components=17, solver="hals", steps=20)).save(place/"factors")
-    transplant_files(mini, folder, [place/"am.txt"], None, "mf10-kmeans-lex", vocab_size=400, factors=place/"factors")
-    quiet, told = dict(text=[place/"am.txt"], config=replace(few, mode="emb-rows"), say=lambda _: None), []
-    before = load_embedding(folder/"factors.safetensors")
-    for out, more in (("rows", dict(model=folder)), ("adapter", dict(model=mini, config=few, language=NewLanguage("am", AdapterConfig(4), folder)))):
+    folder = place / "short"
+    factorize(load_model(mini).get_input_embeddings().weight, Factoring(10, components=17, solver="hals", steps=20)).save(
+        place / "factors"
+    )
+    transplant_files(mini, folder, [place / "am.txt"], None, "mf10-kmeans-lex", vocab_size=400, factors=place / "factors")
+    quiet, told = dict(text=[place / "am.txt"], config=replace(few, mode="emb-rows"), say=lambda _: None), []
+    before = load_embedding(folder / "factors.safetensors")
+    for out, more in (
+        ("rows", dict(model=folder)),
+        ("adapter", dict(model=mini, config=few, language=NewLanguage("am", AdapterConfig(4), folder))),
+    ):
         given = quiet | more
-        whole = lapt_files(out=place/f"short-{out}", **given | dict(say=told.append))
+        whole = lapt_files(out=place / f"short-{out}", **given | dict(say=told.append))
         assert whole.loss.iloc[-1] < whole.loss[0]
         with pytest.MonkeyPatch.context() as patch, pytest.raises(KeyboardInterrupt):
+
             def stop(self, step, n, at=FactoredEmbedding.at):
-                if step == few.steps - 1: raise KeyboardInterrupt
+                if step == few.steps - 1:
+                    raise KeyboardInterrupt
                 at(self, step, n)
+
             patch.setattr(FactoredEmbedding, "at", stop)
-            lapt_files(out=place/f"short-cut-{out}", **given)
-        assert lapt_files(out=place/f"short-cut-{out}", resume=True, **given).round(9).equals(whole.round(9))
-        for file in (f for f in (place/f"short-{out}").glob("*.safetensors")): 
-            assert (place/f"short-cut-{out}"/file.name).read_bytes() == file.read_bytes(), file
+            lapt_files(out=place / f"short-cut-{out}", **given)
+        assert lapt_files(out=place / f"short-cut-{out}", resume=True, **given).round(9).equals(whole.round(9))
+        for file in (f for f in (place / f"short-{out}").glob("*.safetensors")):
+            assert (place / f"short-cut-{out}" / file.name).read_bytes() == file.read_bytes(), file
     assert "short rows are learnt: 10,800 numbers in place of 51,200" in told
-    after, trained = load_embedding(place/"short-rows/factors.safetensors"), AutoModelForMaskedLM.from_pretrained(place/"short-rows")
+    after, trained = (
+        load_embedding(place / "short-rows/factors.safetensors"),
+        AutoModelForMaskedLM.from_pretrained(place / "short-rows"),
+    )
     assert torch.equal(after.merge(), trained.get_input_embeddings().weight) and torch.equal(after.up, before.up)
     assert not torch.equal(after.short, before.short) and not torch.equal(after.log_z, before.log_z)
     frozen = [k for k in trained.state_dict() if ".layer." in k]
-    assert all(torch.equal(trained.state_dict()[k], AutoModelForMaskedLM.from_pretrained(mini).float().state_dict()[k]) for k in frozen)
-    shutil.copytree(folder, place/"spoilt")
-    AutoModelForMaskedLM.from_pretrained(place/"short-rows").save_pretrained(place/"spoilt")
-    with pytest.raises(ValueError, match="factors.safetensors does not make the rows of the model beside it"): lapt_files(out=place/"x", **quiet | dict(model=place/"spoilt"))
+    assert all(
+        torch.equal(trained.state_dict()[k], AutoModelForMaskedLM.from_pretrained(mini).float().state_dict()[k])
+        for k in frozen
+    )
+    shutil.copytree(folder, place / "spoilt")
+    AutoModelForMaskedLM.from_pretrained(place / "short-rows").save_pretrained(place / "spoilt")
+    with pytest.raises(ValueError, match="factors.safetensors does not make the rows of the model beside it"):
+        lapt_files(out=place / "x", **quiet | dict(model=place / "spoilt"))
 
 
 @pytest.mark.cell('nbs/06_training/04_training_run.ipynb', 'cell "unknown tokens are said, where a low loss means nothing" (50bdc445)')
 def test_unknown_tokens_are_said_where_a_low_loss_means_nothing(cell_b2b2638a):
     told = []
-    lapt_files(mini, [place/"am.txt"], place/"unknown", replace(few, steps=1), say=told.append)
+    lapt_files(mini, [place / "am.txt"], place / "unknown", replace(few, steps=1), say=told.append)
     assert any(re.match("note: [2-9][0-9]% of the tokens are unknown", m) for m in told)
-    told.clear(); lapt_files(mini, [place/"sw.txt"], place/"known", replace(few, steps=1), say=told.append)
+    told.clear()
+    lapt_files(mini, [place / "sw.txt"], place / "known", replace(few, steps=1), say=told.append)
     assert not any("unknown" in m for m in told)
 
 
 @pytest.mark.cell('nbs/06_training/04_training_run.ipynb', 'cell "the preset\'s blocks are no longer than the model" (551eda53)')
 def test_the_preset_s_blocks_are_no_longer_than_the_model(cell_b2b2638a):
     with pytest.MonkeyPatch.context() as patch, pytest.raises(KeyboardInterrupt):
-        def stop(*_, **__): raise KeyboardInterrupt
+
+        def stop(*_, **__):
+            raise KeyboardInterrupt
+
         patch.setattr(runs, "lapt", stop)
-        runs.lapt_files(mini, [place/"sw.txt"], place/"preset", say=lambda _: None)
-    assert json.loads((place/"preset/lapt.json").read_text())["config"]["length"] == 72
+        runs.lapt_files(mini, [place / "sw.txt"], place / "preset", say=lambda _: None)
+    assert json.loads((place / "preset/lapt.json").read_text())["config"]["length"] == 72
 
 
 @pytest.mark.cell('nbs/06_training/04_training_run.ipynb', 'cell "every file is a language where alpha is given, and no held-out line is trained on" (97933a63)')
 def test_every_file_is_a_language_where_alpha_is_given_and_no_held_out_line_is_trained_on(cell_b2b2638a):
-    (place/"few.txt").write_text("\n".join((place/"am.txt").read_text(encoding="utf-8").splitlines()[:100]), encoding="utf-8")
-    files = [place/"sw.txt", place/"few.txt"] # 400 lines and 100
-    is_amharic = lambda line: any("\u1200" <= c <= "\u137f" for c in line)
+    (place / "few.txt").write_text(
+        "\n".join((place / "am.txt").read_text(encoding="utf-8").splitlines()[:100]), encoding="utf-8"
+    )
+    files = [place / "sw.txt", place / "few.txt"]  # 400 lines and 100
+
+
+    def is_amharic(line):
+        return any("\u1200" <= c <= "\u137f" for c in line)
+
+
     def read(alpha, held_out=(), seed=0):
         train, test = runs._open_text(files, held_out, alpha, seed)
         return list(train), test
-    for held_out in ((), [place/"am.txt"]):
-        for alpha, share in ((0., .5), (1., .2), (None, .2)):
+
+
+    for held_out in ((), [place / "am.txt"]):
+        for alpha, share in ((0.0, 0.5), (1.0, 0.2), (None, 0.2)):
             sampled, test = read(alpha, held_out)
-            assert abs(sum(map(is_amharic, sampled)) / len(sampled) - share) < .07
-            if held_out: assert test == (place/"am.txt").read_text(encoding="utf-8").splitlines()
-            else: assert set(map(is_amharic, test)) == {True, False} and not set(test) & set(sampled)
-        assert len({tuple(map(is_amharic, read(0., held_out, seed)[0][:100])) for seed in (0, 1)}) == 2 # the seed draws the languages
-    assert read(None)[1] != read(None, seed=1)[1] and sorted(sum(read(None), [])) == sorted(line for f in files for line in f.read_text(encoding="utf-8").splitlines())
-    for name in "ab": (place/f"{name}.txt").write_text("".join(f"{name} {i}\n" for i in range(30_000)))
-    assert len(runs._open_text([place/"a.txt", place/"b.txt"], (), .2, 0)[1]) == len(runs._open_text([place/"a.txt", place/"b.txt"], (), None, 0)[1]) == 2000
+            assert abs(sum(map(is_amharic, sampled)) / len(sampled) - share) < 0.07
+            if held_out:
+                assert test == (place / "am.txt").read_text(encoding="utf-8").splitlines()
+            else:
+                assert set(map(is_amharic, test)) == {True, False} and not set(test) & set(sampled)
+        assert (
+            len({tuple(map(is_amharic, read(0.0, held_out, seed)[0][:100])) for seed in (0, 1)}) == 2
+        )  # the seed draws the languages
+    assert read(None)[1] != read(None, seed=1)[1] and sorted(sum(read(None), [])) == sorted(
+        line for f in files for line in f.read_text(encoding="utf-8").splitlines()
+    )
+    for name in "ab":
+        (place / f"{name}.txt").write_text("".join(f"{name} {i}\n" for i in range(30_000)))
+    assert (
+        len(runs._open_text([place / "a.txt", place / "b.txt"], (), 0.2, 0)[1])
+        == len(runs._open_text([place / "a.txt", place / "b.txt"], (), None, 0)[1])
+        == 2000
+    )
 
 
 @pytest.mark.cell('nbs/06_training/04_training_run.ipynb', 'cell "no line of a mixture is lost" (e8db20a1)')
 def test_no_line_of_a_mixture_is_lost(cell_b2b2638a):
     with pytest.MonkeyPatch.context() as patch:
         given = []
+
         def keep(model, tokenizer, text, *_, **__):
             given.extend(text)
             raise KeyboardInterrupt
+
         patch.setattr(runs, "lapt", keep)
-        with pytest.raises(KeyboardInterrupt): runs.lapt_files(mini, [place/"sw.txt", place/"am.txt"], place/"mixture", few, alpha=.2, say=lambda _: None)
-    assert given == list(runs._open_text([place/"sw.txt", place/"am.txt"], (), .2, 0)[0])
+        with pytest.raises(KeyboardInterrupt):
+            runs.lapt_files(
+                mini, [place / "sw.txt", place / "am.txt"], place / "mixture", few, alpha=0.2, say=lambda _: None
+            )
+    assert given == list(runs._open_text([place / "sw.txt", place / "am.txt"], (), 0.2, 0)[0])
 
 
 @pytest.mark.cell('nbs/06_training/04_training_run.ipynb', 'cell "bad input is refused before anything is written" (c547cd70)')
 def test_bad_input_is_refused_before_anything_is_written(cell_b2b2638a):
-    (place/"one.txt").write_text("habari\n")
-    (place/"short.txt").write_text("".join(f"neno {i}\n" for i in range(60)))
-    def refused(message, text=[place/"sw.txt"], model=mini, config=few, **more):
-        with pytest.raises((ValueError, OSError), match=message): lapt_files(model, text, place/"refused", config, **more)
-        assert not (place/"refused").exists()
-    refused("one.txt: too few lines to train on", [place/"one.txt"])
-    (place/"empty.txt").write_text("")
-    refused("empty.txt: too few lines to train on", [place/"empty.txt"])
-    refused("nowhere: no such folder; a vocabulary is", language=NewLanguage("sw", vocabulary=place/"nowhere"))
-    refused("held-out lines make .* tokens and a block takes 72; give more text", [place/"short.txt"])
-    refused("nowhere.txt: no such text file", [place/"nowhere.txt"])
+    (place / "one.txt").write_text("habari\n")
+    (place / "short.txt").write_text("".join(f"neno {i}\n" for i in range(60)))
+
+
+    def refused(message, text=[place / "sw.txt"], model=mini, config=few, **more):
+        with pytest.raises((ValueError, OSError), match=message):
+            lapt_files(model, text, place / "refused", config, **more)
+        assert not (place / "refused").exists()
+
+
+    refused("one.txt: too few lines to train on", [place / "one.txt"])
+    (place / "empty.txt").write_text("")
+    refused("empty.txt: too few lines to train on", [place / "empty.txt"])
+    refused("nowhere: no such folder; a vocabulary is", language=NewLanguage("sw", vocabulary=place / "nowhere"))
+    refused("held-out lines make .* tokens and a block takes 72; give more text", [place / "short.txt"])
+    refused("nowhere.txt: no such text file", [place / "nowhere.txt"])
     refused("longer than the model's 72 positions", config=replace(few, length=256))
     refused("unknown mode 'x'", config=replace(few, mode="x"))
-    refused("nowhere: no such model folder", model=place/"nowhere")
-    refused("sw.txt is both trained on and held out", held_out=[place/"sw.txt"])
+    refused("nowhere: no such model folder", model=place / "nowhere")
+    refused("sw.txt is both trained on and held out", held_out=[place / "sw.txt"])

@@ -19,8 +19,8 @@ def cell_a7f70600():
     # nbs/03_vectors/03_align.ipynb, cell "folder = Path(tempfile.mkdtemp())" (a7f70600)
     global folder
     folder = Path(tempfile.mkdtemp())
-    (folder/"few.txt").write_text("paternal uncle\tami\nllama lama\n\nwater\tmaji\n", encoding="utf-8")
-    read_dictionary(folder/"few.txt")
+    (folder / "few.txt").write_text("paternal uncle\tami\nllama lama\n\nwater\tmaji\n", encoding="utf-8")
+    read_dictionary(folder / "few.txt")
 
 
 @pytest.fixture(scope='module')
@@ -58,25 +58,38 @@ def cell_2c3acc62(cell_e73463d0):
     # nbs/03_vectors/03_align.ipynb, cell "old, new = (Vocab.from_tokenizer(t) for t in tokenizers.valu" (2c3acc62)
     global nearest_old, new, old
     old, new = (Vocab.from_tokenizer(t) for t in tokenizers.values())
+
+
     def nearest_old(text, k=3):
         ids = np.flatnonzero(both.source.known)
         token = new.find(text)[0].id
-        return " ".join(old[ids[i]].text.strip() for i in nearest(both.target.matrix[[token]], both.source.matrix[ids], k)[0][0])
-    pd.Series({t: nearest_old(t) for t in ("Kijerumani", "Kirusi", "gigabaiti", "Jumapili", "Misri")}, name="nearest English tokens").to_frame()
+        return " ".join(
+            old[ids[i]].text.strip() for i in nearest(both.target.matrix[[token]], both.source.matrix[ids], k)[0][0]
+        )
+
+
+    pd.Series(
+        {t: nearest_old(t) for t in ("Kijerumani", "Kirusi", "gigabaiti", "Jumapili", "Misri")},
+        name="nearest English tokens",
+    ).to_frame()
 
 
 @pytest.mark.cell('nbs/03_vectors/03_align.ipynb', 'cell "lines that are no pair are refused by number" (9b7d9944)')
 def test_lines_that_are_no_pair_are_refused_by_number(cell_a7f70600):
     def refuse(content, match):
-        (folder/"bad.txt").write_text(content, encoding="utf-8")
-        with pytest.raises(ValueError, match=match): read_dictionary(folder/"bad.txt")
-    assert read_dictionary(folder/"few.txt") == [("paternal uncle", "ami"), ("llama", "lama"), ("water", "maji")]
+        (folder / "bad.txt").write_text(content, encoding="utf-8")
+        with pytest.raises(ValueError, match=match):
+            read_dictionary(folder / "bad.txt")
+
+
+    assert read_dictionary(folder / "few.txt") == [("paternal uncle", "ami"), ("llama", "lama"), ("water", "maji")]
     refuse("a b\nwater\n", "bad.txt, line 2: 'water' is one word, without a translation; write the two sides")
     refuse("paternal uncle ami\n", "line 1: 'paternal uncle ami' is 3 words without a tab")
     refuse("a\tb\tc\n", r"line 1: 'a\\tb\\tc' is 3 columns")
     refuse("a\t \n", "line 1: 'a' has an empty side")
     refuse("\n\n", "bad.txt has no pairs")
-    with pytest.raises(FileNotFoundError, match="gone.txt: no such dictionary"): read_dictionary(folder/"gone.txt")
+    with pytest.raises(FileNotFoundError, match="gone.txt: no such dictionary"):
+        read_dictionary(folder / "gone.txt")
 
 
 @pytest.mark.cell('nbs/03_vectors/03_align.ipynb', 'cell "a known rotation comes back exactly" (7447b94b)')
@@ -92,70 +105,113 @@ def test_a_known_rotation_comes_back_exactly(cell_9b0846ba):
 @pytest.mark.cell('nbs/03_vectors/03_align.ipynb', 'cell "the rotation is the closed form and none is better" (5556365c)')
 def test_the_rotation_is_the_closed_form_and_none_is_better(cell_9b0846ba):
     found = known_pairs(english, swahili, pairs)
-    A, B = np.array([english.vector(a) for a, _ in found], np.float64), np.array([swahili.vector(b) for _, b in found], np.float64)
+    A, B = (
+        np.array([english.vector(a) for a, _ in found], np.float64),
+        np.array([swahili.vector(b) for _, b in found], np.float64),
+    )
     u, _, vt = np.linalg.svd(A.T @ B)
     assert np.allclose(R, u @ vt) and np.allclose(R @ R.T, np.eye(len(R)))
-    error = lambda T: np.linalg.norm(A @ T - B)
+
+
+    def error(T):
+        return np.linalg.norm(A @ T - B)
+
+
     for i in range(20):
         small = special_ortho_group.rvs(len(R), random_state=i)
-        near = np.linalg.qr(np.eye(len(R)) + .01 * small)[0]
+        near = np.linalg.qr(np.eye(len(R)) + 0.01 * small)[0]
         assert error(R) < error(R @ near * np.sign(np.trace(near))) and error(R) < error(small)
-    assert not np.allclose(rotation(english, swahili, found, normalise=True), R, atol=.01)
+    assert not np.allclose(rotation(english, swahili, found, normalise=True), R, atol=0.01)
 
 
 @pytest.mark.cell('nbs/03_vectors/03_align.ipynb', 'cell "pairs are looked up in their casings and repeated as the reference does" (6412f7f9)')
 def test_pairs_are_looked_up_in_their_casings_and_repeated_as_the_reference_does():
     a, b = KeyedVectors(2), KeyedVectors(2)
-    a.add_vectors(["Lake", "lake", "car"], np.eye(3, 2)); b.add_vectors(["ziwa", "Gari"], np.eye(2))
+    a.add_vectors(["Lake", "lake", "car"], np.eye(3, 2))
+    b.add_vectors(["ziwa", "Gari"], np.eye(2))
     a, b = open_words(a), open_words(b)
-    assert known_pairs(a, b, [("lake", "ziwa"), ("CAR", "gari"), ("sea", "ziwa")]) == [("lake", "ziwa")] * 4 + [("Lake", "ziwa")] * 2 + [("car", "Gari")]
+    assert known_pairs(a, b, [("lake", "ziwa"), ("CAR", "gari"), ("sea", "ziwa")]) == [("lake", "ziwa")] * 4 + [
+        ("Lake", "ziwa")
+    ] * 2 + [("car", "Gari")]
 
 
 @pytest.mark.cell('nbs/03_vectors/03_align.ipynb', 'cell "spaces that do not go together are refused" (c9e69b00)')
 def test_spaces_that_do_not_go_together_are_refused(cell_9b0846ba):
-    with pytest.raises(ValueError, match=r"of the dictionary's 618 pairs \d+ have vectors on both sides, and \d{3} with the columns exchanged \(en, sw\)"): known_pairs(english, swahili, [(b, a) for a, b in pairs])
-    with pytest.warns(UserWarning, match="2 pairs of the dictionary have vectors on both sides, fewer than the vectors' 128 dimensions"): rotation(english, swahili, found_few)
-    three = KeyedVectors(3); three.add_vectors(["ziwa"], np.ones((1, 3)))
-    with pytest.raises(ValueError, match="of trained here have 128 dimensions and those of three 3"): rotation(open_words(word_ppmi(texts["en"])), open_words(three, "three"), [("a", "b")])
-    with pytest.raises(ValueError, match=r"no pair of the dictionary has a vector on both sides \(en, sw\); are the columns"): rotation(english, swahili, [])
+    with pytest.raises(
+        ValueError,
+        match=r"of the dictionary's 618 pairs \d+ have vectors on both sides, and \d{3} with the columns exchanged \(en, sw\)",
+    ):
+        known_pairs(english, swahili, [(b, a) for a, b in pairs])
+    with pytest.warns(
+        UserWarning, match="2 pairs of the dictionary have vectors on both sides, fewer than the vectors' 128 dimensions"
+    ):
+        rotation(english, swahili, found_few)
+    three = KeyedVectors(3)
+    three.add_vectors(["ziwa"], np.ones((1, 3)))
+    with pytest.raises(ValueError, match="of trained here have 128 dimensions and those of three 3"):
+        rotation(open_words(word_ppmi(texts["en"])), open_words(three, "three"), [("a", "b")])
+    with pytest.raises(
+        ValueError, match=r"no pair of the dictionary has a vector on both sides \(en, sw\); are the columns"
+    ):
+        rotation(english, swahili, [])
 
 
 @pytest.mark.cell('nbs/03_vectors/03_align.ipynb', 'cell "the nearest are those of a brute-force search, in either precision" (3257d026)')
 def test_the_nearest_are_those_of_a_brute_force_search_in_either_precision(cell_d6db232b):
-    close = (1 + .03 * rng.normal(size=(400, 32))).astype(np.float32) # too near each other for bfloat16
-    for k, q, x in ((10, queries, keys), (1, queries[:5], keys[:1]), (50, queries[:130], keys[:65]), (3, queries[:1], keys[:129]), (10, close[:150], close)):
+    close = (1 + 0.03 * rng.normal(size=(400, 32))).astype(np.float32)  # too near each other for bfloat16
+    for k, q, x in (
+        (10, queries, keys),
+        (1, queries[:5], keys[:1]),
+        (50, queries[:130], keys[:65]),
+        (3, queries[:1], keys[:129]),
+        (10, close[:150], close),
+    ):
         peer = NearestNeighbors(n_neighbors=min(k, len(x)), metric="cosine", algorithm="brute").fit(x.astype(np.float64))
         distance, place = peer.kneighbors(q.astype(np.float64))
         for rough in (False, True):
             got = nearest(q, x, k, rough=rough)
-            assert np.allclose(got[1], 1 - distance, atol=1e-7) and (got[0] == place).mean() > (.99 if x is close else .9999), (k, rough)
+            assert np.allclose(got[1], 1 - distance, atol=1e-7) and (got[0] == place).mean() > (
+                0.99 if x is close else 0.9999
+            ), (k, rough)
     some = rng.permutation(1000)[:300]
     assert (nearest(queries, keys, 5, some)[0] == some[nearest(queries, keys[some], 5)[0]]).all()
     alike = np.repeat(keys[:4], 6, axis=0)
-    assert all((nearest(keys[:4], alike, 3, rough=rough)[0] == 6 * np.arange(4)[:, None] + np.arange(3)).all() for rough in (False, True))
+    assert all(
+        (nearest(keys[:4], alike, 3, rough=rough)[0] == 6 * np.arange(4)[:, None] + np.arange(3)).all()
+        for rough in (False, True)
+    )
     assert nearest(queries[:0], keys, 3)[0].shape == (0, 3)
 
 
 @pytest.mark.cell('nbs/03_vectors/03_align.ipynb', 'cell "the quality is that of a search by hand" (32978cbd)')
 def test_the_quality_is_that_of_a_search_by_hand(cell_9b0846ba):
     found = known_pairs(english, swahili, pairs)
-    told = alignment_quality(english, swahili, found, share=.3, seed=3)
+    told = alignment_quality(english, swahili, found, share=0.3, seed=3)
     words = list(dict.fromkeys(a.lower() for a, _ in found))
-    out = {words[i] for i in np.random.default_rng(3).permutation(len(words))[:round(.3 * len(words))]}
+    out = {words[i] for i in np.random.default_rng(3).permutation(len(words))[: round(0.3 * len(words))]}
     T = rotation(english, swahili, [p for p in found if p[0].lower() not in out])
     names = list(dict.fromkeys([*swahili.words, *(b for _, b in found)]))
-    space = np.array([swahili.vector(w) for w in names]); space /= np.linalg.norm(space, axis=1, keepdims=True)
+    space = np.array([swahili.vector(w) for w in names])
+    space /= np.linalg.norm(space, axis=1, keepdims=True)
     first, five = [], []
     for word in out:
         forms = [a for a, _ in found if a.lower() == word]
         v = english.vector(forms[-1]) @ T
         best = [names[i] for i in np.argsort(-space @ v)[:5]]
         right = {b for a, b in found if a == forms[-1]}
-        first.append(best[0] in right); five.append(bool(set(best) & right))
-    assert told["held-out words"] == len(out) and told["found first"] == pytest.approx(np.mean(first)) and told["found in five"] == pytest.approx(np.mean(five))
-    assert told["found in five"] > .5 and told["cosine of pairs"] > told["of random pairs"] + .2
+        first.append(best[0] in right)
+        five.append(bool(set(best) & right))
+    assert (
+        told["held-out words"] == len(out)
+        and told["found first"] == pytest.approx(np.mean(first))
+        and told["found in five"] == pytest.approx(np.mean(five))
+    )
+    assert told["found in five"] > 0.5 and told["cosine of pairs"] > told["of random pairs"] + 0.2
     shuffled = [(a, found[(i * 7 + 3) % len(found)][1]) for i, (a, _) in enumerate(found)]
-    assert alignment_quality(english, swahili, shuffled, share=.3)["found in five"] < .15 and alignment_quality(english, swahili, found[:40]) == {}
+    assert (
+        alignment_quality(english, swahili, shuffled, share=0.3)["found in five"] < 0.15
+        and alignment_quality(english, swahili, found[:40]) == {}
+    )
 
 
 @pytest.mark.cell('nbs/03_vectors/03_align.ipynb', 'cell "the words nearest to a word are those of gensim" (ff8c0a0e)')
@@ -163,8 +219,11 @@ def test_the_words_nearest_to_a_word_are_those_of_gensim(cell_9b0846ba):
     one = word_ppmi(texts["sw"])
     expected = {w: one.similar_by_word(w, 5) for w in ("Misri", "Jumapili")}
     for word, row in nearest_words(open_words(one), list(expected), 5).items():
-        assert [w for w, _ in row] == [w for w, _ in expected[word]] and np.allclose([c for _, c in row], [c for _, c in expected[word]], atol=1e-6)
-    with pytest.raises(ValueError, match="sw has no vector of 'Xyz'"): nearest_words(swahili, ["Misri", "Xyz"])
+        assert [w for w, _ in row] == [w for w, _ in expected[word]] and np.allclose(
+            [c for _, c in row], [c for _, c in expected[word]], atol=1e-6
+        )
+    with pytest.raises(ValueError, match="sw has no vector of 'Xyz'"):
+        nearest_words(swahili, ["Misri", "Xyz"])
     v = english.vector("Egypt") @ R
     by_hand = max(swahili.words, key=lambda w: swahili.vector(w) @ v / np.linalg.norm(swahili.vector(w)))
     assert nearest_words(english, ["Egypt"], 1, swahili, R)["Egypt"][0][0] == by_hand
@@ -173,11 +232,19 @@ def test_the_words_nearest_to_a_word_are_those_of_gensim(cell_9b0846ba):
 @pytest.mark.cell('nbs/03_vectors/03_align.ipynb', 'cell "tokens are aligned by the rotation of their words" (f98468bd)')
 def test_tokens_are_aligned_by_the_rotation_of_their_words(cell_9b0846ba, cell_e73463d0, cell_2c3acc62):
     by_hand = from_words(english, tokenizers["en"]).matrix @ R
-    assert np.allclose(both.source.matrix, by_hand, atol=1e-5) and (both.target.matrix == from_words(swahili, tokenizers["sw"]).matrix).all()
+    assert (
+        np.allclose(both.source.matrix, by_hand, atol=1e-5)
+        and (both.target.matrix == from_words(swahili, tokenizers["sw"]).matrix).all()
+    )
     apart = align_tokens(english, swahili, *tokenizers.values(), None)
-    assert (apart.source.matrix == from_words(english, tokenizers["en"]).matrix).all() and "dictionary pairs" not in apart.report
+    assert (
+        apart.source.matrix == from_words(english, tokenizers["en"]).matrix
+    ).all() and "dictionary pairs" not in apart.report
     only = toy_tokenizer("bpe", ["Russian", "Egypt"])
     few = align_tokens(english, swahili, *tokenizers.values(), pairs, only=Vocab.from_tokenizer(only))
-    assert {old[i].text.strip() for i in np.flatnonzero(few.source.known)} <= {"Russian", "Egypt"} | {t.text for t in Vocab.from_tokenizer(only)} and 1 <= few.source.known.sum() < 200
+    assert {old[i].text.strip() for i in np.flatnonzero(few.source.known)} <= {"Russian", "Egypt"} | {
+        t.text for t in Vocab.from_tokenizer(only)
+    } and 1 <= few.source.known.sum() < 200
     assert (few.source.known <= both.source.known).all() and not both.source.known.all()
-    with pytest.raises(ValueError, match="128 and of 8 dimensions are not in one space"): align_tokens(english, word_ppmi(texts["sw"], dim=8), *tokenizers.values(), None)
+    with pytest.raises(ValueError, match="128 and of 8 dimensions are not in one space"):
+        align_tokens(english, word_ppmi(texts["sw"], dim=8), *tokenizers.values(), None)

@@ -28,9 +28,9 @@ def cell_03f08b59():
 
 @pytest.fixture(scope='module')
 def cell_c75c8d2d():
-    # nbs/03_vectors/01_token_vectors.ipynb, cell "def median_cosine(vectors): # near 0 where vectors tell toke" (c75c8d2d)
+    # nbs/03_vectors/01_token_vectors.ipynb, cell "def median_cosine(vectors):  # near 0 where vectors tell tok" (c75c8d2d)
     global median_cosine
-    def median_cosine(vectors): # near 0 where vectors tell tokens apart, near 1 where they do not
+    def median_cosine(vectors):  # near 0 where vectors tell tokens apart, near 1 where they do not
         x = vectors.matrix[vectors.known]
         x = x / np.linalg.norm(x, axis=1, keepdims=True)
         return float(np.median(x @ x.T))
@@ -51,7 +51,12 @@ def cell_03fa1187(cell_03f08b59):
     # nbs/03_vectors/01_token_vectors.ipynb, cell "thirty = token_fasttext(tok, text, dim=50, epochs=30)" (03fa1187)
     global show_nearest, thirty
     thirty = token_fasttext(tok, text, dim=50, epochs=30)
-    def show_nearest(vectors, piece): return [(vocab[i].piece, round(c, 2)) for i, c in vectors.nearest(vocab.find(piece)[0].id)]
+
+
+    def show_nearest(vectors, piece):
+        return [(vocab[i].piece, round(c, 2)) for i, c in vectors.nearest(vocab.find(piece)[0].id)]
+
+
     {p: show_nearest(thirty, p) for p in ("▁Kijerumani", "▁Uganda")}
 
 
@@ -69,8 +74,15 @@ text = lines("sw", 400, seed=0)
 tok = toy_tokenizer("unigram", sorted({w for l in text for w in l.split()}))
 for seed in (0, 1): print(hashlib.sha256(token_fasttext(tok, text, dim=20, min_count=2, seed=seed).matrix.tobytes()).hexdigest())
 """
+
+
     def fingerprints(hash_seed):
-        return subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True, env=os.environ | {"PYTHONHASHSEED": hash_seed})
+        return subprocess.Popen(
+            [sys.executable, "-c", script],
+            stdout=subprocess.PIPE,
+            text=True,
+            env=os.environ | {"PYTHONHASHSEED": hash_seed},
+        )
 
 
 @pytest.fixture(scope='module')
@@ -86,8 +98,8 @@ def cell_ed454914(cell_03f08b59, cell_d79b778f):
     # nbs/03_vectors/01_token_vectors.ipynb, cell "folder = Path(tempfile.mkdtemp())" (ed454914)
     global folder
     folder = Path(tempfile.mkdtemp())
-    save_vectors(counted, tok, folder/"tokens.vec")
-    (folder/"tokens.vec").read_text(encoding="utf-8")[:120]
+    save_vectors(counted, tok, folder / "tokens.vec")
+    (folder / "tokens.vec").read_text(encoding="utf-8")[:120]
 
 
 @pytest.mark.cell('nbs/03_vectors/01_token_vectors.ipynb', 'cell "a text is encoded line by line without special and unknown tokens" (c9c69b2a)')
@@ -108,7 +120,8 @@ def test_vectors_lie_at_their_token_s_id_and_rare_and_special_tokens_have_none(c
     few = token_fasttext(tok, text[:300], dim=8, min_count=25, epochs=50)
     counts = np.bincount((some := encode_lines(tok, text[:300]))[some >= 0], minlength=len(tok))
     assert (few.known == (counts >= 25)).all() and 0 < few.known.sum() < three.known.sum()
-    with pytest.raises(ValueError, match="12 tokens.*min_count=10.*lower min_count"): token_fasttext(toy_tokenizer("unigram", ["a", "b"]), ["a b a b a b"] * 2)
+    with pytest.raises(ValueError, match="12 tokens.*min_count=10.*lower min_count"):
+        token_fasttext(toy_tokenizer("unigram", ["a", "b"]), ["a b a b a b"] * 2)
 
 
 @pytest.mark.cell('nbs/03_vectors/01_token_vectors.ipynb', 'cell "every row is drawn from the uniform distribution before training" (a155df76)')
@@ -118,7 +131,7 @@ def test_every_row_is_drawn_from_the_uniform_distribution_before_training(cell_0
     used = {h for w in model.key_to_index for h in model.buckets_word[model.key_to_index[w]]}
     fresh = model.vectors_ngrams[[i for i in range(model.bucket) if i not in used]]
     assert len(fresh) > 500 and (np.abs(fresh) <= 1 / dim).all() and (fresh != 0).any(1).all()
-    assert abs(fresh.mean()) < .001 / dim * 20 and math.isclose(fresh.std(), 1 / dim / math.sqrt(3), rel_tol=.01)
+    assert abs(fresh.mean()) < 0.001 / dim * 20 and math.isclose(fresh.std(), 1 / dim / math.sqrt(3), rel_tol=0.01)
     assert np.unique(fresh, axis=0).shape == fresh.shape
     trained = np.concatenate([model.vectors_vocab, model.vectors_ngrams])
     assert np.isfinite(trained).all() and np.abs(trained).max() < 100 and (trained != 0).any(1).all()
@@ -128,7 +141,10 @@ def test_every_row_is_drawn_from_the_uniform_distribution_before_training(cell_0
 def test_the_number_of_n_gram_rows_follows_the_text():
     assert ngrams(["ab", "abc"], 3, 4) == {"<ab", "ab>", "<ab>", "abc", "bc>", "<abc", "abc>"}
     model = train_fasttext(["ab", "abc"], np.array([0, 1] * 5 + [-1]), 4, 1, 1, 0, 1, max_n=4)
-    assert model.wv.bucket == 7 and train_fasttext(["ab", "abc"], np.array([0, 1] * 5 + [-1]), 4, 1, 1, 0, 1, max_buckets=3).wv.bucket == 3
+    assert (
+        model.wv.bucket == 7
+        and train_fasttext(["ab", "abc"], np.array([0, 1] * 5 + [-1]), 4, 1, 1, 0, 1, max_buckets=3).wv.bucket == 3
+    )
 
 
 @pytest.mark.cell('nbs/03_vectors/01_token_vectors.ipynb', 'cell "the same seed gives the same vectors in two processes and another seed gives others" (7d8992a5)')
@@ -140,7 +156,11 @@ def test_the_same_seed_gives_the_same_vectors_in_two_processes_and_another_seed_
 @pytest.mark.cell('nbs/03_vectors/01_token_vectors.ipynb', 'cell "more threads train the same model" (9eb6d9f3)')
 def test_more_threads_train_the_same_model(cell_03f08b59, cell_c75c8d2d, cell_03fa1187):
     fast = token_fasttext(tok, text, dim=50, epochs=30, threads=2)
-    assert (fast.known == thirty.known).all() and np.isfinite(fast.matrix).all() and abs(median_cosine(fast) - median_cosine(thirty)) < .1
+    assert (
+        (fast.known == thirty.known).all()
+        and np.isfinite(fast.matrix).all()
+        and abs(median_cosine(fast) - median_cosine(thirty)) < 0.1
+    )
 
 
 @pytest.mark.cell('nbs/03_vectors/01_token_vectors.ipynb', 'cell "counts and mutual information equal those by hand" (06c9ba0a)')
@@ -150,15 +170,17 @@ def test_counts_and_mutual_information_equal_those_by_hand():
     for line in small:
         for i in range(len(line)):
             for j in range(len(line)):
-                if i != j and abs(i - j) <= window: count[line[i], line[j]] += 1 / abs(i - j)
+                if i != j and abs(i - j) <= window:
+                    count[line[i], line[j]] += 1 / abs(i - j)
     flat = np.array([i for line in small for i in [*line, -1]])
     assert np.allclose(_cooccurrences(flat, n, window).toarray(), count)
     expected = np.zeros((n, n))
     for i in range(n):
         for j in range(n):
-            p_context = count[j].sum()**.75 / sum(count[k].sum()**.75 for k in range(n))
+            p_context = count[j].sum() ** 0.75 / sum(count[k].sum() ** 0.75 for k in range(n))
             p_both, p_row = count[i, j] / count.sum(), count[i].sum() / count.sum()
-            if count[i, j]: expected[i, j] = max(0, math.log(p_both / (p_row * p_context)))
+            if count[i, j]:
+                expected[i, j] = max(0, math.log(p_both / (p_row * p_context)))
     assert (expected > 0).sum() > 4 and np.allclose(_ppmi(_cooccurrences(flat, n, window)).toarray(), expected)
 
 
@@ -178,22 +200,35 @@ def test_the_reduction_is_the_leading_part_of_the_exact_decomposition():
 @pytest.mark.cell('nbs/03_vectors/01_token_vectors.ipynb', 'cell "counted vectors respect min_count and repeat" (8a895ca8)')
 def test_counted_vectors_respect_min_count_and_repeat(cell_03f08b59, cell_d79b778f):
     counts = np.bincount(ids[ids >= 0], minlength=len(tok))
-    assert (counted.known == (counts >= 2)).all() and np.isfinite(counted.matrix).all() and not counted.known[tok.all_special_ids].any()
+    assert (
+        (counted.known == (counts >= 2)).all()
+        and np.isfinite(counted.matrix).all()
+        and not counted.known[tok.all_special_ids].any()
+    )
     assert (token_ppmi(tok, text).matrix == counted.matrix).all()
-    with pytest.raises(ValueError, match=r"too short.*min_count=2"): token_ppmi(toy_tokenizer("unigram", ["a", "b"]), ["a b"])
+    with pytest.raises(ValueError, match=r"too short.*min_count=2"):
+        token_ppmi(toy_tokenizer("unigram", ["a", "b"]), ["a b"])
 
 
 @pytest.mark.cell('nbs/03_vectors/01_token_vectors.ipynb', 'cell "the size of the text decides the method" (4fc66eb0)')
 def test_the_size_of_the_text_decides_the_method(cell_03f08b59):
     assert token_vectors(tok, text[:100], threads=2).name.startswith("token PPMI")
-    with pytest.warns(UserWarning, match="nearly as they began.*token_ppmi"): made = token_vectors(tok, text[:100], enough=500, dim=8)
+    with pytest.warns(UserWarning, match="nearly as they began.*token_ppmi"):
+        made = token_vectors(tok, text[:100], enough=500, dim=8)
     assert made.name.startswith("token fastText") and made.matrix.shape == (len(tok), 8)
-    with pytest.raises(ValueError, match="no vectors by 'glove'; there are auto, fasttext, ppmi"): token_vectors(tok, text, "glove")
+    with pytest.raises(ValueError, match="no vectors by 'glove'; there are auto, fasttext, ppmi"):
+        token_vectors(tok, text, "glove")
 
 
 @pytest.mark.cell('nbs/03_vectors/01_token_vectors.ipynb', 'cell "a written table is what gensim reads" (9276d409)')
 def test_a_written_table_is_what_gensim_reads(cell_03f08b59, cell_d79b778f, cell_ed454914):
-    assert KeyedVectors.load_word2vec_format(str(folder/"tokens.vec"))["▁Uganda"].tolist() == counted.matrix[vocab.find("▁Uganda")[0].id].tolist()
-    with pytest.raises(ValueError, match="written as .vec or .npz"): save_vectors(counted, tok, folder/"tokens.bin")
-    with pytest.raises(ValueError, match="900 vectors for a vocabulary of 7"): save_vectors(counted, toy_tokenizer("unigram", ["a", "b"]), folder/"x.vec")
-    with pytest.raises(ValueError, match="'a b' cannot stand"): write_table(folder/"y.vec", ["a b"], np.ones((1, 2)))
+    assert (
+        KeyedVectors.load_word2vec_format(str(folder / "tokens.vec"))["▁Uganda"].tolist()
+        == counted.matrix[vocab.find("▁Uganda")[0].id].tolist()
+    )
+    with pytest.raises(ValueError, match="written as .vec or .npz"):
+        save_vectors(counted, tok, folder / "tokens.bin")
+    with pytest.raises(ValueError, match="900 vectors for a vocabulary of 7"):
+        save_vectors(counted, toy_tokenizer("unigram", ["a", "b"]), folder / "x.vec")
+    with pytest.raises(ValueError, match="'a b' cannot stand"):
+        write_table(folder / "y.vec", ["a b"], np.ones((1, 2)))

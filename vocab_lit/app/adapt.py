@@ -6,7 +6,10 @@
 __all__ = ['SAMPLE', 'Adaptation', 'check_adaptation', 'Stage', 'stages', 'has_begun', 'adapt_files']
 
 # %% ../../nbs/09_app/03_adapt.ipynb #35bed084
-import json, os, shutil, time
+import json
+import os
+import shutil
+import time
 from collections.abc import Callable
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
@@ -15,202 +18,384 @@ from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
-import numpy as np, pandas as pd
+import numpy as np
+import pandas as pd
 from babel import Locale
 from filelock import FileLock, Timeout
 
 import vocab_lit
-from ..vectors.align import read_dictionary
-from ..text.corpus import CleanReport, Lines, clean, hold_out, read_lines, write_json
-from ..methods.factored import load_factors
-from ..training.lapt import LaptConfig
 from .pipeline import METHODS, AlignFiles, check_vectors, train_like, train_vectors_files, transplant_files
 from ..experiments.plots import loss_bars, loss_curves, row_shares
-from ..methods.recipe import get_recipe
-from ..training.training_run import check_same_run, lapt_files, lapt_settings
 from ..experiments.results import environment
-from ..tasks.evaluate import TASK_PRESETS, evaluate_files, perplexity_files, read_examples
-from ..tokens.tokenizer import load_tokenizer, save_tokenizer
+from ..methods.factored import load_factors
+from ..methods.recipe import get_recipe
 from ..models.transplant import check_output, open_model, saved_plan, whole_folder
-from ..vectors.token_vectors import FASTTEXT_MIN_CHARACTERS, encode_lines
+from ..tasks.evaluate import TASK_PRESETS, evaluate_files, perplexity_files, read_examples
+from ..text.corpus import CleanReport, Lines, clean, hold_out, read_lines, write_json
+from ..tokens.tokenizer import load_tokenizer, save_tokenizer
 from ..tokens.vocab import fit
+from ..training.lapt import LaptConfig
+from ..training.training_run import check_same_run, lapt_files, lapt_settings
+from ..vectors.align import read_dictionary
+from ..vectors.token_vectors import FASTTEXT_MIN_CHARACTERS, encode_lines
 
 # %% ../../nbs/09_app/03_adapt.ipynb #d389b071
 @dataclass(frozen=True)
 class Adaptation:
     "A model, text in a language, and how to bring them together."
-    model:str # folder, or hub name when online
-    text:tuple[str,...] # UTF-8 files, one sentence or paragraph a line
-    language:str = "" # its CLDR code or name, for the report
-    method:str = "focus" # of initialisation
-    held_out:tuple[str,...] = () # files to evaluate on; none: up to 2,000 lines of the text
-    cleaning:bool = True # leave out lines that are no sentences, and copies
-    tokenizer:str = "" # of the language; "": trained
-    vocab_size:int = 50_000 # of a tokenizer that is trained
-    kind:str = "" # of a tokenizer that is trained; "": the model's own
-    extend:int = 0 # keep the old vocabulary and add so many tokens; 0: replace it
-    vectors:str = "auto" # "auto", "fasttext", "ppmi", or a file
-    align:AlignFiles = AlignFiles() # for wechsel
-    factors:str = "" # for the methods of short rows
-    lapt:dict = field(default_factory=dict) # preset and other settings, as `lapt_settings` takes them; steps 0: no training
-    tasks:dict[str,dict] = field(default_factory=dict) # files (train, dev, test) and settings of each task
-    seeds:int = 1 # fine-tunings of each task
-    seed:int = 0
-    threads:int = 1
+
+    model: str  # folder, or hub name when online
+    text: tuple[str, ...]  # UTF-8 files, one sentence or paragraph a line
+    language: str = ""  # its CLDR code or name, for the report
+    method: str = "focus"  # of initialisation
+    held_out: tuple[str, ...] = ()  # files to evaluate on; none: up to 2,000 lines of the text
+    cleaning: bool = True  # leave out lines that are no sentences, and copies
+    tokenizer: str = ""  # of the language; "": trained
+    vocab_size: int = 50_000  # of a tokenizer that is trained
+    kind: str = ""  # of a tokenizer that is trained; "": the model's own
+    extend: int = 0  # keep the old vocabulary and add so many tokens; 0: replace it
+    vectors: str = "auto"  # "auto", "fasttext", "ppmi", or a file
+    align: AlignFiles = AlignFiles()  # for wechsel
+    factors: str = ""  # for the methods of short rows
+    lapt: dict = field(
+        default_factory=dict
+    )  # preset and other settings, as `lapt_settings` takes them; steps 0: no training
+    tasks: dict[str, dict] = field(default_factory=dict)  # files (train, dev, test) and settings of each task
+    seeds: int = 1  # fine-tunings of each task
+    seed: int = 0
+    threads: int = 1
 
     @property
-    def trains(self) -> bool: return self.lapt.get("steps") != 0
-    def settings(self, longest:int=10**9) -> LaptConfig: return lapt_settings(**{"preset": "embedding-structure"} | self.lapt, longest=longest)
-    def task(self, name:str): # its files and its settings
+    def trains(self) -> bool:
+        return self.lapt.get("steps") != 0
+
+    def settings(self, longest: int = 10**9) -> LaptConfig:
+        return lapt_settings(**{"preset": "embedding-structure"} | self.lapt, longest=longest)
+
+    def task(self, name: str):  # its files and its settings
         given = dict(self.tasks[name])
         files = {part: given.pop(part, None) for part in ("train", "dev", "test")}
         return files, replace(TASK_PRESETS[name], **given)
 
 # %% ../../nbs/09_app/03_adapt.ipynb #ce676b8c
-def check_adaptation(a:Adaptation) -> None:
+def check_adaptation(a: Adaptation) -> None:
     "`ValueError` or an `OSError` where something does not fit."
-    if int(os.environ.get("WORLD_SIZE", 1)) > 1: raise ValueError("adapt works in one process; give --steps 0, and train the folder start under torchrun with vocab-lit lapt")
+    if int(os.environ.get("WORLD_SIZE", 1)) > 1:
+        raise ValueError(
+            "adapt works in one process; give --steps 0, and train the folder start under torchrun with vocab-lit lapt"
+        )
     recipe = get_recipe(a.method)
-    if a.trains: a.settings()
+    if a.trains:
+        a.settings()
     check_vectors(recipe, a.text, a.vectors, a.extend, a.align)
-    if recipe.needs == "aligned vectors" and str(a.align.dictionary) != "none": read_dictionary(a.align.dictionary)
-    if a.factors: load_factors(a.factors)
+    if recipe.needs == "aligned vectors" and str(a.align.dictionary) != "none":
+        read_dictionary(a.align.dictionary)
+    if a.factors:
+        load_factors(a.factors)
     for name in a.tasks:
         files, _ = a.task(name)
-        if not files["train"]: raise ValueError(f"{name} has no training file; give training, development and test file")
-        for file in filter(None, files.values()): read_examples(name, file)
-    for file in (*a.text, *a.held_out): _check_text(file)
+        if not files["train"]:
+            raise ValueError(f"{name} has no training file; give training, development and test file")
+        for file in filter(None, files.values()):
+            read_examples(name, file)
+    for file in (*a.text, *a.held_out):
+        _check_text(file)
     source = load_tokenizer(a.model)
-    open_model(a.model) # reads no more than the headers of whole files
-    if a.tokenizer: load_tokenizer(a.tokenizer)
-    if a.trains: a.settings(longest=source.model_max_length)
+    open_model(a.model)  # reads no more than the headers of whole files
+    if a.tokenizer:
+        load_tokenizer(a.tokenizer)
+    if a.trains:
+        a.settings(longest=source.model_max_length)
+
 
 def _check_text(file):
-    n = sum(1 for _ in Lines(file)) # that it is UTF-8 to its end
-    if not n: raise ValueError(f"{file}: the text is empty")
-    if all(line.count("\t") >= 3 for line in islice(Lines(file), 3)): raise ValueError(f"{file} looks like a table or treebank; give plain text, one sentence or paragraph a line")
+    n = sum(1 for _ in Lines(file))  # that it is UTF-8 to its end
+    if not n:
+        raise ValueError(f"{file}: the text is empty")
+    if all(line.count("\t") >= 3 for line in islice(Lines(file), 3)):
+        raise ValueError(f"{file} looks like a table or treebank; give plain text, one sentence or paragraph a line")
 
 # %% ../../nbs/09_app/03_adapt.ipynb #245b4a77
 class Stage(NamedTuple):
     "A step on the way."
-    name:str
-    about:str # what will be done
-    path:Path # what it makes
-    run:Callable[[],None]
-    def done(self) -> bool: return self.path.exists() and (self.name != "training" or (self.path/"config.json").is_file() and not (self.path/"run").exists())
+
+    name: str
+    about: str  # what will be done
+    path: Path  # what it makes
+    run: Callable[[], None]
+
+    def done(self) -> bool:
+        return self.path.exists() and (
+            self.name != "training" or (self.path / "config.json").is_file() and not (self.path / "run").exists()
+        )
+
 
 def _make_text(a, path):
     report, lines = CleanReport(), Lines(*a.text)
     kept = lines
     with whole_folder(path) as folder:
         if a.cleaning:
-            with open(folder/"all.txt", "w", encoding="utf-8") as f: f.writelines(line + "\n" for line in clean(lines, report))
-            kept = Lines(folder/"all.txt")
-            if not report.lines["kept"]: raise ValueError(f"{', '.join(a.text)}: no line is left by cleaning; give --no-clean to take the text as it is")
+            with open(folder / "all.txt", "w", encoding="utf-8") as f:
+                f.writelines(line + "\n" for line in clean(lines, report))
+            kept = Lines(folder / "all.txt")
+            if not report.lines["kept"]:
+                raise ValueError(
+                    f"{', '.join(a.text)}: no line is left by cleaning; give --no-clean to take the text as it is"
+                )
         train, test = (kept, read_lines(*a.held_out)) if a.held_out else hold_out(kept, seed=a.seed)
-        if not test: raise ValueError(f"{', '.join(a.text)}: too few lines to hold some out; give more text, or a file of held-out text")
+        if not test:
+            raise ValueError(
+                f"{', '.join(a.text)}: too few lines to hold some out; give more text, or a file of held-out text"
+            )
         for name, part in (("train", train), ("held-out", test)):
-            with open(folder/f"{name}.txt", "w", encoding="utf-8") as f: f.writelines(line + "\n" for line in part)
-        (folder/"all.txt").unlink(missing_ok=True)
-        write_json(dict(cleaned=report.table().to_dict("records") if a.cleaning else [], lines={"train": sum(1 for _ in Lines(folder/"train.txt")), "held out": len(test)}), folder/"text.json")
+            with open(folder / f"{name}.txt", "w", encoding="utf-8") as f:
+                f.writelines(line + "\n" for line in part)
+        (folder / "all.txt").unlink(missing_ok=True)
+        write_json(
+            dict(
+                cleaned=report.table().to_dict("records") if a.cleaning else [],
+                lines={"train": sum(1 for _ in Lines(folder / "train.txt")), "held out": len(test)},
+            ),
+            folder / "text.json",
+        )
+
 
 def _make_tokenizer(a, out):
-    made = train_like(load_tokenizer(a.model), read_lines(out/"text/train.txt"), a.vocab_size, a.kind or None)
-    with whole_folder(out/"tokenizer") as folder: save_tokenizer(made, folder)
+    made = train_like(load_tokenizer(a.model), read_lines(out / "text/train.txt"), a.vocab_size, a.kind or None)
+    with whole_folder(out / "tokenizer") as folder:
+        save_tokenizer(made, folder)
+
 
 def _make_vectors(a, out, needs, language, say):
     "Token vectors, or word vectors of each language for which no file was given."
-    with whole_folder(out/"vectors") as folder:
+    with whole_folder(out / "vectors") as folder:
         if needs != "token vectors":
-            sides = {"target": ([out/"text/train.txt"], a.align.target_vectors), "source": (a.align.source_text, a.align.source_vectors)}
+            sides = {
+                "target": ([out / "text/train.txt"], a.align.target_vectors),
+                "source": (a.align.source_text, a.align.source_vectors),
+            }
             for side, (text, given) in sides.items():
-                if given or (needs == "word vectors" and side == "source"): continue
-                fasttext = needs == "word vectors" or a.vectors == "fasttext" or (a.vectors == "auto" and sum(map(len, Lines(*text))) >= FASTTEXT_MIN_CHARACTERS)
-                train_vectors_files(text, folder/f"{side}.{'bin' if fasttext else 'vec'}", None, "fasttext" if fasttext else "ppmi", a.seed, a.threads, say)
-        else: train_vectors_files([out/"text/train.txt"], folder/"tokens.npz", language, a.vectors, a.seed, a.threads, say)
+                if given or (needs == "word vectors" and side == "source"):
+                    continue
+                fasttext = (
+                    needs == "word vectors"
+                    or a.vectors == "fasttext"
+                    or (a.vectors == "auto" and sum(map(len, Lines(*text))) >= FASTTEXT_MIN_CHARACTERS)
+                )
+                train_vectors_files(
+                    text,
+                    folder / f"{side}.{'bin' if fasttext else 'vec'}",
+                    None,
+                    "fasttext" if fasttext else "ppmi",
+                    a.seed,
+                    a.threads,
+                    say,
+                )
+        else:
+            train_vectors_files(
+                [out / "text/train.txt"], folder / "tokens.npz", language, a.vectors, a.seed, a.threads, say
+            )
+
 
 def _make_start(a, out, needs, language, say):
-    found = {f.stem: f for f in (out/"vectors").glob("*.*")} if (out/"vectors").is_dir() else {}
+    found = {f.stem: f for f in (out / "vectors").glob("*.*")} if (out / "vectors").is_dir() else {}
     align, vectors = a.align, a.vectors
-    if needs == "aligned vectors": align, vectors = replace(align, source_vectors=align.source_vectors or found["source"], target_vectors=align.target_vectors or found["target"], source_text=()), "auto"
-    elif needs and vectors in METHODS: vectors = found["tokens" if needs == "token vectors" else "target"]
-    elif not needs: vectors = "auto"
-    transplant_files(a.model, out/"start", (), language, a.method, vectors, extend=a.extend, seed=a.seed, factors=a.factors or None, align=align, say=say)
+    if needs == "aligned vectors":
+        align, vectors = (
+            replace(
+                align,
+                source_vectors=align.source_vectors or found["source"],
+                target_vectors=align.target_vectors or found["target"],
+                source_text=(),
+            ),
+            "auto",
+        )
+    elif needs and vectors in METHODS:
+        vectors = found["tokens" if needs == "token vectors" else "target"]
+    elif not needs:
+        vectors = "auto"
+    transplant_files(
+        a.model,
+        out / "start",
+        (),
+        language,
+        a.method,
+        vectors,
+        extend=a.extend,
+        seed=a.seed,
+        factors=a.factors or None,
+        align=align,
+        say=say,
+    )
+
 
 def _score(a, out, model, name, task, say):
     "Scores of a model, kept in a file as soon as they are there."
-    path = out/"scores"/f"{name}-{task}.json"
-    if path.is_file(): return
+    path = out / "scores" / f"{name}-{task}.json"
+    if path.is_file():
+        return
     path.parent.mkdir(exist_ok=True)
     say(f"{task} of the {name} model")
-    if task == "text": found = perplexity_files(model, out/"text/sample.txt", say=lambda _: None)
+    if task == "text":
+        found = perplexity_files(model, out / "text/sample.txt", say=lambda _: None)
     else:
         files, config = a.task(task)
-        found = evaluate_files(model, task, files["train"], files["dev"], files["test"], range(a.seed, a.seed + a.seeds), config, say=say)
+        found = evaluate_files(
+            model, task, files["train"], files["dev"], files["test"], range(a.seed, a.seed + a.seeds), config, say=say
+        )
     write_json(found, path)
 
 # %% ../../nbs/09_app/03_adapt.ipynb #8f2a8776
-SAMPLE = 300 # held-out lines on which old, new and trained model are compared
+SAMPLE = 300  # held-out lines on which old, new and trained model are compared
+
 
 def _make_scores(a, out, final, say):
     "Bits per byte of the old, the new and the trained model, and task scores of the old and the final one."
-    (out/"text/sample.txt").write_text("".join(f"{line}\n" for line in islice(Lines(out/"text/held-out.txt"), SAMPLE)), encoding="utf-8")
-    models = {"old": a.model, "start": out/"start"} | ({"trained": out/"model"} if a.trains else {})
-    for name, model in models.items(): _score(a, out, model, name, "text", say)
+    (out / "text/sample.txt").write_text(
+        "".join(f"{line}\n" for line in islice(Lines(out / "text/held-out.txt"), SAMPLE)), encoding="utf-8"
+    )
+    models = {"old": a.model, "start": out / "start"} | ({"trained": out / "model"} if a.trains else {})
+    for name, model in models.items():
+        _score(a, out, model, name, "text", say)
     for task in a.tasks:
-        for name, model in (("old", a.model), ("trained" if a.trains else "start", final)): _score(a, out, model, name, task, say)
-    write_json(dict(models=list(models), tasks=list(a.tasks)), out/"scores/all.json")
+        for name, model in (("old", a.model), ("trained" if a.trains else "start", final)):
+            _score(a, out, model, name, task, say)
+    write_json(dict(models=list(models), tasks=list(a.tasks)), out / "scores/all.json")
 
-def stages(a:Adaptation, out:Path, say:Callable[[str],None]=print) -> list[Stage]:
+
+def stages(a: Adaptation, out: Path, say: Callable[[str], None] = print) -> list[Stage]:
     "The stages of an adaptation in order."
-    needs, language, final = get_recipe(a.method).needs, a.tokenizer or out/"tokenizer", out/("model" if a.trains else "start")
+    needs, language, final = (
+        get_recipe(a.method).needs,
+        a.tokenizer or out / "tokenizer",
+        out / ("model" if a.trains else "start"),
+    )
     config = a.settings() if a.trains else None
-    made = [Stage("text", f"{'clean' if a.cleaning else 'copy'} {', '.join(a.text)}" + ("" if a.held_out else ", hold out up to 2,000 lines"), out/"text", partial(_make_text, a, out/"text"))]
-    if not a.tokenizer: made.append(Stage("tokenizer", f"train {a.vocab_size:,} tokens", out/"tokenizer", partial(_make_tokenizer, a, out)))
-    given = a.vectors not in METHODS if needs != "aligned vectors" else bool(a.align.source_vectors and a.align.target_vectors)
-    if needs and not given: made.append(Stage("vectors", f"train {needs.removeprefix('aligned ')} on the text" + " of both languages" * (needs == "aligned vectors"), out/"vectors", partial(_make_vectors, a, out, needs, language, say)))
-    made.append(Stage("transplant", f"{a.method}, " + (f"{a.extend:,} tokens more" if a.extend else "a new vocabulary") + f" for {a.model}", out/"start", partial(_make_start, a, out, needs, language, say)))
+    made = [
+        Stage(
+            "text",
+            f"{'clean' if a.cleaning else 'copy'} {', '.join(a.text)}"
+            + ("" if a.held_out else ", hold out up to 2,000 lines"),
+            out / "text",
+            partial(_make_text, a, out / "text"),
+        )
+    ]
+    if not a.tokenizer:
+        made.append(
+            Stage("tokenizer", f"train {a.vocab_size:,} tokens", out / "tokenizer", partial(_make_tokenizer, a, out))
+        )
+    given = (
+        a.vectors not in METHODS
+        if needs != "aligned vectors"
+        else bool(a.align.source_vectors and a.align.target_vectors)
+    )
+    if needs and not given:
+        made.append(
+            Stage(
+                "vectors",
+                f"train {needs.removeprefix('aligned ')} on the text"
+                + " of both languages" * (needs == "aligned vectors"),
+                out / "vectors",
+                partial(_make_vectors, a, out, needs, language, say),
+            )
+        )
+    made.append(
+        Stage(
+            "transplant",
+            f"{a.method}, " + (f"{a.extend:,} tokens more" if a.extend else "a new vocabulary") + f" for {a.model}",
+            out / "start",
+            partial(_make_start, a, out, needs, language, say),
+        )
+    )
+
     def train():
-        lapt_files(out/"start", [out/"text/train.txt"], out/"model", a.settings, [out/"text/held-out.txt"], None, a.seed, (out/"model/lapt.json").is_file(), say)
-    if a.trains: made.append(Stage("training", f"{config.steps:,} steps of {config.batch_size} x {config.length} tokens, mode {config.mode}, peak rate {config.learning_rate:g}", out/"model", train))
-    made.append(Stage("scores", "bits per byte" + "".join(f", {t} ({a.seeds} fine-tuning{'s' * (a.seeds > 1)})" for t in a.tasks) + " of the old and the new model", out/"scores/all.json", partial(_make_scores, a, out, final, say)))
-    return [*made, Stage("report", "tables and figures", out/"report", partial(_make_report, a, out, final))]
+        lapt_files(
+            out / "start",
+            [out / "text/train.txt"],
+            out / "model",
+            a.settings,
+            [out / "text/held-out.txt"],
+            None,
+            a.seed,
+            (out / "model/lapt.json").is_file(),
+            say,
+        )
+
+    if a.trains:
+        made.append(
+            Stage(
+                "training",
+                f"{config.steps:,} steps of {config.batch_size} x {config.length} tokens, mode {config.mode}, peak rate {config.learning_rate:g}",
+                out / "model",
+                train,
+            )
+        )
+    made.append(
+        Stage(
+            "scores",
+            "bits per byte"
+            + "".join(f", {t} ({a.seeds} fine-tuning{'s' * (a.seeds > 1)})" for t in a.tasks)
+            + " of the old and the new model",
+            out / "scores/all.json",
+            partial(_make_scores, a, out, final, say),
+        )
+    )
+    return [*made, Stage("report", "tables and figures", out / "report", partial(_make_report, a, out, final))]
 
 # %% ../../nbs/09_app/03_adapt.ipynb #d0520460
-def _facts(a) -> dict: # what decides the result
-    resolved = lambda f: [str(Path(f).resolve()), Path(f).stat().st_size]
+def _facts(a) -> dict:  # what decides the result
+    def resolved(f):
+        return [str(Path(f).resolve()), Path(f).stat().st_size]
+
     files = {p for name in a.tasks for p in a.task(name)[0].values() if p}
-    flat = asdict(a) | dict(model=str(Path(a.model).resolve()) if Path(a.model).is_dir() else a.model, text=[resolved(f) for f in a.text], held_out=[resolved(f) for f in a.held_out], task_files=sorted(map(resolved, files)))
+    flat = asdict(a) | dict(
+        model=str(Path(a.model).resolve()) if Path(a.model).is_dir() else a.model,
+        text=[resolved(f) for f in a.text],
+        held_out=[resolved(f) for f in a.held_out],
+        task_files=sorted(map(resolved, files)),
+    )
     flat["align"] = {k: list(map(str, v)) if isinstance(v, tuple) else str(v) for k, v in flat["align"].items()}
     flat["lapt"] = {k: v for k, v in flat["lapt"].items() if k != "micro_batch"}
     del flat["threads"]
     return dict(vocab_lit=vocab_lit.__version__, **flat)
 
+
 @contextmanager
 def _alone(out):
-    lock = FileLock(out/".lock")
-    try: lock.acquire(timeout=0)
-    except Timeout: raise ValueError(f"another process works in {out}; wait for it, or choose another folder") from None
-    try: yield
-    finally: lock.release()
+    lock = FileLock(out / ".lock")
+    try:
+        lock.acquire(timeout=0)
+    except Timeout:
+        raise ValueError(f"another process works in {out}; wait for it, or choose another folder") from None
+    try:
+        yield
+    finally:
+        lock.release()
 
-def has_begun(a:Adaptation, out:Path) -> bool:
+
+def has_begun(a: Adaptation, out: Path) -> bool:
     "Whether this adaptation has begun in the folder; `ValueError` or an `OSError` where the folder holds something else, or something does not fit."
-    if (out/"adapt.json").is_file(): check_same_run(out/"adapt.json", _facts(a)); return True
+    if (out / "adapt.json").is_file():
+        check_same_run(out / "adapt.json", _facts(a))
+        return True
     check_output(out)
     check_adaptation(a)
     return False
 
-def adapt_files(a:Adaptation, out:str|Path, # a new or empty folder, or that of the same adaptation
-                say:Callable[[str],None]=print # told what is being done
-               ) -> dict: # the report, as in report/report.json
+
+def adapt_files(
+    a: Adaptation,
+    out: str | Path,  # a new or empty folder, or that of the same adaptation
+    say: Callable[[str], None] = print,  # told what is being done
+) -> dict:  # the report, as in report/report.json
     "Adapt a model to a language, from text to report; interrupted, it goes on where it was."
     out = Path(out).resolve() if Path(out).is_symlink() else Path(out)
     if not has_begun(a, out):
         out.mkdir(parents=True, exist_ok=True)
-        write_json(_facts(a), out/"adapt.json")
+        write_json(_facts(a), out / "adapt.json")
     with _alone(out):
-        for rest in (*out.glob(".*-*"), *out.glob("scores/.*")): shutil.rmtree(rest) if rest.is_dir() else rest.unlink() # of a run that was killed
+        for rest in (*out.glob(".*-*"), *out.glob("scores/.*")):
+            shutil.rmtree(rest) if rest.is_dir() else rest.unlink()  # of a run that was killed
         todo = stages(a, out, say)
         for n, stage in enumerate(todo, 1):
             if stage.done():
@@ -219,63 +404,196 @@ def adapt_files(a:Adaptation, out:str|Path, # a new or empty folder, or that of 
             say(f"[{n}/{len(todo)}] {stage.name}: {stage.about}")
             started = time.perf_counter()
             stage.run()
-            note = out/"stages.json"
-            write_json((json.loads(note.read_text()) if note.is_file() else {}) | {stage.name: round(time.perf_counter() - started, 1)}, note)
-    return json.loads((out/"report/report.json").read_text(encoding="utf-8"))
+            note = out / "stages.json"
+            write_json(
+                (json.loads(note.read_text()) if note.is_file() else {})
+                | {stage.name: round(time.perf_counter() - started, 1)},
+                note,
+            )
+    return json.loads((out / "report/report.json").read_text(encoding="utf-8"))
 
 # %% ../../nbs/09_app/03_adapt.ipynb #f593158c
 def _examples(plan, tokenizer, text, most=10) -> list[dict]:
     "What the most frequent tokens that are not copies were made of."
     ids = encode_lines(tokenizer, read_lines(text))
     counts = np.bincount(ids[ids >= 0], minlength=len(plan.step))
-    mixed = [i for i in np.argsort(-counts, kind="stable") if counts[i] and plan.copied[i] < 0 and plan.target[i].kind == "text" and len(plan.target[i].text.strip()) > 2][:most]
+    mixed = [
+        i
+        for i in np.argsort(-counts, kind="stable")
+        if counts[i] and plan.copied[i] < 0 and plan.target[i].kind == "text" and len(plan.target[i].text.strip()) > 2
+    ][:most]
     rows = []
     for i in mixed:
         parts = plan.explain(int(i))
-        rows.append(dict(token=parts.token[0], occurs=int(counts[i]), step=parts.step[0], made_of=" + ".join(f"{r.weight:.2f} {r.source}" if r.weight == r.weight else r.source for r in parts[:4].itertuples()) + (" + ..." if len(parts) > 4 else "")))
+        rows.append(
+            dict(
+                token=parts.token[0],
+                occurs=int(counts[i]),
+                step=parts.step[0],
+                made_of=" + ".join(
+                    f"{r.weight:.2f} {r.source}" if r.weight == r.weight else r.source for r in parts[:4].itertuples()
+                )
+                + (" + ..." if len(parts) > 4 else ""),
+            )
+        )
     return rows
 
-def _collect(a, out, final) -> dict: # all numbers of the report
+
+def _collect(a, out, final) -> dict:  # all numbers of the report
     old, new = load_tokenizer(a.model), load_tokenizer(final)
-    sample, plan = read_lines(out/"text/sample.txt"), saved_plan(out/"start", load_tokenizer(out/"start"))
-    read = lambda name: json.loads((out/"scores"/f"{name}.json").read_text())
+    sample, plan = read_lines(out / "text/sample.txt"), saved_plan(out / "start", load_tokenizer(out / "start"))
+
+    def read(name):
+        return json.loads((out / "scores" / f"{name}.json").read_text())
+
     fits = {"old": fit(old, sample), "new": fit(new, sample)}
     models = read("all")["models"]
     text = {name: read(f"{name}-text")[0] for name in models}
-    tasks = [dict(task=t, metric=r["metric"], model="old" if name == "old" else "new", seed=r["seed"], dev=r["dev"], test=r["test"]) for t in a.tasks for name in ("old", models[-1]) for r in read(f"{name}-{t}")]
-    return dict(asked=_facts(a), text=json.loads((out/"text/text.json").read_text()),
-        vocabulary={k: dict(tokens=len(t), tokens_per_word=round(fits[k].fertility, 3), characters_per_token=round(fits[k].chars_per_token, 3), unknown=round(fits[k].unk_rate, 5)) for k, t in (("old", old), ("new", new))},
-        rows=plan.summary().to_dict("records"), examples=_examples(plan, new, out/"text/held-out.txt"), held_out={k: {n: v[n] for n in ("metric", "bits_per_byte", "test", "tokens", "unknown")} for k, v in text.items()},
-        losses=pd.read_csv(final/"losses.csv").to_dict("records") if a.trains else [], tasks=tasks, seconds=json.loads((out/"stages.json").read_text()), **environment())
+    tasks = [
+        dict(
+            task=t,
+            metric=r["metric"],
+            model="old" if name == "old" else "new",
+            seed=r["seed"],
+            dev=r["dev"],
+            test=r["test"],
+        )
+        for t in a.tasks
+        for name in ("old", models[-1])
+        for r in read(f"{name}-{t}")
+    ]
+    return dict(
+        asked=_facts(a),
+        text=json.loads((out / "text/text.json").read_text()),
+        vocabulary={
+            k: dict(
+                tokens=len(t),
+                tokens_per_word=round(fits[k].fertility, 3),
+                characters_per_token=round(fits[k].chars_per_token, 3),
+                unknown=round(fits[k].unk_rate, 5),
+            )
+            for k, t in (("old", old), ("new", new))
+        },
+        rows=plan.summary().to_dict("records"),
+        examples=_examples(plan, new, out / "text/held-out.txt"),
+        held_out={
+            k: {n: v[n] for n in ("metric", "bits_per_byte", "test", "tokens", "unknown")} for k, v in text.items()
+        },
+        losses=pd.read_csv(final / "losses.csv").to_dict("records") if a.trains else [],
+        tasks=tasks,
+        seconds=json.loads((out / "stages.json").read_text()),
+        **environment(),
+    )
 
-def _md(rows) -> str: # a table in Markdown, in which a | would end a cell
+
+def _md(rows) -> str:  # a table in Markdown, in which a | would end a cell
     table = pd.DataFrame(rows).rename(columns=lambda c: str(c).replace("_", " "))
     return table.map(lambda v: v.replace("|", "\\|") if isinstance(v, str) else v).to_markdown(index=False)
+
 
 def _make_report(a, out, final):
     found = _collect(a, out, final)
     bits = {name: row["bits_per_byte"] for name, row in found["held_out"].items()}
-    with whole_folder(out/"report") as folder:
-        write_json(found, folder/"report.json")
+    with whole_folder(out / "report") as folder:
+        write_json(found, folder / "report.json")
         name = Locale("en").languages.get(a.language, a.language) or "the language"
-        figures = {"rows": lambda path: row_shares(pd.DataFrame(found["rows"]), path=path),
-                   "bits": lambda path: loss_bars(pd.DataFrame([dict(method=m, language=name, value=v) for m, v in bits.items()]), ylabel="bits per byte of held-out text", path=path)}
-        if found["losses"]: figures["losses"] = lambda path: loss_curves(pd.DataFrame(found["losses"]).rename(columns={"loss": "value"}).assign(method=a.method), path=path)
-        for figure, draw in figures.items(): draw(folder/f"{figure}.png")
+        figures = {
+            "rows": lambda path: row_shares(pd.DataFrame(found["rows"]), path=path),
+            "bits": lambda path: loss_bars(
+                pd.DataFrame([dict(method=m, language=name, value=v) for m, v in bits.items()]),
+                ylabel="bits per byte of held-out text",
+                path=path,
+            ),
+        }
+        if found["losses"]:
+            figures["losses"] = lambda path: loss_curves(
+                pd.DataFrame(found["losses"]).rename(columns={"loss": "value"}).assign(method=a.method), path=path
+            )
+        for figure, draw in figures.items():
+            draw(folder / f"{figure}.png")
         cleaned, unknown = found["text"]["cleaned"], found["held_out"]["old"]["unknown"]
         scores = pd.DataFrame(found["tasks"])
-        parts = [f"# {Path(a.model).name} for {name}", f"Made by vocab_lit {vocab_lit.__version__} with the method `{a.method}`, on {found['device']}. The model is in `../{final.name}`; plain transformers loads it:",
-            f"```python\nfrom transformers import Auto{'ModelForCausalLM' if found['held_out']['old']['metric'] == 'perplexity' else 'ModelForMaskedLM'} as Model, AutoTokenizer\nmodel, tokenizer = Model.from_pretrained(\"{final}\"), AutoTokenizer.from_pretrained(\"{final}\")\n```",
-            "## Old and new", _md([dict(what="tokens in the vocabulary", **{k: f"{v['tokens']:,}" for k, v in found["vocabulary"].items()}), *(dict(what=what, **{k: f"{scale * v[key]:.2f}{unit}" for k, v in found["vocabulary"].items()})
-                for what, key, scale, unit in (("tokens per word (between blanks)", "tokens_per_word", 1, ""), ("characters per token", "characters_per_token", 1, ""), ("unknown tokens", "unknown", 100, "%")))]),
+        parts = [
+            f"# {Path(a.model).name} for {name}",
+            f"Made by vocab_lit {vocab_lit.__version__} with the method `{a.method}`, on {found['device']}. The model is in `../{final.name}`; plain transformers loads it:",
+            f'```python\nfrom transformers import Auto{"ModelForCausalLM" if found["held_out"]["old"]["metric"] == "perplexity" else "ModelForMaskedLM"} as Model, AutoTokenizer\nmodel, tokenizer = Model.from_pretrained("{final}"), AutoTokenizer.from_pretrained("{final}")\n```',
+            "## Old and new",
+            _md(
+                [
+                    dict(
+                        what="tokens in the vocabulary",
+                        **{k: f"{v['tokens']:,}" for k, v in found["vocabulary"].items()},
+                    ),
+                    *(
+                        dict(what=what, **{k: f"{scale * v[key]:.2f}{unit}" for k, v in found["vocabulary"].items()})
+                        for what, key, scale, unit in (
+                            ("tokens per word (between blanks)", "tokens_per_word", 1, ""),
+                            ("characters per token", "characters_per_token", 1, ""),
+                            ("unknown tokens", "unknown", 100, "%"),
+                        )
+                    ),
+                ]
+            ),
             f"Held-out text ({min(SAMPLE, found['text']['lines']['held out']):,} lines), {'pseudo-' * (found['held_out']['old']['metric'] != 'perplexity')}perplexity:",
-            _md([dict(model={"old": "old", "start": "new, before training", "trained": "new, trained"}[k], bits_per_byte=f"{v['bits_per_byte']:.3f}", perplexity_per_token=f"{v['test']:.1f}", tokens=f"{v['tokens']:,}", unknown=f"{v['unknown']:,}") for k, v in found["held_out"].items()]),
-            "![Bits per byte](bits.png)", *(["The old tokenizer does not know all of this text. What is unknown is guessed too easily, so that the old model's numbers are too low to compare."] if unknown else [])]
-        if len(scores): parts += ["## Tasks", f"Fine-tuned and scored on the files given, {a.seeds} seed{'s' * (a.seeds > 1)}; the mean on the test file in %.",
-            _md((100 * scores.pivot_table(index=["task", "metric"], columns="model", values="test", sort=False)).round(2).reset_index())]
-        parts += ["## Where the rows come from", _md(pd.DataFrame(found["rows"]).assign(share=lambda d: (100 * d.share).map("{:.1f}%".format))), "![Shares of the rows](rows.png)"]
-        if found["examples"]: parts += ["The most frequent tokens that are not copies, and what they were made of:", _md(found["examples"])]
-        if found["losses"]: parts += ["## Training", _md([dict(step=r["step"], held_out_loss=f"{r['loss']:.4f}") for r in found["losses"]]), "![Held-out loss by step](losses.png)"]
-        parts += ["## Text", f"{found['text']['lines']['train']:,} lines to train on, {found['text']['lines']['held out']:,} held out.", *([_md(pd.DataFrame(cleaned).assign(share=lambda d: (100 * d.share).map("{:.1f}%".format)))] if cleaned else []),
-            "## Time", _md([dict(stage=s, seconds=f"{v:,.1f}") for s, v in found["seconds"].items()]), "Versions: " + ", ".join(f"{k} {v}" for k, v in found["versions"].items()) + ". All numbers are in `report.json`, those of the figures in the CSV files."]
-        (folder/"report.md").write_text("\n\n".join(parts) + "\n", encoding="utf-8")
+            _md(
+                [
+                    dict(
+                        model={"old": "old", "start": "new, before training", "trained": "new, trained"}[k],
+                        bits_per_byte=f"{v['bits_per_byte']:.3f}",
+                        perplexity_per_token=f"{v['test']:.1f}",
+                        tokens=f"{v['tokens']:,}",
+                        unknown=f"{v['unknown']:,}",
+                    )
+                    for k, v in found["held_out"].items()
+                ]
+            ),
+            "![Bits per byte](bits.png)",
+            *(
+                [
+                    "The old tokenizer does not know all of this text. What is unknown is guessed too easily, so that the old model's numbers are too low to compare."
+                ]
+                if unknown
+                else []
+            ),
+        ]
+        if len(scores):
+            parts += [
+                "## Tasks",
+                f"Fine-tuned and scored on the files given, {a.seeds} seed{'s' * (a.seeds > 1)}; the mean on the test file in %.",
+                _md(
+                    (100 * scores.pivot_table(index=["task", "metric"], columns="model", values="test", sort=False))
+                    .round(2)
+                    .reset_index()
+                ),
+            ]
+        parts += [
+            "## Where the rows come from",
+            _md(pd.DataFrame(found["rows"]).assign(share=lambda d: (100 * d.share).map("{:.1f}%".format))),
+            "![Shares of the rows](rows.png)",
+        ]
+        if found["examples"]:
+            parts += [
+                "The most frequent tokens that are not copies, and what they were made of:",
+                _md(found["examples"]),
+            ]
+        if found["losses"]:
+            parts += [
+                "## Training",
+                _md([dict(step=r["step"], held_out_loss=f"{r['loss']:.4f}") for r in found["losses"]]),
+                "![Held-out loss by step](losses.png)",
+            ]
+        parts += [
+            "## Text",
+            f"{found['text']['lines']['train']:,} lines to train on, {found['text']['lines']['held out']:,} held out.",
+            *(
+                [_md(pd.DataFrame(cleaned).assign(share=lambda d: (100 * d.share).map("{:.1f}%".format)))]
+                if cleaned
+                else []
+            ),
+            "## Time",
+            _md([dict(stage=s, seconds=f"{v:,.1f}") for s, v in found["seconds"].items()]),
+            "Versions: "
+            + ", ".join(f"{k} {v}" for k, v in found["versions"].items())
+            + ". All numbers are in `report.json`, those of the figures in the CSV files.",
+        ]
+        (folder / "report.md").write_text("\n\n".join(parts) + "\n", encoding="utf-8")

@@ -6,13 +6,17 @@
 __all__ = ['app', 'Json', 'Model', 'Texts', 'RunText', 'Kind', 'SetupFile', 'Tokenizer', 'Method', 'Vectors', 'SourceVectors',
            'TargetVectors', 'Dictionary', 'SourceText', 'Subwords', 'VocabSize', 'Extend', 'Seed', 'Threads',
            'FactorsFile', 'vectors', 'Source', 'Target', 'Normalise', 'RunOut', 'Steps', 'Preset', 'HeldOut', 'Rate',
-           'BatchSize', 'MicroBatch', 'Length', 'EvalEvery', 'Mode', 'RunSeed', 'Resume', 'adapters', 'TaskFiles',
-           'methods', 'inspect', 'tokenizer', 'transplant_', 'factorize_', 'vectors_train', 'vectors_align',
-           'vectors_nearest', 'explain', 'clean', 'lapt_', 'adapter_train', 'adapter_list', 'adapter_export',
-           'evaluate', 'init', 'adapt', 'bench', 'claims_', 'chapter']
+           'BatchSize', 'MicroBatch', 'Length', 'EvalEvery', 'Mode', 'RunSeed', 'Resume', 'adapters', 'methods',
+           'inspect', 'tokenizer', 'transplant_', 'factorize_', 'vectors_train', 'vectors_align', 'vectors_nearest',
+           'explain', 'clean', 'lapt_', 'adapter_train', 'adapter_list', 'adapter_export', 'evaluate', 'init',
+           'TaskFiles', 'adapt', 'bench', 'claims_', 'chapter']
 
 # %% ../../nbs/09_app/04_cli.ipynb #a55221ee
-import json, os, signal, sys, warnings
+import json
+import os
+import signal
+import sys
+import warnings
 from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, Optional
@@ -21,91 +25,174 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-for _name, _value in (("TRANSFORMERS_VERBOSITY", "error"), ("HF_HUB_DISABLE_PROGRESS_BARS", "1"), ("HF_HUB_VERBOSITY", "error"), ("TOKENIZERS_PARALLELISM", "true")):
-    os.environ.setdefault(_name, _value) # before transformers is imported, which the commands do when they run
-if not sys.stderr.isatty(): os.environ.setdefault("TQDM_MININTERVAL", "10") # seconds between two lines of a progress bar in a log file
+for _name, _value in (
+    ("TRANSFORMERS_VERBOSITY", "error"),
+    ("HF_HUB_DISABLE_PROGRESS_BARS", "1"),
+    ("HF_HUB_VERBOSITY", "error"),
+    ("TOKENIZERS_PARALLELISM", "true"),
+):
+    os.environ.setdefault(_name, _value)  # before transformers is imported, which the commands do when they run
+if not sys.stderr.isatty():
+    os.environ.setdefault("TQDM_MININTERVAL", "10")  # seconds between two lines of a progress bar in a log file
 
 # %% ../../nbs/09_app/04_cli.ipynb #2234d263
 class _OneLine(typer.core.TyperGroup):
     "Print errors of the user as one line."
+
     def invoke(self, ctx):
         warnings.showwarning = lambda message, *_, **__: _step(f"note: {message}")
-        with suppress(ValueError): signal.signal(signal.SIGTERM, lambda *_: sys.exit(143)) # so that half-written folders are removed
-        try: return super().invoke(ctx)
+        with suppress(ValueError):
+            signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that half-written folders are removed
+        try:
+            return super().invoke(ctx)
         except KeyboardInterrupt:
-            typer.echo("vocab-lit: interrupted; nothing half-written is left, and a run of lapt goes on with --resume", err=True)
+            typer.echo(
+                "vocab-lit: interrupted; nothing half-written is left, and a run of lapt goes on with --resume",
+                err=True,
+            )
             raise typer.Exit(130) from None
         except (ValueError, OSError) as e:
             typer.echo(f"vocab-lit: {' '.join(str(e).split())}", err=True)
             raise typer.Exit(1) from None
 
-app = typer.Typer(cls=_OneLine, no_args_is_help=True, add_completion=False, rich_markup_mode="markdown", pretty_exceptions_enable=False,
-                  help="Give a pretrained language model a new vocabulary for a new language. Start with `vocab-lit inspect MODEL --text FILE` "
-                       "to see whether the language needs one, then `vocab-lit transplant MODEL --text FILE --out DIR`. "
-                       "To keep the model as it is and add a language to it, `vocab-lit adapter train`.")
+
+app = typer.Typer(
+    cls=_OneLine,
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode="markdown",
+    pretty_exceptions_enable=False,
+    help="Give a pretrained language model a new vocabulary for a new language. Start with `vocab-lit inspect MODEL --text FILE` "
+    "to see whether the language needs one, then `vocab-lit transplant MODEL --text FILE --out DIR`. "
+    "To keep the model as it is and add a language to it, `vocab-lit adapter train`.",
+)
 _say = Console(stderr=True, highlight=False)
-_FIRST = os.environ.get("RANK", "0") == "0" # of the processes of torchrun, the one that speaks
+_FIRST = os.environ.get("RANK", "0") == "0"  # of the processes of torchrun, the one that speaks
+
 
 def _step(message):
-    if _FIRST: _say.print(f"[dim]·[/dim] {message}", soft_wrap=True)
+    if _FIRST:
+        _say.print(f"[dim]·[/dim] {message}", soft_wrap=True)
+
 
 _out = Console(highlight=False, force_jupyter=False)
 
+
 def _written(value) -> str:
-    if isinstance(value, bool): return "yes" if value else "no"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
     return f"{value:,}" if isinstance(value, int) else f"{value:.4g}" if isinstance(value, float) else str(value)
 
-def _show(rows:list[dict], title:str="") -> None:
+
+def _show(rows: list[dict], title: str = "") -> None:
     "Print records as a table."
-    if not rows or not _FIRST: return
-    if title: _out.print(f"[bold]{title}[/bold]", soft_wrap=True)
+    if not rows or not _FIRST:
+        return
+    if title:
+        _out.print(f"[bold]{title}[/bold]", soft_wrap=True)
     table = Table(header_style="bold")
     for name, value in rows[0].items():
-        table.add_column(name.replace("_", " "), justify="right" if isinstance(value, (int, float)) else "left", overflow="fold")
-    for row in rows: table.add_row(*map(_written, row.values()))
+        table.add_column(
+            name.replace("_", " "), justify="right" if isinstance(value, (int, float)) else "left", overflow="fold"
+        )
+    for row in rows:
+        table.add_row(*map(_written, row.values()))
     _out.print(table)
 
-def _facts(facts:dict, title:str="") -> None:
+
+def _facts(facts: dict, title: str = "") -> None:
     "Print one record as lines of a name and a value."
     table = Table.grid(padding=(0, 2))
-    for name, value in facts.items(): table.add_row(f"  {name.replace('_', ' ')}", _written(value))
+    for name, value in facts.items():
+        table.add_row(f"  {name.replace('_', ' ')}", _written(value))
     _out.print(f"[bold]{title}[/bold]", table, "", sep="\n")
 
+
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
-def _mirrored(name:str):
-    if "VOCAB_LIT_HUB" not in os.environ: return name
+
+
+def _mirrored(name: str):
+    if "VOCAB_LIT_HUB" not in os.environ:
+        return name
     from vocab_lit.experiments.hub import in_mirror
+
     return str(in_mirror(name) or name)
 
-Model = Annotated[str, typer.Argument(callback=_mirrored, help="Folder of a model that transformers loads, or its name on the model hub when online; names are looked up in the folder VOCAB_LIT_HUB first, where that is set.", show_default=False)]
-Texts = Annotated[Optional[list[Path]], typer.Option("--text", help="UTF-8 text in the new language, one sentence or paragraph a line; also .gz, .bz2, .xz. May be repeated.", show_default=False)]
-RunText = Annotated[list[Path], typer.Option("--text", help="UTF-8 text in the language, one sentence or paragraph a line; also .gz, .bz2, .xz. May be repeated.", show_default=False)]
-Kind = Annotated[Optional[str], typer.Option(help="Kind of tokenizer to train: unigram (XLM-R), wordpiece (BERT) or bpe (RoBERTa, GPT-2).", show_default="the model's own kind")]
+
+Model = Annotated[
+    str,
+    typer.Argument(
+        callback=_mirrored,
+        help="Folder of a model that transformers loads, or its name on the model hub when online; names are looked up in the folder VOCAB_LIT_HUB first, where that is set.",
+        show_default=False,
+    ),
+]
+Texts = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--text",
+        help="UTF-8 text in the new language, one sentence or paragraph a line; also .gz, .bz2, .xz. May be repeated.",
+        show_default=False,
+    ),
+]
+RunText = Annotated[
+    list[Path],
+    typer.Option(
+        "--text",
+        help="UTF-8 text in the language, one sentence or paragraph a line; also .gz, .bz2, .xz. May be repeated.",
+        show_default=False,
+    ),
+]
+Kind = Annotated[
+    str | None,
+    typer.Option(
+        help="Kind of tokenizer to train: unigram (XLM-R), wordpiece (BERT) or bpe (RoBERTa, GPT-2).",
+        show_default="the model's own kind",
+    ),
+]
 
 # %% ../../nbs/09_app/04_cli.ipynb #83f19347
-def _use_setup(ctx:typer.Context, path:Optional[Path]):
-    if path is None: return {}
+def _use_setup(ctx: typer.Context, path: Path | None):
+    if path is None:
+        return {}
     from vocab_lit.app.setup_file import read_setup
+
     setup, names = read_setup(path), {p.name for p in ctx.command.params}
-    given = {k: v for k, v in setup.items() if not isinstance(v, dict)} | (setup.get("lapt", {}) if {"preset", "steps"} <= names else {})
-    if ctx.info_name == "evaluate": given = {k: v for k, v in given.items() if k in ("model", "seeds", "seed")} # learning_rate and the like are the task's
+    given = {k: v for k, v in setup.items() if not isinstance(v, dict)} | (
+        setup.get("lapt", {}) if {"preset", "steps"} <= names else {}
+    )
+    if ctx.info_name == "evaluate":
+        given = {
+            k: v for k, v in given.items() if k in ("model", "seeds", "seed")
+        }  # learning_rate and the like are the task's
     ctx.default_map = {k: v for k, v in given.items() if k in names}
     return setup
 
-SetupFile = Annotated[Optional[Path], typer.Option("--setup", is_eager=True, callback=_use_setup, help="A setup file (`vocab-lit init LANGUAGE` writes one): what is not given here is taken from there.", show_default=False)]
+
+SetupFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--setup",
+        is_eager=True,
+        callback=_use_setup,
+        help="A setup file (`vocab-lit init LANGUAGE` writes one): what is not given here is taken from there.",
+        show_default=False,
+    ),
+]
 
 # %% ../../nbs/09_app/04_cli.ipynb #f1010f94
 @app.command()
-def methods(as_json:Json=False):
+def methods(as_json: Json = False):
     "List the methods of initialisation, what each needs and who proposed it."
-    import vocab_lit.models.transplant # registers the recipes
+    import vocab_lit.models.transplant  # registers the recipes
     from vocab_lit.methods.recipe import RECIPES
+
     rows = [dict(method=r.name, needs=r.needs or "nothing", paper=r.paper, about=r.about) for r in RECIPES.values()]
     print(json.dumps(rows, indent=2)) if as_json else _show(rows)
 
 # %% ../../nbs/09_app/04_cli.ipynb #a2830132
 @app.command()
-def inspect(model:Model, text:Texts=None, setup:SetupFile=None, as_json:Json=False):
+def inspect(model: Model, text: Texts = None, setup: SetupFile = None, as_json: Json = False):
     """Show a model's vocabulary, and how well it fits a text.
 
     Many unknown tokens (UNK) or many tokens per word mean that the language is better served by a vocabulary of its own.
@@ -113,101 +200,231 @@ def inspect(model:Model, text:Texts=None, setup:SetupFile=None, as_json:Json=Fal
     Example: `vocab-lit inspect xlm-roberta-base --text swahili.txt`
     """
     from collections import Counter
+
     from vocab_lit.text.corpus import read_lines
     from vocab_lit.tokens.tokenizer import load_tokenizer
     from vocab_lit.tokens.vocab import Vocab, fit
+
     lines = read_lines(*text) if text else []
     tokenizer = load_tokenizer(model)
     vocab = Vocab.from_tokenizer(tokenizer)
-    facts = dict(model=str(model), tokenizer=vocab.dialect.model, tokens=len(vocab), kinds=dict(Counter(t.kind for t in vocab)),
-                 special={r: vocab[i].piece for r, i in vocab.roles.items()},
-                 scripts=dict(Counter(t.script for t in vocab if t.kind == "text").most_common()))
-    if (Path(model)/"config.json").is_file() or not Path(model).exists(): facts["weights"] = _weights(model)
+    facts = dict(
+        model=str(model),
+        tokenizer=vocab.dialect.model,
+        tokens=len(vocab),
+        kinds=dict(Counter(t.kind for t in vocab)),
+        special={r: vocab[i].piece for r, i in vocab.roles.items()},
+        scripts=dict(Counter(t.script for t in vocab if t.kind == "text").most_common()),
+    )
+    if (Path(model) / "config.json").is_file() or not Path(model).exists():
+        facts["weights"] = _weights(model)
     if lines:
         f = fit(tokenizer, lines)
-        facts["text"] = dict(lines=len(lines), words=f.words, tokens=f.tokens, unk_rate=round(f.unk_rate, 6), tokens_per_word=round(f.fertility, 3),
-                             characters_per_token=round(f.chars_per_token, 3), scripts=_scripts(lines))
-    if as_json: return print(json.dumps(facts, indent=2, ensure_ascii=False))
-    _facts({k: v for k, v in facts.items() if not isinstance(v, dict)} | {f"{k} tokens": n for k, n in facts["kinds"].items()}, "vocabulary")
+        facts["text"] = dict(
+            lines=len(lines),
+            words=f.words,
+            tokens=f.tokens,
+            unk_rate=round(f.unk_rate, 6),
+            tokens_per_word=round(f.fertility, 3),
+            characters_per_token=round(f.chars_per_token, 3),
+            scripts=_scripts(lines),
+        )
+    if as_json:
+        return print(json.dumps(facts, indent=2, ensure_ascii=False))
+    _facts(
+        {k: v for k, v in facts.items() if not isinstance(v, dict)}
+        | {f"{k} tokens": n for k, n in facts["kinds"].items()},
+        "vocabulary",
+    )
     _facts(facts["special"], "special tokens")
     total = sum(facts["scripts"].values())
-    _facts({s: f"{n:>9,} {n / total:6.1%}" for s, n in list(facts["scripts"].items())[:12]}, "scripts (ISO 15924), the twelve with most tokens")
+    _facts(
+        {s: f"{n:>9,} {n / total:6.1%}" for s, n in list(facts["scripts"].items())[:12]},
+        "scripts (ISO 15924), the twelve with most tokens",
+    )
     for part in ("weights", "text"):
-        if part in facts: _facts(facts[part], part)
+        if part in facts:
+            _facts(facts[part], part)
+
 
 def _weights(model):
     from vocab_lit.models.transplant import load_model, token_parameters
+
     loaded = load_model(model)
     rows = token_parameters(loaded)
-    return dict(architecture=type(loaded).__name__, parameters=sum(p.numel() for p in loaded.parameters()), rows=len(rows["input"]),
-                dimension=rows["input"].shape[1], head="a matrix of its own" if "output" in rows else "tied", output_bias="bias" in rows)
+    return dict(
+        architecture=type(loaded).__name__,
+        parameters=sum(p.numel() for p in loaded.parameters()),
+        rows=len(rows["input"]),
+        dimension=rows["input"].shape[1],
+        head="a matrix of its own" if "output" in rows else "tied",
+        output_bias="bias" in rows,
+    )
+
 
 def _scripts(lines):
     from collections import Counter
+
     from vocab_lit.tokens.vocab import _script
+
     counts = Counter(_script(c) for l in lines for c in l if not c.isspace())
     return " ".join(f"{s} {n / counts.total():.0%}" for s, n in counts.most_common(3))
 
 # %% ../../nbs/09_app/04_cli.ipynb #5ba34785
 @app.command()
-def tokenizer(text:Annotated[list[Path], typer.Option("--text", help="UTF-8 text, one sentence or paragraph a line. May be repeated.", show_default=False)],
-              out:Annotated[Path, typer.Option(help="A new or empty folder.", show_default=False)],
-              kind:Annotated[str, typer.Option(help="unigram (as XLM-R), wordpiece (as BERT) or bpe (byte-level, as RoBERTa and GPT-2).")]="unigram",
-              vocab_size:Annotated[int, typer.Option(help="Number of tokens, special ones included.")]=50_000,
-              character_coverage:Annotated[float, typer.Option(help="Share of the text whose characters are kept; 0.9995 leaves out stray ones.")]=1.0, setup:SetupFile=None):
+def tokenizer(
+    text: Annotated[
+        list[Path],
+        typer.Option(
+            "--text", help="UTF-8 text, one sentence or paragraph a line. May be repeated.", show_default=False
+        ),
+    ],
+    out: Annotated[Path, typer.Option(help="A new or empty folder.", show_default=False)],
+    kind: Annotated[
+        str, typer.Option(help="unigram (as XLM-R), wordpiece (as BERT) or bpe (byte-level, as RoBERTa and GPT-2).")
+    ] = "unigram",
+    vocab_size: Annotated[int, typer.Option(help="Number of tokens, special ones included.")] = 50_000,
+    character_coverage: Annotated[
+        float, typer.Option(help="Share of the text whose characters are kept; 0.9995 leaves out stray ones.")
+    ] = 1.0,
+    setup: SetupFile = None,
+):
     """Train a tokenizer on text.
 
     Example: `vocab-lit tokenizer --text swahili.txt --kind unigram --vocab-size 50000 --out tokenizer-sw`
     """
+    from vocab_lit.models.transplant import check_output, whole_folder
     from vocab_lit.text.corpus import read_lines
     from vocab_lit.tokens.tokenizer import save_tokenizer, train_tokenizer
-    from vocab_lit.models.transplant import check_output, whole_folder
+
     check_output(out)
     lines = read_lines(*text)
     _step(f"training a {kind} tokenizer of {vocab_size:,} tokens on {len(lines):,} lines")
     trained = train_tokenizer(lines, kind, vocab_size, character_coverage=character_coverage)
-    with whole_folder(out) as folder: save_tokenizer(trained, folder)
+    with whole_folder(out) as folder:
+        save_tokenizer(trained, folder)
     _step(f"saved in {out}")
 
 # %% ../../nbs/09_app/04_cli.ipynb #c4738664
-Tokenizer = Annotated[Optional[str], typer.Option(help="Folder or tokenizer.json of a tokenizer for the language.", show_default="trained on the text")]
+Tokenizer = Annotated[
+    str | None,
+    typer.Option(help="Folder or tokenizer.json of a tokenizer for the language.", show_default="trained on the text"),
+]
 Method = Annotated[str, typer.Option(help="How rows are initialised; `vocab-lit methods` lists them.")]
-Vectors = Annotated[str, typer.Option(help="fasttext (as in the papers), ppmi (better for small text), auto (by the size of the text), a .vec, .bin or .npz file of the new tokens, or, for clp and omp, the folder of a smaller model that has the new vocabulary.")]
-SourceVectors = Annotated[Optional[Path], typer.Option(help="wechsel, ofa: word vectors of the model's own language (fastText or word2vec .bin, .vec, GloVe).", show_default="trained on --source-text")]
-TargetVectors = Annotated[Optional[Path], typer.Option(help="wechsel, ofa: word vectors of the new language.", show_default="trained on --text")]
-Dictionary = Annotated[Optional[str], typer.Option(help="wechsel, ofa: a file of word pairs, the model's language first, with a tab or blank between; none: the vectors are in one space already.", show_default=False)]
-SourceText = Annotated[Optional[list[Path]], typer.Option(help="wechsel, ofa: UTF-8 text in the model's own language to train vectors on. May be repeated.", show_default=False)]
-Subwords = Annotated[str, typer.Option(help="wechsel: from words to tokens by ngrams (fastText), tfr (the words in which a token occurs), or auto (n-grams where there are any).")]
+Vectors = Annotated[
+    str,
+    typer.Option(
+        help="fasttext (as in the papers), ppmi (better for small text), auto (by the size of the text), a .vec, .bin or .npz file of the new tokens, or, for clp and omp, the folder of a smaller model that has the new vocabulary."
+    ),
+]
+SourceVectors = Annotated[
+    Path | None,
+    typer.Option(
+        help="wechsel, ofa: word vectors of the model's own language (fastText or word2vec .bin, .vec, GloVe).",
+        show_default="trained on --source-text",
+    ),
+]
+TargetVectors = Annotated[
+    Path | None,
+    typer.Option(help="wechsel, ofa: word vectors of the new language.", show_default="trained on --text"),
+]
+Dictionary = Annotated[
+    str | None,
+    typer.Option(
+        help="wechsel, ofa: a file of word pairs, the model's language first, with a tab or blank between; none: the vectors are in one space already.",
+        show_default=False,
+    ),
+]
+SourceText = Annotated[
+    list[Path] | None,
+    typer.Option(
+        help="wechsel, ofa: UTF-8 text in the model's own language to train vectors on. May be repeated.",
+        show_default=False,
+    ),
+]
+Subwords = Annotated[
+    str,
+    typer.Option(
+        help="wechsel: from words to tokens by ngrams (fastText), tfr (the words in which a token occurs), or auto (n-grams where there are any)."
+    ),
+]
 VocabSize = Annotated[int, typer.Option(help="Size of a tokenizer that is trained.")]
-Extend = Annotated[int, typer.Option(help="Keep the old vocabulary and add those of the first N new tokens that it lacks (30000 in the paper); 0 replaces it.")]
+Extend = Annotated[
+    int,
+    typer.Option(
+        help="Keep the old vocabulary and add those of the first N new tokens that it lacks (30000 in the paper); 0 replaces it."
+    ),
+]
 Seed = Annotated[int, typer.Option(min=0, max=2**32 - 1, help="Of everything drawn at random.")]
 Threads = Annotated[int, typer.Option(min=1, help="For training vectors; with more than 1, runs differ a little.")]
-FactorsFile = Annotated[Optional[Path], typer.Option("--factors", help="For the mf methods, a file that `vocab-lit factorize` made from this model.", show_default="the model's embeddings are factorised")]
+FactorsFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--factors",
+        help="For the mf methods, a file that `vocab-lit factorize` made from this model.",
+        show_default="the model's embeddings are factorised",
+    ),
+]
+
 
 def _align(method, setup, **given):
     "Files for wechsel and ofa; those that a setup names are for other methods as good as not there."
+    import vocab_lit.models.transplant  # registers the recipes
     from vocab_lit.app.pipeline import AlignFiles
     from vocab_lit.methods.recipe import get_recipe
-    import vocab_lit.models.transplant # registers the recipes
-    given = {k: tuple(v) if isinstance(v, list) else v for k, v in given.items() if v and not (k == "subwords" and v == "auto")}
-    if get_recipe(method).needs != "aligned vectors": given = {k: v for k, v in given.items() if k not in setup}
+
+    given = {
+        k: tuple(v) if isinstance(v, list) else v
+        for k, v in given.items()
+        if v and not (k == "subwords" and v == "auto")
+    }
+    if get_recipe(method).needs != "aligned vectors":
+        given = {k: v for k, v in given.items() if k not in setup}
     return AlignFiles(**given)
 
 # %% ../../nbs/09_app/04_cli.ipynb #e96460f9
 @app.command("transplant")
-def transplant_(model:Model,
-                out:Annotated[Path, typer.Option(help="A new or empty folder for the model.", show_default=False)],
-                text:Texts=None, tokenizer:Tokenizer=None, method:Method="focus", vectors:Vectors="auto",
-                source_vectors:SourceVectors=None, target_vectors:TargetVectors=None, dictionary:Dictionary=None, source_text:SourceText=None, subwords:Subwords="auto",
-                normalise:Annotated[bool, typer.Option("--normalise", help="wechsel, ofa: align directions, and not vectors as they are.")]=False,
-                source_only:Annotated[Optional[str], typer.Option(help="wechsel: use only those old tokens that this tokenizer has too (WECHSEL-EN: an English one).", show_default="all")]=None,
-                neighbours:Annotated[int, typer.Option(min=1, help="wechsel: how many old tokens make a new one.")]=10,
-                temperature:Annotated[float, typer.Option(help="wechsel: of the softmax over their similarities.")]=.1,
-                vocab_size:VocabSize=50_000, kind:Kind=None,
-                character_coverage:Annotated[float, typer.Option(help="Share of the text whose characters a trained tokenizer keeps; 0.9995 leaves out stray ones.")]=1.0,
-                extend:Extend=0, seed:Seed=0, threads:Threads=1,
-                pad_to_multiple_of:Annotated[int, typer.Option(min=1, help="Round the number of rows up, for speed on GPUs (64) and TPUs (128).")]=1,
-                factors:FactorsFile=None, setup:SetupFile=None):
+def transplant_(
+    model: Model,
+    out: Annotated[Path, typer.Option(help="A new or empty folder for the model.", show_default=False)],
+    text: Texts = None,
+    tokenizer: Tokenizer = None,
+    method: Method = "focus",
+    vectors: Vectors = "auto",
+    source_vectors: SourceVectors = None,
+    target_vectors: TargetVectors = None,
+    dictionary: Dictionary = None,
+    source_text: SourceText = None,
+    subwords: Subwords = "auto",
+    normalise: Annotated[
+        bool, typer.Option("--normalise", help="wechsel, ofa: align directions, and not vectors as they are.")
+    ] = False,
+    source_only: Annotated[
+        str | None,
+        typer.Option(
+            help="wechsel: use only those old tokens that this tokenizer has too (WECHSEL-EN: an English one).",
+            show_default="all",
+        ),
+    ] = None,
+    neighbours: Annotated[int, typer.Option(min=1, help="wechsel: how many old tokens make a new one.")] = 10,
+    temperature: Annotated[float, typer.Option(help="wechsel: of the softmax over their similarities.")] = 0.1,
+    vocab_size: VocabSize = 50_000,
+    kind: Kind = None,
+    character_coverage: Annotated[
+        float,
+        typer.Option(
+            help="Share of the text whose characters a trained tokenizer keeps; 0.9995 leaves out stray ones."
+        ),
+    ] = 1.0,
+    extend: Extend = 0,
+    seed: Seed = 0,
+    threads: Threads = 1,
+    pad_to_multiple_of: Annotated[
+        int, typer.Option(min=1, help="Round the number of rows up, for speed on GPUs (64) and TPUs (128).")
+    ] = 1,
+    factors: FactorsFile = None,
+    setup: SetupFile = None,
+):
     """Give a model a new vocabulary, and save it as a folder that plain transformers loads.
 
     The text is in the new language. It trains the tokenizer, unless you give one, and the static vectors by which FOCUS mixes new tokens from shared ones; `--vectors MODEL` asks a smaller model with the new vocabulary instead (clp, omp).
@@ -222,55 +439,153 @@ def transplant_(model:Model,
     """
     from vocab_lit.app.pipeline import transplant_files
     from vocab_lit.methods.wechsel import wechsel
-    align = _align(method, setup, dictionary=dictionary, source_vectors=source_vectors, target_vectors=target_vectors, source_text=source_text, subwords=subwords, normalise=normalise, only=source_only)
+
+    align = _align(
+        method,
+        setup,
+        dictionary=dictionary,
+        source_vectors=source_vectors,
+        target_vectors=target_vectors,
+        source_text=source_text,
+        subwords=subwords,
+        normalise=normalise,
+        only=source_only,
+    )
     recipe = wechsel(neighbours, temperature) if method == "wechsel" else method
-    result = transplant_files(model, out, text or (), tokenizer, recipe, vectors, vocab_size, kind, character_coverage, extend, seed, threads, pad_to_multiple_of, factors, align, _step)
+    result = transplant_files(
+        model,
+        out,
+        text or (),
+        tokenizer,
+        recipe,
+        vectors,
+        vocab_size,
+        kind,
+        character_coverage,
+        extend,
+        seed,
+        threads,
+        pad_to_multiple_of,
+        factors,
+        align,
+        _step,
+    )
     drawn = (result.plan.group >= 0).mean()
-    if result.plan.recipe.startswith(("focus", "wechsel")) and drawn > .3:
-        _step(f"note: {drawn:.0%} of the tokens have no vector, because they are too rare in the text or in no word that has one, and were drawn at random; more text or a smaller vocabulary helps")
+    if result.plan.recipe.startswith(("focus", "wechsel")) and drawn > 0.3:
+        _step(
+            f"note: {drawn:.0%} of the tokens have no vector, because they are too rare in the text or in no word that has one, and were drawn at random; more text or a smaller vocabulary helps"
+        )
     _show(result.plan.summary().assign(share=lambda d: (100 * d.share).map("{:.1f}%".format)).to_dict("records"))
 
 # %% ../../nbs/09_app/04_cli.ipynb #06789a0e
 @app.command("factorize")
-def factorize_(model:Model,
-               out:Annotated[Path, typer.Option(help="A new file.", show_default=False)],
-               components:Annotated[int, typer.Option(min=0, help="Length of a short row; 0: 100, in a model of fewer than 768 dimensions the same share.")]=0,
-               clusters:Annotated[int, typer.Option(min=1, help="How many up-projections, each for a cluster of tokens; the paper has 1 and 10.")]=1,
-               grouping:Annotated[str, typer.Option(help="How tokens are put into clusters: kmeans, or neural (learned with the factors).")]="kmeans",
-               solver:Annotated[str, typer.Option(help="mu (multiplicative updates, the paper's) or hals (a faster descent to a lower error) or svd (singular values, for ofa).")]="mu",
-               steps:Annotated[int, typer.Option(min=0, help="0: 3,000 of mu, 300 of hals, 500 of neural.")]=0,
-               seed:Annotated[int, typer.Option(min=0, max=2**32 - 1, help="Of the random start.")]=0, setup:SetupFile=None, as_json:Json=False):
+def factorize_(
+    model: Model,
+    out: Annotated[Path, typer.Option(help="A new file.", show_default=False)],
+    components: Annotated[
+        int,
+        typer.Option(
+            min=0, help="Length of a short row; 0: 100, in a model of fewer than 768 dimensions the same share."
+        ),
+    ] = 0,
+    clusters: Annotated[
+        int, typer.Option(min=1, help="How many up-projections, each for a cluster of tokens; the paper has 1 and 10.")
+    ] = 1,
+    grouping: Annotated[
+        str, typer.Option(help="How tokens are put into clusters: kmeans, or neural (learned with the factors).")
+    ] = "kmeans",
+    solver: Annotated[
+        str,
+        typer.Option(
+            help="mu (multiplicative updates, the paper's) or hals (a faster descent to a lower error) or svd (singular values, for ofa)."
+        ),
+    ] = "mu",
+    steps: Annotated[int, typer.Option(min=0, help="0: 3,000 of mu, 300 of hals, 500 of neural.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, max=2**32 - 1, help="Of the random start.")] = 0,
+    setup: SetupFile = None,
+    as_json: Json = False,
+):
     """Take a model's embeddings apart into short rows and what turns them into full ones (UNKs Everywhere).
 
     The file serves `vocab-lit transplant --method mf1-lex --factors FILE`, and mf10-kmeans-lex and mf10-neural-lex with the clusters and grouping that they name.
 
     Example: `vocab-lit factorize bert-base-multilingual-cased --clusters 10 --out mbert-10.safetensors`
     """
-    from vocab_lit.methods.factored import Factoring
     from vocab_lit.app.pipeline import factorize_files
+    from vocab_lit.methods.factored import Factoring
+
     factors, vocab = factorize_files(model, out, Factoring(clusters, grouping, components, solver, steps), seed, _step)
     groups = [(factors.labels == c).nonzero()[:, 0].tolist() for c in range(len(factors.G))]
     texts = [[vocab[i].piece for i in ids if vocab[i].kind == "text"] for ids in groups]
-    rows = [dict(cluster=c, tokens=len(ids), examples=" ".join(shown[::max(1, len(shown) // 8)][:8])) for c, (ids, shown) in enumerate(zip(groups, texts))]
-    if as_json: return print(json.dumps(factors.facts | dict(clusters=rows), indent=2, ensure_ascii=False))
+    rows = [
+        dict(cluster=c, tokens=len(ids), examples=" ".join(shown[:: max(1, len(shown) // 8)][:8]))
+        for c, (ids, shown) in enumerate(zip(groups, texts))
+    ]
+    if as_json:
+        return print(json.dumps(factors.facts | dict(clusters=rows), indent=2, ensure_ascii=False))
     _facts({k: v for k, v in factors.facts.items() if v != "" and k != "matrix"}, str(out))
     _show(rows)
 
 # %% ../../nbs/09_app/04_cli.ipynb #3ab43e31
-vectors = typer.Typer(no_args_is_help=True, help="Static vectors of words and tokens: train them, align two languages, look at neighbours.")
+vectors = typer.Typer(
+    no_args_is_help=True,
+    help="Static vectors of words and tokens: train them, align two languages, look at neighbours.",
+)
 app.add_typer(vectors, name="vectors")
 
+
 @vectors.command("train")
-def vectors_train(text:RunText,
-                  out:Annotated[Path, typer.Option(help="A new file: .bin (fastText, with n-grams) or .vec for words, .vec or .npz for tokens.", show_default=False)],
-                  tokenizer:Annotated[Optional[str], typer.Option(help="Vectors of this tokenizer's tokens, as FOCUS wants them.", show_default="vectors of words, as WECHSEL wants them")]=None,
-                  method:Annotated[str, typer.Option(help="fasttext, ppmi (better for small text) or auto (by the size of the text; .bin is always fastText).")]="auto",
-                  dim:Annotated[Optional[int], typer.Option(min=1, help="Length of a vector.", show_default="fasttext 300; ppmi 128, of tokens 64")]=None,
-                  min_count:Annotated[Optional[int], typer.Option(min=1, help="What occurs less often has no vector of its own.", show_default="fasttext 5, of tokens 10; ppmi 2")]=None,
-                  window:Annotated[Optional[int], typer.Option(min=1, help="ppmi, of words: largest distance between two words that counts.", show_default="30")]=None,
-                  epochs:Annotated[Optional[int], typer.Option(min=1, help="fasttext: passes over the text.", show_default="of words 5 to 50, by the size of the text; of tokens 3")]=None,
-                  seed:Annotated[int, typer.Option(min=0, max=2**32 - 1, help="Of everything drawn at random.")]=0,
-                  threads:Annotated[int, typer.Option(min=1, help="Of fastText; with more than 1, runs differ a little.")]=1, setup:SetupFile=None, as_json:Json=False):
+def vectors_train(
+    text: RunText,
+    out: Annotated[
+        Path,
+        typer.Option(
+            help="A new file: .bin (fastText, with n-grams) or .vec for words, .vec or .npz for tokens.",
+            show_default=False,
+        ),
+    ],
+    tokenizer: Annotated[
+        str | None,
+        typer.Option(
+            help="Vectors of this tokenizer's tokens, as FOCUS wants them.",
+            show_default="vectors of words, as WECHSEL wants them",
+        ),
+    ] = None,
+    method: Annotated[
+        str,
+        typer.Option(
+            help="fasttext, ppmi (better for small text) or auto (by the size of the text; .bin is always fastText)."
+        ),
+    ] = "auto",
+    dim: Annotated[
+        int | None,
+        typer.Option(min=1, help="Length of a vector.", show_default="fasttext 300; ppmi 128, of tokens 64"),
+    ] = None,
+    min_count: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            help="What occurs less often has no vector of its own.",
+            show_default="fasttext 5, of tokens 10; ppmi 2",
+        ),
+    ] = None,
+    window: Annotated[
+        int | None,
+        typer.Option(min=1, help="ppmi, of words: largest distance between two words that counts.", show_default="30"),
+    ] = None,
+    epochs: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            help="fasttext: passes over the text.",
+            show_default="of words 5 to 50, by the size of the text; of tokens 3",
+        ),
+    ] = None,
+    seed: Annotated[int, typer.Option(min=0, max=2**32 - 1, help="Of everything drawn at random.")] = 0,
+    threads: Annotated[int, typer.Option(min=1, help="Of fastText; with more than 1, runs differ a little.")] = 1,
+    setup: SetupFile = None,
+    as_json: Json = False,
+):
     """Train static vectors on text.
 
     Text in a script without blanks between words must be cut into words first; tokens need no such thing.
@@ -278,19 +593,42 @@ def vectors_train(text:RunText,
     Example: `vocab-lit vectors train --text swahili.txt --out swahili.bin`
     """
     from vocab_lit.app.pipeline import train_vectors_files
-    options = {k: v for k, v in dict(dim=dim, min_count=min_count, window=window, epochs=epochs).items() if v is not None}
+
+    options = {
+        k: v for k, v in dict(dim=dim, min_count=min_count, window=window, epochs=epochs).items() if v is not None
+    }
     told = train_vectors_files(text, out, tokenizer, method, seed, threads, _step, **options)
     print(json.dumps(told, indent=2)) if as_json else _facts(told, str(out))
 
-Source = Annotated[Path, typer.Option("--source-vectors", help="Word vectors of the model's language: .bin, .vec, .txt, .vec.gz.", show_default=False)]
+
+Source = Annotated[
+    Path,
+    typer.Option(
+        "--source-vectors", help="Word vectors of the model's language: .bin, .vec, .txt, .vec.gz.", show_default=False
+    ),
+]
 Target = Annotated[Path, typer.Option("--target-vectors", help="Word vectors of the new language.", show_default=False)]
 Normalise = Annotated[bool, typer.Option("--normalise", help="Fit directions, and not vectors as they are.")]
 
+
 @vectors.command("align")
-def vectors_align(source:Source, target:Target,
-                  dictionary:Annotated[Path, typer.Option(help="Word pairs, the source's first, with a tab or blank between.", show_default=False)],
-                  out:Annotated[Optional[Path], typer.Option(help="A new .vec file for the source's words, turned into the target's space.", show_default="only the report")]=None,
-                  normalise:Normalise=False, setup:SetupFile=None, as_json:Json=False):
+def vectors_align(
+    source: Source,
+    target: Target,
+    dictionary: Annotated[
+        Path, typer.Option(help="Word pairs, the source's first, with a tab or blank between.", show_default=False)
+    ],
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            help="A new .vec file for the source's words, turned into the target's space.",
+            show_default="only the report",
+        ),
+    ] = None,
+    normalise: Normalise = False,
+    setup: SetupFile = None,
+    as_json: Json = False,
+):
     """Turn the word vectors of one language onto another's, and say how good that is.
 
     A tenth of the dictionary's words are held out for the report: how often is their translation the nearest word, or among the five nearest?
@@ -298,126 +636,280 @@ def vectors_align(source:Source, target:Target,
     Example: `vocab-lit vectors align --source-vectors cc.en.300.bin --target-vectors cc.sw.300.bin --dictionary en-sw.txt`
     """
     from vocab_lit.app.pipeline import align_word_files
+
     told = align_word_files(source, target, dictionary, normalise, out)
     print(json.dumps(told, indent=2)) if as_json else _facts(told, f"{source} onto {target}")
 
+
 @vectors.command("nearest")
-def vectors_nearest(file:Annotated[Path, typer.Argument(help="Word vectors: .bin, .vec, .txt, .vec.gz, .npz.", show_default=False)],
-                    words:Annotated[list[str], typer.Argument(help="Words to look up; where the file has n-grams, any words.", show_default=False)],
-                    to:Annotated[Optional[Path], typer.Option(help="Word vectors of another language, to look there.", show_default="the same file")]=None,
-                    dictionary:Annotated[Optional[Path], typer.Option(help="With --to: word pairs by which the two are aligned.", show_default="they are in one space already")]=None,
-                    k:Annotated[int, typer.Option("-k", min=1, help="How many.")]=5, normalise:Normalise=False, as_json:Json=False):
+def vectors_nearest(
+    file: Annotated[Path, typer.Argument(help="Word vectors: .bin, .vec, .txt, .vec.gz, .npz.", show_default=False)],
+    words: Annotated[
+        list[str], typer.Argument(help="Words to look up; where the file has n-grams, any words.", show_default=False)
+    ],
+    to: Annotated[
+        Path | None,
+        typer.Option(help="Word vectors of another language, to look there.", show_default="the same file"),
+    ] = None,
+    dictionary: Annotated[
+        Path | None,
+        typer.Option(
+            help="With --to: word pairs by which the two are aligned.", show_default="they are in one space already"
+        ),
+    ] = None,
+    k: Annotated[int, typer.Option("-k", min=1, help="How many.")] = 5,
+    normalise: Normalise = False,
+    as_json: Json = False,
+):
     """Show the words most like others, in the same language or another.
 
     Example: `vocab-lit vectors nearest cc.en.300.bin house water --to cc.sw.300.bin --dictionary en-sw.txt`
     """
     from vocab_lit.vectors.align import known_pairs, nearest_words, read_dictionary, rotation
     from vocab_lit.vectors.word_vectors import open_words
-    if dictionary and not to: raise ValueError("--dictionary aligns two languages; give the other one's vectors with --to")
+
+    if dictionary and not to:
+        raise ValueError("--dictionary aligns two languages; give the other one's vectors with --to")
     pairs = read_dictionary(dictionary) if dictionary else None
     here, there = open_words(file), open_words(to) if to else None
     turn = rotation(here, there, known_pairs(here, there, pairs), normalise) if pairs else None
-    if there and here.dim != there.dim: raise ValueError(f"{file} has vectors of {here.dim} dimensions and {to} of {there.dim}; use vectors of the same number")
+    if there and here.dim != there.dim:
+        raise ValueError(
+            f"{file} has vectors of {here.dim} dimensions and {to} of {there.dim}; use vectors of the same number"
+        )
     found = nearest_words(here, words, k, there, turn)
     rows = [dict(word=w, nearest=v, cosine=round(c, 4)) for w, row in found.items() for v, c in row]
     print(json.dumps(rows, indent=2, ensure_ascii=False)) if as_json else _show(rows)
 
 # %% ../../nbs/09_app/04_cli.ipynb #ba83dbce
 @app.command()
-def explain(folder:Annotated[Path, typer.Argument(help="A folder that `vocab-lit transplant` wrote.", show_default=False)],
-            token:Annotated[str, typer.Argument(help="A token, as text or as the tokenizer writes it.", show_default=False)], as_json:Json=False):
+def explain(
+    folder: Annotated[Path, typer.Argument(help="A folder that `vocab-lit transplant` wrote.", show_default=False)],
+    token: Annotated[str, typer.Argument(help="A token, as text or as the tokenizer writes it.", show_default=False)],
+    as_json: Json = False,
+):
     """Show which old tokens a new token was made of.
 
     Example: `vocab-lit explain xlmr-sw maji`
     """
-    from vocab_lit.tokens.tokenizer import load_tokenizer
     from vocab_lit.models.transplant import saved_plan
-    if not folder.is_dir(): raise FileNotFoundError(f"{folder}: no such folder")
+    from vocab_lit.tokens.tokenizer import load_tokenizer
+
+    if not folder.is_dir():
+        raise FileNotFoundError(f"{folder}: no such folder")
     rows = saved_plan(folder, load_tokenizer(folder)).explain(token).to_dict("records")
-    for r in rows: r["weight"] = None if r["weight"] != r["weight"] else round(r["weight"], 6)
-    print(json.dumps(rows, indent=2, ensure_ascii=False)) if as_json else _show([r | dict(weight="" if r["weight"] is None else r["weight"]) for r in rows])
+    for r in rows:
+        r["weight"] = None if r["weight"] != r["weight"] else round(r["weight"], 6)
+    print(json.dumps(rows, indent=2, ensure_ascii=False)) if as_json else _show(
+        [r | dict(weight="" if r["weight"] is None else r["weight"]) for r in rows]
+    )
 
 # %% ../../nbs/09_app/04_cli.ipynb #97c002d9
 @app.command()
-def clean(text:Annotated[list[Path], typer.Argument(help="UTF-8 text, one sentence or paragraph a line.", show_default=False)],
-          out:Annotated[Path, typer.Option(help="A new file for the lines that are kept.", show_default=False)],
-          min_tokens:Annotated[int, typer.Option(min=0, help="Fewest tokens in a line.")]=2,
-          mean_length:Annotated[float, typer.Option(help="Largest mean length of a line's tokens, in characters.")]=16,
-          longest:Annotated[int, typer.Option(min=1, help="Longest token, in characters.")]=32,
-          alphabetic:Annotated[float, typer.Option(min=0, max=1, help="Smallest share of letters.")]=.5,
-          duplicates:Annotated[str, typer.Option(help="Which copies are left out: exact, letters (case and all but letters make no difference) or none.")]="exact",
-          setup:SetupFile=None, as_json:Json=False):
+def clean(
+    text: Annotated[
+        list[Path], typer.Argument(help="UTF-8 text, one sentence or paragraph a line.", show_default=False)
+    ],
+    out: Annotated[Path, typer.Option(help="A new file for the lines that are kept.", show_default=False)],
+    min_tokens: Annotated[int, typer.Option(min=0, help="Fewest tokens in a line.")] = 2,
+    mean_length: Annotated[float, typer.Option(help="Largest mean length of a line's tokens, in characters.")] = 16,
+    longest: Annotated[int, typer.Option(min=1, help="Longest token, in characters.")] = 32,
+    alphabetic: Annotated[float, typer.Option(min=0, max=1, help="Smallest share of letters.")] = 0.5,
+    duplicates: Annotated[
+        str,
+        typer.Option(
+            help="Which copies are left out: exact, letters (case and all but letters make no difference) or none."
+        ),
+    ] = "exact",
+    setup: SetupFile = None,
+    as_json: Json = False,
+):
     """Leave out lines that are no sentences, and copies, and say how many for what reason.
 
     The defaults are those of Downey et al. (2023). Tokens are words; in scripts without spaces they are characters.
 
     Example: `vocab-lit clean crawled.txt --out clean.txt`
     """
+    from vocab_lit.models.transplant import whole_file
     from vocab_lit.text.corpus import CleanReport, Lines
     from vocab_lit.text.corpus import clean as kept_lines
-    from vocab_lit.models.transplant import whole_file
+
     report = CleanReport()
     with whole_file(out) as f:
-        for line in kept_lines(Lines(*text), report, min_tokens, mean_length, longest, alphabetic, duplicates): f.write(line + "\n")
-        if not report.lines["kept"]: raise ValueError(f"{', '.join(map(str, text))}: no line is left; the filters are too strict for this text")
+        for line in kept_lines(Lines(*text), report, min_tokens, mean_length, longest, alphabetic, duplicates):
+            f.write(line + "\n")
+        if not report.lines["kept"]:
+            raise ValueError(f"{', '.join(map(str, text))}: no line is left; the filters are too strict for this text")
     rows = report.table().to_dict("records")
-    print(json.dumps(rows, indent=2, ensure_ascii=False)) if as_json else _show([r | dict(share=f"{r['share']:.1%}") for r in rows])
+    print(json.dumps(rows, indent=2, ensure_ascii=False)) if as_json else _show(
+        [r | dict(share=f"{r['share']:.1%}") for r in rows]
+    )
 
 # %% ../../nbs/09_app/04_cli.ipynb #4a8b300f
-RunOut = Annotated[Path, typer.Option(help="A new or empty folder for what is trained, or with --resume that of a run that was interrupted.", show_default=False)]
-Steps = Annotated[Optional[int], typer.Option(help="Optimizer steps.", show_default="the preset's")]
-Preset = Annotated[str, typer.Option(help="Whose hyper-parameters: embedding-structure, focus, wechsel-roberta, wechsel-gpt2, mad-x, mad-x-adapter or unks-everywhere. Their learning rates suit their many steps.")]
-HeldOut = Annotated[Optional[list[Path]], typer.Option(help="Text to evaluate on.", show_default="up to 2,000 lines of the text")]
-Rate = Annotated[Optional[float], typer.Option(help="Peak learning rate.", show_default="the preset's")]
-BatchSize = Annotated[Optional[int], typer.Option(help="Blocks in one step.", show_default="the preset's")]
-MicroBatch = Annotated[int, typer.Option(min=0, help="Blocks in memory at once; 0: at most 32. Does not change the result.")]
-Length = Annotated[Optional[int], typer.Option(help="Tokens in a block.", show_default="the preset's, or what the model takes")]
-EvalEvery = Annotated[Optional[int], typer.Option(help="Steps between two evaluations and checkpoints.", show_default="the preset's, in a shorter run a twentieth of the steps")]
-Mode = Annotated[Optional[str], typer.Option(help="What is trained when: all; full (encoder frozen for the first tenth), emb (encoder frozen throughout), emb-rows (only the token rows), "
-                                                  "two-stage (token rows for an extra fifth, then all) or transinner (token rows for the first tenth, then all with a new warm-up).", show_default="the preset's")]
+RunOut = Annotated[
+    Path,
+    typer.Option(
+        help="A new or empty folder for what is trained, or with --resume that of a run that was interrupted.",
+        show_default=False,
+    ),
+]
+Steps = Annotated[int | None, typer.Option(help="Optimizer steps.", show_default="the preset's")]
+Preset = Annotated[
+    str,
+    typer.Option(
+        help="Whose hyper-parameters: embedding-structure, focus, wechsel-roberta, wechsel-gpt2, mad-x, mad-x-adapter or unks-everywhere. Their learning rates suit their many steps."
+    ),
+]
+HeldOut = Annotated[
+    list[Path] | None, typer.Option(help="Text to evaluate on.", show_default="up to 2,000 lines of the text")
+]
+Rate = Annotated[float | None, typer.Option(help="Peak learning rate.", show_default="the preset's")]
+BatchSize = Annotated[int | None, typer.Option(help="Blocks in one step.", show_default="the preset's")]
+MicroBatch = Annotated[
+    int, typer.Option(min=0, help="Blocks in memory at once; 0: at most 32. Does not change the result.")
+]
+Length = Annotated[
+    int | None, typer.Option(help="Tokens in a block.", show_default="the preset's, or what the model takes")
+]
+EvalEvery = Annotated[
+    int | None,
+    typer.Option(
+        help="Steps between two evaluations and checkpoints.",
+        show_default="the preset's, in a shorter run a twentieth of the steps",
+    ),
+]
+Mode = Annotated[
+    str | None,
+    typer.Option(
+        help="What is trained when: all; full (encoder frozen for the first tenth), emb (encoder frozen throughout), emb-rows (only the token rows), "
+        "two-stage (token rows for an extra fifth, then all) or transinner (token rows for the first tenth, then all with a new warm-up).",
+        show_default="the preset's",
+    ),
+]
 RunSeed = Annotated[int, typer.Option(min=0, max=2**32 - 1, help="Of the order of the text, the masks and dropout.")]
-Resume = Annotated[bool, typer.Option("--resume", help="Go on with a run that was interrupted; give the other arguments as before, and the same number of threads for the same weights to the bit.")]
+Resume = Annotated[
+    bool,
+    typer.Option(
+        "--resume",
+        help="Go on with a run that was interrupted; give the other arguments as before, and the same number of threads for the same weights to the bit.",
+    ),
+]
+
 
 def _pretrain(model, text, out, preset, held_out, alpha, seed, resume, as_json, language=None, **given):
     from functools import partial
+
     from vocab_lit.training.training_run import lapt_files, lapt_settings
+
     settings = partial(lapt_settings, preset, **given)
-    settings() # refuses an unknown preset before anything is loaded
+    settings()  # refuses an unknown preset before anything is loaded
     losses = lapt_files(model, text, out, settings, held_out or (), alpha, seed, resume, _step, language)
-    if as_json and _FIRST: print(losses.to_json(orient="records", indent=2))
-    elif not as_json: _show(losses.assign(loss=lambda d: d.loss.map("{:.4f}".format)).to_dict("records"), "held-out loss (nats)")
+    if as_json and _FIRST:
+        print(losses.to_json(orient="records", indent=2))
+    elif not as_json:
+        _show(losses.assign(loss=lambda d: d.loss.map("{:.4f}".format)).to_dict("records"), "held-out loss (nats)")
 
 # %% ../../nbs/09_app/04_cli.ipynb #9765905c
 @app.command("lapt")
-def lapt_(model:Model, text:RunText, out:RunOut,
-          mode:Mode=None,
-          steps:Steps=None, preset:Preset="embedding-structure", held_out:HeldOut=None,
-          alpha:Annotated[Optional[float], typer.Option(help="Take every --text as a language and sample them line by line with this exponent (0.2 in the papers).", show_default="all text as it is")]=None,
-          learning_rate:Rate=None, batch_size:BatchSize=None, micro_batch:MicroBatch=0, length:Length=None, eval_every:EvalEvery=None,
-          seed:RunSeed=0, resume:Resume=False, setup:SetupFile=None, as_json:Json=False):
+def lapt_(
+    model: Model,
+    text: RunText,
+    out: RunOut,
+    mode: Mode = None,
+    steps: Steps = None,
+    preset: Preset = "embedding-structure",
+    held_out: HeldOut = None,
+    alpha: Annotated[
+        float | None,
+        typer.Option(
+            help="Take every --text as a language and sample them line by line with this exponent (0.2 in the papers).",
+            show_default="all text as it is",
+        ),
+    ] = None,
+    learning_rate: Rate = None,
+    batch_size: BatchSize = None,
+    micro_batch: MicroBatch = 0,
+    length: Length = None,
+    eval_every: EvalEvery = None,
+    seed: RunSeed = 0,
+    resume: Resume = False,
+    setup: SetupFile = None,
+    as_json: Json = False,
+):
     """Continue the pretraining of a model on text of the new language.
 
     The weights with the lowest held-out loss are saved. A run that is killed goes on with --resume where its last checkpoint was. On several GPUs: `torchrun --nproc_per_node 4 -m vocab_lit.app.cli lapt ...`; for a model that one GPU does not hold, `accelerate launch --use_fsdp --fsdp_version 2 --num_processes 4 -m vocab_lit.app.cli lapt ...`
 
     Example: `vocab-lit lapt xlmr-sw --text swahili.txt --mode full --steps 10000 --out xlmr-sw-lapt`
     """
-    _pretrain(model, text, out, preset, held_out, alpha, seed, resume, as_json, mode=mode, steps=steps, learning_rate=learning_rate,
-              batch_size=batch_size, micro_batch=micro_batch, length=length, eval_every=eval_every)
+    _pretrain(
+        model,
+        text,
+        out,
+        preset,
+        held_out,
+        alpha,
+        seed,
+        resume,
+        as_json,
+        mode=mode,
+        steps=steps,
+        learning_rate=learning_rate,
+        batch_size=batch_size,
+        micro_batch=micro_batch,
+        length=length,
+        eval_every=eval_every,
+    )
 
 # %% ../../nbs/09_app/04_cli.ipynb #a3dbc5f7
-adapters = typer.Typer(no_args_is_help=True, help="Language adapters (MAD-X): train one, list what folders hold, convert files.")
+adapters = typer.Typer(
+    no_args_is_help=True, help="Language adapters (MAD-X): train one, list what folders hold, convert files."
+)
 app.add_typer(adapters, name="adapter")
 
+
 @adapters.command("train")
-def adapter_train(model:Model, text:RunText, out:RunOut,
-                  name:Annotated[str, typer.Option(help="What the adapter is called, such as the language's code.", show_default=False)],
-                  vocabulary:Annotated[Optional[Path], typer.Option(help="Folder of the same model with the language's own vocabulary, as `vocab-lit transplant` writes it; its embeddings are trained with the adapter. For scripts the model has no tokens for.", show_default="the model's own vocabulary")]=None,
-                  reduction:Annotated[float, typer.Option(min=1, help="The model's dimensions over those of the adapter.")]=2,
-                  invertible:Annotated[bool, typer.Option("--invertible/--no-invertible", help="Whether there is an invertible adapter at the embeddings.")]=True,
-                  activation:Annotated[str, typer.Option(help="relu (MAD-X) or gelu (UNKs Everywhere, and many published adapters).")]="relu",
-                  last_layer:Annotated[bool, typer.Option("--last-layer/--no-last-layer", help="Whether the last layer has an adapter; in MAD-X 2.0 it has none.")]=True,
-                  steps:Steps=None, preset:Preset="mad-x-adapter", held_out:HeldOut=None, learning_rate:Rate=None, batch_size:BatchSize=None,
-                  micro_batch:MicroBatch=0, length:Length=None, eval_every:EvalEvery=None, seed:RunSeed=0, resume:Resume=False, setup:SetupFile=None, as_json:Json=False):
+def adapter_train(
+    model: Model,
+    text: RunText,
+    out: RunOut,
+    name: Annotated[
+        str, typer.Option(help="What the adapter is called, such as the language's code.", show_default=False)
+    ],
+    vocabulary: Annotated[
+        Path | None,
+        typer.Option(
+            help="Folder of the same model with the language's own vocabulary, as `vocab-lit transplant` writes it; its embeddings are trained with the adapter. For scripts the model has no tokens for.",
+            show_default="the model's own vocabulary",
+        ),
+    ] = None,
+    reduction: Annotated[float, typer.Option(min=1, help="The model's dimensions over those of the adapter.")] = 2,
+    invertible: Annotated[
+        bool,
+        typer.Option("--invertible/--no-invertible", help="Whether there is an invertible adapter at the embeddings."),
+    ] = True,
+    activation: Annotated[
+        str, typer.Option(help="relu (MAD-X) or gelu (UNKs Everywhere, and many published adapters).")
+    ] = "relu",
+    last_layer: Annotated[
+        bool,
+        typer.Option(
+            "--last-layer/--no-last-layer", help="Whether the last layer has an adapter; in MAD-X 2.0 it has none."
+        ),
+    ] = True,
+    steps: Steps = None,
+    preset: Preset = "mad-x-adapter",
+    held_out: HeldOut = None,
+    learning_rate: Rate = None,
+    batch_size: BatchSize = None,
+    micro_batch: MicroBatch = 0,
+    length: Length = None,
+    eval_every: EvalEvery = None,
+    seed: RunSeed = 0,
+    resume: Resume = False,
+    setup: SetupFile = None,
+    as_json: Json = False,
+):
     """Train a language adapter on text; the model stays as it is.
 
     The weights with the lowest held-out loss are saved. A run that is killed goes on with --resume.
@@ -426,66 +918,210 @@ def adapter_train(model:Model, text:RunText, out:RunOut,
     """
     from vocab_lit.models.madx import AdapterConfig
     from vocab_lit.training.training_run import NewLanguage
+
     config = AdapterConfig(reduction, activation, 2 if invertible else 0, () if last_layer else (-1,))
-    _pretrain(model, text, out, preset, held_out, None, seed, resume, as_json, NewLanguage(name, config, vocabulary), steps=steps, learning_rate=learning_rate,
-              batch_size=batch_size, micro_batch=micro_batch, length=length, eval_every=eval_every)
+    _pretrain(
+        model,
+        text,
+        out,
+        preset,
+        held_out,
+        None,
+        seed,
+        resume,
+        as_json,
+        NewLanguage(name, config, vocabulary),
+        steps=steps,
+        learning_rate=learning_rate,
+        batch_size=batch_size,
+        micro_batch=micro_batch,
+        length=length,
+        eval_every=eval_every,
+    )
+
 
 @adapters.command("list")
-def adapter_list(folders:Annotated[list[Path], typer.Argument(help="Folders of adapters, or folders with such folders in them.", show_default=False)], as_json:Json=False):
+def adapter_list(
+    folders: Annotated[
+        list[Path],
+        typer.Argument(help="Folders of adapters, or folders with such folders in them.", show_default=False),
+    ],
+    as_json: Json = False,
+):
     """Show what adapters are in folders: for which model, of what shape, with what head.
 
     Example: `vocab-lit adapter list adapter-sw adapters/`
     """
     from vocab_lit.models.adapterhub import describe_adapter
+
     for folder in folders:
-        if not folder.is_dir(): raise FileNotFoundError(f"{folder}: no such folder")
+        if not folder.is_dir():
+            raise FileNotFoundError(f"{folder}: no such folder")
     found = [file.parent for folder in folders for file in sorted(folder.rglob("adapter_config.json"))]
-    if not found: raise ValueError(f"{', '.join(map(str, folders))}: no adapter_config.json in there, so no adapter, or one whose training has not ended")
+    if not found:
+        raise ValueError(
+            f"{', '.join(map(str, folders))}: no adapter_config.json in there, so no adapter, or one whose training has not ended"
+        )
+
     def described(folder):
-        try: return describe_adapter(folder)
-        except (ValueError, OSError) as e: return dict(error=str(e))
+        try:
+            return describe_adapter(folder)
+        except (ValueError, OSError) as e:
+            return dict(error=str(e))
+
     rows = [dict(folder=str(folder), **described(folder)) for folder in found]
-    if as_json: return print(json.dumps(rows, indent=2, ensure_ascii=False))
-    for row in rows: _facts({k: v for k, v in row.items() if k != "folder" and v != ""}, row["folder"])
+    if as_json:
+        return print(json.dumps(rows, indent=2, ensure_ascii=False))
+    for row in rows:
+        _facts({k: v for k, v in row.items() if k != "folder" and v != ""}, row["folder"])
+
 
 @adapters.command("export")
-def adapter_export(model:Model, folder:Annotated[Path, typer.Argument(help="Folder of an adapter of that model, of this package or of AdapterHub, also with old names of weights.", show_default=False)],
-                   out:Annotated[Path, typer.Option(help="A new or empty folder.", show_default=False)],
-                   name:Annotated[Optional[str], typer.Option(help="A new name for the adapter.", show_default="its own")]=None,
-                   pickle:Annotated[bool, typer.Option("--pickle", help="Write pytorch_adapter.bin, for versions of `adapters` that do not read safetensors.")]=False):
+def adapter_export(
+    model: Model,
+    folder: Annotated[
+        Path,
+        typer.Argument(
+            help="Folder of an adapter of that model, of this package or of AdapterHub, also with old names of weights.",
+            show_default=False,
+        ),
+    ],
+    out: Annotated[Path, typer.Option(help="A new or empty folder.", show_default=False)],
+    name: Annotated[str | None, typer.Option(help="A new name for the adapter.", show_default="its own")] = None,
+    pickle: Annotated[
+        bool,
+        typer.Option(
+            "--pickle", help="Write pytorch_adapter.bin, for versions of `adapters` that do not read safetensors."
+        ),
+    ] = False,
+):
     """Check that an adapter fits a model, and write it as `adapters` 1.3.0 does.
 
     Example: `vocab-lit adapter export bert-base-multilingual-cased old-adapter --out adapter-sw --name sw`
     """
     from vocab_lit.models.adapterhub import export_adapter
+
     export_adapter(model, folder, out, name, safetensors=not pickle)
     _step(f"saved in {out}")
 
 # %% ../../nbs/09_app/04_cli.ipynb #9ae78340
 @app.command()
-def evaluate(model:Model,
-             task:Annotated[str, typer.Option(help="pos (parts of speech: CoNLL-U files, accuracy), ner (names: CoNLL columns, entity F1), dp (trees: CoNLL-U files, labelled and unlabelled attachment), qa (questions on a text: SQuAD JSON, "
-                                                   "F1 and exact match), nli (premise and hypothesis: TSV with a header or JSON lines, accuracy) or ppl (plain text: perplexity, nothing is trained).", show_default=False)],
-             test:Annotated[Optional[Path], typer.Option(help="Test examples.", show_default="the setup's")]=None,
-             train:Annotated[Optional[Path], typer.Option(help="Training examples; not with --task-adapter, which has been trained, nor with ppl.", show_default=False)]=None,
-             dev:Annotated[Optional[Path], typer.Option(help="Development examples, by which the best epoch is chosen.", show_default="300 of the training examples, or a tenth of fewer than 1,000")]=None,
-             language_adapter:Annotated[Optional[str], typer.Option(help="Folder of a language adapter (`vocab-lit adapter train`, or from AdapterHub). Only a task adapter on top of it is trained, or used; none: a task adapter without a language.", show_default="the whole model is trained")]=None,
-             task_adapter:Annotated[Optional[Path], typer.Option(help="Folder of a task adapter, as --out leaves it: nothing is trained, the test examples are scored. With another --language-adapter than in training, this is zero-shot transfer.", show_default=False)]=None,
-             seeds:Annotated[int, typer.Option(min=1, help="How many fine-tunings.")]=4,
-             seed:Annotated[int, typer.Option(min=0, help="The first one's seed; the others follow.")]=0,
-             preset:Annotated[Optional[str], typer.Option(help="Settings of a paper: embedding-structure (pos, ner), mad-x (pos, ner, qa, nli), unks-everywhere (ner, dp) or wechsel (ner, nli).", show_default="embedding-structure for pos and ner, unks-everywhere for dp, mad-x for qa and nli; with adapters mad-x, for dp unks-everywhere")]=None,
-             learning_rate:Annotated[Optional[float], typer.Option(help="Learning rate.", show_default="pos, ner 5e-6; dp, nli 2e-5; qa 3e-5")]=None,
-             epochs:Annotated[Optional[int], typer.Option(min=1, help="At most so many.", show_default="pos, ner 64; dp 10; qa 3; nli 5")]=None,
-             batch_size:Annotated[Optional[int], typer.Option(min=1, help="Rows in one step: examples, or windows of long ones.", show_default="pos, ner 72; dp 16; qa, nli 32")]=None,
-             max_length:Annotated[Optional[int], typer.Option(min=8, help="Tokens in a row at most; longer sentences and contexts are cut in windows.", show_default="pos, ner 256; qa 384; nli 128; ppl 1024; with --probe 512; never more than the model's")]=None,
-             stride:Annotated[Optional[int], typer.Option(min=0, help="qa: tokens that two neighbouring windows of a context share; for models with short inputs, less than the default. ppl: tokens that each window adds.", show_default="128; ppl half of --max-length")]=None,
-             balance_o:Annotated[Optional[bool], typer.Option("--balance-o/--no-balance-o", help="ner: let words outside entities weigh as much as those inside, in all.", show_default="on for ner")]=None,
-             column:Annotated[Optional[str], typer.Option(help="pos: which tags of a treebank, upos or xpos.", show_default="upos")]=None,
-             language:Annotated[Optional[str], typer.Option(help="nli: only pairs with this code in the file's language column.", show_default="all")]=None,
-             linear:Annotated[bool, typer.Option("--probe", help="pos, nli: the model stays as it is, and a linear classifier is trained on its last hidden states (Appendix A of WECHSEL).")]=False,
-             compare:Annotated[bool, typer.Option("--compare", help="With --probe, nli: give the classifier also what the two sentences have in common, without which it can only weigh one against the other.")]=False,
-             out:Annotated[Optional[Path], typer.Option(help="A new or empty folder for the best model, or its task adapter and head, and all scores.", show_default=False)]=None,
-             setup:SetupFile=None, as_json:Json=False):
+def evaluate(
+    model: Model,
+    task: Annotated[
+        str,
+        typer.Option(
+            help="pos (parts of speech: CoNLL-U files, accuracy), ner (names: CoNLL columns, entity F1), dp (trees: CoNLL-U files, labelled and unlabelled attachment), qa (questions on a text: SQuAD JSON, "
+            "F1 and exact match), nli (premise and hypothesis: TSV with a header or JSON lines, accuracy) or ppl (plain text: perplexity, nothing is trained).",
+            show_default=False,
+        ),
+    ],
+    test: Annotated[Path | None, typer.Option(help="Test examples.", show_default="the setup's")] = None,
+    train: Annotated[
+        Path | None,
+        typer.Option(
+            help="Training examples; not with --task-adapter, which has been trained, nor with ppl.", show_default=False
+        ),
+    ] = None,
+    dev: Annotated[
+        Path | None,
+        typer.Option(
+            help="Development examples, by which the best epoch is chosen.",
+            show_default="300 of the training examples, or a tenth of fewer than 1,000",
+        ),
+    ] = None,
+    language_adapter: Annotated[
+        str | None,
+        typer.Option(
+            help="Folder of a language adapter (`vocab-lit adapter train`, or from AdapterHub). Only a task adapter on top of it is trained, or used; none: a task adapter without a language.",
+            show_default="the whole model is trained",
+        ),
+    ] = None,
+    task_adapter: Annotated[
+        Path | None,
+        typer.Option(
+            help="Folder of a task adapter, as --out leaves it: nothing is trained, the test examples are scored. With another --language-adapter than in training, this is zero-shot transfer.",
+            show_default=False,
+        ),
+    ] = None,
+    seeds: Annotated[int, typer.Option(min=1, help="How many fine-tunings.")] = 4,
+    seed: Annotated[int, typer.Option(min=0, help="The first one's seed; the others follow.")] = 0,
+    preset: Annotated[
+        str | None,
+        typer.Option(
+            help="Settings of a paper: embedding-structure (pos, ner), mad-x (pos, ner, qa, nli), unks-everywhere (ner, dp) or wechsel (ner, nli).",
+            show_default="embedding-structure for pos and ner, unks-everywhere for dp, mad-x for qa and nli; with adapters mad-x, for dp unks-everywhere",
+        ),
+    ] = None,
+    learning_rate: Annotated[
+        float | None, typer.Option(help="Learning rate.", show_default="pos, ner 5e-6; dp, nli 2e-5; qa 3e-5")
+    ] = None,
+    epochs: Annotated[
+        int | None, typer.Option(min=1, help="At most so many.", show_default="pos, ner 64; dp 10; qa 3; nli 5")
+    ] = None,
+    batch_size: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            help="Rows in one step: examples, or windows of long ones.",
+            show_default="pos, ner 72; dp 16; qa, nli 32",
+        ),
+    ] = None,
+    max_length: Annotated[
+        int | None,
+        typer.Option(
+            min=8,
+            help="Tokens in a row at most; longer sentences and contexts are cut in windows.",
+            show_default="pos, ner 256; qa 384; nli 128; ppl 1024; with --probe 512; never more than the model's",
+        ),
+    ] = None,
+    stride: Annotated[
+        int | None,
+        typer.Option(
+            min=0,
+            help="qa: tokens that two neighbouring windows of a context share; for models with short inputs, less than the default. ppl: tokens that each window adds.",
+            show_default="128; ppl half of --max-length",
+        ),
+    ] = None,
+    balance_o: Annotated[
+        bool | None,
+        typer.Option(
+            "--balance-o/--no-balance-o",
+            help="ner: let words outside entities weigh as much as those inside, in all.",
+            show_default="on for ner",
+        ),
+    ] = None,
+    column: Annotated[
+        str | None, typer.Option(help="pos: which tags of a treebank, upos or xpos.", show_default="upos")
+    ] = None,
+    language: Annotated[
+        str | None,
+        typer.Option(help="nli: only pairs with this code in the file's language column.", show_default="all"),
+    ] = None,
+    linear: Annotated[
+        bool,
+        typer.Option(
+            "--probe",
+            help="pos, nli: the model stays as it is, and a linear classifier is trained on its last hidden states (Appendix A of WECHSEL).",
+        ),
+    ] = False,
+    compare: Annotated[
+        bool,
+        typer.Option(
+            "--compare",
+            help="With --probe, nli: give the classifier also what the two sentences have in common, without which it can only weigh one against the other.",
+        ),
+    ] = False,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            help="A new or empty folder for the best model, or its task adapter and head, and all scores.",
+            show_default=False,
+        ),
+    ] = None,
+    setup: SetupFile = None,
+    as_json: Json = False,
+):
     """Fine-tune a model on a task from several seeds, and score it on the test examples.
 
     Training and test file may be in two languages: the scores are then those of zero-shot transfer.
@@ -505,61 +1141,151 @@ def evaluate(model:Model,
     """
     from dataclasses import replace
     from statistics import mean, stdev
+
     from vocab_lit.tasks.evaluate import PAPERS, evaluate_files, get_task, score_files, task_settings
+
     said = dict(setup.get(task, {}))
     files = {part: said.pop(part, None) for part in ("train", "dev", "test")}
-    if not test and files["test"]: test, dev, train = files["test"], dev or (None if task_adapter else files["dev"]), train or (None if task_adapter else files["train"])
-    if not test and task == "ppl" and setup.get("held_out"): test = setup["held_out"][0]
-    if not test: raise ValueError("give --test, or a --setup that names the files of the task")
+    if not test and files["test"]:
+        test, dev, train = (
+            files["test"],
+            dev or (None if task_adapter else files["dev"]),
+            train or (None if task_adapter else files["train"]),
+        )
+    if not test and task == "ppl" and setup.get("held_out"):
+        test = setup["held_out"][0]
+    if not test:
+        raise ValueError("give --test, or a --setup that names the files of the task")
     if task == "ppl" or linear:
-        records = _untrained(model, task, train, test, max_length, stride, compare, dict(column=column, language=language), dict(
-            dev=dev, language_adapter=language_adapter, task_adapter=task_adapter, preset=preset, learning_rate=learning_rate, epochs=epochs, batch_size=batch_size, balance_o=balance_o, out=out, probe=linear or None))
-        if as_json: print(json.dumps(records, indent=2))
-        else: _facts({k: v for k, v in records[0].items() if k != "task"} , f"{task} of {model}")
-        return
-    if compare: raise ValueError("--compare is for --probe; leave it out")
-    if bool(train) == bool(task_adapter): raise ValueError("give --train to fine-tune, or --task-adapter with a task adapter that has been trained" + (", not both" if train else ""))
+        records = _untrained(
+            model,
+            task,
+            train,
+            test,
+            max_length,
+            stride,
+            compare,
+            dict(column=column, language=language),
+            dict(
+                dev=dev,
+                language_adapter=language_adapter,
+                task_adapter=task_adapter,
+                preset=preset,
+                learning_rate=learning_rate,
+                epochs=epochs,
+                batch_size=batch_size,
+                balance_o=balance_o,
+                out=out,
+                probe=linear or None,
+            ),
+        )
+        if as_json:
+            print(json.dumps(records, indent=2))
+        else:
+            _facts({k: v for k, v in records[0].items() if k != "task"}, f"{task} of {model}")
+        return None
+    if compare:
+        raise ValueError("--compare is for --probe; leave it out")
+    if bool(train) == bool(task_adapter):
+        raise ValueError(
+            "give --train to fine-tune, or --task-adapter with a task adapter that has been trained"
+            + (", not both" if train else "")
+        )
     adapters = bool(language_adapter)
     config = get_task(task).config
-    if preset or adapters: config = task_settings(preset or next(p for p in ("mad-x", *PAPERS) if task in PAPERS[p]), task, adapters)
-    given = dict(learning_rate=learning_rate, epochs=epochs, batch_size=batch_size, max_length=max_length, stride=stride, balance_o=balance_o)
+    if preset or adapters:
+        config = task_settings(preset or next(p for p in ("mad-x", *PAPERS) if task in PAPERS[p]), task, adapters)
+    given = dict(
+        learning_rate=learning_rate,
+        epochs=epochs,
+        batch_size=batch_size,
+        max_length=max_length,
+        stride=stride,
+        balance_o=balance_o,
+    )
     given = ({} if task_adapter else said) | {k: v for k, v in given.items() if v is not None}
     for name in given:
-        if not hasattr(config, name): raise ValueError(f"--{name.replace('_', '-')} is not a setting of {task}; leave it out")
+        if not hasattr(config, name):
+            raise ValueError(f"--{name.replace('_', '-')} is not a setting of {task}; leave it out")
     reading = {k: v for k, v in dict(column=column, language=language).items() if v is not None}
     if task_adapter:
         scoring = {k: given.pop(k) for k in ("batch_size", "max_length", "stride") if k in given}
         for name, value in dict(dev=dev, out=out, preset=preset, **given).items():
-            if value is not None: raise ValueError(f"--{name.replace('_', '-')} is for training, and a --task-adapter has been trained; leave it out")
-        records = score_files(model, task, test, task_adapter, language_adapter or "none", None, scoring, _step, **reading)
-    else: records = evaluate_files(model, task, train, dev, test, range(seed, seed + seeds), replace(config, **given), out, _step, language_adapter, **reading)
-    if as_json: return print(json.dumps(records, indent=2))
+            if value is not None:
+                raise ValueError(
+                    f"--{name.replace('_', '-')} is for training, and a --task-adapter has been trained; leave it out"
+                )
+        records = score_files(
+            model, task, test, task_adapter, language_adapter or "none", None, scoring, _step, **reading
+        )
+    else:
+        records = evaluate_files(
+            model,
+            task,
+            train,
+            dev,
+            test,
+            range(seed, seed + seeds),
+            replace(config, **given),
+            out,
+            _step,
+            language_adapter,
+            **reading,
+        )
+    if as_json:
+        return print(json.dumps(records, indent=2))
     metric, shown = records[0]["metric"], [{k: v for k, v in r.items() if k not in ("task", "metric")} for r in records]
     others = [k for k in shown[0] if k not in ("seed", "dev", "test", "best_epoch", "epochs", "seconds")]
-    _show([{k: f"{100 * v:.2f}" if k in ("dev", "test", *others) else v for k, v in r.items()} for r in shown], f"{task}: {metric} of {model}")
+    _show(
+        [{k: f"{100 * v:.2f}" if k in ("dev", "test", *others) else v for k, v in r.items()} for r in shown],
+        f"{task}: {metric} of {model}",
+    )
     for name, key in ((metric, "test"), *zip(others, others)):
         scores = [100 * r[key] for r in records]
-        _out.print(f"test {name} {mean(scores):.2f}" + (f" ± {stdev(scores):.2f} ({len(scores)} seeds)" if len(scores) > 1 else ""))
+        _out.print(
+            f"test {name} {mean(scores):.2f}"
+            + (f" ± {stdev(scores):.2f} ({len(scores)} seeds)" if len(scores) > 1 else "")
+        )
 
 # %% ../../nbs/09_app/04_cli.ipynb #3fd2a68f
 def _untrained(model, task, train, test, max_length, stride, compare, reading, unused):
     "Perplexity, or a probe: what is told of a model that stays as it is."
     from vocab_lit.tasks.evaluate import perplexity_files, probe_files
+
     ppl = task == "ppl"
-    if ppl: unused |= dict(train=train, compare=compare or None, **reading)
-    else: unused |= dict(stride=stride, probe=None)
+    if ppl:
+        unused |= dict(train=train, compare=compare or None, **reading)
+    else:
+        unused |= dict(stride=stride, probe=None)
     for name, value in unused.items():
-        if value is not None: raise ValueError(f"--{name.replace('_', '-')} is not for {'ppl' if ppl else '--probe'}, which trains {'nothing' if ppl else 'a linear classifier only'}; leave it out")
-    if ppl: return perplexity_files(model, test, max_length or 0, stride or 0, _step)
-    if not train: raise ValueError("give --train, from whose examples the linear classifier learns")
-    return probe_files(model, task, train, test, max_length or 0, compare, say=_step, **{k: v for k, v in reading.items() if v is not None})
+        if value is not None:
+            raise ValueError(
+                f"--{name.replace('_', '-')} is not for {'ppl' if ppl else '--probe'}, which trains {'nothing' if ppl else 'a linear classifier only'}; leave it out"
+            )
+    if ppl:
+        return perplexity_files(model, test, max_length or 0, stride or 0, _step)
+    if not train:
+        raise ValueError("give --train, from whose examples the linear classifier learns")
+    return probe_files(
+        model,
+        task,
+        train,
+        test,
+        max_length or 0,
+        compare,
+        say=_step,
+        **{k: v for k, v in reading.items() if v is not None},
+    )
 
 # %% ../../nbs/09_app/04_cli.ipynb #7de2619b
 @app.command()
-def init(language:Annotated[str, typer.Argument(help="A code, such as sw, or an English name.", show_default=False)],
-         out:Annotated[Optional[Path], typer.Option(help="A new file.", show_default="CODE.yml")]=None,
-         model:Annotated[str, typer.Option(help="The source model.")]="FacebookAI/xlm-roberta-base",
-         text:Annotated[str, typer.Option(help="A text file in the language.", show_default="CODE.txt")]="", as_json:Json=False):
+def init(
+    language: Annotated[str, typer.Argument(help="A code, such as sw, or an English name.", show_default=False)],
+    out: Annotated[Path | None, typer.Option(help="A new file.", show_default="CODE.yml")] = None,
+    model: Annotated[str, typer.Option(help="The source model.")] = "FacebookAI/xlm-roberta-base",
+    text: Annotated[str, typer.Option(help="A text file in the language.", show_default="CODE.txt")] = "",
+    as_json: Json = False,
+):
     """Say what there is for a language, and write a commented setup file for it.
 
     Told are the script, what Babel's CLDR names in the language (of which text at scale mini is made), and which of the papers' corpora, treebanks, name lists, question sets, dictionaries and vectors have it. Every command takes the file by --setup.
@@ -568,31 +1294,89 @@ def init(language:Annotated[str, typer.Argument(help="A code, such as sw, or an 
     """
     from vocab_lit.app.setup_file import example_setup, find_language, language_facts, language_resources
     from vocab_lit.models.transplant import whole_file
+
     code = find_language(language)
     facts, found, out = language_facts(code), language_resources(code), out or Path(f"{code}.yml")
-    with whole_file(out) as f: f.write(example_setup(code, model, text))
-    if as_json: return print(json.dumps(dict(code=code, **facts, resources=found, file=str(out)), indent=2, ensure_ascii=False))
+    with whole_file(out) as f:
+        f.write(example_setup(code, model, text))
+    if as_json:
+        return print(json.dumps(dict(code=code, **facts, resources=found, file=str(out)), indent=2, ensure_ascii=False))
     _facts(dict(code=code) | {k: v for k, v in facts.items() if k != "name"}, facts["name"])
-    _show([{k: r[k] for k in ("kind", "name", "where")} for r in found if r["kind"] != "model"], "what the papers' sources have")
-    if not found: _out.print("The papers' sources have nothing for it that we know of; your own text is what counts.")
+    _show(
+        [{k: r[k] for k in ("kind", "name", "where")} for r in found if r["kind"] != "model"],
+        "what the papers' sources have",
+    )
+    if not found:
+        _out.print("The papers' sources have nothing for it that we know of; your own text is what counts.")
     _step(f"wrote {out}; put your files in, then: vocab-lit adapt --setup {out} --out DIR")
 
 # %% ../../nbs/09_app/04_cli.ipynb #9c870eee
-TaskFiles = lambda name: Annotated[Optional[str], typer.Option(f"--{name}", help=f"{name}: training, development (may be left out) and test file, with blanks between; the old and the new model are fine-tuned and scored.", show_default=False)]
+def TaskFiles(name):
+    return Annotated[
+        str | None,
+        typer.Option(
+            f"--{name}",
+            help=f"{name}: training, development (may be left out) and test file, with blanks between; the old and the new model are fine-tuned and scored.",
+            show_default=False,
+        ),
+    ]
+
 
 @app.command()
-def adapt(model:Model, text:RunText,
-          out:Annotated[Path, typer.Option(help="A new or empty folder, or that of the same adaptation, which then goes on where it was.", show_default=False)],
-          setup:SetupFile=None, language:Annotated[str, typer.Option(help="What the language is called in the report.")]="",
-          method:Method="focus", held_out:HeldOut=None,
-          cleaning:Annotated[bool, typer.Option("--clean/--no-clean", help="Leave out lines that are no sentences, and copies, as `vocab-lit clean` does.")]=True,
-          tokenizer:Tokenizer=None, vocab_size:VocabSize=50_000, kind:Kind=None, extend:Extend=0, vectors:Vectors="auto",
-          source_vectors:SourceVectors=None, target_vectors:TargetVectors=None, dictionary:Dictionary=None, source_text:SourceText=None, subwords:Subwords="auto", factors:FactorsFile=None,
-          preset:Preset="embedding-structure", mode:Mode=None, steps:Annotated[Optional[int], typer.Option(min=0, help="Optimizer steps; 0 leaves training out.", show_default="the preset's")]=None,
-          learning_rate:Rate=None, batch_size:BatchSize=None, micro_batch:MicroBatch=0, length:Length=None, eval_every:EvalEvery=None,
-          pos:TaskFiles("pos")=None, ner:TaskFiles("ner")=None, dp:TaskFiles("dp")=None, qa:TaskFiles("qa")=None, nli:TaskFiles("nli")=None,
-          seeds:Annotated[int, typer.Option(min=1, help="Fine-tunings of each task.")]=1, seed:Seed=0, threads:Threads=1,
-          dry_run:Annotated[bool, typer.Option("--dry-run", help="Check everything, print what would be done, and do nothing.")]=False, as_json:Json=False):
+def adapt(
+    model: Model,
+    text: RunText,
+    out: Annotated[
+        Path,
+        typer.Option(
+            help="A new or empty folder, or that of the same adaptation, which then goes on where it was.",
+            show_default=False,
+        ),
+    ],
+    setup: SetupFile = None,
+    language: Annotated[str, typer.Option(help="What the language is called in the report.")] = "",
+    method: Method = "focus",
+    held_out: HeldOut = None,
+    cleaning: Annotated[
+        bool,
+        typer.Option(
+            "--clean/--no-clean", help="Leave out lines that are no sentences, and copies, as `vocab-lit clean` does."
+        ),
+    ] = True,
+    tokenizer: Tokenizer = None,
+    vocab_size: VocabSize = 50_000,
+    kind: Kind = None,
+    extend: Extend = 0,
+    vectors: Vectors = "auto",
+    source_vectors: SourceVectors = None,
+    target_vectors: TargetVectors = None,
+    dictionary: Dictionary = None,
+    source_text: SourceText = None,
+    subwords: Subwords = "auto",
+    factors: FactorsFile = None,
+    preset: Preset = "embedding-structure",
+    mode: Mode = None,
+    steps: Annotated[
+        int | None, typer.Option(min=0, help="Optimizer steps; 0 leaves training out.", show_default="the preset's")
+    ] = None,
+    learning_rate: Rate = None,
+    batch_size: BatchSize = None,
+    micro_batch: MicroBatch = 0,
+    length: Length = None,
+    eval_every: EvalEvery = None,
+    pos: TaskFiles("pos") = None,
+    ner: TaskFiles("ner") = None,
+    dp: TaskFiles("dp") = None,
+    qa: TaskFiles("qa") = None,
+    nli: TaskFiles("nli") = None,
+    seeds: Annotated[int, typer.Option(min=1, help="Fine-tunings of each task.")] = 1,
+    seed: Seed = 0,
+    threads: Threads = 1,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Check everything, print what would be done, and do nothing.")
+    ] = False,
+    as_json: Json = False,
+):
     """Adapt a model to a language: from text to an evaluated model, in one go.
 
     The text is cleaned and some of it held out; a tokenizer and its vectors are trained; the model gets the new vocabulary and is trained on; old and new model are compared, and a report says how (report/report.md, with figures, and report.json). Whatever interrupts it, the same command goes on where it was.
@@ -604,32 +1388,107 @@ def adapt(model:Model, text:RunText,
     from vocab_lit.app.adapt import Adaptation, adapt_files, has_begun, stages
     from vocab_lit.app.setup_file import task_files
     from vocab_lit.tasks.evaluate import TASK_PRESETS
-    given = {name: task_files(name, files) for name, files in dict(pos=pos, ner=ner, dp=dp, qa=qa, nli=nli).items() if files}
+
+    given = {
+        name: task_files(name, files) for name, files in dict(pos=pos, ner=ner, dp=dp, qa=qa, nli=nli).items() if files
+    }
     tasks = {name: given.get(name) or setup[name] for name in TASK_PRESETS if name in given or name in setup}
-    lapt = dict(preset=preset, mode=mode, steps=steps, learning_rate=learning_rate, batch_size=batch_size, micro_batch=micro_batch or None, length=length, eval_every=eval_every)
-    asked = Adaptation(str(model), tuple(map(str, text)), language, method, tuple(map(str, held_out or ())), cleaning, tokenizer or "", vocab_size, kind or "", extend, vectors,
-                       _align(method, setup, dictionary=dictionary, source_vectors=source_vectors, target_vectors=target_vectors, source_text=source_text, subwords=subwords), str(factors or ""),
-                       {k: v for k, v in lapt.items() if v is not None}, tasks, seeds, seed, threads)
+    lapt = dict(
+        preset=preset,
+        mode=mode,
+        steps=steps,
+        learning_rate=learning_rate,
+        batch_size=batch_size,
+        micro_batch=micro_batch or None,
+        length=length,
+        eval_every=eval_every,
+    )
+    asked = Adaptation(
+        str(model),
+        tuple(map(str, text)),
+        language,
+        method,
+        tuple(map(str, held_out or ())),
+        cleaning,
+        tokenizer or "",
+        vocab_size,
+        kind or "",
+        extend,
+        vectors,
+        _align(
+            method,
+            setup,
+            dictionary=dictionary,
+            source_vectors=source_vectors,
+            target_vectors=target_vectors,
+            source_text=source_text,
+            subwords=subwords,
+        ),
+        str(factors or ""),
+        {k: v for k, v in lapt.items() if v is not None},
+        tasks,
+        seeds,
+        seed,
+        threads,
+    )
     if dry_run:
         has_begun(asked, out)
-        rows = [dict(stage=s.name, what=s.about, makes=str(s.path), state="done" if s.done() else "to do") for s in stages(asked, out)]
+        rows = [
+            dict(stage=s.name, what=s.about, makes=str(s.path), state="done" if s.done() else "to do")
+            for s in stages(asked, out)
+        ]
         return print(json.dumps(rows, indent=2, ensure_ascii=False)) if as_json else _show(rows, f"{model} to {out}")
     report = adapt_files(asked, out, _step)
-    if as_json: return print(json.dumps(report, indent=2, ensure_ascii=False))
-    _show([dict(model=k, bits_per_byte=v["bits_per_byte"], tokens=v["tokens"], unknown=v["unknown"]) for k, v in report["held_out"].items()], "held-out text")
-    if report["held_out"]["old"]["unknown"]: _step("note: the old tokenizer does not know all of the text; what is unknown is guessed too easily, so that the old model's bits per byte are too low to compare")
-    _step(f"the report is {out/'report/report.md'}, the model {out/('model' if asked.trains else 'start')}")
+    if as_json:
+        return print(json.dumps(report, indent=2, ensure_ascii=False))
+    _show(
+        [
+            dict(model=k, bits_per_byte=v["bits_per_byte"], tokens=v["tokens"], unknown=v["unknown"])
+            for k, v in report["held_out"].items()
+        ],
+        "held-out text",
+    )
+    if report["held_out"]["old"]["unknown"]:
+        _step(
+            "note: the old tokenizer does not know all of the text; what is unknown is guessed too easily, so that the old model's bits per byte are too low to compare"
+        )
+    _step(f"the report is {out / 'report/report.md'}, the model {out / ('model' if asked.trains else 'start')}")
 
 # %% ../../nbs/09_app/04_cli.ipynb #1cfba78a
 @app.command()
-def bench(parts:Annotated[Optional[list[str]], typer.Argument(help="Parts to measure; all: all that need not be named.", show_default="list the parts")]=None,
-          rounds:Annotated[int, typer.Option(min=1, help="How often the sides run in turns on the cases that claims are about.")]=3,
-          small:Annotated[bool, typer.Option("--small", help="Tiny sizes, once: a trial in seconds, whose numbers say nothing.")]=False,
-          install:Annotated[bool, typer.Option("--install", help="Make the environments of the other packages where they are missing; without them vocab_lit is measured alone.")]=False,
-          largest:Annotated[float, typer.Option(help="Leave out sizes above this one.", show_default="all sizes")]=float("inf"),
-          folder:Annotated[Path, typer.Option(help="Where the environments of the other packages are, env-NAME each.")]=Path("_build/bench"),
-          out:Annotated[Optional[Path], typer.Option(help="JSON file in which these parts take the place of older ones.", show_default="_build/bench/bench.json; with --small none")]=None,
-          as_json:Json=False):
+def bench(
+    parts: Annotated[
+        list[str] | None,
+        typer.Argument(help="Parts to measure; all: all that need not be named.", show_default="list the parts"),
+    ] = None,
+    rounds: Annotated[
+        int, typer.Option(min=1, help="How often the sides run in turns on the cases that claims are about.")
+    ] = 3,
+    small: Annotated[
+        bool, typer.Option("--small", help="Tiny sizes, once: a trial in seconds, whose numbers say nothing.")
+    ] = False,
+    install: Annotated[
+        bool,
+        typer.Option(
+            "--install",
+            help="Make the environments of the other packages where they are missing; without them vocab_lit is measured alone.",
+        ),
+    ] = False,
+    largest: Annotated[float, typer.Option(help="Leave out sizes above this one.", show_default="all sizes")] = float(
+        "inf"
+    ),
+    folder: Annotated[
+        Path, typer.Option(help="Where the environments of the other packages are, env-NAME each.")
+    ] = Path("_build/bench"),
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            help="JSON file in which these parts take the place of older ones.",
+            show_default="_build/bench/bench.json; with --small none",
+        ),
+    ] = None,
+    as_json: Json = False,
+):
     """Measure speed and memory beside the packages that people use today, each in an environment of its own.
 
     A part has cases of four sizes, so that one sees how the cost grows. Every run is a process on one thread; the sides take turns, and ratios are of runs that followed each other.
@@ -638,22 +1497,50 @@ def bench(parts:Annotated[Optional[list[str]], typer.Argument(help="Parts to mea
 
     Example: `vocab-lit bench transplant --largest 2048 --rounds 1`
     """
-    from vocab_lit.book.bench import PARTS, report, run_bench
     from vocab_lit.book.baselines import peer_python
-    there = lambda name: bool(peer_python(name, folder))
+    from vocab_lit.book.bench import PARTS, report, run_bench
+
+    def there(name):
+        return bool(peer_python(name, folder))
+
     if not parts:
-        rows = [dict(part=n, measures=p.about, beside=(p.peer or "") + ("" if not p.peer or there(p.peer) else " (not installed)"), minutes_a_round=p.minutes) for n, p in PARTS.items()]
+        rows = [
+            dict(
+                part=n,
+                measures=p.about,
+                beside=(p.peer or "") + ("" if not p.peer or there(p.peer) else " (not installed)"),
+                minutes_a_round=p.minutes,
+            )
+            for n, p in PARTS.items()
+        ]
         return print(json.dumps(rows, indent=2)) if as_json else _show(rows)
-    records = run_bench(parts, out or (None if small else Path("_build/bench/bench.json")), rounds=rounds, small=small, folder=folder, install=install, largest=largest)
+    records = run_bench(
+        parts,
+        out or (None if small else Path("_build/bench/bench.json")),
+        rounds=rounds,
+        small=small,
+        folder=folder,
+        install=install,
+        largest=largest,
+    )
     print(json.dumps(records, indent=1)) if as_json else print(report(records))
     for name in records:
-        if (peer := PARTS[name].peer) and not there(peer): _step(f"note: {peer} is not in {folder}; {name} was measured without it, and --install makes its environment")
+        if (peer := PARTS[name].peer) and not there(peer):
+            _step(
+                f"note: {peer} is not in {folder}; {name} was measured without it, and --install makes its environment"
+            )
 
 # %% ../../nbs/09_app/04_cli.ipynb #93ab266b
 @app.command("claims")
-def claims_(paper:Annotated[Optional[str], typer.Option(help="Only those of one paper, such as focus.", show_default="all five")]=None,
-            records:Annotated[Path, typer.Option(help="A folder with a folder of records for each chapter, as the chapters write it.")]=Path("_build/study"),
-            as_json:Json=False):
+def claims_(
+    paper: Annotated[
+        str | None, typer.Option(help="Only those of one paper, such as focus.", show_default="all five")
+    ] = None,
+    records: Annotated[
+        Path, typer.Option(help="A folder with a folder of records for each chapter, as the chapters write it.")
+    ] = Path("_build/study"),
+    as_json: Json = False,
+):
     """Check what the papers say they found, on the numbers that they print and on your records.
 
     Records are those of chapters that this version of the package has run, at any scale: `mini` is that of the book, `paper` and `own` stand beside it.
@@ -661,23 +1548,56 @@ def claims_(paper:Annotated[Optional[str], typer.Option(help="Only those of one 
     Example: `vocab-lit claims --paper focus`
     """
     from vocab_lit.experiments.claims import load_claims, read_records, verdicts
+
     claims = load_claims()
     papers = list(dict.fromkeys(c.paper for c in claims))
-    if paper and paper not in papers: raise ValueError(f"no claims of {paper!r}; there are {', '.join(papers)}")
+    if paper and paper not in papers:
+        raise ValueError(f"no claims of {paper!r}; there are {', '.join(papers)}")
     found = verdicts([c for c in claims if paper in (None, c.paper)], read_records(records), strict=False)
     rows = json.loads(found.drop(columns=["standardised", "agree"]).to_json(orient="records"))
-    if as_json: print(json.dumps(rows, indent=2))
-    else: _show([{k: "" if row.get(k) is None else row[k] for k in ("says", "source", "verdict", "effect", "p", "pairs")} for row in rows])
+    if as_json:
+        print(json.dumps(rows, indent=2))
+    else:
+        _show(
+            [
+                {k: "" if row.get(k) is None else row[k] for k in ("says", "source", "verdict", "effect", "p", "pairs")}
+                for row in rows
+            ]
+        )
 
 # %% ../../nbs/09_app/04_cli.ipynb #aea7779e
 @app.command()
-def chapter(name:Annotated[str, typer.Argument(help="For example focus.", show_default=False)],
-            language:Annotated[str, typer.Option(help="Language code, as CLDR writes it.")]="sw",
-            scale:Annotated[Optional[str], typer.Option(help="mini (bundled models, minutes), paper (the paper's own models) or own (your files).", show_default="own with a setup, else mini")]=None,
-            setup:SetupFile=None,
-            out:Annotated[Optional[Path], typer.Option(help="The executed notebook.", show_default="book/runs/NAME-LANGUAGE.ipynb at mini, _build/chapters/NAME-LANGUAGE-SCALE.ipynb otherwise")]=None,
-            set_:Annotated[Optional[list[str]], typer.Option("--set", help="Another parameter of the chapter, as KEY=VALUE. May be repeated.", show_default=False)]=None,
-            dry_run:Annotated[bool, typer.Option("--dry-run", help="Print the runs, where models and data come from and what it takes, and do nothing.")]=False):
+def chapter(
+    name: Annotated[str, typer.Argument(help="For example focus.", show_default=False)],
+    language: Annotated[str, typer.Option(help="Language code, as CLDR writes it.")] = "sw",
+    scale: Annotated[
+        str | None,
+        typer.Option(
+            help="mini (bundled models, minutes), paper (the paper's own models) or own (your files).",
+            show_default="own with a setup, else mini",
+        ),
+    ] = None,
+    setup: SetupFile = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            help="The executed notebook.",
+            show_default="book/runs/NAME-LANGUAGE.ipynb at mini, _build/chapters/NAME-LANGUAGE-SCALE.ipynb otherwise",
+        ),
+    ] = None,
+    set_: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set", help="Another parameter of the chapter, as KEY=VALUE. May be repeated.", show_default=False
+        ),
+    ] = None,
+    dry_run: Annotated[
+        bool,
+        typer.Option(
+            "--dry-run", help="Print the runs, where models and data come from and what it takes, and do nothing."
+        ),
+    ] = False,
+):
     """Run one chapter of the book for one language.
 
     Example: `vocab-lit chapter focus --language am`
@@ -688,21 +1608,31 @@ def chapter(name:Annotated[str, typer.Argument(help="For example focus.", show_d
     """
     from vocab_lit.app.setup_file import absolute_names, chapter_parameters
     from vocab_lit.book.publish import chapter_defaults, check_parameters, run_chapter
+
     for pair in set_ or ():
-        if "=" not in pair: raise ValueError(f"--set {pair}: give KEY=VALUE, such as --set steps=100")
+        if "=" not in pair:
+            raise ValueError(f"--set {pair}: give KEY=VALUE, such as --set steps=100")
     scale = scale or ("own" if setup else "mini")
-    if setup and scale == "mini": raise ValueError("a setup is for scale own; leave out --scale mini")
+    if setup and scale == "mini":
+        raise ValueError("a setup is for scale own; leave out --scale mini")
     known, said = chapter_defaults(name), dict(pair.split("=", 1) for pair in set_ or ())
     check_parameters(name, said, known)
-    for key, value in said.items(): # as the default: text, or a number
-        try: said[key] = type(known[key])(value)
-        except ValueError: raise ValueError(f"--set {key}={value}: give a number, such as {known[key]}") from None
+    for key, value in said.items():  # as the default: text, or a number
+        try:
+            said[key] = type(known[key])(value)
+        except ValueError:
+            raise ValueError(f"--set {key}={value}: give a number, such as {known[key]}") from None
     given = chapter_parameters(setup, set(known)) | absolute_names(said)
     given = {k: v for k, v in given.items() if k not in ("language", "scale")}
     if dry_run:
         from vocab_lit.experiments.budget import plan
-        return print(plan(name, language, scale, **given))
-    try: print(run_chapter(name, language, scale, out, parameters=given))
-    except RuntimeError as e: raise ValueError(e) from None # a cell failed; the message says which
 
-if __name__ == "__main__" and "__file__" in globals(): app() # not in a notebook
+        return print(plan(name, language, scale, **given))
+    try:
+        print(run_chapter(name, language, scale, out, parameters=given))
+    except RuntimeError as e:
+        raise ValueError(e) from None  # a cell failed; the message says which
+
+
+if __name__ == "__main__" and "__file__" in globals():
+    app()  # not in a notebook

@@ -15,190 +15,324 @@ import numpy as np
 from gensim.models.fasttext import save_facebook_model
 from transformers import PreTrainedTokenizerBase
 
-from ..vectors.align import AlignedVectors, align_tokens, alignment_report, known_pairs, read_dictionary, rotation
+from ..methods.factored import FactoredRecipe, Factoring, Factors, factorize, load_factors
+from ..methods.recipe import Copy, Recipe, get_recipe
+from ..models.auxiliary import auxiliary_vectors
+from ..models.lazy_weights import rows_of
+from vocab_lit.models.transplant import (
+    Transplant,
+    check_model,
+    check_output,
+    load_model,
+    open_model,
+    save,
+    transplant,
+    whole_path,
+)
 from ..text.corpus import read_lines
 from ..tokens.expansion import carry_vectors, extend_tokenizer
-from ..methods.factored import FactoredRecipe, Factoring, Factors, factorize, load_factors
-from ..models.auxiliary import auxiliary_vectors
-from ..methods.recipe import Copy, Recipe, get_recipe
-from ..models.lazy_weights import rows_of
 from ..tokens.tokenizer import load_tokenizer, special_around, train_tokenizer
-from ..models.transplant import Transplant, check_model, check_output, load_model, open_model, save, transplant, whole_path
-from ..vectors.token_vectors import TokenVectors, save_vectors, token_vectors, write_table
 from ..tokens.vocab import Vocab
+from vocab_lit.vectors.align import (
+    AlignedVectors,
+    align_tokens,
+    alignment_report,
+    known_pairs,
+    read_dictionary,
+    rotation,
+)
+from ..vectors.token_vectors import TokenVectors, save_vectors, token_vectors, write_table
 from ..vectors.word_vectors import SUBWORDS, from_words, open_words, read_vectors, train_words, word_fasttext
 
 # %% ../../nbs/09_app/01_pipeline.ipynb #5f52f775
-def kind_of(tokenizer:PreTrainedTokenizerBase) -> str: # "unigram", "wordpiece" or "bpe", as `train_tokenizer` takes it
+def kind_of(
+    tokenizer: PreTrainedTokenizerBase,
+) -> str:  # "unigram", "wordpiece" or "bpe", as `train_tokenizer` takes it
     "The kind of tokenizer to train for a model that has this one."
     return {"Unigram": "unigram", "WordPiece": "wordpiece"}.get(Vocab.from_tokenizer(tokenizer).dialect.model, "bpe")
 
-def train_like(source:PreTrainedTokenizerBase, # the model's own tokenizer
-               lines:Sequence[str], # text in the new language
-               vocab_size:int,
-               kind:str|None=None, # None: the kind of the model's own
-               **options # of `train_tokenizer`
-              ) -> PreTrainedTokenizerBase:
+
+def train_like(
+    source: PreTrainedTokenizerBase,  # the model's own tokenizer
+    lines: Sequence[str],  # text in the new language
+    vocab_size: int,
+    kind: str | None = None,  # None: the kind of the model's own
+    **options,  # of `train_tokenizer`
+) -> PreTrainedTokenizerBase:
     "Train a tokenizer that treats the ends and the length of a text as the model's own does."
-    return train_tokenizer(lines, kind or kind_of(source), vocab_size, max_length=source.model_max_length, around=special_around(source), **options)
+    return train_tokenizer(
+        lines,
+        kind or kind_of(source),
+        vocab_size,
+        max_length=source.model_max_length,
+        around=special_around(source),
+        **options,
+    )
 
 # %% ../../nbs/09_app/01_pipeline.ipynb #e80d9fd6
-METHODS = ("auto", "fasttext", "ppmi") # of making token vectors from text
+METHODS = ("auto", "fasttext", "ppmi")  # of making token vectors from text
 
-def make_vectors(needs:str, # "token vectors" or "word vectors", as the recipe says
-                 tokenizer:PreTrainedTokenizerBase, # of the new language
-                 lines:Sequence[str], # text in the new language
-                 how:str="auto", # for token vectors: "fasttext" (as the paper), "ppmi", or by the size of the text
-                 seed:int=0,
-                 threads:int=1 # of fastText; with more than one, runs differ a little
-                ) -> TokenVectors:
+
+def make_vectors(
+    needs: str,  # "token vectors" or "word vectors", as the recipe says
+    tokenizer: PreTrainedTokenizerBase,  # of the new language
+    lines: Sequence[str],  # text in the new language
+    how: str = "auto",  # for token vectors: "fasttext" (as the paper), "ppmi", or by the size of the text
+    seed: int = 0,
+    threads: int = 1,  # of fastText; with more than one, runs differ a little
+) -> TokenVectors:
     "Static vectors of the new tokens from text."
-    if needs == "word vectors": return from_words(word_fasttext(lines, seed=seed, threads=threads), tokenizer)
+    if needs == "word vectors":
+        return from_words(word_fasttext(lines, seed=seed, threads=threads), tokenizer)
     return token_vectors(tokenizer, lines, how, seed, threads=threads)
 
 # %% ../../nbs/09_app/01_pipeline.ipynb #241ded42
 @dataclass(frozen=True)
 class AlignFiles:
     "What WECHSEL and OFA need besides a model and text."
-    dictionary:str|Path="" # pairs, the model's language first; "none": the vectors are in one space already
-    source_vectors:str|Path="" # word vectors of the model's language; "": trained on `source_text`
-    target_vectors:str|Path="" # word vectors of the new language; "": trained on its text
-    source_text:Sequence[str|Path]=() # UTF-8 text in the model's language
-    subwords:str="auto" # from words to tokens: ngrams, tfr, or auto
-    normalise:bool=False # fit directions and not vectors as they are
-    only:str|Path="" # of the old tokens, only those that this tokenizer has too (WECHSEL-EN)
 
-    def check(self, text:Sequence) -> None:
+    dictionary: str | Path = ""  # pairs, the model's language first; "none": the vectors are in one space already
+    source_vectors: str | Path = ""  # word vectors of the model's language; "": trained on `source_text`
+    target_vectors: str | Path = ""  # word vectors of the new language; "": trained on its text
+    source_text: Sequence[str | Path] = ()  # UTF-8 text in the model's language
+    subwords: str = "auto"  # from words to tokens: ngrams, tfr, or auto
+    normalise: bool = False  # fit directions and not vectors as they are
+    only: str | Path = ""  # of the old tokens, only those that this tokenizer has too (WECHSEL-EN)
+
+    def check(self, text: Sequence) -> None:
         "`ValueError` or `FileNotFoundError` where something is missing."
-        if not self.dictionary: raise ValueError("the method needs a dictionary between the model's language and the new one; give a file of two columns, or none where the vectors are in one space")
-        if not (self.source_vectors or self.source_text): raise ValueError("the method needs word vectors of the model's own language; give a file of them, or text in that language")
-        if self.source_vectors and self.source_text: raise ValueError(f"both {self.source_vectors} and text in the model's language; vectors are read or trained, give one of them")
-        if not (self.target_vectors or text): raise ValueError("the method needs word vectors of the new language; give a file of them, or text")
-        if self.subwords not in SUBWORDS: raise ValueError(f"no way from words to tokens by {self.subwords!r}; there are {', '.join(SUBWORDS)}")
-        for what, file in (("dictionary", "" if str(self.dictionary) == "none" else self.dictionary), ("file of vectors", self.source_vectors), ("file of vectors", self.target_vectors)):
-            if file and not Path(file).is_file(): raise FileNotFoundError(f"{file}: no such {what}")
+        if not self.dictionary:
+            raise ValueError(
+                "the method needs a dictionary between the model's language and the new one; give a file of two columns, or none where the vectors are in one space"
+            )
+        if not (self.source_vectors or self.source_text):
+            raise ValueError(
+                "the method needs word vectors of the model's own language; give a file of them, or text in that language"
+            )
+        if self.source_vectors and self.source_text:
+            raise ValueError(
+                f"both {self.source_vectors} and text in the model's language; vectors are read or trained, give one of them"
+            )
+        if not (self.target_vectors or text):
+            raise ValueError("the method needs word vectors of the new language; give a file of them, or text")
+        if self.subwords not in SUBWORDS:
+            raise ValueError(f"no way from words to tokens by {self.subwords!r}; there are {', '.join(SUBWORDS)}")
+        for what, file in (
+            ("dictionary", "" if str(self.dictionary) == "none" else self.dictionary),
+            ("file of vectors", self.source_vectors),
+            ("file of vectors", self.target_vectors),
+        ):
+            if file and not Path(file).is_file():
+                raise FileNotFoundError(f"{file}: no such {what}")
 
-    def vectors(self, source_tokenizer:PreTrainedTokenizerBase, tokenizer:PreTrainedTokenizerBase, # the model's own and the new one
-                lines:Sequence[str], how:str="auto", seed:int=0, threads:int=1, # as in `make_vectors`
-                say:Callable[[str],None]=lambda message: None) -> AlignedVectors:
+    def vectors(
+        self,
+        source_tokenizer: PreTrainedTokenizerBase,
+        tokenizer: PreTrainedTokenizerBase,  # the model's own and the new one
+        lines: Sequence[str],
+        how: str = "auto",
+        seed: int = 0,
+        threads: int = 1,  # as in `make_vectors`
+        say: Callable[[str], None] = lambda message: None,
+    ) -> AlignedVectors:
         "Read or train the vectors of both sides, and align them."
         pairs = None if str(self.dictionary) == "none" else read_dictionary(self.dictionary)
+
         def words(file, text, side):
             say(f"{'reading' if file else 'training'} word vectors of the {side} language")
-            return open_words(file or train_words(text() if callable(text) else text, how, seed, threads), f"{side} words, trained here")
+            return open_words(
+                file or train_words(text() if callable(text) else text, how, seed, threads),
+                f"{side} words, trained here",
+            )
+
         only = Vocab.from_tokenizer(load_tokenizer(self.only)) if self.only else None
-        made = align_tokens(words(self.source_vectors, lambda: read_lines(*self.source_text), "model's"), words(self.target_vectors, lines, "new"),
-                            source_tokenizer, tokenizer, pairs, self.subwords, self.normalise, only)
-        for name, value in made.report.items(): say(f"{name}: {f'{value:.2f}' if isinstance(value, float) else f'{value:,}' if isinstance(value, int) else value}")
+        made = align_tokens(
+            words(self.source_vectors, lambda: read_lines(*self.source_text), "model's"),
+            words(self.target_vectors, lines, "new"),
+            source_tokenizer,
+            tokenizer,
+            pairs,
+            self.subwords,
+            self.normalise,
+            only,
+        )
+        for name, value in made.report.items():
+            say(
+                f"{name}: {f'{value:.2f}' if isinstance(value, float) else f'{value:,}' if isinstance(value, int) else value}"
+            )
         return made
 
 # %% ../../nbs/09_app/01_pipeline.ipynb #233544db
-def copies(recipe:Recipe) -> bool:
+def copies(recipe: Recipe) -> bool:
     "Whether the rows of all shared tokens are copied."
     return any(isinstance(s, Copy) and s.only == "all" for s in recipe.steps)
 
-def check_vectors(recipe:Recipe, text:Sequence[str|Path], vectors:str|Path, extend:int, align:AlignFiles # as in `transplant_files`
-                 ) -> Path|None: # the file of vectors, where there is one
+
+def check_vectors(
+    recipe: Recipe,
+    text: Sequence[str | Path],
+    vectors: str | Path,
+    extend: int,
+    align: AlignFiles,  # as in `transplant_files`
+) -> Path | None:  # the file of vectors, where there is one
     "`ValueError` or `FileNotFoundError` where a method does not go with vectors, dictionary or extension."
-    if extend and not copies(recipe): raise ValueError(f"extending keeps the old rows, and {recipe.name} makes all of them anew; extend by a method that copies shared tokens, such as focus or identity")
+    if extend and not copies(recipe):
+        raise ValueError(
+            f"extending keeps the old rows, and {recipe.name} makes all of them anew; extend by a method that copies shared tokens, such as focus or identity"
+        )
     file = None if str(vectors) in METHODS else Path(vectors)
-    if file and not (file.is_file() or file.is_dir()): raise FileNotFoundError(f"{file}: no such file of vectors; give a file, or one of {', '.join(METHODS)}, or the folder of a model that has the new vocabulary")
-    if file and file.is_dir() and recipe.needs != "token vectors": raise ValueError(f"{file} is a folder, and {recipe.name} takes no vectors from a model; give a file, or leave it out")
+    if file and not (file.is_file() or file.is_dir()):
+        raise FileNotFoundError(
+            f"{file}: no such file of vectors; give a file, or one of {', '.join(METHODS)}, or the folder of a model that has the new vocabulary"
+        )
+    if file and file.is_dir() and recipe.needs != "token vectors":
+        raise ValueError(
+            f"{file} is a folder, and {recipe.name} takes no vectors from a model; give a file, or leave it out"
+        )
     if recipe.needs == "aligned vectors":
-        if file: raise ValueError(f"{recipe.name} needs vectors of two languages; give {file} as those of the one that it is of")
+        if file:
+            raise ValueError(
+                f"{recipe.name} needs vectors of two languages; give {file} as those of the one that it is of"
+            )
         align.check(text)
-    elif align != AlignFiles(): raise ValueError(f"{recipe.name} has no use for a dictionary and vectors of two languages; leave them out, or choose wechsel or ofa")
+    elif align != AlignFiles():
+        raise ValueError(
+            f"{recipe.name} has no use for a dictionary and vectors of two languages; leave them out, or choose wechsel or ofa"
+        )
     return file
 
 # %% ../../nbs/09_app/01_pipeline.ipynb #4c542d13
-def factorize_files(model:str|Path, # model folder, or hub name when online
-                    out:str|Path, # a new file
-                    how:Factoring=Factoring(), seed:int=0,
-                    say:Callable[[str],None]=lambda message: None # told what is being done
-                   ) -> tuple[Factors, Vocab]: # and the model's vocabulary
+def factorize_files(
+    model: str | Path,  # model folder, or hub name when online
+    out: str | Path,  # a new file
+    how: Factoring = Factoring(),
+    seed: int = 0,
+    say: Callable[[str], None] = lambda message: None,  # told what is being done
+) -> tuple[Factors, Vocab]:  # and the model's vocabulary
     "Factorise the embeddings of the model in a folder, and save the factors in a file."
-    if Path(out).exists(): raise ValueError(f"{out} exists; choose another file or remove it")
+    if Path(out).exists():
+        raise ValueError(f"{out} exists; choose another file or remove it")
     loaded, vocab = open_model(model), Vocab.from_tokenizer(load_tokenizer(model))
     check_model(loaded, vocab, vocab)
-    rows = rows_of(loaded.get_input_embeddings().weight)[:len(vocab)]
+    rows = rows_of(loaded.get_input_embeddings().weight)[: len(vocab)]
     say(f"factorising {len(rows):,} rows of {rows.shape[1]}")
     made = factorize(rows, how, seed)
-    with whole_path(out) as part: made.save(part)
+    with whole_path(out) as part:
+        made.save(part)
     say(f"saved in {out}")
     return made, vocab
 
 # %% ../../nbs/09_app/01_pipeline.ipynb #c644fe20
-def transplant_files(model:str|Path, # model folder, or hub name when online
-                     out:str|Path, # a new or empty folder
-                     text:Sequence[str|Path]=(), # UTF-8 text in the new language, one sentence or paragraph a line
-                     tokenizer:str|Path|None=None, # a tokenizer of the new language; None: train one on the text
-                     method:str|Recipe="focus", # a recipe, or its name
-                     vectors:str|Path="auto", # "auto", "fasttext", "ppmi", or a file: token vectors, or word vectors for methods that need these; or the folder of a model that has the new vocabulary
-                     vocab_size:int=50_000, # of a tokenizer that is trained (Dobler and de Melo, 2023, Section 3)
-                     kind:str|None=None, # of a tokenizer that is trained; None: the kind of the model's own
-                     character_coverage:float=1.0, # share of the text whose characters a trained tokenizer keeps
-                     extend:int=0, # keep the old vocabulary and add so many of the new tokens (30,000 in the paper); 0: replace it
-                     seed:int=0,
-                     threads:int=1, # of fastText
-                     pad_to_multiple_of:int=1, # rows of the matrix
-                     factors:str|Path|None=None, # for methods of short rows, a file of `Factors.save`; None: the model's embeddings are factorised here
-                     align:AlignFiles=AlignFiles(), # for wechsel and ofa
-                     say:Callable[[str],None]=lambda message: None # told what is being done
-                    ) -> Transplant: # its model has only the parameters that are new in memory, where the others could stay in their files
+def transplant_files(
+    model: str | Path,  # model folder, or hub name when online
+    out: str | Path,  # a new or empty folder
+    text: Sequence[str | Path] = (),  # UTF-8 text in the new language, one sentence or paragraph a line
+    tokenizer: str | Path | None = None,  # a tokenizer of the new language; None: train one on the text
+    method: str | Recipe = "focus",  # a recipe, or its name
+    vectors: str
+    | Path = "auto",  # "auto", "fasttext", "ppmi", or a file: token vectors, or word vectors for methods that need these; or the folder of a model that has the new vocabulary
+    vocab_size: int = 50_000,  # of a tokenizer that is trained (Dobler and de Melo, 2023, Section 3)
+    kind: str | None = None,  # of a tokenizer that is trained; None: the kind of the model's own
+    character_coverage: float = 1.0,  # share of the text whose characters a trained tokenizer keeps
+    extend: int = 0,  # keep the old vocabulary and add so many of the new tokens (30,000 in the paper); 0: replace it
+    seed: int = 0,
+    threads: int = 1,  # of fastText
+    pad_to_multiple_of: int = 1,  # rows of the matrix
+    factors: str
+    | Path
+    | None = None,  # for methods of short rows, a file of `Factors.save`; None: the model's embeddings are factorised here
+    align: AlignFiles = AlignFiles(),  # for wechsel and ofa
+    say: Callable[[str], None] = lambda message: None,  # told what is being done
+) -> Transplant:  # its model has only the parameters that are new in memory, where the others could stay in their files
     "Give the model in a folder a vocabulary for the text's language, and save it in another folder."
     recipe, out = method if isinstance(method, Recipe) else get_recipe(method), check_output(out)
     file = check_vectors(recipe, text, vectors, extend, align)
     aligned, method = recipe.needs == "aligned vectors", recipe.name
-    if not text and tokenizer is None: raise ValueError("give text to train a tokenizer on, or a tokenizer")
-    if not text and recipe.needs and not file and not aligned: raise ValueError(f"{method} needs {recipe.needs}; give text to make them from, or a file of vectors")
+    if not text and tokenizer is None:
+        raise ValueError("give text to train a tokenizer on, or a tokenizer")
+    if not text and recipe.needs and not file and not aligned:
+        raise ValueError(f"{method} needs {recipe.needs}; give text to make them from, or a file of vectors")
     given = load_factors(factors) if factors else None
     lines = read_lines(*text) if text else []
-    if lines: say(f"read {len(lines):,} lines of text")
+    if lines:
+        say(f"read {len(lines):,} lines of text")
     source_tokenizer = load_tokenizer(model)
     say(f"loading {model}")
     loaded = load_model(model) if recipe.untrained or isinstance(recipe, FactoredRecipe) else open_model(model)
     if tokenizer is None:
         say(f"training a {kind or kind_of(source_tokenizer)} tokenizer of {vocab_size:,} tokens")
         language = train_like(source_tokenizer, lines, vocab_size, kind, character_coverage=character_coverage)
-    else: language = load_tokenizer(tokenizer)
+    else:
+        language = load_tokenizer(tokenizer)
     target = extend_tokenizer(source_tokenizer, language, extend) if extend else language
     check_model(loaded, Vocab.from_tokenizer(source_tokenizer), Vocab.from_tokenizer(target))
     table = None
     if recipe.needs:
-        if not aligned: say(f"reading {file}" if file else f"making {recipe.needs}")
-        if aligned: table = align.vectors(source_tokenizer, language, lines, str(vectors), seed, threads, say)
-        elif file: table = from_words(file, language) if recipe.needs == "word vectors" else (auxiliary_vectors if file.is_dir() else read_vectors)(file, language)
-        else: table = make_vectors(recipe.needs, language, lines, str(vectors), seed, threads)
+        if not aligned:
+            say(f"reading {file}" if file else f"making {recipe.needs}")
+        if aligned:
+            table = align.vectors(source_tokenizer, language, lines, str(vectors), seed, threads, say)
+        elif file:
+            table = (
+                from_words(file, language)
+                if recipe.needs == "word vectors"
+                else (auxiliary_vectors if file.is_dir() else read_vectors)(file, language)
+            )
+        else:
+            table = make_vectors(recipe.needs, language, lines, str(vectors), seed, threads)
         if extend:
-            carried = carry_vectors(table.target if aligned else table, Vocab.from_tokenizer(language), Vocab.from_tokenizer(target))
+            carried = carry_vectors(
+                table.target if aligned else table, Vocab.from_tokenizer(language), Vocab.from_tokenizer(target)
+            )
             table = replace(table, target=carried) if aligned else carried
     say(f"initialising {len(target):,} tokens by {method}")
     result = transplant(loaded, source_tokenizer, target, recipe, table, seed, pad_to_multiple_of, given)
-    if copies(recipe) and not any(result.plan.copied[t.id] >= 0 and t.kind == "text" and t.text.strip() for t in result.plan.target):
-        say(f"note: the two vocabularies share no token but special ones, so that {method} begins as if there were none to share")
+    if copies(recipe) and not any(
+        result.plan.copied[t.id] >= 0 and t.kind == "text" and t.text.strip() for t in result.plan.target
+    ):
+        say(
+            f"note: the two vocabularies share no token but special ones, so that {method} begins as if there were none to share"
+        )
     if result.factors:
         n = result.factors.facts["clusters"]
-        say(f"rows of {result.factors.F.shape[1]} numbers, {n} up-projection{'s' * (n > 1)}; what they make differs from the old rows by {result.factors.facts['relative_error']:.0%}")
-    save(result, out, model=str(model), text=[str(t) for t in text], tokenizer=str(tokenizer or "trained on the text"),
-         vectors=table.name if table else "none", alignment=table.report if aligned else {}, extended_by=len(target) - len(source_tokenizer) if extend else 0)
+        say(
+            f"rows of {result.factors.F.shape[1]} numbers, {n} up-projection{'s' * (n > 1)}; what they make differs from the old rows by {result.factors.facts['relative_error']:.0%}"
+        )
+    save(
+        result,
+        out,
+        model=str(model),
+        text=[str(t) for t in text],
+        tokenizer=str(tokenizer or "trained on the text"),
+        vectors=table.name if table else "none",
+        alignment=table.report if aligned else {},
+        extended_by=len(target) - len(source_tokenizer) if extend else 0,
+    )
     say(f"saved in {out}")
     return result
 
 # %% ../../nbs/09_app/01_pipeline.ipynb #a9eb801a
-def train_vectors_files(text:Sequence[str|Path], # UTF-8, one sentence or paragraph a line
-                        out:str|Path, # a new file: .bin (fastText on words, with n-grams), .vec, or for tokens .npz
-                        tokenizer:str|Path|None=None, # vectors of its tokens; None: of words
-                        how:str="auto", # "fasttext", "ppmi", or by the size of the text; .bin is always fastText
-                        seed:int=0, threads:int=1,
-                        say:Callable[[str],None]=lambda message: None, # told what is being done
-                        **options # as dim, min_count, epochs (of fastText)
-                       ) -> dict: # how many vectors of how many dimensions, and how they were made
+def train_vectors_files(
+    text: Sequence[str | Path],  # UTF-8, one sentence or paragraph a line
+    out: str | Path,  # a new file: .bin (fastText on words, with n-grams), .vec, or for tokens .npz
+    tokenizer: str | Path | None = None,  # vectors of its tokens; None: of words
+    how: str = "auto",  # "fasttext", "ppmi", or by the size of the text; .bin is always fastText
+    seed: int = 0,
+    threads: int = 1,
+    say: Callable[[str], None] = lambda message: None,  # told what is being done
+    **options,  # as dim, min_count, epochs (of fastText)
+) -> dict:  # how many vectors of how many dimensions, and how they were made
     "Train static vectors on text, and save them in a file."
     out, kinds = Path(out), (".vec", ".npz") if tokenizer else (".bin", ".vec")
-    if out.exists(): raise ValueError(f"{out} exists; choose another file or remove it")
-    if out.suffix not in kinds: raise ValueError(f"{out}: vectors of {'tokens' if tokenizer else 'words'} are written as {' or '.join(kinds)}")
+    if out.exists():
+        raise ValueError(f"{out} exists; choose another file or remove it")
+    if out.suffix not in kinds:
+        raise ValueError(f"{out}: vectors of {'tokens' if tokenizer else 'words'} are written as {' or '.join(kinds)}")
     if out.suffix == ".bin":
-        if how == "ppmi": raise ValueError(f"{out}: a .bin file is a fastText model, and ppmi has no n-grams to write; choose .vec, or fasttext")
+        if how == "ppmi":
+            raise ValueError(
+                f"{out}: a .bin file is a fastText model, and ppmi has no n-grams to write; choose .vec, or fasttext"
+            )
         how = "fasttext"
     lines = read_lines(*text)
     say(f"read {len(lines):,} lines of text")
@@ -210,20 +344,33 @@ def train_vectors_files(text:Sequence[str|Path], # UTF-8, one sentence or paragr
             return dict(vectors=int(made.known.sum()), dimensions=made.matrix.shape[1], made_by=made.name)
         trained = train_words(lines, how, seed, threads, **options)
         wv = getattr(trained, "wv", trained)
-        if out.suffix == ".bin": save_facebook_model(trained, str(part))
-        else: write_table(part, wv.index_to_key, wv.vectors)
-    return dict(vectors=len(wv), dimensions=wv.vector_size, made_by="fastText on words" if trained is not wv else "word PPMI")
+        if out.suffix == ".bin":
+            save_facebook_model(trained, str(part))
+        else:
+            write_table(part, wv.index_to_key, wv.vectors)
+    return dict(
+        vectors=len(wv), dimensions=wv.vector_size, made_by="fastText on words" if trained is not wv else "word PPMI"
+    )
 
-def align_word_files(source:str|Path, target:str|Path, # word vectors
-                     dictionary:str|Path, # pairs, the source's word first
-                     normalise:bool=False, # fit directions and not vectors as they are
-                     out:str|Path|None=None # a new .vec file for the source's words in the target's space
-                    ) -> dict: # the dictionary's coverage and the quality on held-out pairs
+
+def align_word_files(
+    source: str | Path,
+    target: str | Path,  # word vectors
+    dictionary: str | Path,  # pairs, the source's word first
+    normalise: bool = False,  # fit directions and not vectors as they are
+    out: str | Path | None = None,  # a new .vec file for the source's words in the target's space
+) -> dict:  # the dictionary's coverage and the quality on held-out pairs
     "Turn the vectors of one language onto another's, and say how well that works."
-    if out and (Path(out).exists() or Path(out).suffix != ".vec"): raise ValueError(f"{out} exists; choose another file or remove it" if Path(out).exists() else f"{out}: aligned vectors are written as .vec")
+    if out and (Path(out).exists() or Path(out).suffix != ".vec"):
+        raise ValueError(
+            f"{out} exists; choose another file or remove it"
+            if Path(out).exists()
+            else f"{out}: aligned vectors are written as .vec"
+        )
     pairs, source, target = read_dictionary(dictionary), open_words(source), open_words(target)
     known = known_pairs(source, target, pairs)
     R = rotation(source, target, known, normalise)
     if out:
-        with whole_path(out) as part: write_table(part, source.words, np.array([source.vector(w) for w in source.words], np.float64) @ R)
+        with whole_path(out) as part:
+            write_table(part, source.words, np.array([source.vector(w) for w in source.words], np.float64) @ R)
     return alignment_report(source, target, pairs, known, normalise)

@@ -19,28 +19,41 @@ from babel import Locale
 from babel.core import get_global
 from transformers import AutoConfig
 
-from ..text.corpus import data_path
-from ..tasks.finetune import TASKS
-from ..training.lapt import MODES, PRESETS
-from ..text.phrasebook import find_locale, world
+import vocab_lit.tasks.evaluate  # registers the tasks
 from .pipeline import METHODS
 from ..methods.recipe import get_recipe
-import vocab_lit.tasks.evaluate # registers the tasks
+from ..tasks.finetune import TASKS
+from ..text.corpus import data_path
+from ..text.phrasebook import find_locale, world
+from ..training.lapt import MODES, PRESETS
 from ..vectors.word_vectors import SUBWORDS
 
 # %% ../../nbs/09_app/02_setup_file.ipynb #a39205ce
 class Key(NamedTuple):
     "What a setup file may say."
-    kind: str # text, file, files, model, count, number, choice, part (of the file) or task
+
+    kind: str  # text, file, files, model, count, number, choice, part (of the file) or task
     about: str
-    among: tuple[str,...] = () # of a choice
+    among: tuple[str, ...] = ()  # of a choice
 
-_LAPT = {"preset": Key("choice", "whose hyper-parameters", tuple(PRESETS)), "mode": Key("choice", "what is trained when", tuple(MODES)), "steps": Key("count", "optimizer steps; 0: none"),
-         "learning_rate": Key("number", "peak learning rate"), "batch_size": Key("count", "blocks in a step"), "micro_batch": Key("count", "blocks in memory at once"),
-         "length": Key("count", "tokens in a block"), "eval_every": Key("count", "steps between two evaluations and checkpoints")}
-_SPLITS = {"train": Key("file", "examples to train on"), "dev": Key("file", "examples to choose the best epoch by; may be left out"), "test": Key("file", "examples to be scored on")}
 
-KEYS:dict[str,Key] = {
+_LAPT = {
+    "preset": Key("choice", "whose hyper-parameters", tuple(PRESETS)),
+    "mode": Key("choice", "what is trained when", tuple(MODES)),
+    "steps": Key("count", "optimizer steps; 0: none"),
+    "learning_rate": Key("number", "peak learning rate"),
+    "batch_size": Key("count", "blocks in a step"),
+    "micro_batch": Key("count", "blocks in memory at once"),
+    "length": Key("count", "tokens in a block"),
+    "eval_every": Key("count", "steps between two evaluations and checkpoints"),
+}
+_SPLITS = {
+    "train": Key("file", "examples to train on"),
+    "dev": Key("file", "examples to choose the best epoch by; may be left out"),
+    "test": Key("file", "examples to be scored on"),
+}
+
+KEYS: dict[str, Key] = {
     "language": Key("text", "code of the language; quote no: 'no'"),
     "model": Key("model", "folder of the source model, or its name on the model hub"),
     "text": Key("files", "text in the language, UTF-8, one sentence or paragraph a line"),
@@ -61,197 +74,368 @@ KEYS:dict[str,Key] = {
     "seeds": Key("count", "fine-tunings of each task"),
     "threads": Key("count", "for training vectors"),
     "lapt": Key("part", "continued pretraining"),
-    **{name: Key("task", task.about) for name, task in TASKS.items()}}
+    **{name: Key("task", task.about) for name, task in TASKS.items()},
+}
 _TASKS = [name for name, key in KEYS.items() if key.kind == "task"]
 
 # %% ../../nbs/09_app/02_setup_file.ipynb #094c0323
-def _wrong(at, what): return ValueError(f"{at}: {what}")
+def _wrong(at, what):
+    return ValueError(f"{at}: {what}")
 
-def _pairs(node, at) -> list[tuple[str,object,str]]: # of a mapping: key, node of the value, place
-    if not isinstance(node, yaml.MappingNode): raise _wrong(at, "lines of the form `key: value` are expected")
-    found, seen = [(str(k.value), v, f"{at.partition(', ')[0]}, line {k.start_mark.line + 1}") for k, v in node.value], set()
+
+def _pairs(node, at) -> list[tuple[str, object, str]]:  # of a mapping: key, node of the value, place
+    if not isinstance(node, yaml.MappingNode):
+        raise _wrong(at, "lines of the form `key: value` are expected")
+    found, seen = (
+        [(str(k.value), v, f"{at.partition(', ')[0]}, line {k.start_mark.line + 1}") for k, v in node.value],
+        set(),
+    )
     for key, _, where in found:
-        if key in seen: raise _wrong(where, f"{key} is said twice")
+        if key in seen:
+            raise _wrong(where, f"{key} is said twice")
         seen.add(key)
     return found
 
-def _known(key, keys, at, inside=""):
-    if key in keys: return
-    near = difflib.get_close_matches(key, keys, 1, .5)
-    raise _wrong(at, f"no key {key!r}{inside}; " + (f"did you mean {near[0]}?" if near else f"there are {', '.join(keys)}"))
 
-def _path(value, folder, at, key, hub=False) -> str: # relative to the setup file
-    path = folder/Path(value).expanduser()
-    if "{language}" in value or path.exists() or (hub and not value.startswith((".", "/", "~"))): return str(path.absolute()) if path.exists() or not hub else value # a chapter runs in another folder
-    raise FileNotFoundError(f"{at}: {key}: no such {'folder' if hub else 'file'} {path}" + "; names are relative to the setup file" * (", line " in at))
+def _known(key, keys, at, inside=""):
+    if key in keys:
+        return
+    near = difflib.get_close_matches(key, keys, 1, 0.5)
+    raise _wrong(
+        at, f"no key {key!r}{inside}; " + (f"did you mean {near[0]}?" if near else f"there are {', '.join(keys)}")
+    )
+
+
+def _path(value, folder, at, key, hub=False) -> str:  # relative to the setup file
+    path = folder / Path(value).expanduser()
+    if "{language}" in value or path.exists() or (hub and not value.startswith((".", "/", "~"))):
+        return str(path.absolute()) if path.exists() or not hub else value  # a chapter runs in another folder
+    raise FileNotFoundError(
+        f"{at}: {key}: no such {'folder' if hub else 'file'} {path}"
+        + "; names are relative to the setup file" * (", line " in at)
+    )
+
 
 def _files(value, folder, at, key):
     many = value if isinstance(value, list) else [value]
-    if not many or not all(isinstance(v, str) for v in many): raise _wrong(at, f"{key} takes the name of a file, or a list of names")
+    if not many or not all(isinstance(v, str) for v in many):
+        raise _wrong(at, f"{key} takes the name of a file, or a list of names")
     paths = [_path(v, folder, at, key) for v in many]
-    if wrong := [p for p in paths if Path(p).is_dir()]: raise _wrong(at, f"{key}: {wrong[0]} is a folder; give a file")
+    if wrong := [p for p in paths if Path(p).is_dir()]:
+        raise _wrong(at, f"{key}: {wrong[0]} is a folder; give a file")
     return paths
 
-def _value(key:str, kind:Key, value, folder:Path, at:str):
+
+def _value(key: str, kind: Key, value, folder: Path, at: str):
     "A value of the file, checked."
-    if kind.kind == "files": return _files(value, folder, at, key)
+    if kind.kind == "files":
+        return _files(value, folder, at, key)
     if kind.kind == "file":
-        if not isinstance(value, str): raise _wrong(at, f"{key} takes the name of one file")
+        if not isinstance(value, str):
+            raise _wrong(at, f"{key} takes the name of one file")
         return _files(value, folder, at, key)[0]
-    if isinstance(value, bool): raise _wrong(at, f"{key} is {value!r} for YAML; put the value in quotes, such as 'no'")
+    if isinstance(value, bool):
+        raise _wrong(at, f"{key} is {value!r} for YAML; put the value in quotes, such as 'no'")
     if kind.kind == "count":
-        if not isinstance(value, int) or value < 0: raise _wrong(at, f"{key} is {value!r}; give a whole number")
+        if not isinstance(value, int) or value < 0:
+            raise _wrong(at, f"{key} is {value!r}; give a whole number")
         return value
     if kind.kind == "number":
-        try: return float(value) # YAML takes 1e-4 for text
-        except (TypeError, ValueError): raise _wrong(at, f"{key} is {value!r}; give a number") from None
-    if not isinstance(value, str): raise _wrong(at, f"{key} is {value!r}; give text")
-    if kind.kind == "model": return _path(value, folder, at, key, hub=True)
-    if kind.kind == "choice" and value not in kind.among: raise _wrong(at, f"{key} is {value!r}; there are {', '.join(kind.among)}")
-    if key == "method": get_recipe(value) # raises
-    if key == "vectors" and value not in METHODS: return _path(value, folder, at, key)
+        try:
+            return float(value)  # YAML takes 1e-4 for text
+        except (TypeError, ValueError):
+            raise _wrong(at, f"{key} is {value!r}; give a number") from None
+    if not isinstance(value, str):
+        raise _wrong(at, f"{key} is {value!r}; give text")
+    if kind.kind == "model":
+        return _path(value, folder, at, key, hub=True)
+    if kind.kind == "choice" and value not in kind.among:
+        raise _wrong(at, f"{key} is {value!r}; there are {', '.join(kind.among)}")
+    if key == "method":
+        get_recipe(value)  # raises
+    if key == "vectors" and value not in METHODS:
+        return _path(value, folder, at, key)
     return value
 
 # %% ../../nbs/09_app/02_setup_file.ipynb #a945a544
-def task_files(name:str, # of a task
-               given:str|list[str], # training, development (may be left out) and test file, or the last alone; of text, with blanks between
-               folder:Path=Path(), at:str="" # where names begin, and where they are said
-              ) -> dict[str,str]: # train, dev, test
+def task_files(
+    name: str,  # of a task
+    given: str
+    | list[
+        str
+    ],  # training, development (may be left out) and test file, or the last alone; of text, with blanks between
+    folder: Path = Path(),
+    at: str = "",  # where names begin, and where they are said
+) -> dict[str, str]:  # train, dev, test
     "The files of a task; `ValueError` or `FileNotFoundError` where they are not there."
     given = given.split() if isinstance(given, str) else given
-    if not 1 <= len(given) <= 3: raise _wrong(at or name, f"{name} takes training, development and test file, or the first and last, or a test file alone")
-    return dict(zip({1: ("test",), 2: ("train", "test"), 3: ("train", "dev", "test")}[len(given)], _files(given, folder, at or name, name)))
+    if not 1 <= len(given) <= 3:
+        raise _wrong(
+            at or name, f"{name} takes training, development and test file, or the first and last, or a test file alone"
+        )
+    return dict(
+        zip(
+            {1: ("test",), 2: ("train", "test"), 3: ("train", "dev", "test")}[len(given)],
+            _files(given, folder, at or name, name),
+        )
+    )
 
-def _task(name, node, value, folder, at) -> dict[str,object]: # train, dev, test and settings
-    if not isinstance(value, dict): return task_files(name, value if isinstance(value, list) else str(value), folder, at)
-    settings = {f.name: Key("count" if f.type in (int, "int") else "number" if f.type in (float, "float") else "any", "") for f in fields(TASKS[name].config)}
+
+def _task(name, node, value, folder, at) -> dict[str, object]:  # train, dev, test and settings
+    if not isinstance(value, dict):
+        return task_files(name, value if isinstance(value, list) else str(value), folder, at)
+    settings = {
+        f.name: Key("count" if f.type in (int, "int") else "number" if f.type in (float, "float") else "any", "")
+        for f in fields(TASKS[name].config)
+    }
     keys, found = _SPLITS | settings, {}
     for key, _, where in _pairs(node, at):
         _known(key, keys, where, f" of {name}")
         found[key] = value[key] if keys[key].kind == "any" else _value(key, keys[key], value[key], folder, where)
-    if "test" not in found: raise _wrong(at, f"{name} has no test file; give one as `test:`")
+    if "test" not in found:
+        raise _wrong(at, f"{name} has no test file; give one as `test:`")
     return found
 
-def read_setup(path:str|Path # a YAML file with the keys of `KEYS`
-              ) -> dict[str,object]: # by key; file names are those seen from here, tasks are dictionaries of files and settings
+
+def read_setup(
+    path: str | Path,  # a YAML file with the keys of `KEYS`
+) -> dict[str, object]:  # by key; file names are those seen from here, tasks are dictionaries of files and settings
     "Read a setup file; `ValueError` or `FileNotFoundError` name the file and the line."
     path = Path(path)
-    try: text = path.read_text(encoding="utf-8")
-    except FileNotFoundError: raise FileNotFoundError(f"{path}: no such setup file; `vocab-lit init LANGUAGE` writes one") from None
-    except (IsADirectoryError, UnicodeDecodeError): raise ValueError(f"{path}: a setup is a text file in YAML") from None
-    try: node, values = yaml.compose(text), yaml.safe_load(text)
+    try:
+        text = path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        raise FileNotFoundError(f"{path}: no such setup file; `vocab-lit init LANGUAGE` writes one") from None
+    except (IsADirectoryError, UnicodeDecodeError):
+        raise ValueError(f"{path}: a setup is a text file in YAML") from None
+    try:
+        node, values = yaml.compose(text), yaml.safe_load(text)
     except yaml.YAMLError as e:
         line = f", line {e.problem_mark.line + 1}" if getattr(e, "problem_mark", None) else ""
         hint = "; put names with {language} in quotes" * ("{language}" in text)
         raise ValueError(f"{path}{line}: not YAML: {getattr(e, 'problem', None) or e}{hint}") from None
-    if node is None: raise ValueError(f"{path}: the setup is empty; give at least language, model and text")
+    if node is None:
+        raise ValueError(f"{path}: the setup is empty; give at least language, model and text")
     found = {}
     for key, part, at in _pairs(node, str(path)):
         _known(key, KEYS, at)
         value = values[key]
-        if value is None: continue # a key without a value
+        if value is None:
+            continue  # a key without a value
         if key == "lapt":
-            for name, _, where in _pairs(part, at): _known(name, _LAPT, where, " of lapt")
-            found[key] = {name: _value(name, _LAPT[name], value[name], path.parent, where) for name, _, where in _pairs(part, at) if value[name] is not None}
-        elif key in _TASKS: found[key] = _task(key, part, value, path.parent, at)
-        else: found[key] = _value(key, KEYS[key], value, path.parent, at)
+            for name, _, where in _pairs(part, at):
+                _known(name, _LAPT, where, " of lapt")
+            found[key] = {
+                name: _value(name, _LAPT[name], value[name], path.parent, where)
+                for name, _, where in _pairs(part, at)
+                if value[name] is not None
+            }
+        elif key in _TASKS:
+            found[key] = _task(key, part, value, path.parent, at)
+        else:
+            found[key] = _value(key, KEYS[key], value, path.parent, at)
     return found
 
 # %% ../../nbs/09_app/02_setup_file.ipynb #31e28b31
-def chapter_parameters(setup:dict[str,object], # from `read_setup`
-                       known:set[str] # parameters of the chapter
-                      ) -> dict[str,object]: # of the chapter
+def chapter_parameters(
+    setup: dict[str, object],  # from `read_setup`
+    known: set[str],  # parameters of the chapter
+) -> dict[str, object]:  # of the chapter
     "What a chapter takes from a setup."
     files = {t: " ".join(setup[t][part] for part in _SPLITS if part in setup[t]) for t in _TASKS if t in setup}
-    if wrong := [t for t, names in files.items() if any(" " in setup[t][p] for p in _SPLITS if p in setup[t])]: raise ValueError(f"{files[wrong[0]]}: blanks divide the files of a task; rename those with blanks in their names")
-    given = {k: v for k, v in setup.items() if k not in _TASKS and k != "lapt"} | files | {k: setup["lapt"][k] for k in ("steps",) if k in setup.get("lapt", {})}
+    if wrong := [t for t, names in files.items() if any(" " in setup[t][p] for p in _SPLITS if p in setup[t])]:
+        raise ValueError(
+            f"{files[wrong[0]]}: blanks divide the files of a task; rename those with blanks in their names"
+        )
+    given = (
+        {k: v for k, v in setup.items() if k not in _TASKS and k != "lapt"}
+        | files
+        | {k: setup["lapt"][k] for k in ("steps",) if k in setup.get("lapt", {})}
+    )
     for key in ("text", "source_text"):
-        if len(given.get(key, ())) == 1: given[key] = given[key][0]
-    if "model" in given and {"roberta", "gpt2"} <= known: # a chapter with models of two kinds
-        masked = "Masked" in (getattr(AutoConfig.from_pretrained(given["model"], trust_remote_code=False), "architectures", None) or [""])[0]
+        if len(given.get(key, ())) == 1:
+            given[key] = given[key][0]
+    if "model" in given and {"roberta", "gpt2"} <= known:  # a chapter with models of two kinds
+        masked = (
+            "Masked"
+            in (
+                getattr(AutoConfig.from_pretrained(given["model"], trust_remote_code=False), "architectures", None)
+                or [""]
+            )[0]
+        )
         given["roberta" if masked else "gpt2"] = given["model"]
     return {k: v for k, v in given.items() if k in known}
 
-_FILES = {"roberta", "gpt2", "tokenizer", "texts"} | {name for name, key in KEYS.items() if key.kind in ("files", "file", "model", "task")}
 
-def absolute_names(given:dict[str,object]) -> dict[str,object]: # parameters of a chapter, as they were typed
+_FILES = {"roberta", "gpt2", "tokenizer", "texts"} | {
+    name for name, key in KEYS.items() if key.kind in ("files", "file", "model", "task")
+}
+
+
+def absolute_names(given: dict[str, object]) -> dict[str, object]:  # parameters of a chapter, as they were typed
     "Names of files as they are from everywhere, since a chapter runs in another folder; what is no file stays as it is."
+
     def full(name):
-        before, _, at = name.rpartition("=") # texts: LANGUAGE=FILE
+        before, _, at = name.rpartition("=")  # texts: LANGUAGE=FILE
         there = Path(at).expanduser()
         return f"{before}={there.absolute()}".lstrip("=") if at and (there.exists() or "{language}" in at) else name
+
     def one(key, value):
-        if key == "records": return str(Path(value).expanduser().absolute())
+        if key == "records":
+            return str(Path(value).expanduser().absolute())
         return full(value) if Path(value).exists() else " ".join(map(full, value.split()))
+
     return {k: one(k, v) if isinstance(v, str) and k in _FILES | {"records"} else v for k, v in given.items()}
 
 # %% ../../nbs/09_app/02_setup_file.ipynb #694f0840
 @cache
-def _resources() -> list[dict]: return yaml.safe_load(data_path("languages.yml").read_text(encoding="utf-8"))["resources"]
+def _resources() -> list[dict]:
+    return yaml.safe_load(data_path("languages.yml").read_text(encoding="utf-8"))["resources"]
 
-def find_language(name:str # a code, such as sw or swa, or an English name
-                 ) -> str: # the code as CLDR writes it
+
+def find_language(
+    name: str,  # a code, such as sw or swa, or an English name
+) -> str:  # the code as CLDR writes it
     "The code of a language; `ValueError` says which are near."
     names, aliases = Locale("en").languages, get_global("language_aliases")
     code = name.strip().replace("_", "-")
     code = aliases.get(code.lower(), code)
-    if code.lower() in names: return code.lower()
-    if code in names or any(code in r["languages"] for r in _resources()): return code
+    if code.lower() in names:
+        return code.lower()
+    if code in names or any(code in r["languages"] for r in _resources()):
+        return code
     by_name = {n.lower(): c for c, n in names.items()}
-    if name.lower() in by_name: return by_name[name.lower()]
-    near = [f"{c} ({names[c]})" for c in dict.fromkeys(by_name.get(x, x) for x in difflib.get_close_matches(name.lower(), [*by_name, *names], 3, .6)) if c in names]
-    if 2 <= len(code) <= 3 and code.isalpha() and code.islower() and not near: return code # one that CLDR has no name for
-    raise ValueError(f"no language {name!r}" + (f"; near it: {', '.join(near)}" if near else "; give a code such as sw, or an English name"))
+    if name.lower() in by_name:
+        return by_name[name.lower()]
+    near = [
+        f"{c} ({names[c]})"
+        for c in dict.fromkeys(
+            by_name.get(x, x) for x in difflib.get_close_matches(name.lower(), [*by_name, *names], 3, 0.6)
+        )
+        if c in names
+    ]
+    if 2 <= len(code) <= 3 and code.isalpha() and code.islower() and not near:
+        return code  # one that CLDR has no name for
+    raise ValueError(
+        f"no language {name!r}"
+        + (f"; near it: {', '.join(near)}" if near else "; give a code such as sw, or an English name")
+    )
 
-def language_facts(code:str) -> dict[str,str]: # of a code from `find_language`
+
+def language_facts(code: str) -> dict[str, str]:  # of a code from `find_language`
     "Name, script and CLDR coverage of a language."
     locale, likely = Locale("en"), get_global("likely_subtags").get(code, "")
-    try: own = find_locale(code)
-    except ValueError as e: own, reason = None, str(e).split(": ")[1].split(".")[0]
+    try:
+        own = find_locale(code)
+    except ValueError as e:
+        own, reason = None, str(e).split(": ")[1].split(".")[0]
     script = likely.split("_")[1] if likely.count("_") == 2 else ""
-    spoken = own and f"{sum(t in own.territories for t in world())} of {len(world())} territories, {len(own.languages)} languages, {len(own.currencies)} currencies"
-    return {"name": locale.languages.get(code, code), "own name": (own.get_language_name(str(own)) or "") if own else "", "script": f"{locale.scripts.get(script, script)} ({script})" if script else "not known to CLDR",
-            "models that have seen it": ", ".join(r["name"] for r in _resources() if r["kind"] == "model" and code in r["languages"]) or "neither XLM-R nor mBERT",
-            "text at scale mini": f"CLDR names {spoken}" if own else f"none: {reason}"}
+    spoken = (
+        own
+        and f"{sum(t in own.territories for t in world())} of {len(world())} territories, {len(own.languages)} languages, {len(own.currencies)} currencies"
+    )
+    return {
+        "name": locale.languages.get(code, code),
+        "own name": (own.get_language_name(str(own)) or "") if own else "",
+        "script": f"{locale.scripts.get(script, script)} ({script})" if script else "not known to CLDR",
+        "models that have seen it": ", ".join(
+            r["name"] for r in _resources() if r["kind"] == "model" and code in r["languages"]
+        )
+        or "neither XLM-R nor mBERT",
+        "text at scale mini": f"CLDR names {spoken}" if own else f"none: {reason}",
+    }
 
-def language_resources(code:str) -> list[dict[str,str]]: # kind, name, where, about
+
+def language_resources(code: str) -> list[dict[str, str]]:  # kind, name, where, about
     "Data sets, dictionaries, vectors and models for a language."
     found = []
     for r in _resources():
         codes = r["languages"]
-        if code not in codes: continue
+        if code not in codes:
+            continue
         own = codes[code] if isinstance(codes, dict) else code
-        fill = lambda pattern, own=own: (pattern or "").replace("{code}", own)
+
+        def fill(pattern, own=own):
+            return (pattern or "").replace("{code}", own)
+
         hub = f"{fill(r['hub'])} {fill(r.get('config'))}".strip() if r.get("hub") else ""
-        found.append(dict(kind=r["kind"], name=r["name"], where=hub or fill(r.get("url"), quote(own)), about=fill(r.get("about"))))
+        found.append(
+            dict(
+                kind=r["kind"], name=r["name"], where=hub or fill(r.get("url"), quote(own)), about=fill(r.get("about"))
+            )
+        )
     return found
 
 # %% ../../nbs/09_app/02_setup_file.ipynb #34f6a6d4
-_BEGIN = {"pos": "pos-train.conllu, pos-dev.conllu, pos-test.conllu", "ner": "ner-train.tsv, ner-dev.tsv, ner-test.tsv", "dp": "train.conllu, dev.conllu, test.conllu", "qa": "squad-train.json, test.json", "nli": "train.tsv, dev.tsv, test.tsv"}
+_BEGIN = {
+    "pos": "pos-train.conllu, pos-dev.conllu, pos-test.conllu",
+    "ner": "ner-train.tsv, ner-dev.tsv, ner-test.tsv",
+    "dp": "train.conllu, dev.conllu, test.conllu",
+    "qa": "squad-train.json, test.json",
+    "nli": "train.tsv, dev.tsv, test.tsv",
+}
 
-def example_setup(code:str, # from `find_language`
-                  model:str="FacebookAI/xlm-roberta-base",
-                  text:str="" # a file; "": CODE.txt
-                 ) -> str: # YAML
+
+def example_setup(
+    code: str,  # from `find_language`
+    model: str = "FacebookAI/xlm-roberta-base",
+    text: str = "",  # a file; "": CODE.txt
+) -> str:  # YAML
     "A commented setup file for a language."
     facts, resources = language_facts(code), language_resources(code)
     width = max((len(r["name"]) for r in resources), default=0)
     there = [f"#   {r['kind']:<10} {r['name']:<{width}}  {r['where']}" for r in resources if r["kind"] != "model"]
     lapt = PRESETS["embedding-structure"]
-    return "\n".join([
-        f"# {facts['name']}" + (f" ({facts['own name']})" if facts["own name"] and facts["own name"] != facts["name"] else "") + f", {facts['script']}",
-        f"# Text of the phrasebook, for chapters at scale mini: {facts['text at scale mini']}.",
-        "#", "# What the papers' sources have for it:" if there else "# The papers' sources have nothing for it that we know of.", *there, "#",
-        "# Names of files are relative to this file. Take the # away from what you need; every command reads it:",
-        "#   vocab-lit adapt --setup THIS --out DIR           text, vocabulary, training, scores and a report",
-        "#   vocab-lit chapter focus --setup THIS             a chapter of the book on your model and text", "",
-        f"language: {'%r' % code if code in ('no', 'on', 'off', 'yes') else code}", f"model: {model}" + " " * 3 + "# a folder, or a name on the model hub when online",
-        f"text: {text or f'{code}.txt'}" + " " * 3 + "# UTF-8, one sentence or paragraph a line; several files: [a.txt, b.txt.gz]", "",
-        "method: focus   # vocab-lit methods lists them", "vocab_size: 50000",
-        *(f"# {key}: {value}   # {KEYS[key].about}" for key, value in (("held_out", f"{code}-held-out.txt"), ("extend", 30_000), ("vectors", "auto"), ("kind", "unigram"), ("tokenizer", f"tokenizer-{code}"),
-            ("dictionary", f"en-{code}.txt"), ("source_text", "en.txt"), ("source_vectors", "cc.en.300.bin"), ("target_vectors", f"cc.{code}.300.bin"))), "",
-        "lapt:   # continued pretraining", "  preset: embedding-structure   # " + ", ".join(PRESETS),
-        f"  steps: 10000   # the paper has {lapt.steps:,} of {lapt.batch_size} x {lapt.length} tokens; 0 leaves training out",
-        *(f"  # {name}: {getattr(lapt, name)!s}   # {_LAPT[name].about}" for name in ("mode", "learning_rate", "batch_size", "length", "eval_every")), "",
-        "# Tasks: training, development (may be left out) and test file. Settings go beside them: pos: {train: a.conllu, test: b.conllu, epochs: 10}",
-        *(f"# {name}: [{_BEGIN[name]}]   # {TASKS[name].about}" for name in _BEGIN), "# seeds: 4   # fine-tunings of each task", ""])
+    return "\n".join(
+        [
+            f"# {facts['name']}"
+            + (f" ({facts['own name']})" if facts["own name"] and facts["own name"] != facts["name"] else "")
+            + f", {facts['script']}",
+            f"# Text of the phrasebook, for chapters at scale mini: {facts['text at scale mini']}.",
+            "#",
+            "# What the papers' sources have for it:"
+            if there
+            else "# The papers' sources have nothing for it that we know of.",
+            *there,
+            "#",
+            "# Names of files are relative to this file. Take the # away from what you need; every command reads it:",
+            "#   vocab-lit adapt --setup THIS --out DIR           text, vocabulary, training, scores and a report",
+            "#   vocab-lit chapter focus --setup THIS             a chapter of the book on your model and text",
+            "",
+            f"language: {'%r' % code if code in ('no', 'on', 'off', 'yes') else code}",
+            f"model: {model}" + " " * 3 + "# a folder, or a name on the model hub when online",
+            f"text: {text or f'{code}.txt'}"
+            + " " * 3
+            + "# UTF-8, one sentence or paragraph a line; several files: [a.txt, b.txt.gz]",
+            "",
+            "method: focus   # vocab-lit methods lists them",
+            "vocab_size: 50000",
+            *(
+                f"# {key}: {value}   # {KEYS[key].about}"
+                for key, value in (
+                    ("held_out", f"{code}-held-out.txt"),
+                    ("extend", 30_000),
+                    ("vectors", "auto"),
+                    ("kind", "unigram"),
+                    ("tokenizer", f"tokenizer-{code}"),
+                    ("dictionary", f"en-{code}.txt"),
+                    ("source_text", "en.txt"),
+                    ("source_vectors", "cc.en.300.bin"),
+                    ("target_vectors", f"cc.{code}.300.bin"),
+                )
+            ),
+            "",
+            "lapt:   # continued pretraining",
+            "  preset: embedding-structure   # " + ", ".join(PRESETS),
+            f"  steps: 10000   # the paper has {lapt.steps:,} of {lapt.batch_size} x {lapt.length} tokens; 0 leaves training out",
+            *(
+                f"  # {name}: {getattr(lapt, name)!s}   # {_LAPT[name].about}"
+                for name in ("mode", "learning_rate", "batch_size", "length", "eval_every")
+            ),
+            "",
+            "# Tasks: training, development (may be left out) and test file. Settings go beside them: pos: {train: a.conllu, test: b.conllu, epochs: 10}",
+            *(f"# {name}: [{_BEGIN[name]}]   # {TASKS[name].about}" for name in _BEGIN),
+            "# seeds: 4   # fine-tunings of each task",
+            "",
+        ]
+    )

@@ -12,7 +12,17 @@ __all__ = ['PARTS', 'CLAIMS', 'PEAKS', 'Case', 'Part', 'Claim', 'Runs', 'exponen
            'side_table', 'growth_table', 'claims_table', 'report', 'run_bench']
 
 # %% ../../nbs/10_book/03_bench.ipynb #4e6a9ee0
-import contextlib, gc, hashlib, itertools, json, os, platform, re, shutil, tempfile, time
+import contextlib
+import gc
+import hashlib
+import itertools
+import json
+import os
+import platform
+import re
+import shutil
+import tempfile
+import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
@@ -21,377 +31,745 @@ from importlib.metadata import version
 from pathlib import Path
 from unittest.mock import patch
 
-import numpy as np, pandas as pd, torch
+import numpy as np
+import pandas as pd
+import torch
 from safetensors import safe_open
 from safetensors.torch import save_file
 from torch.utils.data import SequentialSampler
 from torch.utils.flop_counter import FlopCounterMode
 from tqdm.auto import tqdm
-from transformers import (AutoTokenizer, BertConfig, BertForMaskedLM, BertForTokenClassification, DataCollatorForLanguageModeling, LlamaConfig, LlamaForCausalLM, PreTrainedModel, PreTrainedTokenizerBase,
-                          PreTrainedTokenizerFast, Trainer, TrainerCallback, TrainingArguments, XLMRobertaConfig, XLMRobertaForMaskedLM)
+from transformers import (
+    AutoTokenizer,
+    BertConfig,
+    BertForMaskedLM,
+    BertForTokenClassification,
+    DataCollatorForLanguageModeling,
+    LlamaConfig,
+    LlamaForCausalLM,
+    PreTrainedModel,
+    PreTrainedTokenizerBase,
+    PreTrainedTokenizerFast,
+    Trainer,
+    TrainerCallback,
+    TrainingArguments,
+    XLMRobertaConfig,
+    XLMRobertaForMaskedLM,
+)
 
-from ..vectors.align import align_tokens, read_dictionary, unit_rows
-from ..text.corpus import data_path, write_json
-from ..models.device import find_device
-from ..training.lapt import LaptConfig, LaptTrainer, answering_with_loss, training_arguments
-from ..models.madx import MadX
-from ..training.lm_data import MaskedBlocks, lm_loss
 from .baselines import Meter, adapter_batch, apart, measure, open_case, peer_python, train_steps
-from ..text.phrasebook import dictionary, lines
 from ..methods.recipe import get_recipe, load_plan
-from ..training.training_run import lapt_files
 from ..methods.semi_nmf import SemiNMF
+from ..models.device import find_device
 from ..models.lazy_weights import stored_tensors
+from ..models.madx import MadX
+from ..text.corpus import data_path, write_json
+from ..text.phrasebook import dictionary, lines
 from ..tokens.tokenizer import load_tokenizer, train_tokenizer
-from ..vectors.token_vectors import TokenVectors, save_vectors, write_table
 from ..tokens.vocab import Vocab, overlap, toy_tokenizer
+from ..training.lapt import LaptConfig, LaptTrainer, answering_with_loss, training_arguments
+from ..training.lm_data import MaskedBlocks, lm_loss
+from ..training.training_run import lapt_files
+from ..vectors.align import align_tokens, read_dictionary, unit_rows
+from ..vectors.token_vectors import TokenVectors, save_vectors, write_table
 from ..vectors.word_vectors import open_words, read_vectors, word_fasttext
 
 # %% ../../nbs/10_book/03_bench.ipynb #7074d836
 @dataclass(frozen=True)
 class Case:
     "Inputs for all sides."
-    name:str
-    arguments:dict # of every side
-    size:float|None = None # place on the curve of growth; None: not on it
-    series:str = "" # the curve, where a part has several
-    once:bool = False # not in every round, as only its results count
-    warm_up:dict|None = None # arguments of a smaller run before
-    sides:tuple = () # only these; empty: all of the part's
+
+    name: str
+    arguments: dict  # of every side
+    size: float | None = None  # place on the curve of growth; None: not on it
+    series: str = ""  # the curve, where a part has several
+    once: bool = False  # not in every round, as only its results count
+    warm_up: dict | None = None  # arguments of a smaller run before
+    sides: tuple = ()  # only these; empty: all of the part's
+
 
 @dataclass(frozen=True)
 class Part:
     "What is measured together."
-    about:str # what is compared, for the list of parts
-    minutes:float # of one round, about
-    sides:dict[str,tuple[str,dict]] # {side: (function, arguments of its own)}; the first is this package's
-    cases:Callable[[Path,tuple,bool],Iterator[Case]] # given a folder, sizes and whether all else is tiny, writes the inputs of the next case when asked for it
-    unit:str # of sizes
-    sizes:tuple = () # of the curve of growth
-    main:tuple = () # those that are measured in every round, for the claims
-    tiny:tuple = () # sizes for a trial in seconds
-    peer:str = "" # the side with an environment of its own
-    compare:Callable[[Path],dict]|None = None # of the results in a case's folder
-    facts:dict = field(default_factory=dict) # {what sides tell beside time and memory: how the table writes it}
-    exact:bool = False # memory counts to the MB
-    named:bool = False # runs only when it is named
-    gpu:bool = False
 
-PARTS:dict[str,Part] = {}
+    about: str  # what is compared, for the list of parts
+    minutes: float  # of one round, about
+    sides: dict[str, tuple[str, dict]]  # {side: (function, arguments of its own)}; the first is this package's
+    cases: Callable[
+        [Path, tuple, bool], Iterator[Case]
+    ]  # given a folder, sizes and whether all else is tiny, writes the inputs of the next case when asked for it
+    unit: str  # of sizes
+    sizes: tuple = ()  # of the curve of growth
+    main: tuple = ()  # those that are measured in every round, for the claims
+    tiny: tuple = ()  # sizes for a trial in seconds
+    peer: str = ""  # the side with an environment of its own
+    compare: Callable[[Path], dict] | None = None  # of the results in a case's folder
+    facts: dict = field(default_factory=dict)  # {what sides tell beside time and memory: how the table writes it}
+    exact: bool = False  # memory counts to the MB
+    named: bool = False  # runs only when it is named
+    gpu: bool = False
+
+
+PARTS: dict[str, Part] = {}
+
 
 @dataclass(frozen=True)
 class Claim:
     "A number that a part should reach."
-    part:str
-    text:str
-    value:Callable[["Runs"],Iterable[float]] # one for each round
-    low:float|None = None # at least so much
-    high:float|None = None # at most so much
-    note:str = "" # why, where it is not reached
 
-CLAIMS:list[Claim] = []
+    part: str
+    text: str
+    value: Callable[["Runs"], Iterable[float]]  # one for each round
+    low: float | None = None  # at least so much
+    high: float | None = None  # at most so much
+    note: str = ""  # why, where it is not reached
+
+
+CLAIMS: list[Claim] = []
 
 # %% ../../nbs/10_book/03_bench.ipynb #435608ae
 class Runs:
     "What was measured in one part."
-    def __init__(self, record:dict): # of `run_part`
+
+    def __init__(self, record: dict):  # of `run_part`
         self.table, self.checks = pd.DataFrame(record["runs"]), record["checks"]
 
-    def values(self, measure:str, side:str="vocab_lit", case:str|float|None=None) -> np.ndarray: # case: a name or a size; None: the largest. (rounds,)
+    def values(
+        self, measure: str, side: str = "vocab_lit", case: str | float | None = None
+    ) -> np.ndarray:  # case: a name or a size; None: the largest. (rounds,)
         "What one side took, round by round."
         t = self.table
         t = t[t.side == side] if side in set(t.side) else t[:0]
-        if case is None: case = t["size"].max() if "size" in t and t["size"].notna().any() else next(iter(t["case"]), "")
+        if case is None:
+            case = t["size"].max() if "size" in t and t["size"].notna().any() else next(iter(t["case"]), "")
         return t[(t["case"] if isinstance(case, str) else t["size"]) == case][measure].to_numpy(float)
 
-    def ratio(self, measure:str, other:str, case:str|float|None=None, side:str="vocab_lit") -> np.ndarray: # (rounds,)
+    def ratio(
+        self, measure: str, other: str, case: str | float | None = None, side: str = "vocab_lit"
+    ) -> np.ndarray:  # (rounds,)
         "How many times more another side took than this package, round by round."
         theirs, ours = self.values(measure, other, case), self.values(measure, side, case)
-        return theirs[:len(ours)] / ours[:len(theirs)]
+        return theirs[: len(ours)] / ours[: len(theirs)]
 
-    def growth(self) -> pd.DataFrame: # columns series, side, size, cpu_seconds, extra_mb
+    def growth(self) -> pd.DataFrame:  # columns series, side, size, cpu_seconds, extra_mb
         "Medians at each size."
-        if "size" not in self.table: return self.table[:0]
-        return self.table[self.table["size"].notna()].groupby(["series", "side", "size"], sort=False)[["cpu_seconds", "extra_mb", "peak_mb"]].median().reset_index()
+        if "size" not in self.table:
+            return self.table[:0]
+        return (
+            self.table[self.table["size"].notna()]
+            .groupby(["series", "side", "size"], sort=False)[["cpu_seconds", "extra_mb", "peak_mb"]]
+            .median()
+            .reset_index()
+        )
 
-def exponent(sizes:Iterable[float], values:Iterable[float]) -> float: # nan where a value is not positive
+
+def exponent(sizes: Iterable[float], values: Iterable[float]) -> float:  # nan where a value is not positive
     "The slope of a curve in logarithms, by least squares."
     x, y = np.asarray(sizes, float), np.asarray(values, float)
     return float(np.polyfit(np.log(x), np.log(y), 1)[0]) if len(x) > 1 and (y > 0).all() else float("nan")
 
-def grows(measure:str, side:str="vocab_lit") -> Callable[[Runs],list[float]]:
+
+def grows(measure: str, side: str = "vocab_lit") -> Callable[[Runs], list[float]]:
     "A claim's number: the slope of one side's cost over size, in logarithms."
+
     def value(runs):
         t = runs.growth()
         t = t[t.side == side]
         return [exponent(t["size"], t[measure])] if len(t) else []
+
     return value
 
 # %% ../../nbs/10_book/03_bench.ipynb #6d43f40d
-def write_fasttext(path:Path, words:list[str], dim:int, seed:int=0, turn:np.ndarray|None=None) -> None:
+def write_fasttext(path: Path, words: list[str], dim: int, seed: int = 0, turn: np.ndarray | None = None) -> None:
     "Write a fastText .bin with a vector for each word, scattered around 200 centres, or around these turned by a matrix."
     import fasttext
+
     rng = np.random.default_rng(seed)
     text = path.with_suffix(".txt")
-    text.write_text(" ".join(w for w in words for _ in range(2)) + "\n", encoding="utf-8") # twice, so that minCount drops the line end
+    text.write_text(
+        " ".join(w for w in words for _ in range(2)) + "\n", encoding="utf-8"
+    )  # twice, so that minCount drops the line end
     model = fasttext.train_unsupervised(str(text), dim=dim, minCount=2, epoch=0, maxn=0, bucket=0, thread=1, verbose=0)
     shape = model.get_input_matrix().shape
     centres = np.random.default_rng(0).normal(size=(200, dim)) @ (np.eye(dim) if turn is None else turn)
-    model.set_matrices((centres[rng.integers(200, size=shape[0])] + rng.normal(size=shape)).astype(np.float32), model.get_output_matrix())
+    model.set_matrices(
+        (centres[rng.integers(200, size=shape[0])] + rng.normal(size=shape)).astype(np.float32),
+        model.get_output_matrix(),
+    )
     model.save_model(str(path))
     text.unlink()
 
-def random_tokenizers(n_old:int, n_new:int, shared:int) -> tuple[PreTrainedTokenizerFast,PreTrainedTokenizerFast]:
+
+def random_tokenizers(n_old: int, n_new: int, shared: int) -> tuple[PreTrainedTokenizerFast, PreTrainedTokenizerFast]:
     "Two Unigram tokenizers of random words of which so many are shared."
     letters = np.random.default_rng(0).choice(list("abcdefghijklmnopqrstuvwxyz"), (n_old + n_new, 8))
     words = list(dict.fromkeys(map("".join, letters)))
-    return toy_tokenizer("unigram", words[:n_old - 5]), toy_tokenizer("unigram", words[n_old - 5 - shared:n_old - 10 - shared + n_new])
+    return toy_tokenizer("unigram", words[: n_old - 5]), toy_tokenizer(
+        "unigram", words[n_old - 5 - shared : n_old - 10 - shared + n_new]
+    )
 
-def write_case(folder:Path, old:PreTrainedTokenizerBase, new:PreTrainedTokenizerBase, dim:int) -> Path:
+
+def write_case(folder: Path, old: PreTrainedTokenizerBase, new: PreTrainedTokenizerBase, dim: int) -> Path:
     "Write tokenizers and old embeddings."
-    old.save_pretrained(folder/"old"); new.save_pretrained(folder/"new")
-    np.save(folder/"embeddings.npy", np.random.default_rng(1).normal(size=(len(old), dim)).astype(np.float32))
+    old.save_pretrained(folder / "old")
+    new.save_pretrained(folder / "new")
+    np.save(folder / "embeddings.npy", np.random.default_rng(1).normal(size=(len(old), dim)).astype(np.float32))
     return folder
 
-def focus(meter:Meter, folder:str) -> None:
+
+def focus(meter: Meter, folder: str) -> None:
     "Rows for a new vocabulary by FOCUS, from a folder that `write_case` wrote."
     folder = Path(folder)
     old, new, embeddings = open_case(folder)
-    vectors, embeddings = read_vectors(folder/"vectors.bin", new), torch.from_numpy(embeddings)
-    with meter: made = get_recipe("focus").plan(Vocab.from_tokenizer(old), Vocab.from_tokenizer(new), vectors).apply(embeddings)
-    np.save(folder/"vocab_lit.npy", made.numpy())
+    vectors, embeddings = read_vectors(folder / "vectors.bin", new), torch.from_numpy(embeddings)
+    with meter:
+        made = get_recipe("focus").plan(Vocab.from_tokenizer(old), Vocab.from_tokenizer(new), vectors).apply(embeddings)
+    np.save(folder / "vocab_lit.npy", made.numpy())
 
-def focus_cases(place:Path, sizes:tuple, small:bool) -> Iterator[Case]:
+
+def focus_cases(place: Path, sizes: tuple, small: bool) -> Iterator[Case]:
     "Random vocabularies of four sizes, with vectors of tokens."
+
     def written(name, old, new, dim=64, vector_dim=50):
-        folder = write_case(place/name, old, new, dim)
-        write_fasttext(folder/"vectors.bin", [t.piece for t in Vocab.from_tokenizer(new) if t.kind in ("text", "byte") and not any(c.isspace() for c in t.piece)], vector_dim)
+        folder = write_case(place / name, old, new, dim)
+        write_fasttext(
+            folder / "vectors.bin",
+            [
+                t.piece
+                for t in Vocab.from_tokenizer(new)
+                if t.kind in ("text", "byte") and not any(c.isspace() for c in t.piece)
+            ],
+            vector_dim,
+        )
         return dict(folder=str(folder))
+
     warm_up = written("warm-up", *random_tokenizers(60, 40, 20), 8, 6)
     for n in sizes:
         case = written(f"{n}", *random_tokenizers(n * 5 // 2, n, n // 4), *((8, 6) if small else (768, 300)))
         yield Case(f"{n * 5 // 2:,} to {n:,} tokens, {n // 4:,} shared", case, n, warm_up=warm_up)
-    if small: return
+    if small:
+        return
     text = {l: lines(l, 3000, seed=0) for l in ("en", "sw")}
     kinds = {k: [train_tokenizer(text[l], k, 1000) for l in ("en", "sw")] for k in ("unigram", "wordpiece", "bpe")}
-    for a, b in (("unigram", "unigram"), ("wordpiece", "wordpiece"), ("wordpiece", "unigram"), ("bpe", "bpe"), ("bpe", "unigram")):
-        yield Case(f"English {a} to Swahili {b}", written(f"{a}-{b}", kinds[a][0], kinds[b][1]), once=True, warm_up=warm_up)
+    for a, b in (
+        ("unigram", "unigram"),
+        ("wordpiece", "wordpiece"),
+        ("wordpiece", "unigram"),
+        ("bpe", "bpe"),
+        ("bpe", "unigram"),
+    ):
+        yield Case(
+            f"English {a} to Swahili {b}", written(f"{a}-{b}", kinds[a][0], kinds[b][1]), once=True, warm_up=warm_up
+        )
 
 # %% ../../nbs/10_book/03_bench.ipynb #de612b5a
-def compare_rows(folder:Path) -> dict:
+def compare_rows(folder: Path) -> dict:
     "How the two results of FOCUS differ."
-    ours, theirs = np.load(folder/"vocab_lit.npy"), np.load(folder/"deepfocus.npy")
+    ours, theirs = np.load(folder / "vocab_lit.npy"), np.load(folder / "deepfocus.npy")
     old, new, embeddings = open_case(folder)
     old, new = Vocab.from_tokenizer(old), Vocab.from_tokenizer(new)
     shared = overlap(old, new)
-    is_copy = lambda x, ids: (ids >= 0) & (x == embeddings[ids]).all(1)
+
+    def is_copy(x, ids):
+        return (ids >= 0) & (x == embeddings[ids]).all(1)
+
     table = {row.tobytes(): i for i, row in reversed(list(enumerate(embeddings)))}
     their_ids = np.array([table.get(row.tobytes(), -1) for row in theirs])
     mixed = (shared < 0) & (their_ids < 0)
     differ = np.flatnonzero(their_ids != shared)
     kinds = ", ".join(f"{n} {kind}" for kind, n in Counter(new[i].kind for i in differ).items())
-    return {"copied alike": int((is_copy(ours, shared) & is_copy(theirs, shared)).sum()), "mixed": int(mixed.sum()),
-            "largest difference": float(np.abs(ours - theirs)[mixed].max(initial=0)), "copied otherwise": len(differ), "which": kinds}
+    return {
+        "copied alike": int((is_copy(ours, shared) & is_copy(theirs, shared)).sum()),
+        "mixed": int(mixed.sum()),
+        "largest difference": float(np.abs(ours - theirs)[mixed].max(initial=0)),
+        "copied otherwise": len(differ),
+        "which": kinds,
+    }
 
-PARTS["focus"] = Part("FOCUS beside the code of its authors: time, memory, equal rows", 1.5, {"vocab_lit": ("focus", {}), "deepfocus": ("deepfocus", {})}, focus_cases, "new tokens", (2500, 5000, 10_000, 20_000), (20_000,), (120, 240), "deepfocus", compare_rows)
-CLAIMS += [Claim("focus", "CPU time, deepfocus / vocab_lit, 50,000 to 20,000 tokens", lambda r: r.ratio("cpu_seconds", "deepfocus"), 10),
-           Claim("focus", "extra memory, deepfocus / vocab_lit, the same", lambda r: r.ratio("extra_mb", "deepfocus"), 8),
-           Claim("focus", "extra memory grows with the new tokens to the power of", grows("extra_mb"), high=1.2),
-           Claim("focus", "largest difference of a mixed row, the same case", lambda r: [c["largest difference"] for n, c in r.checks.items() if n.startswith("50,000")], high=1e-4),
-           Claim("focus", "rows that are copied otherwise, the same case", lambda r: [c["copied otherwise"] for n, c in r.checks.items() if n.startswith("50,000")], high=0)]
+
+PARTS["focus"] = Part(
+    "FOCUS beside the code of its authors: time, memory, equal rows",
+    1.5,
+    {"vocab_lit": ("focus", {}), "deepfocus": ("deepfocus", {})},
+    focus_cases,
+    "new tokens",
+    (2500, 5000, 10_000, 20_000),
+    (20_000,),
+    (120, 240),
+    "deepfocus",
+    compare_rows,
+)
+CLAIMS += [
+    Claim(
+        "focus",
+        "CPU time, deepfocus / vocab_lit, 50,000 to 20,000 tokens",
+        lambda r: r.ratio("cpu_seconds", "deepfocus"),
+        10,
+    ),
+    Claim("focus", "extra memory, deepfocus / vocab_lit, the same", lambda r: r.ratio("extra_mb", "deepfocus"), 8),
+    Claim("focus", "extra memory grows with the new tokens to the power of", grows("extra_mb"), high=1.2),
+    Claim(
+        "focus",
+        "largest difference of a mixed row, the same case",
+        lambda r: [c["largest difference"] for n, c in r.checks.items() if n.startswith("50,000")],
+        high=1e-4,
+    ),
+    Claim(
+        "focus",
+        "rows that are copied otherwise, the same case",
+        lambda r: [c["copied otherwise"] for n, c in r.checks.items() if n.startswith("50,000")],
+        high=0,
+    ),
+]
 
 # %% ../../nbs/10_book/03_bench.ipynb #378c4f84
-def wechsel(meter:Meter, folder:str) -> None:
+def wechsel(meter: Meter, folder: str) -> None:
     "Vectors of tokens, neighbours and rows by WECHSEL, from a folder that `write_case` wrote."
     folder = Path(folder)
     old, new, embeddings = open_case(folder)
-    words, embeddings = [open_words(folder/f"{which}.bin") for which in ("source", "target")], torch.from_numpy(embeddings)
+    words, embeddings = (
+        [open_words(folder / f"{which}.bin") for which in ("source", "target")],
+        torch.from_numpy(embeddings),
+    )
     with meter:
-        aligned = align_tokens(*words, old, new, read_dictionary(folder/"pairs.txt"), (folder/"subwords").read_text())
+        aligned = align_tokens(
+            *words, old, new, read_dictionary(folder / "pairs.txt"), (folder / "subwords").read_text()
+        )
         plan = get_recipe("wechsel").plan(Vocab.from_tokenizer(old), Vocab.from_tokenizer(new), aligned)
         made = plan.apply(embeddings)
-    np.save(folder/"vocab_lit.npy", made.numpy())
-    plan.save(folder/"plan.npz")
+    np.save(folder / "vocab_lit.npy", made.numpy())
+    plan.save(folder / "plan.npz")
 
-def product(meter:Meter, folder:str, dim:int=300, tile:int=512) -> None:
+
+def product(meter: Meter, folder: str, dim: int = 300, tile: int = 512) -> None:
     "The product that any search needs, without the search."
     old, new, _ = open_case(Path(folder))
     rng, out = np.random.default_rng(0), torch.empty(tile, len(old))
     keys, queries = (unit_rows(rng.normal(size=(len(t), dim)).astype(np.float32)) for t in (old, new))
     with meter:
-        for some in queries.split(tile): torch.mm(some, keys.T, out=out[:len(some)])
+        for some in queries.split(tile):
+            torch.mm(some, keys.T, out=out[: len(some)])
 
-def wechsel_cases(place:Path, sizes:tuple, small:bool) -> Iterator[Case]:
+
+def wechsel_cases(place: Path, sizes: tuple, small: bool) -> Iterator[Case]:
     "Random vocabularies of four sizes with vectors of words."
     from gensim.models.fasttext import save_facebook_model
+
     def written(name, old, new, write, pairs, dim, subwords="ngrams"):
-        folder = write_case(place/name, old, new, dim)
-        for which in (0, 1): write(which, folder/f"{('source', 'target')[which]}.bin")
-        (folder/"pairs.txt").write_text("\n".join(map("\t".join, pairs)) + "\n", encoding="utf-8")
-        (folder/"subwords").write_text(subwords)
+        folder = write_case(place / name, old, new, dim)
+        for which in (0, 1):
+            write(which, folder / f"{('source', 'target')[which]}.bin")
+        (folder / "pairs.txt").write_text("\n".join(map("\t".join, pairs)) + "\n", encoding="utf-8")
+        (folder / "subwords").write_text(subwords)
         return dict(folder=str(folder))
+
     def scattered(n_old, n_new, dim, rows):
         old, new = random_tokenizers(n_old, n_new, 0)
         words = [[t.text.strip() for t in Vocab.from_tokenizer(t) if t.kind == "text"] for t in (old, new)]
         turn = np.linalg.qr(np.random.default_rng(2).normal(size=(dim, dim)))[0]
-        return written(f"{n_new}", old, new, lambda i, path: write_fasttext(path, words[i], dim, i, turn if i else None), list(zip(*(w[:5000] for w in words))), rows)
+        return written(
+            f"{n_new}",
+            old,
+            new,
+            lambda i, path: write_fasttext(path, words[i], dim, i, turn if i else None),
+            list(zip(*(w[:5000] for w in words))),
+            rows,
+        )
+
     warm_up = scattered(60, 39, 4, 8)
     for n in sizes:
-        yield Case(f"{n * 5 // 2:,} to {n:,} tokens", scattered(n * 5 // 2, n, *((4, 8) if small else (300, 768))), n, warm_up=warm_up)
-    if small: return
+        yield Case(
+            f"{n * 5 // 2:,} to {n:,} tokens",
+            scattered(n * 5 // 2, n, *((4, 8) if small else (300, 768))),
+            n,
+            warm_up=warm_up,
+        )
+    if small:
+        return
     text = {l: lines(l, 3000, seed=i) for i, l in enumerate(("en", "sw"))}
-    models = [word_fasttext(t, dim=32) for t in text.values()] # far fewer dimensions than pairs, so that single precision is enough for the rotation
+    models = [
+        word_fasttext(t, dim=32) for t in text.values()
+    ]  # far fewer dimensions than pairs, so that single precision is enough for the rotation
     for kind, subwords in (("bpe", "ngrams"), ("bpe", "tfr"), ("unigram", "ngrams"), ("wordpiece", "tfr")):
-        case = written(f"{kind}-{subwords}", *(train_tokenizer(t, kind, 1000) for t in text.values()), lambda i, path: save_facebook_model(models[i], str(path)), dictionary("en", "sw"), 64, subwords)
-        yield Case(f"English to Swahili {kind}, {subwords}", case, once=True, warm_up=warm_up, sides=("vocab_lit", "wechsel"))
+        case = written(
+            f"{kind}-{subwords}",
+            *(train_tokenizer(t, kind, 1000) for t in text.values()),
+            lambda i, path: save_facebook_model(models[i], str(path)),
+            dictionary("en", "sw"),
+            64,
+            subwords,
+        )
+        yield Case(
+            f"English to Swahili {kind}, {subwords}", case, once=True, warm_up=warm_up, sides=("vocab_lit", "wechsel")
+        )
 
 # %% ../../nbs/10_book/03_bench.ipynb #531b6fe0
-def compare_neighbours(folder:Path) -> dict:
+def compare_neighbours(folder: Path) -> dict:
     "How the two results of WECHSEL differ, and why."
-    ours, theirs = np.load(folder/"vocab_lit.npy"), np.load(folder/"wechsel.npy")
+    ours, theirs = np.load(folder / "vocab_lit.npy"), np.load(folder / "wechsel.npy")
     source, target, _ = open_case(folder)
     old, new = map(Vocab.from_tokenizer, (source, target))
-    plan, sources, worst = load_plan(folder/"plan.npz", new), json.loads((folder/"sources.json").read_text(encoding="utf-8")), 0.
+    plan, sources, worst = (
+        load_plan(folder / "plan.npz", new),
+        json.loads((folder / "sources.json").read_text(encoding="utf-8")),
+        0.0,
+    )
     found = Counter({"same neighbours": 0})
-    is_word = lambda t: t.kind == "text" and t.text.strip()
+
+    def is_word(t):
+        return t.kind == "text" and t.text.strip()
+
     for token in new:
-        told, mixed = sources.get(target.convert_ids_to_tokens(token.id)), plan.steps[plan.step[token.id]] == "NearestNeighbours"
+        told, mixed = (
+            sources.get(target.convert_ids_to_tokens(token.id)),
+            plan.steps[plan.step[token.id]] == "NearestNeighbours",
+        )
         if not mixed or told is None:
-            found["special or no text" if not is_word(token) else "no vector" if mixed == (told is not None) else "vector on one side only"] += 1
+            found[
+                "special or no text"
+                if not is_word(token)
+                else "no vector"
+                if mixed == (told is not None)
+                else "vector on one side only"
+            ] += 1
             continue
         ids, row = source.convert_tokens_to_ids(told[0]), plan.weights[[token.id]]
         weight = dict(zip(row.indices.tolist(), row.data.tolist()))
-        text = lambda some: {old[i].text.strip() for i in some}
+
+        def text(some):
+            return {old[i].text.strip() for i in some}
+
         if set(ids) == set(weight):
             found["same neighbours"] += 1
             worst = max(worst, float(np.abs(ours[token.id] - theirs[token.id]).max()))
-        elif not all(is_word(old[i]) for i in ids): found["special or pieces mixed in"] += 1
-        else: # the last places are shared by tokens of one text, or of one similarity
-            last = max(told[1]) + .1 * np.log(min(weight.values()) / max(weight.values())) if min(weight.values()) > 0 else np.inf
-            found["equally near" if text(set(ids) - set(weight)) <= text(weight) or abs(min(told[1]) - last) < 1e-5 else "other neighbours"] += 1
+        elif not all(is_word(old[i]) for i in ids):
+            found["special or pieces mixed in"] += 1
+        else:  # the last places are shared by tokens of one text, or of one similarity
+            last = (
+                max(told[1]) + 0.1 * np.log(min(weight.values()) / max(weight.values()))
+                if min(weight.values()) > 0
+                else np.inf
+            )
+            found[
+                "equally near"
+                if text(set(ids) - set(weight)) <= text(weight) or abs(min(told[1]) - last) < 1e-5
+                else "other neighbours"
+            ] += 1
     return dict(found) | {"largest difference": worst}
 
-PARTS["wechsel"] = Part("WECHSEL beside the code of its authors, and the bare product of all vectors", 2, {"vocab_lit": ("wechsel", {}), "wechsel": ("wechsel", {}), "product": ("product", {})}, wechsel_cases, "new tokens", (2500, 5000, 10_000, 20_000), (20_000,), (120,), "wechsel", compare_neighbours)
-CLAIMS += [Claim("wechsel", "CPU time, wechsel / vocab_lit, 50,000 to 20,000 tokens of 300 dimensions", lambda r: r.ratio("cpu_seconds", "wechsel"), 2.5),
-           Claim("wechsel", "CPU time, vocab_lit / bare product", lambda r: 1 / r.ratio("cpu_seconds", "product"), high=1.4),
-           Claim("wechsel", "extra memory, wechsel / vocab_lit", lambda r: r.ratio("extra_mb", "wechsel"), 4),
-           Claim("wechsel", "largest difference where the neighbours are the same, all cases", lambda r: [max(c["largest difference"] for c in r.checks.values())] if r.checks else [], high=1e-4)]
+
+PARTS["wechsel"] = Part(
+    "WECHSEL beside the code of its authors, and the bare product of all vectors",
+    2,
+    {"vocab_lit": ("wechsel", {}), "wechsel": ("wechsel", {}), "product": ("product", {})},
+    wechsel_cases,
+    "new tokens",
+    (2500, 5000, 10_000, 20_000),
+    (20_000,),
+    (120,),
+    "wechsel",
+    compare_neighbours,
+)
+CLAIMS += [
+    Claim(
+        "wechsel",
+        "CPU time, wechsel / vocab_lit, 50,000 to 20,000 tokens of 300 dimensions",
+        lambda r: r.ratio("cpu_seconds", "wechsel"),
+        2.5,
+    ),
+    Claim("wechsel", "CPU time, vocab_lit / bare product", lambda r: 1 / r.ratio("cpu_seconds", "product"), high=1.4),
+    Claim("wechsel", "extra memory, wechsel / vocab_lit", lambda r: r.ratio("extra_mb", "wechsel"), 4),
+    Claim(
+        "wechsel",
+        "largest difference where the neighbours are the same, all cases",
+        lambda r: [max(c["largest difference"] for c in r.checks.values())] if r.checks else [],
+        high=1e-4,
+    ),
+]
 
 # %% ../../nbs/10_book/03_bench.ipynb #f965aaad
 class _InOrder(Trainer):
     "The plain Trainer, on the data in their order."
-    def _get_train_sampler(self, train_dataset=None): return SequentialSampler(train_dataset or self.train_dataset)
+
+    def _get_train_sampler(self, train_dataset=None):
+        return SequentialSampler(train_dataset or self.train_dataset)
+
 
 class _NoHead(_InOrder):
     "Training without a vocabulary: the encoder's output is made smaller."
+
     def compute_loss(self, model, inputs, return_outputs=False, num_items_in_batch=None):
         return model.base_model(input_ids=inputs["input_ids"]).last_hidden_state.float().square().mean()
 
+
 class _Clock(TrainerCallback):
     "The time after the warm-up and after each step since."
-    def __init__(self, warm_up:int): self.warm_up, self.times = warm_up, []
+
+    def __init__(self, warm_up: int):
+        self.warm_up, self.times = warm_up, []
+
     def on_step_end(self, args, state, control, **_):
-        if state.global_step < self.warm_up: return
-        if torch.cuda.is_available() and state.global_step in (self.warm_up, state.max_steps): torch.cuda.synchronize()
+        if state.global_step < self.warm_up:
+            return
+        if torch.cuda.is_available() and state.global_step in (self.warm_up, state.max_steps):
+            torch.cuda.synchronize()
         self.times.append((time.perf_counter(), time.process_time()))
 
-def random_model(n_tokens:int, **shape) -> PreTrainedModel: # shape: what differs from XLM-R base
+
+def random_model(n_tokens: int, **shape) -> PreTrainedModel:  # shape: what differs from XLM-R base
     "A model with random weights, the same each time."
-    settings = dict(vocab_size=n_tokens, max_position_embeddings=514, type_vocab_size=1, layer_norm_eps=1e-5, bos_token_id=0, pad_token_id=1, eos_token_id=2)
+    settings = dict(
+        vocab_size=n_tokens,
+        max_position_embeddings=514,
+        type_vocab_size=1,
+        layer_norm_eps=1e-5,
+        bos_token_id=0,
+        pad_token_id=1,
+        eos_token_id=2,
+    )
     with torch.random.fork_rng():
         torch.manual_seed(0)
         return XLMRobertaForMaskedLM(XLMRobertaConfig(**settings | shape))
 
-def make_trainer(side:str, model:PreTrainedModel, tokenizer:PreTrainedTokenizerBase, blocks:torch.Tensor, batch:int, steps:int, folder:str) -> Trainer:
+
+def make_trainer(
+    side: str,
+    model: PreTrainedModel,
+    tokenizer: PreTrainedTokenizerBase,
+    blocks: torch.Tensor,
+    batch: int,
+    steps: int,
+    folder: str,
+) -> Trainer:
     "One side's trainer, for so many steps."
     if side == "run_mlm":
-        args = TrainingArguments(folder, max_steps=steps, per_device_train_batch_size=batch, logging_first_step=True, report_to="none", disable_tqdm=True, save_strategy="no", dataloader_pin_memory=torch.cuda.is_available())
-        rows = [dict(input_ids=ids, attention_mask=[1] * len(ids), special_tokens_mask=[0] * len(ids)) for ids in blocks.tolist()]
+        args = TrainingArguments(
+            folder,
+            max_steps=steps,
+            per_device_train_batch_size=batch,
+            logging_first_step=True,
+            report_to="none",
+            disable_tqdm=True,
+            save_strategy="no",
+            dataloader_pin_memory=torch.cuda.is_available(),
+        )
+        rows = [
+            dict(input_ids=ids, attention_mask=[1] * len(ids), special_tokens_mask=[0] * len(ids))
+            for ids in blocks.tolist()
+        ]
         return Trainer(model, args, train_dataset=rows, data_collator=DataCollatorForLanguageModeling(tokenizer))
-    config = LaptConfig(steps=steps, batch_size=batch, micro_batch=batch, length=blocks.shape[1], schedule="constant", warmup=0, eval_every=10**6)
+    config = LaptConfig(
+        steps=steps,
+        batch_size=batch,
+        micro_batch=batch,
+        length=blocks.shape[1],
+        schedule="constant",
+        warmup=0,
+        eval_every=10**6,
+    )
     args = training_arguments(config, 0, folder, eval_strategy="no", eval_on_start=False, logging_first_step=True)
     data = MaskedBlocks(blocks, steps * batch, tokenizer)
-    if side == "vocab_lit": return LaptTrainer(model, args, config, train_dataset=data)
+    if side == "vocab_lit":
+        return LaptTrainer(model, args, config, train_dataset=data)
     return {"plain": _InOrder, "no head": _NoHead}[side](model, args, train_dataset=data)
 
-def count_flops(side:str, model:PreTrainedModel, data:MaskedBlocks) -> int: # of one forward and backward pass over all of the data
+
+def count_flops(
+    side: str, model: PreTrainedModel, data: MaskedBlocks
+) -> int:  # of one forward and backward pass over all of the data
     "Floating-point operations that the side needs, as torch counts them; what is computed a second time to save memory is not counted."
     batch = {k: torch.stack([row[k] for row in data]).to(model.device) for k in ("input_ids", "labels")}
-    with torch.autocast(model.device.type, torch.bfloat16, enabled=side == "vocab_lit" and model.device.type == "cuda"), FlopCounterMode(display=False) as counter:
+    with (
+        torch.autocast(model.device.type, torch.bfloat16, enabled=side == "vocab_lit" and model.device.type == "cuda"),
+        FlopCounterMode(display=False) as counter,
+    ):
         (lm_loss(model, **batch, most=2**62) if side == "vocab_lit" else model(**batch).loss).backward()
     return counter.get_total_flops()
 
-def lapt(meter:Meter, side:str, n_tokens:int, batch:int, length:int, steps:int, # that are measured
-         flops:bool=False, # whether to count them
-         **shape) -> dict: # passed to `random_model`
+
+def lapt(
+    meter: Meter,
+    side: str,
+    n_tokens: int,
+    batch: int,
+    length: int,
+    steps: int,  # that are measured
+    flops: bool = False,  # whether to count them
+    **shape,
+) -> dict:  # passed to `random_model`
     "Steps of training after a warm-up: this package's, or what it is compared with."
     batch = {"run_mlm": 8}.get(side, batch)
-    tokenizer, model, warm_up = toy_tokenizer("unigram", (f"w{i}" for i in range(n_tokens - 5))), random_model(n_tokens, **shape), 5 if flops else 1
-    blocks = torch.randint(5, n_tokens - 5, (batch * (warm_up + steps), length), generator=torch.Generator().manual_seed(0))
+    tokenizer, model, warm_up = (
+        toy_tokenizer("unigram", (f"w{i}" for i in range(n_tokens - 5))),
+        random_model(n_tokens, **shape),
+        5 if flops else 1,
+    )
+    blocks = torch.randint(
+        5, n_tokens - 5, (batch * (warm_up + steps), length), generator=torch.Generator().manual_seed(0)
+    )
     clock = _Clock(warm_up)
-    with tempfile.TemporaryDirectory() as folder, answering_with_loss(model) if side == "vocab_lit" else contextlib.nullcontext():
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        answering_with_loss(model) if side == "vocab_lit" else contextlib.nullcontext(),
+    ):
         trainer = make_trainer(side, model, tokenizer, blocks, batch, warm_up + steps, folder)
         trainer.add_callback(clock)
-        with meter: trainer.train()
-    times = np.array(clock.times) # (steps + 1, 2)
+        with meter:
+            trainer.train()
+    times = np.array(clock.times)  # (steps + 1, 2)
     seconds, cpu = times[-1, 0] - times[0, 0], np.diff(times[:, 1]).min()
-    told = dict(cpu_seconds=cpu, tokens_per_second=steps * batch * length / seconds, tokens_per_cpu_second=batch * length / cpu, loss=trainer.state.log_history[0]["loss"])
-    if not flops: return told
+    told = dict(
+        cpu_seconds=cpu,
+        tokens_per_second=steps * batch * length / seconds,
+        tokens_per_cpu_second=batch * length / cpu,
+        loss=trainer.state.log_history[0]["loss"],
+    )
+    if not flops:
+        return told
     operations = steps * count_flops(side, model, MaskedBlocks(blocks, batch, tokenizer)) / seconds
     peak = next((v for name, v in PEAKS.items() if name in find_device().name), None)
-    return told | dict(tflops=operations / 1e12, share=operations / 1e12 / peak if peak else None, gpu_mb=torch.cuda.max_memory_allocated() / 2**20 if torch.cuda.is_available() else 0)
+    return told | dict(
+        tflops=operations / 1e12,
+        share=operations / 1e12 / peak if peak else None,
+        gpu_mb=torch.cuda.max_memory_allocated() / 2**20 if torch.cuda.is_available() else 0,
+    )
 
-PEAKS = {"H200": 989.4, "H100 PCIe": 756., "H100": 989.4, "A100": 312.} # TFLOP/s in dense bf16, by name of the device (makers' data sheets)
+
+PEAKS = {
+    "H200": 989.4,
+    "H100 PCIe": 756.0,
+    "H100": 989.4,
+    "A100": 312.0,
+}  # TFLOP/s in dense bf16, by name of the device (makers' data sheets)
 _TINY = dict(hidden_size=32, num_hidden_layers=2, num_attention_heads=2, intermediate_size=48)
 
-def lapt_cases(place:Path, sizes:tuple, small:bool) -> Iterator[Case]:
+
+def lapt_cases(place: Path, sizes: tuple, small: bool) -> Iterator[Case]:
     "Models of XLM-R base's shape with four sizes of vocabulary."
     for n in sizes:
-        yield Case(f"XLM-R base, {n:,} tokens", dict(n_tokens=n, steps=2) | (dict(batch=4, length=16, **_TINY) if small else dict(batch=4, length=256)), n)
+        yield Case(
+            f"XLM-R base, {n:,} tokens",
+            dict(n_tokens=n, steps=2) | (dict(batch=4, length=16, **_TINY) if small else dict(batch=4, length=256)),
+            n,
+        )
 
-def gpu_cases(place:Path, sizes:tuple, small:bool) -> Iterator[Case]:
+
+def gpu_cases(place: Path, sizes: tuple, small: bool) -> Iterator[Case]:
     "XLM-R base with its whole vocabulary, in half precision."
-    shape = dict(n_tokens=300, batch=4, length=16, steps=2, **_TINY) if small else dict(n_tokens=250_002, batch=32, length=512, steps=30)
+    shape = (
+        dict(n_tokens=300, batch=4, length=16, steps=2, **_TINY)
+        if small
+        else dict(n_tokens=250_002, batch=32, length=512, steps=30)
+    )
     yield Case("XLM-R base, 250,002 tokens, bf16", shape | dict(flops=True))
 
-_sides = lambda call, *names: {name: (call, dict(side=name)) for name in names}
-PARTS["lapt"] = Part("training steps beside the same Trainer with the model's own loss, and without any head", 5, _sides("lapt", "vocab_lit", "plain", "no head"), lapt_cases, "tokens in the vocabulary", (32_000, 64_000, 128_000, 250_002), (32_000, 250_002), (300,), facts=dict(tokens_per_cpu_second="tokens per CPU-second", loss="loss of the first step"))
-PARTS["gpu"] = Part("training on a GPU beside transformers' run_mlm at its defaults", 2, _sides("lapt", "vocab_lit", "run_mlm"), gpu_cases, "", facts=dict(tokens_per_second="tokens per second", tflops="TFLOP/s", share="share of the peak", gpu_mb="GPU MB"), named=True, gpu=True)
-CLAIMS += [Claim("lapt", "tokens per CPU-second, vocab_lit / plain, 250,002 tokens", lambda r: r.ratio("cpu_seconds", "plain"), 2),
-           Claim("lapt", "the same without any head / plain, which is the limit", lambda r: r.ratio("cpu_seconds", "plain", side="no head")),
-           Claim("lapt", "tokens per CPU-second, vocab_lit / plain, 32,000 tokens", lambda r: r.ratio("cpu_seconds", "plain", 32_000)),
-           Claim("lapt", "difference of the two losses of the first step", lambda r: abs(r.values("loss") - r.values("loss", "plain")), high=1e-5),
-           Claim("gpu", "tokens per second, vocab_lit / run_mlm", lambda r: 1 / r.ratio("tokens_per_second", "run_mlm"), 3)]
+
+def _sides(call, *names):
+    return {name: (call, dict(side=name)) for name in names}
+
+
+PARTS["lapt"] = Part(
+    "training steps beside the same Trainer with the model's own loss, and without any head",
+    5,
+    _sides("lapt", "vocab_lit", "plain", "no head"),
+    lapt_cases,
+    "tokens in the vocabulary",
+    (32_000, 64_000, 128_000, 250_002),
+    (32_000, 250_002),
+    (300,),
+    facts=dict(tokens_per_cpu_second="tokens per CPU-second", loss="loss of the first step"),
+)
+PARTS["gpu"] = Part(
+    "training on a GPU beside transformers' run_mlm at its defaults",
+    2,
+    _sides("lapt", "vocab_lit", "run_mlm"),
+    gpu_cases,
+    "",
+    facts=dict(tokens_per_second="tokens per second", tflops="TFLOP/s", share="share of the peak", gpu_mb="GPU MB"),
+    named=True,
+    gpu=True,
+)
+CLAIMS += [
+    Claim(
+        "lapt", "tokens per CPU-second, vocab_lit / plain, 250,002 tokens", lambda r: r.ratio("cpu_seconds", "plain"), 2
+    ),
+    Claim(
+        "lapt",
+        "the same without any head / plain, which is the limit",
+        lambda r: r.ratio("cpu_seconds", "plain", side="no head"),
+    ),
+    Claim(
+        "lapt",
+        "tokens per CPU-second, vocab_lit / plain, 32,000 tokens",
+        lambda r: r.ratio("cpu_seconds", "plain", 32_000),
+    ),
+    Claim(
+        "lapt",
+        "difference of the two losses of the first step",
+        lambda r: abs(r.values("loss") - r.values("loss", "plain")),
+        high=1e-5,
+    ),
+    Claim("gpu", "tokens per second, vocab_lit / run_mlm", lambda r: 1 / r.ratio("tokens_per_second", "run_mlm"), 3),
+]
 
 # %% ../../nbs/10_book/03_bench.ipynb #83c6d00b
-def write_text(path:Path, mb:float) -> None:
+def write_text(path: Path, mb: float) -> None:
     "Write numbered phrasebook lines until the file has so many MB."
     size, some = 0, lines("sw", 5000, seed=0)
     with open(path, "wb") as f:
         for i, line in enumerate(itertools.cycle(some)):
             size += f.write(f"{line} {i}\n".encode())
-            if size >= mb * 10**6: return
+            if size >= mb * 10**6:
+                return
 
-def memory(meter:Meter, file:str, steps:int=4) -> None:
+
+def memory(meter: Meter, file: str, steps: int = 4) -> None:
     "From reading the file to the saved model."
     out = f"{file}.out"
-    with meter: lapt_files(data_path("models", "mini-xlmr"), [file], out, LaptConfig(steps=steps, batch_size=8, length=72, eval_every=steps), say=lambda _: None)
+    with meter:
+        lapt_files(
+            data_path("models", "mini-xlmr"),
+            [file],
+            out,
+            LaptConfig(steps=steps, batch_size=8, length=72, eval_every=steps),
+            say=lambda _: None,
+        )
     shutil.rmtree(out)
 
-def memory_cases(place:Path, sizes:tuple, small:bool) -> Iterator[Case]:
+
+def memory_cases(place: Path, sizes: tuple, small: bool) -> Iterator[Case]:
     "Files of text of growing size."
     for mb in sizes:
-        write_text(file := place/f"{mb}.txt", mb)
+        write_text(file := place / f"{mb}.txt", mb)
         yield Case(f"{mb} MB of text", dict(file=str(file), steps=1 if small else 4), mb)
 
-PARTS["memory"] = Part("peak memory of training on ever larger files of text", 3, {"vocab_lit": ("memory", {})}, memory_cases, "MB of text", (5, 10, 20, 40), (5, 40), (.02,), exact=True)
-CLAIMS += [Claim("memory", "peak memory with 40 MB of text / with 5 MB", lambda r: r.values("peak_mb", case=40) / r.values("peak_mb", case=5), high=1.02)]
+
+PARTS["memory"] = Part(
+    "peak memory of training on ever larger files of text",
+    3,
+    {"vocab_lit": ("memory", {})},
+    memory_cases,
+    "MB of text",
+    (5, 10, 20, 40),
+    (5, 40),
+    (0.02,),
+    exact=True,
+)
+CLAIMS += [
+    Claim(
+        "memory",
+        "peak memory with 40 MB of text / with 5 MB",
+        lambda r: r.values("peak_mb", case=40) / r.values("peak_mb", case=5),
+        high=1.02,
+    )
+]
 
 # %% ../../nbs/10_book/03_bench.ipynb #72bdea3e
 @contextlib.contextmanager
-def adapter_model(what:str, # language or task
-                  shape:dict # what differs from BERT base
-                 ) -> Iterator[PreTrainedModel]: # a BERT in which only that learns
+def adapter_model(
+    what: str,  # language or task
+    shape: dict,  # what differs from BERT base
+) -> Iterator[PreTrainedModel]:  # a BERT in which only that learns
     "A random model with adapters, as `lapt` and `fine_tune` train it."
     with torch.random.fork_rng():
         torch.manual_seed(0)
@@ -399,16 +777,18 @@ def adapter_model(what:str, # language or task
         madx = MadX(BertForMaskedLM(config))
         madx.add_language("lang")
         if what == "language":
-            with madx.learning("lang") as model: yield model.train()
+            with madx.learning("lang") as model:
+                yield model.train()
         else:
             attach = madx.attach("task", "lang")
             tagger = BertForTokenClassification(config)
             attach(tagger, tagger.classifier.parameters())
-            madx = attach = None # the other model is not needed any more
+            madx = attach = None  # the other model is not needed any more
             gc.collect()
             yield tagger.train()
 
-def flops_below(model:PreTrainedModel, inputs:dict) -> int:
+
+def flops_below(model: PreTrainedModel, inputs: dict) -> int:
     "Operations of a forward pass before the first module that learns: these need no backward pass."
     counts, handles = [], []
     with FlopCounterMode(display=False) as counter:
@@ -416,45 +796,94 @@ def flops_below(model:PreTrainedModel, inputs:dict) -> int:
             if any(p.requires_grad for p in m.parameters(recurse=False)):
                 handles.append(m.register_forward_pre_hook(lambda *_: counts.append(counter.get_total_flops())))
         model(**inputs)
-    for h in handles: h.remove()
+    for h in handles:
+        h.remove()
     return counts[0]
 
-def adapters(meter:Meter, side:str, what:str, steps:int, batch:int, length:int, shape:dict) -> dict:
+
+def adapters(meter: Meter, side: str, what: str, steps: int, batch: int, length: int, shape: dict) -> dict:
     "Steps of training with a language adapter or a task adapter."
     with contextlib.ExitStack() as stack:
+
         def make():
             model = stack.enter_context(adapter_model(what, shape))
             at_labels = (side, what) == ("vocab_lit", "language")
             return model, lambda: lm_loss(model, **inputs) if at_labels else model(**inputs).loss
+
         inputs = adapter_batch(what, batch, length, BertConfig(**shape).vocab_size)
         told = train_steps(meter, lambda: made.append(make()) or made[0], steps) if (made := []) == [] else {}
         return told | dict(below_gflop=flops_below(made[0][0], inputs) / 1e9)
 
+
 _TASK = "task on a language that stays"
 
-def adapters_cases(place:Path, sizes:tuple, small:bool) -> Iterator[Case]:
+
+def adapters_cases(place: Path, sizes: tuple, small: bool) -> Iterator[Case]:
     "Batches of growing size with a language adapter, and one with a task adapter."
-    more = dict(steps=2, length=16, shape=dict(vocab_size=300, max_position_embeddings=16) | _TINY) if small else dict(steps=2, length=128, shape={})
-    for batch in sizes: yield Case(f"language, {batch} blocks", dict(what="language", batch=batch, **more), batch)
+    more = (
+        dict(steps=2, length=16, shape=dict(vocab_size=300, max_position_embeddings=16) | _TINY)
+        if small
+        else dict(steps=2, length=128, shape={})
+    )
+    for batch in sizes:
+        yield Case(f"language, {batch} blocks", dict(what="language", batch=batch, **more), batch)
     yield Case(_TASK, dict(what="task", batch=4 if small else 8, **more), sides=("vocab_lit", "adapters"))
 
-PARTS["adapters"] = Part("training steps with adapters beside AdapterHub's package", 3, _sides("adapters", "vocab_lit", "all positions") | {"adapters": ("adapters", {})}, adapters_cases, "blocks of 128 tokens", (1, 2, 4, 8), (8,), (4,), "adapters",
-                         facts=dict(gflop="GFLOP of a step", below_gflop="before what learns", trained="weights that learn"))
-CLAIMS += [Claim("adapters", "CPU time of a step, adapters / vocab_lit, language adapter, 8 blocks", lambda r: r.ratio("cpu_seconds", "adapters"), 1),
-           Claim("adapters", "peak memory, adapters / vocab_lit, the same", lambda r: r.ratio("peak_mb", "adapters"), 1, note="importing this package takes more memory than that one; beyond the imports it takes less"),
-           Claim("adapters", "memory beyond the imports, adapters / vocab_lit, the same", lambda r: r.ratio("extra_mb", "adapters"), 1),
-           Claim("adapters", "CPU time of a step, adapters / vocab_lit, task adapter", lambda r: r.ratio("cpu_seconds", "adapters", _TASK), 1.3, note="a task adapter stands in every layer from the first on, and both compute the same; what lies below the first is a twelfth of the forward pass")]
+
+PARTS["adapters"] = Part(
+    "training steps with adapters beside AdapterHub's package",
+    3,
+    _sides("adapters", "vocab_lit", "all positions") | {"adapters": ("adapters", {})},
+    adapters_cases,
+    "blocks of 128 tokens",
+    (1, 2, 4, 8),
+    (8,),
+    (4,),
+    "adapters",
+    facts=dict(gflop="GFLOP of a step", below_gflop="before what learns", trained="weights that learn"),
+)
+CLAIMS += [
+    Claim(
+        "adapters",
+        "CPU time of a step, adapters / vocab_lit, language adapter, 8 blocks",
+        lambda r: r.ratio("cpu_seconds", "adapters"),
+        1,
+    ),
+    Claim(
+        "adapters",
+        "peak memory, adapters / vocab_lit, the same",
+        lambda r: r.ratio("peak_mb", "adapters"),
+        1,
+        note="importing this package takes more memory than that one; beyond the imports it takes less",
+    ),
+    Claim(
+        "adapters",
+        "memory beyond the imports, adapters / vocab_lit, the same",
+        lambda r: r.ratio("extra_mb", "adapters"),
+        1,
+    ),
+    Claim(
+        "adapters",
+        "CPU time of a step, adapters / vocab_lit, task adapter",
+        lambda r: r.ratio("cpu_seconds", "adapters", _TASK),
+        1.3,
+        note="a task adapter stands in every layer from the first on, and both compute the same; what lies below the first is a twelfth of the forward pass",
+    ),
+]
 
 # %% ../../nbs/10_book/03_bench.ipynb #dba0e527
-def embedding_like(n_tokens:int, dim:int, seed:int=0) -> np.ndarray: # float32
+def embedding_like(n_tokens: int, dim: int, seed: int = 0) -> np.ndarray:  # float32
     "A matrix with what embedding matrices have: falling spread over turned dimensions, and a few dimensions ten times as large."
     rng = np.random.default_rng(seed)
-    rows, spread = rng.standard_normal((n_tokens, dim), np.float32), (1 + np.arange(dim))**-.5
+    rows, spread = rng.standard_normal((n_tokens, dim), np.float32), (1 + np.arange(dim)) ** -0.5
     rows = rows * spread.astype(np.float32) @ np.linalg.qr(rng.standard_normal((dim, dim)))[0].astype(np.float32)
     rows[:, rng.choice(dim, 3, replace=False)] *= 10
-    return rows + (.3 * rows.std() * rng.standard_normal(dim)).astype(np.float32)
+    return rows + (0.3 * rows.std() * rng.standard_normal(dim)).astype(np.float32)
 
-def printed_steps(X:np.ndarray, G:np.ndarray, n:int) -> np.ndarray: # G after n updates as Ding et al. (2010) print them
+
+def printed_steps(
+    X: np.ndarray, G: np.ndarray, n: int
+) -> np.ndarray:  # G after n updates as Ding et al. (2010) print them
     "The multiplicative updates of Semi-NMF as they are printed, with the whole matrix in each step."
     plus, minus = lambda M: (abs(M) + M) / 2, lambda M: (abs(M) - M) / 2
     for _ in range(n):
@@ -463,162 +892,354 @@ def printed_steps(X:np.ndarray, G:np.ndarray, n:int) -> np.ndarray: # G after n 
         G = G * np.sqrt((plus(FX) + minus(FF) @ G) / (minus(FX) + plus(FF) @ G + 1e-9))
     return G
 
-def nmf(meter:Meter, side:str, n_tokens:int, dim:int, components:int, steps:dict[str,int]) -> dict:
+
+def nmf(meter: Meter, side: str, n_tokens: int, dim: int, components: int, steps: dict[str, int]) -> dict:
     "A factorisation of an embedding matrix: its seconds and its error."
     X, start = embedding_like(n_tokens, dim), np.random.default_rng(1).random((components, dim)) + 1e-4
-    fit = lambda n: SemiNMF(components, "mu" if side == "vocab_lit" else side, start, max_iter=n).fit(X)
+
+    def fit(n):
+        return SemiNMF(components, "mu" if side == "vocab_lit" else side, start, max_iter=n).fit(X)
+
     run = (lambda n: printed_steps(X.astype(np.float64), start, n)) if side == "printed" else fit
-    with (once := Meter()): run(1) # threads and memory are there
-    with meter: made = run(steps[side])
+    with (once := Meter()):
+        run(1)  # threads and memory are there
+    with meter:
+        made = run(steps[side])
     cpu, n = meter.record["cpu_seconds"], steps[side]
     step = (cpu - once.record["cpu_seconds"]) / (n - 1)
-    if side == "printed": return dict(cpu_seconds=steps["vocab_lit"] * step, step_seconds=step)
+    if side == "printed":
+        return dict(cpu_seconds=steps["vocab_lit"] * step, step_seconds=step)
     return dict(step_seconds=step, error=float(made.reconstruction_err_ / np.linalg.norm(X)))
 
-def nmf_cases(place:Path, sizes:tuple, small:bool) -> Iterator[Case]:
-    "Matrices of four sizes."
-    more = dict(dim=32, components=6, steps=dict(vocab_lit=60, hals=10, printed=3)) if small else dict(dim=768, components=100, steps=dict(vocab_lit=3000, hals=300, printed=3))
-    for n in sizes: yield Case(f"{n:,} tokens", dict(n_tokens=n, **more), n)
 
-PARTS["nmf"] = Part("a factorisation (3,000 steps of mu, 300 of hals) beside the updates as they are printed", 3, _sides("nmf", "vocab_lit", "hals", "printed"), nmf_cases, "tokens", (30_000, 60_000, 120_000, 250_000), (30_000, 120_000, 250_000), (400, 800), facts=dict(step_seconds="seconds of a step", error="relative error"))
+def nmf_cases(place: Path, sizes: tuple, small: bool) -> Iterator[Case]:
+    "Matrices of four sizes."
+    more = (
+        dict(dim=32, components=6, steps=dict(vocab_lit=60, hals=10, printed=3))
+        if small
+        else dict(dim=768, components=100, steps=dict(vocab_lit=3000, hals=300, printed=3))
+    )
+    for n in sizes:
+        yield Case(f"{n:,} tokens", dict(n_tokens=n, **more), n)
+
+
+PARTS["nmf"] = Part(
+    "a factorisation (3,000 steps of mu, 300 of hals) beside the updates as they are printed",
+    3,
+    _sides("nmf", "vocab_lit", "hals", "printed"),
+    nmf_cases,
+    "tokens",
+    (30_000, 60_000, 120_000, 250_000),
+    (30_000, 120_000, 250_000),
+    (400, 800),
+    facts=dict(step_seconds="seconds of a step", error="relative error"),
+)
 _MU = 120_000
-CLAIMS += [Claim("nmf", "CPU seconds, 3,000 steps of mu, 120,000 x 768, 100 components", lambda r: r.values("cpu_seconds", case=_MU), high=40),
-           Claim("nmf", "CPU time, printed updates / mu, measured here", lambda r: r.ratio("cpu_seconds", "printed", _MU)),
-           Claim("nmf", "CPU time, the paper's package (reported with 4.0 s a step; not run) / mu", lambda r: 12_000 / r.values("cpu_seconds", case=_MU), 200),
-           Claim("nmf", "CPU seconds, 300 steps of hals", lambda r: r.values("cpu_seconds", "hals", _MU), high=15),
-           Claim("nmf", "error of hals / error of mu", lambda r: r.ratio("error", "hals", _MU), high=1),
-           Claim("nmf", "a step of mu, 250,000 tokens / 30,000", lambda r: r.values("step_seconds", case=250_000) / r.values("step_seconds", case=30_000), high=1.1)]
+CLAIMS += [
+    Claim(
+        "nmf",
+        "CPU seconds, 3,000 steps of mu, 120,000 x 768, 100 components",
+        lambda r: r.values("cpu_seconds", case=_MU),
+        high=40,
+    ),
+    Claim("nmf", "CPU time, printed updates / mu, measured here", lambda r: r.ratio("cpu_seconds", "printed", _MU)),
+    Claim(
+        "nmf",
+        "CPU time, the paper's package (reported with 4.0 s a step; not run) / mu",
+        lambda r: 12_000 / r.values("cpu_seconds", case=_MU),
+        200,
+    ),
+    Claim("nmf", "CPU seconds, 300 steps of hals", lambda r: r.values("cpu_seconds", "hals", _MU), high=15),
+    Claim("nmf", "error of hals / error of mu", lambda r: r.ratio("error", "hals", _MU), high=1),
+    Claim(
+        "nmf",
+        "a step of mu, 250,000 tokens / 30,000",
+        lambda r: r.values("step_seconds", case=250_000) / r.values("step_seconds", case=30_000),
+        high=1.1,
+    ),
+]
 
 # %% ../../nbs/10_book/03_bench.ipynb #fcc4c39c
-def write_decoder(folder:Path, n_tokens:int, hidden:int, layers:int=32) -> None:
+def write_decoder(folder: Path, n_tokens: int, hidden: int, layers: int = 32) -> None:
     "Write a Llama in bf16, a file for each layer, one in memory at a time."
-    config = LlamaConfig(vocab_size=n_tokens, hidden_size=hidden, intermediate_size=hidden * 9 // 4, num_hidden_layers=layers, num_attention_heads=hidden // 64, num_key_value_heads=hidden // 256 or 1,
-                         max_position_embeddings=4096, tie_word_embeddings=False, dtype="bfloat16", architectures=["LlamaForCausalLM"], bos_token_id=0, eos_token_id=2, pad_token_id=1)
+    config = LlamaConfig(
+        vocab_size=n_tokens,
+        hidden_size=hidden,
+        intermediate_size=hidden * 9 // 4,
+        num_hidden_layers=layers,
+        num_attention_heads=hidden // 64,
+        num_key_value_heads=hidden // 256 or 1,
+        max_position_embeddings=4096,
+        tie_word_embeddings=False,
+        dtype="bfloat16",
+        architectures=["LlamaForCausalLM"],
+        bos_token_id=0,
+        eos_token_id=2,
+        pad_token_id=1,
+    )
     config.save_pretrained(folder)
-    with torch.device("meta"): shapes = {name: p.shape for name, p in LlamaForCausalLM(config).named_parameters()}
-    inner = {name: torch.randn(shape, dtype=torch.bfloat16) * .02 for name, shape in shapes.items() if ".layers.0." in name}
-    files = {"model-head.safetensors": ["lm_head.weight", "model.norm.weight"], "model-embeddings.safetensors": ["model.embed_tokens.weight"]}
+    with torch.device("meta"):
+        shapes = {name: p.shape for name, p in LlamaForCausalLM(config).named_parameters()}
+    inner = {
+        name: torch.randn(shape, dtype=torch.bfloat16) * 0.02 for name, shape in shapes.items() if ".layers.0." in name
+    }
+    files = {
+        "model-head.safetensors": ["lm_head.weight", "model.norm.weight"],
+        "model-embeddings.safetensors": ["model.embed_tokens.weight"],
+    }
     files |= {f"model-{n:02}.safetensors": [name.replace(".0.", f".{n}.") for name in inner] for n in range(layers)}
     for file, names in files.items():
-        save_file({n: inner[re.sub(r"layers\.\d+", "layers.0", n)] if ".layers." in n else torch.randn(shapes[n], dtype=torch.bfloat16) * .02 for n in names}, folder/file, {"format": "pt"})
-    (folder/"model.safetensors.index.json").write_text(json.dumps({"metadata": {}, "weight_map": {n: file for file, names in files.items() for n in names}}))
+        save_file(
+            {
+                n: inner[re.sub(r"layers\.\d+", "layers.0", n)]
+                if ".layers." in n
+                else torch.randn(shapes[n], dtype=torch.bfloat16) * 0.02
+                for n in names
+            },
+            folder / file,
+            {"format": "pt"},
+        )
+    (folder / "model.safetensors.index.json").write_text(
+        json.dumps({"metadata": {}, "weight_map": {n: file for file, names in files.items() for n in names}})
+    )
 
-def _digest(folder:Path) -> str: # of all tensors by name, whatever files they are in
+
+def _digest(folder: Path) -> str:  # of all tensors by name, whatever files they are in
     found = {}
     for file in folder.glob("*.safetensors"):
-        with safe_open(file, "pt") as f: found |= {name: hashlib.sha256(f.get_tensor(name).view(torch.uint8).numpy()).hexdigest() for name in f.keys()}
+        with safe_open(file, "pt") as f:
+            found |= {
+                name: hashlib.sha256(f.get_tensor(name).view(torch.uint8).numpy()).hexdigest() for name in f.keys()
+            }
     return hashlib.sha256(json.dumps(found, sort_keys=True).encode()).hexdigest()[:16]
 
-def transplant(meter:Meter, side:str, model:str, tokenizer:str, vectors:str, out:str) -> dict:
+
+def transplant(meter: Meter, side: str, model: str, tokenizer: str, vectors: str, out: str) -> dict:
     "A new vocabulary for a decoder, in its files or with the model in memory."
     import vocab_lit.app.pipeline as pipeline
+
     whole = patch.object(pipeline, "open_model", pipeline.load_model) if side == "loaded" else contextlib.nullcontext()
-    with whole, meter: pipeline.transplant_files(model, out, tokenizer=tokenizer, vectors=vectors)
-    tokens = max(sum(t.size for name, t in stored_tensors(f).items() if name in ("lm_head.weight", "model.embed_tokens.weight")) for f in (model, out)) / 2**20
+    with whole, meter:
+        pipeline.transplant_files(model, out, tokenizer=tokenizer, vectors=vectors)
+    tokens = (
+        max(
+            sum(
+                t.size
+                for name, t in stored_tensors(f).items()
+                if name in ("lm_head.weight", "model.embed_tokens.weight")
+            )
+            for f in (model, out)
+        )
+        / 2**20
+    )
     told = dict(tokens_mb=tokens, times=meter.record["extra_mb"] / tokens, digest=_digest(Path(out)))
     shutil.rmtree(out)
     return told
 
-def transplant_cases(place:Path, sizes:tuple, small:bool) -> Iterator[Case]:
+
+def transplant_cases(place: Path, sizes: tuple, small: bool) -> Iterator[Case]:
     "Decoders of growing width, with two sizes of the new vocabulary."
     n_old, layers, news = (300, 2, (200,)) if small else (128_256, 32, (50_000, 128_256))
     rng = np.random.default_rng(0)
     for n in news:
         old, new = random_tokenizers(n_old, n, n // 5)
-        new.save_pretrained(place/f"{n}")
+        new.save_pretrained(place / f"{n}")
         points = rng.normal(size=(200, 64))[rng.integers(200, size=n)] + rng.normal(size=(n, 64))
-        save_vectors(TokenVectors(points.astype(np.float32), np.arange(n) > 4, "random"), new, place/f"{n}.npz")
+        save_vectors(TokenVectors(points.astype(np.float32), np.arange(n) > 4, "random"), new, place / f"{n}.npz")
     for width in sizes:
-        (model := place/f"model-{width}").mkdir()
+        (model := place / f"model-{width}").mkdir()
         write_decoder(model, n_old, width, layers)
         old.save_pretrained(model)
         for n in news:
-            case = dict(model=str(model), tokenizer=str(place/f"{n}"), vectors=str(place/f"{n}.npz"), out=str(place/"out"))
+            case = dict(
+                model=str(model), tokenizer=str(place / f"{n}"), vectors=str(place / f"{n}.npz"), out=str(place / "out")
+            )
             yield Case(f"{width} dimensions, {n_old:,} to {n:,} tokens", case, width, f"to {n:,} tokens")
         shutil.rmtree(model)
 
-PARTS["transplant"] = Part("a decoder of up to 6 billion weights gets a new vocabulary, in its files or loaded (25 GB of disk)", 12, _sides("transplant", "vocab_lit", "loaded"), transplant_cases, "dimensions", (512, 1024, 2048, 4096), (4096,), (128,),
-                           facts=dict(tokens_mb="MB of embeddings and head", times="extra over these", digest="result"), exact=True, named=True)
-CLAIMS += [Claim("transplant", "extra memory / embeddings and head, weights in their files, largest decoder", lambda r: r.values("times"), high=1.5),
-           Claim("transplant", "the same with all weights loaded", lambda r: r.values("times", "loaded")),
-           Claim("transplant", "different results of the two ways", lambda r: r.table.groupby("case").digest.nunique() - 1, high=0)]
+
+PARTS["transplant"] = Part(
+    "a decoder of up to 6 billion weights gets a new vocabulary, in its files or loaded (25 GB of disk)",
+    12,
+    _sides("transplant", "vocab_lit", "loaded"),
+    transplant_cases,
+    "dimensions",
+    (512, 1024, 2048, 4096),
+    (4096,),
+    (128,),
+    facts=dict(tokens_mb="MB of embeddings and head", times="extra over these", digest="result"),
+    exact=True,
+    named=True,
+)
+CLAIMS += [
+    Claim(
+        "transplant",
+        "extra memory / embeddings and head, weights in their files, largest decoder",
+        lambda r: r.values("times"),
+        high=1.5,
+    ),
+    Claim("transplant", "the same with all weights loaded", lambda r: r.values("times", "loaded")),
+    Claim(
+        "transplant",
+        "different results of the two ways",
+        lambda r: r.table.groupby("case").digest.nunique() - 1,
+        high=0,
+    ),
+]
 
 # %% ../../nbs/10_book/03_bench.ipynb #3ea05a78
-def load(meter:Meter, side:str, file:str, probe:list[str]) -> dict:
+def load(meter: Meter, side: str, file: str, probe: list[str]) -> dict:
     "Word vectors read from a file, and a few of them looked up."
+
     def look_up():
-        if side == "vocab_lit": return open_words(file).vector
+        if side == "vocab_lit":
+            return open_words(file).vector
         if side == "gensim":
             from gensim.models import KeyedVectors
+
             return KeyedVectors.load_word2vec_format(file).get_vector
         import fasttext
+
         return fasttext.load_model(file).get_word_vector
+
     with meter:
         vector = look_up()
         sums = sum(float(abs(vector(word)).sum()) for word in probe)
     return dict(sums=sums)
 
-def load_tokens(meter:Meter, side:str, folder:str) -> dict:
+
+def load_tokens(meter: Meter, side: str, folder: str) -> dict:
     "A tokenizer read from a folder, and what its tokens are."
-    with meter: n = len(Vocab.from_tokenizer(load_tokenizer(folder)) if side == "vocab_lit" else AutoTokenizer.from_pretrained(folder))
+    with meter:
+        n = len(
+            Vocab.from_tokenizer(load_tokenizer(folder))
+            if side == "vocab_lit"
+            else AutoTokenizer.from_pretrained(folder)
+        )
     return dict(sums=n)
 
-def load_any(meter:Meter, side:str, **arguments) -> dict:
+
+def load_any(meter: Meter, side: str, **arguments) -> dict:
     "Either of the two, by the arguments given."
     return (load_tokens if "folder" in arguments else load)(meter, side, **arguments)
 
-def load_cases(place:Path, sizes:tuple, small:bool) -> Iterator[Case]:
+
+def load_cases(place: Path, sizes: tuple, small: bool) -> Iterator[Case]:
     "Files of vectors and tokenizers of four sizes."
     dim = 8 if small else 300
     for n in sizes:
         tokenizer = random_tokenizers(n, 10, 0)[0]
-        tokenizer.save_pretrained(place/f"{n}")
-        yield Case(f"tokenizer of {n:,} tokens", dict(folder=str(place/f"{n}")), n, "tokenizer", sides=("vocab_lit", "transformers"))
+        tokenizer.save_pretrained(place / f"{n}")
+        yield Case(
+            f"tokenizer of {n:,} tokens",
+            dict(folder=str(place / f"{n}")),
+            n,
+            "tokenizer",
+            sides=("vocab_lit", "transformers"),
+        )
         words = [t.text for t in Vocab.from_tokenizer(tokenizer) if t.kind == "text"]
-        probe = words[::max(1, n // 1000)]
-        write_fasttext(place/"v.bin", words, dim)
-        yield Case(f".bin of {n:,} words", dict(file=str(place/"v.bin"), probe=probe), n, ".bin", sides=("vocab_lit", "fasttext"))
-        write_table(place/"v.vec", words, np.random.default_rng(0).normal(size=(len(words), dim)).astype(np.float32))
-        yield Case(f".vec of {n:,} words", dict(file=str(place/"v.vec"), probe=probe), n, ".vec", sides=("vocab_lit", "gensim"))
+        probe = words[:: max(1, n // 1000)]
+        write_fasttext(place / "v.bin", words, dim)
+        yield Case(
+            f".bin of {n:,} words",
+            dict(file=str(place / "v.bin"), probe=probe),
+            n,
+            ".bin",
+            sides=("vocab_lit", "fasttext"),
+        )
+        write_table(place / "v.vec", words, np.random.default_rng(0).normal(size=(len(words), dim)).astype(np.float32))
+        yield Case(
+            f".vec of {n:,} words",
+            dict(file=str(place / "v.vec"), probe=probe),
+            n,
+            ".vec",
+            sides=("vocab_lit", "gensim"),
+        )
 
-PARTS["load"] = Part("word vectors (.vec, .bin) and tokenizers of up to 250,000 read, beside gensim, fastText and transformers", 4, _sides("load_any", "vocab_lit", "gensim", "fasttext", "transformers"), load_cases, "words or tokens", (31_250, 62_500, 125_000, 250_000), (250_000,), (200,))
-CLAIMS += [Claim("load", f"CPU time, {other} / vocab_lit, {what}", lambda r, other=other, case=case: r.ratio("cpu_seconds", other, case))
-           for other, what, case in (("gensim", "a .vec of 250,000 x 300", ".vec of 250,000 words"), ("fasttext", "a .bin of 250,000 x 300", ".bin of 250,000 words"), ("transformers", "a tokenizer of 250,000", "tokenizer of 250,000 tokens"))]
+
+PARTS["load"] = Part(
+    "word vectors (.vec, .bin) and tokenizers of up to 250,000 read, beside gensim, fastText and transformers",
+    4,
+    _sides("load_any", "vocab_lit", "gensim", "fasttext", "transformers"),
+    load_cases,
+    "words or tokens",
+    (31_250, 62_500, 125_000, 250_000),
+    (250_000,),
+    (200,),
+)
+CLAIMS += [
+    Claim(
+        "load",
+        f"CPU time, {other} / vocab_lit, {what}",
+        lambda r, other=other, case=case: r.ratio("cpu_seconds", other, case),
+    )
+    for other, what, case in (
+        ("gensim", "a .vec of 250,000 x 300", ".vec of 250,000 words"),
+        ("fasttext", "a .bin of 250,000 x 300", ".bin of 250,000 words"),
+        ("transformers", "a tokenizer of 250,000", "tokenizer of 250,000 tokens"),
+    )
+]
 
 # %% ../../nbs/10_book/03_bench.ipynb #633f95c5
 def environment() -> dict:
     "What the numbers were measured with; nothing that names the machine."
     flags = set()
-    with contextlib.suppress(OSError): flags = set(Path("/proc/cpuinfo").read_text().split())
+    with contextlib.suppress(OSError):
+        flags = set(Path("/proc/cpuinfo").read_text().split())
     device = find_device()
-    return dict(device=device.kind if device.kind == "cpu" else device.name, processor=platform.machine(), cores=os.cpu_count(), memory_gb=round(device.memory / 2**30) if device.memory else None,
-                instructions=[f for f in ("avx2", "avx512f", "avx512_bf16", "amx_bf16") if f in flags], system=platform.system(), python=platform.python_version(),
-                versions={name: version(name) for name in ("torch", "numpy", "transformers", "gensim", "fasttext")}, date=str(date.today()))
+    return dict(
+        device=device.kind if device.kind == "cpu" else device.name,
+        processor=platform.machine(),
+        cores=os.cpu_count(),
+        memory_gb=round(device.memory / 2**30) if device.memory else None,
+        instructions=[f for f in ("avx2", "avx512f", "avx512_bf16", "amx_bf16") if f in flags],
+        system=platform.system(),
+        python=platform.python_version(),
+        versions={name: version(name) for name in ("torch", "numpy", "transformers", "gensim", "fasttext")},
+        date=str(date.today()),
+    )
 
-def turns(part:Part, case:Case, rounds:int, sizes:tuple, # of the part, as they are measured
-          peer:bool # whether the other package is there
-         ) -> list[tuple[int,str]]: # (round, side)
+
+def turns(
+    part: Part,
+    case: Case,
+    rounds: int,
+    sizes: tuple,  # of the part, as they are measured
+    peer: bool,  # whether the other package is there
+) -> list[tuple[int, str]]:  # (round, side)
     "Who runs when: ours, theirs, ours, theirs."
     once = case.once or not (case.size is None or case.size in part.main or case.size == max(sizes))
-    return [(n, side) for n in range(1 if once else rounds) for side in case.sides or part.sides if peer or side != part.peer]
+    return [
+        (n, side)
+        for n in range(1 if once else rounds)
+        for side in case.sides or part.sides
+        if peer or side != part.peer
+    ]
 
-def run_part(name:str, # of PARTS
-             rounds:int=3, # how often the sides run on the cases of the claims, in turns
-             small:bool=False, # tiny sizes, once, this package's sides in this process
-             folder:str|Path="_build/bench", # where environments of other packages are
-             install:bool=False, # whether to make that which is missing
-             largest:float=float("inf") # leave out larger sizes
-            ) -> dict: # environment, rounds, runs, checks
+
+def run_part(
+    name: str,  # of PARTS
+    rounds: int = 3,  # how often the sides run on the cases of the claims, in turns
+    small: bool = False,  # tiny sizes, once, this package's sides in this process
+    folder: str | Path = "_build/bench",  # where environments of other packages are
+    install: bool = False,  # whether to make that which is missing
+    largest: float = float("inf"),  # leave out larger sizes
+) -> dict:  # environment, rounds, runs, checks
     "Measure one part."
     part, runs, checks = PARTS[name], [], {}
-    if part.gpu and not small and not torch.cuda.is_available(): raise ValueError(f"{name}: there is no GPU that torch can use here")
+    if part.gpu and not small and not torch.cuda.is_available():
+        raise ValueError(f"{name}: there is no GPU that torch can use here")
     python = peer_python(part.peer, folder, install) if part.peer else None
+
     def run(case, side):
         call, own = part.sides[side]
         given = [dict(a, **own) if a else None for a in (case.arguments, case.warm_up)]
-        if side == part.peer: return apart(call, *given, python=python)
-        if small: return measure(globals()[call], *given)
+        if side == part.peer:
+            return apart(call, *given, python=python)
+        if small:
+            return measure(globals()[call], *given)
         return apart(f"vocab_lit.book.bench.{call}", *given, threads="" if part.gpu else "1", exact=part.exact)
+
     sizes = part.tiny if small else tuple(s for s in part.sizes if s <= largest)
     with tempfile.TemporaryDirectory() as place, tqdm(desc=name, unit=" runs") as bar:
         for case in part.cases(Path(place), sizes, small):
@@ -626,69 +1247,142 @@ def run_part(name:str, # of PARTS
                 told = dict(case=case.name, series=case.series, size=case.size, side=side, round=n) | run(case, side)
                 runs.append({k: float(f"{v:.5g}") if isinstance(v, float) else v for k, v in told.items()})
                 bar.update()
-            if part.compare and python: checks[case.name] = part.compare(Path(case.arguments["folder"]))
+            if part.compare and python:
+                checks[case.name] = part.compare(Path(case.arguments["folder"]))
     return dict(environment=environment(), rounds=rounds, runs=runs, checks=checks)
 
 # %% ../../nbs/10_book/03_bench.ipynb #4c467385
-def _number(x:float) -> str: return "" if x is None or x != x else f"{x:,.0f}" if abs(x) >= 100 else f"{x:.3g}"
+def _number(x: float) -> str:
+    return "" if x is None or x != x else f"{x:,.0f}" if abs(x) >= 100 else f"{x:.3g}"
 
-def _spread(values:Iterable[float], digits:int=2) -> str: # the median, and between what it lies
+
+def _spread(values: Iterable[float], digits: int = 2) -> str:  # the median, and between what it lies
     values = np.asarray(list(values), float)
     told = f"{np.median(values):.{digits}f}" if len(values) else ""
     return told + (f" ({values.min():.{digits}f} to {values.max():.{digits}f})" if len(values) > 1 else "")
 
-def side_table(name:str, record:dict) -> pd.DataFrame: # a row for each case and side
+
+def side_table(name: str, record: dict) -> pd.DataFrame:  # a row for each case and side
     "Medians over the rounds; ratios say how many times more than this package a side takes."
     runs, rows, part = Runs(record), [], PARTS[name]
     for (case, side), t in runs.table.groupby(["case", "side"], sort=False):
-        if part.compare and t["size"].isna().all(): continue # small cases, of which only the results count
-        times = lambda measure: "" if side == "vocab_lit" else _spread(runs.ratio(measure, side, case))
-        row = {"case": case, "side": side, "CPU seconds": _number(t.cpu_seconds.median()), "times": times("cpu_seconds"), "extra MB": _number(t.extra_mb.median()),
-               "times ": times("extra_mb") if t.extra_mb.min() > 10 else "", "peak MB": _number(t.peak_mb.median())}
-        facts = {title: t[fact].iloc[0] if t[fact].dtype == object or fact == "digest" else t[fact].median() for fact, title in part.facts.items() if fact in t}
+        if part.compare and t["size"].isna().all():
+            continue  # small cases, of which only the results count
+
+        def times(measure):
+            return "" if side == "vocab_lit" else _spread(runs.ratio(measure, side, case))
+
+        row = {
+            "case": case,
+            "side": side,
+            "CPU seconds": _number(t.cpu_seconds.median()),
+            "times": times("cpu_seconds"),
+            "extra MB": _number(t.extra_mb.median()),
+            "times ": times("extra_mb") if t.extra_mb.min() > 10 else "",
+            "peak MB": _number(t.peak_mb.median()),
+        }
+        facts = {
+            title: t[fact].iloc[0] if t[fact].dtype == object or fact == "digest" else t[fact].median()
+            for fact, title in part.facts.items()
+            if fact in t
+        }
         rows.append(row | {title: x if isinstance(x, str) else _number(x) for title, x in facts.items()})
     return pd.DataFrame(rows)
 
-def growth_table(name:str, record:dict) -> pd.DataFrame: # a row for each curve
+
+def growth_table(name: str, record: dict) -> pd.DataFrame:  # a row for each curve
     "CPU seconds at each size, and the exponents of time and memory."
     rows = []
     for (series, side), t in Runs(record).growth().groupby(["series", "side"], sort=False):
-        rows.append({"curve": series, "side": side} | {f"{n:,g}": _number(v) for n, v in zip(t["size"], t.cpu_seconds)} | {f"{m} grows with": f"{e:.2f}" if (e := exponent(t["size"], t[c])) == e else ""
-                    for m, c in (("time", "cpu_seconds"), ("extra memory", "extra_mb"))})
+        rows.append(
+            {"curve": series, "side": side}
+            | {f"{n:,g}": _number(v) for n, v in zip(t["size"], t.cpu_seconds)}
+            | {
+                f"{m} grows with": f"{e:.2f}" if (e := exponent(t["size"], t[c])) == e else ""
+                for m, c in (("time", "cpu_seconds"), ("extra memory", "extra_mb"))
+            }
+        )
     table = pd.DataFrame(rows)
     return table.drop(columns="curve") if len(table) and not table.curve.any() else table
 
-def claims_table(records:dict[str,dict]) -> pd.DataFrame: # {part: record}; a row for each claim
+
+def claims_table(records: dict[str, dict]) -> pd.DataFrame:  # {part: record}; a row for each claim
     "What was claimed, what was measured and whether it holds, by the median."
     rows = []
     for c in CLAIMS:
         values = [v for v in (c.value(Runs(records[c.part])) if c.part in records else []) if v == v]
         limit = f"at least {c.low:g}" if c.low is not None else f"at most {c.high:g}" if c.high is not None else ""
-        holds = "not measured" if not len(values) else "" if not limit else "yes" if (c.low is None or np.median(values) >= c.low) and (c.high is None or np.median(values) <= c.high) else "no"
-        small = len(values) and 0 < max(values) < .01
-        rows.append({"part": c.part, "claim": c.text, "measured": f"{max(values):.0e}" if small else _spread(values, 0 if all(float(v).is_integer() for v in values) else 2), "wanted": limit, "holds": holds, "note": c.note * (holds == "no")})
+        holds = (
+            "not measured"
+            if not len(values)
+            else ""
+            if not limit
+            else "yes"
+            if (c.low is None or np.median(values) >= c.low) and (c.high is None or np.median(values) <= c.high)
+            else "no"
+        )
+        small = len(values) and 0 < max(values) < 0.01
+        rows.append(
+            {
+                "part": c.part,
+                "claim": c.text,
+                "measured": f"{max(values):.0e}"
+                if small
+                else _spread(values, 0 if all(float(v).is_integer() for v in values) else 2),
+                "wanted": limit,
+                "holds": holds,
+                "note": c.note * (holds == "no"),
+            }
+        )
     return pd.DataFrame(rows)
 
-def report(records:dict[str,dict]) -> str: # {part: record}
+
+def report(records: dict[str, dict]) -> str:  # {part: record}
     "All tables as Markdown."
-    table = lambda t: t.to_markdown(index=False, disable_numparse=True)
+
+    def table(t):
+        return t.to_markdown(index=False, disable_numparse=True)
+
     out = []
     for name, record in records.items():
-        out += [f"## {name}", PARTS[name].about[0].upper() + PARTS[name].about[1:] + ".", table(side_table(name, record))]
-        if len(grown := growth_table(name, record)): out += [f"CPU seconds by {PARTS[name].unit}:", table(grown)]
-        if record["checks"]: out += ["Results:", table(pd.DataFrame(record["checks"]).T.fillna(0).map(lambda x: x if isinstance(x, str) else _number(x)).rename_axis("case").reset_index())]
+        out += [
+            f"## {name}",
+            PARTS[name].about[0].upper() + PARTS[name].about[1:] + ".",
+            table(side_table(name, record)),
+        ]
+        if len(grown := growth_table(name, record)):
+            out += [f"CPU seconds by {PARTS[name].unit}:", table(grown)]
+        if record["checks"]:
+            out += [
+                "Results:",
+                table(
+                    pd.DataFrame(record["checks"])
+                    .T.fillna(0)
+                    .map(lambda x: x if isinstance(x, str) else _number(x))
+                    .rename_axis("case")
+                    .reset_index()
+                ),
+            ]
     claims = claims_table(records)
     return "\n\n".join([*out, "## Claims", table(claims[claims.part.isin(list(records))])]) + "\n"
 
-def run_bench(parts:list[str], # names of PARTS, or "all" for those that need not be named
-              out:str|Path|None, # JSON file in which these parts take the place of older ones; None: no file
-              **options) -> dict: # of run_part; {part: record}
+
+def run_bench(
+    parts: list[str],  # names of PARTS, or "all" for those that need not be named
+    out: str | Path | None,  # JSON file in which these parts take the place of older ones; None: no file
+    **options,
+) -> dict:  # of run_part; {part: record}
     "Measure some parts and keep the records."
-    if unknown := [p for p in parts if p not in PARTS and p != "all"]: raise ValueError(f"no part {unknown[0]!r}; there are {', '.join(PARTS)}, or all")
+    if unknown := [p for p in parts if p not in PARTS and p != "all"]:
+        raise ValueError(f"no part {unknown[0]!r}; there are {', '.join(PARTS)}, or all")
     chosen = [p for p in PARTS if p in parts or ("all" in parts and not PARTS[p].named)]
     out, records = Path(out) if out else None, {}
-    if out: out.parent.mkdir(parents=True, exist_ok=True)
+    if out:
+        out.parent.mkdir(parents=True, exist_ok=True)
     for name in chosen:
         records[name] = run_part(name, **options)
-        if out: write_json((json.loads(out.read_text(encoding="utf-8")) if out.exists() else {}) | {name: records[name]}, out)
+        if out:
+            write_json(
+                (json.loads(out.read_text(encoding="utf-8")) if out.exists() else {}) | {name: records[name]}, out
+            )
     return records

@@ -10,7 +10,19 @@ __all__ = ['LIMIT', 'checkout', 'settings', 'Cell', 'code_cells', 'names', 'pyte
            'public_names', 'reference', 'status', 'check_html', 'build_book']
 
 # %% ../../nbs/10_book/01_publish.ipynb #9d0aeb49
-import ast, builtins, difflib, json, os, re, shutil, subprocess, symtable, sys, tempfile, textwrap, time
+import ast
+import builtins
+import difflib
+import json
+import os
+import re
+import shutil
+import subprocess
+import symtable
+import sys
+import tempfile
+import textwrap
+import time
 from collections.abc import Callable, Iterable
 from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from configparser import ConfigParser
@@ -25,57 +37,65 @@ from babel import Locale
 from tqdm.auto import tqdm
 
 import vocab_lit
-from ..text.phrasebook import find_locale
 from ..experiments.results import environment, fingerprint
+from ..text.phrasebook import find_locale
 
 # %% ../../nbs/10_book/01_publish.ipynb #aa930baa
-def checkout() -> Path: # the top folder of the repository
+def checkout() -> Path:  # the top folder of the repository
     "The checkout this runs in; `FileNotFoundError` where there is none."
     here = Path(vocab_lit.__file__).resolve().parent.parent
     for folder in (here, *[Path.cwd(), *Path.cwd().parents]):
-        if (folder/"settings.ini").is_file() and (folder/"nbs").is_dir() and (folder/"book").is_dir(): return folder
-    raise FileNotFoundError("no checkout of vocab_lit here: notebooks, chapters and the book are not part of the "
-                            "installed package; clone the repository and run this inside it")
+        if (folder / "settings.ini").is_file() and (folder / "nbs").is_dir() and (folder / "book").is_dir():
+            return folder
+    raise FileNotFoundError(
+        "no checkout of vocab_lit here: notebooks, chapters and the book are not part of the "
+        "installed package; clone the repository and run this inside it"
+    )
 
 # %% ../../nbs/10_book/01_publish.ipynb #fc74cb20
-def settings(root:Path|None=None # the checkout; by default the one this runs in
-            ) -> dict[str, str]: # every entry, with references to other entries filled in
+def settings(
+    root: Path | None = None,  # the checkout; by default the one this runs in
+) -> dict[str, str]:  # every entry, with references to other entries filled in
     "The entries of `settings.ini`."
     ini = ConfigParser(delimiters=["="])
-    ini.read((root or checkout())/"settings.ini", encoding="utf-8")
+    ini.read((root or checkout()) / "settings.ini", encoding="utf-8")
     return dict(ini["DEFAULT"])
 
 # %% ../../nbs/10_book/01_publish.ipynb #25f8dce9
 @dataclass
 class Cell:
     "A code cell of a notebook without its directives."
-    id:str # the cell's id in the notebook file
-    source:str # Python source
-    directives:dict[str, str] # `#| test: a name` is {"test": "a name"}
-    index:int # position among all cells of the notebook, from 0
+
+    id: str  # the cell's id in the notebook file
+    source: str  # Python source
+    directives: dict[str, str]  # `#| test: a name` is {"test": "a name"}
+    index: int  # position among all cells of the notebook, from 0
 
     @property
-    def label(self) -> str: # the first words of the cell, to find it by
+    def label(self) -> str:  # the first words of the cell, to find it by
         "How a message names the cell."
         text = self.directives.get("test") or self.source.split("\n")[0]
         return f'cell "{text if "test" in self.directives else text[:60]}" ({self.id})'
 
 # %% ../../nbs/10_book/01_publish.ipynb #6a51d31b
-def code_cells(path:Path # a notebook
-              ) -> list[Cell]: # its code cells in order
+def code_cells(
+    path: Path,  # a notebook
+) -> list[Cell]:  # its code cells in order
     "Read the code cells of a notebook."
     cells = []
     for i, c in enumerate(json.loads(Path(path).read_text(encoding="utf-8"))["cells"]):
-        if c["cell_type"] != "code": continue
+        if c["cell_type"] != "code":
+            continue
         source, directives = "".join(c["source"]), {}
         while m := re.match(r"\s*#\|[ \t]*([\w-]+):?[ \t]*(.*)\n?", source):
-            directives[m[1]], source = m[2].strip(), source[m.end():]
+            directives[m[1]], source = m[2].strip(), source[m.end() :]
         cells.append(Cell(c.get("id", ""), re.sub(r"^[%!].*\n?", "", source, flags=re.M).strip("\n"), directives, i))
     return cells
 
 # %% ../../nbs/10_book/01_publish.ipynb #e7ecc3d8
-def names(source:str # Python source
-         ) -> tuple[set[str], set[str]]: # (names it binds at its top level, names it needs from elsewhere)
+def names(
+    source: str,  # Python source
+) -> tuple[set[str], set[str]]:  # (names it binds at its top level, names it needs from elsewhere)
     "What a piece of code binds and needs."
     top = symtable.symtable(source, "cell", "exec")
     bound = {s.get_name() for s in top.get_symbols() if s.is_assigned() or s.is_imported()}
@@ -86,19 +106,23 @@ def names(source:str # Python source
     return bound, needed - bound - set(dir(builtins)) - {"__name__", "__file__"}
 
 # %% ../../nbs/10_book/01_publish.ipynb #6d006c47
-def _indent(source:str) -> str:
+def _indent(source: str) -> str:
     "Indent code by four spaces, the inside of triple-quoted strings excepted."
     inside = set()
     for node in ast.walk(ast.parse(source)):
-        if not isinstance(node, (ast.Constant, ast.JoinedStr)) or node.end_lineno == node.lineno: continue
-        if re.search("\"\"\"|'''", ast.get_source_segment(source, node)): inside |= set(range(node.lineno, node.end_lineno))
+        if not isinstance(node, (ast.Constant, ast.JoinedStr)) or node.end_lineno == node.lineno:
+            continue
+        if re.search("\"\"\"|'''", ast.get_source_segment(source, node)):
+            inside |= set(range(node.lineno, node.end_lineno))
     return "\n".join(line if i in inside or not line else "    " + line for i, line in enumerate(source.split("\n")))
 
-def _imports(cell:Cell) -> dict[str, str]:
+
+def _imports(cell: Cell) -> dict[str, str]:
     "Each name that a cell's import statements bind, with a statement that binds it alone."
     found = {}
     for node in ast.parse(cell.source).body:
-        if not isinstance(node, (ast.Import, ast.ImportFrom)): continue
+        if not isinstance(node, (ast.Import, ast.ImportFrom)):
+            continue
         for alias in node.names:
             start = f"from {'.' * node.level}{node.module or ''} " if isinstance(node, ast.ImportFrom) else ""
             found[alias.asname or alias.name.split(".")[0]] = f"{start}import {ast.unparse(alias)}"
@@ -108,89 +132,118 @@ def _imports(cell:Cell) -> dict[str, str]:
 @dataclass
 class _Source:
     "The names a notebook offers to its tests."
-    library:str # full name of the module it exports
-    exported:set[str] = field(default_factory=set) # names its exported cells bind
-    imports:dict[str, str] = field(default_factory=dict) # name to import statement
-    examples:dict[str, list[Cell]] = field(default_factory=dict) # name to the example cells that bind it
 
-    def add(self, cell:Cell) -> None:
+    library: str  # full name of the module it exports
+    exported: set[str] = field(default_factory=set)  # names its exported cells bind
+    imports: dict[str, str] = field(default_factory=dict)  # name to import statement
+    examples: dict[str, list[Cell]] = field(default_factory=dict)  # name to the example cells that bind it
+
+    def add(self, cell: Cell) -> None:
         "Take in the names of a cell that is not a test."
         bound, _ = names(cell.source)
         imports = _imports(cell)
         self.imports |= imports
-        if {"export", "exporti", "exports"} & cell.directives.keys(): self.exported |= bound - imports.keys()
+        if {"export", "exporti", "exports"} & cell.directives.keys():
+            self.exported |= bound - imports.keys()
         elif "notest" not in cell.directives and cell.directives.get("eval") != "false":
-            for name in bound - imports.keys(): self.examples.setdefault(name, []).append(cell)
+            for name in bound - imports.keys():
+                self.examples.setdefault(name, []).append(cell)
 
-    def find(self, needed:set[str], cell:Cell) -> tuple[set[str], list[Cell]]:
+    def find(self, needed: set[str], cell: Cell) -> tuple[set[str], list[Cell]]:
         "The import statements and example cells that give a cell the names it needs."
         statements, cells = set(), {}
         for name in sorted(needed):
             at = [c for c in self.examples.get(name, []) if c is not cell]
             if len(at) + (name in self.exported) > 1:
-                raise ValueError(f"{cell.label}: {name!r} is bound in more than one cell "
-                                 f"({', '.join(c.label for c in at)}); give each its own name")
-            if at: cells[at[0].index] = at[0]
-            elif name in self.exported: statements.add(f"from {self.library} import {name}")
-            elif name in self.imports: statements.add(self.imports[name])
-            elif name == "display": statements.add("from IPython.display import display")
-            else: raise ValueError(f"{cell.label}: {name!r} is not defined by the library, an import or an example")
+                raise ValueError(
+                    f"{cell.label}: {name!r} is bound in more than one cell "
+                    f"({', '.join(c.label for c in at)}); give each its own name"
+                )
+            if at:
+                cells[at[0].index] = at[0]
+            elif name in self.exported:
+                statements.add(f"from {self.library} import {name}")
+            elif name in self.imports:
+                statements.add(self.imports[name])
+            elif name == "display":
+                statements.add("from IPython.display import display")
+            else:
+                raise ValueError(f"{cell.label}: {name!r} is not defined by the library, an import or an example")
         return statements, [cells[i] for i in sorted(cells)]
 
 # %% ../../nbs/10_book/01_publish.ipynb #7364978e
 _BANNER = "# AUTOGENERATED! DO NOT EDIT! File to edit: "
 
-def _in_checkout(path:Path) -> str: # as nbs/02_tokens/01_vocab.ipynb
+
+def _in_checkout(path: Path) -> str:  # as nbs/02_tokens/01_vocab.ipynb
     "The path of a notebook in its checkout."
     parts = path.parts
     top = max(i for i, part in enumerate(parts) if part in ("nbs", "book"))
     return "/".join(parts[top:])
 
-def _unnumbered(name:str) -> str: return re.sub(r"^\d+_", "", name)
 
-def _module(path:Path) -> str|None: # as tokens.vocab; None where a notebook exports nothing
+def _unnumbered(name: str) -> str:
+    return re.sub(r"^\d+_", "", name)
+
+
+def _module(path: Path) -> str | None:  # as tokens.vocab; None where a notebook exports nothing
     "The module that a library notebook is exported to."
     return next((c.directives["default_exp"] for c in code_cells(path) if "default_exp" in c.directives), None)
 
-def _test_file(path:Path) -> str: # as tokens/test_vocab.py
+
+def _test_file(path: Path) -> str:  # as tokens/test_vocab.py
     "The name of the test module of a library notebook, below `tests`."
     room = _in_checkout(path).split("/")[1:-1]
     name = (_module(path) or _unnumbered(path.stem)).split(".")[-1]
     return "/".join([*map(_unnumbered, room), f"test_{name}.py"])
 
-def pytest_module(path:Path, # a library notebook
-                  library:str="vocab_lit" # name of the package it exports to
-                 ) -> tuple[str, str]: # (file name, source); the source is empty for a notebook without tests
+
+def pytest_module(
+    path: Path,  # a library notebook
+    library: str = "vocab_lit",  # name of the package it exports to
+) -> tuple[str, str]:  # (file name, source); the source is empty for a notebook without tests
     "The pytest module of a notebook; `ValueError` names the cell that cannot become a test."
     cells, where, module = code_cells(path), _in_checkout(path), _module(path)
     source, tests = _Source(f"{library}.{module or ''}"), [c for c in cells if "test" in c.directives]
     header, fixtures, functions = {"import pytest"}, {}, {}
+
     def need(found):
         header.update(found[0])
         for c in found[1]:
-            if c.index in fixtures: continue
+            if c.index in fixtures:
+                continue
             bound, needed = names(c.source)
             args = need(source.find(needed, c))
-            fixtures[c.index] = (f"@pytest.fixture(scope='module')\ndef {_fixture(c)}({', '.join(args)}):\n"
-                                 f"    # {where}, {c.label}\n    global {', '.join(sorted(bound))}\n{_indent(c.source)}\n")
+            fixtures[c.index] = (
+                f"@pytest.fixture(scope='module')\ndef {_fixture(c)}({', '.join(args)}):\n"
+                f"    # {where}, {c.label}\n    global {', '.join(sorted(bound))}\n{_indent(c.source)}\n"
+            )
         return [_fixture(c) for c in found[1]]
+
     try:
-        for c in cells: "test" in c.directives or source.add(c)
+        for c in cells:
+            "test" in c.directives or source.add(c)
         for c in tests:
             name = "test_" + re.sub(r"\W+", "_", c.directives["test"].lower()).strip("_")
-            if name in functions: raise ValueError(f"{c.label}: a second test with this name; every test has its own")
+            if name in functions:
+                raise ValueError(f"{c.label}: a second test with this name; every test has its own")
             _, needed = names(f"def {name}():\n{_indent(c.source)}")
             args = need(source.find(needed, c))
             marks = "".join(f"@pytest.mark.{m}\n" for m in ("slow", "gpu") if m in c.directives)
-            functions[name] = (f"{marks}@pytest.mark.cell({where!r}, {c.label!r})\n"
-                               f"def {name}({', '.join(args)}):\n{_indent(c.source)}\n")
-    except (ValueError, SyntaxError) as e: raise ValueError(f"{where}, {e}") from None
-    if module and not any(s.startswith(f"from {library}.{module} ") for s in header): header.add(f"import {library}.{module}") # which may only register something
+            functions[name] = (
+                f"{marks}@pytest.mark.cell({where!r}, {c.label!r})\n"
+                f"def {name}({', '.join(args)}):\n{_indent(c.source)}\n"
+            )
+    except (ValueError, SyntaxError) as e:
+        raise ValueError(f"{where}, {e}") from None
+    if module and not any(s.startswith(f"from {library}.{module} ") for s in header):
+        header.add(f"import {library}.{module}")  # which may only register something
     head = f"{_BANNER}{where}.\n{_join_imports(header)}\n"
     text = "\n\n".join([head, *(fixtures[i] for i in sorted(fixtures)), *functions.values()])
     return _test_file(path), text if tests else ""
 
-def _join_imports(statements:set[str]) -> str:
+
+def _join_imports(statements: set[str]) -> str:
     "Import statements in order, one for each module that names are imported from."
     lines = {}
     for s in sorted(statements):
@@ -198,12 +251,15 @@ def _join_imports(statements:set[str]) -> str:
         lines.setdefault(start + mid, []).append(name)
     return "\n".join(start + ", ".join(found) for start, found in lines.items())
 
-def _fixture(cell:Cell) -> str:
+
+def _fixture(cell: Cell) -> str:
     "The name of the fixture that runs an example cell."
     return "cell_" + re.sub(r"\W", "_", cell.id or str(cell.index))
 
 # %% ../../nbs/10_book/01_publish.ipynb #3fba8fc0
-_CONFTEST = _BANNER + '''nbs/10_book/01_publish.ipynb.
+_CONFTEST = (
+    _BANNER
+    + """nbs/10_book/01_publish.ipynb.
 import os
 import hypothesis
 import pytest
@@ -233,263 +289,380 @@ def pytest_runtest_makereport(item, call):
     marker = item.get_closest_marker("cell")
     if marker and report.failed: report.sections.append(("edit this cell", "notebook {}, {}".format(*marker.args)))
     return report
-'''
+"""
+)
 
 # %% ../../nbs/10_book/01_publish.ipynb #81d1fbed
-def library_notebooks(root:Path) -> list[Path]: # in the order of reading
+def library_notebooks(root: Path) -> list[Path]:  # in the order of reading
     "The notebooks that the library is made of."
-    return sorted(p for p in (root/"nbs").rglob("*.ipynb") if not any(part.startswith(".") for part in p.relative_to(root).parts))
+    return sorted(
+        p
+        for p in (root / "nbs").rglob("*.ipynb")
+        if not any(part.startswith(".") for part in p.relative_to(root).parts)
+    )
 
-def generated(root:Path # a checkout
-             ) -> tuple[dict[str, str], list[str]]: # (path inside the checkout to text, cells that cannot become tests)
+
+def generated(
+    root: Path,  # a checkout
+) -> tuple[dict[str, str], list[str]]:  # (path inside the checkout to text, cells that cannot become tests)
     "The files that the library notebooks stand for: the package and its tests."
     from nbdev.export import nb_export
+
     cfg, files, problems = settings(root), {"tests/conftest.py": _CONFTEST}, []
     with tempfile.TemporaryDirectory() as tmp:
-        shutil.copytree(root/"nbs", Path(tmp)/"nbs", ignore=shutil.ignore_patterns(".*"))
-        package = Path(tmp)/cfg["lib_path"]
+        shutil.copytree(root / "nbs", Path(tmp) / "nbs", ignore=shutil.ignore_patterns(".*"))
+        package = Path(tmp) / cfg["lib_path"]
         for path in library_notebooks(Path(tmp)):
             nb_export(path, lib_path=package)
-            try: name, text = pytest_module(path, cfg["lib_name"])
-            except ValueError as e: problems.append(str(e))
-            else: files |= {f"tests/{name}": text} if text else {}
-        for folder in {p.parent for p in package.rglob("*.py")} - {package}: (folder/"__init__.py").touch()
-        (package/"__init__.py").write_text(f'__version__ = "{cfg["version"]}"\n', encoding="utf-8")
+            try:
+                name, text = pytest_module(path, cfg["lib_name"])
+            except ValueError as e:
+                problems.append(str(e))
+            else:
+                files |= {f"tests/{name}": text} if text else {}
+        for folder in {p.parent for p in package.rglob("*.py")} - {package}:
+            (folder / "__init__.py").touch()
+        (package / "__init__.py").write_text(f'__version__ = "{cfg["version"]}"\n', encoding="utf-8")
         files |= _texts(Path(tmp), package.rglob("*.py"))
     return files, problems
 
-def _texts(root:Path, paths:Iterable[Path]) -> dict[str, str]:
+
+def _texts(root: Path, paths: Iterable[Path]) -> dict[str, str]:
     "The texts of files, by their paths below `root`."
     return {p.relative_to(root).as_posix(): p.read_text(encoding="utf-8") for p in sorted(paths)}
 
 # %% ../../nbs/10_book/01_publish.ipynb #ee33b606
-def _on_disk(root:Path) -> dict[str, str]:
+def _on_disk(root: Path) -> dict[str, str]:
     "What lies where generated files belong; `_modidx.py` is an index that nbdev's own commands write beside them."
-    folders = [root/settings(root)["lib_path"], root/"tests"]
+    folders = [root / settings(root)["lib_path"], root / "tests"]
     return _texts(root, [p for f in folders for p in f.rglob("*.py") if p.name != "_modidx.py"])
 
-def check_generated(root:Path|None=None) -> list[str]: # one line for each file that is not what the notebooks say
+
+def check_generated(root: Path | None = None) -> list[str]:  # one line for each file that is not what the notebooks say
     "Compare the library and the tests with what the notebooks would generate; writes nothing."
     root = root or checkout()
     (new, problems), old = generated(root), _on_disk(root)
-    return (problems + [f"{p}: is not what the notebooks generate; edit the notebook, not this file"
-                        for p in sorted(new) if p in old and new[p] != old[p]]
-            + [f"{p}: missing" for p in sorted(new.keys() - old.keys())]
-            + [f"{p}: no notebook generates it" for p in sorted(old.keys() - new.keys())])
+    return (
+        problems
+        + [
+            f"{p}: is not what the notebooks generate; edit the notebook, not this file"
+            for p in sorted(new)
+            if p in old and new[p] != old[p]
+        ]
+        + [f"{p}: missing" for p in sorted(new.keys() - old.keys())]
+        + [f"{p}: no notebook generates it" for p in sorted(old.keys() - new.keys())]
+    )
 
 # %% ../../nbs/10_book/01_publish.ipynb #cfea6e1c
-def regenerate(root:Path|None=None) -> list[str]: # the files that changed
+def regenerate(root: Path | None = None) -> list[str]:  # the files that changed
     "Write the library and the tests, remove what has no notebook; `ValueError` for a cell that cannot be a test."
     root = root or checkout()
     (new, problems), old = generated(root), _on_disk(root)
     changed = [p for p in sorted(new) if new[p] != old.get(p)]
     gone = [p for p in sorted(old.keys() - new.keys()) if "AUTOGENERATED! DO NOT EDIT!" in old[p][:500]]
     for p in changed:
-        (root/p).parent.mkdir(parents=True, exist_ok=True)
-        (root/p).write_text(new[p], encoding="utf-8")
-    for p in gone: (root/p).unlink()
-    if problems: raise ValueError("\n".join(problems))
+        (root / p).parent.mkdir(parents=True, exist_ok=True)
+        (root / p).write_text(new[p], encoding="utf-8")
+    for p in gone:
+        (root / p).unlink()
+    if problems:
+        raise ValueError("\n".join(problems))
     return changed + gone
 
 # %% ../../nbs/10_book/01_publish.ipynb #1fd69c35
-_METADATA = {"kernelspec": {"display_name": "python3", "language": "python", "name": "python3"},
-             "language_info": {"name": "python"}}
+_METADATA = {
+    "kernelspec": {"display_name": "python3", "language": "python", "name": "python3"},
+    "language_info": {"name": "python"},
+}
 
-def source_notebooks(root:Path) -> list[Path]: # library notebooks, then chapters
+
+def source_notebooks(root: Path) -> list[Path]:  # library notebooks, then chapters
     "The notebooks that people write."
-    return [*library_notebooks(root), *sorted((root/"book").glob("*.ipynb"))]
+    return [*library_notebooks(root), *sorted((root / "book").glob("*.ipynb"))]
 
-def clean_notebook(nb:dict # a notebook as JSON; changed in place
-                  ) -> list[str]: # what was not clean, by cell
+
+def clean_notebook(
+    nb: dict,  # a notebook as JSON; changed in place
+) -> list[str]:  # what was not clean, by cell
     "Remove outputs, execution counts and stray metadata."
     found = []
     for c in nb["cells"]:
         dirty = [k for k in ("outputs", "execution_count") if c.get(k)]
         dirty += [f"metadata {k}" for k in sorted(c["metadata"].keys() - {"tags", "mystnb"})]
         start = "".join(c["source"]).split("\n")[0][:60]
-        if dirty: found.append(f'cell "{start}" ({c.get("id", "no id")}): has {", ".join(dirty)}')
+        if dirty:
+            found.append(f'cell "{start}" ({c.get("id", "no id")}): has {", ".join(dirty)}')
         c["metadata"] = {k: v for k, v in c["metadata"].items() if k in ("tags", "mystnb")}
-        if c["cell_type"] == "code": c |= {"outputs": [], "execution_count": None}
-    if nb["metadata"] != _METADATA: found.append("notebook metadata: another kernel or editor")
+        if c["cell_type"] == "code":
+            c |= {"outputs": [], "execution_count": None}
+    if nb["metadata"] != _METADATA:
+        found.append("notebook metadata: another kernel or editor")
     nb["metadata"] = _METADATA
     return found
 
 # %% ../../nbs/10_book/01_publish.ipynb #05976277
-def _clean_text(text:str) -> tuple[str, list[str]]:
+def _clean_text(text: str) -> tuple[str, list[str]]:
     "A notebook's clean text, and what was not clean."
     nb = json.loads(text)
     found = clean_notebook(nb)
     new = json.dumps(nb, indent=1, ensure_ascii=False, sort_keys=True) + "\n"
     return new, found or (["layout of the file"] if new != text else [])
 
-def check_clean(root:Path|None=None) -> list[str]: # notebook, cell and what is wrong, one line each
+
+def check_clean(root: Path | None = None) -> list[str]:  # notebook, cell and what is wrong, one line each
     "Find the notebooks that carry outputs or stray metadata; writes nothing."
     root = root or checkout()
     return [f"{p}, {f}" for p, text in _texts(root, source_notebooks(root)).items() for f in _clean_text(text)[1]]
 
-def clean(root:Path|None=None) -> list[str]: # the notebooks that changed
+
+def clean(root: Path | None = None) -> list[str]:  # the notebooks that changed
     "Clean every notebook that people write."
     root = root or checkout()
     texts = _texts(root, source_notebooks(root))
     changed = {p: new for p, old in texts.items() if (new := _clean_text(old)[0]) != old}
-    for p, new in changed.items(): (root/p).write_text(new, encoding="utf-8")
+    for p, new in changed.items():
+        (root / p).write_text(new, encoding="utf-8")
     return list(changed)
 
 # %% ../../nbs/10_book/01_publish.ipynb #29081471
-_COLAB_CELL = '''# On Colab: install the package beside the PyTorch that is there, and say what this machine is. Elsewhere this cell does nothing.
-keep_on_drive = False #@param {type:"boolean"}
-import importlib.metadata, os, pathlib, subprocess, sys
+_COLAB_CELL = """# On Colab: install the package beside the PyTorch that is there, and say what this machine is.
+# Elsewhere this cell does nothing.
+import importlib.metadata
+import os
+import pathlib
+import subprocess
+import sys
+
+keep_on_drive = False  # @param {type:"boolean"}
 if "google.colab" in sys.modules:
     kept = [f"{name}=={importlib.metadata.version(name)}" for name in ("torch", "numpy", "pandas")]
     subprocess.run([sys.executable, "-m", "pip", "install", "-q", *kept, "PACKAGE"], check=True)
-    if keep_on_drive: from google.colab import drive; drive.mount("/content/drive")
-    here = pathlib.Path("/content/drive/MyDrive" if keep_on_drive else "/content", "vocab_lit", "book") # results go into ../_build, and a runtime that begins anew goes on with them
-    here.mkdir(parents=True, exist_ok=True); os.chdir(here)
-    from vocab_lit.experiments.budget import on_this_machine
-    print(on_this_machine("CHAPTER", "LANGUAGE"))'''
+    if keep_on_drive:
+        from google.colab import drive
 
-def _parameters(nb:dict, # a notebook as JSON
-               ) -> tuple[dict|None, dict[str, ast.expr]]: # the cell tagged `parameters`, and the values in it
+        drive.mount("/content/drive")
+    # results go into ../_build, and a runtime that begins anew resumes from them
+    here = pathlib.Path("/content/drive/MyDrive" if keep_on_drive else "/content", "vocab_lit", "book")
+    here.mkdir(parents=True, exist_ok=True)
+    os.chdir(here)
+    from vocab_lit.experiments.budget import on_this_machine
+
+    print(on_this_machine("CHAPTER", "LANGUAGE"))"""
+
+
+def _parameters(
+    nb: dict,  # a notebook as JSON
+) -> tuple[dict | None, dict[str, ast.expr]]:  # the cell tagged `parameters`, and the values in it
     "The parameters of a chapter."
     cell = next((c for c in nb["cells"] if "parameters" in c["metadata"].get("tags", [])), None)
     nodes = ast.parse("".join(cell["source"])).body if cell else []
-    return cell, {t.id: n.value for n in nodes if isinstance(n, (ast.Assign, ast.AnnAssign)) for t in getattr(n, "targets", None) or [n.target]}
+    return cell, {
+        t.id: n.value
+        for n in nodes
+        if isinstance(n, (ast.Assign, ast.AnnAssign))
+        for t in getattr(n, "targets", None) or [n.target]
+    }
 
-def _defaults(nb:dict) -> dict[str, object]: return {name: ast.literal_eval(value) for name, value in _parameters(nb)[1].items()}
 
-def _stamps(cfg:dict[str, str], # entries of settings.ini
-            path:str # the file's path in the checkout
-           ) -> dict[str, str]: # name of a marker to its text
+def _defaults(nb: dict) -> dict[str, object]:
+    return {name: ast.literal_eval(value) for name, value in _parameters(nb)[1].items()}
+
+
+def _stamps(
+    cfg: dict[str, str],  # entries of settings.ini
+    path: str,  # the file's path in the checkout
+) -> dict[str, str]:  # name of a marker to its text
     "What stands between the markers of a file."
     url, blob = cfg["git_url"], f"{cfg['git_url']}/blob/{cfg['branch']}"
     colab = f"https://colab.research.google.com/github/{cfg['user']}/{cfg['repo']}/blob/{cfg['branch']}/{path}"
     colab = f"[Open in Colab]({colab}) · " if path.startswith("book/") else ""
-    return dict(links=f"{colab}[this notebook]({blob}/{path}) · [repository]({url})",
-                repository=f"[{cfg['user']}/{cfg['repo']}]({url})", license=f"[Apache-2.0]({blob}/LICENSE)",
-                clone=f"```bash\ngit clone {url}\ncd {cfg['repo']}\n```",
-                python=f"Python {cfg['min_python']} or newer, below {cfg['below_python']}",
-                cite=f"```bibtex\n@software{{{cfg['lib_name']},\n  title = {{{cfg['title']}: a new vocabulary for a new language}},\n  author = {{{{{cfg['author']}}}}},\n  version = {{{cfg['version']}}},\n  url = {{{url}}}\n}}\n```")
+    return dict(
+        links=f"{colab}[this notebook]({blob}/{path}) · [repository]({url})",
+        repository=f"[{cfg['user']}/{cfg['repo']}]({url})",
+        license=f"[Apache-2.0]({blob}/LICENSE)",
+        clone=f"```bash\ngit clone {url}\ncd {cfg['repo']}\n```",
+        python=f"Python {cfg['min_python']} or newer, below {cfg['below_python']}",
+        cite=f"```bibtex\n@software{{{cfg['lib_name']},\n  title = {{{cfg['title']}: a new vocabulary for a new language}},\n  author = {{{{{cfg['author']}}}}},\n  version = {{{cfg['version']}}},\n  url = {{{url}}}\n}}\n```",
+    )
 
 # %% ../../nbs/10_book/01_publish.ipynb #2475f39e
-def _fill(text:str, path:str, cfg:dict[str, str]) -> str:
+def _fill(text: str, path: str, cfg: dict[str, str]) -> str:
     "Fill in the markers of a Markdown text; `ValueError` for an unknown one."
     known = _stamps(cfg, path)
+
     def fill(m):
-        if m[1] not in known: raise ValueError(f"{path}: no text for the marker {m[0][:20]!r}; there are {', '.join(known)}")
+        if m[1] not in known:
+            raise ValueError(f"{path}: no text for the marker {m[0][:20]!r}; there are {', '.join(known)}")
         # Markdown leaves a line that begins with a comment as it is, so the text stands on lines of its own
         around = "\n" if m.start() == 0 or text[m.start() - 1] == "\n" else ""
         return f"<!-- {m[1]} -->{around}{known[m[1]]}{around}<!-- /{m[1]} -->"
+
     return re.sub(r"<!-- (\w+) -->.*?<!-- /\1 -->", fill, text, flags=re.S)
 
-def stamped(text:str, # a file's text
-            path:str, # its path in the checkout
-            cfg:dict[str, str] # entries of settings.ini
-           ) -> str: # the text with addresses as settings.ini has them
+
+def stamped(
+    text: str,  # a file's text
+    path: str,  # its path in the checkout
+    cfg: dict[str, str],  # entries of settings.ini
+) -> str:  # the text with addresses as settings.ini has them
     "Write the addresses into a Markdown file, `_config.yml` or a notebook."
     if path.endswith(".yml"):
-        return re.sub(r"^(\s*[\w-]+: ).*?( *# settings\.ini: (\w+))$", lambda m: m[1] + cfg[m[3]] + m[2], text, flags=re.M)
-    if not path.endswith(".ipynb"): return _fill(text, path, cfg)
+        return re.sub(
+            r"^(\s*[\w-]+: ).*?( *# settings\.ini: (\w+))$", lambda m: m[1] + cfg[m[3]] + m[2], text, flags=re.M
+        )
+    if not path.endswith(".ipynb"):
+        return _fill(text, path, cfg)
     nb = json.loads(text)
     for c in nb["cells"]:
         source = "".join(c["source"])
-        if c["cell_type"] == "markdown": source = _fill(source, path, cfg)
+        if c["cell_type"] == "markdown":
+            source = _fill(source, path, cfg)
         elif "colab" in c["metadata"].get("tags", []):
-            package, language = f"{cfg['lib_name']} @ git+{cfg['git_url']}@{cfg['branch']}", _defaults(nb).get("language", "")
-            source = _COLAB_CELL.replace("PACKAGE", package).replace("CHAPTER", Path(path).stem).replace("LANGUAGE", language)
+            package, language = (
+                f"{cfg['lib_name']} @ git+{cfg['git_url']}@{cfg['branch']}",
+                _defaults(nb).get("language", ""),
+            )
+            source = (
+                _COLAB_CELL.replace("PACKAGE", package)
+                .replace("CHAPTER", Path(path).stem)
+                .replace("LANGUAGE", language)
+            )
             c["metadata"]["tags"] = ["colab", "remove-cell"]
         c["source"] = source.splitlines(keepends=True)
     return json.dumps(nb, indent=1, ensure_ascii=False, sort_keys=True) + "\n"
 
 # %% ../../nbs/10_book/01_publish.ipynb #33246fb8
-def _stampable(root:Path) -> dict[str, tuple[str, str]]:
+def _stampable(root: Path) -> dict[str, tuple[str, str]]:
     "The files that carry addresses: path to (text as it is, text as it should be)."
-    cfg, book = settings(root), root/"book"
-    paths = [root/"README.md", root/"_config.yml", *book.glob("*.md"), *book.glob("*.ipynb")]
+    cfg, book = settings(root), root / "book"
+    paths = [root / "README.md", root / "_config.yml", *book.glob("*.md"), *book.glob("*.ipynb")]
     texts = _texts(root, [p for p in paths if p.exists()])
     return {p: (text, stamped(text, p, cfg)) for p, text in texts.items()}
 
-def check_stamps(root:Path|None=None) -> list[str]: # one line for each file with a stale address
+
+def check_stamps(root: Path | None = None) -> list[str]:  # one line for each file with a stale address
     "Find the addresses that `settings.ini` does not have; writes nothing."
     files = _stampable(root or checkout())
     return [f"{p}: a link or Colab cell is not what settings.ini says" for p, (old, new) in files.items() if old != new]
 
-def stamp(root:Path|None=None) -> list[str]: # the files that changed
+
+def stamp(root: Path | None = None) -> list[str]:  # the files that changed
     "Write the addresses of settings.ini wherever they belong."
     root = root or checkout()
     changed = {p: new for p, (old, new) in _stampable(root).items() if old != new}
-    for p, new in changed.items(): (root/p).write_text(new, encoding="utf-8")
+    for p, new in changed.items():
+        (root / p).write_text(new, encoding="utf-8")
     return list(changed)
 
 # %% ../../nbs/10_book/01_publish.ipynb #7ccf71ea
-def _book(root:Path|None) -> dict: return yaml.safe_load(((root or checkout())/"book"/"chapters.yml").read_text(encoding="utf-8"))
+def _book(root: Path | None) -> dict:
+    return yaml.safe_load(((root or checkout()) / "book" / "chapters.yml").read_text(encoding="utf-8"))
 
-def chapters(root:Path|None=None) -> dict[str, dict[str, dict]]: # chapter to language to parameters
+
+def chapters(root: Path | None = None) -> dict[str, dict[str, dict]]:  # chapter to language to parameters
     "The chapters of the book, in order, and the runs that are its pages; the first language of a chapter runs first."
-    return {name: {language: params or {} for language, params in runs.items()} for name, runs in (_book(root).get("chapters") or {}).items()}
+    return {
+        name: {language: params or {} for language, params in runs.items()}
+        for name, runs in (_book(root).get("chapters") or {}).items()
+    }
 
-def pages(root:Path|None=None) -> list[str]: # book/NAME.ipynb
+
+def pages(root: Path | None = None) -> list[str]:  # book/NAME.ipynb
     "The notebooks of the book without a language, which run after the chapters."
     return _book(root).get("pages") or []
 
-def check_chapters(root:Path|None=None) -> list[str]: # one line for each notebook that is not in all three places
+
+def check_chapters(root: Path | None = None) -> list[str]:  # one line for each notebook that is not in all three places
     "Compare the notebooks of the book with `book/chapters.yml` and with its contents in `_toc.yml`."
     root = root or checkout()
-    there, toc = {p.stem for p in (root/"book").glob("*.ipynb")}, (root/"_toc.yml").read_text(encoding="utf-8")
-    wanted = {name: [f"{name}-{language}" for language in runs] for name, runs in chapters(root).items()} | {name: [name] for name in pages(root)}
-    return ([f"book/chapters.yml: {n} has no notebook book/{n}.ipynb" for n in wanted if n not in there]
-            + [f"book/{n}.ipynb: not in book/chapters.yml" for n in sorted(there - wanted.keys())]
-            + [f"_toc.yml: has no line `- file: book/runs/{p}`" for ps in wanted.values() for p in ps if not re.search(rf"^ *- file: book/runs/{p}$", toc, re.M)]
-            + [f"book/{n}.ipynb: no cell is tagged colab" for n in chapters(root) if n in there and '"colab"' not in (root/"book"/f"{n}.ipynb").read_text(encoding="utf-8")])
+    there, toc = {p.stem for p in (root / "book").glob("*.ipynb")}, (root / "_toc.yml").read_text(encoding="utf-8")
+    wanted = {name: [f"{name}-{language}" for language in runs] for name, runs in chapters(root).items()} | {
+        name: [name] for name in pages(root)
+    }
+    return (
+        [f"book/chapters.yml: {n} has no notebook book/{n}.ipynb" for n in wanted if n not in there]
+        + [f"book/{n}.ipynb: not in book/chapters.yml" for n in sorted(there - wanted.keys())]
+        + [
+            f"_toc.yml: has no line `- file: book/runs/{p}`"
+            for ps in wanted.values()
+            for p in ps
+            if not re.search(rf"^ *- file: book/runs/{p}$", toc, re.M)
+        ]
+        + [
+            f"book/{n}.ipynb: no cell is tagged colab"
+            for n in chapters(root)
+            if n in there and '"colab"' not in (root / "book" / f"{n}.ipynb").read_text(encoding="utf-8")
+        ]
+    )
 
 # %% ../../nbs/10_book/01_publish.ipynb #9a7c8a6c
-def check_parameters(name:str, # of the chapter, for messages
-                     given:Iterable[str], known:Iterable[str] # names of parameters
-                    ) -> None:
+def check_parameters(
+    name: str,  # of the chapter, for messages
+    given: Iterable[str],
+    known: Iterable[str],  # names of parameters
+) -> None:
     "`ValueError` for a name that is not known."
     known = list(known)
     if bad := sorted(set(given) - set(known)):
-        near = [f" (did you mean {found[0]}?)" if (found := difflib.get_close_matches(b, known, 1)) else "" for b in bad]
-        raise ValueError(f"{name} has no parameter {', '.join(map(''.join, zip(bad, near)))}; it has {', '.join(known)}")
+        near = [
+            f" (did you mean {found[0]}?)" if (found := difflib.get_close_matches(b, known, 1)) else "" for b in bad
+        ]
+        raise ValueError(
+            f"{name} has no parameter {', '.join(map(''.join, zip(bad, near)))}; it has {', '.join(known)}"
+        )
 
-def set_parameters(nb:dict, # a notebook as JSON; changed in place
-                   name:str, # of the chapter, for messages
-                   **params # new values
-                  ) -> None:
+
+def set_parameters(
+    nb: dict,  # a notebook as JSON; changed in place
+    name: str,  # of the chapter, for messages
+    **params,  # new values
+) -> None:
     "Put values into the cell tagged `parameters`; `ValueError` for a name that is not in it."
     cell, known = _parameters(nb)
-    if cell is None: raise ValueError(f"{name}: no cell is tagged 'parameters'")
+    if cell is None:
+        raise ValueError(f"{name}: no cell is tagged 'parameters'")
     lines = "".join(cell["source"]).split("\n")
     check_parameters(name, params, known)
     for key in params:
         at = known[key]
-        if at.end_lineno > at.lineno: raise ValueError(f"{name}: the default of {key} is longer than a line")
+        if at.end_lineno > at.lineno:
+            raise ValueError(f"{name}: the default of {key} is longer than a line")
         line = lines[at.lineno - 1].encode()
-        lines[at.lineno - 1] = (line[:at.col_offset] + repr(params[key]).encode() + line[at.end_col_offset:]).decode()
+        lines[at.lineno - 1] = (line[: at.col_offset] + repr(params[key]).encode() + line[at.end_col_offset :]).decode()
     cell["source"] = "\n".join(lines)
 
 # %% ../../nbs/10_book/01_publish.ipynb #f848b12f
-def page_links(text:str, # Markdown
-               here:str, # folder of the text in the checkout: nbs/ROOM, or book
-               there:str, # folder of the page: book/library/ROOM, book/runs or book
-               root:Path, # the checkout
-               language:str="" # of the page
-              ) -> str: # with links between pages of the book
+def page_links(
+    text: str,  # Markdown
+    here: str,  # folder of the text in the checkout: nbs/ROOM, or book
+    there: str,  # folder of the page: book/library/ROOM, book/runs or book
+    root: Path,  # the checkout
+    language: str = "",  # of the page
+) -> str:  # with links between pages of the book
     "Turn links between source notebooks into links between their pages."
-    made = {f"book/{name}.ipynb": f"book/runs/{name}-{language if language in run else next(iter(run))}.ipynb" for name, run in chapters(root).items()}
+    made = {
+        f"book/{name}.ipynb": f"book/runs/{name}-{language if language in run else next(iter(run))}.ipynb"
+        for name, run in chapters(root).items()
+    }
     made |= {f"book/{name}.ipynb": f"book/runs/{name}.ipynb" for name in pages(root)}
+
     def link(m):
         source = os.path.normpath(f"{here}/{m[1]}")
-        if not re.fullmatch(r"(nbs|nbs/[\w-]+|book)/[\w-]+\.(ipynb|md)", source): return m[0]
+        if not re.fullmatch(r"(nbs|nbs/[\w-]+|book)/[\w-]+\.(ipynb|md)", source):
+            return m[0]
         return f"]({os.path.relpath(made.get(source, re.sub('^nbs/', 'book/library/', source)), there)}{m[2]}"
+
     return re.sub(r"\]\(([\w./-]+)(#[\w-]*\)|\))", link, text)
 
 # %% ../../nbs/10_book/01_publish.ipynb #7f031436
-def _elsewhere(outputs:list): # without folders that only this machine has
+def _elsewhere(outputs: list):  # without folders that only this machine has
     text = json.dumps(outputs, ensure_ascii=False).replace(f"{checkout()}/", "")
-    for path, said in ((r"/ipykernel_\d+/\d+\.py", "cell"), (r"/tmp\w+", "FOLDER")): text = re.sub(re.escape(tempfile.gettempdir()) + path, said, text)
+    for path, said in ((r"/ipykernel_\d+/\d+\.py", "cell"), (r"/tmp\w+", "FOLDER")):
+        text = re.sub(re.escape(tempfile.gettempdir()) + path, said, text)
     return json.loads(text)
 
-def _page(nb:dict, out:Path, suffix:str, title:str, links:str, link:Callable[[str], str]=str) -> None:
+
+def _page(nb: dict, out: Path, suffix: str, title: str, links: str, link: Callable[[str], str] = str) -> None:
     "Turn an executed notebook into the page `out`, in place; `link` turns the links of a text."
     text = "\n".join("".join(c["source"]) for c in nb["cells"] if c["cell_type"] == "markdown")
     found = re.findall(r"^\(([\w-]+)\)=|^\$\$ *\(([\w-]+)\)|^ *:(?:name|label): *([\w-]+)", text, re.M)
@@ -499,109 +672,168 @@ def _page(nb:dict, out:Path, suffix:str, title:str, links:str, link:Callable[[st
     titled = False
     for c in nb["cells"]:
         c["metadata"] = {k: v for k, v in c["metadata"].items() if k in ("tags", "mystnb")}
-        if c["cell_type"] != "markdown": continue
+        if c["cell_type"] != "markdown":
+            continue
         source = re.sub(r"<!-- ([a-z]+) -->.*?<!-- /\1 -->\n*", "", "".join(c["source"]), flags=re.S)
-        if labels and suffix: source = re.sub(rf"(?<![\w-])({labels})(?![\w-])", rf"\1-{suffix}", source)
+        if labels and suffix:
+            source = re.sub(rf"(?<![\w-])({labels})(?![\w-])", rf"\1-{suffix}", source)
         source = link(source)
-        if not titled: source, titled = re.subn(r"^# .*", lambda m: f"{m[0]}{title}\n\n{links}", source, count=1, flags=re.M)
+        if not titled:
+            source, titled = re.subn(r"^# .*", lambda m: f"{m[0]}{title}\n\n{links}", source, count=1, flags=re.M)
         c["source"] = source
     for c in nb["cells"]:
-        if c.get("outputs"): c["outputs"] = _elsewhere(c["outputs"])
+        if c.get("outputs"):
+            c["outputs"] = _elsewhere(c["outputs"])
     nb["cells"] = [made for c in nb["cells"] for made in (c, *_figure_data(c, out))]
     nb["metadata"] = _METADATA | {"mystnb": {"execution_mode": "off"}}
 
 # %% ../../nbs/10_book/01_publish.ipynb #4e7d49a5
-def _figure_data(cell:dict, out:Path) -> list[dict]:
+def _figure_data(cell: dict, out: Path) -> list[dict]:
     "Describe the figure that a cell shows, in place, and write its numbers beside the page; the cell that links to them."
     for o in cell.get("outputs", []):
-        if "image/png" not in o.get("data", {}): continue
+        if "image/png" not in o.get("data", {}):
+            continue
         told = re.search(r"^#\| *fig-alt: *(.*)", "".join(cell["source"]), re.M)
         alt = o["metadata"].pop("image/png", {}).get("alt") or (told and told[1])
-        if alt: cell["metadata"].setdefault("mystnb", {})["image"] = {"alt": alt}
+        if alt:
+            cell["metadata"].setdefault("mystnb", {})["image"] = {"alt": alt}
         if csv := o["data"].pop("text/csv", None):
-            path = out.parent/"data"/f"{out.stem}-{cell['id']}.csv"
+            path = out.parent / "data" / f"{out.stem}-{cell['id']}.csv"
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text("".join(csv), encoding="utf-8")
-            return [{"cell_type": "markdown", "id": f"data-{cell['id']}", "metadata": {},
-                     "source": f":::{{container}} figure-data\n{{download}}`data (CSV) <data/{path.name}>`\n:::"}]
+            return [
+                {
+                    "cell_type": "markdown",
+                    "id": f"data-{cell['id']}",
+                    "metadata": {},
+                    "source": f":::{{container}} figure-data\n{{download}}`data (CSV) <data/{path.name}>`\n:::",
+                }
+            ]
     return []
 
 # %% ../../nbs/10_book/01_publish.ipynb #88637c7d
 # progress bars and their warnings have no place on a page
-_QUIET = {"TQDM_DISABLE": "1", "HF_HUB_DISABLE_PROGRESS_BARS": "1", "PYTHONWARNINGS": "ignore:IProgress not found",
-          "TOKENIZERS_PARALLELISM": "false"}
+_QUIET = {
+    "TQDM_DISABLE": "1",
+    "HF_HUB_DISABLE_PROGRESS_BARS": "1",
+    "PYTHONWARNINGS": "ignore:IProgress not found",
+    "TOKENIZERS_PARALLELISM": "false",
+}
 
-def _key(root:Path, nb:dict) -> str: # what a page's numbers depend on
-    pins = [(root/f).read_text(encoding="utf-8") for f in ("constraints.txt", "settings.ini") if (root/f).exists()]
-    return fingerprint(json.dumps(nb), *pins, folders=[root/settings(root)["lib_path"], root/"data"])
 
-def page_info(page:Path) -> dict: # empty where there is no page
+def _key(root: Path, nb: dict) -> str:  # what a page's numbers depend on
+    pins = [(root / f).read_text(encoding="utf-8") for f in ("constraints.txt", "settings.ini") if (root / f).exists()]
+    return fingerprint(json.dumps(nb), *pins, folders=[root / settings(root)["lib_path"], root / "data"])
+
+
+def page_info(page: Path) -> dict:  # empty where there is no page
     "How a page was made: key, seconds, at (when it was done), parameters."
-    try: return json.loads(page.read_text(encoding="utf-8"))["metadata"]["made"]
-    except (FileNotFoundError, KeyError): return {}
+    try:
+        return json.loads(page.read_text(encoding="utf-8"))["metadata"]["made"]
+    except (FileNotFoundError, KeyError):
+        return {}
 
-def _execute(path:Path, # a notebook
-             out:Path, # where its page goes
-             name:str, # what messages and the progress bar call it
-             suffix:str="", # of labels
-             title:str="", # added to the title
-             params:dict|None=None, # values for its parameters cell
-             bar:dict|None=None, # tqdm options; no bar without
-             always:bool=False # also where the page is up to date, as for notebooks that read records of others
-            ) -> Path: # `out`
+
+def _execute(
+    path: Path,  # a notebook
+    out: Path,  # where its page goes
+    name: str,  # what messages and the progress bar call it
+    suffix: str = "",  # of labels
+    title: str = "",  # added to the title
+    params: dict | None = None,  # values for its parameters cell
+    bar: dict | None = None,  # tqdm options; no bar without
+    always: bool = False,  # also where the page is up to date, as for notebooks that read records of others
+) -> Path:  # `out`
     "Execute a notebook and write its page, where it is not up to date; `RuntimeError` names the cell that failed."
-    import nbformat, papermill
-    root = next(folder for folder in path.parents if (folder/"settings.ini").is_file())
+    import nbformat
+    import papermill
+
+    root = next(folder for folder in path.parents if (folder / "settings.ini").is_file())
     nb = json.loads(path.read_text(encoding="utf-8"))
-    if params: set_parameters(nb, name, **params)
+    if params:
+        set_parameters(nb, name, **params)
     for c in nb["cells"]:
-        if re.match(r"(#\|.*\n)*#\| *(eval: *false|test:)", "".join(c["source"])): # a page shows a test, `make test` runs it
+        if re.match(
+            r"(#\|.*\n)*#\| *(eval: *false|test:)", "".join(c["source"])
+        ):  # a page shows a test, `make test` runs it
             c["metadata"].setdefault("tags", []).append("skip-execution")
     key = _key(root, nb)
-    if page_info(out).get("key") == key and not always: return out
-    failed = root/"_build"/"failed"/out.name
-    for folder in (failed.parent, out.parent): folder.mkdir(parents=True, exist_ok=True)
+    if page_info(out).get("key") == key and not always:
+        return out
+    failed = root / "_build" / "failed" / out.name
+    for folder in (failed.parent, out.parent):
+        folder.mkdir(parents=True, exist_ok=True)
     os.environ.update(_QUIET)
     start = time.perf_counter()
     try:
-        nb = papermill.execute_notebook(nbformat.from_dict(nb), str(failed), kernel_name="python3", cwd=str(path.parent),
-                                        progress_bar=bar or False, extra_arguments=["--log-level=50"])
+        nb = papermill.execute_notebook(
+            nbformat.from_dict(nb),
+            str(failed),
+            kernel_name="python3",
+            cwd=str(path.parent),
+            progress_bar=bar or False,
+            extra_arguments=["--log-level=50"],
+        )
     except papermill.PapermillExecutionError as e:
         line = e.source.strip().splitlines()[0]
-        raise RuntimeError(f'{name}: the cell that begins "{line}" failed with {e.ename}: {e.evalue}'
-                           f"; the run up to there, with the traceback, is in {failed}") from None
+        raise RuntimeError(
+            f'{name}: the cell that begins "{line}" failed with {e.ename}: {e.evalue}'
+            f"; the run up to there, with the traceback, is in {failed}"
+        ) from None
     seconds, here = round(time.perf_counter() - start), path.parent.relative_to(root).as_posix()
     links = _stamps(settings(root), path.relative_to(root).as_posix())["links"]
     link = partial(page_links, here=here, there=out.parent.relative_to(root).as_posix(), root=root, language=suffix)
     _page(nb, out, suffix, title, f"{links} · ran in {seconds} s on {os.cpu_count()} cores", link)
-    nb["metadata"]["made"] = {"key": key, "seconds": seconds, "at": time.strftime("%Y-%m-%d %H:%M"), "parameters": params or {}}
+    nb["metadata"]["made"] = {
+        "key": key,
+        "seconds": seconds,
+        "at": time.strftime("%Y-%m-%d %H:%M"),
+        "parameters": params or {},
+    }
     failed.write_text(nbformat.writes(nbformat.from_dict(nb)), encoding="utf-8")
     return failed.replace(out)
 
 # %% ../../nbs/10_book/01_publish.ipynb #4a12d445
-def _chapter(name:str) -> Path: # its notebook
-    there = {p.stem: p for p in sorted((checkout()/"book").glob("*.ipynb"))}
-    if name not in there: raise ValueError(f"no chapter {name!r}; there are {', '.join(there) or 'none'}")
+def _chapter(name: str) -> Path:  # its notebook
+    there = {p.stem: p for p in sorted((checkout() / "book").glob("*.ipynb"))}
+    if name not in there:
+        raise ValueError(f"no chapter {name!r}; there are {', '.join(there) or 'none'}")
     return there[name]
 
-def chapter_defaults(name:str # the chapter `book/NAME.ipynb`
-                    ) -> dict[str, object]: # by name
+
+def chapter_defaults(
+    name: str,  # the chapter `book/NAME.ipynb`
+) -> dict[str, object]:  # by name
     "The parameters of a chapter with their defaults."
     return _defaults(json.loads(_chapter(name).read_text(encoding="utf-8")))
 
-def run_chapter(name:str, # the chapter `book/NAME.ipynb`
-                language:str, # locale code
-                scale:str="mini", # mini, paper or own
-                out:str|Path|None=None, # the executed notebook; by default book/runs/NAME-LANGUAGE.ipynb, a page of the book, or beside the book for other scales
-                bar:dict|None=None, # options of the progress bar
-                parameters:dict[str, object]|None=None # others of the chapter, by name; `chapter_defaults` has them
-               ) -> Path: # the executed notebook
+
+def run_chapter(
+    name: str,  # the chapter `book/NAME.ipynb`
+    language: str,  # locale code
+    scale: str = "mini",  # mini, paper or own
+    out: str
+    | Path
+    | None = None,  # the executed notebook; by default book/runs/NAME-LANGUAGE.ipynb, a page of the book, or beside the book for other scales
+    bar: dict | None = None,  # options of the progress bar
+    parameters: dict[str, object] | None = None,  # others of the chapter, by name; `chapter_defaults` has them
+) -> Path:  # the executed notebook
     "Run a chapter for one language; at scale mini it becomes a page of the book."
     root, notebook = checkout(), _chapter(name)
-    if scale not in ("mini", "paper", "own"): raise ValueError(f"no scale {scale!r}; there are mini, paper and own")
-    if scale == "mini": find_locale(language) # raises where the phrasebook has no such language
-    if not re.fullmatch(r"[\w.@-]*\w", language): raise ValueError(f"language {language!r}: give a code such as sw, which also names the page")
-    out = Path(out or (root/"book"/"runs"/f"{name}-{language}.ipynb" if scale == "mini" else root/"_build"/"chapters"/f"{name}-{language}-{scale}.ipynb"))
+    if scale not in ("mini", "paper", "own"):
+        raise ValueError(f"no scale {scale!r}; there are mini, paper and own")
+    if scale == "mini":
+        find_locale(language)  # raises where the phrasebook has no such language
+    if not re.fullmatch(r"[\w.@-]*\w", language):
+        raise ValueError(f"language {language!r}: give a code such as sw, which also names the page")
+    out = Path(
+        out
+        or (
+            root / "book" / "runs" / f"{name}-{language}.ipynb"
+            if scale == "mini"
+            else root / "_build" / "chapters" / f"{name}-{language}-{scale}.ipynb"
+        )
+    )
     title = f" ({Locale('en').languages.get(language, language)})"
     params = (parameters or {}) | dict(language=language, scale=scale)
     bar = {"desc": f"{name} ({language})"} if bar is None else bar
@@ -611,138 +843,269 @@ def run_chapter(name:str, # the chapter `book/NAME.ipynb`
 @dataclass
 class PageJob:
     "A page to make."
-    run:Callable[..., Path] # called with `bar`, the options of a progress bar; returns the page
-    seconds:float # expected
-    after:list[str] = field(default_factory=list) # jobs that are done before
 
-def _ways(jobs:dict[str, PageJob]) -> dict[str, float]: # seconds from the start of a job to the end of the longest chain of jobs it begins
+    run: Callable[..., Path]  # called with `bar`, the options of a progress bar; returns the page
+    seconds: float  # expected
+    after: list[str] = field(default_factory=list)  # jobs that are done before
+
+
+def _ways(
+    jobs: dict[str, PageJob],
+) -> dict[str, float]:  # seconds from the start of a job to the end of the longest chain of jobs it begins
     ways = {}
-    for name in reversed(jobs): ways[name] = jobs[name].seconds + max((ways[n] for n in ways if name in jobs[n].after), default=0)
+    for name in reversed(jobs):
+        ways[name] = jobs[name].seconds + max((ways[n] for n in ways if name in jobs[n].after), default=0)
     return ways
 
-def run_jobs(jobs:dict[str, PageJob], # by name; a job stands behind those it comes after
-             workers:int # how many run at a time
-            ) -> list[Path]: # the pages
+
+def run_jobs(
+    jobs: dict[str, PageJob],  # by name; a job stands behind those it comes after
+    workers: int,  # how many run at a time
+) -> list[Path]:  # the pages
     "Run jobs, those with the longest way to the end first; `RuntimeError` names all that failed, and what was not run for that."
     quiet, free = not sys.stderr.isatty(), list(range(1, workers + 1))
+
     def run(name):
         at = free.pop()
-        try: return jobs[name].run(bar={} if quiet else {"desc": f"  {name}", "position": at, "leave": False})
-        finally: free.append(at)
+        try:
+            return jobs[name].run(bar={} if quiet else {"desc": f"  {name}", "position": at, "leave": False})
+        finally:
+            free.append(at)
+
     ways = _ways(jobs)
     waiting, running, made, failed = sorted(jobs, key=lambda name: -ways[name]), {}, {}, {}
     with ThreadPoolExecutor(workers) as pool, tqdm(total=len(jobs), desc="notebooks", disable=quiet) as bar:
         while waiting or running:
             for name in list(waiting):
-                if lost := [n for n in jobs[name].after if n in failed]: failed[name] = f"{name}: not run, since {lost[0]} failed"
-                elif len(running) < workers and made.keys() >= set(jobs[name].after): running[pool.submit(run, name)] = name
-                else: continue
+                if lost := [n for n in jobs[name].after if n in failed]:
+                    failed[name] = f"{name}: not run, since {lost[0]} failed"
+                elif len(running) < workers and made.keys() >= set(jobs[name].after):
+                    running[pool.submit(run, name)] = name
+                else:
+                    continue
                 waiting.remove(name)
             for future in wait(running, return_when=FIRST_COMPLETED).done:
                 name, error = running.pop(future), future.exception()
-                if error: failed[name] = str(error)
-                else: made[name] = future.result()
-                if quiet: print(f"{'failed' if error else 'done'}: {name} ({len(made) + len(failed)} of {len(jobs)})", flush=True)
+                if error:
+                    failed[name] = str(error)
+                else:
+                    made[name] = future.result()
+                if quiet:
+                    print(
+                        f"{'failed' if error else 'done'}: {name} ({len(made) + len(failed)} of {len(jobs)})",
+                        flush=True,
+                    )
             bar.update(len(made) + len(failed) - bar.n)
-    if failed: raise RuntimeError("\n".join(failed.values()))
+    if failed:
+        raise RuntimeError("\n".join(failed.values()))
     return list(made.values())
 
 # %% ../../nbs/10_book/01_publish.ipynb #80bf753c
-def _jobs(root:Path) -> dict[str, PageJob]: # what the book is made of
-    library, runs, jobs = root/"book"/"library", root/"book"/"runs", {}
-    def add(name, out, run, guess, after=()): jobs[name] = PageJob(run, page_info(out).get("seconds", guess), list(after))
+def _jobs(root: Path) -> dict[str, PageJob]:  # what the book is made of
+    library, runs, jobs = root / "book" / "library", root / "book" / "runs", {}
+
+    def add(name, out, run, guess, after=()):
+        jobs[name] = PageJob(run, page_info(out).get("seconds", guess), list(after))
+
     for name, languages in chapters(root).items():
         first = f"{name} ({next(iter(languages))})"
-        for l, params in languages.items(): add(f"{name} ({l})", runs/f"{name}-{l}.ipynb", partial(run_chapter, name, l, parameters=params), 240, [first] if first in jobs else [])
+        for l, params in languages.items():
+            add(
+                f"{name} ({l})",
+                runs / f"{name}-{l}.ipynb",
+                partial(run_chapter, name, l, parameters=params),
+                240,
+                [first] if first in jobs else [],
+            )
     measured = list(jobs)
     for name in pages(root):
-        notebook, out = root/"book"/f"{name}.ipynb", runs/f"{name}.ipynb"
+        notebook, out = root / "book" / f"{name}.ipynb", runs / f"{name}.ipynb"
         add(name, out, partial(_execute, notebook, out, f"page {name}", always=True), 30, measured)
     for p in library_notebooks(root):
-        name, out = p.relative_to(root/"nbs").with_suffix("").as_posix(), library/p.relative_to(root/"nbs")
+        name, out = p.relative_to(root / "nbs").with_suffix("").as_posix(), library / p.relative_to(root / "nbs")
         add(name, out, partial(_execute, p, out, f"notebook nbs/{name}.ipynb"), p.stat().st_size / 3000)
     return jobs
 
-def _workers() -> int: return min(4, os.cpu_count() or 1) # pages at a time
 
-def run_all() -> list[Path]: # the pages
+def _workers() -> int:
+    return min(4, os.cpu_count() or 1)  # pages at a time
+
+
+def run_all() -> list[Path]:  # the pages
     "Run every chapter for its languages at scale mini, the notebooks that read their records, and every library notebook."
     root, workers = checkout(), _workers()
-    for name in ("OMP_NUM_THREADS", "LOKY_MAX_CPU_COUNT"): os.environ.setdefault(name, str(max(1, (os.cpu_count() or 1)//workers))) # threads and processes of a page
-    library = root/"book"/"library"
+    for name in ("OMP_NUM_THREADS", "LOKY_MAX_CPU_COUNT"):
+        os.environ.setdefault(name, str(max(1, (os.cpu_count() or 1) // workers)))  # threads and processes of a page
+    library = root / "book" / "library"
     for p in library.rglob("*.ipynb"):
-        if not (root/"nbs"/p.relative_to(library)).exists(): p.unlink() # its notebook was renamed
+        if not (root / "nbs" / p.relative_to(library)).exists():
+            p.unlink()  # its notebook was renamed
     return run_jobs(_jobs(root), workers)
 
 # %% ../../nbs/10_book/01_publish.ipynb #6cc1eaa1
-def _helped(value): # of an option of the command line, its help
-    return next((k.value.value for n in ast.walk(value) if isinstance(n, ast.Call) for k in n.keywords if k.arg == "help" and isinstance(k.value, ast.Constant)), "") if value else ""
+def _helped(value):  # of an option of the command line, its help
+    return (
+        next(
+            (
+                k.value.value
+                for n in ast.walk(value)
+                if isinstance(n, ast.Call)
+                for k in n.keywords
+                if k.arg == "help" and isinstance(k.value, ast.Constant)
+            ),
+            "",
+        )
+        if value
+        else ""
+    )
 
-def _told(node:ast.stmt, lines:list[str]) -> list[tuple[str, str]]: # public names that a statement binds: its docstring's first line, or the comment behind it, or its value
-    if isinstance(node, (ast.FunctionDef, ast.ClassDef)): found = [(node.name, (ast.get_docstring(node) or "").split("\n")[0])]
+
+def _told(
+    node: ast.stmt, lines: list[str]
+) -> list[
+    tuple[str, str]
+]:  # public names that a statement binds: its docstring's first line, or the comment behind it, or its value
+    if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
+        found = [(node.name, (ast.get_docstring(node) or "").split("\n")[0])]
     else:
         targets = [t for t in getattr(node, "targets", [getattr(node, "target", None)]) if isinstance(t, ast.Name)]
-        found = [(t.id, lines[node.end_lineno - 1].partition(" # ")[2] or _helped(node.value) or f"`{textwrap.shorten(ast.unparse(node.value), 80, placeholder=' ...')}`") for t in targets]
+        found = [
+            (
+                t.id,
+                lines[node.end_lineno - 1].partition(" # ")[2]
+                or _helped(node.value)
+                or f"`{textwrap.shorten(ast.unparse(node.value), 80, placeholder=' ...')}`",
+            )
+            for t in targets
+        ]
     return [(name, text) for name, text in found if not name.startswith("_")]
 
-def _anchor(heading:str) -> str: # as MyST makes it from a heading
+
+def _anchor(heading: str) -> str:  # as MyST makes it from a heading
     return re.sub(r"[^\w\- ]", "", heading.strip().lower()).replace(" ", "-")
 
-def public_names(path:Path # a library notebook
-                ) -> dict[str, tuple[str, str]]: # name: (anchor of its section or "", what it is)
+
+def public_names(
+    path: Path,  # a library notebook
+) -> dict[str, tuple[str, str]]:  # name: (anchor of its section or "", what it is)
     "What a notebook exports for its users."
     found, anchor = {}, ""
     cells = {c.index: c for c in code_cells(path)}
     for i, c in enumerate(json.loads(path.read_text(encoding="utf-8"))["cells"]):
-        for heading in re.findall(r"^##+ (.*)", "".join(c["source"]), re.M) if c["cell_type"] == "markdown" else (): anchor = _anchor(heading)
+        for heading in re.findall(r"^##+ (.*)", "".join(c["source"]), re.M) if c["cell_type"] == "markdown" else ():
+            anchor = _anchor(heading)
         if i in cells and "export" in cells[i].directives:
-            for node in ast.parse(cells[i].source).body: found |= {name: (anchor, told) for name, told in _told(node, cells[i].source.split("\n"))}
+            for node in ast.parse(cells[i].source).body:
+                found |= {name: (anchor, told) for name, told in _told(node, cells[i].source.split("\n"))}
     return found
 
-def reference(root:Path|None=None) -> str: # Markdown
+
+def reference(root: Path | None = None) -> str:  # Markdown
     "Every public name of the library, module by module, with a link to where it is explained."
-    parts = ["# Reference\n\nEvery public name of the library by module, with a link to the section that explains it and shows its code. `vocab-lit --help` lists the commands."]
+    parts = [
+        "# Reference\n\nEvery public name of the library by module, with a link to the section that explains it and shows its code. `vocab-lit --help` lists the commands."
+    ]
     root = root or checkout()
     for path in library_notebooks(root):
-        module, names, page = _module(path), public_names(path), path.relative_to(root/"nbs").as_posix()
-        if not module or not names: continue
-        rows = [f"| [`{n}`]({page}{'#' * bool(a)}{a}) | {told.replace('|', chr(92) + '|')} |" for n, (a, told) in names.items()]
-        parts.append("\n".join([f"## `vocab_lit.{module}`\n\n[{path.stem}]({page})\n", "| name | what it is |", "|---|---|", *rows]))
+        module, names, page = _module(path), public_names(path), path.relative_to(root / "nbs").as_posix()
+        if not module or not names:
+            continue
+        rows = [
+            f"| [`{n}`]({page}{'#' * bool(a)}{a}) | {told.replace('|', chr(92) + '|')} |"
+            for n, (a, told) in names.items()
+        ]
+        parts.append(
+            "\n".join(
+                [f"## `vocab_lit.{module}`\n\n[{path.stem}]({page})\n", "| name | what it is |", "|---|---|", *rows]
+            )
+        )
     return "\n\n".join(parts) + "\n"
 
 # %% ../../nbs/10_book/01_publish.ipynb #dfadf948
-LIMIT = 480 # seconds a page of the book may take
+LIMIT = 480  # seconds a page of the book may take
 
-def _records(root:Path, name:str) -> str: # row of a chapter's records
-    folder = root/"book"/_defaults(json.loads((root/"book"/f"{name}.ipynb").read_text(encoding="utf-8"))).get("records", "")
-    found = {p.stat().st_mtime: json.loads(p.read_text(encoding="utf-8")).get("seconds", 0) for p in folder.glob("*.json")}
-    day = lambda t: time.strftime("%Y-%m-%d %H:%M", time.localtime(t))
-    return f"| {name} | {len(found)} | {sum(found.values()) / 60:.0f} | {day(min(found))} to {day(max(found))} |" if found else f"| {name} | 0 | | |"
 
-def _table(root:Path, paths:Iterable[Path], parameters:bool) -> tuple[str, str]: # minutes of all pages that are there, and a table of them
+def _records(root: Path, name: str) -> str:  # row of a chapter's records
+    folder = (
+        root
+        / "book"
+        / _defaults(json.loads((root / "book" / f"{name}.ipynb").read_text(encoding="utf-8"))).get("records", "")
+    )
+    found = {
+        p.stat().st_mtime: json.loads(p.read_text(encoding="utf-8")).get("seconds", 0) for p in folder.glob("*.json")
+    }
+
+    def day(t):
+        return time.strftime("%Y-%m-%d %H:%M", time.localtime(t))
+
+    return (
+        f"| {name} | {len(found)} | {sum(found.values()) / 60:.0f} | {day(min(found))} to {day(max(found))} |"
+        if found
+        else f"| {name} | 0 | | |"
+    )
+
+
+def _table(
+    root: Path, paths: Iterable[Path], parameters: bool
+) -> tuple[str, str]:  # minutes of all pages that are there, and a table of them
     made = [(p, info) for p in paths if (info := page_info(p))]
-    told = lambda info: ", ".join(f"`{k} = {v}`" for k, v in info["parameters"].items() if k != "scale")
+
+    def told(info):
+        return ", ".join(f"`{k} = {v}`" for k, v in info["parameters"].items() if k != "scale")
+
     rows = [["page", *["parameters"] * parameters, "seconds", "made"], ["---"] * (3 + parameters)]
-    rows += [[f"[{p.stem}]({os.path.relpath(p, root/'book'/'runs')})", *[told(i)] * parameters, f"{i['seconds']}{' **over the limit**' * (i['seconds'] > LIMIT)}", i["at"]] for p, i in made]
+    rows += [
+        [
+            f"[{p.stem}]({os.path.relpath(p, root / 'book' / 'runs')})",
+            *[told(i)] * parameters,
+            f"{i['seconds']}{' **over the limit**' * (i['seconds'] > LIMIT)}",
+            i["at"],
+        ]
+        for p, i in made
+    ]
     return f"{sum(i['seconds'] for _, i in made) / 60:.0f} minutes", "\n".join(f"| {' | '.join(r)} |" for r in rows)
 
-def status(root:Path|None=None) -> str: # Markdown
+
+def status(root: Path | None = None) -> str:  # Markdown
     "How long every page took, for which language and parameters, when and on what."
     root = root or checkout()
     runs = [*(f"{name}-{l}" for name, run in chapters(root).items() for l in run), *pages(root)]
-    book, library = _table(root, [root/"book"/"runs"/f"{r}.ipynb" for r in runs], True), _table(root, [root/"book"/"library"/p.relative_to(root/"nbs") for p in library_notebooks(root)], False)
+    book, library = (
+        _table(root, [root / "book" / "runs" / f"{r}.ipynb" for r in runs], True),
+        _table(root, [root / "book" / "library" / p.relative_to(root / "nbs") for p in library_notebooks(root)], False),
+    )
     on = environment()
-    return "\n".join(["# Status", "", f"How the pages of this book were made: {book[0]} of run time for chapters and comparisons and {library[0]} for library notebooks, {_workers()} at a time. "
-        f"No page may take more than {LIMIT // 60} minutes. Device: {on['device']}. Versions: {', '.join(f'{k} {v}' for k, v in on['versions'].items())}.", "",
-        "## Chapters and comparisons", "", book[1], "",
-        "A chapter keeps what it has measured, and a run reads what an earlier one has left. So a page may take less time than its numbers did; the table says how many measurements there are, how long they took and when they were made.", "",
-        "| chapter | measurements | minutes | made |", "|---|---|---|---|", *(_records(root, name) for name in chapters(root)), "",
-        "## Library", "", "Tests are shown on these pages and run by `make test`.", "", library[1], ""])
+    return "\n".join(
+        [
+            "# Status",
+            "",
+            f"How the pages of this book were made: {book[0]} of run time for chapters and comparisons and {library[0]} for library notebooks, {_workers()} at a time. "
+            f"No page may take more than {LIMIT // 60} minutes. Device: {on['device']}. Versions: {', '.join(f'{k} {v}' for k, v in on['versions'].items())}.",
+            "",
+            "## Chapters and comparisons",
+            "",
+            book[1],
+            "",
+            "A chapter keeps what it has measured, and a run reads what an earlier one has left. So a page may take less time than its numbers did; the table says how many measurements there are, how long they took and when they were made.",
+            "",
+            "| chapter | measurements | minutes | made |",
+            "|---|---|---|---|",
+            *(_records(root, name) for name in chapters(root)),
+            "",
+            "## Library",
+            "",
+            "Tests are shown on these pages and run by `make test`.",
+            "",
+            library[1],
+            "",
+        ]
+    )
 
 # %% ../../nbs/10_book/01_publish.ipynb #aeace3f7
 class _Html(HTMLParser):
     "What a page links to, loads and shows."
-    def __init__(self, text:str):
+
+    def __init__(self, text: str):
         super().__init__()
         self.ids, self.links, self.loads, self.bare = {"", "top"}, set(), set(), set()
         self.feed(text)
@@ -750,14 +1113,20 @@ class _Html(HTMLParser):
     def handle_starttag(self, tag, attrs):
         a = {k: v or "" for k, v in attrs}
         self.ids |= {a[k] for k in ("id", "name") if k in a}
-        if tag == "a" and "href" in a: self.links.add(a["href"])
-        elif tag == "link" and a.get("rel") in ("stylesheet", "preload", "icon", "shortcut icon"): self.loads.add(a["href"])
-        elif "src" in a: self.loads.add(a["src"])
-        if tag == "img" and (not a.get("alt") or a["alt"] == a["src"]): self.bare.add(a["src"])
+        if tag == "a" and "href" in a:
+            self.links.add(a["href"])
+        elif tag == "link" and a.get("rel") in ("stylesheet", "preload", "icon", "shortcut icon"):
+            self.loads.add(a["href"])
+        elif "src" in a:
+            self.loads.add(a["src"])
+        if tag == "img" and (not a.get("alt") or a["alt"] == a["src"]):
+            self.bare.add(a["src"])
 
-def check_html(html:Path, # folder of the built book
-               own:dict[str, Path]|None=None # beginning of an address: the folder that lies there
-              ) -> tuple[list[str], list[str]]: # (what is wrong, a line each; the addresses outside the book)
+
+def check_html(
+    html: Path,  # folder of the built book
+    own: dict[str, Path] | None = None,  # beginning of an address: the folder that lies there
+) -> tuple[list[str], list[str]]:  # (what is wrong, a line each; the addresses outside the book)
     "Look at all links and images of the built book."
     read = {p: _Html(p.read_text(encoding="utf-8")) for p in sorted(html.rglob("*.html")) if "_static" not in p.parts}
     wrong, outside = [], set()
@@ -766,59 +1135,94 @@ def check_html(html:Path, # folder of the built book
         wrong += [f"{name}: the image {src} has no description" for src in sorted(found.bare)]
         for url in sorted(found.links | found.loads):
             at = urlsplit(url)
-            if at.scheme == "data": continue
+            if at.scheme == "data":
+                continue
             if at.scheme or at.netloc:
                 outside.add(url)
-                if not re.fullmatch(r"https?", at.scheme) or not re.fullmatch(r"[\w-]+(\.[\w-]+)+", at.netloc) or re.search(r"\s", url): wrong.append(f"{name}: {url} is no address")
-                elif url in found.loads: wrong.append(f"{name}: loads {url} from the network")
+                if (
+                    not re.fullmatch(r"https?", at.scheme)
+                    or not re.fullmatch(r"[\w-]+(\.[\w-]+)+", at.netloc)
+                    or re.search(r"\s", url)
+                ):
+                    wrong.append(f"{name}: {url} is no address")
+                elif url in found.loads:
+                    wrong.append(f"{name}: loads {url} from the network")
                 for start, folder in (own or {}).items():
-                    if url.startswith(start) and not (folder/unquote(at._replace(fragment="").geturl()).removeprefix(start)).exists(): wrong.append(f"{name}: {url} is no file of the repository")
+                    if (
+                        url.startswith(start)
+                        and not (folder / unquote(at._replace(fragment="").geturl()).removeprefix(start)).exists()
+                    ):
+                        wrong.append(f"{name}: {url} is no file of the repository")
                 continue
-            target = (page.parent/unquote(at.path)).resolve() if at.path else page
-            if not target.is_file(): wrong.append(f"{name}: the link {url} leads nowhere")
-            elif target in read and unquote(at.fragment) not in read[target].ids: wrong.append(f"{name}: {url} has no such section")
+            target = (page.parent / unquote(at.path)).resolve() if at.path else page
+            if not target.is_file():
+                wrong.append(f"{name}: the link {url} leads nowhere")
+            elif target in read and unquote(at.fragment) not in read[target].ids:
+                wrong.append(f"{name}: {url} has no such section")
     return wrong, sorted(outside)
 
 # %% ../../nbs/10_book/01_publish.ipynb #d08ae1a0
-def build_book() -> Path: # the book's first page
+def build_book() -> Path:  # the book's first page
     "Run all notebooks, write the generated pages and build the book; warnings, dead links and images without description are errors."
     run_all()
     root = checkout()
-    for path, text in (("library/reference.md", reference(root)), ("runs/status.md", status(root))): (root/"book"/path).write_text(text, encoding="utf-8")
+    for path, text in (("library/reference.md", reference(root)), ("runs/status.md", status(root))):
+        (root / "book" / path).write_text(text, encoding="utf-8")
     print("building the pages ...", flush=True)
-    log, html = root/"_build"/"book.log", root/"_build"/"html"
+    log, html = root / "_build" / "book.log", root / "_build" / "html"
     command = [Path(sys.executable).with_name("jupyter-book"), "build", ".", "--all", "-W", "-n", "--keep-going"]
-    with log.open("w", encoding="utf-8") as f: done = subprocess.run(command, cwd=root, stdout=f, stderr=f)
+    with log.open("w", encoding="utf-8") as f:
+        done = subprocess.run(command, cwd=root, stdout=f, stderr=f)
     if done.returncode:
         lines = log.read_text(encoding="utf-8").splitlines()
         shown = [x for x in lines if re.search(r"WARNING|ERROR", x)] or lines[-9:]
         raise RuntimeError("\n".join(["the book has warnings or errors:", *shown, f"The whole log: {log}"]))
     cfg = settings(root)
-    wrong, outside = check_html(html, {f"{start}/blob/{cfg['branch']}/": root for start in (cfg["git_url"], f"https://colab.research.google.com/github/{cfg['user']}/{cfg['repo']}")})
-    (root/"_build"/"outside.txt").write_text("\n".join(outside) + "\n", encoding="utf-8")
-    print(f"{len(outside)} addresses outside the book are listed in {root/'_build'/'outside.txt'}", flush=True)
-    if wrong: raise RuntimeError("\n".join(["the pages are built and have faults:", *wrong]))
-    return html/"index.html"
+    wrong, outside = check_html(
+        html,
+        {
+            f"{start}/blob/{cfg['branch']}/": root
+            for start in (cfg["git_url"], f"https://colab.research.google.com/github/{cfg['user']}/{cfg['repo']}")
+        },
+    )
+    (root / "_build" / "outside.txt").write_text("\n".join(outside) + "\n", encoding="utf-8")
+    print(f"{len(outside)} addresses outside the book are listed in {root / '_build' / 'outside.txt'}", flush=True)
+    if wrong:
+        raise RuntimeError("\n".join(["the pages are built and have faults:", *wrong]))
+    return html / "index.html"
 
 # %% ../../nbs/10_book/01_publish.ipynb #1d7bb2d0
 def _check() -> int:
     "Print what is not in order and what repairs it; the number of problems."
-    found = {"`make lib` cleans notebooks": check_clean(), "`make lib` writes addresses": check_stamps(),
-             "A chapter stands in book/, book/chapters.yml and _toc.yml": check_chapters(),
-             "Edit notebooks, never generated files, then `make lib`": check_generated()}
+    found = {
+        "`make lib` cleans notebooks": check_clean(),
+        "`make lib` writes addresses": check_stamps(),
+        "A chapter stands in book/, book/chapters.yml and _toc.yml": check_chapters(),
+        "Edit notebooks, never generated files, then `make lib`": check_generated(),
+    }
     for repair, problems in found.items():
-        if problems: print(*problems, f"{repair}.", sep="\n")
+        if problems:
+            print(*problems, f"{repair}.", sep="\n")
     return sum(map(len, found.values()))
 
-def _main(command:str="", *args:str) -> int|None:
-    "What the Makefile calls; the exit status."
-    if command == "check": return min(1, _check())
-    if command == "lib":
-        for p in dict.fromkeys(clean() + stamp() + regenerate()): print("changed:", p)
-    elif command == "chapter": print("written:", run_chapter(*args))
-    elif command == "book": print(f"The book is ready: open {build_book()}")
-    else: raise ValueError(f"unknown command {command!r}; there are check, lib, chapter and book")
 
-if __name__ == "__main__" and "__file__" in globals(): # not in a notebook
-    try: sys.exit(_main(*sys.argv[1:]))
-    except (ValueError, FileNotFoundError, RuntimeError) as e: sys.exit(str(e))
+def _main(command: str = "", *args: str) -> int | None:
+    "What the Makefile calls; the exit status."
+    if command == "check":
+        return min(1, _check())
+    if command == "lib":
+        for p in dict.fromkeys(clean() + stamp() + regenerate()):
+            print("changed:", p)
+    elif command == "chapter":
+        print("written:", run_chapter(*args))
+    elif command == "book":
+        print(f"The book is ready: open {build_book()}")
+    else:
+        raise ValueError(f"unknown command {command!r}; there are check, lib, chapter and book")
+
+
+if __name__ == "__main__" and "__file__" in globals():  # not in a notebook
+    try:
+        sys.exit(_main(*sys.argv[1:]))
+    except (ValueError, FileNotFoundError, RuntimeError) as e:
+        sys.exit(str(e))

@@ -7,95 +7,160 @@ __all__ = ['MACHINES', 'SHARE', 'Shape', 'shape_of', 'batch_flops', 'run_flops',
            'budget', 'memory_needed', 'disk_needed', 'Plan', 'plan', 'on_this_machine']
 
 # %% ../../nbs/08_experiments/06_budget.ipynb #148b6040
-import json, re, time
+import json
+import re
+import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-import numpy as np, pandas as pd, torch
+import numpy as np
+import pandas as pd
+import torch
 
-from ..text.corpus import data_path
-from ..models.device import find_device
+from .experiment import check_own, get_setup, scale_lapt, scale_models
 from .hub import DEFAULTS, MODELS, get_source, in_mirror, where_is, word_files
+from .transfer import FMT, METHODS, UNKS, Transfer, _alike, learnt, needed
+from ..methods.reinit import paper_methods
+from ..models.device import find_device
+from ..models.transplant import load_model
+from ..tasks.evaluate import PAPERS, TASK_PRESETS
+from ..text.corpus import data_path
+from ..tokens.tokenizer import load_tokenizer
 from ..training.lapt import LaptConfig, lapt, lapt_flops, stage_starts, total_steps
 from ..training.lm_data import pack
-from ..methods.reinit import paper_methods
-from .experiment import check_own, get_setup, scale_lapt, scale_models
-from ..tasks.evaluate import PAPERS, TASK_PRESETS
-from ..tokens.tokenizer import load_tokenizer
-from .transfer import FMT, METHODS, UNKS, Transfer, _alike, learnt, needed
-from ..models.transplant import load_model
 
 # %% ../../nbs/08_experiments/06_budget.ipynb #20f5702e
 @dataclass(frozen=True)
 class Shape:
     "The sizes that decide how long a model takes."
-    layers:int
-    width:int
-    inner:int # of the feed-forward networks
-    vocab:int
-    masked:bool = True # otherwise causal
-    positions:int = 512
+
+    layers: int
+    width: int
+    inner: int  # of the feed-forward networks
+    vocab: int
+    masked: bool = True  # otherwise causal
+    positions: int = 512
 
     @property
-    def parameters(self) -> int: return self.layers * (4 * self.width**2 + 2 * self.width * self.inner) + self.vocab * self.width
+    def parameters(self) -> int:
+        return self.layers * (4 * self.width**2 + 2 * self.width * self.inner) + self.vocab * self.width
 
-_SHAPES = {MODELS["XLM-R"]: Shape(12, 768, 3072, 250_002), MODELS["mBERT"]: Shape(12, 768, 3072, 119_547),
-           MODELS["RoBERTa"]: Shape(12, 768, 3072, 50_265), MODELS["GPT-2"]: Shape(12, 768, 3072, 50_257, False, 1024)}
 
-def shape_of(model:str) -> Shape: # a folder, or a hub name
+_SHAPES = {
+    MODELS["XLM-R"]: Shape(12, 768, 3072, 250_002),
+    MODELS["mBERT"]: Shape(12, 768, 3072, 119_547),
+    MODELS["RoBERTa"]: Shape(12, 768, 3072, 50_265),
+    MODELS["GPT-2"]: Shape(12, 768, 3072, 50_257, False, 1024),
+}
+
+
+def shape_of(model: str) -> Shape:  # a folder, or a hub name
     "A model's shape, from its `config.json` or, for the papers' models, as it is known; `ValueError` where neither is there."
     at = Path(in_mirror(model) or model, "config.json")
-    if not at.is_file() and model in _SHAPES: return _SHAPES[model]
-    if not at.is_file(): raise ValueError(f"the shape of {model} is not known without its config.json; give a folder")
+    if not at.is_file() and model in _SHAPES:
+        return _SHAPES[model]
+    if not at.is_file():
+        raise ValueError(f"the shape of {model} is not known without its config.json; give a folder")
     c = json.loads(at.read_text(encoding="utf-8"))
-    get = lambda *names: next((c[n] for n in names if c.get(n)), None)
-    masked, width = not (c.get("architectures") or [""])[0].endswith(("ForCausalLM", "LMHeadModel")), get("hidden_size", "n_embd", "dim")
-    found = dict(layers=get("num_hidden_layers", "n_layer", "n_layers"), width=width, inner=get("intermediate_size", "n_inner", "hidden_dim") or width and 4 * width, vocab=get("vocab_size"))
-    if None in found.values(): raise ValueError(f"{at} does not say the number of {' and '.join(k for k, v in found.items() if v is None)}")
+
+    def get(*names):
+        return next((c[n] for n in names if c.get(n)), None)
+
+    masked, width = (
+        not (c.get("architectures") or [""])[0].endswith(("ForCausalLM", "LMHeadModel")),
+        get("hidden_size", "n_embd", "dim"),
+    )
+    found = dict(
+        layers=get("num_hidden_layers", "n_layer", "n_layers"),
+        width=width,
+        inner=get("intermediate_size", "n_inner", "hidden_dim") or width and 4 * width,
+        vocab=get("vocab_size"),
+    )
+    if None in found.values():
+        raise ValueError(f"{at} does not say the number of {' and '.join(k for k, v in found.items() if v is None)}")
     return Shape(**found, masked=masked, positions=get("max_position_embeddings", "n_positions") or 512)
 
-def batch_flops(shape:Shape, tokens:int, length:int, asked:int, # places with a target
-                learns:str="all" # all, outside, rows, adapter (of a language) or adapter+rows
-               ) -> int:
-    "Operations of one batch, forwards and backwards."
-    blocks, attention = shape.layers * tokens * 2 * (4 * shape.width**2 + 2 * shape.width * shape.inner), shape.layers * tokens * 4 * length * shape.width
-    dense, rows = shape.masked * asked * 2 * shape.width**2, asked * 2 * shape.width * shape.vocab
-    adapter = (shape.layers * tokens * 2 + tokens + asked) * shape.width**2 * learns.startswith("adapter") # down to half the width and up again; and the invertible one at both ends
-    return (3 if learns in ("all",) else 2) * blocks + 3 * attention + (3 if learns in ("all", "outside") else 2) * dense + (2 if learns == "adapter" else 3) * rows + 3 * adapter
 
-def run_flops(shape:Shape, config:LaptConfig, adapter:str="") -> int: # adapter: as in `batch_flops`, instead of the mode's stages
+def batch_flops(
+    shape: Shape,
+    tokens: int,
+    length: int,
+    asked: int,  # places with a target
+    learns: str = "all",  # all, outside, rows, adapter (of a language) or adapter+rows
+) -> int:
+    "Operations of one batch, forwards and backwards."
+    blocks, attention = (
+        shape.layers * tokens * 2 * (4 * shape.width**2 + 2 * shape.width * shape.inner),
+        shape.layers * tokens * 4 * length * shape.width,
+    )
+    dense, rows = shape.masked * asked * 2 * shape.width**2, asked * 2 * shape.width * shape.vocab
+    adapter = (
+        (shape.layers * tokens * 2 + tokens + asked) * shape.width**2 * learns.startswith("adapter")
+    )  # down to half the width and up again; and the invertible one at both ends
+    return (
+        (3 if learns in ("all",) else 2) * blocks
+        + 3 * attention
+        + (3 if learns in ("all", "outside") else 2) * dense
+        + (2 if learns == "adapter" else 3) * rows
+        + 3 * adapter
+    )
+
+
+def run_flops(
+    shape: Shape, config: LaptConfig, adapter: str = ""
+) -> int:  # adapter: as in `batch_flops`, instead of the mode's stages
     "Operations of a run of LAPT, as `lapt_flops` counts them."
     tokens, ends = config.batch_size * config.length, [s for s, _ in stage_starts(config)[1:]] + [total_steps(config)]
     asked = config.batch_size * (round(config.mask_probability * config.length) if shape.masked else config.length - 1)
-    return sum((end - start) * batch_flops(shape, tokens, config.length, asked, adapter or stage.learns) for (start, stage), end in zip(stage_starts(config), ends))
+    return sum(
+        (end - start) * batch_flops(shape, tokens, config.length, asked, adapter or stage.learns)
+        for (start, stage), end in zip(stage_starts(config), ends)
+    )
 
 # %% ../../nbs/08_experiments/06_budget.ipynb #98a0a6f6
 @dataclass(frozen=True)
 class Machine:
     "A machine and what it does in a second."
-    peak:float # operations a second, of the data sheet
-    memory:float # GB
 
-MACHINES = {"A100 40GB": Machine(312e12, 40), "H200": Machine(989e12, 141), "Colab TPU v5e-1": Machine(197e12, 16), "Colab T4": Machine(65e12, 16)}
-SHARE = .25 # of the peak that training reaches
+    peak: float  # operations a second, of the data sheet
+    memory: float  # GB
+
+
+MACHINES = {
+    "A100 40GB": Machine(312e12, 40),
+    "H200": Machine(989e12, 141),
+    "Colab TPU v5e-1": Machine(197e12, 16),
+    "Colab T4": Machine(65e12, 16),
+}
+SHARE = 0.25  # of the peak that training reaches
 
 # %% ../../nbs/08_experiments/06_budget.ipynb #977bc7e0
-def _products(device, dtype, seconds=.3): # operations a second of bare products
+def _products(device, dtype, seconds=0.3):  # operations a second of bare products
     a = torch.randn(1024, 1024, device=device, dtype=dtype)
-    wait = getattr(torch, device.type).synchronize if device.type != "cpu" and hasattr(getattr(torch, device.type, None), "synchronize") else lambda: None
-    a @ a; wait()
+    wait = (
+        getattr(torch, device.type).synchronize
+        if device.type != "cpu" and hasattr(getattr(torch, device.type, None), "synchronize")
+        else lambda: None
+    )
+    a @ a
+    wait()
     began, n = time.perf_counter(), 0
     while time.perf_counter() - began < seconds:
-        for _ in range(5): a @ a
+        for _ in range(5):
+            a @ a
         wait()
         n += 5
     return n * 2 * 1024**3 / (time.perf_counter() - began)
 
-def measure_throughput(model:str="", # folder or hub name; "": the bundled XLM-R
-                       text:Iterable[str]=(), # to train on; none: the phrasebook's
-                       steps:int=8, batch_size:int=16, length:int=0 # tokens of a block; 0: as many as the model takes, at most 256
-                      ) -> dict[str,float|str]: # tokens_per_second, flops_per_second, products_per_second, share, device
+
+def measure_throughput(
+    model: str = "",  # folder or hub name; "": the bundled XLM-R
+    text: Iterable[str] = (),  # to train on; none: the phrasebook's
+    steps: int = 8,
+    batch_size: int = 16,
+    length: int = 0,  # tokens of a block; 0: as many as the model takes, at most 256
+) -> dict[str, float | str]:  # tokens_per_second, flops_per_second, products_per_second, share, device
     "Train for some steps on the device at hand; the first half of them is not counted."
     folder = model or str(data_path("models", "mini-xlmr"))
     tokenizer, net = load_tokenizer(folder), load_model(folder).float()
@@ -104,235 +169,591 @@ def measure_throughput(model:str="", # folder or hub name; "": the bundled XLM-R
     config = LaptConfig(steps=steps, batch_size=batch_size, length=length, eval_every=steps, warmup=0)
     blocks, marks = pack(tokenizer, lines, length), []
     from transformers import TrainerCallback
+
     class Clock(TrainerCallback):
-        def on_step_end(self, args, state, control, model=None, **_): marks.append((float(next(model.parameters()).detach().sum()), time.perf_counter())) # the sum waits for the device
+        def on_step_end(self, args, state, control, model=None, **_):
+            marks.append(
+                (float(next(model.parameters()).detach().sum()), time.perf_counter())
+            )  # the sum waits for the device
+
     flops = lapt_flops(net, tokenizer, config) / steps
     lapt(net, tokenizer, blocks, blocks[:1], config, callbacks=[Clock()])
     device = next(net.parameters()).device
-    seconds = np.median(np.diff([t for _, t in marks])[steps // 2:])
+    seconds = np.median(np.diff([t for _, t in marks])[steps // 2 :])
     here = find_device()
     products = _products(device, dict(bf16=torch.bfloat16, fp16=torch.float16, fp32=torch.float32)[here.precision])
-    return dict(tokens_per_second=float(batch_size * length / seconds), flops_per_second=float(flops / seconds), products_per_second=products, share=float(flops / seconds / products), device=here.name)
+    return dict(
+        tokens_per_second=float(batch_size * length / seconds),
+        flops_per_second=float(flops / seconds),
+        products_per_second=products,
+        share=float(flops / seconds / products),
+        device=here.name,
+    )
 
 # %% ../../nbs/08_experiments/06_budget.ipynb #4a468129
 @dataclass(frozen=True)
 class Load:
     "Runs of one kind."
-    what:str
-    runs:int
-    steps:int # of one run
-    samples:int # blocks or examples of one run
-    tokens:int # of one run
-    flops:float # of one run
 
-_TOKENS = dict(pos=32, ner=24, dp=32, qa=256, nli=48) # of a row
-_EXAMPLES = {"mini": dict(pos=60, ner=60, dp=200, qa=800, nli=498), "paper": dict(pos=10_000, ner=20_000, dp=12_500, qa=87_599, nli=392_702)}
+    what: str
+    runs: int
+    steps: int  # of one run
+    samples: int  # blocks or examples of one run
+    tokens: int  # of one run
+    flops: float  # of one run
+
+
+_TOKENS = dict(pos=32, ner=24, dp=32, qa=256, nli=48)  # of a row
+_EXAMPLES = {
+    "mini": dict(pos=60, ner=60, dp=200, qa=800, nli=498),
+    "paper": dict(pos=10_000, ner=20_000, dp=12_500, qa=87_599, nli=392_702),
+}
+
 
 def _text(what, runs, shape, config, adapter=""):
     steps, n = total_steps(config), config.batch_size * total_steps(config)
     return Load(what, runs, steps, n, n * config.length, run_flops(shape, config, adapter))
 
+
 def _task(task, runs, shape, scale, paper, adapters=False, epochs=0):
-    config = (PAPERS[paper][task][adapters] if paper in PAPERS else TASK_PRESETS[task])
+    config = PAPERS[paper][task][adapters] if paper in PAPERS else TASK_PRESETS[task]
     n, length = _EXAMPLES["mini" if scale == "mini" else "paper"][task], _TOKENS[task]
     n *= 8 if scale == "mini" else config.epochs
-    return Load(f"fine-tuning, {task}" + ", adapters" * adapters, runs, -(-n // config.batch_size), n, n * length, batch_flops(replace(shape, vocab=1), n * length, length, n, "adapter" if adapters else "all"))
+    return Load(
+        f"fine-tuning, {task}" + ", adapters" * adapters,
+        runs,
+        -(-n // config.batch_size),
+        n,
+        n * length,
+        batch_flops(replace(shape, vocab=1), n * length, length, n, "adapter" if adapters else "all"),
+    )
 
 # %% ../../nbs/08_experiments/06_budget.ipynb #cec347ee
-def _shape(scale, preset, model=""): return shape_of(model or scale_models(preset)[scale != "mini"])
+def _shape(scale, preset, model=""):
+    return shape_of(model or scale_models(preset)[scale != "mini"])
 
-def _each(*given): return list(dict.fromkeys(l for g in given for l in re.split(r"[\s+]+", g) if l)) # languages, of text with blanks or plus signs between
 
-def _kinds(given): return " ".join(part.split(":")[1] for part in given.split(";") if part) # the languages of `kind: language language; ...`
+def _each(*given):
+    return list(
+        dict.fromkeys(l for g in given for l in re.split(r"[\s+]+", g) if l)
+    )  # languages, of text with blanks or plus signs between
+
+
+def _kinds(given):
+    return " ".join(
+        part.split(":")[1] for part in given.split(";") if part
+    )  # the languages of `kind: language language; ...`
+
 
 def _focus(scale, language, seeds=2, steps=0, vocab_size=0, model="", **_):
     shape, config = _shape(scale, "focus", model), scale_lapt(scale, "focus", steps)
-    return [_text("LAPT after four initialisations", 4 * seeds, replace(shape, vocab=vocab_size or (700 if scale == "mini" else 50_000)), config)], dict(text=_each(language))
+    return [
+        _text(
+            "LAPT after four initialisations",
+            4 * seeds,
+            replace(shape, vocab=vocab_size or (700 if scale == "mini" else 50_000)),
+            config,
+        )
+    ], dict(text=_each(language))
 
-def _embedding_structure(scale, language, seeds=1, steps=0, vocab_size=0, model="", compare="et hy te", mixed="et+he+hy+ru+te", family="et+fi+hu+ru", syntax="qal qka", **_):
+
+def _embedding_structure(
+    scale,
+    language,
+    seeds=1,
+    steps=0,
+    vocab_size=0,
+    model="",
+    compare="et hy te",
+    mixed="et+he+hy+ru+te",
+    family="et+fi+hu+ru",
+    syntax="qal qka",
+    **_,
+):
     paper = "embedding-structure"
     shape, config = _shape(scale, paper, model), scale_lapt(scale, paper, steps or (40 if scale == "mini" else 0))
     new = replace(shape, vocab=vocab_size or (700 if scale == "mini" else 32_770))
-    alone, groups = len({language, *compare.split()}) if scale != "own" else 1, [g.split("+") for g in (mixed, family)] if scale != "own" else []
-    methods, several, grammar = len(paper_methods() | {"RANDOM": "", "IDENT": ""}), 4 if scale == "mini" else sum(map(len, groups)), len(syntax.split()) * (scale == "mini")
-    fewer = scale == "mini" # three methods with a frozen encoder, and of several languages only new vocabularies in the way of FULL
+    alone, groups = (
+        len({language, *compare.split()}) if scale != "own" else 1,
+        [g.split("+") for g in (mixed, family)] if scale != "own" else [],
+    )
+    methods, several, grammar = (
+        len(paper_methods() | {"RANDOM": "", "IDENT": ""}),
+        4 if scale == "mini" else sum(map(len, groups)),
+        len(syntax.split()) * (scale == "mini"),
+    )
+    fewer = (
+        scale == "mini"
+    )  # three methods with a frozen encoder, and of several languages only new vocabularies in the way of FULL
     frozen, old, both = 3 if fewer else methods, 0 if fewer else len(groups), 3 if fewer else 7
-    runs = {"full, old vocabulary": (shape, "full", alone + grammar + old), "full": (new, "full", alone * methods + grammar * (methods - 2) + 2 + 3 * len(groups)),
-            "emb": (new, "emb", alone * frozen + 3 * old)}
+    runs = {
+        "full, old vocabulary": (shape, "full", alone + grammar + old),
+        "full": (new, "full", alone * methods + grammar * (methods - 2) + 2 + 3 * len(groups)),
+        "emb": (new, "emb", alone * frozen + 3 * old),
+    }
     models = alone * (2 + methods + frozen) + 2 + both * several
     scored = {"pos": models + grammar * (methods - 1), "ner": models}
-    found = [_text(f"LAPT, {name}", n, s, replace(config, mode=mode)) for name, (s, mode, n) in runs.items()] + [_task(t, n * seeds, shape, scale, paper) for t, n in scored.items()]
-    return found, dict.fromkeys(("text", *scored), _each(language, *(() if scale == "own" else (compare, mixed, family))))
+    found = [_text(f"LAPT, {name}", n, s, replace(config, mode=mode)) for name, (s, mode, n) in runs.items()] + [
+        _task(t, n * seeds, shape, scale, paper) for t, n in scored.items()
+    ]
+    return found, dict.fromkeys(
+        ("text", *scored), _each(language, *(() if scale == "own" else (compare, mixed, family)))
+    )
+
 
 def _learnt(study, wanted, scale, shape, steps, paper, vocab):
     kinds = {}
-    for w in wanted: kinds.setdefault((w.kind, w.adapter is not None, bool(w.recipe), w.steps), []).append(w)
-    def config(adapter, own): return scale_lapt(scale, paper + "-adapter" * adapter, own or steps)
-    return [_text(f"LAPT, {kind}" + f", {own:,} steps" * bool(own), len(found), replace(shape, vocab=vocab) if rows else shape, config(adapter, own), "" if kind == "whole model" else "adapter" + "+rows" * rows if adapter else "rows")
-            for (kind, adapter, rows, own), found in kinds.items()]
+    for w in wanted:
+        kinds.setdefault((w.kind, w.adapter is not None, bool(w.recipe), w.steps), []).append(w)
+
+    def config(adapter, own):
+        return scale_lapt(scale, paper + "-adapter" * adapter, own or steps)
+
+    return [
+        _text(
+            f"LAPT, {kind}" + f", {own:,} steps" * bool(own),
+            len(found),
+            replace(shape, vocab=vocab) if rows else shape,
+            config(adapter, own),
+            "" if kind == "whole model" else "adapter" + "+rows" * rows if adapter else "rows",
+        )
+        for (kind, adapter, rows, own), found in kinds.items()
+    ]
+
 
 def _tasks(study, methods, task, sources, targets, seeds, shape, scale):
     groups = [(study.methods[g[0]], s) for s in sources for g in _alike(study, methods, s)]
     whole = sum((len(targets) if m.mlm == "target" else 1) for m, _ in groups if not m.adapters)
-    return [_task(task, n * seeds, shape, scale, study.paper, adapters) for n, adapters in ((whole, False), (sum(m.adapters for m, _ in groups), True)) if n]
+    return [
+        _task(task, n * seeds, shape, scale, study.paper, adapters)
+        for n, adapters in ((whole, False), (sum(m.adapters for m, _ in groups), True))
+        if n
+    ]
 
-def _mad_x(scale, language, seeds=1, steps=0, model="", kinds="high resource: en; seen: fi hi; not seen: sw; script not seen: am km", question_source="en", questions="en fi hi sw am", vocabulary="am km", **_):
+
+def _mad_x(
+    scale,
+    language,
+    seeds=1,
+    steps=0,
+    model="",
+    kinds="high resource: en; seen: fi hi; not seen: sw; script not seen: am km",
+    question_source="en",
+    questions="en fi hi sw am",
+    vocabulary="am km",
+    **_,
+):
     languages = _each(_kinds(kinds))
     shape, steps = _shape(scale, "mad-x", model), steps or (80 if scale == "mini" else 0)
     study = Transfer("", tuple(languages), scale, own_vocabulary=tuple(vocabulary.split()))
     methods = [m for m in METHODS if vocabulary or not METHODS[m].recipe]
-    late = [l for part in kinds.split(";") if "not seen" in part for l in part.split(":")[1].split() if l != language][:4]
+    late = [l for part in kinds.split(";") if "not seen" in part for l in part.split(":")[1].split() if l != language][
+        :4
+    ]
     full, vocab = scale_lapt(scale, "mad-x-adapter", steps).steps, 700 if scale == "mini" else 10_000
-    fewer = [learnt(study, "MAD-X", l, steps=full // n) for l in late for n in (4, 2)] # the curves by steps
+    fewer = [learnt(study, "MAD-X", l, steps=full // n) for l in late for n in (4, 2)]  # the curves by steps
     found = _learnt(study, [*needed(study, methods, languages, languages), *fewer], scale, shape, steps, "mad-x", vocab)
-    found += _tasks(study, methods, "ner", languages, languages, seeds, shape, scale) + (_tasks(study, ["MAD-X"], "ner", [language], late, 3, shape, scale) if late else [])
-    found += _tasks(study, [m for m in ("XLM-R", "MAD-X -INV", "MAD-X") if m in methods], "qa", [question_source], questions.split(), seeds, shape, scale)
+    found += _tasks(study, methods, "ner", languages, languages, seeds, shape, scale) + (
+        _tasks(study, ["MAD-X"], "ner", [language], late, 3, shape, scale) if late else []
+    )
+    found += _tasks(
+        study,
+        [m for m in ("XLM-R", "MAD-X -INV", "MAD-X") if m in methods],
+        "qa",
+        [question_source],
+        questions.split(),
+        seeds,
+        shape,
+        scale,
+    )
     return found, dict(text=languages, ner=languages, qa=_each(question_source, questions))
 
-def _unks_everywhere(scale, language, seeds=1, steps=0, vocab_size=0, model="", sources="en ar", targets="seen: ka; covered script: et; new script: am km", task="ner",
-                     tree_sources="qaa", tree_targets="seen: qab; covered script: qal; new script: qka", **_):
+
+def _unks_everywhere(
+    scale,
+    language,
+    seeds=1,
+    steps=0,
+    vocab_size=0,
+    model="",
+    sources="en ar",
+    targets="seen: ka; covered script: et; new script: am km",
+    task="ner",
+    tree_sources="qaa",
+    tree_targets="seen: qab; covered script: qal; new script: qka",
+    **_,
+):
     shape, steps = _shape(scale, "unks-everywhere", model), steps or (40 if scale == "mini" else 0)
     few = [_kinds(part).split()[0] for part in targets.split(";") if part]
-    sources, tree_sources, targets, tree_targets = _each(sources), _each(tree_sources), _each(_kinds(targets)), _each(_kinds(tree_targets))
-    vocab, in_trees = vocab_size or (700 if scale == "mini" else 10_000), [m for m in UNKS if m != "MAD-X" and not (scale == "mini" and m.startswith("MF") and m.endswith("RAND"))]
-    study = Transfer("", (*sources, *targets), scale, own_vocabulary=(*targets, *tree_targets), paper="unks-everywhere", methods=UNKS | FMT)
-    parts = [(UNKS, task, sources, targets), (FMT, task, sources, few), *([(in_trees, "dp", tree_sources, tree_targets)] if tree_targets else [])]
-    found = _learnt(study, dict.fromkeys(w for m, _, s, t in parts for w in needed(study, m, s, t)), scale, shape, steps, "unks-everywhere", vocab)
-    found.append(_text("LAPT, another length of short rows, two smaller amounts of text", len(few) + 4, replace(shape, vocab=vocab), scale_lapt(scale, "unks-everywhere-adapter", steps), "adapter+rows"))
-    for m, t, s, to in parts: found += _tasks(study, list(m), t, s, to, seeds, shape, scale)
-    found += [_task(task, 3, shape, scale, "unks-everywhere"), _task(task, seeds + 3, shape, scale, "unks-everywhere", True)]
-    return found, {"text": [*sources, *targets, *tree_sources, *tree_targets], task: [*sources, *targets], "dp": [*tree_sources, *tree_targets]}
+    sources, tree_sources, targets, tree_targets = (
+        _each(sources),
+        _each(tree_sources),
+        _each(_kinds(targets)),
+        _each(_kinds(tree_targets)),
+    )
+    vocab, in_trees = (
+        vocab_size or (700 if scale == "mini" else 10_000),
+        [m for m in UNKS if m != "MAD-X" and not (scale == "mini" and m.startswith("MF") and m.endswith("RAND"))],
+    )
+    study = Transfer(
+        "",
+        (*sources, *targets),
+        scale,
+        own_vocabulary=(*targets, *tree_targets),
+        paper="unks-everywhere",
+        methods=UNKS | FMT,
+    )
+    parts = [
+        (UNKS, task, sources, targets),
+        (FMT, task, sources, few),
+        *([(in_trees, "dp", tree_sources, tree_targets)] if tree_targets else []),
+    ]
+    found = _learnt(
+        study,
+        dict.fromkeys(w for m, _, s, t in parts for w in needed(study, m, s, t)),
+        scale,
+        shape,
+        steps,
+        "unks-everywhere",
+        vocab,
+    )
+    found.append(
+        _text(
+            "LAPT, another length of short rows, two smaller amounts of text",
+            len(few) + 4,
+            replace(shape, vocab=vocab),
+            scale_lapt(scale, "unks-everywhere-adapter", steps),
+            "adapter+rows",
+        )
+    )
+    for m, t, s, to in parts:
+        found += _tasks(study, list(m), t, s, to, seeds, shape, scale)
+    found += [
+        _task(task, 3, shape, scale, "unks-everywhere"),
+        _task(task, seeds + 3, shape, scale, "unks-everywhere", True),
+    ]
+    return found, {
+        "text": [*sources, *targets, *tree_sources, *tree_targets],
+        task: [*sources, *targets],
+        "dp": [*tree_sources, *tree_targets],
+    }
+
 
 def _wechsel(scale, language, seeds=1, steps=0, vocab_size=0, roberta="", gpt2="", medium="de zh sw", low="gd mg", **_):
     every, few = (_each(medium, language), _each(low)) if scale != "own" else (_each(language), [])
     medium, low = len(every), len(few)
-    vocab, steps, found = vocab_size or (1500 if scale == "mini" else 50_000), steps or (40 if scale == "mini" else 0), []
-    stages, two, amounts = (2, 2, 6) if scale == "mini" else (3, medium, 12 * (scale == "paper")) # of fine-tuning; languages of n-grams; runs with less text
-    runs = {"gpt2": 3 * (medium + low) + 4 + 2 * two + amounts, "roberta": 3 * medium} # in all languages, variants, amounts of text
+    vocab, steps, found = (
+        vocab_size or (1500 if scale == "mini" else 50_000),
+        steps or (40 if scale == "mini" else 0),
+        [],
+    )
+    stages, two, amounts = (
+        (2, 2, 6) if scale == "mini" else (3, medium, 12 * (scale == "paper"))
+    )  # of fine-tuning; languages of n-grams; runs with less text
+    runs = {
+        "gpt2": 3 * (medium + low) + 4 + 2 * two + amounts,
+        "roberta": 3 * medium,
+    }  # in all languages, variants, amounts of text
     for name, model in (("gpt2", gpt2), ("roberta", roberta)):
-        if scale == "own" and not model: continue
+        if scale == "own" and not model:
+            continue
         old, config = _shape(scale, f"wechsel-{name}", model), scale_lapt(scale, f"wechsel-{name}", steps)
         shape = replace(old, vocab=vocab)
-        found.append(_text(f"LAPT of {dict(gpt2='GPT-2', roberta='RoBERTa')[name]}", runs[name] + (name == "gpt2"), shape, config))
-        if name == "gpt2": found.append(_text("LAPT of GPT-2, old vocabulary", 1, old, config))
-        if name == "roberta": found += [_task(t, (3 * stages * medium + 2 * two * (t == "ner")) * seeds, shape, scale, "wechsel") for t in ("nli", "ner")]
-    return found, dict(text=_each(*every, *few, "fr" * (scale == "paper")), nli=every, ner=every, pos=["de"] if scale != "own" else every)
+        found.append(
+            _text(
+                f"LAPT of {dict(gpt2='GPT-2', roberta='RoBERTa')[name]}", runs[name] + (name == "gpt2"), shape, config
+            )
+        )
+        if name == "gpt2":
+            found.append(_text("LAPT of GPT-2, old vocabulary", 1, old, config))
+        if name == "roberta":
+            found += [
+                _task(t, (3 * stages * medium + 2 * two * (t == "ner")) * seeds, shape, scale, "wechsel")
+                for t in ("nli", "ner")
+            ]
+    return found, dict(
+        text=_each(*every, *few, "fr" * (scale == "paper")),
+        nli=every,
+        ner=every,
+        pos=["de"] if scale != "own" else every,
+    )
 
-def _compare(scale, language, seeds=1, steps=0, vocab_size=0, model="", compare="sw am", syntax="qal qka", pos="", dp="", dictionary="", **_):
+
+def _compare(
+    scale,
+    language,
+    seeds=1,
+    steps=0,
+    vocab_size=0,
+    model="",
+    compare="sw am",
+    syntax="qal qka",
+    pos="",
+    dp="",
+    dictionary="",
+    **_,
+):
     paper, mini = "embedding-structure", scale == "mini"
     shape, config = _shape(scale, paper, model), replace(scale_lapt(scale, paper, steps or 40 * mini), mode="full")
     new = replace(shape, vocab=vocab_size or (650 if mini else 32_770))
     alone, made = len({language, *compare.split()}) if mini else 1, len(syntax.split()) * mini
-    aligned, given = 3 * (mini or bool(dictionary)), [t for t, files in dict(pos=pos, dp=dp).items() if files and not mini]
-    starts = 8 * (alone + made) + aligned * alone # eight that need no dictionary, three that do
-    scored = {t: 10 * made + (10 + aligned) * alone * (t in given) for t in ("pos", "dp")} # the old vocabulary twice more
-    adapters = replace(scale_lapt(scale, "mad-x-adapter", config.steps), batch_size=config.batch_size, length=config.length)
-    found = [_text("LAPT, new vocabulary", starts * seeds, new, config), _text("LAPT, old vocabulary", (alone + made) * seeds, shape, config), _text("LAPT, language adapter", (alone + made) * seeds, shape, adapters, "adapter"),
-            *(_task(t, n * seeds, shape, scale, "") for t, n in scored.items() if n)]
+    aligned, given = (
+        3 * (mini or bool(dictionary)),
+        [t for t, files in dict(pos=pos, dp=dp).items() if files and not mini],
+    )
+    starts = 8 * (alone + made) + aligned * alone  # eight that need no dictionary, three that do
+    scored = {
+        t: 10 * made + (10 + aligned) * alone * (t in given) for t in ("pos", "dp")
+    }  # the old vocabulary twice more
+    adapters = replace(
+        scale_lapt(scale, "mad-x-adapter", config.steps), batch_size=config.batch_size, length=config.length
+    )
+    found = [
+        _text("LAPT, new vocabulary", starts * seeds, new, config),
+        _text("LAPT, old vocabulary", (alone + made) * seeds, shape, config),
+        _text("LAPT, language adapter", (alone + made) * seeds, shape, adapters, "adapter"),
+        *(_task(t, n * seeds, shape, scale, "") for t, n in scored.items() if n),
+    ]
     return found, dict.fromkeys(("text", *given), _each(language))
 
-_CHAPTERS:dict[str,Callable] = {"focus": _focus, "embedding-structure": _embedding_structure, "mad-x": _mad_x, "unks-everywhere": _unks_everywhere, "wechsel": _wechsel, "compare": _compare}
 
-def loads(chapter:str, language:str, scale:str="paper", **parameters) -> list[Load]: # parameters of the chapter
+_CHAPTERS: dict[str, Callable] = {
+    "focus": _focus,
+    "embedding-structure": _embedding_structure,
+    "mad-x": _mad_x,
+    "unks-everywhere": _unks_everywhere,
+    "wechsel": _wechsel,
+    "compare": _compare,
+}
+
+
+def loads(chapter: str, language: str, scale: str = "paper", **parameters) -> list[Load]:  # parameters of the chapter
     "What a chapter trains; `ValueError` where there is no such chapter."
-    if chapter not in _CHAPTERS: raise ValueError(f"no chapter {chapter!r}; there are {', '.join(_CHAPTERS)}")
-    if scale not in ("mini", "paper", "own"): raise ValueError(f"scale {scale!r}: there are mini, paper and own")
-    merged, left_out = {}, [f"fine-tuning, {t}" for t in _TOKENS if scale == "own" and not parameters.get(t)] # no files
+    if chapter not in _CHAPTERS:
+        raise ValueError(f"no chapter {chapter!r}; there are {', '.join(_CHAPTERS)}")
+    if scale not in ("mini", "paper", "own"):
+        raise ValueError(f"scale {scale!r}: there are mini, paper and own")
+    merged, left_out = (
+        {},
+        [f"fine-tuning, {t}" for t in _TOKENS if scale == "own" and not parameters.get(t)],
+    )  # no files
     for load in _CHAPTERS[chapter](scale, language, **parameters)[0]:
         key = replace(load, runs=0)
         merged[key] = merged.get(key, 0) + load.runs
     return [replace(load, runs=n) for load, n in merged.items() if not load.what.startswith(tuple(left_out))]
 
 # %% ../../nbs/08_experiments/06_budget.ipynb #88b9db09
-def _hours(h): return f"{h * 3600:.0f} s" if h < 1 / 60 else f"{h * 60:.0f} min" if h < 2 else f"{h:,.0f} h"
+def _hours(h):
+    return f"{h * 3600:.0f} s" if h < 1 / 60 else f"{h * 60:.0f} min" if h < 2 else f"{h:,.0f} h"
 
-def budget(chapter:str, language:str, scale:str="paper", measured:dict|None=None, # from `measure_throughput`
-           **parameters # of the chapter
-          ) -> pd.DataFrame: # a row for each kind of run, and their sum
+
+def budget(
+    chapter: str,
+    language: str,
+    scale: str = "paper",
+    measured: dict | None = None,  # from `measure_throughput`
+    **parameters,  # of the chapter
+) -> pd.DataFrame:  # a row for each kind of run, and their sum
     "What a chapter trains and how long that takes; operations counted, times computed for a quarter of each machine's peak."
     found = loads(chapter, language, scale, **parameters)
-    rates = {name: m.peak * SHARE for name, m in MACHINES.items()} | ({f"measured: {measured['device']}": measured["flops_per_second"]} if measured else {})
-    def row(load): return {"runs": load.runs, "steps each": f"{load.steps:,}", "samples each": f"{load.samples:,}", "tokens each": f"{load.tokens:,}"}
-    def cost(flops): return {"operations": f"{flops:.1e}"} | {name: _hours(flops / rate / 3600) for name, rate in rates.items()}
+    rates = {name: m.peak * SHARE for name, m in MACHINES.items()} | (
+        {f"measured: {measured['device']}": measured["flops_per_second"]} if measured else {}
+    )
+
+    def row(load):
+        return {
+            "runs": load.runs,
+            "steps each": f"{load.steps:,}",
+            "samples each": f"{load.samples:,}",
+            "tokens each": f"{load.tokens:,}",
+        }
+
+    def cost(flops):
+        return {"operations": f"{flops:.1e}"} | {name: _hours(flops / rate / 3600) for name, rate in rates.items()}
+
     rows = {l.what: row(l) | cost(l.runs * l.flops) for l in found}
-    rows["together"] = dict.fromkeys(next(iter(rows.values())), "") | {"runs": sum(l.runs for l in found)} | cost(sum(l.runs * l.flops for l in found))
+    rows["together"] = (
+        dict.fromkeys(next(iter(rows.values())), "")
+        | {"runs": sum(l.runs for l in found)}
+        | cost(sum(l.runs * l.flops for l in found))
+    )
     return pd.DataFrame(rows).T
 
 # %% ../../nbs/08_experiments/06_budget.ipynb #f3b3bb2e
-def memory_needed(shape:Shape, config:LaptConfig) -> float: # GB
+def memory_needed(shape: Shape, config: LaptConfig) -> float:  # GB
     "Memory of a training run, roughly."
     micro = max(m for m in range(1, min(config.batch_size, 32) + 1) if config.batch_size % m == 0)
     tokens = micro * config.length
     asked = tokens * (config.mask_probability if shape.masked else 1)
     return (16 * shape.parameters + 34 * tokens * shape.layers * shape.width + 10 * asked * shape.vocab) / 1e9
 
-def disk_needed(shape:Shape, kept:int=0 # whole models that stay
-               ) -> float: # GB
+
+def disk_needed(
+    shape: Shape,
+    kept: int = 0,  # whole models that stay
+) -> float:  # GB
     "Room for the model, for checkpoints while a run lasts, and for models that stay."
     return (4 + 3 * 12 + 4 * kept) * shape.parameters / 1e9
 
-_PRESETS = {"focus": ("focus",), "embedding-structure": ("embedding-structure",), "mad-x": ("mad-x",), "unks-everywhere": ("unks-everywhere",), "wechsel": ("wechsel-gpt2", "wechsel-roberta"), "compare": ("embedding-structure",)}
+
+_PRESETS = {
+    "focus": ("focus",),
+    "embedding-structure": ("embedding-structure",),
+    "mad-x": ("mad-x",),
+    "unks-everywhere": ("unks-everywhere",),
+    "wechsel": ("wechsel-gpt2", "wechsel-roberta"),
+    "compare": ("embedding-structure",),
+}
+
 
 @dataclass(frozen=True)
 class Plan:
     "What a chapter would do; `print` shows it."
-    chapter:str
-    language:str
-    scale:str
-    reads:pd.DataFrame # name, what of it, where it is
-    budget:pd.DataFrame
-    memory:float # GB
-    disk:float # GB
+
+    chapter: str
+    language: str
+    scale: str
+    reads: pd.DataFrame  # name, what of it, where it is
+    budget: pd.DataFrame
+    memory: float  # GB
+    disk: float  # GB
 
     def __str__(self) -> str:
         times = self.budget.drop(columns=["samples each", "tokens each"])
         fits = ", ".join(n for n, m in MACHINES.items() if m.memory > self.memory)
         wide = self.reads.what.str.len().max()
-        alike = self.reads.groupby(["what", "name", "where"], sort=False).part.agg(lambda parts: ", ".join(p for p in parts if p))
-        reads = [f"{what:<{wide}}  {name}{f' ({part})' * bool(part)}: {where}" for (what, name, where), part in alike.items()]
-        return "\n\n".join([f"Chapter {self.chapter}, {self.language}, scale {self.scale}. Nothing was trained or written.", "It reads\n" + "\n".join(reads),
-                            "It trains\n" + times.to_string(justify="right"),
-                            f"Operations are counted; times are computed for {SHARE:.0%} of each machine's peak, on one of them.\n"
-                            f"Memory: about {self.memory:.1f} GB, which is in {fits or 'none of these'}. Disk: about {self.disk:.1f} GB."])
+        alike = self.reads.groupby(["what", "name", "where"], sort=False).part.agg(
+            lambda parts: ", ".join(p for p in parts if p)
+        )
+        reads = [
+            f"{what:<{wide}}  {name}{f' ({part})' * bool(part)}: {where}" for (what, name, where), part in alike.items()
+        ]
+        return "\n\n".join(
+            [
+                f"Chapter {self.chapter}, {self.language}, scale {self.scale}. Nothing was trained or written.",
+                "It reads\n" + "\n".join(reads),
+                "It trains\n" + times.to_string(justify="right"),
+                f"Operations are counted; times are computed for {SHARE:.0%} of each machine's peak, on one of them.\n"
+                f"Memory: about {self.memory:.1f} GB, which is in {fits or 'none of these'}. Disk: about {self.disk:.1f} GB.",
+            ]
+        )
 
-def _reads(chapter, language, scale, models, text, corpus, files, languages): # languages: of text and of each task
+
+def _reads(chapter, language, scale, models, text, corpus, files, languages):  # languages: of text and of each task
     found = [("model", m, "", "bundled" if scale == "mini" else where_is(m)) for m in models]
-    if scale == "mini": return found + [("text and tasks", "phrasebook and constructed languages", language, "bundled")]
+    if scale == "mini":
+        return found + [("text and tasks", "phrasebook and constructed languages", language, "bundled")]
     if scale == "own":
+
         def of(what, given):
-            names = [given] if isinstance(given, str) and Path(given).is_file() else given.split() if isinstance(given, str) else given
-            return dict.fromkeys(f.replace("{language}", l) for f in names for l in languages.get(what, languages["text"]))
-        return found + [(what, f, "", "here" if Path(f).is_file() else "missing") for what, given in {"text": text, **files}.items() if isinstance(given, (str, list, tuple)) for f in of(what, given)]
+            names = (
+                [given]
+                if isinstance(given, str) and Path(given).is_file()
+                else given.split()
+                if isinstance(given, str)
+                else given
+            )
+            return dict.fromkeys(
+                f.replace("{language}", l) for f in names for l in languages.get(what, languages["text"])
+            )
+
+        return found + [
+            (what, f, "", "here" if Path(f).is_file() else "missing")
+            for what, given in {"text": text, **files}.items()
+            if isinstance(given, (str, list, tuple))
+            for f in of(what, given)
+        ]
+
     def source(what, name, language):
         s = get_source(name, what)
-        try: return what, s.name, s.of(s.files or s.config, language) + (f" ({s.revision})" if s.revision else ""), where_is(s.name, True) + (f"; {s.note}" if s.note else "")
-        except ValueError as e: return what, s.name, language, str(e)
-    names = {"text": corpus or ("wikipedia" if chapter in ("mad-x", "unks-everywhere") else "cc100")} | {t: files.get(t) or DEFAULTS[t] for t in languages if t != "text"}
+        try:
+            return (
+                what,
+                s.name,
+                s.of(s.files or s.config, language) + (f" ({s.revision})" if s.revision else ""),
+                where_is(s.name, True) + (f"; {s.note}" if s.note else ""),
+            )
+        except ValueError as e:
+            return what, s.name, language, str(e)
+
+    names = {"text": corpus or ("wikipedia" if chapter in ("mad-x", "unks-everywhere") else "cc100")} | {
+        t: files.get(t) or DEFAULTS[t] for t in languages if t != "text"
+    }
     found += [source(what, name, l) for what, name in names.items() for l in languages[what]]
-    by_hand = [(what, at.rsplit("/", 1)[-1], "", f"by hand, from {at}") for l in languages["text"] for what, at in word_files(l).items()] if chapter == "wechsel" else []
+    by_hand = (
+        [
+            (what, at.rsplit("/", 1)[-1], "", f"by hand, from {at}")
+            for l in languages["text"]
+            for what, at in word_files(l).items()
+        ]
+        if chapter == "wechsel"
+        else []
+    )
     return found + list(dict.fromkeys(by_hand))
 
-def plan(chapter:str, language:str, scale:str="mini", **parameters # of the chapter
-        ) -> Plan:
+
+def plan(
+    chapter: str,
+    language: str,
+    scale: str = "mini",
+    **parameters,  # of the chapter
+) -> Plan:
     "What a chapter would read and train, and where all that is, without network; nothing is trained or written."
     given = {k: parameters.get(k) for k in (("gpt2", "roberta") if chapter == "wechsel" else ("model",))}
-    if scale == "own": check_own(text=parameters.get("text"), **given)
+    if scale == "own":
+        check_own(text=parameters.get("text"), **given)
     models = [m for m in given.values() if m and scale != "mini"]
     models = models or [scale_models(p)[scale != "mini"] for p in _PRESETS.get(chapter, ())]
     found = loads(chapter, language, scale, **parameters)
-    reads = _reads(chapter, language, scale, models, parameters.get("text", ""), parameters.get("corpus", ""), files={t: parameters[t] for t in ("pos", "ner", "qa", "nli", "dp", "dictionary", "source_text") if parameters.get(t)}, languages=_CHAPTERS[chapter](scale, language, **parameters)[1])
+    reads = _reads(
+        chapter,
+        language,
+        scale,
+        models,
+        parameters.get("text", ""),
+        parameters.get("corpus", ""),
+        files={
+            t: parameters[t]
+            for t in ("pos", "ner", "qa", "nli", "dp", "dictionary", "source_text")
+            if parameters.get(t)
+        },
+        languages=_CHAPTERS[chapter](scale, language, **parameters)[1],
+    )
     shapes = [shape_of(m) for m in models]
     largest, config = max(shapes, key=lambda s: s.parameters), scale_lapt(scale, _PRESETS[chapter][0])
     kept = next((l.runs for l in found if l.what == "LAPT, whole model"), 0)
-    return Plan(chapter, language, scale, pd.DataFrame(reads, columns=["what", "name", "part", "where"]), budget(chapter, language, scale, **parameters), memory_needed(largest, config), disk_needed(largest, kept))
+    return Plan(
+        chapter,
+        language,
+        scale,
+        pd.DataFrame(reads, columns=["what", "name", "part", "where"]),
+        budget(chapter, language, scale, **parameters),
+        memory_needed(largest, config),
+        disk_needed(largest, kept),
+    )
 
 # %% ../../nbs/08_experiments/06_budget.ipynb #26e18847
-def on_this_machine(chapter:str, language:str) -> str:
+def on_this_machine(chapter: str, language: str) -> str:
     "The device at hand, and what a chapter takes on it."
     device, paper = find_device(), plan(chapter, language, "paper")
-    known = next((n for n in MACHINES if n.split()[0] in device.name or (device.fixed_shapes and "TPU" in n) or ("T4" in n and "T4" in device.name)), "")
+    known = next(
+        (
+            n
+            for n in MACHINES
+            if n.split()[0] in device.name
+            or (device.fixed_shapes and "TPU" in n)
+            or ("T4" in n and "T4" in device.name)
+        ),
+        "",
+    )
     total = sum(l.runs * l.flops for l in loads(chapter, language))
-    times = f"{_hours(total / (MACHINES[known].peak * SHARE) / 3600)} on this machine ({known})" if known else ", ".join(f"{_hours(total / (m.peak * SHARE) / 3600)} on {n}" for n, m in MACHINES.items())
-    return (f"Device: {device.name}, {f'{device.memory / 1e9:.0f} GB' if device.memory else 'memory not known'}, {device.precision}.\n"
-            f"At scale mini: minutes on two cores and about 2 GB of memory; nothing is downloaded.\n"
-            f"At scale paper, all of the chapter with the paper's steps: about {times}, and {paper.memory:.0f} GB of memory. Set steps to a hundredth of the paper's for a first impression.")
+    times = (
+        f"{_hours(total / (MACHINES[known].peak * SHARE) / 3600)} on this machine ({known})"
+        if known
+        else ", ".join(f"{_hours(total / (m.peak * SHARE) / 3600)} on {n}" for n, m in MACHINES.items())
+    )
+    return (
+        f"Device: {device.name}, {f'{device.memory / 1e9:.0f} GB' if device.memory else 'memory not known'}, {device.precision}.\n"
+        f"At scale mini: minutes on two cores and about 2 GB of memory; nothing is downloaded.\n"
+        f"At scale paper, all of the chapter with the paper's steps: about {times}, and {paper.memory:.0f} GB of memory. Set steps to a hundredth of the paper's for a first impression."
+    )

@@ -7,69 +7,127 @@ __all__ = ['RECIPES', 'MiniRecipe', 'text_of', 'mini_tokenizer', 'pair_blocks', 
            'train_mini', 'load_mini', 'evaluate', 'measure', 'store', 'model_card', 'main']
 
 # %% ../../nbs/08_experiments/08_bundled_models.ipynb #7ceb079e
-import argparse, json, math, shutil, time
+import argparse
+import json
+import math
+import shutil
+import time
 from collections import defaultdict
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
-import numpy as np, torch
-from tqdm.auto import tqdm
+import numpy as np
+import torch
 from safetensors.torch import load_file, save_file
 from tokenizers import Tokenizer, models, processors
-from transformers import (AutoTokenizer, BertConfig, BertForMaskedLM, GPT2Config, GPT2LMHeadModel, PreTrainedModel, PreTrainedTokenizerFast,
-                          RobertaConfig, RobertaForMaskedLM, TrainerCallback, XLMRobertaConfig, XLMRobertaForMaskedLM)
+from tqdm.auto import tqdm
+from transformers import (
+    AutoTokenizer,
+    BertConfig,
+    BertForMaskedLM,
+    GPT2Config,
+    GPT2LMHeadModel,
+    PreTrainedModel,
+    PreTrainedTokenizerFast,
+    RobertaConfig,
+    RobertaForMaskedLM,
+    TrainerCallback,
+    XLMRobertaConfig,
+    XLMRobertaForMaskedLM,
+)
+
+from ..models.transplant import is_masked, load_model
 from ..text.constructed import LANGUAGES, world_of
 from ..text.corpus import data_path
-from ..training.lapt import LaptConfig, LaptTrainer, answering_with_loss, training_arguments
-from ..training.lm_data import MaskedBlocks, heldout_loss, pack
 from ..text.phrasebook import SOURCE_LOCALES
 from ..tokens.tokenizer import train_tokenizer
-from ..models.transplant import is_masked, load_model
+from ..training.lapt import LaptConfig, LaptTrainer, answering_with_loss, training_arguments
+from ..training.lm_data import MaskedBlocks, heldout_loss, pack
 
 # %% ../../nbs/08_experiments/08_bundled_models.ipynb #5b526b87
 @dataclass(frozen=True)
 class MiniRecipe:
     "Everything that decides what a bundled model becomes; the defaults are mini-xlmr's."
-    architecture:str = "xlm-roberta" # or bert, roberta, gpt2
-    locales:tuple = SOURCE_LOCALES # CLDR locales and constructed languages; the first of each world is paired most often
-    unseen:tuple = ("sw", "et", "uz", "uk", "ur", "ne", "am", "km", "si") # languages on which it is measured without having met them
-    vocab_size:int = 8000
-    frames:int = 10_000 # per CLDR locale, English twice as many
-    events:int = 16_000 # per constructed language
-    pair_share:float = .3 # share of blocks with translation pairs
-    length:int = 72 # tokens in a block
-    layers:int = 3
-    dim:int = 128
-    heads:int = 4
-    feed_forward:int = 384
-    steps:int = 8000
-    batch_size:int = 32
-    learning_rate:float = 2.5e-3
-    mask_probability:float = .2
-    seed:int = 0
+
+    architecture: str = "xlm-roberta"  # or bert, roberta, gpt2
+    locales: tuple = (
+        SOURCE_LOCALES  # CLDR locales and constructed languages; the first of each world is paired most often
+    )
+    unseen: tuple = (
+        "sw",
+        "et",
+        "uz",
+        "uk",
+        "ur",
+        "ne",
+        "am",
+        "km",
+        "si",
+    )  # languages on which it is measured without having met them
+    vocab_size: int = 8000
+    frames: int = 10_000  # per CLDR locale, English twice as many
+    events: int = 16_000  # per constructed language
+    pair_share: float = 0.3  # share of blocks with translation pairs
+    length: int = 72  # tokens in a block
+    layers: int = 3
+    dim: int = 128
+    heads: int = 4
+    feed_forward: int = 384
+    steps: int = 8000
+    batch_size: int = 32
+    learning_rate: float = 2.5e-3
+    mask_probability: float = 0.2
+    seed: int = 0
 
 # %% ../../nbs/08_experiments/08_bundled_models.ipynb #45068648
 _SOURCES = tuple(code for code, language in LANGUAGES.items() if language.group == "source")
 _UNSEEN = tuple(code for code, language in LANGUAGES.items() if language.group != "source")
-_ENGLISH = dict(locales=("en",), unseen=("fr", "de", "zh", "sw", "gd", "ug"), vocab_size=2000, frames=40_000, pair_share=0)
-RECIPES = {"mini-xlmr": MiniRecipe(),
-           "mini-mbert": MiniRecipe("bert", ("en", "ar", "de", "fr", "es", "tr", "fi", "ru", "fa", "hi", "ka", "id", *_SOURCES),
-                                    ("sw", "et", "uk", "ur", "mr", "el", "he", "am", "km", "si", *_UNSEEN)),
-           "mini-roberta": MiniRecipe("roberta", **_ENGLISH, steps=5000), "mini-gpt2": MiniRecipe("gpt2", **_ENGLISH, steps=3000)}
-_TOKENIZERS = {"xlm-roberta": dict(kind="unigram", split_digits=True), "bert": dict(kind="wordpiece"), "roberta": dict(kind="bpe"), "gpt2": dict(kind="bpe")}
+_ENGLISH = dict(
+    locales=("en",), unseen=("fr", "de", "zh", "sw", "gd", "ug"), vocab_size=2000, frames=40_000, pair_share=0
+)
+RECIPES = {
+    "mini-xlmr": MiniRecipe(),
+    "mini-mbert": MiniRecipe(
+        "bert",
+        ("en", "ar", "de", "fr", "es", "tr", "fi", "ru", "fa", "hi", "ka", "id", *_SOURCES),
+        ("sw", "et", "uk", "ur", "mr", "el", "he", "am", "km", "si", *_UNSEEN),
+    ),
+    "mini-roberta": MiniRecipe("roberta", **_ENGLISH, steps=5000),
+    "mini-gpt2": MiniRecipe("gpt2", **_ENGLISH, steps=3000),
+}
+_TOKENIZERS = {
+    "xlm-roberta": dict(kind="unigram", split_digits=True),
+    "bert": dict(kind="wordpiece"),
+    "roberta": dict(kind="bpe"),
+    "gpt2": dict(kind="bpe"),
+}
 
-def text_of(recipe:MiniRecipe, i:int, # which of the recipe's languages
-            n:int|None=None # how many sentences; None: the recipe's number
-           ) -> list[str]:
+
+def text_of(
+    recipe: MiniRecipe,
+    i: int,  # which of the recipe's languages
+    n: int | None = None,  # how many sentences; None: the recipe's number
+) -> list[str]:
     "Training text in one of the recipe's languages; each says other things."
     code = recipe.locales[i]
-    return world_of(code).lines(code, n or (recipe.events if code in LANGUAGES else recipe.frames * (2 if code == "en" else 1)), seed=recipe.seed + i)
+    return world_of(code).lines(
+        code,
+        n or (recipe.events if code in LANGUAGES else recipe.frames * (2 if code == "en" else 1)),
+        seed=recipe.seed + i,
+    )
 
-def mini_tokenizer(recipe:MiniRecipe=MiniRecipe()) -> PreTrainedTokenizerFast:
+
+def mini_tokenizer(recipe: MiniRecipe = MiniRecipe()) -> PreTrainedTokenizerFast:
     "A tokenizer of the architecture's kind, over text of all source languages in equal parts; Unigram spells numbers digit by digit."
-    text = [line for i in range(len(recipe.locales)) for line in text_of(recipe, i, 2500 if len(recipe.locales) > 1 else None)]
+    text = [
+        line
+        for i in range(len(recipe.locales))
+        for line in text_of(recipe, i, 2500 if len(recipe.locales) > 1 else None)
+    ]
     gpt2 = recipe.architecture == "gpt2"
-    tokenizer = train_tokenizer(text, vocab_size=recipe.vocab_size + 4 * gpt2, max_length=recipe.length, **_TOKENIZERS[recipe.architecture])
+    tokenizer = train_tokenizer(
+        text, vocab_size=recipe.vocab_size + 4 * gpt2, max_length=recipe.length, **_TOKENIZERS[recipe.architecture]
+    )
     return _with_one_special(tokenizer) if gpt2 else tokenizer
 
 # %% ../../nbs/08_experiments/08_bundled_models.ipynb #5a30c3c8
@@ -81,49 +139,92 @@ def _with_one_special(bpe, end="<|endoftext|>"):
     tokenizer = Tokenizer(models.BPE({piece: i for i, piece in enumerate([*pieces, end])}, merges))
     tokenizer.pre_tokenizer, tokenizer.decoder = backend.pre_tokenizer, backend.decoder
     tokenizer.post_processor = processors.ByteLevel(trim_offsets=False)
-    return PreTrainedTokenizerFast(tokenizer_object=tokenizer, model_max_length=bpe.model_max_length, bos_token=end, eos_token=end, unk_token=end,
-                                   model_input_names=["input_ids", "attention_mask"])
+    return PreTrainedTokenizerFast(
+        tokenizer_object=tokenizer,
+        model_max_length=bpe.model_max_length,
+        bos_token=end,
+        eos_token=end,
+        unk_token=end,
+        model_input_names=["input_ids", "attention_mask"],
+    )
 
 # %% ../../nbs/08_experiments/08_bundled_models.ipynb #9ea817d5
-def pair_blocks(tokenizer:PreTrainedTokenizerFast, n:int, # how many blocks
-                recipe:MiniRecipe=MiniRecipe()) -> torch.Tensor: # (n, length) token ids
+def pair_blocks(
+    tokenizer: PreTrainedTokenizerFast,
+    n: int,  # how many blocks
+    recipe: MiniRecipe = MiniRecipe(),
+) -> torch.Tensor:  # (n, length) token ids
     "Blocks that start with a whole translation pair and are filled up with the next ones."
     rng, pairs, worlds = np.random.default_rng(recipe.seed), [], defaultdict(list)
-    for code in recipe.locales: worlds[world_of(code)].append(code)
+    for code in recipe.locales:
+        worlds[world_of(code)].append(code)
     worlds = [(world, codes) for world, codes in worlds.items() if len(codes) > 1]
     with tqdm(total=n, desc="translation pairs", delay=2) as bar:
         while len(pairs) < n:
             world, codes = worlds[rng.integers(len(worlds))] if len(worlds) > 1 else worlds[0]
-            first_of = rng.random() < .5
-            a, b = rng.permutation([codes[0], rng.choice(codes[1:])]) if first_of else rng.choice(codes, 2, replace=False)
+            first_of = rng.random() < 0.5
+            a, b = (
+                rng.permutation([codes[0], rng.choice(codes[1:])]) if first_of else rng.choice(codes, 2, replace=False)
+            )
             found = world.parallel(str(a), str(b), 60, seed=1_000_000 + len(pairs))
-            first, second = (tokenizer([pair[side].text for pair in found], verbose=False)["input_ids"] for side in (0, 1))
+            first, second = (
+                tokenizer([pair[side].text for pair in found], verbose=False)["input_ids"] for side in (0, 1)
+            )
             pairs += (fitting := [x + y for x, y in zip(first, second) if len(x) + len(y) <= recipe.length])
             bar.update(len(fitting))
     pairs = [pairs[i] for i in rng.permutation(len(pairs))[:n]]
-    def row(i): return [token for k in range(8) for token in pairs[(i + k) % n]][:recipe.length]
+
+    def row(i):
+        return [token for k in range(8) for token in pairs[(i + k) % n]][: recipe.length]
+
     return torch.tensor([row(i) for i in range(n)])
 
 # %% ../../nbs/08_experiments/08_bundled_models.ipynb #21bdf64d
-def training_blocks(tokenizer:PreTrainedTokenizerFast, recipe:MiniRecipe=MiniRecipe()) -> torch.Tensor: # (n_blocks, length) token ids
+def training_blocks(
+    tokenizer: PreTrainedTokenizerFast, recipe: MiniRecipe = MiniRecipe()
+) -> torch.Tensor:  # (n_blocks, length) token ids
     "Blocks of every locale, and translation pairs in the recipe's share."
-    plain = torch.cat([pack(tokenizer, text_of(recipe, i), recipe.length) for i in tqdm(range(len(recipe.locales)), desc="text")])
+    plain = torch.cat(
+        [pack(tokenizer, text_of(recipe, i), recipe.length) for i in tqdm(range(len(recipe.locales)), desc="text")]
+    )
     n_pairs = round(len(plain) * recipe.pair_share / (1 - recipe.pair_share))
     return torch.cat([plain, pair_blocks(tokenizer, n_pairs, recipe)]) if n_pairs else plain
 
 # %% ../../nbs/08_experiments/08_bundled_models.ipynb #3ec70be2
 _ROBERTA = dict(type_vocab_size=1, layer_norm_eps=1e-5)
-_ARCHITECTURES = {"xlm-roberta": (XLMRobertaForMaskedLM, XLMRobertaConfig, _ROBERTA), "roberta": (RobertaForMaskedLM, RobertaConfig, _ROBERTA),
-                  "bert": (BertForMaskedLM, BertConfig, dict(type_vocab_size=2)), "gpt2": (GPT2LMHeadModel, GPT2Config, {})}
+_ARCHITECTURES = {
+    "xlm-roberta": (XLMRobertaForMaskedLM, XLMRobertaConfig, _ROBERTA),
+    "roberta": (RobertaForMaskedLM, RobertaConfig, _ROBERTA),
+    "bert": (BertForMaskedLM, BertConfig, dict(type_vocab_size=2)),
+    "gpt2": (GPT2LMHeadModel, GPT2Config, {}),
+}
 
-def new_model(tokenizer:PreTrainedTokenizerFast, recipe:MiniRecipe=MiniRecipe()) -> PreTrainedModel:
+
+def new_model(tokenizer: PreTrainedTokenizerFast, recipe: MiniRecipe = MiniRecipe()) -> PreTrainedModel:
     "An untrained model of the recipe's shape; the same seed gives the same weights."
     cls, config, options = _ARCHITECTURES[recipe.architecture]
-    first, last = (tokenizer.bos_token_id, tokenizer.eos_token_id) if tokenizer.bos_token else (tokenizer.cls_token_id, tokenizer.sep_token_id)
-    shape = dict(vocab_size=len(tokenizer), hidden_size=recipe.dim, num_hidden_layers=recipe.layers, num_attention_heads=recipe.heads, initializer_range=.05,
-                 max_position_embeddings=recipe.length + 2 * (options is _ROBERTA), bos_token_id=first, eos_token_id=last, pad_token_id=tokenizer.pad_token_id)
-    names = ("n_inner", "resid_pdrop", "embd_pdrop", "attn_pdrop") if config is GPT2Config else ("intermediate_size", "hidden_dropout_prob", "attention_probs_dropout_prob")
-    shape |= dict(zip(names, (recipe.feed_forward, 0., 0., 0.)))
+    first, last = (
+        (tokenizer.bos_token_id, tokenizer.eos_token_id)
+        if tokenizer.bos_token
+        else (tokenizer.cls_token_id, tokenizer.sep_token_id)
+    )
+    shape = dict(
+        vocab_size=len(tokenizer),
+        hidden_size=recipe.dim,
+        num_hidden_layers=recipe.layers,
+        num_attention_heads=recipe.heads,
+        initializer_range=0.05,
+        max_position_embeddings=recipe.length + 2 * (options is _ROBERTA),
+        bos_token_id=first,
+        eos_token_id=last,
+        pad_token_id=tokenizer.pad_token_id,
+    )
+    names = (
+        ("n_inner", "resid_pdrop", "embd_pdrop", "attn_pdrop")
+        if config is GPT2Config
+        else ("intermediate_size", "hidden_dropout_prob", "attention_probs_dropout_prob")
+    )
+    shape |= dict(zip(names, (recipe.feed_forward, 0.0, 0.0, 0.0)))
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(recipe.seed)
         return cls(config(**shape, **options))
@@ -131,78 +232,138 @@ def new_model(tokenizer:PreTrainedTokenizerFast, recipe:MiniRecipe=MiniRecipe())
 # %% ../../nbs/08_experiments/08_bundled_models.ipynb #da838e57
 class LossLog(TrainerCallback):
     "Write step, loss, learning rate and seconds to a CSV file and to a progress bar."
+
     def __init__(self, path, steps):
         self.path, self.start = Path(path), time.time()
         self.bar = tqdm(total=steps, desc="training", unit=" steps")
+
     def on_train_begin(self, args, state, control, **_):
         self.bar.update(state.global_step)
-        kept = self.path.read_text().splitlines()[1:] if state.global_step else [] # of a run that goes on, the rows up to its checkpoint
+        kept = (
+            self.path.read_text().splitlines()[1:] if state.global_step else []
+        )  # of a run that goes on, the rows up to its checkpoint
         kept = [row for row in kept if int(row.split(",")[0]) <= state.global_step]
         self.path.write_text("\n".join(["step,loss,learning_rate,seconds", *kept]) + "\n")
-    def on_step_end(self, args, state, control, **_): self.bar.update(1)
+
+    def on_step_end(self, args, state, control, **_):
+        self.bar.update(1)
+
     def on_log(self, args, state, control, logs=None, **_):
-        if not logs or "loss" not in logs: return
+        if not logs or "loss" not in logs:
+            return
         self.bar.set_postfix(loss=f"{logs['loss']:.3f}")
         row = f"{state.global_step},{logs['loss']:.4f},{logs['learning_rate']:.3e},{time.time() - self.start:.0f}\n"
-        with self.path.open("a") as f: f.write(row)
-    def on_train_end(self, args, state, control, **_): self.bar.close()
+        with self.path.open("a") as f:
+            f.write(row)
+
+    def on_train_end(self, args, state, control, **_):
+        self.bar.close()
 
 # %% ../../nbs/08_experiments/08_bundled_models.ipynb #dba564e8
-def train_mini(out:str|Path, # folder for the model; `out/work` holds checkpoints until the end
-               recipe:MiniRecipe=MiniRecipe(),
-               log_every:int=200, save_every:int=500) -> Path: # the folder
+def train_mini(
+    out: str | Path,  # folder for the model; `out/work` holds checkpoints until the end
+    recipe: MiniRecipe = MiniRecipe(),
+    log_every: int = 200,
+    save_every: int = 500,
+) -> Path:  # the folder
     "Train a bundled model; run again after an interruption, it goes on from the last checkpoint."
-    out, work = Path(out), Path(out)/"work"
-    if (out/"config.json").exists() and not work.exists(): raise ValueError(f"{out} already holds a model; give another folder")
+    out, work = Path(out), Path(out) / "work"
+    if (out / "config.json").exists() and not work.exists():
+        raise ValueError(f"{out} already holds a model; give another folder")
     work.mkdir(parents=True, exist_ok=True)
-    if not (work/"blocks.pt").exists():
+    if not (work / "blocks.pt").exists():
         tokenizer = mini_tokenizer(recipe)
-        tokenizer.save_pretrained(work/"tokenizer")
-        torch.save(training_blocks(tokenizer, recipe), work/"blocks.pt")
-    tokenizer, blocks = AutoTokenizer.from_pretrained(work/"tokenizer"), torch.load(work/"blocks.pt")
-    config = LaptConfig(steps=recipe.steps, learning_rate=recipe.learning_rate, batch_size=recipe.batch_size, length=recipe.length, warmup=1 / 30,
-                        weight_decay=.01, schedule="linear", betas=(.9, .98), mask_probability=recipe.mask_probability)
-    arguments = training_arguments(config, recipe.seed, work, True, logging_steps=log_every, save_steps=save_every, eval_strategy="no",
-                                   eval_on_start=False, load_best_model_at_end=False)
+        tokenizer.save_pretrained(work / "tokenizer")
+        torch.save(training_blocks(tokenizer, recipe), work / "blocks.pt")
+    tokenizer, blocks = AutoTokenizer.from_pretrained(work / "tokenizer"), torch.load(work / "blocks.pt")
+    config = LaptConfig(
+        steps=recipe.steps,
+        learning_rate=recipe.learning_rate,
+        batch_size=recipe.batch_size,
+        length=recipe.length,
+        warmup=1 / 30,
+        weight_decay=0.01,
+        schedule="linear",
+        betas=(0.9, 0.98),
+        mask_probability=recipe.mask_probability,
+    )
+    arguments = training_arguments(
+        config,
+        recipe.seed,
+        work,
+        True,
+        logging_steps=log_every,
+        save_steps=save_every,
+        eval_strategy="no",
+        eval_on_start=False,
+        load_best_model_at_end=False,
+    )
     model = new_model(tokenizer, recipe)
-    draws = MaskedBlocks(blocks, recipe.steps * recipe.batch_size, tokenizer if is_masked(model) else None, recipe.seed, recipe.mask_probability)
-    trainer = LaptTrainer(model, arguments, config, train_dataset=draws, callbacks=[LossLog(work/"training.csv", recipe.steps)])
-    with answering_with_loss(model): trainer.train(resume_from_checkpoint=any(work.glob("checkpoint-*")) or None)
+    draws = MaskedBlocks(
+        blocks,
+        recipe.steps * recipe.batch_size,
+        tokenizer if is_masked(model) else None,
+        recipe.seed,
+        recipe.mask_probability,
+    )
+    trainer = LaptTrainer(
+        model, arguments, config, train_dataset=draws, callbacks=[LossLog(work / "training.csv", recipe.steps)]
+    )
+    with answering_with_loss(model):
+        trainer.train(resume_from_checkpoint=any(work.glob("checkpoint-*")) or None)
     store(model, tokenizer, out)
     measure(out, recipe)
-    shutil.copy(work/"training.csv", out/"training.csv")
+    shutil.copy(work / "training.csv", out / "training.csv")
     shutil.rmtree(work)
     return out
 
 # %% ../../nbs/08_experiments/08_bundled_models.ipynb #8e8790a6
-def load_mini(name:str|Path="mini-xlmr" # a name in RECIPES for a bundled model, or a folder that `train_mini` wrote
-             ) -> tuple[PreTrainedModel, PreTrainedTokenizerFast]: # model in evaluation mode, tokenizer
+def load_mini(
+    name: str | Path = "mini-xlmr",  # a name in RECIPES for a bundled model, or a folder that `train_mini` wrote
+) -> tuple[PreTrainedModel, PreTrainedTokenizerFast]:  # model in evaluation mode, tokenizer
     "A bundled model and its tokenizer, through plain transformers."
     folder = data_path("models", name) if name in RECIPES else name
     return load_model(folder), AutoTokenizer.from_pretrained(folder)
 
 # %% ../../nbs/08_experiments/08_bundled_models.ipynb #59a650a5
-def evaluate(model:PreTrainedModel, tokenizer:PreTrainedTokenizerFast, code:str) -> float: # nats per target
+def evaluate(model: PreTrainedModel, tokenizer: PreTrainedTokenizerFast, code: str) -> float:  # nats per target
     "Loss on 300 held-out frames or events in one language, in blocks of 72 tokens, with masks of seed 0."
-    return heldout_loss(model, tokenizer, world_of(code).lines(code, 300, seed=0, held_out=True), seed=0, length=tokenizer.model_max_length)
+    return heldout_loss(
+        model,
+        tokenizer,
+        world_of(code).lines(code, 300, seed=0, held_out=True),
+        seed=0,
+        length=tokenizer.model_max_length,
+    )
 
-def measure(folder:str|Path, recipe:MiniRecipe=MiniRecipe()) -> dict: # what heldout.json holds
+
+def measure(folder: str | Path, recipe: MiniRecipe = MiniRecipe()) -> dict:  # what heldout.json holds
     "Measure the stored model and write `heldout.json` and the model card."
     folder, (model, tokenizer) = Path(folder), load_mini(folder)
-    losses = {code: round(evaluate(model, tokenizer, code), 4) for code in tqdm([*recipe.locales, *recipe.unseen], desc="held-out loss")}
-    record = dict(recipe=asdict(recipe), parameters=model.num_parameters(), uniform=round(math.log(len(tokenizer)), 4),
-                  source={code: losses[code] for code in recipe.locales}, unseen={code: losses[code] for code in recipe.unseen})
-    (folder/"heldout.json").write_text(json.dumps(record, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
-    (folder/"README.md").write_text(model_card(record), encoding="utf-8")
+    losses = {
+        code: round(evaluate(model, tokenizer, code), 4)
+        for code in tqdm([*recipe.locales, *recipe.unseen], desc="held-out loss")
+    }
+    record = dict(
+        recipe=asdict(recipe),
+        parameters=model.num_parameters(),
+        uniform=round(math.log(len(tokenizer)), 4),
+        source={code: losses[code] for code in recipe.locales},
+        unseen={code: losses[code] for code in recipe.unseen},
+    )
+    (folder / "heldout.json").write_text(json.dumps(record, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    (folder / "README.md").write_text(model_card(record), encoding="utf-8")
     return record
 
 # %% ../../nbs/08_experiments/08_bundled_models.ipynb #57905178
-def store(model:PreTrainedModel, tokenizer:PreTrainedTokenizerFast, folder:str|Path) -> None:
+def store(model: PreTrainedModel, tokenizer: PreTrainedTokenizerFast, folder: str | Path) -> None:
     "Save weights in half precision, configuration and tokenizer."
     model.config.dtype = torch.float32
     model.save_pretrained(folder)
-    weights = load_file(Path(folder)/"model.safetensors")
-    save_file({name: w.half() for name, w in weights.items()}, Path(folder)/"model.safetensors", metadata={"format": "pt"})
+    weights = load_file(Path(folder) / "model.safetensors")
+    save_file(
+        {name: w.half() for name, w in weights.items()}, Path(folder) / "model.safetensors", metadata={"format": "pt"}
+    )
     tokenizer.save_pretrained(folder)
 
 # %% ../../nbs/08_experiments/08_bundled_models.ipynb #cac595ea
@@ -225,36 +386,88 @@ Loss in nats per {asked} on held-out frames (`heldout.json`; a uniform guess cos
 The last {n_unseen} were not in training; the model reads them with its own tokenizer. {unknown}
 """
 _DEPARTURE = "\n- **Departure from {original}**: {pair_share:.0%} of the blocks hold translation pairs (translation language modelling, as in XLM)."
-_UNKNOWN = ("Unknown tokens are not asked for, so the loss of a language whose script the tokenizer lacks is only that of its digits and punctuation.",
-            "No token is unknown: a word that the vocabulary lacks is spelled in pieces, down to single bytes, and each is asked for.")
-_LIKE = {"xlm-roberta": dict(name="mini-xlmr", original="XLM-R", like="XLM-R's (`XLMRobertaForMaskedLM`)", pieces="SentencePiece Unigram with XLM-R's special tokens, every digit a piece of its own"),
-         "bert": dict(name="mini-mbert", original="multilingual BERT", like="BERT's (`BertForMaskedLM`)", pieces="cased WordPiece with BERT's special tokens"),
-         "roberta": dict(name="mini-roberta", original="RoBERTa", like="RoBERTa's (`RobertaForMaskedLM`)", pieces="byte-level BPE with RoBERTa's special tokens and a blank before the first word"),
-         "gpt2": dict(name="mini-gpt2", original="GPT-2", like="GPT-2's (`GPT2LMHeadModel`)", pieces="byte-level BPE with GPT-2's special token and a blank before the first word")}
+_UNKNOWN = (
+    "Unknown tokens are not asked for, so the loss of a language whose script the tokenizer lacks is only that of its digits and punctuation.",
+    "No token is unknown: a word that the vocabulary lacks is spelled in pieces, down to single bytes, and each is asked for.",
+)
+_LIKE = {
+    "xlm-roberta": dict(
+        name="mini-xlmr",
+        original="XLM-R",
+        like="XLM-R's (`XLMRobertaForMaskedLM`)",
+        pieces="SentencePiece Unigram with XLM-R's special tokens, every digit a piece of its own",
+    ),
+    "bert": dict(
+        name="mini-mbert",
+        original="multilingual BERT",
+        like="BERT's (`BertForMaskedLM`)",
+        pieces="cased WordPiece with BERT's special tokens",
+    ),
+    "roberta": dict(
+        name="mini-roberta",
+        original="RoBERTa",
+        like="RoBERTa's (`RobertaForMaskedLM`)",
+        pieces="byte-level BPE with RoBERTa's special tokens and a blank before the first word",
+    ),
+    "gpt2": dict(
+        name="mini-gpt2",
+        original="GPT-2",
+        like="GPT-2's (`GPT2LMHeadModel`)",
+        pieces="byte-level BPE with GPT-2's special token and a blank before the first word",
+    ),
+}
+
 
 def _texts(recipe):
     "The text of each world in words."
     cldr, made = [c for c in recipe["locales"] if c not in LANGUAGES], [c for c in recipe["locales"] if c in LANGUAGES]
-    where = "in English, {0:,} frames" if cldr == ["en"] else "in {2} languages ({3}), {1:,} frames each, English twice as many"
-    if cldr: yield ("the `vocab_lit` phrasebook, rendered from the Unicode CLDR through Babel: lists of facts about territories, languages, currencies, dates and measures "
-                    + where.format(2 * recipe["frames"], recipe["frames"], len(cldr), " ".join(cldr)))
-    if made: yield f"the constructed world of `vocab_lit`, {recipe['events']:,} sentences in each of {len(made)} languages ({' '.join(made)})"
+    where = (
+        "in English, {0:,} frames"
+        if cldr == ["en"]
+        else "in {2} languages ({3}), {1:,} frames each, English twice as many"
+    )
+    if cldr:
+        yield (
+            "the `vocab_lit` phrasebook, rendered from the Unicode CLDR through Babel: lists of facts about territories, languages, currencies, dates and measures "
+            + where.format(2 * recipe["frames"], recipe["frames"], len(cldr), " ".join(cldr))
+        )
+    if made:
+        yield f"the constructed world of `vocab_lit`, {recipe['events']:,} sentences in each of {len(made)} languages ({' '.join(made)})"
 
-def model_card(record:dict) -> str: # Markdown
+
+def model_card(record: dict) -> str:  # Markdown
     "The model card that goes with the stored model."
     recipe = record["recipe"]
     like, bytewise = _LIKE[recipe["architecture"]], _TOKENIZERS[recipe["architecture"]]["kind"] == "bpe"
-    what, asking, asked = (("causal", "every token asked for from those before it", "token") if recipe["architecture"] == "gpt2" else
-                           ("masked", f"masking {recipe['mask_probability']:.0%}", "masked token"))
-    return _CARD.format(**recipe, **like, text="; ".join(_texts(recipe)), n_unseen=len(record["unseen"]), parameters=record["parameters"], uniform=record["uniform"],
-        what=f"{'multilingual' if len(recipe['locales']) > 1 else 'monolingual'} {what}", asking=asking, asked=asked, minutes="a quarter of an hour" if bytewise else "half an hour",
-        departure=_DEPARTURE.format(**recipe, **like) if recipe["pair_share"] else "", unknown=_UNKNOWN[bytewise],
-        rows="\n".join(f"| {code} | {loss:.2f} |" for part in ("source", "unseen") for code, loss in record[part].items()))
+    what, asking, asked = (
+        ("causal", "every token asked for from those before it", "token")
+        if recipe["architecture"] == "gpt2"
+        else ("masked", f"masking {recipe['mask_probability']:.0%}", "masked token")
+    )
+    return _CARD.format(
+        **recipe,
+        **like,
+        text="; ".join(_texts(recipe)),
+        n_unseen=len(record["unseen"]),
+        parameters=record["parameters"],
+        uniform=record["uniform"],
+        what=f"{'multilingual' if len(recipe['locales']) > 1 else 'monolingual'} {what}",
+        asking=asking,
+        asked=asked,
+        minutes="a quarter of an hour" if bytewise else "half an hour",
+        departure=_DEPARTURE.format(**recipe, **like) if recipe["pair_share"] else "",
+        unknown=_UNKNOWN[bytewise],
+        rows="\n".join(
+            f"| {code} | {loss:.2f} |" for part in ("source", "unseen") for code, loss in record[part].items()
+        ),
+    )
 
 # %% ../../nbs/08_experiments/08_bundled_models.ipynb #7967ca44
 def main(arguments=None):
     "`python -m vocab_lit.experiments.bundled_models --out DIR`"
-    parser = argparse.ArgumentParser(prog="python -m vocab_lit.experiments.bundled_models", description="Train a bundled model.")
+    parser = argparse.ArgumentParser(
+        prog="python -m vocab_lit.experiments.bundled_models", description="Train a bundled model."
+    )
     parser.add_argument("--model", choices=RECIPES, default="mini-xlmr", help="which one (default: %(default)s)")
     parser.add_argument("--out", help="folder for the model (default: its name)")
     parser.add_argument("--steps", type=int, help="optimizer steps (default: its recipe's)")
@@ -262,7 +475,11 @@ def main(arguments=None):
     parser.add_argument("--seed", type=int, help="default: its recipe's")
     asked = parser.parse_args(arguments)
     changed = {key: value for key in ("steps", "frames", "seed") if (value := getattr(asked, key)) is not None}
-    try: print(train_mini(asked.out or asked.model, replace(RECIPES[asked.model], **changed)))
-    except ValueError as e: parser.error(str(e))
+    try:
+        print(train_mini(asked.out or asked.model, replace(RECIPES[asked.model], **changed)))
+    except ValueError as e:
+        parser.error(str(e))
 
-if __name__ == "__main__" and "__file__" in globals(): main() # not in a notebook
+
+if __name__ == "__main__" and "__file__" in globals():
+    main()  # not in a notebook

@@ -12,252 +12,442 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-import numpy as np, pandas as pd, yaml
+import numpy as np
+import pandas as pd
+import yaml
 from matplotlib import pyplot as plt
 from scipy.stats import permutation_test
 
-from ..text.corpus import data_path
 from .plots import INK, PALETTE, described, use_style
 from .results import ResultStore, fingerprint, published
+from ..text.corpus import data_path
 
 # %% ../../nbs/08_experiments/07_claims.ipynb #5ab9cae8
 EXACT = ("every", "count", "between")
 KEYS = ("better", "than", "rises", "falls", "with", "more_than", "sides", "over", "lower", "by", "as", *EXACT)
-TABLES = ("table", "setup", "method", "language", "task", "dataset", "metric") # columns of the papers' numbers
-RECORDS = ("chapter", "what", "setting", "model", "method", "mode", "vocabulary", "head", "start", "kind", "source", "language", "task", "metric", "lines", "limit", "steps", "step", "stage") # and of ours
+TABLES = ("table", "setup", "method", "language", "task", "dataset", "metric")  # columns of the papers' numbers
+RECORDS = (
+    "chapter",
+    "what",
+    "setting",
+    "model",
+    "method",
+    "mode",
+    "vocabulary",
+    "head",
+    "start",
+    "kind",
+    "source",
+    "language",
+    "task",
+    "metric",
+    "lines",
+    "limit",
+    "steps",
+    "step",
+    "stage",
+)  # and of ours
+
 
 @dataclass(frozen=True)
 class Claim:
     "A finding of a paper, and how to check it."
-    id: str
-    paper: str # name of a file of published tables
-    where: str # section
-    says: str # in our words
-    published: dict|str # a predicate over the paper's numbers, or why there is none
-    records: dict|str # the same over ours
 
-def _near(name, names): # for messages
+    id: str
+    paper: str  # name of a file of published tables
+    where: str  # section
+    says: str  # in our words
+    published: dict | str  # a predicate over the paper's numbers, or why there is none
+    records: dict | str  # the same over ours
+
+
+def _near(name, names):  # for messages
     lower = {str(n).lower(): str(n) for n in names}
     found = difflib.get_close_matches(str(name).lower(), lower, 1, 0)
     return f"; did you mean {lower[found[0]]!r}?" if found else ""
 
-def _sides(predicate): # what it compares or correlates
-    return [{"method": s} if isinstance(s, (str, list)) else s for k in ("better", "than", "rises", "falls", "with") if (s := predicate.get(k)) is not None and s != "others"]
+
+def _sides(predicate):  # what it compares or correlates
+    return [
+        {"method": s} if isinstance(s, (str, list)) else s
+        for k in ("better", "than", "rises", "falls", "with")
+        if (s := predicate.get(k)) is not None and s != "others"
+    ]
+
 
 def _check(predicate, columns, at, inner=False):
     "Refuse a predicate that is not well formed."
-    if not isinstance(predicate, dict): raise ValueError(f"{at}: {predicate!r} is neither a predicate nor a reason")
+    if not isinstance(predicate, dict):
+        raise ValueError(f"{at}: {predicate!r} is neither a predicate nor a reason")
     parts = [predicate, *(s for s in _sides(predicate) if isinstance(s, dict))]
     unknown = [k for part in parts for k in part if k not in columns and (k not in KEYS or part is not predicate)]
-    if unknown: raise ValueError(f"{at}: unknown key {unknown[0]!r}{_near(unknown[0], (*KEYS, *columns))}")
-    if unknown := [c for c in predicate.get("over", ()) if c not in (*columns, "seed")]: raise ValueError(f"{at}: unknown column {unknown[0]!r}{_near(unknown[0], columns)}")
-    if predicate.get("sides", "best") not in ("best", "mean", "worst"): raise ValueError(f"{at}: sides {predicate['sides']!r}: there are best, mean and worst")
-    if predicate.get("as", "ratio") != "ratio": raise ValueError(f"{at}: as {predicate['as']!r}: there is ratio")
-    if inner: return
+    if unknown:
+        raise ValueError(f"{at}: unknown key {unknown[0]!r}{_near(unknown[0], (*KEYS, *columns))}")
+    if unknown := [c for c in predicate.get("over", ()) if c not in (*columns, "seed")]:
+        raise ValueError(f"{at}: unknown column {unknown[0]!r}{_near(unknown[0], columns)}")
+    if predicate.get("sides", "best") not in ("best", "mean", "worst"):
+        raise ValueError(f"{at}: sides {predicate['sides']!r}: there are best, mean and worst")
+    if predicate.get("as", "ratio") != "ratio":
+        raise ValueError(f"{at}: as {predicate['as']!r}: there is ratio")
+    if inner:
+        return
     said = {k for k in ("better", "than", "rises", "falls", "with") if k in predicate}
-    if said not in ({"better", "than"}, {"rises", "with"}, {"falls", "with"}): raise ValueError(f"{at}: needs better and than, or rises or falls and with")
-    if len(exact := [k for k in EXACT if k in predicate]) > 1: raise ValueError(f"{at}: {exact[0]} and {exact[1]}: one is enough")
-    if "more_than" in predicate: _check(predicate["more_than"], columns, at, inner=True)
+    if said not in ({"better", "than"}, {"rises", "with"}, {"falls", "with"}):
+        raise ValueError(f"{at}: needs better and than, or rises or falls and with")
+    if len(exact := [k for k in EXACT if k in predicate]) > 1:
+        raise ValueError(f"{at}: {exact[0]} and {exact[1]}: one is enough")
+    if "more_than" in predicate:
+        _check(predicate["more_than"], columns, at, inner=True)
 
-def load_claims(path:str|Path|None=None # YAML: under each paper its claims; None: the bundled file
-               ) -> list[Claim]:
+
+def load_claims(
+    path: str | Path | None = None,  # YAML: under each paper its claims; None: the bundled file
+) -> list[Claim]:
     "Read a file of claims; `ValueError` with file and claim where something in it is not known."
     path = Path(path or data_path("claims.yml"))
-    try: file = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except yaml.YAMLError as e: raise ValueError(f"{path.name} is not YAML: {' '.join(str(e).split())}") from None
-    if not isinstance(file, dict): raise ValueError(f"{path.name}: expected the names of papers with a list of claims under each")
+    try:
+        file = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except yaml.YAMLError as e:
+        raise ValueError(f"{path.name} is not YAML: {' '.join(str(e).split())}") from None
+    if not isinstance(file, dict):
+        raise ValueError(f"{path.name}: expected the names of papers with a list of claims under each")
     out, papers = [], [p.stem for p in data_path("published").glob("*.csv")]
     for paper, found in file.items():
-        if paper == "shared": continue # values that are used in several places
-        if paper not in papers: raise ValueError(f"{path.name}: no paper {paper!r}{_near(paper, papers)}")
+        if paper == "shared":
+            continue  # values that are used in several places
+        if paper not in papers:
+            raise ValueError(f"{path.name}: no paper {paper!r}{_near(paper, papers)}")
         for said in found:
             at, fields = f"{path.name}, {paper}, {said.get('id')!r}", Claim.__dataclass_fields__
-            if unknown := [k for k in said if k not in fields]: raise ValueError(f"{at}: unknown key {unknown[0]!r}{_near(unknown[0], fields)}")
-            if missing := [k for k in fields if k != "paper" and not said.get(k)]: raise ValueError(f"{at}: has no {missing[0]}")
+            if unknown := [k for k in said if k not in fields]:
+                raise ValueError(f"{at}: unknown key {unknown[0]!r}{_near(unknown[0], fields)}")
+            if missing := [k for k in fields if k != "paper" and not said.get(k)]:
+                raise ValueError(f"{at}: has no {missing[0]}")
             for side, columns in (("published", TABLES), ("records", RECORDS)):
-                if not isinstance(said[side], str): _check(said[side], columns, f"{at}, {side}")
+                if not isinstance(said[side], str):
+                    _check(said[side], columns, f"{at}, {side}")
             out.append(Claim(paper=paper, **said))
-    if twice := [c.id for i, c in enumerate(out) if c.id in {d.id for d in out[:i]}]: raise ValueError(f"{path.name}: {twice[0]!r} is the name of two claims")
+    if twice := [c.id for i, c in enumerate(out) if c.id in {d.id for d in out[:i]}]:
+        raise ValueError(f"{path.name}: {twice[0]!r} is the name of two claims")
     return out
 
 # %% ../../nbs/08_experiments/07_claims.ipynb #36d6d87a
-def _text(value): # 4.0 and 4 are the same
+def _text(value):  # 4.0 and 4 are the same
     return "" if pd.isna(value) else f"{value:.12g}" if isinstance(value, (int, float, np.number)) else str(value)
 
-def _stages(step, curve): # curve: a number for each
+
+def _stages(step, curve):  # curve: a number for each
     turn = step.groupby(curve).rank("dense")
     last = turn.groupby(curve).transform("max")
     return turn.map({1: "start", 2: "early"}).mask((turn == last) & (turn > 1), "end").fillna("")
 
-def printed_rows(paper:str) -> pd.DataFrame: # columns of TABLES as text, value and seeds
+
+def printed_rows(paper: str) -> pd.DataFrame:  # columns of TABLES as text, value and seeds
     "The numbers that a paper prints."
     return published(paper).dropna(subset="value").rename(columns={"seeds": "seed"})
 
-def record_rows(found:pd.DataFrame # a row per value: the keys of the records, metric, value
-               ) -> pd.DataFrame: # columns of RECORDS as text, scale, seed and value
+
+def record_rows(
+    found: pd.DataFrame,  # a row per value: the keys of the records, metric, value
+) -> pd.DataFrame:  # columns of RECORDS as text, scale, seed and value
     "Records of chapters in one form."
-    get = lambda name: found[name] if name in found else pd.Series(np.nan, found.index, object)
+
+    def get(name):
+        return found[name] if name in found else pd.Series(np.nan, found.index, object)
+
     language = get("target").fillna(get("language")).fillna(get("setting"))
-    rows = found.assign(language=language, seed=get("task_seed").fillna(get("seed")).fillna(0), scale=get("scale").fillna("mini"), stage="")
+    rows = found.assign(
+        language=language,
+        seed=get("task_seed").fillna(get("seed")).fillna(0),
+        scale=get("scale").fillna("mini"),
+        stage="",
+    )
     rows = rows.reindex(columns=[*RECORDS, "scale", "seed", "value"]).dropna(subset="value")
     for c in (*RECORDS, "scale"):
-        if c not in ("step", "stage"): rows[c] = rows[c].map(_text)
+        if c not in ("step", "stage"):
+            rows[c] = rows[c].map(_text)
     curve = rows.groupby([c for c in rows if c not in ("step", "stage", "value")], sort=False).ngroup()
     return rows.assign(stage=_stages(rows.step.astype(float), curve), step=rows.step.map(_text)).reset_index(drop=True)
 
-def read_records(folder:str|Path="../_build/study", # with a folder of records for each chapter
-                 library:str|None=None # stamp of the library that made them; None: the present one; "": any
-                ) -> pd.DataFrame: # as `record_rows`
+
+def read_records(
+    folder: str | Path = "../_build/study",  # with a folder of records for each chapter
+    library: str | None = None,  # stamp of the library that made them; None: the present one; "": any
+) -> pd.DataFrame:  # as `record_rows`
     "The records of all chapters and scales that the present library has made."
     folders = [f for f in sorted(Path(folder).glob("*")) if f.is_dir()]
     found = [ResultStore(f).frame().assign(chapter=f.name) for f in folders]
-    found = pd.concat([f for f in found if len(f)] or [pd.DataFrame(columns=["value", "step", "library"])], ignore_index=True)
+    found = pd.concat(
+        [f for f in found if len(f)] or [pd.DataFrame(columns=["value", "step", "library"])], ignore_index=True
+    )
     return record_rows(found if library == "" else found[found.library == (library or fingerprint())])
 
 # %% ../../nbs/08_experiments/07_claims.ipynb #90a01128
 def _chosen(rows, where):
-    for column, wanted in where.items(): rows = rows[rows[column].isin([_text(w) for w in wanted] if isinstance(wanted, list) else [_text(wanted)])]
+    for column, wanted in where.items():
+        rows = rows[rows[column].isin([_text(w) for w in wanted] if isinstance(wanted, list) else [_text(wanted)])]
     return rows
 
-def _where(predicate): return {k: v for k, v in predicate.items() if k not in KEYS}
 
-def _cells(rows, side, over, predicate, best): # one number for each pair
+def _where(predicate):
+    return {k: v for k, v in predicate.items() if k not in KEYS}
+
+
+def _cells(rows, side, over, predicate, best):  # one number for each pair
     cells = _chosen(rows, side).groupby([*over, *(c for c in side if c not in over)], sort=False).value.mean()
-    return cells.groupby(over, sort=False).agg({"best": best, "mean": "mean", "worst": "min" if best == "max" else "max"}[predicate.get("sides", "best")])
+    return cells.groupby(over, sort=False).agg(
+        {"best": best, "mean": "mean", "worst": "min" if best == "max" else "max"}[predicate.get("sides", "best")]
+    )
 
-def differences(rows:pd.DataFrame, # from `printed_rows` or `record_rows`
-                predicate:dict) -> pd.Series: # index: what the two of a pair have in common; above 0 where the claim says so
+
+def differences(
+    rows: pd.DataFrame,  # from `printed_rows` or `record_rows`
+    predicate: dict,
+) -> pd.Series:  # index: what the two of a pair have in common; above 0 where the claim says so
     "By how much the one side of a predicate is better than the other, or their ratio, for each pair."
     chosen, better = _chosen(rows, _where(predicate)), _sides(predicate)[0]
     if predicate["than"] == "others":
         column, mine = next(iter(better.items()))
         than = {column: sorted(set(chosen[column]) - set(map(_text, mine if isinstance(mine, list) else [mine])))}
-    else: than = _sides(predicate)[1]
+    else:
+        than = _sides(predicate)[1]
     columns = TABLES if "table" in rows else RECORDS
-    over = predicate.get("over") or [c for c in columns if c not in {*better, *than} and not (c == "step" and "stage" in {*better, *than})]
+    over = predicate.get("over") or [
+        c for c in columns if c not in {*better, *than} and not (c == "step" and "stage" in {*better, *than})
+    ]
     best = "min" if predicate.get("lower") else "max"
-    a, b = _cells(chosen, better, over, predicate, best).align(_cells(chosen, than, over, predicate, best), join="inner")
+    a, b = _cells(chosen, better, over, predicate, best).align(
+        _cells(chosen, than, over, predicate, best), join="inner"
+    )
     return a / b if predicate.get("as") else b - a if predicate.get("lower") else a - b
 
 # %% ../../nbs/08_experiments/07_claims.ipynb #29c0ecfa
-LEVEL, DRAWS = .05, 4999
-def _mean(x, axis=-1): return x.mean(axis=axis)
-def _apart(x, y, axis=-1): return x.mean(axis=axis) - y.mean(axis=axis)
+LEVEL, DRAWS = 0.05, 4999
 
-def _correlated(rows, predicate): # pairs, and r as a statistic of one side
+
+def _mean(x, axis=-1):
+    return x.mean(axis=axis)
+
+
+def _apart(x, y, axis=-1):
+    return x.mean(axis=axis) - y.mean(axis=axis)
+
+
+def _correlated(rows, predicate):  # pairs, and r as a statistic of one side
     rows, over = _chosen(rows, _where(predicate)), predicate.get("over", ["language"])
     x, y = (_cells(rows, side, over, predicate, "max") for side in _sides(predicate))
     x, y = x.align(y, join="inner")
-    unit = lambda v: (v - v.mean()) / np.sqrt(((v - v.mean()) ** 2).sum())
+
+    def unit(v):
+        return (v - v.mean()) / np.sqrt(((v - v.mean()) ** 2).sum())
+
     right = unit(y.to_numpy())
-    def r(v, axis=-1): return np.moveaxis(v, axis, -1) @ right
+
+    def r(v, axis=-1):
+        return np.moveaxis(v, axis, -1) @ right
+
     return x, (unit(x.to_numpy()),), r, "pairings"
 
-def _compared(rows, predicate): # pairs, samples of differences less `by`, their statistic, and what is permuted
+
+def _compared(rows, predicate):  # pairs, samples of differences less `by`, their statistic, and what is permuted
     by, first, inner = predicate.get("by", 0), differences(rows, predicate), predicate.get("more_than")
     if inner:
         second = differences(rows, {k: v for k, v in predicate.items() if k != "more_than"} | inner)
         changed = [c for c in inner if c in first.index.names]
-        if any(isinstance(said.get(c), list) for said in (predicate, inner) for c in changed): # two groups
+        if any(isinstance(said.get(c), list) for said in (predicate, inner) for c in changed):  # two groups
             return pd.concat([first, second]), (first.to_numpy() - by, second.to_numpy()), _apart, "independent"
-        if changed: first, second = first.droplevel(changed), second.droplevel(changed)
+        if changed:
+            first, second = first.droplevel(changed), second.droplevel(changed)
         first, second = first.align(second, join="inner")
         first = first - second
     return first, (first.to_numpy() - by,), _mean, "samples"
 
-def _standardised(effect, samples): # by the pooled deviation
+
+def _standardised(effect, samples):  # by the pooled deviation
     freedom = sum(len(s) - 1 for s in samples)
     deviation = np.sqrt(sum(((s - s.mean()) ** 2).sum() for s in samples) / freedom) if freedom else 0
     return effect / deviation if deviation > 1e-12 else np.nan
 
-def _exact(predicate, effect, agree, pairs): # whether an exact statement holds
-    if "every" in predicate: return agree == pairs
-    if "count" in predicate: return agree == predicate["count"]
+
+def _exact(predicate, effect, agree, pairs):  # whether an exact statement holds
+    if "every" in predicate:
+        return agree == pairs
+    if "count" in predicate:
+        return agree == predicate["count"]
     low, high = predicate["between"]
     return (low is None or effect >= low - 1e-9) and (high is None or effect <= high + 1e-9)
 
-def judge(rows:pd.DataFrame, # from `printed_rows` or `record_rows`, of one scale
-          predicate:dict) -> dict: # verdict, effect, standardised, p, pairs, agree (pairs with the claimed sign), languages, seeds
+
+def judge(
+    rows: pd.DataFrame,  # from `printed_rows` or `record_rows`, of one scale
+    predicate: dict,
+) -> dict:  # verdict, effect, standardised, p, pairs, agree (pairs with the claimed sign), languages, seeds
     "What the rows say about a predicate."
     if "table" in rows:
-        if predicate.get("language") != "avg": rows = rows[~rows.language.str.startswith("avg")]
-        if "metric" not in predicate: rows = rows[~rows.metric.str.contains(" / ", regex=False)]
+        if predicate.get("language") != "avg":
+            rows = rows[~rows.language.str.startswith("avg")]
+        if "metric" not in predicate:
+            rows = rows[~rows.metric.str.contains(" / ", regex=False)]
     pairs, samples, statistic, kind = (_correlated if "with" in predicate else _compared)(rows, predicate)
     used = _chosen(rows, {k: v for k, v in _where(predicate).items() if k != "language"})
-    languages = pairs.index.get_level_values("language") if "language" in pairs.index.names else _chosen(used, {k: v for k, v in predicate.items() if k == "language"}).language
-    out = dict(verdict="no numbers", effect=np.nan, standardised=np.nan, p=np.nan, pairs=len(pairs), agree=np.nan, languages=" ".join(sorted(set(languages) - {""})),
-               seeds=used.seed.max() if "table" in rows else used.seed.nunique())
-    if not all(map(len, samples)): return out
+    languages = (
+        pairs.index.get_level_values("language")
+        if "language" in pairs.index.names
+        else _chosen(used, {k: v for k, v in predicate.items() if k == "language"}).language
+    )
+    out = dict(
+        verdict="no numbers",
+        effect=np.nan,
+        standardised=np.nan,
+        p=np.nan,
+        pairs=len(pairs),
+        agree=np.nan,
+        languages=" ".join(sorted(set(languages) - {""})),
+        seeds=used.seed.max() if "table" in rows else used.seed.nunique(),
+    )
+    if not all(map(len, samples)):
+        return out
     tested = float(statistic(*samples))
-    out["effect"], out["standardised"] = tested + predicate.get("by", 0), tested if kind == "pairings" else _standardised(tested, samples)
-    if kind == "samples": out["agree"] = int((samples[0] > 0).sum())
-    if any(k in predicate for k in EXACT): return out | dict(verdict="supported" if _exact(predicate, out["effect"], out["agree"], len(pairs)) else "contradicted")
-    p = float(permutation_test(samples, statistic, permutation_type=kind, n_resamples=DRAWS, random_state=0).pvalue) if len(pairs) > 1 else 1.
+    out["effect"], out["standardised"] = (
+        tested + predicate.get("by", 0),
+        tested if kind == "pairings" else _standardised(tested, samples),
+    )
+    if kind == "samples":
+        out["agree"] = int((samples[0] > 0).sum())
+    if any(k in predicate for k in EXACT):
+        return out | dict(
+            verdict="supported" if _exact(predicate, out["effect"], out["agree"], len(pairs)) else "contradicted"
+        )
+    p = (
+        float(permutation_test(samples, statistic, permutation_type=kind, n_resamples=DRAWS, random_state=0).pvalue)
+        if len(pairs) > 1
+        else 1.0
+    )
     as_said = tested * (-1 if "falls" in predicate else 1) > 0
     return out | dict(verdict="undecided" if not p < LEVEL else "supported" if as_said else "contradicted", p=p)
 
 # %% ../../nbs/08_experiments/07_claims.ipynb #c6dbf392
 NAMES = ("table", "setup", "method", "metric", "task", "what", "model", "mode")
 
-def _listed(value): return value if isinstance(value, list) else [value]
 
-class _Unknown(ValueError): "A name that no row has."
+def _listed(value):
+    return value if isinstance(value, list) else [value]
+
+
+class _Unknown(ValueError):
+    "A name that no row has."
+
 
 def _look_up(predicate, rows, at):
     "Refuse names that none of the rows has."
     for part in (predicate, *filter(lambda s: isinstance(s, dict), _sides(predicate))):
         for column in set(NAMES) & set(part):
             known = set(rows[column])
-            if unknown := [w for w in _listed(part[column]) if _text(w) not in known]: raise _Unknown(f"{at}: no {column} {unknown[0]!r}{_near(unknown[0], sorted(known))}")
-    if inner := predicate.get("more_than"): _look_up(inner, rows, at)
+            if unknown := [w for w in _listed(part[column]) if _text(w) not in known]:
+                raise _Unknown(f"{at}: no {column} {unknown[0]!r}{_near(unknown[0], sorted(known))}")
+    if inner := predicate.get("more_than"):
+        _look_up(inner, rows, at)
 
-def verdicts(claims:Iterable[Claim],
-             records:pd.DataFrame, # from `read_records`
-             strict:bool=True # whether a name that is in no record of a chapter run at scale mini is refused; otherwise it is the reason (why)
-            ) -> pd.DataFrame: # a row per claim and source: id, paper, where, says, source, what `judge` gives, and why where it is not checked
+
+def verdicts(
+    claims: Iterable[Claim],
+    records: pd.DataFrame,  # from `read_records`
+    strict: bool = True,  # whether a name that is in no record of a chapter run at scale mini is refused; otherwise it is the reason (why)
+) -> (
+    pd.DataFrame
+):  # a row per claim and source: id, paper, where, says, source, what `judge` gives, and why where it is not checked
     "What the papers' own numbers (source `published`) and ours (source: the scale, as `mini`) say about all claims."
     claims = list(claims)
     printed, out = {p: printed_rows(p) for p in {c.paper for c in claims}}, []
     for c in claims:
         chapter = records[records.chapter == (c.records.get("chapter") if isinstance(c.records, dict) else c.paper)]
         ours = {scale: chapter[chapter.scale == scale] for scale in dict.fromkeys(["mini", *chapter.scale])}
-        for source, predicate, rows in (("published", c.published, printed[c.paper]), *((scale, c.records, rows) for scale, rows in ours.items())):
+        for source, predicate, rows in (
+            ("published", c.published, printed[c.paper]),
+            *((scale, c.records, rows) for scale, rows in ours.items()),
+        ):
             row = dict(id=c.id, paper=c.paper, where=c.where, says=c.says, source=source)
-            if isinstance(predicate, str): row |= dict(verdict="not checked", why=predicate)
+            if isinstance(predicate, str):
+                row |= dict(verdict="not checked", why=predicate)
             else:
                 try:
-                    if source in ("published", "mini") and len(rows): _look_up(predicate, rows, f"claim {c.id!r}, {source}")
+                    if source in ("published", "mini") and len(rows):
+                        _look_up(predicate, rows, f"claim {c.id!r}, {source}")
                     row |= judge(rows, predicate)
-                    if row["verdict"] == "no numbers": row["why"] = "no records of both sides"
+                    if row["verdict"] == "no numbers":
+                        row["why"] = "no records of both sides"
                 except _Unknown as e:
-                    if strict or source == "published": raise
+                    if strict or source == "published":
+                        raise
                     row |= dict(verdict="no numbers", why=str(e))
             out.append(row)
     return pd.DataFrame(out)
 
-def summary(found:pd.DataFrame # from `verdicts`
-           ) -> pd.DataFrame: # rows (source, paper), columns verdicts
+
+def summary(
+    found: pd.DataFrame,  # from `verdicts`
+) -> pd.DataFrame:  # rows (source, paper), columns verdicts
     "How many claims are supported, contradicted, undecided, without numbers and not checked."
     counts = found.groupby(["source", "paper"], sort=False).verdict.value_counts().unstack(fill_value=0)
-    return counts.reindex(columns=["supported", "contradicted", "undecided", "no numbers", "not checked"], fill_value=0).rename_axis(columns=None)
+    return counts.reindex(
+        columns=["supported", "contradicted", "undecided", "no numbers", "not checked"], fill_value=0
+    ).rename_axis(columns=None)
 
 # %% ../../nbs/08_experiments/07_claims.ipynb #9dde10b0
-def effect_dots(found:pd.DataFrame, # from `verdicts`, of one paper
-                most:float=3, # effects beyond this are drawn at it
-                path:str|Path|None=None):
+def effect_dots(
+    found: pd.DataFrame,  # from `verdicts`, of one paper
+    most: float = 3,  # effects beyond this are drawn at it
+    path: str | Path | None = None,
+):
     "Standardised effects of the claims, a colour for each verdict."
     use_style()
     colours = dict(zip(("supported", "contradicted", "undecided"), PALETTE))
     rows = found[found.standardised.notna()]
     names, sources = (list(dict.fromkeys(rows[c])) for c in ("id", "source"))
-    fig, ax = plt.subplots(figsize=(9, .26 * len(names) + .9), layout="constrained")
+    fig, ax = plt.subplots(figsize=(9, 0.26 * len(names) + 0.9), layout="constrained")
     for (source, verdict), part in rows.groupby(["source", "verdict"], sort=False):
-        style = dict(markerfacecolor=colours[verdict] if source == "published" else "none", marker="osD^v"[sources.index(source) % 5], color=colours[verdict])
-        ax.plot(part.standardised.clip(-most, most), [names.index(n) for n in part.id], linestyle="", markersize=6, markeredgewidth=1.5, **style)
+        style = dict(
+            markerfacecolor=colours[verdict] if source == "published" else "none",
+            marker="osD^v"[sources.index(source) % 5],
+            color=colours[verdict],
+        )
+        ax.plot(
+            part.standardised.clip(-most, most),
+            [names.index(n) for n in part.id],
+            linestyle="",
+            markersize=6,
+            markeredgewidth=1.5,
+            **style,
+        )
     ax.axvline(0, color=INK, linewidth=1)
-    ax.set(yticks=range(len(names)), yticklabels=names, ylim=(len(names) - .4, -.6), xlabel=f"standardised effect, above 0 where the claim says so; beyond {most:g} it is drawn at {most:g}")
+    ax.set(
+        yticks=range(len(names)),
+        yticklabels=names,
+        ylim=(len(names) - 0.4, -0.6),
+        xlabel=f"standardised effect, above 0 where the claim says so; beyond {most:g} it is drawn at {most:g}",
+    )
     handles = [plt.Line2D([], [], linestyle="", marker="s", color=c, label=v) for v, c in colours.items()]
-    handles += [plt.Line2D([], [], linestyle="", marker="osD^v"[i % 5], color=INK, markerfacecolor=INK if s == "published" else "none", label="the paper's numbers" if s == "published" else f"ours, {s}") for i, s in enumerate(sources)]
+    handles += [
+        plt.Line2D(
+            [],
+            [],
+            linestyle="",
+            marker="osD^v"[i % 5],
+            color=INK,
+            markerfacecolor=INK if s == "published" else "none",
+            label="the paper's numbers" if s == "published" else f"ours, {s}",
+        )
+        for i, s in enumerate(sources)
+    ]
     fig.legend(handles=handles, loc="outside right upper")
-    counts = "; ".join(f"{'the paper' if s == 'published' else s}: " + ", ".join(f"{n} {v}" for v, n in part.verdict.value_counts().items()) for s, part in rows.groupby("source", sort=False))
-    return described(fig, rows[["id", "source", "verdict", "effect", "standardised", "p", "pairs"]], f"Standardised effects of {len(names)} claims. {counts}.", path)
+    counts = "; ".join(
+        f"{'the paper' if s == 'published' else s}: "
+        + ", ".join(f"{n} {v}" for v, n in part.verdict.value_counts().items())
+        for s, part in rows.groupby("source", sort=False)
+    )
+    return described(
+        fig,
+        rows[["id", "source", "verdict", "effect", "standardised", "p", "pairs"]],
+        f"Standardised effects of {len(names)} claims. {counts}.",
+        path,
+    )

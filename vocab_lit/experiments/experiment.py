@@ -6,357 +6,651 @@
 __all__ = ['Splits', 'Setup', 'scale_models', 'scale_lapt', 'check_own', 'get_setup', 'Target', 'Targets']
 
 # %% ../../nbs/08_experiments/04_experiment.ipynb #5280d6ed
-import copy, hashlib, shutil
+import copy
+import hashlib
+import shutil
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, fields, replace
-from functools import cached_property, lru_cache, partial
+from functools import cache, cached_property, lru_cache, partial
 from pathlib import Path
 
-import numpy as np, pandas as pd, torch
+import numpy as np
+import pandas as pd
+import torch
 from transformers import PreTrainedModel, PreTrainedTokenizerBase, TrainerCallback
 
-from ..vectors.align import AlignedVectors, align_tokens, read_dictionary
-from ..text.constructed import LANGUAGES, world_of
-from ..text.corpus import data_path, mix, read_lines, split_lines
-from ..models.device import find_device
-from ..methods.factored import Factors
-from ..tasks.finetune import TaskConfig, fine_tune_seeds, hold_out
+from ..app.pipeline import make_vectors, train_like
 from .hub import MODELS, get_source, hub_lines, hub_model, hub_splits, word_files
-from ..training.lapt import PRESETS, LaptConfig, lapt
-from ..training.lm_data import heldout_loss, pack
+from ..methods.factored import Factors
+from ..methods.recipe import Recipe, get_recipe
+from ..models.device import find_device
+from ..models.transplant import Transplant, load_model, transplant, whole_path
+from ..tasks.evaluate import PAPERS, TASK_PRESETS, read_examples, task_settings
+from ..tasks.finetune import TaskConfig, fine_tune_seeds, hold_out
 from ..tasks.nli import Pair, PairConfig
 from ..tasks.parsing import Parsed
-from ..text.phrasebook import inferences, questions
-from ..app.pipeline import make_vectors, train_like
 from ..tasks.qa import Answer, QAConfig, Question
-from ..methods.recipe import Recipe, get_recipe
 from ..tasks.tagging import Tagged
-from ..tasks.evaluate import PAPERS, TASK_PRESETS, read_examples, task_settings
+from ..text.constructed import LANGUAGES, world_of
+from ..text.corpus import data_path, mix, read_lines, split_lines
+from ..text.phrasebook import inferences, questions
 from ..tokens.tokenizer import load_tokenizer
-from ..models.transplant import Transplant, load_model, transplant, whole_path
-from ..vectors.token_vectors import TokenVectors, encode_lines
 from ..tokens.vocab import Vocab, overlap
+from ..training.lapt import PRESETS, LaptConfig, lapt
+from ..training.lm_data import heldout_loss, pack
+from ..vectors.align import AlignedVectors, align_tokens, read_dictionary
+from ..vectors.token_vectors import TokenVectors, encode_lines
 from ..vectors.word_vectors import WordVectors, open_words, train_words
 
 # %% ../../nbs/08_experiments/04_experiment.ipynb #18592359
-Splits = tuple[list, list, list] # examples of a task: train, dev, test
+Splits = tuple[list, list, list]  # examples of a task: train, dev, test
+
 
 @dataclass(frozen=True)
 class Setup:
     "A source model, text in a new language or several, and budgets."
-    scale: str # "mini", "paper" or "own"
-    language: str # code of the new language, or several with a plus between them
-    model: str # folder or hub name of the source model
-    train: Sequence[str] = field(repr=False) # training text
-    held_out: Sequence[str] = field(repr=False) # text for evaluation
-    vocab_size: int # of the new vocabulary
-    lapt: LaptConfig # hyper-parameters of LAPT
-    splits: Callable[...,Splits]|None = field(default=None, repr=False) # of a task and a language; with test_only, the first two are empty
-    tasks: dict[str,TaskConfig] = field(default_factory=lambda: TASK_PRESETS) # hyper-parameters of fine-tuning
-    split_digits: bool = False # whether the new tokenizer cuts numbers into digits
-    source_text: Sequence[str] = field(default=(), repr=False) # text in the source model's language, for WECHSEL
-    pairs: Sequence[tuple[str,str]] = field(default=(), repr=False) # a dictionary from that language to the new one
-    word_files: tuple[str,str] = ("", "") # word vectors of the source model's language and of the new one; "": trained on text
+
+    scale: str  # "mini", "paper" or "own"
+    language: str  # code of the new language, or several with a plus between them
+    model: str  # folder or hub name of the source model
+    train: Sequence[str] = field(repr=False)  # training text
+    held_out: Sequence[str] = field(repr=False)  # text for evaluation
+    vocab_size: int  # of the new vocabulary
+    lapt: LaptConfig  # hyper-parameters of LAPT
+    splits: Callable[..., Splits] | None = field(
+        default=None, repr=False
+    )  # of a task and a language; with test_only, the first two are empty
+    tasks: dict[str, TaskConfig] = field(default_factory=lambda: TASK_PRESETS)  # hyper-parameters of fine-tuning
+    split_digits: bool = False  # whether the new tokenizer cuts numbers into digits
+    source_text: Sequence[str] = field(default=(), repr=False)  # text in the source model's language, for WECHSEL
+    pairs: Sequence[tuple[str, str]] = field(default=(), repr=False)  # a dictionary from that language to the new one
+    word_files: tuple[str, str] = (
+        "",
+        "",
+    )  # word vectors of the source model's language and of the new one; "": trained on text
 
 # %% ../../nbs/08_experiments/04_experiment.ipynb #4359459e
 def _ask(language, n, seed, held_out):
-    return [Question(f"{language}-{q.number}", q.question, q.context, (Answer(q.answer, q.start),)) for q in questions(language, n, seed, held_out)]
+    return [
+        Question(f"{language}-{q.number}", q.question, q.context, (Answer(q.answer, q.start),))
+        for q in questions(language, n, seed, held_out)
+    ]
+
 
 def _say(language, n, seed, held_out, task):
     found = world_of(language).sentences(language, n, seed, held_out)
-    if task == "dp": return [Parsed(s.words, s.heads, s.relations) for s in found]
+    if task == "dp":
+        return [Parsed(s.words, s.heads, s.relations) for s in found]
     return [Tagged(s.words, s.tags if task == "pos" else s.labels) for s in found]
 
-def _infer(language, n, seed, held_out): return [Pair(*i[:3]) for i in inferences(language, n, seed, held_out, names=4)]
 
-def _mini_splits(task:str, language:str, test_only:bool=False) -> Splits:
+def _infer(language, n, seed, held_out):
+    return [Pair(*i[:3]) for i in inferences(language, n, seed, held_out, names=4)]
+
+
+def _mini_splits(task: str, language: str, test_only: bool = False) -> Splits:
     constructed = language in LANGUAGES
     there = ("pos", "ner", "dp") if constructed else ("pos", "ner", "qa", "nli")
-    if task not in there: raise ValueError(f"no examples of {task} in {language}, {'a constructed language' if constructed else 'which the phrasebook speaks'}; there are {', '.join(there)}")
-    make, train, dev, test = (_ask, 800, 80, 130) if task == "qa" else (_infer, 498, 60, 150) if task == "nli" else (partial(_say, task=task), 200 if constructed else 60, 40, 150)
-    if test_only: return [], [], make(language, test, 503, True)
+    if task not in there:
+        raise ValueError(
+            f"no examples of {task} in {language}, {'a constructed language' if constructed else 'which the phrasebook speaks'}; there are {', '.join(there)}"
+        )
+    make, train, dev, test = (
+        (_ask, 800, 80, 130)
+        if task == "qa"
+        else (_infer, 498, 60, 150)
+        if task == "nli"
+        else (partial(_say, task=task), 200 if constructed else 60, 40, 150)
+    )
+    if test_only:
+        return [], [], make(language, test, 503, True)
     return make(language, train, 501, False), make(language, dev, 502, True), make(language, test, 503, True)
 
-_MINI_TASK = dict(learning_rate=1e-3, batch_size=8, epochs=6, eval_every=2, max_length=72, schedule="constant", stride=8, warmup_steps=0, weight_decay=0.)
 
-def _mini_task(config:TaskConfig, learning_rate:float) -> TaskConfig:
-    settings = _MINI_TASK | dict(learning_rate=learning_rate) | (dict(batch_size=16, epochs=8) if isinstance(config, QAConfig) else dict(batch_size=16, epochs=8, eval_every=4, schedule="linear", warmup_steps=.2) if isinstance(config, PairConfig) else {})
+_MINI_TASK = dict(
+    learning_rate=1e-3,
+    batch_size=8,
+    epochs=6,
+    eval_every=2,
+    max_length=72,
+    schedule="constant",
+    stride=8,
+    warmup_steps=0,
+    weight_decay=0.0,
+)
+
+
+def _mini_task(config: TaskConfig, learning_rate: float) -> TaskConfig:
+    settings = (
+        _MINI_TASK
+        | dict(learning_rate=learning_rate)
+        | (
+            dict(batch_size=16, epochs=8)
+            if isinstance(config, QAConfig)
+            else dict(batch_size=16, epochs=8, eval_every=4, schedule="linear", warmup_steps=0.2)
+            if isinstance(config, PairConfig)
+            else {}
+        )
+    )
     known = {f.name for f in fields(config)}
     return replace(config, **{name: value for name, value in settings.items() if name in known})
 
 # %% ../../nbs/08_experiments/04_experiment.ipynb #8956da2d
-def _paper_splits(task:str, language:str, test_only:bool=False, *, names:dict, divide:bool) -> Splits:
+def _paper_splits(task: str, language: str, test_only: bool = False, *, names: dict, divide: bool) -> Splits:
     return hub_splits(task, language, names.get(task, ""), test_only, divide)
 
 # %% ../../nbs/08_experiments/04_experiment.ipynb #ee21ec4f
-def _files(given:str|dict[str,str]|Sequence[tuple[str,str]], language:str) -> list[str]: # of one language
+def _files(given: str | dict[str, str] | Sequence[tuple[str, str]], language: str) -> list[str]:  # of one language
     given = given if isinstance(given, str) else dict(given).get(language, "")
     return [f.replace("{language}", language) for f in given.split()]
 
-def _own_splits(task:str, language:str, test_only:bool=False, *, files:dict) -> Splits:
+
+def _own_splits(task: str, language: str, test_only: bool = False, *, files: dict) -> Splits:
     paths = _files(files.get(task, ""), language)
-    if not paths: raise ValueError(f"scale own needs the files of the task: set {task} to training, development and test file of {language}, with blanks between")
-    if test_only or len(paths) == 1: return [], [], read_examples(task, paths[-1])
+    if not paths:
+        raise ValueError(
+            f"scale own needs the files of the task: set {task} to training, development and test file of {language}, with blanks between"
+        )
+    if test_only or len(paths) == 1:
+        return [], [], read_examples(task, paths[-1])
     train, *dev, test = [read_examples(task, f) for f in paths]
     return (train, *dev, test) if dev else (*hold_out(train), test)
 
 # %% ../../nbs/08_experiments/04_experiment.ipynb #d806c33e
 _XLMR = ("mini-xlmr", MODELS["XLM-R"])
-_MODELS = {"unks-everywhere": ("mini-mbert", MODELS["mBERT"]), "wechsel-roberta": ("mini-roberta", MODELS["RoBERTa"]),
-           "wechsel-gpt2": ("mini-gpt2", MODELS["GPT-2"])} # at mini and on the hub; of the others XLM-R
-_VOCAB_SIZES = {"embedding-structure": 32_770, "mad-x": 10_000, "unks-everywhere": 10_000} # of the others 50,000; MAD-X keeps the old vocabulary, and has here that of UNKs Everywhere
-_MINI_RATES = { # of LAPT, tags, trees and questions: the best of sweeps of the same width, by held-out loss and by the source's development split
-    "mad-x": (1e-3, dict(qa=1e-3)), "mad-x-adapter": (4e-3, dict(ner=1e-2, pos=1e-2, qa=5e-3)), 
-    "unks-everywhere": (1e-3, dict(ner=5e-4, dp=5e-4)), "unks-everywhere-adapter": (1e-2, dict(ner=1e-2, dp=5e-3)),
-    "wechsel-roberta": (2e-3, dict(nli=7e-4)), "wechsel-gpt2": (4e-3, {})}
-_PAPER_OF = {"wechsel-roberta": "wechsel", "wechsel-gpt2": "wechsel"} # of presets that are not called by their paper
+_MODELS = {
+    "unks-everywhere": ("mini-mbert", MODELS["mBERT"]),
+    "wechsel-roberta": ("mini-roberta", MODELS["RoBERTa"]),
+    "wechsel-gpt2": ("mini-gpt2", MODELS["GPT-2"]),
+}  # at mini and on the hub; of the others XLM-R
+_VOCAB_SIZES = {
+    "embedding-structure": 32_770,
+    "mad-x": 10_000,
+    "unks-everywhere": 10_000,
+}  # of the others 50,000; MAD-X keeps the old vocabulary, and has here that of UNKs Everywhere
+_MINI_RATES = {  # of LAPT, tags, trees and questions: the best of sweeps of the same width, by held-out loss and by the source's development split
+    "mad-x": (1e-3, dict(qa=1e-3)),
+    "mad-x-adapter": (4e-3, dict(ner=1e-2, pos=1e-2, qa=5e-3)),
+    "unks-everywhere": (1e-3, dict(ner=5e-4, dp=5e-4)),
+    "unks-everywhere-adapter": (1e-2, dict(ner=1e-2, dp=5e-3)),
+    "wechsel-roberta": (2e-3, dict(nli=7e-4)),
+    "wechsel-gpt2": (4e-3, {}),
+}
+_PAPER_OF = {"wechsel-roberta": "wechsel", "wechsel-gpt2": "wechsel"}  # of presets that are not called by their paper
 
-def _settings(preset:str) -> dict[str,TaskConfig]: # of the tasks
+
+def _settings(preset: str) -> dict[str, TaskConfig]:  # of the tasks
     paper = _PAPER_OF.get(preset, preset.removesuffix("-adapter"))
-    return {t: task_settings(paper, t, adapters=preset.endswith("-adapter")) for t in PAPERS[paper]} if paper in ("mad-x", "unks-everywhere", "wechsel") else TASK_PRESETS
+    return (
+        {t: task_settings(paper, t, adapters=preset.endswith("-adapter")) for t in PAPERS[paper]}
+        if paper in ("mad-x", "unks-everywhere", "wechsel")
+        else TASK_PRESETS
+    )
 
-def _fill(given:str, language:str) -> str: return given.replace("{language}", language)
 
-def scale_models(preset:str) -> tuple[str,str]: # at mini a folder, at paper a hub name
+def _fill(given: str, language: str) -> str:
+    return given.replace("{language}", language)
+
+
+def scale_models(preset: str) -> tuple[str, str]:  # at mini a folder, at paper a hub name
     "The source models of a paper."
     bundled, name = _MODELS.get(preset.removesuffix("-adapter"), _XLMR)
     return str(data_path("models", bundled)), name
 
-def scale_lapt(scale:str, preset:str="focus", steps:int=0 # 0: 60 at mini, otherwise the paper's
-              ) -> LaptConfig:
+
+def scale_lapt(
+    scale: str,
+    preset: str = "focus",
+    steps: int = 0,  # 0: 60 at mini, otherwise the paper's
+) -> LaptConfig:
     "The hyper-parameters of LAPT at a scale."
     config = PRESETS.get(preset) or PRESETS[preset.removesuffix("-adapter")]
-    if scale == "mini": # what this model learns in a minute
-        config = replace(config, steps=60, learning_rate=_MINI_RATES.get(preset, (2e-3, {}))[0], batch_size=16, length=72, schedule="linear" if preset in _MINI_RATES else config.schedule)
+    if scale == "mini":  # what this model learns in a minute
+        config = replace(
+            config,
+            steps=60,
+            learning_rate=_MINI_RATES.get(preset, (2e-3, {}))[0],
+            batch_size=16,
+            length=72,
+            schedule="linear" if preset in _MINI_RATES else config.schedule,
+        )
     steps = steps or config.steps
     return replace(config, steps=steps, eval_every=min(config.eval_every, max(1, steps // 5)))
 
-def check_own(text:object, **models:object) -> None: # the parameters, by name
-    "`ValueError` where a model or text is missing at scale own."
-    missing = [f"{what}: set {' or '.join(names)}" for what, names, given in (("a model folder", models, any(models.values())), ("text files", ("text",), text)) if not given]
-    if missing: raise ValueError(f"scale own needs {', and '.join(missing)}")
 
-def get_setup(scale:str, # "mini", "paper" or "own"
-              language:str, # CLDR code or a constructed language for mini, the corpus's for paper, any name for own; several with a plus between them
-              model:str="", # own: folder or hub name of the source model; paper: another than the paper's
-              text:Sequence[str|Path]=(), # own: text files, one for each language; {language} in a name is filled in
-              pos:str|dict="", ner:str|dict="", qa:str|dict="", nli:str|dict="", dp:str|dict="", # own: files of the tasks: training, development (may be left out) and test, with blanks between; or these by language; paper: short names of data sets
-              dictionary:str="", source_text:str|Sequence[str]="", source_vectors:str="", target_vectors:str="", # own, paper: for WECHSEL; {language} is filled in; vectors that are not given are trained on text
-              vocab_size:int=0, # 0: at mini 700, or 1,500 for several languages and WECHSEL, otherwise the paper's
-              steps:int=0, # 0: 60 at mini, otherwise the paper's
-              limit:int=0, # how many lines of each language to read; 0: 4,000 at mini, otherwise a million, of one's own files all
-              seed:int=0, # mini: which sentences; otherwise which lines are held out
-              preset:str="focus", # whose hyper-parameters
-              corpus:str="", # paper: cc100, fineweb-2, mc4, oscar or wikipedia; "": Wikipedia for mad-x and unks-everywhere, otherwise cc100
-              speaker:str="" # mini: a language of the source model to align the new one with; "": English for WECHSEL's presets, otherwise none
-             ) -> Setup:
+def check_own(text: object, **models: object) -> None:  # the parameters, by name
+    "`ValueError` where a model or text is missing at scale own."
+    missing = [
+        f"{what}: set {' or '.join(names)}"
+        for what, names, given in (("a model folder", models, any(models.values())), ("text files", ("text",), text))
+        if not given
+    ]
+    if missing:
+        raise ValueError(f"scale own needs {', and '.join(missing)}")
+
+
+def get_setup(
+    scale: str,  # "mini", "paper" or "own"
+    language: str,  # CLDR code or a constructed language for mini, the corpus's for paper, any name for own; several with a plus between them
+    model: str = "",  # own: folder or hub name of the source model; paper: another than the paper's
+    text: Sequence[str | Path] = (),  # own: text files, one for each language; {language} in a name is filled in
+    pos: str | dict = "",
+    ner: str | dict = "",
+    qa: str | dict = "",
+    nli: str | dict = "",
+    dp: str
+    | dict = "",  # own: files of the tasks: training, development (may be left out) and test, with blanks between; or these by language; paper: short names of data sets
+    dictionary: str = "",
+    source_text: str | Sequence[str] = "",
+    source_vectors: str = "",
+    target_vectors: str = "",  # own, paper: for WECHSEL; {language} is filled in; vectors that are not given are trained on text
+    vocab_size: int = 0,  # 0: at mini 700, or 1,500 for several languages and WECHSEL, otherwise the paper's
+    steps: int = 0,  # 0: 60 at mini, otherwise the paper's
+    limit: int = 0,  # how many lines of each language to read; 0: 4,000 at mini, otherwise a million, of one's own files all
+    seed: int = 0,  # mini: which sentences; otherwise which lines are held out
+    preset: str = "focus",  # whose hyper-parameters
+    corpus: str = "",  # paper: cc100, fineweb-2, mc4, oscar or wikipedia; "": Wikipedia for mad-x and unks-everywhere, otherwise cc100
+    speaker: str = "",  # mini: a language of the source model to align the new one with; "": English for WECHSEL's presets, otherwise none
+) -> Setup:
     "The setup of a scale; `ValueError` where something is missing."
     languages, files_of = language.split("+"), dict(pos=pos, ner=ner, qa=qa, nli=nli, dp=dp)
     paper, models = preset.removesuffix("-adapter"), scale_models(preset)
     bilingual = paper.startswith("wechsel")
     said, pairs, word_files = (), (), tuple(_fill(v, language) for v in (source_vectors, target_vectors))
     if scale == "mini":
-        text = {l: (world_of(l).lines(l, limit or 4000, 2 * seed + 1), world_of(l).lines(l, 300 // len(languages), 0, held_out=True)) for l in languages}
+        text = {
+            l: (
+                world_of(l).lines(l, limit or 4000, 2 * seed + 1),
+                world_of(l).lines(l, 300 // len(languages), 0, held_out=True),
+            )
+            for l in languages
+        }
         model, splits = models[0], _mini_splits
-        if speaker := speaker or "en" * bilingual: said, pairs = world_of(speaker).lines(speaker, 4000, 2 * seed + 2), world_of(speaker).dictionary(speaker, language)
+        if speaker := speaker or "en" * bilingual:
+            said, pairs = (
+                world_of(speaker).lines(speaker, 4000, 2 * seed + 2),
+                world_of(speaker).dictionary(speaker, language),
+            )
     elif scale == "own":
         files = [str(f).replace("{language}", language) for f in ([text] if isinstance(text, (str, Path)) else text)]
         check_own(model=model, text=files)
-        if len(languages) > 1 and len(files) != len(languages): raise ValueError(f"{len(files)} text files for {len(languages)} languages; give one for each")
-        text = {l: split_lines(read_lines(*f)[:limit or None], seed=seed) for l, f in zip(languages, [files] if len(languages) == 1 else [[f] for f in files])}
+        if len(languages) > 1 and len(files) != len(languages):
+            raise ValueError(f"{len(files)} text files for {len(languages)} languages; give one for each")
+        text = {
+            l: split_lines(read_lines(*f)[: limit or None], seed=seed)
+            for l, f in zip(languages, [files] if len(languages) == 1 else [[f] for f in files])
+        }
         model, splits = hub_model(model), partial(_own_splits, files=files_of)
     elif scale == "paper":
-        corpus, named = corpus or ("wikipedia" if paper in ("mad-x", "unks-everywhere") else "cc100"), {t: n for t, n in files_of.items() if n}
-        for task, name in [("text", corpus), *named.items()]: get_source(name, task)
-        model, splits = hub_model(model or models[1]), partial(_paper_splits, names=named, divide=paper == "embedding-structure")
+        corpus, named = (
+            corpus or ("wikipedia" if paper in ("mad-x", "unks-everywhere") else "cc100"),
+            {t: n for t, n in files_of.items() if n},
+        )
+        for task, name in [("text", corpus), *named.items()]:
+            get_source(name, task)
+        model, splits = (
+            hub_model(model or models[1]),
+            partial(_paper_splits, names=named, divide=paper == "embedding-structure"),
+        )
         text = {l: split_lines(hub_lines(corpus, l, limit or 1_000_000), seed=seed) for l in languages}
-    else: raise ValueError(f"scale {scale!r}: there are mini, paper and own")
+    else:
+        raise ValueError(f"scale {scale!r}: there are mini, paper and own")
     if scale != "mini":
-        if dictionary: pairs = read_dictionary(_fill(dictionary, language))
-        if source_text: said = read_lines(*([source_text] if isinstance(source_text, str) else source_text))
+        if dictionary:
+            pairs = read_dictionary(_fill(dictionary, language))
+        if source_text:
+            said = read_lines(*([source_text] if isinstance(source_text, str) else source_text))
     for l, (train, held) in text.items():
-        if not held: raise ValueError(f"{len(train)} lines of {l} leave none to evaluate on; give more")
+        if not held:
+            raise ValueError(f"{len(train)} lines of {l} leave none to evaluate on; give more")
     train = list(mix({l: t for l, (t, _) in text.items()}, seed=seed)) if len(languages) > 1 else text[language][0]
-    held = [line for _, h in text.values() for line in h[:2000 // len(languages)]]
+    held = [line for _, h in text.values() for line in h[: 2000 // len(languages)]]
     tasks = _settings(preset)
-    if scale == "mini": tasks = {name: _mini_task(task, _MINI_RATES.get(preset, (0, {}))[1].get(name, 1e-3)) for name, task in tasks.items()}
-    return Setup(scale, language, model, train, held, vocab_size or (_VOCAB_SIZES.get(paper, 50_000) if scale != "mini" else 700 if len(languages) == 1 and not bilingual else 1500),
-                 scale_lapt(scale, preset, steps), splits, tasks, scale == "mini" and models == scale_models("focus"), said, pairs, word_files) # digits: as the bundled model's own tokenizer does
+    if scale == "mini":
+        tasks = {
+            name: _mini_task(task, _MINI_RATES.get(preset, (0, {}))[1].get(name, 1e-3)) for name, task in tasks.items()
+        }
+    return Setup(
+        scale,
+        language,
+        model,
+        train,
+        held,
+        vocab_size
+        or (
+            _VOCAB_SIZES.get(paper, 50_000)
+            if scale != "mini"
+            else 700
+            if len(languages) == 1 and not bilingual
+            else 1500
+        ),
+        scale_lapt(scale, preset, steps),
+        splits,
+        tasks,
+        scale == "mini" and models == scale_models("focus"),
+        said,
+        pairs,
+        word_files,
+    )  # digits: as the bundled model's own tokenizer does
 
 # %% ../../nbs/08_experiments/04_experiment.ipynb #f700b63a
 class Target:
     "A new language for a source model: its tokenizer, vectors and evaluation text, each made once."
-    def __init__(self, setup:Setup,
-                 work:str|Path|None=None # folder for checkpoints of continued pretraining while it runs; None: none are written
-                ): self.setup, self.work, self._vectors, self._packed = setup, work, {}, {}
+
+    def __init__(
+        self,
+        setup: Setup,
+        work: str
+        | Path
+        | None = None,  # folder for checkpoints of continued pretraining while it runs; None: none are written
+    ):
+        self.setup, self.work, self._vectors, self._packed = setup, work, {}, {}
 
     @cached_property
-    def source_tokenizer(self) -> PreTrainedTokenizerBase: return load_tokenizer(self.setup.model)
+    def source_tokenizer(self) -> PreTrainedTokenizerBase:
+        return load_tokenizer(self.setup.model)
 
     @cached_property
     def tokenizer(self) -> PreTrainedTokenizerBase:
-        return train_like(self.source_tokenizer, self.setup.train, self.setup.vocab_size, split_digits=self.setup.split_digits)
+        return train_like(
+            self.source_tokenizer, self.setup.train, self.setup.vocab_size, split_digits=self.setup.split_digits
+        )
 
     @cached_property
-    def vocab(self) -> Vocab: return Vocab.from_tokenizer(self.tokenizer)
+    def vocab(self) -> Vocab:
+        return Vocab.from_tokenizer(self.tokenizer)
 
     @cached_property
-    def source_vocab(self) -> Vocab: return Vocab.from_tokenizer(self.source_tokenizer)
+    def source_vocab(self) -> Vocab:
+        return Vocab.from_tokenizer(self.source_tokenizer)
 
     @cached_property
-    def lapt_config(self) -> LaptConfig: # blocks are no longer than the source model's longest input
+    def lapt_config(self) -> LaptConfig:  # blocks are no longer than the source model's longest input
         return replace(self.setup.lapt, length=min(self.setup.lapt.length, self.source_tokenizer.model_max_length))
 
-    def packed(self, text:str, kept:bool=False) -> torch.Tensor: # (n, length) token ids
+    def packed(self, text: str, kept: bool = False) -> torch.Tensor:  # (n, length) token ids
         "The setup's training text (`train`) or held-out text (`held_out`) in blocks, under the new vocabulary or the one that is kept."
         if (text, kept) not in self._packed:
-            self._packed[text, kept] = pack(self.source_tokenizer if kept else self.tokenizer, getattr(self.setup, text), self.lapt_config.length)
+            self._packed[text, kept] = pack(
+                self.source_tokenizer if kept else self.tokenizer, getattr(self.setup, text), self.lapt_config.length
+            )
         return self._packed[text, kept]
 
-    def words(self, how:str="auto") -> tuple[WordVectors,WordVectors]: # of the source model's language and the new one
+    def words(
+        self, how: str = "auto"
+    ) -> tuple[WordVectors, WordVectors]:  # of the source model's language and the new one
         "Word vectors from the setup's files, or trained on its text."
-        named = ("source_vectors", "source_text", "of the model's language"), ("target_vectors", "text", "of the new language")
+        named = (
+            ("source_vectors", "source_text", "of the model's language"),
+            ("target_vectors", "text", "of the new language"),
+        )
         for file, text, names in zip(self.setup.word_files, (self.setup.source_text, self.setup.train), named):
-            if not (file or text): raise ValueError(f"WECHSEL needs word vectors {names[2]}: set {names[0]} to a file of them, or {names[1]} to text" + _sources(self.setup))
-        return tuple(open_words(file or _trained(tuple(text), how)) for file, text in zip(self.setup.word_files, (self.setup.source_text, self.setup.train)))
+            if not (file or text):
+                raise ValueError(
+                    f"WECHSEL needs word vectors {names[2]}: set {names[0]} to a file of them, or {names[1]} to text"
+                    + _sources(self.setup)
+                )
+        return tuple(
+            open_words(file or _trained(tuple(text), how))
+            for file, text in zip(self.setup.word_files, (self.setup.source_text, self.setup.train))
+        )
 
-    def vectors(self, needs:str, how:str="auto", subwords:str="auto") -> TokenVectors|AlignedVectors|None:
+    def vectors(self, needs: str, how: str = "auto", subwords: str = "auto") -> TokenVectors | AlignedVectors | None:
         "Static vectors of the kind a recipe needs."
-        if not needs: return None
+        if not needs:
+            return None
         if (needs, how, subwords) not in self._vectors:
             if needs == "aligned vectors":
-                if not self.setup.pairs: raise ValueError("WECHSEL needs a dictionary between the model's language and the new one: set dictionary to a file of two columns" + _sources(self.setup))
+                if not self.setup.pairs:
+                    raise ValueError(
+                        "WECHSEL needs a dictionary between the model's language and the new one: set dictionary to a file of two columns"
+                        + _sources(self.setup)
+                    )
                 made = align_tokens(*self.words(how), self.source_tokenizer, self.tokenizer, self.setup.pairs, subwords)
-            else: made = make_vectors(needs, self.tokenizer, self.setup.train, how)
+            else:
+                made = make_vectors(needs, self.tokenizer, self.setup.train, how)
             self._vectors[needs, how, subwords] = made
         return self._vectors[needs, how, subwords]
 
-    def transplant(self, method:str|Recipe, # a recipe, or its name
-                   seed:int=0,
-                   how:str="auto", # vectors are made: fasttext, ppmi, or by the size of the text
-                   factors:Factors|None=None, # for recipes of short rows
-                   subwords:str="auto" # from words to tokens, for WECHSEL
-                  ) -> Transplant:
+    def transplant(
+        self,
+        method: str | Recipe,  # a recipe, or its name
+        seed: int = 0,
+        how: str = "auto",  # vectors are made: fasttext, ppmi, or by the size of the text
+        factors: Factors | None = None,  # for recipes of short rows
+        subwords: str = "auto",  # from words to tokens, for WECHSEL
+    ) -> Transplant:
         "The source model with the new vocabulary, initialised by a method."
-        recipe, model = method if isinstance(method, Recipe) else get_recipe(method), load_model(self.setup.model).float()
-        return transplant(model, self.source_tokenizer, self.tokenizer, recipe, self.vectors(recipe.needs, how, subwords), seed, factors=factors)
+        recipe, model = (
+            method if isinstance(method, Recipe) else get_recipe(method),
+            load_model(self.setup.model).float(),
+        )
+        return transplant(
+            model,
+            self.source_tokenizer,
+            self.tokenizer,
+            recipe,
+            self.vectors(recipe.needs, how, subwords),
+            seed,
+            factors=factors,
+        )
 
-    def loss(self, model:PreTrainedModel) -> float: # nats per masked token
+    def loss(self, model: PreTrainedModel) -> float:  # nats per masked token
         "Held-out loss of a model with the new vocabulary."
         return heldout_loss(model.to(find_device().torch), self.tokenizer, self.packed("held_out"))
 
-    def overlap_counts(self) -> dict[str,int]:
+    def overlap_counts(self) -> dict[str, int]:
         "How many tokens the new vocabulary shares with the old one, as FOCUS's Table 8 counts them."
         shared = overlap(self.source_vocab, self.vocab) >= 0
         ids = encode_lines(self.tokenizer, self.setup.train)
         frequent = np.bincount(ids[ids >= 0], minlength=len(self.vocab)) >= 10
         words = np.array([t.kind == "text" and not t.is_symbol for t in self.vocab])
-        return {"all": shared.sum(), "minCount 10": (shared & frequent).sum(), "not symbols": (shared & words).sum(), "vocabulary": len(shared)}
+        return {
+            "all": shared.sum(),
+            "minCount 10": (shared & frequent).sum(),
+            "not symbols": (shared & words).sum(),
+            "vocabulary": len(shared),
+        }
 
-    def course(self, method:str|Recipe, mode:str="all", seed:int=0,
-               at:Sequence[int]=(), # steps whose models are wanted; 0: before training
-               kept:list[Path]|None=None, # where folders of checkpoints are listed, for the caller to remove; None: they are removed here
-               **making # of the new rows, as in `transplant`
-              ) -> tuple[pd.DataFrame, dict[int,PreTrainedModel]]: # losses by step, and models
+    def course(
+        self,
+        method: str | Recipe,
+        mode: str = "all",
+        seed: int = 0,
+        at: Sequence[int] = (),  # steps whose models are wanted; 0: before training
+        kept: list[Path]
+        | None = None,  # where folders of checkpoints are listed, for the caller to remove; None: they are removed here
+        **making,  # of the new rows, as in `transplant`
+    ) -> tuple[pd.DataFrame, dict[int, PreTrainedModel]]:  # losses by step, and models
         "Initialisation and continued pretraining, with models from on the way."
         made, seen = self.transplant(method, seed, **making).model, _Seen(at)
-        if 0 in at: seen.keep(made, 0)
+        if 0 in at:
+            seen.keep(made, 0)
         losses = self._train(made, self.tokenizer, False, replace(self.lapt_config, mode=mode), seed, kept, seen)
         return losses, {step: _with_weights(made, state) for step, state in sorted(seen.states.items())}
 
-    def along(self, method:str|Recipe, mode:str="all", seed:int=0, at:Sequence[int]=(), # steps at which tasks are scored
-              tasks:Sequence[str]=(), seeds:int=1, # fine-tunings
-              **making) -> list[dict]: # records with metric, step, value and, of a task, task_seed
+    def along(
+        self,
+        method: str | Recipe,
+        mode: str = "all",
+        seed: int = 0,
+        at: Sequence[int] = (),  # steps at which tasks are scored
+        tasks: Sequence[str] = (),
+        seeds: int = 1,  # fine-tunings
+        **making,
+    ) -> list[dict]:  # records with metric, step, value and, of a task, task_seed
         "Losses on the way of continued pretraining, and task scores at some of its steps."
         kept = []
         losses, models = self.course(method, mode, seed, at if tasks else (), kept, **making)
         found = [dict(metric="loss", step=int(r.step), value=r.loss) for r in losses.itertuples()]
         for step, model in models.items():
             for task in tasks:
-                rows = fine_tune_seeds(model, self.tokenizer, *self.setup.splits(task, self.setup.language), task, range(seeds), self.setup.tasks[task])
+                rows = fine_tune_seeds(
+                    model,
+                    self.tokenizer,
+                    *self.setup.splits(task, self.setup.language),
+                    task,
+                    range(seeds),
+                    self.setup.tasks[task],
+                )
                 found += [dict(metric=task, step=step, task_seed=r.seed, value=100 * r.test) for r in rows.itertuples()]
         _remove(kept)
         return found
 
-    def curve(self, method:str, seed:int=0) -> list[dict]: # records with step and value
+    def curve(self, method: str, seed: int = 0) -> list[dict]:  # records with step and value
         "Held-out loss over continued pretraining after initialisation by a method."
         losses = self._train(self.transplant(method, seed).model, self.tokenizer, False, self.lapt_config, seed)
         return [dict(metric="loss", step=int(r.step), value=r.loss) for r in losses.itertuples()]
 
-    def adapted(self, method:str="", # a recipe's name; "": the source model keeps its vocabulary
-                mode:str="", # of LAPT; "": none
-                seed:int=0, kept:list[Path]|None=None # as in `course`
-               ) -> tuple[PreTrainedModel, PreTrainedTokenizerBase, pd.DataFrame]: # model, tokenizer, losses by step
+    def adapted(
+        self,
+        method: str = "",  # a recipe's name; "": the source model keeps its vocabulary
+        mode: str = "",  # of LAPT; "": none
+        seed: int = 0,
+        kept: list[Path] | None = None,  # as in `course`
+    ) -> tuple[PreTrainedModel, PreTrainedTokenizerBase, pd.DataFrame]:  # model, tokenizer, losses by step
         "The model after initialisation and continued pretraining."
-        model, tokenizer = (self.transplant(method, seed).model, self.tokenizer) if method else (load_model(self.setup.model).float(), self.source_tokenizer)
-        if not mode: return model, tokenizer, pd.DataFrame([(0, heldout_loss(model.to(find_device().torch), tokenizer, self.packed("held_out", not method)))], columns=["step", "loss"])
-        config = replace(self.lapt_config, mode=mode, eval_every=self.lapt_config.eval_every if self.work else self.lapt_config.steps)
+        model, tokenizer = (
+            (self.transplant(method, seed).model, self.tokenizer)
+            if method
+            else (load_model(self.setup.model).float(), self.source_tokenizer)
+        )
+        if not mode:
+            return (
+                model,
+                tokenizer,
+                pd.DataFrame(
+                    [(0, heldout_loss(model.to(find_device().torch), tokenizer, self.packed("held_out", not method)))],
+                    columns=["step", "loss"],
+                ),
+            )
+        config = replace(
+            self.lapt_config, mode=mode, eval_every=self.lapt_config.eval_every if self.work else self.lapt_config.steps
+        )
         return model, tokenizer, self._train(model, tokenizer, not method, config, seed, kept)
 
-    def _train(self, model, tokenizer, keeps, config, seed, kept=None, seen=None): # keeps: the vocabulary that was there; losses by step
+    def _train(
+        self, model, tokenizer, keeps, config, seed, kept=None, seen=None
+    ):  # keeps: the vocabulary that was there; losses by step
         train, held_out = (self.packed(text, keeps) for text in ("train", "held_out"))
         plain = partial(lapt, model, tokenizer, train, held_out, config, seed, callbacks=[seen] if seen else [])
-        if not self.work: return plain()
+        if not self.work:
+            return plain()
         begins = hashlib.blake2b(repr((self.setup.model, config, seed)).encode(), digest_size=8)
-        for t in (model.get_input_embeddings().weight.detach(), torch.as_tensor(train[0]), torch.as_tensor(train[len(train) - 1])): begins.update(t.contiguous().numpy().tobytes())
+        for t in (
+            model.get_input_embeddings().weight.detach(),
+            torch.as_tensor(train[0]),
+            torch.as_tensor(train[len(train) - 1]),
+        ):
+            begins.update(t.contiguous().numpy().tobytes())
         folder = Path(self.work, f"{self.setup.language}-{begins.hexdigest()}")
-        if seen: seen.folder = folder
+        if seen:
+            seen.folder = folder
         losses = plain(folder=folder, resume=folder.is_dir())
-        if kept is None: _remove([folder])
-        else: kept.append(folder)
+        if kept is None:
+            _remove([folder])
+        else:
+            kept.append(folder)
         return losses
 
-    def scores(self, method:str="", mode:str="", seed:int=0,
-               languages:Sequence[str]=(), # to score; none: all of the setup
-               tasks:Sequence[str]=("pos", "ner"), seeds:int=4 # fine-tunings
-              ) -> list[dict]: # records with metric, value and, of a task, language and task_seed
+    def scores(
+        self,
+        method: str = "",
+        mode: str = "",
+        seed: int = 0,
+        languages: Sequence[str] = (),  # to score; none: all of the setup
+        tasks: Sequence[str] = ("pos", "ner"),
+        seeds: int = 4,  # fine-tunings
+    ) -> list[dict]:  # records with metric, value and, of a task, language and task_seed
         "Loss and task scores after initialisation and continued pretraining."
         kept = []
         model, tokenizer, losses = self.adapted(method, mode, seed, kept)
         found = [dict(metric="loss", step=int(r.step), value=r.loss) for r in losses.itertuples()]
         for language in languages or self.setup.language.split("+"):
             for task in tasks:
-                rows = fine_tune_seeds(model, tokenizer, *self.setup.splits(task, language), task, range(seeds), self.setup.tasks[task])
-                found += [dict(metric=task, target=language, task_seed=r.seed, value=100 * r.test) for r in rows.itertuples()]
+                rows = fine_tune_seeds(
+                    model, tokenizer, *self.setup.splits(task, language), task, range(seeds), self.setup.tasks[task]
+                )
+                found += [
+                    dict(metric=task, target=language, task_seed=r.seed, value=100 * r.test) for r in rows.itertuples()
+                ]
         _remove(kept)
         return found
 
-def _remove(folders):
-    for folder in folders: shutil.rmtree(folder, ignore_errors=True)
 
-def _sources(setup): # where the papers' files are
-    return "; download " + ", ".join(f"{what}: {at}" for what, at in word_files(setup.language).items()) if setup.scale == "paper" else ""
+def _remove(folders):
+    for folder in folders:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _sources(setup):  # where the papers' files are
+    return (
+        "; download " + ", ".join(f"{what}: {at}" for what, at in word_files(setup.language).items())
+        if setup.scale == "paper"
+        else ""
+    )
+
 
 class _Seen(TrainerCallback):
     "Keep a model's weights at some steps, in a folder where there is one, so that a run that goes on has them."
-    def __init__(self, at): self.at, self._states, self.folder = at, {}, None
+
+    def __init__(self, at):
+        self.at, self._states, self.folder = at, {}, None
+
     def keep(self, model, step):
         state = {name: w.detach().cpu().clone() for name, w in model.state_dict().items()}
-        if not self.folder or not step: self._states[step] = state # step 0 is made anew
-        elif not (file := self.folder/f"seen-{step}.pt").exists():
-            with whole_path(file) as part: torch.save(state, part)
+        if not self.folder or not step:
+            self._states[step] = state  # step 0 is made anew
+        elif not (file := self.folder / f"seen-{step}.pt").exists():
+            with whole_path(file) as part:
+                torch.save(state, part)
+
     def on_step_end(self, args, state, control, model=None, **_):
-        if state.global_step in self.at and state.is_world_process_zero: self.keep(model, state.global_step)
+        if state.global_step in self.at and state.is_world_process_zero:
+            self.keep(model, state.global_step)
+
     @property
-    def states(self): return self._states | {int(f.stem[5:]): torch.load(f, mmap=True) for f in self.folder.glob("seen-*.pt")} if self.folder else self._states
+    def states(self):
+        return (
+            self._states | {int(f.stem[5:]): torch.load(f, mmap=True) for f in self.folder.glob("seen-*.pt")}
+            if self.folder
+            else self._states
+        )
+
 
 def _with_weights(model, state):
     new = copy.deepcopy(model)
     new.load_state_dict(state)
     return new.eval()
 
+
 @lru_cache(maxsize=8)
-def _trained(text, how): # of one text, for all languages and methods; fastText with 100 dimensions, as the paper's code trains it
+def _trained(
+    text, how
+):  # of one text, for all languages and methods; fastText with 100 dimensions, as the paper's code trains it
     return train_words(text, how, **({"dim": 100} if how == "fasttext" else {}))
 
-@lru_cache(maxsize=None)
-def _target(options, work, language, seed): return Target(get_setup(language=language, seed=seed, **dict(options)), work)
+
+@cache
+def _target(options, work, language, seed):
+    return Target(get_setup(language=language, seed=seed, **dict(options)), work)
+
 
 class Targets:
     "The targets of a scale, by language and seed, each made once in a process."
-    def __init__(self, scale:str, work:str|Path="", # folder of records; below it, checkpoints are kept while a run lasts, but not at scale mini
-                 **options): # of `get_setup`, but for language and seed
-        plain = lambda v: tuple(v.items()) if isinstance(v, dict) else tuple(v) if isinstance(v, list) else v
+
+    def __init__(
+        self,
+        scale: str,
+        work: str
+        | Path = "",  # folder of records; below it, checkpoints are kept while a run lasts, but not at scale mini
+        **options,
+    ):  # of `get_setup`, but for language and seed
+        def plain(v):
+            return tuple(v.items()) if isinstance(v, dict) else tuple(v) if isinstance(v, list) else v
+
         self.options = tuple((k, plain(v)) for k, v in dict(options, scale=scale).items())
         self.work = Path(work, "runs") if work and scale != "mini" else None
-    def __call__(self, language:str, seed:int=0) -> Target: return _target(self.options, self.work, language, seed)
+
+    def __call__(self, language: str, seed: int = 0) -> Target:
+        return _target(self.options, self.work, language, seed)

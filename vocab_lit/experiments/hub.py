@@ -7,7 +7,8 @@ __all__ = ['PARQUET', 'SOURCES', 'MODELS', 'DEFAULTS', 'Source', 'in_mirror', 'w
            'load_part', 'get_source', 'hub_lines', 'hub_splits', 'word_files']
 
 # %% ../../nbs/08_experiments/02_hub.ipynb #c9e70f1f
-import os, re
+import os
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
@@ -29,172 +30,447 @@ from ..tokens.tokenizer import hub_name
 @dataclass(frozen=True)
 class Source:
     "A data set of the hub."
-    name:str # namespace/name
-    task:str # text, ner, pos (and trees), qa or nli
-    config:str = "{language}" # of one language
-    revision:str|None = None # branch; None: the newest
-    splits:tuple[str,str,str] = ("train", "validation", "test") # what training, development and test part are called; "": there is none
-    column:str = "text" # of text, or of tags
-    files:str = "" # of one language in the repository, where its configuration has others too
-    codes:Mapping[str,str] = field(default_factory=dict, repr=False) # the set's own codes of languages
-    only:tuple[str, ...] = () # languages; empty: many
-    note:str = "" # what has to be known
 
-    def of(self, pattern:str, language:str) -> str:
+    name: str  # namespace/name
+    task: str  # text, ner, pos (and trees), qa or nli
+    config: str = "{language}"  # of one language
+    revision: str | None = None  # branch; None: the newest
+    splits: tuple[str, str, str] = (
+        "train",
+        "validation",
+        "test",
+    )  # what training, development and test part are called; "": there is none
+    column: str = "text"  # of text, or of tags
+    files: str = ""  # of one language in the repository, where its configuration has others too
+    codes: Mapping[str, str] = field(default_factory=dict, repr=False)  # the set's own codes of languages
+    only: tuple[str, ...] = ()  # languages; empty: many
+    note: str = ""  # what has to be known
+
+    def of(self, pattern: str, language: str) -> str:
         "The name of a language's configuration or files; `ValueError` where the set has no such language."
-        if self.only and language not in self.only: raise ValueError(f"{self.name} has no {language}; it has {', '.join(self.only)}")
+        if self.only and language not in self.only:
+            raise ValueError(f"{self.name} has no {language}; it has {', '.join(self.only)}")
         return pattern.format(language=language, code=self.codes.get(language, language))
 
 # %% ../../nbs/08_experiments/02_hub.ipynb #dab02f99
-_ISO3 = dict(p.split("=") for p in """af=afr am=amh ar=arb az=azj be=bel bg=bul bm=bam bn=ben bo=bod ca=cat ceb=ceb cs=ces cy=cym da=dan de=deu dv=div ee=ewe el=ell
-    es=spa et=ekk eu=eus fa=fas fi=fin fr=fra ga=gle gd=gla gn=gug gu=guj ha=hau he=heb hi=hin hr=hrv ht=hat hu=hun hy=hye id=ind ig=ibo ilo=ilo is=isl it=ita ja=jpn
-    jv=jav ka=kat kk=kaz km=khm kn=kan ko=kor ku=kmr ky=kir la=lat lb=ltz lg=lug lo=lao lt=lit lv=lvs mg=plt mi=mri mk=mkd ml=mal mn=khk mr=mar ms=zsm mt=mlt my=mya
-    myv=myv nds=nds ne=npi nl=nld no=nob ny=nya or=ory pa=pan pl=pol ps=pbt pt=por qu=quy ro=ron ru=rus rw=kin sa=san sd=snd se=sme si=sin sk=slk sl=slv sm=smo
-    sn=sna so=som sq=als sr=srp st=sot su=sun sv=swe sw=swh ta=tam te=tel tg=tgk th=tha ti=tir tk=tuk tl=fil tn=tsn tr=tur ug=uig uk=ukr ur=urd uz=uzn
-    vi=vie wo=wol xh=xho yi=ydd yo=yor zh=cmn zu=zul""".split())
-_SCRIPTS = dict(zh="Hani", ko="Hang") # where FineWeb-2 names a broader or narrower script than Unicode
+_ISO3 = dict(
+    p.split("=")
+    for p in [
+        "af=afr",
+        "am=amh",
+        "ar=arb",
+        "az=azj",
+        "be=bel",
+        "bg=bul",
+        "bm=bam",
+        "bn=ben",
+        "bo=bod",
+        "ca=cat",
+        "ceb=ceb",
+        "cs=ces",
+        "cy=cym",
+        "da=dan",
+        "de=deu",
+        "dv=div",
+        "ee=ewe",
+        "el=ell",
+        "es=spa",
+        "et=ekk",
+        "eu=eus",
+        "fa=fas",
+        "fi=fin",
+        "fr=fra",
+        "ga=gle",
+        "gd=gla",
+        "gn=gug",
+        "gu=guj",
+        "ha=hau",
+        "he=heb",
+        "hi=hin",
+        "hr=hrv",
+        "ht=hat",
+        "hu=hun",
+        "hy=hye",
+        "id=ind",
+        "ig=ibo",
+        "ilo=ilo",
+        "is=isl",
+        "it=ita",
+        "ja=jpn",
+        "jv=jav",
+        "ka=kat",
+        "kk=kaz",
+        "km=khm",
+        "kn=kan",
+        "ko=kor",
+        "ku=kmr",
+        "ky=kir",
+        "la=lat",
+        "lb=ltz",
+        "lg=lug",
+        "lo=lao",
+        "lt=lit",
+        "lv=lvs",
+        "mg=plt",
+        "mi=mri",
+        "mk=mkd",
+        "ml=mal",
+        "mn=khk",
+        "mr=mar",
+        "ms=zsm",
+        "mt=mlt",
+        "my=mya",
+        "myv=myv",
+        "nds=nds",
+        "ne=npi",
+        "nl=nld",
+        "no=nob",
+        "ny=nya",
+        "or=ory",
+        "pa=pan",
+        "pl=pol",
+        "ps=pbt",
+        "pt=por",
+        "qu=quy",
+        "ro=ron",
+        "ru=rus",
+        "rw=kin",
+        "sa=san",
+        "sd=snd",
+        "se=sme",
+        "si=sin",
+        "sk=slk",
+        "sl=slv",
+        "sm=smo",
+        "sn=sna",
+        "so=som",
+        "sq=als",
+        "sr=srp",
+        "st=sot",
+        "su=sun",
+        "sv=swe",
+        "sw=swh",
+        "ta=tam",
+        "te=tel",
+        "tg=tgk",
+        "th=tha",
+        "ti=tir",
+        "tk=tuk",
+        "tl=fil",
+        "tn=tsn",
+        "tr=tur",
+        "ug=uig",
+        "uk=ukr",
+        "ur=urd",
+        "uz=uzn",
+        "vi=vie",
+        "wo=wol",
+        "xh=xho",
+        "yi=ydd",
+        "yo=yor",
+        "zh=cmn",
+        "zu=zul",
+    ]
+)
+_SCRIPTS = dict(zh="Hani", ko="Hang")  # where FineWeb-2 names a broader or narrower script than Unicode
 
-def _with_script(language): return f"{_ISO3[language]}_{_SCRIPTS.get(language) or get_global('likely_subtags')[language].split('_')[1]}"
+
+def _with_script(language):
+    return f"{_ISO3[language]}_{_SCRIPTS.get(language) or get_global('likely_subtags')[language].split('_')[1]}"
+
 
 _MASAKHANER = dict(am="amh", ha="hau", ig="ibo", rw="kin", lg="lug", luo="luo", pcm="pcm", sw="swa", wo="wol", yo="yor")
-_MASAKHANER2 = {**_MASAKHANER, **dict(bm="bam", bbj="bbj", ee="ewe", fon="fon", mos="mos", ny="nya", sn="sna", tn="tsn", tw="twi", xh="xho", zu="zul")}
+_MASAKHANER2 = {
+    **_MASAKHANER,
+    **dict(
+        bm="bam", bbj="bbj", ee="ewe", fon="fon", mos="mos", ny="nya", sn="sna", tn="tsn", tw="twi", xh="xho", zu="zul"
+    ),
+}
 del _MASAKHANER2["am"]
-_TREEBANKS = dict(hy="hy_armtdp", eu="eu_bdt", myv="myv_jr", et="et_edt", he="he_htb", ru="ru_syntagrus", sme="sme_giella", te="te_mtg", fi="fi_tdt", hu="hu_szeged",
-                  en="en_ewt", zh="zh_gsd", ja="ja_gsd", ar="ar_padt", hi="hi_hdtb", ur="ur_udtb", bh="bho_bhtb", wo="wo_wtb", am="am_att")
-_XQUAD = tuple("ar de el en es hi ro ru th tr vi zh".split())
-_XNLI = tuple("ar bg de el en es fr hi ru sw th tr ur vi zh".split())
-_TYDIQA = tuple("ar bn en fi id ko ru sw te".split()) # its gold passages have no Japanese and no Thai
-PARQUET = "refs/convert/parquet" # the hub's own branch of tables
+_TREEBANKS = dict(
+    hy="hy_armtdp",
+    eu="eu_bdt",
+    myv="myv_jr",
+    et="et_edt",
+    he="he_htb",
+    ru="ru_syntagrus",
+    sme="sme_giella",
+    te="te_mtg",
+    fi="fi_tdt",
+    hu="hu_szeged",
+    en="en_ewt",
+    zh="zh_gsd",
+    ja="ja_gsd",
+    ar="ar_padt",
+    hi="hi_hdtb",
+    ur="ur_udtb",
+    bh="bho_bhtb",
+    wo="wo_wtb",
+    am="am_att",
+)
+_XQUAD = tuple(["ar", "de", "el", "en", "es", "hi", "ro", "ru", "th", "tr", "vi", "zh"])
+_XNLI = tuple(["ar", "bg", "de", "el", "en", "es", "fr", "hi", "ru", "sw", "th", "tr", "ur", "vi", "zh"])
+_TYDIQA = tuple(
+    ["ar", "bn", "en", "fi", "id", "ko", "ru", "sw", "te"]
+)  # its gold passages have no Japanese and no Thai
+PARQUET = "refs/convert/parquet"  # the hub's own branch of tables
 
 # %% ../../nbs/08_experiments/02_hub.ipynb #8163733a
-SOURCES:Mapping[str,Source] = MappingProxyType({
-    "cc100": Source("statmt/cc100", "text", revision=PARQUET, note="large languages are cut off there; whole ones: data.statmt.org/cc-100/LANGUAGE.txt.xz"),
-    "fineweb-2": Source("HuggingFaceFW/fineweb-2", "text", "{code}", codes={l: _with_script(l) for l in _ISO3}, note="no English"),
-    "mc4": Source("allenai/c4", "text", "multilingual", files="multilingual/c4-{language}.*.json.gz"),
-    "oscar": Source("oscar-corpus/OSCAR-2301", "text", column="content", files="{language}_meta/*.jsonl.zst",
-                    note="gated: agree to its terms on the hub and log in; reading it needs the package zstandard. fineweb-2 is open"),
-    "wikipedia": Source("wikimedia/wikipedia", "text", "20231101.{language}"),
-    "wikiann": Source("unimelb-nlp/wikiann", "ner", column="ner_tags"),
-    "masakhaner": Source("masakhane/masakhaner", "ner", "{code}", PARQUET, column="ner_tags", codes=_MASAKHANER, only=tuple(_MASAKHANER)),
-    "masakhaner2": Source("masakhane/masakhaner2", "ner", "{code}", PARQUET, column="ner_tags", codes=_MASAKHANER2, only=tuple(_MASAKHANER2)),
-    "germeval14": Source("GermanEval/germeval_14", "ner", "germeval_14", PARQUET, column="ner_tags", only=("de",)),
-    "universal-dependencies": Source("commul/universal_dependencies", "pos", "{code}", "2.17", column="upos", codes=_TREEBANKS, only=tuple(_TREEBANKS)),
-    "xnli": Source("facebook/xnli", "nli", only=_XNLI),
-    "squad": Source("rajpurkar/squad", "qa", "plain_text", splits=("train", "validation", ""), only=("en",)),
-    "xquad": Source("google/xquad", "qa", "xquad.{language}", splits=("", "", "validation"), only=_XQUAD, note="English training questions are SQuAD's"),
-    "tydiqa": Source("google-research-datasets/tydiqa", "qa", "secondary_task", splits=("train", "", "validation"), only=_TYDIQA),
-    "germanquad": Source("deepset/germanquad", "qa", "plain_text", PARQUET, splits=("train", "", "test"), only=("de",))})
-MODELS:Mapping[str,str] = MappingProxyType({"XLM-R": "FacebookAI/xlm-roberta-base", "mBERT": "google-bert/bert-base-multilingual-cased",
-                                            "RoBERTa": "FacebookAI/roberta-base", "GPT-2": "openai-community/gpt2"}) # of the papers
+SOURCES: Mapping[str, Source] = MappingProxyType(
+    {
+        "cc100": Source(
+            "statmt/cc100",
+            "text",
+            revision=PARQUET,
+            note="large languages are cut off there; whole ones: data.statmt.org/cc-100/LANGUAGE.txt.xz",
+        ),
+        "fineweb-2": Source(
+            "HuggingFaceFW/fineweb-2", "text", "{code}", codes={l: _with_script(l) for l in _ISO3}, note="no English"
+        ),
+        "mc4": Source("allenai/c4", "text", "multilingual", files="multilingual/c4-{language}.*.json.gz"),
+        "oscar": Source(
+            "oscar-corpus/OSCAR-2301",
+            "text",
+            column="content",
+            files="{language}_meta/*.jsonl.zst",
+            note="gated: agree to its terms on the hub and log in; reading it needs the package zstandard. fineweb-2 is open",
+        ),
+        "wikipedia": Source("wikimedia/wikipedia", "text", "20231101.{language}"),
+        "wikiann": Source("unimelb-nlp/wikiann", "ner", column="ner_tags"),
+        "masakhaner": Source(
+            "masakhane/masakhaner",
+            "ner",
+            "{code}",
+            PARQUET,
+            column="ner_tags",
+            codes=_MASAKHANER,
+            only=tuple(_MASAKHANER),
+        ),
+        "masakhaner2": Source(
+            "masakhane/masakhaner2",
+            "ner",
+            "{code}",
+            PARQUET,
+            column="ner_tags",
+            codes=_MASAKHANER2,
+            only=tuple(_MASAKHANER2),
+        ),
+        "germeval14": Source("GermanEval/germeval_14", "ner", "germeval_14", PARQUET, column="ner_tags", only=("de",)),
+        "universal-dependencies": Source(
+            "commul/universal_dependencies",
+            "pos",
+            "{code}",
+            "2.17",
+            column="upos",
+            codes=_TREEBANKS,
+            only=tuple(_TREEBANKS),
+        ),
+        "xnli": Source("facebook/xnli", "nli", only=_XNLI),
+        "squad": Source("rajpurkar/squad", "qa", "plain_text", splits=("train", "validation", ""), only=("en",)),
+        "xquad": Source(
+            "google/xquad",
+            "qa",
+            "xquad.{language}",
+            splits=("", "", "validation"),
+            only=_XQUAD,
+            note="English training questions are SQuAD's",
+        ),
+        "tydiqa": Source(
+            "google-research-datasets/tydiqa", "qa", "secondary_task", splits=("train", "", "validation"), only=_TYDIQA
+        ),
+        "germanquad": Source(
+            "deepset/germanquad", "qa", "plain_text", PARQUET, splits=("train", "", "test"), only=("de",)
+        ),
+    }
+)
+MODELS: Mapping[str, str] = MappingProxyType(
+    {
+        "XLM-R": "FacebookAI/xlm-roberta-base",
+        "mBERT": "google-bert/bert-base-multilingual-cased",
+        "RoBERTa": "FacebookAI/roberta-base",
+        "GPT-2": "openai-community/gpt2",
+    }
+)  # of the papers
 
 # %% ../../nbs/08_experiments/02_hub.ipynb #9a26bd75
-def in_mirror(name:str) -> Path|None: # the folder, None where there is none
+def in_mirror(name: str) -> Path | None:  # the folder, None where there is none
     "The folder of a name in the local mirror of the hub."
     root = os.environ.get("VOCAB_LIT_HUB")
-    if root and not Path(root).is_dir(): raise FileNotFoundError(f"VOCAB_LIT_HUB={root}: no such folder; make it, or unset the variable")
+    if root and not Path(root).is_dir():
+        raise FileNotFoundError(f"VOCAB_LIT_HUB={root}: no such folder; make it, or unset the variable")
     return at if root and (at := Path(root, name)).is_dir() else None
 
-def _downloaded(name, dataset): # in the hub's cache
-    if not dataset: return isinstance(try_to_load_from_cache(name, "config.json"), str)
-    from datasets import config
-    return Path(config.HF_DATASETS_CACHE, name.replace("/", "___")).is_dir() or Path(constants.HF_HUB_CACHE, f"datasets--{name.replace('/', '--')}").is_dir()
 
-def where_is(name:str, # namespace/name, or a folder
-             dataset:bool=False # a data set; otherwise a model
-            ) -> str:
+def _downloaded(name, dataset):  # in the hub's cache
+    if not dataset:
+        return isinstance(try_to_load_from_cache(name, "config.json"), str)
+    from datasets import config
+
+    return (
+        Path(config.HF_DATASETS_CACHE, name.replace("/", "___")).is_dir()
+        or Path(constants.HF_HUB_CACHE, f"datasets--{name.replace('/', '--')}").is_dir()
+    )
+
+
+def where_is(
+    name: str,  # namespace/name, or a folder
+    dataset: bool = False,  # a data set; otherwise a model
+) -> str:
     "Where a name would be taken from, as far as can be known without network."
-    if Path(name).is_dir(): return "folder"
-    if in_mirror(name): return "mirror"
-    if not re.fullmatch(r"[\w-][\w.-]*(/[\w.-]+)?", name): return "missing"
-    if _downloaded(name, dataset): return "downloaded before"
+    if Path(name).is_dir():
+        return "folder"
+    if in_mirror(name):
+        return "mirror"
+    if not re.fullmatch(r"[\w-][\w.-]*(/[\w.-]+)?", name):
+        return "missing"
+    if _downloaded(name, dataset):
+        return "downloaded before"
     return "nowhere: the hub is switched off" if constants.HF_HUB_OFFLINE else "on the hub, not looked up"
 
-def _advice(name, more=""): # what to do where a name is nowhere; more: options of the download
-    root = os.environ.get("VOCAB_LIT_HUB")
-    return (f"looked for in {f'the mirror {root}' if root else 'no mirror (VOCAB_LIT_HUB is not set)'}, among what was downloaded before, and on the hub; where there is a network, run "
-            f"`hf download {name}{more} --local-dir {root or 'MIRROR'}/{name}`{'' if root else ', and set VOCAB_LIT_HUB to MIRROR'}")
 
-def hub_model(name:str) -> str: # a folder, or the name
+def _advice(name, more=""):  # what to do where a name is nowhere; more: options of the download
+    root = os.environ.get("VOCAB_LIT_HUB")
+    return (
+        f"looked for in {f'the mirror {root}' if root else 'no mirror (VOCAB_LIT_HUB is not set)'}, among what was downloaded before, and on the hub; where there is a network, run "
+        f"`hf download {name}{more} --local-dir {root or 'MIRROR'}/{name}`{'' if root else ', and set VOCAB_LIT_HUB to MIRROR'}"
+    )
+
+
+def hub_model(name: str) -> str:  # a folder, or the name
     "The source of a model: its folder here or in the mirror, or its name where the hub can be asked."
-    if Path(name).exists(): return name
-    if at := in_mirror(name): return str(at)
-    try: return hub_name(name)
+    if Path(name).exists():
+        return name
+    if at := in_mirror(name):
+        return str(at)
+    try:
+        return hub_name(name)
     except FileNotFoundError as e:
-        if not re.fullmatch(r"[\w-][\w.-]*/[\w.-]+", name): raise # no name of the hub
+        if not re.fullmatch(r"[\w-][\w.-]*/[\w.-]+", name):
+            raise  # no name of the hub
         raise FileNotFoundError(f"the model {name} is not there: {_advice(name)}") from e
 
 # %% ../../nbs/08_experiments/02_hub.ipynb #9216c4e1
-_KINDS = {"parquet": (".parquet",), "json": (".json", ".jsonl", ".json.gz", ".jsonl.gz", ".jsonl.zst"), "text": (".txt", ".txt.gz", ".txt.xz", ".txt.zst")}
+_KINDS = {
+    "parquet": (".parquet",),
+    "json": (".json", ".jsonl", ".json.gz", ".jsonl.gz", ".jsonl.zst"),
+    "text": (".txt", ".txt.gz", ".txt.xz", ".txt.zst"),
+}
 _PARTS = ("train", "validation", "test")
 
-def _kind(path): return next((kind for kind, ends in _KINDS.items() if path.name.endswith(ends)), None)
 
-def _names(part, path): return re.search(rf"(^|[/_.-]){part}([/_.-]|$)", path)
+def _kind(path):
+    return next((kind for kind, ends in _KINDS.items() if path.name.endswith(ends)), None)
 
-def shards(folder:Path, # of a data set, as the hub serves it
-           source:Source, language:str, part:str # train, validation or test
-          ) -> list[Path]: # empty: there are none
+
+def _names(part, path):
+    return re.search(rf"(^|[/_.-]){part}([/_.-]|$)", path)
+
+
+def shards(
+    folder: Path,  # of a data set, as the hub serves it
+    source: Source,
+    language: str,
+    part: str,  # train, validation or test
+) -> list[Path]:  # empty: there are none
     "The files of one part of a data set that is here."
     config = source.of(source.config, language)
-    roots = [folder/config, folder/"data"/config] + [folder] * ("{" not in source.config)
-    if source.files: found, root = sorted(folder.glob(source.of(source.files, language))), folder
+    roots = [folder / config, folder / "data" / config] + [folder] * ("{" not in source.config)
+    if source.files:
+        found, root = sorted(folder.glob(source.of(source.files, language))), folder
     else:
         root = next((r for r in roots if r.is_dir()), folder)
-        found = [p for p in sorted(root.rglob("*")) if p.is_file()] if root in roots else sorted(folder.glob(f"{config}.*"))
+        found = (
+            [p for p in sorted(root.rglob("*")) if p.is_file()] if root in roots else sorted(folder.glob(f"{config}.*"))
+        )
     found = {p: str(p.relative_to(root)) for p in found if _kind(p)}
     named = [p for p, name in found.items() if _names(part, name)]
     return named or [p for p, name in found.items() if part == "train" and not any(_names(o, name) for o in _PARTS)]
 
-def _whole(path): # or say what is wrong
-    if _kind(path) != "parquet": return
+
+def _whole(path):  # or say what is wrong
+    if _kind(path) != "parquet":
+        return
     import pyarrow.parquet
-    try: pyarrow.parquet.read_metadata(path)
-    except (OSError, ValueError) as e: raise ValueError(f"{path} is damaged ({str(e).strip().splitlines()[0]}); copy it from the hub again") from None
+
+    try:
+        pyarrow.parquet.read_metadata(path)
+    except (OSError, ValueError) as e:
+        raise ValueError(f"{path} is damaged ({str(e).strip().splitlines()[0]}); copy it from the hub again") from None
 
 # %% ../../nbs/08_experiments/02_hub.ipynb #e9169e25
-def _on_hub(source, language, part): # arguments of load_dataset
-    config, at = source.of(source.config, language), f"hf://datasets/{source.name}@{(source.revision or 'main').replace('/', '%2F')}/"
-    if source.files: return dict(path="json", data_files={part: at + source.of(source.files, language)})
-    if source.revision == PARQUET: return dict(path="parquet", data_files={part: f"{at}{config}/*{part}/*.parquet"})
+def _on_hub(source, language, part):  # arguments of load_dataset
+    config, at = (
+        source.of(source.config, language),
+        f"hf://datasets/{source.name}@{(source.revision or 'main').replace('/', '%2F')}/",
+    )
+    if source.files:
+        return dict(path="json", data_files={part: at + source.of(source.files, language)})
+    if source.revision == PARQUET:
+        return dict(path="parquet", data_files={part: f"{at}{config}/*{part}/*.parquet"})
     return dict(path=source.name, name=config, revision=source.revision)
 
-class NoPart(ValueError): "A data set has no such part."
 
-def load_part(source:Source, language:str, part:str, # train, validation or test
-              streaming:bool=False):
+class NoPart(ValueError):
+    "A data set has no such part."
+
+
+def load_part(
+    source: Source,
+    language: str,
+    part: str,  # train, validation or test
+    streaming: bool = False,
+):
     "One part of a data set, as `datasets` gives it; `ValueError` where it is not there."
     from datasets import load_dataset
     from datasets.exceptions import DatasetGenerationError
+
     if folder := in_mirror(source.name):
         files = shards(folder, source, language, part)
-        if not files: raise NoPart(f"{folder} has no {part} files of {language} (configuration {source.of(source.config, language)})")
-        for f in files: _whole(f)
+        if not files:
+            raise NoPart(
+                f"{folder} has no {part} files of {language} (configuration {source.of(source.config, language)})"
+            )
+        for f in files:
+            _whole(f)
         what = dict(path=_kind(files[0]), data_files={part: [str(f) for f in files]})
-    else: what = _on_hub(source, language, part)
-    try: return load_dataset(split=part, streaming=streaming, **what)
+    else:
+        what = _on_hub(source, language, part)
+    try:
+        return load_dataset(split=part, streaming=streaming, **what)
     except (OSError, ValueError, DatasetGenerationError) as e:
         why = str(e.__cause__ or e).strip().splitlines()[0]
-        if why.startswith("Unknown split"): raise NoPart(f"{source.name} has no {part} part for {language}") from None
-        if folder: raise ValueError(f"the {part} files of {language} in {folder} do not load: {why}") from None
+        if why.startswith("Unknown split"):
+            raise NoPart(f"{source.name} has no {part} part for {language}") from None
+        if folder:
+            raise ValueError(f"the {part} files of {language} in {folder} do not load: {why}") from None
         asked = source.of(source.files or f"*{source.config}/*", language)
         more = f" --repo-type dataset{f' --revision {source.revision}' if source.revision else ''} --include '{asked}'"
-        raise ValueError(f"the data set {source.name} does not load for {language} ({why}): {_advice(source.name, more)}") from None
+        raise ValueError(
+            f"the data set {source.name} does not load for {language} ({why}): {_advice(source.name, more)}"
+        ) from None
 
 # %% ../../nbs/08_experiments/02_hub.ipynb #fc406f11
-def get_source(name:str, task:str) -> Source: # task: text, ner, pos, dp, qa or nli
+def get_source(name: str, task: str) -> Source:  # task: text, ner, pos, dp, qa or nli
     "A data set by its short name; `ValueError` where it is not one for the task."
     fitting = [n for n, s in SOURCES.items() if s.task == ("pos" if task == "dp" else task)]
-    if name not in fitting: raise ValueError(f"no {'corpus' if task == 'text' else f'data set for {task}'} {name!r}; there are {', '.join(fitting)}")
+    if name not in fitting:
+        raise ValueError(
+            f"no {'corpus' if task == 'text' else f'data set for {task}'} {name!r}; there are {', '.join(fitting)}"
+        )
     return SOURCES[name]
 
-def hub_lines(corpus:str, # a short name
-              language:str, limit:int|None=None, # how many lines to read; all of them where it is None
-             ) -> Iterator[str]: # lines without surrounding white space; blank ones are left out
+
+def hub_lines(
+    corpus: str,  # a short name
+    language: str,
+    limit: int | None = None,  # how many lines to read; all of them where it is None
+) -> Iterator[str]:  # lines without surrounding white space; blank ones are left out
     "Stream lines of a corpus."
     source, n = get_source(corpus, "text"), 0
     for row in load_part(source, language, "train", streaming=True):
         for line in filter(None, map(str.strip, row["text" if "text" in row else source.column].splitlines())):
-            if n == limit: return
+            if n == limit:
+                return
             yield line
             n += 1
 
@@ -203,54 +479,147 @@ def _tagged(data, column):
     names = getattr(getattr(data.features[column], "feature", None), "names", None)
     rows = ([(w, t if names is None else names[t]) for w, t in zip(r["tokens"], r[column])] for r in data)
     found = [Tagged(*map(tuple, zip(*((w, t) for w, t in row if t != "_")))) for row in rows if row]
-    if found and not isinstance(found[0].tags[0], str): raise ValueError(f"{column} has numbers without names; the shards have lost the list of their names (copy them from the hub again)")
+    if found and not isinstance(found[0].tags[0], str):
+        raise ValueError(
+            f"{column} has numbers without names; the shards have lost the list of their names (copy them from the hub again)"
+        )
     return found
 
+
 def _trees(data):
-    rows = ([w for w in zip(r["tokens"], r["head"], r["deprel"]) if str(w[1]).isdigit()] for r in data) # without multi-word tokens
-    return [Parsed(words, tuple(map(int, heads)), relations) for row in rows if row for words, heads, relations in [zip(*row)]]
+    rows = (
+        [w for w in zip(r["tokens"], r["head"], r["deprel"]) if str(w[1]).isdigit()] for r in data
+    )  # without multi-word tokens
+    return [
+        Parsed(words, tuple(map(int, heads)), relations)
+        for row in rows
+        if row
+        for words, heads, relations in [zip(*row)]
+    ]
+
 
 def _questions(data, prefix=""):
-    return [Question(str(r["id"]), r["question"], r["context"], tuple(map(Answer, r["answers"]["text"], r["answers"]["answer_start"]))) for r in data if str(r["id"]).startswith(prefix)]
+    return [
+        Question(
+            str(r["id"]),
+            r["question"],
+            r["context"],
+            tuple(map(Answer, r["answers"]["text"], r["answers"]["answer_start"])),
+        )
+        for r in data
+        if str(r["id"]).startswith(prefix)
+    ]
+
 
 def _pairs(data):
     names = data.features["label"].names
     return [Pair(r["premise"], r["hypothesis"], names[r["label"]]) for r in data if r["label"] >= 0]
 
 # %% ../../nbs/08_experiments/02_hub.ipynb #e3762a99
-DEFAULTS = {"pos": "universal-dependencies", "dp": "universal-dependencies", "ner": "wikiann", "qa": "xquad", "nli": "xnli"} # a task's data set where none is named
+DEFAULTS = {
+    "pos": "universal-dependencies",
+    "dp": "universal-dependencies",
+    "ner": "wikiann",
+    "qa": "xquad",
+    "nli": "xnli",
+}  # a task's data set where none is named
 
-def hub_splits(task:str, # pos, ner, dp, qa or nli
-               language:str, # as the data set has it; English questions of XQuAD have SQuAD's to train on
-               name:str="", # a short name; "": the task's in `DEFAULTS`
-               test_only:bool=False, # leave training and development examples empty
-               divide:bool=True # WikiANN: divide it anew
-              ) -> tuple[list, list, list]: # train, dev, test
+
+def hub_splits(
+    task: str,  # pos, ner, dp, qa or nli
+    language: str,  # as the data set has it; English questions of XQuAD have SQuAD's to train on
+    name: str = "",  # a short name; "": the task's in `DEFAULTS`
+    test_only: bool = False,  # leave training and development examples empty
+    divide: bool = True,  # WikiANN: divide it anew
+) -> tuple[list, list, list]:  # train, dev, test
     "A task's examples from the hub or the mirror; `ValueError` where there are none for the language."
     source = get_source(name or DEFAULTS[task], task)
-    prefix = f"{Locale('en').languages[language].lower()}-" if source is SOURCES["tydiqa"] and language in source.only else "" # one configuration for all
-    read = {"nli": _pairs, "dp": _trees, "qa": partial(_questions, prefix=prefix)}.get(task) or partial(_tagged, column=source.column)
-    part = lambda n, of=source: read(load_part(of, language, of.splits[n])) if of.splits[n] else []
+    prefix = (
+        f"{Locale('en').languages[language].lower()}-"
+        if source is SOURCES["tydiqa"] and language in source.only
+        else ""
+    )  # one configuration for all
+    read = {"nli": _pairs, "dp": _trees, "qa": partial(_questions, prefix=prefix)}.get(task) or partial(
+        _tagged, column=source.column
+    )
+
+    def part(n, of=source):
+        return read(load_part(of, language, of.splits[n])) if of.splits[n] else []
+
     if source is SOURCES["wikiann"] and divide:
         train, dev, test = split_wikiann([s for n in range(3) for s in part(n)])
         return ([], [], test) if test_only else (train, dev, test)
-    if test_only: return [], [], part(2)
+    if test_only:
+        return [], [], part(2)
     learnt = SOURCES["squad"] if source is SOURCES["xquad"] and language == "en" else source
     train, dev = part(0, learnt), []
     if learnt.splits[1]:
-        try: dev = part(1, learnt)
-        except NoPart: pass # as in some treebanks
-    if train and not dev: train, dev = hold_out(train, 300 if task in ("pos", "dp") else None)
+        try:
+            dev = part(1, learnt)
+        except NoPart:
+            pass  # as in some treebanks
+    if train and not dev:
+        train, dev = hold_out(train, 300 if task in ("pos", "dp") else None)
     return train, dev, part(2)
 
 # %% ../../nbs/08_experiments/02_hub.ipynb #cef02c63
-_MUSE = "af ar bg bn bs ca cs da de el es et fa fi fr he hi hr hu id it ja ko lt lv mk ms nl no pl pt ro ru sk sl sq sv ta th tl tr uk vi zh".split()
+_MUSE = [
+    "af",
+    "ar",
+    "bg",
+    "bn",
+    "bs",
+    "ca",
+    "cs",
+    "da",
+    "de",
+    "el",
+    "es",
+    "et",
+    "fa",
+    "fi",
+    "fr",
+    "he",
+    "hi",
+    "hr",
+    "hu",
+    "id",
+    "it",
+    "ja",
+    "ko",
+    "lt",
+    "lv",
+    "mk",
+    "ms",
+    "nl",
+    "no",
+    "pl",
+    "pt",
+    "ro",
+    "ru",
+    "sk",
+    "sl",
+    "sq",
+    "sv",
+    "ta",
+    "th",
+    "tl",
+    "tr",
+    "uk",
+    "vi",
+    "zh",
+]
 
-def word_files(language:str) -> dict[str,str]: # what it is to its address
+
+def word_files(language: str) -> dict[str, str]:  # what it is to its address
     "Where vectors and dictionaries between English and a language can be downloaded."
     name = Locale("en").languages.get(language, "").lower().replace(" ", "_")
     vectors = "https://dl.fbaipublicfiles.com/fasttext/vectors-crawl/cc.{}.300.bin.gz"
     found = {"vectors of English": vectors.format("en"), f"vectors of {language}": vectors.format(language)}
-    if language in _MUSE: found["dictionary (MUSE)"] = f"https://dl.fbaipublicfiles.com/arrival/dictionaries/en-{language}.txt"
-    if name: found["dictionary (WECHSEL's repository)"] = f"https://raw.githubusercontent.com/CPJKU/wechsel/main/dicts/data/{name}.txt"
+    if language in _MUSE:
+        found["dictionary (MUSE)"] = f"https://dl.fbaipublicfiles.com/arrival/dictionaries/en-{language}.txt"
+    if name:
+        found["dictionary (WECHSEL's repository)"] = (
+            f"https://raw.githubusercontent.com/CPJKU/wechsel/main/dicts/data/{name}.txt"
+        )
     return found | {"dictionary (FreeDict)": "https://freedict.org/downloads/"}

@@ -8,12 +8,15 @@ __all__ = ['INK', 'PALETTE', 'SANS', 'GROUP_STYLES', 'use_style', 'has_glyphs', 
            'score_flops', 'heat_map', 'score_curves', 'correlations', 'growth_curves']
 
 # %% ../../nbs/08_experiments/03_plots.ipynb #afcc60d1
-import unicodedata, warnings
+import unicodedata
+import warnings
 from functools import cache
 from pathlib import Path
 
 import matplotlib.pyplot as plt
-import numpy as np, pandas as pd, regex
+import numpy as np
+import pandas as pd
+import regex
 import seaborn as sns
 from fontTools import unicodedata as ucd
 from fontTools.ttLib import TTFont
@@ -25,62 +28,112 @@ from sklearn.decomposition import PCA
 from sklearn.isotonic import isotonic_regression
 
 # %% ../../nbs/08_experiments/03_plots.ipynb #f1c64266
-INK = "#7b7b7b" # text, axes and reference lines
+INK = "#7b7b7b"  # text, axes and reference lines
 PALETTE = ["#0173b2", "#d55e00", "#029e73", "#b07d00", "#c46fb4", "#7b7b7b", "#0d98a6", "#c44e52"]
-SANS = "DejaVu Sans" # comes with matplotlib
+SANS = "DejaVu Sans"  # comes with matplotlib
+
 
 def use_style() -> None:
     "Set matplotlib's defaults to the style of the book."
-    ink = dict.fromkeys(("text.color", "axes.labelcolor", "axes.titlecolor", "axes.edgecolor", "xtick.color", "ytick.color", "legend.labelcolor"), INK)
+    ink = dict.fromkeys(
+        (
+            "text.color",
+            "axes.labelcolor",
+            "axes.titlecolor",
+            "axes.edgecolor",
+            "xtick.color",
+            "ytick.color",
+            "legend.labelcolor",
+        ),
+        INK,
+    )
     clear = dict.fromkeys(("figure.facecolor", "axes.facecolor", "savefig.facecolor"), "none")
-    sns.set_theme(style="ticks", palette=PALETTE, font=[SANS], rc=ink | clear | {
-        "axes.spines.top": False, "axes.spines.right": False, "axes.grid": True, "axes.grid.axis": "y", "grid.color": INK, "grid.alpha": .25,
-        "legend.frameon": False, "figure.dpi": 110, "savefig.dpi": 150, "savefig.bbox": "tight", "svg.fonttype": "path"})
+    sns.set_theme(
+        style="ticks",
+        palette=PALETTE,
+        font=[SANS],
+        rc=ink
+        | clear
+        | {
+            "axes.spines.top": False,
+            "axes.spines.right": False,
+            "axes.grid": True,
+            "axes.grid.axis": "y",
+            "grid.color": INK,
+            "grid.alpha": 0.25,
+            "legend.frameon": False,
+            "figure.dpi": 110,
+            "savefig.dpi": 150,
+            "savefig.bbox": "tight",
+            "svg.fonttype": "path",
+        },
+    )
 
 # %% ../../nbs/08_experiments/03_plots.ipynb #50e814d8
 @cache
-def _characters(path): # of a font file
+def _characters(path):  # of a font file
     return frozenset(TTFont(path, fontNumber=0, lazy=True).getBestCmap() or ())
 
-@cache
-def _fonts() -> dict[str,str]: # {family: file} of upright, regular installed fonts
-    fonts = sorted(font_manager.fontManager.ttflist, key=lambda f: f.fname)
-    return {f.name: f.fname for f in fonts if f.style == "normal" and f.weight in (400, "normal", "regular") and f.stretch == "normal"}
 
 @cache
-def _family(char:str) -> str|None: # an installed family that has the character, matplotlib's own first
+def _fonts() -> dict[str, str]:  # {family: file} of upright, regular installed fonts
+    fonts = sorted(font_manager.fontManager.ttflist, key=lambda f: f.fname)
+    return {
+        f.name: f.fname
+        for f in fonts
+        if f.style == "normal" and f.weight in (400, "normal", "regular") and f.stretch == "normal"
+    }
+
+
+@cache
+def _family(char: str) -> str | None:  # an installed family that has the character, matplotlib's own first
     script = ucd.script_name(ucd.script(char)).replace("_", " ")
     families = [f for f in _fonts() if f == SANS or f.startswith("Noto ")]
-    families.sort(key=lambda f: (f != SANS, f != f"Noto Sans {script}", script not in f, "CJK" not in f, "Sans" not in f, f))
+    families.sort(
+        key=lambda f: (f != SANS, f != f"Noto Sans {script}", script not in f, "CJK" not in f, "Sans" not in f, f)
+    )
     return next((f for f in families if ord(char) in _characters(_fonts()[f])), None)
 
-def has_glyphs(text:str) -> bool:
+
+def has_glyphs(text: str) -> bool:
     "Whether the installed fonts have every character of a text."
     return all(_family(c) for c in text if not c.isspace())
 
 # %% ../../nbs/08_experiments/03_plots.ipynb #84fe8280
-_ABJAD = ("Arab", "Hebr", "Syrc", "Samr") # letters there are called alef, beh, ...: their beginnings are their sounds
+_ABJAD = ("Arab", "Hebr", "Syrc", "Samr")  # letters there are called alef, beh, ...: their beginnings are their sounds
 
-def romanise(text:str) -> str:
+
+def romanise(text: str) -> str:
     "Spell a text in Latin letters by the Unicode names of its characters; rough, but never an empty box."
     out = []
     for c in text:
         name, sound = unicodedata.name(c, f"U+{ord(c):04X}"), ""
-        if m := regex.fullmatch(r"(?:CJK UNIFIED IDEOGRAPH-|U\+)(.*)", name): sound = f"[{m[1]}]"
-        elif c.isdecimal(): sound = str(unicodedata.decimal(c))
-        elif ord(c) < 0x250 or unicodedata.category(c)[0] in "PSZ": sound = c if ord(c) in _characters(_fonts()[SANS]) else ""
-        elif m := regex.search(r"(?:LETTER|SYLLABLE|VOWEL SIGN)(?: SMALL| CAPITAL| FINAL)* (.*)", name): sound = m[1].lower().split()[-1]
-        if ucd.script(c) in _ABJAD and len(sound) > 1: sound = regex.match(r"sh|th|kh|dh|gh|ts|.", sound)[0]
-        if out and regex.search(r"VOWEL SIGN|VIRAMA|COENG", name): out[-1] = regex.sub(r"(?<=.)[ao]$", "", out[-1]) # replaces the inherent vowel
+        if m := regex.fullmatch(r"(?:CJK UNIFIED IDEOGRAPH-|U\+)(.*)", name):
+            sound = f"[{m[1]}]"
+        elif c.isdecimal():
+            sound = str(unicodedata.decimal(c))
+        elif ord(c) < 0x250 or unicodedata.category(c)[0] in "PSZ":
+            sound = c if ord(c) in _characters(_fonts()[SANS]) else ""
+        elif m := regex.search(r"(?:LETTER|SYLLABLE|VOWEL SIGN)(?: SMALL| CAPITAL| FINAL)* (.*)", name):
+            sound = m[1].lower().split()[-1]
+        if ucd.script(c) in _ABJAD and len(sound) > 1:
+            sound = regex.match(r"sh|th|kh|dh|gh|ts|.", sound)[0]
+        if out and regex.search(r"VOWEL SIGN|VIRAMA|COENG", name):
+            out[-1] = regex.sub(r"(?<=.)[ao]$", "", out[-1])  # replaces the inherent vowel
         out.append(sound)
     return "".join(out)
 
-@cache
-def _hint(script): # once per script
-    warnings.warn(f"no installed font has {script} characters, so labels are spelled in Latin letters; install one, "
-                  f"for example with `apt install fonts-noto-core fonts-noto-cjk`, and delete matplotlib's font cache", stacklevel=4)
 
-def label(text:str) -> str: # the text, or its Latin spelling
+@cache
+def _hint(script):  # once per script
+    warnings.warn(
+        f"no installed font has {script} characters, so labels are spelled in Latin letters; install one, "
+        f"for example with `apt install fonts-noto-core fonts-noto-cjk`, and delete matplotlib's font cache",
+        stacklevel=4,
+    )
+
+
+def label(text: str) -> str:  # the text, or its Latin spelling
     "A text that can be drawn on axes made afterwards: its fonts are added to matplotlib's, or it is spelled in Latin letters."
     for c in text:
         if not c.isspace() and not _family(c):
@@ -91,27 +144,34 @@ def label(text:str) -> str: # the text, or its Latin spelling
     return text
 
 # %% ../../nbs/08_experiments/03_plots.ipynb #9cb8bb4d
-def _number(value): # three digits that count, without trailing zeros: 7.12, 45200, 3.1e+06
+def _number(value):  # three digits that count, without trailing zeros: 7.12, 45200, 3.1e+06
     return f"{value:.0f}" if 1000 <= abs(value) < 1e5 else f"{value:.3g}"
 
-def ranges(df:pd.DataFrame, # one row per value
-           by:str, # column of the groups, in order of appearance
-           value:str="value", # column of the numbers
-           most:int=12 # groups told one by one; of more, how many there are and the range of all
-          ) -> str: # "sw 5.1 to 5.4, am 6"
+
+def ranges(
+    df: pd.DataFrame,  # one row per value
+    by: str,  # column of the groups, in order of appearance
+    value: str = "value",  # column of the numbers
+    most: int = 12,  # groups told one by one; of more, how many there are and the range of all
+) -> str:  # "sw 5.1 to 5.4, am 6"
     "The lowest and the highest value of each group, in words."
+
     def told(values):
         low, high = _number(values.min()), _number(values.max())
         return low if low == high else f"{low} to {high}"
+
     groups = [(name, part[value].dropna()) for name, part in df.groupby(by, sort=False)]
-    if len(groups) > most: return f"{len(groups)} groups by {by}, {told(df[value].dropna())}"
+    if len(groups) > most:
+        return f"{len(groups)} groups by {by}, {told(df[value].dropna())}"
     return ", ".join(f"{name} {told(values) if len(values) else 'no value'}" for name, values in groups)
 
-def described(fig:plt.Figure,
-              data:pd.DataFrame, # what was drawn, one row per mark
-              alt:str, # what it shows, in words
-              path:str|Path|None=None # also write the figure there, and the numbers beside it as CSV
-             ) -> plt.Figure: # closed: a notebook shows the figure that a cell returns, and would show an open one twice
+
+def described(
+    fig: plt.Figure,
+    data: pd.DataFrame,  # what was drawn, one row per mark
+    alt: str,  # what it shows, in words
+    path: str | Path | None = None,  # also write the figure there, and the numbers beside it as CSV
+) -> plt.Figure:  # closed: a notebook shows the figure that a cell returns, and would show an open one twice
     "Give a figure its numbers and its description, which a notebook keeps with the image."
     fig.data, fig.alt = data, alt
     fig._repr_mimebundle_ = lambda **kwargs: ({"text/csv": data.to_csv(index=False)}, {"image/png": {"alt": alt}})
@@ -124,60 +184,97 @@ def described(fig:plt.Figure,
     return fig
 
 # %% ../../nbs/08_experiments/03_plots.ipynb #63b8aa5c
-def loss_bars(df:pd.DataFrame, # columns method, language, value; a row per seed
-              uniform:float|dict[str,float]|None=None, # loss of a uniform guess, ln of the vocabulary's size; one or one per language
-              names:dict[str,str]|None=None, # what to write for a language
-              ylabel:str="loss at initialisation (nats)",
-              path:str|Path|None=None):
+def loss_bars(
+    df: pd.DataFrame,  # columns method, language, value; a row per seed
+    uniform: float
+    | dict[str, float]
+    | None = None,  # loss of a uniform guess, ln of the vocabulary's size; one or one per language
+    names: dict[str, str] | None = None,  # what to write for a language
+    ylabel: str = "loss at initialisation (nats)",
+    path: str | Path | None = None,
+):
     "Bars of the mean over seeds with the standard deviation, by language and method."
     use_style()
     languages = list(dict.fromkeys(df.language))
     ticks = [label((names or {}).get(l, l)) for l in languages]
     fig, ax = plt.subplots(figsize=(max(5, 1.1 * len(languages) + 1.5), 3.4))
-    sns.barplot(df, x="language", y="value", hue="method", errorbar="sd", err_kws=dict(linewidth=1, color=INK), ax=ax, saturation=1, edgecolor="none")
+    sns.barplot(
+        df,
+        x="language",
+        y="value",
+        hue="method",
+        errorbar="sd",
+        err_kws=dict(linewidth=1, color=INK),
+        ax=ax,
+        saturation=1,
+        edgecolor="none",
+    )
     for i, language in enumerate(languages):
         height = uniform.get(language) if isinstance(uniform, dict) else uniform
-        if height: ax.plot([i - .45, i + .45], [height] * 2, color=INK, dashes=(3, 2), label="_" if i else "uniform guess")
+        if height:
+            ax.plot([i - 0.45, i + 0.45], [height] * 2, color=INK, dashes=(3, 2), label="_" if i else "uniform guess")
     ax.set_xticks(range(len(languages)), ticks)
     ax.set(xlabel="", ylabel=ylabel)
     ax.legend(loc="upper left", bbox_to_anchor=(1, 1), title=None)
     means = df.groupby(["language", "method"], sort=False, as_index=False).value.mean()
-    return described(fig, df, f"Bars, {ylabel} by language ({', '.join(ticks)}) and method, mean over seeds: {ranges(means, 'method')}."
-                     + (" A dashed line marks a uniform guess." if uniform else ""), path)
+    return described(
+        fig,
+        df,
+        f"Bars, {ylabel} by language ({', '.join(ticks)}) and method, mean over seeds: {ranges(means, 'method')}."
+        + (" A dashed line marks a uniform guess." if uniform else ""),
+        path,
+    )
 
 # %% ../../nbs/08_experiments/03_plots.ipynb #a2416df3
-def row_shares(df:pd.DataFrame, # columns step and share (of 1), in the order in which the steps filled rows
-               path:str|Path|None=None):
+def row_shares(
+    df: pd.DataFrame,  # columns step and share (of 1), in the order in which the steps filled rows
+    path: str | Path | None = None,
+):
     "The share of the rows that each step filled, side by side."
     use_style()
     fig, ax = plt.subplots(figsize=(7, 1.1))
     starts = df.share.cumsum() - df.share
     for colour, start, row in zip(PALETTE * len(df), starts, df.itertuples()):
         ax.barh(0, row.share, left=start, color=colour, label=f"{row.step} {row.share:.0%}")
-        if row.share > .06: ax.text(start + row.share / 2, 0, f"{row.share:.0%}", ha="center", va="center", color="white")
+        if row.share > 0.06:
+            ax.text(start + row.share / 2, 0, f"{row.share:.0%}", ha="center", va="center", color="white")
     ax.set(xlim=(0, 1), yticks=[], xticks=[])
     ax.grid(False)
-    for side in ax.spines.values(): side.set_visible(False)
+    for side in ax.spines.values():
+        side.set_visible(False)
     ax.legend(loc="upper left", bbox_to_anchor=(0, 0), ncols=min(4, len(df)), borderaxespad=0)
-    return described(fig, df, "One bar, the share of the rows that each step filled: " + ", ".join(f"{row.step} {row.share:.0%}" for row in df.itertuples()) + ".", path)
+    return described(
+        fig,
+        df,
+        "One bar, the share of the rows that each step filled: "
+        + ", ".join(f"{row.step} {row.share:.0%}" for row in df.itertuples())
+        + ".",
+        path,
+    )
 
 # %% ../../nbs/08_experiments/03_plots.ipynb #a52d7f0f
-def _short(value): # 50000, 1e5
+def _short(value):  # 50000, 1e5
     return f"{value:g}" if value < 1e5 else f"{value:.0e}".replace("e+0", "e").replace("e+", "e")
 
-def _log_ticks(axis, most): # at 1, 2 and 5 of each power of ten, or at the powers only where that would be more than `most`
+
+def _log_ticks(
+    axis, most
+):  # at 1, 2 and 5 of each power of ten, or at the powers only where that would be more than `most`
     low, high = np.log10(axis.get_view_interval())
     axis.set_major_locator(LogLocator(subs=(1, 2, 5) if 3 * (high - low) <= most else (1,), numticks=20))
     axis.set_major_formatter(lambda v, _: _short(v))
     axis.set_minor_locator(NullLocator())
 
-def loss_curves(df:pd.DataFrame, # columns method, step, value and, for a panel each, language, for dashes of their own, variant; a row per seed
-                names:dict[str,str]|None=None, # what to write for a language
-                ylabel:str="held-out loss (nats)",
-                log:bool=False, # whether the values have a logarithmic axis, as perplexities should
-                ylim:tuple[float,float]|None=None, # lowest and highest value shown; None: all
-                columns:int=3, # panels side by side
-                path:str|Path|None=None):
+
+def loss_curves(
+    df: pd.DataFrame,  # columns method, step, value and, for a panel each, language, for dashes of their own, variant; a row per seed
+    names: dict[str, str] | None = None,  # what to write for a language
+    ylabel: str = "held-out loss (nats)",
+    log: bool = False,  # whether the values have a logarithmic axis, as perplexities should
+    ylim: tuple[float, float] | None = None,  # lowest and highest value shown; None: all
+    columns: int = 3,  # panels side by side
+    path: str | Path | None = None,
+):
     "Curves of the mean over seeds with a band of the standard deviation, a panel for each language."
     use_style()
     languages = list(dict.fromkeys(df.language)) if "language" in df else [None]
@@ -185,94 +282,165 @@ def loss_curves(df:pd.DataFrame, # columns method, step, value and, for a panel 
     style = "variant" if "variant" in df else "method"
     columns = min(columns, len(languages))
     lines = -(-len(languages) // columns)
-    fig, axes = plt.subplots(lines, columns, figsize=(3.2 * columns + 1.6, 3 * lines), sharey=True, squeeze=False, layout="constrained")
+    fig, axes = plt.subplots(
+        lines, columns, figsize=(3.2 * columns + 1.6, 3 * lines), sharey=True, squeeze=False, layout="constrained"
+    )
     for ax, language, title in zip(axes.flat, languages, titles):
         part = df if language is None else df[df.language == language]
-        sns.lineplot(part, x="step", y="value", hue="method", style=style, errorbar="sd", ax=ax, legend=ax is axes[0, -1],
-                     hue_order=list(dict.fromkeys(df.method)), style_order=list(dict.fromkeys(df[style])))
+        sns.lineplot(
+            part,
+            x="step",
+            y="value",
+            hue="method",
+            style=style,
+            errorbar="sd",
+            ax=ax,
+            legend=ax is axes[0, -1],
+            hue_order=list(dict.fromkeys(df.method)),
+            style_order=list(dict.fromkeys(df[style])),
+        )
         ax.set(ylabel=ylabel, title=title)
-    for ax in list(axes.flat)[len(languages):]: ax.remove()
+    for ax in list(axes.flat)[len(languages) :]:
+        ax.remove()
     axes[0, 0].set(yscale="log" if log else "linear", ylim=ylim)
-    if log: _log_ticks(axes[0, 0].yaxis, 9)
-    handles = {text: handle for handle, text in zip(*axes[0, -1].get_legend_handles_labels()) if text not in ("method", "variant")} # seaborn's headings
-    for text in set(df[style]) - set(df.method): handles[text].set_color(INK)
+    if log:
+        _log_ticks(axes[0, 0].yaxis, 9)
+    handles = {
+        text: handle
+        for handle, text in zip(*axes[0, -1].get_legend_handles_labels())
+        if text not in ("method", "variant")
+    }  # seaborn's headings
+    for text in set(df[style]) - set(df.method):
+        handles[text].set_color(INK)
     axes[0, -1].legend(handles.values(), handles, loc="upper left", bbox_to_anchor=(1, 1))
     ends = df[df.step == df.step.max()]
-    return described(fig, df, f"Curves, {ylabel} over steps {df.step.min():g} to {df.step.max():g}{', a panel for each of ' + ', '.join(titles) if len(languages) > 1 else ''}. "
-                     f"At the beginning: {ranges(df[df.step == df.step.min()], 'method')}; at the end: {ranges(ends, 'method')}.", path)
+    return described(
+        fig,
+        df,
+        f"Curves, {ylabel} over steps {df.step.min():g} to {df.step.max():g}{', a panel for each of ' + ', '.join(titles) if len(languages) > 1 else ''}. "
+        f"At the beginning: {ranges(df[df.step == df.step.min()], 'method')}; at the end: {ranges(ends, 'method')}.",
+        path,
+    )
 
 # %% ../../nbs/08_experiments/03_plots.ipynb #9690b968
 def _write(ax, points, texts, colours):
     "Write texts beside their points, where they cover no point and no other text, as near as there is room."
-    places = [(r * np.cos(a), r * np.sin(a)) for r in (8, 16, 26, 38, 52, 68) for a in np.pi / 8 * np.array([2, 6, 10, 14, 0, 8, 4, 12, 1, 7, 9, 15, 3, 5, 11, 13])]
-    at, pixels = ax.transData.transform(points), ax.figure.dpi / 72 # of a point of type
-    taken = np.hstack([at - 5, at + 5]) # left, bottom, right, top
+    places = [
+        (r * np.cos(a), r * np.sin(a))
+        for r in (8, 16, 26, 38, 52, 68)
+        for a in np.pi / 8 * np.array([2, 6, 10, 14, 0, 8, 4, 12, 1, 7, 9, 15, 3, 5, 11, 13])
+    ]
+    at, pixels = ax.transData.transform(points), ax.figure.dpi / 72  # of a point of type
+    taken = np.hstack([at - 5, at + 5])  # left, bottom, right, top
     for point, centre, text, colour in zip(points, at, texts, colours):
-        if not text: continue
+        if not text:
+            continue
         measured = ax.text(0, 0, text, fontsize=8)
         size = measured.get_window_extent().size
         measured.remove()
         for x, y in places:
             side = 0 if abs(x) < 1 else np.sign(x)
-            corner = centre + np.array([x, y]) * pixels + size * [(side - 1) / 2, -.5]
+            corner = centre + np.array([x, y]) * pixels + size * [(side - 1) / 2, -0.5]
             box = np.r_[corner, corner + size]
             inside = (box[:2] >= ax.bbox.p0).all() and (box[2:] <= ax.bbox.p1).all()
-            if inside and not ((box[:2] < taken[:, 2:]) & (box[2:] > taken[:, :2])).all(1).any(): break
+            if inside and not ((box[:2] < taken[:, 2:]) & (box[2:] > taken[:, :2])).all(1).any():
+                break
         taken = np.vstack([taken, box])
-        ax.annotate(text, point, (x, y), textcoords="offset points", color=colour, fontsize=8, ha={0: "center", 1: "left", -1: "right"}[side], va="center", in_layout=False,
-                    arrowprops=dict(arrowstyle="-", color=colour, alpha=.5, linewidth=.6, shrinkA=0, shrinkB=2) if np.hypot(x, y) > 9 else None)
+        ax.annotate(
+            text,
+            point,
+            (x, y),
+            textcoords="offset points",
+            color=colour,
+            fontsize=8,
+            ha={0: "center", 1: "left", -1: "right"}[side],
+            va="center",
+            in_layout=False,
+            arrowprops=dict(arrowstyle="-", color=colour, alpha=0.5, linewidth=0.6, shrinkA=0, shrinkB=2)
+            if np.hypot(x, y) > 9
+            else None,
+        )
 
 # %% ../../nbs/08_experiments/03_plots.ipynb #91374137
-def _plane(x): # (n, dim) to (n, 2): principal components
+def _plane(x):  # (n, dim) to (n, 2): principal components
     x = x - x.mean(0)
     u, s, _ = np.linalg.svd(x, full_matrices=False)
     u = u * np.sign(u[np.abs(u).argmax(0), np.arange(u.shape[1])])
     return np.pad((u * s)[:, :2], ((0, 0), (0, max(0, 2 - len(s)))))
 
-def show_mixture(new:str, # text of the new token
-                 anchors:list[str], # texts of shared tokens, those that the new token is mixed from and others
-                 weights:np.ndarray, # (n_anchors,) sum to one
-                 static:np.ndarray, # (1 + n_anchors, dim) static vectors, the new token's first
-                 rows:np.ndarray, # (n_anchors, hidden) rows of the model's embedding matrix
-                 path:str|Path|None=None):
+
+def show_mixture(
+    new: str,  # text of the new token
+    anchors: list[str],  # texts of shared tokens, those that the new token is mixed from and others
+    weights: np.ndarray,  # (n_anchors,) sum to one
+    static: np.ndarray,  # (1 + n_anchors, dim) static vectors, the new token's first
+    rows: np.ndarray,  # (n_anchors, hidden) rows of the model's embedding matrix
+    path: str | Path | None = None,
+):
     "A new token among shared ones in the static space, and its row among theirs in the model's."
     use_style()
     weights = np.asarray(weights, float)
     texts, used = [label(t) for t in (new, *anchors)], np.r_[True, weights > 0]
     fig, axes = plt.subplots(1, 2, layout="constrained", figsize=(9, 3.8))
     planes = _plane(static / np.linalg.norm(static, axis=1, keepdims=True)), _plane(np.vstack([weights @ rows, rows]))
-    for ax, xy, title in zip(axes, planes, ("static vectors: which tokens are similar", "the model's embeddings: their weighted mean")):
+    for ax, xy, title in zip(
+        axes, planes, ("static vectors: which tokens are similar", "the model's embeddings: their weighted mean")
+    ):
         for i in np.flatnonzero(used[1:]) + 1:
-            ax.plot(*xy[[0, i]].T, color=PALETTE[1], alpha=.35 + .6 * weights[i - 1], linewidth=1 + 6 * weights[i - 1], zorder=1)
+            ax.plot(
+                *xy[[0, i]].T,
+                color=PALETTE[1],
+                alpha=0.35 + 0.6 * weights[i - 1],
+                linewidth=1 + 6 * weights[i - 1],
+                zorder=1,
+            )
         colours = [PALETTE[0]] + [PALETTE[1] if u else INK for u in used[1:]]
-        ax.scatter(*xy.T, c=colours, s=np.r_[130, 30 + 250 * weights], alpha=np.where(used, 1, .45), zorder=2)
+        ax.scatter(*xy.T, c=colours, s=np.r_[130, 30 + 250 * weights], alpha=np.where(used, 1, 0.45), zorder=2)
         ax.set(title=title, xticks=[], yticks=[])
         ax.grid(False)
-        ax.margins(.2)
-    fig.draw_without_rendering() # before it the axes have no place
+        ax.margins(0.2)
+    fig.draw_without_rendering()  # before it the axes have no place
     notes = [f"{t} {weights[i - 1]:.2f}" if i and used[i] else t for i, t in enumerate(texts)]
-    for ax, xy in zip(axes, planes): _write(ax, xy, notes, colours)
-    data = pd.DataFrame({"token": [new, *anchors], "weight": np.r_[np.nan, weights], **{f"{s}_{d}": p[:, k] for s, p in zip(("static", "model"), planes) for k, d in enumerate("xy")}})
+    for ax, xy in zip(axes, planes):
+        _write(ax, xy, notes, colours)
+    data = pd.DataFrame(
+        {
+            "token": [new, *anchors],
+            "weight": np.r_[np.nan, weights],
+            **{f"{s}_{d}": p[:, k] for s, p in zip(("static", "model"), planes) for k, d in enumerate("xy")},
+        }
+    )
     mixed = ", ".join(f"{t} {w:.2f}" for t, w in zip(anchors, weights) if w > 0)
-    return described(fig, data, f"Two maps of the token {new} and {len(anchors)} shared tokens, in the static space and in the model's, where it lies at the weighted mean of {mixed}.", path)
+    return described(
+        fig,
+        data,
+        f"Two maps of the token {new} and {len(anchors)} shared tokens, in the static space and in the model's, where it lies at the weighted mean of {mixed}.",
+        path,
+    )
 
 # %% ../../nbs/08_experiments/03_plots.ipynb #dc9c30ad
-def _unit(x): # rows of length one
+def _unit(x):  # rows of length one
     return x / np.maximum(np.linalg.norm(x, axis=1, keepdims=True), 1e-12)
 
-def _readable(text): # nothing where its label would be code points
+
+def _readable(text):  # nothing where its label would be code points
     said = label(text)
     return "" if said != text and regex.search(r"\[[0-9A-F]{4,}\]", said) else said
 
-def alignment_map(source:np.ndarray, # (n, dim) static vectors of source words
-                  target:np.ndarray, # (n, dim) vectors of their translations, row by row
-                  rotated:np.ndarray, # (n, dim) `source` after the rotation
-                  words:list[tuple[str,str]], # source and target word of each row
-                  languages:tuple[str,str]=("source", "target"), # what to call the two
-                  path:str|Path|None=None):
+
+def alignment_map(
+    source: np.ndarray,  # (n, dim) static vectors of source words
+    target: np.ndarray,  # (n, dim) vectors of their translations, row by row
+    rotated: np.ndarray,  # (n, dim) `source` after the rotation
+    words: list[tuple[str, str]],  # source and target word of each row
+    languages: tuple[str, str] = ("source", "target"),  # what to call the two
+    path: str | Path | None = None,
+):
     "Translation pairs before and after the rotation, in the plane of one PCA of target and rotated source."
     if not source.shape == target.shape == rotated.shape or len(words) != len(source):
-        raise ValueError(f"source {source.shape}, target {target.shape} and rotated {rotated.shape} need one shape, and one pair of words per row; got {len(words)} pairs")
+        raise ValueError(
+            f"source {source.shape}, target {target.shape} and rotated {rotated.shape} need one shape, and one pair of words per row; got {len(words)} pairs"
+        )
     use_style()
     source, target, rotated = _unit(source), _unit(target), _unit(rotated)
     plane = PCA(2).fit(np.vstack([target, rotated]))
@@ -281,82 +449,141 @@ def alignment_map(source:np.ndarray, # (n, dim) static vectors of source words
     fig, axes = plt.subplots(1, 2, sharex=True, sharey=True, layout="constrained", figsize=(9.6, 4.2))
     for ax, when, vectors in zip(axes, ("before the rotation", "after the rotation"), (source, rotated)):
         at = plane.transform(vectors)
-        for pair in zip(at, to): ax.plot(*np.transpose(pair), color=INK, alpha=.5, linewidth=1, zorder=1)
+        for pair in zip(at, to):
+            ax.plot(*np.transpose(pair), color=INK, alpha=0.5, linewidth=1, zorder=1)
         for xy, side in ((at, 0), (to, 1)):
-            ax.scatter(*xy.T, color=PALETTE[1 - side], marker="so"[side], s=28, zorder=2, label=label(languages[side]) + " (no font for its letters)" * (not all(texts[side])))
-            parts.append(pd.DataFrame({"panel": when, "language": languages[side], "word": [w[side] for w in words], "x": xy[:, 0], "y": xy[:, 1]}))
+            ax.scatter(
+                *xy.T,
+                color=PALETTE[1 - side],
+                marker="so"[side],
+                s=28,
+                zorder=2,
+                label=label(languages[side]) + " (no font for its letters)" * (not all(texts[side])),
+            )
+            parts.append(
+                pd.DataFrame(
+                    {
+                        "panel": when,
+                        "language": languages[side],
+                        "word": [w[side] for w in words],
+                        "x": xy[:, 0],
+                        "y": xy[:, 1],
+                    }
+                )
+            )
         ax.set(title=f"{when}: mean cosine {(vectors * target).sum(1).mean():.2f}", xticks=[], yticks=[])
         ax.grid(False)
-        ax.margins(.15)
+        ax.margins(0.15)
     fig.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=2)
     data, n = pd.concat(parts, ignore_index=True), len(words)
-    fig.draw_without_rendering() # before it the axes have no place
-    for ax, (_, part) in zip(axes, data.groupby("panel", sort=False)): _write(ax, part[["x", "y"]].to_numpy(), sum(texts, []), [PALETTE[1]] * n + [PALETTE[0]] * n)
-    return described(fig, data, f"Two maps of {n} translation pairs of {' and '.join(languages)}, joined by lines. " + "; ".join(ax.get_title() for ax in axes) + ".", path)
+    fig.draw_without_rendering()  # before it the axes have no place
+    for ax, (_, part) in zip(axes, data.groupby("panel", sort=False)):
+        _write(ax, part[["x", "y"]].to_numpy(), sum(texts, []), [PALETTE[1]] * n + [PALETTE[0]] * n)
+    return described(
+        fig,
+        data,
+        f"Two maps of {n} translation pairs of {' and '.join(languages)}, joined by lines. "
+        + "; ".join(ax.get_title() for ax in axes)
+        + ".",
+        path,
+    )
 
 # %% ../../nbs/08_experiments/03_plots.ipynb #cd7ff86f
-GROUP_STYLES = [(colour, marker) for marker in "o^" for colour in PALETTE if colour != INK] # 14; other groups are grey
+GROUP_STYLES = [(colour, marker) for marker in "o^" for colour in PALETTE if colour != INK]  # 14; other groups are grey
+
 
 def _group_names(panels, named):
     "The largest groups of all panels, by number of rows."
-    counts = pd.Series(np.concatenate([np.asarray(groups, object) for _, groups in panels.values()])).value_counts(sort=False)
+    counts = pd.Series(np.concatenate([np.asarray(groups, object) for _, groups in panels.values()])).value_counts(
+        sort=False
+    )
     return counts.sort_values(ascending=False, kind="stable").index[:named].tolist()
 
-def _project(panels, fit, most, seed): # the rows drawn, and the shares of variance of the two components
+
+def _project(panels, fit, most, seed):  # the rows drawn, and the shares of variance of the two components
     pca, parts = PCA(2, random_state=seed).fit(fit), []
     for panel, (matrix, groups) in panels.items():
-        if len(matrix) != len(groups): raise ValueError(f"{panel!r} has {len(matrix)} rows and {len(groups)} groups; give one group per row")
+        if len(matrix) != len(groups):
+            raise ValueError(f"{panel!r} has {len(matrix)} rows and {len(groups)} groups; give one group per row")
         rows = np.sort(np.random.default_rng(seed).permutation(len(matrix))[:most])
         x, y = pca.transform(np.asarray(matrix)[rows]).T
-        parts.append(pd.DataFrame({"panel": panel, "row": rows, "group": np.asarray(groups, object)[rows], "x": x, "y": y}))
+        parts.append(
+            pd.DataFrame({"panel": panel, "row": rows, "group": np.asarray(groups, object)[rows], "x": x, "y": y})
+        )
     return pd.concat(parts, ignore_index=True), pca.explained_variance_ratio_
 
-def embedding_map(panels:dict[str,tuple[np.ndarray,list[str]]], # title: (matrix (n, dim), group of each row); one kind of group per figure
-                  fit:np.ndarray|None=None, # (n, dim) matrix whose components are used for all panels; None: the first panel's
-                  most:int=4000, # points per panel; a larger matrix is sampled
-                  named:int=12, # groups in the legend, at most 14; the rest is "other"
-                  columns:int=3, # panels side by side
-                  seed:int=0, # of the sample
-                  path:str|Path|None=None):
+
+def embedding_map(
+    panels: dict[
+        str, tuple[np.ndarray, list[str]]
+    ],  # title: (matrix (n, dim), group of each row); one kind of group per figure
+    fit: np.ndarray | None = None,  # (n, dim) matrix whose components are used for all panels; None: the first panel's
+    most: int = 4000,  # points per panel; a larger matrix is sampled
+    named: int = 12,  # groups in the legend, at most 14; the rest is "other"
+    columns: int = 3,  # panels side by side
+    seed: int = 0,  # of the sample
+    path: str | Path | None = None,
+):
     "Embedding matrices in the plane of one PCA, a panel each, points coloured by group."
     use_style()
     data, shares = _project(panels, next(iter(panels.values()))[0] if fit is None else fit, most, seed)
     names = _group_names(panels, min(named, len(GROUP_STYLES)))
     styles = {"other": (INK, "o")} if set(data.group) - set(names) else {}
-    styles |= {name: style for name, style in zip(names, GROUP_STYLES)}
+    styles |= dict(zip(names, GROUP_STYLES))
     shown = data.group.where(data.group.isin(names), "other")
     columns = min(columns, len(panels))
     titles = [label(p) for p in panels]
-    fig, axes = plt.subplots(-(-len(panels) // columns), columns, sharex=True, sharey=True, squeeze=False, layout="constrained",
-                             figsize=(3 * columns + 1.4, 2.9 * -(-len(panels) // columns)))
+    fig, axes = plt.subplots(
+        -(-len(panels) // columns),
+        columns,
+        sharex=True,
+        sharey=True,
+        squeeze=False,
+        layout="constrained",
+        figsize=(3 * columns + 1.4, 2.9 * -(-len(panels) // columns)),
+    )
     for ax, panel, title in zip(axes.flat, panels, titles):
         for name, (colour, marker) in styles.items():
             part = data[(data.panel == panel) & (shown == name)]
-            ax.scatter(part.x, part.y, s=6, marker=marker, color=colour, alpha=.6, linewidths=0, rasterized=True)
+            ax.scatter(part.x, part.y, s=6, marker=marker, color=colour, alpha=0.6, linewidths=0, rasterized=True)
         ax.set_title(title)
         ax.grid(False)
-    for ax in list(axes.flat)[len(panels):]: ax.remove()
+    for ax in list(axes.flat)[len(panels) :]:
+        ax.remove()
     fig.supxlabel(f"component 1 ({shares[0]:.0%} of the variance)", fontsize="medium", color=INK)
     fig.supylabel(f"component 2 ({shares[1]:.0%})", fontsize="medium", color=INK)
     named_last = [n for n in styles if n != "other"] + ["other"] * ("other" in styles)
-    handles = [Line2D([], [], linestyle="", marker=styles[n][1], color=styles[n][0], markersize=6, label=label(str(n))) for n in named_last]
+    handles = [
+        Line2D([], [], linestyle="", marker=styles[n][1], color=styles[n][0], markersize=6, label=label(str(n)))
+        for n in named_last
+    ]
     fig.legend(handles=handles, loc="outside right upper")
     counts = data.groupby("panel", sort=False).size()
-    return described(fig, data, f"Maps of embedding rows in the plane of two components, coloured by group ({', '.join(map(str, named_last))}). Rows shown: "
-                     + ", ".join(f"{panel} {n}" for panel, n in counts.items()) + ".", path)
+    return described(
+        fig,
+        data,
+        f"Maps of embedding rows in the plane of two components, coloured by group ({', '.join(map(str, named_last))}). Rows shown: "
+        + ", ".join(f"{panel} {n}" for panel, n in counts.items())
+        + ".",
+        path,
+    )
 
 # %% ../../nbs/08_experiments/03_plots.ipynb #a755b223
-def _mean_sd(df, by): # mean over seeds; its deviation, or that of a column std where there is a single row
+def _mean_sd(df, by):  # mean over seeds; its deviation, or that of a column std where there is a single row
     out = df.groupby(by, sort=False).value.agg(["mean", "std"])
-    if "std" in df: out["std"] = out["std"].fillna(df.groupby(by, sort=False)["std"].first())
-    return out.fillna({"std": 0.}).reset_index()
+    if "std" in df:
+        out["std"] = out["std"].fillna(df.groupby(by, sort=False)["std"].first())
+    return out.fillna({"std": 0.0}).reset_index()
 
-def score_dots(df:pd.DataFrame, # columns method, setup, language, value; a row per seed, or one with the column std
-               baseline:str="off-the-shelf", # the setup that is drawn as a line
-               names:dict[str,str]|None=None, # what to write for a language
-               xlabel:str="accuracy",
-               columns:int=4, # panels side by side
-               path:str|Path|None=None):
+
+def score_dots(
+    df: pd.DataFrame,  # columns method, setup, language, value; a row per seed, or one with the column std
+    baseline: str = "off-the-shelf",  # the setup that is drawn as a line
+    names: dict[str, str] | None = None,  # what to write for a language
+    xlabel: str = "accuracy",
+    columns: int = 4,  # panels side by side
+    path: str | Path | None = None,
+):
     "Scores by method, a colour for each setup and a panel for each language; methods and setups in order of appearance."
     use_style()
     cells = _mean_sd(df, ["language", "setup", "method"])
@@ -365,150 +592,313 @@ def score_dots(df:pd.DataFrame, # columns method, setup, language, value; a row 
     titles = [label((names or {}).get(l, l)) for l in languages]
     columns = min(columns, len(languages))
     lines = -(-len(languages) // columns)
-    fig, axes = plt.subplots(lines, columns, sharey=True, squeeze=False, layout="constrained", figsize=(2.1 * columns + 2.6, (.3 * len(methods) + .9) * lines + .3))
+    fig, axes = plt.subplots(
+        lines,
+        columns,
+        sharey=True,
+        squeeze=False,
+        layout="constrained",
+        figsize=(2.1 * columns + 2.6, (0.3 * len(methods) + 0.9) * lines + 0.3),
+    )
     for ax, language, title in zip(axes.flat, languages, titles):
         for i, setup in enumerate(setups):
             part = rest[(rest.language == language) & (rest.setup == setup)]
-            y = part.method.map(methods.index).astype(float) + .3 * (i - (len(setups) - 1) / 2)
-            ax.errorbar(part["mean"], y, xerr=part["std"], linestyle="", marker="osD^"[i % 4], color=PALETTE[i], markersize=5, elinewidth=1.2, label=setup)
-        for value in cells[(cells.setup == baseline) & (cells.language == language)]["mean"]: ax.axvline(value, color=INK, dashes=(3, 2), label=baseline)
-        ax.set(title=title, yticks=range(len(methods)), yticklabels=[label(m) for m in methods], ylim=(len(methods) - .5, -.5))
+            y = part.method.map(methods.index).astype(float) + 0.3 * (i - (len(setups) - 1) / 2)
+            ax.errorbar(
+                part["mean"],
+                y,
+                xerr=part["std"],
+                linestyle="",
+                marker="osD^"[i % 4],
+                color=PALETTE[i],
+                markersize=5,
+                elinewidth=1.2,
+                label=setup,
+            )
+        for value in cells[(cells.setup == baseline) & (cells.language == language)]["mean"]:
+            ax.axvline(value, color=INK, dashes=(3, 2), label=baseline)
+        ax.set(
+            title=title,
+            yticks=range(len(methods)),
+            yticklabels=[label(m) for m in methods],
+            ylim=(len(methods) - 0.5, -0.5),
+        )
         ax.grid(axis="x", visible=False)
-    for ax in list(axes.flat)[len(languages):]: ax.remove()
+    for ax in list(axes.flat)[len(languages) :]:
+        ax.remove()
     fig.supxlabel(xlabel, fontsize="medium", color=INK)
     handles = {text: handle for ax in fig.axes for handle, text in zip(*ax.get_legend_handles_labels())}
     fig.legend(handles=sorted(handles.values(), key=lambda h: h.get_label() == baseline), loc="outside right upper")
-    return described(fig, cells, f"Dots, {xlabel} by method ({', '.join(methods)}), a panel for each of {', '.join(titles)}: {ranges(cells, 'setup', 'mean')}.", path)
+    return described(
+        fig,
+        cells,
+        f"Dots, {xlabel} by method ({', '.join(methods)}), a panel for each of {', '.join(titles)}: {ranges(cells, 'setup', 'mean')}.",
+        path,
+    )
 
 # %% ../../nbs/08_experiments/03_plots.ipynb #38c9226a
-def _spread(positions, gap, low, high): # in any order; from low to high
+def _spread(positions, gap, low, high):  # in any order; from low to high
     "The nearest positions between two bounds that keep their order and a distance of `gap`, or less where there is no room."
     order = np.argsort(positions, kind="stable")
     steps = min(gap, (high - low) / max(1, len(positions) - 1)) * np.arange(len(positions))
     out = np.empty(len(positions))
-    out[order] = isotonic_regression(np.asarray(positions, float)[order] - steps, y_min=low, y_max=high - steps[-1]) + steps
+    out[order] = (
+        isotonic_regression(np.asarray(positions, float)[order] - steps, y_min=low, y_max=high - steps[-1]) + steps
+    )
     return out
 
-def score_flops(df:pd.DataFrame, # columns task, language, vocabulary (reduced, full), flops, value; a row per seed
-                names:dict[str,str]|None=None, # what to write for a language
-                ylabel:str="score",
-                path:str|Path|None=None):
+
+def score_flops(
+    df: pd.DataFrame,  # columns task, language, vocabulary (reduced, full), flops, value; a row per seed
+    names: dict[str, str] | None = None,  # what to write for a language
+    ylabel: str = "score",
+    path: str | Path | None = None,
+):
     "Scores against the floating point operations of LAPT, a line for each language and a panel for each task."
     use_style()
-    cells = _mean_sd(df, ["task", "language", "vocabulary"]).merge(df.groupby(["task", "language", "vocabulary"], as_index=False).flops.mean())
+    cells = _mean_sd(df, ["task", "language", "vocabulary"]).merge(
+        df.groupby(["task", "language", "vocabulary"], as_index=False).flops.mean()
+    )
     tasks, languages, kinds = (list(dict.fromkeys(cells[c])) for c in ("task", "language", "vocabulary"))
     texts = {l: label((names or {}).get(l, l)) for l in languages}
-    fig, axes = plt.subplots(1, len(tasks), squeeze=False, layout="constrained", figsize=(4.2 * len(tasks) + .6, 3.6))
+    fig, axes = plt.subplots(1, len(tasks), squeeze=False, layout="constrained", figsize=(4.2 * len(tasks) + 0.6, 3.6))
     for ax, task in zip(axes[0], tasks):
         ends = []
         for i, language in enumerate(languages):
             part = cells[(cells.task == task) & (cells.language == language)].sort_values("flops")
-            if part.empty: continue
+            if part.empty:
+                continue
             colour, dashes = PALETTE[i % len(PALETTE)], ("-", "--", ":")[i // len(PALETTE) % 3]
             ax.plot(part.flops, part["mean"], color=colour, linestyle=dashes)
             ax.errorbar(part.flops, part["mean"], yerr=part["std"], linestyle="", color=colour, elinewidth=1)
-            for p in part.itertuples(): ax.plot(p.flops, p.mean, "os"[kinds.index(p.vocabulary) % 2], color=colour, markersize=6)
+            for p in part.itertuples():
+                ax.plot(p.flops, p.mean, "os"[kinds.index(p.vocabulary) % 2], color=colour, markersize=6)
             ends.append((texts[language], colour, part.flops.iloc[-1], part["mean"].iloc[-1]))
         wide = cells.flops.max() > 5 * cells.flops.min()
-        ax.set(title=label(task), xlabel="floating point operations of LAPT", ylabel=ylabel, xscale="log" if wide else "linear")
+        ax.set(
+            title=label(task),
+            xlabel="floating point operations of LAPT",
+            ylabel=ylabel,
+            xscale="log" if wide else "linear",
+        )
         ax.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)) if wide else MaxNLocator(4))
         ax.xaxis.set_major_formatter(lambda x, _: f"{x:.3g}".replace("e+", "e"))
         ax.xaxis.set_minor_formatter(NullFormatter())
         low, high = ax.get_ylim()
-        for (text, colour, x, y), at in zip(ends, _spread([e[3] for e in ends], .065 * (high - low), low, high)):
-            ax.annotate(text, (x, y), (1.06, (at - low) / (high - low)), xycoords="data", textcoords="axes fraction", color=colour, va="center", fontsize=9,
-                        annotation_clip=False, arrowprops=dict(arrowstyle="-", color=colour, alpha=.5, linewidth=.8, shrinkA=1, shrinkB=4))
-    handles = [Line2D([], [], linestyle="", marker="os"[i % 2], color=INK, label=f"{kind} vocabulary") for i, kind in enumerate(kinds)]
+        for (text, colour, x, y), at in zip(ends, _spread([e[3] for e in ends], 0.065 * (high - low), low, high)):
+            ax.annotate(
+                text,
+                (x, y),
+                (1.06, (at - low) / (high - low)),
+                xycoords="data",
+                textcoords="axes fraction",
+                color=colour,
+                va="center",
+                fontsize=9,
+                annotation_clip=False,
+                arrowprops=dict(arrowstyle="-", color=colour, alpha=0.5, linewidth=0.8, shrinkA=1, shrinkB=4),
+            )
+    handles = [
+        Line2D([], [], linestyle="", marker="os"[i % 2], color=INK, label=f"{kind} vocabulary")
+        for i, kind in enumerate(kinds)
+    ]
     fig.legend(handles=handles, loc="outside lower center", ncols=len(kinds))
-    return described(fig, cells, f"Points joined by lines, {ylabel} over operations of training, a line for each of {', '.join(texts.values())}, a panel for each task. "
-                     f"Operations: {ranges(cells, 'vocabulary', 'flops')}; {ylabel}: {ranges(cells, 'vocabulary', 'mean')}.", path)
+    return described(
+        fig,
+        cells,
+        f"Points joined by lines, {ylabel} over operations of training, a line for each of {', '.join(texts.values())}, a panel for each task. "
+        f"Operations: {ranges(cells, 'vocabulary', 'flops')}; {ylabel}: {ranges(cells, 'vocabulary', 'mean')}.",
+        path,
+    )
 
 # %% ../../nbs/08_experiments/03_plots.ipynb #bcd86338
-def _light(colour): # relative luminance of WCAG 2, 0 to 1
-    return np.dot([.2126, .7152, .0722], [x / 12.92 if x <= .04045 else ((x + .055) / 1.055)**2.4 for x in colour[:3]])
+def _light(colour):  # relative luminance of WCAG 2, 0 to 1
+    return np.dot(
+        [0.2126, 0.7152, 0.0722], [x / 12.92 if x <= 0.04045 else ((x + 0.055) / 1.055) ** 2.4 for x in colour[:3]]
+    )
 
-def _brief(value, digits): # large numbers with fewer digits, very large ones as 3.1e6
-    if abs(value) >= 1e4: return f"{value:.1e}".replace("e+0", "e").replace("e+", "e")
+
+def _brief(value, digits):  # large numbers with fewer digits, very large ones as 3.1e6
+    if abs(value) >= 1e4:
+        return f"{value:.1e}".replace("e+0", "e").replace("e+", "e")
     return f"{value:.{digits if abs(value) < 1000 else 0}f}"
 
-def heat_map(panels:dict[str,pd.DataFrame], # title: numbers by source (rows) and target (columns)
-             difference:bool=False, # whether the colours part at zero
-             log:bool=False, # whether the colours follow the logarithm, as for perplexities; then all numbers are positive
-             kinds:dict[str,str]|None=None, # kind of each language, in whose order they come; None: no lines
-             names:dict[str,str]|None=None, # what to write for a language
-             columns:int=2, # panels side by side
-             digits:int=1, xlabel:str="target language", ylabel:str="source language",
-             path:str|Path|None=None):
+
+def heat_map(
+    panels: dict[str, pd.DataFrame],  # title: numbers by source (rows) and target (columns)
+    difference: bool = False,  # whether the colours part at zero
+    log: bool = False,  # whether the colours follow the logarithm, as for perplexities; then all numbers are positive
+    kinds: dict[str, str] | None = None,  # kind of each language, in whose order they come; None: no lines
+    names: dict[str, str] | None = None,  # what to write for a language
+    columns: int = 2,  # panels side by side
+    digits: int = 1,
+    xlabel: str = "target language",
+    ylabel: str = "source language",
+    path: str | Path | None = None,
+):
     "Numbers of language pairs in coloured cells, all panels on one scale."
     use_style()
-    data = pd.concat([p.rename_axis("source").rename_axis(columns="target").stack().rename("value").reset_index().assign(panel=title) for title, p in panels.items()])[["panel", "source", "target", "value"]]
+    data = pd.concat(
+        [
+            p.rename_axis("source")
+            .rename_axis(columns="target")
+            .stack()
+            .rename("value")
+            .reset_index()
+            .assign(panel=title)
+            for title, p in panels.items()
+        ]
+    )[["panel", "source", "target", "value"]]
     low, high = data.value.min(), data.value.max()
-    if difference: low, high = -max(abs(low), abs(high), 1e-9), max(abs(low), abs(high), 1e-9)
-    if log and low <= 0: raise ValueError(f"a logarithmic scale needs numbers above 0, and the lowest is {low:g}; leave out log=True")
+    if difference:
+        low, high = -max(abs(low), abs(high), 1e-9), max(abs(low), abs(high), 1e-9)
+    if log and low <= 0:
+        raise ValueError(f"a logarithmic scale needs numbers above 0, and the lowest is {low:g}; leave out log=True")
     cmap, norm = plt.get_cmap("RdBu" if difference else "cividis"), (LogNorm if log else plt.Normalize)(low, high)
     columns = min(columns, len(panels))
     lines = -(-len(panels) // columns)
     shape = max(p.shape for p in panels.values())
-    fig, axes = plt.subplots(lines, columns, squeeze=False, layout="constrained", figsize=(max(.47 * shape[1] + .7, 2.8) * columns + 1, (.36 * shape[0] + .7) * lines + .3))
-    edges = lambda languages: [i for i, (a, b) in enumerate(zip(languages, languages[1:]), 1) if kinds and kinds.get(a) != kinds.get(b)]
+    fig, axes = plt.subplots(
+        lines,
+        columns,
+        squeeze=False,
+        layout="constrained",
+        figsize=(max(0.47 * shape[1] + 0.7, 2.8) * columns + 1, (0.36 * shape[0] + 0.7) * lines + 0.3),
+    )
+
+    def edges(languages):
+        return [
+            i for i, (a, b) in enumerate(zip(languages, languages[1:]), 1) if kinds and kinds.get(a) != kinds.get(b)
+        ]
+
     for ax, (title, p) in zip(axes.flat, panels.items()):
         ax.imshow(p.to_numpy(float), cmap=cmap, norm=norm, aspect="auto")
         for (i, j), value in np.ndenumerate(p.to_numpy(float)):
-            if np.isfinite(value): ax.text(j, i, _brief(value, digits), ha="center", va="center", fontsize=8, color="black" if _light(cmap(norm(value))) > .18 else "white")
-        for at in edges(p.columns): ax.axvline(at - .5, color=INK if difference else "white", linewidth=2.5)
-        for at in edges(p.index): ax.axhline(at - .5, color=INK if difference else "white", linewidth=2.5)
-        for axis, languages in ((ax.xaxis, p.columns), (ax.yaxis, p.index)): axis.set_ticks(range(len(languages)), [label((names or {}).get(l, str(l))) for l in languages])
+            if np.isfinite(value):
+                ax.text(
+                    j,
+                    i,
+                    _brief(value, digits),
+                    ha="center",
+                    va="center",
+                    fontsize=8,
+                    color="black" if _light(cmap(norm(value))) > 0.18 else "white",
+                )
+        for at in edges(p.columns):
+            ax.axvline(at - 0.5, color=INK if difference else "white", linewidth=2.5)
+        for at in edges(p.index):
+            ax.axhline(at - 0.5, color=INK if difference else "white", linewidth=2.5)
+        for axis, languages in ((ax.xaxis, p.columns), (ax.yaxis, p.index)):
+            axis.set_ticks(range(len(languages)), [label((names or {}).get(l, str(l))) for l in languages])
         ax.set_title(label(title))
         ax.tick_params(length=0)
         ax.grid(False)
-        for spine in ax.spines.values(): spine.set_visible(False)
-    for ax in list(axes.flat)[len(panels):]: ax.remove()
+        for spine in ax.spines.values():
+            spine.set_visible(False)
+    for ax in list(axes.flat)[len(panels) :]:
+        ax.remove()
     fig.supxlabel(xlabel, fontsize="medium", color=INK)
     fig.supylabel(ylabel, fontsize="medium", color=INK)
-    bar = fig.colorbar(plt.cm.ScalarMappable(norm, cmap), ax=fig.axes, shrink=.8, pad=.01, aspect=30)
+    bar = fig.colorbar(plt.cm.ScalarMappable(norm, cmap), ax=fig.axes, shrink=0.8, pad=0.01, aspect=30)
     bar.outline.set_visible(False)
-    if log: _log_ticks(bar.ax.yaxis, 4)
-    return described(fig, data, f"Heat map, {' by '.join(map(str, shape))} cells, {ylabel} in rows and {xlabel} in columns, the numbers in the cells: {ranges(data, 'panel')}.", path)
+    if log:
+        _log_ticks(bar.ax.yaxis, 4)
+    return described(
+        fig,
+        data,
+        f"Heat map, {' by '.join(map(str, shape))} cells, {ylabel} in rows and {xlabel} in columns, the numbers in the cells: {ranges(data, 'panel')}.",
+        path,
+    )
 
 # %% ../../nbs/08_experiments/03_plots.ipynb #1f289106
-def score_curves(df:pd.DataFrame, # columns language, step, value; a row per seed
-                 names:dict[str,str]|None=None, # what to write for a language
-                 xlabel:str="steps", ylabel:str="F1", path:str|Path|None=None):
+def score_curves(
+    df: pd.DataFrame,  # columns language, step, value; a row per seed
+    names: dict[str, str] | None = None,  # what to write for a language
+    xlabel: str = "steps",
+    ylabel: str = "F1",
+    path: str | Path | None = None,
+):
     "Curves of the mean over seeds with a band of the standard deviation, one for each language."
     use_style()
     languages = list(dict.fromkeys(df.language))
     shown = df.assign(language=df.language.map({l: label((names or {}).get(l, l)) for l in languages}))
     fig, ax = plt.subplots(figsize=(5.6, 3.2))
-    sns.lineplot(shown, x="step", y="value", hue="language", style="language", errorbar="sd", markers=["o", "s", "D", "^", "v", "P", "X", "*"][:len(languages)] if len(languages) < 9 else False, ax=ax)
+    sns.lineplot(
+        shown,
+        x="step",
+        y="value",
+        hue="language",
+        style="language",
+        errorbar="sd",
+        markers=["o", "s", "D", "^", "v", "P", "X", "*"][: len(languages)] if len(languages) < 9 else False,
+        ax=ax,
+    )
     ax.set(xlabel=xlabel, ylabel=ylabel)
     sns.move_legend(ax, "upper left", bbox_to_anchor=(1, 1), title=None)
-    return described(fig, df, f"Curves, {ylabel} over {xlabel} from {df.step.min():g} to {df.step.max():g}. At the end: {ranges(df[df.step == df.step.max()], 'language')}.", path)
+    return described(
+        fig,
+        df,
+        f"Curves, {ylabel} over {xlabel} from {df.step.min():g} to {df.step.max():g}. At the end: {ranges(df[df.step == df.step.max()], 'language')}.",
+        path,
+    )
 
 # %% ../../nbs/08_experiments/03_plots.ipynb #9a85553d
-def correlations(df:pd.DataFrame, # a row per language: columns language, value, and one for each explanation
-                 explanations:dict[str,str], # column: what to write below its panel
-                 kinds:dict[str,str]|None=None, # kind of each language, a colour and a mark each
-                 names:dict[str,str]|None=None, # what to write for a language
-                 ylabel:str="F1", path:str|Path|None=None):
+def correlations(
+    df: pd.DataFrame,  # a row per language: columns language, value, and one for each explanation
+    explanations: dict[str, str],  # column: what to write below its panel
+    kinds: dict[str, str] | None = None,  # kind of each language, a colour and a mark each
+    names: dict[str, str] | None = None,  # what to write for a language
+    ylabel: str = "F1",
+    path: str | Path | None = None,
+):
     "Scores of languages over other numbers of theirs, with Pearson's r."
     use_style()
-    shown, texts = df.assign(kind=[(kinds or {}).get(l, "language") for l in df.language]), [label((names or {}).get(l, l)) for l in df.language]
-    fig, axes = plt.subplots(1, len(explanations), squeeze=False, sharey=True, layout="constrained", figsize=(4.2 * len(explanations), 3.4))
+    shown, texts = (
+        df.assign(kind=[(kinds or {}).get(l, "language") for l in df.language]),
+        [label((names or {}).get(l, l)) for l in df.language],
+    )
+    fig, axes = plt.subplots(
+        1, len(explanations), squeeze=False, sharey=True, layout="constrained", figsize=(4.2 * len(explanations), 3.4)
+    )
     for ax, (column, xlabel) in zip(axes.flat, explanations.items()):
-        sns.scatterplot(shown, x=column, y="value", hue="kind", style="kind", s=45, ax=ax, legend=ax is axes.flat[-1] and bool(kinds))
-        ax.margins(.1)
-        ax.set(xlabel=xlabel, ylabel=ylabel, title=f"r = {np.corrcoef(shown[column], shown.value)[0, 1]:.2f}" if shown[column].nunique() > 1 else "r is not defined")
-    if kinds: sns.move_legend(axes.flat[-1], "upper left", bbox_to_anchor=(1, 1), title=None)
+        sns.scatterplot(
+            shown,
+            x=column,
+            y="value",
+            hue="kind",
+            style="kind",
+            s=45,
+            ax=ax,
+            legend=ax is axes.flat[-1] and bool(kinds),
+        )
+        ax.margins(0.1)
+        ax.set(
+            xlabel=xlabel,
+            ylabel=ylabel,
+            title=f"r = {np.corrcoef(shown[column], shown.value)[0, 1]:.2f}"
+            if shown[column].nunique() > 1
+            else "r is not defined",
+        )
+    if kinds:
+        sns.move_legend(axes.flat[-1], "upper left", bbox_to_anchor=(1, 1), title=None)
     fig.draw_without_rendering()
-    for ax, column in zip(axes.flat, explanations): _write(ax, shown[[column, "value"]].to_numpy(float), texts, [INK] * len(texts))
+    for ax, column in zip(axes.flat, explanations):
+        _write(ax, shown[[column, "value"]].to_numpy(float), texts, [INK] * len(texts))
     panels = "; ".join(f"{xlabel}: {ax.get_title()}" for ax, xlabel in zip(axes.flat, explanations.values()))
-    return described(fig, df, f"Points, {ylabel} of {len(df)} languages ({_number(df.value.min())} to {_number(df.value.max())}) over other numbers of theirs. {panels}.", path)
+    return described(
+        fig,
+        df,
+        f"Points, {ylabel} of {len(df)} languages ({_number(df.value.min())} to {_number(df.value.max())}) over other numbers of theirs. {panels}.",
+        path,
+    )
 
 # %% ../../nbs/08_experiments/03_plots.ipynb #9a2027a9
-def growth_curves(df:pd.DataFrame, # columns panel, side, size, value; a row for each point
-                  ylabel:str="CPU seconds",
-                  columns:int=3, # panels side by side
-                  path:str|Path|None=None):
+def growth_curves(
+    df: pd.DataFrame,  # columns panel, side, size, value; a row for each point
+    ylabel: str = "CPU seconds",
+    columns: int = 3,  # panels side by side
+    path: str | Path | None = None,
+):
     "Cost by size with logarithmic axes, a panel for each kind of work and a curve for each side."
     use_style()
     panels = df.groupby("panel", sort=False)
@@ -516,15 +906,36 @@ def growth_curves(df:pd.DataFrame, # columns panel, side, size, value; a row for
     lines = -(-len(panels) // columns)
     fig, axes = plt.subplots(lines, columns, figsize=(3.4 * columns, 2.8 * lines), squeeze=False, layout="constrained")
     for ax, (panel, part) in zip(axes.flat, panels):
-        for (side, points), colour, dashes in zip(part.groupby("side", sort=False), PALETTE, [(1, 0), (4, 1.5), (1, 1), (6, 1, 1, 1)] * 2):
+        for (side, points), colour, dashes in zip(
+            part.groupby("side", sort=False), PALETTE, [(1, 0), (4, 1.5), (1, 1), (6, 1, 1, 1)] * 2
+        ):
             slope = np.polyfit(np.log(points["size"]), np.log(points.value), 1)[0] if len(points) > 1 else np.nan
-            ax.plot(points["size"], points.value, marker="o", markersize=4, color=colour, dashes=dashes, label=f"{side} {slope:.1f}")
+            ax.plot(
+                points["size"],
+                points.value,
+                marker="o",
+                markersize=4,
+                color=colour,
+                dashes=dashes,
+                label=f"{side} {slope:.1f}",
+            )
         ax.set(xscale="log", yscale="log", title=panel, ylabel=ylabel if ax in axes[:, 0] else "")
-        ax.set_xticks(sorted(set(part["size"])), [_short(n) if n < 1000 else f"{n / 1000:.4g}k" for n in sorted(set(part["size"]))])
+        ax.set_xticks(
+            sorted(set(part["size"])),
+            [_short(n) if n < 1000 else f"{n / 1000:.4g}k" for n in sorted(set(part["size"]))],
+        )
         ax.minorticks_off()
         low, high = ax.get_ylim()
-        ax.set_ylim(low, high * (high / low)**.45) # room for the legend
+        ax.set_ylim(low, high * (high / low) ** 0.45)  # room for the legend
         _log_ticks(ax.yaxis, 9)
         ax.legend(loc="upper left", fontsize="small", borderaxespad=0)
-    for ax in list(axes.flat)[len(panels):]: ax.remove()
-    return described(fig, df, f"Curves, {ylabel} by size, both logarithmic, with the slope of each: " + "; ".join(f"{ax.get_title()}: {', '.join(ax.get_legend_handles_labels()[1])}" for ax in fig.axes) + ".", path)
+    for ax in list(axes.flat)[len(panels) :]:
+        ax.remove()
+    return described(
+        fig,
+        df,
+        f"Curves, {ylabel} by size, both logarithmic, with the slope of each: "
+        + "; ".join(f"{ax.get_title()}: {', '.join(ax.get_legend_handles_labels()[1])}" for ax in fig.axes)
+        + ".",
+        path,
+    )

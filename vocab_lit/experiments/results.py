@@ -7,14 +7,25 @@ __all__ = ['GROUPS', 'BEAT', 'PATIENCE', 'published', 'recompute_averages', 'ast
            'ResultStore', 'table', 'beside']
 
 # %% ../../nbs/08_experiments/01_results.ipynb #9a9bbde8
-import hashlib, itertools, json, math, os, platform, tempfile, threading, time, uuid, warnings
+import hashlib
+import itertools
+import json
+import math
+import os
+import platform
+import tempfile
+import threading
+import time
+import uuid
+import warnings
 from collections.abc import Callable, Hashable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-import pandas as pd, regex
+import pandas as pd
+import regex
 from joblib import Parallel, cpu_count, delayed
 from tqdm.auto import tqdm
 
@@ -22,26 +33,49 @@ import vocab_lit
 from ..text.corpus import data_path, write_json
 
 # %% ../../nbs/08_experiments/01_results.ipynb #3e6febbd
-def published(paper:str, # such as "focus"
-              table:str|int|None=None # number of a table; all where it is None
-             ) -> pd.DataFrame: # columns paper, table, setup, method, language, task, dataset, metric, value, std, seeds, note
+def published(
+    paper: str,  # such as "focus"
+    table: str | int | None = None,  # number of a table; all where it is None
+) -> pd.DataFrame:  # columns paper, table, setup, method, language, task, dataset, metric, value, std, seeds, note
     "The numbers that a paper prints."
     folder = data_path("published")
-    if not (folder/f"{paper}.csv").is_file():
-        raise ValueError(f"no published tables of {paper!r}; there are {', '.join(sorted(p.stem for p in folder.glob('*.csv')))}")
+    if not (folder / f"{paper}.csv").is_file():
+        raise ValueError(
+            f"no published tables of {paper!r}; there are {', '.join(sorted(p.stem for p in folder.glob('*.csv')))}"
+        )
     text = dict.fromkeys(("paper", "table", "setup", "method", "language", "task", "dataset", "metric", "note"), str)
-    rows = pd.read_csv(folder/f"{paper}.csv", dtype=text | {"seeds": "Int64"}, keep_default_na=False, na_values={c: [""] for c in ("value", "std", "seeds")})
-    if table is None: return rows
-    if str(table) not in set(rows.table): raise ValueError(f"{paper} has no table {table}; there are {', '.join(rows.table.unique())}")
+    rows = pd.read_csv(
+        folder / f"{paper}.csv",
+        dtype=text | {"seeds": "Int64"},
+        keep_default_na=False,
+        na_values={c: [""] for c in ("value", "std", "seeds")},
+    )
+    if table is None:
+        return rows
+    if str(table) not in set(rows.table):
+        raise ValueError(f"{paper} has no table {table}; there are {', '.join(rows.table.unique())}")
     return rows[rows.table == str(table)].reset_index(drop=True)
 
 # %% ../../nbs/08_experiments/01_results.ipynb #7ac407aa
-GROUPS = {"avg seen": "ka ur hi".split(), "avg covered": "cdo mi ilo gn xmf sd myv bh wo".split(), "avg new": "am bo km dv si".split()} # of UNKs Everywhere
+GROUPS = {
+    "avg seen": ["ka", "ur", "hi"],
+    "avg covered": ["cdo", "mi", "ilo", "gn", "xmf", "sd", "myv", "bh", "wo"],
+    "avg new": ["am", "bo", "km", "dv", "si"],
+}  # of UNKs Everywhere
 
-def recompute_averages(rows:pd.DataFrame, # from `published`; with cells, averages alone
-                       cells:pd.DataFrame|None=None, # what the averages are over; None: the other rows
-                       same:Iterable[str]=("table", "setup", "method", "language", "dataset", "metric") # columns in which an average agrees with what it is over
-                      ) -> pd.DataFrame: # table, setup, method, language, dataset, metric, printed, mean, difference, cells (how many), note
+
+def recompute_averages(
+    rows: pd.DataFrame,  # from `published`; with cells, averages alone
+    cells: pd.DataFrame | None = None,  # what the averages are over; None: the other rows
+    same: Iterable[str] = (
+        "table",
+        "setup",
+        "method",
+        "language",
+        "dataset",
+        "metric",
+    ),  # columns in which an average agrees with what it is over
+) -> pd.DataFrame:  # table, setup, method, language, dataset, metric, printed, mean, difference, cells (how many), note
     "Each printed average beside the mean of the printed numbers it is over."
     averages = rows
     if cells is None:
@@ -49,193 +83,296 @@ def recompute_averages(rows:pd.DataFrame, # from `published`; with cells, averag
         cells = rows.drop(averages.index)
     averages = averages.reset_index(drop=True)
     languages = list(cells.language.unique())
-    over = averages.assign(average=averages.index, language=[GROUPS.get(l, languages) if l.startswith("avg") else [l] for l in averages.language],
-                           **{c: averages[c].str.split(" / ") for c in ("dataset", "metric")})
-    for c in ("language", "dataset", "metric"): over = over.explode(c)
-    found = over.merge(cells, on=list(same), suffixes=("", " of a cell")).groupby("average")["value of a cell"].agg(["mean", "size"])
-    out = averages[["table", "setup", "method", "language", "dataset", "metric"]].assign(printed=averages.value, mean=found["mean"], cells=found["size"])
+    over = averages.assign(
+        average=averages.index,
+        language=[GROUPS.get(l, languages) if l.startswith("avg") else [l] for l in averages.language],
+        **{c: averages[c].str.split(" / ") for c in ("dataset", "metric")},
+    )
+    for c in ("language", "dataset", "metric"):
+        over = over.explode(c)
+    found = (
+        over.merge(cells, on=list(same), suffixes=("", " of a cell"))
+        .groupby("average")["value of a cell"]
+        .agg(["mean", "size"])
+    )
+    out = averages[["table", "setup", "method", "language", "dataset", "metric"]].assign(
+        printed=averages.value, mean=found["mean"], cells=found["size"]
+    )
     return out.assign(difference=out.printed - out["mean"], note=averages.note)
 
-def astray(averages:pd.DataFrame, # from `recompute_averages`
-           by:float=.1) -> pd.DataFrame:
+
+def astray(
+    averages: pd.DataFrame,  # from `recompute_averages`
+    by: float = 0.1,
+) -> pd.DataFrame:
     "Those that do not follow from what they are over."
     return averages[averages.difference.abs() > by + 1e-9]
 
 # %% ../../nbs/08_experiments/01_results.ipynb #7d8d5ccb
 @cache
-def environment() -> dict: # device and versions
+def environment() -> dict:  # device and versions
     "What the numbers of this process are measured on."
-    from vocab_lit.models.device import find_device # takes a while
+    from vocab_lit.models.device import find_device  # takes a while
+
     versions = {"python": platform.python_version()}
     for package in ("vocab_lit", "torch", "transformers", "tokenizers", "numpy", "gensim"):
-        try: versions[package] = version(package)
-        except PackageNotFoundError: pass
+        with suppress(PackageNotFoundError):
+            versions[package] = version(package)
     return {"device": find_device().name, "versions": versions}
 
-_COMPARED = {"published", "claims.yml", "bench.json"} # data that decide no result: what results are compared with, and times
 
-def fingerprint(*texts:str, # what else decides the values
-                folders:Iterable[Path]|None=None # whose files count; None: the library's source and the bundled data
-               ) -> str: # 16 hexadecimal digits
+_COMPARED = {
+    "published",
+    "claims.yml",
+    "bench.json",
+}  # data that decide no result: what results are compared with, and times
+
+
+def fingerprint(
+    *texts: str,  # what else decides the values
+    folders: Iterable[Path] | None = None,  # whose files count; None: the library's source and the bundled data
+) -> str:  # 16 hexadecimal digits
     "A hash of the library, its data and texts, which changes when any of them does."
     folders = folders or (Path(vocab_lit.__file__).parent, data_path())
     h = hashlib.sha256("\0".join(texts).encode())
     for f in folders:
         for p in sorted(Path(f).rglob("*")):
-            if p.is_file() and p.suffix != ".pyc" and not _COMPARED & set(p.relative_to(f).parts): h.update(p.relative_to(f).as_posix().encode() + p.read_bytes())
+            if p.is_file() and p.suffix != ".pyc" and not _COMPARED & set(p.relative_to(f).parts):
+                h.update(p.relative_to(f).as_posix().encode() + p.read_bytes())
     return h.hexdigest()[:16]
 
-@cache
-def _library(): return fingerprint() # once in a process
 
-def _plain(value): # numpy and torch numbers as Python's; what is not finite as null, which JSON has
+@cache
+def _library():
+    return fingerprint()  # once in a process
+
+
+def _plain(value):  # numpy and torch numbers as Python's; what is not finite as null, which JSON has
     value = value.item() if hasattr(value, "item") else value
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 # %% ../../nbs/08_experiments/01_results.ipynb #7a2c48c0
-BEAT, PATIENCE = 5, 60 # seconds between signs of life, and without one until a claim is abandoned
+BEAT, PATIENCE = 5, 60  # seconds between signs of life, and without one until a claim is abandoned
 
-def _host() -> str: return f"{platform.node()}-{uuid.getnode():x}"
 
-def _abandoned(claim:Path) -> bool:
+def _host() -> str:
+    return f"{platform.node()}-{uuid.getnode():x}"
+
+
+def _abandoned(claim: Path) -> bool:
     "Whether nobody works on a claimed cell any more."
     try:
-        with open(claim) as f: host, _, pid = f.read().rpartition(" "); beat = os.fstat(f.fileno()).st_mtime # of a file just opened a network share tells the true time
-    except FileNotFoundError: return False # given back this very moment
+        with open(claim) as f:
+            host, _, pid = f.read().rpartition(" ")
+            beat = os.fstat(f.fileno()).st_mtime  # of a file just opened a network share tells the true time
+    except FileNotFoundError:
+        return False  # given back this very moment
     if host == _host() and os.name == "posix":
-        try: os.kill(int(pid), 0)
-        except ProcessLookupError: return True
-        except PermissionError: pass # of another user
-    with tempfile.TemporaryFile(dir=claim.parent, prefix=".clock-") as now: return os.fstat(now.fileno()).st_mtime - beat > PATIENCE
+        try:
+            os.kill(int(pid), 0)
+        except ProcessLookupError:
+            return True
+        except PermissionError:
+            pass  # of another user
+    with tempfile.TemporaryFile(dir=claim.parent, prefix=".clock-") as now:
+        return os.fstat(now.fileno()).st_mtime - beat > PATIENCE
+
 
 @contextmanager
-def claimed(record:Path # that is to be written
-           ) -> Iterator[bool]: # False where another process is at it
+def claimed(
+    record: Path,  # that is to be written
+) -> Iterator[bool]:  # False where another process is at it
     "Be the only one, of all processes that share the folder, to work on a record."
     for n in itertools.count():
         claim = record.with_name(f".claim-{record.stem}-{n}")
         try:
-            with open(claim, "x") as f: f.write(f"{_host()} {os.getpid()}")
+            with open(claim, "x") as f:
+                f.write(f"{_host()} {os.getpid()}")
             break
         except FileExistsError:
             if not _abandoned(claim):
                 yield False
                 return
     ended, first = threading.Event(), n
+
     def live():
         while not ended.wait(BEAT):
-            with suppress(OSError): os.utime(claim)
+            with suppress(OSError):
+                os.utime(claim)
+
     threading.Thread(target=live, daemon=True).start()
     try:
         yield True
-        first = 0 # the cell is done
+        first = 0  # the cell is done
     finally:
         ended.set()
-        for i in range(first, n + 1): record.with_name(f".claim-{record.stem}-{i}").unlink(missing_ok=True)
+        for i in range(first, n + 1):
+            record.with_name(f".claim-{record.stem}-{i}").unlink(missing_ok=True)
 
 # %% ../../nbs/08_experiments/01_results.ipynb #05ca5240
 class ResultStore:
     "A folder of records, one for each cell that was computed."
-    def __init__(self, folder:str|Path): # made where it is missing
+
+    def __init__(self, folder: str | Path):  # made where it is missing
         self.folder = Path(folder)
         self.folder.mkdir(parents=True, exist_ok=True)
 
-    def path(self, key:dict[str,Hashable]) -> Path:
+    def path(self, key: dict[str, Hashable]) -> Path:
         "Where the record of a cell lies."
         text = json.dumps({k: _plain(key[k]) for k in sorted(key)}, ensure_ascii=False)
-        name = regex.sub(r"[^\p{L}\p{N}.+]+", "-", "-".join(str(_plain(v)) for _, v in sorted(key.items())))[:80].strip("-")
-        return self.folder/f"{name}-{hashlib.sha256(text.encode()).hexdigest()[:10]}.json"
+        name = regex.sub(r"[^\p{L}\p{N}.+]+", "-", "-".join(str(_plain(v)) for _, v in sorted(key.items())))[:80].strip(
+            "-"
+        )
+        return self.folder / f"{name}-{hashlib.sha256(text.encode()).hexdigest()[:10]}.json"
 
-    def read(self, key:dict, fingerprint:str="") -> dict|None: # None where it is missing, broken or of another fingerprint
+    def read(
+        self, key: dict, fingerprint: str = ""
+    ) -> dict | None:  # None where it is missing, broken or of another fingerprint
         "The record of a cell."
         record = _read_record(self.path(key))
         return record if record and record["fingerprint"] == fingerprint else None
 
-    def cell(self,
-             key:dict[str,Hashable], # setup, method, language, seed, ...
-             measure:Callable[[],dict|list[dict]], # gives {metric: value}, or a list of {"metric": ..., "value": ..., ...}
-             fingerprint:str="" # of all that decides the values and is not in the key
-            ) -> dict: # the record
+    def cell(
+        self,
+        key: dict[str, Hashable],  # setup, method, language, seed, ...
+        measure: Callable[
+            [], dict | list[dict]
+        ],  # gives {metric: value}, or a list of {"metric": ..., "value": ..., ...}
+        fingerprint: str = "",  # of all that decides the values and is not in the key
+    ) -> dict:  # the record
         "Compute a cell, or read it where it was computed before; where another process is at it, wait for that."
-        while not (record := self._attempt(key, measure, fingerprint)): time.sleep(.5)
+        while not (record := self._attempt(key, measure, fingerprint)):
+            time.sleep(0.5)
         return record
 
-    def _attempt(self, key, measure, fingerprint): # None while another process works on the cell
-        if record := self.read(key, fingerprint): return record
+    def _attempt(self, key, measure, fingerprint):  # None while another process works on the cell
+        if record := self.read(key, fingerprint):
+            return record
         with claimed(self.path(key)) as mine:
-            if not mine or (record := self.read(key, fingerprint)): return record
+            if not mine or (record := self.read(key, fingerprint)):
+                return record
             started = time.perf_counter()
             values = measure()
-            if isinstance(values, dict): values = [{"metric": m, "value": v} for m, v in values.items()]
-            record = {"key": {k: _plain(v) for k, v in key.items()}, "fingerprint": fingerprint,
-                      "values": [{k: _plain(v) for k, v in row.items()} for row in values],
-                      "seconds": round(time.perf_counter() - started, 3), "library": _library(), **environment()}
+            if isinstance(values, dict):
+                values = [{"metric": m, "value": v} for m, v in values.items()]
+            record = {
+                "key": {k: _plain(v) for k, v in key.items()},
+                "fingerprint": fingerprint,
+                "values": [{k: _plain(v) for k, v in row.items()} for row in values],
+                "seconds": round(time.perf_counter() - started, 3),
+                "library": _library(),
+                **environment(),
+            }
             write_json(record, self.path(key))
             return record
 
-    def cells(self,
-              jobs:Iterable[tuple[dict[str,Hashable],Callable]], # key and measurement of each cell, as in `cell`
-              fingerprint:str="",
-              workers:int=0 # processes; 0: one for each core (or as many as LOKY_MAX_CPU_COUNT says), or a single one where there is a GPU
-             ) -> None:
+    def cells(
+        self,
+        jobs: Iterable[tuple[dict[str, Hashable], Callable]],  # key and measurement of each cell, as in `cell`
+        fingerprint: str = "",
+        workers: int = 0,  # processes; 0: one for each core (or as many as LOKY_MAX_CPU_COUNT says), or a single one where there is a GPU
+    ) -> None:
         "Compute the cells that are missing, several at a time, together with other processes that are called with the same jobs; all are there when it ends."
         from vocab_lit.models.device import find_device
+
         todo = [(key, measure) for key, measure in jobs if not self.read(key, fingerprint)]
         workers = min(len(todo), workers or (1 if find_device().kind != "cpu" else cpu_count()))
-        with warnings.catch_warnings(), tqdm(total=len(todo), desc=self.folder.name, unit=" cells", delay=2, leave=False) as bar:
-            warnings.filterwarnings("ignore", "A worker stopped", UserWarning) # joblib begins a new one where memory has grown
+        with (
+            warnings.catch_warnings(),
+            tqdm(total=len(todo), desc=self.folder.name, unit=" cells", delay=2, leave=False) as bar,
+        ):
+            warnings.filterwarnings(
+                "ignore", "A worker stopped", UserWarning
+            )  # joblib begins a new one where memory has grown
             while todo:
-                tried = (self._attempt(*job, fingerprint) for job in todo) if workers < 2 else \
-                    Parallel(n_jobs=workers, return_as="generator_unordered")(delayed(self._attempt)(*job, fingerprint) for job in todo)
-                for record in tried: bar.update(record is not None)
-                todo = [job for job in todo if not self.read(job[0], fingerprint)] # others are at these
+                tried = (
+                    (self._attempt(*job, fingerprint) for job in todo)
+                    if workers < 2
+                    else Parallel(n_jobs=workers, return_as="generator_unordered")(
+                        delayed(self._attempt)(*job, fingerprint) for job in todo
+                    )
+                )
+                for record in tried:
+                    bar.update(record is not None)
+                todo = [job for job in todo if not self.read(job[0], fingerprint)]  # others are at these
                 bar.update(bar.total - len(todo) - bar.n)
-                if todo: time.sleep(.5)
+                if todo:
+                    time.sleep(0.5)
 
-    def frame(self,
-              fingerprint:str|None=None # only records with this one; None: all
-             ) -> pd.DataFrame: # a row per value: the key's columns, metric, value, seconds, device, library (the `fingerprint()` of that which made it)
+    def frame(
+        self,
+        fingerprint: str | None = None,  # only records with this one; None: all
+    ) -> pd.DataFrame:  # a row per value: the key's columns, metric, value, seconds, device, library (the `fingerprint()` of that which made it)
         "The records of the folder as one table."
-        records = [r for p in sorted(self.folder.glob("*.json")) if (r := _read_record(p)) and fingerprint in (None, r["fingerprint"])]
-        return pd.DataFrame([{**r["key"], **row, "seconds": r["seconds"], "device": r["device"], "library": r.get("library", "")} for r in records for row in r["values"]])
+        records = [
+            r
+            for p in sorted(self.folder.glob("*.json"))
+            if (r := _read_record(p)) and fingerprint in (None, r["fingerprint"])
+        ]
+        return pd.DataFrame(
+            [
+                {**r["key"], **row, "seconds": r["seconds"], "device": r["device"], "library": r.get("library", "")}
+                for r in records
+                for row in r["values"]
+            ]
+        )
+
 
 def _read_record(path):
-    try: record = json.loads(path.read_text(encoding="utf-8"))
-    except (FileNotFoundError, ValueError): return None
-    whole = isinstance(record, dict) and {"key", "fingerprint", "values", "seconds", "device", "versions"} <= record.keys()
+    try:
+        record = json.loads(path.read_text(encoding="utf-8"))
+    except (FileNotFoundError, ValueError):
+        return None
+    whole = (
+        isinstance(record, dict) and {"key", "fingerprint", "values", "seconds", "device", "versions"} <= record.keys()
+    )
     return record if whole else None
 
 # %% ../../nbs/08_experiments/01_results.ipynb #b5eaeef1
 def _mean_std(values, digits):
     values = values.dropna()
-    if not len(values): return ""
-    if len(values) == 1: return f"{values.iloc[0]:.{digits}f}"
+    if not len(values):
+        return ""
+    if len(values) == 1:
+        return f"{values.iloc[0]:.{digits}f}"
     return f"{values.mean():.{digits}f} ± {values.std():.{digits}f} ({len(values)})"
 
-def table(df:pd.DataFrame, # a row per value, as `ResultStore.frame` gives
-          index:str|list[str]="method", # columns that name a row
-          columns:str|list[str]="language", # columns that name a column
-          digits:int=2) -> pd.DataFrame: # of texts such as "5.01 ± 0.03 (3)"
+
+def table(
+    df: pd.DataFrame,  # a row per value, as `ResultStore.frame` gives
+    index: str | list[str] = "method",  # columns that name a row
+    columns: str | list[str] = "language",  # columns that name a column
+    digits: int = 2,
+) -> pd.DataFrame:  # of texts such as "5.01 ± 0.03 (3)"
     "Mean, sample standard deviation and number of seeds of each cell, in the order of appearance."
     by = [c for part in (index, columns) for c in ([part] if isinstance(part, str) else part)]
     cells = df.groupby(by, sort=False).value.agg(lambda v: _mean_std(v, digits)).unstack(columns, sort=False)
     return cells.fillna("")
 
 # %% ../../nbs/08_experiments/01_results.ipynb #ba4a6d40
-def beside(ours:pd.DataFrame, # a row per value and seed, as `ResultStore.frame` gives
-           theirs:pd.DataFrame, # from `published`
-           index:str="method",
-           columns:str="language",
-           names:dict[str,str]|None=None, # our name of a row: the paper's
-           digits:int=2) -> pd.DataFrame: # columns (column, "ours" or "paper")
+def beside(
+    ours: pd.DataFrame,  # a row per value and seed, as `ResultStore.frame` gives
+    theirs: pd.DataFrame,  # from `published`
+    index: str = "method",
+    columns: str = "language",
+    names: dict[str, str] | None = None,  # our name of a row: the paper's
+    digits: int = 2,
+) -> pd.DataFrame:  # columns (column, "ours" or "paper")
     "Our mean over seeds and the number the paper prints, side by side; rows in our order, then the paper's others."
     back = {paper: our for our, paper in (names or {}).items()}
     places = max((len(f"{v:g}".partition(".")[2]) for v in theirs.value if v < 1000), default=0)
     written = [places if v < 1000 else 0 for v in theirs.value]
-    printed = [f"{v:.{p}f}" + (f" ± {s:.{p}f}" if pd.notna(s) else "") for v, s, p in zip(theirs.value, theirs["std"], written)]
+    printed = [
+        f"{v:.{p}f}" + (f" ± {s:.{p}f}" if pd.notna(s) else "") for v, s, p in zip(theirs.value, theirs["std"], written)
+    ]
     printed = pd.Series(printed, pd.MultiIndex.from_arrays([theirs[index].replace(back), theirs[columns]]))
-    if printed.index.has_duplicates: raise ValueError(f"the paper prints several numbers for {printed.index[printed.index.duplicated()][0]}; choose a task and a metric")
+    if printed.index.has_duplicates:
+        raise ValueError(
+            f"the paper prints several numbers for {printed.index[printed.index.duplicated()][0]}; choose a task and a metric"
+        )
     both = {"ours": table(ours, index, columns, digits), "paper": printed.unstack(sort=False)}
-    rows, cols = (list(dict.fromkeys(x for t in both.values() for x in getattr(t, axis))) for axis in ("index", "columns"))
+    rows, cols = (
+        list(dict.fromkeys(x for t in both.values() for x in getattr(t, axis))) for axis in ("index", "columns")
+    )
     out = {(c, who): t[c].reindex(rows) for c in cols for who, t in both.items() if c in t}
     return pd.DataFrame(out, index=pd.Index(rows, name=index)).fillna("")

@@ -18,132 +18,209 @@ import pandas as pd
 from joblib import Parallel, cpu_count, delayed
 from tqdm.auto import tqdm
 
-from ..models.adapterhub import load_adapter, save_adapter
-from ..methods.factored import FactoredRecipe, Factoring, Factors, factored, factorize, load_factors
-from ..tasks.finetune import TaskConfig, evaluate, fine_tune
-from ..training.lapt import lapt
-from ..models.madx import LANGUAGE, TASK, AdapterConfig, MadX
-from ..methods.recipe import get_recipe
 from .experiment import Target, Targets
 from .results import ResultStore, fingerprint
-from ..tokens.tokenizer import load_tokenizer, save_tokenizer
+from ..methods.factored import FactoredRecipe, Factoring, Factors, factored, factorize, load_factors
+from ..methods.recipe import get_recipe
+from ..models.adapterhub import load_adapter, save_adapter
+from ..models.madx import LANGUAGE, TASK, AdapterConfig, MadX
 from ..models.transplant import load_model, token_parameters, whole_folder, whole_path
+from ..tasks.finetune import TaskConfig, evaluate, fine_tune
+from ..tokens.tokenizer import load_tokenizer, save_tokenizer
+from ..training.lapt import lapt
 
 # %% ../../nbs/08_experiments/05_transfer.ipynb #4a43c858
 @dataclass(frozen=True)
 class Method:
     "How a task gets from one language to another."
-    mlm:str = "" # on whose text the whole model is trained first: source, target, or nobody's
-    adapters:bool = False # the task is learnt by an adapter, and the model stays as it is; otherwise the whole model learns it
-    language:AdapterConfig|None = None # of language adapters that are learnt on text; None: there are none
-    recipe:str = "" # how the rows of a new vocabulary begin, in languages that get one; they are learnt with the language adapter, or alone
-    components:int = 0 # length of short rows; 0: the recipe's
+
+    mlm: str = ""  # on whose text the whole model is trained first: source, target, or nobody's
+    adapters: bool = (
+        False  # the task is learnt by an adapter, and the model stays as it is; otherwise the whole model learns it
+    )
+    language: AdapterConfig | None = None  # of language adapters that are learnt on text; None: there are none
+    recipe: str = ""  # how the rows of a new vocabulary begin, in languages that get one; they are learnt with the language adapter, or alone
+    components: int = 0  # length of short rows; 0: the recipe's
 
     @property
     def parts(self) -> bool:
         "Whether anything is exchanged between languages, or added for the task; otherwise there are whole models only."
         return bool(self.adapters or self.language or self.recipe)
 
-METHODS = {"XLM-R": Method(), "XLM-R MLM-SRC": Method("source"), "XLM-R MLM-TRG": Method("target"),
-           "MAD-X -LAD-INV": Method(adapters=True), "MAD-X -INV": Method(adapters=True, language=replace(LANGUAGE, invertible=0)),
-           "MAD-X": Method(adapters=True, language=LANGUAGE),
-           "MAD-X, new vocabulary": Method(adapters=True, language=LANGUAGE, recipe="script-posn-ident")}
+
+METHODS = {
+    "XLM-R": Method(),
+    "XLM-R MLM-SRC": Method("source"),
+    "XLM-R MLM-TRG": Method("target"),
+    "MAD-X -LAD-INV": Method(adapters=True),
+    "MAD-X -INV": Method(adapters=True, language=replace(LANGUAGE, invertible=0)),
+    "MAD-X": Method(adapters=True, language=LANGUAGE),
+    "MAD-X, new vocabulary": Method(adapters=True, language=LANGUAGE, recipe="script-posn-ident"),
+}
 
 # %% ../../nbs/08_experiments/05_transfer.ipynb #436cfd7c
 _V1 = replace(LANGUAGE, activation="gelu")
 _V2 = replace(_V1, leave_out=(-1,))
-_ROWS = {f"{kind}-{start}": f"{kind}-{start}".lower() for start in ("RAND", "LEX") for kind in ("EL", "MF1", "MF10-KMEANS", "MF10-NEURAL")}
+_ROWS = {
+    f"{kind}-{start}": f"{kind}-{start}".lower()
+    for start in ("RAND", "LEX")
+    for kind in ("EL", "MF1", "MF10-KMEANS", "MF10-NEURAL")
+}
 
-UNKS = {"mBERT": Method(), "MAD-X": Method(adapters=True, language=_V1), "MAD-X 2.0": Method(adapters=True, language=_V2),
-        **{name: Method(adapters=True, language=_V2, recipe=recipe) for name, recipe in _ROWS.items()}} # the rows of Table 3
-FMT = {"FMT-RANDINIT": Method(recipe="el-rand"), "FMT-LEXINIT": Method(recipe="el-lex")} # further ones of Table 5
+UNKS = {
+    "mBERT": Method(),
+    "MAD-X": Method(adapters=True, language=_V1),
+    "MAD-X 2.0": Method(adapters=True, language=_V2),
+    **{name: Method(adapters=True, language=_V2, recipe=recipe) for name, recipe in _ROWS.items()},
+}  # the rows of Table 3
+FMT = {"FMT-RANDINIT": Method(recipe="el-rand"), "FMT-LEXINIT": Method(recipe="el-lex")}  # further ones of Table 5
 
 # %% ../../nbs/08_experiments/05_transfer.ipynb #1b2179ea
 @dataclass(frozen=True)
 class Transfer:
     "A study of transfer between languages."
-    folder:str|Path # of the records; what is trained goes into folders below
-    languages:tuple[str, ...] # sources and targets
-    scale:str = "mini" # mini, paper or own
-    options:dict = field(default_factory=dict) # others of `get_setup`, as model, text, ner, steps
-    own_vocabulary:tuple[str, ...] = () # languages that get a new vocabulary, in methods with a recipe
-    stack:str = "library" # how task adapters stand on language adapters, as in `MadX`
-    settings:dict[str,dict] = field(default_factory=dict) # of fine-tuning by task, as {"qa": {"stride": 32}}, in place of the scale's own
-    paper:str = "mad-x" # whose hyper-parameters: mad-x or unks-everywhere
-    methods:dict[str,Method] = field(default_factory=lambda: METHODS) # by name
-    rates:dict[str,float] = field(default_factory=dict) # learning rates on text by recipe, in place of the scale's own
+
+    folder: str | Path  # of the records; what is trained goes into folders below
+    languages: tuple[str, ...]  # sources and targets
+    scale: str = "mini"  # mini, paper or own
+    options: dict = field(default_factory=dict)  # others of `get_setup`, as model, text, ner, steps
+    own_vocabulary: tuple[str, ...] = ()  # languages that get a new vocabulary, in methods with a recipe
+    stack: str = "library"  # how task adapters stand on language adapters, as in `MadX`
+    settings: dict[str, dict] = field(
+        default_factory=dict
+    )  # of fine-tuning by task, as {"qa": {"stride": 32}}, in place of the scale's own
+    paper: str = "mad-x"  # whose hyper-parameters: mad-x or unks-everywhere
+    methods: dict[str, Method] = field(default_factory=lambda: METHODS)  # by name
+    rates: dict[str, float] = field(
+        default_factory=dict
+    )  # learning rates on text by recipe, in place of the scale's own
 
     @cached_property
-    def stamp(self) -> str: # of the records
-        said = (self.scale, sorted(self.options.items()), self.own_vocabulary, self.stack, sorted(self.settings.items()), self.paper, sorted(self.methods.items(), key=repr), sorted(self.rates.items()))
+    def stamp(self) -> str:  # of the records
+        said = (
+            self.scale,
+            sorted(self.options.items()),
+            self.own_vocabulary,
+            self.stack,
+            sorted(self.settings.items()),
+            self.paper,
+            sorted(self.methods.items(), key=repr),
+            sorted(self.rates.items()),
+        )
         return fingerprint(repr(said))
 
     @property
-    def study(self) -> ResultStore: return ResultStore(self.folder)
+    def study(self) -> ResultStore:
+        return ResultStore(self.folder)
 
-    def target(self, language:str, adapters:bool=False, **budget) -> Target: # budget: steps or limit, where they are not the setup's
+    def target(
+        self, language: str, adapters: bool = False, **budget
+    ) -> Target:  # budget: steps or limit, where they are not the setup's
         return Targets(self.scale, preset=self.paper + "-adapter" * adapters, **self.options | budget)(language)
 
-    def config(self, task:str, language:str, adapters:bool) -> TaskConfig:
+    def config(self, task: str, language: str, adapters: bool) -> TaskConfig:
         return replace(self.target(language, adapters).setup.tasks[task], **self.settings.get(task, {}))
 
     @property
-    def trained(self) -> Path: return Path(self.folder)/f"trained-{self.stamp}"
+    def trained(self) -> Path:
+        return Path(self.folder) / f"trained-{self.stamp}"
 
-    def place(self, what:"LanguageRun") -> Path: return self.trained/what.name # the folder of what is trained on a language's text
+    def place(self, what: "LanguageRun") -> Path:
+        return self.trained / what.name  # the folder of what is trained on a language's text
 
 # %% ../../nbs/08_experiments/05_transfer.ipynb #fb5d4920
 @dataclass(frozen=True)
 class LanguageRun:
     "What is trained on a language's text, once."
-    language:str
-    adapter:AdapterConfig|None = None # of the language
-    recipe:str = "" # of a new vocabulary; without this and an adapter, the whole model is trained
-    components:int = 0 # as in `Method`
-    steps:int = 0 # 0: those of the setup
-    limit:int = 0 # lines of text; 0: those of the setup
+
+    language: str
+    adapter: AdapterConfig | None = None  # of the language
+    recipe: str = ""  # of a new vocabulary; without this and an adapter, the whole model is trained
+    components: int = 0  # as in `Method`
+    steps: int = 0  # 0: those of the setup
+    limit: int = 0  # lines of text; 0: those of the setup
 
     @property
     def kind(self) -> str:
         "What it is, in words."
         a = self.adapter
-        shape = [] if a is None else ["language adapter" + ", invertible" * bool(a.invertible) + f", {a.activation}" * (a.activation != "relu") + ", last layer left out" * bool(a.leave_out)]
+        shape = (
+            []
+            if a is None
+            else [
+                "language adapter"
+                + ", invertible" * bool(a.invertible)
+                + f", {a.activation}" * (a.activation != "relu")
+                + ", last layer left out" * bool(a.leave_out)
+            ]
+        )
         rows = [self.recipe + f" of {self.components}" * bool(self.components)] if self.recipe else []
         return " + ".join(shape + rows) or "whole model"
 
     @property
-    def budget(self) -> dict[str,int]: return {k: v for k, v in dict(steps=self.steps, limit=self.limit).items() if v}
+    def budget(self) -> dict[str, int]:
+        return {k: v for k, v in dict(steps=self.steps, limit=self.limit).items() if v}
+
     @property
-    def name(self) -> str: # of a file
-        return "-".join([self.language, *self.kind.replace(",", "").replace("+ ", "").split(), *(f"{v}{k}" for k, v in self.budget.items())])
+    def name(self) -> str:  # of a file
+        return "-".join(
+            [
+                self.language,
+                *self.kind.replace(",", "").replace("+ ", "").split(),
+                *(f"{v}{k}" for k, v in self.budget.items()),
+            ]
+        )
 
 # %% ../../nbs/08_experiments/05_transfer.ipynb #af8b0f18
-def _factoring(what): # None where rows are whole
+def _factoring(what):  # None where rows are whole
     recipe = get_recipe(what.recipe) if what.recipe else None
-    return replace(recipe.factoring, components=what.components or recipe.factoring.components) if isinstance(recipe, FactoredRecipe) else None
+    return (
+        replace(recipe.factoring, components=what.components or recipe.factoring.components)
+        if isinstance(recipe, FactoredRecipe)
+        else None
+    )
 
-def _factors_file(study, how): return study.trained/f"factors-{how.clusters}-{how.grouping}-{how.components}-{how.solver}-{how.steps}.safetensors"
 
-def learn_factors(study:Transfer, how:Factoring) -> Factors:
+def _factors_file(study, how):
+    return (
+        study.trained / f"factors-{how.clusters}-{how.grouping}-{how.components}-{how.solver}-{how.steps}.safetensors"
+    )
+
+
+def learn_factors(study: Transfer, how: Factoring) -> Factors:
     "The factors of the embeddings of the study's model, kept beside the records and made once."
     place, here = _factors_file(study, how), study.target(study.languages[0])
     if not place.is_file():
-        made = factorize(load_model(here.setup.model).get_input_embeddings().weight[:len(here.source_tokenizer)], how)
-        with whole_path(place) as part: made.save(part)
+        made = factorize(load_model(here.setup.model).get_input_embeddings().weight[: len(here.source_tokenizer)], how)
+        with whole_path(place) as part:
+            made.save(part)
     return load_factors(place)
 
-def learn_language(study:Transfer, what:LanguageRun, seed:int=0) -> list[dict]: # records with step and value
+
+def learn_language(study: Transfer, what: LanguageRun, seed: int = 0) -> list[dict]:  # records with step and value
     "Train a model, rows or an adapter on a language's text, and save it."
     whole, own, place = not (what.adapter or what.recipe), bool(what.recipe), study.place(what)
     here = study.target(what.language, not whole, **what.budget)
     model = load_model(here.setup.model).float()
     tokenizer = here.tokenizer if own else here.source_tokenizer
-    config = replace(here.lapt_config, mode="all", learning_rate=study.rates.get(what.recipe, here.lapt_config.learning_rate))
-    if study.scale == "mini": config = replace(config, eval_every=config.steps)
+    config = replace(
+        here.lapt_config, mode="all", learning_rate=study.rates.get(what.recipe, here.lapt_config.learning_rate)
+    )
+    if study.scale == "mini":
+        config = replace(config, eval_every=config.steps)
     text = [here.packed(part, kept=not own) for part in ("train", "held_out")]
     run = None if study.scale == "mini" else place.with_name(place.name + ".run")
-    train = partial(lapt, tokenizer=tokenizer, text=text[0], held_out=text[1], config=config, seed=seed, folder=run, resume=bool(run and run.is_dir()))
-    shutil.rmtree(place, ignore_errors=True) # left by a process that ended before its record was written
+    train = partial(
+        lapt,
+        tokenizer=tokenizer,
+        text=text[0],
+        held_out=text[1],
+        config=config,
+        seed=seed,
+        folder=run,
+        resume=bool(run and run.is_dir()),
+    )
+    shutil.rmtree(place, ignore_errors=True)  # left by a process that ended before its record was written
     place.parent.mkdir(parents=True, exist_ok=True)
     if whole:
         losses = train(model)
@@ -158,46 +235,74 @@ def learn_language(study:Transfer, what:LanguageRun, seed:int=0) -> list[dict]: 
             layer, rows = began.layer, {n: p.detach() for n, p in token_parameters(began.model).items()}
         shape = what.adapter or replace(LANGUAGE, invertible=0, leave_out=tuple(range(model.config.num_hidden_layers)))
         madx.add_language(what.language, shape, rows, tokenizer if own else None, seed)
-        with madx.learning(what.language), factored(model, layer) if layer else nullcontext(): losses = train(model)
+        with madx.learning(what.language), factored(model, layer) if layer else nullcontext():
+            losses = train(model)
         save_adapter(madx, "language", what.language, place)
-    if run: shutil.rmtree(run)
+    if run:
+        shutil.rmtree(run)
     return [dict(metric="loss", step=int(r.step), value=r.loss, tokens=len(tokenizer)) for r in losses.itertuples()]
 
 # %% ../../nbs/08_experiments/05_transfer.ipynb #8f426937
-def learnt(study:Transfer, method:str, language:str, **budget) -> LanguageRun|None:
+def learnt(study: Transfer, method: str, language: str, **budget) -> LanguageRun | None:
     "What a method has for a language besides the source model; None: nothing."
     m = study.methods[method]
     recipe = m.recipe if language in study.own_vocabulary else ""
-    return LanguageRun(language, m.language, recipe, m.components if recipe else 0, **budget) if m.language or recipe else None
+    return (
+        LanguageRun(language, m.language, recipe, m.components if recipe else 0, **budget)
+        if m.language or recipe
+        else None
+    )
 
-def needed(study:Transfer, methods:Iterable[str], sources:Iterable[str], targets:Iterable[str]) -> list[LanguageRun]: # each once
+
+def needed(
+    study: Transfer, methods: Iterable[str], sources: Iterable[str], targets: Iterable[str]
+) -> list[LanguageRun]:  # each once
     "What has to be trained on text before the tasks."
     found = {}
     for method in methods:
         mlm, languages = study.methods[method].mlm, [*sources, *targets]
-        if mlm: found |= dict.fromkeys(map(LanguageRun, sources if mlm == "source" else targets))
+        if mlm:
+            found |= dict.fromkeys(map(LanguageRun, sources if mlm == "source" else targets))
         found |= dict.fromkeys(w for l in languages if (w := learnt(study, method, l)))
     return list(found)
 
-def learn_languages(study:Transfer, wanted:Iterable[LanguageRun], workers:int=0) -> None: # processes, as in `ResultStore.cells`
+
+def learn_languages(
+    study: Transfer, wanted: Iterable[LanguageRun], workers: int = 0
+) -> None:  # processes, as in `ResultStore.cells`
     "Train what is missing, several at a time."
     wanted = list(dict.fromkeys(wanted))
     factorings = dict.fromkeys(filter(None, map(_factoring, wanted)))
-    jobs = [(dict(what="language", scale=study.scale, kind=w.kind, language=w.language, steps=w.steps, limit=w.limit), partial(learn_language, study, w)) for w in wanted]
+    jobs = [
+        (
+            dict(what="language", scale=study.scale, kind=w.kind, language=w.language, steps=w.steps, limit=w.limit),
+            partial(learn_language, study, w),
+        )
+        for w in wanted
+    ]
     for (key, _), w in zip(jobs, wanted):
-        if not study.place(w).is_dir(): study.study.path(key).unlink(missing_ok=True)
+        if not study.place(w).is_dir():
+            study.study.path(key).unlink(missing_ok=True)
     if not all(study.study.read(key, study.stamp) for key, _ in jobs):
         missing = [how for how in factorings if not _factors_file(study, how).is_file()]
-        Parallel(n_jobs=min(2, workers or cpu_count()))(delayed(learn_factors)(study, how) for how in tqdm(missing, desc="factors", delay=2, leave=False))
+        Parallel(n_jobs=min(2, workers or cpu_count()))(
+            delayed(learn_factors)(study, how) for how in tqdm(missing, desc="factors", delay=2, leave=False)
+        )
     study.study.cells(jobs, study.stamp, workers)
 
 # %% ../../nbs/08_experiments/05_transfer.ipynb #b8dbd440
 @lru_cache(maxsize=32)
-def _examples(splits, task, target): return splits(task, target, test_only=True)[2] # each method is scored on the same
+def _examples(splits, task, target):
+    return splits(task, target, test_only=True)[2]  # each method is scored on the same
+
 
 def _on_test(study, model, tokenizer, task, config, target, **more):
     examples = _examples(study.target(target).setup.splits, task, target)
-    return [dict(metric=metric, target=target, value=100 * value, **more) for metric, value in evaluate(model, tokenizer, examples, task, config).items()]
+    return [
+        dict(metric=metric, target=target, value=100 * value, **more)
+        for metric, value in evaluate(model, tokenizer, examples, task, config).items()
+    ]
+
 
 def _whole(study, method, source, targets, task, seed):
     config, splits, out = study.config(task, source, False), study.target(source).setup.splits(task, source), []
@@ -206,104 +311,227 @@ def _whole(study, method, source, targets, task, seed):
         at = study.place(LanguageRun(text)) if text else study.target(source).setup.model
         tokenizer = load_tokenizer(at)
         result = fine_tune(load_model(at).float(), tokenizer, *splits, task, seed, config)
-        for target in [text] if mlm == "target" else targets: out += _on_test(study, result.model, tokenizer, task, config, target)
+        for target in [text] if mlm == "target" else targets:
+            out += _on_test(study, result.model, tokenizer, task, config, target)
     return out
 
-def _with_languages(study, folders): # {name: folder of an adapter}; the source model with them, and its tokenizer
+
+def _with_languages(study, folders):  # {name: folder of an adapter}; the source model with them, and its tokenizer
     at = study.target(study.languages[0]).setup.model
     madx = MadX(load_model(at).float(), study.stack)
-    for name, folder in folders.items(): load_adapter(madx, folder, "language", name)
+    for name, folder in folders.items():
+        load_adapter(madx, folder, "language", name)
     return madx, load_tokenizer(at)
 
-def _attach(madx, adapters, task, language, seed): # for `fine_tune`
-    if adapters: return madx.attach(task, language, TASK, seed)
-    def attach(new, head): # full-model transfer: everything learns but the old rows
+
+def _attach(madx, adapters, task, language, seed):  # for `fine_tune`
+    if adapters:
+        return madx.attach(task, language, TASK, seed)
+
+    def attach(new, head):  # full-model transfer: everything learns but the old rows
         languages = set(madx.onto(new).parameters())
-        for p in new.parameters(): p.requires_grad_(p not in languages and p is not new.get_input_embeddings().weight)
+        for p in new.parameters():
+            p.requires_grad_(p not in languages and p is not new.get_input_embeddings().weight)
+
     return attach
 
-def _learn_task(study, madx, tokenizer, source, language, task, seed, adapters=True): # language: the adapter below, or None
+
+def _learn_task(
+    study, madx, tokenizer, source, language, task, seed, adapters=True
+):  # language: the adapter below, or None
     madx.activate(language)
     splits, config = study.target(source).setup.splits(task, source), study.config(task, source, adapters)
-    return fine_tune(madx.model, madx.tokenizers.get(language, tokenizer), *splits, task, seed, config, _attach(madx, adapters, task, language, seed)).model
+    return fine_tune(
+        madx.model,
+        madx.tokenizers.get(language, tokenizer),
+        *splits,
+        task,
+        seed,
+        config,
+        _attach(madx, adapters, task, language, seed),
+    ).model
 
-def _score(study, model, tokenizer, what, target, task, adapters, **more): # with what was learnt of the target, None: nothing
-    if what: load_adapter(model.madx, study.place(what), "language", "in-use")
+
+def _score(
+    study, model, tokenizer, what, target, task, adapters, **more
+):  # with what was learnt of the target, None: nothing
+    if what:
+        load_adapter(model.madx, study.place(what), "language", "in-use")
     model.madx.activate("in-use" if what else None, task if adapters else None)
-    found = _on_test(study, model, model.madx.tokenizers.get("in-use", tokenizer), task, study.config(task, target, adapters), target, **more)
-    if what: model.madx.forget("language", "in-use")
+    found = _on_test(
+        study,
+        model,
+        model.madx.tokenizers.get("in-use", tokenizer),
+        task,
+        study.config(task, target, adapters),
+        target,
+        **more,
+    )
+    if what:
+        model.madx.forget("language", "in-use")
     return found
 
-def _with_parts(study, methods, source, targets, task, seed): # with language adapters, new rows or a task adapter; alike in the source language
+
+def _with_parts(
+    study, methods, source, targets, task, seed
+):  # with language adapters, new rows or a task adapter; alike in the source language
     adapters, there = study.methods[methods[0]].adapters, learnt(study, methods[0], source)
     madx, tokenizer = _with_languages(study, {source: study.place(there)} if there else {})
     model = _learn_task(study, madx, tokenizer, source, source if there else None, task, seed, adapters)
-    return [r for method in methods for target in targets for r in _score(study, model, tokenizer, learnt(study, method, target), target, task, adapters, method=method)]
+    return [
+        r
+        for method in methods
+        for target in targets
+        for r in _score(study, model, tokenizer, learnt(study, method, target), target, task, adapters, method=method)
+    ]
 
-def transfer_scores(study:Transfer, methods:Sequence[str], # of the study's, alike in the source language
-                    source:str, targets:Sequence[str], task:str, seed:int=0
-                   ) -> list[dict]: # records with method, metric, target and value
+
+def transfer_scores(
+    study: Transfer,
+    methods: Sequence[str],  # of the study's, alike in the source language
+    source: str,
+    targets: Sequence[str],
+    task: str,
+    seed: int = 0,
+) -> list[dict]:  # records with method, metric, target and value
     "Learn a task in one language and score it in others; what is trained on text must be there."
-    if study.methods[methods[0]].parts: return _with_parts(study, methods, source, targets, task, seed)
+    if study.methods[methods[0]].parts:
+        return _with_parts(study, methods, source, targets, task, seed)
     return [r | dict(method=method) for method in methods for r in _whole(study, method, source, targets, task, seed)]
 
-def _alike(study, methods, source): # groups of methods that learn the task in the same way
+
+def _alike(study, methods, source):  # groups of methods that learn the task in the same way
     groups = {}
     for name in methods:
         m = study.methods[name]
         groups.setdefault((m.mlm, m.adapters, m.parts, learnt(study, name, source)), []).append(name)
     return groups.values()
 
-def _table(study, jobs, workers): # keys and measurements; a row for each value of the records
-    study.study.cells(jobs, study.stamp, workers)
-    return pd.DataFrame([dict(r["key"], **v) for key, _ in jobs for r in [study.study.read(key, study.stamp)] for v in r["values"]])
 
-def transfer(study:Transfer, methods:Iterable[str], task:str, sources:Sequence[str]=(), targets:Sequence[str]=(), # none: all of the study's languages
-             seeds:Iterable[int]=(0,), workers:int=0) -> pd.DataFrame: # columns method, source, target, metric, seed, value
+def _table(study, jobs, workers):  # keys and measurements; a row for each value of the records
+    study.study.cells(jobs, study.stamp, workers)
+    return pd.DataFrame(
+        [dict(r["key"], **v) for key, _ in jobs for r in [study.study.read(key, study.stamp)] for v in r["values"]]
+    )
+
+
+def transfer(
+    study: Transfer,
+    methods: Iterable[str],
+    task: str,
+    sources: Sequence[str] = (),
+    targets: Sequence[str] = (),  # none: all of the study's languages
+    seeds: Iterable[int] = (0,),
+    workers: int = 0,
+) -> pd.DataFrame:  # columns method, source, target, metric, seed, value
     "All records of some methods; what is missing is computed, first what is trained on text and then the tasks."
-    methods, sources, targets, seeds = list(methods), list(sources or study.languages), list(targets or study.languages), list(seeds)
-    if unknown := next((m for m in methods if m not in study.methods), None): raise ValueError(f"no method {unknown!r}; there are {', '.join(study.methods)}")
+    methods, sources, targets, seeds = (
+        list(methods),
+        list(sources or study.languages),
+        list(targets or study.languages),
+        list(seeds),
+    )
+    if unknown := next((m for m in methods if m not in study.methods), None):
+        raise ValueError(f"no method {unknown!r}; there are {', '.join(study.methods)}")
     learn_languages(study, needed(study, methods, sources, targets), workers)
-    jobs = [(dict(what="transfer", scale=study.scale, methods=" + ".join(group), source=s, targets=" ".join(targets), task=task, seed=seed), partial(transfer_scores, study, group, s, targets, task, seed))
-            for s in sources for group in _alike(study, methods, s) for seed in seeds]
-    jobs.sort(key=lambda job: study.methods[job[1].args[1][0]].mlm != "target") # the longest first
+    jobs = [
+        (
+            dict(
+                what="transfer",
+                scale=study.scale,
+                methods=" + ".join(group),
+                source=s,
+                targets=" ".join(targets),
+                task=task,
+                seed=seed,
+            ),
+            partial(transfer_scores, study, group, s, targets, task, seed),
+        )
+        for s in sources
+        for group in _alike(study, methods, s)
+        for seed in seeds
+    ]
+    jobs.sort(key=lambda job: study.methods[job[1].args[1][0]].mlm != "target")  # the longest first
     found = _table(study, jobs, workers)
-    return found[["method", "source", "target", "metric", "seed", "value"]].sort_values("method", key=lambda c: c.map(methods.index), kind="stable", ignore_index=True)
+    return found[["method", "source", "target", "metric", "seed", "value"]].sort_values(
+        "method", key=lambda c: c.map(methods.index), kind="stable", ignore_index=True
+    )
 
 # %% ../../nbs/08_experiments/05_transfer.ipynb #c2d747a7
-def _less(study, method, target, by, n): # what a method has for the target after less training; the whole of it is not trained twice
+def _less(
+    study, method, target, by, n
+):  # what a method has for the target after less training; the whole of it is not trained twice
     here = study.target(target, True)
     whole = n == (here.lapt_config.steps if by == "steps" else len(here.setup.train))
     return learnt(study, method, target, **({} if whole else {by: n}))
 
-def _by_budget(study, methods, source, targets, by, grid, task, seed): # methods: alike in the source language
+
+def _by_budget(study, methods, source, targets, by, grid, task, seed):  # methods: alike in the source language
     madx, tokenizer = _with_languages(study, {source: study.place(learnt(study, methods[0], source))})
     model = _learn_task(study, madx, tokenizer, source, source, task, seed)
-    return [r for m in methods for t in targets for n in grid
-            for r in _score(study, model, tokenizer, _less(study, m, t, by, n) if n else None, t, task, True, method=m, step=n)]
+    return [
+        r
+        for m in methods
+        for t in targets
+        for n in grid
+        for r in _score(
+            study, model, tokenizer, _less(study, m, t, by, n) if n else None, t, task, True, method=m, step=n
+        )
+    ]
 
-def transfer_by_steps(study:Transfer, source:str, targets:Sequence[str], grid:Sequence[int], # of training the targets' adapters; 0: none is used
-                      task:str, seeds:Iterable[int]=(0,), workers:int=0,
-                      methods:Sequence[str]=("MAD-X",), # with language adapters
-                      by:str="steps" # what the grid counts: steps, or lines of text (limit)
-                     ) -> pd.DataFrame: # columns method, target, metric, step, seed, value
+
+def transfer_by_steps(
+    study: Transfer,
+    source: str,
+    targets: Sequence[str],
+    grid: Sequence[int],  # of training the targets' adapters; 0: none is used
+    task: str,
+    seeds: Iterable[int] = (0,),
+    workers: int = 0,
+    methods: Sequence[str] = ("MAD-X",),  # with language adapters
+    by: str = "steps",  # what the grid counts: steps, or lines of text (limit)
+) -> pd.DataFrame:  # columns method, target, metric, step, seed, value
     "Scores by how long, or on how much text, what the target language has was trained."
-    learn_languages(study, [w for m in methods for w in (learnt(study, m, source), *(_less(study, m, t, by, n) for t in targets for n in grid if n))], workers)
-    key = dict(what=by, scale=study.scale, source=source, targets=" ".join(targets), steps=" ".join(map(str, grid)), task=task)
-    found = _table(study, [(dict(key, methods=" + ".join(group), seed=seed), partial(_by_budget, study, group, source, targets, by, grid, task, seed))
-                           for group in _alike(study, methods, source) for seed in seeds], workers)
+    learn_languages(
+        study,
+        [
+            w
+            for m in methods
+            for w in (learnt(study, m, source), *(_less(study, m, t, by, n) for t in targets for n in grid if n))
+        ],
+        workers,
+    )
+    key = dict(
+        what=by, scale=study.scale, source=source, targets=" ".join(targets), steps=" ".join(map(str, grid)), task=task
+    )
+    found = _table(
+        study,
+        [
+            (
+                dict(key, methods=" + ".join(group), seed=seed),
+                partial(_by_budget, study, group, source, targets, by, grid, task, seed),
+            )
+            for group in _alike(study, methods, source)
+            for seed in seeds
+        ],
+        workers,
+    )
     return found[["method", "target", "metric", "step", "seed", "value"]]
 
 # %% ../../nbs/08_experiments/05_transfer.ipynb #fe841105
-def matrix(scores:pd.DataFrame, # from `transfer`, of one metric
-           method:str) -> pd.DataFrame: # sources in rows, targets in columns, in order of appearance
+def matrix(
+    scores: pd.DataFrame,  # from `transfer`, of one metric
+    method: str,
+) -> pd.DataFrame:  # sources in rows, targets in columns, in order of appearance
     "Mean scores over seeds of one method."
     rows = scores[scores.method == method]
     return rows.groupby(["source", "target"], sort=False).value.mean().unstack(sort=False)
 
-def averages(scores:pd.DataFrame, # from `transfer`, of one metric
-             over:str # source: a column for each target; target: a column for each source
-            ) -> pd.DataFrame: # a row for each method, the last column avg
+
+def averages(
+    scores: pd.DataFrame,  # from `transfer`, of one metric
+    over: str,  # source: a column for each target; target: a column for each source
+) -> pd.DataFrame:  # a row for each method, the last column avg
     "Mean scores of all methods over sources or over targets."
     by = {"source": "target", "target": "source"}[over]
     cells = scores.groupby(["method", by], sort=False).value.mean().unstack(sort=False)

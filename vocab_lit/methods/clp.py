@@ -11,27 +11,41 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
-from ..vectors.align import unit_rows
-from .recipe import Copy, RowWeights, Gaussian, InitContext, Recipe, InitStep, register
+from .recipe import Copy, Gaussian, InitContext, InitStep, Recipe, RowWeights, register
 from .sparsemax import anchors_and_rows
+from ..vectors.align import unit_rows
 
 # %% ../../nbs/04_methods/07_clp.ipynb #165e8307
 @dataclass
 class CosineWeighted(InitStep):
     "Mix the rows of all copied tokens in proportion to the similarity of static vectors."
-    least: float = .05 # share of the sum of absolute similarities below which their sum divides nothing
+
+    least: float = 0.05  # share of the sum of absolute similarities below which their sum divides nothing
     needs: str = "token vectors"
     means = False
 
-    def fill(self, job:InitContext) -> RowWeights:
+    def fill(self, job: InitContext) -> RowWeights:
         anchors, rows = anchors_and_rows(job)
         keys, asked = (unit_rows(job.vectors.matrix[ids]).double().numpy() for ids in (anchors, rows))
         total = asked @ keys.sum(0)
-        absolute = np.concatenate([np.abs(part @ keys.T).sum(1) for part in np.array_split(asked, len(asked) // 512 + 1)])
+        absolute = np.concatenate(
+            [np.abs(part @ keys.T).sum(1) for part in np.array_split(asked, len(asked) // 512 + 1)]
+        )
         good = total > self.least * absolute
         low = sparse.csr_array((asked[good] / total[good, None]).astype(np.float32))
         place = np.tile(job.copied[anchors], keys.shape[1])
-        basis = sparse.csr_array((keys.T.astype(np.float32).ravel(), (np.repeat(np.arange(keys.shape[1]), len(anchors)), place)), shape=(keys.shape[1], len(job.source)))
+        basis = sparse.csr_array(
+            (keys.T.astype(np.float32).ravel(), (np.repeat(np.arange(keys.shape[1]), len(anchors)), place)),
+            shape=(keys.shape[1], len(job.source)),
+        )
         return RowWeights(rows[good], low, basis=basis)
 
-register(Recipe("clp", (Copy(), CosineWeighted(), Gaussian()), "Ostendorff and Rehm (2023)", "Shared tokens keep their row, others mix all of them in proportion to a helper model's similarities."))
+
+register(
+    Recipe(
+        "clp",
+        (Copy(), CosineWeighted(), Gaussian()),
+        "Ostendorff and Rehm (2023)",
+        "Shared tokens keep their row, others mix all of them in proportion to a helper model's similarities.",
+    )
+)

@@ -7,13 +7,15 @@ __all__ = ['RAND', 'LEX', 'SVD', 'Factoring', 'Factors', 'factorize', 'load_fact
            'FactoredEmbedding', 'load_embedding', 'check_tied', 'factored']
 
 # %% ../../nbs/04_methods/10_factored.ipynb #b2cf0631
-import hashlib, json
+import hashlib
+import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-import numpy as np, torch
+import numpy as np
+import torch
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 from torch import nn
@@ -26,103 +28,164 @@ from .semi_nmf import ClusteredSemiNMF, NeuralMF, SemiNMF, gumbel_one_hot, up_pr
 # %% ../../nbs/04_methods/10_factored.ipynb #a9eedb61
 class SVD:
     "The short rows with the smallest error, and what makes them whole (Liu et al., 2024, Section 3.1)."
-    def __init__(self, n_components:int): self.n_components = n_components
 
-    def fit_transform(self, X:np.ndarray) -> np.ndarray: # (V, D), gives (V, k)
-        if not 1 <= self.n_components <= X.shape[1]: raise ValueError(f"n_components={self.n_components} is not between 1 and n_features={X.shape[1]}")
-        if not np.isfinite(X).all(): raise ValueError("the matrix contains NaN or infinity")
-        values, vectors = np.linalg.eigh(sum(b.T @ b for b in (b.astype(np.float64) for b in np.array_split(X, len(X) // 8192 + 1))))
-        size, directions = np.sqrt(values[::-1].clip(0))[:self.n_components], vectors[:, ::-1][:, :self.n_components]
+    def __init__(self, n_components: int):
+        self.n_components = n_components
+
+    def fit_transform(self, X: np.ndarray) -> np.ndarray:  # (V, D), gives (V, k)
+        if not 1 <= self.n_components <= X.shape[1]:
+            raise ValueError(f"n_components={self.n_components} is not between 1 and n_features={X.shape[1]}")
+        if not np.isfinite(X).all():
+            raise ValueError("the matrix contains NaN or infinity")
+        values, vectors = np.linalg.eigh(
+            sum(b.T @ b for b in (b.astype(np.float64) for b in np.array_split(X, len(X) // 8192 + 1)))
+        )
+        size, directions = np.sqrt(values[::-1].clip(0))[: self.n_components], vectors[:, ::-1][:, : self.n_components]
         self.components_, self.n_iter_ = (size[:, None] * directions.T).astype(X.dtype), 1
         short = (X @ (directions / np.where(size > size[0] * 1e-6, size, np.inf))).astype(X.dtype)
         self.reconstruction_err_ = float(np.linalg.norm(X - short @ self.components_))
         return short
 
+
 @dataclass(frozen=True)
 class Factoring:
     "How an embedding matrix is taken apart; the defaults are those of Pfeiffer et al. (2021, Section 4.3)."
-    clusters:int = 1 # how many up-projections
-    grouping:str = "kmeans" # how tokens are put into clusters: kmeans or neural
-    components:int = 0 # length of a short row; 0: 100, in a matrix of less than 768 dimensions the same share
-    solver:str = "mu" # of Semi-NMF: mu or hals; or svd, of one G
-    steps:int = 0 # 0: 3,000 of mu, 300 of hals, 500 of neural
 
-    def estimator(self, dim:int, # of the matrix
-                  seed:int=0) -> SVD|SemiNMF|ClusteredSemiNMF|NeuralMF:
+    clusters: int = 1  # how many up-projections
+    grouping: str = "kmeans"  # how tokens are put into clusters: kmeans or neural
+    components: int = 0  # length of a short row; 0: 100, in a matrix of less than 768 dimensions the same share
+    solver: str = "mu"  # of Semi-NMF: mu or hals; or svd, of one G
+    steps: int = 0  # 0: 3,000 of mu, 300 of hals, 500 of neural
+
+    def estimator(
+        self,
+        dim: int,  # of the matrix
+        seed: int = 0,
+    ) -> SVD | SemiNMF | ClusteredSemiNMF | NeuralMF:
         "The estimator with these settings; `ValueError` where there is none."
         k, steps = self.components or max(1, min(100, round(dim * 100 / 768))), self.steps or None
-        if self.clusters < 1: raise ValueError(f"{self.clusters} clusters; give at least 1")
-        if self.clusters == 1 and self.solver == "svd": return SVD(k)
-        if self.clusters == 1: return SemiNMF(k, self.solver, max_iter=steps, random_state=seed)
-        if self.grouping == "kmeans": return ClusteredSemiNMF(self.clusters, k, self.solver, max_iter=steps, random_state=seed)
-        if self.grouping == "neural": return NeuralMF(self.clusters, k, **({"max_iter": steps} if steps else {}), random_state=seed)
+        if self.clusters < 1:
+            raise ValueError(f"{self.clusters} clusters; give at least 1")
+        if self.clusters == 1 and self.solver == "svd":
+            return SVD(k)
+        if self.clusters == 1:
+            return SemiNMF(k, self.solver, max_iter=steps, random_state=seed)
+        if self.grouping == "kmeans":
+            return ClusteredSemiNMF(self.clusters, k, self.solver, max_iter=steps, random_state=seed)
+        if self.grouping == "neural":
+            return NeuralMF(self.clusters, k, **({"max_iter": steps} if steps else {}), random_state=seed)
         raise ValueError(f"no grouping {self.grouping!r}; there are kmeans and neural")
 
 # %% ../../nbs/04_methods/10_factored.ipynb #526e0fa9
-def _digest(matrix:torch.Tensor) -> str: # of the numbers in float32
+def _digest(matrix: torch.Tensor) -> str:  # of the numbers in float32
     return hashlib.blake2b(matrix.detach().float().cpu().contiguous().numpy().tobytes(), digest_size=8).hexdigest()
+
 
 @dataclass
 class Factors:
     "What a matrix was taken apart into."
-    F: torch.Tensor # (V, k) short rows
-    G: torch.Tensor # (C, k, D) up-projections
-    labels: torch.Tensor # (V,) int64, the up-projection of each token
-    facts: dict # how it was made: settings, seed, relative error, digest of the matrix
+
+    F: torch.Tensor  # (V, k) short rows
+    G: torch.Tensor  # (C, k, D) up-projections
+    labels: torch.Tensor  # (V,) int64, the up-projection of each token
+    facts: dict  # how it was made: settings, seed, relative error, digest of the matrix
 
     @property
-    def matrix(self) -> torch.Tensor: # (V, D)
+    def matrix(self) -> torch.Tensor:  # (V, D)
         "What the factors make of the matrix."
         return up_project(self.F, self.G, one_hot(self.labels, len(self.G)).to(self.F))
 
-    def save(self, path:str|Path) -> None:
+    def save(self, path: str | Path) -> None:
         "Write a safetensors file."
         parts = dict(F=self.F, G=self.G, labels=self.labels)
         save_file({k: t.contiguous() for k, t in parts.items()}, path, {"factors": json.dumps(self.facts)})
 
-    def check(self, matrix:torch.Tensor) -> None: # (V, D)
+    def check(self, matrix: torch.Tensor) -> None:  # (V, D)
         "`ValueError` where the factors are of another matrix."
         if self.facts["matrix"] != _digest(matrix):
-            raise ValueError(f"these factors were made from other embeddings ({len(self.F)} rows of {self.G.shape[-1]}; these are {len(matrix)} of {matrix.shape[1]}); "
-                             f"factorize this model, or leave the file out")
+            raise ValueError(
+                f"these factors were made from other embeddings ({len(self.F)} rows of {self.G.shape[-1]}; these are {len(matrix)} of {matrix.shape[1]}); "
+                f"factorize this model, or leave the file out"
+            )
 
-def factorize(matrix:torch.Tensor, # (V, D) embeddings
-              how:Factoring=Factoring(), seed:int=0) -> Factors:
+
+def factorize(
+    matrix: torch.Tensor,  # (V, D) embeddings
+    how: Factoring = Factoring(),
+    seed: int = 0,
+) -> Factors:
     "Take an embedding matrix apart; `ValueError` for settings that do not fit it."
     X = matrix.detach().float().cpu().numpy()
     made = how.estimator(X.shape[1], seed)
     short = made.fit_transform(X)
-    facts = dict(clusters=how.clusters, grouping=how.grouping if how.clusters > 1 else "", solver="" if how.clusters > 1 and how.grouping == "neural" else how.solver,
-                 components=made.n_components, steps=made.n_iter_, seed=seed, relative_error=float(made.reconstruction_err_ / np.linalg.norm(X)), matrix=_digest(matrix))
+    facts = dict(
+        clusters=how.clusters,
+        grouping=how.grouping if how.clusters > 1 else "",
+        solver="" if how.clusters > 1 and how.grouping == "neural" else how.solver,
+        components=made.n_components,
+        steps=made.n_iter_,
+        seed=seed,
+        relative_error=float(made.reconstruction_err_ / np.linalg.norm(X)),
+        matrix=_digest(matrix),
+    )
     G, labels = made.components_.reshape(-1, *made.components_.shape[-2:]), getattr(made, "labels_", np.zeros(len(X)))
     return Factors(torch.from_numpy(short), torch.from_numpy(G), torch.from_numpy(np.asarray(labels, np.int64)), facts)
 
-def load_factors(path:str|Path) -> Factors:
+
+def load_factors(path: str | Path) -> Factors:
     "Read a file of factors; `ValueError` where it is none."
     try:
-        with safe_open(path, "pt") as f: return Factors(*(f.get_tensor(k) for k in ("F", "G", "labels")), json.loads(f.metadata()["factors"]))
-    except FileNotFoundError: raise FileNotFoundError(f"{path}: no such file of factors; `vocab-lit factorize` makes one") from None
-    except (SafetensorError, KeyError, TypeError, ValueError, OSError): raise ValueError(f"{path} holds no factors, or is damaged; make it by `vocab-lit factorize`") from None
+        with safe_open(path, "pt") as f:
+            return Factors(*(f.get_tensor(k) for k in ("F", "G", "labels")), json.loads(f.metadata()["factors"]))
+    except FileNotFoundError:
+        raise FileNotFoundError(f"{path}: no such file of factors; `vocab-lit factorize` makes one") from None
+    except (SafetensorError, KeyError, TypeError, ValueError, OSError):
+        raise ValueError(f"{path} holds no factors, or is damaged; make it by `vocab-lit factorize`") from None
 
 # %% ../../nbs/04_methods/10_factored.ipynb #8e6c657e
 @dataclass(frozen=True)
 class FactoredRecipe(Recipe):
     "A recipe whose rows are short, and the factoring that they are of."
+
     factoring: Factoring = Factoring()
+
 
 RAND, LEX = (Copy("specials"), Gaussian()), (Copy(), Gaussian())
 _PAPER = "Pfeiffer et al. (2021)"
 
-register(Recipe("el-rand", RAND, "Artetxe et al. (2020)", "Special tokens keep their row, others are drawn (as normal)."),
-         Recipe("el-lex", LEX, "Chau et al. (2020), Wang et al. (2020)", "Shared tokens keep their row, others are drawn (as identity)."))
-for _name, _factoring, _words in (("mf1", Factoring(), "one up-projection"), ("mf10-kmeans", Factoring(10), "one of ten, by k-means,"),
-                                  ("mf10-neural", Factoring(10, "neural"), "one of ten, learned with them,")):
-    register(FactoredRecipe(f"{_name}-rand", RAND, _PAPER, f"As el-rand for short rows; {_words} makes them whole.", factoring=_factoring),
-             FactoredRecipe(f"{_name}-lex", LEX, _PAPER, f"As el-lex for short rows; {_words} makes them whole.", factoring=_factoring))
+register(
+    Recipe("el-rand", RAND, "Artetxe et al. (2020)", "Special tokens keep their row, others are drawn (as normal)."),
+    Recipe(
+        "el-lex",
+        LEX,
+        "Chau et al. (2020), Wang et al. (2020)",
+        "Shared tokens keep their row, others are drawn (as identity).",
+    ),
+)
+for _name, _factoring, _words in (
+    ("mf1", Factoring(), "one up-projection"),
+    ("mf10-kmeans", Factoring(10), "one of ten, by k-means,"),
+    ("mf10-neural", Factoring(10, "neural"), "one of ten, learned with them,"),
+):
+    register(
+        FactoredRecipe(
+            f"{_name}-rand",
+            RAND,
+            _PAPER,
+            f"As el-rand for short rows; {_words} makes them whole.",
+            factoring=_factoring,
+        ),
+        FactoredRecipe(
+            f"{_name}-lex", LEX, _PAPER, f"As el-lex for short rows; {_words} makes them whole.", factoring=_factoring
+        ),
+    )
 
 # %% ../../nbs/04_methods/10_factored.ipynb #7f609dcf
-def short_rows(plan:Plan, matrix:torch.Tensor, # (at least n_old, D) the old embeddings
-               factors:Factors) -> tuple[torch.Tensor, torch.Tensor]: # (n_new, k) F', and (n_new,) the up-projection of each
+def short_rows(
+    plan: Plan,
+    matrix: torch.Tensor,  # (at least n_old, D) the old embeddings
+    factors: Factors,
+) -> tuple[torch.Tensor, torch.Tensor]:  # (n_new, k) F', and (n_new,) the up-projection of each
     "Short rows for a plan."
     whole, copied = plan.apply(matrix.float()), torch.from_numpy(plan.copied)
     up = factors.G.double()
@@ -139,21 +202,25 @@ def short_rows(plan:Plan, matrix:torch.Tensor, # (at least n_old, D) the old emb
 # %% ../../nbs/04_methods/10_factored.ipynb #bd4971ff
 class _Scores(torch.autograd.Function):
     "h (I F G)' with one cluster per token; the gradient of I is that of all clusters."
+
     @staticmethod
-    def forward(ctx, h, short, G, I): # (n, D), (V, k), (C, k, D), (V, C) one-hot
+    def forward(ctx, h, short, G, I):  # (n, D), (V, k), (C, k, D), (V, C) one-hot
         down = torch.einsum("nd,ckd->cnk", h, G)
         own = I.argmax(1)
         ctx.save_for_backward(h, short, G, down, own)
-        if len(G) == 1: return down[0] @ short.T
+        if len(G) == 1:
+            return down[0] @ short.T
         out = h.new_empty(len(h), len(short))
-        for c in range(len(G)): out[:, own == c] = down[c] @ short[own == c].T
+        for c in range(len(G)):
+            out[:, own == c] = down[c] @ short[own == c].T
         return out
 
     @staticmethod
-    def backward(ctx, grad): # (n, V)
+    def backward(ctx, grad):  # (n, V)
         h, short, G, down, own = ctx.saved_tensors
         dh, dshort, dG, dI = torch.zeros_like(h), torch.zeros_like(short), torch.zeros_like(G), None
-        if ctx.needs_input_grad[3]: dI = torch.stack([((grad.T @ down[c]) * short).sum(1) for c in range(len(G))], 1)
+        if ctx.needs_input_grad[3]:
+            dI = torch.stack([((grad.T @ down[c]) * short).sum(1) for c in range(len(G))], 1)
         for c in range(len(G)):
             rows = slice(None) if len(G) == 1 else own == c
             ddown = grad[:, rows] @ short[rows]
@@ -164,85 +231,119 @@ class _Scores(torch.autograd.Function):
 # %% ../../nbs/04_methods/10_factored.ipynb #07f69ce4
 class FactoredEmbedding(nn.Module):
     "Embeddings F', Z and G (equations 2 and 3); also gives vocabulary scores."
-    def __init__(self, short:torch.Tensor, # (V', k) F'
-                 up:torch.Tensor, # (C, k, D) G
-                 labels:torch.Tensor, # (V',) where each token begins
-                 learn_up:bool=False, # whether G learns
-                 certainty:float=.99, # share of the first choice of each token
-                 tau:tuple[float,float]=(5., .5), # temperature at the first and the last step
-                 seed:int=0):
+
+    def __init__(
+        self,
+        short: torch.Tensor,  # (V', k) F'
+        up: torch.Tensor,  # (C, k, D) G
+        labels: torch.Tensor,  # (V',) where each token begins
+        learn_up: bool = False,  # whether G learns
+        certainty: float = 0.99,  # share of the first choice of each token
+        tau: tuple[float, float] = (5.0, 0.5),  # temperature at the first and the last step
+        seed: int = 0,
+    ):
         super().__init__()
         C, self.tau, self.seed = len(up), tau, seed
-        z = one_hot(labels, C) * (certainty - (1 - certainty) / max(1, C - 1)) + (1 - certainty) / max(1, C - 1) if C > 1 else torch.ones(len(short), 1)
+        z = (
+            one_hot(labels, C) * (certainty - (1 - certainty) / max(1, C - 1)) + (1 - certainty) / max(1, C - 1)
+            if C > 1
+            else torch.ones(len(short), 1)
+        )
         self.short, self.log_z = nn.Parameter(short.clone()), nn.Parameter(z.to(short.dtype).log())
         self.up = nn.Parameter(up.to(short.dtype).clone(), requires_grad=learn_up)
         self.at(0, 1)
 
-    def at(self, step:int, n_steps:int) -> None:
+    def at(self, step: int, n_steps: int) -> None:
         "Draw the choices of an optimizer step of so many."
-        self._tau = self.tau[0] * (self.tau[1] / self.tau[0])**(step / max(1, n_steps))
+        self._tau = self.tau[0] * (self.tau[1] / self.tau[0]) ** (step / max(1, n_steps))
         self._draw = (self.seed * 1_000_003 + step) % 2**63
 
-    def choices(self) -> torch.Tensor: # (V', C) one-hot
+    def choices(self) -> torch.Tensor:  # (V', C) one-hot
         "The up-projection of each token: drawn in training, otherwise that of the largest z."
-        if self.training and len(self.up) > 1: return gumbel_one_hot(self.log_z, self._tau, torch.Generator().manual_seed(self._draw))
+        if self.training and len(self.up) > 1:
+            return gumbel_one_hot(self.log_z, self._tau, torch.Generator().manual_seed(self._draw))
         return self._largest()
 
-    def _largest(self): return one_hot(self.log_z.argmax(1), len(self.up)).to(self.log_z)
+    def _largest(self):
+        return one_hot(self.log_z.argmax(1), len(self.up)).to(self.log_z)
 
-    def forward(self, ids:torch.Tensor # of any shape
-               ) -> torch.Tensor: # ids' shape and D
+    def forward(
+        self,
+        ids: torch.Tensor,  # of any shape
+    ) -> torch.Tensor:  # ids' shape and D
         ids, back = ids.unique(return_inverse=True)
-        return embedding(back, up_project(self.short[ids], self.up, self.choices()[ids])) # whose gradient adds up in one order, as indexing's does not
+        return embedding(
+            back, up_project(self.short[ids], self.up, self.choices()[ids])
+        )  # whose gradient adds up in one order, as indexing's does not
 
-    def scores(self, h:torch.Tensor) -> torch.Tensor: # (..., D) to (..., V')
+    def scores(self, h: torch.Tensor) -> torch.Tensor:  # (..., D) to (..., V')
         "Products with every row, without the matrix of rows."
         with torch.autocast(h.device.type, enabled=False):
-            return _Scores.apply(h.flatten(0, -2), *(t.to(h.dtype) for t in (self.short, self.up, self.choices()))).unflatten(0, h.shape[:-1])
+            return _Scores.apply(
+                h.flatten(0, -2), *(t.to(h.dtype) for t in (self.short, self.up, self.choices()))
+            ).unflatten(0, h.shape[:-1])
 
     @torch.no_grad()
-    def merge(self) -> torch.Tensor: # (V', D)
+    def merge(self) -> torch.Tensor:  # (V', D)
         "The plain matrix."
-        return torch.cat([up_project(s, self.up, c) for s, c in zip(self.short.split(4096), self._largest().split(4096))])
+        return torch.cat(
+            [up_project(s, self.up, c) for s, c in zip(self.short.split(4096), self._largest().split(4096))]
+        )
 
-    def save(self, path:str|Path) -> None:
+    def save(self, path: str | Path) -> None:
         "Write a safetensors file."
-        save_file({name: p.detach().cpu().contiguous() for name, p in self.named_parameters()}, path, {"embedding": json.dumps(dict(seed=self.seed, tau=self.tau))})
+        save_file(
+            {name: p.detach().cpu().contiguous() for name, p in self.named_parameters()},
+            path,
+            {"embedding": json.dumps(dict(seed=self.seed, tau=self.tau))},
+        )
 
-def load_embedding(path:str|Path, learn_up:bool=False) -> FactoredEmbedding:
+
+def load_embedding(path: str | Path, learn_up: bool = False) -> FactoredEmbedding:
     "Read a layer that `FactoredEmbedding.save` wrote; `ValueError` where the file holds none."
     try:
         with safe_open(path, "pt") as f:
             parts, facts = {k: f.get_tensor(k) for k in ("short", "up", "log_z")}, json.loads(f.metadata()["embedding"])
-        layer = FactoredEmbedding(parts["short"], parts["up"], parts["log_z"].argmax(1), learn_up, tau=tuple(facts["tau"]), seed=facts["seed"])
+        layer = FactoredEmbedding(
+            parts["short"], parts["up"], parts["log_z"].argmax(1), learn_up, tau=tuple(facts["tau"]), seed=facts["seed"]
+        )
         layer.load_state_dict(parts)
         return layer
-    except (SafetensorError, KeyError, TypeError, ValueError, OSError, RuntimeError) as e: raise ValueError(f"{path} holds no factored embeddings, or is damaged ({str(e).splitlines()[0]})") from None
+    except (SafetensorError, KeyError, TypeError, ValueError, OSError, RuntimeError) as e:
+        raise ValueError(f"{path} holds no factored embeddings, or is damaged ({str(e).splitlines()[0]})") from None
 
 # %% ../../nbs/04_methods/10_factored.ipynb #0d27fa93
-def check_tied(model:PreTrainedModel) -> None:
+def check_tied(model: PreTrainedModel) -> None:
     "`ValueError` where the output matrix is not the input embeddings'."
     out = model.get_output_embeddings()
     if out is not None and out.weight is not model.get_input_embeddings().weight:
-        raise ValueError(f"the output matrix of this {type(model).__name__} is not tied to its input embeddings, so that short rows cannot stand for it; use el-rand or el-lex")
+        raise ValueError(
+            f"the output matrix of this {type(model).__name__} is not tied to its input embeddings, so that short rows cannot stand for it; use el-rand or el-lex"
+        )
+
 
 @contextmanager
-def factored(model:PreTrainedModel, layer:FactoredEmbedding) -> Iterator[PreTrainedModel]: # the model
+def factored(model: PreTrainedModel, layer: FactoredEmbedding) -> Iterator[PreTrainedModel]:  # the model
     "Let a layer stand for a model's token rows, which are merged at the end."
     check_tied(model)
     rows, out = model.get_input_embeddings(), model.get_output_embeddings()
     if layer.short.shape[0] != len(rows.weight) or layer.up.shape[-1] != rows.weight.shape[1]:
-        raise ValueError(f"the layer makes {layer.short.shape[0]} rows of {layer.up.shape[-1]}, and the model has {len(rows.weight)} of {rows.weight.shape[1]}")
+        raise ValueError(
+            f"the layer makes {layer.short.shape[0]} rows of {layer.up.shape[-1]}, and the model has {len(rows.weight)} of {rows.weight.shape[1]}"
+        )
     learns = rows.weight.requires_grad
     model.factors = layer.to(rows.weight.device).train(model.training)
     rows.forward = layer.forward
-    if out is not None: out.forward = lambda h: layer.scores(h) if out.bias is None else layer.scores(h) + out.bias
+    if out is not None:
+        out.forward = lambda h: layer.scores(h) if out.bias is None else layer.scores(h) + out.bias
     rows.weight.requires_grad_(False)
     try:
         yield model
-        with torch.no_grad(): rows.weight.copy_(layer.merge())
+        with torch.no_grad():
+            rows.weight.copy_(layer.merge())
     finally:
         for module in (rows, out):
-            if module is not None: module.__dict__.pop("forward", None)
+            if module is not None:
+                module.__dict__.pop("forward", None)
         rows.weight.requires_grad_(learns)
         del model.factors

@@ -12,7 +12,22 @@ from .sparsemax import SparsemaxSimilarity
 # %% ../../nbs/04_methods/05_focus.ipynb #8fcf1df0
 _PAPER = "Dobler and de Melo (2023)"
 register(
-    Recipe("focus", (Copy(), SparsemaxSimilarity(), Gaussian()), _PAPER, "Shared tokens keep their row; others mix them by similarity of token vectors."),
-    Recipe("focus-word", (Copy(), SparsemaxSimilarity("word vectors"), Gaussian()), _PAPER, "FOCUS with word vectors cut into tokens in place of token vectors."),
-    Recipe("focus-symbolic", (Copy("symbols"), SparsemaxSimilarity(), Gaussian()), _PAPER, "FOCUS with digits, punctuation and white space as the only shared tokens."),
+    Recipe(
+        "focus",
+        (Copy(), SparsemaxSimilarity(), Gaussian()),
+        _PAPER,
+        "Shared tokens keep their row; others mix them by similarity of token vectors.",
+    ),
+    Recipe(
+        "focus-word",
+        (Copy(), SparsemaxSimilarity("word vectors"), Gaussian()),
+        _PAPER,
+        "FOCUS with word vectors cut into tokens in place of token vectors.",
+    ),
+    Recipe(
+        "focus-symbolic",
+        (Copy("symbols"), SparsemaxSimilarity(), Gaussian()),
+        _PAPER,
+        "FOCUS with digits, punctuation and white space as the only shared tokens.",
+    ),
 )

@@ -11,36 +11,53 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
+from .recipe import Copy, Gaussian, InitContext, InitStep, Recipe, RowWeights, register
 from ..tokens.coverage import _with_beginning
-from .recipe import Copy, RowWeights, Gaussian, InitContext, Recipe, InitStep, register
 from ..tokens.vocab import Vocab
 
 # %% ../../nbs/04_methods/02_fvt.ipynb #60d5a11d
-def cut_tokens(source:Vocab, # the old vocabulary, with its tokenizer
-               target:Vocab # the new one
-              ) -> dict[int,list[int]]: # {new id: old ids}, where every part is known
+def cut_tokens(
+    source: Vocab,  # the old vocabulary, with its tokenizer
+    target: Vocab,  # the new one
+) -> dict[int, list[int]]:  # {new id: old ids}, where every part is known
     "The old pieces that each new token's text is made of."
-    if source.tokenizer is None: return {}
+    if source.tokenizer is None:
+        return {}
     tokenizer, letter = _with_beginning(source.tokenizer)
     closed = bool(source.dialect.end)
     tokens = [t for t in target if t.kind == "text" and t.text.strip()]
     texts = [letter + " " * t.word_start + t.text for t in tokens]
-    rows = tokenizer.encode_batch([s + letter * (closed and not t.word_start) for s, t in zip(texts, tokens)], add_special_tokens=False)
+    rows = tokenizer.encode_batch(
+        [s + letter * (closed and not t.word_start) for s, t in zip(texts, tokens)], add_special_tokens=False
+    )
     unknown, out = source.tokenizer.unk_token_id, {}
     for token, text, row in zip(tokens, texts, rows):
         ids = [i for i, (start, end) in zip(row.ids, row.offsets) if 1 <= start < end <= len(text)]
-        if ids and unknown not in ids and max(ids) < len(source): out[token.id] = ids
+        if ids and unknown not in ids and max(ids) < len(source):
+            out[token.id] = ids
     return out
 
 # %% ../../nbs/04_methods/02_fvt.ipynb #74f47710
 @dataclass
 class SubtokenMean(InitStep):
     "The mean of the rows of the old pieces that a new token's text is made of."
-    def fill(self, job:InitContext) -> RowWeights:
+
+    def fill(self, job: InitContext) -> RowWeights:
         found = {i: ids for i, ids in cut_tokens(job.source, job.target).items() if job.open[i]}
         n = np.array([len(ids) for ids in found.values()], np.int64)
         old = np.array([i for ids in found.values() for i in ids], np.int64)
-        weights = sparse.coo_array((np.repeat(1 / np.maximum(n, 1), n).astype(np.float32), (np.repeat(np.arange(len(n)), n), old)), shape=(len(n), len(job.source)))
+        weights = sparse.coo_array(
+            (np.repeat(1 / np.maximum(n, 1), n).astype(np.float32), (np.repeat(np.arange(len(n)), n), old)),
+            shape=(len(n), len(job.source)),
+        )
         return RowWeights(np.array(list(found), np.int64), weights.tocsr())
 
-register(Recipe("mean", (Copy(), SubtokenMean(), Gaussian()), "Gee et al. (2022)", "Shared tokens keep their row, others are the mean of the old pieces of their text."))
+
+register(
+    Recipe(
+        "mean",
+        (Copy(), SubtokenMean(), Gaussian()),
+        "Gee et al. (2022)",
+        "Shared tokens keep their row, others are the mean of the old pieces of their text.",
+    )
+)

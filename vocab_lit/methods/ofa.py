@@ -13,9 +13,26 @@ from .wechsel import NearestNeighbours
 # %% ../../nbs/04_methods/11_ofa.ipynb #f7ae0e95
 _STEPS, _PAPER = (Copy(), NearestNeighbours(), Gaussian()), "Liu et al. (2024)"
 
-def ofa(components:int=0 # length of a short row; 0: as `ofa-100`
-       ) -> FactoredRecipe:
-    "OFA with short rows of another length."
-    return FactoredRecipe(f"ofa-{components or 100}", _STEPS, _PAPER, "As ofa for short rows, by singular values; one up-projection makes them whole.", factoring=Factoring(components=components, solver="svd"))
 
-register(Recipe("ofa", _STEPS, _PAPER, "Shared tokens keep their row, others mix the old ones that mean the like, by aligned word vectors."), ofa())
+def ofa(
+    components: int = 0,  # length of a short row; 0: as `ofa-100`
+) -> FactoredRecipe:
+    "OFA with short rows of another length."
+    return FactoredRecipe(
+        f"ofa-{components or 100}",
+        _STEPS,
+        _PAPER,
+        "As ofa for short rows, by singular values; one up-projection makes them whole.",
+        factoring=Factoring(components=components, solver="svd"),
+    )
+
+
+register(
+    Recipe(
+        "ofa",
+        _STEPS,
+        _PAPER,
+        "Shared tokens keep their row, others mix the old ones that mean the like, by aligned word vectors.",
+    ),
+    ofa(),
+)

@@ -13,26 +13,35 @@ import torch
 from scipy import sparse
 from tqdm.auto import tqdm
 
-from ..vectors.align import unit_rows
-from .recipe import Copy, RowWeights, Gaussian, InitContext, Recipe, InitStep, register
+from .recipe import Copy, Gaussian, InitContext, InitStep, Recipe, RowWeights, register
 from .sparsemax import anchors_and_rows
+from ..vectors.align import unit_rows
 
 # %% ../../nbs/04_methods/08_omp.ipynb #7919b788
 @torch.no_grad()
-def matching_pursuit(queries:np.ndarray, # (n, dim)
-                     atoms:np.ndarray, # (m, dim)
-                     k:int, # terms of a sum, at most
-                     tile:int=512, # queries at a time
-                     exact:bool=False # in double precision
-                    ) -> tuple[np.ndarray,np.ndarray]: # (n, k) places of atoms, and (n, k) coefficients, 0 where fewer are enough
+def matching_pursuit(
+    queries: np.ndarray,  # (n, dim)
+    atoms: np.ndarray,  # (m, dim)
+    k: int,  # terms of a sum, at most
+    tile: int = 512,  # queries at a time
+    exact: bool = False,  # in double precision
+) -> tuple[np.ndarray, np.ndarray]:  # (n, k) places of atoms, and (n, k) coefficients, 0 where fewer are enough
     "Orthogonal matching pursuit: the few atoms that add up to each query, taken greedily."
     kind, k = torch.float64 if exact else torch.float32, min(k, *atoms.shape)
-    table, places, coefficients = torch.from_numpy(np.asarray(atoms)).to(kind), [np.zeros((0, k), np.int64)], [np.zeros((0, k))]
+    table, places, coefficients = (
+        torch.from_numpy(np.asarray(atoms)).to(kind),
+        [np.zeros((0, k), np.int64)],
+        [np.zeros((0, k))],
+    )
     for start in tqdm(range(0, len(queries), tile), desc="matching pursuit", delay=2, leave=False):
-        x = torch.from_numpy(np.asarray(queries[start:start + tile])).to(kind)
+        x = torch.from_numpy(np.asarray(queries[start : start + tile])).to(kind)
         left, enough = x.clone(), x.norm(dim=1) * (1e-10 if exact else 1e-5)
         taken = torch.zeros(len(x), k, dtype=torch.long)
-        Q, R, z = x.new_zeros(len(x), k, x.shape[1]), torch.eye(k, dtype=kind).repeat(len(x), 1, 1), x.new_zeros(len(x), k)
+        Q, R, z = (
+            x.new_zeros(len(x), k, x.shape[1]),
+            torch.eye(k, dtype=kind).repeat(len(x), 1, 1),
+            x.new_zeros(len(x), k),
+        )
         for t in range(k):
             taken[:, t] = best = (left @ table.T).abs_().argmax(1)
             rest, basis = table[best], Q[:, :t]
@@ -54,29 +63,53 @@ def matching_pursuit(queries:np.ndarray, # (n, dim)
 @dataclass
 class MatchingPursuit(InitStep):
     "Combine the rows of copied tokens as they add up to the new one in a space where both are."
-    k: int = 64 # terms, at most
-    share: float = .25 # of the dimensions, that are terms at most
-    unit: bool = True # whether vectors are brought to length one
+
+    k: int = 64  # terms, at most
+    share: float = 0.25  # of the dimensions, that are terms at most
+    unit: bool = True  # whether vectors are brought to length one
     needs: str = "token vectors"
     means = False
 
     def __post_init__(self):
-        if not 1 <= self.k <= 1000 or not 0 < self.share <= 1: raise ValueError(f"{self.k} terms, and {self.share} of the dimensions; give 1 to 1,000, and a share from 0 to 1")
+        if not 1 <= self.k <= 1000 or not 0 < self.share <= 1:
+            raise ValueError(
+                f"{self.k} terms, and {self.share} of the dimensions; give 1 to 1,000, and a share from 0 to 1"
+            )
 
-    def fill(self, job:InitContext) -> RowWeights:
+    def fill(self, job: InitContext) -> RowWeights:
         anchors, rows = anchors_and_rows(job)
-        if not len(rows): return RowWeights(rows, sparse.csr_array((0, len(job.source)), dtype=np.float32))
+        if not len(rows):
+            return RowWeights(rows, sparse.csr_array((0, len(job.source)), dtype=np.float32))
         space = unit_rows(job.vectors.matrix).numpy() if self.unit else job.vectors.matrix
-        place, weight = matching_pursuit(space[rows], space[anchors], min(self.k, max(1, int(job.vectors.matrix.shape[1] * self.share))))
-        found = sparse.csr_array((weight.astype(np.float32).ravel(), job.copied[anchors][place].ravel(), np.arange(len(rows) + 1) * place.shape[1]), shape=(len(rows), len(job.source)))
-        found.sum_duplicates() # of one old token that two new ones copy
+        place, weight = matching_pursuit(
+            space[rows], space[anchors], min(self.k, max(1, int(job.vectors.matrix.shape[1] * self.share)))
+        )
+        found = sparse.csr_array(
+            (
+                weight.astype(np.float32).ravel(),
+                job.copied[anchors][place].ravel(),
+                np.arange(len(rows) + 1) * place.shape[1],
+            ),
+            shape=(len(rows), len(job.source)),
+        )
+        found.sum_duplicates()  # of one old token that two new ones copy
         found.eliminate_zeros()
         some = np.diff(found.indptr) > 0
         return RowWeights(rows[some], found[some])
 
-def omp(k:int=64, share:float=.25, unit:bool=True # as in `MatchingPursuit`
-       ) -> Recipe:
+
+def omp(
+    k: int = 64,
+    share: float = 0.25,
+    unit: bool = True,  # as in `MatchingPursuit`
+) -> Recipe:
     "Orthogonal matching pursuit with other settings."
-    return Recipe("omp", (Copy(), MatchingPursuit(k, share, unit), Gaussian()), "Goddard and Fernandes Neto (2025)", "Shared tokens keep their row, others are sparse sums of them, found where the new vocabulary is known.")
+    return Recipe(
+        "omp",
+        (Copy(), MatchingPursuit(k, share, unit), Gaussian()),
+        "Goddard and Fernandes Neto (2025)",
+        "Shared tokens keep their row, others are sparse sums of them, found where the new vocabulary is known.",
+    )
+
 
 register(omp())

@@ -8,7 +8,8 @@ __all__ = ['RECIPES', 'Plan', 'row_blocks', 'apply_plan', 'explain', 'summary', 
            'check_plan']
 
 # %% ../../nbs/04_methods/01_recipe.ipynb #286af61c
-import difflib, json
+import difflib
+import json
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -20,38 +21,49 @@ import torch
 import torch.nn.functional as F
 from scipy import sparse
 
+from ..tokens.vocab import Token, Vocab, overlap
 from ..vectors.align import AlignedVectors
 from ..vectors.token_vectors import TokenVectors
-from ..tokens.vocab import Token, Vocab, overlap
 
 # %% ../../nbs/04_methods/01_recipe.ipynb #de62e371
 @dataclass
 class Plan:
     "Where every row of the new vocabulary comes from."
-    target: Vocab # the new vocabulary
-    source_pieces: Sequence[str]|Mapping[int,str] # pieces of the old vocabulary by id, at least of those that a weight names
-    weights: sparse.csr_array # (n_new, n_old) float32; a row sums to one, or is empty where the token is drawn
-    group: np.ndarray # (n_new,) index into `groups`, -1 for rows that are not drawn
-    groups: dict[str,np.ndarray] # {name: old ids whose mean and standard deviation the draw uses; none of them: 0 and 1}
-    step: np.ndarray # (n_new,) index into `steps`: which step filled the row
-    steps: list[str] # names of the recipe's steps
-    recipe: str = "" # name of the recipe
-    seed: int = 0 # of everything drawn
-    covariance: dict[str,float] = field(default_factory=dict) # {name of a group: factor}; such a group is drawn with that much of the covariance of its rows, others with the variance of each dimension
-    low: np.ndarray|None = None # (n_new, d) float32; rows that are not zero are mixed with the weights low @ basis
-    basis: sparse.csr_array|None = None # (d, n_old)
+
+    target: Vocab  # the new vocabulary
+    source_pieces: (
+        Sequence[str] | Mapping[int, str]
+    )  # pieces of the old vocabulary by id, at least of those that a weight names
+    weights: sparse.csr_array  # (n_new, n_old) float32; a row sums to one, or is empty where the token is drawn
+    group: np.ndarray  # (n_new,) index into `groups`, -1 for rows that are not drawn
+    groups: dict[
+        str, np.ndarray
+    ]  # {name: old ids whose mean and standard deviation the draw uses; none of them: 0 and 1}
+    step: np.ndarray  # (n_new,) index into `steps`: which step filled the row
+    steps: list[str]  # names of the recipe's steps
+    recipe: str = ""  # name of the recipe
+    seed: int = 0  # of everything drawn
+    covariance: dict[str, float] = field(
+        default_factory=dict
+    )  # {name of a group: factor}; such a group is drawn with that much of the covariance of its rows, others with the variance of each dimension
+    low: np.ndarray | None = None  # (n_new, d) float32; rows that are not zero are mixed with the weights low @ basis
+    basis: sparse.csr_array | None = None  # (d, n_old)
 
     @property
-    def is_low_rank(self) -> np.ndarray: # (n_new,) bool
+    def is_low_rank(self) -> np.ndarray:  # (n_new,) bool
         "The rows that `low` mixes."
         return self.low.any(1) if self.low is not None else np.zeros(len(self.step), bool)
 
-    def row(self, id:int) -> sparse.csr_array: # (1, n_old)
+    def row(self, id: int) -> sparse.csr_array:  # (1, n_old)
         "The weights of one row, however they are kept."
-        return sparse.csr_array(self.low[[id]]) @ self.basis if self.low is not None and self.low[id].any() else self.weights[[id]]
+        return (
+            sparse.csr_array(self.low[[id]]) @ self.basis
+            if self.low is not None and self.low[id].any()
+            else self.weights[[id]]
+        )
 
     @property
-    def copied(self) -> np.ndarray: # (n_new,) old id of rows that are copies, -1 elsewhere
+    def copied(self) -> np.ndarray:  # (n_new,) old id of rows that are copies, -1 elsewhere
         "The old row of every row that is taken over unchanged."
         w, out = self.weights, np.full(self.weights.shape[0], -1, np.int64)
         one = np.flatnonzero(np.diff(w.indptr) == 1)
@@ -60,14 +72,20 @@ class Plan:
         return out
 
 # %% ../../nbs/04_methods/01_recipe.ipynb #45b41843
-def row_blocks(rows:np.ndarray, size:int=512) -> list[np.ndarray]:
+def row_blocks(rows: np.ndarray, size: int = 512) -> list[np.ndarray]:
     "Rows in parts, so that what is held besides the result stays small."
-    return [rows[i:i + size] for i in range(0, len(rows), size)]
+    return [rows[i : i + size] for i in range(0, len(rows), size)]
 
-def _gauss(ids:np.ndarray, matrix:torch.Tensor, bias:bool) -> tuple[torch.Tensor,torch.Tensor]:
+
+def _gauss(ids: np.ndarray, matrix: torch.Tensor, bias: bool) -> tuple[torch.Tensor, torch.Tensor]:
     "Standard deviation and mean, each (dim,), of a group's rows; blocks are joined as in Chan et al. (1979)."
-    if not len(ids): return (torch.zeros if bias else torch.ones)(matrix.shape[1]), torch.zeros(matrix.shape[1])
-    n, mean, squares = 0, torch.zeros(matrix.shape[1], dtype=torch.float64), torch.zeros(matrix.shape[1], dtype=torch.float64)
+    if not len(ids):
+        return (torch.zeros if bias else torch.ones)(matrix.shape[1]), torch.zeros(matrix.shape[1])
+    n, mean, squares = (
+        0,
+        torch.zeros(matrix.shape[1], dtype=torch.float64),
+        torch.zeros(matrix.shape[1], dtype=torch.float64),
+    )
     for part in row_blocks(ids):
         spread, middle = torch.var_mean(matrix[torch.from_numpy(part)].float(), dim=0, correction=0)
         shift, n = middle - mean, n + len(part)
@@ -75,41 +93,63 @@ def _gauss(ids:np.ndarray, matrix:torch.Tensor, bias:bool) -> tuple[torch.Tensor
         squares += spread * len(part) + shift**2 * (n - len(part)) * len(part) / n
     return (squares / max(1, n - 1)).sqrt().float(), mean.float()
 
-def _joint(ids:np.ndarray, matrix:torch.Tensor, factor:float) -> tuple[torch.Tensor,torch.Tensor]:
+
+def _joint(ids: np.ndarray, matrix: torch.Tensor, factor: float) -> tuple[torch.Tensor, torch.Tensor]:
     "A root (dim, dim) of the scaled covariance of a group's rows, and their mean; noise is multiplied by it from the left."
     mean = sum(matrix[torch.from_numpy(part)].double().sum(0) for part in row_blocks(ids)) / len(ids)
     apart = ((matrix[torch.from_numpy(part)].double() - mean).float() for part in row_blocks(ids))
     values, vectors = torch.linalg.eigh(sum((x.T @ x).double() for x in apart) / len(ids))
     return ((factor * values.clamp_min(0)).sqrt()[:, None] * vectors.T).float(), mean.float()
 
+
 @torch.no_grad()
-def apply_plan(plan:Plan,
-               matrix:torch.Tensor, # (at least n_old, dim), or (at least n_old,) for a bias; also what gives rows of it, as `StoredTensor`
-               stream:int=0 # another stream, other draws
-              ) -> torch.Tensor: # (n_new, dim) or (n_new,), of the matrix's dtype
+def apply_plan(
+    plan: Plan,
+    matrix: torch.Tensor,  # (at least n_old, dim), or (at least n_old,) for a bias; also what gives rows of it, as `StoredTensor`
+    stream: int = 0,  # another stream, other draws
+) -> torch.Tensor:  # (n_new, dim) or (n_new,), of the matrix's dtype
     "Make the new vocabulary's rows from the old ones."
     w, n_old = plan.weights, plan.weights.shape[1]
-    if len(matrix) < n_old: raise ValueError(f"the matrix has {len(matrix)} rows, fewer than the {n_old} tokens of the old vocabulary")
-    if bias := matrix.dim() == 1: matrix = matrix[:, None]
+    if len(matrix) < n_old:
+        raise ValueError(f"the matrix has {len(matrix)} rows, fewer than the {n_old} tokens of the old vocabulary")
+    if bias := matrix.dim() == 1:
+        matrix = matrix[:, None]
     out = torch.empty(w.shape[0], matrix.shape[1], dtype=matrix.dtype)
     copied = plan.copied
-    for rows in row_blocks(np.flatnonzero(copied >= 0)): out[rows] = matrix[torch.from_numpy(copied[rows])]
+    for rows in row_blocks(np.flatnonzero(copied >= 0)):
+        out[rows] = matrix[torch.from_numpy(copied[rows])]
     mixed = np.flatnonzero((copied < 0) & (plan.group < 0) & ~plan.is_low_rank)
-    ready = isinstance(matrix, torch.Tensor) and matrix.dtype == torch.float32 # otherwise the old rows that occur are converted, a few columns at a time
+    ready = (
+        isinstance(matrix, torch.Tensor) and matrix.dtype == torch.float32
+    )  # otherwise the old rows that occur are converted, a few columns at a time
     used = np.arange(len(matrix)) if ready else np.unique(w[mixed].indices)
     width = matrix.shape[1] if ready else max(64, 2**24 // max(1, len(used)) // 64 * 64)
     for start in range(0, matrix.shape[1] * (len(mixed) > 0), width):
         columns = slice(start, start + width)
-        table = matrix if ready else torch.cat([matrix[torch.from_numpy(ids), columns].float() for ids in row_blocks(used)])
+        table = (
+            matrix if ready else torch.cat([matrix[torch.from_numpy(ids), columns].float() for ids in row_blocks(used)])
+        )
         for rows in row_blocks(mixed):
             part = w[rows]
-            out[rows, columns] = F.embedding_bag(torch.from_numpy(np.searchsorted(used, part.indices)), table, torch.from_numpy(part.indptr[:-1].astype(np.int64)),
-                                                 mode="sum", per_sample_weights=torch.from_numpy(part.data)).to(out.dtype)
+            out[rows, columns] = F.embedding_bag(
+                torch.from_numpy(np.searchsorted(used, part.indices)),
+                table,
+                torch.from_numpy(part.indptr[:-1].astype(np.int64)),
+                mode="sum",
+                per_sample_weights=torch.from_numpy(part.data),
+            ).to(out.dtype)
     if plan.is_low_rank.any():
-        table = sum(torch.from_numpy((plan.basis[:, ids] @ matrix[torch.from_numpy(ids)].float().numpy())) for ids in row_blocks(np.unique(plan.basis.indices)))
-        for rows in row_blocks(np.flatnonzero(plan.is_low_rank)): out[rows] = (torch.from_numpy(plan.low[rows]) @ table).to(out.dtype)
+        table = sum(
+            torch.from_numpy(plan.basis[:, ids] @ matrix[torch.from_numpy(ids)].float().numpy())
+            for ids in row_blocks(np.unique(plan.basis.indices))
+        )
+        for rows in row_blocks(np.flatnonzero(plan.is_low_rank)):
+            out[rows] = (torch.from_numpy(plan.low[rows]) @ table).to(out.dtype)
     generator = torch.Generator().manual_seed((plan.seed + 1_000_003 * stream) % 2**63)
-    gauss = [_joint(ids, matrix, plan.covariance[name]) if name in plan.covariance else _gauss(ids, matrix, bias) for name, ids in plan.groups.items()]
+    gauss = [
+        _joint(ids, matrix, plan.covariance[name]) if name in plan.covariance else _gauss(ids, matrix, bias)
+        for name, ids in plan.groups.items()
+    ]
     for rows in row_blocks(np.flatnonzero(plan.group >= 0)):
         noise = torch.randn(len(rows), matrix.shape[1], generator=generator)
         for g in np.unique(plan.group[rows]):
@@ -117,17 +157,23 @@ def apply_plan(plan:Plan,
             out[rows[here]] = (mean + (noise[here] @ std if std.dim() == 2 else std * noise[here])).to(out.dtype)
     return out[:, 0] if bias else out
 
+
 Plan.apply = apply_plan
 
 # %% ../../nbs/04_methods/01_recipe.ipynb #8e31e687
-def _shown(token:Token) -> str:
+def _shown(token: Token) -> str:
     return token.piece or f"(row {token.id}, no piece)"
 
-def explain(plan:Plan,
-            token:str|int # text, piece, or id of a new token
-           ) -> pd.DataFrame: # one line per old token, the largest weight first; of several tokens of one text, the word-initial first
+
+def explain(
+    plan: Plan,
+    token: str | int,  # text, piece, or id of a new token
+) -> (
+    pd.DataFrame
+):  # one line per old token, the largest weight first; of several tokens of one text, the word-initial first
     "Which old rows a new row is made of."
-    if isinstance(token, str): return pd.concat([explain(plan, t.id) for t in plan.target.find(token)], ignore_index=True)
+    if isinstance(token, str):
+        return pd.concat([explain(plan, t.id) for t in plan.target.find(token)], ignore_index=True)
     t = plan.target[token]
     base = dict(token=_shown(t), id=t.id, step=plan.steps[plan.step[t.id]])
     if (g := plan.group[t.id]) >= 0:
@@ -136,19 +182,36 @@ def explain(plan:Plan,
         return pd.DataFrame([base | dict(source=f"a draw from the {where}", weight=np.nan)])
     w = plan.row(t.id)
     order = np.argsort(-w.data, kind="stable")
-    return pd.DataFrame([base | dict(source=plan.source_pieces[int(w.indices[i])], weight=float(w.data[i])) for i in order])
+    return pd.DataFrame(
+        [base | dict(source=plan.source_pieces[int(w.indices[i])], weight=float(w.data[i])) for i in order]
+    )
 
-def summary(plan:Plan) -> pd.DataFrame: # one line per step that filled a row, in order
+
+def summary(plan: Plan) -> pd.DataFrame:  # one line per step that filled a row, in order
     "How many rows each step filled, with examples."
     out = []
     for s, name in enumerate(plan.steps):
         rows = np.flatnonzero(plan.step == s)
         if len(rows):
-            shown = [t.piece for t in map(plan.target.tokens.__getitem__, rows) if t.kind == "text"] or [_shown(plan.target[rows[0]])]
-            sources = np.where(plan.is_low_rank, 0 if plan.basis is None else len(np.unique(plan.basis.indices)), np.diff(plan.weights.indptr))[rows].mean()
-            out.append(dict(step=name, rows=len(rows), share=len(rows) / len(plan.step), old_rows_per_row=round(float(sources), 1),
-                            examples=" ".join(shown[:: max(1, len(shown) // 6)][:6])))
+            shown = [t.piece for t in map(plan.target.tokens.__getitem__, rows) if t.kind == "text"] or [
+                _shown(plan.target[rows[0]])
+            ]
+            sources = np.where(
+                plan.is_low_rank,
+                0 if plan.basis is None else len(np.unique(plan.basis.indices)),
+                np.diff(plan.weights.indptr),
+            )[rows].mean()
+            out.append(
+                dict(
+                    step=name,
+                    rows=len(rows),
+                    share=len(rows) / len(plan.step),
+                    old_rows_per_row=round(float(sources), 1),
+                    examples=" ".join(shown[:: max(1, len(shown) // 6)][:6]),
+                )
+            )
     return pd.DataFrame(out)
+
 
 Plan.explain, Plan.summary = explain, summary
 
@@ -156,48 +219,62 @@ Plan.explain, Plan.summary = explain, summary
 @dataclass
 class InitContext:
     "What a step may look at."
-    source: Vocab # the old vocabulary
-    target: Vocab # the new one
-    open: np.ndarray # (n_new,) bool, rows that no earlier step filled
-    copied: np.ndarray # (n_new,) old id of rows copied so far, -1 elsewhere
-    vectors: TokenVectors|AlignedVectors|None = None # static vectors of the new tokens, or of both vocabularies
+
+    source: Vocab  # the old vocabulary
+    target: Vocab  # the new one
+    open: np.ndarray  # (n_new,) bool, rows that no earlier step filled
+    copied: np.ndarray  # (n_new,) old id of rows copied so far, -1 elsewhere
+    vectors: TokenVectors | AlignedVectors | None = None  # static vectors of the new tokens, or of both vocabularies
     seed: int = 0
+
 
 @dataclass
 class RowWeights:
     "The rows a step fills, by weights or by groups."
-    rows: np.ndarray # (n,) new ids
-    weights: sparse.csr_array|None = None # (n, n_old); or (n, d) where there is a basis
-    basis: sparse.csr_array|None = None # (d, n_old), as in a plan
-    group: np.ndarray|None = None # (n,) index into `groups`
-    groups: dict[str,np.ndarray] = field(default_factory=dict) # {name: old ids}
-    covariance: float = 0. # of all groups, as in a plan
+
+    rows: np.ndarray  # (n,) new ids
+    weights: sparse.csr_array | None = None  # (n, n_old); or (n, d) where there is a basis
+    basis: sparse.csr_array | None = None  # (d, n_old), as in a plan
+    group: np.ndarray | None = None  # (n,) index into `groups`
+    groups: dict[str, np.ndarray] = field(default_factory=dict)  # {name: old ids}
+    covariance: float = 0.0  # of all groups, as in a plan
 
     @classmethod
-    def copy(cls, rows:np.ndarray, ids:np.ndarray, n_old:int) -> "RowWeights":
+    def copy(cls, rows: np.ndarray, ids: np.ndarray, n_old: int) -> "RowWeights":
         "Rows taken over from old ids."
-        return cls(rows, sparse.csr_array((np.ones(len(rows), np.float32), ids, np.arange(len(rows) + 1)), shape=(len(rows), n_old)))
+        return cls(
+            rows,
+            sparse.csr_array((np.ones(len(rows), np.float32), ids, np.arange(len(rows) + 1)), shape=(len(rows), n_old)),
+        )
+
 
 class InitStep:
     "Fills the rows that it can and leaves the others. Subclasses are dataclasses whose fields are the step's options."
-    needs: str = "" # the static vectors it cannot work without: "token vectors", "word vectors" or "aligned vectors"
-    means: bool = True # whether its weights are those of a mean: none below zero, and one in all
+
+    needs: str = ""  # the static vectors it cannot work without: "token vectors", "word vectors" or "aligned vectors"
+    means: bool = True  # whether its weights are those of a mean: none below zero, and one in all
+
     @property
-    def label(self) -> str: return type(self).__name__ # in summaries
-    def fill(self, job:InitContext) -> RowWeights: raise NotImplementedError
+    def label(self) -> str:
+        return type(self).__name__  # in summaries
+
+    def fill(self, job: InitContext) -> RowWeights:
+        raise NotImplementedError
 
 # %% ../../nbs/04_methods/01_recipe.ipynb #25aa9f38
 @dataclass
 class Copy(InitStep):
     "Copy the rows of tokens that the old vocabulary has too."
-    only: str = "all" # "all", "symbols" (with special tokens) or "specials"
-    fuzzy: bool = True # match symbols without an exact partner regardless of case and word start
-    specials: bool = True # False leaves special tokens to later steps
+
+    only: str = "all"  # "all", "symbols" (with special tokens) or "specials"
+    fuzzy: bool = True  # match symbols without an exact partner regardless of case and word start
+    specials: bool = True  # False leaves special tokens to later steps
 
     @property
-    def label(self) -> str: return "Copy" if self.only == "all" else f"Copy({self.only})"
+    def label(self) -> str:
+        return "Copy" if self.only == "all" else f"Copy({self.only})"
 
-    def fill(self, job:InitContext) -> RowWeights:
+    def fill(self, job: InitContext) -> RowWeights:
         ids = overlap(job.source, job.target, self.only, self.fuzzy)
         wanted = np.array([self.specials or t.kind != "special" for t in job.target])
         rows = np.flatnonzero((ids >= 0) & job.open & wanted)
@@ -207,53 +284,76 @@ class Copy(InitStep):
 @dataclass
 class Gaussian(InitStep):
     "Draw rows from the Gaussian of a group of old rows."
-    by: Callable[[Token],Hashable]|None = None # group of a token; None: the whole vocabulary
-    kinds: tuple[str,...] = ("text", "byte") # kinds of tokens that belong to groups
-    covariance: float = 0. # 0: each dimension by itself; otherwise the factor of the covariance of all
+
+    by: Callable[[Token], Hashable] | None = None  # group of a token; None: the whole vocabulary
+    kinds: tuple[str, ...] = ("text", "byte")  # kinds of tokens that belong to groups
+    covariance: float = 0.0  # 0: each dimension by itself; otherwise the factor of the covariance of all
 
     @property
     def label(self) -> str:
         about = [a for a in (getattr(self.by, "name", ""), "covariance" * (self.covariance > 0)) if a]
         return f"Gaussian({', '.join(about)})" if about else "Gaussian"
 
-    def fill(self, job:InitContext) -> RowWeights:
+    def fill(self, job: InitContext) -> RowWeights:
         rows = np.flatnonzero(job.open)
-        if self.by is None: return RowWeights(rows, group=np.zeros(len(rows), np.int64), groups={"all": np.arange(len(job.source))} if len(rows) else {}, covariance=self.covariance)
-        members: dict[Hashable,list[int]] = {}
+        if self.by is None:
+            return RowWeights(
+                rows,
+                group=np.zeros(len(rows), np.int64),
+                groups={"all": np.arange(len(job.source))} if len(rows) else {},
+                covariance=self.covariance,
+            )
+        members: dict[Hashable, list[int]] = {}
         for t in job.source:
-            if t.kind in self.kinds: members.setdefault(self.by(t), []).append(t.id)
+            if t.kind in self.kinds:
+                members.setdefault(self.by(t), []).append(t.id)
         of = {r: self.by(t) for r in rows if (t := job.target[r]).kind in self.kinds}
         rows = np.array([r for r, k in of.items() if len(members.get(k, ())) > 1], np.int64)
         number = {k: n for n, k in enumerate(dict.fromkeys(of[r] for r in rows))}
-        return RowWeights(rows, group=np.array([number[of[r]] for r in rows], np.int64), groups={str(k): np.array(members[k]) for k in number}, covariance=self.covariance)
+        return RowWeights(
+            rows,
+            group=np.array([number[of[r]] for r in rows], np.int64),
+            groups={str(k): np.array(members[k]) for k in number},
+            covariance=self.covariance,
+        )
+
 
 @dataclass
 class StandardNormal(InitStep):
     "Draw rows with mean 0 and standard deviation 1, whatever the old rows are like."
-    def fill(self, job:InitContext) -> RowWeights:
+
+    def fill(self, job: InitContext) -> RowWeights:
         rows = np.flatnonzero(job.open)
-        return RowWeights(rows, group=np.zeros(len(rows), np.int64), groups={"standard normal": np.array([], np.int64)} if len(rows) else {})
+        return RowWeights(
+            rows,
+            group=np.zeros(len(rows), np.int64),
+            groups={"standard normal": np.array([], np.int64)} if len(rows) else {},
+        )
 
 # %% ../../nbs/04_methods/01_recipe.ipynb #d15030d1
 @dataclass
 class RandomMapping(InitStep):
     "Copy the row of a random old token."
-    def fill(self, job:InitContext) -> RowWeights:
+
+    def fill(self, job: InitContext) -> RowWeights:
         rows = np.flatnonzero(job.open)
         pool = np.array([t.id for t in job.source if t.kind in ("text", "byte")] or range(len(job.source)))
         rng = np.random.default_rng(job.seed)
-        ids = np.concatenate([rng.permutation(pool) for _ in range(-(-len(rows) // len(pool)))] or [pool[:0]])[:len(rows)]
+        ids = np.concatenate([rng.permutation(pool) for _ in range(-(-len(rows) // len(pool)))] or [pool[:0]])[
+            : len(rows)
+        ]
         return RowWeights.copy(rows, ids, len(job.source))
 
 # %% ../../nbs/04_methods/01_recipe.ipynb #3cbf28c1
 @dataclass(frozen=True)
 class Recipe:
     "A method of initialisation: steps in order, first come first served."
-    name: str # as on the command line
-    steps: tuple[InitStep,...]
-    paper: str # who proposed it, and where
-    about: str # one sentence
-    untrained: bool = False # whether the model forgets first all that it has learnt
+
+    name: str  # as on the command line
+    steps: tuple[InitStep, ...]
+    paper: str  # who proposed it, and where
+    about: str  # one sentence
+    untrained: bool = False  # whether the model forgets first all that it has learnt
 
     @property
     def means(self) -> bool:
@@ -261,24 +361,31 @@ class Recipe:
         return all(s.means for s in self.steps)
 
     @property
-    def needs(self) -> str: # "token vectors", "word vectors", "aligned vectors", or "" for none
+    def needs(self) -> str:  # "token vectors", "word vectors", "aligned vectors", or "" for none
         "The static vectors without which there is no plan."
         return next((s.needs for s in self.steps if s.needs), "")
 
-    def plan(self,
-             source:Vocab, # the old vocabulary
-             target:Vocab, # the new one
-             vectors:TokenVectors|AlignedVectors|None=None, # static vectors of the new tokens, row i for id i, or aligned ones of both vocabularies
-             seed:int=0
-            ) -> Plan:
+    def plan(
+        self,
+        source: Vocab,  # the old vocabulary
+        target: Vocab,  # the new one
+        vectors: TokenVectors
+        | AlignedVectors
+        | None = None,  # static vectors of the new tokens, row i for id i, or aligned ones of both vocabularies
+        seed: int = 0,
+    ) -> Plan:
         "Decide for every new token where its row comes from."
         n, n_old = len(target), len(source)
-        if not n or not n_old: raise ValueError(f"the {'new' if not n else 'old'} vocabulary is empty")
+        if not n or not n_old:
+            raise ValueError(f"the {'new' if not n else 'old'} vocabulary is empty")
         aligned = isinstance(vectors, AlignedVectors)
         if self.needs and (vectors is None or aligned != (self.needs == "aligned vectors")):
-            raise ValueError(f"{self.name} needs {self.needs} of the {'old and the ' * (self.needs == 'aligned vectors')}new tokens; train them from text or give a file")
+            raise ValueError(
+                f"{self.name} needs {self.needs} of the {'old and the ' * (self.needs == 'aligned vectors')}new tokens; train them from text or give a file"
+            )
         for found, tokens in ((vectors, n), (vectors.source if aligned else None, n_old)):
-            if found is not None and len(found) != tokens: raise ValueError(f"{len(found)} vectors for a vocabulary of {tokens} tokens")
+            if found is not None and len(found) != tokens:
+                raise ValueError(f"{len(found)} vectors for a vocabulary of {tokens} tokens")
         job = InitContext(source, target, np.ones(n, bool), np.full(n, -1, np.int64), vectors, seed)
         group, step, groups, fills, lows, covariance = np.full(n, -1), np.full(n, -1), {}, [], [], {}
         for s, part in enumerate(self.steps):
@@ -287,20 +394,34 @@ class Recipe:
             if fill.weights is None:
                 group[fill.rows] = fill.group + len(groups)
                 named = {f"{k}" if k not in groups else f"{k} ({s})": v for k, v in fill.groups.items()}
-                if fill.covariance: covariance |= dict.fromkeys(named, fill.covariance)
+                if fill.covariance:
+                    covariance |= dict.fromkeys(named, fill.covariance)
                 groups |= named
-            elif fill.basis is not None: lows.append(fill)
+            elif fill.basis is not None:
+                lows.append(fill)
             else:
                 fills.append(fill)
                 at, one = fill.weights.indptr[:-1], np.flatnonzero(np.diff(fill.weights.indptr) == 1)
                 one = one[fill.weights.data[at[one]] == 1]
                 job.copied[fill.rows[one]] = fill.weights.indices[at[one]]
-        if job.open.any(): raise ValueError(f"recipe {self.name!r} leaves {job.open.sum()} rows open; end it with Gaussian()")
-        plan = Plan(target, [_shown(t) for t in source], _stack(fills, n, n_old), group, groups, step,
-                    [s.label for s in self.steps], self.name, seed, covariance, *_low(lows, n))
-        return plan
+        if job.open.any():
+            raise ValueError(f"recipe {self.name!r} leaves {job.open.sum()} rows open; end it with Gaussian()")
+        return Plan(
+            target,
+            [_shown(t) for t in source],
+            _stack(fills, n, n_old),
+            group,
+            groups,
+            step,
+            [s.label for s in self.steps],
+            self.name,
+            seed,
+            covariance,
+            *_low(lows, n),
+        )
 
-def _stack(fills:list[RowWeights], n:int, n_old:int) -> sparse.csr_array:
+
+def _stack(fills: list[RowWeights], n: int, n_old: int) -> sparse.csr_array:
     "Put the weights of several steps into one (n, n_old) matrix."
     blocks = [f.weights.tocoo() for f in fills]
     row = np.concatenate([f.rows[b.coords[0]] for f, b in zip(fills, blocks)] or [np.array([], np.int64)])
@@ -308,50 +429,103 @@ def _stack(fills:list[RowWeights], n:int, n_old:int) -> sparse.csr_array:
     data = np.concatenate([b.data for b in blocks] or [np.array([], np.float32)])
     return sparse.csr_array((data.astype(np.float32), (row, col)), shape=(n, n_old))
 
-def _low(fills:list[RowWeights], n:int) -> tuple[np.ndarray|None,sparse.csr_array|None]:
+
+def _low(fills: list[RowWeights], n: int) -> tuple[np.ndarray | None, sparse.csr_array | None]:
     "Put the factors of several steps beside each other."
-    if not fills: return None, None
+    if not fills:
+        return None, None
     low, at = np.zeros((n, sum(f.basis.shape[0] for f in fills)), np.float32), 0
     for f in fills:
-        low[f.rows, at:(at := at + f.basis.shape[0])] = f.weights.toarray()
+        low[f.rows, at : (at := at + f.basis.shape[0])] = f.weights.toarray()
     return low, sparse.vstack([f.basis for f in fills], format="csr")
 
 # %% ../../nbs/04_methods/01_recipe.ipynb #7238004f
-RECIPES: dict[str,Recipe] = {}
+RECIPES: dict[str, Recipe] = {}
 
-def register(*recipes:Recipe) -> None:
+
+def register(*recipes: Recipe) -> None:
     "Make recipes known by name."
     for r in recipes:
-        if r.name in RECIPES and RECIPES[r.name] != r: raise ValueError(f"there is a recipe {r.name!r} already")
+        if r.name in RECIPES and RECIPES[r.name] != r:
+            raise ValueError(f"there is a recipe {r.name!r} already")
         RECIPES[r.name] = r
 
-def get_recipe(name:str) -> Recipe:
+
+def get_recipe(name: str) -> Recipe:
     "A recipe by name; `ValueError` lists what there is."
-    if name in RECIPES: return RECIPES[name]
+    if name in RECIPES:
+        return RECIPES[name]
     near = difflib.get_close_matches(name, RECIPES, 1)
-    raise ValueError(f"unknown method {name!r}{f', did you mean {near[0]}?' if near else ''}; there are {', '.join(RECIPES)}")
+    raise ValueError(
+        f"unknown method {name!r}{f', did you mean {near[0]}?' if near else ''}; there are {', '.join(RECIPES)}"
+    )
 
 # %% ../../nbs/04_methods/01_recipe.ipynb #3354fffb
 register(
-    Recipe("random", (Copy("specials"), RandomMapping()), "Zoph et al. (2016)", "Every new token gets the row of a random old one."),
-    Recipe("normal", (Copy("specials"), Gaussian()), "de Vries and Nissim (2021)", "Every row is drawn from the Gaussian of the old matrix."),
-    Recipe("identity", (Copy(), Gaussian()), "Artetxe et al. (2020), Downey et al. (2023)", "Shared tokens keep their row, others are drawn."),
-    Recipe("hewitt", (Copy(), Gaussian(covariance=1e-5)), "Hewitt (2021)", "Shared tokens keep their row, others are the mean of all with a trace of noise."),
+    Recipe(
+        "random",
+        (Copy("specials"), RandomMapping()),
+        "Zoph et al. (2016)",
+        "Every new token gets the row of a random old one.",
+    ),
+    Recipe(
+        "normal",
+        (Copy("specials"), Gaussian()),
+        "de Vries and Nissim (2021)",
+        "Every row is drawn from the Gaussian of the old matrix.",
+    ),
+    Recipe(
+        "identity",
+        (Copy(), Gaussian()),
+        "Artetxe et al. (2020), Downey et al. (2023)",
+        "Shared tokens keep their row, others are drawn.",
+    ),
+    Recipe(
+        "hewitt",
+        (Copy(), Gaussian(covariance=1e-5)),
+        "Hewitt (2021)",
+        "Shared tokens keep their row, others are the mean of all with a trace of noise.",
+    ),
 )
 
 # %% ../../nbs/04_methods/01_recipe.ipynb #aa72c778
-def save_plan(plan:Plan, path:str|Path) -> None: # an .npz file
+def save_plan(plan: Plan, path: str | Path) -> None:  # an .npz file
     "Write a plan to one file."
-    low = {} if plan.low is None else dict(low=plan.low, basis=plan.basis.data, basis_indices=plan.basis.indices, basis_indptr=plan.basis.indptr)
-    w, used = plan.weights, np.unique(np.concatenate([plan.weights.indices, low.get("basis_indices", plan.weights.indices[:0])]))
-    meta = dict(covariance=plan.covariance, recipe=plan.recipe, seed=plan.seed, steps=plan.steps, groups=list(plan.groups),
-                source_pieces={int(i): plan.source_pieces[int(i)] for i in used})
-    np.savez_compressed(path, meta=json.dumps(meta), data=w.data, indices=w.indices, indptr=w.indptr, shape=w.shape, group=plan.group,
-                        step=plan.step, **low, **{f"group_{n}": ids for n, ids in enumerate(plan.groups.values())})
+    low = (
+        {}
+        if plan.low is None
+        else dict(low=plan.low, basis=plan.basis.data, basis_indices=plan.basis.indices, basis_indptr=plan.basis.indptr)
+    )
+    w, used = (
+        plan.weights,
+        np.unique(np.concatenate([plan.weights.indices, low.get("basis_indices", plan.weights.indices[:0])])),
+    )
+    meta = dict(
+        covariance=plan.covariance,
+        recipe=plan.recipe,
+        seed=plan.seed,
+        steps=plan.steps,
+        groups=list(plan.groups),
+        source_pieces={int(i): plan.source_pieces[int(i)] for i in used},
+    )
+    np.savez_compressed(
+        path,
+        meta=json.dumps(meta),
+        data=w.data,
+        indices=w.indices,
+        indptr=w.indptr,
+        shape=w.shape,
+        group=plan.group,
+        step=plan.step,
+        **low,
+        **{f"group_{n}": ids for n, ids in enumerate(plan.groups.values())},
+    )
 
-def load_plan(path:str|Path, # written by `save_plan`
-              target:Vocab # the new vocabulary
-             ) -> Plan:
+
+def load_plan(
+    path: str | Path,  # written by `save_plan`
+    target: Vocab,  # the new vocabulary
+) -> Plan:
     "Read a plan back; `ValueError` where it is not of this vocabulary."
     try:
         with np.load(path) as f:
@@ -359,21 +533,52 @@ def load_plan(path:str|Path, # written by `save_plan`
             weights = sparse.csr_array((f["data"], f["indices"], f["indptr"]), shape=tuple(f["shape"]))
             groups = {name: f[f"group_{n}"] for n, name in enumerate(meta["groups"])}
             group, step = f["group"], f["step"]
-            low = (f["low"], sparse.csr_array((f["basis"], f["basis_indices"], f["basis_indptr"]), shape=(f["low"].shape[1], weights.shape[1]))) if "low" in f else ()
-    except (BadZipFile, KeyError, EOFError, ValueError): raise ValueError(f"{path} is damaged or no plan; transplant the model again") from None
-    if weights.shape[0] < len(target): raise ValueError(f"{path} has {weights.shape[0]} rows, the vocabulary {len(target)} tokens")
-    return Plan(target, {int(k): v for k, v in meta["source_pieces"].items()}, weights, group, groups, step, meta["steps"], meta["recipe"], meta["seed"], meta.get("covariance", {}), *low)
+            low = (
+                (
+                    f["low"],
+                    sparse.csr_array(
+                        (f["basis"], f["basis_indices"], f["basis_indptr"]), shape=(f["low"].shape[1], weights.shape[1])
+                    ),
+                )
+                if "low" in f
+                else ()
+            )
+    except (BadZipFile, KeyError, EOFError, ValueError):
+        raise ValueError(f"{path} is damaged or no plan; transplant the model again") from None
+    if weights.shape[0] < len(target):
+        raise ValueError(f"{path} has {weights.shape[0]} rows, the vocabulary {len(target)} tokens")
+    return Plan(
+        target,
+        {int(k): v for k, v in meta["source_pieces"].items()},
+        weights,
+        group,
+        groups,
+        step,
+        meta["steps"],
+        meta["recipe"],
+        meta["seed"],
+        meta.get("covariance", {}),
+        *low,
+    )
+
 
 Plan.save = save_plan
 
 # %% ../../nbs/04_methods/01_recipe.ipynb #a5dce569
-def check_plan(plan:Plan, dim:int=5) -> None:
+def check_plan(plan: Plan, dim: int = 5) -> None:
     "Assert what must hold of every plan."
     n, n_old = plan.weights.shape
-    weighed, sums, drawn = np.diff(plan.weights.indptr) > 0, np.asarray(plan.weights.sum(axis=1)).ravel(), plan.group >= 0
+    weighed, sums, drawn = (
+        np.diff(plan.weights.indptr) > 0,
+        np.asarray(plan.weights.sum(axis=1)).ravel(),
+        plan.group >= 0,
+    )
     assert ((plan.step >= 0) & (plan.step < len(plan.steps))).all(), "a row without a step"
-    assert (weighed.astype(int) + plan.is_low_rank + drawn == 1).all() and (plan.group < len(plan.groups)).all(), "a row is neither a weighted sum nor a draw, or several"
-    if plan.recipe not in RECIPES or RECIPES[plan.recipe].means: assert np.allclose(sums[weighed], 1, atol=1e-5) and (plan.weights.data >= 0).all(), "a row is no mean"
+    assert (weighed.astype(int) + plan.is_low_rank + drawn == 1).all() and (plan.group < len(plan.groups)).all(), (
+        "a row is neither a weighted sum nor a draw, or several"
+    )
+    if plan.recipe not in RECIPES or RECIPES[plan.recipe].means:
+        assert np.allclose(sums[weighed], 1, atol=1e-5) and (plan.weights.data >= 0).all(), "a row is no mean"
     matrix = torch.randn(n_old, dim, generator=torch.Generator().manual_seed(0))
     torch.manual_seed(torch.randint(1 << 30, ()).item())
     first = plan.apply(matrix)

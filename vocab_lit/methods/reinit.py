@@ -15,45 +15,71 @@ from ..tokens.vocab import Token
 @dataclass(frozen=True)
 class Group:
     "Which group a token belongs to."
-    by: str = "script" # "script" or "block"
-    position: bool = False # divide further into tokens that begin a word and tokens inside one
+
+    by: str = "script"  # "script" or "block"
+    position: bool = False  # divide further into tokens that begin a word and tokens inside one
 
     @property
-    def name(self) -> str: return self.by + ", position" * self.position
+    def name(self) -> str:
+        return self.by + ", position" * self.position
 
-    def __call__(self, token:Token) -> str:
-        if token.kind == "byte": group = "bytes"
-        elif token.text and token.kind == "text": group = getattr(token, self.by)
-        else: group = getattr(replace(token, text=token.text or " ", kind="text"), self.by)
+    def __call__(self, token: Token) -> str:
+        if token.kind == "byte":
+            group = "bytes"
+        elif token.text and token.kind == "text":
+            group = getattr(token, self.by)
+        else:
+            group = getattr(replace(token, text=token.text or " ", kind="text"), self.by)
         return group + (", word-initial" if token.word_start else ", inside a word") * self.position
 
 # %% ../../nbs/04_methods/04_reinit.ipynb #1215334d
-def reinit(by:str|None=None, # "script" or "block"; None: no groups
-           position:bool=False, # POSN
-           ident:bool=False, # IDENT
-           legacy:bool=False # as the paper's own code does it
-          ) -> Recipe:
+def reinit(
+    by: str | None = None,  # "script" or "block"; None: no groups
+    position: bool = False,  # POSN
+    ident: bool = False,  # IDENT
+    legacy: bool = False,  # as the paper's own code does it
+) -> Recipe:
     "A re-initialisation of Downey et al. (2023) as a recipe."
-    if by not in (None, "script", "block"): raise ValueError(f"by={by!r}; choose script, block or None")
-    if position and not by: raise ValueError("position divides a script or block; give by='script' too")
+    if by not in (None, "script", "block"):
+        raise ValueError(f"by={by!r}; choose script, block or None")
+    if position and not by:
+        raise ValueError("position divides a script or block; give by='script' too")
     groups = [Group(by, p) for p in (True, False) if by and p <= position]
     if legacy:
         draw = [Gaussian(g, ("text", "byte", "special")) for g in groups[:1]]
         steps = [*[Copy(fuzzy=False, specials=False)] * ident, *draw, Copy("specials"), StandardNormal()]
-    else: steps = [Copy("all" if ident else "specials"), *map(Gaussian, groups), Gaussian()]
+    else:
+        steps = [Copy("all" if ident else "specials"), *map(Gaussian, groups), Gaussian()]
     name = "-".join(["legacy"] * legacy + [by] * bool(by) + ["posn"] * position + ["ident"] * ident)
-    about = (f"{'Shared tokens keep their row, others are' if ident else 'Every row is'} drawn"
-             f"{f' by {groups[0].name}' if groups else ''}{', and left-over rows from N(0, 1)' if legacy else ''}.")
-    return Recipe({"": "normal", "ident": "identity", "legacy": "legacy-random"}.get(name, name), tuple(steps), "Downey et al. (2023)", about)
+    about = (
+        f"{'Shared tokens keep their row, others are' if ident else 'Every row is'} drawn"
+        f"{f' by {groups[0].name}' if groups else ''}{', and left-over rows from N(0, 1)' if legacy else ''}."
+    )
+    return Recipe(
+        {"": "normal", "ident": "identity", "legacy": "legacy-random"}.get(name, name),
+        tuple(steps),
+        "Downey et al. (2023)",
+        about,
+    )
 
 # %% ../../nbs/04_methods/04_reinit.ipynb #c7c91cd4
 _FORMS = [dict(position=p, ident=i) for p in (False, True) for i in (False, True)]
-register(*(reinit(by, **form) for by in ("script", "block") for form in _FORMS),
-         *(reinit(ident=i, legacy=True) for i in (False, True)), *(reinit("script", legacy=True, **form) for form in _FORMS))
+register(
+    *(reinit(by, **form) for by in ("script", "block") for form in _FORMS),
+    *(reinit(ident=i, legacy=True) for i in (False, True)),
+    *(reinit("script", legacy=True, **form) for form in _FORMS),
+)
 
-def paper_methods(legacy:bool=False # the paper's own way with left-over rows
-                 ) -> dict[str,str]: # {name in the paper: name of the recipe}
+
+def paper_methods(
+    legacy: bool = False,  # the paper's own way with left-over rows
+) -> dict[str, str]:  # {name in the paper: name of the recipe}
     "The seven methods that the paper compares, the weakest first."
-    forms = {"RANDOM": {}, "IDENT": dict(ident=True), "SCRIPT": dict(by="script"), "SCRIPT+POSN": dict(by="script", position=True)}
+    forms = {
+        "RANDOM": {},
+        "IDENT": dict(ident=True),
+        "SCRIPT": dict(by="script"),
+        "SCRIPT+POSN": dict(by="script", position=True),
+    }
     forms |= {f"{name}+IDENT": forms[name] | dict(ident=True) for name in ("SCRIPT", "SCRIPT+POSN")}
     return {name: reinit(legacy=legacy, **form).name for name, form in forms.items()} | {"FOCUS+IDENT": "focus"}

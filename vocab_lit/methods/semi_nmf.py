@@ -23,25 +23,30 @@ from torch.nn.functional import one_hot
 from tqdm.auto import tqdm
 
 # %% ../../nbs/04_methods/09_semi_nmf.ipynb #29240c05
-def _inverse(gram:np.ndarray # (k, k) positive semi-definite: products of k rows with each other
-            ) -> np.ndarray: # its inverse; the pseudo-inverse where it is singular to working precision
+def _inverse(
+    gram: np.ndarray,  # (k, k) positive semi-definite: products of k rows with each other
+) -> np.ndarray:  # its inverse; the pseudo-inverse where it is singular to working precision
     length = np.sqrt(gram.diagonal())
     length[length == 0] = 1
     scale = np.outer(length, length)
     factor, failed = dpotrf(gram / scale, lower=1, clean=1)
-    if failed or factor.diagonal().min() < 1e-6: return np.linalg.pinv(gram / scale, rcond=1e-12, hermitian=True) / scale
+    if failed or factor.diagonal().min() < 1e-6:
+        return np.linalg.pinv(gram / scale, rcond=1e-12, hermitian=True) / scale
     lower = np.tril(dpotri(factor, lower=1)[0])
     return (lower + np.tril(lower, -1).T) / scale
 
-def _products(G:np.ndarray, # (k, D)
-              S:np.ndarray # (D, D): X'X
-             ) -> tuple[np.ndarray, np.ndarray]: # F'X (k, D) and F'F (k, k) for the best F
+
+def _products(
+    G: np.ndarray,  # (k, D)
+    S: np.ndarray,  # (D, D): X'X
+) -> tuple[np.ndarray, np.ndarray]:  # F'X (k, D) and F'F (k, k) for the best F
     W = _inverse(G @ G.T)
     FX = W @ (G @ S)
     FF = FX @ G.T @ W
     return FX, (FF + FF.T) / 2
 
-def _mu_step(G:np.ndarray, S:np.ndarray) -> tuple[np.ndarray, float]: # the next G, and the squared error of this one
+
+def _mu_step(G: np.ndarray, S: np.ndarray) -> tuple[np.ndarray, float]:  # the next G, and the squared error of this one
     "One multiplicative update (Ding et al., 2010)."
     FX, FF = _products(G, S)
     size = abs(FF)
@@ -49,7 +54,9 @@ def _mu_step(G:np.ndarray, S:np.ndarray) -> tuple[np.ndarray, float]: # the next
     return G * np.sqrt(ratio), S.trace() - np.vdot(FX, G)
 
 # %% ../../nbs/04_methods/09_semi_nmf.ipynb #f3a91b79
-def _hals_step(G:np.ndarray, S:np.ndarray) -> tuple[np.ndarray, float]: # the next G, and the squared error of this one
+def _hals_step(
+    G: np.ndarray, S: np.ndarray
+) -> tuple[np.ndarray, float]:  # the next G, and the squared error of this one
     "The best F, then each row of G at its best three times over (Gillis and Kumar, 2015)."
     FX, FF = _products(G, S)
     error, G = S.trace() - np.vdot(FX, G), G.copy()
@@ -60,57 +67,70 @@ def _hals_step(G:np.ndarray, S:np.ndarray) -> tuple[np.ndarray, float]: # the ne
     return G / np.linalg.norm(G, axis=1, keepdims=True), error
 
 # %% ../../nbs/04_methods/09_semi_nmf.ipynb #83a322f0
-_BLOCK = 2**20 # numbers in a block
+_BLOCK = 2**20  # numbers in a block
 
-def _blocks(X:Any, # (V, D), rows can be sliced
-           ) -> Iterator[tuple[slice, np.ndarray]]: # which rows, and these in float64
+
+def _blocks(
+    X: Any,  # (V, D), rows can be sliced
+) -> Iterator[tuple[slice, np.ndarray]]:  # which rows, and these in float64
     size = max(1, _BLOCK // X.shape[1])
     for i in range(0, X.shape[0], size):
-        block = np.asarray(X[i:i + size])
+        block = np.asarray(X[i : i + size])
         assert_all_finite(block, input_name="X")
         yield slice(i, i + len(block)), block.astype(np.float64, copy=False)
 
-def _parts(labels:np.ndarray|None, # (rows of a block,) clusters; None: there is only one
-          ) -> Iterator[tuple[int, Any]]: # cluster and the index of its rows
+
+def _parts(
+    labels: np.ndarray | None,  # (rows of a block,) clusters; None: there is only one
+) -> Iterator[tuple[int, Any]]:  # cluster and the index of its rows
     return iter([(0, slice(None))]) if labels is None else ((c, labels == c) for c in np.unique(labels))
 
-def _grams(X:Any, labels:np.ndarray|None=None, n_clusters:int=1) -> np.ndarray: # (n_clusters, D, D): X'X of each cluster
+
+def _grams(
+    X: Any, labels: np.ndarray | None = None, n_clusters: int = 1
+) -> np.ndarray:  # (n_clusters, D, D): X'X of each cluster
     S = np.zeros((n_clusters, X.shape[1], X.shape[1]))
     for rows, block in _blocks(X):
-        for c, part in _parts(None if labels is None else labels[rows]): S[c] += block[part].T @ block[part]
+        for c, part in _parts(None if labels is None else labels[rows]):
+            S[c] += block[part].T @ block[part]
     return S
 
 # %% ../../nbs/04_methods/09_semi_nmf.ipynb #f59bd920
-def _encode(X:Any, # (V, D)
-            components:np.ndarray, # (n_clusters, k, D)
-            labels:np.ndarray|None=None, # (V,) clusters
-            out:np.ndarray|None=None # (V, k): where F goes; None: it is not wanted
-           ) -> float: # Frobenius norm of X - F G
+def _encode(
+    X: Any,  # (V, D)
+    components: np.ndarray,  # (n_clusters, k, D)
+    labels: np.ndarray | None = None,  # (V,) clusters
+    out: np.ndarray | None = None,  # (V, k): where F goes; None: it is not wanted
+) -> float:  # Frobenius norm of X - F G
     "The best F of every row for the G of its cluster."
-    G, error = components.astype(np.float64), 0.
+    G, error = components.astype(np.float64), 0.0
     down = [_inverse(g @ g.T) @ g for g in G]
     for rows, block in _blocks(X):
         for c, part in _parts(None if labels is None else labels[rows]):
             F = block[part] @ down[c].T
             error += np.square(block[part] - F @ G[c]).sum()
-            if out is not None: out[rows][part] = F
+            if out is not None:
+                out[rows][part] = F
     return float(np.sqrt(error))
 
 # %% ../../nbs/04_methods/09_semi_nmf.ipynb #4c2fd215
 class _Factors(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     "X ≈ F G with the G of a row's cluster. A subclass has `_learn`, which sets components_, n_iter_ and labels_."
-    def fit(self, X:Any, # (V, D) rows: an array, or anything with shape, dtype and rows to slice
-            y=None # ignored
-           ) -> "_Factors": # itself
+
+    def fit(
+        self,
+        X: Any,  # (V, D) rows: an array, or anything with shape, dtype and rows to slice
+        y=None,  # ignored
+    ) -> "_Factors":  # itself
         "Learn the components G."
         self._fit(X)
         return self
 
-    def fit_transform(self, X:Any, y=None) -> np.ndarray: # (V, k): F
+    def fit_transform(self, X: Any, y=None) -> np.ndarray:  # (V, k): F
         "Learn G, and return F."
         return self._fit(X, keep=True)
 
-    def transform(self, X:Any) -> np.ndarray: # (V, k): F
+    def transform(self, X: Any) -> np.ndarray:  # (V, k): F
         "The best F for rows that need not be those of `fit`."
         check_is_fitted(self)
         X = self._check(X, reset=False)
@@ -119,8 +139,11 @@ class _Factors(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
     def _fit(self, X, keep=False):
         X = self._check(X, reset=True)
         if not 1 <= self.n_components <= X.shape[1]:
-            raise ValueError(f"n_components={self.n_components} is not between 1 and n_features={X.shape[1]}; more components than features say nothing more")
-        if self.max_iter is not None and self.max_iter < 1: raise ValueError(f"max_iter={self.max_iter}: at least one step is needed")
+            raise ValueError(
+                f"n_components={self.n_components} is not between 1 and n_features={X.shape[1]}; more components than features say nothing more"
+            )
+        if self.max_iter is not None and self.max_iter < 1:
+            raise ValueError(f"max_iter={self.max_iter}: at least one step is needed")
         self._learn(X)
         self.components_ = self.components_.astype(_kind(X), copy=False)
         F, self.reconstruction_err_ = self._encoded(X, getattr(self, "labels_", None), keep)
@@ -131,71 +154,102 @@ class _Factors(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
         return F, _encode(X, self.components_.reshape(-1, *self.components_.shape[-2:]), labels, F)
 
     def _check(self, X, reset):
-        dtype = getattr(X, "dtype", None) # what only has rows to slice is never asked for all of them
-        if isinstance(dtype, np.dtype) and dtype.kind in "fiu" and not isinstance(X, np.ndarray) and not issparse(X) and len(X.shape) == 2:
+        dtype = getattr(X, "dtype", None)  # what only has rows to slice is never asked for all of them
+        if (
+            isinstance(dtype, np.dtype)
+            and dtype.kind in "fiu"
+            and not isinstance(X, np.ndarray)
+            and not issparse(X)
+            and len(X.shape) == 2
+        ):
             validate_data(self, X, skip_check_array=True, reset=reset)
             return X
         return validate_data(self, X, dtype=[np.float64, np.float32, np.float16], ensure_all_finite=False, reset=reset)
 
-    def _label(self, X): return None
+    def _label(self, X):
+        return None
 
     @property
-    def _n_features_out(self): return self.components_.shape[-2]
+    def _n_features_out(self):
+        return self.components_.shape[-2]
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
 
-def _kind(X:Any) -> type: # of the results: float16 is too coarse, and integers have no fractions
+
+def _kind(X: Any) -> type:  # of the results: float16 is too coarse, and integers have no fractions
     return np.float32 if X.dtype in (np.float16, np.float32) else np.float64
 
 # %% ../../nbs/04_methods/09_semi_nmf.ipynb #16167f8d
-def _svd_start(S:np.ndarray, # (D, D)
-               k:int) -> np.ndarray: # (k, D)
-    first = np.linalg.eigh(S)[1][:, ::-1][:, :k - 1].T
-    return np.concatenate([first - np.minimum(first.min(1, keepdims=True), 0), np.full((1, len(S)), len(S)**-.5)])
+def _svd_start(
+    S: np.ndarray,  # (D, D)
+    k: int,
+) -> np.ndarray:  # (k, D)
+    first = np.linalg.eigh(S)[1][:, ::-1][:, : k - 1].T
+    return np.concatenate([first - np.minimum(first.min(1, keepdims=True), 0), np.full((1, len(S)), len(S) ** -0.5)])
+
 
 class SemiNMF(_Factors):
     "Semi-non-negative matrix factorisation: X ≈ F G, G ≥ 0 (Ding et al., 2010; Pfeiffer et al., 2021, Section 3.3)."
-    def __init__(self, n_components:int=100, # rows of G, at most the dimensions of X
-                 solver:str="mu", # mu: multiplicative updates; hals: row by row
-                 init:str|np.ndarray="random", # random, svd, or G to start from (n_components, D); mu leaves zeros in it zero
-                 max_iter:int|None=None, # steps; None: 3,000 of mu, 300 of hals
-                 tol:float=0., # stop after a step that lowers the squared error by no more than this share of |X|²; 0: never
-                 random_state:int|np.random.RandomState|None=None):
+
+    def __init__(
+        self,
+        n_components: int = 100,  # rows of G, at most the dimensions of X
+        solver: str = "mu",  # mu: multiplicative updates; hals: row by row
+        init: str
+        | np.ndarray = "random",  # random, svd, or G to start from (n_components, D); mu leaves zeros in it zero
+        max_iter: int | None = None,  # steps; None: 3,000 of mu, 300 of hals
+        tol: float = 0.0,  # stop after a step that lowers the squared error by no more than this share of |X|²; 0: never
+        random_state: int | np.random.RandomState | None = None,
+    ):
         self.n_components, self.solver, self.init = n_components, solver, init
         self.max_iter, self.tol, self.random_state = max_iter, tol, random_state
 
-    def _learn(self, X): self.components_, self.n_iter_ = self._solve(_grams(X)[0])
+    def _learn(self, X):
+        self.components_, self.n_iter_ = self._solve(_grams(X)[0])
 
-    def _solve(self, S:np.ndarray # (D, D): X'X
-              ) -> tuple[np.ndarray, int]: # G, steps
+    def _solve(
+        self,
+        S: np.ndarray,  # (D, D): X'X
+    ) -> tuple[np.ndarray, int]:  # G, steps
         "G from the Gram matrix."
-        if self.solver not in ("mu", "hals"): raise ValueError(f"no solver {self.solver!r}; there are mu and hals")
+        if self.solver not in ("mu", "hals"):
+            raise ValueError(f"no solver {self.solver!r}; there are mu and hals")
         step, usual = (_mu_step, 3000) if self.solver == "mu" else (_hals_step, 300)
         G, before, limit = self._start(S), np.inf, self.tol * S.trace()
         n = usual if self.max_iter is None else self.max_iter
         for i in tqdm(range(1, n + 1), desc="Semi-NMF", delay=2, leave=False):
             G, error = step(G, S)
-            if self.tol and before - error <= limit: return G, i
+            if self.tol and before - error <= limit:
+                return G, i
             before = error
-        if self.tol: warnings.warn(f"Semi-NMF still improves after {n} steps; raise max_iter or tol", ConvergenceWarning)
+        if self.tol:
+            warnings.warn(f"Semi-NMF still improves after {n} steps; raise max_iter or tol", ConvergenceWarning)
         return G, n
 
     def _start(self, S):
         shape = self.n_components, len(S)
         if isinstance(self.init, str):
-            if self.init == "random": return check_random_state(self.random_state).random_sample(shape) + 1e-4
-            if self.init == "svd": return _svd_start(S, self.n_components)
+            if self.init == "random":
+                return check_random_state(self.random_state).random_sample(shape) + 1e-4
+            if self.init == "svd":
+                return _svd_start(S, self.n_components)
             raise ValueError(f"no init {self.init!r}; give random, svd or an array")
         G = np.array(self.init, dtype=np.float64)
-        if G.shape != shape: raise ValueError(f"init has shape {G.shape}; {self.n_components} components of {len(S)} features need {shape}")
-        if not np.isfinite(G).all() or (G < 0).any(): raise ValueError("init has entries that are negative or not finite; G is non-negative")
+        if G.shape != shape:
+            raise ValueError(
+                f"init has shape {G.shape}; {self.n_components} components of {len(S)} features need {shape}"
+            )
+        if not np.isfinite(G).all() or (G < 0).any():
+            raise ValueError("init has entries that are negative or not finite; G is non-negative")
         return G
 
-    def inverse_transform(self, F:np.ndarray # (V, k)
-                         ) -> np.ndarray: # (V, D)
+    def inverse_transform(
+        self,
+        F: np.ndarray,  # (V, k)
+    ) -> np.ndarray:  # (V, D)
         "Full rows from short ones: F G."
         check_is_fitted(self)
         return np.asarray(F) @ self.components_
@@ -203,26 +257,43 @@ class SemiNMF(_Factors):
 # %% ../../nbs/04_methods/09_semi_nmf.ipynb #a7ab2df4
 class _Clustered(_Factors):
     "What the estimators with several G have besides."
-    def inverse_transform(self, F:np.ndarray, # (V, k)
-                          labels:np.ndarray|None=None # (V,) clusters of the rows; None: those of `fit`, in its order
-                         ) -> np.ndarray: # (V, D)
+
+    def inverse_transform(
+        self,
+        F: np.ndarray,  # (V, k)
+        labels: np.ndarray | None = None,  # (V,) clusters of the rows; None: those of `fit`, in its order
+    ) -> np.ndarray:  # (V, D)
         "Full rows from short ones, each by the G of its cluster (equation 2)."
         check_is_fitted(self)
         F, labels = np.asarray(F), self.labels_ if labels is None else np.asarray(labels)
-        if len(F) != len(labels): raise ValueError(f"{len(F)} rows and {len(labels)} labels; give each row its cluster, as `predict` finds it")
+        if len(F) != len(labels):
+            raise ValueError(
+                f"{len(F)} rows and {len(labels)} labels; give each row its cluster, as `predict` finds it"
+            )
         out = np.empty((len(F), self.n_features_in_), np.result_type(F, self.components_))
-        for c, part in _parts(labels): out[part] = F[part] @ self.components_[c]
+        for c, part in _parts(labels):
+            out[part] = F[part] @ self.components_[c]
         return out
 
-    def predict(self, X:Any) -> np.ndarray: # (V,) clusters
+    def predict(self, X: Any) -> np.ndarray:  # (V,) clusters
         "The clusters of rows that need not be those of `fit`."
         check_is_fitted(self)
         return self._label(self._check(X, reset=False))
 
+
 class ClusteredSemiNMF(_Clustered):
     "k-means, then a `SemiNMF` for each cluster (Pfeiffer et al., 2021, MF-KMEANS)."
-    def __init__(self, n_clusters:int=10, n_components:int=100, solver:str="mu", init:str|np.ndarray="random", max_iter:int|None=None,
-                 tol:float=0., random_state:int|np.random.RandomState|None=None): # all but n_clusters as in `SemiNMF`
+
+    def __init__(
+        self,
+        n_clusters: int = 10,
+        n_components: int = 100,
+        solver: str = "mu",
+        init: str | np.ndarray = "random",
+        max_iter: int | None = None,
+        tol: float = 0.0,
+        random_state: int | np.random.RandomState | None = None,
+    ):  # all but n_clusters as in `SemiNMF`
         self.n_clusters, self.n_components, self.solver, self.init = n_clusters, n_components, solver, init
         self.max_iter, self.tol, self.random_state = max_iter, tol, random_state
 
@@ -236,21 +307,24 @@ class ClusteredSemiNMF(_Clustered):
         found, n_steps = zip(*(one._solve(s) for s in S))
         self.components_, self.n_iter_ = np.stack(found), max(n_steps)
 
-    def _label(self, X): return self.kmeans_.predict(np.asarray(X, self.kmeans_.cluster_centers_.dtype))
+    def _label(self, X):
+        return self.kmeans_.predict(np.asarray(X, self.kmeans_.cluster_centers_.dtype))
 
 # %% ../../nbs/04_methods/09_semi_nmf.ipynb #496cffd7
-def up_project(F:torch.Tensor, # (n, k) short rows
-               G:torch.Tensor, # (C, k, D)
-               I:torch.Tensor # (n, C) assignments, each row with a single one
-              ) -> torch.Tensor: # (n, D)
+def up_project(
+    F: torch.Tensor,  # (n, k) short rows
+    G: torch.Tensor,  # (C, k, D)
+    I: torch.Tensor,  # (n, C) assignments, each row with a single one
+) -> torch.Tensor:  # (n, D)
     "Full rows: the sum over clusters of diag(i_c) F G^c (equation 2)."
     return (I[:, :, None] * F[:, None, :]).flatten(1) @ G.flatten(0, 1)
 
 # %% ../../nbs/04_methods/09_semi_nmf.ipynb #da18568d
-def gumbel_one_hot(log_z:torch.Tensor, # (n, C)
-                   tau:float, # temperature of the gradient; the choice itself does not depend on it
-                   generator:torch.Generator|None=None # on the CPU, so that every device sees the same noise
-                  ) -> torch.Tensor: # (n, C) one-hot, with the gradient of equation 3
+def gumbel_one_hot(
+    log_z: torch.Tensor,  # (n, C)
+    tau: float,  # temperature of the gradient; the choice itself does not depend on it
+    generator: torch.Generator | None = None,  # on the CPU, so that every device sees the same noise
+) -> torch.Tensor:  # (n, C) one-hot, with the gradient of equation 3
     "Straight-through Gumbel-softmax."
     u = torch.rand(log_z.shape, generator=generator, dtype=torch.float64).clamp_min(1e-300)
     g = -torch.log(-torch.log(u)).to(log_z)
@@ -260,26 +334,41 @@ def gumbel_one_hot(log_z:torch.Tensor, # (n, C)
 # %% ../../nbs/04_methods/09_semi_nmf.ipynb #1bec1260
 class NeuralMF(_Clustered):
     "Clusters, F and G by gradient descent (Pfeiffer et al., 2021, MF-NEURAL, equations 3 and 4). G is not constrained."
-    def __init__(self, n_clusters:int=10, n_components:int=100,
-                 max_iter:int=500, # steps, each over all rows
-                 learning_rate:float=.2, # of Adam
-                 tau:tuple[float, float]=(5., .5), # temperature at the first and the last step; geometric between
-                 random_state:int|np.random.RandomState|None=None, device:str="cpu"):
-        self.n_clusters, self.n_components, self.max_iter, self.learning_rate = n_clusters, n_components, max_iter, learning_rate
+
+    def __init__(
+        self,
+        n_clusters: int = 10,
+        n_components: int = 100,
+        max_iter: int = 500,  # steps, each over all rows
+        learning_rate: float = 0.2,  # of Adam
+        tau: tuple[float, float] = (5.0, 0.5),  # temperature at the first and the last step; geometric between
+        random_state: int | np.random.RandomState | None = None,
+        device: str = "cpu",
+    ):
+        self.n_clusters, self.n_components, self.max_iter, self.learning_rate = (
+            n_clusters,
+            n_components,
+            max_iter,
+            learning_rate,
+        )
         self.tau, self.random_state, self.device = tau, random_state, device
 
-    @torch.enable_grad() # also where the caller does without gradients
+    @torch.enable_grad()  # also where the caller does without gradients
     def _learn(self, X):
-        if self.n_clusters < 1: raise ValueError(f"n_clusters={self.n_clusters}: at least one cluster is needed")
-        if not min(self.tau) > 0: raise ValueError(f"tau={self.tau}: a temperature is above 0")
+        if self.n_clusters < 1:
+            raise ValueError(f"n_clusters={self.n_clusters}: at least one cluster is needed")
+        if not min(self.tau) > 0:
+            raise ValueError(f"tau={self.tau}: a temperature is above 0")
         (V, D), C, k, dtype = X.shape, self.n_clusters, self.n_components, torch.from_numpy(np.empty(0, _kind(X))).dtype
-        scale = float(np.sqrt(sum(np.square(block).sum() for _, block in _blocks(X)) / (V * D))) or 1.
+        scale = float(np.sqrt(sum(np.square(block).sum() for _, block in _blocks(X)) / (V * D))) or 1.0
         rng = torch.Generator().manual_seed(int(check_random_state(self.random_state).randint(2**31 - 1)))
-        F, G, log_z = (torch.nn.Parameter((s * torch.randn(shape, generator=rng, dtype=dtype)).to(self.device))
-                       for shape, s in (((V, k), 1.), ((C, k, D), k**-.5), ((V, C), .01)))
+        F, G, log_z = (
+            torch.nn.Parameter((s * torch.randn(shape, generator=rng, dtype=dtype)).to(self.device))
+            for shape, s in (((V, k), 1.0), ((C, k, D), k**-0.5), ((V, C), 0.01))
+        )
         adam = torch.optim.Adam([F, G, log_z], self.learning_rate)
         for i in tqdm(range(self.max_iter), desc="Neural factorisation", delay=2, leave=False):
-            tau = self.tau[0] * (self.tau[1] / self.tau[0])**(i / max(1, self.max_iter - 1))
+            tau = self.tau[0] * (self.tau[1] / self.tau[0]) ** (i / max(1, self.max_iter - 1))
             adam.zero_grad()
             for s, block in _blocks(X):
                 made = up_project(F[s], G, gumbel_one_hot(log_z[s], tau, rng))
@@ -292,5 +381,5 @@ class NeuralMF(_Clustered):
 
     def _label(self, X):
         G = self.components_.astype(np.float64)
-        onto = [g.T @ _inverse(g @ g.T) @ g for g in G] # projections to the rows of each G
+        onto = [g.T @ _inverse(g @ g.T) @ g for g in G]  # projections to the rows of each G
         return np.concatenate([np.argmin([np.square(b - b @ p).sum(1) for p in onto], 0) for _, b in _blocks(X)])

@@ -13,59 +13,74 @@ import torch
 from scipy import sparse
 from tqdm.auto import tqdm
 
+from .recipe import InitContext, InitStep, RowWeights
 from ..vectors.align import unit_rows
-from .recipe import RowWeights, InitContext, InitStep
 
 # %% ../../nbs/04_methods/03_sparsemax.ipynb #757e7fcc
-def sparsemax_threshold(scores:np.ndarray, # (n, m)
-                        first:int=128 # how many of the largest scores to look at first
-                       ) -> np.ndarray: # (n,) what to take off each row's scores
+def sparsemax_threshold(
+    scores: np.ndarray,  # (n, m)
+    first: int = 128,  # how many of the largest scores to look at first
+) -> np.ndarray:  # (n,) what to take off each row's scores
     "The threshold of sparsemax; a row's weights are what its scores have above it."
     m = scores.shape[1]
     while True:
         k = min(first, m)
-        top = np.sort(np.partition(scores, m - k, axis=1)[:, m - k:], axis=1)[:, ::-1]
+        top = np.sort(np.partition(scores, m - k, axis=1)[:, m - k :], axis=1)[:, ::-1]
         sums = top.cumsum(1) - 1
         support = (np.arange(1, k + 1, dtype=scores.dtype) * top > sums).sum(1)
-        if k == m or (support < k).all(): return sums[np.arange(len(scores)), support - 1] / support.astype(scores.dtype)
+        if k == m or (support < k).all():
+            return sums[np.arange(len(scores)), support - 1] / support.astype(scores.dtype)
         first *= 4
 
 # %% ../../nbs/04_methods/03_sparsemax.ipynb #59c34d89
-def sparsemax_weights(vectors:np.ndarray, # (n_tokens, dim)
-                      queries:np.ndarray, # (n,) rows to weigh
-                      keys:np.ndarray, # (m,) rows to compare them with
-                      tile:int=1_000_000 # similarities held at a time
-                     ) -> sparse.csr_array: # (n, m) float32, rows sum to one
+def sparsemax_weights(
+    vectors: np.ndarray,  # (n_tokens, dim)
+    queries: np.ndarray,  # (n,) rows to weigh
+    keys: np.ndarray,  # (m,) rows to compare them with
+    tile: int = 1_000_000,  # similarities held at a time
+) -> sparse.csr_array:  # (n, m) float32, rows sum to one
     "Sparsemax over the cosine similarities of each query to all keys (Dobler and de Melo, 2023, Equations 2 to 4)."
     unit_keys, parts = unit_rows(vectors[keys]), []
     rows = max(1, tile // len(keys))
     buffer = torch.empty(min(rows, len(queries)), len(keys))
     for start in tqdm(range(0, len(queries), rows), desc="similar tokens", delay=2, leave=False):
-        some = unit_rows(vectors[queries[start:start + rows]])
-        cosine = torch.mm(some, unit_keys.T, out=buffer[:len(some)]).numpy()
+        some = unit_rows(vectors[queries[start : start + rows]])
+        cosine = torch.mm(some, unit_keys.T, out=buffer[: len(some)]).numpy()
         cosine -= sparsemax_threshold(cosine)[:, None]
         row, column = np.divmod(np.flatnonzero(cosine > 0), len(keys))
         parts.append(((row + start).astype(np.int32), column.astype(np.int32), cosine[row, column]))
-    row, column, weight = map(np.concatenate, zip(*parts)) if parts else (np.array([], np.int32),) * 2 + (np.array([], np.float32),)
+    row, column, weight = (
+        map(np.concatenate, zip(*parts)) if parts else (np.array([], np.int32),) * 2 + (np.array([], np.float32),)
+    )
     return sparse.csr_array((weight, (row, column)), shape=(len(queries), len(keys)))
 
 # %% ../../nbs/04_methods/03_sparsemax.ipynb #2a9c610e
-def anchors_and_rows(job:InitContext) -> tuple[np.ndarray,np.ndarray]: # ids of copied tokens, and of open ones, that have a vector
+def anchors_and_rows(
+    job: InitContext,
+) -> tuple[np.ndarray, np.ndarray]:  # ids of copied tokens, and of open ones, that have a vector
     "What can be mixed, and what is to be; `ValueError` where there is nothing to mix from."
     known = job.vectors.known & np.array([t.kind not in ("special", "unused") for t in job.target])
     anchors, rows = np.flatnonzero(known & (job.copied >= 0)), np.flatnonzero(known & job.open)
     if not len(anchors) and len(rows):
-        raise ValueError(f"the vocabularies share {(job.copied >= 0).sum()} tokens and none of them has a static vector, so there is nothing "
-                         f"to mix {len(rows)} new tokens from; methods that need no overlap: random, normal")
+        raise ValueError(
+            f"the vocabularies share {(job.copied >= 0).sum()} tokens and none of them has a static vector, so there is nothing "
+            f"to mix {len(rows)} new tokens from; methods that need no overlap: random, normal"
+        )
     return anchors, rows
+
 
 @dataclass
 class SparsemaxSimilarity(InitStep):
     "Mix the rows of copied tokens by sparsemax over the similarity of static vectors."
-    needs: str = "token vectors" # or "word vectors"
 
-    def fill(self, job:InitContext) -> RowWeights:
+    needs: str = "token vectors"  # or "word vectors"
+
+    def fill(self, job: InitContext) -> RowWeights:
         anchors, rows = anchors_and_rows(job)
-        w = sparsemax_weights(job.vectors.matrix, rows, anchors).tocoo() if len(rows) else sparse.coo_array((0, 1), dtype=np.float32)
+        w = (
+            sparsemax_weights(job.vectors.matrix, rows, anchors).tocoo()
+            if len(rows)
+            else sparse.coo_array((0, 1), dtype=np.float32)
+        )
         old = job.copied[anchors][w.coords[1]] if len(rows) else w.coords[1]
         return RowWeights(rows, sparse.csr_array((w.data, (w.coords[0], old)), shape=(len(rows), len(job.source))))

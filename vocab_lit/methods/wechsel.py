@@ -12,36 +12,71 @@ import numpy as np
 from scipy import sparse
 from scipy.special import softmax
 
+from .recipe import Copy, Gaussian, InitContext, InitStep, Recipe, RowWeights, register
 from ..vectors.align import nearest
-from .recipe import Copy, RowWeights, Gaussian, InitContext, Recipe, InitStep, register
 
 # %% ../../nbs/04_methods/06_wechsel.ipynb #0a5a5421
 @dataclass
 class NearestNeighbours(InitStep):
     "Mix the rows of the nearest old tokens by softmax over their similarity."
-    k: int = 10 # how many
-    temperature: float = .1
+
+    k: int = 10  # how many
+    temperature: float = 0.1
     needs: str = "aligned vectors"
 
     def __post_init__(self):
-        if not 1 <= self.k <= 1000 or self.temperature <= 0: raise ValueError(f"{self.k} neighbours at temperature {self.temperature}; give 1 to 1,000, and a temperature above 0")
+        if not 1 <= self.k <= 1000 or self.temperature <= 0:
+            raise ValueError(
+                f"{self.k} neighbours at temperature {self.temperature}; give 1 to 1,000, and a temperature above 0"
+            )
 
-    def fill(self, job:InitContext) -> RowWeights:
-        ordinary = lambda vocab, vectors: vectors.known & np.array([t.kind not in ("special", "unused") for t in vocab])
-        keys, rows = np.flatnonzero(ordinary(job.source, job.vectors.source)), np.flatnonzero(ordinary(job.target, job.vectors.target) & job.open)
-        if not len(keys) and len(rows): raise ValueError("none of the old tokens has a vector, so there is nothing to mix new ones from; are the source vectors of the model's language?")
-        place, cosine = nearest(job.vectors.target.matrix[rows], job.vectors.source.matrix, self.k, keys) if len(rows) else (np.zeros((0, 1), np.int64),) * 2
+    def fill(self, job: InitContext) -> RowWeights:
+        def ordinary(vocab, vectors):
+            return vectors.known & np.array([t.kind not in ("special", "unused") for t in vocab])
+
+        keys, rows = (
+            np.flatnonzero(ordinary(job.source, job.vectors.source)),
+            np.flatnonzero(ordinary(job.target, job.vectors.target) & job.open),
+        )
+        if not len(keys) and len(rows):
+            raise ValueError(
+                "none of the old tokens has a vector, so there is nothing to mix new ones from; are the source vectors of the model's language?"
+            )
+        place, cosine = (
+            nearest(job.vectors.target.matrix[rows], job.vectors.source.matrix, self.k, keys)
+            if len(rows)
+            else (np.zeros((0, 1), np.int64),) * 2
+        )
         weights = softmax(cosine / self.temperature, axis=1).astype(np.float32)
         start = np.arange(len(rows) + 1) * place.shape[1]
-        return RowWeights(rows, sparse.csr_array((weights.ravel(), place.ravel(), start), shape=(len(rows), len(job.source))))
+        return RowWeights(
+            rows, sparse.csr_array((weights.ravel(), place.ravel(), start), shape=(len(rows), len(job.source)))
+        )
 
 # %% ../../nbs/04_methods/06_wechsel.ipynb #444f3e66
 _PAPER = "Minixhofer et al. (2022)"
 
-def wechsel(k:int=10, # neighbours
-            temperature:float=.1 # of the softmax over their similarities
-           ) -> Recipe:
-    "WECHSEL with other settings than the paper's."
-    return Recipe("wechsel", (Copy("specials"), NearestNeighbours(k, temperature), Gaussian()), _PAPER, "Every token mixes the old ones that mean the like, by aligned word vectors of two languages.")
 
-register(wechsel(), Recipe("full-rand", (Gaussian(),), _PAPER, "All weights of the model are drawn anew: training from scratch.", untrained=True))
+def wechsel(
+    k: int = 10,  # neighbours
+    temperature: float = 0.1,  # of the softmax over their similarities
+) -> Recipe:
+    "WECHSEL with other settings than the paper's."
+    return Recipe(
+        "wechsel",
+        (Copy("specials"), NearestNeighbours(k, temperature), Gaussian()),
+        _PAPER,
+        "Every token mixes the old ones that mean the like, by aligned word vectors of two languages.",
+    )
+
+
+register(
+    wechsel(),
+    Recipe(
+        "full-rand",
+        (Gaussian(),),
+        _PAPER,
+        "All weights of the model are drawn anew: training from scratch.",
+        untrained=True,
+    ),
+)

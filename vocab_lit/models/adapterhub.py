@@ -7,7 +7,11 @@ __all__ = ['to_json', 'from_json', 'write_adapter', 'save_adapter', 'read_config
            'load_head', 'describe_adapter', 'export_adapter']
 
 # %% ../../nbs/05_models/06_adapterhub.ipynb #4ee217d3
-import json, pickle, re, shutil, zipfile
+import json
+import pickle
+import re
+import shutil
+import zipfile
 from pathlib import Path
 
 import torch
@@ -15,248 +19,463 @@ from safetensors.torch import load_file, save_file
 from transformers import PreTrainedModel
 
 from .madx import Adapter, AdapterConfig, MadX, check_name
-from ..tokens.tokenizer import load_tokenizer, save_tokenizer
 from .transplant import check_output, load_model, whole_folder
+from ..tokens.tokenizer import load_tokenizer, save_tokenizer
 
 # %% ../../nbs/05_models/06_adapterhub.ipynb #b6287dc1
-_MUST = dict(mh_adapter=False, output_adapter=True, is_parallel=False, ln_before=False, ln_after=False, original_ln_before=True,
-             original_ln_after=True, residual_before_ln=True, adapter_residual_before_ln=False, phm_layer=False, use_gating=False,
-             scaling=1.0, cross_adapter=False)
-_REST = dict(dropout=0.0, stochastic_depth=0.0, init_weights="bert", init_weights_seed=None, factorized_phm_W=True, factorized_phm_rule=False,
-             hypercomplex_nonlinearity="glorot-uniform", learn_phm=True, phm_bias=True, phm_c_init="normal", phm_dim=4, phm_init_range=0.0001,
-             phm_rank=1, shared_W_phm=False, shared_phm_rule=True)
-_BEFORE_VERSIONS = {"gelu": "gelu_new", "gelu_orig": "gelu"} # what names of activations meant in files without a version
+_MUST = dict(
+    mh_adapter=False,
+    output_adapter=True,
+    is_parallel=False,
+    ln_before=False,
+    ln_after=False,
+    original_ln_before=True,
+    original_ln_after=True,
+    residual_before_ln=True,
+    adapter_residual_before_ln=False,
+    phm_layer=False,
+    use_gating=False,
+    scaling=1.0,
+    cross_adapter=False,
+)
+_REST = dict(
+    dropout=0.0,
+    stochastic_depth=0.0,
+    init_weights="bert",
+    init_weights_seed=None,
+    factorized_phm_W=True,
+    factorized_phm_rule=False,
+    hypercomplex_nonlinearity="glorot-uniform",
+    learn_phm=True,
+    phm_bias=True,
+    phm_c_init="normal",
+    phm_dim=4,
+    phm_init_range=0.0001,
+    phm_rank=1,
+    shared_W_phm=False,
+    shared_phm_rule=True,
+)
+_BEFORE_VERSIONS = {
+    "gelu": "gelu_new",
+    "gelu_orig": "gelu",
+}  # what names of activations meant in files without a version
 
-def _number(x): return int(x) if x == int(x) else x
 
-def to_json(config:AdapterConfig) -> dict: # what stands under "config"
+def _number(x):
+    return int(x) if x == int(x) else x
+
+
+def to_json(config: AdapterConfig) -> dict:  # what stands under "config"
     "An adapter's shape as the library writes it."
-    return _MUST | _REST | dict(reduction_factor=_number(config.reduction), non_linearity=config.activation, leave_out=list(config.leave_out),
-                                inv_adapter="nice" if config.invertible else None, inv_adapter_reduction_factor=_number(config.invertible) or None)
+    return (
+        _MUST
+        | _REST
+        | dict(
+            reduction_factor=_number(config.reduction),
+            non_linearity=config.activation,
+            leave_out=list(config.leave_out),
+            inv_adapter="nice" if config.invertible else None,
+            inv_adapter_reduction_factor=_number(config.invertible) or None,
+        )
+    )
 
-def from_json(facts:dict, # a whole adapter_config.json
-              path:str|Path="" # for messages
-             ) -> AdapterConfig:
+
+def from_json(
+    facts: dict,  # a whole adapter_config.json
+    path: str | Path = "",  # for messages
+) -> AdapterConfig:
     "An adapter's shape from a file; `ValueError` names what this package cannot compute."
     told = facts.get("config")
-    if not isinstance(told, dict): raise ValueError(f"{path}: \"config\" is {told!r} where the shape of an adapter is due")
-    told = {k.lower(): v for k, v in told.items()} # old files write LN_before and MH_Adapter
+    if not isinstance(told, dict):
+        raise ValueError(f'{path}: "config" is {told!r} where the shape of an adapter is due')
+    told = {k.lower(): v for k, v in told.items()}  # old files write LN_before and MH_Adapter
     if isinstance(old := told.pop("invertible_adapter", None), dict):
         told |= dict(inv_adapter=old.get("block_type"), inv_adapter_reduction_factor=old.get("reduction_factor"))
     for name, value in _MUST.items():
-        if told.get(name, value) != value: raise ValueError(f"{path}: an adapter with {name}={told[name]!r} is not one of MAD-X, which has {value!r}")
-    if told.get("architecture"): raise ValueError(f"{path}: an adapter of architecture {told['architecture']!r}; MAD-X has bottlenecks")
-    if told.get("inv_adapter") not in (None, "nice"): raise ValueError(f"{path}: an invertible adapter of kind {told['inv_adapter']!r}; MAD-X has nice")
-    sizes = [told.get("reduction_factor"), (told.get("inv_adapter_reduction_factor") or 0) if told.get("inv_adapter") else 0]
-    if not all(isinstance(s, (int, float)) and s >= 0 for s in sizes) or not sizes[0]: raise ValueError(f"{path}: reduction_factor is {told.get('reduction_factor')!r} where a number is due")
+        if told.get(name, value) != value:
+            raise ValueError(f"{path}: an adapter with {name}={told[name]!r} is not one of MAD-X, which has {value!r}")
+    if told.get("architecture"):
+        raise ValueError(f"{path}: an adapter of architecture {told['architecture']!r}; MAD-X has bottlenecks")
+    if told.get("inv_adapter") not in (None, "nice"):
+        raise ValueError(f"{path}: an invertible adapter of kind {told['inv_adapter']!r}; MAD-X has nice")
+    sizes = [
+        told.get("reduction_factor"),
+        (told.get("inv_adapter_reduction_factor") or 0) if told.get("inv_adapter") else 0,
+    ]
+    if not all(isinstance(s, (int, float)) and s >= 0 for s in sizes) or not sizes[0]:
+        raise ValueError(f"{path}: reduction_factor is {told.get('reduction_factor')!r} where a number is due")
     left = told.get("leave_out") or []
-    if not isinstance(left, list) or not all(type(i) is int for i in left): raise ValueError(f"{path}: leave_out is {left!r} where a list of layers' numbers is due")
+    if not isinstance(left, list) or not all(type(i) is int for i in left):
+        raise ValueError(f"{path}: leave_out is {left!r} where a list of layers' numbers is due")
     activation = str(told.get("non_linearity", "relu")).lower()
-    return AdapterConfig(sizes[0], activation if "version" in facts else _BEFORE_VERSIONS.get(activation, activation), sizes[1], tuple(left))
+    return AdapterConfig(
+        sizes[0],
+        activation if "version" in facts else _BEFORE_VERSIONS.get(activation, activation),
+        sizes[1],
+        tuple(left),
+    )
 
 # %% ../../nbs/05_models/06_adapterhub.ipynb #29b523cd
-_LAYER = re.compile(r"(?:\w+\.)*encoder\.layer\.(\d+)\.output\.(?:adapters|layer_text_(?:lang|task)_adapters)\.([^.]+)\.adapter_(down\.0|up)\.(weight|bias)")
+_LAYER = re.compile(
+    r"(?:\w+\.)*encoder\.layer\.(\d+)\.output\.(?:adapters|layer_text_(?:lang|task)_adapters)\.([^.]+)\.adapter_(down\.0|up)\.(weight|bias)"
+)
 _COUPLING = re.compile(r"(?:\w+\.)*invertible_(?:lang_)?adapters\.([^.]+)\.([FG])\.([02])\.(weight|bias)")
 
-def _own_key(key): # None where it is nothing of ours
-    if m := _LAYER.fullmatch(key): return f"layers.{m[1]}.{'up' if m[3] == 'up' else 'down'}.{m[4]}"
-    if m := _COUPLING.fullmatch(key): return f"coupling.{m[2]}.{'down' if m[3] == '0' else 'up'}.{m[4]}"
+
+def _own_key(key):  # None where it is nothing of ours
+    if m := _LAYER.fullmatch(key):
+        return f"layers.{m[1]}.{'up' if m[3] == 'up' else 'down'}.{m[4]}"
+    if m := _COUPLING.fullmatch(key):
+        return f"coupling.{m[2]}.{'down' if m[3] == '0' else 'up'}.{m[4]}"
+
 
 def _file_key(key, prefix, name):
     place, of, side, what = key.split(".")
-    if place == "layers": return f"{prefix}.encoder.layer.{of}.output.adapters.{name}.adapter_{'down.0' if side == 'down' else 'up'}.{what}"
+    if place == "layers":
+        return (
+            f"{prefix}.encoder.layer.{of}.output.adapters.{name}.adapter_{'down.0' if side == 'down' else 'up'}.{what}"
+        )
     return f"{prefix}.invertible_adapters.{name}.{of}.{0 if side == 'down' else 2}.{what}"
 
 # %% ../../nbs/05_models/06_adapterhub.ipynb #da0f54ef
-def _read_json(file:Path) -> dict:
-    if not file.is_file(): raise FileNotFoundError(f"{file.parent} has no {file.name}; give the folder of an adapter")
-    try: facts = json.loads(file.read_text(encoding="utf-8"))
-    except (ValueError, RecursionError) as e: raise ValueError(f"{file} is damaged: {e}") from None
-    if not isinstance(facts, dict): raise ValueError(f"{file} is no JSON object")
+def _read_json(file: Path) -> dict:
+    if not file.is_file():
+        raise FileNotFoundError(f"{file.parent} has no {file.name}; give the folder of an adapter")
+    try:
+        facts = json.loads(file.read_text(encoding="utf-8"))
+    except (ValueError, RecursionError) as e:
+        raise ValueError(f"{file} is damaged: {e}") from None
+    if not isinstance(facts, dict):
+        raise ValueError(f"{file} is no JSON object")
     return facts
 
-def _tensors(folder:Path, *names:str) -> dict[str,torch.Tensor]: # of the first file that is there
-    file = next((folder/n for n in names if (folder/n).is_file()), None)
-    if file is None: raise FileNotFoundError(f"{folder} has no weights; {' or '.join(names)} is due")
-    if zipfile.is_zipfile(file) and (part := zipfile.ZipFile(file).testzip()): raise ValueError(f"{file} is damaged ({part} in it is not what it was); fetch it again")
-    try: found = load_file(file) if file.suffix == ".safetensors" else torch.load(file, map_location="cpu", weights_only=True)
-    except pickle.UnpicklingError: raise ValueError(f"{file} holds more than plain tensors, or is damaged; it is not read, as a pickle can run programs") from None
-    except Exception as e: # what a damaged pickle raises can be anything
-        raise ValueError(f"{file} is damaged ({(str(e) or type(e).__name__).splitlines()[0].split('. ')[0]}); fetch it again") from None
-    plain = lambda k, v: isinstance(k, str) and isinstance(v, torch.Tensor) and v.layout == torch.strided and v.is_floating_point()
-    if not isinstance(found, dict) or not all(plain(k, v) for k, v in found.items()): raise ValueError(f"{file} holds more than plain tensors of real numbers by name; it is not read")
-    if bad := next((k for k, v in found.items() if not torch.isfinite(v.float()).all()), None): raise ValueError(f"{file}: {bad} is not finite; fetch the file again")
+
+def _tensors(folder: Path, *names: str) -> dict[str, torch.Tensor]:  # of the first file that is there
+    file = next((folder / n for n in names if (folder / n).is_file()), None)
+    if file is None:
+        raise FileNotFoundError(f"{folder} has no weights; {' or '.join(names)} is due")
+    if zipfile.is_zipfile(file) and (part := zipfile.ZipFile(file).testzip()):
+        raise ValueError(f"{file} is damaged ({part} in it is not what it was); fetch it again")
+    try:
+        found = (
+            load_file(file)
+            if file.suffix == ".safetensors"
+            else torch.load(file, map_location="cpu", weights_only=True)
+        )
+    except pickle.UnpicklingError:
+        raise ValueError(
+            f"{file} holds more than plain tensors, or is damaged; it is not read, as a pickle can run programs"
+        ) from None
+    except Exception as e:  # what a damaged pickle raises can be anything
+        raise ValueError(
+            f"{file} is damaged ({(str(e) or type(e).__name__).splitlines()[0].split('. ')[0]}); fetch it again"
+        ) from None
+
+    def plain(k, v):
+        return (
+            isinstance(k, str) and isinstance(v, torch.Tensor) and v.layout == torch.strided and v.is_floating_point()
+        )
+
+    if not isinstance(found, dict) or not all(plain(k, v) for k, v in found.items()):
+        raise ValueError(f"{file} holds more than plain tensors of real numbers by name; it is not read")
+    if bad := next((k for k, v in found.items() if not torch.isfinite(v.float()).all()), None):
+        raise ValueError(f"{file}: {bad} is not finite; fetch the file again")
     return found
 
-def _fit(found:dict, due:dict, file:str|Path) -> dict:
+
+def _fit(found: dict, due: dict, file: str | Path) -> dict:
     "What was found, if it is just what is due; `ValueError` names what is missing, left over or of another shape."
-    some = lambda keys: ", ".join(sorted(keys)[:3]) + (f" and {len(keys) - 3} more" if len(keys) > 3 else "")
-    if missing := due.keys() - found.keys(): raise ValueError(f"{file} lacks {len(missing)} of {len(due)} weights: {some(missing)}")
-    if more := found.keys() - due.keys(): raise ValueError(f"{file} has {len(more)} weights that nothing is known about: {some(more)}")
+
+    def some(keys):
+        return ", ".join(sorted(keys)[:3]) + (f" and {len(keys) - 3} more" if len(keys) > 3 else "")
+
+    if missing := due.keys() - found.keys():
+        raise ValueError(f"{file} lacks {len(missing)} of {len(due)} weights: {some(missing)}")
+    if more := found.keys() - due.keys():
+        raise ValueError(f"{file} has {len(more)} weights that nothing is known about: {some(more)}")
     for k, v in due.items():
-        if found[k].shape != v.shape: raise ValueError(f"{file}: {k} is {tuple(found[k].shape)} where this model has {tuple(v.shape)}")
+        if found[k].shape != v.shape:
+            raise ValueError(f"{file}: {k} is {tuple(found[k].shape)} where this model has {tuple(v.shape)}")
     return found
 
 # %% ../../nbs/05_models/06_adapterhub.ipynb #c14cd8ce
-def _facts(model, config, name): # what both configuration files say besides
+def _facts(model, config, name):  # what both configuration files say besides
     at = model.config.name_or_path or ""
-    return dict(config=config, hidden_size=model.config.hidden_size, model_class=type(model).__name__, model_name="" if Path(at).exists() else at,
-                model_type=model.config.model_type, name=name, version="adapters.1.3.0") # the version whose files these are
+    return dict(
+        config=config,
+        hidden_size=model.config.hidden_size,
+        model_class=type(model).__name__,
+        model_name="" if Path(at).exists() else at,
+        model_type=model.config.model_type,
+        name=name,
+        version="adapters.1.3.0",
+    )  # the version whose files these are
+
 
 def _write(folder, json_name, facts, tensors_name, tensors):
-    (folder/json_name).write_text(json.dumps(facts, indent=2, sort_keys=True) + "\n", encoding="utf-8")
+    (folder / json_name).write_text(json.dumps(facts, indent=2, sort_keys=True) + "\n", encoding="utf-8")
     tensors = {k: v.detach().cpu().contiguous().clone() for k, v in tensors.items()}
-    save_file(tensors, folder/tensors_name) if tensors_name.endswith(".safetensors") else torch.save(tensors, folder/tensors_name)
+    save_file(tensors, folder / tensors_name) if tensors_name.endswith(".safetensors") else torch.save(
+        tensors, folder / tensors_name
+    )
 
-def write_adapter(madx:MadX, kind:str, # language or task
-                  name:str, folder:str|Path, # that exists
-                  safetensors:bool=True, # or as a pickle, pytorch_adapter.bin
-                  head:bool=False # whether the model's prediction head is saved along
-                 ) -> None:
+
+def write_adapter(
+    madx: MadX,
+    kind: str,  # language or task
+    name: str,
+    folder: str | Path,  # that exists
+    safetensors: bool = True,  # or as a pickle, pytorch_adapter.bin
+    head: bool = False,  # whether the model's prediction head is saved along
+) -> None:
     "Write an adapter's files, and a language's own vocabulary with them."
     folder, adapter, prefix = Path(folder), madx.get(kind, name), madx.model.base_model_prefix
     weights = {_file_key(k, prefix, name): v for k, v in adapter.state_dict().items()}
-    _write(folder, "adapter_config.json", _facts(madx.model, to_json(adapter.config), name), "adapter.safetensors" if safetensors else "pytorch_adapter.bin", weights)
-    if head: _write_head(madx.model, folder, safetensors)
+    _write(
+        folder,
+        "adapter_config.json",
+        _facts(madx.model, to_json(adapter.config), name),
+        "adapter.safetensors" if safetensors else "pytorch_adapter.bin",
+        weights,
+    )
+    if head:
+        _write_head(madx.model, folder, safetensors)
     if rows := madx.own_rows(name) if kind == "language" else None:
-        (folder/"vocabulary").mkdir()
-        save_file({n: p.detach().cpu().clone() for n, p in rows.items()}, folder/"vocabulary"/"rows.safetensors")
-        save_tokenizer(madx.tokenizers[name], folder/"vocabulary")
+        (folder / "vocabulary").mkdir()
+        save_file({n: p.detach().cpu().clone() for n, p in rows.items()}, folder / "vocabulary" / "rows.safetensors")
+        save_tokenizer(madx.tokenizers[name], folder / "vocabulary")
 
-def save_adapter(madx:MadX, kind:str, name:str, folder:str|Path, # a new or empty folder
-                 safetensors:bool=True, head:bool=False) -> Path:
+
+def save_adapter(
+    madx: MadX,
+    kind: str,
+    name: str,
+    folder: str | Path,  # a new or empty folder
+    safetensors: bool = True,
+    head: bool = False,
+) -> Path:
     "Write an adapter to a folder of its own, as `write_adapter` does."
-    with whole_folder(folder) as new: write_adapter(madx, kind, name, new, safetensors, head)
+    with whole_folder(folder) as new:
+        write_adapter(madx, kind, name, new, safetensors, head)
     return Path(folder)
 
-def read_config(folder:str|Path, # of an adapter
-                model:PreTrainedModel|None=None # that it is for; `ValueError` where it is for another
-               ) -> tuple[dict, AdapterConfig]: # what the file says, and the adapter's shape
+
+def read_config(
+    folder: str | Path,  # of an adapter
+    model: PreTrainedModel | None = None,  # that it is for; `ValueError` where it is for another
+) -> tuple[dict, AdapterConfig]:  # what the file says, and the adapter's shape
     "What is known of an adapter before its weights are read."
-    file = Path(folder)/"adapter_config.json"
-    if Path(folder).is_file(): raise ValueError(f"{folder} is a file; give the folder it is in")
-    if not file.is_file() and (Path(folder)/"lapt.json").is_file(): raise ValueError(f"{folder} holds a training run that has not ended; go on with it by --resume")
+    file = Path(folder) / "adapter_config.json"
+    if Path(folder).is_file():
+        raise ValueError(f"{folder} is a file; give the folder it is in")
+    if not file.is_file() and (Path(folder) / "lapt.json").is_file():
+        raise ValueError(f"{folder} holds a training run that has not ended; go on with it by --resume")
     facts = _read_json(file)
     config = from_json(facts, file)
     if model is not None:
         for field in ("model_type", "hidden_size"):
-            if facts.get(field) != (here := getattr(model.config, field)): raise ValueError(f"{file}: the adapter is for {field} {facts.get(field)!r} and this model has {here!r}; give the model it was trained for")
+            if facts.get(field) != (here := getattr(model.config, field)):
+                raise ValueError(
+                    f"{file}: the adapter is for {field} {facts.get(field)!r} and this model has {here!r}; give the model it was trained for"
+                )
     return facts, config
 
-def load_adapter(madx:MadX, folder:str|Path, kind:str, # language or task
-                 name:str|None=None # what to call it here; None: as it was called
-                ) -> str: # its name
+
+def load_adapter(
+    madx: MadX,
+    folder: str | Path,
+    kind: str,  # language or task
+    name: str | None = None,  # what to call it here; None: as it was called
+) -> str:  # its name
     "Add a saved adapter to a model; `ValueError` where file and model do not fit, before anything is added."
     folder = Path(folder)
     facts, config = read_config(folder, madx.model)
-    try: name = check_name((facts.get("name") or "") if name is None else name)
-    except ValueError as e: raise ValueError(f"{folder}: {e}; or give it another name here") from None
+    try:
+        name = check_name((facts.get("name") or "") if name is None else name)
+    except ValueError as e:
+        raise ValueError(f"{folder}: {e}; or give it another name here") from None
     found = _tensors(folder, "adapter.safetensors", "pytorch_adapter.bin")
     own = {_own_key(k) or k: v for k, v in found.items()}
-    if len(own) < len(found): raise ValueError(f"{folder} holds the weights of several adapters; one is due")
-    if config.invertible and not any(k.startswith("coupling") for k in own) and kind == "task": # old task adapters only name one
+    if len(own) < len(found):
+        raise ValueError(f"{folder} holds the weights of several adapters; one is due")
+    if (
+        config.invertible and not any(k.startswith("coupling") for k in own) and kind == "task"
+    ):  # old task adapters only name one
         config = AdapterConfig(config.reduction, config.activation, 0, config.leave_out)
     shape = madx.model.config
     try:
-        with torch.device("meta"): due = Adapter(config, shape.hidden_size, shape.num_hidden_layers).state_dict()
-    except ValueError as e: raise ValueError(f"{folder}: {e}") from None
+        with torch.device("meta"):
+            due = Adapter(config, shape.hidden_size, shape.num_hidden_layers).state_dict()
+    except ValueError as e:
+        raise ValueError(f"{folder}: {e}") from None
     _fit(own, due, folder)
-    if kind == "task": madx.add_task(name, config)
-    elif (folder/"vocabulary").is_dir():
-        rows = _tensors(folder/"vocabulary", "rows.safetensors")
-        if more := rows.keys() - {"input", "output", "bias", "head bias"}: raise ValueError(f"{folder/'vocabulary'} has rows that nothing is known about: {', '.join(sorted(more))}")
-        try: madx.add_language(name, config, rows, load_tokenizer(folder/"vocabulary"))
-        except ValueError as e: raise ValueError(f"{folder/'vocabulary'}: {e}") from None
-    else: madx.add_language(name, config)
+    if kind == "task":
+        madx.add_task(name, config)
+    elif (folder / "vocabulary").is_dir():
+        rows = _tensors(folder / "vocabulary", "rows.safetensors")
+        if more := rows.keys() - {"input", "output", "bias", "head bias"}:
+            raise ValueError(f"{folder / 'vocabulary'} has rows that nothing is known about: {', '.join(sorted(more))}")
+        try:
+            madx.add_language(name, config, rows, load_tokenizer(folder / "vocabulary"))
+        except ValueError as e:
+            raise ValueError(f"{folder / 'vocabulary'}: {e}") from None
+    else:
+        madx.add_language(name, config)
     madx.get(kind, name).load_state_dict(own)
     return name
 
 # %% ../../nbs/05_models/06_adapterhub.ipynb #cbe1bf36
-def _numbered(model, config): # names for the numbers of the library's own heads
+def _numbered(model, config):  # names for the numbers of the library's own heads
     kind, layers, prefix = config.get("head_type"), config.get("layers"), model.base_model_prefix
-    shapes = {("tagging", 1): {"1": "classifier"}, ("question_answering", 1): {"1": "qa_outputs"}, ("dependency_parsing", None): {}}
-    if hasattr(getattr(model, "classifier", None), "out_proj"): shapes["classification", 2] = {"1": "classifier.dense", "4": "classifier.out_proj"}
-    else: shapes["classification", 2] = {"1": f"{prefix}.pooler.dense", "4": "classifier"}
-    if hasattr(model, "lm_head"): shapes["masked_lm", 2] = {"0": "lm_head.dense", "2": "lm_head.layer_norm", "3": "lm_head.decoder"}
-    else: shapes["masked_lm", 2] = {str(i): f"cls.predictions.{part}" for i, part in ((0, "transform.dense"), (2, "transform.LayerNorm"), (3, "decoder"))}
-    if (kind, layers) not in shapes or config.get("use_pooler") or config.get("activation_function") != {"masked_lm": "gelu", "dependency_parsing": None}.get(kind, "tanh"):
-        raise ValueError(f"a head of type {kind} with {layers} layers and activation {config.get('activation_function')} has no counterpart in a {type(model).__name__}")
+    shapes = {
+        ("tagging", 1): {"1": "classifier"},
+        ("question_answering", 1): {"1": "qa_outputs"},
+        ("dependency_parsing", None): {},
+    }
+    if hasattr(getattr(model, "classifier", None), "out_proj"):
+        shapes["classification", 2] = {"1": "classifier.dense", "4": "classifier.out_proj"}
+    else:
+        shapes["classification", 2] = {"1": f"{prefix}.pooler.dense", "4": "classifier"}
+    if hasattr(model, "lm_head"):
+        shapes["masked_lm", 2] = {"0": "lm_head.dense", "2": "lm_head.layer_norm", "3": "lm_head.decoder"}
+    else:
+        shapes["masked_lm", 2] = {
+            str(i): f"cls.predictions.{part}"
+            for i, part in ((0, "transform.dense"), (2, "transform.LayerNorm"), (3, "decoder"))
+        }
+    if (
+        (kind, layers) not in shapes
+        or config.get("use_pooler")
+        or config.get("activation_function") != {"masked_lm": "gelu", "dependency_parsing": None}.get(kind, "tanh")
+    ):
+        raise ValueError(
+            f"a head of type {kind} with {layers} layers and activation {config.get('activation_function')} has no counterpart in a {type(model).__name__}"
+        )
     return shapes[kind, layers]
 
-def _head_parameters(model): # by name; of those that are tied, the first name
+
+def _head_parameters(model):  # by name; of those that are tied, the first name
     prefix, tied = f"{model.base_model_prefix}.", model.get_input_embeddings().weight
-    return {n: p for n, p in model.named_parameters() if p is not tied and (not n.startswith((prefix, "madx.")) or n.startswith(f"{prefix}pooler."))}
+    return {
+        n: p
+        for n, p in model.named_parameters()
+        if p is not tied and (not n.startswith((prefix, "madx.")) or n.startswith(f"{prefix}pooler."))
+    }
+
 
 def _write_head(model, folder, safetensors):
     labels = model.config.label2id
     facts = _facts(model, None, None) | dict(label2id=labels, num_labels=len(labels))
-    _write(folder, "head_config.json", facts, "model_head.safetensors" if safetensors else "pytorch_model_head.bin", _head_parameters(model))
+    _write(
+        folder,
+        "head_config.json",
+        facts,
+        "model_head.safetensors" if safetensors else "pytorch_model_head.bin",
+        _head_parameters(model),
+    )
 
-def _read_head(folder): # what a head's configuration says
-    file = Path(folder)/"head_config.json"
+
+def _read_head(folder):  # what a head's configuration says
+    file = Path(folder) / "head_config.json"
     facts = _read_json(file)
     config = facts.get("config")
-    if config is not None and not isinstance(config, dict): raise ValueError(f"{file}: \"config\" is {config!r} where the shape of a head, or null, is due")
+    if config is not None and not isinstance(config, dict):
+        raise ValueError(f'{file}: "config" is {config!r} where the shape of a head, or null, is due')
     labels = (config or facts).get("label2id") or {}
     if not isinstance(labels, dict) or sorted(map(str, labels.values())) != sorted(map(str, range(len(labels)))):
         raise ValueError(f"{file}: label2id is {labels!r} where labels with the numbers from 0 are due")
     return facts | dict(label2id={label: int(id) for label, id in labels.items()})
 
-def head_labels(folder:str|Path) -> list[str]: # in the order of the scores
+
+def head_labels(folder: str | Path) -> list[str]:  # in the order of the scores
     "What a saved head predicts."
     return [label for label, _ in sorted(_read_head(folder)["label2id"].items(), key=lambda item: item[1])]
 
-def is_task(folder:str|Path) -> bool:
-    "Whether an adapter's folder has a head for a task, and not none or a language model's."
-    if not (Path(folder)/"head_config.json").is_file(): return False
-    facts = _read_head(folder)
-    return not re.search(r"masked_?lm|causal_?lm|lmhead", str((facts.get("config") or {}).get("head_type", facts.get("model_class"))).lower())
 
-def load_head(model:PreTrainedModel, folder:str|Path) -> None: # of the class that the head is for
+def is_task(folder: str | Path) -> bool:
+    "Whether an adapter's folder has a head for a task, and not none or a language model's."
+    if not (Path(folder) / "head_config.json").is_file():
+        return False
+    facts = _read_head(folder)
+    return not re.search(
+        r"masked_?lm|causal_?lm|lmhead",
+        str((facts.get("config") or {}).get("head_type", facts.get("model_class"))).lower(),
+    )
+
+
+def load_head(model: PreTrainedModel, folder: str | Path) -> None:  # of the class that the head is for
     "Put a saved prediction head into a model; `ValueError` where the two do not fit, before anything is changed."
     folder = Path(folder)
     facts = _read_head(folder)
-    if facts.get("hidden_size") != model.config.hidden_size: raise ValueError(f"{folder}: the head is for hidden_size {facts.get('hidden_size')!r} and this model has {model.config.hidden_size}")
+    if facts.get("hidden_size") != model.config.hidden_size:
+        raise ValueError(
+            f"{folder}: the head is for hidden_size {facts.get('hidden_size')!r} and this model has {model.config.hidden_size}"
+        )
     numbers = _numbered(model, facts["config"]) if facts.get("config") else {}
     canonical, here, own = {p: n for n, p in model.named_parameters()}, model.get_input_embeddings().weight, {}
     for key, value in _tensors(folder, "model_head.safetensors", "pytorch_model_head.bin").items():
-        if m := re.fullmatch(r"heads\.[^.]+\.(\d+|biaffine_\w+)\.(\w+)", key): key = f"{numbers.get(m[1], m[1])}.{m[2]}"
-        try: p = model.get_parameter(key)
-        except AttributeError: p = None
-        if p is here and not torch.equal(value, p): raise ValueError(f"{folder}: the head was trained with other token embeddings than this model's")
-        if p is not here: own[canonical.get(p, key)] = value
+        if m := re.fullmatch(r"heads\.[^.]+\.(\d+|biaffine_\w+)\.(\w+)", key):
+            key = f"{numbers.get(m[1], m[1])}.{m[2]}"
+        try:
+            p = model.get_parameter(key)
+        except AttributeError:
+            p = None
+        if p is here and not torch.equal(value, p):
+            raise ValueError(f"{folder}: the head was trained with other token embeddings than this model's")
+        if p is not here:
+            own[canonical.get(p, key)] = value
     due = _head_parameters(model)
-    pooler = {n: p.detach() for n, p in due.items() if ".pooler." in n} # the library's files do not have it
+    pooler = {n: p.detach() for n, p in due.items() if ".pooler." in n}  # the library's files do not have it
     _fit(pooler | own, due, folder)
     with torch.no_grad():
-        for name, value in own.items(): due[name].copy_(value)
+        for name, value in own.items():
+            due[name].copy_(value)
 
 # %% ../../nbs/05_models/06_adapterhub.ipynb #f3c4ebd2
-def describe_adapter(folder:str|Path) -> dict:
+def describe_adapter(folder: str | Path) -> dict:
     "What is in an adapter's folder."
     folder = Path(folder)
     facts, config = read_config(folder)
     weights = _tensors(folder, "adapter.safetensors", "pytorch_adapter.bin")
-    head = (folder/"head_config.json").is_file()
-    return dict(name=str(facts.get("name")), model=f"{facts.get('model_name') or ''} ({facts.get('model_type')}, {facts.get('hidden_size')})".strip(),
-                reduction=config.reduction, activation=config.activation, invertible=bool(config.invertible), left_out=" ".join(map(str, config.leave_out)),
-                parameters=sum(v.numel() for v in weights.values()), vocabulary=(folder/"vocabulary").is_dir(), labels=" ".join(head_labels(folder)) if head else "")
+    head = (folder / "head_config.json").is_file()
+    return dict(
+        name=str(facts.get("name")),
+        model=f"{facts.get('model_name') or ''} ({facts.get('model_type')}, {facts.get('hidden_size')})".strip(),
+        reduction=config.reduction,
+        activation=config.activation,
+        invertible=bool(config.invertible),
+        left_out=" ".join(map(str, config.leave_out)),
+        parameters=sum(v.numel() for v in weights.values()),
+        vocabulary=(folder / "vocabulary").is_dir(),
+        labels=" ".join(head_labels(folder)) if head else "",
+    )
 
-def export_adapter(model:str|Path, # folder or hub name of the model it is for
-                   folder:str|Path, out:str|Path, # a new or empty folder
-                   name:str|None=None, # a new name; None: its own
-                   safetensors:bool=True) -> Path:
+
+def export_adapter(
+    model: str | Path,  # folder or hub name of the model it is for
+    folder: str | Path,
+    out: str | Path,  # a new or empty folder
+    name: str | None = None,  # a new name; None: its own
+    safetensors: bool = True,
+) -> Path:
     "Check an adapter against its model and write it as the library does."
     folder = Path(folder)
-    head = (folder/"head_config.json").is_file()
+    head = (folder / "head_config.json").is_file()
     kind = "task" if is_task(folder) else "language"
     check_output(out)
     madx = MadX(load_model(model))
     name = load_adapter(madx, folder, kind, name)
     with whole_folder(out) as new:
         write_adapter(madx, kind, name, new, safetensors)
-        if (folder/"scores.json").is_file(): shutil.copy(folder/"scores.json", new) # the settings it was trained with
-        if head: # it is for a model of its own class; only the kind of file changes
+        if (folder / "scores.json").is_file():
+            shutil.copy(folder / "scores.json", new)  # the settings it was trained with
+        if head:  # it is for a model of its own class; only the kind of file changes
             weights = _tensors(folder, "model_head.safetensors", "pytorch_model_head.bin")
-            _write(new, "head_config.json", _read_json(folder/"head_config.json"), "model_head.safetensors" if safetensors else "pytorch_model_head.bin", weights)
+            _write(
+                new,
+                "head_config.json",
+                _read_json(folder / "head_config.json"),
+                "model_head.safetensors" if safetensors else "pytorch_model_head.bin",
+                weights,
+            )
     return Path(out)

@@ -12,23 +12,28 @@ import numpy as np
 from transformers import PreTrainedTokenizerBase
 
 from .lazy_weights import rows_of
-from ..tokens.tokenizer import load_tokenizer
 from .transplant import open_model
-from ..vectors.token_vectors import TokenVectors
+from ..tokens.tokenizer import load_tokenizer
 from ..tokens.vocab import Vocab, overlap
+from ..vectors.token_vectors import TokenVectors
 
 # %% ../../nbs/05_models/04_auxiliary.ipynb #feda33c9
-def auxiliary_vectors(folder:str|Path, # of a model with its tokenizer
-                  tokenizer:PreTrainedTokenizerBase # whose tokens are looked up
-                 ) -> TokenVectors:
+def auxiliary_vectors(
+    folder: str | Path,  # of a model with its tokenizer
+    tokenizer: PreTrainedTokenizerBase,  # whose tokens are looked up
+) -> TokenVectors:
     "The input embeddings of a helper model as vectors of tokens; `ValueError` where it has none of the tokens."
     rows = rows_of(open_model(folder).get_input_embeddings().weight)
     own, vocab = Vocab.from_tokenizer(load_tokenizer(folder)), Vocab.from_tokenizer(tokenizer)
     ids = overlap(own, vocab, fuzzy=False)
     ids[ids >= len(rows)] = -1
     known = (ids >= 0) & np.array([t.kind in ("text", "byte") for t in vocab])
-    if not known.any(): raise ValueError(f"{folder}: the helper model has none of the new vocabulary's {len(vocab):,} tokens; it has to be one that was trained with that vocabulary")
+    if not known.any():
+        raise ValueError(
+            f"{folder}: the helper model has none of the new vocabulary's {len(vocab):,} tokens; it has to be one that was trained with that vocabulary"
+        )
     matrix = np.zeros((len(vocab), rows.shape[1]), np.float32)
     matrix[known] = rows[ids[known]].float().numpy()
-    if not np.isfinite(matrix).all(): raise ValueError(f"{folder}: the embeddings of the helper model are not finite; repair it first")
+    if not np.isfinite(matrix).all():
+        raise ValueError(f"{folder}: the embeddings of the helper model are not finite; repair it first")
     return TokenVectors(matrix, known & matrix.any(1), f"embeddings of {folder}")

@@ -6,7 +6,9 @@
 __all__ = ['Device', 'find_device', 'device_arguments', 'compilations']
 
 # %% ../../nbs/05_models/01_device.ipynb #a4f8c1f4
-import importlib.util, os, platform
+import importlib.util
+import os
+import platform
 from dataclasses import dataclass
 
 import torch
@@ -16,56 +18,92 @@ from transformers.utils import is_torch_xla_available
 @dataclass(frozen=True)
 class Device:
     "What this process computes on."
-    kind:str # cpu, cuda, mps, xla (torch_xla) or tpu (torch_tpu)
-    name:str
-    memory:int|None = None # bytes; None where the device does not say
-    precision:str = "fp32" # what it multiplies in best: bf16, fp16 or fp32
+
+    kind: str  # cpu, cuda, mps, xla (torch_xla) or tpu (torch_tpu)
+    name: str
+    memory: int | None = None  # bytes; None where the device does not say
+    precision: str = "fp32"  # what it multiplies in best: bf16, fp16 or fp32
 
     @property
-    def torch(self) -> torch.device: return torch.device(self.kind) # where a model goes that no Trainer puts there
+    def torch(self) -> torch.device:
+        return torch.device(self.kind)  # where a model goes that no Trainer puts there
+
     @property
-    def fixed_shapes(self) -> bool: return self.kind in ("xla", "tpu") # whether every new shape is compiled
+    def fixed_shapes(self) -> bool:
+        return self.kind in ("xla", "tpu")  # whether every new shape is compiled
+
 
 def _xla() -> Device:
-    import torch_xla, torch_xla.core.xla_model as xm, torch_xla.runtime as runtime
+    import torch_xla
+    import torch_xla.core.xla_model as xm
+    import torch_xla.runtime as runtime
+
     kind = runtime.device_type()
-    try: memory = xm.get_memory_info(torch_xla.device())["bytes_limit"]
-    except (RuntimeError, KeyError): memory = None # the CPU device does not say
+    try:
+        memory = xm.get_memory_info(torch_xla.device())["bytes_limit"]
+    except (RuntimeError, KeyError):
+        memory = None  # the CPU device does not say
     return Device("xla", f"{kind} through torch_xla", memory, "bf16" if kind == "TPU" else "fp32")
 
-def _tpu() -> Device|None:
+
+def _tpu() -> Device | None:
     "The device of torch_tpu, which has to be asked for once."
     if not hasattr(torch, "tpu") and importlib.util.find_spec("torch_tpu"):
         import torch_tpu.api
-        try: torch_tpu.api.tpu_device()
-        except RuntimeError: return None # installed, but there is no TPU
-    return Device("tpu", "TPU through torch_tpu", None, "bf16") if hasattr(torch, "tpu") and torch.tpu.is_available() else None
+
+        try:
+            torch_tpu.api.tpu_device()
+        except RuntimeError:
+            return None  # installed, but there is no TPU
+    return (
+        Device("tpu", "TPU through torch_tpu", None, "bf16")
+        if hasattr(torch, "tpu") and torch.tpu.is_available()
+        else None
+    )
+
 
 def find_device() -> Device:
     "The best device that this process can use."
-    if is_torch_xla_available(): return _xla()
-    if tpu := _tpu(): return tpu
+    if is_torch_xla_available():
+        return _xla()
+    if tpu := _tpu():
+        return tpu
     if torch.cuda.is_available():
         own = torch.cuda.get_device_properties()
-        return Device("cuda", own.name, own.total_memory, "bf16" if torch.cuda.is_bf16_supported(including_emulation=False) else "fp16")
-    if torch.backends.mps.is_available(): return Device("mps", "Apple GPU", torch.mps.recommended_max_memory())
+        return Device(
+            "cuda",
+            own.name,
+            own.total_memory,
+            "bf16" if torch.cuda.is_bf16_supported(including_emulation=False) else "fp16",
+        )
+    if torch.backends.mps.is_available():
+        return Device("mps", "Apple GPU", torch.mps.recommended_max_memory())
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") if hasattr(os, "sysconf") else None
     return Device("cpu", f"{platform.machine()} CPU, {(n := torch.get_num_threads())} thread{'s' * (n > 1)}", memory)
 
 # %% ../../nbs/05_models/01_device.ipynb #ae250325
-def device_arguments(device:Device|None=None, # None: `find_device()`
-                     processes:int=1 # that train together
-                    ) -> dict: # for transformers' TrainingArguments
+def device_arguments(
+    device: Device | None = None,  # None: `find_device()`
+    processes: int = 1,  # that train together
+) -> dict:  # for transformers' TrainingArguments
     "What training must be told about a device."
     device = device or find_device()
     cuda, half = device.kind == "cuda", device.precision if device.kind != "xla" else "fp32"
-    return dict(bf16=half == "bf16", fp16=half == "fp16", use_cpu=device.kind == "cpu", optim="adamw_torch" if device.fixed_shapes else "adamw_torch_fused",
-                dataloader_pin_memory=cuda, dataloader_num_workers=2 * cuda, ddp_backend="gloo" if device.kind == "cpu" and processes > 1 else None)
+    return dict(
+        bf16=half == "bf16",
+        fp16=half == "fp16",
+        use_cpu=device.kind == "cpu",
+        optim="adamw_torch" if device.fixed_shapes else "adamw_torch_fused",
+        dataloader_pin_memory=cuda,
+        dataloader_num_workers=2 * cuda,
+        ddp_backend="gloo" if device.kind == "cpu" and processes > 1 else None,
+    )
 
 # %% ../../nbs/05_models/01_device.ipynb #3dfe68c8
 def compilations() -> int:
     "How many programs XLA has compiled in this process; 0 where nothing is compiled."
     if is_torch_xla_available():
         from torch_xla.debug.metrics import counter_value
+
         return counter_value("UncachedCompile") or 0
     return torch.tpu._get_cache_misses() if hasattr(torch, "tpu") else 0

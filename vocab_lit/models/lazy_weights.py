@@ -6,7 +6,10 @@
 __all__ = ['StoredTensor', 'stored_tensors', 'meta_model', 'rows_of', 'save_meta_model']
 
 # %% ../../nbs/05_models/02_lazy_weights.ipynb #22ab7cac
-import contextlib, json, math, os
+import contextlib
+import json
+import math
+import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
@@ -20,118 +23,191 @@ from transformers import PreTrainedConfig, PreTrainedModel
 # %% ../../nbs/05_models/02_lazy_weights.ipynb #d652b47d
 _FORMATS = {"F64": torch.float64, "F32": torch.float32, "F16": torch.float16, "BF16": torch.bfloat16}
 
+
 @dataclass(frozen=True)
 class StoredTensor:
     "A tensor in a safetensors file, of which rows are read when they are asked for."
-    file: Path
-    dtype: torch.dtype|None # None: none of the four floating formats of models
-    shape: tuple[int,...]
-    start: int # where it begins, in bytes from the beginning of the file
-    size: int # bytes
 
-    def __len__(self) -> int: return self.shape[0]
-    def dim(self) -> int: return len(self.shape)
-    def __getitem__(self, which:slice|torch.Tensor|tuple) -> torch.Tensor: # as of a tensor: rows, or rows and columns
+    file: Path
+    dtype: torch.dtype | None  # None: none of the four floating formats of models
+    shape: tuple[int, ...]
+    start: int  # where it begins, in bytes from the beginning of the file
+    size: int  # bytes
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def dim(self) -> int:
+        return len(self.shape)
+
+    def __getitem__(
+        self, which: slice | torch.Tensor | tuple
+    ) -> torch.Tensor:  # as of a tensor: rows, or rows and columns
         "A part of it, in memory; the file is mapped no longer than it takes to copy that."
-        return torch.from_numpy(np.array(np.memmap(self.file, f"u{self.dtype.itemsize}", "r", self.start, self.shape)[which])).view(self.dtype)
+        return torch.from_numpy(
+            np.array(np.memmap(self.file, f"u{self.dtype.itemsize}", "r", self.start, self.shape)[which])
+        ).view(self.dtype)
 
 # %% ../../nbs/05_models/02_lazy_weights.ipynb #d7898011
-def _header(file:Path) -> dict[str,StoredTensor]:
+def _header(file: Path) -> dict[str, StoredTensor]:
     "The tensors of one file; `ValueError` where header and length do not agree."
     with open(file, "rb") as f:
         length, total = int.from_bytes(f.read(8), "little"), os.fstat(f.fileno()).st_size
-        if length > total: raise ValueError("no header")
+        if length > total:
+            raise ValueError("no header")
         head = json.loads(f.read(length))
-    found = {name: StoredTensor(file, _FORMATS.get(t["dtype"]), tuple(t["shape"]), 8 + length + t["data_offsets"][0], t["data_offsets"][1] - t["data_offsets"][0])
-             for name, t in head.items() if name != "__metadata__"}
-    if max((t.start + t.size for t in found.values()), default=8 + length) != total: raise ValueError("another length")
-    if any(t.dtype and t.size != math.prod(t.shape) * t.dtype.itemsize for t in found.values()): raise ValueError("another shape")
+    found = {
+        name: StoredTensor(
+            file,
+            _FORMATS.get(t["dtype"]),
+            tuple(t["shape"]),
+            8 + length + t["data_offsets"][0],
+            t["data_offsets"][1] - t["data_offsets"][0],
+        )
+        for name, t in head.items()
+        if name != "__metadata__"
+    }
+    if max((t.start + t.size for t in found.values()), default=8 + length) != total:
+        raise ValueError("another length")
+    if any(t.dtype and t.size != math.prod(t.shape) * t.dtype.itemsize for t in found.values()):
+        raise ValueError("another shape")
     return found
 
-def stored_tensors(folder:str|Path # of a model
-                  ) -> dict[str,StoredTensor]: # by name; none where the folder has no safetensors files
+
+def stored_tensors(
+    folder: str | Path,  # of a model
+) -> dict[str, StoredTensor]:  # by name; none where the folder has no safetensors files
     "What the weight files of a folder hold; `ValueError` names the file that is missing or damaged."
     single, where, found = Path(folder, "model.safetensors"), {}, {}
-    wrong = lambda what: ValueError(f"{folder}: the weights do not load: {what}; download or copy it again")
+
+    def wrong(what):
+        return ValueError(f"{folder}: the weights do not load: {what}; download or copy it again")
+
     if not single.is_file():
-        index = next((i for name in ("model.safetensors", "pytorch_model.bin") if (i := Path(folder, f"{name}.index.json")).is_file()), None)
-        if index is None: return {}
-        try: where = {tensor: Path(folder, file) for tensor, file in json.loads(index.read_text(encoding="utf-8"))["weight_map"].items()}
-        except (ValueError, LookupError, TypeError, AttributeError): raise wrong(f"{index.name} is damaged") from None
-        if outside := next((f for f in where.values() if f.parent != Path(folder)), None): raise wrong(f"{index.name} names {outside}, which is not in the folder")
-        if index.name.startswith("pytorch"): return {} # pickles are for transformers to read
+        index = next(
+            (
+                i
+                for name in ("model.safetensors", "pytorch_model.bin")
+                if (i := Path(folder, f"{name}.index.json")).is_file()
+            ),
+            None,
+        )
+        if index is None:
+            return {}
+        try:
+            where = {
+                tensor: Path(folder, file)
+                for tensor, file in json.loads(index.read_text(encoding="utf-8"))["weight_map"].items()
+            }
+        except (ValueError, LookupError, TypeError, AttributeError):
+            raise wrong(f"{index.name} is damaged") from None
+        if outside := next((f for f in where.values() if f.parent != Path(folder)), None):
+            raise wrong(f"{index.name} names {outside}, which is not in the folder")
+        if index.name.startswith("pytorch"):
+            return {}  # pickles are for transformers to read
     for file in sorted(set(where.values())) or [single]:
-        try: found |= _header(file)
-        except FileNotFoundError: raise wrong(f"{file.name}, which {index.name} names, is missing") from None
-        except (ValueError, LookupError, TypeError, AttributeError): raise wrong(f"{file.name} is damaged or cut short") from None
+        try:
+            found |= _header(file)
+        except FileNotFoundError:
+            raise wrong(f"{file.name}, which {index.name} names, is missing") from None
+        except (ValueError, LookupError, TypeError, AttributeError):
+            raise wrong(f"{file.name} is damaged or cut short") from None
     for tensor, file in where.items():
-        if tensor not in found or found[tensor].file != file: raise wrong(f"{file.name} lacks {tensor}, which {index.name} says it has")
+        if tensor not in found or found[tensor].file != file:
+            raise wrong(f"{file.name} lacks {tensor}, which {index.name} says it has")
     return found
 
 # %% ../../nbs/05_models/02_lazy_weights.ipynb #6524c220
-def meta_model(auto:type, # AutoModelForMaskedLM, for example
-                 config:PreTrainedConfig,
-                 stored:dict[str,StoredTensor] # of the model's folder
-                ) -> PreTrainedModel|None: # None where the files are not simply the model's own tensors
+def meta_model(
+    auto: type,  # AutoModelForMaskedLM, for example
+    config: PreTrainedConfig,
+    stored: dict[str, StoredTensor],  # of the model's folder
+) -> PreTrainedModel | None:  # None where the files are not simply the model's own tensors
     "A model without weights, each parameter of which has its tensor in a file as its attribute `stored`."
     formats = {t.dtype for t in stored.values()}
-    if len(formats) != 1 or None in formats or getattr(config, "dtype", None) not in (None, *formats): return None
-    with torch.device("meta"): model = auto.from_config(config, dtype=formats.pop())
-    names:dict[torch.Tensor,list[str]] = {}
-    for name, tensor in model.state_dict(keep_vars=True).items(): names.setdefault(tensor, []).append(name)
+    if len(formats) != 1 or None in formats or getattr(config, "dtype", None) not in (None, *formats):
+        return None
+    with torch.device("meta"):
+        model = auto.from_config(config, dtype=formats.pop())
+    names: dict[torch.Tensor, list[str]] = {}
+    for name, tensor in model.state_dict(keep_vars=True).items():
+        names.setdefault(tensor, []).append(name)
     for tensor, tied in names.items():
         own = [stored[name] for name in tied if name in stored]
-        if not own or own[0].shape != tuple(tensor.shape): return None
+        if not own or own[0].shape != tuple(tensor.shape):
+            return None
         tensor.stored = own[0]
-    if len(names) != len(stored): return None # unknown to the class, or stored twice
+    if len(names) != len(stored):
+        return None  # unknown to the class, or stored twice
     model.stored = stored
     return model.eval()
 
-def rows_of(parameter:nn.Parameter) -> torch.Tensor|StoredTensor: # that can be asked for rows
+
+def rows_of(parameter: nn.Parameter) -> torch.Tensor | StoredTensor:  # that can be asked for rows
     "What a parameter holds, be it in memory or in a file."
     return getattr(parameter, "stored", parameter.detach())
 
 # %% ../../nbs/05_models/02_lazy_weights.ipynb #7be0f4d3
-def _copy_part(source:IO[bytes], target:IO[bytes], start:int, size:int) -> None:
+def _copy_part(source: IO[bytes], target: IO[bytes], start: int, size: int) -> None:
     "Append a part of one file to another, if possible without moving the bytes."
-    with contextlib.suppress(OSError, AttributeError): # file systems and operating systems that cannot
+    with contextlib.suppress(OSError, AttributeError):  # file systems and operating systems that cannot
         while size and (n := os.copy_file_range(source.fileno(), target.fileno(), size, start, target.tell())):
             start, size = start + n, size - n
             target.seek(n, os.SEEK_CUR)
     source.seek(start)
     while size:
         part = source.read(min(size, 1 << 22))
-        if not part: raise OSError(f"{source.name} ended before its last tensor")
+        if not part:
+            raise OSError(f"{source.name} ended before its last tensor")
         target.write(part)
         size -= len(part)
 
-def _write_file(out:Path, tensors:dict[str,StoredTensor], new:dict[str,torch.Tensor]) -> None: # tensors: of one file, by name; new: those that take another's place
+
+def _write_file(
+    out: Path, tensors: dict[str, StoredTensor], new: dict[str, torch.Tensor]
+) -> None:  # tensors: of one file, by name; new: those that take another's place
     head, at = {"__metadata__": {"format": "pt"}}, 0
     formats = {dtype: name for name, dtype in _FORMATS.items()}
     for name, t in tensors.items():
         size = new[name].nbytes if name in new else t.size
-        head[name] = {"dtype": formats[t.dtype], "shape": list(new[name].shape if name in new else t.shape), "data_offsets": [at, at := at + size]}
+        head[name] = {
+            "dtype": formats[t.dtype],
+            "shape": list(new[name].shape if name in new else t.shape),
+            "data_offsets": [at, at := at + size],
+        }
     text = json.dumps(head, separators=(",", ":")).encode()
-    text += b" " * (-len(text) % 8) # numbers begin at multiples of 8
+    text += b" " * (-len(text) % 8)  # numbers begin at multiples of 8
     with open(t.file, "rb") as source, open(out, "wb") as target:
         target.write(len(text).to_bytes(8, "little") + text)
         for name, t in tensors.items():
-            if name in new: target.write(new[name].contiguous().view(torch.uint8).numpy())
-            else: _copy_part(source, target, t.start, t.size)
+            if name in new:
+                target.write(new[name].contiguous().view(torch.uint8).numpy())
+            else:
+                _copy_part(source, target, t.start, t.size)
 
-def save_meta_model(model:PreTrainedModel, # hollow, but for the parameters that were replaced
-                folder:str|Path # that exists
-               ) -> None:
+
+def save_meta_model(
+    model: PreTrainedModel,  # hollow, but for the parameters that were replaced
+    folder: str | Path,  # that exists
+) -> None:
     "As `save_pretrained`, for a hollow model: its files again, with what was replaced."
-    model.save_pretrained(folder, state_dict={}) # configurations only
+    model.save_pretrained(folder, state_dict={})  # configurations only
     now = {name: t.detach() for name, t in model.state_dict(keep_vars=True).items() if t.device.type != "meta"}
     files = sorted({t.file for t in model.stored.values()})
     for file in tqdm(files, desc="writing weights", unit=" files", delay=2, leave=False):
         tensors = {name: t for name, t in model.stored.items() if t.file == file}
-        if tensors.keys() & now.keys(): _write_file(Path(folder, file.name), tensors, now)
+        if tensors.keys() & now.keys():
+            _write_file(Path(folder, file.name), tensors, now)
         else:
-            with open(file, "rb") as source, open(Path(folder, file.name), "wb") as target: _copy_part(source, target, 0, file.stat().st_size)
-    if [file.name for file in files] == ["model.safetensors"]: return
+            with open(file, "rb") as source, open(Path(folder, file.name), "wb") as target:
+                _copy_part(source, target, 0, file.stat().st_size)
+    if [file.name for file in files] == ["model.safetensors"]:
+        return
     size = sum(now[name].nbytes if name in now else t.size for name, t in model.stored.items())
-    index = {"metadata": {"total_parameters": model.num_parameters(), "total_size": size}, "weight_map": {name: t.file.name for name, t in model.stored.items()}}
-    Path(folder, "model.safetensors.index.json").write_text(json.dumps(index, indent=2, sort_keys=True) + "\n", encoding="utf-8")
+    index = {
+        "metadata": {"total_parameters": model.num_parameters(), "total_size": size},
+        "weight_map": {name: t.file.name for name, t in model.stored.items()},
+    }
+    Path(folder, "model.safetensors.index.json").write_text(
+        json.dumps(index, indent=2, sort_keys=True) + "\n", encoding="utf-8"
+    )

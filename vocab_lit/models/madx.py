@@ -6,7 +6,8 @@
 __all__ = ['LANGUAGE', 'TASK', 'Bottleneck', 'Coupling', 'AdapterConfig', 'Adapter', 'count_parameters', 'check_name', 'MadX']
 
 # %% ../../nbs/05_models/05_madx.ipynb #16519c6a
-import copy, re
+import copy
+import re
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -22,28 +23,38 @@ from .transplant import replace_token_embeddings, token_parameters
 # %% ../../nbs/05_models/05_madx.ipynb #94090e4e
 class Bottleneck(nn.Module):
     "Down-projection, activation and up-projection, without a residual (Section 4.1)."
-    def __init__(self, width:int, # dimensions of what goes in and comes out
-                 size:int, # dimensions between
-                 activation:str="relu"):
+
+    def __init__(
+        self,
+        width: int,  # dimensions of what goes in and comes out
+        size: int,  # dimensions between
+        activation: str = "relu",
+    ):
         super().__init__()
         self.down, self.up, self.activation = nn.Linear(width, size), nn.Linear(size, width), get_activation(activation)
-    def forward(self, h:torch.Tensor) -> torch.Tensor: return self.up(self.activation(self.down(h)))
+
+    def forward(self, h: torch.Tensor) -> torch.Tensor:
+        return self.up(self.activation(self.down(h)))
 
 # %% ../../nbs/05_models/05_madx.ipynb #8fb24656
 class Coupling(nn.Module):
     "The invertible adapter (equations 3 and 5)."
-    def __init__(self, width:int, # of the embeddings; an even number
-                 size:int, # dimensions inside F and G
-                 activation:str="relu"):
+
+    def __init__(
+        self,
+        width: int,  # of the embeddings; an even number
+        size: int,  # dimensions inside F and G
+        activation: str = "relu",
+    ):
         super().__init__()
         self.F, self.G = (Bottleneck(width // 2, size, activation) for _ in range(2))
 
-    def forward(self, e:torch.Tensor) -> torch.Tensor:
+    def forward(self, e: torch.Tensor) -> torch.Tensor:
         e1, e2 = e.chunk(2, -1)
         o1 = e1 + self.F(e2)
         return torch.cat([o1, e2 + self.G(o1)], -1)
 
-    def inverse(self, o:torch.Tensor) -> torch.Tensor:
+    def inverse(self, o: torch.Tensor) -> torch.Tensor:
         "Undo `forward` (equation 4)."
         o1, o2 = o.chunk(2, -1)
         e2 = o2 - self.G(o1)
@@ -53,91 +64,131 @@ class Coupling(nn.Module):
 @dataclass(frozen=True)
 class AdapterConfig:
     "The shape of an adapter."
-    reduction:float = 16 # the model's dimensions over those of the bottleneck
-    activation:str = "relu"
-    invertible:float = 0 # the same inside the invertible adapter, whose halves count as its dimensions; 0: there is none
-    leave_out:tuple[int, ...] = () # layers without a bottleneck; -1 is the last
 
-LANGUAGE, TASK = AdapterConfig(2, invertible=2), AdapterConfig(16) # Section 5.2
+    reduction: float = 16  # the model's dimensions over those of the bottleneck
+    activation: str = "relu"
+    invertible: float = (
+        0  # the same inside the invertible adapter, whose halves count as its dimensions; 0: there is none
+    )
+    leave_out: tuple[int, ...] = ()  # layers without a bottleneck; -1 is the last
+
+
+LANGUAGE, TASK = AdapterConfig(2, invertible=2), AdapterConfig(16)  # Section 5.2
+
 
 class Adapter(nn.Module):
     "The bottlenecks of all layers, and the invertible adapter where there is one."
-    def __init__(self, config:AdapterConfig, width:int, n_layers:int):
+
+    def __init__(self, config: AdapterConfig, width: int, n_layers: int):
         super().__init__()
-        if config.activation not in ACT2FN: raise ValueError(f"no activation {config.activation!r}; relu and gelu are usual, and transformers has {len(ACT2FN)}")
+        if config.activation not in ACT2FN:
+            raise ValueError(
+                f"no activation {config.activation!r}; relu and gelu are usual, and transformers has {len(ACT2FN)}"
+            )
         if not (0 < config.reduction < float("inf") and 0 <= config.invertible < float("inf")):
-            raise ValueError(f"reduction {config.reduction} and invertible {config.invertible}: give numbers above 0 (invertible may be 0)")
+            raise ValueError(
+                f"reduction {config.reduction} and invertible {config.invertible}: give numbers above 0 (invertible may be 0)"
+            )
         wrong = [i for i in config.leave_out if not -n_layers <= i < n_layers]
-        if wrong: raise ValueError(f"there is no layer {wrong[0]} to leave out; the model has {n_layers}, from 0")
-        if config.invertible and width % 2: raise ValueError(f"an invertible adapter needs an even number of dimensions; the model has {width}")
+        if wrong:
+            raise ValueError(f"there is no layer {wrong[0]} to leave out; the model has {n_layers}, from 0")
+        if config.invertible and width % 2:
+            raise ValueError(f"an invertible adapter needs an even number of dimensions; the model has {width}")
         without = {i % n_layers for i in config.leave_out}
         self.config = replace(config, leave_out=tuple(sorted(without)))
-        self.layers = nn.ModuleDict({str(i): Bottleneck(width, max(1, int(width // config.reduction)), config.activation)
-                                     for i in range(n_layers) if i not in without})
-        self.coupling = Coupling(width, max(1, int(width // 2 // config.invertible)), config.activation) if config.invertible else None
+        self.layers = nn.ModuleDict(
+            {
+                str(i): Bottleneck(width, max(1, int(width // config.reduction)), config.activation)
+                for i in range(n_layers)
+                if i not in without
+            }
+        )
+        self.coupling = (
+            Coupling(width, max(1, int(width // 2 // config.invertible)), config.activation)
+            if config.invertible
+            else None
+        )
 
-    def reset(self, seed:int=0) -> "Adapter": # itself
+    def reset(self, seed: int = 0) -> "Adapter":  # itself
         "Draw the weights anew: N(0, 0.02), biases 0."
         generator = torch.Generator().manual_seed(seed)
         with torch.no_grad():
-            for p in self.parameters(): p.copy_(torch.randn(p.shape, generator=generator) * .02) if p.dim() == 2 else p.zero_()
+            for p in self.parameters():
+                p.copy_(torch.randn(p.shape, generator=generator) * 0.02) if p.dim() == 2 else p.zero_()
         return self
 
 # %% ../../nbs/05_models/05_madx.ipynb #d98bc8fb
-def count_parameters(config:PreTrainedConfig, # of the model
-                     *adapters:AdapterConfig,
-                     biases:bool=True # whether biases count; in the paper they do not
-                    ) -> int:
+def count_parameters(
+    config: PreTrainedConfig,  # of the model
+    *adapters: AdapterConfig,
+    biases: bool = True,  # whether biases count; in the paper they do not
+) -> int:
     "Parameters that adapters add to a model, from its configuration alone."
-    with torch.device("meta"): made = [Adapter(a, config.hidden_size, config.num_hidden_layers) for a in adapters]
+    with torch.device("meta"):
+        made = [Adapter(a, config.hidden_size, config.num_hidden_layers) for a in adapters]
     return sum(p.numel() for a in made for p in a.parameters() if biases or p.dim() == 2)
 
 # %% ../../nbs/05_models/05_madx.ipynb #38449df0
-def _ends(model): # of each layer, the module with its last sum and normalisation
+def _ends(model):  # of each layer, the module with its last sum and normalisation
     layers = getattr(getattr(model.base_model, "encoder", None), "layer", None) or []
     ends = [getattr(layer, "output", None) for layer in layers]
     if not ends or not all(hasattr(e, name) for e in ends for name in ("dense", "dropout", "LayerNorm")):
-        raise ValueError(f"adapters go into encoders whose layers end in a normalisation, such as BERT, RoBERTa and XLM-R; {model.config.model_type} is another kind")
+        raise ValueError(
+            f"adapters go into encoders whose layers end in a normalisation, such as BERT, RoBERTa and XLM-R; {model.config.model_type} is another kind"
+        )
     return ends
 
-def check_name(name:str) -> str:
+
+def check_name(name: str) -> str:
     "The name itself; `ValueError` where it cannot name an adapter."
-    if not isinstance(name, str) or not re.fullmatch(r"[\w+-]+", name): raise ValueError(f"{name!r} cannot name an adapter; use letters, digits, +, - and _")
+    if not isinstance(name, str) or not re.fullmatch(r"[\w+-]+", name):
+        raise ValueError(f"{name!r} cannot name an adapter; use letters, digits, +, - and _")
     return name
 
 # %% ../../nbs/05_models/05_madx.ipynb #60d4d5f2
 class _Attached(nn.Module):
     "Adapters in their places in a model; which are in use is a matter of two names."
+
     def __init__(self, model, stack, inverse):
         super().__init__()
         ends = _ends(model)
         self.stack, self.inverse, self.language, self.task = stack, inverse, None, None
         self.adapters, self._residuals = nn.ModuleDict(), {}
-        self._model = (model,) # in a tuple, as it is not a part of this module
+        self._model = (model,)  # in a tuple, as it is not a part of this module
         self._handles = [model.base_model.embeddings.register_forward_hook(self._after_embeddings)]
         for i, end in enumerate(ends):
-            self._handles += [end.dropout.register_forward_hook(partial(self._after_feed_forward, i)),
-                              end.LayerNorm.register_forward_hook(partial(self._after_layer, i))]
-        if out := model.get_output_embeddings(): self._handles.append(out.register_forward_pre_hook(self._before_scores))
+            self._handles += [
+                end.dropout.register_forward_hook(partial(self._after_feed_forward, i)),
+                end.LayerNorm.register_forward_hook(partial(self._after_layer, i)),
+            ]
+        if out := model.get_output_embeddings():
+            self._handles.append(out.register_forward_pre_hook(self._before_scores))
 
-    def _active(self): # the adapters in use, in their order
-        return [self.adapters[f"{kind}_{name}"] for kind, name in (("language", self.language), ("task", self.task)) if name]
+    def _active(self):  # the adapters in use, in their order
+        return [
+            self.adapters[f"{kind}_{name}"] for kind, name in (("language", self.language), ("task", self.task)) if name
+        ]
 
-    def _coupling(self): return next((a.coupling for a in self._active() if a.coupling), None)
+    def _coupling(self):
+        return next((a.coupling for a in self._active() if a.coupling), None)
 
     def _after_embeddings(self, module, args, e):
-        if coupling := self._coupling(): return coupling(e)
+        if coupling := self._coupling():
+            return coupling(e)
 
     def _before_scores(self, module, args):
-        if self.inverse and (coupling := self._coupling()): return (coupling.inverse(args[0]), *args[1:])
+        if self.inverse and (coupling := self._coupling()):
+            return (coupling.inverse(args[0]), *args[1:])
 
     def _after_feed_forward(self, i, module, args, r):
-        if self.stack == "paper" and self.language and self.task: self._residuals[i] = r
+        if self.stack == "paper" and self.language and self.task:
+            self._residuals[i] = r
 
-    def _after_layer(self, i, norm, args, h): # args[0] is r + a, and h its normalisation
+    def _after_layer(self, i, norm, args, h):  # args[0] is r + a, and h its normalisation
         total, r = args[0], self._residuals.pop(i, None)
         there = [a.layers[str(i)] for a in self._active() if str(i) in a.layers]
-        if r is not None and len(there) == 2: return norm.forward(total + there[1](there[0](h) + r))
+        if r is not None and len(there) == 2:
+            return norm.forward(total + there[1](there[0](h) + r))
         for bottleneck in there:
             total = total + bottleneck(h)
             h = norm.forward(total)
@@ -146,73 +197,114 @@ class _Attached(nn.Module):
 # %% ../../nbs/05_models/05_madx.ipynb #f04f3684
 class MadX(_Attached):
     "Language and task adapters of a model, by name; they are a part of it called `madx`."
-    def __init__(self,
-                 model:PreTrainedModel, # BERT, RoBERTa, XLM-R or another encoder built alike; with any head
-                 stack:str="library", # how a task adapter stands on a language adapter: "library" or "paper"
-                 inverse:bool=True # whether the invertible adapter is undone before the vocabulary scores; `adapters` does not in its plain models
-                ):
-        if stack not in ("library", "paper"): raise ValueError(f"stack={stack!r}: there are 'library' and 'paper'")
-        if hasattr(model, "madx"): raise ValueError(f"this {type(model).__name__} has adapters already, as model.madx; add to those")
+
+    def __init__(
+        self,
+        model: PreTrainedModel,  # BERT, RoBERTa, XLM-R or another encoder built alike; with any head
+        stack: str = "library",  # how a task adapter stands on a language adapter: "library" or "paper"
+        inverse: bool = True,  # whether the invertible adapter is undone before the vocabulary scores; `adapters` does not in its plain models
+    ):
+        if stack not in ("library", "paper"):
+            raise ValueError(f"stack={stack!r}: there are 'library' and 'paper'")
+        if hasattr(model, "madx"):
+            raise ValueError(f"this {type(model).__name__} has adapters already, as model.madx; add to those")
         super().__init__(model, stack, inverse)
-        self.tokenizers, self.vocabularies, self._in_place = {}, nn.ModuleDict(), "base" # whose token rows are in the model
+        self.tokenizers, self.vocabularies, self._in_place = (
+            {},
+            nn.ModuleDict(),
+            "base",
+        )  # whose token rows are in the model
         model.madx = self
 
     @property
-    def model(self) -> PreTrainedModel: return self._model[0]
-    @property
-    def languages(self) -> list[str]: return [k.removeprefix("language_") for k in self.adapters if k.startswith("language_")]
-    @property
-    def tasks(self) -> list[str]: return [k.removeprefix("task_") for k in self.adapters if k.startswith("task_")]
+    def model(self) -> PreTrainedModel:
+        return self._model[0]
 
-    def get(self, kind:str, # language or task
-            name:str) -> Adapter:
+    @property
+    def languages(self) -> list[str]:
+        return [k.removeprefix("language_") for k in self.adapters if k.startswith("language_")]
+
+    @property
+    def tasks(self) -> list[str]:
+        return [k.removeprefix("task_") for k in self.adapters if k.startswith("task_")]
+
+    def get(
+        self,
+        kind: str,  # language or task
+        name: str,
+    ) -> Adapter:
         "An adapter; `ValueError` where it was never added."
         there = {"language": self.languages, "task": self.tasks}[kind]
-        if name not in there: raise ValueError(f"no {kind} {name!r} was added; there are {', '.join(there) or 'none'}")
+        if name not in there:
+            raise ValueError(f"no {kind} {name!r} was added; there are {', '.join(there) or 'none'}")
         return self.adapters[f"{kind}_{name}"]
 
     def _add(self, kind, name, config, seed):
-        if f"{kind}_{check_name(name)}" in self.adapters: raise ValueError(f"a {kind} {name!r} was added already; choose another name")
+        if f"{kind}_{check_name(name)}" in self.adapters:
+            raise ValueError(f"a {kind} {name!r} was added already; choose another name")
         shape, at = self.model.config, next(self.model.parameters())
         width = self.model.get_input_embeddings().weight.shape[1]
         if config.invertible and width != shape.hidden_size:
-            raise ValueError(f"the embeddings have {width} dimensions and the layers {shape.hidden_size}; an invertible adapter needs them alike")
-        self.adapters[f"{kind}_{name}"] = Adapter(config, shape.hidden_size, shape.num_hidden_layers).reset(seed).to(at.device, at.dtype)
+            raise ValueError(
+                f"the embeddings have {width} dimensions and the layers {shape.hidden_size}; an invertible adapter needs them alike"
+            )
+        self.adapters[f"{kind}_{name}"] = (
+            Adapter(config, shape.hidden_size, shape.num_hidden_layers).reset(seed).to(at.device, at.dtype)
+        )
 
-    def add_language(self, name:str, config:AdapterConfig=LANGUAGE,
-                     rows:dict[str,torch.Tensor]|None=None, # those of a vocabulary of its own, by the names in `token_parameters`
-                     tokenizer:PreTrainedTokenizerBase|None=None, # of those rows
-                     seed:int=0 # of the weights
-                    ) -> None:
+    def add_language(
+        self,
+        name: str,
+        config: AdapterConfig = LANGUAGE,
+        rows: dict[str, torch.Tensor]
+        | None = None,  # those of a vocabulary of its own, by the names in `token_parameters`
+        tokenizer: PreTrainedTokenizerBase | None = None,  # of those rows
+        seed: int = 0,  # of the weights
+    ) -> None:
         "Add a language that has still to be learnt."
-        if rows is not None: rows = self._checked(rows, tokenizer)
+        if rows is not None:
+            rows = self._checked(rows, tokenizer)
         self._add("language", name, config, seed)
-        if rows is not None: self.vocabularies[f"language_{name}"], self.tokenizers[name] = rows, tokenizer
+        if rows is not None:
+            self.vocabularies[f"language_{name}"], self.tokenizers[name] = rows, tokenizer
 
-    def add_task(self, name:str, config:AdapterConfig=TASK, seed:int=0) -> None:
+    def add_task(self, name: str, config: AdapterConfig = TASK, seed: int = 0) -> None:
         "Add a task that has still to be learnt."
         self._add("task", name, config, seed)
 
     def _checked(self, rows, tokenizer):
         here, pad = self._rows("base"), self.model.config.pad_token_id
         for name, p in here.items():
-            if name not in rows: raise ValueError(f"the new vocabulary has no {name} rows, which this {type(self.model).__name__} needs")
+            if name not in rows:
+                raise ValueError(f"the new vocabulary has no {name} rows, which this {type(self.model).__name__} needs")
             if rows[name].shape != (len(rows["input"]), *p.shape[1:]):
-                raise ValueError(f"the new vocabulary's {name} rows are {tuple(rows[name].shape)} and the model's {tuple(p.shape)}; transplant into a copy of this model")
-        if tokenizer is None or len(tokenizer) > len(rows["input"]): raise ValueError(f"give the tokenizer of the {len(rows['input'])} rows")
-        if tokenizer.pad_token_id != pad: raise ValueError(f"the new tokenizer pads with id {tokenizer.pad_token_id} and the model with {pad}; train one of the model's own kind")
+                raise ValueError(
+                    f"the new vocabulary's {name} rows are {tuple(rows[name].shape)} and the model's {tuple(p.shape)}; transplant into a copy of this model"
+                )
+        if tokenizer is None or len(tokenizer) > len(rows["input"]):
+            raise ValueError(f"give the tokenizer of the {len(rows['input'])} rows")
+        if tokenizer.pad_token_id != pad:
+            raise ValueError(
+                f"the new tokenizer pads with id {tokenizer.pad_token_id} and the model with {pad}; train one of the model's own kind"
+            )
         return nn.ParameterDict({n: nn.Parameter(rows[n].detach().to(p).clone()) for n, p in here.items()})
 
-    def _rows(self, whose): return token_parameters(self.model) if whose == self._in_place else self.vocabularies[whose]
+    def _rows(self, whose):
+        return token_parameters(self.model) if whose == self._in_place else self.vocabularies[whose]
 
-    def own_rows(self, language:str) -> dict[str,nn.Parameter]|None: # by the names in `token_parameters`
+    def own_rows(self, language: str) -> dict[str, nn.Parameter] | None:  # by the names in `token_parameters`
         "The rows of a language's own vocabulary; None where it has none."
-        return self._rows(f"language_{language}") if f"language_{language}" in (*self.vocabularies, self._in_place) else None
+        return (
+            self._rows(f"language_{language}")
+            if f"language_{language}" in (*self.vocabularies, self._in_place)
+            else None
+        )
 
-    def activate(self, language:str|None=None, task:str|None=None) -> None:
+    def activate(self, language: str | None = None, task: str | None = None) -> None:
         "Put a language adapter, a task adapter, both or none in use; `ValueError` where one was never added."
         for kind, name in (("language", language), ("task", task)):
-            if name: self.get(kind, name)
+            if name:
+                self.get(kind, name)
         own = f"language_{language}" if self.own_rows(language) else "base"
         if own != self._in_place:
             before, rows = token_parameters(self.model), dict(self.vocabularies.pop(own))
@@ -220,54 +312,77 @@ class MadX(_Attached):
             self.vocabularies[self._in_place], self._in_place = nn.ParameterDict(before), own
         self.language, self.task = language, task
 
-    def forget(self, kind:str, # language or task
-               name:str) -> None:
+    def forget(
+        self,
+        kind: str,  # language or task
+        name: str,
+    ) -> None:
         "Take an adapter out, and the vocabulary that is its own; nothing is in use afterwards."
         self.get(kind, name)
         self.activate()
         del self.adapters[f"{kind}_{name}"]
-        if f"{kind}_{name}" in self.vocabularies: del self.vocabularies[f"{kind}_{name}"], self.tokenizers[name]
+        if f"{kind}_{name}" in self.vocabularies:
+            del self.vocabularies[f"{kind}_{name}"], self.tokenizers[name]
 
     def _learn(self, parameters):
         chosen = set(parameters)
-        for p in self.model.parameters(): p.requires_grad_(p in chosen)
+        for p in self.model.parameters():
+            p.requires_grad_(p in chosen)
 
     @contextmanager
-    def learning(self, language:str) -> Iterator[PreTrainedModel]: # for `lapt`
+    def learning(self, language: str) -> Iterator[PreTrainedModel]:  # for `lapt`
         "Let a language be all that learns: its adapter, and its vocabulary where it has one."
         before, flags = (self.language, self.task), [(p, p.requires_grad) for p in self.model.parameters()]
         self.activate(language)
         self._learn([*self.get("language", language).parameters(), *(self.own_rows(language) or {}).values()])
-        try: yield self.model
+        try:
+            yield self.model
         finally:
-            for p, flag in flags: p.requires_grad_(flag)
+            for p, flag in flags:
+                p.requires_grad_(flag)
             self.activate(*before)
 
-    def onto(self, model:PreTrainedModel # of the same encoder, with another head
-            ) -> "MadX": # of the other model
+    def onto(
+        self,
+        model: PreTrainedModel,  # of the same encoder, with another head
+    ) -> "MadX":  # of the other model
         "Attach copies of all adapters to another model."
         new = MadX(model, self.stack, self.inverse)
-        new.adapters, new.tokenizers, new._in_place = copy.deepcopy(self.adapters).to(model.device), dict(self.tokenizers), self._in_place
+        new.adapters, new.tokenizers, new._in_place = (
+            copy.deepcopy(self.adapters).to(model.device),
+            dict(self.tokenizers),
+            self._in_place,
+        )
         for whose, rows in self.vocabularies.items():
-            new.vocabularies[whose] = nn.ParameterDict({n: nn.Parameter(rows[n].detach().clone().to(model.device)) for n in token_parameters(model)})
+            new.vocabularies[whose] = nn.ParameterDict(
+                {n: nn.Parameter(rows[n].detach().clone().to(model.device)) for n in token_parameters(model)}
+            )
         new.language, new.task = self.language, self.task
         return new
 
-    def attach(self, task:str, # added where it is not there yet
-               language:str|None=None, # of the labelled data
-               config:AdapterConfig=TASK, seed:int=0
-              ) -> Callable[[PreTrainedModel, Iterable[nn.Parameter]], None]: # for `fine_tune`
+    def attach(
+        self,
+        task: str,  # added where it is not there yet
+        language: str | None = None,  # of the labelled data
+        config: AdapterConfig = TASK,
+        seed: int = 0,
+    ) -> Callable[[PreTrainedModel, Iterable[nn.Parameter]], None]:  # for `fine_tune`
         "What makes a new task model learn nothing but its head and a task adapter on top of a language that stays as it is."
-        if language: self.get("language", language)
+        if language:
+            self.get("language", language)
+
         def attach(model, head):
             new = self.onto(model)
-            if task not in new.tasks: new.add_task(task, config, seed)
+            if task not in new.tasks:
+                new.add_task(task, config, seed)
             new.activate(language, task)
             new._learn([*new.get("task", task).parameters(), *head])
+
         return attach
 
     def remove(self) -> None:
         "Take all adapters off the model, which is then what it was before."
         self.activate()
-        for handle in self._handles: handle.remove()
+        for handle in self._handles:
+            handle.remove()
         del self.model.madx

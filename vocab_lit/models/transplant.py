@@ -8,7 +8,15 @@ __all__ = ['load_model', 'is_masked', 'check_model', 'token_parameters', 'replac
            'saved_plan', 'open_model']
 
 # %% ../../nbs/05_models/03_transplant.ipynb #8693772e
-import copy, errno, fcntl, glob, json, os, pickle, shutil, tempfile
+import copy
+import errno
+import fcntl
+import glob
+import json
+import os
+import pickle
+import shutil
+import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
@@ -19,141 +27,235 @@ import numpy as np
 import torch
 from safetensors import SafetensorError
 from torch import nn
-from transformers import (MODEL_FOR_CAUSAL_LM_MAPPING, MODEL_FOR_MASKED_LM_MAPPING, MODEL_FOR_SEQ_TO_SEQ_CAUSAL_LM_MAPPING, AutoConfig,
-                          AutoModelForCausalLM, AutoModelForMaskedLM, AutoModelForSeq2SeqLM, GenerationConfig, PreTrainedConfig, PreTrainedModel, PreTrainedTokenizerBase)
+from transformers import (
+    MODEL_FOR_CAUSAL_LM_MAPPING,
+    MODEL_FOR_MASKED_LM_MAPPING,
+    MODEL_FOR_SEQ_TO_SEQ_CAUSAL_LM_MAPPING,
+    AutoConfig,
+    AutoModelForCausalLM,
+    AutoModelForMaskedLM,
+    AutoModelForSeq2SeqLM,
+    GenerationConfig,
+    PreTrainedConfig,
+    PreTrainedModel,
+    PreTrainedTokenizerBase,
+)
 
-import vocab_lit.methods.clp, vocab_lit.methods.focus, vocab_lit.methods.ofa, vocab_lit.methods.omp, vocab_lit.methods.fvt, vocab_lit.methods.reinit, vocab_lit.methods.wechsel # register their recipes
-from ..vectors.align import AlignedVectors
+import vocab_lit.methods.clp
+import vocab_lit.methods.focus
+import vocab_lit.methods.fvt
+import vocab_lit.methods.ofa
+import vocab_lit.methods.omp
+import vocab_lit.methods.reinit
+import vocab_lit.methods.wechsel  # register their recipes
 from ..methods.factored import FactoredEmbedding, FactoredRecipe, Factors, check_tied, factorize, short_rows
 from ..methods.recipe import Plan, Recipe, get_recipe, load_plan, row_blocks
 from .lazy_weights import meta_model, rows_of, save_meta_model, stored_tensors
 from ..tokens.tokenizer import save_tokenizer
-from ..vectors.token_vectors import TokenVectors
 from ..tokens.vocab import _SAME_ROLE, Token, Vocab, match_specials
+from ..vectors.align import AlignedVectors
+from ..vectors.token_vectors import TokenVectors
 
 # %% ../../nbs/05_models/03_transplant.ipynb #2cf3528b
-def _described(path:str) -> tuple[PreTrainedConfig,type]: # and AutoModelForMaskedLM, AutoModelForCausalLM or AutoModelForSeq2SeqLM
+def _described(
+    path: str,
+) -> tuple[PreTrainedConfig, type]:  # and AutoModelForMaskedLM, AutoModelForCausalLM or AutoModelForSeq2SeqLM
     "What kind of model a path holds."
-    if not Path(path).is_dir() and Path(path).exists(): raise ValueError(f"{path} is a file; give the model's folder")
-    if Path(path, "adapter_config.json").is_file(): raise ValueError(f"{path} is an adapter; give the folder of the model that it is for")
+    if not Path(path).is_dir() and Path(path).exists():
+        raise ValueError(f"{path} is a file; give the model's folder")
+    if Path(path, "adapter_config.json").is_file():
+        raise ValueError(f"{path} is an adapter; give the folder of the model that it is for")
     if Path(path, "lapt.json").is_file() and not Path(path, "config.json").is_file():
-        raise ValueError(f"{path} holds a training run that has not ended; go on with it by the command that began it, with --resume")
-    try: config = AutoConfig.from_pretrained(path, trust_remote_code=False)
+        raise ValueError(
+            f"{path} holds a training run that has not ended; go on with it by the command that began it, with --resume"
+        )
+    try:
+        config = AutoConfig.from_pretrained(path, trust_remote_code=False)
     except (OSError, ValueError) as e:
-        if "custom code" in str(e): raise ValueError(f"{path} needs Python code of its own, which is not run here; give a model of a class that transformers has") from None
-        if Path(path, "config.json").is_file(): raise ValueError(f"{path} has no readable config.json: {_first_line(e)}") from None
-        if Path(path).is_dir(): raise ValueError(f"{path} has no config.json; give the folder of a whole model") from None
-        raise FileNotFoundError(f"{path}: no such model folder, and the hub did not give a model of that name; "
-                                f"offline, download it elsewhere and give the folder's path") from None
-    if getattr(config, "is_encoder_decoder", False) and type(config) in MODEL_FOR_SEQ_TO_SEQ_CAUSAL_LM_MAPPING: return config, AutoModelForSeq2SeqLM
+        if "custom code" in str(e):
+            raise ValueError(
+                f"{path} needs Python code of its own, which is not run here; give a model of a class that transformers has"
+            ) from None
+        if Path(path, "config.json").is_file():
+            raise ValueError(f"{path} has no readable config.json: {_first_line(e)}") from None
+        if Path(path).is_dir():
+            raise ValueError(f"{path} has no config.json; give the folder of a whole model") from None
+        raise FileNotFoundError(
+            f"{path}: no such model folder, and the hub did not give a model of that name; "
+            f"offline, download it elsewhere and give the folder's path"
+        ) from None
+    if getattr(config, "is_encoder_decoder", False) and type(config) in MODEL_FOR_SEQ_TO_SEQ_CAUSAL_LM_MAPPING:
+        return config, AutoModelForSeq2SeqLM
     named = (config.architectures or [""])[0]
-    masked = type(config) in MODEL_FOR_MASKED_LM_MAPPING and not named.endswith(("ForCausalLM", "LMHeadModel")) and not getattr(config, "is_decoder", False)
+    masked = (
+        type(config) in MODEL_FOR_MASKED_LM_MAPPING
+        and not named.endswith(("ForCausalLM", "LMHeadModel"))
+        and not getattr(config, "is_decoder", False)
+    )
     if not masked and type(config) not in MODEL_FOR_CAUSAL_LM_MAPPING:
-        raise ValueError(f"{path} is a {config.model_type} model, neither a masked nor a causal language model nor an encoder-decoder")
+        raise ValueError(
+            f"{path} is a {config.model_type} model, neither a masked nor a causal language model nor an encoder-decoder"
+        )
     return config, AutoModelForMaskedLM if masked else AutoModelForCausalLM
 
-def load_model(path:str|Path # model folder, or hub name when online
-              ) -> PreTrainedModel:
+
+def load_model(
+    path: str | Path,  # model folder, or hub name when online
+) -> PreTrainedModel:
     "Load a language model with its head; errors say what is wrong with the path."
     path = str(path)
     auto = _described(path)[1]
-    stored_tensors(path) # names a file that is missing or damaged
-    try: model, found = auto.from_pretrained(path, dtype="auto", output_loading_info=True, trust_remote_code=False)
-    except pickle.UnpicklingError: raise ValueError(f"{path}: its pickled weights are damaged or hold more than plain tensors; they are not read, as a pickle can run programs") from None
+    stored_tensors(path)  # names a file that is missing or damaged
+    try:
+        model, found = auto.from_pretrained(path, dtype="auto", output_loading_info=True, trust_remote_code=False)
+    except pickle.UnpicklingError:
+        raise ValueError(
+            f"{path}: its pickled weights are damaged or hold more than plain tensors; they are not read, as a pickle can run programs"
+        ) from None
     except (OSError, ValueError, RuntimeError, SafetensorError) as e:
         why = "config.json and the weights differ in shape" if "mismatch" in str(e) else _first_line(e)
         raise ValueError(f"{path}: the weights do not load: {why}") from None
     if missing := sorted(found["missing_keys"]):
-        raise ValueError(f"{path} lacks {len(missing)} of the weights of a {type(model).__name__}, such as {missing[0]}; "
-                         f"save the whole model with its language-model head")
+        raise ValueError(
+            f"{path} lacks {len(missing)} of the weights of a {type(model).__name__}, such as {missing[0]}; "
+            f"save the whole model with its language-model head"
+        )
     return model.eval()
 
-def _first_line(e:Exception) -> str: return str(e).strip().split("\n")[0]
 
-def is_masked(model:PreTrainedModel) -> bool:
+def _first_line(e: Exception) -> str:
+    return str(e).strip().split("\n")[0]
+
+
+def is_masked(model: PreTrainedModel) -> bool:
     "Whether it is a masked language model."
-    return type(model.config) in MODEL_FOR_MASKED_LM_MAPPING and isinstance(model, MODEL_FOR_MASKED_LM_MAPPING[type(model.config)])
+    return type(model.config) in MODEL_FOR_MASKED_LM_MAPPING and isinstance(
+        model, MODEL_FOR_MASKED_LM_MAPPING[type(model.config)]
+    )
 
 # %% ../../nbs/05_models/03_transplant.ipynb #72627c99
-def _per_token(model:PreTrainedModel) -> set[str]:
+def _per_token(model: PreTrainedModel) -> set[str]:
     "Names of all tensors that have one row per token."
+
     def shapes(more):
         config = copy.deepcopy(model.config)
         config.get_text_config().vocab_size += more
-        with torch.device("meta"): return {name: t.shape for name, t in type(model)(config).state_dict().items()}
+        with torch.device("meta"):
+            return {name: t.shape for name, t in type(model)(config).state_dict().items()}
+
     wider = shapes(1)
     return {name for name, shape in shapes(0).items() if wider[name] != shape}
 
-_NEEDED = {"cls": "opens a sequence", "sep": "ends a sequence", "pad": "fills up a batch", "mask": "is predicted in training"}
 
-def check_model(model:PreTrainedModel, source:Vocab, target:Vocab) -> None:
+_NEEDED = {
+    "cls": "opens a sequence",
+    "sep": "ends a sequence",
+    "pad": "fills up a batch",
+    "mask": "is predicted in training",
+}
+
+
+def check_model(model: PreTrainedModel, source: Vocab, target: Vocab) -> None:
     "`ValueError` where the model does not fit the old vocabulary or the new one lacks what it needs."
     rows = model.get_input_embeddings().weight
     if len(rows) < len(source):
-        raise ValueError(f"the model has {len(rows)} rows for {len(source)} token ids of its tokenizer (first without a row: "
-                         f"{source[len(rows)].piece!r}); the two do not belong together")
+        raise ValueError(
+            f"the model has {len(rows)} rows for {len(source)} token ids of its tokenizer (first without a row: "
+            f"{source[len(rows)].piece!r}); the two do not belong together"
+        )
     parameters = token_parameters(model)
-    if strange := sorted(_per_token(model) ^ {name for name, p in model.state_dict(keep_vars=True).items() if any(p is q for q in parameters.values())}):
-        raise ValueError(f"a {type(model).__name__} has {strange[0]}, and what to do with it under a new vocabulary is not known here; such models are not supported")
+    if strange := sorted(
+        _per_token(model)
+        ^ {name for name, p in model.state_dict(keep_vars=True).items() if any(p is q for q in parameters.values())}
+    ):
+        raise ValueError(
+            f"a {type(model).__name__} has {strange[0]}, and what to do with it under a new vocabulary is not known here; such models are not supported"
+        )
     for name, weight in parameters.items():
         stored = rows_of(weight)
-        finite = [torch.isfinite(stored[b[0]:b[-1] + 1].reshape(len(b), -1)).all(1) for b in row_blocks(np.arange(len(source)))]
+        finite = [
+            torch.isfinite(stored[b[0] : b[-1] + 1].reshape(len(b), -1)).all(1)
+            for b in row_blocks(np.arange(len(source)))
+        ]
         if len(broken := (~torch.cat(finite)).nonzero()[:, 0]):
             what = f"{name} embeddings" if weight.dim() > 1 else f"output {name}"
-            raise ValueError(f"the {what} of {len(broken)} tokens are not finite, the first of {source[int(broken[0])].piece!r} "
-                             f"(id {int(broken[0])}); repair the model first")
+            raise ValueError(
+                f"the {what} of {len(broken)} tokens are not finite, the first of {source[int(broken[0])].piece!r} "
+                f"(id {int(broken[0])}); repair the model first"
+            )
     for role, use in _NEEDED.items():
-        has = lambda v: role in v.roles or _SAME_ROLE.get(role) in v.roles
+
+        def has(v):
+            return role in v.roles or _SAME_ROLE.get(role) in v.roles
+
         if has(source) and not has(target) and not (role == "mask" and not is_masked(model)):
-            raise ValueError(f"the new tokenizer has no {role} token, which {use} in this model; "
-                             f"add one with tokenizer.add_special_tokens({{'{role}_token': ...}})")
+            raise ValueError(
+                f"the new tokenizer has no {role} token, which {use} in this model; "
+                f"add one with tokenizer.add_special_tokens({{'{role}_token': ...}})"
+            )
 
 # %% ../../nbs/05_models/03_transplant.ipynb #8e8e439d
-def _sites(model:nn.Module, parameter:nn.Parameter) -> list[tuple[nn.Module,str]]:
+def _sites(model: nn.Module, parameter: nn.Parameter) -> list[tuple[nn.Module, str]]:
     "Every module and attribute that holds this parameter."
     return [(m, name) for m in model.modules() for name, p in m._parameters.items() if p is parameter]
 
-def _replace(model:nn.Module, parameter:nn.Parameter, new:torch.Tensor) -> None:
+
+def _replace(model: nn.Module, parameter: nn.Parameter, new: torch.Tensor) -> None:
     "Put a new parameter wherever the old one is."
     fresh = new if isinstance(new, nn.Parameter) else nn.Parameter(new, requires_grad=parameter.requires_grad)
     for module, name in _sites(model, parameter):
         module._parameters[name] = fresh
         for size in ("num_embeddings", "out_features"):
-            if getattr(module, size, None) == len(parameter): setattr(module, size, len(new))
+            if getattr(module, size, None) == len(parameter):
+                setattr(module, size, len(new))
 
-def token_parameters(model:PreTrainedModel) -> dict[str,nn.Parameter]: # "input"; "output" if not tied; "bias", "head bias" if there are
+
+def token_parameters(
+    model: PreTrainedModel,
+) -> dict[str, nn.Parameter]:  # "input"; "output" if not tied; "bias", "head bias" if there are
     "The parameters that have one row per token."
     into, out = model.get_input_embeddings(), model.get_output_embeddings()
     found = {"input": into.weight}
-    if out is None: return found
-    if (whole := len(out.weight) == len(into.weight)) and out.weight is not into.weight: found["output"] = out.weight # not so in DeBERTa's second head, which multiplies by the input rows
-    if whole and getattr(out, "bias", None) is not None: found["bias"] = out.bias
+    if out is None:
+        return found
+    if (whole := len(out.weight) == len(into.weight)) and out.weight is not into.weight:
+        found["output"] = out.weight  # not so in DeBERTa's second head, which multiplies by the input rows
+    if whole and getattr(out, "bias", None) is not None:
+        found["bias"] = out.bias
     head = next(m for m in model.modules() if any(c is out for c in m.children()))
-    extra = head._parameters.get("bias") # BERT and RoBERTa keep it on the head as well
-    if extra is not None and len(extra) == len(into.weight) and extra is not found.get("bias"): found["head bias"] = extra
+    extra = head._parameters.get("bias")  # BERT and RoBERTa keep it on the head as well
+    if extra is not None and len(extra) == len(into.weight) and extra is not found.get("bias"):
+        found["head bias"] = extra
     return found
 
-def replace_token_embeddings(model:PreTrainedModel,
-             rows:Callable[[str,nn.Parameter],torch.Tensor] # of a name in `token_parameters` and what is there, what comes there
-            ) -> None:
+
+def replace_token_embeddings(
+    model: PreTrainedModel,
+    rows: Callable[
+        [str, nn.Parameter], torch.Tensor
+    ],  # of a name in `token_parameters` and what is there, what comes there
+) -> None:
     "Give a model other parameters for its tokens; a new `nn.Parameter` comes in as it is."
     old = len(model.get_input_embeddings().weight)
-    for name, parameter in token_parameters(model).items(): _replace(model, parameter, rows(name, parameter))
+    for name, parameter in token_parameters(model).items():
+        _replace(model, parameter, rows(name, parameter))
     new = len(model.get_input_embeddings().weight)
     for module in model.modules():
-        if getattr(module, "vocab_size", None) == old: module.vocab_size = new
+        if getattr(module, "vocab_size", None) == old:
+            module.vocab_size = new
     model.config.get_text_config().vocab_size = new
 
 # %% ../../nbs/05_models/03_transplant.ipynb #61913941
-def _move_positions(model:PreTrainedModel, pad:int) -> None:
+def _move_positions(model: PreTrainedModel, pad: int) -> None:
     "Shift the position table to where the new padding id makes positions begin."
     for module in model.modules():
         table = getattr(module, "position_embeddings", None)
         old = getattr(module, "padding_idx", None)
-        if not isinstance(table, nn.Embedding) or table.padding_idx is None or old is None or old == pad: continue
+        if not isinstance(table, nn.Embedding) or table.padding_idx is None or old is None or old == pad:
+            continue
         rows = table.weight
-        first = rows[old:old + 1].expand(pad + 1, -1) # never looked up but by padding itself
-        _replace(model, rows, torch.cat([first, rows[old + 1:]]).detach().clone())
+        first = rows[old : old + 1].expand(pad + 1, -1)  # never looked up but by padding itself
+        _replace(model, rows, torch.cat([first, rows[old + 1 :]]).detach().clone())
         module.padding_idx = table.padding_idx = pad
         n = len(table.weight)
         for name in ("position_ids", "token_type_ids"):
@@ -163,188 +265,275 @@ def _move_positions(model:PreTrainedModel, pad:int) -> None:
         model.config.max_position_embeddings = n
 
 # %% ../../nbs/05_models/03_transplant.ipynb #03cf6ba4
-def _carry_ids(config, source:Vocab, target:Vocab) -> None:
+def _carry_ids(config, source: Vocab, target: Vocab) -> None:
     "Set the special token ids of a configuration to those of the new vocabulary."
     moved = {s: t for t, s in reversed(match_specials(source, target).items())}
     for name in [n for n in vars(config) if n.endswith("_token_id")]:
         old = getattr(config, name)
-        if old is None and (name != "pad_token_id" or "pad" not in target.roles): continue # generation needs a pad id where there is one
+        if old is None and (name != "pad_token_id" or "pad" not in target.roles):
+            continue  # generation needs a pad id where there is one
         role = name.removeprefix("_").removesuffix("_token_id")
         id = target.roles.get(role, target.roles.get(_SAME_ROLE.get(role)))
         setattr(config, name, id if id is not None else moved.get(old if isinstance(old, int) else old[0]))
 
 # %% ../../nbs/05_models/03_transplant.ipynb #249c066f
-def max_length(model:PreTrainedModel) -> int: # tokens in the longest input
+def max_length(model: PreTrainedModel) -> int:  # tokens in the longest input
     "How many positions a model has for text; RoBERTa's first ones are reserved."
     positions = getattr(getattr(model.base_model, "embeddings", None), "position_embeddings", None)
     reserved = 0 if positions is None or positions.padding_idx is None else positions.padding_idx + 1
     return getattr(model.config, "max_position_embeddings", 10**9) - reserved
 
-def check_rows(model:PreTrainedModel, tokenizer:PreTrainedTokenizerBase) -> None:
+
+def check_rows(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase) -> None:
     "`ValueError` where a token has no row; ids may have gaps."
     rows, ids = len(model.get_input_embeddings().weight), max(tokenizer.get_vocab().values()) + 1
-    if ids > rows: raise ValueError(f"the tokenizer has {ids} token ids and the model {rows} rows; the two do not belong together")
+    if ids > rows:
+        raise ValueError(f"the tokenizer has {ids} token ids and the model {rows} rows; the two do not belong together")
 
 # %% ../../nbs/05_models/03_transplant.ipynb #42868a23
 @dataclass
 class Transplant:
     "A model with its new tokenizer, and the plan that says where each row came from."
+
     model: PreTrainedModel
     tokenizer: PreTrainedTokenizerBase
     plan: Plan
-    factors: Factors|None = None # of the old rows, where the recipe makes short ones
-    layer: FactoredEmbedding|None = None # which then makes the new rows, and can learn in their place
+    factors: Factors | None = None  # of the old rows, where the recipe makes short ones
+    layer: FactoredEmbedding | None = None  # which then makes the new rows, and can learn in their place
 
-def forget(model:PreTrainedModel, # it is changed in place
-           seed:int=0) -> None:
+
+def forget(
+    model: PreTrainedModel,  # it is changed in place
+    seed: int = 0,
+) -> None:
     "Draw all weights of a model anew, as its class draws them for training from scratch."
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         model.load_state_dict(type(model)(model.config).state_dict())
 
+
 @torch.no_grad()
-def transplant(model:PreTrainedModel, # a masked or causal language model or an encoder-decoder; it is changed in place
-               source_tokenizer:PreTrainedTokenizerBase, # the one it was trained with
-               tokenizer:PreTrainedTokenizerBase, # the new one
-               recipe:str|Recipe="focus", # a method's name, or a recipe of one's own
-               vectors:TokenVectors|AlignedVectors|None=None, # static vectors of the new tokens, or of both vocabularies, for methods that need them
-               seed:int=0, # of everything drawn
-               pad_to_multiple_of:int=1, # round the number of rows up, for speed on GPUs (64) and TPUs (128)
-               factors:Factors|None=None # of the model's embeddings, for recipes of short rows; None: they are made here
-              ) -> Transplant:
+def transplant(
+    model: PreTrainedModel,  # a masked or causal language model or an encoder-decoder; it is changed in place
+    source_tokenizer: PreTrainedTokenizerBase,  # the one it was trained with
+    tokenizer: PreTrainedTokenizerBase,  # the new one
+    recipe: str | Recipe = "focus",  # a method's name, or a recipe of one's own
+    vectors: TokenVectors
+    | AlignedVectors
+    | None = None,  # static vectors of the new tokens, or of both vocabularies, for methods that need them
+    seed: int = 0,  # of everything drawn
+    pad_to_multiple_of: int = 1,  # round the number of rows up, for speed on GPUs (64) and TPUs (128)
+    factors: Factors | None = None,  # of the model's embeddings, for recipes of short rows; None: they are made here
+) -> Transplant:
     "Replace the vocabulary of a model; `ValueError` where model and tokenizers do not fit, before anything is changed."
     recipe = get_recipe(recipe) if isinstance(recipe, str) else recipe
-    if pad_to_multiple_of < 1: raise ValueError(f"the number of rows cannot be a multiple of {pad_to_multiple_of}; give 1 or more")
+    if pad_to_multiple_of < 1:
+        raise ValueError(f"the number of rows cannot be a multiple of {pad_to_multiple_of}; give 1 or more")
     source, target = Vocab.from_tokenizer(source_tokenizer), Vocab.from_tokenizer(tokenizer)
     if hasattr(model, "stored") and (recipe.untrained or isinstance(recipe, FactoredRecipe)):
-        raise ValueError(f"{recipe.name} changes more than single rows and needs all weights in memory; load the model by load_model")
+        raise ValueError(
+            f"{recipe.name} changes more than single rows and needs all weights in memory; load the model by load_model"
+        )
     check_model(model, source, target)
     factors = _factors_for(recipe, model, len(source), factors, seed)
     spare = -len(target) % pad_to_multiple_of
-    padded = Vocab(target.tokens + [Token(len(target) + i, "", "", False, "unused") for i in range(spare)], target.roles)
-    if vectors is not None and spare: vectors = vectors.padded(spare)
+    padded = Vocab(
+        target.tokens + [Token(len(target) + i, "", "", False, "unused") for i in range(spare)], target.roles
+    )
+    if vectors is not None and spare:
+        vectors = vectors.padded(spare)
     plan, layer = recipe.plan(source, padded, vectors, seed), None
-    if recipe.untrained: forget(model, seed)
+    if recipe.untrained:
+        forget(model, seed)
     if factors:
         rows, labels = short_rows(plan, model.get_input_embeddings().weight.detach(), factors)
         layer = FactoredEmbedding(rows, factors.G, labels, seed=seed)
     stream = {name: i for i, name in enumerate(token_parameters(model))}
-    replace_token_embeddings(model, lambda name, p: layer.merge().to(p) if layer and name == "input" else plan.apply(rows_of(p), stream[name]))
+    replace_token_embeddings(
+        model,
+        lambda name, p: layer.merge().to(p) if layer and name == "input" else plan.apply(rows_of(p), stream[name]),
+    )
     if "pad" in target.roles:
         _move_positions(model, target.roles["pad"])
-        if model.get_input_embeddings().padding_idx is not None: model.get_input_embeddings().padding_idx = target.roles["pad"]
+        if model.get_input_embeddings().padding_idx is not None:
+            model.get_input_embeddings().padding_idx = target.roles["pad"]
     for config in (model.config, getattr(model, "generation_config", None)):
-        if config is not None: _carry_ids(config, source, target)
-    if tokenizer.model_max_length > 10**9: tokenizer.model_max_length = source_tokenizer.model_max_length
+        if config is not None:
+            _carry_ids(config, source, target)
+    if tokenizer.model_max_length > 10**9:
+        tokenizer.model_max_length = source_tokenizer.model_max_length
     tokenizer.model_max_length = min(tokenizer.model_max_length, max_length(model))
     return Transplant(model, tokenizer, plan, factors, layer)
 
-def _factors_for(recipe, model, n_old, factors, seed): # None for recipes of whole rows
+
+def _factors_for(recipe, model, n_old, factors, seed):  # None for recipes of whole rows
     if not isinstance(recipe, FactoredRecipe):
-        if factors: raise ValueError(f"{recipe.name} makes whole rows and has no use for factors; leave them out, or choose one of the mf methods")
+        if factors:
+            raise ValueError(
+                f"{recipe.name} makes whole rows and has no use for factors; leave them out, or choose one of the mf methods"
+            )
         return None
     check_tied(model)
     old, how = model.get_input_embeddings().weight[:n_old], recipe.factoring
-    if factors is None: return factorize(old, how, seed)
+    if factors is None:
+        return factorize(old, how, seed)
     factors.check(old)
-    def kind(clusters, grouping, solver): return f"clusters by {grouping}" if clusters > 1 else "singular values" if solver == "svd" else "a single up-projection"
-    wanted, given = kind(how.clusters, how.grouping, how.solver), kind(*(factors.facts[k] for k in ("clusters", "grouping", "solver")))
-    if wanted != given: raise ValueError(f"{recipe.name} wants {wanted}; these factors have {given}")
+
+    def kind(clusters, grouping, solver):
+        return (
+            f"clusters by {grouping}"
+            if clusters > 1
+            else "singular values"
+            if solver == "svd"
+            else "a single up-projection"
+        )
+
+    wanted, given = (
+        kind(how.clusters, how.grouping, how.solver),
+        kind(*(factors.facts[k] for k in ("clusters", "grouping", "solver"))),
+    )
+    if wanted != given:
+        raise ValueError(f"{recipe.name} wants {wanted}; these factors have {given}")
     return factors
 
 # %% ../../nbs/05_models/03_transplant.ipynb #76b85117
-def check_output(out:str|Path) -> Path:
+def check_output(out: str | Path) -> Path:
     "The output folder; `ValueError` where something is there already or nothing can be written."
     out = Path(out).resolve() if Path(out).is_symlink() else Path(out)
-    if out.is_file() or (out.is_dir() and any(out.iterdir())): raise ValueError(f"{out} exists and is not empty; choose another output folder or remove it")
+    if out.is_file() or (out.is_dir() and any(out.iterdir())):
+        raise ValueError(f"{out} exists and is not empty; choose another output folder or remove it")
     parent = next(p for p in (out.absolute(), *out.absolute().parents) if p.exists())
-    if not parent.is_dir() or not os.access(parent, os.W_OK): raise ValueError(f"cannot write to {parent}; choose another output folder")
+    if not parent.is_dir() or not os.access(parent, os.W_OK):
+        raise ValueError(f"cannot write to {parent}; choose another output folder")
     return out
 
-@contextmanager
-def _held(folder:Path) -> Iterator[None]:
-    "Hold a folder while the process lives; `OSError` where another one does, or where there are no locks."
-    handle = os.open(folder, os.O_RDONLY)
-    try: yield fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    finally: os.close(handle)
 
 @contextmanager
-def _beside(out:Path) -> Iterator[Path]:
+def _held(folder: Path) -> Iterator[None]:
+    "Hold a folder while the process lives; `OSError` where another one does, or where there are no locks."
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        yield fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    finally:
+        os.close(handle)
+
+
+@contextmanager
+def _beside(out: Path) -> Iterator[Path]:
     "A folder beside a path, for what is to take its place; those of processes that were killed are removed."
     out.parent.mkdir(parents=True, exist_ok=True)
     for rest in out.parent.glob(f".{glob.escape(out.name)}-*.part"):
-        with suppress(OSError), _held(rest): shutil.rmtree(rest)
+        with suppress(OSError), _held(rest):
+            shutil.rmtree(rest)
     folder = Path(tempfile.mkdtemp(prefix=f".{out.name}-", suffix=".part", dir=out.parent))
     with ExitStack() as held:
-        with suppress(OSError): held.enter_context(_held(folder))
-        try: yield folder
+        with suppress(OSError):
+            held.enter_context(_held(folder))
+        try:
+            yield folder
         except Exception as e:
-            full = isinstance(e, OSError) and e.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG) or isinstance(e, RuntimeError) and ("iostream" in str(e) or "StreamWriter" in str(e)) # torch.save's
-            if full or isinstance(e, SafetensorError) or type(e) is Exception: raise OSError(f"cannot write {out}: {getattr(e, 'strerror', None) or _first_line(e)}") from None # tokenizers raises a plain one
+            full = (
+                isinstance(e, OSError)
+                and e.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+                or isinstance(e, RuntimeError)
+                and ("iostream" in str(e) or "StreamWriter" in str(e))
+            )  # torch.save's
+            if full or isinstance(e, SafetensorError) or type(e) is Exception:
+                raise OSError(
+                    f"cannot write {out}: {getattr(e, 'strerror', None) or _first_line(e)}"
+                ) from None  # tokenizers raises a plain one
             raise
-        finally: shutil.rmtree(folder, ignore_errors=True)
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+
 
 @contextmanager
-def whole_folder(out:str|Path) -> Iterator[Path]: # a temporary folder, moved to `out` when the block ends well
+def whole_folder(out: str | Path) -> Iterator[Path]:  # a temporary folder, moved to `out` when the block ends well
     "Write a folder wholly or not at all."
     out = check_output(out)
     with _beside(out) as partial:
         yield partial
-        for f in (partial, *partial.rglob("*")): f.chmod(0o755 if f.is_dir() else 0o644) # not only for oneself
+        for f in (partial, *partial.rglob("*")):
+            f.chmod(0o755 if f.is_dir() else 0o644)  # not only for oneself
         os.replace(partial, out)
 
+
 @contextmanager
-def whole_path(out:str|Path) -> Iterator[Path]: # of a file to write, which takes its name when the block ends well
+def whole_path(out: str | Path) -> Iterator[Path]:  # of a file to write, which takes its name when the block ends well
     "Write a file wholly or not at all; `ValueError` where there is one already."
     out = Path(out)
-    if out.exists(): raise ValueError(f"{out} exists; choose another file or remove it")
+    if out.exists():
+        raise ValueError(f"{out} exists; choose another file or remove it")
     check_output(out)
     with _beside(out) as folder:
-        yield folder/out.name
-        os.replace(folder/out.name, out)
+        yield folder / out.name
+        os.replace(folder / out.name, out)
+
 
 @contextmanager
-def whole_file(out:str|Path) -> Iterator[IO[str]]: # open for writing
+def whole_file(out: str | Path) -> Iterator[IO[str]]:  # open for writing
     "As `whole_path`, for text."
-    with whole_path(out) as part, open(part, "w", encoding="utf-8") as f: yield f
+    with whole_path(out) as part, open(part, "w", encoding="utf-8") as f:
+        yield f
 
 # %% ../../nbs/05_models/03_transplant.ipynb #e5861931
-def save(result:Transplant,
-         out:str|Path, # a new or empty folder
-         **facts # what else to note, such as the files the text came from
-        ) -> Path:
+def save(
+    result: Transplant,
+    out: str | Path,  # a new or empty folder
+    **facts,  # what else to note, such as the files the text came from
+) -> Path:
     "Save model, tokenizer and plan; transformers loads the folder without this package."
     with whole_folder(out) as folder:
-        if hasattr(result.model, "stored"): save_meta_model(result.model, folder)
-        else: result.model.save_pretrained(folder)
+        if hasattr(result.model, "stored"):
+            save_meta_model(result.model, folder)
+        else:
+            result.model.save_pretrained(folder)
         save_tokenizer(result.tokenizer, folder)
-        result.plan.save(folder/"plan.npz")
+        result.plan.save(folder / "plan.npz")
         if result.layer:
-            result.layer.save(folder/"factors.safetensors")
+            result.layer.save(folder / "factors.safetensors")
             facts = facts | dict(factors=result.factors.facts)
-        note = dict(vocab_lit=vocab_lit.__version__, method=result.plan.recipe, seed=result.plan.seed, tokens=len(result.tokenizer),
-                    rows={r["step"]: r["rows"] for r in result.plan.summary().to_dict("records")}, **facts)
-        (folder/"vocab_lit.json").write_text(json.dumps(note, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+        note = dict(
+            vocab_lit=vocab_lit.__version__,
+            method=result.plan.recipe,
+            seed=result.plan.seed,
+            tokens=len(result.tokenizer),
+            rows={r["step"]: r["rows"] for r in result.plan.summary().to_dict("records")},
+            **facts,
+        )
+        (folder / "vocab_lit.json").write_text(json.dumps(note, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
     return Path(out)
 
-def saved_plan(folder:str|Path, # written by `save`
-               tokenizer:PreTrainedTokenizerBase # of that folder
-              ) -> Plan:
+
+def saved_plan(
+    folder: str | Path,  # written by `save`
+    tokenizer: PreTrainedTokenizerBase,  # of that folder
+) -> Plan:
     "The plan of a saved model; `ValueError` where the folder has none."
-    file = Path(folder)/"plan.npz"
-    if not file.is_file(): raise ValueError(f"{folder} has no plan.npz; only models made by vocab_lit can be explained")
+    file = Path(folder) / "plan.npz"
+    if not file.is_file():
+        raise ValueError(f"{folder} has no plan.npz; only models made by vocab_lit can be explained")
     return load_plan(file, Vocab.from_tokenizer(tokenizer))
 
 # %% ../../nbs/05_models/03_transplant.ipynb #07efe618
-def open_model(path:str|Path # model folder, or hub name when online
-              ) -> PreTrainedModel: # hollow (see the notebook on shards) where the files allow it
+def open_model(
+    path: str | Path,  # model folder, or hub name when online
+) -> PreTrainedModel:  # hollow (see the notebook on shards) where the files allow it
     "As `load_model`, for `transplant` and `save`: weights that these do not change stay in their files."
     path = str(path)
     config, auto = _described(path)
     model = meta_model(auto, config, stored_tensors(path))
-    if model is None: return load_model(path)
+    if model is None:
+        return load_model(path)
     if model.can_generate():
-        origin = {} if Path(path, "generation_config.json").is_file() else dict(config_file_name="config.json", _from_model_config=True) # as transformers does
+        origin = (
+            {}
+            if Path(path, "generation_config.json").is_file()
+            else dict(config_file_name="config.json", _from_model_config=True)
+        )  # as transformers does
         model.generation_config = GenerationConfig.from_pretrained(path, **origin)
-    for table in [t.weight for m in model.modules() if isinstance(t := getattr(m, "position_embeddings", None), nn.Embedding)]: _replace(model, table, rows_of(table)[:])
+    for table in [
+        t.weight for m in model.modules() if isinstance(t := getattr(m, "position_embeddings", None), nn.Embedding)
+    ]:
+        _replace(model, table, rows_of(table)[:])
     return model

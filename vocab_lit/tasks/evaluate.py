@@ -7,100 +7,166 @@ __all__ = ['PAPERS', 'TASK_PRESETS', 'Settings', 'task_settings', 'read_examples
            'perplexity_files', 'probe_files']
 
 # %% ../../nbs/07_tasks/07_evaluate.ipynb #e7984fee
-import inspect, json
+import inspect
+import json
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import NamedTuple
 
 import vocab_lit
-import vocab_lit.tasks.nli, vocab_lit.tasks.parsing, vocab_lit.tasks.qa, vocab_lit.tasks.tagging # register their tasks
+import vocab_lit.tasks.nli
+import vocab_lit.tasks.parsing
+import vocab_lit.tasks.qa
+import vocab_lit.tasks.tagging  # register their tasks
 from ..models.adapterhub import head_labels, is_task, load_adapter, load_head, write_adapter
-from ..text.corpus import read_lines
 from ..models.device import find_device
-from .finetune import NO_EARLY_STOP, TASKS, Task, TaskConfig, evaluate, fit, get_task, hold_out, notes, prepare, record, row_notes, rows_for, with_head
 from ..models.madx import MadX
+from ..models.transplant import check_output, load_model, whole_folder
+from vocab_lit.tasks.finetune import (
+    NO_EARLY_STOP,
+    TASKS,
+    Task,
+    TaskConfig,
+    evaluate,
+    fit,
+    get_task,
+    hold_out,
+    notes,
+    prepare,
+    record,
+    row_notes,
+    rows_for,
+    with_head,
+)
 from .nli import PairConfig
 from .parsing import ParsingConfig
-from ..training.perplexity import perplexity
 from .probe import probe
 from .qa import QAConfig
 from .tagging import TaggingConfig
+from ..text.corpus import read_lines
 from ..tokens.tokenizer import load_tokenizer, save_tokenizer
-from ..models.transplant import check_output, load_model, whole_folder
+from ..training.perplexity import perplexity
 
 # %% ../../nbs/07_tasks/07_evaluate.ipynb #4c8e3419
 class Settings(NamedTuple):
     "How a paper fine-tunes on a task."
-    whole:TaskConfig # the whole model
-    adapters:TaskConfig # adapters alone
 
-def _settings(config, whole=None, adapters=None): # with the learning rates where a paper says them
+    whole: TaskConfig  # the whole model
+    adapters: TaskConfig  # adapters alone
+
+
+def _settings(config, whole=None, adapters=None):  # with the learning rates where a paper says them
     whole = replace(config, learning_rate=whole) if whole else config
     return Settings(whole, replace(whole, learning_rate=adapters) if adapters else whole)
 
-_NAMES = TaggingConfig(batch_size=16, epochs=100, eval_every=1, patience=NO_EARLY_STOP, max_length=128, schedule="linear", pooling="first")
 
-PAPERS:dict[str,dict[str,Settings]] = {
+_NAMES = TaggingConfig(
+    batch_size=16, epochs=100, eval_every=1, patience=NO_EARLY_STOP, max_length=128, schedule="linear", pooling="first"
+)
+
+PAPERS: dict[str, dict[str, Settings]] = {
     "embedding-structure": {"pos": _settings(TASKS["pos"].config), "ner": _settings(TASKS["ner"].config)},
-    "mad-x": {"pos": _settings(_NAMES, 5e-5, 1e-4), "ner": _settings(_NAMES, 5e-5, 1e-4), "qa": _settings(QAConfig(), adapters=1e-4), "nli": _settings(PairConfig(), adapters=1e-4)},
-    "unks-everywhere": {"ner": _settings(replace(_NAMES, epochs=10), 2e-5, 1e-4), "dp": _settings(ParsingConfig(), 2e-5, 5e-4)},
-    "wechsel": {"nli": _settings(PairConfig(batch_size=128, epochs=2, warmup_steps=.1), 2e-5), "ner": _settings(replace(_NAMES, batch_size=32, epochs=10, warmup_steps=.1), 2e-5)},
+    "mad-x": {
+        "pos": _settings(_NAMES, 5e-5, 1e-4),
+        "ner": _settings(_NAMES, 5e-5, 1e-4),
+        "qa": _settings(QAConfig(), adapters=1e-4),
+        "nli": _settings(PairConfig(), adapters=1e-4),
+    },
+    "unks-everywhere": {
+        "ner": _settings(replace(_NAMES, epochs=10), 2e-5, 1e-4),
+        "dp": _settings(ParsingConfig(), 2e-5, 5e-4),
+    },
+    "wechsel": {
+        "nli": _settings(PairConfig(batch_size=128, epochs=2, warmup_steps=0.1), 2e-5),
+        "ner": _settings(replace(_NAMES, batch_size=32, epochs=10, warmup_steps=0.1), 2e-5),
+    },
 }
-TASK_PRESETS = {name: task.config for name, task in TASKS.items()} # what a task takes without further words
+TASK_PRESETS = {name: task.config for name, task in TASKS.items()}  # what a task takes without further words
 
-def task_settings(paper:str, # embedding-structure, mad-x, unks-everywhere or wechsel
-                  task:str, # pos, ner, dp, qa or nli
-                  adapters:bool=False # whether only adapters are trained
-                 ) -> TaskConfig:
+
+def task_settings(
+    paper: str,  # embedding-structure, mad-x, unks-everywhere or wechsel
+    task: str,  # pos, ner, dp, qa or nli
+    adapters: bool = False,  # whether only adapters are trained
+) -> TaskConfig:
     "The settings with which a paper fine-tunes on a task."
-    if paper not in PAPERS: raise ValueError(f"no settings of {paper!r}; there are {', '.join(PAPERS)}")
-    if task not in PAPERS[paper]: raise ValueError(f"{paper} has no settings for {get_task(task).name}; it has {', '.join(PAPERS[paper])}")
+    if paper not in PAPERS:
+        raise ValueError(f"no settings of {paper!r}; there are {', '.join(PAPERS)}")
+    if task not in PAPERS[paper]:
+        raise ValueError(f"{paper} has no settings for {get_task(task).name}; it has {', '.join(PAPERS[paper])}")
     return PAPERS[paper][task].adapters if adapters else PAPERS[paper][task].whole
 
 # %% ../../nbs/07_tasks/07_evaluate.ipynb #f9d4e71f
-def read_examples(task:str|Task, path:str|Path, **reading # what the task can be told about its files, as `column` of treebanks
-                 ) -> list:
+def read_examples(
+    task: str | Task,
+    path: str | Path,
+    **reading,  # what the task can be told about its files, as `column` of treebanks
+) -> list:
     "Read the examples of a task from a file; `ValueError` names the file and the place that is broken."
     task = get_task(task)
     known = [name for name in inspect.signature(task.read).parameters if name != "path"]
     for name in reading:
-        if name not in known: raise ValueError(f"{name} says nothing about files of {task.name}; {f'there is {known[0]}' if known else 'leave it out'}")
+        if name not in known:
+            raise ValueError(
+                f"{name} says nothing about files of {task.name}; {f'there is {known[0]}' if known else 'leave it out'}"
+            )
     return task.read(path, **reading)
 
-def _in_language(model, tokenizer, folder): # name of the language, or None; tokenizer of its text
+
+def _in_language(model, tokenizer, folder):  # name of the language, or None; tokenizer of its text
     madx = MadX(model)
-    if str(folder) == "none": return None, tokenizer
-    if is_task(folder): raise ValueError(f"{folder} is the adapter of a task, not of a language; a language adapter is what `vocab-lit adapter train` makes")
+    if str(folder) == "none":
+        return None, tokenizer
+    if is_task(folder):
+        raise ValueError(
+            f"{folder} is the adapter of a task, not of a language; a language adapter is what `vocab-lit adapter train` makes"
+        )
     name = load_adapter(madx, folder, "language")
     madx.activate(name)
     return name, madx.tokenizers.get(name, tokenizer)
 
-def evaluate_files(model:str|Path, # folder of a masked or causal language model with its tokenizer, or hub name when online
-                   task:str, # pos, ner, dp, qa or nli
-                   train:str|Path, dev:str|Path|None, # None: examples held out of the training split
-                   test:str|Path, seeds:int|Sequence[int]=4, # fine-tunings, as in Downey et al. (2023), or the seed of each
-                   config:TaskConfig|None=None, # None: the task's own
-                   out:str|Path|None=None, # a new or empty folder for the model that is best on dev, and all scores
-                   say:Callable[[str],None]=print, # told what is being done
-                   language_adapter:str|Path|None=None, # folder of a language adapter to train a task adapter on, or "none" for a task adapter alone; None: the whole model is trained
-                   **reading # what the task can be told about its files, as `column` of treebanks
-                  ) -> list[dict]: # one record a seed: task, metric, seed, dev, test, other metrics on test, best_epoch, epochs, seconds
+
+def evaluate_files(
+    model: str | Path,  # folder of a masked or causal language model with its tokenizer, or hub name when online
+    task: str,  # pos, ner, dp, qa or nli
+    train: str | Path,
+    dev: str | Path | None,  # None: examples held out of the training split
+    test: str | Path,
+    seeds: int | Sequence[int] = 4,  # fine-tunings, as in Downey et al. (2023), or the seed of each
+    config: TaskConfig | None = None,  # None: the task's own
+    out: str | Path | None = None,  # a new or empty folder for the model that is best on dev, and all scores
+    say: Callable[[str], None] = print,  # told what is being done
+    language_adapter: str
+    | Path
+    | None = None,  # folder of a language adapter to train a task adapter on, or "none" for a task adapter alone; None: the whole model is trained
+    **reading,  # what the task can be told about its files, as `column` of treebanks
+) -> list[dict]:  # one record a seed: task, metric, seed, dev, test, other metrics on test, best_epoch, epochs, seconds
     "Fine-tune a model from several seeds on the splits in three files."
     task = get_task(task)
     seeds = range(seeds) if isinstance(seeds, int) else seeds
-    if not len(seeds): raise ValueError("0 seeds; give at least 1")
-    if out: check_output(out)
-    splits = {name: read_examples(task, path, **reading) for name, path in (("train", train), ("dev", dev), ("test", test)) if path}
-    if not dev: splits["train"], splits["dev"] = hold_out(splits["train"])
+    if not len(seeds):
+        raise ValueError("0 seeds; give at least 1")
+    if out:
+        check_output(out)
+    splits = {
+        name: read_examples(task, path, **reading)
+        for name, path in (("train", train), ("dev", dev), ("test", test))
+        if path
+    }
+    if not dev:
+        splits["train"], splits["dev"] = hold_out(splits["train"])
     splits = [splits[name] for name in ("train", "dev", "test")]
     say("read {:,} training, {:,} development and {:,} test {}".format(*map(len, splits), task.unit))
     told = []
+
     def note(found):
         for text in found:
             told.append(text)
             say(f"note: {text}")
-    if not dev: note([f"no development file: {len(splits[1]):,} training {task.unit} are held out for development"])
+
+    if not dev:
+        note([f"no development file: {len(splits[1]):,} training {task.unit} are held out for development"])
     note(notes(task, *splits))
     loaded, tokenizer, attach = load_model(model), load_tokenizer(model), None
     if language_adapter:
@@ -112,43 +178,73 @@ def evaluate_files(model:str|Path, # folder of a masked or causal language model
     for seed in seeds:
         result = fit(loaded, data, seed, attach)
         records.append(record(task, seed, result))
-        say(f"seed {seed}: {records[-1]['metric']} {100 * result.dev:.2f} on dev; " + ", ".join(f"{name} {100 * score:.2f}" for name, score in result.scores.items())
-            + f" on test (epoch {result.best_epoch} of {result.epochs}, {result.seconds:.1f} s)")
-        if best is None or result.dev > best.dev: best = result
+        say(
+            f"seed {seed}: {records[-1]['metric']} {100 * result.dev:.2f} on dev; "
+            + ", ".join(f"{name} {100 * score:.2f}" for name, score in result.scores.items())
+            + f" on test (epoch {result.best_epoch} of {result.epochs}, {result.seconds:.1f} s)"
+        )
+        if best is None or result.dev > best.dev:
+            best = result
     if out:
         with whole_folder(out) as folder:
-            if attach: write_adapter(best.model.madx, "task", task.name, folder, head=True)
+            if attach:
+                write_adapter(best.model.madx, "task", task.name, folder, head=True)
             else:
                 best.model.save_pretrained(folder)
                 save_tokenizer(tokenizer, folder)
-            facts = dict(vocab_lit=vocab_lit.__version__, model=str(model), language_adapter=language_adapter and str(language_adapter), task=task.name, **reading, files=[str(f) if f else None for f in (train, dev, test)],
-                         examples=[len(s) for s in splits], notes=told, config=asdict(data.config), records=records)
-            (folder/"scores.json").write_text(json.dumps(facts, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+            facts = dict(
+                vocab_lit=vocab_lit.__version__,
+                model=str(model),
+                language_adapter=language_adapter and str(language_adapter),
+                task=task.name,
+                **reading,
+                files=[str(f) if f else None for f in (train, dev, test)],
+                examples=[len(s) for s in splits],
+                notes=told,
+                config=asdict(data.config),
+                records=records,
+            )
+            (folder / "scores.json").write_text(
+                json.dumps(facts, indent=2, ensure_ascii=False) + "\n", encoding="utf-8"
+            )
         say(f"saved in {out}")
     return records
 
 # %% ../../nbs/07_tasks/07_evaluate.ipynb #6d6285c8
-def _run_settings(file, like): # the task and the settings of a training run
+def _run_settings(file, like):  # the task and the settings of a training run
     try:
         facts = json.loads(file.read_text(encoding="utf-8"))
         found = type(like)(**facts["config"])
-        if any(type(v) is not type(getattr(like, k)) and {type(v), type(getattr(like, k))} != {int, float} for k, v in asdict(found).items()): raise TypeError
+        if any(
+            type(v) is not type(getattr(like, k)) and {type(v), type(getattr(like, k))} != {int, float}
+            for k, v in asdict(found).items()
+        ):
+            raise TypeError
         return facts["task"], found
-    except (KeyError, TypeError, ValueError): raise ValueError(f"{file} does not hold the settings of a training run; restore it, or remove it to use the task's usual settings") from None
+    except (KeyError, TypeError, ValueError):
+        raise ValueError(
+            f"{file} does not hold the settings of a training run; restore it, or remove it to use the task's usual settings"
+        ) from None
 
-def score_files(model:str|Path, # folder of the model that the adapters are for, or hub name when online
-                task:str, test:str|Path,
-                task_adapter:str|Path, # folder of a task adapter with its head, as `evaluate_files` writes it
-                language_adapter:str|Path="none", # folder of a language adapter; "none": without
-                config:TaskConfig|None=None, # None: as in training
-                changes:dict|None=None, # of single settings
-                say:Callable[[str],None]=print, **reading) -> list[dict]: # one record: task, metric, test, other metrics
+
+def score_files(
+    model: str | Path,  # folder of the model that the adapters are for, or hub name when online
+    task: str,
+    test: str | Path,
+    task_adapter: str | Path,  # folder of a task adapter with its head, as `evaluate_files` writes it
+    language_adapter: str | Path = "none",  # folder of a language adapter; "none": without
+    config: TaskConfig | None = None,  # None: as in training
+    changes: dict | None = None,  # of single settings
+    say: Callable[[str], None] = print,
+    **reading,
+) -> list[dict]:  # one record: task, metric, test, other metrics
     "Score a saved task adapter on a file."
     task, folder = get_task(task), Path(task_adapter)
     examples, labels = read_examples(task, test, **reading), head_labels(folder)
-    if config is None and (folder/"scores.json").is_file():
-        told, config = _run_settings(folder/"scores.json", task.config)
-        if told != task.name: raise ValueError(f"{folder} is an adapter for {told}, not for {task.name}")
+    if config is None and (folder / "scores.json").is_file():
+        told, config = _run_settings(folder / "scores.json", task.config)
+        if told != task.name:
+            raise ValueError(f"{folder} is an adapter for {told}, not for {task.name}")
     config = replace(config or task.config, **(changes or {}))
     loaded, tokenizer = load_model(model), load_tokenizer(model)
     language, tokenizer = _in_language(loaded, tokenizer, language_adapter)
@@ -159,36 +255,76 @@ def score_files(model:str|Path, # folder of the model that the adapters are for,
     madx.activate(language, name)
     say(f"read {len(examples):,} test {task.unit}; {language or 'no language'}, {name}")
     rows = rows_for(new, tokenizer, examples, task, config)
-    for text in row_notes(task, test=rows): say(f"note: {text}")
+    for text in row_notes(task, test=rows):
+        say(f"note: {text}")
     scores = evaluate(new, tokenizer, examples, task, config, rows)
-    return [dict(task=task.name, metric=next(iter(scores)), test=next(iter(scores.values())), **dict(list(scores.items())[1:]))]
+    return [
+        dict(
+            task=task.name,
+            metric=next(iter(scores)),
+            test=next(iter(scores.values())),
+            **dict(list(scores.items())[1:]),
+        )
+    ]
 
 # %% ../../nbs/07_tasks/07_evaluate.ipynb #0fb23deb
-def perplexity_files(model:str|Path, # folder of a masked or causal language model with its tokenizer, or hub name when online
-                     test:str|Path, # held-out text, one text a line
-                     length:int=0, stride:int=0, # as in `perplexity`
-                     say:Callable[[str],None]=print # told what is being done
-                    ) -> list[dict]: # one record: task, metric (perplexity, or pseudo-perplexity of a masked model), test, per_byte, bits_per_byte, tokens, bytes, unknown
+def perplexity_files(
+    model: str | Path,  # folder of a masked or causal language model with its tokenizer, or hub name when online
+    test: str | Path,  # held-out text, one text a line
+    length: int = 0,
+    stride: int = 0,  # as in `perplexity`
+    say: Callable[[str], None] = print,  # told what is being done
+) -> list[
+    dict
+]:  # one record: task, metric (perplexity, or pseudo-perplexity of a masked model), test, per_byte, bits_per_byte, tokens, bytes, unknown
     "Perplexity of a model on a file of text."
     lines, loaded, tokenizer = read_lines(test), load_model(model).to(find_device().torch), load_tokenizer(model)
     say(f"read {len(lines):,} test lines")
     found = perplexity(loaded, tokenizer, lines, length, stride)
     if found.unknown:
-        say(f"note: {found.unknown:,} tokens stand for what the vocabulary does not have; numbers per byte do not compare with those of models that spell it out")
-    return [dict(task="ppl", metric="perplexity" if found.kind == "causal" else "pseudo-perplexity", test=found.per_token, per_byte=found.per_byte,
-                 bits_per_byte=found.bits_per_byte, tokens=found.tokens, bytes=found.bytes, unknown=found.unknown)]
+        say(
+            f"note: {found.unknown:,} tokens stand for what the vocabulary does not have; numbers per byte do not compare with those of models that spell it out"
+        )
+    return [
+        dict(
+            task="ppl",
+            metric="perplexity" if found.kind == "causal" else "pseudo-perplexity",
+            test=found.per_token,
+            per_byte=found.per_byte,
+            bits_per_byte=found.bits_per_byte,
+            tokens=found.tokens,
+            bytes=found.bytes,
+            unknown=found.unknown,
+        )
+    ]
 
-def probe_files(model:str|Path, # as in `perplexity_files`
-                task:str, # pos or nli
-                train:str|Path, test:str|Path,
-                length:int=0, compare:bool=False, max_train:int=0, # as in `probe`
-                say:Callable[[str],None]=print, **reading # as in `evaluate_files`
-               ) -> list[dict]: # one record: task, metric, test, majority (always the most frequent answer), answers (in the test split)
+
+def probe_files(
+    model: str | Path,  # as in `perplexity_files`
+    task: str,  # pos or nli
+    train: str | Path,
+    test: str | Path,
+    length: int = 0,
+    compare: bool = False,
+    max_train: int = 0,  # as in `probe`
+    say: Callable[[str], None] = print,
+    **reading,  # as in `evaluate_files`
+) -> list[
+    dict
+]:  # one record: task, metric, test, majority (always the most frequent answer), answers (in the test split)
     "Accuracy of a linear classifier on a model's frozen states, with the examples in two files."
     task = get_task(task)
     splits = [read_examples(task, path, **reading) for path in (train, test)]
     say("read {:,} training and {:,} test {}".format(*map(len, splits), task.unit))
-    for text in notes(task, splits[0], [], splits[1]): say(f"note: {text}")
-    found = probe(load_model(model).to(find_device().torch), load_tokenizer(model), *splits, task, length, compare, max_train)
-    if found["long"]: say(f"note: {found['long']:,} texts are longer than a row and are read in windows")
-    return [dict(task=task.name, metric="accuracy", test=found["accuracy"], majority=found["majority"], answers=found["test"])]
+    for text in notes(task, splits[0], [], splits[1]):
+        say(f"note: {text}")
+    found = probe(
+        load_model(model).to(find_device().torch), load_tokenizer(model), *splits, task, length, compare, max_train
+    )
+    if found["long"]:
+        say(f"note: {found['long']:,} texts are longer than a row and are read in windows")
+    return [
+        dict(
+            task=task.name, metric="accuracy", test=found["accuracy"], majority=found["majority"], answers=found["test"]
+        )
+    ]

@@ -9,7 +9,10 @@ __all__ = ['NO_EARLY_STOP', 'TASKS', 'Attach', 'TaskConfig', 'WholeConfig', 'lab
            'hold_out', 'notes', 'row_notes']
 
 # %% ../../nbs/07_tasks/01_finetune.ipynb #65fcabe9
-import copy, tempfile, time, warnings
+import copy
+import tempfile
+import time
+import warnings
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -17,51 +20,64 @@ from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
-import numpy as np, pandas as pd, torch
+import numpy as np
+import pandas as pd
+import torch
 from torch import nn
 from torch.nn import functional as F
 from torch.nn.utils.rnn import pad_sequence
 from torch.utils.data import Sampler
 from tqdm.auto import tqdm
-from transformers import EarlyStoppingCallback, PreTrainedConfig, PreTrainedModel, PreTrainedTokenizerBase, TrainingArguments
+from transformers import (
+    EarlyStoppingCallback,
+    PreTrainedConfig,
+    PreTrainedModel,
+    PreTrainedTokenizerBase,
+    TrainingArguments,
+)
 
 from ..models.device import device_arguments, find_device
-from ..training.lapt import FiniteTrainer, NotFinite, _own_garbage, _own_random_state
 from ..models.transplant import check_rows, load_model, max_length
+from ..training.lapt import FiniteTrainer, NotFinite, _own_garbage, _own_random_state
 
 # %% ../../nbs/07_tasks/01_finetune.ipynb #249a60a2
 @dataclass(frozen=True)
 class TaskConfig:
     "Hyper-parameters of fine-tuning; the defaults are those of Downey et al. (2023, Table 7) for POS."
-    learning_rate:float = 5e-6
-    batch_size:int = 72 # rows (examples, or windows of long ones) in one optimizer step, on each device
-    micro_batch:int = 0 # rows in one forward pass; 0: the whole batch
-    epochs:int = 64 # at most
-    eval_every:int = 2 # epochs between two scores on the development split
-    patience:int = 8 # epochs without a better score after which training stops
-    max_length:int = 256 # tokens in a row
-    schedule:str = "constant" # a name of transformers' schedulers
-    warmup_steps:float = 0 # of schedules that have a warm-up; below 1: the share of all steps
-    max_grad_norm:float = 1.
-    weight_decay:float = 0.
-    max_train:int = 32_768 # examples to train on; a sample where there are more
 
-NO_EARLY_STOP = 10**6 # patience of training that goes on to its last epoch
+    learning_rate: float = 5e-6
+    batch_size: int = 72  # rows (examples, or windows of long ones) in one optimizer step, on each device
+    micro_batch: int = 0  # rows in one forward pass; 0: the whole batch
+    epochs: int = 64  # at most
+    eval_every: int = 2  # epochs between two scores on the development split
+    patience: int = 8  # epochs without a better score after which training stops
+    max_length: int = 256  # tokens in a row
+    schedule: str = "constant"  # a name of transformers' schedulers
+    warmup_steps: float = 0  # of schedules that have a warm-up; below 1: the share of all steps
+    max_grad_norm: float = 1.0
+    weight_decay: float = 0.0
+    max_train: int = 32_768  # examples to train on; a sample where there are more
+
+
+NO_EARLY_STOP = 10**6  # patience of training that goes on to its last epoch
+
 
 @dataclass(frozen=True)
 class WholeConfig(TaskConfig):
     "Training on all examples for a set number of epochs, as XTREME's (Hu et al., 2020)."
-    batch_size:int = 32
-    eval_every:int = 1
-    patience:int = NO_EARLY_STOP
-    schedule:str = "linear"
-    max_train:int = 10**9 # all
+
+    batch_size: int = 32
+    eval_every: int = 1
+    patience: int = NO_EARLY_STOP
+    schedule: str = "linear"
+    max_train: int = 10**9  # all
 
 # %% ../../nbs/07_tasks/01_finetune.ipynb #48c780f5
-def label_weights(labels:list[torch.Tensor], # label numbers in each part of a batch; -100: not asked
-                  apart:int=-1, # number of the label to balance against all others; -1: none
-                  gather:Callable=lambda counts: counts # adds other processes' counts below these
-                 ) -> list[torch.Tensor]: # for each part a weight for each label; over the whole batch they sum to 1
+def label_weights(
+    labels: list[torch.Tensor],  # label numbers in each part of a batch; -100: not asked
+    apart: int = -1,  # number of the label to balance against all others; -1: none
+    gather: Callable = lambda counts: counts,  # adds other processes' counts below these
+) -> list[torch.Tensor]:  # for each part a weight for each label; over the whole batch they sum to 1
     "How much each answer counts in the loss of a batch."
     groups = [(l == apart).long() for l in labels]
     counts = sum(torch.stack([((g == i) & (l != -100)).sum() for i in (0, 1)]) for g, l in zip(groups, labels))
@@ -72,78 +88,115 @@ def label_weights(labels:list[torch.Tensor], # label numbers in each part of a b
 # %% ../../nbs/07_tasks/01_finetune.ipynb #05172237
 class Row(NamedTuple):
     "What the model is given at once: an example, or a window of a long one."
-    example:int # which example
-    inputs:dict[str,torch.Tensor] # one-dimensional: input_ids, labels (-100: not asked) and what the task adds, as token_type_ids
-    place:object = None # what the task needs to put the answer into the example
+
+    example: int  # which example
+    inputs: dict[
+        str, torch.Tensor
+    ]  # one-dimensional: input_ids, labels (-100: not asked) and what the task adds, as token_type_ids
+    place: object = None  # what the task needs to put the answer into the example
+
 
 _INPUTS = ("input_ids", "attention_mask", "token_type_ids")
 
-def run(model:nn.Module, batch:Mapping[str,torch.Tensor], **more):
+
+def run(model: nn.Module, batch: Mapping[str, torch.Tensor], **more):
     "Give a model what of a batch is meant for it, and what a task adds."
     return model(**{name: batch[name] for name in _INPUTS if name in batch}, **more)
 
 # %% ../../nbs/07_tasks/01_finetune.ipynb #318ca49a
-def by_frequency(labels:Sequence[Sequence[str]] # of each example
-                ) -> list[str]: # the most frequent first, ties by name
+def by_frequency(
+    labels: Sequence[Sequence[str]],  # of each example
+) -> list[str]:  # the most frequent first, ties by name
     "All labels that occur."
     counts = Counter(l for found in labels for l in found)
     return sorted(counts, key=lambda l: (-counts[l], l))
 
+
 class Task:
     "How one kind of example is read, learnt and scored."
-    name, about = "", "" # as it is called, and in a few words
-    unit, asks, marks = "examples", "examples", "labels" # in messages: examples, what is counted in them, what it is given
-    config = TaskConfig() # default settings
-    heads:Mapping = {} # transformers' mapping from configurations to models with the task's head
-    fill = {"labels": -100} # padding of what rows have besides ids
 
-    def read(self, path:str|Path) -> list: raise NotImplementedError # examples; errors name file and place
-    def asked(self, example) -> Sequence[str]: raise NotImplementedError # gold labels, one for each answer that counts
-    def text(self, example) -> Hashable: raise NotImplementedError # equal for examples that ask the same
-    def rows(self, tokenizer, examples, labels, length, config) -> list[Row]: raise NotImplementedError # no longer than length
-    def scores(self, model, batch, config) -> torch.Tensor: raise NotImplementedError # shape of the batch's labels, and choices; or what `losses` and `best` take
-    def best(self, scores, rows, config) -> list: raise NotImplementedError # the answer in each row
-    def metrics(self, examples, predictions) -> dict[str,float]: raise NotImplementedError # 0 to 1; the first decides
+    name, about = "", ""  # as it is called, and in a few words
+    unit, asks, marks = (
+        "examples",
+        "examples",
+        "labels",
+    )  # in messages: examples, what is counted in them, what it is given
+    config = TaskConfig()  # default settings
+    heads: Mapping = {}  # transformers' mapping from configurations to models with the task's head
+    fill = {"labels": -100}  # padding of what rows have besides ids
 
-    def labels(self, examples) -> list[str]: return by_frequency([self.asked(e) for e in examples]) # what the head can answer
+    def read(self, path: str | Path) -> list:
+        raise NotImplementedError  # examples; errors name file and place
 
-    def build(self, config:PreTrainedConfig) -> PreTrainedModel: # untrained, with the task's head
+    def asked(self, example) -> Sequence[str]:
+        raise NotImplementedError  # gold labels, one for each answer that counts
+
+    def text(self, example) -> Hashable:
+        raise NotImplementedError  # equal for examples that ask the same
+
+    def rows(self, tokenizer, examples, labels, length, config) -> list[Row]:
+        raise NotImplementedError  # no longer than length
+
+    def scores(self, model, batch, config) -> torch.Tensor:
+        raise NotImplementedError  # shape of the batch's labels, and choices; or what `losses` and `best` take
+
+    def best(self, scores, rows, config) -> list:
+        raise NotImplementedError  # the answer in each row
+
+    def metrics(self, examples, predictions) -> dict[str, float]:
+        raise NotImplementedError  # 0 to 1; the first decides
+
+    def labels(self, examples) -> list[str]:
+        return by_frequency([self.asked(e) for e in examples])  # what the head can answer
+
+    def build(self, config: PreTrainedConfig) -> PreTrainedModel:  # untrained, with the task's head
         if type(config) not in self.heads:
-            raise ValueError(f"transformers has no head for {self.about} on {config.model_type} models; use another model, such as XLM-R, BERT or GPT-2")
+            raise ValueError(
+                f"transformers has no head for {self.about} on {config.model_type} models; use another model, such as XLM-R, BERT or GPT-2"
+            )
         return self.heads[type(config)](config)
 
-    def losses(self, scores, batch, config) -> torch.Tensor: # one for each label
+    def losses(self, scores, batch, config) -> torch.Tensor:  # one for each label
         return F.cross_entropy(scores.flatten(0, -2), batch["labels"].flatten(), reduction="none")
 
-    def weights(self, batches, labels, config, gather) -> list[torch.Tensor]: # as `label_weights`
+    def weights(self, batches, labels, config, gather) -> list[torch.Tensor]:  # as `label_weights`
         return label_weights([b["labels"] for b in batches], gather=gather)
 
-    def join(self, examples, rows, found, model, config) -> list: # a prediction for each example, from the answers in its rows
+    def join(
+        self, examples, rows, found, model, config
+    ) -> list:  # a prediction for each example, from the answers in its rows
         return found
 
-    def lost(self, rows) -> str: # said of examples in several rows: what these rows do not show, if anything
+    def lost(self, rows) -> str:  # said of examples in several rows: what these rows do not show, if anything
         return ""
 
 # %% ../../nbs/07_tasks/01_finetune.ipynb #bce1593f
-TASKS:dict[str,Task] = {}
+TASKS: dict[str, Task] = {}
 
-def register(task:Task) -> Task:
+
+def register(task: Task) -> Task:
     "Make a task known by its name."
-    if task.name in TASKS and type(TASKS[task.name]) is not type(task): raise ValueError(f"there is a task {task.name!r} already")
+    if task.name in TASKS and type(TASKS[task.name]) is not type(task):
+        raise ValueError(f"there is a task {task.name!r} already")
     TASKS[task.name] = task
     return task
 
-def get_task(task:str|Task) -> Task:
+
+def get_task(task: str | Task) -> Task:
     "A task by its name; `ValueError` where there is none."
-    if isinstance(task, Task): return task
-    if task in TASKS: return TASKS[task]
+    if isinstance(task, Task):
+        return task
+    if task in TASKS:
+        return TASKS[task]
     raise ValueError(f"no task {task!r}; there are {', '.join(f'{t.name} ({t.about})' for t in TASKS.values())}")
 
 # %% ../../nbs/07_tasks/01_finetune.ipynb #7ed7029a
-def with_head(model:PreTrainedModel|str|Path, # a masked or causal language model, or its folder
-              task:str|Task, labels:Sequence[str], # what the head can answer
-              seed:int=0 # of the head's weights
-             ) -> tuple[PreTrainedModel, list[nn.Parameter]]: # float32, on the CPU; those of its parameters that are new
+def with_head(
+    model: PreTrainedModel | str | Path,  # a masked or causal language model, or its folder
+    task: str | Task,
+    labels: Sequence[str],  # what the head can answer
+    seed: int = 0,  # of the head's weights
+) -> tuple[PreTrainedModel, list[nn.Parameter]]:  # float32, on the CPU; those of its parameters that are new
     "Put a new head on a copy of a language model's encoder."
     model, task = load_model(model) if isinstance(model, (str, Path)) else model, get_task(task)
     config = copy.deepcopy(model.config)
@@ -162,98 +215,152 @@ def with_head(model:PreTrainedModel|str|Path, # a masked or causal language mode
 # %% ../../nbs/07_tasks/01_finetune.ipynb #e420e264
 class Collate:
     "Pad rows to the longest of a batch, or to one of two lengths."
-    def __init__(self, model, tokenizer, task, rows=(), # all that will be given, where there are two lengths
-                 fixed=None): # whether there are two lengths; None: where the device compiles a program for each
+
+    def __init__(
+        self,
+        model,
+        tokenizer,
+        task,
+        rows=(),  # all that will be given, where there are two lengths
+        fixed=None,
+    ):  # whether there are two lengths; None: where the device compiles a program for each
         ids = (tokenizer.pad_token_id, model.config.pad_token_id, 0)
         self.fill = {"token_type_ids": 0, **task.fill, "input_ids": next(i for i in ids if i is not None)}
         self.segments = (getattr(model.config, "type_vocab_size", 0) or 0) > 1
         self.fixed = bool(rows) and (find_device().fixed_shapes if fixed is None else fixed)
         if self.fixed:
             self.vary = {name for name in rows[0].inputs if len({len(r.inputs[name]) for r in rows}) > 1}
-            self.lengths = np.quantile([max(map(len, r.inputs.values())) for r in rows], [.9, 1], method="higher")
-    def __call__(self, rows, size=0): # size: of the batch, where it must be full
+            self.lengths = np.quantile([max(map(len, r.inputs.values())) for r in rows], [0.9, 1], method="higher")
+
+    def __call__(self, rows, size=0):  # size: of the batch, where it must be full
         names, known = [name for name in rows[0].inputs if self.segments or name != "token_type_ids"], len(rows)
-        if self.fixed: rows = [*rows, *[rows[0]] * (size - known)]
-        batch = {name: pad_sequence([r.inputs[name] for r in rows], batch_first=True, padding_value=self.fill[name]) for name in names}
+        if self.fixed:
+            rows = [*rows, *[rows[0]] * (size - known)]
+        batch = {
+            name: pad_sequence([r.inputs[name] for r in rows], batch_first=True, padding_value=self.fill[name])
+            for name in names
+        }
         if self.fixed:
             length = self.lengths[int(max(x.shape[1] for x in batch.values()) > self.lengths[0])]
             for name in names:
-                if name in self.vary: batch[name] = F.pad(batch[name], (0, length - batch[name].shape[1]), value=self.fill[name])
-                if name not in _INPUTS: batch[name][known:] = self.fill[name]
+                if name in self.vary:
+                    batch[name] = F.pad(batch[name], (0, length - batch[name].shape[1]), value=self.fill[name])
+                if name not in _INPUTS:
+                    batch[name][known:] = self.fill[name]
         lengths = torch.tensor([len(r.inputs["input_ids"]) for r in rows])
         return batch | {"attention_mask": (torch.arange(batch["input_ids"].shape[1]) < lengths[:, None]).long()}
 
-@torch.no_grad() # tensors of inference mode do not go through XLA
+
+@torch.no_grad()  # tensors of inference mode do not go through XLA
 def _answers(model, task, rows, collate, config):
     "The best answer in each row."
-    training, order, best = model.training, sorted(range(len(rows)), key=lambda i: -len(rows[i].inputs["input_ids"])), [None] * len(rows)
+    training, order, best = (
+        model.training,
+        sorted(range(len(rows)), key=lambda i: -len(rows[i].inputs["input_ids"])),
+        [None] * len(rows),
+    )
     model.eval()
     size = 4 * (config.micro_batch or config.batch_size)
     for at in tqdm(range(0, len(rows), size), desc="predict", unit=" batches", delay=2, leave=False):
-        chosen = order[at:at + size]
+        chosen = order[at : at + size]
         batch = {k: v.to(model.device) for k, v in collate([rows[i] for i in chosen], size).items()}
         scores = task.scores(model, batch, config)
-        for i, answer in zip(chosen, task.best(scores, [rows[i] for i in chosen], config)): best[i] = answer
+        for i, answer in zip(chosen, task.best(scores, [rows[i] for i in chosen], config)):
+            best[i] = answer
     model.train(training)
     return best
 
-def _length(model, tokenizer, config): return min(config.max_length, max_length(model), tokenizer.model_max_length)
 
-def settings_for(task:str|Task, config:TaskConfig|None) -> TaskConfig: # of the task's own class
+def _length(model, tokenizer, config):
+    return min(config.max_length, max_length(model), tokenizer.model_max_length)
+
+
+def settings_for(task: str | Task, config: TaskConfig | None) -> TaskConfig:  # of the task's own class
     "A task's settings: its default, or those given, with the task's own at their defaults where they lack them."
     task = get_task(task)
-    if config is None or isinstance(config, type(task.config)): return config or task.config
-    if type(config) is TaskConfig: return type(task.config)(**asdict(config))
+    if config is None or isinstance(config, type(task.config)):
+        return config or task.config
+    if type(config) is TaskConfig:
+        return type(task.config)(**asdict(config))
     raise ValueError(f"{type(config).__name__} is not for {task.name}; give a {type(task.config).__name__}")
 
 # %% ../../nbs/07_tasks/01_finetune.ipynb #c9a6fa46
-def rows_for(model:PreTrainedModel, tokenizer:PreTrainedTokenizerBase, examples:Sequence, task:str|Task, config:TaskConfig|None=None) -> list[Row]:
+def rows_for(
+    model: PreTrainedModel,
+    tokenizer: PreTrainedTokenizerBase,
+    examples: Sequence,
+    task: str | Task,
+    config: TaskConfig | None = None,
+) -> list[Row]:
     "What a fine-tuned model is given of examples."
     task, config = get_task(task), settings_for(task, config)
     labels = [model.config.id2label[i] for i in range(len(model.config.id2label))]
     return task.rows(tokenizer, examples, labels, _length(model, tokenizer, config), config)
 
-def predict(model:PreTrainedModel, # with a head, as `Result.model`
-            tokenizer:PreTrainedTokenizerBase, examples:Sequence, task:str|Task,
-            config:TaskConfig|None=None, # as in training
-            rows:list[Row]|None=None # of the examples, where `rows_for` has made them
-           ) -> list: # a prediction for each example
+
+def predict(
+    model: PreTrainedModel,  # with a head, as `Result.model`
+    tokenizer: PreTrainedTokenizerBase,
+    examples: Sequence,
+    task: str | Task,
+    config: TaskConfig | None = None,  # as in training
+    rows: list[Row] | None = None,  # of the examples, where `rows_for` has made them
+) -> list:  # a prediction for each example
     "What a fine-tuned model answers."
-    if not examples: return []
+    if not examples:
+        return []
     task, config = get_task(task), settings_for(task, config)
     rows = rows or rows_for(model, tokenizer, examples, task, config)
-    return task.join(examples, rows, _answers(model, task, rows, Collate(model, tokenizer, task, rows), config), model, config)
+    return task.join(
+        examples, rows, _answers(model, task, rows, Collate(model, tokenizer, task, rows), config), model, config
+    )
 
-def evaluate(model:PreTrainedModel, # with a head, as `Result.model`
-             tokenizer:PreTrainedTokenizerBase, examples:Sequence, task:str|Task,
-             config:TaskConfig|None=None, # as in training
-             rows:list[Row]|None=None # as in `predict`
-            ) -> dict[str,float]: # metrics, 0 to 1
+
+def evaluate(
+    model: PreTrainedModel,  # with a head, as `Result.model`
+    tokenizer: PreTrainedTokenizerBase,
+    examples: Sequence,
+    task: str | Task,
+    config: TaskConfig | None = None,  # as in training
+    rows: list[Row] | None = None,  # as in `predict`
+) -> dict[str, float]:  # metrics, 0 to 1
     "Score a fine-tuned model on examples."
     task = get_task(task)
-    if not sum(len(task.asked(e)) for e in examples): raise ValueError(f"there are no {task.asks} to score")
+    if not sum(len(task.asked(e)) for e in examples):
+        raise ValueError(f"there are no {task.asks} to score")
     return task.metrics(examples, predict(model, tokenizer, examples, task, config, rows))
 
 # %% ../../nbs/07_tasks/01_finetune.ipynb #57349ec0
 class ByLength(Sampler):
     "Order rows so that the batches cut from it hold rows of like length; a new order in every epoch."
+
     def __init__(self, lengths, batch_size, seed):
         self.lengths, self.batch_size = torch.tensor(lengths, dtype=torch.float), batch_size
         self.generator = torch.Generator().manual_seed(seed)
-    def __len__(self): return len(self.lengths)
+
+    def __len__(self):
+        return len(self.lengths)
+
     def __iter__(self):
-        draw = lambda n: torch.rand(n, generator=self.generator)
-        order, sizes = (self.lengths * (1 + .2 * draw(len(self)))).argsort(), [self.batch_size] * (len(self) // self.batch_size)
-        rest = int(draw(1) * (len(sizes) + 1)) # which batch is the smaller one; it comes last
+        def draw(n):
+            return torch.rand(n, generator=self.generator)
+
+        order, sizes = (
+            (self.lengths * (1 + 0.2 * draw(len(self)))).argsort(),
+            [self.batch_size] * (len(self) // self.batch_size),
+        )
+        rest = int(draw(1) * (len(sizes) + 1))  # which batch is the smaller one; it comes last
         batches = list(order.split([*sizes[:rest], len(self) % self.batch_size, *sizes[rest:]]))
         last = batches.pop(rest)
-        for i in draw(len(batches)).argsort().tolist(): yield from batches[i].tolist()
+        for i in draw(len(batches)).argsort().tolist():
+            yield from batches[i].tolist()
         yield from last.tolist()
 
 # %% ../../nbs/07_tasks/01_finetune.ipynb #aae7e036
 class TaskTrainer(FiniteTrainer):
     "Trainer with a task's loss, and the best of the trained weights kept in memory."
-    def __init__(self, *args, task:Task, config:TaskConfig, labels:list[str], measure:Callable, **kwargs):
+
+    def __init__(self, *args, task: Task, config: TaskConfig, labels: list[str], measure: Callable, **kwargs):
         super().__init__(*args, **kwargs)
         self.task, self.config, self.labels, self.measure = task, config, labels, measure
         self.history, self.best, self.best_epoch = [], None, 0
@@ -265,7 +372,7 @@ class TaskTrainer(FiniteTrainer):
     def get_batch_samples(self, epoch_iterator, num_batches, device):
         batches, _ = super().get_batch_samples(epoch_iterator, num_batches, device)
         for batch, w in zip(batches, self.task.weights(batches, self.labels, self.config, self.accelerator.gather)):
-            batch["weights"] = w * self.accelerator.num_processes # gradients are averaged over processes
+            batch["weights"] = w * self.accelerator.num_processes  # gradients are averaged over processes
         return batches, len(batches)
 
     def compute_loss(self, model, inputs, return_outputs=False, num_items_in_batch=None):
@@ -276,7 +383,10 @@ class TaskTrainer(FiniteTrainer):
     def evaluate(self, *args, **kwargs):
         epoch, score = round(self.state.epoch), self.measure(self.model)
         if self.best is None or score > self.state.best_metric:
-            self.best_epoch, self.best = epoch, {k: p.detach().to("cpu", copy=True) for k, p in self.model.named_parameters() if p.requires_grad}
+            self.best_epoch, self.best = (
+                epoch,
+                {k: p.detach().to("cpu", copy=True) for k, p in self.model.named_parameters() if p.requires_grad},
+            )
         self.history.append((epoch, self.state.log_history[-1]["loss"], score))
         self.control = self.callback_handler.on_evaluate(self.args, self.state, self.control, {"eval_score": score})
         return {"eval_score": score}
@@ -284,60 +394,94 @@ class TaskTrainer(FiniteTrainer):
 # %% ../../nbs/07_tasks/01_finetune.ipynb #0ebf9648
 class _Protocol(EarlyStoppingCallback):
     "Score every few epochs and stop when patience is over; a bar over steps where it takes long."
+
     def __init__(self, config):
         super().__init__(max(1, config.patience // config.eval_every))
         self.every = config.eval_every
-    def on_train_begin(self, args, state, control, **_): self.bar = tqdm(total=state.max_steps, desc="fine-tune", unit=" steps", delay=2, leave=False)
-    def on_step_end(self, args, state, control, **_): self.bar.update()
+
+    def on_train_begin(self, args, state, control, **_):
+        self.bar = tqdm(total=state.max_steps, desc="fine-tune", unit=" steps", delay=2, leave=False)
+
+    def on_step_end(self, args, state, control, **_):
+        self.bar.update()
+
     def on_epoch_end(self, args, state, control, **_):
         control.should_evaluate = round(state.epoch) % self.every == 0 or state.global_step == state.max_steps
+
     def on_evaluate(self, args, state, control, metrics, **_):
         super().on_evaluate(args, state, control, metrics)
         self.bar.set_postfix(dev=f"{metrics['eval_score']:.3f}", refresh=False)
-    def on_train_end(self, args, state, control, **_): self.bar.close()
+
+    def on_train_end(self, args, state, control, **_):
+        self.bar.close()
+
 
 def _arguments(config, seed, folder):
     "The Trainer's arguments for a configuration."
     micro = config.micro_batch or config.batch_size
-    if config.batch_size % micro: raise ValueError(f"batch_size {config.batch_size} is not a multiple of micro_batch {micro}")
-    return TrainingArguments(output_dir=folder, seed=seed, num_train_epochs=config.epochs, per_device_train_batch_size=micro,
-        gradient_accumulation_steps=config.batch_size // micro, learning_rate=config.learning_rate, lr_scheduler_type=config.schedule,
-        warmup_steps=config.warmup_steps, weight_decay=config.weight_decay, max_grad_norm=config.max_grad_norm,
-        eval_strategy="epoch", metric_for_best_model="score", greater_is_better=True, logging_strategy="epoch", save_strategy="no",
-        report_to="none", disable_tqdm=True, remove_unused_columns=False, **device_arguments())
+    if config.batch_size % micro:
+        raise ValueError(f"batch_size {config.batch_size} is not a multiple of micro_batch {micro}")
+    return TrainingArguments(
+        output_dir=folder,
+        seed=seed,
+        num_train_epochs=config.epochs,
+        per_device_train_batch_size=micro,
+        gradient_accumulation_steps=config.batch_size // micro,
+        learning_rate=config.learning_rate,
+        lr_scheduler_type=config.schedule,
+        warmup_steps=config.warmup_steps,
+        weight_decay=config.weight_decay,
+        max_grad_norm=config.max_grad_norm,
+        eval_strategy="epoch",
+        metric_for_best_model="score",
+        greater_is_better=True,
+        logging_strategy="epoch",
+        save_strategy="no",
+        report_to="none",
+        disable_tqdm=True,
+        remove_unused_columns=False,
+        **device_arguments(),
+    )
 
 # %% ../../nbs/07_tasks/01_finetune.ipynb #b535cabb
 @dataclass
 class Result:
     "A fine-tuned model and how it came about."
-    dev:float # best score on the development split, 0 to 1; the task's first metric
-    test:float # score of the same weights on the test split
-    scores:dict[str,float] # all metrics on the test split
-    best_epoch:int
-    epochs:int # that were trained
-    seconds:float
-    history:pd.DataFrame # columns epoch, loss (mean of that epoch), dev
-    model:PreTrainedModel # with the weights of the best epoch
 
-class _Data(NamedTuple): # what all seeds share
-    task:Task
-    config:TaskConfig
-    tokenizer:PreTrainedTokenizerBase
-    labels:list
-    train:list # rows
-    dev:tuple # examples, rows
-    test:tuple
+    dev: float  # best score on the development split, 0 to 1; the task's first metric
+    test: float  # score of the same weights on the test split
+    scores: dict[str, float]  # all metrics on the test split
+    best_epoch: int
+    epochs: int  # that were trained
+    seconds: float
+    history: pd.DataFrame  # columns epoch, loss (mean of that epoch), dev
+    model: PreTrainedModel  # with the weights of the best epoch
 
-def divide(found:Sequence, seed:int, *sizes:int) -> list[list]: # random parts of these sizes, and the rest, each in the given order
+
+class _Data(NamedTuple):  # what all seeds share
+    task: Task
+    config: TaskConfig
+    tokenizer: PreTrainedTokenizerBase
+    labels: list
+    train: list  # rows
+    dev: tuple  # examples, rows
+    test: tuple
+
+
+def divide(
+    found: Sequence, seed: int, *sizes: int
+) -> list[list]:  # random parts of these sizes, and the rest, each in the given order
     "Divide examples at random."
     order = np.random.default_rng(seed).permutation(len(found))
     return [[found[i] for i in sorted(part)] for part in np.split(order, np.cumsum(sizes))]
+
 
 def prepare(model, tokenizer, train, dev, test, task, config) -> _Data:
     "Check the splits of a task and make them rows."
     task, config = get_task(task), settings_for(task, config)
     for name, split in (("training", train), ("development", dev), ("test", test)):
-        if not sum(len(task.asked(e)) for e in split): raise ValueError(f"the {name} split has no {task.asks}; give at least one")
+        if not sum(len(task.asked(e)) for e in split):
+            raise ValueError(f"the {name} split has no {task.asks}; give at least one")
     check_rows(model, tokenizer)
     if len(train) > config.max_train:
         warnings.warn(f"{len(train):,} training {task.unit} are cut to a random {config.max_train:,}", stacklevel=3)
@@ -347,66 +491,131 @@ def prepare(model, tokenizer, train, dev, test, task, config) -> _Data:
     return _Data(task, config, tokenizer, labels, rows[0], (dev, rows[1]), (test, rows[2]))
 
 # %% ../../nbs/07_tasks/01_finetune.ipynb #a3cea130
-Attach = Callable[[PreTrainedModel,list[nn.Parameter]],None] # given the new model and its new parameters, may add modules and freeze
+Attach = Callable[
+    [PreTrainedModel, list[nn.Parameter]], None
+]  # given the new model and its new parameters, may add modules and freeze
 
-def fit(model:PreTrainedModel, data:_Data, seed:int, attach:Attach|None=None) -> Result:
+
+def fit(model: PreTrainedModel, data: _Data, seed: int, attach: Attach | None = None) -> Result:
     "Fine-tune a copy of the model from one seed."
     task, config, began = data.task, data.config, time.perf_counter()
     new, head = with_head(model, task, data.labels, seed)
-    if attach: attach(new, head)
-    if not any(p.requires_grad for p in new.parameters()): raise ValueError("nothing is left to train: every parameter is frozen")
+    if attach:
+        attach(new, head)
+    if not any(p.requires_grad for p in new.parameters()):
+        raise ValueError("nothing is left to train: every parameter is frozen")
     collate = Collate(new, data.tokenizer, task, [*data.train, *data.dev[1], *data.test[1]])
+
     def measure(model, split=data.dev):
         examples, rows = split
-        return task.metrics(examples, task.join(examples, rows, _answers(model, task, rows, collate, config), model, config))
+        return task.metrics(
+            examples, task.join(examples, rows, _answers(model, task, rows, collate, config), model, config)
+        )
+
     with _own_garbage(), tempfile.TemporaryDirectory() as folder, _own_random_state():
-        trainer = TaskTrainer(new, _arguments(config, seed, folder), task=task, config=config, labels=data.labels, measure=lambda m: next(iter(measure(m).values())),
-                              train_dataset=data.train, eval_dataset=data.dev[1], data_collator=partial(collate, size=config.micro_batch or config.batch_size), callbacks=[_Protocol(config)])
-        try: trainer.train()
-        except NotFinite as e: raise ValueError(f"the gradient at step {e.step} of fine-tuning is not finite; lower the learning rate") from None
+        trainer = TaskTrainer(
+            new,
+            _arguments(config, seed, folder),
+            task=task,
+            config=config,
+            labels=data.labels,
+            measure=lambda m: next(iter(measure(m).values())),
+            train_dataset=data.train,
+            eval_dataset=data.dev[1],
+            data_collator=partial(collate, size=config.micro_batch or config.batch_size),
+            callbacks=[_Protocol(config)],
+        )
+        try:
+            trainer.train()
+        except NotFinite as e:
+            raise ValueError(
+                f"the gradient at step {e.step} of fine-tuning is not finite; lower the learning rate"
+            ) from None
         new.load_state_dict(trainer.best, strict=False)
-        trainer.accelerator.unwrap_model(new, keep_fp32_wrapper=False) # from here on it computes in its own precision
+        trainer.accelerator.unwrap_model(new, keep_fp32_wrapper=False)  # from here on it computes in its own precision
         history, best_epoch = pd.DataFrame(trainer.history, columns=["epoch", "loss", "dev"]), trainer.best_epoch
-        del trainer # and with it the optimizer's states
+        del trainer  # and with it the optimizer's states
     scores = measure(new.eval(), data.test)
-    return Result(float(history.dev.max()), next(iter(scores.values())), scores, best_epoch, int(history.epoch.iloc[-1]), time.perf_counter() - began, history, new)
+    return Result(
+        float(history.dev.max()),
+        next(iter(scores.values())),
+        scores,
+        best_epoch,
+        int(history.epoch.iloc[-1]),
+        time.perf_counter() - began,
+        history,
+        new,
+    )
 
 # %% ../../nbs/07_tasks/01_finetune.ipynb #780b2b79
-def fine_tune(model:PreTrainedModel, # masked or causal language model; it is not changed
-              tokenizer:PreTrainedTokenizerBase, # the model's
-              train:Sequence, dev:Sequence, test:Sequence, # examples of the task
-              task:str|Task,
-              seed:int=0, # of the head, the order and dropout
-              config:TaskConfig|None=None, # None: the task's own
-              attach:Attach|None=None # called on the new model and its new parameters before training; may add modules and freeze
-             ) -> Result:
+def fine_tune(
+    model: PreTrainedModel,  # masked or causal language model; it is not changed
+    tokenizer: PreTrainedTokenizerBase,  # the model's
+    train: Sequence,
+    dev: Sequence,
+    test: Sequence,  # examples of the task
+    task: str | Task,
+    seed: int = 0,  # of the head, the order and dropout
+    config: TaskConfig | None = None,  # None: the task's own
+    attach: Attach
+    | None = None,  # called on the new model and its new parameters before training; may add modules and freeze
+) -> Result:
     "Fine-tune a model with early stopping on the development split, and score it on the test split."
     return fit(model, prepare(model, tokenizer, train, dev, test, task, config), seed, attach)
 
-def record(task:Task, seed:int, result:Result) -> dict: # further metrics under their own names
+
+def record(task: Task, seed: int, result: Result) -> dict:  # further metrics under their own names
     "One row of a table of results."
     first, *others = result.scores
-    return dict(task=task.name, metric=first, seed=seed, dev=result.dev, test=result.test, **{name: result.scores[name] for name in others},
-                best_epoch=result.best_epoch, epochs=result.epochs, seconds=round(result.seconds, 2))
+    return dict(
+        task=task.name,
+        metric=first,
+        seed=seed,
+        dev=result.dev,
+        test=result.test,
+        **{name: result.scores[name] for name in others},
+        best_epoch=result.best_epoch,
+        epochs=result.epochs,
+        seconds=round(result.seconds, 2),
+    )
 
-def fine_tune_seeds(model:PreTrainedModel, tokenizer:PreTrainedTokenizerBase, train:Sequence, dev:Sequence, test:Sequence,
-                    task:str|Task, seeds:Sequence[int]=(0, 1, 2, 3), # four, as Downey et al. (2023)
-                    config:TaskConfig|None=None, attach:Attach|None=None
-                   ) -> pd.DataFrame: # one row a seed: task, metric, seed, dev, test, other metrics on test, best_epoch, epochs, seconds
+
+def fine_tune_seeds(
+    model: PreTrainedModel,
+    tokenizer: PreTrainedTokenizerBase,
+    train: Sequence,
+    dev: Sequence,
+    test: Sequence,
+    task: str | Task,
+    seeds: Sequence[int] = (0, 1, 2, 3),  # four, as Downey et al. (2023)
+    config: TaskConfig | None = None,
+    attach: Attach | None = None,
+) -> pd.DataFrame:  # one row a seed: task, metric, seed, dev, test, other metrics on test, best_epoch, epochs, seconds
     "Fine-tune from several seeds."
     data = prepare(model, tokenizer, train, dev, test, task, config)
-    return pd.DataFrame([record(data.task, seed, fit(model, data, seed, attach)) for seed in tqdm(seeds, desc="seeds", delay=2, leave=False)])
+    return pd.DataFrame(
+        [
+            record(data.task, seed, fit(model, data, seed, attach))
+            for seed in tqdm(seeds, desc="seeds", delay=2, leave=False)
+        ]
+    )
 
 # %% ../../nbs/07_tasks/01_finetune.ipynb #54ab6c0a
-def hold_out(train:Sequence, n:int|None=None, # None: 300 of 1,000 or more, otherwise a tenth
-             seed:int=0) -> tuple[list, list]: # train, dev
+def hold_out(
+    train: Sequence,
+    n: int | None = None,  # None: 300 of 1,000 or more, otherwise a tenth
+    seed: int = 0,
+) -> tuple[list, list]:  # train, dev
     "Set some training examples aside at random for development."
-    if n is None: n = 300 if len(train) >= 1000 else max(1, len(train) // 10)
-    if not 0 < n < len(train): raise ValueError(f"cannot hold {n} of {len(train)} examples out; give more or hold out fewer")
+    if n is None:
+        n = 300 if len(train) >= 1000 else max(1, len(train) // 10)
+    if not 0 < n < len(train):
+        raise ValueError(f"cannot hold {n} of {len(train)} examples out; give more or hold out fewer")
     dev, train = divide(train, seed, n)
     return train, dev
 
-def notes(task:str|Task, train:Sequence, dev:Sequence, test:Sequence) -> Iterator[str]:
+
+def notes(task: str | Task, train: Sequence, dev: Sequence, test: Sequence) -> Iterator[str]:
     "What a reader of the scores should know about the splits."
     task = get_task(task)
     known = {l for e in train for l in task.asked(e)}
@@ -414,11 +623,14 @@ def notes(task:str|Task, train:Sequence, dev:Sequence, test:Sequence) -> Iterato
         if new := Counter(l for e in split for l in task.asked(e) if l not in known):
             yield f"{sum(new.values()):,} {task.asks} of the {name} split have {task.marks} that training never shows ({', '.join(sorted(new))}); they count as wrong"
     seen = {task.text(e) for e in train}
-    if n := sum(task.text(e) in seen for e in test): yield f"{n:,} of {len(test):,} test {task.unit} are also in the training split"
+    if n := sum(task.text(e) in seen for e in test):
+        yield f"{n:,} of {len(test):,} test {task.unit} are also in the training split"
 
 # %% ../../nbs/07_tasks/01_finetune.ipynb #5a8a03b8
-def row_notes(task:str|Task, **splits:Sequence[Row] # by name
-             ) -> Iterator[str]:
+def row_notes(
+    task: str | Task,
+    **splits: Sequence[Row],  # by name
+) -> Iterator[str]:
     "What a reader of the scores should know about examples that are longer than a row."
     task = get_task(task)
     for name, rows in splits.items():

@@ -14,23 +14,27 @@ from pathlib import Path
 import torch
 from transformers import MODEL_FOR_SEQUENCE_CLASSIFICATION_MAPPING
 
-from ..text.corpus import raw_lines
 from .finetune import Row, Task, WholeConfig, register, run
+from ..text.corpus import raw_lines
 
 # %% ../../nbs/07_tasks/05_nli.ipynb #123a8876
 @dataclass(frozen=True)
 class Pair:
     "Two sentences and what the second is to the first."
-    premise:str
-    hypothesis:str
-    label:str # as entailment, neutral or contradiction
+
+    premise: str
+    hypothesis: str
+    label: str  # as entailment, neutral or contradiction
 
 # %% ../../nbs/07_tasks/05_nli.ipynb #c146d4e6
-_NAMES = ({"premise": "premise", "hypothesis": "hypothesis", "label": "label"},
-          {"premise": "sentence1", "hypothesis": "sentence2", "label": "gold_label"}, # XNLI's development and test files
-          {"premise": "premise", "hypothesis": "hypo", "label": "label"}) # its training files, which write contradictory for contradiction
+_NAMES = (
+    {"premise": "premise", "hypothesis": "hypothesis", "label": "label"},
+    {"premise": "sentence1", "hypothesis": "sentence2", "label": "gold_label"},  # XNLI's development and test files
+    {"premise": "premise", "hypothesis": "hypo", "label": "label"},
+)  # its training files, which write contradictory for contradiction
 
-def _table(path:Path, lines) -> Iterator[tuple[int, dict]]:
+
+def _table(path: Path, lines) -> Iterator[tuple[int, dict]]:
     "Line numbers and rows of a table with tabs, by the names in its first line."
     header = None
     for n, line in enumerate(lines, 1):
@@ -38,80 +42,128 @@ def _table(path:Path, lines) -> Iterator[tuple[int, dict]]:
         if header is None:
             header = [c.strip() for c in cells]
             if not any(set(names.values()) <= set(header) for names in _NAMES):
-                raise ValueError(f"{path}, line 1: the columns are {', '.join(header) or 'none'}; name three of them premise, hypothesis and label, with tabs between")
+                raise ValueError(
+                    f"{path}, line 1: the columns are {', '.join(header) or 'none'}; name three of them premise, hypothesis and label, with tabs between"
+                )
         elif line.strip():
-            if len(cells) != len(header): raise ValueError(f"{path}, line {n}: {len(cells)} columns where the first line names {len(header)}; put one tab between two columns")
+            if len(cells) != len(header):
+                raise ValueError(
+                    f"{path}, line {n}: {len(cells)} columns where the first line names {len(header)}; put one tab between two columns"
+                )
             yield n, dict(zip(header, cells))
 
-def _objects(path:Path, lines) -> Iterator[tuple[int, dict]]:
+
+def _objects(path: Path, lines) -> Iterator[tuple[int, dict]]:
     "Line numbers and objects of JSON lines."
     for n, line in enumerate(lines, 1):
-        if not line.strip(): continue
-        try: row = json.loads(line.strip())
-        except json.JSONDecodeError as e: raise ValueError(f"{path}, line {n}: not JSON ({e.msg} at column {e.colno}); write one object a line") from None
-        if not isinstance(row, dict): raise ValueError(f"{path}, line {n}: not an object such as {{\"premise\": ..., \"hypothesis\": ..., \"label\": ...}}")
+        if not line.strip():
+            continue
+        try:
+            row = json.loads(line.strip())
+        except json.JSONDecodeError as e:
+            raise ValueError(
+                f"{path}, line {n}: not JSON ({e.msg} at column {e.colno}); write one object a line"
+            ) from None
+        if not isinstance(row, dict):
+            raise ValueError(
+                f'{path}, line {n}: not an object such as {{"premise": ..., "hypothesis": ..., "label": ...}}'
+            )
         yield n, row
 
 # %% ../../nbs/07_tasks/05_nli.ipynb #2a48473d
 def _pair(path, n, row):
     "The pair in a row, whatever its columns are called."
     names = next((names for names in _NAMES if set(names.values()) <= set(row)), None)
-    if names is None: raise ValueError(f"{path}, line {n}: {', '.join(k for k in _NAMES[0] if k not in row)} missing; a pair has premise, hypothesis and label")
+    if names is None:
+        raise ValueError(
+            f"{path}, line {n}: {', '.join(k for k in _NAMES[0] if k not in row)} missing; a pair has premise, hypothesis and label"
+        )
     for field, name in names.items():
-        if not isinstance(row[name], str) or not row[name].strip(): raise ValueError(f"{path}, line {n}: {field} is {row[name]!r}; write a text there, or leave the pair out")
+        if not isinstance(row[name], str) or not row[name].strip():
+            raise ValueError(f"{path}, line {n}: {field} is {row[name]!r}; write a text there, or leave the pair out")
     premise, hypothesis, label = (row[name].strip() for name in names.values())
     return Pair(premise, hypothesis, "contradiction" if label == "contradictory" else label)
 
-def read_pairs(path:str|Path, # a table with tabs and a header, or JSON lines; also .gz, .bz2, .xz
-               language:str="" # only lines with this code in the column language, if there is one; "": all
-              ) -> list[Pair]:
+
+def read_pairs(
+    path: str | Path,  # a table with tabs and a header, or JSON lines; also .gz, .bz2, .xz
+    language: str = "",  # only lines with this code in the column language, if there is one; "": all
+) -> list[Pair]:
     "Read pairs of sentences; `ValueError` names the file and line that is broken."
     path = Path(path)
-    if not path.is_file(): raise FileNotFoundError(f"{path}: no such file of pairs of sentences")
+    if not path.is_file():
+        raise FileNotFoundError(f"{path}: no such file of pairs of sentences")
     first = next(iter(raw_lines(path)), "")
     rows = (_objects if first.lstrip().startswith("{") else _table)(path, raw_lines(path))
     found, languages = [], set()
     for n, row in rows:
         languages.add(its := row.get("language", language))
-        if not language or its == language: found.append(_pair(path, n, row))
-    if languages and not found: raise ValueError(f"{path} has no pairs in {language!r}; its languages are {', '.join(sorted(languages))}")
-    if not found: raise ValueError(f"{path} has no pairs; give a file with a premise, a hypothesis and a label a line")
+        if not language or its == language:
+            found.append(_pair(path, n, row))
+    if languages and not found:
+        raise ValueError(f"{path} has no pairs in {language!r}; its languages are {', '.join(sorted(languages))}")
+    if not found:
+        raise ValueError(f"{path} has no pairs; give a file with a premise, a hypothesis and a label a line")
     return found
 
 # %% ../../nbs/07_tasks/05_nli.ipynb #fa3f41d9
 @dataclass(frozen=True)
 class PairConfig(WholeConfig):
     "Hyper-parameters of fine-tuning on pairs; the defaults are those of XTREME (Hu et al., 2020)."
-    learning_rate:float = 2e-5
-    epochs:int = 5
-    max_length:int = 128
+
+    learning_rate: float = 2e-5
+    epochs: int = 5
+    max_length: int = 128
+
 
 class Pairs(Task):
     "The class of a pair of sentences, counted by accuracy."
+
     name, about = "nli", "inference in pairs of sentences"
     unit, asks, marks = "pairs", "pairs", "labels"
     config, heads = PairConfig(), MODEL_FOR_SEQUENCE_CLASSIFICATION_MAPPING
 
-    def read(self, path:str|Path, language:str="") -> list[Pair]: return read_pairs(path, language)
-    def asked(self, example:Pair) -> tuple[str]: return (example.label,)
-    def text(self, example:Pair) -> tuple[str, str]: return (example.premise, example.hypothesis)
+    def read(self, path: str | Path, language: str = "") -> list[Pair]:
+        return read_pairs(path, language)
+
+    def asked(self, example: Pair) -> tuple[str]:
+        return (example.label,)
+
+    def text(self, example: Pair) -> tuple[str, str]:
+        return (example.premise, example.hypothesis)
 
     def rows(self, tokenizer, examples, labels, length, config) -> list[Row]:
         special = tokenizer.num_special_tokens_to_add(pair=True)
-        if length < special + 2: raise ValueError(f"{length} tokens leave no room for two sentences beside {special} special tokens; allow longer rows")
+        if length < special + 2:
+            raise ValueError(
+                f"{length} tokens leave no room for two sentences beside {special} special tokens; allow longer rows"
+            )
         number, found = {l: i for i, l in enumerate(labels)}, []
         for at in range(0, len(examples), 1000):
-            part = examples[at:at + 1000]
-            coded = tokenizer([e.premise for e in part], [e.hypothesis for e in part], truncation="longest_first", max_length=length, return_attention_mask=False)
+            part = examples[at : at + 1000]
+            coded = tokenizer(
+                [e.premise for e in part],
+                [e.hypothesis for e in part],
+                truncation="longest_first",
+                max_length=length,
+                return_attention_mask=False,
+            )
             for i, e in enumerate(part):
                 inputs = {name: torch.tensor(ids[i]) for name, ids in coded.items()}
                 found.append(Row(at + i, inputs | {"labels": torch.tensor([number.get(e.label, -100)])}))
         return found
 
-    def scores(self, model, batch, config) -> torch.Tensor: return run(model, batch).logits[:, None]
-    def best(self, scores, rows, config) -> list[int]: return scores[:, 0].argmax(-1).tolist()
-    def join(self, examples, rows, found, model, config) -> list[str]: return [model.config.id2label[i] for i in found]
-    def metrics(self, examples, predictions) -> dict[str,float]:
+    def scores(self, model, batch, config) -> torch.Tensor:
+        return run(model, batch).logits[:, None]
+
+    def best(self, scores, rows, config) -> list[int]:
+        return scores[:, 0].argmax(-1).tolist()
+
+    def join(self, examples, rows, found, model, config) -> list[str]:
+        return [model.config.id2label[i] for i in found]
+
+    def metrics(self, examples, predictions) -> dict[str, float]:
         return {"accuracy": sum(e.label == p for e, p in zip(examples, predictions, strict=True)) / len(examples)}
+
 
 nli = register(Pairs())

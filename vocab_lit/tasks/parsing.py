@@ -13,202 +13,292 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-import numpy as np, torch
+import numpy as np
+import torch
 from torch import nn
 from torch.nn import functional as F
-from transformers import MODEL_FOR_TOKEN_CLASSIFICATION_MAPPING, MODEL_MAPPING, AutoConfig, PreTrainedConfig, PreTrainedModel, PreTrainedTokenizerBase
+from transformers import (
+    MODEL_FOR_TOKEN_CLASSIFICATION_MAPPING,
+    MODEL_MAPPING,
+    AutoConfig,
+    PreTrainedConfig,
+    PreTrainedModel,
+    PreTrainedTokenizerBase,
+)
 from transformers.utils import ModelOutput
 from ufal.chu_liu_edmonds import chu_liu_edmonds
 
-from ..text.corpus import raw_lines
+from ..models.transplant import whole_file
 from .finetune import Row, Task, TaskConfig, WholeConfig, predict, register, run
 from .tagging import conllu_words, cuts, lay_out, some, word_pieces, word_scores
+from ..text.corpus import raw_lines
 from ..tokens.tokenizer import ids_around
-from ..models.transplant import whole_file
 
 # %% ../../nbs/07_tasks/03_parsing.ipynb #71cce422
 @dataclass(frozen=True)
 class Parsed:
     "A sentence with a head and a relation for each word."
-    words:tuple[str, ...]
-    heads:tuple[int, ...] # as many as words; numbers of words from 1, or 0 for the root
-    relations:tuple[str, ...] # as many as words
+
+    words: tuple[str, ...]
+    heads: tuple[int, ...]  # as many as words; numbers of words from 1, or 0 for the root
+    relations: tuple[str, ...]  # as many as words
+
     def __post_init__(self):
         if not len(self.words) == len(self.heads) == len(self.relations):
-            raise ValueError(f"{len(self.words)} words, {len(self.heads)} heads and {len(self.relations)} relations: {' '.join(self.words[:8])!r}")
+            raise ValueError(
+                f"{len(self.words)} words, {len(self.heads)} heads and {len(self.relations)} relations: {' '.join(self.words[:8])!r}"
+            )
 
 # %% ../../nbs/07_tasks/03_parsing.ipynb #1c4910b9
-def fault(heads:Sequence[int] # of each word
-         ) -> tuple[int,str]|None: # number of a word, and what is wrong with its head
+def fault(
+    heads: Sequence[int],  # of each word
+) -> tuple[int, str] | None:  # number of a word, and what is wrong with its head
     "What keeps heads from being a tree with one root; None where they are one."
     for word, head in enumerate(heads, 1):
-        if not 0 <= head <= len(heads): return word, f"has head {head} in a sentence of {len(heads)} words"
-        if head == word: return word, "is its own head"
+        if not 0 <= head <= len(heads):
+            return word, f"has head {head} in a sentence of {len(heads)} words"
+        if head == word:
+            return word, "is its own head"
     roots = [word for word, head in enumerate(heads, 1) if head == 0]
-    if len(roots) > 1: return roots[1], f"has head 0, and so has word {roots[0]}; a tree has one root"
-    if heads and not roots: return 1, "begins a sentence in which no word has head 0"
+    if len(roots) > 1:
+        return roots[1], f"has head 0, and so has word {roots[0]}; a tree has one root"
+    if heads and not roots:
+        return 1, "begins a sentence in which no word has head 0"
     for word in range(1, len(heads) + 1):
         path = [word]
-        while path[-1] and path[-1] not in path[:-1]: path.append(heads[path[-1] - 1])
-        if path[-1]: return path[-1], f"is in a circle of heads: {' > '.join(map(str, path[path.index(path[-1]):]))}"
+        while path[-1] and path[-1] not in path[:-1]:
+            path.append(heads[path[-1] - 1])
+        if path[-1]:
+            return path[-1], f"is in a circle of heads: {' > '.join(map(str, path[path.index(path[-1]) :]))}"
 
 # %% ../../nbs/07_tasks/03_parsing.ipynb #9572c044
 def _lacks(cells):
     "What a word's row lacks for a tree, if anything."
     word, head, relation = cells[1], cells[6], cells[7]
-    if not (head.isascii() and head.isdigit()): return f"{word!r} has head {head!r} where a number is due; put the head's number there, or leave the sentence out"
-    if relation.strip() in ("", "_"): return f"{word!r} has no relation to its head (deprel); give it one, or leave the sentence out"
+    if not (head.isascii() and head.isdigit()):
+        return (
+            f"{word!r} has head {head!r} where a number is due; put the head's number there, or leave the sentence out"
+        )
+    if relation.strip() in ("", "_"):
+        return f"{word!r} has no relation to its head (deprel); give it one, or leave the sentence out"
 
-def read_trees(path:str|Path # CoNLL-U; also .gz, .bz2, .xz
-              ) -> list[Parsed]: # the syntactic words: no multi-word tokens, no empty nodes
+
+def read_trees(
+    path: str | Path,  # CoNLL-U; also .gz, .bz2, .xz
+) -> list[Parsed]:  # the syntactic words: no multi-word tokens, no empty nodes
     "Read a treebank's trees; `ValueError` names the file, line and sentence that is broken."
     found = []
     for words, place in conllu_words(path, 8, _lacks):
         s = Parsed(*(tuple(t[column] for t in words) for column in ("form", "head", "deprel")))
         if wrong := fault(s.heads):
             word, what = wrong
-            raise ValueError(f"{path}, line {place.lines[word - 1]}: {s.words[word - 1]!r} {what} (sentence {place.name})")
+            raise ValueError(
+                f"{path}, line {place.lines[word - 1]}: {s.words[word - 1]!r} {what} (sentence {place.name})"
+            )
         found.append(s)
     return some(found, path)
 
 # %% ../../nbs/07_tasks/03_parsing.ipynb #3da7649c
-def _filled(trees, like): # the lines of a file with other trees in it
+def _filled(trees, like):  # the lines of a file with other trees in it
     there, lines = list(conllu_words(like, 2, lambda cells: None)), {}
-    if len(there) != len(trees): raise ValueError(f"{like} has {len(there)} sentences and there are {len(trees)} trees; give the trees of all its sentences")
+    if len(there) != len(trees):
+        raise ValueError(
+            f"{like} has {len(there)} sentences and there are {len(trees)} trees; give the trees of all its sentences"
+        )
     for (words, place), tree in zip(there, trees):
         if tuple(t["form"] for t in words) != tree.words:
-            raise ValueError(f"{like}, line {place.lines[0]}: the words are not those of the tree of {' '.join(tree.words[:8])!r} (sentence {place.name})")
+            raise ValueError(
+                f"{like}, line {place.lines[0]}: the words are not those of the tree of {' '.join(tree.words[:8])!r} (sentence {place.name})"
+            )
         lines.update(zip(place.lines, zip(tree.heads, tree.relations)))
     for n, line in enumerate(raw_lines(like), 1):
         cells = line.split("\t")
-        if n in lines: cells[6:8] = map(str, lines[n])
+        if n in lines:
+            cells[6:8] = map(str, lines[n])
         yield "\t".join(cells)
 
-def write_trees(trees:Sequence[Parsed], path:str|Path, # a new file
-                like:str|Path|None=None # the CoNLL-U file with these sentences, whose other columns and comments are kept
-               ) -> None:
+
+def write_trees(
+    trees: Sequence[Parsed],
+    path: str | Path,  # a new file
+    like: str | Path | None = None,  # the CoNLL-U file with these sentences, whose other columns and comments are kept
+) -> None:
     "Write trees as CoNLL-U, wholly or not at all."
     with whole_file(path) as file:
-        if like is not None: return file.writelines(_filled(trees, like))
+        if like is not None:
+            return file.writelines(_filled(trees, like))
         for tree in trees:
             for i, (word, head, relation) in enumerate(zip(tree.words, tree.heads, tree.relations), 1):
-                if not word.strip() or set(word) & set("\t\r\n"): raise ValueError(f"{word!r} cannot be a word in CoNLL-U: {' '.join(tree.words[:8])!r}")
+                if not word.strip() or set(word) & set("\t\r\n"):
+                    raise ValueError(f"{word!r} cannot be a word in CoNLL-U: {' '.join(tree.words[:8])!r}")
                 file.write(f"{i}\t{word}\t_\t_\t_\t_\t{head}\t{relation}\t_\t_\n")
             file.write("\n")
 
 # %% ../../nbs/07_tasks/03_parsing.ipynb #1c6d7036
-def universal(relation:str) -> str:
+def universal(relation: str) -> str:
     "A relation without its language's own subtype."
     return relation.split(":")[0]
 
-def attachment(gold:Sequence[Parsed], predicted:Sequence[Parsed] # of the same words
-              ) -> dict[str,float]: # las and uas, 0 to 1
+
+def attachment(
+    gold: Sequence[Parsed],
+    predicted: Sequence[Parsed],  # of the same words
+) -> dict[str, float]:  # las and uas, 0 to 1
     "Labelled and unlabelled attachment score."
     uas = las = words = 0
     for g, p in zip(gold, predicted, strict=True):
-        if g.words != p.words: raise ValueError(f"two trees of different words: {' '.join(g.words[:8])!r} and {' '.join(p.words[:8])!r}")
+        if g.words != p.words:
+            raise ValueError(f"two trees of different words: {' '.join(g.words[:8])!r} and {' '.join(p.words[:8])!r}")
         right = [a == b for a, b in zip(g.heads, p.heads)]
         uas, words = uas + sum(right), words + len(right)
         las += sum(r and universal(a) == universal(b) for r, a, b in zip(right, g.relations, p.relations))
     return {"las": las / words, "uas": uas / words}
 
 # %% ../../nbs/07_tasks/03_parsing.ipynb #567b8734
-def best_tree(scores:np.ndarray # (n, 1 + n) finite; of each word with each head, the root first
-             ) -> tuple[int, ...]: # heads
+def best_tree(
+    scores: np.ndarray,  # (n, 1 + n) finite; of each word with each head, the root first
+) -> tuple[int, ...]:  # heads
     "The tree with one root that has the highest sum of scores."
     n = len(scores)
-    if n == 0: return ()
+    if n == 0:
+        return ()
     grid = np.zeros((n + 1, n + 1))
     grid[1:] = scores
     grid[1:, 0] -= 1 + n * np.ptp(scores)
     return tuple(chu_liu_edmonds(grid)[0][1:])
 
 # %% ../../nbs/07_tasks/03_parsing.ipynb #0b111db4
-def _one(x): return F.pad(x, (0, 1), value=1) # with a 1 at the end
+def _one(x):
+    return F.pad(x, (0, 1), value=1)  # with a 1 at the end
+
 
 class Biaffine(nn.Module):
     "Scores of pairs of vectors."
-    def __init__(self, width:int, n:int, # scores for each pair
-                 bias:bool # whether the second vector has a 1 at the end too
-                ):
+
+    def __init__(
+        self,
+        width: int,
+        n: int,  # scores for each pair
+        bias: bool,  # whether the second vector has a 1 at the end too
+    ):
         super().__init__()
         self.weight = nn.Parameter(torch.zeros(n, width + 1, width + bias))
+
 
 @dataclass
 class ParserOutput(ModelOutput):
     "What a parser says about a batch."
-    arcs:torch.Tensor = None # (n, words, 1 + words) scores of each word with each head; the lowest number where there is no such word
-    relations:torch.Tensor = None # (n, words, relations) scores at the heads that were given
-    best:torch.Tensor = None # (n, words, 1 + words) number of the best relation to each head, where none were given
+
+    arcs: torch.Tensor = (
+        None  # (n, words, 1 + words) scores of each word with each head; the lowest number where there is no such word
+    )
+    relations: torch.Tensor = None  # (n, words, relations) scores at the heads that were given
+    best: torch.Tensor = None  # (n, words, 1 + words) number of the best relation to each head, where none were given
 
 # %% ../../nbs/07_tasks/03_parsing.ipynb #4a67cf59
 class _Parser:
     "A biaffine parser on an encoder."
-    def __init__(self, config:PreTrainedConfig):
+
+    def __init__(self, config: PreTrainedConfig):
         super().__init__(config)
-        options = {"add_pooling_layer": False} if "add_pooling_layer" in inspect.signature(self.encoder_class).parameters else {}
+        options = (
+            {"add_pooling_layer": False}
+            if "add_pooling_layer" in inspect.signature(self.encoder_class).parameters
+            else {}
+        )
         setattr(self, self.base_model_prefix, self.encoder_class(config, **options))
-        drop = (getattr(config, name, None) for name in ("classifier_dropout", "hidden_dropout_prob", "resid_pdrop", "dropout"))
-        self.dropout = nn.Dropout(next((p for p in drop if isinstance(p, (int, float))), 0.))
+        drop = (
+            getattr(config, name, None)
+            for name in ("classifier_dropout", "hidden_dropout_prob", "resid_pdrop", "dropout")
+        )
+        self.dropout = nn.Dropout(next((p for p in drop if isinstance(p, (int, float))), 0.0))
         self.biaffine_arcs = Biaffine(config.hidden_size, 1, bias=False)
         self.biaffine_rels = Biaffine(config.hidden_size, config.num_labels, bias=True)
         self.post_init()
 
-    def forward(self, words:torch.Tensor, # (n, length) the word that each token counts for; -1: none
-                exists:torch.Tensor, # (n, words) bool
-                heads:torch.Tensor|None=None, # (n, words) at which relations are scored; None: the best for all heads
-                **inputs # of the encoder
-               ) -> ParserOutput:
+    def forward(
+        self,
+        words: torch.Tensor,  # (n, length) the word that each token counts for; -1: none
+        exists: torch.Tensor,  # (n, words) bool
+        heads: torch.Tensor | None = None,  # (n, words) at which relations are scored; None: the best for all heads
+        **inputs,  # of the encoder
+    ) -> ParserOutput:
         states = self.dropout(self.base_model(**inputs).last_hidden_state)
         dependents = word_scores(states, words, exists.shape[1])
         possible = torch.cat([states[:, :1], dependents], 1)
         arcs = _one(dependents) @ self.biaffine_arcs.weight[0] @ possible.mT
         arcs = arcs.masked_fill(~F.pad(exists, (1, 0), value=True)[:, None], torch.finfo(arcs.dtype).min)
-        if heads is None: return ParserOutput(arcs, best=self._best_relations(_one(dependents), _one(possible)))
+        if heads is None:
+            return ParserOutput(arcs, best=self._best_relations(_one(dependents), _one(possible)))
         chosen = possible.gather(1, heads.clamp(min=0)[..., None].expand_as(dependents))
-        return ParserOutput(arcs, torch.einsum("nwi,rij,nwj->nwr", _one(dependents), self.biaffine_rels.weight, _one(chosen))) # many times faster than bilinear
+        return ParserOutput(
+            arcs, torch.einsum("nwi,rij,nwj->nwr", _one(dependents), self.biaffine_rels.weight, _one(chosen))
+        )  # many times faster than bilinear
 
     def _best_relations(self, dependents, possible):
         root, lowest = self.config.label2id.get("root"), torch.finfo(possible.dtype).min
         for r, weight in enumerate(self.biaffine_rels.weight):
             scores = dependents @ weight @ possible.mT
-            if root is not None: (scores[..., 1:] if r == root else scores[..., :1]).fill_(lowest)
+            if root is not None:
+                (scores[..., 1:] if r == root else scores[..., :1]).fill_(lowest)
             best = torch.where(scores > high, r, best) if r else torch.zeros_like(scores, dtype=torch.long)
             high = torch.maximum(scores, high) if r else scores
         return best
 
 # %% ../../nbs/07_tasks/03_parsing.ipynb #93fed9ec
 @cache
-def _parser_class(config): # of models with this kind of configuration
+def _parser_class(config):  # of models with this kind of configuration
     encoder = MODEL_MAPPING[config]
-    if isinstance(encoder, tuple): encoder = encoder[0]
+    if isinstance(encoder, tuple):
+        encoder = encoder[0]
     family = next(c for c in encoder.__mro__[1:] if issubclass(c, PreTrainedModel))
-    return type(encoder.__name__.removesuffix("Model") + "ForDependencyParsing", (_Parser, family), {"__module__": encoder.__module__, "encoder_class": encoder})
+    return type(
+        encoder.__name__.removesuffix("Model") + "ForDependencyParsing",
+        (_Parser, family),
+        {"__module__": encoder.__module__, "encoder_class": encoder},
+    )
+
 
 class _Parsers(Mapping):
     def __getitem__(self, config):
-        if config not in MODEL_FOR_TOKEN_CLASSIFICATION_MAPPING: raise KeyError(config)
+        if config not in MODEL_FOR_TOKEN_CLASSIFICATION_MAPPING:
+            raise KeyError(config)
         return _parser_class(config)
-    def __iter__(self): return iter(MODEL_FOR_TOKEN_CLASSIFICATION_MAPPING)
-    def __len__(self): return len(MODEL_FOR_TOKEN_CLASSIFICATION_MAPPING)
 
-PARSERS:Mapping[type,type] = _Parsers() # from configurations to models, as transformers' mappings
+    def __iter__(self):
+        return iter(MODEL_FOR_TOKEN_CLASSIFICATION_MAPPING)
 
-def load_parser(folder:str|Path # where `save_pretrained` has written a parser
-               ) -> PreTrainedModel:
+    def __len__(self):
+        return len(MODEL_FOR_TOKEN_CLASSIFICATION_MAPPING)
+
+
+PARSERS: Mapping[type, type] = _Parsers()  # from configurations to models, as transformers' mappings
+
+
+def load_parser(
+    folder: str | Path,  # where `save_pretrained` has written a parser
+) -> PreTrainedModel:
     "Load a saved parser; `ValueError` where the folder holds something else."
-    if not Path(folder, "config.json").is_file(): raise FileNotFoundError(f"{folder} has no config.json; give the folder of a saved parser")
+    if not Path(folder, "config.json").is_file():
+        raise FileNotFoundError(f"{folder} has no config.json; give the folder of a saved parser")
     config = AutoConfig.from_pretrained(folder, trust_remote_code=False)
     named = (config.architectures or [""])[0]
-    if type(config) not in PARSERS or named != PARSERS[type(config)].__name__: raise ValueError(f"{folder} is a {named or config.model_type}, not a parser; `vocab-lit evaluate` makes one for the task dp")
+    if type(config) not in PARSERS or named != PARSERS[type(config)].__name__:
+        raise ValueError(
+            f"{folder} is a {named or config.model_type}, not a parser; `vocab-lit evaluate` makes one for the task dp"
+        )
     model, found = PARSERS[type(config)].from_pretrained(folder, output_loading_info=True)
-    if missing := sorted(found["missing_keys"]): raise ValueError(f"{folder} lacks {len(missing)} of the parser's weights, such as {missing[0]}; save the whole parser")
+    if missing := sorted(found["missing_keys"]):
+        raise ValueError(
+            f"{folder} lacks {len(missing)} of the parser's weights, such as {missing[0]}; save the whole parser"
+        )
     return model.eval()
 
 # %% ../../nbs/07_tasks/03_parsing.ipynb #6abccfb5
-def stretches(sizes:Sequence[int], # pieces of each word of a sentence
-              room:int # pieces in a window at most
-             ) -> Iterator[tuple[int,int,int,int]]: # first word, first and last (exclusive) of the core, last word (exclusive)
+def stretches(
+    sizes: Sequence[int],  # pieces of each word of a sentence
+    room: int,  # pieces in a window at most
+) -> Iterator[tuple[int, int, int, int]]:  # first word, first and last (exclusive) of the core, last word (exclusive)
     "Overlapping windows of a sentence; one where all fits."
     if sum(sizes) <= room:
         yield 0, 0, len(sizes), len(sizes)
@@ -216,68 +306,115 @@ def stretches(sizes:Sequence[int], # pieces of each word of a sentence
     for first, last in cuts(sizes, max(1, room // 2)):
         start, end, left = first, last, room - sum(sizes[first:last])
         side = left // 2
-        while start and sizes[start - 1] <= side: start, side, left = start - 1, side - sizes[start - 1], left - sizes[start - 1]
-        while end < len(sizes) and sizes[end] <= left: end, left = end + 1, left - sizes[end]
+        while start and sizes[start - 1] <= side:
+            start, side, left = start - 1, side - sizes[start - 1], left - sizes[start - 1]
+        while end < len(sizes) and sizes[end] <= left:
+            end, left = end + 1, left - sizes[end]
         yield start, first, last, end
 
 # %% ../../nbs/07_tasks/03_parsing.ipynb #428da54f
 @dataclass(frozen=True)
 class ParsingConfig(WholeConfig):
     "Hyper-parameters of fine-tuning a parser; the defaults are those of Pfeiffer et al. (2021, Section 4.3)."
-    learning_rate:float = 2e-5
-    batch_size:int = 16
-    epochs:int = 10
-    max_length:int = 256
-    pooling:str = "mean" # a word's vector: "mean" over its pieces, or "first"
 
-def _beginning(tokenizer): # ids before and after a text; there is one before
+    learning_rate: float = 2e-5
+    batch_size: int = 16
+    epochs: int = 10
+    max_length: int = 256
+    pooling: str = "mean"  # a word's vector: "mean" over its pieces, or "first"
+
+
+def _beginning(tokenizer):  # ids before and after a text; there is one before
     before, after = ids_around(tokenizer)
-    begin = next((i for i in (tokenizer.bos_token_id, tokenizer.cls_token_id, tokenizer.eos_token_id) if i is not None), None)
-    if not before and begin is None: raise ValueError("the tokenizer has no token for the beginning of a text, which a parser needs for the root; give it a bos_token")
+    begin = next(
+        (i for i in (tokenizer.bos_token_id, tokenizer.cls_token_id, tokenizer.eos_token_id) if i is not None), None
+    )
+    if not before and begin is None:
+        raise ValueError(
+            "the tokenizer has no token for the beginning of a text, which a parser needs for the root; give it a bos_token"
+        )
     return before or [begin], after
 
-def parsing_rows(tokenizer:PreTrainedTokenizerBase, # a fast one
-                 examples:Sequence[Parsed], labels:Sequence[str], # relations by number
-                 length:int, # tokens in a row at most
-                 config:ParsingConfig) -> list[Row]: # place: (first word, first of the core, last of the core)
+
+def parsing_rows(
+    tokenizer: PreTrainedTokenizerBase,  # a fast one
+    examples: Sequence[Parsed],
+    labels: Sequence[str],  # relations by number
+    length: int,  # tokens in a row at most
+    config: ParsingConfig,
+) -> list[Row]:  # place: (first word, first of the core, last of the core)
     "Sentences as rows, or as windows where they are too long."
     before, after = _beginning(tokenizer)
     room, number, found = length - len(before) - len(after), {l: i for i, l in enumerate(labels)}, []
-    if room < 1: raise ValueError(f"{length} tokens leave no room for text beside {len(before) + len(after)} special tokens; allow longer rows")
+    if room < 1:
+        raise ValueError(
+            f"{length} tokens leave no room for text beside {len(before) + len(after)} special tokens; allow longer rows"
+        )
     for i, (e, pieces) in enumerate(zip(examples, word_pieces(tokenizer, [e.words for e in examples]))):
-        if sum(map(len, pieces)) > room: pieces = [p[:max(1, room // 4)] for p in pieces]
+        if sum(map(len, pieces)) > room:
+            pieces = [p[: max(1, room // 4)] for p in pieces]
         for start, first, last, end in stretches([len(p) for p in pieces], room):
             ids, words = lay_out(before, pieces[start:end], after, config.pooling)
             heads, relations = torch.full((2, end - start), -100)
             for w in range(first, last):
-                if e.heads[w] and not start < e.heads[w] <= end: continue # its head is not in the window
+                if e.heads[w] and not start < e.heads[w] <= end:
+                    continue  # its head is not in the window
                 heads[w - start] = e.heads[w] and e.heads[w] - start
-                if pieces[w]: relations[w - start] = number.get(universal(e.relations[w]), -100)
-            found.append(Row(i, {"input_ids": torch.tensor(ids), "words": torch.tensor(words), "labels": relations, "heads": heads}, (start, first, last)))
+                if pieces[w]:
+                    relations[w - start] = number.get(universal(e.relations[w]), -100)
+            found.append(
+                Row(
+                    i,
+                    {"input_ids": torch.tensor(ids), "words": torch.tensor(words), "labels": relations, "heads": heads},
+                    (start, first, last),
+                )
+            )
     return found
 
 # %% ../../nbs/07_tasks/03_parsing.ipynb #32c10f63
-FAR = -1e6 # score of a head that is in no window with the word
+FAR = -1e6  # score of a head that is in no window with the word
+
 
 class Parsing(Task):
     "A tree for each sentence, counted by LAS, which decides, and UAS."
+
     name, about = "dp", "dependency trees"
     unit, asks, marks = "sentences", "words", "relations"
     config, heads, fill = ParsingConfig(), PARSERS, {"labels": -100, "words": -1, "heads": -1}
 
-    def read(self, path:str|Path) -> list[Parsed]: return read_trees(path)
-    def asked(self, example:Parsed) -> tuple[str, ...]: return tuple(map(universal, example.relations))
-    def text(self, example:Parsed) -> tuple[str, ...]: return example.words
-    def rows(self, tokenizer, examples, labels, length, config) -> list[Row]: return parsing_rows(tokenizer, examples, labels, length, config)
+    def read(self, path: str | Path) -> list[Parsed]:
+        return read_trees(path)
+
+    def asked(self, example: Parsed) -> tuple[str, ...]:
+        return tuple(map(universal, example.relations))
+
+    def text(self, example: Parsed) -> tuple[str, ...]:
+        return example.words
+
+    def rows(self, tokenizer, examples, labels, length, config) -> list[Row]:
+        return parsing_rows(tokenizer, examples, labels, length, config)
 
     def scores(self, model, batch, config) -> ParserOutput:
-        return run(model, batch, words=batch["words"], exists=batch["heads"] != -1, heads=batch["heads"] if model.training else None)
+        return run(
+            model,
+            batch,
+            words=batch["words"],
+            exists=batch["heads"] != -1,
+            heads=batch["heads"] if model.training else None,
+        )
 
     def losses(self, scores, batch, config) -> torch.Tensor:
         heads = batch["heads"].where(batch["heads"] >= 0, -100)
-        return sum(F.cross_entropy(x.flatten(0, 1), right.flatten(), reduction="none") for x, right in ((scores.arcs, heads), (scores.relations, batch["labels"])))
+        return sum(
+            F.cross_entropy(x.flatten(0, 1), right.flatten(), reduction="none")
+            for x, right in ((scores.arcs, heads), (scores.relations, batch["labels"]))
+        )
 
-    def best(self, scores, rows, config) -> list[tuple[np.ndarray, np.ndarray]]: # of the words of each core: scores of heads, and the best relation to each
+    def best(
+        self, scores, rows, config
+    ) -> list[
+        tuple[np.ndarray, np.ndarray]
+    ]:  # of the words of each core: scores of heads, and the best relation to each
         found, arcs, best = [], scores.arcs.float().cpu().numpy(), scores.best.cpu().numpy().astype(np.int16)
         for i, r in enumerate(rows):
             start, first, last = r.place
@@ -292,21 +429,34 @@ class Parsing(Task):
         for r, parts in zip(rows, found):
             start, first, last = r.place
             heads = [0, *range(start + 1, start + 1 + len(r.inputs["heads"]))]
-            for whole, part in zip((arcs, best), parts): whole[r.example][first:last, heads] = part
+            for whole, part in zip((arcs, best), parts):
+                whole[r.example][first:last, heads] = part
         trees = [best_tree(a) for a in arcs]
-        return [Parsed(e.words, t, tuple(model.config.id2label[int(b[w, h])] for w, h in enumerate(t))) for e, t, b in zip(examples, trees, best)]
+        return [
+            Parsed(e.words, t, tuple(model.config.id2label[int(b[w, h])] for w, h in enumerate(t)))
+            for e, t, b in zip(examples, trees, best)
+        ]
 
     def lost(self, rows) -> str:
-        n = sum(int((r.inputs["heads"][r.place[1] - r.place[0]:r.place[2] - r.place[0]] == -100).sum()) for r in rows)
-        return f"; {n:,} of their words have their head in no window with them, which cannot be learnt or found" if n else ""
+        n = sum(int((r.inputs["heads"][r.place[1] - r.place[0] : r.place[2] - r.place[0]] == -100).sum()) for r in rows)
+        return (
+            f"; {n:,} of their words have their head in no window with them, which cannot be learnt or found"
+            if n
+            else ""
+        )
 
-    def metrics(self, examples, predictions) -> dict[str,float]: return attachment(examples, predictions)
+    def metrics(self, examples, predictions) -> dict[str, float]:
+        return attachment(examples, predictions)
+
 
 dp = register(Parsing())
 
-def parse(model:PreTrainedModel, # a parser
-          tokenizer:PreTrainedTokenizerBase, texts:Sequence[Sequence[str]], # words of each sentence
-          config:TaskConfig|None=None # as in training
-         ) -> list[Parsed]:
+
+def parse(
+    model: PreTrainedModel,  # a parser
+    tokenizer: PreTrainedTokenizerBase,
+    texts: Sequence[Sequence[str]],  # words of each sentence
+    config: TaskConfig | None = None,  # as in training
+) -> list[Parsed]:
     "Parse sentences of words."
     return predict(model, tokenizer, [Parsed(tuple(t), (0,) * len(t), ("",) * len(t)) for t in texts], dp, config)

@@ -11,7 +11,8 @@ from collections import Counter
 from collections.abc import Sequence
 from itertools import chain
 
-import numpy as np, torch
+import numpy as np
+import torch
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
@@ -19,46 +20,67 @@ from sklearn.preprocessing import StandardScaler
 from tqdm.auto import tqdm
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
+from ..models.transplant import check_rows, max_length
 from .finetune import Collate, Row, Task, divide, get_task, run
 from .nli import nli
 from .tagging import lay_out, pos, windows
 from ..tokens.tokenizer import ids_around
-from ..models.transplant import check_rows, max_length
 
 # %% ../../nbs/07_tasks/06_probe.ipynb #84a3b162
-def _word_rows(tokenizer, examples, length): # as many means as words
+def _word_rows(tokenizer, examples, length):  # as many means as words
     first = np.cumsum([0, *(len(e.words) for e in examples)])
-    return [(w.sentence, w.ids, [k if k < 0 else first[w.sentence] + w.start + k for k in w.words])
-            for w in windows(tokenizer, [e.words for e in examples], length)]
+    return [
+        (w.sentence, w.ids, [k if k < 0 else first[w.sentence] + w.start + k for k in w.words])
+        for w in windows(tokenizer, [e.words for e in examples], length)
+    ]
 
-def _sentence_rows(tokenizer, examples, length): # two means a pair
+
+def _sentence_rows(tokenizer, examples, length):  # two means a pair
     before, after = ids_around(tokenizer)
     room, found = length - len(before) - len(after), []
-    if room < 1: raise ValueError(f"{length} tokens leave no room for text beside {len(before) + len(after)} special tokens; allow longer rows")
+    if room < 1:
+        raise ValueError(
+            f"{length} tokens leave no room for text beside {len(before) + len(after)} special tokens; allow longer rows"
+        )
     texts = list(chain.from_iterable((e.premise, e.hypothesis) for e in examples))
-    for i, ids in enumerate(tokenizer(texts, add_special_tokens=False, truncation=False, verbose=False)["input_ids"] if texts else []):
+    for i, ids in enumerate(
+        tokenizer(texts, add_special_tokens=False, truncation=False, verbose=False)["input_ids"] if texts else []
+    ):
         for at in range(0, max(len(ids), 1), room):
-            row, counted = lay_out(before, [ids[at:at + room]], after, "mean")
+            row, counted = lay_out(before, [ids[at : at + room]], after, "mean")
             found.append((i, row, [k if k < 0 else i for k in counted]))
     return found
 
+
 _ROWS = {"pos": _word_rows, "nli": _sentence_rows}
 
-def _rows(model, tokenizer, examples, task, length) -> list[Row]: # `words`: the mean that each token counts for; -1: none
+
+def _rows(
+    model, tokenizer, examples, task, length
+) -> list[Row]:  # `words`: the mean that each token counts for; -1: none
     check_rows(model, tokenizer)
-    if task.name not in _ROWS: raise ValueError(f"there is no probe for {task.name}; there are {', '.join(_ROWS)}")
+    if task.name not in _ROWS:
+        raise ValueError(f"there is no probe for {task.name}; there are {', '.join(_ROWS)}")
     length = min(length or 512, max_length(model), tokenizer.model_max_length)
-    return [Row(i, {"input_ids": torch.tensor(ids), "words": torch.tensor(counted)}) for i, ids, counted in _ROWS[task.name](tokenizer, examples, length)]
+    return [
+        Row(i, {"input_ids": torch.tensor(ids), "words": torch.tensor(counted)})
+        for i, ids, counted in _ROWS[task.name](tokenizer, examples, length)
+    ]
 
 # %% ../../nbs/07_tasks/06_probe.ipynb #6112d6bd
 @torch.no_grad()
-def _means(model, tokenizer, rows, n, batch_size) -> np.ndarray: # (n, dim) float32
+def _means(model, tokenizer, rows, n, batch_size) -> np.ndarray:  # (n, dim) float32
     "Mean last hidden state of the tokens that count for each of n things."
-    collate, order, training, at = Collate(model, tokenizer, pos), sorted(rows, key=lambda r: -len(r.inputs["input_ids"])), model.training, model.device
+    collate, order, training, at = (
+        Collate(model, tokenizer, pos),
+        sorted(rows, key=lambda r: -len(r.inputs["input_ids"])),
+        model.training,
+        model.device,
+    )
     sums, counts = torch.zeros(n, model.config.hidden_size, device=at), torch.zeros(n, 1, device=at)
     model.eval()
     for start in tqdm(range(0, len(order), batch_size), desc="states", unit=" batches", delay=2, leave=False):
-        batch = {k: v.to(at) for k, v in collate(order[start:start + batch_size]).items()}
+        batch = {k: v.to(at) for k, v in collate(order[start : start + batch_size]).items()}
         counts_for = batch["words"]
         hidden = run(model.base_model, batch).last_hidden_state[counts_for >= 0].float()
         sums.index_add_(0, counts_for[counts_for >= 0], hidden)
@@ -66,19 +88,22 @@ def _means(model, tokenizer, rows, n, batch_size) -> np.ndarray: # (n, dim) floa
     model.train(training)
     return (sums / counts.clamp(min=1)).cpu().numpy()
 
-def _pairs(means, compare): # (2 n, dim) of premises and hypotheses in turn; (n, 2 dim) or (n, 4 dim)
+
+def _pairs(means, compare):  # (2 n, dim) of premises and hypotheses in turn; (n, 2 dim) or (n, 4 dim)
     u, v = means[::2], means[1::2]
     return np.hstack([u, v, abs(u - v), u * v] if compare else [u, v])
 
-def states(model:PreTrainedModel, # masked or causal language model; it is not changed
-           tokenizer:PreTrainedTokenizerBase, # the model's
-           examples:Sequence, # of the task: tagged sentences, or pairs
-           task:str|Task, # pos or nli
-           length:int=0, # tokens in a row; 0: 512, and never more than the model takes
-           compare:bool=False, # nli: also the difference of the two means without its sign, and their product
-           batch_size:int=32,
-           rows:list[Row]|None=None # of the examples, where they are there
-          ) -> np.ndarray: # (answers, features) float32: a row for each word, or for each pair
+
+def states(
+    model: PreTrainedModel,  # masked or causal language model; it is not changed
+    tokenizer: PreTrainedTokenizerBase,  # the model's
+    examples: Sequence,  # of the task: tagged sentences, or pairs
+    task: str | Task,  # pos or nli
+    length: int = 0,  # tokens in a row; 0: 512, and never more than the model takes
+    compare: bool = False,  # nli: also the difference of the two means without its sign, and their product
+    batch_size: int = 32,
+    rows: list[Row] | None = None,  # of the examples, where they are there
+) -> np.ndarray:  # (answers, features) float32: a row for each word, or for each pair
     "What a linear classifier is given of frozen states."
     task = get_task(task)
     rows = _rows(model, tokenizer, examples, task, length) if rows is None else rows
@@ -87,30 +112,46 @@ def states(model:PreTrainedModel, # masked or causal language model; it is not c
     return means if task.name == "pos" else _pairs(means, compare)
 
 # %% ../../nbs/07_tasks/06_probe.ipynb #a5b26539
-def _answers(task, examples) -> list[str]: return [label for e in examples for label in task.asked(e)]
+def _answers(task, examples) -> list[str]:
+    return [label for e in examples for label in task.asked(e)]
 
-def probe(model:PreTrainedModel, # masked or causal language model; it is not changed
-          tokenizer:PreTrainedTokenizerBase, # the model's
-          train:Sequence, test:Sequence, # examples of the task
-          task:str|Task, # pos or nli
-          length:int=0, # tokens in a row; 0: 512, and never more than the model takes
-          compare:bool=False, # nli: also what the two sentences have in common
-          max_train:int=0, # examples to train on; a random sample where there are more; 0: all
-          batch_size:int=32
-         ) -> dict: # accuracy; majority (always the most frequent answer); train, test (numbers of answers); long (texts that are longer than a row)
+
+def probe(
+    model: PreTrainedModel,  # masked or causal language model; it is not changed
+    tokenizer: PreTrainedTokenizerBase,  # the model's
+    train: Sequence,
+    test: Sequence,  # examples of the task
+    task: str | Task,  # pos or nli
+    length: int = 0,  # tokens in a row; 0: 512, and never more than the model takes
+    compare: bool = False,  # nli: also what the two sentences have in common
+    max_train: int = 0,  # examples to train on; a random sample where there are more; 0: all
+    batch_size: int = 32,
+) -> dict:  # accuracy; majority (always the most frequent answer); train, test (numbers of answers); long (texts that are longer than a row)
     "Accuracy of a linear classifier on frozen states."
     task, found = get_task(task), {}
-    if max_train and len(train) > max_train: train = divide(train, 0, max_train)[0]
+    if max_train and len(train) > max_train:
+        train = divide(train, 0, max_train)[0]
     for name, split in (("training", train), ("test", test)):
-        if not (answers := _answers(task, split)): raise ValueError(f"the {name} split has no {task.asks}; give at least one")
+        if not (answers := _answers(task, split)):
+            raise ValueError(f"the {name} split has no {task.asks}; give at least one")
         found[name] = answers, _rows(model, tokenizer, split, task, length)
     known, often = found["training"][0], Counter(found["training"][0])
-    if len(often) < 2: raise ValueError(f"all training {task.asks} have the label {known[0]}; a classifier needs at least two")
-    features = [states(model, tokenizer, split, task, length, compare, batch_size, rows) for split, (_, rows) in zip((train, test), found.values())]
+    if len(often) < 2:
+        raise ValueError(f"all training {task.asks} have the label {known[0]}; a classifier needs at least two")
+    features = [
+        states(model, tokenizer, split, task, length, compare, batch_size, rows)
+        for split, (_, rows) in zip((train, test), found.values())
+    ]
     linear = make_pipeline(StandardScaler(copy=False), LogisticRegression(max_iter=1000))
-    with warnings.catch_warnings(): # what is left to gain after 1,000 steps does not matter to the accuracy
+    with warnings.catch_warnings():  # what is left to gain after 1,000 steps does not matter to the accuracy
         warnings.simplefilter("ignore", ConvergenceWarning)
         linear.fit(features[0], known)
     asked, said = np.array(found["test"][0]), linear.predict(features[1])
     long = sum(n > 1 for _, rows in found.values() for n in Counter(r.example for r in rows).values())
-    return dict(accuracy=float((said == asked).mean()), majority=float((asked == often.most_common(1)[0][0]).mean()), train=len(known), test=len(asked), long=long)
+    return dict(
+        accuracy=float((said == asked).mean()),
+        majority=float((asked == often.most_common(1)[0][0]).mean()),
+        train=len(known),
+        test=len(asked),
+        long=long,
+    )

@@ -7,69 +7,94 @@ __all__ = ['qa_task', 'Answer', 'Question', 'read_squad', 'normalized', 'word_f1
            'best_spans', 'QuestionAnswering']
 
 # %% ../../nbs/07_tasks/04_qa.ipynb #607641f4
-import json, re, string
+import json
+import re
+import string
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import numpy as np, torch
+import numpy as np
+import torch
 from torch.nn import functional as F
 from tqdm.auto import tqdm
 from transformers import MODEL_FOR_QUESTION_ANSWERING_MAPPING, PreTrainedTokenizerBase
 
-from ..text.corpus import raw_lines
 from .finetune import Row, Task, WholeConfig, register, run
+from ..text.corpus import raw_lines
 
 # %% ../../nbs/07_tasks/04_qa.ipynb #c0fb3d6b
 @dataclass(frozen=True)
 class Answer:
     "A stretch of a context."
-    text:str
-    start:int # first character
+
+    text: str
+    start: int  # first character
+
 
 @dataclass(frozen=True)
 class Question:
     "A question on a context, with every answer that is right."
-    id:str
-    question:str
-    context:str
-    answers:tuple[Answer, ...] = () # none: the context does not say
+
+    id: str
+    question: str
+    context: str
+    answers: tuple[Answer, ...] = ()  # none: the context does not say
 
 # %% ../../nbs/07_tasks/04_qa.ipynb #51f9115b
-def _get(thing, name, kind, where): # a field of a JSON object that must be there
+def _get(thing, name, kind, where):  # a field of a JSON object that must be there
     value = thing.get(name) if isinstance(thing, dict) else None
-    if not isinstance(value, kind): raise ValueError(f"{where}: {name} is {'missing' if value is None else f'{value!r:.60}'}; SQuAD's layout has {_KINDS[kind]} there")
+    if not isinstance(value, kind):
+        raise ValueError(
+            f"{where}: {name} is {'missing' if value is None else f'{value!r:.60}'}; SQuAD's layout has {_KINDS[kind]} there"
+        )
     return value
+
 
 _KINDS = {str: "a text", list: "a list", int: "a number"}
 
+
 def _answers(qa, context, where) -> tuple[Answer, ...]:
     "The answers of a question, each checked against the context."
-    if qa.get("is_impossible"): return ()
+    if qa.get("is_impossible"):
+        return ()
     answers = []
     for a in _get(qa, "answers", list, where):
         text, start = _get(a, "text", str, where), _get(a, "answer_start", int, where)
-        if not text.strip(): raise ValueError(f"{where}: an answer is empty; leave it out, or mark the question as is_impossible")
-        if start < 0 or context[start:start + len(text)] != text:
-            raise ValueError(f"{where}: the answer {text!r:.60} is not at character {start} of the context, which has {context[max(start, 0):max(start, 0) + len(text)]!r:.60} there; "
-                             f"{_hint(text, context)}")
+        if not text.strip():
+            raise ValueError(f"{where}: an answer is empty; leave it out, or mark the question as is_impossible")
+        if start < 0 or context[start : start + len(text)] != text:
+            raise ValueError(
+                f"{where}: the answer {text!r:.60} is not at character {start} of the context, which has {context[max(start, 0) : max(start, 0) + len(text)]!r:.60} there; "
+                f"{_hint(text, context)}"
+            )
         answers.append(Answer(text, start))
-    if not answers: raise ValueError(f"{where}: there are no answers; give one, or mark the question as is_impossible")
+    if not answers:
+        raise ValueError(f"{where}: there are no answers; give one, or mark the question as is_impossible")
     return tuple(answers)
+
 
 def _hint(text, context):
     places = [m.start() for m in re.finditer(re.escape(text), context)]
-    return f"it is at {', '.join(map(str, places[:3]))}; count characters, not bytes" if places else "the context does not have it anywhere"
+    return (
+        f"it is at {', '.join(map(str, places[:3]))}; count characters, not bytes"
+        if places
+        else "the context does not have it anywhere"
+    )
 
 # %% ../../nbs/07_tasks/04_qa.ipynb #77a3a4bf
-def read_squad(path:str|Path # JSON of SQuAD 1.1 or 2, XQuAD, MLQA, TyDi QA GoldP; also .gz, .bz2, .xz
-              ) -> list[Question]: # in the order of the file
+def read_squad(
+    path: str | Path,  # JSON of SQuAD 1.1 or 2, XQuAD, MLQA, TyDi QA GoldP; also .gz, .bz2, .xz
+) -> list[Question]:  # in the order of the file
     "Read questions with their contexts; `ValueError` names the file, the question and what is wrong."
     path = Path(path)
-    if not path.is_file(): raise FileNotFoundError(f"{path}: no such file of questions")
-    try: data = json.loads("".join(raw_lines(path)))
-    except json.JSONDecodeError as e: raise ValueError(f"{path}, line {e.lineno}: not JSON ({e.msg}); give one file in SQuAD's layout") from None
+    if not path.is_file():
+        raise FileNotFoundError(f"{path}: no such file of questions")
+    try:
+        data = json.loads("".join(raw_lines(path)))
+    except json.JSONDecodeError as e:
+        raise ValueError(f"{path}, line {e.lineno}: not JSON ({e.msg}); give one file in SQuAD's layout") from None
     found, seen = [], set()
     for i, article in enumerate(_get(data, "data", list, path), 1):
         for j, paragraph in enumerate(_get(article, "paragraphs", list, f"{path}, article {i}"), 1):
@@ -77,33 +102,42 @@ def read_squad(path:str|Path # JSON of SQuAD 1.1 or 2, XQuAD, MLQA, TyDi QA Gold
             context = _get(paragraph, "context", str, where)
             for k, qa in enumerate(_get(paragraph, "qas", list, where), 1):
                 id = str(qa["id"]) if isinstance(qa, dict) and isinstance(qa.get("id"), (str, int)) else ""
-                if not id: raise ValueError(f"{where}, question {k}: it has no id; give every question its own")
+                if not id:
+                    raise ValueError(f"{where}, question {k}: it has no id; give every question its own")
                 at = f"{path}, question {id}"
-                if id in seen: raise ValueError(f"{at}: the id is there twice; give every question its own")
+                if id in seen:
+                    raise ValueError(f"{at}: the id is there twice; give every question its own")
                 seen.add(id)
-                if not context.strip(): raise ValueError(f"{at}: the context is empty; leave the question out")
+                if not context.strip():
+                    raise ValueError(f"{at}: the context is empty; leave the question out")
                 question = _get(qa, "question", str, at)
-                if not question.strip(): raise ValueError(f"{at}: the question is empty; leave it out")
+                if not question.strip():
+                    raise ValueError(f"{at}: the question is empty; leave it out")
                 found.append(Question(id, question, context, _answers(qa, context, at)))
-    if not found: raise ValueError(f"{path} has no questions")
+    if not found:
+        raise ValueError(f"{path} has no questions")
     return found
 
 # %% ../../nbs/07_tasks/04_qa.ipynb #1c3f8380
 _DROP = str.maketrans("", "", string.punctuation)
 
-def normalized(text:str) -> str:
+
+def normalized(text: str) -> str:
     "A text as SQuAD's script compares it."
     return " ".join(re.sub(r"\b(a|an|the)\b", " ", text.lower().translate(_DROP)).split())
 
-def word_f1(gold:str, predicted:str) -> float: # 0 to 1
+
+def word_f1(gold: str, predicted: str) -> float:  # 0 to 1
     "F1 of the words that two texts share."
     a, b = normalized(gold).split(), normalized(predicted).split()
     same = (Counter(a) & Counter(b)).total()
-    return 2 * same / (len(a) + len(b)) if same else 0.
+    return 2 * same / (len(a) + len(b)) if same else 0.0
 
-def squad_scores(gold:Sequence[Sequence[str]], # right answers to each question; none: it has no answer
-                 predicted:Sequence[str] # as many; "": no answer
-                ) -> dict[str,float]: # f1 and exact_match, 0 to 1
+
+def squad_scores(
+    gold: Sequence[Sequence[str]],  # right answers to each question; none: it has no answer
+    predicted: Sequence[str],  # as many; "": no answer
+) -> dict[str, float]:  # f1 and exact_match, 0 to 1
     "Mean scores over questions, as SQuAD's script computes them."
     f1, exact = [], []
     for answers, said in zip(gold, predicted, strict=True):
@@ -115,109 +149,172 @@ def squad_scores(gold:Sequence[Sequence[str]], # right answers to each question;
 @dataclass(frozen=True)
 class QAConfig(WholeConfig):
     "Hyper-parameters of fine-tuning on questions; the defaults are those of XTREME (Hu et al., 2020)."
-    learning_rate:float = 3e-5
-    epochs:int = 3
-    max_length:int = 384
-    warmup_steps:int = 500
-    weight_decay:float = 1e-4
-    stride:int = 128 # tokens of the context that two neighbouring windows share
-    max_question:int = 64 # tokens of a question
-    max_answer:int = 30 # tokens of an answer
-    abstain:bool = False # predict no answer where the first token scores higher than every span (SQuAD 2)
+
+    learning_rate: float = 3e-5
+    epochs: int = 3
+    max_length: int = 384
+    warmup_steps: int = 500
+    weight_decay: float = 1e-4
+    stride: int = 128  # tokens of the context that two neighbouring windows share
+    max_question: int = 64  # tokens of a question
+    max_answer: int = 30  # tokens of an answer
+    abstain: bool = False  # predict no answer where the first token scores higher than every span (SQuAD 2)
+
 
 def _cut_questions(tokenizer, examples, length, config):
     "The questions, cut to their first tokens; `ValueError` where a window has no room for new context."
     special = tokenizer.num_special_tokens_to_add(pair=True)
     texts, most = [e.question.strip() for e in examples], min(config.max_question, (length - special) // 2)
-    if most < 1: raise ValueError(f"{length} tokens leave no room for question and context beside {special} special tokens; allow longer rows")
+    if most < 1:
+        raise ValueError(
+            f"{length} tokens leave no room for question and context beside {special} special tokens; allow longer rows"
+        )
     coded = tokenizer(texts, add_special_tokens=False, return_offsets_mapping=True, verbose=False)
     sizes = [len(ids) for ids in coded["input_ids"]]
     for i, spans in enumerate(coded["offset_mapping"]):
-        if sizes[i] <= most: continue
-        texts[i] = texts[i][:spans[most][0]].rstrip()
+        if sizes[i] <= most:
+            continue
+        texts[i] = texts[i][: spans[most][0]].rstrip()
         sizes[i] = len(tokenizer(texts[i], add_special_tokens=False)["input_ids"])
     longest = int(np.argmax(sizes))
     if (room := length - special - sizes[longest]) <= config.stride:
-        raise ValueError(f"question {examples[longest].id}: a row of {length} tokens holds {room} of the context beside {sizes[longest]} of the question and {special} special ones, "
-                         f"and neighbouring windows are to share {config.stride} (stride); set a stride below {room}, or allow longer rows")
+        raise ValueError(
+            f"question {examples[longest].id}: a row of {length} tokens holds {room} of the context beside {sizes[longest]} of the question and {special} special ones, "
+            f"and neighbouring windows are to share {config.stride} (stride); set a stride below {room}, or allow longer rows"
+        )
     return texts
 
 # %% ../../nbs/07_tasks/04_qa.ipynb #d3070c56
-def _spans(context, offsets): # (n, 2) characters of each token, without blanks around; (0, 0) where nothing is left
+def _spans(context, offsets):  # (n, 2) characters of each token, without blanks around; (0, 0) where nothing is left
     spans, full = np.array(offsets, dtype=np.int32).clip(0, len(context)), np.array([not c.isspace() for c in context])
     at = np.arange(len(context))
-    following = np.minimum.accumulate(np.append(np.where(full, at, len(context)), len(context))[::-1])[::-1] # at or after a place, what is no blank
-    before = np.maximum.accumulate(np.append(0, np.where(full, at + 1, 0))) # end of what is no blank and ends at or before a place
+    following = np.minimum.accumulate(np.append(np.where(full, at, len(context)), len(context))[::-1])[
+        ::-1
+    ]  # at or after a place, what is no blank
+    before = np.maximum.accumulate(
+        np.append(0, np.where(full, at + 1, 0))
+    )  # end of what is no blank and ends at or before a place
     found = np.stack([following[spans[:, 0]], before[spans[:, 1]]], 1)
     found[found[:, 1] <= found[:, 0]] = 0
     return found
 
-def _label(answer, spans, inside): # first and last token that an answer overlaps
+
+def _label(answer, spans, inside):  # first and last token that an answer overlaps
     touched = np.flatnonzero(inside & (spans[:, 1] > answer.start) & (spans[:, 0] < answer.start + len(answer.text)))
-    whole = len(touched) and spans[touched[0], 0] <= answer.start and spans[touched[-1], 1] >= answer.start + len(answer.text.rstrip())
+    whole = (
+        len(touched)
+        and spans[touched[0], 0] <= answer.start
+        and spans[touched[-1], 1] >= answer.start + len(answer.text.rstrip())
+    )
     return [int(touched[0]), int(touched[-1])] if whole else [0, 0]
 
-def qa_rows(tokenizer:PreTrainedTokenizerBase, # a fast one
-            examples:Sequence[Question], length:int, # tokens in a window at most
-            config:QAConfig) -> list[Row]: # labels (start, end); place: (length, 2) characters of each token of the context, -1 elsewhere
+
+def qa_rows(
+    tokenizer: PreTrainedTokenizerBase,  # a fast one
+    examples: Sequence[Question],
+    length: int,  # tokens in a window at most
+    config: QAConfig,
+) -> list[Row]:  # labels (start, end); place: (length, 2) characters of each token of the context, -1 elsewhere
     "Cut questions with their contexts into windows of tokens."
-    if not tokenizer.is_fast: raise ValueError("the tokenizer does not say which characters a token is from; save it as tokenizer.json (a fast tokenizer)")
+    if not tokenizer.is_fast:
+        raise ValueError(
+            "the tokenizer does not say which characters a token is from; save it as tokenizer.json (a fast tokenizer)"
+        )
     found = []
     for at in tqdm(range(0, len(examples), 1000), desc="windows", unit="k questions", delay=2, leave=False):
-        part = examples[at:at + 1000]
-        coded = tokenizer(_cut_questions(tokenizer, part, length, config), [e.context for e in part], truncation="only_second", max_length=length,
-                          stride=config.stride, return_overflowing_tokens=True, return_offsets_mapping=True, return_attention_mask=False)
+        part = examples[at : at + 1000]
+        coded = tokenizer(
+            _cut_questions(tokenizer, part, length, config),
+            [e.context for e in part],
+            truncation="only_second",
+            max_length=length,
+            stride=config.stride,
+            return_overflowing_tokens=True,
+            return_offsets_mapping=True,
+            return_attention_mask=False,
+        )
         offsets, which = coded.pop("offset_mapping"), coded.pop("overflow_to_sample_mapping")
         for i, e in enumerate(which):
             spans = _spans(part[e].context, offsets[i])
             inside = np.array([s == 1 for s in coded.sequence_ids(i)]) & (spans[:, 1] > spans[:, 0])
             labels = _label(part[e].answers[0], spans, inside) if part[e].answers else [0, 0]
             spans[~inside] = -1
-            found.append(Row(at + e, {name: torch.tensor(ids[i]) for name, ids in coded.items()} | {"labels": torch.tensor(labels)}, spans))
+            found.append(
+                Row(
+                    at + e,
+                    {name: torch.tensor(ids[i]) for name, ids in coded.items()} | {"labels": torch.tensor(labels)},
+                    spans,
+                )
+            )
     return found
 
 # %% ../../nbs/07_tasks/04_qa.ipynb #c109eb47
-def best_spans(scores:torch.Tensor, # (n, 2, length) of starts and ends
-               inside:torch.Tensor, # (n, length) bool: tokens that an answer may start and end with
-               longest:int # tokens
-              ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]: # (n,) best sum (-inf: no token inside), start, end
+def best_spans(
+    scores: torch.Tensor,  # (n, 2, length) of starts and ends
+    inside: torch.Tensor,  # (n, length) bool: tokens that an answer may start and end with
+    longest: int,  # tokens
+) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:  # (n,) best sum (-inf: no token inside), start, end
     "The start and end with the highest sum of scores."
     start, end = scores.float().masked_fill(~inside[:, None], -torch.inf).unbind(1)
-    ends = F.pad(end, (0, longest - 1), value=-torch.inf).unfold(1, longest, 1) # (n, length, longest): those that each start can have
+    ends = F.pad(end, (0, longest - 1), value=-torch.inf).unfold(
+        1, longest, 1
+    )  # (n, length, longest): those that each start can have
     best, at = (start[..., None] + ends).flatten(1).max(-1)
     return best, at // longest, at // longest + at % longest
 
 # %% ../../nbs/07_tasks/04_qa.ipynb #3d5a0141
 class QuestionAnswering(Task):
     "The answer to a question in its context, counted by F1 and exact match."
+
     name, about = "qa", "questions on a text"
     unit, asks, marks = "questions", "questions", "answers"
     config, heads = QAConfig(), MODEL_FOR_QUESTION_ANSWERING_MAPPING
 
-    def read(self, path:str|Path) -> list[Question]: return read_squad(path)
-    def asked(self, example:Question) -> tuple[str]: return ("answer",)
-    def text(self, example:Question) -> tuple[str, str]: return (example.question, example.context)
-    def labels(self, examples) -> list[str]: return ["start", "end"] # what the head's two scores of a token are for
-    def rows(self, tokenizer, examples, labels, length, config) -> list[Row]: return qa_rows(tokenizer, examples, length, config)
+    def read(self, path: str | Path) -> list[Question]:
+        return read_squad(path)
 
-    def scores(self, model, batch, config) -> torch.Tensor: # (n, 2, length)
+    def asked(self, example: Question) -> tuple[str]:
+        return ("answer",)
+
+    def text(self, example: Question) -> tuple[str, str]:
+        return (example.question, example.context)
+
+    def labels(self, examples) -> list[str]:
+        return ["start", "end"]  # what the head's two scores of a token are for
+
+    def rows(self, tokenizer, examples, labels, length, config) -> list[Row]:
+        return qa_rows(tokenizer, examples, length, config)
+
+    def scores(self, model, batch, config) -> torch.Tensor:  # (n, 2, length)
         out = run(model, batch)
         scores = torch.stack([out.start_logits, out.end_logits], 1)
         return scores.masked_fill(batch["attention_mask"][:, None] == 0, torch.finfo(scores.dtype).min)
 
-    def best(self, scores, rows, config) -> list[tuple[float, int, int, float]]: # score and characters of the best span, score of none
+    def best(
+        self, scores, rows, config
+    ) -> list[tuple[float, int, int, float]]:  # score and characters of the best span, score of none
         inside = torch.zeros(scores.shape[0], scores.shape[2], dtype=torch.bool)
-        for i, r in enumerate(rows): inside[i, :len(r.place)] = torch.from_numpy(r.place[:, 0] >= 0)
+        for i, r in enumerate(rows):
+            inside[i, : len(r.place)] = torch.from_numpy(r.place[:, 0] >= 0)
         best, starts, ends = (x.tolist() for x in best_spans(scores, inside.to(scores.device), config.max_answer))
-        return [(b, int(r.place[s, 0]), int(r.place[e, 1]), none) for b, s, e, r, none in zip(best, starts, ends, rows, scores[:, :, 0].sum(1).tolist())]
+        return [
+            (b, int(r.place[s, 0]), int(r.place[e, 1]), none)
+            for b, s, e, r, none in zip(best, starts, ends, rows, scores[:, :, 0].sum(1).tolist())
+        ]
 
-    def join(self, examples, rows, found, model, config) -> list[str]: # "": no answer
+    def join(self, examples, rows, found, model, config) -> list[str]:  # "": no answer
         best, none = [(-np.inf, 0, 0)] * len(examples), [np.inf] * len(examples)
         for r, (score, start, end, nothing) in zip(rows, found):
-            if score > best[r.example][0]: best[r.example] = score, start, end
+            if score > best[r.example][0]:
+                best[r.example] = score, start, end
             none[r.example] = min(none[r.example], nothing)
-        return ["" if config.abstain and n > score else e.context[start:end] for e, (score, start, end), n in zip(examples, best, none)]
+        return [
+            "" if config.abstain and n > score else e.context[start:end]
+            for e, (score, start, end), n in zip(examples, best, none)
+        ]
 
-    def metrics(self, examples, predictions) -> dict[str,float]: return squad_scores([[a.text for a in e.answers] for e in examples], predictions)
+    def metrics(self, examples, predictions) -> dict[str, float]:
+        return squad_scores([[a.text for a in e.answers] for e in examples], predictions)
+
 
 qa_task = register(QuestionAnswering())

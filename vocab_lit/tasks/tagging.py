@@ -22,92 +22,156 @@ from seqeval.metrics import f1_score
 from tqdm.auto import tqdm
 from transformers import MODEL_FOR_TOKEN_CLASSIFICATION_MAPPING, PreTrainedModel, PreTrainedTokenizerBase
 
-from ..text.corpus import raw_lines
 from .finetune import Row, Task, TaskConfig, divide, label_weights, predict, register, run
+from ..text.corpus import raw_lines
 from ..tokens.tokenizer import ids_around
 
 # %% ../../nbs/07_tasks/02_tagging.ipynb #1859cf06
-UPOS = tuple("ADJ ADP ADV AUX CCONJ DET INTJ NOUN NUM PART PRON PROPN PUNCT SCONJ SYM VERB X".split())
+UPOS = tuple(
+    [
+        "ADJ",
+        "ADP",
+        "ADV",
+        "AUX",
+        "CCONJ",
+        "DET",
+        "INTJ",
+        "NOUN",
+        "NUM",
+        "PART",
+        "PRON",
+        "PROPN",
+        "PUNCT",
+        "SCONJ",
+        "SYM",
+        "VERB",
+        "X",
+    ]
+)
+
 
 @dataclass(frozen=True)
 class Tagged:
     "A sentence with one tag for each word."
-    words:tuple[str, ...]
-    tags:tuple[str, ...] # as many as words
+
+    words: tuple[str, ...]
+    tags: tuple[str, ...]  # as many as words
+
     def __post_init__(self):
-        if len(self.words) != len(self.tags): raise ValueError(f"{len(self.words)} words and {len(self.tags)} tags: {' '.join(self.words[:8])!r}")
+        if len(self.words) != len(self.tags):
+            raise ValueError(f"{len(self.words)} words and {len(self.tags)} tags: {' '.join(self.words[:8])!r}")
 
 # %% ../../nbs/07_tasks/02_tagging.ipynb #c6d1df9b
-def _numbered(path:str|Path) -> Iterator[tuple[int, str]]:
+def _numbered(path: str | Path) -> Iterator[tuple[int, str]]:
     "Line numbers and lines of a UTF-8 file, without end of line and byte order mark."
     path = Path(path)
-    if not path.is_file(): raise FileNotFoundError(f"{path}: no such file of annotated sentences")
-    for n, line in enumerate(tqdm(raw_lines(path), desc=path.name, unit=" lines", delay=2, leave=False), 1): yield n, line.rstrip("\r\n")
+    if not path.is_file():
+        raise FileNotFoundError(f"{path}: no such file of annotated sentences")
+    for n, line in enumerate(tqdm(raw_lines(path), desc=path.name, unit=" lines", delay=2, leave=False), 1):
+        yield n, line.rstrip("\r\n")
 
 # %% ../../nbs/07_tasks/02_tagging.ipynb #4c8b256f
 _ID = re.compile(r"[1-9][0-9]*|[1-9][0-9]*-[1-9][0-9]*|[0-9]+\.[1-9][0-9]*")
 _COMMENT = re.compile(r"# *sent_id *= *(\S.*)")
 
+
 def _wrong(cells, expected):
     "What is wrong with a row of CoNLL-U, if anything; the next word is due to have the expected number."
-    if len(cells) != 10: return f"{len(cells)} columns where CoNLL-U has 10; put one tab between two columns"
+    if len(cells) != 10:
+        return f"{len(cells)} columns where CoNLL-U has 10; put one tab between two columns"
     id, word = cells[:2]
-    if not _ID.fullmatch(id): return f"{id!r} is not an id such as 3, 3-4 or 3.1; put the word's number there"
-    if not id.isdigit(): return None # a multi-word token or an empty node
-    if int(id) != expected: return f"word {id} where word {expected} was due; put a blank line between two sentences and number words from 1"
-    if not word.strip(): return "the word is empty; put _ where there is none"
+    if not _ID.fullmatch(id):
+        return f"{id!r} is not an id such as 3, 3-4 or 3.1; put the word's number there"
+    if not id.isdigit():
+        return None  # a multi-word token or an empty node
+    if int(id) != expected:
+        return (
+            f"word {id} where word {expected} was due; put a blank line between two sentences and number words from 1"
+        )
+    if not word.strip():
+        return "the word is empty; put _ where there is none"
+
 
 class Place(NamedTuple):
     "Where a sentence is in a file."
-    name:str # its sent_id, or its number from 1
-    lines:list[int] # of its words
 
-def conllu_words(path:str|Path, # CoNLL-U; also .gz, .bz2, .xz
-                 columns:int, # how many are read
-                 wrong:Callable[[list[str]],str|None] # what is wrong with the ten columns of a word, if anything
-                ) -> Iterator[tuple[list[Token], Place]]: # the syntactic words of each sentence
+    name: str  # its sent_id, or its number from 1
+    lines: list[int]  # of its words
+
+
+def conllu_words(
+    path: str | Path,  # CoNLL-U; also .gz, .bz2, .xz
+    columns: int,  # how many are read
+    wrong: Callable[[list[str]], str | None],  # what is wrong with the ten columns of a word, if anything
+) -> Iterator[tuple[list[Token], Place]]:  # the syntactic words of each sentence
     "Read a treebank's words; `ValueError` names the file, line and sentence that is broken."
     number, place, block = 1, Place("1", []), []
     for n, line in chain(_numbered(path), [(0, "")]):
         cells = line.split("\t")
-        if told := _COMMENT.match(line): place = place._replace(name=told[1].strip())
+        if told := _COMMENT.match(line):
+            place = place._replace(name=told[1].strip())
         if line.strip():
-            what = None if line[0] == "#" else _wrong(cells, len(place.lines) + 1) or (wrong(cells) if cells[0].isdigit() else None)
-            if what: raise ValueError(f"{path}, line {n}: {what} (sentence {place.name})")
-            if cells[0].isdigit(): place.lines.append(n)
-            block.append(re.sub(" {2,}", " ", line)) # to conllu, two blanks are a tab
+            what = (
+                None
+                if line[0] == "#"
+                else _wrong(cells, len(place.lines) + 1) or (wrong(cells) if cells[0].isdigit() else None)
+            )
+            if what:
+                raise ValueError(f"{path}, line {n}: {what} (sentence {place.name})")
+            if cells[0].isdigit():
+                place.lines.append(n)
+            block.append(re.sub(" {2,}", " ", line))  # to conllu, two blanks are a tab
         elif block:
-            words = [t for t in parse_token_and_metadata("\n".join(block), DEFAULT_FIELDS[:columns]) if isinstance(t["id"], int)]
-            if words: yield words, place
+            words = [
+                t
+                for t in parse_token_and_metadata("\n".join(block), DEFAULT_FIELDS[:columns])
+                if isinstance(t["id"], int)
+            ]
+            if words:
+                yield words, place
             number += bool(words)
             place, block = Place(str(number), []), []
 
 # %% ../../nbs/07_tasks/02_tagging.ipynb #b52f16bb
-def read_conllu(path:str|Path, # CoNLL-U; also .gz, .bz2, .xz
-                column:str="upos" # upos, or xpos for the treebank's own tags
-               ) -> list[Tagged]: # the syntactic words: no multi-word tokens, no empty nodes
+def read_conllu(
+    path: str | Path,  # CoNLL-U; also .gz, .bz2, .xz
+    column: str = "upos",  # upos, or xpos for the treebank's own tags
+) -> list[Tagged]:  # the syntactic words: no multi-word tokens, no empty nodes
     "Read a treebank's parts of speech; `ValueError` names the file and line that is broken."
-    if column not in ("upos", "xpos"): raise ValueError(f"column {column!r}: there are upos and xpos")
+    if column not in ("upos", "xpos"):
+        raise ValueError(f"column {column!r}: there are upos and xpos")
+
     def wrong(cells):
         word, tag = cells[1], cells[DEFAULT_FIELDS.index(column)]
-        if tag in ("", "_"): return f"{word!r} has no {column.upper()} tag; tag it, or leave the sentence out"
+        if tag in ("", "_"):
+            return f"{word!r} has no {column.upper()} tag; tag it, or leave the sentence out"
         if column == "upos" and tag not in UPOS:
             return f"{tag!r} is not one of the {len(UPOS)} UPOS tags ({' '.join(UPOS)}); correct it, or read the column xpos"
-    found = [Tagged(tuple(t["form"] for t in words), tuple(t[column] for t in words)) for words, _ in conllu_words(path, 5, wrong)]
+
+    found = [
+        Tagged(tuple(t["form"] for t in words), tuple(t[column] for t in words))
+        for words, _ in conllu_words(path, 5, wrong)
+    ]
     return some(found, path)
 
-def some(found:list, path:str|Path) -> list:
+
+def some(found: list, path: str | Path) -> list:
     "What was found in a file of sentences; `ValueError` where it is nothing."
-    if not found: raise ValueError(f"{path} has no sentences; give a file with one word a line and a blank line after each sentence")
+    if not found:
+        raise ValueError(
+            f"{path} has no sentences; give a file with one word a line and a blank line after each sentence"
+        )
     return found
 
 # %% ../../nbs/07_tasks/02_tagging.ipynb #a3aa1790
 _TAG = re.compile(r"O|([BIESLU])-(\S+)")
 
-def to_bio(tags:Sequence[str] # BIO, IOB1, BIOES or BILOU
-          ) -> tuple[str, ...]: # BIO
+
+def to_bio(
+    tags: Sequence[str],  # BIO, IOB1, BIOES or BILOU
+) -> tuple[str, ...]:  # BIO
     "Convert entity tags to BIO; an I- that continues nothing begins an entity, as in conlleval."
-    bio, going = [], None # the type of an entity that may go on
+    bio, going = [], None  # the type of an entity that may go on
     for tag in tags:
         prefix, kind = _TAG.fullmatch(tag).groups()
         bio.append("O" if kind is None else f"{'I' if prefix in 'IEL' and kind == going else 'B'}-{kind}")
@@ -118,14 +182,20 @@ def to_bio(tags:Sequence[str] # BIO, IOB1, BIOES or BILOU
 def _without_prefix(found):
     "Sentences without the language code before every word, where all have the same."
     prefix = re.match(r"[a-z][a-z-]*:", found[0].words[0])
-    if not prefix or not all(w.startswith(prefix[0]) for s in found for w in s.words): return found
-    return [Tagged(tuple(w[prefix.end():] for w in s.words), s.tags) for s in found]
+    if not prefix or not all(w.startswith(prefix[0]) for s in found for w in s.words):
+        return found
+    return [Tagged(tuple(w[prefix.end() :] for w in s.words), s.tags) for s in found]
 
-def read_bio(path:str|Path # a word, perhaps other columns, and a tag a line; a blank line ends a sentence
-            ) -> list[Tagged]: # tags in BIO
+
+def read_bio(
+    path: str | Path,  # a word, perhaps other columns, and a tag a line; a blank line ends a sentence
+) -> list[Tagged]:  # tags in BIO
     "Read named entities; `ValueError` names the file and line that is broken."
     rows = [(n, line.rstrip()) for n, line in _numbered(path)]
-    ends = lambda line: not line or line.startswith("-DOCSTART-")
+
+    def ends(line):
+        return not line or line.startswith("-DOCSTART-")
+
     first = next((line for _, line in rows if not ends(line) and line[0] != "#"), "")
     blank = re.compile("\t" if "\t" in first else " +")
     width = len(blank.split(first))
@@ -134,85 +204,117 @@ def read_bio(path:str|Path # a word, perhaps other columns, and a tag a line; a 
         cells = blank.split(line)
         tagged = _TAG.fullmatch(cells[-1])
         if ends(line):
-            if sentence: found.append(Tagged(tuple(w for w, _ in sentence), to_bio([t for _, t in sentence])))
+            if sentence:
+                found.append(Tagged(tuple(w for w, _ in sentence), to_bio([t for _, t in sentence])))
             sentence = []
-        elif len(cells) == width > 1 and tagged: sentence.append((cells[0], cells[-1]))
+        elif len(cells) == width > 1 and tagged:
+            sentence.append((cells[0], cells[-1]))
         elif line[0] != "#":
             if width == 1 or tagged or len(cells) != width:
-                what = "a word and its tag, with a tab or a blank between, are due" if width == 1 else f"the first row has {width}; write all rows alike"
+                what = (
+                    "a word and its tag, with a tab or a blank between, are due"
+                    if width == 1
+                    else f"the first row has {width}; write all rows alike"
+                )
                 raise ValueError(f"{path}, line {n}: {len(cells)} columns where {what}")
-            raise ValueError(f"{path}, line {n}: {cells[-1]!r} is not an entity tag such as O, B-LOC or I-LOC; correct it")
+            raise ValueError(
+                f"{path}, line {n}: {cells[-1]!r} is not an entity tag such as O, B-LOC or I-LOC; correct it"
+            )
     return _without_prefix(some(found, path))
 
 # %% ../../nbs/07_tasks/02_tagging.ipynb #388b2890
-def split_wikiann(found:list[Tagged], seed:int=0) -> tuple[list[Tagged], list[Tagged], list[Tagged]]: # train, dev, test
+def split_wikiann(
+    found: list[Tagged], seed: int = 0
+) -> tuple[list[Tagged], list[Tagged], list[Tagged]]:  # train, dev, test
     "Random 85/5/10% with at least 256 dev and 512 test sentences; `ValueError` where too few are left to train on."
-    dev, test = max(256, round(.05 * len(found))), max(512, round(.1 * len(found)))
+    dev, test = max(256, round(0.05 * len(found))), max(512, round(0.1 * len(found)))
     if len(found) - dev - test < 256:
-        raise ValueError(f"{len(found)} sentences are too few for {dev} of development, {test} of test and as many as 256 to train on")
+        raise ValueError(
+            f"{len(found)} sentences are too few for {dev} of development, {test} of test and as many as 256 to train on"
+        )
     dev, test, train = divide(found, seed, dev, test)
     return train, dev, test
 
 # %% ../../nbs/07_tasks/02_tagging.ipynb #281ea437
-def accuracy(gold:Sequence[Sequence[str]], # tags of each sentence
-             predicted:Sequence[Sequence[str]] # as many
-            ) -> float: # share of words, 0 to 1
+def accuracy(
+    gold: Sequence[Sequence[str]],  # tags of each sentence
+    predicted: Sequence[Sequence[str]],  # as many
+) -> float:  # share of words, 0 to 1
     "Share of words with the right tag."
     right = [g == p for a, b in zip(gold, predicted, strict=True) for g, p in zip(a, b, strict=True)]
     return sum(right) / len(right)
 
-def entity_f1(gold:Sequence[Sequence[str]], # BIO tags of each sentence
-              predicted:Sequence[Sequence[str]] # as many
-             ) -> float: # 0 to 1; 0 where no entity is found
+
+def entity_f1(
+    gold: Sequence[Sequence[str]],  # BIO tags of each sentence
+    predicted: Sequence[Sequence[str]],  # as many
+) -> float:  # 0 to 1; 0 where no entity is found
     "F1 over whole entities."
     return float(f1_score([list(g) for g in gold], [list(p) for p in predicted], zero_division=0))
 
 # %% ../../nbs/07_tasks/02_tagging.ipynb #38fdadc5
 class Window(NamedTuple):
     "A stretch of a sentence that fits the model."
-    sentence:int # which sentence
-    start:int # its first word
-    size:int # number of words
-    ids:list[int] # token ids, special tokens included
-    words:list[int] # for each token the word it counts for, from 0 in the window; -1: none
 
-def word_pieces(tokenizer:PreTrainedTokenizerBase, # a fast one
-                texts:Sequence[Sequence[str]] # words of each sentence
-               ) -> Iterator[list[list[int]]]: # for each sentence the token ids of each word
+    sentence: int  # which sentence
+    start: int  # its first word
+    size: int  # number of words
+    ids: list[int]  # token ids, special tokens included
+    words: list[int]  # for each token the word it counts for, from 0 in the window; -1: none
+
+
+def word_pieces(
+    tokenizer: PreTrainedTokenizerBase,  # a fast one
+    texts: Sequence[Sequence[str]],  # words of each sentence
+) -> Iterator[list[list[int]]]:  # for each sentence the token ids of each word
     "The pieces of words, without special tokens."
-    if not tokenizer.is_fast: raise ValueError("the tokenizer does not say which word a piece is from; save it as tokenizer.json (a fast tokenizer)")
+    if not tokenizer.is_fast:
+        raise ValueError(
+            "the tokenizer does not say which word a piece is from; save it as tokenizer.json (a fast tokenizer)"
+        )
     blank = " " if "ByteLevel" in str(tokenizer.backend_tokenizer.pre_tokenizer) else ""
     for at in range(0, len(texts), 1000):
-        batch = [[blank + w for w in words] for words in texts[at:at + 1000]]
+        batch = [[blank + w for w in words] for words in texts[at : at + 1000]]
         coded = tokenizer(batch, is_split_into_words=True, add_special_tokens=False, truncation=False, verbose=False)
         for i, words in enumerate(batch):
             pieces = [[] for _ in words]
-            for id, word in zip(coded["input_ids"][i], coded.word_ids(i)): pieces[word].append(id)
+            for id, word in zip(coded["input_ids"][i], coded.word_ids(i)):
+                pieces[word].append(id)
             yield pieces
 
-def windows(tokenizer:PreTrainedTokenizerBase, # a fast one
-            texts:Sequence[Sequence[str]], # words of each sentence
-            length:int, # tokens in a window at most, special ones included
-            pooling:str="mean" # which pieces count for a word: "mean" all, "first" only the first
-           ) -> list[Window]: # in order
+
+def windows(
+    tokenizer: PreTrainedTokenizerBase,  # a fast one
+    texts: Sequence[Sequence[str]],  # words of each sentence
+    length: int,  # tokens in a window at most, special ones included
+    pooling: str = "mean",  # which pieces count for a word: "mean" all, "first" only the first
+) -> list[Window]:  # in order
     "Cut sentences of words into windows of tokens."
     before, after = ids_around(tokenizer)
     room, found = length - len(before) - len(after), []
-    if room < 1: raise ValueError(f"{length} tokens leave no room for text beside {len(before) + len(after)} special tokens; allow longer windows")
+    if room < 1:
+        raise ValueError(
+            f"{length} tokens leave no room for text beside {len(before) + len(after)} special tokens; allow longer windows"
+        )
     for i, pieces in enumerate(word_pieces(tokenizer, texts)):
         for start, end in cuts([min(len(p), room) for p in pieces], room):
             ids, counted = lay_out(before, [p[:room] for p in pieces[start:end]], after, pooling)
             found.append(Window(i, start, end - start, ids, counted))
     return found
 
-def lay_out(before:list[int], pieces:list[list[int]], after:list[int], pooling:str) -> tuple[list[int],list[int]]: # ids, and for each the word it counts for, or -1
+
+def lay_out(
+    before: list[int], pieces: list[list[int]], after: list[int], pooling: str
+) -> tuple[list[int], list[int]]:  # ids, and for each the word it counts for, or -1
     "One row of tokens from the pieces of words and the special tokens around."
-    if pooling not in ("mean", "first"): raise ValueError(f"pooling={pooling!r}: there are 'mean' and 'first'")
+    if pooling not in ("mean", "first"):
+        raise ValueError(f"pooling={pooling!r}: there are 'mean' and 'first'")
     ids = before + [id for p in pieces for id in p] + after
     counted = [w if pooling == "mean" or j == 0 else -1 for w, p in enumerate(pieces) for j in range(len(p))]
-    return ids or [0], [-1] * len(before) + counted + [-1] * len(after) or [-1] # a model must be given something
+    return ids or [0], [-1] * len(before) + counted + [-1] * len(after) or [-1]  # a model must be given something
 
-def cuts(sizes:Sequence[int], room:int) -> Iterator[tuple[int,int]]: # start, end
+
+def cuts(sizes: Sequence[int], room: int) -> Iterator[tuple[int, int]]:  # start, end
     "Runs of words whose sizes fit the room."
     start = used = 0
     for i, size in enumerate(sizes):
@@ -223,74 +325,113 @@ def cuts(sizes:Sequence[int], room:int) -> Iterator[tuple[int,int]]: # start, en
     yield start, len(sizes)
 
 # %% ../../nbs/07_tasks/02_tagging.ipynb #264c26f6
-def word_scores(logits:torch.Tensor, # (n, length, n_tags) scores of pieces
-                words:torch.Tensor, # (n, length) the word each piece counts for; -1: none
-                size:int # words in a row at most
-               ) -> torch.Tensor: # (n, size, n_tags); 0 for a word that no piece counts for
+def word_scores(
+    logits: torch.Tensor,  # (n, length, n_tags) scores of pieces
+    words: torch.Tensor,  # (n, length) the word each piece counts for; -1: none
+    size: int,  # words in a row at most
+) -> torch.Tensor:  # (n, size, n_tags); 0 for a word that no piece counts for
     "Mean of the scores of the pieces of each word."
-    belongs = (words[:, None] == torch.arange(size, device=words.device)[:, None]).to(logits.dtype) # (n, size, length)
+    belongs = (words[:, None] == torch.arange(size, device=words.device)[:, None]).to(logits.dtype)  # (n, size, length)
     return belongs @ logits / belongs.sum(-1, keepdim=True).clamp(min=1)
 
 # %% ../../nbs/07_tasks/02_tagging.ipynb #6793e3a1
 @dataclass(frozen=True)
 class TaggingConfig(TaskConfig):
     "Hyper-parameters of fine-tuning a tagger; the defaults are those of Downey et al. (2023, Table 7) for POS."
-    pooling:str = "mean" # a word's score: "mean" over its pieces, or "first"
-    balance_o:bool = False # all words outside entities weigh as much as all words in entities
-    double_softmax:bool = False # as the paper's code: cross-entropy of probabilities instead of scores
+
+    pooling: str = "mean"  # a word's score: "mean" over its pieces, or "first"
+    balance_o: bool = False  # all words outside entities weigh as much as all words in entities
+    double_softmax: bool = False  # as the paper's code: cross-entropy of probabilities instead of scores
 
 # %% ../../nbs/07_tasks/02_tagging.ipynb #22d6e648
 class Tagging(Task):
     "A tag for each word."
+
     unit, asks, marks = "sentences", "words", "tags"
     config, heads, fill = TaggingConfig(), MODEL_FOR_TOKEN_CLASSIFICATION_MAPPING, {"labels": -100, "words": -1}
 
-    def asked(self, example:Tagged) -> tuple[str, ...]: return example.tags
-    def text(self, example:Tagged) -> tuple[str, ...]: return example.words
+    def asked(self, example: Tagged) -> tuple[str, ...]:
+        return example.tags
 
-    def rows(self, tokenizer, examples, labels, length, config) -> list[Row]: # one for each window
+    def text(self, example: Tagged) -> tuple[str, ...]:
+        return example.words
+
+    def rows(self, tokenizer, examples, labels, length, config) -> list[Row]:  # one for each window
         number, found = {t: i for i, t in enumerate(labels)}, []
         for w in windows(tokenizer, [e.words for e in examples], length, config.pooling):
-            has = set(w.words) # words without a piece are not learnt from
-            asked = [number.get(t, -100) if i in has else -100 for i, t in enumerate(examples[w.sentence].tags[w.start:w.start + w.size])]
-            found.append(Row(w.sentence, {"input_ids": torch.tensor(w.ids), "words": torch.tensor(w.words), "labels": torch.tensor(asked, dtype=torch.long)}))
+            has = set(w.words)  # words without a piece are not learnt from
+            asked = [
+                number.get(t, -100) if i in has else -100
+                for i, t in enumerate(examples[w.sentence].tags[w.start : w.start + w.size])
+            ]
+            found.append(
+                Row(
+                    w.sentence,
+                    {
+                        "input_ids": torch.tensor(w.ids),
+                        "words": torch.tensor(w.words),
+                        "labels": torch.tensor(asked, dtype=torch.long),
+                    },
+                )
+            )
         return found
 
-    def scores(self, model, batch, config) -> torch.Tensor: return word_scores(run(model, batch).logits, batch["words"], batch["labels"].shape[1])
+    def scores(self, model, batch, config) -> torch.Tensor:
+        return word_scores(run(model, batch).logits, batch["words"], batch["labels"].shape[1])
 
     def losses(self, scores, batch, config) -> torch.Tensor:
         return super().losses(scores.softmax(-1) if config.double_softmax else scores, batch, config)
 
     def weights(self, batches, labels, config, gather) -> list[torch.Tensor]:
-        return label_weights([b["labels"] for b in batches], labels.index("O") if config.balance_o and "O" in labels else -1, gather)
+        return label_weights(
+            [b["labels"] for b in batches], labels.index("O") if config.balance_o and "O" in labels else -1, gather
+        )
 
-    def best(self, scores, rows, config) -> list[list[int]]: # number of the best tag for each word
-        return [row[:len(r.inputs["labels"])] for row, r in zip(scores.argmax(-1).tolist(), rows)]
+    def best(self, scores, rows, config) -> list[list[int]]:  # number of the best tag for each word
+        return [row[: len(r.inputs["labels"])] for row, r in zip(scores.argmax(-1).tolist(), rows)]
 
-    def join(self, examples, rows, found, model, config) -> list[tuple[str, ...]]: # tags of whole sentences from those of their windows
+    def join(
+        self, examples, rows, found, model, config
+    ) -> list[tuple[str, ...]]:  # tags of whole sentences from those of their windows
         tags = [[] for _ in examples]
-        for r, numbers in zip(rows, found): tags[r.example] += [model.config.id2label[n] for n in numbers]
+        for r, numbers in zip(rows, found):
+            tags[r.example] += [model.config.id2label[n] for n in numbers]
         return [tuple(t) for t in tags]
 
 # %% ../../nbs/07_tasks/02_tagging.ipynb #f9e5e96f
 class PartsOfSpeech(Tagging):
     "Part-of-speech tagging, counted by accuracy over words."
+
     name, about = "pos", "parts of speech"
-    def read(self, path:str|Path, column:str="upos") -> list[Tagged]: return read_conllu(path, column)
-    def metrics(self, examples, predictions) -> dict[str,float]: return {"accuracy": accuracy([e.tags for e in examples], predictions)}
+
+    def read(self, path: str | Path, column: str = "upos") -> list[Tagged]:
+        return read_conllu(path, column)
+
+    def metrics(self, examples, predictions) -> dict[str, float]:
+        return {"accuracy": accuracy([e.tags for e in examples], predictions)}
+
 
 class NamedEntities(Tagging):
     "Named-entity recognition, counted by F1 over whole entities."
+
     name, about = "ner", "named entities"
     config = TaggingConfig(patience=4, balance_o=True)
-    def read(self, path:str|Path) -> list[Tagged]: return read_bio(path)
-    def metrics(self, examples, predictions) -> dict[str,float]: return {"entity_f1": entity_f1([e.tags for e in examples], predictions)}
+
+    def read(self, path: str | Path) -> list[Tagged]:
+        return read_bio(path)
+
+    def metrics(self, examples, predictions) -> dict[str, float]:
+        return {"entity_f1": entity_f1([e.tags for e in examples], predictions)}
+
 
 pos, ner = register(PartsOfSpeech()), register(NamedEntities())
 
-def tag(model:PreTrainedModel, # a tagger
-        tokenizer:PreTrainedTokenizerBase, texts:Sequence[Sequence[str]], # words of each sentence
-        config:TaskConfig|None=None # as in training
-       ) -> list[tuple[str, ...]]: # a tag for each word
+
+def tag(
+    model: PreTrainedModel,  # a tagger
+    tokenizer: PreTrainedTokenizerBase,
+    texts: Sequence[Sequence[str]],  # words of each sentence
+    config: TaskConfig | None = None,  # as in training
+) -> list[tuple[str, ...]]:  # a tag for each word
     "Tag sentences of words."
     return predict(model, tokenizer, [Tagged(tuple(t), ("",) * len(t)) for t in texts], pos, config)

@@ -7,7 +7,12 @@ __all__ = ['data_path', 'write_json', 'raw_lines', 'iter_lines', 'read_lines', '
            'sampling_weights', 'Lines', 'mix', 'split_lines', 'hold_out']
 
 # %% ../../nbs/01_text/01_corpus.ipynb #02b6d7f3
-import bz2, gzip, json, os, hashlib, lzma
+import bz2
+import gzip
+import hashlib
+import json
+import lzma
+import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -21,68 +26,110 @@ from tqdm.auto import tqdm
 import vocab_lit
 
 # %% ../../nbs/01_text/01_corpus.ipynb #8fe116c8
-def data_path(*parts:str # path components below `data/`
-             ) -> Path: # where it lies in this installation
+def data_path(
+    *parts: str,  # path components below `data/`
+) -> Path:  # where it lies in this installation
     "The path of a bundled file or folder; `FileNotFoundError` where it is not part of this installation."
     here = Path(vocab_lit.__file__).resolve().parent
-    root = next((r for r in (here/"data", here.parent/"data") if r.is_dir()), here/"data")
+    root = next((r for r in (here / "data", here.parent / "data") if r.is_dir()), here / "data")
     path = root.joinpath(*parts)
-    if not path.exists(): raise FileNotFoundError(f"vocab_lit's bundled data has no {Path(*parts)} (looked in {root}); reinstall the package")
+    if not path.exists():
+        raise FileNotFoundError(
+            f"vocab_lit's bundled data has no {Path(*parts)} (looked in {root}); reinstall the package"
+        )
     return path
 
 # %% ../../nbs/01_text/01_corpus.ipynb #db34374f
-def write_json(record:dict|list, path:str|Path) -> None: # replaces the file
+def write_json(record: dict | list, path: str | Path) -> None:  # replaces the file
     "Write JSON beside the file and rename it."
     path = Path(path)
     part = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         with open(part, "w", encoding="utf-8") as f:
-            f.write(json.dumps(record, ensure_ascii=False, indent=1) + "\n"); f.flush()
+            f.write(json.dumps(record, ensure_ascii=False, indent=1) + "\n")
+            f.flush()
             os.fsync(f.fileno())
         os.replace(part, path)
-    except OSError as e: raise OSError(f"cannot write {path}: {e.strerror}") from None
-    finally: part.unlink(missing_ok=True) # of a disk that is full
+    except OSError as e:
+        raise OSError(f"cannot write {path}: {e.strerror}") from None
+    finally:
+        part.unlink(missing_ok=True)  # of a disk that is full
 
 # %% ../../nbs/01_text/01_corpus.ipynb #08941b02
 _OPEN = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
 
-def raw_lines(path:str|Path) -> Iterator[str]: # as they are, ends of lines included; without the byte order mark
+
+def raw_lines(path: str | Path) -> Iterator[str]:  # as they are, ends of lines included; without the byte order mark
     "Stream the lines of one text file; `ValueError` names the line that is not UTF-8, or the file that breaks off."
     path, n = Path(path), 0
     with _OPEN.get(path.suffix, open)(path, "rb") as f:
         try:
             for n, raw in enumerate(f, 1):
                 if n == 1 and (raw[:2] in (b"\xff\xfe", b"\xfe\xff") or b"\0" in raw):
-                    raise ValueError(f"{path} is UTF-16 or no text at all; if it is text, convert it first, for example with `iconv -f utf-16 -t utf-8`")
+                    raise ValueError(
+                        f"{path} is UTF-16 or no text at all; if it is text, convert it first, for example with `iconv -f utf-16 -t utf-8`"
+                    )
                 yield raw.decode("utf-8-sig" if n == 1 else "utf-8")
         except UnicodeDecodeError as e:
-            raise ValueError(f"{path}, line {n}: not UTF-8 (byte {e.object[e.start]:#04x} at column {e.start + 1}); "
-                             f"convert the file first, for example with `iconv -t utf-8`") from None
+            raise ValueError(
+                f"{path}, line {n}: not UTF-8 (byte {e.object[e.start]:#04x} at column {e.start + 1}); "
+                f"convert the file first, for example with `iconv -t utf-8`"
+            ) from None
         except (EOFError, lzma.LZMAError, OSError) as e:
-            raise ValueError(f"{path} cannot be read to its end ({e}); it is damaged, or not what its ending {path.suffix!r} says") from None
+            raise ValueError(
+                f"{path} cannot be read to its end ({e}); it is damaged, or not what its ending {path.suffix!r} says"
+            ) from None
 
-def iter_lines(*paths:str|Path # UTF-8 text files, one text a line; .gz, .bz2 and .xz are opened as such
-              ) -> Iterator[str]: # lines without surrounding white space; blank ones are left out
+
+def iter_lines(
+    *paths: str | Path,  # UTF-8 text files, one text a line; .gz, .bz2 and .xz are opened as such
+) -> Iterator[str]:  # lines without surrounding white space; blank ones are left out
     "Stream the lines of text files; `ValueError` names the file and line that is not UTF-8."
     for path in map(Path, paths):
-        if not path.exists(): raise FileNotFoundError(f"{path}: no such text file")
-        if path.is_dir(): raise ValueError(f"{path} is a folder; give the text files in it")
+        if not path.exists():
+            raise FileNotFoundError(f"{path}: no such text file")
+        if path.is_dir():
+            raise ValueError(f"{path} is a folder; give the text files in it")
         yield from filter(None, map(str.strip, raw_lines(path)))
 
 # %% ../../nbs/01_text/01_corpus.ipynb #3f88027c
-def read_lines(*paths:str|Path # UTF-8 text files, one text a line
-              ) -> list[str]: # every line that is not blank
+def read_lines(
+    *paths: str | Path,  # UTF-8 text files, one text a line
+) -> list[str]:  # every line that is not blank
     "Read text files whole; `ValueError` where no text is left."
     lines = list(tqdm(iter_lines(*paths), desc="text", unit=" lines", delay=2, leave=False))
-    if not lines: raise ValueError(f"{', '.join(map(str, paths))}: the text is empty; give a file with one sentence or paragraph a line")
+    if not lines:
+        raise ValueError(
+            f"{', '.join(map(str, paths))}: the text is empty; give a file with one sentence or paragraph a line"
+        )
     return lines
 
 # %% ../../nbs/01_text/01_corpus.ipynb #8745fab9
-_UNSPACED = "".join(rf"\p{{Script={s}}}" for s in ("Han Hiragana Katakana Bopomofo Yi Thai Lao Khmer Myanmar Tibetan Javanese Balinese "
-                                                 "Tai_Le New_Tai_Lue Tai_Tham Tai_Viet").split())
+_UNSPACED = "".join(
+    rf"\p{{Script={s}}}"
+    for s in [
+        "Han",
+        "Hiragana",
+        "Katakana",
+        "Bopomofo",
+        "Yi",
+        "Thai",
+        "Lao",
+        "Khmer",
+        "Myanmar",
+        "Tibetan",
+        "Javanese",
+        "Balinese",
+        "Tai_Le",
+        "New_Tai_Lue",
+        "Tai_Tham",
+        "Tai_Viet",
+    ]
+)
 _UNSPACED_CHAR, _TOKEN = regex.compile(f"[{_UNSPACED}]"), regex.compile(rf"[{_UNSPACED}]\p{{M}}*|[^\s{_UNSPACED}]+")
 
-def text_tokens(line:str) -> list[str]:
+
+def text_tokens(line: str) -> list[str]:
     "What stands between spaces; in scripts without spaces, single characters."
     return _TOKEN.findall(line) if _UNSPACED_CHAR.search(line) else line.split()
 
@@ -90,67 +137,95 @@ def text_tokens(line:str) -> list[str]:
 @dataclass
 class CleanReport:
     "What `clean` kept and removed."
-    lines: Counter = field(default_factory=Counter) # {filter, or "kept": number of lines}
-    characters: Counter = field(default_factory=Counter) # {the same: number of characters}
-    examples: dict[str,list[str]] = field(default_factory=dict) # {filter: its first three lines}
 
-    def add(self, what:str, line:str) -> None:
-        "Count a line under a filter's name, or \"kept\"."
+    lines: Counter = field(default_factory=Counter)  # {filter, or "kept": number of lines}
+    characters: Counter = field(default_factory=Counter)  # {the same: number of characters}
+    examples: dict[str, list[str]] = field(default_factory=dict)  # {filter: its first three lines}
+
+    def add(self, what: str, line: str) -> None:
+        'Count a line under a filter\'s name, or "kept".'
         self.lines[what] += 1
         self.characters[what] += len(line)
-        if what != "kept" and len(shown := self.examples.setdefault(what, [])) < 3: shown.append(line)
+        if what != "kept" and len(shown := self.examples.setdefault(what, [])) < 3:
+            shown.append(line)
 
-    def table(self): # a pandas data frame, one row per filter in order, and "kept"
+    def table(self):  # a pandas data frame, one row per filter in order, and "kept"
         "Lines and characters by filter."
         import pandas as pd
-        total = max(sum(self.lines.values()), 1)
-        return pd.DataFrame([dict(filter=f, lines=n, share=n / total, characters=self.characters[f],
-                                  examples=" | ".join(e[:40] for e in self.examples.get(f, ()))) for f, n in self.lines.items()])
 
-    def __str__(self) -> str: return self.table().to_string(index=False, formatters={"share": "{:.1%}".format})
+        total = max(sum(self.lines.values()), 1)
+        return pd.DataFrame(
+            [
+                dict(
+                    filter=f,
+                    lines=n,
+                    share=n / total,
+                    characters=self.characters[f],
+                    examples=" | ".join(e[:40] for e in self.examples.get(f, ())),
+                )
+                for f, n in self.lines.items()
+            ]
+        )
+
+    def __str__(self) -> str:
+        return self.table().to_string(index=False, formatters={"share": "{:.1%}".format})
 
 # %% ../../nbs/01_text/01_corpus.ipynb #4726ba07
 _OTHER, _NO_LETTER = regex.compile(r"[^\p{Alphabetic}\p{M}]+"), regex.compile(r"[^\p{L}\p{M}]+")
 
-def clean(lines:Iterable[str], # texts without surrounding white space
-          report:CleanReport|None=None, # filled while lines are read
-          min_tokens:int=2, # a line needs so many
-          mean_length:float=16, # characters; of a line's tokens, at most
-          longest:int=32, # characters; of any token, at most
-          alphabetic:float=.5, # share of alphabetic characters, at least
-          duplicates:str="exact", # what is a copy: "exact", "letters" (case and all but letters make no difference) or "none"
-          tokens:Callable[[str],list[str]]=text_tokens # `str.split` counts by spaces in every script, as in the paper
-         ) -> Iterator[str]: # the lines kept, in order
+
+def clean(
+    lines: Iterable[str],  # texts without surrounding white space
+    report: CleanReport | None = None,  # filled while lines are read
+    min_tokens: int = 2,  # a line needs so many
+    mean_length: float = 16,  # characters; of a line's tokens, at most
+    longest: int = 32,  # characters; of any token, at most
+    alphabetic: float = 0.5,  # share of alphabetic characters, at least
+    duplicates: str = "exact",  # what is a copy: "exact", "letters" (case and all but letters make no difference) or "none"
+    tokens: Callable[[str], list[str]] = text_tokens,  # `str.split` counts by spaces in every script, as in the paper
+) -> Iterator[str]:  # the lines kept, in order
     "Leave out lines that are no sentences (Downey et al., 2023, Appendix A)."
-    if duplicates not in ("exact", "letters", "none"): raise ValueError(f"duplicates={duplicates!r}; choose exact, letters or none")
+    if duplicates not in ("exact", "letters", "none"):
+        raise ValueError(f"duplicates={duplicates!r}; choose exact, letters or none")
     few, mean = f"fewer than {min_tokens} tokens", f"mean over {mean_length} characters"
     long, other = f"token over {longest}", f"letters under {alphabetic:.0%}"
     report, seen = CleanReport() if report is None else report, set()
     report.lines.update(dict.fromkeys((few, mean, long, other, "duplicate", "kept"), 0))
+
     def fault(line):
         sizes = list(map(len, tokens(line)))
-        if len(sizes) < min_tokens: return few
-        if sum(sizes) > mean_length * len(sizes): return mean
-        if max(sizes, default=0) > longest: return long
-        if len(_OTHER.sub("", line)) < alphabetic * len(line): return other
-        if duplicates == "none": return
+        if len(sizes) < min_tokens:
+            return few
+        if sum(sizes) > mean_length * len(sizes):
+            return mean
+        if max(sizes, default=0) > longest:
+            return long
+        if len(_OTHER.sub("", line)) < alphabetic * len(line):
+            return other
+        if duplicates == "none":
+            return None
         key = line if duplicates == "exact" else _NO_LETTER.sub("", line.lower())
         before = len(seen)
         seen.add(int.from_bytes(hashlib.blake2b(key.encode(), digest_size=8).digest(), "big"))
         return "duplicate" if len(seen) == before else None
+
     for line in tqdm(lines, desc="cleaning", unit=" lines", delay=2, leave=False):
         what = fault(line) or "kept"
         report.add(what, line)
-        if what == "kept": yield line
+        if what == "kept":
+            yield line
 
 # %% ../../nbs/01_text/01_corpus.ipynb #21fdf2c4
-def sampling_weights(counts:Mapping[str,int], # {language: number of sentences}
-                     alpha:float=.2 # 1 leaves the proportions, 0 makes all equal
-                    ) -> dict[str,float]: # {language: probability}
+def sampling_weights(
+    counts: Mapping[str, int],  # {language: number of sentences}
+    alpha: float = 0.2,  # 1 leaves the proportions, 0 makes all equal
+) -> dict[str, float]:  # {language: probability}
     "Multinomial weights of languages (Conneau and Lample, 2019, Section 3.1)."
     empty = [k for k, n in counts.items() if n < 1]
-    if empty or not counts: raise ValueError(f"no text to sample from in {', '.join(empty) or 'no corpus'}")
-    if not 0 <= alpha <= 1: raise ValueError(f"alpha={alpha}; choose a number between 0 and 1")
+    if empty or not counts:
+        raise ValueError(f"no text to sample from in {', '.join(empty) or 'no corpus'}")
+    if not 0 <= alpha <= 1:
+        raise ValueError(f"alpha={alpha}; choose a number between 0 and 1")
     p = np.array(list(counts.values()), float)
     q = (p / p.sum()) ** alpha
     return dict(zip(counts, (q / q.sum()).tolist()))
@@ -158,51 +233,76 @@ def sampling_weights(counts:Mapping[str,int], # {language: number of sentences}
 # %% ../../nbs/01_text/01_corpus.ipynb #1ff9a537
 class Lines:
     "The lines of text files, read anew each time."
-    def __init__(self, *paths:str|Path): self.paths = paths # files as in `iter_lines`
-    def __iter__(self) -> Iterator[str]: return iter_lines(*self.paths)
-    def __repr__(self) -> str: return f"Lines({', '.join(map(str, self.paths))})"
 
-def _capped(lines:Iterable[str], cap:float) -> Iterator[str]:
+    def __init__(self, *paths: str | Path):
+        self.paths = paths  # files as in `iter_lines`
+
+    def __iter__(self) -> Iterator[str]:
+        return iter_lines(*self.paths)
+
+    def __repr__(self) -> str:
+        return f"Lines({', '.join(map(str, self.paths))})"
+
+
+def _capped(lines: Iterable[str], cap: float) -> Iterator[str]:
     "Lines until they have `cap` bytes in UTF-8."
     size = 0
     for line in lines:
-        if cap < float("inf"): size += len(line.encode())
-        if size > cap: return
+        if cap < float("inf"):
+            size += len(line.encode())
+        if size > cap:
+            return
         yield line
 
 # %% ../../nbs/01_text/01_corpus.ipynb #ef880f90
-def mix(corpora:Mapping[str,Iterable[str]|str|Path], # {language: a list of lines, `Lines`, or one file}
-        alpha:float=.2, # 1 leaves the proportions, 0 makes languages equal
-        n:int|None=None, # how many lines to sample; None: as many as all corpora have
-        seed:int=0,
-        cap:int|None=None # bytes read of each corpus; the paper's is 2 * 10**9
-       ) -> Iterator[str]:
+def mix(
+    corpora: Mapping[str, Iterable[str] | str | Path],  # {language: a list of lines, `Lines`, or one file}
+    alpha: float = 0.2,  # 1 leaves the proportions, 0 makes languages equal
+    n: int | None = None,  # how many lines to sample; None: as many as all corpora have
+    seed: int = 0,
+    cap: int | None = None,  # bytes read of each corpus; the paper's is 2 * 10**9
+) -> Iterator[str]:
     "Sample lines from several corpora, the corpus drawn anew for each line (Downey et al., 2023, Section 4)."
     corpora = {k: Lines(c) if isinstance(c, (str, Path)) else c for k, c in corpora.items()}
     for k, c in corpora.items():
-        if iter(c) is c: raise ValueError(f"the corpus of {k} can be read once only; give a list of lines, or Lines(file)")
+        if iter(c) is c:
+            raise ValueError(f"the corpus of {k} can be read once only; give a list of lines, or Lines(file)")
     cap = float("inf") if cap is None else cap
-    counts = {k: sum(1 for _ in tqdm(_capped(c, cap), desc=f"counting {k}", unit=" lines", delay=2, leave=False)) for k, c in corpora.items()}
+    counts = {
+        k: sum(1 for _ in tqdm(_capped(c, cap), desc=f"counting {k}", unit=" lines", delay=2, leave=False))
+        for k, c in corpora.items()
+    }
     weights = list(sampling_weights(counts, alpha).values())
+
     def again(name):
         while True:
             line = None
-            for line in _capped(corpora[name], cap): yield line
-            if line is None: raise ValueError(f"the corpus of {name} was read once and now has no text; give a list of lines, or Lines(file)")
+            for line in _capped(corpora[name], cap):
+                yield line
+            if line is None:
+                raise ValueError(
+                    f"the corpus of {name} was read once and now has no text; give a list of lines, or Lines(file)"
+                )
+
     def draw():
         rng, readers = np.random.default_rng(seed), list(map(again, corpora))
-        while True: yield from (next(readers[i]) for i in rng.choice(len(readers), 1024, p=weights))
+        while True:
+            yield from (next(readers[i]) for i in rng.choice(len(readers), 1024, p=weights))
+
     return islice(draw(), sum(counts.values()) if n is None else n)
 
 # %% ../../nbs/01_text/01_corpus.ipynb #a2a8c957
-def split_lines(lines:Iterable[str], # texts
-                held_out:float=.05, # share of distinct lines to hold out, between 0 and 1
-                seed:int=0 # another seed, another share
-               ) -> tuple[list[str], list[str]]: # (training lines, held-out lines), each in the order given
+def split_lines(
+    lines: Iterable[str],  # texts
+    held_out: float = 0.05,  # share of distinct lines to hold out, between 0 and 1
+    seed: int = 0,  # another seed, another share
+) -> tuple[list[str], list[str]]:  # (training lines, held-out lines), each in the order given
     "Divide texts into training and held-out lines by a hash of each line."
     train, test = [], []
-    for line in lines: (test if _chosen(line, held_out, seed) else train).append(line)
+    for line in lines:
+        (test if _chosen(line, held_out, seed) else train).append(line)
     return train, test
+
 
 def _chosen(line, share, seed):
     return int.from_bytes(hashlib.blake2b(f"{seed}\0{line}".encode(), digest_size=8).digest(), "big") < share * 2**64
@@ -210,14 +310,20 @@ def _chosen(line, share, seed):
 # %% ../../nbs/01_text/01_corpus.ipynb #80f8b82e
 class _Without:
     "Lines other than some, read anew each time."
-    def __init__(self, lines, dropped): self.lines, self.dropped = lines, dropped
-    def __iter__(self): return (line for line in self.lines if line not in self.dropped)
 
-def hold_out(lines:Iterable[str], # that can be read again and again, as a list or `Lines`
-             held_out:float=.05, # share of distinct lines to choose from
-             most:int=2000, # how many lines to hold out at most, the first ones that are chosen
-             seed:int=0 # another seed, another choice
-            ) -> tuple[Iterable[str], list[str]]: # (the other lines, held-out lines)
+    def __init__(self, lines, dropped):
+        self.lines, self.dropped = lines, dropped
+
+    def __iter__(self):
+        return (line for line in self.lines if line not in self.dropped)
+
+
+def hold_out(
+    lines: Iterable[str],  # that can be read again and again, as a list or `Lines`
+    held_out: float = 0.05,  # share of distinct lines to choose from
+    most: int = 2000,  # how many lines to hold out at most, the first ones that are chosen
+    seed: int = 0,  # another seed, another choice
+) -> tuple[Iterable[str], list[str]]:  # (the other lines, held-out lines)
     "Set some lines aside."
     test = dict.fromkeys(islice((line for line in lines if _chosen(line, held_out, seed)), most))
     return _Without(lines, set(test)), list(test)

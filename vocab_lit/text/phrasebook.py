@@ -7,12 +7,17 @@ __all__ = ['UNITS', 'LABELS', 'TAGS', 'SOURCE_LOCALES', 'Territory', 'world', 'f
            'sentences', 'lines', 'parallel', 'dictionary', 'Cloze', 'questions', 'Inference', 'inferences', 'locales']
 
 # %% ../../nbs/01_text/02_phrasebook.ipynb #9021bd46
-import datetime, difflib, functools, hashlib, random
+import datetime
+import difflib
+import functools
+import hashlib
+import random
 from collections import Counter
 from dataclasses import dataclass
 from typing import NamedTuple
 
-import pandas as pd, regex
+import pandas as pd
+import regex
 from babel import Locale, UnknownLocaleError, localedata
 from babel.core import get_global
 from babel.dates import format_date, format_interval, format_skeleton, format_time, format_timedelta
@@ -25,16 +30,18 @@ from babel.units import format_unit
 @dataclass(frozen=True)
 class Territory:
     "A territory and what CLDR knows about it."
-    code:str # ISO 3166 code, such as CH
-    official:tuple[str, ...] # codes of up to three official languages, most spoken first
-    minor:tuple[str, ...] # codes of up to two other languages
-    currency:str # ISO 4217 code of the currency in use
-    zone:str # time zone, such as Europe/Zurich
-    neighbours:tuple[str, ...] = () # territories that share an official language or the currency
+
+    code: str  # ISO 3166 code, such as CH
+    official: tuple[str, ...]  # codes of up to three official languages, most spoken first
+    minor: tuple[str, ...]  # codes of up to two other languages
+    currency: str  # ISO 4217 code of the currency in use
+    zone: str  # time zone, such as Europe/Zurich
+    neighbours: tuple[str, ...] = ()  # territories that share an official language or the currency
 
 # %% ../../nbs/01_text/02_phrasebook.ipynb #6d456f7f
 _LIKELY = get_global("likely_subtags")
 _NOT_TERRITORIES = {"EU", "EZ", "UN", "QO", "XA", "XB", "XK", "ZZ"}
+
 
 def _territory(code):
     "One territory without its neighbours, or None where CLDR lacks a language, a currency or a time zone."
@@ -45,66 +52,133 @@ def _territory(code):
     minor = [lang for lang, _ in spoken if lang not in official]
     currencies = [c for c in get_territory_currencies(code) if c in english.currencies]
     zones = get_global("territory_zones").get(code, [])
-    return Territory(code, tuple(official[:3]), tuple(minor[:6]), currencies[0], zones[0]) if official and currencies and zones else None
+    return (
+        Territory(code, tuple(official[:3]), tuple(minor[:6]), currencies[0], zones[0])
+        if official and currencies and zones
+        else None
+    )
 
 # %% ../../nbs/01_text/02_phrasebook.ipynb #355e1bdb
 @functools.cache
-def world(n:int=150 # how many territories
-         ) -> dict[str, Territory]: # by code, in alphabetical order
+def world(
+    n: int = 150,  # how many territories
+) -> dict[str, Territory]:  # by code, in alphabetical order
     "The territories that the frames speak about."
     english = Locale("en")
     homes = Counter(_LIKELY[lang].split("_")[-1] for lang in english.languages if lang in _LIKELY)
-    codes = [c for c in sorted(homes, key=lambda c: (-homes[c], c))
-             if len(c) == 2 and c in english.territories and c not in _NOT_TERRITORIES]
+    codes = [
+        c
+        for c in sorted(homes, key=lambda c: (-homes[c], c))
+        if len(c) == 2 and c in english.territories and c not in _NOT_TERRITORIES
+    ]
     places = sorted([t for t in map(_territory, codes) if t][:n], key=lambda t: t.code)
     known = {lang for t in places for lang in t.official + t.minor[:1]}
-    def near(t): return tuple(o.code for o in places if o is not t and (o.currency == t.currency or set(o.official) & set(t.official)))
-    return {t.code: Territory(t.code, t.official, tuple(x for x in t.minor if x in known)[:2], t.currency, t.zone, near(t)) for t in places}
+
+    def near(t):
+        return tuple(
+            o.code for o in places if o is not t and (o.currency == t.currency or set(o.official) & set(t.official))
+        )
+
+    return {
+        t.code: Territory(t.code, t.official, tuple(x for x in t.minor if x in known)[:2], t.currency, t.zone, near(t))
+        for t in places
+    }
 
 # %% ../../nbs/01_text/02_phrasebook.ipynb #e55eb14b
-UNITS = {"temperature-celsius": (5, 40), "length-kilometer": (2, 900), "length-meter": (2, 99), "length-centimeter": (2, 99),
-    "mass-kilogram": (2, 99), "mass-gram": (2, 900), "mass-tonne": (2, 50), "volume-liter": (2, 99), "speed-kilometer-per-hour": (20, 200),
-    "duration-hour": (2, 23), "duration-minute": (2, 59), "duration-day": (2, 30), "duration-week": (2, 9), "duration-month": (2, 11),
-    "duration-year": (2, 99), "duration-second": (2, 59), "area-square-kilometer": (2, 900), "area-hectare": (2, 99),
-    "digital-gigabyte": (2, 99), "digital-megabyte": (2, 900), "power-kilowatt": (2, 99), "power-watt": (5, 99), "length-mile": (2, 99),
-    "length-foot": (2, 99), "mass-pound": (2, 99), "volume-gallon": (2, 20), "electric-volt": (2, 400), "frequency-megahertz": (50, 108),
-    "energy-kilocalorie": (20, 900), "volume-cubic-meter": (2, 99)} # each with the range its numbers are drawn from
-_SECONDS = {"year": 365 * 86400, "month": 61 * 43200, "week": 7 * 86400, "day": 86400, "hour": 3600, "minute": 60, "second": 1}
+UNITS = {
+    "temperature-celsius": (5, 40),
+    "length-kilometer": (2, 900),
+    "length-meter": (2, 99),
+    "length-centimeter": (2, 99),
+    "mass-kilogram": (2, 99),
+    "mass-gram": (2, 900),
+    "mass-tonne": (2, 50),
+    "volume-liter": (2, 99),
+    "speed-kilometer-per-hour": (20, 200),
+    "duration-hour": (2, 23),
+    "duration-minute": (2, 59),
+    "duration-day": (2, 30),
+    "duration-week": (2, 9),
+    "duration-month": (2, 11),
+    "duration-year": (2, 99),
+    "duration-second": (2, 59),
+    "area-square-kilometer": (2, 900),
+    "area-hectare": (2, 99),
+    "digital-gigabyte": (2, 99),
+    "digital-megabyte": (2, 900),
+    "power-kilowatt": (2, 99),
+    "power-watt": (5, 99),
+    "length-mile": (2, 99),
+    "length-foot": (2, 99),
+    "mass-pound": (2, 99),
+    "volume-gallon": (2, 20),
+    "electric-volt": (2, 400),
+    "frequency-megahertz": (50, 108),
+    "energy-kilocalorie": (20, 900),
+    "volume-cubic-meter": (2, 99),
+}  # each with the range its numbers are drawn from
+_SECONDS = {
+    "year": 365 * 86400,
+    "month": 61 * 43200,
+    "week": 7 * 86400,
+    "day": 86400,
+    "hour": 3600,
+    "minute": 60,
+    "second": 1,
+}
 
-def _draw_day(rng): return datetime.date(rng.randint(2018, 2025), rng.randint(1, 12), rng.randint(1, 20))
+
+def _draw_day(rng):
+    return datetime.date(rng.randint(2018, 2025), rng.randint(1, 12), rng.randint(1, 20))
+
 
 def _draw_languages(rng, home):
     spoken = home.official + home.minor
-    if len(spoken) < 2: return ("language", spoken[0], home.code)
-    return ("languages", tuple(rng.sample(spoken, min(len(spoken), rng.choice((2, 3))))), rng.choice(("standard", "or")))
+    if len(spoken) < 2:
+        return ("language", spoken[0], home.code)
+    return (
+        "languages",
+        tuple(rng.sample(spoken, min(len(spoken), rng.choice((2, 3))))),
+        rng.choice(("standard", "or")),
+    )
+
 
 def _draw_neighbours(rng, home):
-    if not home.neighbours: return None
+    if not home.neighbours:
+        return None
     others = rng.sample(home.neighbours, min(len(home.neighbours), rng.choice((1, 1, 2))))
     places = [home.code, *others]
-    if rng.random() < .5: rng.shuffle(places)
+    if rng.random() < 0.5:
+        rng.shuffle(places)
     return ("territories", tuple(places), rng.choice(("standard", "standard", "or")))
+
 
 def _draw_script(rng, home):
     lang = rng.choice(home.official)
     return ("script", lang, _LIKELY[lang].split("_")[1]) if lang in _LIKELY else None
+
 
 def _draw_measure(rng, home):
     unit = rng.choice(list(UNITS))
     return ("measure", rng.randint(*UNITS[unit]), unit)
 
 # %% ../../nbs/01_text/02_phrasebook.ipynb #08029b82
-_ABOUT = { # facts about the territory
-    "territories": _draw_neighbours, "languages": _draw_languages, "script": _draw_script,
+_ABOUT = {  # facts about the territory
+    "territories": _draw_neighbours,
+    "languages": _draw_languages,
+    "script": _draw_script,
     "language": lambda rng, home: ("language", rng.choice(home.official + home.minor[:1]), home.code),
     "money": lambda rng, home: ("money", rng.choice((2, 5, 10, 20, 50, rng.randint(2, 30))), home.currency),
-    "city": lambda rng, home: ("city", home.zone, home.code)}
-_AROUND = { # phrases of time and measure
+    "city": lambda rng, home: ("city", home.zone, home.code),
+}
+_AROUND = {  # phrases of time and measure
     "date": lambda rng, home: ("date", _draw_day(rng), rng.choice(("full", "long", "MMMd", "yMMMM", "EEEE"))),
     "interval": lambda rng, home: ("interval", _draw_day(rng), rng.randint(1, 8)),
     "ago": lambda rng, home: ("ago", rng.choice(list(_SECONDS)), rng.choice((-1, 1)) * rng.randint(2, 11)),
     "measure": _draw_measure,
-    "time": lambda rng, home: ("time", home.zone, rng.randint(0, 23), 5 * rng.randint(0, 11))}
+    "time": lambda rng, home: ("time", home.zone, rng.randint(0, 23), 5 * rng.randint(0, 11)),
+}
+
 
 def _draw_frame(rng):
     "One frame: (parts, separator); a part is a tuple of its kind and arguments."
@@ -112,77 +186,101 @@ def _draw_frame(rng):
     draws = [_ABOUT[k] for k in rng.sample(list(_ABOUT), rng.choice((2, 2, 3)))]
     draws += [_AROUND[k] for k in rng.sample(list(_AROUND), rng.choice((0, 1, 1, 2)))]
     rng.shuffle(draws)
-    parts = [("territory", home.code)] * (rng.random() < .4) + [draw(rng, home) for draw in draws]
+    parts = [("territory", home.code)] * (rng.random() < 0.4) + [draw(rng, home) for draw in draws]
     return tuple(p for p in parts if p), rng.choice((", ", " – ", "; ", ": "))
 
 # %% ../../nbs/01_text/02_phrasebook.ipynb #21f5b51c
-def _is_held_out(frame): return hashlib.blake2b(repr(frame).encode(), digest_size=4).digest()[0] < 26
+def _is_held_out(frame):
+    return hashlib.blake2b(repr(frame).encode(), digest_size=4).digest()[0] < 26
 
-def frames(n:int, # how many frames
-           seed:int, # another seed, other frames
-           held_out:bool=False # the tenth of all frames that is never used for training, or the rest
-          ) -> list[tuple]: # (parts, separator) each, at least two parts
+
+def frames(
+    n: int,  # how many frames
+    seed: int,  # another seed, other frames
+    held_out: bool = False,  # the tenth of all frames that is never used for training, or the rest
+) -> list[tuple]:  # (parts, separator) each, at least two parts
     "Draw frames; the same arguments give the same frames in every process."
     rng, out = random.Random(seed), []
     while len(out) < n:
         frame = _draw_frame(rng)
-        if len(frame[0]) > 1 and _is_held_out(frame) == held_out: out.append(frame)
+        if len(frame[0]) > 1 and _is_held_out(frame) == held_out:
+            out.append(frame)
     return out
 
 # %% ../../nbs/01_text/02_phrasebook.ipynb #bbd00b63
 _BRACKETS = regex.compile(r"\s*[(\[（［][^)\]）］]*[)\]）］]")
 
+
 def _plain(text):
     "Text with plain blanks, without control and format characters other than the two joiners."
     return regex.sub(r"[\p{Cc}\p{Cf}--[\u200c\u200d]]", "", regex.sub(r"\p{Zs}+", " ", text), flags=regex.V1)
 
-def _clean(text): return _plain(text).strip()
+
+def _clean(text):
+    return _plain(text).strip()
+
 
 @functools.cache
-def _name(locale, table, key): # table: territories, languages, scripts or currencies
+def _name(locale, table, key):  # table: territories, languages, scripts or currencies
     "CLDR's name without brackets, or None."
     name = getattr(locale, table).get(key)
     return (_clean(_BRACKETS.sub("", name)) or _clean(name)) if name and name != key else None
 
 # %% ../../nbs/01_text/02_phrasebook.ipynb #c94a6316
 @functools.cache
-def _usable(code): return sum(_name(Locale.parse(code), "territories", t) is not None for t in world()) >= 20
+def _usable(code):
+    return sum(_name(Locale.parse(code), "territories", t) is not None for t in world()) >= 20
+
 
 def _alone(locale):
     "The locale with data of its own: Babel notes what it looks up for one locale in data that others share, and later ones would speak its words."
     localedata._cache.clear()
-    locale.languages # reads the data
+    locale.languages  # reads the data
     return locale
 
+
 @functools.cache
-def find_locale(code:str # CLDR locale, such as sw, zh_Hant or pt-PT
-               ) -> Locale: # Babel's locale
+def find_locale(
+    code: str,  # CLDR locale, such as sw, zh_Hant or pt-PT
+) -> Locale:  # Babel's locale
     "Babel's locale for a code; `ValueError` says which locales there are and which are near."
-    try: locale = Locale.parse(code.replace("-", "_"))
-    except (UnknownLocaleError, ValueError, TypeError): locale = None
-    if locale is not None and _usable(str(locale)): return _alone(locale)
-    names = {c: Locale("en").languages.get(c, c) for c in localedata.locale_identifiers() if "_" not in c and _usable(c)}
+    try:
+        locale = Locale.parse(code.replace("-", "_"))
+    except (UnknownLocaleError, ValueError, TypeError):
+        locale = None
+    if locale is not None and _usable(str(locale)):
+        return _alone(locale)
+    names = {
+        c: Locale("en").languages.get(c, c) for c in localedata.locale_identifiers() if "_" not in c and _usable(c)
+    }
     codes = {**{name.lower(): c for c, name in names.items()}, **{c: c for c in names}}
-    near = dict.fromkeys(codes[x] for x in difflib.get_close_matches(code.lower(), codes, n=3, cutoff=.6))
+    near = dict.fromkeys(codes[x] for x in difflib.get_close_matches(code.lower(), codes, n=3, cutoff=0.6))
     near = f" Near it: {', '.join(f'{c} ({names[c]})' for c in near)}." if near else ""
     reason = "CLDR has no such locale" if locale is None else "CLDR names fewer than 20 territories in it"
-    raise ValueError(f"the phrasebook has no text for {code!r}: {reason}.{near} vocab_lit.text.phrasebook.locales() lists what there is")
+    raise ValueError(
+        f"the phrasebook has no text for {code!r}: {reason}.{near} vocab_lit.text.phrasebook.locales() lists what there is"
+    )
 
 # %% ../../nbs/01_text/02_phrasebook.ipynb #788b3d54
 LABELS = ("LOC", "LANG", "CUR", "DATE", "MEAS", "SCR", "TIME")
+
 
 def _said(locale, table, key, label):
     "One name as a segment, or None."
     name = _name(locale, table, key)
     return (name, label) if name else None
 
+
 def _pair(first, second, between=" – "):
     return [first, (between, "O"), second] if first and second else None
 
+
 def _listed(locale, segments, style):
     "Names joined by the locale's list pattern (`standard`: and, `or`: or, where the locale has a word for it)."
-    if not all(segments): return None
-    if locale.language != "en" and format_list("AB", style, locale) == "A or B": style = "standard"
+    if not all(segments):
+        return None
+    if locale.language != "en" and format_list("AB", style, locale) == "A or B":
+        style = "standard"
     slots = [chr(0xE000 + i) for i in range(len(segments))]
     pieces = regex.split(r"([\ue000-\ue0ff])", format_list(slots, style, locale))
     return [segments[slots.index(p)] if p in slots else (_plain(p), "O") for p in pieces if p]
@@ -191,14 +289,20 @@ def _listed(locale, segments, style):
 _ROOT = _alone(Locale.parse("root"))
 _MONTH_NUMBER = regex.compile(r"\bM\d\d\b")
 
+
 def _phrase(say, locale):
     "What `say(locale)` gives, cleaned; None where the locale has no wording of its own."
-    try: text = say(locale)
-    except (KeyError, AttributeError, ValueError): return None
+    try:
+        text = say(locale)
+    except (KeyError, AttributeError, ValueError):
+        return None
     return None if not text or _MONTH_NUMBER.search(text) or text == say(_ROOT) else _clean(text)
 
+
 @functools.cache
-def _has_weekdays(locale): return locale.days["format"]["wide"] != _ROOT.days["format"]["wide"]
+def _has_weekdays(locale):
+    return locale.days["format"]["wide"] != _ROOT.days["format"]["wide"]
+
 
 @functools.cache
 def _measure(locale, number, unit):
@@ -207,76 +311,117 @@ def _measure(locale, number, unit):
 
 # %% ../../nbs/01_text/02_phrasebook.ipynb #30e0ab1d
 def _say_date(locale, day, style):
-    if style in ("full", "EEEE") and not _has_weekdays(locale): return None
-    if style in ("full", "long", "EEEE"): return _phrase(lambda at: format_date(day, style, locale=at), locale)
+    if style in ("full", "EEEE") and not _has_weekdays(locale):
+        return None
+    if style in ("full", "long", "EEEE"):
+        return _phrase(lambda at: format_date(day, style, locale=at), locale)
     return _phrase(lambda at: format_skeleton(style, day, locale=at), locale)
+
 
 def _say_ago(locale, unit, number):
     delta = datetime.timedelta(seconds=number * _SECONDS[unit])
-    return _phrase(lambda at: format_timedelta(delta, "second", threshold=1.0001, add_direction=True, locale=at), locale)
+    return _phrase(
+        lambda at: format_timedelta(delta, "second", threshold=1.0001, add_direction=True, locale=at), locale
+    )
+
 
 def _say_money(locale, number, currency):
-    if not _name(locale, "currencies", currency): return None
+    if not _name(locale, "currencies", currency):
+        return None
     text = format_currency(number, currency, format="#,##0", locale=locale, format_type="name", currency_digits=False)
     return _clean(text) if currency not in text and str(number) in text else None
+
 
 def _say_city(locale, zone):
     "The city of a time zone; only where the locale is written in Latin script does an unnamed one keep the zone's English name."
     city = locale.time_zones.get(zone, {}).get("city")
-    if city: return _clean(city), "LOC"
+    if city:
+        return _clean(city), "LOC"
     return (zone.split("/")[-1].replace("_", " "), "LOC") if script(str(locale)) == "Latn" else None
 
-def _say_time(locale, hour, minute): return _clean(format_time(datetime.time(hour, minute), "short", locale=locale))
+
+def _say_time(locale, hour, minute):
+    return _clean(format_time(datetime.time(hour, minute), "short", locale=locale))
 
 # %% ../../nbs/01_text/02_phrasebook.ipynb #483123ec
-def script(code:str # CLDR locale
-          ) -> str: # ISO 15924 code, such as Latn
+def script(
+    code: str,  # CLDR locale
+) -> str:  # ISO 15924 code, such as Latn
     "The script a locale is written in."
     locale = Locale.parse(code)
     return locale.script or _LIKELY.get(code, _LIKELY.get(locale.language, "und_Latn_ZZ")).split("_")[1]
 
 # %% ../../nbs/01_text/02_phrasebook.ipynb #ac6cc5a6
-def _one(label, say): # a part that is one segment
+def _one(label, say):  # a part that is one segment
     def segments(locale, *args):
         text = say(locale, *args)
         return [(text, label)] if text else None
+
     return segments
+
 
 _SAY = {
     "territory": _one("LOC", lambda at, place: _name(at, "territories", place)),
     "territories": lambda at, places, style: _listed(at, [_said(at, "territories", p, "LOC") for p in places], style),
     "languages": lambda at, langs, style: _listed(at, [_said(at, "languages", l, "LANG") for l in langs], style),
-    "language": lambda at, lang, place: _pair(_said(at, "languages", lang, "LANG"), _said(at, "territories", place, "LOC")),
+    "language": lambda at, lang, place: _pair(
+        _said(at, "languages", lang, "LANG"), _said(at, "territories", place, "LOC")
+    ),
     "script": lambda at, lang, kind: _pair(_said(at, "languages", lang, "LANG"), _said(at, "scripts", kind, "SCR")),
     "city": lambda at, zone, place: _pair(_say_city(at, zone), _said(at, "territories", place, "LOC")),
     "time": lambda at, zone, hour, minute: _pair(_say_city(at, zone), (_say_time(at, hour, minute), "TIME"), " "),
-    "money": _one("CUR", _say_money), "measure": _one("MEAS", _measure), "date": _one("DATE", _say_date), "ago": _one("DATE", _say_ago),
-    "interval": _one("DATE", lambda at, day, days: _phrase(
-        lambda l: format_interval(day, day + datetime.timedelta(days=days), "yMMMd", locale=l), at))}
+    "money": _one("CUR", _say_money),
+    "measure": _one("MEAS", _measure),
+    "date": _one("DATE", _say_date),
+    "ago": _one("DATE", _say_ago),
+    "interval": _one(
+        "DATE",
+        lambda at, day, days: _phrase(
+            lambda l: format_interval(day, day + datetime.timedelta(days=days), "yMMMd", locale=l), at
+        ),
+    ),
+}
+
 
 @functools.lru_cache(200_000)
-def _say(locale, part): return _SAY[part[0]](locale, *part[1:])
+def _say(locale, part):
+    return _SAY[part[0]](locale, *part[1:])
 
 # %% ../../nbs/01_text/02_phrasebook.ipynb #6b1526bd
 TAGS = ("ADP", "CCONJ", "NOUN", "NUM", "PROPN", "PUNCT", "SYM", "X")
 _WORD = regex.compile(r"\p{N}+|[\p{L}\p{M}\u200c\u200d’'ʻʼ་]+|[^\s\p{C}]")
 
+
 def _words_in(table):
     "All words, in lower case, of the texts in a nested table of CLDR."
-    if isinstance(table, str): return set(_WORD.findall(_plain(table).lower()))
+    if isinstance(table, str):
+        return set(_WORD.findall(_plain(table).lower()))
     return set().union(*map(_words_in, table.values())) if hasattr(table, "values") else set()
+
 
 @functools.cache
 def _calendar(locale):
     "Words of months and weekdays, in any form but a single letter."
-    return {w for table in (locale.months, locale.days) for forms in table.values()
-            for width in ("wide", "abbreviated") for w in _words_in(forms[width])}
+    return {
+        w
+        for table in (locale.months, locale.days)
+        for forms in table.values()
+        for width in ("wide", "abbreviated")
+        for w in _words_in(forms[width])
+    }
+
 
 @functools.cache
 def _times(locale):
     "Words said with a number of years, months, ..., seconds: in how many of these units each occurs."
-    data = locale._data # Babel has no other way to these tables
-    return Counter(w for u in _SECONDS for w in _words_in(data["date_fields"].get(u)) | _words_in(data["unit_patterns"].get(f"duration-{u}", {}).get("long")))
+    data = locale._data  # Babel has no other way to these tables
+    return Counter(
+        w
+        for u in _SECONDS
+        for w in _words_in(data["date_fields"].get(u))
+        | _words_in(data["unit_patterns"].get(f"duration-{u}", {}).get("long"))
+    )
+
 
 @functools.cache
 def _glue(locale):
@@ -284,18 +429,26 @@ def _glue(locale):
     data = locale._data
     names = [_WORD.findall(n) for forms in data["currency_names_plural"].values() for n in set(forms.values())]
     inside = Counter(w for n in names for w in set(n[1:-1]) if w == w.lower())
-    words = {w for w, n in _times(locale).items() if n > 1} | {w for w, n in inside.items() if n >= 20} - {w for n in names for w in n[:1] + n[-1:]}
+    words = {w for w, n in _times(locale).items() if n > 1} | {w for w, n in inside.items() if n >= 20} - {
+        w for n in names for w in n[:1] + n[-1:]
+    }
     return words | _words_in(data["compound_unit_patterns"].get("per", {}).get("long"))
 
+
 @functools.cache
-def _places(locale): return {_name(locale, "territories", t) for t in locale.territories}
+def _places(locale):
+    return {_name(locale, "territories", t) for t in locale.territories}
 
 # %% ../../nbs/01_text/02_phrasebook.ipynb #1af9b9fe
-def _date_tag(locale, word, before, after): # the texts around the word
-    if after[:1] in (".", "․") or word in _calendar(locale): return "NOUN"
-    if word in _glue(locale): return "ADP"
-    if word in _times(locale) or any(name in word for name in _calendar(locale) if len(name) > 2): return "NOUN"
+def _date_tag(locale, word, before, after):  # the texts around the word
+    if after[:1] in (".", "․") or word in _calendar(locale):
+        return "NOUN"
+    if word in _glue(locale):
+        return "ADP"
+    if word in _times(locale) or any(name in word for name in _calendar(locale) if len(name) > 2):
+        return "NOUN"
     return "X" if before and not before[-1].isspace() else "ADP"
+
 
 @functools.lru_cache(200_000)
 def _tags(locale, segment, label):
@@ -303,13 +456,20 @@ def _tags(locale, segment, label):
     out = []
     for m in _WORD.finditer(segment):
         word = m[0].lower()
-        if word.isnumeric(): tag = "NUM"
-        elif not regex.search(r"\p{L}", word): tag = "SYM" if regex.match(r"\p{S}", word) else "PUNCT"
-        elif label == "O": tag = "CCONJ"
-        elif label in ("LOC", "LANG", "SCR"): tag = "PROPN"
-        elif label == "DATE": tag = _date_tag(locale, word, segment[:m.start()], segment[m.end():])
-        elif label == "CUR" and m[0] in _places(locale): tag = "PROPN"
-        else: tag = "ADP" if word in _glue(locale) and label != "TIME" else "NOUN"
+        if word.isnumeric():
+            tag = "NUM"
+        elif not regex.search(r"\p{L}", word):
+            tag = "SYM" if regex.match(r"\p{S}", word) else "PUNCT"
+        elif label == "O":
+            tag = "CCONJ"
+        elif label in ("LOC", "LANG", "SCR"):
+            tag = "PROPN"
+        elif label == "DATE":
+            tag = _date_tag(locale, word, segment[: m.start()], segment[m.end() :])
+        elif label == "CUR" and m[0] in _places(locale):
+            tag = "PROPN"
+        else:
+            tag = "ADP" if word in _glue(locale) and label != "TIME" else "NOUN"
         out.append(tag)
     return tuple(out)
 
@@ -317,61 +477,78 @@ def _tags(locale, segment, label):
 @dataclass(frozen=True)
 class Sentence:
     "One frame said in one locale."
-    text:str # natural text
-    words:tuple[str, ...] # words, numbers and single punctuation marks
-    labels:tuple[str, ...] # a BIO label for each word, of the types in LABELS
-    tags:tuple[str, ...] # a Universal POS tag for each word, of TAGS; read off the frame, not annotated
-    offsets:tuple[tuple[int, int], ...] # where each word lies: text[start:end] == word
-    frame:int # number of the frame among those drawn
-    parts:tuple[int, ...] # which of the frame's parts are said
+
+    text: str  # natural text
+    words: tuple[str, ...]  # words, numbers and single punctuation marks
+    labels: tuple[str, ...]  # a BIO label for each word, of the types in LABELS
+    tags: tuple[str, ...]  # a Universal POS tag for each word, of TAGS; read off the frame, not annotated
+    offsets: tuple[tuple[int, int], ...]  # where each word lies: text[start:end] == word
+    frame: int  # number of the frame among those drawn
+    parts: tuple[int, ...]  # which of the frame's parts are said
 
 # %% ../../nbs/01_text/02_phrasebook.ipynb #5e1ea3bb
 def _segments(locale, frame):
     "What is said of a frame: number of the part (None between parts), text, label; nothing where fewer than two parts can be said."
     parts, separator = frame
     said = [(i, segments) for i, part in enumerate(parts) if (segments := _say(locale, part))]
-    if len(said) < 2: return []
+    if len(said) < 2:
+        return []
     out = [x for i, segments in said for x in [(None, separator, "O"), *((i, *s) for s in segments)]]
     return out[1:] + [(None, ".", "O")]
+
 
 def _sentence(locale, frame, number):
     "The frame in this locale, or None where it can say fewer than two parts."
     segments = _segments(locale, frame)
-    if not segments: return None
+    if not segments:
+        return None
     text, words, labels, tags, offsets = "", [], [], [], []
     for _, segment, label in segments:
         for i, m in enumerate(_WORD.finditer(segment)):
-            words.append(m[0]); offsets.append((len(text) + m.start(), len(text) + m.end()))
+            words.append(m[0])
+            offsets.append((len(text) + m.start(), len(text) + m.end()))
             labels.append("O" if label == "O" else ("B-" if i == 0 else "I-") + label)
         tags += _tags(locale, segment, label)
         text += segment
-    return Sentence(text, tuple(words), tuple(labels), tuple(tags), tuple(offsets), number, tuple(dict.fromkeys(i for i, *_ in segments if i is not None)))
+    return Sentence(
+        text,
+        tuple(words),
+        tuple(labels),
+        tuple(tags),
+        tuple(offsets),
+        number,
+        tuple(dict.fromkeys(i for i, *_ in segments if i is not None)),
+    )
 
 # %% ../../nbs/01_text/02_phrasebook.ipynb #2b587ac4
-def sentences(locale:str, # CLDR locale, such as sw or zh_Hant
-              n:int, # how many frames to draw
-              seed:int, # the same n and seed give the same frames in every locale
-              held_out:bool=False # draw from the frames kept for evaluation, which no training text contains
-             ) -> list[Sentence]: # at most n; Sentence.frame says which frame each one is
+def sentences(
+    locale: str,  # CLDR locale, such as sw or zh_Hant
+    n: int,  # how many frames to draw
+    seed: int,  # the same n and seed give the same frames in every locale
+    held_out: bool = False,  # draw from the frames kept for evaluation, which no training text contains
+) -> list[Sentence]:  # at most n; Sentence.frame says which frame each one is
     "Say `n` frames in one locale; `ValueError` for a locale without text."
     at = find_locale(locale)
     return [s for i, frame in enumerate(frames(n, seed, held_out)) if (s := _sentence(at, frame, i))]
 
-def lines(locale:str, # CLDR locale
-          n:int, # how many frames to draw
-          seed:int, # the same n and seed give the same frames in every locale
-          held_out:bool=False # draw from the frames kept for evaluation
-         ) -> list[str]: # one sentence a line
+
+def lines(
+    locale: str,  # CLDR locale
+    n: int,  # how many frames to draw
+    seed: int,  # the same n and seed give the same frames in every locale
+    held_out: bool = False,  # draw from the frames kept for evaluation
+) -> list[str]:  # one sentence a line
     "The sentences of one locale as plain text."
     return [s.text for s in sentences(locale, n, seed, held_out)]
 
 # %% ../../nbs/01_text/02_phrasebook.ipynb #479b8739
-def parallel(a:str, # CLDR locale
-             b:str, # CLDR locale
-             n:int, # how many frames to draw
-             seed:int, # as in `sentences`
-             held_out:bool=False # draw from the frames kept for evaluation
-            ) -> list[tuple[Sentence, Sentence]]: # pairs of the same frame and parts
+def parallel(
+    a: str,  # CLDR locale
+    b: str,  # CLDR locale
+    n: int,  # how many frames to draw
+    seed: int,  # as in `sentences`
+    held_out: bool = False,  # draw from the frames kept for evaluation
+) -> list[tuple[Sentence, Sentence]]:  # pairs of the same frame and parts
     "Translations of each other in two locales."
     other = {(s.frame, s.parts): s for s in sentences(b, n, seed, held_out)}
     return [(s, other[s.frame, s.parts]) for s in sentences(a, n, seed, held_out) if (s.frame, s.parts) in other]
@@ -379,10 +556,12 @@ def parallel(a:str, # CLDR locale
 # %% ../../nbs/01_text/02_phrasebook.ipynb #f0951c77
 _WORDS_ONLY = regex.compile(r"[\p{L}\p{M}\u200c\u200d’'ʻʼ་]+")
 
-def dictionary(a:str, # CLDR locale
-               b:str, # CLDR locale
-               phrases:bool=False # also entries of more than one word
-              ) -> list[tuple[str, str]]: # sorted pairs (word in a, word in b), lower case
+
+def dictionary(
+    a: str,  # CLDR locale
+    b: str,  # CLDR locale
+    phrases: bool = False,  # also entries of more than one word
+) -> list[tuple[str, str]]:  # sorted pairs (word in a, word in b), lower case
     "A bilingual dictionary from the names of territories, languages, scripts, currencies, months and weekdays."
     first, second, out = find_locale(a), find_locale(b), set()
     for table in ("territories", "languages", "scripts", "currencies"):
@@ -396,95 +575,155 @@ def dictionary(a:str, # CLDR locale
 # %% ../../nbs/01_text/02_phrasebook.ipynb #21f6e47c
 class Cloze(NamedTuple):
     "A fact of a text with a name left out."
-    question:str # the fact, with a question mark for the name
-    context:str # two sentences, one of which has the fact
-    answer:str # the name
-    start:int # its place: context[start:start + len(answer)] == answer
-    number:int # of the pair of frames among those drawn
+
+    question: str  # the fact, with a question mark for the name
+    context: str  # two sentences, one of which has the fact
+    answer: str  # the name
+    start: int  # its place: context[start:start + len(answer)] == answer
+    number: int  # of the pair of frames among those drawn
+
 
 _FACTS = ("language", "script", "city")
 
-def _cloze(at, frames, fact, first, number): # fact: number of the frame and of its part; first: which name is left out
+
+def _cloze(at, frames, fact, first, number):  # fact: number of the frame and of its part; first: which name is left out
     said = [_segments(at, frame) for frame in frames]
-    if not all(said): return None
+    if not all(said):
+        return None
     context, pair = "", []
     for f, segments in enumerate(said):
         context += " " * bool(f)
         for part, text, label in segments:
-            if (f, part) == fact: pair.append((text, len(context)))
+            if (f, part) == fact:
+                pair.append((text, len(context)))
             context += text
-    if not pair: return None
+    if not pair:
+        return None
     (a, at_a), (between, _), (b, at_b) = pair
     left = between + b if first else a + between
-    if context.count(left) > 1: return None
+    if context.count(left) > 1:
+        return None
     return Cloze("?" + left if first else left + "?", context, *((a, at_a) if first else (b, at_b)), number)
 
-def questions(locale:str, # CLDR locale
-              n:int, # how many pairs of frames to draw
-              seed:int, # the same n and seed ask about the same facts in every locale
-              held_out:bool=False # draw from the frames kept for evaluation
-             ) -> list[Cloze]: # at most n
+
+def questions(
+    locale: str,  # CLDR locale
+    n: int,  # how many pairs of frames to draw
+    seed: int,  # the same n and seed ask about the same facts in every locale
+    held_out: bool = False,  # draw from the frames kept for evaluation
+) -> list[Cloze]:  # at most n
     "Ask about facts of short texts; `ValueError` for a locale without text."
     at, rng, out, drawn = find_locale(locale), random.Random(seed), [], frames(2 * n, seed, held_out)
     for number, two in enumerate(zip(drawn[::2], drawn[1::2])):
         facts = [(f, p) for f, (parts, _) in enumerate(two) for p, part in enumerate(parts) if part[0] in _FACTS]
-        fact, first = rng.choice(facts or [None]), rng.random() < .5
-        if fact and (cloze := _cloze(at, two, fact, first, number)): out.append(cloze)
+        fact, first = rng.choice(facts or [None]), rng.random() < 0.5
+        if fact and (cloze := _cloze(at, two, fact, first, number)):
+            out.append(cloze)
     return out
 
 # %% ../../nbs/01_text/02_phrasebook.ipynb #d354f8b7
 class Inference(NamedTuple):
     "Two sentences and what the second is to the first."
-    premise:str # a fact, and something beside it
-    hypothesis:str # a fact
-    label:str # entailment, neutral or contradiction
-    number:int # of the three pairs with this hypothesis among those drawn
 
-_TONGUES = "fr de ru ar es it hi tr el pl fi pt".split()
-_HOMES = "FR DE RU EG ES IT IN TR GR PL FI PT".split()
+    premise: str  # a fact, and something beside it
+    hypothesis: str  # a fact
+    label: str  # entailment, neutral or contradiction
+    number: int  # of the three pairs with this hypothesis among those drawn
 
-def _text(locale, part, turn=1): # -1: its names the other way round
+
+_TONGUES = ["fr", "de", "ru", "ar", "es", "it", "hi", "tr", "el", "pl", "fi", "pt"]
+_HOMES = ["FR", "DE", "RU", "EG", "ES", "IT", "IN", "TR", "GR", "PL", "FI", "PT"]
+
+
+def _text(locale, part, turn=1):  # -1: its names the other way round
     return "".join(text for text, _ in (_say(locale, part) or [])[::turn])
+
 
 def _draw_inference(rng, names, held_out):
     "A fact, {label: the premise's fact}, what may stand beside it, a separator, and turns of the two facts and of the premise."
     (a, c), (b, d) = rng.sample(_TONGUES[:names], 2), rng.sample(_HOMES[:names], 2)
     said, time = {"entailment": (a, b), "neutral": (c, d), "contradiction": rng.choice(((a, d), (c, b)))}, None
-    while time is None or _is_held_out((_text(find_locale("en"), time), separator)) != held_out: # 11 weeks ago are said as 3 months ago
+    while (
+        time is None or _is_held_out((_text(find_locale("en"), time), separator)) != held_out
+    ):  # 11 weeks ago are said as 3 months ago
         time, separator = _AROUND["ago"](rng, None), rng.choice((", ", "; ", ": "))
-    other = ("territory", rng.choice([code for code in world() if code not in _HOMES and _is_held_out(code) == held_out]))
-    return (a, b), {label: said[label] for label in rng.sample(list(said), 3)}, (time, other), separator, rng.choices((1, -1), k=3)
+    other = (
+        "territory",
+        rng.choice([code for code in world() if code not in _HOMES and _is_held_out(code) == held_out]),
+    )
+    return (
+        (a, b),
+        {label: said[label] for label in rng.sample(list(said), 3)},
+        (time, other),
+        separator,
+        rng.choices((1, -1), k=3),
+    )
 
-def inferences(locale:str, # CLDR locale
-               n:int, # how many pairs to draw, in threes
-               seed:int, # the same n and seed say the same in every locale
-               held_out:bool=False, # draw what is beside the facts from what is kept for evaluation, or from the rest
-               names:int=3 # how many languages and how many territories the facts are about, 2 to 12
-              ) -> list[Inference]: # at most n; as many of each label
+
+def inferences(
+    locale: str,  # CLDR locale
+    n: int,  # how many pairs to draw, in threes
+    seed: int,  # the same n and seed say the same in every locale
+    held_out: bool = False,  # draw what is beside the facts from what is kept for evaluation, or from the rest
+    names: int = 3,  # how many languages and how many territories the facts are about, 2 to 12
+) -> list[Inference]:  # at most n; as many of each label
     "Pairs of sentences for inference; `ValueError` for a locale without text."
-    if not 2 <= names <= len(_HOMES): raise ValueError(f"facts about {names} languages and territories: there are 2 to {len(_HOMES)}")
+    if not 2 <= names <= len(_HOMES):
+        raise ValueError(f"facts about {names} languages and territories: there are 2 to {len(_HOMES)}")
     at, rng, out = find_locale(locale), random.Random(seed), []
     for number in range(n // 3):
         fact, facts, besides, separator, (turn, its, order) = _draw_inference(rng, names, held_out)
         beside = next(filter(None, (_text(at, part) for part in besides)), "")
-        hypothesis, premises = _text(at, ("language", *fact), turn), {label: _text(at, ("language", *f), its) for label, f in facts.items()}
+        hypothesis, premises = (
+            _text(at, ("language", *fact), turn),
+            {label: _text(at, ("language", *f), its) for label, f in facts.items()},
+        )
         if beside and hypothesis and all(premises.values()):
-            out += [Inference(separator.join((premise, beside)[::order]) + ".", hypothesis + ".", label, number) for label, premise in premises.items()]
+            out += [
+                Inference(separator.join((premise, beside)[::order]) + ".", hypothesis + ".", label, number)
+                for label, premise in premises.items()
+            ]
     return out
 
 # %% ../../nbs/01_text/02_phrasebook.ipynb #5e340bd8
-SOURCE_LOCALES = ("en", "de", "fr", "es", "pl", "tr", "id", "fi", "ru", "bg", "ar", "fa", "hi", "mr", "el", "he", "ka", "ko", "th")
+SOURCE_LOCALES = (
+    "en",
+    "de",
+    "fr",
+    "es",
+    "pl",
+    "tr",
+    "id",
+    "fi",
+    "ru",
+    "bg",
+    "ar",
+    "fa",
+    "hi",
+    "mr",
+    "el",
+    "he",
+    "ka",
+    "ko",
+    "th",
+)
+
 
 @functools.cache
-def locales(least:int=120 # how many of the 150 territories and how many languages a locale must name
-           ) -> pd.DataFrame: # index locale; columns language, script, territories, languages, currencies, source
+def locales(
+    least: int = 120,  # how many of the 150 territories and how many languages a locale must name
+) -> pd.DataFrame:  # index locale; columns language, script, territories, languages, currencies, source
     "The languages with enough names for a phrasebook, and what they cover."
     rows = {}
     for code in sorted(c for c in localedata.locale_identifiers() if "_" not in c):
         at = Locale.parse(code)
-        rows[code] = dict(language=Locale("en").languages.get(code, code), script=script(code),
-                          territories=sum(_name(at, "territories", t) is not None for t in world()),
-                          languages=sum(_name(at, "languages", l) is not None for l in at.languages),
-                          currencies=sum(_name(at, "currencies", c) is not None for c in at.currencies), source=code in SOURCE_LOCALES)
+        rows[code] = dict(
+            language=Locale("en").languages.get(code, code),
+            script=script(code),
+            territories=sum(_name(at, "territories", t) is not None for t in world()),
+            languages=sum(_name(at, "languages", l) is not None for l in at.languages),
+            currencies=sum(_name(at, "currencies", c) is not None for c in at.currencies),
+            source=code in SOURCE_LOCALES,
+        )
     table = pd.DataFrame.from_dict(rows, orient="index").rename_axis("locale")
     return table[(table.territories >= least) & (table.languages >= least)]

@@ -6,7 +6,8 @@
 __all__ = ['KINDS', 'unknown_tokens', 'coverage', 'overlap_kinds', 'longest_overlaps']
 
 # %% ../../nbs/02_tokens/04_coverage.ipynb #22eadeec
-import json, unicodedata
+import json
+import unicodedata
 
 import numpy as np
 import pandas as pd
@@ -17,62 +18,82 @@ from transformers import PreTrainedTokenizerBase
 from .vocab import Vocab, overlap
 
 # %% ../../nbs/02_tokens/04_coverage.ipynb #0f79ca7d
-def _with_beginning(tokenizer): # (tokenizer, letter)
+def _with_beginning(tokenizer):  # (tokenizer, letter)
     "A copy of a tokenizer that knows one more letter, which is in no other piece."
     pipeline = json.loads(tokenizer.backend_tokenizer.to_str()) | {"truncation": None, "padding": None}
     vocab = pipeline["model"]["vocab"]
     seen = set().union(*((p for p, _ in vocab) if isinstance(vocab, list) else vocab))
-    new = next(c for c in map(chr, range(0x13000, 0x13430)) if c not in seen) # hieroglyphs: letters, and no normaliser changes them
-    if isinstance(vocab, list): vocab.append([new, 0.])
-    else: vocab[new] = max(tokenizer.get_vocab().values()) + 1
+    new = next(
+        c for c in map(chr, range(0x13000, 0x13430)) if c not in seen
+    )  # hieroglyphs: letters, and no normaliser changes them
+    if isinstance(vocab, list):
+        vocab.append([new, 0.0])
+    else:
+        vocab[new] = max(tokenizer.get_vocab().values()) + 1
     return Tokenizer.from_str(json.dumps(pipeline)), new
 
-def unknown_tokens(source:PreTrainedTokenizerBase, # the old tokenizer
-                   target:Vocab # the new vocabulary
-                  ) -> np.ndarray: # (n_target,) bool; False for special tokens and for bytes that are no text
+
+def unknown_tokens(
+    source: PreTrainedTokenizerBase,  # the old tokenizer
+    target: Vocab,  # the new vocabulary
+) -> np.ndarray:  # (n_target,) bool; False for special tokens and for bytes that are no text
     "Which tokens of a new vocabulary the old tokenizer cannot compose (Pfeiffer et al., 2021, Table 1)."
     tokenizer, beginning = _with_beginning(source)
     tokens = [t for t in target if t.kind == "text"]
-    rows = tokenizer.encode_batch([t.text if t.word_start else beginning + t.text for t in tokens], add_special_tokens=False)
+    rows = tokenizer.encode_batch(
+        [t.text if t.word_start else beginning + t.text for t in tokens], add_special_tokens=False
+    )
     out = np.zeros(len(target), bool)
     out[[t.id for t in tokens]] = [source.unk_token_id in row.ids for row in rows]
     return out
 
 # %% ../../nbs/02_tokens/04_coverage.ipynb #1054c03a
-def _shared(source, target): # the target's text tokens that the source has too
+def _shared(source, target):  # the target's text tokens that the source has too
     pairs = overlap(source, target, fuzzy=source.dialect != target.dialect)
     return [t for t in target if t.kind == "text" and pairs[t.id] >= 0]
 
-def coverage(source:PreTrainedTokenizerBase, # the old tokenizer
-             target:PreTrainedTokenizerBase # the new one
-            ) -> dict[str,float]: # number of tokens, unknown and shared ones, and the shares of the last two
+
+def coverage(
+    source: PreTrainedTokenizerBase,  # the old tokenizer
+    target: PreTrainedTokenizerBase,  # the new one
+) -> dict[str, float]:  # number of tokens, unknown and shared ones, and the shares of the last two
     "How much of a new vocabulary the old tokenizer cannot compose, and how much both have (Pfeiffer et al., 2021, Table 1)."
     new = Vocab.from_tokenizer(target)
     tokens, unknown = sum(t.kind == "text" for t in new), int(unknown_tokens(source, new).sum())
     shared = len(_shared(Vocab.from_tokenizer(source), new))
-    return {"tokens": tokens, "unknown": unknown, "shared": shared,
-            "unknown share": unknown / max(tokens, 1), "shared share": shared / max(tokens, 1)}
+    return {
+        "tokens": tokens,
+        "unknown": unknown,
+        "shared": shared,
+        "unknown share": unknown / max(tokens, 1),
+        "shared share": shared / max(tokens, 1),
+    }
 
 # %% ../../nbs/02_tokens/04_coverage.ipynb #9272c2fd
 KINDS = ("Numbers", "Lat Char", "Lat (S)W", "Oth Char", "Oth (S)W")
 
+
 def _kind(text):
-    if any(unicodedata.category(c)[0] == "N" for c in text): return "Numbers"
+    if any(unicodedata.category(c)[0] == "N" for c in text):
+        return "Numbers"
     script = "Lat" if any(ucd.script(c) == "Latn" for c in text) else "Oth"
     return f"{script} {'Char' if len(text) < 2 else '(S)W'}"
 
-def overlap_kinds(source:Vocab, # the old vocabulary
-                  target:Vocab # the new one
-                 ) -> pd.Series: # a share for each of `KINDS`, 1 together; all 0 where nothing is shared
+
+def overlap_kinds(
+    source: Vocab,  # the old vocabulary
+    target: Vocab,  # the new one
+) -> pd.Series:  # a share for each of `KINDS`, 1 together; all 0 where nothing is shared
     "The shared tokens by kind (Pfeiffer et al., 2021, Table 6)."
     kinds = pd.Series([_kind(t.text) for t in _shared(source, target)], dtype=str)
-    return kinds.value_counts(normalize=True).reindex(list(KINDS), fill_value=0.).rename("share")
+    return kinds.value_counts(normalize=True).reindex(list(KINDS), fill_value=0.0).rename("share")
 
 # %% ../../nbs/02_tokens/04_coverage.ipynb #b2015ca3
-def longest_overlaps(source:Vocab, # the old vocabulary
-                     target:Vocab, # the new one
-                     n:int=5 # how many
-                    ) -> list[str]: # without word marks; of equally long ones the lowest id comes first
+def longest_overlaps(
+    source: Vocab,  # the old vocabulary
+    target: Vocab,  # the new one
+    n: int = 5,  # how many
+) -> list[str]:  # without word marks; of equally long ones the lowest id comes first
     "The longest texts that both vocabularies have (Pfeiffer et al., 2021, Table 7)."
     texts = dict.fromkeys(t.text for t in _shared(source, target))
     return sorted(texts, key=len, reverse=True)[:n]

@@ -12,38 +12,56 @@ import numpy as np
 from tokenizers import Tokenizer
 from transformers import PreTrainedTokenizerBase, PreTrainedTokenizerFast
 
-from ..vectors.token_vectors import TokenVectors
 from .vocab import _BYTES, Dialect, Token, Vocab, overlap
+from ..vectors.token_vectors import TokenVectors
 
 # %% ../../nbs/02_tokens/03_expansion.ipynb #1a8f2629
 _CHARS = {b: c for c, b in _BYTES.items()}
 
-def write_piece(token:Token, # of kind "text" or "byte"
-                d:Dialect # of the tokenizer to write for
-               ) -> str|None: # None where the dialect has no way to write it
+
+def write_piece(
+    token: Token,  # of kind "text" or "byte"
+    d: Dialect,  # of the tokenizer to write for
+) -> str | None:  # None where the dialect has no way to write it
     "A token's piece in another dialect."
-    if token.kind == "byte" and not d.byte_level: return None
+    if token.kind == "byte" and not d.byte_level:
+        return None
     if d.byte_level:
         data = token.data if token.kind == "byte" else token.text.encode()
-        if not (d.end or d.continuation): data = b" " * token.word_start + data
+        if not (d.end or d.continuation):
+            data = b" " * token.word_start + data
         text = "".join(_CHARS[b] for b in data)
-    else: text = d.mark * (token.word_start and not (d.end or d.continuation)) + token.text.replace(" ", d.mark or " ")
-    if d.end: return text + d.end * token.word_start
+    else:
+        text = d.mark * (token.word_start and not (d.end or d.continuation)) + token.text.replace(" ", d.mark or " ")
+    if d.end:
+        return text + d.end * token.word_start
     return text if token.word_start else d.continuation + text
 
 # %% ../../nbs/02_tokens/03_expansion.ipynb #02e9643f
-def extend_tokenizer(old:PreTrainedTokenizerBase, # the tokenizer to extend
-                     language:PreTrainedTokenizerBase, # one trained on the new language, with a model of the same kind
-                     n:int=30_000 # how many of its first tokens to consider (Dobler and de Melo, 2023, Section 3.1)
-                    ) -> PreTrainedTokenizerFast: # old ids unchanged, new tokens after them
+def extend_tokenizer(
+    old: PreTrainedTokenizerBase,  # the tokenizer to extend
+    language: PreTrainedTokenizerBase,  # one trained on the new language, with a model of the same kind
+    n: int = 30_000,  # how many of its first tokens to consider (Dobler and de Melo, 2023, Section 3.1)
+) -> PreTrainedTokenizerFast:  # old ids unchanged, new tokens after them
     "Add the first tokens of a language's tokenizer that the old vocabulary lacks."
-    if n < 1: raise ValueError(f"cannot extend by {n} tokens; give at least 1")
+    if n < 1:
+        raise ValueError(f"cannot extend by {n} tokens; give at least 1")
     source, target = Vocab.from_tokenizer(old), Vocab.from_tokenizer(language)
     if source.dialect.model != target.dialect.model:
-        raise ValueError(f"a {source.dialect.model} tokenizer cannot be extended by a {target.dialect.model} one; train one of the same kind")
-    if source.dialect.model == "BPE" and (marks := [d.end or d.mark or d.continuation or "Ġ" * d.byte_level for d in (source.dialect, target.dialect)])[0] != marks[1]:
-        raise ValueError(f"the old BPE tokenizer marks words by {marks[0] or 'nothing'} and the new one by {marks[1] or 'nothing'}, so that the new pieces could not be built; "
-                         f"give a tokenizer that marks them alike, or replace the vocabulary in place of extending it")
+        raise ValueError(
+            f"a {source.dialect.model} tokenizer cannot be extended by a {target.dialect.model} one; train one of the same kind"
+        )
+    if (
+        source.dialect.model == "BPE"
+        and (
+            marks := [d.end or d.mark or d.continuation or "Ġ" * d.byte_level for d in (source.dialect, target.dialect)]
+        )[0]
+        != marks[1]
+    ):
+        raise ValueError(
+            f"the old BPE tokenizer marks words by {marks[0] or 'nothing'} and the new one by {marks[1] or 'nothing'}, so that the new pieces could not be built; "
+            f"give a tokenizer that marks them alike, or replace the vocabulary in place of extending it"
+        )
     pipeline, other = (json.loads(t.backend_tokenizer.to_str()) for t in (old, language))
     have, theirs = overlap(source, target), other["model"]["vocab"]
     theirs = dict(map(tuple, theirs)) if isinstance(theirs, list) else theirs
@@ -53,20 +71,25 @@ def extend_tokenizer(old:PreTrainedTokenizerBase, # the tokenizer to extend
     if model["type"] == "Unigram":
         model["vocab"] += [[added[i], 0.0] for i in range(len(model["vocab"]), len(source))]
         model["vocab"] += [[p, theirs[native]] for native, p in new.items()]
-    else: model["vocab"] |= {p: i for i, p in added.items()} | {p: len(source) + i for i, p in enumerate(new.values())}
+    else:
+        model["vocab"] |= {p: i for i, p in added.items()} | {p: len(source) + i for i, p in enumerate(new.values())}
     if model["type"] == "BPE":
         merges = {tuple(m) for m in model["merges"]}
         for a, b in other["model"]["merges"]:
-            if a + b in new and (a, b) not in merges and a in model["vocab"] and b in model["vocab"]: model["merges"].append([a, b])
-        model["ignore_merges"] |= not source.dialect.end # whole words are looked up without the mark of their end
+            if a + b in new and (a, b) not in merges and a in model["vocab"] and b in model["vocab"]:
+                model["merges"].append([a, b])
+        model["ignore_merges"] |= not source.dialect.end  # whole words are looked up without the mark of their end
     roles = {name: getattr(old, name) for name in old.special_tokens_map if isinstance(getattr(old, name), str)}
-    return PreTrainedTokenizerFast(tokenizer_object=Tokenizer.from_str(json.dumps(pipeline)), model_max_length=old.model_max_length, **roles)
+    return PreTrainedTokenizerFast(
+        tokenizer_object=Tokenizer.from_str(json.dumps(pipeline)), model_max_length=old.model_max_length, **roles
+    )
 
 # %% ../../nbs/02_tokens/03_expansion.ipynb #b7e021c3
-def carry_vectors(vectors:TokenVectors, # of the language's own vocabulary
-                  own:Vocab, # that vocabulary
-                  extended:Vocab # the one to have vectors for
-                 ) -> TokenVectors: # (len(extended), dim); unknown where `own` has no such token
+def carry_vectors(
+    vectors: TokenVectors,  # of the language's own vocabulary
+    own: Vocab,  # that vocabulary
+    extended: Vocab,  # the one to have vectors for
+) -> TokenVectors:  # (len(extended), dim); unknown where `own` has no such token
     "Vectors of one vocabulary for the tokens of another, by exact match."
     ids = overlap(own, extended, fuzzy=False)
     known = (ids >= 0) & vectors.known[ids] & np.array([t.kind in ("text", "byte") for t in extended])

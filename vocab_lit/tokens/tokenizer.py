@@ -7,40 +7,70 @@ __all__ = ['KINDS', 'SPECIAL_ROLES', 'train_tokenizer', 'ids_around', 'special_a
            'hub_name']
 
 # %% ../../nbs/02_tokens/02_tokenizer.ipynb #4cbba247
-import io, json, socket, unicodedata, urllib.parse
+import io
+import json
+import socket
+import unicodedata
+import urllib.parse
 from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
 
-import regex, sentencepiece
+import regex
+import sentencepiece
 from huggingface_hub import constants, try_to_load_from_cache
 from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
 from tqdm.auto import tqdm
-from transformers import (AutoTokenizer, BertTokenizerFast, GPT2TokenizerFast, PreTrainedTokenizerBase, PreTrainedTokenizerFast,
-                          RobertaTokenizerFast)
+from transformers import (
+    AutoTokenizer,
+    BertTokenizerFast,
+    GPT2TokenizerFast,
+    PreTrainedTokenizerBase,
+    PreTrainedTokenizerFast,
+    RobertaTokenizerFast,
+)
 
 # %% ../../nbs/02_tokens/02_tokenizer.ipynb #959d9e0f
 def _xlmr_normalizer():
     "What SentencePiece calls nmt_nfkc: NFKC, odd blanks and control characters to blanks, runs of blanks to one."
     return normalizers.Sequence([normalizers.Nmt(), normalizers.NFKC(), normalizers.Replace(Regex(" {2,}"), " ")])
 
+
 def _template(start, end):
     "Put the special tokens around one text or two: `start A end`, `start A end end B end` (one `end` between for BERT)."
     between = [end[0], end[0]] if end[0] == "</s>" else [end[0]]
-    return processors.TemplateProcessing(single=[start[0], "$A", end[0]], special_tokens=[start, end],
-        pair=[start[0], "$A", *between, *(["$B", end[0]] if end[0] == "</s>" else ["$B:1", f"{end[0]}:1"])])
+    return processors.TemplateProcessing(
+        single=[start[0], "$A", end[0]],
+        special_tokens=[start, end],
+        pair=[start[0], "$A", *between, *(["$B", end[0]] if end[0] == "</s>" else ["$B:1", f"{end[0]}:1"])],
+    )
 
 # %% ../../nbs/02_tokens/02_tokenizer.ipynb #f6545fae
 def _train_unigram(lines, vocab_size, character_coverage, split_digits):
     "A SentencePiece Unigram model in XLM-R's pipeline."
     normalizer, model = _xlmr_normalizer(), io.BytesIO()
     sentencepiece.SentencePieceTrainer.train(
-        sentence_iterator=(normalizer.normalize_str(line) for line in lines), model_writer=model, model_type="unigram",
-        vocab_size=vocab_size - 1, hard_vocab_limit=False, character_coverage=character_coverage, split_digits=split_digits,
-        normalization_rule_name="identity", max_sentence_length=2**24, num_threads=1, shuffle_input_sentence=False,
-        bos_id=0, pad_id=1, eos_id=2, unk_id=3, minloglevel=2)
+        sentence_iterator=(normalizer.normalize_str(line) for line in lines),
+        model_writer=model,
+        model_type="unigram",
+        vocab_size=vocab_size - 1,
+        hard_vocab_limit=False,
+        character_coverage=character_coverage,
+        split_digits=split_digits,
+        normalization_rule_name="identity",
+        max_sentence_length=2**24,
+        num_threads=1,
+        shuffle_input_sentence=False,
+        bos_id=0,
+        pad_id=1,
+        eos_id=2,
+        unk_id=3,
+        minloglevel=2,
+    )
     trained = sentencepiece.SentencePieceProcessor(model_proto=model.getvalue())
-    tokenizer = Tokenizer(models.Unigram([(trained.id_to_piece(i), trained.get_score(i)) for i in range(len(trained))], unk_id=3))
+    tokenizer = Tokenizer(
+        models.Unigram([(trained.id_to_piece(i), trained.get_score(i)) for i in range(len(trained))], unk_id=3)
+    )
     tokenizer.normalizer = normalizer
     tokenizer.pre_tokenizer = pre_tokenizers.Sequence([pre_tokenizers.WhitespaceSplit(), pre_tokenizers.Metaspace()])
     tokenizer.decoder = decoders.Metaspace()
@@ -48,22 +78,27 @@ def _train_unigram(lines, vocab_size, character_coverage, split_digits):
     return tokenizer
 
 # %% ../../nbs/02_tokens/02_tokenizer.ipynb #e2b7b6bd
-_BERT = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]") # ids 0 to 4
+_BERT = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")  # ids 0 to 4
 
-def _divides(char): # where BERT's pre-tokenizer splits
+
+def _divides(char):  # where BERT's pre-tokenizer splits
     return char.isspace() or unicodedata.category(char)[0] == "P" or (ord(char) < 128 and not char.isalnum())
+
 
 def _bert_characters(lines, normalizer, character_coverage):
     "(characters, characters inside words) of the text, sorted; the rarest left out beyond the coverage."
     counts, pairs = Counter(), set()
     for line in lines:
         text = normalizer.normalize_str(line)
-        counts.update(text); pairs.update(zip(text, text[1:]))
+        counts.update(text)
+        pairs.update(zip(text, text[1:]))
     counts = {c: n for c, n in counts.items() if not c.isspace()}
     kept, room = set(), character_coverage * sum(counts.values())
     for char in sorted(counts, key=lambda c: (-counts[c], c)):
-        if room <= 0: break
-        kept.add(char); room -= counts[char]
+        if room <= 0:
+            break
+        kept.add(char)
+        room -= counts[char]
     return sorted(kept), sorted({b for a, b in pairs if b in kept and not _divides(a) and not _divides(b)})
 
 # %% ../../nbs/02_tokens/02_tokenizer.ipynb #3a915c2f
@@ -74,8 +109,12 @@ def _train_wordpiece(lines, vocab_size, character_coverage, lowercase):
     tokenizer = Tokenizer(models.WordPiece(unk_token="[UNK]"))
     tokenizer.normalizer, tokenizer.pre_tokenizer = normalizer, pre_tokenizers.BertPreTokenizer()
     first = [*_BERT, *characters, *(f"##{c}" for c in medial)]
-    tokenizer.train_from_iterator(lines, trainers.WordPieceTrainer(vocab_size=vocab_size, special_tokens=first, show_progress=False,
-                                                                   limit_alphabet=len(characters)))
+    tokenizer.train_from_iterator(
+        lines,
+        trainers.WordPieceTrainer(
+            vocab_size=vocab_size, special_tokens=first, show_progress=False, limit_alphabet=len(characters)
+        ),
+    )
     result = Tokenizer(models.WordPiece(tokenizer.get_vocab(), unk_token="[UNK]"))
     result.normalizer, result.pre_tokenizer = normalizer, tokenizer.pre_tokenizer
     result.decoder = decoders.WordPiece()
@@ -83,7 +122,8 @@ def _train_wordpiece(lines, vocab_size, character_coverage, lowercase):
     return result
 
 # %% ../../nbs/02_tokens/02_tokenizer.ipynb #038f1349
-_ROBERTA = ("<s>", "<pad>", "</s>", "<unk>", "<mask>") # ids 0 to 4
+_ROBERTA = ("<s>", "<pad>", "</s>", "<unk>", "<mask>")  # ids 0 to 4
+
 
 def _train_bpe(lines, vocab_size):
     "A byte-level BPE model with RoBERTa's special tokens."
@@ -91,46 +131,85 @@ def _train_bpe(lines, vocab_size):
     tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=True)
     tokenizer.decoder = decoders.ByteLevel()
     tokenizer.post_processor = processors.RobertaProcessing(("</s>", 2), ("<s>", 0), add_prefix_space=True)
-    tokenizer.train_from_iterator(lines, trainers.BpeTrainer(vocab_size=vocab_size, special_tokens=list(_ROBERTA), show_progress=False,
-                                                             initial_alphabet=sorted(pre_tokenizers.ByteLevel.alphabet())))
+    tokenizer.train_from_iterator(
+        lines,
+        trainers.BpeTrainer(
+            vocab_size=vocab_size,
+            special_tokens=list(_ROBERTA),
+            show_progress=False,
+            initial_alphabet=sorted(pre_tokenizers.ByteLevel.alphabet()),
+        ),
+    )
     return tokenizer
 
 # %% ../../nbs/02_tokens/02_tokenizer.ipynb #3271529a
-KINDS = {"unigram": "SentencePiece Unigram, as XLM-R", "wordpiece": "WordPiece, as BERT", "bpe": "byte-level BPE, as RoBERTa and GPT-2"}
+KINDS = {
+    "unigram": "SentencePiece Unigram, as XLM-R",
+    "wordpiece": "WordPiece, as BERT",
+    "bpe": "byte-level BPE, as RoBERTa and GPT-2",
+}
 
-def train_tokenizer(lines:Iterable[str], # text, one sentence or paragraph each
-                    kind:str="unigram", # unigram (as XLM-R), wordpiece (as BERT) or bpe (byte-level, as RoBERTa)
-                    vocab_size:int=30_000, # number of tokens, special ones included; len(result) == vocab_size
-                    character_coverage:float=1.0, # share of the text whose characters are kept (unigram, wordpiece)
-                    split_digits:bool=False, # unigram: every digit is a piece of its own
-                    lowercase:bool=False, # wordpiece: lower case and no accents
-                    max_length:int=512, # texts longer than this are cut when truncation is asked for
-                    around:tuple[bool,bool]=(True, True), # whether texts get a special token before and after, as masked models want
-                   ) -> PreTrainedTokenizerFast: # saves with save_pretrained, loads with AutoTokenizer
+
+def train_tokenizer(
+    lines: Iterable[str],  # text, one sentence or paragraph each
+    kind: str = "unigram",  # unigram (as XLM-R), wordpiece (as BERT) or bpe (byte-level, as RoBERTa)
+    vocab_size: int = 30_000,  # number of tokens, special ones included; len(result) == vocab_size
+    character_coverage: float = 1.0,  # share of the text whose characters are kept (unigram, wordpiece)
+    split_digits: bool = False,  # unigram: every digit is a piece of its own
+    lowercase: bool = False,  # wordpiece: lower case and no accents
+    max_length: int = 512,  # texts longer than this are cut when truncation is asked for
+    around: tuple[bool, bool] = (
+        True,
+        True,
+    ),  # whether texts get a special token before and after, as masked models want
+) -> PreTrainedTokenizerFast:  # saves with save_pretrained, loads with AutoTokenizer
     "Train a tokenizer; the same lines give the same tokenizer. `ValueError` where the text cannot fill the vocabulary."
-    if kind not in KINDS: raise ValueError(f"no tokenizer of kind {kind!r}; there are {', '.join(f'{k} ({v})' for k, v in KINDS.items())}")
+    if kind not in KINDS:
+        raise ValueError(
+            f"no tokenizer of kind {kind!r}; there are {', '.join(f'{k} ({v})' for k, v in KINDS.items())}"
+        )
     lines = [line for line in tqdm(lines, desc=f"{kind} tokenizer", unit=" lines", delay=2) if line.strip()]
-    if not lines: raise ValueError("the text is empty; a tokenizer needs lines of text")
+    if not lines:
+        raise ValueError("the text is empty; a tokenizer needs lines of text")
     floor = 261 if kind == "bpe" else len(_BERT) + 1
-    if not 0 < character_coverage <= 1: raise ValueError(f"character_coverage {character_coverage} is not a share above 0 and at most 1")
+    if not 0 < character_coverage <= 1:
+        raise ValueError(f"character_coverage {character_coverage} is not a share above 0 and at most 1")
     if vocab_size < floor:
-        raise ValueError(f"a {kind} vocabulary has at least {floor} tokens (special tokens and alphabet); {vocab_size} were asked for")
-    asked = min(vocab_size, floor + sum(len(line.encode()) for line in lines)) # no text yields more; trainers reserve what is asked
+        raise ValueError(
+            f"a {kind} vocabulary has at least {floor} tokens (special tokens and alphabet); {vocab_size} were asked for"
+        )
+    asked = min(
+        vocab_size, floor + sum(len(line.encode()) for line in lines)
+    )  # no text yields more; trainers reserve what is asked
     try:
-        if kind == "unigram": tokenizer = _train_unigram(lines, asked, character_coverage, split_digits)
-        elif kind == "wordpiece": tokenizer = _train_wordpiece(lines, asked, character_coverage, lowercase)
-        else: tokenizer = _train_bpe(lines, asked)
-    except RuntimeError as e: # SentencePiece's own message names two numbers: room and need, without the mask token
+        if kind == "unigram":
+            tokenizer = _train_unigram(lines, asked, character_coverage, split_digits)
+        elif kind == "wordpiece":
+            tokenizer = _train_wordpiece(lines, asked, character_coverage, lowercase)
+        else:
+            tokenizer = _train_bpe(lines, asked)
+    except RuntimeError as e:  # SentencePiece's own message names two numbers: room and need, without the mask token
         need = regex.search(r"required_chars\D+\d+\D+(\d+)", str(e))
-        raise ValueError(_crowded(int(need[1]) + 1, vocab_size) if need else f"SentencePiece could not train on this text: {e}") from None
-    if not all(around): tokenizer.post_processor = _partial_template(kind, around)
+        raise ValueError(
+            _crowded(int(need[1]) + 1, vocab_size) if need else f"SentencePiece could not train on this text: {e}"
+        ) from None
+    if not all(around):
+        tokenizer.post_processor = _partial_template(kind, around)
     return _checked(_with_special_tokens(tokenizer, kind, max_length), lines, vocab_size)
 
 # %% ../../nbs/02_tokens/02_tokenizer.ipynb #bcbbca69
-_ROBERTA_ROLES = dict(bos_token="<s>", eos_token="</s>", cls_token="<s>", sep_token="</s>", unk_token="<unk>", pad_token="<pad>",
-                      mask_token="<mask>")
+_ROBERTA_ROLES = dict(
+    bos_token="<s>",
+    eos_token="</s>",
+    cls_token="<s>",
+    sep_token="</s>",
+    unk_token="<unk>",
+    pad_token="<pad>",
+    mask_token="<mask>",
+)
 _BERT_ROLES = dict(zip(("pad_token", "unk_token", "cls_token", "sep_token", "mask_token"), _BERT))
 SPECIAL_ROLES = tuple(_ROBERTA_ROLES)
+
 
 def _with_special_tokens(tokenizer, kind, max_length):
     "The trained tokenizer as transformers knows it; the mask token of RoBERTa and XLM-R takes the blank before it."
@@ -138,93 +217,137 @@ def _with_special_tokens(tokenizer, kind, max_length):
     roles["mask_token"] = AddedToken(roles["mask_token"], lstrip=kind != "wordpiece", special=True)
     tokenizer.add_special_tokens(list(dict.fromkeys(roles.values())))
     inputs = ["input_ids", "attention_mask"] + ["token_type_ids"] * (kind == "wordpiece")
-    return PreTrainedTokenizerFast(tokenizer_object=tokenizer, model_max_length=max_length, model_input_names=inputs, **roles)
+    return PreTrainedTokenizerFast(
+        tokenizer_object=tokenizer, model_max_length=max_length, model_input_names=inputs, **roles
+    )
+
 
 def _partial_template(kind, around):
     "Special tokens on one side of a text or on none, as causal models want."
     first, last = (("[CLS]", 2), ("[SEP]", 3)) if kind == "wordpiece" else (("<s>", 0), ("</s>", 2))
     text = [*([first[0]] if around[0] else []), "$A", *([last[0]] if around[1] else [])]
-    return processors.TemplateProcessing(single=text, pair=[*text, *(t.replace("$A", "$B") for t in text)], special_tokens=[first, last])
+    return processors.TemplateProcessing(
+        single=text, pair=[*text, *(t.replace("$A", "$B") for t in text)], special_tokens=[first, last]
+    )
+
 
 def _crowded(needed, vocab_size):
-    return (f"the text has too many different characters for {vocab_size} tokens: alphabet and special tokens make {needed}; "
-            f"ask for more tokens or lower character_coverage (0.9995 is usual)")
+    return (
+        f"the text has too many different characters for {vocab_size} tokens: alphabet and special tokens make {needed}; "
+        f"ask for more tokens or lower character_coverage (0.9995 is usual)"
+    )
+
 
 def _checked(tokenizer, lines, vocab_size):
     "The tokenizer if it has as many tokens as asked for."
     reached = len(tokenizer)
     if reached < vocab_size:
-        raise ValueError(f"the text ({len(lines)} lines) is too short for {vocab_size} tokens: it yields {reached}; "
-                         f"give more text or ask for at most {reached}")
-    if reached > vocab_size: raise ValueError(_crowded(reached, vocab_size))
+        raise ValueError(
+            f"the text ({len(lines)} lines) is too short for {vocab_size} tokens: it yields {reached}; "
+            f"give more text or ask for at most {reached}"
+        )
+    if reached > vocab_size:
+        raise ValueError(_crowded(reached, vocab_size))
     return tokenizer
 
 # %% ../../nbs/02_tokens/02_tokenizer.ipynb #0d0c87c0
-def ids_around(tokenizer:PreTrainedTokenizerBase) -> tuple[list[int],list[int]]: # before, after
+def ids_around(tokenizer: PreTrainedTokenizerBase) -> tuple[list[int], list[int]]:  # before, after
     "The special tokens that a tokenizer puts around a text."
     bare, whole = (tokenizer("a", add_special_tokens=s)["input_ids"] for s in (False, True))
-    at = next((i for i in range(len(whole) - len(bare) + 1) if whole[i:i + len(bare)] == bare), 0)
-    return whole[:at], whole[at + len(bare):]
+    at = next((i for i in range(len(whole) - len(bare) + 1) if whole[i : i + len(bare)] == bare), 0)
+    return whole[:at], whole[at + len(bare) :]
 
-def special_around(tokenizer:PreTrainedTokenizerBase) -> tuple[bool,bool]: # before, after
+
+def special_around(tokenizer: PreTrainedTokenizerBase) -> tuple[bool, bool]:  # before, after
     "Whether a tokenizer puts special tokens before and after a text."
     return tuple(map(bool, ids_around(tokenizer)))
 
-def save_tokenizer(tokenizer:PreTrainedTokenizerBase, folder:str|Path) -> None:
+
+def save_tokenizer(tokenizer: PreTrainedTokenizerBase, folder: str | Path) -> None:
     "Save a tokenizer so that transformers 4 loads it too, which does not know the class name that version 5 writes."
     tokenizer.save_pretrained(folder)
-    file = Path(folder)/"tokenizer_config.json"
+    file = Path(folder) / "tokenizer_config.json"
     config = json.loads(file.read_text(encoding="utf-8"))
-    if config.get("tokenizer_class") == "TokenizersBackend": config["tokenizer_class"] = "PreTrainedTokenizerFast"
+    if config.get("tokenizer_class") == "TokenizersBackend":
+        config["tokenizer_class"] = "PreTrainedTokenizerFast"
     file.write_text(json.dumps(config, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
 
 # %% ../../nbs/02_tokens/02_tokenizer.ipynb #46388979
-def load_tokenizer(source:str|Path, # a folder, a tokenizer.json file, or a name on the model hub
-                  ) -> PreTrainedTokenizerBase:
+def load_tokenizer(
+    source: str | Path,  # a folder, a tokenizer.json file, or a name on the model hub
+) -> PreTrainedTokenizerBase:
     "Load a tokenizer; the error says what is missing and how to pass a folder."
     path = Path(source)
-    if path.is_file(): return _from_json(path)
-    if not path.is_dir(): return AutoTokenizer.from_pretrained(hub_name(source, "tokenizer.json"), trust_remote_code=False)
-    def has(*names): return all((path/name).is_file() for name in names)
+    if path.is_file():
+        return _from_json(path)
+    if not path.is_dir():
+        return AutoTokenizer.from_pretrained(hub_name(source, "tokenizer.json"), trust_remote_code=False)
+
+    def has(*names):
+        return all((path / name).is_file() for name in names)
+
     if has("tokenizer.json"):
-        try: return AutoTokenizer.from_pretrained(path, trust_remote_code=False)
-        except (TypeError, ValueError, KeyError, AttributeError): return _from_json(path/"tokenizer.json")
-    length = _read_json(path/"tokenizer_config.json").get("model_max_length", 512)
+        try:
+            return AutoTokenizer.from_pretrained(path, trust_remote_code=False)
+        except (TypeError, ValueError, KeyError, AttributeError):
+            return _from_json(path / "tokenizer.json")
+    length = _read_json(path / "tokenizer_config.json").get("model_max_length", 512)
     if has("vocab.txt"):
-        cased = any(line[:1].isupper() for line in (path/"vocab.txt").open(encoding="utf-8"))
-        return BertTokenizerFast(vocab=str(path/"vocab.txt"), do_lower_case=not cased, model_max_length=length)
+        cased = any(line[:1].isupper() for line in (path / "vocab.txt").open(encoding="utf-8"))
+        return BertTokenizerFast(vocab=str(path / "vocab.txt"), do_lower_case=not cased, model_max_length=length)
     if has("vocab.json", "merges.txt"):
-        family = RobertaTokenizerFast if "<mask>" in _read_json(path/"vocab.json") else GPT2TokenizerFast
-        return family(vocab=str(path/"vocab.json"), merges=str(path/"merges.txt"), model_max_length=length)
-    raise FileNotFoundError(f"{path}: no tokenizer here; a tokenizer folder has tokenizer.json, or vocab.txt (BERT), or vocab.json and "
-                            f"merges.txt (GPT-2, RoBERTa). It has: {', '.join(sorted(p.name for p in path.iterdir())) or 'nothing'}")
+        family = RobertaTokenizerFast if "<mask>" in _read_json(path / "vocab.json") else GPT2TokenizerFast
+        return family(vocab=str(path / "vocab.json"), merges=str(path / "merges.txt"), model_max_length=length)
+    raise FileNotFoundError(
+        f"{path}: no tokenizer here; a tokenizer folder has tokenizer.json, or vocab.txt (BERT), or vocab.json and "
+        f"merges.txt (GPT-2, RoBERTa). It has: {', '.join(sorted(p.name for p in path.iterdir())) or 'nothing'}"
+    )
 
 # %% ../../nbs/02_tokens/02_tokenizer.ipynb #1ae20cbe
-def _read_json(path): return json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+def _read_json(path):
+    return json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+
 
 def _from_json(path):
     "A tokenizer.json with the special tokens that special_tokens_map.json or tokenizer_config.json beside it names."
-    beside = {**_read_json(path.parent/"tokenizer_config.json"), **_read_json(path.parent/"special_tokens_map.json")}
-    named = {role: t["content"] if isinstance(t, dict) else t for role, t in beside.items() if role in SPECIAL_ROLES and t}
-    try: backend = Tokenizer.from_file(str(path))
-    except Exception as e: raise ValueError(f"{path}: not a tokenizer.json of the tokenizers library ({e})") from None
+    beside = {
+        **_read_json(path.parent / "tokenizer_config.json"),
+        **_read_json(path.parent / "special_tokens_map.json"),
+    }
+    named = {
+        role: t["content"] if isinstance(t, dict) else t for role, t in beside.items() if role in SPECIAL_ROLES and t
+    }
+    try:
+        backend = Tokenizer.from_file(str(path))
+    except Exception as e:
+        raise ValueError(f"{path}: not a tokenizer.json of the tokenizers library ({e})") from None
     for roles in (_ROBERTA_ROLES, _BERT_ROLES):
-        if not named and all(backend.token_to_id(t) is not None for t in roles.values()): named = roles
-    return PreTrainedTokenizerFast(tokenizer_object=backend, model_max_length=beside.get("model_max_length", 512), **named)
+        if not named and all(backend.token_to_id(t) is not None for t in roles.values()):
+            named = roles
+    return PreTrainedTokenizerFast(
+        tokenizer_object=backend, model_max_length=beside.get("model_max_length", 512), **named
+    )
 
 # %% ../../nbs/02_tokens/02_tokenizer.ipynb #14d5c72e
-def hub_name(source:str|Path, # what the user gave: not an existing folder
-             wanted:str="config.json" # a file that the repository must have in the local cache when offline
-            ) -> str: # the name, when the hub can be reached or has been downloaded before
+def hub_name(
+    source: str | Path,  # what the user gave: not an existing folder
+    wanted: str = "config.json",  # a file that the repository must have in the local cache when offline
+) -> str:  # the name, when the hub can be reached or has been downloaded before
     "Check that a name can be on the model hub; the error tells how to pass a folder instead."
     name = str(source)
     if not regex.fullmatch(r"[\w.-]+(/[\w.-]+)?", name) or name.startswith("."):
         raise FileNotFoundError(f"{name}: no such folder")
-    if isinstance(try_to_load_from_cache(name, wanted), str): return name
-    try: socket.create_connection((urllib.parse.urlparse(constants.ENDPOINT).hostname, 443), timeout=5).close()
-    except OSError: offline = True
-    else: offline = constants.HF_HUB_OFFLINE
+    if isinstance(try_to_load_from_cache(name, wanted), str):
+        return name
+    try:
+        socket.create_connection((urllib.parse.urlparse(constants.ENDPOINT).hostname, 443), timeout=5).close()
+    except OSError:
+        offline = True
+    else:
+        offline = constants.HF_HUB_OFFLINE
     if offline:
-        raise FileNotFoundError(f"{name}: there is no such folder, and the model hub cannot be reached; download the model where there is "
-                                f"a network (`hf download {name} --local-dir FOLDER`) and pass the folder")
+        raise FileNotFoundError(
+            f"{name}: there is no such folder, and the model hub cannot be reached; download the model where there is "
+            f"a network (`hf download {name} --local-dir FOLDER`) and pass the folder"
+        )
     return name

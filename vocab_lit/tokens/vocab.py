@@ -7,7 +7,11 @@ __all__ = ['ROLES', 'Token', 'Dialect', 'read_dialect', 'read_token', 'Vocab', '
            'lexical_overlap', 'Fit', 'fit', 'unk_rate', 'fertility']
 
 # %% ../../nbs/02_tokens/01_vocab.ipynb #0f419a6f
-import functools, gc, json, re, string
+import functools
+import gc
+import json
+import re
+import string
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -21,34 +25,41 @@ from transformers import PreTrainedTokenizerBase, PreTrainedTokenizerFast
 _script = functools.lru_cache(maxsize=None)(ucd.script)
 _block = functools.lru_cache(maxsize=None)(ucd.block)
 
-def _majority(values:Iterable[str], default:str) -> str:
+
+def _majority(values: Iterable[str], default: str) -> str:
     counts = Counter(values)
-    return max(counts, key=counts.get) if counts else default # Counter keeps the order of first sight, max takes the first
+    return (
+        max(counts, key=counts.get) if counts else default
+    )  # Counter keeps the order of first sight, max takes the first
+
 
 @dataclass(frozen=True, slots=True)
 class Token:
     "One entry of a vocabulary in canonical form."
-    id: int # row of the embedding matrix
-    piece: str # as the tokenizer itself writes it
-    text: str # without word marks; empty for bytes that are no text
-    word_start: bool # whether it begins a word (in `</w>` vocabularies: ends one)
-    kind: str # "text", "byte", "special" or "unused"
-    data: bytes = b"" # the bytes of a "byte" token
+
+    id: int  # row of the embedding matrix
+    piece: str  # as the tokenizer itself writes it
+    text: str  # without word marks; empty for bytes that are no text
+    word_start: bool  # whether it begins a word (in `</w>` vocabularies: ends one)
+    kind: str  # "text", "byte", "special" or "unused"
+    data: bytes = b""  # the bytes of a "byte" token
 
     @property
-    def key(self) -> tuple: # equal for the same token in any two vocabularies
+    def key(self) -> tuple:  # equal for the same token in any two vocabularies
         "What identifies the token across vocabularies."
-        if self.kind == "text": return "text", self.word_start, self.text
-        if self.kind == "byte": return "byte", self.word_start, self.data
+        if self.kind == "text":
+            return "text", self.word_start, self.text
+        if self.kind == "byte":
+            return "byte", self.word_start, self.data
         return self.kind, False, self.piece
 
     @property
-    def script(self) -> str: # ISO 15924 code; "Zzzz" where the token has no text
+    def script(self) -> str:  # ISO 15924 code; "Zzzz" where the token has no text
         "The script most of its characters have."
         return _majority(map(_script, self.text), "Zzzz") if self.kind == "text" else "Zzzz"
 
     @property
-    def block(self) -> str: # Unicode block; "No_Block" where the token has no text
+    def block(self) -> str:  # Unicode block; "No_Block" where the token has no text
         "The Unicode block most of its characters lie in."
         return _majority(map(_block, self.text), "No_Block") if self.kind == "text" else "No_Block"
 
@@ -62,93 +73,131 @@ class Token:
 @dataclass(frozen=True)
 class Dialect:
     "How a tokenizer writes its pieces, read from its own pipeline."
-    model: str # "Unigram", "BPE", "WordPiece" or "WordLevel"
-    byte_level: bool # pieces are bytes written as printable characters
-    byte_fallback: bool # `<0xE3>` stands for one byte
-    mark: str # written for a space before a word, "" for none
-    continuation: str # prefix of pieces inside a word, "" for none
-    end: str # suffix of pieces that end a word, "" for none
 
-def _parts(component:dict|None) -> Iterator[dict]:
+    model: str  # "Unigram", "BPE", "WordPiece" or "WordLevel"
+    byte_level: bool  # pieces are bytes written as printable characters
+    byte_fallback: bool  # `<0xE3>` stands for one byte
+    mark: str  # written for a space before a word, "" for none
+    continuation: str  # prefix of pieces inside a word, "" for none
+    end: str  # suffix of pieces that end a word, "" for none
+
+
+def _parts(component: dict | None) -> Iterator[dict]:
     "A pipeline component and all that are nested in it."
-    if component is None: return
+    if component is None:
+        return
     yield component
     for name in ("normalizers", "pretokenizers", "decoders"):
-        for c in component.get(name, ()): yield from _parts(c)
+        for c in component.get(name, ()):
+            yield from _parts(c)
 
 # %% ../../nbs/02_tokens/01_vocab.ipynb #68e7801e
-def read_dialect(pipeline:dict # the parsed `tokenizer.json`
-                ) -> Dialect:
+def read_dialect(
+    pipeline: dict,  # the parsed `tokenizer.json`
+) -> Dialect:
     "Read off how a tokenizer writes its pieces."
     model = pipeline["model"]
     parts = [p for name in ("normalizer", "pre_tokenizer", "decoder") for p in _parts(pipeline.get(name))]
     mark = ""
     for p in parts:
-        if p["type"] == "Metaspace": mark = p["replacement"]
+        if p["type"] == "Metaspace":
+            mark = p["replacement"]
         elif p["type"] == "Replace":
             pair = p["pattern"].get("String", ""), p["content"]
-            if " " in pair and all(len(x) == 1 for x in pair): mark = pair[1] if pair[0] == " " else pair[0]
+            if " " in pair and all(len(x) == 1 for x in pair):
+                mark = pair[1] if pair[0] == " " else pair[0]
     end = model.get("end_of_word_suffix") or next((p["suffix"] for p in parts if p["type"] == "BPEDecoder"), "")
-    return Dialect(model["type"], any(p["type"] == "ByteLevel" for p in parts), bool(model.get("byte_fallback")), mark,
-                   model.get("continuing_subword_prefix") or "", end)
+    return Dialect(
+        model["type"],
+        any(p["type"] == "ByteLevel" for p in parts),
+        bool(model.get("byte_fallback")),
+        mark,
+        model.get("continuing_subword_prefix") or "",
+        end,
+    )
 
 # %% ../../nbs/02_tokens/01_vocab.ipynb #8f295a2a
-def _byte_alphabet() -> dict[str, int]: # {character: byte}
+def _byte_alphabet() -> dict[str, int]:  # {character: byte}
     "The characters in which byte-level vocabularies write bytes."
     printable = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
     others = [b for b in range(256) if b not in printable]
     return {chr(b): b for b in printable} | {chr(0x100 + n): b for n, b in enumerate(others)}
+
 
 _BYTES = _byte_alphabet()
 _UNUSED = re.compile(r"[\[<]\|?(unused|madeupword|reserved(_special_token)?|extra_id)[-_]?\d+\|?[\]>]")
 _FALLBACK = re.compile(r"<0x([0-9A-F]{2})>")
 
 # %% ../../nbs/02_tokens/01_vocab.ipynb #20c5a3a0
-def read_token(id:int, # row
-               piece:str, # as the tokenizer writes it
-               d:Dialect # the tokenizer's dialect
-              ) -> Token:
+def read_token(
+    id: int,  # row
+    piece: str,  # as the tokenizer writes it
+    d: Dialect,  # the tokenizer's dialect
+) -> Token:
     "Bring one ordinary entry of a vocabulary into canonical form."
-    if piece[:1] in ("[", "<") and _UNUSED.fullmatch(piece): return Token(id, piece, "", False, "unused")
-    if d.byte_fallback and (m := _FALLBACK.fullmatch(piece)): return Token(id, piece, "", False, "byte", bytes.fromhex(m[1]))
+    if piece[:1] in ("[", "<") and _UNUSED.fullmatch(piece):
+        return Token(id, piece, "", False, "unused")
+    if d.byte_fallback and (m := _FALLBACK.fullmatch(piece)):
+        return Token(id, piece, "", False, "byte", bytes.fromhex(m[1]))
     text, start = piece, True
-    if d.end: text, start = text.removesuffix(d.end), text.endswith(d.end)
-    elif d.continuation: start = not text.startswith(d.continuation); text = text if start else text[len(d.continuation):]
+    if d.end:
+        text, start = text.removesuffix(d.end), text.endswith(d.end)
+    elif d.continuation:
+        start = not text.startswith(d.continuation)
+        text = text if start else text[len(d.continuation) :]
     if d.byte_level and all(c in _BYTES for c in text):
         data = bytes(_BYTES[c] for c in text)
-        if not (d.end or d.continuation): start = data.startswith(b" "); data = data.removeprefix(b" ") if start else data
-        try: text = data.decode()
-        except UnicodeDecodeError: return Token(id, piece, "", start, "byte", data)
-    elif d.mark: start = text.startswith(d.mark); text = text.removeprefix(d.mark).replace(d.mark, " ")
+        if not (d.end or d.continuation):
+            start = data.startswith(b" ")
+            data = data.removeprefix(b" ") if start else data
+        try:
+            text = data.decode()
+        except UnicodeDecodeError:
+            return Token(id, piece, "", start, "byte", data)
+    elif d.mark:
+        start = text.startswith(d.mark)
+        text = text.removeprefix(d.mark).replace(d.mark, " ")
     return Token(id, piece, text, start, "text")
 
 # %% ../../nbs/02_tokens/01_vocab.ipynb #bed248b0
 @contextmanager
-def _no_collection(): # while making a quarter of a million tokens, the collector would go through all of them again and again
+def _no_collection():  # while making a quarter of a million tokens, the collector would go through all of them again and again
     "Pause Python's garbage collector."
     enabled = gc.isenabled()
     gc.disable()
-    try: yield
-    finally: gc.enable() if enabled else None
+    try:
+        yield
+    finally:
+        gc.enable() if enabled else None
 
-ROLES = ("bos", "eos", "unk", "sep", "pad", "cls", "mask") # as transformers names them
+
+ROLES = ("bos", "eos", "unk", "sep", "pad", "cls", "mask")  # as transformers names them
+
 
 class Vocab:
     "The vocabulary of a tokenizer: one canonical `Token` per row."
-    def __init__(self,
-                 tokens:list[Token], # token i has id i
-                 roles:dict[str,int]|None=None, # {role: id}
-                 dialect:Dialect|None=None, # how the pieces were written
-                 tokenizer:PreTrainedTokenizerBase|None=None): # whose vocabulary it is
+
+    def __init__(
+        self,
+        tokens: list[Token],  # token i has id i
+        roles: dict[str, int] | None = None,  # {role: id}
+        dialect: Dialect | None = None,  # how the pieces were written
+        tokenizer: PreTrainedTokenizerBase | None = None,
+    ):  # whose vocabulary it is
         self.tokens, self.roles, self.dialect, self.tokenizer = tokens, roles or {}, dialect, tokenizer
 
     @classmethod
-    def from_tokenizer(cls, tokenizer:PreTrainedTokenizerBase # a fast tokenizer of transformers
-                      ) -> "Vocab":
+    def from_tokenizer(
+        cls,
+        tokenizer: PreTrainedTokenizerBase,  # a fast tokenizer of transformers
+    ) -> "Vocab":
         "Read a tokenizer's vocabulary; ids that no piece has become `unused` rows."
         if not getattr(tokenizer, "is_fast", False):
-            raise ValueError(f"{type(tokenizer).__name__} has no tokenizer.json pipeline to read; save it as a fast tokenizer first")
-        with _no_collection(): return cls._read(tokenizer)
+            raise ValueError(
+                f"{type(tokenizer).__name__} has no tokenizer.json pipeline to read; save it as a fast tokenizer first"
+            )
+        with _no_collection():
+            return cls._read(tokenizer)
 
     @classmethod
     def _read(cls, tokenizer):
@@ -158,100 +207,166 @@ class Vocab:
         special = set(tokenizer.all_special_ids) | {i for i, a in added.items() if a["special"]}
         inside = pipeline["model"]["vocab"]
         inside = {p for p, _ in inside} if isinstance(inside, list) else inside
-        plain = lambda p: p not in inside or p[:1] == " " or (dialect.byte_level and not all(c in _BYTES for c in p)) # added tokens that are text and no pieces
+
+        def plain(p):
+            return (
+                p not in inside or p[:1] == " " or (dialect.byte_level and not all(c in _BYTES for c in p))
+            )  # added tokens that are text and no pieces
+
         tokens = [None] * (max(pieces.values(), default=-1) + 1)
         for piece, i in pieces.items():
-            if i in special: tokens[i] = Token(i, piece, piece, False, "special")
-            elif i in added and plain(piece): tokens[i] = Token(i, piece, piece.lstrip(" "), piece.startswith(" ") or bool(dialect.continuation), "text")
-            else: tokens[i] = read_token(i, piece, dialect)
+            if i in special:
+                tokens[i] = Token(i, piece, piece, False, "special")
+            elif i in added and plain(piece):
+                tokens[i] = Token(
+                    i, piece, piece.lstrip(" "), piece.startswith(" ") or bool(dialect.continuation), "text"
+                )
+            else:
+                tokens[i] = read_token(i, piece, dialect)
         tokens = [t or Token(i, "", "", False, "unused") for i, t in enumerate(tokens)]
         roles = {r: i for r in ROLES if (i := getattr(tokenizer, f"{r}_token_id", None)) is not None}
         return cls(tokens, roles, dialect, tokenizer)
 
     @functools.cached_property
-    def _ids(self) -> dict[tuple,int]: # {key: id}, the lowest id where several tokens have one key
+    def _ids(self) -> dict[tuple, int]:  # {key: id}, the lowest id where several tokens have one key
         return {t.key: t.id for t in reversed(self.tokens)}
+
     @functools.cached_property
-    def _exact(self) -> dict[tuple,int]: # {(key, piece): id} of the others
+    def _exact(self) -> dict[tuple, int]:  # {(key, piece): id} of the others
         return {(t.key, t.piece): t.id for t in self.tokens if self._ids[t.key] != t.id}
 
-    def __len__(self) -> int: return len(self.tokens)
-    def __getitem__(self, id:int) -> Token: return self.tokens[id]
-    def __iter__(self) -> Iterator[Token]: return iter(self.tokens)
+    def __len__(self) -> int:
+        return len(self.tokens)
 
-    def find(self, text:str # a piece as the tokenizer writes it, or plain text; text after a space starts a word
-            ) -> list[Token]: # word-initial before others; `ValueError` where there is none
+    def __getitem__(self, id: int) -> Token:
+        return self.tokens[id]
+
+    def __iter__(self) -> Iterator[Token]:
+        return iter(self.tokens)
+
+    def find(
+        self,
+        text: str,  # a piece as the tokenizer writes it, or plain text; text after a space starts a word
+    ) -> list[Token]:  # word-initial before others; `ValueError` where there is none
         "The tokens written so."
         plain = text.removeprefix(" ")
-        found = [t for t in self.tokens if text and t.piece == text or t.kind == "text" and t.text == plain and (t.word_start or text[:1] != " ")]
-        if found: return sorted(found, key=lambda t: not t.word_start)
-        near = [t.piece for t in self.tokens if t.kind == "text" and t.text and (text.strip().startswith(t.text) and len(t.text) > 1)]
-        raise ValueError(f"no token {text!r} in this vocabulary of {len(self)}" +
-                         (f"; it begins with {', '.join(sorted(near, key=len)[-5:])}" if near else ""))
+        found = [
+            t
+            for t in self.tokens
+            if text and t.piece == text or t.kind == "text" and t.text == plain and (t.word_start or text[:1] != " ")
+        ]
+        if found:
+            return sorted(found, key=lambda t: not t.word_start)
+        near = [
+            t.piece
+            for t in self.tokens
+            if t.kind == "text" and t.text and (text.strip().startswith(t.text) and len(t.text) > 1)
+        ]
+        raise ValueError(
+            f"no token {text!r} in this vocabulary of {len(self)}"
+            + (f"; it begins with {', '.join(sorted(near, key=len)[-5:])}" if near else "")
+        )
 
 # %% ../../nbs/02_tokens/01_vocab.ipynb #4103da9b
-_MARKS = {"unigram": ("▁{}", "{}"), "byte-fallback": ("▁{}", "{}"), "bpe": ("Ġ{}", "{}"), "wordpiece": ("{}", "##{}"), "suffix": ("{}</w>", "{}")}
+_MARKS = {
+    "unigram": ("▁{}", "{}"),
+    "byte-fallback": ("▁{}", "{}"),
+    "bpe": ("Ġ{}", "{}"),
+    "wordpiece": ("{}", "##{}"),
+    "suffix": ("{}</w>", "{}"),
+}
 
-def toy_tokenizer(family:str, # "unigram" (XLM-R), "bpe" (byte-level, RoBERTa), "wordpiece" (BERT), "suffix" (GPT-1) or "byte-fallback" (Llama)
-                  starts:Iterable[str], # texts that start a word
-                  medial:Iterable[str]=() # texts inside a word
-                 ) -> PreTrainedTokenizerFast:
+
+def toy_tokenizer(
+    family: str,  # "unigram" (XLM-R), "bpe" (byte-level, RoBERTa), "wordpiece" (BERT), "suffix" (GPT-1) or "byte-fallback" (Llama)
+    starts: Iterable[str],  # texts that start a word
+    medial: Iterable[str] = (),  # texts inside a word
+) -> PreTrainedTokenizerFast:
     "A small tokenizer of one family over the given texts."
     from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers
-    if family not in _MARKS: raise ValueError(f"unknown family {family!r}; there are {', '.join(_MARKS)}")
+
+    if family not in _MARKS:
+        raise ValueError(f"unknown family {family!r}; there are {', '.join(_MARKS)}")
     names = ("[CLS] [PAD] [SEP] [UNK] [MASK]" if family == "wordpiece" else "<s> <pad> </s> <unk> <mask>").split()
-    encode = lambda s: "".join(c for b in s.encode() for c, v in _BYTES.items() if v == b) if family == "bpe" else s
+
+    def encode(s):
+        return "".join(c for b in s.encode() for c, v in _BYTES.items() if v == b) if family == "bpe" else s
+
     start, mid = _MARKS[family]
-    pieces = [*names, *(f"<0x{b:02X}>" for b in range(256) if family == "byte-fallback"),
-              *(start.format(encode(s)) for s in starts), *(mid.format(encode(s)) for s in medial)]
+    pieces = [
+        *names,
+        *(f"<0x{b:02X}>" for b in range(256) if family == "byte-fallback"),
+        *(start.format(encode(s)) for s in starts),
+        *(mid.format(encode(s)) for s in medial),
+    ]
     vocab = {p: i for i, p in enumerate(dict.fromkeys(pieces))}
-    if family == "unigram": model = models.Unigram([(p, -float(i)) for p, i in vocab.items()], unk_id=3)
-    elif family == "wordpiece": model = models.WordPiece(vocab, unk_token="[UNK]")
+    if family == "unigram":
+        model = models.Unigram([(p, -float(i)) for p, i in vocab.items()], unk_id=3)
+    elif family == "wordpiece":
+        model = models.WordPiece(vocab, unk_token="[UNK]")
     else:
-        options = {"bpe": {}, "suffix": dict(end_of_word_suffix="</w>", unk_token="<unk>"), "byte-fallback": dict(byte_fallback=True, unk_token="<unk>")}
+        options = {
+            "bpe": {},
+            "suffix": dict(end_of_word_suffix="</w>", unk_token="<unk>"),
+            "byte-fallback": dict(byte_fallback=True, unk_token="<unk>"),
+        }
         model = models.BPE(vocab, [], ignore_merges=True, **options[family])
     tok = Tokenizer(model)
-    if family == "unigram": tok.pre_tokenizer, tok.decoder = pre_tokenizers.Metaspace(), decoders.Metaspace()
-    elif family == "bpe": tok.pre_tokenizer, tok.decoder = pre_tokenizers.ByteLevel(), decoders.ByteLevel()
+    if family == "unigram":
+        tok.pre_tokenizer, tok.decoder = pre_tokenizers.Metaspace(), decoders.Metaspace()
+    elif family == "bpe":
+        tok.pre_tokenizer, tok.decoder = pre_tokenizers.ByteLevel(), decoders.ByteLevel()
     elif family == "byte-fallback":
         tok.normalizer = normalizers.Sequence([normalizers.Prepend("▁"), normalizers.Replace(" ", "▁")])
         tok.decoder = decoders.Sequence([decoders.Replace("▁", " "), decoders.ByteFallback(), decoders.Fuse()])
-    elif family == "suffix": tok.pre_tokenizer, tok.decoder = pre_tokenizers.BertPreTokenizer(), decoders.BPEDecoder()
-    else: tok.pre_tokenizer, tok.decoder = pre_tokenizers.BertPreTokenizer(), decoders.WordPiece()
+    elif family == "suffix":
+        tok.pre_tokenizer, tok.decoder = pre_tokenizers.BertPreTokenizer(), decoders.BPEDecoder()
+    else:
+        tok.pre_tokenizer, tok.decoder = pre_tokenizers.BertPreTokenizer(), decoders.WordPiece()
     tokens = dict(zip(("cls_token", "pad_token", "sep_token", "unk_token", "mask_token"), names))
     return PreTrainedTokenizerFast(tokenizer_object=tok, bos_token=names[0], eos_token=names[2], **tokens)
 
 # %% ../../nbs/02_tokens/01_vocab.ipynb #a4de853c
 _SAME_ROLE = {"cls": "bos", "bos": "cls", "sep": "eos", "eos": "sep"}
 
-def match_specials(source:Vocab, target:Vocab) -> dict[int,int]: # {target id: source id}
+
+def match_specials(source: Vocab, target: Vocab) -> dict[int, int]:  # {target id: source id}
     "Match special tokens by role, those without one by spelling."
     out = {t.id: source._ids[t.key] for t in target if t.kind == "special" and t.key in source._ids}
-    for role, id in reversed(target.roles.items()): # of several roles of one token, the first counts
+    for role, id in reversed(target.roles.items()):  # of several roles of one token, the first counts
         partner = source.roles.get(role, source.roles.get(_SAME_ROLE.get(role)))
-        if partner is not None: out[id] = partner
+        if partner is not None:
+            out[id] = partner
     return out
 
 # %% ../../nbs/02_tokens/01_vocab.ipynb #14b78de6
-def overlap(source:Vocab, # the old vocabulary
-            target:Vocab, # the new one
-            only:str="all", # "all", "symbols" (with specials) or "specials"
-            fuzzy:bool=True # match symbols without an exact partner fuzzily
-           ) -> np.ndarray: # (n_target,) int64, the source id of each target token, -1 where it has none
+def overlap(
+    source: Vocab,  # the old vocabulary
+    target: Vocab,  # the new one
+    only: str = "all",  # "all", "symbols" (with specials) or "specials"
+    fuzzy: bool = True,  # match symbols without an exact partner fuzzily
+) -> np.ndarray:  # (n_target,) int64, the source id of each target token, -1 where it has none
     "For every token of the new vocabulary, the token of the old one that it is."
-    if only not in ("all", "symbols", "specials"): raise ValueError(f"only={only!r}; choose all, symbols or specials")
+    if only not in ("all", "symbols", "specials"):
+        raise ValueError(f"only={only!r}; choose all, symbols or specials")
     out, loose = np.full(len(target), -1, np.int64), {}
     if fuzzy and only != "specials":
-        ranked = sorted((t for t in source if t.is_symbol), key=lambda t: (t.word_start or t.text != t.text.lower(), t.id))
-        for t in ranked: loose.setdefault(t.text.lower(), t.id)
+        ranked = sorted(
+            (t for t in source if t.is_symbol), key=lambda t: (t.word_start or t.text != t.text.lower(), t.id)
+        )
+        for t in ranked:
+            loose.setdefault(t.text.lower(), t.id)
     for t in target:
-        if t.kind == "special" or only == "specials" or (only == "symbols" and not t.is_symbol): continue
+        if t.kind == "special" or only == "specials" or (only == "symbols" and not t.is_symbol):
+            continue
         near = loose.get(t.text.lower(), -1) if t.is_symbol else -1
         out[t.id] = source._exact.get((t.key, t.piece), source._ids.get(t.key, near))
-    for t, s in match_specials(source, target).items(): out[t] = s
+    for t, s in match_specials(source, target).items():
+        out[t] = s
     return out
 
-def lexical_overlap(source:Vocab, target:Vocab) -> float: # between 0 and 1
+
+def lexical_overlap(source: Vocab, target: Vocab) -> float:  # between 0 and 1
     "Share of the target's text tokens that the source vocabulary has too."
     text = np.array([t.kind == "text" for t in target])
     return float((overlap(source, target)[text] >= 0).mean()) if text.any() else 0.0
@@ -260,29 +375,42 @@ def lexical_overlap(source:Vocab, target:Vocab) -> float: # between 0 and 1
 @dataclass(frozen=True)
 class Fit:
     "How a tokenizer divides a text."
-    tokens: int # number of tokens, without special tokens around lines
-    words: int # number of white-space separated words
-    characters: int # number of characters that are not white space
-    unknown: int # number of tokens that are the unknown token
+
+    tokens: int  # number of tokens, without special tokens around lines
+    words: int  # number of white-space separated words
+    characters: int  # number of characters that are not white space
+    unknown: int  # number of tokens that are the unknown token
 
     @property
-    def unk_rate(self) -> float: return self.unknown / max(self.tokens, 1)
-    @property
-    def fertility(self) -> float: return self.tokens / max(self.words, 1)
-    @property
-    def chars_per_token(self) -> float: return self.characters / max(self.tokens, 1)
+    def unk_rate(self) -> float:
+        return self.unknown / max(self.tokens, 1)
 
-def fit(tokenizer:PreTrainedTokenizerBase, lines:Iterable[str]) -> Fit:
+    @property
+    def fertility(self) -> float:
+        return self.tokens / max(self.words, 1)
+
+    @property
+    def chars_per_token(self) -> float:
+        return self.characters / max(self.tokens, 1)
+
+
+def fit(tokenizer: PreTrainedTokenizerBase, lines: Iterable[str]) -> Fit:
     "Tokenize lines and count tokens, words and unknown tokens."
     lines = list(lines)
     ids = tokenizer(lines, add_special_tokens=False, verbose=False)["input_ids"] if lines else []
-    return Fit(sum(map(len, ids)), sum(len(l.split()) for l in lines), sum(len("".join(l.split())) for l in lines),
-               sum(i == tokenizer.unk_token_id for row in ids for i in row) if tokenizer.unk_token_id is not None else 0)
+    return Fit(
+        sum(map(len, ids)),
+        sum(len(l.split()) for l in lines),
+        sum(len("".join(l.split())) for l in lines),
+        sum(i == tokenizer.unk_token_id for row in ids for i in row) if tokenizer.unk_token_id is not None else 0,
+    )
 
-def unk_rate(tokenizer:PreTrainedTokenizerBase, lines:Iterable[str]) -> float: # between 0 and 1
+
+def unk_rate(tokenizer: PreTrainedTokenizerBase, lines: Iterable[str]) -> float:  # between 0 and 1
     "Share of the text's tokens that are the unknown token."
     return fit(tokenizer, lines).unk_rate
 
-def fertility(tokenizer:PreTrainedTokenizerBase, lines:Iterable[str]) -> float: # at least 0
+
+def fertility(tokenizer: PreTrainedTokenizerBase, lines: Iterable[str]) -> float:  # at least 0
     "Tokens per white-space separated word."
     return fit(tokenizer, lines).fertility

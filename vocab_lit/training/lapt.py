@@ -8,13 +8,26 @@ __all__ = ['MODES', 'PRESETS', 'transformer_blocks', 'learning', 'Stage', 'LaptC
            'check_lapt', 'lapt', 'lapt_flops']
 
 # %% ../../nbs/06_training/03_lapt.ipynb #894022d6
-import contextlib, copy, functools, gc, hashlib, json, os, pickle, random, shutil, tempfile, warnings
+import contextlib
+import copy
+import functools
+import gc
+import hashlib
+import json
+import os
+import pickle
+import random
+import shutil
+import tempfile
+import warnings
 from collections import OrderedDict
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
-import numpy as np, pandas as pd, torch
+import numpy as np
+import pandas as pd
+import torch
 from safetensors import SafetensorError
 from torch import nn
 from torch.distributed.fsdp import FSDPModule, MixedPrecisionPolicy, fully_shard
@@ -23,31 +36,44 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils.data import SequentialSampler
 from torch.utils.flop_counter import FlopCounterMode
 from tqdm.auto import tqdm
-from transformers import (PreTrainedModel, PreTrainedTokenizerBase, PrinterCallback, Trainer, TrainerCallback, TrainingArguments,
-                          default_data_collator, get_scheduler)
+from transformers import (
+    PreTrainedModel,
+    PreTrainedTokenizerBase,
+    PrinterCallback,
+    Trainer,
+    TrainerCallback,
+    TrainingArguments,
+    default_data_collator,
+    get_scheduler,
+)
 from transformers.trainer_utils import get_last_checkpoint, rotate_checkpoints
 
-from ..text.corpus import write_json
 from ..models.device import device_arguments, find_device
-from .lm_data import PackedBlocks, MaskedBlocks, heldout_loss, label_positions, lm_loss, pack
 from ..models.transplant import check_rows, is_masked, max_length, token_parameters
+from ..text.corpus import write_json
+from .lm_data import MaskedBlocks, PackedBlocks, heldout_loss, label_positions, lm_loss, pack
 
 # %% ../../nbs/06_training/03_lapt.ipynb #748d38a0
-def _stack(model) -> tuple[str, nn.ModuleList]: # its name in the encoder
+def _stack(model) -> tuple[str, nn.ModuleList]:  # its name in the encoder
     stacks = [(name, m) for name, m in model.base_model.named_modules() if isinstance(m, nn.ModuleList)]
-    if not stacks: raise ValueError(f"{type(model).__name__} has no stack of transformer blocks to freeze; use mode all")
+    if not stacks:
+        raise ValueError(f"{type(model).__name__} has no stack of transformer blocks to freeze; use mode all")
     return max(stacks, key=lambda s: sum(p.numel() for p in s[1].parameters()))
 
-def transformer_blocks(model:PreTrainedModel) -> nn.Module:
+
+def transformer_blocks(model: PreTrainedModel) -> nn.Module:
     "The stack of transformer blocks, with what else is in the encoder around it; `ValueError` where there is none."
     name, stack = _stack(model)
     parent = name.rpartition(".")[0]
     return model.base_model.get_submodule(parent) if parent else stack
 
-def learning(model:PreTrainedModel, what:str) -> list[nn.Parameter]: # all, outside or rows
+
+def learning(model: PreTrainedModel, what: str) -> list[nn.Parameter]:  # all, outside or rows
     "The parameters of one of the three sets."
-    if what == "all": return list(model.parameters())
-    if what == "rows": return [*token_parameters(model).values(), *(model.factors.parameters() if hasattr(model, "factors") else ())]
+    if what == "all":
+        return list(model.parameters())
+    if what == "rows":
+        return [*token_parameters(model).values(), *(model.factors.parameters() if hasattr(model, "factors") else ())]
     frozen = set(transformer_blocks(model).parameters())
     return [p for p in model.parameters() if p not in frozen]
 
@@ -55,106 +81,155 @@ def learning(model:PreTrainedModel, what:str) -> list[nn.Parameter]: # all, outs
 @dataclass(frozen=True)
 class Stage:
     "A part of a training run."
-    learns: str # all, outside or rows
-    share: float # of the steps that were asked for
-    restart: bool = False # whether the learning rate begins its schedule again
 
-MODES = {"all": (Stage("all", 1),),
-         "full": (Stage("outside", .1), Stage("all", .9)),
-         "emb": (Stage("outside", 1),),
-         "emb-rows": (Stage("rows", 1),),
-         "two-stage": (Stage("rows", .2), Stage("all", 1, True)),
-         "transinner": (Stage("rows", .1), Stage("all", .9, True))}
+    learns: str  # all, outside or rows
+    share: float  # of the steps that were asked for
+    restart: bool = False  # whether the learning rate begins its schedule again
+
+
+MODES = {
+    "all": (Stage("all", 1),),
+    "full": (Stage("outside", 0.1), Stage("all", 0.9)),
+    "emb": (Stage("outside", 1),),
+    "emb-rows": (Stage("rows", 1),),
+    "two-stage": (Stage("rows", 0.2), Stage("all", 1, True)),
+    "transinner": (Stage("rows", 0.1), Stage("all", 0.9, True)),
+}
 
 # %% ../../nbs/06_training/03_lapt.ipynb #5a23976d
 @dataclass(frozen=True)
 class LaptConfig:
     "Hyper-parameters of a run; the defaults are those of FOCUS (Dobler and de Melo, 2023, Table 5)."
-    steps:int = 390_625 # optimizer steps; two-stage takes a fifth more
-    mode:str = "all" # a name in MODES
-    learning_rate:float = 5e-5
-    batch_size:int = 128 # blocks in one optimizer step, over all processes
-    micro_batch:int = 0 # blocks in one forward pass of one process; 0: as many as divide the batch, at most 32
-    length:int = 256 # tokens in a block
-    warmup:float = .1 # share of `steps` over which the rate grows, in each schedule
-    schedule:str = "constant_with_warmup" # a name of transformers' schedulers
-    betas:tuple = (.9, .999)
-    epsilon:float = 1e-8
-    weight_decay:float = 0.
-    max_grad_norm:float = 1.
-    mask_probability:float = .15
-    eval_every:int = 1000 # steps between two evaluations, and two checkpoints
 
-_WECHSEL = LaptConfig(steps=250_000, learning_rate=1e-4, batch_size=512, length=512, schedule="linear", betas=(.9, .98), epsilon=1e-6,
-                      weight_decay=.01, eval_every=12_500)
+    steps: int = 390_625  # optimizer steps; two-stage takes a fifth more
+    mode: str = "all"  # a name in MODES
+    learning_rate: float = 5e-5
+    batch_size: int = 128  # blocks in one optimizer step, over all processes
+    micro_batch: int = 0  # blocks in one forward pass of one process; 0: as many as divide the batch, at most 32
+    length: int = 256  # tokens in a block
+    warmup: float = 0.1  # share of `steps` over which the rate grows, in each schedule
+    schedule: str = "constant_with_warmup"  # a name of transformers' schedulers
+    betas: tuple = (0.9, 0.999)
+    epsilon: float = 1e-8
+    weight_decay: float = 0.0
+    max_grad_norm: float = 1.0
+    mask_probability: float = 0.15
+    eval_every: int = 1000  # steps between two evaluations, and two checkpoints
+
+
+_WECHSEL = LaptConfig(
+    steps=250_000,
+    learning_rate=1e-4,
+    batch_size=512,
+    length=512,
+    schedule="linear",
+    betas=(0.9, 0.98),
+    epsilon=1e-6,
+    weight_decay=0.01,
+    eval_every=12_500,
+)
 PRESETS = {
-    "focus": LaptConfig(), # Table 5
-    "embedding-structure": LaptConfig(steps=100_000, mode="full", learning_rate=1e-5, batch_size=200, warmup=0, schedule="linear"), # Table 6
-    "wechsel-roberta": _WECHSEL, # Table 6
-    "wechsel-gpt2": replace(_WECHSEL, learning_rate=5e-4), # Table 6
-    "mad-x": LaptConfig(steps=250_000, batch_size=64), # Section 5.3, the whole model (MLM-SRC, MLM-TRG)
-    "mad-x-adapter": LaptConfig(steps=250_000, batch_size=64, learning_rate=1e-4), # Section 5.3, adapters
-    "unks-everywhere": LaptConfig(steps=100_000, batch_size=64, learning_rate=1e-4)} # Section 4.3
+    "focus": LaptConfig(),  # Table 5
+    "embedding-structure": LaptConfig(
+        steps=100_000, mode="full", learning_rate=1e-5, batch_size=200, warmup=0, schedule="linear"
+    ),  # Table 6
+    "wechsel-roberta": _WECHSEL,  # Table 6
+    "wechsel-gpt2": replace(_WECHSEL, learning_rate=5e-4),  # Table 6
+    "mad-x": LaptConfig(steps=250_000, batch_size=64),  # Section 5.3, the whole model (MLM-SRC, MLM-TRG)
+    "mad-x-adapter": LaptConfig(steps=250_000, batch_size=64, learning_rate=1e-4),  # Section 5.3, adapters
+    "unks-everywhere": LaptConfig(steps=100_000, batch_size=64, learning_rate=1e-4),
+}  # Section 4.3
 
 # %% ../../nbs/06_training/03_lapt.ipynb #e8b6a006
-def stage_starts(config:LaptConfig) -> list[tuple[int,Stage]]: # the first stage starts at 0
+def stage_starts(config: LaptConfig) -> list[tuple[int, Stage]]:  # the first stage starts at 0
     "The step at which each stage begins."
-    if config.mode not in MODES: raise ValueError(f"unknown mode {config.mode!r}; there are {', '.join(MODES)}")
-    shares = np.cumsum([0., *(stage.share for stage in MODES[config.mode])])
+    if config.mode not in MODES:
+        raise ValueError(f"unknown mode {config.mode!r}; there are {', '.join(MODES)}")
+    shares = np.cumsum([0.0, *(stage.share for stage in MODES[config.mode])])
     return [(round(share * config.steps), stage) for share, stage in zip(shares, MODES[config.mode])]
 
-def total_steps(config:LaptConfig) -> int:
+
+def total_steps(config: LaptConfig) -> int:
     "All steps of a run, those of an extra stage included."
     return round(sum(stage.share for stage in MODES[config.mode]) * config.steps)
 
-def rate_factor(config:LaptConfig): # a function of the step
+
+def rate_factor(config: LaptConfig):  # a function of the step
     "The learning rate at each step, as a factor of the peak rate."
     starts = [0] + [start for start, stage in stage_starts(config) if stage.restart]
     dummy = torch.optim.SGD([nn.Parameter(torch.zeros(1))])
-    parts = [(start, get_scheduler(config.schedule, dummy, num_warmup_steps=round(config.warmup * config.steps), num_training_steps=end - start).lr_lambdas[0])
-             for start, end in zip(starts, [*starts[1:], total_steps(config)])]
+    parts = [
+        (
+            start,
+            get_scheduler(
+                config.schedule,
+                dummy,
+                num_warmup_steps=round(config.warmup * config.steps),
+                num_training_steps=end - start,
+            ).lr_lambdas[0],
+        )
+        for start, end in zip(starts, [*starts[1:], total_steps(config)])
+    ]
+
     def factor(step):
         start, part = [p for p in parts if p[0] <= step][-1]
         return part(step - start)
+
     return factor
 
 # %% ../../nbs/06_training/03_lapt.ipynb #291a8747
 class NotFinite(ArithmeticError):
     "A gradient was not finite; `step` says where."
-    def __init__(self, step): super().__init__(f"the gradient at step {step} is not finite"); self.step = step
+
+    def __init__(self, step):
+        super().__init__(f"the gradient at step {step} is not finite")
+        self.step = step
+
 
 class FiniteTrainer(Trainer):
     "Trainer that raises `NotFinite` before a broken gradient reaches the weights, and prints nothing."
+
     def __init__(self, *args, **kwargs):
         super().__init__(*args, **kwargs)
-        self.model_accepts_loss_kwargs = True # losses are scaled already
+        self.model_accepts_loss_kwargs = True  # losses are scaled already
         self.remove_callback(PrinterCallback)
 
     def _get_grad_norm(self, model, grad_norm=None):
         norm = _whole(super()._get_grad_norm(model, grad_norm))
-        if self.accelerator.scaler is None and not np.isfinite(float(norm)): raise NotFinite(self.state.global_step + 1) # fp16's scaler skips by itself
+        if self.accelerator.scaler is None and not np.isfinite(float(norm)):
+            raise NotFinite(self.state.global_step + 1)  # fp16's scaler skips by itself
         return norm
+
 
 class LaptTrainer(FiniteTrainer):
     "Trainer with vocabulary scores at the labelled positions only, exact resumption and whole checkpoints."
+
     def __init__(self, model, args, config, measure=None, **more):
         self.fixed = find_device().fixed_shapes
-        if self.fixed: more.setdefault("data_collator", functools.partial(_with_places, probability=config.mask_probability, masked=is_masked(model)))
+        if self.fixed:
+            more.setdefault(
+                "data_collator",
+                functools.partial(_with_places, probability=config.mask_probability, masked=is_masked(model)),
+            )
         super().__init__(model, args, **more)
         self.config, self.measure = config, measure
-        self._loss_shifts_labels = not is_masked(model) # how targets are counted
+        self._loss_shifts_labels = not is_masked(model)  # how targets are counted
         if self.is_fsdp_enabled and self.accelerator.state.fsdp_plugin.fsdp_version == 1:
-            raise ValueError("FSDP's first version cannot freeze and unfreeze a part of the model; give accelerate launch --fsdp_version 2")
+            raise ValueError(
+                "FSDP's first version cannot freeze and unfreeze a part of the model; give accelerate launch --fsdp_version 2"
+            )
 
     def compute_loss(self, model, inputs, return_outputs=False, num_items_in_batch=None):
         loss = model(**inputs, reduction="sum") / num_items_in_batch.clamp(min=1) * self.accelerator.num_processes
         return (loss, {"loss": loss}) if return_outputs else loss
 
     def create_optimizer(self, model=None):
-        if self.is_fsdp_enabled and not isinstance(self.model, FSDPModule): _shard(self.model, self.accelerator.state.fsdp_plugin)
+        if self.is_fsdp_enabled and not isinstance(self.model, FSDPModule):
+            _shard(self.model, self.accelerator.state.fsdp_plugin)
         return super().create_optimizer(model)
 
-    def _get_train_sampler(self, train_dataset=None): return SequentialSampler(train_dataset or self.train_dataset)
+    def _get_train_sampler(self, train_dataset=None):
+        return SequentialSampler(train_dataset or self.train_dataset)
 
     def create_scheduler(self, num_training_steps, optimizer=None):
         self.lr_scheduler = torch.optim.lr_scheduler.LambdaLR(optimizer or self.optimizer, rate_factor(self.config))
@@ -162,7 +237,9 @@ class LaptTrainer(FiniteTrainer):
         return self.lr_scheduler
 
     def evaluate(self, *args, **kwargs):
-        metrics = {"eval_loss": self.measure(self.model, fixed=self.fixed, loss=self.model if self.is_fsdp_enabled else None)}
+        metrics = {
+            "eval_loss": self.measure(self.model, fixed=self.fixed, loss=self.model if self.is_fsdp_enabled else None)
+        }
         _reshard(self.model)
         self.log(metrics)
         self.control = self.callback_handler.on_evaluate(self.args, self.state, self.control, metrics)
@@ -170,34 +247,49 @@ class LaptTrainer(FiniteTrainer):
 
     def _init_training_state(self, *args):
         result = super()._init_training_state(*args)
-        best = Path(self.args.output_dir, f"checkpoint-{self.state.best_global_step}") # the folder may have been moved since
-        if best.is_dir(): self.state.best_model_checkpoint = str(best)
+        best = Path(
+            self.args.output_dir, f"checkpoint-{self.state.best_global_step}"
+        )  # the folder may have been moved since
+        if best.is_dir():
+            self.state.best_model_checkpoint = str(best)
         return result
 
-    def _issue_warnings_after_load(self, load_result): # weights that are tied are stored once
-        load_result.missing_keys[:] = [k for k in load_result.missing_keys if k not in (self.model._tied_weights_keys or ())]
+    def _issue_warnings_after_load(self, load_result):  # weights that are tied are stored once
+        load_result.missing_keys[:] = [
+            k for k in load_result.missing_keys if k not in (self.model._tied_weights_keys or ())
+        ]
         super()._issue_warnings_after_load(load_result)
 
     def _save_checkpoint(self, model, trial):
         folder, step = Path(self.args.output_dir), self.state.global_step
-        part, final = folder/f".part-{step}", folder/f"checkpoint-{step}"
+        part, final = folder / f".part-{step}", folder / f"checkpoint-{step}"
         if self.args.should_save:
-            for old in (part, final): shutil.rmtree(old, ignore_errors=True)
+            for old in (part, final):
+                shutil.rmtree(old, ignore_errors=True)
         self.accelerator.wait_for_everyone()
-        if self.state.best_global_step: self.state.best_model_checkpoint = str(folder/f"checkpoint-{self.state.best_global_step}")
+        if self.state.best_global_step:
+            self.state.best_model_checkpoint = str(folder / f"checkpoint-{self.state.best_global_step}")
         try:
             self.save_model(str(part), _internal_call=True)
-            for write in (self._save_optimizer_and_scheduler, self._save_scaler, self._save_rng_state): write(str(part))
+            for write in (self._save_optimizer_and_scheduler, self._save_scaler, self._save_rng_state):
+                write(str(part))
             self.accelerator.wait_for_everyone()
             if self.args.should_save:
-                self.state.save_to_json(str(part/"trainer_state.json"))
+                self.state.save_to_json(str(part / "trainer_state.json"))
                 os.replace(part, final)
         except (OSError, RuntimeError, SafetensorError) as e:
             shutil.rmtree(part, ignore_errors=True)
             last = get_last_checkpoint(folder)
-            raise OSError(f"the checkpoint of step {step} cannot be written in {folder} ({str(e).splitlines()[0]}); " +
-                          (f"{Path(last).name} is whole: make room and resume" if last else "make room or choose another folder")) from None
-        if self.args.should_save: rotate_checkpoints(str(folder), save_total_limit=1, best_model_checkpoint=self.state.best_model_checkpoint)
+            raise OSError(
+                f"the checkpoint of step {step} cannot be written in {folder} ({str(e).splitlines()[0]}); "
+                + (
+                    f"{Path(last).name} is whole: make room and resume"
+                    if last
+                    else "make room or choose another folder"
+                )
+            ) from None
+        if self.args.should_save:
+            rotate_checkpoints(str(folder), save_total_limit=1, best_model_checkpoint=self.state.best_model_checkpoint)
 
 # %% ../../nbs/06_training/03_lapt.ipynb #a25b67ff
 def _with_places(rows, probability, masked):
@@ -205,97 +297,183 @@ def _with_places(rows, probability, masked):
     batch = default_data_collator(rows)
     return batch | {"places": label_positions(batch["labels"], probability, masked)}
 
-def _reshard(model) -> None: # where the last forward pass has left a part together
-    for module in model.modules():
-        if isinstance(module, FSDPModule): module.reshard()
 
-def _whole(value): return value.full_tensor() if isinstance(value, DTensor) else value # put together from all processes
+def _reshard(model) -> None:  # where the last forward pass has left a part together
+    for module in model.modules():
+        if isinstance(module, FSDPModule):
+            module.reshard()
+
+
+def _whole(value):
+    return value.full_tensor() if isinstance(value, DTensor) else value  # put together from all processes
+
 
 def _shard(model, plugin) -> None:
     "Divide the parameters among processes, to be put together one transformer block at a time."
-    half = plugin.mixed_precision_policy and plugin.mixed_precision_policy.param_dtype # of the forward and backward pass; gradients are added and losses given in 32 bits
-    how = dict(mp_policy=MixedPrecisionPolicy(param_dtype=half, reduce_dtype=half and torch.float32), offload_policy=plugin.cpu_offload)
-    for block in _stack(model)[1]: fully_shard(block, reshard_after_forward=plugin.reshard_after_forward, **how)
-    fully_shard(model, **how) # all else together, as tied parameters must be
-    plugin.auto_wrap_policy = None # accelerate finds the work done
+    half = (
+        plugin.mixed_precision_policy and plugin.mixed_precision_policy.param_dtype
+    )  # of the forward and backward pass; gradients are added and losses given in 32 bits
+    how = dict(
+        mp_policy=MixedPrecisionPolicy(param_dtype=half, reduce_dtype=half and torch.float32),
+        offload_policy=plugin.cpu_offload,
+    )
+    for block in _stack(model)[1]:
+        fully_shard(block, reshard_after_forward=plugin.reshard_after_forward, **how)
+    fully_shard(model, **how)  # all else together, as tied parameters must be
+    plugin.auto_wrap_policy = None  # accelerate finds the work done
 
 # %% ../../nbs/06_training/03_lapt.ipynb #6b67cee1
-def training_arguments(config:LaptConfig, seed:int, folder:str|Path, # where checkpoints go
-                       save:bool=False, # whether checkpoints are written, and the best weights taken at the end
-                       **more # passed to TrainingArguments
-                      ) -> TrainingArguments:
+def training_arguments(
+    config: LaptConfig,
+    seed: int,
+    folder: str | Path,  # where checkpoints go
+    save: bool = False,  # whether checkpoints are written, and the best weights taken at the end
+    **more,  # passed to TrainingArguments
+) -> TrainingArguments:
     "The Trainer's arguments for a configuration; `ValueError` where the batch cannot be divided."
     world = int(os.environ.get("WORLD_SIZE", 1))
     own = config.batch_size // world
     micro = config.micro_batch or max(m for m in range(1, min(own, 32) + 1) if own % m == 0)
     if own * world != config.batch_size or own % micro:
-        raise ValueError(f"a batch of {config.batch_size} blocks cannot be divided into micro-batches of {micro} on {world} process{'es' * (world > 1)}")
-    settings = dict(output_dir=str(folder), max_steps=total_steps(config), seed=seed, per_device_train_batch_size=micro,
-        gradient_accumulation_steps=own // micro, learning_rate=config.learning_rate, adam_beta1=config.betas[0], adam_beta2=config.betas[1],
-        adam_epsilon=config.epsilon, weight_decay=config.weight_decay, max_grad_norm=config.max_grad_norm,
-        eval_strategy="steps", eval_steps=config.eval_every, eval_on_start=True, logging_steps=max(1, config.eval_every // 10),
-        logging_nan_inf_filter=False, save_strategy="steps" if save else "no", save_steps=config.eval_every, load_best_model_at_end=save,
-        metric_for_best_model="eval_loss", greater_is_better=False, report_to="none", disable_tqdm=True, remove_unused_columns=False, **device_arguments(processes=world),
-        ddp_find_unused_parameters=any(stage.learns != "all" for stage in MODES[config.mode]))
+        raise ValueError(
+            f"a batch of {config.batch_size} blocks cannot be divided into micro-batches of {micro} on {world} process{'es' * (world > 1)}"
+        )
+    settings = dict(
+        output_dir=str(folder),
+        max_steps=total_steps(config),
+        seed=seed,
+        per_device_train_batch_size=micro,
+        gradient_accumulation_steps=own // micro,
+        learning_rate=config.learning_rate,
+        adam_beta1=config.betas[0],
+        adam_beta2=config.betas[1],
+        adam_epsilon=config.epsilon,
+        weight_decay=config.weight_decay,
+        max_grad_norm=config.max_grad_norm,
+        eval_strategy="steps",
+        eval_steps=config.eval_every,
+        eval_on_start=True,
+        logging_steps=max(1, config.eval_every // 10),
+        logging_nan_inf_filter=False,
+        save_strategy="steps" if save else "no",
+        save_steps=config.eval_every,
+        load_best_model_at_end=save,
+        metric_for_best_model="eval_loss",
+        greater_is_better=False,
+        report_to="none",
+        disable_tqdm=True,
+        remove_unused_columns=False,
+        **device_arguments(processes=world),
+        ddp_find_unused_parameters=any(stage.learns != "all" for stage in MODES[config.mode]),
+    )
     args = TrainingArguments(**{**settings, **more})
-    if args.n_gpu > 1: args._n_gpu = 1 # several GPUs work as several processes, under torchrun
+    if args.n_gpu > 1:
+        args._n_gpu = 1  # several GPUs work as several processes, under torchrun
     return args
 
 # %% ../../nbs/06_training/03_lapt.ipynb #3d7f8c82
 class _Stages(TrainerCallback):
     "Let the parameters of the current stage learn."
+
     def __init__(self, model, config):
         self.model, self.starts, self.now = model, stage_starts(config), None
-        self.trainable = {name for name, p in model.named_parameters() if p.requires_grad} # by name, as FSDP makes new ones
-        self.allow({p for _, stage in self.starts for p in learning(model, stage.learns)}) # whatever learns at some time, for the optimizer
+        self.trainable = {
+            name for name, p in model.named_parameters() if p.requires_grad
+        }  # by name, as FSDP makes new ones
+        self.allow(
+            {p for _, stage in self.starts for p in learning(model, stage.learns)}
+        )  # whatever learns at some time, for the optimizer
+
     def allow(self, chosen):
         for name, p in self.model.named_parameters():
-            if name in self.trainable: p.requires_grad_(p in chosen)
+            if name in self.trainable:
+                p.requires_grad_(p in chosen)
+
     def on_step_begin(self, args, state, control, **_):
         stage = [stage for start, stage in self.starts if start <= state.global_step][-1]
-        if stage is not self.now: self.allow(set(learning(self.model, stage.learns)))
+        if stage is not self.now:
+            self.allow(set(learning(self.model, stage.learns)))
         self.now = stage
-        if layer := getattr(self.model, "factors", None): layer.at(state.global_step, state.max_steps)
-    def restore(self): self.allow(set(self.model.parameters()))
+        if layer := getattr(self.model, "factors", None):
+            layer.at(state.global_step, state.max_steps)
+
+    def restore(self):
+        self.allow(set(self.model.parameters()))
+
 
 class _Progress(TrainerCallback):
     "A bar with the losses and the tokens per second."
-    def __init__(self, tokens): self.tokens, self.shown = tokens, {} # tokens in a step
+
+    def __init__(self, tokens):
+        self.tokens, self.shown = tokens, {}  # tokens in a step
+
     def on_train_begin(self, args, state, control, **_):
         quiet = {} if state.is_world_process_zero else {"disable": True}
-        self.bar = tqdm(total=state.max_steps, initial=state.global_step, desc="LAPT", unit=" steps", delay=2, leave=False, **quiet)
-    def on_step_end(self, args, state, control, **_): self.bar.update()
+        self.bar = tqdm(
+            total=state.max_steps, initial=state.global_step, desc="LAPT", unit=" steps", delay=2, leave=False, **quiet
+        )
+
+    def on_step_end(self, args, state, control, **_):
+        self.bar.update()
+
     def on_log(self, args, state, control, logs=None, **_):
-        self.shown |= {name: f"{logs[key]:.3f}" for name, key in (("loss", "loss"), ("held-out", "eval_loss")) if key in (logs or {})}
-        if rate := self.bar.format_dict["rate"]: self.shown["tokens/s"] = f"{rate * self.tokens:,.0f}"
+        self.shown |= {
+            name: f"{logs[key]:.3f}"
+            for name, key in (("loss", "loss"), ("held-out", "eval_loss"))
+            if key in (logs or {})
+        }
+        if rate := self.bar.format_dict["rate"]:
+            self.shown["tokens/s"] = f"{rate * self.tokens:,.0f}"
         self.bar.set_postfix(self.shown, refresh=False)
-    def on_train_end(self, args, state, control, **_): self.bar.close()
+
+    def on_train_end(self, args, state, control, **_):
+        self.bar.close()
 
 # %% ../../nbs/06_training/03_lapt.ipynb #4cd61fe6
 @contextlib.contextmanager
 def _own_garbage():
     "Collect garbage among the objects made inside the block only."
     gc.freeze()
-    try: yield
-    finally: gc.collect(); gc.unfreeze()
+    try:
+        yield
+    finally:
+        gc.collect()
+        gc.unfreeze()
+
 
 @contextlib.contextmanager
 def _own_random_state():
     "Give the global random generators back as they were."
     python, numpy = random.getstate(), np.random.get_state()
     with torch.random.fork_rng():
-        try: yield
-        finally: random.setstate(python); np.random.set_state(numpy)
+        try:
+            yield
+        finally:
+            random.setstate(python)
+            np.random.set_state(numpy)
+
 
 @contextlib.contextmanager
 def _put_together(model):
     "Give a model back as it was, with what its parameters have learnt, where FSDP divides it among processes."
     names = {id(p): name for name, p in model.named_parameters()}
     owned = [(m, {k: names.get(id(p)) for k, p in m._parameters.items()}) for m in model.modules()]
-    before = [(type(m), {k: dict(v) if type(v) is dict else copy.copy(v) if isinstance(v, OrderedDict) else v for k, v in vars(m).items() if k != "_parameters"}) for m, _ in owned]
+    before = [
+        (
+            type(m),
+            {
+                k: dict(v) if type(v) is dict else copy.copy(v) if isinstance(v, OrderedDict) else v
+                for k, v in vars(m).items()
+                if k != "_parameters"
+            },
+        )
+        for m, _ in owned
+    ]
     stopped = None
-    try: yield
-    except NotFinite as e: stopped = e # known to all processes, so that they can go on together
+    try:
+        yield
+    except NotFinite as e:
+        stopped = e  # known to all processes, so that they can go on together
     if isinstance(model, FSDPModule):
         _reshard(model)
         learnt = {name: nn.Parameter(_whole(p.detach()).cpu(), p.requires_grad) for name, p in model.named_parameters()}
@@ -303,127 +481,206 @@ def _put_together(model):
             m.__class__ = kind
             vars(m).clear()
             vars(m).update(attributes, _parameters={k: learnt.get(name) for k, name in own.items()})
-    if stopped: raise stopped
+    if stopped:
+        raise stopped
+
 
 @contextlib.contextmanager
 def answering_with_loss(model):
     "Let the model answer with its loss, also inside the wrappers of several processes."
     model.forward = functools.partial(lm_loss, model)
-    try: yield
-    finally: model.__dict__.pop("forward", None); model.__dict__.pop("_original_forward", None)
+    try:
+        yield
+    finally:
+        model.__dict__.pop("forward", None)
+        model.__dict__.pop("_original_forward", None)
 
 # %% ../../nbs/06_training/03_lapt.ipynb #1832aecb
-def check_lapt(model:PreTrainedModel, tokenizer:PreTrainedTokenizerBase, config:LaptConfig) -> None:
+def check_lapt(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, config: LaptConfig) -> None:
     "`ValueError` where model, tokenizer and settings do not go together."
-    if model.config.is_encoder_decoder: raise ValueError(f"a {type(model).__name__} is an encoder-decoder, which is pretrained in another way; there are objectives for masked and causal language models")
+    if model.config.is_encoder_decoder:
+        raise ValueError(
+            f"a {type(model).__name__} is an encoder-decoder, which is pretrained in another way; there are objectives for masked and causal language models"
+        )
     check_rows(model, tokenizer)
-    if is_masked(model) and tokenizer.mask_token_id is None: raise ValueError("the tokenizer has no mask token, which masked language modelling needs")
+    if is_masked(model) and tokenizer.mask_token_id is None:
+        raise ValueError("the tokenizer has no mask token, which masked language modelling needs")
     if config.length > max_length(model):
-        raise ValueError(f"blocks of {config.length} tokens are longer than the model's {max_length(model)} positions; set length to {max_length(model)} or less")
+        raise ValueError(
+            f"blocks of {config.length} tokens are longer than the model's {max_length(model)} positions; set length to {max_length(model)} or less"
+        )
     for name in ("steps", "eval_every", "batch_size", "length"):
-        if getattr(config, name) < 1: raise ValueError(f"{name} is {getattr(config, name)}; give 1 or more")
-    if not 0 < config.learning_rate < 1: raise ValueError(f"learning_rate is {config.learning_rate}; give a number between 0 and 1, such as 1e-5")
-    for _, stage in stage_starts(config): learning(model, stage.learns)
+        if getattr(config, name) < 1:
+            raise ValueError(f"{name} is {getattr(config, name)}; give 1 or more")
+    if not 0 < config.learning_rate < 1:
+        raise ValueError(f"learning_rate is {config.learning_rate}; give a number between 0 and 1, such as 1e-5")
+    for _, stage in stage_starts(config):
+        learning(model, stage.learns)
     training_arguments(config, 0, tempfile.gettempdir())
 
-def _digest(*tensors): # of contents
+
+def _digest(*tensors):  # of contents
     h = hashlib.blake2b(digest_size=8)
-    for t in tensors: h.update(t.detach().cpu().contiguous().reshape(-1).view(torch.uint8).numpy())
+    for t in tensors:
+        h.update(t.detach().cpu().contiguous().reshape(-1).view(torch.uint8).numpy())
     return h.hexdigest()
 
-def _check_folder(folder, resume) -> None:
-    known = (folder/"run.json").is_file()
-    if known and not resume: raise ValueError(f"{folder} holds a run already; resume it, or choose another folder")
-    if not known and get_last_checkpoint(folder): raise ValueError(f"{folder} holds checkpoints of a run that vocab_lit does not know; choose another folder")
 
-def _note_run(folder, facts) -> list[dict]: # the steps that were tried again so far
+def _check_folder(folder, resume) -> None:
+    known = (folder / "run.json").is_file()
+    if known and not resume:
+        raise ValueError(f"{folder} holds a run already; resume it, or choose another folder")
+    if not known and get_last_checkpoint(folder):
+        raise ValueError(f"{folder} holds checkpoints of a run that vocab_lit does not know; choose another folder")
+
+
+def _note_run(folder, facts) -> list[dict]:  # the steps that were tried again so far
     "Write down what a run is, or compare it with what was written; `ValueError` where they differ."
-    note = folder/"run.json"
+    note = folder / "run.json"
     if not note.is_file():
         write_json(facts | {"retries": []}, note)
         return []
     before = json.loads(note.read_text(encoding="utf-8"))
     different = [name for name, value in facts.items() if before[name] != value]
-    if different: raise ValueError(f"{folder} holds another run: its {', '.join(different)} differ{'s' * (len(different) == 1)}; resume with what it was started with, or choose another folder")
+    if different:
+        raise ValueError(
+            f"{folder} holds another run: its {', '.join(different)} differ{'s' * (len(different) == 1)}; resume with what it was started with, or choose another folder"
+        )
     return before["retries"]
 
 # %% ../../nbs/06_training/03_lapt.ipynb #8e177ef6
-def lapt(model:PreTrainedModel, # masked or causal language model; it is trained in place
-         tokenizer:PreTrainedTokenizerBase, # the model's tokenizer
-         text:Iterable[str]|torch.Tensor|PackedBlocks, # training texts, or blocks from `pack`
-         held_out:Iterable[str]|torch.Tensor, # texts or blocks for the loss that is recorded and chooses the best weights
-         config:LaptConfig=LaptConfig(), # hyper-parameters
-         seed:int=0, # order of blocks, masks and dropout
-         folder:str|Path|None=None, # for checkpoints; None: none are written
-         resume:bool=False, # go on with the run in the folder; model, text and settings are those it was started with
-         callbacks:Sequence[TrainerCallback]=() # of one's own
-        ) -> pd.DataFrame: # columns step, loss (held-out, nats); the first row is step 0
+def lapt(
+    model: PreTrainedModel,  # masked or causal language model; it is trained in place
+    tokenizer: PreTrainedTokenizerBase,  # the model's tokenizer
+    text: Iterable[str] | torch.Tensor | PackedBlocks,  # training texts, or blocks from `pack`
+    held_out: Iterable[str]
+    | torch.Tensor,  # texts or blocks for the loss that is recorded and chooses the best weights
+    config: LaptConfig = LaptConfig(),  # hyper-parameters
+    seed: int = 0,  # order of blocks, masks and dropout
+    folder: str | Path | None = None,  # for checkpoints; None: none are written
+    resume: bool = False,  # go on with the run in the folder; model, text and settings are those it was started with
+    callbacks: Sequence[TrainerCallback] = (),  # of one's own
+) -> pd.DataFrame:  # columns step, loss (held-out, nats); the first row is step 0
     "Go on training a model on text of the new language and record its held-out loss."
     check_lapt(model, tokenizer, config)
     work, retries = Path(folder or tempfile.gettempdir()), []
     test = held_out if isinstance(held_out, torch.Tensor) else pack(tokenizer, held_out, config.length)
     own = training_arguments(config, seed, work)
-    with own.main_process_first(local=False): # of several processes, the others find what the first has written
+    with own.main_process_first(local=False):  # of several processes, the others find what the first has written
         if folder:
             resume = resume or own.process_index > 0
             work.mkdir(parents=True, exist_ok=True)
             _check_folder(work, resume)
-        if isinstance(text, (torch.Tensor, PackedBlocks)): blocks = text
-        elif folder and resume and (work/"tokens").is_file(): blocks = PackedBlocks(work/"tokens", config.length)
-        else: blocks = pack(tokenizer, text, config.length, work/"tokens" if folder else None)
+        if isinstance(text, (torch.Tensor, PackedBlocks)):
+            blocks = text
+        elif folder and resume and (work / "tokens").is_file():
+            blocks = PackedBlocks(work / "tokens", config.length)
+        else:
+            blocks = pack(tokenizer, text, config.length, work / "tokens" if folder else None)
         if folder:
-            facts = dict(model=_digest(*model.parameters()), text=f"{len(blocks)} {_digest(blocks[0], blocks[len(blocks) - 1])}", held_out=_digest(test),
-                         seed=seed, config={k: list(v) if isinstance(v, tuple) else v for k, v in asdict(config).items() if k != "micro_batch"})
+            facts = dict(
+                model=_digest(*model.parameters()),
+                text=f"{len(blocks)} {_digest(blocks[0], blocks[len(blocks) - 1])}",
+                held_out=_digest(test),
+                seed=seed,
+                config={
+                    k: list(v) if isinstance(v, tuple) else v for k, v in asdict(config).items() if k != "micro_batch"
+                },
+            )
             retries = _note_run(work, facts)
-    measure = functools.partial(heldout_loss, tokenizer=tokenizer, lines=test, batch_size=32, probability=config.mask_probability)
-    draws = MaskedBlocks(blocks, total_steps(config) * config.batch_size, tokenizer if is_masked(model) else None, seed, config.mask_probability)
+    measure = functools.partial(
+        heldout_loss, tokenizer=tokenizer, lines=test, batch_size=32, probability=config.mask_probability
+    )
+    draws = MaskedBlocks(
+        blocks,
+        total_steps(config) * config.batch_size,
+        tokenizer if is_masked(model) else None,
+        seed,
+        config.mask_probability,
+    )
     stages = _Stages(model, config)
     try:
         with _own_random_state(), _own_garbage(), answering_with_loss(model):
             while True:
                 last = get_last_checkpoint(work) if folder else None
-                norm = config.max_grad_norm / 2**len(retries)
-                args = training_arguments(config, seed, work, bool(folder), max_grad_norm=norm, eval_on_start=last is None or last.endswith("-0"))
-                trainer = LaptTrainer(model, args, config, measure, train_dataset=draws, eval_dataset=draws,
-                                      callbacks=[stages, _Progress(config.batch_size * config.length), *callbacks])
-                if folder and last in (None, str(work/"checkpoint-0")): trainer.add_callback(_SaveStart(trainer))
+                norm = config.max_grad_norm / 2 ** len(retries)
+                args = training_arguments(
+                    config,
+                    seed,
+                    work,
+                    bool(folder),
+                    max_grad_norm=norm,
+                    eval_on_start=last is None or last.endswith("-0"),
+                )
+                trainer = LaptTrainer(
+                    model,
+                    args,
+                    config,
+                    measure,
+                    train_dataset=draws,
+                    eval_dataset=draws,
+                    callbacks=[stages, _Progress(config.batch_size * config.length), *callbacks],
+                )
+                if folder and last in (None, str(work / "checkpoint-0")):
+                    trainer.add_callback(_SaveStart(trainer))
                 try:
-                    with _put_together(model): trainer.train(resume_from_checkpoint=last)
+                    with _put_together(model):
+                        trainer.train(resume_from_checkpoint=last)
                     break
                 except (SafetensorError, pickle.UnpicklingError, RuntimeError, ValueError) as e:
-                    if isinstance(e, pickle.UnpicklingError): e = "more than plain tensors"
+                    if isinstance(e, pickle.UnpicklingError):
+                        e = "more than plain tensors"
                     if isinstance(e, (SafetensorError, json.JSONDecodeError, str)) or "PytorchStreamReader" in str(e):
-                        raise ValueError(f"{last} is damaged ({str(e).splitlines()[0]}); remove it, and the run goes on from an older checkpoint or from the start") from None
+                        raise ValueError(
+                            f"{last} is damaged ({str(e).splitlines()[0]}); remove it, and the run goes on from an older checkpoint or from the start"
+                        ) from None
                     raise
                 except NotFinite as e:
-                    if not folder or len(retries) == 3: raise ValueError(f"{e}, also with a lower max_grad_norm; lower the learning rate" if folder else
-                                                                         f"{e}; give a folder for checkpoints, so that it can be tried again, or lower the learning rate") from None
+                    if not folder or len(retries) == 3:
+                        raise ValueError(
+                            f"{e}, also with a lower max_grad_norm; lower the learning rate"
+                            if folder
+                            else f"{e}; give a folder for checkpoints, so that it can be tried again, or lower the learning rate"
+                        ) from None
                     retries.append({"step": e.step, "max_grad_norm": norm / 2})
-                    write_json(facts | {"retries": retries}, work/"run.json")
-                    warnings.warn(f"{e}; going back to {Path(get_last_checkpoint(work)).name} with max_grad_norm {norm / 2:g}")
-    finally: stages.restore()
+                    write_json(facts | {"retries": retries}, work / "run.json")
+                    warnings.warn(
+                        f"{e}; going back to {Path(get_last_checkpoint(work)).name} with max_grad_norm {norm / 2:g}"
+                    )
+    finally:
+        stages.restore()
     rows = [(r["step"], r["eval_loss"]) for r in trainer.state.log_history if "eval_loss" in r]
     return pd.DataFrame(rows, columns=["step", "loss"])
 
+
 class _SaveStart(TrainerCallback):
     "A checkpoint of the start, to go back to, and to see whether there is room for one."
-    def __init__(self, trainer): self.trainer = trainer
+
+    def __init__(self, trainer):
+        self.trainer = trainer
+
     def on_train_begin(self, args, state, control, optimizer=None, **_):
-        if not Path(args.output_dir, "checkpoint-0").is_dir(): self.trainer._save_checkpoint(self.trainer.model, None)
-        if self.trainer.is_fsdp_enabled: optimizer.state.clear() # to write its state, torch has let it take an empty step
+        if not Path(args.output_dir, "checkpoint-0").is_dir():
+            self.trainer._save_checkpoint(self.trainer.model, None)
+        if self.trainer.is_fsdp_enabled:
+            optimizer.state.clear()  # to write its state, torch has let it take an empty step
 
 # %% ../../nbs/06_training/03_lapt.ipynb #f1efc4ea
-def lapt_flops(model:PreTrainedModel, tokenizer:PreTrainedTokenizerBase, config:LaptConfig) -> int:
+def lapt_flops(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, config: LaptConfig) -> int:
     "Floating-point operations of a run's training steps, without evaluations and the optimizer's arithmetic."
     check_lapt(model, tokenizer, config)
     ids = torch.arange(config.length).remainder(len(tokenizer)).expand(min(config.batch_size, 8), -1)
     labels = ids.clone()
-    if is_masked(model): labels[:, round(config.mask_probability * config.length):] = -100
+    if is_masked(model):
+        labels[:, round(config.mask_probability * config.length) :] = -100
     stages, total = _Stages(model, config), 0
     starts = [start for start, _ in stages.starts] + [total_steps(config)]
     for (_, stage), steps in zip(stages.starts, np.diff(starts)):
         stages.allow(set(learning(model, stage.learns)))
-        with FlopCounterMode(display=False) as counter, sdpa_kernel(SDPBackend.MATH): # the only kernel whose products are counted on every device
+        with (
+            FlopCounterMode(display=False) as counter,
+            sdpa_kernel(SDPBackend.MATH),
+        ):  # the only kernel whose products are counted on every device
             loss = lm_loss(model, ids.to(model.device), labels.to(model.device), "sum")
             torch.autograd.grad(loss, [p for p in model.parameters() if p.requires_grad], allow_unused=True)
         total += int(steps) * counter.get_total_flops() * config.batch_size // len(ids)

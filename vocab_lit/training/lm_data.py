@@ -6,11 +6,16 @@
 __all__ = ['PackedBlocks', 'pack', 'mask_tokens', 'MaskedBlocks', 'lm_loss', 'label_positions', 'heldout_loss']
 
 # %% ../../nbs/06_training/01_lm_data.ipynb #aee22a77
-import functools, hashlib, itertools, math, os
+import functools
+import hashlib
+import itertools
+import math
+import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 
-import numpy as np, torch
+import numpy as np
+import torch
 from torch.nn import functional as F
 from torch.utils.checkpoint import checkpoint
 from torch.utils.data import Dataset
@@ -22,10 +27,16 @@ from ..models.transplant import is_masked
 # %% ../../nbs/06_training/01_lm_data.ipynb #50e4bafb
 class PackedBlocks(Dataset):
     "Packed blocks in a file of 32-bit ids, read one at a time."
-    def __init__(self, file:str|Path, length:int): self.file, self.length = Path(file), length
-    def __len__(self) -> int: return self.file.stat().st_size // (4 * self.length)
-    def __getitem__(self, i:int) -> torch.Tensor: # (length,) int64
-        if not 0 <= i < len(self): raise IndexError(f"block {i} of {len(self)}")
+
+    def __init__(self, file: str | Path, length: int):
+        self.file, self.length = Path(file), length
+
+    def __len__(self) -> int:
+        return self.file.stat().st_size // (4 * self.length)
+
+    def __getitem__(self, i: int) -> torch.Tensor:  # (length,) int64
+        if not 0 <= i < len(self):
+            raise IndexError(f"block {i} of {len(self)}")
         return torch.from_numpy(np.fromfile(self.file, "<i4", self.length, offset=4 * self.length * i)).long()
 
 # %% ../../nbs/06_training/01_lm_data.ipynb #a5fabc1c
@@ -35,85 +46,117 @@ def _streams(tokenizer, lines, batch_size=1000) -> Iterator[np.ndarray]:
     bar = tqdm(desc="tokenize", unit=" lines", delay=2, leave=False)
     while part := list(itertools.islice(lines, batch_size)):
         rows = tokenizer(part, truncation=False, verbose=False)["input_ids"]
-        closed = [row if end is None or (row and row[-1] in (end, tokenizer.sep_token_id)) else [*row, end] for row in rows]
+        closed = [
+            row if end is None or (row and row[-1] in (end, tokenizer.sep_token_id)) else [*row, end] for row in rows
+        ]
         bar.update(len(part))
         yield np.fromiter(itertools.chain.from_iterable(closed), "<i4")
     bar.close()
 
-def pack(tokenizer:PreTrainedTokenizerBase, # puts its special tokens around each text; one that adds none: eos after each
-         lines:Iterable[str], # texts
-         length:int, # tokens in a block
-         file:str|Path|None=None # where to put the blocks; None: in memory
-        ) -> torch.Tensor|PackedBlocks: # (n_blocks, length) int64, or the same in a file; what does not fill the last block is left out
+
+def pack(
+    tokenizer: PreTrainedTokenizerBase,  # puts its special tokens around each text; one that adds none: eos after each
+    lines: Iterable[str],  # texts
+    length: int,  # tokens in a block
+    file: str | Path | None = None,  # where to put the blocks; None: in memory
+) -> (
+    torch.Tensor | PackedBlocks
+):  # (n_blocks, length) int64, or the same in a file; what does not fill the last block is left out
     "Lay texts end to end and cut them into blocks; `ValueError` where they do not fill one."
     if file is None:
         stream = np.concatenate([np.empty(0, "<i4"), *_streams(tokenizer, lines)])
         tokens = len(stream)
     else:
         tokens = _write(_streams(tokenizer, lines), length, Path(file))
-    if tokens < length: raise ValueError(f"the text makes {tokens} tokens and a block takes {length}; give more text or a shorter block")
-    return PackedBlocks(file, length) if file is not None else torch.from_numpy(stream[:tokens - tokens % length]).long().view(-1, length)
+    if tokens < length:
+        raise ValueError(
+            f"the text makes {tokens} tokens and a block takes {length}; give more text or a shorter block"
+        )
+    return (
+        PackedBlocks(file, length)
+        if file is not None
+        else torch.from_numpy(stream[: tokens - tokens % length]).long().view(-1, length)
+    )
 
-def _write(streams, length, file) -> int: # how many tokens there were
+
+def _write(streams, length, file) -> int:  # how many tokens there were
     "Write whole blocks to a file, which is there when all of it is written."
     part, tokens = file.with_name(f"{file.name}.part"), 0
     try:
         with open(part, "wb") as f:
-            for ids in streams: tokens += f.write(ids.tobytes()) // 4
+            for ids in streams:
+                tokens += f.write(ids.tobytes()) // 4
             f.truncate(4 * (tokens - tokens % length))
-        if tokens >= length: os.replace(part, file)
+        if tokens >= length:
+            os.replace(part, file)
     except OSError as e:
-        if e.errno: raise OSError(f"cannot write {file}: {e.strerror}") from None
+        if e.errno:
+            raise OSError(f"cannot write {file}: {e.strerror}") from None
         raise
-    finally: part.unlink(missing_ok=True)
+    finally:
+        part.unlink(missing_ok=True)
     return tokens
 
 # %% ../../nbs/06_training/01_lm_data.ipynb #20dc9b43
-def mask_tokens(ids:torch.Tensor, # token ids, of any shape
-                tokenizer:PreTrainedTokenizerBase, # says which tokens are special and which one is the mask
-                generator:torch.Generator, # source of the masks
-                probability:float=.15 # share of ordinary tokens that become targets
-               ) -> tuple[torch.Tensor, torch.Tensor]: # inputs and labels of the same shape; labels are -100 where nothing is asked
+def mask_tokens(
+    ids: torch.Tensor,  # token ids, of any shape
+    tokenizer: PreTrainedTokenizerBase,  # says which tokens are special and which one is the mask
+    generator: torch.Generator,  # source of the masks
+    probability: float = 0.15,  # share of ordinary tokens that become targets
+) -> tuple[torch.Tensor, torch.Tensor]:  # inputs and labels of the same shape; labels are -100 where nothing is asked
     "Mask tokens for masked language modelling: 80% mask, 10% random ordinary token, 10% unchanged."
-    if tokenizer.mask_token_id is None: raise ValueError("the tokenizer has no mask token, which masked language modelling needs")
+    if tokenizer.mask_token_id is None:
+        raise ValueError("the tokenizer has no mask token, which masked language modelling needs")
     ordinary = _ordinary(tokenizer, len(tokenizer), tuple(sorted(set(tokenizer.all_special_ids))))
     chosen = torch.isin(ids, ordinary) & (torch.rand(ids.shape, generator=generator) < probability)
     how = torch.rand(ids.shape, generator=generator)
     drawn = ordinary[torch.randint(len(ordinary), ids.shape, generator=generator)]
-    inputs = torch.where(chosen & (how < .8), tokenizer.mask_token_id, torch.where(chosen & (how >= .9), drawn, ids))
+    inputs = torch.where(chosen & (how < 0.8), tokenizer.mask_token_id, torch.where(chosen & (how >= 0.9), drawn, ids))
     return inputs, torch.where(chosen, ids, -100)
 
+
 @functools.lru_cache(8)
-def _ordinary(tokenizer, n_tokens, special): # what changes when tokens are added is there to be looked up by
+def _ordinary(tokenizer, n_tokens, special):  # what changes when tokens are added is there to be looked up by
     "Ids of the tokens that are not special; some tokenizers leave ids out."
     return torch.tensor(sorted(set(tokenizer.get_vocab().values()) - set(special)))
 
 # %% ../../nbs/06_training/01_lm_data.ipynb #5eca0782
-def _place(i:int, n:int, key:str) -> int:
+def _place(i: int, n: int, key: str) -> int:
     "The i-th of n numbers in a random order that the key decides; no list of n is made."
     half = max(1, ((n - 1).bit_length() + 1) // 2)
-    while True: # numbers from n to the next power of four are walked past
+    while True:  # numbers from n to the next power of four are walked past
         left, right = i >> half, i & ((1 << half) - 1)
         for turn in range(8):
             mixed = hashlib.blake2b(f"{key} {turn} {right}".encode(), digest_size=8).digest()
             left, right = right, left ^ (int.from_bytes(mixed, "big") & ((1 << half) - 1))
         i = left << half | right
-        if i < n: return i
+        if i < n:
+            return i
+
 
 class MaskedBlocks(Dataset):
     "What training sees, in order: every block once in each pass, masked anew each time."
-    def __init__(self,
-                 blocks:Sequence[torch.Tensor], # (n, length) token ids: a tensor or `PackedBlocks`
-                 n:int, # how many draws
-                 tokenizer:PreTrainedTokenizerBase|None=None, # masks blocks; None: a causal model's, which are not masked
-                 seed:int=0, probability:float=.15):
+
+    def __init__(
+        self,
+        blocks: Sequence[torch.Tensor],  # (n, length) token ids: a tensor or `PackedBlocks`
+        n: int,  # how many draws
+        tokenizer: PreTrainedTokenizerBase | None = None,  # masks blocks; None: a causal model's, which are not masked
+        seed: int = 0,
+        probability: float = 0.15,
+    ):
         self.blocks, self.n, self.tokenizer, self.seed, self.probability = blocks, n, tokenizer, seed, probability
-    def __len__(self) -> int: return self.n
-    def __getitem__(self, i:int) -> dict[str,torch.Tensor]: # input_ids and labels, (length,) each
-        if not 0 <= i < self.n: raise IndexError(f"draw {i} of {self.n}")
+
+    def __len__(self) -> int:
+        return self.n
+
+    def __getitem__(self, i: int) -> dict[str, torch.Tensor]:  # input_ids and labels, (length,) each
+        if not 0 <= i < self.n:
+            raise IndexError(f"draw {i} of {self.n}")
         turn, place = divmod(i, len(self.blocks))
         ids = self.blocks[_place(place, len(self.blocks), f"{self.seed} {turn}")]
-        if self.tokenizer is None: return {"input_ids": ids, "labels": ids}
+        if self.tokenizer is None:
+            return {"input_ids": ids, "labels": ids}
         own = int.from_bytes(hashlib.blake2b(f"{self.seed} mask {i}".encode(), digest_size=8).digest(), "big")
         inputs, labels = mask_tokens(ids, self.tokenizer, torch.Generator().manual_seed(own % 2**63), self.probability)
         return {"input_ids": inputs, "labels": labels}
@@ -123,63 +166,92 @@ def _scores(model, output, hidden):
     "The head's scores, (n, n_tokens), at chosen positions of an encoder's output."
     core, output.last_hidden_state = model.base_model, hidden[None]
     core.forward = lambda *_, **__: output
-    try: return type(model).forward(model, input_ids=torch.zeros(1, 1, dtype=torch.long, device=hidden.device), return_dict=True).logits[0]
-    finally: del core.forward
+    try:
+        return (
+            type(model)
+            .forward(model, input_ids=torch.zeros(1, 1, dtype=torch.long, device=hidden.device), return_dict=True)
+            .logits[0]
+        )
+    finally:
+        del core.forward
 
-def lm_loss(model:PreTrainedModel, # a masked or causal language model with a head
-            input_ids:torch.Tensor, # (n, length)
-            labels:torch.Tensor, # (n, length) target ids, -100 where nothing is asked
-            reduction:str="mean", # over the labelled positions: mean or sum
-            places:torch.Tensor|None=None, # where the labelled positions are, from `label_positions`; None: they are looked for
-            most:int=0, # scores held at a time; 0: 2**28 (1 GB), on a GPU 2**30
-            **inputs # what else the model takes, such as an attention mask
-           ) -> torch.Tensor: # nats
+
+def lm_loss(
+    model: PreTrainedModel,  # a masked or causal language model with a head
+    input_ids: torch.Tensor,  # (n, length)
+    labels: torch.Tensor,  # (n, length) target ids, -100 where nothing is asked
+    reduction: str = "mean",  # over the labelled positions: mean or sum
+    places: torch.Tensor
+    | None = None,  # where the labelled positions are, from `label_positions`; None: they are looked for
+    most: int = 0,  # scores held at a time; 0: 2**28 (1 GB), on a GPU 2**30
+    **inputs,  # what else the model takes, such as an attention mask
+) -> torch.Tensor:  # nats
     "Language-modelling loss with vocabulary scores at the labelled positions only."
-    if not is_masked(model): labels = F.pad(labels[:, 1:], (0, 1), value=-100)
+    if not is_masked(model):
+        labels = F.pad(labels[:, 1:], (0, 1), value=-100)
     wanted = labels != -100
     output = model.base_model(input_ids=input_ids, return_dict=True, **inputs)
-    if places is None: hidden, asked = output.last_hidden_state[wanted], labels[wanted]
-    else: hidden, asked = output.last_hidden_state.flatten(0, 1)[places], labels.flatten()[places]
-    def part(h, y): return F.cross_entropy(_scores(model, output, h).float(), y, reduction="sum")
-    most = most or 2**(30 if hidden.is_cuda else 28)
+    if places is None:
+        hidden, asked = output.last_hidden_state[wanted], labels[wanted]
+    else:
+        hidden, asked = output.last_hidden_state.flatten(0, 1)[places], labels.flatten()[places]
+
+    def part(h, y):
+        return F.cross_entropy(_scores(model, output, h).float(), y, reduction="sum")
+
+    most = most or 2 ** (30 if hidden.is_cuda else 28)
     parts = list(zip(*(x.split(max(1, most // model.get_input_embeddings().weight.shape[0])) for x in (hidden, asked))))
     loss = sum((part(h, y) if len(parts) == 1 else checkpoint(part, h, y, use_reentrant=False) for h, y in parts))
-    if reduction == "sum": return loss
+    if reduction == "sum":
+        return loss
     return loss / (len(asked) if places is None else wanted.sum())
 
 # %% ../../nbs/06_training/01_lm_data.ipynb #98f965b8
-def label_positions(labels:torch.Tensor, # (n, length) target ids on the processor, -100 where nothing is asked
-                 probability:float=.15, # share of the positions that is expected to be labelled
-                 masked:bool=True # False: of a causal model, which is asked everywhere
-                ) -> torch.Tensor: # (k,) positions in the flattened batch, labelled ones first; k follows from shape and probability
+def label_positions(
+    labels: torch.Tensor,  # (n, length) target ids on the processor, -100 where nothing is asked
+    probability: float = 0.15,  # share of the positions that is expected to be labelled
+    masked: bool = True,  # False: of a causal model, which is asked everywhere
+) -> torch.Tensor:  # (k,) positions in the flattened batch, labelled ones first; k follows from shape and probability
     "Where the labelled positions are, in a number that is the same for every batch of a shape."
     wanted = (labels != -100).flatten()
     n, p = len(wanted), probability if masked else 1
     k = math.ceil((n * p + 6 * math.sqrt(n * p * (1 - p))) / 8) * 8
-    while k < int(wanted.sum()): k *= 2
+    while k < int(wanted.sum()):
+        k *= 2
     return (~wanted).int().argsort(stable=True)[:k]
 
 # %% ../../nbs/06_training/01_lm_data.ipynb #78646a2c
 @torch.no_grad()
-def heldout_loss(model:PreTrainedModel, # masked or causal language model
-                 tokenizer:PreTrainedTokenizerBase, # the model's tokenizer
-                 lines:Iterable[str]|torch.Tensor, # held-out texts, or blocks from `pack`
-                 seed:int=0, # fixes the masks
-                 length:int=256, # tokens in a block, where texts are given
-                 batch_size:int=32, # blocks at a time
-                 probability:float=.15, # share of tokens asked for, in a masked model
-                 fixed:bool=False, # whether every batch has the same shapes
-                 loss:Callable|None=None # what to ask in place of `lm_loss` of the model, where the model is in the wrappers of several processes
-                ) -> float: # mean loss in nats per target
+def heldout_loss(
+    model: PreTrainedModel,  # masked or causal language model
+    tokenizer: PreTrainedTokenizerBase,  # the model's tokenizer
+    lines: Iterable[str] | torch.Tensor,  # held-out texts, or blocks from `pack`
+    seed: int = 0,  # fixes the masks
+    length: int = 256,  # tokens in a block, where texts are given
+    batch_size: int = 32,  # blocks at a time
+    probability: float = 0.15,  # share of tokens asked for, in a masked model
+    fixed: bool = False,  # whether every batch has the same shapes
+    loss: Callable
+    | None = None,  # what to ask in place of `lm_loss` of the model, where the model is in the wrappers of several processes
+) -> float:  # mean loss in nats per target
     "Loss on held-out text, with masks that depend on the seed only."
     blocks = lines if isinstance(lines, torch.Tensor) else pack(tokenizer, lines, length)
-    asked = (blocks, blocks) if not is_masked(model) else mask_tokens(blocks, tokenizer, torch.Generator().manual_seed(seed), probability)
-    training, total, count = model.training, 0., 0
+    asked = (
+        (blocks, blocks)
+        if not is_masked(model)
+        else mask_tokens(blocks, tokenizer, torch.Generator().manual_seed(seed), probability)
+    )
+    training, total, count = model.training, 0.0, 0
     model.eval()
-    for ids, labels in tqdm(list(zip(*(x.split(batch_size) for x in asked))), desc="held-out loss", delay=2, leave=False):
+    for ids, labels in tqdm(
+        list(zip(*(x.split(batch_size) for x in asked))), desc="held-out loss", delay=2, leave=False
+    ):
         more = {"places": label_positions(labels, probability, is_masked(model)).to(model.device)} if fixed else {}
-        total += (loss or functools.partial(lm_loss, model))(input_ids=ids.to(model.device), labels=labels.to(model.device), reduction="sum", **more).item()
-        count += int((labels[:, 0 if is_masked(model) else 1:] != -100).sum())
+        total += (loss or functools.partial(lm_loss, model))(
+            input_ids=ids.to(model.device), labels=labels.to(model.device), reduction="sum", **more
+        ).item()
+        count += int((labels[:, 0 if is_masked(model) else 1 :] != -100).sum())
     model.train(training)
-    if not count: raise ValueError("no token of the held-out text was asked for; give more text")
+    if not count:
+        raise ValueError("no token of the held-out text was asked for; give more text")
     return total / count

@@ -10,52 +10,69 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-import numpy as np, torch
+import numpy as np
+import torch
 from tqdm.auto import tqdm
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
-from .lm_data import lm_loss
-from ..tokens.tokenizer import ids_around
 from ..models.transplant import check_rows, is_masked, max_length
+from ..tokens.tokenizer import ids_around
+from .lm_data import lm_loss
 
 # %% ../../nbs/06_training/02_perplexity.ipynb #287bd070
 @dataclass(frozen=True)
 class Perplexity:
     "How well a model predicts a text."
-    kind:str # causal, or pseudo for a masked model; the two do not compare
-    nats:float # surprise at all tokens together
-    tokens:int # that were asked for
-    bytes:int # of the text in UTF-8, with one for the end of each line
-    unknown:int # tokens for what the vocabulary does not have: they are guessed too easily, and then numbers per byte do not compare
+
+    kind: str  # causal, or pseudo for a masked model; the two do not compare
+    nats: float  # surprise at all tokens together
+    tokens: int  # that were asked for
+    bytes: int  # of the text in UTF-8, with one for the end of each line
+    unknown: int  # tokens for what the vocabulary does not have: they are guessed too easily, and then numbers per byte do not compare
 
     @property
-    def per_token(self) -> float: return math.exp(self.nats / self.tokens)
+    def per_token(self) -> float:
+        return math.exp(self.nats / self.tokens)
+
     @property
-    def per_byte(self) -> float: return math.exp(self.nats / self.bytes)
+    def per_byte(self) -> float:
+        return math.exp(self.nats / self.bytes)
+
     @property
-    def bits_per_byte(self) -> float: return self.nats / self.bytes / math.log(2)
+    def bits_per_byte(self) -> float:
+        return self.nats / self.bytes / math.log(2)
 
 # %% ../../nbs/06_training/02_perplexity.ipynb #60ac5f25
-def _stream(tokenizer, lines, masked) -> tuple[np.ndarray,np.ndarray,int,int]: # ids, which are asked for, bytes, unknown tokens
+def _stream(
+    tokenizer, lines, masked
+) -> tuple[np.ndarray, np.ndarray, int, int]:  # ids, which are asked for, bytes, unknown tokens
     "Texts as one stream of tokens."
     before, after = ids_around(tokenizer)
     end = after or [i for i in (tokenizer.eos_token_id, tokenizer.sep_token_id) if i is not None][:1]
-    if not end and not masked: raise ValueError("the tokenizer has no token for the end of a text (eos_token), which a causal model is asked for")
+    if not end and not masked:
+        raise ValueError(
+            "the tokenizer has no token for the end of a text (eos_token), which a causal model is asked for"
+        )
     parts, asked, size, unknown = [], [], 0, 0
-    if not before and not masked: parts, asked = [np.array(end[:1], np.int32)], [np.zeros(1, bool)]
+    if not before and not masked:
+        parts, asked = [np.array(end[:1], np.int32)], [np.zeros(1, bool)]
     lines = list(lines)
     for at in tqdm(range(0, len(lines), 1000), desc="tokenize", unit="k lines", delay=2, leave=False):
-        for line, text in zip(lines[at:at + 1000], tokenizer(lines[at:at + 1000], add_special_tokens=False, truncation=False, verbose=False)["input_ids"]):
+        for line, text in zip(
+            lines[at : at + 1000],
+            tokenizer(lines[at : at + 1000], add_special_tokens=False, truncation=False, verbose=False)["input_ids"],
+        ):
             ids = np.array([*before, *text, *end], np.int32)
             parts.append(ids)
             ask = np.arange(len(ids)) >= len(before)
             asked.append(ask & ~np.isin(ids, tokenizer.all_special_ids) if masked else ask)
             size, unknown = size + len(line.encode()) + 1, unknown + text.count(tokenizer.unk_token_id)
-    if not sum(a.sum() for a in asked): raise ValueError("the text has no token to ask for; give at least one line of text")
+    if not sum(a.sum() for a in asked):
+        raise ValueError("the text has no token to ask for; give at least one line of text")
     return np.concatenate(parts), np.concatenate(asked), size, unknown
 
 # %% ../../nbs/06_training/02_perplexity.ipynb #55da20cd
-def _windows(n:int, length:int, stride:int) -> list[tuple[int,int,int]]: # start, end, first new token
+def _windows(n: int, length: int, stride: int) -> list[tuple[int, int, int]]:  # start, end, first new token
     "Windows of at most `length` tokens that reach each of n tokens as the new one once."
     ends = [min(length, n), *(min(e, n) for e in range(length + stride, n + stride, stride))]
     return [(max(0, e - length), e, new) for e, new in zip(ends, [0, *ends])]
@@ -65,41 +82,56 @@ def _sizes(model, masked, length, stride):
     "Length and stride of windows, checked."
     most = max_length(model)
     length = length or min(most, 1024)
-    if not 2 <= length <= most: raise ValueError(f"a length of {length} tokens: the model takes 2 to {most}")
+    if not 2 <= length <= most:
+        raise ValueError(f"a length of {length} tokens: the model takes 2 to {most}")
     stride = stride or (length if masked else length // 2)
     limit = length if masked else length - 1
-    if not 1 <= stride <= limit: raise ValueError(f"a stride of {stride}: windows of {length} tokens can go on by 1 to {limit}")
+    if not 1 <= stride <= limit:
+        raise ValueError(f"a stride of {stride}: windows of {length} tokens can go on by 1 to {limit}")
     return length, stride
 
+
 @torch.no_grad()
-def perplexity(model:PreTrainedModel, # masked or causal language model
-               tokenizer:PreTrainedTokenizerBase, # the model's
-               lines:Iterable[str], # held-out texts
-               length:int=0, # tokens in a window; 0: as many as the model takes, at most 1,024
-               stride:int=0, # new tokens in a window; 0: half of a causal model's window, all of a masked model's
-               batch_size:int=8, # windows at a time
-               probability:float=.15, # share of tokens that a pass masks at most, in a masked model
-               seed:int=0 # says which pass masks which token
-              ) -> Perplexity:
+def perplexity(
+    model: PreTrainedModel,  # masked or causal language model
+    tokenizer: PreTrainedTokenizerBase,  # the model's
+    lines: Iterable[str],  # held-out texts
+    length: int = 0,  # tokens in a window; 0: as many as the model takes, at most 1,024
+    stride: int = 0,  # new tokens in a window; 0: half of a causal model's window, all of a masked model's
+    batch_size: int = 8,  # windows at a time
+    probability: float = 0.15,  # share of tokens that a pass masks at most, in a masked model
+    seed: int = 0,  # says which pass masks which token
+) -> Perplexity:
     "Perplexity of a causal model, pseudo-perplexity of a masked one; `ValueError` for an empty text and for windows that the model cannot take."
     check_rows(model, tokenizer)
     masked = is_masked(model)
-    if masked and tokenizer.mask_token_id is None: raise ValueError("the tokenizer has no mask token, which a masked model's perplexity needs")
-    if not 0 < probability <= 1: raise ValueError(f"a probability of {probability}: a pass masks more than 0 and at most 1 of the tokens")
+    if masked and tokenizer.mask_token_id is None:
+        raise ValueError("the tokenizer has no mask token, which a masked model's perplexity needs")
+    if not 0 < probability <= 1:
+        raise ValueError(f"a probability of {probability}: a pass masks more than 0 and at most 1 of the tokens")
     length, stride = _sizes(model, masked, length, stride)
     ids, asked, size, unknown = _stream(tokenizer, lines, masked)
     passes = math.ceil(1 / probability) if masked else 1
-    turn = np.full(len(ids), -1) # the pass in which a token is asked for
+    turn = np.full(len(ids), -1)  # the pass in which a token is asked for
     turn[asked] = np.random.default_rng(seed).permutation(asked.sum()) % passes
-    found, training, nats = _windows(len(ids), length, stride), model.training, 0.
+    found, training, nats = _windows(len(ids), length, stride), model.training, 0.0
     model.eval()
-    for now, at in tqdm([(p, i) for p in range(passes) for i in range(0, len(found), batch_size)], desc="perplexity", unit=" batches", delay=2, leave=False):
-        part = found[at:at + batch_size]
+    for now, at in tqdm(
+        [(p, i) for p in range(passes) for i in range(0, len(found), batch_size)],
+        desc="perplexity",
+        unit=" batches",
+        delay=2,
+        leave=False,
+    ):
+        part = found[at : at + batch_size]
         shown = torch.tensor(np.stack([ids[s:e] for s, e, _ in part])).long()
         asks = torch.tensor(np.stack([(turn[s:e] == now) & (np.arange(s, e) >= new) for s, e, new in part]))
-        if not asks.any(): continue
+        if not asks.any():
+            continue
         labels = shown.where(asks, -100)
         inputs = shown.masked_fill(asks, tokenizer.mask_token_id) if masked else shown
-        nats += lm_loss(model, inputs.to(model.device), labels.to(model.device), "sum", **({} if masked else {"use_cache": False})).item()
+        nats += lm_loss(
+            model, inputs.to(model.device), labels.to(model.device), "sum", **({} if masked else {"use_cache": False})
+        ).item()
     model.train(training)
     return Perplexity("pseudo" if masked else "causal", nats, int(asked.sum()), size, unknown)

@@ -6,7 +6,10 @@
 __all__ = ['lapt_settings', 'check_same_run', 'NewLanguage', 'lapt_files']
 
 # %% ../../nbs/06_training/04_training_run.ipynb #0cf0a851
-import itertools, json, os, shutil
+import itertools
+import json
+import os
+import shutil
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import asdict, dataclass, replace
@@ -15,143 +18,229 @@ from pathlib import Path
 import pandas as pd
 
 import vocab_lit
-from ..models.adapterhub import write_adapter
-from ..text.corpus import Lines, hold_out, mix, read_lines, write_json
 from ..methods.factored import factored, load_embedding
-from .lapt import PRESETS, LaptConfig, check_lapt, lapt
+from ..models.adapterhub import write_adapter
 from ..models.madx import LANGUAGE, AdapterConfig, MadX
-from ..tokens.tokenizer import load_tokenizer, save_tokenizer
 from ..models.transplant import check_output, load_model, max_length, token_parameters, whole_folder
+from ..text.corpus import Lines, hold_out, mix, read_lines, write_json
+from ..tokens.tokenizer import load_tokenizer, save_tokenizer
+from .lapt import PRESETS, LaptConfig, check_lapt, lapt
 
 # %% ../../nbs/06_training/04_training_run.ipynb #bc893052
-def lapt_settings(preset:str="embedding-structure", # a name in PRESETS
-                  longest:int=10**9, # tokens that the model takes
-                  **given # fields of LaptConfig; None leaves the preset's
-                 ) -> LaptConfig:
+def lapt_settings(
+    preset: str = "embedding-structure",  # a name in PRESETS
+    longest: int = 10**9,  # tokens that the model takes
+    **given,  # fields of LaptConfig; None leaves the preset's
+) -> LaptConfig:
     "A preset with some fields replaced; `ValueError` where there is no such preset."
-    if preset not in PRESETS: raise ValueError(f"unknown preset {preset!r}; there are {', '.join(PRESETS)}")
+    if preset not in PRESETS:
+        raise ValueError(f"unknown preset {preset!r}; there are {', '.join(PRESETS)}")
     given = {name: value for name, value in given.items() if value is not None}
     config = replace(PRESETS[preset], **given)
-    if "length" not in given: config = replace(config, length=min(config.length, longest))
-    if "eval_every" not in given and "steps" in given: config = replace(config, eval_every=min(config.eval_every, max(1, config.steps // 20)))
+    if "length" not in given:
+        config = replace(config, length=min(config.length, longest))
+    if "eval_every" not in given and "steps" in given:
+        config = replace(config, eval_every=min(config.eval_every, max(1, config.steps // 20)))
     return config
 
 # %% ../../nbs/06_training/04_training_run.ipynb #ac8508c4
-def _open_text(text, held_out, alpha, seed): # (lines to train on, held-out lines)
-    if held_out: return (mix({str(p): Lines(p) for p in text}, alpha, seed=seed) if alpha is not None else Lines(*text)), read_lines(*held_out)
-    if alpha is None: return hold_out(Lines(*text), seed=seed)
+def _open_text(text, held_out, alpha, seed):  # (lines to train on, held-out lines)
+    if held_out:
+        return (
+            mix({str(p): Lines(p) for p in text}, alpha, seed=seed) if alpha is not None else Lines(*text)
+        ), read_lines(*held_out)
+    if alpha is None:
+        return hold_out(Lines(*text), seed=seed)
     parts = {str(p): hold_out(Lines(p), most=max(1, 2000 // len(text)), seed=seed) for p in text}
-    return mix({name: rest for name, (rest, _) in parts.items()}, alpha, seed=seed), [line for _, test in parts.values() for line in test]
+    return mix({name: rest for name, (rest, _) in parts.items()}, alpha, seed=seed), [
+        line for _, test in parts.values() for line in test
+    ]
 
-def check_same_run(note:Path, # a JSON file in the run's folder that says what it was started with
-                   facts:dict # what it is to go on with
-                  ) -> None:
+
+def check_same_run(
+    note: Path,  # a JSON file in the run's folder that says what it was started with
+    facts: dict,  # what it is to go on with
+) -> None:
     "`ValueError` where the folder holds another run."
-    flat = lambda d: {k: v for name, value in d.items() for k, v in (value if isinstance(value, dict) else {name: value}).items()}
+
+    def flat(d):
+        return {
+            k: v for name, value in d.items() for k, v in (value if isinstance(value, dict) else {name: value}).items()
+        }
+
     before, now = flat(json.loads(note.read_text(encoding="utf-8"))), flat(json.loads(json.dumps(facts)))
-    different = [f"{name} {before.get(name)}, not {now.get(name)}" for name in now | before if before.get(name) != now.get(name)]
-    if different: raise ValueError(f"{note.parent} holds another run: it has {'; '.join(different)}. Resume with what it was started with, or choose another folder")
+    different = [
+        f"{name} {before.get(name)}, not {now.get(name)}" for name in now | before if before.get(name) != now.get(name)
+    ]
+    if different:
+        raise ValueError(
+            f"{note.parent} holds another run: it has {'; '.join(different)}. Resume with what it was started with, or choose another folder"
+        )
 
 # %% ../../nbs/06_training/04_training_run.ipynb #6bb746da
 @dataclass(frozen=True)
 class NewLanguage:
     "A language adapter to train while the model stays as it is."
-    name:str
-    config:AdapterConfig=LANGUAGE
-    vocabulary:str|Path|None=None # folder of the same model with the language's own vocabulary, as `transplant` saves it
 
-def _add_language(model, tokenizer, language, mode, seed): # the tokenizer of its text
-    if mode != "all": raise ValueError(f"mode {mode} is for a model that learns itself; a language adapter learns in mode all")
+    name: str
+    config: AdapterConfig = LANGUAGE
+    vocabulary: str | Path | None = (
+        None  # folder of the same model with the language's own vocabulary, as `transplant` saves it
+    )
+
+
+def _add_language(model, tokenizer, language, mode, seed):  # the tokenizer of its text
+    if mode != "all":
+        raise ValueError(f"mode {mode} is for a model that learns itself; a language adapter learns in mode all")
     madx, rows = MadX(model), None
-    if language.vocabulary and not Path(language.vocabulary).is_dir(): raise FileNotFoundError(f"{language.vocabulary}: no such folder; a vocabulary is the folder of a model that `vocab-lit transplant` wrote")
-    if language.vocabulary: rows, tokenizer = token_parameters(load_model(language.vocabulary)), load_tokenizer(language.vocabulary)
+    if language.vocabulary and not Path(language.vocabulary).is_dir():
+        raise FileNotFoundError(
+            f"{language.vocabulary}: no such folder; a vocabulary is the folder of a model that `vocab-lit transplant` wrote"
+        )
+    if language.vocabulary:
+        rows, tokenizer = token_parameters(load_model(language.vocabulary)), load_tokenizer(language.vocabulary)
     madx.add_language(language.name, language.config, rows, tokenizer, seed)
     madx.activate(language.name)
     return tokenizer
 
 # %% ../../nbs/06_training/04_training_run.ipynb #da12f756
-def _short_rows(model, folder): # the layer of the model's rows, None where they are whole
-    file = Path(folder or "")/"factors.safetensors"
-    if not folder or not file.is_file(): return None
+def _short_rows(model, folder):  # the layer of the model's rows, None where they are whole
+    file = Path(folder or "") / "factors.safetensors"
+    if not folder or not file.is_file():
+        return None
     layer, rows = load_embedding(file), model.get_input_embeddings().weight.detach()
     made = layer.merge()
-    if made.shape != rows.shape or (made - rows).norm() > .01 * rows.norm():
-        raise ValueError(f"{file} does not make the rows of the model beside it; remove the file to learn whole rows, or transplant again")
+    if made.shape != rows.shape or (made - rows).norm() > 0.01 * rows.norm():
+        raise ValueError(
+            f"{file} does not make the rows of the model beside it; remove the file to learn whole rows, or transplant again"
+        )
     return layer
 
 # %% ../../nbs/06_training/04_training_run.ipynb #4dff7e7d
-def lapt_files(model:str|Path, # model folder, or hub name when online
-               text:Sequence[str|Path], # UTF-8 files, one sentence or paragraph a line
-               out:str|Path, # a new or empty folder, or with `resume` that of a run that was interrupted
-               config:LaptConfig|Callable[...,LaptConfig]=lapt_settings, # or what gives one for the `longest` input of the model
-               held_out:Sequence[str|Path]=(), # files to evaluate on; none: up to 2,000 lines of the text
-               alpha:float|None=None, # every file is a language, sampled line by line with this exponent; None: all text as it is
-               seed:int=0,
-               resume:bool=False,
-               say:Callable[[str],None]=print, # told what is being done
-               language:NewLanguage|None=None # to train its adapter; None: the model itself is trained
-              ) -> pd.DataFrame: # columns step, loss (held-out, nats)
+def lapt_files(
+    model: str | Path,  # model folder, or hub name when online
+    text: Sequence[str | Path],  # UTF-8 files, one sentence or paragraph a line
+    out: str | Path,  # a new or empty folder, or with `resume` that of a run that was interrupted
+    config: LaptConfig
+    | Callable[..., LaptConfig] = lapt_settings,  # or what gives one for the `longest` input of the model
+    held_out: Sequence[str | Path] = (),  # files to evaluate on; none: up to 2,000 lines of the text
+    alpha: float
+    | None = None,  # every file is a language, sampled line by line with this exponent; None: all text as it is
+    seed: int = 0,
+    resume: bool = False,
+    say: Callable[[str], None] = print,  # told what is being done
+    language: NewLanguage | None = None,  # to train its adapter; None: the model itself is trained
+) -> pd.DataFrame:  # columns step, loss (held-out, nats)
     "Continue the pretraining of a model on text files and save it."
-    out, first = Path(out), os.environ.get("RANK", "0") == "0" # of several processes
+    out, first = Path(out), os.environ.get("RANK", "0") == "0"  # of several processes
     source, tokenizer = load_model(model).float(), load_tokenizer(model)
-    if callable(config): config = config(longest=min(max_length(source), tokenizer.model_max_length))
-    if language: tokenizer = _add_language(source, tokenizer, language, config.mode, seed)
+    if callable(config):
+        config = config(longest=min(max_length(source), tokenizer.model_max_length))
+    if language:
+        tokenizer = _add_language(source, tokenizer, language, config.mode, seed)
     layer = _short_rows(source, language.vocabulary if language else model)
     check_lapt(source, tokenizer, config)
-    for path in (*text, *held_out): next(iter(Lines(path)), None)
-    if shared := {Path(p).resolve() for p in text} & {Path(p).resolve() for p in held_out}: raise ValueError(f"{min(shared)} is both trained on and held out; give another file")
-    if alpha is not None and len(text) == 1: say("note: alpha does nothing with one file")
-    facts = dict(vocab_lit=vocab_lit.__version__, model=str(Path(model).resolve() if Path(model).is_dir() else model),
-                 text=[[str(Path(p).resolve()), Path(p).stat().st_size] for p in (*text, *held_out)], alpha=alpha, seed=seed,
-                 config={k: v for k, v in asdict(config).items() if k != "micro_batch"})
-    if language: facts |= dict(adapter=asdict(language.config) | dict(name=language.name, vocabulary=language.vocabulary and str(Path(language.vocabulary).resolve())))
-    if layer: facts |= dict(short_rows=layer.short.shape[1])
+    for path in (*text, *held_out):
+        next(iter(Lines(path)), None)
+    if shared := {Path(p).resolve() for p in text} & {Path(p).resolve() for p in held_out}:
+        raise ValueError(f"{min(shared)} is both trained on and held out; give another file")
+    if alpha is not None and len(text) == 1:
+        say("note: alpha does nothing with one file")
+    facts = dict(
+        vocab_lit=vocab_lit.__version__,
+        model=str(Path(model).resolve() if Path(model).is_dir() else model),
+        text=[[str(Path(p).resolve()), Path(p).stat().st_size] for p in (*text, *held_out)],
+        alpha=alpha,
+        seed=seed,
+        config={k: v for k, v in asdict(config).items() if k != "micro_batch"},
+    )
+    if language:
+        facts |= dict(
+            adapter=asdict(language.config)
+            | dict(name=language.name, vocabulary=language.vocabulary and str(Path(language.vocabulary).resolve()))
+        )
+    if layer:
+        facts |= dict(short_rows=layer.short.shape[1])
     if resume:
-        if not (out/"lapt.json").is_file(): raise ValueError(f"{out} holds no run to resume; start it without --resume")
-        check_same_run(out/"lapt.json", facts)
+        if not (out / "lapt.json").is_file():
+            raise ValueError(f"{out} holds no run to resume; start it without --resume")
+        check_same_run(out / "lapt.json", facts)
     elif first:
-        if (out/"run").is_dir(): raise ValueError(f"{out} holds a run that has not ended; give --resume to go on with it, or remove the folder")
+        if (out / "run").is_dir():
+            raise ValueError(
+                f"{out} holds a run that has not ended; give --resume to go on with it, or remove the folder"
+            )
         check_output(out)
-    if resume and not (out/"run").is_dir() and (out/"losses.csv").is_file():
+    if resume and not (out / "run").is_dir() and (out / "losses.csv").is_file():
         say(f"the run in {out} has ended already")
-        shutil.rmtree(out/".part", ignore_errors=True) # the rest of one that was stopped while it was cleared away
-        return pd.read_csv(out/"losses.csv")
+        shutil.rmtree(out / ".part", ignore_errors=True)  # the rest of one that was stopped while it was cleared away
+        return pd.read_csv(out / "losses.csv")
     train, test = _open_text(text, held_out, alpha, seed)
-    lines = iter(train) # a mixture can be read once
+    lines = iter(train)  # a mixture can be read once
     start = list(itertools.islice(lines, 2))
-    if start and all(line.count("\t") >= 3 for line in start): say(f"note: the text looks like a table or treebank; plain sentences are expected, such as {start[0][:40]!r} is not")
+    if start and all(line.count("\t") >= 3 for line in start):
+        say(
+            f"note: the text looks like a table or treebank; plain sentences are expected, such as {start[0][:40]!r} is not"
+        )
     if len(start) < 2 or not test:
-        raise ValueError(f"{', '.join(map(str, text))}: too few lines to train on and to hold out ({len(test)} held out); give more text, one sentence or paragraph a line")
-    ids = list(itertools.chain.from_iterable(tokenizer(list(test), verbose=False, add_special_tokens=False)["input_ids"]))
-    if len(ids) < config.length: raise ValueError(f"the {len(test)} held-out lines make {len(ids)} tokens and a block takes {config.length}; give more text, a file of held-out text, or shorter blocks")
+        raise ValueError(
+            f"{', '.join(map(str, text))}: too few lines to train on and to hold out ({len(test)} held out); give more text, one sentence or paragraph a line"
+        )
+    ids = list(
+        itertools.chain.from_iterable(tokenizer(list(test), verbose=False, add_special_tokens=False)["input_ids"])
+    )
+    if len(ids) < config.length:
+        raise ValueError(
+            f"the {len(test)} held-out lines make {len(ids)} tokens and a block takes {config.length}; give more text, a file of held-out text, or shorter blocks"
+        )
     unknown = ids.count(tokenizer.unk_token_id) / len(ids)
-    if unknown > .05: say(f"note: {unknown:.0%} of the tokens are unknown to the vocabulary, and easy to guess, so that the loss says little; give the language a vocabulary of its own")
-    say(f"{config.steps:,} steps of {config.batch_size} x {config.length} tokens, mode {config.mode}, {'resumed' if resume else f'{len(test):,} lines held out'}")
-    if layer: say(f"short rows are learnt: {sum(p.numel() for p in layer.parameters() if p.requires_grad):,} numbers in place of {layer.short.shape[0] * layer.up.shape[-1]:,}")
+    if unknown > 0.05:
+        say(
+            f"note: {unknown:.0%} of the tokens are unknown to the vocabulary, and easy to guess, so that the loss says little; give the language a vocabulary of its own"
+        )
+    say(
+        f"{config.steps:,} steps of {config.batch_size} x {config.length} tokens, mode {config.mode}, {'resumed' if resume else f'{len(test):,} lines held out'}"
+    )
+    if layer:
+        say(
+            f"short rows are learnt: {sum(p.numel() for p in layer.parameters() if p.requires_grad):,} numbers in place of {layer.short.shape[0] * layer.up.shape[-1]:,}"
+        )
     if first and not resume:
         out.mkdir(parents=True, exist_ok=True)
-        write_json(facts, out/"lapt.json")
-    with source.madx.learning(language.name) if language else nullcontext(), factored(source, layer) if layer else nullcontext():
-        losses = lapt(source, tokenizer, itertools.chain(start, lines), test, config, seed, out/"run", resume=resume)
+        write_json(facts, out / "lapt.json")
+    with (
+        source.madx.learning(language.name) if language else nullcontext(),
+        factored(source, layer) if layer else nullcontext(),
+    ):
+        losses = lapt(source, tokenizer, itertools.chain(start, lines), test, config, seed, out / "run", resume=resume)
+
     def write(folder):
-        losses.to_csv(folder/"losses.csv", index=False)
-        if language: return write_adapter(source.madx, "language", language.name, folder)
+        losses.to_csv(folder / "losses.csv", index=False)
+        if language:
+            return write_adapter(source.madx, "language", language.name, folder)
         source.save_pretrained(folder)
-        if layer: layer.save(folder/"factors.safetensors")
+        if layer:
+            layer.save(folder / "factors.safetensors")
         save_tokenizer(tokenizer, folder)
-        for name in ("plan.npz", "vocab_lit.json"): # where the vocabulary came from
-            if (Path(model)/name).is_file(): shutil.copy(Path(model)/name, folder/name)
-    if first: _finish(out, write)
+        for name in ("plan.npz", "vocab_lit.json"):  # where the vocabulary came from
+            if (Path(model) / name).is_file():
+                shutil.copy(Path(model) / name, folder / name)
+
+    if first:
+        _finish(out, write)
     return losses
+
 
 def _finish(out, write) -> None:
     "Put what was trained in the place of the run, its configuration last."
-    part = out/".part"
+    part = out / ".part"
     shutil.rmtree(part, ignore_errors=True)
-    with whole_folder(part) as folder: write(folder)
+    with whole_folder(part) as folder:
+        write(folder)
     for file in sorted(part.iterdir(), key=lambda f: f.name.endswith("config.json")):
-        if file.is_dir(): shutil.rmtree(out/file.name, ignore_errors=True) # the rest of an earlier try
-        os.replace(file, out/file.name)
+        if file.is_dir():
+            shutil.rmtree(out / file.name, ignore_errors=True)  # the rest of an earlier try
+        os.replace(file, out / file.name)
     part.rmdir()
-    os.replace(out/"run", part) # at once, so that half of it is never taken for a run
+    os.replace(out / "run", part)  # at once, so that half of it is never taken for a run
     shutil.rmtree(part)

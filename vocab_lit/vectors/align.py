@@ -12,7 +12,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-import numpy as np, torch
+import numpy as np
+import torch
 import torch.nn.functional as F
 from gensim.models.keyedvectors import KeyedVectors
 from scipy.linalg import orthogonal_procrustes
@@ -20,70 +21,114 @@ from tqdm.auto import tqdm
 from transformers import PreTrainedTokenizerBase
 
 from ..text.corpus import raw_lines
-from .token_vectors import TokenVectors
 from ..tokens.vocab import Vocab, overlap
+from .token_vectors import TokenVectors
 from .word_vectors import WordVectors, from_words, open_words
 
 # %% ../../nbs/03_vectors/03_align.ipynb #96413b19
-def read_dictionary(path:str|Path # UTF-8; also .gz, .bz2, .xz
-                   ) -> list[tuple[str,str]]: # pairs, in order, repeated ones too
+def read_dictionary(
+    path: str | Path,  # UTF-8; also .gz, .bz2, .xz
+) -> list[tuple[str, str]]:  # pairs, in order, repeated ones too
     "Read a bilingual dictionary; `ValueError` names the line that is no pair."
     path, pairs = Path(path), []
-    if not path.is_file(): raise FileNotFoundError(f"{path}: no such dictionary{' but a folder' * path.is_dir()}")
+    if not path.is_file():
+        raise FileNotFoundError(f"{path}: no such dictionary{' but a folder' * path.is_dir()}")
     for n, line in enumerate(raw_lines(path), 1):
-        if not (line := line.strip("\r\n ")).strip(): continue
+        if not (line := line.strip("\r\n ")).strip():
+            continue
         sides = [s.strip() for s in (line.split("\t") if "\t" in line else line.split())]
         if len(sides) != 2 or not all(sides):
-            what = "is one word, without a translation" if len(sides) == 1 else "has an empty side" if not all(sides) else f"is {len(sides)} columns" if "\t" in line else f"is {len(sides)} words without a tab"
-            raise ValueError(f"{path}, line {n}: {line.strip()!r} {what}; write the two sides of a pair with a tab between them")
+            what = (
+                "is one word, without a translation"
+                if len(sides) == 1
+                else "has an empty side"
+                if not all(sides)
+                else f"is {len(sides)} columns"
+                if "\t" in line
+                else f"is {len(sides)} words without a tab"
+            )
+            raise ValueError(
+                f"{path}, line {n}: {line.strip()!r} {what}; write the two sides of a pair with a tab between them"
+            )
         pairs.append(tuple(sides))
-    if not pairs: raise ValueError(f"{path} has no pairs")
+    if not pairs:
+        raise ValueError(f"{path} has no pairs")
     return pairs
 
 # %% ../../nbs/03_vectors/03_align.ipynb #6aa94d7a
 def _in_casings(source, target, pairs):
-    casings = lambda word: (word, word.lower(), word.title())
+    def casings(word):
+        return (word, word.lower(), word.title())
+
     return [(s, t) for a, b in pairs for s in casings(a) if s in source.index for t in casings(b) if t in target.index]
 
-def known_pairs(source:WordVectors, target:WordVectors, pairs:Iterable[tuple[str,str]]) -> list[tuple[str,str]]: # words as the tables write them
+
+def known_pairs(
+    source: WordVectors, target: WordVectors, pairs: Iterable[tuple[str, str]]
+) -> list[tuple[str, str]]:  # words as the tables write them
     "Pairs of a dictionary in all casings that both sides have vectors of; `ValueError` where more of them fit the other way round."
     pairs = list(pairs)
     found, other = _in_casings(source, target, pairs), _in_casings(source, target, [(b, a) for a, b in pairs])
     if len(other) > len(found):
-        raise ValueError(f"of the dictionary's {len(pairs):,} pairs {len(found):,} have vectors on both sides, and {len(other):,} with the columns exchanged ({source.name}, {target.name}); "
-                         f"the column of the first vectors' language comes first")
+        raise ValueError(
+            f"of the dictionary's {len(pairs):,} pairs {len(found):,} have vectors on both sides, and {len(other):,} with the columns exchanged ({source.name}, {target.name}); "
+            f"the column of the first vectors' language comes first"
+        )
     return found
 
 # %% ../../nbs/03_vectors/03_align.ipynb #dd2e15f1
-def rotation(source:WordVectors, target:WordVectors, pairs:Sequence[tuple[str,str]], # words of both, as `known_pairs` gives them
-             normalise:bool=False # fit directions only
-            ) -> np.ndarray: # (dim, dim) float64, orthogonal; source vectors times it are in the target's space
+def rotation(
+    source: WordVectors,
+    target: WordVectors,
+    pairs: Sequence[tuple[str, str]],  # words of both, as `known_pairs` gives them
+    normalise: bool = False,  # fit directions only
+) -> np.ndarray:  # (dim, dim) float64, orthogonal; source vectors times it are in the target's space
     "Turn a source space onto a target space (orthogonal Procrustes)."
     if source.dim != target.dim:
-        raise ValueError(f"the vectors of {source.name} have {source.dim} dimensions and those of {target.name} {target.dim}; use vectors of the same number")
-    if not pairs: raise ValueError(f"no pair of the dictionary has a vector on both sides ({source.name}, {target.name}); are the columns the other way round, or is it of another language?")
+        raise ValueError(
+            f"the vectors of {source.name} have {source.dim} dimensions and those of {target.name} {target.dim}; use vectors of the same number"
+        )
+    if not pairs:
+        raise ValueError(
+            f"no pair of the dictionary has a vector on both sides ({source.name}, {target.name}); are the columns the other way round, or is it of another language?"
+        )
     if (n := len(set(pairs))) < source.dim:
-        warnings.warn(f"{n} pairs of the dictionary have vectors on both sides, fewer than the vectors' {source.dim} dimensions, so that the alignment is partly arbitrary; give a larger dictionary or shorter vectors", stacklevel=2)
-    a, b = (np.array([v for _, v in words.look_up(side, compose=False)], np.float64) for words, side in zip((source, target), zip(*pairs)))
-    if normalise: a, b = (x / np.maximum(np.linalg.norm(x, axis=1, keepdims=True), 1e-12) for x in (a, b))
+        warnings.warn(
+            f"{n} pairs of the dictionary have vectors on both sides, fewer than the vectors' {source.dim} dimensions, so that the alignment is partly arbitrary; give a larger dictionary or shorter vectors",
+            stacklevel=2,
+        )
+    a, b = (
+        np.array([v for _, v in words.look_up(side, compose=False)], np.float64)
+        for words, side in zip((source, target), zip(*pairs))
+    )
+    if normalise:
+        a, b = (x / np.maximum(np.linalg.norm(x, axis=1, keepdims=True), 1e-12) for x in (a, b))
     return orthogonal_procrustes(a, b)[0]
 
 # %% ../../nbs/03_vectors/03_align.ipynb #8d30b73d
-def unit_rows(x:np.ndarray) -> torch.Tensor: # (n, dim) float32
+def unit_rows(x: np.ndarray) -> torch.Tensor:  # (n, dim) float32
     "Rows divided by their length; rows of zeros stay."
     return F.normalize(torch.from_numpy(np.ascontiguousarray(x, np.float32)), dim=1)
 
-_ROUGH = 2**-8 + 2**-9 + 2**-12 # error of a cosine in bfloat16, with something for its sum in single precision
 
-def _in_bfloat16(): return torch.backends.mkldnn.is_available() and torch.ops.mkldnn._is_mkldnn_bf16_supported()
+_ROUGH = 2**-8 + 2**-9 + 2**-12  # error of a cosine in bfloat16, with something for its sum in single precision
 
-def nearest(queries:np.ndarray, # (n, dim)
-            keys:np.ndarray, # (m, dim)
-            k:int, # how many; all where there are fewer keys
-            among:np.ndarray|None=None, # places of keys; None: all
-            rough:bool|None=None, # search in bfloat16 first; None: where the processor can
-            tile:int=128, groups:int=64 # rows held at a time, and keys in a group
-           ) -> tuple[np.ndarray,np.ndarray]: # (n, k) places of keys, the most similar first, of a few equal ones the first; (n, k) cosines, float64
+
+def _in_bfloat16():
+    return torch.backends.mkldnn.is_available() and torch.ops.mkldnn._is_mkldnn_bf16_supported()
+
+
+def nearest(
+    queries: np.ndarray,  # (n, dim)
+    keys: np.ndarray,  # (m, dim)
+    k: int,  # how many; all where there are fewer keys
+    among: np.ndarray | None = None,  # places of keys; None: all
+    rough: bool | None = None,  # search in bfloat16 first; None: where the processor can
+    tile: int = 128,
+    groups: int = 64,  # rows held at a time, and keys in a group
+) -> tuple[
+    np.ndarray, np.ndarray
+]:  # (n, k) places of keys, the most similar first, of a few equal ones the first; (n, k) cosines, float64
     "The keys most similar to each query, by cosine."
     unit, rough = unit_rows(keys if among is None else keys[among]), _in_bfloat16() if rough is None else rough
     m = len(unit)
@@ -92,73 +137,117 @@ def nearest(queries:np.ndarray, # (n, dim)
     held = torch.empty(min(tile, len(queries)), groups * width, dtype=table.dtype)
     held[:, m:] = -torch.inf
     in_column, unsure = width * torch.arange(groups)[:, None], []
-    found, cosines = torch.empty(len(queries), k, dtype=torch.long), torch.empty(len(queries), k, dtype=torch.double) # at once: small pieces between large ones would scatter the memory
+    found, cosines = (
+        torch.empty(len(queries), k, dtype=torch.long),
+        torch.empty(len(queries), k, dtype=torch.double),
+    )  # at once: small pieces between large ones would scatter the memory
     for start in tqdm(range(0, len(queries), tile), desc="nearest", delay=2, leave=False):
-        some = unit_rows(queries[start:start + tile])
-        product = held[:len(some)]
+        some = unit_rows(queries[start : start + tile])
+        product = held[: len(some)]
         torch.mm(some.to(table.dtype), table.T, out=product[:, :m])
         best = product.view(len(some), groups, width).amax(1).topk(min(more, width), sorted=False).indices
-        within = (best[:, None] + in_column).flatten(1) # all keys of the best groups
+        within = (best[:, None] + in_column).flatten(1)  # all keys of the best groups
         candidate = product.gather(1, within).topk(more)
         place = within.gather(1, candidate.indices)
         if rough:
             close = torch.bmm(unit[place], some[:, :, None])[:, :, 0].topk(min(more, k + 4))
-            if more < m: unsure += (start + (close.values[:, k - 1] < candidate.values[:, -1].float() + _ROUGH).nonzero()[:, 0]).tolist()
+            if more < m:
+                unsure += (
+                    start + (close.values[:, k - 1] < candidate.values[:, -1].float() + _ROUGH).nonzero()[:, 0]
+                ).tolist()
             place = place.gather(1, close.indices)
         place = place.sort(1).values
-        exact = torch.bmm(F.normalize(unit[place].double(), dim=2), F.normalize(some.double(), dim=1)[:, :, None])[:, :, 0]
+        exact = torch.bmm(F.normalize(unit[place].double(), dim=2), F.normalize(some.double(), dim=1)[:, :, None])[
+            :, :, 0
+        ]
         ordered, order = exact.sort(dim=1, descending=True, stable=True)
-        found[start:start + tile], cosines[start:start + tile] = place.gather(1, order[:, :k]), ordered[:, :k]
+        found[start : start + tile], cosines[start : start + tile] = place.gather(1, order[:, :k]), ordered[:, :k]
     found, cosines = found.numpy(), cosines.numpy()
-    if unsure: found[unsure], cosines[unsure] = nearest(queries[unsure], unit.numpy(), k, None, False, tile, groups)
+    if unsure:
+        found[unsure], cosines[unsure] = nearest(queries[unsure], unit.numpy(), k, None, False, tile, groups)
     return (found if among is None else among[found]), cosines
 
 # %% ../../nbs/03_vectors/03_align.ipynb #f5840afb
-def _of(words, texts): return np.array([v for _, v in words.look_up(texts, compose=False)], np.float32)
+def _of(words, texts):
+    return np.array([v for _, v in words.look_up(texts, compose=False)], np.float32)
 
-def alignment_quality(source:WordVectors, target:WordVectors, pairs:Sequence[tuple[str,str]], # as `known_pairs` gives them
-                      normalise:bool=False, share:float=.1, most:int=1000, # held out of the source words, at most so many
-                      among:int=200_000, # target words searched, the most frequent ones and the translations
-                      seed:int=0) -> dict[str,float]: # empty where there are fewer than 50 source words
+
+def alignment_quality(
+    source: WordVectors,
+    target: WordVectors,
+    pairs: Sequence[tuple[str, str]],  # as `known_pairs` gives them
+    normalise: bool = False,
+    share: float = 0.1,
+    most: int = 1000,  # held out of the source words, at most so many
+    among: int = 200_000,  # target words searched, the most frequent ones and the translations
+    seed: int = 0,
+) -> dict[str, float]:  # empty where there are fewer than 50 source words
     "How often a held-out word's translation is found among the target words."
     words = list(dict.fromkeys(a.lower() for a, _ in pairs))
-    if len(words) < 50: return {}
+    if len(words) < 50:
+        return {}
     n = min(most, round(share * len(words)))
     held = {words[i] for i in np.random.default_rng(seed).permutation(len(words))[:n]}
     asked = {}
     for a, b in pairs:
-        if a.lower() in held: asked.setdefault(a, set()).add(b)
-    asked = {a: asked[a] for a in {a.lower(): a for a in asked}.values()} # one casing of each
-    with warnings.catch_warnings(): # of few pairs, of which the rotation by all has warned
+        if a.lower() in held:
+            asked.setdefault(a, set()).add(b)
+    asked = {a: asked[a] for a in {a.lower(): a for a in asked}.values()}  # one casing of each
+    with warnings.catch_warnings():  # of few pairs, of which the rotation by all has warned
         warnings.simplefilter("ignore")
         R = rotation(source, target, [p for p in pairs if p[0].lower() not in held], normalise)
     there = list(dict.fromkeys([*target.words[:among], *(b for _, b in pairs)]))
     turned, keys = (_of(source, asked) @ R).astype(np.float32), _of(target, there)
     found = [[there[i] for i in row] for row in nearest(turned, keys, 5)[0]]
-    hit = lambda k: float(np.mean([bool(set(row[:k]) & right) for row, right in zip(found, asked.values())]))
-    cosine = lambda right: float((unit_rows(turned) * unit_rows(_of(target, right))).sum(1).mean())
-    first = [next(b for a2, b in pairs if a2 == a) for a in asked]
-    return {"held-out words": len(asked), "looked for among": len(there), "found first": hit(1), "found in five": hit(5),
-            "cosine of pairs": cosine(first), "of random pairs": cosine([first[-1], *first[:-1]])}
 
-def alignment_report(source:WordVectors, target:WordVectors, pairs:Sequence[tuple[str,str]], # the dictionary
-                     known:Sequence[tuple[str,str]], # of it, as `known_pairs` gives them
-                     normalise:bool=False) -> dict:
+    def hit(k):
+        return float(np.mean([bool(set(row[:k]) & right) for row, right in zip(found, asked.values())]))
+
+    def cosine(right):
+        return float((unit_rows(turned) * unit_rows(_of(target, right))).sum(1).mean())
+
+    first = [next(b for a2, b in pairs if a2 == a) for a in asked]
+    return {
+        "held-out words": len(asked),
+        "looked for among": len(there),
+        "found first": hit(1),
+        "found in five": hit(5),
+        "cosine of pairs": cosine(first),
+        "of random pairs": cosine([first[-1], *first[:-1]]),
+    }
+
+
+def alignment_report(
+    source: WordVectors,
+    target: WordVectors,
+    pairs: Sequence[tuple[str, str]],  # the dictionary
+    known: Sequence[tuple[str, str]],  # of it, as `known_pairs` gives them
+    normalise: bool = False,
+) -> dict:
     "How much of a dictionary is of use, and how good the rotation is."
-    return {"dictionary pairs": len(pairs), "with both words known": sum(bool(_in_casings(source, target, [p])) for p in pairs),
-            "pairs in their casings": len(known), **alignment_quality(source, target, known, normalise)}
+    return {
+        "dictionary pairs": len(pairs),
+        "with both words known": sum(bool(_in_casings(source, target, [p])) for p in pairs),
+        "pairs in their casings": len(known),
+        **alignment_quality(source, target, known, normalise),
+    }
 
 # %% ../../nbs/03_vectors/03_align.ipynb #200ccb06
-def nearest_words(words:WordVectors, texts:Sequence[str], # words, or where there are n-grams any strings
-                  k:int=10, to:WordVectors|None=None, # where to look; None: among the words themselves
-                  turn:np.ndarray|None=None, # as `rotation` gives it
-                  among:int=200_000 # only so many of the most frequent words are searched
-                 ) -> dict[str,list[tuple[str,float]]]: # by text: words and cosines, the most similar first
+def nearest_words(
+    words: WordVectors,
+    texts: Sequence[str],  # words, or where there are n-grams any strings
+    k: int = 10,
+    to: WordVectors | None = None,  # where to look; None: among the words themselves
+    turn: np.ndarray | None = None,  # as `rotation` gives it
+    among: int = 200_000,  # only so many of the most frequent words are searched
+) -> dict[str, list[tuple[str, float]]]:  # by text: words and cosines, the most similar first
     "The words most like others, in the same language or another."
     found = dict(words.look_up(texts))
-    if lacking := [t for t in texts if t not in found]: raise ValueError(f"{words.name} has no vector of {', '.join(map(repr, lacking))}")
+    if lacking := [t for t in texts if t not in found]:
+        raise ValueError(f"{words.name} has no vector of {', '.join(map(repr, lacking))}")
     queries, there = np.array(list(found.values()), np.float32), (to or words).words[:among]
-    if turn is not None: queries = (queries @ turn).astype(np.float32)
+    if turn is not None:
+        queries = (queries @ turn).astype(np.float32)
     place, cosine = nearest(queries, _of(to or words, there), k + 1)
     best = {t: [(there[i], float(c)) for i, c in zip(p, cs)] for t, p, cs in zip(found, place, cosine)}
     return {t: [(w, c) for w, c in row if to is not None or w != t][:k] for t, row in best.items()}
@@ -167,23 +256,33 @@ def nearest_words(words:WordVectors, texts:Sequence[str], # words, or where ther
 @dataclass
 class AlignedVectors:
     "Static vectors of the old and the new vocabulary's tokens in one space."
-    source:TokenVectors
-    target:TokenVectors
-    report:dict = field(default_factory=dict) # how they came about
 
-    def __len__(self) -> int: return len(self.target)
-    def padded(self, rows:int) -> "AlignedVectors": return replace(self, target=self.target.padded(rows)) # of the new vocabulary
+    source: TokenVectors
+    target: TokenVectors
+    report: dict = field(default_factory=dict)  # how they came about
+
+    def __len__(self) -> int:
+        return len(self.target)
+
+    def padded(self, rows: int) -> "AlignedVectors":
+        return replace(self, target=self.target.padded(rows))  # of the new vocabulary
+
     @property
-    def name(self) -> str: return f"{self.source.name} onto {self.target.name}"
+    def name(self) -> str:
+        return f"{self.source.name} onto {self.target.name}"
 
-def align_tokens(source_words:str|Path|WordVectors|KeyedVectors, target_words:str|Path|WordVectors|KeyedVectors, # as `open_words` takes them
-                 source_tokenizer:PreTrainedTokenizerBase, # the model's own
-                 tokenizer:PreTrainedTokenizerBase, # the new one
-                 pairs:Iterable[tuple[str,str]]|None, # a dictionary; None: the vectors are in one space already
-                 subwords:str="auto", # from words to tokens, as in `from_words`
-                 normalise:bool=False, # fit directions only
-                 only:Vocab|None=None # of the old tokens, only those that this vocabulary has too (WECHSEL-EN: a vocabulary of English)
-                ) -> AlignedVectors:
+
+def align_tokens(
+    source_words: str | Path | WordVectors | KeyedVectors,
+    target_words: str | Path | WordVectors | KeyedVectors,  # as `open_words` takes them
+    source_tokenizer: PreTrainedTokenizerBase,  # the model's own
+    tokenizer: PreTrainedTokenizerBase,  # the new one
+    pairs: Iterable[tuple[str, str]] | None,  # a dictionary; None: the vectors are in one space already
+    subwords: str = "auto",  # from words to tokens, as in `from_words`
+    normalise: bool = False,  # fit directions only
+    only: Vocab
+    | None = None,  # of the old tokens, only those that this vocabulary has too (WECHSEL-EN: a vocabulary of English)
+) -> AlignedVectors:
     "Vectors of the tokens of two vocabularies in the space of the target's words."
     source_words, target_words = open_words(source_words), open_words(target_words)
     report, R = {}, None
@@ -192,13 +291,21 @@ def align_tokens(source_words:str|Path|WordVectors|KeyedVectors, target_words:st
         known = known_pairs(source_words, target_words, pairs)
         R = rotation(source_words, target_words, known, normalise)
         report = alignment_report(source_words, target_words, pairs, known, normalise)
-    elif source_words.dim != target_words.dim: raise ValueError(f"vectors of {source_words.dim} and of {target_words.dim} dimensions are not in one space; give a dictionary and vectors of the same number")
+    elif source_words.dim != target_words.dim:
+        raise ValueError(
+            f"vectors of {source_words.dim} and of {target_words.dim} dimensions are not in one space; give a dictionary and vectors of the same number"
+        )
     source, target = from_words(source_words, source_tokenizer, subwords), from_words(target_words, tokenizer, subwords)
-    if R is not None: source = TokenVectors(source.matrix @ R.astype(np.float32), source.known, source.name)
+    if R is not None:
+        source = TokenVectors(source.matrix @ R.astype(np.float32), source.known, source.name)
     if only is not None:
         kept = source.known & (overlap(only, Vocab.from_tokenizer(source_tokenizer), fuzzy=False) >= 0)
-        if not kept.any(): raise ValueError("none of the old tokens with a vector is in the vocabulary that they are restricted to")
+        if not kept.any():
+            raise ValueError("none of the old tokens with a vector is in the vocabulary that they are restricted to")
         report |= {"old tokens left": int(kept.sum())}
         source = TokenVectors(source.matrix, kept, source.name)
-    report |= {"old tokens with a vector": f"{source.known.sum():,} of {len(source):,}", "new tokens with a vector": f"{target.known.sum():,} of {len(target):,}"}
+    report |= {
+        "old tokens with a vector": f"{source.known.sum():,} of {len(source):,}",
+        "new tokens with a vector": f"{target.known.sum():,} of {len(target):,}",
+    }
     return AlignedVectors(source, target, report)

@@ -7,12 +7,14 @@ __all__ = ['FASTTEXT_MIN_CHARACTERS', 'TokenVectors', 'encode_lines', 'ngrams', 
            'token_fasttext', 'ppmi_vectors', 'token_ppmi', 'token_vectors', 'write_table', 'save_vectors']
 
 # %% ../../nbs/03_vectors/01_token_vectors.ipynb #fdbcd0f8
-import json, warnings
+import json
+import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import numpy as np, regex
+import numpy as np
+import regex
 from gensim.models import FastText
 from scipy import sparse
 from sklearn.utils.extmath import randomized_svd
@@ -25,123 +27,191 @@ from ..tokens.vocab import Vocab
 @dataclass
 class TokenVectors:
     "Static vectors of the tokens of one vocabulary."
-    matrix:np.ndarray # (n_tokens, dim) float32, row i for token id i
-    known:np.ndarray # (n_tokens,) bool, False where a token has no vector
-    name:str = "" # how they were made
 
-    def __len__(self) -> int: return len(self.matrix)
+    matrix: np.ndarray  # (n_tokens, dim) float32, row i for token id i
+    known: np.ndarray  # (n_tokens,) bool, False where a token has no vector
+    name: str = ""  # how they were made
 
-    def padded(self, rows:int) -> "TokenVectors":
+    def __len__(self) -> int:
+        return len(self.matrix)
+
+    def padded(self, rows: int) -> "TokenVectors":
         "The same with rows without a vector at the end."
         return TokenVectors(np.pad(self.matrix, ((0, rows), (0, 0))), np.pad(self.known, (0, rows)), self.name)
 
-    def nearest(self,
-                id:int, # a token that has a vector
-                k:int=5
-               ) -> list[tuple[int,float]]: # (id, cosine), best first
+    def nearest(
+        self,
+        id: int,  # a token that has a vector
+        k: int = 5,
+    ) -> list[tuple[int, float]]:  # (id, cosine), best first
         "The k tokens most like one, by cosine."
-        if not self.known[id]: raise ValueError(f"token {id} has no vector in {self.name or 'these vectors'}")
+        if not self.known[id]:
+            raise ValueError(f"token {id} has no vector in {self.name or 'these vectors'}")
         cosine = _unit(self.matrix) @ _unit(self.matrix[[id]])[0]
         cosine[~self.known] = -2
         cosine[id] = -2
-        best = np.argsort(-cosine, kind="stable")[:min(k, int(self.known.sum()) - 1)]
+        best = np.argsort(-cosine, kind="stable")[: min(k, int(self.known.sum()) - 1)]
         return [(int(i), float(cosine[i])) for i in best]
 
-def _unit(x): return x / np.maximum(np.linalg.norm(x, axis=1, keepdims=True), 1e-30)
+
+def _unit(x):
+    return x / np.maximum(np.linalg.norm(x, axis=1, keepdims=True), 1e-30)
 
 # %% ../../nbs/03_vectors/01_token_vectors.ipynb #761721bf
-def encode_lines(tokenizer:PreTrainedTokenizerBase,
-                 lines:Iterable[str], # text, one sentence or paragraph each
-                 batch:int=1000 # lines tokenized at a time
-                ) -> np.ndarray: # int32, -1 after the ids of each line
+def encode_lines(
+    tokenizer: PreTrainedTokenizerBase,
+    lines: Iterable[str],  # text, one sentence or paragraph each
+    batch: int = 1000,  # lines tokenized at a time
+) -> np.ndarray:  # int32, -1 after the ids of each line
     "The ids of the tokens of a text, without special tokens."
     special = np.array([t.kind == "special" for t in Vocab.from_tokenizer(tokenizer)])
+
     def encoded(some):
         for ids in tokenizer(some, add_special_tokens=False, verbose=False)["input_ids"]:
             ids = np.array(ids, np.int32)
             yield np.append(ids[~special[ids]], np.int32(-1))
+
     parts, some = [np.array([], np.int32)], []
     for line in tqdm(lines, desc="tokens", unit=" lines", delay=2, leave=False):
         some.append(line)
-        if len(some) == batch: parts.append(np.concatenate([*encoded(some)])); some = []
-    if some: parts.append(np.concatenate([*encoded(some)]))
+        if len(some) == batch:
+            parts.append(np.concatenate([*encoded(some)]))
+            some = []
+    if some:
+        parts.append(np.concatenate([*encoded(some)]))
     return np.concatenate(parts)
 
 # %% ../../nbs/03_vectors/01_token_vectors.ipynb #3a83ffbf
 class _Sentences:
     "Lines of words as gensim wants them: lists that can be gone through again."
-    def __init__(self, words, ids): self.words, self.ids, self.ends = np.array(words, dtype=object), ids, np.flatnonzero(ids < 0)
+
+    def __init__(self, words, ids):
+        self.words, self.ids, self.ends = np.array(words, dtype=object), ids, np.flatnonzero(ids < 0)
+
     def __iter__(self) -> Iterator[list[str]]:
         start = 0
         for end in tqdm(self.ends.tolist(), desc="fastText", unit=" lines", delay=2, leave=False):
-            for s in range(start, end, 1024): yield self.words[self.ids[s:min(s + 1024, end)]].tolist() # fastText cuts lines there
+            for s in range(start, end, 1024):
+                yield self.words[self.ids[s : min(s + 1024, end)]].tolist()  # fastText cuts lines there
             start = end + 1
 
-def ngrams(words:Iterable[str], shortest:int, longest:int) -> set[str]:
+
+def ngrams(words: Iterable[str], shortest: int, longest: int) -> set[str]:
     "The distinct character n-grams of words between `<` and `>`."
-    return {w[i:i + n] for w in (f"<{w}>" for w in words) for n in range(shortest, longest + 1) for i in range(len(w) - n + 1)}
+    return {
+        w[i : i + n]
+        for w in (f"<{w}>" for w in words)
+        for n in range(shortest, longest + 1)
+        for i in range(len(w) - n + 1)
+    }
 
 # %% ../../nbs/03_vectors/01_token_vectors.ipynb #00939660
-def train_fasttext(words:list[str], # what each id stands for
-           ids:np.ndarray, # int32, -1 after each line
-           dim, min_count, epochs, seed, threads, window=5, min_n=3, max_n=6, max_buckets=200_000) -> FastText:
+def train_fasttext(
+    words: list[str],  # what each id stands for
+    ids: np.ndarray,  # int32, -1 after each line
+    dim,
+    min_count,
+    epochs,
+    seed,
+    threads,
+    window=5,
+    min_n=3,
+    max_n=6,
+    max_buckets=200_000,
+) -> FastText:
     "Train fastText's CBOW on lines of ids, with the options of FOCUS."
-    if threads < 1: raise ValueError(f"fastText cannot train with {threads} threads; give at least 1")
+    if threads < 1:
+        raise ValueError(f"fastText cannot train with {threads} threads; give at least 1")
     counts = np.bincount(ids[ids >= 0], minlength=len(words))
-    if not counts.any(): raise ValueError("the text has no token that the tokenizer knows; is the tokenizer made for another script?")
+    if not counts.any():
+        raise ValueError("the text has no token that the tokenizer knows; is the tokenizer made for another script?")
     frequent = {words[i]: int(counts[i]) for i in np.flatnonzero(counts >= max(min_count, 1))}
     if not frequent:
-        raise ValueError(f"the text ({counts.sum()} tokens) is too short for fastText: nothing in it occurs min_count={min_count} times; "
-                         f"give more text or a lower min_count")
-    if epochs is None: epochs = min(50, max(5, -(-1000 * len(frequent) // sum(frequent.values()))))
+        raise ValueError(
+            f"the text ({counts.sum()} tokens) is too short for fastText: nothing in it occurs min_count={min_count} times; "
+            f"give more text or a lower min_count"
+        )
+    if epochs is None:
+        epochs = min(50, max(5, -(-1000 * len(frequent) // sum(frequent.values()))))
     if (passes := epochs * sum(frequent.values()) / len(frequent)) < 500:
-        warnings.warn(f"the text shows each of {len(frequent)} tokens or words {passes:.0f} times in {epochs} epochs, which leaves their fastText vectors "
-                      f"nearly as they began; use more epochs, or token_ppmi", stacklevel=3)
-    model = FastText(vector_size=dim, min_count=1, epochs=epochs, workers=threads, seed=seed, sg=0, negative=10, window=window,
-                     min_n=min_n, max_n=max_n, bucket=min(len(ngrams(frequent, min_n, max_n)), max_buckets),
-                     alpha=.05, min_alpha=0., sample=1e-4, ns_exponent=.5) # gensim's own defaults are word2vec's
+        warnings.warn(
+            f"the text shows each of {len(frequent)} tokens or words {passes:.0f} times in {epochs} epochs, which leaves their fastText vectors "
+            f"nearly as they began; use more epochs, or token_ppmi",
+            stacklevel=3,
+        )
+    model = FastText(
+        vector_size=dim,
+        min_count=1,
+        epochs=epochs,
+        workers=threads,
+        seed=seed,
+        sg=0,
+        negative=10,
+        window=window,
+        min_n=min_n,
+        max_n=max_n,
+        bucket=min(len(ngrams(frequent, min_n, max_n)), max_buckets),
+        alpha=0.05,
+        min_alpha=0.0,
+        sample=1e-4,
+        ns_exponent=0.5,
+    )  # gensim's own defaults are word2vec's
     model.build_vocab_from_freq(frequent)
     model.train(_Sentences(words, ids), total_words=int(counts.sum()), epochs=epochs)
     return model
 
 # %% ../../nbs/03_vectors/01_token_vectors.ipynb #4dfd058f
-def by_row(found:Iterable[tuple[str,np.ndarray]], # words with their vectors
-            wanted:dict[int,str], # {token id: word to look up}
-            n:int, # tokens in the vocabulary
-            name:str) -> TokenVectors:
+def by_row(
+    found: Iterable[tuple[str, np.ndarray]],  # words with their vectors
+    wanted: dict[int, str],  # {token id: word to look up}
+    n: int,  # tokens in the vocabulary
+    name: str,
+) -> TokenVectors:
     "Put vectors in the order of a vocabulary; a word without one, or with zeros, stays unknown."
     rows, matrix = {}, None
-    for i, word in wanted.items(): rows.setdefault(word, []).append(i)
+    for i, word in wanted.items():
+        rows.setdefault(word, []).append(i)
     for word, vector in found:
-        if matrix is None: matrix = np.zeros((n, len(vector)), np.float32)
+        if matrix is None:
+            matrix = np.zeros((n, len(vector)), np.float32)
         matrix[rows.get(word, [])] = vector
-    if matrix is None: matrix = np.zeros((n, 0), np.float32)
+    if matrix is None:
+        matrix = np.zeros((n, 0), np.float32)
     return TokenVectors(matrix, (matrix != 0).any(1), name)
 
-def pieces_of(vocab:Vocab) -> dict[int,str]: # {id: piece} of the tokens that can have a vector
+
+def pieces_of(vocab: Vocab) -> dict[int, str]:  # {id: piece} of the tokens that can have a vector
     "The pieces of a vocabulary's tokens, without special and unused ones."
     return {t.id: t.piece for t in vocab if t.kind in ("text", "byte")}
 
 # %% ../../nbs/03_vectors/01_token_vectors.ipynb #478aaffe
-def token_fasttext(tokenizer:PreTrainedTokenizerBase, # of the new language
-                   lines:Iterable[str], # text in the new language, one sentence or paragraph each
-                   dim:int=300, # length of a vector
-                   min_count:int=10, # tokens that occur less often have no vector
-                   epochs:int=3, # passes over the text
-                   seed:int=0, # with one thread, the same seed gives the same vectors
-                   threads:int=1 # more are faster, and no two runs are then the same
-                  ) -> TokenVectors:
+def token_fasttext(
+    tokenizer: PreTrainedTokenizerBase,  # of the new language
+    lines: Iterable[str],  # text in the new language, one sentence or paragraph each
+    dim: int = 300,  # length of a vector
+    min_count: int = 10,  # tokens that occur less often have no vector
+    epochs: int = 3,  # passes over the text
+    seed: int = 0,  # with one thread, the same seed gives the same vectors
+    threads: int = 1,  # more are faster, and no two runs are then the same
+) -> TokenVectors:
     "FOCUS's vectors: fastText trained on text cut into tokens (Dobler and de Melo, 2023, Appendix B)."
     vocab = Vocab.from_tokenizer(tokenizer)
-    model = train_fasttext([t.piece for t in vocab], encode_lines(tokenizer, lines), dim, min_count, epochs, seed, threads).wv
-    vectors = by_row(((w, model[w]) for w in model.key_to_index), pieces_of(vocab), len(vocab), f"token fastText ({epochs} epochs, min_count {min_count}, seed {seed})")
-    return vectors
+    model = train_fasttext(
+        [t.piece for t in vocab], encode_lines(tokenizer, lines), dim, min_count, epochs, seed, threads
+    ).wv
+    return by_row(
+        ((w, model[w]) for w in model.key_to_index),
+        pieces_of(vocab),
+        len(vocab),
+        f"token fastText ({epochs} epochs, min_count {min_count}, seed {seed})",
+    )
 
 # %% ../../nbs/03_vectors/01_token_vectors.ipynb #22185e4e
-def _cooccurrences(ids:np.ndarray, # int32, -1 after each line
-                   n:int, # tokens in the vocabulary
-                   window:int # largest distance counted
-                  ) -> sparse.csr_array: # (n, n), symmetric
+def _cooccurrences(
+    ids: np.ndarray,  # int32, -1 after each line
+    n: int,  # tokens in the vocabulary
+    window: int,  # largest distance counted
+) -> sparse.csr_array:  # (n, n), symmetric
     "How often two tokens stand in one line at most `window` apart, each pair weighted by 1 / distance."
     line, total = np.cumsum(ids < 0), sparse.csr_array((n, n))
     for d in range(1, window + 1):
@@ -150,9 +220,11 @@ def _cooccurrences(ids:np.ndarray, # int32, -1 after each line
         total = total + sparse.coo_array((np.full(pair.sum(), 1 / d), (left[pair], right[pair])), shape=(n, n)).tocsr()
     return total + total.T
 
-def _ppmi(counts:sparse.csr_array, # (n, n) symmetric
-          smoothing:float=.75 # power of a context's count
-         ) -> sparse.csr_array: # (n, n)
+
+def _ppmi(
+    counts: sparse.csr_array,  # (n, n) symmetric
+    smoothing: float = 0.75,  # power of a context's count
+) -> sparse.csr_array:  # (n, n)
     "Positive pointwise mutual information of rows with smoothed contexts."
     c = counts.tocoo()
     row = counts.sum(0)
@@ -162,71 +234,97 @@ def _ppmi(counts:sparse.csr_array, # (n, n) symmetric
     return sparse.csr_array((pmi[keep], (c.coords[0][keep], c.coords[1][keep])), shape=counts.shape)
 
 # %% ../../nbs/03_vectors/01_token_vectors.ipynb #d74a0d94
-def ppmi_vectors(ids:np.ndarray, # int32, -1 after each line
-                 n:int, # how many different ids there are
-                 dim:int=64, # length of a vector; zeros fill it where the text has fewer dimensions
-                 window:int=10, # largest distance between two that counts
-                 min_count:int=2, # those that occur less often have no vector
-                 seed:int=0 # of the randomized decomposition
-                ) -> tuple[np.ndarray,np.ndarray]: # (n, dim) float32; (n,) bool, who has a vector
+def ppmi_vectors(
+    ids: np.ndarray,  # int32, -1 after each line
+    n: int,  # how many different ids there are
+    dim: int = 64,  # length of a vector; zeros fill it where the text has fewer dimensions
+    window: int = 10,  # largest distance between two that counts
+    min_count: int = 2,  # those that occur less often have no vector
+    seed: int = 0,  # of the randomized decomposition
+) -> tuple[np.ndarray, np.ndarray]:  # (n, dim) float32; (n,) bool, who has a vector
     "Vectors from counts: positive pointwise mutual information, reduced by a singular value decomposition."
     frequent = np.flatnonzero(np.bincount(ids[ids >= 0], minlength=n) >= max(min_count, 1))
     matrix, known = np.zeros((n, dim), np.float32), np.zeros(n, bool)
     ppmi = _ppmi(_cooccurrences(ids, n, window)[frequent][:, frequent])
     if not ppmi.nnz:
-        raise ValueError(f"the text ({(ids >= 0).sum()} tokens) is too short: no two tokens of it that occur min_count={min_count} times "
-                         f"stand near each other; give more text or a lower min_count")
+        raise ValueError(
+            f"the text ({(ids >= 0).sum()} tokens) is too short: no two tokens of it that occur min_count={min_count} times "
+            f"stand near each other; give more text or a lower min_count"
+        )
     u, s, _ = randomized_svd(ppmi, min(dim, len(frequent)), n_iter=7, random_state=seed)
-    x = u * np.sqrt(s) * np.sign(u[np.abs(u).argmax(0), np.arange(len(s))]) # the largest entry of a column is positive
+    x = u * np.sqrt(s) * np.sign(u[np.abs(u).argmax(0), np.arange(len(s))])  # the largest entry of a column is positive
     known[frequent] = ppmi.sum(1) > 0
-    matrix[frequent, :len(s)] = x
+    matrix[frequent, : len(s)] = x
     matrix[~known] = 0
     return matrix, known
 
-def token_ppmi(tokenizer:PreTrainedTokenizerBase, # of the new language
-               lines:Iterable[str], # text in the new language, one sentence or paragraph each
-               dim:int=64, min_count:int=2, seed:int=0 # as in `ppmi_vectors`
-              ) -> TokenVectors:
+
+def token_ppmi(
+    tokenizer: PreTrainedTokenizerBase,  # of the new language
+    lines: Iterable[str],  # text in the new language, one sentence or paragraph each
+    dim: int = 64,
+    min_count: int = 2,
+    seed: int = 0,  # as in `ppmi_vectors`
+) -> TokenVectors:
     "Vectors of tokens from counts."
-    found = ppmi_vectors(encode_lines(tokenizer, lines), len(Vocab.from_tokenizer(tokenizer)), dim, min_count=min_count, seed=seed)
+    found = ppmi_vectors(
+        encode_lines(tokenizer, lines), len(Vocab.from_tokenizer(tokenizer)), dim, min_count=min_count, seed=seed
+    )
     return TokenVectors(*found, f"token PPMI (min_count {min_count}, seed {seed})")
 
 # %% ../../nbs/03_vectors/01_token_vectors.ipynb #d63b69e1
-FASTTEXT_MIN_CHARACTERS = 30_000_000 # characters of text from which fastText is trained, where the size of the text decides
+FASTTEXT_MIN_CHARACTERS = (
+    30_000_000  # characters of text from which fastText is trained, where the size of the text decides
+)
 
-def token_vectors(tokenizer:PreTrainedTokenizerBase, # of the new language
-                  lines:Iterable[str], # text in the new language, one sentence or paragraph each
-                  method:str="auto", # "fasttext", "ppmi", or "auto": by the size of the text
-                  seed:int=0,
-                  threads:int=1, # of fastText
-                  enough:int=FASTTEXT_MIN_CHARACTERS, # characters of text from which "auto" trains fastText
-                  **options # of `token_fasttext` or `token_ppmi`
-                 ) -> TokenVectors:
+
+def token_vectors(
+    tokenizer: PreTrainedTokenizerBase,  # of the new language
+    lines: Iterable[str],  # text in the new language, one sentence or paragraph each
+    method: str = "auto",  # "fasttext", "ppmi", or "auto": by the size of the text
+    seed: int = 0,
+    threads: int = 1,  # of fastText
+    enough: int = FASTTEXT_MIN_CHARACTERS,  # characters of text from which "auto" trains fastText
+    **options,  # of `token_fasttext` or `token_ppmi`
+) -> TokenVectors:
     "Vectors of tokens by the method that suits the size of the text."
     makers = {"fasttext": token_fasttext, "ppmi": token_ppmi}
-    if method not in ("auto", *makers): raise ValueError(f"no vectors by {method!r}; there are auto, {', '.join(makers)}")
+    if method not in ("auto", *makers):
+        raise ValueError(f"no vectors by {method!r}; there are auto, {', '.join(makers)}")
     lines = list(lines)
-    if method == "auto": method = "fasttext" if sum(map(len, lines)) >= enough else "ppmi"
-    if method == "fasttext": options["threads"] = threads
+    if method == "auto":
+        method = "fasttext" if sum(map(len, lines)) >= enough else "ppmi"
+    if method == "fasttext":
+        options["threads"] = threads
     return makers[method](tokenizer, lines, seed=seed, **options)
 
 # %% ../../nbs/03_vectors/01_token_vectors.ipynb #ba307b91
-def write_table(path:Path, words:Sequence[str], matrix:np.ndarray) -> None: # a word and its numbers a line, after a line with the two sizes
+def write_table(
+    path: Path, words: Sequence[str], matrix: np.ndarray
+) -> None:  # a word and its numbers a line, after a line with the two sizes
     "Write a .vec file that gives the same numbers back."
-    if bad := next((w for w in words if regex.search(r"[\r\n ]", w)), None): raise ValueError(f"{path}: {bad!r} cannot stand in a .vec file; write another kind of file")
+    if bad := next((w for w in words if regex.search(r"[\r\n ]", w)), None):
+        raise ValueError(f"{path}: {bad!r} cannot stand in a .vec file; write another kind of file")
     with open(path, "w", encoding="utf-8", newline="\n") as f:
         f.write(f"{len(words)} {matrix.shape[1]}\n")
-        for word, row in zip(words, matrix): f.write(f"{word} {' '.join(f'{x:.9g}' for x in row.tolist())}\n")
+        for word, row in zip(words, matrix):
+            f.write(f"{word} {' '.join(f'{x:.9g}' for x in row.tolist())}\n")
 
-def save_vectors(vectors:TokenVectors,
-                 tokenizer:PreTrainedTokenizerBase, # whose tokens they are
-                 path:str|Path # ending in .vec or .npz
-                ) -> Path:
+
+def save_vectors(
+    vectors: TokenVectors,
+    tokenizer: PreTrainedTokenizerBase,  # whose tokens they are
+    path: str | Path,  # ending in .vec or .npz
+) -> Path:
     "Write the known vectors with their pieces; both forms give back the same numbers."
     path, vocab, ids = Path(path), Vocab.from_tokenizer(tokenizer), np.flatnonzero(vectors.known)
-    if len(vocab) != len(vectors): raise ValueError(f"{len(vectors)} vectors for a vocabulary of {len(vocab)} tokens")
+    if len(vocab) != len(vectors):
+        raise ValueError(f"{len(vectors)} vectors for a vocabulary of {len(vocab)} tokens")
     pieces = [vocab[i].piece for i in ids]
-    if path.suffix == ".npz": np.savez(path, matrix=vectors.matrix[ids], pieces=np.frombuffer(json.dumps(pieces).encode(), np.uint8))
-    elif path.suffix == ".vec": write_table(path, pieces, vectors.matrix[ids])
-    else: raise ValueError(f"{path}: vectors are written as .vec or .npz")
+    if path.suffix == ".npz":
+        np.savez(path, matrix=vectors.matrix[ids], pieces=np.frombuffer(json.dumps(pieces).encode(), np.uint8))
+    elif path.suffix == ".vec":
+        write_table(path, pieces, vectors.matrix[ids])
+    else:
+        raise ValueError(f"{path}: vectors are written as .vec or .npz")
     return path

@@ -6,14 +6,18 @@
 __all__ = ['SUBWORDS', 'WordVectors', 'word_fasttext', 'word_ppmi', 'train_words', 'open_words', 'from_words', 'read_vectors']
 
 # %% ../../nbs/03_vectors/02_word_vectors.ipynb #081f800a
-import gzip, json, struct, warnings
+import gzip
+import json
+import struct
+import warnings
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from zipfile import BadZipFile
 
-import numpy as np, regex
+import numpy as np
+import regex
 from gensim.models import FastText
 from gensim.models.fasttext import FastTextKeyedVectors
 from gensim.models.keyedvectors import KeyedVectors
@@ -21,59 +25,84 @@ from scipy import sparse
 from tqdm.auto import tqdm
 from transformers import PreTrainedTokenizerBase
 
-from .token_vectors import FASTTEXT_MIN_CHARACTERS, TokenVectors, by_row, ngrams, pieces_of, ppmi_vectors, train_fasttext
 from ..tokens.vocab import Vocab
+from vocab_lit.vectors.token_vectors import (
+    FASTTEXT_MIN_CHARACTERS,
+    TokenVectors,
+    by_row,
+    ngrams,
+    pieces_of,
+    ppmi_vectors,
+    train_fasttext,
+)
 
 # %% ../../nbs/03_vectors/02_word_vectors.ipynb #decffc62
 @dataclass
 class WordVectors:
     "Vectors of words, from a file or from memory."
-    name:str # where they come from
-    words:list[str] # the most frequent first
-    counts:np.ndarray # (n_words,) how often each occurs; where the source does not say, 1 / rank (Zipf's law)
-    dim:int # length of a vector
-    vector:Callable[[str],np.ndarray] # of a word; where there are subwords, of any string
-    composes:Callable[[str],bool]|None = None # whether a string that is no word has a vector, from n-grams; None: only words have
+
+    name: str  # where they come from
+    words: list[str]  # the most frequent first
+    counts: np.ndarray  # (n_words,) how often each occurs; where the source does not say, 1 / rank (Zipf's law)
+    dim: int  # length of a vector
+    vector: Callable[[str], np.ndarray]  # of a word; where there are subwords, of any string
+    composes: Callable[[str], bool] | None = (
+        None  # whether a string that is no word has a vector, from n-grams; None: only words have
+    )
 
     @cached_property
-    def index(self) -> dict[str,int]: # {word: its place}
+    def index(self) -> dict[str, int]:  # {word: its place}
         return {w: i for i, w in reversed(list(enumerate(self.words)))}
 
-    def look_up(self, texts:Iterable[str], # words, or other strings
-                compose:bool=True # whether strings that are no words are composed of n-grams
-               ) -> Iterator[tuple[str,np.ndarray]]: # those that have a vector
+    def look_up(
+        self,
+        texts: Iterable[str],  # words, or other strings
+        compose: bool = True,  # whether strings that are no words are composed of n-grams
+    ) -> Iterator[tuple[str, np.ndarray]]:  # those that have a vector
         "Vectors of texts; `ValueError` where one is not finite."
         for text in texts:
-            if not (text in self.index or (compose and self.composes and self.composes(text))): continue
+            if not (text in self.index or (compose and self.composes and self.composes(text))):
+                continue
             vector = self.vector(text)
-            if not np.isfinite(vector).all(): raise ValueError(f"{self.name}: the vector of {text!r} has a value that is not finite")
+            if not np.isfinite(vector).all():
+                raise ValueError(f"{self.name}: the vector of {text!r} has a value that is not finite")
             yield text, vector
 
-def _zipf(n): return 1 / np.arange(1, n + 1)
+
+def _zipf(n):
+    return 1 / np.arange(1, n + 1)
 
 # %% ../../nbs/03_vectors/02_word_vectors.ipynb #59083fac
 _WORD = regex.compile(r"[\p{L}\p{M}\p{N}]+|[^\s\p{L}\p{M}\p{N}]")
 
-def _word_ids(lines) -> tuple[list[str],np.ndarray]: # words, and the text as their numbers with -1 after each line
+
+def _word_ids(lines) -> tuple[list[str], np.ndarray]:  # words, and the text as their numbers with -1 after each line
     index, ids = {}, []
     for line in tqdm(lines, desc="words", unit=" lines", delay=2, leave=False):
         ids.append(np.array([*(index.setdefault(w, len(index)) for w in _WORD.findall(line)), -1], np.int32))
     return list(index), np.concatenate([np.array([], np.int32), *ids])
 
-def word_fasttext(lines:Iterable[str], # text, one sentence or paragraph each
-                  dim:int=300, # length of a vector
-                  min_count:int=5, # words that occur less often are composed of n-grams
-                  epochs:int|None=None, # passes over the text; None: 5 to 50, until a word has been seen about 1,000 times
-                  seed:int=0, # with one thread, the same seed gives the same vectors
-                  threads:int=1
-                 ) -> FastText: # gensim's model, for `open_words` or to be saved as .bin
+
+def word_fasttext(
+    lines: Iterable[str],  # text, one sentence or paragraph each
+    dim: int = 300,  # length of a vector
+    min_count: int = 5,  # words that occur less often are composed of n-grams
+    epochs: int | None = None,  # passes over the text; None: 5 to 50, until a word has been seen about 1,000 times
+    seed: int = 0,  # with one thread, the same seed gives the same vectors
+    threads: int = 1,
+) -> FastText:  # gensim's model, for `open_words` or to be saved as .bin
     "Train fastText on the words of a text, as token_fasttext does on its tokens."
     words, ids = _word_ids(lines)
     return train_fasttext(words, ids, dim, min_count, epochs, seed, threads)
 
-def word_ppmi(lines:Iterable[str], # text, one sentence or paragraph each
-              dim:int=128, window:int=30, min_count:int=2, seed:int=0 # as in `ppmi_vectors`; a wide window, as what stands near a word says little in small text
-             ) -> KeyedVectors: # for `open_words`
+
+def word_ppmi(
+    lines: Iterable[str],  # text, one sentence or paragraph each
+    dim: int = 128,
+    window: int = 30,
+    min_count: int = 2,
+    seed: int = 0,  # as in `ppmi_vectors`; a wide window, as what stands near a word says little in small text
+) -> KeyedVectors:  # for `open_words`
     "Vectors of the words of a text from counts."
     words, ids = _word_ids(lines)
     matrix, known = ppmi_vectors(ids, len(words), dim, window, min_count, seed)
@@ -84,159 +113,270 @@ def word_ppmi(lines:Iterable[str], # text, one sentence or paragraph each
     made.expandos["count"] = counts[order]
     return made
 
-def train_words(lines:Iterable[str], # text, one sentence or paragraph each
-                method:str="auto", # "fasttext", "ppmi", or "auto": by the size of the text
-                seed:int=0, threads:int=1, # of fastText
-                enough:int=FASTTEXT_MIN_CHARACTERS, # characters of text from which "auto" trains fastText
-                **options # of `word_fasttext` or `word_ppmi`
-               ) -> FastText|KeyedVectors: # for `open_words`
+
+def train_words(
+    lines: Iterable[str],  # text, one sentence or paragraph each
+    method: str = "auto",  # "fasttext", "ppmi", or "auto": by the size of the text
+    seed: int = 0,
+    threads: int = 1,  # of fastText
+    enough: int = FASTTEXT_MIN_CHARACTERS,  # characters of text from which "auto" trains fastText
+    **options,  # of `word_fasttext` or `word_ppmi`
+) -> FastText | KeyedVectors:  # for `open_words`
     "Vectors of words by the method that suits the size of the text."
-    if method not in ("auto", "fasttext", "ppmi"): raise ValueError(f"no word vectors by {method!r}; there are auto, fasttext, ppmi")
+    if method not in ("auto", "fasttext", "ppmi"):
+        raise ValueError(f"no word vectors by {method!r}; there are auto, fasttext, ppmi")
     lines = list(lines)
-    if method == "auto": method = "fasttext" if sum(map(len, lines)) >= enough else "ppmi"
-    return word_fasttext(lines, seed=seed, threads=threads, **options) if method == "fasttext" else word_ppmi(lines, seed=seed, **options)
+    if method == "auto":
+        method = "fasttext" if sum(map(len, lines)) >= enough else "ppmi"
+    return (
+        word_fasttext(lines, seed=seed, threads=threads, **options)
+        if method == "fasttext"
+        else word_ppmi(lines, seed=seed, **options)
+    )
 
 # %% ../../nbs/03_vectors/02_word_vectors.ipynb #6dfd97a2
-_FASTTEXT = 793_712_314 # the first number of a fastText model since 2017
-_HEAD = struct.Struct("<12id3i") # dim, ..., loss, model, ...; size, words, labels
+_FASTTEXT = 793_712_314  # the first number of a fastText model since 2017
+_HEAD = struct.Struct("<12id3i")  # dim, ..., loss, model, ...; size, words, labels
 
-def _whole_fasttext(path:Path, skip:int) -> bool: # skip: bytes before the settings, 8 since 2017 and 0 before
+
+def _whole_fasttext(path: Path, skip: int) -> bool:  # skip: bytes before the settings, 8 since 2017 and 0 before
     "Whether a fastText model ends with its output matrix."
     with open(path, "rb") as f:
         f.seek(skip)
         raw = f.read(_HEAD.size)
-        if len(raw) < _HEAD.size: return False
+        if len(raw) < _HEAD.size:
+            return False
         values = _HEAD.unpack(raw)
         dim, model, words = values[0], values[7], values[14]
-        if model == 3: return skip > 0 # a classifier, whose output may be compressed
+        if model == 3:
+            return skip > 0  # a classifier, whose output may be compressed
         end = 16 + 4 * dim * words
-        if not 0 < end < path.stat().st_size or dim < 1: return False
+        if not 0 < end < path.stat().st_size or dim < 1:
+            return False
         f.seek(-end, 2)
         return struct.unpack("<2q", f.read(16)) == (words, dim)
 
-def _open_bin(path:Path) -> WordVectors:
-    with open(path, "rb") as f: start = f.read(64)
-    new, cut = start[:4] == struct.pack("<i", _FASTTEXT), f"{path} is cut off or damaged: a fastText model ends with its output matrix, and this one does not; get the file again"
+
+def _open_bin(path: Path) -> WordVectors:
+    with open(path, "rb") as f:
+        start = f.read(64)
+    new, cut = (
+        start[:4] == struct.pack("<i", _FASTTEXT),
+        f"{path} is cut off or damaged: a fastText model ends with its output matrix, and this one does not; get the file again",
+    )
     if new:
-        if not _whole_fasttext(path, 8): raise ValueError(cut)
+        if not _whole_fasttext(path, 8):
+            raise ValueError(cut)
         import fasttext
+
         model = fasttext.load_model(str(path))
         words, counts = model.get_words(include_freq=True, on_unicode_error="replace")
         args = model.f.getArgs()
-        def composes(text): return bool(ngrams([text], args.minn, args.maxn)) if args.maxn else False
-        return WordVectors(str(path), words, np.array(counts, np.float64), model.get_dimension(), model.get_word_vector, composes)
+
+        def composes(text):
+            return bool(ngrams([text], args.minn, args.maxn)) if args.maxn else False
+
+        return WordVectors(
+            str(path), words, np.array(counts, np.float64), model.get_dimension(), model.get_word_vector, composes
+        )
     from gensim.models.fasttext import load_facebook_vectors
-    if binary := regex.match(rb"\d+ \d+\n", start): read = lambda f: KeyedVectors.load_word2vec_format(f, binary=True, unicode_errors="replace")
-    elif _whole_fasttext(path, 0): read = load_facebook_vectors # the layout before 2017
-    else: raise ValueError(f"{path}: neither a fastText nor a word2vec model, or cut off")
-    try: return open_words(read(str(path)), str(path))
-    except Exception as e: raise ValueError(f"{path}: a {'word2vec' if binary else 'fastText'} file that cannot be read, or cut off ({e or type(e).__name__})") from None
+
+    if binary := regex.match(rb"\d+ \d+\n", start):
+
+        def read(f):
+            return KeyedVectors.load_word2vec_format(f, binary=True, unicode_errors="replace")
+    elif _whole_fasttext(path, 0):
+        read = load_facebook_vectors  # the layout before 2017
+    else:
+        raise ValueError(f"{path}: neither a fastText nor a word2vec model, or cut off")
+    try:
+        return open_words(read(str(path)), str(path))
+    except Exception as e:
+        raise ValueError(
+            f"{path}: a {'word2vec' if binary else 'fastText'} file that cannot be read, or cut off ({e or type(e).__name__})"
+        ) from None
 
 # %% ../../nbs/03_vectors/02_word_vectors.ipynb #0d608ad6
 def _is_number(text):
-    try: float(text)
-    except ValueError: return False
+    try:
+        float(text)
+    except ValueError:
+        return False
     return True
 
-def _unbroken(lines, path):
-    try: yield from lines
-    except (EOFError, OSError) as e: raise ValueError(f"{path} cannot be read to its end ({e}); get the file again") from None
 
-def _open_table(path:Path, wanted:set[str]|None) -> WordVectors:
+def _unbroken(lines, path):
+    try:
+        yield from lines
+    except (EOFError, OSError) as e:
+        raise ValueError(f"{path} cannot be read to its end ({e}); get the file again") from None
+
+
+def _open_table(path: Path, wanted: set[str] | None) -> WordVectors:
     "A word and its numbers a line, with or without a first line of sizes."
     rows, places, promised, dim, n, again = {}, [], None, None, 0, []
-    with (gzip.open if path.suffix == ".gz" else open)(path, "rt", encoding="utf-8", errors="replace", newline="\n") as f:
+    with (gzip.open if path.suffix == ".gz" else open)(
+        path, "rt", encoding="utf-8", errors="replace", newline="\n"
+    ) as f:
         for number, line in enumerate(tqdm(_unbroken(f, path), desc=path.name, unit=" lines", delay=2, leave=False), 1):
             line = line.rstrip("\r\n ")
-            if number == 1 and regex.fullmatch(r"-?\d+ -?\d+", line): promised, dim = map(int, line.split()); continue
-            if not line: continue
+            if number == 1 and regex.fullmatch(r"-?\d+ -?\d+", line):
+                promised, dim = map(int, line.split())
+                continue
+            if not line:
+                continue
             dim, n = line.count(" ") if dim is None else dim, n + 1
             if n == 1 and promised is not None and line.count(" ") != dim and all(map(_is_number, line.split(" ")[1:])):
-                raise ValueError(f"{path}: the first line promises vectors of {dim} numbers, and the second line has {line.count(' ')}; get the file again, or write the right number there")
+                raise ValueError(
+                    f"{path}: the first line promises vectors of {dim} numbers, and the second line has {line.count(' ')}; get the file again, or write the right number there"
+                )
             word, *values = line.rsplit(" ", dim) if line.count(" ") > dim else line.split(" ")
-            if len(values) != dim or not dim: raise ValueError(f"{path}, line {number}: {len(values)} numbers where the file's vectors have {dim}")
-            if wanted is not None and word not in wanted: continue
-            if word in rows: again.append(word); continue
-            try: rows[word] = np.array(values, np.float32)
-            except ValueError: raise ValueError(f"{path}, line {number}: the vector of {word!r} has something that is not a number") from None
-            if not np.isfinite(rows[word]).all(): raise ValueError(f"{path}, line {number}: the vector of {word!r} has a value that is not finite")
+            if len(values) != dim or not dim:
+                raise ValueError(f"{path}, line {number}: {len(values)} numbers where the file's vectors have {dim}")
+            if wanted is not None and word not in wanted:
+                continue
+            if word in rows:
+                again.append(word)
+                continue
+            try:
+                rows[word] = np.array(values, np.float32)
+            except ValueError:
+                raise ValueError(
+                    f"{path}, line {number}: the vector of {word!r} has something that is not a number"
+                ) from None
+            if not np.isfinite(rows[word]).all():
+                raise ValueError(f"{path}, line {number}: the vector of {word!r} has a value that is not finite")
             places.append(n - 1)
-    if not n: raise ValueError(f"{path} has no vectors")
+    if not n:
+        raise ValueError(f"{path} has no vectors")
     if promised is not None and n != promised:
-        raise ValueError(f"{path}: the first line promises {promised:,} words and there are {n:,}; get the file again, or write {n} there if it was shortened on purpose")
-    if again: warnings.warn(f"{path}: {len(again):,} words stand there more than once, such as {again[0]!r}; the first row of each counts")
+        raise ValueError(
+            f"{path}: the first line promises {promised:,} words and there are {n:,}; get the file again, or write {n} there if it was shortened on purpose"
+        )
+    if again:
+        warnings.warn(
+            f"{path}: {len(again):,} words stand there more than once, such as {again[0]!r}; the first row of each counts"
+        )
     return WordVectors(str(path), list(rows), _zipf(n)[places], dim or 0, rows.__getitem__)
 
-def _open_npz(path:Path) -> WordVectors: # written by save_vectors
+
+def _open_npz(path: Path) -> WordVectors:  # written by save_vectors
     try:
-        with np.load(path) as f: pieces, matrix = json.loads(f["pieces"].tobytes()), f["matrix"]
-    except (BadZipFile, KeyError, EOFError, ValueError): raise ValueError(f"{path}: not vectors that save_vectors wrote") from None
+        with np.load(path) as f:
+            pieces, matrix = json.loads(f["pieces"].tobytes()), f["matrix"]
+    except (BadZipFile, KeyError, EOFError, ValueError):
+        raise ValueError(f"{path}: not vectors that save_vectors wrote") from None
     return WordVectors(str(path), pieces, _zipf(len(pieces)), matrix.shape[1], dict(zip(pieces, matrix)).__getitem__)
 
-def open_words(source:str|Path|WordVectors|KeyedVectors, # a file, or vectors of gensim, or one of its models
-               name:str="trained here", # of vectors in memory
-               wanted:set[str]|None=None # of a table, only these words; None: all
-              ) -> WordVectors:
+
+def open_words(
+    source: str | Path | WordVectors | KeyedVectors,  # a file, or vectors of gensim, or one of its models
+    name: str = "trained here",  # of vectors in memory
+    wanted: set[str] | None = None,  # of a table, only these words; None: all
+) -> WordVectors:
     "Word vectors from any source."
-    if isinstance(source, WordVectors): return source
+    if isinstance(source, WordVectors):
+        return source
     if not isinstance(source, (str, Path)):
         wv = getattr(source, "wv", source)
         counts = np.asarray(wv.expandos["count"], np.float64) if "count" in wv.expandos else _zipf(len(wv))
         subwords = isinstance(wv, FastTextKeyedVectors) and wv.bucket > 0
-        return WordVectors(name, wv.index_to_key, counts, wv.vector_size, wv.get_vector, (lambda text: bool(ngrams([text], wv.min_n, wv.max_n))) if subwords else None)
+        return WordVectors(
+            name,
+            wv.index_to_key,
+            counts,
+            wv.vector_size,
+            wv.get_vector,
+            (lambda text: bool(ngrams([text], wv.min_n, wv.max_n))) if subwords else None,
+        )
     path = Path(source)
-    if not path.is_file(): raise FileNotFoundError(f"{path}: no such file of vectors{' but a folder' * path.is_dir()}")
-    return _open_npz(path) if path.suffix == ".npz" else _open_bin(path) if path.suffix == ".bin" else _open_table(path, wanted)
+    if not path.is_file():
+        raise FileNotFoundError(f"{path}: no such file of vectors{' but a folder' * path.is_dir()}")
+    return (
+        _open_npz(path)
+        if path.suffix == ".npz"
+        else _open_bin(path)
+        if path.suffix == ".bin"
+        else _open_table(path, wanted)
+    )
 
 # %% ../../nbs/03_vectors/02_word_vectors.ipynb #98fdbd66
-def _frequency_weighted(words:WordVectors, tokenizer:PreTrainedTokenizerBase, vocab:Vocab, most:int, block:int=20_000) -> TokenVectors:
+def _frequency_weighted(
+    words: WordVectors, tokenizer: PreTrainedTokenizerBase, vocab: Vocab, most: int, block: int = 20_000
+) -> TokenVectors:
     "The mean over the words in which a token occurs, weighted by frequency."
     total, weight = np.zeros((len(vocab), words.dim), np.float64), np.zeros(len(vocab))
     ordinary = np.array([t.kind not in ("special", "unused") for t in vocab])
-    chosen = words.words[:most or None]
+    chosen = words.words[: most or None]
     for at in tqdm(range(0, len(chosen), block), desc="words in tokens", delay=2, leave=False):
         part, vectors = [], []
-        for word, vector in words.look_up(chosen[at:at + block], compose=False): part.append(word); vectors.append(vector)
-        if not part: continue
+        for word, vector in words.look_up(chosen[at : at + block], compose=False):
+            part.append(word)
+            vectors.append(vector)
+        if not part:
+            continue
         counts, entries = words.counts[[words.index[w] for w in part]], []
         for form in (part, [f" {w}" for w in part]):
-            entries += [(t, i) for i, ids in enumerate(tokenizer(form, add_special_tokens=False, verbose=False)["input_ids"]) for t in set(ids)]
+            entries += [
+                (t, i)
+                for i, ids in enumerate(tokenizer(form, add_special_tokens=False, verbose=False)["input_ids"])
+                for t in set(ids)
+            ]
         token, word = np.array(entries, np.int64).reshape(-1, 2).T
-        shares = sparse.csr_array((counts[word], (token, word)), shape=(len(vocab), len(part))) # a pair that comes twice counts twice
+        shares = sparse.csr_array(
+            (counts[word], (token, word)), shape=(len(vocab), len(part))
+        )  # a pair that comes twice counts twice
         total += shares @ np.array(vectors, np.float64)
         weight += shares.sum(1)
     known = (weight > 0) & ordinary
     matrix = np.where(known[:, None], total / np.maximum(weight, 1e-300)[:, None], 0).astype(np.float32)
     return TokenVectors(matrix, known & (matrix != 0).any(1), f"word vectors by frequency ({words.name})")
 
+
 SUBWORDS = ("auto", "ngrams", "tfr")
 
-def from_words(words:str|Path|WordVectors|KeyedVectors, # as `open_words` takes
-               tokenizer:PreTrainedTokenizerBase, # whose tokens get vectors
-               subwords:str="auto", # "ngrams", "tfr", or "auto": n-grams where the vectors have them
-               most:int=0 # tfr: only so many of the most frequent words; 0: all
-              ) -> TokenVectors:
+
+def from_words(
+    words: str | Path | WordVectors | KeyedVectors,  # as `open_words` takes
+    tokenizer: PreTrainedTokenizerBase,  # whose tokens get vectors
+    subwords: str = "auto",  # "ngrams", "tfr", or "auto": n-grams where the vectors have them
+    most: int = 0,  # tfr: only so many of the most frequent words; 0: all
+) -> TokenVectors:
     "Vectors of tokens from vectors of words."
-    if subwords not in SUBWORDS: raise ValueError(f"no way from words to tokens by {subwords!r}; there are {', '.join(SUBWORDS)}")
+    if subwords not in SUBWORDS:
+        raise ValueError(f"no way from words to tokens by {subwords!r}; there are {', '.join(SUBWORDS)}")
     vocab, words = Vocab.from_tokenizer(tokenizer), open_words(words)
-    if subwords == "ngrams" and not words.composes: raise ValueError(f"{words.name} has vectors of whole words only, without n-grams; use tfr, or a fastText .bin")
+    if subwords == "ngrams" and not words.composes:
+        raise ValueError(f"{words.name} has vectors of whole words only, without n-grams; use tfr, or a fastText .bin")
     texts = {t.id: s for t in vocab if t.kind == "text" and (s := t.text.strip())}
-    if subwords == "tfr" or not words.composes: vectors = _frequency_weighted(words, tokenizer, vocab, most)
-    else: vectors = by_row(words.look_up(dict.fromkeys(texts.values())), texts, len(vocab), f"word vectors ({words.name})")
-    if not vectors.known.any(): raise ValueError(f"{words.name}: none of the vocabulary's {len(texts)} texts has a word vector; is it of another language?")
+    if subwords == "tfr" or not words.composes:
+        vectors = _frequency_weighted(words, tokenizer, vocab, most)
+    else:
+        vectors = by_row(
+            words.look_up(dict.fromkeys(texts.values())), texts, len(vocab), f"word vectors ({words.name})"
+        )
+    if not vectors.known.any():
+        raise ValueError(
+            f"{words.name}: none of the vocabulary's {len(texts)} texts has a word vector; is it of another language?"
+        )
     return vectors
 
 # %% ../../nbs/03_vectors/02_word_vectors.ipynb #68ac1f89
-def read_vectors(path:str|Path, # .vec, .txt, .vec.gz, .npz or a .bin, all by native piece
-                 tokenizer:PreTrainedTokenizerBase # whose tokens are looked up
-                ) -> TokenVectors:
+def read_vectors(
+    path: str | Path,  # .vec, .txt, .vec.gz, .npz or a .bin, all by native piece
+    tokenizer: PreTrainedTokenizerBase,  # whose tokens are looked up
+) -> TokenVectors:
     "Read token vectors from a file, rows looked up by the pieces as the tokenizer writes them."
     vocab = Vocab.from_tokenizer(tokenizer)
     pieces = pieces_of(vocab)
     wanted = set(pieces.values())
-    vectors = by_row(open_words(path, wanted=wanted).look_up(sorted(wanted), compose=False), pieces, len(vocab), f"vectors of {path}")
+    vectors = by_row(
+        open_words(path, wanted=wanted).look_up(sorted(wanted), compose=False), pieces, len(vocab), f"vectors of {path}"
+    )
     if not vectors.known.any():
         example = ", ".join([p for p in pieces.values() if len(p) > 1][:3])
-        raise ValueError(f"{path}: none of the vocabulary's {len(pieces)} tokens is in it; tokens are looked up as the tokenizer writes them "
-                         f"(such as {example}), so train vectors on text cut by this tokenizer")
+        raise ValueError(
+            f"{path}: none of the vocabulary's {len(pieces)} tokens is in it; tokens are looked up as the tokenizer writes them "
+            f"(such as {example}), so train vectors on text cut by this tokenizer"
+        )
     return vectors
