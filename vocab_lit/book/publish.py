@@ -436,7 +436,8 @@ import sys
 keep_on_drive = False  # @param {type:"boolean"}
 if "google.colab" in sys.modules:
     kept = [f"{name}=={importlib.metadata.version(name)}" for name in ("torch", "numpy", "pandas")]
-    subprocess.run([sys.executable, "-m", "pip", "install", "-q", *kept, "PACKAGE"], check=True)
+    package = "PACKAGE"
+    subprocess.run([sys.executable, "-m", "pip", "install", "-q", *kept, package], check=True)
     if keep_on_drive:
         from google.colab import drive
 
