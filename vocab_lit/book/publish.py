@@ -330,8 +330,9 @@ def generated(
             else:
                 files |= {f"tests/{name}": text} if text else {}
         for room in (Path(tmp) / "nbs").glob("*_*/"):
-            if (folder := package / _unnumbered(room.name)).is_dir():
-                (folder / "__init__.py").write_text(_room_docstring(room), encoding="utf-8")
+            init = package / _unnumbered(room.name) / "__init__.py"
+            if init.parent.is_dir() and not init.exists():
+                init.write_text(_room_docstring(room), encoding="utf-8")
         with (package / "__init__.py").open("a", encoding="utf-8") as f:
             f.write(f'__version__ = "{cfg["version"]}"\n')
         files |= _texts(Path(tmp), package.rglob("*.py"))
