@@ -239,7 +239,9 @@ class LaptTrainer(FiniteTrainer):
 
     def evaluate(self, *args, **kwargs):
         metrics = {
-            "eval_loss": self.measure(self.model, fixed_shapes=self.fixed, loss=self.model if self.is_fsdp_enabled else None)
+            "eval_loss": self.measure(
+                self.model, fixed_shapes=self.fixed, loss=self.model if self.is_fsdp_enabled else None
+            )
         }
         _reshard(self.model)
         self.log(metrics)
