@@ -11,13 +11,13 @@ from vocab_lit.methods.recipe import RECIPES, get_recipe, load_plan
 from vocab_lit.models.madx import AdapterConfig, LANGUAGE, MadX
 from vocab_lit.models.transplant import load_model, open_model, save, saved_plan, token_parameters, transplant
 from vocab_lit.text.phrasebook import lines
-from vocab_lit.tokens.expansion import carry_vectors, extend_tokenizer
+from vocab_lit.tokens.expansion import extend_tokenizer
 from vocab_lit.tokens.tokenizer import load_tokenizer, train_tokenizer
 from vocab_lit.tokens.vocab import Vocab, toy_tokenizer
 from vocab_lit.training.lapt import LaptConfig, lapt
 from vocab_lit.training.lm_data import mask_tokens
 from vocab_lit.vectors.align import AlignedVectors
-from vocab_lit.vectors.token_vectors import TokenVectors
+from vocab_lit.vectors.token_vectors import TokenVectors, carry_vectors
 from vocab_lit.vectors.word_vectors import open_words
 import itertools
 import json

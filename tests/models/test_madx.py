@@ -123,13 +123,13 @@ def cell_dc764090(cell_1b2a895a):
 @pytest.fixture(scope='module')
 def cell_26be31d7(cell_1b2a895a, cell_987a827a):
     # nbs/05_models/05_madx.ipynb, cell "import vocab_lit.methods.reinit  # registers its methods" (26be31d7)
-    global amharic, lines, new, sentence, shape, train_like, transplant, vocab_lit
+    global amharic, lines, new, sentence, shape, train_tokenizer_like, transplant, vocab_lit
     import vocab_lit.methods.reinit  # registers its methods
-    from vocab_lit.app.pipeline import train_like
     from vocab_lit.models.transplant import transplant
     from vocab_lit.text.phrasebook import lines
+    from vocab_lit.tokens.tokenizer import train_tokenizer_like
 
-    amharic = train_like(tokenizer, lines("am", 300, 1), 500)
+    amharic = train_tokenizer_like(tokenizer, lines("am", 300, 1), 500)
     new = transplant(load_model(data_path("models", "mini-xlmr")).float(), tokenizer, amharic, "script-posn-ident")
     madx.add_language("am", rows=token_parameters(new.model), tokenizer=amharic, seed=5)
     madx.activate("am")

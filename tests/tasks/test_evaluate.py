@@ -66,15 +66,15 @@ def cell_f086240f(cell_790e2b33):
 
 @pytest.fixture(scope='module')
 def cell_58149fb8(cell_790e2b33):
-    # nbs/07_tasks/07_evaluate.ipynb, cell "from vocab_lit.app.pipeline import train_like" (58149fb8)
-    global draw, languages, mini, name, own, own_rows, p, save_adapter, stacked, there, token_parameters, train_like
-    from vocab_lit.app.pipeline import train_like
+    # nbs/07_tasks/07_evaluate.ipynb, cell "from vocab_lit.models.adapterhub import save_adapter" (58149fb8)
+    global draw, languages, mini, name, own, own_rows, p, save_adapter, stacked, there, token_parameters, train_tokenizer_like
     from vocab_lit.models.adapterhub import save_adapter
     from vocab_lit.models.transplant import token_parameters
+    from vocab_lit.tokens.tokenizer import train_tokenizer_like
 
     mini = data_path("models", "mini-xlmr")
     languages = MadX(load_model(mini).float())
-    own = train_like(load_tokenizer(mini), [" ".join(s.words) for s in english], 400)
+    own = train_tokenizer_like(load_tokenizer(mini), [" ".join(s.words) for s in english], 400)
     own_rows = {n: p[torch.arange(len(own)) + 300] for n, p in token_parameters(languages.model).items()}
     languages.add_language("en")
     languages.add_language("sw", seed=1)

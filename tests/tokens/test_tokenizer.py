@@ -2,7 +2,9 @@
 from pathlib import Path
 from transformers import AutoTokenizer
 from vocab_lit.text.phrasebook import lines
-from vocab_lit.tokens.tokenizer import KINDS, load_tokenizer, special_around, train_tokenizer
+from vocab_lit.tokens.settings import KINDS
+from vocab_lit.tokens.tokenizer import load_tokenizer, special_around, tokenizer_kind, train_tokenizer, train_tokenizer_like
+from vocab_lit.tokens.vocab import toy_tokenizer
 import io
 import pytest
 import sentencepiece
@@ -41,6 +43,22 @@ def test_specials_around_a_text_can_be_left_out_on_either_side():
                 and one("a", add_special_tokens=False)["input_ids"]
                 == one("a")["input_ids"][around[0] : len(one("a")["input_ids"]) - around[1]]
             )
+
+
+@pytest.mark.cell('nbs/02_tokens/02_tokenizer.ipynb', 'cell "a tokenizer like another has its kind, its specials around a text and its length" (c555247d)')
+def test_a_tokenizer_like_another_has_its_kind_its_specials_around_a_text_and_its_length():
+    some = lines("sw", 300, seed=1)
+    for kind in KINDS:
+        for around in ((True, True), (False, False)):
+            source = train_tokenizer(some, kind, 300, max_length=77, around=around)
+            like = train_tokenizer_like(source, some, 280)
+            assert tokenizer_kind(source) == tokenizer_kind(like) == kind
+            assert special_around(like) == around and like.model_max_length == 77 and len(like) == 280
+            other = "bpe" if kind == "unigram" else "unigram"
+            asked = train_tokenizer_like(source, some, 280, other)
+            assert tokenizer_kind(asked) == other and special_around(asked) == around
+    assert tokenizer_kind(toy_tokenizer("byte-fallback", ["a"])) == "bpe"
+    assert train_tokenizer_like(source, some, 300, "unigram", split_digits=True).tokenize("12") == ["▁", "1", "2"]
 
 
 @pytest.mark.cell('nbs/02_tokens/02_tokenizer.ipynb', 'cell "the vocabulary has exactly the size asked for and the special tokens of its model family" (7c7936ff)')

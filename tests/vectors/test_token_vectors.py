@@ -2,9 +2,10 @@
 from gensim.models.keyedvectors import KeyedVectors
 from pathlib import Path
 from vocab_lit.text.phrasebook import lines
+from vocab_lit.tokens.expansion import extend_tokenizer
 from vocab_lit.tokens.tokenizer import train_tokenizer
 from vocab_lit.tokens.vocab import Vocab, toy_tokenizer
-from vocab_lit.vectors.token_vectors import _cooccurrences, _ppmi, encode_lines, ngrams, save_vectors, token_fasttext, token_ppmi, token_vectors, train_fasttext, write_table
+from vocab_lit.vectors.token_vectors import TokenVectors, _cooccurrences, _ppmi, carry_vectors, encode_lines, ngrams, save_vectors, token_fasttext, token_ppmi, token_vectors, train_fasttext, write_table
 import math
 import numpy as np
 import os
@@ -218,6 +219,21 @@ def test_the_size_of_the_text_decides_the_method(cell_03f08b59):
     assert made.name.startswith("token fastText") and made.matrix.shape == (len(tok), 8)
     with pytest.raises(ValueError, match="no vectors by 'glove'; there are auto, fasttext, ppmi"):
         token_vectors(tok, text, "glove")
+
+
+@pytest.mark.cell('nbs/03_vectors/01_token_vectors.ipynb', 'cell "vectors are carried by token" (a7e3ba51)')
+def test_vectors_are_carried_by_token(cell_03f08b59):
+    english = train_tokenizer(lines("en", 600, seed=0), "unigram", 700)
+    expanded = Vocab.from_tokenizer(extend_tokenizer(english, tok, 600))
+    rng = np.random.default_rng(0)
+    vectors = TokenVectors(rng.normal(size=(len(vocab), 4)).astype(np.float32), rng.random(len(vocab)) < 0.8, "random")
+    carried = carry_vectors(vectors, vocab, expanded)
+    assert 300 < carried.known.sum() < len(expanded) == len(carried)
+    for t in expanded:
+        same = [own.id for own in vocab if own.key == t.key and own.kind == "text"]
+        assert carried.known[t.id] == bool(same and vectors.known[same[0]])
+        if carried.known[t.id]:
+            assert (carried.matrix[t.id] == vectors.matrix[same[0]]).all()
 
 
 @pytest.mark.cell('nbs/03_vectors/01_token_vectors.ipynb', 'cell "a written table is what gensim reads" (9276d409)')

@@ -8,7 +8,7 @@ from vocab_lit.text.phrasebook import lines
 from vocab_lit.tokens.tokenizer import train_tokenizer
 from vocab_lit.tokens.vocab import Vocab, toy_tokenizer
 from vocab_lit.vectors.token_vectors import ngrams, save_vectors, token_ppmi
-from vocab_lit.vectors.word_vectors import _HEAD, _WORD, from_words, open_words, read_vectors, train_words, word_fasttext, word_ppmi
+from vocab_lit.vectors.word_vectors import _HEAD, _WORD, from_words, open_words, read_vectors, static_vectors, train_words, word_fasttext, word_ppmi
 import fasttext
 import gzip
 import numpy as np
@@ -204,6 +204,15 @@ def test_what_cannot_give_vectors_is_refused(cell_6e746c99, cell_1a3a838f):
         from_words(folder / "words.vec", tok, "ngrams")
     with pytest.raises(ValueError, match="by 'bpe'; there are auto, ngrams, tfr"):
         from_words(folder / "words.vec", tok, "bpe")
+
+
+@pytest.mark.cell('nbs/03_vectors/02_word_vectors.ipynb', 'cell "a recipe gets the vectors that it needs" (1b3def10)')
+def test_a_recipe_gets_the_vectors_that_it_needs(cell_6e746c99):
+    small = text[:300]
+    made = static_vectors("token vectors", tok, iter(small), seed=3)
+    assert (made.matrix == token_ppmi(tok, small, seed=3).matrix).all() and made.name == "token PPMI (min_count 2, seed 3)"
+    made = static_vectors("word vectors", tok, small, seed=3)
+    assert (made.matrix == from_words(word_fasttext(small, seed=3), tok).matrix).all()
 
 
 @pytest.mark.cell('nbs/03_vectors/02_word_vectors.ipynb', 'cell "saved vectors come back bit for bit" (d06fb01c)')

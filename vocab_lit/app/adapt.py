@@ -24,21 +24,21 @@ from babel import Locale
 from filelock import FileLock, Timeout
 
 import vocab_lit
-from .pipeline import METHODS, AlignFiles, check_vectors, train_like, train_vectors_files, transplant_files
+from .pipeline import AlignFiles, check_vectors, train_vectors_files, transplant_files
 from ..experiments.plots import loss_bars, loss_curves, row_shares
 from ..experiments.results import environment
 from ..methods.factored import load_factors
 from ..methods.recipe import get_recipe
 from ..models.transplant import open_model, saved_plan
-from ..text.files import check_output, write_folder
 from ..tasks.evaluate import TASK_PRESETS, evaluate_files, perplexity_files, read_examples
 from ..text.corpus import CleanReport, Lines, clean, hold_out, read_lines, write_json
-from ..tokens.tokenizer import load_tokenizer, save_tokenizer
+from ..text.files import check_output, write_folder
+from ..tokens.tokenizer import load_tokenizer, save_tokenizer, train_tokenizer_like
 from ..tokens.vocab import fit
 from ..training.lapt import LaptConfig
 from ..training.training_run import check_same_run, lapt_files, lapt_settings
 from ..vectors.align import read_dictionary
-from ..vectors.token_vectors import FASTTEXT_MIN_CHARACTERS, encode_lines
+from ..vectors.token_vectors import FASTTEXT_MIN_CHARACTERS, VECTOR_METHODS, encode_lines
 
 # %% ../../nbs/09_app/03_adapt.ipynb #d389b071
 @dataclass(frozen=True)
@@ -162,7 +162,9 @@ def _make_text(a, path):
 
 
 def _make_tokenizer(a, out):
-    made = train_like(load_tokenizer(a.model), read_lines(out / "text/train.txt"), a.vocab_size, a.kind or None)
+    made = train_tokenizer_like(
+        load_tokenizer(a.model), read_lines(out / "text/train.txt"), a.vocab_size, a.kind or None
+    )
     with write_folder(out / "tokenizer") as folder:
         save_tokenizer(made, folder)
 
@@ -211,7 +213,7 @@ def _make_start(a, out, needs, language, say):
             ),
             "auto",
         )
-    elif needs and vectors in METHODS:
+    elif needs and vectors in VECTOR_METHODS:
         vectors = found["tokens" if needs == "token vectors" else "target"]
     elif not needs:
         vectors = "auto"
@@ -286,7 +288,7 @@ def stages(a: Adaptation, out: Path, say: Callable[[str], None] = print) -> list
             Stage("tokenizer", f"train {a.vocab_size:,} tokens", out / "tokenizer", partial(_make_tokenizer, a, out))
         )
     given = (
-        a.vectors not in METHODS
+        a.vectors not in VECTOR_METHODS
         if needs != "aligned vectors"
         else bool(a.align.source_vectors and a.align.target_vectors)
     )

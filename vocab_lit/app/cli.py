@@ -25,6 +25,8 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+from ..text.extras import MissingExtra
+
 for _name, _value in (
     ("TRANSFORMERS_VERBOSITY", "error"),
     ("HF_HUB_DISABLE_PROGRESS_BARS", "1"),
@@ -51,7 +53,7 @@ class _OneLine(typer.core.TyperGroup):
                 err=True,
             )
             raise typer.Exit(130) from None
-        except (ValueError, OSError) as e:
+        except (ValueError, OSError, MissingExtra) as e:
             typer.echo(f"vocab-lit: {' '.join(str(e).split())}", err=True)
             raise typer.Exit(1) from None
 

@@ -20,12 +20,12 @@ from babel.core import get_global
 from transformers import AutoConfig
 
 import vocab_lit.tasks.evaluate  # registers the tasks
-from .pipeline import METHODS
 from ..methods.recipe import get_recipe
 from ..tasks.finetune import TASKS
 from ..text.corpus import data_path
 from ..text.phrasebook import find_locale, world
 from ..training.lapt import MODES, PRESETS
+from ..vectors.token_vectors import VECTOR_METHODS
 from ..vectors.word_vectors import SUBWORDS
 
 # %% ../../nbs/09_app/02_setup_file.ipynb #a39205ce
@@ -153,7 +153,7 @@ def _value(key: str, kind: Key, value, folder: Path, at: str):
         raise _wrong(at, f"{key} is {value!r}; there are {', '.join(kind.among)}")
     if key == "method":
         get_recipe(value)  # raises
-    if key == "vectors" and value not in METHODS:
+    if key == "vectors" and value not in VECTOR_METHODS:
         return _path(value, folder, at, key)
     return value
 

@@ -19,13 +19,11 @@ import pandas as pd
 import torch
 from transformers import PreTrainedModel, PreTrainedTokenizerBase, TrainerCallback
 
-from ..app.pipeline import make_vectors, train_like
 from .hub import MODELS, get_source, hub_lines, hub_model, hub_splits, word_files
 from ..methods.factored import Factors
 from ..methods.recipe import Recipe, get_recipe
 from ..models.device import find_device
 from ..models.transplant import Transplant, load_model, transplant
-from ..text.files import write_file
 from ..tasks.evaluate import PAPERS, TASK_PRESETS, read_examples, task_settings
 from ..tasks.finetune import TaskConfig, fine_tune_seeds, hold_out
 from ..tasks.nli import Pair, PairConfig
@@ -34,14 +32,15 @@ from ..tasks.qa import Answer, QAConfig, Question
 from ..tasks.tagging import Tagged
 from ..text.constructed import LANGUAGES, world_of
 from ..text.corpus import data_path, mix, read_lines, split_lines
+from ..text.files import write_file
 from ..text.phrasebook import inferences, questions
-from ..tokens.tokenizer import load_tokenizer
+from ..tokens.tokenizer import load_tokenizer, train_tokenizer_like
 from ..tokens.vocab import Vocab, overlap
 from ..training.lapt import PRESETS, LaptConfig, lapt
 from ..training.lm_data import heldout_loss, pack
 from ..vectors.align import AlignedVectors, align_tokens, read_dictionary
 from ..vectors.token_vectors import TokenVectors, encode_lines
-from ..vectors.word_vectors import WordVectors, open_words, train_words
+from ..vectors.word_vectors import WordVectors, open_words, static_vectors, train_words
 
 # %% ../../nbs/08_experiments/04_experiment.ipynb #18592359
 Splits = tuple[list, list, list]  # examples of a task: train, dev, test
@@ -353,7 +352,7 @@ class Target:
 
     @cached_property
     def tokenizer(self) -> PreTrainedTokenizerBase:
-        return train_like(
+        return train_tokenizer_like(
             self.source_tokenizer, self.setup.train, self.setup.vocab_size, split_digits=self.setup.split_digits
         )
 
@@ -409,7 +408,7 @@ class Target:
                     )
                 made = align_tokens(*self.words(how), self.source_tokenizer, self.tokenizer, self.setup.pairs, subwords)
             else:
-                made = make_vectors(needs, self.tokenizer, self.setup.train, how)
+                made = static_vectors(needs, self.tokenizer, self.setup.train, how)
             self._vectors[needs, how, subwords] = made
         return self._vectors[needs, how, subwords]
 

@@ -25,8 +25,8 @@ from ..methods.recipe import get_recipe
 from ..models.adapterhub import load_adapter, save_adapter
 from ..models.madx import LANGUAGE, TASK, AdapterConfig, MadX
 from ..models.transplant import load_model, token_parameters
-from ..text.files import write_file, write_folder
 from ..tasks.finetune import TaskConfig, evaluate, fine_tune
+from ..text.files import write_file, write_folder
 from ..tokens.tokenizer import load_tokenizer, save_tokenizer
 from ..training.lapt import lapt
 

@@ -23,7 +23,6 @@ from ..models.adapterhub import head_labels, is_task, load_adapter, load_head, w
 from ..models.device import find_device
 from ..models.madx import MadX
 from ..models.transplant import load_model
-from ..text.files import check_output, write_folder
 from vocab_lit.tasks.finetune import (
     NO_EARLY_STOP,
     TASKS,
@@ -46,6 +45,7 @@ from .probe import probe
 from .qa import QAConfig
 from .tagging import TaggingConfig
 from ..text.corpus import read_lines
+from ..text.files import check_output, write_folder
 from ..tokens.tokenizer import load_tokenizer, save_tokenizer
 from ..training.perplexity import perplexity
 

@@ -28,11 +28,11 @@ from transformers import (
 from transformers.utils import ModelOutput
 from ufal.chu_liu_edmonds import chu_liu_edmonds
 
-from ..text.files import write_text
-from .settings import ParsingConfig
 from .finetune import Row, Task, TaskConfig, WholeConfig, predict, register, run
+from .settings import ParsingConfig
 from .tagging import conllu_words, cuts, lay_out, some, word_pieces, word_scores
 from ..text.corpus import raw_lines
+from ..text.files import write_text
 from ..tokens.tokenizer import ids_around
 
 # %% ../../nbs/07_tasks/03_parsing.ipynb #71cce422

@@ -22,8 +22,8 @@ from seqeval.metrics import f1_score
 from tqdm.auto import tqdm
 from transformers import MODEL_FOR_TOKEN_CLASSIFICATION_MAPPING, PreTrainedModel, PreTrainedTokenizerBase
 
-from .settings import TaggingConfig
 from .finetune import Row, Task, TaskConfig, divide, label_weights, predict, register, run
+from .settings import TaggingConfig
 from ..text.corpus import raw_lines
 from ..tokens.tokenizer import ids_around
 

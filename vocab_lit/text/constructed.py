@@ -711,7 +711,7 @@ def world_of(
     "The module that speaks a language; `ValueError` where neither does."
     if code not in LANGUAGES:
         find_locale(code)
-    return importlib.import_module(f"vocab_lit.{'constructed' if code in LANGUAGES else 'phrasebook'}")
+    return importlib.import_module(f"vocab_lit.text.{'constructed' if code in LANGUAGES else 'phrasebook'}")
 
 # %% ../../nbs/01_text/03_constructed.ipynb #60dc39d8
 def to_conllu(trees: Sequence[Tree]) -> str:

@@ -51,8 +51,8 @@ from ..models.device import device_arguments, find_device
 from ..models.transplant import check_rows, is_masked, max_length, token_parameters
 from ..text.corpus import write_json
 from ..text.settings import one_of
-from .settings import MODES, PRESETS, LaptConfig, Stage
 from .lm_data import MaskedBlocks, PackedBlocks, heldout_loss, label_positions, lm_loss, pack
+from .settings import MODES, PRESETS, LaptConfig, Stage
 
 # %% ../../nbs/06_training/03_lapt.ipynb #748d38a0
 def _stack(model) -> tuple[str, nn.ModuleList]:  # its name in the encoder

@@ -14,7 +14,7 @@ from pathlib import Path
 from ..text.settings import File, Files, SettingError, Settings, existing_file, one_of, within
 
 # %% auto #0
-__all__ = ['METHODS', 'SUBWORDS', 'IN_ONE_SPACE', 'check_vectors_file', 'VectorSettings']
+__all__ = ['VECTOR_METHODS', 'SUBWORDS', 'IN_ONE_SPACE', 'check_vectors_file', 'VectorSettings']
 
 # %% ../../nbs/03_vectors/00_settings.ipynb #09d90425
 def _begins_as_table(path: Path) -> bool:
@@ -45,7 +45,7 @@ def check_vectors_file(
         raise SettingError(name, f" {path}: not a file of vectors; expected {what}")
 
 # %% ../../nbs/03_vectors/00_settings.ipynb #583343fe
-METHODS = ("auto", "fasttext", "ppmi")  # of making token vectors from text
+VECTOR_METHODS = ("auto", "fasttext", "ppmi")  # of making token vectors from text
 SUBWORDS = ("auto", "ngrams", "tfr")  # from words to tokens
 IN_ONE_SPACE = "none"  # in place of a dictionary
 
@@ -87,14 +87,14 @@ class VectorSettings(Settings):
         elif self.file and not self.file.is_dir():
             raise SettingError(
                 "vectors",
-                f" {self.file}: no such file; choose from {', '.join(METHODS)}, or give a file of vectors "
+                f" {self.file}: no such file; choose from {', '.join(VECTOR_METHODS)}, or give a file of vectors "
                 "or the folder of a model that has the target vocabulary",
             )
 
     @property
     def file(self) -> Path | None:
         "The file or folder that holds vectors of the target tokens, if one is given."
-        return None if self.vectors in METHODS else Path(self.vectors)
+        return None if self.vectors in VECTOR_METHODS else Path(self.vectors)
 
     @property
     def between_languages(self) -> dict[str, object]:

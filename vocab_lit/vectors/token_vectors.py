@@ -4,7 +4,8 @@
 
 # %% auto #0
 __all__ = ['FASTTEXT_MIN_CHARACTERS', 'TokenVectors', 'encode_lines', 'ngrams', 'train_fasttext', 'by_row', 'pieces_of',
-           'token_fasttext', 'ppmi_vectors', 'token_ppmi', 'token_vectors', 'write_table', 'save_vectors']
+           'token_fasttext', 'ppmi_vectors', 'token_ppmi', 'token_vectors', 'carry_vectors', 'write_table',
+           'save_vectors']
 
 # %% ../../nbs/03_vectors/01_token_vectors.ipynb #fdbcd0f8
 import json
@@ -21,7 +22,8 @@ from sklearn.utils.extmath import randomized_svd
 from tqdm.auto import tqdm
 from transformers import PreTrainedTokenizerBase
 
-from ..tokens.vocab import Vocab
+from ..tokens.vocab import Vocab, overlap
+from .settings import VECTOR_METHODS
 
 # %% ../../nbs/03_vectors/01_token_vectors.ipynb #0f02f52c
 @dataclass
@@ -289,14 +291,26 @@ def token_vectors(
 ) -> TokenVectors:
     "Vectors of tokens by the method that suits the size of the text."
     makers = {"fasttext": token_fasttext, "ppmi": token_ppmi}
-    if method not in ("auto", *makers):
-        raise ValueError(f"no vectors by {method!r}; there are auto, {', '.join(makers)}")
+    if method not in VECTOR_METHODS:
+        raise ValueError(f"no vectors by {method!r}; there are {', '.join(VECTOR_METHODS)}")
     lines = list(lines)
     if method == "auto":
         method = "fasttext" if sum(map(len, lines)) >= enough else "ppmi"
     if method == "fasttext":
         options["threads"] = threads
     return makers[method](tokenizer, lines, seed=seed, **options)
+
+# %% ../../nbs/03_vectors/01_token_vectors.ipynb #d519f077
+def carry_vectors(
+    vectors: TokenVectors,  # of the target language's own vocabulary
+    own: Vocab,  # that vocabulary
+    expanded: Vocab,  # the one to have vectors for
+) -> TokenVectors:  # (len(expanded), dim); unknown where `own` has no such token
+    "Vectors of one vocabulary for the tokens of another, by exact match."
+    ids = overlap(own, expanded, fuzzy=False)
+    ordinary = np.array([t.kind in ("text", "byte") for t in expanded])
+    known = (ids >= 0) & vectors.known[ids] & ordinary
+    return TokenVectors(np.where(known[:, None], vectors.matrix[ids], 0).astype(np.float32), known, vectors.name)
 
 # %% ../../nbs/03_vectors/01_token_vectors.ipynb #ba307b91
 def write_table(
