@@ -68,7 +68,8 @@ from ..text.phrasebook import dictionary, lines
 from ..tokens.tokenizer import load_tokenizer, train_tokenizer
 from ..tokens.vocab import Vocab, overlap, toy_tokenizer
 from ..training.lapt import LaptConfig, LaptTrainer, answering_with_loss, training_arguments
-from ..training.lm_data import MaskedBlocks, lm_loss
+from ..training.lm_data import MaskedBlocks
+from ..training.lm_loss import lm_loss
 from ..training.training_run import lapt_files
 from ..vectors.align import align_tokens, read_dictionary, unit_rows
 from ..vectors.token_vectors import TokenVectors, save_vectors, write_table
@@ -583,7 +584,7 @@ def count_flops(
         torch.autocast(model.device.type, torch.bfloat16, enabled=side == "vocab_lit" and model.device.type == "cuda"),
         FlopCounterMode(display=False) as counter,
     ):
-        (lm_loss(model, **batch, most=2**62) if side == "vocab_lit" else model(**batch).loss).backward()
+        (lm_loss(model, **batch, max_logits=2**62) if side == "vocab_lit" else model(**batch).loss).backward()
     return counter.get_total_flops()
 
 
