@@ -485,7 +485,9 @@ def cell_63239899():
         result = CliRunner().invoke(app, [str(a) for a in arguments])
         assert result.exception is None or isinstance(result.exception, SystemExit), (arguments, result.exception)
         return result.exit_code, "\n".join(
-            l for l in result.stderr.splitlines() if l and not l.startswith("·") and not re.search(r"\[\d\d:\d\d", l)
+            line
+            for line in result.stderr.splitlines()
+            if line and not line.startswith("·") and not re.search(r"\[\d\d:\d\d", line)
         )  # steps and progress bars aside
 
 

@@ -250,8 +250,11 @@ def focus_cases(place: Path, sizes: tuple, small: bool) -> Iterator[Case]:
         yield Case(f"{n * 5 // 2:,} to {n:,} tokens, {n // 4:,} shared", case, n, warm_up=warm_up)
     if small:
         return
-    text = {l: lines(l, 3000, seed=0) for l in ("en", "sw")}
-    kinds = {k: [train_tokenizer(text[l], k, 1000) for l in ("en", "sw")] for k in ("unigram", "wordpiece", "bpe")}
+    text = {language: lines(language, 3000, seed=0) for language in ("en", "sw")}
+    kinds = {
+        k: [train_tokenizer(text[language], k, 1000) for language in ("en", "sw")]
+        for k in ("unigram", "wordpiece", "bpe")
+    }
     for a, b in (
         ("unigram", "unigram"),
         ("wordpiece", "wordpiece"),
@@ -387,7 +390,7 @@ def wechsel_cases(place: Path, sizes: tuple, small: bool) -> Iterator[Case]:
         )
     if small:
         return
-    text = {l: lines(l, 3000, seed=i) for i, l in enumerate(("en", "sw"))}
+    text = {language: lines(language, 3000, seed=i) for i, language in enumerate(("en", "sw"))}
     models = [
         word_fasttext(t, dim=32) for t in text.values()
     ]  # far fewer dimensions than pairs, so that single precision is enough for the rotation
