@@ -54,8 +54,8 @@ def cell_2adbbf8c():
     levels = {"random": 8.2, "symbolic overlap": 7.1, "focus": 5.1}
     losses = pd.DataFrame(
         [
-            dict(method=m, language=l, seed=s, value=v + d + rng.normal(0, 0.1))
-            for (m, v), (l, d), s in itertools.product(levels.items(), {"sw": 0, "am": 0.4, "my": 0.2}.items(), range(3))
+            dict(method=m, language=line, seed=s, value=v + d + rng.normal(0, 0.1))
+            for (m, v), (line, d), s in itertools.product(levels.items(), {"sw": 0, "am": 0.4, "my": 0.2}.items(), range(3))
         ]
     )
     folder = Path(tempfile.mkdtemp())
@@ -81,8 +81,8 @@ def cell_f2c1aa28(cell_2adbbf8c):
     global curves
     curves = pd.DataFrame(
         [
-            dict(method=m, language=l, seed=s, step=t, value=3 + (v - 3) * np.exp(-t / 120) + rng.normal(0, 0.08))
-            for (m, v), l, s, t in itertools.product(levels.items(), ("sw", "am"), range(3), range(0, 401, 50))
+            dict(method=m, language=line, seed=s, step=t, value=3 + (v - 3) * np.exp(-t / 120) + rng.normal(0, 0.08))
+            for (m, v), line, s, t in itertools.product(levels.items(), ("sw", "am"), range(3), range(0, 401, 50))
         ]
     )
     loss_curves(curves, names={"am": "አማርኛ", "sw": "Kiswahili"}, path=folder / "curves.png")
@@ -104,12 +104,12 @@ def cell_82df53d4(cell_2adbbf8c):
             dict(
                 method=m,
                 variant=v,
-                language=l,
+                language=line,
                 seed=s,
                 step=t,
                 value=20 + d + top * np.exp(-t / slow(m, v)) * np.exp(rng.normal(0, 0.1)),
             )
-            for (m, top), v, (l, d), s, t in itertools.product(
+            for (m, top), v, (line, d), s, t in itertools.product(
                 start.items(), ("embeddings first", "all at once"), {"de": 0, "zh": 30}.items(), range(2), range(0, 501, 25)
             )
         ]
@@ -195,14 +195,14 @@ def cell_67129e56(cell_2adbbf8c):
         [
             dict(
                 task=task,
-                language=l,
+                language=line,
                 vocabulary=v,
                 seed=s,
                 flops=f * (1 + 0.05 * i),
                 value=base + 3 * (task == "NER") + (v == "full") * gain + rng.normal(0, 0.3),
             )
             for task in ("POS", "NER")
-            for i, (l, base, gain) in enumerate(
+            for i, (line, base, gain) in enumerate(
                 [("hy", 92, 0.5), ("myv", 79, 5), ("et", 94, 0.2), ("te", 88.5, 1), ("he", 94.5, 0.1), ("sw", 94.2, -1)]
             )
             for v, f in (("reduced", 2e17), ("full", 5e17))
@@ -232,8 +232,8 @@ def cell_19ffbf12(cell_2adbbf8c):
     grid_search = published("wechsel", 8).query("method == 'WECHSEL@0' and metric == 'perplexity'")
     grid_search = grid_search.join(grid_search.setup.str.extract(r"k=(?P<k>\d+), tau=(?P<tau>.+)").astype({"k": int}))
     by_k_and_tau = {
-        name: grid_search[grid_search.language == l].pivot(index="k", columns="tau", values="value")
-        for l, name in (("fr", "Français"), ("zh", "中文"))
+        name: grid_search[grid_search.language == line].pivot(index="k", columns="tau", values="value")
+        for line, name in (("fr", "Français"), ("zh", "中文"))
     }
     heat_map(by_k_and_tau, log=True, xlabel="temperature", ylabel="neighbours", path=folder / "grid.png")
 
@@ -244,8 +244,8 @@ def cell_184c7e95(cell_2adbbf8c):
     global grown
     grown = pd.DataFrame(
         [
-            dict(language=l, step=t, seed=s, value=top * (1 - np.exp(-t / 40)) + 20 + 2 * (s - 1))
-            for l, top in (("sw", 25.0), ("am", 12.0))
+            dict(language=line, step=t, seed=s, value=top * (1 - np.exp(-t / 40)) + 20 + 2 * (s - 1))
+            for line, top in (("sw", 25.0), ("am", 12.0))
             for t in (0, 15, 30, 60, 120)
             for s in range(3)
         ]
@@ -265,7 +265,7 @@ def cell_443878c2(cell_2adbbf8c):
             "shared": [40.0, 30, 13, 19, 45],
         }
     )
-    scripts_known = {l: "new script" if l in ("am", "km") else "known script" for l in explained.language}
+    scripts_known = {code: "new script" if code in ("am", "km") else "known script" for code in explained.language}
     correlations(
         explained,
         {"unknown": "unknown tokens, %", "shared": "shared tokens, %"},
@@ -376,13 +376,13 @@ def test_curves_go_through_the_means_on_a_logarithmic_axis_with_plain_numbers_an
     means = perplexities.groupby(["language", "method", "variant", "step"]).value.mean()
     assert [a.get_title() for a in figure.axes] == ["de", "zh"] and figure.axes[0].get_ylabel() == "perplexity"
     for ax, language in zip(figure.axes, ("de", "zh")):
-        drawn = [l for l in ax.lines if len(l.get_xdata())]
+        drawn = [line for line in ax.lines if len(line.get_xdata())]
         kinds_of_line = list(itertools.product(start, ("embeddings first", "all at once")))
         assert ax.get_yscale() == "log" and ax.get_ylim() == (15, 500) and len(drawn) == 4
         for line, kind in zip(drawn, kinds_of_line):
             assert np.allclose(line.get_ydata(), means[(language, *kind)])
-        assert [to_rgb(l.get_color()) for l in drawn] == [to_rgb(PALETTE[i]) for i in (0, 0, 1, 1)]
-        assert [l.is_dashed() for l in drawn] == [False, True] * 2
+        assert [to_rgb(line.get_color()) for line in drawn] == [to_rgb(PALETTE[i]) for i in (0, 0, 1, 1)]
+        assert [line.is_dashed() for line in drawn] == [False, True] * 2
     figure.draw_without_rendering()
     assert [_short(v) for v in (0.5, 20, 50000, 1e5, 5e12)] == ["0.5", "20", "50000", "1e5", "5e12"]
     assert [t.get_text() for t in figure.axes[0].get_yticklabels() if 15 <= t.get_position()[1] <= 500] == [
@@ -392,7 +392,7 @@ def test_curves_go_through_the_means_on_a_logarithmic_axis_with_plain_numbers_an
         "200",
         "500",
     ]
-    assert [to_rgb(l.get_color()) for l in figure.axes[1].get_legend().get_lines()] == [
+    assert [to_rgb(line.get_color()) for line in figure.axes[1].get_legend().get_lines()] == [
         to_rgb(c) for c in (PALETTE[0], PALETTE[1], INK, INK)
     ]
     assert [t.get_text() for t in figure.axes[1].get_legend().get_texts()] == [
@@ -406,7 +406,7 @@ def test_curves_go_through_the_means_on_a_logarithmic_axis_with_plain_numbers_an
     uncut.draw_without_rendering()
     ticks = {t.get_text() for t in uncut.axes[0].get_yticklabels()}
     assert {"100", "1000", "10000"} <= ticks and not {"20", "5000"} & ticks
-    six = pd.concat([curves.assign(language=l) for l in "abcdef"])
+    six = pd.concat([curves.assign(language=line) for line in "abcdef"])
     rows_of_panels = [a.get_subplotspec().rowspan.start for a in loss_curves(six.query("seed == 0")).axes]
     assert rows_of_panels == [0, 0, 0, 1, 1, 1]
 
@@ -452,7 +452,7 @@ def test_both_panels_lie_in_one_plane_pairs_are_joined_and_the_rotation_brings_t
             np.abs(part[["x", "y"]]), np.abs((np.vstack([vectors, units[1]]) - stacked.mean(0)) @ basis), atol=1e-6
         )
         assert np.allclose(
-            [l.get_xydata() for l in ax.lines], np.stack([part[["x", "y"]][:8], part[["x", "y"]][8:]], axis=1)
+            [line.get_xydata() for line in ax.lines], np.stack([part[["x", "y"]][:8], part[["x", "y"]][8:]], axis=1)
         )
         assert ax.get_title() == f"{when}: mean cosine {np.mean([v @ t for v, t in zip(vectors, units[1])]):.2f}"
         assert [t.get_text() for t in ax.texts] == [label(t) for side in zip(*pairs) for t in side]
@@ -463,7 +463,7 @@ def test_both_panels_lie_in_one_plane_pairs_are_joined_and_the_rotation_brings_t
 
 
     def gap(ax):
-        return np.mean([np.linalg.norm(np.diff(l.get_xydata(), axis=0)) for l in ax.lines])
+        return np.mean([np.linalg.norm(np.diff(line.get_xydata(), axis=0)) for line in ax.lines])
 
 
     assert gap(figure.axes[1]) < 0.5 * gap(figure.axes[0])
@@ -575,7 +575,7 @@ def test_names_at_the_line_ends_keep_their_order_and_distance_and_move_as_little
         boxes = [Text.get_window_extent(t) for t in ax.texts]  # without the arrows
         assert len(boxes) == 6 and not any(a.overlaps(b) for a, b in itertools.combinations(boxes, 2))
     means = costs.groupby(["task", "language", "vocabulary"])[["flops", "value"]].mean()
-    line = next(l for l in figure.axes[0].lines if len(l.get_xdata()) == 2)
+    line = next(line for line in figure.axes[0].lines if len(line.get_xdata()) == 2)
     assert np.allclose(line.get_xdata(), [2e17, 5e17]) and np.allclose(
         line.get_ydata(), means.loc[("POS", "hy")].loc[["reduced", "full"]].value
     )
@@ -626,7 +626,11 @@ def test_cells_have_their_numbers_in_readable_ink_on_one_scale_that_of_differenc
             assert [t.get_text() for t in ax.texts] == [f"{v:.1f}" for v in grid.to_numpy().ravel()]
             colours = ax.images[0].to_rgba(grid.to_numpy())
             assert all(contrast(t.get_color(), c[:3]) > 4.5 for t, c in zip(ax.texts, colours.reshape(-1, 4)))
-            assert [l.get_xdata()[0] for l in ax.lines[:2]] == [1.5, 2.5] == [l.get_ydata()[0] for l in ax.lines[2:]]
+            assert (
+                [line.get_xdata()[0] for line in ax.lines[:2]]
+                == [1.5, 2.5]
+                == [line.get_ydata()[0] for line in ax.lines[2:]]
+            )
             assert (
                 [t.get_text() for t in ax.get_xticklabels()] == list(kinds) == [t.get_text() for t in ax.get_yticklabels()]
             )
@@ -738,9 +742,9 @@ def test_every_figure_says_what_it_shows_with_the_numbers(cell_2adbbf8c, cell_1a
     )  # of languages, not of seeds
     two = pd.DataFrame(
         [
-            dict(method=m, language=l, step=t, value=v / (t + 1))
+            dict(method=m, language=line, step=t, value=v / (t + 1))
             for m, v in (("a", 8.0), ("b", 6.0))
-            for l in ("sw", "am")
+            for line in ("sw", "am")
             for t in (0, 1, 3)
         ]
     )

@@ -68,7 +68,8 @@ from ..text.phrasebook import dictionary, lines
 from ..tokens.tokenizer import load_tokenizer, train_tokenizer
 from ..tokens.vocab import Vocab, overlap, toy_tokenizer
 from ..training.lapt import LaptConfig, LaptTrainer, answering_with_loss, training_arguments
-from ..training.lm_data import MaskedBlocks, lm_loss
+from ..training.lm_data import MaskedBlocks
+from ..training.lm_loss import lm_loss
 from ..training.training_run import lapt_files
 from ..vectors.align import align_tokens, read_dictionary, unit_rows
 from ..vectors.token_vectors import TokenVectors, save_vectors, write_table
@@ -249,8 +250,11 @@ def focus_cases(place: Path, sizes: tuple, small: bool) -> Iterator[Case]:
         yield Case(f"{n * 5 // 2:,} to {n:,} tokens, {n // 4:,} shared", case, n, warm_up=warm_up)
     if small:
         return
-    text = {l: lines(l, 3000, seed=0) for l in ("en", "sw")}
-    kinds = {k: [train_tokenizer(text[l], k, 1000) for l in ("en", "sw")] for k in ("unigram", "wordpiece", "bpe")}
+    text = {language: lines(language, 3000, seed=0) for language in ("en", "sw")}
+    kinds = {
+        k: [train_tokenizer(text[language], k, 1000) for language in ("en", "sw")]
+        for k in ("unigram", "wordpiece", "bpe")
+    }
     for a, b in (
         ("unigram", "unigram"),
         ("wordpiece", "wordpiece"),
@@ -386,7 +390,7 @@ def wechsel_cases(place: Path, sizes: tuple, small: bool) -> Iterator[Case]:
         )
     if small:
         return
-    text = {l: lines(l, 3000, seed=i) for i, l in enumerate(("en", "sw"))}
+    text = {language: lines(language, 3000, seed=i) for i, language in enumerate(("en", "sw"))}
     models = [
         word_fasttext(t, dim=32) for t in text.values()
     ]  # far fewer dimensions than pairs, so that single precision is enough for the rotation
@@ -583,7 +587,7 @@ def count_flops(
         torch.autocast(model.device.type, torch.bfloat16, enabled=side == "vocab_lit" and model.device.type == "cuda"),
         FlopCounterMode(display=False) as counter,
     ):
-        (lm_loss(model, **batch, most=2**62) if side == "vocab_lit" else model(**batch).loss).backward()
+        (lm_loss(model, **batch, max_logits=2**62) if side == "vocab_lit" else model(**batch).loss).backward()
     return counter.get_total_flops()
 
 

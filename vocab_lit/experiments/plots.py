@@ -196,7 +196,7 @@ def loss_bars(
     "Bars of the mean over seeds with the standard deviation, by language and method."
     use_style()
     languages = list(dict.fromkeys(df.language))
-    ticks = [label((names or {}).get(l, l)) for l in languages]
+    ticks = [label((names or {}).get(language, language)) for language in languages]
     fig, ax = plt.subplots(figsize=(max(5, 1.1 * len(languages) + 1.5), 3.4))
     sns.barplot(
         df,
@@ -278,7 +278,7 @@ def loss_curves(
     "Curves of the mean over seeds with a band of the standard deviation, a panel for each language."
     use_style()
     languages = list(dict.fromkeys(df.language)) if "language" in df else [None]
-    titles = [label((names or {}).get(l, l or "")) for l in languages]
+    titles = [label((names or {}).get(language, language or "")) for language in languages]
     style = "variant" if "variant" in df else "method"
     columns = min(columns, len(languages))
     lines = -(-len(languages) // columns)
@@ -589,7 +589,7 @@ def score_dots(
     cells = _mean_sd(df, ["language", "setup", "method"])
     rest = cells[cells.setup != baseline]
     methods, setups, languages = (list(dict.fromkeys(x)) for x in (rest.method, rest.setup, df.language))
-    titles = [label((names or {}).get(l, l)) for l in languages]
+    titles = [label((names or {}).get(language, language)) for language in languages]
     columns = min(columns, len(languages))
     lines = -(-len(languages) // columns)
     fig, axes = plt.subplots(
@@ -660,7 +660,7 @@ def score_flops(
         df.groupby(["task", "language", "vocabulary"], as_index=False).flops.mean()
     )
     tasks, languages, kinds = (list(dict.fromkeys(cells[c])) for c in ("task", "language", "vocabulary"))
-    texts = {l: label((names or {}).get(l, l)) for l in languages}
+    texts = {language: label((names or {}).get(language, language)) for language in languages}
     fig, axes = plt.subplots(1, len(tasks), squeeze=False, layout="constrained", figsize=(4.2 * len(tasks) + 0.6, 3.6))
     for ax, task in zip(axes[0], tasks):
         ends = []
@@ -789,7 +789,9 @@ def heat_map(
         for at in edges(p.index):
             ax.axhline(at - 0.5, color=INK if difference else "white", linewidth=2.5)
         for axis, languages in ((ax.xaxis, p.columns), (ax.yaxis, p.index)):
-            axis.set_ticks(range(len(languages)), [label((names or {}).get(l, str(l))) for l in languages])
+            axis.set_ticks(
+                range(len(languages)), [label((names or {}).get(language, str(language))) for language in languages]
+            )
         ax.set_title(label(title))
         ax.tick_params(length=0)
         ax.grid(False)
@@ -821,7 +823,9 @@ def score_curves(
     "Curves of the mean over seeds with a band of the standard deviation, one for each language."
     use_style()
     languages = list(dict.fromkeys(df.language))
-    shown = df.assign(language=df.language.map({l: label((names or {}).get(l, l)) for l in languages}))
+    shown = df.assign(
+        language=df.language.map({language: label((names or {}).get(language, language)) for language in languages})
+    )
     fig, ax = plt.subplots(figsize=(5.6, 3.2))
     sns.lineplot(
         shown,
@@ -854,8 +858,8 @@ def correlations(
     "Scores of languages over other numbers of theirs, with Pearson's r."
     use_style()
     shown, texts = (
-        df.assign(kind=[(kinds or {}).get(l, "language") for l in df.language]),
-        [label((names or {}).get(l, l)) for l in df.language],
+        df.assign(kind=[(kinds or {}).get(code, "language") for code in df.language]),
+        [label((names or {}).get(code, code)) for code in df.language],
     )
     fig, axes = plt.subplots(
         1, len(explanations), squeeze=False, sharey=True, layout="constrained", figsize=(4.2 * len(explanations), 3.4)
