@@ -7,7 +7,8 @@ from typer.testing import CliRunner
 from vocab_lit.app.cli import app
 from vocab_lit.app.pipeline import copies
 from vocab_lit.methods.factored import FactoredRecipe, load_embedding, load_factors
-from vocab_lit.methods.recipe import RECIPES, get_recipe, load_plan
+from vocab_lit.methods.recipe import get_recipe, load_plan
+from vocab_lit.methods.registry import RECIPES
 from vocab_lit.models.madx import AdapterConfig, LANGUAGE, MadX
 from vocab_lit.models.transplant import load_model, open_model, save, saved_plan, token_parameters, transplant
 from vocab_lit.text.phrasebook import lines

@@ -187,9 +187,9 @@ SetupFile = Annotated[
 def methods(as_json: Json = False):
     "List the methods of initialisation, what each needs and who proposed it."
     import vocab_lit.models.transplant  # registers the recipes
-    from vocab_lit.methods.recipe import RECIPES
+    from vocab_lit.methods.registry import method_table
 
-    rows = [dict(method=r.name, needs=r.needs or "nothing", paper=r.paper, about=r.about) for r in RECIPES.values()]
+    rows = method_table()
     print(json.dumps(rows, indent=2)) if as_json else _show(rows)
 
 # %% ../../nbs/09_app/04_cli.ipynb #a2830132
