@@ -1,4 +1,4 @@
-"""How texts and notebooks become pages: links lead to pages, nbdev's directives are hidden, formulas need no network."""
+"""How texts and notebooks become pages: links lead to pages, nbdev's directives hidden, formulas need no network."""
 
 import json
 import re

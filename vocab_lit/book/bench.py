@@ -871,7 +871,8 @@ CLAIMS += [
         "CPU time of a step, adapters / vocab_lit, task adapter",
         lambda r: r.ratio("cpu_seconds", "adapters", _TASK),
         1.3,
-        note="a task adapter stands in every layer from the first on, and both compute the same; what lies below the first is a twelfth of the forward pass",
+        note="a task adapter stands in every layer from the first on, and both compute the same; what lies below the "
+        "first is a twelfth of the forward pass",
     ),
 ]
 
