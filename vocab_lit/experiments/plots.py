@@ -789,7 +789,7 @@ def heat_map(
     shape = max(p.shape for p in panels.values())
     shown = {language for p in panels.values() for language in (*p.columns, *p.index)}
     texts = {language: label((names or {}).get(language, str(language))) for language in shown}
-    texts |= {title: label(title) for title in panels}
+    titles = {title: label(title) for title in panels}
     fig, axes = plt.subplots(
         lines,
         columns,
@@ -807,7 +807,7 @@ def heat_map(
             ax.axhline(at - 0.5, color=INK if difference else "white", linewidth=2.5)
         for axis, languages in ((ax.xaxis, p.columns), (ax.yaxis, p.index)):
             axis.set_ticks(range(len(languages)), [texts[language] for language in languages])
-        ax.set_title(texts[title])
+        ax.set_title(titles[title])
         ax.tick_params(length=0)
         ax.grid(False)
         for spine in ax.spines.values():
