@@ -378,7 +378,7 @@ def cell_8e4d89ae():
     from vocab_lit.text.phrasebook import lines
     from vocab_lit.app.pipeline import factorize_files, train_vectors_files
     from vocab_lit.tokens.tokenizer import load_tokenizer, save_tokenizer, train_tokenizer
-    from vocab_lit.models.transplant import load_model, open_model, save, transplant, whole_file, whole_folder
+    from vocab_lit.models.transplant import load_model, open_model, save, transplant, write_text, write_folder
     from vocab_lit.vectors.word_vectors import open_words
     torch.set_num_threads(1)
     place = Path(tempfile.mkdtemp())
@@ -389,9 +389,9 @@ def cell_8e4d89ae():
     results = [transplant(open(place/"model"), old, new, "identity") for open in (load_model, open_model)]
     madx = MadX(XLMRobertaForMaskedLM(config())); madx.add_language("sw")
     def tokenizer(out):
-        with whole_folder(out) as folder: save_tokenizer(new, folder)
+        with write_folder(out) as folder: save_tokenizer(new, folder)
     def text(out):
-        with whole_file(out) as f: f.write("maji " * 4000)
+        with write_text(out) as f: f.write("maji " * 4000)
     def adapter(out): return load_adapter(MadX(XLMRobertaForMaskedLM(config())), out, "language")
     writers = {"model": (lambda out: save(results[0], out), load_model), "shards": (lambda out: save(results[1], out), load_model), "tokenizer": (tokenizer, load_tokenizer), "text": (text, Path.read_text),
                "adapter": (lambda out: save_adapter(madx, "language", "sw", out), adapter), "pickle": (lambda out: save_adapter(madx, "language", "sw", out, safetensors=False), adapter),

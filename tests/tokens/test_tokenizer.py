@@ -2,7 +2,8 @@
 from pathlib import Path
 from transformers import AutoTokenizer
 from vocab_lit.text.phrasebook import lines
-from vocab_lit.tokens.tokenizer import KINDS, load_tokenizer, special_around, tokenizer_kind, train_tokenizer, train_tokenizer_like
+from vocab_lit.tokens.settings import KINDS
+from vocab_lit.tokens.tokenizer import load_tokenizer, special_around, tokenizer_kind, train_tokenizer, train_tokenizer_like
 from vocab_lit.tokens.vocab import toy_tokenizer
 import io
 import pytest
@@ -110,7 +111,7 @@ def test_text_survives_encoding_and_decoding(cell_bc2e044b):
 @pytest.mark.cell('nbs/02_tokens/02_tokenizer.ipynb', 'cell "training repeats in other processes" (57d747ac)')
 def test_training_repeats_in_other_processes():
     program = (
-        "import hashlib; from vocab_lit.tokens.tokenizer import *; from vocab_lit.text.phrasebook import lines\n"
+        "import hashlib; from vocab_lit.tokens.tokenizer import *; from vocab_lit.tokens.settings import KINDS; from vocab_lit.text.phrasebook import lines\n"
         "for kind in KINDS: print(kind, hashlib.md5(str(sorted(train_tokenizer(lines('ka', 800, 0), kind, 500).get_vocab().items())).encode()).hexdigest())"
     )
     runs = {

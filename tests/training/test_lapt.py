@@ -7,9 +7,10 @@ from vocab_lit.models.device import Device
 from vocab_lit.models.transplant import is_masked
 from vocab_lit.text.phrasebook import lines
 from vocab_lit.tokens.tokenizer import train_tokenizer
-from vocab_lit.training.lapt import LaptConfig, LaptTrainer, PRESETS, Stage, _Stages, _own_random_state, answering_with_loss, lapt, lapt_flops, learning, rate_factor, stage_starts, total_steps, training_arguments, transformer_blocks
+from vocab_lit.training.lapt import LaptTrainer, _Stages, _own_random_state, answering_with_loss, lapt, lapt_flops, learning, rate_factor, stage_starts, total_steps, training_arguments, transformer_blocks
 from vocab_lit.training.lm_data import MaskedBlocks, pack
 from vocab_lit.training.lm_loss import heldout_loss, label_positions, lm_loss
+from vocab_lit.training.settings import LaptConfig, PRESETS, Stage
 import json
 import math
 import numpy as np

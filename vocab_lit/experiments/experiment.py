@@ -23,7 +23,7 @@ from .hub import MODELS, get_source, hub_lines, hub_model, hub_splits, word_file
 from ..methods.factored import Factors
 from ..methods.recipe import Recipe, get_recipe
 from ..models.device import find_device
-from ..models.transplant import Transplant, load_model, transplant, whole_path
+from ..models.transplant import Transplant, load_model, transplant
 from ..tasks.evaluate import PAPERS, TASK_PRESETS, read_examples, task_settings
 from ..tasks.finetune import TaskConfig, fine_tune_seeds, hold_out
 from ..tasks.nli import Pair, PairConfig
@@ -32,6 +32,7 @@ from ..tasks.qa import Answer, QAConfig, Question
 from ..tasks.tagging import Tagged
 from ..text.constructed import LANGUAGES, world_of
 from ..text.corpus import data_path, mix, read_lines, split_lines
+from ..text.files import write_file
 from ..text.phrasebook import inferences, questions
 from ..tokens.tokenizer import load_tokenizer, train_tokenizer_like
 from ..tokens.vocab import Vocab, overlap
@@ -602,7 +603,7 @@ class _Seen(TrainerCallback):
         if not self.folder or not step:
             self._states[step] = state  # step 0 is made anew
         elif not (file := self.folder / f"seen-{step}.pt").exists():
-            with whole_path(file) as part:
+            with write_file(file) as part:
                 torch.save(state, part)
 
     def on_step_end(self, args, state, control, model=None, **_):

@@ -24,8 +24,9 @@ from ..methods.factored import FactoredRecipe, Factoring, Factors, factored, fac
 from ..methods.recipe import get_recipe
 from ..models.adapterhub import load_adapter, save_adapter
 from ..models.madx import LANGUAGE, TASK, AdapterConfig, MadX
-from ..models.transplant import load_model, token_parameters, whole_folder, whole_path
+from ..models.transplant import load_model, token_parameters
 from ..tasks.finetune import TaskConfig, evaluate, fine_tune
+from ..text.files import write_file, write_folder
 from ..tokens.tokenizer import load_tokenizer, save_tokenizer
 from ..training.lapt import lapt
 
@@ -192,7 +193,7 @@ def learn_factors(study: Transfer, how: Factoring) -> Factors:
     place, here = _factors_file(study, how), study.target(study.languages[0])
     if not place.is_file():
         made = factorize(load_model(here.setup.model).get_input_embeddings().weight[: len(here.source_tokenizer)], how)
-        with whole_path(place) as part:
+        with write_file(place) as part:
             made.save(part)
     return load_factors(place)
 
@@ -224,7 +225,7 @@ def learn_language(study: Transfer, what: LanguageRun, seed: int = 0) -> list[di
     place.parent.mkdir(parents=True, exist_ok=True)
     if whole:
         losses = train(model)
-        with whole_folder(place) as new:
+        with write_folder(place) as new:
             model.save_pretrained(new)
             save_tokenizer(tokenizer, new)
     else:

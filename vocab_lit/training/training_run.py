@@ -21,8 +21,9 @@ import vocab_lit
 from ..methods.factored import factored, load_embedding
 from ..models.adapterhub import write_adapter
 from ..models.madx import LANGUAGE, AdapterConfig, MadX
-from ..models.transplant import check_output, load_model, max_length, token_parameters, whole_folder
+from ..models.transplant import load_model, max_length, token_parameters
 from ..text.corpus import Lines, hold_out, mix, read_lines, write_json
+from ..text.files import check_output, write_folder
 from ..tokens.tokenizer import load_tokenizer, save_tokenizer
 from .lapt import PRESETS, LaptConfig, check_lapt, lapt
 
@@ -235,7 +236,7 @@ def _finish(out, write) -> None:
     "Put what was trained in the place of the run, its configuration last."
     part = out / ".part"
     shutil.rmtree(part, ignore_errors=True)
-    with whole_folder(part) as folder:
+    with write_folder(part) as folder:
         write(folder)
     for file in sorted(part.iterdir(), key=lambda f: f.name.endswith("config.json")):
         if file.is_dir():
