@@ -120,8 +120,11 @@ def _indent(source: str) -> str:
 
 def _imports(cell: Cell) -> dict[str, str]:
     "Each name that a cell's import statements bind, with a statement that binds it alone."
-    found = {}
-    for node in ast.parse(cell.source).body:
+    found, top = {}, ast.parse(cell.source).body
+    for node in [
+        *top,
+        *(n for block in top if isinstance(block, ast.If) for n in block.body),
+    ]:  # `if TYPE_CHECKING:` too
         if not isinstance(node, (ast.Import, ast.ImportFrom)):
             continue
         for alias in node.names:

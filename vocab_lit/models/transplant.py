@@ -33,15 +33,10 @@ from transformers import (
     PreTrainedTokenizerBase,
 )
 
-import vocab_lit.methods.clp
-import vocab_lit.methods.focus
-import vocab_lit.methods.fvt
-import vocab_lit.methods.ofa
-import vocab_lit.methods.omp
-import vocab_lit.methods.reinit
-import vocab_lit.methods.wechsel  # register their recipes
+import vocab_lit
+from ..methods.apply import row_blocks
 from ..methods.factored import FactoredEmbedding, FactoredRecipe, Factors, check_tied, factorize, short_rows
-from ..methods.recipe import Plan, Recipe, get_recipe, load_plan, row_blocks
+from ..methods.recipe import Plan, Recipe, get_recipe, load_plan
 from .lazy_weights import meta_model, rows_of, save_meta_model, stored_tensors
 from ..text.files import write_folder
 from ..tokens.tokenizer import save_tokenizer
