@@ -6,9 +6,10 @@ from vocab_lit.models.device import Device
 from vocab_lit.models.transplant import is_masked
 from vocab_lit.text.phrasebook import lines
 from vocab_lit.tokens.tokenizer import train_tokenizer
-from vocab_lit.training.lapt import LaptConfig, lapt, lapt_flops
+from vocab_lit.training.lapt import lapt, lapt_flops
 from vocab_lit.training.lm_data import MaskedBlocks, pack
 from vocab_lit.training.lm_loss import heldout_loss, label_positions, lm_loss
+from vocab_lit.training.settings import LaptConfig
 import json
 import math
 import numpy as np

@@ -2,8 +2,8 @@
 from dataclasses import replace
 from torch import nn
 from transformers import AlbertConfig, AlbertForMaskedLM, BertConfig, BertForMaskedLM, DistilBertConfig, DistilBertForMaskedLM, GPT2Config, GPT2LMHeadModel, RobertaConfig, RobertaForMaskedLM, XLMRobertaConfig, XLMRobertaForMaskedLM
-from vocab_lit.training.settings import PRESETS
-from vocab_lit.training.stages import Freezer, LaptConfig, Stage, rate_factor, stage_parameters, stage_starts, total_steps, transformer_blocks
+from vocab_lit.training.settings import LaptConfig, PRESETS, Stage
+from vocab_lit.training.stages import Freezer, rate_factor, stage_parameters, stage_starts, total_steps, transformer_blocks
 import pytest
 
 

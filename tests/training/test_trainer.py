@@ -5,8 +5,9 @@ from vocab_lit.models.transplant import is_masked
 from vocab_lit.text.phrasebook import lines
 from vocab_lit.tokens.tokenizer import train_tokenizer
 from vocab_lit.training.lm_data import MaskedBlocks, pack
+from vocab_lit.training.settings import LaptConfig
 from vocab_lit.training.stages import Freezer
-from vocab_lit.training.trainer import LaptConfig, LaptTrainer, NonFiniteGradient, StageCallback, answering_with_loss, garbage_collected_inside, random_state_restored, training_arguments
+from vocab_lit.training.trainer import LaptTrainer, NonFiniteGradient, StageCallback, answering_with_loss, garbage_collected_inside, random_state_restored, training_arguments
 import gc
 import math
 import numpy as np
