@@ -37,9 +37,9 @@ def test_specials_around_a_text_can_be_left_out_on_either_side():
     for kind in KINDS:
         for around in ((True, True), (True, False), (False, False)):
             one = train_tokenizer(some, kind, 300, around=around)
+            assert special_around(one) == around
             assert (
-                special_around(one) == around
-                and one("a", add_special_tokens=False)["input_ids"]
+                one("a", add_special_tokens=False)["input_ids"]
                 == one("a")["input_ids"][around[0] : len(one("a")["input_ids"]) - around[1]]
             )
 
@@ -71,9 +71,8 @@ def test_the_vocabulary_has_exactly_the_size_asked_for_and_the_special_tokens_of
         return trained[kind].convert_tokens_to_ids(text.split())
 
 
-    assert ids("unigram", "<s> <pad> </s> <unk> <mask>") == [0, 1, 2, 3, 599] and ids(
-        "bpe", "<s> <pad> </s> <unk> <mask>"
-    ) == [0, 1, 2, 3, 4]
+    assert ids("unigram", "<s> <pad> </s> <unk> <mask>") == [0, 1, 2, 3, 599]
+    assert ids("bpe", "<s> <pad> </s> <unk> <mask>") == [0, 1, 2, 3, 4]
     assert ids("wordpiece", "[PAD] [UNK] [CLS] [SEP] [MASK]") == [0, 1, 2, 3, 4]
 
 
@@ -85,17 +84,10 @@ def test_texts_and_pairs_of_texts_get_the_special_tokens_that_bert_roberta_and_x
     }
     assert framed["unigram"] == "<s>▁a</s></s>▁a</s>"
     assert framed["bpe"] == "<s>Ġa</s></s>Ġa</s>"
-    assert framed["wordpiece"] == "[CLS]a[SEP]a[SEP]" and trained["wordpiece"]("a", "a")["token_type_ids"] == [
-        0,
-        0,
-        0,
-        1,
-        1,
-    ]
-    assert (
-        trained["unigram"].tokenize("Tanzania <mask> na") == ["▁Tanzania", " <mask>", "▁na"]
-        and trained["unigram"].mask_token_id == 599
-    )
+    assert framed["wordpiece"] == "[CLS]a[SEP]a[SEP]"
+    assert trained["wordpiece"]("a", "a")["token_type_ids"] == [0, 0, 0, 1, 1]
+    assert trained["unigram"].tokenize("Tanzania <mask> na") == ["▁Tanzania", " <mask>", "▁na"]
+    assert trained["unigram"].mask_token_id == 599
 
 
 @pytest.mark.cell('nbs/02_tokens/02_tokenizer.ipynb', 'cell "text survives encoding and decoding" (67837636)')
@@ -169,9 +161,8 @@ def test_character_coverage_drops_the_rarest_characters_digits_split_on_request(
         assert "漢" in "".join(train_tokenizer(noisy, kind, 600).get_vocab())
         assert "漢" not in "".join(train_tokenizer(noisy, kind, 600, character_coverage=0.9995).get_vocab())
     digits = train_tokenizer(swahili, "unigram", 600, split_digits=True).get_vocab()
-    assert not any(sum(c.isdigit() for c in piece) > 1 for piece in digits) and any(
-        sum(c.isdigit() for c in piece) > 1 for piece in trained["unigram"].get_vocab()
-    )
+    assert not any(sum(c.isdigit() for c in piece) > 1 for piece in digits)
+    assert any(sum(c.isdigit() for c in piece) > 1 for piece in trained["unigram"].get_vocab())
     assert train_tokenizer(["Éva na Ana"] * 9, "wordpiece", 12, lowercase=True).tokenize("ÉVA") != ["[UNK]"]
 
 
@@ -186,11 +177,9 @@ def test_a_saved_tokenizer_loads_with_autotokenizer_and_gives_the_same_ids(cell_
                 load_tokenizer(saved),
                 load_tokenizer(Path(saved) / "tokenizer.json"),
             ):
-                assert (
-                    again.model_max_length == tokenizer.model_max_length
-                    and again.get_vocab() == tokenizer.get_vocab()
-                    and again.special_tokens_map == tokenizer.special_tokens_map
-                )
+                assert again.model_max_length == tokenizer.model_max_length
+                assert again.get_vocab() == tokenizer.get_vocab()
+                assert again.special_tokens_map == tokenizer.special_tokens_map
                 assert again(lines("fi", 30, seed=2))["input_ids"] == tokenizer(lines("fi", 30, seed=2))["input_ids"]
 
 
@@ -200,10 +189,8 @@ def test_tokenizer_folders_without_configuration_load_by_the_files_they_have(cel
         vocab = sorted(trained["wordpiece"].get_vocab(), key=trained["wordpiece"].get_vocab().get)
         Path(folder, "vocab.txt").write_text("\n".join(vocab) + "\n", encoding="utf-8")
         bert = load_tokenizer(folder)
-        assert (
-            bert.tokenize(sentence) == trained["wordpiece"].tokenize(sentence)
-            and bert("a")["input_ids"] == trained["wordpiece"]("a")["input_ids"]
-        )
+        assert bert.tokenize(sentence) == trained["wordpiece"].tokenize(sentence)
+        assert bert("a")["input_ids"] == trained["wordpiece"]("a")["input_ids"]
     with tempfile.TemporaryDirectory() as folder:
         trained["bpe"].backend_tokenizer.model.save(folder)
         roberta = load_tokenizer(folder)

@@ -174,9 +174,8 @@ def test_overlap_is_exact_but_for_symbols_and_roles_match_specials(cell_3353a78a
         "!": "!",
     }
     assert lexical_overlap(source, target) == 4 / 6
-    assert (overlap(source, target, only="specials") >= 0).sum() == 5 and (
-        overlap(source, target, only="symbols") >= 0
-    ).sum() == 8
+    assert (overlap(source, target, only="specials") >= 0).sum() == 5
+    assert (overlap(source, target, only="symbols") >= 0).sum() == 8
     assert (overlap(source, target, fuzzy=False) >= 0).sum() == 6
     bare = Vocab([Token(0, "▁", "", True, "text")])  # a lone word mark is a symbol, and no byte or unused row is one
     assert overlap(
@@ -209,10 +208,8 @@ def test_one_token_with_several_roles_takes_the_first_role_s_partner(cell_3353a7
 def test_unknown_tokens_are_counted_by_id(cell_31f2e8e0):
     counted = fit(known, ["hello hello", "hell ሰላም"])
     ids = known("hell ሰላም", add_special_tokens=False)["input_ids"]
-    assert (
-        counted.words == 4
-        and counted.characters == 17
-        and counted.tokens == 2 + len(ids)
-        and counted.unknown == ids.count(3) > 0
-    )
+    assert counted.words == 4
+    assert counted.characters == 17
+    assert counted.tokens == 2 + len(ids)
+    assert counted.unknown == ids.count(3) > 0
     assert unk_rate(known, ["hello"]) == 0 and fertility(known, ["hello hello"]) == 1 and unk_rate(known, []) == 0
