@@ -14,8 +14,11 @@ help: ## this list
 book: .venv/installed ## run every chapter at scale mini and build the book
 	@$(PUBLISH) book
 
-test: .venv/installed ## check that generated files and notebooks are in order, then run the tests (ARGS=--slow: all of them)
+test: .venv/installed ## check generated files, notebooks, lines and imports, then run the tests (ARGS=--slow: all of them)
 	@$(PUBLISH) check
+	.venv/bin/ruff check
+	.venv/bin/ruff format --check
+	.venv/bin/lint-imports --no-cache
 	$(PY) -m pytest $(ARGS)
 
 test-xla: ## train on torch_xla's CPU device, as on a TPU (its own environment; 1 GB)

@@ -6,7 +6,7 @@ from vocab_lit.models.madx import Adapter, AdapterConfig, Bottleneck, Coupling, 
 from vocab_lit.models.transplant import load_model, token_parameters
 from vocab_lit.text.corpus import data_path
 from vocab_lit.tokens.tokenizer import load_tokenizer
-from vocab_lit.training.lm_data import lm_loss
+from vocab_lit.training.lm_loss import lm_loss
 import copy
 import pytest
 import torch
@@ -87,9 +87,9 @@ def cell_987a827a(cell_1b2a895a):
 
 @pytest.fixture(scope='module')
 def cell_f36c1282(cell_1b2a895a, cell_987a827a):
-    # nbs/05_models/05_madx.ipynb, cell "from vocab_lit.training.lm_data import lm_loss" (f36c1282)
+    # nbs/05_models/05_madx.ipynb, cell "from vocab_lit.training.lm_loss import lm_loss" (f36c1282)
     global lm_loss, n, train_a_little
-    from vocab_lit.training.lm_data import lm_loss
+    from vocab_lit.training.lm_loss import lm_loss
 
 
     def train_a_little(model, steps=3):  # plain steps on one batch

@@ -7,7 +7,8 @@ from vocab_lit.models.adapterhub import head_labels, is_task, load_adapter, load
 from vocab_lit.models.madx import MadX
 from vocab_lit.models.transplant import load_model
 from vocab_lit.tasks.finetune import Collate, evaluate, fine_tune, notes, prepare, row_notes, with_head
-from vocab_lit.tasks.parsing import PARSERS, Parsed, ParsingConfig, attachment, best_tree, dp, fault, load_parser, parse, parsing_rows, read_trees, stretches, write_trees
+from vocab_lit.tasks.parsing import PARSERS, Parsed, attachment, best_tree, dp, fault, load_parser, parse, parsing_rows, read_trees, stretches, write_trees
+from vocab_lit.tasks.settings import ParsingConfig
 from vocab_lit.text.corpus import data_path
 from vocab_lit.text.phrasebook import lines
 from vocab_lit.tokens.tokenizer import load_tokenizer, train_tokenizer

@@ -5,7 +5,8 @@ from pathlib import Path
 from transformers import BertConfig, BertForMaskedLM, DistilBertConfig, DistilBertForMaskedLM, GPT2Config, GPT2LMHeadModel, RobertaConfig, RobertaForMaskedLM, XLMRobertaConfig, XLMRobertaForMaskedLM
 from vocab_lit.models.transplant import load_model
 from vocab_lit.tasks.finetune import Row, evaluate, fine_tune, predict, with_head
-from vocab_lit.tasks.qa import Answer, QAConfig, Question, _spans, best_spans, normalized, qa_rows, qa_task, read_squad, squad_scores, word_f1
+from vocab_lit.tasks.qa import Answer, Question, _spans, best_spans, normalized, qa_rows, qa_task, read_squad, squad_scores, word_f1
+from vocab_lit.tasks.settings import QAConfig
 from vocab_lit.text.corpus import data_path
 from vocab_lit.text.phrasebook import lines
 from vocab_lit.tokens.tokenizer import load_tokenizer, train_tokenizer

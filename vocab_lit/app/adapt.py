@@ -29,9 +29,10 @@ from ..experiments.plots import loss_bars, loss_curves, row_shares
 from ..experiments.results import environment
 from ..methods.factored import load_factors
 from ..methods.recipe import get_recipe
-from ..models.transplant import check_output, open_model, saved_plan, whole_folder
+from ..models.transplant import open_model, saved_plan
 from ..tasks.evaluate import TASK_PRESETS, evaluate_files, perplexity_files, read_examples
 from ..text.corpus import CleanReport, Lines, clean, hold_out, read_lines, write_json
+from ..text.files import check_output, write_folder
 from ..tokens.tokenizer import load_tokenizer, save_tokenizer, train_tokenizer_like
 from ..tokens.vocab import fit
 from ..training.lapt import LaptConfig
@@ -133,7 +134,7 @@ class Stage(NamedTuple):
 def _make_text(a, path):
     report, lines = CleanReport(), Lines(*a.text)
     kept = lines
-    with whole_folder(path) as folder:
+    with write_folder(path) as folder:
         if a.cleaning:
             with open(folder / "all.txt", "w", encoding="utf-8") as f:
                 f.writelines(line + "\n" for line in clean(lines, report))
@@ -164,13 +165,13 @@ def _make_tokenizer(a, out):
     made = train_tokenizer_like(
         load_tokenizer(a.model), read_lines(out / "text/train.txt"), a.vocab_size, a.kind or None
     )
-    with whole_folder(out / "tokenizer") as folder:
+    with write_folder(out / "tokenizer") as folder:
         save_tokenizer(made, folder)
 
 
 def _make_vectors(a, out, needs, language, say):
     "Token vectors, or word vectors of each language for which no file was given."
-    with whole_folder(out / "vectors") as folder:
+    with write_folder(out / "vectors") as folder:
         if needs != "token vectors":
             sides = {
                 "target": ([out / "text/train.txt"], a.align.target_vectors),
@@ -496,7 +497,7 @@ def _md(rows) -> str:  # a table in Markdown, in which a | would end a cell
 def _make_report(a, out, final):
     found = _collect(a, out, final)
     bits = {name: row["bits_per_byte"] for name, row in found["held_out"].items()}
-    with whole_folder(out / "report") as folder:
+    with write_folder(out / "report") as folder:
         write_json(found, folder / "report.json")
         name = Locale("en").languages.get(a.language, a.language) or "the language"
         figures = {

@@ -187,9 +187,9 @@ SetupFile = Annotated[
 def methods(as_json: Json = False):
     "List the methods of initialisation, what each needs and who proposed it."
     import vocab_lit.models.transplant  # registers the recipes
-    from vocab_lit.methods.recipe import RECIPES
+    from vocab_lit.methods.registry import method_table
 
-    rows = [dict(method=r.name, needs=r.needs or "nothing", paper=r.paper, about=r.about) for r in RECIPES.values()]
+    rows = method_table()
     print(json.dumps(rows, indent=2)) if as_json else _show(rows)
 
 # %% ../../nbs/09_app/04_cli.ipynb #a2830132
@@ -295,7 +295,7 @@ def tokenizer(
 
     Example: `vocab-lit tokenizer --text swahili.txt --kind unigram --vocab-size 50000 --out tokenizer-sw`
     """
-    from vocab_lit.models.transplant import check_output, whole_folder
+    from vocab_lit.models.transplant import check_output, write_folder
     from vocab_lit.text.corpus import read_lines
     from vocab_lit.tokens.tokenizer import save_tokenizer, train_tokenizer
 
@@ -303,7 +303,7 @@ def tokenizer(
     lines = read_lines(*text)
     _step(f"training a {kind} tokenizer of {vocab_size:,} tokens on {len(lines):,} lines")
     trained = train_tokenizer(lines, kind, vocab_size, character_coverage=character_coverage)
-    with whole_folder(out) as folder:
+    with write_folder(out) as folder:
         save_tokenizer(trained, folder)
     _step(f"saved in {out}")
 
@@ -732,12 +732,12 @@ def clean(
 
     Example: `vocab-lit clean crawled.txt --out clean.txt`
     """
-    from vocab_lit.models.transplant import whole_file
+    from vocab_lit.models.transplant import write_text
     from vocab_lit.text.corpus import CleanReport, Lines
     from vocab_lit.text.corpus import clean as kept_lines
 
     report = CleanReport()
-    with whole_file(out) as f:
+    with write_text(out) as f:
         for line in kept_lines(Lines(*text), report, min_tokens, mean_length, longest, alphabetic, duplicates):
             f.write(line + "\n")
         if not report.lines["kept"]:
@@ -1295,11 +1295,11 @@ def init(
     Example: `vocab-lit init swahili`, then edit sw.yml, then `vocab-lit adapt --setup sw.yml --out xlmr-sw`
     """
     from vocab_lit.app.setup_file import example_setup, find_language, language_facts, language_resources
-    from vocab_lit.models.transplant import whole_file
+    from vocab_lit.models.transplant import write_text
 
     code = find_language(language)
     facts, found, out = language_facts(code), language_resources(code), out or Path(f"{code}.yml")
-    with whole_file(out) as f:
+    with write_text(out) as f:
         f.write(example_setup(code, model, text))
     if as_json:
         return print(json.dumps(dict(code=code, **facts, resources=found, file=str(out)), indent=2, ensure_ascii=False))
@@ -1593,6 +1593,14 @@ def chapter(
             "--set", help="Another parameter of the chapter, as KEY=VALUE. May be repeated.", show_default=False
         ),
     ] = None,
+    cluster: Annotated[
+        str,
+        typer.Option(
+            help="A Dask cluster that computes the results: the address of its scheduler, as tcp://HOST:8786, "
+            "or its scheduler file.",
+            show_default="this machine",
+        ),
+    ] = "",
     dry_run: Annotated[
         bool,
         typer.Option(
@@ -1606,6 +1614,8 @@ def chapter(
 
     Example: `vocab-lit chapter focus --setup sw.yml --set seeds=1`
 
+    Example: `vocab-lit chapter mad-x --language en --scale paper --cluster scheduler.json`
+
     Example: `vocab-lit chapter focus --language sw --scale paper --dry-run`
     """
     from vocab_lit.app.setup_file import absolute_names, chapter_parameters
@@ -1618,6 +1628,8 @@ def chapter(
     if setup and scale == "mini":
         raise ValueError("a setup is for scale own; leave out --scale mini")
     known, said = chapter_defaults(name), dict(pair.split("=", 1) for pair in set_ or ())
+    if cluster:
+        said["cluster"] = cluster
     check_parameters(name, said, known)
     for key, value in said.items():  # as the default: text, or a number
         try:

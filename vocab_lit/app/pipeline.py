@@ -19,17 +19,9 @@ from ..methods.factored import FactoredRecipe, Factoring, Factors, factorize, lo
 from ..methods.recipe import Copy, Recipe, get_recipe
 from ..models.auxiliary import auxiliary_vectors
 from ..models.lazy_weights import rows_of
-from vocab_lit.models.transplant import (
-    Transplant,
-    check_model,
-    check_output,
-    load_model,
-    open_model,
-    save,
-    transplant,
-    whole_path,
-)
+from ..models.transplant import Transplant, check_model, load_model, open_model, save, transplant
 from ..text.corpus import read_lines
+from ..text.files import check_output, write_file
 from ..tokens.expansion import extend_tokenizer
 from ..tokens.tokenizer import load_tokenizer, tokenizer_kind, train_tokenizer_like
 from ..tokens.vocab import Vocab
@@ -175,7 +167,7 @@ def factorize_files(
     rows = rows_of(loaded.get_input_embeddings().weight)[: len(vocab)]
     say(f"factorising {len(rows):,} rows of {rows.shape[1]}")
     made = factorize(rows, how, seed)
-    with whole_path(out) as part:
+    with write_file(out) as part:
         made.save(part)
     say(f"saved in {out}")
     return made, vocab
@@ -296,7 +288,7 @@ def train_vectors_files(
         how = "fasttext"
     lines = read_lines(*text)
     say(f"read {len(lines):,} lines of text")
-    with whole_path(out) as part:
+    with write_file(out) as part:
         if tokenizer:
             own = load_tokenizer(tokenizer)
             made = token_vectors(own, lines, how, seed, threads, **options)
@@ -331,6 +323,6 @@ def align_word_files(
     known = known_pairs(source, target, pairs)
     R = rotation(source, target, known, normalise)
     if out:
-        with whole_path(out) as part:
+        with write_file(out) as part:
             write_table(part, source.words, np.array([source.vector(w) for w in source.words], np.float64) @ R)
     return alignment_report(source, target, pairs, known, normalise)

@@ -27,7 +27,7 @@ import numpy as np
 # %% ../../nbs/10_book/02_baselines.ipynb #54472682
 def _memory() -> tuple[float, float]:  # resident now and at the most, in MB
     try:
-        status = dict(l.split(":", 1) for l in Path("/proc/self/status").read_text().splitlines())
+        status = dict(line.split(":", 1) for line in Path("/proc/self/status").read_text().splitlines())
     except OSError:  # no Linux; the peak is then that of the whole process
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (2**20 if sys.platform == "darwin" else 2**10)
         return peak, peak

@@ -4,10 +4,11 @@
 
 # %% auto #0
 __all__ = ['LIMIT', 'checkout', 'settings', 'Cell', 'code_cells', 'names', 'pytest_module', 'library_notebooks', 'generated',
-           'check_generated', 'regenerate', 'source_notebooks', 'clean_notebook', 'check_clean', 'clean', 'stamped',
-           'check_stamps', 'stamp', 'chapters', 'pages', 'check_chapters', 'check_parameters', 'set_parameters',
-           'page_links', 'page_info', 'chapter_defaults', 'run_chapter', 'PageJob', 'run_jobs', 'run_all',
-           'public_names', 'reference', 'status', 'check_html', 'build_book']
+           'check_generated', 'regenerate', 'source_notebooks', 'clean_notebook', 'check_clean', 'clean',
+           'check_conditionals', 'stamped', 'check_stamps', 'stamp', 'chapters', 'pages', 'check_chapters',
+           'check_parameters', 'set_parameters', 'page_links', 'page_info', 'chapter_defaults', 'run_chapter',
+           'PageJob', 'run_jobs', 'run_all', 'public_names', 'reference', 'status', 'check_html', 'generated_pages',
+           'build_book']
 
 # %% ../../nbs/10_book/01_publish.ipynb #9d0aeb49
 import ast
@@ -119,8 +120,11 @@ def _indent(source: str) -> str:
 
 def _imports(cell: Cell) -> dict[str, str]:
     "Each name that a cell's import statements bind, with a statement that binds it alone."
-    found = {}
-    for node in ast.parse(cell.source).body:
+    found, top = {}, ast.parse(cell.source).body
+    for node in [
+        *top,
+        *(n for block in top if isinstance(block, ast.If) for n in block.body),
+    ]:  # `if TYPE_CHECKING:` too
         if not isinstance(node, (ast.Import, ast.ImportFrom)):
             continue
         for alias in node.names:
@@ -204,7 +208,8 @@ def pytest_module(
 ) -> tuple[str, str]:  # (file name, source); the source is empty for a notebook without tests
     "The pytest module of a notebook; `ValueError` names the cell that cannot become a test."
     cells, where, module = code_cells(path), _in_checkout(path), _module(path)
-    source, tests = _Source(f"{library}.{module or ''}"), [c for c in cells if "test" in c.directives]
+    full_name = library if module == "__init__" else f"{library}.{module}"
+    source, tests = _Source(full_name), [c for c in cells if "test" in c.directives]
     header, fixtures, functions = {"import pytest"}, {}, {}
 
     def need(found):
@@ -236,8 +241,8 @@ def pytest_module(
             )
     except (ValueError, SyntaxError) as e:
         raise ValueError(f"{where}, {e}") from None
-    if module and not any(s.startswith(f"from {library}.{module} ") for s in header):
-        header.add(f"import {library}.{module}")  # which may only register something
+    if module and not any(s.startswith(f"from {full_name} ") for s in header):
+        header.add(f"import {full_name}")  # which may only register something
     head = f"{_BANNER}{where}.\n{_join_imports(header)}\n"
     text = "\n\n".join([head, *(fixtures[i] for i in sorted(fixtures)), *functions.values()])
     return _test_file(path), text if tests else ""
@@ -302,6 +307,13 @@ def library_notebooks(root: Path) -> list[Path]:  # in the order of reading
     )
 
 
+def _room_docstring(room: Path) -> str:
+    "The docstring of a room's package: the first sentence of its first page."
+    page = room / "index.md"
+    sentences = re.findall(r"^[A-Z].*?\.(?=\s)", page.read_text(encoding="utf-8"), re.M) if page.is_file() else []
+    return f'"{sentences[0]}"\n' if sentences else ""
+
+
 def generated(
     root: Path,  # a checkout
 ) -> tuple[dict[str, str], list[str]]:  # (path inside the checkout to text, cells that cannot become tests)
@@ -320,9 +332,12 @@ def generated(
                 problems.append(str(e))
             else:
                 files |= {f"tests/{name}": text} if text else {}
-        for folder in {p.parent for p in package.rglob("*.py")} - {package}:
-            (folder / "__init__.py").touch()
-        (package / "__init__.py").write_text(f'__version__ = "{cfg["version"]}"\n', encoding="utf-8")
+        for room in (Path(tmp) / "nbs").glob("*_*/"):
+            init = package / _unnumbered(room.name) / "__init__.py"
+            if init.parent.is_dir() and not init.exists():
+                init.write_text(_room_docstring(room), encoding="utf-8")
+        with (package / "__init__.py").open("a", encoding="utf-8") as f:
+            f.write(f'__version__ = "{cfg["version"]}"\n')
         files |= _texts(Path(tmp), package.rglob("*.py"))
     return files, problems
 
@@ -424,6 +439,19 @@ def clean(root: Path | None = None) -> list[str]:  # the notebooks that changed
         (root / p).write_text(new, encoding="utf-8")
     return list(changed)
 
+# %% ../../nbs/10_book/01_publish.ipynb #4f48f22f
+def check_conditionals(root: Path | None = None) -> list[str]:  # notebook, cell and code, one line each
+    "Find conditional expressions inside conditional expressions; writes nothing."
+    root = root or checkout()
+    found = []
+    for path in source_notebooks(root):
+        for cell in code_cells(path):
+            outer = [node for node in ast.walk(ast.parse(cell.source)) if isinstance(node, ast.IfExp)]
+            nested = [node for node in outer if sum(isinstance(n, ast.IfExp) for n in ast.walk(node)) > 1]
+            where = f"{path.relative_to(root).as_posix()}, {cell.label}"
+            found += [f"{where}: {ast.unparse(node)[:60]} ... holds another condition" for node in nested]
+    return found
+
 # %% ../../nbs/10_book/01_publish.ipynb #29081471
 _COLAB_CELL = """# On Colab: install the package beside the PyTorch that is there, and say what this machine is.
 # Elsewhere this cell does nothing.
@@ -469,6 +497,18 @@ def _defaults(nb: dict) -> dict[str, object]:
     return {name: ast.literal_eval(value) for name, value in _parameters(nb)[1].items()}
 
 
+def _bibtex(cfg: dict[str, str]) -> str:
+    "How to cite the package."
+    fields = dict(
+        title=f"{cfg['title']}: a new vocabulary for a new language",
+        author=f"{{{cfg['author']}}}",
+        version=cfg["version"],
+        url=cfg["git_url"],
+    )
+    lines = [f"  {name} = {{{value}}}" for name, value in fields.items()]
+    return f"@software{{{cfg['lib_name']},\n" + ",\n".join(lines) + "\n}"
+
+
 def _stamps(
     cfg: dict[str, str],  # entries of settings.ini
     path: str,  # the file's path in the checkout
@@ -483,7 +523,7 @@ def _stamps(
         license=f"[Apache-2.0]({blob}/LICENSE)",
         clone=f"```bash\ngit clone {url}\ncd {cfg['repo']}\n```",
         python=f"Python {cfg['min_python']} or newer, below {cfg['below_python']}",
-        cite=f"```bibtex\n@software{{{cfg['lib_name']},\n  title = {{{cfg['title']}: a new vocabulary for a new language}},\n  author = {{{{{cfg['author']}}}}},\n  version = {{{cfg['version']}}},\n  url = {{{url}}}\n}}\n```",
+        cite=f"```bibtex\n{_bibtex(cfg)}\n```",
     )
 
 # %% ../../nbs/10_book/01_publish.ipynb #2475f39e
@@ -493,12 +533,19 @@ def _fill(text: str, path: str, cfg: dict[str, str]) -> str:
 
     def fill(m):
         if m[1] not in known:
-            raise ValueError(f"{path}: no text for the marker {m[0][:20]!r}; there are {', '.join(known)}")
+            raise ValueError(f"{path}: no text for the marker {m[0][:20]!r}; choose from {', '.join(known)}")
         # Markdown leaves a line that begins with a comment as it is, so the text stands on lines of its own
         around = "\n" if m.start() == 0 or text[m.start() - 1] == "\n" else ""
         return f"<!-- {m[1]} -->{around}{known[m[1]]}{around}<!-- /{m[1]} -->"
 
     return re.sub(r"<!-- (\w+) -->.*?<!-- /\1 -->", fill, text, flags=re.S)
+
+
+def _colab_cell(cfg: dict[str, str], chapter: str, language: str) -> str:
+    "The cell that installs the package on Colab."
+    package = f"{cfg['lib_name']}[chapters] @ git+{cfg['git_url']}@{cfg['branch']}"
+    words = {"PACKAGE": package, "CHAPTER": chapter, "LANGUAGE": language}
+    return re.sub("|".join(words), lambda m: words[m[0]], _COLAB_CELL)
 
 
 def stamped(
@@ -519,15 +566,7 @@ def stamped(
         if c["cell_type"] == "markdown":
             source = _fill(source, path, cfg)
         elif "colab" in c["metadata"].get("tags", []):
-            package, language = (
-                f"{cfg['lib_name']} @ git+{cfg['git_url']}@{cfg['branch']}",
-                _defaults(nb).get("language", ""),
-            )
-            source = (
-                _COLAB_CELL.replace("PACKAGE", package)
-                .replace("CHAPTER", Path(path).stem)
-                .replace("LANGUAGE", language)
-            )
+            source = _colab_cell(cfg, Path(path).stem, _defaults(nb).get("language", ""))
             c["metadata"]["tags"] = ["colab", "remove-cell"]
         c["source"] = source.splitlines(keepends=True)
     return json.dumps(nb, indent=1, ensure_ascii=False, sort_keys=True) + "\n"
@@ -690,7 +729,7 @@ def _page(nb: dict, out: Path, suffix: str, title: str, links: str, link: Callab
 
 # %% ../../nbs/10_book/01_publish.ipynb #4e7d49a5
 def _figure_data(cell: dict, out: Path) -> list[dict]:
-    "Describe the figure that a cell shows, in place, and write its numbers beside the page; the cell that links to them."
+    "Describe the figure of a cell, in place, and write its numbers beside the page; the cell that links to them."
     for o in cell.get("outputs", []):
         if "image/png" not in o.get("data", {}):
             continue
@@ -754,9 +793,8 @@ def _execute(
     if params:
         set_parameters(nb, name, **params)
     for c in nb["cells"]:
-        if re.match(
-            r"(#\|.*\n)*#\| *(eval: *false|test:)", "".join(c["source"])
-        ):  # a page shows a test, `make test` runs it
+        # a page shows a test, `make test` runs it
+        if re.match(r"(#\|.*\n)*#\| *(eval: *false|test:)", "".join(c["source"])):
             c["metadata"].setdefault("tags", []).append("skip-execution")
     key = _key(root, nb)
     if page_info(out).get("key") == key and not always:
@@ -798,7 +836,7 @@ def _execute(
 def _chapter(name: str) -> Path:  # its notebook
     there = {p.stem: p for p in sorted((checkout() / "book").glob("*.ipynb"))}
     if name not in there:
-        raise ValueError(f"no chapter {name!r}; there are {', '.join(there) or 'none'}")
+        raise ValueError(f"no chapter {name!r}; choose from {', '.join(there) or 'none'}")
     return there[name]
 
 
@@ -813,32 +851,28 @@ def run_chapter(
     name: str,  # the chapter `book/NAME.ipynb`
     language: str,  # locale code
     scale: str = "mini",  # mini, paper or own
-    out: str
-    | Path
-    | None = None,  # the executed notebook; by default book/runs/NAME-LANGUAGE.ipynb, a page of the book, or beside the book for other scales
+    # the executed notebook; by default book/runs/NAME-LANGUAGE.ipynb, a page of the book, or beside the book for
+    # other scales
+    out: str | Path | None = None,
     bar: dict | None = None,  # options of the progress bar
     parameters: dict[str, object] | None = None,  # others of the chapter, by name; `chapter_defaults` has them
 ) -> Path:  # the executed notebook
     "Run a chapter for one language; at scale mini it becomes a page of the book."
     root, notebook = checkout(), _chapter(name)
     if scale not in ("mini", "paper", "own"):
-        raise ValueError(f"no scale {scale!r}; there are mini, paper and own")
+        raise ValueError(f"no scale {scale!r}; choose from mini, paper, own")
     if scale == "mini":
         find_locale(language)  # raises where the phrasebook has no such language
     if not re.fullmatch(r"[\w.@-]*\w", language):
         raise ValueError(f"language {language!r}: give a code such as sw, which also names the page")
-    out = Path(
-        out
-        or (
-            root / "book" / "runs" / f"{name}-{language}.ipynb"
-            if scale == "mini"
-            else root / "_build" / "chapters" / f"{name}-{language}-{scale}.ipynb"
-        )
-    )
+    if out is None and scale == "mini":
+        out = root / "book" / "runs" / f"{name}-{language}.ipynb"
+    elif out is None:
+        out = root / "_build" / "chapters" / f"{name}-{language}-{scale}.ipynb"
     title = f" ({Locale('en').languages.get(language, language)})"
     params = (parameters or {}) | dict(language=language, scale=scale)
     bar = {"desc": f"{name} ({language})"} if bar is None else bar
-    return _execute(notebook, out, f"chapter {name} ({language})", language, title, params, bar)
+    return _execute(notebook, Path(out), f"chapter {name} ({language})", language, title, params, bar)
 
 # %% ../../nbs/10_book/01_publish.ipynb #d8650563
 @dataclass
@@ -863,7 +897,7 @@ def run_jobs(
     jobs: dict[str, PageJob],  # by name; a job stands behind those it comes after
     workers: int,  # how many run at a time
 ) -> list[Path]:  # the pages
-    "Run jobs, those with the longest way to the end first; `RuntimeError` names all that failed, and what was not run for that."
+    "Run jobs, the longest way to the end first; `RuntimeError` names what failed and what was not run for it."
     quiet, free = not sys.stderr.isatty(), list(range(1, workers + 1))
 
     def run(name):
@@ -910,14 +944,10 @@ def _jobs(root: Path) -> dict[str, PageJob]:  # what the book is made of
 
     for name, languages in chapters(root).items():
         first = f"{name} ({next(iter(languages))})"
-        for l, params in languages.items():
-            add(
-                f"{name} ({l})",
-                runs / f"{name}-{l}.ipynb",
-                partial(run_chapter, name, l, parameters=params),
-                240,
-                [first] if first in jobs else [],
-            )
+        for language, params in languages.items():
+            run = partial(run_chapter, name, language, parameters=params)
+            after = [first] if first in jobs else []
+            add(f"{name} ({language})", runs / f"{name}-{language}.ipynb", run, 240, after)
     measured = list(jobs)
     for name in pages(root):
         notebook, out = root / "book" / f"{name}.ipynb", runs / f"{name}.ipynb"
@@ -933,7 +963,7 @@ def _workers() -> int:
 
 
 def run_all() -> list[Path]:  # the pages
-    "Run every chapter for its languages at scale mini, the notebooks that read their records, and every library notebook."
+    "Run every chapter for its languages at scale mini, the notebooks that read their records, and the library's."
     root, workers = checkout(), _workers()
     for name in ("OMP_NUM_THREADS", "LOKY_MAX_CPU_COUNT"):
         os.environ.setdefault(name, str(max(1, (os.cpu_count() or 1) // workers)))  # threads and processes of a page
@@ -944,41 +974,27 @@ def run_all() -> list[Path]:  # the pages
     return run_jobs(_jobs(root), workers)
 
 # %% ../../nbs/10_book/01_publish.ipynb #6cc1eaa1
-def _helped(value):  # of an option of the command line, its help
-    return (
-        next(
-            (
-                k.value.value
-                for n in ast.walk(value)
-                if isinstance(n, ast.Call)
-                for k in n.keywords
-                if k.arg == "help" and isinstance(k.value, ast.Constant)
-            ),
-            "",
-        )
-        if value
-        else ""
-    )
+def _option_help(value: ast.expr | None) -> str:
+    "The help text of an option of the command line; empty for other values."
+    calls = [node for node in ast.walk(value) if isinstance(node, ast.Call)] if value else []
+    helps = [k.value for call in calls for k in call.keywords if k.arg == "help"]
+    return next((text.value for text in helps if isinstance(text, ast.Constant)), "")
 
 
-def _told(
-    node: ast.stmt, lines: list[str]
-) -> list[
-    tuple[str, str]
-]:  # public names that a statement binds: its docstring's first line, or the comment behind it, or its value
+def _described_names(
+    node: ast.stmt,
+    lines: list[str],  # of the cell
+) -> list[tuple[str, str]]:  # name, and its docstring's first line, or the comment behind it, or its value
+    "The public names that a statement binds."
     if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
         found = [(node.name, (ast.get_docstring(node) or "").split("\n")[0])]
     else:
-        targets = [t for t in getattr(node, "targets", [getattr(node, "target", None)]) if isinstance(t, ast.Name)]
-        found = [
-            (
-                t.id,
-                lines[node.end_lineno - 1].partition(" # ")[2]
-                or _helped(node.value)
-                or f"`{textwrap.shorten(ast.unparse(node.value), 80, placeholder=' ...')}`",
-            )
-            for t in targets
-        ]
+        targets = [t.id for t in getattr(node, "targets", [getattr(node, "target", None)]) if isinstance(t, ast.Name)]
+        value = getattr(node, "value", None)
+        text = lines[node.end_lineno - 1].partition(" # ")[2] or _option_help(value)
+        if not text and value:
+            text = f"`{textwrap.shorten(ast.unparse(value), 80, placeholder=' ...')}`"
+        found = [(name, text) for name in targets]
     return [(name, text) for name, text in found if not name.startswith("_")]
 
 
@@ -993,33 +1009,31 @@ def public_names(
     found, anchor = {}, ""
     cells = {c.index: c for c in code_cells(path)}
     for i, c in enumerate(json.loads(path.read_text(encoding="utf-8"))["cells"]):
-        for heading in re.findall(r"^##+ (.*)", "".join(c["source"]), re.M) if c["cell_type"] == "markdown" else ():
-            anchor = _anchor(heading)
+        if c["cell_type"] == "markdown":
+            headings = re.findall(r"^##+ (.*)", "".join(c["source"]), re.M)
+            anchor = _anchor(headings[-1]) if headings else anchor
         if i in cells and "export" in cells[i].directives:
             for node in ast.parse(cells[i].source).body:
-                found |= {name: (anchor, told) for name, told in _told(node, cells[i].source.split("\n"))}
+                found |= {name: (anchor, told) for name, told in _described_names(node, cells[i].source.split("\n"))}
     return found
 
 
 def reference(root: Path | None = None) -> str:  # Markdown
     "Every public name of the library, module by module, with a link to where it is explained."
     parts = [
-        "# Reference\n\nEvery public name of the library by module, with a link to the section that explains it and shows its code. `vocab-lit --help` lists the commands."
+        "# Reference\n\nEvery public name of the library by module, with a link to the section that explains it and "
+        "shows its code. `vocab-lit --help` lists the commands."
     ]
     root = root or checkout()
     for path in library_notebooks(root):
         module, names, page = _module(path), public_names(path), path.relative_to(root / "nbs").as_posix()
         if not module or not names:
             continue
-        rows = [
-            f"| [`{n}`]({page}{'#' * bool(a)}{a}) | {told.replace('|', chr(92) + '|')} |"
-            for n, (a, told) in names.items()
-        ]
-        parts.append(
-            "\n".join(
-                [f"## `vocab_lit.{module}`\n\n[{path.stem}]({page})\n", "| name | what it is |", "|---|---|", *rows]
-            )
-        )
+        lines = [f"## `vocab_lit.{module}`\n\n[{path.stem}]({page})\n", "| name | what it is |", "|---|---|"]
+        for name, (anchor, told) in names.items():
+            address = f"{page}#{anchor}" if anchor else page
+            lines.append(f"| [`{name}`]({address}) | {told.replace('|', chr(92) + '|')} |")
+        parts.append("\n".join(lines))
     return "\n\n".join(parts) + "\n"
 
 # %% ../../nbs/10_book/01_publish.ipynb #dfadf948
@@ -1027,27 +1041,23 @@ LIMIT = 480  # seconds a page of the book may take
 
 
 def _records(root: Path, name: str) -> str:  # row of a chapter's records
-    folder = (
-        root
-        / "book"
-        / _defaults(json.loads((root / "book" / f"{name}.ipynb").read_text(encoding="utf-8"))).get("records", "")
-    )
-    found = {
-        p.stat().st_mtime: json.loads(p.read_text(encoding="utf-8")).get("seconds", 0) for p in folder.glob("*.json")
-    }
+    nb = json.loads((root / "book" / f"{name}.ipynb").read_text(encoding="utf-8"))
+    files = (root / "book" / _defaults(nb).get("records", "")).glob("*.json")
+    found = {p.stat().st_mtime: json.loads(p.read_text(encoding="utf-8")).get("seconds", 0) for p in files}
 
     def day(t):
         return time.strftime("%Y-%m-%d %H:%M", time.localtime(t))
 
-    return (
-        f"| {name} | {len(found)} | {sum(found.values()) / 60:.0f} | {day(min(found))} to {day(max(found))} |"
-        if found
-        else f"| {name} | 0 | | |"
-    )
+    if not found:
+        return f"| {name} | 0 | | |"
+    minutes = sum(found.values()) / 60
+    return f"| {name} | {len(found)} | {minutes:.0f} | {day(min(found))} to {day(max(found))} |"
 
 
 def _table(
-    root: Path, paths: Iterable[Path], parameters: bool
+    root: Path,
+    paths: Iterable[Path],  # of pages
+    parameters: bool,  # whether they have any
 ) -> tuple[str, str]:  # minutes of all pages that are there, and a table of them
     made = [(p, info) for p in paths if (info := page_info(p))]
 
@@ -1064,42 +1074,54 @@ def _table(
         ]
         for p, i in made
     ]
-    return f"{sum(i['seconds'] for _, i in made) / 60:.0f} minutes", "\n".join(f"| {' | '.join(r)} |" for r in rows)
+    minutes = sum(info["seconds"] for _, info in made) / 60
+    return f"{minutes:.0f} minutes", "\n".join(f"| {' | '.join(r)} |" for r in rows)
+
+
+_STATUS = """# Status
+
+How the pages of this book were made: {chapter_minutes} of run time for chapters and comparisons and {library_minutes} \
+for library notebooks, {workers} at a time. No page may take more than {limit} minutes. Device: {device}. \
+Versions: {versions}.
+
+## Chapters and comparisons
+
+{chapter_table}
+
+A chapter keeps what it has measured, and a run reads what an earlier one has left. So a page may take less time than \
+its numbers did; the table says how many measurements there are, how long they took and when they were made.
+
+| chapter | measurements | minutes | made |
+|---|---|---|---|
+{records}
+
+## Library
+
+Tests are shown on these pages and run by `make test`.
+
+{library_table}
+"""
 
 
 def status(root: Path | None = None) -> str:  # Markdown
     "How long every page took, for which language and parameters, when and on what."
     root = root or checkout()
-    runs = [*(f"{name}-{l}" for name, run in chapters(root).items() for l in run), *pages(root)]
-    book, library = (
-        _table(root, [root / "book" / "runs" / f"{r}.ipynb" for r in runs], True),
-        _table(root, [root / "book" / "library" / p.relative_to(root / "nbs") for p in library_notebooks(root)], False),
-    )
-    on = environment()
-    return "\n".join(
-        [
-            "# Status",
-            "",
-            f"How the pages of this book were made: {book[0]} of run time for chapters and comparisons and {library[0]} for library notebooks, {_workers()} at a time. "
-            f"No page may take more than {LIMIT // 60} minutes. Device: {on['device']}. Versions: {', '.join(f'{k} {v}' for k, v in on['versions'].items())}.",
-            "",
-            "## Chapters and comparisons",
-            "",
-            book[1],
-            "",
-            "A chapter keeps what it has measured, and a run reads what an earlier one has left. So a page may take less time than its numbers did; the table says how many measurements there are, how long they took and when they were made.",
-            "",
-            "| chapter | measurements | minutes | made |",
-            "|---|---|---|---|",
-            *(_records(root, name) for name in chapters(root)),
-            "",
-            "## Library",
-            "",
-            "Tests are shown on these pages and run by `make test`.",
-            "",
-            library[1],
-            "",
-        ]
+    chapter_pages = [f"{name}-{language}" for name, runs in chapters(root).items() for language in runs]
+    runs = [root / "book" / "runs" / f"{name}.ipynb" for name in [*chapter_pages, *pages(root)]]
+    library = [root / "book" / "library" / p.relative_to(root / "nbs") for p in library_notebooks(root)]
+    chapter_minutes, chapter_table = _table(root, runs, True)
+    library_minutes, library_table = _table(root, library, False)
+    machine = environment()
+    return _STATUS.format(
+        chapter_minutes=chapter_minutes,
+        library_minutes=library_minutes,
+        workers=_workers(),
+        limit=LIMIT // 60,
+        device=machine["device"],
+        versions=", ".join(f"{name} {version}" for name, version in machine["versions"].items()),
+        chapter_table=chapter_table,
+        records="\n".join(_records(root, name) for name in chapters(root)),
+        library_table=library_table,
     )
 
 # %% ../../nbs/10_book/01_publish.ipynb #aeace3f7
@@ -1124,6 +1146,31 @@ class _Html(HTMLParser):
             self.bare.add(a["src"])
 
 
+def _outside_faults(url: str, loaded: bool, own: dict[str, Path]) -> list[str]:
+    "What is wrong with an address outside the book."
+    at = urlsplit(url)
+    well_formed = re.fullmatch(r"https?", at.scheme) and re.fullmatch(r"[\w-]+(\.[\w-]+)+", at.netloc)
+    if not well_formed or re.search(r"\s", url):
+        faults = [f"{url} is no address"]
+    else:
+        faults = [f"loads {url} from the network"] if loaded else []
+    path = unquote(at._replace(fragment="").geturl())
+    lost = [
+        start
+        for start, folder in own.items()
+        if url.startswith(start) and not (folder / path.removeprefix(start)).exists()
+    ]
+    return faults + [f"{url} is no file of the repository" for _ in lost]
+
+
+def _inside_faults(url: str, target: Path, pages: dict[Path, _Html]) -> list[str]:
+    "What is wrong with a link inside the book."
+    if not target.is_file():
+        return [f"the link {url} leads nowhere"]
+    section = unquote(urlsplit(url).fragment)
+    return [f"{url} has no such section"] if target in pages and section not in pages[target].ids else []
+
+
 def check_html(
     html: Path,  # folder of the built book
     own: dict[str, Path] | None = None,  # beginning of an address: the folder that lies there
@@ -1140,34 +1187,29 @@ def check_html(
                 continue
             if at.scheme or at.netloc:
                 outside.add(url)
-                if (
-                    not re.fullmatch(r"https?", at.scheme)
-                    or not re.fullmatch(r"[\w-]+(\.[\w-]+)+", at.netloc)
-                    or re.search(r"\s", url)
-                ):
-                    wrong.append(f"{name}: {url} is no address")
-                elif url in found.loads:
-                    wrong.append(f"{name}: loads {url} from the network")
-                for start, folder in (own or {}).items():
-                    if (
-                        url.startswith(start)
-                        and not (folder / unquote(at._replace(fragment="").geturl()).removeprefix(start)).exists()
-                    ):
-                        wrong.append(f"{name}: {url} is no file of the repository")
-                continue
-            target = (page.parent / unquote(at.path)).resolve() if at.path else page
-            if not target.is_file():
-                wrong.append(f"{name}: the link {url} leads nowhere")
-            elif target in read and unquote(at.fragment) not in read[target].ids:
-                wrong.append(f"{name}: {url} has no such section")
+                faults = _outside_faults(url, url in found.loads, own or {})
+            else:
+                target = (page.parent / unquote(at.path)).resolve() if at.path else page
+                faults = _inside_faults(url, target, read)
+            wrong += [f"{name}: {fault}" for fault in faults]
     return wrong, sorted(outside)
 
 # %% ../../nbs/10_book/01_publish.ipynb #d08ae1a0
+def generated_pages(root: Path) -> dict[str, str]:  # path below book to Markdown
+    "The pages that no notebook stands behind: the reference, the status, and the first page of each room."
+    made = {"library/reference.md": reference(root), "runs/status.md": status(root)}
+    for page in sorted((root / "nbs").glob("*/index.md")):
+        room = page.parent.name
+        text = page_links(page.read_text(encoding="utf-8"), f"nbs/{room}", f"book/library/{room}", root)
+        made[f"library/{room}/index.md"] = text
+    return made
+
+
 def build_book() -> Path:  # the book's first page
-    "Run all notebooks, write the generated pages and build the book; warnings, dead links and images without description are errors."
+    "Run all notebooks, write the generated pages and build the book; warnings, dead links and bare images are errors."
     run_all()
     root = checkout()
-    for path, text in (("library/reference.md", reference(root)), ("runs/status.md", status(root))):
+    for path, text in generated_pages(root).items():
         (root / "book" / path).write_text(text, encoding="utf-8")
     print("building the pages ...", flush=True)
     log, html = root / "_build" / "book.log", root / "_build" / "html"
@@ -1199,6 +1241,7 @@ def _check() -> int:
         "`make lib` cleans notebooks": check_clean(),
         "`make lib` writes addresses": check_stamps(),
         "A chapter stands in book/, book/chapters.yml and _toc.yml": check_chapters(),
+        "Give the inner condition a name, or write the choice as a table": check_conditionals(),
         "Edit notebooks, never generated files, then `make lib`": check_generated(),
     }
     for repair, problems in found.items():
@@ -1207,23 +1250,23 @@ def _check() -> int:
     return sum(map(len, found.values()))
 
 
-def _main(command: str = "", *args: str) -> int | None:
-    "What the Makefile calls; the exit status."
+def _main(command: str = "", *args: str) -> None:
+    "What the Makefile calls."
     if command == "check":
-        return min(1, _check())
-    if command == "lib":
-        for p in dict.fromkeys(clean() + stamp() + regenerate()):
-            print("changed:", p)
+        sys.exit(min(1, _check()))
+    elif command == "lib":
+        for path in dict.fromkeys(clean() + stamp() + regenerate()):
+            print("changed:", path)
     elif command == "chapter":
         print("written:", run_chapter(*args))
     elif command == "book":
         print(f"The book is ready: open {build_book()}")
     else:
-        raise ValueError(f"unknown command {command!r}; there are check, lib, chapter and book")
+        raise ValueError(f"unknown command {command!r}; choose from check, lib, chapter, book")
 
 
 if __name__ == "__main__" and "__file__" in globals():  # not in a notebook
     try:
-        sys.exit(_main(*sys.argv[1:]))
+        _main(*sys.argv[1:])
     except (ValueError, FileNotFoundError, RuntimeError) as e:
         sys.exit(str(e))

@@ -23,7 +23,7 @@ from .hub import MODELS, get_source, hub_lines, hub_model, hub_splits, word_file
 from ..methods.factored import Factors
 from ..methods.recipe import Recipe, get_recipe
 from ..models.device import find_device
-from ..models.transplant import Transplant, load_model, transplant, whole_path
+from ..models.transplant import Transplant, load_model, transplant
 from ..tasks.evaluate import PAPERS, TASK_PRESETS, read_examples, task_settings
 from ..tasks.finetune import TaskConfig, fine_tune_seeds, hold_out
 from ..tasks.nli import Pair, PairConfig
@@ -32,11 +32,13 @@ from ..tasks.qa import Answer, QAConfig, Question
 from ..tasks.tagging import Tagged
 from ..text.constructed import LANGUAGES, world_of
 from ..text.corpus import data_path, mix, read_lines, split_lines
+from ..text.files import write_file
 from ..text.phrasebook import inferences, questions
 from ..tokens.tokenizer import load_tokenizer, train_tokenizer_like
 from ..tokens.vocab import Vocab, overlap
 from ..training.lapt import PRESETS, LaptConfig, lapt
-from ..training.lm_data import heldout_loss, pack
+from ..training.lm_data import pack
+from ..training.lm_loss import heldout_loss
 from ..vectors.align import AlignedVectors, align_tokens, read_dictionary
 from ..vectors.token_vectors import TokenVectors, encode_lines
 from ..vectors.word_vectors import WordVectors, open_words, static_vectors, train_words
@@ -601,7 +603,7 @@ class _Seen(TrainerCallback):
         if not self.folder or not step:
             self._states[step] = state  # step 0 is made anew
         elif not (file := self.folder / f"seen-{step}.pt").exists():
-            with whole_path(file) as part:
+            with write_file(file) as part:
                 torch.save(state, part)
 
     def on_step_end(self, args, state, control, model=None, **_):
@@ -649,7 +651,7 @@ class Targets:
             return tuple(v.items()) if isinstance(v, dict) else tuple(v) if isinstance(v, list) else v
 
         self.options = tuple((k, plain(v)) for k, v in dict(options, scale=scale).items())
-        self.work = Path(work, "runs") if work and scale != "mini" else None
+        self.work = Path(work, "runs").absolute() if work and scale != "mini" else None  # workers may run elsewhere
 
     def __call__(self, language: str, seed: int = 0) -> Target:
         return _target(self.options, self.work, language, seed)

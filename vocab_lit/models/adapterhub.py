@@ -19,7 +19,8 @@ from safetensors.torch import load_file, save_file
 from transformers import PreTrainedModel
 
 from .madx import Adapter, AdapterConfig, MadX, check_name
-from .transplant import check_output, load_model, whole_folder
+from .transplant import load_model
+from ..text.files import check_output, write_folder
 from ..tokens.tokenizer import load_tokenizer, save_tokenizer
 
 # %% ../../nbs/05_models/06_adapterhub.ipynb #b6287dc1
@@ -255,7 +256,7 @@ def save_adapter(
     head: bool = False,
 ) -> Path:
     "Write an adapter to a folder of its own, as `write_adapter` does."
-    with whole_folder(folder) as new:
+    with write_folder(folder) as new:
         write_adapter(madx, kind, name, new, safetensors, head)
     return Path(folder)
 
@@ -465,7 +466,7 @@ def export_adapter(
     check_output(out)
     madx = MadX(load_model(model))
     name = load_adapter(madx, folder, kind, name)
-    with whole_folder(out) as new:
+    with write_folder(out) as new:
         write_adapter(madx, kind, name, new, safetensors)
         if (folder / "scores.json").is_file():
             shutil.copy(folder / "scores.json", new)  # the settings it was trained with

@@ -4,24 +4,16 @@
 
 # %% auto #0
 __all__ = ['load_model', 'is_masked', 'check_model', 'token_parameters', 'replace_token_embeddings', 'max_length', 'check_rows',
-           'Transplant', 'forget', 'transplant', 'check_output', 'whole_folder', 'whole_path', 'whole_file', 'save',
-           'saved_plan', 'open_model']
+           'Transplant', 'forget', 'transplant', 'save', 'saved_plan', 'open_model']
 
 # %% ../../nbs/05_models/03_transplant.ipynb #8693772e
 import copy
-import errno
-import fcntl
-import glob
 import json
 import os
 import pickle
-import shutil
-import tempfile
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO
 
 import numpy as np
 import torch
@@ -41,16 +33,12 @@ from transformers import (
     PreTrainedTokenizerBase,
 )
 
-import vocab_lit.methods.clp
-import vocab_lit.methods.focus
-import vocab_lit.methods.fvt
-import vocab_lit.methods.ofa
-import vocab_lit.methods.omp
-import vocab_lit.methods.reinit
-import vocab_lit.methods.wechsel  # register their recipes
+import vocab_lit
+from ..methods.apply import row_blocks
 from ..methods.factored import FactoredEmbedding, FactoredRecipe, Factors, check_tied, factorize, short_rows
-from ..methods.recipe import Plan, Recipe, get_recipe, load_plan, row_blocks
+from ..methods.recipe import Plan, Recipe, get_recipe, load_plan
 from .lazy_weights import meta_model, rows_of, save_meta_model, stored_tensors
+from ..text.files import write_folder
 from ..tokens.tokenizer import save_tokenizer
 from ..tokens.vocab import _SAME_ROLE, Token, Vocab, match_specials
 from ..vectors.align import AlignedVectors
@@ -396,86 +384,6 @@ def _factors_for(recipe, model, n_old, factors, seed):  # None for recipes of wh
         raise ValueError(f"{recipe.name} wants {wanted}; these factors have {given}")
     return factors
 
-# %% ../../nbs/05_models/03_transplant.ipynb #76b85117
-def check_output(out: str | Path) -> Path:
-    "The output folder; `ValueError` where something is there already or nothing can be written."
-    out = Path(out).resolve() if Path(out).is_symlink() else Path(out)
-    if out.is_file() or (out.is_dir() and any(out.iterdir())):
-        raise ValueError(f"{out} exists and is not empty; choose another output folder or remove it")
-    parent = next(p for p in (out.absolute(), *out.absolute().parents) if p.exists())
-    if not parent.is_dir() or not os.access(parent, os.W_OK):
-        raise ValueError(f"cannot write to {parent}; choose another output folder")
-    return out
-
-
-@contextmanager
-def _held(folder: Path) -> Iterator[None]:
-    "Hold a folder while the process lives; `OSError` where another one does, or where there are no locks."
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        yield fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    finally:
-        os.close(handle)
-
-
-@contextmanager
-def _beside(out: Path) -> Iterator[Path]:
-    "A folder beside a path, for what is to take its place; those of processes that were killed are removed."
-    out.parent.mkdir(parents=True, exist_ok=True)
-    for rest in out.parent.glob(f".{glob.escape(out.name)}-*.part"):
-        with suppress(OSError), _held(rest):
-            shutil.rmtree(rest)
-    folder = Path(tempfile.mkdtemp(prefix=f".{out.name}-", suffix=".part", dir=out.parent))
-    with ExitStack() as held:
-        with suppress(OSError):
-            held.enter_context(_held(folder))
-        try:
-            yield folder
-        except Exception as e:
-            full = (
-                isinstance(e, OSError)
-                and e.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
-                or isinstance(e, RuntimeError)
-                and ("iostream" in str(e) or "StreamWriter" in str(e))
-            )  # torch.save's
-            if full or isinstance(e, SafetensorError) or type(e) is Exception:
-                raise OSError(
-                    f"cannot write {out}: {getattr(e, 'strerror', None) or _first_line(e)}"
-                ) from None  # tokenizers raises a plain one
-            raise
-        finally:
-            shutil.rmtree(folder, ignore_errors=True)
-
-
-@contextmanager
-def whole_folder(out: str | Path) -> Iterator[Path]:  # a temporary folder, moved to `out` when the block ends well
-    "Write a folder wholly or not at all."
-    out = check_output(out)
-    with _beside(out) as partial:
-        yield partial
-        for f in (partial, *partial.rglob("*")):
-            f.chmod(0o755 if f.is_dir() else 0o644)  # not only for oneself
-        os.replace(partial, out)
-
-
-@contextmanager
-def whole_path(out: str | Path) -> Iterator[Path]:  # of a file to write, which takes its name when the block ends well
-    "Write a file wholly or not at all; `ValueError` where there is one already."
-    out = Path(out)
-    if out.exists():
-        raise ValueError(f"{out} exists; choose another file or remove it")
-    check_output(out)
-    with _beside(out) as folder:
-        yield folder / out.name
-        os.replace(folder / out.name, out)
-
-
-@contextmanager
-def whole_file(out: str | Path) -> Iterator[IO[str]]:  # open for writing
-    "As `whole_path`, for text."
-    with whole_path(out) as part, open(part, "w", encoding="utf-8") as f:
-        yield f
-
 # %% ../../nbs/05_models/03_transplant.ipynb #e5861931
 def save(
     result: Transplant,
@@ -483,7 +391,7 @@ def save(
     **facts,  # what else to note, such as the files the text came from
 ) -> Path:
     "Save model, tokenizer and plan; transformers loads the folder without this package."
-    with whole_folder(out) as folder:
+    with write_folder(out) as folder:
         if hasattr(result.model, "stored"):
             save_meta_model(result.model, folder)
         else:

@@ -22,7 +22,7 @@ import vocab_lit.tasks.tagging  # register their tasks
 from ..models.adapterhub import head_labels, is_task, load_adapter, load_head, write_adapter
 from ..models.device import find_device
 from ..models.madx import MadX
-from ..models.transplant import check_output, load_model, whole_folder
+from ..models.transplant import load_model
 from vocab_lit.tasks.finetune import (
     NO_EARLY_STOP,
     TASKS,
@@ -45,6 +45,7 @@ from .probe import probe
 from .qa import QAConfig
 from .tagging import TaggingConfig
 from ..text.corpus import read_lines
+from ..text.files import check_output, write_folder
 from ..tokens.tokenizer import load_tokenizer, save_tokenizer
 from ..training.perplexity import perplexity
 
@@ -186,7 +187,7 @@ def evaluate_files(
         if best is None or result.dev > best.dev:
             best = result
     if out:
-        with whole_folder(out) as folder:
+        with write_folder(out) as folder:
             if attach:
                 write_adapter(best.model.madx, "task", task.name, folder, head=True)
             else:

@@ -4,7 +4,7 @@
 
 # %% auto #0
 __all__ = ['PARSERS', 'FAR', 'dp', 'Parsed', 'fault', 'read_trees', 'write_trees', 'universal', 'attachment', 'best_tree',
-           'Biaffine', 'ParserOutput', 'load_parser', 'stretches', 'ParsingConfig', 'parsing_rows', 'Parsing', 'parse']
+           'Biaffine', 'ParserOutput', 'load_parser', 'stretches', 'parsing_rows', 'Parsing', 'parse']
 
 # %% ../../nbs/07_tasks/03_parsing.ipynb #182a396c
 import inspect
@@ -28,10 +28,11 @@ from transformers import (
 from transformers.utils import ModelOutput
 from ufal.chu_liu_edmonds import chu_liu_edmonds
 
-from ..models.transplant import whole_file
 from .finetune import Row, Task, TaskConfig, WholeConfig, predict, register, run
+from .settings import ParsingConfig
 from .tagging import conllu_words, cuts, lay_out, some, word_pieces, word_scores
 from ..text.corpus import raw_lines
+from ..text.files import write_text
 from ..tokens.tokenizer import ids_around
 
 # %% ../../nbs/07_tasks/03_parsing.ipynb #71cce422
@@ -124,7 +125,7 @@ def write_trees(
     like: str | Path | None = None,  # the CoNLL-U file with these sentences, whose other columns and comments are kept
 ) -> None:
     "Write trees as CoNLL-U, wholly or not at all."
-    with whole_file(path) as file:
+    with write_text(path) as file:
         if like is not None:
             return file.writelines(_filled(trees, like))
         for tree in trees:
@@ -313,17 +314,6 @@ def stretches(
         yield start, first, last, end
 
 # %% ../../nbs/07_tasks/03_parsing.ipynb #428da54f
-@dataclass(frozen=True)
-class ParsingConfig(WholeConfig):
-    "Hyper-parameters of fine-tuning a parser; the defaults are those of Pfeiffer et al. (2021, Section 4.3)."
-
-    learning_rate: float = 2e-5
-    batch_size: int = 16
-    epochs: int = 10
-    max_length: int = 256
-    pooling: str = "mean"  # a word's vector: "mean" over its pieces, or "first"
-
-
 def _beginning(tokenizer):  # ids before and after a text; there is one before
     before, after = ids_around(tokenizer)
     begin = next(

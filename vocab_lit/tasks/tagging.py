@@ -4,8 +4,8 @@
 
 # %% auto #0
 __all__ = ['UPOS', 'pos', 'ner', 'Tagged', 'Place', 'conllu_words', 'read_conllu', 'some', 'to_bio', 'read_bio', 'split_wikiann',
-           'accuracy', 'entity_f1', 'Window', 'word_pieces', 'windows', 'lay_out', 'cuts', 'word_scores',
-           'TaggingConfig', 'Tagging', 'PartsOfSpeech', 'NamedEntities', 'tag']
+           'accuracy', 'entity_f1', 'Window', 'word_pieces', 'windows', 'lay_out', 'cuts', 'word_scores', 'Tagging',
+           'PartsOfSpeech', 'NamedEntities', 'tag']
 
 # %% ../../nbs/07_tasks/02_tagging.ipynb #6d4963a6
 import re
@@ -23,6 +23,7 @@ from tqdm.auto import tqdm
 from transformers import MODEL_FOR_TOKEN_CLASSIFICATION_MAPPING, PreTrainedModel, PreTrainedTokenizerBase
 
 from .finetune import Row, Task, TaskConfig, divide, label_weights, predict, register, run
+from .settings import TaggingConfig
 from ..text.corpus import raw_lines
 from ..tokens.tokenizer import ids_around
 
@@ -333,15 +334,6 @@ def word_scores(
     "Mean of the scores of the pieces of each word."
     belongs = (words[:, None] == torch.arange(size, device=words.device)[:, None]).to(logits.dtype)  # (n, size, length)
     return belongs @ logits / belongs.sum(-1, keepdim=True).clamp(min=1)
-
-# %% ../../nbs/07_tasks/02_tagging.ipynb #6793e3a1
-@dataclass(frozen=True)
-class TaggingConfig(TaskConfig):
-    "Hyper-parameters of fine-tuning a tagger; the defaults are those of Downey et al. (2023, Table 7) for POS."
-
-    pooling: str = "mean"  # a word's score: "mean" over its pieces, or "first"
-    balance_o: bool = False  # all words outside entities weigh as much as all words in entities
-    double_softmax: bool = False  # as the paper's code: cross-entropy of probabilities instead of scores
 
 # %% ../../nbs/07_tasks/02_tagging.ipynb #22d6e648
 class Tagging(Task):
