@@ -2,7 +2,7 @@
 from gensim.models.keyedvectors import KeyedVectors
 from pathlib import Path
 from vocab_lit.text.phrasebook import lines
-from vocab_lit.tokens.expansion import extend_tokenizer
+from vocab_lit.tokens.expansion import expand_tokenizer
 from vocab_lit.tokens.tokenizer import train_tokenizer
 from vocab_lit.tokens.vocab import Vocab, toy_tokenizer
 from vocab_lit.vectors.token_vectors import TokenVectors, _cooccurrences, _ppmi, carry_vectors, encode_lines, ngrams, save_vectors, token_fasttext, token_ppmi, token_vectors, train_fasttext, write_table
@@ -218,7 +218,7 @@ def test_the_size_of_the_text_decides_the_method(cell_03f08b59):
 @pytest.mark.cell('nbs/03_vectors/01_token_vectors.ipynb', 'cell "vectors are carried by token" (a7e3ba51)')
 def test_vectors_are_carried_by_token(cell_03f08b59):
     english = train_tokenizer(lines("en", 600, seed=0), "unigram", 700)
-    expanded = Vocab.from_tokenizer(extend_tokenizer(english, tok, 600))
+    expanded = Vocab.from_tokenizer(expand_tokenizer(english, tok, 600))
     rng = np.random.default_rng(0)
     vectors = TokenVectors(rng.normal(size=(len(vocab), 4)).astype(np.float32), rng.random(len(vocab)) < 0.8, "random")
     carried = carry_vectors(vectors, vocab, expanded)
