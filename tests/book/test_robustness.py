@@ -379,7 +379,8 @@ def cell_8e4d89ae():
     from vocab_lit.text.phrasebook import lines
     from vocab_lit.app.pipeline import factorize_files, train_vectors_files
     from vocab_lit.tokens.tokenizer import load_tokenizer, save_tokenizer, train_tokenizer
-    from vocab_lit.models.transplant import load_model, open_model, save, transplant, write_text, write_folder
+    from vocab_lit.models.transplant import load_model, open_model, save, transplant
+    from vocab_lit.text.files import write_folder, write_text
     from vocab_lit.vectors.word_vectors import open_words
     torch.set_num_threads(1)
     place = Path(tempfile.mkdtemp())
