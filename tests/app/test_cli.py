@@ -740,6 +740,13 @@ def test_a_chapter_s_parameters_are_checked_before_anything_runs_and_names_of_fi
         assert "focus has no parameter modle (did you mean model?); it has language, scale" in run(
             "chapter", "focus", "--set", "modle=x", "--dry-run", code=1
         )
+        assert "claims has no parameter cluster" in run("chapter", "claims", "--cluster", "tcp://x:1", code=1)
+        given = []
+        patch.setattr("vocab_lit.book.publish.run_chapter", lambda *args, parameters: given.append(parameters))
+        (place / "scheduler.json").touch()
+        for cluster in ("tcp://x:1", "scheduler.json"):
+            run("chapter", "focus", "--cluster", cluster)
+        assert given == [{"cluster": "tcp://x:1"}, {"cluster": str(place / "scheduler.json")}]
         assert "--set seeds=two: give a number, such as 2" in run(
             "chapter", "focus", "--set", "seeds=two", "--dry-run", code=1
         )

@@ -1593,6 +1593,14 @@ def chapter(
             "--set", help="Another parameter of the chapter, as KEY=VALUE. May be repeated.", show_default=False
         ),
     ] = None,
+    cluster: Annotated[
+        str,
+        typer.Option(
+            help="A Dask cluster that computes the results: the address of its scheduler, as tcp://HOST:8786, "
+            "or its scheduler file.",
+            show_default="this machine",
+        ),
+    ] = "",
     dry_run: Annotated[
         bool,
         typer.Option(
@@ -1606,6 +1614,8 @@ def chapter(
 
     Example: `vocab-lit chapter focus --setup sw.yml --set seeds=1`
 
+    Example: `vocab-lit chapter mad-x --language en --scale paper --cluster scheduler.json`
+
     Example: `vocab-lit chapter focus --language sw --scale paper --dry-run`
     """
     from vocab_lit.app.setup_file import absolute_names, chapter_parameters
@@ -1618,6 +1628,8 @@ def chapter(
     if setup and scale == "mini":
         raise ValueError("a setup is for scale own; leave out --scale mini")
     known, said = chapter_defaults(name), dict(pair.split("=", 1) for pair in set_ or ())
+    if cluster:
+        said["cluster"] = cluster
     check_parameters(name, said, known)
     for key, value in said.items():  # as the default: text, or a number
         try:
