@@ -104,7 +104,7 @@ def test_the_script_imports_nothing_of_vocab_lit_and_runs_a_side_in_another_proc
     script = (
         Path(vocab_lit.book.baselines.__file__)
         .read_text(encoding="utf-8")
-        .replace("import vocab_lit.book.baselines # also", "")
+        .replace("import vocab_lit.book.baselines  # also", "")
     )
     assert "import vocab_lit" not in script and "from vocab_lit" not in script and "from ." not in script
     with pytest.raises(ValueError, match="numpy.load failed with .*TypeError"):

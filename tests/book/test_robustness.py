@@ -12,11 +12,12 @@ from vocab_lit.methods.registry import RECIPES
 from vocab_lit.models.madx import AdapterConfig, LANGUAGE, MadX
 from vocab_lit.models.transplant import load_model, open_model, save, saved_plan, token_parameters, transplant
 from vocab_lit.text.phrasebook import lines
-from vocab_lit.tokens.expansion import extend_tokenizer
+from vocab_lit.tokens.expansion import expand_tokenizer
 from vocab_lit.tokens.tokenizer import load_tokenizer, train_tokenizer
 from vocab_lit.tokens.vocab import Vocab, toy_tokenizer
-from vocab_lit.training.lapt import LaptConfig, lapt
+from vocab_lit.training.lapt import lapt
 from vocab_lit.training.lm_data import mask_tokens
+from vocab_lit.training.settings import LaptConfig
 from vocab_lit.vectors.align import AlignedVectors
 from vocab_lit.vectors.token_vectors import TokenVectors, carry_vectors
 from vocab_lit.vectors.word_vectors import open_words
@@ -309,7 +310,7 @@ def cell_d752ed25(cell_0f7df609):
     def extended(before, after):  # the two tokenizers and what they make, or why it is refused
         old, language = FAMILIES[before](WORDS), FAMILIES[after](NEW_WORDS)
         try:
-            return old, language, extend_tokenizer(old, language, 100)
+            return old, language, expand_tokenizer(old, language, 100)
         except ValueError as e:
             return old, language, str(e)
 
@@ -379,7 +380,8 @@ def cell_8e4d89ae():
     from vocab_lit.text.phrasebook import lines
     from vocab_lit.app.pipeline import factorize_files, train_vectors_files
     from vocab_lit.tokens.tokenizer import load_tokenizer, save_tokenizer, train_tokenizer
-    from vocab_lit.models.transplant import load_model, open_model, save, transplant, write_text, write_folder
+    from vocab_lit.models.transplant import load_model, open_model, save, transplant
+    from vocab_lit.text.files import write_folder, write_text
     from vocab_lit.vectors.word_vectors import open_words
     torch.set_num_threads(1)
     place = Path(tempfile.mkdtemp())
@@ -709,7 +711,7 @@ def test_bpe_tokenizers_that_mark_the_ends_of_words_keep_how_they_cut_old_words(
         )
     )
     both.pre_tokenizer, both.decoder = pre_tokenizers.BertPreTokenizer(), decoders.BPEDecoder()
-    new = extend_tokenizer(old, fast(both), 100)
+    new = expand_tokenizer(old, fast(both), 100)
     assert (
         old.tokenize("maji majifu") == new.tokenize("maji majifu") == ["maji</w>", "maji", "f", "u</w>"]
         and old.tokenize("moto") == ["m", "o", "t", "o</w>"]

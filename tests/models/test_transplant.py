@@ -10,7 +10,7 @@ from vocab_lit.methods.recipe import get_recipe
 from vocab_lit.methods.registry import RECIPES
 from vocab_lit.models.lazy_weights import StoredTensor
 from vocab_lit.models.transplant import check_rows, is_masked, load_model, max_length, open_model, save, saved_plan, token_parameters, transplant
-from vocab_lit.tokens.expansion import extend_tokenizer
+from vocab_lit.tokens.expansion import expand_tokenizer
 from vocab_lit.tokens.vocab import Vocab, toy_tokenizer
 from vocab_lit.vectors.align import AlignedVectors
 from vocab_lit.vectors.token_vectors import TokenVectors
@@ -347,7 +347,7 @@ def test_a_model_opened_hollow_gives_the_same_folder_as_a_loaded_one_to_the_bit(
                         new = (
                             toy_tokenizer(family, NEW, ["wa", "ji"])
                             if family
-                            else extend_tokenizer(old, toy_tokenizer(SMALL[name][3], NEW + ["basi"], ["wa"]), 2)
+                            else expand_tokenizer(old, toy_tokenizer(SMALL[name][3], NEW + ["basi"], ["wa"]), 2)
                         )
                         if name == "roberta" and family:
                             new.pad_token = new.sep_token  # so that positions move

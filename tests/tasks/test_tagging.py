@@ -186,6 +186,18 @@ def test_a_treebank_is_read_whatever_its_line_ends_byte_order_mark_compression_a
     assert spaced == [Tagged(("10 000 000",), ("NUM",))]
 
 
+@pytest.mark.cell('nbs/07_tasks/02_tagging.ipynb', 'cell "files of the constructed languages are read as they were said" (29737f5f)')
+def test_files_of_the_constructed_languages_are_read_as_they_were_said():
+    from vocab_lit.text.constructed import sentences as trees_of
+    from vocab_lit.text.constructed import to_conllu
+
+    for code in ("qaa", "qda", "qka"):
+        trees = trees_of(code, 60, seed=9)
+        with tempfile.TemporaryDirectory() as place:
+            (file := Path(place, "x.conllu")).write_text(to_conllu(trees), encoding="utf-8")
+            assert [(s.words, s.tags) for s in read_conllu(file)] == [(t.words, t.tags) for t in trees]
+
+
 @pytest.mark.cell('nbs/07_tasks/02_tagging.ipynb', 'cell "a broken treebank is refused with file, line and what to do" (a66ceedb)')
 def test_a_broken_treebank_is_refused_with_file_line_and_what_to_do(cell_0b222a36):
     def broken(line, match, column="upos", at=6):

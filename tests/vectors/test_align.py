@@ -201,17 +201,13 @@ def test_the_quality_is_that_of_a_search_by_hand(cell_9b0846ba):
         right = {b for a, b in found if a == forms[-1]}
         first.append(best[0] in right)
         five.append(bool(set(best) & right))
-    assert (
-        told["held-out words"] == len(out)
-        and told["found first"] == pytest.approx(np.mean(first))
-        and told["found in five"] == pytest.approx(np.mean(five))
-    )
+    assert told["held-out words"] == len(out)
+    assert told["found first"] == pytest.approx(np.mean(first))
+    assert told["found in five"] == pytest.approx(np.mean(five))
     assert told["found in five"] > 0.5 and told["cosine of pairs"] > told["of random pairs"] + 0.2
     shuffled = [(a, found[(i * 7 + 3) % len(found)][1]) for i, (a, _) in enumerate(found)]
-    assert (
-        alignment_quality(english, swahili, shuffled, share=0.3)["found in five"] < 0.15
-        and alignment_quality(english, swahili, found[:40]) == {}
-    )
+    assert alignment_quality(english, swahili, shuffled, share=0.3)["found in five"] < 0.15
+    assert alignment_quality(english, swahili, found[:40]) == {}
 
 
 @pytest.mark.cell('nbs/03_vectors/03_align.ipynb', 'cell "the words nearest to a word are those of gensim" (ff8c0a0e)')
@@ -219,9 +215,8 @@ def test_the_words_nearest_to_a_word_are_those_of_gensim(cell_9b0846ba):
     one = word_ppmi(texts["sw"])
     expected = {w: one.similar_by_word(w, 5) for w in ("Misri", "Jumapili")}
     for word, row in nearest_words(open_words(one), list(expected), 5).items():
-        assert [w for w, _ in row] == [w for w, _ in expected[word]] and np.allclose(
-            [c for _, c in row], [c for _, c in expected[word]], atol=1e-6
-        )
+        assert [w for w, _ in row] == [w for w, _ in expected[word]]
+        assert np.allclose([c for _, c in row], [c for _, c in expected[word]], atol=1e-6)
     with pytest.raises(ValueError, match="sw has no vector of 'Xyz'"):
         nearest_words(swahili, ["Misri", "Xyz"])
     v = english.vector("Egypt") @ R
@@ -232,19 +227,17 @@ def test_the_words_nearest_to_a_word_are_those_of_gensim(cell_9b0846ba):
 @pytest.mark.cell('nbs/03_vectors/03_align.ipynb', 'cell "tokens are aligned by the rotation of their words" (f98468bd)')
 def test_tokens_are_aligned_by_the_rotation_of_their_words(cell_9b0846ba, cell_e73463d0, cell_2c3acc62):
     by_hand = from_words(english, tokenizers["en"]).matrix @ R
-    assert (
-        np.allclose(both.source.matrix, by_hand, atol=1e-5)
-        and (both.target.matrix == from_words(swahili, tokenizers["sw"]).matrix).all()
-    )
+    assert np.allclose(both.source.matrix, by_hand, atol=1e-5)
+    assert (both.target.matrix == from_words(swahili, tokenizers["sw"]).matrix).all()
     apart = align_tokens(english, swahili, *tokenizers.values(), None)
-    assert (
-        apart.source.matrix == from_words(english, tokenizers["en"]).matrix
-    ).all() and "dictionary pairs" not in apart.report
+    assert (apart.source.matrix == from_words(english, tokenizers["en"]).matrix).all()
+    assert "dictionary pairs" not in apart.report
     only = toy_tokenizer("bpe", ["Russian", "Egypt"])
     few = align_tokens(english, swahili, *tokenizers.values(), pairs, only=Vocab.from_tokenizer(only))
     assert {old[i].text.strip() for i in np.flatnonzero(few.source.known)} <= {"Russian", "Egypt"} | {
         t.text for t in Vocab.from_tokenizer(only)
-    } and 1 <= few.source.known.sum() < 200
+    }
+    assert 1 <= few.source.known.sum() < 200
     assert (few.source.known <= both.source.known).all() and not both.source.known.all()
     with pytest.raises(ValueError, match="128 and of 8 dimensions are not in one space"):
         align_tokens(english, word_ppmi(texts["sw"], dim=8), *tokenizers.values(), None)

@@ -2,7 +2,7 @@
 from gensim.models.keyedvectors import KeyedVectors
 from pathlib import Path
 from vocab_lit.text.phrasebook import lines
-from vocab_lit.tokens.expansion import extend_tokenizer
+from vocab_lit.tokens.expansion import expand_tokenizer
 from vocab_lit.tokens.tokenizer import train_tokenizer
 from vocab_lit.tokens.vocab import Vocab, toy_tokenizer
 from vocab_lit.vectors.token_vectors import TokenVectors, _cooccurrences, _ppmi, carry_vectors, encode_lines, ngrams, save_vectors, token_fasttext, token_ppmi, token_vectors, train_fasttext, write_table
@@ -142,10 +142,8 @@ def test_every_row_is_drawn_from_the_uniform_distribution_before_training(cell_0
 def test_the_number_of_n_gram_rows_follows_the_text():
     assert ngrams(["ab", "abc"], 3, 4) == {"<ab", "ab>", "<ab>", "abc", "bc>", "<abc", "abc>"}
     model = train_fasttext(["ab", "abc"], np.array([0, 1] * 5 + [-1]), 4, 1, 1, 0, 1, max_n=4)
-    assert (
-        model.wv.bucket == 7
-        and train_fasttext(["ab", "abc"], np.array([0, 1] * 5 + [-1]), 4, 1, 1, 0, 1, max_buckets=3).wv.bucket == 3
-    )
+    assert model.wv.bucket == 7
+    assert train_fasttext(["ab", "abc"], np.array([0, 1] * 5 + [-1]), 4, 1, 1, 0, 1, max_buckets=3).wv.bucket == 3
 
 
 @pytest.mark.cell('nbs/03_vectors/01_token_vectors.ipynb', 'cell "the same seed gives the same vectors in two processes and another seed gives others" (7d8992a5)')
@@ -157,11 +155,9 @@ def test_the_same_seed_gives_the_same_vectors_in_two_processes_and_another_seed_
 @pytest.mark.cell('nbs/03_vectors/01_token_vectors.ipynb', 'cell "more threads train the same model" (9eb6d9f3)')
 def test_more_threads_train_the_same_model(cell_03f08b59, cell_c75c8d2d, cell_03fa1187):
     fast = token_fasttext(tok, text, dim=50, epochs=30, threads=2)
-    assert (
-        (fast.known == thirty.known).all()
-        and np.isfinite(fast.matrix).all()
-        and abs(median_cosine(fast) - median_cosine(thirty)) < 0.1
-    )
+    assert (fast.known == thirty.known).all()
+    assert np.isfinite(fast.matrix).all()
+    assert abs(median_cosine(fast) - median_cosine(thirty)) < 0.1
 
 
 @pytest.mark.cell('nbs/03_vectors/01_token_vectors.ipynb', 'cell "counts and mutual information equal those by hand" (06c9ba0a)')
@@ -201,11 +197,9 @@ def test_the_reduction_is_the_leading_part_of_the_exact_decomposition():
 @pytest.mark.cell('nbs/03_vectors/01_token_vectors.ipynb', 'cell "counted vectors respect min_count and repeat" (8a895ca8)')
 def test_counted_vectors_respect_min_count_and_repeat(cell_03f08b59, cell_d79b778f):
     counts = np.bincount(ids[ids >= 0], minlength=len(tok))
-    assert (
-        (counted.known == (counts >= 2)).all()
-        and np.isfinite(counted.matrix).all()
-        and not counted.known[tok.all_special_ids].any()
-    )
+    assert (counted.known == (counts >= 2)).all()
+    assert np.isfinite(counted.matrix).all()
+    assert not counted.known[tok.all_special_ids].any()
     assert (token_ppmi(tok, text).matrix == counted.matrix).all()
     with pytest.raises(ValueError, match=r"too short.*min_count=2"):
         token_ppmi(toy_tokenizer("unigram", ["a", "b"]), ["a b"])
@@ -224,7 +218,7 @@ def test_the_size_of_the_text_decides_the_method(cell_03f08b59):
 @pytest.mark.cell('nbs/03_vectors/01_token_vectors.ipynb', 'cell "vectors are carried by token" (a7e3ba51)')
 def test_vectors_are_carried_by_token(cell_03f08b59):
     english = train_tokenizer(lines("en", 600, seed=0), "unigram", 700)
-    expanded = Vocab.from_tokenizer(extend_tokenizer(english, tok, 600))
+    expanded = Vocab.from_tokenizer(expand_tokenizer(english, tok, 600))
     rng = np.random.default_rng(0)
     vectors = TokenVectors(rng.normal(size=(len(vocab), 4)).astype(np.float32), rng.random(len(vocab)) < 0.8, "random")
     carried = carry_vectors(vectors, vocab, expanded)

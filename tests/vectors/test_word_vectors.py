@@ -82,9 +82,8 @@ def test_counted_words_are_the_frequent_ones_in_order_with_their_counts(cell_6e7
 
 @pytest.mark.cell('nbs/03_vectors/02_word_vectors.ipynb', 'cell "the size of the text decides how words get vectors" (edae972a)')
 def test_the_size_of_the_text_decides_how_words_get_vectors(cell_6e746c99):
-    assert isinstance(train_words(text[:100]), KeyedVectors) and isinstance(
-        train_words(text[:100], "fasttext", dim=8, epochs=50, min_count=1), FastText
-    )
+    assert isinstance(train_words(text[:100]), KeyedVectors)
+    assert isinstance(train_words(text[:100], "fasttext", dim=8, epochs=50, min_count=1), FastText)
     with pytest.warns(UserWarning, match="nearly as they began"):
         assert isinstance(train_words(text[:100], enough=500, dim=8, epochs=3, threads=2), FastText)
     with pytest.raises(ValueError, match="no word vectors by 'glove'; there are auto, fasttext, ppmi"):
@@ -97,16 +96,13 @@ def test_every_source_gives_the_same_words_and_vectors(cell_1a3a838f):
     for w in opened.values():
         assert set(w.words) - {"</s>"} == set(model.wv.index_to_key) and w.dim == 16
         got = dict(w.look_up([word, "Ugandaganda", "na"]))
-        assert (
-            word in got
-            and all(np.allclose(v, model.wv[t], atol=1e-5) for t, v in got.items())
-            and ("Ugandaganda" in got) == bool(w.composes)
-        )
+        assert word in got
+        assert all(np.allclose(v, model.wv[t], atol=1e-5) for t, v in got.items())
+        assert ("Ugandaganda" in got) == bool(w.composes)
         assert "Ugandaganda" not in dict(w.look_up(["Ugandaganda"], compose=False))
     counts = dict(zip(opened["words.bin"].words, opened["words.bin"].counts))
-    assert all(counts[w] == model.wv.get_vecattr(w, "count") for w in model.wv.index_to_key) and opened["glove.txt"].counts[
-        :2
-    ].tolist() == [1, 0.5]
+    assert all(counts[w] == model.wv.get_vecattr(w, "count") for w in model.wv.index_to_key)
+    assert opened["glove.txt"].counts[:2].tolist() == [1, 0.5]
     assert open_words(folder / "words.vec", wanted={word, "no such word"}).words == [word]
     assert open_words(folder / "words.vec", wanted={word}).counts[0] == 1 / (1 + opened["words.vec"].index[word]) == 1 / 21
     assert open_words(Word2Vec(sentences, vector_size=4, min_count=2, seed=0, workers=1)).dim == 4
@@ -128,11 +124,9 @@ def test_a_file_that_is_cut_off_anywhere_is_refused(cell_1a3a838f):
     old = old[:at] + old[at + 1 :]
     (folder / "old.bin").write_bytes(old)
     before = open_words(folder / "old.bin")
-    assert (
-        before.words == opened["words.bin"].words
-        and all(np.allclose(before.vector(w), model.wv[w], atol=1e-6) for w in model.wv.index_to_key)
-        and before.composes
-    )
+    assert before.words == opened["words.bin"].words
+    assert all(np.allclose(before.vector(w), model.wv[w], atol=1e-6) for w in model.wv.index_to_key)
+    assert before.composes
     for cut in (3, 40, 75, 300, len(old) // 3, len(old) - 64, len(old) - 1):
         (folder / "cut.bin").write_bytes(old[:cut])
         with pytest.raises(ValueError, match="cut.bin.*or cut off"):
@@ -162,10 +156,8 @@ def test_token_vectors_from_n_grams_are_the_sum_over_n_grams_up_to_length(cell_6
         else:
             grams, rows = peer.get_subwords(word)  # the word itself, if it is known, and its n-grams
             by_sum = sum(peer.get_input_vector(i) for i in rows)
-            assert (
-                np.allclose(v.matrix[t.id] / np.linalg.norm(v.matrix[t.id]), by_sum / np.linalg.norm(by_sum), atol=1e-5)
-                and v.known[t.id]
-            )
+            assert np.allclose(v.matrix[t.id] / np.linalg.norm(v.matrix[t.id]), by_sum / np.linalg.norm(by_sum), atol=1e-5)
+            assert v.known[t.id]
     in_memory = from_words(model, tok)
     assert (in_memory.known == v.known).all() and np.allclose(in_memory.matrix, v.matrix, atol=1e-5)
 
@@ -219,11 +211,9 @@ def test_a_recipe_gets_the_vectors_that_it_needs(cell_6e746c99):
 def test_saved_vectors_come_back_bit_for_bit(cell_6e746c99, cell_1a3a838f, cell_ccc0e65e):
     for file in ("tokens.vec", "tokens.npz"):
         back = read_vectors(save_vectors(of_tokens, tok, folder / file), tok)
-        assert (
-            (back.matrix == of_tokens.matrix).all()
-            and (back.known == of_tokens.known).all()
-            and back.matrix.dtype == np.float32
-        )
+        assert (back.matrix == of_tokens.matrix).all()
+        assert (back.known == of_tokens.known).all()
+        assert back.matrix.dtype == np.float32
 
 
 @pytest.mark.cell('nbs/03_vectors/02_word_vectors.ipynb', 'cell "a fastText model of tokens is read by piece and only where it was trained" (9f98af46)')

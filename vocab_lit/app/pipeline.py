@@ -22,7 +22,7 @@ from ..models.lazy_weights import rows_of
 from ..models.transplant import Transplant, check_model, load_model, open_model, save, transplant
 from ..text.corpus import read_lines
 from ..text.files import check_output, write_file
-from ..tokens.expansion import extend_tokenizer
+from ..tokens.expansion import expand_tokenizer
 from ..tokens.tokenizer import load_tokenizer, tokenizer_kind, train_tokenizer_like
 from ..tokens.vocab import Vocab
 from vocab_lit.vectors.align import (
@@ -216,7 +216,7 @@ def transplant_files(
         )
     else:
         language = load_tokenizer(tokenizer)
-    target = extend_tokenizer(source_tokenizer, language, extend) if extend else language
+    target = expand_tokenizer(source_tokenizer, language, extend) if extend else language
     check_model(loaded, Vocab.from_tokenizer(source_tokenizer), Vocab.from_tokenizer(target))
     table = None
     if recipe.needs:
