@@ -6,9 +6,10 @@ from transformers import AlbertConfig, AlbertForMaskedLM, AutoTokenizer, BartCon
 from typer.testing import CliRunner
 from vocab_lit.app.cli import app
 from vocab_lit.app.pipeline import copies
-from vocab_lit.methods.factored import FactoredRecipe, load_embedding, load_factors
+from vocab_lit.methods.factored import FactoredRecipe, load_factors
 from vocab_lit.methods.recipe import get_recipe, load_plan
 from vocab_lit.methods.registry import RECIPES
+from vocab_lit.models.factored_embedding import load_embedding
 from vocab_lit.models.madx import AdapterConfig, LANGUAGE, MadX
 from vocab_lit.models.transplant import load_model, open_model, save, saved_plan, token_parameters, transplant
 from vocab_lit.text.phrasebook import lines
@@ -796,7 +797,7 @@ def test_pickles_that_would_run_a_program_are_not_read(cell_0f7df609, cell_dc25e
     for name in ("vectors.npz", "plain.npz", "words.bin", "words.vec", "words.model", "words.kv", "words.vec.gz"):
         refused(open_words, nest / name, name)
     refused(load_factors, nest / "factors.safetensors", "holds no factors")
-    refused(load_embedding, nest / "factors.safetensors", "holds no factored embeddings")
+    refused(load_embedding, nest / "factors.safetensors", "holds no factorised embeddings")
 
 
 @pytest.mark.cell('nbs/10_book/04_robustness.ipynb', 'cell "Python files beside a model are not imported" (42919cb1)')

@@ -15,10 +15,11 @@ from functools import cached_property, lru_cache, partial
 from pathlib import Path
 
 import pandas as pd
+from ..models.factored_embedding import factored
 
 from .experiment import Target, Targets
 from .results import ResultStore, Workers, fingerprint, unstack_in_order
-from ..methods.factored import FactoredRecipe, Factoring, Factors, factored, factorize, load_factors
+from ..methods.factored import FactoredRecipe, Factoring, Factors, factorize, load_factors
 from ..methods.recipe import get_recipe
 from ..models.adapterhub import load_adapter, save_adapter
 from ..models.madx import LANGUAGE, TASK, AdapterConfig, MadX
