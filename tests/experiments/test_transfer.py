@@ -4,8 +4,9 @@ from pathlib import Path
 from vocab_lit.experiments.experiment import Targets
 from vocab_lit.experiments.results import Workers
 from vocab_lit.experiments.transfer import FMT, LanguageRun, METHODS, Transfer, UNKS, _ROWS, _alike, _by_budget, _factors_file, _learn_task, _score, _with_languages, averages, language_spec, learn_factors, learn_languages, matrix, required_runs, transfer, transfer_by_steps
-from vocab_lit.methods.factored import Factoring, factored, factorize
+from vocab_lit.methods.factored import Factoring, factorize
 from vocab_lit.models.adapterhub import load_adapter, save_adapter
+from vocab_lit.models.factored_embedding import factored
 from vocab_lit.models.madx import AdapterConfig, MadX
 from vocab_lit.models.transplant import load_model, token_parameters
 from vocab_lit.tasks.finetune import evaluate, fine_tune
