@@ -9,7 +9,8 @@ from vocab_lit.app.pipeline import copies
 from vocab_lit.methods.factored import FactoredRecipe, load_embedding, load_factors
 from vocab_lit.methods.recipe import RECIPES, get_recipe, load_plan
 from vocab_lit.models.madx import AdapterConfig, LANGUAGE, MadX
-from vocab_lit.models.transplant import load_model, open_model, save, saved_plan, token_parameters, transplant
+from vocab_lit.models.source import load_model, open_model
+from vocab_lit.models.transplant import save, saved_plan, token_parameters, transplant
 from vocab_lit.text.phrasebook import lines
 from vocab_lit.tokens.expansion import extend_tokenizer
 from vocab_lit.tokens.tokenizer import load_tokenizer, train_tokenizer
@@ -378,7 +379,8 @@ def cell_8e4d89ae():
     from vocab_lit.text.phrasebook import lines
     from vocab_lit.app.pipeline import factorize_files, train_vectors_files
     from vocab_lit.tokens.tokenizer import load_tokenizer, save_tokenizer, train_tokenizer
-    from vocab_lit.models.transplant import load_model, open_model, save, transplant, write_text, write_folder
+    from vocab_lit.models.transplant import save, transplant, write_text, write_folder
+    from vocab_lit.models.source import load_model, open_model
     from vocab_lit.vectors.word_vectors import open_words
     torch.set_num_threads(1)
     place = Path(tempfile.mkdtemp())

@@ -6,7 +6,8 @@ from vocab_lit.experiments.transfer import FMT, LanguageRun, METHODS, Transfer, 
 from vocab_lit.methods.factored import Factoring, factored, factorize
 from vocab_lit.models.adapterhub import load_adapter, save_adapter
 from vocab_lit.models.madx import AdapterConfig, MadX
-from vocab_lit.models.transplant import load_model, token_parameters
+from vocab_lit.models.source import load_model
+from vocab_lit.models.transplant import token_parameters
 from vocab_lit.tasks.finetune import evaluate, fine_tune
 from vocab_lit.tokens.tokenizer import load_tokenizer
 from vocab_lit.training.lapt import lapt

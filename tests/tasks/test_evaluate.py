@@ -3,7 +3,7 @@ from dataclasses import replace
 from pathlib import Path
 from transformers import AutoModelForQuestionAnswering, AutoModelForTokenClassification, GPT2Config, GPT2LMHeadModel
 from vocab_lit.models.madx import MadX
-from vocab_lit.models.transplant import load_model
+from vocab_lit.models.source import load_model
 from vocab_lit.tasks.evaluate import PAPERS, TASK_PRESETS, evaluate_files, perplexity_files, probe_files, read_examples, score_files, task_settings
 from vocab_lit.tasks.finetune import TASKS, TaskConfig, _arguments, evaluate, hold_out
 from vocab_lit.tasks.nli import PairConfig

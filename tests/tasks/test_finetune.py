@@ -2,7 +2,7 @@
 from torch import nn
 from transformers import BertConfig, BertForMaskedLM, DistilBertConfig, DistilBertForMaskedLM, GPT2Config, GPT2LMHeadModel, MODEL_FOR_SEQUENCE_CLASSIFICATION_MAPPING, RobertaConfig, RobertaForMaskedLM, XLMRobertaConfig, XLMRobertaForMaskedLM
 from vocab_lit.models.device import Device, device_arguments
-from vocab_lit.models.transplant import load_model
+from vocab_lit.models.source import load_model
 from vocab_lit.tasks.finetune import ByLength, Collate, Row, Task, by_frequency, evaluate, fine_tune, fine_tune_seeds, get_task, hold_out, label_weights, notes, predict, prepare, register, row_notes, run, settings_for, with_head
 from vocab_lit.tasks.settings import TaskConfig
 from vocab_lit.text.corpus import data_path

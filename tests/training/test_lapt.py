@@ -4,7 +4,7 @@ from pathlib import Path
 from torch import nn
 from transformers import AlbertConfig, AlbertForMaskedLM, BertConfig, BertForMaskedLM, DistilBertConfig, DistilBertForMaskedLM, GPT2Config, GPT2LMHeadModel, RobertaConfig, RobertaForMaskedLM, Trainer, TrainerCallback, XLMRobertaConfig, XLMRobertaForMaskedLM
 from vocab_lit.models.device import Device
-from vocab_lit.models.transplant import is_masked
+from vocab_lit.models.source import is_masked
 from vocab_lit.text.phrasebook import lines
 from vocab_lit.tokens.tokenizer import train_tokenizer
 from vocab_lit.training.lapt import LaptTrainer, _Stages, _own_random_state, answering_with_loss, lapt, lapt_flops, learning, rate_factor, stage_starts, total_steps, training_arguments, transformer_blocks

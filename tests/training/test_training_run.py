@@ -6,7 +6,7 @@ from vocab_lit.app.pipeline import transplant_files
 from vocab_lit.methods.factored import FactoredEmbedding, Factoring, factorize, load_embedding
 from vocab_lit.models.adapterhub import load_adapter
 from vocab_lit.models.madx import AdapterConfig, MadX
-from vocab_lit.models.transplant import load_model
+from vocab_lit.models.source import load_model
 from vocab_lit.text.corpus import data_path
 from vocab_lit.text.phrasebook import lines
 from vocab_lit.training.lapt import LaptConfig, PRESETS

@@ -29,7 +29,8 @@ from ..experiments.plots import loss_bars, loss_curves, row_shares
 from ..experiments.results import environment
 from ..methods.factored import load_factors
 from ..methods.recipe import get_recipe
-from ..models.transplant import open_model, saved_plan
+from ..models.source import open_model
+from ..models.transplant import saved_plan
 from ..tasks.evaluate import TASK_PRESETS, evaluate_files, perplexity_files, read_examples
 from ..text.corpus import CleanReport, Lines, clean, hold_out, read_lines, write_json
 from ..text.files import check_output, write_folder

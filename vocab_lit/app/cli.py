@@ -250,7 +250,8 @@ def inspect(model: Model, text: Texts = None, setup: SetupFile = None, as_json: 
 
 
 def _weights(model):
-    from vocab_lit.models.transplant import load_model, token_parameters
+    from vocab_lit.models.source import load_model
+    from vocab_lit.models.transplant import token_parameters
 
     loaded = load_model(model)
     rows = token_parameters(loaded)

@@ -23,7 +23,7 @@ from .hub import DEFAULTS, MODELS, get_source, in_mirror, where_is, word_files
 from .transfer import FMT, METHODS, UNKS, Transfer, _alike, learnt, needed
 from ..methods.reinit import paper_methods
 from ..models.device import find_device
-from ..models.transplant import load_model
+from ..models.source import load_model
 from ..tasks.evaluate import PAPERS, TASK_PRESETS
 from ..text.corpus import data_path
 from ..tokens.tokenizer import load_tokenizer

@@ -23,7 +23,8 @@ from .hub import MODELS, get_source, hub_lines, hub_model, hub_splits, word_file
 from ..methods.factored import Factors
 from ..methods.recipe import Recipe, get_recipe
 from ..models.device import find_device
-from ..models.transplant import Transplant, load_model, transplant
+from ..models.source import load_model
+from ..models.transplant import Transplant, transplant
 from ..tasks.evaluate import PAPERS, TASK_PRESETS, read_examples, task_settings
 from ..tasks.finetune import TaskConfig, fine_tune_seeds, hold_out
 from ..tasks.nli import Pair, PairConfig

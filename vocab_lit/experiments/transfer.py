@@ -24,7 +24,8 @@ from ..methods.factored import FactoredRecipe, Factoring, Factors, factored, fac
 from ..methods.recipe import get_recipe
 from ..models.adapterhub import load_adapter, save_adapter
 from ..models.madx import LANGUAGE, TASK, AdapterConfig, MadX
-from ..models.transplant import load_model, token_parameters
+from ..models.source import load_model
+from ..models.transplant import token_parameters
 from ..tasks.finetune import TaskConfig, evaluate, fine_tune
 from ..text.files import write_file, write_folder
 from ..tokens.tokenizer import load_tokenizer, save_tokenizer

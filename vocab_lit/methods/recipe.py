@@ -453,6 +453,10 @@ def register(*recipes: Recipe) -> None:
 
 def get_recipe(name: str) -> Recipe:
     "A recipe by name; `ValueError` lists what there is."
+    if name not in RECIPES:
+        from vocab_lit.methods.settings import all_recipes
+
+        all_recipes()  # imports the notebooks that register the others
     if name in RECIPES:
         return RECIPES[name]
     near = difflib.get_close_matches(name, RECIPES, 1)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..text.settings import LARGEST_SEED, File, Model, SettingError, Settings, existing_file, within
+from ..text.settings import LARGEST_SEED, File, Model, SettingError, Settings, distribute, existing_file, within
 from ..tokens.settings import TokenizerSettings, check_tokenizer_path
 from ..vectors.settings import VectorSettings
 
@@ -41,7 +41,6 @@ def find_recipe(method: str | Recipe) -> Recipe:
     "A method's recipe; `ValueError` names the nearest method."
     if not isinstance(method, str):
         return method
-    all_recipes()
     from vocab_lit.methods.recipe import get_recipe
 
     return get_recipe(method)
@@ -126,6 +125,11 @@ class TransplantSettings:
     tokenizer: TokenizerSettings = TokenizerSettings()
     vectors: VectorSettings = VectorSettings()
     init: InitSettings = InitSettings()
+
+    @classmethod
+    def of(cls, **options) -> TransplantSettings:
+        "Settings from the options of all three groups by their names."
+        return cls(*distribute(options, TokenizerSettings, VectorSettings, InitSettings))
 
     def check(
         self,

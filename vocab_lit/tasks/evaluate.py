@@ -22,7 +22,7 @@ import vocab_lit.tasks.tagging  # register their tasks
 from ..models.adapterhub import head_labels, is_task, load_adapter, load_head, write_adapter
 from ..models.device import find_device
 from ..models.madx import MadX
-from ..models.transplant import load_model
+from ..models.source import load_model
 from vocab_lit.tasks.finetune import (
     NO_EARLY_STOP,
     TASKS,

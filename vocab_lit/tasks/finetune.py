@@ -36,7 +36,8 @@ from transformers import (
 )
 
 from ..models.device import device_arguments, find_device
-from ..models.transplant import check_rows, load_model, max_length
+from ..models.source import load_model, max_length
+from ..models.transplant import check_rows
 from .settings import NO_EARLY_STOP, TaskConfig, WholeConfig
 from ..training.lapt import FiniteTrainer, NotFinite, _own_garbage, _own_random_state
 

@@ -48,7 +48,8 @@ from transformers import (
 from transformers.trainer_utils import get_last_checkpoint, rotate_checkpoints
 
 from ..models.device import device_arguments, find_device
-from ..models.transplant import check_rows, is_masked, max_length, token_parameters
+from ..models.source import is_masked, max_length
+from ..models.transplant import check_rows, token_parameters
 from ..text.corpus import write_json
 from ..text.settings import one_of
 from .lm_data import MaskedBlocks, PackedBlocks, pack

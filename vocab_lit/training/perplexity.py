@@ -15,7 +15,8 @@ import torch
 from tqdm.auto import tqdm
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
-from ..models.transplant import check_rows, is_masked, max_length
+from ..models.source import is_masked, max_length
+from ..models.transplant import check_rows
 from ..tokens.tokenizer import ids_around
 from .lm_loss import lm_loss
 

@@ -21,7 +21,8 @@ import vocab_lit
 from ..methods.factored import factored, load_embedding
 from ..models.adapterhub import write_adapter
 from ..models.madx import LANGUAGE, AdapterConfig, MadX
-from ..models.transplant import load_model, max_length, token_parameters
+from ..models.source import load_model, max_length
+from ..models.transplant import token_parameters
 from ..text.corpus import Lines, hold_out, mix, read_lines, write_json
 from ..text.files import check_output, write_folder
 from ..tokens.tokenizer import load_tokenizer, save_tokenizer
