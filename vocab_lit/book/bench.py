@@ -1022,7 +1022,7 @@ def transplant(meter: Meter, side: str, model: str, tokenizer: str, vectors: str
     "A new vocabulary for a decoder, in its files or with the model in memory."
     import vocab_lit.app.pipeline as pipeline
 
-    whole = patch.object(pipeline, "open_model", pipeline.load_model) if side == "loaded" else contextlib.nullcontext()
+    whole = patch.object(Source, "open_weights", Source.load) if side == "loaded" else contextlib.nullcontext()
     with whole, meter:
         pipeline.transplant_files(model, out, tokenizer=tokenizer, vectors=vectors)
     tokens = (
