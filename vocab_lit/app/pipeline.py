@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,9 +14,9 @@ import numpy as np
 
 from ..methods.settings import TransplantSettings, copies_overlap
 from ..models.source import Source
-from ..text.corpus import Lines, read_lines
-from ..text.files import check_output, write_file
-from ..text.settings import SettingError, existing_file, one_of
+from ..text.corpus import read_lines
+from ..text.files import check_output, check_text, write_file
+from ..text.settings import SettingError, one_of
 from ..tokens.settings import TokenizerSettings, check_tokenizer_path
 from ..vectors.settings import VECTOR_METHODS, check_vectors_file
 
@@ -31,25 +30,10 @@ if TYPE_CHECKING:
     from vocab_lit.vectors.token_vectors import TokenVectors
 
 # %% auto #0
-__all__ = ['Say', 'check_text', 'check_vocab_size', 'aligned_vectors', 'target_vectors', 'factorize_files', 'transplant_files',
+__all__ = ['Say', 'check_vocab_size', 'aligned_vectors', 'target_vectors', 'factorize_files', 'transplant_files',
            'train_vectors_files', 'align_word_files']
 
 # %% ../../nbs/09_app/01_pipeline.ipynb #f3ffaad6
-def check_text(
-    files: Sequence[str | Path],
-    name: str = "text",  # of the option
-) -> None:
-    "`SettingError` where a file is not there or begins as a table or treebank."
-    for path in files:
-        existing_file(name, path)
-        first = list(islice(Lines(path), 3))
-        if not first:
-            raise SettingError(name, f" {path}: the text is empty")
-        if all(line.count("\t") >= 3 for line in first):
-            hint = "give plain text, one sentence or paragraph a line"
-            raise SettingError(name, f" {path} looks like a table or treebank; {hint}")
-
-
 def check_vocab_size(settings: TokenizerSettings, text: Sequence[str | Path]) -> None:
     "`SettingError` where text has fewer bytes than a tokenizer should have tokens."
     plain = not any(Path(path).suffix in (".gz", ".bz2", ".xz") for path in text)
