@@ -7,9 +7,11 @@ ARGS     ?=
 PY       := .venv/bin/python
 PUBLISH  := $(PY) -m vocab_lit.book.publish
 
-.PHONY: help book test test-xla chapter lib bench mini-model clean
+.PHONY: help install book test test-wheel test-lowest test-colab test-xla chapter lib bench mini-model clean
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' Makefile | sed 's/:.*## /\t/' | awk -F'\t' '{printf "  make %-12s %s\n", $$1, $$2}'
+
+install: .venv/installed ## only install the pinned packages into .venv; the other targets do it where it is missing
 
 book: .venv/installed ## run every chapter at scale mini and build the book
 	@$(PUBLISH) book
@@ -20,6 +22,15 @@ test: .venv/installed ## check generated files, notebooks, lines and imports, th
 	.venv/bin/ruff format --check
 	.venv/bin/lint-imports --no-cache
 	$(PY) -m pytest $(ARGS)
+
+test-wheel: .venv/installed ## install the wheel, make it read-only and use it from an empty directory
+	@.ci/wheel
+
+test-lowest: ## run the tests with the lowest versions that settings.ini allows (its own environment)
+	@.ci/lowest $(PYTHON)
+
+test-colab: ## run the tests with the versions of Colab's image (its own environment)
+	@.ci/lowest $(PYTHON) constraints-colab.txt
 
 test-xla: ## train on torch_xla's CPU device, as on a TPU (its own environment; 1 GB)
 	@.ci/xla $(PYTHON)

@@ -1,11 +1,11 @@
-"""How texts and notebooks become pages: links lead to pages, directives of nbdev are not shown, and formulas are drawn without a network."""
+"""How texts and notebooks become pages: links lead to pages, nbdev's directives hidden, formulas need no network."""
 
 import json
 import re
 from importlib.util import find_spec
 from pathlib import Path
 
-from vocab_lit.publish import page_links
+from vocab_lit.book.publish import page_links
 
 DIRECTIVE = re.compile(r"\s*#\|[ \t]*([\w-]+):?[ \t]*(.*)\n?")
 HIDE = {
@@ -18,7 +18,8 @@ HIDE = {
 
 def clean(app, docname, source):
     """Links of a text between source notebooks lead to their pages, as publish makes them in notebooks.
-    In notebooks, take the `#|` lines off each code cell; a test shows its name as a comment, a cell of directives alone is dropped."""
+    In notebooks, take the `#|` lines off each code cell; a test shows its name as a comment.
+    A cell of directives alone is dropped."""
     if not app.env.doc2path(docname).endswith(".ipynb"):
         if Path(docname).parent.name == "book":
             source[0] = page_links(source[0], "book", "book", Path(app.srcdir))

@@ -73,7 +73,7 @@ def cell_720d6ef0():
 def test_commands_give_tables_and_json(cell_963f8e44):
     assert "focus-symbolic" in run("methods") and {r["method"] for r in json.loads(run("methods", "--json"))} >= {
         "focus",
-        "random",
+        "random-mapping",
         "normal",
         "omp",
         "ofa-100",
@@ -95,7 +95,7 @@ def test_commands_give_tables_and_json(cell_963f8e44):
 def test_a_tokenizer_trained_by_one_command_serves_another(cell_963f8e44):
     run("tokenizer", "--text", place / "sw.txt", "--kind", "wordpiece", "--vocab-size", 500, "--out", place / "wp")
     run("transplant", place / "model", "--tokenizer", place / "wp", "--method", "random", "--out", place / "random-wp")
-    assert json.loads((place / "random-wp" / "vocab_lit.json").read_text())["method"] == "random"
+    assert json.loads((place / "random-wp" / "vocab_lit.json").read_text())["method"] == "random-mapping"
 
 
 @pytest.mark.cell('nbs/09_app/04_cli.ipynb', 'cell "text is cleaned, a model trained on, and evaluated" (5a83f305)')
@@ -740,6 +740,13 @@ def test_a_chapter_s_parameters_are_checked_before_anything_runs_and_names_of_fi
         assert "focus has no parameter modle (did you mean model?); it has language, scale" in run(
             "chapter", "focus", "--set", "modle=x", "--dry-run", code=1
         )
+        assert "claims has no parameter cluster" in run("chapter", "claims", "--cluster", "tcp://x:1", code=1)
+        given = []
+        patch.setattr("vocab_lit.book.publish.run_chapter", lambda *args, parameters: given.append(parameters))
+        (place / "scheduler.json").touch()
+        for cluster in ("tcp://x:1", "scheduler.json"):
+            run("chapter", "focus", "--cluster", cluster)
+        assert given == [{"cluster": "tcp://x:1"}, {"cluster": str(place / "scheduler.json")}]
         assert "--set seeds=two: give a number, such as 2" in run(
             "chapter", "focus", "--set", "seeds=two", "--dry-run", code=1
         )

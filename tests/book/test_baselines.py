@@ -16,7 +16,7 @@ def cell_bd09f6df():
         there = np.ones(20 * 2**17)  # 20 MB that are not its work
         with meter:
             rows = np.ones(mb * 2**17)
-        return dict(numbers=len(rows))
+        return dict(numbers=len(rows), before=len(there))
 
 
     measure(fill, dict(mb=100), warm_up=dict(mb=1))
@@ -33,7 +33,7 @@ def test_memory_is_what_the_work_takes_time_is_the_processor_s_and_facts_are_kep
         last, there = there[-1], None
         with meter:
             rows = [np.ones(2**13) for _ in range(2000)]
-        del last
+        del last, rows
 
 
     assert 110 < measure(reuse, {})["extra_mb"] < 150
@@ -104,7 +104,7 @@ def test_the_script_imports_nothing_of_vocab_lit_and_runs_a_side_in_another_proc
     script = (
         Path(vocab_lit.book.baselines.__file__)
         .read_text(encoding="utf-8")
-        .replace("import vocab_lit.book.baselines # also", "")
+        .replace("import vocab_lit.book.baselines  # also", "")
     )
     assert "import vocab_lit" not in script and "from vocab_lit" not in script and "from ." not in script
     with pytest.raises(ValueError, match="numpy.load failed with .*TypeError"):

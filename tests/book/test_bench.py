@@ -373,7 +373,7 @@ def test_records_of_parts_stand_side_by_side_in_a_file_and_what_cannot_be_measur
             and after["focus"]["environment"]["cores"] == os.cpu_count()
             and "torch" in after["focus"]["environment"]["versions"]
         )
-        with pytest.raises(ValueError, match="no part 'fokus'; there are focus, wechsel"):
+        with pytest.raises(ValueError, match="no part 'fokus'; choose from focus, wechsel"):
             run_bench(["fokus"], file)
         if not torch.cuda.is_available():
             with pytest.raises(ValueError, match="no GPU"):

@@ -252,6 +252,15 @@ def test_only_what_a_test_needs_is_pulled_in(cell_adf9f9ce):
     )
     assert pytest_module(apart, "toys")[1].split("\n\n\n")[0].split("\n")[1:] == ["import pytest", "import toys.apart"]
     apart.unlink()
+    typed = write_notebook(
+        toy.with_name("03_typed.ipynb"),
+        "#| default_exp typed",
+        "#| export\nif TYPE_CHECKING:\n    import math",
+        "#| test: pi is more than three\nassert math.pi > 3",
+    )
+    header = pytest_module(typed, "toys")[1].split("\n\n\n")[0].split("\n")
+    assert header[1:] == ["import math", "import pytest", "import toys.typed"]  # and not from toys.typed
+    typed.unlink()
 
 
 @pytest.mark.cell('nbs/10_book/01_publish.ipynb', 'cell "what cannot become a test is refused by notebook and cell" (f61f180a)')

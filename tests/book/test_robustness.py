@@ -5,9 +5,10 @@ from torch import nn
 from transformers import AlbertConfig, AlbertForMaskedLM, AutoTokenizer, BartConfig, BartForConditionalGeneration, BertConfig, BertForMaskedLM, DebertaV2Config, DebertaV2ForMaskedLM, DistilBertConfig, DistilBertForMaskedLM, ElectraConfig, ElectraForMaskedLM, GPT2Config, GPT2LMHeadModel, LlamaConfig, LlamaForCausalLM, MT5Config, MT5ForConditionalGeneration, PreTrainedTokenizerFast, RobertaConfig, RobertaForMaskedLM, T5Config, T5ForConditionalGeneration, TrainerCallback, XLMRobertaConfig, XLMRobertaForMaskedLM
 from typer.testing import CliRunner
 from vocab_lit.app.cli import app
-from vocab_lit.app.pipeline import copies
 from vocab_lit.methods.factored import FactoredRecipe, load_embedding, load_factors
-from vocab_lit.methods.recipe import RECIPES, get_recipe, load_plan
+from vocab_lit.methods.recipe import get_recipe, load_plan
+from vocab_lit.methods.registry import RECIPES
+from vocab_lit.methods.settings import copies_overlap
 from vocab_lit.models.madx import AdapterConfig, LANGUAGE, MadX
 from vocab_lit.models.source import load_model, open_model
 from vocab_lit.models.transplant import save, saved_plan, token_parameters, transplant
@@ -234,7 +235,7 @@ def cell_20985475(cell_0f7df609, cell_d6d098ab):
             and saved_plan(saved, again).summary().equals(plan.summary())
             and type(load_model(saved)) is type(model)
         )
-        if copies(recipe) and whole_rows and not recipe.untrained:
+        if copies_overlap(recipe) and whole_rows and not recipe.untrained:
             shared = [t.id for t in target if t.kind == "text" and plan.copied[t.id] >= 0][:9]
             assert not shared or torch.allclose(
                 logits(twin, plan.copied[shared].tolist())[:, plan.copied[shared]],
@@ -379,14 +380,17 @@ def cell_8e4d89ae():
     from vocab_lit.text.phrasebook import lines
     from vocab_lit.app.pipeline import factorize_files, train_vectors_files
     from vocab_lit.tokens.tokenizer import load_tokenizer, save_tokenizer, train_tokenizer
-    from vocab_lit.models.transplant import save, transplant, write_text, write_folder
     from vocab_lit.models.source import load_model, open_model
+    from vocab_lit.models.transplant import save, transplant
+    from vocab_lit.text.files import write_folder, write_text
     from vocab_lit.vectors.word_vectors import open_words
     torch.set_num_threads(1)
     place = Path(tempfile.mkdtemp())
     old, new = (train_tokenizer(lines(l, 300, seed=0), "unigram", 300) for l in ("en", "sw"))
-    def config(): return XLMRobertaConfig(vocab_size=300, hidden_size=16, num_hidden_layers=1, num_attention_heads=2, intermediate_size=16, max_position_embeddings=66, pad_token_id=1)
-    XLMRobertaForMaskedLM(config()).save_pretrained(place/"model", max_shard_size="30KB"); old.save_pretrained(place/"model")
+    SHAPE = dict(vocab_size=300, hidden_size=16, num_hidden_layers=1, num_attention_heads=2, intermediate_size=16)
+    def config(): return XLMRobertaConfig(**SHAPE, max_position_embeddings=66, pad_token_id=1)
+    XLMRobertaForMaskedLM(config()).save_pretrained(place/"model", max_shard_size="30KB")
+    old.save_pretrained(place/"model")
     (place/"sw.txt").write_text(chr(10).join(lines("sw", 200, seed=0)), encoding="utf-8")
     results = [transplant(open(place/"model"), old, new, "identity") for open in (load_model, open_model)]
     madx = MadX(XLMRobertaForMaskedLM(config())); madx.add_language("sw")
@@ -395,25 +399,40 @@ def cell_8e4d89ae():
     def text(out):
         with write_text(out) as f: f.write("maji " * 4000)
     def adapter(out): return load_adapter(MadX(XLMRobertaForMaskedLM(config())), out, "language")
-    writers = {"model": (lambda out: save(results[0], out), load_model), "shards": (lambda out: save(results[1], out), load_model), "tokenizer": (tokenizer, load_tokenizer), "text": (text, Path.read_text),
-               "adapter": (lambda out: save_adapter(madx, "language", "sw", out), adapter), "pickle": (lambda out: save_adapter(madx, "language", "sw", out, safetensors=False), adapter),
-               "factors": (lambda out: factorize_files(place/"model", out), load_factors), "vectors.vec": (lambda out: train_vectors_files([place/"sw.txt"], out), open_words),
-               "vectors.npz": (lambda out: train_vectors_files([place/"sw.txt"], out, place/"model"), open_words), "record.json": (lambda out: write_json(list(range(9000)), out), lambda out: json.loads(out.read_text()))}
+    def vectors(out, *tokenizer): return train_vectors_files([place/"sw.txt"], out, *tokenizer)
+    def adapter_writer(**options): return lambda out: save_adapter(madx, "language", "sw", out, **options)
+    writers = {
+        "model": (lambda out: save(results[0], out), load_model),
+        "shards": (lambda out: save(results[1], out), load_model),
+        "tokenizer": (tokenizer, load_tokenizer),
+        "text": (text, Path.read_text),
+        "adapter": (adapter_writer(), adapter),
+        "pickle": (adapter_writer(safetensors=False), adapter),
+        "factors": (lambda out: factorize_files(place/"model", out), load_factors),
+        "vectors.vec": (vectors, open_words),
+        "vectors.npz": (lambda out: vectors(out, place/"model"), open_words),
+        "record.json": (lambda out: write_json(list(range(9000)), out), lambda out: json.loads(out.read_text())),
+    }
 
     def child(write, out, die_at=0, room=None):
         "Write in another process, which is killed at one of the files it opens or moves, or has a full disk."
         if pid := os.fork(): return os.waitpid(pid, 0)[1]
-        count = [0]
+        count, most = [0], resource.getrlimit(resource.RLIMIT_FSIZE)[1]
         def hook(event, args):
-            writes = event == "open" and (isinstance(args[1], str) and set(args[1]) & set("wxa") or args[2] and args[2] & (os.O_WRONLY | os.O_RDWR))
-            if writes and str(place) in str(args[0]) or event in ("os.rename", "os.mkdir", "os.chmod") and str(place) in str(args[0]):
+            path = str(args[0]) if args else ""
+            mode = isinstance(args[1], str) and set(args[1]) & set("wxa") if event == "open" else False
+            writes = event == "open" and (mode or args[2] and args[2] & (os.O_WRONLY | os.O_RDWR))
+            moves = event in ("os.rename", "os.mkdir", "os.chmod")
+            if str(place) in path and (writes or moves):
                 count[0] += 1
                 if count[0] == die_at: os.kill(os.getpid(), signal.SIGKILL)
         if die_at: sys.addaudithook(hook)
-        if room: resource.setrlimit(resource.RLIMIT_FSIZE, (room, resource.getrlimit(resource.RLIMIT_FSIZE)[1]))
+        if room: resource.setrlimit(resource.RLIMIT_FSIZE, (room, most))
         try: write(out)
         except OSError as e: os._exit(28 if "cannot write" in str(e) and chr(10) not in str(e) else 2)
-        except BaseException as e: print(out.name, die_at, room, type(e).__name__, e, file=sys.stderr, flush=True); os._exit(3)
+        except BaseException as e:
+            print(out.name, die_at, room, type(e).__name__, e, file=sys.stderr, flush=True)
+            os._exit(3)
         os._exit(0)
 
     told = {}
@@ -475,9 +494,10 @@ def cell_dc25e389(cell_0f7df609, cell_d6d098ab):
 
 @pytest.fixture(scope='module')
 def cell_63239899():
-    # nbs/10_book/04_robustness.ipynb, cell "def commands(command=typer.main.get_command(app), path=()): " (63239899)
+    # nbs/10_book/04_robustness.ipynb, cell "def commands(command=None, path=()):  # every one that does " (63239899)
     global call, commands
-    def commands(command=typer.main.get_command(app), path=()):  # every one that does something, with its place
+    def commands(command=None, path=()):  # every one that does something, with its place
+        command = command or typer.main.get_command(app)
         if not hasattr(command, "commands"):
             return [(path, command)]
         return [found for name, c in command.commands.items() for found in commands(c, (*path, name))]
@@ -704,13 +724,8 @@ def test_bpe_tokenizers_that_mark_the_ends_of_words_keep_how_they_cut_old_words(
 def test_every_model_is_trained_on_or_refused_in_a_sentence(cell_0f7df609, cell_d6d098ab, cell_3054af97):
     for name, row in learnt.iterrows():
         refused = {k for k, v in row.items() if isinstance(v, str)}
-        assert refused == (
-            {"LAPT", "adapter"}
-            if "T5" in name
-            else {"adapter"}
-            if name in ("DistilBERT", "ALBERT", "GPT-2", "Llama")
-            else set()
-        ), name
+        wanted = {"adapter"} if name in ("DistilBERT", "ALBERT", "GPT-2", "Llama") else set()
+        assert refused == ({"LAPT", "adapter"} if "T5" in name else wanted), name
         for k in set(row.index) - refused:
             assert np.isfinite(row[k]).all() and len(row[k]) == 2
         if "LAPT" in refused:

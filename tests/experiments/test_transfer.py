@@ -2,6 +2,7 @@
 from dataclasses import replace
 from pathlib import Path
 from vocab_lit.experiments.experiment import Targets
+from vocab_lit.experiments.results import Workers
 from vocab_lit.experiments.transfer import FMT, LanguageRun, METHODS, Transfer, UNKS, _ROWS, _alike, _by_budget, _factors_file, _learn_task, _score, _with_languages, averages, learn_factors, learn_languages, learnt, matrix, needed, transfer, transfer_by_steps
 from vocab_lit.methods.factored import Factoring, factored, factorize
 from vocab_lit.models.adapterhub import load_adapter, save_adapter
@@ -23,8 +24,8 @@ def cell_6a306385():
     # nbs/08_experiments/05_transfer.ipynb, cell "folder, quick = Path(tempfile.mkdtemp()), {"ner": {"epochs":" (6a306385)
     global folder, quick, scores, tiny
     folder, quick = Path(tempfile.mkdtemp()), {"ner": {"epochs": 1}}
-    tiny = Transfer(folder, ("en", "am"), options={"steps": 4}, own_vocabulary=("am",), settings=quick)
-    scores = transfer(tiny, METHODS, "ner", sources=["en"], workers=1)
+    tiny = Transfer(folder, ("en", "am"), options={"steps": 4}, own_vocabulary=("am",), settings=quick, workers=Workers(1))
+    scores = transfer(tiny, METHODS, "ner", sources=["en"])
     scores.pivot(index="method", columns="target", values="value").loc[list(METHODS)].round(1)
 
 
@@ -52,8 +53,9 @@ def cell_4866541c(cell_6a306385):
         own_vocabulary=("am",),
         settings=quick,
         methods={n: m for n, m in (UNKS | FMT).items() if n in kinds},
+        workers=Workers(1),
     )
-    unks_scores = transfer(unks, unks.methods, "ner", sources=["en"], workers=1)
+    unks_scores = transfer(unks, unks.methods, "ner", sources=["en"])
     unks.study.frame(unks.stamp).query("what == 'language'").pivot(
         index=["kind", "language"], columns="step", values="value"
     ).round(2)
@@ -63,7 +65,7 @@ def cell_4866541c(cell_6a306385):
 def cell_c4f1f14e(cell_6a306385):
     # nbs/08_experiments/05_transfer.ipynb, cell "by_steps = transfer_by_steps(tiny, "en", ["am"], [0, 2, 4], " (c4f1f14e)
     global by_steps
-    by_steps = transfer_by_steps(tiny, "en", ["am"], [0, 2, 4], "ner", workers=1)
+    by_steps = transfer_by_steps(tiny, "en", ["am"], [0, 2, 4], "ner")
     by_steps.round(1)
 
 
@@ -136,20 +138,21 @@ def test_a_study_that_is_run_again_reads_its_records_and_trains_again_what_was_d
     import vocab_lit.experiments.transfer
 
     written = {p: p.stat().st_mtime_ns for p in folder.rglob("*")}
-    assert transfer(tiny, METHODS, "ner", sources=["en"], workers=1).equals(scores) and written == {
+    assert transfer(tiny, METHODS, "ner", sources=["en"]).equals(scores) and written == {
         p: p.stat().st_mtime_ns for p in folder.rglob("*")
     }
     sent = vocab_lit.experiments.transfer.Transfer(
         folder, ("en", "am"), options={"steps": 4}, own_vocabulary=("am",), settings=quick
     )
     assert (
-        pickle.loads(pickle.dumps(sent)).stamp
+        sent.folder.is_absolute()
+        and pickle.loads(pickle.dumps(sent)).stamp
         == sent.stamp
         != vocab_lit.experiments.transfer.Transfer(folder, ("en", "am"), options={"steps": 5}).stamp
     )
     gone = learnt(tiny, "MAD-X -INV", "am")
     shutil.rmtree(tiny.place(gone))
-    learn_languages(tiny, [gone], workers=1)
+    learn_languages(tiny, [gone])
     assert tiny.place(gone).is_dir()
     with pytest.raises(ValueError, match="no method 'MADX'; there are XLM-R, "):
         transfer(tiny, ["MADX"], "ner")
@@ -233,15 +236,16 @@ def test_the_same_code_runs_on_one_s_own_model_and_files_with_checkpoints_and_la
         "own",
         dict(model=tiny.target("en").setup.model, text=str(own_files / "{language}.txt"), ner=ner, steps=2),
         settings=quick,
+        workers=Workers(1),
     )
-    got = transfer(own, ["MAD-X", "XLM-R MLM-TRG"], "ner", sources=["en"], workers=1)
+    got = transfer(own, ["MAD-X", "XLM-R MLM-TRG"], "ner", sources=["en"])
     assert (
         got.target.tolist() == ["en", "sw"] * 2
         and got.value.between(0, 100).all()
         and not list(own_files.glob("study/trained-*/*.run"))
     )
     with pytest.raises(ValueError, match="the training split has no words"):
-        transfer(own, ["XLM-R"], "ner", sources=["sw"], workers=1)
+        transfer(own, ["XLM-R"], "ner", sources=["sw"])
 
 
 @pytest.mark.cell('nbs/08_experiments/05_transfer.ipynb', 'cell "the adapters of a step are used, and all steps are the full number\'s" (a1c38cc9)')
@@ -285,9 +289,9 @@ def test_the_adapters_of_a_step_are_used_and_all_steps_are_the_full_number_s(cel
 
 @pytest.mark.cell('nbs/08_experiments/05_transfer.ipynb', 'cell "methods with the same adapter in the source language share the task, and factors are made once" (40ce6e54)')
 def test_methods_with_the_same_adapter_in_the_source_language_share_the_task_and_factors_are_made_once(cell_4866541c):
-    both = transfer_by_steps(unks, "en", ["am"], [0, 2000], "ner", workers=1, methods=["EL-LEX", "MF1-RAND"], by="limit")
+    both = transfer_by_steps(unks, "en", ["am"], [0, 2000], "ner", methods=["EL-LEX", "MF1-RAND"], by="limit")
     both = both.pivot(index="step", columns="method", values="value")
-    alone = transfer_by_steps(unks, "en", ["am"], [0, 2000], "ner", workers=1, methods=["MF1-RAND"], by="limit")
+    alone = transfer_by_steps(unks, "en", ["am"], [0, 2000], "ner", methods=["MF1-RAND"], by="limit")
     assert both["MF1-RAND"].tolist() == alone.value.tolist()
     assert both.loc[0].nunique() == 1 and sum(r["what"] == "limit" for _, r in unks.study.frame(unks.stamp).iterrows()) == 6
     first = learn_factors(unks, Factoring(10))

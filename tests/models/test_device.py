@@ -2,6 +2,7 @@
 from transformers import TrainingArguments
 from vocab_lit.models.device import Device, compilations, device_arguments, find_device
 import importlib.util
+import multiprocessing
 import pytest
 import sys
 import torch
@@ -103,6 +104,9 @@ def test_the_arguments_are_those_of_the_device_and_the_trainer_takes_them():
         None,
         None,
     ]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(multiprocessing.current_process(), "_config", {"daemon": True})
+        assert device_arguments(Device("cuda", ""))["dataloader_num_workers"] == 0
     assert (
         device_arguments() == device_arguments(find_device())
         and TrainingArguments(report_to="none", **args["cpu"]).device.type == "cpu"

@@ -6,8 +6,8 @@ from tokenizers import Tokenizer, models
 from torch import nn
 from transformers import AutoModelForCausalLM, AutoModelForMaskedLM, AutoTokenizer, BertConfig, BertForMaskedLM, GPT2Config, GPT2LMHeadModel, LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast, RobertaConfig, RobertaForMaskedLM, XLMRobertaConfig, XLMRobertaForMaskedLM
 from vocab_lit.methods.factored import FactoredRecipe, Factoring, LEX, factorize, load_embedding
-from vocab_lit.methods.recipe import RECIPES, get_recipe
-from vocab_lit.methods.settings import all_recipes
+from vocab_lit.methods.recipe import get_recipe
+from vocab_lit.methods.registry import RECIPES
 from vocab_lit.models.lazy_weights import StoredTensor
 from vocab_lit.models.source import is_masked, load_model, max_length, open_model
 from vocab_lit.models.transplant import check_rows, save, saved_plan, token_parameters, transplant
@@ -525,7 +525,7 @@ def test_random_vocabularies_of_every_family_can_be_transplanted_by_every_method
         families,
         words,
         words,
-        st.sampled_from(sorted(n for n, r in all_recipes().items() if not isinstance(r, FactoredRecipe))),
+        st.sampled_from(sorted(n for n, r in RECIPES.items() if not isinstance(r, FactoredRecipe))),
         st.integers(0, 9),
     )
     def over_families(f1, a1, b1, f2, a2, b2, method, seed):

@@ -12,14 +12,15 @@ from vocab_lit.models.source import load_model
 from vocab_lit.text.corpus import data_path
 from vocab_lit.text.phrasebook import lines
 from vocab_lit.training.settings import LaptConfig, LaptSettings, RunSettings
-from vocab_lit.training.training_run import pd
 import json
 import os
+import pandas as pd
 import pytest
 import re
 import shutil
 import tempfile
 import torch
+import vocab_lit.training.training_run
 import vocab_lit.training.training_run as runs
 
 

@@ -187,9 +187,9 @@ SetupFile = Annotated[
 def methods(as_json: Json = False):
     "List the methods of initialisation, what each needs and who proposed it."
     import vocab_lit.models.transplant  # registers the recipes
-    from vocab_lit.methods.recipe import RECIPES
+    from vocab_lit.methods.registry import method_table
 
-    rows = [dict(method=r.name, needs=r.needs or "nothing", paper=r.paper, about=r.about) for r in RECIPES.values()]
+    rows = method_table()
     print(json.dumps(rows, indent=2)) if as_json else _show(rows)
 
 # %% ../../nbs/09_app/04_cli.ipynb #a2830132
@@ -1594,6 +1594,14 @@ def chapter(
             "--set", help="Another parameter of the chapter, as KEY=VALUE. May be repeated.", show_default=False
         ),
     ] = None,
+    cluster: Annotated[
+        str,
+        typer.Option(
+            help="A Dask cluster that computes the results: the address of its scheduler, as tcp://HOST:8786, "
+            "or its scheduler file.",
+            show_default="this machine",
+        ),
+    ] = "",
     dry_run: Annotated[
         bool,
         typer.Option(
@@ -1607,6 +1615,8 @@ def chapter(
 
     Example: `vocab-lit chapter focus --setup sw.yml --set seeds=1`
 
+    Example: `vocab-lit chapter mad-x --language en --scale paper --cluster scheduler.json`
+
     Example: `vocab-lit chapter focus --language sw --scale paper --dry-run`
     """
     from vocab_lit.app.setup_file import absolute_names, chapter_parameters
@@ -1619,6 +1629,8 @@ def chapter(
     if setup and scale == "mini":
         raise ValueError("a setup is for scale own; leave out --scale mini")
     known, said = chapter_defaults(name), dict(pair.split("=", 1) for pair in set_ or ())
+    if cluster:
+        said["cluster"] = cluster
     check_parameters(name, said, known)
     for key, value in said.items():  # as the default: text, or a number
         try:

@@ -267,7 +267,7 @@ def chapter_parameters(
     return {k: v for k, v in given.items() if k in known}
 
 
-_FILES = {"roberta", "gpt2", "tokenizer", "texts"} | {
+_FILES = {"roberta", "gpt2", "tokenizer", "texts", "cluster"} | {
     name for name, key in KEYS.items() if key.kind in ("files", "file", "model", "task")
 }
 

@@ -182,7 +182,7 @@ def grows(measure: str, side: str = "vocab_lit") -> Callable[[Runs], list[float]
 
 # %% ../../nbs/10_book/03_bench.ipynb #6d43f40d
 def write_fasttext(path: Path, words: list[str], dim: int, seed: int = 0, turn: np.ndarray | None = None) -> None:
-    "Write a fastText .bin with a vector for each word, scattered around 200 centres, or around these turned by a matrix."
+    "Write a fastText .bin of word vectors, scattered around 200 centres, or around these turned by a matrix."
     import fasttext
 
     rng = np.random.default_rng(seed)
@@ -413,29 +413,25 @@ def compare_neighbours(folder: Path) -> dict:
     ours, theirs = np.load(folder / "vocab_lit.npy"), np.load(folder / "wechsel.npy")
     source, target, _ = open_case(folder)
     old, new = map(Vocab.from_tokenizer, (source, target))
-    plan, sources, worst = (
-        load_plan(folder / "plan.npz", new),
-        json.loads((folder / "sources.json").read_text(encoding="utf-8")),
-        0.0,
-    )
+    plan = load_plan(folder / "plan.npz", new)
+    sources = json.loads((folder / "sources.json").read_text(encoding="utf-8"))
+    worst = 0.0
     found = Counter({"same neighbours": 0})
 
     def is_word(t):
         return t.kind == "text" and t.text.strip()
 
     for token in new:
-        told, mixed = (
-            sources.get(target.convert_ids_to_tokens(token.id)),
-            plan.steps[plan.step[token.id]] == "NearestNeighbours",
-        )
+        told = sources.get(target.convert_ids_to_tokens(token.id))
+        mixed = plan.steps[plan.step[token.id]] == "NearestNeighbours"
         if not mixed or told is None:
-            found[
-                "special or no text"
-                if not is_word(token)
-                else "no vector"
-                if mixed == (told is not None)
-                else "vector on one side only"
-            ] += 1
+            if not is_word(token):
+                reason = "special or no text"
+            elif mixed == (told is not None):
+                reason = "no vector"
+            else:
+                reason = "vector on one side only"
+            found[reason] += 1
             continue
         ids, row = source.convert_tokens_to_ids(told[0]), plan.weights[[token.id]]
         weight = dict(zip(row.indices.tolist(), row.data.tolist()))
@@ -449,16 +445,11 @@ def compare_neighbours(folder: Path) -> dict:
         elif not all(is_word(old[i]) for i in ids):
             found["special or pieces mixed in"] += 1
         else:  # the last places are shared by tokens of one text, or of one similarity
-            last = (
-                max(told[1]) + 0.1 * np.log(min(weight.values()) / max(weight.values()))
-                if min(weight.values()) > 0
-                else np.inf
-            )
-            found[
-                "equally near"
-                if text(set(ids) - set(weight)) <= text(weight) or abs(min(told[1]) - last) < 1e-5
-                else "other neighbours"
-            ] += 1
+            smallest, largest = min(weight.values()), max(weight.values())
+            last = max(told[1]) + 0.1 * np.log(smallest / largest) if smallest > 0 else np.inf
+            same_texts = text(set(ids) - set(weight)) <= text(weight)
+            tied = same_texts or abs(min(told[1]) - last) < 1e-5
+            found["equally near" if tied else "other neighbours"] += 1
     return dict(found) | {"largest difference": worst}
 
 
@@ -579,9 +570,11 @@ def make_trainer(
 
 
 def count_flops(
-    side: str, model: PreTrainedModel, data: MaskedBlocks
+    side: str,
+    model: PreTrainedModel,
+    data: MaskedBlocks,
 ) -> int:  # of one forward and backward pass over all of the data
-    "Floating-point operations that the side needs, as torch counts them; what is computed a second time to save memory is not counted."
+    "Floating-point operations of a side, as torch counts them, without what is computed again to save memory."
     batch = {k: torch.stack([row[k] for row in data]).to(model.device) for k in ("input_ids", "labels")}
     with (
         torch.autocast(model.device.type, torch.bfloat16, enabled=side == "vocab_lit" and model.device.type == "cuda"),
@@ -603,11 +596,9 @@ def lapt(
 ) -> dict:  # passed to `random_model`
     "Steps of training after a warm-up: this package's, or what it is compared with."
     batch = {"run_mlm": 8}.get(side, batch)
-    tokenizer, model, warm_up = (
-        toy_tokenizer("unigram", (f"w{i}" for i in range(n_tokens - 5))),
-        random_model(n_tokens, **shape),
-        5 if flops else 1,
-    )
+    tokenizer = toy_tokenizer("unigram", (f"w{i}" for i in range(n_tokens - 5)))
+    model = random_model(n_tokens, **shape)
+    warm_up = 5 if flops else 1
     blocks = torch.randint(
         5, n_tokens - 5, (batch * (warm_up + steps), length), generator=torch.Generator().manual_seed(0)
     )
@@ -639,12 +630,8 @@ def lapt(
     )
 
 
-PEAKS = {
-    "H200": 989.4,
-    "H100 PCIe": 756.0,
-    "H100": 989.4,
-    "A100": 312.0,
-}  # TFLOP/s in dense bf16, by name of the device (makers' data sheets)
+# TFLOP/s in dense bf16, by name of the device (makers' data sheets)
+PEAKS = {"H200": 989.4, "H100 PCIe": 756.0, "H100": 989.4, "A100": 312.0}
 _TINY = dict(hidden_size=32, num_hidden_layers=2, num_attention_heads=2, intermediate_size=48)
 
 
@@ -871,13 +858,14 @@ CLAIMS += [
         "CPU time of a step, adapters / vocab_lit, task adapter",
         lambda r: r.ratio("cpu_seconds", "adapters", _TASK),
         1.3,
-        note="a task adapter stands in every layer from the first on, and both compute the same; what lies below the first is a twelfth of the forward pass",
+        note="a task adapter stands in every layer from the first on, and both compute the same; what lies below the "
+        "first is a twelfth of the forward pass",
     ),
 ]
 
 # %% ../../nbs/10_book/03_bench.ipynb #dba0e527
 def embedding_like(n_tokens: int, dim: int, seed: int = 0) -> np.ndarray:  # float32
-    "A matrix with what embedding matrices have: falling spread over turned dimensions, and a few dimensions ten times as large."
+    "A matrix like embeddings: falling spread over rotated dimensions, and a few dimensions ten times as large."
     rng = np.random.default_rng(seed)
     rows, spread = rng.standard_normal((n_tokens, dim), np.float32), (1 + np.arange(dim)) ** -0.5
     rows = rows * spread.astype(np.float32) @ np.linalg.qr(rng.standard_normal((dim, dim)))[0].astype(np.float32)
@@ -1013,7 +1001,8 @@ def _digest(folder: Path) -> str:  # of all tensors by name, whatever files they
     for file in folder.glob("*.safetensors"):
         with safe_open(file, "pt") as f:
             found |= {
-                name: hashlib.sha256(f.get_tensor(name).view(torch.uint8).numpy()).hexdigest() for name in f.keys()
+                name: hashlib.sha256(f.get_tensor(name).view(torch.uint8).numpy()).hexdigest()
+                for name in f.keys()  # noqa: SIM118 (a file has no iterator)
             }
     return hashlib.sha256(json.dumps(found, sort_keys=True).encode()).hexdigest()[:16]
 
@@ -1027,17 +1016,12 @@ def transplant(meter: Meter, side: str, model: str, tokenizer: str, vectors: str
     whole = patch.object(Source, "open_weights", Source.load) if side == "loaded" else contextlib.nullcontext()
     with whole, meter:
         pipeline.transplant_files(model, [], out, TransplantSettings.of(tokenizer=tokenizer, vectors=vectors))
-    tokens = (
-        max(
-            sum(
-                t.size
-                for name, t in stored_tensors(f).items()
-                if name in ("lm_head.weight", "model.embed_tokens.weight")
-            )
-            for f in (model, out)
-        )
-        / 2**20
-    )
+
+    def token_bytes(folder):
+        stored = stored_tensors(folder)
+        return sum(stored[name].size for name in ("lm_head.weight", "model.embed_tokens.weight") if name in stored)
+
+    tokens = max(map(token_bytes, (model, out))) / 2**20
     told = dict(tokens_mb=tokens, times=meter.record["extra_mb"] / tokens, digest=_digest(Path(out)))
     shutil.rmtree(out)
     return told
@@ -1258,8 +1242,10 @@ def run_part(
     return dict(environment=environment(), rounds=rounds, runs=runs, checks=checks)
 
 # %% ../../nbs/10_book/03_bench.ipynb #4c467385
-def _number(x: float) -> str:
-    return "" if x is None or x != x else f"{x:,.0f}" if abs(x) >= 100 else f"{x:.3g}"
+def _number(x: float | None) -> str:
+    if x is None or x != x:
+        return ""
+    return f"{x:,.0f}" if abs(x) >= 100 else f"{x:.3g}"
 
 
 def _spread(values: Iterable[float], digits: int = 2) -> str:  # the median, and between what it lies
@@ -1275,7 +1261,7 @@ def side_table(name: str, record: dict) -> pd.DataFrame:  # a row for each case 
         if part.compare and t["size"].isna().all():
             continue  # small cases, of which only the results count
 
-        def times(measure):
+        def times(measure, side=side, case=case):
             return "" if side == "vocab_lit" else _spread(runs.ratio(measure, side, case))
 
         row = {
@@ -1312,30 +1298,40 @@ def growth_table(name: str, record: dict) -> pd.DataFrame:  # a row for each cur
     return table.drop(columns="curve") if len(table) and not table.curve.any() else table
 
 
+def _limit(claim: Claim) -> str:
+    if claim.low is not None:
+        return f"at least {claim.low:g}"
+    return f"at most {claim.high:g}" if claim.high is not None else ""
+
+
+def _holds(claim: Claim, values: list[float]) -> str:  # by the median
+    if not values:
+        return "not measured"
+    if not _limit(claim):
+        return ""
+    low_enough = claim.high is None or np.median(values) <= claim.high
+    high_enough = claim.low is None or np.median(values) >= claim.low
+    return "yes" if low_enough and high_enough else "no"
+
+
+def _measured(values: list[float]) -> str:
+    if values and 0 < max(values) < 0.01:
+        return f"{max(values):.0e}"
+    return _spread(values, 0 if all(float(v).is_integer() for v in values) else 2)
+
+
 def claims_table(records: dict[str, dict]) -> pd.DataFrame:  # {part: record}; a row for each claim
     "What was claimed, what was measured and whether it holds, by the median."
     rows = []
     for c in CLAIMS:
         values = [v for v in (c.value(Runs(records[c.part])) if c.part in records else []) if v == v]
-        limit = f"at least {c.low:g}" if c.low is not None else f"at most {c.high:g}" if c.high is not None else ""
-        holds = (
-            "not measured"
-            if not len(values)
-            else ""
-            if not limit
-            else "yes"
-            if (c.low is None or np.median(values) >= c.low) and (c.high is None or np.median(values) <= c.high)
-            else "no"
-        )
-        small = len(values) and 0 < max(values) < 0.01
+        holds = _holds(c, values)
         rows.append(
             {
                 "part": c.part,
                 "claim": c.text,
-                "measured": f"{max(values):.0e}"
-                if small
-                else _spread(values, 0 if all(float(v).is_integer() for v in values) else 2),
-                "wanted": limit,
+                "measured": _measured(values),
+                "wanted": _limit(c),
                 "holds": holds,
                 "note": c.note * (holds == "no"),
             }
@@ -1380,7 +1376,7 @@ def run_bench(
 ) -> dict:  # of run_part; {part: record}
     "Measure some parts and keep the records."
     if unknown := [p for p in parts if p not in PARTS and p != "all"]:
-        raise ValueError(f"no part {unknown[0]!r}; there are {', '.join(PARTS)}, or all")
+        raise ValueError(f"no part {unknown[0]!r}; choose from {', '.join(PARTS)}, or all")
     chosen = [p for p in PARTS if p in parts or ("all" in parts and not PARTS[p].named)]
     out, records = Path(out) if out else None, {}
     if out:

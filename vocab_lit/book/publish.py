@@ -120,8 +120,11 @@ def _indent(source: str) -> str:
 
 def _imports(cell: Cell) -> dict[str, str]:
     "Each name that a cell's import statements bind, with a statement that binds it alone."
-    found = {}
-    for node in ast.parse(cell.source).body:
+    found, top = {}, ast.parse(cell.source).body
+    for node in [
+        *top,
+        *(n for block in top if isinstance(block, ast.If) for n in block.body),
+    ]:  # `if TYPE_CHECKING:` too
         if not isinstance(node, (ast.Import, ast.ImportFrom)):
             continue
         for alias in node.names:
@@ -550,8 +553,8 @@ def stamped(
     path: str,  # its path in the checkout
     cfg: dict[str, str],  # entries of settings.ini
 ) -> str:  # the text with addresses as settings.ini has them
-    "Write the addresses into a Markdown file, `_config.yml` or a notebook."
-    if path.endswith(".yml"):
+    "Write the addresses into a Markdown file, `_config.yml`, `CITATION.cff` or a notebook."
+    if path.endswith((".yml", ".cff")):
         return re.sub(
             r"^(\s*[\w-]+: ).*?( *# settings\.ini: (\w+))$", lambda m: m[1] + cfg[m[3]] + m[2], text, flags=re.M
         )
@@ -572,7 +575,7 @@ def stamped(
 def _stampable(root: Path) -> dict[str, tuple[str, str]]:
     "The files that carry addresses: path to (text as it is, text as it should be)."
     cfg, book = settings(root), root / "book"
-    paths = [root / "README.md", root / "_config.yml", *book.glob("*.md"), *book.glob("*.ipynb")]
+    paths = [root / "README.md", root / "_config.yml", root / "CITATION.cff", *book.glob("*.md"), *book.glob("*.ipynb")]
     texts = _texts(root, [p for p in paths if p.exists()])
     return {p: (text, stamped(text, p, cfg)) for p, text in texts.items()}
 

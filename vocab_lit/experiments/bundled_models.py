@@ -388,8 +388,10 @@ The last {n_unseen} were not in training; the model reads them with its own toke
 """
 _DEPARTURE = "\n- **Departure from {original}**: {pair_share:.0%} of the blocks hold translation pairs (translation language modelling, as in XLM)."
 _UNKNOWN = (
-    "Unknown tokens are not asked for, so the loss of a language whose script the tokenizer lacks is only that of its digits and punctuation.",
-    "No token is unknown: a word that the vocabulary lacks is spelled in pieces, down to single bytes, and each is asked for.",
+    "Unknown tokens are not asked for, so the loss of a language whose script the tokenizer lacks is only that of "
+    "its digits and punctuation.",
+    "No token is unknown: a word that the vocabulary lacks is spelled in pieces, down to single bytes, and each is "
+    "asked for.",
 )
 _LIKE = {
     "xlm-roberta": dict(
@@ -429,7 +431,8 @@ def _texts(recipe):
     )
     if cldr:
         yield (
-            "the `vocab_lit` phrasebook, rendered from the Unicode CLDR through Babel: lists of facts about territories, languages, currencies, dates and measures "
+            "the `vocab_lit` phrasebook, rendered from the Unicode CLDR through Babel: lists of facts about "
+            "territories, languages, currencies, dates and measures "
             + where.format(2 * recipe["frames"], recipe["frames"], len(cldr), " ".join(cldr))
         )
     if made:

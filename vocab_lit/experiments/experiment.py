@@ -652,7 +652,7 @@ class Targets:
             return tuple(v.items()) if isinstance(v, dict) else tuple(v) if isinstance(v, list) else v
 
         self.options = tuple((k, plain(v)) for k, v in dict(options, scale=scale).items())
-        self.work = Path(work, "runs") if work and scale != "mini" else None
+        self.work = Path(work, "runs").absolute() if work and scale != "mini" else None  # workers may run elsewhere
 
     def __call__(self, language: str, seed: int = 0) -> Target:
         return _target(self.options, self.work, language, seed)

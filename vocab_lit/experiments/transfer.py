@@ -15,11 +15,9 @@ from functools import cached_property, lru_cache, partial
 from pathlib import Path
 
 import pandas as pd
-from joblib import Parallel, cpu_count, delayed
-from tqdm.auto import tqdm
 
 from .experiment import Target, Targets
-from .results import ResultStore, fingerprint
+from .results import ResultStore, Workers, fingerprint
 from ..methods.factored import FactoredRecipe, Factoring, Factors, factored, factorize, load_factors
 from ..methods.recipe import get_recipe
 from ..models.adapterhub import load_adapter, save_adapter
@@ -93,9 +91,12 @@ class Transfer:
     )  # of fine-tuning by task, as {"qa": {"stride": 32}}, in place of the scale's own
     paper: str = "mad-x"  # whose hyper-parameters: mad-x or unks-everywhere
     methods: dict[str, Method] = field(default_factory=lambda: METHODS)  # by name
-    rates: dict[str, float] = field(
-        default_factory=dict
-    )  # learning rates on text by recipe, in place of the scale's own
+    # learning rates on text by recipe, in place of the scale's own
+    rates: dict[str, float] = field(default_factory=dict)
+    workers: Workers = field(default_factory=Workers)  # who computes its cells
+
+    def __post_init__(self):
+        object.__setattr__(self, "folder", Path(self.folder).absolute())  # workers may run elsewhere
 
     @cached_property
     def stamp(self) -> str:  # of the records
@@ -113,7 +114,7 @@ class Transfer:
 
     @property
     def study(self) -> ResultStore:
-        return ResultStore(self.folder)
+        return ResultStore(self.folder, self.workers)
 
     def target(
         self, language: str, adapters: bool = False, **budget
@@ -199,6 +200,10 @@ def learn_factors(study: Transfer, how: Factoring) -> Factors:
     return load_factors(place)
 
 
+def _factors_made(study, how):  # as a process is asked, which sends back nothing large
+    learn_factors(study, how)
+
+
 def learn_language(study: Transfer, what: LanguageRun, seed: int = 0) -> list[dict]:  # records with step and value
     "Train a model, rows or an adapter on a language's text, and save it."
     whole, own, place = not (what.adapter or what.recipe), bool(what.recipe), study.place(what)
@@ -269,9 +274,7 @@ def needed(
     return list(found)
 
 
-def learn_languages(
-    study: Transfer, wanted: Iterable[LanguageRun], workers: int = 0
-) -> None:  # processes, as in `ResultStore.cells`
+def learn_languages(study: Transfer, wanted: Iterable[LanguageRun]) -> None:
     "Train what is missing, several at a time."
     wanted = list(dict.fromkeys(wanted))
     factorings = dict.fromkeys(filter(None, map(_factoring, wanted)))
@@ -286,11 +289,10 @@ def learn_languages(
         if not study.place(w).is_dir():
             study.study.path(key).unlink(missing_ok=True)
     if not all(study.study.read(key, study.stamp) for key, _ in jobs):
-        missing = [how for how in factorings if not _factors_file(study, how).is_file()]
-        Parallel(n_jobs=min(2, workers or cpu_count()))(
-            delayed(learn_factors)(study, how) for how in tqdm(missing, desc="factors", delay=2, leave=False)
-        )
-    study.study.cells(jobs, study.stamp, workers)
+        missing = [partial(_factors_made, study, how) for how in factorings if not _factors_file(study, how).is_file()]
+        for _ in study.workers.run(missing, study.folder):
+            pass
+    study.study.cells(jobs, study.stamp)
 
 # %% ../../nbs/08_experiments/05_transfer.ipynb #b8dbd440
 @lru_cache(maxsize=32)
@@ -410,8 +412,8 @@ def _alike(study, methods, source):  # groups of methods that learn the task in 
     return groups.values()
 
 
-def _table(study, jobs, workers):  # keys and measurements; a row for each value of the records
-    study.study.cells(jobs, study.stamp, workers)
+def _table(study, jobs):  # keys and measurements; a row for each value of the records
+    study.study.cells(jobs, study.stamp)
     return pd.DataFrame(
         [dict(r["key"], **v) for key, _ in jobs for r in [study.study.read(key, study.stamp)] for v in r["values"]]
     )
@@ -424,7 +426,6 @@ def transfer(
     sources: Sequence[str] = (),
     targets: Sequence[str] = (),  # none: all of the study's languages
     seeds: Iterable[int] = (0,),
-    workers: int = 0,
 ) -> pd.DataFrame:  # columns method, source, target, metric, seed, value
     "All records of some methods; what is missing is computed, first what is trained on text and then the tasks."
     methods, sources, targets, seeds = (
@@ -435,7 +436,7 @@ def transfer(
     )
     if unknown := next((m for m in methods if m not in study.methods), None):
         raise ValueError(f"no method {unknown!r}; there are {', '.join(study.methods)}")
-    learn_languages(study, needed(study, methods, sources, targets), workers)
+    learn_languages(study, needed(study, methods, sources, targets))
     jobs = [
         (
             dict(
@@ -454,7 +455,7 @@ def transfer(
         for seed in seeds
     ]
     jobs.sort(key=lambda job: study.methods[job[1].args[1][0]].mlm != "target")  # the longest first
-    found = _table(study, jobs, workers)
+    found = _table(study, jobs)
     return found[["method", "source", "target", "metric", "seed", "value"]].sort_values(
         "method", key=lambda c: c.map(methods.index), kind="stable", ignore_index=True
     )
@@ -489,7 +490,6 @@ def transfer_by_steps(
     grid: Sequence[int],  # of training the targets' adapters; 0: none is used
     task: str,
     seeds: Iterable[int] = (0,),
-    workers: int = 0,
     methods: Sequence[str] = ("MAD-X",),  # with language adapters
     by: str = "steps",  # what the grid counts: steps, or lines of text (limit)
 ) -> pd.DataFrame:  # columns method, target, metric, step, seed, value
@@ -501,7 +501,6 @@ def transfer_by_steps(
             for m in methods
             for w in (learnt(study, m, source), *(_less(study, m, t, by, n) for t in targets for n in grid if n))
         ],
-        workers,
     )
     key = dict(
         what=by, scale=study.scale, source=source, targets=" ".join(targets), steps=" ".join(map(str, grid)), task=task
@@ -516,7 +515,6 @@ def transfer_by_steps(
             for group in _alike(study, methods, source)
             for seed in seeds
         ],
-        workers,
     )
     return found[["method", "target", "metric", "step", "seed", "value"]]
 

@@ -7,6 +7,7 @@ __all__ = ['Device', 'find_device', 'device_arguments', 'compilations']
 
 # %% ../../nbs/05_models/01_device.ipynb #a4f8c1f4
 import importlib.util
+import multiprocessing
 import os
 import platform
 from dataclasses import dataclass
@@ -95,7 +96,8 @@ def device_arguments(
         use_cpu=device.kind == "cpu",
         optim="adamw_torch" if device.fixed_shapes else "adamw_torch_fused",
         dataloader_pin_memory=cuda,
-        dataloader_num_workers=2 * cuda,
+        # a daemonic process, such as a worker of a Dask cluster, may have no processes of its own
+        dataloader_num_workers=2 * (cuda and not multiprocessing.current_process().daemon),
         ddp_backend="gloo" if device.kind == "cpu" and processes > 1 else None,
     )
 

@@ -19,9 +19,10 @@ from torch import nn
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 import vocab_lit
+from ..methods.apply import row_blocks
 from ..methods.factored import FactoredEmbedding, FactoredRecipe, Factors, check_tied, factorize, short_rows
-from ..methods.recipe import Plan, Recipe, load_plan, row_blocks
-from ..methods.settings import factoring_kind, find_recipe
+from ..methods.recipe import Plan, Recipe, get_recipe, load_plan
+from ..methods.settings import factoring_kind
 from .lazy_weights import rows_of, save_meta_model
 from .source import Source, is_masked, max_length
 from ..text.files import write_folder
@@ -215,7 +216,7 @@ def transplant(
     factors: Factors | None = None,  # of the source embeddings, for low-dimensional recipes; None: they are made here
 ) -> Transplant:
     "Replace the vocabulary of a model; `ValueError` where model and tokenizers do not fit, before anything is changed."
-    recipe = find_recipe(recipe)
+    recipe = get_recipe(recipe) if isinstance(recipe, str) else recipe
     if pad_to_multiple_of < 1:
         raise ValueError(f"the number of embeddings cannot be a multiple of {pad_to_multiple_of}; give 1 or more")
     source_tokenizer, source = _opened(source)
