@@ -60,7 +60,8 @@ def cell_a35ed2f9():
     import json, os, resource, signal, sys, tempfile, torch
     from pathlib import Path
     import vocab_lit.training.lapt as module
-    from vocab_lit.training.lapt import LaptConfig, LaptTrainer, lapt
+    from vocab_lit.training.lapt import LaptTrainer, lapt
+    from vocab_lit.training.settings import LaptConfig
     from vocab_lit.training.lm_data import pack
     from vocab_lit.text.phrasebook import lines
     from vocab_lit.tokens.tokenizer import train_tokenizer
@@ -127,7 +128,8 @@ def cell_af2c6dd7():
     from pathlib import Path
     import torch
     from transformers import TrainerCallback, XLMRobertaConfig, XLMRobertaForMaskedLM
-    from vocab_lit.training.lapt import LaptConfig, lapt
+    from vocab_lit.training.lapt import lapt
+    from vocab_lit.training.settings import LaptConfig
     from vocab_lit.text.phrasebook import lines
     from vocab_lit.tokens.tokenizer import train_tokenizer
 

@@ -252,15 +252,15 @@ def test_short_rows_are_what_learns_in_a_model_and_with_a_language_adapter_and_r
         for file in (f for f in (place / f"short-{out}").glob("*.safetensors")):
             assert (place / f"short-cut-{out}" / file.name).read_bytes() == file.read_bytes(), file
     assert "low-dimensional embeddings are trained: 10,800 parameters in place of 51,200" in told
-    after, trained = (
+    after, result = (
         load_embedding(place / "short-rows/factors.safetensors"),
         AutoModelForMaskedLM.from_pretrained(place / "short-rows"),
     )
-    assert torch.equal(after.merge(), trained.get_input_embeddings().weight) and torch.equal(after.up, before.up)
+    assert torch.equal(after.merge(), result.get_input_embeddings().weight) and torch.equal(after.up, before.up)
     assert not torch.equal(after.short, before.short) and not torch.equal(after.log_z, before.log_z)
-    frozen = [k for k in trained.state_dict() if ".layer." in k]
+    frozen = [k for k in result.state_dict() if ".layer." in k]
     assert all(
-        torch.equal(trained.state_dict()[k], AutoModelForMaskedLM.from_pretrained(mini).float().state_dict()[k])
+        torch.equal(result.state_dict()[k], AutoModelForMaskedLM.from_pretrained(mini).float().state_dict()[k])
         for k in frozen
     )
     shutil.copytree(folder, place / "spoilt")

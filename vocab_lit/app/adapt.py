@@ -31,12 +31,13 @@ from ..methods.factored import load_factors
 from ..methods.recipe import get_recipe
 from ..models.source import open_model
 from ..models.transplant import saved_plan
-from ..tasks.evaluate import TASK_PRESETS, evaluate_files, perplexity_files, read_examples
+from ..tasks.evaluate import evaluate_files, perplexity_files, read_examples
+from ..tasks.settings import TASK_PRESETS
 from ..text.corpus import CleanReport, Lines, clean, hold_out, read_lines, write_json
 from ..text.files import check_output, write_folder
 from ..tokens.tokenizer import load_tokenizer, save_tokenizer, train_tokenizer_like
 from ..tokens.vocab import fit
-from ..training.lapt import LaptConfig
+from ..training.settings import LaptConfig
 from ..training.training_run import check_same_run, lapt_files, lapt_settings
 from ..vectors.align import read_dictionary
 from ..vectors.token_vectors import FASTTEXT_MIN_CHARACTERS, VECTOR_METHODS, encode_lines

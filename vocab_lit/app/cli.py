@@ -1145,7 +1145,8 @@ def evaluate(
     from dataclasses import replace
     from statistics import mean, stdev
 
-    from vocab_lit.tasks.evaluate import PAPERS, evaluate_files, get_task, score_files, task_settings
+    from vocab_lit.tasks.evaluate import evaluate_files, get_task, score_files
+    from vocab_lit.tasks.settings import PAPERS, task_settings
 
     said = dict(setup.get(task, {}))
     files = {part: said.pop(part, None) for part in ("train", "dev", "test")}
@@ -1390,7 +1391,7 @@ def adapt(
     """
     from vocab_lit.app.adapt import Adaptation, adapt_files, has_begun, stages
     from vocab_lit.app.setup_file import task_files
-    from vocab_lit.tasks.evaluate import TASK_PRESETS
+    from vocab_lit.tasks.settings import TASK_PRESETS
 
     given = {
         name: task_files(name, files) for name, files in dict(pos=pos, ner=ner, dp=dp, qa=qa, nli=nli).items() if files

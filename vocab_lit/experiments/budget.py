@@ -24,11 +24,12 @@ from .transfer import FMT, METHODS, UNKS, Transfer, _alike, learnt, needed
 from ..methods.reinit import paper_methods
 from ..models.device import find_device
 from ..models.source import load_model
-from ..tasks.evaluate import PAPERS, TASK_PRESETS
+from ..tasks.settings import PAPERS, TASK_PRESETS
 from ..text.corpus import data_path
 from ..tokens.tokenizer import load_tokenizer
-from ..training.lapt import LaptConfig, lapt, lapt_flops, stage_starts, total_steps
+from ..training.lapt import lapt, lapt_flops, stage_starts, total_steps
 from ..training.lm_data import pack
+from ..training.settings import LaptConfig
 
 # %% ../../nbs/08_experiments/06_budget.ipynb #20f5702e
 @dataclass(frozen=True)

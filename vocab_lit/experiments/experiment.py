@@ -25,11 +25,12 @@ from ..methods.recipe import Recipe, get_recipe
 from ..models.device import find_device
 from ..models.source import load_model
 from ..models.transplant import Transplant, transplant
-from ..tasks.evaluate import PAPERS, TASK_PRESETS, read_examples, task_settings
-from ..tasks.finetune import TaskConfig, fine_tune_seeds, hold_out
-from ..tasks.nli import Pair, PairConfig
+from ..tasks.evaluate import read_examples
+from ..tasks.finetune import fine_tune_seeds, hold_out
+from ..tasks.nli import Pair
 from ..tasks.parsing import Parsed
-from ..tasks.qa import Answer, QAConfig, Question
+from ..tasks.qa import Answer, Question
+from ..tasks.settings import PAPERS, TASK_PRESETS, PairConfig, QAConfig, TaskConfig, task_settings
 from ..tasks.tagging import Tagged
 from ..text.constructed import LANGUAGES, world_of
 from ..text.corpus import data_path, mix, read_lines, split_lines
@@ -37,9 +38,10 @@ from ..text.files import write_file
 from ..text.phrasebook import inferences, questions
 from ..tokens.tokenizer import load_tokenizer, train_tokenizer_like
 from ..tokens.vocab import Vocab, overlap
-from ..training.lapt import PRESETS, LaptConfig, lapt
+from ..training.lapt import lapt
 from ..training.lm_data import pack
 from ..training.lm_loss import heldout_loss
+from ..training.settings import PRESETS, LaptConfig
 from ..vectors.align import AlignedVectors, align_tokens, read_dictionary
 from ..vectors.token_vectors import TokenVectors, encode_lines
 from ..vectors.word_vectors import WordVectors, open_words, static_vectors, train_words

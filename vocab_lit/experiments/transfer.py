@@ -24,7 +24,8 @@ from ..models.adapterhub import load_adapter, save_adapter
 from ..models.madx import LANGUAGE, TASK, AdapterConfig, MadX
 from ..models.source import load_model
 from ..models.transplant import token_parameters
-from ..tasks.finetune import TaskConfig, evaluate, fine_tune
+from ..tasks.finetune import evaluate, fine_tune
+from ..tasks.settings import TaskConfig
 from ..text.files import write_file, write_folder
 from ..tokens.tokenizer import load_tokenizer, save_tokenizer
 from ..training.lapt import lapt

@@ -14,8 +14,8 @@ from pathlib import Path
 import torch
 from transformers import MODEL_FOR_SEQUENCE_CLASSIFICATION_MAPPING
 
-from .finetune import Row, Task, WholeConfig, register, run
-from .settings import PairConfig
+from .finetune import Row, Task, register, run
+from .settings import PairConfig, WholeConfig
 from ..text.corpus import raw_lines
 
 # %% ../../nbs/07_tasks/05_nli.ipynb #123a8876

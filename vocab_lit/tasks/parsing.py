@@ -28,8 +28,8 @@ from transformers import (
 from transformers.utils import ModelOutput
 from ufal.chu_liu_edmonds import chu_liu_edmonds
 
-from .finetune import Row, Task, TaskConfig, WholeConfig, predict, register, run
-from .settings import ParsingConfig
+from .finetune import Row, Task, predict, register, run
+from .settings import ParsingConfig, TaskConfig, WholeConfig
 from .tagging import conllu_words, cuts, lay_out, some, word_pieces, word_scores
 from ..text.corpus import raw_lines
 from ..text.files import write_text

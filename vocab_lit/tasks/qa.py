@@ -21,8 +21,8 @@ from torch.nn import functional as F
 from tqdm.auto import tqdm
 from transformers import MODEL_FOR_QUESTION_ANSWERING_MAPPING, PreTrainedTokenizerBase
 
-from .finetune import Row, Task, WholeConfig, register, run
-from .settings import QAConfig
+from .finetune import Row, Task, register, run
+from .settings import QAConfig, WholeConfig
 from ..text.corpus import raw_lines
 
 # %% ../../nbs/07_tasks/04_qa.ipynb #c0fb3d6b

@@ -22,8 +22,8 @@ from seqeval.metrics import f1_score
 from tqdm.auto import tqdm
 from transformers import MODEL_FOR_TOKEN_CLASSIFICATION_MAPPING, PreTrainedModel, PreTrainedTokenizerBase
 
-from .finetune import Row, Task, TaskConfig, divide, label_weights, predict, register, run
-from .settings import TaggingConfig
+from .finetune import Row, Task, divide, label_weights, predict, register, run
+from .settings import TASK_PRESETS, TaggingConfig, TaskConfig
 from ..text.corpus import raw_lines
 from ..tokens.tokenizer import ids_around
 
@@ -407,7 +407,7 @@ class NamedEntities(Tagging):
     "Named-entity recognition, counted by F1 over whole entities."
 
     name, about = "ner", "named entities"
-    config = TaggingConfig(patience=4, balance_o=True)
+    config = TASK_PRESETS["ner"]
 
     def read(self, path: str | Path) -> list[Tagged]:
         return read_bio(path)
