@@ -10,21 +10,24 @@ import tempfile
 @pytest.mark.cell('nbs/05_models/03_source.ipynb', 'cell "every part is read once, and a source is opened by itself" (fb9f45ce)')
 def test_every_part_is_read_once_and_a_source_is_opened_by_itself():
     import vocab_lit.models.source as module
+    from vocab_lit.models import lazy_weights
+    from vocab_lit.tokens import tokenizer as tokenizers
 
     with pytest.MonkeyPatch.context() as patch:
         reads = []
 
-        def count(name):
-            read = getattr(module, name)
+        def count(owner, name):
+            read = getattr(owner, name)
 
             def counted(path):
                 reads.append(name)
                 return read(path)
 
-            patch.setattr(module, name, counted)
+            patch.setattr(owner, name, counted)
 
-        for name in ("load_tokenizer", "stored_tensors", "_read_config"):
-            count(name)
+        count(tokenizers, "load_tokenizer")
+        count(module, "_read_config")
+        count(lazy_weights, "stored_tensors")
         source = module.Source.open(data_path("models", "mini-xlmr"))
         assert not reads and module.Source.open(source) is source
         for _ in range(2):

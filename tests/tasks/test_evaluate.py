@@ -322,7 +322,7 @@ def test_the_settings_are_those_the_papers_print():
         ValueError, match="--preset: 'focus' is unknown; choose from embedding-structure, mad-x, unks-everywhere, wechsel"
     ):
         task_settings("focus", "pos")
-    with pytest.raises(ValueError, match="--task: 'parse' is unknown; choose from"):
+    with pytest.raises(ValueError, match="--task: 'parse' is unknown"):
         task_settings("mad-x", "parse")
     assert set(TASK_PRESETS) >= {"pos", "ner", "dp", "qa", "nli"} and len({t.name for t in TASKS.values()}) == len(TASKS)
 

@@ -17,7 +17,7 @@ from ..models.source import Source
 from ..text.corpus import read_lines
 from ..text.files import check_output, check_text, write_file
 from ..text.settings import SettingError, one_of
-from ..tokens.settings import TokenizerSettings, check_tokenizer_path
+from ..tokens.settings import check_tokenizer_path, check_vocab_size
 from ..vectors.settings import VECTOR_METHODS, check_vectors_file
 
 if TYPE_CHECKING:
@@ -30,17 +30,8 @@ if TYPE_CHECKING:
     from vocab_lit.vectors.token_vectors import TokenVectors
 
 # %% auto #0
-__all__ = ['Say', 'check_vocab_size', 'aligned_vectors', 'target_vectors', 'factorize_files', 'transplant_files',
-           'train_vectors_files', 'align_word_files']
-
-# %% ../../nbs/09_app/01_pipeline.ipynb #f3ffaad6
-def check_vocab_size(settings: TokenizerSettings, text: Sequence[str | Path]) -> None:
-    "`SettingError` where text has fewer bytes than a tokenizer should have tokens."
-    plain = not any(Path(path).suffix in (".gz", ".bz2", ".xz") for path in text)
-    size = sum(Path(path).stat().st_size for path in text)
-    if text and plain and not settings.tokenizer and size < settings.vocab_size:
-        problem = f" {settings.vocab_size:,}: the text ({size:,} bytes) is too short for so many tokens; "
-        raise SettingError("vocab_size", problem + "give more text or ask for fewer")
+__all__ = ['Say', 'aligned_vectors', 'target_vectors', 'factorize_files', 'transplant_files', 'train_vectors_files',
+           'align_word_files']
 
 # %% ../../nbs/09_app/01_pipeline.ipynb #241ded42
 Say = Callable[[str], None]  # is told what is being done

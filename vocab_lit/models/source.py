@@ -5,54 +5,25 @@
 # %% ../../nbs/05_models/03_source.ipynb #6aedb56e
 from __future__ import annotations
 
-import json
 import pickle
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from safetensors import SafetensorError
-from torch import nn
 
-from .lazy_weights import StoredTensor, meta_model, rows_of, stored_tensors
-from ..tokens.tokenizer import hub_name, load_tokenizer, special_around
-from ..tokens.vocab import Vocab
+from .settings import check_model_path
 
 if TYPE_CHECKING:
     from transformers import PreTrainedConfig, PreTrainedModel, PreTrainedTokenizerBase
 
+    from vocab_lit.models.lazy_weights import StoredTensor
+    from vocab_lit.tokens.vocab import Vocab
+
 # %% auto #0
-__all__ = ['check_model_path', 'is_masked', 'max_length', 'Source', 'load_model', 'open_model']
+__all__ = ['is_masked', 'max_length', 'Source', 'load_model', 'open_model']
 
 # %% ../../nbs/05_models/03_source.ipynb #94a83c17
-def check_model_path(path: str | Path) -> None:
-    "`ValueError` or `FileNotFoundError` where a path holds no model."
-    folder = Path(path)
-    if folder.exists() and not folder.is_dir():
-        raise ValueError(f"{path} is a file; give the model's folder")
-    config = folder / "config.json"
-    if not folder.is_dir():
-        try:
-            hub_name(path)
-        except FileNotFoundError:
-            raise FileNotFoundError(
-                f"{path}: no such model folder, and the Hugging Face Hub did not give a model of that name; "
-                f"offline, download it elsewhere and give the folder's path"
-            ) from None
-    elif (folder / "adapter_config.json").is_file():
-        raise ValueError(f"{path} is an adapter; give the folder of the model that it is for")
-    elif not config.is_file() and (folder / "lapt.json").is_file():
-        resume = "resume it by the command that began it, with --resume"
-        raise ValueError(f"{path} holds a training run that has not ended; {resume}")
-    elif not config.is_file():
-        raise ValueError(f"{path} has no config.json; give the folder of a whole model")
-    else:
-        try:
-            json.loads(config.read_text(encoding="utf-8"))
-        except ValueError as e:
-            raise ValueError(f"{path} has no readable config.json: {e}") from None
-
-
 def _first_line(e: Exception) -> str:
     return str(e).strip().split("\n")[0]
 
@@ -132,11 +103,15 @@ class Source:
     @cached_property
     def tokenizer(self) -> PreTrainedTokenizerBase:
         "The tokenizer that the model was trained with."
-        return load_tokenizer(self.path)
+        from vocab_lit.tokens import tokenizer
+
+        return tokenizer.load_tokenizer(self.path)
 
     @cached_property
     def vocab(self) -> Vocab:
         "Its vocabulary; special tokens are `vocab.roles`."
+        from vocab_lit.tokens.vocab import Vocab
+
         return Vocab.from_tokenizer(self.tokenizer)
 
     @property
@@ -147,6 +122,8 @@ class Source:
     @cached_property
     def around(self) -> tuple[bool, bool]:  # before, after
         "Whether special tokens stand before and after a text."
+        from vocab_lit.tokens.tokenizer import special_around
+
         return special_around(self.tokenizer)
 
     @cached_property
@@ -161,7 +138,14 @@ class Source:
     @cached_property
     def stored(self) -> dict[str, StoredTensor]:
         "What the weight files hold; `ValueError` names one that is missing or damaged."
-        return stored_tensors(self.path)
+        from vocab_lit.models import lazy_weights
+
+        return lazy_weights.stored_tensors(self.path)
+
+    @cached_property
+    def longest(self) -> int:  # tokens
+        "The longest input that model and tokenizer take."
+        return min(max_length(self.open_weights()), self.tokenizer.model_max_length)
 
     def load(self) -> PreTrainedModel:
         "The model with all its weights in memory; errors say what is wrong with the folder."
@@ -188,7 +172,10 @@ class Source:
 
     def open_weights(self) -> PreTrainedModel:
         "The model with its weights left in their files where these allow it, for `transplant` and `save`."
+        from torch import nn
         from transformers import GenerationConfig
+
+        from vocab_lit.models.lazy_weights import meta_model, rows_of
 
         model = meta_model(self._auto, self.config, self.stored)
         if model is None:
