@@ -15,8 +15,9 @@ from vocab_lit.text.phrasebook import lines
 from vocab_lit.tokens.expansion import expand_tokenizer
 from vocab_lit.tokens.tokenizer import load_tokenizer, train_tokenizer
 from vocab_lit.tokens.vocab import Vocab, toy_tokenizer
-from vocab_lit.training.lapt import LaptConfig, lapt
+from vocab_lit.training.lapt import lapt
 from vocab_lit.training.lm_data import mask_tokens
+from vocab_lit.training.settings import LaptConfig
 from vocab_lit.vectors.align import AlignedVectors
 from vocab_lit.vectors.token_vectors import TokenVectors, carry_vectors
 from vocab_lit.vectors.word_vectors import open_words

@@ -9,7 +9,8 @@ from vocab_lit.models.transplant import load_model
 from vocab_lit.text.corpus import data_path
 from vocab_lit.text.phrasebook import lines
 from vocab_lit.tokens.tokenizer import train_tokenizer
-from vocab_lit.training.lapt import LaptConfig, MODES, PRESETS, lapt_flops
+from vocab_lit.training.lapt import lapt_flops
+from vocab_lit.training.settings import LaptConfig, MODES, PRESETS
 import ast
 import json
 import pandas as pd

@@ -8,7 +8,8 @@ from vocab_lit.tasks.parsing import Parsed, write_trees
 from vocab_lit.tasks.qa import Question
 from vocab_lit.tasks.tagging import UPOS
 from vocab_lit.text.phrasebook import dictionary as names_in
-from vocab_lit.training.lapt import LaptConfig, PRESETS, lapt
+from vocab_lit.training.lapt import lapt
+from vocab_lit.training.settings import LaptConfig, PRESETS
 import json
 import pandas as pd
 import pytest

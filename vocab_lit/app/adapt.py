@@ -35,7 +35,7 @@ from ..text.corpus import CleanReport, Lines, clean, hold_out, read_lines, write
 from ..text.files import check_output, write_folder
 from ..tokens.tokenizer import load_tokenizer, save_tokenizer, train_tokenizer_like
 from ..tokens.vocab import fit
-from ..training.lapt import LaptConfig
+from ..training.settings import LaptConfig
 from ..training.training_run import check_same_run, lapt_files, lapt_settings
 from ..vectors.align import read_dictionary
 from ..vectors.token_vectors import FASTTEXT_MIN_CHARACTERS, VECTOR_METHODS, encode_lines

@@ -24,7 +24,7 @@ from ..methods.recipe import get_recipe
 from ..tasks.finetune import TASKS
 from ..text.corpus import data_path
 from ..text.phrasebook import find_locale, world
-from ..training.lapt import MODES, PRESETS
+from ..training.settings import MODES, PRESETS
 from ..vectors.token_vectors import VECTOR_METHODS
 from ..vectors.word_vectors import SUBWORDS
 

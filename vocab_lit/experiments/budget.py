@@ -27,8 +27,10 @@ from ..models.transplant import load_model
 from ..tasks.evaluate import PAPERS, TASK_PRESETS
 from ..text.corpus import data_path
 from ..tokens.tokenizer import load_tokenizer
-from ..training.lapt import LaptConfig, lapt, lapt_flops, stage_starts, total_steps
+from ..training.lapt import lapt, lapt_flops
 from ..training.lm_data import pack
+from ..training.settings import LaptConfig
+from ..training.stages import stage_starts, total_steps
 
 # %% ../../nbs/08_experiments/06_budget.ipynb #20f5702e
 @dataclass(frozen=True)

@@ -36,9 +36,10 @@ from ..text.files import write_file
 from ..text.phrasebook import inferences, questions
 from ..tokens.tokenizer import load_tokenizer, train_tokenizer_like
 from ..tokens.vocab import Vocab, overlap
-from ..training.lapt import PRESETS, LaptConfig, lapt
+from ..training.lapt import lapt
 from ..training.lm_data import pack
 from ..training.lm_loss import heldout_loss
+from ..training.settings import PRESETS, LaptConfig
 from ..vectors.align import AlignedVectors, align_tokens, read_dictionary
 from ..vectors.token_vectors import TokenVectors, encode_lines
 from ..vectors.word_vectors import WordVectors, open_words, static_vectors, train_words

@@ -5,7 +5,6 @@
 # %% ../../nbs/04_methods/00_settings.ipynb #15905e93
 from __future__ import annotations
 
-import importlib
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -20,31 +19,16 @@ if TYPE_CHECKING:
     from vocab_lit.methods.recipe import Recipe
 
 # %% auto #0
-__all__ = ['RULES', 'all_recipes', 'find_recipe', 'copies_overlap', 'factoring_kind', 'factors_facts', 'InitSettings',
-           'TransplantSettings', 'expands_by_copying', 'has_tokenizer', 'takes_the_vectors', 'has_vectors',
-           'uses_both_languages', 'has_both_languages']
+__all__ = ['RULES', 'find_recipe', 'copies_overlap', 'factoring_kind', 'factors_facts', 'InitSettings', 'TransplantSettings',
+           'expands_by_copying', 'has_tokenizer', 'takes_the_vectors', 'has_vectors', 'uses_both_languages',
+           'has_both_languages']
 
 # %% ../../nbs/04_methods/00_settings.ipynb #fb4019e6
-_WITH_RECIPES = ("clp", "focus", "fvt", "factored", "ofa", "omp", "recipe", "reinit", "wechsel")
-
-
-def all_recipes() -> dict[str, Recipe]:  # by name
-    "The recipes of all methods."
-    for name in _WITH_RECIPES:
-        importlib.import_module(f"vocab_lit.methods.{name}")
-    from vocab_lit.methods.recipe import RECIPES
-
-    return RECIPES
-
-
 def find_recipe(method: str | Recipe) -> Recipe:
     "A method's recipe; `ValueError` names the nearest method."
-    if not isinstance(method, str):
-        return method
-    all_recipes()
     from vocab_lit.methods.recipe import get_recipe
 
-    return get_recipe(method)
+    return get_recipe(method) if isinstance(method, str) else method
 
 
 def copies_overlap(recipe: Recipe) -> bool:

@@ -38,7 +38,7 @@ from transformers import (
 from ..models.device import device_arguments, find_device
 from ..models.transplant import check_rows, load_model, max_length
 from .settings import NO_EARLY_STOP, TaskConfig, WholeConfig
-from ..training.lapt import FiniteTrainer, NotFinite, _own_garbage, _own_random_state
+from ..training.trainer import FiniteTrainer, NonFiniteGradient, garbage_collected_inside, random_state_restored
 
 # %% ../../nbs/07_tasks/01_finetune.ipynb #48c780f5
 def label_weights(
@@ -480,7 +480,7 @@ def fit(model: PreTrainedModel, data: _Data, seed: int, attach: Attach | None = 
             examples, task.join(examples, rows, _answers(model, task, rows, collate, config), model, config)
         )
 
-    with _own_garbage(), tempfile.TemporaryDirectory() as folder, _own_random_state():
+    with garbage_collected_inside(), tempfile.TemporaryDirectory() as folder, random_state_restored():
         trainer = TaskTrainer(
             new,
             _arguments(config, seed, folder),
@@ -495,7 +495,7 @@ def fit(model: PreTrainedModel, data: _Data, seed: int, attach: Attach | None = 
         )
         try:
             trainer.train()
-        except NotFinite as e:
+        except NonFiniteGradient as e:
             raise ValueError(
                 f"the gradient at step {e.step} of fine-tuning is not finite; lower the learning rate"
             ) from None
