@@ -150,11 +150,13 @@ here = [fingerprint(seed) for seed in (0, 1)]
 
 
 @pytest.mark.cell('nbs/03_vectors/01_token_vectors.ipynb', 'cell "more threads train the same model" (9eb6d9f3)')
-def test_more_threads_train_the_same_model(cell_03f08b59, cell_c75c8d2d, cell_03fa1187):
-    fast = token_fasttext(tok, text, dim=50, epochs=30, threads=2)
-    assert (fast.known == thirty.known).all()
-    assert np.isfinite(fast.matrix).all()
-    assert abs(median_cosine(fast) - median_cosine(thirty)) < 0.1
+def test_more_threads_train_the_same_model(cell_03f08b59, cell_c75c8d2d):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        one, two = (token_fasttext(tok, text[:600], dim=20, epochs=60, threads=threads) for threads in (1, 2))
+    assert (one.known == two.known).all()
+    assert np.isfinite(two.matrix).all()
+    assert abs(median_cosine(one) - median_cosine(two)) < 0.1 and median_cosine(one) < 0.8
 
 
 @pytest.mark.cell('nbs/03_vectors/01_token_vectors.ipynb', 'cell "counts and mutual information equal those by hand" (06c9ba0a)')
