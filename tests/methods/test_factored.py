@@ -3,10 +3,8 @@ from dataclasses import replace
 from pathlib import Path
 from safetensors.torch import load_file, save_file
 from scipy import sparse
-from transformers import AutoModelForMaskedLM, BertConfig, BertForMaskedLM, GPT2Config, GPT2LMHeadModel
-from vocab_lit.methods.factored import FactoredEmbedding, Factoring, _Scores, factored, factorize, load_embedding, load_factors, short_rows
+from vocab_lit.methods.factored import Factoring, factorize, load_factors, low_dimensional
 from vocab_lit.methods.recipe import get_recipe
-from vocab_lit.methods.semi_nmf import gumbel_one_hot, up_project
 from vocab_lit.text.corpus import data_path
 from vocab_lit.text.phrasebook import lines
 from vocab_lit.tokens.tokenizer import load_tokenizer, train_tokenizer
@@ -21,81 +19,29 @@ import torch
 @pytest.fixture(scope='module')
 def cell_646a8b5b():
     # nbs/04_methods/12_factored.ipynb, cell "source_folder = data_path("models", "mini-xlmr")" (646a8b5b)
-    global four, old, one, source_folder
+    global four, matrix, one, shown, source_folder
     source_folder = data_path("models", "mini-xlmr")
-    old = load_file(source_folder / "model.safetensors")["roberta.embeddings.word_embeddings.weight"].float()
-    one, four = (factorize(old, Factoring(c, solver="hals", steps=30)) for c in (1, 4))
-    pd.DataFrame(
-        {
-            name: dict(F=tuple(f.F.shape), G=tuple(f.G.shape), error=round(f.facts["relative_error"], 3))
-            for name, f in (("one G", one), ("four G", four))
-        }
-    )
+    matrix = load_file(source_folder / "model.safetensors")["roberta.embeddings.word_embeddings.weight"].float()
+    one, four = (factorize(matrix, Factoring(c, solver="hals", steps=30)) for c in (1, 4))
+
+
+    def shown(factors):
+        error = round(factors.facts["relative_error"], 3)
+        return dict(F=tuple(factors.F.shape), G=tuple(factors.G.shape), error=error)
+
+
+    pd.DataFrame({"one G": shown(one), "four G": shown(four)})
 
 
 @pytest.fixture(scope='module')
 def cell_be477e13(cell_646a8b5b):
     # nbs/04_methods/12_factored.ipynb, cell "source = Vocab.from_tokenizer(load_tokenizer(source_folder))" (be477e13)
-    global clusters, plan, short, source, target
+    global F, clusters, plan, source, target
     source = Vocab.from_tokenizer(load_tokenizer(source_folder))
     target = Vocab.from_tokenizer(train_tokenizer(lines("sw", 300, 0), "unigram", 400))
     plan = get_recipe("mf10-kmeans-lex").plan(source, target, seed=3)
-    short, clusters = short_rows(plan, old, four)
-    f"{(plan.copied >= 0).sum()} short rows are old ones; the tokens of each up-projection: {clusters.bincount(minlength=4).tolist()}"
-
-
-@pytest.fixture(scope='module')
-def cell_bc6148d7():
-    # nbs/04_methods/12_factored.ipynb, cell "rng = torch.Generator().manual_seed(0)" (bc6148d7)
-    global G_, given, h_, rng, short_, z_
-    rng = torch.Generator().manual_seed(0)
-    h_, short_, G_, z_ = (
-        torch.randn(shape, generator=rng, dtype=torch.double, requires_grad=True)
-        for shape in ((6, 12), (40, 3), (4, 3, 12), (40, 4))
-    )
-    given = (h_, short_, G_, z_)
-
-
-@pytest.fixture(scope='module')
-def cell_da8158a9(cell_646a8b5b, cell_be477e13):
-    # nbs/04_methods/12_factored.ipynb, cell "layer = FactoredEmbedding(short, four.G, clusters, seed=3)" (da8158a9)
-    global layer, shares, step
-    layer = FactoredEmbedding(short, four.G, clusters, seed=3)
-    layer.train()
-    shares = []
-    for step in range(30):
-        layer.at(step, 30)
-        shares.append((layer.choices().argmax(1) == clusters).float().mean().item())
-    f"{np.mean(shares):.0%} of the choices in training are the first ones"
-
-
-@pytest.fixture(scope='module')
-def cell_2083a6c2(cell_da8158a9):
-    # nbs/04_methods/12_factored.ipynb, cell "def small_bert(vocab_size, **more):" (2083a6c2)
-    global bert, inside, small_bert, some_ids
-    def small_bert(vocab_size, **more):
-        torch.manual_seed(0)
-        model = BertForMaskedLM(
-            BertConfig(
-                vocab_size=vocab_size,
-                hidden_size=128,
-                num_hidden_layers=1,
-                num_attention_heads=2,
-                intermediate_size=16,
-                max_position_embeddings=20,
-                hidden_dropout_prob=0.0,
-                attention_probs_dropout_prob=0.0,
-                **more,
-            )
-        ).eval()
-        torch.nn.init.normal_(model.cls.predictions.bias)
-        return model
-
-
-    bert, some_ids = small_bert(400), torch.arange(24).view(2, 12) * 16 + 1
-    with factored(bert, layer), torch.no_grad():
-        inside = bert(some_ids).logits
-    f"largest difference to the merged model: {abs(inside - bert(some_ids).logits).max().item():.0e}"
+    F, clusters = low_dimensional(plan, matrix, four)
+    pd.Series(clusters.bincount(minlength=4)).rename("tokens of each up-projection").to_frame().T
 
 
 @pytest.mark.cell('nbs/04_methods/12_factored.ipynb', 'cell "factors are those of the estimators, and come back from a file" (3a975750)')
@@ -106,14 +52,14 @@ def test_factors_are_those_of_the_estimators_and_come_back_from_a_file(cell_646a
         again = load_factors(place / "f.safetensors")
         assert all(torch.equal(getattr(again, n), getattr(factors, n)) for n in ("F", "G", "labels"))
         assert again.facts == factors.facts
-        assert abs(float((old - again.matrix).norm() / old.norm()) - factors.facts["relative_error"]) < 1e-4
+        assert abs(float((matrix - again.matrix).norm() / matrix.norm()) - factors.facts["relative_error"]) < 1e-4
         assert again.F.shape == (8000, 17)
-        again.check(old)
-        with pytest.raises(ValueError, match="8000 rows of 128; these are 7999 of 128"):
-            again.check(old[1:])
+        again.check(matrix)
+        with pytest.raises(ValueError, match="8000 of 128 dimensions; these are 7999 of 128"):
+            again.check(matrix[1:])
         with pytest.raises(ValueError, match="other embeddings"):
-            again.check(old + 1)
-    neural = factorize(old[:200], Factoring(3, "neural", 4, steps=5), seed=1)
+            again.check(matrix + 1)
+    neural = factorize(matrix[:200], Factoring(3, "neural", 4, steps=5), seed=1)
     assert neural.facts["solver"] == ""
     assert neural.G.shape == (3, 4, 128)
     assert neural.facts["steps"] == 5
@@ -126,8 +72,8 @@ def test_factors_are_those_of_the_estimators_and_come_back_from_a_file(cell_646a
 
 @pytest.mark.cell('nbs/04_methods/12_factored.ipynb', 'cell "singular values leave the smallest error, as numpy finds it" (9535e219)')
 def test_singular_values_leave_the_smallest_error_as_numpy_finds_it(cell_646a8b5b):
-    svd = factorize(old, Factoring(solver="svd"))
-    u, s_, vt = np.linalg.svd(old.double().numpy(), full_matrices=False)
+    svd = factorize(matrix, Factoring(solver="svd"))
+    u, s_, vt = np.linalg.svd(matrix.double().numpy(), full_matrices=False)
     assert np.isclose(svd.facts["relative_error"], np.sqrt((s_[17:] ** 2).sum() / (s_**2).sum()), rtol=1e-4)
     assert svd.facts["relative_error"] < one.facts["relative_error"]
     assert np.allclose(svd.matrix, (u[:, :17] * s_[:17]) @ vt[:17], atol=1e-4)
@@ -138,7 +84,7 @@ def test_singular_values_leave_the_smallest_error_as_numpy_finds_it(cell_646a8b5
     low = torch.ones(20, 6)
     assert torch.allclose(factorize(low, Factoring(components=4, solver="svd")).matrix, low, atol=1e-5)
     with pytest.raises(ValueError, match="no solver 'svd'"):
-        factorize(old[:200], Factoring(2, solver="svd"))
+        factorize(matrix[:200], Factoring(2, solver="svd"))
     for X, k in ((low, 7), (low * float("nan"), 2)):
         with pytest.raises(ValueError, match="n_features=6|NaN"):
             factorize(X, Factoring(components=k, solver="svd"))
@@ -146,21 +92,21 @@ def test_singular_values_leave_the_smallest_error_as_numpy_finds_it(cell_646a8b5
 
 @pytest.mark.cell('nbs/04_methods/12_factored.ipynb', 'cell "what cannot be factorised or read is refused" (0f7b4103)')
 def test_what_cannot_be_factorised_or_read_is_refused(cell_646a8b5b):
-    broken = old[:50].clone()
+    broken = matrix[:50].clone()
     broken[7, 3] = float("nan")
     for X, how, match in (
         (broken, Factoring(), "NaN"),
-        (old[:50], Factoring(components=200), "n_components=200 is not between 1 and n_features=128"),
-        (old[:5], Factoring(10), "n_clusters=10"),
-        (old, Factoring(0), "0 clusters"),
-        (old, Factoring(2, "colour"), "no grouping 'colour'"),
-        (old[:50], Factoring(solver="adam"), "no solver 'adam'"),
+        (matrix[:50], Factoring(components=200), "n_components=200 is not between 1 and n_features=128"),
+        (matrix[:5], Factoring(10), "n_clusters=10"),
+        (matrix, Factoring(0), "0 clusters"),
+        (matrix, Factoring(2, "colour"), "no grouping 'colour'"),
+        (matrix[:50], Factoring(solver="adam"), "no solver 'adam'"),
     ):
         with pytest.raises(ValueError, match=match):
             factorize(X, how)
     place = Path(tempfile.mkdtemp())
     (place / "text").write_text("F")
-    save_file({"F": old}, place / "other")
+    save_file({"F": matrix}, place / "other")
     for name in ("text", "other"):
         with pytest.raises(ValueError, match=f"{name} holds no factors"):
             load_factors(place / name)
@@ -168,183 +114,29 @@ def test_what_cannot_be_factorised_or_read_is_refused(cell_646a8b5b):
         load_factors(place / "none")
     constant = torch.cat([torch.zeros(5, 8), torch.ones(20, 8)])
     assert torch.isfinite(factorize(constant, Factoring(components=2, steps=20)).matrix).all()
-    assert factorize(old[:60].half(), Factoring(steps=3)).F.dtype == torch.float32
+    assert factorize(matrix[:60].half(), Factoring(steps=3)).F.dtype == torch.float32
 
 
-@pytest.mark.cell('nbs/04_methods/12_factored.ipynb', 'cell "copied rows keep row and cluster, others have the nearest up-projection and the best row for it" (3d9c46d6)')
-def test_copied_rows_keep_row_and_cluster_others_have_the_nearest_up_projection_and_the_best_row_for_it(cell_646a8b5b, cell_be477e13):
-    for name in ("mf10-kmeans-lex", "mf10-kmeans-rand", "mixed"):
-        three = sparse.csr_array(
-            (np.full(1200, 1 / 3, np.float32), np.random.default_rng(0).permutation(8000)[:1200], np.arange(0, 1201, 3)),
-            shape=(400, 8000),
-        )
-        whole = (
-            replace(plan, weights=three, group=np.full(400, -1))
-            if name == "mixed"
-            else get_recipe(name).plan(source, target, seed=3)
-        )
-        rows, new = short_rows(whole, old, four)
-        copied, full = whole.copied >= 0, whole.apply(old)
+@pytest.mark.cell('nbs/04_methods/12_factored.ipynb', 'cell "copied tokens keep embedding and cluster, others have the nearest up-projection and the best fit for it" (3d9c46d6)')
+def test_copied_tokens_keep_embedding_and_cluster_others_have_the_nearest_up_projection_and_the_best_fit_for_it(cell_646a8b5b, cell_be477e13):
+    def check_low_dimensional(whole):
+        rows, new = low_dimensional(whole, matrix, four)
+        copied, full = whole.copied >= 0, whole.apply(matrix)
         assert torch.equal(rows[copied], four.F[whole.copied[copied]])
         assert torch.equal(new[copied], four.labels[whole.copied[copied]])
         best = [torch.linalg.lstsq(g.T.double(), full.T.double()).solution.T for g in four.G]
-        apart = torch.stack([((b @ g.double()) - full).norm(dim=1) for b, g in zip(best, four.G)])
-        assert (new[~copied] == apart.argmin(0)[~copied]).all() and len(new[~copied].unique()) > 1
+        errors = torch.stack([((b @ g.double()) - full).norm(dim=1) for b, g in zip(best, four.G)])
+        assert (new[~copied] == errors.argmin(0)[~copied]).all() and len(new[~copied].unique()) > 1
         assert torch.allclose(rows[~copied].double(), torch.stack(best)[new, torch.arange(400)][~copied], atol=1e-4)
-    assert copied.sum() == 0
-    assert torch.allclose(
-        short_rows(plan, old, one)[0][plan.copied < 0] @ one.G[0],
-        plan.apply(old)[plan.copied < 0] @ torch.linalg.pinv(one.G[0]) @ one.G[0],
-        atol=1e-4,
-    )
 
 
-@pytest.mark.cell('nbs/04_methods/12_factored.ipynb', 'cell "scores and all gradients are those of the composed matrix" (4645f78b)')
-def test_scores_and_all_gradients_are_those_of_the_composed_matrix(cell_bc6148d7):
-    weight = torch.randn(6, 40, generator=torch.Generator().manual_seed(1), dtype=torch.double)
-    for C in (1, 4):
-        gradients = []
-        for way in (lambda h, s, G, I: _Scores.apply(h, s, G, I), lambda h, s, G, I: h @ up_project(s, G, I).T):
-            h, s, G, z = (t.detach().clone().requires_grad_() for t in (given[0], given[1], given[2][:C], given[3][:, :C]))
-            scores = way(h, s, G, gumbel_one_hot(z, 0.7, torch.Generator().manual_seed(3)))
-            (scores * weight).sum().backward()
-            gradients.append((scores.detach(), h.grad, s.grad, G.grad, z.grad))
-        assert all(torch.allclose(a, b, atol=1e-12) for a, b in zip(*gradients)), C
-    assert torch.autograd.gradcheck(
-        lambda h, s, G: _Scores.apply(h, s, G, torch.eye(4)[torch.arange(40) % 4].double()), given[:3]
-    )
-
-
-@pytest.mark.cell('nbs/04_methods/12_factored.ipynb', 'cell "the layer learns as many numbers as the paper\'s Table 2 says" (d655cf9e)')
-def test_the_layer_learns_as_many_numbers_as_the_paper_s_table_2_says():
-    for V, D, k, C in ((10_000, 768, 100, 1), (10_000, 768, 100, 10)):
-        with torch.device("meta"):
-            big = FactoredEmbedding(torch.empty(V, k), torch.empty(C, k, D), torch.empty(V, dtype=torch.long))
-        learns = sum(p.numel() for p in big.parameters() if p.requires_grad)
-        assert learns == 1_000_000 + C * 10_000 and V * D == 7_680_000
-        assert (
-            sum(
-                p.numel()
-                for p in FactoredEmbedding(
-                    *(torch.empty(s, device="meta") for s in ((V, k), (C, k, D))),
-                    torch.empty(V, dtype=torch.long, device="meta"),
-                    learn_up=True,
-                ).parameters()
-            )
-            == learns + C * k * D
-        )
-
-
-@pytest.mark.cell('nbs/04_methods/12_factored.ipynb', 'cell "rows, scores and the merged matrix agree, in evaluation and for the drawn choices" (6f378168)')
-def test_rows_scores_and_the_merged_matrix_agree_in_evaluation_and_for_the_drawn_choices(cell_646a8b5b, cell_be477e13):
-    for factors, C in ((one, 1), (four, 4)):
-        own = FactoredEmbedding(*(lambda rows, new: (rows, factors.G, new))(*short_rows(plan, old, factors))).eval()
-        matrix, h = own.merge(), torch.randn(2, 3, 128, generator=torch.Generator().manual_seed(0))
-        ids = torch.tensor([[7, 7, 3], [399, 0, 7]])
-        assert matrix.shape == (400, 128)
-        assert torch.allclose(own(ids), matrix[ids], atol=1e-6)
-        assert torch.allclose(own.scores(h), h @ matrix.T, atol=1e-3)
-        copied = plan.copied >= 0
-        assert torch.allclose(matrix[copied], factors.matrix[plan.copied[copied]], atol=1e-6)
-        own.train().at(5, 10)
-        drawn = up_project(own.short, own.up, own.choices())
-        assert torch.allclose(own(ids), drawn[ids], atol=1e-6) and torch.allclose(own.scores(h), h @ drawn.T, atol=1e-3)
-        assert C == 1 or not torch.allclose(drawn, matrix)
-
-
-@pytest.mark.cell('nbs/04_methods/12_factored.ipynb', 'cell "choices are drawn by step and seed, at the certainty, with a temperature that falls" (a94b39d0)')
-def test_choices_are_drawn_by_step_and_seed_at_the_certainty_with_a_temperature_that_falls(cell_be477e13, cell_da8158a9):
-    layer.train()
-    draws = []
-    for seed_, step in ((0, 3), (0, 3), (0, 4), (1, 3)):
-        layer.seed = 3 + seed_
-        layer.at(step, 30)
-        draws.append(layer.choices().detach())
-    layer.seed = 3
-    assert torch.equal(draws[0], draws[1]) and not torch.equal(draws[0], draws[2]) and not torch.equal(draws[0], draws[3])
-    assert 0.975 < np.mean(shares) < 0.999
-    assert torch.allclose(layer.log_z.exp().sum(1), torch.ones(400))
-    assert torch.allclose(layer.log_z.exp().max(1)[0], torch.tensor(0.99))
-    temperatures = []
-    for step in (0, 15, 30):
-        layer.at(step, 30)
-        temperatures.append(layer._tau)
-    assert np.allclose(temperatures, [5, 2.5**0.5, 0.5])
-    layer.eval()
-    assert (layer.choices().argmax(1) == clusters).all()
-
-
-@pytest.mark.cell('nbs/04_methods/12_factored.ipynb', 'cell "a layer comes back from its file" (d58ad6e7)')
-def test_a_layer_comes_back_from_its_file(cell_646a8b5b, cell_be477e13, cell_da8158a9):
-    file = Path(tempfile.mkdtemp()) / "factors.safetensors"
-    with torch.no_grad():
-        layer.log_z[3] = torch.tensor([-9.0, 0, -9, -9])
-    layer.save(file)
-    again = load_embedding(file, learn_up=True)
-    assert all(torch.equal(a, b) for a, b in zip(again.state_dict().values(), layer.state_dict().values()))
-    assert again.tau == (5, 0.5)
-    assert again.up.requires_grad
-    assert not load_embedding(file).up.requires_grad and torch.equal(again.merge(), layer.merge())
-    FactoredEmbedding(short, four.G, clusters, tau=(3, 0.3), seed=9).save(file)
-    assert (load_embedding(file).tau, load_embedding(file).seed) == ((3, 0.3), 9)
-    file.write_bytes(file.read_bytes()[:900])
-    with pytest.raises(ValueError, match="holds no factored embeddings, or is damaged"):
-        load_embedding(file)
-
-
-@pytest.mark.cell('nbs/04_methods/12_factored.ipynb', 'cell "the merged model is plain, and answers as the factored one did" (6de4f1f2)')
-def test_the_merged_model_is_plain_and_answers_as_the_factored_one_did(cell_da8158a9, cell_2083a6c2):
-    assert torch.allclose(inside, bert(some_ids).logits, atol=1e-4)
-    assert torch.equal(bert.get_input_embeddings().weight, layer.merge())
-    assert not any("factors" in k for k in bert.state_dict()) and bert.get_input_embeddings().weight.requires_grad
-    folder = Path(tempfile.mkdtemp())
-    bert.save_pretrained(folder)
-    assert torch.equal(AutoModelForMaskedLM.from_pretrained(folder).eval()(some_ids).logits, bert(some_ids).logits)
-    causal = GPT2LMHeadModel(
-        GPT2Config(vocab_size=400, n_embd=128, n_layer=1, n_head=2, n_positions=20, bos_token_id=1, eos_token_id=1)
-    ).eval()
-    with factored(causal, layer), torch.no_grad():
-        scores = causal(some_ids).logits
-    assert torch.allclose(scores, causal(some_ids).logits, atol=1e-4)
-
-
-@pytest.mark.cell('nbs/04_methods/12_factored.ipynb', 'cell "gradients reach F\', Z, and G where it learns, and nothing of the old rows" (89ad6cfa)')
-def test_gradients_reach_f_z_and_g_where_it_learns_and_nothing_of_the_old_rows(cell_646a8b5b, cell_be477e13, cell_2083a6c2):
-    for learn_up in (False, True):
-        model, own = small_bert(400), FactoredEmbedding(short, four.G, clusters, learn_up=learn_up, seed=3)
-        before = model.get_input_embeddings().weight.detach().clone()
-        with factored(model, own):
-            model.train()
-            own.at(1, 2)
-            model(some_ids, labels=some_ids).loss.backward()
-            assert model.get_input_embeddings().weight.grad is None
-            assert not model.get_input_embeddings().weight.requires_grad
-            assert "factors.short" in model.state_dict()
-            assert own.short.grad.abs().sum(1).count_nonzero() == 400
-            assert own.log_z.grad.abs().sum() > 0
-            assert (own.up.grad is not None) == learn_up
-        drawn = up_project(*(t.detach() for t in (own.short, own.up, own.choices()))).requires_grad_()
-        out = torch.func.functional_call(
-            small_bert(400).train(),
-            {"bert.embeddings.word_embeddings.weight": drawn},
-            kwargs=dict(input_ids=some_ids, labels=some_ids),
-        )
-        out.loss.backward()
-        expected = torch.einsum("vd,vkd->vk", drawn.grad, own.up.detach()[own.choices().argmax(1)])
-        assert torch.allclose(own.short.grad, expected, atol=1e-6)
-
-
-@pytest.mark.cell('nbs/04_methods/12_factored.ipynb', 'cell "an error inside leaves the old rows, and models that do not fit are refused" (dd204704)')
-def test_an_error_inside_leaves_the_old_rows_and_models_that_do_not_fit_are_refused(cell_da8158a9, cell_2083a6c2):
-    model = small_bert(400)
-    before = model.get_input_embeddings().weight.detach().clone()
-    with pytest.raises(RuntimeError, match="stop"), factored(model, layer):
-        raise RuntimeError("stop")
-    assert torch.equal(model.get_input_embeddings().weight, before) and not hasattr(model, "factors")
-    with pytest.raises(ValueError, match="not tied"), factored(small_bert(400, tie_word_embeddings=False), layer):
-        pass
-    with (
-        pytest.raises(ValueError, match="makes 400 rows of 128, and the model has 300 of 128"),
-        factored(small_bert(300), layer),
-    ):
-        pass
+    for name in ("mf10-kmeans-lex", "mf10-kmeans-rand"):
+        check_low_dimensional(get_recipe(name).plan(source, target, seed=3))
+    some = np.random.default_rng(0).permutation(8000)[:1200]
+    thirds = sparse.csr_array((np.full(1200, 1 / 3, np.float32), some, np.arange(0, 1201, 3)), shape=(400, 8000))
+    combined = replace(plan, weights=thirds, group=np.full(400, -1))
+    assert (combined.copied < 0).all()
+    check_low_dimensional(combined)
+    sampled, G = plan.copied < 0, one.G[0]
+    nearest = plan.apply(matrix)[sampled] @ torch.linalg.pinv(G) @ G
+    assert torch.allclose(low_dimensional(plan, matrix, one)[0][sampled] @ G, nearest, atol=1e-4)

@@ -3,8 +3,9 @@ from dataclasses import replace
 from pathlib import Path
 from transformers import AutoModelForMaskedLM, AutoTokenizer
 from vocab_lit.app.pipeline import transplant_files
-from vocab_lit.methods.factored import FactoredEmbedding, Factoring, factorize, load_embedding
+from vocab_lit.methods.factored import Factoring, factorize
 from vocab_lit.models.adapterhub import load_adapter
+from vocab_lit.models.factored_embedding import FactoredEmbedding, load_embedding
 from vocab_lit.models.madx import AdapterConfig, MadX
 from vocab_lit.models.transplant import load_model
 from vocab_lit.text.corpus import data_path
@@ -257,7 +258,7 @@ def test_short_rows_are_what_learns_in_a_model_and_with_a_language_adapter_and_r
         AutoModelForMaskedLM.from_pretrained(place / "short-rows"),
     )
     assert torch.equal(after.merge(), trained.get_input_embeddings().weight) and torch.equal(after.up, before.up)
-    assert not torch.equal(after.short, before.short) and not torch.equal(after.log_z, before.log_z)
+    assert not torch.equal(after.low_dim, before.low_dim) and not torch.equal(after.log_z, before.log_z)
     frozen = [k for k in trained.state_dict() if ".layer." in k]
     assert all(
         torch.equal(trained.state_dict()[k], AutoModelForMaskedLM.from_pretrained(mini).float().state_dict()[k])

@@ -1545,7 +1545,7 @@ def claims_(
 ):
     """Check what the papers say they found, on the numbers that they print and on your records.
 
-    Records are those of chapters that this version of the package has run, at any scale: `mini` is that of the book, `paper` and `own` stand beside it.
+    Records are those of chapters that this version of the package has run, at any scale: `mini` is that of the book, `paper` and `custom` stand beside it.
 
     Example: `vocab-lit claims --paper focus`
     """
@@ -1575,8 +1575,8 @@ def chapter(
     scale: Annotated[
         str | None,
         typer.Option(
-            help="mini (bundled models, minutes), paper (the paper's own models) or own (your files).",
-            show_default="own with a setup, else mini",
+            help="mini (bundled models, minutes), paper (the paper's own models) or custom (your files).",
+            show_default="custom with a setup, else mini",
         ),
     ] = None,
     setup: SetupFile = None,
@@ -1624,9 +1624,9 @@ def chapter(
     for pair in set_ or ():
         if "=" not in pair:
             raise ValueError(f"--set {pair}: give KEY=VALUE, such as --set steps=100")
-    scale = scale or ("own" if setup else "mini")
+    scale = scale or ("custom" if setup else "mini")
     if setup and scale == "mini":
-        raise ValueError("a setup is for scale own; leave out --scale mini")
+        raise ValueError("a setup is for scale custom; leave out --scale mini")
     known, said = chapter_defaults(name), dict(pair.split("=", 1) for pair in set_ or ())
     if cluster:
         said["cluster"] = cluster

@@ -850,7 +850,7 @@ def chapter_defaults(
 def run_chapter(
     name: str,  # the chapter `book/NAME.ipynb`
     language: str,  # locale code
-    scale: str = "mini",  # mini, paper or own
+    scale: str = "mini",  # mini, paper or custom
     # the executed notebook; by default book/runs/NAME-LANGUAGE.ipynb, a page of the book, or beside the book for
     # other scales
     out: str | Path | None = None,
@@ -859,8 +859,8 @@ def run_chapter(
 ) -> Path:  # the executed notebook
     "Run a chapter for one language; at scale mini it becomes a page of the book."
     root, notebook = checkout(), _chapter(name)
-    if scale not in ("mini", "paper", "own"):
-        raise ValueError(f"no scale {scale!r}; choose from mini, paper, own")
+    if scale not in ("mini", "paper", "custom"):
+        raise ValueError(f"no scale {scale!r}; choose from mini, paper, custom")
     if scale == "mini":
         find_locale(language)  # raises where the phrasebook has no such language
     if not re.fullmatch(r"[\w.@-]*\w", language):

@@ -19,6 +19,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import assert_all_finite, check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 from tqdm.auto import tqdm
+
 from .up_projection import gumbel_one_hot, up_project
 
 # %% auto #0

@@ -277,7 +277,7 @@ def load_tokenizer(
     source: str | Path,  # a folder, a tokenizer.json file, or a name on the Hugging Face Hub
 ) -> PreTrainedTokenizerBase:
     "Load a tokenizer; the error says what is missing and how to pass a folder."
-    from transformers import AutoTokenizer, BertTokenizerFast, GPT2TokenizerFast, RobertaTokenizerFast
+    from transformers import AutoTokenizer, BertTokenizerFast, GPT2TokenizerFast, RobertaTokenizer
 
     path = Path(source)
     if path.is_file():
@@ -295,10 +295,11 @@ def load_tokenizer(
             return _from_json(path / "tokenizer.json")
     length = _read_json(path / "tokenizer_config.json").get("model_max_length", 512)
     if has("vocab.txt"):
-        cased = any(line[:1].isupper() for line in (path / "vocab.txt").open(encoding="utf-8"))
+        pieces = (path / "vocab.txt").read_text(encoding="utf-8").split("\n")
+        cased = any(piece[:1].isupper() for piece in pieces)
         return BertTokenizerFast(vocab=str(path / "vocab.txt"), do_lower_case=not cased, model_max_length=length)
     if has("vocab.json", "merges.txt"):
-        family = RobertaTokenizerFast if "<mask>" in _read_json(path / "vocab.json") else GPT2TokenizerFast
+        family = RobertaTokenizer if "<mask>" in _read_json(path / "vocab.json") else GPT2TokenizerFast
         return family(vocab=str(path / "vocab.json"), merges=str(path / "merges.txt"), model_max_length=length)
     files = ", ".join(sorted(p.name for p in path.iterdir()))
     raise FileNotFoundError(

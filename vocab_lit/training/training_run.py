@@ -16,9 +16,9 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 import pandas as pd
+from ..models.factored_embedding import factored, load_embedding
 
 import vocab_lit
-from ..methods.factored import factored, load_embedding
 from ..models.adapterhub import write_adapter
 from ..models.madx import LANGUAGE, AdapterConfig, MadX
 from ..models.transplant import load_model, max_length, token_parameters
@@ -162,7 +162,7 @@ def lapt_files(
             | dict(name=language.name, vocabulary=language.vocabulary and str(Path(language.vocabulary).resolve()))
         )
     if layer:
-        facts |= dict(short_rows=layer.short.shape[1])
+        facts |= dict(short_rows=layer.low_dim.shape[1])
     if resume:
         if not (out / "lapt.json").is_file():
             raise ValueError(f"{out} holds no run to resume; start it without --resume")
@@ -205,7 +205,7 @@ def lapt_files(
     )
     if layer:
         say(
-            f"short rows are learnt: {sum(p.numel() for p in layer.parameters() if p.requires_grad):,} numbers in place of {layer.short.shape[0] * layer.up.shape[-1]:,}"
+            f"short rows are learnt: {sum(p.numel() for p in layer.parameters() if p.requires_grad):,} numbers in place of {layer.low_dim.shape[0] * layer.up.shape[-1]:,}"
         )
     if first and not resume:
         out.mkdir(parents=True, exist_ok=True)
