@@ -21,7 +21,7 @@ from transformers import AutoConfig
 
 import vocab_lit.tasks.evaluate  # registers the tasks
 from ..methods.recipe import get_recipe
-from ..tasks.finetune import TASKS
+from ..tasks.task import TASKS
 from ..text.corpus import data_path
 from ..text.phrasebook import find_locale, world
 from ..training.settings import MODES, PRESETS

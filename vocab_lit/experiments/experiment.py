@@ -19,10 +19,12 @@ from ..methods.recipe import Recipe, get_recipe
 from ..models.device import find_device
 from ..models.transplant import Transplant, load_model, transplant
 from ..tasks.evaluate import PAPERS, TASK_PRESETS, read_examples, task_settings
-from ..tasks.finetune import TaskConfig, fine_tune_seeds, hold_out
+from ..tasks.finetune import fine_tune_seeds
 from ..tasks.nli import Pair
 from ..tasks.parsing import Parsed
 from ..tasks.qa import Answer, Question
+from ..tasks.settings import TaskConfig
+from ..tasks.splits import hold_out
 from ..tasks.tagging import Tagged
 from ..text.constructed import LANGUAGES, world_of
 from ..text.corpus import data_path, mix, read_lines, split_lines

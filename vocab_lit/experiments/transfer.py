@@ -15,16 +15,17 @@ from functools import cached_property, lru_cache, partial
 from pathlib import Path
 
 import pandas as pd
-from ..models.factored_embedding import factored
 
 from .experiment import Target, Targets
 from .results import ResultStore, Workers, fingerprint, unstack_in_order
 from ..methods.factored import FactoredRecipe, Factoring, Factors, factorize, load_factors
 from ..methods.recipe import get_recipe
 from ..models.adapterhub import load_adapter, save_adapter
+from ..models.factored_embedding import factored
 from ..models.madx import LANGUAGE, TASK, AdapterConfig, MadX
 from ..models.transplant import load_model, token_parameters
-from ..tasks.finetune import TaskConfig, evaluate, fine_tune
+from ..tasks.finetune import evaluate, fine_tune
+from ..tasks.settings import TaskConfig
 from ..text.files import write_file, write_folder
 from ..tokens.tokenizer import load_tokenizer, save_tokenizer
 from ..training.lapt import lapt
