@@ -27,10 +27,10 @@ test-wheel: .venv/installed ## install the wheel, make it read-only and use it f
 	@.ci/wheel
 
 test-lowest: ## run the tests with the lowest versions that settings.ini allows (its own environment)
-	@.ci/lowest $(PYTHON)
+	@.ci/lowest $(PYTHON) lowest $(ARGS)
 
-test-colab: ## run the tests with the versions of Colab's image (its own environment)
-	@.ci/lowest $(PYTHON) constraints-colab.txt
+test-colab: ## run the tests with the versions that Colab has (its own environment)
+	@.ci/lowest $(PYTHON) colab $(ARGS)
 
 test-xla: ## train on torch_xla's CPU device, as on a TPU (its own environment; 1 GB)
 	@.ci/xla $(PYTHON)

@@ -9,6 +9,11 @@ ini.read(here/"settings.ini", encoding="utf-8")
 cfg = ini["DEFAULT"]
 lib = cfg["lib_name"]
 readme = here/"README.md"
+extras = {name: cfg[f"{name}_requirements"].split() for name in cfg["extras"].split()}
+extras["all"] = sorted({requirement for required in extras.values() for requirement in required})
+extras["dev"] = extras["all"] + cfg["dev_requirements"].split()
+# for the tests beside other versions, which the tools that build the book do not allow
+extras["test"] = sorted(set(extras["all"]) - set(cfg["book_requirements"].split())) + cfg["dev_requirements"].split()
 data = [p.relative_to(here/"data").as_posix() for p in (here/"data").rglob("*") if p.is_file()]
 
 setup(
@@ -28,6 +33,6 @@ setup(
     package_data={f"{lib}.data": data},
     python_requires=f">={cfg['min_python']},<{cfg['below_python']}",
     install_requires=cfg["requirements"].split(),
-    extras_require={"dev": cfg["dev_requirements"].split()},
+    extras_require=extras,
     entry_points={"console_scripts": [cfg["console_scripts"]]},
 )

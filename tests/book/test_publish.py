@@ -571,7 +571,7 @@ def test_a_failing_cell_is_named_with_its_chapter_and_error(cell_730cddf9, cell_
     with pytest.raises(ValueError, match="no scale 'huge'"):
         run_chapter("focus", "sw", "huge")
     with pytest.raises(ValueError, match="give a code such as sw"):
-        run_chapter("focus", "../x", "own")
+        run_chapter("focus", "../x", "custom")
     with pytest.raises(ValueError, match="zz9"):
         run_chapter("focus", "zz9")
     with pytest.raises(

@@ -197,9 +197,9 @@ def test_the_loads_of_a_chapter_at_scale_mini_counted_by_hand():
     }
     mine = dict(model=str(data_path("models", "mini-xlmr")), text="my.txt", pos="a b")
     assert (
-        runs("compare", "my", "own", **mine)
+        runs("compare", "my", "custom", **mine)
         == {"LAPT, new vocabulary": 8, "LAPT, old vocabulary": 1, "LAPT, language adapter": 1, "fine-tuning, pos": 10}
-        and runs("compare", "my", "own", **mine, dictionary="d")["fine-tuning, pos"] == 13
+        and runs("compare", "my", "custom", **mine, dictionary="d")["fine-tuning, pos"] == 13
     )
     assert runs("wechsel", "sw", "mini") == {
         "LAPT of GPT-2": 15 + 4 + 4 + 6 + 1,
@@ -283,21 +283,25 @@ def test_a_plan_says_where_each_name_is_writes_nothing_and_asks_no_network():
             == 1 + 5 + 3 + 2
         )
         small = [str(data_path("models", m)) for m in ("mini-gpt2", "mini-roberta")]
-        mine = plan("focus", "my", "own", model=str(data_path("models", "mini-xlmr")), text="/no/such/text")
+        mine = plan("focus", "my", "custom", model=str(data_path("models", "mini-xlmr")), text="/no/such/text")
         assert mine.reads["where"].tolist() == ["folder", "missing"] and mine.budget.runs["together"] == 8
-        several = plan("mad-x", "en", "own", model=small[0], text="/no/{language}.txt", qa="/no/a /no/b", **mad)
+        several = plan("mad-x", "en", "custom", model=small[0], text="/no/{language}.txt", qa="/no/a /no/b", **mad)
         assert (
             several.reads["name"].tolist()[1:] == ["/no/en.txt", "/no/sw.txt", "/no/a", "/no/b"]
             and not any("ner" in row for row in several.budget.index)
             and any("qa" in row for row in several.budget.index)
         )
         assert (
-            plan("wechsel", "my", "own", gpt2=small[0], roberta=small[1], text="/no/such/text").reads["name"].tolist()[:2]
+            plan("wechsel", "my", "custom", gpt2=small[0], roberta=small[1], text="/no/such/text")
+            .reads["name"]
+            .tolist()[:2]
             == small
         )
         for chapter, name in (("focus", "model"), ("wechsel", "gpt2 or roberta")):
-            with pytest.raises(ValueError, match=f"scale own needs a model folder: set {name}, and text files: set text$"):
-                plan(chapter, "my", "own", **{"wechsel": dict(model=small[0])}.get(chapter, {}))
+            with pytest.raises(
+                ValueError, match=f"scale custom needs a model folder: set {name}, and text files: set text$"
+            ):
+                plan(chapter, "my", "custom", **{"wechsel": dict(model=small[0])}.get(chapter, {}))
         assert sorted(p.name for p in Path(folder).rglob("*")) == ["unimelb-nlp", "wikiann"]
     assert (
         plan("focus", "sw").reads["where"].unique().tolist() == ["bundled"]

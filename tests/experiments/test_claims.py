@@ -503,18 +503,18 @@ def test_the_differences_in_the_text_of_wechsel_are_those_of_its_table_2():
 
 @pytest.mark.cell('nbs/08_experiments/07_claims.ipynb', 'cell "every scale of our records has a verdict beside the published one" (2d7bfc6b)')
 def test_every_scale_of_our_records_has_a_verdict_beside_the_published_one(cell_f6060f73, cell_e9d3c27f):
-    ours = pd.concat([toy, toy.assign(scale="paper", value=10 - toy.value), toy.assign(scale="own", method="focus-2")])
+    ours = pd.concat([toy, toy.assign(scale="paper", value=10 - toy.value), toy.assign(scale="custom", method="focus-2")])
     mine = [Claim("mine", "focus", "here", "So.", "not printed", start | dict(over=["language", "seed", "method"][:2]))]
     found = verdicts(mine, record_rows(ours)).set_index("source")
     assert (
         found.verdict.to_dict()
-        == {"published": "not checked", "mini": "undecided", "paper": "undecided", "own": "no numbers"}
+        == {"published": "not checked", "mini": "undecided", "paper": "undecided", "custom": "no numbers"}
         and found.effect.round(6).tolist()[1:3] == [2, -2]
         and found.why["published"] == "not printed"
     )
     assert (
         verdicts(mine, record_rows(ours).iloc[:0]).verdict.tolist() == ["not checked", "no numbers"]
-        and found.why["own"] == "no records of both sides"
+        and found.why["custom"] == "no records of both sides"
     )
     assert summary(found.reset_index()).loc[("mini", "focus")].tolist() == [0, 0, 1, 0, 0]
     for predicate, match in (

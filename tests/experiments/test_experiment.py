@@ -20,13 +20,14 @@ import torch
 @pytest.fixture(scope='module')
 def cell_250eeefc():
     # nbs/08_experiments/04_experiment.ipynb, cell "import json" (250eeefc)
-    global ClassLabel, Dataset, Features, Many, UPOS, Value, json, names_in, place, pytest, tempfile, write_trees
+    global ClassLabel, Dataset, Features, Many, TrainerCallback, UPOS, Value, json, names_in, place, pytest, tempfile, write_trees
     import json
     import tempfile
 
     import pytest
     from datasets import ClassLabel, Dataset, Features, Value
     from datasets import Sequence as Many
+    from transformers import TrainerCallback
 
     from vocab_lit.tasks.parsing import write_trees
     from vocab_lit.tasks.tagging import UPOS
@@ -121,7 +122,7 @@ def test_at_scale_mini_focus_starts_far_below_random_mapping_and_below_a_uniform
 
 @pytest.mark.cell('nbs/08_experiments/04_experiment.ipynb', 'cell "the same code runs on one\'s own model and text" (a816d4d5)')
 def test_the_same_code_runs_on_one_s_own_model_and_text(cell_250eeefc, cell_16988bb4):
-    own = Target(get_setup("own", "my Swahili", mini.model, str(place / "text.txt"), vocab_size=600, steps=10))
+    own = Target(get_setup("custom", "my Swahili", mini.model, str(place / "text.txt"), vocab_size=600, steps=10))
     assert (
         own.setup.held_out
         and not set(own.setup.held_out) & set(own.setup.train)
@@ -129,9 +130,9 @@ def test_the_same_code_runs_on_one_s_own_model_and_text(cell_250eeefc, cell_1698
     )
     assert len(own.transplant("focus").tokenizer) == 600 and own.lapt_config.length == own.packed("held_out").shape[1] == 72
     for options, match in (
-        (dict(scale="own"), "needs a model folder: set model, and text files: set text$"),
-        (dict(scale="own", model="m"), "own needs text files: set text$"),
-        (dict(scale="huge"), "there are mini, paper and own"),
+        (dict(scale="custom"), "needs a model folder: set model, and text files: set text$"),
+        (dict(scale="custom", model="m"), "custom needs text files: set text$"),
+        (dict(scale="huge"), "choose from mini, paper, custom"),
     ):
         with pytest.raises(ValueError, match=match):
             get_setup(language="sw", **options)
@@ -182,7 +183,7 @@ def test_a_run_that_was_killed_inside_a_cell_goes_on_from_its_checkpoint_with_th
                 run()
         assert len(list(work.iterdir())) == 2  # one for each run: the first two are the same
     assert Target(quick, place / "other").curve("focus")[-1]["step"] == 4 and not list((place / "other").iterdir())
-    assert Targets("mini", place).work is None and Targets("own", place).work == place / "runs"
+    assert Targets("mini", place).work is None and Targets("custom", place).work == place / "runs"
 
 
 @pytest.mark.cell('nbs/08_experiments/04_experiment.ipynb', 'cell "several languages share a vocabulary and are scored one by one" (cf4622b3)')
@@ -206,12 +207,12 @@ def test_tasks_come_from_one_s_own_files(cell_250eeefc, cell_16988bb4, cell_27fe
     rows = "\n".join(f"{w}\t{t}" if w else "" for s in train for w, t in [*zip(s.words, s.tags), ("", "")])
     for name in ("train", "dev", "test"):
         (place / f"{name}.tsv").write_text(rows, encoding="utf-8")
-    options = dict(scale="own", language="et", model=mini.model, text=str(place / "text.txt"))
+    options = dict(scale="custom", language="et", model=mini.model, text=str(place / "text.txt"))
     files = " ".join(str(place / f"{name}.tsv") for name in ("train", "dev", "test"))
     assert get_setup(**options, ner=files).splits("ner", "et") == (train, train, train)
     short = get_setup(**options, ner=files.replace(str(place / "dev.tsv"), "")).splits("ner", "et")
     assert len(short[0]) + len(short[1]) == len(short[2]) == len(train)
-    with pytest.raises(ValueError, match="scale own needs the files of the task: set pos"):
+    with pytest.raises(ValueError, match="scale custom needs the files of the task: set pos"):
         get_setup(**options, ner=files).splits("pos", "et")
     named = get_setup(**options, ner=files.replace("train.tsv", "{language}.tsv").replace("dev.tsv", "{language}.tsv"))
     assert named.splits("ner", "test") == (train, train, train) and named.splits("ner", "no such", test_only=True) == (
@@ -245,14 +246,14 @@ def test_trees_come_from_constructed_languages_and_from_files(cell_250eeefc, cel
         unks.splits("pos", "qal")[0][0].tags
     ) <= set(UPOS)
     for task, language, match in (
-        ("dp", "et", "no examples of dp in et, which the phrasebook speaks"),
-        ("qa", "qal", "no examples of qa in qal, a constructed language; there are pos, ner, dp"),
+        ("dp", "et", "no examples of dp in et, which the phrasebook speaks; choose from pos, ner, qa, nli"),
+        ("qa", "qal", "no examples of qa in qal, a constructed language; choose from pos, ner, dp"),
     ):
         with pytest.raises(ValueError, match=match):
             unks.splits(task, language)
     write_trees(test, place / "qal.conllu")
     treebank = get_setup(
-        "own",
+        "custom",
         "qal",
         mini.model,
         str(place / "text.txt"),
@@ -305,7 +306,7 @@ def test_questions_and_pairs_come_from_files(cell_250eeefc, cell_16988bb4, cell_
     }
     (place / "q.json").write_text(json.dumps(squad), encoding="utf-8")
     (place / "p.tsv").write_text("premise\thypothesis\tlabel\n" + "a b\ta\tentailment\n" * 20, encoding="utf-8")
-    options = dict(scale="own", language="et", model=mini.model, text=str(place / "{language}.txt"))
+    options = dict(scale="custom", language="et", model=mini.model, text=str(place / "{language}.txt"))
     (place / "et.txt").write_text((place / "text.txt").read_text(encoding="utf-8"), encoding="utf-8")
     given = get_setup(
         **options,
@@ -322,7 +323,7 @@ def test_questions_and_pairs_come_from_files(cell_250eeefc, cell_16988bb4, cell_
 @pytest.mark.cell('nbs/08_experiments/04_experiment.ipynb', 'cell "presets have the rates of their kind" (20851e3d)')
 def test_presets_have_the_rates_of_their_kind(cell_250eeefc, cell_16988bb4):
     setups = {
-        preset: get_setup("own", "et", mini.model, str(place / "text.txt"), preset=preset)
+        preset: get_setup("custom", "et", mini.model, str(place / "text.txt"), preset=preset)
         for preset in ("mad-x", "mad-x-adapter")
     }
     assert {p: (s.lapt.learning_rate, s.tasks["ner"].learning_rate, s.lapt.steps) for p, s in setups.items()} == {

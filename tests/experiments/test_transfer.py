@@ -3,9 +3,10 @@ from dataclasses import replace
 from pathlib import Path
 from vocab_lit.experiments.experiment import Targets
 from vocab_lit.experiments.results import Workers
-from vocab_lit.experiments.transfer import FMT, LanguageRun, METHODS, Transfer, UNKS, _ROWS, _alike, _by_budget, _factors_file, _learn_task, _score, _with_languages, averages, learn_factors, learn_languages, learnt, matrix, needed, transfer, transfer_by_steps
-from vocab_lit.methods.factored import Factoring, factored, factorize
+from vocab_lit.experiments.transfer import FMT, LanguageRun, METHODS, Transfer, UNKS, _ROWS, _alike, _by_budget, _factors_file, _learn_task, _score, _with_languages, averages, language_spec, learn_factors, learn_languages, matrix, required_runs, transfer, transfer_by_steps
+from vocab_lit.methods.factored import Factoring, factorize
 from vocab_lit.models.adapterhub import load_adapter, save_adapter
+from vocab_lit.models.factored_embedding import factored
 from vocab_lit.models.madx import AdapterConfig, MadX
 from vocab_lit.models.source import load_model
 from vocab_lit.models.transplant import token_parameters
@@ -71,8 +72,8 @@ def cell_c4f1f14e(cell_6a306385):
 
 @pytest.mark.cell('nbs/08_experiments/05_transfer.ipynb', 'cell "each language is learnt once in each way that is needed" (402ab45d)')
 def test_each_language_is_learnt_once_in_each_way_that_is_needed(cell_6a306385, cell_4077834f):
-    whole, plain, inv = (LanguageRun("am"), *(learnt(tiny, m, "am") for m in ("MAD-X -INV", "MAD-X")))
-    new = learnt(tiny, "MAD-X, new vocabulary", "am")
+    whole, plain, inv = (LanguageRun("am"), *(language_spec(tiny, m, "am") for m in ("MAD-X -INV", "MAD-X")))
+    new = language_spec(tiny, "MAD-X, new vocabulary", "am")
     assert [w.kind for w in (whole, plain, inv, new)] == [
         "whole model",
         "language adapter",
@@ -81,9 +82,9 @@ def test_each_language_is_learnt_once_in_each_way_that_is_needed(cell_6a306385, 
     ]
     assert set(losses.index) == {(w.kind, l) for w in (whole, plain, inv) for l in ("en", "am")} | {(new.kind, "am")}
     assert (
-        needed(tiny, ["MAD-X", "XLM-R MLM-SRC", "MAD-X"], ["en"], ["en", "am"])
+        required_runs(tiny, ["MAD-X", "XLM-R MLM-SRC", "MAD-X"], ["en"], ["en", "am"])
         == [replace(inv, language="en"), inv, LanguageRun("en")]
-        and needed(tiny, ["XLM-R", "MAD-X -LAD-INV"], ["en"], ["am"]) == []
+        and required_runs(tiny, ["XLM-R", "MAD-X -LAD-INV"], ["en"], ["am"]) == []
     )
     assert (losses[4] < losses[0]).loc[[(w.kind, "am") for w in (whole, inv, new)]].all()
     madx = MadX(load_model(tiny.target("en").setup.model).float())
@@ -150,7 +151,7 @@ def test_a_study_that_is_run_again_reads_its_records_and_trains_again_what_was_d
         == sent.stamp
         != vocab_lit.experiments.transfer.Transfer(folder, ("en", "am"), options={"steps": 5}).stamp
     )
-    gone = learnt(tiny, "MAD-X -INV", "am")
+    gone = language_spec(tiny, "MAD-X -INV", "am")
     shutil.rmtree(tiny.place(gone))
     learn_languages(tiny, [gone])
     assert tiny.place(gone).is_dir()
@@ -193,8 +194,12 @@ def test_methods_share_the_task_adapter_where_the_source_side_is_the_same_and_on
 
 @pytest.mark.cell('nbs/08_experiments/05_transfer.ipynb', 'cell "full-model transfer learns rows alone, then the task with the old rows frozen, and exchanges them" (7b3db831)')
 def test_full_model_transfer_learns_rows_alone_then_the_task_with_the_old_rows_frozen_and_exchanges_them(cell_4866541c):
-    rows_only = learnt(unks, "FMT-LEXINIT", "am")
-    assert rows_only.kind == "el-lex" and learnt(unks, "FMT-LEXINIT", "en") is None and learnt(unks, "mBERT", "am") is None
+    rows_only = language_spec(unks, "FMT-LEXINIT", "am")
+    assert (
+        rows_only.kind == "el-lex"
+        and language_spec(unks, "FMT-LEXINIT", "en") is None
+        and language_spec(unks, "mBERT", "am") is None
+    )
     madx, tokenizer = _with_languages(unks, {"am": unks.place(rows_only)})
     assert not madx.get("language", "am").layers and madx.own_rows("am") is not None
     tuned = _learn_task(unks, madx, tokenizer, "en", None, "ner", 0, adapters=False)
@@ -233,7 +238,7 @@ def test_the_same_code_runs_on_one_s_own_model_and_files_with_checkpoints_and_la
     own = Transfer(
         own_files / "study",
         ("en", "sw"),
-        "own",
+        "custom",
         dict(model=tiny.target("en").setup.model, text=str(own_files / "{language}.txt"), ner=ner, steps=2),
         settings=quick,
         workers=Workers(1),
@@ -257,7 +262,7 @@ def test_the_adapters_of_a_step_are_used_and_all_steps_are_the_full_number_s(cel
     weights = [
         load_adapter(
             madx := MadX(load_model(tiny.target("en").setup.model).float()),
-            tiny.place(learnt(tiny, "MAD-X", "am", steps=n)),
+            tiny.place(language_spec(tiny, "MAD-X", "am", steps=n)),
             "language",
         )
         and madx.get("language", "am").state_dict()
@@ -269,10 +274,14 @@ def test_the_adapters_of_a_step_are_used_and_all_steps_are_the_full_number_s(cel
     with torch.no_grad():
         for p in strange.parameters():
             p.normal_(std=0.1, generator=torch.Generator().manual_seed(0))
-    save_adapter(strange, "language", "en", tiny.place(learnt(tiny, "MAD-X", "en", steps=3)))
+    save_adapter(strange, "language", "en", tiny.place(language_spec(tiny, "MAD-X", "en", steps=3)))
     found = {r["step"]: r["value"] for r in _by_budget(tiny, ["MAD-X"], "en", ["en"], "steps", [0, 3, 4], "ner", 0)}
     madx, tokenizer = _with_languages(
-        tiny, {"en": tiny.place(learnt(tiny, "MAD-X", "en")), "strange": tiny.place(learnt(tiny, "MAD-X", "en", steps=3))}
+        tiny,
+        {
+            "en": tiny.place(language_spec(tiny, "MAD-X", "en")),
+            "strange": tiny.place(language_spec(tiny, "MAD-X", "en", steps=3)),
+        },
     )
     model, by_hand = _learn_task(tiny, madx, tokenizer, "en", "en", "ner", 0), {}
     for n, adapter in ((0, None), (3, "strange"), (4, "en")):
@@ -284,7 +293,7 @@ def test_the_adapters_of_a_step_are_used_and_all_steps_are_the_full_number_s(cel
             )["entity_f1"]
         )
     assert found == pytest.approx(by_hand) and len(set(by_hand.values())) > 1
-    assert not tiny.place(learnt(tiny, "MAD-X", "am", steps=4)).exists()  # all steps are not trained twice
+    assert not tiny.place(language_spec(tiny, "MAD-X", "am", steps=4)).exists()  # all steps are not trained twice
 
 
 @pytest.mark.cell('nbs/08_experiments/05_transfer.ipynb', 'cell "methods with the same adapter in the source language share the task, and factors are made once" (40ce6e54)')
@@ -315,3 +324,15 @@ def test_averages_are_means_of_rows_and_columns_of_the_matrices():
     assert averages(toy, "source").loc["A"].to_dict() == {"x": 6, "y": 7, "avg": 6.5} and averages(toy, "target").loc[
         "A"
     ].to_dict() == {"x": 1.5, "y": 11.5, "avg": 6.5}
+
+
+@pytest.mark.cell('nbs/08_experiments/05_transfer.ipynb', 'cell "scores of pairs that were not run leave the others in place" (d2a86c35)')
+def test_scores_of_pairs_that_were_not_run_leave_the_others_in_place():
+    some = pd.DataFrame(
+        [("A", "x", "z", 1.0), ("A", "x", "y", 2.0), ("A", "w", "v", 3.0), ("A", "w", "y", 4.0), ("B", "x", "v", 5.0)],
+        columns=["method", "source", "target", "value"],
+    )
+    assert matrix(some, "A").T.unstack().dropna().to_dict() == {("x", "z"): 1, ("x", "y"): 2, ("w", "v"): 3, ("w", "y"): 4}
+    means = averages(some, "source")
+    assert means.columns.tolist() == ["z", "y", "v", "avg"] and means.loc["A"].tolist() == [1, 3, 3, pytest.approx(7 / 3)]
+    assert means.loc["B", ["v", "avg"]].tolist() == [5, 5] and means.loc["B", ["z", "y"]].isna().all()

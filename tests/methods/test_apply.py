@@ -103,9 +103,8 @@ def test_samples_by_covariance_have_it_and_those_of_mean_resizing_are_the_mean_b
     assert abs(resized.apply(together[:, 1]).mean() - centre[1]) < 1e-3
     flat = torch.ones(3000, 3)
     flat[:, 0] = together[:, 0]  # a covariance of rank one
-    assert torch.isfinite(resized.apply(flat)).all() and torch.allclose(
-        resized.apply(flat)[:, 1:], torch.ones(1), atol=1e-4
-    )
+    assert torch.isfinite(resized.apply(flat)).all()
+    assert torch.allclose(resized.apply(flat)[:, 1:], torch.ones(1), atol=1e-4)
 
 
 @pytest.mark.cell('nbs/04_methods/02_apply.ipynb', 'cell "weights of low rank make the embeddings that the written-out weights make" (334bd4aa)')

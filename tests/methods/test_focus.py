@@ -11,41 +11,44 @@ import vocab_lit.methods.focus
 @pytest.fixture(scope='module')
 def cell_46c9233a():
     # nbs/04_methods/06_focus.ipynb, cell "rng = np.random.default_rng(0)" (46c9233a)
-    global letters, matrix, new, old, rng, vectors, words
+    global letters, matrix, rng, source, target, vectors, words
     rng = np.random.default_rng(0)
     letters = list("abcdefghijklmnopqrstuvwxyz")
     words = ["".join(rng.choice(letters, 4)) for _ in range(300)]
-    old = Vocab.from_tokenizer(toy_tokenizer("unigram", words[:200] + ["1", "2"], words[:50] + ["!", "?"]))
-    new = Vocab.from_tokenizer(toy_tokenizer("wordpiece", words[100:] + ["2", "!"], words[100:150] + ["1", "?"]))
-    vectors = TokenVectors(rng.normal(size=(len(new), 20)).astype(np.float32), rng.random(len(new)) < 0.8, "random")
-    matrix = torch.randn(len(old), 16, generator=torch.Generator().manual_seed(0))
+    source = Vocab.from_tokenizer(toy_tokenizer("unigram", words[:200] + ["1", "2"], words[:50] + ["!", "?"]))
+    target = Vocab.from_tokenizer(toy_tokenizer("wordpiece", words[100:] + ["2", "!"], words[100:150] + ["1", "?"]))
+    vectors = TokenVectors(rng.normal(size=(len(target), 20)).astype(np.float32), rng.random(len(target)) < 0.8, "random")
+    matrix = torch.randn(len(source), 16, generator=torch.Generator().manual_seed(0))
 
 
 @pytest.fixture(scope='module')
 def cell_fb45619b():
     # nbs/04_methods/06_focus.ipynb, cell "def focus_dense(source, target, vectors, matrix, only="all")" (fb45619b)
     global focus_dense
-    def focus_dense(source, target, vectors, matrix, only="all"):  # NaN where a row is drawn
-        shared = overlap(source, target, only)
+    def focus_dense(source, target, vectors, matrix, only="all"):  # NaN where a token is sampled
+        overlapping = overlap(source, target, only)
         out = np.full((len(target), matrix.shape[1]), np.nan)
-        out[shared >= 0] = matrix[shared[shared >= 0]]
-        x = vectors.matrix.astype(np.float64)
-        anchors = [t.id for t in target if shared[t.id] >= 0 and vectors.known[t.id] and t.kind != "special"]
-        for t in target:
-            if shared[t.id] >= 0 or not vectors.known[t.id] or t.kind == "special":
+        out[overlapping >= 0] = matrix[overlapping[overlapping >= 0]]
+        unit = vectors.matrix.astype(np.float64)
+        unit /= np.linalg.norm(unit, axis=1, keepdims=True)
+        known = [t.id for t in target if vectors.known[t.id] and t.kind != "special"]
+        anchors = [i for i in known if overlapping[i] >= 0]
+        for i in known:
+            if overlapping[i] >= 0:
                 continue
-            c = np.array([x[t.id] @ x[o] / np.linalg.norm(x[t.id]) / np.linalg.norm(x[o]) for o in anchors])
-            tau = max((np.sort(c)[::-1][:r].sum() - 1) / r for r in range(1, len(c) + 1))
-            out[t.id] = np.maximum(c - tau, 0) @ matrix[shared[anchors]]
+            cosine = unit[anchors] @ unit[i]
+            in_order = np.sort(cosine)[::-1]
+            tau = max((in_order[:r].sum() - 1) / r for r in range(1, len(cosine) + 1))
+            out[i] = np.maximum(cosine - tau, 0) @ matrix[overlapping[anchors]]
         return out
 
 
 @pytest.mark.cell('nbs/04_methods/06_focus.ipynb', 'cell "FOCUS equals its formulas" (23947d5c)')
 def test_focus_equals_its_formulas(cell_46c9233a, cell_fb45619b):
     for name, only in (("focus", "all"), ("focus-word", "all"), ("focus-symbolic", "symbols")):
-        p = get_recipe(name).plan(old, new, vectors)
+        p = get_recipe(name).plan(source, target, vectors)
         check_plan(p)
-        expected = focus_dense(old, new, vectors, matrix.numpy(), only)
+        expected = focus_dense(source, target, vectors, matrix.numpy(), only)
         rows = p.apply(matrix).numpy()
         mixed = ~np.isnan(expected[:, 0])
         assert (mixed == (p.group < 0)).all() and np.abs(rows - expected)[mixed].max() < 1e-5, name
@@ -54,15 +57,6 @@ def test_focus_equals_its_formulas(cell_46c9233a, cell_fb45619b):
 
 @pytest.mark.cell('nbs/04_methods/06_focus.ipynb', 'cell "symbolic overlap copies symbols and specials only" (cfb2b533)')
 def test_symbolic_overlap_copies_symbols_and_specials_only(cell_46c9233a):
-    p = get_recipe("focus-symbolic").plan(old, new, vectors)
-    assert {new[i].piece for i in np.flatnonzero(p.copied >= 0) if p.step[i] == 0} == {
-        "[CLS]",
-        "[PAD]",
-        "[SEP]",
-        "[UNK]",
-        "[MASK]",
-        "2",
-        "!",
-        "##1",
-        "##?",
-    }
+    p = get_recipe("focus-symbolic").plan(source, target, vectors)
+    copied = {target[i].piece for i in np.flatnonzero(p.copied >= 0) if p.step[i] == 0}
+    assert copied == {"[CLS]", "[PAD]", "[SEP]", "[UNK]", "[MASK]", "2", "!", "##1", "##?"}

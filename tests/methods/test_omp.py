@@ -13,29 +13,29 @@ import torch
 @pytest.fixture(scope='module')
 def cell_e0bfbc7a():
     # nbs/04_methods/09_omp.ipynb, cell "rng = np.random.default_rng(1)" (e0bfbc7a)
-    global rng, shape, space, texts
+    global asked, quality, rng, space
     rng = np.random.default_rng(1)
-    space, texts = rng.normal(size=(2000, 64)).astype(np.float32), rng.normal(size=(200, 64)).astype(np.float32)
+    space, asked = (rng.normal(size=(n, 64)).astype(np.float32) for n in (2000, 200))
 
 
-    def shape(k):
-        where, what = matching_pursuit(texts, space, k)
-        rest = texts - np.einsum("nk,nkd->nd", what, space[where])
+    def quality(k):
+        where, what = matching_pursuit(asked, space, k)
+        residual = asked - np.einsum("nk,nkd->nd", what, space[where])
         return {
-            "left over": np.linalg.norm(rest) / np.linalg.norm(texts),
+            "length of the residual": np.linalg.norm(residual) / np.linalg.norm(asked),
             "sum of absolute coefficients": np.abs(what).sum(1).mean(),
         }
 
 
-    pd.DataFrame({f"k = {k}": shape(k) for k in (4, 16, 32, 64)}).round(2)
+    pd.DataFrame({f"k = {k}": quality(k) for k in (4, 16, 32, 64)}).round(2)
 
 
 @pytest.fixture(scope='module')
 def cell_a66babcb():
-    # nbs/04_methods/09_omp.ipynb, cell "old = Vocab.from_tokenizer(toy_tokenizer("unigram", ["king"," (a66babcb)
-    global by_hand, new, old, plan, space_of, wide
-    old = Vocab.from_tokenizer(toy_tokenizer("unigram", ["king", "man", "woman", "boat"]))
-    new = Vocab.from_tokenizer(toy_tokenizer("unigram", ["king", "man", "woman", "boat", "queen", "xyz"]))
+    # nbs/04_methods/09_omp.ipynb, cell "royal_source = Vocab.from_tokenizer(toy_tokenizer("unigram"," (a66babcb)
+    global by_hand, plan, royal_source, royal_target, space_of, wide
+    royal_source = Vocab.from_tokenizer(toy_tokenizer("unigram", ["king", "man", "woman", "boat"]))
+    royal_target = Vocab.from_tokenizer(toy_tokenizer("unigram", ["king", "man", "woman", "boat", "queen", "xyz"]))
     space_of = {
         "▁king": (0, 1, 0.9, 0),
         "▁man": (0, 1, 0, 0),
@@ -50,11 +50,11 @@ def cell_a66babcb():
 
 
     by_hand = TokenVectors(
-        np.array([wide(space_of.get(t.piece, (0, 0, 0, 0))) for t in new], np.float32),
-        np.array([t.piece in space_of for t in new]),
+        np.array([wide(space_of.get(t.piece, (0, 0, 0, 0))) for t in royal_target], np.float32),
+        np.array([t.piece in space_of for t in royal_target]),
         "by hand",
     )
-    plan = omp(unit=False).plan(old, new, by_hand)
+    plan = omp(unit=False).plan(royal_source, royal_target, by_hand)
     plan.explain("queen").round(3)
 
 
@@ -79,90 +79,85 @@ def test_coefficients_are_least_squares_over_the_atoms_taken_which_are_the_greed
     A, x = rng.normal(size=(40, 12)) * rng.uniform(0.2, 3, size=(40, 1)), rng.normal(size=(6, 12))
     where, what = matching_pursuit(x, A, 5, exact=True)
     for q, ids, w in zip(x, where, what):
-        rest, mine = q, []
-        for t in range(5):
-            score = np.abs(A @ rest)
-            score[mine] = -1
-            mine.append(score.argmax())
-            best = np.linalg.lstsq(A[mine].T, q, rcond=None)[0]
-            rest = q - best @ A[mine]
-        assert mine == ids.tolist() and np.allclose(best, w)
+        residual, support_ = q, []
+        while len(support_) < 5:
+            score = np.abs(A @ residual)
+            score[support_] = -1
+            support_.append(score.argmax())
+            best = np.linalg.lstsq(A[support_].T, q, rcond=None)[0]
+            residual = q - best @ A[support_]
+        assert support_ == ids.tolist() and np.allclose(best, w)
 
 
 @pytest.mark.cell('nbs/04_methods/09_omp.ipynb', 'cell "enough is enough, and atoms that say the same are taken once" (cecb69bf)')
 def test_enough_is_enough_and_atoms_that_say_the_same_are_taken_once(cell_e0bfbc7a):
+    def sums(where, what, A):
+        return np.einsum("nk,nkd->nd", what, A[where])
+
+
     A = np.concatenate([np.eye(6), np.eye(6)[:2] * 2, np.ones((1, 6))])
-    where, what = matching_pursuit(
-        np.array([[0, 0, 3.0, 0, 0, 0], [4, 0, 0, 0, 0, 0], [1, 2, 0, 0, 0, 0], [0, 0, 0, 0, 0, 0]]), A, 4, exact=True
-    )
-    made = np.einsum("nk,nkd->nd", what, A[where])
-    assert (
-        np.allclose(made, [[0, 0, 3, 0, 0, 0], [4, 0, 0, 0, 0, 0], [1, 2, 0, 0, 0, 0], [0] * 6]) and np.isfinite(what).all()
-    )
+    x = np.array([[0, 0, 3.0, 0, 0, 0], [4, 0, 0, 0, 0, 0], [1, 2, 0, 0, 0, 0], [0, 0, 0, 0, 0, 0]])
+    where, what = matching_pursuit(x, A, 4, exact=True)
+    assert np.allclose(sums(where, what, A), x) and np.isfinite(what).all()
     assert (what != 0).sum(1).tolist() == [1, 1, 2, 0] and where[1, 0] == 6 and what[1, 0] == 2
-    assert matching_pursuit(np.zeros((0, 6)), A, 4)[0].shape == (0, 4) and matching_pursuit(np.eye(6)[:1], A[:2], 64)[
-        0
-    ].shape == (1, 2)
-    turned = np.linalg.qr(rng.normal(size=(30, 30)))[0]
+    assert matching_pursuit(np.zeros((0, 6)), A, 4)[0].shape == (0, 4)
+    assert matching_pursuit(np.eye(6)[:1], A[:2], 64)[0].shape == (1, 2)
+    rotated = np.linalg.qr(rng.normal(size=(30, 30)))[0]
+    of_two = 0.3 * rotated[:20] + 0.7 * rotated[10:]
     for exact in (True, False):
-        assert ((matching_pursuit(0.3 * turned[:20] + 0.7 * turned[10:], turned, 8, exact=exact)[1] != 0).sum(1) == 2).all()
+        assert ((matching_pursuit(of_two, rotated, 8, exact=exact)[1] != 0).sum(1) == 2).all()
     same = np.ones((3, 4))  # the least squares have no single answer
-    assert np.allclose(
-        np.einsum("nk,nkd->nd", (w := matching_pursuit(np.array([[2.0, 2, 2, 5]]), same, 3, exact=True))[1], same[w[0]]),
-        2.75,
-    )
+    assert np.allclose(sums(*matching_pursuit(np.array([[2.0, 2, 2, 5]]), same, 3, exact=True), same), 2.75)
 
 
-@pytest.mark.cell('nbs/04_methods/09_omp.ipynb', 'cell "the row is the same sum in the old space" (312f426a)')
-def test_the_row_is_the_same_sum_in_the_old_space(cell_a66babcb):
+@pytest.mark.cell('nbs/04_methods/09_omp.ipynb', 'cell "the embedding is the same combination of source embeddings" (312f426a)')
+def test_the_embedding_is_the_same_combination_of_source_embeddings(cell_a66babcb):
     check_plan(plan)
-    rows = torch.randn(len(old), 7, generator=torch.Generator().manual_seed(0))
+    rows = torch.randn(len(royal_source), 7, generator=torch.Generator().manual_seed(0))
     shown = plan.explain("queen").set_index("source").weight
     assert set(shown.index) == {"▁king", "▁woman", "▁man"} and shown["▁man"] < 0
-    expected = sum(float(w) * rows[old.find(p)[0].id] for p, w in shown.items())
-    assert torch.allclose(plan.apply(rows)[new.find("queen")[0].id], expected, atol=1e-5)
+    expected = sum(float(w) * rows[royal_source.find(p)[0].id] for p, w in shown.items())
+    assert torch.allclose(plan.apply(rows)[royal_target.find("queen")[0].id], expected, atol=1e-5)
     fit = np.linalg.lstsq(np.array([wide(space_of[p]) for p in shown.index]).T, wide(space_of["▁queen"]), rcond=None)[0]
     assert np.allclose(fit, shown, atol=1e-5) and plan.explain("xyz").step[0] == "Gaussian"
-    longer = TokenVectors(
-        by_hand.matrix * np.arange(1, len(new) + 1, dtype=np.float32)[:, None], by_hand.known
-    )  # the same directions
-    one, two = (get_recipe("omp").plan(old, new, v).explain("queen").set_index("source").weight for v in (by_hand, longer))
-    assert one.to_dict() == pytest.approx(two.to_dict(), abs=1e-5) and one.to_dict() != pytest.approx(
-        shown.to_dict(), abs=0.01
-    )
 
 
     def unit(p):
         return wide(space_of[p]) / np.linalg.norm(wide(space_of[p]))
 
 
-    assert np.allclose(
-        np.linalg.lstsq(np.array([unit(p) for p in one.index]).T, unit("▁queen"), rcond=None)[0], one, atol=1e-5
+    lengths = np.arange(1, len(royal_target) + 1, dtype=np.float32)[:, None]
+    longer = TokenVectors(by_hand.matrix * lengths, by_hand.known)  # the same directions
+    one, two = (
+        get_recipe("omp").plan(royal_source, royal_target, v).explain("queen").set_index("source").weight
+        for v in (by_hand, longer)
     )
+    assert one.to_dict() == pytest.approx(two.to_dict(), abs=1e-5)
+    assert one.to_dict() != pytest.approx(shown.to_dict(), abs=0.01)
+    fit = np.linalg.lstsq(np.array([unit(p) for p in one.index]).T, unit("▁queen"), rcond=None)[0]
+    assert np.allclose(fit, one, atol=1e-5)
 
 
 @pytest.mark.cell('nbs/04_methods/09_omp.ipynb', 'cell "as many terms as asked for, on random vocabularies of two families, and nothing to sum is refused" (cd608b8c)')
 def test_as_many_terms_as_asked_for_on_random_vocabularies_of_two_families_and_nothing_to_sum_is_refused(cell_e0bfbc7a, cell_a66babcb):
     words = ["".join(rng.choice(list("abcdefghijklmnopqrstuvwxyz"), 4)) for _ in range(300)]
-    source, target = (
-        Vocab.from_tokenizer(toy_tokenizer("unigram", words[:200] + ["1"], ["1"])),
-        Vocab.from_tokenizer(toy_tokenizer("wordpiece", words[100:] + ["1"], ["1"])),
-    )
+    source = Vocab.from_tokenizer(toy_tokenizer("unigram", words[:200] + ["1"], ["1"]))
+    target = Vocab.from_tokenizer(toy_tokenizer("wordpiece", words[100:] + ["1"], ["1"]))
     vectors = TokenVectors(rng.normal(size=(len(target), 40)).astype(np.float32), rng.random(len(target)) < 0.8, "random")
+    overlapping = overlap(source, target)
+    anchors_of = [t.id for t in target if overlapping[t.id] >= 0 and vectors.known[t.id] and t.kind == "text"]
     for k, share, terms in ((4, 0.25, 4), (64, 0.25, 10), (64, 0.5, 20)):
         p = omp(k, share).plan(source, target, vectors)
         check_plan(p)
         counts = np.diff(p.weights.indptr)[p.step == 1]
         assert counts.max() == terms and (counts >= terms - 1).all() and len(counts) > 60
-        shared, step_1 = overlap(source, target), p.weights[np.flatnonzero(p.step == 1)]
-        assert set(step_1.indices.tolist()) <= {
-            int(o) for i, o in enumerate(shared) if o >= 0 and vectors.known[i] and target[i].kind == "text"
-        }
-    with pytest.raises(ValueError, match="nothing to mix"):
-        omp().plan(Vocab.from_tokenizer(toy_tokenizer("unigram", ["a"])), new, by_hand)
-    check_plan(omp().plan(new, new, by_hand))
+        combined = p.weights[np.flatnonzero(p.step == 1)]
+        assert set(combined.indices.tolist()) <= set(overlapping[anchors_of].tolist())
+    with pytest.raises(ValueError, match="there are no anchors"):
+        omp().plan(Vocab.from_tokenizer(toy_tokenizer("unigram", ["a"])), royal_target, by_hand)
+    check_plan(omp().plan(royal_target, royal_target, by_hand))
     for wrong in ((0,), (8, 0), (8, 1.5)):
         with pytest.raises(ValueError, match="give 1 to 1,000"):
             omp(*wrong)
-    zero = TokenVectors(by_hand.matrix * np.array([t.piece != "▁queen" for t in new])[:, None], by_hand.known)
-    assert omp().plan(old, new, zero).explain("queen").step[0] == "Gaussian"
+    zero = TokenVectors(by_hand.matrix * np.array([t.piece != "▁queen" for t in royal_target])[:, None], by_hand.known)
+    assert omp().plan(royal_source, royal_target, zero).explain("queen").step[0] == "Gaussian"

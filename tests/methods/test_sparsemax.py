@@ -40,18 +40,18 @@ def cell_c1be52e5():
 
 @pytest.fixture(scope='module')
 def cell_935fca00():
-    # nbs/04_methods/04_sparsemax.ipynb, cell "old = Vocab.from_tokenizer(toy_tokenizer("unigram", ["mto", " (935fca00)
-    global by_hand, new, old, plan, recipe, table
-    old = Vocab.from_tokenizer(toy_tokenizer("unigram", ["mto", "maji", "moto", "gari"]))
-    new = Vocab.from_tokenizer(toy_tokenizer("unigram", ["mto", "maji", "gari", "ziwa", "basi", "xyz"]))
+    # nbs/04_methods/04_sparsemax.ipynb, cell "source = Vocab.from_tokenizer(toy_tokenizer("unigram", ["mto" (935fca00)
+    global by_hand, plan, recipe, source, table, target
+    source = Vocab.from_tokenizer(toy_tokenizer("unigram", ["mto", "maji", "moto", "gari"]))
+    target = Vocab.from_tokenizer(toy_tokenizer("unigram", ["mto", "maji", "gari", "ziwa", "basi", "xyz"]))
     table = {"▁mto": (1, 0.1), "▁maji": (0.9, 0.3), "▁gari": (0, 1), "▁ziwa": (0.95, 0.2), "▁basi": (0.1, 1)}
     by_hand = TokenVectors(
-        np.array([table.get(t.piece, (0, 0)) for t in new], np.float32),
-        np.array([t.piece in table for t in new]),
+        np.array([table.get(t.piece, (0, 0)) for t in target], np.float32),
+        np.array([t.piece in table for t in target]),
         "by hand",
     )
     recipe = Recipe("similar", (Copy(), SparsemaxSimilarity(), Gaussian()), "", "")
-    plan = recipe.plan(old, new, by_hand)
+    plan = recipe.plan(source, target, by_hand)
     pd.concat([plan.explain("ziwa"), plan.explain("basi"), plan.explain("xyz")])
 
 
@@ -69,9 +69,8 @@ def test_sparsemax_is_the_projection_onto_the_simplex():
     for first in (1, 4, 128):
         for scale in (0.01, 0.3, 3.0):
             z = rng.normal(size=(20, 300)) * scale
-            assert np.allclose(
-                np.maximum(z - sparsemax_threshold(z, first)[:, None], 0), np.stack([project(x) for x in z]), atol=1e-9
-            )
+            weights = np.maximum(z - sparsemax_threshold(z, first)[:, None], 0)
+            assert np.allclose(weights, np.stack([project(x) for x in z]), atol=1e-9)
 
 
 @pytest.mark.cell('nbs/04_methods/04_sparsemax.ipynb', 'cell "tiles of any size give the dense result" (5a37a0b2)')
@@ -93,27 +92,23 @@ def test_tiles_of_any_size_give_the_dense_result(cell_c1be52e5):
 def test_anchors_are_copied_tokens_with_a_vector_and_weights_follow_equation_4_and_6(cell_935fca00):
     check_plan(plan)
     assert set(plan.explain("ziwa").source) == {"▁mto", "▁maji"} and plan.explain("basi").source[0] == "▁gari"
-    z = torch.tensor(
-        [
-            np.dot(table["▁ziwa"], table[a]) / np.linalg.norm(table["▁ziwa"]) / np.linalg.norm(table[a])
-            for a in ("▁mto", "▁maji", "▁gari")
-        ]
-    )
+    unit_of = {piece: np.array(v) / np.linalg.norm(v) for piece, v in table.items()}
+    z = torch.tensor([unit_of["▁ziwa"] @ unit_of[a] for a in ("▁mto", "▁maji", "▁gari")])
     tau = (z[:2].sum() - 1) / 2
     assert np.allclose(sorted(plan.explain("ziwa").weight), sorted((z[:2] - tau).numpy()), atol=1e-6)
-    unseen = TokenVectors(by_hand.matrix, by_hand.known & np.array([t.piece != "▁mto" for t in new]), "")
-    assert "▁mto" not in set(recipe.plan(old, new, unseen).explain("ziwa").source)
+    unseen = TokenVectors(by_hand.matrix, by_hand.known & np.array([t.piece != "▁mto" for t in target]), "")
+    assert "▁mto" not in set(recipe.plan(source, target, unseen).explain("ziwa").source)
 
 
-@pytest.mark.cell('nbs/04_methods/04_sparsemax.ipynb', 'cell "no anchors at all is refused, and nothing to mix is not" (823aa774)')
-def test_no_anchors_at_all_is_refused_and_nothing_to_mix_is_not(cell_935fca00):
+@pytest.mark.cell('nbs/04_methods/04_sparsemax.ipynb', 'cell "no anchors at all is refused, and nothing to initialise is not" (823aa774)')
+def test_no_anchors_at_all_is_refused_and_nothing_to_initialise_is_not(cell_935fca00):
     other = Vocab.from_tokenizer(toy_tokenizer("unigram", ["a"]))
-    with pytest.raises(ValueError, match="share 5 tokens and none of them has a static vector.*random, normal"):
-        recipe.plan(other, new, by_hand)
-    full = TokenVectors(by_hand.matrix, np.ones(len(new), bool), "")
-    check_plan(recipe.plan(new, new, full))
-    check_plan(recipe.plan(other, new, TokenVectors(by_hand.matrix, np.zeros(len(new), bool), "")))
+    with pytest.raises(ValueError, match="5 tokens overlap and none of them has a static vector.*random-mapping, normal"):
+        recipe.plan(other, target, by_hand)
+    full = TokenVectors(by_hand.matrix, np.ones(len(target), bool), "")
+    check_plan(recipe.plan(target, target, full))
+    check_plan(recipe.plan(other, target, TokenVectors(by_hand.matrix, np.zeros(len(target), bool), "")))
     with pytest.raises(ValueError, match="needs token vectors"):
-        recipe.plan(old, new)
+        recipe.plan(source, target)
     with pytest.raises(ValueError, match="10 vectors for a vocabulary of 11"):
-        recipe.plan(old, new, TokenVectors(by_hand.matrix[:10], by_hand.known[:10], ""))
+        recipe.plan(source, target, TokenVectors(by_hand.matrix[:10], by_hand.known[:10], ""))

@@ -12,9 +12,9 @@ import torch
 
 @pytest.fixture(scope='module')
 def cell_a06e02fe():
-    # nbs/04_methods/07_wechsel.ipynb, cell "old, new = (" (a06e02fe)
-    global new, old, placed, row_of, space, vectors
-    old, new = (
+    # nbs/04_methods/07_wechsel.ipynb, cell "source, target = (" (a06e02fe)
+    global placed, row_of, source, space, target, vectors
+    source, target = (
         Vocab.from_tokenizer(toy_tokenizer("bpe", words))
         for words in (["lake", "river", "car"], ["ziwa", "mto", "gari", "xyz"])
     )
@@ -26,37 +26,34 @@ def cell_a06e02fe():
         return TokenVectors(matrix, matrix.any(1), "by hand")
 
 
-    vectors = AlignedVectors(placed(old), placed(new))
+    vectors = AlignedVectors(placed(source), placed(target))
     row_of = {
         w: v.find(w)[0].id
-        for v, words in ((old, ("lake", "river", "car")), (new, ("ziwa", "mto", "gari", "xyz")))
+        for v, words in ((source, ("lake", "river", "car")), (target, ("ziwa", "mto", "gari", "xyz")))
         for w in words
     }
 
 
 @pytest.fixture(scope='module')
 def cell_a6013c82(cell_a06e02fe):
-    # nbs/04_methods/07_wechsel.ipynb, cell "plan = get_recipe("wechsel").plan(old, new, vectors)" (a6013c82)
+    # nbs/04_methods/07_wechsel.ipynb, cell "plan = get_recipe("wechsel").plan(source, target, vectors)" (a6013c82)
     global plan
-    plan = get_recipe("wechsel").plan(old, new, vectors)
+    plan = get_recipe("wechsel").plan(source, target, vectors)
     pd.concat([plan.explain(t) for t in ("ziwa", "gari", "xyz")]).round(3)
 
 
 @pytest.fixture(scope='module')
 def cell_59fbcc26(cell_a06e02fe):
     # nbs/04_methods/07_wechsel.ipynb, cell "def weights_of(text, **settings):" (59fbcc26)
-    global weights_of
+    global columns, grid, weights_of
     def weights_of(text, **settings):
-        shown = wechsel(**settings).plan(old, new, vectors).explain(text)
+        shown = wechsel(**settings).plan(source, target, vectors).explain(text)
         return shown.set_index("source").weight
 
 
-    pd.DataFrame(
-        {
-            f"k = {k}, tau = {t}": weights_of("ziwa", k=k, temperature=t)
-            for k, t in ((1, 0.1), (2, 0.1), (10, 0.1), (10, 1.0))
-        }
-    ).fillna(0).round(3)
+    grid = ((1, 0.1), (2, 0.1), (10, 0.1), (10, 1.0))
+    columns = {f"k = {k}, tau = {t}": weights_of("ziwa", k=k, temperature=t) for k, t in grid}
+    pd.DataFrame(columns).fillna(0).round(3)
 
 
 @pytest.mark.cell('nbs/04_methods/07_wechsel.ipynb', 'cell "weights follow the formula, also with few neighbours" (f89b363b)')
@@ -64,7 +61,7 @@ def test_weights_follow_the_formula_also_with_few_neighbours(cell_a06e02fe, cell
     check_plan(plan)
     unit = {w: np.array(v) / np.linalg.norm(v) for w, v in space.items()}
     for k, tau in ((10, 0.1), (2, 0.1), (2, 1.0), (1, 0.3)):
-        p = wechsel(k, tau).plan(old, new, vectors)
+        p = wechsel(k, tau).plan(source, target, vectors)
         for word in ("ziwa", "mto", "gari"):
             s = {w: float(unit[word] @ unit[w]) for w in ("lake", "river", "car")}
             best = sorted(s, key=s.get, reverse=True)[:k]
@@ -72,62 +69,45 @@ def test_weights_follow_the_formula_also_with_few_neighbours(cell_a06e02fe, cell
             expected = {row_of[w]: np.exp(s[w] / tau) / z for w in best}
             row = p.weights[[row_of[word]]]
             assert dict(zip(row.indices.tolist(), row.data)) == pytest.approx(expected, abs=1e-6)
-    matrix = torch.randn(len(old), 5, generator=torch.Generator().manual_seed(0))
-    w = weights_of("ziwa")
-    assert torch.allclose(
-        plan.apply(matrix)[row_of["ziwa"]],
-        sum(float(w[old[row_of[x]].piece]) * matrix[row_of[x]] for x in ("lake", "river", "car")),
-        atol=1e-6,
-    )
+    matrix = torch.randn(len(source), 5, generator=torch.Generator().manual_seed(0))
+    w, ids = weights_of("ziwa"), [row_of[x] for x in ("lake", "river", "car")]
+    expected = sum(float(w[source[i].piece]) * matrix[i] for i in ids)
+    assert torch.allclose(plan.apply(matrix)[row_of["ziwa"]], expected, atol=1e-6)
 
 
-@pytest.mark.cell('nbs/04_methods/07_wechsel.ipynb', 'cell "special tokens keep their rows, others without a vector are drawn, and neither is a neighbour" (fd03a7d9)')
-def test_special_tokens_keep_their_rows_others_without_a_vector_are_drawn_and_neither_is_a_neighbour(cell_a06e02fe, cell_a6013c82):
-    by_step = {name: {new[i].piece for i in np.flatnonzero(plan.step == s)} for s, name in enumerate(plan.steps)}
-    assert (
-        by_step["Copy(specials)"] == {"<s>", "<pad>", "</s>", "<unk>", "<mask>"} and len(by_step["NearestNeighbours"]) == 3
-    )
-    assert new[row_of["xyz"]].piece in by_step["Gaussian"] and set(
-        plan.weights.indices[plan.weights.indptr[row_of["ziwa"]] : plan.weights.indptr[row_of["ziwa"] + 1]]
-    ) == {row_of["lake"], row_of["river"], row_of["car"]}
+@pytest.mark.cell('nbs/04_methods/07_wechsel.ipynb', 'cell "special tokens are copied, others without a vector are sampled, and neither is a neighbour" (fd03a7d9)')
+def test_special_tokens_are_copied_others_without_a_vector_are_sampled_and_neither_is_a_neighbour(cell_a06e02fe, cell_a6013c82):
+    by_step = {name: {target[i].piece for i in np.flatnonzero(plan.step == s)} for s, name in enumerate(plan.steps)}
+    assert by_step["Copy(specials)"] == {"<s>", "<pad>", "</s>", "<unk>", "<mask>"}
+    assert len(by_step["NearestNeighbours"]) == 3 and target[row_of["xyz"]].piece in by_step["Gaussian"]
+    assert set(plan.row(row_of["ziwa"]).indices) == {row_of["lake"], row_of["river"], row_of["car"]}
     rng = np.random.default_rng(0)
     two = [Vocab.from_tokenizer(toy_tokenizer("bpe", words)) for words in (["lake", "car"], ["car", "ziwa", "mto"])]
-    everywhere = AlignedVectors(
-        *(TokenVectors(rng.normal(size=(len(v), 2)).astype(np.float32), np.ones(len(v), bool)) for v in two)
-    )
-    special = [{t.id for t in v if t.kind == "special"} for v in two]
-    for recipe in (wechsel(50), Recipe("copying", (Copy(), NearestNeighbours(50), Gaussian()), "", "")):
+    sides = (TokenVectors(rng.normal(size=(len(v), 2)).astype(np.float32), np.ones(len(v), bool)) for v in two)
+    everywhere = AlignedVectors(*sides)
+    source_special, target_special = ({t.id for t in v if t.kind == "special"} for v in two)
+    copying = Recipe("copying", (Copy(), NearestNeighbours(50), Gaussian()), "", "")
+    for recipe, n_copied in ((wechsel(50), 5), (copying, 6)):
         p = recipe.plan(*two, everywhere)
-        mixed = np.flatnonzero(p.step == 1)
-        assert (
-            len(mixed) and not special[1] & set(mixed.tolist()) and not special[0] & set(p.weights[mixed].indices.tolist())
-        )
-        assert len(np.flatnonzero(p.step == 0)) == (6 if recipe.name == "copying" else 5) and set(
-            np.diff(p.weights.indptr)[mixed]
-        ) == {2}
-    nothing = TokenVectors(vectors.source.matrix, np.zeros(len(old), bool))
-    with pytest.raises(ValueError, match="none of the old tokens has a vector"):
-        get_recipe("wechsel").plan(old, new, AlignedVectors(nothing, vectors.target))
-    assert (
-        (
-            get_recipe("wechsel")
-            .plan(old, new, AlignedVectors(vectors.source, TokenVectors(vectors.target.matrix, np.zeros(len(new), bool))))
-            .weights.indptr[-1]
-        )
-        == 5
-    )
+        combined = np.flatnonzero(p.step == 1)
+        assert len(combined) and not target_special & set(combined.tolist())
+        assert not source_special & set(p.weights[combined].indices.tolist())
+        assert (p.step == 0).sum() == n_copied and set(np.diff(p.weights.indptr)[combined]) == {2}
+    nothing = TokenVectors(vectors.source.matrix, np.zeros(len(source), bool))
+    with pytest.raises(ValueError, match="none of the source tokens has a vector"):
+        get_recipe("wechsel").plan(source, target, AlignedVectors(nothing, vectors.target))
+    unknown = TokenVectors(vectors.target.matrix, np.zeros(len(target), bool))
+    assert get_recipe("wechsel").plan(source, target, AlignedVectors(vectors.source, unknown)).weights.nnz == 5
 
 
 @pytest.mark.cell('nbs/04_methods/07_wechsel.ipynb', 'cell "vectors of one side alone, or of other vocabularies, are refused" (1c830bd5)')
 def test_vectors_of_one_side_alone_or_of_other_vocabularies_are_refused(cell_a06e02fe):
     with pytest.raises(ValueError, match="wechsel needs aligned vectors of the source and target tokens"):
-        get_recipe("wechsel").plan(old, new, vectors.target)
+        get_recipe("wechsel").plan(source, target, vectors.target)
     with pytest.raises(ValueError, match="focus needs token vectors of the target tokens"):
-        import vocab_lit.methods.focus
-
-        get_recipe("focus").plan(old, new, vectors)
-    with pytest.raises(ValueError, match=f"{len(new)} vectors for a vocabulary of {len(old)} tokens"):
-        get_recipe("wechsel").plan(old, new, AlignedVectors(vectors.target, vectors.target))
+        get_recipe("focus").plan(source, target, vectors)
+    with pytest.raises(ValueError, match=f"{len(target)} vectors for a vocabulary of {len(source)} tokens"):
+        get_recipe("wechsel").plan(source, target, AlignedVectors(vectors.target, vectors.target))
     for k, t in ((0, 0.1), (3, 0), (2000, 0.1)):
         with pytest.raises(ValueError, match="neighbours at temperature"):
             wechsel(k, t)

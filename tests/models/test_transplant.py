@@ -5,13 +5,14 @@ from safetensors.torch import load_file, save_file
 from tokenizers import Tokenizer, models
 from torch import nn
 from transformers import AutoModelForCausalLM, AutoModelForMaskedLM, AutoTokenizer, BertConfig, BertForMaskedLM, GPT2Config, GPT2LMHeadModel, LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast, RobertaConfig, RobertaForMaskedLM, XLMRobertaConfig, XLMRobertaForMaskedLM
-from vocab_lit.methods.factored import FactoredRecipe, Factoring, LEX, factorize, load_embedding
+from vocab_lit.methods.factored import FactoredRecipe, Factoring, LEX, factorize
 from vocab_lit.methods.recipe import get_recipe
 from vocab_lit.methods.registry import RECIPES
+from vocab_lit.models.factored_embedding import load_embedding
 from vocab_lit.models.lazy_weights import StoredTensor
 from vocab_lit.models.source import is_masked, load_model, max_length, open_model
 from vocab_lit.models.transplant import check_rows, save, saved_plan, token_parameters, transplant
-from vocab_lit.tokens.expansion import extend_tokenizer
+from vocab_lit.tokens.expansion import expand_tokenizer
 from vocab_lit.tokens.vocab import Vocab, toy_tokenizer
 from vocab_lit.vectors.align import AlignedVectors
 from vocab_lit.vectors.token_vectors import TokenVectors
@@ -348,7 +349,7 @@ def test_a_model_opened_hollow_gives_the_same_folder_as_a_loaded_one_to_the_bit(
                         new = (
                             toy_tokenizer(family, NEW, ["wa", "ji"])
                             if family
-                            else extend_tokenizer(old, toy_tokenizer(SMALL[name][3], NEW + ["basi"], ["wa"]), 2)
+                            else expand_tokenizer(old, toy_tokenizer(SMALL[name][3], NEW + ["basi"], ["wa"]), 2)
                         )
                         if name == "roberta" and family:
                             new.pad_token = new.sep_token  # so that positions move
@@ -545,7 +546,7 @@ def test_random_vocabularies_of_every_family_can_be_transplanted_by_every_method
         try:
             result = transplant(model, old, new, method, vectors, seed=seed)
         except ValueError as e:
-            assert "nothing to mix" in str(e)
+            assert "there are no anchors" in str(e)
             return  # no shared token has a vector
         weight = model.get_input_embeddings().weight
         assert (

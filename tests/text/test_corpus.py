@@ -124,17 +124,13 @@ def test_text_that_is_empty_missing_or_not_utf_8_is_refused_by_name(cell_638249b
 
 @pytest.mark.cell('nbs/01_text/01_corpus.ipynb', 'cell "tokens stand between spaces, and in scripts without spaces each character is one" (8bd75b82)')
 def test_tokens_stand_between_spaces_and_in_scripts_without_spaces_each_character_is_one():
-    assert text_tokens("Habari  ya\u00a0asubuhi.") == ["Habari", "ya", "asubuhi."] and text_tokens("ሰላም ነው።") == [
-        "ሰላም",
-        "ነው።",
-    ]
+    assert text_tokens("Habari  ya\u00a0asubuhi.") == ["Habari", "ya", "asubuhi."]
+    assert text_tokens("ሰላም ነው።") == ["ሰላም", "ነው።"]
     assert text_tokens("我住在 Dar es Salaam。") == [*"我住在", "Dar", "es", "Salaam。"] and text_tokens("ที่นี่") == ["ที่", "นี่"]
-    assert (
-        text_tokens("") == []
-        and text_tokens("ひらがな") == list("ひらがな")
-        and len(text_tokens("ទឹក")) == 2
-        and text_tokens("నమస్తే లోకం") == ["నమస్తే", "లోకం"]
-    )
+    assert text_tokens("") == []
+    assert text_tokens("ひらがな") == list("ひらがな")
+    assert len(text_tokens("ទឹក")) == 2
+    assert text_tokens("నమస్తే లోకం") == ["నమస్తే", "లోకం"]
 
 
 @pytest.mark.cell('nbs/01_text/01_corpus.ipynb', 'cell "each line is removed by the filter it fails first, and the report accounts for every line" (46977559)')
@@ -155,15 +151,13 @@ def test_each_line_is_removed_by_the_filter_it_fails_first_and_the_report_accoun
         "duplicate": 1,
         "kept": 6,
     }
-    assert (
-        report.characters["fewer than 2 tokens"] == 6
-        and report.examples["letters under 50%"] == web[3:4]
-        and "kept" not in report.examples
-        and "60.0%" in str(report)
-    )
+    assert report.characters["fewer than 2 tokens"] == 6
+    assert report.examples["letters under 50%"] == web[3:4]
+    assert "kept" not in report.examples
+    assert "60.0%" in str(report)
     assert sum(report.characters.values()) == sum(map(len, web))
-    assert list(clean(web, duplicates="letters")) == [l for l in kept if l != "karibu sana"]
-    assert list(clean(web, tokens=str.split)) == [l for l in kept if l[0] != "我"]
+    assert list(clean(web, duplicates="letters")) == [line for line in kept if line != "karibu sana"]
+    assert list(clean(web, tokens=str.split)) == [line for line in kept if line[0] != "我"]
 
 
 @pytest.mark.cell('nbs/01_text/01_corpus.ipynb', 'cell "thresholds are where the paper puts them" (4cdf47cd)')
@@ -181,17 +175,14 @@ def test_thresholds_are_where_the_paper_puts_them(cell_f4895c2c):
     assert verdict("a b") == "kept" and verdict("a") == "fewer than 2 tokens"
     assert verdict(f"{word(16)} {word(16)}") == "kept" and verdict(f"{word(16)} {word(17)}") == "mean over 16 characters"
     assert verdict(f"{word(32)} a a") == "kept" and verdict(f"{word(33)} a a a") == "token over 32"
-    assert (
-        verdict("ab 1") == "kept"
-        and verdict("ab 12") == "letters under 50%"
-        and verdict("किं नी") == "kept"
-        and verdict("n\u0303n\u0303 123") == "kept"
-    )
+    assert verdict("ab 1") == "kept"
+    assert verdict("ab 12") == "letters under 50%"
+    assert verdict("किं नी") == "kept"
+    assert verdict("n\u0303n\u0303 123") == "kept"
     many_lines = [f"a b {'c' * (i % 30)}" for i in range(200)]
     r = CleanReport()
-    assert list(clean(many_lines, r, duplicates="none")) == many_lines and list(clean(many_lines, r)) == list(
-        dict.fromkeys(many_lines)
-    )
+    assert list(clean(many_lines, r, duplicates="none")) == many_lines
+    assert list(clean(many_lines, r)) == list(dict.fromkeys(many_lines))
     assert r.lines["duplicate"] == 170 and r.lines["kept"] == 230 and len(r.examples["duplicate"]) == 3
     assert list(clean([""], min_tokens=0)) == [""]
     with pytest.raises(ValueError, match="duplicates='all'; choose exact, letters or none"):
@@ -201,9 +192,8 @@ def test_thresholds_are_where_the_paper_puts_them(cell_f4895c2c):
 @pytest.mark.cell('nbs/01_text/01_corpus.ipynb', 'cell "weights equal the closed form" (c94d0276)')
 def test_weights_equal_the_closed_form(cell_b92a1a03):
     assert np.allclose(list(sampling_weights(dict(a=32, b=1), 0.2).values()), [2 / 3, 1 / 3])  # 32 ** .2 == 2
-    assert np.allclose(list(sampling_weights(dict(a=3, b=1), 1).values()), [0.75, 0.25]) and set(
-        sampling_weights(sizes, 0).values()
-    ) == {1 / 3}
+    assert np.allclose(list(sampling_weights(dict(a=3, b=1), 1).values()), [0.75, 0.25])
+    assert set(sampling_weights(sizes, 0).values()) == {1 / 3}
     q = sampling_weights(sizes, 0.5)
     assert np.isclose(q["Russian"] / q["Erzya"], (10_000_000 / 6_000) ** 0.5) and np.isclose(sum(q.values()), 1)
     with pytest.raises(ValueError, match="no text to sample from in b"):
@@ -217,24 +207,25 @@ def test_weights_equal_the_closed_form(cell_b92a1a03):
 @pytest.mark.cell('nbs/01_text/01_corpus.ipynb', 'cell "lines are sampled with the weights, in their order, and small corpora begin again" (4d11ac92)')
 def test_lines_are_sampled_with_the_weights_in_their_order_and_small_corpora_begin_again(cell_4d2e3913):
     sampled = list(mix(corpora, n=20_000, seed=3))
-    wolof = [l for l in sampled if l.startswith("wo")]
+    wolof, swahili = ([line for line in sampled if line.startswith(code)] for code in ("wo", "sw"))
     assert abs(len(wolof) - 20_000 / 3) < 4 * (20_000 * 2 / 9) ** 0.5 and len(mixed) == 990
-    assert wolof[:60] == [f"wo {i % 30}" for i in range(60)] and [l for l in sampled if l.startswith("sw")][:961] == [
-        f"sw {i % 960}" for i in range(961)
-    ]
+    assert wolof[:60] == [f"wo {i % 30}" for i in range(60)]
+    assert swahili[:961] == [f"sw {i % 960}" for i in range(961)]
     assert list(mix(corpora, n=50, seed=3)) == sampled[:50] != list(mix(corpora, n=50, seed=4))
-    changes = sum(
-        a[:2] != b[:2] for a, b in zip(sampled, sampled[1:])
-    )  # sentence by sentence: 2 x 2/3 x 1/3 of neighbours differ
+    changes = sum(a[:2] != b[:2] for a, b in zip(sampled, sampled[1:]))
+    # sentence by sentence: 2 x 2/3 x 1/3 of neighbours differ
     assert abs(changes / 20_000 - 4 / 9) < 0.02
-    assert {l[:2] for l in mix(corpora, alpha=0, cap=5, n=50)} == {"sw", "wo"} and len(
-        list(mix(corpora, cap=9))
-    ) == 4  # two lines of 4 bytes each
+    assert {line[:2] for line in mix(corpora, alpha=0, cap=5, n=50)} == {"sw", "wo"}
+    assert len(list(mix(corpora, cap=9))) == 4  # two lines of 4 bytes each
 
 
 @pytest.mark.cell('nbs/01_text/01_corpus.ipynb', 'cell "another process samples the same lines" (63413e5a)')
 def test_another_process_samples_the_same_lines(cell_638249b5, cell_4d2e3913):
-    code = "import sys; from vocab_lit.text.corpus import mix; print(*mix(dict(sw=sys.argv[1], wo=sys.argv[2]), seed=5), sep='|', end='')"
+    code = """
+import sys
+from vocab_lit.text.corpus import mix
+print(*mix(dict(sw=sys.argv[1], wo=sys.argv[2]), seed=5), sep="|", end="")
+"""
     for hash_seed in ("1", "2"):
         out = subprocess.run(
             [sys.executable, "-c", code, str(folder / "sw-mix.txt"), str(folder / "wo-mix.txt")],

@@ -45,9 +45,9 @@ def cell_4f004067():
 def test_the_world_is_whole_and_agrees_with_what_one_can_look_up():
     swiss = world()["CH"]
     assert len(world()) == 150
-    assert (
-        set(swiss.official) <= {"de", "gsw", "fr", "it", "rm"} and swiss.currency == "CHF" and swiss.zone == "Europe/Zurich"
-    )
+    assert set(swiss.official) <= {"de", "gsw", "fr", "it", "rm"}
+    assert swiss.currency == "CHF"
+    assert swiss.zone == "Europe/Zurich"
     assert {"AT", "IT"} <= set(swiss.neighbours) and "CH" not in swiss.neighbours
     for place in world().values():
         assert all(place.code in world()[other].neighbours for other in place.neighbours), place.code
@@ -78,9 +78,8 @@ def test_locales_without_a_wording_of_their_own_say_nothing_instead_of_cldr_s_pl
     assert _say(find_locale("wo"), ("measure", 5, "length-kilometer")) is None
     for code in ("xh", "wo", "ceb", "mg", "se", "am", "sw", "mi"):
         text = " ".join(lines(code, 300, seed=3))
-        assert not regex.search(
-            r" or |\bM\d\d\b|[-+]\d+ (?:y|m|w|d|h|min|s)\b|(?:length|mass|volume|duration|power|digital|area|speed)-", text
-        ), code
+        assert not regex.search(r" or |\bM\d\d\b|[-+]\d+ (?:y|m|w|d|h|min|s)\b", text), code
+        assert not regex.search(r"(?:length|mass|volume|duration|power|digital|area|speed)-", text), code
     assert "Thu" not in " ".join(lines("ceb", 500, seed=0))
 
 
@@ -100,8 +99,13 @@ def test_labels_are_well_formed_and_every_word_lies_where_it_says():
 def test_labelled_names_are_cldr_s_names():
     def spans(s, kind):  # the texts labelled as one kind
         starts = [i for i, label in enumerate(s.labels) if label == f"B-{kind}"]
-        ends = [next((j for j in range(i + 1, len(s.labels)) if s.labels[j] != f"I-{kind}"), len(s.labels)) for i in starts]
-        return [s.text[s.offsets[i][0] : s.offsets[j - 1][1]] for i, j in zip(starts, ends)]
+
+        def end(i):
+            while i + 1 < len(s.labels) and s.labels[i + 1] == f"I-{kind}":
+                i += 1
+            return s.offsets[i][1]
+
+        return [s.text[s.offsets[i][0] : end(i)] for i in starts]
 
 
     for code, table, kind in (
@@ -121,45 +125,29 @@ def test_tags_are_those_one_would_give_by_hand_where_cldr_s_tables_know_and_coar
         return " ".join(f"{w}/{t}" for w, t in tagged(*args))
 
 
-    assert (
-        tag_text("en", "in 3 weeks", "DATE") == "in/ADP 3/NUM weeks/NOUN"
-        and tag_text("en", "3 weeks ago", "DATE") == "3/NUM weeks/NOUN ago/ADP"
-    )
-    assert (
-        tag_text("de", "vor 3 Jahren", "DATE") == "vor/ADP 3/NUM Jahren/NOUN"
-        and tag_text("te", "3 నెలల్లో", "DATE") == "3/NUM నెలల్లో/NOUN"
-    )
-    assert (
-        tag_text("am", "ከ3 ዓመታት በፊት", "DATE") == "ከ/ADP 3/NUM ዓመታት/NOUN በፊት/ADP"
-        and tag_text("am", "4 ፌብ", "DATE") == "4/NUM ፌብ/NOUN"
-    )
+    assert tag_text("en", "in 3 weeks", "DATE") == "in/ADP 3/NUM weeks/NOUN"
+    assert tag_text("en", "3 weeks ago", "DATE") == "3/NUM weeks/NOUN ago/ADP"
+    assert tag_text("de", "vor 3 Jahren", "DATE") == "vor/ADP 3/NUM Jahren/NOUN"
+    assert tag_text("te", "3 నెలల్లో", "DATE") == "3/NUM నెలల్లో/NOUN"
+    assert tag_text("am", "ከ3 ዓመታት በፊት", "DATE") == "ከ/ADP 3/NUM ዓመታት/NOUN በፊት/ADP"
+    assert tag_text("am", "4 ፌብ", "DATE") == "4/NUM ፌብ/NOUN"
     assert (
         tag_text("ru", "четверг, 4 марта 2021 г.", "DATE")
         == "четверг/NOUN ,/PUNCT 4/NUM марта/NOUN 2021/NUM г/NOUN ./PUNCT"
     )
     assert tag_text("fi", "tiistaina 4. toukokuuta", "DATE") == "tiistaina/NOUN 4/NUM ./PUNCT toukokuuta/NOUN"
-    assert (
-        tag_text("he", "4 במרץ", "DATE") == "4/NUM במרץ/NOUN"
-        and tag_text("es", "4 de marzo", "DATE") == "4/NUM de/ADP marzo/NOUN"
-    )
+    assert tag_text("he", "4 במרץ", "DATE") == "4/NUM במרץ/NOUN"
+    assert tag_text("es", "4 de marzo", "DATE") == "4/NUM de/ADP marzo/NOUN"
     assert tag_text("eu", "2021(e)ko mar.", "DATE") == "2021/NUM (/PUNCT e/X )/PUNCT ko/X mar/NOUN ./PUNCT"
-    assert (
-        tag_text("ko", "3월 4일", "DATE") == "3/NUM 월/NOUN 4/NUM 일/NOUN"
-        and tag_text("km", "3 ឆ្នាំមុន", "DATE") == "3/NUM ឆ្នាំមុន/NOUN"
-    )
-    assert (
-        tag_text("sw", "dola za Marekani 5", "CUR") == "dola/NOUN za/ADP Marekani/PROPN 5/NUM"
-        and tag_text("es", "2 millones de euros", "CUR").split()[2] == "de/ADP"
-    )
-    assert (
-        tag_text("en", "5 kilometers per hour", "MEAS") == "5/NUM kilometers/NOUN per/ADP hour/NOUN"
-        and tag_text("hu", "5 kilométer per óra", "MEAS").split()[2] == "per/ADP"
-        and tag_text("en", "4:05 PM", "TIME").endswith("PM/NOUN")
-    )
-    assert (
-        tag_text("fr", " et ", "O") == "et/CCONJ"
-        and tag_text("en", "Trinidad & Tobago", "LOC") == "Trinidad/PROPN &/PUNCT Tobago/PROPN"
-    )
+    assert tag_text("ko", "3월 4일", "DATE") == "3/NUM 월/NOUN 4/NUM 일/NOUN"
+    assert tag_text("km", "3 ឆ្នាំមុន", "DATE") == "3/NUM ឆ្នាំមុន/NOUN"
+    assert tag_text("sw", "dola za Marekani 5", "CUR") == "dola/NOUN za/ADP Marekani/PROPN 5/NUM"
+    assert tag_text("es", "2 millones de euros", "CUR").split()[2] == "de/ADP"
+    assert tag_text("en", "5 kilometers per hour", "MEAS") == "5/NUM kilometers/NOUN per/ADP hour/NOUN"
+    assert tag_text("hu", "5 kilométer per óra", "MEAS").split()[2] == "per/ADP"
+    assert tag_text("en", "4:05 PM", "TIME").endswith("PM/NOUN")
+    assert tag_text("fr", " et ", "O") == "et/CCONJ"
+    assert tag_text("en", "Trinidad & Tobago", "LOC") == "Trinidad/PROPN &/PUNCT Tobago/PROPN"
     assert tag_text("ko", "4일 ~ 5일", "DATE").split()[2] == "~/SYM"
 
 
@@ -174,16 +162,20 @@ def test_every_word_has_a_tag_and_the_tags_are_not_another_spelling_of_the_label
                 inside[label[2:] or "O"][tag] += 1
         for kind, least in (("DATE", 3), ("MEAS", 2), ("CUR", 2), ("O", 2)):
             assert sum(n > 3 for n in inside[kind].values()) >= least, (code, kind, inside[kind])
-        assert (
-            set(inside["O"]) == {"PUNCT", "CCONJ"}
-            and set(inside["LOC"]) <= {"PROPN", "PUNCT"}
-            and inside["DATE"]["NOUN"] > 50
-        )
+        assert set(inside["O"]) == {"PUNCT", "CCONJ"}
+        assert set(inside["LOC"]) <= {"PROPN", "PUNCT"}
+        assert inside["DATE"]["NOUN"] > 50
 
 
 @pytest.mark.cell('nbs/01_text/02_phrasebook.ipynb', 'cell "what was said in other languages before changes nothing" (78d11f22)')
 def test_what_was_said_in_other_languages_before_changes_nothing():
-    program = "import sys; from vocab_lit.text.phrasebook import lines; [lines(c, 30, seed=0) for c in sys.argv[1:]]; print(lines('km', 200, seed=0))"
+    program = """
+import sys
+from vocab_lit.text.phrasebook import lines
+for code in sys.argv[1:]:
+    lines(code, 30, seed=0)
+print(lines("km", 200, seed=0))
+"""
     said = [
         subprocess.run([sys.executable, "-c", program, *others], capture_output=True, text=True, check=True).stdout
         for others in ((), ("fi", "th"))
@@ -195,12 +187,14 @@ def test_what_was_said_in_other_languages_before_changes_nothing():
 def test_parallel_sentences_say_the_same_things():
     pairs = parallel("de", "sw", 400, seed=6)
     assert len(pairs) > 250
+
+
+    def types(s):  # of the sentence's names and phrases
+        return sorted(label for label in s.labels if label[:2] == "B-")
+
+
     for a, b in pairs:
-
-        def count(s):
-            return sorted(l for l in s.labels if l[:2] == "B-")
-
-        assert a.frame == b.frame and count(a) == count(b), (a.text, b.text)
+        assert a.frame == b.frame and types(a) == types(b), (a.text, b.text)
 
 
     def numbers(s):
@@ -213,9 +207,8 @@ def test_parallel_sentences_say_the_same_things():
 @pytest.mark.cell('nbs/01_text/02_phrasebook.ipynb', 'cell "the dictionary holds what one can look up and single words only" (d369966b)')
 def test_the_dictionary_holds_what_one_can_look_up_and_single_words_only(cell_98518909):
     assert {("germany", "ujerumani"), ("friday", "ijumaa"), ("french", "kifaransa")} <= set(swahili)
-    assert not any(" " in x + y for x, y in swahili) and ("south africa", "afrika kusini") in dictionary(
-        "en", "sw", phrases=True
-    )
+    assert not any(" " in x + y for x, y in swahili)
+    assert ("south africa", "afrika kusini") in dictionary("en", "sw", phrases=True)
     assert dictionary("sw", "en") == sorted({(y, x) for x, y in swahili})
 
 
@@ -280,31 +273,24 @@ def test_inferences_are_those_that_a_reader_would_check_by_eye():
         ("baada ya sekunde 6, Ufaransa – Kifaransa.", "Kifaransa – Ujerumani.", "contradiction"),
         ("baada ya sekunde 6, Ujerumani – Kifaransa.", "Kifaransa – Ujerumani.", "entailment"),
     ]
-    assert (
-        inferences("xh", 3, seed=4)[0].premise == "EFrance – IsiJamani, E-Iraq."
-    )  # no words for a time: another territory
+    # no words for a time: another territory
+    assert inferences("xh", 3, seed=4)[0].premise == "EFrance – IsiJamani, E-Iraq."
 
 
 @pytest.mark.cell('nbs/01_text/02_phrasebook.ipynb', 'cell "a label is how much of the hypothesis the premise says, and every hypothesis comes once with each" (6dd44c4c)')
 def test_a_label_is_how_much_of_the_hypothesis_the_premise_says_and_every_hypothesis_comes_once_with_each():
     for code, names in (("en", 4), ("sw", 12), ("am", 3), ("ka", 2), ("xh", 4), ("yi", 3)):
         drawn = inferences(code, 300, seed=1, names=names)
-        assert 260 < len(drawn) <= 300 and Counter(i.label for i in drawn) == dict.fromkeys(
-            ("entailment", "neutral", "contradiction"), len(drawn) // 3
-        )
-        kept = (
-            Counter()
-        )  # how often a contradiction keeps the first name, or the second, and an entailment has them the other way round
+        each = dict.fromkeys(("entailment", "neutral", "contradiction"), len(drawn) // 3)
+        assert 260 < len(drawn) <= 300 and Counter(i.label for i in drawn) == each
+        kept = Counter()  # contradictions that keep the first name, or the second; entailments with both turned round
         for three in zip(drawn[::3], drawn[1::3], drawn[2::3]):
             assert len({(i.hypothesis, i.number) for i in three}) == 1
             for i in three:
                 pair, facts = i.hypothesis[:-1].split(" – "), regex.split(r"[,;:] | – ", i.premise[:-1])
                 said = [name in facts for name in pair]
-                assert (
-                    len(facts) == 3
-                    and all(facts)
-                    and sum(said) == {"entailment": 2, "neutral": 0, "contradiction": 1}[i.label]
-                ), i
+                assert len(facts) == 3 and all(facts), i
+                assert sum(said) == {"entailment": 2, "neutral": 0, "contradiction": 1}[i.label], i
                 if i.label == "contradiction":
                     kept[said[0]] += 1
                 if i.label == "entailment":
@@ -322,11 +308,8 @@ def test_neither_sentence_alone_gives_the_label_away_and_their_common_words_do()
 
     def score(read):  # accuracy of a linear classifier over words
         words = CountVectorizer(token_pattern=r"\S+")
-        return (
-            LogisticRegression(max_iter=1000)
-            .fit(words.fit_transform(map(read, train)), [i.label for i in train])
-            .score(words.transform(map(read, test)), [i.label for i in test])
-        )
+        learnt = LogisticRegression(max_iter=1000).fit(words.fit_transform(map(read, train)), [i.label for i in train])
+        return learnt.score(words.transform(map(read, test)), [i.label for i in test])
 
 
     def names(text):
@@ -334,10 +317,8 @@ def test_neither_sentence_alone_gives_the_label_away_and_their_common_words_do()
 
 
     assert score(lambda i: i.hypothesis) == pytest.approx(1 / 3)  # each comes with every label
-    assert (
-        score(lambda i: i.premise) < 0.4
-        and score(lambda i: f"{i.premise} {regex.sub(r'(?=[^ ]+)', '2', i.hypothesis)}") < 0.4
-    )
+    assert score(lambda i: i.premise) < 0.4
+    assert score(lambda i: f"{i.premise} {regex.sub(r'(?=[^ ]+)', '2', i.hypothesis)}") < 0.4
     assert score(lambda i: f"common{len(names(i.premise) & names(i.hypothesis))}") == 1
 
 
@@ -351,19 +332,15 @@ def test_inferences_are_parallel_repeat_and_those_held_out_have_other_premises()
         == [x.lower() for x in i.hypothesis[:-1].split(" – ")]
         for k, i in swahili.items()
     )
-    assert (
-        inferences("en", 90, seed=2) == inferences("en", 300, seed=2)[:90] != inferences("en", 90, seed=3)
-        and len(inferences("en", 11, seed=2)) == 9
-    )
+    assert inferences("en", 90, seed=2) == inferences("en", 300, seed=2)[:90] != inferences("en", 90, seed=3)
+    assert len(inferences("en", 11, seed=2)) == 9
     kept_for_training = {i.premise for seed in range(8) for i in inferences("en", 900, seed)}
     assert not kept_for_training & {i.premise for i in inferences("en", 900, seed=9, held_out=True)}
-    assert (
-        len({i.hypothesis for i in inferences("en", 900, seed=0)}) == 18
-        and len({i.hypothesis for i in inferences("en", 900, seed=0, names=12)}) > 150
-    )
+    assert len({i.hypothesis for i in inferences("en", 900, seed=0)}) == 18
+    assert len({i.hypothesis for i in inferences("en", 900, seed=0, names=12)}) > 150
     with pytest.raises(ValueError, match="no text for 'xx'"):
         inferences("xx", 6, 0)
-    with pytest.raises(ValueError, match="facts about 13 languages and territories: there are 2 to 12"):
+    with pytest.raises(ValueError, match="facts about 13 languages and territories; choose from 2 to 12"):
         inferences("en", 6, 0, names=13)
 
 
@@ -373,31 +350,8 @@ def test_at_least_forty_languages_held_out_ones_among_them_in_known_and_unknown_
     known = set(table[table.source].script)
     assert len(known) == 9 and {"am", "km", "si", "my", "te"} <= set(table[~table.source & ~table.script.isin(known)].index)
     assert {"sw", "et", "uk", "ur", "ne"} <= set(table[~table.source & table.script.isin(known)].index)
-    for code in [
-        *SOURCE_LOCALES,
-        "sw",
-        "et",
-        "uz",
-        "uk",
-        "ur",
-        "ne",
-        "am",
-        "km",
-        "si",
-        "my",
-        "ha",
-        "is",
-        "hu",
-        "ja",
-        "zh",
-        "te",
-        "ug",
-        "sd",
-        "eu",
-        "hy",
-        "mi",
-        "gd",
-    ]:
+    others = "sw et uz uk ur ne am km si my ha is hu ja zh te ug sd eu hy mi gd"
+    for code in [*SOURCE_LOCALES, *others.split()]:
         texts = lines(code, 150, seed=0)
         assert len(texts) > 120 and len(set(texts)) > 0.95 * len(texts), code
 
@@ -405,5 +359,5 @@ def test_at_least_forty_languages_held_out_ones_among_them_in_known_and_unknown_
 @pytest.mark.cell('nbs/01_text/02_phrasebook.ipynb', 'cell "held-out text is new text" (ca6e9bf6)')
 def test_held_out_text_is_new_text():
     for code in ("en", "sw", "am"):
-        seen, new = set(lines(code, 5000, seed=0)), lines(code, 300, seed=0, held_out=True)
+        seen, new = set(lines(code, 2000, seed=0)), lines(code, 300, seed=0, held_out=True)
         assert sum(t in seen for t in new) < 0.02 * len(new), code

@@ -15,31 +15,21 @@ import pytest
 @pytest.fixture(scope='module')
 def cell_e3aa2118():
     # nbs/02_tokens/04_coverage.ipynb, cell "def wordpiece(*pieces):  # a tokenizer as BERT has it" (e3aa2118)
-    global asked, small, wordpiece
+    global asked, found, small, wordpiece
     def wordpiece(*pieces):  # a tokenizer as BERT has it
-        tok = Tokenizer(
-            models.WordPiece(
-                {p: i for i, p in enumerate(("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *pieces))}, unk_token="[UNK]"
-            )
-        )
+        special = {f"{name}_token": f"[{name.upper()}]" for name in ("pad", "unk", "cls", "sep", "mask")}
+        vocab = {piece: i for i, piece in enumerate((*special.values(), *pieces))}
+        tok = Tokenizer(models.WordPiece(vocab, unk_token="[UNK]"))
         tok.normalizer, tok.pre_tokenizer = normalizers.BertNormalizer(lowercase=False), pre_tokenizers.BertPreTokenizer()
-        return PreTrainedTokenizerFast(
-            tokenizer_object=tok,
-            pad_token="[PAD]",
-            unk_token="[UNK]",
-            cls_token="[CLS]",
-            sep_token="[SEP]",
-            mask_token="[MASK]",
-        )
+        return PreTrainedTokenizerFast(tokenizer_object=tok, **special)
 
 
     small = wordpiece("a", "b", "##b", "中", ",")
     asked = Vocab.from_tokenizer(
         wordpiece("ab", "bb", "ba", "##b", "##bb", "##a", "##ba", "##ab", "b,a", "##b,a", "##,", "##中中", "中a")
     )
-    pd.DataFrame(
-        [dict(token=t.piece, unknown=u) for t, u in zip(asked, unknown_tokens(small, asked)) if t.kind == "text"]
-    ).set_index("token").T
+    found = {t.piece: u for t, u in zip(asked, unknown_tokens(small, asked)) if t.kind == "text"}
+    pd.DataFrame([found], index=["unknown"])
 
 
 @pytest.fixture(scope='module')
@@ -57,17 +47,15 @@ def cell_3ee0a62f():
 @pytest.fixture(scope='module')
 def cell_73073363(cell_3ee0a62f):
     # nbs/02_tokens/04_coverage.ipynb, cell "old_vocab = Vocab.from_tokenizer(old)" (73073363)
-    global old_vocab
+    global new_vocabs, old_vocab
     old_vocab = Vocab.from_tokenizer(old)
-    pd.DataFrame(
-        {code: overlap_kinds(old_vocab, Vocab.from_tokenizer(tokenizer)) for code, tokenizer in new_tokenizers.items()}
-    ).round(2)
+    new_vocabs = {code: Vocab.from_tokenizer(tokenizer) for code, tokenizer in new_tokenizers.items()}
+    pd.DataFrame({code: overlap_kinds(old_vocab, vocab) for code, vocab in new_vocabs.items()}).round(2)
 
 
 @pytest.mark.cell('nbs/02_tokens/04_coverage.ipynb', 'cell "pieces inside words are composed of pieces inside words" (8df6d001)')
 def test_pieces_inside_words_are_composed_of_pieces_inside_words(cell_e3aa2118):
-    found = {t.piece for t, u in zip(asked, unknown_tokens(small, asked)) if u}
-    assert found == {"ba", "##a", "##ba", "##ab"}
+    assert {t.piece for t, u in zip(asked, unknown_tokens(small, asked)) if u} == {"ba", "##a", "##ba", "##ab"}
     assert unknown_tokens(small, Vocab.from_tokenizer(wordpiece("c", "中中c", "a,##b")))[5:].tolist() == [True, True, True]
     grown = wordpiece("q", "##b", "qa", "##", "a")  # a letter of the vocabulary would have grown together with the a
     assert unknown_tokens(grown, Vocab.from_tokenizer(wordpiece("qa", "##a", "##b")))[5:].tolist() == [False, True, False]
@@ -75,7 +63,7 @@ def test_pieces_inside_words_are_composed_of_pieces_inside_words(cell_e3aa2118):
     cut = wordpiece("a", "##a")
     cut(["aaaa"], truncation=True, max_length=3)  # leaves the limit in the tokenizer
     assert unknown_tokens(cut, Vocab.from_tokenizer(wordpiece("aaa,c", "##aaa")))[5:].tolist() == [True, False]
-    assert len(small) == 10  # the old tokenizer stays as it is
+    assert len(small) == 10  # the source tokenizer stays as it is
 
 
 @pytest.mark.cell('nbs/02_tokens/04_coverage.ipynb', 'cell "composition agrees with the greedy search written out, and never beats all compositions" (963dfde5)')
@@ -112,55 +100,41 @@ def test_unigram_knows_what_has_known_characters_only_byte_level_bpe_knows_every
     characters = set("".join(t.text for t in Vocab.from_tokenizer(old) if t.kind == "text"))
     for code, tokenizer in new_tokenizers.items():
         vocab = Vocab.from_tokenizer(tokenizer)
-        assert unknown_tokens(old, vocab).tolist() == [t.kind == "text" and not set(t.text) <= characters for t in vocab], (
-            code
-        )
+        expected = [t.kind == "text" and not set(t.text) <= characters for t in vocab]
+        assert unknown_tokens(old, vocab).tolist() == expected, code
     assert len(known) == 50 and {"0", "##0"} <= set(known)
     assert not unknown_tokens(bytes_only, amharic).any()
-    kinds = {
-        t.kind
-        for t, u in zip(Vocab.from_tokenizer(bytes_only), unknown_tokens(wordpiece(), Vocab.from_tokenizer(bytes_only)))
-        if u
-    }
-    assert kinds == {"text"} and "byte" in {t.kind for t in Vocab.from_tokenizer(bytes_only)}
-    of_pieces = Vocab.from_tokenizer(
-        train_tokenizer(lines("am", 300, seed=1), "unigram", 400)
-    )  # a new vocabulary of another family
+    in_bytes = Vocab.from_tokenizer(bytes_only)
+    kinds = {t.kind for t, u in zip(in_bytes, unknown_tokens(wordpiece(), in_bytes)) if u}
+    assert kinds == {"text"} and "byte" in {t.kind for t in in_bytes}
+    # a target vocabulary of another family
+    of_pieces = Vocab.from_tokenizer(train_tokenizer(lines("am", 300, seed=1), "unigram", 400))
     assert unknown_tokens(new_tokenizers["sw"], of_pieces).sum() == 349
-    lost, has = (
-        [t for t, u in zip(of_pieces, unknown_tokens(new_tokenizers["am"], of_pieces)) if u],
-        new_tokenizers["am"].get_vocab(),
-    )
-    assert len(lost) == 9 and all(
-        t.text in has and f"##{t.text}" not in has and not t.word_start for t in lost
-    )  # as words they would be known
+    lost = [t for t, u in zip(of_pieces, unknown_tokens(new_tokenizers["am"], of_pieces)) if u]
+    pieces = new_tokenizers["am"].get_vocab()
+    assert len(lost) == 9 and not any(t.word_start or f"##{t.text}" in pieces for t in lost)
+    assert all(t.text in pieces for t in lost)  # as words they would be known
 
 
 @pytest.mark.cell('nbs/02_tokens/04_coverage.ipynb', 'cell "coverage counts what the two vocabularies have" (f902209c)')
 def test_coverage_counts_what_the_two_vocabularies_have(cell_e3aa2118, cell_3ee0a62f):
     row = coverage(small, wordpiece("a", "##a", "b", "##b", "c", "##bb"))
-    assert row == {
-        "tokens": 6,
-        "unknown": 2,
-        "shared": 3,
-        "unknown share": 2 / 6,
-        "shared share": 3 / 6,
-    }  # ##a and c; a, b and ##b
+    assert (row["tokens"], row["unknown"], row["overlapping"]) == (6, 2, 3)  # ##a and c; a, b and ##b
+    assert (row["unknown share"], row["overlapping share"]) == (2 / 6, 3 / 6) and len(row) == 5
     for tokenizer in (*new_tokenizers.values(), old, bytes_only):
         itself = coverage(tokenizer, tokenizer)
-        assert (itself["unknown"], itself["shared"]) == (0, itself["tokens"])
+        assert (itself["unknown"], itself["overlapping"]) == (0, itself["tokens"])
     assert itself["tokens"] == len(bytes_only) - 5 - sum(t.kind == "byte" for t in Vocab.from_tokenizer(bytes_only))
-    assert coverage(small, wordpiece()) == {"tokens": 0, "unknown": 0, "shared": 0, "unknown share": 0, "shared share": 0}
-    assert coverage(wordpiece("1", "A"), wordpiece("##1", "a"))["shared"] == 0  # as strings
-    assert coverage(bytes_only, wordpiece("1", "##1", ",", "A", "##a", "zz"))["shared"] == 5  # A only inside words: Ġ
+    assert coverage(small, wordpiece()) == dict.fromkeys(row, 0)
+    assert coverage(wordpiece("1", "A"), wordpiece("##1", "a"))["overlapping"] == 0  # as strings
+    assert coverage(bytes_only, wordpiece("1", "##1", ",", "A", "##a", "zz"))["overlapping"] == 5  # A only inside words: Ġ
     plain = {code: set(t.get_vocab()) for code, t in new_tokenizers.items()}
-    assert (
-        coverage(new_tokenizers["sw"], new_tokenizers["am"])["shared"] == len(plain["am"] & plain["sw"]) - 5
-    )  # strings, in one family
+    in_both = len(plain["am"] & plain["sw"]) - 5  # strings, in one family
+    assert coverage(new_tokenizers["sw"], new_tokenizers["am"])["overlapping"] == in_both
 
 
 @pytest.mark.cell('nbs/02_tokens/04_coverage.ipynb', 'cell "kinds as the paper defines them, numbers first" (cb895281)')
-def test_kinds_as_the_paper_defines_them_numbers_first(cell_e3aa2118, cell_3ee0a62f, cell_73073363):
+def test_kinds_as_the_paper_defines_them_numbers_first(cell_e3aa2118, cell_73073363):
     def only(*pieces):  # the one kind that the pieces are of
         shares = overlap_kinds(*[Vocab.from_tokenizer(wordpiece(*pieces))] * 2)
         return shares.idxmax() if shares.max() == 1 else None
@@ -168,30 +142,22 @@ def test_kinds_as_the_paper_defines_them_numbers_first(cell_e3aa2118, cell_3ee0a
 
     assert only("1", "##1", "a1", "##x2y", "½", "៥", "中3", "1a", "Ⅳ") == "Numbers"
     assert only("a", "##a", "é", "ß", "ŋ") == "Lat Char" and only("ab", "##ab", "aя", "中a", "a-") == "Lat (S)W"
-    assert (
-        only("я", "##я", "中", "一", ".", "ሀ", "₣") == "Oth Char"
-        and only("яя", "##яя", "中国", "...", "ខ្មែរ") == "Oth (S)W"
-    )
+    assert only("я", "##я", "中", "一", ".", "ሀ", "₣") == "Oth Char"
+    assert only("яя", "##яя", "中国", "...", "ខ្មែរ") == "Oth (S)W"
     mixed = Vocab.from_tokenizer(wordpiece("1a", "a", "b", "##b", "ab", "я", "яя", "ю", "ы", "э"))
     assert overlap_kinds(mixed, mixed).to_dict() == dict(zip(KINDS, (0.1, 0.3, 0.1, 0.4, 0.1)))
     assert overlap_kinds(mixed, Vocab.from_tokenizer(wordpiece("zz"))).tolist() == [0] * 5
-    assert all(abs(overlap_kinds(old_vocab, Vocab.from_tokenizer(t)).sum() - 1) < 1e-12 for t in new_tokenizers.values())
+    assert all(abs(overlap_kinds(old_vocab, vocab).sum() - 1) < 1e-12 for vocab in new_vocabs.values())
 
 
-@pytest.mark.cell('nbs/02_tokens/04_coverage.ipynb', 'cell "the longest shared texts, each once" (d3fc1fc5)')
-def test_the_longest_shared_texts_each_once(cell_e3aa2118):
-    first, second = (
-        Vocab.from_tokenizer(wordpiece("a", "bb", "##ccc", "ccc", "dddd", "##ee")),
-        Vocab.from_tokenizer(wordpiece("##ee", "dddd", "ccc", "##ccc", "bb", "zzzzz")),
-    )
-    assert longest_overlaps(first, second) == ["dddd", "ccc", "ee", "bb"] and longest_overlaps(first, second, 2) == [
-        "dddd",
-        "ccc",
-    ]
-    assert (
-        longest_overlaps(second, first) == ["dddd", "ccc", "bb", "ee"]
-        and longest_overlaps(first, Vocab.from_tokenizer(wordpiece())) == []
-    )
+@pytest.mark.cell('nbs/02_tokens/04_coverage.ipynb', 'cell "the longest overlapping texts, each once" (d3fc1fc5)')
+def test_the_longest_overlapping_texts_each_once(cell_e3aa2118):
+    first = Vocab.from_tokenizer(wordpiece("a", "bb", "##ccc", "ccc", "dddd", "##ee"))
+    second = Vocab.from_tokenizer(wordpiece("##ee", "dddd", "ccc", "##ccc", "bb", "zzzzz"))
+    assert longest_overlaps(first, second) == ["dddd", "ccc", "ee", "bb"]
+    assert longest_overlaps(first, second, 2) == ["dddd", "ccc"]
+    assert longest_overlaps(second, first) == ["dddd", "ccc", "bb", "ee"]
+    assert longest_overlaps(first, Vocab.from_tokenizer(wordpiece())) == []
     assert longest_overlaps(first, Vocab.from_tokenizer(wordpiece("##bb"))) == []
     first_row = Vocab([Token(0, "a", "a", True, "text")])
     assert longest_overlaps(first_row, first_row) == ["a"]

@@ -6,7 +6,9 @@ from vocab_lit.tokens.settings import KINDS
 from vocab_lit.tokens.tokenizer import load_tokenizer, special_around, tokenizer_kind, train_tokenizer, train_tokenizer_like
 from vocab_lit.tokens.vocab import toy_tokenizer
 import io
+import json
 import pytest
+import regex
 import sentencepiece
 import socket
 import subprocess
@@ -38,11 +40,9 @@ def test_specials_around_a_text_can_be_left_out_on_either_side():
     for kind in KINDS:
         for around in ((True, True), (True, False), (False, False)):
             one = train_tokenizer(some, kind, 300, around=around)
-            assert (
-                special_around(one) == around
-                and one("a", add_special_tokens=False)["input_ids"]
-                == one("a")["input_ids"][around[0] : len(one("a")["input_ids"]) - around[1]]
-            )
+            bare, whole = one("a", add_special_tokens=False)["input_ids"], one("a")["input_ids"]
+            assert special_around(one) == around
+            assert bare == whole[around[0] : len(whole) - around[1]]
 
 
 @pytest.mark.cell('nbs/02_tokens/02_tokenizer.ipynb', 'cell "a tokenizer like another has its kind, its specials around a text and its length" (c555247d)')
@@ -63,7 +63,7 @@ def test_a_tokenizer_like_another_has_its_kind_its_specials_around_a_text_and_it
 
 @pytest.mark.cell('nbs/02_tokens/02_tokenizer.ipynb', 'cell "the vocabulary has exactly the size asked for and the special tokens of its model family" (7c7936ff)')
 def test_the_vocabulary_has_exactly_the_size_asked_for_and_the_special_tokens_of_its_model_family(cell_bc2e044b, cell_0567e843):
-    for kind, tokenizer in trained.items():
+    for tokenizer in trained.values():
         assert len(tokenizer) == 600 and sorted(tokenizer.get_vocab().values()) == list(range(600))
         assert tokenizer.unk_token_id not in tokenizer(sentence)["input_ids"]
 
@@ -72,31 +72,20 @@ def test_the_vocabulary_has_exactly_the_size_asked_for_and_the_special_tokens_of
         return trained[kind].convert_tokens_to_ids(text.split())
 
 
-    assert ids("unigram", "<s> <pad> </s> <unk> <mask>") == [0, 1, 2, 3, 599] and ids(
-        "bpe", "<s> <pad> </s> <unk> <mask>"
-    ) == [0, 1, 2, 3, 4]
+    assert ids("unigram", "<s> <pad> </s> <unk> <mask>") == [0, 1, 2, 3, 599]
+    assert ids("bpe", "<s> <pad> </s> <unk> <mask>") == [0, 1, 2, 3, 4]
     assert ids("wordpiece", "[PAD] [UNK] [CLS] [SEP] [MASK]") == [0, 1, 2, 3, 4]
 
 
 @pytest.mark.cell('nbs/02_tokens/02_tokenizer.ipynb', 'cell "texts and pairs of texts get the special tokens that BERT, RoBERTa and XLM-R put there" (65f0a44c)')
 def test_texts_and_pairs_of_texts_get_the_special_tokens_that_bert_roberta_and_xlm_r_put_there(cell_bc2e044b):
-    framed = {
-        kind: "".join(tokenizer.convert_ids_to_tokens(tokenizer("a", "a")["input_ids"]))
-        for kind, tokenizer in trained.items()
-    }
+    framed = {kind: "".join(tok.convert_ids_to_tokens(tok("a", "a")["input_ids"])) for kind, tok in trained.items()}
     assert framed["unigram"] == "<s>▁a</s></s>▁a</s>"
     assert framed["bpe"] == "<s>Ġa</s></s>Ġa</s>"
-    assert framed["wordpiece"] == "[CLS]a[SEP]a[SEP]" and trained["wordpiece"]("a", "a")["token_type_ids"] == [
-        0,
-        0,
-        0,
-        1,
-        1,
-    ]
-    assert (
-        trained["unigram"].tokenize("Tanzania <mask> na") == ["▁Tanzania", " <mask>", "▁na"]
-        and trained["unigram"].mask_token_id == 599
-    )
+    assert framed["wordpiece"] == "[CLS]a[SEP]a[SEP]"
+    assert trained["wordpiece"]("a", "a")["token_type_ids"] == [0, 0, 0, 1, 1]
+    assert trained["unigram"].tokenize("Tanzania <mask> na") == ["▁Tanzania", " <mask>", "▁na"]
+    assert trained["unigram"].mask_token_id == 599
 
 
 @pytest.mark.cell('nbs/02_tokens/02_tokenizer.ipynb', 'cell "text survives encoding and decoding" (67837636)')
@@ -108,16 +97,16 @@ def test_text_survives_encoding_and_decoding(cell_bc2e044b):
         assert "".join(p.removeprefix("##") for p in pieces) == line.replace(" ", "")
 
 
-@pytest.mark.cell('nbs/02_tokens/02_tokenizer.ipynb', 'cell "training repeats in other processes" (57d747ac)')
-def test_training_repeats_in_other_processes():
-    program = (
-        "import hashlib; from vocab_lit.tokens.tokenizer import *; from vocab_lit.tokens.settings import KINDS; from vocab_lit.text.phrasebook import lines\n"
-        "for kind in KINDS: print(kind, hashlib.md5(str(sorted(train_tokenizer(lines('ka', 800, 0), kind, 500).get_vocab().items())).encode()).hexdigest())"
-    )
-    runs = {
-        subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout for _ in range(2)
-    }
-    assert len(runs) == 1 and all(kind in min(runs) for kind in KINDS)
+@pytest.mark.cell('nbs/02_tokens/02_tokenizer.ipynb', 'cell "training repeats in another process" (57d747ac)')
+def test_training_repeats_in_another_process():
+    program = """
+import json
+from vocab_lit.text.phrasebook import lines
+from vocab_lit.tokens.tokenizer import KINDS, train_tokenizer
+print(json.dumps({kind: train_tokenizer(lines("ka", 800, 0), kind, 500).get_vocab() for kind in KINDS}))
+"""
+    run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert json.loads(run.stdout) == {kind: train_tokenizer(lines("ka", 800, 0), kind, 500).get_vocab() for kind in KINDS}
 
 
 @pytest.mark.cell('nbs/02_tokens/02_tokenizer.ipynb', 'cell "SentencePiece itself cuts unseen text into the same pieces" (085d89cf)')
@@ -144,7 +133,7 @@ def test_sentencepiece_itself_cuts_unseen_text_into_the_same_pieces(cell_bc2e044
 @pytest.mark.cell('nbs/02_tokens/02_tokenizer.ipynb', 'cell "what cannot be trained is refused in one line" (4c77627c)')
 def test_what_cannot_be_trained_is_refused_in_one_line(cell_bc2e044b):
     few = lines("ka", 20, seed=0)
-    with pytest.raises(ValueError, match="no tokenizer of kind 'word'; there are unigram"):
+    with pytest.raises(ValueError, match="no tokenizer of kind 'word'; choose from unigram"):
         train_tokenizer(swahili, "word", 600)
     with pytest.raises(ValueError, match="the text is empty"):
         train_tokenizer(["", "  "], "bpe", 600)
@@ -153,13 +142,10 @@ def test_what_cannot_be_trained_is_refused_in_one_line(cell_bc2e044b):
             ValueError, match=r"too short for 30000 tokens: it yields \d+; give more text or ask for at most"
         ):
             train_tokenizer(few, kind, 30_000)
-        with pytest.raises(ValueError, match="asked for|ask for more tokens"):
+        with pytest.raises(ValueError, match="at least 261 tokens .*not 30|ask for more tokens"):
             train_tokenizer(swahili, kind, 30)
-    reached = int(
-        __import__("re").search(
-            r"at most (\d+)", str(pytest.raises(ValueError, train_tokenizer, few, "unigram", 30_000).value)
-        )[1]
-    )
+    error = pytest.raises(ValueError, train_tokenizer, few, "unigram", 30_000).value
+    reached = int(regex.search(r"at most (\d+)", str(error))[1])
     assert len(train_tokenizer(few, "unigram", reached)) == reached
 
 
@@ -170,28 +156,22 @@ def test_character_coverage_drops_the_rarest_characters_digits_split_on_request(
         assert "漢" in "".join(train_tokenizer(noisy, kind, 600).get_vocab())
         assert "漢" not in "".join(train_tokenizer(noisy, kind, 600, character_coverage=0.9995).get_vocab())
     digits = train_tokenizer(swahili, "unigram", 600, split_digits=True).get_vocab()
-    assert not any(sum(c.isdigit() for c in piece) > 1 for piece in digits) and any(
-        sum(c.isdigit() for c in piece) > 1 for piece in trained["unigram"].get_vocab()
-    )
+    assert not any(sum(c.isdigit() for c in piece) > 1 for piece in digits)
+    assert any(sum(c.isdigit() for c in piece) > 1 for piece in trained["unigram"].get_vocab())
     assert train_tokenizer(["Éva na Ana"] * 9, "wordpiece", 12, lowercase=True).tokenize("ÉVA") != ["[UNK]"]
 
 
 @pytest.mark.cell('nbs/02_tokens/02_tokenizer.ipynb', 'cell "a saved tokenizer loads with AutoTokenizer and gives the same ids" (e29bbe7b)')
 def test_a_saved_tokenizer_loads_with_autotokenizer_and_gives_the_same_ids(cell_bc2e044b):
-    for kind, tokenizer in trained.items():
+    for tokenizer in trained.values():
         with tempfile.TemporaryDirectory() as saved:
             tokenizer.save_pretrained(saved)
             assert set(AutoTokenizer.from_pretrained(saved)("a")) == set(tokenizer("a"))
-            for again in (
-                AutoTokenizer.from_pretrained(saved),
-                load_tokenizer(saved),
-                load_tokenizer(Path(saved) / "tokenizer.json"),
-            ):
-                assert (
-                    again.model_max_length == tokenizer.model_max_length
-                    and again.get_vocab() == tokenizer.get_vocab()
-                    and again.special_tokens_map == tokenizer.special_tokens_map
-                )
+            file = Path(saved) / "tokenizer.json"
+            for again in (AutoTokenizer.from_pretrained(saved), load_tokenizer(saved), load_tokenizer(file)):
+                assert again.model_max_length == tokenizer.model_max_length
+                assert again.get_vocab() == tokenizer.get_vocab()
+                assert again.special_tokens_map == tokenizer.special_tokens_map
                 assert again(lines("fi", 30, seed=2))["input_ids"] == tokenizer(lines("fi", 30, seed=2))["input_ids"]
 
 
@@ -201,10 +181,8 @@ def test_tokenizer_folders_without_configuration_load_by_the_files_they_have(cel
         vocab = sorted(trained["wordpiece"].get_vocab(), key=trained["wordpiece"].get_vocab().get)
         Path(folder, "vocab.txt").write_text("\n".join(vocab) + "\n", encoding="utf-8")
         bert = load_tokenizer(folder)
-        assert (
-            bert.tokenize(sentence) == trained["wordpiece"].tokenize(sentence)
-            and bert("a")["input_ids"] == trained["wordpiece"]("a")["input_ids"]
-        )
+        assert bert.tokenize(sentence) == trained["wordpiece"].tokenize(sentence)
+        assert bert("a")["input_ids"] == trained["wordpiece"]("a")["input_ids"]
     with tempfile.TemporaryDirectory() as folder:
         trained["bpe"].backend_tokenizer.model.save(folder)
         roberta = load_tokenizer(folder)
@@ -231,5 +209,5 @@ def test_folders_without_a_tokenizer_broken_files_and_names_that_cannot_be_reach
             load_tokenizer(f"{folder}/missing/folder")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(socket, "create_connection", lambda *a, **k: (_ for _ in ()).throw(OSError("no network")))
-        with pytest.raises(FileNotFoundError, match="hub cannot be reached.*pass the folder"):
+        with pytest.raises(FileNotFoundError, match="Hub cannot be reached.*pass the folder"):
             load_tokenizer("some-lab/some-model")

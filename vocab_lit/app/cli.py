@@ -1090,7 +1090,7 @@ def claims_(
     """Check what the papers say they found, on the numbers that they print and on your records.
 
     Records are those of chapters that this version of the package has run, at any scale: `mini` is that of the
-    book, `paper` and `own` stand beside it.
+    book, `paper` and `custom` stand beside it.
 
     Example: `vocab-lit claims --paper focus`
     """

@@ -146,7 +146,7 @@ def _with_vectors(source, language, target, lines, settings, say):
 
 def _target_tokenizers(source, lines, settings, given, say):
     "The tokenizer of the target language, and the one that the model gets, which may keep the source's tokens."
-    from vocab_lit.tokens.expansion import extend_tokenizer
+    from vocab_lit.tokens.expansion import expand_tokenizer
     from vocab_lit.tokens.tokenizer import tokenizer_kind, train_tokenizer_like
 
     wanted = settings.tokenizer
@@ -156,7 +156,7 @@ def _target_tokenizers(source, lines, settings, given, say):
         say(f"training a {kind} tokenizer of {wanted.vocab_size:,} tokens")
         coverage = wanted.character_coverage
         language = train_tokenizer_like(source.tokenizer, lines, wanted.vocab_size, kind, character_coverage=coverage)
-    return language, extend_tokenizer(source.tokenizer, language, wanted.extend) if wanted.extend else language
+    return language, expand_tokenizer(source.tokenizer, language, wanted.extend) if wanted.extend else language
 
 
 def _tell(result, recipe, say) -> None:
@@ -277,19 +277,12 @@ def _train_token_vectors(text, part, tokenizer, say, **options) -> dict:
 
 
 def _train_word_vectors(text, part, tokenizer, say, **options) -> dict:
-    from vocab_lit.vectors.token_vectors import write_table
-    from vocab_lit.vectors.word_vectors import train_words
+    from vocab_lit.vectors.word_vectors import save_words, train_words
 
-    trained = train_words(_read(text, say), **options)
-    vectors = getattr(trained, "wv", trained)
-    if part.suffix == ".bin":
-        from gensim.models.fasttext import save_facebook_model
-
-        save_facebook_model(trained, str(part))
-    else:
-        write_table(part, vectors.index_to_key, vectors.vectors)
-    made_by = "word PPMI" if trained is vectors else "fastText on words"
-    return dict(vectors=len(vectors), dimensions=vectors.vector_size, made_by=made_by)
+    words = train_words(_read(text, say), **options)
+    save_words(words, part)
+    made_by = "fastText on words" if words.model else "word PPMI"
+    return dict(vectors=len(words.words), dimensions=words.dim, made_by=made_by)
 
 
 def align_word_files(

@@ -67,10 +67,10 @@ from ..text.corpus import data_path, write_json
 from ..text.phrasebook import dictionary, lines
 from ..tokens.tokenizer import load_tokenizer, train_tokenizer
 from ..tokens.vocab import Vocab, overlap, toy_tokenizer
-from ..training.lapt import LaptTrainer, answering_with_loss, training_arguments
 from ..training.lm_data import MaskedBlocks
 from ..training.lm_loss import lm_loss
 from ..training.settings import LaptConfig
+from ..training.trainer import LaptTrainer, answering_with_loss, training_arguments
 from ..training.training_run import lapt_files
 from ..vectors.align import align_tokens, read_dictionary, unit_rows
 from ..vectors.token_vectors import TokenVectors, save_vectors, write_table

@@ -98,8 +98,8 @@ def chapter(
     scale: Annotated[
         str | None,
         typer.Option(
-            help="mini (bundled models, minutes), paper (the paper's own models) or own (your files).",
-            show_default="own with a setup, else mini",
+            help="mini (bundled models, minutes), paper (the paper's own models) or custom (your files).",
+            show_default="custom with a setup, else mini",
         ),
     ] = None,
     setup: SetupFile = None,
@@ -147,9 +147,9 @@ def chapter(
     for pair in set_ or ():
         if "=" not in pair:
             raise ValueError(f"--set {pair}: give KEY=VALUE, such as --set steps=100")
-    scale = scale or ("own" if setup else "mini")
+    scale = scale or ("custom" if setup else "mini")
     if setup and scale == "mini":
-        raise ValueError("a setup is for scale own; leave out --scale mini")
+        raise ValueError("a setup is for scale custom; leave out --scale mini")
     known, said = chapter_defaults(name), dict(pair.split("=", 1) for pair in set_ or ())
     if cluster:
         said["cluster"] = cluster

@@ -18,18 +18,19 @@ import numpy as np
 import pandas as pd
 import torch
 
-from .experiment import check_own, get_setup, scale_lapt, scale_models
+from .experiment import check_custom, get_setup, scale_lapt, scale_models
 from .hub import DEFAULTS, MODELS, get_source, in_mirror, where_is, word_files
-from .transfer import FMT, METHODS, UNKS, Transfer, _alike, learnt, needed
+from .transfer import FMT, METHODS, UNKS, Transfer, _alike, language_spec, required_runs
 from ..methods.reinit import paper_methods
 from ..models.device import find_device
 from ..models.source import load_model
 from ..tasks.settings import PAPERS, TASK_PRESETS
 from ..text.corpus import data_path
 from ..tokens.tokenizer import load_tokenizer
-from ..training.lapt import lapt, lapt_flops, stage_starts, total_steps
+from ..training.lapt import lapt, lapt_flops
 from ..training.lm_data import pack
 from ..training.settings import LaptConfig
+from ..training.stages import stage_starts, total_steps
 
 # %% ../../nbs/08_experiments/06_budget.ipynb #20f5702e
 @dataclass(frozen=True)
@@ -275,8 +276,8 @@ def _embedding_structure(
     shape, config = _shape(scale, paper, model), scale_lapt(scale, paper, steps or (40 if scale == "mini" else 0))
     new = replace(shape, vocab=vocab_size or (700 if scale == "mini" else 32_770))
     alone, groups = (
-        len({language, *compare.split()}) if scale != "own" else 1,
-        [g.split("+") for g in (mixed, family)] if scale != "own" else [],
+        len({language, *compare.split()}) if scale != "custom" else 1,
+        [g.split("+") for g in (mixed, family)] if scale != "custom" else [],
     )
     methods, several, grammar = (
         len(paper_methods() | {"RANDOM": "", "IDENT": ""}),
@@ -298,7 +299,7 @@ def _embedding_structure(
         _task(t, n * seeds, shape, scale, paper) for t, n in scored.items()
     ]
     return found, dict.fromkeys(
-        ("text", *scored), _each(language, *(() if scale == "own" else (compare, mixed, family)))
+        ("text", *scored), _each(language, *(() if scale == "custom" else (compare, mixed, family)))
     )
 
 
@@ -352,8 +353,10 @@ def _mad_x(
         :4
     ]
     full, vocab = scale_lapt(scale, "mad-x-adapter", steps).steps, 700 if scale == "mini" else 10_000
-    fewer = [learnt(study, "MAD-X", l, steps=full // n) for l in late for n in (4, 2)]  # the curves by steps
-    found = _learnt(study, [*needed(study, methods, languages, languages), *fewer], scale, shape, steps, "mad-x", vocab)
+    fewer = [language_spec(study, "MAD-X", l, steps=full // n) for l in late for n in (4, 2)]  # the curves by steps
+    found = _learnt(
+        study, [*required_runs(study, methods, languages, languages), *fewer], scale, shape, steps, "mad-x", vocab
+    )
     found += _tasks(study, methods, "ner", languages, languages, seeds, shape, scale) + (
         _tasks(study, ["MAD-X"], "ner", [language], late, 3, shape, scale) if late else []
     )
@@ -411,7 +414,7 @@ def _unks_everywhere(
     ]
     found = _learnt(
         study,
-        dict.fromkeys(w for m, _, s, t in parts for w in needed(study, m, s, t)),
+        dict.fromkeys(w for m, _, s, t in parts for w in required_runs(study, m, s, t)),
         scale,
         shape,
         steps,
@@ -441,7 +444,7 @@ def _unks_everywhere(
 
 
 def _wechsel(scale, language, seeds=1, steps=0, vocab_size=0, roberta="", gpt2="", medium="de zh sw", low="gd mg", **_):
-    every, few = (_each(medium, language), _each(low)) if scale != "own" else (_each(language), [])
+    every, few = (_each(medium, language), _each(low)) if scale != "custom" else (_each(language), [])
     medium, low = len(every), len(few)
     vocab, steps, found = (
         vocab_size or (1500 if scale == "mini" else 50_000),
@@ -456,7 +459,7 @@ def _wechsel(scale, language, seeds=1, steps=0, vocab_size=0, roberta="", gpt2="
         "roberta": 3 * medium,
     }  # in all languages, variants, amounts of text
     for name, model in (("gpt2", gpt2), ("roberta", roberta)):
-        if scale == "own" and not model:
+        if scale == "custom" and not model:
             continue
         old, config = _shape(scale, f"wechsel-{name}", model), scale_lapt(scale, f"wechsel-{name}", steps)
         shape = replace(old, vocab=vocab)
@@ -476,7 +479,7 @@ def _wechsel(scale, language, seeds=1, steps=0, vocab_size=0, roberta="", gpt2="
         text=_each(*every, *few, "fr" * (scale == "paper")),
         nli=every,
         ner=every,
-        pos=["de"] if scale != "own" else every,
+        pos=["de"] if scale != "custom" else every,
     )
 
 
@@ -532,11 +535,11 @@ def loads(chapter: str, language: str, scale: str = "paper", **parameters) -> li
     "What a chapter trains; `ValueError` where there is no such chapter."
     if chapter not in _CHAPTERS:
         raise ValueError(f"no chapter {chapter!r}; there are {', '.join(_CHAPTERS)}")
-    if scale not in ("mini", "paper", "own"):
-        raise ValueError(f"scale {scale!r}: there are mini, paper and own")
+    if scale not in ("mini", "paper", "custom"):
+        raise ValueError(f"scale {scale!r}: choose from mini, paper, custom")
     merged, left_out = (
         {},
-        [f"fine-tuning, {t}" for t in _TOKENS if scale == "own" and not parameters.get(t)],
+        [f"fine-tuning, {t}" for t in _TOKENS if scale == "custom" and not parameters.get(t)],
     )  # no files
     for load in _CHAPTERS[chapter](scale, language, **parameters)[0]:
         key = replace(load, runs=0)
@@ -644,7 +647,7 @@ def _reads(chapter, language, scale, models, text, corpus, files, languages):  #
     found = [("model", m, "", "bundled" if scale == "mini" else where_is(m)) for m in models]
     if scale == "mini":
         return found + [("text and tasks", "phrasebook and constructed languages", language, "bundled")]
-    if scale == "own":
+    if scale == "custom":
 
         def of(what, given):
             names = (
@@ -701,8 +704,8 @@ def plan(
 ) -> Plan:
     "What a chapter would read and train, and where all that is, without network; nothing is trained or written."
     given = {k: parameters.get(k) for k in (("gpt2", "roberta") if chapter == "wechsel" else ("model",))}
-    if scale == "own":
-        check_own(text=parameters.get("text"), **given)
+    if scale == "custom":
+        check_custom(text=parameters.get("text"), **given)
     models = [m for m in given.values() if m and scale != "mini"]
     models = models or [scale_models(p)[scale != "mini"] for p in _PRESETS.get(chapter, ())]
     found = loads(chapter, language, scale, **parameters)

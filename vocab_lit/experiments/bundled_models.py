@@ -41,10 +41,10 @@ from ..text.constructed import LANGUAGES, world_of
 from ..text.corpus import data_path
 from ..text.phrasebook import SOURCE_LOCALES
 from ..tokens.tokenizer import train_tokenizer
-from ..training.lapt import LaptTrainer, answering_with_loss, training_arguments
 from ..training.lm_data import MaskedBlocks, pack
 from ..training.lm_loss import heldout_loss
 from ..training.settings import LaptConfig
+from ..training.trainer import LaptTrainer, answering_with_loss, training_arguments
 
 # %% ../../nbs/08_experiments/08_bundled_models.ipynb #5b526b87
 @dataclass(frozen=True)

@@ -19,10 +19,10 @@ from babel import Locale
 from babel.core import get_global
 from huggingface_hub import constants, try_to_load_from_cache
 
-from ..tasks.finetune import hold_out
 from ..tasks.nli import Pair
 from ..tasks.parsing import Parsed
 from ..tasks.qa import Answer, Question
+from ..tasks.splits import hold_out
 from ..tasks.tagging import Tagged, split_wikiann
 from ..tokens.tokenizer import hub_name
 

@@ -141,7 +141,7 @@ def romanise(text: str) -> str:
 def _hint(script):  # once per script
     warnings.warn(
         f"no font here has {script} characters, so labels are spelled in Latin letters; "
-        f"`pip install 'vocab_lit[book]'` brings fonts for most scripts",
+        f"`pip install 'vocab_lit[chapters]'` brings fonts for most scripts",
         stacklevel=4,
     )
 

@@ -20,9 +20,10 @@ from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 import vocab_lit
 from ..methods.apply import row_blocks
-from ..methods.factored import FactoredEmbedding, FactoredRecipe, Factors, check_tied, factorize, short_rows
+from ..methods.factored import FactoredRecipe, Factors, factorize, low_dimensional
 from ..methods.recipe import Plan, Recipe, get_recipe, load_plan
 from ..methods.settings import factoring_kind
+from .factored_embedding import FactoredEmbedding, check_tied
 from .lazy_weights import rows_of, save_meta_model
 from .source import Source, is_masked, max_length
 from ..text.files import write_folder
@@ -236,7 +237,7 @@ def transplant(
     if recipe.untrained:
         forget(model, seed)
     if factors:
-        rows, labels = short_rows(plan, model.get_input_embeddings().weight.detach(), factors)
+        rows, labels = low_dimensional(plan, model.get_input_embeddings().weight.detach(), factors)
         layer = FactoredEmbedding(rows, factors.G, labels, seed=seed)
     stream = {name: i for i, name in enumerate(token_parameters(model))}
     replace_token_embeddings(

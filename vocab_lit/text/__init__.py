@@ -1,0 +1,1 @@
+"Text from files, and text that comes with the package: clean lines, labelled sentences, trees and dictionaries."
