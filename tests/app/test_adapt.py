@@ -69,7 +69,7 @@ def cell_33cff44d():
     import vocab_lit.app.adapt as adapting, vocab_lit.models.transplant as transplanting
     from vocab_lit.app.adapt import *
     from vocab_lit.app.settings import Adaptation
-    from vocab_lit.training.lapt import LaptTrainer
+    from vocab_lit.training.trainer import LaptTrainer
     torch.set_num_threads(1)
     place, quick = Path(sys.argv[1]), json.loads(sys.argv[2])
     swahili = Adaptation.of(place/"model", [place/"sw.txt"], **quick)

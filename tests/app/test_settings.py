@@ -29,7 +29,7 @@ def test_files_are_told_apart_by_their_number(cell_0af89c7f):
     ):
         with pytest.raises(SettingError, match=message):
             task_files("pos", given)
-    with pytest.raises(SettingError, match="--epoch: not a setting of ner"):
+    with pytest.raises(SettingError, match="--epoch is not a setting of ner"):
         evaluation("ner", files | dict(epoch=3)).check()
     with pytest.raises(SettingError, match="--seeds 0"):
         AdaptSettings(seeds=0).check()

@@ -90,7 +90,7 @@ def test_a_chapter_s_parameters_are_checked_before_anything_runs_and_names_of_fi
         pytest.skip("an installed package has no book")
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(place)
-        said = run("chapter", "focus", "--scale", "own", "--set", "model=model", "--set", "text=sw.txt", "--dry-run")
+        said = run("chapter", "focus", "--scale", "custom", "--set", "model=model", "--set", "text=sw.txt", "--dry-run")
         assert f"{place / 'model'}: folder" in said and f"{place / 'sw.txt'}: here" in said
         assert "focus has no parameter modle (did you mean model?); it has language, scale" in run(
             "chapter", "focus", "--set", "modle=x", "--dry-run", code=1
@@ -119,8 +119,8 @@ def test_a_chapter_s_parameters_are_checked_before_anything_runs_and_names_of_fi
             "--dry-run",
         )  # blanks, colons, and a language that YAML takes for a truth value
         assert "wikiann (en, no)" in few and re.search("LAPT, whole model +2 +20 ", few)
-        assert "scale own needs text files: set text" in run(
-            "chapter", "focus", "--scale", "own", "--set", "model=model", "--dry-run", code=1
+        assert "scale custom needs text files: set text" in run(
+            "chapter", "focus", "--scale", "custom", "--set", "model=model", "--dry-run", code=1
         )
 
 

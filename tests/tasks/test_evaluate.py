@@ -5,13 +5,14 @@ from transformers import AutoModelForQuestionAnswering, AutoModelForTokenClassif
 from vocab_lit.models.madx import MadX
 from vocab_lit.models.source import load_model
 from vocab_lit.tasks.evaluate import evaluate_files, read_examples
-from vocab_lit.tasks.finetune import _arguments, evaluate
+from vocab_lit.tasks.finetune import evaluate
 from vocab_lit.tasks.parsing import attachment, load_parser, parse, read_trees
 from vocab_lit.tasks.probe import probe
 from vocab_lit.tasks.settings import EvaluateSettings, PAPERS, PairConfig, ParsingConfig, QAConfig, TASK_PRESETS, TaggingConfig, TaskConfig, task_settings
 from vocab_lit.tasks.splits import hold_out
 from vocab_lit.tasks.tagging import Tagged, entity_f1, read_bio, tag
 from vocab_lit.tasks.task import TASKS
+from vocab_lit.tasks.task_trainer import task_arguments
 from vocab_lit.text.corpus import data_path, read_lines
 from vocab_lit.text.phrasebook import inferences, sentences
 from vocab_lit.tokens.tokenizer import load_tokenizer, save_tokenizer, train_tokenizer
@@ -317,8 +318,8 @@ def test_the_settings_are_those_the_papers_print():
             0.1,
         ) and c.patience >= epochs
         assert (
-            _arguments(c, 0, tempfile.mkdtemp()).get_warmup_steps(250) == 25
-            and _arguments(c, 0, tempfile.mkdtemp()).adam_epsilon == 1e-8
+            task_arguments(c, 0, tempfile.mkdtemp()).get_warmup_steps(250) == 25
+            and task_arguments(c, 0, tempfile.mkdtemp()).adam_epsilon == 1e-8
         )
     with pytest.raises(
         ValueError, match="--preset: 'focus' is unknown; choose from embedding-structure, mad-x, unks-everywhere, wechsel"
@@ -467,8 +468,8 @@ def test_what_is_odd_is_said_a_missing_development_file_is_replaced_and_nothing_
     refused("exists and is not empty", *files, out=folder / "tagger")
     refused("bare.bio, line 1: 1 columns", files[0], files[1], write("bare.bio", ["a", ""]))
     refused("train.bio, line 1: 2 columns where CoNLL-U has 10", *files, task="pos")
-    refused("--column: says nothing about files of ner; leave it out", *files, column="upos")
-    refused("--language: says nothing about files of pos; give --column", *files, task="pos", language="de")
+    refused("--column says nothing about files of ner; leave it out", *files, column="upos")
+    refused("--language says nothing about files of pos; give --column", *files, task="pos", language="de")
     refused("cannot hold 1 of 1 examples out", write("one.bio", ["a\tO", ""]), None, files[2])
 
 
@@ -624,5 +625,5 @@ def test_a_probe_from_files_is_that_of_the_model_and_tells_what_is_odd(cell_790e
     assert "texts are longer than a row and are read in windows" in heard[-1]
     with pytest.raises(ValueError, match="there is no probe for ner; choose from pos, nli"):
         untrained(mini, "ner", files[1], train=files[0], probe=True, say=heard.append)
-    with pytest.raises(ValueError, match="--language: says nothing about files of pos"):
+    with pytest.raises(ValueError, match="--language says nothing about files of pos"):
         untrained(mini, "pos", bank, train=bank, probe=True, language="de", say=heard.append)

@@ -850,7 +850,8 @@ def adapter_list(
 
     rows = [dict(folder=str(folder), **described(folder)) for folder in found]
     if as_json:
-        return tell_json(rows)
+        tell_json(rows)
+        return
     for row in rows:
         show_facts({k: v for k, v in row.items() if k != "folder" and v != ""}, row["folder"])
 
@@ -989,14 +990,15 @@ def init(
     Example: `vocab-lit init swahili`, then edit sw.yml, then `vocab-lit adapt --setup sw.yml --out xlmr-sw`
     """
     from vocab_lit.app.setup_file import example_setup, find_language, language_facts, language_resources
-    from vocab_lit.models.transplant import write_text
+    from vocab_lit.text.files import write_text
 
     code = find_language(language)
     facts, found, out = language_facts(code), language_resources(code), out or Path(f"{code}.yml")
     with write_text(out) as f:
         f.write(example_setup(code, model, text))
     if as_json:
-        return tell_json(dict(code=code, **facts, resources=found, file=str(out)))
+        tell_json(dict(code=code, **facts, resources=found, file=str(out)))
+        return
     show_facts(dict(code=code) | {k: v for k, v in facts.items() if k != "name"}, facts["name"])
     show(
         [{k: r[k] for k in ("kind", "name", "where")} for r in found if r["kind"] != "model"],

@@ -73,7 +73,8 @@ def bench(
             )
             for n, p in PARTS.items()
         ]
-        return tell_json(rows) if as_json else show(rows)
+        tell_json(rows) if as_json else show(rows)
+        return
     records = run_bench(
         parts,
         out or (None if small else Path("_build/bench/bench.json")),
@@ -164,7 +165,8 @@ def chapter(
     if dry_run:
         from vocab_lit.experiments.budget import plan
 
-        return print(plan(name, language, scale, **given))
+        print(plan(name, language, scale, **given))
+        return
     try:
         print(run_chapter(name, language, scale, out, parameters=given))
     except RuntimeError as e:
