@@ -258,7 +258,7 @@ def test_short_rows_are_what_learns_in_a_model_and_with_a_language_adapter_and_r
         AutoModelForMaskedLM.from_pretrained(place / "short-rows"),
     )
     assert torch.equal(after.merge(), result.get_input_embeddings().weight) and torch.equal(after.up, before.up)
-    assert not torch.equal(after.short, before.short) and not torch.equal(after.log_z, before.log_z)
+    assert not torch.equal(after.low_dim, before.low_dim) and not torch.equal(after.log_z, before.log_z)
     frozen = [k for k in result.state_dict() if ".layer." in k]
     assert all(
         torch.equal(result.state_dict()[k], AutoModelForMaskedLM.from_pretrained(mini).float().state_dict()[k])
