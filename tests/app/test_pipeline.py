@@ -116,7 +116,7 @@ def test_vectors_of_two_languages_come_from_text_from_files_or_are_in_one_space_
     assert (
         set(neighbours) == {3}
         and any(m.startswith("found in five: ") for m in told)
-        and any("new tokens with a vector" in m for m in told)
+        and any("target tokens with a vector" in m for m in told)
     )
     facts = json.loads((place / "given" / "vocab_lit.json").read_text())
     assert facts["alignment"]["dictionary pairs"] == len(dictionary("en", "sw"))
@@ -177,7 +177,7 @@ def test_wechsel_says_what_it_lacks_before_it_begins(cell_6424b4a4, cell_6588ab2
         ),
         ("no pair of the dictionary has a vector on both sides", dict(align=replace(files, dictionary=place / "none.txt"))),
         ("vectors are read or trained, give one of them", dict(align=replace(files, source_vectors=place / "en.txt"))),
-        ("by 'bpe'; there are auto", dict(align=replace(files, subwords="bpe"))),
+        ("by 'bpe'; choose from auto", dict(align=replace(files, subwords="bpe"))),
         ("needs vectors of two languages", dict(align=files, vectors=place / "en.txt")),
         ("extending keeps the old rows, and wechsel makes", dict(align=files, extend=100)),
         ("focus has no use for a dictionary", dict(align=files, method="focus")),
@@ -335,7 +335,7 @@ def test_a_damaged_weight_file_is_refused_before_anything_is_trained_and_a_full_
 def test_vectors_in_files_are_what_was_trained_and_aligned_ones_are_rotated(cell_6424b4a4, cell_08db6ff3, cell_2f59e412):
     back, trained = open_words(place / "words-en.vec"), word_ppmi(read_lines(place / "en.txt"), dim=32)
     assert fits["dictionary pairs"] == len(dictionary("en", "sw")) and made_of["en"]["vectors"] == len(back.words)
-    assert back.words == trained.index_to_key and all((back.vector(w) == trained[w]).all() for w in back.words[:50])
+    assert back.words == trained.words and all((back.vector(w) == trained.vector(w)).all() for w in back.words[:50])
     turned, target = open_words(place / "turned.vec"), open_words(place / "words-sw.vec")
     R = rotation(back, target, known_pairs(back, target, read_dictionary(place / "en-sw.txt")))
     assert all(np.allclose(turned.vector(w), back.vector(w) @ R, atol=1e-6) for w in back.words[:50])

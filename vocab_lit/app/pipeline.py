@@ -12,7 +12,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
-from gensim.models.fasttext import save_facebook_model
 from transformers import PreTrainedTokenizerBase
 
 from ..methods.factored import FactoredRecipe, Factoring, Factors, factorize, load_factors
@@ -34,7 +33,15 @@ from vocab_lit.vectors.align import (
     rotation,
 )
 from ..vectors.token_vectors import VECTOR_METHODS, carry_vectors, save_vectors, token_vectors, write_table
-from ..vectors.word_vectors import SUBWORDS, from_words, open_words, read_vectors, static_vectors, train_words
+from vocab_lit.vectors.word_vectors import (
+    SUBWORDS,
+    from_words,
+    open_words,
+    read_vectors,
+    save_words,
+    static_vectors,
+    train_words,
+)
 
 # %% ../../nbs/09_app/01_pipeline.ipynb #241ded42
 @dataclass(frozen=True)
@@ -66,7 +73,7 @@ class AlignFiles:
         if not (self.target_vectors or text):
             raise ValueError("the method needs word vectors of the new language; give a file of them, or text")
         if self.subwords not in SUBWORDS:
-            raise ValueError(f"no way from words to tokens by {self.subwords!r}; there are {', '.join(SUBWORDS)}")
+            raise ValueError(f"no way from words to tokens by {self.subwords!r}; choose from {', '.join(SUBWORDS)}")
         for what, file in (
             ("dictionary", "" if str(self.dictionary) == "none" else self.dictionary),
             ("file of vectors", self.source_vectors),
@@ -294,15 +301,10 @@ def train_vectors_files(
             made = token_vectors(own, lines, how, seed, threads, **options)
             save_vectors(made, own, part)
             return dict(vectors=int(made.known.sum()), dimensions=made.matrix.shape[1], made_by=made.name)
-        trained = train_words(lines, how, seed, threads, **options)
-        wv = getattr(trained, "wv", trained)
-        if out.suffix == ".bin":
-            save_facebook_model(trained, str(part))
-        else:
-            write_table(part, wv.index_to_key, wv.vectors)
-    return dict(
-        vectors=len(wv), dimensions=wv.vector_size, made_by="fastText on words" if trained is not wv else "word PPMI"
-    )
+        words = train_words(lines, how, seed, threads, **options)
+        save_words(words, part)
+    made_by = "fastText on words" if words.model else "word PPMI"
+    return dict(vectors=len(words.words), dimensions=words.dim, made_by=made_by)
 
 
 def align_word_files(
