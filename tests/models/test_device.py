@@ -104,6 +104,8 @@ def test_the_arguments_are_those_of_the_device_and_the_trainer_takes_them():
         None,
         None,
     ]
+    on_cpu = {kind: TrainingArguments(**a | dict(use_cpu=True, bf16=False)) for kind, a in args.items()}
+    assert [kind for kind, a in on_cpu.items() if a.accelerator_config.non_blocking] == ["cuda"]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(multiprocessing.current_process(), "_config", {"daemon": True})
         assert device_arguments(Device("cuda", ""))["dataloader_num_workers"] == 0
