@@ -129,6 +129,10 @@ def test_with_positions_the_loss_and_its_gradients_are_the_same(cell_b1c50a07, c
     for model in tiny_models:
         targets = labels if is_masked(model) else blocks[:4]
         fixed = label_positions(targets, masked=is_masked(model))
+        exact = label_positions(targets, masked=is_masked(model), fixed_shapes=False)
+        assert len(exact) == (targets if is_masked(model) else targets[:, 1:]).ne(-100).sum()
+        # to the last bit
+        assert lm_loss(model, blocks[:4], targets, "sum", exact) == lm_loss(model, blocks[:4], targets, "sum")
         for reduction, max_logits in (("mean", 0), ("sum", 0), ("mean", 7 * 500)):
             looked_for = lm_loss(model, blocks[:4], targets, reduction, max_logits=max_logits)
             given = lm_loss(model, blocks[:4], targets, reduction, fixed, max_logits)

@@ -32,12 +32,12 @@ from transformers import (
     PreTrainedModel,
     PreTrainedTokenizerBase,
 )
-from .factored_embedding import FactoredEmbedding, check_tied
 
 import vocab_lit
 from ..methods.apply import row_blocks
 from ..methods.factored import FactoredRecipe, Factors, factorize, low_dimensional
 from ..methods.recipe import Plan, Recipe, get_recipe, load_plan
+from .factored_embedding import FactoredEmbedding, check_tied
 from .lazy_weights import meta_model, rows_of, save_meta_model, stored_tensors
 from ..text.files import write_folder
 from ..tokens.tokenizer import save_tokenizer

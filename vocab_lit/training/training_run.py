@@ -16,10 +16,10 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 import pandas as pd
-from ..models.factored_embedding import factored, load_embedding
 
 import vocab_lit
 from ..models.adapterhub import write_adapter
+from ..models.factored_embedding import factored, load_embedding
 from ..models.madx import LANGUAGE, AdapterConfig, MadX
 from ..models.transplant import load_model, max_length, token_parameters
 from ..text.corpus import Lines, hold_out, mix, read_lines, write_json
