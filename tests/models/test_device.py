@@ -81,6 +81,8 @@ def test_the_arguments_are_those_of_the_device_and_the_trainer_takes_them():
     assert not any(a["fp16"] for a in args.values())
     backends = [device_arguments(Device(kind, ""), n)["ddp_backend"] for kind in ("cpu", "cuda") for n in (1, 2)]
     assert backends == [None, "gloo", None, None]
+    on_cpu = {kind: TrainingArguments(**a | dict(use_cpu=True, bf16=False)) for kind, a in args.items()}
+    assert [kind for kind, a in on_cpu.items() if a.accelerator_config.non_blocking] == ["cuda"]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(multiprocessing.current_process(), "_config", {"daemon": True})
         assert device_arguments(Device("cuda", ""))["dataloader_num_workers"] == 0

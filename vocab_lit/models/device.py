@@ -111,6 +111,7 @@ def device_arguments(
         dataloader_pin_memory=cuda,
         # a daemonic process, such as a worker of a Dask cluster, may have no processes of its own
         dataloader_num_workers=2 * (cuda and not multiprocessing.current_process().daemon),
+        accelerator_config={"non_blocking": cuda},
         ddp_backend="gloo" if device.kind == "cpu" and processes > 1 else None,
     )
 
