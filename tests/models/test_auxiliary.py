@@ -13,46 +13,45 @@ import torch
 @pytest.fixture(scope='module')
 def cell_470b2842():
     # nbs/05_models/05_auxiliary.ipynb, cell "own, place = train_tokenizer(lines("sw", 300, seed=0), "bpe"" (470b2842)
-    global helper, other, own, place
+    global auxiliary, other, own, place, share_found, size
     own, place = train_tokenizer(lines("sw", 300, seed=0), "bpe", 500), Path(tempfile.mkdtemp())
-    helper = GPT2LMHeadModel(
-        GPT2Config(vocab_size=512, n_embd=16, n_layer=1, n_head=2, n_positions=32, bos_token_id=0, eos_token_id=2)
-    )  # rows beyond the vocabulary
-    helper.save_pretrained(place / "helper")
-    own.save_pretrained(place / "helper")
+    size = dict(vocab_size=512, n_embd=16, n_layer=1, n_head=2, n_positions=32)  # rows beyond the vocabulary
+    auxiliary = GPT2LMHeadModel(GPT2Config(**size, bos_token_id=0, eos_token_id=2))
+    auxiliary.save_pretrained(place / "small")
+    own.save_pretrained(place / "small")
     other = train_tokenizer(lines("sw", 300, seed=0), "unigram", 400)
-    {
-        name: f"{auxiliary_vectors(place / 'helper', t).known.sum()} of {len(t)} tokens"
-        for name, t in (("its own tokenizer", own), ("another kind", other))
-    }
 
 
-@pytest.mark.cell('nbs/05_models/05_auxiliary.ipynb', 'cell "rows are the helper\'s, by token and not by id" (9194f65f)')
-def test_rows_are_the_helper_s_by_token_and_not_by_id(cell_470b2842):
-    v, table = auxiliary_vectors(place / "helper", other), helper.get_input_embeddings().weight.detach().numpy()
+    def share_found(tokenizer):
+        return f"{auxiliary_vectors(place / 'small', tokenizer).known.sum()} of {len(tokenizer)} tokens"
+
+
+    {"its own tokenizer": share_found(own), "another kind": share_found(other)}
+
+
+@pytest.mark.cell('nbs/05_models/05_auxiliary.ipynb', 'cell "vectors are the auxiliary model\'s embeddings, by token and not by id" (9194f65f)')
+def test_vectors_are_the_auxiliary_model_s_embeddings_by_token_and_not_by_id(cell_470b2842):
+    v, table = auxiliary_vectors(place / "small", other), auxiliary.get_input_embeddings().weight.detach().numpy()
     vocab, theirs = Vocab.from_tokenizer(other), {t.key: t.id for t in Vocab.from_tokenizer(own)}
     for t in vocab:
         assert v.known[t.id] == (t.key in theirs and t.kind == "text")
         if v.known[t.id]:
             assert (v.matrix[t.id] == table[theirs[t.key]]).all()
-    same = auxiliary_vectors(place / "helper", own)
-    assert (
-        (same.matrix[same.known] == table[: len(own)][same.known]).all()
-        and same.known.sum() >= len(own) - 5
-        and "helper" in same.name
-    )
+    same = auxiliary_vectors(place / "small", own)
+    assert (same.matrix[same.known] == table[: len(own)][same.known]).all()
+    assert same.known.sum() >= len(own) - 5 and "small" in same.name
 
 
-@pytest.mark.cell('nbs/05_models/05_auxiliary.ipynb', 'cell "a helper without the tokens, or with broken rows, is refused" (4a9519b5)')
-def test_a_helper_without_the_tokens_or_with_broken_rows_is_refused(cell_470b2842):
+@pytest.mark.cell('nbs/05_models/05_auxiliary.ipynb', 'cell "an auxiliary model without the tokens, or with broken embeddings, is refused" (4a9519b5)')
+def test_an_auxiliary_model_without_the_tokens_or_with_broken_embeddings_is_refused(cell_470b2842):
     empty = toy_tokenizer("unigram", ["ሰላም", "ዓለም"])
-    with pytest.raises(ValueError, match="the helper model has none of the new vocabulary's .* tokens"):
-        auxiliary_vectors(place / "helper", empty)
+    with pytest.raises(ValueError, match="the auxiliary model has none of the .* tokens of the target vocabulary"):
+        auxiliary_vectors(place / "small", empty)
     with torch.no_grad():
-        helper.get_input_embeddings().weight[40:200] = float("nan")
-    helper.save_pretrained(place / "broken")
+        auxiliary.get_input_embeddings().weight[40:200] = float("nan")
+    auxiliary.save_pretrained(place / "broken")
     own.save_pretrained(place / "broken")
-    with pytest.raises(ValueError, match="broken: the embeddings of the helper model are not finite"):
+    with pytest.raises(ValueError, match="broken: the embeddings of the auxiliary model are not finite"):
         auxiliary_vectors(place / "broken", own)
     with pytest.raises((ValueError, FileNotFoundError)):
         auxiliary_vectors(place / "none", own)

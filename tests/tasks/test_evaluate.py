@@ -100,7 +100,7 @@ def cell_58149fb8(cell_790e2b33):
     own_rows = {n: p[torch.arange(len(own)) + 300] for n, p in token_parameters(languages.model).items()}
     languages.add_language("en")
     languages.add_language("sw", seed=1)
-    languages.add_language("own", rows=own_rows, tokenizer=own, seed=2)
+    languages.add_language("own", embeddings=own_rows, tokenizer=own, seed=2)
     draw = torch.Generator().manual_seed(0)
     for name in languages.languages:
         for p in languages.get("language", name).parameters():

@@ -209,7 +209,7 @@ def test_a_language_adapter_is_trained_alone_or_with_a_vocabulary_and_resumed(ce
         )
         loaded = MadX(AutoModelForMaskedLM.from_pretrained(mini))
         load_adapter(loaded, place / f"whole-{code}", "language")
-        assert bool(loaded.own_rows(code)) == (code == "am")
+        assert bool(loaded.own_embeddings(code)) == (code == "am")
     assert sorted(f.name for f in (place / "whole-sw").iterdir()) == [
         "adapter.safetensors",
         "adapter_config.json",

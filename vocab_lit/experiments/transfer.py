@@ -374,7 +374,7 @@ def _score(
         **more,
     )
     if what:
-        model.madx.forget("language", "in-use")
+        model.madx.delete("language", "in-use")
     return found
 
 
