@@ -62,9 +62,11 @@ def cell_6588ab2a(cell_6424b4a4):
 
 @pytest.fixture(scope='module')
 def cell_08db6ff3(cell_6424b4a4):
-    # nbs/09_app/01_pipeline.ipynb, cell "made_of = {l: train_vectors_files([place / f"{l}.txt"], plac" (08db6ff3)
+    # nbs/09_app/01_pipeline.ipynb, cell "made_of = {" (08db6ff3)
     global made_of
-    made_of = {l: train_vectors_files([place / f"{l}.txt"], place / f"words-{l}.vec", dim=32) for l in ("en", "sw")}
+    made_of = {
+        code: train_vectors_files([place / f"{code}.txt"], place / f"words-{code}.vec", dim=32) for code in ("en", "sw")
+    }
     made_of
 
 
