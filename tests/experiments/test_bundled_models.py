@@ -285,7 +285,11 @@ def test_an_interrupted_run_resumes_from_its_checkpoint_and_stores_a_model_that_
             with pytest.raises(KeyboardInterrupt):
                 train_source_model(out, tiny_recipe, log_every=1, save_every=3)
         assert int((work / "training.csv").read_text().splitlines()[-1].split(",")[0]) >= 4
-        train_source_model(out, tiny_recipe, log_every=1, save_every=3)
+        resumed = []
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(LossLog, "on_step_end", lambda self, args, state, control, **_: resumed.append(state.global_step))
+            train_source_model(out, tiny_recipe, log_every=1, save_every=3)
+        assert resumed == [4, 5, 6]
         assert list(pd.read_csv(Path(out) / "training.csv").step) == [1, 2, 3, 4, 5, 6]
         assert not work.exists()
         assert set(json.loads((Path(out) / "heldout.json").read_text())["source"]) == {"en", "ka"}
