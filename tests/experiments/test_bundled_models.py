@@ -6,7 +6,7 @@ from safetensors.torch import load_file
 from transformers import AutoModelForCausalLM, AutoModelForMaskedLM, AutoTokenizer, BertForMaskedLM, GPT2LMHeadModel, RobertaForMaskedLM, XLMRobertaForMaskedLM
 from types import SimpleNamespace
 from vocab_lit.experiments.bundled_models import FIELD_RECIPES, LossLog, ModelRecipe, POS_CONFIG, RECIPES, evaluate_language, in_proportion, load_source_model, main, measure_transfer, model_card, pair_blocks, text_of, train_recipe_tokenizer, train_source_model, training_blocks, untrained_model, zero_shot_pos
-from vocab_lit.models.transplant import max_length
+from vocab_lit.models.source import max_length
 from vocab_lit.text.constructed import LANGUAGES, world_of
 from vocab_lit.text.corpus import data_path
 from vocab_lit.text.phrasebook import lines

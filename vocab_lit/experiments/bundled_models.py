@@ -404,7 +404,7 @@ def _lapt_config(recipe, micro_batch):
 def _fit(model, tokenizer, blocks, recipe, config, work, log_every, save_every):
     "Train the model, from the last checkpoint in the folder if there is one."
     from vocab_lit.models.device import find_device
-    from vocab_lit.models.transplant import is_masked
+    from vocab_lit.models.source import is_masked
     from vocab_lit.training.trainer import LaptTrainer, answering_with_loss, training_arguments
 
     precision = {"bf16": True} if recipe.bf16_on_cpu and find_device().kind == "cpu" else {}
@@ -464,7 +464,7 @@ def load_source_model(
     name: str | Path = "mini-xlmr",
 ) -> tuple[PreTrainedModel, PreTrainedTokenizerFast]:  # model in evaluation mode, tokenizer
     "A small model and its tokenizer, through plain transformers."
-    from vocab_lit.models.transplant import load_model
+    from vocab_lit.models.source import load_model
 
     if name in FIELD_RECIPES and not Path(name).is_dir():
         raise FileNotFoundError(f"{name} is not bundled; train it with `{_command(name)} --text FOLDER`")

@@ -23,7 +23,7 @@ from tqdm.auto import tqdm
 from transformers import MODEL_FOR_TOKEN_CLASSIFICATION_MAPPING, PreTrainedModel, PreTrainedTokenizerBase
 
 from .finetune import predict
-from .settings import TaggingConfig, TaskConfig
+from .settings import TASK_PRESETS, TaggingConfig, TaskConfig
 from .splits import divide
 from .task import Row, Task, forward, label_weights, register
 from ..text.corpus import raw_lines
@@ -409,7 +409,7 @@ class NamedEntities(Tagging):
     "Named-entity recognition, counted by F1 over whole entities."
 
     name, about = "ner", "named entities"
-    config = TaggingConfig(patience=4, balance_o=True)
+    config = TASK_PRESETS["ner"]
 
     def read(self, path: str | Path) -> list[Tagged]:
         return read_bio(path)
