@@ -5,7 +5,7 @@ from transformers import GPT2Config, GPT2LMHeadModel, XLMRobertaConfig, XLMRober
 from vocab_lit.experiments.budget import SHARE, Shape, _CHAPTERS, _SHAPES, batch_flops, loads, measure_throughput, on_this_machine, plan, run_flops, shape_of
 from vocab_lit.experiments.hub import MODELS
 from vocab_lit.models.madx import MadX
-from vocab_lit.models.transplant import load_model
+from vocab_lit.models.source import load_model
 from vocab_lit.text.corpus import data_path
 from vocab_lit.text.phrasebook import lines
 from vocab_lit.tokens.tokenizer import train_tokenizer

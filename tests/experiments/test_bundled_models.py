@@ -6,7 +6,7 @@ from safetensors.torch import load_file
 from transformers import AutoModelForCausalLM, AutoModelForMaskedLM, AutoTokenizer, BertForMaskedLM, GPT2LMHeadModel, RobertaForMaskedLM, XLMRobertaForMaskedLM
 from types import SimpleNamespace
 from vocab_lit.experiments.bundled_models import LossLog, MiniRecipe, RECIPES, evaluate, load_mini, main, mini_tokenizer, new_model, pair_blocks, text_of, train_mini, training_blocks
-from vocab_lit.models.transplant import max_length
+from vocab_lit.models.source import max_length
 from vocab_lit.text.constructed import LANGUAGES, world_of
 from vocab_lit.text.corpus import data_path
 from vocab_lit.text.phrasebook import lines

@@ -3,7 +3,7 @@ from hypothesis import given, settings, strategies as st
 from pathlib import Path
 from seqeval.metrics.sequence_labeling import get_entities
 from transformers import AutoModelForTokenClassification, BertConfig, BertForMaskedLM, DistilBertConfig, DistilBertForMaskedLM, GPT2Config, GPT2LMHeadModel, MBartConfig, RobertaConfig, RobertaForMaskedLM, XLMRobertaConfig, XLMRobertaForMaskedLM
-from vocab_lit.models.transplant import load_model
+from vocab_lit.models.source import load_model
 from vocab_lit.tasks.finetune import Collate, fine_tune, fine_tune_seeds, prepare, with_head
 from vocab_lit.tasks.settings import TaggingConfig
 from vocab_lit.tasks.splits import hold_out

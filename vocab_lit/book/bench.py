@@ -1011,10 +1011,12 @@ def _digest(folder: Path) -> str:  # of all tensors by name, whatever files they
 def transplant(meter: Meter, side: str, model: str, tokenizer: str, vectors: str, out: str) -> dict:
     "A new vocabulary for a decoder, in its files or with the model in memory."
     import vocab_lit.app.pipeline as pipeline
+    from vocab_lit.methods.settings import TransplantSettings
+    from vocab_lit.models.source import Source
 
-    whole = patch.object(pipeline, "open_model", pipeline.load_model) if side == "loaded" else contextlib.nullcontext()
+    whole = patch.object(Source, "open_weights", Source.load) if side == "loaded" else contextlib.nullcontext()
     with whole, meter:
-        pipeline.transplant_files(model, out, tokenizer=tokenizer, vectors=vectors)
+        pipeline.transplant_files(model, [], out, TransplantSettings.of(tokenizer=tokenizer, vectors=vectors))
 
     def token_bytes(folder):
         stored = stored_tensors(folder)

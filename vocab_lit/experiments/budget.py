@@ -23,8 +23,8 @@ from .hub import DEFAULTS, MODELS, get_source, in_mirror, where_is, word_files
 from .transfer import FMT, METHODS, UNKS, Transfer, _alike, language_spec, required_runs
 from ..methods.reinit import paper_methods
 from ..models.device import find_device
-from ..models.transplant import load_model
-from ..tasks.evaluate import PAPERS, TASK_PRESETS
+from ..models.source import load_model
+from ..tasks.settings import PAPERS, TASK_PRESETS
 from ..text.corpus import data_path
 from ..tokens.tokenizer import load_tokenizer
 from ..training.lapt import lapt, lapt_flops

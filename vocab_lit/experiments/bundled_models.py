@@ -36,7 +36,7 @@ from transformers import (
     XLMRobertaForMaskedLM,
 )
 
-from ..models.transplant import is_masked, load_model
+from ..models.source import is_masked, load_model
 from ..text.constructed import LANGUAGES, world_of
 from ..text.corpus import data_path
 from ..text.phrasebook import SOURCE_LOCALES

@@ -20,7 +20,8 @@ from sklearn.preprocessing import StandardScaler
 from tqdm.auto import tqdm
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
-from ..models.transplant import check_rows, max_length
+from ..models.source import max_length
+from ..models.transplant import check_rows
 from .finetune import Collate
 from .nli import nli
 from .splits import divide

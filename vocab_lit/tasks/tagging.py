@@ -17,7 +17,7 @@ from tqdm.auto import tqdm
 from transformers import MODEL_FOR_TOKEN_CLASSIFICATION_MAPPING, PreTrainedModel, PreTrainedTokenizerBase
 
 from .finetune import predict
-from .settings import TaggingConfig, TaskConfig
+from .settings import TASK_PRESETS, TaggingConfig, TaskConfig
 from .splits import divide
 from .task import Row, Task, forward, label_weights, register
 from ..text.corpus import raw_lines
@@ -416,7 +416,7 @@ class NamedEntities(Tagging):
 
     name, about = "ner", "named entities"
     needs = ("seqeval.metrics",)
-    config = TaggingConfig(patience=4, balance_o=True)
+    config = TASK_PRESETS["ner"]
 
     def read(self, path: str | Path) -> list[Tagged]:
         return read_bio(path)
