@@ -25,6 +25,7 @@ from ..tasks.parsing import Parsed
 from ..tasks.qa import Answer, Question
 from ..tasks.splits import hold_out
 from ..tasks.tagging import Tagged, split_wikiann
+from ..text.extras import import_extra
 from ..tokens.tokenizer import hub_name
 
 # %% ../../nbs/08_experiments/02_hub.ipynb #bf71ea63
@@ -305,10 +306,9 @@ def in_mirror(name: str) -> Path | None:  # the folder, None where there is none
 def _downloaded(name, dataset):  # in the hub's cache
     if not dataset:
         return isinstance(try_to_load_from_cache(name, "config.json"), str)
-    from datasets import config
-
+    datasets = import_extra("datasets", "chapters")
     return (
-        Path(config.HF_DATASETS_CACHE, name.replace("/", "___")).is_dir()
+        Path(datasets.config.HF_DATASETS_CACHE, name.replace("/", "___")).is_dir()
         or Path(constants.HF_HUB_CACHE, f"datasets--{name.replace('/', '--')}").is_dir()
     )
 
@@ -424,9 +424,7 @@ def load_part(
     streaming: bool = False,
 ):
     "One part of a data set, as `datasets` gives it; `ValueError` where it is not there."
-    from datasets import load_dataset
-    from datasets.exceptions import DatasetGenerationError
-
+    datasets = import_extra("datasets", "chapters")
     if folder := in_mirror(source.name):
         files = shards(folder, source, language, part)
         if not files:
@@ -439,8 +437,8 @@ def load_part(
     else:
         what = _on_hub(source, language, part)
     try:
-        return load_dataset(split=part, streaming=streaming, **what)
-    except (OSError, ValueError, DatasetGenerationError) as e:
+        return datasets.load_dataset(split=part, streaming=streaming, **what)
+    except (OSError, ValueError, datasets.exceptions.DatasetGenerationError) as e:
         why = str(e.__cause__ or e).strip().splitlines()[0]
         if why.startswith("Unknown split"):
             raise NoPart(f"{source.name} has no {part} part for {language}") from None
