@@ -285,9 +285,9 @@ SetupFile = Annotated[
 @app.command()
 def methods(as_json: Json = False):
     "List the methods of initialisation, what each needs and who proposed it."
-    from vocab_lit.methods.registry import RECIPES
+    from vocab_lit.methods.registry import method_table
 
-    rows = [dict(method=r.name, needs=r.needs or "nothing", paper=r.paper, about=r.about) for r in RECIPES.values()]
+    rows = method_table(about=as_json)
     tell_json(rows) if as_json else show(rows)
 
 # %% ../../nbs/09_app/04_cli.ipynb #a2830132
