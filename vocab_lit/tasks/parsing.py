@@ -30,7 +30,7 @@ from ufal.chu_liu_edmonds import chu_liu_edmonds
 
 from .finetune import predict
 from .settings import ParsingConfig, TaskConfig, WholeConfig
-from .tagging import conllu_words, cuts, lay_out, some, word_pieces, word_scores
+from .tagging import conllu_words, cuts, lay_out, sentences_in, word_subtokens, word_scores
 from .task import Row, Task, forward, register
 from ..text.corpus import raw_lines
 from ..text.files import write_text
@@ -98,7 +98,7 @@ def read_trees(
                 f"{path}, line {place.lines[word - 1]}: {s.words[word - 1]!r} {what} (sentence {place.name})"
             )
         found.append(s)
-    return some(found, path)
+    return sentences_in(path, found)
 
 # %% ../../nbs/07_tasks/06_parsing.ipynb #3da7649c
 def _filled(trees, like):  # the lines of a file with other trees in it
@@ -341,7 +341,7 @@ def parsing_rows(
         raise ValueError(
             f"{length} tokens leave no room for text beside {len(before) + len(after)} special tokens; allow longer rows"
         )
-    for i, (e, pieces) in enumerate(zip(examples, word_pieces(tokenizer, [e.words for e in examples]))):
+    for i, (e, pieces) in enumerate(zip(examples, word_subtokens(tokenizer, [e.words for e in examples]))):
         if sum(map(len, pieces)) > room:
             pieces = [p[: max(1, room // 4)] for p in pieces]
         for start, first, last, end in stretches([len(p) for p in pieces], room):
