@@ -604,7 +604,7 @@ def test_a_probe_from_files_is_that_of_the_model_and_tells_what_is_odd(cell_790e
     )
     probe_files(mini, "pos", bank, bank, 7, say=heard.append)
     assert "texts are longer than a row and are read in windows" in heard[-1]
-    with pytest.raises(ValueError, match="there is no probe for ner; there are pos, nli"):
+    with pytest.raises(ValueError, match="there is no probe for ner; choose from pos, nli"):
         probe_files(mini, "ner", files[0], files[1], say=heard.append)
     with pytest.raises(ValueError, match="language says nothing about files of pos"):
         probe_files(mini, "pos", bank, bank, language="de", say=heard.append)
