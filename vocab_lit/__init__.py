@@ -12,7 +12,7 @@ import lazy_loader as lazy
 ROOMS = ("text", "tokens", "vectors", "methods", "models", "training", "tasks", "experiments", "app", "book")
 PUBLIC = {  # module: what a script needs of it
     "text.corpus": ("read_lines",),
-    "tokens.tokenizer": ("load_tokenizer", "train_like", "train_tokenizer"),
+    "tokens.tokenizer": ("load_tokenizer", "train_tokenizer", "train_tokenizer_like"),
     "tokens.vocab": ("Vocab",),
     "vectors.token_vectors": ("TokenVectors", "token_vectors"),
     "methods.registry": ("RECIPES",),

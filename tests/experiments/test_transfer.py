@@ -8,7 +8,8 @@ from vocab_lit.methods.factored import Factoring, factorize
 from vocab_lit.models.adapterhub import load_adapter, save_adapter
 from vocab_lit.models.factored_embedding import factored
 from vocab_lit.models.madx import AdapterConfig, MadX
-from vocab_lit.models.transplant import load_model, token_parameters
+from vocab_lit.models.source import load_model
+from vocab_lit.models.transplant import token_parameters
 from vocab_lit.tasks.finetune import evaluate, fine_tune
 from vocab_lit.tokens.tokenizer import load_tokenizer
 from vocab_lit.training.lapt import lapt
@@ -200,7 +201,7 @@ def test_full_model_transfer_learns_rows_alone_then_the_task_with_the_old_rows_f
         and language_spec(unks, "mBERT", "am") is None
     )
     madx, tokenizer = _with_languages(unks, {"am": unks.place(rows_only)})
-    assert not madx.get("language", "am").layers and madx.own_rows("am") is not None
+    assert not madx.get("language", "am").layers and madx.own_embeddings("am") is not None
     tuned = _learn_task(unks, madx, tokenizer, "en", None, "ner", 0, adapters=False)
     assert (
         not any(p.requires_grad for p in tuned.madx.parameters()) and not tuned.get_input_embeddings().weight.requires_grad

@@ -19,3 +19,11 @@ def test_a_fresh_process_knows_every_method_by_name_and_alias():
     assert {row["method"] for row in method_table()} == set(RECIPES) and len(RECIPES) == 36
     assert all(get_recipe(alias) is r for r in RECIPES.values() for alias in r.aliases)
     assert {row["needs"] for row in method_table()} == {"nothing", "token vectors", "word vectors", "aligned vectors"}
+
+
+@pytest.mark.cell('nbs/04_methods/14_registry.ipynb', 'cell "the methods are known without torch and what else takes long to import" (a8842aa9)')
+def test_the_methods_are_known_without_torch_and_what_else_takes_long_to_import():
+    heavy = ("torch", "transformers", "pandas", "gensim", "sklearn", "datasets", "matplotlib")
+    code = f"import sys, vocab_lit.methods.registry; print(*(m for m in {heavy} if m in sys.modules))"
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert found.split() == []

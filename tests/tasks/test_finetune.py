@@ -2,7 +2,7 @@
 from torch import nn
 from transformers import BertConfig, BertForMaskedLM, DistilBertConfig, DistilBertForMaskedLM, GPT2Config, GPT2LMHeadModel, RobertaConfig, RobertaForMaskedLM, XLMRobertaConfig, XLMRobertaForMaskedLM
 from vocab_lit.models.device import Device, device_arguments
-from vocab_lit.models.transplant import load_model
+from vocab_lit.models.source import load_model
 from vocab_lit.tasks.finetune import Collate, evaluate, fine_tune, fine_tune_seeds, predict, prepare, with_head
 from vocab_lit.tasks.settings import TaskConfig
 from vocab_lit.tasks.task import Row, Task, forward, label_weights, register

@@ -5,7 +5,7 @@ from safetensors.torch import load_file, save_file
 from transformers import BertConfig, BertForMaskedLM, DistilBertConfig, DistilBertForMaskedLM, GPT2Config, GPT2LMHeadModel, MBartConfig, RobertaConfig, RobertaForMaskedLM, XLMRobertaConfig, XLMRobertaForMaskedLM
 from vocab_lit.models.adapterhub import head_labels, is_task, load_adapter, load_head, save_adapter
 from vocab_lit.models.madx import MadX
-from vocab_lit.models.transplant import load_model
+from vocab_lit.models.source import load_model
 from vocab_lit.tasks.finetune import Collate, evaluate, fine_tune, prepare, with_head
 from vocab_lit.tasks.parsing import PARSERS, Parsed, attachment, best_tree, dp, fault, load_parser, parse, parsing_rows, read_trees, stretches, write_trees
 from vocab_lit.tasks.settings import ParsingConfig

@@ -3,7 +3,7 @@ from dataclasses import replace
 from hypothesis import given, settings, strategies as st
 from pathlib import Path
 from transformers import BertConfig, BertForMaskedLM, DistilBertConfig, DistilBertForMaskedLM, GPT2Config, GPT2LMHeadModel, RobertaConfig, RobertaForMaskedLM, XLMRobertaConfig, XLMRobertaForMaskedLM
-from vocab_lit.models.transplant import load_model
+from vocab_lit.models.source import load_model
 from vocab_lit.tasks.finetune import evaluate, fine_tune, predict, with_head
 from vocab_lit.tasks.qa import Answer, Question, _spans, best_spans, normalized, qa_rows, qa_task, read_squad, squad_scores, word_f1
 from vocab_lit.tasks.settings import QAConfig

@@ -5,7 +5,7 @@ from seqeval.metrics.sequence_labeling import get_entities
 from sklearn.metrics import accuracy_score
 from torch.nn import functional as F
 from transformers import AutoModelForTokenClassification, BertConfig, BertForMaskedLM, DistilBertConfig, DistilBertForMaskedLM, GPT2Config, GPT2LMHeadModel, MBartConfig, RobertaConfig, RobertaForMaskedLM, XLMRobertaConfig, XLMRobertaForMaskedLM
-from vocab_lit.models.transplant import load_model
+from vocab_lit.models.source import load_model
 from vocab_lit.tasks.finetune import Collate, fine_tune, prepare, with_head
 from vocab_lit.tasks.settings import TaggingConfig
 from vocab_lit.tasks.splits import hold_out

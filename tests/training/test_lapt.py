@@ -3,7 +3,7 @@ from dataclasses import replace
 from pathlib import Path
 from transformers import GPT2Config, GPT2LMHeadModel, RobertaConfig, RobertaForMaskedLM, Trainer, TrainerCallback, XLMRobertaConfig, XLMRobertaForMaskedLM
 from vocab_lit.models.device import Device
-from vocab_lit.models.transplant import is_masked
+from vocab_lit.models.source import is_masked
 from vocab_lit.text.phrasebook import lines
 from vocab_lit.tokens.tokenizer import train_tokenizer
 from vocab_lit.training.lapt import lapt, lapt_flops

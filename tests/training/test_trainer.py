@@ -3,7 +3,7 @@ from dataclasses import replace
 from torch.utils._python_dispatch import TorchDispatchMode
 from transformers import GPT2Config, GPT2LMHeadModel, TrainerCallback, XLMRobertaConfig, XLMRobertaForMaskedLM, default_data_collator
 from vocab_lit.models.device import Device
-from vocab_lit.models.transplant import is_masked
+from vocab_lit.models.source import is_masked
 from vocab_lit.text.phrasebook import lines
 from vocab_lit.tokens.tokenizer import train_tokenizer
 from vocab_lit.training.lm_data import MaskedBlocks, pack

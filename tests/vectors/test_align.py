@@ -55,15 +55,15 @@ def cell_e73463d0(cell_9b0846ba):
 
 @pytest.fixture(scope='module')
 def cell_2c3acc62(cell_e73463d0):
-    # nbs/03_vectors/03_align.ipynb, cell "old, new = (Vocab.from_tokenizer(t) for t in tokenizers.valu" (2c3acc62)
-    global asked, nearest_source, new, old
-    old, new = (Vocab.from_tokenizer(t) for t in tokenizers.values())
+    # nbs/03_vectors/03_align.ipynb, cell "source_vocab, target_vocab = (Vocab.from_tokenizer(t) for t " (2c3acc62)
+    global asked, nearest_source, source_vocab, target_vocab
+    source_vocab, target_vocab = (Vocab.from_tokenizer(t) for t in tokenizers.values())
 
 
     def nearest_source(text, k=3):
-        ids, token = np.flatnonzero(both.source.known), new.find(text)[0].id
+        ids, token = np.flatnonzero(both.source.known), target_vocab.find(text)[0].id
         found, _ = nearest(both.target.matrix[[token]], both.source.matrix, k, ids)
-        return " ".join(old[i].text.strip() for i in found[0])
+        return " ".join(source_vocab[i].text.strip() for i in found[0])
 
 
     asked = ("Kijerumani", "Kirusi", "gigabaiti", "Jumapili", "Misri")
@@ -223,7 +223,7 @@ def test_tokens_are_aligned_by_the_rotation_of_their_words(cell_9b0846ba, cell_e
     assert "dictionary pairs" not in apart.report
     only = toy_tokenizer("bpe", ["Russian", "Egypt"])
     few = align_tokens(english, swahili, *tokenizers.values(), pairs, only=Vocab.from_tokenizer(only))
-    kept = {old[i].text.strip() for i in np.flatnonzero(few.source.known)}
+    kept = {source_vocab[i].text.strip() for i in np.flatnonzero(few.source.known)}
     assert kept <= {"Russian", "Egypt"} | {t.text for t in Vocab.from_tokenizer(only)}
     assert 1 <= few.source.known.sum() < 200
     assert (few.source.known <= both.source.known).all() and not both.source.known.all()

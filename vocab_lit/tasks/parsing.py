@@ -383,6 +383,7 @@ class Parsing(Task):
     "A tree for each sentence, counted by LAS, which decides, and UAS."
 
     name, about = "dp", "dependency trees"
+    needs = ("ufal.chu_liu_edmonds",)
     unit, asks, marks = "sentences", "words", "relations"
     config, heads = TASK_PRESETS["dp"], PARSERS
     fill = {"labels": -100, "words": -1, "heads": -1}

@@ -15,7 +15,8 @@ import numpy as np
 import torch
 from tqdm.auto import tqdm
 
-from ..models.transplant import check_rows, max_length
+from ..models.source import max_length
+from ..models.transplant import check_rows
 from .finetune import Collate
 from .nli import nli
 from .splits import divide
@@ -44,9 +45,7 @@ def _sentence_rows(tokenizer, examples, length) -> Iterator[tuple[int, list[int]
     n_special = len(before) + len(after)
     room = length - n_special
     if room < 1:
-        raise ValueError(
-            f"{length} tokens leave no room for text beside {n_special} special tokens; allow longer rows"
-        )
+        raise ValueError(f"{length} tokens leave no room for text beside {n_special} special tokens; allow longer rows")
     texts = list(chain.from_iterable((e.premise, e.hypothesis) for e in examples))
     if not texts:
         return

@@ -407,6 +407,7 @@ class NamedEntities(Tagging):
     "Named-entity recognition, counted by F1 over whole entities."
 
     name, about = "ner", "named entities"
+    needs = ("seqeval.metrics",)
     config = TASK_PRESETS["ner"]
 
     def read(self, path: str | Path) -> list[Tagged]:

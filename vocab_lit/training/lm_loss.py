@@ -16,7 +16,7 @@ from torch.nn import functional as F
 from torch.utils.checkpoint import checkpoint
 from tqdm.auto import tqdm
 
-from ..models.transplant import is_masked
+from ..models.source import is_masked
 from .lm_data import mask_tokens, pack
 
 if TYPE_CHECKING:

@@ -37,7 +37,7 @@ from transformers import (
 from transformers.trainer_utils import get_last_checkpoint, rotate_checkpoints
 
 from ..models.device import device_arguments, find_device
-from ..models.transplant import is_masked
+from ..models.source import is_masked
 from .lm_loss import label_positions, lm_loss
 from .settings import MODES
 from .stages import Freezer, block_stack, rate_factor, total_steps

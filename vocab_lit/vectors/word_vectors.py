@@ -84,6 +84,20 @@ class WordVectors:
 def _zipf(n):
     return 1 / np.arange(1, n + 1)
 
+
+def _from_gensim(model, name):
+    wv = getattr(model, "wv", model)
+    counts = np.asarray(wv.expandos["count"], np.float64) if "count" in wv.expandos else _zipf(len(wv))
+
+    def composes(text):
+        return bool(ngrams([text], wv.min_n, wv.max_n))
+
+    has_ngrams = getattr(wv, "bucket", 0) > 0
+    trained = model if has_ngrams and wv is not model else None
+    return WordVectors(
+        name, wv.index_to_key, counts, wv.vector_size, wv.get_vector, composes if has_ngrams else None, trained
+    )
+
 # %% ../../nbs/03_vectors/02_word_vectors.ipynb #59083fac
 _WORD = regex.compile(r"[\p{L}\p{M}\p{N}]+|[^\s\p{L}\p{M}\p{N}]")
 
@@ -140,7 +154,7 @@ def train_words(
     if method == "auto":
         method = "fasttext" if sum(map(len, lines)) >= enough else "ppmi"
     if method == "fasttext":
-        return open_words(word_fasttext(lines, seed=seed, threads=threads, **options))
+        return _from_gensim(word_fasttext(lines, seed=seed, threads=threads, **options), "trained here")
     return word_ppmi(lines, seed=seed, **options)
 
 # %% ../../nbs/03_vectors/02_word_vectors.ipynb #6dfd97a2
@@ -325,20 +339,6 @@ def open_words(
     if path.suffix == ".npz":
         return _open_npz(path)
     return _open_bin(path) if path.suffix == ".bin" else _open_table(path, wanted)
-
-
-def _from_gensim(model, name):
-    wv = getattr(model, "wv", model)
-    counts = np.asarray(wv.expandos["count"], np.float64) if "count" in wv.expandos else _zipf(len(wv))
-
-    def composes(text):
-        return bool(ngrams([text], wv.min_n, wv.max_n))
-
-    has_ngrams = getattr(wv, "bucket", 0) > 0
-    trained = model if has_ngrams and wv is not model else None
-    return WordVectors(
-        name, wv.index_to_key, counts, wv.vector_size, wv.get_vector, composes if has_ngrams else None, trained
-    )
 
 
 def save_words(
