@@ -33,14 +33,14 @@ def cell_f6060f73():
             dict(
                 chapter="focus",
                 what="curve",
-                language=l,
+                language=code,
                 method=m,
                 seed=s,
                 metric="loss",
                 step=step,
                 value=v + 0.1 * s - 0.01 * step,
             )
-            for l, v in (("sw", 5.0), ("am", 6.0))
+            for code, v in (("sw", 5.0), ("am", 6.0))
             for m, v in (("focus", v), ("random", v + 2))
             for s in (0, 1)
             for step in (0, 10, 20, 30)
@@ -147,8 +147,8 @@ def test_a_file_with_something_unknown_in_it_is_refused_with_file_claim_and_the_
     refuse("unknown column 'languages'; did you mean 'language'?", with_key(over=["languages"]))
     refuse("needs better and than, or rises or falls and with", good | dict(published=dict(table=4, better="FOCUS")))
     refuse("every and count: one is enough", with_key(every=True, count=3))
-    refuse("sides 'median': there are best, mean and worst", with_key(sides="median"))
-    refuse("as 'difference': there is ratio", with_key(**{"as": "difference"}))
+    refuse("sides 'median': choose from best, mean, worst", with_key(sides="median"))
+    refuse("as 'difference': choose from ratio", with_key(**{"as": "difference"}))
     refuse("3 is neither a predicate nor a reason", good | dict(published=3))
     file = Path(tempfile.mkdtemp()) / "mine.yml"
     file.write_text(yaml.safe_dump(dict(focus=[good, good])))
@@ -241,9 +241,9 @@ def test_pairs_agree_in_all_columns_but_those_compared_and_seeds_are_averaged_be
     ).tolist() == ["sw"]  # no pair in Amharic
     small = pd.DataFrame(
         [
-            dict(table="1", setup="", method=m, language=l, task="", dataset="", metric="F1", value=v, seed=1)
+            dict(table="1", setup="", method=m, language=code, task="", dataset="", metric="F1", value=v, seed=1)
             for m, vs in dict(A=(5, 6), B=(4, 7), C=(1, 2)).items()
-            for l, v in zip("xy", vs)
+            for code, v in zip("xy", vs)
         ]
     )
 
@@ -294,7 +294,7 @@ def test_p_is_that_of_all_sign_flips_by_hand_and_wilcoxon_s_where_values_are_the
 def test_exchanging_the_two_sides_turns_supported_into_contradicted_for_all_kinds_of_statements(cell_9ca00424):
     rng = np.random.default_rng(0)
     seen = set()
-    for n in range(12):
+    for _ in range(12):
         values = table_of(A=rng.normal(rng.choice([0, 1, 3]), 1, 9), B=rng.normal(rng.choice([0, 1, 3]), 1, 9))
         for more in ({}, dict(lower=True), dict(language=[f"l{i}" for i in range(8)])):
             one, other = judge(values, plain | more), judge(values, plain | more | dict(better="B", than="A"))
@@ -565,14 +565,12 @@ def test_names_of_methods_in_the_claims_are_those_that_the_chapters_give_their_r
 @pytest.mark.cell('nbs/08_experiments/07_claims.ipynb', 'cell "the figure has a mark for each effect, at its place and in the colour of its verdict" (d94e14de)')
 def test_the_figure_has_a_mark_for_each_effect_at_its_place_and_in_the_colour_of_its_verdict(cell_e2845f57):
     drawn = effect_dots(theirs[theirs.paper == "mad-x"])
-    lines = [l for l in drawn.axes[0].lines if l.get_linestyle() == "None"]
+    marks = [line for line in drawn.axes[0].lines if line.get_linestyle() == "None"]
     here = theirs[(theirs.paper == "mad-x") & theirs.standardised.notna()]
-    assert sorted((x, y) for l in lines for x, y in zip(*l.get_data())) == sorted(
-        zip(here.standardised.clip(-3, 3), range(len(here)))
-    )
-    assert {l.get_color() for l in lines} == set(PALETTE[:3]) and [
-        t.get_text() for t in drawn.axes[0].get_yticklabels()
-    ] == here.id.tolist()
+    places = sorted(zip(here.standardised.clip(-3, 3), range(len(here))))
+    assert sorted((x, y) for mark in marks for x, y in zip(*mark.get_data())) == places
+    assert {mark.get_color() for mark in marks} == set(PALETTE[:3])
+    assert [label.get_text() for label in drawn.axes[0].get_yticklabels()] == here.id.tolist()
     assert (drawn.data.standardised == here.standardised).all() and drawn.alt.startswith(
         f"Standardised effects of {len(here)} claims. the paper: {(here.verdict == 'supported').sum()} supported, "
     )

@@ -39,6 +39,7 @@ from tqdm.auto import tqdm
 
 import vocab_lit
 from ..experiments.results import environment, fingerprint
+from ..text.extras import import_extra
 from ..text.phrasebook import find_locale
 
 # %% ../../nbs/10_book/01_publish.ipynb #aa930baa
@@ -786,9 +787,7 @@ def _execute(
     always: bool = False,  # also where the page is up to date, as for notebooks that read records of others
 ) -> Path:  # `out`
     "Execute a notebook and write its page, where it is not up to date; `RuntimeError` names the cell that failed."
-    import nbformat
-    import papermill
-
+    nbformat, papermill = (import_extra(module, "chapters") for module in ("nbformat", "papermill"))
     root = next(folder for folder in path.parents if (folder / "settings.ini").is_file())
     nb = json.loads(path.read_text(encoding="utf-8"))
     if params:

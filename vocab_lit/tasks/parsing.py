@@ -26,13 +26,13 @@ from transformers import (
     PreTrainedTokenizerBase,
 )
 from transformers.utils import ModelOutput
-from ufal.chu_liu_edmonds import chu_liu_edmonds
 
 from .finetune import predict
 from .settings import ParsingConfig, TaskConfig, WholeConfig
 from .tagging import conllu_words, cuts, lay_out, some, word_pieces, word_scores
 from .task import Row, Task, forward, register
 from ..text.corpus import raw_lines
+from ..text.extras import import_extra
 from ..text.files import write_text
 from ..tokens.tokenizer import ids_around
 
@@ -167,6 +167,7 @@ def best_tree(
     grid = np.zeros((n + 1, n + 1))
     grid[1:] = scores
     grid[1:, 0] -= 1 + n * np.ptp(scores)
+    chu_liu_edmonds = import_extra("ufal.chu_liu_edmonds", "tasks").chu_liu_edmonds
     return tuple(chu_liu_edmonds(grid)[0][1:])
 
 # %% ../../nbs/07_tasks/06_parsing.ipynb #0b111db4
@@ -370,6 +371,7 @@ class Parsing(Task):
     "A tree for each sentence, counted by LAS, which decides, and UAS."
 
     name, about = "dp", "dependency trees"
+    needs = ("ufal.chu_liu_edmonds",)
     unit, asks, marks = "sentences", "words", "relations"
     config, heads, fill = ParsingConfig(), PARSERS, {"labels": -100, "words": -1, "heads": -1}
 
