@@ -17,13 +17,19 @@ PUBLIC = {  # module: what a script needs of it
     "vectors.token_vectors": ("TokenVectors", "token_vectors"),
     "methods.registry": ("RECIPES",),
     "methods.recipe": ("Plan", "Recipe", "get_recipe"),
+    "methods.settings": ("TransplantSettings",),
     "models.source": ("Source", "load_model"),
     "models.transplant": ("save", "saved_plan", "transplant"),
     "models.madx": ("MadX",),
-    "training.settings": ("LaptConfig", "PRESETS"),
+    "training.settings": ("LaptConfig", "LaptSettings", "PRESETS"),
     "training.lapt": ("lapt",),
     "training.perplexity": ("perplexity",),
     "tasks.finetune": ("fine_tune",),
+    "tasks.settings": ("EvaluateSettings",),
+    "tasks.evaluate": ("evaluate_files",),
+    "app.settings": ("Adaptation",),
+    "app.pipeline": ("transplant_files",),
+    "app.adapt": ("adapt_files",),
 }
 __getattr__, __dir__, __all__ = lazy.attach(__name__, ROOMS, PUBLIC)
 __version__ = "0.1.0"

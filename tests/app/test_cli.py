@@ -438,13 +438,10 @@ def test_embeddings_are_factorised_and_the_file_begins_a_vocabulary_of_short_row
 def test_vectors_are_trained_aligned_and_looked_up_and_begin_a_vocabulary_by_wechsel(cell_963f8e44):
     (place / "en.txt").write_text("\n".join(lines("en", 600, seed=1)), encoding="utf-8")
     (place / "en-sw.txt").write_text("\n".join(map("\t".join, dictionary("en", "sw"))), encoding="utf-8")
-    for l in ("en", "sw"):
-        assert (
-            json.loads(
-                run("vectors", "train", "--text", place / f"{l}.txt", "--out", place / f"{l}.vec", "--dim", 64, "--json")
-            )["dimensions"]
-            == 64
-        )
+    for code in ("en", "sw"):
+        text, made = place / f"{code}.txt", place / f"{code}.vec"
+        trained = json.loads(run("vectors", "train", "--text", text, "--out", made, "--dim", 64, "--json"))
+        assert trained["dimensions"] == 64
     both = ("--source-vectors", place / "en.vec", "--target-vectors", place / "sw.vec", "--dictionary", place / "en-sw.txt")
     report = json.loads(run("vectors", "align", *both, "--out", place / "turned.vec", "--json"))
     assert (
@@ -611,7 +608,8 @@ def test_a_setup_file_gives_what_the_command_line_leaves_out_and_an_adaptation_g
     )
     (place / "en-sw.txt").write_text("\n".join(map("\t".join, dictionary("en", "sw"))), encoding="utf-8")
     (place / "sw.yml").write_text(
-        "language: sw\nmodel: model\ntext: sw.txt\nvocab_size: 650\nvectors: ppmi\ndictionary: en-sw.txt\nseeds: 1\nlapt: {preset: focus, steps: 3, batch_size: 4, length: 32, learning_rate: 1e-3}\n"
+        "language: sw\nmodel: model\ntext: sw.txt\nvocab_size: 650\nvectors: ppmi\ndictionary: en-sw.txt\n"
+        "seeds: 1\nlapt: {preset: focus, steps: 3, batch_size: 4, length: 32, learning_rate: 1e-3}\n"
         "ner: {train: names.tsv, test: names.tsv, epochs: 1, learning_rate: 1e-2}\n",
         encoding="utf-8",
     )

@@ -21,6 +21,8 @@ import json
 import numpy as np
 import pytest
 import resource
+import subprocess
+import sys
 import tempfile
 import torch
 
@@ -81,7 +83,7 @@ def cell_567ffe34(cell_95305b17, cell_8e090276):
         model, old = small_model(name, tied, extra_rows=3)
         new = toy_tokenizer(family, NEW[::-1], ["wa", "ji"])
         o, n = Vocab.from_tokenizer(old), Vocab.from_tokenizer(new)
-        shared = list(("maji", "nyumba", "1"))
+        shared = ["maji", "nyumba", "1"]
         old_ids = [o.roles["cls"], *(o.find(t)[0].id for t in shared), o.roles["sep"]]
         new_ids = [n.roles["cls"], *(n.find(t)[0].id for t in shared), n.roles["sep"]]
         before = logits(model, old_ids)[:, old_ids]
@@ -105,8 +107,23 @@ def cell_18abd84b():
     families = st.sampled_from(["unigram", "bpe", "wordpiece", "suffix", "byte-fallback"])
 
 
-@pytest.mark.cell('nbs/05_models/04_transplant.ipynb', 'cell "a model that forgets has the weights of a new one, whatever was drawn before" (33ddff20)')
-def test_a_model_that_forgets_has_the_weights_of_a_new_one_whatever_was_drawn_before(cell_95305b17):
+@pytest.fixture(scope='module')
+def cell_8104d220():
+    # nbs/05_models/04_transplant.ipynb, cell "_USED = "; import resource; used = resource.getrusage(resour" (8104d220)
+    global _USED, import_seconds
+    _USED = "; import resource; used = resource.getrusage(resource.RUSAGE_SELF); print(used.ru_utime + used.ru_stime)"
+
+
+    def import_seconds(modules):  # CPU time of a process that imports them
+        done = subprocess.run([sys.executable, "-c", f"import {modules}{_USED}"], capture_output=True, text=True)
+        return float(done.stdout)
+
+
+    import_seconds("torch, transformers"), import_seconds("vocab_lit.models.transplant")
+
+
+@pytest.mark.cell('nbs/05_models/04_transplant.ipynb', 'cell "a reinitialised model has the weights of a new one, whatever random numbers came before" (33ddff20)')
+def test_a_reinitialised_model_has_the_weights_of_a_new_one_whatever_random_numbers_came_before(cell_95305b17):
     for name in SMALL:
         made = []
         for disturb in (0, 3):
@@ -556,3 +573,9 @@ def test_random_vocabularies_of_every_family_can_be_transplanted_by_every_method
 
 
     over_families()
+
+
+@pytest.mark.cell('nbs/05_models/04_transplant.ipynb', 'cell "the import costs at most a fifth more than that of torch and transformers, and 0.3 seconds of slack" (cdc47e03)')
+def test_the_import_costs_at_most_a_fifth_more_than_that_of_torch_and_transformers_and_0_3_seconds_of_slack(cell_8104d220):
+    least = import_seconds("torch, transformers")
+    assert import_seconds("vocab_lit.models.transplant") <= 1.2 * least + 0.3

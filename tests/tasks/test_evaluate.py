@@ -563,12 +563,12 @@ def test_questions_have_two_scores_and_pairs_one_in_records_in_what_is_said_and_
 
 @pytest.mark.cell('nbs/07_tasks/10_evaluate.ipynb', 'cell "perplexity from a file is that of the model, and what the vocabulary lacks is said" (ecd87a0b)')
 def test_perplexity_from_a_file_is_that_of_the_model_and_what_the_vocabulary_lacks_is_said(cell_790e2b33, cell_58149fb8, cell_dee57b05):
-    for record, model, tok in ((of_text[0], gpt, gpt_tokenizer), (of_text[1], load_model(mini), load_tokenizer(mini))):
+    for scores, model, tok in ((of_text[0], gpt, gpt_tokenizer), (of_text[1], load_model(mini), load_tokenizer(mini))):
         found = perplexity(model, tok, read_lines(held_text))
         assert (
-            record["test"] == pytest.approx(found.per_token)
-            and record["bits_per_byte"] == pytest.approx(found.bits_per_byte)
-            and record["bytes"] == held_text.stat().st_size
+            scores["test"] == pytest.approx(found.per_token)
+            and scores["bits_per_byte"] == pytest.approx(found.bits_per_byte)
+            and scores["bytes"] == held_text.stat().st_size
         )
     assert [r["metric"] for r in of_text] == ["perplexity", "pseudo-perplexity"] and told_ppl == ["read 30 test lines"] * 2
     heard = []

@@ -182,7 +182,7 @@ def test_a_language_adapter_is_trained_alone_or_with_a_vocabulary_and_resumed(ce
             patch.setattr(runs, "_finish", stop)
             with pytest.raises(KeyboardInterrupt):
                 trained(mini, out=place / f"cut-{code}", **given)
-        with pytest.raises(ValueError, match="has not ended; go on with it by --resume"):
+        with pytest.raises(ValueError, match="has not ended; resume it by --resume"):
             load_adapter(MadX(AutoModelForMaskedLM.from_pretrained(mini)), place / f"cut-{code}", "language")
         with pytest.raises(ValueError, match="holds another run: it has reduction"):
             trained(

@@ -271,9 +271,11 @@ def _use_setup(ctx: typer.Context, path: Path | None):
 
 
 SetupFile = Annotated[
-    Path | None,
+    dict | None,  # what the callback makes of the path; typer before 0.28 would make a path of it again
     typer.Option(
         "--setup",
+        parser=Path,
+        metavar="<path>",
         is_eager=True,
         callback=_use_setup,
         help="A setup file (`vocab-lit init LANGUAGE` writes one): what is not given here is taken from there.",
@@ -465,7 +467,8 @@ def factorize_(
         int,
         typer.Option(
             min=0,
-            help="Dimensions of the low-dimensional embeddings; 0: 100, in a model of fewer than 768 dimensions the same share.",
+            help="Dimensions of the low-dimensional embeddings; 0: 100, in a model of fewer than 768 dimensions "
+            "the same share.",
         ),
     ] = 0,
     clusters: Annotated[
@@ -477,7 +480,8 @@ def factorize_(
     solver: Annotated[
         str,
         typer.Option(
-            help="mu (multiplicative updates, the paper's) or hals (a faster descent to a lower error) or svd (singular values, for ofa)."
+            help="mu (multiplicative updates, the paper's) or hals (a faster descent to a lower error) or svd "
+            "(singular values, for ofa)."
         ),
     ] = "mu",
     steps: Annotated[int, typer.Option(min=0, help="0: 3,000 of mu, 300 of hals, 500 of neural.")] = 0,
@@ -621,7 +625,8 @@ def vectors_align(
 ):
     """Align the word vectors of one language with another's, and say how good that is.
 
-    A tenth of the dictionary's words are held out for the report: how often is their translation the nearest word, or among the five nearest?
+    A tenth of the dictionary's words are held out for the report: how often is their translation the nearest word,
+    or among the five nearest?
 
     Example: `vocab-lit vectors align --source-vectors cc.en.300.bin --target-vectors cc.sw.300.bin --dictionary
     en-sw.txt`
@@ -862,7 +867,7 @@ def adapter_export(
     folder: Annotated[
         Path,
         typer.Argument(
-            help="Folder of an adapter of that model, of this package or of AdapterHub, also with old names of weights.",
+            help="Folder of an adapter of that model, of this package or of AdapterHub, also with old weight names.",
             show_default=False,
         ),
     ],

@@ -38,7 +38,9 @@ Say = Callable[[str], None]  # is told what is being done
 
 
 def _shown(value) -> str:
-    return f"{value:.2f}" if isinstance(value, float) else f"{value:,}" if isinstance(value, int) else str(value)
+    if isinstance(value, float):
+        return f"{value:.2f}"
+    return f"{value:,}" if isinstance(value, int) else str(value)
 
 
 def aligned_vectors(

@@ -258,7 +258,7 @@ _FILES = {"roberta", "gpt2", "texts", "cluster", "dictionary"} | {
 
 
 def absolute_names(given: dict[str, object]) -> dict[str, object]:  # parameters of a chapter, as they were typed
-    "Names of files as they are from everywhere, since a chapter runs in another folder; what is no file stays as it is."
+    "Absolute names of files, since a chapter runs in another folder; what is no file stays as it is."
 
     def full(name):
         before, _, at = name.rpartition("=")  # texts: LANGUAGE=FILE
@@ -325,7 +325,8 @@ def language_facts(code: str) -> dict[str, str]:  # of a code from `find_languag
     script = likely.split("_")[1] if likely.count("_") == 2 else ""
     spoken = (
         own
-        and f"{sum(t in own.territories for t in world())} of {len(world())} territories, {len(own.languages)} languages, {len(own.currencies)} currencies"
+        and f"{sum(t in own.territories for t in world())} of {len(world())} territories, "
+        f"{len(own.languages)} languages, {len(own.currencies)} currencies"
     )
     return {
         "name": locale.languages.get(code, code),
@@ -395,7 +396,7 @@ def example_setup(
             "#   vocab-lit adapt --setup THIS --out DIR           text, vocabulary, training, scores and a report",
             "#   vocab-lit chapter focus --setup THIS             a chapter of the book on your model and text",
             "",
-            f"language: {'%r' % code if code in ('no', 'on', 'off', 'yes') else code}",
+            f"language: {repr(code) if code in ('no', 'on', 'off', 'yes') else code}",
             f"model: {model}" + " " * 3 + "# a folder, or a name on the Hugging Face Hub when online",
             f"text: {text or f'{code}.txt'}"
             + " " * 3
@@ -420,7 +421,8 @@ def example_setup(
             "",
             "lapt:   # continued pretraining",
             "  preset: embedding-structure   # " + ", ".join(PRESETS),
-            f"  steps: 10000   # the paper has {lapt.steps:,} of {lapt.batch_size} x {lapt.length} tokens; 0: no training",
+            f"  steps: 10000   # the paper has {lapt.steps:,} of {lapt.batch_size} x {lapt.length} tokens; "
+            "0: no training",
             *(
                 f"  # {name}: {getattr(lapt, name)!s}   # {_LAPT[name].about}"
                 for name in ("mode", "learning_rate", "batch_size", "length", "eval_every")

@@ -31,7 +31,8 @@ def bench(
         bool,
         typer.Option(
             "--install",
-            help="Make the environments of the other packages where they are missing; without them vocab_lit is measured alone.",
+            help="Make the environments of the other packages where they are missing; without them vocab_lit is "
+            "measured alone.",
         ),
     ] = False,
     largest: Annotated[float, typer.Option(help="Leave out sizes above this one.", show_default="all sizes")] = float(
@@ -51,7 +52,8 @@ def bench(
 ):
     """Measure speed and memory beside the packages that people use today, each in an environment of its own.
 
-    A part has cases of four sizes, so that one sees how the cost grows. Every run is a process on one thread; the sides take turns, and ratios are of runs that followed each other.
+    A part has cases of four sizes, so that one sees how the cost grows. Every run is a process on one thread; the
+    sides take turns, and ratios are of runs that followed each other.
 
     Example: `vocab-lit bench`, then `vocab-lit bench focus wechsel --install`
 

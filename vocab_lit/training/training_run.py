@@ -65,9 +65,8 @@ def check_same_run(
         f"{name} {before.get(name)}, not {now.get(name)}" for name in now | before if before.get(name) != now.get(name)
     ]
     if different:
-        raise ValueError(
-            f"{note.parent} holds another run: it has {'; '.join(different)}. Resume with what it was started with, or choose another folder"
-        )
+        hint = "Resume with what it was started with, or choose another folder"
+        raise ValueError(f"{note.parent} holds another run: it has {'; '.join(different)}. {hint}")
 
 # %% ../../nbs/06_training/07_training_run.ipynb #6bb746da
 def _add_language(model, tokenizer, language: LanguageAdapter, mode, seed):  # the tokenizer of its text
