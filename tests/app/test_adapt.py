@@ -166,8 +166,8 @@ def test_what_is_done_is_not_done_again_and_another_adaptation_does_not_get_into
         adapt_files(swahili, place / "mine")
 
 
-@pytest.mark.cell('nbs/09_app/03_adapt.ipynb', 'cell "killed in every stage, it goes on and ends with the same report" (78f6f619)')
-def test_killed_in_every_stage_it_goes_on_and_ends_with_the_same_report(cell_7250b4f7, cell_33cff44d):
+@pytest.mark.cell('nbs/09_app/03_adapt.ipynb', 'cell "killed in every stage, it resumes and ends with the same report" (78f6f619)')
+def test_killed_in_every_stage_it_resumes_and_ends_with_the_same_report(cell_7250b4f7, cell_33cff44d):
     done = subprocess.run(
         [sys.executable, "-W", "ignore", "-c", killed, str(place), json.dumps(quick)],
         capture_output=True,
@@ -213,8 +213,8 @@ def test_other_methods_and_a_run_without_training_find_what_they_need(cell_7250b
         and not grown["text"]["cleaned"]
     )
     options = dict(method="script-posn-ident", held_out=[place / "en.txt"])
-    drawn = adapt_files(asked(**plain, **options), place / "drawn", lambda _: None)
-    assert not (place / "drawn/vectors").exists() and drawn["text"]["lines"]["held out"] == 600
+    sampled = adapt_files(asked(**plain, **options), place / "sampled", lambda _: None)
+    assert not (place / "sampled/vectors").exists() and sampled["text"]["lines"]["held out"] == 600
 
 
 @pytest.mark.cell('nbs/09_app/03_adapt.ipynb', 'cell "what cannot work is refused before anything is written" (63f598db)')
@@ -257,3 +257,27 @@ def test_settings_that_failed_do_not_tie_the_folder(cell_7250b4f7):
     told = []
     again = adapt_files(asked(**alone, vocab_size=500), place / "again", told.append)
     assert again["vocabulary"]["target"]["tokens"] == 500 and "begins anew" in told[0]
+
+
+@pytest.mark.cell('nbs/09_app/03_adapt.ipynb', 'cell "nothing of the source model is read twice" (d8e384b7)')
+def test_nothing_of_the_source_model_is_read_twice(cell_7250b4f7):
+    import vocab_lit.models.lazy_weights as lazy
+    import vocab_lit.tokens.tokenizer as tokenizers
+
+    with pytest.MonkeyPatch.context() as patch:
+        reads = []
+
+        def counting(owner, name):
+            inner = getattr(owner, name)
+
+            def counted(path):
+                reads.append((name, Path(path).name))
+                return inner(path)
+
+            patch.setattr(owner, name, counted)
+
+        counting(tokenizers, "load_tokenizer")
+        counting(lazy, "stored_tensors")
+        adapt_files(asked(lapt={"steps": 0}, tasks={}, vocab_size=400), place / "counted", lambda _: None)
+    of_source = [name for name, folder in reads if folder == "model"]
+    assert sorted(of_source) == ["load_tokenizer", "stored_tensors"], reads

@@ -123,8 +123,8 @@ def test_vectors_of_two_languages_come_from_text_from_files_or_are_in_one_space_
     )
 
 
-@pytest.mark.cell('nbs/09_app/01_pipeline.ipynb', 'cell "the folder of a model with the new vocabulary gives vectors, and aligned ones go along when extending" (d5ecb901)')
-def test_the_folder_of_a_model_with_the_new_vocabulary_gives_vectors_and_aligned_ones_go_along_when_extending(cell_6424b4a4, cell_6588ab2a):
+@pytest.mark.cell('nbs/09_app/01_pipeline.ipynb', 'cell "the folder of a model with the target vocabulary gives vectors, and aligned ones go along when extending" (d5ecb901)')
+def test_the_folder_of_a_model_with_the_target_vocabulary_gives_vectors_and_aligned_ones_go_along_when_extending(cell_6424b4a4, cell_6588ab2a):
     auxiliary = dict(tokenizer=place / "focus-sw", vectors=place / "focus-sw")
     for method in ("clp", "omp", "focus"):
         made = transplanted(f"helped-{method}", (), **auxiliary, method=method)
@@ -177,8 +177,8 @@ def test_a_tokenizer_and_vectors_from_files_are_used_as_they_are(cell_6424b4a4):
     }
 
 
-@pytest.mark.cell('nbs/09_app/01_pipeline.ipynb', 'cell "a causal model\'s new tokenizer leaves texts as open as the old one does" (e45d7b2d)')
-def test_a_causal_model_s_new_tokenizer_leaves_texts_as_open_as_the_old_one_does(cell_6424b4a4):
+@pytest.mark.cell('nbs/09_app/01_pipeline.ipynb', 'cell "a causal model\'s target tokenizer leaves texts as open as the source\'s does" (e45d7b2d)')
+def test_a_causal_model_s_target_tokenizer_leaves_texts_as_open_as_the_source_s_does(cell_6424b4a4):
     causal = train_tokenizer(lines("en", 300, seed=0), "bpe", 400, around=(False, False))
     GPT2LMHeadModel(
         GPT2Config(vocab_size=400, n_embd=16, n_layer=1, n_head=2, n_positions=64, bos_token_id=2, eos_token_id=2)

@@ -122,8 +122,8 @@ def cell_8104d220():
     import_seconds("torch, transformers"), import_seconds("vocab_lit.models.transplant")
 
 
-@pytest.mark.cell('nbs/05_models/04_transplant.ipynb', 'cell "a model that forgets has the weights of a new one, whatever was drawn before" (33ddff20)')
-def test_a_model_that_forgets_has_the_weights_of_a_new_one_whatever_was_drawn_before(cell_95305b17):
+@pytest.mark.cell('nbs/05_models/04_transplant.ipynb', 'cell "a reinitialised model has the weights of a new one, whatever random numbers came before" (33ddff20)')
+def test_a_reinitialised_model_has_the_weights_of_a_new_one_whatever_random_numbers_came_before(cell_95305b17):
     for name in SMALL:
         made = []
         for disturb in (0, 3):
