@@ -740,7 +740,8 @@ def test_every_model_is_trained_on_or_refused_in_a_sentence(cell_0f7df609, cell_
             assert "adapters go into encoders whose layers end in a normalisation" in row.adapter
     tokenizer = FAMILIES["unigram"](WORDS)
     with pytest.raises(
-        ValueError, match="the embeddings have 10 dimensions and the layers 12; an invertible adapter needs them alike"
+        ValueError,
+        match="the embeddings have 10 dimensions and the layers 12; an invertible adapter needs the same number in both",
     ):
         MadX(small_model("ELECTRA", tokenizer)).add_language("sw")
 

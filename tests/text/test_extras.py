@@ -67,10 +67,10 @@ print(json.dumps(failed))
 def test_a_module_is_imported_and_a_missing_one_is_named_with_its_extra_in_one_line():
     assert import_extra("json", "tasks") is sys.modules["json"]
     assert import_extra("importlib.metadata", "book") is sys.modules["importlib.metadata"]
-    for module in ("nowhere", "nowhere.inside", "json.nowhere"):
+    for module, lacking in {"nowhere": "nowhere", "nowhere.inside": "nowhere", "json.nowhere": "json.nowhere"}.items():
         with pytest.raises(MissingExtra) as missing:
             import_extra(module, "fasttext")
-        assert str(missing.value) == f"{module} is not installed; pip install 'vocab_lit[fasttext]'"
+        assert str(missing.value) == f"{lacking} is not installed; pip install 'vocab_lit[fasttext]'"
     with pytest.raises(ValueError, match="unknown extra 'nlp'; choose from tasks, fasttext, chapters"):
         import_extra("json", "nlp")
 

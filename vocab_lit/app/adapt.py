@@ -33,6 +33,7 @@ from ..models.transplant import saved_plan
 from ..tasks.evaluate import evaluate_files, read_examples
 from ..tasks.settings import PERPLEXITY, EvaluateSettings
 from ..text.corpus import CleanReport, Lines, clean, hold_out, read_lines, write_json
+from ..text.extras import import_extra
 from ..text.files import check_output, write_folder
 from ..tokens.tokenizer import load_tokenizer, save_tokenizer, train_tokenizer_like
 from ..tokens.vocab import fit
@@ -50,6 +51,8 @@ def check_adaptation(a: Adaptation) -> None:
     if int(os.environ.get("WORLD_SIZE", 1)) > 1:
         hint = "give --steps 0, and train the folder start under torchrun with vocab-lit lapt"
         raise ValueError(f"adapt works in one process; {hint}")
+    for module in ("seaborn", "tabulate"):  # for the report, which is made last
+        import_extra(module, "chapters")
     a.check()
     a.opened.open_weights()  # reads no more than the headers of whole files
     if a.transplant.tokenizer.tokenizer:

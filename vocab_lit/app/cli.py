@@ -271,9 +271,11 @@ def _use_setup(ctx: typer.Context, path: Path | None):
 
 
 SetupFile = Annotated[
-    Path | None,
+    dict | None,  # what the callback makes of the path; typer before 0.28 would make a path of it again
     typer.Option(
         "--setup",
+        parser=Path,
+        metavar="<path>",
         is_eager=True,
         callback=_use_setup,
         help="A setup file (`vocab-lit init LANGUAGE` writes one): what is not given here is taken from there.",

@@ -30,6 +30,7 @@ from tqdm.auto import tqdm
 
 from .baselines import Meter, adapter_batch, apart, measure, open_case, peer_python, train_steps
 from ..text.corpus import data_path, write_json
+from ..text.extras import import_extra
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -157,8 +158,7 @@ def grows(measure: str, side: str = "vocab_lit") -> Callable[[Runs], list[float]
 # %% ../../nbs/10_book/03_bench.ipynb #6d43f40d
 def write_fasttext(path: Path, words: list[str], dim: int, seed: int = 0, turn: np.ndarray | None = None) -> None:
     "Write a fastText .bin of word vectors, scattered around 200 centres, or around these turned by a matrix."
-    import fasttext
-
+    fasttext = import_extra("fasttext", "fasttext")
     rng = np.random.default_rng(seed)
     text = path.with_suffix(".txt")
     text.write_text(
@@ -355,8 +355,7 @@ def product(meter: Meter, folder: str, dim: int = 300, tile: int = 512) -> None:
 
 def wechsel_cases(place: Path, sizes: tuple, small: bool) -> Iterator[Case]:
     "Random vocabularies of four sizes with vectors of words."
-    from gensim.models.fasttext import save_facebook_model
-
+    save_facebook_model = import_extra("gensim.models.fasttext", "fasttext").save_facebook_model
     from vocab_lit.text.phrasebook import dictionary, lines
     from vocab_lit.tokens.tokenizer import train_tokenizer
     from vocab_lit.tokens.vocab import Vocab

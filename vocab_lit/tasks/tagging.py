@@ -14,10 +14,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import torch
 from tqdm.auto import tqdm
-from transformers import MODEL_FOR_TOKEN_CLASSIFICATION_MAPPING, PreTrainedModel, PreTrainedTokenizerBase
 
 from .finetune import predict
-from .settings import TASK_PRESETS, TaggingConfig, TaskConfig
+from .settings import TASK_PRESETS
 from .splits import divide
 from .task import Row, Task, forward, label_weights, register
 from ..text.corpus import raw_lines
@@ -26,34 +25,19 @@ from ..tokens.tokenizer import ids_around
 
 if TYPE_CHECKING:
     from conllu import Token
+    from transformers import PreTrainedModel, PreTrainedTokenizerBase
+
+    from vocab_lit.tasks.settings import TaskConfig
 
 # %% auto #0
-__all__ = ['UPOS', 'pos', 'ner', 'Tagged', 'Place', 'conllu_words', 'read_conllu', 'some', 'to_bio', 'read_bio', 'split_wikiann',
-           'accuracy', 'entity_f1', 'Window', 'word_pieces', 'windows', 'lay_out', 'cuts', 'word_scores', 'Tagging',
-           'PartsOfSpeech', 'NamedEntities', 'tag']
+__all__ = ['UPOS', 'pos', 'ner', 'Tagged', 'Place', 'conllu_words', 'read_conllu', 'sentences_in', 'to_bio', 'read_bio',
+           'split_wikiann', 'accuracy', 'entity_f1', 'Window', 'word_subtokens', 'windows', 'lay_out', 'cuts',
+           'word_scores', 'Tagging', 'PartsOfSpeech', 'NamedEntities', 'tag']
 
 # %% ../../nbs/07_tasks/05_tagging.ipynb #1859cf06
-UPOS = tuple(
-    [
-        "ADJ",
-        "ADP",
-        "ADV",
-        "AUX",
-        "CCONJ",
-        "DET",
-        "INTJ",
-        "NOUN",
-        "NUM",
-        "PART",
-        "PRON",
-        "PROPN",
-        "PUNCT",
-        "SCONJ",
-        "SYM",
-        "VERB",
-        "X",
-    ]
-)
+_OPEN_CLASS = ("ADJ", "ADV", "INTJ", "NOUN", "PROPN", "VERB")
+_CLOSED_CLASS = ("ADP", "AUX", "CCONJ", "DET", "NUM", "PART", "PRON", "SCONJ")
+UPOS = tuple(sorted([*_OPEN_CLASS, *_CLOSED_CLASS, "PUNCT", "SYM", "X"]))
 
 
 @dataclass(frozen=True)
@@ -78,11 +62,11 @@ def _numbered(path: str | Path) -> Iterator[tuple[int, str]]:
 
 # %% ../../nbs/07_tasks/05_tagging.ipynb #4c8b256f
 _ID = re.compile(r"[1-9][0-9]*|[1-9][0-9]*-[1-9][0-9]*|[0-9]+\.[1-9][0-9]*")
-_COMMENT = re.compile(r"# *sent_id *= *(\S.*)")
+_SENTENCE_ID = re.compile(r"# *sent_id *= *(\S.*)")
 
 
-def _wrong(cells, expected):
-    "What is wrong with a row of CoNLL-U, if anything; the next word is due to have the expected number."
+def _problem(cells, expected, wrong) -> str | None:
+    "What is wrong with a line of CoNLL-U, if anything; the next word is due to have the expected number."
     if len(cells) != 10:
         return f"{len(cells)} columns where CoNLL-U has 10; put one tab between two columns"
     id, word = cells[:2]
@@ -91,11 +75,11 @@ def _wrong(cells, expected):
     if not id.isdigit():
         return None  # a multi-word token or an empty node
     if int(id) != expected:
-        return (
-            f"word {id} where word {expected} was due; put a blank line between two sentences and number words from 1"
-        )
+        advice = "put a blank line between two sentences and number words from 1"
+        return f"word {id} where word {expected} was due; {advice}"
     if not word.strip():
         return "the word is empty; put _ where there is none"
+    return wrong(cells)
 
 
 class Place(NamedTuple):
@@ -111,59 +95,61 @@ def conllu_words(
     wrong: Callable[[list[str]], str | None],  # what is wrong with the ten columns of a word, if anything
 ) -> Iterator[tuple[list[Token], Place]]:  # the syntactic words of each sentence
     "Read a treebank's words; `ValueError` names the file, line and sentence that is broken."
-    conllu = import_extra("conllu.parser", "tasks")
     number, place, block = 1, Place("1", []), []
     for n, line in chain(_numbered(path), [(0, "")]):
-        cells = line.split("\t")
-        if told := _COMMENT.match(line):
-            place = place._replace(name=told[1].strip())
-        if line.strip():
-            what = (
-                None
-                if line[0] == "#"
-                else _wrong(cells, len(place.lines) + 1) or (wrong(cells) if cells[0].isdigit() else None)
-            )
-            if what:
-                raise ValueError(f"{path}, line {n}: {what} (sentence {place.name})")
-            if cells[0].isdigit():
-                place.lines.append(n)
-            block.append(re.sub(" {2,}", " ", line))  # to conllu, two blanks are a tab
-        elif block:
-            words = [
-                t
-                for t in conllu.parse_token_and_metadata("\n".join(block), conllu.DEFAULT_FIELDS[:columns])
-                if isinstance(t["id"], int)
-            ]
-            if words:
+        if not line.strip():  # the end of a sentence
+            if words := _syntactic_words(block, columns):
                 yield words, place
-            number += bool(words)
+                number += 1
             place, block = Place(str(number), []), []
+            continue
+        cells = line.split("\t")
+        if found := _SENTENCE_ID.match(line):
+            place = place._replace(name=found[1].strip())
+        if line[0] != "#" and (problem := _problem(cells, len(place.lines) + 1, wrong)):
+            raise ValueError(f"{path}, line {n}: {problem} (sentence {place.name})")
+        if cells[0].isdigit():
+            place.lines.append(n)
+        block.append(line)
+
+
+def _syntactic_words(block, columns) -> list[Token]:
+    "The words with a plain number, from the lines of a sentence."
+    if not block:
+        return []
+    parser = import_extra("conllu.parser", "tasks")
+    text = re.sub(" {2,}", " ", "\n".join(block))  # to conllu, two blanks are a tab
+    tokens = parser.parse_token_and_metadata(text, parser.DEFAULT_FIELDS[:columns])
+    return [token for token in tokens if isinstance(token["id"], int)]
 
 # %% ../../nbs/07_tasks/05_tagging.ipynb #b52f16bb
+_TAG_COLUMNS = {"upos": 3, "xpos": 4}
+
+
 def read_conllu(
     path: str | Path,  # CoNLL-U; also .gz, .bz2, .xz
     column: str = "upos",  # upos, or xpos for the treebank's own tags
 ) -> list[Tagged]:  # the syntactic words: no multi-word tokens, no empty nodes
     "Read a treebank's parts of speech; `ValueError` names the file and line that is broken."
-    if column not in ("upos", "xpos"):
-        raise ValueError(f"column {column!r}: there are upos and xpos")
-    at = 3 if column == "upos" else 4
+    if column not in _TAG_COLUMNS:
+        raise ValueError(f"column {column!r}: choose from {', '.join(_TAG_COLUMNS)}")
 
     def wrong(cells):
-        word, tag = cells[1], cells[at]
+        word, tag = cells[1], cells[_TAG_COLUMNS[column]]
         if tag in ("", "_"):
             return f"{word!r} has no {column.upper()} tag; tag it, or leave the sentence out"
         if column == "upos" and tag not in UPOS:
-            return f"{tag!r} is not one of the {len(UPOS)} UPOS tags ({' '.join(UPOS)}); correct it, or read the column xpos"
+            known = f"the {len(UPOS)} UPOS tags ({' '.join(UPOS)})"
+            return f"{tag!r} is not one of {known}; correct it, or read the column xpos"
+        return None
 
-    found = [
-        Tagged(tuple(t["form"] for t in words), tuple(t[column] for t in words))
-        for words, _ in conllu_words(path, 5, wrong)
-    ]
-    return some(found, path)
+    found = []
+    for words, _ in conllu_words(path, 5, wrong):
+        found.append(Tagged(tuple(word["form"] for word in words), tuple(word[column] for word in words)))
+    return sentences_in(path, found)
 
 
-def some(found: list, path: str | Path) -> list:
+def sentences_in(path: str | Path, found: list) -> list:
     "What was found in a file of sentences; `ValueError` where it is nothing."
     if not found:
         raise ValueError(
@@ -179,11 +165,13 @@ def to_bio(
     tags: Sequence[str],  # BIO, IOB1, BIOES or BILOU
 ) -> tuple[str, ...]:  # BIO
     "Convert entity tags to BIO; an I- that continues nothing begins an entity, as in conlleval."
-    bio, going = [], None  # the type of an entity that may go on
+    bio, open_kind = [], None  # the type of an entity that may continue
     for tag in tags:
         prefix, kind = _TAG.fullmatch(tag).groups()
-        bio.append("O" if kind is None else f"{'I' if prefix in 'IEL' and kind == going else 'B'}-{kind}")
-        going = kind if prefix in ("B", "I") else None
+        continues = kind == open_kind and prefix in ("I", "E", "L")
+        beginning = "I" if continues else "B"
+        bio.append(f"{beginning}-{kind}" if kind else "O")
+        open_kind = kind if prefix in ("B", "I") else None
     return tuple(bio)
 
 # %% ../../nbs/07_tasks/05_tagging.ipynb #4f0ccab3
@@ -195,52 +183,54 @@ def _without_prefix(found):
     return [Tagged(tuple(w[prefix.end() :] for w in s.words), s.tags) for s in found]
 
 
+def _ends_sentence(line) -> bool:
+    return not line or line.startswith("-DOCSTART-")
+
+
+def _bio_problem(cells, width) -> str:
+    "What is wrong with a line that is neither a word with its tag nor a comment."
+    if width == 1:
+        return f"{len(cells)} columns where a word and its tag, with a tab or a blank between, are due"
+    if len(cells) != width:
+        return f"{len(cells)} columns where the first row has {width}; write all rows alike"
+    return f"{cells[-1]!r} is not an entity tag such as O, B-LOC or I-LOC; correct it"
+
+
 def read_bio(
     path: str | Path,  # a word, perhaps other columns, and a tag a line; a blank line ends a sentence
 ) -> list[Tagged]:  # tags in BIO
     "Read named entities; `ValueError` names the file and line that is broken."
     rows = [(n, line.rstrip()) for n, line in _numbered(path)]
-
-    def ends(line):
-        return not line or line.startswith("-DOCSTART-")
-
-    first = next((line for _, line in rows if not ends(line) and line[0] != "#"), "")
-    blank = re.compile("\t" if "\t" in first else " +")
-    width = len(blank.split(first))
-    found, sentence = [], []
+    first = next((line for _, line in rows if not _ends_sentence(line) and line[0] != "#"), "")
+    between = re.compile("\t" if "\t" in first else " +")
+    width = len(between.split(first))
+    found, words, tags = [], [], []
     for n, line in [*rows, (0, "")]:
-        cells = blank.split(line)
-        tagged = _TAG.fullmatch(cells[-1])
-        if ends(line):
-            if sentence:
-                found.append(Tagged(tuple(w for w, _ in sentence), to_bio([t for _, t in sentence])))
-            sentence = []
-        elif len(cells) == width > 1 and tagged:
-            sentence.append((cells[0], cells[-1]))
+        cells = between.split(line)
+        if _ends_sentence(line):
+            if words:
+                found.append(Tagged(tuple(words), to_bio(tags)))
+            words, tags = [], []
+        elif len(cells) == width > 1 and _TAG.fullmatch(cells[-1]):
+            words.append(cells[0])
+            tags.append(cells[-1])
         elif line[0] != "#":
-            if width == 1 or tagged or len(cells) != width:
-                what = (
-                    "a word and its tag, with a tab or a blank between, are due"
-                    if width == 1
-                    else f"the first row has {width}; write all rows alike"
-                )
-                raise ValueError(f"{path}, line {n}: {len(cells)} columns where {what}")
-            raise ValueError(
-                f"{path}, line {n}: {cells[-1]!r} is not an entity tag such as O, B-LOC or I-LOC; correct it"
-            )
-    return _without_prefix(some(found, path))
+            raise ValueError(f"{path}, line {n}: {_bio_problem(cells, width)}")
+    return _without_prefix(sentences_in(path, found))
 
 # %% ../../nbs/07_tasks/05_tagging.ipynb #388b2890
 def split_wikiann(
-    found: list[Tagged], seed: int = 0
+    found: list[Tagged],
+    seed: int = 0,
 ) -> tuple[list[Tagged], list[Tagged], list[Tagged]]:  # train, dev, test
     "Random 85/5/10% with at least 256 dev and 512 test sentences; `ValueError` where too few are left to train on."
-    dev, test = max(256, round(0.05 * len(found))), max(512, round(0.1 * len(found)))
-    if len(found) - dev - test < 256:
+    n_dev, n_test = max(256, round(0.05 * len(found))), max(512, round(0.1 * len(found)))
+    if len(found) - n_dev - n_test < 256:
         raise ValueError(
-            f"{len(found)} sentences are too few for {dev} of development, {test} of test and as many as 256 to train on"
+            f"{len(found)} sentences are too few for {n_dev} of development, {n_test} of test "
+            "and as many as 256 to train on"
         )
-    dev, test, train = divide(found, seed, dev, test)
+    dev, test, train = divide(found, seed, n_dev, n_test)
     return train, dev, test
 
 # %% ../../nbs/07_tasks/05_tagging.ipynb #281ea437
@@ -249,7 +239,8 @@ def accuracy(
     predicted: Sequence[Sequence[str]],  # as many
 ) -> float:  # share of words, 0 to 1
     "Share of words with the right tag."
-    right = [g == p for a, b in zip(gold, predicted, strict=True) for g, p in zip(a, b, strict=True)]
+    sentences = zip(gold, predicted, strict=True)
+    right = [tag == answer for pair in sentences for tag, answer in zip(*pair, strict=True)]
     return sum(right) / len(right)
 
 
@@ -258,8 +249,8 @@ def entity_f1(
     predicted: Sequence[Sequence[str]],  # as many
 ) -> float:  # 0 to 1; 0 where no entity is found
     "F1 over whole entities."
-    f1_score = import_extra("seqeval.metrics", "tasks").f1_score
-    return float(f1_score([list(g) for g in gold], [list(p) for p in predicted], zero_division=0))
+    seqeval = import_extra("seqeval.metrics", "tasks")
+    return float(seqeval.f1_score([list(g) for g in gold], [list(p) for p in predicted], zero_division=0))
 
 # %% ../../nbs/07_tasks/05_tagging.ipynb #38fdadc5
 class Window(NamedTuple):
@@ -272,55 +263,64 @@ class Window(NamedTuple):
     words: list[int]  # for each token the word it counts for, from 0 in the window; -1: none
 
 
-def word_pieces(
+def word_subtokens(
     tokenizer: PreTrainedTokenizerBase,  # a fast one
     texts: Sequence[Sequence[str]],  # words of each sentence
 ) -> Iterator[list[list[int]]]:  # for each sentence the token ids of each word
-    "The pieces of words, without special tokens."
+    "The subtokens of words, without special tokens."
     if not tokenizer.is_fast:
         raise ValueError(
-            "the tokenizer does not say which word a piece is from; save it as tokenizer.json (a fast tokenizer)"
+            "the tokenizer does not say which word a subtoken is from; save it as tokenizer.json (a fast tokenizer)"
         )
-    blank = " " if "ByteLevel" in str(tokenizer.backend_tokenizer.pre_tokenizer) else ""
+    space = " " if "ByteLevel" in str(tokenizer.backend_tokenizer.pre_tokenizer) else ""
     for at in range(0, len(texts), 1000):
-        batch = [[blank + w for w in words] for words in texts[at : at + 1000]]
+        batch = [[space + word for word in words] for words in texts[at : at + 1000]]
         coded = tokenizer(batch, is_split_into_words=True, add_special_tokens=False, truncation=False, verbose=False)
         for i, words in enumerate(batch):
-            pieces = [[] for _ in words]
+            subtokens = [[] for _ in words]
             for id, word in zip(coded["input_ids"][i], coded.word_ids(i)):
-                pieces[word].append(id)
-            yield pieces
+                subtokens[word].append(id)
+            yield subtokens
 
 
 def windows(
     tokenizer: PreTrainedTokenizerBase,  # a fast one
     texts: Sequence[Sequence[str]],  # words of each sentence
     length: int,  # tokens in a window at most, special ones included
-    pooling: str = "mean",  # which pieces count for a word: "mean" all, "first" only the first
+    pooling: str = "mean",  # which subtokens count for a word: "mean" all, "first" only the first
 ) -> list[Window]:  # in order
     "Cut sentences of words into windows of tokens."
     before, after = ids_around(tokenizer)
-    room, found = length - len(before) - len(after), []
+    n_special = len(before) + len(after)
+    room, found = length - n_special, []
     if room < 1:
         raise ValueError(
-            f"{length} tokens leave no room for text beside {len(before) + len(after)} special tokens; allow longer windows"
+            f"{length} tokens leave no room for text beside {n_special} special tokens; allow longer windows"
         )
-    for i, pieces in enumerate(word_pieces(tokenizer, texts)):
-        for start, end in cuts([min(len(p), room) for p in pieces], room):
-            ids, counted = lay_out(before, [p[:room] for p in pieces[start:end]], after, pooling)
+    for i, words in enumerate(word_subtokens(tokenizer, texts)):
+        words = [subtokens[:room] for subtokens in words]
+        for start, end in cuts([len(subtokens) for subtokens in words], room):
+            ids, counted = lay_out(before, words[start:end], after, pooling)
             found.append(Window(i, start, end - start, ids, counted))
     return found
 
 
 def lay_out(
-    before: list[int], pieces: list[list[int]], after: list[int], pooling: str
+    before: list[int],
+    words: list[list[int]],  # subtokens of each
+    after: list[int],
+    pooling: str,  # as in `windows`
 ) -> tuple[list[int], list[int]]:  # ids, and for each the word it counts for, or -1
-    "One row of tokens from the pieces of words and the special tokens around."
+    "One row of tokens from the subtokens of words and the special tokens around."
     if pooling not in ("mean", "first"):
-        raise ValueError(f"pooling={pooling!r}: there are 'mean' and 'first'")
-    ids = before + [id for p in pieces for id in p] + after
-    counted = [w if pooling == "mean" or j == 0 else -1 for w, p in enumerate(pieces) for j in range(len(p))]
-    return ids or [0], [-1] * len(before) + counted + [-1] * len(after) or [-1]  # a model must be given something
+        raise ValueError(f"pooling {pooling!r}: choose from mean, first")
+    ids = [*before, *chain.from_iterable(words), *after]
+    counted = [-1] * len(before)
+    for number, subtokens in enumerate(words):
+        counts = len(subtokens) if pooling == "mean" else min(1, len(subtokens))
+        counted += [number] * counts + [-1] * (len(subtokens) - counts)
+    counted += [-1] * len(after)
+    return ids or [0], counted or [-1]  # a model must be given something
 
 
 def cuts(sizes: Sequence[int], room: int) -> Iterator[tuple[int, int]]:  # start, end
@@ -335,11 +335,11 @@ def cuts(sizes: Sequence[int], room: int) -> Iterator[tuple[int, int]]:  # start
 
 # %% ../../nbs/07_tasks/05_tagging.ipynb #264c26f6
 def word_scores(
-    logits: torch.Tensor,  # (n, length, n_tags) scores of pieces
-    words: torch.Tensor,  # (n, length) the word each piece counts for; -1: none
+    logits: torch.Tensor,  # (n, length, n_tags) of subtokens
+    words: torch.Tensor,  # (n, length) the word each subtoken counts for; -1: none
     size: int,  # words in a row at most
-) -> torch.Tensor:  # (n, size, n_tags); 0 for a word that no piece counts for
-    "Mean of the scores of the pieces of each word."
+) -> torch.Tensor:  # (n, size, n_tags); 0 for a word that no subtoken counts for
+    "Mean of the logits of the subtokens of each word."
     belongs = (words[:, None] == torch.arange(size, device=words.device)[:, None]).to(logits.dtype)  # (n, size, length)
     return belongs @ logits / belongs.sum(-1, keepdim=True).clamp(min=1)
 
@@ -348,7 +348,8 @@ class Tagging(Task):
     "A tag for each word."
 
     unit, asks, marks = "sentences", "words", "tags"
-    config, heads, fill = TaggingConfig(), MODEL_FOR_TOKEN_CLASSIFICATION_MAPPING, {"labels": -100, "words": -1}
+    config = TASK_PRESETS["pos"]
+    heads, fill = "MODEL_FOR_TOKEN_CLASSIFICATION_MAPPING", {"labels": -100, "words": -1}
 
     def asked(self, example: Tagged) -> tuple[str, ...]:
         return example.tags
@@ -357,45 +358,36 @@ class Tagging(Task):
         return example.words
 
     def rows(self, tokenizer, examples, labels, length, config) -> list[Row]:  # one for each window
-        number, found = {t: i for i, t in enumerate(labels)}, []
+        number, found = {tag: i for i, tag in enumerate(labels)}, []
         for w in windows(tokenizer, [e.words for e in examples], length, config.pooling):
-            has = set(w.words)  # words without a piece are not learnt from
-            asked = [
-                number.get(t, -100) if i in has else -100
-                for i, t in enumerate(examples[w.sentence].tags[w.start : w.start + w.size])
-            ]
-            found.append(
-                Row(
-                    w.sentence,
-                    {
-                        "input_ids": torch.tensor(w.ids),
-                        "words": torch.tensor(w.words),
-                        "labels": torch.tensor(asked, dtype=torch.long),
-                    },
-                )
-            )
+            tags = examples[w.sentence].tags[w.start : w.start + w.size]
+            seen = set(w.words)  # words without a subtoken are not learnt from
+            asked = [number.get(tag, -100) if i in seen else -100 for i, tag in enumerate(tags)]
+            inputs = {"input_ids": w.ids, "words": w.words, "labels": asked}
+            inputs = {name: torch.tensor(values, dtype=torch.long) for name, values in inputs.items()}
+            found.append(Row(w.sentence, inputs))
         return found
 
     def scores(self, model, batch, config) -> torch.Tensor:
         return word_scores(forward(model, batch).logits, batch["words"], batch["labels"].shape[1])
 
     def losses(self, scores, batch, config) -> torch.Tensor:
-        return super().losses(scores.softmax(-1) if config.double_softmax else scores, batch, config)
+        if config.double_softmax:
+            scores = scores.softmax(-1)
+        return super().losses(scores, batch, config)
 
     def weights(self, batches, labels, config, gather) -> list[torch.Tensor]:
-        return label_weights(
-            [b["labels"] for b in batches], labels.index("O") if config.balance_o and "O" in labels else -1, gather
-        )
+        apart = labels.index("O") if config.balance_o and "O" in labels else -1
+        return label_weights([b["labels"] for b in batches], apart, gather)
 
     def best(self, scores, rows, config) -> list[list[int]]:  # number of the best tag for each word
-        return [row[: len(r.inputs["labels"])] for row, r in zip(scores.argmax(-1).tolist(), rows)]
+        return [best[: len(row.inputs["labels"])] for best, row in zip(scores.argmax(-1).tolist(), rows)]
 
-    def join(
-        self, examples, rows, found, model, config
-    ) -> list[tuple[str, ...]]:  # tags of whole sentences from those of their windows
+    # tags of whole sentences from those of their windows
+    def join(self, examples, rows, found, model, config) -> list[tuple[str, ...]]:
         tags = [[] for _ in examples]
-        for r, numbers in zip(rows, found):
-            tags[r.example] += [model.config.id2label[n] for n in numbers]
+        for row, numbers in zip(rows, found):
+            tags[row.example] += [model.config.id2label[n] for n in numbers]
         return [tuple(t) for t in tags]
 
 # %% ../../nbs/07_tasks/05_tagging.ipynb #f9e5e96f

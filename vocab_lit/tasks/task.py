@@ -76,9 +76,8 @@ class Task:
     config = TaskConfig()  # default settings
     heads: str | Mapping = ""  # transformers' mapping from configurations to models with the task's head, or its name
     fill = {"labels": -100}  # padding of what rows have besides ids
-    needs: tuple[
-        str, ...
-    ] = ()  # modules of the extra `tasks` that decode or score answers, missed before it is trained
+    # modules of the extra `tasks` that decode or score answers; a missing one is told before anything is trained
+    needs: tuple[str, ...] = ()
 
     def read(self, path: str | Path) -> list:
         raise NotImplementedError  # examples; errors name file and place

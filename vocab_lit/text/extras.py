@@ -35,7 +35,7 @@ def import_extra(
     except ModuleNotFoundError as e:
         if not f"{module}.".startswith(f"{e.name}."):
             raise  # the module is there, and lacks a package that it needs itself
-        raise MissingExtra(f"{module} is not installed; pip install 'vocab_lit[{extra}]'", name=e.name) from None
+        raise MissingExtra(f"{e.name} is not installed; pip install 'vocab_lit[{extra}]'", name=e.name) from None
 
 
 class LazyExtra:
