@@ -1,20 +1,22 @@
 """Build metadata: everything comes from settings.ini; edit there."""
+
 from configparser import ConfigParser
 from pathlib import Path
+
 from setuptools import find_packages, setup
 
 here = Path(__file__).parent
 ini = ConfigParser(delimiters=["="])
-ini.read(here/"settings.ini", encoding="utf-8")
+ini.read(here / "settings.ini", encoding="utf-8")
 cfg = ini["DEFAULT"]
 lib = cfg["lib_name"]
-readme = here/"README.md"
+readme = here / "README.md"
 extras = {name: cfg[f"{name}_requirements"].split() for name in cfg["extras"].split()}
 extras["all"] = sorted({requirement for required in extras.values() for requirement in required})
 extras["dev"] = extras["all"] + cfg["dev_requirements"].split()
 # for the tests beside other versions, which the tools that build the book do not allow
 extras["test"] = sorted(set(extras["all"]) - set(cfg["book_requirements"].split())) + cfg["dev_requirements"].split()
-data = [p.relative_to(here/"data").as_posix() for p in (here/"data").rglob("*") if p.is_file()]
+data = [p.relative_to(here / "data").as_posix() for p in (here / "data").rglob("*") if p.is_file()]
 
 setup(
     name=lib,

@@ -1,4 +1,7 @@
-"""Libraries that torch's CUDA build is linked against and that are not here: every function of theirs answers "no device". xla_stubs.py TORCH_LIB OUT"""
+"""Stubs of the libraries that torch's CUDA build is linked against and that are not here. xla_stubs.py TORCH_LIB OUT
+
+Every function of theirs answers "no device".
+"""
 
 import re
 import subprocess

@@ -1,4 +1,7 @@
-"""LAPT and a task on torch_xla's CPU device, beside the same on the processor: the losses must agree, and nothing may be compiled after the first steps."""
+"""LAPT and a task on torch_xla's CPU device, beside the same on the processor.
+
+The losses must agree, and nothing may be compiled after the first steps.
+"""
 
 import json
 import os
@@ -18,12 +21,14 @@ def run() -> dict:  # what is compared
     from transformers.trainer import DEFAULT_CALLBACKS
 
     from vocab_lit.models.device import compilations, find_device
-    from vocab_lit.tasks.finetune import TaskConfig, fine_tune
+    from vocab_lit.tasks.finetune import fine_tune
+    from vocab_lit.tasks.settings import TaskConfig
     from vocab_lit.tasks.tagging import Tagged
     from vocab_lit.text.corpus import data_path
     from vocab_lit.text.phrasebook import lines, sentences
     from vocab_lit.tokens.tokenizer import load_tokenizer
-    from vocab_lit.training.lapt import LaptConfig, lapt
+    from vocab_lit.training.lapt import lapt
+    from vocab_lit.training.settings import LaptConfig
 
     counts = []
 
@@ -99,11 +104,10 @@ else:
         for name, more in (("cpu", {"USE_TORCH_XLA": "0"}), ("xla", {"PJRT_DEVICE": "CPU"})):
             subprocess.run([sys.executable, __file__, f"{folder}/{name}"], check=True, env=os.environ | more)
             found[name] = json.loads(Path(folder, name).read_text())
-            print(
-                f"{found[name]['device']}: held-out losses {', '.join(f'{l:.4f}' for l in found[name]['losses'])}; "
-                f"losses of the task {', '.join(f'{l:.4f}' for l in found[name]['task'])}; accuracy {found[name]['test']:.3f}",
-                flush=True,
-            )
+            held_out = ", ".join(f"{loss:.4f}" for loss in found[name]["losses"])
+            of_task = ", ".join(f"{loss:.4f}" for loss in found[name]["task"])
+            print(f"{found[name]['device']}: held-out losses {held_out}; losses of the task {of_task}", end="; ")
+            print(f"accuracy {found[name]['test']:.3f}", flush=True)
     print(
         *(
             f"programs compiled until each step of {name}: {' '.join(map(str, counts))}"

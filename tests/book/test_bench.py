@@ -3,7 +3,7 @@ from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from vocab_lit.book.baselines import measure, open_case, peer_python
-from vocab_lit.book.bench import CLAIMS, Case, PARTS, Runs, _Clock, _TINY, claims_table, compare_neighbours, compare_rows, count_flops, embedding_like, exponent, focus, focus_cases, grows, growth_table, printed_steps, random_model, report, run_bench, run_part, side_table, turns, wechsel, wechsel_cases, write_text
+from vocab_lit.book.bench import CLAIMS, Case, PARTS, Runs, _TINY, claims_table, compare_neighbours, compare_rows, count_flops, embedding_like, exponent, focus, focus_cases, grows, growth_table, printed_steps, random_model, report, run_bench, run_part, side_table, turns, wechsel, wechsel_cases, write_text
 from vocab_lit.methods.recipe import load_plan
 from vocab_lit.methods.semi_nmf import SemiNMF
 from vocab_lit.tokens.vocab import Vocab, overlap, toy_tokenizer
@@ -17,6 +17,7 @@ import pytest
 import tempfile
 import time
 import torch
+import vocab_lit.book.bench as bench
 
 
 @pytest.fixture(scope='module')
@@ -217,7 +218,7 @@ def test_the_operations_counted_are_those_of_the_formula():
 
 @pytest.mark.cell('nbs/10_book/03_bench.ipynb', 'cell "the clock leaves the warm-up out" (cd7db712)')
 def test_the_clock_leaves_the_warm_up_out():
-    clock = _Clock(2)
+    clock = bench._clock(2)
     for step in range(1, 6):
         clock.on_step_end(None, SimpleNamespace(global_step=step, max_steps=5), None)
         time.sleep(0.02)

@@ -7,13 +7,14 @@ from torch import nn
 from transformers import AlbertConfig, AlbertForMaskedLM, AutoTokenizer, BartConfig, BartForConditionalGeneration, BertConfig, BertForMaskedLM, DebertaV2Config, DebertaV2ForMaskedLM, DistilBertConfig, DistilBertForMaskedLM, ElectraConfig, ElectraForMaskedLM, GPT2Config, GPT2LMHeadModel, LlamaConfig, LlamaForCausalLM, MT5Config, MT5ForConditionalGeneration, PreTrainedTokenizerFast, RobertaConfig, RobertaForMaskedLM, T5Config, T5ForConditionalGeneration, TrainerCallback, XLMRobertaConfig, XLMRobertaForMaskedLM
 from typer.testing import CliRunner
 from vocab_lit.app.cli import app
-from vocab_lit.app.pipeline import copies
 from vocab_lit.methods.factored import FactoredRecipe, load_factors
 from vocab_lit.methods.recipe import get_recipe, load_plan
 from vocab_lit.methods.registry import RECIPES
+from vocab_lit.methods.settings import copies_overlap
 from vocab_lit.models.factored_embedding import load_embedding
 from vocab_lit.models.madx import AdapterConfig, LANGUAGE, MadX
-from vocab_lit.models.transplant import load_model, open_model, save, saved_plan, token_parameters, transplant
+from vocab_lit.models.source import load_model, open_model
+from vocab_lit.models.transplant import save, saved_plan, token_parameters, transplant
 from vocab_lit.text.phrasebook import lines
 from vocab_lit.tokens.expansion import expand_tokenizer
 from vocab_lit.tokens.tokenizer import load_tokenizer, train_tokenizer
@@ -240,7 +241,7 @@ def cell_20985475(cell_0f7df609, cell_d6d098ab):
             and saved_plan(saved, again).summary().equals(plan.summary())
             and type(load_model(saved)) is type(model)
         )
-        if copies(recipe) and whole_rows and not recipe.untrained:
+        if copies_overlap(recipe) and whole_rows and not recipe.untrained:
             shared = [t.id for t in target if t.kind == "text" and plan.copied[t.id] >= 0][:9]
             assert not shared or torch.allclose(
                 logits(twin, plan.copied[shared].tolist())[:, plan.copied[shared]],
@@ -385,7 +386,8 @@ def cell_8e4d89ae():
     from vocab_lit.text.phrasebook import lines
     from vocab_lit.app.pipeline import factorize_files, train_vectors_files
     from vocab_lit.tokens.tokenizer import load_tokenizer, save_tokenizer, train_tokenizer
-    from vocab_lit.models.transplant import load_model, open_model, save, transplant
+    from vocab_lit.models.source import load_model, open_model
+    from vocab_lit.models.transplant import save, transplant
     from vocab_lit.text.files import write_folder, write_text
     from vocab_lit.vectors.word_vectors import open_words
     torch.set_num_threads(1)
@@ -738,7 +740,8 @@ def test_every_model_is_trained_on_or_refused_in_a_sentence(cell_0f7df609, cell_
             assert "adapters go into encoders whose layers end in a normalisation" in row.adapter
     tokenizer = FAMILIES["unigram"](WORDS)
     with pytest.raises(
-        ValueError, match="the embeddings have 10 dimensions and the layers 12; an invertible adapter needs them alike"
+        ValueError,
+        match="the embeddings have 10 dimensions and the layers 12; an invertible adapter needs the same number in both",
     ):
         MadX(small_model("ELECTRA", tokenizer)).add_language("sw")
 

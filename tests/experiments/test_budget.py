@@ -5,7 +5,7 @@ from transformers import GPT2Config, GPT2LMHeadModel, XLMRobertaConfig, XLMRober
 from vocab_lit.experiments.budget import SHARE, Shape, _CHAPTERS, _SHAPES, batch_flops, loads, measure_throughput, on_this_machine, plan, run_flops, shape_of
 from vocab_lit.experiments.hub import MODELS
 from vocab_lit.models.madx import MadX
-from vocab_lit.models.transplant import load_model
+from vocab_lit.models.source import load_model
 from vocab_lit.text.corpus import data_path
 from vocab_lit.text.phrasebook import lines
 from vocab_lit.tokens.tokenizer import train_tokenizer
@@ -127,13 +127,13 @@ def test_what_is_measured_is_consistent(cell_791d07bc):
 @pytest.mark.cell('nbs/08_experiments/06_budget.ipynb', 'cell "loads are those of the chapters\' own loops" (44068ea2)')
 def test_loads_are_those_of_the_chapters_own_loops():
     def runs(*args, **kw):
-        return {l.what: l.runs for l in loads(*args, **kw)}
+        return {load.what: load.runs for load in loads(*args, **kw)}
 
 
     (focus,) = loads("focus", "sw", seeds=2)
     assert (focus.runs, focus.steps, focus.samples, focus.tokens) == (8, 390_625, 50_000_000, 50_000_000 * 256)  # Table 5
     assert focus.flops == pytest.approx(run_flops(Shape(12, 768, 3072, 50_000), PRESETS["focus"]))
-    wechsel = {l.what: l for l in loads("wechsel", "sw", medium="fr de zh sw", low="gd ug mg jv")}
+    wechsel = {load.what: load for load in loads("wechsel", "sw", medium="fr de zh sw", low="gd ug mg jv")}
     assert (
         wechsel["LAPT of GPT-2"].tokens == pytest.approx(65.5e9, rel=0.01) and wechsel["LAPT of RoBERTa"].runs == 12
     )  # Table 1
@@ -151,7 +151,7 @@ def test_loads_are_those_of_the_chapters_own_loops():
     assert short.steps == 10 and short.tokens == 10 * 16 * 72
     for chapter in _CHAPTERS:
         for scale in ("mini", "paper"):
-            assert all(l.runs > 0 and l.flops > 0 for l in loads(chapter, "sw", scale))
+            assert all(load.runs > 0 and load.flops > 0 for load in loads(chapter, "sw", scale))
     with pytest.raises(ValueError, match="no chapter 'no'; there are focus"):
         loads("no", "sw")
     with pytest.raises(ValueError, match="scale 'huge'"):
@@ -178,7 +178,7 @@ def test_parameters_have_the_chapters_names_and_defaults():
 @pytest.mark.cell('nbs/08_experiments/06_budget.ipynb', 'cell "the loads of a chapter at scale mini, counted by hand" (0fa5b82a)')
 def test_the_loads_of_a_chapter_at_scale_mini_counted_by_hand():
     def runs(*args, **kw):
-        return {l.what: l.runs for l in loads(*args, **kw)}
+        return {load.what: load.runs for load in loads(*args, **kw)}
 
 
     assert runs("embedding-structure", "et", "mini", compare="hy", mixed="et+hy", family="et+fi") == {
@@ -221,7 +221,7 @@ def test_times_are_those_of_the_machine_at_hand_where_it_is_in_the_table():
             (Device("xla", "TPU through torch_xla", None, "bf16"), "(Colab TPU v5e-1)"),
             (Device("cpu", "x86_64 CPU, 2 threads", 13 * 10**9), "h on Colab T4"),
         ):
-            patch.setitem(on_this_machine.__globals__, "find_device", lambda: device)
+            patch.setitem(on_this_machine.__globals__, "find_device", lambda device=device: device)
             assert said in on_this_machine("focus", "sw") and "scale paper" in on_this_machine("focus", "sw")
 
 

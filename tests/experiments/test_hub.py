@@ -7,7 +7,9 @@ from vocab_lit.tasks.parsing import Parsed
 from vocab_lit.tasks.qa import Answer
 from vocab_lit.tasks.tagging import Tagged
 from vocab_lit.vectors.align import read_dictionary
+import gzip
 import json
+import lzma
 import pytest
 import tempfile
 
@@ -103,7 +105,8 @@ def test_a_model_is_taken_from_a_folder_from_the_mirror_or_from_nowhere_with_adv
         )
         with pytest.raises(
             FileNotFoundError,
-            match=rf"the model no-such/model is not there: looked for in the mirror {mirror}, .*`hf download no-such/model --local-dir {mirror}/no-such/model`",
+            match=rf"the model no-such/model is not there: looked for in the mirror {mirror}, .*`hf download "
+            rf"no-such/model --local-dir {mirror}/no-such/model`",
         ):
             hub_model("no-such/model")
         for folder in ("/no/such/folder", "data/no/folder"):
@@ -161,9 +164,6 @@ def test_the_files_of_a_part_are_found_in_every_layout(cell_69d5cc3f, cell_9e9b8
 @pytest.mark.cell('nbs/08_experiments/02_hub.ipynb', 'cell "text of every corpus is streamed from the mirror line by line" (f0cb7d83)')
 def test_text_of_every_corpus_is_streamed_from_the_mirror_line_by_line(cell_69d5cc3f, cell_aa1cec4c):
     assert streamed == ["a0", "b0", "c", "a1", "b1", "c"]
-    import gzip
-    import lzma
-
     write_shard("HuggingFaceFW/fineweb-2/data/swh_Latn/train/000_00000.parquet", {"text": ["fineweb"], "id": ["x"]})
     write_shard("wikimedia/wikipedia/20231101.sw/train-00000-of-00001.parquet", {"text": ["Mto\n\nMaji"], "title": ["Mto"]})
     for name in ("c4-sw.tfrecord-00000-of-00001", "c4-sw-validation.tfrecord-00000-of-00001"):
@@ -180,7 +180,8 @@ def test_text_of_every_corpus_is_streamed_from_the_mirror_line_by_line(cell_69d5
             next(hub_lines("cc100", "wo"))
         with pytest.raises(
             ValueError,
-            match="the data set oscar-corpus/OSCAR-2301 does not load for sw .*looked for in the mirror .*--repo-type dataset --include 'sw_meta/\\*.jsonl.zst' --local-dir",
+            match="the data set oscar-corpus/OSCAR-2301 does not load for sw .*looked for in the mirror .*--repo-type "
+            "dataset --include 'sw_meta/\\*.jsonl.zst' --local-dir",
         ):
             next(hub_lines("oscar", "sw"))
         with pytest.raises(ValueError, match="no corpus 'wikiann'; there are cc100, fineweb-2, mc4, oscar, wikipedia"):
@@ -210,7 +211,8 @@ def test_names_come_from_wikiann_with_either_division_and_from_masakhaner(cell_6
             hub_splits("ner", "et")
         with pytest.raises(
             ValueError,
-            match=r"`hf download masakhane/masakhaner --repo-type dataset --revision refs/convert/parquet --include '\*swa/\*' --local-dir",
+            match=r"`hf download masakhane/masakhaner --repo-type dataset --revision refs/convert/parquet --include "
+            r"'\*swa/\*' --local-dir",
         ):
             hub_splits("ner", "sw", "masakhaner")
         with pytest.raises(ValueError, match="masakhane/masakhaner2 has no et; it has ha, ig"):
@@ -286,7 +288,7 @@ def test_questions_and_pairs_come_from_every_set(cell_69d5cc3f, cell_aa1cec4c):
     for split, n in (("train", 20), ("validation", 4)):
         write_shard(
             f"google-research-datasets/tydiqa/secondary_task/{split}-00000-of-00001.parquet",
-            asked([f"{l}-{i}" for l in ("swahili", "finnish") for i in range(n)]),
+            asked([f"{language}-{i}" for language in ("swahili", "finnish") for i in range(n)]),
         )
     for split in ("train", "test"):
         write_shard(f"deepset/germanquad/plain_text/{split}/0000.parquet", asked([f"{i}" for i in range(10)]))

@@ -5,10 +5,9 @@ from functools import cache
 from matplotlib.colors import to_rgb
 from matplotlib.text import Text
 from pathlib import Path
-from vocab_lit.experiments.plots import INK, PALETTE, SANS, _brief, _number, _plane, _short, _spread, alignment_map, correlations, described, embedding_map, growth_curves, has_glyphs, heat_map, label, loss_bars, loss_curves, ranges, romanise, row_shares, score_curves, score_dots, score_flops, show_mixture, use_style
+from vocab_lit.experiments.plots import INK, PALETTE, SANS, _brief, _number, _plane, _short, _spread, alignment_map, correlations, described, embedding_map, growth_curves, has_glyphs, heat_map, label, loss_bars, loss_curves, plt, ranges, romanise, row_shares, score_curves, score_dots, score_flops, show_mixture, use_style
 from vocab_lit.experiments.results import published
 import itertools
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest

@@ -12,43 +12,35 @@ import types
 @pytest.mark.cell('nbs/05_models/01_device.ipynb', 'cell "each kind of device is found, with the precision that it has" (3bc5dfae)')
 def test_each_kind_of_device_is_found_with_the_precision_that_it_has():
     def found(**has):  # torch as it is on another machine
+        def has_bf16(including_emulation=True):
+            return including_emulation or has["card"] != "Tesla T4"
+
         with pytest.MonkeyPatch.context() as patch:
+            card = types.SimpleNamespace(name=has.get("card"), total_memory=16 * 2**30)
             patch.setattr(torch.cuda, "is_available", lambda: "card" in has)
-            patch.setattr(
-                torch.cuda,
-                "get_device_properties",
-                lambda: types.SimpleNamespace(name=has["card"], total_memory=16 * 2**30),
-            )
-            patch.setattr(
-                torch.cuda,
-                "is_bf16_supported",
-                lambda including_emulation=True: including_emulation or has["card"] != "Tesla T4",
-            )
+            patch.setattr(torch.cuda, "get_device_properties", lambda: card)
+            patch.setattr(torch.cuda, "is_bf16_supported", has_bf16)
             patch.setattr(torch.backends.mps, "is_available", lambda: "mps" in has)
             patch.setattr(torch.mps, "recommended_max_memory", lambda: 8 * 2**30)
             for name, module in has.get("modules", {}).items():
                 patch.setitem(sys.modules, name, module)
             if "modules" in has:
                 patch.setattr(importlib.util, "find_spec", lambda name: name if name == "torch_tpu" else None)
-            patch.setitem(find_device.__globals__, "is_torch_xla_available", lambda: False)
+            patch.setitem(find_device.__globals__, "_has_xla", lambda: False)
             try:
                 return find_device()
             finally:
                 vars(torch).pop("tpu", None)
 
 
-    assert (
-        found(card="Tesla T4") == Device("cuda", "Tesla T4", 16 * 2**30, "fp16")
-        and found(card="NVIDIA A100").precision == "bf16"
-    )
+    assert found(card="Tesla T4") == Device("cuda", "Tesla T4", 16 * 2**30, "fp16")
+    assert found(card="NVIDIA A100").precision == "bf16"
     assert found(mps=True) == Device("mps", "Apple GPU", 8 * 2**30, "fp32")
     cpu = found()
-    assert (
-        (cpu.kind, cpu.precision, cpu.torch) == ("cpu", "fp32", torch.device("cpu"))
-        and cpu.memory > 2**28
-        and "thread" in cpu.name
-        and not cpu.fixed_shapes
-    )
+    assert (cpu.kind, cpu.precision, cpu.torch) == ("cpu", "fp32", torch.device("cpu"))
+    assert cpu.memory > 2**28
+    assert "thread" in cpu.name
+    assert not cpu.fixed_shapes
 
 
     def package(start):  # torch_tpu, which registers its device when it is asked for one
@@ -67,50 +59,35 @@ def test_each_kind_of_device_is_found_with_the_precision_that_it_has():
         raise RuntimeError("no TPU")
 
 
-    assert (
-        found(modules=package(there)) == Device("tpu", "TPU through torch_tpu", None, "bf16")
-        and Device("tpu", "").fixed_shapes
-    )
+    assert found(modules=package(there)) == Device("tpu", "TPU through torch_tpu", None, "bf16")
+    assert Device("tpu", "").fixed_shapes
     assert found(modules=package(missing)).kind == "cpu"
 
 
 @pytest.mark.cell('nbs/05_models/01_device.ipynb', 'cell "the arguments are those of the device, and the Trainer takes them" (f815bdc6)')
 def test_the_arguments_are_those_of_the_device_and_the_trainer_takes_them():
-    args = {
-        kind: device_arguments(Device(kind, "", precision=precision))
-        for kind, precision in (("cpu", "fp32"), ("cuda", "bf16"), ("mps", "fp32"), ("xla", "bf16"), ("tpu", "bf16"))
+    kinds = dict(cpu="fp32", cuda="bf16", mps="fp32", xla="bf16", tpu="bf16")
+    args = {kind: device_arguments(Device(kind, "", precision=precision)) for kind, precision in kinds.items()}
+    expected = {  # bf16, on the CPU, fused, pinned memory, workers
+        "cpu": (False, True, True, False, 0),
+        "cuda": (True, False, True, True, 2),
+        "mps": (False, False, True, False, 0),
+        "xla": (False, False, False, False, 0),
+        "tpu": (True, False, False, False, 0),
     }
-    assert [
-        (
-            kind,
-            a["bf16"],
-            a["fp16"],
-            a["use_cpu"],
-            "fused" in a["optim"],
-            a["dataloader_pin_memory"],
-            a["dataloader_num_workers"],
-        )
-        for kind, a in args.items()
-    ] == [
-        ("cpu", False, False, True, True, False, 0),
-        ("cuda", True, False, False, True, True, 2),
-        ("mps", False, False, False, True, False, 0),
-        ("xla", False, False, False, False, False, 0),
-        ("tpu", True, False, False, False, False, 0),
-    ]
-    assert [device_arguments(Device(kind, ""), n)["ddp_backend"] for kind in ("cpu", "cuda") for n in (1, 2)] == [
-        None,
-        "gloo",
-        None,
-        None,
-    ]
+    for kind, a in args.items():
+        pinned, workers = a["dataloader_pin_memory"], a["dataloader_num_workers"]
+        assert (a["bf16"], a["use_cpu"], "fused" in a["optim"], pinned, workers) == expected[kind]
+    assert not any(a["fp16"] for a in args.values())
+    backends = [device_arguments(Device(kind, ""), n)["ddp_backend"] for kind in ("cpu", "cuda") for n in (1, 2)]
+    assert backends == [None, "gloo", None, None]
+    on_cpu = {kind: TrainingArguments(**a | dict(use_cpu=True, bf16=False)) for kind, a in args.items()}
+    assert [kind for kind, a in on_cpu.items() if a.accelerator_config.non_blocking] == ["cuda"]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(multiprocessing.current_process(), "_config", {"daemon": True})
         assert device_arguments(Device("cuda", ""))["dataloader_num_workers"] == 0
-    assert (
-        device_arguments() == device_arguments(find_device())
-        and TrainingArguments(report_to="none", **args["cpu"]).device.type == "cpu"
-    )
+    assert device_arguments() == device_arguments(find_device())
+    assert TrainingArguments(report_to="none", **args["cpu"]).device.type == "cpu"
 
 
 @pytest.mark.cell('nbs/05_models/01_device.ipynb', 'cell "compilations are counted where there are some" (0ec7c412)')
@@ -121,11 +98,11 @@ def test_compilations_are_counted_where_there_are_some():
         for name in ("torch_xla", "torch_xla.debug"):
             patch.setitem(sys.modules, name, types.ModuleType(name))
         patch.setitem(sys.modules, "torch_xla.debug.metrics", metrics)
-        patch.setitem(compilations.__globals__, "is_torch_xla_available", lambda: True)
+        patch.setitem(compilations.__globals__, "_has_xla", lambda: True)
         assert compilations() == 0
         count[0] = 7
         assert compilations() == 7
-        patch.setitem(compilations.__globals__, "is_torch_xla_available", lambda: False)
+        patch.setitem(compilations.__globals__, "_has_xla", lambda: False)
         assert compilations() == 0
         patch.setattr(torch, "tpu", types.SimpleNamespace(_get_cache_misses=lambda: 3), raising=False)
         assert compilations() == 3

@@ -36,31 +36,35 @@ def cell_47976626():
 
 @pytest.fixture(scope='module')
 def cell_13f09eb7(cell_47976626):
-    # nbs/05_models/02_lazy_weights.ipynb, cell "hollow = meta_model(AutoModelForMaskedLM, AutoConfig.from_pr" (13f09eb7)
-    global hollow
-    hollow = meta_model(AutoModelForMaskedLM, AutoConfig.from_pretrained(place / "bert"), stored)
-    hollow.get_input_embeddings().weight.device, rows_of(hollow.get_input_embeddings().weight)[torch.tensor([1, 2])][:, :4]
+    # nbs/05_models/02_lazy_weights.ipynb, cell "meta = meta_model(AutoModelForMaskedLM, AutoConfig.from_pret" (13f09eb7)
+    global meta, weight
+    meta = meta_model(AutoModelForMaskedLM, AutoConfig.from_pretrained(place / "bert"), stored)
+    weight = meta.get_input_embeddings().weight
+    weight.device, rows_of(weight)[torch.tensor([1, 2])][:, :4]
 
 
 @pytest.fixture(scope='module')
 def cell_bf61f463(cell_47976626, cell_13f09eb7):
-    # nbs/05_models/02_lazy_weights.ipynb, cell "weight = hollow.get_input_embeddings().weight" (bf61f463)
-    global again, bias, module, more, weight
-    weight = hollow.get_input_embeddings().weight
+    # nbs/05_models/02_lazy_weights.ipynb, cell "more = nn.Parameter(torch.cat([rows_of(weight)[:], torch.one" (bf61f463)
+    global again, beside_source, bias, module, more
     more = nn.Parameter(torch.cat([rows_of(weight)[:], torch.ones(2, 16)]))
-    for module in hollow.modules():
+    for module in meta.modules():
         if module._parameters.get("weight") is weight:
             module.weight = more
     bias = nn.Parameter(torch.arange(52.0))
-    hollow.cls.predictions.bias = hollow.cls.predictions.decoder.bias = bias
-    hollow.config.vocab_size = 52
+    meta.cls.predictions.bias = meta.cls.predictions.decoder.bias = bias
+    meta.config.vocab_size = 52
     (place / "more").mkdir()
-    save_meta_model(hollow, place / "more")
+    save_meta_model(meta, place / "more")
     again = AutoModelForMaskedLM.from_pretrained(place / "more")
-    [
-        (f.name, f.stat().st_size, f.read_bytes() == (place / "bert" / f.name).read_bytes())
-        for f in sorted((place / "more").glob("*.safetensors"))
-    ]
+
+
+    def beside_source(file):
+        same = file.read_bytes() == (place / "bert" / file.name).read_bytes()
+        return dict(file=file.name, bytes=file.stat().st_size, same=same)
+
+
+    [beside_source(file) for file in sorted((place / "more").glob("*.safetensors"))]
 
 
 @pytest.mark.cell('nbs/05_models/02_lazy_weights.ipynb', 'cell "rows read from a file are the tensor\'s own" (610e0f41)')
@@ -72,11 +76,8 @@ def test_rows_read_from_a_file_are_the_tensor_s_own(cell_47976626):
             read |= load_file(file)
         assert kept.keys() == read.keys() and len({t.file for t in kept.values()}) > 1
         for name, tensor in read.items():
-            assert (
-                torch.equal(kept[name][:], tensor)
-                and kept[name].dtype == dtype
-                and (len(kept[name]), kept[name].dim()) == (len(tensor), tensor.dim())
-            )
+            assert torch.equal(kept[name][:], tensor) and kept[name].dtype == dtype
+            assert (len(kept[name]), kept[name].dim()) == (len(tensor), tensor.dim())
             ids = torch.tensor([1, 0, 1, len(tensor) - 1])
             if tensor.dim() > 1:
                 assert torch.equal(kept[name][ids, 3:9], tensor[ids, 3:9])
@@ -127,23 +128,22 @@ def test_a_file_that_is_missing_cut_short_or_damaged_is_named(cell_47976626):
     broken(other_index(renamed), "model-9.safetensors, which .* is missing")
     broken(other_index(lambda i: {"weight_map": i["weight_map"] | {"extra": second}}), f"{second} lacks extra, which")
     some = {t.file.name: name for name, t in stored.items()}  # a tensor of each file
-    broken(
-        other_index(lambda i: {"weight_map": i["weight_map"] | {some[first]: second}}),
-        f"{second} lacks {some[first]}, which",
-    )
+    misplaced = {some[first]: second}
+    broken(other_index(lambda i: {"weight_map": i["weight_map"] | misplaced}), f"{second} lacks {some[first]}, which")
     broken(other_index(lambda i: {"weight_map": dict.fromkeys(i["weight_map"], first)}), f"{first} lacks ")
     for text in (b"", b"[]", b"{}", b'{"weight_map": 1}'):
-        broken(rewrite("model.safetensors.index.json", lambda b: text), "model.safetensors.index.json is damaged")
+        broken(
+            rewrite("model.safetensors.index.json", lambda b, text=text: text), "model.safetensors.index.json is damaged"
+        )
     bert.save_pretrained(place / "one")
     broken(rewrite("model.safetensors", lambda b: b[:500]), "model.safetensors is damaged", place / "one")
 
 
-@pytest.mark.cell('nbs/05_models/02_lazy_weights.ipynb', 'cell "a hollow model has every tensor once, and what does not fit is left to transformers" (df080586)')
-def test_a_hollow_model_has_every_tensor_once_and_what_does_not_fit_is_left_to_transformers(cell_47976626, cell_13f09eb7):
-    assert {p.device.type for p in hollow.parameters()} == {"meta"} and all(
-        torch.equal(rows_of(p)[:], q) for p, q in zip(hollow.parameters(), bert.parameters())
-    )
-    assert hollow.get_output_embeddings().weight is hollow.get_input_embeddings().weight
+@pytest.mark.cell('nbs/05_models/02_lazy_weights.ipynb', 'cell "a meta model has every tensor once, and what does not fit is left to transformers" (df080586)')
+def test_a_meta_model_has_every_tensor_once_and_what_does_not_fit_is_left_to_transformers(cell_47976626, cell_13f09eb7):
+    assert {p.device.type for p in meta.parameters()} == {"meta"}
+    assert all(torch.equal(rows_of(p)[:], q) for p, q in zip(meta.parameters(), bert.parameters()))
+    assert meta.get_output_embeddings().weight is meta.get_input_embeddings().weight
 
 
     def fits(change, **options):
@@ -151,60 +151,47 @@ def test_a_hollow_model_has_every_tensor_once_and_what_does_not_fit_is_left_to_t
 
 
     head, norm = "bert.embeddings.word_embeddings.weight", "bert.embeddings.LayerNorm.weight"
-    assert (
-        fits(lambda s: s)
-        and fits(lambda s: s, dtype="float32")
-        and not fits(lambda s: s, dtype="bfloat16")
-        and not fits(lambda s: s, vocab_size=51)
-    )
-    assert not fits(lambda s: s | {"cls.predictions.decoder.weight": s[head]})  # tied, and stored twice
-    assert not fits(lambda s: s | {"bert.pooler.dense.bias": s[norm]}) and not fits(
-        lambda s: {k: v for k, v in s.items() if k != norm}
-    )
-    assert (
-        not fits(lambda s: {k.replace("LayerNorm.weight", "LayerNorm.gamma"): v for k, v in s.items()})
-        and not fits(lambda s: s, tie_word_embeddings=False)
-        and not fits(lambda s: {})
-    )
+    assert fits(lambda s: s) and fits(lambda s: s, dtype="float32")
+    for options in (dict(dtype="bfloat16"), dict(vocab_size=51), dict(tie_word_embeddings=False)):
+        assert not fits(lambda s: s, **options)
     stored16 = stored_tensors(place / "torch.bfloat16")
-    assert (
-        not fits(lambda s: s | {norm: stored16[norm]})
-        and fits(lambda s: stored16)
-        and rows_of(bert.get_input_embeddings().weight).device.type == "cpu"
-    )
+    for change in (
+        lambda s: s | {"cls.predictions.decoder.weight": s[head]},  # tied, and stored twice
+        lambda s: s | {"bert.pooler.dense.bias": s[norm]},
+        lambda s: {k: v for k, v in s.items() if k != norm},
+        lambda s: {k.replace("LayerNorm.weight", "LayerNorm.gamma"): v for k, v in s.items()},
+        lambda s: s | {norm: stored16[norm]},
+        lambda s: {},
+    ):
+        assert not fits(change)
+    assert fits(lambda s: stored16) and rows_of(bert.get_input_embeddings().weight).device.type == "cpu"
 
 
 @pytest.mark.cell('nbs/05_models/02_lazy_weights.ipynb', 'cell "what was replaced is new, and everything else as it was, in every number of files" (daa28a95)')
 def test_what_was_replaced_is_new_and_everything_else_as_it_was_in_every_number_of_files(cell_47976626, cell_bf61f463):
     assert torch.equal(again.get_input_embeddings().weight, more) and torch.equal(again.cls.predictions.bias, bias)
-    old = bert.state_dict()
-    assert all(torch.equal(v, old[k]) for k, v in again.state_dict().items() if len(v) != 52)
+    source = bert.state_dict()
+    assert all(torch.equal(v, source[k]) for k, v in again.state_dict().items() if len(v) != 52)
     assert all(int.from_bytes(f.read_bytes()[:8], "little") % 8 == 0 for f in (place / "more").glob("*.safetensors"))
     new, was = (json.loads((place / f / "model.safetensors.index.json").read_text()) for f in ("more", "bert"))
-    assert (
-        new["weight_map"] == was["weight_map"]
-        and new["metadata"]["total_size"] == was["metadata"]["total_size"] + 2 * 17 * 4
-        and new["metadata"]["total_parameters"] == again.num_parameters()
-    )
+    assert new["weight_map"] == was["weight_map"]
+    assert new["metadata"]["total_size"] == was["metadata"]["total_size"] + 2 * 17 * 4
+    assert new["metadata"]["total_parameters"] == again.num_parameters()
     for dtype in (torch.float16, torch.bfloat16):
         llama = LlamaForCausalLM(LlamaConfig(**BODY)).to(dtype).eval()
         for size in ("5KB", "1GB"):
-            llama.save_pretrained(place / f"llama{dtype}{size}", max_shard_size=size)
-            bare = meta_model(
-                AutoModelForCausalLM,
-                AutoConfig.from_pretrained(place / f"llama{dtype}{size}"),
-                stored_tensors(place / f"llama{dtype}{size}"),
-            )
+            folder, out = place / f"llama{dtype}{size}", place / f"out{dtype}{size}"
+            llama.save_pretrained(folder, max_shard_size=size)
+            bare = meta_model(AutoModelForCausalLM, AutoConfig.from_pretrained(folder), stored_tensors(folder))
             bare.lm_head.weight = nn.Parameter(torch.full((50, 16), 0.5, dtype=dtype))
-            (out := place / f"out{dtype}{size}").mkdir()
+            out.mkdir()
             save_meta_model(bare, out)
-            assert {f.name for f in out.iterdir()} == {f.name for f in (place / f"llama{dtype}{size}").iterdir()}
+            assert {f.name for f in out.iterdir()} == {f.name for f in folder.iterdir()}
             loaded = AutoModelForCausalLM.from_pretrained(out, dtype="auto").state_dict()
-            assert loaded["lm_head.weight"].unique().tolist() == [0.5] and all(
-                torch.equal(v, loaded[k]) and v.dtype == loaded[k].dtype
-                for k, v in llama.state_dict().items()
-                if "lm_head" not in k
-            )
+            assert loaded["lm_head.weight"].unique().tolist() == [0.5]
+            for name, tensor in llama.state_dict().items():
+                if "lm_head" not in name:
+                    assert torch.equal(tensor, loaded[name]) and tensor.dtype == loaded[name].dtype
 
 
 @pytest.mark.cell('nbs/05_models/02_lazy_weights.ipynb', 'cell "parts are copied the same where the system cannot copy by itself, and a full disk is an error" (57612390)')
@@ -231,17 +218,15 @@ def test_parts_are_copied_the_same_where_the_system_cannot_copy_by_itself_and_a_
         resource.setrlimit(resource.RLIMIT_FSIZE, limits)
     with pytest.MonkeyPatch.context() as patch:
         if hasattr(os, "copy_file_range"):
-            patch.setattr(
-                os,
-                "copy_file_range",
-                lambda a, b, size, *offsets, call=os.copy_file_range: call(a, b, min(size, 1_500_000), *offsets),
-            )  # which may copy less than asked for
+            call = os.copy_file_range
+
+            def less(a, b, size, *offsets):  # it may copy less than asked for
+                return call(a, b, min(size, 1_500_000), *offsets)
+
+            patch.setattr(os, "copy_file_range", less)
             assert copied()
         patch.delattr(os, "copy_file_range", raising=False)
         assert copied()
-        with (
-            pytest.raises(OSError, match="from ended before"),
-            open(place / "from", "rb") as source,
-            open(place / "to", "wb") as target,
-        ):
+        ended = pytest.raises(OSError, match="from ended before")
+        with ended, open(place / "from", "rb") as source, open(place / "to", "wb") as target:
             _copy_part(source, target, 0, 6_000_000)

@@ -2,13 +2,14 @@
 from torch import nn
 from transformers import BertConfig, BertForMaskedLM, DistilBertConfig, DistilBertForMaskedLM, GPT2Config, GPT2LMHeadModel, RobertaConfig, RobertaForMaskedLM, XLMRobertaConfig, XLMRobertaForMaskedLM
 from vocab_lit.models.device import Device, device_arguments
-from vocab_lit.models.transplant import load_model
+from vocab_lit.models.source import load_model
 from vocab_lit.tasks.finetune import Collate, evaluate, fine_tune, fine_tune_seeds, predict, prepare, with_head
 from vocab_lit.tasks.settings import TaskConfig
 from vocab_lit.tasks.task import Row, Task, forward, label_weights, register
 from vocab_lit.text.corpus import data_path
 from vocab_lit.text.phrasebook import lines
 from vocab_lit.tokens.tokenizer import load_tokenizer
+import numpy as np
 import pytest
 import random
 import torch
@@ -98,9 +99,18 @@ def cell_c2c26570(cell_cbb7ebed, cell_9bdb7284):
 
 
 @pytest.fixture(scope='module')
-def cell_382b70f3(cell_cbb7ebed, cell_9bdb7284):
+def cell_7a5c0403(cell_cbb7ebed, cell_9bdb7284):
+    # nbs/07_tasks/04_finetune.ipynb, cell "few = [part[:30] for part in parts]" (7a5c0403)
+    global few, first, one
+    few = [part[:30] for part in parts]
+    one = TaskConfig(learning_rate=1e-3, batch_size=16, epochs=1, eval_every=1)
+    first = fine_tune(mini, mini_tokenizer, *few, "language", config=one)
+
+
+@pytest.fixture(scope='module')
+def cell_382b70f3(cell_cbb7ebed, cell_9bdb7284, cell_7a5c0403):
     # nbs/07_tasks/04_finetune.ipynb, cell "frozen, kept = {}, set()" (382b70f3)
-    global added, few, frozen, kept, only_new
+    global added, frozen, kept, only_new
     frozen, kept = {}, set()
 
 
@@ -117,7 +127,6 @@ def cell_382b70f3(cell_cbb7ebed, cell_9bdb7284):
         model.load_state_dict = lambda best, **options: (kept.update(best), load(best, **options))
 
 
-    few = [part[:30] for part in parts]
     added = fine_tune(mini, mini_tokenizer, *few, "language", config=quick, attach=only_new)
     added.scores, sum(p.numel() for p in added.model.parameters() if p.requires_grad)
 
@@ -209,19 +218,48 @@ def test_predictions_are_those_of_the_model_alone_in_the_order_of_the_examples(c
         evaluate(headed, mini_tokenizer, [], language)
 
 
-@pytest.mark.cell('nbs/07_tasks/04_finetune.ipynb', 'cell "the best weights are given back, and seeds repeat whatever the global random state, which is given back too" (bbbdbd07)')
-def test_the_best_weights_are_given_back_and_seeds_repeat_whatever_the_global_random_state_which_is_given_back_too(cell_e4be217d, cell_cbb7ebed, cell_9bdb7284, cell_c2c26570):
+@pytest.mark.cell('nbs/07_tasks/04_finetune.ipynb', 'cell "what is given back belongs together, and repeats whatever the global random state, which is given back too" (bbbdbd07)')
+def test_what_is_given_back_belongs_together_and_repeats_whatever_the_global_random_state_which_is_given_back_too(cell_e4be217d, cell_cbb7ebed, cell_9bdb7284, cell_c2c26570):
     assert told.test > 0.9 and told.dev == told.history.dev.max() and not told.model.training
     assert evaluate(told.model, mini_tokenizer, parts[2], "language") == told.scores == {"accuracy": told.test}
     assert evaluate(told.model, mini_tokenizer, parts[1], "language")["accuracy"] == told.dev
     torch.manual_seed(5)
     random.seed(5)
-    state = torch.random.get_rng_state(), random.getstate()
-    table = fine_tune_seeds(mini, mini_tokenizer, *parts, language, seeds=(0, 1), config=quick)
+    np.random.seed(5)
+    state = torch.random.get_rng_state(), random.getstate(), np.random.get_state()[1].copy()
+    again = fine_tune(mini, mini_tokenizer, *parts, language, config=quick)
     assert (torch.random.get_rng_state() == state[0]).all() and random.getstate() == state[1]
-    assert table.dev[0] == told.dev and table.test[0] == told.test
+    assert (np.random.get_state()[1] == state[2]).all()
+    assert again.history.equals(told.history)
+    assert all(torch.equal(a, b) for a, b in zip(again.model.parameters(), told.model.parameters()))
+
+
+@pytest.mark.cell('nbs/07_tasks/04_finetune.ipynb', 'cell "seeds differ, and a table has a row for each" (7a5c0401)')
+def test_seeds_differ_and_a_table_has_a_row_for_each(cell_e4be217d, cell_cbb7ebed, cell_7a5c0403):
+    table = fine_tune_seeds(mini, mini_tokenizer, *few, language, seeds=(1, 0), config=one)
+    other = fine_tune(mini, mini_tokenizer, *few, language, seed=1, config=one)
+    assert list(table.seed) == [1, 0] and list(table.dev) == [other.dev, first.dev]
+    assert list(table.test) == [other.test, first.test] and not other.history.equals(first.history)
     assert list(table.columns) == ["task", "metric", "seed", "dev", "test", "best_epoch", "epochs", "seconds"]
     assert set(table.metric) == {"accuracy"} and set(table.task) == {"language"}
+
+
+@pytest.mark.cell('nbs/07_tasks/04_finetune.ipynb', 'cell "the weights of the best epoch are given back, and the given model is not changed" (7a5c0402)')
+def test_the_weights_of_the_best_epoch_are_given_back_and_the_given_model_is_not_changed(cell_e4be217d, cell_cbb7ebed, cell_7a5c0403):
+    class Declining(Language):
+        def __init__(self):
+            self.scores_told = iter((0.9, 0.5, 0.7))  # after the first epoch, after the second, on the test split
+
+        def metrics(self, examples, predictions):
+            return {"accuracy": next(self.scores_told)}
+
+
+    two = TaskConfig(learning_rate=1e-3, batch_size=16, epochs=2, eval_every=1)
+    best_first = fine_tune(mini, mini_tokenizer, *few, Declining(), config=two)
+    assert (best_first.dev, best_first.best_epoch, best_first.epochs, best_first.test) == (0.9, 1, 2, 0.7)
+    assert all(torch.equal(a, b) for a, b in zip(best_first.model.parameters(), first.model.parameters()))
+    stored = load_model(data_path("models", "mini-xlmr")).state_dict()
+    assert all(torch.equal(weight, stored[name]) for name, weight in mini.state_dict().items())
 
 
 @pytest.mark.cell('nbs/07_tasks/04_finetune.ipynb', 'cell "training with two lengths learns the same, and training in 16 bits leaves a model that computes in 32" (6af9725e)')
@@ -251,7 +289,7 @@ def test_training_with_two_lengths_learns_the_same_and_training_in_16_bits_leave
 
 
 @pytest.mark.cell('nbs/07_tasks/04_finetune.ipynb', 'cell "what is attached is trained, what is frozen is not touched, only trained weights are kept for the best epoch" (06f6e6b3)')
-def test_what_is_attached_is_trained_what_is_frozen_is_not_touched_only_trained_weights_are_kept_for_the_best_epoch(cell_e4be217d, cell_cbb7ebed, cell_382b70f3):
+def test_what_is_attached_is_trained_what_is_frozen_is_not_touched_only_trained_weights_are_kept_for_the_best_epoch(cell_e4be217d, cell_cbb7ebed, cell_7a5c0403, cell_382b70f3):
     now = dict(added.model.named_parameters())
     assert all(torch.equal(p, now[k]) for k, p in frozen.items()) and len(frozen) > 20
     assert kept == set(now) - set(frozen) == {"madx.weight", "madx.bias", *(k for k in now if k.startswith("classifier"))}
@@ -261,7 +299,7 @@ def test_what_is_attached_is_trained_what_is_frozen_is_not_touched_only_trained_
 
 
 @pytest.mark.cell('nbs/07_tasks/04_finetune.ipynb', 'cell "what cannot be trained is refused with what to do" (658bc246)')
-def test_what_cannot_be_trained_is_refused_with_what_to_do(cell_cbb7ebed, cell_9bdb7284, cell_382b70f3):
+def test_what_cannot_be_trained_is_refused_with_what_to_do(cell_cbb7ebed, cell_9bdb7284, cell_7a5c0403):
     def refused(match, *splits, **options):
         with pytest.raises(ValueError, match=match):
             fine_tune(mini, mini_tokenizer, *splits, **{"task": "language", **options})

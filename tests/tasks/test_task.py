@@ -2,6 +2,7 @@
 from transformers import BertConfig
 from vocab_lit.tasks.settings import TaskConfig
 from vocab_lit.tasks.task import Task, by_frequency, get_task, label_weights, register, settings_for
+from vocab_lit.text.extras import MissingExtra
 import pytest
 import torch
 
@@ -59,6 +60,14 @@ def test_tasks_are_known_by_name(cell_7a5c0106):
 
     with pytest.raises(ValueError, match="there is a task 'which-language' already"):
         register(Other())
+
+
+    class Lacking(WhichLanguage):
+        needs = ("json", "nowhere")
+
+
+    with pytest.raises(MissingExtra, match=r"^nowhere is not installed; pip install 'vocab_lit\[tasks\]'$"):
+        get_task(Lacking())
 
 
 @pytest.mark.cell('nbs/07_tasks/01_task.ipynb', 'cell "a head is one of transformers\', by name or by a mapping" (7a5c0107)')

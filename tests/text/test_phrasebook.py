@@ -55,8 +55,8 @@ def test_the_world_is_whole_and_agrees_with_what_one_can_look_up():
 
 @pytest.mark.cell('nbs/01_text/02_phrasebook.ipynb', 'cell "held-out frames are never training frames, whatever the seeds" (d03ad076)')
 def test_held_out_frames_are_never_training_frames_whatever_the_seeds():
-    held = [f for seed in range(5) for f in frames(1000, seed, held_out=True)]
-    assert not set(held) & {f for seed in range(5) for f in frames(4000, seed)} and len(set(held)) > 4900
+    held = [f for seed in range(3) for f in frames(600, seed, held_out=True)]
+    assert not set(held) & {f for seed in range(3) for f in frames(3000, seed)} and len(set(held)) > 0.98 * len(held)
 
 
 @pytest.mark.cell('nbs/01_text/02_phrasebook.ipynb', 'cell "an unknown locale or a thin one is refused with what is near" (f48c4c7f)')
@@ -352,8 +352,8 @@ def test_at_least_forty_languages_held_out_ones_among_them_in_known_and_unknown_
     assert {"sw", "et", "uk", "ur", "ne"} <= set(table[~table.source & table.script.isin(known)].index)
     others = "sw et uz uk ur ne am km si my ha is hu ja zh te ug sd eu hy mi gd"
     for code in [*SOURCE_LOCALES, *others.split()]:
-        texts = lines(code, 150, seed=0)
-        assert len(texts) > 120 and len(set(texts)) > 0.95 * len(texts), code
+        texts = lines(code, 60, seed=0)
+        assert len(texts) > 48 and len(set(texts)) > 0.95 * len(texts), code
 
 
 @pytest.mark.cell('nbs/01_text/02_phrasebook.ipynb', 'cell "held-out text is new text" (ca6e9bf6)')

@@ -34,23 +34,23 @@ def cell_e3aa2118():
 
 @pytest.fixture(scope='module')
 def cell_3ee0a62f():
-    # nbs/02_tokens/04_coverage.ipynb, cell "old = load_tokenizer(data_path("models", "mini-xlmr"))" (3ee0a62f)
-    global amharic, bytes_only, known, new_tokenizers, old
-    old = load_tokenizer(data_path("models", "mini-xlmr"))
+    # nbs/02_tokens/04_coverage.ipynb, cell "source_tokenizer = load_tokenizer(data_path("models", "mini-" (3ee0a62f)
+    global amharic, bytes_only, known, source_tokenizer, target_tokenizers
+    source_tokenizer = load_tokenizer(data_path("models", "mini-xlmr"))
     bytes_only = train_tokenizer(lines("sw", 300, seed=1), "bpe", 400)
-    new_tokenizers = {code: train_tokenizer(lines(code, 1000, seed=0), "wordpiece", 600) for code in ("am", "sw")}
-    amharic = Vocab.from_tokenizer(new_tokenizers["am"])
-    known = [t.piece for t, u in zip(amharic, unknown_tokens(old, amharic)) if t.kind == "text" and not u]
+    target_tokenizers = {code: train_tokenizer(lines(code, 1000, seed=0), "wordpiece", 600) for code in ("am", "sw")}
+    amharic = Vocab.from_tokenizer(target_tokenizers["am"])
+    known = [t.piece for t, u in zip(amharic, unknown_tokens(source_tokenizer, amharic)) if t.kind == "text" and not u]
     len(known), " ".join(known)
 
 
 @pytest.fixture(scope='module')
 def cell_73073363(cell_3ee0a62f):
-    # nbs/02_tokens/04_coverage.ipynb, cell "old_vocab = Vocab.from_tokenizer(old)" (73073363)
-    global new_vocabs, old_vocab
-    old_vocab = Vocab.from_tokenizer(old)
-    new_vocabs = {code: Vocab.from_tokenizer(tokenizer) for code, tokenizer in new_tokenizers.items()}
-    pd.DataFrame({code: overlap_kinds(old_vocab, vocab) for code, vocab in new_vocabs.items()}).round(2)
+    # nbs/02_tokens/04_coverage.ipynb, cell "source_vocab = Vocab.from_tokenizer(source_tokenizer)" (73073363)
+    global source_vocab, target_vocabs
+    source_vocab = Vocab.from_tokenizer(source_tokenizer)
+    target_vocabs = {code: Vocab.from_tokenizer(tokenizer) for code, tokenizer in target_tokenizers.items()}
+    pd.DataFrame({code: overlap_kinds(source_vocab, vocab) for code, vocab in target_vocabs.items()}).round(2)
 
 
 @pytest.mark.cell('nbs/02_tokens/04_coverage.ipynb', 'cell "pieces inside words are composed of pieces inside words" (8df6d001)')
@@ -97,11 +97,11 @@ def test_composition_agrees_with_the_greedy_search_written_out_and_never_beats_a
 
 @pytest.mark.cell('nbs/02_tokens/04_coverage.ipynb', 'cell "Unigram knows what has known characters only, byte-level BPE knows everything" (cb9a7aae)')
 def test_unigram_knows_what_has_known_characters_only_byte_level_bpe_knows_everything(cell_e3aa2118, cell_3ee0a62f):
-    characters = set("".join(t.text for t in Vocab.from_tokenizer(old) if t.kind == "text"))
-    for code, tokenizer in new_tokenizers.items():
+    characters = set("".join(t.text for t in Vocab.from_tokenizer(source_tokenizer) if t.kind == "text"))
+    for code, tokenizer in target_tokenizers.items():
         vocab = Vocab.from_tokenizer(tokenizer)
         expected = [t.kind == "text" and not set(t.text) <= characters for t in vocab]
-        assert unknown_tokens(old, vocab).tolist() == expected, code
+        assert unknown_tokens(source_tokenizer, vocab).tolist() == expected, code
     assert len(known) == 50 and {"0", "##0"} <= set(known)
     assert not unknown_tokens(bytes_only, amharic).any()
     in_bytes = Vocab.from_tokenizer(bytes_only)
@@ -109,9 +109,9 @@ def test_unigram_knows_what_has_known_characters_only_byte_level_bpe_knows_every
     assert kinds == {"text"} and "byte" in {t.kind for t in in_bytes}
     # a target vocabulary of another family
     of_pieces = Vocab.from_tokenizer(train_tokenizer(lines("am", 300, seed=1), "unigram", 400))
-    assert unknown_tokens(new_tokenizers["sw"], of_pieces).sum() == 349
-    lost = [t for t, u in zip(of_pieces, unknown_tokens(new_tokenizers["am"], of_pieces)) if u]
-    pieces = new_tokenizers["am"].get_vocab()
+    assert unknown_tokens(target_tokenizers["sw"], of_pieces).sum() == 349
+    lost = [t for t, u in zip(of_pieces, unknown_tokens(target_tokenizers["am"], of_pieces)) if u]
+    pieces = target_tokenizers["am"].get_vocab()
     assert len(lost) == 9 and not any(t.word_start or f"##{t.text}" in pieces for t in lost)
     assert all(t.text in pieces for t in lost)  # as words they would be known
 
@@ -121,16 +121,16 @@ def test_coverage_counts_what_the_two_vocabularies_have(cell_e3aa2118, cell_3ee0
     row = coverage(small, wordpiece("a", "##a", "b", "##b", "c", "##bb"))
     assert (row["tokens"], row["unknown"], row["overlapping"]) == (6, 2, 3)  # ##a and c; a, b and ##b
     assert (row["unknown share"], row["overlapping share"]) == (2 / 6, 3 / 6) and len(row) == 5
-    for tokenizer in (*new_tokenizers.values(), old, bytes_only):
+    for tokenizer in (*target_tokenizers.values(), source_tokenizer, bytes_only):
         itself = coverage(tokenizer, tokenizer)
         assert (itself["unknown"], itself["overlapping"]) == (0, itself["tokens"])
     assert itself["tokens"] == len(bytes_only) - 5 - sum(t.kind == "byte" for t in Vocab.from_tokenizer(bytes_only))
     assert coverage(small, wordpiece()) == dict.fromkeys(row, 0)
     assert coverage(wordpiece("1", "A"), wordpiece("##1", "a"))["overlapping"] == 0  # as strings
     assert coverage(bytes_only, wordpiece("1", "##1", ",", "A", "##a", "zz"))["overlapping"] == 5  # A only inside words: Ġ
-    plain = {code: set(t.get_vocab()) for code, t in new_tokenizers.items()}
+    plain = {code: set(t.get_vocab()) for code, t in target_tokenizers.items()}
     in_both = len(plain["am"] & plain["sw"]) - 5  # strings, in one family
-    assert coverage(new_tokenizers["sw"], new_tokenizers["am"])["overlapping"] == in_both
+    assert coverage(target_tokenizers["sw"], target_tokenizers["am"])["overlapping"] == in_both
 
 
 @pytest.mark.cell('nbs/02_tokens/04_coverage.ipynb', 'cell "kinds as the paper defines them, numbers first" (cb895281)')
@@ -147,7 +147,7 @@ def test_kinds_as_the_paper_defines_them_numbers_first(cell_e3aa2118, cell_73073
     mixed = Vocab.from_tokenizer(wordpiece("1a", "a", "b", "##b", "ab", "я", "яя", "ю", "ы", "э"))
     assert overlap_kinds(mixed, mixed).to_dict() == dict(zip(KINDS, (0.1, 0.3, 0.1, 0.4, 0.1)))
     assert overlap_kinds(mixed, Vocab.from_tokenizer(wordpiece("zz"))).tolist() == [0] * 5
-    assert all(abs(overlap_kinds(old_vocab, vocab).sum() - 1) < 1e-12 for vocab in new_vocabs.values())
+    assert all(abs(overlap_kinds(source_vocab, vocab).sum() - 1) < 1e-12 for vocab in target_vocabs.values())
 
 
 @pytest.mark.cell('nbs/02_tokens/04_coverage.ipynb', 'cell "the longest overlapping texts, each once" (d3fc1fc5)')

@@ -139,8 +139,8 @@ def test_tokens_are_found_by_text_and_by_piece():
 
 @pytest.mark.cell('nbs/02_tokens/01_vocab.ipynb', 'cell "overlap is exact but for symbols, and roles match specials" (f000451c)')
 def test_overlap_is_exact_but_for_symbols_and_roles_match_specials(cell_3353a78a):
-    old = {t.piece: source[s].piece if s >= 0 else None for t, s in zip(target, pairs)}
-    assert old == {
+    matched = {t.piece: source[s].piece if s >= 0 else None for t, s in zip(target, pairs)}
+    assert matched == {
         "<s>": "[CLS]",
         "<pad>": "[PAD]",
         "</s>": "[SEP]",

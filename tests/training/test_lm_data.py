@@ -2,11 +2,13 @@
 from pathlib import Path
 from vocab_lit.text.phrasebook import lines
 from vocab_lit.tokens.tokenizer import train_tokenizer
+from vocab_lit.tokens.vocab import toy_tokenizer
 from vocab_lit.training.lm_data import MaskedBlocks, _permuted_index, mask_tokens, pack
 import math
 import numpy as np
 import pytest
 import tempfile
+import time
 import torch
 import tracemalloc
 
@@ -98,6 +100,24 @@ def test_masks_follow_15_and_80_10_10_leave_special_tokens_alone_and_repeat_with
     assert abs(half[ordinary].float().mean() - 0.5) < 0.01
 
 
+@pytest.mark.cell('nbs/06_training/01_lm_data.ipynb', 'cell "masks are those of a search through the vocabulary, whatever the ids" (b7d20c11)')
+def test_masks_are_those_of_a_search_through_the_vocabulary_whatever_the_ids(cell_5f1b3e62):
+    def searched(ids, tokenizer, generator, probability=0.15):  # every token is looked up among all ordinary ones
+        ordinary = torch.tensor(sorted(set(tokenizer.get_vocab().values()) - set(tokenizer.all_special_ids)))
+        is_target = torch.isin(ids, ordinary) & (torch.rand(ids.shape, generator=generator) < probability)
+        shown_as = torch.rand(ids.shape, generator=generator)
+        random_ids = ordinary[torch.randint(len(ordinary), ids.shape, generator=generator)]
+        shown = torch.where(is_target & (shown_as >= 0.9), random_ids, ids)
+        shown = torch.where(is_target & (shown_as < 0.8), tokenizer.mask_token_id, shown)
+        return shown, torch.where(is_target, ids, -100)
+
+
+    strange = torch.arange(-200, 700).view(30, 30)  # padding and ids that no token has
+    for some, seed in ((blocks, 1), (blocks[0], 2), (strange, 3)):
+        ours, theirs = (mask(some, tokenizer, torch.Generator().manual_seed(seed), 0.5) for mask in (mask_tokens, searched))
+        assert torch.equal(ours[0], theirs[0]) and torch.equal(ours[1], theirs[1])
+
+
 @pytest.mark.cell('nbs/06_training/01_lm_data.ipynb', 'cell "every pass sees every block once, in another order" (a1e4aad1)')
 def test_every_pass_sees_every_block_once_in_another_order():
     for n in (1, 2, 3, 10, 100, 1000):
@@ -143,3 +163,22 @@ def test_order_and_masks_have_the_seed_the_pass_and_the_position_as_their_own_ca
     is_ordinary = ~torch.isin(same[0], torch.tensor(tokenizer.all_special_ids))
     often = (torch.tensor(labels_of_same()) != -100).float()[:, is_ordinary].mean()
     assert abs(often - 0.5) < 0.04
+
+
+@pytest.mark.cell('nbs/06_training/01_lm_data.ipynb', 'cell "a large vocabulary does not slow masking down" (b7d20c12)')
+def test_a_large_vocabulary_does_not_slow_masking_down():
+    def seconds(n_tokens, n=100):  # of the quickest of five attempts
+        large = toy_tokenizer("unigram", (f"w{i}" for i in range(n_tokens - 5)))
+        data = MaskedBlocks(torch.randint(5, n_tokens - 5, (n, 256)), n, large)
+        data[0]  # looks the vocabulary up
+
+        def attempt():
+            began = time.process_time()
+            for i in range(n):
+                data[i]
+            return time.process_time() - began
+
+        return min(attempt() for _ in range(5))
+
+
+    assert seconds(60_000) < 3 * seconds(1000)

@@ -4,14 +4,15 @@ from pathlib import Path
 from transformers import AutoModelForMaskedLM, AutoTokenizer
 from vocab_lit.app.pipeline import transplant_files
 from vocab_lit.methods.factored import Factoring, factorize
+from vocab_lit.methods.settings import TransplantSettings
 from vocab_lit.models.adapterhub import load_adapter
 from vocab_lit.models.factored_embedding import FactoredEmbedding, load_embedding
-from vocab_lit.models.madx import AdapterConfig, MadX
-from vocab_lit.models.transplant import load_model
+from vocab_lit.models.madx import MadX
+from vocab_lit.models.settings import LanguageAdapter
+from vocab_lit.models.source import load_model
 from vocab_lit.text.corpus import data_path
 from vocab_lit.text.phrasebook import lines
-from vocab_lit.training.settings import LaptConfig, PRESETS
-from vocab_lit.training.training_run import NewLanguage, lapt_files, lapt_settings
+from vocab_lit.training.settings import LaptConfig, LaptSettings, RunSettings
 import json
 import os
 import pandas as pd
@@ -20,39 +21,34 @@ import re
 import shutil
 import tempfile
 import torch
+import vocab_lit.training.training_run
 import vocab_lit.training.training_run as runs
 
 
 @pytest.fixture(scope='module')
 def cell_b2b2638a():
     # nbs/06_training/07_training_run.ipynb, cell "place = Path(tempfile.mkdtemp())" (b2b2638a)
-    global code, few, mini, place
+    global code, few, mini, place, trained
     place = Path(tempfile.mkdtemp())
     for code in ("sw", "am"):
         (place / f"{code}.txt").write_text("\n".join(lines(code, 400, seed=0)), encoding="utf-8")
     mini = data_path("models", "mini-xlmr")
     few = LaptConfig(steps=6, batch_size=8, length=72, learning_rate=1e-3, eval_every=3)
-    lapt_files(mini, [place / "sw.txt"], place / "out", few).round(3)
+
+
+    def trained(model, text, out, config=LaptSettings(), language=None, say=print, **run):
+        return runs.lapt_files(model, text, out, config, RunSettings(**run), language, say)
+
+
+    trained(mini, [place / "sw.txt"], place / "out", few).round(3)
 
 
 @pytest.fixture(scope='module')
 def cell_929c7dd9(cell_b2b2638a):
-    # nbs/06_training/07_training_run.ipynb, cell "swahili = NewLanguage("sw")" (929c7dd9)
+    # nbs/06_training/07_training_run.ipynb, cell "swahili = LanguageAdapter("sw")" (929c7dd9)
     global swahili
-    swahili = NewLanguage("sw")
-    lapt_files(mini, [place / "sw.txt"], place / "adapter", few, language=swahili).round(3)
-
-
-@pytest.mark.cell('nbs/06_training/07_training_run.ipynb', 'cell "what is given replaces the preset\'s" (dc41e3e3)')
-def test_what_is_given_replaces_the_preset_s():
-    assert lapt_settings() == PRESETS["embedding-structure"] and lapt_settings("focus", steps=None) == PRESETS["focus"]
-    assert lapt_settings("focus", 128, steps=200, mode="emb") == replace(
-        PRESETS["focus"], steps=200, mode="emb", length=128, eval_every=10
-    )
-    assert lapt_settings("focus", 128, length=512).length == 512  # refused later, by name
-    assert lapt_settings("focus", steps=200, eval_every=70).eval_every == 70
-    with pytest.raises(ValueError, match="unknown preset 'x'; there are focus, embedding-structure"):
-        lapt_settings("x")
+    swahili = LanguageAdapter("sw")
+    trained(mini, [place / "sw.txt"], place / "adapter", few, language=swahili).round(3)
 
 
 @pytest.mark.cell('nbs/06_training/07_training_run.ipynb', 'cell "the result is a whole model that plain transformers loads, better on the held-out text" (3827cc7e)')
@@ -70,7 +66,7 @@ def test_the_result_is_a_whole_model_that_plain_transformers_loads_better_on_the
 @pytest.mark.cell('nbs/06_training/07_training_run.ipynb', 'cell "an interrupted run is resumed with the same arguments only, and ends as it would have" (763d96e8)')
 def test_an_interrupted_run_is_resumed_with_the_same_arguments_only_and_ends_as_it_would_have(cell_b2b2638a):
     files = [place / "sw.txt", place / "am.txt"]
-    whole = lapt_files(mini, files, place / "whole", few, alpha=0.2)
+    whole = trained(mini, files, place / "whole", few, alpha=0.2)
     with pytest.MonkeyPatch.context() as patch:
 
         def stop(*_):
@@ -78,24 +74,24 @@ def test_an_interrupted_run_is_resumed_with_the_same_arguments_only_and_ends_as_
 
         patch.setattr(runs, "_finish", stop)
         with pytest.raises(KeyboardInterrupt):
-            runs.lapt_files(mini, files, place / "stopped", few, alpha=0.2)
+            trained(mini, files, place / "stopped", few, alpha=0.2)
     assert not (place / "stopped/config.json").exists()
     with pytest.raises(ValueError, match="holds a run that has not ended; give --resume"):
-        lapt_files(mini, files, place / "stopped", few, alpha=0.2)
+        trained(mini, files, place / "stopped", few, alpha=0.2)
     with pytest.raises(ValueError, match="holds another run: it has alpha 0.2, not None; steps 6, not 8. Resume with"):
-        lapt_files(mini, files, place / "stopped", replace(few, steps=8), resume=True)
+        trained(mini, files, place / "stopped", replace(few, steps=8), resume=True)
     with pytest.raises(ValueError, match="holds another run: it has text "):
-        lapt_files(mini, files[:1], place / "stopped", few, alpha=0.2, resume=True)
+        trained(mini, files[:1], place / "stopped", few, alpha=0.2, resume=True)
     with pytest.raises(ValueError, match="holds no run to resume"):
-        lapt_files(mini, files, place / "nothing", few, alpha=0.2, resume=True)
-    resumed = lapt_files(mini, files, place / "stopped", few, alpha=0.2, resume=True)
+        trained(mini, files, place / "nothing", few, alpha=0.2, resume=True)
+    resumed = trained(mini, files, place / "stopped", few, alpha=0.2, resume=True)
     assert (
         resumed.equals(whole)
         and (place / "stopped/model.safetensors").read_bytes() == (place / "whole/model.safetensors").read_bytes()
     )
     said = []
     assert (
-        lapt_files(mini, files, place / "stopped", few, alpha=0.2, resume=True, say=said.append)
+        trained(mini, files, place / "stopped", few, alpha=0.2, resume=True, say=said.append)
         .round(9)
         .equals(whole.round(9))
         and "has ended already" in said[0]
@@ -113,8 +109,8 @@ def test_a_run_that_is_stopped_before_after_or_while_it_is_cleared_away_is_resum
     text.write_text((place / "sw.txt").read_text(encoding="utf-8"), encoding="utf-8")
 
 
-    def run(out, resume=False, model=source, text=text, held_out=[place / "am.txt"], seed=0, config=short):
-        return runs.lapt_files(model, [text], place / out, config, held_out=held_out, seed=seed, resume=resume, say=quiet)
+    def run(out, resume=False, model=source, text=text, held_out=(place / "am.txt",), seed=0, config=short):
+        return trained(model, [text], place / out, config, held_out=held_out, seed=seed, resume=resume, say=quiet)
 
 
     def stopped(out, owner, name, when, **more):
@@ -168,12 +164,15 @@ def test_a_run_that_is_stopped_before_after_or_while_it_is_cleared_away_is_resum
 @pytest.mark.cell('nbs/06_training/07_training_run.ipynb', 'cell "a language adapter is trained, alone or with a vocabulary, and resumed" (de231abc)')
 def test_a_language_adapter_is_trained_alone_or_with_a_vocabulary_and_resumed(cell_b2b2638a, cell_929c7dd9):
     transplant_files(
-        mini, place / "vocabulary", [place / "am.txt"], None, "script-posn-ident", vocab_size=400, say=lambda _: None
+        mini,
+        [place / "am.txt"],
+        place / "vocabulary",
+        TransplantSettings.of(method="script-posn-ident", vocab_size=400),
     )
-    amharic, quiet = NewLanguage("am", AdapterConfig(4, leave_out=(-1,)), place / "vocabulary"), lambda _: None
+    amharic, quiet = LanguageAdapter("am", place / "vocabulary", 4, invertible=False, last_layer=False), lambda _: None
     for language, code in ((swahili, "sw"), (amharic, "am")):
         given = dict(text=[place / f"{code}.txt"], config=few, say=quiet, language=language)
-        whole = lapt_files(mini, out=place / f"whole-{code}", **given)
+        whole = trained(mini, out=place / f"whole-{code}", **given)
         assert whole.loss.iloc[-1] < whole.loss[0] and not (place / f"whole-{code}/run").exists()
         with pytest.MonkeyPatch.context() as patch:
 
@@ -182,15 +181,15 @@ def test_a_language_adapter_is_trained_alone_or_with_a_vocabulary_and_resumed(ce
 
             patch.setattr(runs, "_finish", stop)
             with pytest.raises(KeyboardInterrupt):
-                runs.lapt_files(mini, out=place / f"cut-{code}", **given)
-        with pytest.raises(ValueError, match="has not ended; go on with it by --resume"):
+                trained(mini, out=place / f"cut-{code}", **given)
+        with pytest.raises(ValueError, match="has not ended; resume it by --resume"):
             load_adapter(MadX(AutoModelForMaskedLM.from_pretrained(mini)), place / f"cut-{code}", "language")
         with pytest.raises(ValueError, match="holds another run: it has reduction"):
-            lapt_files(
+            trained(
                 mini,
                 out=place / f"cut-{code}",
                 resume=True,
-                **given | dict(language=NewLanguage(code, AdapterConfig(8), language.vocabulary)),
+                **given | dict(language=LanguageAdapter(code, language.vocabulary, 8, invertible=False)),
             )
         with pytest.MonkeyPatch.context() as patch, pytest.raises(KeyboardInterrupt):  # while the files are put in place
 
@@ -200,8 +199,8 @@ def test_a_language_adapter_is_trained_alone_or_with_a_vocabulary_and_resumed(ce
                 move(a, b)
 
             patch.setattr(os, "replace", stop_at)
-            runs.lapt_files(mini, out=place / f"cut-{code}", resume=True, **given)
-        assert lapt_files(mini, out=place / f"cut-{code}", resume=True, **given).equals(whole)
+            trained(mini, out=place / f"cut-{code}", resume=True, **given)
+        assert trained(mini, out=place / f"cut-{code}", resume=True, **given).equals(whole)
         assert (place / f"cut-{code}/adapter.safetensors").read_bytes() == (
             place / f"whole-{code}/adapter.safetensors"
         ).read_bytes()
@@ -210,7 +209,7 @@ def test_a_language_adapter_is_trained_alone_or_with_a_vocabulary_and_resumed(ce
         )
         loaded = MadX(AutoModelForMaskedLM.from_pretrained(mini))
         load_adapter(loaded, place / f"whole-{code}", "language")
-        assert bool(loaded.own_rows(code)) == (code == "am")
+        assert bool(loaded.own_embeddings(code)) == (code == "am")
     assert sorted(f.name for f in (place / "whole-sw").iterdir()) == [
         "adapter.safetensors",
         "adapter_config.json",
@@ -218,9 +217,9 @@ def test_a_language_adapter_is_trained_alone_or_with_a_vocabulary_and_resumed(ce
         "losses.csv",
     ]
     with pytest.raises(ValueError, match="learns in mode all"):
-        lapt_files(mini, [place / "sw.txt"], place / "x", replace(few, mode="emb"), language=swahili)
+        trained(mini, [place / "sw.txt"], place / "x", replace(few, mode="emb"), language=swahili)
     with pytest.raises(ValueError, match="cannot name an adapter"):
-        lapt_files(mini, [place / "sw.txt"], place / "x", few, language=NewLanguage("../sw"))
+        trained(mini, [place / "sw.txt"], place / "x", few, language=LanguageAdapter("../sw"))
     assert not (place / "x").exists()
 
 
@@ -230,15 +229,16 @@ def test_short_rows_are_what_learns_in_a_model_and_with_a_language_adapter_and_r
     factorize(load_model(mini).get_input_embeddings().weight, Factoring(10, components=17, solver="hals", steps=20)).save(
         place / "factors"
     )
-    transplant_files(mini, folder, [place / "am.txt"], None, "mf10-kmeans-lex", vocab_size=400, factors=place / "factors")
+    made_of = TransplantSettings.of(method="mf10-kmeans-lex", vocab_size=400, factors=place / "factors")
+    transplant_files(mini, [place / "am.txt"], folder, made_of)
     quiet, told = dict(text=[place / "am.txt"], config=replace(few, mode="emb-rows"), say=lambda _: None), []
     before = load_embedding(folder / "factors.safetensors")
     for out, more in (
         ("rows", dict(model=folder)),
-        ("adapter", dict(model=mini, config=few, language=NewLanguage("am", AdapterConfig(4), folder))),
+        ("adapter", dict(model=mini, config=few, language=LanguageAdapter("am", folder, 4, invertible=False))),
     ):
         given = quiet | more
-        whole = lapt_files(out=place / f"short-{out}", **given | dict(say=told.append))
+        whole = trained(out=place / f"short-{out}", **given | dict(say=told.append))
         assert whole.loss.iloc[-1] < whole.loss[0]
         with pytest.MonkeyPatch.context() as patch, pytest.raises(KeyboardInterrupt):
 
@@ -248,35 +248,35 @@ def test_short_rows_are_what_learns_in_a_model_and_with_a_language_adapter_and_r
                 at(self, step, n)
 
             patch.setattr(FactoredEmbedding, "at", stop)
-            lapt_files(out=place / f"short-cut-{out}", **given)
-        assert lapt_files(out=place / f"short-cut-{out}", resume=True, **given).round(9).equals(whole.round(9))
+            trained(out=place / f"short-cut-{out}", **given)
+        assert trained(out=place / f"short-cut-{out}", resume=True, **given).round(9).equals(whole.round(9))
         for file in (f for f in (place / f"short-{out}").glob("*.safetensors")):
             assert (place / f"short-cut-{out}" / file.name).read_bytes() == file.read_bytes(), file
-    assert "short rows are learnt: 10,800 numbers in place of 51,200" in told
-    after, trained = (
+    assert "low-dimensional embeddings are trained: 10,800 parameters in place of 51,200" in told
+    after, result = (
         load_embedding(place / "short-rows/factors.safetensors"),
         AutoModelForMaskedLM.from_pretrained(place / "short-rows"),
     )
-    assert torch.equal(after.merge(), trained.get_input_embeddings().weight) and torch.equal(after.up, before.up)
+    assert torch.equal(after.merge(), result.get_input_embeddings().weight) and torch.equal(after.up, before.up)
     assert not torch.equal(after.low_dim, before.low_dim) and not torch.equal(after.log_z, before.log_z)
-    frozen = [k for k in trained.state_dict() if ".layer." in k]
+    frozen = [k for k in result.state_dict() if ".layer." in k]
     assert all(
-        torch.equal(trained.state_dict()[k], AutoModelForMaskedLM.from_pretrained(mini).float().state_dict()[k])
+        torch.equal(result.state_dict()[k], AutoModelForMaskedLM.from_pretrained(mini).float().state_dict()[k])
         for k in frozen
     )
     shutil.copytree(folder, place / "spoilt")
     AutoModelForMaskedLM.from_pretrained(place / "short-rows").save_pretrained(place / "spoilt")
-    with pytest.raises(ValueError, match="factors.safetensors does not make the rows of the model beside it"):
-        lapt_files(out=place / "x", **quiet | dict(model=place / "spoilt"))
+    with pytest.raises(ValueError, match="factors.safetensors does not make the embeddings of the model beside it"):
+        trained(out=place / "x", **quiet | dict(model=place / "spoilt"))
 
 
 @pytest.mark.cell('nbs/06_training/07_training_run.ipynb', 'cell "unknown tokens are said, where a low loss means nothing" (50bdc445)')
 def test_unknown_tokens_are_said_where_a_low_loss_means_nothing(cell_b2b2638a):
     told = []
-    lapt_files(mini, [place / "am.txt"], place / "unknown", replace(few, steps=1), say=told.append)
+    trained(mini, [place / "am.txt"], place / "unknown", replace(few, steps=1), say=told.append)
     assert any(re.match("note: [2-9][0-9]% of the tokens are unknown", m) for m in told)
     told.clear()
-    lapt_files(mini, [place / "sw.txt"], place / "known", replace(few, steps=1), say=told.append)
+    trained(mini, [place / "sw.txt"], place / "known", replace(few, steps=1), say=told.append)
     assert not any("unknown" in m for m in told)
 
 
@@ -288,7 +288,7 @@ def test_the_preset_s_blocks_are_no_longer_than_the_model(cell_b2b2638a):
             raise KeyboardInterrupt
 
         patch.setattr(runs, "lapt", stop)
-        runs.lapt_files(mini, [place / "sw.txt"], place / "preset", say=lambda _: None)
+        trained(mini, [place / "sw.txt"], place / "preset", say=lambda _: None)
     assert json.loads((place / "preset/lapt.json").read_text())["config"]["length"] == 72
 
 
@@ -343,9 +343,7 @@ def test_no_line_of_a_mixture_is_lost(cell_b2b2638a):
 
         patch.setattr(runs, "lapt", keep)
         with pytest.raises(KeyboardInterrupt):
-            runs.lapt_files(
-                mini, [place / "sw.txt", place / "am.txt"], place / "mixture", few, alpha=0.2, say=lambda _: None
-            )
+            trained(mini, [place / "sw.txt", place / "am.txt"], place / "mixture", few, alpha=0.2, say=lambda _: None)
     assert given == list(runs._open_text([place / "sw.txt", place / "am.txt"], (), 0.2, 0)[0])
 
 
@@ -355,19 +353,22 @@ def test_bad_input_is_refused_before_anything_is_written(cell_b2b2638a):
     (place / "short.txt").write_text("".join(f"neno {i}\n" for i in range(60)))
 
 
-    def refused(message, text=[place / "sw.txt"], model=mini, config=few, **more):
+    def refused(message, text=(place / "sw.txt",), model=mini, config=few, **more):
         with pytest.raises((ValueError, OSError), match=message):
-            lapt_files(model, text, place / "refused", config, **more)
+            trained(model, text, place / "refused", config, **more)
         assert not (place / "refused").exists()
 
 
     refused("one.txt: too few lines to train on", [place / "one.txt"])
     (place / "empty.txt").write_text("")
-    refused("empty.txt: too few lines to train on", [place / "empty.txt"])
-    refused("nowhere: no such folder; a vocabulary is", language=NewLanguage("sw", vocabulary=place / "nowhere"))
+    refused("empty.txt: the text is empty", [place / "empty.txt"])
+    refused(
+        "--vocabulary .*nowhere: no such folder; give that of a model",
+        language=LanguageAdapter("sw", vocabulary=place / "nowhere"),
+    )
     refused("held-out lines make .* tokens and a block takes 72; give more text", [place / "short.txt"])
-    refused("nowhere.txt: no such text file", [place / "nowhere.txt"])
+    refused("nowhere.txt: no such file", [place / "nowhere.txt"])
     refused("longer than the model's 72 positions", config=replace(few, length=256))
-    refused("unknown mode 'x'", config=replace(few, mode="x"))
+    refused("--mode: 'x' is unknown", config=replace(few, mode="x"))
     refused("nowhere: no such model folder", model=place / "nowhere")
     refused("sw.txt is both trained on and held out", held_out=[place / "sw.txt"])

@@ -39,6 +39,7 @@ from tqdm.auto import tqdm
 
 import vocab_lit
 from ..experiments.results import environment, fingerprint
+from ..text.extras import import_extra
 from ..text.phrasebook import find_locale
 
 # %% ../../nbs/10_book/01_publish.ipynb #aa930baa
@@ -198,7 +199,8 @@ def _module(path: Path) -> str | None:  # as tokens.vocab; None where a notebook
 def _test_file(path: Path) -> str:  # as tokens/test_vocab.py
     "The name of the test module of a library notebook, below `tests`."
     room = _in_checkout(path).split("/")[1:-1]
-    name = (_module(path) or _unnumbered(path.stem)).split(".")[-1]
+    module = _module(path)
+    name = module.split(".")[-1] if module and module != "__init__" else _unnumbered(path.stem)
     return "/".join([*map(_unnumbered, room), f"test_{name}.py"])
 
 
@@ -785,9 +787,7 @@ def _execute(
     always: bool = False,  # also where the page is up to date, as for notebooks that read records of others
 ) -> Path:  # `out`
     "Execute a notebook and write its page, where it is not up to date; `RuntimeError` names the cell that failed."
-    import nbformat
-    import papermill
-
+    nbformat, papermill = (import_extra(module, "chapters") for module in ("nbformat", "papermill"))
     root = next(folder for folder in path.parents if (folder / "settings.ini").is_file())
     nb = json.loads(path.read_text(encoding="utf-8"))
     if params:
@@ -1029,7 +1029,8 @@ def reference(root: Path | None = None) -> str:  # Markdown
         module, names, page = _module(path), public_names(path), path.relative_to(root / "nbs").as_posix()
         if not module or not names:
             continue
-        lines = [f"## `vocab_lit.{module}`\n\n[{path.stem}]({page})\n", "| name | what it is |", "|---|---|"]
+        full_name = "vocab_lit" if module == "__init__" else f"vocab_lit.{module}"
+        lines = [f"## `{full_name}`\n\n[{path.stem}]({page})\n", "| name | what it is |", "|---|---|"]
         for name, (anchor, told) in names.items():
             address = f"{page}#{anchor}" if anchor else page
             lines.append(f"| [`{name}`]({address}) | {told.replace('|', chr(92) + '|')} |")

@@ -23,8 +23,8 @@ from .hub import DEFAULTS, MODELS, get_source, in_mirror, where_is, word_files
 from .transfer import FMT, METHODS, UNKS, Transfer, _alike, language_spec, required_runs
 from ..methods.reinit import paper_methods
 from ..models.device import find_device
-from ..models.transplant import load_model
-from ..tasks.evaluate import PAPERS, TASK_PRESETS
+from ..models.source import load_model
+from ..tasks.settings import PAPERS, TASK_PRESETS
 from ..text.corpus import data_path
 from ..tokens.tokenizer import load_tokenizer
 from ..training.lapt import lapt, lapt_flops
@@ -58,7 +58,7 @@ _SHAPES = {
 
 
 def shape_of(model: str) -> Shape:  # a folder, or a hub name
-    "A model's shape, from its `config.json` or, for the papers' models, as it is known; `ValueError` where neither is there."
+    "A model's shape, from its `config.json` or, for the papers' models, as it is known; else `ValueError`."
     at = Path(in_mirror(model) or model, "config.json")
     if not at.is_file() and model in _SHAPES:
         return _SHAPES[model]
@@ -237,7 +237,7 @@ def _shape(scale, preset, model=""):
 
 def _each(*given):
     return list(
-        dict.fromkeys(l for g in given for l in re.split(r"[\s+]+", g) if l)
+        dict.fromkeys(language for g in given for language in re.split(r"[\s+]+", g) if language)
     )  # languages, of text with blanks or plus signs between
 
 
@@ -311,13 +311,18 @@ def _learnt(study, wanted, scale, shape, steps, paper, vocab):
     def config(adapter, own):
         return scale_lapt(scale, paper + "-adapter" * adapter, own or steps)
 
+    def trained(kind, adapter, rows):
+        if kind == "whole model":
+            return ""
+        return "adapter" + "+rows" * rows if adapter else "rows"
+
     return [
         _text(
             f"LAPT, {kind}" + f", {own:,} steps" * bool(own),
             len(found),
             replace(shape, vocab=vocab) if rows else shape,
             config(adapter, own),
-            "" if kind == "whole model" else "adapter" + "+rows" * rows if adapter else "rows",
+            trained(kind, adapter, rows),
         )
         for (kind, adapter, rows, own), found in kinds.items()
     ]
@@ -349,11 +354,17 @@ def _mad_x(
     shape, steps = _shape(scale, "mad-x", model), steps or (80 if scale == "mini" else 0)
     study = Transfer("", tuple(languages), scale, own_vocabulary=tuple(vocabulary.split()))
     methods = [m for m in METHODS if vocabulary or not METHODS[m].recipe]
-    late = [l for part in kinds.split(";") if "not seen" in part for l in part.split(":")[1].split() if l != language][
-        :4
-    ]
+    late = [
+        code
+        for part in kinds.split(";")
+        if "not seen" in part
+        for code in part.split(":")[1].split()
+        if code != language
+    ][:4]
     full, vocab = scale_lapt(scale, "mad-x-adapter", steps).steps, 700 if scale == "mini" else 10_000
-    fewer = [language_spec(study, "MAD-X", l, steps=full // n) for l in late for n in (4, 2)]  # the curves by steps
+    fewer = [
+        language_spec(study, "MAD-X", load, steps=full // n) for load in late for n in (4, 2)
+    ]  # the curves by steps
     found = _learnt(
         study, [*required_runs(study, methods, languages, languages), *fewer], scale, shape, steps, "mad-x", vocab
     )
@@ -548,7 +559,9 @@ def loads(chapter: str, language: str, scale: str = "paper", **parameters) -> li
 
 # %% ../../nbs/08_experiments/06_budget.ipynb #88b9db09
 def _hours(h):
-    return f"{h * 3600:.0f} s" if h < 1 / 60 else f"{h * 60:.0f} min" if h < 2 else f"{h:,.0f} h"
+    if h < 1 / 60:
+        return f"{h * 3600:.0f} s"
+    return f"{h * 60:.0f} min" if h < 2 else f"{h:,.0f} h"
 
 
 def budget(
@@ -558,7 +571,7 @@ def budget(
     measured: dict | None = None,  # from `measure_throughput`
     **parameters,  # of the chapter
 ) -> pd.DataFrame:  # a row for each kind of run, and their sum
-    "What a chapter trains and how long that takes; operations counted, times computed for a quarter of each machine's peak."
+    "What a chapter trains and how long that takes, at a quarter of each machine's peak; operations are counted."
     found = loads(chapter, language, scale, **parameters)
     rates = {name: m.peak * SHARE for name, m in MACHINES.items()} | (
         {f"measured: {measured['device']}": measured["flops_per_second"]} if measured else {}
@@ -575,11 +588,11 @@ def budget(
     def cost(flops):
         return {"operations": f"{flops:.1e}"} | {name: _hours(flops / rate / 3600) for name, rate in rates.items()}
 
-    rows = {l.what: row(l) | cost(l.runs * l.flops) for l in found}
+    rows = {load.what: row(load) | cost(load.runs * load.flops) for load in found}
     rows["together"] = (
         dict.fromkeys(next(iter(rows.values())), "")
-        | {"runs": sum(l.runs for l in found)}
-        | cost(sum(l.runs * l.flops for l in found))
+        | {"runs": sum(load.runs for load in found)}
+        | cost(sum(load.runs * load.flops for load in found))
     )
     return pd.DataFrame(rows).T
 
@@ -638,7 +651,8 @@ class Plan:
                 "It reads\n" + "\n".join(reads),
                 "It trains\n" + times.to_string(justify="right"),
                 f"Operations are counted; times are computed for {SHARE:.0%} of each machine's peak, on one of them.\n"
-                f"Memory: about {self.memory:.1f} GB, which is in {fits or 'none of these'}. Disk: about {self.disk:.1f} GB.",
+                f"Memory: about {self.memory:.1f} GB, which is in {fits or 'none of these'}. Disk: about "
+                f"{self.disk:.1f} GB.",
             ]
         )
 
@@ -650,16 +664,10 @@ def _reads(chapter, language, scale, models, text, corpus, files, languages):  #
     if scale == "custom":
 
         def of(what, given):
-            names = (
-                [given]
-                if isinstance(given, str) and Path(given).is_file()
-                else given.split()
-                if isinstance(given, str)
-                else given
-            )
-            return dict.fromkeys(
-                f.replace("{language}", l) for f in names for l in languages.get(what, languages["text"])
-            )
+            if isinstance(given, str):
+                given = [given] if Path(given).is_file() else given.split()
+            spoken = languages.get(what, languages["text"])
+            return dict.fromkeys(file.replace("{language}", code) for file in given for code in spoken)
 
         return found + [
             (what, f, "", "here" if Path(f).is_file() else "missing")
@@ -683,12 +691,12 @@ def _reads(chapter, language, scale, models, text, corpus, files, languages):  #
     names = {"text": corpus or ("wikipedia" if chapter in ("mad-x", "unks-everywhere") else "cc100")} | {
         t: files.get(t) or DEFAULTS[t] for t in languages if t != "text"
     }
-    found += [source(what, name, l) for what, name in names.items() for l in languages[what]]
+    found += [source(what, name, language) for what, name in names.items() for language in languages[what]]
     by_hand = (
         [
             (what, at.rsplit("/", 1)[-1], "", f"by hand, from {at}")
-            for l in languages["text"]
-            for what, at in word_files(l).items()
+            for language in languages["text"]
+            for what, at in word_files(language).items()
         ]
         if chapter == "wechsel"
         else []
@@ -725,7 +733,7 @@ def plan(
     )
     shapes = [shape_of(m) for m in models]
     largest, config = max(shapes, key=lambda s: s.parameters), scale_lapt(scale, _PRESETS[chapter][0])
-    kept = next((l.runs for l in found if l.what == "LAPT, whole model"), 0)
+    kept = next((load.runs for load in found if load.what == "LAPT, whole model"), 0)
     return Plan(
         chapter,
         language,
@@ -750,14 +758,16 @@ def on_this_machine(chapter: str, language: str) -> str:
         ),
         "",
     )
-    total = sum(l.runs * l.flops for l in loads(chapter, language))
+    total = sum(load.runs * load.flops for load in loads(chapter, language))
     times = (
         f"{_hours(total / (MACHINES[known].peak * SHARE) / 3600)} on this machine ({known})"
         if known
         else ", ".join(f"{_hours(total / (m.peak * SHARE) / 3600)} on {n}" for n, m in MACHINES.items())
     )
     return (
-        f"Device: {device.name}, {f'{device.memory / 1e9:.0f} GB' if device.memory else 'memory not known'}, {device.precision}.\n"
+        f"Device: {device.name}, {f'{device.memory / 1e9:.0f} GB' if device.memory else 'memory not known'}, "
+        f"{device.precision}.\n"
         f"At scale mini: minutes on two cores and about 2 GB of memory; nothing is downloaded.\n"
-        f"At scale paper, all of the chapter with the paper's steps: about {times}, and {paper.memory:.0f} GB of memory. Set steps to a hundredth of the paper's for a first impression."
+        f"At scale paper, all of the chapter with the paper's steps: about {times}, and {paper.memory:.0f} GB of "
+        "memory. Set steps to a hundredth of the paper's for a first impression."
     )

@@ -17,13 +17,14 @@ from typing import TYPE_CHECKING
 from .hub import MODELS, get_source, hub_lines, hub_model, hub_splits, word_files
 from ..methods.recipe import Recipe, get_recipe
 from ..models.device import find_device
-from ..models.transplant import Transplant, load_model, transplant
-from ..tasks.evaluate import PAPERS, TASK_PRESETS, read_examples, task_settings
+from ..models.source import load_model
+from ..models.transplant import Transplant, transplant
+from ..tasks.evaluate import read_examples
 from ..tasks.finetune import fine_tune_seeds
 from ..tasks.nli import Pair
 from ..tasks.parsing import Parsed
 from ..tasks.qa import Answer, Question
-from ..tasks.settings import TaskConfig
+from ..tasks.settings import PAPERS, TASK_PRESETS, TaskConfig, task_settings
 from ..tasks.splits import hold_out
 from ..tasks.tagging import Tagged
 from ..text.constructed import LANGUAGES, world_of

@@ -17,15 +17,10 @@ import vocab_lit.methods.wechsel  # noqa: F401  (each registers its recipes)
 from .recipe import RECIPES
 
 # %% ../../nbs/04_methods/14_registry.ipynb #a075efaa
-def method_table() -> list[dict[str, str]]:  # a line for each method
-    "Every method with its aliases, the static embeddings it needs, its paper, and what it does."
-    return [
-        dict(
-            method=r.name,
-            aliases=", ".join(r.aliases),
-            needs=r.needs or "nothing",
-            paper=r.paper,
-            about=r.about,
-        )
-        for r in RECIPES.values()
-    ]
+def method_table(about: bool = False) -> list[dict[str, str]]:  # a line for each method
+    "Every method with its aliases, the static embeddings it needs, its paper, and if asked for what it does."
+    table = []
+    for r in RECIPES.values():
+        line = dict(method=r.name, aliases=", ".join(r.aliases), needs=r.needs or "nothing", paper=r.paper)
+        table.append(line | (dict(about=r.about) if about else {}))
+    return table

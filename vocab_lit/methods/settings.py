@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..text.settings import LARGEST_SEED, File, Model, SettingError, Settings, existing_file, within
+from ..text.settings import LARGEST_SEED, File, Model, SettingError, Settings, distribute, existing_file, within
 from ..tokens.settings import TokenizerSettings, check_tokenizer_path
 from ..vectors.settings import VectorSettings
 
@@ -25,10 +25,15 @@ __all__ = ['RULES', 'find_recipe', 'copies_overlap', 'factoring_kind', 'factors_
 
 # %% ../../nbs/04_methods/00_settings.ipynb #fb4019e6
 def find_recipe(method: str | Recipe) -> Recipe:
-    "A method's recipe; `ValueError` names the nearest method."
+    "A method's recipe; `SettingError` names the nearest method."
     from vocab_lit.methods.recipe import get_recipe
 
-    return get_recipe(method) if isinstance(method, str) else method
+    if not isinstance(method, str):
+        return method
+    try:
+        return get_recipe(method)
+    except ValueError as e:
+        raise SettingError("method", str(e)) from None
 
 
 def copies_overlap(recipe: Recipe) -> bool:
@@ -110,6 +115,11 @@ class TransplantSettings:
     tokenizer: TokenizerSettings = TokenizerSettings()
     vectors: VectorSettings = VectorSettings()
     init: InitSettings = InitSettings()
+
+    @classmethod
+    def of(cls, **options) -> TransplantSettings:
+        "Settings from the options of all three groups by their names."
+        return cls(*distribute(options, TokenizerSettings, VectorSettings, InitSettings))
 
     def check(
         self,

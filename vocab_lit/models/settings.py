@@ -5,6 +5,7 @@
 # %% ../../nbs/05_models/00_settings.ipynb #12438593
 from __future__ import annotations
 
+import json
 import re
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from vocab_lit.models.madx import AdapterConfig
 
 # %% auto #0
-__all__ = ['LanguageAdapter']
+__all__ = ['LanguageAdapter', 'check_model_path']
 
 # %% ../../nbs/05_models/00_settings.ipynb #37fb6cdc
 @dataclass(frozen=True)
@@ -48,3 +49,33 @@ class LanguageAdapter(Settings):
 
         leave_out = () if self.last_layer else (-1,)
         return AdapterConfig(self.reduction, self.activation, 2 if self.invertible else 0, leave_out)
+
+# %% ../../nbs/05_models/00_settings.ipynb #74f79ca0
+def check_model_path(path: str | Path) -> None:
+    "`ValueError` or `FileNotFoundError` where a path holds no model."
+    folder = Path(path)
+    if folder.exists() and not folder.is_dir():
+        raise ValueError(f"{path} is a file; give the model's folder")
+    config = folder / "config.json"
+    if not folder.is_dir():
+        from vocab_lit.tokens.tokenizer import hub_name
+
+        try:
+            hub_name(path)
+        except FileNotFoundError:
+            raise FileNotFoundError(
+                f"{path}: no such model folder, and the Hugging Face Hub did not give a model of that name; "
+                f"offline, download it elsewhere and give the folder's path"
+            ) from None
+    elif (folder / "adapter_config.json").is_file():
+        raise ValueError(f"{path} is an adapter; give the folder of the model that it is for")
+    elif not config.is_file() and (folder / "lapt.json").is_file():
+        resume = "resume it by the command that began it, with --resume"
+        raise ValueError(f"{path} holds a training run that has not ended; {resume}")
+    elif not config.is_file():
+        raise ValueError(f"{path} has no config.json; give the folder of a whole model")
+    else:
+        try:
+            json.loads(config.read_text(encoding="utf-8"))
+        except ValueError as e:
+            raise ValueError(f"{path} has no readable config.json: {e}") from None

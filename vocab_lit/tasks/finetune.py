@@ -23,7 +23,8 @@ from torch.nn.utils.rnn import pad_sequence
 from tqdm.auto import tqdm
 
 from ..models.device import find_device
-from ..models.transplant import check_rows, load_model, max_length
+from ..models.source import load_model, max_length
+from ..models.transplant import check_rows
 from .splits import divide
 from .task import MODEL_INPUTS, get_task, settings_for
 

@@ -252,7 +252,7 @@ class EvaluateSettings(Settings):
         known = [f.name for f in fields(config)]
         for name in given:
             if name not in known:
-                raise SettingError(name, f"not a setting of {self.task}; leave it out")
+                raise SettingError(name, f" is not a setting of {self.task}; leave it out")
         return replace(config, **given)
 
 
@@ -269,15 +269,15 @@ _TRAINING = ("dev", "preset", "learning_rate", "epochs", "balance_o")
 def perplexity_trains_nothing(settings: EvaluateSettings) -> None:
     if settings.task == PERPLEXITY:
         names = ("train", *_TRAINING, "batch_size", "language_adapter", "task_adapter", "column", "language")
-        _refuse(settings, (*names, "probe", "compare"), "not for ppl, which trains nothing")
+        _refuse(settings, (*names, "probe", "compare"), " is not for ppl, which trains nothing")
 
 
 def probe_trains_a_classifier(settings: EvaluateSettings) -> None:
     if not settings.probe:
-        _refuse(settings, ("compare",), "is for --probe")
+        _refuse(settings, ("compare",), " is for --probe")
         return
     names = (*_TRAINING, "batch_size", "stride", "language_adapter", "task_adapter")
-    _refuse(settings, names, "not for --probe, which trains a linear classifier only")
+    _refuse(settings, names, " is not for --probe, which trains a linear classifier only")
     if settings.task not in ("pos", "nli"):
         raise SettingError("probe", f"there is no probe for {settings.task}; choose from pos, nli")
     if not settings.train:
@@ -289,7 +289,7 @@ def trains_or_scores(settings: EvaluateSettings) -> None:
         return
     if settings.task_adapter:
         _refuse(settings, ("train",), "give --train to fine-tune, or --task-adapter, not both")
-        _refuse(settings, _TRAINING, "is for training, and a --task-adapter has been trained")
+        _refuse(settings, _TRAINING, " is for training, and a --task-adapter has been trained")
     elif not settings.train:
         problem = "give training examples to fine-tune on, or --task-adapter with a task adapter that has been trained"
         raise SettingError("train", problem)
@@ -302,7 +302,7 @@ def files_are_told_what_they_know(settings: EvaluateSettings) -> None:
     known = _READING.get(settings.task)
     for name in settings.reading:
         if name != known:
-            problem = f"says nothing about files of {settings.task}; " + (
+            problem = f" says nothing about files of {settings.task}; " + (
                 f"give --{known}" if known else "leave it out"
             )
             raise SettingError(name, problem)

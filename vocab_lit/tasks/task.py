@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from .settings import TaskConfig
+from ..text.extras import import_extra
 
 if TYPE_CHECKING:
     import torch
@@ -75,6 +76,8 @@ class Task:
     config = TaskConfig()  # default settings
     heads: str | Mapping = ""  # transformers' mapping from configurations to models with the task's head, or its name
     fill = {"labels": -100}  # padding of what rows have besides ids
+    # modules of the extra `tasks` that decode or score answers; a missing one is told before anything is trained
+    needs: tuple[str, ...] = ()
 
     def read(self, path: str | Path) -> list:
         raise NotImplementedError  # examples; errors name file and place
@@ -145,13 +148,15 @@ def register(task: Task) -> Task:
 
 
 def get_task(task: str | Task) -> Task:
-    "A task by its name; `ValueError` where there is none."
-    if isinstance(task, Task):
-        return task
-    if task in TASKS:
-        return TASKS[task]
-    known = ", ".join(f"{t.name} ({t.about})" for t in TASKS.values())
-    raise ValueError(f"unknown task {task!r}; choose from {known}")
+    "A task by its name; `ValueError` where there is none, `MissingExtra` where the package lacks what the task needs."
+    if not isinstance(task, Task):
+        if task not in TASKS:
+            known = ", ".join(f"{t.name} ({t.about})" for t in TASKS.values())
+            raise ValueError(f"unknown task {task!r}; choose from {known}")
+        task = TASKS[task]
+    for module in task.needs:
+        import_extra(module, "tasks")
+    return task
 
 
 def settings_for(task: str | Task, config: TaskConfig | None) -> TaskConfig:  # of the task's own class

@@ -11,15 +11,19 @@ import glob
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
+from itertools import islice
 from pathlib import Path
 from typing import IO
 
 from safetensors import SafetensorError
 
+from .corpus import Lines
+from .settings import SettingError, existing_file
+
 # %% auto #0
-__all__ = ['check_output', 'write_folder', 'write_file', 'write_text']
+__all__ = ['check_output', 'write_folder', 'write_file', 'write_text', 'check_text']
 
 # %% ../../nbs/01_text/05_files.ipynb #faa78e9f
 def check_output(out: str | Path) -> Path:
@@ -102,3 +106,18 @@ def write_text(out: str | Path) -> Iterator[IO[str]]:  # open for writing
     "As `write_file`, for text."
     with write_file(out) as part, open(part, "w", encoding="utf-8") as f:
         yield f
+
+# %% ../../nbs/01_text/05_files.ipynb #5f02c50c
+def check_text(
+    files: Sequence[str | Path],
+    name: str = "text",  # of the option
+) -> None:
+    "`SettingError` where a file is not there or begins as a table or treebank."
+    for path in files:
+        existing_file(name, path)
+        first = list(islice(Lines(path), 3))
+        if not first:
+            raise SettingError(name, f" {path}: the text is empty")
+        if all(line.count("\t") >= 3 for line in first):
+            hint = "give plain text, one sentence or paragraph a line"
+            raise SettingError(name, f" {path} looks like a table or treebank; {hint}")

@@ -12,14 +12,14 @@ import linecache
 import math
 import sys
 import tokenize
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import MISSING, dataclass, fields
 from functools import cache
 from pathlib import Path
 
 # %% auto #0
 __all__ = ['File', 'Files', 'Model', 'LARGEST_SEED', 'COPIES', 'Option', 'options', 'SettingError', 'did_you_mean', 'one_of',
-           'within', 'existing_file', 'Settings', 'CleanSettings']
+           'within', 'existing_file', 'distribute', 'Settings', 'CleanSettings']
 
 # %% ../../nbs/01_text/00_settings.ipynb #213f4f91
 File = str  # path of a file
@@ -124,6 +124,24 @@ def existing_file(name: str, path: str | Path) -> None:
     "`SettingError` where a file is not there."
     if not Path(path).is_file():
         raise SettingError(name, f" {path}: no such file{', but a folder' * Path(path).is_dir()}")
+
+
+def distribute(
+    given: Mapping[str, object],  # options by name; paths may be given as `Path`
+    *classes: type,  # of settings
+) -> list:  # an object of each class
+    "Settings objects from options by name; `SettingError` where no class has an option."
+    known = dict.fromkeys(name for cls in classes for name in options(cls))
+    for name in given:
+        if name not in known:
+            raise SettingError(name, f"no such option; {did_you_mean(name, known)}")
+
+    def plain(value):
+        if isinstance(value, Path):
+            return str(value)
+        return tuple(map(plain, value)) if isinstance(value, (list, tuple)) else value
+
+    return [cls(**{name: plain(value) for name, value in given.items() if name in options(cls)}) for cls in classes]
 
 
 class Settings:

@@ -5,13 +5,14 @@
 # %% ../../nbs/02_tokens/00_settings.ipynb #2059afec
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from ..text.settings import Model, SettingError, Settings, one_of, within
 
 # %% auto #0
-__all__ = ['KINDS', 'TokenizerSettings', 'check_tokenizer_path']
+__all__ = ['KINDS', 'TokenizerSettings', 'check_tokenizer_path', 'check_vocab_size']
 
 # %% ../../nbs/02_tokens/00_settings.ipynb #b04f57b1
 KINDS = {
@@ -56,3 +57,12 @@ def check_tokenizer_path(path: str | Path) -> None:
         raise SettingError("tokenizer", f" {path}: no tokenizer here; a tokenizer folder has {', '.join(files)}")
     if path.suffix == ".json" and not path.exists():
         raise SettingError("tokenizer", f" {path}: no such file")
+
+
+def check_vocab_size(settings: TokenizerSettings, text: Sequence[str | Path]) -> None:
+    "`SettingError` where text has fewer bytes than a tokenizer should have tokens."
+    plain = not any(Path(path).suffix in (".gz", ".bz2", ".xz") for path in text)
+    size = sum(Path(path).stat().st_size for path in text)
+    if text and plain and not settings.tokenizer and size < settings.vocab_size:
+        problem = f" {settings.vocab_size:,}: the text ({size:,} bytes) is too short for so many tokens; "
+        raise SettingError("vocab_size", problem + "give more text or ask for fewer")

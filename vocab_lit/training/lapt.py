@@ -21,7 +21,8 @@ from safetensors import SafetensorError
 from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils.flop_counter import FlopCounterMode
 
-from ..models.transplant import check_rows, is_masked, max_length
+from ..models.source import is_masked, max_length
+from ..models.transplant import check_rows
 from ..text.corpus import write_json
 from .lm_data import MaskedBlocks, PackedBlocks, pack
 from .lm_loss import heldout_loss, lm_loss

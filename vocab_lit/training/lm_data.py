@@ -51,7 +51,8 @@ def _token_stream(tokenizer, lines, batch_size=1000) -> Iterator[np.ndarray]:
     lines, eos = iter(lines), tokenizer.eos_token_id
     bar = tqdm(desc="tokenize", unit=" lines", delay=2, leave=False)
     while batch := list(itertools.islice(lines, batch_size)):
-        texts = tokenizer(batch, truncation=False, verbose=False)["input_ids"]
+        only_ids = dict(return_attention_mask=False, return_token_type_ids=False)
+        texts = tokenizer(batch, truncation=False, verbose=False, **only_ids)["input_ids"]
         if eos is not None:
             texts = [ids if _ends_text(tokenizer, ids) else [*ids, eos] for ids in texts]
         bar.update(len(batch))
@@ -112,8 +113,9 @@ def mask_tokens(
     "Mask tokens for masked language modelling: 80% mask, 10% random ordinary token, 10% unchanged."
     if tokenizer.mask_token_id is None:
         raise ValueError("the tokenizer has no mask token, which masked language modelling needs")
-    ordinary = _ordinary_ids(tokenizer, len(tokenizer), tuple(sorted(set(tokenizer.all_special_ids))))
-    is_target = torch.isin(ids, ordinary) & (torch.rand(ids.shape, generator=generator) < probability)
+    ordinary, is_ordinary = _ordinary_ids(tokenizer, len(tokenizer), tuple(sorted(set(tokenizer.all_special_ids))))
+    is_target = is_ordinary[ids.clamp(-1, len(is_ordinary) - 1)]
+    is_target &= torch.rand(ids.shape, generator=generator) < probability
     shown_as = torch.rand(ids.shape, generator=generator)  # below 0.8: mask; from 0.9: random token; else unchanged
     random_ids = ordinary[torch.randint(len(ordinary), ids.shape, generator=generator)]
     inputs = torch.where(is_target & (shown_as < 0.8), tokenizer.mask_token_id, ids)
@@ -123,8 +125,12 @@ def mask_tokens(
 
 @functools.lru_cache(8)
 def _ordinary_ids(tokenizer, n_tokens, special):  # the cache's key has what changes when tokens are added
-    "Ids of the tokens that are not special; some tokenizers leave ids out."
-    return torch.tensor(sorted(set(tokenizer.get_vocab().values()) - set(special)))
+    "Ids of the tokens that are not special, as a list and as a table; some tokenizers leave ids out."
+    ordinary = torch.tensor(sorted(set(tokenizer.get_vocab().values()) - set(special)))
+    # the last entry of the table stands for every id outside the vocabulary
+    is_ordinary = torch.zeros(int(ordinary.max()) + 2, dtype=torch.bool)
+    is_ordinary[ordinary] = True
+    return ordinary, is_ordinary
 
 # %% ../../nbs/06_training/01_lm_data.ipynb #5eca0782
 def _random_int(key: str) -> int:
@@ -164,8 +170,9 @@ class MaskedBlocks(Dataset):
     def __getitem__(self, i: int) -> dict[str, torch.Tensor]:  # input_ids and labels, (length,) each
         if not 0 <= i < self.n:
             raise IndexError(f"block {i} of {self.n} in training")
-        n_pass, index = divmod(i, len(self.blocks))
-        ids = self.blocks[_permuted_index(index, len(self.blocks), f"{self.seed} {n_pass}")]
+        n_blocks = len(self.blocks)  # asks the file where there is one
+        n_pass, index = divmod(i, n_blocks)
+        ids = self.blocks[_permuted_index(index, n_blocks, f"{self.seed} {n_pass}")]
         if self.tokenizer is None:
             return {"input_ids": ids, "labels": ids}
         generator = torch.Generator().manual_seed(_random_int(f"{self.seed} mask {i}") % 2**63)

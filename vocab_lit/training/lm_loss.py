@@ -16,7 +16,7 @@ from torch.nn import functional as F
 from torch.utils.checkpoint import checkpoint
 from tqdm.auto import tqdm
 
-from ..models.transplant import is_masked
+from ..models.source import is_masked
 from .lm_data import mask_tokens, pack
 
 if TYPE_CHECKING:
@@ -66,7 +66,8 @@ def lm_loss(
     if positions is None:
         hidden, targets = output.last_hidden_state[labelled], labels[labelled]
     else:
-        hidden, targets = output.last_hidden_state.flatten(0, 1)[positions], labels.flatten()[positions]
+        hidden = output.last_hidden_state.flatten(0, 1).index_select(0, positions)
+        targets = labels.flatten().index_select(0, positions)
 
     def part_loss(hidden, targets):
         return F.cross_entropy(head_logits(model, output, hidden).float(), targets, reduction="sum")
@@ -87,9 +88,14 @@ def label_positions(
     labels: torch.Tensor,  # (n, length) target ids on the processor, -100 where nothing is asked
     probability: float = 0.15,  # share of the positions that is expected to be labelled
     masked: bool = True,  # False: of a causal model, which is asked everywhere
+    fixed_shapes: bool = True,  # False: just the labelled positions, in their order
 ) -> torch.Tensor:  # (k,) positions in the flattened batch, labelled ones first; k follows from shape and probability
     "Where the labelled positions are, in a number that is the same for every batch of a shape."
+    if not fixed_shapes and not masked:
+        labels = F.pad(labels[:, 1:], (0, 1), value=-100)
     labelled = (labels != -100).flatten()
+    if not fixed_shapes:
+        return labelled.nonzero()[:, 0]
     n, p = len(labelled), probability if masked else 1
     k = math.ceil((n * p + 6 * math.sqrt(n * p * (1 - p))) / 8) * 8
     while k < int(labelled.sum()):

@@ -14,7 +14,8 @@ import numpy as np
 import torch
 from tqdm.auto import tqdm
 
-from ..models.transplant import check_rows, is_masked, max_length
+from ..models.source import is_masked, max_length
+from ..models.transplant import check_rows
 from ..tokens.tokenizer import ids_around
 from .lm_loss import lm_loss
 

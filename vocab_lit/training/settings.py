@@ -53,6 +53,10 @@ class LaptConfig(Settings):
     mask_probability: float = 0.15
     eval_every: int = 1000  # steps between two evaluations, and two checkpoints
 
+    def check(self) -> None:
+        super().check()
+        one_of("mode", self.mode, MODES)
+
 
 _WECHSEL = LaptConfig(
     steps=250_000,

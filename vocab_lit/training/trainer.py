@@ -16,6 +16,7 @@ from collections import OrderedDict
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
+from unittest import mock
 
 import numpy as np
 import torch
@@ -25,11 +26,18 @@ from torch.distributed.fsdp import FSDPModule, MixedPrecisionPolicy, fully_shard
 from torch.distributed.tensor import DTensor
 from torch.utils.data import SequentialSampler
 from tqdm.auto import tqdm
-from transformers import PrinterCallback, Trainer, TrainerCallback, TrainingArguments, default_data_collator
+from transformers import (
+    PrinterCallback,
+    Trainer,
+    TrainerCallback,
+    TrainingArguments,
+    default_data_collator,
+    masking_utils,
+)
 from transformers.trainer_utils import get_last_checkpoint, rotate_checkpoints
 
 from ..models.device import device_arguments, find_device
-from ..models.transplant import is_masked
+from ..models.source import is_masked
 from .lm_loss import label_positions, lm_loss
 from .settings import MODES
 from .stages import Freezer, block_stack, rate_factor, total_steps
@@ -83,12 +91,34 @@ class FiniteTrainer(Trainer):
         super().__init__(*args, **kwargs)
         self.model_accepts_loss_kwargs = True  # losses are scaled already
         self.remove_callback(PrinterCallback)
+        self.broken_step = None  # on a GPU: of the first gradient that was not finite, or 0
 
     def _get_grad_norm(self, model, grad_norm=None):
         norm = _full_tensor(super()._get_grad_norm(model, grad_norm))
-        if self.accelerator.scaler is None and not np.isfinite(float(norm)):
-            raise NonFiniteGradient(self.state.global_step + 1)  # fp16's scaler skips by itself
+        if self.accelerator.scaler is not None:
+            return norm  # fp16's scaler skips by itself
+        optimizer = getattr(self.optimizer, "optimizer", self.optimizer)  # without accelerate's wrapper
+        can_skip = getattr(optimizer, "_step_supports_amp_scaling", False) and not self.is_fsdp_enabled
+        if find_device().kind == "cuda" and can_skip:
+            optimizer.found_inf = self._note_broken(norm)
+        elif not np.isfinite(float(norm)):
+            raise NonFiniteGradient(self.state.global_step + 1)
         return norm
+
+    def _note_broken(self, norm: torch.Tensor) -> torch.Tensor:  # 1. from the first broken gradient on, before 0.
+        "Note the step where a gradient is broken for the first time, without waiting for the GPU."
+        if self.broken_step is None:
+            self.broken_step = torch.zeros((), dtype=torch.long, device=norm.device)
+        is_first = ~norm.isfinite() & (self.broken_step == 0)
+        self.broken_step += is_first * (self.state.global_step + 1)
+        return (self.broken_step > 0).float()
+
+    def _maybe_log_save_evaluate(self, *args, **kwargs):
+        control = self.control
+        waits = (control.should_log, control.should_evaluate, control.should_save, control.should_training_stop)
+        if any(waits) and self.broken_step is not None and (step := int(self.broken_step)):
+            raise NonFiniteGradient(step)
+        return super()._maybe_log_save_evaluate(*args, **kwargs)
 
 
 def _full_tensor(value):
@@ -96,21 +126,21 @@ def _full_tensor(value):
     return value.full_tensor() if isinstance(value, DTensor) else value
 
 # %% ../../nbs/06_training/05_trainer.ipynb #7a11e708
-def _with_positions(examples, probability, masked):
+def _with_positions(examples, probability, masked, fixed_shapes):
     "A batch with the positions of its targets."
     batch = default_data_collator(examples)
-    return batch | {"positions": label_positions(batch["labels"], probability, masked)}
+    return batch | {"positions": label_positions(batch["labels"], probability, masked, fixed_shapes)}
 
 
 class LaptTrainer(FiniteTrainer):
     "Trainer with vocabulary logits at the labelled positions only, exact resumption and whole checkpoints."
 
     def __init__(self, model, args, config, measure=None, **more):
-        self.fixed_shapes = find_device().fixed_shapes
-        if self.fixed_shapes:
-            probability, masked = config.mask_probability, is_masked(model)
-            collate = functools.partial(_with_positions, probability=probability, masked=masked)
-            more.setdefault("data_collator", collate)
+        device = find_device()
+        self.fixed_shapes = device.fixed_shapes
+        if device.kind != "cpu":
+            targets = dict(probability=config.mask_probability, masked=is_masked(model), fixed_shapes=self.fixed_shapes)
+            more.setdefault("data_collator", functools.partial(_with_positions, **targets))
         super().__init__(model, args, **more)
         self.config, self.measure = config, measure
         self._loss_shifts_labels = not is_masked(model)  # how targets are counted
@@ -195,12 +225,30 @@ def _no_room(error, step, folder) -> OSError:
     return OSError(f"the checkpoint of step {step} cannot be written in {folder} ({reason}); {advice}")
 
 # %% ../../nbs/06_training/05_trainer.ipynb #7a11e709
+def _nothing(*_) -> None: ...
+
+
+@contextlib.contextmanager
+def _without_looks_into_batches(encoder) -> Iterator[None]:
+    """Spare each batch two looks into it, after padding and after several sequences in a block.
+
+    There are none, and a GPU that is asked has to be waited for.
+    """
+    encoder.warn_if_padding_and_no_attention_mask = _nothing
+    try:
+        with mock.patch.object(masking_utils, "find_packed_sequence_indices", _nothing, create=True):
+            yield
+    finally:
+        encoder.__dict__.pop("warn_if_padding_and_no_attention_mask", None)
+
+
 @contextlib.contextmanager
 def answering_with_loss(model: PreTrainedModel) -> Iterator[None]:
     "Let the model answer with its loss, also inside the wrappers of several processes."
     model.forward = functools.partial(lm_loss, model)
     try:
-        yield
+        with _without_looks_into_batches(model.base_model):
+            yield
     finally:
         model.__dict__.pop("forward", None)
         model.__dict__.pop("_original_forward", None)
