@@ -8,7 +8,8 @@ from vocab_lit.methods.factored import Factoring, factorize
 from vocab_lit.models.adapterhub import load_adapter, save_adapter
 from vocab_lit.models.factored_embedding import factored
 from vocab_lit.models.madx import AdapterConfig, MadX
-from vocab_lit.models.transplant import load_model, token_parameters
+from vocab_lit.models.source import load_model
+from vocab_lit.models.transplant import token_parameters
 from vocab_lit.tasks.finetune import evaluate, fine_tune
 from vocab_lit.text.phrasebook import lines
 from vocab_lit.tokens.tokenizer import load_tokenizer, save_tokenizer, train_tokenizer
@@ -236,7 +237,7 @@ def test_full_model_transfer_trains_embeddings_alone_then_the_task_with_the_sour
         and language_spec(unks, "mBERT", "sw") is None
     )
     madx, tokenizer = _with_languages(unks, {"sw": unks.place(embeddings_only)})
-    assert not madx.get("language", "sw").layers and madx.own_rows("sw") is not None
+    assert not madx.get("language", "sw").layers and madx.own_embeddings("sw") is not None
     tuned = _learn_task(unks, madx, tokenizer, "en", None, "ner", 0, adapters=False)
     assert (
         not any(p.requires_grad for p in tuned.madx.parameters()) and not tuned.get_input_embeddings().weight.requires_grad

@@ -20,7 +20,8 @@ from ..methods.recipe import get_recipe
 from ..models.adapterhub import load_adapter, save_adapter
 from ..models.factored_embedding import factored
 from ..models.madx import LANGUAGE, TASK, AdapterConfig, MadX
-from ..models.transplant import load_model, token_parameters
+from ..models.source import load_model
+from ..models.transplant import token_parameters
 from ..tasks.finetune import evaluate, fine_tune
 from ..tasks.settings import TaskConfig
 from ..text.files import write_file, write_folder
@@ -361,7 +362,7 @@ def _score(study, model, tokenizer, run, target, task, adapters, **more):  # wit
     tokenizer = model.madx.tokenizers.get("in-use", tokenizer)
     found = _on_test(study, model, tokenizer, task, study.config(task, target, adapters), target, **more)
     if run:
-        model.madx.forget("language", "in-use")
+        model.madx.delete("language", "in-use")
     return found
 
 
