@@ -469,9 +469,7 @@ def effect_dots(
     path: str | Path | None = None,
 ):
     "Standardised effects of the claims, a colour for each verdict."
-    from matplotlib import pyplot as plt
-
-    from vocab_lit.experiments.plots import INK, PALETTE, described, use_style
+    from vocab_lit.experiments.plots import INK, PALETTE, described, plt, use_style
 
     use_style()
     colours = dict(zip(("supported", "contradicted", "undecided"), PALETTE))
