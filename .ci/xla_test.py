@@ -21,12 +21,14 @@ def run() -> dict:  # what is compared
     from transformers.trainer import DEFAULT_CALLBACKS
 
     from vocab_lit.models.device import compilations, find_device
-    from vocab_lit.tasks.finetune import TaskConfig, fine_tune
+    from vocab_lit.tasks.finetune import fine_tune
+    from vocab_lit.tasks.settings import TaskConfig
     from vocab_lit.tasks.tagging import Tagged
     from vocab_lit.text.corpus import data_path
     from vocab_lit.text.phrasebook import lines, sentences
     from vocab_lit.tokens.tokenizer import load_tokenizer
-    from vocab_lit.training.lapt import LaptConfig, lapt
+    from vocab_lit.training.lapt import lapt
+    from vocab_lit.training.settings import LaptConfig
 
     counts = []
 

@@ -38,18 +38,18 @@ def cell_250eeefc():
 
 @pytest.fixture(scope='module')
 def cell_16988bb4(cell_250eeefc):
-    # nbs/08_experiments/04_experiment.ipynb, cell "mini = get_setup("mini", "sw")" (16988bb4)
+    # nbs/08_experiments/04_experiment.ipynb, cell "mini = get_setup("mini", "sw", limit=2600)" (16988bb4)
     global mini
-    mini = get_setup("mini", "sw")
+    mini = get_setup("mini", "sw", limit=2600)
     (place / "text.txt").write_text("\n".join(mini.train[:1500]), encoding="utf-8")
     mini, len(mini.train), mini.train[0], mini.held_out[0]
 
 
 @pytest.fixture(scope='module')
 def cell_c69caf21():
-    # nbs/08_experiments/04_experiment.ipynb, cell "targets = Targets("mini", steps=4)" (c69caf21)
+    # nbs/08_experiments/04_experiment.ipynb, cell "targets = Targets("mini", steps=4, limit=1500)" (c69caf21)
     global losses, sw, targets
-    targets = Targets("mini", steps=4)
+    targets = Targets("mini", steps=4, limit=1500)
     sw = targets("sw")
     losses = {m: round(sw.loss(sw.transplant(m).model), 2) for m in ("random", "focus")}
     losses | {"uniform guess": round(float(torch.log(torch.tensor(len(sw.tokenizer)))), 2)}
@@ -57,9 +57,11 @@ def cell_c69caf21():
 
 @pytest.fixture(scope='module')
 def cell_27fed3bb():
-    # nbs/08_experiments/04_experiment.ipynb, cell "both = Targets("mini", steps=4, preset="embedding-structure"" (27fed3bb)
-    global both, scored
-    both = Targets("mini", steps=4, preset="embedding-structure")("et+hy")
+    # nbs/08_experiments/04_experiment.ipynb, cell "both = Targets("mini", steps=2, limit=600, preset="embedding" (27fed3bb)
+    global both, default_size, one_epoch, scored
+    both = Targets("mini", steps=2, limit=600, preset="embedding-structure")("et+hy")
+    default_size, one_epoch = both.setup.vocab_size, {t: replace(c, epochs=1) for t, c in both.setup.tasks.items()}
+    both = Target(replace(both.setup, vocab_size=400, tasks=one_epoch))
     scored = pd.DataFrame(both.scores("script-posn-ident", "full", seeds=1))
     scored.round(2)
 
@@ -140,7 +142,7 @@ def test_the_same_code_runs_on_one_s_own_model_and_text(cell_250eeefc, cell_1698
 
 @pytest.mark.cell('nbs/08_experiments/04_experiment.ipynb', 'cell "a run that was killed inside a cell goes on from its checkpoint, with the models from on the way" (d800b024)')
 def test_a_run_that_was_killed_inside_a_cell_goes_on_from_its_checkpoint_with_the_models_from_on_the_way(cell_250eeefc, cell_c69caf21):
-    steps, options = [], dict(method="focus", at=(2,), tasks=("ner",))
+    steps, options = [], dict(method="mean", at=(2,), tasks=("ner",))
 
 
     def counting(stop, real=lapt):  # `lapt` that counts its steps and is killed after some
@@ -153,11 +155,13 @@ def test_a_run_that_was_killed_inside_a_cell_goes_on_from_its_checkpoint_with_th
         return lambda *args, callbacks=(), **more: real(*args, callbacks=[*callbacks, Count()], **more)
 
 
+    examples = [part[:20] for part in sw.setup.splits("ner", "sw")]
     quick = replace(
         sw.setup,
-        train=sw.setup.train[:800],
+        train=sw.setup.train[:300],
         held_out=sw.setup.held_out[:30],
-        vocab_size=400,
+        vocab_size=300,
+        splits=lambda task, language: examples,
         tasks={"ner": replace(sw.setup.tasks["ner"], epochs=1)},
     )
     whole = Target(quick).along(**options)
@@ -175,26 +179,26 @@ def test_a_run_that_was_killed_inside_a_cell_goes_on_from_its_checkpoint_with_th
         assert steps == [1, 2, 3, 3, 4] and not list(work.iterdir()) and again == whole
         patch.setitem(Target._train.__globals__, "lapt", counting(1))
         for run in (
-            lambda: here.scores("focus", "all", tasks=()),
-            lambda: here.curve("focus"),
-            lambda: here.scores("focus", "emb", tasks=()),
+            lambda: here.scores("mean", "all", tasks=()),
+            lambda: here.curve("mean"),
+            lambda: here.scores("mean", "emb", tasks=()),
         ):
             with pytest.raises(KeyboardInterrupt):
                 run()
         assert len(list(work.iterdir())) == 2  # one for each run: the first two are the same
-    assert Target(quick, place / "other").curve("focus")[-1]["step"] == 4 and not list((place / "other").iterdir())
+    assert Target(quick, place / "other").curve("mean")[-1]["step"] == 4 and not list((place / "other").iterdir())
     assert Targets("mini", place).work is None and Targets("custom", place).work == place / "runs"
 
 
 @pytest.mark.cell('nbs/08_experiments/04_experiment.ipynb', 'cell "several languages share a vocabulary and are scored one by one" (cf4622b3)')
 def test_several_languages_share_a_vocabulary_and_are_scored_one_by_one(cell_27fed3bb):
-    assert len(both.vocab) == 1500 and {"Latn", "Armn"} <= {t.script for t in both.vocab}
+    assert default_size == 1500 and len(both.vocab) == 400 and {"Latn", "Armn"} <= {t.script for t in both.vocab}
     armenian = sum(any("\u0530" <= c <= "\u058f" for c in line) for line in both.setup.train) / len(both.setup.train)
-    assert abs(armenian - 0.5) < 0.03 and len(both.setup.train) > 7000
-    assert scored.query("metric == 'loss'").step.tolist() == [0, 4] and scored.query("metric != 'loss'")[
+    assert abs(armenian - 0.5) < 0.06 and len(both.setup.train) > 1000
+    assert scored.query("metric == 'loss'").step.tolist() == [0, 2] and scored.query("metric != 'loss'")[
         ["target", "metric"]
     ].values.tolist() == [["et", "pos"], ["et", "ner"], ["hy", "pos"], ["hy", "ner"]]
-    assert both.setup.lapt.mode == "full" and both.setup.lapt.schedule == "linear" and both.setup.lapt.steps == 4
+    assert both.setup.lapt.mode == "full" and both.setup.lapt.schedule == "linear" and both.setup.lapt.steps == 2
     kept, tokenizer, losses = both.adapted()
     assert len(tokenizer) == 8000 and losses.step.tolist() == [0]
     train, dev, test = both.setup.splits("ner", "et")
@@ -330,12 +334,12 @@ def test_presets_have_the_rates_of_their_kind(cell_250eeefc, cell_16988bb4):
         "mad-x": (5e-5, 5e-5, 250_000),
         "mad-x-adapter": (1e-4, 1e-4, 250_000),
     }
-    small = get_setup("mini", "et", preset="mad-x-adapter")
+    small = get_setup("mini", "et", preset="mad-x-adapter", limit=1)
     assert (
         small.lapt.steps == 60
         and small.tasks["ner"].pooling == "first"
         and small.tasks["qa"].stride == 8
-        and small.tasks["ner"].learning_rate > get_setup("mini", "et", preset="mad-x").tasks["ner"].learning_rate
+        and small.tasks["ner"].learning_rate > get_setup("mini", "et", preset="mad-x", limit=1).tasks["ner"].learning_rate
     )
 
 

@@ -217,12 +217,21 @@ def cell_3bcf566a():
 @pytest.fixture(scope='module')
 def cell_4876d855(cell_3bcf566a):
     # nbs/08_experiments/01_results.ipynb, cell "import vocab_lit.experiments.results  # what is sent to anot" (4876d855)
-    global numbers, shared, side, vocab_lit
+    global shared, side, squares, vocab_lit
     import vocab_lit.experiments.results  # what is sent to another process must be importable there
 
+
+    def squares(count):
+        def square(n):
+            # to ask for the device takes seconds in a new process
+            vocab_lit.experiments.results.environment = partial(dict, device="", versions={})
+            return {"process": os.getpid(), "square": n * n}
+
+        return [(dict(what="side by side", n=n), partial(square, n)) for n in range(count)]
+
+
     shared = vocab_lit.experiments.results.ResultStore(study.folder)
-    numbers = [(dict(what="side by side", n=n), lambda n=n: {"process": os.getpid(), "square": n * n}) for n in range(6)]
-    shared.cells(numbers, "v1")
+    shared.cells(squares(6), "v1")
     side = shared.frame("v1").query("what == 'side by side'").pivot(index="n", columns="metric", values="value")
     side.square
 
@@ -821,7 +830,7 @@ def test_curves_are_kept_step_by_step_and_values_that_are_not_finite_as_missing(
 def test_cells_computed_side_by_side_are_complete_are_read_again_and_a_failure_is_not_lost(cell_3bcf566a, cell_4876d855):
     assert list(side.square) == [n * n for n in range(6)]
     assert os.cpu_count() == 1 or os.getpid() not in set(side.process)
-    shared.cells([(key, lambda: 1 / 0) for key, _ in numbers], "v1")  # nothing is computed
+    shared.cells([(key, lambda: 1 / 0) for key, _ in squares(6)], "v1")  # nothing is computed
     with pytest.raises(ZeroDivisionError):
         shared.cells([(dict(what="broken", n=n), lambda n=n: {"x": 1 / n}) for n in range(2)], "v1")
 
@@ -844,6 +853,8 @@ def test_cells_computed_side_by_side_are_complete_are_read_again_and_a_failure_i
 
 @pytest.mark.cell('nbs/08_experiments/01_results.ipynb', 'cell "on a cluster, the cell of a worker that is killed is computed again, nothing is lost and nothing stands twice" (f9bcd7c9)')
 def test_on_a_cluster_the_cell_of_a_worker_that_is_killed_is_computed_again_nothing_is_lost_and_nothing_stands_twice():
+    import vocab_lit.experiments.results
+
     distributed = pytest.importorskip("distributed")
     folder = Path(tempfile.mkdtemp())
     log = folder / "log"
@@ -856,6 +867,7 @@ def test_on_a_cluster_the_cell_of_a_worker_that_is_killed_is_computed_again_noth
             (folder / "killed").touch()
             os.kill(os.getpid(), signal.SIGKILL)
         time.sleep(0.2)
+        vocab_lit.experiments.results.environment = partial(dict, device="", versions={})  # which takes seconds
         return {"pid": os.getpid()}
 
 

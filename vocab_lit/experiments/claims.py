@@ -373,17 +373,13 @@ def judge(
     predicate: dict,
 ) -> dict:  # verdict, effect, standardised, p, pairs, agree (pairs with the claimed sign), languages, seeds
     "What the rows say about a predicate."
+    out = dict.fromkeys(("verdict", "effect", "standardised", "p", "pairs", "agree"), np.nan)
+    out |= dict(verdict="no numbers", pairs=0, languages="", seeds=0)
+    if rows.empty:
+        return out
     rows = _comparable(rows, predicate)
     evidence = (_correlation if "with" in predicate else _comparison)(rows, predicate)
-    out = dict(
-        verdict="no numbers",
-        effect=np.nan,
-        standardised=np.nan,
-        p=np.nan,
-        pairs=len(evidence.pairs),
-        agree=np.nan,
-        **_extent(rows, predicate, evidence.pairs),
-    )
+    out |= dict(pairs=len(evidence.pairs), **_extent(rows, predicate, evidence.pairs))
     if not all(map(len, evidence.samples)):
         return out
     effect = evidence.tested + predicate.get("by", 0)

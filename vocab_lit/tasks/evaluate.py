@@ -22,9 +22,9 @@ from ..models.madx import MadX
 from ..models.source import Source
 from .finetune import evaluate, fit, prepare, record, rows_for, with_head
 from .probe import probe
-from .settings import PAPERS, PERPLEXITY, EvaluateSettings, task_settings
+from .settings import PERPLEXITY, EvaluateSettings
 from .splits import hold_out, notes, row_notes
-from .task import TASKS, Task, get_task
+from .task import Task, get_task
 from ..text.corpus import read_lines, write_json
 from ..text.files import check_output, check_text, write_folder
 from ..text.settings import SettingError

@@ -15,10 +15,10 @@ import numpy as np
 import torch
 from tqdm.auto import tqdm
 
+import vocab_lit.tasks.nli  # noqa: F401  (registers its task)
 from ..models.source import max_length
 from ..models.transplant import check_rows
 from .finetune import Collate
-from .nli import nli
 from .splits import divide
 from .tagging import lay_out, pos, windows
 from .task import Row, forward, get_task
