@@ -20,11 +20,13 @@ import torch
 @pytest.fixture(scope='module')
 def cell_250eeefc():
     # nbs/08_experiments/04_experiment.ipynb, cell "import json" (250eeefc)
-    global ClassLabel, Dataset, Features, Many, TrainerCallback, UPOS, Value, json, names_in, place, pytest, tempfile, write_trees
+    global ClassLabel, Dataset, Features, Many, TrainerCallback, UPOS, Value, json, names_in, pd, place, pytest, tempfile, torch, write_trees
     import json
     import tempfile
 
+    import pandas as pd
     import pytest
+    import torch
     from datasets import ClassLabel, Dataset, Features, Value
     from datasets import Sequence as Many
     from transformers import TrainerCallback

@@ -63,7 +63,7 @@ def cell_ebe4e840(cell_f9928d35):
             yield
 
 
-    with fonts_of_matplotlib(), warnings.catch_warnings(record=True) as hints:
+    with fonts_of_matplotlib(), warnings.catch_warnings(record=True, action="always") as hints:
         spelled = {name: label(word) for name, word in words.items()}
     spelled, [str(hint.message) for hint in hints][:1]
 

@@ -481,7 +481,7 @@ def test_the_head_is_all_that_is_new_the_encoder_is_copied_and_other_models_are_
         config, base_model = MBartConfig(), None
 
 
-    with pytest.raises(ValueError, match="no head for dependency trees on mbart models"):
+    with pytest.raises(ValueError, match="no head for dependency parsing on mbart models"):
         with_head(Unfit(), "dp", LABELS)
     assert len(PARSERS) == len(list(PARSERS)) and MBartConfig not in PARSERS and PARSERS[BertConfig] is PARSERS[BertConfig]
 

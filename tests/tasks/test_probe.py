@@ -206,7 +206,7 @@ def test_importing_tasks_imports_nothing_that_only_some_of_them_need():
 import sys
 from vocab_lit.tasks import finetune, nli, parsing, probe, qa, tagging
 
-packages = "conllu", "seqeval", "ufal.chu_liu_edmonds", "sklearn", "pandas", "datasets", "gensim"
+packages = "conllu", "seqeval", "ufal.chu_liu_edmonds", "sklearn", "pandas", "datasets", "gensim", "transformers"
 print([name for name in packages if name in sys.modules])
 """
     assert subprocess.run([sys.executable, "-c", program], capture_output=True, text=True).stdout == "[]\n"

@@ -411,7 +411,7 @@ def test_a_saved_tagger_is_a_plain_transformers_model(cell_bc8367ce, cell_c416b7
         config, base_model = MBartConfig(), None
 
 
-    with pytest.raises(ValueError, match="no head for named entities on mbart models"):
+    with pytest.raises(ValueError, match="no head for named-entity recognition on mbart models"):
         tagger(Unfit(), TAGS)
 
 
@@ -476,7 +476,8 @@ def test_every_architecture_is_fine_tuned_with_sentences_longer_than_the_model(c
 def test_what_cannot_be_trained_is_refused_with_what_to_do(cell_bc8367ce, cell_6f148196, cell_4f2ec839):
     with pytest.raises(ValueError, match="the development split has no words"):
         fine_tune(mini, mini_tokenizer, english[:9], [], english[:9], "ner")
-    with pytest.raises(ValueError, match="unknown task 'parse'; choose from .*pos .parts of speech., ner .named entities."):
+    known = "pos .part-of-speech tagging., ner .named-entity recognition."
+    with pytest.raises(ValueError, match=f"unknown task 'parse'; choose from .*{known}"):
         fine_tune(mini, mini_tokenizer, *splits, "parse")
     with pytest.raises(ValueError, match="8000 token ids and the model 420 rows"):
         fine_tune(small_model("xlm-r")[0], mini_tokenizer, *splits, "ner")

@@ -59,10 +59,12 @@ def cell_1a970006():
     import types
     from pathlib import Path
 
+    import vocab_lit.training.lapt
+    assert not {"transformers", "pandas", "accelerate"} & set(sys.modules) # which take seconds
+
     import torch
     from transformers import TrainerCallback, XLMRobertaConfig, XLMRobertaForMaskedLM
 
-    import vocab_lit.training.lapt
     import vocab_lit.training.trainer
     from vocab_lit.text.phrasebook import lines
     from vocab_lit.tokens.tokenizer import train_tokenizer

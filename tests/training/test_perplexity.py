@@ -65,10 +65,10 @@ def cell_d47275c1(cell_7f6fa9e7):
 
 @pytest.fixture(scope='module')
 def cell_d55a635f(cell_d47275c1):
-    # nbs/06_training/03_perplexity.ipynb, cell "def cutting(pattern, pieces):  # a tokenizer that cuts texts" (d55a635f)
+    # nbs/06_training/03_perplexity.ipynb, cell "def cutting(pattern, tokens):  # a tokenizer that cuts texts" (d55a635f)
     global by_letters, by_pairs, cutting, letters, pairs, words
-    def cutting(pattern, pieces):  # a tokenizer that cuts texts by a pattern
-        tok = Tokenizer(models.WordLevel({p: i for i, p in enumerate([".", "?", *pieces])}, unk_token="?"))
+    def cutting(pattern, tokens):  # a tokenizer that cuts texts by a pattern
+        tok = Tokenizer(models.WordLevel({p: i for i, p in enumerate([".", "?", *tokens])}, unk_token="?"))
         tok.pre_tokenizer = pre_tokenizers.Split(Regex(pattern), "isolated")
         return PreTrainedTokenizerFast(tokenizer_object=tok, eos_token=".", unk_token="?")
 

@@ -79,7 +79,8 @@ def use_style() -> None:
 # %% ../../nbs/08_experiments/03_plots.ipynb #50e814d8
 @cache
 def _characters(path):  # of a font file
-    return frozenset(TTFont(path, fontNumber=0, lazy=True).getBestCmap() or ())
+    with TTFont(path, fontNumber=0, lazy=True) as font:
+        return frozenset(font.getBestCmap() or ())
 
 
 FONT_PACKAGES = ("manimgx_fonts", "pylopdf_fonts_zh_cn")  # Noto Sans for many scripts, and for Chinese

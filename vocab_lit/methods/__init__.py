@@ -1,1 +1,1 @@
-"Every method of initialisation as a recipe, which decides for two vocabularies where the embedding of each target token comes from."
+"Methods of initialisation as recipes, which decide where the embedding of each target token comes from."

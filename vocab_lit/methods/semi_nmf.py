@@ -294,13 +294,14 @@ class ClusteredSemiNMF(_Clustered):
     def __init__(
         self,
         n_clusters: int = 10,
+        # the others as in `SemiNMF`
         n_components: int = 100,
         solver: str = "mu",
         init: str | np.ndarray = "random",
         max_iter: int | None = None,
         tol: float = 0.0,
         random_state: int | np.random.RandomState | None = None,
-    ):  # all but n_clusters as in `SemiNMF`
+    ):
         self.n_clusters, self.n_components, self.solver, self.init = n_clusters, n_components, solver, init
         self.max_iter, self.tol, self.random_state = max_iter, tol, random_state
 

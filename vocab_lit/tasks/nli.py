@@ -109,7 +109,7 @@ def read_pairs(
 class Pairs(Task):
     "The class of a pair of sentences, counted by accuracy."
 
-    name, about = "nli", "inference in pairs of sentences"
+    name, about = "nli", "natural language inference"
     unit, asks, marks = "pairs", "pairs", "labels"
     config, heads = TASK_PRESETS["nli"], "MODEL_FOR_SEQUENCE_CLASSIFICATION_MAPPING"
 

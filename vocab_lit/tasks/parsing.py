@@ -382,7 +382,7 @@ FAR = -1e6  # score of a head that is in no window with the word
 class Parsing(Task):
     "A tree for each sentence, counted by LAS, which decides, and UAS."
 
-    name, about = "dp", "dependency trees"
+    name, about = "dp", "dependency parsing"
     needs = ("ufal.chu_liu_edmonds",)
     unit, asks, marks = "sentences", "words", "relations"
     config, heads = TASK_PRESETS["dp"], PARSERS

@@ -266,7 +266,7 @@ def best_spans(
 class QuestionAnswering(Task):
     "The answer to a question in its context, counted by F1 and exact match."
 
-    name, about = "qa", "questions on a text"
+    name, about = "qa", "question answering"
     unit, asks, marks = "questions", "questions", "answers"
     config, heads = TASK_PRESETS["qa"], "MODEL_FOR_QUESTION_ANSWERING_MAPPING"
 

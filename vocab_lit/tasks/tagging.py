@@ -118,7 +118,7 @@ def _syntactic_words(block, columns) -> list[Token]:
     if not block:
         return []
     parser = import_extra("conllu.parser", "tasks")
-    text = re.sub(" {2,}", " ", "\n".join(block))  # to conllu, two blanks are a tab
+    text = re.sub(" {2,}", " ", "\n".join(block))  # to conllu, two spaces are a tab
     tokens = parser.parse_token_and_metadata(text, parser.DEFAULT_FIELDS[:columns])
     return [token for token in tokens if isinstance(token["id"], int)]
 
@@ -190,7 +190,7 @@ def _ends_sentence(line) -> bool:
 def _bio_problem(cells, width) -> str:
     "What is wrong with a line that is neither a word with its tag nor a comment."
     if width == 1:
-        return f"{len(cells)} columns where a word and its tag, with a tab or a blank between, are due"
+        return f"{len(cells)} columns where a word and its tag, with a tab or a space between, are due"
     if len(cells) != width:
         return f"{len(cells)} columns where the first row has {width}; write all rows alike"
     return f"{cells[-1]!r} is not an entity tag such as O, B-LOC or I-LOC; correct it"
@@ -394,7 +394,7 @@ class Tagging(Task):
 class PartsOfSpeech(Tagging):
     "Part-of-speech tagging, counted by accuracy over words."
 
-    name, about = "pos", "parts of speech"
+    name, about = "pos", "part-of-speech tagging"
 
     def read(self, path: str | Path, column: str = "upos") -> list[Tagged]:
         return read_conllu(path, column)
@@ -406,7 +406,7 @@ class PartsOfSpeech(Tagging):
 class NamedEntities(Tagging):
     "Named-entity recognition, counted by F1 over whole entities."
 
-    name, about = "ner", "named entities"
+    name, about = "ner", "named-entity recognition"
     needs = ("seqeval.metrics",)
     config = TASK_PRESETS["ner"]
 
