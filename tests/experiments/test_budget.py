@@ -152,7 +152,7 @@ def test_loads_are_those_of_the_chapters_own_loops():
     for chapter in _CHAPTERS:
         for scale in ("mini", "paper"):
             assert all(load.runs > 0 and load.flops > 0 for load in loads(chapter, "sw", scale))
-    with pytest.raises(ValueError, match="no chapter 'no'; there are focus"):
+    with pytest.raises(ValueError, match="no chapter 'no'; choose from focus"):
         loads("no", "sw")
     with pytest.raises(ValueError, match="scale 'huge'"):
         loads("focus", "sw", "huge")
@@ -182,14 +182,14 @@ def test_the_loads_of_a_chapter_at_scale_mini_counted_by_hand():
 
 
     assert runs("embedding-structure", "et", "mini", compare="hy", mixed="et+hy", family="et+fi") == {
-        "LAPT, full, old vocabulary": 4,
+        "LAPT, full, source vocabulary": 4,
         "LAPT, full": 32,
         "LAPT, emb": 6,
         "fine-tuning, pos": 50,
         "fine-tuning, ner": 38,
     }
     assert runs("embedding-structure", "et", compare="hy", mixed="et+hy", family="et+fi") == {
-        "LAPT, full, old vocabulary": 4,
+        "LAPT, full, source vocabulary": 4,
         "LAPT, full": 22,
         "LAPT, emb": 20,
         "fine-tuning, pos": 62,
@@ -198,12 +198,12 @@ def test_the_loads_of_a_chapter_at_scale_mini_counted_by_hand():
     mine = dict(model=str(data_path("models", "mini-xlmr")), text="my.txt", pos="a b")
     assert (
         runs("compare", "my", "custom", **mine)
-        == {"LAPT, new vocabulary": 8, "LAPT, old vocabulary": 1, "LAPT, language adapter": 1, "fine-tuning, pos": 10}
+        == {"LAPT, target vocabulary": 8, "LAPT, source vocabulary": 1, "LAPT, language adapter": 1, "fine-tuning, pos": 10}
         and runs("compare", "my", "custom", **mine, dictionary="d")["fine-tuning, pos"] == 13
     )
     assert runs("wechsel", "sw", "mini") == {
         "LAPT of GPT-2": 15 + 4 + 4 + 6 + 1,
-        "LAPT of GPT-2, old vocabulary": 1,
+        "LAPT of GPT-2, source vocabulary": 1,
         "LAPT of RoBERTa": 9,
         "fine-tuning, nli": 18,
         "fine-tuning, ner": 22,

@@ -363,8 +363,8 @@ def test_scale_paper_runs_from_a_mirror_from_text_to_transplanted_model_and_name
         offline(patch)
         assert set(get_setup("paper", "sw", corpus="fineweb-2", limit=900).train) < set(mini.train[1500:2500])
         for options, error, match in (
-            (dict(corpus="cc1000"), ValueError, "no corpus 'cc1000'; there are cc100"),
-            (dict(qa="wikiann"), ValueError, "no data set for qa 'wikiann'; there are squad, xquad, tydiqa, germanquad"),
+            (dict(corpus="cc1000"), ValueError, "no corpus 'cc1000'; choose from cc100"),
+            (dict(qa="wikiann"), ValueError, "no data set for qa 'wikiann'; choose from squad, xquad, tydiqa, germanquad"),
             (
                 dict(preset="unks-everywhere"),
                 FileNotFoundError,

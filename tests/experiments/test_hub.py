@@ -184,7 +184,7 @@ def test_text_of_every_corpus_is_streamed_from_the_mirror_line_by_line(cell_69d5
             "dataset --include 'sw_meta/\\*.jsonl.zst' --local-dir",
         ):
             next(hub_lines("oscar", "sw"))
-        with pytest.raises(ValueError, match="no corpus 'wikiann'; there are cc100, fineweb-2, mc4, oscar, wikipedia"):
+        with pytest.raises(ValueError, match="no corpus 'wikiann'; choose from cc100, fineweb-2, mc4, oscar, wikipedia"):
             next(hub_lines("wikiann", "sw"))
         write_shard("statmt/cc100/et/train/0000.parquet", {"text": ["a"] * 50})
         shard = mirror / "statmt/cc100/et/train/0000.parquet"
@@ -218,7 +218,7 @@ def test_names_come_from_wikiann_with_either_division_and_from_masakhaner(cell_6
         with pytest.raises(ValueError, match="masakhane/masakhaner2 has no et; it has ha, ig"):
             hub_splits("ner", "et", "masakhaner2")
         with pytest.raises(
-            ValueError, match="no data set for ner 'xnli'; there are wikiann, masakhaner, masakhaner2, germeval14"
+            ValueError, match="no data set for ner 'xnli'; choose from wikiann, masakhaner, masakhaner2, germeval14"
         ):
             hub_splits("ner", "et", "xnli")
         for split, n in (("train", 700), ("validation", 200), ("test", 300)):

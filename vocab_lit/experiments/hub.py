@@ -52,124 +52,25 @@ class Source:
         return pattern.format(language=language, code=self.codes.get(language, language))
 
 # %% ../../nbs/08_experiments/02_hub.ipynb #dab02f99
-_ISO3 = dict(
-    p.split("=")
-    for p in [
-        "af=afr",
-        "am=amh",
-        "ar=arb",
-        "az=azj",
-        "be=bel",
-        "bg=bul",
-        "bm=bam",
-        "bn=ben",
-        "bo=bod",
-        "ca=cat",
-        "ceb=ceb",
-        "cs=ces",
-        "cy=cym",
-        "da=dan",
-        "de=deu",
-        "dv=div",
-        "ee=ewe",
-        "el=ell",
-        "es=spa",
-        "et=ekk",
-        "eu=eus",
-        "fa=fas",
-        "fi=fin",
-        "fr=fra",
-        "ga=gle",
-        "gd=gla",
-        "gn=gug",
-        "gu=guj",
-        "ha=hau",
-        "he=heb",
-        "hi=hin",
-        "hr=hrv",
-        "ht=hat",
-        "hu=hun",
-        "hy=hye",
-        "id=ind",
-        "ig=ibo",
-        "ilo=ilo",
-        "is=isl",
-        "it=ita",
-        "ja=jpn",
-        "jv=jav",
-        "ka=kat",
-        "kk=kaz",
-        "km=khm",
-        "kn=kan",
-        "ko=kor",
-        "ku=kmr",
-        "ky=kir",
-        "la=lat",
-        "lb=ltz",
-        "lg=lug",
-        "lo=lao",
-        "lt=lit",
-        "lv=lvs",
-        "mg=plt",
-        "mi=mri",
-        "mk=mkd",
-        "ml=mal",
-        "mn=khk",
-        "mr=mar",
-        "ms=zsm",
-        "mt=mlt",
-        "my=mya",
-        "myv=myv",
-        "nds=nds",
-        "ne=npi",
-        "nl=nld",
-        "no=nob",
-        "ny=nya",
-        "or=ory",
-        "pa=pan",
-        "pl=pol",
-        "ps=pbt",
-        "pt=por",
-        "qu=quy",
-        "ro=ron",
-        "ru=rus",
-        "rw=kin",
-        "sa=san",
-        "sd=snd",
-        "se=sme",
-        "si=sin",
-        "sk=slk",
-        "sl=slv",
-        "sm=smo",
-        "sn=sna",
-        "so=som",
-        "sq=als",
-        "sr=srp",
-        "st=sot",
-        "su=sun",
-        "sv=swe",
-        "sw=swh",
-        "ta=tam",
-        "te=tel",
-        "tg=tgk",
-        "th=tha",
-        "ti=tir",
-        "tk=tuk",
-        "tl=fil",
-        "tn=tsn",
-        "tr=tur",
-        "ug=uig",
-        "uk=ukr",
-        "ur=urd",
-        "uz=uzn",
-        "vi=vie",
-        "wo=wol",
-        "xh=xho",
-        "yi=ydd",
-        "yo=yor",
-        "zh=cmn",
-        "zu=zul",
-    ]
+def _words(text):
+    return text.split()
+
+
+def _codes(text):  # of `code=the set's own`
+    return dict(pair.split("=") for pair in _words(text))
+
+
+_ISO3 = _codes(
+    """
+    af=afr am=amh ar=arb az=azj be=bel bg=bul bm=bam bn=ben bo=bod ca=cat ceb=ceb cs=ces cy=cym da=dan de=deu
+    dv=div ee=ewe el=ell es=spa et=ekk eu=eus fa=fas fi=fin fr=fra ga=gle gd=gla gn=gug gu=guj ha=hau he=heb
+    hi=hin hr=hrv ht=hat hu=hun hy=hye id=ind ig=ibo ilo=ilo is=isl it=ita ja=jpn jv=jav ka=kat kk=kaz km=khm
+    kn=kan ko=kor ku=kmr ky=kir la=lat lb=ltz lg=lug lo=lao lt=lit lv=lvs mg=plt mi=mri mk=mkd ml=mal mn=khk
+    mr=mar ms=zsm mt=mlt my=mya myv=myv nds=nds ne=npi nl=nld no=nob ny=nya or=ory pa=pan pl=pol ps=pbt pt=por
+    qu=quy ro=ron ru=rus rw=kin sa=san sd=snd se=sme si=sin sk=slk sl=slv sm=smo sn=sna so=som sq=als sr=srp
+    st=sot su=sun sv=swe sw=swh ta=tam te=tel tg=tgk th=tha ti=tir tk=tuk tl=fil tn=tsn tr=tur ug=uig uk=ukr
+    ur=urd uz=uzn vi=vie wo=wol xh=xho yi=ydd yo=yor zh=cmn zu=zul
+    """
 )
 _SCRIPTS = dict(zh="Hani", ko="Hang")  # where FineWeb-2 names a broader or narrower script than Unicode
 
@@ -186,26 +87,11 @@ _MASAKHANER2 = {
     ),
 }
 del _MASAKHANER2["am"]
-_TREEBANKS = dict(
-    hy="hy_armtdp",
-    eu="eu_bdt",
-    myv="myv_jr",
-    et="et_edt",
-    he="he_htb",
-    ru="ru_syntagrus",
-    sme="sme_giella",
-    te="te_mtg",
-    fi="fi_tdt",
-    hu="hu_szeged",
-    en="en_ewt",
-    zh="zh_gsd",
-    ja="ja_gsd",
-    ar="ar_padt",
-    hi="hi_hdtb",
-    ur="ur_udtb",
-    bh="bho_bhtb",
-    wo="wo_wtb",
-    am="am_att",
+_TREEBANKS = _codes(
+    """
+    hy=hy_armtdp eu=eu_bdt myv=myv_jr et=et_edt he=he_htb ru=ru_syntagrus sme=sme_giella te=te_mtg fi=fi_tdt
+    hu=hu_szeged en=en_ewt zh=zh_gsd ja=ja_gsd ar=ar_padt hi=hi_hdtb ur=ur_udtb bh=bho_bhtb wo=wo_wtb am=am_att
+    """
 )
 _XQUAD = ("ar", "de", "el", "en", "es", "hi", "ro", "ru", "th", "tr", "vi", "zh")
 _XNLI = ("ar", "bg", "de", "el", "en", "es", "fr", "hi", "ru", "sw", "th", "tr", "ur", "vi", "zh")
@@ -376,21 +262,27 @@ def shards(
     part: str,  # train, validation or test
 ) -> list[Path]:  # empty: there are none
     "The files of one part of a data set that is here."
-    config = source.of(source.config, language)
-    roots = [folder / config, folder / "data" / config] + [folder] * ("{" not in source.config)
+    root, found = _files_below(folder, source, language)
+    named = {path: str(path.relative_to(root)) for path in found if _kind(path)}
+    of_part = [path for path, name in named.items() if _names(part, name)]
+    if of_part or part != "train":
+        return of_part
+    return [path for path, name in named.items() if not any(_names(other, name) for other in _PARTS)]
+
+
+def _files_below(folder, source, language):  # a configuration's folder, and its files
     if source.files:
-        found, root = sorted(folder.glob(source.of(source.files, language))), folder
-    else:
-        root = next((r for r in roots if r.is_dir()), folder)
-        found = (
-            [p for p in sorted(root.rglob("*")) if p.is_file()] if root in roots else sorted(folder.glob(f"{config}.*"))
-        )
-    found = {p: str(p.relative_to(root)) for p in found if _kind(p)}
-    named = [p for p, name in found.items() if _names(part, name)]
-    return named or [p for p, name in found.items() if part == "train" and not any(_names(o, name) for o in _PARTS)]
+        return folder, sorted(folder.glob(source.of(source.files, language)))
+    config = source.of(source.config, language)
+    places = [folder / config, folder / "data" / config]
+    places += [folder] * ("{" not in source.config)  # a single configuration may lack a folder of its own
+    root = next((place for place in places if place.is_dir()), None)
+    if root is None:
+        return folder, sorted(folder.glob(f"{config}.*"))
+    return root, [path for path in sorted(root.rglob("*")) if path.is_file()]
 
 
-def _whole(path):  # or say what is wrong
+def _check_whole(path):  # or say what is wrong
     if _kind(path) != "parquet":
         return
     import pyarrow.parquet
@@ -402,10 +294,8 @@ def _whole(path):  # or say what is wrong
 
 # %% ../../nbs/08_experiments/02_hub.ipynb #e9169e25
 def _on_hub(source, language, part):  # arguments of load_dataset
-    config, at = (
-        source.of(source.config, language),
-        f"hf://datasets/{source.name}@{(source.revision or 'main').replace('/', '%2F')}/",
-    )
+    config, revision = source.of(source.config, language), (source.revision or "main").replace("/", "%2F")
+    at = f"hf://datasets/{source.name}@{revision}/"
     if source.files:
         return dict(path="json", data_files={part: at + source.of(source.files, language)})
     if source.revision == PARQUET:
@@ -432,7 +322,7 @@ def load_part(
                 f"{folder} has no {part} files of {language} (configuration {source.of(source.config, language)})"
             )
         for f in files:
-            _whole(f)
+            _check_whole(f)
         what = dict(path=_kind(files[0]), data_files={part: [str(f) for f in files]})
     else:
         what = _on_hub(source, language, part)
@@ -456,7 +346,7 @@ def get_source(name: str, task: str) -> Source:  # task: text, ner, pos, dp, qa 
     fitting = [n for n, s in SOURCES.items() if s.task == ("pos" if task == "dp" else task)]
     if name not in fitting:
         raise ValueError(
-            f"no {'corpus' if task == 'text' else f'data set for {task}'} {name!r}; there are {', '.join(fitting)}"
+            f"no {'corpus' if task == 'text' else f'data set for {task}'} {name!r}; choose from {', '.join(fitting)}"
         )
     return SOURCES[name]
 
@@ -489,28 +379,23 @@ def _tagged(data, column):
 
 
 def _trees(data):
-    rows = (
-        [w for w in zip(r["tokens"], r["head"], r["deprel"]) if str(w[1]).isdigit()] for r in data
-    )  # without multi-word tokens
-    return [
-        Parsed(words, tuple(map(int, heads)), relations)
-        for row in rows
-        if row
-        for words, heads, relations in [zip(*row)]
-    ]
+    found = []
+    for row in data:
+        tokens = zip(row["tokens"], row["head"], row["deprel"])
+        tokens = [token for token in tokens if str(token[1]).isdigit()]  # without multi-word tokens
+        if tokens:
+            words, heads, relations = zip(*tokens)
+            found.append(Parsed(words, tuple(map(int, heads)), relations))
+    return found
 
 
 def _questions(data, prefix=""):
-    return [
-        Question(
-            str(r["id"]),
-            r["question"],
-            r["context"],
-            tuple(map(Answer, r["answers"]["text"], r["answers"]["answer_start"])),
-        )
-        for r in data
-        if str(r["id"]).startswith(prefix)
-    ]
+    found = []
+    for row in data:
+        if str(row["id"]).startswith(prefix):
+            answers = tuple(map(Answer, row["answers"]["text"], row["answers"]["answer_start"]))
+            found.append(Question(str(row["id"]), row["question"], row["context"], answers))
+    return found
 
 
 def _pairs(data):
@@ -536,14 +421,7 @@ def hub_splits(
 ) -> tuple[list, list, list]:  # train, dev, test
     "A task's examples from the hub or the mirror; `ValueError` where there are none for the language."
     source = get_source(name or DEFAULTS[task], task)
-    prefix = (
-        f"{Locale('en').languages[language].lower()}-"
-        if source is SOURCES["tydiqa"] and language in source.only
-        else ""
-    )  # one configuration for all
-    read = {"nli": _pairs, "dp": _trees, "qa": partial(_questions, prefix=prefix)}.get(task) or partial(
-        _tagged, column=source.column
-    )
+    read = _reader(source, task, language)
 
     def part(n, of=source):
         return read(load_part(of, language, of.splits[n])) if of.splits[n] else []
@@ -553,62 +431,30 @@ def hub_splits(
         return ([], [], test) if test_only else (train, dev, test)
     if test_only:
         return [], [], part(2)
-    learnt = SOURCES["squad"] if source is SOURCES["xquad"] and language == "en" else source
-    train, dev = part(0, learnt), []
-    if learnt.splits[1]:
+    english_questions = source is SOURCES["xquad"] and language == "en"
+    trained_on = SOURCES["squad"] if english_questions else source
+    train, dev = part(0, trained_on), []
+    if trained_on.splits[1]:
         with suppress(NoPart):  # as in some treebanks
-            dev = part(1, learnt)
+            dev = part(1, trained_on)
     if train and not dev:
         train, dev = hold_out(train, 300 if task in ("pos", "dp") else None)
     return train, dev, part(2)
 
+
+def _reader(source, task, language):  # of the examples of a part
+    if task == "qa":
+        several = source is SOURCES["tydiqa"] and language in source.only  # languages in one configuration
+        return partial(_questions, prefix=f"{Locale('en').languages[language].lower()}-" if several else "")
+    return {"nli": _pairs, "dp": _trees}.get(task) or partial(_tagged, column=source.column)
+
 # %% ../../nbs/08_experiments/02_hub.ipynb #cef02c63
-_MUSE = [
-    "af",
-    "ar",
-    "bg",
-    "bn",
-    "bs",
-    "ca",
-    "cs",
-    "da",
-    "de",
-    "el",
-    "es",
-    "et",
-    "fa",
-    "fi",
-    "fr",
-    "he",
-    "hi",
-    "hr",
-    "hu",
-    "id",
-    "it",
-    "ja",
-    "ko",
-    "lt",
-    "lv",
-    "mk",
-    "ms",
-    "nl",
-    "no",
-    "pl",
-    "pt",
-    "ro",
-    "ru",
-    "sk",
-    "sl",
-    "sq",
-    "sv",
-    "ta",
-    "th",
-    "tl",
-    "tr",
-    "uk",
-    "vi",
-    "zh",
-]
+_MUSE = _words(
+    """
+    af ar bg bn bs ca cs da de el es et fa fi fr he hi hr hu id it ja ko lt lv mk ms nl no pl pt ro ru sk sl sq
+    sv ta th tl tr uk vi zh
+    """
+)
 
 
 def word_files(language: str) -> dict[str, str]:  # what it is to its address
