@@ -142,8 +142,8 @@ def test_the_same_code_runs_on_one_s_own_model_and_text(cell_250eeefc, cell_1698
             get_setup(language="sw", **options)
 
 
-@pytest.mark.cell('nbs/08_experiments/04_experiment.ipynb', 'cell "a run that was killed inside a cell goes on from its checkpoint, with the models from on the way" (d800b024)')
-def test_a_run_that_was_killed_inside_a_cell_goes_on_from_its_checkpoint_with_the_models_from_on_the_way(cell_250eeefc, cell_c69caf21):
+@pytest.mark.cell('nbs/08_experiments/04_experiment.ipynb', 'cell "a run that was killed inside a cell resumes from its checkpoint, with the models from on the way" (d800b024)')
+def test_a_run_that_was_killed_inside_a_cell_resumes_from_its_checkpoint_with_the_models_from_on_the_way(cell_250eeefc, cell_c69caf21):
     steps, options = [], dict(method="mean", at=(2,), tasks=("ner",))
 
 

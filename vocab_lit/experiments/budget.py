@@ -278,7 +278,7 @@ def _shape(scale, preset, model=""):
     return shape_of(model or scale_models(preset)[scale != "mini"])
 
 
-def _each(*given):  # languages, of text with blanks or plus signs between
+def _each(*given):  # languages, of text with spaces or plus signs between them
     return list(dict.fromkeys(language for text in given for language in re.split(r"[\s+]+", text) if language))
 
 

@@ -166,7 +166,7 @@ def _paper_splits(task: str, language: str, test_only: bool = False, *, names: d
     return hub_splits(task, language, names.get(task, ""), test_only, divide)
 
 # %% ../../nbs/08_experiments/04_experiment.ipynb #ee21ec4f
-TaskFiles = str | dict[str, str] | Sequence[tuple[str, str]]  # names with blanks between; or these by language
+TaskFiles = str | dict[str, str] | Sequence[tuple[str, str]]  # names, separated by spaces; or these by language
 
 
 def _files(given: TaskFiles, language: str) -> list[str]:  # of one language
@@ -177,7 +177,7 @@ def _files(given: TaskFiles, language: str) -> list[str]:  # of one language
 def _custom_splits(task: str, language: str, test_only: bool = False, *, files: dict) -> Splits:
     paths = _files(files.get(task, ""), language)
     if not paths:
-        expected = f"training, development and test file of {language}, with blanks between"
+        expected = f"training, development and test file of {language}, separated by spaces"
         raise ValueError(f"scale custom needs the files of the task: set {task} to {expected}")
     if test_only or len(paths) == 1:
         return [], [], read_examples(task, paths[-1])
@@ -224,7 +224,7 @@ class SetupOptions:
     language: str
     model: str = ""  # custom: folder or hub name of the source model; paper: another than the paper's
     text: str | Path | Sequence[str | Path] = ()  # custom: text files, one for each language; {language} is filled in
-    # custom: files of the tasks: training, development (may be left out) and test, with blanks between; or these by
+    # custom: files of the tasks: training, development (may be left out) and test, separated by spaces; or these by
     # language; paper: short names of data sets
     pos: TaskFiles = ""
     ner: TaskFiles = ""
