@@ -1,1 +1,1 @@
-"Grids of languages, methods and tasks: experiments at three scales, their results as records, and what the records say."
+"Grids of methods, languages and seeds are computed on one machine or many, kept as records, and set beside the papers' tables and claims."
