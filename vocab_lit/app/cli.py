@@ -312,9 +312,9 @@ def _embedding_facts(source) -> dict:
 def _shares_of_scripts(lines) -> str:
     from collections import Counter
 
-    from vocab_lit.tokens.vocab import _script
+    from vocab_lit.tokens.vocab import script_of
 
-    counts = Counter(_script(c) for line in lines for c in line if not c.isspace())
+    counts = Counter(script_of(c) for line in lines for c in line if not c.isspace())
     return " ".join(f"{s} {n / counts.total():.0%}" for s, n in counts.most_common(3))
 
 
