@@ -131,6 +131,7 @@ class FactoredRecipe(Recipe):
     "A recipe whose embeddings are low-dimensional, and the factoring that they are of."
 
     factoring: Factoring = Factoring()
+    train_up: bool = False  # whether training changes the up-projections too
 
 
 RAND, LEX = (Copy("specials"), Gaussian()), (Copy(), Gaussian())

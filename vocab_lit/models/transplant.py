@@ -244,7 +244,7 @@ def transplant(
         reinitialise(model, seed)
     if factors:
         rows, labels = low_dimensional(plan, model.get_input_embeddings().weight.detach(), factors)
-        layer = FactoredEmbedding(rows, factors.G, labels, seed=seed)
+        layer = FactoredEmbedding(rows, factors.G, labels, recipe.train_up, seed=seed)
     stream = {name: i for i, name in enumerate(token_parameters(model))}
     replace_token_embeddings(
         model,
