@@ -277,19 +277,22 @@ def scale_lapt(
     config = PRESETS.get(preset) or PRESETS[preset.removesuffix("-adapter")]
     if scale == "mini":  # what this model learns in a minute
         rates = MINI_RATES.get(preset)
-        rate, schedule = (rates.lapt, "linear") if rates else (2e-3, config.schedule)
-        config = replace(config, steps=60, learning_rate=rate, batch_size=16, length=72, schedule=schedule)
+        swept = dict(learning_rate=rates.lapt, schedule="linear", warmup=0.1) if rates else dict(learning_rate=2e-3)
+        config = replace(config, steps=60, batch_size=16, length=72, epochs=0, **swept)
     steps = steps or config.steps
     return replace(config, steps=steps, eval_every=min(config.eval_every, max(1, steps // 5)))
 
 
-def scale_tasks(scale: str, preset: str = "focus") -> Mapping[str, TaskConfig]:  # by task
-    "The hyper-parameters of fine-tuning at a scale."
+def scale_tasks(
+    scale: str,
+    preset: str = "focus",
+    of: Sequence[str] = (),  # languages and data sets, as in `task_settings`
+) -> Mapping[str, TaskConfig]:  # by task
+    "The hyper-parameters of fine-tuning at a scale; of tasks that the paper does not have, the tasks' own."
     paper, adapters = preset.removesuffix("-adapter"), preset.endswith("-adapter")
     paper = "wechsel" if paper.startswith("wechsel") else paper
-    tasks = TASK_PRESETS
-    if paper in ("mad-x", "unks-everywhere", "wechsel"):
-        tasks = {task: task_settings(paper, task, adapters=adapters) for task in PAPERS[paper]}
+    others = TASK_PRESETS if paper in ("focus", "embedding-structure") else {}
+    tasks = {**others, **{task: task_settings(paper, task, adapters, of=of) for task in PAPERS[paper]}}
     if scale != "mini":
         return tasks
     rates = MINI_RATES[preset].tasks if preset in MINI_RATES else {}
@@ -395,7 +398,7 @@ def get_setup(
         options.vocab_size or _default_vocab_size(options),
         scale_lapt(scale, options.preset, options.steps),
         material.splits,
-        scale_tasks(scale, options.preset),
+        scale_tasks(scale, options.preset, [*options.languages, *map(str, options.task_files.values())]),
         split_digits=scale == "mini" and scale_models(options.preset) == scale_models("focus"),  # as its own tokenizer
         source_text=material.source_text,
         pairs=material.pairs,

@@ -39,6 +39,7 @@ class LaptConfig(Settings):
     "Hyper-parameters of a run; the defaults are those of FOCUS (Dobler and de Melo, 2023, Table 5)."
 
     steps: int = 390_625  # optimizer steps; two-stage takes a fifth more
+    epochs: int = 0  # passes over the text, where these are fewer steps; 0: as many as the steps need
     mode: str = "all"  # a name in MODES
     learning_rate: float = 5e-5
     batch_size: int = 128  # blocks in one optimizer step, over all processes
@@ -72,14 +73,15 @@ _WECHSEL = LaptConfig(
 _EMBEDDING_STRUCTURE = LaptConfig(
     steps=100_000, mode="full", learning_rate=1e-5, batch_size=200, warmup=0, schedule="linear"
 )
+_MAD_X = LaptConfig(steps=250_000, batch_size=64, warmup=0, schedule="linear")
 PRESETS = {
     "focus": LaptConfig(),  # Table 5
     "embedding-structure": _EMBEDDING_STRUCTURE,  # Table 6
     "wechsel-roberta": _WECHSEL,  # Table 6
     "wechsel-gpt2": replace(_WECHSEL, learning_rate=5e-4),  # Table 6
-    "mad-x": LaptConfig(steps=250_000, batch_size=64),  # Section 5.3, the whole model (MLM-SRC, MLM-TRG)
-    "mad-x-adapter": LaptConfig(steps=250_000, batch_size=64, learning_rate=1e-4),  # Section 5.3, adapters
-    "unks-everywhere": LaptConfig(steps=100_000, batch_size=64, learning_rate=1e-4),  # Section 4.3
+    "mad-x": _MAD_X,  # Section 5.2, the whole model (MLM-SRC, MLM-TRG)
+    "mad-x-adapter": replace(_MAD_X, learning_rate=1e-4),  # Section 5.2, adapters
+    "unks-everywhere": replace(_MAD_X, steps=100_000, epochs=200, learning_rate=1e-4),  # Section 4.3
 }
 
 # %% ../../nbs/06_training/00_settings.ipynb #2e95c304
