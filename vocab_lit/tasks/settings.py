@@ -215,8 +215,8 @@ class EvaluateSettings(Settings):
     seeds: int = 4  # how many fine-tunings
     seed: int = 0  # the first one's seed; the others follow
     # settings of a paper: focus (ner, qa, nli), embedding-structure (pos, ner), mad-x (pos, ner, qa, nli),
-    # unks-everywhere (ner, dp) or wechsel (ner, nli); default: embedding-structure for pos and ner, unks-everywhere for dp, mad-x for qa and nli;
-    # with adapters mad-x, for dp unks-everywhere
+    # unks-everywhere (ner, dp) or wechsel (ner, nli); default: embedding-structure for pos and ner, unks-everywhere for
+    # dp, mad-x for qa and nli; with adapters mad-x, for dp unks-everywhere
     preset: str = ""
     learning_rate: float | None = None  # learning rate; default: pos, ner 5e-6; dp, nli 2e-5; qa 3e-5
     epochs: int | None = None  # at most so many; default: pos, ner 64; dp 10; qa 3; nli 5
