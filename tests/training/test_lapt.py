@@ -261,7 +261,7 @@ def test_training_repeats_with_the_seed_lowers_the_loss_and_gives_the_global_ran
     assert not twelve_steps(fresh(), seed=1).equals(runs[0])
     few = pack(tokenizer, swahili[:60], 32)
     for epochs, end in ((0, 12), (2, math.ceil(2 * len(few) / 16)), (10**6, 12)):  # the passes are over first, or the steps
-        losses = lapt(fresh(), tokenizer, few, held_out[:20], replace(quick, steps=12, epochs=epochs))
+        losses = lapt(fresh(), tokenizer, few, held_out[:20], replace(quick, steps=12, max_epochs=epochs))
         assert losses.step.iloc[-1] == end <= 12
 
 

@@ -8,12 +8,11 @@ from __future__ import annotations
 import functools
 import hashlib
 import json
-import math
 import pickle
 import tempfile
 import warnings
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -37,7 +36,7 @@ if TYPE_CHECKING:
     from vocab_lit.training.settings import LaptConfig
 
 # %% auto #0
-__all__ = ['check_lapt', 'within_epochs', 'lapt', 'lapt_flops']
+__all__ = ['check_lapt', 'lapt', 'lapt_flops']
 
 # %% ../../nbs/06_training/06_lapt.ipynb #1832aecb
 def check_lapt(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, config: LaptConfig) -> None:
@@ -57,8 +56,6 @@ def check_lapt(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, confi
             f"blocks of {config.length} tokens are longer than the model's {longest} positions; "
             f"set length to {longest} or less"
         )
-    if config.epochs < 0:
-        raise ValueError(f"epochs is {config.epochs}; give 0 or more")
     for name in ("steps", "eval_every", "batch_size", "length"):
         if getattr(config, name) < 1:
             raise ValueError(f"{name} is {getattr(config, name)}; give 1 or more")
@@ -128,17 +125,6 @@ def _note_retry(folder, facts, retries, error, norm) -> None:
     write_json(facts | {"retries": retries}, folder / "run.json")
     checkpoint = Path(get_last_checkpoint(folder)).name
     warnings.warn(f"{error}; going back to {checkpoint} with max_grad_norm {norm:g}", stacklevel=3)
-
-
-def within_epochs(
-    config: LaptConfig,
-    n_blocks: int,  # of the training text
-) -> LaptConfig:  # with fewer steps, where the passes over the text are over before
-    "A run ends after its steps or its passes over the text, whichever come first (Pfeiffer et al., 2021, Section 4.3)."
-    if not config.epochs:
-        return config
-    longest = math.ceil(config.epochs * n_blocks / config.batch_size)
-    return replace(config, steps=min(config.steps, longest))
 
 
 def _training_blocks(tokenizer, text, length, folder, resume) -> torch.Tensor | PackedBlocks:
@@ -214,7 +200,7 @@ def lapt(
             folder.mkdir(parents=True, exist_ok=True)
             _check_folder(folder, resume)
         blocks = _training_blocks(tokenizer, text, config.length, folder, resume)
-        config = within_epochs(config, len(blocks))
+        config = config.within_epochs(len(blocks))
         if folder:
             facts = _facts(model, blocks, held_out, seed, config)
             retries = _note_run(folder, facts)
