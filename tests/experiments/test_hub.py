@@ -187,7 +187,7 @@ def test_text_of_every_corpus_is_streamed_from_the_mirror_line_by_line(cell_69d5
             next(hub_lines("oscar", "sw"))
         with pytest.raises(
             ValueError,
-            match="no corpus 'wikiann'; choose from cc100, fineweb-2, mc4, oscar, oscar-2201, oscar-2019, wikipedia",
+            match="no corpus 'wikiann'; choose from cc100, fineweb-2, mc4, oscar, oscar-filtered",
         ):
             next(hub_lines("wikiann", "sw"))
         write_shard("statmt/cc100/et/train/0000.parquet", {"text": ["a"] * 50})
@@ -251,21 +251,21 @@ def test_a_text_is_kept_once_read_as_a_sequence_cleaned_capped_and_mixed_and_ano
     assert few == list(Sample(large, 10_000, 4_500)) and 400 < len(few) < 600 and set(few) < set(large)
 
 
-@pytest.mark.cell('nbs/08_experiments/02_hub.ipynb', 'cell "texts with OSCAR\'s quality warnings are left out where that is asked" (b8f2c104)')
-def test_texts_with_oscar_s_quality_warnings_are_left_out_where_that_is_asked(cell_69d5cc3f, cell_aa1cec4c):
-    rows = [
-        dict(content="nzuri", metadata=dict(quality_warnings=None)),
-        dict(content="mbaya", metadata=dict(quality_warnings=["noisy", "tiny"])),
-    ]
+@pytest.mark.cell('nbs/08_experiments/02_hub.ipynb', 'cell "texts with OSCAR\'s quality warnings are left out where that is asked, and earlier releases are read" (b8f2c104)')
+def test_texts_with_oscar_s_quality_warnings_are_left_out_where_that_is_asked_and_earlier_releases_are_read(cell_69d5cc3f, cell_aa1cec4c):
+    rows = [("nzuri", None), ("fupi", ["tiny"]), ("mbaya", ["noisy", "tiny"]), ("menyu", ["header"])]
+    rows = [dict(content=text, metadata=dict(quality_warnings=warnings)) for text, warnings in rows]
     (mirror / "oscar-corpus/OSCAR-2201/compressed/lb_meta").mkdir(parents=True)
     with gzip.open(mirror / "oscar-corpus/OSCAR-2201/compressed/lb_meta/lb_meta_part_1.jsonl.gz", "wt") as f:
         f.writelines(json.dumps(row) + "\n" for row in rows)
     write_shard("oscar-corpus/oscar/unshuffled_deduplicated_de/partial-train/0000.parquet", {"text": ["gut"], "id": [1]})
     with pytest.MonkeyPatch.context() as patch:
         switch_off(patch)
-        assert list(hub_lines("oscar-2201", "lb")) == ["nzuri", "mbaya"]
-        assert list(hub_lines("oscar-2201", "lb", warned=("header", "footer", "noisy"))) == ["nzuri"]
+        assert list(hub_lines("oscar-2201", "lb")) == ["nzuri", "fupi", "mbaya", "menyu"]
         assert list(hub_lines("oscar-2019", "de")) == ["gut"]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(hub_lines.__globals__, "load_part", lambda *a, **k: rows)
+        assert list(hub_lines("oscar-filtered", "lb")) == ["nzuri", "fupi"]
 
 
 @pytest.mark.cell('nbs/08_experiments/02_hub.ipynb', 'cell "names come from WikiANN, with either division, and from MasakhaNER" (ebab139a)')

@@ -13,7 +13,7 @@ import random
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -49,6 +49,7 @@ class Source:
     codes: Mapping[str, str] = field(default_factory=dict, repr=False)  # the set's own codes of languages
     only: tuple[str, ...] = ()  # languages; empty: many
     note: str = ""  # what has to be known
+    without: tuple[str, ...] = ()  # documents with one of these quality warnings, as OSCAR has them, are left out
 
     def of(self, pattern: str, language: str) -> str:
         "The name of a language's configuration or files; `ValueError` where the set has no such language."
@@ -101,6 +102,13 @@ _TREEBANKS = _codes(
 _XQUAD = ("ar", "de", "el", "en", "es", "hi", "ro", "ru", "th", "tr", "vi", "zh")
 _XNLI = ("ar", "bg", "de", "el", "en", "es", "fr", "hi", "ru", "sw", "th", "tr", "ur", "vi", "zh")
 _TYDIQA = ("ar", "bn", "en", "fi", "id", "ko", "ru", "sw", "te")  # its gold passages have no Japanese and no Thai
+_OSCAR = Source(
+    "oscar-corpus/OSCAR-2301",
+    "text",
+    column="content",
+    files="{language}_meta/*.jsonl.zst",
+    note="gated: agree to its terms on the hub and log in; reading it needs the package zstandard. fineweb-2 is open",
+)
 PARQUET = "refs/convert/parquet"  # the hub's own branch of tables
 
 # %% ../../nbs/08_experiments/02_hub.ipynb #8163733a
@@ -120,14 +128,8 @@ SOURCES: Mapping[str, Source] = MappingProxyType(
             note="no English",
         ),
         "mc4": Source("allenai/c4", "text", "multilingual", files="multilingual/c4-{language}.*.json.gz"),
-        "oscar": Source(
-            "oscar-corpus/OSCAR-2301",
-            "text",
-            column="content",
-            files="{language}_meta/*.jsonl.zst",
-            note="gated: agree to its terms on the hub and log in; reading it needs the package zstandard. fineweb-2 "
-            "is open",
-        ),
+        "oscar": _OSCAR,
+        "oscar-filtered": replace(_OSCAR, without=("header", "footer", "noisy")),  # FOCUS, Appendix A
         "oscar-2201": Source(
             "oscar-corpus/OSCAR-2201",
             "text",
@@ -374,12 +376,12 @@ def hub_lines(
     corpus: str,  # a short name
     language: str,
     limit: int | None = None,  # how many lines to read; all of them where it is None
-    warned: Sequence[str] = (),  # OSCAR's quality warnings; texts with one of them are left out
 ) -> Iterator[str]:  # lines without surrounding white space; blank ones are left out
     "Stream lines of a corpus."
     source, n = get_source(corpus, "text"), 0
     for row in load_part(source, language, "train", streaming=True):
-        if warned and set(warned) & set((row.get("metadata") or {}).get("quality_warnings") or ()):
+        warnings = (row.get("metadata") or {}).get("quality_warnings") or ()
+        if set(warnings) & set(source.without):
             continue
         for line in filter(None, map(str.strip, row["text" if "text" in row else source.column].splitlines())):
             if n == limit:
@@ -397,10 +399,9 @@ class HubText:
     limit: int = 0  # lines to read at most; 0: all
     max_bytes: int = 0  # of the lines that are left; 0: all
     cleaned: bool = False  # leave out what is no sentence, and copies (Downey et al., 2023, Appendix A)
-    warned: tuple[str, ...] = ()  # as in `hub_lines`
 
     def __iter__(self) -> Iterator[str]:
-        lines = hub_lines(self.corpus, self.language, self.limit or None, self.warned)
+        lines = hub_lines(self.corpus, self.language, self.limit or None)
         return capped(clean(lines) if self.cleaned else lines, self.max_bytes or float("inf"))
 
     @property
