@@ -94,6 +94,7 @@ def cell_9cb35fbb(cell_250eeefc, cell_16988bb4):
 
     def offline(patch):
         patch.setenv("VOCAB_LIT_HUB", str(hub))
+        patch.setattr("datasets.config.HF_DATASETS_CACHE", place / "cache")
         for at in ("huggingface_hub.constants.HF_HUB_OFFLINE", "datasets.config.HF_HUB_OFFLINE"):
             patch.setattr(at, True)
 

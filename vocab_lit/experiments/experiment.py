@@ -8,13 +8,25 @@ from __future__ import annotations
 import copy
 import hashlib
 import shutil
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cache, cached_property, lru_cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from .hub import MODELS, get_source, hub_lines, hub_model, hub_splits, word_files
+from vocab_lit.experiments.hub import (
+    MODELS,
+    HubText,
+    Sample,
+    StoredText,
+    get_source,
+    hub_model,
+    hub_splits,
+    stored_mix,
+    stored_text,
+    word_files,
+)
+from .presets import PAPER_TEXT, PaperText, paper_of
 from ..methods.recipe import Recipe, get_recipe
 from ..models.device import find_device
 from ..models.source import load_model
@@ -34,7 +46,7 @@ from ..text.phrasebook import inferences, questions
 from ..tokens.tokenizer import load_tokenizer, train_tokenizer_like
 from ..tokens.vocab import Vocab, overlap
 from ..training.lapt import lapt
-from ..training.lm_data import pack
+from ..training.lm_data import PackedBlocks, pack
 from ..training.lm_loss import heldout_loss
 from ..training.settings import PRESETS, LaptConfig
 from ..vectors.align import AlignedVectors, align_tokens, read_dictionary
@@ -76,6 +88,8 @@ class Setup:
     pairs: Sequence[tuple[str, str]] = field(default=(), repr=False)  # a dictionary from that language to the target's
     # word vectors of the source model's language and of the target's; "": trained on text
     word_files: tuple[str, str] = ("", "")
+    # a part of the training text, for the vocabulary and auxiliary embeddings; (): all of it
+    vocab_text: Iterable[str] = field(default=(), repr=False)
 
 # %% ../../nbs/08_experiments/04_experiment.ipynb #4359459e
 def _questions(language, n, seed, held_out):
@@ -194,7 +208,6 @@ _MODELS = {
 }
 # of the others 50,000; MAD-X keeps the source vocabulary, and has here that of UNKs Everywhere
 _VOCAB_SIZES = {"embedding-structure": 32_770, "mad-x": 10_000, "unks-everywhere": 10_000}
-_WIKIPEDIA = ("mad-x", "unks-everywhere")  # whose text is Wikipedia's; of the others CC100
 
 
 @dataclass(frozen=True)
@@ -238,10 +251,12 @@ class SetupOptions:
     target_vectors: str = ""
     vocab_size: int = 0  # 0: at mini 700, or 1,500 for several languages and WECHSEL, otherwise the paper's
     steps: int = 0  # 0: 60 at mini, otherwise the paper's
-    limit: int = 0  # lines of each language to read; 0: 4,000 at mini, a million at paper, of one's own files all
+    limit: int = 0  # lines of each language to read; 0: 4,000 at mini, otherwise all
+    max_bytes: int = 0  # paper: of each language's text; 0: as much as the paper has
+    cleaned: bool | None = None  # paper: leave out what is no sentence, and copies; None: as the paper does
     seed: int = 0  # mini: which sentences; otherwise which lines are held out
     preset: str = "focus"  # whose hyper-parameters
-    corpus: str = ""  # paper: cc100, fineweb-2, mc4, oscar or wikipedia; "": the paper's
+    corpus: str = ""  # paper: a short name, as cc100, fineweb-2, mc4, oscar or wikipedia; "": the paper's
     # mini: a language of the source model to align the target with; "": English for WECHSEL's presets, otherwise none
     source_language: str = ""
 
@@ -315,6 +330,8 @@ class _Material:  # what a scale makes of the options
     splits: Callable[..., Splits]
     source_text: Sequence[str] = ()
     pairs: Sequence[tuple[str, str]] = ()
+    mixed: Callable[..., Sequence[str]] = lambda texts, seed: list(mix(texts, seed=seed))  # of several languages
+    vocab_text: Callable[[Sequence[str]], Iterable[str]] = lambda train: ()  # of the training text; (): all of it
 
 
 def _mini(options: SetupOptions) -> _Material:
@@ -353,15 +370,29 @@ def _custom(options: SetupOptions) -> _Material:
     return _Material(hub_model(options.model), text, splits, **_bilingual(options))
 
 
+def _hub_text(options: SetupOptions, preset: PaperText, language: str) -> HubText:
+    cleaned = preset.cleaned if options.cleaned is None else options.cleaned
+    max_bytes = options.max_bytes or preset.max_bytes.get(language, 0)
+    return HubText(options.corpus or preset.corpus_of(language), language, options.limit, max_bytes, cleaned)
+
+
+def _vocab_text(train: Sequence[str], *, preset: PaperText, several: bool, seed: int) -> Iterable[str]:
+    if several:
+        return Sample(train, lines=preset.mixed_lines)
+    return Sample(train, preset.whole_up_to, preset.sample_bytes, seed=seed)
+
+
 def _paper(options: SetupOptions) -> _Material:
-    corpus = options.corpus or ("wikipedia" if options.paper in _WIKIPEDIA else "cc100")
-    for task, name in {"text": corpus, **options.task_files}.items():
+    preset, several = PAPER_TEXT[paper_of(options.paper)], len(options.languages) > 1
+    texts = {code: _hub_text(options, preset, code) for code in options.languages}
+    for task, name in {**{"text": text.corpus for text in texts.values()}, **options.task_files}.items():
         get_source(name, task)  # which checks the name
     model = hub_model(options.model or scale_models(options.preset)[1])
-    limit = options.limit or 1_000_000
-    text = {code: split_lines(hub_lines(corpus, code, limit), seed=options.seed) for code in options.languages}
+    text = {code: stored_text(text, seed=options.seed) for code, text in texts.items()}
     splits = partial(_paper_splits, names=options.task_files, divide=options.paper == "embedding-structure")
-    return _Material(model, text, splits, **_bilingual(options))
+    mixed = partial(stored_mix, cap=preset.mixed_bytes)
+    vocab_text = partial(_vocab_text, preset=preset, several=several, seed=options.seed)
+    return _Material(model, text, splits, mixed=mixed, vocab_text=vocab_text, **_bilingual(options))
 
 
 SCALES = {"mini": _mini, "paper": _paper, "custom": _custom}
@@ -390,11 +421,12 @@ def get_setup(
             raise ValueError(f"{len(train)} lines of {code} leave none to evaluate on; give more")
     train = {code: lines for code, (lines, _) in material.text.items()}
     held_out = [lines[: 2000 // len(train)] for _, lines in material.text.values()]
+    train = material.mixed(train, seed=options.seed) if len(train) > 1 else train[language]
     return Setup(
         scale,
         language,
         material.model,
-        list(mix(train, seed=options.seed)) if len(train) > 1 else train[language],
+        train,
         [line for lines in held_out for line in lines],
         options.vocab_size or _default_vocab_size(options),
         scale_lapt(scale, options.preset, options.steps),
@@ -404,6 +436,7 @@ def get_setup(
         source_text=material.source_text,
         pairs=material.pairs,
         word_files=(options.fill(options.source_vectors), options.fill(options.target_vectors)),
+        vocab_text=material.vocab_text(train),
     )
 
 # %% ../../nbs/08_experiments/04_experiment.ipynb #f700b63a
@@ -425,8 +458,13 @@ class Target:
     def tokenizer(self) -> PreTrainedTokenizerBase:
         setup = self.setup
         return train_tokenizer_like(
-            self.source_tokenizer, setup.train, setup.vocab_size, split_digits=setup.split_digits
+            self.source_tokenizer, self.vocab_text, setup.vocab_size, split_digits=setup.split_digits
         )
+
+    @property
+    def vocab_text(self) -> Iterable[str]:
+        "The text that the vocabulary and auxiliary embeddings are trained on."
+        return self.setup.vocab_text or self.setup.train
 
     @cached_property
     def vocab(self) -> Vocab:
@@ -447,11 +485,13 @@ class Target:
         self,
         text: str,  # the setup's: train or held_out
         kept: bool = False,  # under the source vocabulary; otherwise under the target's
-    ) -> torch.Tensor:  # (n, length) token ids
-        "The setup's text in blocks."
+    ) -> torch.Tensor | PackedBlocks:  # (n, length) token ids
+        "The setup's text in blocks; of text in the cache, in a file beside it."
         if (text, kept) not in self._packed:
             tokenizer = self.source_tokenizer if kept else self.tokenizer
-            self._packed[text, kept] = pack(tokenizer, getattr(self.setup, text), self.lapt_config.length)
+            lines, length = getattr(self.setup, text), self.lapt_config.length
+            make = _pack_beside if isinstance(lines, StoredText) else pack
+            self._packed[text, kept] = make(tokenizer, lines, length)
         return self._packed[text, kept]
 
     def words(self, how: str = "auto") -> tuple[WordVectors, WordVectors]:  # of the source and the target language
@@ -478,7 +518,7 @@ class Target:
         return self._vectors[needs, how, subwords]
 
     def _static(self, needs, how, subwords):
-        return static_vectors(needs, self.tokenizer, self.setup.train, how)
+        return static_vectors(needs, self.tokenizer, self.vocab_text, how)
 
     def _aligned(self, how, subwords):
         if not self.setup.pairs:
@@ -636,6 +676,15 @@ class Target:
         for tensor in (model.get_input_embeddings().weight.detach(), first, last):
             h.update(tensor.contiguous().numpy().tobytes())
         return h.hexdigest()
+
+
+def _pack_beside(tokenizer, text, length) -> PackedBlocks:  # made once, also by several processes
+    from filelock import FileLock
+
+    made_by = hashlib.blake2b(tokenizer.backend_tokenizer.to_str().encode(), digest_size=8).hexdigest()
+    file = text.beside(f"tokens-{made_by}-{length}")
+    with FileLock(f"{file}.lock"):
+        return PackedBlocks(file, length) if file.is_file() else pack(tokenizer, text, length, file)
 
 
 def _loss_rows(losses):
