@@ -28,6 +28,7 @@ from vocab_lit.experiments.hub import (
 )
 from .presets import PAPER_TEXT, PaperText, paper_of
 from ..methods.recipe import Recipe, get_recipe
+from ..models.auxiliary import embedding_vectors, smaller_model
 from ..models.device import find_device
 from ..models.source import load_model
 from ..models.transplant import Transplant, transplant
@@ -62,8 +63,8 @@ if TYPE_CHECKING:
 
 # %% auto #0
 __all__ = ['Splits', 'PHRASEBOOK_TASKS', 'CONSTRUCTED_TASKS', 'TaskFiles', 'MINI_RATES', 'SCALES', 'Setup', 'MiniTask',
-           'MiniRates', 'SetupOptions', 'scale_models', 'scale_lapt', 'scale_tasks', 'check_custom', 'get_setup',
-           'Target', 'Targets']
+           'MiniRates', 'SetupOptions', 'scale_models', 'scale_lapt', 'scale_tasks', 'check_custom', 'scale_vocab_size',
+           'get_setup', 'Target', 'Targets']
 
 # %% ../../nbs/08_experiments/04_experiment.ipynb #18592359
 Splits = tuple[list, list, list]  # examples of a task: train, dev, test
@@ -385,7 +386,7 @@ def _vocab_text(train: Sequence[str], *, preset: PaperText, several: bool, seed:
 def _paper(options: SetupOptions) -> _Material:
     preset, several = PAPER_TEXT[paper_of(options.paper)], len(options.languages) > 1
     texts = {code: _hub_text(options, preset, code) for code in options.languages}
-    for task, name in {**{"text": text.corpus for text in texts.values()}, **options.task_files}.items():
+    for task, name in [*(("text", text.corpus) for text in texts.values()), *options.task_files.items()]:
         get_source(name, task)  # which checks the name
     model = hub_model(options.model or scale_models(options.preset)[1])
     text = {code: stored_text(text, seed=options.seed) for code, text in texts.items()}
@@ -398,10 +399,16 @@ def _paper(options: SetupOptions) -> _Material:
 SCALES = {"mini": _mini, "paper": _paper, "custom": _custom}
 
 
-def _default_vocab_size(options: SetupOptions) -> int:
-    if options.scale != "mini":
-        return _VOCAB_SIZES.get(options.paper, 50_000)
-    return 1500 if len(options.languages) > 1 or options.paper.startswith("wechsel") else 700
+def scale_vocab_size(
+    scale: str,
+    preset: str = "focus",
+    several: bool = False,  # whether several languages share it
+) -> int:
+    "The size of a target vocabulary at a scale."
+    paper = paper_of(preset)
+    if scale != "mini":
+        return _VOCAB_SIZES.get(paper, 50_000)
+    return 1500 if several or paper == "wechsel" else 700
 
 
 def get_setup(
@@ -428,7 +435,7 @@ def get_setup(
         material.model,
         train,
         [line for lines in held_out for line in lines],
-        options.vocab_size or _default_vocab_size(options),
+        options.vocab_size or scale_vocab_size(scale, options.preset, len(options.languages) > 1),
         scale_lapt(scale, options.preset, options.steps),
         material.splits,
         scale_tasks(scale, options.preset, [*options.languages, *map(str, options.task_files.values())]),
@@ -518,7 +525,16 @@ class Target:
         return self._vectors[needs, how, subwords]
 
     def _static(self, needs, how, subwords):
+        if how == "auxiliary" and needs == "token vectors":
+            return embedding_vectors(self.auxiliary_model(), self.tokenizer, self.tokenizer)
         return static_vectors(needs, self.tokenizer, self.vocab_text, how)
+
+    def auxiliary_model(self, seed: int = 0) -> PreTrainedModel:
+        "A smaller model with the target vocabulary, trained from scratch on the setup's text, for CLP and OMP."
+        model = smaller_model(self.source_model(), self.source_tokenizer, self.tokenizer, seed)
+        config = replace(self.lapt_config, mode="all", eval_every=self.lapt_config.steps)
+        self._train(model, self.tokenizer, False, config, seed)
+        return model
 
     def _aligned(self, how, subwords):
         if not self.setup.pairs:
@@ -531,7 +547,8 @@ class Target:
         self,
         method: str | Recipe,  # a recipe, or its name
         seed: int = 0,
-        how: str = "auto",  # vectors are made: fasttext, ppmi, or by the size of the text
+        # vectors are made: fasttext, ppmi, by the size of the text, or, of tokens, by an auxiliary model (auxiliary)
+        how: str = "auto",
         factors: Factors | None = None,  # for recipes of low-dimensional embeddings
         subwords: str = "auto",  # from words to tokens, for WECHSEL
     ) -> Transplant:
