@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING
 
 from .experiment import SCALES, check_custom, get_setup, scale_lapt, scale_models
 from .hub import DEFAULTS, MODELS, get_source, in_mirror, where_is, word_files
+from .hyperparameters import hyperparameters
+from .presets import PAPER_PARAMETERS, PAPER_TEXT, scale_parameters
 from .transfer import FMT, METHODS, UNKS, Transfer, _alike, language_spec, required_runs
 from ..methods.reinit import paper_methods
 from ..models.device import find_device
@@ -534,7 +536,8 @@ def needs(chapter: str, language: str, scale: str = "paper", **parameters) -> Ne
         raise ValueError(f"no chapter {chapter!r}; choose from {', '.join(_CHAPTERS)}")
     if scale not in SCALES:
         raise ValueError(f"scale {scale!r}: choose from {', '.join(SCALES)}")
-    return _CHAPTERS[chapter](scale, language, **parameters)
+    usual = dict.fromkeys(PAPER_PARAMETERS.get(chapter, ()), "")
+    return _CHAPTERS[chapter](scale, language, **scale_parameters(chapter, scale, **usual | parameters))
 
 
 def loads(chapter: str, language: str, scale: str = "paper", **parameters) -> list[Load]:  # parameters of the chapter
@@ -621,6 +624,15 @@ class Plan:
     budget: pd.DataFrame
     memory: float  # GB
     disk: float  # GB
+    settings: pd.DataFrame  # hyper-parameters beside the paper's; empty where the chapter has no paper
+
+    @property
+    def _settings(self) -> list[str]:
+        if self.settings.empty:
+            return []
+        scale = "mini" if self.scale == "mini" else "paper"
+        shown = self.settings[["paper", f"scale {scale}", "section"]].rename(columns={f"scale {scale}": "here"})
+        return ["Its hyper-parameters, beside the paper's\n" + shown.reset_index().to_string(index=False, header=False)]
 
     def __str__(self) -> str:
         times = self.budget.drop(columns=["samples each", "tokens each"])
@@ -637,6 +649,7 @@ class Plan:
                 f"Chapter {self.chapter}, {self.language}, scale {self.scale}. Nothing was trained or written.",
                 "It reads\n" + "\n".join(reads),
                 "It trains\n" + times.to_string(justify="right"),
+                *self._settings,
                 f"Operations are counted; times are computed for {SHARE:.0%} of each machine's peak, on one of them.\n"
                 f"Memory: about {self.memory:.1f} GB, which is in {fits or 'none of these'}. Disk: about "
                 f"{self.disk:.1f} GB.",
@@ -644,6 +657,7 @@ class Plan:
         )
 
 
+_TEXT_OF = {"compare": "focus"}  # a chapter without a paper reads what this one reads
 _FILES = ("text", "pos", "ner", "qa", "nli", "dp", "dictionary", "source_text")
 
 
@@ -671,9 +685,11 @@ def _hub_row(what, name, language):
 
 
 def _paper_reads(chapter, parameters, languages):
-    corpus = parameters.get("corpus") or ("wikipedia" if chapter in ("mad-x", "unks-everywhere") else "cc100")
-    names = {"text": corpus} | {task: parameters.get(task) or DEFAULTS[task] for task in languages if task != "text"}
-    found = [_hub_row(what, name, code) for what, name in names.items() for code in languages[what]]
+    preset = PAPER_TEXT[_TEXT_OF.get(chapter, chapter)]
+    corpora = [(parameters.get("corpus") or preset.corpus_of(code), code) for code in languages["text"]]
+    found = [_hub_row("text", corpus, code) for corpus, code in corpora]
+    names = {task: parameters.get(task) or DEFAULTS[task] for task in languages if task != "text"}
+    found += [_hub_row(what, name, code) for what, name in names.items() for code in languages[what]]
     if chapter == "wechsel":
         files = dict.fromkeys(file for code in languages["text"] for file in word_files(code).items())
         found += [(what, at.rsplit("/", 1)[-1], "", f"by hand, from {at}") for what, at in files]
@@ -717,6 +733,7 @@ def plan(
         budget(chapter, language, scale, **parameters),
         memory_needed(largest, scale_lapt(scale, _PRESETS[chapter][0])),
         disk_needed(largest, kept),
+        hyperparameters(chapter) if chapter in PAPER_PARAMETERS else pd.DataFrame(),
     )
 
 # %% ../../nbs/08_experiments/06_budget.ipynb #26e18847
