@@ -20,6 +20,7 @@ from vocab_lit.experiments.hub import (
     Sample,
     StoredText,
     get_source,
+    has_task,
     hub_model,
     hub_splits,
     stored_mix,
@@ -83,6 +84,8 @@ class Setup:
     lapt: LaptConfig  # hyper-parameters of LAPT
     # of a task and a language; with test_only, the first two are empty
     splits: Callable[..., Splits] | None = field(default=None, repr=False)
+    # of a task and a language: whether there are examples; None: of all
+    has_task: Callable[[str, str], bool] | None = field(default=None, repr=False)
     tasks: Mapping[str, TaskConfig] = field(default_factory=lambda: TASK_PRESETS)  # hyper-parameters of fine-tuning
     split_digits: bool = False  # whether the target tokenizer splits numbers into digits
     source_text: Sequence[str] = field(default=(), repr=False)  # text in the source model's language, for WECHSEL
@@ -179,6 +182,10 @@ def _mini_config(task: str, config: TaskConfig, learning_rate: float) -> TaskCon
 # %% ../../nbs/08_experiments/04_experiment.ipynb #8956da2d
 def _paper_splits(task: str, language: str, test_only: bool = False, *, names: dict, divide: bool) -> Splits:
     return hub_splits(task, language, names.get(task, ""), test_only, divide)
+
+
+def _paper_has_task(task: str, language: str, *, names: dict) -> bool:
+    return has_task(task, language, names.get(task, ""))
 
 # %% ../../nbs/08_experiments/04_experiment.ipynb #ee21ec4f
 TaskFiles = str | dict[str, str] | Sequence[tuple[str, str]]  # names, separated by spaces; or these by language
@@ -331,6 +338,7 @@ class _Material:  # what a scale makes of the options
     splits: Callable[..., Splits]
     source_text: Sequence[str] = ()
     pairs: Sequence[tuple[str, str]] = ()
+    has_task: Callable[[str, str], bool] | None = None
     mixed: Callable[..., Sequence[str]] = lambda texts, seed: list(mix(texts, seed=seed))  # of several languages
     vocab_text: Callable[[Sequence[str]], Iterable[str]] = lambda train: ()  # of the training text; (): all of it
 
@@ -391,9 +399,11 @@ def _paper(options: SetupOptions) -> _Material:
     model = hub_model(options.model or scale_models(options.preset)[1])
     text = {code: stored_text(text, seed=options.seed) for code, text in texts.items()}
     splits = partial(_paper_splits, names=options.task_files, divide=options.paper == "embedding-structure")
+    has = partial(_paper_has_task, names=options.task_files)
     mixed = partial(stored_mix, cap=preset.mixed_bytes)
     vocab_text = partial(_vocab_text, preset=preset, several=several, seed=options.seed)
-    return _Material(model, text, splits, mixed=mixed, vocab_text=vocab_text, **_bilingual(options))
+    more = dict(has_task=has, mixed=mixed, vocab_text=vocab_text)
+    return _Material(model, text, splits, **more, **_bilingual(options))
 
 
 SCALES = {"mini": _mini, "paper": _paper, "custom": _custom}
@@ -438,6 +448,7 @@ def get_setup(
         options.vocab_size or scale_vocab_size(scale, options.preset, len(options.languages) > 1),
         scale_lapt(scale, options.preset, options.steps),
         material.splits,
+        material.has_task,
         scale_tasks(scale, options.preset, [*options.languages, *map(str, options.task_files.values())]),
         split_digits=scale == "mini" and scale_models(options.preset) == scale_models("focus"),  # as its own tokenizer
         source_text=material.source_text,
@@ -658,12 +669,14 @@ class Target:
         tasks: Sequence[str] = ("pos", "ner"),
         seeds: int = 4,  # fine-tunings
     ) -> list[dict]:  # records with metric, value and, of a task, language and task_seed
-        "Loss and task scores after initialisation and continued pretraining."
+        "Loss and task scores after initialisation and continued pretraining; tasks without examples are left out."
         kept = []
         model, tokenizer, losses = self.adapted(method, mode, seed, kept)
         found = _loss_rows(losses)
         for language in languages or self.setup.language.split("+"):
             for task in tasks:
+                if self.setup.has_task and not self.setup.has_task(task, language):
+                    continue
                 for row in self._task_rows(model, tokenizer, task, language, seeds):
                     found.append(dict(metric=task, target=language, **row))
         _remove(kept)

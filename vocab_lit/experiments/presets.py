@@ -101,7 +101,7 @@ PAPER_PARAMETERS: dict[str, Parameters] = {
 }
 MINI_PARAMETERS: dict[str, Parameters] = {
     "focus": dict(compare="sw et uk ne am km", seeds=2, task_seeds=1),
-    "embedding-structure": dict(compare="et hy te", mixed="et+he+hy+ru+te", family="et+fi+hu+ru", seeds=1),
+    "embedding-structure": dict(compare="et hy te", mixed="et+he+ru+hy+te", family="fi+ru+et+hu", seeds=1),
     "mad-x": dict(
         kinds="high resource: en; seen: fi hi; not seen: sw; script not seen: am km",
         question_source="en",
