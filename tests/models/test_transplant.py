@@ -5,9 +5,10 @@ from safetensors.torch import load_file, save_file
 from tokenizers import Tokenizer, models
 from torch import nn
 from transformers import AutoModelForCausalLM, AutoModelForMaskedLM, AutoTokenizer, BertConfig, BertForMaskedLM, GPT2Config, GPT2LMHeadModel, LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast, RobertaConfig, RobertaForMaskedLM, XLMRobertaConfig, XLMRobertaForMaskedLM
-from vocab_lit.methods.factored import FactoredRecipe, Factoring, LEX, factorize
+from vocab_lit.methods.factored import FactoredRecipe, LEX, factorize
 from vocab_lit.methods.recipe import get_recipe
 from vocab_lit.methods.registry import RECIPES
+from vocab_lit.methods.settings import Factoring
 from vocab_lit.models.factored_embedding import load_embedding
 from vocab_lit.models.lazy_weights import StoredTensor
 from vocab_lit.models.source import is_masked, load_model, max_length, open_model
