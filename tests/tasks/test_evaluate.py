@@ -269,6 +269,11 @@ def test_the_settings_are_those_the_papers_print():
     ner = task_settings("mad-x", "ner")
     assert (ner.epochs, ner.batch_size, ner.learning_rate, ner.pooling, ner.balance_o) == (100, 16, 5e-5, "first", False)
     assert task_settings("mad-x", "ner", adapters=True) == replace(ner, learning_rate=1e-4)
+    for adapters in (False, True):  # MAD-X, Section 5.2: batches of 16 and 8 for high-resource and low-resource languages
+        low_resource = task_settings("mad-x", "ner", adapters, low_resource=True)
+        assert low_resource == replace(task_settings("mad-x", "ner", adapters), batch_size=8)
+    for paper, task in (("mad-x", "qa"), ("unks-everywhere", "ner"), ("wechsel", "ner")):  # which make no difference
+        assert task_settings(paper, task, low_resource=True) == task_settings(paper, task)
     qa, nli = (task_settings("mad-x", t) for t in ("qa", "nli"))
     assert (qa.max_length, qa.stride, qa.max_answer, qa.learning_rate, qa.batch_size, qa.epochs) == (
         384,

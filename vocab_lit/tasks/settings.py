@@ -109,11 +109,13 @@ class PaperSettings(NamedTuple):
 
     whole: TaskConfig  # the whole model
     adapters: TaskConfig  # adapters alone
+    low_resource_batch: int | None = None  # batch size in languages with little text; None: as elsewhere
 
 
-def _settings(config, whole=None, adapters=None):  # with the learning rates where a paper says them
+def _settings(config, whole=None, adapters=None, low_resource_batch=None):  # learning rates where a paper says them
     whole = replace(config, learning_rate=whole) if whole else config
-    return PaperSettings(whole, replace(whole, learning_rate=adapters) if adapters else whole)
+    adapters = replace(whole, learning_rate=adapters) if adapters else whole
+    return PaperSettings(whole, adapters, low_resource_batch)
 
 
 _NAMES = TaggingConfig(
@@ -123,7 +125,7 @@ PAPERS: dict[str, dict[str, PaperSettings]] = {
     "embedding-structure": {"pos": _settings(TASK_PRESETS["pos"]), "ner": _settings(TASK_PRESETS["ner"])},
     "mad-x": {
         "pos": _settings(_NAMES, 5e-5, 1e-4),
-        "ner": _settings(_NAMES, 5e-5, 1e-4),
+        "ner": _settings(_NAMES, 5e-5, 1e-4, low_resource_batch=8),  # Section 5.2
         "qa": _settings(QAConfig(), adapters=1e-4),
         "nli": _settings(PairConfig(), adapters=1e-4),
     },
@@ -142,6 +144,7 @@ def task_settings(
     paper: str,  # embedding-structure, mad-x, unks-everywhere or wechsel
     task: str,  # pos, ner, dp, qa or nli
     adapters: bool = False,  # whether only adapters are trained
+    low_resource: bool = False,  # whether the task is learnt in a language with little text
 ) -> TaskConfig:
     "The settings with which a paper fine-tunes on a task."
     one_of("preset", paper, PAPERS)
@@ -149,7 +152,10 @@ def task_settings(
     if task not in PAPERS[paper]:
         raise SettingError("preset", f"{paper} has no settings for {task}; it has {', '.join(PAPERS[paper])}")
     found = PAPERS[paper][task]
-    return found.adapters if adapters else found.whole
+    config = found.adapters if adapters else found.whole
+    if low_resource and found.low_resource_batch:
+        return replace(config, batch_size=found.low_resource_batch)
+    return config
 
 # %% ../../nbs/07_tasks/00_settings.ipynb #4cf75670
 PERPLEXITY = "ppl"
