@@ -16,7 +16,17 @@ from typing import TYPE_CHECKING
 
 from .experiment import SCALES, check_custom, get_setup, scale_lapt, scale_models
 from .hub import DEFAULTS, MODELS, get_source, in_mirror, where_is, word_files
-from .transfer import FMT, METHODS, UNKS, Transfer, _alike, language_spec, required_runs
+from vocab_lit.experiments.transfer import (
+    FMT,
+    MBERT,
+    METHODS,
+    UNKS,
+    WIRINGS,
+    Transfer,
+    _alike,
+    language_spec,
+    required_runs,
+)
 from ..methods.reinit import paper_methods
 from ..models.device import find_device
 from ..models.source import load_model
@@ -389,6 +399,10 @@ def _mad_x(
     three_methods = ["XLM-R", "MAD-X -INV", "MAD-X"]
     found = _language_loads(study, runs, shape, steps, vocab)
     found += _task_loads(study, methods, "ner", languages, languages, seeds, shape)
+    wirings = [name for name in WIRINGS if name not in methods]
+    found += _task_loads(study, wirings, "ner", languages, languages, seeds, shape)
+    if scale != "custom" and "en" in languages:  # Table 5: mBERT has the same layers
+        found += _task_loads(study, list(MBERT), "ner", ["en"], languages, seeds, shape)
     found += _task_loads(study, ["MAD-X"], "ner", [language] * bool(curve_targets), curve_targets, 3, shape)
     found += _task_loads(study, three_methods, "qa", [question_source], questions.split(), seeds, shape)
     return Needs(found, dict(text=languages, ner=languages, qa=_each(question_source, questions)))
