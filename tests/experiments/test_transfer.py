@@ -252,7 +252,8 @@ def test_in_mad_x_2_0_no_adapter_has_a_part_in_the_last_layer_in_mad_x_all_have_
 def test_a_published_adapter_takes_the_place_of_training_in_languages_that_keep_the_vocabulary_without_what_is_left_out(cell_6a306385, cell_4866541c):
     golden = data_path("golden", "adapters", "bert")
     base = transformers.BertForMaskedLM.from_pretrained(golden / "base")
-    words = train_tokenizer(english, "wordpiece", base.config.vocab_size)
+    base.resize_token_embeddings(300)
+    words = train_tokenizer(english, "wordpiece", 300)
     words.model_max_length = base.config.max_position_embeddings
     base.save_pretrained(folder / "golden")
     save_tokenizer(words, folder / "golden")
