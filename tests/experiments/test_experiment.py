@@ -124,6 +124,21 @@ def test_at_scale_mini_focus_starts_far_below_random_mapping_and_below_a_uniform
     assert sw.vectors("token vectors") is sw.vectors("token vectors") and sw.vectors("") is None
 
 
+@pytest.mark.cell('nbs/08_experiments/04_experiment.ipynb', 'cell "held-out text is scored in batches of one shape where the device compiles a program for each" (2b8d60f7)')
+def test_held_out_text_is_scored_in_batches_of_one_shape_where_the_device_compiles_a_program_for_each(cell_c69caf21):
+    from types import SimpleNamespace
+
+    started = sw.transplant("random").model
+    with pytest.MonkeyPatch.context() as patch:
+        told = []
+        patch.setitem(Target.loss.__globals__, "heldout_loss", lambda *given, **more: told.append(more["fixed_shapes"]))
+        for fixed_shapes in (True, False):
+            device = SimpleNamespace(torch=torch.device("cpu"), fixed_shapes=fixed_shapes)
+            patch.setitem(Target.loss.__globals__, "find_device", lambda device=device: device)
+            sw.loss(started)
+    assert told == [True, False]
+
+
 @pytest.mark.cell('nbs/08_experiments/04_experiment.ipynb', 'cell "the same code runs on one\'s own model and text" (a816d4d5)')
 def test_the_same_code_runs_on_one_s_own_model_and_text(cell_250eeefc, cell_16988bb4):
     own = Target(get_setup("custom", "my Swahili", mini.model, str(place / "text.txt"), vocab_size=600, steps=10))
