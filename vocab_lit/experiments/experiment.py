@@ -280,8 +280,9 @@ def scale_lapt(
         rates = MINI_RATES.get(preset)
         rate, schedule = (rates.lapt, "linear") if rates else (2e-3, config.schedule)
         config = replace(config, steps=60, learning_rate=rate, batch_size=16, length=72, schedule=schedule)
-    steps = steps or config.steps
-    return replace(config, steps=steps, eval_every=min(config.eval_every, max(1, steps // 5)))
+    if steps:
+        config = replace(config, steps=steps, max_epochs=0)
+    return replace(config, eval_every=min(config.eval_every, max(1, config.steps // 5)))
 
 
 def scale_tasks(scale: str, preset: str = "focus") -> Mapping[str, TaskConfig]:  # by task
@@ -509,7 +510,9 @@ class Target:
 
     def loss(self, model: PreTrainedModel) -> float:  # nats per masked token
         "Held-out loss of a model with the target vocabulary."
-        return heldout_loss(model.to(find_device().torch), self.tokenizer, self.packed("held_out"))
+        device = find_device()
+        blocks = self.packed("held_out")
+        return heldout_loss(model.to(device.torch), self.tokenizer, blocks, fixed_shapes=device.fixed_shapes)
 
     def overlap_counts(self) -> dict[str, int]:
         "How many tokens the target vocabulary shares with the source's, as FOCUS's Table 8 counts them."

@@ -184,6 +184,11 @@ class EvaluateSettings(Settings):
     # folder of a task adapter, as --out leaves it: nothing is trained, the test examples are scored. With another
     # --language-adapter than in training, this is zero-shot transfer; default: one is trained
     task_adapter: Model = ""
+    # of the task adapter that is trained: relu (MAD-X) or gelu (UNKs Everywhere, and many published adapters)
+    activation: str = "relu"
+    # whether the last layer has adapters; in MAD-X 2.0 neither the language nor the task has one there, and what a
+    # published language adapter has in it is not used
+    last_layer: bool = True
     seeds: int = 4  # how many fine-tunings
     seed: int = 0  # the first one's seed; the others follow
     # settings of a paper: embedding-structure (pos, ner), mad-x (pos, ner, qa, nli), unks-everywhere (ner, dp) or
@@ -235,6 +240,11 @@ class EvaluateSettings(Settings):
         return self.probe or self.task == PERPLEXITY
 
     @property
+    def leave_out(self) -> tuple[int, ...]:
+        "Layers in which adapters have no part; -1 is the last."
+        return () if self.last_layer else (-1,)
+
+    @property
     def reading(self) -> dict[str, str]:
         "What is said about the task's files."
         return {name: getattr(self, name) for name in ("column", "language") if getattr(self, name)}
@@ -269,12 +279,13 @@ def _refuse(settings: EvaluateSettings, names: tuple[str, ...], why: str) -> Non
             raise SettingError(name, f"{why}; leave it out")
 
 
-_TRAINING = ("dev", "preset", "learning_rate", "epochs", "balance_o")
+_ADAPTERS = ("language_adapter", "task_adapter", "last_layer")
+_TRAINING = ("dev", "preset", "learning_rate", "epochs", "balance_o", "activation")
 
 
 def perplexity_trains_nothing(settings: EvaluateSettings) -> None:
     if settings.task == PERPLEXITY:
-        names = ("train", *_TRAINING, "batch_size", "language_adapter", "task_adapter", "column", "language")
+        names = ("train", *_TRAINING, *_ADAPTERS, "batch_size", "column", "language")
         _refuse(settings, (*names, "probe", "compare"), " is not for ppl, which trains nothing")
 
 
@@ -282,7 +293,7 @@ def probe_trains_a_classifier(settings: EvaluateSettings) -> None:
     if not settings.probe:
         _refuse(settings, ("compare",), " is for --probe")
         return
-    names = (*_TRAINING, "batch_size", "stride", "language_adapter", "task_adapter")
+    names = (*_TRAINING, *_ADAPTERS, "batch_size", "stride")
     _refuse(settings, names, " is not for --probe, which trains a linear classifier only")
     if settings.task not in ("pos", "nli"):
         raise SettingError("probe", f"there is no probe for {settings.task}; choose from pos, nli")
@@ -295,10 +306,14 @@ def trains_or_scores(settings: EvaluateSettings) -> None:
         return
     if settings.task_adapter:
         _refuse(settings, ("train",), "give --train to fine-tune, or --task-adapter, not both")
+        if not settings.language_adapter:
+            _refuse(settings, ("last_layer",), " is for --language-adapter, and a --task-adapter has its shape")
         _refuse(settings, _TRAINING, " is for training, and a --task-adapter has been trained")
     elif not settings.train:
         problem = "give training examples to fine-tune on, or --task-adapter with a task adapter that has been trained"
         raise SettingError("train", problem)
+    elif not settings.language_adapter:
+        _refuse(settings, ("activation", "last_layer"), " is for adapters, which --language-adapter asks for")
     settings.config  # noqa: B018  refuses settings that the task does not have
 
 
