@@ -98,6 +98,7 @@ def cell_9cb35fbb(cell_250eeefc, cell_16988bb4):
 
     def offline(patch):
         patch.setenv("VOCAB_LIT_HUB", str(hub))
+        patch.setattr("datasets.config.HF_DATASETS_CACHE", place / "cache")
         for at in ("huggingface_hub.constants.HF_HUB_OFFLINE", "datasets.config.HF_HUB_OFFLINE"):
             patch.setattr(at, True)
 
@@ -416,6 +417,9 @@ def test_scale_paper_runs_from_a_mirror_from_text_to_transplanted_model_and_name
         sami = replace(sami, tasks={task: replace(config, epochs=1) for task, config in sami.tasks.items()})
         assert sami.has_task("pos", "sme") and not sami.has_task("ner", "sme")
         assert [row["metric"] for row in Target(sami).scores(seeds=1)] == ["loss", "pos"]
-        divided = get_setup("paper", "sw", "FacebookAI/xlm-roberta-base", preset="embedding-structure", limit=300)
+        structure = dict(model="FacebookAI/xlm-roberta-base", preset="embedding-structure", limit=300)
+        with pytest.raises(ValueError, match="the data set oscar-corpus/OSCAR-2201 does not load for sw"):
+            get_setup("paper", "sw", **structure)
+        divided = get_setup("paper", "sw", corpus="cc100", **structure)
         with pytest.raises(ValueError, match="sentences are too few for 256"):
             divided.splits("ner", "sw")
