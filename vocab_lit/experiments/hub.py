@@ -11,7 +11,7 @@ import os
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from types import MappingProxyType
@@ -44,7 +44,6 @@ class Source:
     codes: Mapping[str, str] = field(default_factory=dict, repr=False)  # the set's own codes of languages
     only: tuple[str, ...] = ()  # languages; empty: many
     note: str = ""  # what has to be known
-    without: tuple[str, ...] = ()  # documents with one of these quality warnings, as OSCAR has them, are left out
 
     def of(self, pattern: str, language: str) -> str:
         "The name of a language's configuration or files; `ValueError` where the set has no such language."
@@ -101,13 +100,6 @@ _TYDIQA = ("ar", "bn", "en", "fi", "id", "ko", "ru", "sw", "te")  # its gold pas
 PARQUET = "refs/convert/parquet"  # the hub's own branch of tables
 
 # %% ../../nbs/08_experiments/02_hub.ipynb #8163733a
-_OSCAR = Source(
-    "oscar-corpus/OSCAR-2301",
-    "text",
-    column="content",
-    files="{language}_meta/*.jsonl.zst",
-    note="gated: agree to its terms on the hub and log in; reading it needs the package zstandard. fineweb-2 is open",
-)
 SOURCES: Mapping[str, Source] = MappingProxyType(
     {
         "cc100": Source(
@@ -124,8 +116,14 @@ SOURCES: Mapping[str, Source] = MappingProxyType(
             note="no English",
         ),
         "mc4": Source("allenai/c4", "text", "multilingual", files="multilingual/c4-{language}.*.json.gz"),
-        "oscar": _OSCAR,
-        "oscar-filtered": replace(_OSCAR, without=("header", "footer", "noisy")),  # FOCUS, Appendix A
+        "oscar": Source(
+            "oscar-corpus/OSCAR-2301",
+            "text",
+            column="content",
+            files="{language}_meta/*.jsonl.zst",
+            note="gated: agree to its terms on the hub and log in; reading it needs the package zstandard. fineweb-2 "
+            "is open",
+        ),
         "wikipedia": Source("wikimedia/wikipedia", "text", "20231101.{language}"),
         "wikiann": Source("unimelb-nlp/wikiann", "ner", column="ner_tags"),
         "masakhaner": Source(
@@ -367,9 +365,6 @@ def hub_lines(
     "Stream lines of a corpus."
     source, n = get_source(corpus, "text"), 0
     for row in load_part(source, language, "train", streaming=True):
-        warnings = (row.get("metadata") or {}).get("quality_warnings") or ()
-        if set(warnings) & set(source.without):
-            continue
         for line in filter(None, map(str.strip, row["text" if "text" in row else source.column].splitlines())):
             if n == limit:
                 return
