@@ -173,6 +173,11 @@ def test_records_have_languages_stages_and_seeds_in_one_form(cell_f6060f73):
         and rows.step.head(4).tolist() == ["0", "10", "20", "30"]
         and set(rows.scale) == {"mini"}
     )
+    of_paper = pd.DataFrame(
+        [dict(chapter="wechsel", what="course", metric="loss", step=12_500 * n, value=9.0 - n) for n in range(21)]
+    )
+    of_paper = record_rows(of_paper).set_index("step").stage
+    assert (of_paper["0"], of_paper["12500"], of_paper["25000"], of_paper["250000"]) == ("start", "", "early", "end")
     mixed = record_rows(
         pd.DataFrame(
             [

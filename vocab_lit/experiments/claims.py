@@ -152,9 +152,13 @@ def _text(value):  # 4.0 and 4 are the same
 
 
 def _stages(step, curve):  # curve: a number for each
-    turn = step.groupby(curve).rank("dense")
-    last = turn.groupby(curve).transform("max")
-    return turn.map({1: "start", 2: "early"}).mask((turn == last) & (turn > 1), "end").fillna("")
+    import pandas as pd
+
+    first, last = (step.groupby(curve).transform(which) for which in ("min", "max"))
+    far_enough = step.where((step > first) & (step >= last / 10))
+    early = far_enough.groupby(curve).transform("min")
+    names = pd.Series("", step.index).mask(step == early, "early").mask(step == last, "end")
+    return names.mask(step == first, "start")
 
 
 def printed_rows(paper: str) -> pd.DataFrame:  # columns of TABLES as text, value and seeds
