@@ -26,7 +26,7 @@ def test_a_fresh_process_knows_every_method_by_name_and_alias():
         "ofa-100 mf10-neural-lex legacy-script",
     )
     assert found == [*first, "focus", "wechsel", *last.split()]
-    assert {row["method"] for row in method_table()} == set(RECIPES) and len(RECIPES) == 36
+    assert {row["method"] for row in method_table()} == set(RECIPES) and len(RECIPES) == 38
     assert all(get_recipe(alias) is r for r in RECIPES.values() for alias in r.aliases)
     assert {row["needs"] for row in method_table()} == {"nothing", "token vectors", "word vectors", "aligned vectors"}
 
