@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 from .hub import MODELS, get_source, hub_lines, hub_model, hub_splits, word_files
 from ..methods.recipe import Recipe, get_recipe
+from ..models.auxiliary import embedding_vectors, smaller_model
 from ..models.device import find_device
 from ..models.source import load_model
 from ..models.transplant import Transplant, transplant
@@ -480,7 +481,16 @@ class Target:
         return self._vectors[needs, how, subwords]
 
     def _static(self, needs, how, subwords):
+        if how == "auxiliary" and needs == "token vectors":
+            return embedding_vectors(self.auxiliary_model(), self.tokenizer, self.tokenizer)
         return static_vectors(needs, self.tokenizer, self.setup.train, how)
+
+    def auxiliary_model(self, seed: int = 0) -> PreTrainedModel:
+        "A smaller model with the target vocabulary, trained from scratch on the setup's text, for CLP and OMP."
+        model = smaller_model(self.source_model(), self.source_tokenizer, self.tokenizer, seed)
+        config = replace(self.lapt_config, mode="all", eval_every=self.lapt_config.steps)
+        self._train(model, self.tokenizer, False, config, seed)
+        return model
 
     def _aligned(self, how, subwords):
         if not self.setup.pairs:
@@ -493,7 +503,8 @@ class Target:
         self,
         method: str | Recipe,  # a recipe, or its name
         seed: int = 0,
-        how: str = "auto",  # vectors are made: fasttext, ppmi, or by the size of the text
+        # vectors are made: fasttext, ppmi, by the size of the text, or, of tokens, by an auxiliary model (auxiliary)
+        how: str = "auto",
         factors: Factors | None = None,  # for recipes of low-dimensional embeddings
         subwords: str = "auto",  # from words to tokens, for WECHSEL
     ) -> Transplant:
