@@ -71,7 +71,7 @@ def cell_27fed3bb():
 @pytest.fixture(scope='module')
 def cell_9cb35fbb(cell_250eeefc, cell_16988bb4):
     # nbs/08_experiments/04_experiment.ipynb, cell "hub = place / "hub"" (9cb35fbb)
-    global at, hub, moved, n, names, offline, paper, patch, shard, split, splits
+    global at, hub, moved, n, names, offline, paper, patch, shard, split, splits, tagged
     hub = place / "hub"
     shutil.copytree(mini.model, hub / "FacebookAI/xlm-roberta-base")
 
@@ -86,6 +86,10 @@ def cell_9cb35fbb(cell_250eeefc, cell_16988bb4):
         {"id": [str(i) for i in range(1500)], "text": [line + "\n" for line in mini.train[:1500]]},
     )
     shard("HuggingFaceFW/fineweb-2/data/swh_Latn/train/000_00000.parquet", {"text": mini.train[1500:2500]})
+    shard("HuggingFaceFW/fineweb-2/data/sme_Latn/train/000_00000.parquet", {"text": mini.train[1000:1400]})
+    tagged = dict(tokens=[["Asha", "yupo"]] * 20, upos=[["PROPN", "VERB"]] * 20)
+    for split in ("train", "validation", "test"):
+        shard(f"commul/universal_dependencies/sme_giella/{split}-00000-of-00001.parquet", tagged)
     names = Features(tokens=Many(Value("string")), ner_tags=Many(ClassLabel(names=["O", "B-PER", "I-PER"])))
     for at in ("unimelb-nlp/wikiann/sw/{}-00000-of-00001.parquet", "masakhane/masakhaner2/swa/{}/0000.parquet"):
         for n, split in enumerate(("train", "validation", "test"), len(at)):
@@ -94,6 +98,7 @@ def cell_9cb35fbb(cell_250eeefc, cell_16988bb4):
 
     def offline(patch):
         patch.setenv("VOCAB_LIT_HUB", str(hub))
+        patch.setattr("datasets.config.HF_DATASETS_CACHE", place / "cache")
         for at in ("huggingface_hub.constants.HF_HUB_OFFLINE", "datasets.config.HF_HUB_OFFLINE"):
             patch.setattr(at, True)
 
@@ -122,6 +127,21 @@ def test_at_scale_mini_focus_starts_far_below_random_mapping_and_below_a_uniform
         and curve[-1]["value"] < curve[0]["value"]
     )
     assert sw.vectors("token vectors") is sw.vectors("token vectors") and sw.vectors("") is None
+
+
+@pytest.mark.cell('nbs/08_experiments/04_experiment.ipynb', 'cell "held-out text is scored in batches of one shape where the device compiles a program for each" (2b8d60f7)')
+def test_held_out_text_is_scored_in_batches_of_one_shape_where_the_device_compiles_a_program_for_each(cell_c69caf21):
+    from types import SimpleNamespace
+
+    started = sw.transplant("random").model
+    with pytest.MonkeyPatch.context() as patch:
+        told = []
+        patch.setitem(Target.loss.__globals__, "heldout_loss", lambda *given, **more: told.append(more["fixed_shapes"]))
+        for fixed_shapes in (True, False):
+            device = SimpleNamespace(torch=torch.device("cpu"), fixed_shapes=fixed_shapes)
+            patch.setitem(Target.loss.__globals__, "find_device", lambda device=device: device)
+            sw.loss(started)
+    assert told == [True, False]
 
 
 @pytest.mark.cell('nbs/08_experiments/04_experiment.ipynb', 'cell "the same code runs on one\'s own model and text" (a816d4d5)')
@@ -400,6 +420,13 @@ def test_scale_paper_runs_from_a_mirror_from_text_to_transplanted_model_and_name
             dictionary=str(place / "en-{language}.txt"),
         ).pairs
         assert dictionary == [(a, b) for a, b in names_in("en", "sw") if " " not in a + b]
-        divided = get_setup("paper", "sw", "FacebookAI/xlm-roberta-base", preset="embedding-structure", limit=300)
+        sami = get_setup("paper", "sme", preset="embedding-structure", limit=300, vocab_size=600)
+        sami = replace(sami, tasks={task: replace(config, epochs=1) for task, config in sami.tasks.items()})
+        assert sami.has_task("pos", "sme") and not sami.has_task("ner", "sme")
+        assert [row["metric"] for row in Target(sami).scores(seeds=1)] == ["loss", "pos"]
+        structure = dict(model="FacebookAI/xlm-roberta-base", preset="embedding-structure", limit=300)
+        with pytest.raises(ValueError, match="the data set oscar-corpus/OSCAR-2201 does not load for sw"):
+            get_setup("paper", "sw", **structure)
+        divided = get_setup("paper", "sw", corpus="cc100", **structure)
         with pytest.raises(ValueError, match="sentences are too few for 256"):
             divided.splits("ner", "sw")
