@@ -503,7 +503,7 @@ def _roberta_jobs(scale, medium, ngram_languages, stages, seeds) -> Iterator[Job
         yield from [Job("", other_tasks * seeds)] * (1 + monolingual)  # and XLM-R
 
 
-def _wechsel(scale, language, seeds=1, steps=0, vocab_size=0, roberta="", gpt2="", medium="de zh sw", low="gd mg", **_):
+def _wechsel(scale, language, seeds=0, steps=0, vocab_size=0, roberta="", gpt2="", medium="", low="", **_):
     mini, custom = scale == "mini", scale == "custom"
     medium, low = (_each(language), []) if custom else (_each(medium, language), _each(low))
     vocab, steps, found = vocab_size or (1500 if mini else 50_000), steps or 40 * mini, []
