@@ -487,7 +487,7 @@ def _gpt2_jobs(scale, medium, low, ngram_languages, amounts) -> Iterator[Job]:
     yield from [Job("freezing")] * 6 if scale == "paper" else [Job("gpt2")] * 4
     for _ in ngram_languages:
         yield from [Job("gpt2")] * 2  # n-grams and TFR of fastText
-    yield from [Job("gpt2")] * amounts
+    yield from [Job("low")] * amounts
     yield from [Job("gpt2"), Job("source")]  # compared byte by byte
 
 
@@ -516,7 +516,7 @@ def _wechsel(scale, language, seeds=0, steps=0, vocab_size=0, roberta="", gpt2="
         shorter = replace(config, steps=config.steps * 3 // 10)  # 75,000 of 250,000
         trainings = {
             "gpt2": Training(" of GPT-2", target, config),
-            "low": Training(" of GPT-2, low-resource languages, at most", target, low_resource),
+            "low": Training(" of GPT-2, with little text, at most", target, low_resource),
             "freezing": Training(" of GPT-2, with and without freezing", target, shorter),
             "source": Training(" of GPT-2, source vocabulary", source, config),
         }
