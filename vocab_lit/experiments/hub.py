@@ -106,7 +106,8 @@ del _MASAKHANER2["am"]
 _TREEBANKS = _codes(
     """
     hy=hy_armtdp eu=eu_bdt myv=myv_jr et=et_edt he=he_htb ru=ru_syntagrus se=sme_giella te=te_mtg fi=fi_tdt
-    hu=hu_szeged en=en_ewt zh=zh_gsd ja=ja_gsd ar=ar_padt hi=hi_hdtb ur=ur_udtb bh=bho_bhtb wo=wo_wtb am=am_att
+    hu=hu_szeged en=en_ewt de=de_gsd fr=fr_gsd zh=zh_gsd
+    ja=ja_gsd ar=ar_padt hi=hi_hdtb ur=ur_udtb bh=bho_bhtb wo=wo_wtb am=am_att
     """
 )
 _XQUAD = ("ar", "de", "el", "en", "es", "hi", "ro", "ru", "th", "tr", "vi", "zh")
