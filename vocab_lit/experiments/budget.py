@@ -36,8 +36,8 @@ if TYPE_CHECKING:
 
 # %% auto #0
 __all__ = ['MACHINES', 'SHARE', 'Shape', 'shape_of', 'batch_flops', 'run_flops', 'Machine', 'measure_throughput', 'Load',
-           'Training', 'FineTuning', 'Job', 'Needs', 'structure_languages', 'needs', 'loads', 'budget', 'memory_needed',
-           'disk_needed', 'Plan', 'plan', 'on_this_machine']
+           'Training', 'FineTuning', 'Job', 'Needs', 'needs', 'loads', 'budget', 'memory_needed', 'disk_needed', 'Plan',
+           'plan', 'on_this_machine']
 
 # %% ../../nbs/08_experiments/06_budget.ipynb #20f5702e
 @dataclass(frozen=True)
@@ -299,17 +299,6 @@ def _focus(scale, language, seeds=2, steps=0, vocab_size=0, model="", **_):
     return Needs([training.load(4 * seeds)], dict(text=_each(language)))
 
 
-def structure_languages(
-    scale: str,  # mini or paper
-    compare: str = "",  # with spaces between; "": the scale's
-    mixed: str = "",  # with plus signs between, as the next
-    family: str = "",
-) -> tuple[str, str, str]:  # compare, mixed and family
-    "The languages of the chapter Embedding Structure; the paper's are those of its Tables 1, 3 and 8."
-    given = dict(compare=compare, mixed=mixed, family=family)
-    return tuple(scale_parameters("embedding-structure", scale, **given).values())
-
-
 def _structure_jobs(scale, languages, whole, groups, syntax, tasks, seeds) -> Iterator[Job]:
     # whole: the languages with all methods under EMB; groups: each with the languages that are scored
     mini, methods = scale == "mini", len(paper_methods())
@@ -339,7 +328,7 @@ def _structure_jobs(scale, languages, whole, groups, syntax, tasks, seeds) -> It
 def _embedding_structure(
     scale,
     language,
-    seeds=1,
+    seeds=0,
     steps=0,
     vocab_size=0,
     model="",
@@ -367,7 +356,6 @@ def _embedding_structure(
     def tasks(code):  # that have data of a language
         return tuple(task for task, name in names.items() if scale != "paper" or has_task(task, code, name))
 
-    compare, mixed, family = structure_languages(scale, compare, mixed, family)
     languages = [language] if custom else _each(language, compare)
     groups = [] if custom else [group.split("+") for group in (mixed, family)]
     scored = [group[-2:] if mini else group for group in groups]
