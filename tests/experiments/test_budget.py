@@ -271,8 +271,16 @@ def test_the_loads_of_a_chapter_at_scale_mini_counted_by_hand():
     mine = dict(model=str(data_path("models", "mini-xlmr")), text="my.txt", pos="a b")
     assert (
         runs("compare", "my", "custom", **mine)
-        == {"LAPT, target vocabulary": 8, "LAPT, source vocabulary": 1, "LAPT, language adapter": 1, "fine-tuning, pos": 10}
-        and runs("compare", "my", "custom", **mine, dictionary="d")["fine-tuning, pos"] == 13
+        == {
+            "LAPT, auxiliary model": 1,
+            "LAPT, target vocabulary": 11,
+            "LAPT, source vocabulary": 1,
+            "LAPT, language adapter": 1,
+            "fine-tuning, pos": 13,
+        }
+        and runs("compare", "my", "custom", **mine, dictionary="d")["fine-tuning, pos"] == 17
+        and runs("compare", "sw", "mini")["LAPT, auxiliary model"] == 4
+        and runs("compare", "sw", "mini")["LAPT, target vocabulary"] == 2 * (8 + 3 + 4) + 2 * 8
     )
     assert runs("wechsel", "sw", "mini") == {
         "LAPT of GPT-2": 15 + 4 + 4 + 6 + 1,

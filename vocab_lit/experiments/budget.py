@@ -495,12 +495,14 @@ def _wechsel(scale, language, seeds=1, steps=0, vocab_size=0, roberta="", gpt2="
     return Needs(found, dict(text=text, nli=medium, ner=medium, pos=medium if custom else ["de"]))
 
 
-def _compare_jobs(spoken, made, aligned, tasks, seeds) -> Iterator[Job]:  # tasks: of spoken languages
+def _compare_jobs(starts, spoken, made, aligned, tasks, seeds) -> Iterator[Job]:  # tasks: of spoken languages
     for _ in range(seeds):
+        yield from [Job("auxiliary")] * len({*starts, *spoken})
         for language in [*spoken, *made]:
             scored = tasks if language in spoken else ("pos", "dp")
-            # eight methods need no dictionary, three do
-            yield from [Job("target", scored)] * (8 + 3 * (aligned and language in spoken))
+            # eight methods, three settings of two of them, and four that need a dictionary
+            settings, with_dictionary = 3 * (language in spoken), 4 * (aligned and language in spoken)
+            yield from [Job("target", scored)] * (8 + settings + with_dictionary)
             yield from [Job("source", scored), Job("adapter", scored)]
 
 
@@ -512,6 +514,7 @@ def _compare(
     vocab_size=0,
     model="",
     compare="sw am",
+    beginnings="sw uk am ka",
     syntax="qal qka",
     pos="",
     dp="",
@@ -523,14 +526,17 @@ def _compare(
     target = replace(source, vocab=vocab_size or (650 if mini else 32_770))
     adapters = scale_lapt(scale, "mad-x-adapter", config.steps)
     adapters = replace(adapters, batch_size=config.batch_size, length=config.length)
+    half = replace(target, layers=target.layers // 2, width=target.width // 2, inner=target.inner // 2)
     trainings = {
+        "auxiliary": Training(", auxiliary model", half, replace(config, mode="all")),
         "target": Training(", target vocabulary", target, config),
         "source": Training(", source vocabulary", source, config),
         "adapter": Training(", language adapter", source, adapters, "adapter"),
     }
     spoken, made = (_each(language, compare), syntax.split()) if mini else ([language], [])
     given = () if mini else tuple(task for task, files in dict(pos=pos, dp=dp).items() if files)
-    jobs = _compare_jobs(spoken, made, mini or bool(dictionary), given, seeds)
+    starts = _each(language, beginnings) if mini else [language]
+    jobs = _compare_jobs(starts, spoken, made, mini or bool(dictionary), given, seeds)
     return Needs(
         _count(jobs, trainings, FineTuning(scale, "", source)), dict.fromkeys(("text", *given), _each(language))
     )
