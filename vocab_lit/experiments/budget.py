@@ -45,8 +45,8 @@ if TYPE_CHECKING:
 
 # %% auto #0
 __all__ = ['MACHINES', 'SHARE', 'Shape', 'shape_of', 'batch_flops', 'run_flops', 'Machine', 'measure_throughput', 'Load',
-           'Training', 'FineTuning', 'Job', 'Needs', 'structure_languages', 'needs', 'loads', 'budget', 'memory_needed',
-           'disk_needed', 'Plan', 'plan', 'on_this_machine']
+           'Training', 'FineTuning', 'Job', 'Needs', 'needs', 'loads', 'budget', 'memory_needed', 'disk_needed', 'Plan',
+           'plan', 'on_this_machine']
 
 # %% ../../nbs/08_experiments/06_budget.ipynb #20f5702e
 @dataclass(frozen=True)
@@ -311,17 +311,6 @@ def _focus(scale, language, seeds=2, steps=0, vocab_size=0, model="", **_):
     return Needs([training.load(4 * seeds)], dict(text=_each(language)))
 
 
-def structure_languages(
-    scale: str,  # mini or paper
-    compare: str = "",  # with spaces between; "": the scale's
-    mixed: str = "",  # with plus signs between, as the next
-    family: str = "",
-) -> tuple[str, str, str]:  # compare, mixed and family
-    "The languages of the chapter Embedding Structure; the paper's are those of its Tables 1, 3 and 8."
-    given = dict(compare=compare, mixed=mixed, family=family)
-    return tuple(scale_parameters("embedding-structure", scale, **given).values())
-
-
 def _structure_jobs(scale, languages, whole, groups, syntax, tasks, seeds) -> Iterator[Job]:
     # whole: the languages with all methods under EMB; groups: each with the languages that are scored
     mini, methods = scale == "mini", len(paper_methods())
@@ -351,7 +340,7 @@ def _structure_jobs(scale, languages, whole, groups, syntax, tasks, seeds) -> It
 def _embedding_structure(
     scale,
     language,
-    seeds=1,
+    seeds=0,
     steps=0,
     vocab_size=0,
     model="",
@@ -379,7 +368,6 @@ def _embedding_structure(
     def tasks(code):  # that have data of a language
         return tuple(task for task, name in names.items() if scale != "paper" or has_task(task, code, name))
 
-    compare, mixed, family = structure_languages(scale, compare, mixed, family)
     languages = [language] if custom else _each(language, compare)
     groups = [] if custom else [group.split("+") for group in (mixed, family)]
     scored = [group[-2:] if mini else group for group in groups]
@@ -532,12 +520,14 @@ def _wechsel(scale, language, seeds=0, steps=0, vocab_size=0, roberta="", gpt2="
     return Needs(found, dict(text=text, nli=medium, ner=medium, pos=probed))
 
 
-def _compare_jobs(spoken, made, aligned, tasks, seeds) -> Iterator[Job]:  # tasks: of spoken languages
+def _compare_jobs(starts, spoken, made, aligned, tasks, seeds) -> Iterator[Job]:  # tasks: of spoken languages
     for _ in range(seeds):
+        yield from [Job("auxiliary")] * len({*starts, *spoken})
         for language in [*spoken, *made]:
             scored = tasks if language in spoken else ("pos", "dp")
-            # eight methods need no dictionary, three do
-            yield from [Job("target", scored)] * (8 + 3 * (aligned and language in spoken))
+            # eight methods, three settings of two of them, and four that need a dictionary
+            settings, with_dictionary = 3 * (language in spoken), 4 * (aligned and language in spoken)
+            yield from [Job("target", scored)] * (8 + settings + with_dictionary)
             yield from [Job("source", scored), Job("adapter", scored)]
 
 
@@ -549,6 +539,7 @@ def _compare(
     vocab_size=0,
     model="",
     compare="sw am",
+    beginnings="sw uk am ka",
     syntax="qal qka",
     pos="",
     dp="",
@@ -560,14 +551,17 @@ def _compare(
     target = replace(source, vocab=vocab_size or (650 if mini else 32_770))
     adapters = scale_lapt(scale, "mad-x-adapter", config.steps)
     adapters = replace(adapters, batch_size=config.batch_size, length=config.length)
+    half = replace(target, layers=target.layers // 2, width=target.width // 2, inner=target.inner // 2)
     trainings = {
+        "auxiliary": Training(", auxiliary model", half, replace(config, mode="all")),
         "target": Training(", target vocabulary", target, config),
         "source": Training(", source vocabulary", source, config),
         "adapter": Training(", language adapter", source, adapters, "adapter"),
     }
     spoken, made = (_each(language, compare), syntax.split()) if mini else ([language], [])
     given = () if mini else tuple(task for task, files in dict(pos=pos, dp=dp).items() if files)
-    jobs = _compare_jobs(spoken, made, mini or bool(dictionary), given, seeds)
+    starts = _each(language, beginnings) if mini else [language]
+    jobs = _compare_jobs(starts, spoken, made, mini or bool(dictionary), given, seeds)
     return Needs(
         _count(jobs, trainings, FineTuning(scale, "", source)), dict.fromkeys(("text", *given), _each(language))
     )

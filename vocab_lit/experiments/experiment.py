@@ -542,15 +542,16 @@ class Target:
         return self._vectors[needs, how, subwords]
 
     def _static(self, needs, how, subwords):
-        if how == "auxiliary" and needs == "token vectors":
-            return embedding_vectors(self.auxiliary_model(), self.tokenizer, self.tokenizer)
+        if how == "auxiliary":
+            return embedding_vectors(self.auxiliary_model, self.tokenizer, self.tokenizer)
         return static_vectors(needs, self.tokenizer, self.vocab_text, how)
 
-    def auxiliary_model(self, seed: int = 0) -> PreTrainedModel:
+    @cached_property
+    def auxiliary_model(self) -> PreTrainedModel:
         "A smaller model with the target vocabulary, trained from scratch on the setup's text, for CLP and OMP."
-        model = smaller_model(self.source_model(), self.source_tokenizer, self.tokenizer, seed)
+        model = smaller_model(self.source_model(), self.source_tokenizer, self.tokenizer)
         config = replace(self.lapt_config, mode="all", eval_every=self.lapt_config.steps)
-        self._train(model, self.tokenizer, False, config, seed)
+        self._train(model, self.tokenizer, False, config, 0)
         return model
 
     def _aligned(self, how, subwords):
