@@ -4,7 +4,7 @@ from dataclasses import replace
 from datasets import ClassLabel, Dataset, Features, Sequence as Many, Value
 from pathlib import Path
 from transformers import GPT2Config, GPT2LMHeadModel, XLMRobertaConfig, XLMRobertaForMaskedLM
-from vocab_lit.experiments.budget import SHARE, Shape, _CHAPTERS, _PRESETS, _SHAPES, batch_flops, loads, measure_throughput, needs, on_this_machine, plan, run_flops, shape_of
+from vocab_lit.experiments.budget import SHARE, Shape, _CHAPTERS, _PRESETS, _SHAPES, batch_flops, loads, measure_throughput, memory_needed, needs, on_this_machine, plan, run_flops, shape_of
 from vocab_lit.experiments.experiment import get_setup
 from vocab_lit.experiments.hub import DEFAULTS, MODELS, SOURCES, hub_splits, source_for
 from vocab_lit.experiments.presets import PAPER_TEXT
@@ -199,10 +199,16 @@ def test_loads_are_those_of_the_chapters_own_loops():
     (focus,) = loads("focus", "sw", seeds=2)
     assert (focus.runs, focus.steps, focus.samples, focus.tokens) == (8, 390_625, 50_000_000, 50_000_000 * 256)  # Table 5
     assert focus.flops == pytest.approx(run_flops(Shape(12, 768, 3072, 50_000), PRESETS["focus"]))
-    wechsel = {load.what: load for load in loads("wechsel", "sw", medium="fr de zh sw", low="gd ug mg jv")}
-    assert (
-        wechsel["LAPT of GPT-2"].tokens == pytest.approx(65.5e9, rel=0.01) and wechsel["LAPT of RoBERTa"].runs == 12
-    )  # Table 1
+    wechsel = {load.what: load for load in loads("wechsel", "sw", medium="fr de zh sw", low="su gd ug mg", seeds=1)}
+    assert wechsel["LAPT of GPT-2"].tokens == pytest.approx(65.5e9, rel=0.01)  # Table 1
+    assert wechsel["LAPT of RoBERTa"].runs == 4 * (3 + 2)  # Tables 2 and 10
+    low_resource = wechsel["LAPT of GPT-2, with little text, at most"]
+    assert (low_resource.runs, low_resource.steps) == (4 * 3 + 4 * 4, 250_000)  # Tables 4 and 11
+    freezing = wechsel["LAPT of GPT-2, with and without freezing"]
+    assert (freezing.runs, freezing.steps) == (6, 75_000)  # Figures 3 and 6
+    assert wechsel["LAPT of GPT-2"].runs == 4 * 3 + 4 * 2 + 1  # Tables 3 and 9, and one compared by byte
+    # three stages of three starts and of two kinds of vectors, four times XLM-R and three monolingual models
+    assert wechsel["fine-tuning, nli"].runs == wechsel["fine-tuning, ner"].runs == 4 * 3 * 5 + 4 + 3
     mad = runs("mad-x", "en", kinds="seen: en tr; script: am", questions="en am", vocabulary="am", seeds=1)
     assert (
         mad["LAPT, whole model"] == 3
@@ -283,11 +289,12 @@ def test_the_loads_of_a_chapter_at_scale_mini_counted_by_hand():
         and runs("compare", "sw", "mini")["LAPT, target vocabulary"] == 2 * (8 + 3 + 4) + 2 * 8
     )
     assert runs("wechsel", "sw", "mini") == {
-        "LAPT of GPT-2": 15 + 4 + 4 + 6 + 1,
+        "LAPT of GPT-2": 9 + 4 + 4 + 1,
+        "LAPT of GPT-2, with little text, at most": 6 + 8,
         "LAPT of GPT-2, source vocabulary": 1,
-        "LAPT of RoBERTa": 9,
+        "LAPT of RoBERTa": 9 + 4,
         "fine-tuning, nli": 18,
-        "fine-tuning, ner": 22,
+        "fine-tuning, ner": 18 + 8 + 3,
     }
 
 
@@ -384,10 +391,16 @@ def test_a_plan_says_where_each_name_is_writes_nothing_and_asks_no_network():
             ):
                 plan(chapter, "my", "custom", **{"wechsel": dict(model=small[0])}.get(chapter, {}))
         assert sorted(p.name for p in Path(folder).rglob("*")) == ["unimelb-nlp", "wikiann"]
+    wechsel_models = {"wechsel-gpt2": "GPT-2", "wechsel-roberta": "RoBERTa"}
     assert (
         plan("focus", "sw").reads["where"].unique().tolist() == ["bundled"]
         and plan("focus", "sw").memory < 1 < plan("focus", "sw", "paper").memory
     )
+    both = {preset: memory_needed(_SHAPES[MODELS[m]], PRESETS[preset]) for preset, m in wechsel_models.items()}
+    assert plan("wechsel", "sw", "paper").memory == max(both.values()) == both["wechsel-gpt2"] > 15
+    assert plan("wechsel", "my", "custom", roberta=small[1], text="t").memory < 1
+    named = plan("wechsel", "sw", "paper", medium="fr de").reads.query("what == 'model'")["name"].tolist()
+    assert named == [MODELS[m] for m in ("GPT-2", "RoBERTa", "XLM-R", "CamemBERT", "GBERT_Base")]
     with pytest.raises(ValueError, match="no corpus 'x'"):
         plan("focus", "sw", "paper", corpus="x")
 
