@@ -3,7 +3,7 @@ from dataclasses import replace
 from datasets import ClassLabel, Dataset, Features, Sequence as Many, Value
 from pathlib import Path
 from transformers import TrainerCallback
-from vocab_lit.experiments.experiment import SetupOptions, Target, Targets, _hub_text, get_setup
+from vocab_lit.experiments.experiment import SetupOptions, Target, Targets, _hub_text, get_setup, scale_lapt
 from vocab_lit.experiments.hub import HubText
 from vocab_lit.experiments.presets import PAPER_TEXT
 from vocab_lit.tasks.parsing import Parsed, write_trees
@@ -374,6 +374,13 @@ def test_presets_have_the_rates_of_their_kind(cell_250eeefc, cell_16988bb4):
         "mad-x": (5e-5, 5e-5, 250_000),
         "mad-x-adapter": (1e-4, 1e-4, 250_000),
     }
+    gpt2 = scale_lapt("paper", "wechsel-gpt2")
+    assert gpt2 == PRESETS["wechsel-gpt2"] and 0.1 * gpt2.steps % gpt2.eval_every == 0  # Table 3 has a tenth of the steps
+    assert scale_lapt("mini", "wechsel-gpt2", 40).eval_every == 4
+    low_resource = "wechsel-gpt2-low-resource"
+    assert scale_lapt("paper", low_resource) == PRESETS[low_resource]
+    protocol = scale_lapt("mini", low_resource, 120)  # stops after four evaluations without a lower loss, as the paper
+    assert (protocol.eval_every, protocol.patience) == (4, 16)
     small = get_setup("mini", "et", preset="mad-x-adapter", limit=1)
     assert (
         small.lapt.steps == 60
