@@ -4,6 +4,7 @@ from pathlib import Path
 from transformers import GPT2Config, GPT2LMHeadModel, XLMRobertaConfig, XLMRobertaForMaskedLM
 from vocab_lit.experiments.budget import SHARE, Shape, _CHAPTERS, _SHAPES, batch_flops, loads, measure_throughput, on_this_machine, plan, run_flops, shape_of
 from vocab_lit.experiments.hub import MODELS
+from vocab_lit.experiments.transfer import UNKS
 from vocab_lit.models.madx import MadX
 from vocab_lit.models.source import load_model
 from vocab_lit.text.corpus import data_path
@@ -201,6 +202,25 @@ def test_the_loads_of_a_chapter_at_scale_mini_counted_by_hand():
         == {"LAPT, target vocabulary": 8, "LAPT, source vocabulary": 1, "LAPT, language adapter": 1, "fine-tuning, pos": 10}
         and runs("compare", "my", "custom", **mine, dictionary="d")["fine-tuning, pos"] == 13
     )
+    gelu = "LAPT, language adapter, invertible, gelu"
+    embeddings = {method.recipe for method in UNKS.values()} - {""}
+    assert runs("unks-everywhere", "am", "mini") == {
+        gelu: 2 + 4,
+        f"{gelu}, last layer left out": 2 + 4 + 1 + 3,
+        **{f"{gelu}, last layer left out + {recipe}": 4 + 3 + 2 * recipe.startswith("el") for recipe in embeddings},
+        **{f"{gelu} + {recipe}": 1 for recipe in embeddings},
+        "LAPT, el-rand": 4 + 2,
+        "LAPT, el-lex": 4 + 2,
+        "LAPT, other dimensions and smaller amounts of text": 3 + 2 * 2,
+        "fine-tuning, ner": 2 * 2 + 2 + 3,
+        "fine-tuning, ner, adapters": 2 * 3 + 2 + 1 + 1 + 3,
+        "fine-tuning, dp": 1,
+        "fine-tuning, dp, adapters": 1,
+    }
+    at_paper = runs("unks-everywhere", "am", tree_sources="", tree_targets="")
+    trained = runs("unks-everywhere", "am", tree_sources="", tree_targets="", source_adapters="none")
+    differences = {what: n - at_paper.get(what, 0) for what, n in trained.items() if n != at_paper.get(what, 0)}
+    assert differences == {gelu: 2, f"{gelu}, last layer left out": 2}  # of the two sources
     assert runs("wechsel", "sw", "mini") == {
         "LAPT of GPT-2": 15 + 4 + 4 + 6 + 1,
         "LAPT of GPT-2, source vocabulary": 1,
@@ -280,7 +300,7 @@ def test_a_plan_says_where_each_name_is_writes_nothing_and_asks_no_network():
                     tree_targets="seen: et",
                 ).reads
             )
-            == 1 + 5 + 3 + 2
+            == 1 + 6 + 5 + 2 + 1  # the adapter of English is AdapterHub's
         )
         small = [str(data_path("models", m)) for m in ("mini-gpt2", "mini-roberta")]
         mine = plan("focus", "my", "custom", model=str(data_path("models", "mini-xlmr")), text="/no/such/text")
