@@ -2,7 +2,7 @@
 from dataclasses import replace
 from pathlib import Path
 from transformers import GPT2Config, GPT2LMHeadModel, XLMRobertaConfig, XLMRobertaForMaskedLM
-from vocab_lit.experiments.budget import SHARE, Shape, _CHAPTERS, _SHAPES, batch_flops, loads, measure_throughput, on_this_machine, plan, run_flops, shape_of
+from vocab_lit.experiments.budget import SHARE, Shape, _CHAPTERS, _SHAPES, batch_flops, loads, measure_throughput, needs, on_this_machine, plan, run_flops, shape_of
 from vocab_lit.experiments.hub import MODELS
 from vocab_lit.experiments.transfer import UNKS
 from vocab_lit.models.madx import MadX
@@ -138,7 +138,7 @@ def test_loads_are_those_of_the_chapters_own_loops():
     assert (
         wechsel["LAPT of GPT-2"].tokens == pytest.approx(65.5e9, rel=0.01) and wechsel["LAPT of RoBERTa"].runs == 12
     )  # Table 1
-    mad = runs("mad-x", "en", kinds="seen: en tr; script: am", questions="en am", vocabulary="am")
+    mad = runs("mad-x", "en", kinds="seen: en tr; script: am", questions="en am", vocabulary="am", seeds=1)
     assert (
         mad["LAPT, whole model"] == 3
         and mad["LAPT, language adapter"] == 3
@@ -184,18 +184,25 @@ def test_the_loads_of_a_chapter_at_scale_mini_counted_by_hand():
 
     assert runs("embedding-structure", "et", "mini", compare="hy", mixed="et+hy", family="et+fi") == {
         "LAPT, full, source vocabulary": 4,
-        "LAPT, full": 32,
-        "LAPT, emb": 6,
-        "fine-tuning, pos": 50,
-        "fine-tuning, ner": 38,
+        "LAPT, full": 20 + 8 + 8,
+        "LAPT, full, three times as long": 2,
+        "LAPT, emb": 7 + 3,
+        "LAPT, emb-rows": 2,
+        "fine-tuning, pos": 34 + 10 + 16,
+        "fine-tuning, ner": 34 + 16,
     }
-    assert runs("embedding-structure", "et", compare="hy", mixed="et+hy", family="et+fi") == {
+    assert runs("embedding-structure", "et", compare="hy", mixed="et+hy", family="et+fi", seeds=1) == {
         "LAPT, full, source vocabulary": 4,
-        "LAPT, full": 22,
-        "LAPT, emb": 20,
-        "fine-tuning, pos": 62,
-        "fine-tuning, ner": 62,
+        "LAPT, full": 2 * 13 + 2 * 13,
+        "LAPT, emb": 2 * 7 + 2 * 7,
+        "fine-tuning, pos": 2 * 22 + 2 * 2 * 21,
+        "fine-tuning, ner": 2 * 22 + 2 * 2 * 21,
     }
+    read = needs("embedding-structure", "et").languages["text"]  # of Tables 1, 3 and 8
+    assert read == ["et", "hy", "eu", "myv", "he", "ru", "sme", "te", "fi", "hu"]
+    of_paper = runs("embedding-structure", "et", seeds=1)
+    assert of_paper["fine-tuning, pos"] == 8 * 22 + (8 + 6) * 21
+    assert of_paper["fine-tuning, ner"] == 6 * 22 + (6 + 4) * 21  # the hub has no names of Erzya and North Sámi
     mine = dict(model=str(data_path("models", "mini-xlmr")), text="my.txt", pos="a b")
     assert (
         runs("compare", "my", "custom", **mine)
@@ -217,10 +224,12 @@ def test_the_loads_of_a_chapter_at_scale_mini_counted_by_hand():
         "fine-tuning, dp": 1,
         "fine-tuning, dp, adapters": 1,
     }
-    at_paper = runs("unks-everywhere", "am", tree_sources="", tree_targets="")
-    trained = runs("unks-everywhere", "am", tree_sources="", tree_targets="", source_adapters="none")
+    names_alone = dict(tree_sources="none", tree_targets="none")
+    at_paper = runs("unks-everywhere", "am", **names_alone)
+    trained = runs("unks-everywhere", "am", **names_alone, source_adapters="none")
     differences = {what: n - at_paper.get(what, 0) for what, n in trained.items() if n != at_paper.get(what, 0)}
-    assert differences == {gelu: 2, f"{gelu}, last layer left out": 2}  # of the two sources
+    assert differences == {gelu: 4, f"{gelu}, last layer left out": 4}  # of the four sources
+    assert at_paper["LAPT, el-lex"] == at_paper[f"{gelu} + el-lex"] == at_paper[gelu] == 17
     assert runs("wechsel", "sw", "mini") == {
         "LAPT of GPT-2": 15 + 4 + 4 + 6 + 1,
         "LAPT of GPT-2, source vocabulary": 1,
@@ -258,7 +267,7 @@ def test_a_plan_says_where_each_name_is_writes_nothing_and_asks_no_network():
         where = made.reads.set_index("what")["where"]
         assert (
             where["model"].startswith(("on the hub", "downloaded"))
-            and set(where["ner"]) == {"mirror"}
+            and set(where["ner"]) == {"mirror", "unimelb-nlp/wikiann has no myv"}
             and "amh_Ethi" in made.reads.query("what == 'text'").part.tolist()
             and "universal_dependencies" in str(made)
         )
@@ -285,7 +294,7 @@ def test_a_plan_says_where_each_name_is_writes_nothing_and_asks_no_network():
             and len(plan("mad-x", "en", "paper", **mad).reads.query("what == 'qa'")) == 2
         )
         assert (
-            parts("text", "wechsel", "sw", medium="de", low="gd") == ["de", "sw", "gd", "fr"]
+            parts("text", "wechsel", "sw", medium="de", low="gd", corpus="cc100") == ["de", "sw", "gd", "fr"]
             and str(plan("wechsel", "sw", "paper", medium="de", low="gd")).count("cc.en.300") == 2
         )  # name and address
         assert (
@@ -300,7 +309,7 @@ def test_a_plan_says_where_each_name_is_writes_nothing_and_asks_no_network():
                     tree_targets="seen: et",
                 ).reads
             )
-            == 1 + 6 + 5 + 2 + 1  # the adapter of English is AdapterHub's
+            == 1 + 4 + 3 + 2 + 1  # the adapter of English is AdapterHub's
         )
         small = [str(data_path("models", m)) for m in ("mini-gpt2", "mini-roberta")]
         mine = plan("focus", "my", "custom", model=str(data_path("models", "mini-xlmr")), text="/no/such/text")

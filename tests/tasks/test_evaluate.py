@@ -270,6 +270,22 @@ def test_the_settings_are_those_the_papers_print():
     ner = task_settings("mad-x", "ner")
     assert (ner.epochs, ner.batch_size, ner.learning_rate, ner.pooling, ner.balance_o) == (100, 16, 5e-5, "first", False)
     assert task_settings("mad-x", "ner", adapters=True) == replace(ner, learning_rate=1e-4)
+    names = task_settings("focus", "ner")
+    assert (names.epochs, names.learning_rate, names.batch_size, names.eval_every, names.balance_o) == (
+        5,
+        5e-5,
+        128,
+        0.05,
+        False,
+    )
+    assert task_settings("focus", "ner", of=["sw"]) == replace(names, epochs=25)
+    assert task_settings("focus", "ner", of=["ha", "masakhaner2"]) == replace(names, epochs=25, learning_rate=2e-5)
+    assert task_settings("focus", "qa").batch_size == 64 and task_settings("focus", "qa", of=["sw"]).epochs == 25
+    for adapters in (False, True):  # MAD-X, Section 5.2: batches of 16 and 8 for high-resource and low-resource languages
+        low_resource = task_settings("mad-x", "ner", adapters, low_resource=True)
+        assert low_resource == replace(task_settings("mad-x", "ner", adapters), batch_size=8)
+    for paper, task in (("mad-x", "qa"), ("unks-everywhere", "ner"), ("wechsel", "ner")):  # which make no difference
+        assert task_settings(paper, task, low_resource=True) == task_settings(paper, task)
     qa, nli = (task_settings("mad-x", t) for t in ("qa", "nli"))
     assert (qa.max_length, qa.stride, qa.max_answer, qa.learning_rate, qa.batch_size, qa.epochs) == (
         384,
@@ -322,10 +338,8 @@ def test_the_settings_are_those_the_papers_print():
             task_arguments(c, 0, tempfile.mkdtemp()).get_warmup_steps(250) == 25
             and task_arguments(c, 0, tempfile.mkdtemp()).adam_epsilon == 1e-8
         )
-    with pytest.raises(
-        ValueError, match="--preset: 'focus' is unknown; choose from embedding-structure, mad-x, unks-everywhere, wechsel"
-    ):
-        task_settings("focus", "pos")
+    with pytest.raises(ValueError, match="--preset: 'fokus' is unknown; did you mean focus"):
+        task_settings("fokus", "pos")
     with pytest.raises(ValueError, match="--task: 'parse' is unknown"):
         task_settings("mad-x", "parse")
     assert set(TASK_PRESETS) >= {"pos", "ner", "dp", "qa", "nli"} and len({t.name for t in TASKS.values()}) == len(TASKS)

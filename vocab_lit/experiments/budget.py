@@ -15,9 +15,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from .experiment import SCALES, check_custom, get_setup, scale_lapt, scale_models
-from .hub import DEFAULTS, MODELS, get_source, in_mirror, where_is, word_files
+from .hub import DEFAULTS, MODELS, has_task, in_mirror, source_for, where_is, word_files
+from .hyperparameters import hyperparameters
+from .presets import PAPER_PARAMETERS, PAPER_TEXT, scale_parameters
 from vocab_lit.experiments.transfer import (
-    ADAPTERHUB,
     ALL_LAYERS,
     FMT,
     LANGUAGE_ONLY,
@@ -45,8 +46,8 @@ if TYPE_CHECKING:
 
 # %% auto #0
 __all__ = ['MACHINES', 'SHARE', 'Shape', 'shape_of', 'batch_flops', 'run_flops', 'Machine', 'measure_throughput', 'Load',
-           'Training', 'FineTuning', 'Job', 'Needs', 'needs', 'loads', 'budget', 'memory_needed', 'disk_needed', 'Plan',
-           'plan', 'on_this_machine']
+           'Training', 'FineTuning', 'Job', 'Needs', 'structure_languages', 'needs', 'loads', 'budget', 'memory_needed',
+           'disk_needed', 'Plan', 'plan', 'on_this_machine']
 
 # %% ../../nbs/08_experiments/06_budget.ipynb #20f5702e
 @dataclass(frozen=True)
@@ -309,25 +310,41 @@ def _focus(scale, language, seeds=2, steps=0, vocab_size=0, model="", **_):
     return Needs([training.load(4 * seeds)], dict(text=_each(language)))
 
 
-def _structure_jobs(scale, languages, groups, syntax, seeds) -> Iterator[Job]:
-    mini, both = scale == "mini", ("pos", "ner") * seeds
-    methods = {*paper_methods(), "RANDOM", "IDENT"}
-    with_frozen_encoder = 3 if mini else len(methods)
-    for _ in languages:
-        yield Job("", both)  # off the shelf
-        yield Job("source", both)
-        yield from [Job("full", both)] * len(methods)
-        yield from [Job("emb", both)] * with_frozen_encoder
+def structure_languages(
+    scale: str,  # mini or paper
+    compare: str = "",  # with spaces between; "": the scale's
+    mixed: str = "",  # with plus signs between, as the next
+    family: str = "",
+) -> tuple[str, str, str]:  # compare, mixed and family
+    "The languages of the chapter Embedding Structure; the paper's are those of its Tables 1, 3 and 8."
+    given = dict(compare=compare, mixed=mixed, family=family)
+    return tuple(scale_parameters("embedding-structure", scale, **given).values())
+
+
+def _structure_jobs(scale, languages, whole, groups, syntax, tasks, seeds) -> Iterator[Job]:
+    # whole: the languages with all methods under EMB; groups: each with the languages that are scored
+    mini, methods = scale == "mini", len(paper_methods())
+    few = 3  # RANDOM, SCRIPT+POSN+IDENT and FOCUS+IDENT, or IDENT in place of the last
+    for language in languages:
+        scored = tasks(language) * seeds
+        yield Job("", scored)  # off the shelf
+        yield Job("source", scored)
+        yield from [Job("full", scored)] * methods
+        yield from [Job("full", scored)] * (few if mini else methods - 1)  # with the source Gaussian, FOCUS left out
+        yield from [Job("emb", scored)] * (methods if language in whole else few)
     for _ in syntax:
         yield Job("source", ("pos",) * seeds)
-        yield from [Job("full", ("pos",) * seeds)] * (len(methods) - 2)
-    yield from [Job("full", both)] * 2  # RANDOM and IDENT with Gaussians of their own
+        yield from [Job("full", ("pos",) * seeds)] * (few + 1)
     for group in groups:
-        scored = both * (2 if mini else len(group))
-        yield from [Job("full", scored)] * 3
-        if not mini:
-            yield Job("source", scored)
-            yield from [Job("emb", scored)] * 3
+        scored = tuple(task for language in group for task in tasks(language) * seeds)
+        if mini:
+            yield from [Job("full", scored)] * (few + 1)
+            continue
+        yield Job("source", scored)
+        yield from [Job("full", scored)] * (2 * methods - 1)
+        yield from [Job("emb", scored)] * methods
+    if mini:  # the exercises
+        yield from [Job("longer"), Job("emb-rows")] * 2
 
 
 def _embedding_structure(
@@ -337,10 +354,12 @@ def _embedding_structure(
     steps=0,
     vocab_size=0,
     model="",
-    compare="et hy te",
-    mixed="et+he+hy+ru+te",
-    family="et+fi+hu+ru",
+    compare="",
+    mixed="",
+    family="",
     syntax="qal qka",
+    pos="",
+    ner="",
     **_,
 ):
     paper, mini, custom = "embedding-structure", scale == "mini", scale == "custom"
@@ -351,12 +370,22 @@ def _embedding_structure(
         "source": Training(", full, source vocabulary", source, full),
         "full": Training(", full", target, full),
         "emb": Training(", emb", target, replace(config, mode="emb")),
+        "longer": Training(", full, three times as long", target, replace(full, steps=3 * config.steps)),
+        "emb-rows": Training(", emb-rows", target, replace(config, mode="emb-rows")),
     }
+    names = dict(pos=pos, ner=ner)
+
+    def tasks(code):  # that have data of a language
+        return tuple(task for task, name in names.items() if scale != "paper" or has_task(task, code, name))
+
+    compare, mixed, family = structure_languages(scale, compare, mixed, family)
     languages = [language] if custom else _each(language, compare)
     groups = [] if custom else [group.split("+") for group in (mixed, family)]
-    jobs = _structure_jobs(scale, languages, groups, syntax.split() if mini else [], seeds)
+    scored = [group[-2:] if mini else group for group in groups]
+    whole = compare.split()[:1] if mini else languages
+    jobs = _structure_jobs(scale, languages, whole, scored, syntax.split() if mini else [], tasks, seeds)
     read = _each(language, *(() if custom else (compare, mixed, family)))
-    return Needs(_count(jobs, trainings, FineTuning(scale, paper, source)), dict.fromkeys(("text", "pos", "ner"), read))
+    return Needs(_count(jobs, trainings, FineTuning(scale, paper, source)), dict.fromkeys(("text", *names), read))
 
 
 def _language_loads(study, runs, shape, steps, vocab):  # of runs on languages' texts
@@ -413,12 +442,12 @@ def _unks_everywhere(
     steps=0,
     vocab_size=0,
     model="",
-    sources="en ar",
-    targets="seen: ka; covered script: et; new script: am km",
-    exchange_targets="seen: tr; covered script: uk",
+    sources="",
+    targets="",
+    exchange_targets="",
     task="ner",
-    tree_sources="qaa",
-    tree_targets="seen: qab; covered script: qal; new script: qka",
+    tree_sources="",
+    tree_targets="",
     source_adapters="",
     **_,
 ):
@@ -430,7 +459,6 @@ def _unks_everywhere(
     exchanged = _each(*_kinds(exchange_targets))
     in_names, in_trees = UNKS | LANGUAGE_ONLY | FMT, [name for name in UNKS if name != "MAD-X"]
     own = (*targets, *exchanged, *tree_targets)
-    published = source_adapters.replace("none", "") or ADAPTERHUB * (scale == "paper" and source_adapters != "none")
     study = Transfer(
         "",
         (*sources, *targets),
@@ -438,10 +466,10 @@ def _unks_everywhere(
         own_vocabulary=own,
         paper=paper,
         methods=in_names | ALL_LAYERS,
-        published_adapters=published,
+        published_adapters=source_adapters,
     )
-    parts = [(in_names, task, sources, targets), (ALL_LAYERS, task, sources, [language])]
-    parts.append((["mBERT", "EL-RAND", "EL-LEX", *FMT], task, sources[:1], exchanged))
+    parts = [(in_names, task, sources, targets), (ALL_LAYERS, task, sources, [language] if mini else targets)]
+    parts += [(["mBERT", "EL-RAND", "EL-LEX", *FMT], task, sources[:1], exchanged)] * bool(exchanged)
     parts += [(in_trees, "dp", tree_sources, tree_targets)] * bool(tree_targets)
     runs = dict.fromkeys(run for methods, _, *pairs in parts for run in required_runs(study, methods, *pairs))
     adapters = list(dict.fromkeys(filter(None, map(study.published, runs))))
@@ -561,7 +589,8 @@ def needs(chapter: str, language: str, scale: str = "paper", **parameters) -> Ne
         raise ValueError(f"no chapter {chapter!r}; choose from {', '.join(_CHAPTERS)}")
     if scale not in SCALES:
         raise ValueError(f"scale {scale!r}: choose from {', '.join(SCALES)}")
-    return _CHAPTERS[chapter](scale, language, **parameters)
+    usual = dict.fromkeys(PAPER_PARAMETERS.get(chapter, ()), "")
+    return _CHAPTERS[chapter](scale, language, **scale_parameters(chapter, scale, **usual | parameters))
 
 
 def loads(chapter: str, language: str, scale: str = "paper", **parameters) -> list[Load]:  # parameters of the chapter
@@ -648,6 +677,15 @@ class Plan:
     budget: pd.DataFrame
     memory: float  # GB
     disk: float  # GB
+    settings: pd.DataFrame  # hyper-parameters beside the paper's; empty where the chapter has no paper
+
+    @property
+    def _settings(self) -> list[str]:
+        if self.settings.empty:
+            return []
+        scale = "mini" if self.scale == "mini" else "paper"
+        shown = self.settings[["paper", f"scale {scale}", "section"]].rename(columns={f"scale {scale}": "here"})
+        return ["Its hyper-parameters, beside the paper's\n" + shown.reset_index().to_string(index=False, header=False)]
 
     def __str__(self) -> str:
         times = self.budget.drop(columns=["samples each", "tokens each"])
@@ -664,6 +702,7 @@ class Plan:
                 f"Chapter {self.chapter}, {self.language}, scale {self.scale}. Nothing was trained or written.",
                 "It reads\n" + "\n".join(reads),
                 "It trains\n" + times.to_string(justify="right"),
+                *self._settings,
                 f"Operations are counted; times are computed for {SHARE:.0%} of each machine's peak, on one of them.\n"
                 f"Memory: about {self.memory:.1f} GB, which is in {fits or 'none of these'}. Disk: about "
                 f"{self.disk:.1f} GB.",
@@ -671,6 +710,7 @@ class Plan:
         )
 
 
+_TEXT_OF = {"compare": "focus"}  # a chapter without a paper reads what this one reads
 _FILES = ("text", "pos", "ner", "qa", "nli", "dp", "dictionary", "source_text")
 
 
@@ -688,7 +728,7 @@ def _custom_reads(parameters, languages):
 
 
 def _hub_row(what, name, language):
-    source = get_source(name, what)
+    source = source_for(name, what, language)
     try:
         part = source.of(source.files or source.config, language)
     except ValueError as e:
@@ -698,9 +738,11 @@ def _hub_row(what, name, language):
 
 
 def _paper_reads(chapter, parameters, languages):
-    corpus = parameters.get("corpus") or ("wikipedia" if chapter in ("mad-x", "unks-everywhere") else "cc100")
-    names = {"text": corpus} | {task: parameters.get(task) or DEFAULTS[task] for task in languages if task != "text"}
-    found = [_hub_row(what, name, code) for what, name in names.items() for code in languages[what]]
+    preset = PAPER_TEXT[_TEXT_OF.get(chapter, chapter)]
+    corpora = [(parameters.get("corpus") or preset.corpus_of(code), code) for code in languages["text"]]
+    found = [_hub_row("text", corpus, code) for corpus, code in corpora]
+    names = {task: parameters.get(task) or DEFAULTS[task] for task in languages if task != "text"}
+    found += [_hub_row(what, name, code) for what, name in names.items() for code in languages[what]]
     if chapter == "wechsel":
         files = dict.fromkeys(file for code in languages["text"] for file in word_files(code).items())
         found += [(what, at.rsplit("/", 1)[-1], "", f"by hand, from {at}") for what, at in files]
@@ -746,6 +788,7 @@ def plan(
         budget(chapter, language, scale, **parameters),
         memory_needed(largest, scale_lapt(scale, _PRESETS[chapter][0])),
         disk_needed(largest, kept),
+        hyperparameters(chapter) if chapter in PAPER_PARAMETERS else pd.DataFrame(),
     )
 
 # %% ../../nbs/08_experiments/06_budget.ipynb #26e18847

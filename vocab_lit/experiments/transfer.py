@@ -35,9 +35,9 @@ if TYPE_CHECKING:
     import pandas as pd
 
 # %% auto #0
-__all__ = ['METHODS', 'UNKS', 'FMT', 'ALL_LAYERS', 'LANGUAGE_ONLY', 'ADAPTERHUB', 'Method', 'Transfer', 'LanguageRun',
-           'learn_factors', 'learn_language', 'language_spec', 'required_runs', 'learn_languages', 'transfer_scores',
-           'transfer', 'transfer_by_steps', 'matrix', 'averages']
+__all__ = ['METHODS', 'UNKS', 'FMT', 'ALL_LAYERS', 'LANGUAGE_ONLY', 'Method', 'Transfer', 'LanguageRun', 'learn_factors',
+           'learn_language', 'language_spec', 'required_runs', 'learn_languages', 'transfer_scores', 'transfer',
+           'transfer_by_steps', 'matrix', 'averages']
 
 # %% ../../nbs/08_experiments/05_transfer.ipynb #4a43c858
 @dataclass(frozen=True)
@@ -93,9 +93,6 @@ ALL_LAYERS = {f"{name}, 12Ad": Method(**_V1, recipe=recipe) for name, recipe in 
 LANGUAGE_ONLY = {"MAD-X 2.0, task adapter in all layers": Method(**_V2 | {"task": _V1["task"]})}
 
 # %% ../../nbs/08_experiments/05_transfer.ipynb #1b2179ea
-ADAPTERHUB = "AdapterHub/bert-base-multilingual-cased-{language}-wiki_pfeiffer"
-
-
 @dataclass(frozen=True)
 class Transfer:
     "A study of transfer between languages."

@@ -83,15 +83,16 @@ _WECHSEL = LaptConfig(
 _EMBEDDING_STRUCTURE = LaptConfig(
     steps=100_000, mode="full", learning_rate=1e-5, batch_size=200, warmup=0, schedule="linear"
 )
+_MAD_X = LaptConfig(steps=250_000, batch_size=64, warmup=0, schedule="linear")
 PRESETS = {
     "focus": LaptConfig(),  # Table 5
     "embedding-structure": _EMBEDDING_STRUCTURE,  # Table 6
     "wechsel-roberta": _WECHSEL,  # Table 6
     "wechsel-gpt2": replace(_WECHSEL, learning_rate=5e-4),  # Table 6
-    "mad-x": LaptConfig(steps=250_000, batch_size=64),  # Section 5.3, the whole model (MLM-SRC, MLM-TRG)
-    "mad-x-adapter": LaptConfig(steps=250_000, batch_size=64, learning_rate=1e-4),  # Section 5.3, adapters
+    "mad-x": _MAD_X,  # Section 5.2, the whole model (MLM-SRC, MLM-TRG)
+    "mad-x-adapter": replace(_MAD_X, learning_rate=1e-4),  # Section 5.2, adapters
     # Section 4.3: "200 epochs or ~100k update steps, depending on the corpus size"
-    "unks-everywhere": LaptConfig(steps=100_000, max_epochs=200, batch_size=64, learning_rate=1e-4),
+    "unks-everywhere": replace(_MAD_X, steps=100_000, max_epochs=200, learning_rate=1e-4),
 }
 
 # %% ../../nbs/06_training/00_settings.ipynb #2e95c304
