@@ -438,7 +438,7 @@ def _mad_x(
 def _unks_everywhere(
     scale,
     language,
-    seeds=1,
+    seeds=0,
     steps=0,
     vocab_size=0,
     model="",
