@@ -456,7 +456,7 @@ def test_each_of_the_five_chapters_reads_everything_from_a_folder_laid_out_like_
             assert {task for task, *_ in read} == set(needs(chapter, scale="paper", **SMALL[chapter]).languages)
             for task, name, language in read:
                 if task == "text":
-                    setup = get_setup("paper", language, preset=_PRESETS[chapter][0], limit=250)
+                    setup = get_setup("paper", language, preset=next(iter(_PRESETS[chapter])), limit=250)
                     assert setup.held_out and set(setup.train) <= set(text) and Path(setup.model).is_dir()
                 else:
                     assert len(hub_splits(task, language, name, divide=chapter == "embedding-structure")[2]) >= 200
