@@ -432,11 +432,13 @@ def test_a_plan_says_where_each_name_is_writes_nothing_and_asks_no_network():
 
 @pytest.mark.cell('nbs/08_experiments/06_budget.ipynb', 'cell "each of the five chapters reads everything from a folder laid out like the hub" (9f3a0003)')
 def test_each_of_the_five_chapters_reads_everything_from_a_folder_laid_out_like_the_hub(cell_2d178653, cell_9f3a0002):
+    import shutil
+
     root = Path(tempfile.mkdtemp())
     bundled = dict(zip(("XLM-R", "mBERT", "RoBERTa", "GPT-2"), ("mini-xlmr", "mini-mbert", "mini-roberta", "mini-gpt2")))
-    for name, folder in bundled.items():
-        (root / MODELS[name]).parent.mkdir(parents=True, exist_ok=True)
-        (root / MODELS[name]).symlink_to(data_path("models", folder))
+    for name, hub_name in MODELS.items():
+        (root / hub_name).parent.mkdir(parents=True, exist_ok=True)
+        (root / hub_name).symlink_to(data_path("models", bundled.get(name, "mini-roberta")))
     lay_out(root, SOURCES["squad"], "qa", "en")  # English questions to train on
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("VOCAB_LIT_HUB", str(root))
@@ -453,6 +455,8 @@ def test_each_of_the_five_chapters_reads_everything_from_a_folder_laid_out_like_
                     continue  # which the paper has and the hub has not, as the plan says
                 lay_out(root, source, task, language)
                 read.append((task, name, language))
+            for name in needs(chapter, scale="paper", **SMALL[chapter]).adapters:
+                shutil.copytree(data_path("golden", "adapters", "bert", "lang"), root / name)
             assert {task for task, *_ in read} == set(needs(chapter, scale="paper", **SMALL[chapter]).languages)
             for task, name, language in read:
                 if task == "text":
