@@ -8,6 +8,7 @@ from vocab_lit.experiments.budget import SHARE, Shape, _CHAPTERS, _PRESETS, _SHA
 from vocab_lit.experiments.experiment import get_setup
 from vocab_lit.experiments.hub import DEFAULTS, MODELS, SOURCES, hub_splits, source_for
 from vocab_lit.experiments.presets import PAPER_TEXT
+from vocab_lit.experiments.transfer import UNKS
 from vocab_lit.models.madx import MadX
 from vocab_lit.models.source import load_model
 from vocab_lit.text.corpus import data_path
@@ -291,6 +292,27 @@ def test_the_loads_of_a_chapter_at_scale_mini_counted_by_hand():
         and runs("compare", "sw", "mini")["LAPT, auxiliary model"] == 4
         and runs("compare", "sw", "mini")["LAPT, target vocabulary"] == 2 * (8 + 3 + 4) + 2 * 8
     )
+    gelu = "LAPT, language adapter, invertible, gelu"
+    embeddings = {method.recipe for method in UNKS.values()} - {""}
+    assert runs("unks-everywhere", "am", "mini") == {
+        gelu: 2 + 4,
+        f"{gelu}, last layer left out": 2 + 4 + 1 + 3,
+        **{f"{gelu}, last layer left out + {recipe}": 4 + 3 + 2 * recipe.startswith("el") for recipe in embeddings},
+        **{f"{gelu} + {recipe}": 1 for recipe in embeddings},
+        "LAPT, el-rand": 4 + 2,
+        "LAPT, el-lex": 4 + 2,
+        "LAPT, other dimensions and smaller amounts of text": 3 + 2 * 2,
+        "fine-tuning, ner": 2 * 2 + 2 + 3,
+        "fine-tuning, ner, adapters": 2 * 3 + 2 + 1 + 1 + 3,
+        "fine-tuning, dp": 1,
+        "fine-tuning, dp, adapters": 1,
+    }
+    names_alone = dict(tree_sources="none", tree_targets="none")
+    at_paper = runs("unks-everywhere", "am", **names_alone)
+    trained = runs("unks-everywhere", "am", **names_alone, source_adapters="none")
+    differences = {what: n - at_paper.get(what, 0) for what, n in trained.items() if n != at_paper.get(what, 0)}
+    assert differences == {gelu: 4, f"{gelu}, last layer left out": 4}  # of the four sources
+    assert at_paper["LAPT, el-lex"] == at_paper[f"{gelu} + el-lex"] == at_paper[gelu] == 17
     assert runs("wechsel", "sw", "mini") == {
         "LAPT of GPT-2": 9 + 4 + 4 + 1,
         "LAPT of GPT-2, with little text, at most": 6 + 8,
@@ -371,7 +393,7 @@ def test_a_plan_says_where_each_name_is_writes_nothing_and_asks_no_network():
                     tree_targets="seen: et",
                 ).reads
             )
-            == 1 + 5 + 3 + 2
+            == 1 + 4 + 3 + 2 + 1  # the adapter of English is AdapterHub's
         )
         small = [str(data_path("models", m)) for m in ("mini-gpt2", "mini-roberta")]
         mine = plan("focus", "my", "custom", model=str(data_path("models", "mini-xlmr")), text="/no/such/text")
@@ -410,6 +432,8 @@ def test_a_plan_says_where_each_name_is_writes_nothing_and_asks_no_network():
 
 @pytest.mark.cell('nbs/08_experiments/06_budget.ipynb', 'cell "each of the five chapters reads everything from a folder laid out like the hub" (9f3a0003)')
 def test_each_of_the_five_chapters_reads_everything_from_a_folder_laid_out_like_the_hub(cell_2d178653, cell_9f3a0002):
+    import shutil
+
     root = Path(tempfile.mkdtemp())
     bundled = dict(zip(("XLM-R", "mBERT", "RoBERTa", "GPT-2"), ("mini-xlmr", "mini-mbert", "mini-roberta", "mini-gpt2")))
     for name, hub_name in MODELS.items():
@@ -431,6 +455,8 @@ def test_each_of_the_five_chapters_reads_everything_from_a_folder_laid_out_like_
                     continue  # which the paper has and the hub has not, as the plan says
                 lay_out(root, source, task, language)
                 read.append((task, name, language))
+            for name in needs(chapter, scale="paper", **SMALL[chapter]).adapters:
+                shutil.copytree(data_path("golden", "adapters", "bert", "lang"), root / name)
             assert {task for task, *_ in read} == set(needs(chapter, scale="paper", **SMALL[chapter]).languages)
             for task, name, language in read:
                 if task == "text":

@@ -28,7 +28,9 @@ from vocab_lit.experiments.hub import (
 from .hyperparameters import hyperparameters
 from .presets import PAPER_PARAMETERS, PAPER_TEXT, scale_parameters
 from vocab_lit.experiments.transfer import (
+    ALL_LAYERS,
     FMT,
+    LANGUAGE_ONLY,
     MBERT,
     METHODS,
     UNKS,
@@ -289,6 +291,7 @@ class Needs:
 
     loads: list[Load]
     languages: dict[str, list[str]]  # of text, and of each task
+    adapters: Iterable[str] = ()  # published ones, by folder or name
 
 
 def _count(jobs: Iterable[Job], trainings: dict[str, Training], tuning: FineTuning) -> list[Load]:
@@ -443,15 +446,17 @@ def _mad_x(
 def _unks_everywhere(
     scale,
     language,
-    seeds=1,
+    seeds=0,
     steps=0,
     vocab_size=0,
     model="",
-    sources="en ar",
-    targets="seen: ka; covered script: et; new script: am km",
+    sources="",
+    targets="",
+    exchange_targets="",
     task="ner",
-    tree_sources="qaa",
-    tree_targets="seen: qab; covered script: qal; new script: qka",
+    tree_sources="",
+    tree_targets="",
+    source_adapters="",
     **_,
 ):
     paper, mini = "unks-everywhere", scale == "mini"
@@ -459,13 +464,24 @@ def _unks_everywhere(
     one_of_each_kind = [codes[0] for _, codes in _by_kind(targets)]
     sources, tree_sources = _each(sources), _each(tree_sources)
     targets, tree_targets = _each(*_kinds(targets)), _each(*_kinds(tree_targets))
-    left_out = {"MAD-X"} | {name for name in UNKS if mini and name.startswith("MF") and name.endswith("RAND")}
-    in_trees = [name for name in UNKS if name not in left_out]
-    own = (*targets, *tree_targets)
-    study = Transfer("", (*sources, *targets), scale, own_vocabulary=own, paper=paper, methods=UNKS | FMT)
-    parts = [(UNKS, task, sources, targets), (FMT, task, sources, one_of_each_kind)]
+    exchanged = _each(*_kinds(exchange_targets))
+    in_names, in_trees = UNKS | LANGUAGE_ONLY | FMT, [name for name in UNKS if name != "MAD-X"]
+    own = (*targets, *exchanged, *tree_targets)
+    study = Transfer(
+        "",
+        (*sources, *targets),
+        scale,
+        own_vocabulary=own,
+        paper=paper,
+        methods=in_names | ALL_LAYERS,
+        published_adapters=source_adapters,
+    )
+    parts = [(in_names, task, sources, targets), (ALL_LAYERS, task, sources, [language] if mini else targets)]
+    parts += [(["mBERT", "EL-RAND", "EL-LEX", *FMT], task, sources[:1], exchanged)] * bool(exchanged)
     parts += [(in_trees, "dp", tree_sources, tree_targets)] * bool(tree_targets)
     runs = dict.fromkeys(run for methods, _, *pairs in parts for run in required_runs(study, methods, *pairs))
+    adapters = list(dict.fromkeys(filter(None, map(study.published, runs))))
+    runs = [run for run in runs if not study.published(run)]
     found = _language_loads(study, runs, shape, steps, vocab)
     what, two_amounts, two_methods = ", other dimensions and smaller amounts of text", 2, 2
     config = scale_lapt(scale, paper + "-adapter", steps)
@@ -476,8 +492,9 @@ def _unks_everywhere(
     tuning, curve_seeds = FineTuning(scale, paper, shape), 3
     found.append(tuning.load(task, curve_seeds))  # of mBERT, which the curves are compared with
     found.append(tuning.load(task, seeds + curve_seeds, adapters=True))
-    text = [*sources, *targets, *tree_sources, *tree_targets]
-    return Needs(found, {"text": text, task: [*sources, *targets], "dp": [*tree_sources, *tree_targets]})
+    text = _each(*sources, *targets, *exchanged, *tree_sources, *tree_targets)
+    named = _each(*sources, *targets, *exchanged)
+    return Needs(found, {"text": text, task: named, "dp": [*tree_sources, *tree_targets]}, adapters)
 
 
 _STARTS = ("WECHSEL", "TransInner", "FullRand")
@@ -801,9 +818,11 @@ def plan(
         options = {option: parameters.get(option) for option in _PRESETS[chapter].values()}
         check_custom(text=parameters.get("text"), **options)
     sources = _source_models(chapter, scale, parameters)
-    languages = needs(chapter, language, scale, **parameters).languages
+    needed = needs(chapter, language, scale, **parameters)
+    languages = needed.languages
     models = [*sources.values(), *_baselines(chapter, scale, languages)]
     reads = _reads(chapter, language, scale, models, parameters, languages)
+    reads += [("language adapter", name, "", where_is(name)) for name in needed.adapters]
     largest = max(map(shape_of, sources.values()), key=lambda shape: shape.parameters)
     kept = next((load.runs for load in found if load.what == "LAPT, whole model"), 0)
     return Plan(

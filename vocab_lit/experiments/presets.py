@@ -94,7 +94,9 @@ PAPER_PARAMETERS: dict[str, Parameters] = {
         sources="en zh ja ar",
         targets="seen: ka ur hi; covered script: cdo mi ilo gn xmf sd myv bh wo; new script: am bo km dv si",
         tree_sources="en zh ja ar",
+        exchange_targets="none",  # all targets are
         tree_targets=_TREES,
+        source_adapters="AdapterHub/bert-base-multilingual-cased-{language}-wiki_pfeiffer",  # Section 4.3
         seeds=5,
     ),  # Tables 1, 3 and 9
     "wechsel": dict(medium="fr de zh sw", low="su gd ug mg", seeds=3),  # Section 4
@@ -113,7 +115,9 @@ MINI_PARAMETERS: dict[str, Parameters] = {
         sources="en ar",
         targets="seen: ka; covered script: et; new script: am km",
         tree_sources="qaa",
+        exchange_targets="seen: tr; covered script: uk",
         tree_targets="seen: qab; covered script: qal; new script: qka",
+        source_adapters="none",
         seeds=1,
     ),
     "wechsel": dict(medium="de zh sw", low="gd mg", seeds=1),
