@@ -3,6 +3,7 @@ from dataclasses import replace
 from pathlib import Path
 from transformers import GPT2Config, GPT2LMHeadModel, XLMRobertaConfig, XLMRobertaForMaskedLM
 from vocab_lit.experiments.budget import SHARE, Shape, _CHAPTERS, _SHAPES, batch_flops, loads, measure_throughput, on_this_machine, plan, run_flops, shape_of
+from vocab_lit.experiments.experiment import FOCUS_METHODS
 from vocab_lit.experiments.hub import MODELS
 from vocab_lit.models.madx import MadX
 from vocab_lit.models.source import load_model
@@ -130,9 +131,24 @@ def test_loads_are_those_of_the_chapters_own_loops():
         return {load.what: load.runs for load in loads(*args, **kw)}
 
 
-    (focus,) = loads("focus", "sw", seeds=2)
-    assert (focus.runs, focus.steps, focus.samples, focus.tokens) == (8, 390_625, 50_000_000, 50_000_000 * 256)  # Table 5
-    assert focus.flops == pytest.approx(run_flops(Shape(12, 768, 3072, 50_000), PRESETS["focus"]))
+    focus = {load.what: load for load in loads("focus", "sw", dictionary="d", source_text="t")}
+    replaced = focus["LAPT, replaced vocabulary"]
+    assert (replaced.steps, replaced.samples, replaced.tokens) == (390_625, 50_000_000, 50_000_000 * 256)  # Table 5
+    assert replaced.flops == pytest.approx(run_flops(Shape(12, 768, 3072, 50_000), PRESETS["focus"]))
+    assert {what: load.runs for what, load in focus.items()} == {
+        "LAPT, original vocabulary": 1,
+        "LAPT, replaced vocabulary": 2 * 6 + 2,
+        "LAPT, replaced vocabulary, two stages": 2,
+        "LAPT, extended vocabulary": 2,
+        "fine-tuning, ner": len(FOCUS_METHODS),
+        "fine-tuning, nli": 8,  # Table 2
+        "fine-tuning, qa": 8,
+    }
+    assert focus["LAPT, replaced vocabulary, two stages"].steps == 468_750  # 20% more, Section 3.1
+    assert (
+        runs("focus", "sw")["LAPT, replaced vocabulary"]
+        == runs("focus", "sw", dictionary="d")["LAPT, replaced vocabulary"] - 2
+    )
     wechsel = {load.what: load for load in loads("wechsel", "sw", medium="fr de zh sw", low="gd ug mg jv")}
     assert (
         wechsel["LAPT of GPT-2"].tokens == pytest.approx(65.5e9, rel=0.01) and wechsel["LAPT of RoBERTa"].runs == 12
@@ -147,7 +163,7 @@ def test_loads_are_those_of_the_chapters_own_loops():
     assert (
         mad["fine-tuning, ner"] == 3 * (1 + 1 + 3) and mad["fine-tuning, ner, adapters"] == 3 * 3 + 1
     )  # in Amharic one more: its adapter is another
-    short = loads("focus", "sw", "mini", steps=10)[0]
+    short = loads("focus", "sw", "mini", steps=10)[1]
     assert short.steps == 10 and short.tokens == 10 * 16 * 72
     for chapter in _CHAPTERS:
         for scale in ("mini", "paper"):
@@ -284,7 +300,7 @@ def test_a_plan_says_where_each_name_is_writes_nothing_and_asks_no_network():
         )
         small = [str(data_path("models", m)) for m in ("mini-gpt2", "mini-roberta")]
         mine = plan("focus", "my", "custom", model=str(data_path("models", "mini-xlmr")), text="/no/such/text")
-        assert mine.reads["where"].tolist() == ["folder", "missing"] and mine.budget.runs["together"] == 8
+        assert mine.reads["where"].tolist() == ["folder", "missing"] and mine.budget.runs["together"] == 15
         several = plan("mad-x", "en", "custom", model=small[0], text="/no/{language}.txt", qa="/no/a /no/b", **mad)
         assert (
             several.reads["name"].tolist()[1:] == ["/no/en.txt", "/no/sw.txt", "/no/a", "/no/b"]

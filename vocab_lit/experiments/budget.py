@@ -14,7 +14,15 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from .experiment import SCALES, check_custom, get_setup, scale_lapt, scale_models
+from vocab_lit.experiments.experiment import (
+    EXTENSION,
+    SCALES,
+    check_custom,
+    focus_methods,
+    get_setup,
+    scale_lapt,
+    scale_models,
+)
 from .hub import DEFAULTS, MODELS, get_source, in_mirror, where_is, word_files
 from .transfer import FMT, METHODS, UNKS, Transfer, _alike, language_spec, required_runs
 from ..methods.reinit import paper_methods
@@ -291,10 +299,46 @@ def _kinds(given):
     return [code for _, codes in _by_kind(given) for code in codes]
 
 
-def _focus(scale, language, seeds=2, steps=0, vocab_size=0, model="", **_):
-    target = replace(_shape(scale, "focus", model), vocab=vocab_size or (700 if scale == "mini" else 50_000))
-    training = Training(" after four initialisations", target, scale_lapt(scale, "focus", steps))
-    return Needs([training.load(4 * seeds)], dict(text=_each(language)))
+def _focus_jobs(ways, tasks, seeds, task_seeds) -> Iterator[Job]:
+    for way in ways:
+        training = f"{way.vocabulary}, {way.mode}" if way.mode else ""
+        scored = tasks if way.printed else tasks[:1]
+        yield Job(training, scored * task_seeds)
+        if way.vocabulary == "replaced":
+            yield from [Job(training)] * (seeds - 1)
+    yield from [Job("replaced, all")] * 2  # random embeddings from a normal and a uniform distribution
+
+
+def _focus(
+    scale,
+    language,
+    seeds=2,
+    task_seeds=1,
+    steps=0,
+    vocab_size=0,
+    model="",
+    tasks="ner nli qa",
+    dictionary="",
+    source_text="",
+    **_,
+):
+    source, config = _shape(scale, "focus", model), scale_lapt(scale, "focus", steps)
+    vocab = vocab_size or (700 if scale == "mini" else 50_000)
+    sizes = dict(original=source.vocab, replaced=vocab, extended=source.vocab + round(EXTENSION * vocab))
+    trainings = {
+        f"{name}, {mode}": Training(
+            f", {name} vocabulary" + ", two stages" * (mode == "two-stage"),
+            replace(source, vocab=size),
+            replace(config, mode=mode),
+        )
+        for name, size in sizes.items()
+        for mode in ("all", "two-stage")
+    }
+    mini, tasks = scale == "mini", tuple(tasks.split())
+    ways = focus_methods(mini or bool(dictionary), mini or bool(source_text))
+    jobs = _focus_jobs(ways.values(), tasks, seeds, task_seeds)
+    tuning = FineTuning(scale, "focus", source)
+    return Needs(_count(jobs, trainings, tuning), dict.fromkeys(("text", *tasks), _each(language)))
 
 
 def _structure_jobs(scale, languages, groups, syntax, seeds) -> Iterator[Job]:
