@@ -10,6 +10,7 @@ from vocab_lit.text.corpus import read_lines
 from vocab_lit.text.phrasebook import dictionary, lines
 from vocab_lit.tokens.tokenizer import load_tokenizer, special_around, train_tokenizer
 from vocab_lit.vectors.align import known_pairs, read_dictionary, rotation
+from vocab_lit.vectors.settings import VectorTraining
 from vocab_lit.vectors.token_vectors import save_vectors, token_ppmi
 from vocab_lit.vectors.word_vectors import open_words, read_vectors, word_fasttext, word_ppmi
 import json
@@ -66,7 +67,8 @@ def cell_08db6ff3(cell_6424b4a4):
     # nbs/09_app/01_pipeline.ipynb, cell "made_of = {" (08db6ff3)
     global made_of
     made_of = {
-        code: train_vectors_files([place / f"{code}.txt"], place / f"words-{code}.vec", dim=32) for code in ("en", "sw")
+        code: train_vectors_files([place / f"{code}.txt"], place / f"words-{code}.vec", how=VectorTraining(dim=32))
+        for code in ("en", "sw")
     }
     made_of
 
@@ -328,17 +330,17 @@ def test_vectors_in_files_are_what_was_trained_and_aligned_ones_are_rotated(cell
     turned, target = open_words(place / "turned.vec"), open_words(place / "words-sw.vec")
     R = rotation(back, target, known_pairs(back, target, read_dictionary(place / "en-sw.txt")))
     assert all(np.allclose(turned.vector(w), back.vector(w) @ R, atol=1e-6) for w in back.words[:50])
-    told = train_vectors_files([place / "en.txt"], place / "trained.bin", dim=16, epochs=50)
+    told = train_vectors_files([place / "en.txt"], place / "trained.bin", how=VectorTraining(dim=16, epochs=50))
     assert (
         open_words(place / "trained.bin").composes and told["made_by"] == "fastText on words" and told["dimensions"] == 16
     )
-    told = train_vectors_files([place / "sw.txt"], place / "tokens.npz", tokenizer=place / "focus-sw", dim=8)
+    told = train_vectors_files([place / "sw.txt"], place / "tokens.npz", place / "focus-sw", VectorTraining(dim=8))
     assert read_vectors(place / "tokens.npz", load_tokenizer(place / "focus-sw")).known.sum() == told["vectors"] > 300
     for match, out, options in (
         ("exists; choose another", "trained.bin", {}),
         ("written as .bin or .vec", "x.npz", {}),
         ("written as .vec or .npz", "x.bin", dict(tokenizer=place / "focus-sw")),
-        ("ppmi has no n-grams", "y.bin", dict(how="ppmi")),
+        ("ppmi has no n-grams", "y.bin", dict(how=VectorTraining("ppmi"))),
     ):
         with pytest.raises(ValueError, match=match):
             train_vectors_files([place / "sw.txt"], place / out, **options)

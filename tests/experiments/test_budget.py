@@ -2,7 +2,7 @@
 from dataclasses import replace
 from pathlib import Path
 from transformers import GPT2Config, GPT2LMHeadModel, XLMRobertaConfig, XLMRobertaForMaskedLM
-from vocab_lit.experiments.budget import SHARE, Shape, _CHAPTERS, _SHAPES, batch_flops, loads, measure_throughput, on_this_machine, plan, run_flops, shape_of
+from vocab_lit.experiments.budget import SHARE, Shape, _CHAPTERS, _SHAPES, batch_flops, loads, measure_throughput, needs, on_this_machine, plan, run_flops, shape_of
 from vocab_lit.experiments.experiment import FOCUS_METHODS
 from vocab_lit.experiments.hub import MODELS
 from vocab_lit.models.madx import MadX
@@ -199,18 +199,25 @@ def test_the_loads_of_a_chapter_at_scale_mini_counted_by_hand():
 
     assert runs("embedding-structure", "et", "mini", compare="hy", mixed="et+hy", family="et+fi") == {
         "LAPT, full, source vocabulary": 4,
-        "LAPT, full": 32,
-        "LAPT, emb": 6,
-        "fine-tuning, pos": 50,
-        "fine-tuning, ner": 38,
+        "LAPT, full": 20 + 8 + 8,
+        "LAPT, full, three times as long": 2,
+        "LAPT, emb": 7 + 3,
+        "LAPT, emb-rows": 2,
+        "fine-tuning, pos": 34 + 10 + 16,
+        "fine-tuning, ner": 34 + 16,
     }
     assert runs("embedding-structure", "et", compare="hy", mixed="et+hy", family="et+fi") == {
         "LAPT, full, source vocabulary": 4,
-        "LAPT, full": 22,
-        "LAPT, emb": 20,
-        "fine-tuning, pos": 62,
-        "fine-tuning, ner": 62,
+        "LAPT, full": 2 * 13 + 2 * 13,
+        "LAPT, emb": 2 * 7 + 2 * 7,
+        "fine-tuning, pos": 2 * 22 + 2 * 2 * 21,
+        "fine-tuning, ner": 2 * 22 + 2 * 2 * 21,
     }
+    read = needs("embedding-structure", "et").languages["text"]  # of Tables 1, 3 and 8
+    assert read == ["et", "hy", "eu", "myv", "he", "ru", "sme", "te", "fi", "hu"]
+    of_paper = runs("embedding-structure", "et")
+    assert of_paper["fine-tuning, pos"] == 8 * 22 + (8 + 6) * 21
+    assert of_paper["fine-tuning, ner"] == 6 * 22 + (6 + 4) * 21  # the hub has no names of Erzya and North Sámi
     mine = dict(model=str(data_path("models", "mini-xlmr")), text="my.txt", pos="a b")
     assert (
         runs("compare", "my", "custom", **mine)

@@ -94,7 +94,7 @@ def cell_27fed3bb():
 @pytest.fixture(scope='module')
 def cell_9cb35fbb(cell_250eeefc, cell_16988bb4):
     # nbs/08_experiments/04_experiment.ipynb, cell "hub = place / "hub"" (9cb35fbb)
-    global at, hub, moved, n, names, offline, paper, patch, shard, split, splits
+    global at, hub, moved, n, names, offline, paper, patch, shard, split, splits, tagged
     hub = place / "hub"
     shutil.copytree(mini.model, hub / "FacebookAI/xlm-roberta-base")
 
@@ -109,6 +109,10 @@ def cell_9cb35fbb(cell_250eeefc, cell_16988bb4):
         {"id": [str(i) for i in range(1500)], "text": [line + "\n" for line in mini.train[:1500]]},
     )
     shard("HuggingFaceFW/fineweb-2/data/swh_Latn/train/000_00000.parquet", {"text": mini.train[1500:2500]})
+    shard("HuggingFaceFW/fineweb-2/data/sme_Latn/train/000_00000.parquet", {"text": mini.train[1000:1400]})
+    tagged = dict(tokens=[["Asha", "yupo"]] * 20, upos=[["PROPN", "VERB"]] * 20)
+    for split in ("train", "validation", "test"):
+        shard(f"commul/universal_dependencies/sme_giella/{split}-00000-of-00001.parquet", tagged)
     names = Features(tokens=Many(Value("string")), ner_tags=Many(ClassLabel(names=["O", "B-PER", "I-PER"])))
     for at in ("unimelb-nlp/wikiann/sw/{}-00000-of-00001.parquet", "masakhane/masakhaner2/swa/{}/0000.parquet"):
         for n, split in enumerate(("train", "validation", "test"), len(at)):
@@ -470,6 +474,10 @@ def test_scale_paper_runs_from_a_mirror_from_text_to_transplanted_model_and_name
             dictionary=str(place / "en-{language}.txt"),
         ).pairs
         assert dictionary == [(a, b) for a, b in names_in("en", "sw") if " " not in a + b]
+        sami = get_setup("paper", "sme", preset="embedding-structure", limit=300, vocab_size=600)
+        sami = replace(sami, tasks={task: replace(config, epochs=1) for task, config in sami.tasks.items()})
+        assert sami.has_task("pos", "sme") and not sami.has_task("ner", "sme")
+        assert [row["metric"] for row in Target(sami).scores(seeds=1)] == ["loss", "pos"]
         divided = get_setup("paper", "sw", "FacebookAI/xlm-roberta-base", preset="embedding-structure", limit=300)
         with pytest.raises(ValueError, match="sentences are too few for 256"):
             divided.splits("ner", "sw")

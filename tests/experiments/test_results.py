@@ -2,7 +2,7 @@
 from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
-from vocab_lit.experiments.results import GROUPS, ResultStore, Workers, _on_worker, beside_paper, fingerprint, mismatches, published, recompute_averages, table, unstack_in_order
+from vocab_lit.experiments.results import GROUPS, ResultStore, Workers, _on_worker, beside_paper, fingerprint, mismatches, paper_languages, published, recompute_averages, table, unstack_in_order
 import itertools
 import json
 import math
@@ -343,6 +343,7 @@ def test_the_tables_of_embedding_structure_are_whole(cell_1c8d65d5):
         scores["std"].isna() == scores.language.eq("avg")
     ).all()
     assert set(scores.setup) == {"off-the-shelf", "FULL", "EMB"} and scores.method.nunique() == 8
+    assert paper_languages("embedding-structure", 8) == ["myv", "et", "fi", "hu", "sme", "ru"]
     assert scores.groupby("table").language.nunique().to_dict() == {"1": 9, "2": 8, "3": 9, "4": 8, "8": 7, "9": 6}
     assert ((scores.metric == "accuracy") == scores.table.isin(["1", "3", "8"])).all() and scores.value.between(
         0, 100

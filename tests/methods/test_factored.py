@@ -3,8 +3,9 @@ from dataclasses import replace
 from pathlib import Path
 from safetensors.torch import load_file, save_file
 from scipy import sparse
-from vocab_lit.methods.factored import Factoring, factorize, load_factors, low_dimensional
+from vocab_lit.methods.factored import factorize, load_factors, low_dimensional
 from vocab_lit.methods.recipe import get_recipe
+from vocab_lit.methods.settings import Factoring
 from vocab_lit.text.corpus import data_path
 from vocab_lit.text.phrasebook import lines
 from vocab_lit.tokens.tokenizer import load_tokenizer, train_tokenizer
@@ -98,9 +99,9 @@ def test_what_cannot_be_factorised_or_read_is_refused(cell_646a8b5b):
         (broken, Factoring(), "NaN"),
         (matrix[:50], Factoring(components=200), "n_components=200 is not between 1 and n_features=128"),
         (matrix[:5], Factoring(10), "n_clusters=10"),
-        (matrix, Factoring(0), "0 clusters"),
-        (matrix, Factoring(2, "colour"), "no grouping 'colour'"),
-        (matrix[:50], Factoring(solver="adam"), "no solver 'adam'"),
+        (matrix, Factoring(0), "--clusters 0: give at least 1"),
+        (matrix, Factoring(2, "colour"), "--grouping: 'colour' is unknown; choose from kmeans, neural"),
+        (matrix[:50], Factoring(solver="adam"), "--solver: 'adam' is unknown; choose from mu, hals, svd"),
     ):
         with pytest.raises(ValueError, match=match):
             factorize(X, how)

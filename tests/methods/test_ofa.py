@@ -76,5 +76,8 @@ def test_low_dimensional_embeddings_projected_up_are_what_the_full_ones_have_in_
     assert recipe.name == "ofa-5"
     assert recipe.factoring.solver == get_recipe("ofa-100").factoring.solver == "svd"
     assert get_recipe("ofa-100").factoring.estimator(768).n_components == 100
+    assert get_recipe("ofa-100").train_up and not get_recipe("ofa-100-frozen").train_up
+    assert get_recipe("ofa-100-frozen").factoring == get_recipe("ofa-100").factoring
+    assert not get_recipe("mf1-lex").train_up
     with pytest.raises(ValueError, match="ofa needs aligned vectors"):
         get_recipe("ofa").plan(source, target, vectors.target)

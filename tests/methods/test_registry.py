@@ -18,15 +18,15 @@ def cell_9abfc575():
 
 @pytest.mark.cell('nbs/04_methods/14_registry.ipynb', 'cell "a fresh process knows every method by name and alias" (61d894ea)')
 def test_a_fresh_process_knows_every_method_by_name_and_alias():
-    names = "['random', 'mean', 'fvt', 'hewitt', 'focus', 'wechsel', 'ofa-100', 'mf10-neural-lex', 'legacy-script']"
-    code = f"from vocab_lit.methods.recipe import get_recipe; print(*(get_recipe(n).name for n in {names}))"
+    asked = "random mean fvt hewitt focus wechsel ofa-100 mf10-neural-lex reinit-script legacy-ident"
+    code = f"from vocab_lit.methods.recipe import get_recipe; print(*(get_recipe(n).name for n in {asked.split()}))"
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
     first, last = (
         ["random-mapping", "subtoken-mean", "subtoken-mean", "mean-resizing"],
-        "ofa-100 mf10-neural-lex legacy-script",
+        "ofa-100 mf10-neural-lex reinit-script reinit-ident",
     )
     assert found == [*first, "focus", "wechsel", *last.split()]
-    assert {row["method"] for row in method_table()} == set(RECIPES) and len(RECIPES) == 36
+    assert {row["method"] for row in method_table()} == set(RECIPES) and len(RECIPES) == 46
     assert all(get_recipe(alias) is r for r in RECIPES.values() for alias in r.aliases)
     assert {row["needs"] for row in method_table()} == {"nothing", "token vectors", "word vectors", "aligned vectors"}
 

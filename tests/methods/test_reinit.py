@@ -2,7 +2,7 @@
 from hypothesis import given, settings, strategies as st
 from itertools import product
 from vocab_lit.methods.recipe import RECIPES, check_plan, get_recipe
-from vocab_lit.methods.reinit import Group, paper_methods, reinit
+from vocab_lit.methods.reinit import FALLBACKS, Group, paper_methods, reinit
 from vocab_lit.tokens.vocab import Token, Vocab, toy_tokenizer
 import numpy as np
 import pandas as pd
@@ -25,11 +25,34 @@ def cell_bcf13ebb():
 
 
 @pytest.fixture(scope='module')
+def cell_bdbad8d3(cell_bcf13ebb):
+    # nbs/04_methods/05_reinit.ipynb, cell "def steps_by_piece(plan):" (bdbad8d3)
+    global steps_by_piece, steps_of
+    def steps_by_piece(plan):
+        return {t.piece: plan.steps[plan.step[t.id]] for t in target}
+
+
+    def steps_of(method):
+        return " > ".join(s.label for s in get_recipe(method).steps)
+
+
+    pd.DataFrame(
+        [
+            dict(paper=name, fallback=fallback, method=method, steps=steps_of(method))
+            for fallback in FALLBACKS
+            for name, method in paper_methods(fallback).items()
+            if method != "focus"
+        ]
+    )
+
+
+@pytest.fixture(scope='module')
 def cell_c61fc009(cell_bcf13ebb):
     # nbs/04_methods/05_reinit.ipynb, cell "plan = get_recipe("script-posn-ident").plan(source, target)" (c61fc009)
-    global plan
+    global of_paper, plan
     plan = get_recipe("script-posn-ident").plan(source, target)
-    plan.summary()
+    of_paper = get_recipe("reinit-script-posn-ident").plan(source, target)
+    pd.concat({"source": plan.summary(), "standard-normal": of_paper.summary()}, names=["fallback"]).droplevel(1)
 
 
 @pytest.fixture(scope='module')
@@ -67,11 +90,12 @@ def cell_a335db9f():
 
 
 @pytest.fixture(scope='module')
-def cell_5586f207(cell_bcf13ebb):
+def cell_5586f207(cell_bcf13ebb, cell_c61fc009):
     # nbs/04_methods/05_reinit.ipynb, cell "legacy = get_recipe("legacy-script-posn-ident").plan(source," (5586f207)
-    global legacy
+    global legacy, shown
     legacy = get_recipe("legacy-script-posn-ident").plan(source, target)
-    pd.concat([legacy.explain(t) for t in ("<s>", "<mask>", "▁water", "▁bread", "ዎች", "▁ទឹក")])
+    shown = ("<s>", "<mask>", "▁water", "▁bread", "ዎች", "▁ទឹក")
+    pd.concat({"reinit": pd.concat(map(of_paper.explain, shown)), "legacy": pd.concat(map(legacy.explain, shown))})
 
 
 @pytest.fixture(scope='module')
@@ -80,7 +104,7 @@ def cell_01b3b593(cell_a335db9f):
     global lengths, some, wide
     wide = torch.randn(len(few), 768, generator=torch.Generator().manual_seed(0)) * 0.12
     some = Vocab(many_tokens.tokens[:500])
-    lengths = {m: get_recipe(m).plan(few, some).apply(wide).norm(dim=1).mean() for m in ("normal", "legacy-random")}
+    lengths = {m: get_recipe(m).plan(few, some).apply(wide).norm(dim=1).mean() for m in ("normal", "reinit-random")}
     pd.Series({"source": wide.norm(dim=1).mean(), **lengths}).astype(float).round(1)
 
 
@@ -152,35 +176,52 @@ def test_sampled_embeddings_have_the_mean_and_standard_deviation_of_their_group(
             assert expected[i]["mean"].std() > 0.5  # groups far enough apart for a mistake to show
 
 
-@pytest.mark.cell('nbs/04_methods/05_reinit.ipynb', 'cell "legacy samples what is left over from N(0, 1), and special tokens with their script" (96470117)')
-def test_legacy_samples_what_is_left_over_from_n_0_1_and_special_tokens_with_their_script(cell_bcf13ebb, cell_5586f207):
-    step_of = {t.piece: legacy.steps[legacy.step[t.id]] for t in target}
+@pytest.mark.cell('nbs/04_methods/05_reinit.ipynb', 'cell "by the paper\'s rule every method samples what no rule covers from N(0, 1)" (96470117)')
+def test_by_the_paper_s_rule_every_method_samples_what_no_rule_covers_from_n_0_1(cell_bcf13ebb, cell_bdbad8d3, cell_c61fc009):
+    for name, method in paper_methods().items():
+        if method == "focus":
+            continue
+        p = get_recipe(method).plan(source, target)
+        made = steps_by_piece(p)
+        assert made["▁ទឹក"] == "StandardNormal" and "all" not in p.groups, name
+        assert torch.equal(p.apply(torch.full((len(source),), 5.0)) == 0, torch.from_numpy(p.step == len(p.steps) - 1))
+    made = steps_by_piece(of_paper)
+    assert [made[t] for t in ("<s>", "<mask>", "▁water", "▁bread")] == ["Copy"] * 3 + ["Gaussian(script, position)"]
+    assert made["ዎች"] == "StandardNormal"  # no wider group
+    ours = {m: get_recipe(m).plan(source, target) for m in paper_methods("source").values() if m != "focus"}
+    assert all("standard normal" not in p.groups and p.group[target.find("ទឹក")[0].id] >= 0 for p in ours.values())
+
+
+@pytest.mark.cell('nbs/04_methods/05_reinit.ipynb', 'cell "legacy samples special tokens with their script" (a91f20be)')
+def test_legacy_samples_special_tokens_with_their_script(cell_bcf13ebb, cell_bdbad8d3, cell_5586f207):
+    step_of = steps_by_piece(legacy)
     assert step_of["▁water"] == "Copy" and step_of["ዎች"] == step_of["▁ទឹក"] == "StandardNormal"
     assert step_of["<mask>"] == step_of["▁bread"] == "Gaussian(script, position)"
     common = "sampled from the Gaussian of 3 source tokens (Zyyy, word-internal)"  # <s>, </s> and !
     assert legacy.explain("<s>").source[0] == common
     groups = get_recipe("legacy-script").plan(source, target).groups
     assert [len(groups[k]) for k in ("Zyyy", "Latn", "Ethi")] == [3 + 2, 6 + 3, 3]
-    for method, copies in (("legacy-random", ["special"]), ("legacy-ident", ["special", "text"])):
+    for method, copies in (("reinit-random", ["special"]), ("reinit-ident", ["special", "text"])):
         p = get_recipe(method).plan(source, target)
         assert sorted({target[i].kind for i in np.flatnonzero(p.copied >= 0)}) == copies
         assert set(p.groups) == {"standard normal"}
     symbols = Vocab.from_tokenizer(toy_tokenizer("unigram", ["!", "fire"], ["1"]))
-    assert (get_recipe("legacy-ident").plan(source, symbols).copied >= 0).sum() == 5 + 1  # special tokens and fire
+    assert (get_recipe("reinit-ident").plan(source, symbols).copied >= 0).sum() == 5 + 1  # special tokens and fire
 
 
-@pytest.mark.cell('nbs/04_methods/05_reinit.ipynb', 'cell "the length of legacy embeddings is the root of the dimension, and that of ours is the source matrix\'s" (30d0230e)')
-def test_the_length_of_legacy_embeddings_is_the_root_of_the_dimension_and_that_of_ours_is_the_source_matrix_s(cell_01b3b593):
-    assert abs(lengths["legacy-random"] - 768**0.5) < 0.1 and abs(lengths["normal"] - wide.norm(dim=1).mean()) < 0.1
+@pytest.mark.cell('nbs/04_methods/05_reinit.ipynb', 'cell "embeddings from N(0, 1) are as long as the root of the dimension, and ours as the source matrix\'s" (30d0230e)')
+def test_embeddings_from_n_0_1_are_as_long_as_the_root_of_the_dimension_and_ours_as_the_source_matrix_s(cell_01b3b593):
+    assert abs(lengths["reinit-random"] - 768**0.5) < 0.1 and abs(lengths["normal"] - wide.norm(dim=1).mean()) < 0.1
 
 
-@pytest.mark.cell('nbs/04_methods/05_reinit.ipynb', 'cell "a bias follows its group, and is zero where a legacy token is left over" (1075f62d)')
-def test_a_bias_follows_its_group_and_is_zero_where_a_legacy_token_is_left_over(cell_bcf13ebb, cell_c61fc009, cell_5586f207):
+@pytest.mark.cell('nbs/04_methods/05_reinit.ipynb', 'cell "a bias follows its group, and is zero where a token is sampled from N(0, 1)" (1075f62d)')
+def test_a_bias_follows_its_group_and_is_zero_where_a_token_is_sampled_from_n_0_1(cell_bcf13ebb, cell_c61fc009, cell_5586f207):
     bias = torch.where(torch.tensor([t.script == "Ethi" for t in source]), 5.0, 1.0)
     values = dict(zip((t.piece for t in target), plan.apply(bias).tolist()))
     assert values["▁bread"] == 1 and values["ዎች"] == values["▁እሳት"] == 5 and values["▁ሰላም"] == 5
-    values = dict(zip((t.piece for t in target), legacy.apply(bias).tolist()))
-    assert values["▁ទឹក"] == values["ዎች"] == 0 and values["▁bread"] == 1
+    for p in (of_paper, legacy):
+        values = dict(zip((t.piece for t in target), p.apply(bias).tolist()))
+        assert values["▁ទឹក"] == values["ዎች"] == 0 and values["▁bread"] == 1
 
 
 @pytest.mark.cell('nbs/04_methods/05_reinit.ipynb', 'cell "every method accounts for every row of random vocabularies of every family" (689c3fdb)')
@@ -200,11 +241,14 @@ def test_every_method_accounts_for_every_row_of_random_vocabularies_of_every_fam
 
 @pytest.mark.cell('nbs/04_methods/05_reinit.ipynb', 'cell "the recipes are the registered ones, and what makes no sense is refused" (3bd3d578)')
 def test_the_recipes_are_the_registered_ones_and_what_makes_no_sense_is_refused(cell_bcf13ebb):
-    for posn, ident, old in product((0, 1), repeat=3):
-        name = "legacy-" * old + "script" + "-posn" * posn + "-ident" * ident
-        assert reinit("script", posn, ident, old) == get_recipe(name)
-    assert reinit().steps == get_recipe("normal").steps and reinit(ident=True).steps == get_recipe("identity").steps
-    assert paper_methods() == {
+    for posn, ident, (fallback, before) in product((0, 1), (0, 1), (("source", ""), ("standard-normal", "reinit-"))):
+        name = "script" + "-posn" * posn + "-ident" * ident
+        assert reinit("script", posn, ident, fallback) == get_recipe(before + name)
+        assert reinit("script", posn, ident, legacy=True) == get_recipe(f"legacy-{name}")
+    for ident, by_paper, by_source in ((False, "random", "normal"), (True, "ident", "identity")):
+        assert reinit(ident=ident) == get_recipe(f"reinit-{by_paper}") == get_recipe(f"legacy-{by_paper}")
+        assert reinit(ident=ident, fallback="source").steps == get_recipe(by_source).steps
+    assert paper_methods("source") == {
         "RANDOM": "normal",
         "IDENT": "identity",
         "SCRIPT": "script",
@@ -213,11 +257,21 @@ def test_the_recipes_are_the_registered_ones_and_what_makes_no_sense_is_refused(
         "SCRIPT+POSN+IDENT": "script-posn-ident",
         "FOCUS+IDENT": "focus",
     }
-    others = {"normal": "legacy-random", "identity": "legacy-ident", "focus": "focus"}
-    expected = [others.get(name, f"legacy-{name}") for name in paper_methods().values()]
-    assert list(paper_methods(legacy=True).values()) == expected
+    assert paper_methods() == {
+        "RANDOM": "reinit-random",
+        "IDENT": "reinit-ident",
+        "SCRIPT": "reinit-script",
+        "SCRIPT+POSN": "reinit-script-posn",
+        "SCRIPT+IDENT": "reinit-script-ident",
+        "SCRIPT+POSN+IDENT": "reinit-script-posn-ident",
+        "FOCUS+IDENT": "focus",
+    }
     assert (get_recipe("script-ident").plan(source, source).copied == np.arange(len(source))).all()
     with pytest.raises(ValueError, match="position divides a script or block"):
         reinit(position=True)
     with pytest.raises(ValueError, match="by='word'; choose script, block or None"):
         reinit("word")
+    with pytest.raises(ValueError, match="fallback='zero'; choose from standard-normal, source"):
+        reinit("script", fallback="zero")
+    with pytest.raises(ValueError, match="legacy is for a script or block"):
+        reinit(legacy=True)

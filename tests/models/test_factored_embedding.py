@@ -136,6 +136,8 @@ def test_a_layer_comes_back_from_its_file(cell_1f939951):
     assert all(torch.equal(a, b) for a, b in zip(again.state_dict().values(), kept.state_dict().values()))
     assert (again.tau, again.seed) == ((3, 0.3), 9) and again.up.requires_grad
     assert not load_embedding(file).up.requires_grad and torch.equal(again.merge(), kept.merge())
+    again.save(file)
+    assert load_embedding(file).up.requires_grad and not load_embedding(file, train_up=False).up.requires_grad
     file.write_bytes(file.read_bytes()[:900])
     with pytest.raises(ValueError, match="holds no factorised embeddings, or is damaged"):
         load_embedding(file)

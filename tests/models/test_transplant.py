@@ -5,9 +5,10 @@ from safetensors.torch import load_file, save_file
 from tokenizers import Tokenizer, models
 from torch import nn
 from transformers import AutoModelForCausalLM, AutoModelForMaskedLM, AutoTokenizer, BertConfig, BertForMaskedLM, GPT2Config, GPT2LMHeadModel, LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast, RobertaConfig, RobertaForMaskedLM, XLMRobertaConfig, XLMRobertaForMaskedLM
-from vocab_lit.methods.factored import FactoredRecipe, Factoring, LEX, factorize
+from vocab_lit.methods.factored import FactoredRecipe, LEX, factorize
 from vocab_lit.methods.recipe import get_recipe
 from vocab_lit.methods.registry import RECIPES
+from vocab_lit.methods.settings import Factoring
 from vocab_lit.models.factored_embedding import load_embedding
 from vocab_lit.models.lazy_weights import StoredTensor
 from vocab_lit.models.source import is_masked, load_model, max_length, open_model
@@ -504,6 +505,19 @@ def test_short_rows_stand_for_the_old_rows_of_shared_tokens_and_biases_follow_th
                 load_embedding(place / "m/factors.safetensors").merge(), rows["input"]
             )
             assert json.loads((place / "m/vocab_lit.json").read_text())["factors"] == result.factors.facts
+
+
+@pytest.mark.cell('nbs/05_models/05_transplant.ipynb', 'cell "the up-projection is trained where the recipe says so, also after the layer was saved" (0bd5ceb8)')
+def test_the_up_projection_is_trained_where_the_recipe_says_so_also_after_the_layer_was_saved(cell_95305b17):
+    for train_up in (True, False):
+        recipe = FactoredRecipe("short", LEX, "", "", factoring=Factoring(components=4, solver="svd"), train_up=train_up)
+        model, old = small_model("xlm-r")
+        result = transplant(model, old, toy_tokenizer("unigram", NEW, ["wa"]), recipe)
+        place = Path(tempfile.mkdtemp())
+        save(result, place / "m")
+        for layer in (result.layer, load_embedding(place / "m/factors.safetensors")):
+            learns = {name for name, p in layer.named_parameters() if p.requires_grad}
+            assert learns == {"low_dim", "log_z"} | ({"up"} if train_up else set())
 
 
 @pytest.mark.cell('nbs/05_models/05_transplant.ipynb', 'cell "factors that do not fit the model or the method are refused" (4d74c1b7)')

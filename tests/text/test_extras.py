@@ -2,7 +2,7 @@
 from configparser import ConfigParser
 from importlib.metadata import PackageNotFoundError, packages_distributions, requires
 from pathlib import Path
-from vocab_lit.text.extras import EXTRAS, LazyExtra, MissingExtra, import_extra
+from vocab_lit.text.extras import EXTRAS, LazyExtra, MissingExtra, check_extra, import_extra
 import json
 import pytest
 import re
@@ -73,6 +73,10 @@ def test_a_module_is_imported_and_a_missing_one_is_named_with_its_extra_in_one_l
         assert str(missing.value) == f"{lacking} is not installed; pip install 'vocab_lit[fasttext]'"
     with pytest.raises(ValueError, match="unknown extra 'nlp'; choose from tasks, fasttext, chapters"):
         import_extra("json", "nlp")
+
+    check_extra("json", "tasks")
+    with pytest.raises(MissingExtra, match=r"^nowhere is not installed; pip install 'vocab_lit\[fasttext\]'$"):
+        check_extra("nowhere", "fasttext")
 
     lazy = LazyExtra("html.entities", "chapters")
     assert lazy.html5["amp;"] == "&" and not hasattr(lazy, "__wrapped__")

@@ -39,7 +39,7 @@ from ..tokens.tokenizer import load_tokenizer, save_tokenizer, train_tokenizer_l
 from ..tokens.vocab import fit
 from ..training.settings import RunSettings
 from ..training.training_run import check_same_run, lapt_files
-from ..vectors.settings import VectorSettings
+from ..vectors.settings import VectorSettings, VectorTraining
 from ..vectors.token_vectors import FASTTEXT_MIN_CHARACTERS, encode_lines
 
 # %% auto #0
@@ -138,15 +138,18 @@ def _trains_fasttext(needs, vectors, text) -> bool:
 def _make_vectors(a, out, needs, language, say):
     "Token vectors, or word vectors of each language for which no file was given."
     vectors = a.transplant.vectors
-    options = dict(seed=a.seed, threads=vectors.threads, say=say)
+    how = VectorTraining(seed=a.seed, threads=vectors.threads)
     with write_folder(out / "vectors") as folder:
         if needs == "token vectors":
             text = [out / "text/train.txt"]
-            train_vectors_files(text, folder / "tokens.npz", language, vectors.vectors, **options)
+            how = replace(how, method=vectors.vectors)
+            train_vectors_files(text, folder / "tokens.npz", language, how, say)
             return
         for side, text in _word_vectors_of(needs, out, vectors).items():
-            how, ending = ("fasttext", "bin") if _trains_fasttext(needs, vectors, text) else ("ppmi", "vec")
-            train_vectors_files(text, folder / f"{side}.{ending}", None, how, **options)
+            fasttext = _trains_fasttext(needs, vectors, text)
+            method, ending = ("fasttext", "bin") if fasttext else ("ppmi", "vec")
+            out_file = folder / f"{side}.{ending}"
+            train_vectors_files(text, out_file, None, replace(how, method=method), say)
 
 
 def _made_vectors(a, out, needs) -> VectorSettings:

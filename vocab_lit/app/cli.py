@@ -28,15 +28,15 @@ from rich.table import Table
 
 import vocab_lit
 from .settings import Adaptation, AdaptSettings, TaskFiles, evaluation, task_files
-from ..methods.settings import InitSettings, TransplantSettings
+from ..methods.settings import Factoring, InitSettings, TransplantSettings
 from ..models.settings import LanguageAdapter, check_model_path
 from ..tasks.settings import PERPLEXITY, TASK_PRESETS, EvaluateSettings
 from ..text.extras import MissingExtra
 from ..text.files import check_output, check_text
-from ..text.settings import CleanSettings, Option, SettingError, Settings, one_of, options
+from ..text.settings import LARGEST_SEED, CleanSettings, Option, SettingError, Settings, options
 from ..tokens.settings import TokenizerSettings, check_vocab_size
 from ..training.settings import LaptSettings, RunSettings
-from ..vectors.settings import VectorSettings, check_vectors_file
+from ..vectors.settings import VectorSettings, VectorTraining, check_vectors_file
 
 for _name, _value in (
     ("TRANSFORMERS_VERBOSITY", "error"),
@@ -312,9 +312,9 @@ def _embedding_facts(source) -> dict:
 def _shares_of_scripts(lines) -> str:
     from collections import Counter
 
-    from vocab_lit.tokens.vocab import _script
+    from vocab_lit.tokens.vocab import script_of
 
-    counts = Counter(_script(c) for line in lines for c in line if not c.isspace())
+    counts = Counter(script_of(c) for line in lines for c in line if not c.isspace())
     return " ".join(f"{s} {n / counts.total():.0%}" for s, n in counts.most_common(3))
 
 
@@ -460,32 +460,12 @@ def transplant_(
 
 # %% ../../nbs/09_app/04_cli.ipynb #06789a0e
 @app.command("factorize")
+@with_settings
 def factorize_(
     model: ModelName,
     out: Annotated[Path, typer.Option(help="A new file.", show_default=False)],
-    components: Annotated[
-        int,
-        typer.Option(
-            min=0,
-            help="Dimensions of the low-dimensional embeddings; 0: 100, in a model of fewer than 768 dimensions "
-            "the same share.",
-        ),
-    ] = 0,
-    clusters: Annotated[
-        int, typer.Option(min=1, help="How many up-projections, each for a cluster of tokens; the paper has 1 and 10.")
-    ] = 1,
-    grouping: Annotated[
-        str, typer.Option(help="How tokens are put into clusters: kmeans, or neural (learned with the factors).")
-    ] = "kmeans",
-    solver: Annotated[
-        str,
-        typer.Option(
-            help="mu (multiplicative updates, the paper's) or hals (a faster descent to a lower error) or svd "
-            "(singular values, for ofa)."
-        ),
-    ] = "mu",
-    steps: Annotated[int, typer.Option(min=0, help="0: 3,000 of mu, 300 of hals, 500 of neural.")] = 0,
-    seed: Annotated[int, typer.Option(min=0, max=2**32 - 1, help="Of the random start.")] = 0,
+    how: Factoring,
+    seed: Annotated[int, typer.Option(min=0, max=LARGEST_SEED, help="Of the random start.")] = 0,
     setup: SetupFile = None,
     as_json: Json = False,
 ):
@@ -497,14 +477,11 @@ def factorize_(
     Example: `vocab-lit factorize bert-base-multilingual-cased --clusters 10 --out mbert-10.safetensors`
     """
     check_model_path(model)
-    one_of("grouping", grouping, ("kmeans", "neural"))
-    one_of("solver", solver, ("mu", "hals", "svd"))
+    how.check()
     if out.exists():
         raise SettingError("out", f" {out} exists; choose another file or remove it")
     from vocab_lit.app.pipeline import factorize_files
-    from vocab_lit.methods.factored import Factoring
 
-    how = Factoring(clusters, grouping, components, solver, steps)
     made, vocab = factorize_files(model, out, how, seed, step)
     groups = [(made.labels == c).nonzero()[:, 0].tolist() for c in range(len(made.G))]
     rows = []
@@ -527,6 +504,7 @@ app.add_typer(vectors, name="vectors")
 
 
 @vectors.command("train")
+@with_settings
 def vectors_train(
     text: RunText,
     out: Annotated[
@@ -543,38 +521,7 @@ def vectors_train(
             show_default="vectors of words, as WECHSEL wants them",
         ),
     ] = None,
-    method: Annotated[
-        str,
-        typer.Option(
-            help="fasttext, ppmi (better for small text) or auto (by the size of the text; .bin is always fastText)."
-        ),
-    ] = "auto",
-    dim: Annotated[
-        int | None,
-        typer.Option(min=1, help="Length of a vector.", show_default="fasttext 300; ppmi 128, of tokens 64"),
-    ] = None,
-    min_count: Annotated[
-        int | None,
-        typer.Option(
-            min=1,
-            help="What occurs less often has no vector of its own.",
-            show_default="fasttext 5, of tokens 10; ppmi 2",
-        ),
-    ] = None,
-    window: Annotated[
-        int | None,
-        typer.Option(min=1, help="ppmi, of words: largest distance between two words that counts.", show_default="30"),
-    ] = None,
-    epochs: Annotated[
-        int | None,
-        typer.Option(
-            min=1,
-            help="fasttext: passes over the text.",
-            show_default="of words 5 to 50, by the size of the text; of tokens 3",
-        ),
-    ] = None,
-    seed: Annotated[int, typer.Option(min=0, max=2**32 - 1, help="Of everything random.")] = 0,
-    threads: Annotated[int, typer.Option(min=1, help="Of fastText; with more than 1, runs differ a little.")] = 1,
+    how: VectorTraining = VectorTraining(),
     setup: SetupFile = None,
     as_json: Json = False,
 ):
@@ -586,10 +533,7 @@ def vectors_train(
     """
     from vocab_lit.app.pipeline import train_vectors_files
 
-    options = {
-        k: v for k, v in dict(dim=dim, min_count=min_count, window=window, epochs=epochs).items() if v is not None
-    }
-    told = train_vectors_files(text, out, tokenizer, method, seed, threads, step, **options)
+    told = train_vectors_files(text, out, tokenizer, how, step)
     tell_json(told) if as_json else show_facts(told, str(out))
 
 
@@ -602,7 +546,7 @@ SourceWords = Annotated[
 TargetWords = Annotated[
     Path, typer.Option("--target-vectors", help="Word vectors of the target language.", show_default=False)
 ]
-Normalise = Annotated[bool, typer.Option("--normalise", help="Fit directions, and not vectors as they are.")]
+Normalise = option_of(VectorSettings, "normalise")
 
 
 @vectors.command("align")
@@ -726,15 +670,13 @@ def clean(
     """
     settings.check()
     check_text(text)
-    from dataclasses import asdict
-
     from vocab_lit.text.corpus import CleanReport, Lines
     from vocab_lit.text.corpus import clean as kept_lines
     from vocab_lit.text.files import write_text
 
     report = CleanReport()
     with write_text(out) as f:
-        for line in kept_lines(Lines(*text), report, **asdict(settings)):
+        for line in kept_lines(Lines(*text), report, settings):
             f.write(line + "\n")
         if not report.lines["kept"]:
             raise ValueError(f"{', '.join(map(str, text))}: no line is left; the filters are too strict for this text")

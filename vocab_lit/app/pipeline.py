@@ -16,9 +16,9 @@ from ..methods.settings import TransplantSettings, copies_overlap
 from ..models.source import Source
 from ..text.corpus import read_lines
 from ..text.files import check_output, check_text, write_file
-from ..text.settings import SettingError, one_of
+from ..text.settings import SettingError
 from ..tokens.settings import check_tokenizer_path, check_vocab_size
-from ..vectors.settings import VECTOR_METHODS, check_vectors_file
+from ..vectors.settings import VectorTraining, check_vectors_file
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
@@ -238,28 +238,26 @@ def train_vectors_files(
     text: Sequence[str | Path],  # UTF-8, one sentence or paragraph a line
     out: str | Path,  # a new file: .bin (fastText on words, with n-grams), .vec, or for tokens .npz
     tokenizer: str | Path | None = None,  # vectors of its tokens; None: of words
-    how: str = "auto",  # "fasttext", "ppmi", or by the size of the text; .bin is always fastText
-    seed: int = 0,
-    threads: int = 1,
+    how: VectorTraining = VectorTraining(),
     say: Say = lambda message: None,
-    **options,  # as dim, min_count, epochs (of fastText)
 ) -> dict:  # how many vectors of how many dimensions, and how they were made
     "Train static vectors on text, and save them in a file."
     out = Path(out)
-    one_of("method", how, VECTOR_METHODS)
+    how.check()
     if tokenizer:
         _check_vectors_out(out, (".vec", ".npz"), "vectors of tokens")
         check_tokenizer_path(tokenizer)
     else:
         _check_vectors_out(out, (".bin", ".vec"), "vectors of words")
-    if out.suffix == ".bin" and how == "ppmi":
+    if out.suffix == ".bin" and how.method == "ppmi":
         hint = "and ppmi has no n-grams to write; choose .vec, or fasttext"
         raise SettingError("method", f" {out}: a .bin file is a fastText model, {hint}")
     check_text(text)
     train = _train_token_vectors if tokenizer else _train_word_vectors
-    how = "fasttext" if out.suffix == ".bin" else how
+    if out.suffix == ".bin":
+        how = replace(how, method="fasttext")
     with write_file(out) as part:
-        return train(text, part, tokenizer, say, method=how, seed=seed, threads=threads, **options)
+        return train(text, part, tokenizer, say, **how.given)
 
 
 def _read(text, say):

@@ -28,7 +28,7 @@ from collections.abc import Callable, Iterable
 from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from configparser import ConfigParser
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cache, partial
 from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
@@ -511,6 +511,20 @@ def _bibtex(cfg: dict[str, str]) -> str:
     return f"@software{{{cfg['lib_name']},\n" + ",\n".join(lines) + "\n}"
 
 
+@cache
+def _findings() -> str:
+    "How many claims there are, and what the papers' own numbers say about them."
+    from vocab_lit.experiments.claims import load_claims, verdicts
+
+    found = verdicts(load_claims())
+    n = found.verdict.value_counts()
+    return (
+        f"{len(found)} findings of the five papers, the papers' own tables support {n['supported']}, say the opposite "
+        f"of {n['contradicted']}, are too few numbers to decide {n['undecided']}, and have no numbers for "
+        f"{n['not checked']}"
+    )
+
+
 def _stamps(
     cfg: dict[str, str],  # entries of settings.ini
     path: str,  # the file's path in the checkout
@@ -532,6 +546,8 @@ def _stamps(
 def _fill(text: str, path: str, cfg: dict[str, str]) -> str:
     "Fill in the markers of a Markdown text; `ValueError` for an unknown one."
     known = _stamps(cfg, path)
+    if "<!-- findings -->" in text:  # which takes seconds to count
+        known["findings"] = _findings()
 
     def fill(m):
         if m[1] not in known:
@@ -575,7 +591,7 @@ def stamped(
 
 # %% ../../nbs/10_book/01_publish.ipynb #33246fb8
 def _stampable(root: Path) -> dict[str, tuple[str, str]]:
-    "The files that carry addresses: path to (text as it is, text as it should be)."
+    "The files that are stamped: path to (text as it is, text as it should be)."
     cfg, book = settings(root), root / "book"
     paths = [root / "README.md", root / "_config.yml", root / "CITATION.cff", *book.glob("*.md"), *book.glob("*.ipynb")]
     texts = _texts(root, [p for p in paths if p.exists()])
@@ -583,9 +599,10 @@ def _stampable(root: Path) -> dict[str, tuple[str, str]]:
 
 
 def check_stamps(root: Path | None = None) -> list[str]:  # one line for each file with a stale address
-    "Find the addresses that `settings.ini` does not have; writes nothing."
+    "Find the addresses that `settings.ini` does not have, and stale numbers of findings; writes nothing."
     files = _stampable(root or checkout())
-    return [f"{p}: a link or Colab cell is not what settings.ini says" for p, (old, new) in files.items() if old != new]
+    stale = [p for p, (old, new) in files.items() if old != new]
+    return [f"{p}: a link, Colab cell or number of findings is stale; run `make lib`" for p in stale]
 
 
 def stamp(root: Path | None = None) -> list[str]:  # the files that changed

@@ -23,7 +23,8 @@ from vocab_lit.experiments.experiment import (
     scale_lapt,
     scale_models,
 )
-from .hub import DEFAULTS, MODELS, get_source, in_mirror, where_is, word_files
+from .hub import DEFAULTS, MODELS, has_task, in_mirror, source_for, where_is, word_files
+from .results import paper_languages
 from .transfer import FMT, METHODS, UNKS, Transfer, _alike, language_spec, required_runs
 from ..methods.reinit import paper_methods
 from ..models.device import find_device
@@ -42,8 +43,8 @@ if TYPE_CHECKING:
 
 # %% auto #0
 __all__ = ['MACHINES', 'SHARE', 'Shape', 'shape_of', 'batch_flops', 'run_flops', 'Machine', 'measure_throughput', 'Load',
-           'Training', 'FineTuning', 'Job', 'Needs', 'needs', 'loads', 'budget', 'memory_needed', 'disk_needed', 'Plan',
-           'plan', 'on_this_machine']
+           'Training', 'FineTuning', 'Job', 'Needs', 'structure_languages', 'needs', 'loads', 'budget', 'memory_needed',
+           'disk_needed', 'Plan', 'plan', 'on_this_machine']
 
 # %% ../../nbs/08_experiments/06_budget.ipynb #20f5702e
 @dataclass(frozen=True)
@@ -341,25 +342,45 @@ def _focus(
     return Needs(_count(jobs, trainings, tuning), dict.fromkeys(("text", *tasks), _each(language)))
 
 
-def _structure_jobs(scale, languages, groups, syntax, seeds) -> Iterator[Job]:
-    mini, both = scale == "mini", ("pos", "ner") * seeds
-    methods = {*paper_methods(), "RANDOM", "IDENT"}
-    with_frozen_encoder = 3 if mini else len(methods)
-    for _ in languages:
-        yield Job("", both)  # off the shelf
-        yield Job("source", both)
-        yield from [Job("full", both)] * len(methods)
-        yield from [Job("emb", both)] * with_frozen_encoder
+def structure_languages(
+    scale: str,  # mini or paper
+    compare: str = "",  # with spaces between; "": the scale's
+    mixed: str = "",  # with plus signs between, as the next
+    family: str = "",
+) -> tuple[str, str, str]:  # compare, mixed and family
+    "The languages of the chapter Embedding Structure; the paper's are those of its Tables 1, 3 and 8."
+    if scale == "mini":
+        defaults = "et hy te", "et+he+ru+hy+te", "fi+ru+et+hu"
+    else:
+        printed = [paper_languages("embedding-structure", table) for table in (1, 3, 8)]
+        defaults = " ".join(printed[0]), "+".join(printed[1]), "+".join(printed[2])
+    return tuple(given or default for given, default in zip((compare, mixed, family), defaults))
+
+
+def _structure_jobs(scale, languages, whole, groups, syntax, tasks, seeds) -> Iterator[Job]:
+    # whole: the languages with all methods under EMB; groups: each with the languages that are scored
+    mini, methods = scale == "mini", len(paper_methods())
+    few = 3  # RANDOM, SCRIPT+POSN+IDENT and FOCUS+IDENT, or IDENT in place of the last
+    for language in languages:
+        scored = tasks(language) * seeds
+        yield Job("", scored)  # off the shelf
+        yield Job("source", scored)
+        yield from [Job("full", scored)] * methods
+        yield from [Job("full", scored)] * (few if mini else methods - 1)  # with the source Gaussian, FOCUS left out
+        yield from [Job("emb", scored)] * (methods if language in whole else few)
     for _ in syntax:
         yield Job("source", ("pos",) * seeds)
-        yield from [Job("full", ("pos",) * seeds)] * (len(methods) - 2)
-    yield from [Job("full", both)] * 2  # RANDOM and IDENT with Gaussians of their own
+        yield from [Job("full", ("pos",) * seeds)] * (few + 1)
     for group in groups:
-        scored = both * (2 if mini else len(group))
-        yield from [Job("full", scored)] * 3
-        if not mini:
-            yield Job("source", scored)
-            yield from [Job("emb", scored)] * 3
+        scored = tuple(task for language in group for task in tasks(language) * seeds)
+        if mini:
+            yield from [Job("full", scored)] * (few + 1)
+            continue
+        yield Job("source", scored)
+        yield from [Job("full", scored)] * (2 * methods - 1)
+        yield from [Job("emb", scored)] * methods
+    if mini:  # the exercises
+        yield from [Job("longer"), Job("emb-rows")] * 2
 
 
 def _embedding_structure(
@@ -369,10 +390,12 @@ def _embedding_structure(
     steps=0,
     vocab_size=0,
     model="",
-    compare="et hy te",
-    mixed="et+he+hy+ru+te",
-    family="et+fi+hu+ru",
+    compare="",
+    mixed="",
+    family="",
     syntax="qal qka",
+    pos="",
+    ner="",
     **_,
 ):
     paper, mini, custom = "embedding-structure", scale == "mini", scale == "custom"
@@ -383,12 +406,22 @@ def _embedding_structure(
         "source": Training(", full, source vocabulary", source, full),
         "full": Training(", full", target, full),
         "emb": Training(", emb", target, replace(config, mode="emb")),
+        "longer": Training(", full, three times as long", target, replace(full, steps=3 * config.steps)),
+        "emb-rows": Training(", emb-rows", target, replace(config, mode="emb-rows")),
     }
+    names = dict(pos=pos, ner=ner)
+
+    def tasks(code):  # that have data of a language
+        return tuple(task for task, name in names.items() if scale != "paper" or has_task(task, code, name))
+
+    compare, mixed, family = structure_languages(scale, compare, mixed, family)
     languages = [language] if custom else _each(language, compare)
     groups = [] if custom else [group.split("+") for group in (mixed, family)]
-    jobs = _structure_jobs(scale, languages, groups, syntax.split() if mini else [], seeds)
+    scored = [group[-2:] if mini else group for group in groups]
+    whole = compare.split()[:1] if mini else languages
+    jobs = _structure_jobs(scale, languages, whole, scored, syntax.split() if mini else [], tasks, seeds)
     read = _each(language, *(() if custom else (compare, mixed, family)))
-    return Needs(_count(jobs, trainings, FineTuning(scale, paper, source)), dict.fromkeys(("text", "pos", "ner"), read))
+    return Needs(_count(jobs, trainings, FineTuning(scale, paper, source)), dict.fromkeys(("text", *names), read))
 
 
 def _language_loads(study, runs, shape, steps, vocab):  # of runs on languages' texts
@@ -705,7 +738,7 @@ def _custom_reads(parameters, languages):
 
 
 def _hub_row(what, name, language):
-    source = get_source(name, what)
+    source = source_for(name, what, language)
     try:
         part = source.of(source.files or source.config, language)
     except ValueError as e:

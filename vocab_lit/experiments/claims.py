@@ -152,9 +152,14 @@ def _text(value):  # 4.0 and 4 are the same
 
 
 def _stages(step, curve):  # curve: a number for each
-    turn = step.groupby(curve).rank("dense")
-    last = turn.groupby(curve).transform("max")
-    return turn.map({1: "start", 2: "early"}).mask((turn == last) & (turn > 1), "end").fillna("")
+    import pandas as pd
+
+    first, last = (step.groupby(curve).transform(edge) for edge in ("min", "max"))
+    tenth = step.where((step > first) & (step >= last / 10)).groupby(curve).transform("min")
+    stage = pd.Series("", step.index, object)
+    for name, at in (("early", tenth), ("end", last), ("start", first)):
+        stage = stage.mask(step == at, name)
+    return stage
 
 
 def printed_rows(paper: str) -> pd.DataFrame:  # columns of TABLES as text, value and seeds
@@ -435,7 +440,7 @@ def _judged(claim, source, predicate, rows, strict):
 
 def verdicts(
     claims: Iterable[Claim],
-    records: pd.DataFrame,  # from `read_records`
+    records: pd.DataFrame | None = None,  # from `read_records`; None: the papers' numbers alone
     # whether a name that is in no record of a chapter run at scale mini is refused; otherwise it is the reason (why)
     strict: bool = True,
 ) -> pd.DataFrame:  # a row per claim and source: id, paper, where, says, source, what `judge` gives, why if not checked
@@ -445,9 +450,11 @@ def verdicts(
     claims = list(claims)
     printed, out = {paper: printed_rows(paper) for paper in {c.paper for c in claims}}, []
     for claim in claims:
+        out.append(_judged(claim, "published", claim.published, printed[claim.paper], strict))
+        if records is None:
+            continue
         of_claim = claim.records.get("chapter") if isinstance(claim.records, dict) else claim.paper
         chapter = records[records.chapter == of_claim]
-        out.append(_judged(claim, "published", claim.published, printed[claim.paper], strict))
         for scale in dict.fromkeys(["mini", *chapter.scale]):
             out.append(_judged(claim, scale, claim.records, chapter[chapter.scale == scale], strict))
     return pd.DataFrame(out)

@@ -14,8 +14,9 @@ from functools import cache, cached_property, lru_cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from .hub import MODELS, get_source, hub_lines, hub_model, hub_splits, word_files
+from .hub import MODELS, get_source, has_task, hub_lines, hub_model, hub_splits, word_files
 from ..methods.recipe import Copy, RandomMapping, Recipe, get_recipe
+from ..models.auxiliary import embedding_vectors, smaller_model
 from ..models.device import find_device
 from ..models.source import load_model
 from ..models.transplant import Transplant, transplant
@@ -72,6 +73,8 @@ class Setup:
     lapt: LaptConfig  # hyper-parameters of LAPT
     # of a task and a language; with test_only, the first two are empty
     splits: Callable[..., Splits] | None = field(default=None, repr=False)
+    # of a task and a language: whether there are examples; None: of all
+    has_task: Callable[[str, str], bool] | None = field(default=None, repr=False)
     tasks: Mapping[str, TaskConfig] = field(default_factory=lambda: TASK_PRESETS)  # hyper-parameters of fine-tuning
     split_digits: bool = False  # whether the target tokenizer splits numbers into digits
     source_text: Sequence[str] = field(default=(), repr=False)  # text in the source model's language, for WECHSEL
@@ -167,6 +170,10 @@ def _mini_config(task: str, config: TaskConfig, learning_rate: float) -> TaskCon
 # %% ../../nbs/08_experiments/04_experiment.ipynb #8956da2d
 def _paper_splits(task: str, language: str, test_only: bool = False, *, names: dict, divide: bool) -> Splits:
     return hub_splits(task, language, names.get(task, ""), test_only, divide)
+
+
+def _paper_has_task(task: str, language: str, *, names: dict) -> bool:
+    return has_task(task, language, names.get(task, ""))
 
 # %% ../../nbs/08_experiments/04_experiment.ipynb #ee21ec4f
 TaskFiles = str | dict[str, str] | Sequence[tuple[str, str]]  # names, separated by spaces; or these by language
@@ -315,6 +322,7 @@ class _Material:  # what a scale makes of the options
     splits: Callable[..., Splits]
     source_text: Sequence[str] = ()
     pairs: Sequence[tuple[str, str]] = ()
+    has_task: Callable[[str, str], bool] | None = None
 
 
 def _mini(options: SetupOptions) -> _Material:
@@ -361,7 +369,8 @@ def _paper(options: SetupOptions) -> _Material:
     limit = options.limit or 1_000_000
     text = {code: split_lines(hub_lines(corpus, code, limit), seed=options.seed) for code in options.languages}
     splits = partial(_paper_splits, names=options.task_files, divide=options.paper == "embedding-structure")
-    return _Material(model, text, splits, **_bilingual(options))
+    has = partial(_paper_has_task, names=options.task_files)
+    return _Material(model, text, splits, has_task=has, **_bilingual(options))
 
 
 SCALES = {"mini": _mini, "paper": _paper, "custom": _custom}
@@ -399,6 +408,7 @@ def get_setup(
         options.vocab_size or _default_vocab_size(options),
         scale_lapt(scale, options.preset, options.steps),
         material.splits,
+        material.has_task,
         scale_tasks(scale, options.preset),
         split_digits=scale == "mini" and scale_models(options.preset) == scale_models("focus"),  # as its own tokenizer
         source_text=material.source_text,
@@ -536,6 +546,8 @@ class Target:
         return self._vectors[asked]
 
     def _static(self, needs, how, **training):
+        if how == "auxiliary" and needs == "token vectors":
+            return embedding_vectors(self.auxiliary_model(), self.tokenizer, self.tokenizer)
         _, words_of_target = self.setup.word_files
         if needs == "word vectors" and words_of_target:
             return from_words(words_of_target, self.tokenizer)
@@ -551,6 +563,13 @@ class Target:
         tokenizer = train_tokenizer_like(self.source_tokenizer, text, setup.vocab_size, split_digits=setup.split_digits)
         return Vocab.from_tokenizer(tokenizer)
 
+    def auxiliary_model(self, seed: int = 0) -> PreTrainedModel:
+        "A smaller model with the target vocabulary, trained from scratch on the setup's text, for CLP and OMP."
+        model = smaller_model(self.source_model(), self.source_tokenizer, self.tokenizer, seed)
+        config = replace(self.lapt_config, mode="all", eval_every=self.lapt_config.steps)
+        self._train(model, self.tokenizer, False, config, seed)
+        return model
+
     def _aligned(self, how, subwords, source_only):
         if not self.setup.pairs:
             given = "set dictionary to a file of two columns"
@@ -564,7 +583,8 @@ class Target:
         self,
         method: str | Recipe,  # a recipe, or its name
         seed: int = 0,
-        how: str = "auto",  # vectors are made: fasttext, ppmi, or by the size of the text
+        # vectors are made: fasttext, ppmi, by the size of the text, or, of tokens, by an auxiliary model (auxiliary)
+        how: str = "auto",
         factors: Factors | None = None,  # for recipes of low-dimensional embeddings
         **vectors,  # other options of `vectors`
     ) -> Transplant:
@@ -689,12 +709,14 @@ class Target:
         tasks: Sequence[str] = ("pos", "ner"),
         seeds: int = 4,  # fine-tunings
     ) -> list[dict]:  # records with metric, value and, of a task, language and task_seed
-        "Loss and task scores after initialisation and continued pretraining."
+        "Loss and task scores after initialisation and continued pretraining; tasks without examples are left out."
         kept = []
         model, tokenizer, losses = self.adapted(method, mode, seed, kept)
         found = _loss_rows(losses)
         for language in languages or self.setup.language.split("+"):
             for task in tasks:
+                if self.setup.has_task and not self.setup.has_task(task, language):
+                    continue
                 for row in self._task_rows(model, tokenizer, task, language, seeds):
                     found.append(dict(metric=task, target=language, **row))
         _remove(kept)

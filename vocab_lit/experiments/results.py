@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
 # %% auto #0
-__all__ = ['GROUPS', 'published', 'recompute_averages', 'mismatches', 'environment', 'fingerprint', 'Workers', 'ResultStore',
-           'unstack_in_order', 'table', 'beside_paper']
+__all__ = ['GROUPS', 'published', 'paper_languages', 'recompute_averages', 'mismatches', 'environment', 'fingerprint', 'Workers',
+           'ResultStore', 'unstack_in_order', 'table', 'beside_paper']
 
 # %% ../../nbs/08_experiments/01_results.ipynb #3e6febbd
 _NAMES = ["table", "setup", "method", "language", "dataset", "metric"]  # what names a printed number
@@ -56,6 +56,12 @@ def published(
     if str(table) not in set(rows.table):
         raise ValueError(f"{paper} has no table {table}; choose from {', '.join(rows.table.unique())}")
     return rows[rows.table == str(table)].reset_index(drop=True)
+
+
+def paper_languages(paper: str, table: str | int) -> list[str]:  # codes, without averages
+    "The languages of a printed table, in its order."
+    codes = published(paper, table).language.unique()
+    return [code for code in codes if code and not code.startswith("avg")]
 
 # %% ../../nbs/08_experiments/01_results.ipynb #7ac407aa
 GROUPS = {  # of UNKs Everywhere

@@ -14,14 +14,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from .recipe import Copy, Gaussian, Plan, Recipe, register
+from .settings import Factoring
 
 if TYPE_CHECKING:
     import torch
 
-    from vocab_lit.methods.semi_nmf import ClusteredSemiNMF, NeuralMF, SemiNMF
-
 # %% auto #0
-__all__ = ['RAND', 'LEX', 'SVD', 'Factoring', 'Factors', 'factorize', 'load_factors', 'FactoredRecipe', 'low_dimensional']
+__all__ = ['RAND', 'LEX', 'SVD', 'Factors', 'factorize', 'load_factors', 'FactoredRecipe', 'low_dimensional']
 
 # %% ../../nbs/04_methods/12_factored.ipynb #a9eedb61
 class SVD:
@@ -44,39 +43,6 @@ class SVD:
         F = (X @ (directions / divisor)).astype(X.dtype)
         self.reconstruction_err_ = float(np.linalg.norm(X - F @ self.components_))
         return F
-
-
-@dataclass(frozen=True)
-class Factoring:
-    "How an embedding matrix is factorised; the defaults are those of Pfeiffer et al. (2021, Section 4.3)."
-
-    clusters: int = 1  # how many up-projections
-    grouping: str = "kmeans"  # how tokens are put into clusters: kmeans or neural
-    # dimensions of the low-dimensional embeddings; 0: 100, in a matrix of less than 768 dimensions the same share
-    components: int = 0
-    solver: str = "mu"  # of Semi-NMF: mu or hals; or svd, of one G
-    steps: int = 0  # 0: 3,000 of mu, 300 of hals, 500 of neural
-
-    def estimator(
-        self,
-        dim: int,  # of the matrix
-        seed: int = 0,
-    ) -> SVD | SemiNMF | ClusteredSemiNMF | NeuralMF:
-        "The estimator with these settings; `ValueError` where there is none."
-        k, steps = self.components or max(1, min(100, round(dim * 100 / 768))), self.steps or None
-        if self.clusters < 1:
-            raise ValueError(f"{self.clusters} clusters; give at least 1")
-        if self.clusters > 1 and self.grouping not in ("kmeans", "neural"):
-            raise ValueError(f"no grouping {self.grouping!r}; choose from kmeans, neural")
-        if self.clusters == 1 and self.solver == "svd":
-            return SVD(k)
-        from vocab_lit.methods.semi_nmf import ClusteredSemiNMF, NeuralMF, SemiNMF
-
-        if self.clusters == 1:
-            return SemiNMF(k, self.solver, max_iter=steps, random_state=seed)
-        if self.grouping == "neural":
-            return NeuralMF(self.clusters, k, max_iter=self.steps or 500, random_state=seed)
-        return ClusteredSemiNMF(self.clusters, k, self.solver, max_iter=steps, random_state=seed)
 
 # %% ../../nbs/04_methods/12_factored.ipynb #526e0fa9
 def _digest(matrix: torch.Tensor) -> str:  # of the numbers in float32
@@ -165,6 +131,7 @@ class FactoredRecipe(Recipe):
     "A recipe whose embeddings are low-dimensional, and the factoring that they are of."
 
     factoring: Factoring = Factoring()
+    train_up: bool = False  # whether training changes the up-projections too
 
 
 RAND, LEX = (Copy("specials"), Gaussian()), (Copy(), Gaussian())

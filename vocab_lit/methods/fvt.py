@@ -11,7 +11,7 @@ import numpy as np
 from scipy import sparse
 
 from .recipe import Copy, Gaussian, InitContext, InitStep, Recipe, RowWeights, register
-from ..tokens.coverage import _with_beginning
+from ..tokens.coverage import with_neutral_letter
 from ..tokens.vocab import Vocab
 
 # %% auto #0
@@ -25,7 +25,7 @@ def source_subtokens(
     "The source subtokens that each target token's text is made of."
     if source.tokenizer is None:
         return {}
-    tokenizer, letter = _with_beginning(source.tokenizer)
+    tokenizer, letter = with_neutral_letter(source.tokenizer)
     marks_ends = bool(source.dialect.end)
     tokens = [t for t in target if t.kind == "text" and t.text.strip()]
     texts = [letter + " " * t.word_start + t.text for t in tokens]

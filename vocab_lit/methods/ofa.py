@@ -18,14 +18,17 @@ _STEPS, _PAPER = (Copy(), NearestNeighbours(), Gaussian()), "Liu et al. (2024)"
 
 def ofa(
     components: int = 0,  # dimensions of an embedding; 0: as `ofa-100`
+    train_up: bool = True,  # whether the up-projection is trained
 ) -> FactoredRecipe:
-    "OFA with low-dimensional embeddings of another size."
+    "OFA with low-dimensional embeddings of another size, or with an up-projection that stays as it is."
+    learns = "is trained too" if train_up else "stays as it is"
     return FactoredRecipe(
-        f"ofa-{components or 100}",
+        f"ofa-{components or 100}" + "-frozen" * (not train_up),
         _STEPS,
         _PAPER,
-        "As ofa, with low-dimensional embeddings by singular values and one up-projection.",
+        f"As ofa, with low-dimensional embeddings by singular values and one up-projection, which {learns}.",
         factoring=Factoring(components=components, solver="svd"),
+        train_up=train_up,
     )
 
 
@@ -37,4 +40,5 @@ register(
         "Overlapping tokens are copied, others combine semantically similar source tokens, by aligned word vectors.",
     ),
     ofa(),
+    ofa(train_up=False),
 )

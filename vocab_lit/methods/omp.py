@@ -116,14 +116,15 @@ def omp(
     k: int = 64,
     share: float = 0.25,
     unit: bool = True,  # as in `MatchingPursuit`
+    name: str = "omp",
 ) -> Recipe:
     "Orthogonal matching pursuit with other settings."
     return Recipe(
-        "omp",
+        name,
         (Copy(), MatchingPursuit(k, share, unit), Gaussian()),
         "Goddard and Fernandes Neto (2025)",
         "Overlapping tokens are copied, others are sparse combinations of them, found in a space that has both.",
     )
 
 
-register(omp())
+register(omp(), omp(share=1, unit=False, name="omp-tokensurgeon"))

@@ -11,7 +11,7 @@ from .recipe import Copy, Gaussian, Recipe, StandardNormal, register
 from ..tokens.vocab import Token
 
 # %% auto #0
-__all__ = ['Group', 'reinit', 'paper_methods']
+__all__ = ['FALLBACKS', 'Group', 'reinit', 'paper_methods']
 
 # %% ../../nbs/04_methods/05_reinit.ipynb #e5c145b8
 @dataclass(frozen=True)
@@ -36,42 +36,65 @@ class Group:
         return f"{group}, {place}" if self.position else group
 
 # %% ../../nbs/04_methods/05_reinit.ipynb #1215334d
-def reinit(
-    by: str | None = None,  # "script" or "block"; None: no groups
-    position: bool = False,  # POSN
-    ident: bool = False,  # IDENT
-    legacy: bool = False,  # as the paper's own code does it
-) -> Recipe:
-    "A re-initialisation of Downey et al. (2023) as a recipe."
+# what tokens that no rule covers are sampled from
+FALLBACKS = {"standard-normal": "N(0, 1)", "source": "the Gaussian of the source embeddings"}
+_OLD_NAMES = {"reinit-random": ("legacy-random",), "reinit-ident": ("legacy-ident",)}
+
+
+def _check_form(by, position, fallback, legacy):
     if by not in (None, "script", "block"):
         raise ValueError(f"by={by!r}; choose script, block or None")
     if position and not by:
         raise ValueError("position divides a script or block; give by='script' too")
+    if fallback not in FALLBACKS:
+        raise ValueError(f"fallback={fallback!r}; choose from {', '.join(FALLBACKS)}")
+    if legacy and (not by or fallback != "standard-normal"):
+        raise ValueError("legacy is for a script or block, with the fallback standard-normal")
+
+
+def _form_name(by, position, ident, fallback, legacy):
+    form = "-".join([by] * bool(by) + ["posn"] * position + ["ident"] * ident)
+    if fallback == "source":
+        return {"": "normal", "ident": "identity"}.get(form, form)
+    return ("legacy-" if legacy else "reinit-") + (form or "random")
+
+
+def reinit(
+    by: str | None = None,  # "script" or "block"; None: no groups
+    position: bool = False,  # POSN
+    ident: bool = False,  # IDENT
+    fallback: str = "standard-normal",  # for tokens that no rule covers: "standard-normal" (the paper's) or "source"
+    legacy: bool = False,  # sample special tokens by script too, as the paper's code does
+) -> Recipe:
+    "A re-initialisation of Downey et al. (2023, Section 3.2) as a recipe."
+    _check_form(by, position, fallback, legacy)
     groups = [Group(by, p) for p in (True, False) if by and p <= position]
+    copied = "all" if ident else "specials"
     if legacy:
-        copies = [Copy(fuzzy=False, specials=False)] * ident
-        samples = [Gaussian(g, ("text", "byte", "special")) for g in groups[:1]]
-        steps = [*copies, *samples, Copy("specials"), StandardNormal()]
+        exact = [Copy(fuzzy=False, specials=False)] * ident
+        sampled = Gaussian(groups[0], ("text", "byte", "special"))
+        steps = [*exact, sampled, Copy("specials"), StandardNormal()]
+    elif fallback == "standard-normal":
+        steps = [Copy(copied, fuzzy=False), *map(Gaussian, groups[:1]), StandardNormal()]
     else:
-        steps = [Copy("all" if ident else "specials"), *map(Gaussian, groups), Gaussian()]
-    name = "-".join(["legacy"] * legacy + [by] * bool(by) + ["posn"] * position + ["ident"] * ident)
-    name = {"": "normal", "ident": "identity", "legacy": "legacy-random"}.get(name, name)
+        steps = [Copy(copied), *map(Gaussian, groups), Gaussian()]
+    name = _form_name(by, position, ident, fallback, legacy)
     about = "Overlapping tokens are copied, others are sampled" if ident else "Every embedding is sampled"
     about += f" by {groups[0].name}" if groups else ""
-    about += ", and what is left over from N(0, 1)." if legacy else "."
-    return Recipe(name, tuple(steps), "Downey et al. (2023)", about)
+    about += ", and what no rule covers from " + FALLBACKS[fallback] + "."
+    return Recipe(name, tuple(steps), "Downey et al. (2023)", about, aliases=_OLD_NAMES.get(name, ()))
 
 # %% ../../nbs/04_methods/05_reinit.ipynb #c7c91cd4
 _FORMS = [dict(position=p, ident=i) for p in (False, True) for i in (False, True)]
 register(
-    *(reinit(by, **form) for by in ("script", "block") for form in _FORMS),
-    *(reinit(ident=i, legacy=True) for i in (False, True)),
+    *(reinit(ident=i) for i in (False, True)),
+    *(reinit(by, fallback=f, **form) for f in FALLBACKS for by in ("script", "block") for form in _FORMS),
     *(reinit("script", legacy=True, **form) for form in _FORMS),
 )
 
 
 def paper_methods(
-    legacy: bool = False,  # the paper's own way with tokens that are left over
+    fallback: str = "standard-normal",  # for tokens that no rule covers: "standard-normal" (the paper's) or "source"
 ) -> dict[str, str]:  # {name in the paper: name of the recipe}
     "The seven methods that the paper compares, the weakest first."
     forms = {
@@ -81,4 +104,4 @@ def paper_methods(
         "SCRIPT+POSN": dict(by="script", position=True),
     }
     forms |= {f"{name}+IDENT": forms[name] | dict(ident=True) for name in ("SCRIPT", "SCRIPT+POSN")}
-    return {name: reinit(legacy=legacy, **form).name for name, form in forms.items()} | {"FOCUS+IDENT": "focus"}
+    return {name: reinit(fallback=fallback, **form).name for name, form in forms.items()} | {"FOCUS+IDENT": "focus"}

@@ -11,15 +11,27 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..text.settings import LARGEST_SEED, File, Model, SettingError, Settings, distribute, existing_file, within
+from vocab_lit.text.settings import (
+    LARGEST_SEED,
+    File,
+    Model,
+    SettingError,
+    Settings,
+    distribute,
+    existing_file,
+    one_of,
+    within,
+)
 from ..tokens.settings import TokenizerSettings, check_tokenizer_path
 from ..vectors.settings import VectorSettings
 
 if TYPE_CHECKING:
+    from vocab_lit.methods.factored import SVD
     from vocab_lit.methods.recipe import Recipe
+    from vocab_lit.methods.semi_nmf import ClusteredSemiNMF, NeuralMF, SemiNMF
 
 # %% auto #0
-__all__ = ['RULES', 'find_recipe', 'copies_overlap', 'factoring_kind', 'factors_facts', 'InitSettings', 'TransplantSettings',
+__all__ = ['RULES', 'find_recipe', 'copies_overlap', 'Factoring', 'factors_facts', 'InitSettings', 'TransplantSettings',
            'expands_by_copying', 'has_tokenizer', 'takes_the_vectors', 'has_vectors', 'uses_both_languages',
            'has_both_languages']
 
@@ -43,11 +55,52 @@ def copies_overlap(recipe: Recipe) -> bool:
     return any(isinstance(step, Copy) and step.only == "all" for step in recipe.steps)
 
 # %% ../../nbs/04_methods/00_settings.ipynb #e2a19ad3
-def factoring_kind(clusters: int, grouping: str, solver: str) -> str:
-    "What sets one factoring of embeddings apart from another."
-    if clusters > 1:
-        return f"clusters by {grouping}"
-    return "singular values" if solver == "svd" else "a single up-projection"
+@dataclass(frozen=True)
+class Factoring(Settings):
+    "How an embedding matrix is factorised; the defaults are those of Pfeiffer et al. (2021, Section 4.3)."
+
+    clusters: int = 1  # how many up-projections, each for a cluster of tokens; the paper has 1 and 10
+    grouping: str = "kmeans"  # how tokens are put into clusters: kmeans, or neural (learned with the factors)
+    # dimensions of the low-dimensional embeddings; 0: 100, in a model of fewer than 768 dimensions the same share
+    components: int = 0
+    # mu (multiplicative updates, the paper's), hals (a faster descent to a lower error) or, of one up-projection, svd
+    # (singular values, for ofa)
+    solver: str = "mu"
+    steps: int = 0  # 0: 3,000 of mu, 300 of hals, 500 of neural
+
+    def check(self) -> None:
+        super().check()
+        within("clusters", self.clusters, 1)
+        one_of("grouping", self.grouping, ("kmeans", "neural"))
+        within("components", self.components, 0)
+        one_of("solver", self.solver, ("mu", "hals", "svd"))
+        within("steps", self.steps, 0)
+
+    @property
+    def kind(self) -> str:
+        "What sets one factoring of embeddings apart from another."
+        if self.clusters > 1:
+            return f"clusters by {self.grouping}"
+        return "singular values" if self.solver == "svd" else "a single up-projection"
+
+    def estimator(
+        self,
+        dim: int,  # of the matrix
+        seed: int = 0,
+    ) -> SVD | SemiNMF | ClusteredSemiNMF | NeuralMF:
+        "The estimator with these settings; `ValueError` where there is none."
+        from vocab_lit.methods.factored import SVD
+        from vocab_lit.methods.semi_nmf import ClusteredSemiNMF, NeuralMF, SemiNMF
+
+        self.check()
+        k, steps = self.components or max(1, min(100, round(dim * 100 / 768))), self.steps or None
+        if self.clusters == 1 and self.solver == "svd":
+            return SVD(k)
+        if self.clusters == 1:
+            return SemiNMF(k, self.solver, max_iter=steps, random_state=seed)
+        if self.grouping == "neural":
+            return NeuralMF(self.clusters, k, max_iter=self.steps or 500, random_state=seed)
+        return ClusteredSemiNMF(self.clusters, k, self.solver, max_iter=steps, random_state=seed)
 
 
 def factors_facts(path: str | Path) -> dict:  # settings, seed, relative error, digest of the matrix
@@ -93,10 +146,9 @@ class InitSettings(Settings):
         facts, how = factors_facts(self.factors), getattr(recipe, "factoring", None)
         if how is None:
             raise SettingError("factors", f"{recipe.name} makes full-dimensional embeddings; give an mf method")
-        wanted = factoring_kind(how.clusters, how.grouping, how.solver)
-        given = factoring_kind(*(facts[name] for name in ("clusters", "grouping", "solver")))
-        if wanted != given:
-            raise SettingError("factors", f"{recipe.name} wants {wanted}; these factors have {given}")
+        given = Factoring(facts["clusters"], facts["grouping"], solver=facts["solver"]).kind
+        if how.kind != given:
+            raise SettingError("factors", f"{recipe.name} wants {how.kind}; these factors have {given}")
 
     @property
     def recipe(self) -> Recipe:

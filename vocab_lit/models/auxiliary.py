@@ -5,6 +5,7 @@
 # %% ../../nbs/05_models/06_auxiliary.ipynb #3cc6179c
 from __future__ import annotations
 
+import copy
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,34 +13,62 @@ import numpy as np
 
 from .lazy_weights import rows_of
 from .source import open_model
+from .transplant import transplant
 from ..tokens.tokenizer import load_tokenizer
 from ..tokens.vocab import Vocab, overlap
 from ..vectors.token_vectors import TokenVectors
 
 if TYPE_CHECKING:
-    from transformers import PreTrainedTokenizerBase
+    from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 # %% auto #0
-__all__ = ['auxiliary_vectors']
+__all__ = ['embedding_vectors', 'auxiliary_vectors', 'smaller_model']
 
 # %% ../../nbs/05_models/06_auxiliary.ipynb #feda33c9
-def auxiliary_vectors(
-    folder: str | Path,  # of a model with its tokenizer
+def embedding_vectors(
+    model: PreTrainedModel,  # an auxiliary model
+    own: PreTrainedTokenizerBase,  # its tokenizer
     tokenizer: PreTrainedTokenizerBase,  # whose tokens are looked up
+    name: str = "the auxiliary model",
 ) -> TokenVectors:
     "The input embeddings of an auxiliary model as vectors of tokens; `ValueError` where it has none of the tokens."
-    rows = rows_of(open_model(folder).get_input_embeddings().weight)
-    own, vocab = Vocab.from_tokenizer(load_tokenizer(folder)), Vocab.from_tokenizer(tokenizer)
+    rows = rows_of(model.get_input_embeddings().weight)
+    own, vocab = Vocab.from_tokenizer(own), Vocab.from_tokenizer(tokenizer)
     ids = overlap(own, vocab, fuzzy=False)
     ids[ids >= len(rows)] = -1
     known = (ids >= 0) & np.array([t.kind in ("text", "byte") for t in vocab])
     if not known.any():
         raise ValueError(
-            f"{folder}: the auxiliary model has none of the {len(vocab):,} tokens of the target vocabulary; "
+            f"{name}: the auxiliary model has none of the {len(vocab):,} tokens of the target vocabulary; "
             "give one that was trained with that vocabulary"
         )
     matrix = np.zeros((len(vocab), rows.shape[1]), np.float32)
     matrix[known] = rows[ids[known]].float().numpy()
     if not np.isfinite(matrix).all():
-        raise ValueError(f"{folder}: the embeddings of the auxiliary model are not finite; repair it first")
-    return TokenVectors(matrix, known & matrix.any(1), f"embeddings of {folder}")
+        raise ValueError(f"{name}: the embeddings of the auxiliary model are not finite; repair it first")
+    return TokenVectors(matrix, known & matrix.any(1), f"embeddings of {name}")
+
+
+def auxiliary_vectors(
+    folder: str | Path,  # of a model with its tokenizer
+    tokenizer: PreTrainedTokenizerBase,  # whose tokens are looked up
+) -> TokenVectors:
+    "As `embedding_vectors`, of a saved model."
+    return embedding_vectors(open_model(folder), load_tokenizer(folder), tokenizer, str(folder))
+
+# %% ../../nbs/05_models/06_auxiliary.ipynb #9cd4d82b
+_SIZES = ("hidden_size", "intermediate_size", "num_attention_heads", "num_hidden_layers")
+
+
+def smaller_model(
+    model: PreTrainedModel,  # the source model, whose class and configuration are taken
+    source: PreTrainedTokenizerBase,  # its tokenizer
+    tokenizer: PreTrainedTokenizerBase,  # the target tokenizer
+    seed: int = 0,
+) -> PreTrainedModel:
+    "An auxiliary model to be trained: half the source model's sizes, the target vocabulary and random weights."
+    config = copy.deepcopy(model.config)
+    for name in _SIZES:
+        if size := getattr(config, name, None):
+            setattr(config, name, max(1, size // 2))
+    return transplant(type(model)(config), source, tokenizer, "full-rand", seed=seed).model

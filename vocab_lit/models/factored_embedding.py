@@ -120,10 +120,14 @@ class FactoredEmbedding(nn.Module):
         from safetensors.torch import save_file
 
         parts = {name: p.detach().cpu().contiguous() for name, p in self.named_parameters()}
-        save_file(parts, path, {"embedding": json.dumps(dict(seed=self.seed, tau=self.tau))})
+        facts = dict(seed=self.seed, tau=self.tau, train_up=self.up.requires_grad)
+        save_file(parts, path, {"embedding": json.dumps(facts)})
 
 
-def load_embedding(path: str | Path, train_up: bool = False) -> FactoredEmbedding:
+def load_embedding(
+    path: str | Path,
+    train_up: bool | None = None,  # whether G is trained; None: as it was when the layer was saved
+) -> FactoredEmbedding:
     "Read a layer that `FactoredEmbedding.save` wrote; `ValueError` where the file holds none."
     from safetensors import SafetensorError, safe_open
 
@@ -133,6 +137,7 @@ def load_embedding(path: str | Path, train_up: bool = False) -> FactoredEmbeddin
             facts = json.loads(f.metadata()["embedding"])
         labels = parts["log_z"].argmax(1)
         tau, seed = tuple(facts["tau"]), facts["seed"]
+        train_up = facts.get("train_up", False) if train_up is None else train_up
         layer = FactoredEmbedding(parts["low_dim"], parts["up"], labels, train_up, tau=tau, seed=seed)
         layer.load_state_dict(parts)
         return layer

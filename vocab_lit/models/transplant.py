@@ -20,7 +20,7 @@ import vocab_lit
 from ..methods.apply import row_blocks
 from ..methods.factored import FactoredRecipe, Factors, factorize, low_dimensional
 from ..methods.recipe import Plan, Recipe, get_recipe, load_plan
-from ..methods.settings import factoring_kind
+from ..methods.settings import Factoring
 from .factored_embedding import FactoredEmbedding, check_tied
 from .lazy_weights import rows_of, save_meta_model
 from .source import Source, is_masked, max_length
@@ -244,7 +244,7 @@ def transplant(
         reinitialise(model, seed)
     if factors:
         rows, labels = low_dimensional(plan, model.get_input_embeddings().weight.detach(), factors)
-        layer = FactoredEmbedding(rows, factors.G, labels, seed=seed)
+        layer = FactoredEmbedding(rows, factors.G, labels, recipe.train_up, seed=seed)
     stream = {name: i for i, name in enumerate(token_parameters(model))}
     replace_token_embeddings(
         model,
@@ -281,10 +281,10 @@ def _factors_for(recipe, model, n_old, factors, seed):  # None for full-dimensio
         return factorize(old, how, seed)
     factors.check(old)
 
-    wanted = factoring_kind(how.clusters, how.grouping, how.solver)
-    given = factoring_kind(*(factors.facts[name] for name in ("clusters", "grouping", "solver")))
-    if wanted != given:
-        raise ValueError(f"{recipe.name} wants {wanted}; these factors have {given}")
+    facts = factors.facts
+    given = Factoring(facts["clusters"], facts["grouping"], solver=facts["solver"]).kind
+    if how.kind != given:
+        raise ValueError(f"{recipe.name} wants {how.kind}; these factors have {given}")
     return factors
 
 # %% ../../nbs/05_models/05_transplant.ipynb #e5861931

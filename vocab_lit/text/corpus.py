@@ -23,6 +23,7 @@ import regex
 from tqdm.auto import tqdm
 
 import vocab_lit
+from .settings import CleanSettings
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -179,31 +180,26 @@ def _seen_before(duplicates: str) -> Callable[[str], bool]:
 def clean(
     lines: Iterable[str],  # texts without surrounding white space
     report: CleanReport | None = None,  # filled while lines are read
-    min_tokens: int = 2,  # a line needs so many
-    mean_length: float = 16,  # characters; of a line's tokens, at most
-    longest: int = 32,  # characters; of any token, at most
-    alphabetic: float = 0.5,  # share of alphabetic characters, at least
-    # what is a copy: "exact", "letters" (case and all but letters make no difference) or "none"
-    duplicates: str = "exact",
+    how: CleanSettings = CleanSettings(),
     tokens: Callable[[str], list[str]] = text_tokens,  # `str.split` counts by spaces in every script, as in the paper
 ) -> Iterator[str]:  # the lines kept, in order
     "Leave out lines that are no sentences (Downey et al., 2023, Appendix A)."
-    if duplicates not in ("exact", "letters", "none"):
-        raise ValueError(f"duplicates={duplicates!r}; choose exact, letters or none")
-    few, mean = f"fewer than {min_tokens} tokens", f"mean over {mean_length} characters"
-    long, other = f"token over {longest}", f"letters under {alphabetic:.0%}"
-    report, seen_before = CleanReport() if report is None else report, _seen_before(duplicates)
+    how.check()
+    few, mean = f"fewer than {how.min_tokens} tokens", f"mean over {how.mean_length} characters"
+    long, other = f"token over {how.longest}", f"letters under {how.alphabetic:.0%}"
+    report = CleanReport() if report is None else report
+    seen_before = _seen_before(how.duplicates)
     report.lines.update(dict.fromkeys((few, mean, long, other, "duplicate", "kept"), 0))
 
     def verdict(line):
         sizes = list(map(len, tokens(line)))
-        if len(sizes) < min_tokens:
+        if len(sizes) < how.min_tokens:
             return few
-        if sum(sizes) > mean_length * len(sizes):
+        if sum(sizes) > how.mean_length * len(sizes):
             return mean
-        if max(sizes, default=0) > longest:
+        if max(sizes, default=0) > how.longest:
             return long
-        if len(_NOT_ALPHABETIC.sub("", line)) < alphabetic * len(line):
+        if len(_NOT_ALPHABETIC.sub("", line)) < how.alphabetic * len(line):
             return other
         return "duplicate" if seen_before(line) else "kept"
 

@@ -20,11 +20,13 @@ if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
 
 # %% auto #0
-__all__ = ['KINDS', 'unknown_tokens', 'coverage', 'overlap_kinds', 'longest_overlaps']
+__all__ = ['KINDS', 'with_neutral_letter', 'unknown_tokens', 'coverage', 'overlap_kinds', 'longest_overlaps']
 
 # %% ../../nbs/02_tokens/04_coverage.ipynb #0f79ca7d
-def _with_beginning(tokenizer):  # (tokenizer, letter)
-    "A copy of a tokenizer that knows one more letter, which is in no other piece."
+def with_neutral_letter(
+    tokenizer: PreTrainedTokenizerBase,
+) -> tuple[Tokenizer, str]:  # the copy, and the letter
+    "A copy of a tokenizer that knows one more letter, which is in no other token: what follows it is inside a word."
     pipeline = read_pipeline(tokenizer) | {"truncation": None, "padding": None}
     vocab = pipeline["model"]["vocab"]
     seen = set().union(*((p for p, _ in vocab) if isinstance(vocab, list) else vocab))
@@ -42,7 +44,7 @@ def unknown_tokens(
     target: Vocab,
 ) -> np.ndarray:  # (n_target,) bool; False for special tokens and for bytes that are no text
     "Which tokens of a target vocabulary the source tokenizer cannot compose (Pfeiffer et al., 2021, Table 1)."
-    tokenizer, beginning = _with_beginning(source)
+    tokenizer, beginning = with_neutral_letter(source)
     tokens = [t for t in target if t.kind == "text"]
     texts = [t.text if t.word_start else beginning + t.text for t in tokens]
     out = np.zeros(len(target), bool)

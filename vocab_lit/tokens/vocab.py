@@ -24,12 +24,17 @@ if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase, PreTrainedTokenizerFast
 
 # %% auto #0
-__all__ = ['ROLES', 'Token', 'Dialect', 'read_pipeline', 'read_dialect', 'read_token', 'Vocab', 'toy_tokenizer', 'match_specials',
-           'overlap', 'lexical_overlap', 'Fit', 'fit', 'unk_rate', 'fertility']
+__all__ = ['ROLES', 'script_of', 'Token', 'Dialect', 'read_pipeline', 'read_dialect', 'read_token', 'Vocab', 'toy_tokenizer',
+           'match_specials', 'overlap', 'lexical_overlap', 'Fit', 'fit', 'unk_rate', 'fertility']
 
 # %% ../../nbs/02_tokens/01_vocab.ipynb #b6a243b4
-_script = functools.lru_cache(maxsize=None)(ucd.script)
 _block = functools.lru_cache(maxsize=None)(ucd.block)
+
+
+@functools.cache
+def script_of(character: str) -> str:
+    "The Unicode script of a character, as its ISO 15924 code."
+    return ucd.script(character)
 
 
 def _majority(values: Iterable[str], default: str) -> str:
@@ -60,7 +65,7 @@ class Token:
     @property
     def script(self) -> str:  # ISO 15924 code; "Zzzz" where the token has no text
         "The script most of its characters have."
-        return _majority(map(_script, self.text), "Zzzz") if self.kind == "text" else "Zzzz"
+        return _majority(map(script_of, self.text), "Zzzz") if self.kind == "text" else "Zzzz"
 
     @property
     def block(self) -> str:  # Unicode block; "No_Block" where the token has no text

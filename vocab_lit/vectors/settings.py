@@ -11,10 +11,20 @@ import zipfile
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..text.settings import File, Files, SettingError, Settings, existing_file, one_of, within
+from ..text.extras import check_extra
+from vocab_lit.text.settings import (
+    LARGEST_SEED,
+    File,
+    Files,
+    SettingError,
+    Settings,
+    existing_file,
+    one_of,
+    within,
+)
 
 # %% auto #0
-__all__ = ['VECTOR_METHODS', 'SUBWORDS', 'IN_ONE_SPACE', 'check_vectors_file', 'VectorSettings']
+__all__ = ['VECTOR_METHODS', 'SUBWORDS', 'IN_ONE_SPACE', 'check_vectors_file', 'VectorSettings', 'VectorTraining']
 
 # %% ../../nbs/03_vectors/00_settings.ipynb #09d90425
 def _begins_as_table(path: Path) -> bool:
@@ -35,6 +45,7 @@ def check_vectors_file(
         if path.suffix == ".npz":
             right = zipfile.is_zipfile(path)
         elif path.suffix == ".bin":
+            check_extra("fasttext", "fasttext")
             right = path.stat().st_size > 16
         else:
             right = _begins_as_table(path)
@@ -76,6 +87,8 @@ class VectorSettings(Settings):
         super().check()
         one_of("subwords", self.subwords, SUBWORDS)
         within("threads", self.threads, 1)
+        if self.vectors == "fasttext":
+            check_extra("gensim", "fasttext")
         for name in ("source_vectors", "target_vectors"):
             if path := getattr(self, name):
                 check_vectors_file(name, path)
@@ -110,3 +123,32 @@ class VectorSettings(Settings):
         from vocab_lit.vectors.align import read_dictionary
 
         return read_dictionary(self.dictionary)
+
+# %% ../../nbs/03_vectors/00_settings.ipynb #86e4f617
+@dataclass(frozen=True)
+class VectorTraining(Settings):
+    "How static vectors of words or tokens are trained on text."
+
+    # fasttext, ppmi (better for small text) or auto (by the size of the text; .bin is always fastText)
+    method: str = "auto"
+    dim: int | None = None  # length of a vector; default: fasttext 300; ppmi 128, of tokens 64
+    # what occurs less often has no vector of its own; default: fasttext 5, of tokens 10; ppmi 2
+    min_count: int | None = None
+    window: int | None = None  # ppmi, of words: largest distance between two words that counts; default: 30
+    epochs: int | None = None  # fasttext: passes over the text; default: of words 5 to 50, by its size; of tokens 3
+    seed: int = 0  # of everything random
+    threads: int = 1  # of fastText; with more than 1, runs differ a little
+
+    def check(self) -> None:
+        super().check()
+        one_of("method", self.method, VECTOR_METHODS)
+        if self.method == "fasttext":
+            check_extra("gensim", "fasttext")
+        for name in ("dim", "min_count", "window", "epochs", "threads"):
+            within(name, getattr(self, name), 1)
+        within("seed", self.seed, 0, LARGEST_SEED)
+
+    @property
+    def given(self) -> dict[str, object]:
+        "The options for `token_vectors` and `train_words`; what is not given is left to the method."
+        return {name: value for name, value in vars(self).items() if value is not None}
