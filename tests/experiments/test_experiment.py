@@ -121,6 +121,7 @@ def cell_9cb35fbb(cell_250eeefc, cell_16988bb4):
 
     def offline(patch):
         patch.setenv("VOCAB_LIT_HUB", str(hub))
+        patch.setattr("datasets.config.HF_DATASETS_CACHE", place / "cache")
         for at in ("huggingface_hub.constants.HF_HUB_OFFLINE", "datasets.config.HF_HUB_OFFLINE"):
             patch.setattr(at, True)
 
@@ -149,6 +150,21 @@ def test_at_scale_mini_focus_starts_far_below_random_mapping_and_below_a_uniform
         and curve[-1]["value"] < curve[0]["value"]
     )
     assert sw.vectors("token vectors") is sw.vectors("token vectors") and sw.vectors("") is None
+
+
+@pytest.mark.cell('nbs/08_experiments/04_experiment.ipynb', 'cell "held-out text is scored in batches of one shape where the device compiles a program for each" (2b8d60f7)')
+def test_held_out_text_is_scored_in_batches_of_one_shape_where_the_device_compiles_a_program_for_each(cell_c69caf21):
+    from types import SimpleNamespace
+
+    started = sw.transplant("random").model
+    with pytest.MonkeyPatch.context() as patch:
+        told = []
+        patch.setitem(Target.loss.__globals__, "heldout_loss", lambda *given, **more: told.append(more["fixed_shapes"]))
+        for fixed_shapes in (True, False):
+            device = SimpleNamespace(torch=torch.device("cpu"), fixed_shapes=fixed_shapes)
+            patch.setitem(Target.loss.__globals__, "find_device", lambda device=device: device)
+            sw.loss(started)
+    assert told == [True, False]
 
 
 @pytest.mark.cell('nbs/08_experiments/04_experiment.ipynb', 'cell "the same code runs on one\'s own model and text" (a816d4d5)')
@@ -478,6 +494,9 @@ def test_scale_paper_runs_from_a_mirror_from_text_to_transplanted_model_and_name
         sami = replace(sami, tasks={task: replace(config, epochs=1) for task, config in sami.tasks.items()})
         assert sami.has_task("pos", "sme") and not sami.has_task("ner", "sme")
         assert [row["metric"] for row in Target(sami).scores(seeds=1)] == ["loss", "pos"]
-        divided = get_setup("paper", "sw", "FacebookAI/xlm-roberta-base", preset="embedding-structure", limit=300)
+        structure = dict(model="FacebookAI/xlm-roberta-base", preset="embedding-structure", limit=300)
+        with pytest.raises(ValueError, match="the data set oscar-corpus/OSCAR-2201 does not load for sw"):
+            get_setup("paper", "sw", **structure)
+        divided = get_setup("paper", "sw", corpus="cc100", **structure)
         with pytest.raises(ValueError, match="sentences are too few for 256"):
             divided.splits("ner", "sw")

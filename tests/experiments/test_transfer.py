@@ -3,14 +3,15 @@ from dataclasses import replace
 from pathlib import Path
 from vocab_lit.experiments.experiment import get_setup
 from vocab_lit.experiments.results import Workers
-from vocab_lit.experiments.transfer import FMT, LanguageRun, METHODS, Transfer, UNKS, _EMBEDDINGS, _alike, _by_budget, _factors_file, _learn_task, _score, _with_languages, averages, language_spec, learn_factors, learn_language, learn_languages, matrix, required_runs, transfer, transfer_by_steps
+from vocab_lit.experiments.transfer import ALL_LAYERS, FMT, LANGUAGE_ONLY, LanguageRun, METHODS, Transfer, UNKS, _EMBEDDINGS, _alike, _by_budget, _factors_file, _fetch_adapter, _learn_task, _score, _task_adapter, _with_languages, averages, language_spec, learn_factors, learn_language, learn_languages, matrix, required_runs, transfer, transfer_by_steps
 from vocab_lit.methods.factored import Factoring, factorize
 from vocab_lit.models.adapterhub import load_adapter, save_adapter
 from vocab_lit.models.factored_embedding import factored
-from vocab_lit.models.madx import AdapterConfig, MadX
+from vocab_lit.models.madx import AdapterConfig, MadX, TASK
 from vocab_lit.models.source import load_model
 from vocab_lit.models.transplant import token_parameters
 from vocab_lit.tasks.finetune import evaluate, fine_tune
+from vocab_lit.text.corpus import data_path
 from vocab_lit.text.phrasebook import lines
 from vocab_lit.tokens.tokenizer import load_tokenizer, save_tokenizer, train_tokenizer
 from vocab_lit.training.lapt import lapt
@@ -205,6 +206,8 @@ def test_methods_share_the_task_adapter_where_the_source_side_is_the_same_and_on
         and len(UNKS) == 11
         and {m.recipe for m in UNKS.values()} - {""} == set(_EMBEDDINGS.values())
     )
+    assert all(shape.leave_out == (-1,) for m in list(UNKS.values())[2:] for shape in (m.language, m.task))
+    assert {shape.activation for m in list(UNKS.values())[1:] for shape in (m.language, m.task)} == {"gelu"}
     english = unks_scores[unks_scores.target == "en"].set_index("method").value  # which keeps its vocabulary
     assert english["EL-LEX"] == english["MAD-X 2.0"] == english["MF1-RAND"] and english.notna().all()
     here, there = unks.target("en", True), unks.target("sw", True)
@@ -222,10 +225,72 @@ def test_methods_share_the_task_adapter_where_the_source_side_is_the_same_and_on
         lapt(model, there.tokenizer, there.packed("train"), there.packed("held_out"), there.lapt_config, 0)
     by_hand.activate("en")
     config = unks.config("ner", "en", True)
-    result = fine_tune(model, source, *here.setup.splits("ner", "en"), "ner", 0, config, by_hand.attach("ner", "en"))
+    attach = by_hand.attach("ner", "en", AdapterConfig(16, "gelu", 0, (-1,)))  # in the last layer neither has a part
+    result = fine_tune(model, source, *here.setup.splits("ner", "en"), "ner", 0, config, attach)
     result.model.madx.activate("sw", "ner")
     f1 = evaluate(result.model, there.tokenizer, there.setup.splits("ner", "sw")[2], "ner", config)["entity_f1"]
     assert unks_scores.query("method == 'MF10-KMEANS-LEX' and target == 'sw'").value.item() == pytest.approx(100 * f1)
+
+
+@pytest.mark.cell('nbs/08_experiments/05_transfer.ipynb', 'cell "in MAD-X 2.0 no adapter has a part in the last layer, in MAD-X all have, and each task adapter is its own" (3fd0a6b1)')
+def test_in_mad_x_2_0_no_adapter_has_a_part_in_the_last_layer_in_mad_x_all_have_and_each_task_adapter_is_its_own(cell_6a306385, cell_4866541c):
+    study = replace(unks, methods=UNKS | LANGUAGE_ONLY | ALL_LAYERS)
+    last = str(tiny_config.num_hidden_layers - 1)
+    parts = {}
+    for name in ("MAD-X", "MAD-X 2.0", *LANGUAGE_ONLY):
+        madx, words = MadX(study.target("en").source_model()), study.target("en").source_tokenizer
+        madx.add_language("en", study.methods[name].language)
+        learnt = _learn_task(study, madx, words, "en", "en", "ner", 0, _task_adapter(study, name)).madx
+        parts[name] = [last in learnt.get(kind, of).layers for kind, of in (("language", "en"), ("task", "ner"))]
+    assert list(parts.values()) == [[True, True], [False, False], [False, True]]
+    alike = [list(group) for group in _alike(study, ["MAD-X", "MAD-X 2.0", *LANGUAGE_ONLY, "EL-LEX", "EL-LEX, 12Ad"], "en")]
+    assert alike == [["MAD-X", "EL-LEX, 12Ad"], ["MAD-X 2.0", "EL-LEX"], [*LANGUAGE_ONLY]]
+    assert not language_spec(study, "EL-LEX, 12Ad", "sw").adapter.leave_out
+
+
+@pytest.mark.cell('nbs/08_experiments/05_transfer.ipynb', 'cell "a published adapter takes the place of training in languages that keep the vocabulary, without what is left out" (60a9d7c4)')
+def test_a_published_adapter_takes_the_place_of_training_in_languages_that_keep_the_vocabulary_without_what_is_left_out(cell_6a306385, cell_4866541c):
+    golden = data_path("golden", "adapters", "bert")
+    base = transformers.BertForMaskedLM.from_pretrained(golden / "base")
+    words = train_tokenizer(english, "wordpiece", base.config.vocab_size)
+    words.model_max_length = base.config.max_position_embeddings
+    base.save_pretrained(folder / "golden")
+    save_tokenizer(words, folder / "golden")
+    shutil.copytree(golden / "lang", folder / "published-en")
+    published = replace(
+        unks,
+        folder=folder / "published",
+        options=asked | {"model": str(folder / "golden")},
+        methods={name: UNKS[name] for name in ("MAD-X", "MAD-X 2.0")},
+        published_adapters=str(folder / "published-{language}"),
+    )
+    assert published.stamp != replace(published, published_adapters="").stamp
+    runs = {name: language_spec(published, name, "en") for name in published.methods}
+    learn_languages(published, runs.values())
+    taken = {}
+    for name, run in runs.items():
+        madx = MadX(base)
+        load_adapter(madx, published.place(run), "language", "en")
+        taken[name] = madx.get("language", "en").state_dict()
+        madx.remove()
+    madx = MadX(base)
+    load_adapter(madx, golden / "lang", "language", "en")
+    expected = madx.get("language", "en").state_dict()
+    assert taken["MAD-X"].keys() == expected.keys() > taken["MAD-X 2.0"].keys()
+    assert all(torch.equal(value, expected[part]) for found in taken.values() for part, value in found.items())
+    rows = published.study.frame(published.stamp)
+    assert len(rows) == 2 and (rows.step == 0).all() and rows.value.gt(0).all()  # nothing was trained
+    assert not published.published(language_spec(published, "MAD-X", "sw"))  # which has a vocabulary of its own
+    scores_with = transfer(replace(published, own_vocabulary=()), ["MAD-X 2.0"], "ner", ["en"], ["en"])
+    assert scores_with.value.notna().all()
+    with pytest.MonkeyPatch.context() as patch:
+        asked_for = []
+        patch.setenv("VOCAB_LIT_HUB", str(folder))
+        patch.setattr("huggingface_hub.snapshot_download", asked_for.append)
+        shutil.copytree(golden / "lang", folder / "AdapterHub" / "en")
+        assert _fetch_adapter("AdapterHub/en") == folder / "AdapterHub" / "en" and not asked_for
+        _fetch_adapter("AdapterHub/ja")
+        assert asked_for == ["AdapterHub/ja"]
 
 
 @pytest.mark.cell('nbs/08_experiments/05_transfer.ipynb', 'cell "full-model transfer trains embeddings alone, then the task with the source embeddings frozen, and swaps them" (7b3db831)')
@@ -238,7 +303,7 @@ def test_full_model_transfer_trains_embeddings_alone_then_the_task_with_the_sour
     )
     madx, tokenizer = _with_languages(unks, {"sw": unks.place(embeddings_only)})
     assert not madx.get("language", "sw").layers and madx.own_embeddings("sw") is not None
-    tuned = _learn_task(unks, madx, tokenizer, "en", None, "ner", 0, adapters=False)
+    tuned = _learn_task(unks, madx, tokenizer, "en", None, "ner", 0, None)
     assert (
         not any(p.requires_grad for p in tuned.madx.parameters()) and not tuned.get_input_embeddings().weight.requires_grad
     )
@@ -294,7 +359,7 @@ def test_the_adapters_of_a_step_are_used_and_all_steps_are_the_full_number_s(cel
             "strange": tiny.place(language_spec(tiny, "MAD-X", "en", steps=3)),
         },
     )
-    model, by_hand = _learn_task(tiny, madx, tokenizer, "en", "en", "ner", 0), {}
+    model, by_hand = _learn_task(tiny, madx, tokenizer, "en", "en", "ner", 0, TASK), {}
     for n, adapter in ((0, None), (3, "strange"), (2, "en")):
         model.madx.activate(adapter, "ner")
         by_hand[n] = (

@@ -4,7 +4,7 @@ from safetensors.torch import load_file
 from transformers import AutoModelForMaskedLM, BertConfig, BertForMaskedLM, GPT2Config, GPT2LMHeadModel
 from vocab_lit.methods.factored import Factoring, factorize
 from vocab_lit.methods.up_projection import gumbel_one_hot, up_project
-from vocab_lit.models.factored_embedding import FactoredEmbedding, _Logits, factored, load_embedding
+from vocab_lit.models.factored_embedding import FactoredEmbedding, _Logits, _logits_of_fixed_shapes, factored, load_embedding
 from vocab_lit.text.corpus import data_path
 import numpy as np
 import pytest
@@ -66,12 +66,13 @@ def test_logits_and_all_gradients_are_those_of_the_composed_matrix(cell_5507be15
     weight = torch.randn(6, 40, generator=torch.Generator().manual_seed(1), dtype=torch.double)
     for C in (1, 4):
         results = []
-        for logits_of in (_Logits.apply, composed):
+        for logits_of in (_Logits.apply, _logits_of_fixed_shapes, composed):
             h, F, G, z = (t.detach().clone().requires_grad_() for t in (*given[:2], given[2][:C], given[3][:, :C]))
             logits = logits_of(h, F, G, gumbel_one_hot(z, 0.7, torch.Generator().manual_seed(3)))
             (logits * weight).sum().backward()
             results.append((logits.detach(), h.grad, F.grad, G.grad, z.grad))
-        assert all(torch.allclose(a, b, atol=1e-12) for a, b in zip(*results)), C
+        *ours, expected = results
+        assert all(torch.allclose(a, b, atol=1e-12) for found in ours for a, b in zip(found, expected)), C
     fixed = torch.eye(4)[torch.arange(40) % 4].double()
     assert torch.autograd.gradcheck(lambda h, F, G: _Logits.apply(h, F, G, fixed), given[:3])
 
@@ -176,6 +177,50 @@ def test_gradients_reach_f_z_and_g_where_it_is_trained_and_nothing_of_the_matrix
         torch.func.functional_call(small_bert(400).train(), embeddings, kwargs=inputs).loss.backward()
         expected = torch.einsum("vd,vkd->vk", sampled.grad, own.up.detach()[own.choices().argmax(1)])
         assert torch.allclose(own.low_dim.grad, expected, atol=1e-6)
+
+
+@pytest.mark.cell('nbs/05_models/03_factored_embedding.ipynb', 'cell "where shapes are fixed, every step has the same ones, with the logits and gradients of those that are not" (91be77d0)')
+def test_where_shapes_are_fixed_every_step_has_the_same_ones_with_the_logits_and_gradients_of_those_that_are_not(cell_1f939951, cell_f9718807):
+    from torch.utils._python_dispatch import TorchDispatchMode
+    from torch.utils._pytree import tree_leaves
+
+
+    class Shapes(TorchDispatchMode):
+        "What is computed in which shapes, as a compiler would see it."
+
+        def __init__(self):
+            super().__init__()
+            self.seen = []
+
+        def __torch_dispatch__(self, function, types, args=(), kwargs=None):
+            out = function(*args, **kwargs or {})
+            tensors = [t for t in tree_leaves((args, kwargs, out)) if isinstance(t, torch.Tensor)]
+            self.seen.append((str(function), *(tuple(t.shape) for t in tensors)))
+            return out
+
+
+    def two_steps(fixed_shapes):  # on batches with few and with many distinct tokens: shapes, losses and gradients
+        own = FactoredEmbedding(four.F, four.G, four.labels, train_up=True, seed=3, fixed_shapes=fixed_shapes)
+        seen, numbers = [], []
+        for step, ids in enumerate((torch.ones_like(some_ids), some_ids)):
+            model = small_bert(400)
+            with factored(model, own):
+                model.train()
+                own.zero_grad()
+                own.at(step, 2)
+                with Shapes() as shapes:
+                    loss = model(ids, labels=ids).loss
+                    loss.backward()
+                seen.append(shapes.seen)
+                numbers += [loss.detach(), *(p.grad.clone() for p in own.parameters())]
+        return seen, numbers
+
+
+    (fixed, of_fixed), (free, of_free) = (two_steps(fixed_shapes) for fixed_shapes in (True, False))
+    assert fixed[0] == fixed[1] and free[0] != free[1]
+    assert not any("unique" in name or "nonzero" in name for name, *_ in fixed[1])
+    assert all(torch.allclose(a, b, atol=1e-5) for a, b in zip(of_fixed, of_free))
+    assert not layer.fixed_shapes  # where nothing is compiled, the products are the smaller ones
 
 
 @pytest.mark.cell('nbs/05_models/03_factored_embedding.ipynb', 'cell "an error inside leaves the model\'s embeddings, and models that do not fit are refused" (c70ac9a1)')

@@ -2,6 +2,7 @@
 from dataclasses import asdict, replace
 from pathlib import Path
 from transformers import AutoModelForQuestionAnswering, AutoModelForTokenClassification, GPT2Config, GPT2LMHeadModel
+from vocab_lit.models.adapterhub import load_adapter, save_adapter
 from vocab_lit.models.madx import MadX
 from vocab_lit.models.source import load_model
 from vocab_lit.tasks.evaluate import evaluate_files, read_examples
@@ -42,8 +43,8 @@ def cell_790e2b33():
         return evaluate_files(source, settings, out, say)
 
 
-    def scored(source, task, test, task_adapter, language_adapter="none", say=print):
-        options = given(test=test, task_adapter=task_adapter, language_adapter=language_adapter)
+    def scored(source, task, test, task_adapter, language_adapter="none", say=print, **options):
+        options |= given(test=test, task_adapter=task_adapter, language_adapter=language_adapter)
         return evaluate_files(source, EvaluateSettings(task, **options), say=say)
 
 
@@ -269,6 +270,22 @@ def test_the_settings_are_those_the_papers_print():
     ner = task_settings("mad-x", "ner")
     assert (ner.epochs, ner.batch_size, ner.learning_rate, ner.pooling, ner.balance_o) == (100, 16, 5e-5, "first", False)
     assert task_settings("mad-x", "ner", adapters=True) == replace(ner, learning_rate=1e-4)
+    names = task_settings("focus", "ner")
+    assert (names.epochs, names.learning_rate, names.batch_size, names.eval_every, names.balance_o) == (
+        5,
+        5e-5,
+        128,
+        0.05,
+        False,
+    )
+    assert task_settings("focus", "ner", of=["sw"]) == replace(names, epochs=25)
+    assert task_settings("focus", "ner", of=["ha", "masakhaner2"]) == replace(names, epochs=25, learning_rate=2e-5)
+    assert task_settings("focus", "qa").batch_size == 64 and task_settings("focus", "qa", of=["sw"]).epochs == 25
+    for adapters in (False, True):  # MAD-X, Section 5.2: batches of 16 and 8 for high-resource and low-resource languages
+        low_resource = task_settings("mad-x", "ner", adapters, low_resource=True)
+        assert low_resource == replace(task_settings("mad-x", "ner", adapters), batch_size=8)
+    for paper, task in (("mad-x", "qa"), ("unks-everywhere", "ner"), ("wechsel", "ner")):  # which make no difference
+        assert task_settings(paper, task, low_resource=True) == task_settings(paper, task)
     qa, nli = (task_settings("mad-x", t) for t in ("qa", "nli"))
     assert (qa.max_length, qa.stride, qa.max_answer, qa.learning_rate, qa.batch_size, qa.epochs) == (
         384,
@@ -321,10 +338,8 @@ def test_the_settings_are_those_the_papers_print():
             task_arguments(c, 0, tempfile.mkdtemp()).get_warmup_steps(250) == 25
             and task_arguments(c, 0, tempfile.mkdtemp()).adam_epsilon == 1e-8
         )
-    with pytest.raises(
-        ValueError, match="--preset: 'focus' is unknown; choose from embedding-structure, mad-x, unks-everywhere, wechsel"
-    ):
-        task_settings("focus", "pos")
+    with pytest.raises(ValueError, match="--preset: 'fokus' is unknown; did you mean focus"):
+        task_settings("fokus", "pos")
     with pytest.raises(ValueError, match="--task: 'parse' is unknown"):
         task_settings("mad-x", "parse")
     assert set(TASK_PRESETS) >= {"pos", "ner", "dp", "qa", "nli"} and len({t.name for t in TASKS.values()}) == len(TASKS)
@@ -375,6 +390,38 @@ def test_a_saved_task_adapter_scores_as_it_did_and_otherwise_on_another_language
         "model_head.safetensors",
         "scores.json",
     ]
+
+
+@pytest.mark.cell('nbs/07_tasks/10_evaluate.ipynb', 'cell "MAD-X 2.0 has neither a language nor a task adapter in the last layer, in training and in scoring" (b7c4f0a2)')
+def test_mad_x_2_0_has_neither_a_language_nor_a_task_adapter_in_the_last_layer_in_training_and_in_scoring(cell_790e2b33, cell_58149fb8):
+    second = dict(activation="gelu", last_layer=False)
+    without = fine_tuned(
+        mini,
+        "ner",
+        *files,
+        seeds=1,
+        config=quick,
+        out=folder / "ner-en-2",
+        say=lambda message: None,
+        language_adapter=folder / "en",
+        **second,
+    )
+    both = MadX(load_model(mini).float())
+    load_adapter(both, folder / "ner-en-2", "task", "ner")
+    n_layers = both.model.config.num_hidden_layers
+    assert set(both.get("task", "ner").layers) == {str(i) for i in range(n_layers - 1)}
+    assert both.get("task", "ner").config.activation == "gelu" and without[0]["test"] != stacked[0]["test"]
+
+
+    def without_last(language, last_layer):
+        more = dict(say=lambda m: None, last_layer=last_layer)
+        return scored(mini, "ner", files[2], folder / "ner-en-2", folder / language, **more)[0]["test"]
+
+
+    assert without_last("en", False) == without[0]["test"]
+    load_adapter(languages, folder / "en", "language", "en-2", leave_out=(-1,))
+    save_adapter(languages, "language", "en-2", folder / "en-2")
+    assert without_last("en-2", True) == without[0]["test"]
 
 
 @pytest.mark.cell('nbs/07_tasks/10_evaluate.ipynb', 'cell "a language\'s own vocabulary is used in training and in scoring" (ac6459b9)')

@@ -82,6 +82,14 @@ def test_training_stops_when_patience_is_over_and_the_weights_of_the_best_epoch_
     assert not torch.equal(weights[1], weights[2]) and trainer.history[-1][1] < trainer.history[0][1]
     to_the_end, _ = train(TaskConfig(learning_rate=0.1, batch_size=16, epochs=3, eval_every=2), dev=[0.5, 0.6])
     assert [epoch for epoch, *_ in to_the_end.history] == [2, 3]  # the last epoch has a score in any case
+    # 64 rows in batches of 16 for 5 epochs are 20 steps, of which every fifth is a quarter
+    quarters, of_quarters = train(
+        TaskConfig(learning_rate=0.1, batch_size=16, epochs=5, eval_every=0.25), dev=[0.5, 0.8, 0.6, 0.6]
+    )
+    assert [dev for *_, dev in quarters.history] == [0.5, 0.8, 0.6, 0.6] and torch.equal(
+        quarters.best["weight"], of_quarters[1]
+    )
+    assert all(loss > 0 for _, loss, _ in quarters.history)
 
 
 @pytest.mark.cell('nbs/07_tasks/03_task_trainer.ipynb', 'cell "a batch in parts gives the loss and the weights of the whole batch" (7a5c0308)')

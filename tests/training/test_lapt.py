@@ -259,6 +259,10 @@ def test_training_repeats_with_the_seed_lowers_the_loss_and_gives_the_global_ran
     assert abs(runs[0].loss[0] - math.log(500)) < 0.3 and runs[0].loss.iloc[-1] < runs[0].loss[0] - 0.3
     assert abs(runs[0].loss[0] - heldout_loss(fresh(), tokenizer, held_out, length=32, batch_size=7)) < 1e-5
     assert not twelve_steps(fresh(), seed=1).equals(runs[0])
+    few = pack(tokenizer, swahili[:60], 32)
+    for epochs, end in ((0, 12), (2, math.ceil(2 * len(few) / 16)), (10**6, 12)):  # the passes are over first, or the steps
+        losses = lapt(fresh(), tokenizer, few, held_out[:20], replace(quick, steps=12, max_epochs=epochs))
+        assert losses.step.iloc[-1] == end <= 12
 
 
 @pytest.mark.cell('nbs/06_training/06_lapt.ipynb', 'cell "where shapes are fixed, training and evaluation see the same targets in batches of one shape" (c9e47b32)')

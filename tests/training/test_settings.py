@@ -34,3 +34,15 @@ def test_a_preset_is_replaced_where_something_is_given_and_what_cannot_be_is_ref
             wrong.check()
     with pytest.raises(SettingError, match="--held-out .*a.txt is both trained on and held out"):
         RunSettings((str(text),)).check([text])
+
+
+@pytest.mark.cell('nbs/06_training/00_settings.ipynb', 'cell "training ends after the steps or the epochs, whichever are less, and steps that were asked for stay" (7d1c9a3e)')
+def test_training_ends_after_the_steps_or_the_epochs_whichever_are_less_and_steps_that_were_asked_for_stay():
+    short, long = (PRESETS["unks-everywhere"].within_epochs(n_blocks) for n_blocks in (1_000, 10**6))
+    assert (short.steps, long.steps) == (200 * 1_000 // 64, 100_000)
+    assert replace(PRESETS["unks-everywhere"], batch_size=3, max_epochs=1).within_epochs(10).steps == 4  # the last is short
+    tiny = PRESETS["unks-everywhere"].within_epochs(10)
+    assert tiny.steps == tiny.eval_every == 32
+    assert all(p.within_epochs(1) == p for name, p in PRESETS.items() if name != "unks-everywhere")
+    assert LaptSettings("unks-everywhere", steps=50_000).config().within_epochs(1_000).steps == 50_000
+    assert LaptSettings("unks-everywhere").config().within_epochs(1_000).steps == short.steps

@@ -24,7 +24,8 @@ from vocab_lit.experiments.experiment import (
     scale_models,
 )
 from .hub import DEFAULTS, MODELS, has_task, in_mirror, source_for, where_is, word_files
-from .results import paper_languages
+from .hyperparameters import hyperparameters
+from .presets import PAPER_PARAMETERS, PAPER_TEXT, scale_parameters
 from .transfer import FMT, METHODS, UNKS, Transfer, _alike, language_spec, required_runs
 from ..methods.reinit import paper_methods
 from ..models.device import find_device
@@ -349,12 +350,8 @@ def structure_languages(
     family: str = "",
 ) -> tuple[str, str, str]:  # compare, mixed and family
     "The languages of the chapter Embedding Structure; the paper's are those of its Tables 1, 3 and 8."
-    if scale == "mini":
-        defaults = "et hy te", "et+he+ru+hy+te", "fi+ru+et+hu"
-    else:
-        printed = [paper_languages("embedding-structure", table) for table in (1, 3, 8)]
-        defaults = " ".join(printed[0]), "+".join(printed[1]), "+".join(printed[2])
-    return tuple(given or default for given, default in zip((compare, mixed, family), defaults))
+    given = dict(compare=compare, mixed=mixed, family=family)
+    return tuple(scale_parameters("embedding-structure", scale, **given).values())
 
 
 def _structure_jobs(scale, languages, whole, groups, syntax, tasks, seeds) -> Iterator[Job]:
@@ -611,7 +608,8 @@ def needs(chapter: str, language: str, scale: str = "paper", **parameters) -> Ne
         raise ValueError(f"no chapter {chapter!r}; choose from {', '.join(_CHAPTERS)}")
     if scale not in SCALES:
         raise ValueError(f"scale {scale!r}: choose from {', '.join(SCALES)}")
-    return _CHAPTERS[chapter](scale, language, **parameters)
+    usual = dict.fromkeys(PAPER_PARAMETERS.get(chapter, ()), "")
+    return _CHAPTERS[chapter](scale, language, **scale_parameters(chapter, scale, **usual | parameters))
 
 
 def loads(chapter: str, language: str, scale: str = "paper", **parameters) -> list[Load]:  # parameters of the chapter
@@ -698,6 +696,15 @@ class Plan:
     budget: pd.DataFrame
     memory: float  # GB
     disk: float  # GB
+    settings: pd.DataFrame  # hyper-parameters beside the paper's; empty where the chapter has no paper
+
+    @property
+    def _settings(self) -> list[str]:
+        if self.settings.empty:
+            return []
+        scale = "mini" if self.scale == "mini" else "paper"
+        shown = self.settings[["paper", f"scale {scale}", "section"]].rename(columns={f"scale {scale}": "here"})
+        return ["Its hyper-parameters, beside the paper's\n" + shown.reset_index().to_string(index=False, header=False)]
 
     def __str__(self) -> str:
         times = self.budget.drop(columns=["samples each", "tokens each"])
@@ -714,6 +721,7 @@ class Plan:
                 f"Chapter {self.chapter}, {self.language}, scale {self.scale}. Nothing was trained or written.",
                 "It reads\n" + "\n".join(reads),
                 "It trains\n" + times.to_string(justify="right"),
+                *self._settings,
                 f"Operations are counted; times are computed for {SHARE:.0%} of each machine's peak, on one of them.\n"
                 f"Memory: about {self.memory:.1f} GB, which is in {fits or 'none of these'}. Disk: about "
                 f"{self.disk:.1f} GB.",
@@ -721,6 +729,7 @@ class Plan:
         )
 
 
+_TEXT_OF = {"compare": "focus"}  # a chapter without a paper reads what this one reads
 _FILES = ("text", "pos", "ner", "qa", "nli", "dp", "dictionary", "source_text")
 
 
@@ -748,9 +757,11 @@ def _hub_row(what, name, language):
 
 
 def _paper_reads(chapter, parameters, languages):
-    corpus = parameters.get("corpus") or ("wikipedia" if chapter in ("mad-x", "unks-everywhere") else "cc100")
-    names = {"text": corpus} | {task: parameters.get(task) or DEFAULTS[task] for task in languages if task != "text"}
-    found = [_hub_row(what, name, code) for what, name in names.items() for code in languages[what]]
+    preset = PAPER_TEXT[_TEXT_OF.get(chapter, chapter)]
+    corpora = [(parameters.get("corpus") or preset.corpus_of(code), code) for code in languages["text"]]
+    found = [_hub_row("text", corpus, code) for corpus, code in corpora]
+    names = {task: parameters.get(task) or DEFAULTS[task] for task in languages if task != "text"}
+    found += [_hub_row(what, name, code) for what, name in names.items() for code in languages[what]]
     if chapter == "wechsel":
         files = dict.fromkeys(file for code in languages["text"] for file in word_files(code).items())
         found += [(what, at.rsplit("/", 1)[-1], "", f"by hand, from {at}") for what, at in files]
@@ -794,6 +805,7 @@ def plan(
         budget(chapter, language, scale, **parameters),
         memory_needed(largest, scale_lapt(scale, _PRESETS[chapter][0])),
         disk_needed(largest, kept),
+        hyperparameters(chapter) if chapter in PAPER_PARAMETERS else pd.DataFrame(),
     )
 
 # %% ../../nbs/08_experiments/06_budget.ipynb #26e18847

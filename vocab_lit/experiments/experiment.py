@@ -8,13 +8,26 @@ from __future__ import annotations
 import copy
 import hashlib
 import shutil
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cache, cached_property, lru_cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from .hub import MODELS, get_source, has_task, hub_lines, hub_model, hub_splits, word_files
+from vocab_lit.experiments.hub import (
+    MODELS,
+    HubText,
+    Sample,
+    StoredText,
+    get_source,
+    has_task,
+    hub_model,
+    hub_splits,
+    stored_mix,
+    stored_text,
+    word_files,
+)
+from .presets import PAPER_TEXT, PaperText, paper_of
 from ..methods.recipe import Copy, RandomMapping, Recipe, get_recipe
 from ..models.auxiliary import embedding_vectors, smaller_model
 from ..models.device import find_device
@@ -36,7 +49,7 @@ from ..tokens.expansion import expand_tokenizer
 from ..tokens.tokenizer import load_tokenizer, train_tokenizer_like
 from ..tokens.vocab import Vocab, overlap
 from ..training.lapt import lapt
-from ..training.lm_data import pack
+from ..training.lm_data import PackedBlocks, pack
 from ..training.lm_loss import heldout_loss
 from ..training.settings import PRESETS, LaptConfig
 from ..training.stages import total_steps
@@ -54,7 +67,8 @@ if TYPE_CHECKING:
 # %% auto #0
 __all__ = ['Splits', 'PHRASEBOOK_TASKS', 'CONSTRUCTED_TASKS', 'TaskFiles', 'MINI_RATES', 'SCALES', 'EXTENSION', 'FOCUS_METHODS',
            'Setup', 'MiniTask', 'MiniRates', 'SetupOptions', 'scale_models', 'scale_lapt', 'scale_tasks',
-           'check_custom', 'get_setup', 'Adaptation', 'focus_methods', 'Target', 'ExpandedTarget', 'Targets']
+           'check_custom', 'scale_vocab_size', 'get_setup', 'Adaptation', 'focus_methods', 'Target', 'ExpandedTarget',
+           'Targets']
 
 # %% ../../nbs/08_experiments/04_experiment.ipynb #18592359
 Splits = tuple[list, list, list]  # examples of a task: train, dev, test
@@ -81,6 +95,8 @@ class Setup:
     pairs: Sequence[tuple[str, str]] = field(default=(), repr=False)  # a dictionary from that language to the target's
     # word vectors of the source model's language and of the target's; "": trained on text
     word_files: tuple[str, str] = ("", "")
+    # a part of the training text, for the vocabulary and auxiliary embeddings; (): all of it
+    vocab_text: Iterable[str] = field(default=(), repr=False)
 
 # %% ../../nbs/08_experiments/04_experiment.ipynb #4359459e
 def _questions(language, n, seed, held_out):
@@ -204,7 +220,6 @@ _MODELS = {
 }
 # of the others 50,000; MAD-X keeps the source vocabulary, and has here that of UNKs Everywhere
 _VOCAB_SIZES = {"embedding-structure": 32_770, "mad-x": 10_000, "unks-everywhere": 10_000}
-_WIKIPEDIA = ("mad-x", "unks-everywhere")  # whose text is Wikipedia's; of the others CC100
 
 
 @dataclass(frozen=True)
@@ -248,10 +263,12 @@ class SetupOptions:
     target_vectors: str = ""
     vocab_size: int = 0  # 0: at mini 700, or 1,500 for several languages and WECHSEL, otherwise the paper's
     steps: int = 0  # 0: 60 at mini, otherwise the paper's
-    limit: int = 0  # lines of each language to read; 0: 4,000 at mini, a million at paper, of one's own files all
+    limit: int = 0  # lines of each language to read; 0: 4,000 at mini, otherwise all
+    max_bytes: int = 0  # paper: of each language's text; 0: as much as the paper has
+    cleaned: bool | None = None  # paper: leave out what is no sentence, and copies; None: as the paper does
     seed: int = 0  # mini: which sentences; otherwise which lines are held out
     preset: str = "focus"  # whose hyper-parameters
-    corpus: str = ""  # paper: cc100, fineweb-2, mc4, oscar or wikipedia; "": the paper's
+    corpus: str = ""  # paper: a short name, as cc100, fineweb-2, mc4, oscar or wikipedia; "": the paper's
     # mini: a language of the source model to align the target with; "": English for WECHSEL's presets, otherwise none
     source_language: str = ""
 
@@ -287,19 +304,23 @@ def scale_lapt(
     config = PRESETS.get(preset) or PRESETS[preset.removesuffix("-adapter")]
     if scale == "mini":  # what this model learns in a minute
         rates = MINI_RATES.get(preset)
-        rate, schedule = (rates.lapt, "linear") if rates else (2e-3, config.schedule)
-        config = replace(config, steps=60, learning_rate=rate, batch_size=16, length=72, schedule=schedule)
-    steps = steps or config.steps
-    return replace(config, steps=steps, eval_every=min(config.eval_every, max(1, steps // 5)))
+        swept = dict(learning_rate=rates.lapt, schedule="linear", warmup=0.1) if rates else dict(learning_rate=2e-3)
+        config = replace(config, steps=60, batch_size=16, length=72, **swept)
+    if steps:
+        config = replace(config, steps=steps, max_epochs=0)
+    return replace(config, eval_every=min(config.eval_every, max(1, config.steps // 5)))
 
 
-def scale_tasks(scale: str, preset: str = "focus") -> Mapping[str, TaskConfig]:  # by task
-    "The hyper-parameters of fine-tuning at a scale."
+def scale_tasks(
+    scale: str,
+    preset: str = "focus",
+    of: Sequence[str] = (),  # languages and data sets, as in `task_settings`
+) -> Mapping[str, TaskConfig]:  # by task
+    "The hyper-parameters of fine-tuning at a scale; of tasks that the paper does not have, the tasks' own."
     paper, adapters = preset.removesuffix("-adapter"), preset.endswith("-adapter")
     paper = "wechsel" if paper.startswith("wechsel") else paper
-    tasks = TASK_PRESETS
-    if paper in ("mad-x", "unks-everywhere", "wechsel"):
-        tasks = {task: task_settings(paper, task, adapters=adapters) for task in PAPERS[paper]}
+    others = TASK_PRESETS if paper in ("focus", "embedding-structure") else {}
+    tasks = {**others, **{task: task_settings(paper, task, adapters, of=of) for task in PAPERS[paper]}}
     if scale != "mini":
         return tasks
     rates = MINI_RATES[preset].tasks if preset in MINI_RATES else {}
@@ -323,6 +344,8 @@ class _Material:  # what a scale makes of the options
     source_text: Sequence[str] = ()
     pairs: Sequence[tuple[str, str]] = ()
     has_task: Callable[[str, str], bool] | None = None
+    mixed: Callable[..., Sequence[str]] = lambda texts, seed: list(mix(texts, seed=seed))  # of several languages
+    vocab_text: Callable[[Sequence[str]], Iterable[str]] = lambda train: ()  # of the training text; (): all of it
 
 
 def _mini(options: SetupOptions) -> _Material:
@@ -361,25 +384,46 @@ def _custom(options: SetupOptions) -> _Material:
     return _Material(hub_model(options.model), text, splits, **_bilingual(options))
 
 
+def _hub_text(options: SetupOptions, preset: PaperText, language: str) -> HubText:
+    cleaned = preset.cleaned if options.cleaned is None else options.cleaned
+    max_bytes = options.max_bytes or preset.max_bytes.get(language, 0)
+    return HubText(options.corpus or preset.corpus_of(language), language, options.limit, max_bytes, cleaned)
+
+
+def _vocab_text(train: Sequence[str], *, preset: PaperText, several: bool, seed: int) -> Iterable[str]:
+    if several:
+        return Sample(train, lines=preset.mixed_lines)
+    return Sample(train, preset.whole_up_to, preset.sample_bytes, seed=seed)
+
+
 def _paper(options: SetupOptions) -> _Material:
-    corpus = options.corpus or ("wikipedia" if options.paper in _WIKIPEDIA else "cc100")
-    for task, name in {"text": corpus, **options.task_files}.items():
+    preset, several = PAPER_TEXT[paper_of(options.paper)], len(options.languages) > 1
+    texts = {code: _hub_text(options, preset, code) for code in options.languages}
+    for task, name in [*(("text", text.corpus) for text in texts.values()), *options.task_files.items()]:
         get_source(name, task)  # which checks the name
     model = hub_model(options.model or scale_models(options.preset)[1])
-    limit = options.limit or 1_000_000
-    text = {code: split_lines(hub_lines(corpus, code, limit), seed=options.seed) for code in options.languages}
+    text = {code: stored_text(text, seed=options.seed) for code, text in texts.items()}
     splits = partial(_paper_splits, names=options.task_files, divide=options.paper == "embedding-structure")
     has = partial(_paper_has_task, names=options.task_files)
-    return _Material(model, text, splits, has_task=has, **_bilingual(options))
+    mixed = partial(stored_mix, cap=preset.mixed_bytes)
+    vocab_text = partial(_vocab_text, preset=preset, several=several, seed=options.seed)
+    more = dict(has_task=has, mixed=mixed, vocab_text=vocab_text)
+    return _Material(model, text, splits, **more, **_bilingual(options))
 
 
 SCALES = {"mini": _mini, "paper": _paper, "custom": _custom}
 
 
-def _default_vocab_size(options: SetupOptions) -> int:
-    if options.scale != "mini":
-        return _VOCAB_SIZES.get(options.paper, 50_000)
-    return 1500 if len(options.languages) > 1 or options.paper.startswith("wechsel") else 700
+def scale_vocab_size(
+    scale: str,
+    preset: str = "focus",
+    several: bool = False,  # whether several languages share it
+) -> int:
+    "The size of a target vocabulary at a scale."
+    paper = paper_of(preset)
+    if scale != "mini":
+        return _VOCAB_SIZES.get(paper, 50_000)
+    return 1500 if several or paper == "wechsel" else 700
 
 
 def get_setup(
@@ -399,21 +443,23 @@ def get_setup(
             raise ValueError(f"{len(train)} lines of {code} leave none to evaluate on; give more")
     train = {code: lines for code, (lines, _) in material.text.items()}
     held_out = [lines[: 2000 // len(train)] for _, lines in material.text.values()]
+    train = material.mixed(train, seed=options.seed) if len(train) > 1 else train[language]
     return Setup(
         scale,
         language,
         material.model,
-        list(mix(train, seed=options.seed)) if len(train) > 1 else train[language],
+        train,
         [line for lines in held_out for line in lines],
-        options.vocab_size or _default_vocab_size(options),
+        options.vocab_size or scale_vocab_size(scale, options.preset, len(options.languages) > 1),
         scale_lapt(scale, options.preset, options.steps),
         material.splits,
         material.has_task,
-        scale_tasks(scale, options.preset),
+        scale_tasks(scale, options.preset, [*options.languages, *map(str, options.task_files.values())]),
         split_digits=scale == "mini" and scale_models(options.preset) == scale_models("focus"),  # as its own tokenizer
         source_text=material.source_text,
         pairs=material.pairs,
         word_files=(options.fill(options.source_vectors), options.fill(options.target_vectors)),
+        vocab_text=material.vocab_text(train),
     )
 
 # %% ../../nbs/08_experiments/04_experiment.ipynb #f700b63a
@@ -484,8 +530,13 @@ class Target:
     def tokenizer(self) -> PreTrainedTokenizerBase:
         setup = self.setup
         return train_tokenizer_like(
-            self.source_tokenizer, setup.train, setup.vocab_size, split_digits=setup.split_digits
+            self.source_tokenizer, self.vocab_text, setup.vocab_size, split_digits=setup.split_digits
         )
+
+    @property
+    def vocab_text(self) -> Iterable[str]:
+        "The text that the vocabulary and auxiliary embeddings are trained on."
+        return self.setup.vocab_text or self.setup.train
 
     @cached_property
     def vocab(self) -> Vocab:
@@ -506,11 +557,13 @@ class Target:
         self,
         text: str,  # the setup's: train or held_out
         kept: bool = False,  # under the source vocabulary; otherwise under the target's
-    ) -> torch.Tensor:  # (n, length) token ids
-        "The setup's text in blocks."
+    ) -> torch.Tensor | PackedBlocks:  # (n, length) token ids
+        "The setup's text in blocks; of text in the cache, in a file beside it."
         if (text, kept) not in self._packed:
             tokenizer = self.source_tokenizer if kept else self.tokenizer
-            self._packed[text, kept] = pack(tokenizer, getattr(self.setup, text), self.lapt_config.length)
+            lines, length = getattr(self.setup, text), self.lapt_config.length
+            make = _pack_beside if isinstance(lines, StoredText) else pack
+            self._packed[text, kept] = make(tokenizer, lines, length)
         return self._packed[text, kept]
 
     def words(self, how: str = "auto") -> tuple[WordVectors, WordVectors]:  # of the source and the target language
@@ -551,7 +604,7 @@ class Target:
         _, words_of_target = self.setup.word_files
         if needs == "word vectors" and words_of_target:
             return from_words(words_of_target, self.tokenizer)
-        return static_vectors(needs, self.tokenizer, self.setup.train, how, **training)
+        return static_vectors(needs, self.tokenizer, self.vocab_text, how, **training)
 
     @cached_property
     def source_language_vocab(self) -> Vocab:
@@ -595,7 +648,9 @@ class Target:
 
     def loss(self, model: PreTrainedModel) -> float:  # nats per masked token
         "Held-out loss of a model with the target vocabulary."
-        return heldout_loss(model.to(find_device().torch), self.tokenizer, self.packed("held_out"))
+        device = find_device()
+        blocks = self.packed("held_out")
+        return heldout_loss(model.to(device.torch), self.tokenizer, blocks, fixed_shapes=device.fixed_shapes)
 
     def overlap_counts(self) -> dict[str, int]:
         "How many tokens the target vocabulary shares with the source's, as FOCUS's Table 8 counts them."
@@ -746,6 +801,15 @@ class Target:
         for tensor in (model.get_input_embeddings().weight.detach(), first, last):
             h.update(tensor.contiguous().numpy().tobytes())
         return h.hexdigest()
+
+
+def _pack_beside(tokenizer, text, length) -> PackedBlocks:  # made once, also by several processes
+    from filelock import FileLock
+
+    made_by = hashlib.blake2b(tokenizer.backend_tokenizer.to_str().encode(), digest_size=8).hexdigest()
+    file = text.beside(f"tokens-{made_by}-{length}")
+    with FileLock(f"{file}.lock"):
+        return PackedBlocks(file, length) if file.is_file() else pack(tokenizer, text, length, file)
 
 
 def _loss_rows(losses):

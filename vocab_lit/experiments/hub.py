@@ -4,15 +4,18 @@
 
 # %% auto #0
 __all__ = ['PARQUET', 'SOURCES', 'MODELS', 'DEFAULTS', 'cldr_code', 'Source', 'in_mirror', 'where_is', 'hub_model', 'shards',
-           'NoPart', 'load_part', 'get_source', 'source_for', 'hub_lines', 'hub_splits', 'has_task', 'word_files']
+           'NoPart', 'load_part', 'get_source', 'source_for', 'hub_lines', 'HubText', 'StoredText', 'stored_text',
+           'stored_mix', 'Sample', 'hub_splits', 'has_task', 'word_files']
 
 # %% ../../nbs/08_experiments/02_hub.ipynb #c9e70f1f
 import os
+import random
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from functools import partial
+from itertools import islice
 from pathlib import Path
 from types import MappingProxyType
 
@@ -25,6 +28,8 @@ from ..tasks.parsing import Parsed
 from ..tasks.qa import Answer, Question
 from ..tasks.splits import hold_out
 from ..tasks.tagging import Tagged, read_bio, split_wikiann
+from ..text.corpus import capped, clean, mix
+from ..text.corpus import hold_out as hold_out_lines
 from ..text.extras import import_extra
 from ..tokens.tokenizer import hub_name
 
@@ -51,6 +56,7 @@ class Source:
     # languages of the papers that it lacks: the short name of a set that has them, or ""
     lacks: Mapping[str, str] = field(default_factory=dict, repr=False)
     note: str = ""  # what has to be known
+    without: tuple[str, ...] = ()  # documents with one of these quality warnings, as OSCAR has them, are left out
 
     def of(self, pattern: str, language: str) -> str:
         "The name of a language's configuration or files; `ValueError` where the set has no such language."
@@ -106,6 +112,14 @@ _TREEBANKS = _codes(
 _XQUAD = ("ar", "de", "el", "en", "es", "hi", "ro", "ru", "th", "tr", "vi", "zh")
 _XNLI = ("ar", "bg", "de", "el", "en", "es", "fr", "hi", "ru", "sw", "th", "tr", "ur", "vi", "zh")
 _TYDIQA = ("ar", "bn", "en", "fi", "id", "ko", "ru", "sw", "te")  # its gold passages have no Japanese and no Thai
+_OSCAR = Source(
+    "oscar-corpus/OSCAR-2301",
+    "text",
+    column="content",
+    lacks=dict(myv="fineweb-2", se="fineweb-2"),
+    files="{language}_meta/*.jsonl.zst",
+    note="gated: agree to its terms on the hub and log in; reading it needs the package zstandard. fineweb-2 is open",
+)
 PARQUET = "refs/convert/parquet"  # the hub's own branch of tables
 
 # %% ../../nbs/08_experiments/02_hub.ipynb #8163733a
@@ -132,14 +146,23 @@ SOURCES: Mapping[str, Source] = MappingProxyType(
             files="multilingual/c4-{language}.*.json.gz",
             lacks=dict(myv="fineweb-2", se="fineweb-2"),
         ),
-        "oscar": Source(
-            "oscar-corpus/OSCAR-2301",
+        "oscar": _OSCAR,
+        "oscar-filtered": replace(_OSCAR, without=("header", "footer", "noisy")),  # FOCUS, Appendix A
+        "oscar-2201": Source(
+            "oscar-corpus/OSCAR-2201",
             "text",
             column="content",
-            files="{language}_meta/*.jsonl.zst",
             lacks=dict(myv="fineweb-2", se="fineweb-2"),
-            note="gated: agree to its terms on the hub and log in; reading it needs the package zstandard. fineweb-2 "
-            "is open",
+            files="**/{language}_meta/*.jsonl.gz",
+            note="gated: agree to its terms on the hub and log in. fineweb-2 is open",
+        ),
+        "oscar-2019": Source(
+            "oscar-corpus/oscar",
+            "text",
+            "unshuffled_deduplicated_{language}",
+            PARQUET,
+            lacks=dict(myv="fineweb-2", se="fineweb-2"),
+            note="its tables on the hub end after 5 GB of a language",
         ),
         "wikipedia": Source("wikimedia/wikipedia", "text", "20231101.{language}"),
         "wikiann": Source(
@@ -389,11 +412,130 @@ def hub_lines(
     "Stream lines of a corpus."
     source, n = source_for(corpus, "text", language), 0
     for row in load_part(source, language, "train", streaming=True):
+        warnings = (row.get("metadata") or {}).get("quality_warnings") or ()
+        if set(warnings) & set(source.without):
+            continue
         for line in filter(None, map(str.strip, row["text" if "text" in row else source.column].splitlines())):
             if n == limit:
                 return
             yield line
             n += 1
+
+# %% ../../nbs/08_experiments/02_hub.ipynb #b8f2c102
+@dataclass(frozen=True)
+class HubText:
+    "Which lines of a corpus are read; they are streamed as often as they are asked for."
+
+    corpus: str  # a short name
+    language: str
+    limit: int = 0  # lines to read at most; 0: all
+    max_bytes: int = 0  # of the lines that are left; 0: all
+    cleaned: bool = False  # leave out what is no sentence, and copies (Downey et al., 2023, Appendix A)
+
+    def __iter__(self) -> Iterator[str]:
+        lines = hub_lines(self.corpus, self.language, self.limit or None)
+        return capped(clean(lines) if self.cleaned else lines, self.max_bytes or float("inf"))
+
+    @property
+    def files(self) -> list:  # of the mirror; empty where the text comes from the hub
+        source = source_for(self.corpus, "text", self.language)
+        found = (folder := in_mirror(source.name)) and shards(folder, source, self.language, "train")
+        return [(str(file), file.stat().st_size, file.stat().st_mtime_ns) for file in found or ()]
+
+
+class StoredText(Sequence):
+    "Lines in a file of the cache, read as they are asked for."
+
+    def __init__(self, rows):
+        self.rows = rows  # a data set with a column `text`
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __getitem__(self, at: int | slice) -> str | list[str]:
+        return self.rows[at]["text"]
+
+    def __iter__(self) -> Iterator[str]:
+        for batch in self.rows.iter(1000):
+            yield from batch["text"]
+
+    def __repr__(self) -> str:
+        return f"StoredText of {len(self):,} lines"
+
+    @property
+    def name(self) -> str:
+        "Which tells one text from another."
+        return self.rows._fingerprint
+
+    def beside(self, name: str) -> Path:
+        "A file of this name beside the text's own."
+        return Path(self.rows.cache_files[0]["filename"]).with_name(name)
+
+
+def _stored(lines, **what) -> StoredText:  # lines: a function that gives them; what: its arguments
+    datasets = import_extra("datasets", "chapters")
+    rows = datasets.Dataset.from_generator(
+        lines, gen_kwargs=what, features=datasets.Features(text=datasets.Value("string"))
+    )
+    return StoredText(rows)
+
+
+def _training_rows(text, files, held_out, seed):  # files: so that another mirror is another text
+    rest, _ = hold_out_lines(HubText(**text), most=held_out, seed=seed)
+    yield from ({"text": line} for line in rest)
+
+
+def stored_text(
+    text: HubText,
+    held_out: int = 2000,  # lines at most
+    seed: int = 0,  # of the lines that are held out
+) -> tuple[StoredText, list[str]]:  # training lines, held-out lines
+    "The lines of a corpus, with some held out, in the cache."
+    _, aside = hold_out_lines(text, most=held_out, seed=seed)
+    if not aside:
+        n = sum(1 for _ in islice(text, 1000))
+        raise ValueError(f"{n} lines of {text.language} leave none to evaluate on; give more")
+    found = _stored(_training_rows, text=asdict(text), files=text.files, held_out=held_out, seed=seed)
+    return found, aside
+
+
+def _mixed_rows(texts, seed, cap):
+    yield from ({"text": line} for line in mix(texts, seed=seed, cap=cap))
+
+
+def stored_mix(
+    texts: Mapping[str, StoredText],  # by language
+    seed: int = 0,
+    cap: int = 0,  # bytes of each; 0: all
+) -> StoredText:
+    "Lines sampled from several texts, as `mix` does, in the cache."
+    return _stored(_mixed_rows, texts=dict(texts), seed=seed, cap=cap or None)
+
+
+class Sample:
+    "A part of a text for a vocabulary, sampled line by line when it is first read."
+
+    def __init__(
+        self,
+        text: Iterable[str],
+        whole_up_to: int = 0,  # bytes of a text that is read whole; 0: any text
+        max_bytes: int = 0,  # of a larger one's sample, about
+        lines: int = 0,  # lines from the start, instead; 0: no limit
+        seed: int = 0,
+    ):
+        self.text, self.whole_up_to, self.max_bytes, self.lines, self.seed = text, whole_up_to, max_bytes, lines, seed
+        self._share = None
+
+    def _of_all(self) -> float:  # the share of lines that is taken
+        if self._share is None:
+            size = sum(len(line.encode()) for line in self.text) if self.whole_up_to else 0
+            self._share = self.max_bytes / size if size > self.whole_up_to else 1.0
+        return self._share
+
+    def __iter__(self) -> Iterator[str]:
+        share, draw = self._of_all(), random.Random(self.seed)
+        lines = self.text if share == 1 else (line for line in self.text if draw.random() < share)
+        return islice(lines, self.lines or None)
 
 # %% ../../nbs/08_experiments/02_hub.ipynb #7dbbf5d8
 def _tagged(data, column):

@@ -43,8 +43,8 @@ def published(
     import pandas as pd
 
     folder = data_path("published")
-    if not (folder / f"{paper}.csv").is_file():
-        papers = ", ".join(sorted(p.stem for p in folder.glob("*.csv")))
+    if paper == "hyperparameters" or not (folder / f"{paper}.csv").is_file():
+        papers = ", ".join(sorted(p.stem for p in folder.glob("*.csv") if p.stem != "hyperparameters"))
         raise ValueError(f"no published tables of {paper!r}; choose from {papers}")
     text = dict.fromkeys([*_NAMES, "paper", "task", "note"], str)
     numbers = {c: [""] for c in ("value", "std", "seeds")}

@@ -14,10 +14,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from .experiment import Target, Targets
+from .hub import in_mirror
 from .results import ResultStore, Workers, fingerprint, unstack_in_order
 from ..methods.factored import FactoredRecipe, Factoring, Factors, factorize, load_factors
 from ..methods.recipe import get_recipe
 from ..models.adapterhub import load_adapter, save_adapter
+from ..models.device import find_device
 from ..models.factored_embedding import factored
 from ..models.madx import LANGUAGE, TASK, AdapterConfig, MadX
 from ..models.source import load_model
@@ -27,13 +29,15 @@ from ..tasks.settings import TaskConfig
 from ..text.files import write_file, write_folder
 from ..tokens.tokenizer import load_tokenizer, save_tokenizer
 from ..training.lapt import lapt
+from ..training.lm_loss import heldout_loss
 
 if TYPE_CHECKING:
     import pandas as pd
 
 # %% auto #0
-__all__ = ['METHODS', 'UNKS', 'FMT', 'Method', 'Transfer', 'LanguageRun', 'learn_factors', 'learn_language', 'language_spec',
-           'required_runs', 'learn_languages', 'transfer_scores', 'transfer', 'transfer_by_steps', 'matrix', 'averages']
+__all__ = ['METHODS', 'UNKS', 'FMT', 'ALL_LAYERS', 'LANGUAGE_ONLY', 'Method', 'Transfer', 'LanguageRun', 'learn_factors',
+           'learn_language', 'language_spec', 'required_runs', 'learn_languages', 'transfer_scores', 'transfer',
+           'transfer_by_steps', 'matrix', 'averages']
 
 # %% ../../nbs/08_experiments/05_transfer.ipynb #4a43c858
 @dataclass(frozen=True)
@@ -41,9 +45,9 @@ class Method:
     "How a task gets from one language to another."
 
     mlm: str = ""  # on whose text the whole model is trained first: source, target, or nobody's
-    adapters: bool = (
-        False  # the task is learnt by an adapter and the model is frozen; otherwise the whole model learns it
-    )
+    # the task is learnt by an adapter and the model is frozen; otherwise the whole model learns it
+    adapters: bool = False
+    task: AdapterConfig = TASK  # of the adapter that learns the task
     language: AdapterConfig | None = None  # of language adapters that are trained on text; None: there are none
     # how the embeddings of a target vocabulary are initialised, in languages that get one; they are trained with the
     # language adapter, or alone
@@ -67,8 +71,9 @@ METHODS = {
 }
 
 # %% ../../nbs/08_experiments/05_transfer.ipynb #436cfd7c
-_V1 = replace(LANGUAGE, activation="gelu")
-_V2 = replace(_V1, leave_out=(-1,))
+# language and task adapters of MAD-X with GELU, and of MAD-X 2.0
+_V1 = dict(adapters=True, language=replace(LANGUAGE, activation="gelu"), task=replace(TASK, activation="gelu"))
+_V2 = dict(_V1, **{kind: replace(_V1[kind], leave_out=(-1,)) for kind in ("language", "task")})
 _EMBEDDINGS = {
     f"{kind}-{start}": f"{kind}-{start}".lower()
     for start in ("RAND", "LEX")
@@ -77,11 +82,14 @@ _EMBEDDINGS = {
 
 UNKS = {
     "mBERT": Method(),
-    "MAD-X": Method(adapters=True, language=_V1),
-    "MAD-X 2.0": Method(adapters=True, language=_V2),
-    **{name: Method(adapters=True, language=_V2, recipe=recipe) for name, recipe in _EMBEDDINGS.items()},
+    "MAD-X": Method(**_V1),
+    "MAD-X 2.0": Method(**_V2),
+    **{name: Method(**_V2, recipe=recipe) for name, recipe in _EMBEDDINGS.items()},
 }  # the rows of Table 3
 FMT = {"FMT-RANDINIT": Method(recipe="el-rand"), "FMT-LEXINIT": Method(recipe="el-lex")}  # further ones of Table 5
+# those of Table 5 with adapters in all layers; that of MAD-X 2.0 is MAD-X
+ALL_LAYERS = {f"{name}, 12Ad": Method(**_V1, recipe=recipe) for name, recipe in _EMBEDDINGS.items()}
+LANGUAGE_ONLY = {"MAD-X 2.0, task adapter in all layers": Method(**_V2 | {"task": _V1["task"]})}
 
 # %% ../../nbs/08_experiments/05_transfer.ipynb #1b2179ea
 @dataclass(frozen=True)
@@ -100,6 +108,9 @@ class Transfer:
     methods: dict[str, Method] = field(default_factory=lambda: METHODS)  # by name
     # learning rates on text by recipe, in place of the scale's
     rates: dict[str, float] = field(default_factory=dict)
+    # folder, or name on the hub, of a published language adapter, with {language} for the code; it takes the place of
+    # training one in the languages that keep the source vocabulary; "": all are trained
+    published_adapters: str = ""
     workers: Workers = field(default_factory=Workers)  # who computes its cells
 
     def __post_init__(self):
@@ -116,6 +127,7 @@ class Transfer:
             self.paper,
             sorted(self.methods.items(), key=repr),
             sorted(self.rates.items()),
+            self.published_adapters,
         )
         return fingerprint(repr(said))
 
@@ -130,6 +142,11 @@ class Transfer:
         **budget,  # steps or limit, where they are not the setup's
     ) -> Target:
         return Targets(self.scale, preset=self.paper + "-adapter" * adapters, **self.options | budget)(language)
+
+    def published(self, run: LanguageRun) -> str:  # a folder or a name; "": it is trained
+        "The published adapter that takes the place of a run."
+        trained = run.recipe or run.budget or not run.adapter or run.language in self.own_vocabulary
+        return "" if trained else self.published_adapters.replace("{language}", run.language)
 
     def config(self, task: str, language: str, adapters: bool) -> TaskConfig:
         return replace(self.target(language, adapters).setup.tasks[task], **self.settings.get(task, {}))
@@ -217,8 +234,8 @@ def _checkpoints(study, run):  # of a run, while it lasts; not at scale mini
 def _train_model(study: Transfer, run: LanguageRun, target: Target, model, seed):  # losses by step
     own, scale_config = bool(run.recipe), target.lapt_config
     rate = study.rates.get(run.recipe, scale_config.learning_rate)
-    config = replace(scale_config, mode="all", learning_rate=rate)
     text = [target.packed(part, kept=not own) for part in ("train", "held_out")]
+    config = replace(scale_config, mode="all", learning_rate=rate)
     train = partial(lapt, model, target.tokenizer if own else target.source_tokenizer, *text)
     if study.scale == "mini":
         return train(replace(config, eval_every=config.steps), seed)
@@ -252,11 +269,35 @@ def _learn_adapter(study: Transfer, run: LanguageRun, target: Target, seed: int)
     return losses
 
 
+def _fetch_adapter(name):  # a folder
+    if Path(name).is_dir():
+        return name
+    if folder := in_mirror(name):
+        return folder
+    from huggingface_hub import snapshot_download
+
+    return snapshot_download(name)
+
+
+def _take_published(study: Transfer, run: LanguageRun, target: Target) -> list[dict]:  # records with step and value
+    madx = MadX(target.source_model(), study.stack)
+    folder = _fetch_adapter(study.published(run))
+    load_adapter(madx, folder, "language", run.language, run.adapter.leave_out)
+    madx.activate(run.language)
+    loss = heldout_loss(
+        madx.model.to(find_device().torch), target.source_tokenizer, target.packed("held_out", kept=True)
+    )
+    save_adapter(madx, "language", run.language, study.place(run))
+    return [dict(metric="loss", step=0, value=loss, tokens=len(target.source_tokenizer))]
+
+
 def learn_language(study: Transfer, run: LanguageRun, seed: int = 0) -> list[dict]:  # records with step and value
-    "Train a model, embeddings or an adapter on a language's text, and save it."
+    "Train a model, embeddings or an adapter on a language's text, or take a published adapter, and save it."
     folder, target = study.place(run), study.target(run.language, not run.whole, **run.budget)
     shutil.rmtree(folder, ignore_errors=True)  # left by a process that ended before its record was written
     folder.parent.mkdir(parents=True, exist_ok=True)
+    if study.published(run):
+        return _take_published(study, run, target)
     losses = (_learn_model if run.whole else _learn_adapter)(study, run, target, seed)
     shutil.rmtree(_checkpoints(study, run), ignore_errors=True)
     tokens = len(target.tokenizer if run.recipe else target.source_tokenizer)
@@ -335,9 +376,9 @@ def _with_languages(study, folders):  # {name: folder of an adapter}; the source
     return madx, load_tokenizer(target.setup.model)
 
 
-def _attach(madx, adapters, task, language, seed):  # for `fine_tune`
-    if adapters:
-        return madx.attach(task, language, TASK, seed)
+def _attach(madx, shape, task, language, seed):  # for `fine_tune`
+    if shape:
+        return madx.attach(task, language, shape, seed)
 
     def attach(new, head):  # full-model transfer: everything learns but the source embeddings
         languages = set(madx.onto(new).parameters())
@@ -347,11 +388,12 @@ def _attach(madx, adapters, task, language, seed):  # for `fine_tune`
     return attach
 
 
-def _learn_task(study, madx, tokenizer, source, language, task, seed, adapters=True):  # language: the adapter below
+def _learn_task(study, madx, tokenizer, source, language, task, seed, shape):
+    # language: the adapter below; shape: of the task adapter, None: the whole model learns
     madx.activate(language)
-    splits, config = study.target(source).setup.splits(task, source), study.config(task, source, adapters)
+    splits, config = study.target(source).setup.splits(task, source), study.config(task, source, bool(shape))
     tokenizer = madx.tokenizers.get(language, tokenizer)
-    attach = _attach(madx, adapters, task, language, seed)
+    attach = _attach(madx, shape, task, language, seed)
     return fine_tune(madx.model, tokenizer, *splits, task, seed, config, attach).model
 
 
@@ -366,10 +408,16 @@ def _score(study, model, tokenizer, run, target, task, adapters, **more):  # wit
     return found
 
 
+def _task_adapter(study, method):  # its shape; None where the whole model learns the task
+    m = study.methods[method]
+    return m.task if m.adapters else None
+
+
 def _with_parts(study, methods, source, targets, task, seed):  # alike in the source language
     adapters, there = study.methods[methods[0]].adapters, language_spec(study, methods[0], source)
     madx, tokenizer = _with_languages(study, {source: study.place(there)} if there else {})
-    model = _learn_task(study, madx, tokenizer, source, source if there else None, task, seed, adapters)
+    shape = _task_adapter(study, methods[0])
+    model = _learn_task(study, madx, tokenizer, source, source if there else None, task, seed, shape)
     found = []
     for method in methods:
         for target in targets:
@@ -396,7 +444,8 @@ def _alike(study, methods, source):  # groups of methods that learn the task in 
     groups = {}
     for name in methods:
         m = study.methods[name]
-        groups.setdefault((m.mlm, m.adapters, m.parts, language_spec(study, name, source)), []).append(name)
+        alike = (m.mlm, _task_adapter(study, name), m.parts, language_spec(study, name, source))
+        groups.setdefault(alike, []).append(name)
     return groups.values()
 
 
@@ -442,7 +491,8 @@ def _less(study, method, target, by, n):  # what a method has for the target aft
 
 def _by_budget(study, methods, source, targets, by, grid, task, seed):  # methods: alike in the source language
     madx, tokenizer = _with_languages(study, {source: study.place(language_spec(study, methods[0], source))})
-    model = _learn_task(study, madx, tokenizer, source, source, task, seed)
+    shape = _task_adapter(study, methods[0])
+    model = _learn_task(study, madx, tokenizer, source, source, task, seed, shape)
     found = []
     for method in methods:
         for target in targets:

@@ -298,6 +298,9 @@ def load_adapter(
     folder: str | Path,
     kind: str,  # language or task
     name: str | None = None,  # what to call it here; None: as it was called
+    leave_out: tuple[
+        int, ...
+    ] = (),  # layers whose parts are not taken, besides those the file leaves out; -1: the last
 ) -> str:  # its name
     "Add a saved adapter to a model; `ValueError` where file and model do not fit, before anything is added."
     folder = Path(folder)
@@ -314,13 +317,15 @@ def load_adapter(
     except ValueError as e:
         raise ValueError(f"{folder}: {e}") from None
     _check_fit(weights, expected, folder)
+    config = replace(config, leave_out=(*config.leave_out, *leave_out))
     if kind == "task":
         madx.add_task(name, config)
     elif (folder / "vocabulary").is_dir():
         _add_with_vocabulary(madx, name, config, folder / "vocabulary")
     else:
         madx.add_language(name, config)
-    madx.get(kind, name).load_state_dict(weights)
+    adapter = madx.get(kind, name)
+    adapter.load_state_dict({part: weights[part] for part in adapter.state_dict()})
     return name
 
 

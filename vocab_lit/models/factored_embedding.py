@@ -16,6 +16,7 @@ from torch import nn
 from torch.nn.functional import embedding, one_hot
 
 from ..methods.up_projection import gumbel_one_hot, up_project
+from .device import find_device
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
@@ -53,6 +54,12 @@ class _Logits(torch.autograd.Function):
             grad_h += grad_down @ G[c]
         return grad_h, grad_F, grad_G, grad_assignments
 
+
+def _logits_of_fixed_shapes(h, F, G, assignments):  # as `_Logits`, in shapes that do not depend on the assignments
+    down = torch.einsum("nd,ckd->nck", h, G)
+    wide = assignments[:, :, None] * F[:, None, :]
+    return down.flatten(1) @ wide.flatten(1).T
+
 # %% ../../nbs/05_models/03_factored_embedding.ipynb #fb002caf
 class FactoredEmbedding(nn.Module):
     "Embeddings F', Z and G (equations 2 and 3); also gives logits."
@@ -66,9 +73,12 @@ class FactoredEmbedding(nn.Module):
         certainty: float = 0.99,  # probability of the up-projection that a token begins with
         tau: tuple[float, float] = (5.0, 0.5),  # temperature at the first and the last step
         seed: int = 0,
+        # whether no shape depends on the ids and choices; None: where the device compiles a program for each shape
+        fixed_shapes: bool | None = None,
     ):
         super().__init__()
         self.tau, self.seed = tau, seed
+        self.fixed_shapes = find_device().fixed_shapes if fixed_shapes is None else fixed_shapes
         self.low_dim = nn.Parameter(low_dim.clone())
         self.log_z = nn.Parameter(self._initial(labels, len(up), certainty).to(low_dim.dtype).log())
         self.up = nn.Parameter(up.to(low_dim.dtype).clone(), requires_grad=train_up)
@@ -99,6 +109,9 @@ class FactoredEmbedding(nn.Module):
         self,
         ids: torch.Tensor,  # of any shape
     ) -> torch.Tensor:  # ids' shape and D
+        if self.fixed_shapes:
+            low_dim, choices = (embedding(ids.flatten(), t) for t in (self.low_dim, self.choices()))
+            return up_project(low_dim, self.up, choices).unflatten(0, ids.shape)
         distinct, place = ids.unique(return_inverse=True)
         rows = up_project(self.low_dim[distinct], self.up, self.choices()[distinct])
         return embedding(place, rows)  # whose gradient adds up in one order, as indexing's does not
@@ -107,7 +120,8 @@ class FactoredEmbedding(nn.Module):
         "Products with every embedding, without the matrix of embeddings."
         with torch.autocast(h.device.type, enabled=False):
             factors = (t.to(h.dtype) for t in (self.low_dim, self.up, self.choices()))
-            return _Logits.apply(h.flatten(0, -2), *factors).unflatten(0, h.shape[:-1])
+            logits_of = _logits_of_fixed_shapes if self.fixed_shapes else _Logits.apply
+            return logits_of(h.flatten(0, -2), *factors).unflatten(0, h.shape[:-1])
 
     @torch.no_grad()
     def merge(self) -> torch.Tensor:  # (V', D)

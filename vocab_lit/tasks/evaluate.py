@@ -18,7 +18,7 @@ import vocab_lit.tasks.qa
 import vocab_lit.tasks.tagging  # noqa: F401  (register their tasks)
 from ..models.adapterhub import head_labels, is_task, load_adapter, load_head, write_adapter
 from ..models.device import find_device
-from ..models.madx import MadX
+from ..models.madx import TASK, MadX
 from ..models.source import Source
 from .finetune import evaluate, fit, prepare, record, rows_for, with_head
 from .probe import probe
@@ -50,14 +50,14 @@ def read_examples(
     return task.read(path, **reading)
 
 
-def _in_language(model, tokenizer, folder):  # name of the language, or None; tokenizer of its text
+def _in_language(model, tokenizer, folder, leave_out=()):  # name of the language, or None; tokenizer of its text
     madx = MadX(model)
     if str(folder) == "none":
         return None, tokenizer
     if is_task(folder):
         hint = "a language adapter is what `vocab-lit adapter train` makes"
         raise ValueError(f"{folder} is the adapter of a task, not of a language; {hint}")
-    name = load_adapter(madx, folder, "language")
+    name = load_adapter(madx, folder, "language", leave_out=leave_out)
     madx.activate(name)
     return name, madx.tokenizers.get(name, tokenizer)
 
@@ -125,8 +125,9 @@ def _fine_tune(source: Source, settings: EvaluateSettings, out, say) -> list[dic
     splits = _read_splits(task, settings, told)
     model, tokenizer, attach = source.load(), source.tokenizer, None
     if settings.language_adapter:
-        language, tokenizer = _in_language(model, tokenizer, settings.language_adapter)
-        attach = model.madx.attach(task.name, language)
+        language, tokenizer = _in_language(model, tokenizer, settings.language_adapter, settings.leave_out)
+        shape = replace(TASK, activation=settings.activation, leave_out=settings.leave_out)
+        attach = model.madx.attach(task.name, language, shape)
     data = prepare(model, tokenizer, *splits, task, settings.config)
     told.add(row_notes(task, training=data.train, development=data.dev[1], test=data.test[1]))
     records, best = [], None
@@ -169,7 +170,8 @@ def _score(source: Source, settings: EvaluateSettings, say) -> list[dict]:
             raise ValueError(f"{folder} is an adapter for {told}, not for {task.name}")
     config = replace(config, **settings.overrides)
     model = source.load()
-    language, tokenizer = _in_language(model, source.tokenizer, settings.language_adapter or "none")
+    adapter = settings.language_adapter or "none"
+    language, tokenizer = _in_language(model, source.tokenizer, adapter, settings.leave_out)
     headed, _ = with_head(model, task, labels or task.labels([]))
     madx = model.madx.onto(headed)
     name = load_adapter(madx, folder, "task")

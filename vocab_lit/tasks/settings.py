@@ -5,17 +5,18 @@
 # %% ../../nbs/07_tasks/00_settings.ipynb #257c5416
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import NamedTuple
 
 from ..text.settings import LARGEST_SEED, File, Model, SettingError, Settings, one_of, within
 
 # %% auto #0
-__all__ = ['NO_EARLY_STOP', 'TASK_PRESETS', 'PAPERS', 'PERPLEXITY', 'RULES', 'TaskConfig', 'WholeConfig', 'TaggingConfig',
-           'ParsingConfig', 'QAConfig', 'PairConfig', 'PaperSettings', 'task_settings', 'EvaluateSettings',
-           'perplexity_trains_nothing', 'probe_trains_a_classifier', 'trains_or_scores',
+__all__ = ['NO_EARLY_STOP', 'TASK_PRESETS', 'Changes', 'PAPERS', 'PERPLEXITY', 'RULES', 'TaskConfig', 'WholeConfig',
+           'TaggingConfig', 'ParsingConfig', 'QAConfig', 'PairConfig', 'PaperSettings', 'task_settings',
+           'EvaluateSettings', 'perplexity_trains_nothing', 'probe_trains_a_classifier', 'trains_or_scores',
            'files_are_told_what_they_know']
 
 # %% ../../nbs/07_tasks/00_settings.ipynb #9031c729
@@ -27,7 +28,7 @@ class TaskConfig:
     batch_size: int = 72  # rows (examples, or windows of long ones) in one optimizer step, on each device
     micro_batch: int = 0  # rows in one forward pass; 0: the whole batch
     epochs: int = 64  # at most
-    eval_every: int = 2  # epochs between two scores on the development split
+    eval_every: float = 2  # epochs between two scores on the development split; below 1: the share of all steps
     patience: int = 8  # epochs without a better score after which training stops
     max_length: int = 256  # tokens in a row
     schedule: str = "constant"  # a name of transformers' schedulers
@@ -104,26 +105,50 @@ TASK_PRESETS: dict[str, TaskConfig] = {  # what a task takes without further wor
 }
 
 
+Changes = Mapping[str, Mapping[str, object]]  # by data set or language: settings by name
+
+
 class PaperSettings(NamedTuple):
     "How a paper fine-tunes on a task."
 
     whole: TaskConfig  # the whole model
     adapters: TaskConfig  # adapters alone
+    low_resource_batch: int | None = None  # batch size in languages with little text; None: as elsewhere
+    changes: Changes = MappingProxyType({})  # what differs on a data set, or in a language
 
 
-def _settings(config, whole=None, adapters=None):  # with the learning rates where a paper says them
+# learning rates where a paper says them
+def _settings(config, whole=None, adapters=None, low_resource_batch=None, changes=MappingProxyType({})):
     whole = replace(config, learning_rate=whole) if whole else config
-    return PaperSettings(whole, replace(whole, learning_rate=adapters) if adapters else whole)
+    adapters = replace(whole, learning_rate=adapters) if adapters else whole
+    return PaperSettings(whole, adapters, low_resource_batch, changes)
 
 
 _NAMES = TaggingConfig(
     batch_size=16, epochs=100, eval_every=1, patience=NO_EARLY_STOP, max_length=128, schedule="linear", pooling="first"
 )
+# Dobler and de Melo (2023, Table 6): scored after every twentieth of the steps
+_FOCUS = dict(batch_size=128, max_length=256, warmup_steps=0.1, schedule="linear", eval_every=0.05)
+_FOCUS_NAMES = replace(_NAMES, **_FOCUS, epochs=5, learning_rate=5e-5)
+_FOCUS_NAMES_CHANGES = {
+    "sw": dict(epochs=25),
+    "germeval14": dict(epochs=25),
+    "masakhaner2": dict(epochs=25, learning_rate=2e-5),
+}
 PAPERS: dict[str, dict[str, PaperSettings]] = {
+    "focus": {
+        "nli": _settings(replace(PairConfig(), **_FOCUS, epochs=2, learning_rate=2e-5)),
+        "qa": _settings(
+            replace(QAConfig(weight_decay=0.0), **_FOCUS | dict(batch_size=64, max_length=384), epochs=5),
+            5e-5,
+            changes={"sw": dict(epochs=25)},
+        ),
+        "ner": _settings(_FOCUS_NAMES, changes=_FOCUS_NAMES_CHANGES),
+    },
     "embedding-structure": {"pos": _settings(TASK_PRESETS["pos"]), "ner": _settings(TASK_PRESETS["ner"])},
     "mad-x": {
         "pos": _settings(_NAMES, 5e-5, 1e-4),
-        "ner": _settings(_NAMES, 5e-5, 1e-4),
+        "ner": _settings(_NAMES, 5e-5, 1e-4, low_resource_batch=8),  # Section 5.2
         "qa": _settings(QAConfig(), adapters=1e-4),
         "nli": _settings(PairConfig(), adapters=1e-4),
     },
@@ -139,9 +164,12 @@ PAPERS: dict[str, dict[str, PaperSettings]] = {
 
 
 def task_settings(
-    paper: str,  # embedding-structure, mad-x, unks-everywhere or wechsel
+    paper: str,  # focus, embedding-structure, mad-x, unks-everywhere or wechsel
     task: str,  # pos, ner, dp, qa or nli
     adapters: bool = False,  # whether only adapters are trained
+    low_resource: bool = False,  # whether the task is learnt in a language with little text
+    # the language that is trained on, and the short name of the data set; the last one counts most
+    of: Sequence[str] = (),
 ) -> TaskConfig:
     "The settings with which a paper fine-tunes on a task."
     one_of("preset", paper, PAPERS)
@@ -149,7 +177,13 @@ def task_settings(
     if task not in PAPERS[paper]:
         raise SettingError("preset", f"{paper} has no settings for {task}; it has {', '.join(PAPERS[paper])}")
     found = PAPERS[paper][task]
-    return found.adapters if adapters else found.whole
+    config = found.adapters if adapters else found.whole
+    found = PAPERS[paper][task]
+    for name in of:
+        config = replace(config, **found.changes.get(name, {}))
+    if low_resource and found.low_resource_batch:
+        return replace(config, batch_size=found.low_resource_batch)
+    return config
 
 # %% ../../nbs/07_tasks/00_settings.ipynb #4cf75670
 PERPLEXITY = "ppl"
@@ -178,11 +212,16 @@ class EvaluateSettings(Settings):
     # folder of a task adapter, as --out leaves it: nothing is trained, the test examples are scored. With another
     # --language-adapter than in training, this is zero-shot transfer; default: one is trained
     task_adapter: Model = ""
+    # of the task adapter that is trained: relu (MAD-X) or gelu (UNKs Everywhere, and many published adapters)
+    activation: str = "relu"
+    # whether the last layer has adapters; in MAD-X 2.0 neither the language nor the task has one there, and what a
+    # published language adapter has in it is not used
+    last_layer: bool = True
     seeds: int = 4  # how many fine-tunings
     seed: int = 0  # the first one's seed; the others follow
-    # settings of a paper: embedding-structure (pos, ner), mad-x (pos, ner, qa, nli), unks-everywhere (ner, dp) or
-    # wechsel (ner, nli); default: embedding-structure for pos and ner, unks-everywhere for dp, mad-x for qa and nli;
-    # with adapters mad-x, for dp unks-everywhere
+    # settings of a paper: focus (ner, qa, nli), embedding-structure (pos, ner), mad-x (pos, ner, qa, nli),
+    # unks-everywhere (ner, dp) or wechsel (ner, nli); default: embedding-structure for pos and ner, unks-everywhere for
+    # dp, mad-x for qa and nli; with adapters mad-x, for dp unks-everywhere
     preset: str = ""
     learning_rate: float | None = None  # learning rate; default: pos, ner 5e-6; dp, nli 2e-5; qa 3e-5
     epochs: int | None = None  # at most so many; default: pos, ner 64; dp 10; qa 3; nli 5
@@ -229,6 +268,11 @@ class EvaluateSettings(Settings):
         return self.probe or self.task == PERPLEXITY
 
     @property
+    def leave_out(self) -> tuple[int, ...]:
+        "Layers in which adapters have no part; -1 is the last."
+        return () if self.last_layer else (-1,)
+
+    @property
     def reading(self) -> dict[str, str]:
         "What is said about the task's files."
         return {name: getattr(self, name) for name in ("column", "language") if getattr(self, name)}
@@ -263,12 +307,13 @@ def _refuse(settings: EvaluateSettings, names: tuple[str, ...], why: str) -> Non
             raise SettingError(name, f"{why}; leave it out")
 
 
-_TRAINING = ("dev", "preset", "learning_rate", "epochs", "balance_o")
+_ADAPTERS = ("language_adapter", "task_adapter", "last_layer")
+_TRAINING = ("dev", "preset", "learning_rate", "epochs", "balance_o", "activation")
 
 
 def perplexity_trains_nothing(settings: EvaluateSettings) -> None:
     if settings.task == PERPLEXITY:
-        names = ("train", *_TRAINING, "batch_size", "language_adapter", "task_adapter", "column", "language")
+        names = ("train", *_TRAINING, *_ADAPTERS, "batch_size", "column", "language")
         _refuse(settings, (*names, "probe", "compare"), " is not for ppl, which trains nothing")
 
 
@@ -276,7 +321,7 @@ def probe_trains_a_classifier(settings: EvaluateSettings) -> None:
     if not settings.probe:
         _refuse(settings, ("compare",), " is for --probe")
         return
-    names = (*_TRAINING, "batch_size", "stride", "language_adapter", "task_adapter")
+    names = (*_TRAINING, *_ADAPTERS, "batch_size", "stride")
     _refuse(settings, names, " is not for --probe, which trains a linear classifier only")
     if settings.task not in ("pos", "nli"):
         raise SettingError("probe", f"there is no probe for {settings.task}; choose from pos, nli")
@@ -289,10 +334,14 @@ def trains_or_scores(settings: EvaluateSettings) -> None:
         return
     if settings.task_adapter:
         _refuse(settings, ("train",), "give --train to fine-tune, or --task-adapter, not both")
+        if not settings.language_adapter:
+            _refuse(settings, ("last_layer",), " is for --language-adapter, and a --task-adapter has its shape")
         _refuse(settings, _TRAINING, " is for training, and a --task-adapter has been trained")
     elif not settings.train:
         problem = "give training examples to fine-tune on, or --task-adapter with a task adapter that has been trained"
         raise SettingError("train", problem)
+    elif not settings.language_adapter:
+        _refuse(settings, ("activation", "last_layer"), " is for adapters, which --language-adapter asks for")
     settings.config  # noqa: B018  refuses settings that the task does not have
 
 

@@ -84,10 +84,10 @@ class TaskTrainer(FiniteTrainer):
 
 # %% ../../nbs/07_tasks/03_task_trainer.ipynb #0ebf9648
 class EpochCallback(EarlyStoppingCallback):
-    "Score every few epochs and stop when patience is over; a bar over steps where it takes long."
+    "Score every few epochs, or after a share of the steps, and stop when patience is over; a bar where it takes long."
 
     def __init__(self, config):
-        super().__init__(max(1, config.patience // config.eval_every))
+        super().__init__(max(1, int(config.patience // config.eval_every)))
         self.every = config.eval_every
 
     def on_train_begin(self, args, state, control, **_):
@@ -95,8 +95,15 @@ class EpochCallback(EarlyStoppingCallback):
 
     def on_step_end(self, args, state, control, **_):
         self.bar.update()
+        if self.every < 1:
+            interval = max(1, round(self.every * state.max_steps))
+            control.should_evaluate = state.global_step % interval == 0 or state.global_step == state.max_steps
+            control.should_log = control.should_evaluate
 
     def on_epoch_end(self, args, state, control, **_):
+        if self.every < 1:
+            control.should_evaluate = control.should_log = False
+            return
         control.should_evaluate = round(state.epoch) % self.every == 0 or state.global_step == state.max_steps
 
     def on_evaluate(self, args, state, control, metrics, **_):

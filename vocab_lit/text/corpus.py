@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 # %% auto #0
 __all__ = ['data_path', 'write_json', 'raw_lines', 'iter_lines', 'read_lines', 'text_tokens', 'CleanReport', 'clean',
-           'sampling_weights', 'Lines', 'mix', 'split_lines', 'hold_out']
+           'sampling_weights', 'Lines', 'capped', 'mix', 'split_lines', 'hold_out']
 
 # %% ../../nbs/01_text/01_corpus.ipynb #8fe116c8
 def data_path(
@@ -238,8 +238,11 @@ class Lines:
         return f"Lines({', '.join(map(str, self.paths))})"
 
 
-def _capped(lines: Iterable[str], cap: float) -> Iterator[str]:
-    "Lines until they have `cap` bytes in UTF-8."
+def capped(
+    lines: Iterable[str],
+    cap: float,  # bytes in UTF-8; inf: all
+) -> Iterator[str]:
+    "Lines from the start that have so many bytes together."
     size = 0
     for line in lines:
         if cap < float("inf"):
@@ -262,7 +265,7 @@ def mix(
         if iter(c) is c:
             raise ValueError(f"the corpus of {k} can be read once only; give a list of lines, or Lines(file)")
     cap = float("inf") if cap is None else cap
-    counts = {k: _count(_capped(c, cap), k) for k, c in corpora.items()}
+    counts = {k: _count(capped(c, cap), k) for k, c in corpora.items()}
     weights = list(sampling_weights(counts, alpha).values())
 
     def sampled():
@@ -282,7 +285,7 @@ def _again_and_again(name, lines, cap):
     "The lines of one corpus, from the start again whenever they are used up."
     while True:
         line = None
-        for line in _capped(lines, cap):
+        for line in capped(lines, cap):
             yield line
         if line is None:
             raise ValueError(

@@ -200,6 +200,7 @@ def lapt(
             folder.mkdir(parents=True, exist_ok=True)
             _check_folder(folder, resume)
         blocks = _training_blocks(tokenizer, text, config.length, folder, resume)
+        config = config.within_epochs(len(blocks))
         if folder:
             facts = _facts(model, blocks, held_out, seed, config)
             retries = _note_run(folder, facts)

@@ -39,6 +39,7 @@ class LaptConfig(Settings):
     "Hyper-parameters of a run; the defaults are those of FOCUS (Dobler and de Melo, 2023, Table 5)."
 
     steps: int = 390_625  # optimizer steps; two-stage takes a fifth more
+    max_epochs: int = 0  # passes over the text after which training ends where the steps are more; 0: any number
     mode: str = "all"  # a name in MODES
     learning_rate: float = 5e-5
     batch_size: int = 128  # blocks in one optimizer step, over all processes
@@ -57,6 +58,16 @@ class LaptConfig(Settings):
         super().check()
         one_of("mode", self.mode, MODES)
 
+    def within_epochs(
+        self,
+        n_blocks: int,  # of the training text
+    ) -> LaptConfig:
+        "The hyper-parameters on a text: its steps are at most those of `max_epochs`."
+        longest = math.ceil(self.max_epochs * n_blocks / self.batch_size)
+        if not self.max_epochs or self.steps <= longest:
+            return self
+        return replace(self, steps=longest, eval_every=min(self.eval_every, longest))
+
 
 _WECHSEL = LaptConfig(
     steps=250_000,
@@ -72,14 +83,16 @@ _WECHSEL = LaptConfig(
 _EMBEDDING_STRUCTURE = LaptConfig(
     steps=100_000, mode="full", learning_rate=1e-5, batch_size=200, warmup=0, schedule="linear"
 )
+_MAD_X = LaptConfig(steps=250_000, batch_size=64, warmup=0, schedule="linear")
 PRESETS = {
     "focus": LaptConfig(),  # Table 5
     "embedding-structure": _EMBEDDING_STRUCTURE,  # Table 6
     "wechsel-roberta": _WECHSEL,  # Table 6
     "wechsel-gpt2": replace(_WECHSEL, learning_rate=5e-4),  # Table 6
-    "mad-x": LaptConfig(steps=250_000, batch_size=64),  # Section 5.3, the whole model (MLM-SRC, MLM-TRG)
-    "mad-x-adapter": LaptConfig(steps=250_000, batch_size=64, learning_rate=1e-4),  # Section 5.3, adapters
-    "unks-everywhere": LaptConfig(steps=100_000, batch_size=64, learning_rate=1e-4),  # Section 4.3
+    "mad-x": _MAD_X,  # Section 5.2, the whole model (MLM-SRC, MLM-TRG)
+    "mad-x-adapter": replace(_MAD_X, learning_rate=1e-4),  # Section 5.2, adapters
+    # Section 4.3: "200 epochs or ~100k update steps, depending on the corpus size"
+    "unks-everywhere": replace(_MAD_X, steps=100_000, max_epochs=200, learning_rate=1e-4),
 }
 
 # %% ../../nbs/06_training/00_settings.ipynb #2e95c304
@@ -127,6 +140,8 @@ class LaptSettings(Settings):
         self.check()
         given = {f.name: getattr(self, f.name) for f in fields(self) if f.name != "preset"}
         given = {name: value for name, value in given.items() if value is not None}
+        if self.steps is not None:
+            given["max_epochs"] = 0  # as many steps as were asked for
         config = replace(PRESETS[self.preset], **given)
         if self.length is None:
             config = replace(config, length=min(config.length, longest))
