@@ -314,8 +314,8 @@ def _focus_jobs(ways, tasks, seeds, task_seeds) -> Iterator[Job]:
 def _focus(
     scale,
     language,
-    seeds=2,
-    task_seeds=1,
+    seeds=0,
+    task_seeds=0,
     steps=0,
     vocab_size=0,
     model="",
