@@ -3,7 +3,7 @@ from dataclasses import replace
 from datasets import ClassLabel, Dataset, Features, Sequence as Many, Value
 from pathlib import Path
 from transformers import TrainerCallback
-from vocab_lit.experiments.experiment import EXTENSION, ExpandedTarget, FOCUS_METHODS, Target, Targets, focus_methods, get_setup
+from vocab_lit.experiments.experiment import EXTENSION, ExpandedTarget, FOCUS_METHODS, Target, Targets, focus_methods, get_setup, scale_lapt
 from vocab_lit.experiments.results import published
 from vocab_lit.tasks.parsing import Parsed, write_trees
 from vocab_lit.tasks.qa import Question
@@ -14,6 +14,7 @@ from vocab_lit.training.lapt import lapt
 from vocab_lit.training.settings import LaptConfig, PRESETS
 from vocab_lit.vectors.word_vectors import save_words, word_ppmi
 import json
+import numpy as np
 import pandas as pd
 import pytest
 import shutil
@@ -23,10 +24,11 @@ import torch
 @pytest.fixture(scope='module')
 def cell_250eeefc():
     # nbs/08_experiments/04_experiment.ipynb, cell "import json" (250eeefc)
-    global ClassLabel, Dataset, Features, Many, TrainerCallback, UPOS, Value, json, names_in, pd, place, published, pytest, save_words, tempfile, torch, word_ppmi, write_trees
+    global ClassLabel, Dataset, Features, Many, TrainerCallback, UPOS, Value, json, names_in, np, pd, place, published, pytest, save_words, tempfile, torch, word_ppmi, write_trees
     import json
     import tempfile
 
+    import numpy as np
     import pandas as pd
     import pytest
     import torch
@@ -150,6 +152,19 @@ def test_at_scale_mini_focus_starts_far_below_random_mapping_and_below_a_uniform
         and curve[-1]["value"] < curve[0]["value"]
     )
     assert sw.vectors("token vectors") is sw.vectors("token vectors") and sw.vectors("") is None
+
+
+@pytest.mark.cell('nbs/08_experiments/04_experiment.ipynb', 'cell "token vectors come from an auxiliary model that is trained once, with the target vocabulary" (3377363b)')
+def test_token_vectors_come_from_an_auxiliary_model_that_is_trained_once_with_the_target_vocabulary():
+    short = Targets("mini", steps=4, limit=1500)("sw")
+    v = short.vectors("token vectors", "auxiliary")
+    small, matrix = short.auxiliary_model, short.auxiliary_model.get_input_embeddings().weight.detach().numpy()
+    assert small.config.hidden_size * 2 == short.source_model().config.hidden_size
+    assert (v.matrix[v.known] == matrix[v.known]).all() and v.known.sum() > 0.9 * len(short.vocab)
+    assert short.loss(small) < np.log(len(short.vocab))  # it has learned something
+    made = short.transplant("clp", how="auxiliary").plan
+    assert not np.array_equal(made.step, short.transplant("clp").plan.step) or made.is_low_rank.any()
+    assert short.vectors("token vectors", "auxiliary") is v
 
 
 @pytest.mark.cell('nbs/08_experiments/04_experiment.ipynb', 'cell "held-out text is scored in batches of one shape where the device compiles a program for each" (2b8d60f7)')
@@ -433,6 +448,13 @@ def test_presets_have_the_rates_of_their_kind(cell_250eeefc, cell_16988bb4):
         "mad-x": (5e-5, 5e-5, 250_000),
         "mad-x-adapter": (1e-4, 1e-4, 250_000),
     }
+    gpt2 = scale_lapt("paper", "wechsel-gpt2")
+    assert gpt2 == PRESETS["wechsel-gpt2"] and 0.1 * gpt2.steps % gpt2.eval_every == 0  # Table 3 has a tenth of the steps
+    assert scale_lapt("mini", "wechsel-gpt2", 40).eval_every == 4
+    low_resource = "wechsel-gpt2-low-resource"
+    assert scale_lapt("paper", low_resource) == PRESETS[low_resource]
+    protocol = scale_lapt("mini", low_resource, 120)  # stops after four evaluations without a lower loss, as the paper
+    assert (protocol.eval_every, protocol.patience) == (4, 16)
     small = get_setup("mini", "et", preset="mad-x-adapter", limit=1)
     assert (
         small.lapt.steps == 60

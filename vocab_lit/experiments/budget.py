@@ -23,7 +23,16 @@ from vocab_lit.experiments.experiment import (
     scale_lapt,
     scale_models,
 )
-from .hub import DEFAULTS, MODELS, has_task, in_mirror, source_for, where_is, word_files
+from vocab_lit.experiments.hub import (
+    DEFAULTS,
+    MODELS,
+    MONOLINGUAL,
+    has_task,
+    in_mirror,
+    source_for,
+    where_is,
+    word_files,
+)
 from .hyperparameters import hyperparameters
 from .presets import PAPER_PARAMETERS, PAPER_TEXT, scale_parameters
 from .transfer import FMT, METHODS, UNKS, Transfer, _alike, language_spec, required_runs
@@ -44,8 +53,8 @@ if TYPE_CHECKING:
 
 # %% auto #0
 __all__ = ['MACHINES', 'SHARE', 'Shape', 'shape_of', 'batch_flops', 'run_flops', 'Machine', 'measure_throughput', 'Load',
-           'Training', 'FineTuning', 'Job', 'Needs', 'structure_languages', 'needs', 'loads', 'budget', 'memory_needed',
-           'disk_needed', 'Plan', 'plan', 'on_this_machine']
+           'Training', 'FineTuning', 'Job', 'Needs', 'needs', 'loads', 'budget', 'memory_needed', 'disk_needed', 'Plan',
+           'plan', 'on_this_machine']
 
 # %% ../../nbs/08_experiments/06_budget.ipynb #20f5702e
 @dataclass(frozen=True)
@@ -69,6 +78,9 @@ _SHAPES = {
     MODELS["mBERT"]: Shape(12, 768, 3072, 119_547),
     MODELS["RoBERTa"]: Shape(12, 768, 3072, 50_265),
     MODELS["GPT-2"]: Shape(12, 768, 3072, 50_257, False, 1024),
+    MODELS["CamemBERT"]: Shape(12, 768, 3072, 32_005),
+    MODELS["GBERT_Base"]: Shape(12, 768, 3072, 31_102),
+    MODELS["BERT_Base-Chinese"]: Shape(12, 768, 3072, 21_128),
 }
 
 
@@ -343,17 +355,6 @@ def _focus(
     return Needs(_count(jobs, trainings, tuning), dict.fromkeys(("text", *tasks), _each(language)))
 
 
-def structure_languages(
-    scale: str,  # mini or paper
-    compare: str = "",  # with spaces between; "": the scale's
-    mixed: str = "",  # with plus signs between, as the next
-    family: str = "",
-) -> tuple[str, str, str]:  # compare, mixed and family
-    "The languages of the chapter Embedding Structure; the paper's are those of its Tables 1, 3 and 8."
-    given = dict(compare=compare, mixed=mixed, family=family)
-    return tuple(scale_parameters("embedding-structure", scale, **given).values())
-
-
 def _structure_jobs(scale, languages, whole, groups, syntax, tasks, seeds) -> Iterator[Job]:
     # whole: the languages with all methods under EMB; groups: each with the languages that are scored
     mini, methods = scale == "mini", len(paper_methods())
@@ -383,7 +384,7 @@ def _structure_jobs(scale, languages, whole, groups, syntax, tasks, seeds) -> It
 def _embedding_structure(
     scale,
     language,
-    seeds=1,
+    seeds=0,
     steps=0,
     vocab_size=0,
     model="",
@@ -411,7 +412,6 @@ def _embedding_structure(
     def tasks(code):  # that have data of a language
         return tuple(task for task, name in names.items() if scale != "paper" or has_task(task, code, name))
 
-    compare, mixed, family = structure_languages(scale, compare, mixed, family)
     languages = [language] if custom else _each(language, compare)
     groups = [] if custom else [group.split("+") for group in (mixed, family)]
     scored = [group[-2:] if mini else group for group in groups]
@@ -511,52 +511,67 @@ def _unks_everywhere(
 _STARTS = ("WECHSEL", "TransInner", "FullRand")
 
 
-def _gpt2_jobs(medium, low, ngram_languages, amounts) -> Iterator[Job]:
-    yield from [Job("gpt2")] * len(_STARTS) * len([*medium, *low])
-    # in one language: embeddings first or all at once, and shuffled embeddings in both ways
-    yield from [Job("gpt2")] * 4
+def _gpt2_jobs(scale, medium, low, ngram_languages, amounts) -> Iterator[Job]:
+    yield from [Job("gpt2")] * len(_STARTS) * len(medium)
+    yield from [Job("low")] * len(_STARTS) * len(low)
+    # in one language, embeddings first or all at once: WECHSEL, TransInner and shuffled embeddings. At the paper's
+    # scale these are shorter runs; otherwise two of the six are among those above
+    yield from [Job("freezing")] * 6 if scale == "paper" else [Job("gpt2")] * 4
     for _ in ngram_languages:
         yield from [Job("gpt2")] * 2  # n-grams and TFR of fastText
-    yield from [Job("gpt2")] * amounts
+    yield from [Job("low")] * amounts
     yield from [Job("gpt2"), Job("source")]  # compared byte by byte
 
 
-def _roberta_jobs(medium, ngram_languages, stages, seeds) -> Iterator[Job]:
+def _roberta_jobs(scale, medium, ngram_languages, stages, seeds) -> Iterator[Job]:
+    both = ("nli", "ner")
+    other_tasks = ("ner",) if scale == "mini" else both
     for _ in medium:
-        yield from [Job("roberta", ("nli", "ner") * stages * seeds)] * len(_STARTS)
+        yield from [Job("roberta", both * stages * seeds)] * len(_STARTS)
     for _ in ngram_languages:
-        yield from [Job("", ("ner",) * seeds)] * 2
+        yield from [Job("roberta", other_tasks * stages * seeds)] * 2  # n-grams and TFR of fastText
+    for language in medium if scale != "custom" else []:
+        monolingual = scale == "paper" and language in MONOLINGUAL
+        yield from [Job("", other_tasks * seeds)] * (1 + monolingual)  # and XLM-R
 
 
-def _wechsel(scale, language, seeds=1, steps=0, vocab_size=0, roberta="", gpt2="", medium="de zh sw", low="gd mg", **_):
+def _wechsel(scale, language, seeds=0, steps=0, vocab_size=0, roberta="", gpt2="", medium="", low="", **_):
     mini, custom = scale == "mini", scale == "custom"
     medium, low = (_each(language), []) if custom else (_each(medium, language), _each(low))
     vocab, steps, found = vocab_size or (1500 if mini else 50_000), steps or 40 * mini, []
     stages, ngram_languages = (2, ["de", "sw"]) if mini else (3, medium)
-    less_text = {"mini": 6, "paper": 12, "custom": 0}[scale]
+    less_text = {"mini": 2 * 4, "paper": 4 * 4, "custom": 0}[scale]  # amounts of text, and starts
     if gpt2 or not custom:
         source, config = _shape(scale, "wechsel-gpt2", gpt2), scale_lapt(scale, "wechsel-gpt2", steps)
+        target = replace(source, vocab=vocab)
+        low_resource = scale_lapt(scale, "wechsel-gpt2-low-resource", 3 * steps if mini else steps)
+        shorter = replace(config, steps=config.steps * 3 // 10)  # 75,000 of 250,000
         trainings = {
-            "gpt2": Training(" of GPT-2", replace(source, vocab=vocab), config),
+            "gpt2": Training(" of GPT-2", target, config),
+            "low": Training(" of GPT-2, with little text, at most", target, low_resource),
+            "freezing": Training(" of GPT-2, with and without freezing", target, shorter),
             "source": Training(" of GPT-2, source vocabulary", source, config),
         }
-        jobs = _gpt2_jobs(medium, low, ngram_languages, less_text)
+        jobs = _gpt2_jobs(scale, medium, low, ngram_languages, less_text)
         found += _count(jobs, trainings, FineTuning(scale, "wechsel", source))
     if roberta or not custom:
         target = replace(_shape(scale, "wechsel-roberta", roberta), vocab=vocab)
         training = Training(" of RoBERTa", target, scale_lapt(scale, "wechsel-roberta", steps))
-        jobs = _roberta_jobs(medium, ngram_languages, stages, seeds)
+        jobs = _roberta_jobs(scale, medium, ngram_languages, stages, seeds)
         found += _count(jobs, {"roberta": training}, FineTuning(scale, "wechsel", target))
     text = _each(*medium, *low, "fr" * (scale == "paper"))
-    return Needs(found, dict(text=text, nli=medium, ner=medium, pos=medium if custom else ["de"]))
+    probed = [code for code in medium if code != "sw"] or medium
+    return Needs(found, dict(text=text, nli=medium, ner=medium, pos=probed))
 
 
-def _compare_jobs(spoken, made, aligned, tasks, seeds) -> Iterator[Job]:  # tasks: of spoken languages
+def _compare_jobs(starts, spoken, made, aligned, tasks, seeds) -> Iterator[Job]:  # tasks: of spoken languages
     for _ in range(seeds):
+        yield from [Job("auxiliary")] * len({*starts, *spoken})
         for language in [*spoken, *made]:
             scored = tasks if language in spoken else ("pos", "dp")
-            # eight methods need no dictionary, three do
-            yield from [Job("target", scored)] * (8 + 3 * (aligned and language in spoken))
+            # eight methods, three settings of two of them, and four that need a dictionary
+            settings, with_dictionary = 3 * (language in spoken), 4 * (aligned and language in spoken)
+            yield from [Job("target", scored)] * (8 + settings + with_dictionary)
             yield from [Job("source", scored), Job("adapter", scored)]
 
 
@@ -568,6 +583,7 @@ def _compare(
     vocab_size=0,
     model="",
     compare="sw am",
+    beginnings="sw uk am ka",
     syntax="qal qka",
     pos="",
     dp="",
@@ -579,14 +595,17 @@ def _compare(
     target = replace(source, vocab=vocab_size or (650 if mini else 32_770))
     adapters = scale_lapt(scale, "mad-x-adapter", config.steps)
     adapters = replace(adapters, batch_size=config.batch_size, length=config.length)
+    half = replace(target, layers=target.layers // 2, width=target.width // 2, inner=target.inner // 2)
     trainings = {
+        "auxiliary": Training(", auxiliary model", half, replace(config, mode="all")),
         "target": Training(", target vocabulary", target, config),
         "source": Training(", source vocabulary", source, config),
         "adapter": Training(", language adapter", source, adapters, "adapter"),
     }
     spoken, made = (_each(language, compare), syntax.split()) if mini else ([language], [])
     given = () if mini else tuple(task for task, files in dict(pos=pos, dp=dp).items() if files)
-    jobs = _compare_jobs(spoken, made, mini or bool(dictionary), given, seeds)
+    starts = _each(language, beginnings) if mini else [language]
+    jobs = _compare_jobs(starts, spoken, made, mini or bool(dictionary), given, seeds)
     return Needs(
         _count(jobs, trainings, FineTuning(scale, "", source)), dict.fromkeys(("text", *given), _each(language))
     )
@@ -675,14 +694,25 @@ def disk_needed(
     return (4 + 3 * 12 + 4 * kept) * shape.parameters / 1e9
 
 
-_PRESETS = {
-    "focus": ("focus",),
-    "embedding-structure": ("embedding-structure",),
-    "mad-x": ("mad-x",),
-    "unks-everywhere": ("unks-everywhere",),
-    "wechsel": ("wechsel-gpt2", "wechsel-roberta"),
-    "compare": ("embedding-structure",),
+_PRESETS = {  # of a chapter's source models, and the parameter that names another model
+    "focus": {"focus": "model"},
+    "embedding-structure": {"embedding-structure": "model"},
+    "mad-x": {"mad-x": "model"},
+    "unks-everywhere": {"unks-everywhere": "model"},
+    "wechsel": {"wechsel-gpt2": "gpt2", "wechsel-roberta": "roberta"},
+    "compare": {"embedding-structure": "model"},
 }
+
+
+def _source_models(chapter: str, scale: str, parameters: dict) -> dict[str, str]:  # preset: folder or hub name
+    given = {} if scale == "mini" else {p: parameters.get(option) for p, option in _PRESETS[chapter].items()}
+    if scale == "custom":
+        return {preset: model for preset, model in given.items() if model}
+    return {preset: given.get(preset) or scale_models(preset)[scale != "mini"] for preset in _PRESETS[chapter]}
+
+
+def _largest_memory(scale: str, models: dict[str, str]) -> float:  # GB; models by preset
+    return max(memory_needed(shape_of(model), scale_lapt(scale, preset)) for preset, model in models.items())
 
 
 @dataclass(frozen=True)
@@ -768,6 +798,14 @@ def _paper_reads(chapter, parameters, languages):
     return found
 
 
+def _baselines(chapter, scale, languages):  # models that WECHSEL's are compared with
+    if chapter != "wechsel" or scale == "custom":
+        return []
+    if scale == "mini":
+        return [scale_models("focus")[0]]
+    return [MODELS["XLM-R"], *(MODELS[MONOLINGUAL[code]] for code in languages["nli"] if code in MONOLINGUAL)]
+
+
 def _reads(chapter, language, scale, models, parameters, languages):  # rows of what, name, part, where
     found = [("model", model, "", "bundled" if scale == "mini" else where_is(model)) for model in models]
     if scale == "mini":
@@ -786,16 +824,15 @@ def plan(
     "What a chapter would read and train, and where all that is, without network; nothing is trained or written."
     import pandas as pd
 
-    options = ("gpt2", "roberta") if chapter == "wechsel" else ("model",)
-    given = {name: parameters.get(name) for name in options}
-    if scale == "custom":
-        check_custom(text=parameters.get("text"), **given)
-    models = [model for model in given.values() if model and scale != "mini"]
-    models = models or [scale_models(preset)[scale != "mini"] for preset in _PRESETS.get(chapter, ())]
     found = loads(chapter, language, scale, **parameters)
+    if scale == "custom":
+        options = {option: parameters.get(option) for option in _PRESETS[chapter].values()}
+        check_custom(text=parameters.get("text"), **options)
+    sources = _source_models(chapter, scale, parameters)
     languages = needs(chapter, language, scale, **parameters).languages
+    models = [*sources.values(), *_baselines(chapter, scale, languages)]
     reads = _reads(chapter, language, scale, models, parameters, languages)
-    largest = max(map(shape_of, models), key=lambda shape: shape.parameters)
+    largest = max(map(shape_of, sources.values()), key=lambda shape: shape.parameters)
     kept = next((load.runs for load in found if load.what == "LAPT, whole model"), 0)
     return Plan(
         chapter,
@@ -803,7 +840,7 @@ def plan(
         scale,
         pd.DataFrame(reads, columns=["what", "name", "part", "where"]),
         budget(chapter, language, scale, **parameters),
-        memory_needed(largest, scale_lapt(scale, _PRESETS[chapter][0])),
+        _largest_memory(scale, sources),
         disk_needed(largest, kept),
         hyperparameters(chapter) if chapter in PAPER_PARAMETERS else pd.DataFrame(),
     )
