@@ -7,7 +7,7 @@ from transformers import GPT2Config, GPT2LMHeadModel, XLMRobertaConfig, XLMRober
 from vocab_lit.experiments.budget import SHARE, Shape, _CHAPTERS, _PRESETS, _SHAPES, batch_flops, loads, measure_throughput, memory_needed, needs, on_this_machine, plan, run_flops, shape_of
 from vocab_lit.experiments.experiment import FOCUS_METHODS, get_setup
 from vocab_lit.experiments.hub import DEFAULTS, MODELS, SOURCES, hub_splits, source_for
-from vocab_lit.experiments.presets import PAPER_TEXT
+from vocab_lit.experiments.presets import PAPER_TEXT, data_set
 from vocab_lit.models.madx import MadX
 from vocab_lit.models.source import load_model
 from vocab_lit.text.corpus import data_path
@@ -140,7 +140,8 @@ def cell_9f3a0002(cell_2d178653):
         preset = PAPER_TEXT[chapter]
         for task, languages in needs(chapter, scale="paper", **SMALL[chapter]).languages.items():
             for language in languages:
-                yield task, preset.corpus_of(language) if task == "text" else DEFAULTS[task], language
+                name = data_set(chapter, task, language) or DEFAULTS.get(task)
+                yield task, preset.corpus_of(language) if task == "text" else name, language
 
 
 @pytest.mark.cell('nbs/08_experiments/06_budget.ipynb', 'cell "operations by shape are those that torch counts, in every mode, for causal models and with adapters" (c0ceb08d)')

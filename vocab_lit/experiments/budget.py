@@ -34,7 +34,7 @@ from vocab_lit.experiments.hub import (
     word_files,
 )
 from .hyperparameters import hyperparameters
-from .presets import PAPER_PARAMETERS, PAPER_TEXT, scale_parameters
+from .presets import PAPER_PARAMETERS, PAPER_TEXT, data_set, scale_parameters
 from .transfer import FMT, METHODS, UNKS, Transfer, _alike, language_spec, required_runs
 from ..methods.reinit import paper_methods
 from ..models.device import find_device
@@ -334,6 +334,7 @@ def _focus(
     tasks="ner nli qa",
     dictionary="",
     source_text="",
+    compare="",
     **_,
 ):
     source, config = _shape(scale, "focus", model), scale_lapt(scale, "focus", steps)
@@ -352,7 +353,8 @@ def _focus(
     ways = focus_methods(mini or bool(dictionary), mini or bool(source_text))
     jobs = _focus_jobs(ways.values(), tasks, seeds, task_seeds)
     tuning = FineTuning(scale, "focus", source)
-    return Needs(_count(jobs, trainings, tuning), dict.fromkeys(("text", *tasks), _each(language)))
+    read = [language] if scale == "custom" else _each(language, compare)
+    return Needs(_count(jobs, trainings, tuning), dict(text=read, **dict.fromkeys(tasks, [language])))
 
 
 def _structure_jobs(scale, languages, whole, groups, syntax, tasks, seeds) -> Iterator[Job]:
@@ -790,8 +792,10 @@ def _paper_reads(chapter, parameters, languages):
     preset = PAPER_TEXT[_TEXT_OF.get(chapter, chapter)]
     corpora = [(parameters.get("corpus") or preset.corpus_of(code), code) for code in languages["text"]]
     found = [_hub_row("text", corpus, code) for corpus, code in corpora]
-    names = {task: parameters.get(task) or DEFAULTS[task] for task in languages if task != "text"}
-    found += [_hub_row(what, name, code) for what, name in names.items() for code in languages[what]]
+    for task in [name for name in languages if name != "text"]:
+        for code in languages[task]:
+            name = data_set(chapter, task, code, parameters.get(task)) or DEFAULTS[task]
+            found.append(_hub_row(task, name, code))
     if chapter == "wechsel":
         files = dict.fromkeys(file for code in languages["text"] for file in word_files(code).items())
         found += [(what, at.rsplit("/", 1)[-1], "", f"by hand, from {at}") for what, at in files]
