@@ -3,7 +3,9 @@ from dataclasses import replace
 from datasets import ClassLabel, Dataset, Features, Sequence as Many, Value
 from pathlib import Path
 from transformers import TrainerCallback
-from vocab_lit.experiments.experiment import EXTENSION, ExpandedTarget, FOCUS_METHODS, Target, Targets, focus_methods, get_setup, scale_lapt
+from vocab_lit.experiments.experiment import EXTENSION, ExpandedTarget, FOCUS_METHODS, SetupOptions, Target, Targets, _hub_text, focus_methods, get_setup, scale_lapt
+from vocab_lit.experiments.hub import HubText
+from vocab_lit.experiments.presets import PAPER_TEXT
 from vocab_lit.experiments.results import published
 from vocab_lit.tasks.parsing import Parsed, write_trees
 from vocab_lit.tasks.qa import Question
@@ -11,6 +13,7 @@ from vocab_lit.tasks.tagging import UPOS
 from vocab_lit.text.phrasebook import dictionary as names_in
 from vocab_lit.tokens.vocab import overlap
 from vocab_lit.training.lapt import lapt
+from vocab_lit.training.lm_data import PackedBlocks, pack
 from vocab_lit.training.settings import LaptConfig, PRESETS
 from vocab_lit.vectors.word_vectors import save_words, word_ppmi
 import json
@@ -522,3 +525,38 @@ def test_scale_paper_runs_from_a_mirror_from_text_to_transplanted_model_and_name
         divided = get_setup("paper", "sw", corpus="cc100", **structure)
         with pytest.raises(ValueError, match="sentences are too few for 256"):
             divided.splits("ner", "sw")
+
+
+@pytest.mark.cell('nbs/08_experiments/04_experiment.ipynb', 'cell "at scale paper text is read to its end or to what the paper takes, cleaned where it does, and kept in the cache" (7d1c0001)')
+def test_at_scale_paper_text_is_read_to_its_end_or_to_what_the_paper_takes_cleaned_where_it_does_and_kept_in_the_cache(cell_16988bb4, cell_9cb35fbb):
+    asked = []
+    with pytest.MonkeyPatch.context() as patch:
+        offline(patch)
+        real = HubText.__iter__.__globals__["hub_lines"]
+        patch.setitem(HubText.__iter__.__globals__, "hub_lines", lambda *given: asked.append(given) or real(*given))
+        whole, few = get_setup("paper", "sw"), get_setup("paper", "sw", limit=50)
+        assert asked[0] == ("cc100", "sw", None) and asked[-1] == ("cc100", "sw", 50)
+        assert len(few.train) < 50 < len(whole.train) and list(whole.vocab_text) == list(whole.train)
+        sampled = list(get_setup("paper", "sw", sample_bytes=10_000).vocab_text)
+        assert 5_000 < sum(len(line.encode()) for line in sampled) < 15_000 and set(sampled) < set(whole.train)
+        short = get_setup("paper", "sw", max_bytes=5_000)
+        assert sum(len(line.encode()) for line in [*short.train, *short.held_out]) <= 5_000
+        noisy = [*mini.train[:400], "x", "12 34 56 a", mini.train[0]]
+        shard("statmt/cc100/gd/train/0000.parquet", {"text": noisy})
+        model = dict(model="FacebookAI/xlm-roberta-base", corpus="cc100")
+        structure = get_setup("paper", "gd", preset="embedding-structure", **model)
+        as_it_is = get_setup("paper", "gd", preset="embedding-structure", cleaned=False, **model)
+        assert {"x", "12 34 56 a"} <= {*as_it_is.train, *as_it_is.held_out}
+        assert not {"x", "12 34 56 a"} & {*structure.train, *structure.held_out}
+        kept = Target(replace(few, vocab_size=300))
+        blocks = kept.packed("train")
+        assert isinstance(blocks, PackedBlocks) and blocks.file.parent == few.train.beside("x").parent
+        written = blocks.file.stat().st_mtime_ns
+        again = Target(replace(few, vocab_size=300)).packed("train")
+        assert again.file == blocks.file and again.file.stat().st_mtime_ns == written
+        assert torch.equal(torch.stack(list(blocks)), pack(kept.tokenizer, list(few.train), blocks.length))
+        wechsel, text = PAPER_TEXT["wechsel"], SetupOptions("paper", "de", preset="wechsel-gpt2")
+        assert _hub_text(text, wechsel, "de") == HubText("oscar-2019", "de", max_bytes=4 * 2**30)
+        assert _hub_text(text, wechsel, "sw") == HubText("cc100", "sw")
+        mixed = get_setup("paper", "sw+gd", preset="embedding-structure", **model)
+        assert {*mixed.train} <= {*mini.train} and len(mixed.held_out) > 20

@@ -35,7 +35,17 @@ from vocab_lit.experiments.hub import (
 )
 from .hyperparameters import hyperparameters
 from .presets import PAPER_PARAMETERS, PAPER_TEXT, data_set, scale_parameters
-from .transfer import FMT, METHODS, UNKS, Transfer, _alike, language_spec, required_runs
+from vocab_lit.experiments.transfer import (
+    FMT,
+    MBERT,
+    METHODS,
+    UNKS,
+    WIRINGS,
+    Transfer,
+    _alike,
+    language_spec,
+    required_runs,
+)
 from ..methods.reinit import paper_methods
 from ..models.device import find_device
 from ..models.source import load_model
@@ -444,13 +454,13 @@ def _task_loads(study, methods, task, sources, targets, seeds, shape):  # of lea
 def _mad_x(
     scale,
     language,
-    seeds=1,
+    seeds=0,
     steps=0,
     model="",
-    kinds="high resource: en; seen: fi hi; not seen: sw; script not seen: am km",
-    question_source="en",
-    questions="en fi hi sw am",
-    vocabulary="am km",
+    kinds="",
+    question_source="",
+    questions="",
+    vocabulary="",
     **_,
 ):
     languages = _each(*_kinds(kinds))
@@ -464,9 +474,15 @@ def _mad_x(
     runs += [language_spec(study, "MAD-X", code, steps=full // part) for code in curve_targets for part in (4, 2)]
     three_methods = ["XLM-R", "MAD-X -INV", "MAD-X"]
     found = _language_loads(study, runs, shape, steps, vocab)
-    found += _task_loads(study, methods, "ner", languages, languages, seeds, shape)
+    once = [name for name in methods if scale == "paper" and METHODS[name].mlm == "target"]  # Section 5.2
+    found += _task_loads(study, [m for m in methods if m not in once], "ner", languages, languages, seeds, shape)
+    found += _task_loads(study, once, "ner", languages, languages, 1, shape)
+    wirings = [name for name in WIRINGS if name not in methods]
+    found += _task_loads(study, wirings, "ner", languages, languages, seeds, shape)
+    if scale != "custom" and "en" in languages:  # Table 5: mBERT has the same layers
+        found += _task_loads(study, list(MBERT), "ner", ["en"], languages, seeds, shape)
     found += _task_loads(study, ["MAD-X"], "ner", [language] * bool(curve_targets), curve_targets, 3, shape)
-    found += _task_loads(study, three_methods, "qa", [question_source], questions.split(), seeds, shape)
+    found += _task_loads(study, three_methods, "qa", [question_source], questions.split(), min(seeds, 3), shape)
     return Needs(found, dict(text=languages, ner=languages, qa=_each(question_source, questions)))
 
 

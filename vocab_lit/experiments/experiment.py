@@ -269,6 +269,9 @@ class SetupOptions:
     steps: int = 0  # 0: 60 at mini, otherwise the paper's
     limit: int = 0  # lines of each language to read; 0: 4,000 at mini, otherwise all
     max_bytes: int = 0  # paper: of each language's text; 0: as much as the paper has
+    # paper: bytes of the text that a vocabulary and auxiliary embeddings are trained on, which is held in memory; of
+    # more a sample is taken; 0: as the paper does
+    sample_bytes: int = 0
     cleaned: bool | None = None  # paper: leave out what is no sentence, and copies; None: as the paper does
     seed: int = 0  # mini: which sentences; otherwise which lines are held out
     preset: str = "focus"  # whose hyper-parameters
@@ -396,14 +399,17 @@ def _hub_text(options: SetupOptions, preset: PaperText, language: str) -> HubTex
     return HubText(options.corpus or preset.corpus_of(language), language, options.limit, max_bytes, cleaned)
 
 
-def _vocab_text(train: Sequence[str], *, preset: PaperText, several: bool, seed: int) -> Iterable[str]:
-    if several:
+def _vocab_text(train: Sequence[str], *, preset: PaperText, options: SetupOptions) -> Iterable[str]:
+    seed = options.seed
+    if options.sample_bytes:
+        return Sample(train, options.sample_bytes, options.sample_bytes, seed=seed)
+    if len(options.languages) > 1:
         return Sample(train, lines=preset.mixed_lines)
     return Sample(train, preset.whole_up_to, preset.sample_bytes, seed=seed)
 
 
 def _paper(options: SetupOptions) -> _Material:
-    preset, several = PAPER_TEXT[paper_of(options.paper)], len(options.languages) > 1
+    preset = PAPER_TEXT[paper_of(options.paper)]
     texts = {code: _hub_text(options, preset, code) for code in options.languages}
     for task, name in [*(("text", text.corpus) for text in texts.values()), *options.task_files.items()]:
         get_source(name, task)  # which checks the name
@@ -412,7 +418,7 @@ def _paper(options: SetupOptions) -> _Material:
     splits = partial(_paper_splits, names=options.task_files, divide=options.paper == "embedding-structure")
     has = partial(_paper_has_task, names=options.task_files)
     mixed = partial(stored_mix, cap=preset.mixed_bytes)
-    vocab_text = partial(_vocab_text, preset=preset, several=several, seed=options.seed)
+    vocab_text = partial(_vocab_text, preset=preset, options=options)
     more = dict(has_task=has, mixed=mixed, vocab_text=vocab_text)
     return _Material(model, text, splits, **more, **_bilingual(options))
 
