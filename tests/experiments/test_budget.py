@@ -5,9 +5,9 @@ from datasets import ClassLabel, Dataset, Features, Sequence as Many, Value
 from pathlib import Path
 from transformers import GPT2Config, GPT2LMHeadModel, XLMRobertaConfig, XLMRobertaForMaskedLM
 from vocab_lit.experiments.budget import SHARE, Shape, _CHAPTERS, _PRESETS, _SHAPES, batch_flops, loads, measure_throughput, memory_needed, needs, on_this_machine, plan, run_flops, shape_of
-from vocab_lit.experiments.experiment import get_setup
+from vocab_lit.experiments.experiment import FOCUS_METHODS, get_setup
 from vocab_lit.experiments.hub import DEFAULTS, MODELS, SOURCES, hub_splits, source_for
-from vocab_lit.experiments.presets import PAPER_TEXT
+from vocab_lit.experiments.presets import PAPER_TEXT, data_set
 from vocab_lit.experiments.transfer import UNKS
 from vocab_lit.models.madx import MadX
 from vocab_lit.models.source import load_model
@@ -141,7 +141,8 @@ def cell_9f3a0002(cell_2d178653):
         preset = PAPER_TEXT[chapter]
         for task, languages in needs(chapter, scale="paper", **SMALL[chapter]).languages.items():
             for language in languages:
-                yield task, preset.corpus_of(language) if task == "text" else DEFAULTS[task], language
+                name = data_set(chapter, task, language) or DEFAULTS.get(task)
+                yield task, preset.corpus_of(language) if task == "text" else name, language
 
 
 @pytest.mark.cell('nbs/08_experiments/06_budget.ipynb', 'cell "operations by shape are those that torch counts, in every mode, for causal models and with adapters" (c0ceb08d)')
@@ -197,9 +198,25 @@ def test_loads_are_those_of_the_chapters_own_loops():
         return {load.what: load.runs for load in loads(*args, **kw)}
 
 
-    (focus,) = loads("focus", "sw", seeds=2)
-    assert (focus.runs, focus.steps, focus.samples, focus.tokens) == (8, 390_625, 50_000_000, 50_000_000 * 256)  # Table 5
-    assert focus.flops == pytest.approx(run_flops(Shape(12, 768, 3072, 50_000), PRESETS["focus"]))
+    focus = {load.what: load for load in loads("focus", "sw", dictionary="d", source_text="t")}
+    replaced = focus["LAPT, replaced vocabulary"]
+    assert (replaced.steps, replaced.samples, replaced.tokens) == (390_625, 50_000_000, 50_000_000 * 256)  # Table 5
+    assert replaced.flops == pytest.approx(run_flops(Shape(12, 768, 3072, 50_000), PRESETS["focus"]))
+    assert {what: load.runs for what, load in focus.items()} == {
+        "LAPT, original vocabulary": 1,
+        "LAPT, replaced vocabulary": 6 + 2,
+        "LAPT, replaced vocabulary, two stages": 1,
+        "LAPT, extended vocabulary": 2,
+        "fine-tuning, ner": 5 * len(FOCUS_METHODS),
+        "fine-tuning, nli": 5 * 8,  # Table 2, with five seeds (Section 3.3)
+        "fine-tuning, qa": 5 * 8,
+    }
+    assert runs("focus", "sw", "mini")["LAPT, replaced vocabulary"] == 2 * 6 + 2
+    assert focus["LAPT, replaced vocabulary, two stages"].steps == 468_750  # 20% more, Section 3.1
+    assert (
+        runs("focus", "sw")["LAPT, replaced vocabulary"]
+        == runs("focus", "sw", dictionary="d")["LAPT, replaced vocabulary"] - 1
+    )
     wechsel = {load.what: load for load in loads("wechsel", "sw", medium="fr de zh sw", low="su gd ug mg", seeds=1)}
     assert wechsel["LAPT of GPT-2"].tokens == pytest.approx(65.5e9, rel=0.01)  # Table 1
     assert wechsel["LAPT of RoBERTa"].runs == 4 * (3 + 2)  # Tables 2 and 10
@@ -223,7 +240,7 @@ def test_loads_are_those_of_the_chapters_own_loops():
     )  # mBERT once; in Amharic an adapter more, as its vocabulary is another; three other wirings
     assert five["fine-tuning, ner"] == 5 * 3 * (1 + 1) + 3 * 3 + 5  # Section 5.2: MLM-TRG once for each pair
     assert five["fine-tuning, qa"] == 3 and five["fine-tuning, qa, adapters"] == 2 * 3
-    short = loads("focus", "sw", "mini", steps=10)[0]
+    short = loads("focus", "sw", "mini", steps=10)[1]
     assert short.steps == 10 and short.tokens == 10 * 16 * 72
     for chapter in _CHAPTERS:
         for scale in ("mini", "paper"):
@@ -397,7 +414,7 @@ def test_a_plan_says_where_each_name_is_writes_nothing_and_asks_no_network():
         )
         small = [str(data_path("models", m)) for m in ("mini-gpt2", "mini-roberta")]
         mine = plan("focus", "my", "custom", model=str(data_path("models", "mini-xlmr")), text="/no/such/text")
-        assert mine.reads["where"].tolist() == ["folder", "missing"] and mine.budget.runs["together"] == 8
+        assert mine.reads["where"].tolist() == ["folder", "missing"] and mine.budget.runs["together"] == 15
         several = plan("mad-x", "en", "custom", model=small[0], text="/no/{language}.txt", qa="/no/a /no/b", **mad)
         assert (
             several.reads["name"].tolist()[1:] == ["/no/en.txt", "/no/sw.txt", "/no/a", "/no/b"]

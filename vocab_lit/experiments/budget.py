@@ -14,7 +14,15 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from .experiment import SCALES, check_custom, get_setup, scale_lapt, scale_models
+from vocab_lit.experiments.experiment import (
+    EXTENSION,
+    SCALES,
+    check_custom,
+    focus_methods,
+    get_setup,
+    scale_lapt,
+    scale_models,
+)
 from vocab_lit.experiments.hub import (
     DEFAULTS,
     MODELS,
@@ -26,7 +34,7 @@ from vocab_lit.experiments.hub import (
     word_files,
 )
 from .hyperparameters import hyperparameters
-from .presets import PAPER_PARAMETERS, PAPER_TEXT, scale_parameters
+from .presets import PAPER_PARAMETERS, PAPER_TEXT, data_set, scale_parameters
 from vocab_lit.experiments.transfer import (
     ALL_LAYERS,
     FMT,
@@ -318,10 +326,48 @@ def _kinds(given):
     return [code for _, codes in _by_kind(given) for code in codes]
 
 
-def _focus(scale, language, seeds=2, steps=0, vocab_size=0, model="", **_):
-    target = replace(_shape(scale, "focus", model), vocab=vocab_size or (700 if scale == "mini" else 50_000))
-    training = Training(" after four initialisations", target, scale_lapt(scale, "focus", steps))
-    return Needs([training.load(4 * seeds)], dict(text=_each(language)))
+def _focus_jobs(ways, tasks, seeds, task_seeds) -> Iterator[Job]:
+    for way in ways:
+        training = f"{way.vocabulary}, {way.mode}" if way.mode else ""
+        scored = tasks if way.printed else tasks[:1]
+        yield Job(training, scored * task_seeds)
+        if way.vocabulary == "replaced":
+            yield from [Job(training)] * (seeds - 1)
+    yield from [Job("replaced, all")] * 2  # random embeddings from a normal and a uniform distribution
+
+
+def _focus(
+    scale,
+    language,
+    seeds=0,
+    task_seeds=0,
+    steps=0,
+    vocab_size=0,
+    model="",
+    tasks="ner nli qa",
+    dictionary="",
+    source_text="",
+    compare="",
+    **_,
+):
+    source, config = _shape(scale, "focus", model), scale_lapt(scale, "focus", steps)
+    vocab = vocab_size or (700 if scale == "mini" else 50_000)
+    sizes = dict(original=source.vocab, replaced=vocab, extended=source.vocab + round(EXTENSION * vocab))
+    trainings = {
+        f"{name}, {mode}": Training(
+            f", {name} vocabulary" + ", two stages" * (mode == "two-stage"),
+            replace(source, vocab=size),
+            replace(config, mode=mode),
+        )
+        for name, size in sizes.items()
+        for mode in ("all", "two-stage")
+    }
+    mini, tasks = scale == "mini", tuple(tasks.split())
+    ways = focus_methods(mini or bool(dictionary), mini or bool(source_text))
+    jobs = _focus_jobs(ways.values(), tasks, seeds, task_seeds)
+    tuning = FineTuning(scale, "focus", source)
+    read = [language] if scale == "custom" else _each(language, compare)
+    return Needs(_count(jobs, trainings, tuning), dict(text=read, **dict.fromkeys(tasks, [language])))
 
 
 def _structure_jobs(scale, languages, whole, groups, syntax, tasks, seeds) -> Iterator[Job]:
@@ -779,8 +825,10 @@ def _paper_reads(chapter, parameters, languages):
     preset = PAPER_TEXT[_TEXT_OF.get(chapter, chapter)]
     corpora = [(parameters.get("corpus") or preset.corpus_of(code), code) for code in languages["text"]]
     found = [_hub_row("text", corpus, code) for corpus, code in corpora]
-    names = {task: parameters.get(task) or DEFAULTS[task] for task in languages if task != "text"}
-    found += [_hub_row(what, name, code) for what, name in names.items() for code in languages[what]]
+    for task in [name for name in languages if name != "text"]:
+        for code in languages[task]:
+            name = data_set(chapter, task, code, parameters.get(task)) or DEFAULTS[task]
+            found.append(_hub_row(task, name, code))
     if chapter == "wechsel":
         files = dict.fromkeys(file for code in languages["text"] for file in word_files(code).items())
         found += [(what, at.rsplit("/", 1)[-1], "", f"by hand, from {at}") for what, at in files]
