@@ -5,9 +5,10 @@ from datasets import ClassLabel, Dataset, Features, Sequence as Many, Value
 from pathlib import Path
 from transformers import GPT2Config, GPT2LMHeadModel, XLMRobertaConfig, XLMRobertaForMaskedLM
 from vocab_lit.experiments.budget import SHARE, Shape, _CHAPTERS, _PRESETS, _SHAPES, batch_flops, loads, measure_throughput, memory_needed, needs, on_this_machine, plan, run_flops, shape_of
-from vocab_lit.experiments.experiment import get_setup
+from vocab_lit.experiments.experiment import FOCUS_METHODS, get_setup
 from vocab_lit.experiments.hub import DEFAULTS, MODELS, SOURCES, hub_splits, source_for
-from vocab_lit.experiments.presets import PAPER_TEXT
+from vocab_lit.experiments.presets import PAPER_TEXT, data_set
+from vocab_lit.experiments.transfer import UNKS
 from vocab_lit.models.madx import MadX
 from vocab_lit.models.source import load_model
 from vocab_lit.text.corpus import data_path
@@ -140,7 +141,8 @@ def cell_9f3a0002(cell_2d178653):
         preset = PAPER_TEXT[chapter]
         for task, languages in needs(chapter, scale="paper", **SMALL[chapter]).languages.items():
             for language in languages:
-                yield task, preset.corpus_of(language) if task == "text" else DEFAULTS[task], language
+                name = data_set(chapter, task, language) or DEFAULTS.get(task)
+                yield task, preset.corpus_of(language) if task == "text" else name, language
 
 
 @pytest.mark.cell('nbs/08_experiments/06_budget.ipynb', 'cell "operations by shape are those that torch counts, in every mode, for causal models and with adapters" (c0ceb08d)')
@@ -196,9 +198,25 @@ def test_loads_are_those_of_the_chapters_own_loops():
         return {load.what: load.runs for load in loads(*args, **kw)}
 
 
-    (focus,) = loads("focus", "sw", seeds=2)
-    assert (focus.runs, focus.steps, focus.samples, focus.tokens) == (8, 390_625, 50_000_000, 50_000_000 * 256)  # Table 5
-    assert focus.flops == pytest.approx(run_flops(Shape(12, 768, 3072, 50_000), PRESETS["focus"]))
+    focus = {load.what: load for load in loads("focus", "sw", dictionary="d", source_text="t")}
+    replaced = focus["LAPT, replaced vocabulary"]
+    assert (replaced.steps, replaced.samples, replaced.tokens) == (390_625, 50_000_000, 50_000_000 * 256)  # Table 5
+    assert replaced.flops == pytest.approx(run_flops(Shape(12, 768, 3072, 50_000), PRESETS["focus"]))
+    assert {what: load.runs for what, load in focus.items()} == {
+        "LAPT, original vocabulary": 1,
+        "LAPT, replaced vocabulary": 6 + 2,
+        "LAPT, replaced vocabulary, two stages": 1,
+        "LAPT, extended vocabulary": 2,
+        "fine-tuning, ner": 5 * len(FOCUS_METHODS),
+        "fine-tuning, nli": 5 * 8,  # Table 2, with five seeds (Section 3.3)
+        "fine-tuning, qa": 5 * 8,
+    }
+    assert runs("focus", "sw", "mini")["LAPT, replaced vocabulary"] == 2 * 6 + 2
+    assert focus["LAPT, replaced vocabulary, two stages"].steps == 468_750  # 20% more, Section 3.1
+    assert (
+        runs("focus", "sw")["LAPT, replaced vocabulary"]
+        == runs("focus", "sw", dictionary="d")["LAPT, replaced vocabulary"] - 1
+    )
     wechsel = {load.what: load for load in loads("wechsel", "sw", medium="fr de zh sw", low="su gd ug mg", seeds=1)}
     assert wechsel["LAPT of GPT-2"].tokens == pytest.approx(65.5e9, rel=0.01)  # Table 1
     assert wechsel["LAPT of RoBERTa"].runs == 4 * (3 + 2)  # Tables 2 and 10
@@ -222,7 +240,7 @@ def test_loads_are_those_of_the_chapters_own_loops():
     )  # mBERT once; in Amharic an adapter more, as its vocabulary is another; three other wirings
     assert five["fine-tuning, ner"] == 5 * 3 * (1 + 1) + 3 * 3 + 5  # Section 5.2: MLM-TRG once for each pair
     assert five["fine-tuning, qa"] == 3 and five["fine-tuning, qa, adapters"] == 2 * 3
-    short = loads("focus", "sw", "mini", steps=10)[0]
+    short = loads("focus", "sw", "mini", steps=10)[1]
     assert short.steps == 10 and short.tokens == 10 * 16 * 72
     for chapter in _CHAPTERS:
         for scale in ("mini", "paper"):
@@ -291,6 +309,27 @@ def test_the_loads_of_a_chapter_at_scale_mini_counted_by_hand():
         and runs("compare", "sw", "mini")["LAPT, auxiliary model"] == 4
         and runs("compare", "sw", "mini")["LAPT, target vocabulary"] == 2 * (8 + 3 + 4) + 2 * 8
     )
+    gelu = "LAPT, language adapter, invertible, gelu"
+    embeddings = {method.recipe for method in UNKS.values()} - {""}
+    assert runs("unks-everywhere", "am", "mini") == {
+        gelu: 2 + 4,
+        f"{gelu}, last layer left out": 2 + 4 + 1 + 3,
+        **{f"{gelu}, last layer left out + {recipe}": 4 + 3 + 2 * recipe.startswith("el") for recipe in embeddings},
+        **{f"{gelu} + {recipe}": 1 for recipe in embeddings},
+        "LAPT, el-rand": 4 + 2,
+        "LAPT, el-lex": 4 + 2,
+        "LAPT, other dimensions and smaller amounts of text": 3 + 2 * 2,
+        "fine-tuning, ner": 2 * 2 + 2 + 3,
+        "fine-tuning, ner, adapters": 2 * 3 + 2 + 1 + 1 + 3,
+        "fine-tuning, dp": 1,
+        "fine-tuning, dp, adapters": 1,
+    }
+    names_alone = dict(tree_sources="none", tree_targets="none")
+    at_paper = runs("unks-everywhere", "am", **names_alone)
+    trained = runs("unks-everywhere", "am", **names_alone, source_adapters="none")
+    differences = {what: n - at_paper.get(what, 0) for what, n in trained.items() if n != at_paper.get(what, 0)}
+    assert differences == {gelu: 4, f"{gelu}, last layer left out": 4}  # of the four sources
+    assert at_paper["LAPT, el-lex"] == at_paper[f"{gelu} + el-lex"] == at_paper[gelu] == 17
     assert runs("wechsel", "sw", "mini") == {
         "LAPT of GPT-2": 9 + 4 + 4 + 1,
         "LAPT of GPT-2, with little text, at most": 6 + 8,
@@ -371,11 +410,11 @@ def test_a_plan_says_where_each_name_is_writes_nothing_and_asks_no_network():
                     tree_targets="seen: et",
                 ).reads
             )
-            == 1 + 5 + 3 + 2
+            == 1 + 4 + 3 + 2 + 1  # the adapter of English is AdapterHub's
         )
         small = [str(data_path("models", m)) for m in ("mini-gpt2", "mini-roberta")]
         mine = plan("focus", "my", "custom", model=str(data_path("models", "mini-xlmr")), text="/no/such/text")
-        assert mine.reads["where"].tolist() == ["folder", "missing"] and mine.budget.runs["together"] == 8
+        assert mine.reads["where"].tolist() == ["folder", "missing"] and mine.budget.runs["together"] == 15
         several = plan("mad-x", "en", "custom", model=small[0], text="/no/{language}.txt", qa="/no/a /no/b", **mad)
         assert (
             several.reads["name"].tolist()[1:] == ["/no/en.txt", "/no/sw.txt", "/no/a", "/no/b"]
@@ -410,6 +449,8 @@ def test_a_plan_says_where_each_name_is_writes_nothing_and_asks_no_network():
 
 @pytest.mark.cell('nbs/08_experiments/06_budget.ipynb', 'cell "each of the five chapters reads everything from a folder laid out like the hub" (9f3a0003)')
 def test_each_of_the_five_chapters_reads_everything_from_a_folder_laid_out_like_the_hub(cell_2d178653, cell_9f3a0002):
+    import shutil
+
     root = Path(tempfile.mkdtemp())
     bundled = dict(zip(("XLM-R", "mBERT", "RoBERTa", "GPT-2"), ("mini-xlmr", "mini-mbert", "mini-roberta", "mini-gpt2")))
     for name, hub_name in MODELS.items():
@@ -431,6 +472,8 @@ def test_each_of_the_five_chapters_reads_everything_from_a_folder_laid_out_like_
                     continue  # which the paper has and the hub has not, as the plan says
                 lay_out(root, source, task, language)
                 read.append((task, name, language))
+            for name in needs(chapter, scale="paper", **SMALL[chapter]).adapters:
+                shutil.copytree(data_path("golden", "adapters", "bert", "lang"), root / name)
             assert {task for task, *_ in read} == set(needs(chapter, scale="paper", **SMALL[chapter]).languages)
             for task, name, language in read:
                 if task == "text":

@@ -14,7 +14,15 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from .experiment import SCALES, check_custom, get_setup, scale_lapt, scale_models
+from vocab_lit.experiments.experiment import (
+    EXTENSION,
+    SCALES,
+    check_custom,
+    focus_methods,
+    get_setup,
+    scale_lapt,
+    scale_models,
+)
 from vocab_lit.experiments.hub import (
     DEFAULTS,
     MODELS,
@@ -26,9 +34,11 @@ from vocab_lit.experiments.hub import (
     word_files,
 )
 from .hyperparameters import hyperparameters
-from .presets import PAPER_PARAMETERS, PAPER_TEXT, scale_parameters
+from .presets import PAPER_PARAMETERS, PAPER_TEXT, data_set, scale_parameters
 from vocab_lit.experiments.transfer import (
+    ALL_LAYERS,
     FMT,
+    LANGUAGE_ONLY,
     MBERT,
     METHODS,
     UNKS,
@@ -289,6 +299,7 @@ class Needs:
 
     loads: list[Load]
     languages: dict[str, list[str]]  # of text, and of each task
+    adapters: Iterable[str] = ()  # published ones, by folder or name
 
 
 def _count(jobs: Iterable[Job], trainings: dict[str, Training], tuning: FineTuning) -> list[Load]:
@@ -315,10 +326,48 @@ def _kinds(given):
     return [code for _, codes in _by_kind(given) for code in codes]
 
 
-def _focus(scale, language, seeds=2, steps=0, vocab_size=0, model="", **_):
-    target = replace(_shape(scale, "focus", model), vocab=vocab_size or (700 if scale == "mini" else 50_000))
-    training = Training(" after four initialisations", target, scale_lapt(scale, "focus", steps))
-    return Needs([training.load(4 * seeds)], dict(text=_each(language)))
+def _focus_jobs(ways, tasks, seeds, task_seeds) -> Iterator[Job]:
+    for way in ways:
+        training = f"{way.vocabulary}, {way.mode}" if way.mode else ""
+        scored = tasks if way.printed else tasks[:1]
+        yield Job(training, scored * task_seeds)
+        if way.vocabulary == "replaced":
+            yield from [Job(training)] * (seeds - 1)
+    yield from [Job("replaced, all")] * 2  # random embeddings from a normal and a uniform distribution
+
+
+def _focus(
+    scale,
+    language,
+    seeds=0,
+    task_seeds=0,
+    steps=0,
+    vocab_size=0,
+    model="",
+    tasks="ner nli qa",
+    dictionary="",
+    source_text="",
+    compare="",
+    **_,
+):
+    source, config = _shape(scale, "focus", model), scale_lapt(scale, "focus", steps)
+    vocab = vocab_size or (700 if scale == "mini" else 50_000)
+    sizes = dict(original=source.vocab, replaced=vocab, extended=source.vocab + round(EXTENSION * vocab))
+    trainings = {
+        f"{name}, {mode}": Training(
+            f", {name} vocabulary" + ", two stages" * (mode == "two-stage"),
+            replace(source, vocab=size),
+            replace(config, mode=mode),
+        )
+        for name, size in sizes.items()
+        for mode in ("all", "two-stage")
+    }
+    mini, tasks = scale == "mini", tuple(tasks.split())
+    ways = focus_methods(mini or bool(dictionary), mini or bool(source_text))
+    jobs = _focus_jobs(ways.values(), tasks, seeds, task_seeds)
+    tuning = FineTuning(scale, "focus", source)
+    read = [language] if scale == "custom" else _each(language, compare)
+    return Needs(_count(jobs, trainings, tuning), dict(text=read, **dict.fromkeys(tasks, [language])))
 
 
 def _structure_jobs(scale, languages, whole, groups, syntax, tasks, seeds) -> Iterator[Job]:
@@ -443,15 +492,17 @@ def _mad_x(
 def _unks_everywhere(
     scale,
     language,
-    seeds=1,
+    seeds=0,
     steps=0,
     vocab_size=0,
     model="",
-    sources="en ar",
-    targets="seen: ka; covered script: et; new script: am km",
+    sources="",
+    targets="",
+    exchange_targets="",
     task="ner",
-    tree_sources="qaa",
-    tree_targets="seen: qab; covered script: qal; new script: qka",
+    tree_sources="",
+    tree_targets="",
+    source_adapters="",
     **_,
 ):
     paper, mini = "unks-everywhere", scale == "mini"
@@ -459,13 +510,24 @@ def _unks_everywhere(
     one_of_each_kind = [codes[0] for _, codes in _by_kind(targets)]
     sources, tree_sources = _each(sources), _each(tree_sources)
     targets, tree_targets = _each(*_kinds(targets)), _each(*_kinds(tree_targets))
-    left_out = {"MAD-X"} | {name for name in UNKS if mini and name.startswith("MF") and name.endswith("RAND")}
-    in_trees = [name for name in UNKS if name not in left_out]
-    own = (*targets, *tree_targets)
-    study = Transfer("", (*sources, *targets), scale, own_vocabulary=own, paper=paper, methods=UNKS | FMT)
-    parts = [(UNKS, task, sources, targets), (FMT, task, sources, one_of_each_kind)]
+    exchanged = _each(*_kinds(exchange_targets))
+    in_names, in_trees = UNKS | LANGUAGE_ONLY | FMT, [name for name in UNKS if name != "MAD-X"]
+    own = (*targets, *exchanged, *tree_targets)
+    study = Transfer(
+        "",
+        (*sources, *targets),
+        scale,
+        own_vocabulary=own,
+        paper=paper,
+        methods=in_names | ALL_LAYERS,
+        published_adapters=source_adapters,
+    )
+    parts = [(in_names, task, sources, targets), (ALL_LAYERS, task, sources, [language] if mini else targets)]
+    parts += [(["mBERT", "EL-RAND", "EL-LEX", *FMT], task, sources[:1], exchanged)] * bool(exchanged)
     parts += [(in_trees, "dp", tree_sources, tree_targets)] * bool(tree_targets)
     runs = dict.fromkeys(run for methods, _, *pairs in parts for run in required_runs(study, methods, *pairs))
+    adapters = list(dict.fromkeys(filter(None, map(study.published, runs))))
+    runs = [run for run in runs if not study.published(run)]
     found = _language_loads(study, runs, shape, steps, vocab)
     what, two_amounts, two_methods = ", other dimensions and smaller amounts of text", 2, 2
     config = scale_lapt(scale, paper + "-adapter", steps)
@@ -476,8 +538,9 @@ def _unks_everywhere(
     tuning, curve_seeds = FineTuning(scale, paper, shape), 3
     found.append(tuning.load(task, curve_seeds))  # of mBERT, which the curves are compared with
     found.append(tuning.load(task, seeds + curve_seeds, adapters=True))
-    text = [*sources, *targets, *tree_sources, *tree_targets]
-    return Needs(found, {"text": text, task: [*sources, *targets], "dp": [*tree_sources, *tree_targets]})
+    text = _each(*sources, *targets, *exchanged, *tree_sources, *tree_targets)
+    named = _each(*sources, *targets, *exchanged)
+    return Needs(found, {"text": text, task: named, "dp": [*tree_sources, *tree_targets]}, adapters)
 
 
 _STARTS = ("WECHSEL", "TransInner", "FullRand")
@@ -762,8 +825,10 @@ def _paper_reads(chapter, parameters, languages):
     preset = PAPER_TEXT[_TEXT_OF.get(chapter, chapter)]
     corpora = [(parameters.get("corpus") or preset.corpus_of(code), code) for code in languages["text"]]
     found = [_hub_row("text", corpus, code) for corpus, code in corpora]
-    names = {task: parameters.get(task) or DEFAULTS[task] for task in languages if task != "text"}
-    found += [_hub_row(what, name, code) for what, name in names.items() for code in languages[what]]
+    for task in [name for name in languages if name != "text"]:
+        for code in languages[task]:
+            name = data_set(chapter, task, code, parameters.get(task)) or DEFAULTS[task]
+            found.append(_hub_row(task, name, code))
     if chapter == "wechsel":
         files = dict.fromkeys(file for code in languages["text"] for file in word_files(code).items())
         found += [(what, at.rsplit("/", 1)[-1], "", f"by hand, from {at}") for what, at in files]
@@ -801,9 +866,11 @@ def plan(
         options = {option: parameters.get(option) for option in _PRESETS[chapter].values()}
         check_custom(text=parameters.get("text"), **options)
     sources = _source_models(chapter, scale, parameters)
-    languages = needs(chapter, language, scale, **parameters).languages
+    needed = needs(chapter, language, scale, **parameters)
+    languages = needed.languages
     models = [*sources.values(), *_baselines(chapter, scale, languages)]
     reads = _reads(chapter, language, scale, models, parameters, languages)
+    reads += [("language adapter", name, "", where_is(name)) for name in needed.adapters]
     largest = max(map(shape_of, sources.values()), key=lambda shape: shape.parameters)
     kept = next((load.runs for load in found if load.what == "LAPT, whole model"), 0)
     return Plan(

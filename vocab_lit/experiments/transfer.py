@@ -35,9 +35,9 @@ if TYPE_CHECKING:
     import pandas as pd
 
 # %% auto #0
-__all__ = ['METHODS', 'WIRINGS', 'MBERT', 'UNKS', 'FMT', 'ALL_LAYERS', 'LANGUAGE_ONLY', 'ADAPTERHUB', 'Method', 'Transfer',
-           'LanguageRun', 'learn_factors', 'learn_language', 'language_spec', 'required_runs', 'learn_languages',
-           'source_model', 'transfer_scores', 'transfer', 'transfer_by_steps', 'matrix', 'averages']
+__all__ = ['METHODS', 'WIRINGS', 'MBERT', 'UNKS', 'FMT', 'ALL_LAYERS', 'LANGUAGE_ONLY', 'Method', 'Transfer', 'LanguageRun',
+           'learn_factors', 'learn_language', 'language_spec', 'required_runs', 'learn_languages', 'source_model',
+           'transfer_scores', 'transfer', 'transfer_by_steps', 'matrix', 'averages']
 
 # %% ../../nbs/08_experiments/05_transfer.ipynb #4a43c858
 @dataclass(frozen=True)
@@ -105,9 +105,6 @@ ALL_LAYERS = {f"{name}, 12Ad": Method(**_V1, recipe=recipe) for name, recipe in 
 LANGUAGE_ONLY = {"MAD-X 2.0, task adapter in all layers": Method(**_V2 | {"task": _V1["task"]})}
 
 # %% ../../nbs/08_experiments/05_transfer.ipynb #1b2179ea
-ADAPTERHUB = "AdapterHub/bert-base-multilingual-cased-{language}-wiki_pfeiffer"
-
-
 @dataclass(frozen=True)
 class Transfer:
     "A study of transfer between languages."
@@ -300,7 +297,7 @@ def _fetch_adapter(name):  # a folder
 
 
 def _take_published(study: Transfer, run: LanguageRun, target: Target) -> list[dict]:  # records with step and value
-    madx = MadX(target.source_model(), study.stack)
+    madx = MadX(target.source_model())
     folder = _fetch_adapter(study.published(run))
     load_adapter(madx, folder, "language", run.language, run.adapter.leave_out)
     madx.activate(run.language)
