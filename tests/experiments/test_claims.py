@@ -123,7 +123,7 @@ def test_both_sides_of_a_claim_compare_the_same_and_each_claim_is_asked_once(cel
 
 
     def compared(predicate):
-        sides = [len(_listed(side.get("method", []))) for side in _sides(predicate)]
+        sides = [len(_listed(side.get("method", ""))) for side in _sides(predicate)]
         return sides, predicate.get("by"), predicate.get("sides"), predicate.get("as"), "more_than" in predicate
 
 

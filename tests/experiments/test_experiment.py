@@ -3,13 +3,19 @@ from dataclasses import replace
 from datasets import ClassLabel, Dataset, Features, Sequence as Many, Value
 from pathlib import Path
 from transformers import TrainerCallback
-from vocab_lit.experiments.experiment import Target, Targets, get_setup
+from vocab_lit.experiments.experiment import EXTENSION, ExpandedTarget, FOCUS_METHODS, SetupOptions, Target, Targets, _hub_text, focus_methods, get_setup, scale_lapt
+from vocab_lit.experiments.hub import HubText
+from vocab_lit.experiments.presets import PAPER_TEXT
+from vocab_lit.experiments.results import published
 from vocab_lit.tasks.parsing import Parsed, write_trees
 from vocab_lit.tasks.qa import Question
 from vocab_lit.tasks.tagging import UPOS
 from vocab_lit.text.phrasebook import dictionary as names_in
+from vocab_lit.tokens.vocab import overlap
 from vocab_lit.training.lapt import lapt
+from vocab_lit.training.lm_data import PackedBlocks, pack
 from vocab_lit.training.settings import LaptConfig, PRESETS
+from vocab_lit.vectors.word_vectors import save_words, word_ppmi
 import json
 import numpy as np
 import pandas as pd
@@ -21,7 +27,7 @@ import torch
 @pytest.fixture(scope='module')
 def cell_250eeefc():
     # nbs/08_experiments/04_experiment.ipynb, cell "import json" (250eeefc)
-    global ClassLabel, Dataset, Features, Many, TrainerCallback, UPOS, Value, json, names_in, np, pd, place, pytest, tempfile, torch, write_trees
+    global ClassLabel, Dataset, Features, Many, TrainerCallback, UPOS, Value, json, names_in, np, pd, place, published, pytest, save_words, tempfile, torch, word_ppmi, write_trees
     import json
     import tempfile
 
@@ -33,9 +39,11 @@ def cell_250eeefc():
     from datasets import Sequence as Many
     from transformers import TrainerCallback
 
+    from vocab_lit.experiments.results import published
     from vocab_lit.tasks.parsing import write_trees
     from vocab_lit.tasks.tagging import UPOS
     from vocab_lit.text.phrasebook import dictionary as names_in
+    from vocab_lit.vectors.word_vectors import save_words, word_ppmi
 
     place = Path(tempfile.mkdtemp())
 
@@ -57,6 +65,24 @@ def cell_c69caf21():
     sw = targets("sw")
     losses = {m: round(sw.loss(sw.transplant(m).model), 2) for m in ("random", "focus")}
     losses | {"uniform guess": round(float(torch.log(torch.tensor(len(sw.tokenizer)))), 2)}
+
+
+@pytest.fixture(scope='module')
+def cell_0f0c0502():
+    # nbs/08_experiments/04_experiment.ipynb, cell "bilingual = get_setup("mini", "sw", source_language="en", li" (0f0c0502)
+    global bilingual, few_names, followed, one_epoch
+    bilingual = get_setup("mini", "sw", source_language="en", limit=1200, vocab_size=300, steps=5)
+    few_names, one_epoch = [part[:20] for part in bilingual.splits("ner", "sw")], replace(bilingual.tasks["ner"], epochs=1)
+    bilingual = Target(
+        replace(
+            bilingual,
+            held_out=bilingual.held_out[:30],
+            splits=lambda task, language: few_names,
+            tasks={"ner": one_epoch},
+        )
+    )
+    followed = {name: pd.DataFrame(bilingual.follow(way, tasks=("ner",))) for name, way in FOCUS_METHODS.items()}
+    pd.DataFrame({name: rows[rows.metric == "loss"].set_index("step").value for name, rows in followed.items()}).T.round(2)
 
 
 @pytest.fixture(scope='module')
@@ -122,7 +148,7 @@ def test_at_scale_mini_focus_starts_far_below_random_mapping_and_below_a_uniform
     assert targets("sw") is sw and targets("sw", 1).setup.train != sw.setup.train
     counts = sw.overlap_counts()
     assert counts["minCount 10"] <= counts["all"] < counts["vocabulary"] == 700 and counts["not symbols"] < counts["all"]
-    curve = sw.curve("focus")
+    curve = sw.along("focus")
     assert (
         [r["step"] for r in curve] == [0, 1, 2, 3, 4]
         and abs(curve[0]["value"] - losses["focus"]) < 0.01
@@ -217,14 +243,68 @@ def test_a_run_that_was_killed_inside_a_cell_resumes_from_its_checkpoint_with_th
         patch.setitem(Target._train.__globals__, "lapt", counting(1))
         for run in (
             lambda: here.scores("mean", "all", tasks=()),
-            lambda: here.curve("mean"),
+            lambda: here.along("mean"),
             lambda: here.scores("mean", "emb", tasks=()),
         ):
             with pytest.raises(KeyboardInterrupt):
                 run()
         assert len(list(work.iterdir())) == 2  # one for each run: the first two are the same
-    assert Target(quick, place / "other").curve("mean")[-1]["step"] == 4 and not list((place / "other").iterdir())
+    assert Target(quick, place / "other").along("mean")[-1]["step"] == 4 and not list((place / "other").iterdir())
     assert Targets("mini", place).work is None and Targets("custom", place).work == place / "runs"
+
+
+@pytest.mark.cell('nbs/08_experiments/04_experiment.ipynb', 'cell "every way of FOCUS starts from its own vocabulary and embeddings, and is scored where its training ends" (0f0c0503)')
+def test_every_way_of_focus_starts_from_its_own_vocabulary_and_embeddings_and_is_scored_where_its_training_ends(cell_0f0c0502):
+    last = {name: int(rows.step.max()) for name, rows in followed.items()}
+    assert last == {name: {"": 0, "all": 5, "two-stage": 6}[way.mode] for name, way in FOCUS_METHODS.items()}
+    assert all(rows[rows.metric == "ner"].step.tolist() == [last[name]] for name, rows in followed.items())
+    first = {name: rows[rows.metric == "loss"].value.iloc[0] for name, rows in followed.items()}
+    assert first["off-the-shelf"] == pytest.approx(first["LAPT"], abs=1e-5)
+    assert first["random"] == pytest.approx(first["random, two stages"], abs=1e-5)
+    others = [name for name in first if name not in ("LAPT", "random, two stages")]
+    assert len({round(first[name], 5) for name in others}) == len(others)
+    printed = published("focus")
+    printed = printed[printed.table.isin(["2", "3"])]
+    paper = {(way.vocabulary + " vocabulary", way.printed) for way in FOCUS_METHODS.values() if way.printed}
+    assert paper == set(zip(printed.setup, printed.method))
+    assert set(FOCUS_METHODS) - set(focus_methods(False, True)) == {"wechsel", "wechsel-en"}
+    assert set(FOCUS_METHODS) - set(focus_methods(True, False)) == {"wechsel-en"}
+
+
+@pytest.mark.cell('nbs/08_experiments/04_experiment.ipynb', 'cell "an extended vocabulary keeps the source\'s embeddings and has FOCUS\'s for the new tokens" (0f0c0504)')
+def test_an_extended_vocabulary_keeps_the_source_s_embeddings_and_has_focus_s_for_the_new_tokens(cell_0f0c0502):
+    more = ExpandedTarget(bilingual, round(EXTENSION * bilingual.setup.vocab_size))
+    extended, n = more.transplant("focus"), len(bilingual.source_vocab)
+    first_tokens = [t.piece for t in bilingual.vocab if t.kind == "text"][:180]
+    assert {t.piece for t in more.vocab.tokens[n:]} <= set(first_tokens) and len(first_tokens) == 180
+    assert n + 50 < len(more.vocab) < n + 180
+    embeddings = extended.model.get_input_embeddings().weight
+    assert torch.equal(embeddings[:n], bilingual.source_model().get_input_embeddings().weight[:n])
+    replaced = bilingual.transplant("focus").model.get_input_embeddings().weight
+    mixed = [t for t in more.vocab if extended.plan.steps[extended.plan.step[t.id]] == "SparsemaxSimilarity"]
+    own_id = {t.piece: t.id for t in bilingual.vocab}
+    alike = [torch.allclose(embeddings[t.id], replaced[own_id[t.piece]], atol=1e-5) for t in mixed]
+    assert len(mixed) > 50 and sum(alike) > 0.5 * len(mixed)
+    assert more.vectors("") is None
+
+
+@pytest.mark.cell('nbs/08_experiments/04_experiment.ipynb', 'cell "WECHSEL-EN combines tokens of an English vocabulary only, and Word-fastText takes the file of word vectors" (0f0c0505)')
+def test_wechsel_en_combines_tokens_of_an_english_vocabulary_only_and_word_fasttext_takes_the_file_of_word_vectors(cell_250eeefc, cell_0f0c0502):
+    english = overlap(bilingual.source_language_vocab, bilingual.source_vocab, fuzzy=False) >= 0
+    for method, only in (("wechsel", False), ("wechsel-en", True)):
+        moved = bilingual.transplant("wechsel", **FOCUS_METHODS[method].vectors)
+        used = moved.plan.weights[moved.plan.step == moved.plan.steps.index("NearestNeighbours")].indices
+        assert len(used) and english[used].all() == only
+    with pytest.raises(ValueError, match="WECHSEL-EN needs text in the model's language: set source_text"):
+        Target(replace(bilingual.setup, source_text=(), word_files=("a.vec", "b.vec"))).vectors(
+            "aligned vectors", source_only=True
+        )
+    save_words(word_ppmi(bilingual.setup.train, 8), place / "words.vec")
+    from_file = Target(replace(bilingual.setup, word_files=("", str(place / "words.vec"))))
+    assert from_file.vectors("word vectors").matrix.shape == (300, 8)
+    assert bilingual.vectors("word vectors").matrix.shape == (300, 64)
+    few = bilingual.vectors("word vectors", "fasttext", dim=4, epochs=90)
+    assert few.matrix.shape == (300, 4) and few is bilingual.vectors("word vectors", "fasttext", dim=4, epochs=90)
 
 
 @pytest.mark.cell('nbs/08_experiments/04_experiment.ipynb', 'cell "several languages share a vocabulary and are scored one by one" (cf4622b3)')
@@ -371,6 +451,13 @@ def test_presets_have_the_rates_of_their_kind(cell_250eeefc, cell_16988bb4):
         "mad-x": (5e-5, 5e-5, 250_000),
         "mad-x-adapter": (1e-4, 1e-4, 250_000),
     }
+    gpt2 = scale_lapt("paper", "wechsel-gpt2")
+    assert gpt2 == PRESETS["wechsel-gpt2"] and 0.1 * gpt2.steps % gpt2.eval_every == 0  # Table 3 has a tenth of the steps
+    assert scale_lapt("mini", "wechsel-gpt2", 40).eval_every == 4
+    low_resource = "wechsel-gpt2-low-resource"
+    assert scale_lapt("paper", low_resource) == PRESETS[low_resource]
+    protocol = scale_lapt("mini", low_resource, 120)  # stops after four evaluations without a lower loss, as the paper
+    assert (protocol.eval_every, protocol.patience) == (4, 16)
     small = get_setup("mini", "et", preset="mad-x-adapter", limit=1)
     assert (
         small.lapt.steps == 60
@@ -438,3 +525,38 @@ def test_scale_paper_runs_from_a_mirror_from_text_to_transplanted_model_and_name
         divided = get_setup("paper", "sw", corpus="cc100", **structure)
         with pytest.raises(ValueError, match="sentences are too few for 256"):
             divided.splits("ner", "sw")
+
+
+@pytest.mark.cell('nbs/08_experiments/04_experiment.ipynb', 'cell "at scale paper text is read to its end or to what the paper takes, cleaned where it does, and kept in the cache" (7d1c0001)')
+def test_at_scale_paper_text_is_read_to_its_end_or_to_what_the_paper_takes_cleaned_where_it_does_and_kept_in_the_cache(cell_16988bb4, cell_9cb35fbb):
+    asked = []
+    with pytest.MonkeyPatch.context() as patch:
+        offline(patch)
+        real = HubText.__iter__.__globals__["hub_lines"]
+        patch.setitem(HubText.__iter__.__globals__, "hub_lines", lambda *given: asked.append(given) or real(*given))
+        whole, few = get_setup("paper", "sw"), get_setup("paper", "sw", limit=50)
+        assert asked[0] == ("cc100", "sw", None) and asked[-1] == ("cc100", "sw", 50)
+        assert len(few.train) < 50 < len(whole.train) and list(whole.vocab_text) == list(whole.train)
+        sampled = list(get_setup("paper", "sw", sample_bytes=10_000).vocab_text)
+        assert 5_000 < sum(len(line.encode()) for line in sampled) < 15_000 and set(sampled) < set(whole.train)
+        short = get_setup("paper", "sw", max_bytes=5_000)
+        assert sum(len(line.encode()) for line in [*short.train, *short.held_out]) <= 5_000
+        noisy = [*mini.train[:400], "x", "12 34 56 a", mini.train[0]]
+        shard("statmt/cc100/gd/train/0000.parquet", {"text": noisy})
+        model = dict(model="FacebookAI/xlm-roberta-base", corpus="cc100")
+        structure = get_setup("paper", "gd", preset="embedding-structure", **model)
+        as_it_is = get_setup("paper", "gd", preset="embedding-structure", cleaned=False, **model)
+        assert {"x", "12 34 56 a"} <= {*as_it_is.train, *as_it_is.held_out}
+        assert not {"x", "12 34 56 a"} & {*structure.train, *structure.held_out}
+        kept = Target(replace(few, vocab_size=300))
+        blocks = kept.packed("train")
+        assert isinstance(blocks, PackedBlocks) and blocks.file.parent == few.train.beside("x").parent
+        written = blocks.file.stat().st_mtime_ns
+        again = Target(replace(few, vocab_size=300)).packed("train")
+        assert again.file == blocks.file and again.file.stat().st_mtime_ns == written
+        assert torch.equal(torch.stack(list(blocks)), pack(kept.tokenizer, list(few.train), blocks.length))
+        wechsel, text = PAPER_TEXT["wechsel"], SetupOptions("paper", "de", preset="wechsel-gpt2")
+        assert _hub_text(text, wechsel, "de") == HubText("oscar-2019", "de", max_bytes=4 * 2**30)
+        assert _hub_text(text, wechsel, "sw") == HubText("cc100", "sw")
+        mixed = get_setup("paper", "sw+gd", preset="embedding-structure", **model)
+        assert {*mixed.train} <= {*mini.train} and len(mixed.held_out) > 20

@@ -195,6 +195,9 @@ def test_text_of_every_corpus_is_streamed_from_the_mirror_line_by_line(cell_69d5
         shard.write_bytes(shard.read_bytes()[:-9])
         with pytest.raises(ValueError, match="et/train/0000.parquet is damaged .*copy it from the hub again"):
             next(hub_lines("cc100", "et"))
+    for language in ("fr", "de", "zh"):  # WECHSEL's probes (Appendix A)
+        treebank = SOURCES["universal-dependencies"]
+        assert treebank.of(treebank.config, language) == f"{language}_gsd"
     assert _on_hub(SOURCES["cc100"], "sw", "train") == dict(
         path="parquet", data_files={"train": "hf://datasets/statmt/cc100@refs%2Fconvert%2Fparquet/sw/*train/*.parquet"}
     )

@@ -3,7 +3,7 @@ from dataclasses import replace
 from pathlib import Path
 from vocab_lit.experiments.experiment import get_setup
 from vocab_lit.experiments.results import Workers
-from vocab_lit.experiments.transfer import ALL_LAYERS, FMT, LANGUAGE_ONLY, LanguageRun, METHODS, Transfer, UNKS, _EMBEDDINGS, _alike, _by_budget, _factors_file, _fetch_adapter, _learn_task, _score, _task_adapter, _with_languages, averages, language_spec, learn_factors, learn_language, learn_languages, matrix, required_runs, transfer, transfer_by_steps
+from vocab_lit.experiments.transfer import ALL_LAYERS, FMT, LANGUAGE_ONLY, LanguageRun, METHODS, Transfer, UNKS, WIRINGS, _EMBEDDINGS, _alike, _by_budget, _factors_file, _fetch_adapter, _learn_task, _score, _task_adapter, _with_languages, averages, language_spec, learn_factors, learn_language, learn_languages, matrix, required_runs, source_model, transfer, transfer_by_steps, transfer_scores
 from vocab_lit.methods.factored import Factoring, factorize
 from vocab_lit.models.adapterhub import load_adapter, save_adapter
 from vocab_lit.models.factored_embedding import factored
@@ -133,7 +133,7 @@ def test_a_cell_of_mad_x_equals_a_pipeline_by_hand(cell_67070535):
     here, config = tiny.target("en"), tiny.config("ner", "en", True)
     model, tokenizer = load_model(here.setup.model).float(), here.source_tokenizer
     before = {k: v.clone() for k, v in model.state_dict().items()}
-    by_hand = MadX(model)
+    by_hand = MadX(model, "paper", "always")
     for language in ("en", "sw"):
         by_hand.add_language(language, seed=0)
         text = tiny.target(language, True)
@@ -151,6 +151,40 @@ def test_a_cell_of_mad_x_equals_a_pipeline_by_hand(cell_67070535):
     )
     tuned = {k: v for k, v in result.model.state_dict().items() if "madx" not in k and "classifier" not in k}
     assert all(torch.equal(v, before[k]) for k, v in tuned.items())
+
+
+@pytest.mark.cell('nbs/08_experiments/05_transfer.ipynb', 'cell "MAD-X is the paper\'s text, and each wiring differs from it in what it says" (7d0e3b52)')
+def test_mad_x_is_the_paper_s_text_and_each_wiring_differs_from_it_in_what_it_says(cell_67070535):
+    shapes = {name: (m.stack, m.inverse) for name, m in WIRINGS.items()}
+    assert shapes == {
+        "MAD-X": ("paper", "always"),
+        "MAD-X, inverse in MLM only": ("paper", "mlm"),
+        "MAD-X, stacked as in the library": ("library", "always"),
+        "MAD-X, as in the library": ("library", "mlm"),
+    }
+    assert len({replace(m, stack="", inverse="") for m in WIRINGS.values()}) == 1
+    assert {METHODS[name].stack for name in ("MAD-X -INV", "MAD-X", "MAD-X, new vocabulary")} == {"paper"}
+    here, config, wired = tiny.target("en"), tiny.config("ner", "en", True), {}
+    for name, (stack, inverse) in shapes.items():
+        by_hand = MadX(load_model(here.setup.model).float(), stack, inverse)
+        load_adapter(by_hand, tiny.place(language_spec(tiny, "MAD-X", "en")), "language", "en")
+        attach, splits = by_hand.attach("ner", "en"), here.setup.splits("ner", "en")
+        tuned = fine_tune(by_hand.model, here.source_tokenizer, *splits, "ner", 0, config, attach)
+        wired[name] = 100 * tuned.test
+    got = transfer(tiny, WIRINGS, "ner", ["en"], ["en", "sw"]).query("target == 'en'").set_index("method").value
+    assert got.to_dict() == pytest.approx(wired) and len(set(wired.values())) > 1
+    assert language_spec(tiny, "MAD-X, as in the library", "sw") == language_spec(tiny, "MAD-X", "sw")
+
+
+@pytest.mark.cell('nbs/08_experiments/05_transfer.ipynb', 'cell "a language with little text has the paper\'s smaller batches, except at mini" (c3a9f17e)')
+def test_a_language_with_little_text_has_the_paper_s_smaller_batches_except_at_mini(cell_6a306385):
+    paper_study = Transfer(folder, ("en", "sw"), "custom", asked, low_resource=("sw",))
+    for adapters in (False, True):
+        assert [paper_study.config("ner", code, adapters).batch_size for code in ("en", "sw")] == [16, 8]
+    assert replace(paper_study, settings={"ner": {"batch_size": 4}}).config("ner", "sw", True).batch_size == 4
+    both_alike = Transfer(folder, ("en", "sw"), low_resource=("sw",), options={"limit": 200})
+    assert both_alike.config("ner", "sw", True) == both_alike.config("ner", "en", True)
+    assert replace(paper_study, low_resource=()).stamp != paper_study.stamp
 
 
 @pytest.mark.cell('nbs/08_experiments/05_transfer.ipynb', 'cell "training on the target\'s text uses the target\'s model, and on the source\'s the source\'s" (9fec9ff0)')
@@ -252,7 +286,8 @@ def test_in_mad_x_2_0_no_adapter_has_a_part_in_the_last_layer_in_mad_x_all_have_
 def test_a_published_adapter_takes_the_place_of_training_in_languages_that_keep_the_vocabulary_without_what_is_left_out(cell_6a306385, cell_4866541c):
     golden = data_path("golden", "adapters", "bert")
     base = transformers.BertForMaskedLM.from_pretrained(golden / "base")
-    words = train_tokenizer(english, "wordpiece", base.config.vocab_size)
+    base.resize_token_embeddings(300)
+    words = train_tokenizer(english, "wordpiece", 300)
     words.model_max_length = base.config.max_position_embeddings
     base.save_pretrained(folder / "golden")
     save_tokenizer(words, folder / "golden")
@@ -301,7 +336,7 @@ def test_full_model_transfer_trains_embeddings_alone_then_the_task_with_the_sour
         and language_spec(unks, "FMT-LEXINIT", "en") is None
         and language_spec(unks, "mBERT", "sw") is None
     )
-    madx, tokenizer = _with_languages(unks, {"sw": unks.place(embeddings_only)})
+    madx, tokenizer = _with_languages(unks, "FMT-LEXINIT", {"sw": unks.place(embeddings_only)})
     assert not madx.get("language", "sw").layers and madx.own_embeddings("sw") is not None
     tuned = _learn_task(unks, madx, tokenizer, "en", None, "ner", 0, None)
     assert (
@@ -329,6 +364,24 @@ def test_at_scale_mini_the_same_code_runs_on_a_bundled_model_and_trains_with_one
     assert mini.config("ner", "en", True).learning_rate > mini.config("ner", "en", False).learning_rate
 
 
+@pytest.mark.cell('nbs/08_experiments/05_transfer.ipynb', 'cell "the baseline mBERT is another model, fine-tuned as XLM-R is" (91b4d06f)')
+def test_the_baseline_mbert_is_another_model_fine_tuned_as_xlm_r_is(cell_6a306385):
+    short = Transfer(folder / "mini", ("en",), options={"limit": 200}, settings={"ner": dict(epochs=1, eval_every=1)})
+    assert [Path(source_model(short, name)).name for name in ("mBERT", "XLM-R")] == ["mini-mbert", "mini-xlmr"]
+    (scored,) = transfer_scores(short, ["mBERT"], "en", ["en"], "ner")
+    here, at = short.target("en"), data_path("models", "mini-mbert")
+    tuned = fine_tune(
+        load_model(at).float(),
+        load_tokenizer(at),
+        *here.setup.splits("ner", "en"),
+        "ner",
+        0,
+        short.config("ner", "en", False),
+    )
+    assert scored == {"metric": "entity_f1", "target": "en", "value": pytest.approx(100 * tuned.test), "method": "mBERT"}
+    assert [list(group) for group in _alike(short, ["XLM-R", "mBERT"], "en")] == [["XLM-R"], ["mBERT"]]
+
+
 @pytest.mark.cell('nbs/08_experiments/05_transfer.ipynb', 'cell "the adapters of a step are used, and all steps are the full number\'s" (a1c38cc9)')
 def test_the_adapters_of_a_step_are_used_and_all_steps_are_the_full_number_s(cell_67070535, cell_c4f1f14e):
     assert by_steps.step.tolist() == [0, 1, 2]
@@ -354,6 +407,7 @@ def test_the_adapters_of_a_step_are_used_and_all_steps_are_the_full_number_s(cel
     found = {r["step"]: r["value"] for r in _by_budget(tiny, ["MAD-X"], "en", ["en"], "steps", [0, 3, 2], "ner", 0)}
     madx, tokenizer = _with_languages(
         tiny,
+        "MAD-X",
         {
             "en": tiny.place(language_spec(tiny, "MAD-X", "en")),
             "strange": tiny.place(language_spec(tiny, "MAD-X", "en", steps=3)),

@@ -17,6 +17,8 @@ def test_a_preset_is_replaced_where_something_is_given_and_what_cannot_be_is_ref
         PRESETS["embedding-structure"], steps=200, eval_every=7, micro_batch=4
     )
     assert not LaptSettings(steps=0).trains and LaptSettings().trains
+    assert LaptSettings("wechsel-gpt2", patience=300).config().patience == 300
+    assert PRESETS["wechsel-gpt2-low-resource"] == replace(PRESETS["wechsel-gpt2"], eval_every=2500, patience=10_000)
     text = Path(tempfile.mkdtemp(), "a.txt")
     text.write_text("a\n")
     RunSettings((str(text),)).check(["b.txt"])
@@ -26,6 +28,7 @@ def test_a_preset_is_replaced_where_something_is_given_and_what_cannot_be_is_ref
         (LaptSettings(steps=-1), "--steps -1: give at least 0"),
         (LaptSettings(learning_rate=0), "--learning-rate 0: give a number above 0"),
         (LaptSettings(batch_size=0), "--batch-size 0"),
+        (LaptSettings(patience=-1), "--patience -1: give at least 0"),
         (RunSettings(("none.txt",)), "--held-out none.txt: no such file"),
         (RunSettings(alpha=-1), "--alpha -1"),
         (RunSettings(seed=2**32), "--seed 4294967296: give 0 to 4,294,967,295"),

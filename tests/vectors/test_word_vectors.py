@@ -7,10 +7,11 @@ from tokenizers import pre_tokenizers
 from vocab_lit.text.phrasebook import lines
 from vocab_lit.tokens.tokenizer import train_tokenizer
 from vocab_lit.tokens.vocab import Vocab, toy_tokenizer
-from vocab_lit.vectors.token_vectors import ngrams, save_vectors, token_ppmi
-from vocab_lit.vectors.word_vectors import _HEAD, _WORD, from_words, open_words, read_vectors, save_words, static_vectors, train_words, word_fasttext, word_ppmi
+from vocab_lit.vectors.token_vectors import ngrams, ppmi_vectors, save_vectors, token_fasttext, token_ppmi, train_fasttext
+from vocab_lit.vectors.word_vectors import _HEAD, _TOKEN_DEFAULTS, _WORD, from_words, open_words, read_vectors, save_words, static_vectors, train_words, word_fasttext, word_ppmi
 import fasttext
 import gzip
+import inspect
 import numpy as np
 import pandas as pd
 import pytest
@@ -90,7 +91,7 @@ def test_the_size_of_the_text_decides_how_words_get_vectors(cell_6e746c99):
     assert isinstance(train_words(text[:100], "fasttext", **options).model, FastText)
     with pytest.warns(UserWarning, match="nearly as they began"):
         assert isinstance(train_words(text[:100], enough=500, dim=8, epochs=3, threads=2).model, FastText)
-    with pytest.raises(ValueError, match="no word vectors by 'glove'; choose from auto, fasttext, ppmi"):
+    with pytest.raises(ValueError, match="no vectors by 'glove'; choose from auto, fasttext, ppmi"):
         train_words(text, "glove")
 
 
@@ -214,8 +215,21 @@ def test_a_recipe_gets_the_vectors_that_it_needs(cell_6e746c99):
     small = text[:300]
     made = static_vectors("token vectors", tok, iter(small), seed=3)
     assert (made.matrix == token_ppmi(tok, small, seed=3).matrix).all() and made.name == "token PPMI (min_count 2, seed 3)"
-    made = static_vectors("word vectors", tok, small, seed=3)
-    assert (made.matrix == from_words(word_fasttext(small, seed=3), tok).matrix).all()
+    made = static_vectors("word vectors", tok, iter(small), seed=3)
+    assert (made.matrix == from_words(word_ppmi(small, 64, window=10, seed=3), tok).matrix).all()
+    made = static_vectors("word vectors", tok, small, "fasttext", seed=3, epochs=12, dim=20)
+    assert (made.matrix == from_words(word_fasttext(small, 20, 10, 12, seed=3), tok).matrix).all()
+
+
+@pytest.mark.cell('nbs/03_vectors/02_word_vectors.ipynb', 'cell "words and tokens are trained in the same way where nothing else is said" (5a7e11d0)')
+def test_words_and_tokens_are_trained_in_the_same_way_where_nothing_else_is_said():
+    makers = {"fasttext": (token_fasttext, train_fasttext), "ppmi": (token_ppmi, ppmi_vectors)}
+    for method, makers_of_method in makers.items():
+        defaults = {}
+        for maker in reversed(makers_of_method):
+            defaults |= {name: p.default for name, p in inspect.signature(maker).parameters.items()}
+        assert _TOKEN_DEFAULTS[method].items() <= defaults.items()
+        assert {"dim", "min_count", "epochs" if method == "fasttext" else "window"} == set(_TOKEN_DEFAULTS[method])
 
 
 @pytest.mark.cell('nbs/03_vectors/02_word_vectors.ipynb', 'cell "saved vectors come back bit for bit" (d06fb01c)')

@@ -14,11 +14,40 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from .experiment import SCALES, check_custom, get_setup, scale_lapt, scale_models
-from .hub import DEFAULTS, MODELS, has_task, in_mirror, source_for, where_is, word_files
+from vocab_lit.experiments.experiment import (
+    EXTENSION,
+    SCALES,
+    check_custom,
+    focus_methods,
+    get_setup,
+    scale_lapt,
+    scale_models,
+)
+from vocab_lit.experiments.hub import (
+    DEFAULTS,
+    MODELS,
+    MONOLINGUAL,
+    has_task,
+    in_mirror,
+    source_for,
+    where_is,
+    word_files,
+)
 from .hyperparameters import hyperparameters
-from .presets import PAPER_PARAMETERS, PAPER_TEXT, scale_parameters
-from .transfer import FMT, METHODS, UNKS, Transfer, _alike, language_spec, required_runs
+from .presets import PAPER_PARAMETERS, PAPER_TEXT, data_set, scale_parameters
+from vocab_lit.experiments.transfer import (
+    ALL_LAYERS,
+    FMT,
+    LANGUAGE_ONLY,
+    MBERT,
+    METHODS,
+    UNKS,
+    WIRINGS,
+    Transfer,
+    _alike,
+    language_spec,
+    required_runs,
+)
 from ..methods.reinit import paper_methods
 from ..models.device import find_device
 from ..models.source import load_model
@@ -36,8 +65,8 @@ if TYPE_CHECKING:
 
 # %% auto #0
 __all__ = ['MACHINES', 'SHARE', 'Shape', 'shape_of', 'batch_flops', 'run_flops', 'Machine', 'measure_throughput', 'Load',
-           'Training', 'FineTuning', 'Job', 'Needs', 'structure_languages', 'needs', 'loads', 'budget', 'memory_needed',
-           'disk_needed', 'Plan', 'plan', 'on_this_machine']
+           'Training', 'FineTuning', 'Job', 'Needs', 'needs', 'loads', 'budget', 'memory_needed', 'disk_needed', 'Plan',
+           'plan', 'on_this_machine']
 
 # %% ../../nbs/08_experiments/06_budget.ipynb #20f5702e
 @dataclass(frozen=True)
@@ -61,6 +90,9 @@ _SHAPES = {
     MODELS["mBERT"]: Shape(12, 768, 3072, 119_547),
     MODELS["RoBERTa"]: Shape(12, 768, 3072, 50_265),
     MODELS["GPT-2"]: Shape(12, 768, 3072, 50_257, False, 1024),
+    MODELS["CamemBERT"]: Shape(12, 768, 3072, 32_005),
+    MODELS["GBERT_Base"]: Shape(12, 768, 3072, 31_102),
+    MODELS["BERT_Base-Chinese"]: Shape(12, 768, 3072, 21_128),
 }
 
 
@@ -267,6 +299,7 @@ class Needs:
 
     loads: list[Load]
     languages: dict[str, list[str]]  # of text, and of each task
+    adapters: Iterable[str] = ()  # published ones, by folder or name
 
 
 def _count(jobs: Iterable[Job], trainings: dict[str, Training], tuning: FineTuning) -> list[Load]:
@@ -293,21 +326,48 @@ def _kinds(given):
     return [code for _, codes in _by_kind(given) for code in codes]
 
 
-def _focus(scale, language, seeds=2, steps=0, vocab_size=0, model="", **_):
-    target = replace(_shape(scale, "focus", model), vocab=vocab_size or (700 if scale == "mini" else 50_000))
-    training = Training(" after four initialisations", target, scale_lapt(scale, "focus", steps))
-    return Needs([training.load(4 * seeds)], dict(text=_each(language)))
+def _focus_jobs(ways, tasks, seeds, task_seeds) -> Iterator[Job]:
+    for way in ways:
+        training = f"{way.vocabulary}, {way.mode}" if way.mode else ""
+        scored = tasks if way.printed else tasks[:1]
+        yield Job(training, scored * task_seeds)
+        if way.vocabulary == "replaced":
+            yield from [Job(training)] * (seeds - 1)
+    yield from [Job("replaced, all")] * 2  # random embeddings from a normal and a uniform distribution
 
 
-def structure_languages(
-    scale: str,  # mini or paper
-    compare: str = "",  # with spaces between; "": the scale's
-    mixed: str = "",  # with plus signs between, as the next
-    family: str = "",
-) -> tuple[str, str, str]:  # compare, mixed and family
-    "The languages of the chapter Embedding Structure; the paper's are those of its Tables 1, 3 and 8."
-    given = dict(compare=compare, mixed=mixed, family=family)
-    return tuple(scale_parameters("embedding-structure", scale, **given).values())
+def _focus(
+    scale,
+    language,
+    seeds=0,
+    task_seeds=0,
+    steps=0,
+    vocab_size=0,
+    model="",
+    tasks="ner nli qa",
+    dictionary="",
+    source_text="",
+    compare="",
+    **_,
+):
+    source, config = _shape(scale, "focus", model), scale_lapt(scale, "focus", steps)
+    vocab = vocab_size or (700 if scale == "mini" else 50_000)
+    sizes = dict(original=source.vocab, replaced=vocab, extended=source.vocab + round(EXTENSION * vocab))
+    trainings = {
+        f"{name}, {mode}": Training(
+            f", {name} vocabulary" + ", two stages" * (mode == "two-stage"),
+            replace(source, vocab=size),
+            replace(config, mode=mode),
+        )
+        for name, size in sizes.items()
+        for mode in ("all", "two-stage")
+    }
+    mini, tasks = scale == "mini", tuple(tasks.split())
+    ways = focus_methods(mini or bool(dictionary), mini or bool(source_text))
+    jobs = _focus_jobs(ways.values(), tasks, seeds, task_seeds)
+    tuning = FineTuning(scale, "focus", source)
+    read = [language] if scale == "custom" else _each(language, compare)
+    return Needs(_count(jobs, trainings, tuning), dict(text=read, **dict.fromkeys(tasks, [language])))
 
 
 def _structure_jobs(scale, languages, whole, groups, syntax, tasks, seeds) -> Iterator[Job]:
@@ -339,7 +399,7 @@ def _structure_jobs(scale, languages, whole, groups, syntax, tasks, seeds) -> It
 def _embedding_structure(
     scale,
     language,
-    seeds=1,
+    seeds=0,
     steps=0,
     vocab_size=0,
     model="",
@@ -367,7 +427,6 @@ def _embedding_structure(
     def tasks(code):  # that have data of a language
         return tuple(task for task, name in names.items() if scale != "paper" or has_task(task, code, name))
 
-    compare, mixed, family = structure_languages(scale, compare, mixed, family)
     languages = [language] if custom else _each(language, compare)
     groups = [] if custom else [group.split("+") for group in (mixed, family)]
     scored = [group[-2:] if mini else group for group in groups]
@@ -398,13 +457,13 @@ def _task_loads(study, methods, task, sources, targets, seeds, shape):  # of lea
 def _mad_x(
     scale,
     language,
-    seeds=1,
+    seeds=0,
     steps=0,
     model="",
-    kinds="high resource: en; seen: fi hi; not seen: sw; script not seen: am km",
-    question_source="en",
-    questions="en fi hi sw am",
-    vocabulary="am km",
+    kinds="",
+    question_source="",
+    questions="",
+    vocabulary="",
     **_,
 ):
     languages = _each(*_kinds(kinds))
@@ -418,24 +477,32 @@ def _mad_x(
     runs += [language_spec(study, "MAD-X", code, steps=full // part) for code in curve_targets for part in (4, 2)]
     three_methods = ["XLM-R", "MAD-X -INV", "MAD-X"]
     found = _language_loads(study, runs, shape, steps, vocab)
-    found += _task_loads(study, methods, "ner", languages, languages, seeds, shape)
+    once = [name for name in methods if scale == "paper" and METHODS[name].mlm == "target"]  # Section 5.2
+    found += _task_loads(study, [m for m in methods if m not in once], "ner", languages, languages, seeds, shape)
+    found += _task_loads(study, once, "ner", languages, languages, 1, shape)
+    wirings = [name for name in WIRINGS if name not in methods]
+    found += _task_loads(study, wirings, "ner", languages, languages, seeds, shape)
+    if scale != "custom" and "en" in languages:  # Table 5: mBERT has the same layers
+        found += _task_loads(study, list(MBERT), "ner", ["en"], languages, seeds, shape)
     found += _task_loads(study, ["MAD-X"], "ner", [language] * bool(curve_targets), curve_targets, 3, shape)
-    found += _task_loads(study, three_methods, "qa", [question_source], questions.split(), seeds, shape)
+    found += _task_loads(study, three_methods, "qa", [question_source], questions.split(), min(seeds, 3), shape)
     return Needs(found, dict(text=languages, ner=languages, qa=_each(question_source, questions)))
 
 
 def _unks_everywhere(
     scale,
     language,
-    seeds=1,
+    seeds=0,
     steps=0,
     vocab_size=0,
     model="",
-    sources="en ar",
-    targets="seen: ka; covered script: et; new script: am km",
+    sources="",
+    targets="",
+    exchange_targets="",
     task="ner",
-    tree_sources="qaa",
-    tree_targets="seen: qab; covered script: qal; new script: qka",
+    tree_sources="",
+    tree_targets="",
+    source_adapters="",
     **_,
 ):
     paper, mini = "unks-everywhere", scale == "mini"
@@ -443,13 +510,24 @@ def _unks_everywhere(
     one_of_each_kind = [codes[0] for _, codes in _by_kind(targets)]
     sources, tree_sources = _each(sources), _each(tree_sources)
     targets, tree_targets = _each(*_kinds(targets)), _each(*_kinds(tree_targets))
-    left_out = {"MAD-X"} | {name for name in UNKS if mini and name.startswith("MF") and name.endswith("RAND")}
-    in_trees = [name for name in UNKS if name not in left_out]
-    own = (*targets, *tree_targets)
-    study = Transfer("", (*sources, *targets), scale, own_vocabulary=own, paper=paper, methods=UNKS | FMT)
-    parts = [(UNKS, task, sources, targets), (FMT, task, sources, one_of_each_kind)]
+    exchanged = _each(*_kinds(exchange_targets))
+    in_names, in_trees = UNKS | LANGUAGE_ONLY | FMT, [name for name in UNKS if name != "MAD-X"]
+    own = (*targets, *exchanged, *tree_targets)
+    study = Transfer(
+        "",
+        (*sources, *targets),
+        scale,
+        own_vocabulary=own,
+        paper=paper,
+        methods=in_names | ALL_LAYERS,
+        published_adapters=source_adapters,
+    )
+    parts = [(in_names, task, sources, targets), (ALL_LAYERS, task, sources, [language] if mini else targets)]
+    parts += [(["mBERT", "EL-RAND", "EL-LEX", *FMT], task, sources[:1], exchanged)] * bool(exchanged)
     parts += [(in_trees, "dp", tree_sources, tree_targets)] * bool(tree_targets)
     runs = dict.fromkeys(run for methods, _, *pairs in parts for run in required_runs(study, methods, *pairs))
+    adapters = list(dict.fromkeys(filter(None, map(study.published, runs))))
+    runs = [run for run in runs if not study.published(run)]
     found = _language_loads(study, runs, shape, steps, vocab)
     what, two_amounts, two_methods = ", other dimensions and smaller amounts of text", 2, 2
     config = scale_lapt(scale, paper + "-adapter", steps)
@@ -460,51 +538,65 @@ def _unks_everywhere(
     tuning, curve_seeds = FineTuning(scale, paper, shape), 3
     found.append(tuning.load(task, curve_seeds))  # of mBERT, which the curves are compared with
     found.append(tuning.load(task, seeds + curve_seeds, adapters=True))
-    text = [*sources, *targets, *tree_sources, *tree_targets]
-    return Needs(found, {"text": text, task: [*sources, *targets], "dp": [*tree_sources, *tree_targets]})
+    text = _each(*sources, *targets, *exchanged, *tree_sources, *tree_targets)
+    named = _each(*sources, *targets, *exchanged)
+    return Needs(found, {"text": text, task: named, "dp": [*tree_sources, *tree_targets]}, adapters)
 
 
 _STARTS = ("WECHSEL", "TransInner", "FullRand")
 
 
-def _gpt2_jobs(medium, low, ngram_languages, amounts) -> Iterator[Job]:
-    yield from [Job("gpt2")] * len(_STARTS) * len([*medium, *low])
-    # in one language: embeddings first or all at once, and shuffled embeddings in both ways
-    yield from [Job("gpt2")] * 4
+def _gpt2_jobs(scale, medium, low, ngram_languages, amounts) -> Iterator[Job]:
+    yield from [Job("gpt2")] * len(_STARTS) * len(medium)
+    yield from [Job("low")] * len(_STARTS) * len(low)
+    # in one language, embeddings first or all at once: WECHSEL, TransInner and shuffled embeddings. At the paper's
+    # scale these are shorter runs; otherwise two of the six are among those above
+    yield from [Job("freezing")] * 6 if scale == "paper" else [Job("gpt2")] * 4
     for _ in ngram_languages:
         yield from [Job("gpt2")] * 2  # n-grams and TFR of fastText
-    yield from [Job("gpt2")] * amounts
+    yield from [Job("low")] * amounts
     yield from [Job("gpt2"), Job("source")]  # compared byte by byte
 
 
-def _roberta_jobs(medium, ngram_languages, stages, seeds) -> Iterator[Job]:
+def _roberta_jobs(scale, medium, ngram_languages, stages, seeds) -> Iterator[Job]:
+    both = ("nli", "ner")
+    other_tasks = ("ner",) if scale == "mini" else both
     for _ in medium:
-        yield from [Job("roberta", ("nli", "ner") * stages * seeds)] * len(_STARTS)
+        yield from [Job("roberta", both * stages * seeds)] * len(_STARTS)
     for _ in ngram_languages:
-        yield from [Job("", ("ner",) * seeds)] * 2
+        yield from [Job("roberta", other_tasks * stages * seeds)] * 2  # n-grams and TFR of fastText
+    for language in medium if scale != "custom" else []:
+        monolingual = scale == "paper" and language in MONOLINGUAL
+        yield from [Job("", other_tasks * seeds)] * (1 + monolingual)  # and XLM-R
 
 
-def _wechsel(scale, language, seeds=1, steps=0, vocab_size=0, roberta="", gpt2="", medium="de zh sw", low="gd mg", **_):
+def _wechsel(scale, language, seeds=0, steps=0, vocab_size=0, roberta="", gpt2="", medium="", low="", **_):
     mini, custom = scale == "mini", scale == "custom"
     medium, low = (_each(language), []) if custom else (_each(medium, language), _each(low))
     vocab, steps, found = vocab_size or (1500 if mini else 50_000), steps or 40 * mini, []
     stages, ngram_languages = (2, ["de", "sw"]) if mini else (3, medium)
-    less_text = {"mini": 6, "paper": 12, "custom": 0}[scale]
+    less_text = {"mini": 2 * 4, "paper": 4 * 4, "custom": 0}[scale]  # amounts of text, and starts
     if gpt2 or not custom:
         source, config = _shape(scale, "wechsel-gpt2", gpt2), scale_lapt(scale, "wechsel-gpt2", steps)
+        target = replace(source, vocab=vocab)
+        low_resource = scale_lapt(scale, "wechsel-gpt2-low-resource", 3 * steps if mini else steps)
+        shorter = replace(config, steps=config.steps * 3 // 10)  # 75,000 of 250,000
         trainings = {
-            "gpt2": Training(" of GPT-2", replace(source, vocab=vocab), config),
+            "gpt2": Training(" of GPT-2", target, config),
+            "low": Training(" of GPT-2, with little text, at most", target, low_resource),
+            "freezing": Training(" of GPT-2, with and without freezing", target, shorter),
             "source": Training(" of GPT-2, source vocabulary", source, config),
         }
-        jobs = _gpt2_jobs(medium, low, ngram_languages, less_text)
+        jobs = _gpt2_jobs(scale, medium, low, ngram_languages, less_text)
         found += _count(jobs, trainings, FineTuning(scale, "wechsel", source))
     if roberta or not custom:
         target = replace(_shape(scale, "wechsel-roberta", roberta), vocab=vocab)
         training = Training(" of RoBERTa", target, scale_lapt(scale, "wechsel-roberta", steps))
-        jobs = _roberta_jobs(medium, ngram_languages, stages, seeds)
+        jobs = _roberta_jobs(scale, medium, ngram_languages, stages, seeds)
         found += _count(jobs, {"roberta": training}, FineTuning(scale, "wechsel", target))
     text = _each(*medium, *low, "fr" * (scale == "paper"))
-    return Needs(found, dict(text=text, nli=medium, ner=medium, pos=medium if custom else ["de"]))
+    probed = [code for code in medium if code != "sw"] or medium
+    return Needs(found, dict(text=text, nli=medium, ner=medium, pos=probed))
 
 
 def _compare_jobs(starts, spoken, made, aligned, tasks, seeds) -> Iterator[Job]:  # tasks: of spoken languages
@@ -637,14 +729,25 @@ def disk_needed(
     return (4 + 3 * 12 + 4 * kept) * shape.parameters / 1e9
 
 
-_PRESETS = {
-    "focus": ("focus",),
-    "embedding-structure": ("embedding-structure",),
-    "mad-x": ("mad-x",),
-    "unks-everywhere": ("unks-everywhere",),
-    "wechsel": ("wechsel-gpt2", "wechsel-roberta"),
-    "compare": ("embedding-structure",),
+_PRESETS = {  # of a chapter's source models, and the parameter that names another model
+    "focus": {"focus": "model"},
+    "embedding-structure": {"embedding-structure": "model"},
+    "mad-x": {"mad-x": "model"},
+    "unks-everywhere": {"unks-everywhere": "model"},
+    "wechsel": {"wechsel-gpt2": "gpt2", "wechsel-roberta": "roberta"},
+    "compare": {"embedding-structure": "model"},
 }
+
+
+def _source_models(chapter: str, scale: str, parameters: dict) -> dict[str, str]:  # preset: folder or hub name
+    given = {} if scale == "mini" else {p: parameters.get(option) for p, option in _PRESETS[chapter].items()}
+    if scale == "custom":
+        return {preset: model for preset, model in given.items() if model}
+    return {preset: given.get(preset) or scale_models(preset)[scale != "mini"] for preset in _PRESETS[chapter]}
+
+
+def _largest_memory(scale: str, models: dict[str, str]) -> float:  # GB; models by preset
+    return max(memory_needed(shape_of(model), scale_lapt(scale, preset)) for preset, model in models.items())
 
 
 @dataclass(frozen=True)
@@ -722,12 +825,22 @@ def _paper_reads(chapter, parameters, languages):
     preset = PAPER_TEXT[_TEXT_OF.get(chapter, chapter)]
     corpora = [(parameters.get("corpus") or preset.corpus_of(code), code) for code in languages["text"]]
     found = [_hub_row("text", corpus, code) for corpus, code in corpora]
-    names = {task: parameters.get(task) or DEFAULTS[task] for task in languages if task != "text"}
-    found += [_hub_row(what, name, code) for what, name in names.items() for code in languages[what]]
+    for task in [name for name in languages if name != "text"]:
+        for code in languages[task]:
+            name = data_set(chapter, task, code, parameters.get(task)) or DEFAULTS[task]
+            found.append(_hub_row(task, name, code))
     if chapter == "wechsel":
         files = dict.fromkeys(file for code in languages["text"] for file in word_files(code).items())
         found += [(what, at.rsplit("/", 1)[-1], "", f"by hand, from {at}") for what, at in files]
     return found
+
+
+def _baselines(chapter, scale, languages):  # models that WECHSEL's are compared with
+    if chapter != "wechsel" or scale == "custom":
+        return []
+    if scale == "mini":
+        return [scale_models("focus")[0]]
+    return [MODELS["XLM-R"], *(MODELS[MONOLINGUAL[code]] for code in languages["nli"] if code in MONOLINGUAL)]
 
 
 def _reads(chapter, language, scale, models, parameters, languages):  # rows of what, name, part, where
@@ -748,16 +861,17 @@ def plan(
     "What a chapter would read and train, and where all that is, without network; nothing is trained or written."
     import pandas as pd
 
-    options = ("gpt2", "roberta") if chapter == "wechsel" else ("model",)
-    given = {name: parameters.get(name) for name in options}
-    if scale == "custom":
-        check_custom(text=parameters.get("text"), **given)
-    models = [model for model in given.values() if model and scale != "mini"]
-    models = models or [scale_models(preset)[scale != "mini"] for preset in _PRESETS.get(chapter, ())]
     found = loads(chapter, language, scale, **parameters)
-    languages = needs(chapter, language, scale, **parameters).languages
+    if scale == "custom":
+        options = {option: parameters.get(option) for option in _PRESETS[chapter].values()}
+        check_custom(text=parameters.get("text"), **options)
+    sources = _source_models(chapter, scale, parameters)
+    needed = needs(chapter, language, scale, **parameters)
+    languages = needed.languages
+    models = [*sources.values(), *_baselines(chapter, scale, languages)]
     reads = _reads(chapter, language, scale, models, parameters, languages)
-    largest = max(map(shape_of, models), key=lambda shape: shape.parameters)
+    reads += [("language adapter", name, "", where_is(name)) for name in needed.adapters]
+    largest = max(map(shape_of, sources.values()), key=lambda shape: shape.parameters)
     kept = next((load.runs for load in found if load.what == "LAPT, whole model"), 0)
     return Plan(
         chapter,
@@ -765,7 +879,7 @@ def plan(
         scale,
         pd.DataFrame(reads, columns=["what", "name", "part", "where"]),
         budget(chapter, language, scale, **parameters),
-        memory_needed(largest, scale_lapt(scale, _PRESETS[chapter][0])),
+        _largest_memory(scale, sources),
         disk_needed(largest, kept),
         hyperparameters(chapter) if chapter in PAPER_PARAMETERS else pd.DataFrame(),
     )

@@ -28,7 +28,7 @@ from vocab_lit.experiments.hub import (
     word_files,
 )
 from .presets import PAPER_TEXT, PaperText, paper_of
-from ..methods.recipe import Recipe, get_recipe
+from ..methods.recipe import Copy, RandomMapping, Recipe, get_recipe
 from ..models.auxiliary import embedding_vectors, smaller_model
 from ..models.device import find_device
 from ..models.source import load_model
@@ -45,15 +45,17 @@ from ..text.constructed import LANGUAGES, world_of
 from ..text.corpus import data_path, mix, read_lines, split_lines
 from ..text.files import write_file
 from ..text.phrasebook import inferences, questions
+from ..tokens.expansion import expand_tokenizer
 from ..tokens.tokenizer import load_tokenizer, train_tokenizer_like
 from ..tokens.vocab import Vocab, overlap
 from ..training.lapt import lapt
 from ..training.lm_data import PackedBlocks, pack
 from ..training.lm_loss import heldout_loss
 from ..training.settings import PRESETS, LaptConfig
+from ..training.stages import total_steps
 from ..vectors.align import AlignedVectors, align_tokens, read_dictionary
-from ..vectors.token_vectors import TokenVectors, encode_lines
-from ..vectors.word_vectors import WordVectors, open_words, static_vectors, train_words
+from ..vectors.token_vectors import TokenVectors, carry_vectors, encode_lines
+from ..vectors.word_vectors import WordVectors, from_words, open_words, static_vectors, train_words
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -63,9 +65,10 @@ if TYPE_CHECKING:
     from vocab_lit.methods.factored import Factors
 
 # %% auto #0
-__all__ = ['Splits', 'PHRASEBOOK_TASKS', 'CONSTRUCTED_TASKS', 'TaskFiles', 'MINI_RATES', 'SCALES', 'Setup', 'MiniTask',
-           'MiniRates', 'SetupOptions', 'scale_models', 'scale_lapt', 'scale_tasks', 'check_custom', 'scale_vocab_size',
-           'get_setup', 'Target', 'Targets']
+__all__ = ['Splits', 'PHRASEBOOK_TASKS', 'CONSTRUCTED_TASKS', 'TaskFiles', 'MINI_RATES', 'SCALES', 'EXTENSION', 'FOCUS_METHODS',
+           'Setup', 'MiniTask', 'MiniRates', 'SetupOptions', 'scale_models', 'scale_lapt', 'scale_tasks',
+           'check_custom', 'scale_vocab_size', 'get_setup', 'Adaptation', 'focus_methods', 'Target', 'ExpandedTarget',
+           'Targets']
 
 # %% ../../nbs/08_experiments/04_experiment.ipynb #18592359
 Splits = tuple[list, list, list]  # examples of a task: train, dev, test
@@ -172,6 +175,7 @@ _MINI_TASKS = {
     "qa": dict(batch_size=16, epochs=8),
     "nli": dict(batch_size=16, epochs=8, eval_every=4, schedule="linear", warmup_steps=0.2),
 }
+_FEWER_EPOCHS = {("focus", "qa"): 4}  # half the others', as this chapter has the most models to score
 
 
 def _mini_config(task: str, config: TaskConfig, learning_rate: float) -> TaskConfig:
@@ -213,6 +217,7 @@ _MODELS = {
     "unks-everywhere": ("mini-mbert", MODELS["mBERT"]),
     "wechsel-roberta": ("mini-roberta", MODELS["RoBERTa"]),
     "wechsel-gpt2": ("mini-gpt2", MODELS["GPT-2"]),
+    "wechsel-gpt2-low-resource": ("mini-gpt2", MODELS["GPT-2"]),
 }
 # of the others 50,000; MAD-X keeps the source vocabulary, and has here that of UNKs Everywhere
 _VOCAB_SIZES = {"embedding-structure": 32_770, "mad-x": 10_000, "unks-everywhere": 10_000}
@@ -233,7 +238,10 @@ MINI_RATES = {
     "unks-everywhere-adapter": MiniRates(1e-2, {"ner": 1e-2, "dp": 5e-3}),
     "wechsel-roberta": MiniRates(2e-3, {"nli": 7e-4}),
     "wechsel-gpt2": MiniRates(4e-3),
+    "wechsel-gpt2-low-resource": MiniRates(4e-3),
 }
+# evaluations of a run that is shorter than the paper's; of the others 5. WECHSEL gives scores at a tenth of the steps
+_EVALUATIONS = {"wechsel-roberta": 10, "wechsel-gpt2": 10, "wechsel-gpt2-low-resource": 30}
 
 
 @dataclass(frozen=True)
@@ -261,6 +269,9 @@ class SetupOptions:
     steps: int = 0  # 0: 60 at mini, otherwise the paper's
     limit: int = 0  # lines of each language to read; 0: 4,000 at mini, otherwise all
     max_bytes: int = 0  # paper: of each language's text; 0: as much as the paper has
+    # paper: bytes of the text that a vocabulary and auxiliary embeddings are trained on, which is held in memory; of
+    # more a sample is taken; 0: as the paper does
+    sample_bytes: int = 0
     cleaned: bool | None = None  # paper: leave out what is no sentence, and copies; None: as the paper does
     seed: int = 0  # mini: which sentences; otherwise which lines are held out
     preset: str = "focus"  # whose hyper-parameters
@@ -304,7 +315,9 @@ def scale_lapt(
         config = replace(config, steps=60, batch_size=16, length=72, **swept)
     if steps:
         config = replace(config, steps=steps, max_epochs=0)
-    return replace(config, eval_every=min(config.eval_every, max(1, config.steps // 5)))
+    eval_every = min(config.eval_every, max(1, config.steps // _EVALUATIONS.get(preset, 5)))
+    evaluations_without_gain = config.patience // config.eval_every
+    return replace(config, eval_every=eval_every, patience=evaluations_without_gain * eval_every)
 
 
 def scale_tasks(
@@ -320,7 +333,8 @@ def scale_tasks(
     if scale != "mini":
         return tasks
     rates = MINI_RATES[preset].tasks if preset in MINI_RATES else {}
-    return {task: _mini_config(task, config, rates.get(task, 1e-3)) for task, config in tasks.items()}
+    minis = {task: _mini_config(task, config, rates.get(task, 1e-3)) for task, config in tasks.items()}
+    return {task: replace(mini, epochs=_FEWER_EPOCHS.get((preset, task), mini.epochs)) for task, mini in minis.items()}
 
 
 def check_custom(text: object, **models: object) -> None:  # the parameters, by name
@@ -385,14 +399,17 @@ def _hub_text(options: SetupOptions, preset: PaperText, language: str) -> HubTex
     return HubText(options.corpus or preset.corpus_of(language), language, options.limit, max_bytes, cleaned)
 
 
-def _vocab_text(train: Sequence[str], *, preset: PaperText, several: bool, seed: int) -> Iterable[str]:
-    if several:
+def _vocab_text(train: Sequence[str], *, preset: PaperText, options: SetupOptions) -> Iterable[str]:
+    seed = options.seed
+    if options.sample_bytes:
+        return Sample(train, options.sample_bytes, options.sample_bytes, seed=seed)
+    if len(options.languages) > 1:
         return Sample(train, lines=preset.mixed_lines)
     return Sample(train, preset.whole_up_to, preset.sample_bytes, seed=seed)
 
 
 def _paper(options: SetupOptions) -> _Material:
-    preset, several = PAPER_TEXT[paper_of(options.paper)], len(options.languages) > 1
+    preset = PAPER_TEXT[paper_of(options.paper)]
     texts = {code: _hub_text(options, preset, code) for code in options.languages}
     for task, name in [*(("text", text.corpus) for text in texts.values()), *options.task_files.items()]:
         get_source(name, task)  # which checks the name
@@ -401,7 +418,7 @@ def _paper(options: SetupOptions) -> _Material:
     splits = partial(_paper_splits, names=options.task_files, divide=options.paper == "embedding-structure")
     has = partial(_paper_has_task, names=options.task_files)
     mixed = partial(stored_mix, cap=preset.mixed_bytes)
-    vocab_text = partial(_vocab_text, preset=preset, several=several, seed=options.seed)
+    vocab_text = partial(_vocab_text, preset=preset, options=options)
     more = dict(has_task=has, mixed=mixed, vocab_text=vocab_text)
     return _Material(model, text, splits, **more, **_bilingual(options))
 
@@ -458,6 +475,55 @@ def get_setup(
     )
 
 # %% ../../nbs/08_experiments/04_experiment.ipynb #f700b63a
+EXTENSION = 0.6  # share of the target vocabulary that is added: FOCUS, Section 3.1, adds 30,000 of 50,000 tokens
+
+
+@dataclass(frozen=True)
+class Adaptation:
+    "A way to adapt a source model to a language: a row of FOCUS's Tables 2 and 3."
+
+    vocabulary: str  # original, replaced or extended
+    recipe: str | Recipe = ""  # of the target embeddings; "": all are the source's
+    mode: str = "all"  # of LAPT; "": none
+    printed: str = ""  # what the paper's tables call it; "": they lack it
+    vectors: Mapping[str, object] = field(default_factory=dict)  # how auxiliary embeddings are made
+
+
+_RANDOM_EXTENSION = Recipe(
+    "random extension",
+    (Copy(), RandomMapping()),
+    "Wang et al. (2020)",
+    "Overlapping tokens are copied, others get the embedding of a random source token.",
+)
+FOCUS_METHODS = {
+    "off-the-shelf": Adaptation("original", mode="", printed="off-the-shelf"),
+    "LAPT": Adaptation("original", printed="LAPT"),
+    "random": Adaptation("replaced", "random"),
+    "random, two stages": Adaptation("replaced", "random", "two-stage", "Random + LAPT"),
+    "wechsel-en": Adaptation("replaced", "wechsel", printed="WECHSEL_EN + LAPT", vectors={"source_only": True}),
+    "wechsel": Adaptation("replaced", "wechsel", printed="WECHSEL + LAPT"),
+    "focus-symbolic": Adaptation("replaced", "focus-symbolic"),
+    "focus-word": Adaptation("replaced", "focus-word"),
+    "focus": Adaptation("replaced", "focus", printed="FOCUS + LAPT"),
+    "random, extended": Adaptation("extended", _RANDOM_EXTENSION, printed="Random + LAPT"),
+    "focus, extended": Adaptation("extended", "focus", printed="FOCUS + LAPT"),
+}
+
+
+def focus_methods(
+    dictionary: bool,  # whether there is one between the model's language and the target, which WECHSEL needs
+    source_text: bool,  # whether there is text in the model's language, which WECHSEL-EN needs
+) -> dict[str, Adaptation]:  # by name
+    "Those of `FOCUS_METHODS` that are possible."
+
+    def is_possible(way):
+        if way.vectors.get("source_only") and not source_text:
+            return False
+        return way.recipe != "wechsel" or dictionary
+
+    return {name: way for name, way in FOCUS_METHODS.items() if is_possible(way)}
+
+
 class Target:
     "A target language for a source model: its tokenizer, vectors and evaluation text, each made once."
 
@@ -526,19 +592,41 @@ class Target:
         texts = [text for *_, text in sides]
         return tuple(open_words(file or _trained(tuple(text), how)) for file, text in zip(setup.word_files, texts))
 
-    def vectors(self, needs: str, how: str = "auto", subwords: str = "auto") -> TokenVectors | AlignedVectors | None:
+    def vectors(
+        self,
+        needs: str,  # of the target tokens, or of both vocabularies, as a recipe says
+        how: str = "auto",  # they are made: fasttext, ppmi, or by the size of the text
+        subwords: str = "auto",  # from words to tokens, for WECHSEL
+        source_only: bool = False,  # WECHSEL-EN: of the source tokens, those that text of the model's language has
+        **training,  # other options of `static_vectors`
+    ) -> TokenVectors | AlignedVectors | None:
         "Static vectors of the kind a recipe needs."
         if not needs:
             return None
-        if (needs, how, subwords) not in self._vectors:
-            make = self._aligned if needs == "aligned vectors" else partial(self._static, needs)
-            self._vectors[needs, how, subwords] = make(how, subwords)
-        return self._vectors[needs, how, subwords]
+        asked = (needs, how, subwords, source_only, *training.items())
+        if asked not in self._vectors:
+            aligned = needs == "aligned vectors"
+            made = self._aligned(how, subwords, source_only) if aligned else self._static(needs, how, **training)
+            self._vectors[asked] = made
+        return self._vectors[asked]
 
-    def _static(self, needs, how, subwords):
+    def _static(self, needs, how, **training):
         if how == "auxiliary":
             return embedding_vectors(self.auxiliary_model, self.tokenizer, self.tokenizer)
-        return static_vectors(needs, self.tokenizer, self.vocab_text, how)
+        _, words_of_target = self.setup.word_files
+        if needs == "word vectors" and words_of_target:
+            return from_words(words_of_target, self.tokenizer)
+        return static_vectors(needs, self.tokenizer, self.vocab_text, how, **training)
+
+    @cached_property
+    def source_language_vocab(self) -> Vocab:
+        "The tokens of the model's language: of a vocabulary as large as the target's, from the setup's source text."
+        setup = self.setup
+        if not setup.source_text:
+            raise ValueError("WECHSEL-EN needs text in the model's language: set source_text")
+        text = setup.source_text
+        tokenizer = train_tokenizer_like(self.source_tokenizer, text, setup.vocab_size, split_digits=setup.split_digits)
+        return Vocab.from_tokenizer(tokenizer)
 
     @cached_property
     def auxiliary_model(self) -> PreTrainedModel:
@@ -548,12 +636,14 @@ class Target:
         self._train(model, self.tokenizer, False, config, 0)
         return model
 
-    def _aligned(self, how, subwords):
+    def _aligned(self, how, subwords, source_only):
         if not self.setup.pairs:
             given = "set dictionary to a file of two columns"
             languages = "the model's language and the target's"
             raise ValueError(f"WECHSEL needs a dictionary between {languages}: {given}{_published_files(self.setup)}")
-        return align_tokens(*self.words(how), self.source_tokenizer, self.tokenizer, self.setup.pairs, subwords)
+        only = self.source_language_vocab if source_only else None
+        words = self.words(how)
+        return align_tokens(*words, self.source_tokenizer, self.tokenizer, self.setup.pairs, subwords, only=only)
 
     def transplant(
         self,
@@ -562,12 +652,12 @@ class Target:
         # vectors are made: fasttext, ppmi, by the size of the text, or, of tokens, by an auxiliary model (auxiliary)
         how: str = "auto",
         factors: Factors | None = None,  # for recipes of low-dimensional embeddings
-        subwords: str = "auto",  # from words to tokens, for WECHSEL
+        **vectors,  # other options of `vectors`
     ) -> Transplant:
         "The source model with the target vocabulary, initialised by a method."
         recipe, model = method if isinstance(method, Recipe) else get_recipe(method), self.source_model()
-        vectors = self.vectors(recipe.needs, how, subwords)
-        return transplant(model, self.source_tokenizer, self.tokenizer, recipe, vectors, seed, factors=factors)
+        made = self.vectors(recipe.needs, how, **vectors)
+        return transplant(model, self.source_tokenizer, self.tokenizer, recipe, made, seed, factors=factors)
 
     def loss(self, model: PreTrainedModel) -> float:  # nats per masked token
         "Held-out loss of a model with the target vocabulary."
@@ -590,21 +680,35 @@ class Target:
             "vocabulary": len(shared),
         }
 
+    def _begin(self, method, seed, **making):  # model and tokenizer before any training
+        if not method:
+            return self.source_model(), self.source_tokenizer
+        return self.transplant(method, seed, **making).model, self.tokenizer
+
+    def _untrained(self, model, tokenizer, keeps):  # losses by step where there is no step
+        import pandas as pd
+
+        loss = heldout_loss(model.to(find_device().torch), tokenizer, self.packed("held_out", keeps))
+        return pd.DataFrame([(0, loss)], columns=["step", "loss"])
+
     def course(
         self,
-        method: str | Recipe,
-        mode: str = "all",
+        method: str | Recipe,  # "": the source model keeps its vocabulary
+        mode: str = "all",  # of LAPT; "": none
         seed: int = 0,
         at: Sequence[int] = (),  # steps whose models are wanted; 0: before training
         kept: list[Path] | None = None,  # where folders of checkpoints are listed; None: they are removed here
         **making,  # of the target embeddings, as in `transplant`
     ) -> tuple[pd.DataFrame, dict[int, PreTrainedModel]]:  # losses by step, and models
         "Initialisation and continued pretraining, with models from on the way."
-        made, snapshots = self.transplant(method, seed, **making).model, _Snapshots(at)
+        (made, tokenizer), snapshots = self._begin(method, seed, **making), _Snapshots(at)
         if 0 in at:
             snapshots.keep(made, 0)
-        config = replace(self.lapt_config, mode=mode)
-        losses = self._train(made, self.tokenizer, False, config, seed, kept, snapshots)
+        if mode:
+            config = replace(self.lapt_config, mode=mode)
+            losses = self._train(made, tokenizer, not method, config, seed, kept, snapshots)
+        else:
+            losses = self._untrained(made, tokenizer, not method)
         return losses, {step: _with_weights(made, state) for step, state in sorted(snapshots.states.items())}
 
     def along(
@@ -618,12 +722,12 @@ class Target:
         **making,
     ) -> list[dict]:  # records with metric, step, value and, of a task, task_seed
         "Losses on the way of continued pretraining, and task scores at some of its steps."
-        kept = []
+        kept, tokenizer = [], self.tokenizer if method else self.source_tokenizer
         losses, models = self.course(method, mode, seed, at if tasks else (), kept, **making)
         found = _loss_rows(losses)
         for step, model in models.items():
             for task in tasks:
-                for row in self._task_rows(model, self.tokenizer, task, self.setup.language, seeds):
+                for row in self._task_rows(model, tokenizer, task, self.setup.language, seeds):
                     found.append(dict(metric=task, step=step, **row))
         _remove(kept)
         return found
@@ -633,10 +737,20 @@ class Target:
         rows = fine_tune_seeds(model, tokenizer, *splits, task, range(seeds), config)
         return [dict(task_seed=r.seed, value=100 * r.test) for r in rows.itertuples()]
 
-    def curve(self, method: str, seed: int = 0) -> list[dict]:  # records with step and value
-        "Held-out loss over continued pretraining after initialisation by a method."
-        model = self.transplant(method, seed).model
-        return _loss_rows(self._train(model, self.tokenizer, False, self.lapt_config, seed))
+    def follow(
+        self,
+        way: Adaptation,
+        seed: int = 0,
+        tasks: Sequence[str] = (),
+        seeds: int = 1,  # fine-tunings
+    ) -> list[dict]:  # records as of `along`
+        "One row of a table: the losses of an adaptation, and the scores of tasks at its end."
+        setup = self.setup
+        with_vocabulary = self
+        if way.vocabulary == "extended":
+            with_vocabulary = ExpandedTarget(self, round(EXTENSION * setup.vocab_size))
+        end = total_steps(replace(self.lapt_config, mode=way.mode)) if way.mode else 0
+        return with_vocabulary.along(way.recipe, way.mode, seed, (end,), tasks, seeds, **way.vectors)
 
     def adapted(
         self,
@@ -646,16 +760,9 @@ class Target:
         kept: list[Path] | None = None,  # as in `course`
     ) -> tuple[PreTrainedModel, PreTrainedTokenizerBase, pd.DataFrame]:  # model, tokenizer, losses by step
         "The model after initialisation and continued pretraining."
-        import pandas as pd
-
-        if method:
-            model, tokenizer = self.transplant(method, seed).model, self.tokenizer
-        else:
-            model, tokenizer = self.source_model(), self.source_tokenizer
+        model, tokenizer = self._begin(method, seed)
         if not mode:
-            held_out = self.packed("held_out", not method)
-            loss = heldout_loss(model.to(find_device().torch), tokenizer, held_out)
-            return model, tokenizer, pd.DataFrame([(0, loss)], columns=["step", "loss"])
+            return model, tokenizer, self._untrained(model, tokenizer, not method)
         # evaluations are checkpoints too
         eval_every = self.lapt_config.eval_every if self.work else self.lapt_config.steps
         config = replace(self.lapt_config, mode=mode, eval_every=eval_every)
@@ -788,6 +895,29 @@ def _hashable(value):
     if isinstance(value, dict):
         return tuple(value.items())
     return tuple(value) if isinstance(value, list) else value
+
+
+class ExpandedTarget(Target):
+    "A target language whose first tokens are added to the source vocabulary."
+
+    def __init__(
+        self,
+        language: Target,  # with a vocabulary of its own
+        n: int,  # how many of its first tokens to consider
+    ):
+        super().__init__(language.setup, language.work)
+        self.language, self.n = language, n
+
+    @cached_property
+    def tokenizer(self) -> PreTrainedTokenizerBase:
+        return expand_tokenizer(self.source_tokenizer, self.language.tokenizer, self.n)
+
+    def vectors(self, needs: str, *how, **more) -> TokenVectors | None:
+        "Static vectors of the language's own vocabulary, for its tokens in the expanded one."
+        if not needs:
+            return None
+        made = self.language.vectors(needs, *how, **more)
+        return carry_vectors(made, self.language.vocab, self.vocab)
 
 
 class Targets:

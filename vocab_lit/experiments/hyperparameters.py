@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from .experiment import scale_lapt, scale_tasks, scale_vocab_size
 from .presets import PAPER_TEXT, scale_parameters
-from ..tasks.settings import PAPERS, task_settings
+from ..tasks.settings import NO_EARLY_STOP, PAPERS, task_settings
 from ..text.corpus import data_path, mix
 from ..text.settings import CleanSettings
 from ..training.settings import PRESETS
@@ -169,17 +169,28 @@ def hyperparameters(
     def shown(row, scale):
         value = _of(scales[scale], row.setup, row.stage, row.parameter)
         if value is None:
-            return (row.ours or row.value) if scale == "paper" else ""
-        return _number(value)
+            value = (row.ours or row.value) if scale == "paper" else ""
+        return _shown(value)
 
-    table = rows.assign(paper=rows.value.where(rows.value != "", "not said"))
+    table = rows.assign(paper=rows.value.where(rows.value != "", "not said").map(_shown))
     for scale in scales:
         table[f"scale {scale}"] = [shown(row, scale) for row in rows.itertuples()]
     columns = ["paper", "scale paper", "scale mini", "section", "note"]
     return table.set_index(["stage", "setup", "parameter"])[columns].rename_axis([None] * 3)
 
 
-def _number(value) -> str:
-    if isinstance(value, bool) or not isinstance(value, (int, float)):
+_NO_LIMIT = 10**9  # of examples to train on
+
+
+def _shown(value) -> str:
+    try:
+        number = float(value)
+    except ValueError:
         return str(value)
-    return f"{value:,}" if value == int(value) and abs(value) >= 1000 else f"{value:g}"
+    if isinstance(value, bool):
+        return str(value)
+    if number in (NO_EARLY_STOP, _NO_LIMIT):
+        return "no limit"
+    if number and abs(number) < 0.001:
+        return f"{number:.0e}".replace("e-0", "e-")
+    return f"{number:,.0f}" if number.is_integer() else f"{number:g}"

@@ -15,8 +15,8 @@ import yaml
 from ..text.corpus import data_path
 
 # %% auto #0
-__all__ = ['GIB', 'PAPER_TEXT', 'Parameters', 'PAPER_PARAMETERS', 'MINI_PARAMETERS', 'PaperText', 'paper_of', 'languages_read',
-           'scale_parameters', 'languages_by_kind']
+__all__ = ['GIB', 'PAPER_TEXT', 'Parameters', 'PAPER_PARAMETERS', 'MINI_PARAMETERS', 'PAPER_DATA', 'PaperText', 'paper_of',
+           'languages_read', 'data_set', 'scale_parameters', 'languages_by_kind']
 
 # %% ../../nbs/08_experiments/00_presets.ipynb #c0de0006
 @dataclass(frozen=True)
@@ -78,7 +78,7 @@ Parameters = Mapping[str, str | int]  # of a chapter, by name
 _MIXED = "hy+eu+myv+et+he+ru+sme+te"  # Table 3
 _TREES = "seen: hi ur; covered script: bh myv wo; new script: am"
 PAPER_PARAMETERS: dict[str, Parameters] = {
-    "focus": dict(compare="de ar sw xh ha gd lb ceb sm hmn", seeds=5, task_seeds=5),  # Table 4
+    "focus": dict(compare="de ar sw xh ha gd lb ceb sm hmn", seeds=1, task_seeds=5),  # Table 4; Section 3.3
     "embedding-structure": dict(
         compare=_MIXED.replace("+", " "), mixed=_MIXED, family="myv+et+fi+hu+sme+ru", seeds=4
     ),  # Tables 1, 3 and 8
@@ -94,7 +94,9 @@ PAPER_PARAMETERS: dict[str, Parameters] = {
         sources="en zh ja ar",
         targets="seen: ka ur hi; covered script: cdo mi ilo gn xmf sd myv bh wo; new script: am bo km dv si",
         tree_sources="en zh ja ar",
+        exchange_targets="none",  # all targets are
         tree_targets=_TREES,
+        source_adapters="AdapterHub/bert-base-multilingual-cased-{language}-wiki_pfeiffer",  # Section 4.3
         seeds=5,
     ),  # Tables 1, 3 and 9
     "wechsel": dict(medium="fr de zh sw", low="su gd ug mg", seeds=3),  # Section 4
@@ -113,11 +115,29 @@ MINI_PARAMETERS: dict[str, Parameters] = {
         sources="en ar",
         targets="seen: ka; covered script: et; new script: am km",
         tree_sources="qaa",
+        exchange_targets="seen: tr; covered script: uk",
         tree_targets="seen: qab; covered script: qal; new script: qka",
+        source_adapters="none",
         seeds=1,
     ),
     "wechsel": dict(medium="de zh sw", low="gd mg", seeds=1),
 }
+
+
+PAPER_DATA: Mapping[tuple[str, str], Mapping[str, str]] = {  # of a paper and a task, by language; "": of the others
+    ("focus", "qa"): {"de": "germanquad", "": "tydiqa"},  # Section 3.3
+}
+
+
+def data_set(
+    paper: str,
+    task: str,
+    language: str,
+    given: str = "",  # short name of another
+) -> str:  # "": the task's usual one
+    "The data set of a task that a paper has for a language."
+    by_language = PAPER_DATA.get((paper, task), {})
+    return given or by_language.get(language, by_language.get("", ""))
 
 
 def scale_parameters(

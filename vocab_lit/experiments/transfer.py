@@ -13,8 +13,8 @@ from functools import cached_property, lru_cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from .experiment import Target, Targets
-from .hub import in_mirror
+from .experiment import Target, Targets, scale_models
+from .hub import hub_model, in_mirror
 from .results import ResultStore, Workers, fingerprint, unstack_in_order
 from ..methods.factored import FactoredRecipe, Factoring, Factors, factorize, load_factors
 from ..methods.recipe import get_recipe
@@ -25,7 +25,7 @@ from ..models.madx import LANGUAGE, TASK, AdapterConfig, MadX
 from ..models.source import load_model
 from ..models.transplant import token_parameters
 from ..tasks.finetune import evaluate, fine_tune
-from ..tasks.settings import TaskConfig
+from ..tasks.settings import TaskConfig, task_settings
 from ..text.files import write_file, write_folder
 from ..tokens.tokenizer import load_tokenizer, save_tokenizer
 from ..training.lapt import lapt
@@ -35,9 +35,9 @@ if TYPE_CHECKING:
     import pandas as pd
 
 # %% auto #0
-__all__ = ['METHODS', 'UNKS', 'FMT', 'ALL_LAYERS', 'LANGUAGE_ONLY', 'Method', 'Transfer', 'LanguageRun', 'learn_factors',
-           'learn_language', 'language_spec', 'required_runs', 'learn_languages', 'transfer_scores', 'transfer',
-           'transfer_by_steps', 'matrix', 'averages']
+__all__ = ['METHODS', 'WIRINGS', 'MBERT', 'UNKS', 'FMT', 'ALL_LAYERS', 'LANGUAGE_ONLY', 'Method', 'Transfer', 'LanguageRun',
+           'learn_factors', 'learn_language', 'language_spec', 'required_runs', 'learn_languages', 'source_model',
+           'transfer_scores', 'transfer', 'transfer_by_steps', 'matrix', 'averages']
 
 # %% ../../nbs/08_experiments/05_transfer.ipynb #4a43c858
 @dataclass(frozen=True)
@@ -53,6 +53,9 @@ class Method:
     # language adapter, or alone
     recipe: str = ""
     components: int = 0  # dimension of low-dimensional embeddings; 0: the recipe's
+    stack: str = "library"  # how the task adapter stands on the language adapter, as in `MadX`
+    inverse: str = "mlm"  # where the invertible adapter is undone, as in `MadX`
+    model: str = ""  # mBERT, where the source model is not the study's; for methods without parts
 
     @property
     def parts(self) -> bool:
@@ -60,15 +63,24 @@ class Method:
         return bool(self.adapters or self.language or self.recipe)
 
 
+_PAPER = dict(adapters=True, language=LANGUAGE, stack="paper", inverse="always")  # equation 2 and Section 4.3
+
 METHODS = {
     "XLM-R": Method(),
     "XLM-R MLM-SRC": Method("source"),
     "XLM-R MLM-TRG": Method("target"),
     "MAD-X -LAD-INV": Method(adapters=True),
-    "MAD-X -INV": Method(adapters=True, language=replace(LANGUAGE, invertible=0)),
-    "MAD-X": Method(adapters=True, language=LANGUAGE),
-    "MAD-X, new vocabulary": Method(adapters=True, language=LANGUAGE, recipe="script-posn-ident"),
+    "MAD-X -INV": Method(**_PAPER | {"language": replace(LANGUAGE, invertible=0)}),
+    "MAD-X": Method(**_PAPER),
+    "MAD-X, new vocabulary": Method(**_PAPER, recipe="script-posn-ident"),
 }
+WIRINGS = {
+    "MAD-X": METHODS["MAD-X"],
+    "MAD-X, inverse in MLM only": Method(**_PAPER | {"inverse": "mlm"}),
+    "MAD-X, stacked as in the library": Method(**_PAPER | {"stack": "library"}),
+    "MAD-X, as in the library": Method(adapters=True, language=LANGUAGE),
+}
+MBERT = {"mBERT": Method(model="mBERT")}
 
 # %% ../../nbs/08_experiments/05_transfer.ipynb #436cfd7c
 # language and task adapters of MAD-X with GELU, and of MAD-X 2.0
@@ -89,6 +101,7 @@ UNKS = {
 FMT = {"FMT-RANDINIT": Method(recipe="el-rand"), "FMT-LEXINIT": Method(recipe="el-lex")}  # further ones of Table 5
 # those of Table 5 with adapters in all layers; that of MAD-X 2.0 is MAD-X
 ALL_LAYERS = {f"{name}, 12Ad": Method(**_V1, recipe=recipe) for name, recipe in _EMBEDDINGS.items()}
+# what is not in the paper
 LANGUAGE_ONLY = {"MAD-X 2.0, task adapter in all layers": Method(**_V2 | {"task": _V1["task"]})}
 
 # %% ../../nbs/08_experiments/05_transfer.ipynb #1b2179ea
@@ -101,11 +114,12 @@ class Transfer:
     scale: str = "mini"  # mini, paper or custom
     options: dict = field(default_factory=dict)  # others of `get_setup`, as model, text, ner, steps
     own_vocabulary: tuple[str, ...] = ()  # languages that get a target vocabulary, in methods with a recipe
-    stack: str = "library"  # how task adapters stand on language adapters, as in `MadX`
+    # those with little text, where a paper has other hyper-parameters for them; at mini all have the same
+    low_resource: tuple[str, ...] = ()
     # of fine-tuning by task, as {"qa": {"stride": 32}}, in place of the scale's
     settings: dict[str, dict] = field(default_factory=dict)
     paper: str = "mad-x"  # whose hyper-parameters: mad-x or unks-everywhere
-    methods: dict[str, Method] = field(default_factory=lambda: METHODS)  # by name
+    methods: dict[str, Method] = field(default_factory=lambda: METHODS | WIRINGS | MBERT)  # by name
     # learning rates on text by recipe, in place of the scale's
     rates: dict[str, float] = field(default_factory=dict)
     # folder, or name on the hub, of a published language adapter, with {language} for the code; it takes the place of
@@ -122,7 +136,7 @@ class Transfer:
             self.scale,
             sorted(self.options.items()),
             self.own_vocabulary,
-            self.stack,
+            self.low_resource,
             sorted(self.settings.items()),
             self.paper,
             sorted(self.methods.items(), key=repr),
@@ -149,7 +163,10 @@ class Transfer:
         return "" if trained else self.published_adapters.replace("{language}", run.language)
 
     def config(self, task: str, language: str, adapters: bool) -> TaskConfig:
-        return replace(self.target(language, adapters).setup.tasks[task], **self.settings.get(task, {}))
+        config = self.target(language, adapters).setup.tasks[task]
+        if self.scale != "mini" and language in self.low_resource:
+            config = replace(config, batch_size=task_settings(self.paper, task, adapters, low_resource=True).batch_size)
+        return replace(config, **self.settings.get(task, {}))
 
     @property
     def trained(self) -> Path:
@@ -254,7 +271,7 @@ def _learn_model(study: Transfer, run: LanguageRun, target: Target, seed: int):
 
 def _learn_adapter(study: Transfer, run: LanguageRun, target: Target, seed: int):
     model = target.source_model()
-    madx, embeddings, layer, tokenizer = MadX(model, study.stack), None, None, None
+    madx, embeddings, layer, tokenizer = MadX(model), None, None, None
     if run.recipe:
         factors = learn_factors(study, run.factoring) if run.factoring else None
         start = target.transplant(run.recipe, seed, factors=factors)
@@ -280,7 +297,7 @@ def _fetch_adapter(name):  # a folder
 
 
 def _take_published(study: Transfer, run: LanguageRun, target: Target) -> list[dict]:  # records with step and value
-    madx = MadX(target.source_model(), study.stack)
+    madx = MadX(target.source_model())
     folder = _fetch_adapter(study.published(run))
     load_adapter(madx, folder, "language", run.language, run.adapter.leave_out)
     madx.activate(run.language)
@@ -356,11 +373,19 @@ def _on_test(study, model, tokenizer, task, config, target, **more):
     return [dict(metric=metric, target=target, value=100 * value, **more) for metric, value in scores.items()]
 
 
+def source_model(study: Transfer, method: str) -> str:  # its folder
+    "The model that a method begins with."
+    if study.methods[method].model == "mBERT":
+        bundled, name = scale_models("unks-everywhere")
+        return bundled if study.scale == "mini" else hub_model(name)
+    return study.target(study.languages[0]).setup.model
+
+
 def _whole(study, method, source, targets, task, seed):
     config, splits, out = study.config(task, source, False), study.target(source).setup.splits(task, source), []
     mlm = study.methods[method].mlm
     for text in {"": [""], "source": [source], "target": targets}[mlm]:
-        at = study.place(LanguageRun(text)) if text else study.target(source).setup.model
+        at = study.place(LanguageRun(text)) if text else source_model(study, method)
         tokenizer = load_tokenizer(at)
         result = fine_tune(load_model(at).float(), tokenizer, *splits, task, seed, config)
         for target in [text] if mlm == "target" else targets:
@@ -368,9 +393,10 @@ def _whole(study, method, source, targets, task, seed):
     return out
 
 
-def _with_languages(study, folders):  # {name: folder of an adapter}; the source model with them, and its tokenizer
-    target = study.target(study.languages[0])
-    madx = MadX(target.source_model(), study.stack)
+def _with_languages(study, method, folders):
+    # {name: folder of an adapter}; the source model with them, wired as in the method, and its tokenizer
+    target, m = study.target(study.languages[0]), study.methods[method]
+    madx = MadX(target.source_model(), m.stack, m.inverse)
     for name, folder in folders.items():
         load_adapter(madx, folder, "language", name)
     return madx, load_tokenizer(target.setup.model)
@@ -415,7 +441,7 @@ def _task_adapter(study, method):  # its shape; None where the whole model learn
 
 def _with_parts(study, methods, source, targets, task, seed):  # alike in the source language
     adapters, there = study.methods[methods[0]].adapters, language_spec(study, methods[0], source)
-    madx, tokenizer = _with_languages(study, {source: study.place(there)} if there else {})
+    madx, tokenizer = _with_languages(study, methods[0], {source: study.place(there)} if there else {})
     shape = _task_adapter(study, methods[0])
     model = _learn_task(study, madx, tokenizer, source, source if there else None, task, seed, shape)
     found = []
@@ -444,7 +470,8 @@ def _alike(study, methods, source):  # groups of methods that learn the task in 
     groups = {}
     for name in methods:
         m = study.methods[name]
-        alike = (m.mlm, _task_adapter(study, name), m.parts, language_spec(study, name, source))
+        wiring = (m.stack, m.inverse)
+        alike = (m.mlm, m.model, m.parts, _task_adapter(study, name), wiring, language_spec(study, name, source))
         groups.setdefault(alike, []).append(name)
     return groups.values()
 
@@ -490,7 +517,8 @@ def _less(study, method, target, by, n):  # what a method has for the target aft
 
 
 def _by_budget(study, methods, source, targets, by, grid, task, seed):  # methods: alike in the source language
-    madx, tokenizer = _with_languages(study, {source: study.place(language_spec(study, methods[0], source))})
+    below = {source: study.place(language_spec(study, methods[0], source))}
+    madx, tokenizer = _with_languages(study, methods[0], below)
     shape = _task_adapter(study, methods[0])
     model = _learn_task(study, madx, tokenizer, source, source, task, seed, shape)
     found = []

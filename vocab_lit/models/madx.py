@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     from transformers import PreTrainedConfig, PreTrainedModel, PreTrainedTokenizerBase
 
 # %% auto #0
-__all__ = ['LANGUAGE', 'TASK', 'Bottleneck', 'Coupling', 'AdapterConfig', 'Adapter', 'count_parameters', 'check_name', 'MadX']
+__all__ = ['LANGUAGE', 'TASK', 'STACKS', 'INVERSES', 'Bottleneck', 'Coupling', 'AdapterConfig', 'Adapter', 'count_parameters',
+           'check_name', 'MadX']
 
 # %% ../../nbs/05_models/07_madx.ipynb #94090e4e
 class Bottleneck(nn.Module):
@@ -172,6 +173,8 @@ class _Attached(nn.Module):
             ]
         if out := model.get_output_embeddings():
             self._handles.append(out.register_forward_pre_hook(self._before_logits))
+        else:
+            self._handles.append(model.base_model.encoder.register_forward_hook(self._after_last_layer))
 
     def _active(self):  # the adapters in use, in their order
         names = (("language", self.language), ("task", self.task))
@@ -185,8 +188,13 @@ class _Attached(nn.Module):
         return coupling(e) if coupling else None  # None leaves the output as it is
 
     def _before_logits(self, module, args):
-        coupling = self._coupling() if self.inverse else None
+        coupling = self._coupling() if self.inverse != "never" else None
         return (coupling.inverse(args[0]), *args[1:]) if coupling else None
+
+    def _after_last_layer(self, module, args, out):  # in models without output embeddings
+        coupling = self._coupling() if self.inverse == "always" else None
+        if coupling:
+            out.last_hidden_state = coupling.inverse(out.last_hidden_state)
 
     def _after_feed_forward(self, i, module, args, r):
         if self.stack == "paper" and self.language and self.task:
@@ -204,6 +212,10 @@ class _Attached(nn.Module):
         return h
 
 # %% ../../nbs/05_models/07_madx.ipynb #f04f3684
+STACKS = ("library", "paper")  # how a task adapter stands on a language adapter
+INVERSES = ("mlm", "always", "never")  # where the invertible adapter is undone
+
+
 class MadX(_Attached):
     "Language and task adapters of a model, by name; they are a part of it called `madx`."
 
@@ -211,11 +223,13 @@ class MadX(_Attached):
         self,
         model: PreTrainedModel,  # BERT, RoBERTa, XLM-R or another encoder built alike; with any head
         stack: str = "library",  # how a task adapter stands on a language adapter: "library" or "paper"
-        # whether the invertible adapter is undone before the logits; `adapters` does not in its plain models
-        inverse: bool = True,
+        # where the invertible adapter is undone: "mlm", before the output embeddings; "always", also after the last
+        # layer of a model with a task's head (Section 4.3); "never", as in the plain models of `adapters`
+        inverse: str = "mlm",
     ):
-        if stack not in ("library", "paper"):
-            raise ValueError(f"stack={stack!r}; choose from library, paper")
+        for name, given, known in (("stack", stack, STACKS), ("inverse", inverse, INVERSES)):
+            if given not in known:
+                raise ValueError(f"{name}={given!r}; choose from {', '.join(known)}")
         if hasattr(model, "madx"):
             raise ValueError(f"this {type(model).__name__} has adapters already, as model.madx; add to those")
         super().__init__(model, stack, inverse)

@@ -182,6 +182,7 @@ def lapt(
         ProgressCallback,
         StageCallback,
         StartCheckpoint,
+        StopWithoutGain,
         answering_with_loss,
         garbage_collected_inside,
         random_state_restored,
@@ -214,6 +215,8 @@ def lapt(
     freezer = Freezer(model, config)
     progress = ProgressCallback(config.batch_size * config.length)
     callbacks = [StageCallback(freezer), progress, *callbacks]
+    if config.patience:
+        callbacks.append(StopWithoutGain(config.patience))
 
     def trainer_from(checkpoint, norm):
         at_start = checkpoint is None or checkpoint.endswith("-0")

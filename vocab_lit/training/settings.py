@@ -53,6 +53,7 @@ class LaptConfig(Settings):
     max_grad_norm: float = 1.0
     mask_probability: float = 0.15
     eval_every: int = 1000  # steps between two evaluations, and two checkpoints
+    patience: int = 0  # steps without a lower held-out loss after which the run stops; 0: it goes to its end
 
     def check(self) -> None:
         super().check()
@@ -89,6 +90,8 @@ PRESETS = {
     "embedding-structure": _EMBEDDING_STRUCTURE,  # Table 6
     "wechsel-roberta": _WECHSEL,  # Table 6
     "wechsel-gpt2": replace(_WECHSEL, learning_rate=5e-4),  # Table 6
+    # Appendix F: the best model on the way is taken
+    "wechsel-gpt2-low-resource": replace(_WECHSEL, learning_rate=5e-4, eval_every=2500, patience=10_000),
     "mad-x": _MAD_X,  # Section 5.2, the whole model (MLM-SRC, MLM-TRG)
     "mad-x-adapter": replace(_MAD_X, learning_rate=1e-4),  # Section 5.2, adapters
     # Section 4.3: "200 epochs or ~100k update steps, depending on the corpus size"
@@ -100,8 +103,8 @@ PRESETS = {
 class LaptSettings(Settings):
     "A preset, and what differs from it."
 
-    # whose hyper-parameters: embedding-structure, focus, wechsel-roberta, wechsel-gpt2, mad-x, mad-x-adapter or
-    # unks-everywhere; their learning rates suit their many steps
+    # whose hyper-parameters: embedding-structure, focus, wechsel-roberta, wechsel-gpt2, wechsel-gpt2-low-resource,
+    # mad-x, mad-x-adapter or unks-everywhere; their learning rates suit their many steps
     preset: str = "embedding-structure"
     # what is trained when: all; full (encoder frozen for the first tenth), emb (encoder frozen throughout), emb-rows
     # (only the token embeddings), two-stage (token embeddings for an extra fifth, then all) or transinner (token
@@ -114,6 +117,8 @@ class LaptSettings(Settings):
     length: int | None = None  # tokens in a block; default: the preset's, or what the model takes
     # steps between two evaluations and checkpoints; default: the preset's, in a shorter run a twentieth of the steps
     eval_every: int | None = None
+    # steps without a lower held-out loss after which the run stops, 0 for never; default: the preset's
+    patience: int | None = None
 
     def check(self) -> None:
         super().check()
@@ -126,6 +131,7 @@ class LaptSettings(Settings):
         for name in ("batch_size", "length", "eval_every"):
             within(name, getattr(self, name), 1)
         within("micro_batch", self.micro_batch, 0)
+        within("patience", self.patience, 0)
 
     @property
     def trains(self) -> bool:

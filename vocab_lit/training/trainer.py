@@ -50,7 +50,7 @@ if TYPE_CHECKING:
 # %% auto #0
 __all__ = ['random_state_restored', 'garbage_collected_inside', 'NonFiniteGradient', 'FiniteTrainer', 'LaptTrainer',
            'answering_with_loss', 'shard', 'reshard', 'unsharded_afterwards', 'training_arguments', 'StageCallback',
-           'ProgressCallback', 'StartCheckpoint']
+           'StopWithoutGain', 'ProgressCallback', 'StartCheckpoint']
 
 # %% ../../nbs/06_training/05_trainer.ipynb #4cd61fe6
 @contextlib.contextmanager
@@ -381,6 +381,23 @@ class StageCallback(TrainerCallback):
         self.freezer.at(state.global_step)
         if layer := getattr(self.freezer.model, "factors", None):
             layer.at(state.global_step, state.max_steps)
+
+
+class StopWithoutGain(TrainerCallback):
+    "Stop where the held-out loss has not fallen for some steps, as the losses of the run say, before it resumed too."
+
+    def __init__(self, patience: int):
+        self.patience = patience  # steps
+
+    def on_train_begin(self, args, state, control, **_):
+        self.on_evaluate(args, state, control)  # a run that stopped and was interrupted after that
+
+    def on_evaluate(self, args, state, control, **_):
+        losses = {entry["step"]: entry["eval_loss"] for entry in state.log_history if "eval_loss" in entry}
+        if losses:
+            best = min(losses, key=losses.get)
+            if state.global_step - best >= self.patience:
+                control.should_training_stop = True
 
 
 class ProgressCallback(TrainerCallback):

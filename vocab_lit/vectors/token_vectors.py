@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 
 # %% auto #0
 __all__ = ['FASTTEXT_MIN_CHARACTERS', 'TokenVectors', 'encode_lines', 'ngrams', 'train_fasttext', 'in_vocab_order', 'pieces_of',
-           'token_fasttext', 'ppmi_vectors', 'token_ppmi', 'token_vectors', 'carry_vectors', 'write_table',
-           'save_vectors']
+           'token_fasttext', 'ppmi_vectors', 'token_ppmi', 'vectors_method', 'token_vectors', 'carry_vectors',
+           'write_table', 'save_vectors']
 
 # %% ../../nbs/03_vectors/01_token_vectors.ipynb #0f02f52c
 @dataclass
@@ -282,6 +282,19 @@ def token_ppmi(
 FASTTEXT_MIN_CHARACTERS = 30_000_000
 
 
+def vectors_method(
+    lines: Sequence[str],  # the text
+    method: str = "auto",  # "fasttext", "ppmi", or "auto": by the size of the text
+    enough: int = FASTTEXT_MIN_CHARACTERS,  # characters of text from which "auto" trains fastText
+) -> str:  # fasttext or ppmi
+    "The method that suits the size of the text, where none is given; `ValueError` where there is no such method."
+    if method not in VECTOR_METHODS:
+        raise ValueError(f"no vectors by {method!r}; choose from {', '.join(VECTOR_METHODS)}")
+    if method != "auto":
+        return method
+    return "fasttext" if sum(map(len, lines)) >= enough else "ppmi"
+
+
 def token_vectors(
     tokenizer: PreTrainedTokenizerBase,  # of the target language
     lines: Iterable[str],  # text in the target language, one sentence or paragraph each
@@ -293,11 +306,8 @@ def token_vectors(
 ) -> TokenVectors:
     "Vectors of tokens by the method that suits the size of the text."
     makers = {"fasttext": token_fasttext, "ppmi": token_ppmi}
-    if method not in VECTOR_METHODS:
-        raise ValueError(f"no vectors by {method!r}; choose from {', '.join(VECTOR_METHODS)}")
     lines = list(lines)
-    if method == "auto":
-        method = "fasttext" if sum(map(len, lines)) >= enough else "ppmi"
+    method = vectors_method(lines, method, enough)
     if method == "fasttext":
         options["threads"] = threads
     return makers[method](tokenizer, lines, seed=seed, **options)

@@ -22,7 +22,7 @@ from tqdm.auto import tqdm
 
 from ..text.extras import import_extra
 from ..tokens.vocab import Vocab
-from .settings import SUBWORDS, VECTOR_METHODS
+from .settings import SUBWORDS
 from vocab_lit.vectors.token_vectors import (
     FASTTEXT_MIN_CHARACTERS,
     TokenVectors,
@@ -32,6 +32,7 @@ from vocab_lit.vectors.token_vectors import (
     ppmi_vectors,
     token_vectors,
     train_fasttext,
+    vectors_method,
     write_table,
 )
 
@@ -148,12 +149,8 @@ def train_words(
     **options,  # of `word_fasttext` or `word_ppmi`
 ) -> WordVectors:  # with a model if it is fastText's
     "Vectors of words by the method that suits the size of the text."
-    if method not in VECTOR_METHODS:
-        raise ValueError(f"no word vectors by {method!r}; choose from {', '.join(VECTOR_METHODS)}")
     lines = list(lines)
-    if method == "auto":
-        method = "fasttext" if sum(map(len, lines)) >= enough else "ppmi"
-    if method == "fasttext":
+    if vectors_method(lines, method, enough) == "fasttext":
         return _from_gensim(word_fasttext(lines, seed=seed, threads=threads, **options), "trained here")
     return word_ppmi(lines, seed=seed, **options)
 
@@ -415,18 +412,29 @@ def from_words(
     return vectors
 
 # %% ../../nbs/03_vectors/02_word_vectors.ipynb #18a078b8
+# Appendix B of FOCUS; and `token_ppmi`
+_TOKEN_DEFAULTS = {
+    "fasttext": dict(dim=300, min_count=10, epochs=3),
+    "ppmi": dict(dim=64, window=10, min_count=2),
+}
+
+
 def static_vectors(
     needs: str,  # "token vectors" or "word vectors", as the recipe says
     tokenizer: PreTrainedTokenizerBase,  # of the target language
     lines: Iterable[str],  # text in the target language
-    method: str = "auto",  # for token vectors: "fasttext" (as the paper), "ppmi", or "auto": by the size of the text
+    method: str = "auto",  # "fasttext" (as the paper), "ppmi", or "auto": by the size of the text
     seed: int = 0,
     threads: int = 1,  # of fastText; with more than one, runs differ a little
+    **options,  # of `token_fasttext` or `token_ppmi`, for words too
 ) -> TokenVectors:
-    "Auxiliary embeddings of the target tokens from text."
-    if needs == "word vectors":
-        return from_words(word_fasttext(lines, seed=seed, threads=threads), tokenizer)
-    return token_vectors(tokenizer, lines, method, seed, threads=threads)
+    "Auxiliary embeddings of the target tokens from text; of words they are trained as of tokens."
+    if needs != "word vectors":
+        return token_vectors(tokenizer, lines, method, seed, threads, **options)
+    lines = list(lines)
+    method = vectors_method(lines, method)
+    words = train_words(lines, method, seed, threads, **_TOKEN_DEFAULTS[method] | options)
+    return from_words(words, tokenizer)
 
 # %% ../../nbs/03_vectors/02_word_vectors.ipynb #68ac1f89
 def read_vectors(
