@@ -480,6 +480,22 @@ def test_the_best_checkpoint_is_taken_and_with_it_the_folder_holds_two_at_most(c
     assert all(torch.equal(a, b) for a, b in zip(moved.parameters(), model.parameters()))
 
 
+@pytest.mark.cell('nbs/06_training/06_lapt.ipynb', 'cell "a run stops where the held-out loss has not fallen for as many steps as its patience, also when it is resumed" (f4464879)')
+def test_a_run_stops_where_the_held_out_loss_has_not_fallen_for_as_many_steps_as_its_patience_also_when_it_is_resumed(cell_ed44b6ca):
+    config = replace(quick, steps=60, eval_every=2, learning_rate=0.05, warmup=0, patience=6)
+    with tempfile.TemporaryDirectory() as folder:
+        model, again, patient = fresh(), fresh(), fresh()
+        losses = lapt(model, tokenizer, swahili, held_out, config, folder=folder)
+        best = losses.loss.idxmin()
+        assert losses.step.iloc[-1] == losses.step[best] + 6 < 60
+        # interrupted after it had stopped
+        assert lapt(again, tokenizer, swahili, held_out, config, folder=folder, resume=True).equals(losses)
+    assert abs(heldout_loss(model, tokenizer, held_out, length=32) - losses.loss[best]) < 1e-5
+    assert all(torch.equal(a, b) for a, b in zip(again.parameters(), model.parameters()))
+    to_its_end = lapt(patient, tokenizer, swahili, held_out, replace(config, patience=0))
+    assert to_its_end.step.iloc[-1] == 60 and to_its_end[: len(losses)].equals(losses)
+
+
 @pytest.mark.cell('nbs/06_training/06_lapt.ipynb', 'cell "after a gradient that is not finite the run goes back and tries with half the norm" (3e03c86d)')
 def test_after_a_gradient_that_is_not_finite_the_run_goes_back_and_tries_with_half_the_norm(cell_1a970008):
     back_to_6 = r"gradient at step 7 is not finite; going back to checkpoint-6 with max_grad_norm 0.5"
