@@ -102,7 +102,7 @@ def test_a_chapter_s_parameters_are_checked_before_anything_runs_and_names_of_fi
         for cluster in ("tcp://x:1", "scheduler.json"):
             run("chapter", "focus", "--cluster", cluster)
         assert given == [{"cluster": "tcp://x:1"}, {"cluster": str(place / "scheduler.json")}]
-        assert "--set seeds=two: give a number, such as 2" in run(
+        assert "--set seeds=two: give a number, such as 0" in run(
             "chapter", "focus", "--set", "seeds=two", "--dry-run", code=1
         )
         few = run(

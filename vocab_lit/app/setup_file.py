@@ -425,7 +425,7 @@ def example_setup(
             "0: no training",
             *(
                 f"  # {name}: {getattr(lapt, name)!s}   # {_LAPT[name].about}"
-                for name in ("mode", "learning_rate", "batch_size", "length", "eval_every")
+                for name in ("mode", "learning_rate", "batch_size", "length", "eval_every", "patience")
             ),
             "",
             "# Tasks: training, development (may be left out) and test file. Settings go beside them:",
