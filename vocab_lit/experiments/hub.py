@@ -113,11 +113,12 @@ _TREEBANKS = _codes(
 _XQUAD = ("ar", "de", "el", "en", "es", "hi", "ro", "ru", "th", "tr", "vi", "zh")
 _XNLI = ("ar", "bg", "de", "el", "en", "es", "fr", "hi", "ru", "sw", "th", "tr", "ur", "vi", "zh")
 _TYDIQA = ("ar", "bn", "en", "fi", "id", "ko", "ru", "sw", "te")  # its gold passages have no Japanese and no Thai
+_IN_FINEWEB = dict(myv="fineweb-2", se="fineweb-2")  # where else the text of small languages is
 _OSCAR = Source(
     "oscar-corpus/OSCAR-2301",
     "text",
     column="content",
-    lacks=dict(myv="fineweb-2", se="fineweb-2"),
+    lacks=_IN_FINEWEB,
     files="{language}_meta/*.jsonl.zst",
     note="gated: agree to its terms on the hub and log in; reading it needs the package zstandard. fineweb-2 is open",
 )
@@ -130,7 +131,7 @@ SOURCES: Mapping[str, Source] = MappingProxyType(
             "statmt/cc100",
             "text",
             revision=PARQUET,
-            lacks=dict(myv="fineweb-2", se="fineweb-2"),
+            lacks=_IN_FINEWEB,
             note="large languages are cut off there; whole ones: data.statmt.org/cc-100/LANGUAGE.txt.xz",
         ),
         "fineweb-2": Source(
@@ -145,7 +146,7 @@ SOURCES: Mapping[str, Source] = MappingProxyType(
             "text",
             "multilingual",
             files="multilingual/c4-{language}.*.json.gz",
-            lacks=dict(myv="fineweb-2", se="fineweb-2"),
+            lacks=_IN_FINEWEB,
         ),
         "oscar": _OSCAR,
         "oscar-filtered": replace(_OSCAR, without=("header", "footer", "noisy")),  # FOCUS, Appendix A
@@ -153,7 +154,7 @@ SOURCES: Mapping[str, Source] = MappingProxyType(
             "oscar-corpus/OSCAR-2201",
             "text",
             column="content",
-            lacks=dict(myv="fineweb-2", se="fineweb-2"),
+            lacks=_IN_FINEWEB,
             files="**/{language}_meta/*.jsonl.gz",
             note="gated: agree to its terms on the hub and log in. fineweb-2 is open",
         ),
@@ -162,7 +163,7 @@ SOURCES: Mapping[str, Source] = MappingProxyType(
             "text",
             "unshuffled_deduplicated_{language}",
             PARQUET,
-            lacks=dict(myv="fineweb-2", se="fineweb-2"),
+            lacks=_IN_FINEWEB,
             note="its tables on the hub end after 5 GB of a language",
         ),
         "wikipedia": Source("wikimedia/wikipedia", "text", "20231101.{language}"),

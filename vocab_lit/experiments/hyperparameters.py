@@ -14,7 +14,6 @@ from .presets import PAPER_TEXT, scale_parameters
 from ..tasks.settings import NO_EARLY_STOP, PAPERS, task_settings
 from ..text.corpus import data_path, mix
 from ..text.settings import CleanSettings
-from ..training.settings import PRESETS
 from ..vectors.token_vectors import token_fasttext
 
 if TYPE_CHECKING:
@@ -54,8 +53,6 @@ def lapt_values(paper: str, scale: str) -> dict[str, dict[str, object]]:  # by s
     "The hyper-parameters of continued pretraining."
     found = {}
     for setup, preset in _LAPT_SETUPS[paper].items():
-        if preset.removesuffix("-adapter") not in PRESETS and preset not in PRESETS:
-            continue
         config = scale_lapt(scale, preset)
         values = asdict(config)
         values["beta1"], values["beta2"] = values.pop("betas")

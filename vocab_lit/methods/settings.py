@@ -83,6 +83,14 @@ class Factoring(Settings):
             return f"clusters by {self.grouping}"
         return "singular values" if self.solver == "svd" else "a single up-projection"
 
+    def unlike(
+        self,
+        facts: dict,  # how factors were made
+    ) -> str:  # empty where they were made in this way
+        "What factors that were made in another way lack."
+        given = Factoring(facts["clusters"], facts["grouping"], solver=facts["solver"]).kind
+        return "" if given == self.kind else f"wants {self.kind}; these factors have {given}"
+
     def estimator(
         self,
         dim: int,  # of the matrix
@@ -146,9 +154,8 @@ class InitSettings(Settings):
         facts, how = factors_facts(self.factors), getattr(recipe, "factoring", None)
         if how is None:
             raise SettingError("factors", f"{recipe.name} makes full-dimensional embeddings; give an mf method")
-        given = Factoring(facts["clusters"], facts["grouping"], solver=facts["solver"]).kind
-        if how.kind != given:
-            raise SettingError("factors", f"{recipe.name} wants {how.kind}; these factors have {given}")
+        if problem := how.unlike(facts):
+            raise SettingError("factors", f"{recipe.name} {problem}")
 
     @property
     def recipe(self) -> Recipe:

@@ -20,7 +20,6 @@ import vocab_lit
 from ..methods.apply import row_blocks
 from ..methods.factored import FactoredRecipe, Factors, factorize, low_dimensional
 from ..methods.recipe import Plan, Recipe, get_recipe, load_plan
-from ..methods.settings import Factoring
 from .factored_embedding import FactoredEmbedding, check_tied
 from .lazy_weights import rows_of, save_meta_model
 from .source import Source, is_masked, max_length
@@ -281,10 +280,8 @@ def _factors_for(recipe, model, n_old, factors, seed):  # None for full-dimensio
         return factorize(old, how, seed)
     factors.check(old)
 
-    facts = factors.facts
-    given = Factoring(facts["clusters"], facts["grouping"], solver=facts["solver"]).kind
-    if how.kind != given:
-        raise ValueError(f"{recipe.name} wants {how.kind}; these factors have {given}")
+    if problem := how.unlike(factors.facts):
+        raise ValueError(f"{recipe.name} {problem}")
     return factors
 
 # %% ../../nbs/05_models/05_transplant.ipynb #e5861931

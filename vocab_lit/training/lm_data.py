@@ -111,25 +111,30 @@ def mask_tokens(
     probability: float = 0.15,  # share of ordinary tokens that become targets
 ) -> tuple[torch.Tensor, torch.Tensor]:  # inputs and labels of the same shape; labels are -100 where nothing is asked
     "Mask tokens for masked language modelling: 80% mask, 10% random ordinary token, 10% unchanged."
-    if tokenizer.mask_token_id is None:
-        raise ValueError("the tokenizer has no mask token, which masked language modelling needs")
-    ordinary, is_ordinary = _ordinary_ids(tokenizer, _size(tokenizer), tuple(sorted(set(tokenizer.all_special_ids))))
+    return _masked(ids, _ids_to_mask(tokenizer), generator, probability)
+
+
+def _masked(ids, masking, generator, probability):
+    mask, ordinary, is_ordinary = masking
     is_target = is_ordinary[ids.clamp(-1, len(is_ordinary) - 1)]
     is_target &= torch.rand(ids.shape, generator=generator) < probability
     shown_as = torch.rand(ids.shape, generator=generator)  # below 0.8: mask; from 0.9: random token; else unchanged
     random_ids = ordinary[torch.randint(len(ordinary), ids.shape, generator=generator)]
-    inputs = torch.where(is_target & (shown_as < 0.8), tokenizer.mask_token_id, ids)
+    inputs = torch.where(is_target & (shown_as < 0.8), mask, ids)
     inputs = torch.where(is_target & (shown_as >= 0.9), random_ids, inputs)
     return inputs, torch.where(is_target, ids, -100)
 
 
-def _size(tokenizer) -> tuple[int, int]:
-    "What changes when tokens are added; `len(tokenizer)` makes the whole vocabulary in some versions of tokenizers."
-    return tokenizer.vocab_size, len(tokenizer.added_tokens_decoder)
+def _ids_to_mask(tokenizer) -> tuple[int, torch.Tensor, torch.Tensor]:
+    "What masking asks of a tokenizer: the mask's id, and the ordinary ids as a list and as a table."
+    if tokenizer.mask_token_id is None:
+        raise ValueError("the tokenizer has no mask token, which masked language modelling needs")
+    special = tuple(sorted(set(tokenizer.all_special_ids)))
+    return tokenizer.mask_token_id, *_ordinary_ids(tokenizer, len(tokenizer), special)
 
 
 @functools.lru_cache(8)
-def _ordinary_ids(tokenizer, size, special):  # the cache's key has what changes when tokens are added
+def _ordinary_ids(tokenizer, n_tokens, special):  # the cache's key has what changes when tokens are added
     "Ids of the tokens that are not special, as a list and as a table; some tokenizers leave ids out."
     ordinary = torch.tensor(sorted(set(tokenizer.get_vocab().values()) - set(special)))
     # the last entry of the table stands for every id outside the vocabulary
@@ -172,6 +177,10 @@ class MaskedBlocks(Dataset):
     def __len__(self) -> int:
         return self.n
 
+    @functools.cached_property
+    def _masking(self):  # once for all blocks: some tokenizers make their whole vocabulary when they are asked
+        return _ids_to_mask(self.tokenizer)
+
     def __getitem__(self, i: int) -> dict[str, torch.Tensor]:  # input_ids and labels, (length,) each
         if not 0 <= i < self.n:
             raise IndexError(f"block {i} of {self.n} in training")
@@ -181,5 +190,5 @@ class MaskedBlocks(Dataset):
         if self.tokenizer is None:
             return {"input_ids": ids, "labels": ids}
         generator = torch.Generator().manual_seed(_random_int(f"{self.seed} mask {i}") % 2**63)
-        inputs, labels = mask_tokens(ids, self.tokenizer, generator, self.probability)
+        inputs, labels = _masked(ids, self._masking, generator, self.probability)
         return {"input_ids": inputs, "labels": labels}
