@@ -36,9 +36,9 @@ def cell_47976626():
 
 @pytest.fixture(scope='module')
 def cell_13f09eb7(cell_47976626):
-    # nbs/05_models/02_lazy_weights.ipynb, cell "meta = meta_model(AutoModelForMaskedLM, AutoConfig.from_pret" (13f09eb7)
+    # nbs/05_models/02_lazy_weights.ipynb, cell "meta = meta_model(BertForMaskedLM, AutoConfig.from_pretraine" (13f09eb7)
     global meta, weight
-    meta = meta_model(AutoModelForMaskedLM, AutoConfig.from_pretrained(place / "bert"), stored)
+    meta = meta_model(BertForMaskedLM, AutoConfig.from_pretrained(place / "bert"), stored)
     weight = meta.get_input_embeddings().weight
     weight.device, rows_of(weight)[torch.tensor([1, 2])][:, :4]
 
@@ -147,7 +147,7 @@ def test_a_meta_model_has_every_tensor_once_and_what_does_not_fit_is_left_to_tra
 
 
     def fits(change, **options):
-        return meta_model(AutoModelForMaskedLM, BertConfig(**BODY | options), change(dict(stored))) is not None
+        return meta_model(BertForMaskedLM, BertConfig(**BODY | options), change(dict(stored))) is not None
 
 
     head, norm = "bert.embeddings.word_embeddings.weight", "bert.embeddings.LayerNorm.weight"
@@ -182,7 +182,7 @@ def test_what_was_replaced_is_new_and_everything_else_as_it_was_in_every_number_
         for size in ("5KB", "1GB"):
             folder, out = place / f"llama{dtype}{size}", place / f"out{dtype}{size}"
             llama.save_pretrained(folder, max_shard_size=size)
-            bare = meta_model(AutoModelForCausalLM, AutoConfig.from_pretrained(folder), stored_tensors(folder))
+            bare = meta_model(LlamaForCausalLM, AutoConfig.from_pretrained(folder), stored_tensors(folder))
             bare.lm_head.weight = nn.Parameter(torch.full((50, 16), 0.5, dtype=dtype))
             out.mkdir()
             save_meta_model(bare, out)

@@ -292,7 +292,7 @@ def test_paths_that_hold_no_model_are_explained():
     (place / "torn" / "config.json").write_text('{"model_type":')
     for name, match in (
         ("x.txt", "is a file; give the model's folder"),
-        ("t5", "neither a masked nor a causal"),
+        ("t5", "is a vit model, and transformers has no language model for it"),
         ("gone", "the weights do not load"),
         ("none", "none has no config.json"),
         ("torn", "torn has no readable config.json: "),

@@ -6,9 +6,12 @@
 from __future__ import annotations
 
 import contextlib
+import copy
 import json
 import math
 import os
+import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
@@ -22,7 +25,8 @@ if TYPE_CHECKING:
     from transformers import PreTrainedConfig, PreTrainedModel
 
 # %% auto #0
-__all__ = ['StoredTensor', 'stored_tensors', 'meta_model', 'rows_of', 'save_meta_model']
+__all__ = ['VOCABULARY_FIELDS', 'StoredTensor', 'stored_tensors', 'config_parts', 'text_part', 'vocabulary_fields',
+           'set_vocabulary_size', 'tensor_shapes', 'token_dimensions', 'meta_model', 'rows_of', 'save_meta_model']
 
 # %% ../../nbs/05_models/02_lazy_weights.ipynb #d652b47d
 _FORMATS = {"F64": torch.float64, "F32": torch.float32, "F16": torch.float16, "BF16": torch.bfloat16}
@@ -37,6 +41,7 @@ class StoredTensor:
     shape: tuple[int, ...]
     start: int  # where it begins, in bytes from the beginning of the file
     size: int  # bytes
+    format: str  # its number format, as the file names it
 
     def __len__(self) -> int:
         return self.shape[0]
@@ -65,7 +70,7 @@ def _header(file: Path) -> dict[str, StoredTensor]:
         if name != "__metadata__":
             first, end = t["data_offsets"]
             dtype, shape = _FORMATS.get(t["dtype"]), tuple(t["shape"])
-            found[name] = StoredTensor(file, dtype, shape, start=8 + length + first, size=end - first)
+            found[name] = StoredTensor(file, dtype, shape, 8 + length + first, end - first, t["dtype"])
     if max((t.start + t.size for t in found.values()), default=8 + length) != total:
         raise ValueError("another length")
     if any(t.dtype and t.size != math.prod(t.shape) * t.dtype.itemsize for t in found.values()):
@@ -119,21 +124,109 @@ def stored_tensors(
             raise _damaged(folder, f"{file.name} lacks {tensor}, which {index.name} says it has")
     return found
 
+# %% ../../nbs/05_models/02_lazy_weights.ipynb #82083011
+_FOLLOW = ("vocab_size_per_layer_input", "unpadded_vocab_size")  # may differ from the size of the vocabulary
+VOCABULARY_FIELDS = ("vocab_size", *_FOLLOW)  # also attributes of modules
+_NO_TEXT = re.compile("type|audio|image|vision|speech|code|unit|entity|hifi|additional|xpath")
+_APART = re.compile("^(src|tgt)_vocab")  # of two languages, each with a tokenizer of its own
+
+
+def config_parts(config: PreTrainedConfig) -> Iterator[PreTrainedConfig]:
+    "A configuration and all configurations in it."
+    from transformers import PreTrainedConfig
+
+    yield config
+    for value in vars(config).values():
+        if isinstance(value, PreTrainedConfig):
+            yield from config_parts(value)
+
+
+def text_part(config: PreTrainedConfig) -> PreTrainedConfig | None:
+    "The part of a configuration that has the vocabulary of the text."
+    with contextlib.suppress(ValueError):  # more than one part is of text
+        config = config.get_text_config()
+    return next((part for part in config_parts(config) if isinstance(getattr(part, "vocab_size", None), int)), None)
+
+
+def vocabulary_fields(config: PreTrainedConfig) -> Iterator[tuple[PreTrainedConfig, str]]:
+    "Every field that gives the size of a vocabulary of text, and the part it stands in."
+    for part in config_parts(config):
+        for name, value in vars(part).items():
+            if "vocab" in name and not _NO_TEXT.search(name) and isinstance(value, int):
+                yield part, name
+
+
+def set_vocabulary_size(config: PreTrainedConfig, size: int) -> None:
+    "Write another size of the vocabulary wherever a configuration has it."
+    old = text_part(config).vocab_size
+    for part, name in list(vocabulary_fields(config)):
+        if name in _FOLLOW or getattr(part, name) == old:
+            setattr(part, name, size)
+
+
+_SHAPES: dict[tuple[type, str], dict[str, tuple[int, ...]]] = {}  # what was asked for before
+
+
+def tensor_shapes(model_class: type, config: PreTrainedConfig) -> dict[str, tuple[int, ...]]:
+    "The shape of each tensor of a model."
+    key = model_class, config.to_json_string()
+    if key not in _SHAPES:
+        with torch.device("meta"):
+            model = model_class(copy.deepcopy(config))
+        _SHAPES[key] = {name: tuple(tensor.shape) for name, tensor in model.state_dict().items()}
+    return dict(_SHAPES[key])
+
+
+def _longer(shapes, longer):  # {name: dimensions that differ}
+    if shapes.keys() != longer.keys():
+        raise ValueError("the names of its tensors depend on the size of the vocabulary")
+    unlike = {name: [i for i, n in enumerate(s) if n != longer[name][i]] for name, s in shapes.items()}
+    return {name: dimensions for name, dimensions in unlike.items() if dimensions}
+
+
+def _refuse(model_class, why) -> ValueError:
+    return ValueError(f"a {model_class.__name__} cannot be given another vocabulary: {why}")
+
+
+def token_dimensions(
+    model_class: type,
+    config: PreTrainedConfig,
+) -> dict[str, int]:  # {name of a tensor: its dimension that has an entry for each token}
+    "The tensors that depend on the vocabulary; `ValueError` where they cannot be told."
+    if (text := text_part(config)) is None:
+        raise _refuse(model_class, "its configuration has no size of a vocabulary")
+    if apart := [name for _, name in vocabulary_fields(config) if _APART.search(name)]:
+        raise _refuse(model_class, f"it has several vocabularies ({', '.join(apart)})")
+    size, shapes, larger = text.vocab_size, tensor_shapes(model_class, config), copy.deepcopy(config)
+    set_vocabulary_size(larger, size + 1)
+    found = _longer(shapes, tensor_shapes(model_class, larger))
+    if not found:
+        raise _refuse(model_class, "none of its tensors has an entry for each token")
+    for name, dimensions in found.items():
+        if len(dimensions) > 1 or (shapes[name][dimensions[0]] != size and "per_layer" not in name):
+            raise _refuse(model_class, f"{name} of shape {shapes[name]} depends on the vocabulary of {size} tokens")
+    further = copy.deepcopy(larger)
+    others = [(part, name) for part, name in vocabulary_fields(further) if getattr(part, name) != size + 1]
+    for part, name in others:
+        setattr(part, name, getattr(part, name) + 1)
+    if others and (more := _longer(tensor_shapes(model_class, larger), tensor_shapes(model_class, further))):
+        fields = ", ".join(name for _, name in others)
+        raise _refuse(model_class, f"{min(more)} depends on another vocabulary ({fields})")
+    return {name: dimensions[0] for name, dimensions in found.items()}
+
 # %% ../../nbs/05_models/02_lazy_weights.ipynb #6524c220
 def meta_model(
-    auto: type,  # AutoModelForMaskedLM, for example
+    model_class: type,  # BertForMaskedLM, for example
     config: PreTrainedConfig,
     stored: dict[str, StoredTensor],  # of the model's folder
 ) -> PreTrainedModel | None:  # None where the files are not simply the model's own tensors
     "A model without weights, each parameter of which has its tensor in a file as its attribute `stored`."
+    if getattr(config, "quantization_config", None):
+        return _quantised_model(model_class, config, stored)
     formats = {t.dtype for t in stored.values()}
     if len(formats) != 1 or None in formats or getattr(config, "dtype", None) not in (None, *formats):
         return None
-    with torch.device("meta"):
-        model = auto.from_config(config, dtype=formats.pop())
-    names: dict[torch.Tensor, list[str]] = {}
-    for name, tensor in model.state_dict(keep_vars=True).items():
-        names.setdefault(tensor, []).append(name)
+    model, names = _built(model_class, config, formats.pop())
     for tensor, tied in names.items():
         own = [stored[name] for name in tied if name in stored]
         if not own or own[0].shape != tuple(tensor.shape):
@@ -141,6 +234,38 @@ def meta_model(
         tensor.stored = own[0]
     if len(names) != len(stored):
         return None  # unknown to the class, or stored twice
+    model.stored = stored
+    return model.eval()
+
+
+def _built(model_class, config, dtype):  # without weights; the names of each tensor
+    with torch.device("meta"):
+        model = model_class._from_config(copy.deepcopy(config), dtype=dtype)
+    names: dict[torch.Tensor, list[str]] = {}
+    for name, tensor in model.state_dict(keep_vars=True).items():
+        names.setdefault(tensor, []).append(name)
+    return model, names
+
+
+def _quantised_model(model_class, config, stored):
+    "A model without weights, of which only the tensors that depend on the vocabulary are known."
+    method = dict(config.to_dict()["quantization_config"]).get("quant_method", "unknown")
+    hint = "give the model that was quantised, and quantise the result"
+    if not stored:
+        raise ValueError(f"a model quantised by {method} can only be read from safetensors files; {hint}")
+    tokens = token_dimensions(model_class, config)
+    plain = copy.deepcopy(config)
+    plain.quantization_config = None
+    model, names = _built(model_class, plain, getattr(config, "dtype", None) or torch.float32)
+    model.config.quantization_config = config.quantization_config
+    for tensor, tied in names.items():
+        own = [stored[name] for name in tied if name in stored]
+        if own and own[0].dtype and own[0].shape == tuple(tensor.shape):
+            tensor.stored = own[0]
+        elif tokens.keys() & set(tied):
+            raise ValueError(f"{tied[0]} is quantised by {method} or missing, so that no tokens can be added; {hint}")
+        elif not any(name.startswith(tied[0].rpartition(".")[0]) for name in stored):
+            raise ValueError(f"the weights quantised by {method} lack {tied[0]}; download or copy the model again")
     model.stored = stored
     return model.eval()
 
@@ -168,10 +293,9 @@ def _copy_part(source: IO[bytes], target: IO[bytes], start: int, size: int) -> N
 def _header_bytes(tensors: dict[str, StoredTensor], replaced: dict[str, torch.Tensor]) -> bytes:
     "The beginning of a safetensors file, with the places of all tensors."
     head, at = {"__metadata__": {"format": "pt"}}, 0
-    formats = {dtype: name for name, dtype in _FORMATS.items()}
     for name, t in tensors.items():
         shape, size = (replaced[name].shape, replaced[name].nbytes) if name in replaced else (t.shape, t.size)
-        head[name] = dict(dtype=formats[t.dtype], shape=list(shape), data_offsets=[at, at + size])
+        head[name] = dict(dtype=t.format, shape=list(shape), data_offsets=[at, at + size])
         at += size
     text = json.dumps(head, separators=(",", ":")).encode()
     text += b" " * (-len(text) % 8)  # numbers begin at multiples of 8
@@ -200,7 +324,7 @@ def save_meta_model(
     "As `save_pretrained`, for a meta model: its files again, with what was replaced."
     folder, parameters = Path(folder), model.state_dict(keep_vars=True)
     model.save_pretrained(folder, state_dict={})  # configurations only
-    replaced = {name: t.detach() for name, t in parameters.items() if t.device.type != "meta"}
+    replaced = {name: t.detach() for name, t in parameters.items() if not hasattr(t, "stored") and not t.is_meta}
     files = sorted({t.file for t in model.stored.values()})
     for file in tqdm(files, desc="writing weights", unit=" files", delay=2, leave=False):
         tensors = {name: t for name, t in model.stored.items() if t.file == file}

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from vocab_lit.tokens.vocab import Vocab
 
 # %% auto #0
-__all__ = ['is_masked', 'max_length', 'Source', 'load_model', 'open_model']
+__all__ = ['is_masked', 'check_language_model', 'max_length', 'Source', 'load_model', 'open_model']
 
 # %% ../../nbs/05_models/04_source.ipynb #94a83c17
 def _first_line(e: Exception) -> str:
@@ -41,20 +41,32 @@ def _read_config(path: str) -> PreTrainedConfig:
         raise ValueError(f"{path} has no readable config.json: {_first_line(e)}") from None
 
 
-def _auto_class(path: str, config: PreTrainedConfig) -> type:
-    "AutoModelForMaskedLM, AutoModelForCausalLM or AutoModelForSeq2SeqLM."
+def _named_class(config: PreTrainedConfig) -> type | None:
+    "The class that a configuration names, if transformers has it for such a configuration."
     import transformers
+
+    named = (config.architectures or [""])[0]
+    found = getattr(transformers, named.removeprefix("TF").removeprefix("Flax"), None)
+    takes = getattr(found, "config_class", None)
+    return found if takes and isinstance(config, takes) else None
+
+
+def _model_class(path: str, config: PreTrainedConfig) -> type:
+    "The class that a configuration names, otherwise its masked, causal or sequence-to-sequence language model."
     from transformers.models.auto import modeling_auto as auto
 
-    if config.is_encoder_decoder and type(config) in auto.MODEL_FOR_SEQ_TO_SEQ_CAUSAL_LM_MAPPING:
-        return transformers.AutoModelForSeq2SeqLM
+    if found := _named_class(config):
+        return found
     named = (config.architectures or [""])[0]
     decoder = named.endswith(("ForCausalLM", "LMHeadModel")) or getattr(config, "is_decoder", False)
-    if type(config) in auto.MODEL_FOR_MASKED_LM_MAPPING and not decoder:
-        return transformers.AutoModelForMaskedLM
-    if type(config) in auto.MODEL_FOR_CAUSAL_LM_MAPPING:
-        return transformers.AutoModelForCausalLM
-    kinds = "neither a masked nor a causal language model nor an encoder-decoder"
+    masked, causal = auto.MODEL_FOR_MASKED_LM_MAPPING, auto.MODEL_FOR_CAUSAL_LM_MAPPING
+    wanted = (causal, masked) if decoder else (masked, causal)
+    if config.is_encoder_decoder:
+        wanted = (auto.MODEL_FOR_SEQ_TO_SEQ_CAUSAL_LM_MAPPING, *wanted)
+    for mapping in wanted:
+        if type(config) in mapping:
+            return mapping[type(config)]
+    kinds = "and transformers has no language model for it"
     raise ValueError(f"{path} is a {config.model_type} model, {kinds}")
 
 
@@ -65,11 +77,24 @@ def is_masked(model: PreTrainedModel) -> bool:
     return type(model.config) in masked and isinstance(model, masked[type(model.config)])
 
 
+def check_language_model(model: PreTrainedModel) -> None:
+    "`ValueError` where a model does not say how probable a token is."
+    from transformers import MODEL_FOR_CAUSAL_LM_MAPPING as causal
+    from transformers import MODEL_FOR_SEQ_TO_SEQ_CAUSAL_LM_MAPPING as to_sequence
+
+    kinds = [mapping[type(model.config)] for mapping in (causal, to_sequence) if type(model.config) in mapping]
+    if not (is_masked(model) or isinstance(model, tuple(kinds))):
+        raise ValueError(f"a {type(model).__name__} has no language-model head; give a model that has one")
+
+
 def max_length(model: PreTrainedModel) -> int:  # tokens in the longest input
     "How many positions a model has for text; RoBERTa's first ones are reserved."
+    from vocab_lit.models.lazy_weights import text_part
+
     positions = getattr(getattr(model.base_model, "embeddings", None), "position_embeddings", None)
-    reserved = 0 if positions is None or positions.padding_idx is None else positions.padding_idx + 1
-    return getattr(model.config, "max_position_embeddings", 10**9) - reserved
+    padding = getattr(positions, "padding_idx", None)
+    reserved = 0 if padding is None else padding + 1
+    return getattr(text_part(model.config) or model.config, "max_position_embeddings", 10**9) - reserved
 
 # %% ../../nbs/05_models/04_source.ipynb #7e1847c4
 class Source:
@@ -132,8 +157,9 @@ class Source:
         return _read_config(self.path)
 
     @cached_property
-    def _auto(self) -> type:
-        return _auto_class(self.path, self.config)
+    def model_class(self) -> type:
+        "The class of the model."
+        return _model_class(self.path, self.config)
 
     @cached_property
     def stored(self) -> dict[str, StoredTensor]:
@@ -149,24 +175,25 @@ class Source:
 
     def load(self) -> PreTrainedModel:
         "The model with all its weights in memory; errors say what is wrong with the folder."
-        auto = self._auto
+        model_class = self.model_class
         self.stored  # noqa: B018  names a file that is missing or damaged
         try:
-            model, found = auto.from_pretrained(
-                self.path, dtype="auto", output_loading_info=True, trust_remote_code=False
-            )
+            model, found = model_class.from_pretrained(self.path, dtype="auto", output_loading_info=True)
         except pickle.UnpicklingError:
             hint = "they are not read, as a pickle can run programs"
             raise ValueError(
                 f"{self.path}: its pickled weights are damaged or hold more than plain tensors; {hint}"
             ) from None
+        except ImportError as e:
+            hint = "install it, or give the model that was quantised"
+            raise ValueError(f"{self.path} needs a package to be loaded: {_first_line(e)}; {hint}") from None
         except (OSError, ValueError, RuntimeError, SafetensorError) as e:
             why = "config.json and the weights differ in shape" if "mismatch" in str(e) else _first_line(e)
             raise ValueError(f"{self.path}: the weights do not load: {why}") from None
         if missing := sorted(found["missing_keys"]):
             raise ValueError(
                 f"{self.path} lacks {len(missing)} of the weights of a {type(model).__name__}, such as {missing[0]}; "
-                f"save the whole model with its language-model head"
+                f"save the whole model with all its heads"
             )
         return model.eval()
 
@@ -177,7 +204,7 @@ class Source:
 
         from vocab_lit.models.lazy_weights import meta_model, rows_of
 
-        model = meta_model(self._auto, self.config, self.stored)
+        model = meta_model(self.model_class, self.config, self.stored)
         if model is None:
             return self.load()
         if model.can_generate():
@@ -196,7 +223,7 @@ class Source:
 def load_model(
     path: str | Path | Source,  # model folder, or hub name when online
 ) -> PreTrainedModel:
-    "Load a language model with its head; errors say what is wrong with the path."
+    "Load a model of the class that its folder names; errors say what is wrong with the path."
     return Source.open(path).load()
 
 

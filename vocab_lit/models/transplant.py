@@ -5,6 +5,7 @@
 # %% ../../nbs/05_models/05_transplant.ipynb #8693772e
 from __future__ import annotations
 
+import contextlib
 import copy
 import json
 from collections.abc import Callable
@@ -21,7 +22,17 @@ from ..methods.apply import row_blocks
 from ..methods.factored import FactoredRecipe, Factors, factorize, low_dimensional
 from ..methods.recipe import Plan, Recipe, get_recipe, load_plan
 from .factored_embedding import FactoredEmbedding, check_tied
-from .lazy_weights import rows_of, save_meta_model
+from vocab_lit.models.lazy_weights import (
+    VOCABULARY_FIELDS,
+    StoredTensor,
+    config_parts,
+    rows_of,
+    save_meta_model,
+    set_vocabulary_size,
+    tensor_shapes,
+    text_part,
+    token_dimensions,
+)
 from .source import Source, is_masked, max_length
 from ..text.files import write_folder
 from ..tokens.tokenizer import save_tokenizer
@@ -29,131 +40,186 @@ from ..tokens.vocab import _SAME_ROLE, Token, Vocab, match_specials
 from ..vectors.align import AlignedVectors
 
 if TYPE_CHECKING:
-    from transformers import PreTrainedModel, PreTrainedTokenizerBase
+    from transformers import PreTrainedConfig, PreTrainedModel, PreTrainedTokenizerBase
 
     from vocab_lit.vectors.token_vectors import TokenVectors
 
 # %% auto #0
-__all__ = ['check_model', 'token_parameters', 'replace_token_embeddings', 'check_rows', 'Transplant', 'reinitialise',
-           'transplant', 'save', 'saved_plan']
-
-# %% ../../nbs/05_models/05_transplant.ipynb #72627c99
-def _per_token(model: PreTrainedModel) -> set[str]:
-    "Names of all tensors that have one row per token."
-
-    def shapes(more):
-        config = copy.deepcopy(model.config)
-        config.get_text_config().vocab_size += more
-        with torch.device("meta"):
-            return {name: t.shape for name, t in type(model)(config).state_dict().items()}
-
-    wider = shapes(1)
-    return {name for name, shape in shapes(0).items() if wider[name] != shape}
-
-
-_NEEDED = {
-    "cls": "opens a sequence",
-    "sep": "ends a sequence",
-    "pad": "fills up a batch",
-    "mask": "is predicted in training",
-}
-
-
-def check_model(model: PreTrainedModel, source: Vocab, target: Vocab) -> None:
-    "`ValueError` where the model does not fit the source vocabulary or the target vocabulary lacks what it needs."
-    rows = model.get_input_embeddings().weight
-    if len(rows) < len(source):
-        raise ValueError(
-            f"the model has {len(rows)} rows for {len(source)} token ids of its tokenizer (first without a row: "
-            f"{source[len(rows)].piece!r}); the two do not belong together"
-        )
-    parameters = token_parameters(model)
-    if strange := sorted(
-        _per_token(model)
-        ^ {name for name, p in model.state_dict(keep_vars=True).items() if any(p is q for q in parameters.values())}
-    ):
-        raise ValueError(
-            f"a {type(model).__name__} has {strange[0]}, and what to do with it under a target vocabulary is not known "
-            "here; such models are not supported"
-        )
-    for name, weight in parameters.items():
-        stored = rows_of(weight)
-        finite = [
-            torch.isfinite(stored[b[0] : b[-1] + 1].reshape(len(b), -1)).all(1)
-            for b in row_blocks(np.arange(len(source)))
-        ]
-        if len(broken := (~torch.cat(finite)).nonzero()[:, 0]):
-            what = f"{name} embeddings" if weight.dim() > 1 else f"output {name}"
-            raise ValueError(
-                f"the {what} of {len(broken)} tokens are not finite, the first of {source[int(broken[0])].piece!r} "
-                f"(id {int(broken[0])}); repair the model first"
-            )
-    for role, use in _NEEDED.items():
-        before, after = (role in v.roles or _SAME_ROLE.get(role) in v.roles for v in (source, target))
-        if before and not after and not (role == "mask" and not is_masked(model)):
-            raise ValueError(
-                f"the target tokenizer has no {role} token, which {use} in this model; "
-                f"add one with tokenizer.add_special_tokens({{'{role}_token': ...}})"
-            )
+__all__ = ['TokenTensor', 'token_tensors', 'token_parameters', 'replace_token_embeddings', 'check_model', 'check_rows',
+           'Transplant', 'reinitialise', 'transplant', 'save', 'saved_plan']
 
 # %% ../../nbs/05_models/05_transplant.ipynb #8e8e439d
-def _sites(model: nn.Module, parameter: nn.Parameter) -> list[tuple[nn.Module, str]]:
-    "Every module and attribute that holds this parameter."
-    return [(m, name) for m in model.modules() for name, p in m._parameters.items() if p is parameter]
+@dataclass(frozen=True)
+class TokenTensor:
+    "A tensor of a model that has an entry for each token."
+
+    name: str  # one of its names in the model
+    tensor: nn.Parameter | torch.Tensor  # the latter for a buffer
+    dimension: int  # of the tokens
+
+    def __len__(self) -> int:
+        return self.tensor.shape[self.dimension]
+
+    def rows(self, n: int) -> torch.Tensor | StoredTensor:  # (at least n, dim), or (at least n,) for a bias
+        "What it holds, the tokens first; a table that ends before the last token answers with its first row."
+        held = rows_of(self.tensor)
+        if self.dimension or held.dim() > 2:
+            first = held[:].movedim(self.dimension, 0)
+            held = first.flatten() if first.numel() == len(first) else first.flatten(1)
+        return held if len(held) >= n else _Continued(held, n)
+
+    def shaped(self, rows: torch.Tensor) -> torch.Tensor:
+        "Rows in the shape of this tensor."
+        others = [n for i, n in enumerate(self.tensor.shape) if i != self.dimension]
+        return rows.reshape(len(rows), *others).movedim(0, self.dimension).contiguous()
 
 
-def _replace(model: nn.Module, parameter: nn.Parameter, new: torch.Tensor) -> None:
-    "Put a new parameter wherever the old one is."
-    fresh = new if isinstance(new, nn.Parameter) else nn.Parameter(new, requires_grad=parameter.requires_grad)
-    for module, name in _sites(model, parameter):
-        module._parameters[name] = fresh
-        for size in ("num_embeddings", "out_features"):
-            if getattr(module, size, None) == len(parameter):
-                setattr(module, size, len(new))
+class _Continued:
+    "Rows of a table, and its first row for every id behind the last, as Gemma 3n looks its per-layer embeddings up."
+
+    def __init__(self, held, n):
+        self.held, self.n, self.dtype = held, n, held.dtype
+        self.shape = (n, *held.shape[1:])
+
+    def __len__(self) -> int:
+        return self.n
+
+    def dim(self) -> int:
+        return len(self.shape)
+
+    def __getitem__(self, which):
+        ids, *columns = which if isinstance(which, tuple) else (which,)
+        ids = torch.arange(self.n)[ids]
+        return self.held[(torch.where(ids < len(self.held), ids, 0), *columns)]
+
+
+def _part_or_none(find: Callable[[], nn.Module]) -> nn.Module | None:
+    with contextlib.suppress(NotImplementedError, AttributeError):
+        return find()
+    return None
+
+
+def _roles(model: PreTrainedModel) -> dict[str, torch.Tensor | None]:
+    "What the tensors of most architectures are."
+    into, out = _part_or_none(model.get_input_embeddings), _part_or_none(model.get_output_embeddings)
+    head = next((m for m in model.modules() if out is not None and any(c is out for c in m.children())), None)
+    return {
+        "input": getattr(into, "weight", None),
+        "output": getattr(out, "weight", None),
+        "bias": getattr(out, "bias", None),
+        "head bias": head and head._parameters.get("bias"),  # BERT and RoBERTa keep it on the head as well
+    }
+
+
+def token_tensors(
+    model: PreTrainedModel,
+) -> dict[str, TokenTensor]:  # "input"; "output" if not tied; "bias", "head bias" if there are; others by their names
+    "The tensors that have an entry for each token, each once; `ValueError` where they cannot be told."
+    dimensions, state = token_dimensions(type(model), model.config), model.state_dict(keep_vars=True)
+    by_tensor = {state[name]: TokenTensor(name, state[name], d) for name, d in dimensions.items() if name in state}
+    found = {role: by_tensor.pop(tensor) for role, tensor in _roles(model).items() if tensor in by_tensor}
+    rest = {t.name.replace(".", "/"): t for t in by_tensor.values()}
+    if "input" not in found:  # a class that does not say what its input embeddings are
+        found["input"] = rest.pop(next(name for name, t in rest.items() if t.tensor.dim() > 1))
+    return found | rest
 
 
 def token_parameters(
     model: PreTrainedModel,
-) -> dict[str, nn.Parameter]:  # "input"; "output" if not tied; "bias", "head bias" if there are
-    "The parameters that have one row per token."
-    into, out = model.get_input_embeddings(), model.get_output_embeddings()
-    found = {"input": into.weight}
-    if out is None:
-        return found
-    if (whole := len(out.weight) == len(into.weight)) and out.weight is not into.weight:
-        found["output"] = out.weight  # not so in DeBERTa's second head, which multiplies by the input rows
-    if whole and getattr(out, "bias", None) is not None:
-        found["bias"] = out.bias
-    head = next(m for m in model.modules() if any(c is out for c in m.children()))
-    extra = head._parameters.get("bias")  # BERT and RoBERTa keep it on the head as well
-    if extra is not None and len(extra) == len(into.weight) and extra is not found.get("bias"):
-        found["head bias"] = extra
-    return found
+) -> dict[str, nn.Parameter]:  # by the names in `token_tensors`
+    "The parameters that have an entry for each token."
+    return {role: t.tensor for role, t in token_tensors(model).items()}
+
+
+def _replace(model: nn.Module, old: torch.Tensor, new: torch.Tensor) -> None:
+    "Put a new parameter or buffer wherever the old one is."
+    if isinstance(old, nn.Parameter) and not isinstance(new, nn.Parameter):
+        new = nn.Parameter(new, requires_grad=old.requires_grad)
+    for module in model.modules():
+        for held in (module._parameters, module._buffers):
+            sites = [name for name, tensor in held.items() if tensor is old]
+            held.update(dict.fromkeys(sites, new))
+            for size in ("num_embeddings", "out_features"):
+                if sites and getattr(module, size, None) == len(old):
+                    setattr(module, size, len(new))
+
+
+def _rename_value(model: nn.Module, names: tuple[str, ...], old: int, new: int) -> None:
+    "Give attributes of modules another value where they have the old one."
+    for module in model.modules():
+        for name in names:
+            if vars(module).get(name) == old:
+                setattr(module, name, new)
 
 
 def replace_token_embeddings(
     model: PreTrainedModel,
-    rows: Callable[
+    new_of: Callable[
         [str, nn.Parameter], torch.Tensor
     ],  # of a name in `token_parameters` and what is there, what comes there
 ) -> None:
     "Give a model other parameters for its tokens; a new `nn.Parameter` comes in as it is."
-    old = len(model.get_input_embeddings().weight)
-    for name, parameter in token_parameters(model).items():
-        _replace(model, parameter, rows(name, parameter))
-    new = len(model.get_input_embeddings().weight)
-    for module in model.modules():
-        if getattr(module, "vocab_size", None) == old:
-            module.vocab_size = new
-    model.config.get_text_config().vocab_size = new
+    tensors = token_tensors(model)
+    made = {role: new_of(role, t.tensor) for role, t in tensors.items()}
+    for role, t in tensors.items():
+        _replace(model, t.tensor, made[role])
+    size = made["input"].shape[tensors["input"].dimension]
+    _rename_value(model, VOCABULARY_FIELDS, text_part(model.config).vocab_size, size)
+    _rename_value(model, VOCABULARY_FIELDS, len(tensors["input"]), size)
+    set_vocabulary_size(model.config, size)
 
 # %% ../../nbs/05_models/05_transplant.ipynb #61913941
+def _positions_from_padding(model: PreTrainedModel) -> dict[str, tuple[nn.Module, nn.Module]]:
+    "Tables of positions that begin at the padding id, each after the module that it is part of."
+    modules = dict(model.named_modules())
+    return {
+        name: (modules[name.rpartition(".")[0]], module)
+        for name, module in modules.items()
+        if "position" in name.rpartition(".")[2] and getattr(module, "padding_idx", None) is not None
+    }
+
+
+def _with_padding(config: PreTrainedConfig, pad: int) -> PreTrainedConfig:
+    "A copy of a configuration with another padding id."
+    config = copy.deepcopy(config)
+    for part in config_parts(config):
+        if getattr(part, "pad_token_id", None) is not None:
+            part.pad_token_id = pad
+    return config
+
+
+def _follow_padding(model: PreTrainedModel, pad: int) -> set[str]:
+    "Names of the tables of positions that can be moved to where another padding id makes positions begin."
+    with torch.device("meta"):
+        other = _positions_from_padding(type(model)(_with_padding(model.config, pad)))
+    return {
+        name
+        for name, (parent, table) in _positions_from_padding(model).items()
+        if type(table) is nn.Embedding
+        and getattr(parent, "padding_idx", None) == table.padding_idx
+        and name in other
+        and other[name][1].padding_idx == pad
+    }
+
+
+def _check_positions(model: PreTrainedModel, target: Vocab) -> None:
+    "`ValueError` where the padding id moves and positions cannot move with it."
+    positions, pad = _positions_from_padding(model), target.roles.get("pad")
+    moved = {name for name, (_, table) in positions.items() if table.padding_idx != pad}
+    if pad is None or not moved:
+        return
+    if moved - _follow_padding(model, min(pad, text_part(model.config).vocab_size - 1)):
+        old = positions[min(moved)][1].padding_idx
+        raise ValueError(
+            f"a {type(model).__name__} numbers positions from its padding token on, which has id {old}, and that of "
+            f"the target tokenizer has id {pad}; give a target tokenizer whose padding token has id {old}"
+        )
+
+
 def _move_positions(model: PreTrainedModel, pad: int) -> None:
     "Shift the position table to where the new padding id makes positions begin."
-    for module in model.modules():
-        table = getattr(module, "position_embeddings", None)
-        old = getattr(module, "padding_idx", None)
-        if not isinstance(table, nn.Embedding) or table.padding_idx is None or old is None or old == pad:
+    for module, table in _positions_from_padding(model).values():
+        if (old := table.padding_idx) == pad:
             continue
         rows = table.weight
         first = rows[old : old + 1].expand(pad + 1, -1)  # never looked up but by padding itself
@@ -164,7 +230,107 @@ def _move_positions(model: PreTrainedModel, pad: int) -> None:
             if name in module._buffers:
                 kept = torch.arange(n)[None] if name == "position_ids" else torch.zeros(1, n, dtype=torch.long)
                 module.register_buffer(name, kept, persistent=False)
-        model.config.max_position_embeddings = n
+        _set_positions(model.config, len(rows), n)
+
+
+def _set_positions(config: PreTrainedConfig, old: int, new: int) -> None:
+    for part in config_parts(config):
+        if getattr(part, "max_position_embeddings", None) == old:
+            part.max_position_embeddings = new
+
+# %% ../../nbs/05_models/05_transplant.ipynb #72627c99
+def _target_config(model: PreTrainedModel, size: int, pad: int | None) -> PreTrainedConfig:
+    "A copy of the configuration as a target vocabulary will make it, as far as shapes depend on it."
+    config = _with_padding(model.config, pad or 0)
+    for _, table in _positions_from_padding(model).values() if pad is not None else ():
+        if isinstance(table, nn.Embedding):
+            _set_positions(config, len(table.weight), len(table.weight) + pad - table.padding_idx)
+    set_vocabulary_size(config, size)
+    return config
+
+
+def _target_shapes(model: PreTrainedModel, size: int, pad: int | None) -> dict[str, tuple[int, ...]]:
+    "The shapes that the tensors of a model will have."
+    shapes = tensor_shapes(type(model), model.config)
+    for name, dimension in token_dimensions(type(model), model.config).items():
+        before, _, after = shapes[name][:dimension], ..., shapes[name][dimension + 1 :]
+        shapes[name] = (*before, size, *after)
+    for name, (_, table) in _positions_from_padding(model).items() if pad is not None else ():
+        if (weight := f"{name}.weight") in shapes:
+            shapes[weight] = (shapes[weight][0] + pad - table.padding_idx, *shapes[weight][1:])
+    return shapes
+
+
+def _check_shapes(model: PreTrainedModel, target: Vocab) -> None:
+    "`ValueError` where the class, built for the target vocabulary, has other tensors than the model will have."
+    size, pad = len(target), target.roles.get("pad")
+    ours, due = _target_shapes(model, size, pad), tensor_shapes(type(model), _target_config(model, size, pad))
+    if unlike := sorted(name for name in ours | due if ours.get(name) != due.get(name)):
+        name = unlike[0]
+        raise ValueError(
+            f"with {size} tokens a {type(model).__name__} has {name} of shape {due.get(name)} and would be given "
+            f"{ours.get(name)}; such models are not supported"
+        )
+
+
+def _check_ids(model: PreTrainedModel, target: Vocab) -> None:
+    "`ValueError` where ids of the target vocabulary stand for something else in the model."
+    first = min((p.vocab_offset for p in config_parts(model.config) if hasattr(p, "vocab_offset")), default=len(target))
+    if len(target) > first:
+        raise ValueError(
+            f"ids from {first} on stand for images and sounds in a {type(model).__name__}, and the target vocabulary "
+            f"has {len(target)} tokens; give one of at most {first}"
+        )
+
+
+_NEEDED = {
+    "cls": "opens a sequence",
+    "sep": "ends a sequence",
+    "pad": "fills up a batch",
+    "mask": "is predicted in training",
+}
+
+
+def _check_finite(name: str, rows: torch.Tensor | StoredTensor, source: Vocab) -> None:
+    "`ValueError` where an entry of a source token is not a number."
+    finite = [
+        torch.isfinite(rows[b[0] : b[-1] + 1].reshape(len(b), -1)).all(1) for b in row_blocks(np.arange(len(source)))
+    ]
+    if len(broken := (~torch.cat(finite)).nonzero()[:, 0]):
+        what = f"{name} embeddings" if rows.dim() > 1 else f"output {name}"
+        raise ValueError(
+            f"the {what} of {len(broken)} tokens are not finite, the first of {source[int(broken[0])].piece!r} "
+            f"(id {int(broken[0])}); repair the model first"
+        )
+
+
+def _check_roles(model: PreTrainedModel, source: Vocab, target: Vocab) -> None:
+    "`ValueError` where the target vocabulary lacks a special token that the model uses."
+    for role, use in _NEEDED.items():
+        before, after = (role in v.roles or _SAME_ROLE.get(role) in v.roles for v in (source, target))
+        if before and not after and not (role == "mask" and not is_masked(model)):
+            raise ValueError(
+                f"the target tokenizer has no {role} token, which {use} in this model; "
+                f"add one with tokenizer.add_special_tokens({{'{role}_token': ...}})"
+            )
+
+
+def check_model(model: PreTrainedModel, source: Vocab, target: Vocab) -> None:
+    "`ValueError` where the model does not fit the source vocabulary or the target vocabulary lacks what it needs."
+    tensors = token_tensors(model)
+    if (n := len(tensors["input"])) < len(source):
+        raise ValueError(
+            f"the model has {n} rows for {len(source)} token ids of its tokenizer (first without a row: "
+            f"{source[n].piece!r}); the two do not belong together"
+        )
+    for name, t in tensors.items():
+        if not t.tensor.is_floating_point():
+            raise ValueError(f"{t.name} of a {type(model).__name__} holds no embeddings; such models are not supported")
+        _check_finite(name, t.rows(len(source)), source)
+    _check_roles(model, source, target)
+    _check_positions(model, target)
+    _check_ids(model, target)
+    _check_shapes(model, target)
 
 # %% ../../nbs/05_models/05_transplant.ipynb #03cf6ba4
 def _carry_ids(config, source: Vocab, target: Vocab) -> None:
@@ -211,7 +377,7 @@ def reinitialise(
 
 @torch.no_grad()
 def transplant(
-    model: PreTrainedModel,  # a masked or causal language model or an encoder-decoder; it is changed in place
+    model: PreTrainedModel,  # of any class whose tokens can be told; it is changed in place
     source: PreTrainedTokenizerBase | Source,  # the tokenizer it was trained with, or where it comes from
     tokenizer: PreTrainedTokenizerBase,  # the target tokenizer
     recipe: str | Recipe = "focus",  # a method's name, or a recipe of one's own
@@ -242,24 +408,45 @@ def transplant(
     if recipe.untrained:
         reinitialise(model, seed)
     if factors:
-        rows, labels = low_dimensional(plan, model.get_input_embeddings().weight.detach(), factors)
+        rows, labels = low_dimensional(plan, token_parameters(model)["input"].detach(), factors)
         layer = FactoredEmbedding(rows, factors.G, labels, recipe.train_up, seed=seed)
-    stream = {name: i for i, name in enumerate(token_parameters(model))}
-    replace_token_embeddings(
-        model,
-        lambda name, p: layer.merge().to(p) if layer and name == "input" else plan.apply(rows_of(p), stream[name]),
-    )
+    tensors = token_tensors(model)
+    stream = {name: i for i, name in enumerate(tensors)}
+
+    def new_of(name, parameter):
+        if layer and name == "input":
+            return layer.merge().to(parameter)
+        return tensors[name].shaped(plan.apply(tensors[name].rows(len(source)), stream[name]))
+
+    replace_token_embeddings(model, new_of)
     if "pad" in target.roles:
         _move_positions(model, target.roles["pad"])
-        if model.get_input_embeddings().padding_idx is not None:
-            model.get_input_embeddings().padding_idx = target.roles["pad"]
-    for config in (model.config, getattr(model, "generation_config", None)):
+        _move_padding(model, target.roles["pad"])
+    texts = [part for part in config_parts(model.config) if part is model.config or hasattr(part, "vocab_size")]
+    for config in (*texts, getattr(model, "generation_config", None)):
         if config is not None:
             _carry_ids(config, source, target)
+    _check_result(model)
     if tokenizer.model_max_length > 10**9:
         tokenizer.model_max_length = source_tokenizer.model_max_length
     tokenizer.model_max_length = min(tokenizer.model_max_length, max_length(model))
     return Transplant(model, tokenizer, plan, factors, layer)
+
+
+def _move_padding(model: PreTrainedModel, pad: int) -> None:
+    "Tell modules that know the padding id the target's."
+    for t in token_tensors(model).values():
+        for module in model.modules():
+            if isinstance(module, nn.Embedding) and module.weight is t.tensor and module.padding_idx is not None:
+                module.padding_idx = pad
+
+
+def _check_result(model: PreTrainedModel) -> None:
+    "`ValueError` where the model is not what its configuration says now; nothing has been written yet."
+    due, found = tensor_shapes(type(model), model.config), model.state_dict(keep_vars=True)
+    for name, shape in due.items():
+        if name not in found or tuple(found[name].shape) != shape:
+            raise ValueError(f"{name} does not have the shape {shape} that a {type(model).__name__} needs")
 
 
 def _opened(source):  # tokenizer and vocabulary
