@@ -127,30 +127,35 @@ def stored_tensors(
 # %% ../../nbs/05_models/02_lazy_weights.ipynb #82083011
 _FOLLOW = ("vocab_size_per_layer_input", "unpadded_vocab_size")  # may differ from the size of the vocabulary
 VOCABULARY_FIELDS = ("vocab_size", *_FOLLOW)  # also attributes of modules
-_NO_TEXT = re.compile("type|audio|image|vision|speech|code|unit|entity|hifi|additional|xpath")
+_NO_TEXT = re.compile("type|audio|image|vision|speech|code(book|c)|unit|entity|hifi|additional|xpath")
 _APART = re.compile("^(src|tgt)_vocab")  # of two languages, each with a tokenizer of its own
 
 
-def config_parts(config: PreTrainedConfig) -> Iterator[PreTrainedConfig]:
+def config_parts(
+    config: PreTrainedConfig,
+    text_only: bool = False,  # leave out those of images and sounds
+) -> Iterator[PreTrainedConfig]:
     "A configuration and all configurations in it."
     from transformers import PreTrainedConfig
 
     yield config
-    for value in vars(config).values():
-        if isinstance(value, PreTrainedConfig):
-            yield from config_parts(value)
+    for name, value in vars(config).items():
+        if isinstance(value, PreTrainedConfig) and not (text_only and _NO_TEXT.search(name)):
+            yield from config_parts(value, text_only)
 
 
 def text_part(config: PreTrainedConfig) -> PreTrainedConfig | None:
     "The part of a configuration that has the vocabulary of the text."
     with contextlib.suppress(ValueError):  # more than one part is of text
         config = config.get_text_config()
-    return next((part for part in config_parts(config) if isinstance(getattr(part, "vocab_size", None), int)), None)
+    return next(
+        (part for part in config_parts(config, True) if isinstance(getattr(part, "vocab_size", None), int)), None
+    )
 
 
 def vocabulary_fields(config: PreTrainedConfig) -> Iterator[tuple[PreTrainedConfig, str]]:
     "Every field that gives the size of a vocabulary of text, and the part it stands in."
-    for part in config_parts(config):
+    for part in config_parts(config, text_only=True):
         for name, value in vars(part).items():
             if "vocab" in name and not _NO_TEXT.search(name) and isinstance(value, int):
                 yield part, name

@@ -169,13 +169,19 @@ def replace_token_embeddings(
     set_vocabulary_size(model.config, size)
 
 # %% ../../nbs/05_models/05_transplant.ipynb #61913941
+_POSITION_BUFFERS = ("position_ids", "token_type_ids")  # have an entry for each position
+
+
 def _positions_from_padding(model: PreTrainedModel) -> dict[str, tuple[nn.Module, nn.Module]]:
     "Tables of positions that begin at the padding id, each after the module that it is part of."
     modules = dict(model.named_modules())
     return {
         name: (modules[name.rpartition(".")[0]], module)
         for name, module in modules.items()
-        if "position" in name.rpartition(".")[2] and getattr(module, "padding_idx", None) is not None
+        if "position" in name.rpartition(".")[2]
+        and getattr(module, "padding_idx", None) is not None
+        # a plain table may leave out a row in training, and its module not count from it
+        and (type(module) is not nn.Embedding or hasattr(modules[name.rpartition(".")[0]], "padding_idx"))
     }
 
 
@@ -226,10 +232,10 @@ def _move_positions(model: PreTrainedModel, pad: int) -> None:
         _replace(model, rows, torch.cat([first, rows[old + 1 :]]).detach().clone())
         module.padding_idx = table.padding_idx = pad
         n = len(table.weight)
-        for name in ("position_ids", "token_type_ids"):
+        for name in _POSITION_BUFFERS:
             if name in module._buffers:
                 kept = torch.arange(n)[None] if name == "position_ids" else torch.zeros(1, n, dtype=torch.long)
-                module.register_buffer(name, kept, persistent=False)
+                module._buffers[name] = kept
         _set_positions(model.config, len(rows), n)
 
 
@@ -249,15 +255,20 @@ def _target_config(model: PreTrainedModel, size: int, pad: int | None) -> PreTra
     return config
 
 
+def _resized(shape: tuple[int, ...], dimension: int, size: int) -> tuple[int, ...]:
+    return (*shape[:dimension], size, *shape[dimension + 1 :])
+
+
 def _target_shapes(model: PreTrainedModel, size: int, pad: int | None) -> dict[str, tuple[int, ...]]:
     "The shapes that the tensors of a model will have."
     shapes = tensor_shapes(type(model), model.config)
     for name, dimension in token_dimensions(type(model), model.config).items():
-        before, _, after = shapes[name][:dimension], ..., shapes[name][dimension + 1 :]
-        shapes[name] = (*before, size, *after)
+        shapes[name] = _resized(shapes[name], dimension, size)
     for name, (_, table) in _positions_from_padding(model).items() if pad is not None else ():
-        if (weight := f"{name}.weight") in shapes:
-            shapes[weight] = (shapes[weight][0] + pad - table.padding_idx, *shapes[weight][1:])
+        moved = {f"{name}.weight": 0} | {f"{name.rpartition('.')[0]}.{ids}": 1 for ids in _POSITION_BUFFERS}
+        for n, dimension in moved.items():
+            if n in shapes:
+                shapes[n] = _resized(shapes[n], dimension, shapes[n][dimension] + pad - table.padding_idx)
     return shapes
 
 
@@ -273,8 +284,18 @@ def _check_shapes(model: PreTrainedModel, target: Vocab) -> None:
         )
 
 
+_POOLS_AT_HIGHEST_ID = ("owlvit", "owlv2")  # which is to be the end of the text
+_POOLS_AT_HIGHEST_IF_2 = ("clip", "groupvit", "xclip")  # where the id of the end of the text is 2, otherwise at that id
+
+
 def _check_ids(model: PreTrainedModel, target: Vocab) -> None:
     "`ValueError` where ids of the target vocabulary stand for something else in the model."
+    kind, end = text_part(model.config).model_type, target.roles.get("eos", target.roles.get("sep"))
+    if kind.startswith(_POOLS_AT_HIGHEST_ID) and end != len(target) - 1:
+        raise ValueError(f"a {type(model).__name__} ends a text at its highest id; give a tokenizer that ends it so")
+    if kind.startswith(_POOLS_AT_HIGHEST_IF_2) and end == 2:
+        hint = "give a tokenizer where it has another id"
+        raise ValueError(f"a {type(model).__name__} does not find the end of a text where its id is 2; {hint}")
     first = min((p.vocab_offset for p in config_parts(model.config) if hasattr(p, "vocab_offset")), default=len(target))
     if len(target) > first:
         raise ValueError(
@@ -422,15 +443,22 @@ def transplant(
     if "pad" in target.roles:
         _move_positions(model, target.roles["pad"])
         _move_padding(model, target.roles["pad"])
+    ids = {name: getattr(text_part(model.config), name, None) for name in _MODULE_IDS}
     texts = [part for part in config_parts(model.config) if part is model.config or hasattr(part, "vocab_size")]
     for config in (*texts, getattr(model, "generation_config", None)):
         if config is not None:
             _carry_ids(config, source, target)
+    for name, old in ids.items():
+        if old is not None:
+            _rename_value(model, (name,), old, getattr(text_part(model.config), name))
     _check_result(model)
     if tokenizer.model_max_length > 10**9:
         tokenizer.model_max_length = source_tokenizer.model_max_length
     tokenizer.model_max_length = min(tokenizer.model_max_length, max_length(model))
     return Transplant(model, tokenizer, plan, factors, layer)
+
+
+_MODULE_IDS = ("bos_token_id", "eos_token_id", "pad_token_id")  # that modules keep for themselves
 
 
 def _move_padding(model: PreTrainedModel, pad: int) -> None:
