@@ -4,7 +4,7 @@ from pathlib import Path
 from safetensors.torch import load_file, save_file
 from tokenizers import Tokenizer, models
 from torch import nn
-from transformers import AutoModelForCausalLM, AutoModelForMaskedLM, AutoTokenizer, BertConfig, BertForMaskedLM, GPT2Config, GPT2LMHeadModel, LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast, RobertaConfig, RobertaForMaskedLM, XLMRobertaConfig, XLMRobertaForMaskedLM
+from transformers import AutoModelForCausalLM, AutoModelForMaskedLM, AutoTokenizer, BartConfig, BartForConditionalGeneration, BertConfig, BertForMaskedLM, BertForPreTraining, BertModel, CpmAntConfig, CpmAntForCausalLM, DiffLlamaConfig, DiffLlamaForCausalLM, FSMTConfig, FSMTForConditionalGeneration, GPT2Config, GPT2LMHeadModel, Gemma3nForCausalLM, Gemma3nTextConfig, LlamaConfig, LlamaForCausalLM, M2M100Config, M2M100ForConditionalGeneration, MPNetConfig, MPNetModel, PreTrainedTokenizerFast, RobertaConfig, RobertaForMaskedLM, RobertaForSequenceClassification, ViTConfig, ViTModel, XLMRobertaConfig, XLMRobertaForMaskedLM
 from vocab_lit.methods.factored import FactoredRecipe, LEX, factorize
 from vocab_lit.methods.recipe import get_recipe
 from vocab_lit.methods.registry import RECIPES
@@ -17,9 +17,11 @@ from vocab_lit.tokens.expansion import expand_tokenizer
 from vocab_lit.tokens.vocab import Vocab, toy_tokenizer
 from vocab_lit.vectors.align import AlignedVectors
 from vocab_lit.vectors.token_vectors import TokenVectors
+import collections
 import copy
 import json
 import numpy as np
+import pandas as pd
 import pytest
 import resource
 import subprocess
@@ -98,6 +100,108 @@ def cell_2e6f6171():
     global saved_tensors
     def saved_tensors(folder):  # of all files of a folder
         return {k: v for f in sorted(folder.glob("*.safetensors")) for k, v in load_file(f).items()}
+
+
+@pytest.fixture(scope='module')
+def cell_595cd093(cell_95305b17):
+    # nbs/05_models/05_transplant.ipynb, cell "MORE = {" (595cd093)
+    global MORE, OTHERS, model, name, old, place, saved_model
+    MORE = {
+        "no head": (BertModel, BertConfig, {}, ["input"]),
+        "classifier": (RobertaForSequenceClassification, RobertaConfig, {}, ["input"]),
+        "two heads": (BertForPreTraining, BertConfig, {}, ["input", "bias"]),
+        "a buffer": (
+            BartForConditionalGeneration,
+            BartConfig,
+            dict(d_model=16, encoder_layers=1, decoder_layers=1, encoder_ffn_dim=16, decoder_ffn_dim=16)
+            | dict(encoder_attention_heads=2, decoder_attention_heads=2),
+            ["input", "final_logits_bias"],
+        ),
+        "per-layer embeddings": (
+            Gemma3nForCausalLM,
+            Gemma3nTextConfig,
+            dict(num_key_value_heads=1, head_dim=8, hidden_size_per_layer_input=4, num_kv_shared_layers=0)
+            | dict(laurel_rank=4, altup_num_inputs=2, layer_types=["sliding_attention", "full_attention"])
+            | dict(activation_sparsity_pattern=[0.0, 0.0]),
+            ["input", "model/embed_tokens_per_layer/weight"],
+        ),
+        "numbers outside of the meta device": (DiffLlamaForCausalLM, DiffLlamaConfig, dict(num_key_value_heads=2), None),
+    }
+    OTHERS = "vocab_size_per_layer_input"
+
+
+    def saved_model(name, place, **options):  # the folder of a small one, and its tokenizer
+        cls, config, more, _ = MORE[name]
+        tokenizer = toy_tokenizer("unigram", OLD, ["ji", "ma"])
+        ids = {f"{r}_token_id": getattr(tokenizer, f"{r}_token_id") for r in ("bos", "eos", "pad")}
+        sizes = dict.fromkeys(["vocab_size", OTHERS] if OTHERS in vars(config()) else ["vocab_size"], len(tokenizer) + 2)
+        torch.manual_seed(0)
+        model = cls(config(**BODY | more | sizes | ids | options)).eval()
+        for tensor in model.state_dict().values():
+            if tensor.is_floating_point():
+                nn.init.normal_(tensor, std=0.3)
+        model.save_pretrained(place)
+        tokenizer.save_pretrained(place)
+        return model, tokenizer
+
+
+    place = Path(tempfile.mkdtemp())
+    for name in MORE:
+        model, old = saved_model(name, place / name)
+    pd.Series({name: ", ".join(token_parameters(load_model(place / name))) for name in MORE}).to_frame("per token")
+
+
+@pytest.fixture(scope='module')
+def cell_0de6d309(cell_95305b17, cell_2e6f6171):
+    # nbs/05_models/05_transplant.ipynb, cell "def quantised(place, head=False):  # a folder as GPTQ writes" (0de6d309)
+    global packed, packed_after, packed_before, packed_new, packed_old, quantised, result
+    def quantised(place, head=False):  # a folder as GPTQ writes it: integers in place of the inner matrices
+        model, tokenizer = small_model("llama", tied=False)
+        model.save_pretrained(place)
+        tensors = {}
+        for name, tensor in saved_tensors(place).items():
+            if "proj" in name or (head and "lm_head" in name):
+                layer = name.removesuffix(".weight")
+                tensors[f"{layer}.qweight"] = torch.randint(2**31 - 1, (2, len(tensor)), dtype=torch.int32)
+                tensors[f"{layer}.scales"] = torch.rand(1, len(tensor)).half()
+            else:
+                tensors[name] = tensor
+        save_file(tensors, place / "model.safetensors", {"format": "pt"})
+        config = json.loads((place / "config.json").read_text())
+        config["quantization_config"] = dict(quant_method="gptq", bits=4, group_size=16)
+        (place / "config.json").write_text(json.dumps(config))
+        tokenizer.save_pretrained(place)
+        return tokenizer
+
+
+    packed = Path(tempfile.mkdtemp())
+    packed_old, packed_new = quantised(packed / "model"), toy_tokenizer("unigram", NEW)
+    result = transplant(open_model(packed / "model"), packed_old, packed_new, "identity")
+    packed_after, packed_before = saved_tensors(save(result, packed / "out")), saved_tensors(packed / "model")
+    pd.Series(collections.Counter("same" if torch.equal(t, packed_after[n]) else "new" for n, t in packed_before.items()))
+
+
+@pytest.fixture(scope='module')
+def cell_83004925(cell_95305b17, cell_595cd093):
+    # nbs/05_models/05_transplant.ipynb, cell "def sentence_folder(place, *modules):  # as sentence-transfo" (83004925)
+    global _, encoder, result, sentence_folder, sentence_old
+    def sentence_folder(place, *modules):  # as sentence-transformers writes it, with further modules
+        model, tokenizer = saved_model("no head", place)
+        kinds = [("", "Transformer"), ("1_Pooling", "Pooling"), *modules]
+        base = "sentence_transformers.models"
+        listed = [dict(idx=i, name=str(i), path=p, type=f"{base}.{kind}") for i, (p, kind) in enumerate(kinds)]
+        (place / "modules.json").write_text(json.dumps(listed))
+        (place / "1_Pooling").mkdir()
+        pooling = dict(word_embedding_dimension=16, pooling_mode_mean_tokens=True)
+        (place / "1_Pooling/config.json").write_text(json.dumps(pooling))
+        (place / "sentence_bert_config.json").write_text(json.dumps(dict(max_seq_length=32, do_lower_case=False)))
+        return model, tokenizer
+
+
+    encoder = Path(tempfile.mkdtemp())
+    _, sentence_old = sentence_folder(encoder / "model", ("2_Normalize", "Normalize"))
+    result = transplant(open_model(encoder / "model"), sentence_old, toy_tokenizer("unigram", NEW), "identity")
+    sorted(str(f.relative_to(encoder / "out")) for f in save(result, encoder / "out").rglob("*") if f.is_file())
 
 
 @pytest.fixture(scope='module')
@@ -468,6 +572,112 @@ def test_on_a_full_disk_nothing_is_left(cell_95305b17):
         finally:
             resource.setrlimit(resource.RLIMIT_FSIZE, limits)
         assert [f.name for f in place.iterdir()] == ["model"] and "\n" not in str(e.value)
+
+
+@pytest.mark.cell('nbs/05_models/05_transplant.ipynb', 'cell "a model keeps its class and all its tensors, of which those with an entry for each token get the target\'s" (da4e84c4)')
+def test_a_model_keeps_its_class_and_all_its_tensors_of_which_those_with_an_entry_for_each_token_get_the_target_s(cell_95305b17, cell_2e6f6171, cell_595cd093):
+    for name, (cls, _, _, tensors) in MORE.items():
+        place = Path(tempfile.mkdtemp())
+        model, old = saved_model(name, place / "model")
+        new, before = toy_tokenizer("unigram", NEW[::-1] + ["ziwa la maji"], ["wa", "ji"]), saved_tensors(place / "model")
+        for opened in (load_model, open_model):
+            result = transplant(opened(place / "model"), old, new, "identity")
+            assert type(result.model) is cls and tensors in (None, list(token_parameters(result.model)))
+            after = saved_tensors(save(result, place / opened.__name__))
+            assert after.keys() == before.keys() and type(load_model(place / opened.__name__)) is cls
+            copied = result.plan.copied >= 0
+            for key, was in before.items():
+                if (d := next((i for i, n in enumerate(was.shape) if n == len(old) + 2), None)) is None:
+                    assert torch.equal(after[key], was), (name, key)
+                else:
+                    ids = torch.from_numpy(result.plan.copied[copied])
+                    now = after[key].movedim(d, 0)
+                    assert len(now) == len(new) and torch.equal(now[copied], was.movedim(d, 0)[ids]), (name, key)
+
+
+@pytest.mark.cell('nbs/05_models/05_transplant.ipynb', 'cell "positions that are counted from the padding id move with it, or the model is refused" (eac9392b)')
+def test_positions_that_are_counted_from_the_padding_id_move_with_it_or_the_model_is_refused(cell_95305b17, cell_595cd093):
+    small = dict(BODY, max_position_embeddings=42)
+    seq2seq = dict(MORE["a buffer"][2], max_position_embeddings=40)
+    for cls, config, options, moves in (
+        (RobertaForSequenceClassification, RobertaConfig, small, True),
+        (MPNetModel, MPNetConfig, small, False),
+        (M2M100ForConditionalGeneration, M2M100Config, seq2seq, False),
+    ):
+        old, new = toy_tokenizer("unigram", OLD, ["ji", "ma"]), toy_tokenizer("unigram", NEW)
+        for pad in ("<pad>", "</s>"):
+            new.pad_token = pad
+            model = cls(config(vocab_size=len(old), pad_token_id=1, **options)).eval()
+            before = {k: v.clone() for k, v in model.state_dict().items()}
+            if pad == "<pad>" or moves:
+                transplant(model, old, new, "identity")
+                continue
+            with pytest.raises(ValueError, match="has id 1, and that of the target tokenizer has id 2; give a target tok"):
+                transplant(model, old, new, "identity")
+            assert all(torch.equal(v, before[k]) for k, v in model.state_dict().items())
+
+
+@pytest.mark.cell('nbs/05_models/05_transplant.ipynb', 'cell "models whose tokens cannot be told are refused by the field or tensor" (bebe27df)')
+def test_models_whose_tokens_cannot_be_told_are_refused_by_the_field_or_tensor(cell_95305b17):
+    BIG = dict(d_model=16, encoder_layers=1, decoder_layers=1, encoder_ffn_dim=16, decoder_ffn_dim=16)
+    old, new = toy_tokenizer("unigram", OLD, ["ji", "ma"]), toy_tokenizer("unigram", NEW)
+    for cls, config, match in (
+        (ViTModel, ViTConfig(**BODY), "a ViTModel cannot be given another vocabulary: its configuration has no size"),
+        (
+            FSMTForConditionalGeneration,
+            FSMTConfig(langs=["en", "de"], src_vocab_size=len(old), tgt_vocab_size=len(old), **BIG),
+            "several vocabularies .src_vocab_size, tgt_vocab_size",
+        ),
+        (
+            CpmAntForCausalLM,
+            CpmAntConfig(vocab_size=len(old), hidden_size=16, num_attention_heads=2, dim_head=8, dim_ff=16),
+            "input_embedding.weight of shape .* depends on the vocabulary",
+        ),
+    ):
+        with torch.device("meta"):
+            model = cls(config)
+        with pytest.raises(ValueError, match=match) as e:
+            transplant(model, old, new, "identity")
+        assert "\n" not in str(e.value)
+
+
+@pytest.mark.cell('nbs/05_models/05_transplant.ipynb', 'cell "of a quantised model the embeddings are new and all else is the same to the bit" (0b5a6983)')
+def test_of_a_quantised_model_the_embeddings_are_new_and_all_else_is_the_same_to_the_bit(cell_0de6d309):
+    assert (
+        packed_before.keys() == packed_after.keys()
+        and json.loads((packed / "out/config.json").read_text())["quantization_config"]
+    )
+    changed = {n for n in packed_before if not torch.equal(packed_before[n], packed_after[n])}
+    assert changed == {"model.embed_tokens.weight", "lm_head.weight"}
+    assert all(len(packed_after[n]) == len(packed_new) for n in changed)
+    quantised(packed / "head", head=True)
+    with pytest.raises(ValueError, match="lm_head.weight is quantised by gptq or missing.*give the model that was quantis"):
+        open_model(packed / "head")
+    for folder in ("model", "head"):
+        with pytest.raises(ValueError, match="needs a package to be loaded|give the model that was quantised") as e:
+            load_model(packed / folder)
+        assert "\n" not in str(e.value)
+
+
+@pytest.mark.cell('nbs/05_models/05_transplant.ipynb', 'cell "what stands beside a sentence encoder goes along, and a module with tokens of its own is refused" (a3024171)')
+def test_what_stands_beside_a_sentence_encoder_goes_along_and_a_module_with_tokens_of_its_own_is_refused(cell_95305b17, cell_83004925):
+    for name in ("modules.json", "sentence_bert_config.json", "1_Pooling/config.json"):
+        assert (encoder / "out" / name).read_bytes() == (encoder / "model" / name).read_bytes()
+    _, sentence_old = sentence_folder(encoder / "own", ("2_WordWeights", "WordWeights"))
+    for opened in (load_model, open_model):
+        with pytest.raises(ValueError, match="has a sentence-transformers module WordWeights, and may know tokens"):
+            transplant(opened(encoder / "own"), sentence_old, toy_tokenizer("unigram", NEW), "identity")
+    (encoder / "own/modules.json").write_text("{")
+    with pytest.raises(ValueError, match="modules.json is damaged"):
+        transplant(open_model(encoder / "own"), sentence_old, toy_tokenizer("unigram", NEW), "identity")
+
+
+@pytest.mark.cell('nbs/05_models/05_transplant.ipynb', 'cell "sentence-transformers loads the result, which says the same of a text of overlapping tokens" (188cb512)')
+def test_sentence_transformers_loads_the_result_which_says_the_same_of_a_text_of_overlapping_tokens(cell_83004925):
+    library = pytest.importorskip("sentence_transformers")
+    before, after = (library.SentenceTransformer(str(encoder / name), device="cpu") for name in ("model", "out"))
+    assert [type(m).__name__ for m in after] == ["Transformer", "Pooling", "Normalize"]
+    assert np.allclose(before.encode("maji nyumba 1"), after.encode("maji nyumba 1"), atol=1e-5)
 
 
 @pytest.mark.cell('nbs/05_models/05_transplant.ipynb', 'cell "short rows stand for the old rows of shared tokens, and biases follow their tokens" (5ef76d73)')

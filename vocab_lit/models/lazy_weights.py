@@ -329,7 +329,10 @@ def save_meta_model(
     "As `save_pretrained`, for a meta model: its files again, with what was replaced."
     folder, parameters = Path(folder), model.state_dict(keep_vars=True)
     model.save_pretrained(folder, state_dict={})  # configurations only
-    replaced = {name: t.detach() for name, t in parameters.items() if not hasattr(t, "stored") and not t.is_meta}
+    unknown = {name: t.detach() for name, t in parameters.items() if not hasattr(t, "stored")}
+    replaced = {name: t for name, t in unknown.items() if not t.is_meta}
+    if len(replaced) < len(unknown) and not getattr(model.config, "quantization_config", None):
+        raise ValueError(f"{min(unknown.keys() - replaced.keys())} is neither in the files nor in memory")
     files = sorted({t.file for t in model.stored.values()})
     for file in tqdm(files, desc="writing weights", unit=" files", delay=2, leave=False):
         tensors = {name: t for name, t in model.stored.items() if t.file == file}

@@ -195,14 +195,18 @@ class Source:
                 f"{self.path} lacks {len(missing)} of the weights of a {type(model).__name__}, such as {missing[0]}; "
                 f"save the whole model with all its heads"
             )
+        model.source_folder = self._folder
         return model.eval()
+
+    @property
+    def _folder(self) -> Path | None:  # None for a name on the hub
+        return Path(self.path) if Path(self.path).is_dir() else None
 
     def open_weights(self) -> PreTrainedModel:
         "The model with its weights left in their files where these allow it, for `transplant` and `save`."
-        from torch import nn
         from transformers import GenerationConfig
 
-        from vocab_lit.models.lazy_weights import meta_model, rows_of
+        from vocab_lit.models.lazy_weights import meta_model
 
         model = meta_model(self.model_class, self.config, self.stored)
         if model is None:
@@ -213,10 +217,7 @@ class Source:
                 {} if own else dict(config_file_name="config.json", _from_model_config=True)
             )  # as transformers does
             model.generation_config = GenerationConfig.from_pretrained(self.path, **origin)
-        for part in model.modules():
-            table = getattr(part, "position_embeddings", None)
-            if isinstance(table, nn.Embedding) and table.weight.is_meta:
-                table.weight = nn.Parameter(rows_of(table.weight)[:], requires_grad=table.weight.requires_grad)
+        model.source_folder = self._folder
         return model
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import copy
 import json
+import shutil
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -120,7 +121,10 @@ def token_tensors(
     found = {role: by_tensor.pop(tensor) for role, tensor in _roles(model).items() if tensor in by_tensor}
     rest = {t.name.replace(".", "/"): t for t in by_tensor.values()}
     if "input" not in found:  # a class that does not say what its input embeddings are
-        found["input"] = rest.pop(next(name for name, t in rest.items() if t.tensor.dim() > 1))
+        looked_up = {module.weight for module in model.modules() if isinstance(module, nn.Embedding)}
+        if (name := next((name for name, t in rest.items() if t.tensor in looked_up), None)) is None:
+            raise ValueError(f"a {type(model).__name__} cannot be given another vocabulary: no token is put into it")
+        found = {"input": rest.pop(name)} | found
     return found | rest
 
 
@@ -227,16 +231,17 @@ def _move_positions(model: PreTrainedModel, pad: int) -> None:
     for module, table in _positions_from_padding(model).values():
         if (old := table.padding_idx) == pad:
             continue
-        rows = table.weight
+        before = len(table.weight)
+        rows = rows_of(table.weight)[:]
         first = rows[old : old + 1].expand(pad + 1, -1)  # never looked up but by padding itself
-        _replace(model, rows, torch.cat([first, rows[old + 1 :]]).detach().clone())
+        _replace(model, table.weight, torch.cat([first, rows[old + 1 :]]).detach().clone())
         module.padding_idx = table.padding_idx = pad
         n = len(table.weight)
         for name in _POSITION_BUFFERS:
             if name in module._buffers:
                 kept = torch.arange(n)[None] if name == "position_ids" else torch.zeros(1, n, dtype=torch.long)
                 module._buffers[name] = kept
-        _set_positions(model.config, len(rows), n)
+        _set_positions(model.config, before, n)
 
 
 def _set_positions(config: PreTrainedConfig, old: int, new: int) -> None:
@@ -284,7 +289,7 @@ def _check_shapes(model: PreTrainedModel, target: Vocab) -> None:
         )
 
 
-_POOLS_AT_HIGHEST_ID = ("owlvit", "owlv2")  # which is to be the end of the text
+_POOLS_AT_HIGHEST_ID = ("owlvit", "owlv2", "sam3_lite_text")  # which is to be the end of the text
 _POOLS_AT_HIGHEST_IF_2 = ("clip", "groupvit", "xclip")  # where the id of the end of the text is 2, otherwise at that id
 
 
@@ -338,6 +343,8 @@ def _check_roles(model: PreTrainedModel, source: Vocab, target: Vocab) -> None:
 
 def check_model(model: PreTrainedModel, source: Vocab, target: Vocab) -> None:
     "`ValueError` where the model does not fit the source vocabulary or the target vocabulary lacks what it needs."
+    if folder := getattr(model, "source_folder", None):
+        _check_modules(folder)
     tensors = token_tensors(model)
     if (n := len(tensors["input"])) < len(source):
         raise ValueError(
@@ -440,17 +447,7 @@ def transplant(
         return tensors[name].shaped(plan.apply(tensors[name].rows(len(source)), stream[name]))
 
     replace_token_embeddings(model, new_of)
-    if "pad" in target.roles:
-        _move_positions(model, target.roles["pad"])
-        _move_padding(model, target.roles["pad"])
-    ids = {name: getattr(text_part(model.config), name, None) for name in _MODULE_IDS}
-    texts = [part for part in config_parts(model.config) if part is model.config or hasattr(part, "vocab_size")]
-    for config in (*texts, getattr(model, "generation_config", None)):
-        if config is not None:
-            _carry_ids(config, source, target)
-    for name, old in ids.items():
-        if old is not None:
-            _rename_value(model, (name,), old, getattr(text_part(model.config), name))
+    _move_ids(model, source, target)
     _check_result(model)
     if tokenizer.model_max_length > 10**9:
         tokenizer.model_max_length = source_tokenizer.model_max_length
@@ -462,11 +459,28 @@ _MODULE_IDS = ("bos_token_id", "eos_token_id", "pad_token_id")  # that modules k
 
 
 def _move_padding(model: PreTrainedModel, pad: int) -> None:
-    "Tell modules that know the padding id the target's."
-    for t in token_tensors(model).values():
-        for module in model.modules():
-            if isinstance(module, nn.Embedding) and module.weight is t.tensor and module.padding_idx is not None:
-                module.padding_idx = pad
+    "Tell embeddings that know the padding id the target's."
+    tensors = token_parameters(model).values()
+    for module in model.modules():
+        own = isinstance(module, nn.Embedding) and any(module.weight is tensor for tensor in tensors)
+        if own and module.padding_idx is not None:
+            module.padding_idx = pad
+
+
+def _move_ids(model: PreTrainedModel, source: Vocab, target: Vocab) -> None:
+    "Carry positions and special ids over, in the configurations and in the modules that keep some of them."
+    if "pad" in target.roles:
+        _move_positions(model, target.roles["pad"])
+        _move_padding(model, target.roles["pad"])
+    text = text_part(model.config)
+    before = {name: getattr(text, name, None) for name in _MODULE_IDS}
+    configs = [part for part in config_parts(model.config) if part is model.config or hasattr(part, "vocab_size")]
+    for config in (*configs, getattr(model, "generation_config", None)):
+        if config is not None:
+            _carry_ids(config, source, target)
+    for name, old in before.items():
+        if old is not None:
+            _rename_value(model, (name,), old, getattr(text, name))
 
 
 def _check_result(model: PreTrainedModel) -> None:
@@ -499,6 +513,47 @@ def _factors_for(recipe, model, n_old, factors, seed):  # None for full-dimensio
         raise ValueError(f"{recipe.name} {problem}")
     return factors
 
+# %% ../../nbs/05_models/05_transplant.ipynb #cfc8109d
+_BESIDE = (
+    "modules.json",
+    "config_sentence_transformers.json",
+    "sentence_bert_config.json",
+    "preprocessor_config.json",
+    "processor_config.json",
+    "video_preprocessor_config.json",
+)
+_WITHOUT_TOKENS = {"Transformer", "Pooling", "Dense", "Normalize", "LayerNorm", "Dropout", "WeightedLayerPooling"}
+_WITHOUT_TOKENS |= {"CNN", "LSTM"}
+
+
+def _modules_beside(folder: Path) -> list[dict]:
+    "The modules of a sentence-transformers folder; none of another folder."
+    file = folder / "modules.json"
+    if not file.is_file():
+        return []
+    try:
+        found = json.loads(file.read_text(encoding="utf-8"))
+        return [{"type": m["type"].rpartition(".")[2], "path": m["path"]} for m in found]
+    except (ValueError, LookupError, TypeError, AttributeError):
+        raise ValueError(f"{file} is damaged; download or copy the model again") from None
+
+
+def _check_modules(folder: Path) -> None:
+    "`ValueError` where a module of a sentence-transformers folder has a vocabulary of its own."
+    for module in _modules_beside(folder):
+        if module["type"] not in _WITHOUT_TOKENS:
+            hint = "and may know tokens by itself; such folders are not supported"
+            raise ValueError(f"{folder} has a sentence-transformers module {module['type']}, {hint}")
+
+
+def _copy_beside(source: Path, out: Path) -> None:
+    for name in _BESIDE:
+        if (source / name).is_file():
+            shutil.copyfile(source / name, out / name)
+    for module in _modules_beside(source):
+        if module["path"] and (source / module["path"]).is_dir():
+            shutil.copytree(source / module["path"], out / module["path"], dirs_exist_ok=True)
+
 # %% ../../nbs/05_models/05_transplant.ipynb #e5861931
 def save(
     result: Transplant,
@@ -511,6 +566,8 @@ def save(
             save_meta_model(result.model, folder)
         else:
             result.model.save_pretrained(folder)
+        if source := getattr(result.model, "source_folder", None):
+            _copy_beside(source, folder)
         save_tokenizer(result.tokenizer, folder)
         result.plan.save(folder / "plan.npz")
         if result.layer:
