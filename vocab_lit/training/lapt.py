@@ -21,7 +21,7 @@ from safetensors import SafetensorError
 from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils.flop_counter import FlopCounterMode
 
-from ..models.source import is_masked, max_length
+from ..models.source import check_language_model, is_masked, max_length
 from ..models.transplant import check_rows
 from ..text.corpus import write_json
 from .lm_data import MaskedBlocks, PackedBlocks, pack
@@ -48,6 +48,7 @@ def check_lapt(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, confi
             f"a {type(model).__name__} is an encoder-decoder, which is pretrained in another way; "
             "there are objectives for masked and causal language models"
         )
+    check_language_model(model)
     check_rows(model, tokenizer)
     if is_masked(model) and tokenizer.mask_token_id is None:
         raise ValueError("the tokenizer has no mask token, which masked language modelling needs")

@@ -14,7 +14,7 @@ import numpy as np
 import torch
 from tqdm.auto import tqdm
 
-from ..models.source import is_masked, max_length
+from ..models.source import check_language_model, is_masked, max_length
 from ..models.transplant import check_rows
 from ..tokens.tokenizer import ids_around
 from .lm_loss import lm_loss
@@ -145,6 +145,7 @@ def perplexity(
 
     `ValueError` for an empty text and for windows that the model cannot take.
     """
+    check_language_model(model)
     check_rows(model, tokenizer)
     masked = is_masked(model)
     if masked and tokenizer.mask_token_id is None:
