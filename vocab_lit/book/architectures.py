@@ -120,6 +120,7 @@ OVERRIDES: dict[str, dict] = {  # by model type
     "got_ocr2_vision": dict(output_channels=16),
     "wav2vec2": dict(conv_dim=(32,) * 7),
 }
+_COMPOSED = ("VisionEncoderDecoderModel", "SpeechEncoderDecoderModel")
 BY_CLASS: dict[str, dict] = {"ReformerModelWithLMHead": dict(is_decoder=True)}
 
 
@@ -214,6 +215,8 @@ class Architecture:
 
     def config(self, vocabulary: int = VOCABULARY) -> PreTrainedConfig:
         "A tiny configuration."
+        if self.name in _COMPOSED:
+            raise ValueError("any two models can be its parts")
         return tiny_config(self.config_class, BY_CLASS.get(self.name), vocabulary)
 
 
