@@ -6,11 +6,22 @@ import pytest
 
 @pytest.mark.cell('nbs/10_book/06_architectures.ipynb', 'cell "a selection of classes is right or refused" (1138df92)')
 def test_a_selection_of_classes_is_right_or_refused():
-    SOME = """
-BertForPreTraining RobertaForTokenClassification XLNetLMHeadModel GPT2ForSequenceClassification DiffLlamaForCausalLM
-M2M100ForConditionalGeneration Gemma3nForCausalLM Gemma4ForConditionalGeneration WhisperForConditionalGeneration
-Qwen3_5ForConditionalGeneration LlavaForConditionalGeneration XGLMForCausalLM InklingForCausalLM LukeModel
-""".split()
+    SOME = [
+        "BertForPreTraining",
+        "RobertaForTokenClassification",
+        "XLNetLMHeadModel",
+        "GPT2ForSequenceClassification",
+        "DiffLlamaForCausalLM",
+        "M2M100ForConditionalGeneration",
+        "Gemma3nForCausalLM",
+        "Gemma4ForConditionalGeneration",
+        "WhisperForConditionalGeneration",
+        "Qwen3_5ForConditionalGeneration",
+        "LlavaForConditionalGeneration",
+        "XGLMForCausalLM",
+        "InklingForCausalLM",
+        "LukeModel",
+    ]
     verdicts = {v.name: v for v in sweep([a for a in architectures() if a.name in SOME])}
     assert len(verdicts) >= 12 and {v.result for v in verdicts.values()} == {"right"}, verdicts
     assert {n for n, v in verdicts.items() if v.pad_moved} == {
