@@ -183,6 +183,7 @@ def transplant_files(
     out: str | Path,  # a new or empty folder
     settings: TransplantSettings = TransplantSettings(),
     say: Say = lambda message: None,
+    language: str = "",  # code of the target language, for the model card
 ) -> Transplant:  # its model has only the parameters that are new in memory, where the others could stay in their files
     "Give the model in a folder a vocabulary for the text's language, and save it in another folder."
     source, out = Source.open(source), check_output(out)
@@ -205,9 +206,9 @@ def transplant_files(
     lines = read_lines(*text) if text else []
     if lines:
         say(f"read {len(lines):,} lines of text")
-    language, target = _target_tokenizers(source, lines, settings, given, say)
+    tokenizer, target = _target_tokenizers(source, lines, settings, given, say)
     check_model(model, source.vocab, Vocab.from_tokenizer(target))
-    vectors = _with_vectors(source, language, target, lines, settings, say)
+    vectors = _with_vectors(source, tokenizer, target, lines, settings, say)
     say(f"initialising {len(target):,} tokens by {recipe.name}")
     init = settings.init
     result = transplant(model, source, target, recipe, vectors, init.seed, init.pad_to_multiple_of, factors)
@@ -217,6 +218,8 @@ def transplant_files(
         out,
         model=source.path,
         text=[str(t) for t in text],
+        text_size=dict(lines=len(lines), characters=sum(map(len, lines))),
+        language=language,
         tokenizer=settings.tokenizer.tokenizer or "trained on the text",
         vectors=vectors.name if vectors else "none",
         alignment=vectors.report if recipe.needs == "aligned vectors" else {},

@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import copy
-import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -290,7 +289,9 @@ def save(
     out: str | Path,  # a new or empty folder
     **facts,  # what else to note, such as the files the text came from
 ) -> Path:
-    "Save model, tokenizer and plan; transformers loads the folder without this package."
+    "Save model, tokenizer, plan and model card; transformers loads the folder without this package."
+    from vocab_lit.models.card import keep_source_files, write_card
+
     with write_folder(out) as folder:
         if hasattr(result.model, "stored"):
             save_meta_model(result.model, folder)
@@ -309,7 +310,8 @@ def save(
             rows={r["step"]: r["rows"] for r in result.plan.summary().to_dict("records")},
             **facts,
         )
-        (folder / "vocab_lit.json").write_text(json.dumps(note, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+        keep_source_files(str(note.get("model", "")), folder)
+        write_card(folder, Path(out).name, **note)
     return Path(out)
 
 
