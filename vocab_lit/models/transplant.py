@@ -308,6 +308,7 @@ def save(
             seed=result.plan.seed,
             tokens=len(result.tokenizer),
             rows={r["step"]: r["rows"] for r in result.plan.summary().to_dict("records")},
+            sampled=int((result.plan.group >= 0).sum()),
             **facts,
         )
         keep_source_files(str(note.get("model", "")), folder)
