@@ -21,8 +21,8 @@ def cell_1d9303d3():
 
 
 @pytest.fixture(scope='module')
-def cell_8f961f83(cell_1d9303d3):
-    # nbs/05_models/09_card.ipynb, cell "made = place / "made"" (8f961f83)
+def cell_70f65e82(cell_1d9303d3):
+    # nbs/05_models/09_card.ipynb, cell "made = place / "made"" (70f65e82)
     global made, note
     made = place / "made"
     shutil.copytree(data_path("models", "mini-xlmr"), made)
@@ -44,8 +44,8 @@ def cell_8f961f83(cell_1d9303d3):
     print(write_card(made).read_text())
 
 
-@pytest.mark.cell('nbs/05_models/09_card.ipynb', 'cell "the head has base model, licence, language and tags, and the text what was done" (ea8f0cb7)')
-def test_the_head_has_base_model_licence_language_and_tags_and_the_text_what_was_done(cell_8f961f83):
+@pytest.mark.cell('nbs/05_models/09_card.ipynb', 'cell "the head has base model, licence, language and tags, and the text what was done" (785d7b82)')
+def test_the_head_has_base_model_licence_language_and_tags_and_the_text_what_was_done(cell_70f65e82):
     from huggingface_hub import ModelCard
 
     card = ModelCard.load(made / "README.md")
@@ -65,8 +65,8 @@ def test_the_head_has_base_model_licence_language_and_tags_and_the_text_what_was
     assert "/home/me" not in card.text  # of the machine it was made on
 
 
-@pytest.mark.cell('nbs/05_models/09_card.ipynb', 'cell "what is told later is added, and stays" (85c9dc12)')
-def test_what_is_told_later_is_added_and_stays(cell_8f961f83):
+@pytest.mark.cell('nbs/05_models/09_card.ipynb', 'cell "what is told later is added, and stays" (54fcf50e)')
+def test_what_is_told_later_is_added_and_stays(cell_70f65e82):
     write_card(made, training=dict(steps=60, held_out_loss=2.31))
     write_card(made, "org/made", scores=[dict(model="source", bits_per_byte=2.5), dict(model="trained", task="ner")])
     text = (made / "README.md").read_text()
@@ -76,8 +76,8 @@ def test_what_is_told_later_is_added_and_stays(cell_8f961f83):
     assert written["training"]["steps"] == 60 and written["method"] == "focus" and written["source"]["license"] == "mit"
 
 
-@pytest.mark.cell('nbs/05_models/09_card.ipynb', 'cell "the source\'s card and licence come along, ours is not kept twice" (a22fd90e)')
-def test_the_source_s_card_and_licence_come_along_ours_is_not_kept_twice(cell_1d9303d3, cell_8f961f83):
+@pytest.mark.cell('nbs/05_models/09_card.ipynb', 'cell "the source\'s card and licence come along, ours is not kept twice" (fc0c0bb6)')
+def test_the_source_s_card_and_licence_come_along_ours_is_not_kept_twice(cell_1d9303d3, cell_70f65e82):
     assert (made / "LICENSE.txt").read_text() == "MIT"
     assert "Words of ours." in (made / "README-source.md").read_text()
     assert "README-source.md" in (made / "README.md").read_text()
@@ -89,7 +89,7 @@ def test_the_source_s_card_and_licence_come_along_ours_is_not_kept_twice(cell_1d
         keep_source_files(nothing, made)
 
 
-@pytest.mark.cell('nbs/05_models/09_card.ipynb', 'cell "names on the hub and folders of its cache are told, other folders are not" (51c1955a)')
+@pytest.mark.cell('nbs/05_models/09_card.ipynb', 'cell "names on the hub and folders of its cache are told, other folders are not" (55fc8955)')
 def test_names_on_the_hub_and_folders_of_its_cache_are_told_other_folders_are_not(cell_1d9303d3):
     snapshot = place / "hub/models--org--base/snapshots/0a1b"
     snapshot.mkdir(parents=True, exist_ok=True)
@@ -104,7 +104,7 @@ def test_names_on_the_hub_and_folders_of_its_cache_are_told_other_folders_are_no
         assert source_facts(str(place / "plain")) == {}, torn
 
 
-@pytest.mark.cell('nbs/05_models/09_card.ipynb', 'cell "every method\'s papers have a title, and the book knows them" (249d8274)')
+@pytest.mark.cell('nbs/05_models/09_card.ipynb', 'cell "every method\'s papers have a title, and the book knows them" (8331b7f7)')
 def test_every_method_s_papers_have_a_title_and_the_book_knows_them():
     for recipe in RECIPES.values():
         assert len(papers_of(recipe.name)) == recipe.paper.count("("), recipe.paper

@@ -6,19 +6,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..methods.settings import TransplantSettings, copies_overlap
+from ..methods.settings import InitSettings, TransplantSettings, copies_overlap
 from ..models.source import Source
 from ..text.corpus import read_lines
 from ..text.files import check_output, check_text, write_file
 from ..text.settings import SettingError
-from ..tokens.settings import check_tokenizer_path, check_vocab_size
-from ..vectors.settings import VectorTraining, check_vectors_file
+from ..tokens.settings import TokenizerSettings, check_tokenizer_path, check_vocab_size
+from ..vectors.settings import VectorSettings, VectorTraining, check_vectors_file
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
@@ -161,6 +161,16 @@ def _target_tokenizers(source, lines, settings, given, say):
     return language, expand_tokenizer(source.tokenizer, language, wanted.extend) if wanted.extend else language
 
 
+def _changed(settings: TransplantSettings) -> dict:
+    "The settings that are not the usual ones, but for those that the note has anyway."
+    pairs = zip(
+        (settings.tokenizer, settings.vectors, settings.init), (TokenizerSettings(), VectorSettings(), InitSettings())
+    )
+    flat = {name: (value, asdict(usual)[name]) for given, usual in pairs for name, value in asdict(given).items()}
+    told = ("method", "seed", "tokenizer", "extend", "threads")
+    return {name: value for name, (value, usual) in flat.items() if value != usual and name not in told}
+
+
 def _tell(result, recipe, say) -> None:
     "What is odd about a transplant."
     copied = [t for t in result.plan.target if result.plan.copied[t.id] >= 0]
@@ -192,6 +202,7 @@ def transplant_files(
     settings.check(text)
     check_vocab_size(settings.tokenizer, text)
     from vocab_lit.methods.factored import FactoredRecipe, load_factors
+    from vocab_lit.models.check import ROWS_OF_DECODERS, check_folder, is_decoder, verdict
     from vocab_lit.models.transplant import check_model, save, transplant
     from vocab_lit.tokens.tokenizer import load_tokenizer
     from vocab_lit.tokens.vocab import Vocab
@@ -210,8 +221,9 @@ def transplant_files(
     check_model(model, source.vocab, Vocab.from_tokenizer(target))
     vectors = _with_vectors(source, tokenizer, target, lines, settings, say)
     say(f"initialising {len(target):,} tokens by {recipe.name}")
-    init = settings.init
-    result = transplant(model, source, target, recipe, vectors, init.seed, init.pad_to_multiple_of, factors)
+    init, alignment = settings.init, vectors.report if recipe.needs == "aligned vectors" else {}
+    multiple = init.pad_to_multiple_of or (ROWS_OF_DECODERS if is_decoder(model) else 1)
+    result = transplant(model, source, target, recipe, vectors, init.seed, multiple, factors)
     _tell(result, recipe, say)
     save(
         result,
@@ -222,10 +234,13 @@ def transplant_files(
         language=language,
         tokenizer=settings.tokenizer.tokenizer or "trained on the text",
         vectors=vectors.name if vectors else "none",
-        alignment=vectors.report if recipe.needs == "aligned vectors" else {},
+        alignment=alignment,
+        settings=_changed(settings),
         extended_by=len(target) - len(source.tokenizer) if settings.tokenizer.extend else 0,
     )
     say(f"saved in {out}")
+    for line in verdict(result.plan, alignment, check_folder(out, compare=False), out):
+        say(line)
     return result
 
 # %% ../../nbs/09_app/01_pipeline.ipynb #a9eb801a

@@ -15,7 +15,8 @@ import vocab_lit
 from ..methods.registry import RECIPES
 
 # %% auto #0
-__all__ = ['PAPERS', 'SECTIONS', 'read_head', 'source_facts', 'keep_source_files', 'papers_of', 'card_text', 'write_card']
+__all__ = ['PAPERS', 'SECTIONS', 'read_head', 'source_facts', 'keep_source_files', 'papers_of', 'card_text', 'write_card',
+           'write_adapter_card']
 
 # %% ../../nbs/05_models/09_card.ipynb #e65061c9
 _OURS = "<!-- written by vocab_lit from vocab_lit.json -->"
@@ -141,6 +142,13 @@ def _names(files) -> str:  # of a reader's machine no more than the names of fil
     return ", ".join(f"`{Path(file).name}`" for file in files)
 
 
+def _shown(value) -> str:
+    "A setting as the card shows it, files by their names."
+    if isinstance(value, (list, tuple)):
+        return ", ".join(map(_shown, value))
+    return f"`{Path(value).name}`" if isinstance(value, str) and Path(value).exists() else str(value)
+
+
 def _base(note: dict) -> str:
     base = note["source"].get("base_model")
     if isinstance(base, str):
@@ -171,11 +179,9 @@ def _made_by(note, name, folder) -> list[str]:
         rows["text"] = _names(note["text"]) + (f" ({measured})" if measured else "")
     known = {"target tokenizer": note.get("tokenizer"), "static vectors": note.get("vectors"), "seed": note.get("seed")}
     rows |= {what: value for what, value in known.items() if value not in (None, "none")}
-    for what in ("target tokenizer", "static vectors"):
-        if what in rows and Path(str(rows[what])).exists():
-            rows[what] = _names([rows[what]])
     rows |= {what.replace("_", " "): value for what, value in note.get("settings", {}).items()}
     rows |= {f"alignment: {what}": value for what, value in note.get("alignment", {}).items()}
+    rows = {what: value if what == "text" else _shown(value) for what, value in rows.items()}
     rows["made with"] = f"vocab_lit {note.get('vocab_lit', vocab_lit.__version__)}"
     return ["## How it was made", _table(rows, "what", "value")]
 
@@ -273,3 +279,30 @@ def write_card(
     file.write_text(json.dumps(note, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
     (folder / "README.md").write_text(text, encoding="utf-8")
     return folder / "README.md"
+
+# %% ../../nbs/05_models/09_card.ipynb #c5b726de
+def write_adapter_card(
+    folder: Path,  # of an adapter, as the `adapters` library writes it
+    model: str,  # folder or name of the model it is for
+) -> None:
+    "Write the model card of an adapter, unless it has one."
+    from huggingface_hub import ModelCardData
+
+    if (folder / "README.md").is_file():
+        return
+    config = json.loads((folder / "adapter_config.json").read_text(encoding="utf-8"))
+    found = source_facts(model)
+    head = ModelCardData(
+        **{key: value for key, value in found.items() if key != "pipeline_tag"},
+        library_name="adapters",
+        tags=["vocab_lit", "adapters", str(config.get("model_type"))],
+    )
+    base = found.get("base_model") or Path(model).name
+    parts = [
+        f"---\n{head.to_yaml()}\n---",
+        f"# {config.get('name') or folder.name}",
+        _OURS,
+        f"An adapter for `{base}`, in the files of the `adapters` library (MAD-X; Pfeiffer et al., 2020).",
+        f'## Use\n\n```python\nmodel.load_adapter("{folder.name}")\n```',
+    ]
+    (folder / "README.md").write_text("\n\n".join(parts) + "\n", encoding="utf-8")

@@ -23,17 +23,17 @@ from ..tokens.vocab import read_pipeline
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
-    from transformers import GenerationConfig
+    from transformers import GenerationConfig, PreTrainedModel
 
     from vocab_lit.methods.recipe import Plan
     from vocab_lit.models.lazy_weights import StoredTensor
     from vocab_lit.tokens.vocab import Token, Vocab
 
 # %% auto #0
-__all__ = ['SERVERS', 'PRE_TOKENIZERS', 'CHECKS', 'Finding', 'check_servers', 'ServedFolder', 'find_rows', 'end_ids',
-           'find_special_ids', 'find_template', 'unreachable_tokens', 'find_unreachable', 'untrained_tokens',
-           'find_untrained', 'known_pre_tokenizer', 'find_gguf_tokenizer', 'find_changed_weights', 'check_folder',
-           'shares', 'verdict']
+__all__ = ['SERVERS', 'ROWS_OF_DECODERS', 'PRE_TOKENIZERS', 'CHECKS', 'Finding', 'check_servers', 'is_decoder', 'ServedFolder',
+           'find_rows', 'end_ids', 'find_special_ids', 'find_template', 'unreachable_tokens', 'find_unreachable',
+           'untrained_tokens', 'find_untrained', 'known_pre_tokenizer', 'find_gguf_tokenizer', 'find_changed_weights',
+           'check_folder', 'shares', 'verdict']
 
 # %% ../../nbs/05_models/10_check.ipynb #fa1778a4
 SERVERS = ("transformers", "vllm", "gguf")  # gguf: llama.cpp's converter, and what runs its files
@@ -60,6 +60,11 @@ def check_servers(names: Sequence[str]) -> tuple[str, ...]:
         if name not in SERVERS:
             raise SettingError("for", f"{name!r} is unknown; {did_you_mean(name, SERVERS)}")
     return tuple(names)
+
+
+def is_decoder(model: PreTrainedModel) -> bool:
+    "Whether it generates text from left to right, without an encoder."
+    return model.can_generate() and not is_masked(model) and not model.config.is_encoder_decoder
 
 
 class ServedFolder:
@@ -101,7 +106,7 @@ class ServedFolder:
     @property
     def generates(self) -> bool:
         "Whether it is a decoder."
-        return self.model.can_generate() and not is_masked(self.model) and not self.model.config.is_encoder_decoder
+        return is_decoder(self.model)
 
     @property
     def generation(self) -> GenerationConfig | None:
@@ -111,8 +116,8 @@ class ServedFolder:
     def rows(self) -> int:
         return len(self.model.get_input_embeddings().weight)
 
-# %% ../../nbs/05_models/10_check.ipynb #d8a0b91a
-_DIVIDED = 64  # rows; vLLM's own padding, and a multiple of what kernels want
+# %% ../../nbs/05_models/10_check.ipynb #621f199c
+ROWS_OF_DECODERS = 64  # they are a multiple of; vLLM's own padding, and good for kernels
 _LARGEST_LORA = 258_048  # rows to which vLLM limits models that are served with LoRA
 
 
@@ -130,9 +135,11 @@ def find_rows(served: ServedFolder) -> Iterator[Finding]:
     if served.generates and out is not None and len(out.weight) != rows:
         what = f"the output embeddings have {len(out.weight):,} rows and the input embeddings {rows:,}"
         yield Finding("rows", what, "make the folder anew", ("vllm", "gguf"))
-    if served.generates and rows % _DIVIDED:
-        what = f"{rows:,} rows are no multiple of {_DIVIDED}, which vLLM fills up by itself and other engines do not"
-        yield Finding("rows", what, f"--pad-to-multiple-of {_DIVIDED} makes it one", ("vllm",), breaks=False)
+    if served.generates and rows % ROWS_OF_DECODERS:
+        what = (
+            f"{rows:,} rows are no multiple of {ROWS_OF_DECODERS}, to which vLLM fills them up and other engines do not"
+        )
+        yield Finding("rows", what, f"--pad-to-multiple-of {ROWS_OF_DECODERS} makes it one", ("vllm",), breaks=False)
     if served.generates and rows > _LARGEST_LORA:
         what = f"{rows:,} rows are more than the {_LARGEST_LORA:,} with which vLLM serves LoRA adapters"
         yield Finding("rows", what, "merge the adapter, or take a smaller vocabulary", ("vllm",), breaks=False)
@@ -486,8 +493,9 @@ def _concerning(finding: Finding, servers: Sequence[str]) -> Finding:
     kept = tuple(name for name in finding.servers if name in servers)
     return Finding(finding.part, finding.what, finding.todo, kept, finding.breaks)
 
-# %% ../../nbs/05_models/10_check.ipynb #c1782525
-_MOSTLY, _POOR = 0.5, 0.1  # share of random rows, share of held-out pairs found
+# %% ../../nbs/05_models/10_check.ipynb #fee5bae8
+_MOSTLY, _WITHOUT_VECTOR = 0.5, 0.3  # shares of random rows above which a warning is due
+_POOR = 0.1  # share of held-out pairs found, below which an alignment is
 
 
 def shares(plan: Plan) -> dict[str, float]:
@@ -503,6 +511,9 @@ def _advice(plan: Plan, alignment: dict) -> str:
     if accuracy < _POOR:
         hint = "give a larger dictionary or vectors trained on more text, or choose focus"
         return f"warning: the alignment finds {accuracy:.0%} of held-out pairs; {hint}"
+    if plan.recipe.startswith(("focus", "wechsel")) and found["random"] > _WITHOUT_VECTOR:
+        why = "have no vector, being too rare in the text or in no word that has one, and were randomly initialised"
+        return f"warning: {found['random']:.0%} of the tokens {why}; more text or a smaller vocabulary helps"
     if found["random"] > _MOSTLY:
         hint = "give more text or a smaller vocabulary, or choose another method (`vocab-lit methods`)"
         return f"warning: most embeddings are randomly initialised; {hint}"
