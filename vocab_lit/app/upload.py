@@ -10,6 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import vocab_lit
+from ..models.card import without_folders
 from ..text.settings import SettingError
 
 # %% auto #0
@@ -62,19 +63,6 @@ _OF_RUNS = ("lapt.json", "run", "adapt.json", "stages.json")  # for resuming
 _PATHS = ("model", "text", "tokenizer", "vectors", "settings")  # in the note
 
 
-def _without_folders(value):
-    "A path without its folders; a name on the Hub, or words, as they are."
-    if isinstance(value, list):
-        return [_without_folders(part) for part in value]
-    if isinstance(value, dict):
-        return {key: _without_folders(part) for key, part in value.items()}
-    if not isinstance(value, str):
-        return value
-    path = Path(value)
-    local = path.is_absolute() or path.exists() or value.startswith((".", "~"))
-    return path.name if local else value
-
-
 def files_to_upload(folder: str | Path) -> dict[str, Path | bytes]:  # by name in the repository, sorted
     "What goes up of a model's folder; `ValueError` where there is no model."
     folder = Path(folder)
@@ -89,7 +77,7 @@ def files_to_upload(folder: str | Path) -> dict[str, Path | bytes]:  # by name i
             found["/".join(parts)] = file
     if "vocab_lit.json" in found:
         note = json.loads(found["vocab_lit.json"].read_text(encoding="utf-8"))
-        note |= {key: _without_folders(note[key]) for key in _PATHS if key in note}
+        note |= {key: without_folders(note[key]) for key in _PATHS if key in note}
         found["vocab_lit.json"] = (json.dumps(note, indent=2, ensure_ascii=False) + "\n").encode()
     return found
 

@@ -15,8 +15,8 @@ import vocab_lit
 from ..methods.registry import RECIPES
 
 # %% auto #0
-__all__ = ['PAPERS', 'SECTIONS', 'read_head', 'source_facts', 'keep_source_files', 'papers_of', 'card_text', 'write_card',
-           'write_adapter_card']
+__all__ = ['PAPERS', 'SECTIONS', 'read_head', 'source_facts', 'keep_source_files', 'papers_of', 'without_folders', 'card_text',
+           'write_card', 'write_adapter_card']
 
 # %% ../../nbs/05_models/09_card.ipynb #e65061c9
 _OURS = "<!-- written by vocab_lit from vocab_lit.json -->"
@@ -142,11 +142,23 @@ def _names(files) -> str:  # of a reader's machine no more than the names of fil
     return ", ".join(f"`{Path(file).name}`" for file in files)
 
 
-def _shown(value) -> str:
-    "A setting as the card shows it, files by their names."
+def without_folders(value):
+    "What a note says, with files by their names alone: of the machine no reader needs to know."
     if isinstance(value, (list, tuple)):
-        return ", ".join(map(_shown, value))
-    return f"`{Path(value).name}`" if isinstance(value, str) and Path(value).exists() else str(value)
+        return [without_folders(part) for part in value]
+    if isinstance(value, dict):
+        return {key: without_folders(part) for key, part in value.items()}
+    if not isinstance(value, str):
+        return value
+    if value and (Path(value).exists() or Path(value).is_absolute()):
+        return Path(value).name
+    return re.sub(r"(?<!\S)(?:~|\.{0,2}/)\S*/(\S+)", r"\1", value)  # in words, such as "embeddings of ../xlmr"
+
+
+def _shown(value) -> str:
+    "A setting as the card shows it."
+    shown = without_folders(value)
+    return ", ".join(map(str, shown)) if isinstance(shown, list) else str(shown)
 
 
 def _base(note: dict) -> str:
