@@ -333,7 +333,7 @@ def untrained_tokens(
     edge, usual = far[unused].max(), np.median(far)
     if edge > (0.1 if tied else usual / 2):
         return None  # the unused rows are not alike
-    like = np.flatnonzero(far <= edge + 1e-3 * usual)
+    like = np.flatnonzero(far <= edge + (1e-3 if tied else 1e-3 * usual))
     return [served.vocab[i] for i in like if i < len(served.vocab) and i not in set(unused)]
 
 
