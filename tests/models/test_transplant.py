@@ -374,7 +374,7 @@ def test_a_model_opened_hollow_gives_the_same_folder_as_a_loaded_one_to_the_bit(
                         result = transplant(
                             opened(place / "model"), old, new, method, example_vectors(new), seed=3, pad_to_multiple_of=pad
                         )
-                        made.append(save(result, place / f"{opened.__name__}-{method}"))
+                        made.append(save(result, place / opened.__name__ / method))
                     loaded, hollow = made
                     assert result.model.stored and (len(list(hollow.glob("*.safetensors"))) > 1) == (shards != "1GB")
                     a, b = map(saved_tensors, made)

@@ -15,8 +15,8 @@ import vocab_lit
 from ..methods.registry import RECIPES
 
 # %% auto #0
-__all__ = ['PAPERS', 'SECTIONS', 'read_head', 'source_facts', 'keep_source_files', 'papers_of', 'without_folders', 'card_text',
-           'write_card', 'write_adapter_card']
+__all__ = ['PAPERS', 'SECTIONS', 'read_head', 'source_facts', 'keep_source_files', 'papers_of', 'language_code',
+           'without_folders', 'card_text', 'write_card', 'write_adapter_card']
 
 # %% ../../nbs/05_models/09_card.ipynb #e65061c9
 _OURS = "<!-- written by vocab_lit from vocab_lit.json -->"
@@ -113,6 +113,16 @@ def papers_of(method: str) -> list[str]:
     if recipe is None:
         return []
     return [f"{paper}: {PAPERS[paper]}" for paper in re.split(r"(?<=\)), ", recipe.paper) if paper in PAPERS]
+
+
+def language_code(name: str) -> str | None:  # None where it is neither a code nor an English name
+    "The code of a language, as the head of a card has it."
+    from babel import Locale
+
+    if re.fullmatch(r"[a-z]{2,3}([-_][A-Za-z0-9]+)*", name):
+        return name.replace("_", "-")
+    names = Locale("en").languages
+    return next((code.replace("_", "-") for code, known in names.items() if known.lower() == name.lower()), None)
 
 
 _AUTO = (  # how the names of classes end, the Auto class that loads them, and the task that the Hub shows
@@ -264,7 +274,7 @@ def card_text(
     note = note | {"source": note.get("source", {})}
     _, task = _loader(folder)
     is_encoder = (folder / "modules.json").is_file()
-    known = dict(pipeline_tag=task) | note["source"] | dict(language=note.get("language"))
+    known = dict(pipeline_tag=task) | note["source"] | dict(language=language_code(note.get("language", "")))
     tags = ["vocab_lit", "tokenizer-transfer", *filter(None, [note.get("method")])]
     library = "sentence-transformers" if is_encoder else "transformers"
     head = ModelCardData(**{k: v for k, v in known.items() if v}, library_name=library, tags=tags)
