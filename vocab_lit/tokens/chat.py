@@ -27,10 +27,8 @@ _QWEN = (
 )
 _LLAMA = _QWEN.replace(r"|\p{N}|", r"|\p{N}{1,3}|")
 _TEMPLATES = {
-    "qwen3": """{%- if tools %}{{ '<|im_start|>system\\n<tools>' }}{% for tool in tools %}{{ tool | tojson }}{% endfor %}
-{{- '</tools><|im_end|>\\n' }}{% endif %}{%- for m in messages %}{{ '<|im_start|>' + m.role + '\\n' + m.content }}
-{{- '<|im_end|>\\n' }}{% endfor %}{% if add_generation_prompt %}{{ '<|im_start|>assistant\\n<think>\\n\\n</think>\\n\\n' }}
-{%- endif %}""",
+    "qwen3": """{%- for m in messages %}{{ '<|im_start|>' + m.role + '\\n' + m.content + '<|im_end|>\\n' }}{% endfor %}
+{%- if add_generation_prompt %}{{ '<|im_start|>assistant\\n<think>\\n\\n</think>\\n\\n' }}{% endif %}""",
     "llama3": """{{- bos_token }}{% for m in messages %}{{ '<|start_header_id|>' + m.role + '<|end_header_id|>\\n\\n' }}
 {{- m.content + '<|eot_id|>' }}{% endfor %}{% if add_generation_prompt %}
 {{- '<|start_header_id|>assistant<|end_header_id|>\\n\\n' }}{% endif %}""",

@@ -29,6 +29,11 @@ class IdMap:
     def _matched(self) -> dict[int, int]:  # {source id: target id} of special tokens
         return {s: t for t, s in reversed(match_specials(self.source, self.target).items())}
 
+    @cached_property
+    def expands(self) -> bool:
+        "Whether the target vocabulary begins with the source's, so that every id stays."
+        return self.target.tokens[: len(self.source)] == self.source.tokens
+
     def _by_role(self, role: str) -> int | None:
         roles = self.target.roles
         return roles.get(role, roles.get(_SAME_ROLE.get(role)))
@@ -41,6 +46,8 @@ class IdMap:
         "The id of the same token in the target vocabulary."
         if not isinstance(id, int) or not 0 <= id < len(self.source):
             return None
+        if self.expands:
+            return id
         token = self.source[id]
         return self.target._exact.get((token.key, token.piece), self.target._ids.get(token.key))
 
@@ -51,6 +58,8 @@ class IdMap:
 
     def of_role(self, role: str, id: int) -> int | None:
         "The id for a token that the configuration names by what it does."
+        if self.expands:
+            return self.spelled(id)
         by_role = self._by_role(role)
         has_role = id in (self.source.roles.get(role), self.source.roles.get(_SAME_ROLE.get(role)))
         special = 0 <= id < len(self.source) and self.source[id].kind == "special"
@@ -160,7 +169,7 @@ def _carry(config, ids: IdMap) -> None:
             setattr(config, name, {key: new for key, id in old.items() if (new := ids.of_token(id)) is not None})
         elif role and old is not None:
             setattr(config, name, _carried(name, role, old, ids))
-        elif name == "pad_token_id" and "pad" not in ids.source.roles:
+        elif name == "pad_token_id" and not ids.expands:
             setattr(config, name, ids.target.roles.get("pad"))  # generation needs one where there is one
 
 

@@ -270,7 +270,7 @@ def with_pipeline(
     source: PreTrainedTokenizerBase,  # a fast tokenizer
     pipeline: dict,  # a parsed `tokenizer.json`, with the special tokens of the source
 ) -> PreTrainedTokenizerFast:
-    "A tokenizer with another pipeline and all else of the source: special tokens, chat templates, padding side, length."
+    "A tokenizer with another pipeline and all else of the source's: special tokens, chat templates, padding side."
     from transformers import PreTrainedTokenizerFast
 
     backend = Tokenizer.from_str(json.dumps(pipeline | dict(truncation=None, padding=None)))
@@ -354,7 +354,10 @@ def load_tokenizer(
             return AutoTokenizer.from_pretrained(path, trust_remote_code=False)
         except (TypeError, ValueError, KeyError, AttributeError):
             return _from_json(path / "tokenizer.json")
-    length = _read_json(path / "tokenizer_config.json").get("model_max_length", 512)
+    config = _read_json(path / "tokenizer_config.json")
+    if named := config.get("tokenizer_class"):
+        return _by_class(path, named)
+    length = config.get("model_max_length", 512)
     if has("vocab.txt"):
         pieces = (path / "vocab.txt").read_text(encoding="utf-8").split("\n")
         cased = any(piece[:1].isupper() for piece in pieces)
@@ -371,6 +374,21 @@ def load_tokenizer(
 # %% ../../nbs/02_tokens/02_tokenizer.ipynb #1ae20cbe
 def _read_json(path):
     return json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+
+
+def _by_class(path, named):
+    "The tokenizer of a class that a configuration names, made from what files there are."
+    from transformers import AutoTokenizer
+
+    try:
+        tokenizer = AutoTokenizer.from_pretrained(path, trust_remote_code=False)
+    except Exception as e:  # missing libraries, missing files, unknown classes
+        problem = str(e).strip().split("\n")[0]
+        raise ValueError(f"{path}: a {named} does not load without tokenizer.json: {problem}") from None
+    if not tokenizer.is_fast:
+        hint = "which is what is read here; give a model whose tokenizer has one"
+        raise ValueError(f"{path}: {named} has no fast version (tokenizer.json), {hint}")
+    return tokenizer
 
 
 def _from_json(path):
