@@ -432,6 +432,9 @@ def transplant_(
     which FOCUS makes target embeddings as convex combinations of those of overlapping tokens; `--vectors MODEL`
     asks a smaller model with the target vocabulary instead (clp, omp).
 
+    A tokenizer that is trained keeps the pipeline of the source's own: how text is normalised and split, special and
+    added tokens, chat template. One that you give and that lacks them gets them by `--add-special-tokens`.
+
     WECHSEL and OFA combine those of semantically similar source tokens. They need a dictionary between the source
     language and the target language, and word vectors of both or text to train them on. It is said how many pairs
     could be used and how often a held-out word's translation is found.

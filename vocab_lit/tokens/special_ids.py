@@ -138,8 +138,8 @@ def _carried(name: str, role: str, old, ids: IdMap):
         after = ids.of_ends(before)
     else:
         after = [new for id in before if (new := ids.of_role(role, id)) is not None]
-    if after == before or len(after) > 1:
-        return old if after == before else after
+    if isinstance(old, (list, tuple)) or len(after) > 1:
+        return after
     return after[0] if after else None
 
 # %% ../../nbs/02_tokens/07_special_ids.ipynb #614d014b
