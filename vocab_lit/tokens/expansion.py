@@ -55,9 +55,16 @@ def _check_alike(source: Dialect, target: Dialect) -> None:
 def _new_pieces(source: Vocab, target: Vocab, pieces: dict, n: int) -> dict[str, str]:
     "{piece of the target's model: the same token as the source writes it}, of the first n that the source lacks."
     overlapping = overlap(source, target) >= 0
-    first = [t for t in target if t.kind in ("text", "byte") and t.piece in pieces][:n]
+    kinds = ("text", "byte") if target.dialect.byte_level else ("text",)  # bytes to fall back on are no candidates
+    first = [t for t in target if t.kind in kinds and t.piece in pieces][:n]
     written = {t.piece: write_piece(t, source.dialect) for t in first if not overlapping[t.id]}
-    return {piece: own for piece, own in written.items() if own is not None}
+    new = {piece: own for piece, own in written.items() if own is not None}
+    if not new:
+        raise ValueError(
+            f"the source vocabulary has all of the first {len(first)} tokens of the target language's tokenizer, of "
+            "which the first are single characters or bytes; expand by more"
+        )
+    return new
 
 
 def _new_merges(model: dict, merges: list, new: dict[str, str]) -> list[list[str]]:

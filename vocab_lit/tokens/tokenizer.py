@@ -287,7 +287,7 @@ def with_pipeline(
         split_special_tokens=source.split_special_tokens,
         **roles,
     )
-    for name in ("chat_template", "response_template", "chat_control_tokens"):
+    for name in ("chat_template", "response_template", "chat_control_tokens", "_processor_class"):
         setattr(made, name, getattr(source, name, None))
     return made
 
