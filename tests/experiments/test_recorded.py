@@ -9,15 +9,15 @@ import tempfile
 
 
 @pytest.fixture(scope='module')
-def cell_585a6386():
-    # nbs/08_experiments/10_recorded.ipynb, cell "def cells_of(values, method="focus", metric="loss"):  # a ce" (585a6386)
+def cell_30cf1f4e():
+    # nbs/08_experiments/10_recorded.ipynb, cell "def cells_of(values, method="focus", metric="loss"):  # a ce" (30cf1f4e)
     global cells_of
     def cells_of(values, method="focus", metric="loss"):  # a cell with a value for each seed
         keys = dict.fromkeys(CELL, "") | dict(chapter="focus", method=method, metric=metric, language="sw", scale="mini")
         return pd.DataFrame([keys | dict(stage="", seed=i, value=v) for i, v in enumerate(values)])
 
 
-@pytest.mark.cell('nbs/08_experiments/10_recorded.ipynb', 'cell "a table keeps what other chapters have and takes the newest of its own" (7f2479f9)')
+@pytest.mark.cell('nbs/08_experiments/10_recorded.ipynb', 'cell "a table keeps what other chapters have and takes the newest of its own" (c102298b)')
 def test_a_table_keeps_what_other_chapters_have_and_takes_the_newest_of_its_own():
     def measured(value):
         return lambda: [{"metric": "loss", "value": value, "step": 10}, {"metric": "seconds", "value": 3.0}]
@@ -56,8 +56,8 @@ def test_a_table_keeps_what_other_chapters_have_and_takes_the_newest_of_its_own(
         assert study_rows(path=path).chapter.tolist() == ["wechsel"]
 
 
-@pytest.mark.cell('nbs/08_experiments/10_recorded.ipynb', 'cell "the interval of one cell alone is that of prediction in closed form" (0372381b)')
-def test_the_interval_of_one_cell_alone_is_that_of_prediction_in_closed_form(cell_585a6386):
+@pytest.mark.cell('nbs/08_experiments/10_recorded.ipynb', 'cell "the interval of one cell alone is that of prediction in closed form" (e1b3aa5f)')
+def test_the_interval_of_one_cell_alone_is_that_of_prediction_in_closed_form(cell_30cf1f4e):
     values = [5.0, 5.2, 5.1, 4.9, 5.3]
     cell = spread(cells_of(values)).iloc[0]
     assert (cell["mean"], cell.n) == (pytest.approx(5.1), 5)
@@ -65,8 +65,8 @@ def test_the_interval_of_one_cell_alone_is_that_of_prediction_in_closed_form(cel
     assert cell.interval == pytest.approx(2.306 * np.std(values, ddof=1) * np.sqrt(6 / 5), rel=1e-3)  # t of 8 degrees
 
 
-@pytest.mark.cell('nbs/08_experiments/10_recorded.ipynb', 'cell "at most one in twenty draws lies outside the interval" (a07ec4a6)')
-def test_at_most_one_in_twenty_draws_lies_outside_the_interval(cell_585a6386):
+@pytest.mark.cell('nbs/08_experiments/10_recorded.ipynb', 'cell "at most one in twenty draws lies outside the interval" (af5e82de)')
+def test_at_most_one_in_twenty_draws_lies_outside_the_interval(cell_30cf1f4e):
     rng = np.random.default_rng(0)
     drawn = rng.normal(3.0, 0.1, (400, 6))
     study = pd.concat([cells_of(row[:5], f"method {i}") for i, row in enumerate(drawn)])
@@ -79,8 +79,8 @@ def test_at_most_one_in_twenty_draws_lies_outside_the_interval(cell_585a6386):
     assert str((both.distance > 1).sum()) in told_spread(both)
 
 
-@pytest.mark.cell('nbs/08_experiments/10_recorded.ipynb', 'cell "what no seed explains is refused, and numbers that the study has not are not judged" (d531bd32)')
-def test_what_no_seed_explains_is_refused_and_numbers_that_the_study_has_not_are_not_judged(cell_585a6386):
+@pytest.mark.cell('nbs/08_experiments/10_recorded.ipynb', 'cell "what no seed explains is refused, and numbers that the study has not are not judged" (2748e655)')
+def test_what_no_seed_explains_is_refused_and_numbers_that_the_study_has_not_are_not_judged(cell_30cf1f4e):
     study = pd.concat([cells_of([5.0, 5.2, 5.1, 4.9, 5.3]), cells_of([60.0, 62.0, 61.0, 60.5, 61.5], metric="f1")])
     with pytest.raises(ValueError, match=r"focus sw loss: 9 was measured and 5\.1 recorded"):
         outside(beside_study(cells_of([9.0]), study))
@@ -93,16 +93,16 @@ def test_what_no_seed_explains_is_refused_and_numbers_that_the_study_has_not_are
     assert spread(cells_of([5.0, 5.1])).empty  # two seeds say nothing about how far a third is
 
 
-@pytest.mark.cell('nbs/08_experiments/10_recorded.ipynb', 'cell "a number without any spread is allowed what sums in another order change" (37bdf883)')
-def test_a_number_without_any_spread_is_allowed_what_sums_in_another_order_change(cell_585a6386):
+@pytest.mark.cell('nbs/08_experiments/10_recorded.ipynb', 'cell "a number without any spread is allowed what sums in another order change" (da378491)')
+def test_a_number_without_any_spread_is_allowed_what_sums_in_another_order_change(cell_30cf1f4e):
     study = cells_of([2.0, 2.0, 2.0, 2.0, 2.0])
     assert outside(beside_study(cells_of([2.0001]), study)).empty
     with pytest.raises(ValueError, match="times as far"):
         outside(beside_study(cells_of([2.1]), study))
 
 
-@pytest.mark.cell('nbs/08_experiments/10_recorded.ipynb', 'cell "the figure says what its sentence says, and has a panel for each task and metric" (8a5c06a0)')
-def test_the_figure_says_what_its_sentence_says_and_has_a_panel_for_each_task_and_metric(cell_585a6386):
+@pytest.mark.cell('nbs/08_experiments/10_recorded.ipynb', 'cell "the figure says what its sentence says, and has a panel for each task and metric" (d585fa8f)')
+def test_the_figure_says_what_its_sentence_says_and_has_a_panel_for_each_task_and_metric(cell_30cf1f4e):
     several = [cells_of([5.0, 5.2, 5.1, 4.9, 5.3]), cells_of([60.0, 62.0, 61.0, 60.5, 61.5], metric="f1")]
     drawn = beside_study(pd.concat([cells_of([5.15]), cells_of([66.0], metric="f1")]), pd.concat(several))
     figure = spread_plot(drawn)
