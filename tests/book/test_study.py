@@ -12,5 +12,5 @@ def test_the_study_is_of_chapters_of_the_book_with_parameters_that_these_have():
             assert parameters["seeds"] >= 5
     assert len(study_jobs()) == sum(map(len, study_runs().values()))
     assert list(study_jobs(["wechsel"])) == [f"wechsel ({language})" for language in study_runs()["wechsel"]]
-    with pytest.raises(ValueError, match="the study has no chapter 'fokus'; choose from focus"):
+    with pytest.raises(ValueError, match="the study has no chapter 'fokus'; choose from wechsel"):
         run_study(["fokus"])
