@@ -197,7 +197,7 @@ def test_special_ids_reach_both_configurations(cell_95305b17):
     new.cls_token, new.eos_token = "[MASK]", "[SEP]"
     result = transplant(model, old, new, "random")
     assert (model.config.bos_token_id, model.config.eos_token_id) == (new.bos_token_id, new.eos_token_id)
-    assert model.generation_config.eos_token_id == new.eos_token_id and model.config.vocab_size == len(new)
+    assert model.generation_config.eos_token_id == [new.eos_token_id] and model.config.vocab_size == len(new)
 
 
 @pytest.mark.cell('nbs/05_models/05_transplant.ipynb', 'cell "rows are padded to a multiple and models may have spare rows" (8a79805b)')

@@ -118,6 +118,7 @@ def _make_tokenizer(a, out):
         text,
         wanted.vocab_size,
         wanted.kind or None,
+        keep_reserved=wanted.keep_reserved,
         character_coverage=wanted.character_coverage,
     )
     with write_folder(out / "tokenizer") as folder:

@@ -461,6 +461,9 @@ def transplant_(
     which FOCUS makes target embeddings as convex combinations of those of overlapping tokens; `--vectors MODEL`
     asks a smaller model with the target vocabulary instead (clp, omp).
 
+    A tokenizer that is trained keeps the pipeline of the source's own: how text is normalised and split, special and
+    added tokens, chat template. One that you give and that lacks them gets them by `--add-special-tokens`.
+
     WECHSEL and OFA combine those of semantically similar source tokens. They need a dictionary between the source
     language and the target language, and word vectors of both or text to train them on. It is said how many pairs
     could be used and how often a held-out word's translation is found.
@@ -1135,17 +1138,18 @@ def claims_(
     """Check what the papers say they found, on the numbers that they print and on your records.
 
     Records are those of chapters that this version of the package has run, at any scale: `mini` is that of the
-    book, `paper` and `custom` stand beside it.
+    book, `recorded` the larger study that comes with the package, `paper` and `custom` stand beside them.
 
     Example: `vocab-lit claims --paper focus`
     """
     from vocab_lit.experiments.claims import load_claims, read_records, verdicts
+    from vocab_lit.experiments.recorded import with_study
 
     claims = load_claims()
     papers = list(dict.fromkeys(c.paper for c in claims))
     if paper and paper not in papers:
         raise ValueError(f"no claims of {paper!r}; choose from {', '.join(papers)}")
-    found = verdicts([c for c in claims if paper in (None, c.paper)], read_records(records), strict=False)
+    found = verdicts([c for c in claims if paper in (None, c.paper)], with_study(read_records(records)), strict=False)
     rows = json.loads(found.drop(columns=["standardised", "agree"]).to_json(orient="records"))
     if as_json:
         tell_json(rows)

@@ -148,6 +148,7 @@ def _with_vectors(source, language, target, lines, settings, say):
 
 def _target_tokenizers(source, lines, settings, given, say):
     "The tokenizer of the target language, and the one that the model gets, which may keep the source's tokens."
+    from vocab_lit.tokens.chat import add_special_tokens
     from vocab_lit.tokens.expansion import expand_tokenizer
     from vocab_lit.tokens.tokenizer import tokenizer_kind, train_tokenizer_like
 
@@ -156,9 +157,13 @@ def _target_tokenizers(source, lines, settings, given, say):
     if language is None:
         kind = wanted.kind or tokenizer_kind(source.tokenizer)
         say(f"training a {kind} tokenizer of {wanted.vocab_size:,} tokens")
-        coverage = wanted.character_coverage
-        language = train_tokenizer_like(source.tokenizer, lines, wanted.vocab_size, kind, character_coverage=coverage)
-    return language, expand_tokenizer(source.tokenizer, language, wanted.extend) if wanted.extend else language
+        options = dict(keep_reserved=wanted.keep_reserved, character_coverage=wanted.character_coverage)
+        language = train_tokenizer_like(source.tokenizer, lines, wanted.vocab_size, kind, **options)
+    if wanted.extend:
+        return language, expand_tokenizer(source.tokenizer, language, wanted.extend)
+    if wanted.add_special_tokens and (added := add_special_tokens(source.tokenizer, language)):
+        say(f"added {', '.join(added)} to the target tokenizer")
+    return language, language
 
 
 def _changed(settings: TransplantSettings) -> dict:
@@ -173,6 +178,8 @@ def _changed(settings: TransplantSettings) -> dict:
 
 def _tell(result, recipe, say) -> None:
     "What is odd about a transplant."
+    for note in result.notes:
+        say(f"note: {note}")
     copied = [t for t in result.plan.target if result.plan.copied[t.id] >= 0]
     if copies_overlap(recipe) and not any(t.kind == "text" and t.text.strip() for t in copied):
         say(
@@ -204,6 +211,7 @@ def transplant_files(
     from vocab_lit.methods.factored import FactoredRecipe, load_factors
     from vocab_lit.models.check import ROWS_OF_DECODERS, check_folder, is_decoder, verdict
     from vocab_lit.models.transplant import check_model, save, transplant
+    from vocab_lit.tokens.chat import check_templates
     from vocab_lit.tokens.tokenizer import load_tokenizer
     from vocab_lit.tokens.vocab import Vocab
 
@@ -213,6 +221,7 @@ def transplant_files(
     whole = recipe.untrained or isinstance(recipe, FactoredRecipe)
     model = source.load() if whole else source.open_weights()
     check_model(model, source.vocab, source.vocab)
+    check_templates(source.tokenizer, source.path)
     factors = load_factors(factors) if factors else None
     lines = read_lines(*text) if text else []
     if lines:
