@@ -389,6 +389,7 @@ def cell_8e4d89ae():
     from vocab_lit.models.adapterhub import load_adapter, save_adapter
     from vocab_lit.text.corpus import write_json
     from vocab_lit.methods.factored import load_factors
+    from vocab_lit.methods.settings import Factoring
     from vocab_lit.models.madx import MadX
     from vocab_lit.text.phrasebook import lines
     from vocab_lit.app.pipeline import factorize_files, train_vectors_files
@@ -420,7 +421,7 @@ def cell_8e4d89ae():
         "text": (text, Path.read_text),
         "adapter": (adapter_writer(), adapter),
         "pickle": (adapter_writer(safetensors=False), adapter),
-        "factors": (lambda out: factorize_files(place/"model", out), load_factors),
+        "factors": (lambda out: factorize_files(place/"model", out, Factoring(steps=5)), load_factors),
         "vectors.vec": (vectors, open_words),
         "vectors.npz": (lambda out: vectors(out, place/"model"), open_words),
         "record.json": (lambda out: write_json(list(range(9000)), out), lambda out: json.loads(out.read_text())),
