@@ -6,9 +6,8 @@
 from __future__ import annotations
 
 import copy
-import json
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -24,8 +23,10 @@ from .factored_embedding import FactoredEmbedding, check_tied
 from .lazy_weights import rows_of, save_meta_model
 from .source import Source, is_masked, max_length
 from ..text.files import write_folder
+from ..tokens.chat import carry_template, check_templates
+from ..tokens.special_ids import carry_ids, check_ids
 from ..tokens.tokenizer import save_tokenizer
-from ..tokens.vocab import _SAME_ROLE, Token, Vocab, match_specials
+from ..tokens.vocab import _SAME_ROLE, Token, Vocab
 from ..vectors.align import AlignedVectors
 
 if TYPE_CHECKING:
@@ -167,18 +168,11 @@ def _move_positions(model: PreTrainedModel, pad: int) -> None:
         model.config.max_position_embeddings = n
 
 # %% ../../nbs/05_models/05_transplant.ipynb #03cf6ba4
-def _carry_ids(config, source: Vocab, target: Vocab) -> None:
-    "Set the special token ids of a configuration to those of the target vocabulary."
-    moved = {s: t for t, s in reversed(match_specials(source, target).items())}
-    for name in [n for n in vars(config) if n.endswith("_token_id")]:
-        old = getattr(config, name)
-        if old is None and (name != "pad_token_id" or "pad" not in target.roles):
-            continue  # generation needs a pad id where there is one
-        role = name.removeprefix("_").removesuffix("_token_id")
-        id = target.roles.get(role, target.roles.get(_SAME_ROLE.get(role)))
-        if id is None:
-            id = moved.get(old if isinstance(old, int) else old[0])
-        setattr(config, name, id)
+def _carry_special(model, source: Vocab, target: Vocab) -> list[str]:  # what there is to say about it
+    "Carry over what names single tokens: the ids of the configurations, and the chat template."
+    configs = [c for c in (model.config, getattr(model, "generation_config", None)) if c is not None]
+    told = carry_template(source.tokenizer, target.tokenizer)
+    return carry_ids(configs, source, target) + [told] * bool(told)
 
 # %% ../../nbs/05_models/05_transplant.ipynb #249c066f
 def check_rows(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase) -> None:
@@ -197,6 +191,7 @@ class Transplant:
     plan: Plan
     factors: Factors | None = None  # of the source embeddings, where the recipe is low-dimensional
     layer: FactoredEmbedding | None = None  # which then makes the target embeddings, and can be trained in their place
+    notes: list[str] = field(default_factory=list)  # what happened to ids in configurations and to the chat template
 
 
 def reinitialise(
@@ -231,6 +226,9 @@ def transplant(
         needs = "changes more than single embeddings and needs all weights in memory"
         raise ValueError(f"{recipe.name} {needs}; load the model by load_model")
     check_model(model, source, target)
+    check_ids(model.config, source, target)
+    check_templates(source_tokenizer, "the source tokenizer")
+    check_templates(tokenizer, "the target tokenizer")
     factors = _factors_for(recipe, model, len(source), factors, seed)
     spare = -len(target) % pad_to_multiple_of
     padded = Vocab(
@@ -253,13 +251,11 @@ def transplant(
         _move_positions(model, target.roles["pad"])
         if model.get_input_embeddings().padding_idx is not None:
             model.get_input_embeddings().padding_idx = target.roles["pad"]
-    for config in (model.config, getattr(model, "generation_config", None)):
-        if config is not None:
-            _carry_ids(config, source, target)
+    notes = _carry_special(model, source, target)
     if tokenizer.model_max_length > 10**9:
         tokenizer.model_max_length = source_tokenizer.model_max_length
     tokenizer.model_max_length = min(tokenizer.model_max_length, max_length(model))
-    return Transplant(model, tokenizer, plan, factors, layer)
+    return Transplant(model, tokenizer, plan, factors, layer, notes)
 
 
 def _opened(source):  # tokenizer and vocabulary
@@ -290,7 +286,9 @@ def save(
     out: str | Path,  # a new or empty folder
     **facts,  # what else to note, such as the files the text came from
 ) -> Path:
-    "Save model, tokenizer and plan; transformers loads the folder without this package."
+    "Save model, tokenizer, plan and model card; transformers loads the folder without this package."
+    from vocab_lit.models.card import keep_source_files, write_card
+
     with write_folder(out) as folder:
         if hasattr(result.model, "stored"):
             save_meta_model(result.model, folder)
@@ -307,9 +305,12 @@ def save(
             seed=result.plan.seed,
             tokens=len(result.tokenizer),
             rows={r["step"]: r["rows"] for r in result.plan.summary().to_dict("records")},
+            sampled=int((result.plan.group >= 0).sum()),
+            notes=result.notes,
             **facts,
         )
-        (folder / "vocab_lit.json").write_text(json.dumps(note, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+        keep_source_files(str(note.get("model", "")), folder)
+        write_card(folder, Path(out).name, **note)
     return Path(out)
 
 
