@@ -149,6 +149,15 @@ def test_the_stages_leave_a_whole_model_scores_of_the_old_one_and_the_new_one_an
         )
         and "nan" not in text
     )
+    card = (out / "model/README.md").read_text(encoding="utf-8")
+    for said in (
+        "# out\n",
+        "language: sw",
+        "## Continued pretraining",
+        "| source | bits per byte of held-out text |",
+        "ner, ",
+    ):
+        assert said in card, said
 
 
 @pytest.mark.cell('nbs/09_app/03_adapt.ipynb', 'cell "what is done is not done again, and another adaptation does not get into the folder" (7b6455e6)')

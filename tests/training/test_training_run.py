@@ -135,7 +135,8 @@ def test_a_run_that_is_stopped_before_after_or_while_it_is_cleared_away_is_resum
     assert (
         {t.dtype for t in tensors.values()} == {torch.float32}
         and (place / "uncut/plan.npz").read_bytes() == b"plan"
-        and (place / "uncut/vocab_lit.json").read_text() == "{}"
+        and json.loads((place / "uncut/vocab_lit.json").read_text())["training"]["mode"] == short.mode
+        and "## Continued pretraining" in (place / "uncut/README.md").read_text()
     )
     stopped("early", runs, "lapt", lambda *_: True)
     for other, given in {

@@ -5,10 +5,10 @@
 # %% auto #0
 __all__ = ['LIMIT', 'checkout', 'settings', 'Cell', 'code_cells', 'names', 'pytest_module', 'library_notebooks', 'generated',
            'check_generated', 'regenerate', 'source_notebooks', 'clean_notebook', 'check_clean', 'clean',
-           'check_conditionals', 'stamped', 'check_stamps', 'stamp', 'chapters', 'pages', 'check_chapters',
-           'check_parameters', 'set_parameters', 'page_links', 'page_info', 'chapter_defaults', 'run_chapter',
-           'PageJob', 'run_jobs', 'run_all', 'public_names', 'reference', 'status', 'check_html', 'generated_pages',
-           'build_book']
+           'check_conditionals', 'stamped', 'check_stamps', 'stamp', 'chapters', 'study_runs', 'pages',
+           'check_chapters', 'check_parameters', 'set_parameters', 'page_links', 'page_info', 'chapter_defaults',
+           'run_chapter', 'PageJob', 'run_jobs', 'share_cores', 'run_all', 'public_names', 'reference', 'status',
+           'check_html', 'generated_pages', 'build_book']
 
 # %% ../../nbs/10_book/01_publish.ipynb #9d0aeb49
 import ast
@@ -631,6 +631,11 @@ def chapters(root: Path | None = None) -> dict[str, dict[str, dict]]:  # chapter
     }
 
 
+def study_runs(root: Path | None = None) -> dict[str, dict[str, dict]]:  # chapter to language to parameters
+    "The runs of the recorded study, which is larger than the book."
+    return {name: dict(runs) for name, runs in (_book(root).get("study") or {}).items()}
+
+
 def pages(root: Path | None = None) -> list[str]:  # book/NAME.ipynb
     "The notebooks of the book without a language, which run after the chapters."
     return _book(root).get("pages") or []
@@ -984,11 +989,17 @@ def _workers() -> int:
     return min(4, os.cpu_count() or 1)  # pages at a time
 
 
+def share_cores() -> int:  # how many pages run at a time
+    "Give every page its share of the cores, as many threads and processes."
+    workers = _workers()
+    for name in ("OMP_NUM_THREADS", "LOKY_MAX_CPU_COUNT"):
+        os.environ.setdefault(name, str(max(1, (os.cpu_count() or 1) // workers)))
+    return workers
+
+
 def run_all() -> list[Path]:  # the pages
     "Run every chapter for its languages at scale mini, the notebooks that read their records, and the library's."
-    root, workers = checkout(), _workers()
-    for name in ("OMP_NUM_THREADS", "LOKY_MAX_CPU_COUNT"):
-        os.environ.setdefault(name, str(max(1, (os.cpu_count() or 1) // workers)))  # threads and processes of a page
+    root, workers = checkout(), share_cores()
     library = root / "book" / "library"
     for p in library.rglob("*.ipynb"):
         if not (root / "nbs" / p.relative_to(library)).exists():
