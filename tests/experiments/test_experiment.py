@@ -77,6 +77,7 @@ def cell_0f0c0502():
         replace(
             bilingual,
             held_out=bilingual.held_out[:30],
+            lapt=replace(bilingual.lapt, batch_size=4, length=32),
             splits=lambda task, language: few_names,
             tasks={"ner": one_epoch},
         )

@@ -38,6 +38,7 @@ def cell_70f65e82(cell_1d9303d3):
         tokenizer="trained on the text",
         vectors="token fastText",
         language="sw",
+        notes=["eos_token_id 2 became 3"],
     )
     (made / "vocab_lit.json").write_text(json.dumps(note))
     keep_source_files(note["model"], made)
@@ -57,6 +58,7 @@ def test_the_head_has_base_model_licence_language_and_tags_and_the_text_what_was
         "a vocabulary of 700 tokens for sw, initialised by `focus`",
         "`swahili.txt` (4,000 lines, 150,000 characters)",
         "| Similar | 380 (54.3%) |",
+        "- eos_token_id 2 became 3",
         'AutoModelForMaskedLM.from_pretrained("made")',
         "Dobler and de Melo (2023): FOCUS",
         "have not been trained",

@@ -267,10 +267,12 @@ def _fixture(cell: Cell) -> str:
 _CONFTEST = (
     _BANNER
     + """nbs/10_book/01_publish.ipynb.
+import gc
 import os
 import hypothesis
 import pytest
 
+gc.set_threshold(20_000) # what is imported stays: looking through it at every 700 new objects takes a tenth of the time
 hypothesis.settings.load_profile("ci") # the same examples in every run, and no deadline
 os.environ.setdefault("MPLBACKEND", "agg")
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
@@ -283,6 +285,9 @@ def pytest_configure(config):
     config.addinivalue_line("markers", "cell(notebook, label): the notebook cell that a test was made from")
     config.addinivalue_line("markers", "slow: takes long; runs with --slow")
     config.addinivalue_line("markers", "gpu: needs a GPU")
+
+def pytest_collection_finish():
+    gc.freeze() # no collection looks through what is imported again
 
 def pytest_runtest_setup(item):
     if item.get_closest_marker("slow") and not item.config.getoption("--slow"): pytest.skip("slow: run with --slow")

@@ -217,6 +217,12 @@ def _embeddings(note, name, folder) -> list[str]:
     return ["## Where the embeddings come from", _table(shares, "step", "embeddings"), about]
 
 
+def _notes(note, name, folder) -> list[str]:
+    if not note.get("notes"):
+        return []
+    return ["## Special tokens and chat template", "\n".join(f"- {line}" for line in note["notes"])]
+
+
 def _training(note, name, folder) -> list[str]:
     training = note.get("training")
     if not training:
@@ -260,7 +266,7 @@ def _source_card(note, name, folder) -> list[str]:
     return ["## The source model", about]
 
 
-SECTIONS = (_opening, _made_by, _embeddings, _training, _evaluation, _use, _citation, _source_card)
+SECTIONS = (_opening, _made_by, _embeddings, _notes, _training, _evaluation, _use, _citation, _source_card)
 
 
 def card_text(

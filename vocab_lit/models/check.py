@@ -159,7 +159,11 @@ _ID_LISTS = ("suppress_tokens", "begin_suppress_tokens", "forced_decoder_ids", "
 
 def _configured_ids(served: ServedFolder) -> Iterator[tuple[str, str, int]]:  # file, key, id
     "Every token id in the model's and the generation's configuration."
-    for file, config in (("config.json", served.model.config), ("generation_config.json", served.generation)):
+    whole, text = served.model.config, served.model.config.get_text_config()
+    configs = [("config.json", whole), ("generation_config.json", served.generation)]
+    if text is not whole:
+        configs.append(("config.json", text))
+    for file, config in configs:
         for key, value in sorted(vars(config).items()) if config is not None else ():
             if key.endswith("token_id") or key in _ID_LISTS:
                 for id in _ids_within(value):
@@ -169,7 +173,9 @@ def _configured_ids(served: ServedFolder) -> Iterator[tuple[str, str, int]]:  # 
 def end_ids(served: ServedFolder) -> set[int]:
     "The ids at which generation stops."
     given = getattr(served.generation, "eos_token_id", None)
-    return set(_ids_within(served.model.config.eos_token_id if given is None else given))
+    if given is None:
+        given = getattr(served.model.config.get_text_config(), "eos_token_id", None)
+    return set(_ids_within(given))
 
 
 def find_special_ids(served: ServedFolder) -> Iterator[Finding]:
@@ -343,9 +349,9 @@ def find_untrained(served: ServedFolder) -> Iterator[Finding]:
     if found:
         what = f"{len(found):,} tokens have rows like those of unused ones, such as {_examples(found)}"
         yield Finding("untrained", what, "train on text that has them, or leave them out", breaks=False)
-    sampled, total = served.note.get("sampled", 0), served.rows
+    sampled, total = served.note.get("sampled", 0), len(served.vocab)
     if sampled and not served.note.get("training"):
-        what = f"{sampled:,} of {total:,} rows were randomly initialised and not trained since"
+        what = f"{sampled:,} of {total:,} tokens have randomly initialised rows, which were not trained since"
         yield Finding("untrained", what, "continue pretraining by `vocab-lit lapt`", breaks=False)
 
 # %% ../../nbs/05_models/10_check.ipynb #6ee0ccdf
@@ -388,6 +394,7 @@ def known_pre_tokenizer(pipeline: dict) -> str | None:  # of `tokenizer.json`
 
 
 _BY_HASH = "the converter knows tokenizers by a hash of ids, and this vocabulary is in no table"
+_BY_HASH_GROWN = f"{_BY_HASH.partition(',')[0]}, which is the source's unless its test text has one of the added tokens"
 
 
 def find_gguf_tokenizer(served: ServedFolder) -> Iterator[Finding]:
@@ -416,7 +423,8 @@ def _find_byte_level(served: ServedFolder) -> Iterator[Finding]:
         return
     if served.note:
         todo = f'convert, and give the hash that it prints the name "{name}" in get_vocab_base_pre'
-        yield Finding("pre-tokenizer", _BY_HASH, todo, only)
+        grown = bool(served.note.get("extended_by"))
+        yield Finding("pre-tokenizer", _BY_HASH_GROWN if grown else _BY_HASH, todo, only, breaks=not grown)
     bare, spaced = served.tokenizer(["a", " a"], add_special_tokens=False)["input_ids"]
     if served.generates and bare == spaced:
         what = "the tokenizer puts a space before the text, and llama.cpp does not"
@@ -499,8 +507,9 @@ _POOR = 0.1  # share of held-out pairs found, below which an alignment is
 
 
 def shares(plan: Plan) -> dict[str, float]:
-    "The shares of rows that were copied, mixed from several, and randomly initialised."
-    copied, sampled = (plan.copied >= 0).mean(), (plan.group >= 0).mean()
+    "The shares of tokens whose rows were copied, mixed from several, and randomly initialised; of padding none."
+    tokens = np.array([bool(token.piece) for token in plan.target])
+    copied, sampled = (plan.copied >= 0)[tokens].mean(), (plan.group >= 0)[tokens].mean()
     return dict(copied=float(copied), mixed=float(1 - copied - sampled), random=float(sampled))
 
 

@@ -305,7 +305,7 @@ def save(
             seed=result.plan.seed,
             tokens=len(result.tokenizer),
             rows={r["step"]: r["rows"] for r in result.plan.summary().to_dict("records")},
-            sampled=int((result.plan.group >= 0).sum()),
+            sampled=int((result.plan.group[: len(result.tokenizer)] >= 0).sum()),
             notes=result.notes,
             **facts,
         )
