@@ -95,6 +95,13 @@ def cell_ee1daf0f(cell_963f8e44):
         ((*ADAPT, "--ner", place / "long.txt"), "--ner: no training file"),
         ((*ADAPT, "--ner", "none.txt"), "--ner none.txt: no such file"),
         ((*ADAPT, "--seeds", 0), "--seeds 0: give at least 1"),
+        ((*TRANSPLANT, "--push-to-hub", "a/b/c"), "--push-to-hub a/b/c: not a name of a repository"),
+        ((*LAPT, "--push-to-hub", "x y"), "--push-to-hub x y: not a name of a repository"),
+        ((*ADAPT, "--push-to-hub", "x y"), "--push-to-hub x y: not a name of a repository"),
+        (("push", place / "sw", "me/sw"), "--push-to-hub: HF_HUB_OFFLINE is set; unset it"),
+        (("push", place, "me/sw"), "has no config.json and no adapter_config.json"),
+        (("check", nowhere), "nowhere: no such folder"),
+        (("check", place / "sw", "--for", "vlm"), "--for: 'vlm' is unknown; did you mean vllm"),
         (("tokenizer", *long, *out, "--kind", "x"), "--kind: 'x' is unknown; choose from"),
         (("tokenizer", *long, *out, "--vocab-size", 10**6), "--vocab-size 1,000,000"),
         (("clean", place / "long.txt", *out, "--duplicates", "x"), "--duplicates: 'x' is unknown; choose from"),
@@ -163,6 +170,44 @@ def test_commands_give_tables_and_json(cell_963f8e44):
     assert "Latn" in run("inspect", place / "model")
     parts = json.loads(run("explain", place / "sw", "Jumanne", "--json"))
     assert abs(sum(p["weight"] for p in parts) - 1) < 1e-4 and parts[0]["token"] == "▁Jumanne"
+
+
+@pytest.mark.cell('nbs/09_app/04_cli.ipynb', 'cell "a folder is checked, and uploaded where that is asked for" (49fc8ed0)')
+def test_a_folder_is_checked_and_uploaded_where_that_is_asked_for(cell_963f8e44):
+    from vocab_lit.app import upload as uploading
+
+    assert "nothing found that would break transformers, vllm, gguf" in run("check", place / "sw")
+    assert not any(found["breaks"] for found in json.loads(run("check", place / "sw", "--json", "--for", "vllm")))
+    shutil.copytree(place / "sw", place / "torn")
+    (place / "torn/model.safetensors").write_bytes(b"")
+    run("check", place / "torn", "--for", "vllm", code=1)
+    up = json.loads(run("push", place / "sw", "me/sw", "--dry-run", "--json"))
+    assert {"README.md", "config.json", "model.safetensors", "plan.npz"} <= {row["file"] for row in up}
+    assert "README.md" in run("push", place / "sw", "me/sw", "--dry-run")
+    uploads = []
+    adapter = place / "small-adapter"
+    few = ("--text", place / "sw.txt", "--steps", 1, "--batch-size", 2, "--length", 32)
+    run("adapter", "train", place / "model", *few, "--name", "sw", "--out", adapter)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(uploading, "check_upload", lambda name: f"me/{name}")
+        patch.setattr(uploading, "upload", lambda folder, name, say: uploads.append((Path(folder).name, name)))
+        given = (place / "model", "--tokenizer", place / "sw", "--method", "identity", "--language", "sw")
+        run("transplant", *given, "--out", place / "up", "--push-to-hub", "up")
+        run("lapt", place / "up", *few, "--out", place / "up-lapt", "--push-to-hub", "up-lapt")
+        run("adapter", "export", place / "model", adapter, "--out", place / "up-adapter", "--push-to-hub", "up-adapter")
+        to = ("--out", place / "never", "--vocab-size", 400, "--method", "identity")
+        planned = run(
+            "adapt", place / "model", "--text", place / "sw.txt", *to, "--dry-run", "--json", "--push-to-hub", "up"
+        )
+    assert uploads == [(name, f"me/{name}") for name in ("up", "up-lapt", "up-adapter")]
+    last = json.loads(planned)[-1]
+    assert last["stage"] == "upload" and last["makes"] == "me/up" and not (place / "never").exists()
+    for folder, said in (
+        ("up", "language: sw"),
+        ("up-lapt", "## Continued pretraining"),
+        ("up-adapter", "library_name: adapters"),
+    ):
+        assert said in (place / folder / "README.md").read_text(), folder
 
 
 @pytest.mark.cell('nbs/09_app/04_cli.ipynb', 'cell "a tokenizer trained by one command serves another" (b37eec81)')

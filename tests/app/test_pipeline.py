@@ -2,13 +2,14 @@
 from contextlib import nullcontext
 from gensim.models.fasttext import save_facebook_model
 from pathlib import Path
-from transformers import AutoModelForMaskedLM, AutoTokenizer, GPT2Config, GPT2LMHeadModel, XLMRobertaConfig, XLMRobertaForMaskedLM
+from transformers import AutoModelForMaskedLM, AutoTokenizer, GPT2Config, GPT2LMHeadModel, Gemma3TextConfig, LlamaConfig, MistralConfig, Qwen3Config, XLMRobertaConfig, XLMRobertaForMaskedLM
 from vocab_lit.app.pipeline import align_word_files, factorize_files, train_vectors_files, transplant_files
 from vocab_lit.methods import factored
 from vocab_lit.methods.settings import TransplantSettings, find_recipe
 from vocab_lit.text.corpus import read_lines
 from vocab_lit.text.phrasebook import dictionary, lines
-from vocab_lit.tokens.tokenizer import load_tokenizer, special_around, train_tokenizer
+from vocab_lit.tokens.chat import chat_tokenizer
+from vocab_lit.tokens.tokenizer import load_tokenizer, save_tokenizer, special_around, train_tokenizer
 from vocab_lit.vectors.align import known_pairs, read_dictionary, rotation
 from vocab_lit.vectors.settings import VectorTraining
 from vocab_lit.vectors.token_vectors import save_vectors, token_ppmi
@@ -21,6 +22,7 @@ import resource
 import shutil
 import tempfile
 import torch
+import transformers
 
 
 @pytest.fixture(scope='module')
@@ -60,6 +62,77 @@ def cell_6588ab2a(cell_6424b4a4):
     files = dict(dictionary=place / "en-sw.txt", source_text=[place / "en.txt"])
     turned = transplanted("wechsel-sw", vocab_size=700, method="wechsel", **files, say=print)
     turned.plan.explain("Jumapili")
+
+
+@pytest.fixture(scope='module')
+def cell_f99882a0(cell_6424b4a4):
+    # nbs/09_app/01_pipeline.ipynb, cell "DECODERS = {" (f99882a0)
+    global DECODERS, ENDS, NEVER, answer, chat_model, chat_models, family, opened
+    DECODERS = {
+        "qwen3": (Qwen3Config, "Qwen3ForCausalLM", dict(head_dim=8, tie_word_embeddings=True)),
+        "llama3": (LlamaConfig, "LlamaForCausalLM", dict(tie_word_embeddings=False)),
+        "gemma3": (Gemma3TextConfig, "Gemma3ForCausalLM", dict(head_dim=8)),
+        "mistral": (MistralConfig, "MistralForCausalLM", dict(tie_word_embeddings=False)),
+    }
+    ENDS = {
+        "qwen3": ["<|im_end|>", "<|endoftext|>"],
+        "llama3": ["<|end_of_text|>", "<|eom_id|>", "<|eot_id|>"],
+        "gemma3": ["<eos>", "<end_of_turn>"],
+        "mistral": ["</s>"],
+    }
+    NEVER = {"qwen3": "<think>", "llama3": "<|python_tag|>", "gemma3": "<mask>", "mistral": "[TOOL_CALLS]"}
+
+
+    def chat_model(family):
+        "The folder of a chat model of English that has seen some Swahili."
+        tokenizer = chat_tokenizer(family, lines("en", 300, seed=0) + lines("sw", 100, seed=0), 700)
+        ends, never = (tokenizer.convert_tokens_to_ids(pieces) for pieces in (ENDS[family], [NEVER[family]]))
+        config, name, more = DECODERS[family]
+        torch.manual_seed(0)
+        model = getattr(transformers, name)(
+            config(
+                vocab_size=704,  # rows beyond the tokenizer's
+                hidden_size=16,
+                num_hidden_layers=2,
+                num_attention_heads=2,
+                num_key_value_heads=1,
+                intermediate_size=16,
+                max_position_embeddings=128,
+                bos_token_id=tokenizer.bos_token_id,
+                eos_token_id=ends[0] if len(ends) == 1 else ends,
+                pad_token_id=None,
+                **more,
+            )
+        )
+        model.generation_config = transformers.GenerationConfig(
+            bos_token_id=tokenizer.bos_token_id, eos_token_id=ends, suppress_tokens=never, temperature=0.6, do_sample=True
+        )
+        model.save_pretrained(place / family)
+        save_tokenizer(tokenizer, place / family)
+        return place / family
+
+
+    def opened(folder):
+        return transformers.AutoModelForCausalLM.from_pretrained(folder), AutoTokenizer.from_pretrained(folder)
+
+
+    def answer(folder, pieces):
+        "What a model generates that would say these tokens, one after the other."
+        model, tokenizer = opened(folder)
+        asked = tokenizer("a", return_tensors="pt")["input_ids"]
+        wanted = tokenizer.convert_tokens_to_ids(pieces)
+
+        def allowed(batch, ids):
+            return wanted[len(ids) - asked.shape[1] :][:1]
+
+        made = model.generate(asked, prefix_allowed_tokens_fn=allowed, max_new_tokens=len(pieces), do_sample=False)
+        return tokenizer.convert_ids_to_tokens(made[0, asked.shape[1] :])
+
+
+    chat_models = {family: chat_model(family) for family in DECODERS}
+    for family in DECODERS:
+        transplanted(f"{family}-sw", source=family, method="identity", vocab_size=690, say=print)
+        transplanted(f"{family}-more", source=family, method="identity", vocab_size=690, extend=600)
 
 
 @pytest.fixture(scope='module')
@@ -207,6 +280,86 @@ def test_a_causal_model_s_target_tokenizer_leaves_texts_as_open_as_the_source_s_
     assert one_side("a")["input_ids"][0] == one_side.bos_token_id
 
 
+@pytest.mark.cell('nbs/09_app/01_pipeline.ipynb', 'cell "a chat model answers in the same tokens and stops at the same ones" (46468a03)')
+def test_a_chat_model_answers_in_the_same_tokens_and_stops_at_the_same_ones(cell_6424b4a4, cell_f99882a0):
+    for family, folder in chat_models.items():
+        for made in (place / f"{family}-sw", place / f"{family}-more"):
+            for end in ENDS[family]:
+                said = ["a", end, "b"]
+                assert answer(folder, said) == answer(made, said) == ["a", end]
+            (model, tokenizer), (source, own) = opened(made), opened(folder)
+            names = [
+                own.convert_ids_to_tokens(ids)
+                for ids in (source.config.eos_token_id, source.generation_config.eos_token_id)
+            ]
+            ids = model.config.eos_token_id, model.generation_config.eos_token_id
+            assert [tokenizer.convert_ids_to_tokens(i) for i in ids] == names
+            assert model.generation_config.suppress_tokens == tokenizer.convert_tokens_to_ids([NEVER[family]])
+            assert model.generation_config.temperature == 0.6 and model.config.pad_token_id in (
+                None,
+                tokenizer.pad_token_id,
+            )
+
+
+@pytest.mark.cell('nbs/09_app/01_pipeline.ipynb', 'cell "a conversation of overlapping tokens gives the same text and the same logits" (8bdfbc3b)')
+def test_a_conversation_of_overlapping_tokens_gives_the_same_text_and_the_same_logits(cell_6424b4a4, cell_f99882a0):
+    for family, folder in chat_models.items():
+        for made in (place / f"{family}-sw", place / f"{family}-more"):
+            (source, own), (model, tokenizer) = opened(folder), opened(made)
+            words = sorted({word for line in lines("sw", 60, seed=0) for word in line.split()})
+            alike = [w for w in words if own.tokenize(f"a {w}") == tokenizer.tokenize(f"a {w}")]
+            assert len(alike) > 10
+            said = " ".join(["a", *alike[:10]])
+            turns = [dict(role="user", content=said), dict(role="assistant", content=f"{said}!")]
+            texts = [t.apply_chat_template(turns, tokenize=False) for t in (own, tokenizer)]
+            assert texts[0] == texts[1] and own.tokenize(texts[0]) == tokenizer.tokenize(texts[1])
+            inputs = [t.apply_chat_template(turns, return_tensors="pt") for t in (own, tokenizer)]
+            with torch.no_grad():
+                before, after = source(**inputs[0]).logits, model(**inputs[1]).logits
+            shared = [p for p in tokenizer.get_vocab() if p in own.get_vocab()]
+            columns = [t.convert_tokens_to_ids(shared) for t in (own, tokenizer)]
+            assert len(shared) > 300 and torch.allclose(before[..., columns[0]], after[..., columns[1]], atol=1e-5)
+
+
+@pytest.mark.cell('nbs/09_app/01_pipeline.ipynb', 'cell "it is said what a tokenizer from elsewhere does to a chat model" (c98cbd6f)')
+def test_it_is_said_what_a_tokenizer_from_elsewhere_does_to_a_chat_model(cell_6424b4a4, cell_f99882a0):
+    train_tokenizer(lines("sw", 300, seed=0), "bpe", 500).save_pretrained(place / "bare")
+    told = []
+    made = transplanted("qwen3-bare", (), "qwen3", told.append, tokenizer=place / "bare", method="identity")
+    assert any("lacks <|im_start|>, <|im_end|>, <think>, </think> of the source's" in line for line in told)
+    assert any("suppress_tokens: 1 of 1 are not in the target vocabulary" in line for line in told)
+    assert json.loads((place / "qwen3-bare/vocab_lit.json").read_text())["notes"] == made.notes
+    told.clear()
+    options = dict(tokenizer=place / "bare", method="identity", add_special_tokens=True)
+    made = transplanted("qwen3-added", (), "qwen3", told.append, **options)
+    assert any("added <|im_start|>" in line for line in told) and any("gets the source's" in line for line in told)
+    assert answer(place / "qwen3-added", ["a", "<|im_end|>", "b"]) == ["a", "<|im_end|>"]
+    assert made.plan.copied[made.tokenizer.convert_tokens_to_ids("<|im_end|>")] >= 0
+
+
+@pytest.mark.cell('nbs/09_app/01_pipeline.ipynb', 'cell "a template that fails, a tokenizer without its fast version and ids beyond the embeddings are refused first" (e4aa286f)')
+def test_a_template_that_fails_a_tokenizer_without_its_fast_version_and_ids_beyond_the_embeddings_are_refused_first(cell_6424b4a4):
+    shutil.copytree(place / "qwen3", place / "failing")
+    (place / "failing/chat_template.jinja").write_text("{{ raise_exception('never') }}")
+    shutil.copytree(place / "qwen3", place / "beyond")
+    beyond = load_tokenizer(place / "qwen3")
+    beyond.add_tokens([f"<extra {i}>" for i in range(20)])
+    save_tokenizer(beyond, place / "beyond")
+    shutil.copytree(place / "qwen3", place / "slow")
+    (place / "slow/tokenizer.json").unlink()
+    (place / "slow/tokenizer_config.json").write_text('{"tokenizer_class": "ByT5Tokenizer"}')
+    told = []
+    for name, match in (
+        ("failing", "failing fails on a single question: never; repair or remove it"),
+        ("beyond", "the model has 704 rows for 720 token ids"),
+        ("slow", "slow: ByT5Tokenizer has no fast version"),
+    ):
+        with pytest.raises(ValueError, match=match) as error:
+            transplanted("refused", source=name, vocab_size=600, say=told.append)
+        assert "\n" not in str(error.value) and not (place / "refused").exists()
+    assert not any("training" in line for line in told)
+
+
 @pytest.mark.cell('nbs/09_app/01_pipeline.ipynb', 'cell "a vocabulary that shares nothing is said to, and short rows take factors from a file" (a4be71c5)')
 def test_a_vocabulary_that_shares_nothing_is_said_to_and_short_rows_take_factors_from_a_file(cell_6424b4a4):
     (place / "am.txt").write_text(
@@ -298,8 +451,6 @@ def test_a_damaged_weight_file_is_refused_before_anything_is_trained_and_a_full_
 
 @pytest.mark.cell('nbs/09_app/01_pipeline.ipynb', 'cell "nothing of the source is read twice" (210b9bef)')
 def test_nothing_of_the_source_is_read_twice(cell_6424b4a4):
-    import transformers
-
     import vocab_lit.models.lazy_weights as lazy
     import vocab_lit.models.source as source_module
 
@@ -319,7 +470,8 @@ def test_nothing_of_the_source_is_read_twice(cell_6424b4a4):
         counting(source_module, "_read_config")
         counting(lazy, "_header")
         transplanted("counted", vocab_size=600)
-    assert sorted(name for name, _ in reads) == ["_header", "_read_config", "from_pretrained"], reads
+    of_source = [name for name, path in reads if Path(path).is_relative_to(place / "model")]
+    assert sorted(of_source) == ["_header", "_read_config", "from_pretrained"], reads
 
 
 @pytest.mark.cell('nbs/09_app/01_pipeline.ipynb', 'cell "vectors in files are what was trained, and aligned ones are rotated" (9753a824)')

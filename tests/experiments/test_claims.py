@@ -409,6 +409,8 @@ def test_of_two_gains_the_larger_is_found_in_pairs_and_in_groups_as_by_wilcoxon_
     )
     pooled = np.sqrt((np.var(x, ddof=1) * 3 + np.var(y, ddof=1) * 4) / 7)
     assert found["standardised"] == pytest.approx((6.8 - 2.75) / pooled)
+    alone = judge(grouped, apart | {"more_than": {"language": ["l0"]}})  # a group of one
+    assert (alone["verdict"], alone["p"], alone["pairs"]) == ("undecided", 1.0, 6)
     nested = dict(better="A", than="B", more_than=dict(better="B", than="C"))
     assert judge(table_of(A=[10, 12, 14, 16, 18, 21], B=[5] * 6, C=[4] * 6), nested)["effect"] == pytest.approx(
         np.mean([5, 7, 9, 11, 13, 16]) - 1

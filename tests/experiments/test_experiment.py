@@ -77,6 +77,7 @@ def cell_0f0c0502():
         replace(
             bilingual,
             held_out=bilingual.held_out[:30],
+            lapt=replace(bilingual.lapt, batch_size=4, length=32),
             splits=lambda task, language: few_names,
             tasks={"ner": one_epoch},
         )
@@ -113,6 +114,7 @@ def cell_9cb35fbb(cell_250eeefc, cell_16988bb4):
         "statmt/cc100/sw/train/0000.parquet",
         {"id": [str(i) for i in range(1500)], "text": [line + "\n" for line in mini.train[:1500]]},
     )
+    shard("statmt/cc100/de/train/0000.parquet", {"id": ["0"] * 50, "text": mini.train[:50]})
     shard("HuggingFaceFW/fineweb-2/data/swh_Latn/train/000_00000.parquet", {"text": mini.train[1500:2500]})
     shard("HuggingFaceFW/fineweb-2/data/sme_Latn/train/000_00000.parquet", {"text": mini.train[1000:1400]})
     tagged = dict(tokens=[["Asha", "yupo"]] * 20, upos=[["PROPN", "VERB"]] * 20)
@@ -483,6 +485,11 @@ def test_scale_paper_runs_from_a_mirror_from_text_to_transplanted_model_and_name
     )  # the data set's own division
     with pytest.MonkeyPatch.context() as patch:
         offline(patch)
+        german = get_setup("paper", "de", vocab_size=300)
+        with pytest.warns(UserWarning, match="in 1 epochs"):
+            once = Target(replace(mini, vector_epochs=german.vector_epochs)).vectors("token vectors", "fasttext")
+        assert (german.vector_epochs, paper.setup.vector_epochs) == (1, 0)
+        assert once.name.startswith("token fastText (1 epochs, ")
         assert set(get_setup("paper", "sw", corpus="fineweb-2", limit=900).train) < set(mini.train[1500:2500])
         for options, error, match in (
             (dict(corpus="cc1000"), ValueError, "no corpus 'cc1000'; choose from cc100"),

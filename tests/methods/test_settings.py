@@ -47,7 +47,7 @@ def test_what_does_not_go_together_is_refused_and_what_does_is_not(cell_2bd72073
         (dict(seed=-1), "--seed -1: give 0 to"),
         (dict(neighbours=0), "--neighbours 0: give 1 to 1,000"),
         (dict(temperature=0), "--temperature 0: give a number above 0"),
-        (dict(pad_to_multiple_of=0), "--pad-to-multiple-of 0"),
+        (dict(pad_to_multiple_of=-1), "--pad-to-multiple-of -1"),
     ):
         with pytest.raises(ValueError, match=message):
             given(**options)

@@ -301,7 +301,7 @@ def test_special_ids_reach_both_configurations(cell_95305b17):
     new.cls_token, new.eos_token = "[MASK]", "[SEP]"
     result = transplant(model, old, new, "random")
     assert (model.config.bos_token_id, model.config.eos_token_id) == (new.bos_token_id, new.eos_token_id)
-    assert model.generation_config.eos_token_id == new.eos_token_id and model.config.vocab_size == len(new)
+    assert model.generation_config.eos_token_id == [new.eos_token_id] and model.config.vocab_size == len(new)
 
 
 @pytest.mark.cell('nbs/05_models/05_transplant.ipynb', 'cell "rows are padded to a multiple and models may have spare rows" (8a79805b)')
@@ -478,7 +478,7 @@ def test_a_model_opened_hollow_gives_the_same_folder_as_a_loaded_one_to_the_bit(
                         result = transplant(
                             opened(place / "model"), old, new, method, example_vectors(new), seed=3, pad_to_multiple_of=pad
                         )
-                        made.append(save(result, place / f"{opened.__name__}-{method}"))
+                        made.append(save(result, place / opened.__name__ / method))
                     loaded, hollow = made
                     assert result.model.stored and (len(list(hollow.glob("*.safetensors"))) > 1) == (shards != "1GB")
                     a, b = map(saved_tensors, made)

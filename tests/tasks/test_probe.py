@@ -200,13 +200,14 @@ def test_features_of_unlike_scales_count_alike(cell_0517944b, cell_48ec337a):
     assert scaled["accuracy"] == pytest.approx(classes["en"]["accuracy"], abs=0.003)
 
 
-@pytest.mark.cell('nbs/07_tasks/09_probe.ipynb', 'cell "importing tasks imports nothing that only some of them need" (ffba81ca)')
-def test_importing_tasks_imports_nothing_that_only_some_of_them_need():
+@pytest.mark.cell('nbs/07_tasks/09_probe.ipynb', 'cell "importing training and tasks imports nothing that only some of them need" (ffba81ca)')
+def test_importing_training_and_tasks_imports_nothing_that_only_some_of_them_need():
     program = """
 import sys
 from vocab_lit.tasks import finetune, nli, parsing, probe, qa, tagging
+from vocab_lit.training import lapt
 
-packages = "conllu", "seqeval", "ufal.chu_liu_edmonds", "sklearn", "pandas", "datasets", "gensim", "transformers"
-print([name for name in packages if name in sys.modules])
+packages = "conllu", "seqeval", "ufal.chu_liu_edmonds", "sklearn", "pandas", "datasets", "gensim"
+print([name for name in (*packages, "transformers", "accelerate") if name in sys.modules])
 """
     assert subprocess.run([sys.executable, "-c", program], capture_output=True, text=True).stdout == "[]\n"

@@ -61,3 +61,5 @@ def test_tokenizers_of_different_kinds_are_not_mixed(cell_7a463304):
         expand_tokenizer(pairs["unigram"][0], pairs["wordpiece"][1])
     with pytest.raises(ValueError, match="by 0 tokens"):
         expand_tokenizer(*pairs["unigram"], n=0)
+    with pytest.raises(ValueError, match="has all of the first 200 tokens of the target language's tokenizer"):
+        expand_tokenizer(*pairs["bpe"], n=200)

@@ -3,6 +3,7 @@ from dataclasses import replace
 from packaging.version import Version
 from pathlib import Path
 from transformers import GPT2Config, GPT2LMHeadModel, RobertaConfig, RobertaForMaskedLM, Trainer, TrainerCallback, XLMRobertaConfig, XLMRobertaForMaskedLM
+from unittest import mock
 from vocab_lit.models.device import Device
 from vocab_lit.models.source import is_masked
 from vocab_lit.text.phrasebook import lines
@@ -13,12 +14,11 @@ from vocab_lit.training.lm_loss import heldout_loss, label_positions, lm_loss
 from vocab_lit.training.settings import LaptConfig
 import json
 import math
+import multiprocessing
 import numpy as np
 import os
 import pytest
 import random
-import subprocess
-import sys
 import tempfile
 import textwrap
 import torch
@@ -57,16 +57,13 @@ def cell_1a970006():
     import os
     import resource
     import signal
-    import sys
     import types
     from pathlib import Path
-
-    import vocab_lit.training.lapt
-    assert not {"transformers", "pandas", "accelerate"} & set(sys.modules) # which take seconds
 
     import torch
     from transformers import TrainerCallback, XLMRobertaConfig, XLMRobertaForMaskedLM
 
+    import vocab_lit.training.lapt
     import vocab_lit.training.trainer
     from vocab_lit.text.phrasebook import lines
     from vocab_lit.tokens.tokenizer import train_tokenizer
@@ -123,7 +120,7 @@ def cell_a35ed2f9(cell_1a970006):
         try:
             run(folder, resume)
         except OSError as e:
-            print(str(e).replace(str(folder), "FOLDER"), file=sys.stderr, flush=True)
+            Path(parent, "said").write_text(str(e).replace(str(folder), "FOLDER"))
             os._exit(28)
         os._exit(0)
 
@@ -140,7 +137,6 @@ def cell_a35ed2f9(cell_1a970006):
         "evaluating": (vocab_lit.training.lapt, "heldout_loss", 3),
         "the disk is full": (LaptTrainer, "save_model", 3),
     }
-    parent = sys.argv[1]
     run(f"{parent}/whole") # here, so that the children need not import what training imports
     expected, losses = torch.load(f"{parent}/whole/end")
     result = {}
@@ -152,17 +148,18 @@ def cell_a35ed2f9(cell_1a970006):
         state, same_losses = torch.load(f"{folder}/end") if again == 0 else ({}, None)
         same = state.keys() == expected.keys() and all(torch.equal(state[k], expected[k]) for k in expected)
         result[name] = [status == signal.SIGKILL or tidy, again, same, same_losses == losses]
-    print(json.dumps(result))
+    Path(parent, "points.json").write_text(json.dumps(result))
     """)
 
 
     def run_program(text, folder):
-        Path(folder, "program.py").write_text(text)
-        quiet = {"TQDM_DISABLE": "1", "OMP_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": ""}
-        command = [sys.executable, "-W", "ignore", f"{folder}/program.py", folder]
-        done = subprocess.run(command, capture_output=True, text=True, env=os.environ | quiet)
-        assert done.returncode == 0, done.stderr[-2000:]
-        return done
+        warm = multiprocessing.get_context("forkserver")
+        warm.set_forkserver_preload(["vocab_lit.training.trainer"])
+        process = warm.Process(target=exec, args=(text, dict(parent=folder)))
+        with mock.patch.dict(os.environ, TQDM_DISABLE="1", CUDA_VISIBLE_DEVICES=""):
+            process.start()
+        process.join()
+        assert process.exitcode == 0
 
 
 @pytest.fixture(scope='module')
@@ -221,14 +218,13 @@ def cell_af2c6dd7(cell_1a970006):
         try:
             run(f"{parent}/first")
         except ValueError as e:
-            print(e, flush=True)
+            Path(parent, f"said-{os.environ['RANK']}").write_text(str(e))
         os.environ["FSDP_VERSION"] = "2"
         run(f"{parent}/fsdp", Stop())
 
-    if __name__ == "__main__":
-        two = LaunchConfig(1, 1, 2, run_id="two", rdzv_backend="c10d", rdzv_endpoint="localhost:0", start_method="fork")
-        elastic_launch(two, rank)(sys.argv[1])
-        run(f"{sys.argv[1]}/one")
+    two = LaunchConfig(1, 1, 2, run_id="two", rdzv_backend="c10d", rdzv_endpoint="localhost:0", start_method="fork")
+    elastic_launch(two, rank)(parent)
+    run(f"{parent}/one")
     """)
 
 
@@ -418,11 +414,12 @@ def test_every_setting_reaches_the_trainer(cell_ed44b6ca):
 @pytest.mark.cell('nbs/06_training/06_lapt.ipynb', 'cell "a run that is killed anywhere ends as one that is not" (d8fe55b3)')
 def test_a_run_that_is_killed_anywhere_ends_as_one_that_is_not(cell_a35ed2f9):
     with tempfile.TemporaryDirectory() as folder:
-        done = run_program(killed_runs, folder)
-    points = json.loads(done.stdout.splitlines()[-1])
+        run_program(killed_runs, folder)
+        points = json.loads(Path(folder, "points.json").read_text())
+        said = Path(folder, "said").read_text()
     assert len(points) == 11 and all(p == [True, 0, True, True] for p in points.values()), points
-    assert "the checkpoint of step 6 cannot be written in FOLDER" in done.stderr, done.stderr
-    assert "checkpoint-3 is whole: make room and resume" in done.stderr, done.stderr
+    assert "the checkpoint of step 6 cannot be written in FOLDER" in said
+    assert "checkpoint-3 is whole: make room and resume" in said
 
 
 @pytest.mark.cell('nbs/06_training/06_lapt.ipynb', 'cell "a folder with another run is refused and left as it is" (ceb4b5b1)')
@@ -556,9 +553,10 @@ def test_two_processes_train_what_one_trains_divided_or_not_also_when_they_are_s
     if Version(transformers.__version__) < Version("5.23"):
         pytest.skip("the state of an optimizer on the CPU is loaded to cpu:0 here, a device that torch does not know")
     with tempfile.TemporaryDirectory() as folder:
-        done = run_program(several_processes, folder)
+        run_program(several_processes, folder)
         first_version = "FSDP's first version cannot freeze and unfreeze a part of the model; give accelerate launch"
-        assert done.stdout.count(f"{first_version} --fsdp_version 2") == 2
+        said = [Path(folder, f"said-{rank}").read_text() for rank in (0, 1)]
+        assert said == [f"{first_version} --fsdp_version 2"] * 2
         in_parts = {name: any(f.is_dir() for f in Path(folder).glob(f"{name}/checkpoint-10/*")) for name in ("ddp", "fsdp")}
         assert in_parts == {"ddp": False, "fsdp": True}
         one, *two = (torch.load(f"{folder}/{name}/end") for name in ("one", "ddp", "fsdp"))

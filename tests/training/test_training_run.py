@@ -107,9 +107,11 @@ def test_a_run_that_is_stopped_before_after_or_while_it_is_cleared_away_is_resum
     (source / "plan.npz").write_bytes(b"plan")
     text, short, quiet = place / "own.txt", replace(few, steps=2, eval_every=1), lambda _: None
     text.write_text((place / "sw.txt").read_text(encoding="utf-8"), encoding="utf-8")
+    unseen = place / "unseen.txt"
+    unseen.write_text("\n".join(lines("am", 30, seed=1)), encoding="utf-8")
 
 
-    def run(out, resume=False, model=source, text=text, held_out=(place / "am.txt",), seed=0, config=short):
+    def run(out, resume=False, model=source, text=text, held_out=(unseen,), seed=0, config=short):
         return trained(model, [text], place / out, config, held_out=held_out, seed=seed, resume=resume, say=quiet)
 
 
@@ -133,7 +135,8 @@ def test_a_run_that_is_stopped_before_after_or_while_it_is_cleared_away_is_resum
     assert (
         {t.dtype for t in tensors.values()} == {torch.float32}
         and (place / "uncut/plan.npz").read_bytes() == b"plan"
-        and (place / "uncut/vocab_lit.json").read_text() == "{}"
+        and json.loads((place / "uncut/vocab_lit.json").read_text())["training"]["mode"] == short.mode
+        and "## Continued pretraining" in (place / "uncut/README.md").read_text()
     )
     stopped("early", runs, "lapt", lambda *_: True)
     for other, given in {

@@ -28,6 +28,8 @@ from .settings import Adaptation
 from ..experiments.plots import loss_bars, loss_curves, row_shares
 from ..experiments.results import environment
 from ..methods.factored import load_factors
+from ..models.card import write_card
+from ..models.check import check_folder
 from ..models.source import Source
 from ..models.transplant import saved_plan
 from ..tasks.evaluate import evaluate_files, read_examples
@@ -116,6 +118,7 @@ def _make_tokenizer(a, out):
         text,
         wanted.vocab_size,
         wanted.kind or None,
+        keep_reserved=wanted.keep_reserved,
         character_coverage=wanted.character_coverage,
     )
     with write_folder(out / "tokenizer") as folder:
@@ -168,7 +171,7 @@ def _made_vectors(a, out, needs) -> VectorSettings:
 def _make_start(a, out, needs, language, say):
     tokenizer = replace(a.transplant.tokenizer, tokenizer=str(language))
     settings = replace(a.transplant, tokenizer=tokenizer, vectors=_made_vectors(a, out, needs))
-    transplant_files(a.opened, (), out / "start", settings, say)
+    transplant_files(a.opened, (), out / "start", settings, say, a.adapt.language)
 
 
 def _train(a, out, say):
@@ -332,6 +335,9 @@ def adapt_files(
             note = out / "stages.json"
             before = json.loads(note.read_text()) if note.is_file() else {}
             write_json(before | {stage.name: round(time.perf_counter() - started, 1)}, note)
+        for finding in check_folder(a.final(out), compare=False):
+            if finding.breaks:
+                say(str(finding))
     return json.loads((out / "report/report.json").read_text(encoding="utf-8"))
 
 # %% ../../nbs/09_app/03_adapt.ipynb #f593158c
@@ -524,3 +530,18 @@ def _make_report(a: Adaptation, out: Path) -> None:
         _draw(a, found, name, folder)
         parts = [part for section in SECTIONS for part in section(a, found, final, name)]
         (folder / "report.md").write_text("\n\n".join(parts) + "\n", encoding="utf-8")
+    _complete_card(a, found, final, out.resolve().name)
+
+
+def _complete_card(a: Adaptation, found: dict, final: Path, name: str) -> None:
+    "What the model card can say only now: the text, and how the model compares with its source."
+    scores = [
+        dict(model=_MODELS[model], measure="bits per byte of held-out text", score=round(score["bits_per_byte"], 3))
+        for model, score in found["held_out"].items()
+    ]
+    scores += [
+        dict(model=r["model"], measure=f"{r['task']}, {r['metric']}", score=round(r["test"], 4)) for r in found["tasks"]
+    ]
+    given = a.transplant.tokenizer.tokenizer
+    told = dict(text=list(a.text), text_size=dict(lines=found["text"]["lines"]["train"]), scores=scores)
+    write_card(final, name, tokenizer=given or "trained on the text", **told)

@@ -6,19 +6,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..methods.settings import TransplantSettings, copies_overlap
+from ..methods.settings import InitSettings, TransplantSettings, copies_overlap
 from ..models.source import Source
 from ..text.corpus import read_lines
 from ..text.files import check_output, check_text, write_file
 from ..text.settings import SettingError
-from ..tokens.settings import check_tokenizer_path, check_vocab_size
-from ..vectors.settings import VectorTraining, check_vectors_file
+from ..tokens.settings import TokenizerSettings, check_tokenizer_path, check_vocab_size
+from ..vectors.settings import VectorSettings, VectorTraining, check_vectors_file
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
@@ -148,6 +148,7 @@ def _with_vectors(source, language, target, lines, settings, say):
 
 def _target_tokenizers(source, lines, settings, given, say):
     "The tokenizer of the target language, and the one that the model gets, which may keep the source's tokens."
+    from vocab_lit.tokens.chat import add_special_tokens
     from vocab_lit.tokens.expansion import expand_tokenizer
     from vocab_lit.tokens.tokenizer import tokenizer_kind, train_tokenizer_like
 
@@ -156,13 +157,29 @@ def _target_tokenizers(source, lines, settings, given, say):
     if language is None:
         kind = wanted.kind or tokenizer_kind(source.tokenizer)
         say(f"training a {kind} tokenizer of {wanted.vocab_size:,} tokens")
-        coverage = wanted.character_coverage
-        language = train_tokenizer_like(source.tokenizer, lines, wanted.vocab_size, kind, character_coverage=coverage)
-    return language, expand_tokenizer(source.tokenizer, language, wanted.extend) if wanted.extend else language
+        options = dict(keep_reserved=wanted.keep_reserved, character_coverage=wanted.character_coverage)
+        language = train_tokenizer_like(source.tokenizer, lines, wanted.vocab_size, kind, **options)
+    if wanted.extend:
+        return language, expand_tokenizer(source.tokenizer, language, wanted.extend)
+    if wanted.add_special_tokens and (added := add_special_tokens(source.tokenizer, language)):
+        say(f"added {', '.join(added)} to the target tokenizer")
+    return language, language
+
+
+def _changed(settings: TransplantSettings) -> dict:
+    "The settings that are not the usual ones, but for those that the note has anyway."
+    pairs = zip(
+        (settings.tokenizer, settings.vectors, settings.init), (TokenizerSettings(), VectorSettings(), InitSettings())
+    )
+    flat = {name: (value, asdict(usual)[name]) for given, usual in pairs for name, value in asdict(given).items()}
+    told = ("method", "seed", "tokenizer", "extend", "threads")
+    return {name: value for name, (value, usual) in flat.items() if value != usual and name not in told}
 
 
 def _tell(result, recipe, say) -> None:
     "What is odd about a transplant."
+    for note in result.notes:
+        say(f"note: {note}")
     copied = [t for t in result.plan.target if result.plan.copied[t.id] >= 0]
     if copies_overlap(recipe) and not any(t.kind == "text" and t.text.strip() for t in copied):
         say(
@@ -183,6 +200,7 @@ def transplant_files(
     out: str | Path,  # a new or empty folder
     settings: TransplantSettings = TransplantSettings(),
     say: Say = lambda message: None,
+    language: str = "",  # code of the target language, for the model card
 ) -> Transplant:  # its model has only the parameters that are new in memory, where the others could stay in their files
     "Give the model in a folder a vocabulary for the text's language, and save it in another folder."
     source, out = Source.open(source), check_output(out)
@@ -191,7 +209,9 @@ def transplant_files(
     settings.check(text)
     check_vocab_size(settings.tokenizer, text)
     from vocab_lit.methods.factored import FactoredRecipe, load_factors
+    from vocab_lit.models.check import ROWS_OF_DECODERS, check_folder, is_decoder, verdict
     from vocab_lit.models.transplant import check_model, save, transplant
+    from vocab_lit.tokens.chat import check_templates
     from vocab_lit.tokens.tokenizer import load_tokenizer
     from vocab_lit.tokens.vocab import Vocab
 
@@ -201,28 +221,35 @@ def transplant_files(
     whole = recipe.untrained or isinstance(recipe, FactoredRecipe)
     model = source.load() if whole else source.open_weights()
     check_model(model, source.vocab, source.vocab)
+    check_templates(source.tokenizer, source.path)
     factors = load_factors(factors) if factors else None
     lines = read_lines(*text) if text else []
     if lines:
         say(f"read {len(lines):,} lines of text")
-    language, target = _target_tokenizers(source, lines, settings, given, say)
+    tokenizer, target = _target_tokenizers(source, lines, settings, given, say)
     check_model(model, source.vocab, Vocab.from_tokenizer(target))
-    vectors = _with_vectors(source, language, target, lines, settings, say)
+    vectors = _with_vectors(source, tokenizer, target, lines, settings, say)
     say(f"initialising {len(target):,} tokens by {recipe.name}")
-    init = settings.init
-    result = transplant(model, source, target, recipe, vectors, init.seed, init.pad_to_multiple_of, factors)
+    init, alignment = settings.init, vectors.report if recipe.needs == "aligned vectors" else {}
+    multiple = init.pad_to_multiple_of or (ROWS_OF_DECODERS if is_decoder(model) else 1)
+    result = transplant(model, source, target, recipe, vectors, init.seed, multiple, factors)
     _tell(result, recipe, say)
     save(
         result,
         out,
         model=source.path,
         text=[str(t) for t in text],
+        text_size=dict(lines=len(lines), characters=sum(map(len, lines))),
+        language=language,
         tokenizer=settings.tokenizer.tokenizer or "trained on the text",
         vectors=vectors.name if vectors else "none",
-        alignment=vectors.report if recipe.needs == "aligned vectors" else {},
+        alignment=alignment,
+        settings=_changed(settings),
         extended_by=len(target) - len(source.tokenizer) if settings.tokenizer.extend else 0,
     )
     say(f"saved in {out}")
+    for line in verdict(result.plan, alignment, check_folder(out, compare=False), out):
+        say(line)
     return result
 
 # %% ../../nbs/09_app/01_pipeline.ipynb #a9eb801a

@@ -5,10 +5,10 @@
 # %% auto #0
 __all__ = ['LIMIT', 'checkout', 'settings', 'Cell', 'code_cells', 'names', 'pytest_module', 'library_notebooks', 'generated',
            'check_generated', 'regenerate', 'source_notebooks', 'clean_notebook', 'check_clean', 'clean',
-           'check_conditionals', 'stamped', 'check_stamps', 'stamp', 'chapters', 'pages', 'check_chapters',
-           'check_parameters', 'set_parameters', 'page_links', 'page_info', 'chapter_defaults', 'run_chapter',
-           'PageJob', 'run_jobs', 'run_all', 'public_names', 'reference', 'status', 'check_html', 'generated_pages',
-           'build_book']
+           'check_conditionals', 'stamped', 'check_stamps', 'stamp', 'chapters', 'study_runs', 'pages',
+           'check_chapters', 'check_parameters', 'set_parameters', 'page_links', 'page_info', 'chapter_defaults',
+           'run_chapter', 'PageJob', 'run_jobs', 'share_cores', 'run_all', 'public_names', 'reference', 'status',
+           'check_html', 'generated_pages', 'build_book']
 
 # %% ../../nbs/10_book/01_publish.ipynb #9d0aeb49
 import ast
@@ -267,10 +267,12 @@ def _fixture(cell: Cell) -> str:
 _CONFTEST = (
     _BANNER
     + """nbs/10_book/01_publish.ipynb.
+import gc
 import os
 import hypothesis
 import pytest
 
+gc.set_threshold(20_000) # what is imported stays: looking through it at every 700 new objects takes a tenth of the time
 hypothesis.settings.load_profile("ci") # the same examples in every run, and no deadline
 os.environ.setdefault("MPLBACKEND", "agg")
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
@@ -283,6 +285,9 @@ def pytest_configure(config):
     config.addinivalue_line("markers", "cell(notebook, label): the notebook cell that a test was made from")
     config.addinivalue_line("markers", "slow: takes long; runs with --slow")
     config.addinivalue_line("markers", "gpu: needs a GPU")
+
+def pytest_collection_finish():
+    gc.freeze() # no collection looks through what is imported again
 
 def pytest_runtest_setup(item):
     if item.get_closest_marker("slow") and not item.config.getoption("--slow"): pytest.skip("slow: run with --slow")
@@ -624,6 +629,11 @@ def chapters(root: Path | None = None) -> dict[str, dict[str, dict]]:  # chapter
         name: {language: params or {} for language, params in runs.items()}
         for name, runs in (_book(root).get("chapters") or {}).items()
     }
+
+
+def study_runs(root: Path | None = None) -> dict[str, dict[str, dict]]:  # chapter to language to parameters
+    "The runs of the recorded study, which is larger than the book."
+    return {name: dict(runs) for name, runs in (_book(root).get("study") or {}).items()}
 
 
 def pages(root: Path | None = None) -> list[str]:  # book/NAME.ipynb
@@ -979,11 +989,17 @@ def _workers() -> int:
     return min(4, os.cpu_count() or 1)  # pages at a time
 
 
+def share_cores() -> int:  # how many pages run at a time
+    "Give every page its share of the cores, as many threads and processes."
+    workers = _workers()
+    for name in ("OMP_NUM_THREADS", "LOKY_MAX_CPU_COUNT"):
+        os.environ.setdefault(name, str(max(1, (os.cpu_count() or 1) // workers)))
+    return workers
+
+
 def run_all() -> list[Path]:  # the pages
     "Run every chapter for its languages at scale mini, the notebooks that read their records, and the library's."
-    root, workers = checkout(), _workers()
-    for name in ("OMP_NUM_THREADS", "LOKY_MAX_CPU_COUNT"):
-        os.environ.setdefault(name, str(max(1, (os.cpu_count() or 1) // workers)))  # threads and processes of a page
+    root, workers = checkout(), share_cores()
     library = root / "book" / "library"
     for p in library.rglob("*.ipynb"):
         if not (root / "nbs" / p.relative_to(library)).exists():

@@ -285,7 +285,7 @@ class Evidence:
     def p(self) -> float:
         from scipy.stats import permutation_test
 
-        if len(self.pairs) < 2:
+        if min(map(len, self.samples)) < 2:  # of one, nothing can be permuted
             return 1.0
         asked = dict(permutation_type=self.permutation, n_resamples=DRAWS, random_state=0)
         return float(permutation_test(self.samples, self.statistic, **asked).pvalue)

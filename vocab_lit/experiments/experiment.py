@@ -54,7 +54,7 @@ from ..training.lm_loss import heldout_loss
 from ..training.settings import PRESETS, LaptConfig
 from ..training.stages import total_steps
 from ..vectors.align import AlignedVectors, align_tokens, read_dictionary
-from ..vectors.token_vectors import TokenVectors, carry_vectors, encode_lines
+from ..vectors.token_vectors import TokenVectors, carry_vectors, encode_lines, vectors_method
 from ..vectors.word_vectors import WordVectors, from_words, open_words, static_vectors, train_words
 
 if TYPE_CHECKING:
@@ -97,6 +97,7 @@ class Setup:
     word_files: tuple[str, str] = ("", "")
     # a part of the training text, for the vocabulary and auxiliary embeddings; (): all of it
     vocab_text: Iterable[str] = field(default=(), repr=False)
+    vector_epochs: int = 0  # passes of fastText over it; 0: as many as `token_fasttext` makes
 
 # %% ../../nbs/08_experiments/04_experiment.ipynb #4359459e
 def _questions(language, n, seed, held_out):
@@ -355,6 +356,7 @@ class _Material:  # what a scale makes of the options
     has_task: Callable[[str, str], bool] | None = None
     mixed: Callable[..., Sequence[str]] = lambda texts, seed: list(mix(texts, seed=seed))  # of several languages
     vocab_text: Callable[[Sequence[str]], Iterable[str]] = lambda train: ()  # of the training text; (): all of it
+    vector_epochs: int = 0
 
 
 def _mini(options: SetupOptions) -> _Material:
@@ -419,7 +421,8 @@ def _paper(options: SetupOptions) -> _Material:
     has = partial(_paper_has_task, names=options.task_files)
     mixed = partial(stored_mix, cap=preset.mixed_bytes)
     vocab_text = partial(_vocab_text, preset=preset, options=options)
-    more = dict(has_task=has, mixed=mixed, vocab_text=vocab_text)
+    epochs = preset.vector_epochs.get(options.language, 0)
+    more = dict(has_task=has, mixed=mixed, vocab_text=vocab_text, vector_epochs=epochs)
     return _Material(model, text, splits, **more, **_bilingual(options))
 
 
@@ -472,6 +475,7 @@ def get_setup(
         pairs=material.pairs,
         word_files=(options.fill(options.source_vectors), options.fill(options.target_vectors)),
         vocab_text=material.vocab_text(train),
+        vector_epochs=material.vector_epochs,
     )
 
 # %% ../../nbs/08_experiments/04_experiment.ipynb #f700b63a
@@ -616,6 +620,8 @@ class Target:
         _, words_of_target = self.setup.word_files
         if needs == "word vectors" and words_of_target:
             return from_words(words_of_target, self.tokenizer)
+        if self.setup.vector_epochs and vectors_method(self.vocab_text, how) == "fasttext":
+            training = {"epochs": self.setup.vector_epochs} | training
         return static_vectors(needs, self.tokenizer, self.vocab_text, how, **training)
 
     @cached_property

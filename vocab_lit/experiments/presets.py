@@ -32,6 +32,8 @@ class PaperText:
     whole_up_to: int = 0  # bytes of a text that is taken whole
     sample_bytes: int = 0  # of a larger one's sample, about
     mixed_lines: int = 0  # where there are several languages
+    # passes of fastText over it, of single languages; of others as many as the library trains
+    vector_epochs: Mapping[str, int] = field(default_factory=dict)
 
     def corpus_of(self, language: str) -> str:
         return self.others.get(language, self.corpus)
@@ -41,7 +43,10 @@ GIB = 2**30
 _WECHSEL_LARGE = ("de", "fr", "zh")
 PAPER_TEXT: Mapping[str, PaperText] = MappingProxyType(
     {
-        "focus": PaperText(others=dict(lb="oscar-filtered", ceb="oscar-filtered", sm="mc4", hmn="mc4")),
+        "focus": PaperText(
+            others=dict(lb="oscar-filtered", ceb="oscar-filtered", sm="mc4", hmn="mc4"),
+            vector_epochs=dict(de=1),  # Appendix B
+        ),
         "embedding-structure": PaperText(
             "oscar-2201",
             mixed_bytes=2 * 10**9,

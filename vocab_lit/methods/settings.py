@@ -134,7 +134,8 @@ class InitSettings(Settings):
     source_only: Model = ""
     # mf methods: a file that `vocab-lit factorize` made from this model; default: the embeddings are factorised
     factors: File = ""
-    pad_to_multiple_of: int = 1  # round the number of embeddings up, for speed on GPUs (64) and TPUs (128)
+    # round the number of embeddings up, for servers and GPUs (64) and TPUs (128); 0: 64 for decoders, 1 for others
+    pad_to_multiple_of: int = 0
     seed: int = 0  # of everything random
 
     def check(self) -> None:
@@ -143,7 +144,7 @@ class InitSettings(Settings):
         within("neighbours", self.neighbours, 1, 1000)
         if not self.temperature > 0:
             raise SettingError("temperature", f" {self.temperature}: give a number above 0")
-        within("pad_to_multiple_of", self.pad_to_multiple_of, 1)
+        within("pad_to_multiple_of", self.pad_to_multiple_of, 0)
         within("seed", self.seed, 0, LARGEST_SEED)
         if self.source_only:
             check_tokenizer_path(self.source_only)

@@ -10,7 +10,7 @@ import copy
 import json
 import shutil
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -36,8 +36,10 @@ from vocab_lit.models.lazy_weights import (
 )
 from .source import Source, is_masked, max_length
 from ..text.files import write_folder
+from ..tokens.chat import carry_template, check_templates
+from ..tokens.special_ids import carry_ids, check_ids
 from ..tokens.tokenizer import save_tokenizer
-from ..tokens.vocab import _SAME_ROLE, Token, Vocab, match_specials
+from ..tokens.vocab import _SAME_ROLE, Token, Vocab
 from ..vectors.align import AlignedVectors
 
 if TYPE_CHECKING:
@@ -361,18 +363,11 @@ def check_model(model: PreTrainedModel, source: Vocab, target: Vocab) -> None:
     _check_shapes(model, target)
 
 # %% ../../nbs/05_models/05_transplant.ipynb #03cf6ba4
-def _carry_ids(config, source: Vocab, target: Vocab) -> None:
-    "Set the special token ids of a configuration to those of the target vocabulary."
-    moved = {s: t for t, s in reversed(match_specials(source, target).items())}
-    for name in [n for n in vars(config) if n.endswith("_token_id")]:
-        old = getattr(config, name)
-        if old is None and (name != "pad_token_id" or "pad" not in target.roles):
-            continue  # generation needs a pad id where there is one
-        role = name.removeprefix("_").removesuffix("_token_id")
-        id = target.roles.get(role, target.roles.get(_SAME_ROLE.get(role)))
-        if id is None:
-            id = moved.get(old if isinstance(old, int) else old[0])
-        setattr(config, name, id)
+def _carry_special(model, source: Vocab, target: Vocab) -> list[str]:  # what there is to say about it
+    "Carry over what names single tokens: the ids of the configurations, and the chat template."
+    configs = [c for c in (model.config, getattr(model, "generation_config", None)) if c is not None]
+    told = carry_template(source.tokenizer, target.tokenizer)
+    return carry_ids(configs, source, target) + [told] * bool(told)
 
 # %% ../../nbs/05_models/05_transplant.ipynb #249c066f
 def check_rows(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase) -> None:
@@ -391,6 +386,7 @@ class Transplant:
     plan: Plan
     factors: Factors | None = None  # of the source embeddings, where the recipe is low-dimensional
     layer: FactoredEmbedding | None = None  # which then makes the target embeddings, and can be trained in their place
+    notes: list[str] = field(default_factory=list)  # what happened to ids in configurations and to the chat template
 
 
 def reinitialise(
@@ -425,6 +421,9 @@ def transplant(
         needs = "changes more than single embeddings and needs all weights in memory"
         raise ValueError(f"{recipe.name} {needs}; load the model by load_model")
     check_model(model, source, target)
+    check_ids(model.config, source, target)
+    check_templates(source_tokenizer, "the source tokenizer")
+    check_templates(tokenizer, "the target tokenizer")
     factors = _factors_for(recipe, model, len(source), factors, seed)
     spare = -len(target) % pad_to_multiple_of
     padded = Vocab(
@@ -447,12 +446,12 @@ def transplant(
         return tensors[name].shaped(plan.apply(tensors[name].rows(len(source)), stream[name]))
 
     replace_token_embeddings(model, new_of)
-    _move_ids(model, source, target)
+    notes = _move_ids(model, source, target)
     _check_result(model)
     if tokenizer.model_max_length > 10**9:
         tokenizer.model_max_length = source_tokenizer.model_max_length
     tokenizer.model_max_length = min(tokenizer.model_max_length, max_length(model))
-    return Transplant(model, tokenizer, plan, factors, layer)
+    return Transplant(model, tokenizer, plan, factors, layer, notes)
 
 
 _MODULE_IDS = ("bos_token_id", "eos_token_id", "pad_token_id")  # that modules keep for themselves
@@ -467,20 +466,18 @@ def _move_padding(model: PreTrainedModel, pad: int) -> None:
             module.padding_idx = pad
 
 
-def _move_ids(model: PreTrainedModel, source: Vocab, target: Vocab) -> None:
+def _move_ids(model: PreTrainedModel, source: Vocab, target: Vocab) -> list[str]:  # what there is to say about it
     "Carry positions and special ids over, in the configurations and in the modules that keep some of them."
     if "pad" in target.roles:
         _move_positions(model, target.roles["pad"])
         _move_padding(model, target.roles["pad"])
     text = text_part(model.config)
     before = {name: getattr(text, name, None) for name in _MODULE_IDS}
-    configs = [part for part in config_parts(model.config) if part is model.config or hasattr(part, "vocab_size")]
-    for config in (*configs, getattr(model, "generation_config", None)):
-        if config is not None:
-            _carry_ids(config, source, target)
+    notes = _carry_special(model, source, target)
     for name, old in before.items():
         if old is not None:
             _rename_value(model, (name,), old, getattr(text, name))
+    return notes
 
 
 def _check_result(model: PreTrainedModel) -> None:
@@ -560,7 +557,9 @@ def save(
     out: str | Path,  # a new or empty folder
     **facts,  # what else to note, such as the files the text came from
 ) -> Path:
-    "Save model, tokenizer and plan; transformers loads the folder without this package."
+    "Save model, tokenizer, plan and model card; transformers loads the folder without this package."
+    from vocab_lit.models.card import keep_source_files, write_card
+
     with write_folder(out) as folder:
         if hasattr(result.model, "stored"):
             save_meta_model(result.model, folder)
@@ -579,9 +578,12 @@ def save(
             seed=result.plan.seed,
             tokens=len(result.tokenizer),
             rows={r["step"]: r["rows"] for r in result.plan.summary().to_dict("records")},
+            sampled=int((result.plan.group[: len(result.tokenizer)] >= 0).sum()),
+            notes=result.notes,
             **facts,
         )
-        (folder / "vocab_lit.json").write_text(json.dumps(note, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+        keep_source_files(str(note.get("model", "")), folder)
+        write_card(folder, Path(out).name, **note)
     return Path(out)
 
 

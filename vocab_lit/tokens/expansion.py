@@ -5,11 +5,9 @@
 # %% ../../nbs/02_tokens/03_expansion.ipynb #5b624be4
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING
 
-from tokenizers import Tokenizer
-
+from .tokenizer import with_pipeline
 from .vocab import _CHARACTERS, Dialect, Token, Vocab, overlap, read_pipeline
 
 if TYPE_CHECKING:
@@ -57,9 +55,16 @@ def _check_alike(source: Dialect, target: Dialect) -> None:
 def _new_pieces(source: Vocab, target: Vocab, pieces: dict, n: int) -> dict[str, str]:
     "{piece of the target's model: the same token as the source writes it}, of the first n that the source lacks."
     overlapping = overlap(source, target) >= 0
-    first = [t for t in target if t.kind in ("text", "byte") and t.piece in pieces][:n]
+    kinds = ("text", "byte") if target.dialect.byte_level else ("text",)  # bytes to fall back on are no candidates
+    first = [t for t in target if t.kind in kinds and t.piece in pieces][:n]
     written = {t.piece: write_piece(t, source.dialect) for t in first if not overlapping[t.id]}
-    return {piece: own for piece, own in written.items() if own is not None}
+    new = {piece: own for piece, own in written.items() if own is not None}
+    if not new:
+        raise ValueError(
+            f"the source vocabulary has all of the first {len(first)} tokens of the target language's tokenizer, of "
+            "which the first are single characters or bytes; expand by more"
+        )
+    return new
 
 
 def _new_merges(model: dict, merges: list, new: dict[str, str]) -> list[list[str]]:
@@ -78,8 +83,6 @@ def expand_tokenizer(
     n: int = 30_000,  # how many of its first tokens to consider (Dobler and de Melo, 2023, Section 3.1)
 ) -> PreTrainedTokenizerFast:  # ids of the source unchanged, new tokens after them
     "Add the first tokens of a language's tokenizer that the source vocabulary lacks."
-    from transformers import PreTrainedTokenizerFast
-
     if n < 1:
         raise ValueError(f"cannot expand by {n} tokens; give at least 1")
     vocab, language_vocab = Vocab.from_tokenizer(source), Vocab.from_tokenizer(language)
@@ -89,7 +92,7 @@ def expand_tokenizer(
     if model["type"] == "Unigram":
         scores = dict(map(tuple, language_model["vocab"]))
         new = _new_pieces(vocab, language_vocab, scores, n)
-        model["vocab"] += [[added[i], 0.0] for i in range(len(model["vocab"]), len(vocab))]
+        model["vocab"] += [[vocab[i].piece or f"[unused{i}]", 0.0] for i in range(len(model["vocab"]), len(vocab))]
         model["vocab"] += [[piece, scores[native]] for native, piece in new.items()]
     else:
         new = _new_pieces(vocab, language_vocab, language_model["vocab"], n)
@@ -98,6 +101,4 @@ def expand_tokenizer(
     if model["type"] == "BPE":
         model["merges"] += _new_merges(model, language_model["merges"], new)
         model["ignore_merges"] |= not vocab.dialect.end  # whole words are looked up without the mark of their end
-    roles = {name: token for name in source.special_tokens_map if isinstance(token := getattr(source, name), str)}
-    backend = Tokenizer.from_str(json.dumps(pipeline))
-    return PreTrainedTokenizerFast(tokenizer_object=backend, model_max_length=source.model_max_length, **roles)
+    return with_pipeline(source, pipeline)

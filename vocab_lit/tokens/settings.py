@@ -36,6 +36,11 @@ class TokenizerSettings(Settings):
     # vocabulary expansion: keep the source vocabulary and add those of the first N target tokens that it lacks
     # (30000 in the paper); 0 replaces it
     extend: int = 0
+    # keep tokens of the source that stand for nothing yet (<|reserved_special_token_7|>, <unused3>) in a tokenizer that
+    # is trained; other special and added tokens are always kept
+    keep_reserved: bool = False
+    # add the source's special tokens, and those that its chat template writes, to a tokenizer that lacks them
+    add_special_tokens: bool = False
 
     def check(self) -> None:
         super().check()

@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase, PreTrainedTokenizerFast
 
 # %% auto #0
-__all__ = ['SPECIAL_ROLES', 'train_tokenizer', 'ids_around', 'special_around', 'save_tokenizer', 'tokenizer_kind',
-           'train_tokenizer_like', 'load_tokenizer', 'hub_name']
+__all__ = ['SPECIAL_ROLES', 'train_tokenizer', 'ids_around', 'special_around', 'with_pipeline', 'save_tokenizer',
+           'tokenizer_kind', 'train_tokenizer_like', 'load_tokenizer', 'hub_name']
 
 # %% ../../nbs/02_tokens/02_tokenizer.ipynb #959d9e0f
 def _xlmr_normalizer():
@@ -45,14 +45,17 @@ def _template(start, end):
     )
 
 # %% ../../nbs/02_tokens/02_tokenizer.ipynb #f6545fae
-def _train_unigram(lines, vocab_size, character_coverage, split_digits):
-    "A SentencePiece Unigram model in XLM-R's pipeline."
-    normalizer, model = _xlmr_normalizer(), io.BytesIO()
+_SENTENCEPIECE_SPECIALS = 4  # <s>, <pad>, </s>, <unk>: ids 0 to 3
+
+
+def _unigram_pieces(lines, vocab_size, character_coverage, split_digits):
+    "[(piece, score)] of a SentencePiece Unigram model, its special tokens first; the lines are normalised."
+    model = io.BytesIO()
     sentencepiece.SentencePieceTrainer.train(
-        sentence_iterator=(normalizer.normalize_str(line) for line in lines),
+        sentence_iterator=iter(lines),
         model_writer=model,
         model_type="unigram",
-        vocab_size=vocab_size - 1,
+        vocab_size=vocab_size,
         hard_vocab_limit=False,
         character_coverage=character_coverage,
         split_digits=split_digits,
@@ -67,7 +70,14 @@ def _train_unigram(lines, vocab_size, character_coverage, split_digits):
         minloglevel=2,
     )
     trained = sentencepiece.SentencePieceProcessor(model_proto=model.getvalue())
-    pieces = [(trained.id_to_piece(i), trained.get_score(i)) for i in range(len(trained))]
+    return [(trained.id_to_piece(i), trained.get_score(i)) for i in range(len(trained))]
+
+
+def _train_unigram(lines, vocab_size, character_coverage, split_digits):
+    "A SentencePiece Unigram model in XLM-R's pipeline."
+    normalizer = _xlmr_normalizer()
+    normalised = (normalizer.normalize_str(line) for line in lines)
+    pieces = _unigram_pieces(normalised, vocab_size - 1, character_coverage, split_digits)
     tokenizer = Tokenizer(models.Unigram(pieces, unk_id=3))
     tokenizer.normalizer = normalizer
     tokenizer.pre_tokenizer = pre_tokenizers.Sequence([pre_tokenizers.WhitespaceSplit(), pre_tokenizers.Metaspace()])
@@ -83,6 +93,17 @@ def _divides(char):  # where BERT's pre-tokenizer splits
     return char.isspace() or unicodedata.category(char)[0] == "P" or (ord(char) < 128 and not char.isalnum())
 
 
+def _covered(counts, character_coverage):
+    "The most frequent characters, as many as make this share of the text."
+    kept, room = set(), character_coverage * sum(counts.values())
+    for char in sorted(counts, key=lambda c: (-counts[c], c)):
+        if room <= 0:
+            break
+        kept.add(char)
+        room -= counts[char]
+    return kept
+
+
 def _bert_characters(lines, normalizer, character_coverage):
     "(characters, characters inside words) of the text, sorted; the rarest left out beyond the coverage."
     counts, pairs = Counter(), set()
@@ -90,31 +111,32 @@ def _bert_characters(lines, normalizer, character_coverage):
         text = normalizer.normalize_str(line)
         counts.update(text)
         pairs.update(zip(text, text[1:]))
-    counts = {c: n for c, n in counts.items() if not c.isspace()}
-    kept, room = set(), character_coverage * sum(counts.values())
-    for char in sorted(counts, key=lambda c: (-counts[c], c)):
-        if room <= 0:
-            break
-        kept.add(char)
-        room -= counts[char]
+    kept = _covered({c: n for c, n in counts.items() if not c.isspace()}, character_coverage)
     return sorted(kept), sorted({b for a, b in pairs if b in kept and not _divides(a) and not _divides(b)})
 
 # %% ../../nbs/02_tokens/02_tokenizer.ipynb #3a915c2f
-def _train_wordpiece(lines, vocab_size, character_coverage, lowercase):
-    "A WordPiece model in BERT's pipeline."
-    normalizer = normalizers.BertNormalizer(lowercase=lowercase, strip_accents=lowercase)
+def _wordpiece_vocab(lines, vocab_size, character_coverage, special, normalizer, pre_tokenizer):
+    "{piece: id} of a WordPiece model, its special tokens first."
     characters, medial = _bert_characters(lines, normalizer, character_coverage)
     tokenizer = Tokenizer(models.WordPiece(unk_token="[UNK]"))
-    tokenizer.normalizer, tokenizer.pre_tokenizer = normalizer, pre_tokenizers.BertPreTokenizer()
+    tokenizer.normalizer, tokenizer.pre_tokenizer = normalizer, pre_tokenizer
     trainer = trainers.WordPieceTrainer(
         vocab_size=vocab_size,
-        special_tokens=[*_BERT, *characters, *(f"##{c}" for c in medial)],
+        special_tokens=[*special, *characters, *(f"##{c}" for c in medial)],
         show_progress=False,
         limit_alphabet=len(characters),
     )
     tokenizer.train_from_iterator(lines, trainer)
-    result = Tokenizer(models.WordPiece(tokenizer.get_vocab(), unk_token="[UNK]"))
-    result.normalizer, result.pre_tokenizer = normalizer, tokenizer.pre_tokenizer
+    return tokenizer.get_vocab()
+
+
+def _train_wordpiece(lines, vocab_size, character_coverage, lowercase):
+    "A WordPiece model in BERT's pipeline."
+    normalizer = normalizers.BertNormalizer(lowercase=lowercase, strip_accents=lowercase)
+    pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    vocab = _wordpiece_vocab(lines, vocab_size, character_coverage, _BERT, normalizer, pre_tokenizer)
+    result = Tokenizer(models.WordPiece(vocab, unk_token="[UNK]"))
+    result.normalizer, result.pre_tokenizer = normalizer, pre_tokenizer
     result.decoder = decoders.WordPiece()
     result.post_processor = _template(("[CLS]", 2), ("[SEP]", 3))
     return result
@@ -244,6 +266,32 @@ def special_around(tokenizer: PreTrainedTokenizerBase) -> tuple[bool, bool]:  # 
     return tuple(map(bool, ids_around(tokenizer)))
 
 
+def with_pipeline(
+    source: PreTrainedTokenizerBase,  # a fast tokenizer
+    pipeline: dict,  # a parsed `tokenizer.json`, with the special tokens of the source
+) -> PreTrainedTokenizerFast:
+    "A tokenizer with another pipeline and all else of the source's: special tokens, chat templates, padding side."
+    from transformers import PreTrainedTokenizerFast
+
+    backend = Tokenizer.from_str(json.dumps(pipeline | dict(truncation=None, padding=None)))
+    roles = {name: token for name in source.special_tokens_map if isinstance(token := getattr(source, name), str)}
+    extra = [str(t) for t in source.extra_special_tokens if backend.token_to_id(str(t)) is not None]
+    made = PreTrainedTokenizerFast(
+        tokenizer_object=backend,
+        extra_special_tokens=extra,
+        model_max_length=source.model_max_length,
+        model_input_names=source.model_input_names,
+        padding_side=source.padding_side,
+        truncation_side=source.truncation_side,
+        clean_up_tokenization_spaces=source.clean_up_tokenization_spaces,
+        split_special_tokens=source.split_special_tokens,
+        **roles,
+    )
+    for name in ("chat_template", "response_template", "chat_control_tokens", "_processor_class"):
+        setattr(made, name, getattr(source, name, None))
+    return made
+
+
 def save_tokenizer(tokenizer: PreTrainedTokenizerBase, folder: str | Path) -> None:
     "Save a tokenizer so that transformers 4 loads it too, which does not know the class name that version 5 writes."
     tokenizer.save_pretrained(folder)
@@ -266,11 +314,24 @@ def train_tokenizer_like(
     lines: Iterable[str],  # text in the target language
     vocab_size: int,
     kind: str | None = None,  # None: the kind of the source's
+    keep_reserved: bool = False,  # keep the tokens that the source reserves for later use, where it has a pipeline
     **options,  # of `train_tokenizer`
 ) -> PreTrainedTokenizerFast:
-    "Train a tokenizer that treats the ends and the length of a text as the source model's does."
+    "Train a tokenizer that treats a text as the source model's does: in its own pipeline, or that of its kind."
+    from vocab_lit.tokens.own_pipeline import has_own_pipeline, train_in_own_pipeline
+
+    if kind in (None, tokenizer_kind(source)) and has_own_pipeline(source):
+        return train_in_own_pipeline(source, lines, vocab_size, keep_reserved=keep_reserved, **options)
     kind, around = kind or tokenizer_kind(source), special_around(source)
+    if kind == "wordpiece":
+        options.setdefault("lowercase", _lowers(source))
     return train_tokenizer(lines, kind, vocab_size, max_length=source.model_max_length, around=around, **options)
+
+
+def _lowers(tokenizer):
+    "Whether BERT's normalizer makes all letters small."
+    normalizer = read_pipeline(tokenizer).get("normalizer") or {}
+    return bool(normalizer.get("lowercase"))
 
 # %% ../../nbs/02_tokens/02_tokenizer.ipynb #46388979
 def load_tokenizer(
@@ -293,7 +354,10 @@ def load_tokenizer(
             return AutoTokenizer.from_pretrained(path, trust_remote_code=False)
         except (TypeError, ValueError, KeyError, AttributeError):
             return _from_json(path / "tokenizer.json")
-    length = _read_json(path / "tokenizer_config.json").get("model_max_length", 512)
+    config = _read_json(path / "tokenizer_config.json")
+    if named := config.get("tokenizer_class"):
+        return _by_class(path, named)
+    length = config.get("model_max_length", 512)
     if has("vocab.txt"):
         pieces = (path / "vocab.txt").read_text(encoding="utf-8").split("\n")
         cased = any(piece[:1].isupper() for piece in pieces)
@@ -312,6 +376,21 @@ def _read_json(path):
     return json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
 
 
+def _by_class(path, named):
+    "The tokenizer of a class that a configuration names, made from what files there are."
+    from transformers import AutoTokenizer
+
+    try:
+        tokenizer = AutoTokenizer.from_pretrained(path, trust_remote_code=False)
+    except Exception as e:  # missing libraries, missing files, unknown classes
+        problem = str(e).strip().split("\n")[0]
+        raise ValueError(f"{path}: a {named} does not load without tokenizer.json: {problem}") from None
+    if not tokenizer.is_fast:
+        hint = "which is what is read here; give a model whose tokenizer has one"
+        raise ValueError(f"{path}: {named} has no fast version (tokenizer.json), {hint}")
+    return tokenizer
+
+
 def _from_json(path):
     "A tokenizer.json with the special tokens that special_tokens_map.json or tokenizer_config.json beside it names."
     from transformers import PreTrainedTokenizerFast
@@ -326,9 +405,23 @@ def _from_json(path):
     for roles in (_ROBERTA_ROLES, _BERT_ROLES):
         if not named and all(backend.token_to_id(t) is not None for t in roles.values()):
             named = roles
-    return PreTrainedTokenizerFast(
+    made = PreTrainedTokenizerFast(
         tokenizer_object=backend, model_max_length=beside.get("model_max_length", 512), **named
     )
+    made.chat_template = _chat_template(path.parent, beside.get("chat_template"))
+    return made
+
+
+def _chat_template(folder, configured):
+    "The template of a folder, or several by name: files of their own before those of the configuration."
+    if isinstance(configured, list):
+        found = {t["name"]: t["template"] for t in configured}
+    else:
+        found = {"default": configured} if configured else {}
+    found |= {f.stem: f.read_text(encoding="utf-8") for f in folder.glob("additional_chat_templates/*.jinja")}
+    if (file := folder / "chat_template.jinja").is_file():
+        found["default"] = file.read_text(encoding="utf-8")
+    return found.get("default") if found.keys() <= {"default"} else found
 
 # %% ../../nbs/02_tokens/02_tokenizer.ipynb #14d5c72e
 def hub_name(

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 
 import vocab_lit
 from ..models.adapterhub import write_adapter
+from ..models.card import keep_source_files, write_card
 from ..models.factored_embedding import FactoredEmbedding, factored, load_embedding
 from ..models.madx import MadX
 from ..models.settings import LanguageAdapter
@@ -209,7 +210,7 @@ def lapt_files(
         write_json(job.facts, out / "lapt.json")
     losses = _train(job, train, test, out)
     if first:
-        _finish(out, lambda folder: _write(job, losses, folder))
+        _finish(out, lambda folder: _write(job, losses, folder, out.name))
     return losses
 
 
@@ -237,8 +238,21 @@ def _train(job: _Run, train, test, out: Path) -> pd.DataFrame:
         return lapt(job.model, job.tokenizer, train, test, job.config, job.run.seed, out / "run", resume=job.run.resume)
 
 
-def _write(job: _Run, losses, folder: Path) -> None:
-    "What a run leaves: the model, or a language adapter."
+def _training_facts(job: _Run, losses) -> dict:
+    "What the model card says about a run."
+    best, config = losses.loss.idxmin(), job.config
+    return dict(
+        text=", ".join(Path(file).name for file in job.text),
+        mode=config.mode,
+        steps=f"{config.steps:,} of {config.batch_size} x {config.length} tokens, the best {losses.step[best]:,}",
+        learning_rate=config.learning_rate,
+        held_out_loss=f"{losses.loss.iloc[0]:.4f} before, {losses.loss[best]:.4f} after (nats)",
+        seed=job.run.seed,
+    )
+
+
+def _write(job: _Run, losses, folder: Path, name: str) -> None:
+    "What a run leaves: the model with its card, or a language adapter."
     losses.to_csv(folder / "losses.csv", index=False)
     if job.language:
         write_adapter(job.model.madx, "language", job.language.name, folder)
@@ -247,9 +261,11 @@ def _write(job: _Run, losses, folder: Path) -> None:
     if job.layer:
         job.layer.save(folder / "factors.safetensors")
     save_tokenizer(job.tokenizer, folder)
-    for name in ("plan.npz", "vocab_lit.json"):  # where the vocabulary came from
-        if (Path(job.source.path) / name).is_file():
-            shutil.copy(Path(job.source.path) / name, folder / name)
+    for file in ("plan.npz", "vocab_lit.json"):  # where the vocabulary came from
+        if (Path(job.source.path) / file).is_file():
+            shutil.copy(Path(job.source.path) / file, folder / file)
+    keep_source_files(job.source.path, folder)
+    write_card(folder, name, job.source.path, training=_training_facts(job, losses))
 
 
 def _finish(out, write) -> None:
