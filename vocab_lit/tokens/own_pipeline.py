@@ -169,12 +169,22 @@ def _bpe_model(lines, size, first, backend, dialect, character_coverage, single_
     return dict(vocab=model["vocab"], merges=model["merges"])
 
 
-def _unigram_model(lines, size, first, backend, character_coverage, single_digits, unknown) -> dict:
+def _with_pieces(trained, wanted) -> list[tuple[str, float]]:
+    "A Unigram model with some more pieces, which take the places of its least likely ones."
+    known = {piece for piece, _ in trained}
+    missing = [piece for piece in dict.fromkeys(wanted) if piece not in known]
+    unlikely = sorted((t for t in trained if len(t[0]) > 2), key=lambda t: t[1])[: len(missing)]
+    left_out, best = {piece for piece, _ in unlikely}, max(score for _, score in trained)
+    return [(piece, best) for piece in missing] + [t for t in trained if t[0] not in left_out]
+
+
+def _unigram_model(lines, size, first, wanted, backend, character_coverage, single_digits, unknown) -> dict:
     "Pieces and scores of a Unigram model, its special tokens first."
     normalised = (backend.normalizer.normalize_str(line) if backend.normalizer else line for line in lines)
     asked = size - len(first) + _SENTENCEPIECE_SPECIALS
     plain = (line.replace("▁", " ") for line in normalised)
     trained = _unigram_pieces(plain, asked, character_coverage, single_digits)[_SENTENCEPIECE_SPECIALS:]
+    trained = _with_pieces(trained, wanted)
     vocab = [*([piece, 0.0] for piece in first), *([piece, score] for piece, score in trained if piece not in first)]
     return dict(vocab=vocab, unk_id=first.index(unknown) if unknown else None)
 
@@ -239,7 +249,8 @@ def train_in_own_pipeline(
     if model["type"] == "BPE":
         trained = _bpe_model(lines, size, first, backend, dialect, character_coverage, single)
     elif model["type"] == "Unigram":
-        trained = _unigram_model(lines, size, first, backend, character_coverage, single, _unknown(model))
+        wanted = [piece for line in template_lines(source) for piece in source.tokenize(line)]
+        trained = _unigram_model(lines, size, first, wanted, backend, character_coverage, single, _unknown(model))
     else:
         normalizer, splits = backend.normalizer, backend.pre_tokenizer
         trained = dict(vocab=_wordpiece_vocab(lines, size, character_coverage, first, normalizer, splits))
