@@ -471,7 +471,7 @@ def test_a_model_opened_hollow_gives_the_same_folder_as_a_loaded_one_to_the_bit(
                         new = (
                             toy_tokenizer(family, NEW, ["wa", "ji"])
                             if family
-                            else expand_tokenizer(old, toy_tokenizer(SMALL[name][3], NEW + ["basi"], ["wa"]), 2)
+                            else expand_tokenizer(old, toy_tokenizer(SMALL[name][3], NEW + ["basi"], ["wa"]), 6)
                         )
                         if name == "roberta" and family:
                             new.pad_token = new.sep_token  # so that positions move
