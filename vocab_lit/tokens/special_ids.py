@@ -159,6 +159,18 @@ def _configs(config, sizes: set[int]) -> Iterator:
             yield from inner
 
 
+def _assign(config, name: str, id) -> None:
+    "Set an id; where the configuration must have one and there is none, to -1, which is no token's."
+    from huggingface_hub.errors import StrictDataclassFieldValidationError
+
+    try:
+        setattr(config, name, id)
+    except StrictDataclassFieldValidationError:
+        if id is not None:
+            raise
+        setattr(config, name, -1)
+
+
 def _carry(config, ids: IdMap) -> None:
     "Set the ids that one configuration names."
     for name, old in list(vars(config).items()):
@@ -168,7 +180,7 @@ def _carry(config, ids: IdMap) -> None:
         elif name in ("lang_to_id", "task_to_id") and old:  # Whisper's
             setattr(config, name, {key: new for key, id in old.items() if (new := ids.of_token(id)) is not None})
         elif role and old is not None:
-            setattr(config, name, _carried(name, role, old, ids))
+            _assign(config, name, _carried(name, role, old, ids))
         elif name == "pad_token_id" and not ids.expands:
             setattr(config, name, ids.target.roles.get("pad"))  # generation needs one where there is one
 
