@@ -9,6 +9,7 @@ import collections
 import contextlib
 import json
 import re
+import sys
 import tempfile
 import warnings
 from collections.abc import Callable
@@ -19,12 +20,14 @@ from typing import TYPE_CHECKING
 import torch
 
 if TYPE_CHECKING:
+    import pandas as pd
     from transformers import PreTrainedConfig, PreTrainedModel, PreTrainedTokenizerFast
 
 # %% auto #0
-__all__ = ['VOCABULARY', 'OVERRIDES', 'BY_CLASS', 'TASKS', 'WORDS', 'OVERLAP', 'LARGEST', 'tiny_config', 'Architecture',
-           'architectures', 'word_tokenizer', 'source_tokenizer', 'target_tokenizer', 'Wrong', 'Tiny', 'build',
-           'check_folder', 'Verdict', 'try_architecture', 'sweep']
+__all__ = ['VOCABULARY', 'OVERRIDES', 'BY_CLASS', 'TASKS', 'WORDS', 'OVERLAP', 'LARGEST', 'RESULTS', 'tiny_config',
+           'Architecture', 'architectures', 'word_tokenizer', 'source_tokenizer', 'target_tokenizer', 'Wrong', 'Tiny',
+           'build', 'check_folder', 'Verdict', 'try_architecture', 'sweep', 'make_record', 'counts_table',
+           'reasons_table', 'main']
 
 # %% ../../nbs/10_book/07_architectures.ipynb #84ab9a30
 VOCABULARY = 48  # embeddings of a tiny model
@@ -528,3 +531,57 @@ def sweep(
         found.append(try_architecture(architecture, turn))
         say(found[-1])
     return found
+
+# %% ../../nbs/10_book/07_architectures.ipynb #63d849e7
+RESULTS = ("right", "refused", "wrong", "crashed", "not built")
+
+
+def make_record(verdicts: list[Verdict]) -> dict:
+    "What the book shows of a sweep."
+    import transformers
+
+    counts = collections.Counter((v.task, v.result) for v in verdicts)
+    told = [v for v in verdicts if v.result != "right" or v.pad_moved]
+    return dict(
+        transformers=transformers.__version__,
+        counts={task: {result: counts[task, result] for result in RESULTS} for task in TASKS},
+        outputs_compared=sum(v.compared for v in verdicts if v.result == "right"),
+        told=[dict(name=v.name, result=v.result, why=_plain(v.why), pad=_plain(v.pad_moved)) for v in told],
+    )
+
+
+def _plain(why: str) -> str:
+    "A reason without the folder of the trial, as far as a table has room."
+    return re.sub(r"\S*/tmp\S*", "FOLDER", why)[:200]
+
+
+def counts_table(record: dict) -> pd.DataFrame:
+    "How many classes of each task came out how."
+    import pandas as pd
+
+    table = pd.DataFrame(record["counts"]).T
+    table.loc["all"] = table.sum()
+    return table.rename_axis("task").reset_index()
+
+
+def reasons_table(record: dict, result: str) -> pd.DataFrame:
+    "The classes of one result with the reasons; `pad` for those that are refused only where the padding id moves."
+    import pandas as pd
+
+    key = "pad" if result == "pad" else "why"
+    chosen = [v for v in record["told"] if (v["pad"] if result == "pad" else v["result"] == result)]
+    by_reason = collections.defaultdict(list)
+    for v in chosen:
+        by_reason[v[key].replace(v["name"], "model")].append(v["name"])
+    rows = [dict(classes=", ".join(names), why=why) for why, names in by_reason.items()]
+    return pd.DataFrame(rows, columns=["classes", "why"])
+
+
+def main() -> None:
+    "Make a record of all classes."
+    record = make_record(sweep(say=lambda v: print(v.result, v.name, v.why or v.pad_moved, flush=True)))
+    Path(sys.argv[1]).write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
