@@ -122,7 +122,8 @@ def spread(
     "The mean of every cell that has several seeds, and how far another seed is expected from it."
     from scipy.stats import t
 
-    cells = rows.groupby(list(CELL), sort=False).value.agg(["mean", "std", "count"])
+    seeds = rows.groupby([*CELL, "seed"], sort=False).value.mean()  # a number may stand in several records
+    cells = seeds.groupby(list(CELL), sort=False).agg(["mean", "std", "count"])
     cells = cells[cells["count"] >= _LEAST_SEEDS].rename(columns={"count": "n"})
     own = cells["std"] ** 2
     shared = own.groupby(list(GROUP)).transform("mean")
