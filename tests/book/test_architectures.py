@@ -46,6 +46,5 @@ def test_the_record_that_comes_with_the_package_has_nothing_wrong_and_a_reason_f
     assert total.wrong == total.crashed == 0 and total.right >= 600
     assert all(v["why"] for v in kept["told"] if v["result"] != "right")
     refused = reasons_table(kept, "refused")
-    assert refused.classes.str.split(", ").map(len).sum() == total.refused and "MPNetModel" in str(
-        reasons_table(kept, "pad")
-    )
+    assert refused.classes.str.split(", ").map(len).sum() == total.refused
+    assert reasons_table(kept, "pad").classes.str.contains("MPNetModel").any()

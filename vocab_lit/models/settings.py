@@ -68,7 +68,8 @@ def check_model_path(path: str | Path) -> None:
                 f"offline, download it elsewhere and give the folder's path"
             ) from None
     elif (folder / "adapter_config.json").is_file():
-        raise ValueError(f"{path} is an adapter; give the folder of the model that it is for")
+        merge = "or merge the two (in PEFT, merge_and_unload and save_pretrained) and give the result"
+        raise ValueError(f"{path} is an adapter; give the folder of the model that it is for, {merge}")
     elif not config.is_file() and (folder / "lapt.json").is_file():
         resume = "resume it by the command that began it, with --resume"
         raise ValueError(f"{path} holds a training run that has not ended; {resume}")
