@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -499,7 +499,7 @@ def check_folder(
 def _concerning(finding: Finding, servers: Sequence[str]) -> Finding:
     "A finding, with those servers only that were asked for."
     kept = tuple(name for name in finding.servers if name in servers)
-    return Finding(finding.part, finding.what, finding.todo, kept, finding.breaks)
+    return replace(finding, servers=kept)
 
 # %% ../../nbs/05_models/10_check.ipynb #fee5bae8
 _MOSTLY, _WITHOUT_VECTOR = 0.5, 0.3  # shares of random rows above which a warning is due
