@@ -7,6 +7,7 @@ from vocab_lit.experiments.claims import load_claims
 from vocab_lit.text import constructed
 from vocab_lit.text.phrasebook import dictionary, lines, sentences
 from vocab_lit.tokens.tokenizer import train_tokenizer
+import gzip
 import json
 import pytest
 import re
@@ -733,6 +734,33 @@ def test_what_there_is_for_a_language_is_told_and_a_setup_file_written(cell_963f
     assert "new.yml exists" in run("init", "sw", "--out", place / "new.yml", code=1) and "near it: sw (Swahili)" in run(
         "init", "Swahilli", code=1
     )
+
+
+@pytest.mark.cell('nbs/09_app/04_cli.ipynb', 'cell "text is taken in any form, with a field for all that name none, also from a setup file" (6a3f0201)')
+def test_text_is_taken_in_any_form_with_a_field_for_all_that_name_none_also_from_a_setup_file(cell_963f8e44):
+    (place / "posts").mkdir()
+    (place / "posts/a.jsonl").write_text('{"body": "Habari ya asubuhi."}\n{"body": "Karibu sana."}\n')
+    (place / "posts/b.csv.gz").write_bytes(gzip.compress(b"id,body,title\n1,Habari ya jioni.,Habari yako\n"))
+    (place / "posts.yml").write_text("text: posts\nfield: body\n")
+    (place / "cut.jsonl").write_text('{"text": "Habari ya asubuhi."}\n{"text": "Kar')
+    cleaned = ["Habari ya asubuhi.", "Karibu sana.", "Habari ya jioni."]
+    for n, given in enumerate(
+        (
+            (place / "posts", "--field", "body"),
+            (f"{place}/posts/*::body",),
+            ("--field", "title", f"{place}/posts/a.jsonl::body", f"{place}/posts/b.csv.gz::body"),
+            ("--setup", place / "posts.yml"),
+        )
+    ):
+        run("clean", *given, "--out", place / f"posts-{n}.txt")
+        assert (place / f"posts-{n}.txt").read_text().splitlines() == cleaned
+    for match, given in (
+        ("a.jsonl, line 1: no field 'text'; there are body", (place / "posts",)),
+        ("b.csv.gz: no column 'titel'; there are id, body, title", (place / "posts/b.csv.gz", "--field", "titel")),
+        ("cut.jsonl, line 2: not a whole JSON object", (place / "cut.jsonl",)),
+        ("gone: no such file or folder", (place / "gone",)),
+    ):
+        assert match in run("clean", *given, "--out", place / "never", code=1) and not (place / "never").exists()
 
 
 @pytest.mark.cell('nbs/09_app/04_cli.ipynb', 'cell "mistakes are one line, leave with code 1 and write nothing" (a753a4bf)')
