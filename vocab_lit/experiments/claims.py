@@ -185,7 +185,7 @@ def record_rows(
         scale=first_of("scale", default="mini"),
         stage="",
     )
-    rows = rows.reindex(columns=[*RECORDS, "scale", "seed", "value"]).dropna(subset="value")
+    rows = rows.reindex(columns=[*RECORDS, "scale", "seed", "value"]).dropna(subset="value").astype({"value": float})
     for c in (*RECORDS, "scale"):
         if c not in ("step", "stage"):
             rows[c] = rows[c].map(_text)
