@@ -52,9 +52,19 @@ def test_a_table_keeps_what_other_chapters_have_and_takes_the_newest_of_its_own(
         nothing = read_records(folder / "no such folder")
         assert with_study(nothing, path).value.dtype == float
 
-        forget(["focus"], path)
-        assert len(study_rows(path=path)) == 2
-        again.assign(library=["older", "older"]).to_csv(path, index=False)
+        trial = folder / "focus, 9 steps"
+        ResultStore(trial).cell({"method": "focus", "language": "et", "seed": 1}, measured(4.0))
+        gather(folder, path)
+        tried = with_study(mine, path)
+        assert tried[tried.chapter == "focus"][["scale", "value"]].values.tolist() == [
+            ["recorded", 6.0],
+            ["recorded, 9 steps", 4.0],
+        ]
+        forget(["focus", trial.name], path)
+        assert len(study_rows(path=path)) == 3
+        study_rows(path=path).assign(library="older").to_csv(path, index=False)
+        forget([trial.name], path)
+        assert study_rows(path=path).scale.tolist() == ["mini", "mini"]
         forget(["focus"], path)
         assert study_rows(path=path).chapter.tolist() == ["wechsel"]
 
