@@ -1162,7 +1162,7 @@ def claims_(
 
     Example: `vocab-lit claims --paper focus`
     """
-    from vocab_lit.experiments.claims import load_claims, read_records, verdicts
+    from vocab_lit.experiments.claims import load_claims, read_records, summary, verdicts
     from vocab_lit.experiments.recorded import with_study
 
     claims = load_claims()
@@ -1170,16 +1170,16 @@ def claims_(
     if paper and paper not in papers:
         raise ValueError(f"no claims of {paper!r}; choose from {', '.join(papers)}")
     found = verdicts([c for c in claims if paper in (None, c.paper)], with_study(read_records(records)), strict=False)
-    rows = json.loads(found.drop(columns=["standardised", "agree"]).to_json(orient="records"))
     if as_json:
-        tell_json(rows)
-    else:
-        show(
-            [
-                {k: "" if row.get(k) is None else row[k] for k in ("says", "source", "verdict", "effect", "p", "pairs")}
-                for row in rows
-            ]
-        )
+        tell_json(json.loads(found.drop(columns=["standardised", "agree"]).to_json(orient="records")))
+        return
+    judged = found.pivot(index="id", columns="source", values="verdict").fillna("")
+    for name, of_paper in found.groupby("paper", sort=False):
+        sources = list(of_paper.source.unique())
+        said = of_paper.drop_duplicates("id")
+        show([{"claim": r.says} | dict(judged.loc[r.id, sources]) for r in said.itertuples()], name)
+    counts = summary(found).groupby(level="source", sort=False).sum()
+    show(counts.reset_index().to_dict("records"), "in all")
 
 # %% ../../nbs/09_app/04_cli.ipynb #fff4ae90
 if __name__ == "__main__" and "__file__" in globals():

@@ -20,7 +20,7 @@ from itertools import islice
 from pathlib import Path
 from typing import IO
 
-from .extras import MissingExtra, import_extra
+from .extras import import_extra
 
 # %% auto #0
 __all__ = ['FIELD', 'FIELD_HELP', 'open_bytes', 'raw_lines', 'file_lines', 'TextSource', 'with_field', 'beside']

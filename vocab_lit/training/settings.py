@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, fields, replace
-from pathlib import Path
 
 from ..text.reader import TextSource
 from ..text.settings import LARGEST_SEED, Files, SettingError, Settings, one_of, within
