@@ -6,12 +6,14 @@
 from __future__ import annotations
 
 import hashlib
+import heapq
 import json
 import os
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import islice
+from itertools import chain, islice
+from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -29,7 +31,7 @@ if TYPE_CHECKING:
 
 # %% auto #0
 __all__ = ['data_path', 'write_json', 'iter_lines', 'read_lines', 'text_tokens', 'CleanReport', 'clean', 'sampling_weights',
-           'Lines', 'capped', 'mix', 'split_lines', 'hold_out']
+           'Lines', 'capped', 'mix', 'split_lines', 'hold_out', 'Amount', 'sample_lines', 'sample_languages', 'reread']
 
 # %% ../../nbs/01_text/01_corpus.ipynb #8fe116c8
 def data_path(
@@ -295,3 +297,61 @@ def hold_out(
     "Set some lines aside."
     test = dict.fromkeys(islice((line for line in lines if _is_held_out(line, held_out, seed)), most))
     return _Without(lines, set(test)), list(test)
+
+# %% ../../nbs/01_text/01_corpus.ipynb #6a3f0302
+@dataclass(frozen=True)
+class Amount:
+    "How much text: a number of lines or of bytes."
+
+    n: float
+    bytes: bool = False
+
+    def of(self, line: str) -> int:
+        "What a line counts."
+        return len(line.encode()) + 1 if self.bytes else 1
+
+
+def sample_lines(
+    lines: Iterable[str],
+    most: Amount,
+    seed: int = 0,
+) -> list[str]:  # in the order of the text
+    "Draw lines without replacement, each with the same chance."
+    keys = _random_numbers(seed)
+    heap, total, highest = [], 0, 1.0  # highest: from there no line can stay
+    for n, line in enumerate(tqdm(lines, desc="sample", unit=" lines", delay=2, leave=False)):
+        key = next(keys)
+        if key >= highest:
+            continue
+        heapq.heappush(heap, (-key, n, line))
+        total += most.of(line)
+        while total > most.n:
+            key, _, dropped = heapq.heappop(heap)
+            total, highest = total - most.of(dropped), -key
+    return [line for _, _, line in sorted(heap, key=itemgetter(1))]
+
+
+def _random_numbers(seed) -> Iterator[float]:
+    rng = np.random.default_rng(seed)
+    while True:
+        yield from rng.random(4096).tolist()
+
+
+def sample_languages(
+    languages: Sequence[Iterable[str]],  # that can be read again, as a list or `Lines`
+    most: Amount,
+    alpha: float = 0.3,  # 1 leaves the proportions, 0 makes all equal
+    seed: int = 0,
+) -> list[str]:
+    "Draw lines of several languages, as many of each as its weight says; of a small one all there are."
+    sizes = {str(i): sum(map(most.of, lines)) for i, lines in enumerate(languages)}
+    weights = sampling_weights(sizes, alpha).values()
+    drawn = (
+        sample_lines(lines, Amount(weight * most.n, most.bytes), seed) for lines, weight in zip(languages, weights)
+    )
+    return list(chain.from_iterable(drawn))
+
+
+def reread(lines: Iterable[str]) -> Iterable[str]:
+    "Lines that can be read again: those that can are left where they are, others are read into memory."
+    return list(lines) if iter(lines) is lines else lines
