@@ -828,7 +828,7 @@ def _stages(small: bool) -> dict:  # {name: what is done with lines}
     from vocab_lit.tokens.tokenizer import KINDS, train_tokenizer
     from vocab_lit.vectors.word_vectors import word_fasttext
 
-    size = 300 if small else 30_000
+    size = 300 if small else 8_000
     return {
         "read": lambda lines: sum(1 for _ in lines),
         "clean": lambda lines: sum(1 for _ in clean(lines)),
