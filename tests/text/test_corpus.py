@@ -10,6 +10,7 @@ import subprocess
 import sys
 import tempfile
 import tracemalloc
+import vocab_lit.text.corpus as corpus
 
 
 @pytest.fixture(scope='module')
@@ -167,8 +168,52 @@ def test_thresholds_are_where_the_paper_puts_them(cell_f4895c2c):
     assert list(clean(many_lines, r)) == list(dict.fromkeys(many_lines))
     assert r.lines["duplicate"] == 170 and r.lines["kept"] == 230 and len(r.examples["duplicate"]) == 3
     assert list(clean([""], how=CleanSettings(min_tokens=0))) == [""]
-    with pytest.raises(ValueError, match="--duplicates: 'all' is unknown; choose from exact, letters, none"):
+    with pytest.raises(ValueError, match="--duplicates: 'all' is unknown; choose from exact, letters, near, none"):
         next(clean(web, how=CleanSettings(duplicates="all")))
+
+
+@pytest.mark.cell('nbs/01_text/01_corpus.ipynb', 'cell "a set of hashes in a file is a set, also when it grows" (6a3f0800)')
+def test_a_set_of_hashes_in_a_file_is_a_set_also_when_it_grows():
+    rng = np.random.default_rng(0)
+    numbers = [*rng.integers(1, 2**63, 3000).tolist(), *range(1, 500), *(n << 40 for n in range(1, 500))] * 2
+    few, seen = corpus._Hashes(4), set()
+    for number in numbers:
+        assert few.add(number) == (number not in seen)
+        seen.add(number)
+    assert few.n == len(seen) == 3998
+
+
+@pytest.mark.cell('nbs/01_text/01_corpus.ipynb', 'cell "lines in another language are left out, and counted" (6a3f0801)')
+def test_lines_in_another_language_are_left_out_and_counted(cell_638249b5):
+    fasttext = pytest.importorskip("fasttext")
+    pairs = [("sw", "habari ya asubuhi rafiki yangu"), ("en_Latn", "good morning to you my friend")]
+    (folder / "lid.txt").write_text("".join(f"__label__{code} {text}\n" for code, text in pairs * 20))
+    fasttext.train_supervised(str(folder / "lid.txt"), epoch=30, lr=0.5, dim=8, thread=10, verbose=0).save_model(
+        str(folder / "lid.bin")
+    )
+    texts = [text for _, text in pairs]
+    for languages, expected in (("sw", texts[:1]), ("en", texts[1:]), ("sw, en_Latn", texts), ("de", [])):
+        report = CleanReport()
+        how = CleanSettings(language_model=str(folder / "lid.bin"), only_languages=languages)
+        assert list(clean(texts, report, how)) == expected
+        assert report.lines[f"not in {languages}"] == 2 - len(expected) == 2 - report.lines["kept"]
+
+
+@pytest.mark.cell('nbs/01_text/01_corpus.ipynb', 'cell "near copies are left out where the package that finds them is installed" (6a3f0802)')
+def test_near_copies_are_left_out_where_the_package_that_finds_them_is_installed():
+    pytest.importorskip("datasketch")
+    sentence = "Habari ya asubuhi rafiki yangu mpendwa karibu sana nyumbani kwetu leo jioni tule chakula pamoja"
+    others = [
+        sentence.replace("leo jioni", "leo mchana"),
+        sentence.upper() + "!",
+        "Hakuna kitu kingine cha kusema hapa leo",
+    ]
+    report = CleanReport()
+    assert list(clean([sentence, *others], report, CleanSettings(duplicates="near", similarity=0.5))) == [
+        sentence,
+        others[2],
+    ]
+    assert report.lines["duplicate"] == 2
 
 
 @pytest.mark.cell('nbs/01_text/01_corpus.ipynb', 'cell "weights equal the closed form" (c94d0276)')
