@@ -184,6 +184,10 @@ def _opening(note, name, folder) -> list[str]:
     if note.get("method"):
         grown = note.get("extended_by")
         what = f"{grown:,} further tokens" if grown else f"a vocabulary of {note['tokens']:,} tokens"
+        if before := note.get("trimmed_from"):
+            kept = f"its vocabulary trimmed from {before:,} to {note['tokens']:,} tokens"
+            same = "On a text whose tokens are all kept it computes what the source model does"
+            return [*parts, f"{_base(note)} with {kept}{language}. {same}; no weight has been trained."]
         parts += [f"{_base(note)} with {what}{language}, initialised by `{note['method']}`."]
     else:
         parts += [f"{_base(note)}, trained further{language}."]
