@@ -374,7 +374,7 @@ def test_a_template_that_fails_a_tokenizer_without_its_fast_version_and_ids_beyo
 
 @pytest.mark.cell('nbs/09_app/01_pipeline.ipynb', 'cell "a vocabulary that shares nothing is said to, and short rows take factors from a file" (a4be71c5)')
 def test_a_vocabulary_that_shares_nothing_is_said_to_and_short_rows_take_factors_from_a_file(cell_6424b4a4):
-    (place / "ge.txt").write_text(
+    (place / "am.txt").write_text(
         "\n".join(re.sub("[^\u1200-\u137f ]", "", line) for line in lines("am", 600, seed=0)), encoding="utf-8"
     )
     factorize_files(place / "model", place / "factors", factored.Factoring(components=4, steps=20))

@@ -256,7 +256,7 @@ def transplant_files(
     return result
 
 # %% ../../nbs/09_app/01_pipeline.ipynb #b9f1fcbf
-_SAMPLE = 10_000  # lines of each text by which tokenizers are compared
+_SAMPLE = 2000  # lines of each text by which tokenizers are compared
 
 
 def _sizes(model: PreTrainedModel, n_tokens: int) -> dict[str, float]:
@@ -287,9 +287,12 @@ def _divided(source: PreTrainedTokenizerBase, built: Built, text: str) -> dict[s
 
 
 def _lost(vocab: Vocab, built: Built) -> dict[str, int]:  # {script: tokens}
-    "The scripts of the tokens that are gone, those first that lost most."
+    "The scripts in which tokens that are gone begin, those first that lost most."
     kept = set(built.source_ids.tolist())
-    return dict(Counter(t.script for t in vocab if t.id not in kept and t.kind == "text").most_common())
+    from vocab_lit.tokens.vocab import script_of
+
+    gone = (t.text for t in vocab if t.id not in kept and t.kind == "text" and t.text)
+    return dict(Counter(script_of(text[0]) for text in gone).most_common())
 
 
 def trim_files(
@@ -304,7 +307,7 @@ def trim_files(
     source, out, files = Source.open(source), check_output(out), list(map(str, text))
     check_text(files)
     settings.check()
-    from vocab_lit.methods.recipe import get_recipe
+    from vocab_lit.methods.recipe import Copy, Gaussian, Recipe
     from vocab_lit.models.check import ROWS_OF_DECODERS, is_decoder
     from vocab_lit.models.transplant import check_model, save, transplant
     from vocab_lit.tokens.trim import trim
@@ -315,7 +318,8 @@ def trim_files(
     before = _sizes(model, len(source.vocab))
     built = trim(source.tokenizer, {file: Lines(file) for file in files}, settings)
     say(built.about)
-    recipe = replace(get_recipe("identity"), name="trim")
+    about = "Every token overlaps; rows that only fill up a multiple are sampled."
+    recipe = Recipe("trim", (Copy(fuzzy=False), Gaussian()), "Abdaoui et al. (2020)", about)
     multiple = ROWS_OF_DECODERS if is_decoder(model) else 1
     result = transplant(model, source, built.tokenizer, recipe, pad_to_multiple_of=multiple)
     after = _sizes(model, len(built.tokenizer))
