@@ -2,9 +2,6 @@
 from pathlib import Path
 from vocab_lit.text.corpus import CleanReport, Lines, clean, data_path, hold_out, iter_lines, mix, read_lines, sampling_weights, split_lines, text_tokens
 from vocab_lit.text.settings import CleanSettings
-import bz2
-import gzip
-import lzma
 import numpy as np
 import os
 import pytest
@@ -87,40 +84,23 @@ def test_bundled_data_is_found_and_what_is_missing_is_named():
         data_path("published", "no-such-table.csv")
 
 
-@pytest.mark.cell('nbs/01_text/01_corpus.ipynb', 'cell "the byte order mark, blank lines and margins are dropped, also in compressed files" (d9cb5090)')
-def test_the_byte_order_mark_blank_lines_and_margins_are_dropped_also_in_compressed_files(cell_638249b5):
+@pytest.mark.cell('nbs/01_text/01_corpus.ipynb', 'cell "the byte order mark, blank lines and margins are dropped, also in several files" (d9cb5090)')
+def test_the_byte_order_mark_blank_lines_and_margins_are_dropped_also_in_several_files(cell_638249b5):
     expected = ["Habari ya asubuhi.", "Karibu sana."]
     assert read_lines(folder / "sw.txt") == expected
-    for suffix, open_ in ((".gz", gzip.open), (".bz2", bz2.open), (".xz", lzma.open)):
-        with open_(folder / f"sw.txt{suffix}", "wb") as f:
-            f.write((folder / "sw.txt").read_bytes())
-        assert read_lines(folder / f"sw.txt{suffix}") == expected
     assert read_lines(folder / "sw.txt", folder / "sw.txt") == expected * 2
-    (folder / "cut.txt.gz").write_bytes(gzip.compress(b"maji\n" * 20_000)[:60])
-    (folder / "plain.gz").write_text("maji\n")
-    for name in ("cut.txt.gz", "plain.gz"):
-        with pytest.raises(
-            ValueError, match=f"{name} cannot be read to its end .* it is damaged, or not what its ending '.gz' says"
-        ):
-            list(iter_lines(folder / name))
 
 
 @pytest.mark.cell('nbs/01_text/01_corpus.ipynb', 'cell "text that is empty, missing or not UTF-8 is refused by name" (dd78bb46)')
 def test_text_that_is_empty_missing_or_not_utf_8_is_refused_by_name(cell_638249b5):
     (folder / "empty.txt").write_text("\n \n")
     (folder / "latin1.txt").write_bytes("gut\nschön\n".encode("latin-1"))
-    for content in ("maji\n".encode("utf-16"), "maji\n".encode("utf-16-be"), b"\x7fELF\0\n"):
-        (folder / "wide.txt").write_bytes(content)
-        with pytest.raises(ValueError, match="wide.txt is UTF-16 or no text at all; .*iconv -f utf-16"):
-            read_lines(folder / "wide.txt")
     with pytest.raises(ValueError, match="empty.txt: the text is empty"):
         read_lines(folder / "empty.txt")
     with pytest.raises(ValueError, match=r"latin1.txt, line 2: not UTF-8 \(byte 0xf6 at column 4\)"):
         read_lines(folder / "latin1.txt")
-    with pytest.raises(FileNotFoundError, match="nowhere.txt"):
+    with pytest.raises(FileNotFoundError, match="nowhere.txt: no such file or folder"):
         read_lines(folder / "nowhere.txt")
-    with pytest.raises(ValueError, match="is a folder"):
-        read_lines(folder)
 
 
 @pytest.mark.cell('nbs/01_text/01_corpus.ipynb', 'cell "tokens stand between spaces, and in scripts without spaces each character is one" (8bd75b82)')

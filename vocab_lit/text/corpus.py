@@ -5,11 +5,8 @@
 # %% ../../nbs/01_text/01_corpus.ipynb #02b6d7f3
 from __future__ import annotations
 
-import bz2
-import gzip
 import hashlib
 import json
-import lzma
 import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -23,14 +20,16 @@ import regex
 from tqdm.auto import tqdm
 
 import vocab_lit
+from .reader import TextSource
+from .reader import raw_lines as raw_lines  # that other rooms take from here
 from .settings import CleanSettings
 
 if TYPE_CHECKING:
     import pandas as pd
 
 # %% auto #0
-__all__ = ['data_path', 'write_json', 'raw_lines', 'iter_lines', 'read_lines', 'text_tokens', 'CleanReport', 'clean',
-           'sampling_weights', 'Lines', 'capped', 'mix', 'split_lines', 'hold_out']
+__all__ = ['data_path', 'write_json', 'iter_lines', 'read_lines', 'text_tokens', 'CleanReport', 'clean', 'sampling_weights',
+           'Lines', 'capped', 'mix', 'split_lines', 'hold_out']
 
 # %% ../../nbs/01_text/01_corpus.ipynb #8fe116c8
 def data_path(
@@ -63,50 +62,18 @@ def write_json(record: dict | list, path: str | Path) -> None:  # replaces the f
         part.unlink(missing_ok=True)  # still there where the disk is full
 
 # %% ../../nbs/01_text/01_corpus.ipynb #08941b02
-_OPEN = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
-
-
-def raw_lines(
-    path: str | Path,  # UTF-8; .gz, .bz2 and .xz are opened as such
-) -> Iterator[str]:  # as they are, ends of lines included; without the byte order mark
-    "Stream the lines of one text file; `ValueError` names the line that is not UTF-8, or the file that breaks off."
-    path, n = Path(path), 0
-    with _OPEN.get(path.suffix, open)(path, "rb") as f:
-        try:
-            for n, raw in enumerate(f, 1):
-                if n == 1 and (raw[:2] in (b"\xff\xfe", b"\xfe\xff") or b"\0" in raw):
-                    raise ValueError(
-                        f"{path} is UTF-16 or no text at all; "
-                        f"if it is text, convert it first, for example with `iconv -f utf-16 -t utf-8`"
-                    )
-                yield raw.decode("utf-8-sig" if n == 1 else "utf-8")
-        except UnicodeDecodeError as e:
-            raise ValueError(
-                f"{path}, line {n}: not UTF-8 (byte {e.object[e.start]:#04x} at column {e.start + 1}); "
-                f"convert the file first, for example with `iconv -t utf-8`"
-            ) from None
-        except (EOFError, lzma.LZMAError, OSError) as e:
-            raise ValueError(
-                f"{path} cannot be read to its end ({e}); it is damaged, or not what its ending {path.suffix!r} says"
-            ) from None
-
-
 def iter_lines(
-    *paths: str | Path,  # UTF-8 text files, one text a line; .gz, .bz2 and .xz are opened as such
+    *paths: str | Path,  # text sources: files of any format that `vocab_lit.text.reader` knows, folders, data sets
 ) -> Iterator[str]:  # lines without surrounding white space; blank ones are left out
-    "Stream the lines of text files; `ValueError` names the file and line that is not UTF-8."
-    for path in map(Path, paths):
-        if not path.exists():
-            raise FileNotFoundError(f"{path}: no such text file")
-        if path.is_dir():
-            raise ValueError(f"{path} is a folder; give the text files in it")
-        yield from filter(None, map(str.strip, raw_lines(path)))
+    "Stream the lines of text; `ValueError` names the file and line that is not UTF-8."
+    for path in paths:
+        yield from TextSource.of(path).lines()
 
 # %% ../../nbs/01_text/01_corpus.ipynb #3f88027c
 def read_lines(
-    *paths: str | Path,  # UTF-8 text files, one text a line
+    *paths: str | Path,  # text sources, as for `iter_lines`
 ) -> list[str]:  # every line that is not blank
-    "Read text files whole; `ValueError` where no text is left."
+    "Read text whole; `ValueError` where no text is left."
     lines = list(tqdm(iter_lines(*paths), desc="text", unit=" lines", delay=2, leave=False))
     if not lines:
         raise ValueError(
@@ -226,10 +193,10 @@ def sampling_weights(
 
 # %% ../../nbs/01_text/01_corpus.ipynb #1ff9a537
 class Lines:
-    "The lines of text files, read anew each time."
+    "The lines of text, read anew each time."
 
     def __init__(self, *paths: str | Path):
-        self.paths = paths  # files as in `iter_lines`
+        self.paths = paths  # text sources, as for `iter_lines`
 
     def __iter__(self) -> Iterator[str]:
         return iter_lines(*self.paths)

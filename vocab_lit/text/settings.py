@@ -19,11 +19,11 @@ from pathlib import Path
 
 # %% auto #0
 __all__ = ['File', 'Files', 'Model', 'LARGEST_SEED', 'COPIES', 'Option', 'options', 'SettingError', 'did_you_mean', 'one_of',
-           'within', 'existing_file', 'distribute', 'Settings', 'CleanSettings']
+           'within', 'existing_file', 'existing_text', 'distribute', 'Settings', 'CleanSettings']
 
 # %% ../../nbs/01_text/00_settings.ipynb #213f4f91
 File = str  # path of a file
-Files = tuple[str, ...]  # paths of files
+Files = tuple[str, ...]  # text sources: files, folders, patterns, data sets
 Model = str  # a folder, or a name on the Hugging Face Hub
 
 
@@ -126,6 +126,16 @@ def existing_file(name: str, path: str | Path) -> None:
         raise SettingError(name, f" {path}: no such file{', but a folder' * Path(path).is_dir()}")
 
 
+def existing_text(name: str, source: str) -> None:
+    "`SettingError` where no text lies behind a name."
+    from vocab_lit.text.reader import TextSource
+
+    try:
+        _ = TextSource.of(source).files
+    except FileNotFoundError as e:
+        raise SettingError(name, f" {e}") from None
+
+
 def distribute(
     given: Mapping[str, object],  # options by name; paths may be given as `Path`
     *classes: type,  # of settings
@@ -151,9 +161,10 @@ class Settings:
         "`SettingError` in the name of the first option that cannot be as it is."
         for option in options(type(self)).values():
             value = getattr(self, option.name)
-            if option.kind in ("File", "Files") and value:
-                for path in [value] if option.kind == "File" else value:
-                    existing_file(option.name, path)
+            if option.kind == "File" and value:
+                existing_file(option.name, value)
+            for source in value if option.kind == "Files" else ():
+                existing_text(option.name, source)
 
 # %% ../../nbs/01_text/00_settings.ipynb #8193336e
 COPIES = ("exact", "letters", "none")
