@@ -7,8 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 
+from ..text.reader import TextSource
 from ..text.settings import Model, SettingError, Settings, one_of, within
 
 # %% auto #0
@@ -86,8 +88,12 @@ def check_tokenizer_path(path: str | Path) -> None:
 
 def check_vocab_size(settings: TokenizerSettings, text: Sequence[str | Path]) -> None:
     "`SettingError` where text has fewer bytes than a tokenizer should have tokens."
-    plain = not any(Path(path).suffix in (".gz", ".bz2", ".xz") for path in text)
-    size = sum(Path(path).stat().st_size for path in text)
-    if text and plain and not settings.tokenizer and size < settings.vocab_size:
-        problem = f" {settings.vocab_size:,}: the text ({size:,} bytes) is too short for so many tokens; "
-        raise SettingError("vocab_size", problem + "give more text or ask for fewer")
+    if settings.tokenizer or not text:
+        return
+    size = 0
+    for line in chain.from_iterable(TextSource.of(source).lines() for source in text):
+        size += len(line.encode()) + 1
+        if size >= settings.vocab_size:
+            return
+    problem = f" {settings.vocab_size:,}: the text ({size:,} bytes) is too short for so many tokens; "
+    raise SettingError("vocab_size", problem + "give more text or ask for fewer")
