@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from vocab_lit.text.corpus import Amount
 
 # %% auto #0
-__all__ = ['KINDS', 'TokenizerSettings', 'check_tokenizer_path', 'check_vocab_size']
+__all__ = ['KINDS', 'TokenizerSettings', 'TrimSettings', 'check_tokenizer_path', 'check_vocab_size']
 
 # %% ../../nbs/02_tokens/00_settings.ipynb #b04f57b1
 KINDS = {
@@ -97,6 +97,26 @@ class TokenizerSettings(Settings):
         if self.alpha is None:
             return sample_lines(Lines(*text), self.amount, seed)
         return sample_languages([Lines(source) for source in text], self.amount, self.alpha, seed)
+
+
+@dataclass(frozen=True)
+class TrimSettings(Settings):
+    "How much of a vocabulary stays."
+
+    coverage: float = 0.9999  # share of each text whose tokens stay; what is rarer is spelled by smaller tokens
+    vocab_size: int = (
+        0  # tokens that stay at most, the most frequent ones of the texts; 0: as many as the coverage needs
+    )
+    # single characters that stay: all, so that nothing becomes unknown that was not, or those of the text;
+    # a tokenizer that writes in bytes needs none
+    characters: str = "all"
+
+    def check(self) -> None:
+        super().check()
+        if not 0 < self.coverage <= 1:
+            raise SettingError("coverage", f" {self.coverage}: give a share above 0, up to 1")
+        within("vocab_size", self.vocab_size, 0)
+        one_of("characters", self.characters, ("all", "text"))
 
 
 def check_tokenizer_path(path: str | Path) -> None:
