@@ -513,6 +513,7 @@ def trim_(
     trim: TrimSettings,
     language: Language = "",
     push_to_hub: PushToHub = None,
+    field: Field = "",
     setup: SetupFile = None,
     as_json: Json = False,
 ):
