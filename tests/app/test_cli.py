@@ -233,7 +233,9 @@ def test_a_vocabulary_is_trimmed_to_texts_or_refused_in_one_line_with_nothing_wr
     told = json.loads(run("trim", place / "model", *of_field, "--out", place / "of-field", "--json"))
     assert told["texts"][0]["tokens_that_stay"] == 1 and told["texts"][0]["tokens_per_word"] == told["texts"][0]["after"]
     (place / "trim.yml").write_text("model: model\ntext: [sw.txt, fi.txt]\ncoverage: 0.9\ncharacters: text\n")
-    told = json.loads(run("trim", place / "model", "--setup", place / "trim.yml", "--out", place / "by-setup", "--json"))
+    told = json.loads(
+        run("trim", place / "model", "--setup", place / "trim.yml", "--out", place / "trimmed-by-setup", "--json")
+    )
     assert [round(t["tokens_that_stay"], 1) < 1 for t in told["texts"]] == [True, True]
 
 
