@@ -228,8 +228,14 @@ def test_a_vocabulary_is_trimmed_to_texts_or_refused_in_one_line_with_nothing_wr
     assert "nothing found that would break transformers" in run("check", place / "300", "--for", "transformers")
     told = run("trim", place / "model", *texts, "--vocab-size", 12, "--out", place / "never", code=1)
     assert "--vocab-size 12: special tokens and single characters alone are" in told and not (place / "never").exists()
+    (place / "said.jsonl").write_text("\n".join(json.dumps(dict(said=line)) for line in lines("sw", 50, seed=0)))
+    of_field = ("--text", place / "said.jsonl", "--field", "said", "--coverage", 1)
+    told = json.loads(run("trim", place / "model", *of_field, "--out", place / "of-field", "--json"))
+    assert told["texts"][0]["tokens_that_stay"] == 1 and told["texts"][0]["tokens_per_word"] == told["texts"][0]["after"]
     (place / "trim.yml").write_text("model: model\ntext: [sw.txt, fi.txt]\ncoverage: 0.9\ncharacters: text\n")
-    told = json.loads(run("trim", place / "model", "--setup", place / "trim.yml", "--out", place / "by-setup", "--json"))
+    told = json.loads(
+        run("trim", place / "model", "--setup", place / "trim.yml", "--out", place / "trimmed-by-setup", "--json")
+    )
     assert [round(t["tokens_that_stay"], 1) < 1 for t in told["texts"]] == [True, True]
 
 
