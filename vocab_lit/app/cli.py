@@ -514,9 +514,9 @@ def trim_(
     text: RunText,
     out: NewFolder,
     trim: TrimSettings,
-    field: Field = "",
     language: Language = "",
     push_to_hub: PushToHub = None,
+    field: Field = "",
     setup: SetupFile = None,
     as_json: Json = False,
 ):
