@@ -96,6 +96,12 @@ def cell_ee1daf0f(cell_963f8e44):
         ((*ADAPT, "--ner", place / "long.txt"), "--ner: no training file"),
         ((*ADAPT, "--ner", "none.txt"), "--ner none.txt: no such file"),
         ((*ADAPT, "--seeds", 0), "--seeds 0: give at least 1"),
+        (("trim", nowhere, *long, *out), "nowhere: no such model folder"),
+        (("trim", place / "model", *long, *out, "--coverage", 2), "--coverage 2.0: give a share above 0"),
+        (
+            ("trim", place / "model", *long, *out, "--characters", "txt"),
+            "--characters: 'txt' is unknown; did you mean text",
+        ),
         ((*TRANSPLANT, "--push-to-hub", "a/b/c"), "--push-to-hub a/b/c: not a name of a repository"),
         ((*LAPT, "--push-to-hub", "x y"), "--push-to-hub x y: not a name of a repository"),
         ((*ADAPT, "--push-to-hub", "x y"), "--push-to-hub x y: not a name of a repository"),
@@ -209,6 +215,28 @@ def test_a_folder_is_checked_and_uploaded_where_that_is_asked_for(cell_963f8e44)
         ("up-adapter", "library_name: adapters"),
     ):
         assert said in (place / folder / "README.md").read_text(), folder
+
+
+@pytest.mark.cell('nbs/09_app/04_cli.ipynb', 'cell "a vocabulary is trimmed to texts, or refused in one line with nothing written" (b9e4444f)')
+def test_a_vocabulary_is_trimmed_to_texts_or_refused_in_one_line_with_nothing_written(cell_963f8e44):
+    (place / "fi.txt").write_text("\n".join(lines("fi", 100, seed=0)), encoding="utf-8")
+    texts = ("--text", place / "sw.txt", "--text", place / "fi.txt")
+    told = json.loads(run("trim", place / "model", *texts, "--out", place / "sw-fi", "--json"))
+    assert told["sizes"][0]["before"] == 800 > told["sizes"][0]["after"] and len(told["texts"]) == 2
+    assert told["texts"][0]["tokens_that_stay"] >= 0.9999 and sum(told["lost"].values()) > 100
+    assert "parameters" in run("trim", place / "model", *texts, "--vocab-size", 300, "--out", place / "300")
+    assert "nothing found that would break transformers" in run("check", place / "300", "--for", "transformers")
+    told = run("trim", place / "model", *texts, "--vocab-size", 12, "--out", place / "never", code=1)
+    assert "--vocab-size 12: special tokens and single characters alone are" in told and not (place / "never").exists()
+    (place / "said.jsonl").write_text("\n".join(json.dumps(dict(said=line)) for line in lines("sw", 50, seed=0)))
+    of_field = ("--text", place / "said.jsonl", "--field", "said", "--coverage", 1)
+    told = json.loads(run("trim", place / "model", *of_field, "--out", place / "of-field", "--json"))
+    assert told["texts"][0]["tokens_that_stay"] == 1 and told["texts"][0]["tokens_per_word"] == told["texts"][0]["after"]
+    (place / "trim.yml").write_text("model: model\ntext: [sw.txt, fi.txt]\ncoverage: 0.9\ncharacters: text\n")
+    told = json.loads(
+        run("trim", place / "model", "--setup", place / "trim.yml", "--out", place / "trimmed-by-setup", "--json")
+    )
+    assert [round(t["tokens_that_stay"], 1) < 1 for t in told["texts"]] == [True, True]
 
 
 @pytest.mark.cell('nbs/09_app/04_cli.ipynb', 'cell "a tokenizer trained by one command serves another" (b37eec81)')

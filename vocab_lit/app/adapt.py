@@ -113,7 +113,8 @@ def _make_text(a, path):
 
 
 def _make_tokenizer(a, out):
-    wanted, text = a.transplant.tokenizer, read_lines(out / "text/train.txt")
+    wanted = a.transplant.tokenizer
+    text = wanted.training_lines([out / "text/train.txt"], a.seed)
     made = train_tokenizer_like(
         a.opened.tokenizer,
         text,

@@ -5,9 +5,9 @@
 # %% auto #0
 __all__ = ['app', 'FIRST', 'Json', 'ModelName', 'Texts', 'RunText', 'Field', 'NewFolder', 'Language', 'PushToHub', 'SetupFile',
            'vectors', 'SourceWords', 'TargetWords', 'Normalise', 'RunOut', 'adapters', 'step', 'show', 'show_facts',
-           'tell_json', 'with_settings', 'option_of', 'methods', 'inspect', 'tokenizer', 'transplant_', 'factorize_',
-           'vectors_train', 'vectors_align', 'vectors_nearest', 'explain', 'check_', 'push_', 'clean', 'lapt_',
-           'adapter_train', 'adapter_list', 'adapter_export', 'evaluate', 'init', 'adapt', 'claims_']
+           'tell_json', 'with_settings', 'option_of', 'methods', 'inspect', 'tokenizer', 'transplant_', 'trim_',
+           'factorize_', 'vectors_train', 'vectors_align', 'vectors_nearest', 'explain', 'check_', 'push_', 'clean',
+           'lapt_', 'adapter_train', 'adapter_list', 'adapter_export', 'evaluate', 'init', 'adapt', 'claims_']
 
 # %% ../../nbs/09_app/04_cli.ipynb #a55221ee
 import inspect as signatures
@@ -35,7 +35,7 @@ from ..text.extras import MissingExtra
 from ..text.files import check_output, check_text
 from ..text.reader import FIELD_HELP, with_field
 from ..text.settings import LARGEST_SEED, CleanSettings, Option, SettingError, Settings, options
-from ..tokens.settings import TokenizerSettings, check_vocab_size
+from ..tokens.settings import TokenizerSettings, TrimSettings, check_vocab_size
 from ..training.settings import LaptSettings, RunSettings
 from ..vectors.settings import VectorSettings, VectorTraining, check_vectors_file
 
@@ -365,7 +365,7 @@ def _fit_facts(tokenizer, lines) -> dict:
 
     found = fit(tokenizer, lines)
     return dict(
-        lines=len(lines),
+        lines=sum(1 for _ in lines),
         words=found.words,
         tokens=found.tokens,
         unk_rate=round(found.unk_rate, 6),
@@ -407,9 +407,9 @@ def inspect(model: ModelName, text: Texts = None, field: Field = "", setup: Setu
         check_model_path(model)
     check_text(text or ())
     from vocab_lit.models.source import Source
-    from vocab_lit.text.corpus import read_lines
+    from vocab_lit.text.corpus import Lines
 
-    found = _vocabulary_facts(Source(model), model, read_lines(*text) if text else [])
+    found = _vocabulary_facts(Source(model), model, Lines(*text) if text else [])
     if as_json:
         tell_json(found)
         return
@@ -434,6 +434,8 @@ def tokenizer(
     ] = "unigram",
     vocab_size: option_of(TokenizerSettings, "vocab_size") = TokenizerSettings.vocab_size,
     character_coverage: option_of(TokenizerSettings, "character_coverage") = TokenizerSettings.character_coverage,
+    sample: option_of(TokenizerSettings, "sample") = None,
+    alpha: option_of(TokenizerSettings, "alpha") = None,
     field: Field = "",
     setup: SetupFile = None,
 ):
@@ -441,17 +443,18 @@ def tokenizer(
 
     Example: `vocab-lit tokenizer --text swahili.txt --kind unigram --vocab-size 50000 --out tokenizer-sw`
     """
-    settings = TokenizerSettings(kind=kind, vocab_size=vocab_size, character_coverage=character_coverage)
+    settings = TokenizerSettings(
+        kind=kind, vocab_size=vocab_size, character_coverage=character_coverage, sample=sample or "", alpha=alpha
+    )
     settings.check()
     check_output(out)
     check_text(text)
     check_vocab_size(settings, text)
-    from vocab_lit.text.corpus import read_lines
     from vocab_lit.text.files import write_folder
     from vocab_lit.tokens.tokenizer import save_tokenizer, train_tokenizer
 
-    lines = read_lines(*text)
-    step(f"training a {kind} tokenizer of {vocab_size:,} tokens on {len(lines):,} lines")
+    lines = settings.training_lines(text)
+    step(f"training a {kind} tokenizer of {vocab_size:,} tokens")
     trained = train_tokenizer(lines, kind, vocab_size, character_coverage=character_coverage)
     with write_folder(out) as folder:
         save_tokenizer(trained, folder)
@@ -501,6 +504,45 @@ def transplant_(
     result = transplant_files(model, text or (), out, settings, step, language)
     rows = result.plan.summary().assign(share=lambda d: (100 * d.share).map("{:.1f}%".format))
     show(rows.to_dict("records"))
+    _upload(out, push_to_hub)
+
+# %% ../../nbs/09_app/04_cli.ipynb #fae83297
+@app.command("trim")
+@with_settings
+def trim_(
+    model: ModelName,
+    text: RunText,
+    out: NewFolder,
+    trim: TrimSettings,
+    language: Language = "",
+    push_to_hub: PushToHub = None,
+    field: Field = "",
+    setup: SetupFile = None,
+    as_json: Json = False,
+):
+    """Keep of a model's vocabulary what texts need, and save it as a folder that plain transformers loads.
+
+    Each --text is covered by itself, so that one file for each language keeps all of them. On a text whose tokens are
+    all kept the model computes what it did before, from a fraction of the embeddings. Other text is spelled with
+    smaller tokens. Nothing has to be trained.
+
+    Example: `vocab-lit trim xlm-roberta-base --text swahili.txt --text english.txt --out xlmr-sw-en`
+    """
+    trim.check()
+    check_output(out)
+    check_model_path(model)
+    check_text(text)
+    push_to_hub = _upload_to(push_to_hub)
+    from vocab_lit.app.pipeline import trim_files
+
+    told = trim_files(model, text, out, trim, step, language)
+    if as_json:
+        tell_json(told)
+    else:
+        show([row | dict(share=f"{row['share']:.1%}") for row in told["sizes"]])
+        show([row | dict(tokens_that_stay=f"{row['tokens_that_stay']:.2%}") for row in told["texts"]])
+        lost = [dict(script=script, tokens=n) for script, n in told["lost"].items()]
+        show(lost[:12], "tokens that are gone, by script (ISO 15924)")
     _upload(out, push_to_hub)
 
 # %% ../../nbs/09_app/04_cli.ipynb #06789a0e

@@ -19,7 +19,7 @@ from ..tasks.settings import TASK_PRESETS
 from ..text.corpus import data_path
 from ..text.reader import FIELD_HELP, TextSource, beside
 from ..text.settings import SettingError, did_you_mean, options
-from ..tokens.settings import TokenizerSettings
+from ..tokens.settings import TokenizerSettings, TrimSettings
 from ..training.settings import PRESETS, LaptSettings
 from ..vectors.settings import IN_ONE_SPACE, VECTOR_METHODS, VectorSettings
 
@@ -61,7 +61,7 @@ KEYS: dict[str, Key] = {
     **_FIRST,
     **{
         name: key
-        for name, key in _keys_of(AdaptSettings, InitSettings, TokenizerSettings, VectorSettings).items()
+        for name, key in _keys_of(AdaptSettings, InitSettings, TrimSettings, TokenizerSettings, VectorSettings).items()
         if name not in _FIRST
     },
     "lapt": Key("part", "continued pretraining"),
