@@ -28,7 +28,6 @@ def test_a_selection_of_classes_is_right_or_refused():
     ]
 
 
-
     def named(names):  # one class of a model type, or several
         return {names} if isinstance(names, str) else {*names}
 
