@@ -30,7 +30,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from configparser import ConfigParser
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import cache, partial
 from html.parser import HTMLParser
@@ -993,7 +993,7 @@ def serve_kernels(
     for module in modules:
         importlib.import_module(module)
     gc.freeze()  # what is there is not looked through again, so that it stays shared
-    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody here waits for kernels
+    signal.signal(signal.SIGCHLD, _forget_ended)
     for line in sys.stdin:
         kernel = os.fork()
         if kernel:
@@ -1001,6 +1001,12 @@ def serve_kernels(
         else:
             _become_kernel(**json.loads(line))
             break
+
+
+def _forget_ended(*_):
+    with suppress(ChildProcessError):
+        while os.waitpid(-1, os.WNOHANG)[0]:
+            continue
 
 
 def _become_kernel(arguments, cwd, env):
