@@ -2,7 +2,7 @@
 from hypothesis import given, settings, strategies as st
 from pathlib import Path
 from safetensors.torch import load_file, save_file
-from tokenizers import Tokenizer, models
+from tokenizers import Tokenizer, models, processors
 from torch import nn
 from transformers import AutoModelForCausalLM, AutoModelForMaskedLM, AutoTokenizer, BartConfig, BartForConditionalGeneration, BertConfig, BertForMaskedLM, BertForPreTraining, BertModel, CpmAntConfig, CpmAntForCausalLM, DiffLlamaConfig, DiffLlamaForCausalLM, FSMTConfig, FSMTForConditionalGeneration, GPT2Config, GPT2LMHeadModel, Gemma3nForCausalLM, Gemma3nTextConfig, LlamaConfig, LlamaForCausalLM, M2M100Config, M2M100ForConditionalGeneration, MPNetConfig, MPNetModel, PreTrainedTokenizerFast, RobertaConfig, RobertaForMaskedLM, RobertaForSequenceClassification, ViTConfig, ViTModel, XLMRobertaConfig, XLMRobertaForMaskedLM
 from vocab_lit.methods.factored import FactoredRecipe, LEX, factorize
@@ -317,7 +317,7 @@ def test_rows_are_padded_to_a_multiple_and_models_may_have_spare_rows(cell_567ff
         assert torch.allclose(before, after, atol=1e-5) and torch.isfinite(rows).all()
 
 
-@pytest.mark.cell('nbs/05_models/05_transplant.ipynb', 'cell "what does not fit is refused and nothing is changed" (922191fe)')
+@pytest.mark.cell('nbs/05_models/05_transplant.ipynb', 'cell "what does not fit is refused and nothing is changed" (865c05ad)')
 def test_what_does_not_fit_is_refused_and_nothing_is_changed(cell_95305b17):
     def refused(match, change_model=None, tokenizer=None, **options):
         model, old = small_model("xlm-r")
@@ -360,6 +360,33 @@ def test_what_does_not_fit_is_refused_and_nothing_is_changed(cell_95305b17):
     no_mask = toy_tokenizer("unigram", NEW)
     no_mask.mask_token = None
     refused("has no mask token, which is predicted in training", tokenizer=no_mask, recipe="random")
+
+
+@pytest.mark.cell('nbs/05_models/05_transplant.ipynb', 'cell "a decoder\'s target needs a bos token only where texts began with the source\'s, and the refusal calls it so" (922191fe)')
+def test_a_decoder_s_target_needs_a_bos_token_only_where_texts_began_with_the_source_s_and_the_refusal_calls_it_so(cell_95305b17):
+    def without_roles(family, words, *roles):
+        tokenizer = toy_tokenizer(family, words)
+        for role in ("cls", "sep", *roles):
+            setattr(tokenizer, f"{role}_token", None)
+        return tokenizer
+
+
+    for opens in (True, False):
+        model, _ = small_model("llama")
+        old = without_roles("byte-fallback", OLD)
+        old.backend_tokenizer.post_processor = processors.TemplateProcessing(
+            single="<s> $A" if opens else "$A", special_tokens=[("<s>", old.bos_token_id)] * opens
+        )
+        no_bos = without_roles("unigram", NEW, "bos")
+        if opens:
+            with pytest.raises(ValueError, match="has no bos token, which opens a sequence.*'bos_token': ..."):
+                transplant(model, old, no_bos, "identity")
+        else:
+            notes = transplant(model, old, no_bos, "identity").notes
+            assert any(note.startswith("bos_token_id") for note in notes) or model.config.bos_token_id is not None
+        no_end = without_roles("unigram", NEW, "eos")
+        with pytest.raises(ValueError, match="has no eos token, which ends a sequence"):
+            transplant(small_model("llama")[0], old, no_end, "identity")
 
 
 @pytest.mark.cell('nbs/05_models/05_transplant.ipynb', 'cell "plain transformers loads the folder and gives the same logits" (cd693a1c)')
@@ -673,11 +700,21 @@ def test_what_stands_beside_a_sentence_encoder_goes_along_and_a_module_with_toke
 
 
 @pytest.mark.cell('nbs/05_models/05_transplant.ipynb', 'cell "sentence-transformers loads the result, which says the same of a text of overlapping tokens" (188cb512)')
-def test_sentence_transformers_loads_the_result_which_says_the_same_of_a_text_of_overlapping_tokens(cell_83004925):
-    library = pytest.importorskip("sentence_transformers")
-    before, after = (library.SentenceTransformer(str(encoder / name), device="cpu") for name in ("model", "out"))
-    assert [type(m).__name__ for m in after] == ["Transformer", "Pooling", "Normalize"]
-    assert np.allclose(before.encode("maji nyumba 1"), after.encode("maji nyumba 1"), atol=1e-5)
+def test_sentence_transformers_loads_the_result_which_says_the_same_of_a_text_of_overlapping_tokens(cell_95305b17, cell_83004925):
+    from sentence_transformers import SentenceTransformer
+    from sentence_transformers.sentence_transformer.modules import Dense
+
+    bare = SentenceTransformer(str(encoder / "model"), device="cpu")
+    torch.manual_seed(0)
+    dense = Dense(16, 8)
+    SentenceTransformer(modules=[bare[0], bare[1], dense, bare[2]], device="cpu").save(str(encoder / "dense"))
+    result = transplant(open_model(encoder / "dense"), sentence_old, toy_tokenizer("unigram", NEW), "identity")
+    save(result, encoder / "dense-out")
+    for name, kinds in {"model": ["Normalize"], "dense": ["Dense", "Normalize"]}.items():
+        out = encoder / name.replace("model", "out").replace("dense", "dense-out")
+        before, after = (SentenceTransformer(str(folder), device="cpu") for folder in (encoder / name, out))
+        assert [type(m).__name__ for m in after] == ["Transformer", "Pooling", *kinds]
+        assert np.allclose(before.encode("maji nyumba 1"), after.encode("maji nyumba 1"), atol=1e-5)
 
 
 @pytest.mark.cell('nbs/05_models/05_transplant.ipynb', 'cell "short rows stand for the old rows of shared tokens, and biases follow their tokens" (5ef76d73)')

@@ -38,7 +38,7 @@ from .source import Source, is_masked, max_length
 from ..text.files import write_folder
 from ..tokens.chat import carry_template, check_templates
 from ..tokens.special_ids import carry_ids, check_ids
-from ..tokens.tokenizer import save_tokenizer
+from ..tokens.tokenizer import ids_around, save_tokenizer
 from ..tokens.vocab import _SAME_ROLE, Token, Vocab
 from ..vectors.align import AlignedVectors
 
@@ -335,12 +335,23 @@ def _check_finite(name: str, rows: torch.Tensor | StoredTensor, source: Vocab) -
 def _check_roles(model: PreTrainedModel, source: Vocab, target: Vocab) -> None:
     "`ValueError` where the target vocabulary lacks a special token that the model uses."
     for role, use in _NEEDED.items():
-        before, after = (role in v.roles or _SAME_ROLE.get(role) in v.roles for v in (source, target))
-        if before and not after and not (role == "mask" and not is_masked(model)):
-            raise ValueError(
-                f"the target tokenizer has no {role} token, which {use} in this model; "
-                f"add one with tokenizer.add_special_tokens({{'{role}_token': ...}})"
-            )
+        names = {role, _SAME_ROLE.get(role)}
+        before = [name for name in (role, _SAME_ROLE.get(role)) if name in source.roles]
+        if not before or names & target.roles.keys():
+            continue
+        if role == "mask" and not is_masked(model):
+            continue
+        if before == ["bos"] and not _opens_texts(source):
+            continue  # a decoder that has such a token and was not trained with it
+        raise ValueError(
+            f"the target tokenizer has no {before[0]} token, which {use} in this model; "
+            f"add one with tokenizer.add_special_tokens({{'{before[0]}_token': ...}})"
+        )
+
+
+def _opens_texts(vocab: Vocab) -> bool:
+    "Whether a tokenizer puts its bos token before a text."
+    return vocab.tokenizer is None or vocab.roles["bos"] in ids_around(vocab.tokenizer)[0]
 
 
 def check_model(model: PreTrainedModel, source: Vocab, target: Vocab) -> None:

@@ -5,6 +5,7 @@
 # %% ../../nbs/02_tokens/02_tokenizer.ipynb #4cbba247
 from __future__ import annotations
 
+import contextlib
 import io
 import json
 import socket
@@ -354,6 +355,8 @@ def load_tokenizer(
             return AutoTokenizer.from_pretrained(path, trust_remote_code=False)
         except (TypeError, ValueError, KeyError, AttributeError):
             return _from_json(path / "tokenizer.json")
+    if model := _sentencepiece_model(path):
+        return _from_sentencepiece(path, *model)
     config = _read_json(path / "tokenizer_config.json")
     if named := config.get("tokenizer_class"):
         return _by_class(path, named)
@@ -365,10 +368,14 @@ def load_tokenizer(
     if has("vocab.json", "merges.txt"):
         family = RobertaTokenizer if "<mask>" in _read_json(path / "vocab.json") else GPT2TokenizerFast
         return family(vocab=str(path / "vocab.json"), merges=str(path / "merges.txt"), model_max_length=length)
+    raise _no_tokenizer(path)
+
+
+def _no_tokenizer(path) -> FileNotFoundError:
     files = ", ".join(sorted(p.name for p in path.iterdir()))
-    raise FileNotFoundError(
-        f"{path}: no tokenizer here; a tokenizer folder has tokenizer.json, or vocab.txt (BERT), or vocab.json and "
-        f"merges.txt (GPT-2, RoBERTa). It has: {files or 'nothing'}"
+    return FileNotFoundError(
+        f"{path}: no tokenizer here; a tokenizer folder has tokenizer.json, or tokenizer.model (SentencePiece), or "
+        f"vocab.txt (BERT), or vocab.json and merges.txt (GPT-2, RoBERTa). It has: {files or 'nothing'}"
     )
 
 # %% ../../nbs/02_tokens/02_tokenizer.ipynb #1ae20cbe
@@ -388,7 +395,44 @@ def _by_class(path, named):
     if not tokenizer.is_fast:
         hint = "which is what is read here; give a model whose tokenizer has one"
         raise ValueError(f"{path}: {named} has no fast version (tokenizer.json), {hint}")
+    if len(tokenizer.get_vocab().keys() - tokenizer.all_special_tokens) < 2:  # of a class that found no file of its own
+        raise _no_tokenizer(path)
     return tokenizer
+
+
+def _sentencepiece_model(path) -> tuple[str, sentencepiece.SentencePieceProcessor] | None:
+    "The name of a folder's SentencePiece model and the model, if there is one."
+    for file in sorted(path.glob("*.model")):
+        try:
+            return file.name, sentencepiece.SentencePieceProcessor(model_file=str(file))
+        except (OSError, RuntimeError):  # tiktoken's files have such names as well
+            continue
+    return None
+
+
+def _from_sentencepiece(path, file, model):
+    "The tokenizer that transformers makes of a SentencePiece model, if it tokenizes as the model does."
+    from transformers import AutoTokenizer, LlamaTokenizer
+    from transformers.utils import is_protobuf_available
+
+    if not is_protobuf_available():
+        hint = "which takes the package protobuf (pip install protobuf)"
+        raise ValueError(f"{path} has no tokenizer.json, and it has to be made from {file}, {hint}")
+    for tokenizer_class in (AutoTokenizer, LlamaTokenizer):  # some configurations name a class that leaves out a step
+        with contextlib.suppress(Exception):
+            tokenizer = tokenizer_class.from_pretrained(path, trust_remote_code=False)
+            if tokenizer.is_fast and _tokenizes_like(tokenizer, model):
+                return tokenizer
+    hint = "put the model's tokenizer.json into the folder"
+    raise ValueError(f"{path}: transformers makes no tokenizer of {file} that tokenizes as SentencePiece does; {hint}")
+
+
+def _tokenizes_like(tokenizer, model, n_texts=25, pieces=8) -> bool:
+    "Whether a tokenizer and a SentencePiece model tokenize texts the same, which are made of the model's pieces."
+    plain = [i for i in range(len(model)) if not (model.is_control(i) or model.is_unknown(i) or model.is_byte(i))]
+    chosen = plain[:: max(1, len(plain) // (n_texts * pieces))]
+    texts = [model.decode(chosen[i : i + pieces]) for i in range(0, len(chosen), pieces)]
+    return all(tokenizer.tokenize(text) == model.encode(text, out_type=str) for text in texts)
 
 
 def _from_json(path):
