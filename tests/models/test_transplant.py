@@ -4,7 +4,7 @@ from pathlib import Path
 from safetensors.torch import load_file, save_file
 from tokenizers import Tokenizer, models, processors
 from torch import nn
-from transformers import AutoModelForCausalLM, AutoModelForMaskedLM, AutoTokenizer, BartConfig, BartForConditionalGeneration, BertConfig, BertForMaskedLM, BertForPreTraining, BertModel, CpmAntConfig, CpmAntForCausalLM, DiffLlamaConfig, DiffLlamaForCausalLM, FSMTConfig, FSMTForConditionalGeneration, GPT2Config, GPT2LMHeadModel, Gemma3nForCausalLM, Gemma3nTextConfig, LlamaConfig, LlamaForCausalLM, M2M100Config, M2M100ForConditionalGeneration, MPNetConfig, MPNetModel, PreTrainedTokenizerFast, RobertaConfig, RobertaForMaskedLM, RobertaForSequenceClassification, ViTConfig, ViTModel, XLMRobertaConfig, XLMRobertaForMaskedLM
+from transformers import AutoModelForCausalLM, AutoModelForMaskedLM, AutoTokenizer, BartConfig, BartForConditionalGeneration, BertConfig, BertForMaskedLM, BertForPreTraining, BertModel, CpmAntConfig, CpmAntForCausalLM, DiffLlamaConfig, DiffLlamaForCausalLM, FSMTConfig, FSMTForConditionalGeneration, GPT2Config, GPT2LMHeadModel, Gemma3nForCausalLM, Gemma3nTextConfig, LlamaConfig, LlamaForCausalLM, M2M100Config, M2M100ForConditionalGeneration, MPNetConfig, MPNetModel, PreTrainedTokenizerFast, Qwen3NextConfig, Qwen3NextForCausalLM, RobertaConfig, RobertaForMaskedLM, RobertaForSequenceClassification, ViTConfig, ViTModel, XLMRobertaConfig, XLMRobertaForMaskedLM
 from vocab_lit.methods.factored import FactoredRecipe, LEX, factorize
 from vocab_lit.methods.recipe import get_recipe
 from vocab_lit.methods.registry import RECIPES
@@ -620,6 +620,46 @@ def test_a_model_keeps_its_class_and_all_its_tensors_of_which_those_with_an_entr
                     ids = torch.from_numpy(result.plan.copied[copied])
                     now = after[key].movedim(d, 0)
                     assert len(now) == len(new) and torch.equal(now[copied], was.movedim(d, 0)[ids]), (name, key)
+
+
+@pytest.mark.cell('nbs/05_models/05_transplant.ipynb', 'cell "what the files hold beside the model\'s own tensors goes along, or is refused where it has an entry per token" (e3da13f1)')
+def test_what_the_files_hold_beside_the_model_s_own_tensors_goes_along_or_is_refused_where_it_has_an_entry_per_token(cell_95305b17, cell_2e6f6171, cell_595cd093):
+    MTP = {
+        "mtp.fc.weight": torch.rand(16, 32),
+        "mtp.layers.0.mlp.experts.0.gate_proj.weight": torch.rand(8, 16),
+        "mtp.layers.0.mlp.experts.1.gate_proj.weight": torch.rand(8, 16),
+        "old.position_ids": torch.arange(7),
+    }
+    experts = dict(num_experts=2, num_experts_per_tok=1, moe_intermediate_size=8, shared_expert_intermediate_size=8)
+    linear = dict(linear_num_key_heads=2, linear_num_value_heads=2, linear_key_head_dim=8, linear_value_head_dim=8)
+    layers = dict(num_key_value_heads=1, head_dim=8, layer_types=["linear_attention", "full_attention"])
+    MORE["experts"] = (Qwen3NextForCausalLM, Qwen3NextConfig, experts | linear | layers, ["input", "output"])
+
+
+    def with_unknown(name, place, further, pickled=False):
+        _, tokenizer = saved_model(name, place)
+        tensors = saved_tensors(place) | further
+        if pickled:
+            (place / "model.safetensors").unlink()
+            torch.save(tensors, place / "pytorch_model.bin")
+        else:
+            save_file(tensors, place / "model.safetensors", {"format": "pt"})
+        return tokenizer, tensors
+
+
+    place, new = Path(tempfile.mkdtemp()), toy_tokenizer("unigram", NEW)
+    for name, pickled in (("no head", False), ("no head", True), ("experts", False)):
+        old, before = with_unknown(name, place / f"{name} {pickled}", MTP, pickled)
+        for opened in (open_model, load_model):
+            model = opened(place / f"{name} {pickled}")
+            out = save(transplant(model, old, new, "identity"), place / f"{name} {pickled} {opened.__name__}")
+            after = saved_tensors(out)
+            assert after.keys() == before.keys() and all(torch.equal(after[n], t) for n, t in MTP.items())
+            assert type(load_model(out)) is type(model)
+    old, _ = with_unknown("no head", place / "table", {"mtp.embed_tokens.weight": torch.rand(len(old) + 2, 16)})
+    for opened in (open_model, load_model):
+        with pytest.raises(ValueError, match="mtp.embed_tokens.weight has an entry for each token, and a BertModel does"):
+            transplant(opened(place / "table"), old, new, "identity")
 
 
 @pytest.mark.cell('nbs/05_models/05_transplant.ipynb', 'cell "positions that are counted from the padding id move with it, or the model is refused" (eac9392b)')

@@ -28,7 +28,7 @@ from vocab_lit.models.lazy_weights import (
     StoredTensor,
     config_parts,
     rows_of,
-    save_meta_model,
+    save_model,
     set_vocabulary_size,
     tensor_shapes,
     text_part,
@@ -354,10 +354,23 @@ def _opens_texts(vocab: Vocab) -> bool:
     return vocab.tokenizer is None or vocab.roles["bos"] in ids_around(vocab.tokenizer)[0]
 
 
+def _check_unknown(model: PreTrainedModel) -> None:
+    "`ValueError` where a tensor of the files that the class does not know has an entry for each token."
+    size = getattr(text_part(model.config), "vocab_size", None)
+    for name, tensor in getattr(model, "unknown_tensors", {}).items():
+        if size in tensor.shape:
+            hint = "take it out of the files, or name the class in config.json that has it"
+            raise ValueError(
+                f"{name} has an entry for each token, and a {type(model).__name__} does not know it, so that it would "
+                f"keep the source vocabulary; {hint}"
+            )
+
+
 def check_model(model: PreTrainedModel, source: Vocab, target: Vocab) -> None:
     "`ValueError` where the model does not fit the source vocabulary or the target vocabulary lacks what it needs."
     if folder := getattr(model, "source_folder", None):
         _check_modules(folder)
+    _check_unknown(model)
     tensors = token_tensors(model)
     if (n := len(tensors["input"])) < len(source):
         raise ValueError(
@@ -572,10 +585,7 @@ def save(
     from vocab_lit.models.card import keep_source_files, write_card
 
     with write_folder(out) as folder:
-        if hasattr(result.model, "stored"):
-            save_meta_model(result.model, folder)
-        else:
-            result.model.save_pretrained(folder)
+        save_model(result.model, folder)
         if source := getattr(result.model, "source_folder", None):
             _copy_beside(source, folder)
         save_tokenizer(result.tokenizer, folder)
