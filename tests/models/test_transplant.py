@@ -153,22 +153,61 @@ def cell_595cd093(cell_95305b17):
 
 @pytest.fixture(scope='module')
 def cell_0de6d309(cell_95305b17, cell_2e6f6171):
-    # nbs/05_models/05_transplant.ipynb, cell "def quantised(place, head=False):  # a folder as GPTQ writes" (0de6d309)
-    global packed, packed_after, packed_before, packed_new, packed_old, quantised, result
-    def quantised(place, head=False):  # a folder as GPTQ writes it: integers in place of the inner matrices
+    # nbs/05_models/05_transplant.ipynb, cell "def integers(kind, *shape):" (0de6d309)
+    global QUANTISED, awq, fp8, gptq, int8, integers, nf4, packed, packed_after, packed_before, packed_new, packed_old, quantised, result
+    def integers(kind, *shape):
+        return torch.randint(torch.iinfo(kind).max, shape, dtype=kind)
+
+
+    def gptq(layer, out, into):
+        packed = {"qweight": (into // 8, out), "qzeros": (1, out // 8), "g_idx": (into,)}
+        tensors = {f"{layer}.{name}": integers(torch.int32, *shape) for name, shape in packed.items()}
+        return tensors | {f"{layer}.scales": torch.rand(1, out).half()}
+
+
+    def awq(layer, out, into):
+        packed = {"qweight": (into, out // 8), "qzeros": (1, out // 8)}
+        tensors = {f"{layer}.{name}": integers(torch.int32, *shape) for name, shape in packed.items()}
+        return tensors | {f"{layer}.scales": torch.rand(1, out).half()}
+
+
+    def fp8(layer, out, into):
+        weight = torch.rand(out, into).to(torch.float8_e4m3fn)
+        return {f"{layer}.weight": weight, f"{layer}.weight_scale_inv": torch.rand(1, 1)}
+
+
+    def nf4(layer, out, into):
+        weight = f"{layer}.weight"
+        tables = {"quant_map": torch.rand(16), "nested_absmax": torch.rand(1), "nested_quant_map": torch.rand(256)}
+        numbers = {"absmax": integers(torch.uint8, 4), "quant_state.bitsandbytes__nf4": integers(torch.uint8, 90)}
+        rest = {f"{weight}.{name}": tensor for name, tensor in (tables | numbers).items()}
+        return {weight: integers(torch.uint8, out * into // 2, 1)} | rest
+
+
+    def int8(layer, out, into):
+        scale = {f"{layer}.SCB": torch.rand(out), f"{layer}.weight_format": torch.tensor(0, dtype=torch.uint8)}
+        return {f"{layer}.weight": integers(torch.int8, out, into)} | scale
+
+
+    QUANTISED = {  # as the libraries write a matrix, and what they note
+        gptq: dict(quant_method="gptq", bits=4, group_size=16),
+        awq: dict(quant_method="awq", bits=4, group_size=16, version="gemm"),
+        fp8: dict(quant_method="fp8", activation_scheme="dynamic", weight_block_size=[128, 128]),
+        nf4: dict(quant_method="bitsandbytes", load_in_4bit=True, bnb_4bit_quant_type="nf4"),
+        int8: dict(quant_method="bitsandbytes", load_in_8bit=True),
+    }
+
+
+    def quantised(place, layout=gptq, also="none"):  # a folder with other tensors in place of the inner matrices
         model, tokenizer = small_model("llama", tied=False)
         model.save_pretrained(place)
         tensors = {}
         for name, tensor in saved_tensors(place).items():
-            if "proj" in name or (head and "lm_head" in name):
-                layer = name.removesuffix(".weight")
-                tensors[f"{layer}.qweight"] = torch.randint(2**31 - 1, (2, len(tensor)), dtype=torch.int32)
-                tensors[f"{layer}.scales"] = torch.rand(1, len(tensor)).half()
-            else:
-                tensors[name] = tensor
+            layer = name.removesuffix(".weight")
+            tensors |= layout(layer, *tensor.shape) if "proj" in name or also in name else {name: tensor}
         save_file(tensors, place / "model.safetensors", {"format": "pt"})
         config = json.loads((place / "config.json").read_text())
-        config["quantization_config"] = dict(quant_method="gptq", bits=4, group_size=16)
+        config["quantization_config"] = QUANTISED[layout]
         (place / "config.json").write_text(json.dumps(config))
         tokenizer.save_pretrained(place)
         return tokenizer
@@ -708,22 +747,38 @@ def test_models_whose_tokens_cannot_be_told_are_refused_by_the_field_or_tensor(c
         assert "\n" not in str(e.value)
 
 
-@pytest.mark.cell('nbs/05_models/05_transplant.ipynb', 'cell "of a quantised model the embeddings are new and all else is the same to the bit" (0b5a6983)')
-def test_of_a_quantised_model_the_embeddings_are_new_and_all_else_is_the_same_to_the_bit(cell_0de6d309):
-    assert (
-        packed_before.keys() == packed_after.keys()
-        and json.loads((packed / "out/config.json").read_text())["quantization_config"]
-    )
-    changed = {n for n in packed_before if not torch.equal(packed_before[n], packed_after[n])}
-    assert changed == {"model.embed_tokens.weight", "lm_head.weight"}
-    assert all(len(packed_after[n]) == len(packed_new) for n in changed)
-    quantised(packed / "head", head=True)
-    with pytest.raises(ValueError, match="lm_head.weight is quantised by gptq or missing.*give the model that was quantis"):
-        open_model(packed / "head")
-    for folder in ("model", "head"):
-        with pytest.raises(ValueError, match="needs a package to be loaded|give the model that was quantised") as e:
-            load_model(packed / folder)
-        assert "\n" not in str(e.value)
+@pytest.mark.cell('nbs/05_models/05_transplant.ipynb', 'cell "of a quantised model the embeddings are new and all else is the same to the bit" (1b0ae2be)')
+def test_of_a_quantised_model_the_embeddings_are_new_and_all_else_is_the_same_to_the_bit(cell_2e6f6171, cell_0de6d309):
+    def in_bytes(folder):
+        return {n: (t.dtype, t.shape, bytes(t.reshape(-1).view(torch.uint8))) for n, t in saved_tensors(folder).items()}
+
+
+    for layout, noted in QUANTISED.items():
+        place, method = packed / layout.__name__, noted["quant_method"]
+        old = quantised(place / "model", layout)
+        out = save(transplant(open_model(place / "model"), old, packed_new, "identity"), place / "out")
+        before, after = in_bytes(place / "model"), in_bytes(out)
+        assert before.keys() == after.keys() and json.loads((out / "config.json").read_text())["quantization_config"]
+        changed = {name for name in before if before[name] != after[name]}
+        assert changed == {"model.embed_tokens.weight", "lm_head.weight"}
+        assert all(len(saved_tensors(out)[name]) == len(packed_new) for name in changed)
+        for table in ("lm_head", "embed_tokens"):
+            quantised(place / table, layout, also=table)
+            with pytest.raises(ValueError, match=f"{table}.weight is quantised by {method} or missing.*give the model tha"):
+                open_model(place / table)
+    with pytest.raises(ValueError, match="needs a package to be loaded|give the model that was quantised") as e:
+        load_model(packed / "model")
+    assert "\n" not in str(e.value)
+
+
+@pytest.mark.cell('nbs/05_models/05_transplant.ipynb', 'cell "a quantised model in memory is refused before anything is changed" (0b5a6983)')
+def test_a_quantised_model_in_memory_is_refused_before_anything_is_changed(cell_95305b17, cell_0de6d309):
+    model, old = small_model("llama")
+    model.config.quantization_config = QUANTISED[nf4]
+    before = {name: tensor.clone() for name, tensor in model.state_dict().items()}
+    with pytest.raises(ValueError, match="quantised by bitsandbytes .* with its weights left in their files"):
+        transplant(model, old, packed_new, "identity")
+    assert all(torch.equal(tensor, before[name]) for name, tensor in model.state_dict().items())
 
 
 @pytest.mark.cell('nbs/05_models/05_transplant.ipynb', 'cell "what stands beside a sentence encoder goes along, and a module with tokens of its own is refused" (a3024171)')

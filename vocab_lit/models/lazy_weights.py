@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 
 # %% auto #0
 __all__ = ['VOCABULARY_FIELDS', 'StoredTensor', 'stored_tensors', 'config_parts', 'text_part', 'vocabulary_fields',
-           'set_vocabulary_size', 'tensor_shapes', 'token_dimensions', 'meta_model', 'rows_of', 'read_unknown',
-           'save_model', 'save_meta_model']
+           'set_vocabulary_size', 'tensor_shapes', 'token_dimensions', 'meta_model', 'quantisation_method', 'rows_of',
+           'read_unknown', 'save_model', 'save_meta_model']
 
 # %% ../../nbs/05_models/02_lazy_weights.ipynb #d652b47d
 _FORMATS = {"F64": torch.float64, "F32": torch.float32, "F16": torch.float16, "BF16": torch.bfloat16}
@@ -255,9 +255,14 @@ def _built(model_class, config, dtype):  # without weights; the names of each te
     return model, names
 
 
+def quantisation_method(config: PreTrainedConfig) -> str:
+    "What a configuration calls the method by which a model was quantised."
+    return dict(config.to_dict()["quantization_config"]).get("quant_method", "an unknown method")
+
+
 def _quantised_model(model_class, config, stored):
     "A model without weights, of which only the tensors that depend on the vocabulary are known."
-    method = dict(config.to_dict()["quantization_config"]).get("quant_method", "unknown")
+    method = quantisation_method(config)
     hint = "give the model that was quantised, and quantise the result"
     if not stored:
         raise ValueError(f"a model quantised by {method} can only be read from safetensors files; {hint}")
@@ -369,7 +374,8 @@ def save_model(
 ) -> None:
     "As `save_pretrained`, with everything that the files of the model had; `ValueError` where a tensor would be lost."
     if hasattr(model, "stored"):
-        return save_meta_model(model, folder)
+        save_meta_model(model, folder)
+        return
     unknown = getattr(model, "unknown_tensors", {})
     model.save_pretrained(folder, state_dict=model.state_dict() | unknown if unknown else None)
     if unknown and (lost := unknown.keys() - stored_tensors(folder).keys()):

@@ -27,6 +27,7 @@ from vocab_lit.models.lazy_weights import (
     VOCABULARY_FIELDS,
     StoredTensor,
     config_parts,
+    quantisation_method,
     rows_of,
     save_model,
     set_vocabulary_size,
@@ -366,11 +367,22 @@ def _check_unknown(model: PreTrainedModel) -> None:
             )
 
 
+def _check_quantised(model: PreTrainedModel) -> None:
+    "`ValueError` where a quantised model is in memory, from which its library has to write it."
+    if getattr(model.config, "quantization_config", None) and not hasattr(model, "stored"):
+        method = quantisation_method(model.config)
+        hint = "open it by open_model, or give the model that was quantised"
+        raise ValueError(
+            f"a model quantised by {method} is given another vocabulary with its weights left in their files; {hint}"
+        )
+
+
 def check_model(model: PreTrainedModel, source: Vocab, target: Vocab) -> None:
     "`ValueError` where the model does not fit the source vocabulary or the target vocabulary lacks what it needs."
     if folder := getattr(model, "source_folder", None):
         _check_modules(folder)
     _check_unknown(model)
+    _check_quantised(model)
     tensors = token_tensors(model)
     if (n := len(tensors["input"])) < len(source):
         raise ValueError(
