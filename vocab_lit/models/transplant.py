@@ -39,7 +39,7 @@ from .source import Source, is_masked, max_length
 from ..text.files import write_folder
 from ..tokens.chat import carry_template, check_templates
 from ..tokens.special_ids import carry_ids, check_ids
-from ..tokens.tokenizer import ids_around, save_tokenizer
+from ..tokens.tokenizer import check_loads_again, ids_around, save_tokenizer
 from ..tokens.vocab import _SAME_ROLE, Token, Vocab
 from ..vectors.align import AlignedVectors
 
@@ -458,6 +458,7 @@ def transplant(
         raise ValueError(f"{recipe.name} {needs}; load the model by load_model")
     check_model(model, source, target)
     check_ids(model.config, source, target)
+    check_loads_again(tokenizer, model.config.model_type)
     check_templates(source_tokenizer, "the source tokenizer")
     check_templates(tokenizer, "the target tokenizer")
     factors = _factors_for(recipe, model, len(source), factors, seed)

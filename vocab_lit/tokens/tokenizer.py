@@ -9,6 +9,7 @@ import contextlib
 import io
 import json
 import socket
+import tempfile
 import unicodedata
 import urllib.parse
 from collections import Counter
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 
 # %% auto #0
 __all__ = ['SPECIAL_ROLES', 'train_tokenizer', 'ids_around', 'special_around', 'with_pipeline', 'save_tokenizer',
-           'tokenizer_kind', 'train_tokenizer_like', 'load_tokenizer', 'hub_name']
+           'tokenizer_kind', 'train_tokenizer_like', 'load_tokenizer', 'check_loads_again', 'hub_name']
 
 # %% ../../nbs/02_tokens/02_tokenizer.ipynb #959d9e0f
 def _xlmr_normalizer():
@@ -427,11 +428,10 @@ def _from_sentencepiece(path, file, model):
     raise ValueError(f"{path}: transformers makes no tokenizer of {file} that tokenizes as SentencePiece does; {hint}")
 
 
-def _tokenizes_like(tokenizer, model, n_texts=25, pieces=8) -> bool:
+def _tokenizes_like(tokenizer, model) -> bool:
     "Whether a tokenizer and a SentencePiece model tokenize texts the same, which are made of the model's pieces."
     plain = [i for i in range(len(model)) if not (model.is_control(i) or model.is_unknown(i) or model.is_byte(i))]
-    chosen = plain[:: max(1, len(plain) // (n_texts * pieces))]
-    texts = [model.decode(chosen[i : i + pieces]) for i in range(0, len(chosen), pieces)]
+    texts = [model.decode(ids) for ids in _groups(plain)]
     return all(tokenizer.tokenize(text) == model.encode(text, out_type=str) for text in texts)
 
 
@@ -466,6 +466,37 @@ def _chat_template(folder, configured):
     if (file := folder / "chat_template.jinja").is_file():
         found["default"] = file.read_text(encoding="utf-8")
     return found.get("default") if found.keys() <= {"default"} else found
+
+# %% ../../nbs/02_tokens/02_tokenizer.ipynb #ba0955e4
+def check_loads_again(
+    tokenizer: PreTrainedTokenizerBase,
+    model_type: str,  # of the model in whose folder it will be
+) -> None:
+    "`ValueError` where transformers would load a tokenizer from a model's folder as one that tokenizes otherwise."
+    from transformers import AutoTokenizer
+    from transformers.models.auto import tokenization_auto
+
+    if model_type not in getattr(tokenization_auto, "MODELS_WITH_INCORRECT_HUB_TOKENIZER_CLASS", ()):
+        return  # the class that the folder names is taken
+    with tempfile.TemporaryDirectory() as folder:
+        save_tokenizer(tokenizer, folder)
+        Path(folder, "config.json").write_text(json.dumps(dict(model_type=model_type)), encoding="utf-8")
+        loaded = AutoTokenizer.from_pretrained(folder, trust_remote_code=False)
+    texts = tokenizer.batch_decode(
+        _groups(sorted(set(tokenizer.get_vocab().values()) - set(tokenizer.all_special_ids)))
+    )
+    if loaded(texts)["input_ids"] != tokenizer(texts)["input_ids"]:
+        hint = "give one with the model's own pipeline, or have it trained without --kind"
+        raise ValueError(
+            f"transformers loads the tokenizer of a {model_type} model as a {type(loaded).__name__}, which tokenizes "
+            f"otherwise than the target tokenizer; {hint}"
+        )
+
+
+def _groups(ids: list[int], n: int = 25, size: int = 8) -> list[list[int]]:
+    "Ids from a whole vocabulary in so many groups, to make texts of."
+    chosen = ids[:: max(1, len(ids) // (n * size))]
+    return [chosen[i : i + size] for i in range(0, len(chosen), size)]
 
 # %% ../../nbs/02_tokens/02_tokenizer.ipynb #14d5c72e
 def hub_name(
