@@ -13,7 +13,7 @@ import tempfile
 import unicodedata
 import urllib.parse
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -22,6 +22,7 @@ import sentencepiece
 from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
 from tqdm.auto import tqdm
 
+from ..text.corpus import Amount, reread, sample_lines
 from .settings import KINDS
 from .vocab import read_dialect, read_pipeline
 
@@ -29,8 +30,44 @@ if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase, PreTrainedTokenizerFast
 
 # %% auto #0
-__all__ = ['SPECIAL_ROLES', 'train_tokenizer', 'ids_around', 'special_around', 'with_pipeline', 'save_tokenizer',
-           'tokenizer_kind', 'train_tokenizer_like', 'load_tokenizer', 'check_loads_again', 'hub_name']
+__all__ = ['SENTENCEPIECE_MOST', 'SPECIAL_ROLES', 'TrainingText', 'train_tokenizer', 'ids_around', 'special_around',
+           'with_pipeline', 'save_tokenizer', 'tokenizer_kind', 'train_tokenizer_like', 'load_tokenizer',
+           'check_loads_again', 'hub_name']
+
+# %% ../../nbs/02_tokens/02_tokenizer.ipynb #6a3f0402
+class TrainingText:
+    "Lines for training a tokenizer, read as often as it takes; `ValueError` where there are none."
+
+    def __init__(
+        self,
+        lines: Iterable[str],
+        name: str,  # shown while they are read
+        more: Iterable[str] = (),  # lines that come after them, each a hundredth as often as there are lines
+        least: int = 0,  # and at least so often
+    ):
+        self.lines, self.name, self.more, self.least = reread(lines), name, list(more), least
+        self.n = 0  # how many lines there were when they were last read, without those that come after
+        if not any(line.strip() for line in self.lines):
+            raise ValueError("the text is empty; a tokenizer needs lines of text")
+
+    def __iter__(self) -> Iterator[str]:
+        n = 0
+        for line in tqdm(self.lines, desc=self.name, unit=" lines", delay=2, leave=False):
+            if line.strip():
+                n += 1
+                yield line
+        self.n = n
+        for _ in range(max(self.least, n // 100)):
+            yield from self.more
+
+    def room(self, vocab_size: int, floor: int) -> int:
+        "A vocabulary size that the text may fill, since trainers reserve memory for it: no more than bytes."
+        size = floor
+        for line in self:
+            size += len(line.encode())
+            if size >= vocab_size:
+                return vocab_size
+        return size
 
 # %% ../../nbs/02_tokens/02_tokenizer.ipynb #959d9e0f
 def _xlmr_normalizer():
@@ -48,13 +85,14 @@ def _template(start, end):
 
 # %% ../../nbs/02_tokens/02_tokenizer.ipynb #f6545fae
 _SENTENCEPIECE_SPECIALS = 4  # <s>, <pad>, </s>, <unk>: ids 0 to 3
+SENTENCEPIECE_MOST = Amount(50_000_000, bytes=True)  # more text is sampled
 
 
 def _unigram_pieces(lines, vocab_size, character_coverage, split_digits):
     "[(piece, score)] of a SentencePiece Unigram model, its special tokens first; the lines are normalised."
     model = io.BytesIO()
     sentencepiece.SentencePieceTrainer.train(
-        sentence_iterator=iter(lines),
+        sentence_iterator=iter(sample_lines(lines, SENTENCEPIECE_MOST)),
         model_writer=model,
         model_type="unigram",
         vocab_size=vocab_size,
@@ -178,9 +216,7 @@ def train_tokenizer(
     if kind not in KINDS:
         known = ", ".join(f"{name} ({what})" for name, what in KINDS.items())
         raise ValueError(f"no tokenizer of kind {kind!r}; choose from {known}")
-    lines = [line for line in tqdm(lines, desc=f"{kind} tokenizer", unit=" lines", delay=2) if line.strip()]
-    if not lines:
-        raise ValueError("the text is empty; a tokenizer needs lines of text")
+    lines = TrainingText(lines, f"{kind} tokenizer")
     floor = 261 if kind == "bpe" else len(_BERT) + 1
     if not 0 < character_coverage <= 1:
         raise ValueError(f"character_coverage {character_coverage} is not a share above 0 and at most 1")
@@ -188,9 +224,7 @@ def train_tokenizer(
         raise ValueError(
             f"a {kind} vocabulary has at least {floor} tokens (special tokens and alphabet), and not {vocab_size}"
         )
-    size = min(
-        vocab_size, floor + sum(len(line.encode()) for line in lines)
-    )  # trainers reserve it; no text yields more
+    size = lines.room(vocab_size, floor)
     try:
         if kind == "unigram":
             tokenizer = _train_unigram(lines, size, character_coverage, split_digits)
@@ -248,7 +282,7 @@ def _checked(tokenizer, lines, vocab_size):
     reached = len(tokenizer)
     if reached < vocab_size:
         raise ValueError(
-            f"the text ({len(lines)} lines) is too short for {vocab_size} tokens: it yields {reached}; "
+            f"the text ({lines.n:,} lines) is too short for {vocab_size} tokens: it yields {reached}; "
             f"give more text or ask for at most {reached}"
         )
     if reached > vocab_size:

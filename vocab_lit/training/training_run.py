@@ -26,6 +26,7 @@ from ..models.source import Source, max_length
 from ..models.transplant import token_parameters
 from ..text.corpus import Lines, hold_out, mix, read_lines, write_json
 from ..text.files import check_output, check_text, write_folder
+from ..text.reader import TextSource
 from ..tokens.tokenizer import save_tokenizer
 from .lapt import check_lapt, lapt
 from .settings import LaptConfig, LaptSettings, RunSettings
@@ -115,7 +116,7 @@ class _Run:
         found = dict(
             vocab_lit=vocab_lit.__version__,
             model=self.source.name,
-            text=[[str(Path(p).resolve()), Path(p).stat().st_size] for p in files],
+            text=[TextSource.of(source).facts() for source in files],
             alpha=self.run.alpha,
             seed=self.run.seed,
             config={k: v for k, v in asdict(self.config).items() if k != "micro_batch"},
