@@ -37,6 +37,7 @@ from ..tasks.settings import PERPLEXITY, EvaluateSettings
 from ..text.corpus import CleanReport, Lines, clean, hold_out, read_lines, write_json
 from ..text.extras import import_extra
 from ..text.files import check_output, write_folder
+from ..text.reader import TextSource
 from ..tokens.tokenizer import load_tokenizer, save_tokenizer, train_tokenizer_like
 from ..tokens.vocab import fit
 from ..training.settings import RunSettings
@@ -112,7 +113,8 @@ def _make_text(a, path):
 
 
 def _make_tokenizer(a, out):
-    wanted, text = a.transplant.tokenizer, read_lines(out / "text/train.txt")
+    wanted = a.transplant.tokenizer
+    text = wanted.training_lines([out / "text/train.txt"], a.seed)
     made = train_tokenizer_like(
         a.opened.tokenizer,
         text,
@@ -264,8 +266,8 @@ def _facts(a: Adaptation) -> dict:  # what decides the result
     return flat | dict(
         vocab_lit=vocab_lit.__version__,
         model=a.opened.name,
-        text=[resolved(f) for f in a.text],
-        held_out=[resolved(f) for f in a.adapt.held_out],
+        text=[TextSource.of(f).facts() for f in a.text],
+        held_out=[TextSource.of(f).facts() for f in a.adapt.held_out],
         lapt={name: value for name, value in asdict(a.lapt).items() if name != "micro_batch"},
         tasks={name: asdict(task) for name, task in a.tasks.items()},
         task_files=sorted(map(resolved, files)),
