@@ -3,12 +3,13 @@ from contextlib import nullcontext
 from gensim.models.fasttext import save_facebook_model
 from pathlib import Path
 from transformers import AutoModelForMaskedLM, AutoTokenizer, GPT2Config, GPT2LMHeadModel, Gemma3TextConfig, LlamaConfig, MistralConfig, Qwen3Config, XLMRobertaConfig, XLMRobertaForMaskedLM
-from vocab_lit.app.pipeline import align_word_files, factorize_files, train_vectors_files, transplant_files
+from vocab_lit.app.pipeline import align_word_files, factorize_files, train_vectors_files, transplant_files, trim_files
 from vocab_lit.methods import factored
 from vocab_lit.methods.settings import TransplantSettings, find_recipe
-from vocab_lit.text.corpus import read_lines
+from vocab_lit.text.corpus import Lines
 from vocab_lit.text.phrasebook import dictionary, lines
 from vocab_lit.tokens.chat import chat_tokenizer
+from vocab_lit.tokens.settings import TrimSettings
 from vocab_lit.tokens.tokenizer import load_tokenizer, save_tokenizer, special_around, train_tokenizer
 from vocab_lit.vectors.align import known_pairs, read_dictionary, rotation
 from vocab_lit.vectors.settings import VectorTraining
@@ -133,6 +134,17 @@ def cell_f99882a0(cell_6424b4a4):
     for family in DECODERS:
         transplanted(f"{family}-sw", source=family, method="identity", vocab_size=690, say=print)
         transplanted(f"{family}-more", source=family, method="identity", vocab_size=690, extend=600)
+
+
+@pytest.fixture(scope='module')
+def cell_38f45693(cell_6424b4a4):
+    # nbs/09_app/01_pipeline.ipynb, cell "few = lines("sw", 40, seed=0)" (38f45693)
+    global few, told
+    few = lines("sw", 40, seed=0)
+    (place / "few.txt").write_text("\n".join(few), encoding="utf-8")
+    (place / "en-small.txt").write_text("\n".join(lines("en", 100, seed=1)), encoding="utf-8")
+    told = trim_files(place / "model", [place / "sw.txt", place / "en-small.txt"], place / "trimmed", say=print)
+    told["sizes"]
 
 
 @pytest.fixture(scope='module')
@@ -474,9 +486,56 @@ def test_nothing_of_the_source_is_read_twice(cell_6424b4a4):
     assert sorted(of_source) == ["_header", "_read_config", "from_pretrained"], reads
 
 
+@pytest.mark.cell('nbs/09_app/01_pipeline.ipynb', 'cell "a trimmed model computes what its source does on a text that it covers, tied or not, with a bias or not" (edc1dc54)')
+def test_a_trimmed_model_computes_what_its_source_does_on_a_text_that_it_covers_tied_or_not_with_a_bias_or_not(cell_6424b4a4, cell_38f45693):
+    shape = dict(hidden_size=16, num_hidden_layers=1, num_attention_heads=2, intermediate_size=16)
+    untied = XLMRobertaConfig(vocab_size=len(old), max_position_embeddings=130, tie_word_embeddings=False, **shape)
+    gpt = GPT2Config(vocab_size=600, n_embd=16, n_layer=1, n_head=2, n_positions=128, bos_token_id=0, eos_token_id=2)
+    made = {
+        "tied": (XLMRobertaForMaskedLM(XLMRobertaConfig(vocab_size=len(old), max_position_embeddings=130, **shape)), old),
+        "untied": (XLMRobertaForMaskedLM(untied), old),
+        "decoder": (GPT2LMHeadModel(gpt), train_tokenizer(lines("en", 300, seed=0) + few, "bpe", 600)),
+    }
+    for name, (model, tokenizer) in made.items():
+        head = model.get_output_embeddings()
+        if head.bias is not None:
+            torch.nn.init.normal_(head.bias)
+        model.save_pretrained(place / name)
+        save_tokenizer(tokenizer, place / name)
+        found = trim_files(place / name, [place / "few.txt"], place / f"{name}-few", TrimSettings(coverage=1))
+        assert found["texts"][0]["tokens_that_stay"] == 1 and found["sizes"][1]["share"] < 1
+        small = type(model).from_pretrained(place / f"{name}-few").eval()
+        theirs = AutoTokenizer.from_pretrained(place / f"{name}-few")
+        ids = tokenizer.convert_tokens_to_ids(theirs.convert_ids_to_tokens(range(len(theirs))))
+        batch, again = (t(few, return_tensors="pt", padding=True) for t in (tokenizer, theirs))
+        assert torch.equal(torch.tensor(ids)[again["input_ids"]], batch["input_ids"]), name
+        with torch.no_grad():
+            logits, kept = model.eval()(**batch).logits[..., ids], small(**again).logits[..., : len(ids)]
+        real = batch["attention_mask"].bool()
+        assert torch.allclose(logits[real], kept[real], rtol=0, atol=1e-6), name
+        assert torch.equal(model.get_input_embeddings().weight[ids], small.get_input_embeddings().weight[: len(ids)])
+    note = json.loads((place / "untied-few/vocab_lit.json").read_text())
+    assert note["method"] == "trim" and note["trimmed_from"] == len(old) and note["settings"] == {"coverage": 1}
+    assert "trimmed" in (place / "untied-few/README.md").read_text()
+
+
+@pytest.mark.cell('nbs/09_app/01_pipeline.ipynb', 'cell "what cannot be trimmed is refused, and nothing is written" (c7522d97)')
+def test_what_cannot_be_trimmed_is_refused_and_nothing_is_written(cell_6424b4a4):
+    (place / "ge.txt").write_text("მშვიდობა\n", encoding="utf-8")
+    for match, text, options in (
+        ("special tokens and single characters alone are", "few.txt", dict(vocab_size=12)),
+        ("ge.txt: the vocabulary has no token for anything", "ge.txt", {}),
+        ("gone.txt: no such file", "gone.txt", {}),
+        ("--coverage 2: give a share", "few.txt", dict(coverage=2)),
+    ):
+        with pytest.raises(ValueError, match=match):
+            trim_files(place / "model", [place / text], place / "never", TrimSettings(**options))
+        assert not (place / "never").exists()
+
+
 @pytest.mark.cell('nbs/09_app/01_pipeline.ipynb', 'cell "vectors in files are what was trained, and aligned ones are rotated" (9753a824)')
 def test_vectors_in_files_are_what_was_trained_and_aligned_ones_are_rotated(cell_6424b4a4, cell_08db6ff3, cell_2f59e412):
-    back, trained = open_words(place / "words-en.vec"), word_ppmi(read_lines(place / "en.txt"), dim=32)
+    back, trained = open_words(place / "words-en.vec"), word_ppmi(Lines(place / "en.txt"), dim=32)
     assert fits["dictionary pairs"] == len(dictionary("en", "sw")) and made_of["en"]["vectors"] == len(back.words)
     assert back.words == trained.words and all((back.vector(w) == trained.vector(w)).all() for w in back.words[:50])
     turned, target = open_words(place / "turned.vec"), open_words(place / "words-sw.vec")

@@ -57,10 +57,10 @@ def test_missing_empty_and_other_files_than_text_are_refused_by_their_first_line
     (place / "d.txt").write_bytes("schön".encode("latin-1"))
     check_text([place / "a.txt"])
     for name, match in (
-        ("none.txt", "--text .*none.txt: no such file"),
+        ("none.txt", "--text .*none.txt: no such file or folder"),
         ("b.txt", "--text .*b.txt: the text is empty"),
         ("c.txt", "c.txt looks like a table or treebank"),
-        ("d.txt", "not UTF-8"),
+        ("d.txt", "--text .*d.txt, line 1: not UTF-8"),
     ):
         with pytest.raises(ValueError, match=match):
             check_text([place / "a.txt", place / name])

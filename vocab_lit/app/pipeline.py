@@ -5,8 +5,10 @@
 # %% ../../nbs/09_app/01_pipeline.ipynb #3b0dfe94
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, replace
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,23 +16,24 @@ import numpy as np
 
 from ..methods.settings import InitSettings, TransplantSettings, copies_overlap
 from ..models.source import Source
-from ..text.corpus import read_lines
+from ..text.corpus import Lines
 from ..text.files import check_output, check_text, write_file
 from ..text.settings import SettingError
-from ..tokens.settings import TokenizerSettings, check_tokenizer_path, check_vocab_size
+from ..tokens.settings import TokenizerSettings, TrimSettings, check_tokenizer_path, check_vocab_size
 from ..vectors.settings import VectorSettings, VectorTraining, check_vectors_file
 
 if TYPE_CHECKING:
-    from transformers import PreTrainedTokenizerBase
+    from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
     from vocab_lit.methods.factored import Factoring, Factors
     from vocab_lit.models.transplant import Transplant
+    from vocab_lit.tokens.trim import Built
     from vocab_lit.tokens.vocab import Vocab
     from vocab_lit.vectors.align import AlignedVectors
     from vocab_lit.vectors.token_vectors import TokenVectors
 
 # %% auto #0
-__all__ = ['Say', 'aligned_vectors', 'target_vectors', 'factorize_files', 'transplant_files', 'train_vectors_files',
+__all__ = ['Say', 'aligned_vectors', 'target_vectors', 'factorize_files', 'transplant_files', 'trim_files', 'train_vectors_files',
            'align_word_files']
 
 # %% ../../nbs/09_app/01_pipeline.ipynb #241ded42
@@ -46,7 +49,7 @@ def _shown(value) -> str:
 def aligned_vectors(
     source: Source,
     language: PreTrainedTokenizerBase,  # the tokenizer of the target language
-    lines: Sequence[str],  # text in the target language
+    lines: Iterable[str],  # text in the target language, that can be read again
     settings: TransplantSettings,
     say: Say = lambda message: None,
 ) -> AlignedVectors:
@@ -64,7 +67,7 @@ def aligned_vectors(
         return open_words(file or trained, f"{side} words, trained here")
 
     made = align_tokens(
-        words(vectors.source_vectors, lambda: read_lines(*vectors.source_text), "source"),
+        words(vectors.source_vectors, lambda: Lines(*vectors.source_text), "source"),
         words(vectors.target_vectors, lambda: lines, "target"),
         source.tokenizer,
         language,
@@ -81,7 +84,7 @@ def aligned_vectors(
 def target_vectors(
     needs: str,  # as the recipe says: "token vectors" or "word vectors"
     language: PreTrainedTokenizerBase,  # the tokenizer of the target language
-    lines: Sequence[str],
+    lines: Iterable[str],
     settings: TransplantSettings,
     say: Say = lambda message: None,
 ) -> TokenVectors:
@@ -176,6 +179,13 @@ def _changed(settings: TransplantSettings) -> dict:
     return {name: value for name, (value, usual) in flat.items() if value != usual and name not in told}
 
 
+def _size_of(lines) -> dict[str, int]:
+    n, characters = 0, 0
+    for line in lines:
+        n, characters = n + 1, characters + len(line)
+    return dict(lines=n, characters=characters)
+
+
 def _tell(result, recipe, say) -> None:
     "What is odd about a transplant."
     for note in result.notes:
@@ -212,7 +222,7 @@ def transplant_files(
     from vocab_lit.models.check import ROWS_OF_DECODERS, check_folder, is_decoder, verdict
     from vocab_lit.models.transplant import check_model, save, transplant
     from vocab_lit.tokens.chat import check_templates
-    from vocab_lit.tokens.tokenizer import load_tokenizer
+    from vocab_lit.tokens.tokenizer import check_loads_again, load_tokenizer
     from vocab_lit.tokens.vocab import Vocab
 
     recipe, factors = settings.init.recipe, settings.init.factors
@@ -223,11 +233,13 @@ def transplant_files(
     check_model(model, source.vocab, source.vocab)
     check_templates(source.tokenizer, source.path)
     factors = load_factors(factors) if factors else None
-    lines = read_lines(*text) if text else []
-    if lines:
-        say(f"read {len(lines):,} lines of text")
+    lines = settings.tokenizer.training_lines(text, settings.init.seed) if text else []
+    size = _size_of(lines)
+    if text:
+        say(f"training on {size['lines']:,} lines of text")
     tokenizer, target = _target_tokenizers(source, lines, settings, given, say)
     check_model(model, source.vocab, Vocab.from_tokenizer(target))
+    check_loads_again(target, model.config.model_type)
     vectors = _with_vectors(source, tokenizer, target, lines, settings, say)
     say(f"initialising {len(target):,} tokens by {recipe.name}")
     init, alignment = settings.init, vectors.report if recipe.needs == "aligned vectors" else {}
@@ -239,7 +251,7 @@ def transplant_files(
         out,
         model=source.path,
         text=[str(t) for t in text],
-        text_size=dict(lines=len(lines), characters=sum(map(len, lines))),
+        text_size=size,
         language=language,
         tokenizer=settings.tokenizer.tokenizer or "trained on the text",
         vectors=vectors.name if vectors else "none",
@@ -251,6 +263,97 @@ def transplant_files(
     for line in verdict(result.plan, alignment, check_folder(out, compare=False), out):
         say(line)
     return result
+
+# %% ../../nbs/09_app/01_pipeline.ipynb #b9f1fcbf
+_SAMPLE = 2000  # lines of each text by which tokenizers are compared
+
+
+def _sizes(model: PreTrainedModel, n_tokens: int) -> dict[str, float]:
+    "How much a model is."
+    parameters = list(model.parameters())
+    return {
+        "tokens": n_tokens,
+        "parameters": sum(p.numel() for p in parameters),
+        "weights, MB": round(sum(p.numel() * p.element_size() for p in parameters) / 1e6, 1),
+    }
+
+
+def _divided(source: PreTrainedTokenizerBase, built: Built, text: str) -> dict[str, object]:
+    "How a text is divided by the source's tokenizer and the trimmed one."
+    from vocab_lit.tokens.vocab import fit
+
+    sample = list(islice(Lines(text), _SAMPLE))
+    before, after = fit(source, sample), fit(built.tokenizer, sample)
+    counts = built.counts[text]
+    return dict(
+        text=text,
+        tokens_that_stay=round(float(counts[built.source_ids].sum() / counts.sum()), 6),
+        tokens_per_word=round(before.fertility, 4),
+        after=round(after.fertility, 4),
+        unknown=before.unknown,
+        unknown_after=after.unknown,
+    )
+
+
+def _lost(vocab: Vocab, built: Built) -> dict[str, int]:  # {script: tokens}
+    "The scripts in which tokens that are gone begin, those first that lost most."
+    kept = set(built.source_ids.tolist())
+    from vocab_lit.tokens.vocab import script_of
+
+    gone = (t.text for t in vocab if t.id not in kept and t.kind == "text" and t.text)
+    return dict(Counter(script_of(text[0]) for text in gone).most_common())
+
+
+def trim_files(
+    source: Source | str | Path,  # model folder, or hub name when online
+    text: Sequence[str | Path],  # UTF-8 text, one sentence or paragraph a line; each file is covered by itself
+    out: str | Path,  # a new or empty folder
+    settings: TrimSettings = TrimSettings(),
+    say: Say = lambda message: None,
+    language: str = "",  # code of the language, for the model card
+) -> dict:  # sizes before and after, what becomes of each text, how many tokens of which script are gone
+    "Keep of the vocabulary of the model in a folder what texts need, and save it in another folder."
+    source, out, files = Source.open(source), check_output(out), list(map(str, text))
+    check_text(files)
+    settings.check()
+    from vocab_lit.methods.recipe import Copy, Gaussian, Recipe
+    from vocab_lit.models.check import ROWS_OF_DECODERS, is_decoder
+    from vocab_lit.models.transplant import check_model, save, transplant
+    from vocab_lit.tokens.trim import trim
+
+    say(f"loading {source.path}")
+    model = source.open_weights()
+    check_model(model, source.vocab, source.vocab)
+    before = _sizes(model, len(source.vocab))
+    built = trim(source.tokenizer, {file: Lines(file) for file in files}, settings)
+    say(built.about)
+    about = "Every token overlaps; rows that only fill up a multiple are sampled."
+    recipe = Recipe("trim", (Copy(fuzzy=False), Gaussian()), "Abdaoui et al. (2020)", about)
+    multiple = ROWS_OF_DECODERS if is_decoder(model) else 1
+    result = transplant(model, source, built.tokenizer, recipe, pad_to_multiple_of=multiple)
+    after = _sizes(model, len(built.tokenizer))
+    for note in result.notes:
+        say(f"note: {note}")
+    told = {
+        "sizes": [
+            dict(what=what, before=n, after=after[what], share=round(after[what] / n, 4)) for what, n in before.items()
+        ],
+        "texts": [_divided(source.tokenizer, built, file) for file in files],
+        "lost": _lost(source.vocab, built),
+    }
+    chosen = {name: value for name, value in asdict(settings).items() if value != getattr(TrimSettings(), name)}
+    save(
+        result,
+        out,
+        model=source.path,
+        text=files,
+        language=language,
+        tokenizer="trimmed to the text",
+        trimmed_from=len(source.vocab),
+        settings=chosen,
+    )
+    say(f"saved in {out}")
+    return told
 
 # %% ../../nbs/09_app/01_pipeline.ipynb #a9eb801a
 def _check_vectors_out(out: Path, kinds: tuple[str, ...], what: str) -> None:
@@ -288,8 +391,8 @@ def train_vectors_files(
 
 
 def _read(text, say):
-    lines = read_lines(*text)
-    say(f"read {len(lines):,} lines of text")
+    lines = Lines(*text)
+    say(f"training on {_size_of(lines)['lines']:,} lines of text")
     return lines
 
 

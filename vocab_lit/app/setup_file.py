@@ -17,8 +17,9 @@ from .settings import SPLITS, AdaptSettings, TaskFiles
 from ..methods.settings import InitSettings
 from ..tasks.settings import TASK_PRESETS
 from ..text.corpus import data_path
+from ..text.reader import FIELD_HELP, TextSource, beside
 from ..text.settings import SettingError, did_you_mean, options
-from ..tokens.settings import TokenizerSettings
+from ..tokens.settings import TokenizerSettings, TrimSettings
 from ..training.settings import PRESETS, LaptSettings
 from ..vectors.settings import IN_ONE_SPACE, VECTOR_METHODS, VectorSettings
 
@@ -52,14 +53,15 @@ _SPLITS = {
 _FIRST = {
     "language": Key("str", "code of the language; quote no: 'no'", AdaptSettings),
     "model": Key("Model", "folder of the source model, or its name on the Hugging Face Hub"),
-    "text": Key("Files", "text in the language, UTF-8, one sentence or paragraph a line"),
+    "text": Key("Files", "text in the language: files of any format, folders, data sets"),
+    "field": Key("str", FIELD_HELP),
 }
 _TASKS = list(TASK_PRESETS)
 KEYS: dict[str, Key] = {
     **_FIRST,
     **{
         name: key
-        for name, key in _keys_of(AdaptSettings, InitSettings, TokenizerSettings, VectorSettings).items()
+        for name, key in _keys_of(AdaptSettings, InitSettings, TrimSettings, TokenizerSettings, VectorSettings).items()
         if name not in _FIRST
     },
     "lapt": Key("part", "continued pretraining"),
@@ -107,11 +109,27 @@ def _file(value, folder, at, key) -> str:
     return path
 
 
-def _files(value, folder, at, key) -> list[str]:
+def _texts(value, folder, at, key) -> list[str]:
+    "The names of text sources, as they are seen from here."
     many = value if isinstance(value, list) else [value]
     if not many or not all(isinstance(v, str) for v in many):
         raise _wrong(at, f"{key} takes the name of a file, or a list of names")
-    return [_file(v, folder, at, key) for v in many]
+    found = [beside(v, folder.absolute()) for v in many]
+    for source in found:
+        if "{language}" not in source:
+            _check_text(source, at, key)
+    return found
+
+
+def _check_text(source, at, key) -> None:
+    try:
+        _ = TextSource.of(source).files
+    except FileNotFoundError as e:
+        raise FileNotFoundError(f"{at}: {key}: {e}; names are relative to the setup file") from None
+
+
+def _files(value, folder, at, key) -> list[str]:
+    return [_file(v, folder, at, key) for v in value]
 
 
 def _count(value, at, key) -> int:
@@ -140,7 +158,7 @@ def _text(value, folder, at, key) -> str:
 def _plain(key: str, kind: str, value, folder: Path, at: str):
     "A value of the file by its kind."
     if kind == "Files":
-        return _files(value, folder, at, key)
+        return _texts(value, folder, at, key)
     if kind == "File":
         return _file(value, folder, at, key)
     if kind == "Model":
@@ -400,7 +418,7 @@ def example_setup(
             f"model: {model}" + " " * 3 + "# a folder, or a name on the Hugging Face Hub when online",
             f"text: {text or f'{code}.txt'}"
             + " " * 3
-            + "# UTF-8, one sentence or paragraph a line; several files: [a.txt, b.txt.gz]",
+            + "# one sentence or paragraph a line, or JSON lines, tables, Parquet; several: [a.txt, b.jsonl.gz]",
             "",
             "method: focus   # vocab-lit methods lists them",
             "vocab_size: 50000",

@@ -13,7 +13,7 @@ from pathlib import Path
 from filelock import FileLock
 
 from .publish import PageJob, checkout, run_chapter, run_jobs, share_cores, study_runs
-from ..experiments.recorded import forget, gather, study_path
+from ..experiments.recorded import chapter_of, forget, gather, study_path
 
 # %% auto #0
 __all__ = ['study_jobs', 'run_study']
@@ -21,14 +21,15 @@ __all__ = ['study_jobs', 'run_study']
 # %% ../../nbs/10_book/06_study.ipynb #14d1ab36
 def _run(name, language, parameters, folder, bar=None):  # a run of a chapter, and the table afterwards
     given = parameters | dict(records=str(folder / "records" / name))
-    page = run_chapter(name, language, out=folder / "pages" / f"{name}-{language}.ipynb", bar=bar, parameters=given)
+    page = folder / "pages" / f"{name}-{language}.ipynb"
+    run_chapter(chapter_of(name), language, out=page, bar=bar, parameters=given)
     with FileLock(folder / ".table.lock"):  # several runs may end at once
         gather(folder / "records")
     return page
 
 
 def study_jobs(
-    names: Iterable[str] = (),  # chapters; none: all of the study
+    names: Iterable[str] = (),  # chapters and trials; none: all of the study
 ) -> dict[str, PageJob]:  # by chapter and language
     "The runs of the study; `ValueError` for a chapter it has not."
     root = checkout()
@@ -44,7 +45,7 @@ def study_jobs(
 
 
 def run_study(
-    names: Iterable[str] = (),  # chapters; none: all of the study
+    names: Iterable[str] = (),  # chapters and trials; none: all of the study
 ) -> Path:  # the table
     "Run the chapters of the study and write their numbers into one table."
     jobs = study_jobs(names)

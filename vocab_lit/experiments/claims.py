@@ -185,7 +185,7 @@ def record_rows(
         scale=first_of("scale", default="mini"),
         stage="",
     )
-    rows = rows.reindex(columns=[*RECORDS, "scale", "seed", "value"]).dropna(subset="value")
+    rows = rows.reindex(columns=[*RECORDS, "scale", "seed", "value"]).dropna(subset="value").astype({"value": float})
     for c in (*RECORDS, "scale"):
         if c not in ("step", "stage"):
             rows[c] = rows[c].map(_text)
@@ -457,7 +457,9 @@ def verdicts(
         chapter = records[records.chapter == of_claim]
         for scale in dict.fromkeys(["mini", *chapter.scale]):
             out.append(_judged(claim, scale, claim.records, chapter[chapter.scale == scale], strict))
-    return pd.DataFrame(out)
+    found = pd.DataFrame(out)
+    trial = found.source.str.contains(", ")  # a chapter with another setting, of which few claims are asked
+    return found[~trial | found.verdict.isin(["supported", "contradicted", "undecided"])].reset_index(drop=True)
 
 
 def summary(

@@ -22,12 +22,13 @@ if TYPE_CHECKING:
     import pandas as pd
 
 # %% auto #0
-__all__ = ['CELL', 'MADE', 'GROUP', 'FAR', 'study_path', 'study_rows', 'with_study', 'fresh_rows', 'forget', 'gather', 'spread',
-           'beside_study', 'told_spread', 'outside', 'spread_plot']
+__all__ = ['CELL', 'MADE', 'SCALE', 'GROUP', 'FAR', 'study_path', 'study_rows', 'with_study', 'chapter_of', 'fresh_rows',
+           'forget', 'gather', 'spread', 'beside_study', 'told_spread', 'outside', 'spread_plot']
 
 # %% ../../nbs/08_experiments/10_recorded.ipynb #46d5b47c
 CELL = tuple(c for c in (*RECORDS, "scale") if c != "stage")  # columns that name a cell, without its seed
 MADE = ("version", "library", "date", "device")  # columns that say what a number was made with
+SCALE = "mini"  # of the study; a trial has its name behind it
 _TIMES = ("seconds",)
 
 
@@ -54,24 +55,38 @@ def with_study(
     rows: pd.DataFrame,  # as `read_records` gives
     path: str | Path | None = None,  # another table than the bundled one
 ) -> pd.DataFrame:  # the same columns
-    "Those rows and the study's, whose scale is called `recorded`; `verdicts` judges each scale by itself."
+    "Those rows and the study's, with `recorded` for `mini` in the scale; `verdicts` judges each scale by itself."
     import pandas as pd
 
-    study = study_rows(path=path).assign(scale="recorded")
+    study = study_rows(path=path)
+    study = study.assign(scale=study.scale.str.replace(SCALE, "recorded"))
     return pd.concat([rows, study[list(rows.columns)]], ignore_index=True) if len(study) else rows
 
 # %% ../../nbs/08_experiments/10_recorded.ipynb #8e49caf1
+def chapter_of(
+    name: str,  # of a chapter or a trial, such as `focus` or `focus, 240 steps`
+) -> str:
+    "The chapter of a trial."
+    return name.partition(", ")[0]
+
+
 def fresh_rows(
     folder: str | Path,  # of a chapter's records
     chapter: str = "",  # empty: as the folder is called
-) -> pd.DataFrame:  # columns of RECORDS as text, scale, seed and value
+) -> pd.DataFrame:  # columns of RECORDS as text, scale (with the name of the trial, if it is one), seed and value
     "The numbers that the present library has measured, without times."
     import pandas as pd
 
     found = ResultStore(folder).frame()
     found = found[found.library == fingerprint()] if len(found) else pd.DataFrame(columns=["value", "step"])
-    rows = record_rows(found.assign(chapter=chapter or Path(folder).name))
+    _, comma, setting = Path(folder).name.partition(", ")
+    rows = record_rows(found.assign(chapter=chapter or chapter_of(Path(folder).name)))
+    rows["scale"] += comma + setting
     return rows[~rows.metric.isin(_TIMES)].reset_index(drop=True)
+
+
+def _names(table):  # of the chapter or the trial, for each row
+    return table.chapter + table.scale.str.removeprefix(SCALE)
 
 
 def _write(table, path):
@@ -82,18 +97,18 @@ def _write(table, path):
 
 
 def forget(
-    chapters: Iterable[str],
+    names: Iterable[str],  # of chapters and trials
     path: str | Path | None = None,  # the table, which is replaced; None: the bundled one
 ) -> None:
-    "Take the numbers of chapters out of the table that another state of the library has made."
+    "Take those numbers out of the table that another state of the library has made."
     path, table = Path(path or study_path()), study_rows(path=path)
-    stale = table.chapter.isin(list(chapters)) & (table.library != fingerprint())
+    stale = _names(table).isin(list(names)) & (table.library != fingerprint())
     if stale.any():
         _write(table[~stale], path)
 
 
 def gather(
-    folder: str | Path,  # with a folder of records for each chapter
+    folder: str | Path,  # with a folder of records for each chapter and trial
     path: str | Path | None = None,  # the table, which is replaced; None: the bundled one
 ) -> pd.DataFrame:  # the table as it is now
     "Write the records of the present library into the table; a chapter without any keeps its rows."
@@ -103,7 +118,7 @@ def gather(
     made = dict(version=vocab_lit.__version__, library=fingerprint(), date=time.strftime("%Y-%m-%d"))
     for records in sorted(p for p in Path(folder).glob("*") if p.is_dir()):
         rows = fresh_rows(records).assign(**made, device=environment()["device"])
-        others = table[table.chapter != records.name]
+        others = table[_names(table) != records.name]
         if len(rows):
             table = pd.concat([others, rows], ignore_index=True) if len(others) else rows
 

@@ -84,6 +84,7 @@ def keep_source_files(
 
 # %% ../../nbs/05_models/09_card.ipynb #f9037b03
 PAPERS = {  # as recipes name them: title and where it was published
+    "Abdaoui et al. (2020)": "Load What You Need: Smaller Versions of Multilingual BERT. SustaiNLP",
     "Artetxe et al. (2020)": "On the Cross-lingual Transferability of Monolingual Representations. ACL",
     "Chau et al. (2020)": "Parsing with Multilingual BERT, a Small Corpus, and a Small Treebank. Findings of EMNLP",
     "Dobler and de Melo (2023)": "FOCUS: Effective Embedding Initialization for Monolingual Specialization of "
@@ -109,10 +110,8 @@ PAPERS = {  # as recipes name them: title and where it was published
 
 def papers_of(method: str) -> list[str]:
     "The papers of a method, as they stand in a list of references; none of a recipe of one's own."
-    recipe = RECIPES.get(method)
-    if recipe is None:
-        return []
-    return [f"{paper}: {PAPERS[paper]}" for paper in re.split(r"(?<=\)), ", recipe.paper) if paper in PAPERS]
+    cited = "Abdaoui et al. (2020)" if method == "trim" else getattr(RECIPES.get(method), "paper", "")
+    return [f"{paper}: {PAPERS[paper]}" for paper in re.split(r"(?<=\)), ", cited) if paper in PAPERS]
 
 
 def language_code(name: str) -> str | None:  # None where it is neither a code nor an English name
@@ -184,6 +183,10 @@ def _opening(note, name, folder) -> list[str]:
     if note.get("method"):
         grown = note.get("extended_by")
         what = f"{grown:,} further tokens" if grown else f"a vocabulary of {note['tokens']:,} tokens"
+        if before := note.get("trimmed_from"):
+            kept = f"its vocabulary trimmed from {before:,} to {note['tokens']:,} tokens"
+            same = "On a text whose tokens are all kept it computes what the source model does"
+            return [*parts, f"{_base(note)} with {kept}{language}. {same}; no weight has been trained."]
         parts += [f"{_base(note)} with {what}{language}, initialised by `{note['method']}`."]
     else:
         parts += [f"{_base(note)}, trained further{language}."]

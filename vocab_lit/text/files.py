@@ -19,8 +19,8 @@ from typing import IO
 
 from safetensors import SafetensorError
 
-from .corpus import Lines
-from .settings import SettingError, existing_file
+from .reader import TextSource
+from .settings import SettingError
 
 # %% auto #0
 __all__ = ['check_output', 'write_folder', 'write_file', 'write_text', 'check_text']
@@ -109,15 +109,14 @@ def write_text(out: str | Path) -> Iterator[IO[str]]:  # open for writing
 
 # %% ../../nbs/01_text/05_files.ipynb #5f02c50c
 def check_text(
-    files: Sequence[str | Path],
+    sources: Sequence[str | Path],  # as `vocab_lit.text.reader` takes them: files of any format, folders, data sets
     name: str = "text",  # of the option
 ) -> None:
-    "`SettingError` where a file is not there or begins as a table or treebank."
-    for path in files:
-        existing_file(name, path)
-        first = list(islice(Lines(path), 3))
-        if not first:
-            raise SettingError(name, f" {path}: the text is empty")
-        if all(line.count("\t") >= 3 for line in first):
-            hint = "give plain text, one sentence or paragraph a line"
-            raise SettingError(name, f" {path} looks like a table or treebank; {hint}")
+    "`SettingError` where text is not there, does not begin as text, or lacks the field that it should be in."
+    for given in sources:
+        try:
+            begins = [list(islice(part, 3)) for part in TextSource.of(given).parts()]
+        except (ValueError, OSError) as e:
+            raise SettingError(name, f" {e}") from None
+        if not any(begins):
+            raise SettingError(name, f" {given}: the text is empty")

@@ -17,13 +17,15 @@ from dataclasses import MISSING, dataclass, fields
 from functools import cache
 from pathlib import Path
 
+from .extras import check_extra
+
 # %% auto #0
 __all__ = ['File', 'Files', 'Model', 'LARGEST_SEED', 'COPIES', 'Option', 'options', 'SettingError', 'did_you_mean', 'one_of',
-           'within', 'existing_file', 'distribute', 'Settings', 'CleanSettings']
+           'within', 'existing_file', 'existing_text', 'distribute', 'Settings', 'CleanSettings']
 
 # %% ../../nbs/01_text/00_settings.ipynb #213f4f91
 File = str  # path of a file
-Files = tuple[str, ...]  # paths of files
+Files = tuple[str, ...]  # text sources: files, folders, patterns, data sets
 Model = str  # a folder, or a name on the Hugging Face Hub
 
 
@@ -126,6 +128,16 @@ def existing_file(name: str, path: str | Path) -> None:
         raise SettingError(name, f" {path}: no such file{', but a folder' * Path(path).is_dir()}")
 
 
+def existing_text(name: str, source: str) -> None:
+    "`SettingError` where no text lies behind a name."
+    from vocab_lit.text.reader import TextSource
+
+    try:
+        _ = TextSource.of(source).files
+    except FileNotFoundError as e:
+        raise SettingError(name, f" {e}") from None
+
+
 def distribute(
     given: Mapping[str, object],  # options by name; paths may be given as `Path`
     *classes: type,  # of settings
@@ -151,12 +163,13 @@ class Settings:
         "`SettingError` in the name of the first option that cannot be as it is."
         for option in options(type(self)).values():
             value = getattr(self, option.name)
-            if option.kind in ("File", "Files") and value:
-                for path in [value] if option.kind == "File" else value:
-                    existing_file(option.name, path)
+            if option.kind == "File" and value:
+                existing_file(option.name, value)
+            for source in value if option.kind == "Files" else ():
+                existing_text(option.name, source)
 
 # %% ../../nbs/01_text/00_settings.ipynb #8193336e
-COPIES = ("exact", "letters", "none")
+COPIES = ("exact", "letters", "near", "none")
 
 
 @dataclass(frozen=True)
@@ -167,8 +180,15 @@ class CleanSettings(Settings):
     mean_length: float = 16  # largest mean length of a line's tokens, in characters
     longest: int = 32  # longest token, in characters
     alphabetic: float = 0.5  # smallest share of letters
-    # which copies are left out: exact, letters (case and all but letters make no difference) or none
+    # which copies are left out: exact, letters (case and all but letters make no difference), near (most sequences of
+    # three words are those of an earlier line, by MinHash) or none
     duplicates: str = "exact"
+    similarity: float = 0.8  # near: from which share of common sequences on
+    # a fastText model that identifies languages, such as lid.176.bin; only lines in --only-languages are kept
+    language_model: File = ""
+    # with a language model: codes as the model has them, with commas between (sw, or swh_Latn,eng_Latn)
+    only_languages: str = ""
+    confidence: float = 0.5  # with a language model: smallest probability of the language
 
     def check(self) -> None:
         super().check()
@@ -176,3 +196,17 @@ class CleanSettings(Settings):
         within("longest", self.longest, 1)
         within("alphabetic", self.alphabetic, 0, 1)
         one_of("duplicates", self.duplicates, COPIES)
+        within("similarity", self.similarity, 0.1, 1)
+        within("confidence", self.confidence, 0, 1)
+        if self.duplicates == "near":
+            check_extra("datasketch", "text")
+        if self.language_model:
+            check_extra("fasttext", "fasttext")
+        if bool(self.language_model) != bool(self.codes):
+            missing = "only_languages" if self.language_model else "language_model"
+            raise SettingError(missing, "give both, a model that identifies languages and the codes of those to keep")
+
+    @property
+    def codes(self) -> list[str]:
+        "The languages to keep."
+        return [code.strip() for code in self.only_languages.split(",") if code.strip()]

@@ -5,14 +5,21 @@
 # %% ../../nbs/02_tokens/00_settings.ipynb #2059afec
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+from ..text.reader import TextSource
 from ..text.settings import Model, SettingError, Settings, one_of, within
 
+if TYPE_CHECKING:
+    from vocab_lit.text.corpus import Amount
+
 # %% auto #0
-__all__ = ['KINDS', 'TokenizerSettings', 'check_tokenizer_path', 'check_vocab_size']
+__all__ = ['KINDS', 'TokenizerSettings', 'TrimSettings', 'check_tokenizer_path', 'check_vocab_size']
 
 # %% ../../nbs/02_tokens/00_settings.ipynb #b04f57b1
 KINDS = {
@@ -20,6 +27,9 @@ KINDS = {
     "wordpiece": "WordPiece, as BERT",
     "bpe": "byte-level BPE, as RoBERTa and GPT-2",
 }
+
+
+_UNITS = {"lines": 1, "B": 1, "kB": 10**3, "MB": 10**6, "GB": 10**9}
 
 
 @dataclass(frozen=True)
@@ -33,6 +43,12 @@ class TokenizerSettings(Settings):
     vocab_size: int = 50_000  # tokens of a tokenizer that is trained, special ones included
     # share of the text whose characters a trained tokenizer keeps; 0.9995 leaves out stray ones
     character_coverage: float = 1.0
+    # train tokenizer and vectors on a random part of the text: so many lines (2000000) or bytes (500MB, 2GB);
+    # default: all of it, but for unigram 50MB
+    sample: str = ""
+    # with a sample: take every --text as a language and draw from it by its size with this exponent, 1 as it is, 0 from
+    # all alike; default: the text as one
+    alpha: float | None = None
     # vocabulary expansion: keep the source vocabulary and add those of the first N target tokens that it lacks
     # (30000 in the paper); 0 replaces it
     extend: int = 0
@@ -49,9 +65,58 @@ class TokenizerSettings(Settings):
         within("vocab_size", self.vocab_size, 10)
         if not 0.9 <= self.character_coverage <= 1:
             raise SettingError("character_coverage", f" {self.character_coverage}: give a share of 0.9 to 1")
+        within("alpha", self.alpha, 0, 1)
+        if self.sample and not self.amount:
+            raise SettingError("sample", f" {self.sample}: give a number of lines, such as 2000000, or bytes, as 500MB")
+        if self.alpha is not None and not self.sample:
+            raise SettingError("alpha", "it says how a sample is drawn; give --sample too")
         within("extend", self.extend, 0)
         if self.tokenizer:
             check_tokenizer_path(self.tokenizer)
+
+    @property
+    def amount(self) -> Amount | None:
+        "How much text there is to train on at most; None: all of it."
+        from vocab_lit.text.corpus import Amount
+
+        found = re.fullmatch(r"(\d+(?:\.\d+)?) ?([kMG]?B)?", self.sample)
+        if not found or not float(found[1]):
+            return None
+        return Amount(float(found[1]) * _UNITS[found[2] or "lines"], bytes=bool(found[2]))
+
+    def training_lines(
+        self,
+        text: Sequence[str | Path],  # text sources
+        seed: int = 0,  # of a sample
+    ) -> Iterable[str]:  # that can be read again
+        "The lines that tokenizer and vectors are trained on."
+        from vocab_lit.text.corpus import Lines, sample_languages, sample_lines
+
+        if not self.sample:
+            return Lines(*text)
+        if self.alpha is None:
+            return sample_lines(Lines(*text), self.amount, seed)
+        return sample_languages([Lines(source) for source in text], self.amount, self.alpha, seed)
+
+
+@dataclass(frozen=True)
+class TrimSettings(Settings):
+    "How much of a vocabulary stays."
+
+    coverage: float = 0.9999  # share of each text whose tokens stay; what is rarer is spelled by smaller tokens
+    vocab_size: int = (
+        0  # tokens that stay at most, the most frequent ones of the texts; 0: as many as the coverage needs
+    )
+    # single characters that stay: all, so that nothing becomes unknown that was not, or those of the text;
+    # a tokenizer that writes in bytes needs none
+    characters: str = "all"
+
+    def check(self) -> None:
+        super().check()
+        if not 0 < self.coverage <= 1:
+            raise SettingError("coverage", f" {self.coverage}: give a share above 0, up to 1")
+        within("vocab_size", self.vocab_size, 0)
+        one_of("characters", self.characters, ("all", "text"))
 
 
 def check_tokenizer_path(path: str | Path) -> None:
@@ -66,8 +131,12 @@ def check_tokenizer_path(path: str | Path) -> None:
 
 def check_vocab_size(settings: TokenizerSettings, text: Sequence[str | Path]) -> None:
     "`SettingError` where text has fewer bytes than a tokenizer should have tokens."
-    plain = not any(Path(path).suffix in (".gz", ".bz2", ".xz") for path in text)
-    size = sum(Path(path).stat().st_size for path in text)
-    if text and plain and not settings.tokenizer and size < settings.vocab_size:
-        problem = f" {settings.vocab_size:,}: the text ({size:,} bytes) is too short for so many tokens; "
-        raise SettingError("vocab_size", problem + "give more text or ask for fewer")
+    if settings.tokenizer or not text:
+        return
+    size = 0
+    for line in chain.from_iterable(TextSource.of(source).lines() for source in text):
+        size += len(line.encode()) + 1
+        if size >= settings.vocab_size:
+            return
+    problem = f" {settings.vocab_size:,}: the text ({size:,} bytes) is too short for so many tokens; "
+    raise SettingError("vocab_size", problem + "give more text or ask for fewer")

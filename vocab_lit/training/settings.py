@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, fields, replace
-from pathlib import Path
 
+from ..text.reader import TextSource
 from ..text.settings import LARGEST_SEED, Files, SettingError, Settings, one_of, within
 
 # %% auto #0
@@ -173,6 +173,6 @@ class RunSettings(Settings):
         super().check()
         within("seed", self.seed, 0, LARGEST_SEED)
         within("alpha", self.alpha, 0)
-        both = {Path(p).resolve() for p in text} & {Path(p).resolve() for p in self.held_out}
+        both = {TextSource.of(p).name for p in text} & {TextSource.of(p).name for p in self.held_out}
         if both:
             raise SettingError("held_out", f" {min(both)} is both trained on and held out; give another file")

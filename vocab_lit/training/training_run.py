@@ -19,12 +19,14 @@ import vocab_lit
 from ..models.adapterhub import write_adapter
 from ..models.card import keep_source_files, write_card
 from ..models.factored_embedding import FactoredEmbedding, factored, load_embedding
+from ..models.lazy_weights import save_model
 from ..models.madx import MadX
 from ..models.settings import LanguageAdapter
 from ..models.source import Source, max_length
 from ..models.transplant import token_parameters
 from ..text.corpus import Lines, hold_out, mix, read_lines, write_json
 from ..text.files import check_output, check_text, write_folder
+from ..text.reader import TextSource
 from ..tokens.tokenizer import save_tokenizer
 from .lapt import check_lapt, lapt
 from .settings import LaptConfig, LaptSettings, RunSettings
@@ -114,7 +116,7 @@ class _Run:
         found = dict(
             vocab_lit=vocab_lit.__version__,
             model=self.source.name,
-            text=[[str(Path(p).resolve()), Path(p).stat().st_size] for p in files],
+            text=[TextSource.of(source).facts() for source in files],
             alpha=self.run.alpha,
             seed=self.run.seed,
             config={k: v for k, v in asdict(self.config).items() if k != "micro_batch"},
@@ -257,7 +259,7 @@ def _write(job: _Run, losses, folder: Path, name: str) -> None:
     if job.language:
         write_adapter(job.model.madx, "language", job.language.name, folder)
         return
-    job.model.save_pretrained(folder)
+    save_model(job.model, folder)
     if job.layer:
         job.layer.save(folder / "factors.safetensors")
     save_tokenizer(job.tokenizer, folder)
