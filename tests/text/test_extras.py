@@ -71,7 +71,7 @@ def test_a_module_is_imported_and_a_missing_one_is_named_with_its_extra_in_one_l
         with pytest.raises(MissingExtra) as missing:
             import_extra(module, "fasttext")
         assert str(missing.value) == f"{lacking} is not installed; pip install 'vocab_lit[fasttext]'"
-    with pytest.raises(ValueError, match="unknown extra 'nlp'; choose from tasks, fasttext, chapters"):
+    with pytest.raises(ValueError, match="unknown extra 'nlp'; choose from tasks, fasttext, text"):
         import_extra("json", "nlp")
 
     check_extra("json", "tasks")
