@@ -32,10 +32,10 @@ def test_a_selection_of_classes_is_right_or_refused():
         return {names} if isinstance(names, str) else {*names}
 
 
-    with pytest.MonkeyPatch.context() as patch:  # model types that have no class of the selection are left out
+    with pytest.MonkeyPatch.context() as fewer:  # model types that have no class of the selection are left out
         for mapping in TASKS.values():
             types = getattr(modeling_auto, mapping)
-            patch.setattr(modeling_auto, mapping, {t: names for t, names in types.items() if named(names) & {*SOME}})
+            fewer.setattr(modeling_auto, mapping, {t: names for t, names in types.items() if named(names) & {*SOME}})
         selected = [a for a in architectures() if a.name in SOME]
     verdicts = {v.name: v for v in sweep(selected)}
     assert len(verdicts) >= 12 and {v.result for v in verdicts.values()} == {"right"}, verdicts
