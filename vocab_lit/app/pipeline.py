@@ -222,7 +222,7 @@ def transplant_files(
     from vocab_lit.models.check import ROWS_OF_DECODERS, check_folder, is_decoder, verdict
     from vocab_lit.models.transplant import check_model, save, transplant
     from vocab_lit.tokens.chat import check_templates
-    from vocab_lit.tokens.tokenizer import load_tokenizer
+    from vocab_lit.tokens.tokenizer import check_loads_again, load_tokenizer
     from vocab_lit.tokens.vocab import Vocab
 
     recipe, factors = settings.init.recipe, settings.init.factors
@@ -239,6 +239,7 @@ def transplant_files(
         say(f"training on {size['lines']:,} lines of text")
     tokenizer, target = _target_tokenizers(source, lines, settings, given, say)
     check_model(model, source.vocab, Vocab.from_tokenizer(target))
+    check_loads_again(target, model.config.model_type)
     vectors = _with_vectors(source, tokenizer, target, lines, settings, say)
     say(f"initialising {len(target):,} tokens by {recipe.name}")
     init, alignment = settings.init, vectors.report if recipe.needs == "aligned vectors" else {}

@@ -5,9 +5,11 @@
 # %% ../../nbs/02_tokens/02_tokenizer.ipynb #4cbba247
 from __future__ import annotations
 
+import contextlib
 import io
 import json
 import socket
+import tempfile
 import unicodedata
 import urllib.parse
 from collections import Counter
@@ -29,7 +31,8 @@ if TYPE_CHECKING:
 
 # %% auto #0
 __all__ = ['SENTENCEPIECE_MOST', 'SPECIAL_ROLES', 'TrainingText', 'train_tokenizer', 'ids_around', 'special_around',
-           'with_pipeline', 'save_tokenizer', 'tokenizer_kind', 'train_tokenizer_like', 'load_tokenizer', 'hub_name']
+           'with_pipeline', 'save_tokenizer', 'tokenizer_kind', 'train_tokenizer_like', 'load_tokenizer',
+           'check_loads_again', 'hub_name']
 
 # %% ../../nbs/02_tokens/02_tokenizer.ipynb #6a3f0402
 class TrainingText:
@@ -387,6 +390,8 @@ def load_tokenizer(
             return AutoTokenizer.from_pretrained(path, trust_remote_code=False)
         except (TypeError, ValueError, KeyError, AttributeError):
             return _from_json(path / "tokenizer.json")
+    if model := _sentencepiece_model(path):
+        return _from_sentencepiece(path, *model)
     config = _read_json(path / "tokenizer_config.json")
     if named := config.get("tokenizer_class"):
         return _by_class(path, named)
@@ -398,10 +403,14 @@ def load_tokenizer(
     if has("vocab.json", "merges.txt"):
         family = RobertaTokenizer if "<mask>" in _read_json(path / "vocab.json") else GPT2TokenizerFast
         return family(vocab=str(path / "vocab.json"), merges=str(path / "merges.txt"), model_max_length=length)
+    raise _no_tokenizer(path)
+
+
+def _no_tokenizer(path) -> FileNotFoundError:
     files = ", ".join(sorted(p.name for p in path.iterdir()))
-    raise FileNotFoundError(
-        f"{path}: no tokenizer here; a tokenizer folder has tokenizer.json, or vocab.txt (BERT), or vocab.json and "
-        f"merges.txt (GPT-2, RoBERTa). It has: {files or 'nothing'}"
+    return FileNotFoundError(
+        f"{path}: no tokenizer here; a tokenizer folder has tokenizer.json, or tokenizer.model (SentencePiece), or "
+        f"vocab.txt (BERT), or vocab.json and merges.txt (GPT-2, RoBERTa). It has: {files or 'nothing'}"
     )
 
 # %% ../../nbs/02_tokens/02_tokenizer.ipynb #1ae20cbe
@@ -421,7 +430,43 @@ def _by_class(path, named):
     if not tokenizer.is_fast:
         hint = "which is what is read here; give a model whose tokenizer has one"
         raise ValueError(f"{path}: {named} has no fast version (tokenizer.json), {hint}")
+    if len(tokenizer.get_vocab().keys() - tokenizer.all_special_tokens) < 2:  # of a class that found no file of its own
+        raise _no_tokenizer(path)
     return tokenizer
+
+
+def _sentencepiece_model(path) -> tuple[str, sentencepiece.SentencePieceProcessor] | None:
+    "The name of a folder's SentencePiece model and the model, if there is one."
+    for file in sorted(path.glob("*.model")):
+        try:
+            return file.name, sentencepiece.SentencePieceProcessor(model_file=str(file))
+        except (OSError, RuntimeError):  # tiktoken's files have such names as well
+            continue
+    return None
+
+
+def _from_sentencepiece(path, file, model):
+    "The tokenizer that transformers makes of a SentencePiece model, if it tokenizes as the model does."
+    from transformers import AutoTokenizer, LlamaTokenizer
+    from transformers.utils import is_protobuf_available
+
+    if not is_protobuf_available():
+        hint = "which takes the package protobuf (pip install protobuf)"
+        raise ValueError(f"{path} has no tokenizer.json, and it has to be made from {file}, {hint}")
+    for tokenizer_class in (AutoTokenizer, LlamaTokenizer):  # some configurations name a class that leaves out a step
+        with contextlib.suppress(Exception):
+            tokenizer = tokenizer_class.from_pretrained(path, trust_remote_code=False)
+            if tokenizer.is_fast and _tokenizes_like(tokenizer, model):
+                return tokenizer
+    hint = "put the model's tokenizer.json into the folder"
+    raise ValueError(f"{path}: transformers makes no tokenizer of {file} that tokenizes as SentencePiece does; {hint}")
+
+
+def _tokenizes_like(tokenizer, model) -> bool:
+    "Whether a tokenizer and a SentencePiece model tokenize texts the same, which are made of the model's pieces."
+    plain = [i for i in range(len(model)) if not (model.is_control(i) or model.is_unknown(i) or model.is_byte(i))]
+    texts = [model.decode(ids) for ids in _groups(plain)]
+    return all(tokenizer.tokenize(text) == model.encode(text, out_type=str) for text in texts)
 
 
 def _from_json(path):
@@ -455,6 +500,37 @@ def _chat_template(folder, configured):
     if (file := folder / "chat_template.jinja").is_file():
         found["default"] = file.read_text(encoding="utf-8")
     return found.get("default") if found.keys() <= {"default"} else found
+
+# %% ../../nbs/02_tokens/02_tokenizer.ipynb #ba0955e4
+def check_loads_again(
+    tokenizer: PreTrainedTokenizerBase,
+    model_type: str,  # of the model in whose folder it will be
+) -> None:
+    "`ValueError` where transformers would load a tokenizer from a model's folder as one that tokenizes otherwise."
+    from transformers import AutoTokenizer
+    from transformers.models.auto import tokenization_auto
+
+    if model_type not in getattr(tokenization_auto, "MODELS_WITH_INCORRECT_HUB_TOKENIZER_CLASS", ()):
+        return  # the class that the folder names is taken
+    with tempfile.TemporaryDirectory() as folder:
+        save_tokenizer(tokenizer, folder)
+        Path(folder, "config.json").write_text(json.dumps(dict(model_type=model_type)), encoding="utf-8")
+        loaded = AutoTokenizer.from_pretrained(folder, trust_remote_code=False)
+    texts = tokenizer.batch_decode(
+        _groups(sorted(set(tokenizer.get_vocab().values()) - set(tokenizer.all_special_ids)))
+    )
+    if loaded(texts)["input_ids"] != tokenizer(texts)["input_ids"]:
+        hint = "give one with the model's own pipeline, or have it trained without --kind"
+        raise ValueError(
+            f"transformers loads the tokenizer of a {model_type} model as a {type(loaded).__name__}, which tokenizes "
+            f"otherwise than the target tokenizer; {hint}"
+        )
+
+
+def _groups(ids: list[int], n: int = 25, size: int = 8) -> list[list[int]]:
+    "Ids from a whole vocabulary in so many groups, to make texts of."
+    chosen = ids[:: max(1, len(ids) // (n * size))]
+    return [chosen[i : i + size] for i in range(0, len(chosen), size)]
 
 # %% ../../nbs/02_tokens/02_tokenizer.ipynb #14d5c72e
 def hub_name(
