@@ -12,8 +12,10 @@ import socket
 import tempfile
 import unicodedata
 import urllib.parse
+import warnings
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -90,9 +92,13 @@ SENTENCEPIECE_MOST = Amount(50_000_000, bytes=True)  # more text is sampled
 
 def _unigram_pieces(lines, vocab_size, character_coverage, split_digits):
     "[(piece, score)] of a SentencePiece Unigram model, its special tokens first; the lines are normalised."
-    model = io.BytesIO()
+    model, numbers = io.BytesIO(), count()
+    chosen = sample_lines((line for line, _ in zip(lines, numbers)), SENTENCEPIECE_MOST)
+    if len(chosen) < (n := next(numbers)):
+        why = "SentencePiece holds them all in memory"
+        warnings.warn(f"the tokenizer is trained on {len(chosen):,} of {n:,} lines, since {why}", stacklevel=3)
     sentencepiece.SentencePieceTrainer.train(
-        sentence_iterator=iter(sample_lines(lines, SENTENCEPIECE_MOST)),
+        sentence_iterator=iter(chosen),
         model_writer=model,
         model_type="unigram",
         vocab_size=vocab_size,
