@@ -415,7 +415,10 @@ def _no_tokenizer(path) -> FileNotFoundError:
 
 # %% ../../nbs/02_tokens/02_tokenizer.ipynb #1ae20cbe
 def _read_json(path):
-    return json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+    try:
+        return json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+    except ValueError as e:
+        raise ValueError(f"{path} is damaged: {e}; download or copy it again") from None
 
 
 def _by_class(path, named):
@@ -425,6 +428,9 @@ def _by_class(path, named):
     try:
         tokenizer = AutoTokenizer.from_pretrained(path, trust_remote_code=False)
     except Exception as e:  # missing libraries, missing files, unknown classes
+        if "custom code" in str(e):
+            hint = "which is not run here; put a tokenizer.json into the folder"
+            raise ValueError(f"{path}: a {named} needs Python code of its own, {hint}") from None
         problem = str(e).strip().split("\n")[0]
         raise ValueError(f"{path}: a {named} does not load without tokenizer.json: {problem}") from None
     if not tokenizer.is_fast:
