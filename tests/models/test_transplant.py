@@ -336,11 +336,13 @@ def test_positions_begin_where_the_new_padding_id_puts_them(cell_95305b17, cell_
 def test_special_ids_reach_both_configurations(cell_95305b17):
     model, old = small_model("gpt2")
     model.generation_config.eos_token_id = [old.eos_token_id]
+    model.config.auto_map = {"AutoModelForCausalLM": "code.Model"}  # also a file beside the model
     new = toy_tokenizer("wordpiece", NEW, ["wa"])
     new.cls_token, new.eos_token = "[MASK]", "[SEP]"
     result = transplant(model, old, new, "random")
     assert (model.config.bos_token_id, model.config.eos_token_id) == (new.bos_token_id, new.eos_token_id)
     assert model.generation_config.eos_token_id == [new.eos_token_id] and model.config.vocab_size == len(new)
+    assert not hasattr(model.config, "auto_map") and any(note.startswith("auto_map: the Python") for note in result.notes)
 
 
 @pytest.mark.cell('nbs/05_models/05_transplant.ipynb', 'cell "rows are padded to a multiple and models may have spare rows" (8a79805b)')

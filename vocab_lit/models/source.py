@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from safetensors import SafetensorError
 
 from .settings import check_model_path
+from ..text.settings import first_line
 
 if TYPE_CHECKING:
     from transformers import PreTrainedConfig, PreTrainedModel, PreTrainedTokenizerBase
@@ -24,10 +25,6 @@ if TYPE_CHECKING:
 __all__ = ['is_masked', 'check_language_model', 'max_length', 'Source', 'load_model', 'open_model']
 
 # %% ../../nbs/05_models/04_source.ipynb #94a83c17
-def _first_line(e: Exception) -> str:
-    return str(e).strip().split("\n")[0]
-
-
 def _read_config(path: str) -> PreTrainedConfig:
     from transformers import AutoConfig
 
@@ -39,7 +36,7 @@ def _read_config(path: str) -> PreTrainedConfig:
             raise _needs_code(path) from None
         if "model type" in str(e):
             raise _unknown_type(path) from None
-        raise ValueError(f"{path} has no readable config.json: {_first_line(e)}") from None
+        raise ValueError(f"{path} has no readable config.json: {first_line(e)}") from None
 
 
 _GIVE_KNOWN = "give a model of a class that transformers has"
@@ -223,9 +220,9 @@ class Source:
             ) from None
         except ImportError as e:
             hint = "install it, or give the model that was quantised"
-            raise ValueError(f"{self.path} needs a package to be loaded: {_first_line(e)}; {hint}") from None
+            raise ValueError(f"{self.path} needs a package to be loaded: {first_line(e)}; {hint}") from None
         except (OSError, ValueError, RuntimeError, SafetensorError) as e:
-            why = "config.json and the weights differ in shape" if "mismatch" in str(e) else _first_line(e)
+            why = "config.json and the weights differ in shape" if "mismatch" in str(e) else first_line(e)
             raise ValueError(f"{self.path}: the weights do not load: {why}") from None
         if missing := sorted(found["missing_keys"]):
             raise ValueError(

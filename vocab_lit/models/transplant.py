@@ -402,8 +402,15 @@ def check_model(model: PreTrainedModel, source: Vocab, target: Vocab) -> None:
 def _carry_special(model, source: Vocab, target: Vocab) -> list[str]:  # what there is to say about it
     "Carry over what names single tokens: the ids of the configurations, and the chat template."
     configs = [c for c in (model.config, getattr(model, "generation_config", None)) if c is not None]
-    told = carry_template(source.tokenizer, target.tokenizer)
-    return carry_ids(configs, source, target) + [told] * bool(told)
+    told = [carry_template(source.tokenizer, target.tokenizer), _leave_out_code(model.config)]
+    return carry_ids(configs, source, target) + [note for note in told if note]
+
+
+def _leave_out_code(config: PreTrainedConfig) -> str | None:  # what there is to say about it
+    "Let a configuration no longer name Python files that are not saved with the model."
+    if vars(config).pop("auto_map", None) is None:
+        return None
+    return "auto_map: the Python code beside the model is left out, as transformers has a class for it"
 
 # %% ../../nbs/05_models/05_transplant.ipynb #249c066f
 def check_rows(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase) -> None:

@@ -23,6 +23,7 @@ from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, normalize
 from tqdm.auto import tqdm
 
 from ..text.corpus import Amount, reread, sample_lines
+from ..text.settings import first_line
 from .settings import KINDS
 from .vocab import read_dialect, read_pipeline
 
@@ -431,8 +432,7 @@ def _by_class(path, named):
         if "custom code" in str(e):
             hint = "which is not run here; put a tokenizer.json into the folder"
             raise ValueError(f"{path}: a {named} needs Python code of its own, {hint}") from None
-        problem = str(e).strip().split("\n")[0]
-        raise ValueError(f"{path}: a {named} does not load without tokenizer.json: {problem}") from None
+        raise ValueError(f"{path}: a {named} does not load without tokenizer.json: {first_line(e)}") from None
     if not tokenizer.is_fast:
         hint = "which is what is read here; give a model whose tokenizer has one"
         raise ValueError(f"{path}: {named} has no fast version (tokenizer.json), {hint}")
