@@ -586,5 +586,5 @@ def main() -> None:
     Path(sys.argv[1]).write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
 
 
-if __name__ == "__main__":
+if __name__ == "__main__" and "__file__" in globals():  # not in a notebook
     main()
