@@ -490,7 +490,7 @@ def transplant(
         return tensors[name].shaped(plan.apply(tensors[name].rows(len(source)), stream[name]))
 
     replace_token_embeddings(model, new_of)
-    notes = _move_ids(model, source, target)
+    notes = _move_ids(model, source, target, [t.name for t in tensors.values()])
     _check_result(model)
     if tokenizer.model_max_length > 10**9:
         tokenizer.model_max_length = source_tokenizer.model_max_length
@@ -501,20 +501,26 @@ def transplant(
 _MODULE_IDS = ("bos_token_id", "eos_token_id", "pad_token_id")  # that modules keep for themselves
 
 
-def _move_padding(model: PreTrainedModel, pad: int) -> None:
+def _move_padding(model: PreTrainedModel, pad: int, names: list[str]) -> None:
     "Tell embeddings that know the padding id the target's."
-    tensors = token_parameters(model).values()
+    state = model.state_dict(keep_vars=True)
+    tensors = [state[name] for name in names]
     for module in model.modules():
         own = isinstance(module, nn.Embedding) and any(module.weight is tensor for tensor in tensors)
         if own and module.padding_idx is not None:
             module.padding_idx = pad
 
 
-def _move_ids(model: PreTrainedModel, source: Vocab, target: Vocab) -> list[str]:  # what there is to say about it
+def _move_ids(
+    model: PreTrainedModel,
+    source: Vocab,
+    target: Vocab,
+    names: list[str],  # of the tensors that have an entry for each token
+) -> list[str]:  # what there is to say about it
     "Carry positions and special ids over, in the configurations and in the modules that keep some of them."
     if "pad" in target.roles:
         _move_positions(model, target.roles["pad"])
-        _move_padding(model, target.roles["pad"])
+        _move_padding(model, target.roles["pad"], names)
     text = text_part(model.config)
     before = {name: getattr(text, name, None) for name in _MODULE_IDS}
     notes = _carry_special(model, source, target)
