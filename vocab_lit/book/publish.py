@@ -971,8 +971,7 @@ def run_jobs(
 # %% ../../nbs/10_book/01_publish.ipynb #5b0e1c02
 _IMPORTED = (  # what most pages import, and what starts a kernel
     "ipykernel.kernelapp",
-    "matplotlib_inline.backend_inline",
-    "matplotlib.pyplot",
+    "matplotlib.pyplot",  # its backend, which shows figures, finds its kernel when it is imported
     "seaborn",
     "sklearn.linear_model",
     "transformers.trainer",
