@@ -1016,6 +1016,8 @@ def _become_kernel(arguments, cwd, env):
     os.environ.clear()
     os.environ.update(env)
     os.chdir(cwd)
+    if "pandas" in sys.modules:  # asks when it is imported whether it writes for a terminal
+        sys.modules["pandas"].set_option("display.max_columns", 20)
     from ipykernel.kernelapp import launch_new_instance
 
     launch_new_instance([*arguments, f"--IPKernelApp.parent_handle={os.getppid()}"])
