@@ -6,7 +6,7 @@ from transformers import AutoModelForMaskedLM, AutoTokenizer, GPT2Config, GPT2LM
 from vocab_lit.app.pipeline import align_word_files, factorize_files, train_vectors_files, transplant_files, trim_files
 from vocab_lit.methods import factored
 from vocab_lit.methods.settings import TransplantSettings, find_recipe
-from vocab_lit.text.corpus import read_lines
+from vocab_lit.text.corpus import Lines
 from vocab_lit.text.phrasebook import dictionary, lines
 from vocab_lit.tokens.chat import chat_tokenizer
 from vocab_lit.tokens.settings import TrimSettings
@@ -535,7 +535,7 @@ def test_what_cannot_be_trimmed_is_refused_and_nothing_is_written(cell_6424b4a4)
 
 @pytest.mark.cell('nbs/09_app/01_pipeline.ipynb', 'cell "vectors in files are what was trained, and aligned ones are rotated" (9753a824)')
 def test_vectors_in_files_are_what_was_trained_and_aligned_ones_are_rotated(cell_6424b4a4, cell_08db6ff3, cell_2f59e412):
-    back, trained = open_words(place / "words-en.vec"), word_ppmi(read_lines(place / "en.txt"), dim=32)
+    back, trained = open_words(place / "words-en.vec"), word_ppmi(Lines(place / "en.txt"), dim=32)
     assert fits["dictionary pairs"] == len(dictionary("en", "sw")) and made_of["en"]["vectors"] == len(back.words)
     assert back.words == trained.words and all((back.vector(w) == trained.vector(w)).all() for w in back.words[:50])
     turned, target = open_words(place / "turned.vec"), open_words(place / "words-sw.vec")

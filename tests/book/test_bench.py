@@ -3,7 +3,7 @@ from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from vocab_lit.book.baselines import measure, open_case, peer_python
-from vocab_lit.book.bench import CLAIMS, Case, PARTS, Runs, _TINY, claims_table, compare_neighbours, compare_rows, count_flops, embedding_like, exponent, focus, focus_cases, grows, growth_table, printed_steps, random_model, report, run_bench, run_part, side_table, turns, wechsel, wechsel_cases, write_text
+from vocab_lit.book.bench import CLAIMS, Case, PARTS, Runs, _TINY, claims_table, compare_neighbours, compare_rows, count_flops, embedding_like, exponent, focus, focus_cases, grows, growth_table, printed_steps, random_model, report, run_bench, run_part, side_table, turns, wechsel, wechsel_cases, write_text, write_zipf_text
 from vocab_lit.methods.recipe import load_plan
 from vocab_lit.methods.semi_nmf import SemiNMF
 from vocab_lit.tokens.vocab import Vocab, overlap, toy_tokenizer
@@ -232,6 +232,18 @@ def test_the_text_has_the_size_asked_for_and_no_line_twice():
         write_text(Path(folder, "text.txt"), 0.5)
         written = Path(folder, "text.txt").read_text(encoding="utf-8").splitlines()
         assert abs(Path(folder, "text.txt").stat().st_size - 500_000) < 5000 and len(set(written)) == len(written) > 1000
+
+
+@pytest.mark.cell('nbs/10_book/03_bench.ipynb', 'cell "made text has the size asked for, and its different words grow more slowly than it" (6a3f0703)')
+def test_made_text_has_the_size_asked_for_and_its_different_words_grow_more_slowly_than_it():
+    with tempfile.TemporaryDirectory() as folder:
+        different = []
+        for mb in (0.1, 0.4):
+            write_zipf_text(Path(folder, "text.txt"), mb)
+            words = Path(folder, "text.txt").read_text(encoding="utf-8").split()
+            assert 0 <= len(" ".join(words).encode()) - mb * 10**6 < 200_000
+            different.append(len(set(words)))
+    assert 1.3 < different[1] / different[0] < 3
 
 
 @pytest.mark.cell('nbs/10_book/03_bench.ipynb', 'cell "the printed updates are those of the Gram matrix, in 50 steps and at any number of tokens" (d5f928ac)')

@@ -157,13 +157,13 @@ def test_a_meta_model_has_every_tensor_once_and_what_does_not_fit_is_left_to_tra
     stored16 = stored_tensors(place / "torch.bfloat16")
     for change in (
         lambda s: s | {"cls.predictions.decoder.weight": s[head]},  # tied, and stored twice
-        lambda s: s | {"bert.pooler.dense.bias": s[norm]},
         lambda s: {k: v for k, v in s.items() if k != norm},
         lambda s: {k.replace("LayerNorm.weight", "LayerNorm.gamma"): v for k, v in s.items()},
         lambda s: s | {norm: stored16[norm]},
         lambda s: {},
     ):
         assert not fits(change)
+    assert fits(lambda s: s | {"mtp.norm.weight": stored16[norm]})  # unknown to the class
     assert fits(lambda s: stored16) and rows_of(bert.get_input_embeddings().weight).device.type == "cpu"
 
 

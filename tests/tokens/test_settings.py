@@ -14,6 +14,10 @@ def test_what_no_tokenizer_can_be_is_refused():
         (dict(character_coverage=1.5), "--character-coverage 1.5: give a share of 0.9 to 1"),
         (dict(vocab_size=-1), "--vocab-size -1: give at least 10"),
         (dict(extend=-1), "--extend -1"),
+        (dict(sample="5 lines"), "--sample 5 lines: give a number of lines"),
+        (dict(sample="0"), "--sample 0: give"),
+        (dict(alpha=0.3), "--alpha: it says how a sample is drawn"),
+        (dict(alpha=2, sample="9"), "--alpha 2: give 0 to 1"),
         (dict(tokenizer=tempfile.mkdtemp()), "--tokenizer .*: no tokenizer here"),
         (dict(tokenizer="nowhere.json"), "nowhere.json: no such file"),
     ):
@@ -36,3 +40,14 @@ def test_text_that_has_fewer_bytes_than_there_should_be_tokens_is_too_short():
     check_vocab_size(TokenizerSettings(vocab_size=7), [short])
     with pytest.raises(SettingError, match="--vocab-size 8: the text .7 bytes. is too short"):
         check_vocab_size(TokenizerSettings(vocab_size=8), [short])
+
+
+@pytest.mark.cell('nbs/02_tokens/00_settings.ipynb', 'cell "a sample is a number of lines or of bytes, of all the text or of each language" (6a3f0601)')
+def test_a_sample_is_a_number_of_lines_or_of_bytes_of_all_the_text_or_of_each_language():
+    a, b = Path(tempfile.mkdtemp(), "a.txt"), Path(tempfile.mkdtemp(), "b.txt")
+    a.write_text("a\n" * 300)
+    b.write_text("b\n" * 100)
+    sizes = {"20": 20, "20B": 10, "0.02kB": 10, "1GB": 400, "": 400}
+    assert {given: len([*TokenizerSettings(sample=given).training_lines([a, b])]) for given in sizes} == sizes
+    drawn = TokenizerSettings(sample="20", alpha=0).training_lines([a, b])
+    assert sorted(drawn) == ["a"] * 10 + ["b"] * 10

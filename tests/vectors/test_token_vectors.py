@@ -5,7 +5,7 @@ from vocab_lit.text.phrasebook import lines
 from vocab_lit.tokens.expansion import expand_tokenizer
 from vocab_lit.tokens.tokenizer import train_tokenizer
 from vocab_lit.tokens.vocab import Vocab, toy_tokenizer
-from vocab_lit.vectors.token_vectors import TokenVectors, _cooccurrences, _ppmi, carry_vectors, encode_lines, ngrams, save_vectors, token_fasttext, token_ppmi, token_vectors, train_fasttext, write_table
+from vocab_lit.vectors.token_vectors import TokenVectors, _cooccurrences, _ppmi, blocks, carry_vectors, count_ids, encode_lines, ngrams, save_vectors, stored, token_fasttext, token_ppmi, token_vectors, train_fasttext, write_table
 import math
 import numpy as np
 import os
@@ -76,6 +76,16 @@ def cell_ed454914(cell_03f08b59, cell_d79b778f):
     folder = Path(tempfile.mkdtemp())
     save_vectors(counted, tok, folder / "tokens.vec")
     (folder / "tokens.vec").read_text(encoding="utf-8")[:120]
+
+
+@pytest.mark.cell('nbs/03_vectors/01_token_vectors.ipynb', 'cell "numbers in a file are gone through in blocks of whole lines" (6a3f0503)')
+def test_numbers_in_a_file_are_gone_through_in_blocks_of_whole_lines():
+    numbers = [np.array([3, 1, -1, 2, 2, 2, -1, -1]), np.array([0, -1])]
+    ids = stored(iter(numbers))
+    assert ids.tolist() == [3, 1, -1, 2, 2, 2, -1, -1, 0, -1] and stored([]).tolist() == []
+    assert [b.tolist() for b in blocks(ids, 3)] == [[3, 1, -1], [2, 2, 2, -1, -1], [0, -1]]
+    assert np.concatenate([*blocks(ids, 1)]).tolist() == ids.tolist() == np.concatenate([*blocks(ids)]).tolist()
+    assert count_ids(ids, 5).tolist() == [1, 1, 3, 1, 0] and [*blocks(np.array([], np.int32))] == []
 
 
 @pytest.mark.cell('nbs/03_vectors/01_token_vectors.ipynb', 'cell "a text is encoded line by line without special and unknown tokens" (c9c69b2a)')

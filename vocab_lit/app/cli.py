@@ -365,7 +365,7 @@ def _fit_facts(tokenizer, lines) -> dict:
 
     found = fit(tokenizer, lines)
     return dict(
-        lines=len(lines),
+        lines=sum(1 for _ in lines),
         words=found.words,
         tokens=found.tokens,
         unk_rate=round(found.unk_rate, 6),
@@ -407,9 +407,9 @@ def inspect(model: ModelName, text: Texts = None, field: Field = "", setup: Setu
         check_model_path(model)
     check_text(text or ())
     from vocab_lit.models.source import Source
-    from vocab_lit.text.corpus import read_lines
+    from vocab_lit.text.corpus import Lines
 
-    found = _vocabulary_facts(Source(model), model, read_lines(*text) if text else [])
+    found = _vocabulary_facts(Source(model), model, Lines(*text) if text else [])
     if as_json:
         tell_json(found)
         return
@@ -434,6 +434,8 @@ def tokenizer(
     ] = "unigram",
     vocab_size: option_of(TokenizerSettings, "vocab_size") = TokenizerSettings.vocab_size,
     character_coverage: option_of(TokenizerSettings, "character_coverage") = TokenizerSettings.character_coverage,
+    sample: option_of(TokenizerSettings, "sample") = None,
+    alpha: option_of(TokenizerSettings, "alpha") = None,
     field: Field = "",
     setup: SetupFile = None,
 ):
@@ -441,17 +443,18 @@ def tokenizer(
 
     Example: `vocab-lit tokenizer --text swahili.txt --kind unigram --vocab-size 50000 --out tokenizer-sw`
     """
-    settings = TokenizerSettings(kind=kind, vocab_size=vocab_size, character_coverage=character_coverage)
+    settings = TokenizerSettings(
+        kind=kind, vocab_size=vocab_size, character_coverage=character_coverage, sample=sample or "", alpha=alpha
+    )
     settings.check()
     check_output(out)
     check_text(text)
     check_vocab_size(settings, text)
-    from vocab_lit.text.corpus import read_lines
     from vocab_lit.text.files import write_folder
     from vocab_lit.tokens.tokenizer import save_tokenizer, train_tokenizer
 
-    lines = read_lines(*text)
-    step(f"training a {kind} tokenizer of {vocab_size:,} tokens on {len(lines):,} lines")
+    lines = settings.training_lines(text)
+    step(f"training a {kind} tokenizer of {vocab_size:,} tokens")
     trained = train_tokenizer(lines, kind, vocab_size, character_coverage=character_coverage)
     with write_folder(out) as folder:
         save_tokenizer(trained, folder)

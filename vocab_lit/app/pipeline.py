@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, replace
 from itertools import islice
 from pathlib import Path
@@ -16,7 +16,7 @@ import numpy as np
 
 from ..methods.settings import InitSettings, TransplantSettings, copies_overlap
 from ..models.source import Source
-from ..text.corpus import Lines, read_lines
+from ..text.corpus import Lines
 from ..text.files import check_output, check_text, write_file
 from ..text.settings import SettingError
 from ..tokens.settings import TokenizerSettings, TrimSettings, check_tokenizer_path, check_vocab_size
@@ -49,7 +49,7 @@ def _shown(value) -> str:
 def aligned_vectors(
     source: Source,
     language: PreTrainedTokenizerBase,  # the tokenizer of the target language
-    lines: Sequence[str],  # text in the target language
+    lines: Iterable[str],  # text in the target language, that can be read again
     settings: TransplantSettings,
     say: Say = lambda message: None,
 ) -> AlignedVectors:
@@ -67,7 +67,7 @@ def aligned_vectors(
         return open_words(file or trained, f"{side} words, trained here")
 
     made = align_tokens(
-        words(vectors.source_vectors, lambda: read_lines(*vectors.source_text), "source"),
+        words(vectors.source_vectors, lambda: Lines(*vectors.source_text), "source"),
         words(vectors.target_vectors, lambda: lines, "target"),
         source.tokenizer,
         language,
@@ -84,7 +84,7 @@ def aligned_vectors(
 def target_vectors(
     needs: str,  # as the recipe says: "token vectors" or "word vectors"
     language: PreTrainedTokenizerBase,  # the tokenizer of the target language
-    lines: Sequence[str],
+    lines: Iterable[str],
     settings: TransplantSettings,
     say: Say = lambda message: None,
 ) -> TokenVectors:
@@ -179,6 +179,13 @@ def _changed(settings: TransplantSettings) -> dict:
     return {name: value for name, (value, usual) in flat.items() if value != usual and name not in told}
 
 
+def _size_of(lines) -> dict[str, int]:
+    n, characters = 0, 0
+    for line in lines:
+        n, characters = n + 1, characters + len(line)
+    return dict(lines=n, characters=characters)
+
+
 def _tell(result, recipe, say) -> None:
     "What is odd about a transplant."
     for note in result.notes:
@@ -215,7 +222,7 @@ def transplant_files(
     from vocab_lit.models.check import ROWS_OF_DECODERS, check_folder, is_decoder, verdict
     from vocab_lit.models.transplant import check_model, save, transplant
     from vocab_lit.tokens.chat import check_templates
-    from vocab_lit.tokens.tokenizer import load_tokenizer
+    from vocab_lit.tokens.tokenizer import check_loads_again, load_tokenizer
     from vocab_lit.tokens.vocab import Vocab
 
     recipe, factors = settings.init.recipe, settings.init.factors
@@ -226,11 +233,13 @@ def transplant_files(
     check_model(model, source.vocab, source.vocab)
     check_templates(source.tokenizer, source.path)
     factors = load_factors(factors) if factors else None
-    lines = read_lines(*text) if text else []
-    if lines:
-        say(f"read {len(lines):,} lines of text")
+    lines = settings.tokenizer.training_lines(text, settings.init.seed) if text else []
+    size = _size_of(lines)
+    if text:
+        say(f"training on {size['lines']:,} lines of text")
     tokenizer, target = _target_tokenizers(source, lines, settings, given, say)
     check_model(model, source.vocab, Vocab.from_tokenizer(target))
+    check_loads_again(target, model.config.model_type)
     vectors = _with_vectors(source, tokenizer, target, lines, settings, say)
     say(f"initialising {len(target):,} tokens by {recipe.name}")
     init, alignment = settings.init, vectors.report if recipe.needs == "aligned vectors" else {}
@@ -242,7 +251,7 @@ def transplant_files(
         out,
         model=source.path,
         text=[str(t) for t in text],
-        text_size=dict(lines=len(lines), characters=sum(map(len, lines))),
+        text_size=size,
         language=language,
         tokenizer=settings.tokenizer.tokenizer or "trained on the text",
         vectors=vectors.name if vectors else "none",
@@ -382,8 +391,8 @@ def train_vectors_files(
 
 
 def _read(text, say):
-    lines = read_lines(*text)
-    say(f"read {len(lines):,} lines of text")
+    lines = Lines(*text)
+    say(f"training on {_size_of(lines)['lines']:,} lines of text")
     return lines
 
 

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import gc
 import hashlib
 import itertools
@@ -16,6 +17,7 @@ import re
 import shutil
 import tempfile
 import time
+import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
@@ -43,10 +45,11 @@ if TYPE_CHECKING:
 __all__ = ['PARTS', 'CLAIMS', 'PEAKS', 'Case', 'Part', 'Claim', 'Runs', 'exponent', 'grows', 'write_fasttext',
            'random_tokenizers', 'write_case', 'focus', 'focus_cases', 'compare_rows', 'wechsel', 'product',
            'wechsel_cases', 'compare_neighbours', 'random_model', 'make_trainer', 'count_flops', 'lapt', 'lapt_cases',
-           'gpu_cases', 'write_text', 'memory', 'memory_cases', 'adapter_model', 'flops_below', 'adapters',
-           'adapters_cases', 'embedding_like', 'printed_steps', 'nmf', 'nmf_cases', 'write_decoder', 'transplant',
-           'transplant_cases', 'load', 'load_tokens', 'load_any', 'load_cases', 'environment', 'turns', 'run_part',
-           'side_table', 'growth_table', 'claims_table', 'report', 'run_bench']
+           'gpu_cases', 'write_text', 'memory', 'memory_cases', 'write_zipf_text', 'text_stage', 'text_cases',
+           'adapter_model', 'flops_below', 'adapters', 'adapters_cases', 'embedding_like', 'printed_steps', 'nmf',
+           'nmf_cases', 'write_decoder', 'transplant', 'transplant_cases', 'load', 'load_tokens', 'load_any',
+           'load_cases', 'environment', 'turns', 'run_part', 'side_table', 'growth_table', 'claims_table', 'report',
+           'run_bench']
 
 # %% ../../nbs/10_book/03_bench.ipynb #7074d836
 @dataclass(frozen=True)
@@ -791,6 +794,104 @@ CLAIMS += [
         lambda r: r.values("peak_mb", case=40) / r.values("peak_mb", case=5),
         high=1.02,
     )
+]
+
+# %% ../../nbs/10_book/03_bench.ipynb #6a3f0702
+_HEAPS = 0.6  # power of the text's length with which the number of different words grows
+
+
+def write_zipf_text(path: Path, mb: float, seed: int = 0) -> None:
+    "Write lines of words by Zipf's law until the file has so many MB."
+    from vocab_lit.text.phrasebook import lines
+
+    known = list(dict.fromkeys(word for line in lines("sw", 400, seed=0) for word in line.split() if word.isalpha()))
+    rng, size, letters = np.random.default_rng(seed), 0, "aeioubdgklmnprstwyz"
+
+    def word(rank):
+        more, at = divmod(rank, len(known))
+        changed = known[at]
+        while more:
+            more, letter = divmod(more - 1, len(letters))
+            changed += letters[letter]
+        return changed
+
+    word = functools.lru_cache(200_000)(word)
+    with open(path, "wb") as f:
+        while size < mb * 10**6:
+            ranks = 10 * (rng.random(12_000) ** (-1 / _HEAPS) - 1)
+            words = map(word, np.minimum(ranks, 1e9).astype(int).tolist())
+            size += f.write("".join(" ".join(line) + "\n" for line in zip(*[words] * 12)).encode())
+
+
+def _stages(small: bool) -> dict:  # {name: what is done with lines}
+    from vocab_lit.text.corpus import Amount, clean, sample_lines
+    from vocab_lit.tokens.tokenizer import KINDS, train_tokenizer
+    from vocab_lit.vectors.word_vectors import word_fasttext
+
+    size = 300 if small else 8_000
+    return {
+        "read": lambda lines: sum(1 for _ in lines),
+        "clean": lambda lines: sum(1 for _ in clean(lines)),
+        "sample": lambda lines: len(sample_lines(lines, Amount(5_000_000, bytes=True))),
+        **{kind: functools.partial(train_tokenizer, kind=kind, vocab_size=size) for kind in KINDS},
+        "vectors": lambda lines: word_fasttext(lines, dim=32, epochs=1, min_count=5),
+    }
+
+
+def text_stage(meter: Meter, stage: str, file: str, small: bool) -> None:
+    "One thing that is done with all lines of a file."
+    from vocab_lit.text.corpus import Lines
+
+    do = _stages(small)[stage]
+    with meter, warnings.catch_warnings(action="ignore"):  # one epoch is few
+        do(Lines(file))
+
+
+def text_cases(place: Path, sizes: tuple, small: bool) -> Iterator[Case]:
+    "Every stage on files of growing size."
+    for mb in sizes:
+        write_zipf_text(file := place / f"{mb}.txt", mb)
+        for stage in _stages(small):
+            yield Case(f"{stage}, {mb:g} MB", dict(stage=stage, file=str(file), small=small), mb, stage)
+        file.unlink()
+
+
+PARTS["text"] = Part(
+    "time and memory of reading, cleaning and sampling text, and of training tokenizers and vectors on it",
+    60,
+    {"vocab_lit": ("text_stage", {})},
+    text_cases,
+    "MB of text",
+    (10, 30, 100, 1000),
+    (),
+    (0.3,),
+    exact=True,
+    named=True,
+)
+
+
+def _stage(runs, stage, measure):  # a number for each size
+    table = runs.growth()
+    table = table[table.series == stage]
+    return table["size"].tolist(), table[measure].tolist()
+
+
+CLAIMS += [
+    Claim(
+        "text",
+        f"CPU time of {stage} over MB of text, exponent",
+        lambda r, stage=stage: [exponent(*_stage(r, stage, "cpu_seconds"))],
+        high=1.05,
+    )
+    for stage in ("read", "clean", "sample", "unigram", "wordpiece", "bpe", "vectors")
+] + [
+    Claim(
+        "text",
+        f"peak memory of {stage}, largest text / smallest",
+        lambda r, stage=stage: [max(peaks := _stage(r, stage, "peak_mb")[1]) / peaks[0]],
+        high=high,
+    )
+    for stage, high in (("read", 1.05), ("sample", 1.1), ("unigram", None), ("bpe", None), ("vectors", None))
 ]
 
 # %% ../../nbs/10_book/03_bench.ipynb #72bdea3e

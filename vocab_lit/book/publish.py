@@ -7,30 +7,36 @@ __all__ = ['LIMIT', 'checkout', 'settings', 'Cell', 'code_cells', 'names', 'pyte
            'check_generated', 'regenerate', 'source_notebooks', 'clean_notebook', 'check_clean', 'clean',
            'check_conditionals', 'stamped', 'check_stamps', 'stamp', 'chapters', 'study_runs', 'pages',
            'check_chapters', 'check_parameters', 'set_parameters', 'page_links', 'page_info', 'chapter_defaults',
-           'run_chapter', 'PageJob', 'run_jobs', 'share_cores', 'run_all', 'public_names', 'reference', 'status',
-           'check_html', 'generated_pages', 'build_book']
+           'run_chapter', 'PageJob', 'run_jobs', 'serve_kernels', 'forked_kernels', 'share_cores', 'run_all',
+           'public_names', 'reference', 'status', 'check_html', 'generated_pages', 'build_book']
 
 # %% ../../nbs/10_book/01_publish.ipynb #9d0aeb49
 import ast
 import builtins
 import difflib
+import gc
+import importlib
 import json
 import os
 import re
 import shutil
+import signal
 import subprocess
 import symtable
 import sys
 import tempfile
 import textwrap
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from configparser import ConfigParser
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import cache, partial
 from html.parser import HTMLParser
 from pathlib import Path
+from threading import Lock
+from types import SimpleNamespace
 from urllib.parse import unquote, urlsplit
 
 import yaml
@@ -111,7 +117,8 @@ def names(
 def _indent(source: str) -> str:
     "Indent code by four spaces, the inside of triple-quoted strings excepted."
     inside = set()
-    for node in ast.walk(ast.parse(source)):
+    several_lines = re.search("\"\"\"|'''", source)
+    for node in ast.walk(ast.parse(source)) if several_lines else ():
         if not isinstance(node, (ast.Constant, ast.JoinedStr)) or node.end_lineno == node.lineno:
             continue
         if re.search("\"\"\"|'''", ast.get_source_segment(source, node)):
@@ -453,6 +460,8 @@ def check_conditionals(root: Path | None = None) -> list[str]:  # notebook, cell
     found = []
     for path in source_notebooks(root):
         for cell in code_cells(path):
+            if len(re.findall(r"\bif\b", cell.source)) < 2:
+                continue
             outer = [node for node in ast.walk(ast.parse(cell.source)) if isinstance(node, ast.IfExp)]
             nested = [node for node in outer if sum(isinstance(n, ast.IfExp) for n in ast.walk(node)) > 1]
             where = f"{path.relative_to(root).as_posix()}, {cell.label}"
@@ -962,6 +971,129 @@ def run_jobs(
         raise RuntimeError("\n".join(failed.values()))
     return list(made.values())
 
+# %% ../../nbs/10_book/01_publish.ipynb #5b0e1c02
+_IMPORTED = (  # what most pages import, and what starts a kernel
+    "ipykernel.kernelapp",
+    "matplotlib_inline.backend_inline",
+    "matplotlib.pyplot",
+    "seaborn",
+    "sklearn.linear_model",
+    "transformers.trainer",
+    "transformers.models.bert.modeling_bert",
+    "transformers.models.gpt2.modeling_gpt2",
+    "transformers.models.roberta.modeling_roberta",
+    "transformers.models.xlm_roberta.modeling_xlm_roberta",
+    "gensim.models.fasttext",
+    "babel.numbers",
+    "fontTools.ttLib",
+)
+
+
+def serve_kernels(
+    modules: Iterable[str] = _IMPORTED,  # imported once, before any kernel
+) -> None:
+    "Fork a kernel for each line of standard input, JSON with its arguments, folder and environment; print its number."
+    for module in modules:
+        importlib.import_module(module)
+    gc.freeze()  # what is there is not looked through again, so that it stays shared
+    signal.signal(signal.SIGCHLD, _forget_ended)
+    for line in sys.stdin:
+        kernel = os.fork()
+        if kernel:
+            print(kernel, flush=True)
+        else:
+            _become_kernel(**json.loads(line))
+            break
+
+
+def _forget_ended(*_):
+    with suppress(ChildProcessError):
+        while os.waitpid(-1, os.WNOHANG)[0]:
+            continue
+
+
+def _become_kernel(arguments, cwd, env):
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    os.setsid()
+    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+    os.dup2(2, 1)
+    os.environ.clear()
+    os.environ.update(env)
+    os.chdir(cwd)
+    from ipykernel.kernelapp import launch_new_instance
+
+    launch_new_instance([*arguments, f"--IPKernelApp.parent_handle={os.getppid()}"])
+
+
+class _Forked:
+    "What jupyter_client asks of a `subprocess.Popen`, of a process that another one has forked."
+
+    stdin = stdout = stderr = None
+
+    def __init__(self, pid: int):
+        self.pid = pid
+
+    def poll(self) -> int | None:
+        try:
+            os.kill(self.pid, 0)
+        except ProcessLookupError:
+            return 0
+        return None
+
+    def wait(self) -> int:
+        while self.poll() is None:
+            time.sleep(0.02)
+        return 0
+
+    def send_signal(self, number: int) -> None:
+        os.kill(self.pid, number)
+
+    def terminate(self) -> None:
+        self.send_signal(signal.SIGTERM)
+
+    def kill(self) -> None:
+        self.send_signal(signal.SIGKILL)
+
+
+@contextmanager
+def forked_kernels(
+    modules: Iterable[str] = _IMPORTED,
+) -> Iterator[None]:
+    "Inside the block notebooks run in kernels that are forked from one process; elsewhere than on Linux in usual ones."
+    if sys.platform != "linux":
+        yield
+        return
+    from jupyter_client.provisioning import KernelProvisionerFactory, LocalProvisioner
+
+    code = f"from vocab_lit.book.publish import serve_kernels; serve_kernels({list(modules)})"
+    # what some modules ask for when they are imported; a process that has started CUDA could not be forked
+    early = {"MPLBACKEND": "module://matplotlib_inline.backend_inline", "PYTORCH_NVML_BASED_CUDA_CHECK": "1"}
+    pipes = dict(stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    server = subprocess.Popen([sys.executable, "-c", code], env=os.environ | _QUIET | early, **pipes)
+    asking = Lock()
+
+    class ForkedKernel(LocalProvisioner):
+        async def launch_kernel(self, cmd, **options):
+            arguments = cmd[cmd.index("ipykernel_launcher") + 1 :]
+            asked = dict(arguments=arguments, cwd=str(options.get("cwd") or Path.cwd()), env=dict(options["env"]))
+            with asking:
+                print(json.dumps(asked), file=server.stdin, flush=True)
+                self.pid = int(server.stdout.readline())
+            self.process, self.pgid = _Forked(self.pid), self.pid
+            return self.connection_info
+
+    factory = KernelProvisionerFactory.instance()
+    usual, factory.default_provisioner_name = factory.default_provisioner_name, "forked"
+    factory.provisioners["forked"] = SimpleNamespace(load=lambda: ForkedKernel)
+    try:
+        yield
+    finally:
+        factory.default_provisioner_name = usual
+        del factory.provisioners["forked"]
+        server.stdin.close()
+        server.wait()
+        server.stdout.close()
+
 # %% ../../nbs/10_book/01_publish.ipynb #80bf753c
 def _jobs(root: Path) -> dict[str, PageJob]:  # what the book is made of
     library, runs, jobs = root / "book" / "library", root / "book" / "runs", {}
@@ -1004,7 +1136,8 @@ def run_all() -> list[Path]:  # the pages
     for p in library.rglob("*.ipynb"):
         if not (root / "nbs" / p.relative_to(library)).exists():
             p.unlink()  # its notebook was renamed
-    return run_jobs(_jobs(root), workers)
+    with forked_kernels():
+        return run_jobs(_jobs(root), workers)
 
 # %% ../../nbs/10_book/01_publish.ipynb #6cc1eaa1
 def _option_help(value: ast.expr | None) -> str:

@@ -522,7 +522,10 @@ def _unks_everywhere(
         methods=in_names | ALL_LAYERS,
         published_adapters=source_adapters,
     )
-    parts = [(in_names, task, sources, targets), (ALL_LAYERS, task, sources, [language] if mini else targets)]
+    parts = [
+        (in_names, task, sources, targets),
+        (ALL_LAYERS, task, sources, one_of_each_kind[-1:] if mini else targets),
+    ]
     parts += [(["mBERT", "EL-RAND", "EL-LEX", *FMT], task, sources[:1], exchanged)] * bool(exchanged)
     parts += [(in_trees, "dp", tree_sources, tree_targets)] * bool(tree_targets)
     runs = dict.fromkeys(run for methods, _, *pairs in parts for run in required_runs(study, methods, *pairs))
@@ -574,7 +577,7 @@ def _wechsel(scale, language, seeds=0, steps=0, vocab_size=0, roberta="", gpt2="
     mini, custom = scale == "mini", scale == "custom"
     medium, low = (_each(language), []) if custom else (_each(medium, language), _each(low))
     vocab, steps, found = vocab_size or (1500 if mini else 50_000), steps or 40 * mini, []
-    stages, ngram_languages = (2, ["de", "sw"]) if mini else (3, medium)
+    stages, ngram_languages = (2, ["sw"]) if mini else (3, medium)
     less_text = {"mini": 2 * 4, "paper": 4 * 4, "custom": 0}[scale]  # amounts of text, and starts
     if gpt2 or not custom:
         source, config = _shape(scale, "wechsel-gpt2", gpt2), scale_lapt(scale, "wechsel-gpt2", steps)

@@ -11,6 +11,7 @@ import json
 import math
 import os
 import re
+import zipfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +19,7 @@ from typing import IO, TYPE_CHECKING
 
 import numpy as np
 import torch
+from safetensors import safe_open
 from torch import nn
 from tqdm.auto import tqdm
 
@@ -26,7 +28,8 @@ if TYPE_CHECKING:
 
 # %% auto #0
 __all__ = ['VOCABULARY_FIELDS', 'StoredTensor', 'stored_tensors', 'config_parts', 'text_part', 'vocabulary_fields',
-           'set_vocabulary_size', 'tensor_shapes', 'token_dimensions', 'meta_model', 'rows_of', 'save_meta_model']
+           'set_vocabulary_size', 'tensor_shapes', 'token_dimensions', 'meta_model', 'quantisation_method', 'rows_of',
+           'read_unknown', 'save_model', 'save_meta_model']
 
 # %% ../../nbs/05_models/02_lazy_weights.ipynb #d652b47d
 _FORMATS = {"F64": torch.float64, "F32": torch.float32, "F16": torch.float16, "BF16": torch.bfloat16}
@@ -228,18 +231,18 @@ def meta_model(
     "A model without weights, each parameter of which has its tensor in a file as its attribute `stored`."
     if getattr(config, "quantization_config", None):
         return _quantised_model(model_class, config, stored)
-    formats = {t.dtype for t in stored.values()}
+    own = {name: stored[name] for name in stored.keys() & tensor_shapes(model_class, config).keys()}
+    formats = {t.dtype for t in own.values()}
     if len(formats) != 1 or None in formats or getattr(config, "dtype", None) not in (None, *formats):
         return None
     model, names = _built(model_class, config, formats.pop())
     for tensor, tied in names.items():
-        own = [stored[name] for name in tied if name in stored]
-        if not own or own[0].shape != tuple(tensor.shape):
-            return None
-        tensor.stored = own[0]
-    if len(names) != len(stored):
-        return None  # unknown to the class, or stored twice
+        found = [own[name] for name in tied if name in own]
+        if len(found) != 1 or found[0].shape != tuple(tensor.shape):
+            return None  # missing, stored twice, or of another version
+        tensor.stored = found[0]
     model.stored = stored
+    model.unknown_tensors = {name: t for name, t in stored.items() if name not in own}
     return model.eval()
 
 
@@ -252,9 +255,14 @@ def _built(model_class, config, dtype):  # without weights; the names of each te
     return model, names
 
 
+def quantisation_method(config: PreTrainedConfig) -> str:
+    "What a configuration calls the method by which a model was quantised."
+    return dict(config.to_dict()["quantization_config"]).get("quant_method", "an unknown method")
+
+
 def _quantised_model(model_class, config, stored):
     "A model without weights, of which only the tensors that depend on the vocabulary are known."
-    method = dict(config.to_dict()["quantization_config"]).get("quant_method", "unknown")
+    method = quantisation_method(config)
     hint = "give the model that was quantised, and quantise the result"
     if not stored:
         raise ValueError(f"a model quantised by {method} can only be read from safetensors files; {hint}")
@@ -320,6 +328,60 @@ def _write_file(
                 target.write(replaced[name].contiguous().view(torch.uint8).numpy())
             else:
                 _copy_part(source, target, t.start, t.size)
+
+
+def read_unknown(
+    folder: Path,  # of a model
+    model: PreTrainedModel,  # that transformers has loaded from it
+    stored: dict[str, StoredTensor],  # what its safetensors files hold
+) -> dict[str, torch.Tensor]:
+    "The tensors of a folder that the class of a model does not know, and that transformers leaves out."
+    found = {}
+    if stored:
+        for file in sorted({t.file for t in stored.values()}):
+            with safe_open(file, "pt") as f:
+                found |= {name: f.get_tensor(name) for name in _unknown_to(model, f.keys())}
+        return found
+    index = _index_of(folder)
+    for file in sorted(set(_weight_map(folder, index).values())) if index else folder.glob("pytorch_model.bin"):
+        mapped = zipfile.is_zipfile(file)  # not in PyTorch's first format
+        pickled = torch.load(file, map_location="cpu", weights_only=True, mmap=mapped)
+        found |= {name: pickled[name].clone() for name in _unknown_to(model, pickled)}
+    return found
+
+
+def _unknown_to(model, names) -> list[str]:
+    "The names in files that no tensor of a model has, or has after the renamings that transformers does."
+    from transformers.conversion_mapping import get_model_conversion_mapping
+    from transformers.core_model_loading import WeightConverter, WeightRenaming, rename_source_key
+
+    steps, own = get_model_conversion_mapping(model), model.state_dict()
+    renamings = [step for step in steps if isinstance(step, WeightRenaming)]
+    converters = [step for step in steps if isinstance(step, WeightConverter)]
+
+    def is_known(name):
+        return any(
+            rename_source_key(name, *kinds, model.base_model_prefix, own)[0] in own
+            for kinds in ((renamings, converters), ([], []))
+        )
+
+    return [name for name in names if not is_known(name)]
+
+
+def save_model(
+    model: PreTrainedModel,  # of `open_model` or `load_model`
+    folder: str | Path,  # that exists
+) -> None:
+    "As `save_pretrained`, with everything that the files of the model had; `ValueError` where a tensor would be lost."
+    if hasattr(model, "stored"):
+        save_meta_model(model, folder)
+        return
+    unknown = getattr(model, "unknown_tensors", {})
+    model.save_pretrained(folder, state_dict=model.state_dict() | unknown if unknown else None)
+    if unknown and (lost := unknown.keys() - stored_tensors(folder).keys()):
+        raise ValueError(
+            f"{min(lost)}, which a {type(model).__name__} does not know, cannot be written by transformers"
+        )
 
 
 def save_meta_model(

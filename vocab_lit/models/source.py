@@ -175,6 +175,8 @@ class Source:
 
     def load(self) -> PreTrainedModel:
         "The model with all its weights in memory; errors say what is wrong with the folder."
+        from vocab_lit.models.lazy_weights import read_unknown, stored_tensors
+
         model_class = self.model_class
         self.stored  # noqa: B018  names a file that is missing or damaged
         try:
@@ -196,7 +198,16 @@ class Source:
                 f"save the whole model with all its heads"
             )
         model.source_folder = self._folder
+        if not getattr(model.config, "quantization_config", None):
+            model.unknown_tensors = read_unknown(self._files, model, self.stored or stored_tensors(self._files))
         return model.eval()
+
+    @property
+    def _files(self) -> Path:  # also of a name on the hub, once it was loaded
+        "The folder with the model's files."
+        from huggingface_hub import try_to_load_from_cache
+
+        return self._folder or Path(try_to_load_from_cache(self.path, "config.json")).parent
 
     @property
     def _folder(self) -> Path | None:  # None for a name on the hub

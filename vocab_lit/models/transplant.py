@@ -27,8 +27,9 @@ from vocab_lit.models.lazy_weights import (
     VOCABULARY_FIELDS,
     StoredTensor,
     config_parts,
+    quantisation_method,
     rows_of,
-    save_meta_model,
+    save_model,
     set_vocabulary_size,
     tensor_shapes,
     text_part,
@@ -38,7 +39,7 @@ from .source import Source, is_masked, max_length
 from ..text.files import write_folder
 from ..tokens.chat import carry_template, check_templates
 from ..tokens.special_ids import carry_ids, check_ids
-from ..tokens.tokenizer import save_tokenizer
+from ..tokens.tokenizer import check_loads_again, ids_around, save_tokenizer
 from ..tokens.vocab import _SAME_ROLE, Token, Vocab
 from ..vectors.align import AlignedVectors
 
@@ -335,18 +336,53 @@ def _check_finite(name: str, rows: torch.Tensor | StoredTensor, source: Vocab) -
 def _check_roles(model: PreTrainedModel, source: Vocab, target: Vocab) -> None:
     "`ValueError` where the target vocabulary lacks a special token that the model uses."
     for role, use in _NEEDED.items():
-        before, after = (role in v.roles or _SAME_ROLE.get(role) in v.roles for v in (source, target))
-        if before and not after and not (role == "mask" and not is_masked(model)):
+        names = {role, _SAME_ROLE.get(role)}
+        before = [name for name in (role, _SAME_ROLE.get(role)) if name in source.roles]
+        if not before or names & target.roles.keys():
+            continue
+        if role == "mask" and not is_masked(model):
+            continue
+        if before == ["bos"] and not _opens_texts(source):
+            continue  # a decoder that has such a token and was not trained with it
+        raise ValueError(
+            f"the target tokenizer has no {before[0]} token, which {use} in this model; "
+            f"add one with tokenizer.add_special_tokens({{'{before[0]}_token': ...}})"
+        )
+
+
+def _opens_texts(vocab: Vocab) -> bool:
+    "Whether a tokenizer puts its bos token before a text."
+    return vocab.tokenizer is None or vocab.roles["bos"] in ids_around(vocab.tokenizer)[0]
+
+
+def _check_unknown(model: PreTrainedModel) -> None:
+    "`ValueError` where a tensor of the files that the class does not know has an entry for each token."
+    size = getattr(text_part(model.config), "vocab_size", None)
+    for name, tensor in getattr(model, "unknown_tensors", {}).items():
+        if size in tensor.shape:
+            hint = "take it out of the files, or name the class in config.json that has it"
             raise ValueError(
-                f"the target tokenizer has no {role} token, which {use} in this model; "
-                f"add one with tokenizer.add_special_tokens({{'{role}_token': ...}})"
+                f"{name} has an entry for each token, and a {type(model).__name__} does not know it, so that it would "
+                f"keep the source vocabulary; {hint}"
             )
+
+
+def _check_quantised(model: PreTrainedModel) -> None:
+    "`ValueError` where a quantised model is in memory, from which its library has to write it."
+    if getattr(model.config, "quantization_config", None) and not hasattr(model, "stored"):
+        method = quantisation_method(model.config)
+        hint = "open it by open_model, or give the model that was quantised"
+        raise ValueError(
+            f"a model quantised by {method} is given another vocabulary with its weights left in their files; {hint}"
+        )
 
 
 def check_model(model: PreTrainedModel, source: Vocab, target: Vocab) -> None:
     "`ValueError` where the model does not fit the source vocabulary or the target vocabulary lacks what it needs."
     if folder := getattr(model, "source_folder", None):
         _check_modules(folder)
+    _check_unknown(model)
+    _check_quantised(model)
     tensors = token_tensors(model)
     if (n := len(tensors["input"])) < len(source):
         raise ValueError(
@@ -422,6 +458,7 @@ def transplant(
         raise ValueError(f"{recipe.name} {needs}; load the model by load_model")
     check_model(model, source, target)
     check_ids(model.config, source, target)
+    check_loads_again(tokenizer, model.config.model_type)
     check_templates(source_tokenizer, "the source tokenizer")
     check_templates(tokenizer, "the target tokenizer")
     factors = _factors_for(recipe, model, len(source), factors, seed)
@@ -561,10 +598,7 @@ def save(
     from vocab_lit.models.card import keep_source_files, write_card
 
     with write_folder(out) as folder:
-        if hasattr(result.model, "stored"):
-            save_meta_model(result.model, folder)
-        else:
-            result.model.save_pretrained(folder)
+        save_model(result.model, folder)
         if source := getattr(result.model, "source_folder", None):
             _copy_beside(source, folder)
         save_tokenizer(result.tokenizer, folder)

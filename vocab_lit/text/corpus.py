@@ -6,12 +6,16 @@
 from __future__ import annotations
 
 import hashlib
+import heapq
 import json
+import mmap
 import os
+import tempfile
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import islice
+from itertools import chain, islice
+from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,6 +24,7 @@ import regex
 from tqdm.auto import tqdm
 
 import vocab_lit
+from .extras import import_extra
 from .reader import TextSource
 from .reader import raw_lines as raw_lines  # that other rooms take from here
 from .settings import CleanSettings
@@ -28,8 +33,9 @@ if TYPE_CHECKING:
     import pandas as pd
 
 # %% auto #0
-__all__ = ['data_path', 'write_json', 'iter_lines', 'read_lines', 'text_tokens', 'CleanReport', 'clean', 'sampling_weights',
-           'Lines', 'capped', 'mix', 'split_lines', 'hold_out']
+__all__ = ['data_path', 'write_json', 'iter_lines', 'read_lines', 'text_tokens', 'CleanReport', 'language_finder', 'clean',
+           'sampling_weights', 'Lines', 'capped', 'mix', 'split_lines', 'hold_out', 'Amount', 'sample_lines',
+           'sample_languages', 'reread']
 
 # %% ../../nbs/01_text/01_corpus.ipynb #8fe116c8
 def data_path(
@@ -131,17 +137,115 @@ _NOT_ALPHABETIC = regex.compile(r"[^\p{Alphabetic}\p{M}]+")
 _NOT_LETTERS = regex.compile(r"[^\p{L}\p{M}]+")
 
 
-def _seen_before(duplicates: str) -> Callable[[str], bool]:
-    "A function that says of each line whether a copy of it came before."
-    hashes = set()
+def _hash(text: str) -> int:  # of 64 bits, never 0
+    return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest(), "big") or 1
+
+
+class _Hashes:
+    "A set of numbers of 64 bits in a file, which the system keeps in memory as long as there is room."
+
+    def __init__(self, room: int = 2**16):  # a power of two
+        self.n = 0
+        self.slots = self._table(room)
+
+    @staticmethod
+    def _table(room: int) -> memoryview:
+        with tempfile.TemporaryFile() as file:
+            file.truncate(8 * room)
+            return memoryview(mmap.mmap(file.fileno(), 8 * room)).cast("Q")
+
+    def add(self, number: int) -> bool:
+        "Add a number; False where it is there already."
+        at = self._slot(self.slots, number)
+        if self.slots[at]:
+            return False
+        self.slots[at] = number
+        self.n += 1
+        if 3 * self.n > 2 * len(self.slots):
+            self._grow()
+        return True
+
+    @staticmethod
+    def _slot(slots: memoryview, number: int) -> int:
+        "Where a number is, or goes."
+        last = len(slots) - 1
+        at = number & last
+        while slots[at] not in (0, number):
+            at = (at + 1) & last
+        return at
+
+    def _grow(self) -> None:
+        larger = self._table(2 * len(self.slots))
+        for number in filter(None, self.slots):
+            larger[self._slot(larger, number)] = number
+        self.slots = larger
+
+
+def _near_copies(similarity: float) -> Callable[[str], bool]:
+    "A function that says of each line whether one came before that has most of its sequences of three words."
+    datasketch = import_extra("datasketch", "text")
+    index = datasketch.MinHashLSH(threshold=similarity, num_perm=128)
+    n = 0
 
     def seen(line):
-        key = line if duplicates == "exact" else _NOT_LETTERS.sub("", line.lower())
-        before = len(hashes)
-        hashes.add(int.from_bytes(hashlib.blake2b(key.encode(), digest_size=8).digest(), "big"))
-        return len(hashes) == before
+        nonlocal n
+        words = _NOT_LETTERS.sub(" ", line.lower()).split()
+        found = datasketch.MinHash(num_perm=128, seed=1)
+        found.update_batch([" ".join(words[i : i + 3]).encode() for i in range(max(1, len(words) - 2))])
+        if index.query(found):
+            return True
+        index.insert(n, found, check_duplication=False)
+        n += 1
+        return False
 
-    return (lambda line: False) if duplicates == "none" else seen
+    return seen
+
+
+def _seen_before(how: CleanSettings) -> Callable[[str], bool]:
+    "A function that says of each line whether a copy of it came before."
+    hashes = _Hashes()
+
+    def seen(line):
+        key = line if how.duplicates == "exact" else _NOT_LETTERS.sub("", line.lower())
+        return not hashes.add(_hash(key))
+
+    found = {"exact": lambda: seen, "letters": lambda: seen, "near": lambda: _near_copies(how.similarity)}
+    return found.get(how.duplicates, lambda: lambda line: False)()
+
+
+def language_finder(
+    file: str | Path,  # fastText's model for identifying languages, such as lid.176.bin or GlotLID
+) -> Callable[[str], tuple[str, float]]:  # label without __label__, probability
+    "A function that says which language a line is in."
+    model = import_extra("fasttext", "fasttext").load_model(str(file)).f
+
+    def found(line):
+        predicted = model.predict(f"{line}\n", 1, 0.0, "strict")  # the method around it fails with numpy 2
+        probability, label = predicted[0] if predicted else (0.0, "")
+        return label.removeprefix("__label__"), probability
+
+    return found
+
+
+def _codes(languages: str) -> set[str]:
+    return {code.strip() for code in languages.split(",")} - {""}
+
+
+def _foreign(how: CleanSettings) -> Callable[[str], str]:
+    "A function that says why a line is left out for its language; nothing where it is not."
+    if not how.language_model:
+        return lambda line: ""
+    find = language_finder(how.language_model)
+    only, without = _codes(how.only_languages), _codes(how.without_languages)
+
+    def reason(line):
+        label, probability = find(line)
+        codes = {label, label.partition("_")[0]} if probability >= how.confidence else set()
+        if only and not only & codes:
+            return f"not in {how.only_languages}"
+        return f"in {how.without_languages}" if without & codes else ""
+
+    return reason
 
 
 def clean(
@@ -155,8 +259,10 @@ def clean(
     few, mean = f"fewer than {how.min_tokens} tokens", f"mean over {how.mean_length} characters"
     long, other = f"token over {how.longest}", f"letters under {how.alphabetic:.0%}"
     report = CleanReport() if report is None else report
-    seen_before = _seen_before(how.duplicates)
-    report.lines.update(dict.fromkeys((few, mean, long, other, "duplicate", "kept"), 0))
+    seen_before, foreign = _seen_before(how), _foreign(how)
+    told = {"not in": how.only_languages, "in": how.without_languages}
+    languages = [f"{how_so} {codes}" for how_so, codes in told.items() if codes and how.language_model]
+    report.lines.update(dict.fromkeys((few, mean, long, other, *languages, "duplicate", "kept"), 0))
 
     def verdict(line):
         sizes = list(map(len, tokens(line)))
@@ -168,6 +274,8 @@ def clean(
             return long
         if len(_NOT_ALPHABETIC.sub("", line)) < how.alphabetic * len(line):
             return other
+        if reason := foreign(line):
+            return reason
         return "duplicate" if seen_before(line) else "kept"
 
     for line in tqdm(lines, desc="cleaning", unit=" lines", delay=2, leave=False):
@@ -295,3 +403,61 @@ def hold_out(
     "Set some lines aside."
     test = dict.fromkeys(islice((line for line in lines if _is_held_out(line, held_out, seed)), most))
     return _Without(lines, set(test)), list(test)
+
+# %% ../../nbs/01_text/01_corpus.ipynb #6a3f0302
+@dataclass(frozen=True)
+class Amount:
+    "How much text: a number of lines or of bytes."
+
+    n: float
+    bytes: bool = False
+
+    def of(self, line: str) -> int:
+        "What a line counts."
+        return len(line.encode()) + 1 if self.bytes else 1
+
+
+def sample_lines(
+    lines: Iterable[str],
+    most: Amount,
+    seed: int = 0,
+) -> list[str]:  # in the order of the text
+    "Draw lines without replacement, each with the same chance."
+    keys = _random_numbers(seed)
+    heap, total, highest = [], 0, 1.0  # highest: from there no line can stay
+    for n, line in enumerate(tqdm(lines, desc="sample", unit=" lines", delay=2, leave=False)):
+        key = next(keys)
+        if key >= highest:
+            continue
+        heapq.heappush(heap, (-key, n, line))
+        total += most.of(line)
+        while total > most.n:
+            key, _, dropped = heapq.heappop(heap)
+            total, highest = total - most.of(dropped), -key
+    return [line for _, _, line in sorted(heap, key=itemgetter(1))]
+
+
+def _random_numbers(seed) -> Iterator[float]:
+    rng = np.random.default_rng(seed)
+    while True:
+        yield from rng.random(4096).tolist()
+
+
+def sample_languages(
+    languages: Sequence[Iterable[str]],  # that can be read again, as a list or `Lines`
+    most: Amount,
+    alpha: float = 0.3,  # 1 leaves the proportions, 0 makes all equal
+    seed: int = 0,
+) -> list[str]:
+    "Draw lines of several languages, as many of each as its weight says; of a small one all there are."
+    sizes = {str(i): sum(map(most.of, lines)) for i, lines in enumerate(languages)}
+    weights = sampling_weights(sizes, alpha).values()
+    drawn = (
+        sample_lines(lines, Amount(weight * most.n, most.bytes), seed) for lines, weight in zip(languages, weights)
+    )
+    return list(chain.from_iterable(drawn))
+
+
+def reread(lines: Iterable[str]) -> Iterable[str]:
+    "Lines that can be read again: those that can are left where they are, others are read into memory."
+    return list(lines) if iter(lines) is lines else lines

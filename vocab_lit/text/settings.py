@@ -17,6 +17,8 @@ from dataclasses import MISSING, dataclass, fields
 from functools import cache
 from pathlib import Path
 
+from .extras import check_extra
+
 # %% auto #0
 __all__ = ['File', 'Files', 'Model', 'LARGEST_SEED', 'COPIES', 'Option', 'options', 'SettingError', 'did_you_mean', 'one_of',
            'within', 'existing_file', 'existing_text', 'distribute', 'Settings', 'CleanSettings']
@@ -167,7 +169,7 @@ class Settings:
                 existing_text(option.name, source)
 
 # %% ../../nbs/01_text/00_settings.ipynb #8193336e
-COPIES = ("exact", "letters", "none")
+COPIES = ("exact", "letters", "near", "none")
 
 
 @dataclass(frozen=True)
@@ -178,8 +180,16 @@ class CleanSettings(Settings):
     mean_length: float = 16  # largest mean length of a line's tokens, in characters
     longest: int = 32  # longest token, in characters
     alphabetic: float = 0.5  # smallest share of letters
-    # which copies are left out: exact, letters (case and all but letters make no difference) or none
+    # which copies are left out: exact, letters (case and all but letters make no difference), near (most sequences of
+    # three words are those of an earlier line, by MinHash) or none
     duplicates: str = "exact"
+    similarity: float = 0.8  # near: from which share of common sequences on
+    # a fastText model that identifies languages, such as lid.176.bin, for --only-languages or --without-languages
+    language_model: File = ""
+    # keep lines in these languages alone: codes as the model has them, with commas between (sw, or swh_Latn,eng_Latn)
+    only_languages: str = ""
+    without_languages: str = ""  # leave out lines in these languages
+    confidence: float = 0.5  # smallest probability with which a line is taken to be in a language
 
     def check(self) -> None:
         super().check()
@@ -187,3 +197,13 @@ class CleanSettings(Settings):
         within("longest", self.longest, 1)
         within("alphabetic", self.alphabetic, 0, 1)
         one_of("duplicates", self.duplicates, COPIES)
+        within("similarity", self.similarity, 0.1, 1)
+        within("confidence", self.confidence, 0, 1)
+        if self.duplicates == "near":
+            check_extra("datasketch", "text")
+        if self.language_model:
+            check_extra("fasttext", "fasttext")
+        asked = bool(self.only_languages.strip() or self.without_languages.strip())
+        if bool(self.language_model) != asked:
+            missing = "only_languages" if self.language_model else "language_model"
+            raise SettingError(missing, "give both, a model that identifies languages and codes of languages")

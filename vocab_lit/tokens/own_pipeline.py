@@ -15,6 +15,7 @@ from tokenizers import Regex, Tokenizer, models, pre_tokenizers, trainers
 
 from vocab_lit.tokens.tokenizer import (
     _SENTENCEPIECE_SPECIALS,
+    TrainingText,
     _checked,
     _covered,
     _unigram_pieces,
@@ -226,10 +227,7 @@ def train_in_own_pipeline(
     keep_reserved: bool = False,  # keep the tokens that stand for nothing yet
 ) -> PreTrainedTokenizerFast:
     "Train a vocabulary for the source's own pipeline; `ValueError` where the text cannot fill it."
-    text = [line for line in lines if line.strip()]
-    if not text:
-        raise ValueError("the text is empty; a tokenizer needs lines of text")
-    lines = text + template_lines(source) * max(_LEAST_COPIES, len(text) // 100)
+    lines = TrainingText(lines, "tokenizer", template_lines(source), _LEAST_COPIES)
     pipeline = read_pipeline(source)
     dialect, backend, model = read_dialect(pipeline), source.backend_tokenizer, pipeline["model"]
     known = set(_pieces(model))
@@ -244,7 +242,7 @@ def train_in_own_pipeline(
             f"a vocabulary in the source's own pipeline has at least {least + len(last)} tokens ({what}), "
             f"and not {vocab_size}"
         )
-    size = min(size, least + sum(len(line.encode()) for line in lines))  # trainers reserve it; no text yields more
+    size = lines.room(size, least)
     single = split_digits or _digits_are_single(pipeline, dialect)
     if model["type"] == "BPE":
         trained = _bpe_model(lines, size, first, backend, dialect, character_coverage, single)
@@ -254,4 +252,4 @@ def train_in_own_pipeline(
     else:
         normalizer, splits = backend.normalizer, backend.pre_tokenizer
         trained = dict(vocab=_wordpiece_vocab(lines, size, character_coverage, first, normalizer, splits))
-    return _checked(with_pipeline(source, _with_vocabulary(pipeline, trained, last)), text, vocab_size)
+    return _checked(with_pipeline(source, _with_vocabulary(pipeline, trained, last)), lines, vocab_size)

@@ -5,13 +5,18 @@
 # %% ../../nbs/02_tokens/00_settings.ipynb #2059afec
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ..text.reader import TextSource
 from ..text.settings import Model, SettingError, Settings, one_of, within
+
+if TYPE_CHECKING:
+    from vocab_lit.text.corpus import Amount
 
 # %% auto #0
 __all__ = ['KINDS', 'TokenizerSettings', 'TrimSettings', 'check_tokenizer_path', 'check_vocab_size']
@@ -22,6 +27,9 @@ KINDS = {
     "wordpiece": "WordPiece, as BERT",
     "bpe": "byte-level BPE, as RoBERTa and GPT-2",
 }
+
+
+_UNITS = {"lines": 1, "B": 1, "kB": 10**3, "MB": 10**6, "GB": 10**9}
 
 
 @dataclass(frozen=True)
@@ -35,6 +43,12 @@ class TokenizerSettings(Settings):
     vocab_size: int = 50_000  # tokens of a tokenizer that is trained, special ones included
     # share of the text whose characters a trained tokenizer keeps; 0.9995 leaves out stray ones
     character_coverage: float = 1.0
+    # train tokenizer and vectors on a random part of the text: so many lines (2000000) or bytes (500MB, 2GB);
+    # default: all of it, but for unigram 50MB
+    sample: str = ""
+    # with a sample: take every --text as a language and draw from it by its size with this exponent, 1 as it is, 0 from
+    # all alike; default: the text as one
+    alpha: float | None = None
     # vocabulary expansion: keep the source vocabulary and add those of the first N target tokens that it lacks
     # (30000 in the paper); 0 replaces it
     extend: int = 0
@@ -51,9 +65,38 @@ class TokenizerSettings(Settings):
         within("vocab_size", self.vocab_size, 10)
         if not 0.9 <= self.character_coverage <= 1:
             raise SettingError("character_coverage", f" {self.character_coverage}: give a share of 0.9 to 1")
+        within("alpha", self.alpha, 0, 1)
+        if self.sample and not self.amount:
+            raise SettingError("sample", f" {self.sample}: give a number of lines, such as 2000000, or bytes, as 500MB")
+        if self.alpha is not None and not self.sample:
+            raise SettingError("alpha", "it says how a sample is drawn; give --sample too")
         within("extend", self.extend, 0)
         if self.tokenizer:
             check_tokenizer_path(self.tokenizer)
+
+    @property
+    def amount(self) -> Amount | None:
+        "How much text there is to train on at most; None: all of it."
+        from vocab_lit.text.corpus import Amount
+
+        found = re.fullmatch(r"(\d+(?:\.\d+)?) ?([kMG]?B)?", self.sample)
+        if not found or not float(found[1]):
+            return None
+        return Amount(float(found[1]) * _UNITS[found[2] or "lines"], bytes=bool(found[2]))
+
+    def training_lines(
+        self,
+        text: Sequence[str | Path],  # text sources
+        seed: int = 0,  # of a sample
+    ) -> Iterable[str]:  # that can be read again
+        "The lines that tokenizer and vectors are trained on."
+        from vocab_lit.text.corpus import Lines, sample_languages, sample_lines
+
+        if not self.sample:
+            return Lines(*text)
+        if self.alpha is None:
+            return sample_lines(Lines(*text), self.amount, seed)
+        return sample_languages([Lines(source) for source in text], self.amount, self.alpha, seed)
 
 
 @dataclass(frozen=True)

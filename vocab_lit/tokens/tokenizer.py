@@ -5,13 +5,15 @@
 # %% ../../nbs/02_tokens/02_tokenizer.ipynb #4cbba247
 from __future__ import annotations
 
+import contextlib
 import io
 import json
 import socket
+import tempfile
 import unicodedata
 import urllib.parse
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,6 +22,7 @@ import sentencepiece
 from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
 from tqdm.auto import tqdm
 
+from ..text.corpus import Amount, reread, sample_lines
 from .settings import KINDS
 from .vocab import read_dialect, read_pipeline
 
@@ -27,8 +30,44 @@ if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase, PreTrainedTokenizerFast
 
 # %% auto #0
-__all__ = ['SPECIAL_ROLES', 'train_tokenizer', 'ids_around', 'special_around', 'with_pipeline', 'save_tokenizer',
-           'tokenizer_kind', 'train_tokenizer_like', 'load_tokenizer', 'hub_name']
+__all__ = ['SENTENCEPIECE_MOST', 'SPECIAL_ROLES', 'TrainingText', 'train_tokenizer', 'ids_around', 'special_around',
+           'with_pipeline', 'save_tokenizer', 'tokenizer_kind', 'train_tokenizer_like', 'load_tokenizer',
+           'check_loads_again', 'hub_name']
+
+# %% ../../nbs/02_tokens/02_tokenizer.ipynb #6a3f0402
+class TrainingText:
+    "Lines for training a tokenizer, read as often as it takes; `ValueError` where there are none."
+
+    def __init__(
+        self,
+        lines: Iterable[str],
+        name: str,  # shown while they are read
+        more: Iterable[str] = (),  # lines that come after them, each a hundredth as often as there are lines
+        least: int = 0,  # and at least so often
+    ):
+        self.lines, self.name, self.more, self.least = reread(lines), name, list(more), least
+        self.n = 0  # how many lines there were when they were last read, without those that come after
+        if not any(line.strip() for line in self.lines):
+            raise ValueError("the text is empty; a tokenizer needs lines of text")
+
+    def __iter__(self) -> Iterator[str]:
+        n = 0
+        for line in tqdm(self.lines, desc=self.name, unit=" lines", delay=2, leave=False):
+            if line.strip():
+                n += 1
+                yield line
+        self.n = n
+        for _ in range(max(self.least, n // 100)):
+            yield from self.more
+
+    def room(self, vocab_size: int, floor: int) -> int:
+        "A vocabulary size that the text may fill, since trainers reserve memory for it: no more than bytes."
+        size = floor
+        for line in self:
+            size += len(line.encode())
+            if size >= vocab_size:
+                return vocab_size
+        return size
 
 # %% ../../nbs/02_tokens/02_tokenizer.ipynb #959d9e0f
 def _xlmr_normalizer():
@@ -46,13 +85,14 @@ def _template(start, end):
 
 # %% ../../nbs/02_tokens/02_tokenizer.ipynb #f6545fae
 _SENTENCEPIECE_SPECIALS = 4  # <s>, <pad>, </s>, <unk>: ids 0 to 3
+SENTENCEPIECE_MOST = Amount(50_000_000, bytes=True)  # more text is sampled
 
 
 def _unigram_pieces(lines, vocab_size, character_coverage, split_digits):
     "[(piece, score)] of a SentencePiece Unigram model, its special tokens first; the lines are normalised."
     model = io.BytesIO()
     sentencepiece.SentencePieceTrainer.train(
-        sentence_iterator=iter(lines),
+        sentence_iterator=iter(sample_lines(lines, SENTENCEPIECE_MOST)),
         model_writer=model,
         model_type="unigram",
         vocab_size=vocab_size,
@@ -176,9 +216,7 @@ def train_tokenizer(
     if kind not in KINDS:
         known = ", ".join(f"{name} ({what})" for name, what in KINDS.items())
         raise ValueError(f"no tokenizer of kind {kind!r}; choose from {known}")
-    lines = [line for line in tqdm(lines, desc=f"{kind} tokenizer", unit=" lines", delay=2) if line.strip()]
-    if not lines:
-        raise ValueError("the text is empty; a tokenizer needs lines of text")
+    lines = TrainingText(lines, f"{kind} tokenizer")
     floor = 261 if kind == "bpe" else len(_BERT) + 1
     if not 0 < character_coverage <= 1:
         raise ValueError(f"character_coverage {character_coverage} is not a share above 0 and at most 1")
@@ -186,9 +224,7 @@ def train_tokenizer(
         raise ValueError(
             f"a {kind} vocabulary has at least {floor} tokens (special tokens and alphabet), and not {vocab_size}"
         )
-    size = min(
-        vocab_size, floor + sum(len(line.encode()) for line in lines)
-    )  # trainers reserve it; no text yields more
+    size = lines.room(vocab_size, floor)
     try:
         if kind == "unigram":
             tokenizer = _train_unigram(lines, size, character_coverage, split_digits)
@@ -246,7 +282,7 @@ def _checked(tokenizer, lines, vocab_size):
     reached = len(tokenizer)
     if reached < vocab_size:
         raise ValueError(
-            f"the text ({len(lines)} lines) is too short for {vocab_size} tokens: it yields {reached}; "
+            f"the text ({lines.n:,} lines) is too short for {vocab_size} tokens: it yields {reached}; "
             f"give more text or ask for at most {reached}"
         )
     if reached > vocab_size:
@@ -354,6 +390,8 @@ def load_tokenizer(
             return AutoTokenizer.from_pretrained(path, trust_remote_code=False)
         except (TypeError, ValueError, KeyError, AttributeError):
             return _from_json(path / "tokenizer.json")
+    if model := _sentencepiece_model(path):
+        return _from_sentencepiece(path, *model)
     config = _read_json(path / "tokenizer_config.json")
     if named := config.get("tokenizer_class"):
         return _by_class(path, named)
@@ -365,10 +403,14 @@ def load_tokenizer(
     if has("vocab.json", "merges.txt"):
         family = RobertaTokenizer if "<mask>" in _read_json(path / "vocab.json") else GPT2TokenizerFast
         return family(vocab=str(path / "vocab.json"), merges=str(path / "merges.txt"), model_max_length=length)
+    raise _no_tokenizer(path)
+
+
+def _no_tokenizer(path) -> FileNotFoundError:
     files = ", ".join(sorted(p.name for p in path.iterdir()))
-    raise FileNotFoundError(
-        f"{path}: no tokenizer here; a tokenizer folder has tokenizer.json, or vocab.txt (BERT), or vocab.json and "
-        f"merges.txt (GPT-2, RoBERTa). It has: {files or 'nothing'}"
+    return FileNotFoundError(
+        f"{path}: no tokenizer here; a tokenizer folder has tokenizer.json, or tokenizer.model (SentencePiece), or "
+        f"vocab.txt (BERT), or vocab.json and merges.txt (GPT-2, RoBERTa). It has: {files or 'nothing'}"
     )
 
 # %% ../../nbs/02_tokens/02_tokenizer.ipynb #1ae20cbe
@@ -388,7 +430,43 @@ def _by_class(path, named):
     if not tokenizer.is_fast:
         hint = "which is what is read here; give a model whose tokenizer has one"
         raise ValueError(f"{path}: {named} has no fast version (tokenizer.json), {hint}")
+    if len(tokenizer.get_vocab().keys() - tokenizer.all_special_tokens) < 2:  # of a class that found no file of its own
+        raise _no_tokenizer(path)
     return tokenizer
+
+
+def _sentencepiece_model(path) -> tuple[str, sentencepiece.SentencePieceProcessor] | None:
+    "The name of a folder's SentencePiece model and the model, if there is one."
+    for file in sorted(path.glob("*.model")):
+        try:
+            return file.name, sentencepiece.SentencePieceProcessor(model_file=str(file))
+        except (OSError, RuntimeError):  # tiktoken's files have such names as well
+            continue
+    return None
+
+
+def _from_sentencepiece(path, file, model):
+    "The tokenizer that transformers makes of a SentencePiece model, if it tokenizes as the model does."
+    from transformers import AutoTokenizer, LlamaTokenizer
+    from transformers.utils import is_protobuf_available
+
+    if not is_protobuf_available():
+        hint = "which takes the package protobuf (pip install protobuf)"
+        raise ValueError(f"{path} has no tokenizer.json, and it has to be made from {file}, {hint}")
+    for tokenizer_class in (AutoTokenizer, LlamaTokenizer):  # some configurations name a class that leaves out a step
+        with contextlib.suppress(Exception):
+            tokenizer = tokenizer_class.from_pretrained(path, trust_remote_code=False)
+            if tokenizer.is_fast and _tokenizes_like(tokenizer, model):
+                return tokenizer
+    hint = "put the model's tokenizer.json into the folder"
+    raise ValueError(f"{path}: transformers makes no tokenizer of {file} that tokenizes as SentencePiece does; {hint}")
+
+
+def _tokenizes_like(tokenizer, model) -> bool:
+    "Whether a tokenizer and a SentencePiece model tokenize texts the same, which are made of the model's pieces."
+    plain = [i for i in range(len(model)) if not (model.is_control(i) or model.is_unknown(i) or model.is_byte(i))]
+    texts = [model.decode(ids) for ids in _groups(plain)]
+    return all(tokenizer.tokenize(text) == model.encode(text, out_type=str) for text in texts)
 
 
 def _from_json(path):
@@ -422,6 +500,37 @@ def _chat_template(folder, configured):
     if (file := folder / "chat_template.jinja").is_file():
         found["default"] = file.read_text(encoding="utf-8")
     return found.get("default") if found.keys() <= {"default"} else found
+
+# %% ../../nbs/02_tokens/02_tokenizer.ipynb #ba0955e4
+def check_loads_again(
+    tokenizer: PreTrainedTokenizerBase,
+    model_type: str,  # of the model in whose folder it will be
+) -> None:
+    "`ValueError` where transformers would load a tokenizer from a model's folder as one that tokenizes otherwise."
+    from transformers import AutoTokenizer
+    from transformers.models.auto import tokenization_auto
+
+    if model_type not in getattr(tokenization_auto, "MODELS_WITH_INCORRECT_HUB_TOKENIZER_CLASS", ()):
+        return  # the class that the folder names is taken
+    with tempfile.TemporaryDirectory() as folder:
+        save_tokenizer(tokenizer, folder)
+        Path(folder, "config.json").write_text(json.dumps(dict(model_type=model_type)), encoding="utf-8")
+        loaded = AutoTokenizer.from_pretrained(folder, trust_remote_code=False)
+    texts = tokenizer.batch_decode(
+        _groups(sorted(set(tokenizer.get_vocab().values()) - set(tokenizer.all_special_ids)))
+    )
+    if loaded(texts)["input_ids"] != tokenizer(texts)["input_ids"]:
+        hint = "give one with the model's own pipeline, or have it trained without --kind"
+        raise ValueError(
+            f"transformers loads the tokenizer of a {model_type} model as a {type(loaded).__name__}, which tokenizes "
+            f"otherwise than the target tokenizer; {hint}"
+        )
+
+
+def _groups(ids: list[int], n: int = 25, size: int = 8) -> list[list[int]]:
+    "Ids from a whole vocabulary in so many groups, to make texts of."
+    chosen = ids[:: max(1, len(ids) // (n * size))]
+    return [chosen[i : i + size] for i in range(0, len(chosen), size)]
 
 # %% ../../nbs/02_tokens/02_tokenizer.ipynb #14d5c72e
 def hub_name(

@@ -13,7 +13,8 @@ import string
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
+from itertools import islice
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -416,8 +417,15 @@ class Fit:
 
 def fit(tokenizer: PreTrainedTokenizerBase, lines: Iterable[str]) -> Fit:
     "Tokenize lines and count tokens, words and unknown tokens."
-    lines = list(lines)
-    ids = tokenizer(lines, add_special_tokens=False, verbose=False)["input_ids"] if lines else []
+    found, lines = Fit(0, 0, 0, 0), iter(lines)
+    while batch := list(islice(lines, 1000)):
+        here = _fit_of(tokenizer, batch)
+        found = Fit(*(a + b for a, b in zip(astuple(found), astuple(here))))
+    return found
+
+
+def _fit_of(tokenizer, lines: list[str]) -> Fit:
+    ids = tokenizer(lines, add_special_tokens=False, verbose=False)["input_ids"]
     words = [line.split() for line in lines]
     unknown = tokenizer.unk_token_id
     return Fit(

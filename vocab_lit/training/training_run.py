@@ -19,6 +19,7 @@ import vocab_lit
 from ..models.adapterhub import write_adapter
 from ..models.card import keep_source_files, write_card
 from ..models.factored_embedding import FactoredEmbedding, factored, load_embedding
+from ..models.lazy_weights import save_model
 from ..models.madx import MadX
 from ..models.settings import LanguageAdapter
 from ..models.source import Source, max_length
@@ -258,7 +259,7 @@ def _write(job: _Run, losses, folder: Path, name: str) -> None:
     if job.language:
         write_adapter(job.model.madx, "language", job.language.name, folder)
         return
-    job.model.save_pretrained(folder)
+    save_model(job.model, folder)
     if job.layer:
         job.layer.save(folder / "factors.safetensors")
     save_tokenizer(job.tokenizer, folder)

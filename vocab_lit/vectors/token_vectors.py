@@ -6,10 +6,12 @@
 from __future__ import annotations
 
 import json
+import mmap
+import tempfile
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import islice
+from itertools import accumulate, islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,6 +19,7 @@ import numpy as np
 import regex
 from tqdm.auto import tqdm
 
+from ..text.corpus import reread
 from ..text.extras import import_extra
 from ..tokens.vocab import Vocab, overlap
 from .settings import VECTOR_METHODS
@@ -27,9 +30,9 @@ if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
 
 # %% auto #0
-__all__ = ['FASTTEXT_MIN_CHARACTERS', 'TokenVectors', 'encode_lines', 'ngrams', 'train_fasttext', 'in_vocab_order', 'pieces_of',
-           'token_fasttext', 'ppmi_vectors', 'token_ppmi', 'vectors_method', 'token_vectors', 'carry_vectors',
-           'write_table', 'save_vectors']
+__all__ = ['FASTTEXT_MIN_CHARACTERS', 'TokenVectors', 'stored', 'blocks', 'count_ids', 'encode_lines', 'ngrams', 'train_fasttext',
+           'in_vocab_order', 'pieces_of', 'token_fasttext', 'ppmi_vectors', 'token_ppmi', 'vectors_method',
+           'token_vectors', 'carry_vectors', 'write_table', 'save_vectors']
 
 # %% ../../nbs/03_vectors/01_token_vectors.ipynb #0f02f52c
 @dataclass
@@ -65,6 +68,40 @@ class TokenVectors:
 def _unit(x):
     return x / np.maximum(np.linalg.norm(x, axis=1, keepdims=True), 1e-30)
 
+# %% ../../nbs/03_vectors/01_token_vectors.ipynb #6a3f0502
+def stored(parts: Iterable[np.ndarray]) -> np.ndarray:  # int32, one after the other
+    "Numbers in a temporary file, as an array."
+    with tempfile.TemporaryFile() as file:
+        n = sum(file.write(part.astype(np.int32).tobytes()) for part in parts) // 4
+        return np.memmap(file, np.int32, "r", shape=(n,)) if n else np.empty(0, np.int32)
+
+
+def blocks(
+    ids: np.ndarray,  # int32, -1 after each line
+    size: int = 2**20,  # numbers in a block, more where a line is longer
+) -> Iterator[np.ndarray]:
+    "Blocks of whole lines."
+    start, length = 0, size
+    while start < len(ids):
+        block = np.array(ids[start : start + length])
+        ends = np.flatnonzero(block < 0)
+        if not len(ends) and start + length < len(ids):
+            length += size
+            continue
+        whole = ends[-1] + 1 if len(ends) else len(block)
+        yield block[:whole]
+        if isinstance(ids, np.memmap):
+            ids._mmap.madvise(mmap.MADV_DONTNEED)  # what was read need not stay in memory
+        start, length = start + whole, size
+
+
+def count_ids(ids: np.ndarray, n: int) -> np.ndarray:  # (n,)
+    "How often each of n numbers occurs."
+    counts = np.zeros(n, np.int64)
+    for block in blocks(ids):
+        counts += np.bincount(block[block >= 0], minlength=n)
+    return counts
+
 # %% ../../nbs/03_vectors/01_token_vectors.ipynb #761721bf
 def encode_lines(
     tokenizer: PreTrainedTokenizerBase,
@@ -79,24 +116,27 @@ def encode_lines(
             ids = np.array(ids, np.int32)
             yield np.append(ids[~special[ids]], np.int32(-1))
 
-    lines, parts = iter(tqdm(lines, desc="tokens", unit=" lines", delay=2, leave=False)), [np.array([], np.int32)]
-    while some := list(islice(lines, batch)):
-        parts.append(np.concatenate([*encoded(some)]))
-    return np.concatenate(parts)
+    def parts():
+        rest = iter(tqdm(lines, desc="tokens", unit=" lines", delay=2, leave=False))
+        while some := list(islice(rest, batch)):
+            yield np.concatenate([*encoded(some)])
+
+    return stored(parts())
 
 # %% ../../nbs/03_vectors/01_token_vectors.ipynb #3a83ffbf
 class _Sentences:
     "Lines of words as gensim wants them: lists that can be gone through again."
 
     def __init__(self, words, ids):
-        self.words, self.ids, self.ends = np.array(words, dtype=object), ids, np.flatnonzero(ids < 0)
+        self.words, self.ids = np.array(words, dtype=object), ids
 
     def __iter__(self) -> Iterator[list[str]]:
-        start = 0
-        for end in tqdm(self.ends.tolist(), desc="fastText", unit=" lines", delay=2, leave=False):
-            for s in range(start, end, 1024):
-                yield self.words[self.ids[s : min(s + 1024, end)]].tolist()  # fastText cuts lines there
-            start = end + 1
+        for block in tqdm(blocks(self.ids), desc="fastText", unit=" million tokens", delay=2, leave=False):
+            start = 0
+            for end in np.flatnonzero(block < 0).tolist():
+                for s in range(start, end, 1024):
+                    yield self.words[block[s : min(s + 1024, end)]].tolist()  # fastText cuts lines there
+                start = end + 1
 
 
 def ngrams(words: Iterable[str], shortest: int, longest: int) -> set[str]:
@@ -124,7 +164,7 @@ def train_fasttext(
     "Train fastText's CBOW on lines of ids, with the options of FOCUS."
     if threads < 1:
         raise ValueError(f"fastText cannot train with {threads} threads; give at least 1")
-    counts = np.bincount(ids[ids >= 0], minlength=len(words))
+    counts = count_ids(ids, len(words))
     frequent = _frequent(words, counts, min_count)
     if epochs is None:
         epochs = min(50, max(5, -(-1000 * len(frequent) // sum(frequent.values()))))
@@ -214,12 +254,14 @@ def _cooccurrences(
     "How often two tokens stand in one line at most `window` apart, each pair weighted by 1 / distance."
     from scipy import sparse
 
-    line, total = np.cumsum(ids < 0), sparse.csr_array((n, n))
-    for d in range(1, window + 1):
-        left, right = ids[:-d], ids[d:]
-        pair = (left >= 0) & (right >= 0) & (line[:-d] == line[d:])
-        weights = np.full(pair.sum(), 1 / d)
-        total = total + sparse.coo_array((weights, (left[pair], right[pair])), shape=(n, n)).tocsr()
+    total = sparse.csr_array((n, n))
+    for block in blocks(ids):
+        line = np.cumsum(block < 0)
+        for d in range(1, window + 1):
+            left, right = block[:-d], block[d:]
+            pair = (left >= 0) & (right >= 0) & (line[:-d] == line[d:])
+            weights = np.full(pair.sum(), 1 / d)
+            total = total + sparse.coo_array((weights, (left[pair], right[pair])), shape=(n, n)).tocsr()
     return total + total.T
 
 
@@ -249,12 +291,12 @@ def ppmi_vectors(
     "Vectors from counts: positive pointwise mutual information, reduced by a singular value decomposition."
     from sklearn.utils.extmath import randomized_svd
 
-    frequent = np.flatnonzero(np.bincount(ids[ids >= 0], minlength=n) >= max(min_count, 1))
+    frequent = np.flatnonzero(count_ids(ids, n) >= max(min_count, 1))
     matrix, known = np.zeros((n, dim), np.float32), np.zeros(n, bool)
     ppmi = _ppmi(_cooccurrences(ids, n, window)[frequent][:, frequent])
     if not ppmi.nnz:
         raise ValueError(
-            f"the text ({(ids >= 0).sum()} tokens) is too short: no two tokens of it that occur "
+            f"the text ({count_ids(ids, n).sum()} tokens) is too short: no two tokens of it that occur "
             f"min_count={min_count} times stand near each other; give more text or a lower min_count"
         )
     u, s, _ = randomized_svd(ppmi, min(dim, len(frequent)), n_iter=7, random_state=seed)
@@ -283,7 +325,7 @@ FASTTEXT_MIN_CHARACTERS = 30_000_000
 
 
 def vectors_method(
-    lines: Sequence[str],  # the text
+    lines: Iterable[str],  # the text
     method: str = "auto",  # "fasttext", "ppmi", or "auto": by the size of the text
     enough: int = FASTTEXT_MIN_CHARACTERS,  # characters of text from which "auto" trains fastText
 ) -> str:  # fasttext or ppmi
@@ -292,7 +334,8 @@ def vectors_method(
         raise ValueError(f"no vectors by {method!r}; choose from {', '.join(VECTOR_METHODS)}")
     if method != "auto":
         return method
-    return "fasttext" if sum(map(len, lines)) >= enough else "ppmi"
+    is_enough = any(size >= enough for size in accumulate(map(len, lines)))  # no more is read than that
+    return "fasttext" if is_enough else "ppmi"
 
 
 def token_vectors(
@@ -306,7 +349,7 @@ def token_vectors(
 ) -> TokenVectors:
     "Vectors of tokens by the method that suits the size of the text."
     makers = {"fasttext": token_fasttext, "ppmi": token_ppmi}
-    lines = list(lines)
+    lines = reread(lines)
     method = vectors_method(lines, method, enough)
     if method == "fasttext":
         options["threads"] = threads

@@ -20,16 +20,19 @@ import numpy as np
 import regex
 from tqdm.auto import tqdm
 
+from ..text.corpus import reread
 from ..text.extras import import_extra
 from ..tokens.vocab import Vocab
 from .settings import SUBWORDS
 from vocab_lit.vectors.token_vectors import (
     FASTTEXT_MIN_CHARACTERS,
     TokenVectors,
+    count_ids,
     in_vocab_order,
     ngrams,
     pieces_of,
     ppmi_vectors,
+    stored,
     token_vectors,
     train_fasttext,
     vectors_method,
@@ -104,11 +107,15 @@ _WORD = regex.compile(r"[\p{L}\p{M}\p{N}]+|[^\s\p{L}\p{M}\p{N}]")
 
 
 def _word_ids(lines) -> tuple[list[str], np.ndarray]:  # words, and the text as their numbers with -1 after each line
-    index, ids = {}, [np.array([], np.int32)]
-    for line in tqdm(lines, desc="words", unit=" lines", delay=2, leave=False):
-        numbers = [index.setdefault(word, len(index)) for word in _WORD.findall(line)]
-        ids.append(np.array([*numbers, -1], np.int32))
-    return list(index), np.concatenate(ids)
+    index = {}
+
+    def parts():
+        for line in tqdm(lines, desc="words", unit=" lines", delay=2, leave=False):
+            numbers = [index.setdefault(word, len(index)) for word in _WORD.findall(line)]
+            yield np.array([*numbers, -1], np.int32)
+
+    ids = stored(parts())
+    return list(index), ids
 
 
 def word_fasttext(
@@ -134,7 +141,7 @@ def word_ppmi(
     "Vectors of the words of a text from counts."
     words, ids = _word_ids(lines)
     matrix, known = ppmi_vectors(ids, len(words), dim, window, min_count, seed)
-    counts = np.bincount(ids[ids >= 0], minlength=len(words))
+    counts = count_ids(ids, len(words))
     order = [i for i in np.argsort(-counts, kind="stable") if known[i]]
     vectors = {words[i]: matrix[i] for i in order}
     return WordVectors("trained here", list(vectors), counts[order].astype(float), dim, vectors.__getitem__)
@@ -149,7 +156,7 @@ def train_words(
     **options,  # of `word_fasttext` or `word_ppmi`
 ) -> WordVectors:  # with a model if it is fastText's
     "Vectors of words by the method that suits the size of the text."
-    lines = list(lines)
+    lines = reread(lines)
     if vectors_method(lines, method, enough) == "fasttext":
         return _from_gensim(word_fasttext(lines, seed=seed, threads=threads, **options), "trained here")
     return word_ppmi(lines, seed=seed, **options)
@@ -431,7 +438,7 @@ def static_vectors(
     "Auxiliary embeddings of the target tokens from text; of words they are trained as of tokens."
     if needs != "word vectors":
         return token_vectors(tokenizer, lines, method, seed, threads, **options)
-    lines = list(lines)
+    lines = reread(lines)
     method = vectors_method(lines, method)
     words = train_words(lines, method, seed, threads, **_TOKEN_DEFAULTS[method] | options)
     return from_words(words, tokenizer)
