@@ -611,7 +611,7 @@ def cell_22eb243a(cell_d6d098ab, cell_63239899):
 
 @pytest.mark.cell('nbs/10_book/04_robustness.ipynb', 'cell "what is transplanted is right, for tokenizers, models and methods of every kind" (ce279c9c)')
 def test_what_is_transplanted_is_right_for_tokenizers_models_and_methods_of_every_kind(cell_0f7df609, cell_20985475, cell_8d8bcf4a):
-    found = try_out(pick(60))
+    found = try_out(pick(48))
     assert as_foreseen(found), found[found.refused != ""].to_string()
     assert (
         set(found.method) == set(RECIPES)

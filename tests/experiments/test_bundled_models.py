@@ -111,10 +111,10 @@ def test_the_byte_level_vocabularies_are_the_same_but_for_special_tokens_and_any
 @pytest.mark.cell('nbs/08_experiments/08_bundled_models.ipynb', 'cell "the recorded held-out losses are the models\'" (6572335f)')
 def test_the_recorded_held_out_losses_are_the_models(cell_f2c243e6):
     checked = {
-        "mini-xlmr": ("en", "ka", "th", "sw"),
-        "mini-mbert": ("en", "qaa", "qda", "sw", "qal"),
-        "mini-roberta": ("en", "sw"),
-        "mini-gpt2": ("en", "sw"),
+        "mini-xlmr": ("en", "sw"),
+        "mini-mbert": ("qda", "sw"),
+        "mini-roberta": ("en",),
+        "mini-gpt2": ("en",),
     }
     for name, codes in checked.items():
         source, unseen = records[name]["source"], records[name]["unseen"]

@@ -71,13 +71,14 @@ def cell_c69caf21():
 def cell_0f0c0502():
     # nbs/08_experiments/04_experiment.ipynb, cell "bilingual = get_setup("mini", "sw", source_language="en", li" (0f0c0502)
     global bilingual, few_names, followed, one_epoch
-    bilingual = get_setup("mini", "sw", source_language="en", limit=1200, vocab_size=300, steps=5)
-    few_names, one_epoch = [part[:20] for part in bilingual.splits("ner", "sw")], replace(bilingual.tasks["ner"], epochs=1)
+    bilingual = get_setup("mini", "sw", source_language="en", limit=1200, vocab_size=300, steps=3)
+    few_names, one_epoch = [part[:8] for part in bilingual.splits("ner", "sw")], replace(bilingual.tasks["ner"], epochs=1)
     bilingual = Target(
         replace(
             bilingual,
             held_out=bilingual.held_out[:30],
-            lapt=replace(bilingual.lapt, batch_size=4, length=32),
+            source_text=bilingual.source_text[:1000],
+            lapt=replace(bilingual.lapt, batch_size=4, length=32, eval_every=3),
             splits=lambda task, language: few_names,
             tasks={"ner": one_epoch},
         )
@@ -89,11 +90,17 @@ def cell_0f0c0502():
 @pytest.fixture(scope='module')
 def cell_27fed3bb():
     # nbs/08_experiments/04_experiment.ipynb, cell "both = Targets("mini", steps=2, limit=600, preset="embedding" (27fed3bb)
-    global both, default_size, one_epoch, scored
+    global both, default_size, few_examples, one_epoch, scored
     both = Targets("mini", steps=2, limit=600, preset="embedding-structure")("et+hy")
     default_size, one_epoch = both.setup.vocab_size, {t: replace(c, epochs=1) for t, c in both.setup.tasks.items()}
     both = Target(replace(both.setup, vocab_size=400, tasks=one_epoch))
-    scored = pd.DataFrame(both.scores("script-posn-ident", "full", seeds=1))
+
+
+    def few_examples(task, language):
+        return [part[:16] for part in both.setup.splits(task, language)]
+
+
+    scored = pd.DataFrame(Target(replace(both.setup, splits=few_examples)).scores("script-posn-ident", "full", seeds=1))
     scored.round(2)
 
 
@@ -220,11 +227,12 @@ def test_a_run_that_was_killed_inside_a_cell_resumes_from_its_checkpoint_with_th
         return lambda *args, callbacks=(), **more: real(*args, callbacks=[*callbacks, Count()], **more)
 
 
-    examples = [part[:20] for part in sw.setup.splits("ner", "sw")]
+    examples = [part[:8] for part in sw.setup.splits("ner", "sw")]
     quick = replace(
         sw.setup,
         train=sw.setup.train[:300],
-        held_out=sw.setup.held_out[:30],
+        held_out=sw.setup.held_out[:10],
+        lapt=replace(sw.setup.lapt, batch_size=4, length=32),
         vocab_size=300,
         splits=lambda task, language: examples,
         tasks={"ner": replace(sw.setup.tasks["ner"], epochs=1)},
@@ -258,7 +266,7 @@ def test_a_run_that_was_killed_inside_a_cell_resumes_from_its_checkpoint_with_th
 @pytest.mark.cell('nbs/08_experiments/04_experiment.ipynb', 'cell "every way of FOCUS starts from its own vocabulary and embeddings, and is scored where its training ends" (0f0c0503)')
 def test_every_way_of_focus_starts_from_its_own_vocabulary_and_embeddings_and_is_scored_where_its_training_ends(cell_0f0c0502):
     last = {name: int(rows.step.max()) for name, rows in followed.items()}
-    assert last == {name: {"": 0, "all": 5, "two-stage": 6}[way.mode] for name, way in FOCUS_METHODS.items()}
+    assert last == {name: {"": 0, "all": 3, "two-stage": 4}[way.mode] for name, way in FOCUS_METHODS.items()}
     assert all(rows[rows.metric == "ner"].step.tolist() == [last[name]] for name, rows in followed.items())
     first = {name: rows[rows.metric == "loss"].value.iloc[0] for name, rows in followed.items()}
     assert first["off-the-shelf"] == pytest.approx(first["LAPT"], abs=1e-5)
@@ -565,5 +573,8 @@ def test_at_scale_paper_text_is_read_to_its_end_or_to_what_the_paper_takes_clean
         wechsel, text = PAPER_TEXT["wechsel"], SetupOptions("paper", "de", preset="wechsel-gpt2")
         assert _hub_text(text, wechsel, "de") == HubText("oscar-2019", "de", max_bytes=4 * 2**30)
         assert _hub_text(text, wechsel, "sw") == HubText("cc100", "sw")
+        text = SetupOptions("paper", "myv", preset="embedding-structure", language_model="lid.bin")
+        read = {code: _hub_text(text, PAPER_TEXT["embedding-structure"], code) for code in ("myv", "et")}
+        assert {code: found.language_model for code, found in read.items()} == {"myv": "lid.bin", "et": ""}
         mixed = get_setup("paper", "sw+gd", preset="embedding-structure", **model)
         assert {*mixed.train} <= {*mini.train} and len(mixed.held_out) > 20

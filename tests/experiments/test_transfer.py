@@ -50,11 +50,11 @@ def cell_6a306385():
     for language, text in (("en", english), ("sw", lines("sw", 300, seed=1))):
         (folder / f"{language}.txt").write_text("\n".join(text[:300]), encoding="utf-8")
         train, dev, test = get_setup("mini", language, limit=1).splits("ner", language)
-        for part, sentences in (("train", train), ("dev", dev[:15]), ("test", test[:40])):
+        for part, sentences in (("train", train), ("dev", dev[:8]), ("test", test[:25])):
             write_words(f"{language}-{part}", sentences)
     files = {"en": " ".join(str(folder / f"en-{part}") for part in ("train", "dev", "test")), "sw": str(folder / "sw-test")}
     asked = dict(model=str(folder / "model"), text=str(folder / "{language}.txt"), ner=files, steps=2, vocab_size=300)
-    quick = dict(epochs=4, batch_size=8, learning_rate=5e-3, eval_every=4, warmup_steps=0)
+    quick = dict(epochs=2, batch_size=8, learning_rate=2e-2, eval_every=8, warmup_steps=0)
     small = dict(scale="custom", options=asked, own_vocabulary=("sw",), settings={"ner": quick}, rates={"": 5e-3})
 
 

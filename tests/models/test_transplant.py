@@ -253,17 +253,19 @@ def cell_18abd84b():
 
 @pytest.fixture(scope='module')
 def cell_8104d220():
-    # nbs/05_models/05_transplant.ipynb, cell "_USED = "; import resource; used = resource.getrusage(resour" (8104d220)
-    global _USED, import_seconds
-    _USED = "; import resource; used = resource.getrusage(resource.RUSAGE_SELF); print(used.ru_utime + used.ru_stime)"
+    # nbs/05_models/05_transplant.ipynb, cell "_USED = "used = resource.getrusage(resource.RUSAGE_SELF); pr" (8104d220)
+    global _USED, import_seconds, imported
+    _USED = "used = resource.getrusage(resource.RUSAGE_SELF); print(used.ru_utime + used.ru_stime)"
 
 
-    def import_seconds(modules):  # CPU time of a process that imports them
-        done = subprocess.run([sys.executable, "-c", f"import {modules}{_USED}"], capture_output=True, text=True)
-        return float(done.stdout)
+    def import_seconds(*imports):  # CPU time of a process after each of them
+        program = "\n".join(["import resource", *(f"import {modules}; {_USED}" for modules in imports)])
+        done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+        return [float(line) for line in done.stdout.splitlines()]
 
 
-    import_seconds("torch, transformers"), import_seconds("vocab_lit.models.transplant")
+    imported = import_seconds("torch, transformers", "vocab_lit.models.transplant")
+    imported
 
 
 @pytest.mark.cell('nbs/05_models/05_transplant.ipynb', 'cell "a reinitialised model has the weights of a new one, whatever random numbers came before" (33ddff20)')
@@ -527,11 +529,13 @@ def test_a_model_opened_hollow_gives_the_same_folder_as_a_loaded_one_to_the_bit(
                 model.to(dtype).save_pretrained(place / "model", max_shard_size=shards)
                 if tied:
                     (place / "model/generation_config.json").unlink(missing_ok=True)
-                for family, method, pad in (
+                ways = (
                     ("unigram", "focus", 1),
                     ("wordpiece", "normal", 8),
-                    (None, "identity", 64),
-                ):  # None: the old vocabulary and more
+                    (None, "identity", 64),  # the old vocabulary and more
+                )
+                # a way for each: every architecture and every kind of file meets every way
+                for family, method, pad in [ways[tried % 3]]:
                     made = []
                     for opened in (load_model, open_model):
                         new = (
@@ -556,7 +560,7 @@ def test_a_model_opened_hollow_gives_the_same_folder_as_a_loaded_one_to_the_bit(
                     if method == "focus":
                         assert torch.equal(*(logits(load_model(m), new("maji ziwa 1")["input_ids"]) for m in made))
                     tried += 1
-    assert tried == 5 * 2 * 2 * 3
+    assert tried == 5 * 2 * 2
 
 
 @pytest.mark.cell('nbs/05_models/05_transplant.ipynb', 'cell "inner weights are never read, and what has a row for each token at most a block at a time" (6af4de6e)')
@@ -933,5 +937,5 @@ def test_random_vocabularies_of_every_family_can_be_transplanted_by_every_method
 
 @pytest.mark.cell('nbs/05_models/05_transplant.ipynb', 'cell "the import costs at most a fifth more than that of torch and transformers, and 0.3 seconds of slack" (cdc47e03)')
 def test_the_import_costs_at_most_a_fifth_more_than_that_of_torch_and_transformers_and_0_3_seconds_of_slack(cell_8104d220):
-    least = import_seconds("torch, transformers")
-    assert import_seconds("vocab_lit.models.transplant") <= 1.2 * least + 0.3
+    least, with_ours = imported
+    assert with_ours <= 1.2 * least + 0.3

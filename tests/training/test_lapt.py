@@ -42,7 +42,7 @@ def cell_ed44b6ca():
             return XLMRobertaForMaskedLM(XLMRobertaConfig(**config))
 
 
-    swahili, held_out = lines("sw", 1000, seed=0), lines("sw", 100, seed=0, held_out=True)
+    swahili, held_out = lines("sw", 500, seed=0), lines("sw", 100, seed=0, held_out=True)
     tokenizer = train_tokenizer(swahili, "unigram", 500)
     quick = LaptConfig(steps=30, learning_rate=5e-3, batch_size=16, length=32, eval_every=15)
     lapt(fresh(), tokenizer, swahili, held_out, quick)
@@ -479,18 +479,18 @@ def test_the_best_checkpoint_is_taken_and_with_it_the_folder_holds_two_at_most(c
 
 @pytest.mark.cell('nbs/06_training/06_lapt.ipynb', 'cell "a run stops where the held-out loss has not fallen for as many steps as its patience, also when it is resumed" (f4464879)')
 def test_a_run_stops_where_the_held_out_loss_has_not_fallen_for_as_many_steps_as_its_patience_also_when_it_is_resumed(cell_ed44b6ca):
-    config = replace(quick, steps=60, eval_every=2, learning_rate=0.05, warmup=0, patience=6)
+    config = replace(quick, steps=40, eval_every=2, learning_rate=0.05, warmup=0, patience=6)
     with tempfile.TemporaryDirectory() as folder:
         model, again, patient = fresh(), fresh(), fresh()
         losses = lapt(model, tokenizer, swahili, held_out, config, folder=folder)
         best = losses.loss.idxmin()
-        assert losses.step.iloc[-1] == losses.step[best] + 6 < 60
+        assert losses.step.iloc[-1] == losses.step[best] + 6 < 40
         # interrupted after it had stopped
         assert lapt(again, tokenizer, swahili, held_out, config, folder=folder, resume=True).equals(losses)
     assert abs(heldout_loss(model, tokenizer, held_out, length=32) - losses.loss[best]) < 1e-5
     assert all(torch.equal(a, b) for a, b in zip(again.parameters(), model.parameters()))
     to_its_end = lapt(patient, tokenizer, swahili, held_out, replace(config, patience=0))
-    assert to_its_end.step.iloc[-1] == 60 and to_its_end[: len(losses)].equals(losses)
+    assert to_its_end.step.iloc[-1] == 40 and to_its_end[: len(losses)].equals(losses)
 
 
 @pytest.mark.cell('nbs/06_training/06_lapt.ipynb', 'cell "after a gradient that is not finite the run goes back and tries with half the norm" (3e03c86d)')

@@ -9,13 +9,14 @@ import json
 import os
 import shutil
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, replace
 from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import NamedTuple
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -45,10 +46,45 @@ from ..training.training_run import check_same_run, lapt_files
 from ..vectors.settings import VectorSettings, VectorTraining
 from ..vectors.token_vectors import FASTTEXT_MIN_CHARACTERS, encode_lines
 
+if TYPE_CHECKING:
+    from transformers import PreTrainedTokenizerFast
+
 # %% auto #0
-__all__ = ['Say', 'SAMPLE', 'UNKNOWN_NOTE', 'SECTIONS', 'check_adaptation', 'Stage', 'stages', 'has_begun', 'adapt_files']
+__all__ = ['Say', 'SAMPLE', 'UNKNOWN_NOTE', 'SECTIONS', 'check_vocabulary', 'check_adaptation', 'Stage', 'stages', 'has_begun',
+           'adapt_files']
 
 # %% ../../nbs/09_app/03_adapt.ipynb #ce676b8c
+_WORDS = 4  # different words for each token, from which on a text fills a vocabulary surely
+_BYTES = 1000  # the same for bytes
+
+
+def _small_text(a: Adaptation) -> list[str]:
+    "The lines that would train the tokenizer where they may not be enough for it; none of a larger text."
+    most, found, words, size = a.transplant.tokenizer.vocab_size, [], set(), 0
+    for line in clean(Lines(*a.text)) if a.adapt.clean else Lines(*a.text):
+        found.append(line)
+        words.update(line.split())
+        size += len(line.encode())
+        if len(words) >= _WORDS * most or size >= _BYTES * most:
+            return []
+    if a.adapt.held_out:
+        return found
+    train, test = hold_out(found, seed=a.seed)
+    return list(train) if test else []
+
+
+def check_vocabulary(a: Adaptation) -> None:
+    "`ValueError` where a small text does not fill the vocabulary, with the size that it fills: it is tried."
+    if not a.transplant.tokenizer.tokenizer and (lines := _small_text(a)):
+        _train_tokenizer(a, lines)
+
+
+def _train_tokenizer(a: Adaptation, lines) -> PreTrainedTokenizerFast:
+    wanted = a.transplant.tokenizer
+    options = dict(keep_reserved=wanted.keep_reserved, character_coverage=wanted.character_coverage)
+    return train_tokenizer_like(a.opened.tokenizer, lines, wanted.vocab_size, wanted.kind or None, **options)
+
+
 def check_adaptation(a: Adaptation) -> None:
     "`ValueError` or an `OSError` where something does not fit."
     if int(os.environ.get("WORLD_SIZE", 1)) > 1:
@@ -68,6 +104,7 @@ def check_adaptation(a: Adaptation) -> None:
     for file in (*a.text, *a.adapt.held_out):
         for _ in Lines(file):  # that it is UTF-8 to its end
             pass
+    check_vocabulary(a)
 
 # %% ../../nbs/09_app/03_adapt.ipynb #245b4a77
 Say = Callable[[str], None]  # is told what is being done
@@ -113,22 +150,28 @@ def _make_text(a, path):
 
 
 def _make_tokenizer(a, out):
-    wanted = a.transplant.tokenizer
-    text = wanted.training_lines([out / "text/train.txt"], a.seed)
-    made = train_tokenizer_like(
-        a.opened.tokenizer,
-        text,
-        wanted.vocab_size,
-        wanted.kind or None,
-        keep_reserved=wanted.keep_reserved,
-        character_coverage=wanted.character_coverage,
-    )
+    made = _train_tokenizer(a, _lines_to_train(a, out))
     with write_folder(out / "tokenizer") as folder:
         save_tokenizer(made, folder)
 
 
-def _word_vectors_of(needs, out, vectors) -> dict[str, list]:  # text by side, of each language without a file
-    sides = {} if vectors.target_vectors else {"target": [out / "text/train.txt"]}
+@contextmanager
+def _training_text(a, out) -> Iterator[Path]:
+    "The file of text that vectors are trained on: all of it, or the tokenizer's sample."
+    if not a.transplant.tokenizer.sample:
+        yield out / "text/train.txt"
+        return
+    with TemporaryDirectory() as folder:
+        _write_lines(Path(folder, "train.txt"), _lines_to_train(a, out))
+        yield Path(folder, "train.txt")
+
+
+def _lines_to_train(a, out):
+    return a.transplant.tokenizer.training_lines([out / "text/train.txt"], a.seed)
+
+
+def _word_vectors_of(needs, train, vectors) -> dict[str, list]:  # text by side, of each language without a file
+    sides = {} if vectors.target_vectors else {"target": [train]}
     if needs == "aligned vectors" and not vectors.source_vectors:
         sides["source"] = vectors.source_text
     return sides
@@ -144,13 +187,12 @@ def _make_vectors(a, out, needs, language, say):
     "Token vectors, or word vectors of each language for which no file was given."
     vectors = a.transplant.vectors
     how = VectorTraining(seed=a.seed, threads=vectors.threads)
-    with write_folder(out / "vectors") as folder:
+    with write_folder(out / "vectors") as folder, _training_text(a, out) as train:
         if needs == "token vectors":
-            text = [out / "text/train.txt"]
             how = replace(how, method=vectors.vectors)
-            train_vectors_files(text, folder / "tokens.npz", language, how, say)
+            train_vectors_files([train], folder / "tokens.npz", language, how, say)
             return
-        for side, text in _word_vectors_of(needs, out, vectors).items():
+        for side, text in _word_vectors_of(needs, train, vectors).items():
             fasttext = _trains_fasttext(needs, vectors, text)
             method, ending = ("fasttext", "bin") if fasttext else ("ppmi", "vec")
             out_file = folder / f"{side}.{ending}"

@@ -804,7 +804,7 @@ def write_zipf_text(path: Path, mb: float, seed: int = 0) -> None:
     "Write lines of words by Zipf's law until the file has so many MB."
     from vocab_lit.text.phrasebook import lines
 
-    known = list(dict.fromkeys(word for line in lines("sw", 3000, seed=0) for word in line.split() if word.isalpha()))
+    known = list(dict.fromkeys(word for line in lines("sw", 400, seed=0) for word in line.split() if word.isalpha()))
     rng, size, letters = np.random.default_rng(seed), 0, "aeioubdgklmnprstwyz"
 
     def word(rank):
@@ -862,7 +862,7 @@ PARTS["text"] = Part(
     {"vocab_lit": ("text_stage", {})},
     text_cases,
     "MB of text",
-    (10, 100, 1000),
+    (10, 30, 100, 1000),
     (),
     (0.3,),
     exact=True,
