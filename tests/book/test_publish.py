@@ -2,9 +2,9 @@
 from importlib.machinery import ModuleSpec
 from pathlib import Path
 from vocab_lit.book.publish import PageJob, chapter_defaults, chapters, check_chapters, check_clean, check_conditionals, check_generated, check_html, checkout, clean, code_cells, generated, library_notebooks, names, page_links, pages, public_names, pytest_module, reference, regenerate, run_chapter, run_jobs, set_parameters, settings, stamped, status
-from vocab_lit.experiments.claims import load_claims
 import nbformat
 import os
+import pandas as pd
 import pytest
 import re
 import shutil
@@ -15,6 +15,7 @@ import time
 import types
 import vocab_lit.book.publish as publish
 import vocab_lit.experiments.budget
+import vocab_lit.experiments.claims as paper_claims
 
 
 @pytest.fixture(scope='module')
@@ -417,8 +418,15 @@ def test_a_new_address_reaches_text_configuration_and_the_colab_cell(cell_adf9f9
         and r"on_this_machine(\"demo\", \"am\")" in text
     )
     assert "github/someone/vocab_lit/blob/main/book/demo.ipynb)" in text and stamped(text, "book/demo.ipynb", fork) == text
-    counted = stamped("Of <!-- findings -->9 findings<!-- /findings -->", "README.md", cfg)
-    assert counted.startswith(f"Of <!-- findings -->{len(load_claims())} findings of")
+    verdict = ["supported"] * 4 + ["contradicted"] * 3 + ["undecided"] * 2 + ["not checked"]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(paper_claims, "verdicts", lambda claims: pd.DataFrame(dict(verdict=verdict)))
+        patch.setattr(publish, "_findings", publish._findings.__wrapped__)  # without what was counted before
+        counted = stamped("Of <!-- findings -->9 findings<!-- /findings -->", "README.md", fork)
+    assert counted.startswith(
+        "Of <!-- findings -->10 findings of the five papers, the papers' own tables support 4, say the"
+    )
+    assert "opposite of 3, are too few numbers to decide 2, and have no numbers for 1<" in counted
     with pytest.raises(ValueError, match="no text for the marker '<!-- colour -->"):
         stamped("<!-- colour --><!-- /colour -->", "README.md", cfg)
     path.unlink()
