@@ -259,6 +259,7 @@ def test_what_cannot_work_is_refused_before_anything_is_written(cell_7250b4f7):
         (dict(tasks={"pos": dict(train=str(place / "sw.txt"), test=str(place / "sw.txt"))}), "sw.txt, line 1"),
         (dict(lapt=dict(preset="x")), "--preset: 'x' is unknown"),
         (dict(factors=str(place / "sw.txt")), "holds no factors"),
+        (dict(alpha=0.3, sample="9MB"), "--alpha: adapt makes one text of all"),
         (dict(vocab_size=9000), r"too short for 9000 tokens: it yields \d+; give more text or ask for at most"),
     ):
         with pytest.raises((ValueError, OSError), match=match):
@@ -274,7 +275,7 @@ def test_settings_that_failed_do_not_tie_the_folder(cell_7250b4f7):
     with pytest.raises(ValueError, match="too few lines to hold some out"):
         adapt_files(asked(**alone, text=["one.txt"], vocab_size=10), place / "again", lambda _: None)
     told = []
-    again = adapt_files(asked(**alone, vocab_size=500), place / "again", told.append)
+    again = adapt_files(asked(**alone, vocab_size=500, sample="1MB"), place / "again", told.append)
     assert again["vocabulary"]["target"]["tokens"] == 500 and "begins anew" in told[0]
 
 

@@ -573,5 +573,8 @@ def test_at_scale_paper_text_is_read_to_its_end_or_to_what_the_paper_takes_clean
         wechsel, text = PAPER_TEXT["wechsel"], SetupOptions("paper", "de", preset="wechsel-gpt2")
         assert _hub_text(text, wechsel, "de") == HubText("oscar-2019", "de", max_bytes=4 * 2**30)
         assert _hub_text(text, wechsel, "sw") == HubText("cc100", "sw")
+        text = SetupOptions("paper", "myv", preset="embedding-structure", language_model="lid.bin")
+        read = {code: _hub_text(text, PAPER_TEXT["embedding-structure"], code) for code in ("myv", "et")}
+        assert {code: found.language_model for code, found in read.items()} == {"myv": "lid.bin", "et": ""}
         mixed = get_setup("paper", "sw+gd", preset="embedding-structure", **model)
         assert {*mixed.train} <= {*mini.train} and len(mixed.held_out) > 20

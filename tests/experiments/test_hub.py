@@ -233,6 +233,10 @@ def test_a_text_is_kept_once_read_as_a_sequence_cleaned_capped_and_mixed_and_ano
         assert list(again) == list(train) and again.name == train.name and len(read) == times + 1  # for what is held out
         assert stored_text(whole, 20, seed=2)[0].name != train.name and train.beside("x").parent.is_dir()
         assert list(HubText("cc100", "mi", cleaned=True)) == sentences  # neither a word alone, nor a copy, nor numbers
+        asked = []
+        patch.setitem(HubText.__iter__.__globals__, "clean", lambda lines, how: asked.append(how) or lines)
+        list(HubText("cc100", "mi", cleaned=True, language_model="lid.bin"))
+        assert (asked[0].language_model, asked[0].without_languages, asked[0].confidence) == ("lid.bin", "en", 0.9)
         assert list(HubText("cc100", "mi", limit=7)) == sentences[:7]
         assert sum(len(line) for line in HubText("cc100", "mi", max_bytes=1000)) in range(950, 1001)
         other, _ = stored_text(HubText("cc100", "to"), 5)

@@ -42,6 +42,7 @@ def test_comments_are_the_help_also_of_inherited_fields_and_checks_name_the_opti
         (replace(CleanSettings(), duplicates="exakt"), "^--duplicates: 'exakt' is unknown; did you mean exact"),
         (CleanSettings(min_tokens=-1), "^--min-tokens -1: give at least 0$"),
         (CleanSettings(only_languages="sw"), "^--language-model: give both"),
+        (CleanSettings(without_languages="en"), "^--language-model: give both"),
         (CleanSettings(confidence=2), "^--confidence 2: give 0 to 1"),
         (CleanSettings(alphabetic=float("nan")), "--alphabetic nan: give 0 to 1"),
     ):

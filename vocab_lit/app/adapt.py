@@ -9,12 +9,13 @@ import json
 import os
 import shutil
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, replace
 from functools import partial
 from itertools import islice
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -149,15 +150,28 @@ def _make_text(a, path):
 
 
 def _make_tokenizer(a, out):
-    wanted = a.transplant.tokenizer
-    text = wanted.training_lines([out / "text/train.txt"], a.seed)
-    made = _train_tokenizer(a, text)
+    made = _train_tokenizer(a, _lines_to_train(a, out))
     with write_folder(out / "tokenizer") as folder:
         save_tokenizer(made, folder)
 
 
-def _word_vectors_of(needs, out, vectors) -> dict[str, list]:  # text by side, of each language without a file
-    sides = {} if vectors.target_vectors else {"target": [out / "text/train.txt"]}
+@contextmanager
+def _training_text(a, out) -> Iterator[Path]:
+    "The file of text that vectors are trained on: all of it, or the tokenizer's sample."
+    if not a.transplant.tokenizer.sample:
+        yield out / "text/train.txt"
+        return
+    with TemporaryDirectory() as folder:
+        _write_lines(Path(folder, "train.txt"), _lines_to_train(a, out))
+        yield Path(folder, "train.txt")
+
+
+def _lines_to_train(a, out):
+    return a.transplant.tokenizer.training_lines([out / "text/train.txt"], a.seed)
+
+
+def _word_vectors_of(needs, train, vectors) -> dict[str, list]:  # text by side, of each language without a file
+    sides = {} if vectors.target_vectors else {"target": [train]}
     if needs == "aligned vectors" and not vectors.source_vectors:
         sides["source"] = vectors.source_text
     return sides
@@ -173,13 +187,12 @@ def _make_vectors(a, out, needs, language, say):
     "Token vectors, or word vectors of each language for which no file was given."
     vectors = a.transplant.vectors
     how = VectorTraining(seed=a.seed, threads=vectors.threads)
-    with write_folder(out / "vectors") as folder:
+    with write_folder(out / "vectors") as folder, _training_text(a, out) as train:
         if needs == "token vectors":
-            text = [out / "text/train.txt"]
             how = replace(how, method=vectors.vectors)
-            train_vectors_files(text, folder / "tokens.npz", language, how, say)
+            train_vectors_files([train], folder / "tokens.npz", language, how, say)
             return
-        for side, text in _word_vectors_of(needs, out, vectors).items():
+        for side, text in _word_vectors_of(needs, train, vectors).items():
             fasttext = _trains_fasttext(needs, vectors, text)
             method, ending = ("fasttext", "bin") if fasttext else ("ppmi", "vec")
             out_file = folder / f"{side}.{ending}"

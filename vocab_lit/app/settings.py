@@ -122,6 +122,8 @@ class Adaptation:
         check_text(self.transplant.vectors.source_text, "source_text")
         self.opened  # noqa: B018  that there is a model
         self.transplant.check(self.text)
+        if self.transplant.tokenizer.alpha is not None:
+            raise SettingError("alpha", "adapt makes one text of all; give --sample alone, or a file for each run")
         check_vocab_size(self.transplant.tokenizer, self.text)
         for name, task in self.tasks.items():
             if not task.train:

@@ -274,6 +274,8 @@ class SetupOptions:
     # more a sample is taken; 0: as the paper does
     sample_bytes: int = 0
     cleaned: bool | None = None  # paper: leave out what is no sentence, and copies; None: as the paper does
+    # paper: fastText's file for identifying languages, to leave English lines out where the paper does; "": they stay
+    language_model: str = ""
     seed: int = 0  # mini: which sentences; otherwise which lines are held out
     preset: str = "focus"  # whose hyper-parameters
     corpus: str = ""  # paper: a short name, as cc100, fineweb-2, mc4, oscar or wikipedia; "": the paper's
@@ -398,7 +400,9 @@ def _custom(options: SetupOptions) -> _Material:
 def _hub_text(options: SetupOptions, preset: PaperText, language: str) -> HubText:
     cleaned = preset.cleaned if options.cleaned is None else options.cleaned
     max_bytes = options.max_bytes or preset.max_bytes.get(language, 0)
-    return HubText(options.corpus or preset.corpus_of(language), language, options.limit, max_bytes, cleaned)
+    english_out = options.language_model if language in preset.without_english else ""
+    corpus = options.corpus or preset.corpus_of(language)
+    return HubText(corpus, language, options.limit, max_bytes, cleaned, english_out)
 
 
 def _vocab_text(train: Sequence[str], *, preset: PaperText, options: SetupOptions) -> Iterable[str]:

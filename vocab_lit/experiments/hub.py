@@ -31,6 +31,7 @@ from ..tasks.tagging import Tagged, read_bio, split_wikiann
 from ..text.corpus import capped, clean, mix
 from ..text.corpus import hold_out as hold_out_lines
 from ..text.extras import import_extra
+from ..text.settings import CleanSettings
 from ..tokens.tokenizer import hub_name
 
 # %% ../../nbs/08_experiments/02_hub.ipynb #bf71ea63
@@ -438,10 +439,14 @@ class HubText:
     limit: int = 0  # lines to read at most; 0: all
     max_bytes: int = 0  # of the lines that are left; 0: all
     cleaned: bool = False  # leave out what is no sentence, and copies (Downey et al., 2023, Appendix A)
+    # cleaned: fastText's file for identifying languages, with which lines that are English with 90 % are left out
+    language_model: str = ""
 
     def __iter__(self) -> Iterator[str]:
         lines = hub_lines(self.corpus, self.language, self.limit or None)
-        return capped(clean(lines) if self.cleaned else lines, self.max_bytes or float("inf"))
+        english = dict(language_model=self.language_model, without_languages="en", confidence=0.9)
+        how = CleanSettings(**english if self.language_model else {})
+        return capped(clean(lines, how=how) if self.cleaned else lines, self.max_bytes or float("inf"))
 
     @property
     def files(self) -> list:  # of the mirror; empty where the text comes from the hub

@@ -28,6 +28,7 @@ class PaperText:
     max_bytes: Mapping[str, int] = field(default_factory=dict)  # of single languages
     mixed_bytes: int = 0  # of each language, where there are several
     cleaned: bool = False  # by Appendix A of Downey et al. (2023)
+    without_english: tuple[str, ...] = ()  # languages from whose text English lines are left out
     # of the text that a vocabulary and auxiliary embeddings are trained on
     whole_up_to: int = 0  # bytes of a text that is taken whole
     sample_bytes: int = 0  # of a larger one's sample, about
@@ -51,6 +52,7 @@ PAPER_TEXT: Mapping[str, PaperText] = MappingProxyType(
             "oscar-2201",
             mixed_bytes=2 * 10**9,
             cleaned=True,
+            without_english=("myv", "sme", "se"),  # Erzya and North Sámi
             whole_up_to=10**9,
             sample_bytes=250 * 10**6,
             mixed_lines=5_000_000,

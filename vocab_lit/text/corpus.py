@@ -227,17 +227,25 @@ def language_finder(
     return found
 
 
-def _in_language(how: CleanSettings) -> Callable[[str], bool]:
-    "A function that says whether a line is in one of the languages asked for."
+def _codes(languages: str) -> set[str]:
+    return {code.strip() for code in languages.split(",")} - {""}
+
+
+def _foreign(how: CleanSettings) -> Callable[[str], str]:
+    "A function that says why a line is left out for its language; nothing where it is not."
     if not how.language_model:
-        return lambda line: True
-    find, wanted = language_finder(how.language_model), set(how.codes)
+        return lambda line: ""
+    find = language_finder(how.language_model)
+    only, without = _codes(how.only_languages), _codes(how.without_languages)
 
-    def is_wanted(line):
+    def reason(line):
         label, probability = find(line)
-        return probability >= how.confidence and not wanted.isdisjoint((label, label.partition("_")[0]))
+        codes = {label, label.partition("_")[0]} if probability >= how.confidence else set()
+        if only and not only & codes:
+            return f"not in {how.only_languages}"
+        return f"in {how.without_languages}" if without & codes else ""
 
-    return is_wanted
+    return reason
 
 
 def clean(
@@ -251,9 +259,10 @@ def clean(
     few, mean = f"fewer than {how.min_tokens} tokens", f"mean over {how.mean_length} characters"
     long, other = f"token over {how.longest}", f"letters under {how.alphabetic:.0%}"
     report = CleanReport() if report is None else report
-    seen_before, in_language = _seen_before(how), _in_language(how)
-    foreign = [f"not in {how.only_languages}"] if how.language_model else []
-    report.lines.update(dict.fromkeys((few, mean, long, other, *foreign, "duplicate", "kept"), 0))
+    seen_before, foreign = _seen_before(how), _foreign(how)
+    told = {"not in": how.only_languages, "in": how.without_languages}
+    languages = [f"{how_so} {codes}" for how_so, codes in told.items() if codes and how.language_model]
+    report.lines.update(dict.fromkeys((few, mean, long, other, *languages, "duplicate", "kept"), 0))
 
     def verdict(line):
         sizes = list(map(len, tokens(line)))
@@ -265,8 +274,8 @@ def clean(
             return long
         if len(_NOT_ALPHABETIC.sub("", line)) < how.alphabetic * len(line):
             return other
-        if not in_language(line):
-            return foreign[0]
+        if reason := foreign(line):
+            return reason
         return "duplicate" if seen_before(line) else "kept"
 
     for line in tqdm(lines, desc="cleaning", unit=" lines", delay=2, leave=False):

@@ -184,11 +184,12 @@ class CleanSettings(Settings):
     # three words are those of an earlier line, by MinHash) or none
     duplicates: str = "exact"
     similarity: float = 0.8  # near: from which share of common sequences on
-    # a fastText model that identifies languages, such as lid.176.bin; only lines in --only-languages are kept
+    # a fastText model that identifies languages, such as lid.176.bin, for --only-languages or --without-languages
     language_model: File = ""
-    # with a language model: codes as the model has them, with commas between (sw, or swh_Latn,eng_Latn)
+    # keep lines in these languages alone: codes as the model has them, with commas between (sw, or swh_Latn,eng_Latn)
     only_languages: str = ""
-    confidence: float = 0.5  # with a language model: smallest probability of the language
+    without_languages: str = ""  # leave out lines in these languages
+    confidence: float = 0.5  # smallest probability with which a line is taken to be in a language
 
     def check(self) -> None:
         super().check()
@@ -202,11 +203,7 @@ class CleanSettings(Settings):
             check_extra("datasketch", "text")
         if self.language_model:
             check_extra("fasttext", "fasttext")
-        if bool(self.language_model) != bool(self.codes):
+        asked = bool(self.only_languages.strip() or self.without_languages.strip())
+        if bool(self.language_model) != asked:
             missing = "only_languages" if self.language_model else "language_model"
-            raise SettingError(missing, "give both, a model that identifies languages and the codes of those to keep")
-
-    @property
-    def codes(self) -> list[str]:
-        "The languages to keep."
-        return [code.strip() for code in self.only_languages.split(",") if code.strip()]
+            raise SettingError(missing, "give both, a model that identifies languages and codes of languages")
