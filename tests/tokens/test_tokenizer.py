@@ -256,6 +256,14 @@ def test_folders_without_a_tokenizer_broken_files_and_names_that_cannot_be_reach
             load_tokenizer(Path(folder, "notes.txt"))
         with pytest.raises(FileNotFoundError, match="no such folder"):
             load_tokenizer(f"{folder}/missing/folder")
+        code = dict(tokenizer_class="Frob", auto_map={"AutoTokenizer": ["frob.Frob", None]})
+        for text, match in (
+            (json.dumps(code), "a Frob needs Python code of its own"),
+            ("{", "tokenizer_config.json is dam"),
+        ):
+            Path(folder, "tokenizer_config.json").write_text(text)
+            with pytest.raises(ValueError, match=match):
+                load_tokenizer(folder)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(socket, "create_connection", lambda *a, **k: (_ for _ in ()).throw(OSError("no network")))
         with pytest.raises(FileNotFoundError, match="Hub cannot be reached.*pass the folder"):
