@@ -623,13 +623,21 @@ def test_a_forked_kernel_finds_its_modules_imported_and_is_otherwise_as_any_othe
     )
     fails = write_notebook(repo / "book" / "fails.ipynb", "raise ArithmeticError")
     dies = write_notebook(repo / "book" / "dies.ipynb", "import os\nos._exit(1)")
-    with publish.forked_kernels(["colorsys"]):
+    draws = write_notebook(
+        repo / "book" / "draws.ipynb",
+        "import matplotlib.pyplot as plt\nline = plt.plot([1, 2])",
+        "import pandas as pd\nprint(pd.get_option('display.max_columns'))",
+    )
+    with publish.forked_kernels(["colorsys", "ipykernel.kernelapp", "matplotlib.pyplot", "pandas"]):
         answered = nbformat.read(publish._execute(asked, hello.with_name("asked.ipynb"), "asked"), as_version=4)
+        drawn = nbformat.read(publish._execute(draws, hello.with_name("draws.ipynb"), "draws"), as_version=4)
         with pytest.raises(RuntimeError, match="failed with ArithmeticError"):
             publish._execute(fails, hello.with_name("fails.ipynb"), "fails")
         with pytest.raises(Exception, match="Kernel died"):
             publish._execute(dies, hello.with_name("dies.ipynb"), "dies")
     assert answered.cells[1].outputs[0].text == "True book 3 1\n"
+    assert ["image/png" in o.data for o in drawn.cells[0].outputs] == [True]
+    assert drawn.cells[1].outputs[0].text == "20\n"  # as in a usual kernel
     usual = nbformat.read(publish._execute(asked, hello.with_name("usual.ipynb"), "asked"), as_version=4)
     assert usual.cells[1].outputs[0].text.startswith("False book 3")
 

@@ -68,12 +68,28 @@ def test_what_holds_no_model_is_refused_without_a_look_at_weights():
     (place / "adapter/adapter_config.json").write_text("{}")
     shutil.copytree(data_path("models", "mini-xlmr"), place / "torn")
     (place / "torn/config.json").write_text("{")
+    for name, change in {
+        "type": dict(model_type="frob"),
+        "no type": dict(model_type=None),
+        "class": dict(architectures=["XLMRobertaForFrob"]),
+        "code": dict(model_type="frob", auto_map={"AutoModelForMaskedLM": "frob.Frob"}),
+        "code class": dict(architectures=["FrobForMaskedLM"], auto_map={"AutoModelForMaskedLM": "frob.Frob"}),
+    }.items():
+        shutil.copytree(data_path("models", "mini-xlmr"), place / name)
+        config = json.loads((place / name / "config.json").read_text())
+        (place / name / "config.json").write_text(json.dumps(config | change))
     for name, match in (
         ("run", "a training run that has not ended; resume it"),
         ("adapter", "is an adapter"),
         ("torn", "torn has no readable config.json"),
         ("run/lapt.json", "is a file; give the model's folder"),
         ("gone", "no such model folder"),
+        ("type", "is a frob model, which transformers .* does not know; update it, or give a model"),
+        ("no type", "config.json has no model_type"),
+        ("class", "names the class XLMRobertaForFrob, which transformers does not have; give a model"),
+        ("code", "needs Python code of its own"),
+        ("code class", "needs Python code of its own"),
     ):
-        with pytest.raises((ValueError, OSError), match=match):
-            Source.open(place / name)
+        with pytest.raises((ValueError, OSError), match=match) as e:
+            Source.open(place / name).model_class  # noqa: B018
+        assert "\n" not in str(e.value)

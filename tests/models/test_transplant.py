@@ -334,15 +334,28 @@ def test_positions_begin_where_the_new_padding_id_puts_them(cell_95305b17, cell_
         )
 
 
+@pytest.mark.cell('nbs/05_models/05_transplant.ipynb', 'cell "the padding id of the source may lie behind the last token of the target" (dcd701a2)')
+def test_the_padding_id_of_the_source_may_lie_behind_the_last_token_of_the_target(cell_95305b17):
+    model, old = small_model("llama")
+    old.pad_token = "▁1"
+    model.config.pad_token_id = model.model.padding_idx = model.model.embed_tokens.padding_idx = old.pad_token_id
+    new = toy_tokenizer("unigram", NEW)
+    assert old.pad_token_id > len(new)
+    transplant(model, old, new, "identity")
+    assert model.model.embed_tokens.padding_idx == model.config.pad_token_id == new.pad_token_id
+
+
 @pytest.mark.cell('nbs/05_models/05_transplant.ipynb', 'cell "special ids reach both configurations" (92b8972a)')
 def test_special_ids_reach_both_configurations(cell_95305b17):
     model, old = small_model("gpt2")
     model.generation_config.eos_token_id = [old.eos_token_id]
+    model.config.auto_map = {"AutoModelForCausalLM": "code.Model"}  # also a file beside the model
     new = toy_tokenizer("wordpiece", NEW, ["wa"])
     new.cls_token, new.eos_token = "[MASK]", "[SEP]"
     result = transplant(model, old, new, "random")
     assert (model.config.bos_token_id, model.config.eos_token_id) == (new.bos_token_id, new.eos_token_id)
     assert model.generation_config.eos_token_id == [new.eos_token_id] and model.config.vocab_size == len(new)
+    assert not hasattr(model.config, "auto_map") and any(note.startswith("auto_map: the Python") for note in result.notes)
 
 
 @pytest.mark.cell('nbs/05_models/05_transplant.ipynb', 'cell "rows are padded to a multiple and models may have spare rows" (8a79805b)')

@@ -150,6 +150,16 @@ def test_what_cannot_be_trained_is_refused_in_one_line(cell_bc2e044b):
     assert len(train_tokenizer(few, "unigram", reached)) == reached
 
 
+@pytest.mark.cell('nbs/02_tokens/02_tokenizer.ipynb', 'cell "SentencePiece gets a sample of text that is too large for it, and that is said" (6a3f0901)')
+def test_sentencepiece_gets_a_sample_of_text_that_is_too_large_for_it_and_that_is_said():
+    import vocab_lit.tokens.tokenizer as module
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, "SENTENCEPIECE_MOST", module.Amount(300))
+        with pytest.warns(UserWarning, match=r"trained on 300 of 400 lines, since SentencePiece"):
+            assert len(train_tokenizer([f"maji ya moto {i % 7} karibu" for i in range(400)], "unigram", 26)) == 26
+
+
 @pytest.mark.cell('nbs/02_tokens/02_tokenizer.ipynb', 'cell "character coverage drops the rarest characters, digits split on request" (96f41d23)')
 def test_character_coverage_drops_the_rarest_characters_digits_split_on_request(cell_bc2e044b):
     noisy = [*swahili, "漢字"]
@@ -246,6 +256,14 @@ def test_folders_without_a_tokenizer_broken_files_and_names_that_cannot_be_reach
             load_tokenizer(Path(folder, "notes.txt"))
         with pytest.raises(FileNotFoundError, match="no such folder"):
             load_tokenizer(f"{folder}/missing/folder")
+        code = dict(tokenizer_class="Frob", auto_map={"AutoTokenizer": ["frob.Frob", None]})
+        for text, match in (
+            (json.dumps(code), "a Frob needs Python code of its own"),
+            ("{", "tokenizer_config.json is dam"),
+        ):
+            Path(folder, "tokenizer_config.json").write_text(text)
+            with pytest.raises(ValueError, match=match):
+                load_tokenizer(folder)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(socket, "create_connection", lambda *a, **k: (_ for _ in ()).throw(OSError("no network")))
         with pytest.raises(FileNotFoundError, match="Hub cannot be reached.*pass the folder"):

@@ -11,17 +11,13 @@ from pathlib import Path
 
 import vocab_lit
 from ..models.card import without_folders
-from ..text.settings import SettingError
+from ..text.settings import SettingError, first_line
 
 # %% auto #0
 __all__ = ['check_upload', 'files_to_upload', 'upload_rows', 'upload']
 
 # %% ../../nbs/09_app/05_upload.ipynb #adbf5ed4
 _OPTION = "push_to_hub"
-
-
-def _first_line(e: Exception) -> str:
-    return (str(e).strip() or type(e).__name__).split("\n")[0]
 
 
 def check_upload(
@@ -44,9 +40,9 @@ def check_upload(
     try:
         user = HfApi().whoami()
     except HfHubHTTPError as e:
-        raise SettingError(_OPTION, f"the Hub does not take the token: {_first_line(e)}") from None
+        raise SettingError(_OPTION, f"the Hub does not take the token: {first_line(e)}") from None
     except Exception as e:  # connections fail in many ways, and the client's own errors are of no common class
-        raise SettingError(_OPTION, f"the Hub cannot be reached at {constants.ENDPOINT}: {_first_line(e)}") from None
+        raise SettingError(_OPTION, f"the Hub cannot be reached at {constants.ENDPOINT}: {first_line(e)}") from None
     return _in_namespace(name, user)
 
 
@@ -106,6 +102,6 @@ def upload(
         api.create_commit(name, additions, commit_message=message)
     except Exception as e:  # what the client raises has no common class
         again = f"`vocab-lit push {folder} {name}`"
-        raise OSError(f"{folder} is saved, but not uploaded: {_first_line(e)}; try again by {again}") from None
+        raise OSError(f"{folder} is saved, but not uploaded: {first_line(e)}; try again by {again}") from None
     say(f"uploaded to {url}")
     return str(url)

@@ -744,7 +744,8 @@ def write_text(path: Path, mb: float) -> None:
     "Write numbered phrasebook lines until the file has so many MB."
     from vocab_lit.text.phrasebook import lines
 
-    size, some = 0, lines("sw", 5000, seed=0)
+    enough = int(mb * 10**6 / 20) + 1  # lines are longer than 20 bytes
+    size, some = 0, lines("sw", min(enough, 5000), seed=0)
     with open(path, "wb") as f:
         for i, line in enumerate(itertools.cycle(some)):
             size += f.write(f"{line} {i}\n".encode())

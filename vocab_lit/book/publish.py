@@ -974,8 +974,7 @@ def run_jobs(
 # %% ../../nbs/10_book/01_publish.ipynb #5b0e1c02
 _IMPORTED = (  # what most pages import, and what starts a kernel
     "ipykernel.kernelapp",
-    "matplotlib_inline.backend_inline",
-    "matplotlib.pyplot",
+    "matplotlib.pyplot",  # its backend, which shows figures, finds its kernel when it is imported
     "seaborn",
     "sklearn.linear_model",
     "transformers.trainer",
@@ -1020,6 +1019,8 @@ def _become_kernel(arguments, cwd, env):
     os.environ.clear()
     os.environ.update(env)
     os.chdir(cwd)
+    if "pandas" in sys.modules:  # asks when it is imported whether it writes for a terminal
+        sys.modules["pandas"].set_option("display.max_columns", 20)
     from ipykernel.kernelapp import launch_new_instance
 
     launch_new_instance([*arguments, f"--IPKernelApp.parent_handle={os.getppid()}"])

@@ -18,7 +18,7 @@ import torch
 
 from .lazy_weights import rows_of, stored_tensors
 from .source import Source, is_masked
-from ..text.settings import SettingError, did_you_mean
+from ..text.settings import SettingError, did_you_mean, first_line
 from ..tokens.vocab import read_pipeline
 
 if TYPE_CHECKING:
@@ -228,8 +228,7 @@ def find_template(served: ServedFolder) -> Iterator[Finding]:
     try:
         text = served.tokenizer.apply_chat_template(_CONVERSATION, tokenize=False)
     except Exception as e:  # a template may raise anything
-        why = str(e).strip().split("\n")[0]
-        yield Finding("template", f"the chat template fails: {why}", "mend chat_template.jinja")
+        yield Finding("template", f"the chat template fails: {first_line(e)}", "mend chat_template.jinja")
         return
     yield from _find_template_tokens(served, text)
 
@@ -475,7 +474,7 @@ def _cannot_load(served: ServedFolder) -> Finding | None:
         try:
             getattr(served if name == "model" else served.source, name)
         except (ValueError, OSError) as e:
-            return Finding(part, str(e).strip().split("\n")[0], "mend the folder")
+            return Finding(part, first_line(e), "mend the folder")
     return None
 
 

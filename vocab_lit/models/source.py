@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from safetensors import SafetensorError
 
 from .settings import check_model_path
+from ..text.settings import first_line
 
 if TYPE_CHECKING:
     from transformers import PreTrainedConfig, PreTrainedModel, PreTrainedTokenizerBase
@@ -24,10 +25,6 @@ if TYPE_CHECKING:
 __all__ = ['is_masked', 'check_language_model', 'max_length', 'Source', 'load_model', 'open_model']
 
 # %% ../../nbs/05_models/04_source.ipynb #94a83c17
-def _first_line(e: Exception) -> str:
-    return str(e).strip().split("\n")[0]
-
-
 def _read_config(path: str) -> PreTrainedConfig:
     from transformers import AutoConfig
 
@@ -36,9 +33,31 @@ def _read_config(path: str) -> PreTrainedConfig:
         return AutoConfig.from_pretrained(path, trust_remote_code=False)
     except (OSError, ValueError) as e:
         if "custom code" in str(e):
-            hint = "which is not run here; give a model of a class that transformers has"
-            raise ValueError(f"{path} needs Python code of its own, {hint}") from None
-        raise ValueError(f"{path} has no readable config.json: {_first_line(e)}") from None
+            raise _needs_code(path) from None
+        if "model type" in str(e):
+            raise _unknown_type(path) from None
+        raise ValueError(f"{path} has no readable config.json: {first_line(e)}") from None
+
+
+_GIVE_KNOWN = "give a model of a class that transformers has"
+
+
+def _needs_code(path: str) -> ValueError:
+    return ValueError(f"{path} needs Python code of its own, which is not run here; {_GIVE_KNOWN}")
+
+
+def _unknown_type(path: str) -> ValueError:
+    "Why transformers has no configuration for a folder."
+    from transformers import PreTrainedConfig, __version__
+
+    written, _ = PreTrainedConfig.get_config_dict(path)
+    if "auto_map" in written:
+        return _needs_code(path)
+    if not (kind := written.get("model_type")):
+        return ValueError(f"{path}: config.json has no model_type, so that transformers cannot tell what model it is")
+    return ValueError(
+        f"{path} is a {kind} model, which transformers {__version__} does not know; update it, or {_GIVE_KNOWN}"
+    )
 
 
 def _named_class(config: PreTrainedConfig) -> type | None:
@@ -65,9 +84,22 @@ def _model_class(path: str, config: PreTrainedConfig) -> type:
         wanted = (auto.MODEL_FOR_SEQ_TO_SEQ_CAUSAL_LM_MAPPING, *wanted)
     for mapping in wanted:
         if type(config) in mapping:
-            return mapping[type(config)]
+            found = mapping[type(config)]
+            _check_same_class(path, config, named, found)
+            return found
     kinds = "and transformers has no language model for it"
     raise ValueError(f"{path} is a {config.model_type} model, {kinds}")
+
+
+def _check_same_class(path: str, config: PreTrainedConfig, named: str, found: type) -> None:
+    "`ValueError` where a configuration names a class that transformers does not have, and another would be taken."
+    import transformers
+
+    if not named or hasattr(transformers, named) or named.lower() == found.__name__.lower():
+        return
+    if getattr(config, "auto_map", None):
+        raise _needs_code(path)
+    raise ValueError(f"{path} names the class {named}, which transformers does not have; {_GIVE_KNOWN}")
 
 
 def is_masked(model: PreTrainedModel) -> bool:
@@ -188,9 +220,9 @@ class Source:
             ) from None
         except ImportError as e:
             hint = "install it, or give the model that was quantised"
-            raise ValueError(f"{self.path} needs a package to be loaded: {_first_line(e)}; {hint}") from None
+            raise ValueError(f"{self.path} needs a package to be loaded: {first_line(e)}; {hint}") from None
         except (OSError, ValueError, RuntimeError, SafetensorError) as e:
-            why = "config.json and the weights differ in shape" if "mismatch" in str(e) else _first_line(e)
+            why = "config.json and the weights differ in shape" if "mismatch" in str(e) else first_line(e)
             raise ValueError(f"{self.path}: the weights do not load: {why}") from None
         if missing := sorted(found["missing_keys"]):
             raise ValueError(

@@ -402,8 +402,15 @@ def check_model(model: PreTrainedModel, source: Vocab, target: Vocab) -> None:
 def _carry_special(model, source: Vocab, target: Vocab) -> list[str]:  # what there is to say about it
     "Carry over what names single tokens: the ids of the configurations, and the chat template."
     configs = [c for c in (model.config, getattr(model, "generation_config", None)) if c is not None]
-    told = carry_template(source.tokenizer, target.tokenizer)
-    return carry_ids(configs, source, target) + [told] * bool(told)
+    told = [carry_template(source.tokenizer, target.tokenizer), _leave_out_code(model.config)]
+    return carry_ids(configs, source, target) + [note for note in told if note]
+
+
+def _leave_out_code(config: PreTrainedConfig) -> str | None:  # what there is to say about it
+    "Let a configuration no longer name Python files that are not saved with the model."
+    if vars(config).pop("auto_map", None) is None:
+        return None
+    return "auto_map: the Python code beside the model is left out, as transformers has a class for it"
 
 # %% ../../nbs/05_models/05_transplant.ipynb #249c066f
 def check_rows(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase) -> None:
@@ -483,7 +490,7 @@ def transplant(
         return tensors[name].shaped(plan.apply(tensors[name].rows(len(source)), stream[name]))
 
     replace_token_embeddings(model, new_of)
-    notes = _move_ids(model, source, target)
+    notes = _move_ids(model, source, target, [t.name for t in tensors.values()])
     _check_result(model)
     if tokenizer.model_max_length > 10**9:
         tokenizer.model_max_length = source_tokenizer.model_max_length
@@ -494,20 +501,26 @@ def transplant(
 _MODULE_IDS = ("bos_token_id", "eos_token_id", "pad_token_id")  # that modules keep for themselves
 
 
-def _move_padding(model: PreTrainedModel, pad: int) -> None:
+def _move_padding(model: PreTrainedModel, pad: int, names: list[str]) -> None:
     "Tell embeddings that know the padding id the target's."
-    tensors = token_parameters(model).values()
+    state = model.state_dict(keep_vars=True)
+    tensors = [state[name] for name in names]
     for module in model.modules():
         own = isinstance(module, nn.Embedding) and any(module.weight is tensor for tensor in tensors)
         if own and module.padding_idx is not None:
             module.padding_idx = pad
 
 
-def _move_ids(model: PreTrainedModel, source: Vocab, target: Vocab) -> list[str]:  # what there is to say about it
+def _move_ids(
+    model: PreTrainedModel,
+    source: Vocab,
+    target: Vocab,
+    names: list[str],  # of the tensors that have an entry for each token
+) -> list[str]:  # what there is to say about it
     "Carry positions and special ids over, in the configurations and in the modules that keep some of them."
     if "pad" in target.roles:
         _move_positions(model, target.roles["pad"])
-        _move_padding(model, target.roles["pad"])
+        _move_padding(model, target.roles["pad"], names)
     text = text_part(model.config)
     before = {name: getattr(text, name, None) for name in _MODULE_IDS}
     notes = _carry_special(model, source, target)

@@ -20,7 +20,7 @@ from typing import IO
 from safetensors import SafetensorError
 
 from .reader import TextSource
-from .settings import SettingError
+from .settings import SettingError, first_line
 
 # %% auto #0
 __all__ = ['check_output', 'write_folder', 'write_file', 'write_text', 'check_text']
@@ -72,7 +72,7 @@ def _beside(out: Path) -> Iterator[Path]:
         except Exception as e:
             if not _cannot_write(e):
                 raise
-            why = getattr(e, "strerror", None) or str(e).strip().split("\n")[0]
+            why = getattr(e, "strerror", None) or first_line(e)
             raise OSError(f"cannot write {out}: {why}") from None
         finally:
             shutil.rmtree(folder, ignore_errors=True)

@@ -20,13 +20,18 @@ from pathlib import Path
 from .extras import check_extra
 
 # %% auto #0
-__all__ = ['File', 'Files', 'Model', 'LARGEST_SEED', 'COPIES', 'Option', 'options', 'SettingError', 'did_you_mean', 'one_of',
-           'within', 'existing_file', 'existing_text', 'distribute', 'Settings', 'CleanSettings']
+__all__ = ['File', 'Files', 'Model', 'LARGEST_SEED', 'COPIES', 'first_line', 'Option', 'options', 'SettingError', 'did_you_mean',
+           'one_of', 'within', 'existing_file', 'existing_text', 'distribute', 'Settings', 'CleanSettings']
 
 # %% ../../nbs/01_text/00_settings.ipynb #213f4f91
 File = str  # path of a file
 Files = tuple[str, ...]  # text sources: files, folders, patterns, data sets
 Model = str  # a folder, or a name on the Hugging Face Hub
+
+
+def first_line(error: Exception) -> str:
+    "The first line of what an error says, or its name where it says nothing."
+    return (str(error).strip() or type(error).__name__).split("\n")[0]
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, processors
 
+from ..text.settings import first_line
 from .own_pipeline import _IN_BYTES, is_reserved, train_in_own_pipeline
 from .vocab import read_pipeline
 
@@ -141,7 +142,7 @@ def check_templates(
             first_error = first_error or e
         else:
             return
-    problem = str(first_error).strip().split("\n")[0]
+    problem = first_line(first_error)
     raise ValueError(f"the chat template of {whose} fails on a single question: {problem}; repair or remove it")
 
 # %% ../../nbs/02_tokens/06_chat.ipynb #bfdc5ae9

@@ -12,8 +12,10 @@ import socket
 import tempfile
 import unicodedata
 import urllib.parse
+import warnings
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -23,6 +25,7 @@ from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, normalize
 from tqdm.auto import tqdm
 
 from ..text.corpus import Amount, reread, sample_lines
+from ..text.settings import first_line
 from .settings import KINDS
 from .vocab import read_dialect, read_pipeline
 
@@ -90,9 +93,13 @@ SENTENCEPIECE_MOST = Amount(50_000_000, bytes=True)  # more text is sampled
 
 def _unigram_pieces(lines, vocab_size, character_coverage, split_digits):
     "[(piece, score)] of a SentencePiece Unigram model, its special tokens first; the lines are normalised."
-    model = io.BytesIO()
+    model, numbers = io.BytesIO(), count()
+    chosen = sample_lines((line for line, _ in zip(lines, numbers)), SENTENCEPIECE_MOST)
+    if len(chosen) < (n := next(numbers)):
+        why = "SentencePiece holds them all in memory"
+        warnings.warn(f"the tokenizer is trained on {len(chosen):,} of {n:,} lines, since {why}", stacklevel=3)
     sentencepiece.SentencePieceTrainer.train(
-        sentence_iterator=iter(sample_lines(lines, SENTENCEPIECE_MOST)),
+        sentence_iterator=iter(chosen),
         model_writer=model,
         model_type="unigram",
         vocab_size=vocab_size,
@@ -415,7 +422,10 @@ def _no_tokenizer(path) -> FileNotFoundError:
 
 # %% ../../nbs/02_tokens/02_tokenizer.ipynb #1ae20cbe
 def _read_json(path):
-    return json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+    try:
+        return json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+    except ValueError as e:
+        raise ValueError(f"{path} is damaged: {e}; download or copy it again") from None
 
 
 def _by_class(path, named):
@@ -425,8 +435,10 @@ def _by_class(path, named):
     try:
         tokenizer = AutoTokenizer.from_pretrained(path, trust_remote_code=False)
     except Exception as e:  # missing libraries, missing files, unknown classes
-        problem = str(e).strip().split("\n")[0]
-        raise ValueError(f"{path}: a {named} does not load without tokenizer.json: {problem}") from None
+        if "custom code" in str(e):
+            hint = "which is not run here; put a tokenizer.json into the folder"
+            raise ValueError(f"{path}: a {named} needs Python code of its own, {hint}") from None
+        raise ValueError(f"{path}: a {named} does not load without tokenizer.json: {first_line(e)}") from None
     if not tokenizer.is_fast:
         hint = "which is what is read here; give a model whose tokenizer has one"
         raise ValueError(f"{path}: {named} has no fast version (tokenizer.json), {hint}")

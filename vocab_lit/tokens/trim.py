@@ -121,13 +121,13 @@ def _byte_ids(parts: Parts) -> set[int]:
 
 def _character_ids(parts: Parts, used: set[str]) -> set[int]:
     "Single characters among the symbols of some pieces, and those pieces that have a character that is no token."
-    found, special = set(), _special_ids(parts)
-    for piece in used:
-        symbols = parts.symbols(piece)
-        single = {parts.ids[symbol] for symbol in symbols if symbol in parts.ids}
-        found |= single
-        if len(single) < len(set(symbols)) and parts.ids[piece] not in special:
-            found |= parts.needs(parts.ids[piece])
+    symbols = set().union(*map(parts.symbols, used))
+    found = {parts.ids[symbol] for symbol in symbols & parts.ids.keys()}
+    missing = symbols - parts.ids.keys()
+    if missing:
+        special = _special_ids(parts)
+        alone = [parts.ids[piece] for piece in used if not missing.isdisjoint(parts.symbols(piece))]
+        found |= set().union(*(parts.needs(id) for id in alone if id not in special))
     return found
 
 
