@@ -151,7 +151,10 @@ class _Hashes:
     @staticmethod
     def _table(room: int) -> memoryview:
         with tempfile.TemporaryFile() as file:
-            file.truncate(8 * room)
+            try:
+                file.truncate(8 * room)
+            except OSError as e:
+                raise OSError(f"cannot write {tempfile.gettempdir()}: {e.strerror}") from None
             return memoryview(mmap.mmap(file.fileno(), 8 * room)).cast("Q")
 
     def add(self, number: int) -> bool:

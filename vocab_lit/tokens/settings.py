@@ -104,9 +104,8 @@ class TrimSettings(Settings):
     "How much of a vocabulary stays."
 
     coverage: float = 0.9999  # share of each text whose tokens stay; what is rarer is spelled by smaller tokens
-    vocab_size: int = (
-        0  # tokens that stay at most, the most frequent ones of the texts; 0: as many as the coverage needs
-    )
+    # tokens that stay at most, the most frequent ones of the texts; 0: as many as the coverage needs
+    vocab_size: int = 0
     # single characters that stay: all, so that nothing becomes unknown that was not, or those of the text;
     # a tokenizer that writes in bytes needs none
     characters: str = "all"
