@@ -131,6 +131,10 @@ def max_length(model: PreTrainedModel) -> int:  # tokens in the longest input
     return getattr(text_part(model.config) or model.config, "max_position_embeddings", 10**9) - reserved
 
 # %% ../../nbs/05_models/04_source.ipynb #7e1847c4
+_BESIDE_WEIGHTS = ("*.json", "*.jinja", "*.txt", "*.md", "*.model", "LICEN[SC]E*", "NOTICE*", "USE_POLICY*")
+_BESIDE_WEIGHTS += ("[0-9]*_*/*", "plan.npz", "factors.safetensors")  # the first: sentence-transformers' modules
+
+
 class Source:
     "A model folder or name, of which each part is read once, when it is asked for."
 
@@ -200,7 +204,7 @@ class Source:
         "What the weight files hold; `ValueError` names one that is missing or damaged."
         from vocab_lit.models import lazy_weights
 
-        return lazy_weights.stored_tensors(self.path)
+        return lazy_weights.stored_tensors(self.files)
 
     @cached_property
     def longest(self) -> int:  # tokens
@@ -209,12 +213,12 @@ class Source:
 
     def load(self) -> PreTrainedModel:
         "The model with all its weights in memory; errors say what is wrong with the folder."
-        from vocab_lit.models.lazy_weights import read_unknown, stored_tensors
+        from vocab_lit.models.lazy_weights import read_unknown
 
         model_class = self.model_class
         self.stored  # noqa: B018  names a file that is missing or damaged
         try:
-            model, found = model_class.from_pretrained(self.path, dtype=self._dtype, output_loading_info=True)
+            model, found = model_class.from_pretrained(self.files, dtype=self._dtype, output_loading_info=True)
         except pickle.UnpicklingError:
             hint = "they are not read, as a pickle can run programs"
             raise ValueError(
@@ -231,11 +235,12 @@ class Source:
                 f"{self.path} lacks {len(missing)} of the weights of a {type(model).__name__}, such as {missing[0]}; "
                 f"save the whole model with all its heads"
             )
-        model.source_folder = self._folder
+        model.source_folder = self.files
+        model.config.name_or_path = self.path
         if not model.can_generate():
             self._add_generation(model)
         if not getattr(model.config, "quantization_config", None):
-            model.unknown_tensors = read_unknown(self._files, model, self.stored or stored_tensors(self._files))
+            model.unknown_tensors = read_unknown(self.files, model, self.stored)
         return model.eval()
 
     @property
@@ -251,16 +256,27 @@ class Source:
         formats = {self.stored[name].dtype for name in own} - {None}
         return functools.reduce(torch.promote_types, formats) if formats else "auto"
 
-    @property
-    def _files(self) -> Path:  # also of a name on the hub, once it was loaded
-        "The folder with the model's files."
-        from huggingface_hub import try_to_load_from_cache
+    @cached_property
+    def files(self) -> Path:  # of a name on the hub, the folder of the download cache
+        "The folder with the model's files, downloaded if need be."
+        if (folder := Path(self.path)).is_dir():
+            return folder
+        folder = self._cached(_BESIDE_WEIGHTS + ("model.safetensors", "model-*.safetensors"))
+        if not any(folder.glob("model*.safetensors")):
+            self._cached(("pytorch_model.bin", "pytorch_model-*.bin"))
+        return folder
 
-        return self._folder or Path(try_to_load_from_cache(self.path, "config.json")).parent
+    def _cached(self, patterns: tuple[str, ...]) -> Path:
+        "Bring files of a name on the hub into the download cache; offline, those that are there have to do."
+        from huggingface_hub import snapshot_download, try_to_load_from_cache
 
-    @property
-    def _folder(self) -> Path | None:  # None for a name on the hub
-        return Path(self.path) if Path(self.path).is_dir() else None
+        check_model_path(self.path)
+        try:
+            return Path(snapshot_download(self.path, allow_patterns=list(patterns)))
+        except Exception as e:  # the network's, of which there are many classes
+            if isinstance(config := try_to_load_from_cache(self.path, "config.json"), str):
+                return Path(config).parent
+            raise FileNotFoundError(f"{self.path}: the Hugging Face Hub did not give it: {first_line(e)}") from None
 
     def open_weights(self) -> PreTrainedModel:
         "The model with its weights left in their files where these allow it, for `transplant` and `save`."
@@ -270,18 +286,18 @@ class Source:
         if model is None:
             return self.load()
         self._add_generation(model)
-        model.source_folder = self._folder
+        model.source_folder = self.files
         return model
 
     def _add_generation(self, model: PreTrainedModel) -> None:
         "Settings of generation, of a class that does not generate as well where there is a file of them."
         from transformers import GenerationConfig
 
-        if Path(self.path, "generation_config.json").is_file():
-            model.generation_config = GenerationConfig.from_pretrained(self.path)
+        if (self.files / "generation_config.json").is_file():
+            model.generation_config = GenerationConfig.from_pretrained(self.files)
         elif model.can_generate():  # as transformers does
             origin = dict(config_file_name="config.json", _from_model_config=True)
-            model.generation_config = GenerationConfig.from_pretrained(self.path, **origin)
+            model.generation_config = GenerationConfig.from_pretrained(self.files, **origin)
 
 
 def load_model(

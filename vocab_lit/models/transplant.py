@@ -616,7 +616,8 @@ def save(
 
     with write_folder(out) as folder:
         save_model(result.model, folder)
-        if source := getattr(result.model, "source_folder", None):
+        source = getattr(result.model, "source_folder", None)
+        if source:
             copy_beside(source, folder)
         save_tokenizer(result.tokenizer, folder)
         result.plan.save(folder / "plan.npz")
@@ -633,7 +634,7 @@ def save(
             notes=result.notes,
             **facts,
         )
-        keep_source_files(str(note.get("model", "")), folder)
+        keep_source_files(str(source or note.get("model", "")), folder)
         write_card(folder, Path(out).name, **note)
     return Path(out)
 

@@ -148,7 +148,7 @@ def _open_run(source, text, settings, run, language) -> _Run:
         config = settings.config(longest=min(max_length(model), tokenizer.model_max_length))
     if language:
         tokenizer = _add_language(model, tokenizer, language, config.mode, run.seed)
-    beside = language.vocabulary if language else source.path
+    beside = language.vocabulary if language else source.files
     layer = _factors_beside(model, beside) if beside else None
     check_lapt(model, tokenizer, config)
     return _Run(source, text, run, config, language, model, tokenizer, layer)
@@ -266,9 +266,9 @@ def _write(job: _Run, losses, folder: Path, name: str) -> None:
         job.layer.save(folder / "factors.safetensors")
     save_tokenizer(job.tokenizer, folder)
     for file in ("plan.npz", "vocab_lit.json"):  # where the vocabulary came from
-        if (Path(job.source.path) / file).is_file():
-            shutil.copy(Path(job.source.path) / file, folder / file)
-    keep_source_files(job.source.path, folder)
+        if (job.source.files / file).is_file():
+            shutil.copy(job.source.files / file, folder / file)
+    keep_source_files(job.source.files, folder)
     write_card(folder, name, job.source.path, training=_training_facts(job, losses))
 
 
