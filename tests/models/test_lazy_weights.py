@@ -151,18 +151,18 @@ def test_a_meta_model_has_every_tensor_once_and_what_does_not_fit_is_left_to_tra
 
 
     head, norm = "bert.embeddings.word_embeddings.weight", "bert.embeddings.LayerNorm.weight"
-    assert fits(lambda s: s) and fits(lambda s: s, dtype="float32")
-    for options in (dict(dtype="bfloat16"), dict(vocab_size=51), dict(tie_word_embeddings=False)):
+    assert fits(lambda s: s) and fits(lambda s: s, dtype="float32") and fits(lambda s: s, dtype="bfloat16")
+    for options in (dict(vocab_size=51), dict(tie_word_embeddings=False)):
         assert not fits(lambda s: s, **options)
     stored16 = stored_tensors(place / "torch.bfloat16")
     for change in (
         lambda s: s | {"cls.predictions.decoder.weight": s[head]},  # tied, and stored twice
         lambda s: {k: v for k, v in s.items() if k != norm},
         lambda s: {k.replace("LayerNorm.weight", "LayerNorm.gamma"): v for k, v in s.items()},
-        lambda s: s | {norm: stored16[norm]},
         lambda s: {},
     ):
         assert not fits(change)
+    assert fits(lambda s: s | {norm: stored16[norm]})  # two number formats
     assert fits(lambda s: s | {"mtp.norm.weight": stored16[norm]})  # unknown to the class
     assert fits(lambda s: stored16) and rows_of(bert.get_input_embeddings().weight).device.type == "cpu"
 
@@ -192,6 +192,27 @@ def test_what_was_replaced_is_new_and_everything_else_as_it_was_in_every_number_
             for name, tensor in llama.state_dict().items():
                 if "lm_head" not in name:
                     assert torch.equal(tensor, loaded[name]) and tensor.dtype == loaded[name].dtype
+
+
+@pytest.mark.cell('nbs/05_models/02_lazy_weights.ipynb', 'cell "every tensor keeps its number format, be they mixed or other than the configuration\'s" (19224beb)')
+def test_every_tensor_keeps_its_number_format_be_they_mixed_or_other_than_the_configuration_s(cell_47976626):
+    tiny = LlamaForCausalLM(LlamaConfig(**BODY)).eval()
+    for name, norm, noted in (("mixed", torch.float32, torch.bfloat16), ("halved", torch.float32, torch.float32)):
+        folder, out = place / name, place / f"{name} saved"
+        tiny.to(noted).model.norm.to(norm)
+        tiny.save_pretrained(folder)
+        config = json.loads((folder / "config.json").read_text()) | dict(dtype="bfloat16")
+        (folder / "config.json").write_text(json.dumps(config))
+        kept = stored_tensors(folder)
+        bare = meta_model(LlamaForCausalLM, AutoConfig.from_pretrained(folder), kept)
+        bare.model.embed_tokens.weight = nn.Parameter(torch.cat([rows_of(bare.model.embed_tokens.weight)[:]] * 2))
+        out.mkdir()
+        save_meta_model(bare, out)
+        after = stored_tensors(out)
+        assert {n: t.format for n, t in after.items()} == {n: t.format for n, t in kept.items()}
+        assert all(torch.equal(after[n][:], t[:]) for n, t in kept.items() if "embed" not in n)
+        assert json.loads((out / "config.json").read_text())["dtype"] == "bfloat16"
+        tiny.to(torch.float32)
 
 
 @pytest.mark.cell('nbs/05_models/02_lazy_weights.ipynb', 'cell "parts are copied the same where the system cannot copy by itself, and a full disk is an error" (57612390)')

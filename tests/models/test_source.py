@@ -7,6 +7,7 @@ import json
 import pytest
 import shutil
 import tempfile
+import torch
 
 
 @pytest.mark.cell('nbs/05_models/04_source.ipynb', 'cell "every part is read once, and a source is opened by itself" (fb9f45ce)')
@@ -57,6 +58,19 @@ def test_the_class_that_a_folder_names_is_loaded_and_one_that_says_nothing_of_th
         with pytest.raises(ValueError, match=f"a {cls.__name__} has no language-model head; give a model that has one"):
             check_language_model(cls(small))
     assert kinds == dict.fromkeys(kinds, BertForMaskedLM) | {BertLMHeadModel: BertLMHeadModel}
+
+
+@pytest.mark.cell('nbs/05_models/04_source.ipynb', 'cell "no weight is loaded in fewer bits than its file has, whatever the configuration says" (8038c6f6)')
+def test_no_weight_is_loaded_in_fewer_bits_than_its_file_has_whatever_the_configuration_says():
+    wide = BertConfig(vocab_size=20, hidden_size=8, num_hidden_layers=1, num_attention_heads=1, intermediate_size=8)
+    for norm in (torch.float32, torch.bfloat16):
+        folder, model = Path(tempfile.mkdtemp()), BertForMaskedLM(wide)
+        model.bert.encoder.to(norm)
+        model.save_pretrained(folder)
+        config = json.loads((folder / "config.json").read_text()) | dict(dtype="bfloat16")
+        (folder / "config.json").write_text(json.dumps(config))
+        loaded = load_model(folder).state_dict()
+        assert all(torch.equal(loaded[name], tensor.float()) for name, tensor in model.state_dict().items())
 
 
 @pytest.mark.cell('nbs/05_models/04_source.ipynb', 'cell "what holds no model is refused without a look at weights" (69b83e71)')

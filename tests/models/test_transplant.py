@@ -811,6 +811,21 @@ def test_what_stands_beside_a_sentence_encoder_goes_along_and_a_module_with_toke
         transplant(open_model(encoder / "own"), sentence_old, toy_tokenizer("unigram", NEW), "identity")
 
 
+@pytest.mark.cell('nbs/05_models/05_transplant.ipynb', 'cell "files beside a model go along, and settings of generation get the target\'s ids where a class does not generate" (038918cc)')
+def test_files_beside_a_model_go_along_and_settings_of_generation_get_the_target_s_ids_where_a_class_does_not_generate(cell_95305b17, cell_595cd093):
+    bare, old = saved_model("no head", beside := Path(tempfile.mkdtemp()) / "model")
+    names = ("sentence_roberta_config.json", "chat_template.json", "USE_POLICY.md", "processor_config.json")
+    for name in names:
+        (beside / name).write_text("{}")
+    (beside / "generation_config.json").write_text(json.dumps(dict(eos_token_id=old.eos_token_id, top_k=7)))
+    for opened in (load_model, open_model):
+        new = toy_tokenizer("unigram", NEW)
+        out = save(transplant(opened(beside), old, new, "identity"), beside.parent / opened.__name__)
+        assert all((out / name).read_text() == "{}" for name in names)
+        noted = json.loads((out / "generation_config.json").read_text())
+        assert (noted["eos_token_id"], noted["top_k"]) == (new.eos_token_id, 7)
+
+
 @pytest.mark.cell('nbs/05_models/05_transplant.ipynb', 'cell "sentence-transformers loads the result, which says the same of a text of overlapping tokens" (188cb512)')
 def test_sentence_transformers_loads_the_result_which_says_the_same_of_a_text_of_overlapping_tokens(cell_95305b17, cell_83004925):
     from sentence_transformers import SentenceTransformer

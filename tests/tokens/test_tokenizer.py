@@ -208,6 +208,26 @@ def test_a_tokenizer_json_alone_keeps_its_special_tokens(cell_bc2e044b):
             assert load_tokenizer(f"{folder}/{kind}.json").mask_token_id == tokenizer.mask_token_id
 
 
+@pytest.mark.cell('nbs/02_tokens/02_tokenizer.ipynb', 'cell "a tokenizer.json keeps its sides and further special tokens, and is refused where it needs Python code" (08bb6b03)')
+def test_a_tokenizer_json_keeps_its_sides_and_further_special_tokens_and_is_refused_where_it_needs_python_code(cell_bc2e044b):
+    with tempfile.TemporaryDirectory() as folder:
+        tokenizer = train_tokenizer(swahili, "bpe", 400)
+        tokenizer.add_special_tokens({"extra_special_tokens": ["<a>", "<b>"]})
+        tokenizer.backend_tokenizer.save(f"{folder}/tokenizer.json")
+        config = dict(
+            padding_side="left", truncation_side="left", additional_special_tokens=["<a>", {"content": "<b>"}, "<c>"]
+        )
+        Path(folder, "tokenizer_config.json").write_text(json.dumps(config))
+        read = load_tokenizer(f"{folder}/tokenizer.json")
+        assert (read.padding_side, read.truncation_side, len(read)) == ("left", "left", len(tokenizer))
+        assert read.extra_special_tokens == ["<a>", "<b>"]
+        code = dict(tokenizer_class="Frob", auto_map={"AutoTokenizer": ["frob.Frob", None]})
+        Path(folder, "tokenizer_config.json").write_text(json.dumps(code))
+        with pytest.raises(ValueError, match="the tokenizer needs Python code of its own, which is not run here") as e:
+            load_tokenizer(folder)
+        assert "\n" not in str(e.value)
+
+
 @pytest.mark.cell('nbs/02_tokens/02_tokenizer.ipynb', 'cell "a SentencePiece model without tokenizer.json is converted if the result tokenizes as it does, or refused" (0c9c1353)')
 def test_a_sentencepiece_model_without_tokenizer_json_is_converted_if_the_result_tokenizes_as_it_does_or_refused(cell_bc2e044b, cell_0567e843):
     def sentencepiece_folder(place, tokenizer_class=None, **options):

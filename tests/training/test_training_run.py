@@ -63,6 +63,18 @@ def test_the_result_is_a_whole_model_that_plain_transformers_loads_better_on_the
     assert json.loads((place / "out/lapt.json").read_text())["config"]["steps"] == 4
 
 
+@pytest.mark.cell('nbs/06_training/07_training_run.ipynb', 'cell "what stands beside the model stands beside the result" (9b78f8d8)')
+def test_what_stands_beside_the_model_stands_beside_the_result(cell_b2b2638a):
+    shutil.copytree(mini, place / "encoder")
+    (place / "encoder/modules.json").write_text(json.dumps([dict(type="models.Pooling", path="1_Pooling")]))
+    (place / "encoder/1_Pooling").mkdir()
+    for name in ("1_Pooling/config.json", "sentence_bert_config.json", "preprocessor_config.json"):
+        (place / "encoder" / name).write_text("{}")
+    trained(place / "encoder", [place / "sw.txt"], place / "trained encoder", replace(few, steps=1, batch_size=1))
+    for name in ("modules.json", "1_Pooling/config.json", "sentence_bert_config.json", "preprocessor_config.json"):
+        assert (place / "trained encoder" / name).read_bytes() == (place / "encoder" / name).read_bytes()
+
+
 @pytest.mark.cell('nbs/06_training/07_training_run.ipynb', 'cell "an interrupted run is resumed with the same arguments only, and ends as it would have" (763d96e8)')
 def test_an_interrupted_run_is_resumed_with_the_same_arguments_only_and_ends_as_it_would_have(cell_b2b2638a):
     files = [place / "sw.txt", place / "am.txt"]

@@ -233,9 +233,10 @@ def meta_model(
         return _quantised_model(model_class, config, stored)
     own = {name: stored[name] for name in stored.keys() & tensor_shapes(model_class, config).keys()}
     formats = {t.dtype for t in own.values()}
-    if len(formats) != 1 or None in formats or getattr(config, "dtype", None) not in (None, *formats):
+    if not formats or None in formats:
         return None
-    model, names = _built(model_class, config, formats.pop())
+    main = max(formats, key=lambda dtype: sum(t.size for t in own.values() if t.dtype == dtype))
+    model, names = _built(model_class, config, getattr(config, "dtype", None) or main)
     for tensor, tied in names.items():
         found = [own[name] for name in tied if name in own]
         if len(found) != 1 or found[0].shape != tuple(tensor.shape):
@@ -373,6 +374,9 @@ def save_model(
     folder: str | Path,  # that exists
 ) -> None:
     "As `save_pretrained`, with everything that the files of the model had; `ValueError` where a tensor would be lost."
+    generation = getattr(model, "generation_config", None)
+    if generation is not None and not model.can_generate():  # transformers leaves it out
+        generation.to_json_file(Path(folder, "generation_config.json"))
     if hasattr(model, "stored"):
         save_meta_model(model, folder)
         return
@@ -389,8 +393,11 @@ def save_meta_model(
     folder: str | Path,  # that exists
 ) -> None:
     "As `save_pretrained`, for a meta model: its files again, with what was replaced."
-    folder, parameters = Path(folder), model.state_dict(keep_vars=True)
+    folder, parameters, dtype = Path(folder), model.state_dict(keep_vars=True), model.config.dtype
     model.save_pretrained(folder, state_dict={})  # configurations only
+    if str(dtype) != f"torch.{model.config.dtype}":  # of the first parameter, where the files mix number formats
+        model.config.dtype = dtype
+        model.config.save_pretrained(folder)
     unknown = {name: t.detach() for name, t in parameters.items() if not hasattr(t, "stored")}
     replaced = {name: t for name, t in unknown.items() if not t.is_meta}
     if len(replaced) < len(unknown) and not getattr(model.config, "quantization_config", None):

@@ -5,6 +5,7 @@
 # %% ../../nbs/05_models/04_source.ipynb #6aedb56e
 from __future__ import annotations
 
+import functools
 import pickle
 from functools import cached_property
 from pathlib import Path
@@ -16,6 +17,7 @@ from .settings import check_model_path
 from ..text.settings import first_line
 
 if TYPE_CHECKING:
+    import torch
     from transformers import PreTrainedConfig, PreTrainedModel, PreTrainedTokenizerBase
 
     from vocab_lit.models.lazy_weights import StoredTensor
@@ -212,7 +214,7 @@ class Source:
         model_class = self.model_class
         self.stored  # noqa: B018  names a file that is missing or damaged
         try:
-            model, found = model_class.from_pretrained(self.path, dtype="auto", output_loading_info=True)
+            model, found = model_class.from_pretrained(self.path, dtype=self._dtype, output_loading_info=True)
         except pickle.UnpicklingError:
             hint = "they are not read, as a pickle can run programs"
             raise ValueError(
@@ -230,9 +232,24 @@ class Source:
                 f"save the whole model with all its heads"
             )
         model.source_folder = self._folder
+        if not model.can_generate():
+            self._add_generation(model)
         if not getattr(model.config, "quantization_config", None):
             model.unknown_tensors = read_unknown(self._files, model, self.stored or stored_tensors(self._files))
         return model.eval()
+
+    @property
+    def _dtype(self) -> torch.dtype | str:
+        "The number format that has room for all that the files hold, also where the configuration has less."
+        import torch
+
+        from vocab_lit.models.lazy_weights import tensor_shapes
+
+        if not self.stored or getattr(self.config, "quantization_config", None):
+            return "auto"
+        own = self.stored.keys() & tensor_shapes(self.model_class, self.config).keys()
+        formats = {self.stored[name].dtype for name in own} - {None}
+        return functools.reduce(torch.promote_types, formats) if formats else "auto"
 
     @property
     def _files(self) -> Path:  # also of a name on the hub, once it was loaded
@@ -247,21 +264,24 @@ class Source:
 
     def open_weights(self) -> PreTrainedModel:
         "The model with its weights left in their files where these allow it, for `transplant` and `save`."
-        from transformers import GenerationConfig
-
         from vocab_lit.models.lazy_weights import meta_model
 
         model = meta_model(self.model_class, self.config, self.stored)
         if model is None:
             return self.load()
-        if model.can_generate():
-            own = Path(self.path, "generation_config.json").is_file()
-            origin = (
-                {} if own else dict(config_file_name="config.json", _from_model_config=True)
-            )  # as transformers does
-            model.generation_config = GenerationConfig.from_pretrained(self.path, **origin)
+        self._add_generation(model)
         model.source_folder = self._folder
         return model
+
+    def _add_generation(self, model: PreTrainedModel) -> None:
+        "Settings of generation, of a class that does not generate as well where there is a file of them."
+        from transformers import GenerationConfig
+
+        if Path(self.path, "generation_config.json").is_file():
+            model.generation_config = GenerationConfig.from_pretrained(self.path)
+        elif model.can_generate():  # as transformers does
+            origin = dict(config_file_name="config.json", _from_model_config=True)
+            model.generation_config = GenerationConfig.from_pretrained(self.path, **origin)
 
 
 def load_model(

@@ -50,7 +50,7 @@ if TYPE_CHECKING:
 
 # %% auto #0
 __all__ = ['TokenTensor', 'token_tensors', 'token_parameters', 'replace_token_embeddings', 'check_model', 'check_rows',
-           'Transplant', 'reinitialise', 'transplant', 'save', 'saved_plan']
+           'Transplant', 'reinitialise', 'transplant', 'copy_beside', 'save', 'saved_plan']
 
 # %% ../../nbs/05_models/05_transplant.ipynb #8e8e439d
 @dataclass(frozen=True)
@@ -564,10 +564,10 @@ def _factors_for(recipe, model, n_old, factors, seed):  # None for full-dimensio
 _BESIDE = (
     "modules.json",
     "config_sentence_transformers.json",
-    "sentence_bert_config.json",
-    "preprocessor_config.json",
-    "processor_config.json",
-    "video_preprocessor_config.json",
+    "sentence_*_config.json",
+    "*processor_config.json",
+    "chat_template.json",
+    "USE_POLICY*",
 )
 _WITHOUT_TOKENS = {"Transformer", "Pooling", "Dense", "Normalize", "LayerNorm", "Dropout", "WeightedLayerPooling"}
 _WITHOUT_TOKENS |= {"CNN", "LSTM"}
@@ -593,10 +593,14 @@ def _check_modules(folder: Path) -> None:
             raise ValueError(f"{folder} has a sentence-transformers module {module['type']}, {hint}")
 
 
-def _copy_beside(source: Path, out: Path) -> None:
-    for name in _BESIDE:
-        if (source / name).is_file():
-            shutil.copyfile(source / name, out / name)
+def copy_beside(
+    source: Path,  # folder of the model that another was made from
+    out: Path,  # folder of that one
+) -> None:
+    "Copy what a model is used with: the modules of a sentence encoder, processors of images and sound."
+    for pattern in _BESIDE:
+        for file in filter(Path.is_file, source.glob(pattern)):
+            shutil.copyfile(file, out / file.name)
     for module in _modules_beside(source):
         if module["path"] and (source / module["path"]).is_dir():
             shutil.copytree(source / module["path"], out / module["path"], dirs_exist_ok=True)
@@ -613,7 +617,7 @@ def save(
     with write_folder(out) as folder:
         save_model(result.model, folder)
         if source := getattr(result.model, "source_folder", None):
-            _copy_beside(source, folder)
+            copy_beside(source, folder)
         save_tokenizer(result.tokenizer, folder)
         result.plan.save(folder / "plan.npz")
         if result.layer:

@@ -395,7 +395,12 @@ def load_tokenizer(
     if has("tokenizer.json"):
         try:
             return AutoTokenizer.from_pretrained(path, trust_remote_code=False)
-        except (TypeError, ValueError, KeyError, AttributeError):
+        except (TypeError, ValueError, KeyError, AttributeError) as e:
+            if "custom code" in str(e):
+                hint = (
+                    "which is not run here; if its tokenizer.json does without, remove auto_map from its configuration"
+                )
+                raise ValueError(f"{path}: the tokenizer needs Python code of its own, {hint}") from None
             return _from_json(path / "tokenizer.json")
     if model := _sentencepiece_model(path):
         return _from_sentencepiece(path, *model)
@@ -495,11 +500,23 @@ def _from_json(path):
     for roles in (_ROBERTA_ROLES, _BERT_ROLES):
         if not named and all(backend.token_to_id(t) is not None for t in roles.values()):
             named = roles
+    sides = {name: beside[name] for name in ("padding_side", "truncation_side") if beside.get(name)}
     made = PreTrainedTokenizerFast(
-        tokenizer_object=backend, model_max_length=beside.get("model_max_length", 512), **named
+        tokenizer_object=backend,
+        model_max_length=beside.get("model_max_length", 512),
+        extra_special_tokens=[t for t in _extra_special(beside) if backend.token_to_id(t) is not None],
+        **named,
+        **sides,
     )
     made.chat_template = _chat_template(path.parent, beside.get("chat_template"))
     return made
+
+
+def _extra_special(config) -> list[str]:
+    "The special tokens without a role that a configuration names, in a list or by names of their own."
+    found = config.get("extra_special_tokens") or config.get("additional_special_tokens") or []
+    found = found.values() if isinstance(found, dict) else found
+    return [t["content"] if isinstance(t, dict) else t for t in found]
 
 
 def _chat_template(folder, configured):

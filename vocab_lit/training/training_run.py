@@ -23,7 +23,7 @@ from ..models.lazy_weights import save_model
 from ..models.madx import MadX
 from ..models.settings import LanguageAdapter
 from ..models.source import Source, max_length
-from ..models.transplant import token_parameters
+from ..models.transplant import copy_beside, token_parameters
 from ..text.corpus import Lines, hold_out, mix, read_lines, write_json
 from ..text.files import check_output, check_text, write_folder
 from ..text.reader import TextSource
@@ -260,6 +260,8 @@ def _write(job: _Run, losses, folder: Path, name: str) -> None:
         write_adapter(job.model.madx, "language", job.language.name, folder)
         return
     save_model(job.model, folder)
+    if job.model.source_folder:
+        copy_beside(job.model.source_folder, folder)
     if job.layer:
         job.layer.save(folder / "factors.safetensors")
     save_tokenizer(job.tokenizer, folder)
