@@ -207,17 +207,19 @@ def test_a_folder_is_checked_and_uploaded_where_that_is_asked_for(cell_963f8e44)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(uploading, "check_upload", lambda name: f"me/{name}")
         patch.setattr(uploading, "upload", lambda folder, name, say: uploads.append((Path(folder).name, name)))
-        given = (place / "model", "--tokenizer", place / "sw", "--method", "identity", "--language", "sw")
+        given = (place / "model", "--tokenizer", place / "sw", "--method", "identity", "--language", "sw", "--pad-to", 8)
         run("transplant", *given, "--out", place / "up", "--push-to-hub", "up")
         run("lapt", place / "up", *few, "--out", place / "up-lapt", "--push-to-hub", "up-lapt")
         run("adapter", "export", place / "model", adapter, "--out", place / "up-adapter", "--push-to-hub", "up-adapter")
         to = ("--out", place / "never", "--vocab-size", 400, "--method", "identity")
+        patch.setattr(uploading, "check_upload", lambda name: pytest.fail("the Hub is asked"))
         planned = run(
             "adapt", place / "model", "--text", place / "sw.txt", *to, "--dry-run", "--json", "--push-to-hub", "up"
         )
+    assert json.loads((place / "up/config.json").read_text())["vocab_size"] % 8 == 0
     assert uploads == [(name, f"me/{name}") for name in ("up", "up-lapt", "up-adapter")]
     last = json.loads(planned)[-1]
-    assert last["stage"] == "upload" and last["makes"] == "me/up" and not (place / "never").exists()
+    assert last["stage"] == "upload" and last["makes"] == "up" and not (place / "never").exists()
     for folder, said in (
         ("up", "language: sw"),
         ("up-lapt", "## Continued pretraining"),

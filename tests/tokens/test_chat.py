@@ -89,7 +89,13 @@ def test_a_tokenizer_from_elsewhere_keeps_its_own_template_or_gets_the_source_s_
     assert other.apply_chat_template(conversation, tokenize=False) == text
     assert other.tokenize(text)[0] == "<|im_start|>" and not add_special_tokens(source, other)
     other.chat_template = "{{ messages[0].content }}"
-    assert carry_template(source, other) is None and other.chat_template == "{{ messages[0].content }}"
+    assert carry_template(source, other) == (
+        "the target tokenizer keeps its own chat template, and the source's is left out: default"
+    )
+    assert other.chat_template == "{{ messages[0].content }}" and carry_template(other, other) is None
+    several = chat_tokenizer("qwen3", english[:20], 300)
+    several.chat_template = {"default": "{{ messages[0].content }}", "rag": "R", "tool_use": "T"}
+    assert carry_template(several, other).endswith("the source's are left out: rag, tool_use")
     assert carry_template(train_tokenizer(english, "bpe", 400), train_tokenizer(swahili, "bpe", 400)) is None
 
 

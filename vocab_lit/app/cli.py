@@ -159,6 +159,9 @@ Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables
 _TYPES = {"str": str, "int": int, "float": float, "bool": bool, "File": str, "Model": str, "Files": list[str]}
 
 
+_SHORTER = {"pad_to_multiple_of": ("--pad-to",)}  # further names of options
+
+
 def _sentence(text: str) -> str:
     "A comment as a sentence; a value or method that it begins with stays as it is written."
     if re.match(r"[a-z]+ [a-z]", text):
@@ -170,7 +173,7 @@ def _typed(option: Option, default) -> signatures.Parameter:
     "The parameter of a command that an option is."
     kind, name = _TYPES[option.kind], option.name.replace("_", "-")
     empty = default in (None, "", ())
-    names = [f"--{name}"]
+    names = [f"--{name}", *_SHORTER.get(option.name, ())]
     if option.kind == "bool" and default is not False:
         names = [f"--{name}/--no-{name}"]
     shown = (option.shown or False) if empty or default is MISSING else True
@@ -288,6 +291,17 @@ def _upload_to(name: str | None) -> str | None:
     from vocab_lit.app.upload import check_upload
 
     return check_upload(name)
+
+
+def _planned_upload(folder: Path, name: str) -> dict:
+    "What an upload would do, as a line of a table; the Hub is not asked."
+    from vocab_lit.app.upload import check_repository, files_to_upload
+
+    check_repository(name)
+    what = "config, weights, tokenizer, model card, vocab_lit.json and plan.npz"
+    if (folder / "config.json").is_file():
+        what = ", ".join(files_to_upload(folder))
+    return dict(stage="upload", what=what, makes=name, state="to do")
 
 
 def _upload(folder: Path, name: str | None) -> None:
@@ -1159,7 +1173,8 @@ def adapt(
     )
     check_model_path(model)
     asked.check()
-    push_to_hub = _upload_to(push_to_hub)
+    if not dry_run:
+        push_to_hub = _upload_to(push_to_hub)
     from vocab_lit.app.adapt import UNKNOWN_NOTE, adapt_files, has_begun, stages
 
     if dry_run:
@@ -1169,7 +1184,7 @@ def adapt(
             for s in stages(asked, out)
         ]
         if push_to_hub:
-            rows.append(dict(stage="upload", what="the model, its card and plan", makes=push_to_hub, state="to do"))
+            rows.append(_planned_upload(asked.final(out), push_to_hub))
         tell_json(rows) if as_json else show(rows, f"{model} to {out}")
         return
     report = adapt_files(asked, out, step)

@@ -14,18 +14,17 @@ from ..models.card import without_folders
 from ..text.settings import SettingError, first_line
 
 # %% auto #0
-__all__ = ['check_upload', 'files_to_upload', 'upload_rows', 'upload']
+__all__ = ['check_repository', 'check_upload', 'files_to_upload', 'upload_rows', 'upload']
 
 # %% ../../nbs/09_app/05_upload.ipynb #adbf5ed4
 _OPTION = "push_to_hub"
 
 
-def check_upload(
-    name: str,  # of a repository: NAME, or NAMESPACE/NAME
-) -> str:  # with its namespace
-    "`SettingError` where nothing could be uploaded under a name."
-    from huggingface_hub import HfApi, constants, get_token
-    from huggingface_hub.errors import HfHubHTTPError, HFValidationError
+def check_repository(
+    name: str,  # NAME, or NAMESPACE/NAME
+) -> None:
+    "`SettingError` where no repository can have a name; the Hub is not asked."
+    from huggingface_hub.errors import HFValidationError
     from huggingface_hub.utils import validate_repo_id
 
     try:
@@ -33,6 +32,16 @@ def check_upload(
     except HFValidationError:
         problem = f" {name}: not a name of a repository; give NAME or NAMESPACE/NAME of letters, digits, - _ and ."
         raise SettingError(_OPTION, problem) from None
+
+
+def check_upload(
+    name: str,  # of a repository: NAME, or NAMESPACE/NAME
+) -> str:  # with its namespace
+    "`SettingError` where nothing could be uploaded under a name."
+    from huggingface_hub import HfApi, constants, get_token
+    from huggingface_hub.errors import HfHubHTTPError
+
+    check_repository(name)
     if constants.is_offline_mode():
         raise SettingError(_OPTION, "HF_HUB_OFFLINE is set; unset it, or push later by `vocab-lit push`")
     if get_token() is None:

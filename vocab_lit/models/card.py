@@ -47,6 +47,10 @@ def _hub_head(name: str) -> dict:
     return {}
 
 
+def _is_ours(readme: Path) -> bool:
+    return _OURS in readme.read_text(encoding="utf-8", errors="replace")
+
+
 def source_facts(
     source: str,  # model folder, or a name on the Hub
 ) -> dict:  # base_model, license, license_name, license_link, pipeline_tag, as far as they are known
@@ -58,7 +62,7 @@ def source_facts(
         snapshot = re.search(r"models--([\w.-]+?)--([\w.-]+)/snapshots", str(folder.absolute()))
         if snapshot:
             found["base_model"] = "/".join(snapshot.groups())
-        elif head.get("base_model"):
+        elif head.get("base_model") and _is_ours(folder / "README.md"):
             found["base_model"] = head["base_model"]
     else:
         head = _hub_head(source)
@@ -79,7 +83,7 @@ def keep_source_files(
         for file in filter(Path.is_file, source.glob(pattern)):
             shutil.copy(file, folder / file.name)
     readme = source / "README.md"
-    if readme.is_file() and _OURS not in readme.read_text(encoding="utf-8", errors="replace"):
+    if readme.is_file() and not _is_ours(readme):
         shutil.copy(readme, folder / _KEPT)
 
 # %% ../../nbs/05_models/09_card.ipynb #f9037b03
@@ -124,20 +128,40 @@ def language_code(name: str) -> str | None:  # None where it is neither a code n
     return next((code.replace("_", "-") for code, known in names.items() if known.lower() == name.lower()), None)
 
 
-_AUTO = (  # how the names of classes end, the Auto class that loads them, and the task that the Hub shows
-    (("ForMaskedLM",), "AutoModelForMaskedLM", "fill-mask"),
-    (("ForCausalLM", "LMHeadModel"), "AutoModelForCausalLM", "text-generation"),
-    (("ForConditionalGeneration",), "AutoModelForSeq2SeqLM", None),
-    (("ForSequenceClassification",), "AutoModelForSequenceClassification", "text-classification"),
-    (("ForTokenClassification",), "AutoModelForTokenClassification", "token-classification"),
-)
+_AUTO = {  # Auto class: task that the Hub shows; where several load a class, the first is the one that people use
+    "AutoModelForImageTextToText": "image-text-to-text",
+    "AutoModelForSpeechSeq2Seq": "automatic-speech-recognition",
+    "AutoModelForSeq2SeqLM": None,
+    "AutoModelForMaskedLM": "fill-mask",
+    "AutoModelForCausalLM": "text-generation",
+    "AutoModelForSequenceClassification": "text-classification",
+    "AutoModelForTokenClassification": "token-classification",
+    "AutoModelForQuestionAnswering": "question-answering",
+    "AutoModelForMultipleChoice": None,
+    "AutoModelForPreTraining": None,
+    "AutoModel": None,
+}
 
 
-def _loader(folder: Path) -> tuple[str, str | None]:  # Auto class, task
+def _mapped_class(auto: str, model_type: str) -> str | None:
+    "The name of the class that an Auto class makes of a model type."
+    import transformers
+
+    names = getattr(transformers, auto)._model_mapping._model_mapping
+    found = names.get(model_type)
+    return found[0] if isinstance(found, tuple) else found
+
+
+def _loader(folder: Path) -> tuple[str, str | None]:  # class, task
+    "The Auto class that loads a model as the class it was saved as; where there is none, that class."
+    import transformers
+
     config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
     named = (config.get("architectures") or [""])[0]
-    found = [(auto, task) for endings, auto, task in _AUTO if named.endswith(endings)]
-    return found[0] if found else ("AutoModel", None)
+    for auto, task in _AUTO.items():
+        if named and _mapped_class(auto, config.get("model_type")) == named:
+            return auto, task
+    return (named if hasattr(transformers, named) else "AutoModel"), None
 
 # %% ../../nbs/05_models/09_card.ipynb #c7efbe5f
 def _table(rows: dict[str, object], what: str, value: str) -> str:

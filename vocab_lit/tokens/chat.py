@@ -173,7 +173,12 @@ def carry_template(
     target: PreTrainedTokenizerBase,  # it is changed in place
 ) -> str | None:  # what there is to say about it
     "Give a target tokenizer the source's chat templates if it has none, and has the tokens that they write."
-    if target.chat_template or not source.chat_template:
+    theirs, own = chat_templates(source), chat_templates(target)
+    if own:
+        lost = [name for name, template in theirs.items() if own.get(name) != template]
+        which = "chat template, and the source's is" if len(lost) == 1 else "chat templates, and the source's are"
+        return f"the target tokenizer keeps its own {which} left out: {_listed(lost)}" if lost else None
+    if not theirs:
         return None
     known = target.get_vocab()
     missing = [token for token in template_tokens(source) if token not in known]

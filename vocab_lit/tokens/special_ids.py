@@ -23,6 +23,7 @@ class IdMap:
 
     source: Vocab
     target: Vocab
+    rows: int = 0  # of the model's new embeddings, where there are more than tokens
     notes: list[str] = field(default_factory=list)  # what was lost
 
     @cached_property
@@ -44,7 +45,12 @@ class IdMap:
 
     def spelled(self, id: int) -> int | None:
         "The id of the same token in the target vocabulary."
-        if not isinstance(id, int) or not 0 <= id < len(self.source):
+        if not isinstance(id, int):
+            return None
+        has_only_row = len(self.target) <= id < self.rows
+        if self.expands and has_only_row:
+            return id
+        if not 0 <= id < len(self.source):
             return None
         if self.expands:
             return id
@@ -185,15 +191,28 @@ def _carry(config, ids: IdMap) -> None:
             setattr(config, name, ids.target.roles.get("pad"))  # generation needs one where there is one
 
 
+@contextlib.contextmanager
+def _as_published(config) -> Iterator[None]:
+    "Within it a configuration's ids change; transformers goes on to save its other values without judging them."
+    loaded = getattr(config, "_original_object_hash", None)
+    unchanged = loaded is not None and loaded == hash(config)
+    yield
+    if unchanged:
+        config._original_object_hash = hash(config)
+
+
 def carry_ids(
     configs: Iterable,  # of a model and of its generation; they are changed in place
     source: Vocab,
     target: Vocab,
 ) -> list[str]:  # what was lost
     "Set the token ids in configurations to those of the target vocabulary."
-    ids = IdMap(source, target)
+    configs = list(configs)
+    sizes = [_vocab_size(config) or 0 for config in configs if hasattr(config, "get_text_config")]
+    ids = IdMap(source, target, rows=max(sizes, default=0))
     for config in configs:
-        _carry(config, ids)
+        with _as_published(config):
+            _carry(config, ids)
         if hasattr(config, "get_text_config"):
             for part in _configs(config, {_vocab_size(config), len(source), len(target)}):
                 _carry(part, ids)
