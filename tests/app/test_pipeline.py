@@ -519,6 +519,15 @@ def test_a_trimmed_model_computes_what_its_source_does_on_a_text_that_it_covers_
     assert "trimmed" in (place / "untied-few/README.md").read_text()
 
 
+@pytest.mark.cell('nbs/09_app/01_pipeline.ipynb', 'cell "the note says where the source is, from whatever folder the command was run" (a379f21b)')
+def test_the_note_says_where_the_source_is_from_whatever_folder_the_command_was_run(cell_6424b4a4):
+    with pytest.MonkeyPatch.context() as elsewhere:
+        elsewhere.chdir(place)
+        transplant_files("model", ["sw.txt"], "relative", TransplantSettings.of(method="identity", vocab_size=300), str)
+    note = json.loads((place / "relative/vocab_lit.json").read_text())
+    assert note["model"] == str((place / "model").resolve())
+
+
 @pytest.mark.cell('nbs/09_app/01_pipeline.ipynb', 'cell "what cannot be trimmed is refused, and nothing is written" (c7522d97)')
 def test_what_cannot_be_trimmed_is_refused_and_nothing_is_written(cell_6424b4a4):
     (place / "ge.txt").write_text("მშვიდობა\n", encoding="utf-8")

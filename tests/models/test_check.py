@@ -204,6 +204,84 @@ def test_what_llama_cpp_can_tokenize_is_told_by_family(cell_b826d96a):
     assert not any("tokenizer.model" in str(finding) for finding in check_folder(folder, ["vllm"]))
 
 
+@pytest.mark.cell('nbs/05_models/10_check.ipynb', 'cell "a template may want parts, or have a name, and is not misunderstood" (8d7720d4)')
+def test_a_template_may_want_parts_or_have_a_name_and_is_not_misunderstood(cell_b826d96a, cell_ade3381d):
+    PARTS = (
+        "{% for m in messages %}<|im_start|>{{ m.role }}\n{% for part in m.content %}{{ part.text }}{% endfor %}"
+        "<|im_end|>\n{% endfor %}"
+    )
+    assert not [finding for finding in damaged("parts", write_template(PARTS)) if "template" in finding]
+    SILENT = "{% for m in messages %}<|im_start|>{{ m.role }}{% endfor %}"
+    assert not [finding for finding in damaged("silent", write_template(SILENT)) if "stop" in finding]
+
+
+    def write_named(**templates):
+        def change(folder):
+            (folder / "chat_template.jinja").unlink()
+            file = folder / "tokenizer_config.json"
+            named = [dict(name=name, template=template) for name, template in templates.items()]
+            file.write_text(json.dumps(json.loads(file.read_text()) | dict(chat_template=named)))
+
+        return change
+
+
+    told = damaged("named", write_named(plain=TEMPLATE, tools="{{ raise_exception('no tools') }}"))
+    assert not any(finding.startswith("breaks") for finding in told), told
+    assert any("note: template: the chat template 'tools' fails: no tools" in finding for finding in told), told
+    told = damaged("named-end", write_named(plain=TEMPLATE.replace("im_end", "eot")))
+    assert any("writes <|eot|>" in finding for finding in told), told
+
+
+@pytest.mark.cell('nbs/05_models/10_check.ipynb', 'cell "a model of several parts, whose class names no input embeddings, is looked at" (845e1228)')
+def test_a_model_of_several_parts_whose_class_names_no_input_embeddings_is_looked_at(cell_b826d96a):
+    from transformers import CLIPConfig, CLIPModel
+
+    small = dict(hidden_size=16, intermediate_size=16, num_hidden_layers=1, num_attention_heads=2)
+    ids = dict(eos_token_id=swahili.eos_token_id, bos_token_id=0, pad_token_id=0)
+    clip = CLIPConfig(
+        text_config=dict(vocab_size=448, max_position_embeddings=16, **small, **ids),
+        vision_config=dict(image_size=8, patch_size=4, **small),
+        projection_dim=8,
+    )
+    CLIPModel(clip).save_pretrained(place / "clip")
+    swahili.save_pretrained(place / "clip")
+    assert ServedFolder(place / "clip").rows == 448
+    assert not [finding for finding in check_folder(place / "clip", ["transformers", "vllm"]) if finding.breaks]
+
+
+@pytest.mark.cell('nbs/05_models/10_check.ipynb', 'cell "a tensor that has the tokens in its second dimension is not compared, and a source elsewhere is told" (00e3ebfb)')
+def test_a_tensor_that_has_the_tokens_in_its_second_dimension_is_not_compared_and_a_source_elsewhere_is_told(cell_b826d96a):
+    from transformers import BartConfig, BartForConditionalGeneration
+
+    from vocab_lit.models.source import load_model
+
+    few = dict(encoder_layers=1, decoder_layers=1, encoder_attention_heads=2, decoder_attention_heads=2)
+    few |= dict(encoder_ffn_dim=16, decoder_ffn_dim=16, max_position_embeddings=32, d_model=16)
+    bart = BartForConditionalGeneration(BartConfig(vocab_size=len(swahili), **few))
+    bart.final_logits_bias += torch.arange(len(swahili))
+    bart.save_pretrained(place / "bart")
+    swahili.save_pretrained(place / "bart")
+    other = chat_tokenizer("de", len(swahili) - 2)
+    assert len(other) == len(swahili)
+    result = transplant(load_model(place / "bart"), swahili, other, "identity")
+    save(result, place / "bart-de", model=str(place / "bart"))
+    assert not [finding for finding in check_folder(place / "bart-de") if finding.part == "weights"]
+    (place / "bart").rename(place / "bart-elsewhere")
+    told = [finding.what for finding in check_folder(place / "bart-de") if finding.part == "weights"]
+    assert len(told) == 1 and str(place / "bart") in told[0], told
+
+
+@pytest.mark.cell('nbs/05_models/10_check.ipynb', 'cell "whether most is random is counted over the tokens that are added to a vocabulary" (cea90e30)')
+def test_whether_most_is_random_is_counted_over_the_tokens_that_are_added_to_a_vocabulary(cell_b826d96a):
+    from vocab_lit.models.source import load_model
+    from vocab_lit.tokens.expansion import expand_tokenizer
+
+    larger = expand_tokenizer(swahili, chat_tokenizer("de", 380), 300)
+    result = transplant(load_model(place / "chat"), swahili, larger, "identity", pad_to_multiple_of=64)
+    assert 0 < shares(result.plan)["random"] < 0.4
+    assert "most new embeddings are randomly initialised" in verdict(result.plan, {}, [], "x")[1]
+
+
 @pytest.mark.cell('nbs/05_models/10_check.ipynb', 'cell "a transplant is compared with its source, and what matters is told in three lines" (ece880a7)')
 def test_a_transplant_is_compared_with_its_source_and_what_matters_is_told_in_three_lines(cell_b826d96a):
     from vocab_lit.models.source import load_model

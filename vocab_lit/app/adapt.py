@@ -30,7 +30,7 @@ from ..experiments.plots import loss_bars, loss_curves, row_shares
 from ..experiments.results import environment
 from ..methods.factored import load_factors
 from ..models.card import write_card
-from ..models.check import check_folder
+from ..models.check import check_folder, verdict
 from ..models.source import Source
 from ..models.transplant import saved_plan
 from ..tasks.evaluate import evaluate_files, read_examples
@@ -356,6 +356,16 @@ def _begin(a: Adaptation, out: Path, say: Say) -> None:
         write_json(_facts(a), out / "adapt.json")
 
 
+def _closing_lines(a: Adaptation, out: Path) -> list[str]:
+    "What matters of the transplant and of the model that was made, when all else has been said."
+    final, start = a.final(out), Source.open(out / "start")
+    note = json.loads((out / "start/vocab_lit.json").read_text(encoding="utf-8"))
+    plan = saved_plan(out / "start", start.tokenizer)
+    rows, advice, check = verdict(plan, note.get("alignment", {}), check_folder(final, compare=False), final)
+    trained = a.lapt.trains and not advice.startswith("warning")
+    return [rows, check] if trained else [rows, advice, check]
+
+
 def adapt_files(
     a: Adaptation,
     out: str | Path,  # a new or empty folder, or that of the same adaptation
@@ -379,9 +389,8 @@ def adapt_files(
             note = out / "stages.json"
             before = json.loads(note.read_text()) if note.is_file() else {}
             write_json(before | {stage.name: round(time.perf_counter() - started, 1)}, note)
-        for finding in check_folder(a.final(out), compare=False):
-            if finding.breaks:
-                say(str(finding))
+        for line in _closing_lines(a, out):
+            say(line)
     return json.loads((out / "report/report.json").read_text(encoding="utf-8"))
 
 # %% ../../nbs/09_app/03_adapt.ipynb #f593158c

@@ -249,7 +249,7 @@ def transplant_files(
     save(
         result,
         out,
-        model=source.path,
+        model=source.name,
         text=[str(t) for t in text],
         text_size=size,
         language=language,
@@ -345,7 +345,7 @@ def trim_files(
     save(
         result,
         out,
-        model=source.path,
+        model=source.name,
         text=files,
         language=language,
         tokenizer="trimmed to the text",

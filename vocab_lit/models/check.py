@@ -16,17 +16,20 @@ from typing import TYPE_CHECKING
 import numpy as np
 import torch
 
-from .lazy_weights import rows_of, stored_tensors
+from .lazy_weights import stored_tensors, text_part, token_dimensions
 from .source import Source, is_masked
+from .transplant import token_tensors
 from ..text.settings import SettingError, did_you_mean, first_line
+from ..tokens.chat import chat_templates
 from ..tokens.vocab import read_pipeline
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
-    from transformers import GenerationConfig, PreTrainedModel
+    from transformers import GenerationConfig, PreTrainedConfig, PreTrainedModel, PreTrainedTokenizerBase
 
     from vocab_lit.methods.recipe import Plan
     from vocab_lit.models.lazy_weights import StoredTensor
+    from vocab_lit.models.transplant import TokenTensor
     from vocab_lit.tokens.vocab import Token, Vocab
 
 # %% auto #0
@@ -112,9 +115,19 @@ class ServedFolder:
     def generation(self) -> GenerationConfig | None:
         return getattr(self.model, "generation_config", None)
 
+    @cached_property
+    def tables(self) -> dict[str, TokenTensor]:  # as `token_tensors` calls them
+        "What has an entry for each token; `ValueError` where that cannot be told."
+        return token_tensors(self.model)
+
     @property
     def rows(self) -> int:
-        return len(self.model.get_input_embeddings().weight)
+        return len(self.tables["input"])
+
+    @property
+    def text_config(self) -> PreTrainedConfig:
+        "The part of the configuration that has the vocabulary."
+        return text_part(self.model.config)
 
 # %% ../../nbs/05_models/10_check.ipynb #621f199c
 ROWS_OF_DECODERS = 64  # they are a multiple of; vLLM's own padding, and good for kernels
@@ -124,16 +137,16 @@ _LARGEST_LORA = 258_048  # rows to which vLLM limits models that are served with
 def find_rows(served: ServedFolder) -> Iterator[Finding]:
     "Whether tokenizer, embeddings and configuration agree about the number of tokens."
     ids, rows = len(served.vocab), served.rows
-    size = served.model.config.get_text_config().vocab_size
+    size = served.text_config.vocab_size
     if ids > rows:
         what = f"the tokenizer has {ids:,} ids and the model {rows:,} rows"
         yield Finding("rows", what, "make the folder anew, or add rows by resize_token_embeddings")
     if size != rows:
         what = f"config.json has vocab_size {size:,} and the embeddings {rows:,} rows"
         yield Finding("rows", what, "write the number of rows into config.json", ("vllm", "gguf"))
-    out = served.model.get_output_embeddings()
-    if served.generates and out is not None and len(out.weight) != rows:
-        what = f"the output embeddings have {len(out.weight):,} rows and the input embeddings {rows:,}"
+    out = served.tables.get("output")
+    if served.generates and out is not None and len(out) != rows:
+        what = f"the output embeddings have {len(out):,} rows and the input embeddings {rows:,}"
         yield Finding("rows", what, "make the folder anew", ("vllm", "gguf"))
     if served.generates and rows % ROWS_OF_DECODERS:
         what = (
@@ -159,7 +172,7 @@ _ID_LISTS = ("suppress_tokens", "begin_suppress_tokens", "forced_decoder_ids", "
 
 def _configured_ids(served: ServedFolder) -> Iterator[tuple[str, str, int]]:  # file, key, id
     "Every token id in the model's and the generation's configuration."
-    whole, text = served.model.config, served.model.config.get_text_config()
+    whole, text = served.model.config, served.text_config
     configs = [("config.json", whole), ("generation_config.json", served.generation)]
     if text is not whole:
         configs.append(("config.json", text))
@@ -174,7 +187,7 @@ def end_ids(served: ServedFolder) -> set[int]:
     "The ids at which generation stops."
     given = getattr(served.generation, "eos_token_id", None)
     if given is None:
-        given = getattr(served.model.config.get_text_config(), "eos_token_id", None)
+        given = getattr(served.text_config, "eos_token_id", None)
     return set(_ids_within(given))
 
 
@@ -225,12 +238,35 @@ def find_template(served: ServedFolder) -> Iterator[Finding]:
         else:
             yield Finding("template", what, "completions work, chat requests need --chat-template", ("vllm",), False)
         return
+    named = chat_templates(served.tokenizer)
+    yield from dict.fromkeys(finding for name in named for finding in _find_in_template(served, name, named[name]))
+
+
+def _find_in_template(served: ServedFolder, name: str, template: str) -> Iterator[Finding]:
+    only = name == "default"  # another template may want tools or documents
     try:
-        text = served.tokenizer.apply_chat_template(_CONVERSATION, tokenize=False)
+        text = _rendered(served.tokenizer, template)
     except Exception as e:  # a template may raise anything
-        yield Finding("template", f"the chat template fails: {first_line(e)}", "mend chat_template.jinja")
+        which = "the chat template" if only else f"the chat template {name!r}"
+        yield Finding("template", f"{which} fails: {first_line(e)}", "mend chat_template.jinja", breaks=only)
         return
     yield from _find_template_tokens(served, text)
+    if _ANSWER in text:
+        yield from _find_end_of_turn(served, text.rpartition(_ANSWER)[2])
+
+
+def _rendered(tokenizer: PreTrainedTokenizerBase, template: str) -> str:
+    "The conversation as a template writes it; a list of parts is tried where a string fails or is left out."
+    texts, first_error = [], None
+    for in_parts in (False, True):
+        messages = [m | dict(content=[dict(type="text", text=m["content"])]) if in_parts else m for m in _CONVERSATION]
+        try:
+            texts.append(tokenizer.apply_chat_template(messages, chat_template=template, tokenize=False))
+        except Exception as e:  # whatever the template's program raises
+            first_error = first_error or e
+    if not texts:
+        raise first_error
+    return next((text for text in texts if _ANSWER in text), texts[0])
 
 
 def _find_template_tokens(served: ServedFolder, text: str) -> Iterator[Finding]:
@@ -239,7 +275,12 @@ def _find_template_tokens(served: ServedFolder, text: str) -> Iterator[Finding]:
         parts = len(served.tokenizer(markup, add_special_tokens=False)["input_ids"])
         what = f"the chat template writes {markup}, which the tokenizer splits into {parts} tokens"
         yield Finding("template", what, "add it as a special token, as in the source model")
-    after = text.rpartition(_ANSWER)[2]
+
+
+def _find_end_of_turn(
+    served: ServedFolder,
+    after: str,  # what the template writes after the answer
+) -> Iterator[Finding]:
     ids = served.tokenizer(after, add_special_tokens=False)["input_ids"]
     special = [id for id in ids if served.vocab[id].kind == "special"]
     if special and special[0] not in end_ids(served):
@@ -332,9 +373,9 @@ def untrained_tokens(
     unused = _known_unused(served)
     if len(unused) < fewest:
         return None
-    into, out = served.model.get_input_embeddings(), served.model.get_output_embeddings()
-    tied = out is not None and out.weight is into.weight
-    far = _unlikeness(rows_of(into.weight), unused, tied)
+    into, out = served.tables["input"], served.model.get_output_embeddings()
+    tied = out is not None and out.weight is into.tensor
+    far = _unlikeness(into.rows(served.rows), unused, tied)
     edge, usual = far[unused].max(), np.median(far)
     if edge > (0.1 if tied else usual / 2):
         return None  # the unused rows are not alike
@@ -449,18 +490,19 @@ def find_changed_weights(served: ServedFolder) -> Iterator[Finding]:
     before = stored_tensors(served.origin) if served.origin else {}
     after = served.source.stored
     if not before or not after:
-        what = "the source model's safetensors files are not at hand, and the weights were not compared"
+        where = f"{served.note.get('model') or 'the source model'}"
+        what = f"no safetensors files of the source model are found at {where}, and the weights were not compared"
         yield Finding("weights", what, "put them where vocab_lit.json says to compare them", breaks=False)
         return
     lost = sorted(before.keys() - after.keys())
     if lost:
         what = f"{len(lost):,} tensors of the source model are missing, the first {lost[0]}"
         yield Finding("weights", what, "make the folder anew")
-    tables = served.rows  # what has that many rows is the tokens'
+    of_tokens = token_dimensions(type(served.model), served.model.config)
     for name in sorted(before.keys() & after.keys()):
         old, new = before[name], after[name]
-        if old.shape != new.shape or tables in new.shape[:1]:
-            continue
+        if name in of_tokens or old.shape != new.shape or served.rows in new.shape[:1]:
+            continue  # a tensor that is called otherwise in memory is known by its rows
         if old.dtype != new.dtype or not _same_bytes(old, new):
             yield Finding("weights", f"{name} is not the source model's", "make the folder anew")
 
@@ -472,9 +514,13 @@ def _cannot_load(served: ServedFolder) -> Finding | None:
     "What is wrong with a folder that cannot be opened."
     for part, name in (("tokenizer", "vocab"), ("weights", "model")):
         try:
-            getattr(served if name == "model" else served.source, name)
+            getattr(served, name)
         except (ValueError, OSError) as e:
             return Finding(part, first_line(e), "mend the folder")
+    try:
+        len(served.tables)
+    except ValueError as e:  # a class with several vocabularies, for example
+        return Finding("rows", first_line(e), "nothing else was looked at", breaks=False)
     return None
 
 
@@ -512,19 +558,29 @@ def shares(plan: Plan) -> dict[str, float]:
     return dict(copied=float(copied), mixed=float(1 - copied - sampled), random=float(sampled))
 
 
+def _random_share(plan: Plan) -> float:
+    "The share of tokens that are randomly initialised; where a vocabulary is extended, of those that are added."
+    tokens = np.array([bool(token.piece) for token in plan.target])
+    n = plan.n_source
+    kept = (plan.copied[:n] == np.arange(len(plan))[:n])[tokens[:n]].all()
+    if kept and tokens[n:].any():
+        tokens[:n] = False
+    return float((plan.group >= 0)[tokens].mean())
+
+
 def _advice(plan: Plan, alignment: dict) -> str:
     "What to say about a start: that it is poor, and what to do, or nothing."
-    found = shares(plan)
+    random = _random_share(plan)
     accuracy = alignment.get("found in five", 1.0)
     if accuracy < _POOR:
         hint = "give a larger dictionary or vectors trained on more text, or choose focus"
         return f"warning: the alignment finds {accuracy:.0%} of held-out pairs; {hint}"
-    if plan.recipe.startswith(("focus", "wechsel")) and found["random"] > _WITHOUT_VECTOR:
+    if plan.recipe.startswith(("focus", "wechsel")) and random > _WITHOUT_VECTOR:
         why = "have no vector, being too rare in the text or in no word that has one, and were randomly initialised"
-        return f"warning: {found['random']:.0%} of the tokens {why}; more text or a smaller vocabulary helps"
-    if found["random"] > _MOSTLY:
+        return f"warning: {random:.0%} of the new tokens {why}; more text or a smaller vocabulary helps"
+    if random > _MOSTLY:
         hint = "give more text or a smaller vocabulary, or choose another method (`vocab-lit methods`)"
-        return f"warning: most embeddings are randomly initialised; {hint}"
+        return f"warning: most new embeddings are randomly initialised; {hint}"
     return "a start for continued pretraining (`vocab-lit lapt`), not yet a model to use"
 
 
