@@ -25,6 +25,7 @@ def test_a_selection_of_classes_is_right_or_refused():
         "XGLMForCausalLM",
         "InklingForCausalLM",
         "LukeModel",
+        "CLIPModel",
     ]
 
 

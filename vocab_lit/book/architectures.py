@@ -470,6 +470,14 @@ def _one_line(e: Exception) -> str:
     return f"{type(e).__name__}: {str(e).strip()}".split("\n")[0][:300]
 
 
+def _check_findings(folder: Path) -> None:
+    from vocab_lit.models import check
+
+    found = [finding for finding in check.check_folder(folder) if finding.breaks]
+    told = [str(finding) for finding in found if finding.part in ("rows", "weights")]  # the rest is the tokenizer's
+    _must(not told, "; ".join(told))
+
+
 def _try(tiny: Tiny, out: Path, larger: bool, pad_moved: bool, opened: bool) -> tuple[str, str]:  # result, why
     from vocab_lit.models.source import load_model, open_model
     from vocab_lit.models.transplant import save, transplant
@@ -480,7 +488,7 @@ def _try(tiny: Tiny, out: Path, larger: bool, pad_moved: bool, opened: bool) -> 
         # the weights are judged; a tokenizer of whole words would be refused where models allow only their own
         with patch("vocab_lit.models.transplant.check_loads_again"):
             result = transplant(model, source_tokenizer(), target, "identity")
-        save(result, out)
+        save(result, out, model=str(tiny.folder))
     except ValueError as e:
         if "\n" in str(e) or out.exists():
             return "crashed", f"not refused in one line before anything is written: {_one_line(e)}"
@@ -489,6 +497,7 @@ def _try(tiny: Tiny, out: Path, larger: bool, pad_moved: bool, opened: bool) -> 
         return "crashed", _one_line(e)
     try:
         check_folder(tiny, out, target)
+        _check_findings(out)
         if not opened:
             _check_outputs(tiny, result.model, target, "in memory")
     except Wrong as e:
