@@ -741,6 +741,8 @@ def test_a_setup_file_gives_what_the_command_line_leaves_out_and_an_adaptation_g
     assert "trained" in run("adapt", *use, "--out", place / "adapted") and {
         r["state"] for r in json.loads(run("adapt", *use, "--out", place / "adapted", "--dry-run", "--json"))
     } == {"done"}
+    up = run("adapt", *use, "--out", place / "adapted", "--dry-run", "--json", "--push-to-hub", "me/sw")
+    assert {"README.md", "config.json", "model.safetensors"} <= set(json.loads(up)[-1]["what"].split(", "))
     for match, arguments in (
         (
             "holds another run: it has vocab_size 650, not 600",
