@@ -428,6 +428,9 @@ def cell_8e4d89ae():
         "record.json": (lambda out: write_json(list(range(9000)), out), lambda out: json.loads(out.read_text())),
     }
 
+    import tqdm
+    tqdm.tqdm.monitor_interval = 0  # no thread of its own, which might hold a lock at the fork
+
     def child(write, out, die_at=0, room=None):
         "Write in another process, which is killed at one of the files it opens or moves, or has a full disk."
         if pid := os.fork(): return os.waitpid(pid, 0)[1]

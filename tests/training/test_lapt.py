@@ -112,6 +112,9 @@ def cell_a35ed2f9(cell_1a970006):
         losses = lapt(model, tokenizer, text, held_out, config, folder=folder, resume=resume)
         torch.save([model.state_dict(), losses.values.tolist()], Path(folder, "end"))
 
+    import tqdm
+    tqdm.tqdm.monitor_interval = 0  # no thread of its own, which might hold a lock at the fork
+
     def child(folder, kill=None, resume=False): # its exit status
         if pid := os.fork():
             return os.waitpid(pid, 0)[1]

@@ -79,9 +79,9 @@ def fresh_rows(
 
     found = ResultStore(folder).frame()
     found = found[found.library == fingerprint()] if len(found) else pd.DataFrame(columns=["value", "step"])
-    _, comma, setting = Path(folder).name.partition(", ")
-    rows = record_rows(found.assign(chapter=chapter or chapter_of(Path(folder).name)))
-    rows["scale"] += comma + setting
+    name = Path(folder).name
+    rows = record_rows(found.assign(chapter=chapter or chapter_of(name)))
+    rows["scale"] += name.removeprefix(chapter_of(name))
     return rows[~rows.metric.isin(_TIMES)].reset_index(drop=True)
 
 

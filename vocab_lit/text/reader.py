@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import IO
 
 from .extras import import_extra
+from .settings import first_line
 
 # %% auto #0
 __all__ = ['FIELD', 'FIELD_HELP', 'open_bytes', 'raw_lines', 'file_lines', 'TextSource', 'with_field', 'beside']
@@ -166,8 +167,7 @@ def _parquet_texts(path: Path, field: str) -> Iterator[str]:
     try:
         file = parquet.ParquetFile(path)
     except (OSError, ValueError) as e:
-        why = str(e).strip().split("\n")[0]
-        raise ValueError(f"{path}: a Parquet file that is damaged or cut off ({why})") from None
+        raise ValueError(f"{path}: a Parquet file that is damaged or cut off ({first_line(e)})") from None
     with file:
         columns = file.schema_arrow.names
         if field not in columns:
@@ -262,13 +262,18 @@ def _texts_of(path: Path, field: str):
     return _plain_texts
 
 
+def _lines_of(text: str) -> Iterator[str]:
+    "The lines of a text that are not blank, without surrounding white space."
+    return filter(None, map(str.strip, text.split("\n")))
+
+
 def file_lines(
     path: Path,
     field: str = "",  # field or column of the text; "": `text`, where the format has fields
 ) -> Iterator[str]:  # without surrounding white space; blank ones are left out
     "Stream the lines of one file of any format."
     for text in _texts_of(path, field)(path, field or FIELD):
-        yield from filter(None, map(str.strip, text.split("\n")))
+        yield from _lines_of(text)
 
 # %% ../../nbs/01_text/06_reader.ipynb #6a3f0121
 _HUB = "hf:"
@@ -372,7 +377,7 @@ def _data_set_lines(name: str, field: str) -> Iterator[str]:
         if field not in record:
             raise _no_field(name, "field", field, record)
         text = _as_text(record[field], f"{name}, record {n}", field)
-        yield from filter(None, map(str.strip, text.split("\n")))
+        yield from _lines_of(text)
 
 # %% ../../nbs/01_text/06_reader.ipynb #6a3f0125
 def with_field(
