@@ -82,6 +82,9 @@ def cell_33cff44d():
     torch.set_num_threads(1)
     swahili = Adaptation.of(place/"model", [place/"sw.txt"], **quick)
     def die(*_, **__): os.kill(os.getpid(), signal.SIGKILL)
+    import tqdm
+    tqdm.tqdm.monitor_interval = 0  # no thread of its own, which might hold a lock at the fork
+
     def child(out, where=None, call=1):
         if pid := os.fork(): return os.waitpid(pid, 0)[1]
         if where:

@@ -837,8 +837,9 @@ def test_python_files_beside_a_model_are_not_imported(cell_0f7df609, cell_dc25e3
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("builtins.input", lambda *_: "y")  # to "Do you wish to run the custom code?"
         put(model_type="evil")
-        for load in (load_model, open_model):
+        for load in (load_model, open_model, load_tokenizer):
             refused(load, folder, "needs Python code of its own, which is not run here")
+        (folder / "tokenizer_config.json").write_text(json.dumps(tokens))
         assert load_tokenizer(folder).get_vocab() == FAMILIES["unigram"](WORDS).get_vocab() and not TRAP.exists()
 
 

@@ -490,7 +490,7 @@ def find_changed_weights(served: ServedFolder) -> Iterator[Finding]:
     before = stored_tensors(served.origin) if served.origin else {}
     after = served.source.stored
     if not before or not after:
-        where = f"{served.note.get('model') or 'the source model'}"
+        where = served.note.get("model") or "the source model"
         what = f"no safetensors files of the source model are found at {where}, and the weights were not compared"
         yield Finding("weights", what, "put them where vocab_lit.json says to compare them", breaks=False)
         return

@@ -245,7 +245,7 @@ class Source:
 
     @property
     def _dtype(self) -> torch.dtype | str:
-        "The number format that has room for all that the files hold, also where the configuration has less."
+        "The number format that has room for all that the files hold and for what the configuration says."
         import torch
 
         from vocab_lit.models.lazy_weights import tensor_shapes
@@ -253,7 +253,8 @@ class Source:
         if not self.stored or getattr(self.config, "quantization_config", None):
             return "auto"
         own = self.stored.keys() & tensor_shapes(self.model_class, self.config).keys()
-        formats = {self.stored[name].dtype for name in own} - {None}
+        formats = {self.stored[name].dtype for name in own} | {self.config.dtype}
+        formats.discard(None)
         return functools.reduce(torch.promote_types, formats) if formats else "auto"
 
     @cached_property
