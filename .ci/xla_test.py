@@ -1,4 +1,4 @@
-"""LAPT and a task on torch_xla's CPU device, beside the same on the processor.
+"""LAPT, of low-dimensional embeddings too, and a task on torch_xla's CPU device, beside the same on the processor.
 
 The losses must agree, and nothing may be compiled after the first steps.
 """
@@ -10,7 +10,8 @@ import sys
 import tempfile
 from pathlib import Path
 
-STEPS, SETTLED = 12, 4  # steps of LAPT; those after which nothing may be compiled
+STEPS, EVALUATION = 12, 4  # steps of LAPT, and between evaluations; after the first one nothing may be compiled
+METHODS = ("mf1-lex", "mf10-kmeans-lex")  # one up-projection, and a choice among several at each step
 
 
 def run() -> dict:  # what is compared
@@ -21,12 +22,14 @@ def run() -> dict:  # what is compared
     from transformers.trainer import DEFAULT_CALLBACKS
 
     from vocab_lit.models.device import compilations, find_device
+    from vocab_lit.models.factored_embedding import factored
+    from vocab_lit.models.transplant import transplant
     from vocab_lit.tasks.finetune import fine_tune
     from vocab_lit.tasks.settings import TaskConfig
     from vocab_lit.tasks.tagging import Tagged
     from vocab_lit.text.corpus import data_path
     from vocab_lit.text.phrasebook import lines, sentences
-    from vocab_lit.tokens.tokenizer import load_tokenizer
+    from vocab_lit.tokens.tokenizer import load_tokenizer, train_tokenizer
     from vocab_lit.training.lapt import lapt
     from vocab_lit.training.settings import LaptConfig
 
@@ -47,15 +50,18 @@ def run() -> dict:  # what is compared
     def fresh():
         return AutoModelForMaskedLM.from_pretrained(folder, hidden_dropout_prob=0.0, attention_probs_dropout_prob=0.0)
 
-    model = fresh()
     config = LaptConfig(
-        steps=STEPS, mode="full", learning_rate=1e-3, batch_size=16, micro_batch=8, length=64, eval_every=4
+        steps=STEPS, mode="full", learning_rate=1e-3, batch_size=16, micro_batch=8, length=64, eval_every=EVALUATION
     )
+    text, held_out = lines("sw", 1500, seed=0), lines("sw", 200, seed=0, held_out=True)
     with tempfile.TemporaryDirectory() as work:
-        losses = lapt(
-            model, tokenizer, lines("sw", 1500, seed=0), lines("sw", 200, seed=0, held_out=True), config, folder=work
-        )
+        losses = {"LAPT": lapt(fresh(), tokenizer, text, held_out, config, folder=work)}
         kept = sorted(p.name for p in Path(work).glob("checkpoint-*"))
+    target = train_tokenizer(text, "unigram", 600)
+    for method in METHODS:
+        made = transplant(fresh(), tokenizer, target, method)
+        with factored(made.model, made.layer) as model:
+            losses[f"LAPT of {method}"] = lapt(model, target, text, held_out, config)
     words = [Tagged(tuple(s.words), tuple(s.labels)) for s in sentences("sw", 200, seed=0)]
     told = fine_tune(
         fresh(),
@@ -68,29 +74,29 @@ def run() -> dict:  # what is compared
     )
     return dict(
         device=find_device().name,
-        losses=losses.loss.tolist(),
+        losses={name: of.loss.tolist() for name, of in losses.items()} | {"the task": told.history.loss.tolist()},
         checkpoints=kept,
-        task=told.history.loss.tolist(),
         test=told.test,
-        counts=counts,
+        counts=dict(zip([*losses, "the task"], counts, strict=True)),
         total=compilations(),
     )
 
 
 def check(cpu, xla) -> list[str]:  # what is wrong
     "Compare the two runs."
-    (lapt_counts, task_counts), wrong = xla["counts"], []
-    for name in ("losses", "task"):
-        if (far := max(abs(a - b) for a, b in zip(cpu[name], xla[name], strict=True))) > 1e-3:
+    wrong = []
+    for name, losses in cpu["losses"].items():
+        far = max(abs(a - b) for a, b in zip(losses, xla["losses"][name], strict=True))
+        if far > 1e-3:
             wrong.append(f"the losses of {name} are {far:.4f} apart")
     if cpu["checkpoints"] != xla["checkpoints"] or not xla["checkpoints"]:
         wrong.append(f"checkpoints are {xla['checkpoints']} and should be {cpu['checkpoints']}")
     if abs(cpu["test"] - xla["test"]) > 0.01:
         wrong.append("the scores of the task differ")
-    if lapt_counts[SETTLED - 1] != lapt_counts[-1]:
-        wrong.append(f"LAPT compiles after step {SETTLED}: {lapt_counts}")
-    if task_counts[len(task_counts) // 2] != task_counts[-1]:
-        wrong.append(f"the task compiles after its first evaluation: {task_counts}")
+    for name, counts in xla["counts"].items():
+        settled = len(counts) // 2 if name == "the task" else EVALUATION
+        if counts[settled] != counts[-1]:
+            wrong.append(f"{name} compiles after step {settled + 1}: {counts}")
     if not xla["total"] or cpu["total"]:
         wrong.append("the first run must be without XLA and the second with it")
     return wrong
@@ -104,16 +110,10 @@ else:
         for name, more in (("cpu", {"USE_TORCH_XLA": "0"}), ("xla", {"PJRT_DEVICE": "CPU"})):
             subprocess.run([sys.executable, __file__, f"{folder}/{name}"], check=True, env=os.environ | more)
             found[name] = json.loads(Path(folder, name).read_text())
-            held_out = ", ".join(f"{loss:.4f}" for loss in found[name]["losses"])
-            of_task = ", ".join(f"{loss:.4f}" for loss in found[name]["task"])
-            print(f"{found[name]['device']}: held-out losses {held_out}; losses of the task {of_task}", end="; ")
-            print(f"accuracy {found[name]['test']:.3f}", flush=True)
-    print(
-        *(
-            f"programs compiled until each step of {name}: {' '.join(map(str, counts))}"
-            for name, counts in zip(("LAPT", "the task"), found["xla"]["counts"])
-        ),
-        sep="\n",
-    )
+            print(f"{found[name]['device']}: accuracy {found[name]['test']:.3f}; held-out losses")
+            for what, losses in found[name]["losses"].items():
+                print(f"  {what}: {', '.join(f'{loss:.4f}' for loss in losses)}", flush=True)
+    for what, counts in found["xla"]["counts"].items():
+        print(f"programs compiled until each step of {what}: {' '.join(map(str, counts))}")
     if wrong := check(**found):
         sys.exit("\n".join(wrong))
