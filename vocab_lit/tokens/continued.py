@@ -333,6 +333,6 @@ def check_extends(source: PreTrainedTokenizerBase, target: PreTrainedTokenizerBa
     lost = [piece for piece, id in source.get_vocab().items() if ids.get(piece) != id]
     if lost:
         raise ValueError(
-            f"the tokenizer is not the source's with more tokens: {len(lost):,} tokens of the source have another id or "
-            f"none, such as {lost[0]!r}; leave it out, or choose another way of expansion"
+            f"the tokenizer is not the source's with more tokens: {len(lost):,} tokens of the source have another id "
+            f"or none, such as {lost[0]!r}; leave it out, or choose another way of expansion"
         )
