@@ -262,7 +262,7 @@ def test_a_vocabulary_is_trimmed_to_texts_or_refused_in_one_line_with_nothing_wr
     told = json.loads(
         run("trim", place / "model", "--setup", place / "trim.yml", "--out", place / "trimmed-by-setup", "--json")
     )
-    assert [round(t["tokens_that_stay"], 1) < 1 for t in told["texts"]] == [True, True]
+    assert all(0.9 <= t["tokens_that_stay"] < 0.99 for t in told["texts"])
 
 
 @pytest.mark.cell('nbs/09_app/04_cli.ipynb', 'cell "a tokenizer trained by one command serves another" (b37eec81)')
