@@ -102,6 +102,7 @@ def cell_ee1daf0f(cell_963f8e44):
             ("trim", place / "model", *long, *out, "--characters", "txt"),
             "--characters: 'txt' is unknown; did you mean text",
         ),
+        ((*TRANSPLANT, "--expansion", "continued"), "--expansion continued: .* give --extend N too"),
         ((*TRANSPLANT, "--push-to-hub", "a/b/c"), "--push-to-hub a/b/c: not a name of a repository"),
         ((*LAPT, "--push-to-hub", "x y"), "--push-to-hub x y: not a name of a repository"),
         ((*ADAPT, "--push-to-hub", "x y"), "--push-to-hub x y: not a name of a repository"),
