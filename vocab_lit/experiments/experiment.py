@@ -45,6 +45,7 @@ from ..text.constructed import LANGUAGES, world_of
 from ..text.corpus import data_path, mix, read_lines, split_lines
 from ..text.files import write_file
 from ..text.phrasebook import inferences, questions
+from ..tokens.continued import extend_on_text
 from ..tokens.expansion import expand_tokenizer
 from ..tokens.tokenizer import load_tokenizer, train_tokenizer_like
 from ..tokens.trim import trim
@@ -70,7 +71,7 @@ if TYPE_CHECKING:
 __all__ = ['Splits', 'PHRASEBOOK_TASKS', 'CONSTRUCTED_TASKS', 'TaskFiles', 'MINI_RATES', 'SCALES', 'EXTENSION', 'FOCUS_METHODS',
            'VOCABULARY_WAYS', 'VOCABULARIES', 'Setup', 'MiniTask', 'MiniRates', 'SetupOptions', 'scale_models',
            'scale_lapt', 'scale_tasks', 'check_custom', 'scale_vocab_size', 'get_setup', 'Adaptation', 'focus_methods',
-           'Target', 'ExpandedTarget', 'TrimmedTarget', 'Targets']
+           'Target', 'ExpandedTarget', 'DerivedTarget', 'Targets']
 
 # %% ../../nbs/08_experiments/04_experiment.ipynb #18592359
 Splits = tuple[list, list, list]  # examples of a task: train, dev, test
@@ -530,6 +531,7 @@ VOCABULARY_WAYS = {
     "keep": Adaptation("original"),
     "trim": Adaptation("trimmed", _TRIMMED),
     "extend": Adaptation("extended", "focus"),
+    "continue": Adaptation("continued", "focus"),
     "replace": Adaptation("replaced", "focus"),
 }
 
@@ -949,21 +951,40 @@ class ExpandedTarget(Target):
         return carry_vectors(made, self.language.vocab, self.vocab)
 
 
-class TrimmedTarget(Target):
-    "A target language for which the source vocabulary is trimmed to its text."
+class DerivedTarget(Target):
+    "A target language whose vocabulary is made from the source's and the text."
+
+    def __init__(
+        self,
+        language: Target,
+        # of the source tokenizer and text, the target tokenizer
+        derive: Callable[[PreTrainedTokenizerBase, Iterable[str]], PreTrainedTokenizerBase],
+    ):
+        super().__init__(language.setup, language.work)
+        self.derive = derive
 
     @cached_property
     def tokenizer(self) -> PreTrainedTokenizerBase:
-        return trim(self.source_tokenizer, {self.setup.language: self.vocab_text}).tokenizer
+        return self.derive(self.source_tokenizer, self.vocab_text)
 
-    def vectors(self, needs: str, *how, **more) -> None:
-        "None: its embeddings are all copied."
+
+def _extension(target: Target) -> int:
+    return round(EXTENSION * target.setup.vocab_size)
+
+
+def _trimmed(target: Target) -> Target:
+    return DerivedTarget(target, lambda source, lines: trim(source, {target.setup.language: lines}).tokenizer)
+
+
+def _continued(target: Target) -> Target:
+    return DerivedTarget(target, lambda source, lines: extend_on_text(source, lines, _extension(target)).tokenizer)
 
 
 VOCABULARIES: dict[str, Callable[[Target], Target]] = {  # of a target with a vocabulary of its own
     "original": lambda target: target,  # which keeps the source's where no recipe makes embeddings
-    "trimmed": lambda target: TrimmedTarget(target.setup, target.work),
-    "extended": lambda target: ExpandedTarget(target, round(EXTENSION * target.setup.vocab_size)),
+    "trimmed": _trimmed,
+    "extended": lambda target: ExpandedTarget(target, _extension(target)),
+    "continued": _continued,
     "replaced": lambda target: target,
 }
 
