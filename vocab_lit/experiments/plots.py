@@ -1000,7 +1000,7 @@ def size_curves(
         for curve, points in part.groupby("curve", sort=False):
             colour, dashes = PALETTE[curves.index(curve)], [(1, 0), (4, 1.5), (1, 1), (6, 1, 1, 1)][curves.index(curve)]
             ax.plot(points["size"], points.value, color=colour, dashes=dashes, marker="o", markersize=4, label=curve)
-        sizes = sorted(set(part["size"]))
+        sizes = sorted(part["size"][part.curve == part.curve.iloc[0]])  # of the first curve
         ax.set(xscale="log", title=panel, xlabel=xlabel, ylabel=ylabel if ax is axes.flat[0] else "")
         ax.set_xticks(sizes, [_short(n) if n < 1000 else f"{n / 1000:.4g}k" for n in sizes])
         ax.minorticks_off()
