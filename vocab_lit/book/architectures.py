@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 # %% auto #0
 __all__ = ['VOCABULARY', 'OVERRIDES', 'BY_CLASS', 'TASKS', 'WORDS', 'OVERLAP', 'LARGEST', 'RESULTS', 'tiny_config',
            'Architecture', 'architectures', 'word_tokenizer', 'source_tokenizer', 'target_tokenizer', 'Wrong', 'Tiny',
-           'build', 'check_folder', 'Verdict', 'try_architecture', 'sweep', 'make_record', 'counts_table',
+           'build', 'check_folder', 'Verdict', 'trials', 'try_architecture', 'sweep', 'make_record', 'counts_table',
            'reasons_table', 'main']
 
 # %% ../../nbs/10_book/07_architectures.ipynb #84ab9a30
@@ -102,6 +102,11 @@ OVERRIDES: dict[str, dict] = {  # by model type
         hc_count=2,
         layer_types=["linear_attention", "full_attention"],
         eos_token_id=2,
+        indexer_n_heads=2,
+        indexer_kv_heads=1,
+        indexer_head_dim=16,
+        indexer_budget=16,
+        indexer_compress_ratio=4,
     ),
     "chameleon_vqgan": dict(base_channels=32, channel_multiplier=[1, 1], num_res_blocks=1),
     "emu3_vqgan": dict(base_channels=32, channel_multiplier=[1, 1], num_res_blocks=1),
@@ -308,7 +313,9 @@ LARGEST = 30_000_000  # parameters of a tiny model
 
 
 def _shapes(model_class, config):
-    with torch.device("meta"):
+    from transformers.initialization import no_init_weights
+
+    with no_init_weights(), torch.device("meta"):
         return {name: tuple(t.shape) for name, t in model_class(config).state_dict().items()}
 
 
@@ -507,8 +514,14 @@ def _try(tiny: Tiny, out: Path, larger: bool, pad_moved: bool, opened: bool) -> 
     return "right", ""
 
 
+def trials(turn: int) -> list[tuple[bool, bool, bool]]:  # larger, padding moved, opened
+    "Four of the eight combinations, with every pair of choices; an odd turn has the other four."
+    pairs = [(larger, pad_moved) for pad_moved in (False, True) for larger in (True, False)]
+    return [(larger, pad_moved, (larger == pad_moved) == (turn % 2 == 0)) for larger, pad_moved in pairs]
+
+
 def try_architecture(architecture: Architecture, turn: int = 0) -> Verdict:
-    "Build, transplant twice and judge; `turn` says which trial has the larger vocabulary and which is opened."
+    "Build, transplant four times and judge; `turn` says which of the trials are opened."
     about = asdict(architecture)
     with tempfile.TemporaryDirectory() as place, warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -516,17 +529,15 @@ def try_architecture(architecture: Architecture, turn: int = 0) -> Verdict:
             tiny = build(architecture, Path(place, "model"))
         except Exception as e:  # noqa: BLE001  a configuration that is not understood here
             return Verdict(**about, result="not built", why=_one_line(e))
-        larger, opened = turn % 2 == 0, turn // 2 % 2 == 0
-        kept = _try(tiny, Path(place, "kept"), larger, False, opened)
-        moved = _try(tiny, Path(place, "moved"), not larger, True, not opened)
+        found = [_try(tiny, Path(place, str(i)), *how) for i, how in enumerate(trials(turn))]
+    kept, moved = found[:2], found[2:]
     compared = tiny.outputs is not None
-    for result in ("crashed", "wrong"):
-        for found in (kept, moved):
-            if found[0] == result:
-                return Verdict(**about, result=result, why=found[1], compared=compared)
-    if kept[0] == "right":
-        return Verdict(**about, result="right", pad_moved=moved[1], compared=compared)
-    return Verdict(**about, result="refused", why=kept[1], compared=compared)
+    for wanted, among in (("crashed", found), ("wrong", found), ("refused", kept)):
+        for result, why in among:
+            if result == wanted:
+                return Verdict(**about, result=result, why=why, compared=compared)
+    pad_moved = next((why for result, why in moved if result == "refused"), "")
+    return Verdict(**about, result="right", pad_moved=pad_moved, compared=compared)
 
 
 def sweep(

@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 
 # %% auto #0
 __all__ = ['VOCABULARY_FIELDS', 'StoredTensor', 'stored_tensors', 'config_parts', 'text_part', 'vocabulary_fields',
-           'set_vocabulary_size', 'tensor_shapes', 'token_dimensions', 'meta_model', 'quantisation_method', 'rows_of',
-           'read_unknown', 'save_model', 'save_meta_model']
+           'set_vocabulary_size', 'empty_weights', 'tensor_shapes', 'token_dimensions', 'meta_model',
+           'quantisation_method', 'rows_of', 'read_unknown', 'save_model', 'save_meta_model']
 
 # %% ../../nbs/05_models/02_lazy_weights.ipynb #d652b47d
 _FORMATS = {"F64": torch.float64, "F32": torch.float32, "F16": torch.float16, "BF16": torch.bfloat16}
@@ -172,14 +172,23 @@ def set_vocabulary_size(config: PreTrainedConfig, size: int) -> None:
             setattr(part, name, size)
 
 
+@contextlib.contextmanager
+def empty_weights() -> Iterator[None]:
+    "Within it models are built on the meta device, without the time that it takes to initialise and to tie weights."
+    from transformers.initialization import no_init_weights
+
+    with no_init_weights(), torch.device("meta"):
+        yield
+
+
 _SHAPES: dict[tuple[type, str], dict[str, tuple[int, ...]]] = {}  # what was asked for before
 
 
 def tensor_shapes(model_class: type, config: PreTrainedConfig) -> dict[str, tuple[int, ...]]:
     "The shape of each tensor of a model."
-    key = model_class, config.to_json_string()
+    key = model_class, config.to_json_string(use_diff=False)
     if key not in _SHAPES:
-        with torch.device("meta"):
+        with empty_weights():
             model = model_class(copy.deepcopy(config))
         _SHAPES[key] = {name: tuple(tensor.shape) for name, tensor in model.state_dict().items()}
     return dict(_SHAPES[key])
@@ -248,8 +257,9 @@ def meta_model(
 
 
 def _built(model_class, config, dtype):  # without weights; the names of each tensor
-    with torch.device("meta"):
+    with empty_weights():
         model = model_class._from_config(copy.deepcopy(config), dtype=dtype)
+    model.tie_weights()
     names: dict[torch.Tensor, list[str]] = {}
     for name, tensor in model.state_dict(keep_vars=True).items():
         names.setdefault(tensor, []).append(name)
@@ -336,12 +346,14 @@ def read_unknown(
     model: PreTrainedModel,  # that transformers has loaded from it
     stored: dict[str, StoredTensor],  # what its safetensors files hold
 ) -> dict[str, torch.Tensor]:
-    "The tensors of a folder that the class of a model does not know, and that transformers leaves out."
-    found = {}
+    "The tensors of a folder that transformers leaves out: the class does not know them, or sets them itself."
+    found, buffers = {}, dict(model.named_buffers())
     if stored:
         for file in sorted({t.file for t in stored.values()}):
             with safe_open(file, "pt") as f:
                 found |= {name: f.get_tensor(name) for name in _unknown_to(model, f.keys())}
+                held = {name: f.get_tensor(name) for name in f.keys() & buffers.keys()}
+            found |= {name: t for name, t in held.items() if not torch.equal(t.to(buffers[name].dtype), buffers[name])}
         return found
     index = _index_of(folder)
     for file in sorted(set(_weight_map(folder, index).values())) if index else folder.glob("pytorch_model.bin"):

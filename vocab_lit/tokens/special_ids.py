@@ -14,7 +14,7 @@ from functools import cached_property
 from .vocab import _SAME_ROLE, ROLES, Vocab, match_specials
 
 # %% auto #0
-__all__ = ['IdMap', 'carry_ids', 'check_ids']
+__all__ = ['IdMap', 'role_of', 'carry_ids', 'check_ids']
 
 # %% ../../nbs/02_tokens/07_special_ids.ipynb #04e69eda
 @dataclass
@@ -83,7 +83,7 @@ class IdMap:
 _MINICPM = ("im_start", "im_end", "im_newline", "slice_start", "slice_end", "image_start", "image_end", "newline")
 
 
-def _role_of(name: str) -> str | None:
+def role_of(name: str) -> str | None:
     "What a setting that names a token calls it; None for other settings."
     if "codec" in name or "codebook" in name:  # ids of sounds
         return None
@@ -180,7 +180,7 @@ def _assign(config, name: str, id) -> None:
 def _carry(config, ids: IdMap) -> None:
     "Set the ids that one configuration names."
     for name, old in list(vars(config).items()):
-        role = _role_of(name)
+        role = role_of(name)
         if name in _LISTS and old:
             setattr(config, name, _carried_list(name, old, ids))
         elif name in ("lang_to_id", "task_to_id") and old:  # Whisper's
@@ -226,7 +226,7 @@ def check_ids(config, source: Vocab, target: Vocab) -> None:
     "`ValueError` where the target vocabulary lacks a special token that a model needs, as for images."
     ids = IdMap(source, target)
     for name, old in vars(config).items():
-        role = _role_of(name)
+        role = role_of(name)
         if role is None or role in _REPLACEABLE or not isinstance(old, int):
             continue
         special = 0 <= old < len(source) and source[old].kind == "special"
