@@ -3,6 +3,7 @@ from vocab_lit.text.phrasebook import lines
 from vocab_lit.tokens.expansion import expand_tokenizer, write_piece
 from vocab_lit.tokens.tokenizer import KINDS, train_tokenizer
 from vocab_lit.tokens.vocab import Vocab, fertility, read_token, toy_tokenizer
+import copy
 import pytest
 
 
@@ -53,6 +54,17 @@ def test_ids_of_the_source_stay_new_tokens_follow_and_the_text_needs_fewer_of_th
             assert t.convert_tokens_to_ids(t.special_tokens_map[role]) == source.convert_tokens_to_ids(token)
         decoded = [tok.decode(tok(swahili[0], add_special_tokens=False)["input_ids"]).split() for tok in (t, own)]
         assert decoded[0] == decoded[1]
+
+
+@pytest.mark.cell('nbs/02_tokens/03_expansion.ipynb', 'cell "what a chat template writes is tokenized as before" (7e1da3c9)')
+def test_what_a_chat_template_writes_is_tokenized_as_before(cell_7a463304):
+    for kind, (source, own) in pairs.items():
+        chat = copy.deepcopy(source)
+        chat.chat_template = "{% for m in messages %}{{ 'habari ' + m.role + ' mtoto: ' + m.content }}{% endfor %}"
+        prompt = chat.apply_chat_template([dict(role="user", content="1")], tokenize=False)
+        plain, careful = expand_tokenizer(source, own, 600), expand_tokenizer(chat, own, 600)
+        assert careful.tokenize(prompt) == source.tokenize(prompt) != plain.tokenize(prompt), kind
+        assert len(source) < len(careful) < len(plain)
 
 
 @pytest.mark.cell('nbs/02_tokens/03_expansion.ipynb', 'cell "tokenizers of different kinds are not mixed" (e0d2fa6d)')

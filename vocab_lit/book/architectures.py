@@ -13,7 +13,7 @@ import sys
 import tempfile
 import warnings
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 from unittest.mock import patch
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 # %% auto #0
 __all__ = ['VOCABULARY', 'OVERRIDES', 'BY_CLASS', 'TASKS', 'WORDS', 'OVERLAP', 'LARGEST', 'RESULTS', 'tiny_config',
            'Architecture', 'architectures', 'word_tokenizer', 'source_tokenizer', 'target_tokenizer', 'Wrong', 'Tiny',
-           'build', 'check_folder', 'Verdict', 'trials', 'try_architecture', 'sweep', 'make_record', 'counts_table',
-           'reasons_table', 'main']
+           'build', 'check_folder', 'Verdict', 'trials', 'try_architecture', 'sweep', 'Record', 'make_record',
+           'counts_table', 'compared_table', 'reason_of', 'reasons_table', 'search_table', 'main']
 
 # %% ../../nbs/10_book/07_architectures.ipynb #84ab9a30
 VOCABULARY = 48  # embeddings of a tiny model
@@ -128,6 +128,19 @@ OVERRIDES: dict[str, dict] = {  # by model type
     | dict(layers_block_type=["linear_attention", "hybrid", "linear_attention", "hybrid"]),
     "got_ocr2_vision": dict(output_channels=16),
     "wav2vec2": dict(conv_dim=(32,) * 7),
+    "falcon_h1": dict(mamba_d_ssm=32),
+    "neomme": dict(head_dim=16),
+    "dbrx": dict(attn_config=dict(kv_n_heads=2, rope_theta=10000.0)),
+    "bridgetower": dict(hidden_size=64),
+    "bridgetower_text_model": dict(hidden_size=64),
+    "bridgetower_vision_model": dict(hidden_size=64),
+    "cosmos3_edge_text": dict(rope_parameters=_NO_ROPE | dict(mrope_section=[2, 1, 1])),
+    "ernie4_5_vl_moe_text": dict(rope_parameters=_NO_ROPE | dict(mrope_section=[1, 1, 2])),
+    "deepseek_ocr2_text": dict(mlp_layer_types=["dense", "sparse"]),
+    "diffusion_gemma_text": dict(num_experts=4, top_k_experts=1, moe_intermediate_size=32),
+    "glm5_next_text": dict(index_kpool=1),
+    "molmo2_adapter": dict(vision_feature_layer=[1, 0]),
+    "mistral_large4_text": dict(kv_source_layers=[0, 0]),
 }
 _COMPOSED = ("VisionEncoderDecoderModel", "SpeechEncoderDecoderModel")
 BY_CLASS: dict[str, dict] = {"ReformerModelWithLMHead": dict(is_decoder=True)}
@@ -474,7 +487,7 @@ class Verdict:
 
 
 def _one_line(e: Exception) -> str:
-    return f"{type(e).__name__}: {str(e).strip()}".split("\n")[0][:300]
+    return f"{type(e).__name__}: {' '.join(str(e).split())}"[:300]
 
 
 def _check_findings(folder: Path) -> None:
@@ -559,51 +572,139 @@ def sweep(
 RESULTS = ("right", "refused", "wrong", "crashed", "not built")
 
 
-def make_record(verdicts: list[Verdict]) -> dict:
-    "What the book shows of a sweep."
+@dataclass(frozen=True)
+class Record:
+    "What a sweep found."
+
+    transformers: str  # its version
+    verdicts: list[Verdict]
+
+    @classmethod
+    def read(cls, file: str | Path) -> Record:
+        "The record in a file."
+        kept = json.loads(Path(file).read_text(encoding="utf-8"))
+        return cls(kept["transformers"], [Verdict(**verdict) for verdict in kept["verdicts"]])
+
+    def write(self, file: str | Path) -> None:
+        "Write it with a line for each class, without what is as usual."
+        usual = {f.name: f.default for f in fields(Verdict)}
+        told = [{name: v for name, v in asdict(verdict).items() if v != usual[name]} for verdict in self.verdicts]
+        lines = ",\n".join(map(json.dumps, told))
+        text = f'{{"transformers": {json.dumps(self.transformers)}, "verdicts": [\n{lines}\n]}}\n'
+        Path(file).write_text(text, encoding="utf-8")
+
+    def __getitem__(self, result: str) -> list[Verdict]:
+        "The verdicts with one result."
+        return [verdict for verdict in self.verdicts if verdict.result == result]
+
+
+def make_record(verdicts: list[Verdict]) -> Record:
+    "What is kept of a sweep: reasons without the folder of the trial, as far as a table has room."
     import transformers
 
-    counts = collections.Counter((v.task, v.result) for v in verdicts)
-    told = [v for v in verdicts if v.result != "right" or v.pad_moved]
-    return dict(
-        transformers=transformers.__version__,
-        counts={task: {result: counts[task, result] for result in RESULTS} for task in TASKS},
-        outputs_compared=sum(v.compared for v in verdicts if v.result == "right"),
-        told=[dict(name=v.name, result=v.result, why=_plain(v.why), pad=_plain(v.pad_moved)) for v in told],
-    )
+    def plain(why):
+        return re.sub(r"\S*/tmp\S*", "FOLDER", why)[:200]
+
+    kept = [replace(v, why=plain(v.why), pad_moved=plain(v.pad_moved)) for v in verdicts]
+    return Record(transformers.__version__, kept)
 
 
-def _plain(why: str) -> str:
-    "A reason without the folder of the trial, as far as a table has room."
-    return re.sub(r"\S*/tmp\S*", "FOLDER", why)[:200]
-
-
-def counts_table(record: dict) -> pd.DataFrame:
+def counts_table(record: Record) -> pd.DataFrame:
     "How many classes of each task came out how."
     import pandas as pd
 
-    table = pd.DataFrame(record["counts"]).T
+    counts = collections.Counter((v.task, v.result) for v in record.verdicts)
+    table = pd.DataFrame({task: {result: counts[task, result] for result in RESULTS} for task in TASKS}).T
     table.loc["all"] = table.sum()
     return table.rename_axis("task").reset_index()
 
 
-def reasons_table(record: dict, result: str) -> pd.DataFrame:
-    "The classes of one result with the reasons; `pad` for those that are refused only where the padding id moves."
+def compared_table(record: Record) -> pd.DataFrame:
+    "Of the right classes, how many were judged by their outputs with the padding id kept and moved."
     import pandas as pd
 
-    key = "pad" if result == "pad" else "why"
-    chosen = [v for v in record["told"] if (v["pad"] if result == "pad" else v["result"] == result)]
+    right = record["right"]
+    moved = [v for v in right if not v.pad_moved]
+    rows = [
+        dict(padding="kept", right=len(right), outputs_compared=sum(v.compared for v in right), refused=0),
+        dict(
+            padding="moved",
+            right=len(moved),
+            outputs_compared=sum(v.compared for v in moved),
+            refused=len(right) - len(moved),
+        ),
+    ]
+    return pd.DataFrame(rows).rename(columns={"outputs_compared": "outputs compared"})
+
+
+_REASONS = [  # what a refusal says, and why that is
+    (
+        r"none of its tensors has|no token is put into|has no size of a",
+        "no embeddings of tokens, as in encoders of sound",
+    ),
+    (
+        r"has several vocabularies|depends on another vocabulary",
+        "several vocabularies, or tables of n-grams and hashes",
+    ),
+    (r"depends on the vocabulary of", "a table with more rows than the vocabulary has tokens"),
+    (r"holds no embeddings", "a table of integers by token, such as the expert of each"),
+    (r"ends a text at its highest id|does not find the end", "the end of a text is found by its id"),
+    (r"rows for \d+ token ids", "fewer embeddings than tokens"),
+    (r"numbers positions from its padding", "positions are counted from the padding id"),
+    (r"would be given", "further tables of positions"),
+    (r"requires the|parameters, which are too many|has no attribute .*Model", "a package or more memory is needed"),
+    (r"", "the rules of the sweep make no tiny configuration of it"),
+]
+
+
+def reason_of(verdict: Verdict) -> str:
+    "The group that the reason of a verdict belongs to; empty for a class that is right throughout."
+    told = verdict.why or verdict.pad_moved
+    return told and next(group for pattern, group in _REASONS if re.search(pattern, told))
+
+
+def reasons_table(verdicts: list[Verdict]) -> pd.DataFrame:
+    "The groups of reasons, with an example of each and the classes."
+    import pandas as pd
+
     by_reason = collections.defaultdict(list)
-    for v in chosen:
-        by_reason[v[key].replace(v["name"], "model")].append(v["name"])
-    rows = [dict(classes=", ".join(names), why=why) for why, names in by_reason.items()]
-    return pd.DataFrame(rows, columns=["classes", "why"])
+    for verdict in verdicts:
+        by_reason[reason_of(verdict)].append(verdict)
+    rows = [
+        dict(
+            reason=group,
+            classes=len(found),
+            which=", ".join(v.name for v in found),
+            example=found[0].why or found[0].pad_moved,
+        )
+        for group, found in by_reason.items()
+    ]
+    return pd.DataFrame(rows, columns=["reason", "classes", "which", "example"])
+
+
+_SEARCH = """<input type="search" placeholder="class, model type, task or reason" aria-label="Search" oninput="
+const wanted = this.value.toLowerCase();
+for (const row of this.nextElementSibling.tBodies[0].rows)
+    row.hidden = !row.textContent.toLowerCase().includes(wanted);">
+"""
+
+
+def search_table(record: Record) -> str:  # HTML
+    "All classes with a field above them that shows only those in which a word occurs."
+    import pandas as pd
+
+    rows = [
+        {"class": v.name, "model type": v.model_type, "task": v.task, "result": v.result}
+        | {"reason": v.why or ("" if not v.pad_moved else f"where the padding id moves: {v.pad_moved}")}
+        for v in record.verdicts
+    ]
+    return _SEARCH + pd.DataFrame(rows).to_html(index=False, border=0)
 
 
 def main() -> None:
     "Make a record of all classes."
-    record = make_record(sweep(say=lambda v: print(v.result, v.name, v.why or v.pad_moved, flush=True)))
-    Path(sys.argv[1]).write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
+    verdicts = sweep(say=lambda v: print(v.result, v.name, v.why or v.pad_moved, flush=True))
+    make_record(verdicts).write(sys.argv[1])
 
 
 if __name__ == "__main__" and "__file__" in globals():  # not in a notebook
