@@ -149,6 +149,19 @@ def _with_vectors(source, language, target, lines, settings, say):
     return replace(made, target=carried) if aligned else carried
 
 
+def _continued(source, lines, n, given, say):
+    "The source's tokenizer with tokens that it learns of the text, or a given one that has learnt them before."
+    from vocab_lit.tokens.continued import check_extends, extend_on_text
+
+    if given is not None:
+        check_extends(source.tokenizer, given)
+        return given
+    say(f"training the source's tokenizer on, for {n:,} tokens more")
+    built = extend_on_text(source.tokenizer, lines, n)
+    say(built.about)
+    return built.tokenizer
+
+
 def _target_tokenizers(source, lines, settings, given, say):
     "The tokenizer of the target language, and the one that the model gets, which may keep the source's tokens."
     from vocab_lit.tokens.chat import add_special_tokens
@@ -156,6 +169,9 @@ def _target_tokenizers(source, lines, settings, given, say):
     from vocab_lit.tokens.tokenizer import tokenizer_kind, train_tokenizer_like
 
     wanted = settings.tokenizer
+    if wanted.continues:
+        target = _continued(source, lines, wanted.extend, given, say)
+        return target, target
     language = given
     if language is None:
         kind = wanted.kind or tokenizer_kind(source.tokenizer)
@@ -163,7 +179,11 @@ def _target_tokenizers(source, lines, settings, given, say):
         options = dict(keep_reserved=wanted.keep_reserved, character_coverage=wanted.character_coverage)
         language = train_tokenizer_like(source.tokenizer, lines, wanted.vocab_size, kind, **options)
     if wanted.extend:
-        return language, expand_tokenizer(source.tokenizer, language, wanted.extend)
+        target = expand_tokenizer(source.tokenizer, language, wanted.extend)
+        added = len(target) - len(source.tokenizer)
+        others = "the source vocabulary has the others, or cannot build them"
+        say(f"added {added:,} of the first {wanted.extend:,} tokens of the target language's tokenizer; {others}")
+        return language, target
     if wanted.add_special_tokens and (added := add_special_tokens(source.tokenizer, language)):
         say(f"added {', '.join(added)} to the target tokenizer")
     return language, language
