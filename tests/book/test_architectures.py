@@ -17,6 +17,8 @@ def test_a_selection_of_classes_is_right_or_refused():
         "XLNetLMHeadModel",
         "GPT2ForSequenceClassification",
         "DiffLlamaForCausalLM",
+        "FlaubertWithLMHeadModel",
+        "ZayaForCausalLM",
         "M2M100ForConditionalGeneration",
         "Gemma3nForCausalLM",
         "Gemma4ForConditionalGeneration",

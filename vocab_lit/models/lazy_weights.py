@@ -23,13 +23,15 @@ from safetensors import safe_open
 from torch import nn
 from tqdm.auto import tqdm
 
+from ..tokens.special_ids import _NO_TEXT, config_parts, text_part
+
 if TYPE_CHECKING:
     from transformers import PreTrainedConfig, PreTrainedModel
 
 # %% auto #0
-__all__ = ['VOCABULARY_FIELDS', 'StoredTensor', 'stored_tensors', 'config_parts', 'text_part', 'vocabulary_fields',
-           'set_vocabulary_size', 'empty_weights', 'tensor_shapes', 'token_dimensions', 'meta_model',
-           'quantisation_method', 'rows_of', 'read_unknown', 'save_model', 'save_meta_model']
+__all__ = ['VOCABULARY_FIELDS', 'StoredTensor', 'stored_tensors', 'vocabulary_fields', 'set_vocabulary_size', 'empty_weights',
+           'tensor_shapes', 'token_dimensions', 'meta_model', 'quantisation_method', 'rows_of', 'read_unknown',
+           'save_model', 'save_meta_model']
 
 # %% ../../nbs/05_models/02_lazy_weights.ipynb #d652b47d
 _FORMATS = {"F64": torch.float64, "F32": torch.float32, "F16": torch.float16, "BF16": torch.bfloat16}
@@ -130,30 +132,7 @@ def stored_tensors(
 # %% ../../nbs/05_models/02_lazy_weights.ipynb #82083011
 _FOLLOW = ("vocab_size_per_layer_input", "unpadded_vocab_size")  # may differ from the size of the vocabulary
 VOCABULARY_FIELDS = ("vocab_size", *_FOLLOW)  # also attributes of modules
-_NO_TEXT = re.compile("type|audio|image|vision|speech|code(book|c)|unit|entity|hifi|additional|xpath")
 _APART = re.compile("^(src|tgt)_vocab")  # of two languages, each with a tokenizer of its own
-
-
-def config_parts(
-    config: PreTrainedConfig,
-    text_only: bool = False,  # leave out those of images and sounds
-) -> Iterator[PreTrainedConfig]:
-    "A configuration and all configurations in it."
-    from transformers import PreTrainedConfig
-
-    yield config
-    for name, value in vars(config).items():
-        if isinstance(value, PreTrainedConfig) and not (text_only and _NO_TEXT.search(name)):
-            yield from config_parts(value, text_only)
-
-
-def text_part(config: PreTrainedConfig) -> PreTrainedConfig | None:
-    "The part of a configuration that has the vocabulary of the text."
-    with contextlib.suppress(ValueError):  # more than one part is of text
-        config = config.get_text_config()
-    return next(
-        (part for part in config_parts(config, True) if isinstance(getattr(part, "vocab_size", None), int)), None
-    )
 
 
 def vocabulary_fields(config: PreTrainedConfig) -> Iterator[tuple[PreTrainedConfig, str]]:

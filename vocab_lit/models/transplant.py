@@ -26,20 +26,18 @@ from .factored_embedding import FactoredEmbedding, check_tied
 from vocab_lit.models.lazy_weights import (
     VOCABULARY_FIELDS,
     StoredTensor,
-    config_parts,
     empty_weights,
     quantisation_method,
     rows_of,
     save_model,
     set_vocabulary_size,
     tensor_shapes,
-    text_part,
     token_dimensions,
 )
 from .source import Source, is_masked, max_length
 from ..text.files import write_folder
 from ..tokens.chat import carry_template, check_templates
-from ..tokens.special_ids import carry_ids, check_ids, role_of
+from ..tokens.special_ids import carry_ids, check_ids, config_parts, role_of, text_part
 from ..tokens.tokenizer import check_loads_again, ids_around, save_tokenizer
 from ..tokens.vocab import _SAME_ROLE, Token, Vocab
 from ..vectors.align import AlignedVectors
