@@ -189,7 +189,11 @@ def test_commands_give_tables_and_json(cell_963f8e44):
     (place / "en.txt").write_text("\n".join(lines("en", 400, seed=1)), encoding="utf-8")
     drawn = ("--figure", place / "sizes.png", "--csv", place / "sizes.csv")
     told = run("inspect", place / "model", "--text", place / "sw.txt", "--beside", place / "en.txt", *drawn)
-    assert "verdict: extend the vocabulary, by about" in told and f"{place / 'en.txt'}: " in told and "--extend" in told
+    assert (
+        "verdict: extend the vocabulary, by about" in told
+        and f"{place / 'en.txt'}: " in told
+        and "--expansion continued" in told
+    )
     assert (place / "sizes.png").stat().st_size > 1000 and "tokens_per_word" in (place / "sizes.csv").read_text()
     for match, asked in (
         ("sizes.csv exists", ("--text", place / "sw.txt", "--csv", place / "sizes.csv")),
