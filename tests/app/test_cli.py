@@ -236,6 +236,16 @@ def test_a_folder_is_checked_and_uploaded_where_that_is_asked_for(cell_963f8e44)
         planned = run(
             "adapt", place / "model", "--text", place / "sw.txt", *to, "--dry-run", "--json", "--push-to-hub", "up"
         )
+        folders = len(list(place.iterdir()))
+        for goes_up, *command in (
+            ("plan.npz", "transplant", *given),
+            ("losses.csv", "lapt", place / "model", *few),
+            ("adapter_config.json", "adapter", "export", place / "model", adapter),
+        ):
+            shown = run(*command, "--out", place / "never", "--dry-run", "--push-to-hub", "up")
+            assert goes_up in shown and " up " in shown, shown
+            run(*command, "--out", place / "never", "--dry-run", "--push-to-hub", "not a name", code=1)
+        assert len(list(place.iterdir())) == folders
     assert json.loads((place / "up/config.json").read_text())["vocab_size"] % 8 == 0
     assert uploads == [(name, f"me/{name}") for name in ("up", "up-lapt", "up-adapter")]
     last = json.loads(planned)[-1]
