@@ -3,6 +3,7 @@ from vocab_lit.text.phrasebook import lines
 from vocab_lit.tokens.expansion import expand_tokenizer, write_piece
 from vocab_lit.tokens.tokenizer import KINDS, train_tokenizer, with_pipeline
 from vocab_lit.tokens.vocab import Vocab, fertility, read_pipeline, read_token, toy_tokenizer
+import copy
 import pytest
 
 
@@ -63,6 +64,17 @@ def test_what_is_no_word_is_built_by_merges_of_the_source_and_new_ones(cell_7a46
     by_merges = with_pipeline(source, pipeline).backend_tokenizer.model
     inside = [piece for piece, i in t.get_vocab().items() if i >= len(source) and not piece.startswith("Ġ")]
     assert len(inside) > 50 and all(len(by_merges.tokenize(piece)) == 1 for piece in inside)
+
+
+@pytest.mark.cell('nbs/02_tokens/03_expansion.ipynb', 'cell "what a chat template writes is tokenized as before" (7e1da3c9)')
+def test_what_a_chat_template_writes_is_tokenized_as_before(cell_7a463304):
+    for kind, (source, own) in pairs.items():
+        chat = copy.deepcopy(source)
+        chat.chat_template = "{% for m in messages %}{{ 'habari ' + m.role + ' mtoto: ' + m.content }}{% endfor %}"
+        prompt = chat.apply_chat_template([dict(role="user", content="1")], tokenize=False)
+        plain, careful = expand_tokenizer(source, own, 600), expand_tokenizer(chat, own, 600)
+        assert careful.tokenize(prompt) == source.tokenize(prompt) != plain.tokenize(prompt), kind
+        assert len(source) < len(careful) < len(plain)
 
 
 @pytest.mark.cell('nbs/02_tokens/03_expansion.ipynb', 'cell "tokenizers of different kinds are not mixed" (e0d2fa6d)')

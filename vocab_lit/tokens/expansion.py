@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from tokenizers import models
 
+from .own_pipeline import template_lines
 from .tokenizer import with_pipeline
 from .vocab import _CHARACTERS, Dialect, Token, Vocab, overlap, read_pipeline, read_token
 
@@ -57,11 +58,13 @@ def _check_alike(source: Dialect, target: Dialect) -> None:
 
 def _new_pieces(source: Vocab, target: Vocab, pieces: dict, n: int) -> dict[str, str]:
     "{piece of the target's model: the same token as the source writes it}, of the first n that the source lacks."
+    template = "\n".join(" " + line for line in template_lines(source.tokenizer))
     overlapping = overlap(source, target) >= 0
     kinds = ("text", "byte") if target.dialect.byte_level else ("text",)  # bytes to fall back on are no candidates
     first = [t for t in target if t.kind in kinds and t.piece in pieces][:n]
     written = {t.piece: write_piece(t, source.dialect) for t in first if not overlapping[t.id]}
-    new = {piece: own for piece, own in written.items() if own is not None}
+    kept = {t.piece for t in first if t.text and " " * t.word_start + t.text in template}
+    new = {piece: own for piece, own in written.items() if own is not None and piece not in kept}
     if not new:
         raise ValueError(
             f"the source vocabulary has all of the first {len(first)} tokens of the target language's tokenizer, of "
