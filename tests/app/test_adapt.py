@@ -153,12 +153,15 @@ def test_the_stages_leave_a_whole_model_scores_of_the_old_one_and_the_new_one_an
         and "nan" not in text
     )
     card = (out / "model/README.md").read_text(encoding="utf-8")
+    kept = (out / "text/train.txt").read_text(encoding="utf-8").splitlines()
     for said in (
         "# out\n",
         "language: sw",
         "## Continued pretraining",
         "| source | bits per byte of held-out text |",
         "ner, ",
+        "| vocab size | 600 |",
+        f"({len(kept):,} lines, {sum(map(len, kept)):,} characters)",
     ):
         assert said in card, said
 
@@ -234,6 +237,9 @@ def test_other_methods_and_a_run_without_training_find_what_they_need(cell_7250b
         and not (place / "grown/tokenizer").exists()
         and not grown["text"]["cleaned"]
     )
+    wanted = dict(method="identity", extend=50, expansion="continued", same_size=True)
+    learnt = adapt_files(asked(**plain, **wanted), place / "learnt", lambda _: None)
+    assert learnt["vocabulary"]["target"]["tokens"] == 800 and (place / "learnt/tokenizer").exists()
     options = dict(method="script-posn-ident", held_out=[place / "en.txt"])
     sampled = adapt_files(asked(**plain, **options), place / "sampled", lambda _: None)
     assert not (place / "sampled/vectors").exists() and sampled["text"]["lines"]["held out"] == 600
@@ -263,6 +269,7 @@ def test_what_cannot_work_is_refused_before_anything_is_written(cell_7250b4f7):
         (dict(tasks={"pos": dict(train=str(place / "sw.txt"), test=str(place / "sw.txt"))}), "sw.txt, line 1"),
         (dict(lapt=dict(preset="x")), "--preset: 'x' is unknown"),
         (dict(factors=str(place / "sw.txt")), "holds no factors"),
+        (dict(expansion="continued"), "--expansion continued: it adds to the source vocabulary; give --extend N too"),
         (dict(alpha=0.3, sample="9MB"), "--alpha: adapt makes one text of all"),
         (dict(vocab_size=9000), r"too short for 9000 tokens: it yields \d+; give more text or ask for at most"),
     ):

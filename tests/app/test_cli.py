@@ -102,6 +102,7 @@ def cell_ee1daf0f(cell_963f8e44):
             ("trim", place / "model", *long, *out, "--characters", "txt"),
             "--characters: 'txt' is unknown; did you mean text",
         ),
+        ((*TRANSPLANT, "--expansion", "continued"), "--expansion continued: .* give --extend N too"),
         ((*TRANSPLANT, "--push-to-hub", "a/b/c"), "--push-to-hub a/b/c: not a name of a repository"),
         ((*LAPT, "--push-to-hub", "x y"), "--push-to-hub x y: not a name of a repository"),
         ((*ADAPT, "--push-to-hub", "x y"), "--push-to-hub x y: not a name of a repository"),
@@ -184,6 +185,25 @@ def test_commands_give_tables_and_json(cell_963f8e44):
         and 0 <= facts["text"]["unk_rate"] < 0.1
     )
     assert "Latn" in run("inspect", place / "model")
+    assert facts["verdict"]["what"] == "extend" and facts["text"]["sampled"] == facts["text"]["lines"]
+    (place / "en.txt").write_text("\n".join(lines("en", 400, seed=1)), encoding="utf-8")
+    drawn = ("--figure", place / "sizes.png", "--csv", place / "sizes.csv")
+    told = run("inspect", place / "model", "--text", place / "sw.txt", "--beside", place / "en.txt", *drawn)
+    assert (
+        "verdict: extend the vocabulary, by about" in told
+        and f"{place / 'en.txt'}: " in told
+        and "--expansion continued" in told
+    )
+    assert (place / "sizes.png").stat().st_size > 1000 and "tokens_per_word" in (place / "sizes.csv").read_text()
+    for match, asked in (
+        ("sizes.csv exists", ("--text", place / "sw.txt", "--csv", place / "sizes.csv")),
+        ("--figure: the curve is that of a text", ("--figure", place / "never.png")),
+        ("a plot is written as .png", ("--text", place / "sw.txt", "--figure", place / "never.txt")),
+        ("no such file", ("--text", place / "sw.txt", "--beside", place / "never.txt")),
+    ):
+        assert match in run("inspect", place / "model", *asked, code=1), match
+    (place / "few.txt").write_text("Habari\n")
+    assert "verdict" not in json.loads(run("inspect", place / "model", "--text", place / "few.txt", "--json"))
     parts = json.loads(run("explain", place / "sw", "Jumanne", "--json"))
     assert abs(sum(p["weight"] for p in parts) - 1) < 1e-4 and parts[0]["token"] == "▁Jumanne"
 
@@ -216,6 +236,16 @@ def test_a_folder_is_checked_and_uploaded_where_that_is_asked_for(cell_963f8e44)
         planned = run(
             "adapt", place / "model", "--text", place / "sw.txt", *to, "--dry-run", "--json", "--push-to-hub", "up"
         )
+        folders = len(list(place.iterdir()))
+        for goes_up, *command in (
+            ("plan.npz", "transplant", *given),
+            ("losses.csv", "lapt", place / "model", *few),
+            ("adapter_config.json", "adapter", "export", place / "model", adapter),
+        ):
+            shown = run(*command, "--out", place / "never", "--dry-run", "--push-to-hub", "up")
+            assert goes_up in shown and " up " in shown, shown
+            run(*command, "--out", place / "never", "--dry-run", "--push-to-hub", "not a name", code=1)
+        assert len(list(place.iterdir())) == folders
     assert json.loads((place / "up/config.json").read_text())["vocab_size"] % 8 == 0
     assert uploads == [(name, f"me/{name}") for name in ("up", "up-lapt", "up-adapter")]
     last = json.loads(planned)[-1]

@@ -24,7 +24,7 @@ from babel import Locale
 from filelock import FileLock, Timeout
 
 import vocab_lit
-from .pipeline import train_vectors_files, transplant_files
+from .pipeline import changed_settings, size_of, train_vectors_files, transplant_files
 from .settings import Adaptation
 from ..experiments.plots import loss_bars, loss_curves, row_shares
 from ..experiments.results import environment
@@ -39,6 +39,7 @@ from ..text.corpus import CleanReport, Lines, clean, hold_out, read_lines, write
 from ..text.extras import import_extra
 from ..text.files import check_output, write_folder
 from ..text.reader import TextSource
+from ..tokens.continued import continued_tokenizer
 from ..tokens.tokenizer import load_tokenizer, save_tokenizer, train_tokenizer_like
 from ..tokens.vocab import fit
 from ..training.settings import RunSettings
@@ -60,7 +61,8 @@ _BYTES = 1000  # the same for bytes
 
 def _small_text(a: Adaptation) -> list[str]:
     "The lines that would train the tokenizer where they may not be enough for it; none of a larger text."
-    most, found, words, size = a.transplant.tokenizer.vocab_size, [], set(), 0
+    wanted = a.transplant.tokenizer
+    most, found, words, size = wanted.extend if wanted.continues else wanted.vocab_size, [], set(), 0
     for line in clean(Lines(*a.text)) if a.adapt.clean else Lines(*a.text):
         found.append(line)
         words.update(line.split())
@@ -79,8 +81,12 @@ def check_vocabulary(a: Adaptation) -> None:
         _train_tokenizer(a, lines)
 
 
-def _train_tokenizer(a: Adaptation, lines) -> PreTrainedTokenizerFast:
+def _train_tokenizer(a: Adaptation, lines, say=lambda message: None) -> PreTrainedTokenizerFast:
     wanted = a.transplant.tokenizer
+    if wanted.continues:
+        built = continued_tokenizer(a.opened.tokenizer, lines, wanted)
+        say(built.about)
+        return built.tokenizer
     options = dict(keep_reserved=wanted.keep_reserved, character_coverage=wanted.character_coverage)
     return train_tokenizer_like(a.opened.tokenizer, lines, wanted.vocab_size, wanted.kind or None, **options)
 
@@ -144,13 +150,14 @@ def _make_text(a, path):
         _write_lines(folder / "train.txt", train)
         _write_lines(folder / "held-out.txt", test)
         (folder / "all.txt").unlink(missing_ok=True)
-        counts = {"train": sum(1 for _ in Lines(folder / "train.txt")), "held out": len(test)}
+        size = size_of(Lines(folder / "train.txt"))
+        counts = {"train": size["lines"], "held out": len(test)}
         cleaned = report.table().to_dict("records") if a.adapt.clean else []
-        write_json(dict(cleaned=cleaned, lines=counts), folder / "text.json")
+        write_json(dict(cleaned=cleaned, lines=counts, size=size), folder / "text.json")
 
 
-def _make_tokenizer(a, out):
-    made = _train_tokenizer(a, _lines_to_train(a, out))
+def _make_tokenizer(a, out, say):
+    made = _train_tokenizer(a, _lines_to_train(a, out), say)
     with write_folder(out / "tokenizer") as folder:
         save_tokenizer(made, folder)
 
@@ -286,7 +293,9 @@ def stages(a: Adaptation, out: Path, say: Say = print) -> list[Stage]:
     made = [Stage("text", text, out / "text", partial(_make_text, a, out / "text"))]
     if not wanted.tokenizer:
         about = f"train {wanted.vocab_size:,} tokens"
-        made.append(Stage("tokenizer", about, out / "tokenizer", partial(_make_tokenizer, a, out)))
+        if wanted.continues:
+            about = f"train that of {a.source} on, for {wanted.extend:,} tokens more"
+        made.append(Stage("tokenizer", about, out / "tokenizer", partial(_make_tokenizer, a, out, say)))
     made += _vectors_stage(a, out, language, say)
     vocabulary = f"{wanted.extend:,} tokens more" if wanted.extend else "a target vocabulary"
     start = partial(_make_start, a, out, a.transplant.init.recipe.needs, language, say)
@@ -596,5 +605,5 @@ def _complete_card(a: Adaptation, found: dict, final: Path, name: str) -> None:
         dict(model=r["model"], measure=f"{r['task']}, {r['metric']}", score=round(r["test"], 4)) for r in found["tasks"]
     ]
     given = a.transplant.tokenizer.tokenizer
-    told = dict(text=list(a.text), text_size=dict(lines=found["text"]["lines"]["train"]), scores=scores)
-    write_card(final, name, tokenizer=given or "trained on the text", **told)
+    told = dict(text=list(a.text), text_size=found["text"]["size"], settings=changed_settings(a.transplant))
+    write_card(final, name, tokenizer=given or "trained on the text", scores=scores, **told)

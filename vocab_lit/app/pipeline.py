@@ -33,8 +33,8 @@ if TYPE_CHECKING:
     from vocab_lit.vectors.token_vectors import TokenVectors
 
 # %% auto #0
-__all__ = ['Say', 'aligned_vectors', 'target_vectors', 'factorize_files', 'transplant_files', 'trim_files', 'train_vectors_files',
-           'align_word_files']
+__all__ = ['Say', 'aligned_vectors', 'target_vectors', 'factorize_files', 'changed_settings', 'size_of', 'check_transplant',
+           'transplant_files', 'trim_files', 'train_vectors_files', 'align_word_files']
 
 # %% ../../nbs/09_app/01_pipeline.ipynb #241ded42
 Say = Callable[[str], None]  # is told what is being done
@@ -149,6 +149,20 @@ def _with_vectors(source, language, target, lines, settings, say):
     return replace(made, target=carried) if aligned else carried
 
 
+def _continued(source, lines, wanted, given, say):
+    "The source's tokenizer with tokens that it learns of the text, or a given one that has learnt them before."
+    from vocab_lit.tokens.continued import check_extends, continued_tokenizer
+
+    if given is not None:
+        if not wanted.same_size:
+            check_extends(source.tokenizer, given)
+        return given
+    say(f"training the source's tokenizer on, for {wanted.extend:,} tokens more")
+    built = continued_tokenizer(source.tokenizer, lines, wanted)
+    say(built.about)
+    return built.tokenizer
+
+
 def _target_tokenizers(source, lines, settings, given, say):
     "The tokenizer of the target language, and the one that the model gets, which may keep the source's tokens."
     from vocab_lit.tokens.chat import add_special_tokens
@@ -156,6 +170,9 @@ def _target_tokenizers(source, lines, settings, given, say):
     from vocab_lit.tokens.tokenizer import tokenizer_kind, train_tokenizer_like
 
     wanted = settings.tokenizer
+    if wanted.continues:
+        target = _continued(source, lines, wanted, given, say)
+        return target, target
     language = given
     if language is None:
         kind = wanted.kind or tokenizer_kind(source.tokenizer)
@@ -163,13 +180,17 @@ def _target_tokenizers(source, lines, settings, given, say):
         options = dict(keep_reserved=wanted.keep_reserved, character_coverage=wanted.character_coverage)
         language = train_tokenizer_like(source.tokenizer, lines, wanted.vocab_size, kind, **options)
     if wanted.extend:
-        return language, expand_tokenizer(source.tokenizer, language, wanted.extend)
+        target = expand_tokenizer(source.tokenizer, language, wanted.extend)
+        added = len(target) - len(source.tokenizer)
+        others = "the source vocabulary has the others, or cannot build them"
+        say(f"added {added:,} of the first {wanted.extend:,} tokens of the target language's tokenizer; {others}")
+        return language, target
     if wanted.add_special_tokens and (added := add_special_tokens(source.tokenizer, language)):
         say(f"added {', '.join(added)} to the target tokenizer")
     return language, language
 
 
-def _changed(settings: TransplantSettings) -> dict:
+def changed_settings(settings: TransplantSettings) -> dict:
     "The settings that are not the usual ones, but for those that the note has anyway."
     pairs = zip(
         (settings.tokenizer, settings.vectors, settings.init), (TokenizerSettings(), VectorSettings(), InitSettings())
@@ -179,7 +200,8 @@ def _changed(settings: TransplantSettings) -> dict:
     return {name: value for name, (value, usual) in flat.items() if value != usual and name not in told}
 
 
-def _size_of(lines) -> dict[str, int]:
+def size_of(lines: Iterable[str]) -> dict[str, int]:
+    "Lines and characters of a text."
     n, characters = 0, 0
     for line in lines:
         n, characters = n + 1, characters + len(line)
@@ -204,6 +226,21 @@ def _tell(result, recipe, say) -> None:
         )
 
 
+def check_transplant(
+    source: Source | str | Path,  # model folder, or hub name when online
+    text: Sequence[str | Path],
+    out: str | Path,  # a new or empty folder
+    settings: TransplantSettings,
+) -> tuple[Source, Path]:  # and the folder
+    "What can be checked of a transplant before the model is loaded."
+    source, out = Source.open(source), check_output(out)
+    check_text(text)
+    check_text(settings.vectors.source_text, "source_text")
+    settings.check(text)
+    check_vocab_size(settings.tokenizer, text)
+    return source, out
+
+
 def transplant_files(
     source: Source | str | Path,  # model folder, or hub name when online
     text: Sequence[str | Path],  # UTF-8 text in the target language, one sentence or paragraph a line; may be none
@@ -213,11 +250,7 @@ def transplant_files(
     language: str = "",  # code of the target language, for the model card
 ) -> Transplant:  # its model has only the parameters that are new in memory, where the others could stay in their files
     "Give the model in a folder a vocabulary for the text's language, and save it in another folder."
-    source, out = Source.open(source), check_output(out)
-    check_text(text)
-    check_text(settings.vectors.source_text, "source_text")
-    settings.check(text)
-    check_vocab_size(settings.tokenizer, text)
+    source, out = check_transplant(source, text, out, settings)
     from vocab_lit.methods.factored import FactoredRecipe, load_factors
     from vocab_lit.models.check import ROWS_OF_DECODERS, check_folder, is_decoder, verdict
     from vocab_lit.models.transplant import check_model, save, transplant
@@ -234,7 +267,7 @@ def transplant_files(
     check_templates(source.tokenizer, source.path)
     factors = load_factors(factors) if factors else None
     lines = settings.tokenizer.training_lines(text, settings.init.seed) if text else []
-    size = _size_of(lines)
+    size = size_of(lines)
     if text:
         say(f"training on {size['lines']:,} lines of text")
     tokenizer, target = _target_tokenizers(source, lines, settings, given, say)
@@ -256,7 +289,7 @@ def transplant_files(
         tokenizer=settings.tokenizer.tokenizer or "trained on the text",
         vectors=vectors.name if vectors else "none",
         alignment=alignment,
-        settings=_changed(settings),
+        settings=changed_settings(settings),
         extended_by=len(target) - len(source.tokenizer) if settings.tokenizer.extend else 0,
     )
     say(f"saved in {out}")
@@ -392,7 +425,7 @@ def train_vectors_files(
 
 def _read(text, say):
     lines = Lines(*text)
-    say(f"training on {_size_of(lines)['lines']:,} lines of text")
+    say(f"training on {size_of(lines)['lines']:,} lines of text")
     return lines
 
 

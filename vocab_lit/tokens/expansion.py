@@ -5,16 +5,20 @@
 # %% ../../nbs/02_tokens/03_expansion.ipynb #5b624be4
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from tokenizers import models
+
+from .own_pipeline import template_lines
 from .tokenizer import with_pipeline
-from .vocab import _CHARACTERS, Dialect, Token, Vocab, overlap, read_pipeline
+from .vocab import _CHARACTERS, Dialect, Token, Vocab, overlap, read_pipeline, read_token
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase, PreTrainedTokenizerFast
 
 # %% auto #0
-__all__ = ['write_piece', 'expand_tokenizer']
+__all__ = ['write_piece', 'append_pieces', 'expand_tokenizer']
 
 # %% ../../nbs/02_tokens/03_expansion.ipynb #1a8f2629
 def write_piece(
@@ -54,11 +58,13 @@ def _check_alike(source: Dialect, target: Dialect) -> None:
 
 def _new_pieces(source: Vocab, target: Vocab, pieces: dict, n: int) -> dict[str, str]:
     "{piece of the target's model: the same token as the source writes it}, of the first n that the source lacks."
+    template = "\n".join(" " + line for line in template_lines(source.tokenizer))
     overlapping = overlap(source, target) >= 0
     kinds = ("text", "byte") if target.dialect.byte_level else ("text",)  # bytes to fall back on are no candidates
     first = [t for t in target if t.kind in kinds and t.piece in pieces][:n]
     written = {t.piece: write_piece(t, source.dialect) for t in first if not overlapping[t.id]}
-    new = {piece: own for piece, own in written.items() if own is not None}
+    kept = {t.piece for t in first if t.text and " " * t.word_start + t.text in template}
+    new = {piece: own for piece, own in written.items() if own is not None and piece not in kept}
     if not new:
         raise ValueError(
             f"the source vocabulary has all of the first {len(first)} tokens of the target language's tokenizer, of "
@@ -67,16 +73,58 @@ def _new_pieces(source: Vocab, target: Vocab, pieces: dict, n: int) -> dict[str,
     return new
 
 
-def _new_merges(model: dict, merges: list, new: dict[str, str]) -> list[list[str]]:
+def append_pieces(
+    pipeline: dict,  # a parsed `tokenizer.json`, changed in place
+    size: int,  # the id of the first new piece
+    pieces: Mapping[str, float | None],  # {piece: its score in a Unigram model}
+) -> None:
+    "Add pieces to a model, after its added tokens under the ids that they have."
+    vocab, added = pipeline["model"]["vocab"], {a["id"]: a["content"] for a in pipeline["added_tokens"]}
+    if isinstance(vocab, list):
+        vocab += [[added.get(i, f"[unused{i}]"), 0.0] for i in range(len(vocab), size)]
+        vocab += [[piece, score] for piece, score in pieces.items()]
+    else:
+        vocab |= {piece: i for i, piece in added.items()}
+        vocab |= {piece: i for i, piece in enumerate(pieces, size)}
+
+
+def _new_merges(model: dict, merges: list, new: dict[str, int]) -> list[list[str]]:
     "The merges that build new pieces and that a BPE model lacks."
-    known = {tuple(m) for m in model["merges"]}
+    known, there = {tuple(m) for m in model["merges"]}, model["vocab"].keys() | new.keys()
 
     def is_wanted(a, b):
-        return a + b in new and (a, b) not in known and a in model["vocab"] and b in model["vocab"]
+        return a + b in new and (a, b) not in known and a in there and b in there
 
     return [[a, b] for a, b in merges if is_wanted(a, b)]
 
+
+def _build(model: dict, pieces: dict[str, int]) -> set[str]:
+    "Add the merges that new pieces lack; returns those pieces that no merge of two tokens makes."
+    names = ("unk_token", "fuse_unk", "byte_fallback", "continuing_subword_prefix")
+    options = {name: model[name] for name in names if model[name]}
+    while True:
+        merges = [tuple(merge) for merge in model["merges"]]
+        divide = models.BPE(model["vocab"] | pieces, merges, **options).tokenize
+        divided = {piece: [token.value for token in divide(piece)] for piece in pieces}
+        lacking = [found for piece, found in divided.items() if len(found) == 2 and "".join(found) == piece]
+        if not lacking:
+            return {piece for piece, found in divided.items() if found != [piece]}
+        model["merges"] += lacking
+
 # %% ../../nbs/02_tokens/03_expansion.ipynb #4ab2b863
+def _with_merges(vocab: Vocab, model: dict, merges: list, new: dict[str, int]) -> dict[str, int]:
+    "Give a BPE model the merges of new pieces; returns the pieces that some text can give."
+    model["merges"] += _new_merges(model, merges, new)
+    if vocab.dialect.end:
+        return new
+    model["ignore_merges"] = True  # whole words are looked up
+    places = {piece: i for i, piece in enumerate(new, len(vocab))}
+    words = {piece for piece in new if read_token(0, piece, vocab.dialect).word_start}
+    unreachable = _build(model, places) - words
+    model["merges"] = [[a, b] for a, b in model["merges"] if unreachable.isdisjoint((a, b, a + b))]
+    return {piece: id for piece, id in new.items() if piece not in unreachable}
+
+
 def expand_tokenizer(
     source: PreTrainedTokenizerBase,  # the tokenizer to expand
     language: PreTrainedTokenizerBase,  # one trained on the target language, with a model of the same kind
@@ -88,17 +136,9 @@ def expand_tokenizer(
     vocab, language_vocab = Vocab.from_tokenizer(source), Vocab.from_tokenizer(language)
     _check_alike(vocab.dialect, language_vocab.dialect)
     pipeline, language_model = read_pipeline(source), read_pipeline(language)["model"]
-    model, added = pipeline["model"], {a["id"]: a["content"] for a in pipeline["added_tokens"]}
-    if model["type"] == "Unigram":
-        scores = dict(map(tuple, language_model["vocab"]))
-        new = _new_pieces(vocab, language_vocab, scores, n)
-        model["vocab"] += [[vocab[i].piece or f"[unused{i}]", 0.0] for i in range(len(model["vocab"]), len(vocab))]
-        model["vocab"] += [[piece, scores[native]] for native, piece in new.items()]
-    else:
-        new = _new_pieces(vocab, language_vocab, language_model["vocab"], n)
-        model["vocab"] |= {piece: i for i, piece in added.items()}
-        model["vocab"] |= {piece: i for i, piece in enumerate(new.values(), len(vocab))}
+    model, entries = pipeline["model"], dict(language_model["vocab"])  # {piece: score in Unigram models, id in others}
+    new = {piece: entries[native] for native, piece in _new_pieces(vocab, language_vocab, entries, n).items()}
     if model["type"] == "BPE":
-        model["merges"] += _new_merges(model, language_model["merges"], new)
-        model["ignore_merges"] |= not vocab.dialect.end  # whole words are looked up without the mark of their end
+        new = _with_merges(vocab, model, language_model["merges"], new)
+    append_pieces(pipeline, len(vocab), new)
     return with_pipeline(source, pipeline)
