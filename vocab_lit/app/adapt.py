@@ -24,7 +24,7 @@ from babel import Locale
 from filelock import FileLock, Timeout
 
 import vocab_lit
-from .pipeline import train_vectors_files, transplant_files
+from .pipeline import check_tokens, train_vectors_files, transplant_files
 from .settings import Adaptation
 from ..experiments.plots import loss_bars, loss_curves, row_shares
 from ..experiments.results import environment
@@ -39,7 +39,7 @@ from ..text.corpus import CleanReport, Lines, clean, hold_out, read_lines, write
 from ..text.extras import import_extra
 from ..text.files import check_output, write_folder
 from ..text.reader import TextSource
-from ..tokens.tokenizer import load_tokenizer, save_tokenizer, train_tokenizer_like
+from ..tokens.tokenizer import build_tokenizer, load_tokenizer, save_tokenizer
 from ..tokens.vocab import fit
 from ..training.settings import RunSettings
 from ..training.training_run import check_same_run, lapt_files
@@ -80,9 +80,7 @@ def check_vocabulary(a: Adaptation) -> None:
 
 
 def _train_tokenizer(a: Adaptation, lines) -> PreTrainedTokenizerFast:
-    wanted = a.transplant.tokenizer
-    options = dict(keep_reserved=wanted.keep_reserved, character_coverage=wanted.character_coverage)
-    return train_tokenizer_like(a.opened.tokenizer, lines, wanted.vocab_size, wanted.kind or None, **options)
+    return build_tokenizer(a.opened.tokenizer, lines, a.transplant.tokenizer).tokenizer
 
 
 def check_adaptation(a: Adaptation) -> None:
@@ -94,8 +92,9 @@ def check_adaptation(a: Adaptation) -> None:
         import_extra(module, "chapters")
     a.check()
     a.opened.open_weights()  # reads no more than the headers of whole files
-    if a.transplant.tokenizer.tokenizer:
-        load_tokenizer(a.transplant.tokenizer.tokenizer)
+    wanted = a.transplant.tokenizer
+    given = load_tokenizer(wanted.tokenizer) if wanted.tokenizer else None
+    check_tokens(a.opened, a.text, wanted, given)
     if a.transplant.init.factors:
         load_factors(a.transplant.init.factors)
     for name, task in a.tasks.items():
@@ -313,6 +312,7 @@ def _facts(a: Adaptation) -> dict:  # what decides the result
         lapt={name: value for name, value in asdict(a.lapt).items() if name != "micro_batch"},
         tasks={name: asdict(task) for name, task in a.tasks.items()},
         task_files=sorted(map(resolved, files)),
+        **(dict(tokens=resolved(a.transplant.tokenizer.tokens)) if a.transplant.tokenizer.tokens else {}),
     )
 
 

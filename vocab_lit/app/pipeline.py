@@ -27,14 +27,14 @@ if TYPE_CHECKING:
 
     from vocab_lit.methods.factored import Factoring, Factors
     from vocab_lit.models.transplant import Transplant
-    from vocab_lit.tokens.trim import Built
+    from vocab_lit.tokens.tokenizer import Built
     from vocab_lit.tokens.vocab import Vocab
     from vocab_lit.vectors.align import AlignedVectors
     from vocab_lit.vectors.token_vectors import TokenVectors
 
 # %% auto #0
-__all__ = ['Say', 'aligned_vectors', 'target_vectors', 'factorize_files', 'transplant_files', 'trim_files', 'train_vectors_files',
-           'align_word_files']
+__all__ = ['Say', 'aligned_vectors', 'target_vectors', 'factorize_files', 'check_tokens', 'transplant_files', 'trim_files',
+           'train_vectors_files', 'align_word_files']
 
 # %% ../../nbs/09_app/01_pipeline.ipynb #241ded42
 Say = Callable[[str], None]  # is told what is being done
@@ -129,12 +129,11 @@ def factorize_files(
     return made, source.vocab
 
 # %% ../../nbs/09_app/01_pipeline.ipynb #c644fe20
-def _with_vectors(source, language, target, lines, settings, say):
+def _with_vectors(needs, source, language, target, lines, settings, say):
     "Vectors of the target vocabulary, None for a recipe that needs none."
     from vocab_lit.tokens.vocab import Vocab
     from vocab_lit.vectors.token_vectors import carry_vectors
 
-    needs = settings.init.recipe.needs
     if not needs:
         return None
     aligned = needs == "aligned vectors"
@@ -149,24 +148,52 @@ def _with_vectors(source, language, target, lines, settings, say):
     return replace(made, target=carried) if aligned else carried
 
 
+def check_tokens(
+    source: Source,
+    text: Sequence[str | Path],
+    wanted: TokenizerSettings,
+    given: PreTrainedTokenizerBase | None = None,  # the tokenizer that is not trained but given
+) -> None:
+    "`SettingError` names the first of the given tokens that cannot be added, and its line."
+    if not wanted.tokens:
+        return
+    from vocab_lit.methods.given import check_given
+    from vocab_lit.tokens.tokenizer import tokenizer_kind
+
+    stays = bool(wanted.extend) or not (text or given)
+    alike = wanted.kind in ("", tokenizer_kind(source.tokenizer)) or stays
+    base = source.tokenizer if alike else None
+    check_given(wanted.given, source.vocab, base if stays or not given else given, stays)
+
+
 def _target_tokenizers(source, lines, settings, given, say):
     "The tokenizer of the target language, and the one that the model gets, which may keep the source's tokens."
     from vocab_lit.tokens.chat import add_special_tokens
     from vocab_lit.tokens.expansion import expand_tokenizer
-    from vocab_lit.tokens.tokenizer import tokenizer_kind, train_tokenizer_like
+    from vocab_lit.tokens.tokenizer import build_tokenizer
 
     wanted = settings.tokenizer
-    language = given
+    language = source.tokenizer if settings.only_adds(lines) else given
     if language is None:
-        kind = wanted.kind or tokenizer_kind(source.tokenizer)
-        say(f"training a {kind} tokenizer of {wanted.vocab_size:,} tokens")
-        options = dict(keep_reserved=wanted.keep_reserved, character_coverage=wanted.character_coverage)
-        language = train_tokenizer_like(source.tokenizer, lines, wanted.vocab_size, kind, **options)
+        say(f"training a tokenizer of {wanted.vocab_size:,} tokens")
+        language = build_tokenizer(source.tokenizer, lines, wanted).tokenizer
     if wanted.extend:
         return language, expand_tokenizer(source.tokenizer, language, wanted.extend)
     if wanted.add_special_tokens and (added := add_special_tokens(source.tokenizer, language)):
         say(f"added {', '.join(added)} to the target tokenizer")
     return language, language
+
+
+def _with_given(target, wanted, say) -> Built:
+    "A target tokenizer with the tokens that are given."
+    from vocab_lit.tokens.given import add_given
+    from vocab_lit.tokens.tokenizer import Built
+
+    if not wanted.tokens:
+        return Built(target, "")
+    built = add_given(target, wanted.given)
+    say(built.about)
+    return built
 
 
 def _changed(settings: TransplantSettings) -> dict:
@@ -219,28 +246,33 @@ def transplant_files(
     settings.check(text)
     check_vocab_size(settings.tokenizer, text)
     from vocab_lit.methods.factored import FactoredRecipe, load_factors
+    from vocab_lit.methods.given import with_given
     from vocab_lit.models.check import ROWS_OF_DECODERS, check_folder, is_decoder, verdict
     from vocab_lit.models.transplant import check_model, save, transplant
     from vocab_lit.tokens.chat import check_templates
     from vocab_lit.tokens.tokenizer import check_loads_again, load_tokenizer
     from vocab_lit.tokens.vocab import Vocab
 
-    recipe, factors = settings.init.recipe, settings.init.factors
+    only_adds = settings.only_adds(text)
+    recipe, factors = settings.recipe(text), settings.init.factors
     say(f"loading {source.path}")
     given = load_tokenizer(settings.tokenizer.tokenizer) if settings.tokenizer.tokenizer else None
     whole = recipe.untrained or isinstance(recipe, FactoredRecipe)
     model = source.load() if whole else source.open_weights()
     check_model(model, source.vocab, source.vocab)
     check_templates(source.tokenizer, source.path)
+    check_tokens(source, text, settings.tokenizer, given)
     factors = load_factors(factors) if factors else None
     lines = settings.tokenizer.training_lines(text, settings.init.seed) if text else []
     size = _size_of(lines)
     if text:
         say(f"training on {size['lines']:,} lines of text")
     tokenizer, target = _target_tokenizers(source, lines, settings, given, say)
+    built = _with_given(target, settings.tokenizer, say)
+    target, recipe = built.tokenizer, with_given(recipe, built.given)
     check_model(model, source.vocab, Vocab.from_tokenizer(target))
     check_loads_again(target, model.config.model_type)
-    vectors = _with_vectors(source, tokenizer, target, lines, settings, say)
+    vectors = _with_vectors(recipe.needs, source, tokenizer, target, lines, settings, say)
     say(f"initialising {len(target):,} tokens by {recipe.name}")
     init, alignment = settings.init, vectors.report if recipe.needs == "aligned vectors" else {}
     multiple = init.pad_to_multiple_of or (ROWS_OF_DECODERS if is_decoder(model) else 1)
@@ -253,11 +285,12 @@ def transplant_files(
         text=[str(t) for t in text],
         text_size=size,
         language=language,
-        tokenizer=settings.tokenizer.tokenizer or "trained on the text",
+        tokenizer=settings.tokenizer.tokenizer or ("the source's" if only_adds else "trained on the text"),
         vectors=vectors.name if vectors else "none",
         alignment=alignment,
         settings=_changed(settings),
-        extended_by=len(target) - len(source.tokenizer) if settings.tokenizer.extend else 0,
+        extended_by=len(target) - len(source.tokenizer) if settings.tokenizer.extend or only_adds else 0,
+        given_tokens=len(built.given),
     )
     say(f"saved in {out}")
     for line in verdict(result.plan, alignment, check_folder(out, compare=False), out):
