@@ -402,11 +402,11 @@ def _made_of(parts) -> str:  # as 0.71 ▁maji + 0.29 ▁ziwa
 def _examples(plan, tokenizer, text, most=10) -> list[dict]:
     "What the most frequent tokens that are not copies were made of."
     ids = encode_lines(tokenizer, read_lines(text))
-    counts = np.bincount(ids[ids >= 0], minlength=len(plan.step))
+    counts, copied = np.bincount(ids[ids >= 0], minlength=len(plan.step)), plan.copied
 
     def shows_much(i):
         token = plan.target[i]
-        return counts[i] and plan.copied[i] < 0 and token.kind == "text" and len(token.text.strip()) > 2
+        return counts[i] and copied[i] < 0 and token.kind == "text" and len(token.text.strip()) > 2
 
     rows = []
     for i in islice(filter(shows_much, np.argsort(-counts, kind="stable")), most):

@@ -160,10 +160,12 @@ def check_tokens(
     from vocab_lit.methods.given import check_given
     from vocab_lit.tokens.tokenizer import tokenizer_kind
 
-    stays = bool(wanted.extend) or not (text or given)
-    alike = wanted.kind in ("", tokenizer_kind(source.tokenizer)) or stays
-    base = source.tokenizer if alike else None
-    check_given(wanted.given, source.vocab, base if stays or not given else given, stays)
+    alone = not (text or given)
+    stays = alone or bool(wanted.extend)
+    base = given if given and not stays else source.tokenizer
+    unlike = not stays and not given and wanted.kind not in ("", tokenizer_kind(source.tokenizer))
+    tried_later = alone or unlike  # at once, or when the tokenizer is trained
+    check_given(wanted.given, source.vocab, None if tried_later else base, stays)
 
 
 def _target_tokenizers(source, lines, settings, given, say):
@@ -217,7 +219,8 @@ def _tell(result, recipe, say) -> None:
     "What is odd about a transplant."
     for note in result.notes:
         say(f"note: {note}")
-    copied = [t for t in result.plan.target if result.plan.copied[t.id] >= 0]
+    source_ids = result.plan.copied
+    copied = [t for t in result.plan.target if source_ids[t.id] >= 0]
     if copies_overlap(recipe) and not any(t.kind == "text" and t.text.strip() for t in copied):
         say(
             "note: the two vocabularies have no overlapping tokens but special ones, so that "
