@@ -234,6 +234,9 @@ def test_other_methods_and_a_run_without_training_find_what_they_need(cell_7250b
         and not (place / "grown/tokenizer").exists()
         and not grown["text"]["cleaned"]
     )
+    wanted = dict(method="identity", extend=50, expansion="continued")
+    learnt = adapt_files(asked(**plain, **wanted), place / "learnt", lambda _: None)
+    assert learnt["vocabulary"]["target"]["tokens"] == 850 and (place / "learnt/tokenizer").exists()
     options = dict(method="script-posn-ident", held_out=[place / "en.txt"])
     sampled = adapt_files(asked(**plain, **options), place / "sampled", lambda _: None)
     assert not (place / "sampled/vectors").exists() and sampled["text"]["lines"]["held out"] == 600
@@ -265,6 +268,7 @@ def test_what_cannot_work_is_refused_before_anything_is_written(cell_7250b4f7):
         (dict(tasks={"pos": dict(train=str(place / "sw.txt"), test=str(place / "sw.txt"))}), "sw.txt, line 1"),
         (dict(lapt=dict(preset="x")), "--preset: 'x' is unknown"),
         (dict(factors=str(place / "sw.txt")), "holds no factors"),
+        (dict(expansion="continued"), "--expansion continued: it adds to the source vocabulary; give --extend N too"),
         (dict(alpha=0.3, sample="9MB"), "--alpha: adapt makes one text of all"),
         (dict(vocab_size=9000), r"too short for 9000 tokens: it yields \d+; give more text or ask for at most"),
     ):

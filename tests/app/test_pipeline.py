@@ -220,6 +220,8 @@ def test_every_method_replacing_and_extending_gives_a_folder_that_loads(cell_642
         ("normal", {"pad_to_multiple_of": 64}),
         ("identity", {}),
         ("focus", {"extend": 300}),
+        ("focus", {"extend": 200, "expansion": "continued"}),
+        ("identity", {"extend": 100, "expansion": "continued"}),
     ):
         out = place / f"{method}-{len(options)}-{options.get('extend', 0)}"
         little = options.get("vectors") == "fasttext"  # text for that

@@ -618,7 +618,7 @@ def test_a_forked_kernel_finds_its_modules_imported_and_is_otherwise_as_any_othe
         pytest.skip("kernels are forked on Linux only")
     asked = write_notebook(
         repo / "book" / "asked.ipynb",
-        "import os, subprocess, sys\nfound = 'colorsys' in sys.modules, os.path.basename(os.getcwd())",
+        "import os, subprocess, sys\nfound = 'tabnanny' in sys.modules, os.path.basename(os.getcwd())",
         "print(*found, subprocess.run('exit 3', shell=True).returncode, os.environ['TQDM_DISABLE'])",
     )
     fails = write_notebook(repo / "book" / "fails.ipynb", "raise ArithmeticError")
@@ -628,7 +628,7 @@ def test_a_forked_kernel_finds_its_modules_imported_and_is_otherwise_as_any_othe
         "import matplotlib.pyplot as plt\nline = plt.plot([1, 2])",
         "import pandas as pd\nprint(pd.get_option('display.max_columns'))",
     )
-    with publish.forked_kernels(["colorsys", "ipykernel.kernelapp", "matplotlib.pyplot", "pandas"]):
+    with publish.forked_kernels(["tabnanny", "ipykernel.kernelapp", "matplotlib.pyplot", "pandas"]):
         answered = nbformat.read(publish._execute(asked, hello.with_name("asked.ipynb"), "asked"), as_version=4)
         drawn = nbformat.read(publish._execute(draws, hello.with_name("draws.ipynb"), "draws"), as_version=4)
         with pytest.raises(RuntimeError, match="failed with ArithmeticError"):

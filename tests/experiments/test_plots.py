@@ -5,7 +5,7 @@ from functools import cache
 from matplotlib.colors import to_rgb
 from matplotlib.text import Text
 from pathlib import Path
-from vocab_lit.experiments.plots import INK, PALETTE, SANS, _brief, _number, _plane, _short, _spread, alignment_map, correlations, described, embedding_map, growth_curves, has_glyphs, heat_map, label, loss_bars, loss_curves, plt, ranges, romanise, row_shares, score_curves, score_dots, score_flops, show_mixture, use_style
+from vocab_lit.experiments.plots import INK, PALETTE, SANS, _brief, _number, _plane, _short, _spread, alignment_map, correlations, described, embedding_map, growth_curves, has_glyphs, heat_map, label, loss_bars, loss_curves, plt, ranges, romanise, row_shares, score_curves, score_dots, score_flops, show_mixture, size_curves, use_style
 from vocab_lit.experiments.results import published
 import itertools
 import numpy as np
@@ -310,6 +310,21 @@ def cell_1788feb6(cell_2adbbf8c):
         ]
     )
     growth_curves(prices, path=folder / "growth.png")
+
+
+@pytest.fixture(scope='module')
+def cell_8aa21fa3():
+    # nbs/08_experiments/03_plots.ipynb, cell "lengths = pd.DataFrame(" (8aa21fa3)
+    global lengths
+    lengths = pd.DataFrame(
+        [
+            dict(panel=panel, curve=curve, size=size, value=value)
+            for panel in ("Swahili", "Amharic")
+            for curve, values in {"its own": (2.4, 2, 1.8), "the source's": (2.7, 2.7, 2.7)}.items()
+            for size, value in zip((500, 1000, 2000), values)
+        ]
+    )
+    size_curves(lengths)
 
 
 @pytest.mark.cell('nbs/08_experiments/03_plots.ipynb', 'cell "colours stand out from white and from dark pages" (9decbb1f)')
@@ -730,6 +745,17 @@ def test_curves_of_growth_go_through_the_points_and_slopes_are_in_the_legend(cel
         == "Curves, CPU seconds by size, both logarithmic, with the slope of each: rows: ours 1.0, theirs 1.0; pairs: "
         "ours 2.0, theirs 2.0."
     )
+
+
+@pytest.mark.cell('nbs/08_experiments/03_plots.ipynb', 'cell "curves by size go through the points, a panel for each text" (8aa21fa4)')
+def test_curves_by_size_go_through_the_points_a_panel_for_each_text(cell_8aa21fa3):
+    drawn = size_curves(lengths)
+    assert [ax.get_title() for ax in drawn.axes] == ["Swahili", "Amharic"]
+    for ax in drawn.axes:
+        assert [list(line.get_ydata()) for line in ax.lines] == [[2.4, 2, 1.8], [2.7, 2.7, 2.7]]
+        assert [t.get_text() for t in ax.get_xticklabels()] == ["500", "1k", "2k"] and ax.get_xscale() == "log"
+    assert [t.get_text() for t in drawn.legends[0].get_texts()] == ["its own", "the source's"]
+    assert len(size_curves(lengths[lengths.panel == "Swahili"].drop(columns="panel")).axes) == 1
 
 
 @pytest.mark.cell('nbs/08_experiments/03_plots.ipynb', 'cell "figures keep their numbers beside them" (5a5bbbc6)')

@@ -3,7 +3,7 @@ from pathlib import Path
 from safetensors.torch import load_file
 from torch import nn
 from transformers import AutoConfig, AutoModelForCausalLM, AutoModelForMaskedLM, BertConfig, BertForMaskedLM, LlamaConfig, LlamaForCausalLM
-from vocab_lit.models.lazy_weights import _copy_part, meta_model, rows_of, save_meta_model, stored_tensors
+from vocab_lit.models.lazy_weights import _copy_part, meta_model, rows_of, save_meta_model, save_model, stored_tensors
 import json
 import numpy as np
 import os
@@ -213,6 +213,27 @@ def test_every_tensor_keeps_its_number_format_be_they_mixed_or_other_than_the_co
         assert all(torch.equal(after[n][:], t[:]) for n, t in kept.items() if "embed" not in n)
         assert json.loads((out / "config.json").read_text())["dtype"] == "bfloat16"
         tiny.to(torch.float32)
+
+
+@pytest.mark.cell('nbs/05_models/02_lazy_weights.ipynb', 'cell "settings of generation are saved as they are, also those that transformers would refuse" (5a1e90c7)')
+def test_settings_of_generation_are_saved_as_they_are_also_those_that_transformers_would_refuse(cell_47976626):
+    folder = place / "sampling"
+    LlamaForCausalLM(LlamaConfig(**BODY)).save_pretrained(folder)
+    published = dict(do_sample=False, temperature=0.9, top_p=0.6, eos_token_id=[7, 9])
+    (folder / "generation_config.json").write_text(json.dumps(published))
+    loaded = AutoModelForCausalLM.from_pretrained(folder)
+    loaded.generation_config.eos_token_id = [8]  # changed, and so judged
+    with pytest.raises(ValueError, match="temperature"):
+        loaded.generation_config.save_pretrained(folder)
+    bare = meta_model(LlamaForCausalLM, loaded.config, stored_tensors(folder))
+    bare.generation_config = loaded.generation_config
+    for n, model in enumerate((loaded, bare)):
+        out = place / f"sampling saved {n}"
+        out.mkdir()
+        save_model(model, out)
+        saved = json.loads((out / "generation_config.json").read_text())
+        assert published | dict(eos_token_id=[8]) == {name: saved[name] for name in published}
+        assert model.generation_config.temperature == 0.9
 
 
 @pytest.mark.cell('nbs/05_models/02_lazy_weights.ipynb', 'cell "parts are copied the same where the system cannot copy by itself, and a full disk is an error" (57612390)')

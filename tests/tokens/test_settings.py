@@ -14,6 +14,9 @@ def test_what_no_tokenizer_can_be_is_refused():
         (dict(character_coverage=1.5), "--character-coverage 1.5: give a share of 0.9 to 1"),
         (dict(vocab_size=-1), "--vocab-size -1: give at least 10"),
         (dict(extend=-1), "--extend -1"),
+        (dict(extend=9, expansion="continue"), "--expansion: 'continue' is unknown; did you mean continued"),
+        (dict(expansion="continued"), "--expansion continued: it adds to the source vocabulary; give --extend N too"),
+        (dict(extend=9, expansion="continued", kind="bpe"), "--kind bpe: the source's own tokenizer is trained on"),
         (dict(sample="5 lines"), "--sample 5 lines: give a number of lines"),
         (dict(sample="0"), "--sample 0: give"),
         (dict(alpha=0.3), "--alpha: it says how a sample is drawn"),
@@ -40,6 +43,7 @@ def test_text_that_has_fewer_bytes_than_there_should_be_tokens_is_too_short():
     short.write_text("habari\n")
     check_vocab_size(TokenizerSettings(tokenizer="given"), [short])
     check_vocab_size(TokenizerSettings(vocab_size=7), [short])
+    check_vocab_size(TokenizerSettings(extend=5, expansion="continued"), [short])
     with pytest.raises(SettingError, match="--vocab-size 8: the text .7 bytes. is too short"):
         check_vocab_size(TokenizerSettings(vocab_size=8), [short])
 

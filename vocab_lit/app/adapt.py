@@ -39,6 +39,7 @@ from ..text.corpus import CleanReport, Lines, clean, hold_out, read_lines, write
 from ..text.extras import import_extra
 from ..text.files import check_output, write_folder
 from ..text.reader import TextSource
+from ..tokens.continued import extend_on_text
 from ..tokens.tokenizer import build_tokenizer, load_tokenizer, save_tokenizer
 from ..tokens.vocab import fit
 from ..training.settings import RunSettings
@@ -60,7 +61,8 @@ _BYTES = 1000  # the same for bytes
 
 def _small_text(a: Adaptation) -> list[str]:
     "The lines that would train the tokenizer where they may not be enough for it; none of a larger text."
-    most, found, words, size = a.transplant.tokenizer.vocab_size, [], set(), 0
+    wanted = a.transplant.tokenizer
+    most, found, words, size = wanted.extend if wanted.continues else wanted.vocab_size, [], set(), 0
     for line in clean(Lines(*a.text)) if a.adapt.clean else Lines(*a.text):
         found.append(line)
         words.update(line.split())
@@ -79,8 +81,13 @@ def check_vocabulary(a: Adaptation) -> None:
         _train_tokenizer(a, lines)
 
 
-def _train_tokenizer(a: Adaptation, lines) -> PreTrainedTokenizerFast:
-    return build_tokenizer(a.opened.tokenizer, lines, a.transplant.tokenizer).tokenizer
+def _train_tokenizer(a: Adaptation, lines, say=lambda message: None) -> PreTrainedTokenizerFast:
+    wanted = a.transplant.tokenizer
+    if wanted.continues:
+        built = extend_on_text(a.opened.tokenizer, lines, wanted.extend)
+        say(built.about)
+        return built.tokenizer
+    return build_tokenizer(a.opened.tokenizer, lines, wanted).tokenizer
 
 
 def check_adaptation(a: Adaptation) -> None:
@@ -148,8 +155,8 @@ def _make_text(a, path):
         write_json(dict(cleaned=cleaned, lines=counts), folder / "text.json")
 
 
-def _make_tokenizer(a, out):
-    made = _train_tokenizer(a, _lines_to_train(a, out))
+def _make_tokenizer(a, out, say):
+    made = _train_tokenizer(a, _lines_to_train(a, out), say)
     with write_folder(out / "tokenizer") as folder:
         save_tokenizer(made, folder)
 
@@ -285,7 +292,9 @@ def stages(a: Adaptation, out: Path, say: Say = print) -> list[Stage]:
     made = [Stage("text", text, out / "text", partial(_make_text, a, out / "text"))]
     if not wanted.tokenizer:
         about = f"train {wanted.vocab_size:,} tokens"
-        made.append(Stage("tokenizer", about, out / "tokenizer", partial(_make_tokenizer, a, out)))
+        if wanted.continues:
+            about = f"train that of {a.source} on, for {wanted.extend:,} tokens more"
+        made.append(Stage("tokenizer", about, out / "tokenizer", partial(_make_tokenizer, a, out, say)))
     made += _vectors_stage(a, out, language, say)
     vocabulary = f"{wanted.extend:,} tokens more" if wanted.extend else "a target vocabulary"
     start = partial(_make_start, a, out, a.transplant.init.recipe.needs, language, say)

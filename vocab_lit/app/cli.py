@@ -365,6 +365,24 @@ def _embedding_facts(source) -> dict:
     )
 
 
+def _model_size(source):
+    "What of a model's size depends on its vocabulary; also of shapes alone."
+    from vocab_lit.models.check import is_decoder
+    from vocab_lit.models.transplant import token_parameters
+    from vocab_lit.tokens.verdict import ModelSize
+
+    model = source.open_weights()
+    tables = token_parameters(model)
+    of_tokens = sum(t.numel() for t in tables.values())
+    output = tables.get("output", tables["input"])
+    return ModelSize(
+        body=sum(p.numel() for p in model.parameters()) - of_tokens,
+        per_token=of_tokens // len(tables["input"]),
+        head=output.shape[1] if model.get_output_embeddings() is not None else 0,
+        generates=is_decoder(model),
+    )
+
+
 def _shares_of_scripts(lines) -> str:
     from collections import Counter
 
@@ -374,12 +392,14 @@ def _shares_of_scripts(lines) -> str:
     return " ".join(f"{s} {n / counts.total():.0%}" for s, n in counts.most_common(3))
 
 
-def _fit_facts(tokenizer, lines) -> dict:
+def _fit_facts(tokenizer, lines, n_lines) -> dict:
+    "How a tokenizer divides lines that are a sample of more."
     from vocab_lit.tokens.vocab import fit
 
     found = fit(tokenizer, lines)
     return dict(
-        lines=sum(1 for _ in lines),
+        lines=n_lines,
+        sampled=len(lines),
         words=found.words,
         tokens=found.tokens,
         unk_rate=round(found.unk_rate, 6),
@@ -389,7 +409,7 @@ def _fit_facts(tokenizer, lines) -> dict:
     )
 
 
-def _vocabulary_facts(source, path, lines) -> dict:
+def _vocabulary_facts(source, path) -> dict:
     from collections import Counter
 
     vocab = source.vocab
@@ -401,29 +421,139 @@ def _vocabulary_facts(source, path, lines) -> dict:
         special={r: vocab[i].piece for r, i in vocab.roles.items()},
         scripts=dict(Counter(t.script for t in vocab if t.kind == "text").most_common()),
     )
-    if (Path(path) / "config.json").is_file() or not Path(path).exists():
+    if _has_model(path):
         found["weights"] = _embedding_facts(source)
-    if lines:
-        found["text"] = _fit_facts(source.tokenizer, lines)
     return found
 
 
+def _has_model(path) -> bool:  # and not a tokenizer alone
+    return (Path(path) / "config.json").is_file() or not Path(path).exists()
+
+
+_ENGLISH = 1000  # lines of bundled text
+
+
+def _read_well(files):
+    "Text in a language that the model reads well: a user's, or what is bundled of English."
+    from vocab_lit.text.corpus import Lines
+    from vocab_lit.text.phrasebook import lines
+    from vocab_lit.tokens.verdict import Beside, sampled
+
+    if files:
+        return Beside(", ".join(map(str, files)), sampled(Lines(*files))[0])
+    return Beside("English names and dates of CLDR", lines("en", _ENGLISH, 0), is_comparable=False)
+
+
+def _verdict(source, path, text, beside) -> tuple:  # facts of the text, and the verdict: None where it is too short
+    "What a text says about a vocabulary."
+    from vocab_lit.text.corpus import Lines
+    from vocab_lit.tokens.verdict import judge, sampled
+
+    lines, n_lines = sampled(Lines(*text))
+    size = _model_size(source) if _has_model(path) else None
+    facts = _fit_facts(source.tokenizer, lines, n_lines)
+    try:
+        return facts, judge(source.tokenizer, lines, n_lines, size, _read_well(beside))
+    except ValueError as e:
+        step(f"no verdict: {e}")
+        return facts, None
+
+
+def _check_curve_files(text, *files) -> None:
+    "`SettingError` where the curve cannot be written."
+    for option, file in zip(("figure", "csv"), files):
+        if file is None:
+            continue
+        if not text:
+            raise SettingError(option, "the curve is that of a text; give --text too")
+        if file.exists():
+            raise SettingError(option, f" {file} exists; choose another file or remove it")
+        check_output(file)
+    if files[0] and files[0].suffix not in (".png", ".svg", ".pdf"):
+        raise SettingError("figure", f" {files[0]}: a plot is written as .png, .svg or .pdf")
+
+
+def _write_curve(verdict, figure, table) -> None:
+    "Tokens per word by size, as a plot and as a table."
+    from vocab_lit.tokens.verdict import write_curve
+
+    if table:
+        write_curve(verdict, table)
+        step(f"wrote {table}")
+    if figure:
+        import pandas as pd
+
+        from vocab_lit.experiments.plots import size_curves
+
+        size_curves(pd.DataFrame(verdict.points())).savefig(figure)
+        step(f"wrote {figure}")
+
+
+_SHARES = ("overlap", "share_of_model")  # columns of percentages
+
+
+def _show_verdict(verdict, model, text) -> None:
+    def shown(row):
+        return {k: f"{v:.1%}" if k in _SHARES else v or "" for k, v in row.items()}
+
+    m = verdict.measured
+    show(
+        [shown(row) for row in verdict.curve],
+        "tokens per word by size: a vocabulary of its own, and the source's extended",
+    )
+    title = "the four ways: tokens, and what they cost"
+    if "use" in verdict.ways[0]:
+        title += " (training and use: operations for a word of text, beside the source's)"
+    show([shown(row) for row in verdict.ways], title)
+    beside = f"{m.beside['text']}: {m.beside['tokens_per_word']:.2f} tokens per word; "
+    unknown = f"the text: {m.tokens_per_word:.2f}, {m.unknown:.2%} of the tokens unknown"
+    _out.print(f"[bold]verdict: {verdict.advice}[/bold]", soft_wrap=True)
+    facts = dict(because=verdict.because, beside=beside + unknown, sure=verdict.sure, next=verdict.command(model, text))
+    for name, value in facts.items():
+        _out.print(f"  {name}: {value}", soft_wrap=True, markup=False)
+
+
 @app.command()
-def inspect(model: ModelName, text: Texts = None, field: Field = "", setup: SetupFile = None, as_json: Json = False):
-    """Show a model's vocabulary, and how well it fits a text.
+def inspect(
+    model: ModelName,
+    text: Texts = None,
+    beside: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Text of the same kind in a language that the model reads well. May be repeated.",
+            **_SOURCES | dict(show_default="bundled lines of English, told and not compared"),
+        ),
+    ] = None,
+    figure: Annotated[
+        Path | None, typer.Option(help="Plot tokens per word by size, a new .png, .svg or .pdf.", show_default=False)
+    ] = None,
+    table: Annotated[Path | None, typer.Option("--csv", help="The same as a new CSV file.", show_default=False)] = None,
+    field: Field = "",
+    setup: SetupFile = None,
+    as_json: Json = False,
+):
+    """Show a model's vocabulary, how well it fits a text, and whether to keep, trim, extend or replace it.
 
-    Many unknown tokens (UNK) or many tokens per word mean that the language is better served by a vocabulary of its
-    own.
+    A sample of the text is compared with vocabularies of its own of several sizes. Many unknown tokens (UNK), a script
+    that the vocabulary does not know, or a text that is many times as long as it could be speak for another
+    vocabulary, and tokens that the text never needs for a smaller one. The verdict comes last, with the command for it.
 
-    Example: `vocab-lit inspect xlm-roberta-base --text swahili.txt`
+    Example: `vocab-lit inspect xlm-roberta-base --text swahili.txt --beside english.txt --figure sizes.png`
     """
     if not Path(model).exists():
         check_model_path(model)
     check_text(text or ())
+    check_text(beside or (), "beside")
+    _check_curve_files(text, figure, table)
     from vocab_lit.models.source import Source
-    from vocab_lit.text.corpus import Lines
 
-    found = _vocabulary_facts(Source(model), model, Lines(*text) if text else [])
+    source = Source(model)
+    found, verdict = _vocabulary_facts(source, model), None
+    if text:
+        found["text"], verdict = _verdict(source, model, text, beside)
+    if verdict:
+        found["verdict"] = asdict(verdict) | dict(advice=verdict.advice, command=verdict.command(model, text))
+        _write_curve(verdict, figure, table)
     if as_json:
         tell_json(found)
         return
@@ -437,6 +567,8 @@ def inspect(model: ModelName, text: Texts = None, field: Field = "", setup: Setu
     show_facts(shares, "scripts (ISO 15924), the twelve with most tokens")
     if "weights" in found:
         show_facts(found["weights"], "weights")
+    if verdict:
+        _show_verdict(verdict, model, text)
 
 # %% ../../nbs/09_app/04_cli.ipynb #5ba34785
 @app.command()

@@ -168,6 +168,19 @@ def check_tokens(
     check_given(wanted.given, source.vocab, None if tried_later else base, stays)
 
 
+def _continued(source, lines, n, given, say):
+    "The source's tokenizer with tokens that it learns of the text, or a given one that has learnt them before."
+    from vocab_lit.tokens.continued import check_extends, extend_on_text
+
+    if given is not None:
+        check_extends(source.tokenizer, given)
+        return given
+    say(f"training the source's tokenizer on, for {n:,} tokens more")
+    built = extend_on_text(source.tokenizer, lines, n)
+    say(built.about)
+    return built.tokenizer
+
+
 def _target_tokenizers(source, lines, settings, given, say):
     "The tokenizer of the target language, and the one that the model gets, which may keep the source's tokens."
     from vocab_lit.tokens.chat import add_special_tokens
@@ -175,12 +188,19 @@ def _target_tokenizers(source, lines, settings, given, say):
     from vocab_lit.tokens.tokenizer import build_tokenizer
 
     wanted = settings.tokenizer
+    if wanted.continues:
+        target = _continued(source, lines, wanted.extend, given, say)
+        return target, target
     language = source.tokenizer if settings.only_adds(lines) else given
     if language is None:
         say(f"training a tokenizer of {wanted.vocab_size:,} tokens")
         language = build_tokenizer(source.tokenizer, lines, wanted).tokenizer
     if wanted.extend:
-        return language, expand_tokenizer(source.tokenizer, language, wanted.extend)
+        target = expand_tokenizer(source.tokenizer, language, wanted.extend)
+        added = len(target) - len(source.tokenizer)
+        others = "the source vocabulary has the others, or cannot build them"
+        say(f"added {added:,} of the first {wanted.extend:,} tokens of the target language's tokenizer; {others}")
+        return language, target
     if wanted.add_special_tokens and (added := add_special_tokens(source.tokenizer, language)):
         say(f"added {', '.join(added)} to the target tokenizer")
     return language, language

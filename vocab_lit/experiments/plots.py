@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 # %% auto #0
 __all__ = ['INK', 'PALETTE', 'SANS', 'FONT_PACKAGES', 'GROUP_STYLES', 'use_style', 'has_glyphs', 'romanise', 'label', 'ranges',
            'described', 'loss_bars', 'row_shares', 'loss_curves', 'show_mixture', 'alignment_map', 'embedding_map',
-           'score_dots', 'score_flops', 'heat_map', 'score_curves', 'correlations', 'growth_curves']
+           'score_dots', 'score_flops', 'heat_map', 'score_curves', 'correlations', 'growth_curves', 'size_curves']
 
 # %% ../../nbs/08_experiments/03_plots.ipynb #afcc60d2
 plt = LazyExtra("matplotlib.pyplot", "chapters")
@@ -983,3 +983,27 @@ def growth_curves(
         + ".",
         path,
     )
+
+# %% ../../nbs/08_experiments/03_plots.ipynb #8aa21fa2
+def size_curves(
+    df: pd.DataFrame,  # columns curve, size, value and, where there are several panels, panel; a row for each point
+    ylabel: str = "tokens per word",
+    xlabel: str = "tokens in the vocabulary",
+    path: str | Path | None = None,
+):
+    "Curves by size on a logarithmic axis, a panel for each text."
+    use_style()
+    panels = df.groupby(df.panel if "panel" in df else np.full(len(df), ""), sort=False)
+    curves = list(dict.fromkeys(df.curve))
+    fig, axes = plt.subplots(1, len(panels), figsize=(4.2 * len(panels), 3.4), squeeze=False, layout="constrained")
+    for ax, (panel, part) in zip(axes.flat, panels):
+        for curve, points in part.groupby("curve", sort=False):
+            colour, dashes = PALETTE[curves.index(curve)], [(1, 0), (4, 1.5), (1, 1), (6, 1, 1, 1)][curves.index(curve)]
+            ax.plot(points["size"], points.value, color=colour, dashes=dashes, marker="o", markersize=4, label=curve)
+        sizes = sorted(set(part["size"]))
+        ax.set(xscale="log", title=panel, xlabel=xlabel, ylabel=ylabel if ax is axes.flat[0] else "")
+        ax.set_xticks(sizes, [_short(n) if n < 1000 else f"{n / 1000:.4g}k" for n in sizes])
+        ax.minorticks_off()
+    fig.legend(*axes.flat[0].get_legend_handles_labels(), loc="outside right center")
+    told = ", ".join(f"{panel or 'text'} {ranges(part, 'curve')}" for panel, part in panels)
+    return described(fig, df, f"Curves, {ylabel} by {xlabel}: {told}.", path)

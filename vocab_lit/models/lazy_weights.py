@@ -369,19 +369,34 @@ def _unknown_to(model, names) -> list[str]:
     return [name for name in names if not is_known(name)]
 
 
+@contextlib.contextmanager
+def _generation_as_it_is(model: PreTrainedModel, folder: str | Path) -> Iterator[None]:
+    "Within it transformers writes no settings of generation, which it may refuse; they are written afterwards."
+    from transformers import GenerationConfig
+
+    generation = getattr(model, "generation_config", None)
+    if generation is None:
+        yield
+        return
+    model.generation_config = GenerationConfig()
+    try:
+        yield
+    finally:
+        model.generation_config = generation
+    generation.to_json_file(Path(folder, "generation_config.json"))
+
+
 def save_model(
     model: PreTrainedModel,  # of `open_model` or `load_model`
     folder: str | Path,  # that exists
 ) -> None:
     "As `save_pretrained`, with everything that the files of the model had; `ValueError` where a tensor would be lost."
-    generation = getattr(model, "generation_config", None)
-    if generation is not None and not model.can_generate():  # transformers leaves it out
-        generation.to_json_file(Path(folder, "generation_config.json"))
-    if hasattr(model, "stored"):
-        save_meta_model(model, folder)
-        return
-    unknown = getattr(model, "unknown_tensors", {})
-    model.save_pretrained(folder, state_dict=model.state_dict() | unknown if unknown else None)
+    with _generation_as_it_is(model, folder):
+        if hasattr(model, "stored"):
+            save_meta_model(model, folder)
+            return
+        unknown = getattr(model, "unknown_tensors", {})
+        model.save_pretrained(folder, state_dict=model.state_dict() | unknown if unknown else None)
     if unknown and (lost := unknown.keys() - stored_tensors(folder).keys()):
         raise ValueError(
             f"{min(lost)}, which a {type(model).__name__} does not know, cannot be written by transformers"

@@ -5,6 +5,7 @@
 # %% ../../nbs/02_tokens/03_expansion.ipynb #5b624be4
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from .tokenizer import with_pipeline
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase, PreTrainedTokenizerFast
 
 # %% auto #0
-__all__ = ['write_piece', 'expand_tokenizer']
+__all__ = ['write_piece', 'append_pieces', 'expand_tokenizer']
 
 # %% ../../nbs/02_tokens/03_expansion.ipynb #1a8f2629
 def write_piece(
@@ -67,6 +68,21 @@ def _new_pieces(source: Vocab, target: Vocab, pieces: dict, n: int) -> dict[str,
     return new
 
 
+def append_pieces(
+    pipeline: dict,  # a parsed `tokenizer.json`, changed in place
+    size: int,  # the id of the first new piece
+    pieces: Mapping[str, float | None],  # {piece: its score in a Unigram model}
+) -> None:
+    "Add pieces to a model, after its added tokens under the ids that they have."
+    vocab, added = pipeline["model"]["vocab"], {a["id"]: a["content"] for a in pipeline["added_tokens"]}
+    if isinstance(vocab, list):
+        vocab += [[added.get(i, f"[unused{i}]"), 0.0] for i in range(len(vocab), size)]
+        vocab += [[piece, score] for piece, score in pieces.items()]
+    else:
+        vocab |= {piece: i for i, piece in added.items()}
+        vocab |= {piece: i for i, piece in enumerate(pieces, size)}
+
+
 def _new_merges(model: dict, merges: list, new: dict[str, str]) -> list[list[str]]:
     "The merges that build new pieces and that a BPE model lacks."
     known = {tuple(m) for m in model["merges"]}
@@ -88,16 +104,9 @@ def expand_tokenizer(
     vocab, language_vocab = Vocab.from_tokenizer(source), Vocab.from_tokenizer(language)
     _check_alike(vocab.dialect, language_vocab.dialect)
     pipeline, language_model = read_pipeline(source), read_pipeline(language)["model"]
-    model, added = pipeline["model"], {a["id"]: a["content"] for a in pipeline["added_tokens"]}
-    if model["type"] == "Unigram":
-        scores = dict(map(tuple, language_model["vocab"]))
-        new = _new_pieces(vocab, language_vocab, scores, n)
-        model["vocab"] += [[vocab[i].piece or f"[unused{i}]", 0.0] for i in range(len(model["vocab"]), len(vocab))]
-        model["vocab"] += [[piece, scores[native]] for native, piece in new.items()]
-    else:
-        new = _new_pieces(vocab, language_vocab, language_model["vocab"], n)
-        model["vocab"] |= {piece: i for i, piece in added.items()}
-        model["vocab"] |= {piece: i for i, piece in enumerate(new.values(), len(vocab))}
+    model, entries = pipeline["model"], dict(language_model["vocab"])  # {piece: score in Unigram models, id in others}
+    new = _new_pieces(vocab, language_vocab, entries, n)
+    append_pieces(pipeline, len(vocab), {piece: entries[native] for native, piece in new.items()})
     if model["type"] == "BPE":
         model["merges"] += _new_merges(model, language_model["merges"], new)
         model["ignore_merges"] |= not vocab.dialect.end  # whole words are looked up without the mark of their end

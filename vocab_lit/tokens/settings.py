@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from vocab_lit.tokens.given import GivenToken
 
 # %% auto #0
-__all__ = ['KINDS', 'TokenizerSettings', 'TrimSettings', 'check_tokenizer_path', 'check_vocab_size']
+__all__ = ['KINDS', 'EXPANSIONS', 'TokenizerSettings', 'TrimSettings', 'check_tokenizer_path', 'check_vocab_size']
 
 # %% ../../nbs/02_tokens/00_settings.ipynb #b04f57b1
 KINDS = {
@@ -30,6 +30,7 @@ KINDS = {
 }
 
 
+EXPANSIONS = ("auxiliary", "continued")
 _UNITS = {"lines": 1, "B": 1, "kB": 10**3, "MB": 10**6, "GB": 10**9}
 
 
@@ -50,9 +51,12 @@ class TokenizerSettings(Settings):
     # with a sample: take every --text as a language and draw from it by its size with this exponent, 1 as it is, 0 from
     # all alike; default: the text as one
     alpha: float | None = None
-    # vocabulary expansion: keep the source vocabulary and add those of the first N target tokens that it lacks
-    # (30000 in the paper); 0 replaces it
+    # vocabulary expansion: keep the source vocabulary and add up to N tokens (30000 in the paper); 0 replaces it
     extend: int = 0
+    # which tokens are added: auxiliary, those of the first N of a tokenizer trained on the text alone that the source
+    # lacks, as in the paper; continued, N that the source's own tokenizer learns when its training goes on with the
+    # text (continued BPE training), of which more come up
+    expansion: str = "auxiliary"
     # keep tokens of the source that stand for nothing yet (<|reserved_special_token_7|>, <unused3>) in a tokenizer that
     # is trained; other special and added tokens are always kept
     keep_reserved: bool = False
@@ -76,6 +80,11 @@ class TokenizerSettings(Settings):
         if self.alpha is not None and not self.sample:
             raise SettingError("alpha", "it says how a sample is drawn; give --sample too")
         within("extend", self.extend, 0)
+        one_of("expansion", self.expansion, EXPANSIONS)
+        if self.expansion != "auxiliary" and not self.extend:
+            raise SettingError("expansion", f" {self.expansion}: it adds to the source vocabulary; give --extend N too")
+        if self.continues and self.kind:
+            raise SettingError("kind", f" {self.kind}: the source's own tokenizer is trained on; leave it out")
         if self.tokenizer:
             check_tokenizer_path(self.tokenizer)
         _ = self.given
@@ -86,6 +95,11 @@ class TokenizerSettings(Settings):
         from vocab_lit.tokens.given import read_given
 
         return read_given(self.tokens) if self.tokens else []
+
+    @property
+    def continues(self) -> bool:
+        "Whether the training of the source's own tokenizer goes on."
+        return self.extend > 0 and self.expansion == "continued"
 
     @property
     def amount(self) -> Amount | None:
@@ -143,7 +157,7 @@ def check_tokenizer_path(path: str | Path) -> None:
 
 def check_vocab_size(settings: TokenizerSettings, text: Sequence[str | Path]) -> None:
     "`SettingError` where text has fewer bytes than a tokenizer should have tokens."
-    if settings.tokenizer or not text:
+    if settings.tokenizer or settings.continues or not text:
         return
     size = 0
     for line in chain.from_iterable(TextSource.of(source).lines() for source in text):

@@ -191,16 +191,6 @@ def _carry(config, ids: IdMap) -> None:
             setattr(config, name, ids.target.roles.get("pad"))  # generation needs one where there is one
 
 
-@contextlib.contextmanager
-def _as_published(config) -> Iterator[None]:
-    "Within it a configuration's ids change; transformers goes on to save its other values without judging them."
-    loaded = getattr(config, "_original_object_hash", None)
-    unchanged = loaded is not None and loaded == hash(config)
-    yield
-    if unchanged:
-        config._original_object_hash = hash(config)
-
-
 def carry_ids(
     configs: Iterable,  # of a model and of its generation; they are changed in place
     source: Vocab,
@@ -211,8 +201,7 @@ def carry_ids(
     sizes = [_vocab_size(config) or 0 for config in configs if hasattr(config, "get_text_config")]
     ids = IdMap(source, target, rows=max(sizes, default=0))
     for config in configs:
-        with _as_published(config):
-            _carry(config, ids)
+        _carry(config, ids)
         if hasattr(config, "get_text_config"):
             for part in _configs(config, {_vocab_size(config), len(source), len(target)}):
                 _carry(part, ids)
