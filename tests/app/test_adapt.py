@@ -153,12 +153,15 @@ def test_the_stages_leave_a_whole_model_scores_of_the_old_one_and_the_new_one_an
         and "nan" not in text
     )
     card = (out / "model/README.md").read_text(encoding="utf-8")
+    kept = (out / "text/train.txt").read_text(encoding="utf-8").splitlines()
     for said in (
         "# out\n",
         "language: sw",
         "## Continued pretraining",
         "| source | bits per byte of held-out text |",
         "ner, ",
+        "| vocab size | 600 |",
+        f"({len(kept):,} lines, {sum(map(len, kept)):,} characters)",
     ):
         assert said in card, said
 

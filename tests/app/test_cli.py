@@ -189,7 +189,11 @@ def test_commands_give_tables_and_json(cell_963f8e44):
     (place / "en.txt").write_text("\n".join(lines("en", 400, seed=1)), encoding="utf-8")
     drawn = ("--figure", place / "sizes.png", "--csv", place / "sizes.csv")
     told = run("inspect", place / "model", "--text", place / "sw.txt", "--beside", place / "en.txt", *drawn)
-    assert "verdict: extend the vocabulary, by about" in told and f"{place / 'en.txt'}: " in told and "--extend" in told
+    assert (
+        "verdict: extend the vocabulary, by about" in told
+        and f"{place / 'en.txt'}: " in told
+        and "--expansion continued" in told
+    )
     assert (place / "sizes.png").stat().st_size > 1000 and "tokens_per_word" in (place / "sizes.csv").read_text()
     for match, asked in (
         ("sizes.csv exists", ("--text", place / "sw.txt", "--csv", place / "sizes.csv")),
@@ -232,6 +236,16 @@ def test_a_folder_is_checked_and_uploaded_where_that_is_asked_for(cell_963f8e44)
         planned = run(
             "adapt", place / "model", "--text", place / "sw.txt", *to, "--dry-run", "--json", "--push-to-hub", "up"
         )
+        folders = len(list(place.iterdir()))
+        for goes_up, *command in (
+            ("plan.npz", "transplant", *given),
+            ("losses.csv", "lapt", place / "model", *few),
+            ("adapter_config.json", "adapter", "export", place / "model", adapter),
+        ):
+            shown = run(*command, "--out", place / "never", "--dry-run", "--push-to-hub", "up")
+            assert goes_up in shown and " up " in shown, shown
+            run(*command, "--out", place / "never", "--dry-run", "--push-to-hub", "not a name", code=1)
+        assert len(list(place.iterdir())) == folders
     assert json.loads((place / "up/config.json").read_text())["vocab_size"] % 8 == 0
     assert uploads == [(name, f"me/{name}") for name in ("up", "up-lapt", "up-adapter")]
     last = json.loads(planned)[-1]

@@ -3,7 +3,7 @@ from dataclasses import replace
 from datasets import ClassLabel, Dataset, Features, Sequence as Many, Value
 from pathlib import Path
 from transformers import TrainerCallback
-from vocab_lit.experiments.experiment import EXTENSION, ExpandedTarget, FOCUS_METHODS, SetupOptions, Target, Targets, _hub_text, focus_methods, get_setup, scale_lapt
+from vocab_lit.experiments.experiment import EXTENSION, ExpandedTarget, FOCUS_METHODS, SetupOptions, Target, Targets, VOCABULARIES, VOCABULARY_WAYS, _hub_text, focus_methods, get_setup, scale_lapt
 from vocab_lit.experiments.hub import HubText
 from vocab_lit.experiments.presets import PAPER_TEXT
 from vocab_lit.experiments.results import published
@@ -14,6 +14,7 @@ from vocab_lit.text.phrasebook import dictionary as names_in
 from vocab_lit.tokens.vocab import overlap
 from vocab_lit.training.lapt import lapt
 from vocab_lit.training.lm_data import PackedBlocks, pack
+from vocab_lit.training.perplexity import perplexity
 from vocab_lit.training.settings import LaptConfig, PRESETS
 from vocab_lit.vectors.word_vectors import save_words, word_ppmi
 import json
@@ -296,6 +297,27 @@ def test_an_extended_vocabulary_keeps_the_source_s_embeddings_and_has_focus_s_fo
     alike = [torch.allclose(embeddings[t.id], replaced[own_id[t.piece]], atol=1e-5) for t in mixed]
     assert len(mixed) > 50 and sum(alike) > 0.5 * len(mixed)
     assert more.vectors("") is None
+
+
+@pytest.mark.cell('nbs/08_experiments/04_experiment.ipynb', 'cell "a trimmed vocabulary has the source\'s embeddings and is as good as the source\'s before any training" (0f0c0506)')
+def test_a_trimmed_vocabulary_has_the_source_s_embeddings_and_is_as_good_as_the_source_s_before_any_training(cell_0f0c0502):
+    short = Target(replace(bilingual.setup, held_out=bilingual.setup.held_out[:4], train=bilingual.setup.train[:300]))
+    kept, trimmed = VOCABULARY_WAYS["keep"], VOCABULARY_WAYS["trim"]
+    fewer, longer = (short.with_vocabulary(name) for name in ("trimmed", "continued"))
+    begun = [
+        {r["metric"]: r["value"] for r in target.along(way.recipe, "", 0, (0,), ("ppl",))}
+        for target, way in ((short, kept), (fewer, trimmed))
+    ]
+    assert {way.vocabulary for way in VOCABULARY_WAYS.values()} == set(VOCABULARIES)
+    pieces, source_pieces = ([t.piece for t in vocab] for vocab in (fewer.vocab, fewer.source_vocab))
+    assert len(pieces) < 0.4 * len(source_pieces) and set(pieces) <= set(source_pieces)
+    # the logits are the same, and the probability of tokens that the text lacks is shared out among the others
+    assert 0 <= begun[0]["ppl"] - begun[1]["ppl"] < 0.25 * begun[0]["ppl"]
+    assert begun[0]["ppl"] == pytest.approx(
+        perplexity(short.source_model(), short.source_tokenizer, short.setup.held_out).bits_per_byte
+    )
+    grown = [t.piece for t in longer.vocab]
+    assert grown[: len(source_pieces)] == source_pieces and 50 < len(grown) - len(source_pieces) <= EXTENSION * 300
 
 
 @pytest.mark.cell('nbs/08_experiments/04_experiment.ipynb', 'cell "WECHSEL-EN combines tokens of an English vocabulary only, and Word-fastText takes the file of word vectors" (0f0c0505)')

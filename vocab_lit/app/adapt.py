@@ -24,7 +24,7 @@ from babel import Locale
 from filelock import FileLock, Timeout
 
 import vocab_lit
-from .pipeline import check_tokens, train_vectors_files, transplant_files
+from .pipeline import changed_settings, check_tokens, size_of, train_vectors_files, transplant_files
 from .settings import Adaptation
 from ..experiments.plots import loss_bars, loss_curves, row_shares
 from ..experiments.results import environment
@@ -150,9 +150,10 @@ def _make_text(a, path):
         _write_lines(folder / "train.txt", train)
         _write_lines(folder / "held-out.txt", test)
         (folder / "all.txt").unlink(missing_ok=True)
-        counts = {"train": sum(1 for _ in Lines(folder / "train.txt")), "held out": len(test)}
+        size = size_of(Lines(folder / "train.txt"))
+        counts = {"train": size["lines"], "held out": len(test)}
         cleaned = report.table().to_dict("records") if a.adapt.clean else []
-        write_json(dict(cleaned=cleaned, lines=counts), folder / "text.json")
+        write_json(dict(cleaned=cleaned, lines=counts, size=size), folder / "text.json")
 
 
 def _make_tokenizer(a, out, say):
@@ -605,5 +606,5 @@ def _complete_card(a: Adaptation, found: dict, final: Path, name: str) -> None:
         dict(model=r["model"], measure=f"{r['task']}, {r['metric']}", score=round(r["test"], 4)) for r in found["tasks"]
     ]
     given = a.transplant.tokenizer.tokenizer
-    told = dict(text=list(a.text), text_size=dict(lines=found["text"]["lines"]["train"]), scores=scores)
-    write_card(final, name, tokenizer=given or "trained on the text", **told)
+    told = dict(text=list(a.text), text_size=found["text"]["size"], settings=changed_settings(a.transplant))
+    write_card(final, name, tokenizer=given or "trained on the text", scores=scores, **told)

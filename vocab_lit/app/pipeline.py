@@ -33,8 +33,8 @@ if TYPE_CHECKING:
     from vocab_lit.vectors.token_vectors import TokenVectors
 
 # %% auto #0
-__all__ = ['Say', 'aligned_vectors', 'target_vectors', 'factorize_files', 'check_tokens', 'transplant_files', 'trim_files',
-           'train_vectors_files', 'align_word_files']
+__all__ = ['Say', 'aligned_vectors', 'target_vectors', 'factorize_files', 'check_tokens', 'changed_settings', 'size_of',
+           'check_transplant', 'transplant_files', 'trim_files', 'train_vectors_files', 'align_word_files']
 
 # %% ../../nbs/09_app/01_pipeline.ipynb #241ded42
 Say = Callable[[str], None]  # is told what is being done
@@ -218,7 +218,7 @@ def _with_given(target, wanted, say) -> Built:
     return built
 
 
-def _changed(settings: TransplantSettings) -> dict:
+def changed_settings(settings: TransplantSettings) -> dict:
     "The settings that are not the usual ones, but for those that the note has anyway."
     pairs = zip(
         (settings.tokenizer, settings.vectors, settings.init), (TokenizerSettings(), VectorSettings(), InitSettings())
@@ -228,7 +228,8 @@ def _changed(settings: TransplantSettings) -> dict:
     return {name: value for name, (value, usual) in flat.items() if value != usual and name not in told}
 
 
-def _size_of(lines) -> dict[str, int]:
+def size_of(lines: Iterable[str]) -> dict[str, int]:
+    "Lines and characters of a text."
     n, characters = 0, 0
     for line in lines:
         n, characters = n + 1, characters + len(line)
@@ -254,6 +255,21 @@ def _tell(result, recipe, say) -> None:
         )
 
 
+def check_transplant(
+    source: Source | str | Path,  # model folder, or hub name when online
+    text: Sequence[str | Path],
+    out: str | Path,  # a new or empty folder
+    settings: TransplantSettings,
+) -> tuple[Source, Path]:  # and the folder
+    "What can be checked of a transplant before the model is loaded."
+    source, out = Source.open(source), check_output(out)
+    check_text(text)
+    check_text(settings.vectors.source_text, "source_text")
+    settings.check(text)
+    check_vocab_size(settings.tokenizer, text)
+    return source, out
+
+
 def transplant_files(
     source: Source | str | Path,  # model folder, or hub name when online
     text: Sequence[str | Path],  # UTF-8 text in the target language, one sentence or paragraph a line; may be none
@@ -263,11 +279,7 @@ def transplant_files(
     language: str = "",  # code of the target language, for the model card
 ) -> Transplant:  # its model has only the parameters that are new in memory, where the others could stay in their files
     "Give the model in a folder a vocabulary for the text's language, and save it in another folder."
-    source, out = Source.open(source), check_output(out)
-    check_text(text)
-    check_text(settings.vectors.source_text, "source_text")
-    settings.check(text)
-    check_vocab_size(settings.tokenizer, text)
+    source, out = check_transplant(source, text, out, settings)
     from vocab_lit.methods.factored import FactoredRecipe, load_factors
     from vocab_lit.methods.given import with_given
     from vocab_lit.models.check import ROWS_OF_DECODERS, check_folder, is_decoder, verdict
@@ -287,7 +299,7 @@ def transplant_files(
     check_tokens(source, text, settings.tokenizer, given)
     factors = load_factors(factors) if factors else None
     lines = settings.tokenizer.training_lines(text, settings.init.seed) if text else []
-    size = _size_of(lines)
+    size = size_of(lines)
     if text:
         say(f"training on {size['lines']:,} lines of text")
     tokenizer, target = _target_tokenizers(source, lines, settings, given, say)
@@ -311,7 +323,7 @@ def transplant_files(
         tokenizer=settings.tokenizer.tokenizer or ("the source's" if only_adds else "trained on the text"),
         vectors=vectors.name if vectors else "none",
         alignment=alignment,
-        settings=_changed(settings),
+        settings=changed_settings(settings),
         extended_by=len(target) - len(source.tokenizer) if settings.tokenizer.extend or only_adds else 0,
         given_tokens=len(built.given),
     )
@@ -448,7 +460,7 @@ def train_vectors_files(
 
 def _read(text, say):
     lines = Lines(*text)
-    say(f"training on {_size_of(lines)['lines']:,} lines of text")
+    say(f"training on {size_of(lines)['lines']:,} lines of text")
     return lines
 
 

@@ -13,7 +13,7 @@ import sys
 import tempfile
 import warnings
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 from unittest.mock import patch
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 # %% auto #0
 __all__ = ['VOCABULARY', 'OVERRIDES', 'BY_CLASS', 'TASKS', 'WORDS', 'OVERLAP', 'LARGEST', 'RESULTS', 'tiny_config',
            'Architecture', 'architectures', 'word_tokenizer', 'source_tokenizer', 'target_tokenizer', 'Wrong', 'Tiny',
-           'build', 'check_folder', 'Verdict', 'try_architecture', 'sweep', 'make_record', 'counts_table',
-           'reasons_table', 'main']
+           'build', 'check_folder', 'Verdict', 'trials', 'try_architecture', 'sweep', 'Record', 'make_record',
+           'counts_table', 'compared_table', 'reason_of', 'reasons_table', 'search_table', 'main']
 
 # %% ../../nbs/10_book/07_architectures.ipynb #84ab9a30
 VOCABULARY = 48  # embeddings of a tiny model
@@ -102,6 +102,11 @@ OVERRIDES: dict[str, dict] = {  # by model type
         hc_count=2,
         layer_types=["linear_attention", "full_attention"],
         eos_token_id=2,
+        indexer_n_heads=2,
+        indexer_kv_heads=1,
+        indexer_head_dim=16,
+        indexer_budget=16,
+        indexer_compress_ratio=4,
     ),
     "chameleon_vqgan": dict(base_channels=32, channel_multiplier=[1, 1], num_res_blocks=1),
     "emu3_vqgan": dict(base_channels=32, channel_multiplier=[1, 1], num_res_blocks=1),
@@ -123,6 +128,19 @@ OVERRIDES: dict[str, dict] = {  # by model type
     | dict(layers_block_type=["linear_attention", "hybrid", "linear_attention", "hybrid"]),
     "got_ocr2_vision": dict(output_channels=16),
     "wav2vec2": dict(conv_dim=(32,) * 7),
+    "falcon_h1": dict(mamba_d_ssm=32),
+    "neomme": dict(head_dim=16),
+    "dbrx": dict(attn_config=dict(kv_n_heads=2, rope_theta=10000.0)),
+    "bridgetower": dict(hidden_size=64),
+    "bridgetower_text_model": dict(hidden_size=64),
+    "bridgetower_vision_model": dict(hidden_size=64),
+    "cosmos3_edge_text": dict(rope_parameters=_NO_ROPE | dict(mrope_section=[2, 1, 1])),
+    "ernie4_5_vl_moe_text": dict(rope_parameters=_NO_ROPE | dict(mrope_section=[1, 1, 2])),
+    "deepseek_ocr2_text": dict(mlp_layer_types=["dense", "sparse"]),
+    "diffusion_gemma_text": dict(num_experts=4, top_k_experts=1, moe_intermediate_size=32),
+    "glm5_next_text": dict(index_kpool=1),
+    "molmo2_adapter": dict(vision_feature_layer=[1, 0]),
+    "mistral_large4_text": dict(kv_source_layers=[0, 0]),
 }
 _COMPOSED = ("VisionEncoderDecoderModel", "SpeechEncoderDecoderModel")
 BY_CLASS: dict[str, dict] = {"ReformerModelWithLMHead": dict(is_decoder=True)}
@@ -308,7 +326,9 @@ LARGEST = 30_000_000  # parameters of a tiny model
 
 
 def _shapes(model_class, config):
-    with torch.device("meta"):
+    from transformers.initialization import no_init_weights
+
+    with no_init_weights(), torch.device("meta"):
         return {name: tuple(t.shape) for name, t in model_class(config).state_dict().items()}
 
 
@@ -337,7 +357,8 @@ def _outputs(model, tokenizer, further) -> dict[str, torch.Tensor]:
     "All tensors that a model gives for the text; where it has a score for each token, only those of the text's tokens."
     ids = torch.tensor([tokenizer.convert_tokens_to_ids(OVERLAP)])
     inputs = dict(further) if "input_features" in further else dict(further, input_ids=ids)
-    if model.config.is_encoder_decoder or "input_features" in further:
+    samples = model.config.model_type == "diffusion_gemma"  # its own ids, where it is given none
+    if model.config.is_encoder_decoder or "input_features" in further or samples:
         inputs["decoder_input_ids"] = ids
     torch.manual_seed(0)  # some choose parts of an image at random
     given = model.eval()(**inputs)
@@ -467,7 +488,7 @@ class Verdict:
 
 
 def _one_line(e: Exception) -> str:
-    return f"{type(e).__name__}: {str(e).strip()}".split("\n")[0][:300]
+    return f"{type(e).__name__}: {' '.join(str(e).split())}"[:300]
 
 
 def _check_findings(folder: Path) -> None:
@@ -497,8 +518,8 @@ def _try(tiny: Tiny, out: Path, larger: bool, pad_moved: bool, opened: bool) -> 
         return "crashed", _one_line(e)
     try:
         check_folder(tiny, out, target)
-        _check_findings(out)
         if not opened:
+            _check_findings(out)
             _check_outputs(tiny, result.model, target, "in memory")
     except Wrong as e:
         return "wrong", str(e)
@@ -507,8 +528,14 @@ def _try(tiny: Tiny, out: Path, larger: bool, pad_moved: bool, opened: bool) -> 
     return "right", ""
 
 
+def trials(turn: int) -> list[tuple[bool, bool, bool]]:  # larger, padding moved, opened
+    "Four of the eight combinations, with every pair of choices; an odd turn has the other four."
+    pairs = [(larger, pad_moved) for pad_moved in (False, True) for larger in (True, False)]
+    return [(larger, pad_moved, (larger == pad_moved) == (turn % 2 == 0)) for larger, pad_moved in pairs]
+
+
 def try_architecture(architecture: Architecture, turn: int = 0) -> Verdict:
-    "Build, transplant twice and judge; `turn` says which trial has the larger vocabulary and which is opened."
+    "Build, transplant four times and judge; `turn` says which of the trials are opened."
     about = asdict(architecture)
     with tempfile.TemporaryDirectory() as place, warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -516,17 +543,15 @@ def try_architecture(architecture: Architecture, turn: int = 0) -> Verdict:
             tiny = build(architecture, Path(place, "model"))
         except Exception as e:  # noqa: BLE001  a configuration that is not understood here
             return Verdict(**about, result="not built", why=_one_line(e))
-        larger, opened = turn % 2 == 0, turn // 2 % 2 == 0
-        kept = _try(tiny, Path(place, "kept"), larger, False, opened)
-        moved = _try(tiny, Path(place, "moved"), not larger, True, not opened)
+        found = [_try(tiny, Path(place, str(i)), *how) for i, how in enumerate(trials(turn))]
+    kept, moved = found[:2], found[2:]
     compared = tiny.outputs is not None
-    for result in ("crashed", "wrong"):
-        for found in (kept, moved):
-            if found[0] == result:
-                return Verdict(**about, result=result, why=found[1], compared=compared)
-    if kept[0] == "right":
-        return Verdict(**about, result="right", pad_moved=moved[1], compared=compared)
-    return Verdict(**about, result="refused", why=kept[1], compared=compared)
+    for wanted, among in (("crashed", found), ("wrong", found), ("refused", kept)):
+        for result, why in among:
+            if result == wanted:
+                return Verdict(**about, result=result, why=why, compared=compared)
+    pad_moved = next((why for result, why in moved if result == "refused"), "")
+    return Verdict(**about, result="right", pad_moved=pad_moved, compared=compared)
 
 
 def sweep(
@@ -548,51 +573,139 @@ def sweep(
 RESULTS = ("right", "refused", "wrong", "crashed", "not built")
 
 
-def make_record(verdicts: list[Verdict]) -> dict:
-    "What the book shows of a sweep."
+@dataclass(frozen=True)
+class Record:
+    "What a sweep found."
+
+    transformers: str  # its version
+    verdicts: list[Verdict]
+
+    @classmethod
+    def read(cls, file: str | Path) -> Record:
+        "The record in a file."
+        kept = json.loads(Path(file).read_text(encoding="utf-8"))
+        return cls(kept["transformers"], [Verdict(**verdict) for verdict in kept["verdicts"]])
+
+    def write(self, file: str | Path) -> None:
+        "Write it with a line for each class, without what is as usual."
+        usual = {f.name: f.default for f in fields(Verdict)}
+        told = [{name: v for name, v in asdict(verdict).items() if v != usual[name]} for verdict in self.verdicts]
+        lines = ",\n".join(map(json.dumps, told))
+        text = f'{{"transformers": {json.dumps(self.transformers)}, "verdicts": [\n{lines}\n]}}\n'
+        Path(file).write_text(text, encoding="utf-8")
+
+    def __getitem__(self, result: str) -> list[Verdict]:
+        "The verdicts with one result."
+        return [verdict for verdict in self.verdicts if verdict.result == result]
+
+
+def make_record(verdicts: list[Verdict]) -> Record:
+    "What is kept of a sweep: reasons without the folder of the trial, as far as a table has room."
     import transformers
 
-    counts = collections.Counter((v.task, v.result) for v in verdicts)
-    told = [v for v in verdicts if v.result != "right" or v.pad_moved]
-    return dict(
-        transformers=transformers.__version__,
-        counts={task: {result: counts[task, result] for result in RESULTS} for task in TASKS},
-        outputs_compared=sum(v.compared for v in verdicts if v.result == "right"),
-        told=[dict(name=v.name, result=v.result, why=_plain(v.why), pad=_plain(v.pad_moved)) for v in told],
-    )
+    def plain(why):
+        return re.sub(r"\S*/tmp\S*", "FOLDER", why)[:200]
+
+    kept = [replace(v, why=plain(v.why), pad_moved=plain(v.pad_moved)) for v in verdicts]
+    return Record(transformers.__version__, kept)
 
 
-def _plain(why: str) -> str:
-    "A reason without the folder of the trial, as far as a table has room."
-    return re.sub(r"\S*/tmp\S*", "FOLDER", why)[:200]
-
-
-def counts_table(record: dict) -> pd.DataFrame:
+def counts_table(record: Record) -> pd.DataFrame:
     "How many classes of each task came out how."
     import pandas as pd
 
-    table = pd.DataFrame(record["counts"]).T
+    counts = collections.Counter((v.task, v.result) for v in record.verdicts)
+    table = pd.DataFrame({task: {result: counts[task, result] for result in RESULTS} for task in TASKS}).T
     table.loc["all"] = table.sum()
     return table.rename_axis("task").reset_index()
 
 
-def reasons_table(record: dict, result: str) -> pd.DataFrame:
-    "The classes of one result with the reasons; `pad` for those that are refused only where the padding id moves."
+def compared_table(record: Record) -> pd.DataFrame:
+    "Of the right classes, how many were judged by their outputs with the padding id kept and moved."
     import pandas as pd
 
-    key = "pad" if result == "pad" else "why"
-    chosen = [v for v in record["told"] if (v["pad"] if result == "pad" else v["result"] == result)]
+    right = record["right"]
+    moved = [v for v in right if not v.pad_moved]
+    rows = [
+        dict(padding="kept", right=len(right), outputs_compared=sum(v.compared for v in right), refused=0),
+        dict(
+            padding="moved",
+            right=len(moved),
+            outputs_compared=sum(v.compared for v in moved),
+            refused=len(right) - len(moved),
+        ),
+    ]
+    return pd.DataFrame(rows).rename(columns={"outputs_compared": "outputs compared"})
+
+
+_REASONS = [  # what a refusal says, and why that is
+    (
+        r"none of its tensors has|no token is put into|has no size of a",
+        "no embeddings of tokens, as in encoders of sound",
+    ),
+    (
+        r"has several vocabularies|depends on another vocabulary",
+        "several vocabularies, or tables of n-grams and hashes",
+    ),
+    (r"depends on the vocabulary of", "a table with more rows than the vocabulary has tokens"),
+    (r"holds no embeddings", "a table of integers by token, such as the expert of each"),
+    (r"ends a text at its highest id|does not find the end", "the end of a text is found by its id"),
+    (r"rows for \d+ token ids", "fewer embeddings than tokens"),
+    (r"numbers positions from its padding", "positions are counted from the padding id"),
+    (r"would be given", "further tables of positions"),
+    (r"requires the|parameters, which are too many|has no attribute .*Model", "a package or more memory is needed"),
+    (r"", "the rules of the sweep make no tiny configuration of it"),
+]
+
+
+def reason_of(verdict: Verdict) -> str:
+    "The group that the reason of a verdict belongs to; empty for a class that is right throughout."
+    told = verdict.why or verdict.pad_moved
+    return told and next(group for pattern, group in _REASONS if re.search(pattern, told))
+
+
+def reasons_table(verdicts: list[Verdict]) -> pd.DataFrame:
+    "The groups of reasons, with an example of each and the classes."
+    import pandas as pd
+
     by_reason = collections.defaultdict(list)
-    for v in chosen:
-        by_reason[v[key].replace(v["name"], "model")].append(v["name"])
-    rows = [dict(classes=", ".join(names), why=why) for why, names in by_reason.items()]
-    return pd.DataFrame(rows, columns=["classes", "why"])
+    for verdict in verdicts:
+        by_reason[reason_of(verdict)].append(verdict)
+    rows = [
+        dict(
+            reason=group,
+            classes=len(found),
+            which=", ".join(v.name for v in found),
+            example=found[0].why or found[0].pad_moved,
+        )
+        for group, found in by_reason.items()
+    ]
+    return pd.DataFrame(rows, columns=["reason", "classes", "which", "example"])
+
+
+_SEARCH = """<input type="search" placeholder="class, model type, task or reason" aria-label="Search" oninput="
+const wanted = this.value.toLowerCase();
+for (const row of this.nextElementSibling.tBodies[0].rows)
+    row.hidden = !row.textContent.toLowerCase().includes(wanted);">
+"""
+
+
+def search_table(record: Record) -> str:  # HTML
+    "All classes with a field above them that shows only those in which a word occurs."
+    import pandas as pd
+
+    rows = [
+        {"class": v.name, "model type": v.model_type, "task": v.task, "result": v.result}
+        | {"reason": v.why or ("" if not v.pad_moved else f"where the padding id moves: {v.pad_moved}")}
+        for v in record.verdicts
+    ]
+    return _SEARCH + pd.DataFrame(rows).to_html(index=False, border=0)
 
 
 def main() -> None:
     "Make a record of all classes."
-    record = make_record(sweep(say=lambda v: print(v.result, v.name, v.why or v.pad_moved, flush=True)))
-    Path(sys.argv[1]).write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
+    verdicts = sweep(say=lambda v: print(v.result, v.name, v.why or v.pad_moved, flush=True))
+    make_record(verdicts).write(sys.argv[1])
 
 
 if __name__ == "__main__" and "__file__" in globals():  # not in a notebook

@@ -28,7 +28,7 @@ from vocab_lit.experiments.hub import (
     word_files,
 )
 from .presets import PAPER_TEXT, PaperText, paper_of
-from ..methods.recipe import Copy, RandomMapping, Recipe, get_recipe
+from ..methods.recipe import Copy, Gaussian, RandomMapping, Recipe, get_recipe
 from ..models.auxiliary import embedding_vectors, smaller_model
 from ..models.device import find_device
 from ..models.source import load_model
@@ -38,19 +38,22 @@ from ..tasks.finetune import fine_tune_seeds
 from ..tasks.nli import Pair
 from ..tasks.parsing import Parsed
 from ..tasks.qa import Answer, Question
-from ..tasks.settings import PAPERS, TASK_PRESETS, TaskConfig, task_settings
+from ..tasks.settings import PAPERS, PERPLEXITY, TASK_PRESETS, TaskConfig, task_settings
 from ..tasks.splits import hold_out
 from ..tasks.tagging import Tagged
 from ..text.constructed import LANGUAGES, world_of
 from ..text.corpus import data_path, mix, read_lines, split_lines
 from ..text.files import write_file
 from ..text.phrasebook import inferences, questions
+from ..tokens.continued import extend_on_text
 from ..tokens.expansion import expand_tokenizer
 from ..tokens.tokenizer import load_tokenizer, train_tokenizer_like
+from ..tokens.trim import trim
 from ..tokens.vocab import Vocab, overlap
 from ..training.lapt import lapt
 from ..training.lm_data import PackedBlocks, pack
 from ..training.lm_loss import heldout_loss
+from ..training.perplexity import perplexity
 from ..training.settings import PRESETS, LaptConfig
 from ..training.stages import total_steps
 from ..vectors.align import AlignedVectors, align_tokens, read_dictionary
@@ -66,9 +69,9 @@ if TYPE_CHECKING:
 
 # %% auto #0
 __all__ = ['Splits', 'PHRASEBOOK_TASKS', 'CONSTRUCTED_TASKS', 'TaskFiles', 'MINI_RATES', 'SCALES', 'EXTENSION', 'FOCUS_METHODS',
-           'Setup', 'MiniTask', 'MiniRates', 'SetupOptions', 'scale_models', 'scale_lapt', 'scale_tasks',
-           'check_custom', 'scale_vocab_size', 'get_setup', 'Adaptation', 'focus_methods', 'Target', 'ExpandedTarget',
-           'Targets']
+           'VOCABULARY_WAYS', 'VOCABULARIES', 'Setup', 'MiniTask', 'MiniRates', 'SetupOptions', 'scale_models',
+           'scale_lapt', 'scale_tasks', 'check_custom', 'scale_vocab_size', 'get_setup', 'Adaptation', 'focus_methods',
+           'Target', 'ExpandedTarget', 'DerivedTarget', 'Targets']
 
 # %% ../../nbs/08_experiments/04_experiment.ipynb #18592359
 Splits = tuple[list, list, list]  # examples of a task: train, dev, test
@@ -488,9 +491,9 @@ EXTENSION = 0.6  # share of the target vocabulary that is added: FOCUS, Section 
 
 @dataclass(frozen=True)
 class Adaptation:
-    "A way to adapt a source model to a language: a row of FOCUS's Tables 2 and 3."
+    "A way to adapt a source model to a language, such as a row of FOCUS's Tables 2 and 3."
 
-    vocabulary: str  # original, replaced or extended
+    vocabulary: str  # one of `VOCABULARIES`
     recipe: str | Recipe = ""  # of the target embeddings; "": all are the source's
     mode: str = "all"  # of LAPT; "": none
     printed: str = ""  # what the paper's tables call it; "": they lack it
@@ -515,6 +518,21 @@ FOCUS_METHODS = {
     "focus": Adaptation("replaced", "focus", printed="FOCUS + LAPT"),
     "random, extended": Adaptation("extended", _RANDOM_EXTENSION, printed="Random + LAPT"),
     "focus, extended": Adaptation("extended", "focus", printed="FOCUS + LAPT"),
+}
+
+
+_TRIMMED = Recipe(
+    "trim",
+    (Copy(fuzzy=False), Gaussian()),
+    "Abdaoui et al. (2020)",
+    "Every token overlaps.",
+)
+VOCABULARY_WAYS = {
+    "keep": Adaptation("original"),
+    "trim": Adaptation("trimmed", _TRIMMED),
+    "extend": Adaptation("extended", "focus"),
+    "continue": Adaptation("continued", "focus"),
+    "replace": Adaptation("replaced", "focus"),
 }
 
 
@@ -727,7 +745,7 @@ class Target:
         mode: str = "all",
         seed: int = 0,
         at: Sequence[int] = (),  # steps at which tasks are scored
-        tasks: Sequence[str] = (),
+        tasks: Sequence[str] = (),  # those of `setup.tasks`, and ppl: bits per byte of the held-out text
         seeds: int = 1,  # fine-tunings
         **making,
     ) -> list[dict]:  # records with metric, step, value and, of a task, task_seed
@@ -742,10 +760,16 @@ class Target:
         _remove(kept)
         return found
 
-    def _task_rows(self, model, tokenizer, task, language, seeds):  # of fine-tunings
+    def _task_rows(self, model, tokenizer, task, language, seeds):  # of fine-tunings; of ppl, which has none, one row
+        if task == PERPLEXITY:
+            return [dict(value=perplexity(model, tokenizer, self.setup.held_out).bits_per_byte)]
         splits, config = self.setup.splits(task, language), self.setup.tasks[task]
         rows = fine_tune_seeds(model, tokenizer, *splits, task, range(seeds), config)
         return [dict(task_seed=r.seed, value=100 * r.test) for r in rows.itertuples()]
+
+    def with_vocabulary(self, name: str) -> Target:  # of `VOCABULARIES`
+        "The same language and model with another target vocabulary."
+        return VOCABULARIES[name](self)
 
     def follow(
         self,
@@ -755,10 +779,7 @@ class Target:
         seeds: int = 1,  # fine-tunings
     ) -> list[dict]:  # records as of `along`
         "One row of a table: the losses of an adaptation, and the scores of tasks at its end."
-        setup = self.setup
-        with_vocabulary = self
-        if way.vocabulary == "extended":
-            with_vocabulary = ExpandedTarget(self, round(EXTENSION * setup.vocab_size))
+        with_vocabulary = self.with_vocabulary(way.vocabulary)
         end = total_steps(replace(self.lapt_config, mode=way.mode)) if way.mode else 0
         return with_vocabulary.along(way.recipe, way.mode, seed, (end,), tasks, seeds, **way.vectors)
 
@@ -928,6 +949,44 @@ class ExpandedTarget(Target):
             return None
         made = self.language.vectors(needs, *how, **more)
         return carry_vectors(made, self.language.vocab, self.vocab)
+
+
+class DerivedTarget(Target):
+    "A target language whose vocabulary is made from the source's and the text."
+
+    def __init__(
+        self,
+        language: Target,
+        # of the source tokenizer and text, the target tokenizer
+        derive: Callable[[PreTrainedTokenizerBase, Iterable[str]], PreTrainedTokenizerBase],
+    ):
+        super().__init__(language.setup, language.work)
+        self.derive = derive
+
+    @cached_property
+    def tokenizer(self) -> PreTrainedTokenizerBase:
+        return self.derive(self.source_tokenizer, self.vocab_text)
+
+
+def _extension(target: Target) -> int:
+    return round(EXTENSION * target.setup.vocab_size)
+
+
+def _trimmed(target: Target) -> Target:
+    return DerivedTarget(target, lambda source, lines: trim(source, {target.setup.language: lines}).tokenizer)
+
+
+def _continued(target: Target) -> Target:
+    return DerivedTarget(target, lambda source, lines: extend_on_text(source, lines, _extension(target)).tokenizer)
+
+
+VOCABULARIES: dict[str, Callable[[Target], Target]] = {  # of a target with a vocabulary of its own
+    "original": lambda target: target,  # which keeps the source's where no recipe makes embeddings
+    "trimmed": _trimmed,
+    "extended": lambda target: ExpandedTarget(target, _extension(target)),
+    "continued": _continued,
+    "replaced": lambda target: target,
+}
 
 
 class Targets:

@@ -995,15 +995,15 @@ def size_curves(
     use_style()
     panels = df.groupby(df.panel if "panel" in df else np.full(len(df), ""), sort=False)
     curves = list(dict.fromkeys(df.curve))
-    fig, axes = plt.subplots(1, len(panels), figsize=(4.2 * len(panels), 3.4), squeeze=False, layout="constrained")
+    fig, axes = plt.subplots(1, len(panels), figsize=(4.2 * len(panels), 3.8), squeeze=False, layout="constrained")
     for ax, (panel, part) in zip(axes.flat, panels):
         for curve, points in part.groupby("curve", sort=False):
             colour, dashes = PALETTE[curves.index(curve)], [(1, 0), (4, 1.5), (1, 1), (6, 1, 1, 1)][curves.index(curve)]
             ax.plot(points["size"], points.value, color=colour, dashes=dashes, marker="o", markersize=4, label=curve)
-        sizes = sorted(set(part["size"]))
+        sizes = sorted(part["size"][part.curve == part.curve.iloc[0]])  # of the first curve
         ax.set(xscale="log", title=panel, xlabel=xlabel, ylabel=ylabel if ax is axes.flat[0] else "")
         ax.set_xticks(sizes, [_short(n) if n < 1000 else f"{n / 1000:.4g}k" for n in sizes])
         ax.minorticks_off()
-    fig.legend(*axes.flat[0].get_legend_handles_labels(), loc="outside right center")
+    fig.legend(*axes.flat[0].get_legend_handles_labels(), loc="outside lower center", ncols=len(panels))
     told = ", ".join(f"{panel or 'text'} {ranges(part, 'curve')}" for panel, part in panels)
     return described(fig, df, f"Curves, {ylabel} by {xlabel}: {told}.", path)

@@ -16,11 +16,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 import torch
 
-from .lazy_weights import stored_tensors, text_part, token_dimensions
+from .lazy_weights import stored_tensors, token_dimensions
 from .source import Source, is_masked
 from .transplant import token_tensors
 from ..text.settings import SettingError, did_you_mean, first_line
 from ..tokens.chat import chat_templates
+from ..tokens.special_ids import text_part
 from ..tokens.vocab import read_pipeline
 
 if TYPE_CHECKING:

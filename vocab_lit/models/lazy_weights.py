@@ -23,13 +23,15 @@ from safetensors import safe_open
 from torch import nn
 from tqdm.auto import tqdm
 
+from ..tokens.special_ids import _NO_TEXT, config_parts, text_part
+
 if TYPE_CHECKING:
     from transformers import PreTrainedConfig, PreTrainedModel
 
 # %% auto #0
-__all__ = ['VOCABULARY_FIELDS', 'StoredTensor', 'stored_tensors', 'config_parts', 'text_part', 'vocabulary_fields',
-           'set_vocabulary_size', 'tensor_shapes', 'token_dimensions', 'meta_model', 'quantisation_method', 'rows_of',
-           'read_unknown', 'save_model', 'save_meta_model']
+__all__ = ['VOCABULARY_FIELDS', 'StoredTensor', 'stored_tensors', 'vocabulary_fields', 'set_vocabulary_size', 'empty_weights',
+           'tensor_shapes', 'token_dimensions', 'meta_model', 'quantisation_method', 'rows_of', 'read_unknown',
+           'save_model', 'save_meta_model']
 
 # %% ../../nbs/05_models/02_lazy_weights.ipynb #d652b47d
 _FORMATS = {"F64": torch.float64, "F32": torch.float32, "F16": torch.float16, "BF16": torch.bfloat16}
@@ -130,30 +132,7 @@ def stored_tensors(
 # %% ../../nbs/05_models/02_lazy_weights.ipynb #82083011
 _FOLLOW = ("vocab_size_per_layer_input", "unpadded_vocab_size")  # may differ from the size of the vocabulary
 VOCABULARY_FIELDS = ("vocab_size", *_FOLLOW)  # also attributes of modules
-_NO_TEXT = re.compile("type|audio|image|vision|speech|code(book|c)|unit|entity|hifi|additional|xpath")
 _APART = re.compile("^(src|tgt)_vocab")  # of two languages, each with a tokenizer of its own
-
-
-def config_parts(
-    config: PreTrainedConfig,
-    text_only: bool = False,  # leave out those of images and sounds
-) -> Iterator[PreTrainedConfig]:
-    "A configuration and all configurations in it."
-    from transformers import PreTrainedConfig
-
-    yield config
-    for name, value in vars(config).items():
-        if isinstance(value, PreTrainedConfig) and not (text_only and _NO_TEXT.search(name)):
-            yield from config_parts(value, text_only)
-
-
-def text_part(config: PreTrainedConfig) -> PreTrainedConfig | None:
-    "The part of a configuration that has the vocabulary of the text."
-    with contextlib.suppress(ValueError):  # more than one part is of text
-        config = config.get_text_config()
-    return next(
-        (part for part in config_parts(config, True) if isinstance(getattr(part, "vocab_size", None), int)), None
-    )
 
 
 def vocabulary_fields(config: PreTrainedConfig) -> Iterator[tuple[PreTrainedConfig, str]]:
@@ -172,14 +151,23 @@ def set_vocabulary_size(config: PreTrainedConfig, size: int) -> None:
             setattr(part, name, size)
 
 
+@contextlib.contextmanager
+def empty_weights() -> Iterator[None]:
+    "Within it models are built on the meta device, without the time that it takes to initialise and to tie weights."
+    from transformers.initialization import no_init_weights
+
+    with no_init_weights(), torch.device("meta"):
+        yield
+
+
 _SHAPES: dict[tuple[type, str], dict[str, tuple[int, ...]]] = {}  # what was asked for before
 
 
 def tensor_shapes(model_class: type, config: PreTrainedConfig) -> dict[str, tuple[int, ...]]:
     "The shape of each tensor of a model."
-    key = model_class, config.to_json_string()
+    key = model_class, config.to_json_string(use_diff=False)
     if key not in _SHAPES:
-        with torch.device("meta"):
+        with empty_weights():
             model = model_class(copy.deepcopy(config))
         _SHAPES[key] = {name: tuple(tensor.shape) for name, tensor in model.state_dict().items()}
     return dict(_SHAPES[key])
@@ -248,8 +236,9 @@ def meta_model(
 
 
 def _built(model_class, config, dtype):  # without weights; the names of each tensor
-    with torch.device("meta"):
+    with empty_weights():
         model = model_class._from_config(copy.deepcopy(config), dtype=dtype)
+    model.tie_weights()
     names: dict[torch.Tensor, list[str]] = {}
     for name, tensor in model.state_dict(keep_vars=True).items():
         names.setdefault(tensor, []).append(name)
@@ -336,12 +325,14 @@ def read_unknown(
     model: PreTrainedModel,  # that transformers has loaded from it
     stored: dict[str, StoredTensor],  # what its safetensors files hold
 ) -> dict[str, torch.Tensor]:
-    "The tensors of a folder that the class of a model does not know, and that transformers leaves out."
-    found = {}
+    "The tensors of a folder that transformers leaves out: the class does not know them, or sets them itself."
+    found, buffers = {}, dict(model.named_buffers())
     if stored:
         for file in sorted({t.file for t in stored.values()}):
             with safe_open(file, "pt") as f:
                 found |= {name: f.get_tensor(name) for name in _unknown_to(model, f.keys())}
+                held = {name: f.get_tensor(name) for name in f.keys() & buffers.keys()}
+            found |= {name: t for name, t in held.items() if not torch.equal(t.to(buffers[name].dtype), buffers[name])}
         return found
     index = _index_of(folder)
     for file in sorted(set(_weight_map(folder, index).values())) if index else folder.glob("pytorch_model.bin"):

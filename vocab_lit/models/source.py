@@ -123,7 +123,7 @@ def check_language_model(model: PreTrainedModel) -> None:
 
 def max_length(model: PreTrainedModel) -> int:  # tokens in the longest input
     "How many positions a model has for text; RoBERTa's first ones are reserved."
-    from vocab_lit.models.lazy_weights import text_part
+    from vocab_lit.tokens.special_ids import text_part
 
     positions = getattr(getattr(model.base_model, "embeddings", None), "position_embeddings", None)
     padding = getattr(positions, "padding_idx", None)

@@ -26,19 +26,18 @@ from .factored_embedding import FactoredEmbedding, check_tied
 from vocab_lit.models.lazy_weights import (
     VOCABULARY_FIELDS,
     StoredTensor,
-    config_parts,
+    empty_weights,
     quantisation_method,
     rows_of,
     save_model,
     set_vocabulary_size,
     tensor_shapes,
-    text_part,
     token_dimensions,
 )
 from .source import Source, is_masked, max_length
 from ..text.files import write_folder
 from ..tokens.chat import carry_template, check_templates
-from ..tokens.special_ids import carry_ids, check_ids
+from ..tokens.special_ids import carry_ids, check_ids, config_parts, role_of, text_part
 from ..tokens.tokenizer import check_loads_again, ids_around, save_tokenizer
 from ..tokens.vocab import _SAME_ROLE, Token, Vocab
 from ..vectors.align import AlignedVectors
@@ -203,7 +202,7 @@ def _with_padding(config: PreTrainedConfig, pad: int) -> PreTrainedConfig:
 
 def _follow_padding(model: PreTrainedModel, pad: int) -> set[str]:
     "Names of the tables of positions that can be moved to where another padding id makes positions begin."
-    with torch.device("meta"):
+    with empty_weights():
         other = _positions_from_padding(type(model)(_with_padding(model.config, pad)))
     return {
         name
@@ -498,9 +497,6 @@ def transplant(
     return Transplant(model, tokenizer, plan, factors, layer, notes)
 
 
-_MODULE_IDS = ("bos_token_id", "eos_token_id", "pad_token_id")  # that modules keep for themselves
-
-
 def _move_padding(model: PreTrainedModel, pad: int, names: list[str]) -> None:
     "Tell embeddings that know the padding id the target's."
     state = model.state_dict(keep_vars=True)
@@ -522,11 +518,11 @@ def _move_ids(
         _move_positions(model, target.roles["pad"])
         _move_padding(model, target.roles["pad"], names)
     text = text_part(model.config)
-    before = {name: getattr(text, name, None) for name in _MODULE_IDS}
+    before = {name: id for name, id in vars(text).items() if role_of(name) and isinstance(id, int)}
     notes = _carry_special(model, source, target)
     for name, old in before.items():
-        if old is not None:
-            _rename_value(model, (name,), old, getattr(text, name))
+        aliases = [alias for alias, of in text.attribute_map.items() if of == name]
+        _rename_value(model, (name, *aliases), old, getattr(text, name))
     return notes
 
 

@@ -73,7 +73,6 @@ class Merges:
         self.new: dict[str, int] = {}  # {piece that the source lacks: how often it came up when it was made}
         self.learnt: list[list[str]] = []  # merges
         self.words, self.counts = list(words), list(words.values())
-        self.places = {word: i for i, word in enumerate(self.words)} if parts.model.get("ignore_merges") else {}
         self.model = parts.tokenizer.backend_tokenizer.model
         self.divided = [self.divide(word) for word in self.words]
         self.pairs, self.where = Counter(), defaultdict(set)  # {pair: how often}, {pair: the words that may have it}
@@ -143,8 +142,6 @@ class Merges:
         a, b = pair
         joined, often = self.made_by(pair), self.pairs[pair]
         touched = self.where.pop(pair)
-        if joined in self.places:
-            touched.add(self.places[joined])  # a word that is a token is looked up, whatever it is divided into
         for i in touched:
             self._count(i, -1)
         is_new = joined not in self.known
@@ -159,7 +156,7 @@ class Merges:
             symbols = _merged(self.divided[i], a, b, joined)
             if not is_new and self.parts.dialect.model == "BPE":
                 symbols = self._settled(symbols)
-            self.divided[i] = [joined] if self.places and self.words[i] == joined else symbols
+            self.divided[i] = symbols
             found |= self._count(i, 1)
         for other in found:
             if joined in other or not is_new:  # the others have not become more
@@ -297,7 +294,7 @@ def _continue_bpe(parts: Parts, words: Counter[str], n: int) -> tuple[dict[str, 
     merges = Merges(parts, words).go_on(n)
     parts.model["merges"] += merges.learnt
     steps = len(merges.new.keys() - set(itertools.chain.from_iterable(merges.divided)))
-    about = f"its merges go on, and {steps:,} of them are only steps to longer ones in this text"
+    about = f"its merges go on (tokens that are only steps to longer ones in this text: {steps:,})"
     return dict.fromkeys(merges.new), about
 
 

@@ -8,8 +8,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from tokenizers import models
+
+from .own_pipeline import template_lines
 from .tokenizer import with_pipeline
-from .vocab import _CHARACTERS, Dialect, Token, Vocab, overlap, read_pipeline
+from .vocab import _CHARACTERS, Dialect, Token, Vocab, overlap, read_pipeline, read_token
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase, PreTrainedTokenizerFast
@@ -55,11 +58,13 @@ def _check_alike(source: Dialect, target: Dialect) -> None:
 
 def _new_pieces(source: Vocab, target: Vocab, pieces: dict, n: int) -> dict[str, str]:
     "{piece of the target's model: the same token as the source writes it}, of the first n that the source lacks."
+    template = "\n".join(" " + line for line in template_lines(source.tokenizer))
     overlapping = overlap(source, target) >= 0
     kinds = ("text", "byte") if target.dialect.byte_level else ("text",)  # bytes to fall back on are no candidates
     first = [t for t in target if t.kind in kinds and t.piece in pieces][:n]
     written = {t.piece: write_piece(t, source.dialect) for t in first if not overlapping[t.id]}
-    new = {piece: own for piece, own in written.items() if own is not None}
+    kept = {t.piece for t in first if t.text and " " * t.word_start + t.text in template}
+    new = {piece: own for piece, own in written.items() if own is not None and piece not in kept}
     if not new:
         raise ValueError(
             f"the source vocabulary has all of the first {len(first)} tokens of the target language's tokenizer, of "
@@ -83,16 +88,43 @@ def append_pieces(
         vocab |= {piece: i for i, piece in enumerate(pieces, size)}
 
 
-def _new_merges(model: dict, merges: list, new: dict[str, str]) -> list[list[str]]:
+def _new_merges(model: dict, merges: list, new: dict[str, int]) -> list[list[str]]:
     "The merges that build new pieces and that a BPE model lacks."
-    known = {tuple(m) for m in model["merges"]}
+    known, there = {tuple(m) for m in model["merges"]}, model["vocab"].keys() | new.keys()
 
     def is_wanted(a, b):
-        return a + b in new and (a, b) not in known and a in model["vocab"] and b in model["vocab"]
+        return a + b in new and (a, b) not in known and a in there and b in there
 
     return [[a, b] for a, b in merges if is_wanted(a, b)]
 
+
+def _build(model: dict, pieces: dict[str, int]) -> set[str]:
+    "Add the merges that new pieces lack; returns those pieces that no merge of two tokens makes."
+    names = ("unk_token", "fuse_unk", "byte_fallback", "continuing_subword_prefix")
+    options = {name: model[name] for name in names if model[name]}
+    while True:
+        merges = [tuple(merge) for merge in model["merges"]]
+        divide = models.BPE(model["vocab"] | pieces, merges, **options).tokenize
+        divided = {piece: [token.value for token in divide(piece)] for piece in pieces}
+        lacking = [found for piece, found in divided.items() if len(found) == 2 and "".join(found) == piece]
+        if not lacking:
+            return {piece for piece, found in divided.items() if found != [piece]}
+        model["merges"] += lacking
+
 # %% ../../nbs/02_tokens/03_expansion.ipynb #4ab2b863
+def _with_merges(vocab: Vocab, model: dict, merges: list, new: dict[str, int]) -> dict[str, int]:
+    "Give a BPE model the merges of new pieces; returns the pieces that some text can give."
+    model["merges"] += _new_merges(model, merges, new)
+    if vocab.dialect.end:
+        return new
+    model["ignore_merges"] = True  # whole words are looked up
+    places = {piece: i for i, piece in enumerate(new, len(vocab))}
+    words = {piece for piece in new if read_token(0, piece, vocab.dialect).word_start}
+    unreachable = _build(model, places) - words
+    model["merges"] = [[a, b] for a, b in model["merges"] if unreachable.isdisjoint((a, b, a + b))]
+    return {piece: id for piece, id in new.items() if piece not in unreachable}
+
+
 def expand_tokenizer(
     source: PreTrainedTokenizerBase,  # the tokenizer to expand
     language: PreTrainedTokenizerBase,  # one trained on the target language, with a model of the same kind
@@ -105,9 +137,8 @@ def expand_tokenizer(
     _check_alike(vocab.dialect, language_vocab.dialect)
     pipeline, language_model = read_pipeline(source), read_pipeline(language)["model"]
     model, entries = pipeline["model"], dict(language_model["vocab"])  # {piece: score in Unigram models, id in others}
-    new = _new_pieces(vocab, language_vocab, entries, n)
-    append_pieces(pipeline, len(vocab), {piece: entries[native] for native, piece in new.items()})
+    new = {piece: entries[native] for native, piece in _new_pieces(vocab, language_vocab, entries, n).items()}
     if model["type"] == "BPE":
-        model["merges"] += _new_merges(model, language_model["merges"], new)
-        model["ignore_merges"] |= not vocab.dialect.end  # whole words are looked up without the mark of their end
+        new = _with_merges(vocab, model, language_model["merges"], new)
+    append_pieces(pipeline, len(vocab), new)
     return with_pipeline(source, pipeline)

@@ -10,11 +10,15 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 from .vocab import _SAME_ROLE, ROLES, Vocab, match_specials
 
+if TYPE_CHECKING:
+    from transformers import PreTrainedConfig
+
 # %% auto #0
-__all__ = ['IdMap', 'carry_ids', 'check_ids']
+__all__ = ['IdMap', 'role_of', 'config_parts', 'text_part', 'carry_ids', 'check_ids']
 
 # %% ../../nbs/02_tokens/07_special_ids.ipynb #04e69eda
 @dataclass
@@ -83,7 +87,7 @@ class IdMap:
 _MINICPM = ("im_start", "im_end", "im_newline", "slice_start", "slice_end", "image_start", "image_end", "newline")
 
 
-def _role_of(name: str) -> str | None:
+def role_of(name: str) -> str | None:
     "What a setting that names a token calls it; None for other settings."
     if "codec" in name or "codebook" in name:  # ids of sounds
         return None
@@ -149,20 +153,35 @@ def _carried(name: str, role: str, old, ids: IdMap):
     return after[0] if after else None
 
 # %% ../../nbs/02_tokens/07_special_ids.ipynb #614d014b
-def _vocab_size(config) -> int | None:
-    with contextlib.suppress(ValueError):  # several parts have text
+_NO_TEXT = re.compile("type|audio|image|vision|speech|code(book|c)|unit|entity|hifi|additional|xpath")
+
+
+def config_parts(
+    config: PreTrainedConfig,
+    text_only: bool = False,  # leave out those of images and sounds
+) -> Iterator[PreTrainedConfig]:
+    "A configuration and all configurations in it."
+    yield config
+    for name, value in vars(config).items():
+        if hasattr(value, "get_text_config") and not (text_only and _NO_TEXT.search(name)):
+            yield from config_parts(value, text_only)
+
+
+def text_part(config: PreTrainedConfig) -> PreTrainedConfig | None:
+    "The part of a configuration that has the vocabulary of the text."
+    with contextlib.suppress(ValueError):  # more than one part is of text
         config = config.get_text_config()
-    return getattr(config, "vocab_size", None)
+    return next(
+        (part for part in config_parts(config, True) if isinstance(getattr(part, "vocab_size", None), int)), None
+    )
 
 
-def _configs(config, sizes: set[int]) -> Iterator:
-    "The parts of a configuration that count in the text's vocabulary."
-    for part in vars(config).values():
-        if hasattr(part, "get_text_config"):
-            inner = list(_configs(part, sizes))
-            if inner or getattr(part, "vocab_size", None) in sizes:
-                yield part
-            yield from inner
+def _count_in(config, sizes: set[int]) -> Iterator[PreTrainedConfig]:
+    "The parts within a configuration that count in the text's vocabulary, and those that have such parts."
+    for part in config_parts(config):
+        within = any(getattr(inner, "vocab_size", None) in sizes for inner in config_parts(part))
+        if part is not config and within:
+            yield part
 
 
 def _assign(config, name: str, id) -> None:
@@ -180,7 +199,7 @@ def _assign(config, name: str, id) -> None:
 def _carry(config, ids: IdMap) -> None:
     "Set the ids that one configuration names."
     for name, old in list(vars(config).items()):
-        role = _role_of(name)
+        role = role_of(name)
         if name in _LISTS and old:
             setattr(config, name, _carried_list(name, old, ids))
         elif name in ("lang_to_id", "task_to_id") and old:  # Whisper's
@@ -198,13 +217,14 @@ def carry_ids(
 ) -> list[str]:  # what was lost
     "Set the token ids in configurations to those of the target vocabulary."
     configs = list(configs)
-    sizes = [_vocab_size(config) or 0 for config in configs if hasattr(config, "get_text_config")]
-    ids = IdMap(source, target, rows=max(sizes, default=0))
+    models = [config for config in configs if hasattr(config, "get_text_config")]  # not that of generation
+    rows = max((text.vocab_size for config in models if (text := text_part(config))), default=0)
+    ids = IdMap(source, target, rows)
     for config in configs:
         _carry(config, ids)
-        if hasattr(config, "get_text_config"):
-            for part in _configs(config, {_vocab_size(config), len(source), len(target)}):
-                _carry(part, ids)
+    for config in models:
+        for part in _count_in(config, {rows, len(source), len(target)}):
+            _carry(part, ids)
     return list(dict.fromkeys(ids.notes))
 
 
@@ -215,7 +235,7 @@ def check_ids(config, source: Vocab, target: Vocab) -> None:
     "`ValueError` where the target vocabulary lacks a special token that a model needs, as for images."
     ids = IdMap(source, target)
     for name, old in vars(config).items():
-        role = _role_of(name)
+        role = role_of(name)
         if role is None or role in _REPLACEABLE or not isinstance(old, int):
             continue
         special = 0 <= old < len(source) and source[old].kind == "special"

@@ -20,7 +20,7 @@ from tqdm.auto import tqdm
 
 from ..text.corpus import Amount, sample_lines, split_lines
 from ..text.files import write_text
-from .expansion import expand_tokenizer
+from .continued import extend_on_text
 from .tokenizer import train_tokenizer_like, with_pipeline
 from .trim import Parts, _without, kept_in_any_case, trim
 from .vocab import Fit, Vocab, fit, lexical_overlap, script_of
@@ -29,9 +29,9 @@ if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase, PreTrainedTokenizerFast
 
 # %% auto #0
-__all__ = ['SIZES', 'UNKNOWN', 'FEW_OF_SCRIPT', 'MOST_LETTERS', 'TWICE', 'LONGER', 'LITTLE', 'WORTH', 'FEW_LINES', 'SAMPLE',
+__all__ = ['SIZES', 'LOST', 'FEW_OF_SCRIPT', 'MOST_LETTERS', 'TWICE', 'LONGER', 'LITTLE', 'WORTH', 'FEW_LINES', 'SAMPLE',
            'HELD_OUT', 'length_ratio', 'first_tokens', 'largest_tokenizer', 'ModelSize', 'costs', 'Measured',
-           'last_worth', 'Verdict', 'missing_scripts', 'sampled', 'Beside', 'judge', 'write_curve']
+           'last_worth', 'Verdict', 'missing_scripts', 'lost_letters', 'sampled', 'Beside', 'judge', 'write_curve']
 
 # %% ../../nbs/02_tokens/11_verdict.ipynb #5e2d1c06
 _GROUPS = 10  # of held-out lines, for the standard error
@@ -57,7 +57,7 @@ def length_ratio(
     return float(ratio), math.sqrt(spread)
 
 # %% ../../nbs/02_tokens/11_verdict.ipynb #5e2d1c09
-SIZES = (500, 1000, 2000, 4000, 8000, 16_000, 32_000)
+SIZES = (250, 500, 1000, 2000, 4000, 8000, 16_000, 32_000)
 _CHARACTERS_PER_TOKEN = 60  # of a text, so that it can fill a vocabulary
 
 
@@ -132,7 +132,7 @@ def costs(
     )
 
 # %% ../../nbs/02_tokens/11_verdict.ipynb #5e2d1c0f
-UNKNOWN = 0.01  # share of tokens that are unknown: above it, one word in fifty or so cannot be read at all
+LOST = 0.01  # share of letters in unknown tokens: above it, every fifth sentence or so has a word that cannot be read
 FEW_OF_SCRIPT = 20  # tokens of two letters and more: with fewer, a vocabulary does not know a script
 MOST_LETTERS = 0.5  # share of letters in such scripts from where there is nothing to extend
 TWICE = 2.0  # times as long as with a vocabulary of its own: half of every computation is spent on bad division
@@ -151,6 +151,7 @@ class Measured:
     lines: int  # of the whole text
     sampled: int  # lines that were looked at
     unknown: float  # share of the source's tokens
+    lost: float  # share of the letters that are in unknown tokens
     missing: dict[str, float]  # {script that the vocabulary does not know: share of the text's letters}
     tokens_per_word: float
     ratio: float  # of the text's length in the source's tokens to that with a vocabulary of its own
@@ -170,8 +171,8 @@ def _decide(m: Measured) -> tuple[str, str]:  # what to do, and why
     if sum(m.missing.values()) > MOST_LETTERS:
         named = ", ".join(f"{script} ({share:.0%} of the letters)" for script, share in m.missing.items())
         return "replace", f"the vocabulary does not know the script of the text: {named}"
-    if m.unknown > UNKNOWN:
-        return "replace", f"{m.unknown:.1%} of the tokens are unknown, above {UNKNOWN:.0%}"
+    if m.lost > LOST:
+        return "replace", f"{m.lost:.1%} of the letters are in unknown tokens, above {LOST:.0%}"
     longer = f"the text is {m.ratio:.2f} times as long as with {m.own_size:,} tokens of its own"
     if (m.beside or {}).get("ratio", 1) > 1:
         longer += f" ({m.beside['text']} {m.beside['ratio']:.2f} times, which leaves {m.longer:.2f})"
@@ -192,8 +193,10 @@ def _doubts(m: Measured) -> list[str]:
     elif m.sampled < m.lines:
         found.append(f"from {m.sampled:,} of {m.lines:,} lines")
     near = [line for line in (LONGER, TWICE) if abs(m.longer - line) < 2 * m.error + 0.05]
-    if near and sum(m.missing.values()) <= MOST_LETTERS and m.unknown <= UNKNOWN:
+    if near and sum(m.missing.values()) <= MOST_LETTERS and m.lost <= LOST:
         found.append(f"{m.longer:.2f} ± {2 * m.error:.2f} is close to {near[0]:g}, so try both sides of the line")
+    if m.unknown > LOST >= m.lost:
+        found.append(f"{m.unknown:.1%} of the tokens are unknown, which are marks and no letters")
     if m.own_size < SIZES[-2]:
         found.append(
             f"the text fills no more than {m.own_size:,} tokens; more text would make its own vocabulary better"
@@ -219,7 +222,7 @@ class Verdict:
 
     what: str  # keep, trim, extend or replace
     tokens: int  # that the vocabulary would have
-    consider: int  # of a vocabulary that is trained on the text, tokens to replace or to extend by; 0 for keep and trim
+    asked: int  # tokens to replace the vocabulary by, or to extend it by; 0 for keep and trim
     because: str
     doubts: list[str]  # that make it less sure
     measured: Measured
@@ -242,16 +245,13 @@ class Verdict:
 
     def points(self) -> list[dict]:
         "The curve to plot: tokens per word by size, of each kind of vocabulary."
-        names = {"a vocabulary of its own": "tokens_per_word", "the source's, extended": "extended"}
-        rows = [
-            dict(curve=name, size=row["size"], value=row[column])
-            for name, column in names.items()
-            for row in self.curve
-            if row[column] is not None
-        ]
-        return rows + [
-            dict(curve="the source's", size=row["size"], value=self.measured.tokens_per_word) for row in self.curve
-        ]
+        grown = {row["added"]: row["extended"] for row in self.curve if row["added"]}
+        curves = {
+            "a vocabulary of its own": {row["size"]: row["tokens_per_word"] for row in self.curve},
+            "the source's, extended by so many": grown,
+            "the source's": {row["size"]: self.measured.tokens_per_word for row in self.curve},
+        }
+        return [dict(curve=name, size=n, value=v) for name, points in curves.items() for n, v in points.items()]
 
     def command(self, model: str, text: Sequence[str]) -> str:
         "What to type next."
@@ -259,8 +259,8 @@ class Verdict:
         return {
             "keep": f"vocab-lit lapt {given} --out DIR",
             "trim": f"vocab-lit trim {given} --out DIR",
-            "extend": f"vocab-lit transplant {given} --vocab-size {self.consider} --extend {self.consider} --out DIR",
-            "replace": f"vocab-lit transplant {given} --vocab-size {self.consider} --out DIR",
+            "extend": f"vocab-lit transplant {given} --extend {self.asked} --expansion continued --out DIR",
+            "replace": f"vocab-lit transplant {given} --vocab-size {self.asked} --out DIR",
         }[self.what]
 
 
@@ -276,24 +276,41 @@ def missing_scripts(
         script: round(share, 3) for script, share in shares.items() if share >= 0.01 and known[script] < FEW_OF_SCRIPT
     }
 
+# %% ../../nbs/02_tokens/11_verdict.ipynb #5e2d1c20
+def lost_letters(
+    tokenizer: PreTrainedTokenizerBase,
+    lines: Sequence[str],
+) -> float:  # share of the letters
+    "How many letters of a text are in unknown tokens; marks such as quotation marks are not counted."
+    if tokenizer.unk_token_id is None:
+        return 0.0
+    encoded = tokenizer(list(lines), add_special_tokens=False, return_offsets_mapping=True, verbose=False)
+    rows = zip(lines, encoded["input_ids"], encoded["offset_mapping"])
+    lost = sum(
+        sum(map(str.isalpha, line[start:end]))
+        for line, ids, spans in rows
+        for id, (start, end) in zip(ids, spans)
+        if id == tokenizer.unk_token_id
+    )
+    return lost / max(sum(c.isalpha() for line in lines for c in line), 1)
+
 # %% ../../nbs/02_tokens/11_verdict.ipynb #5e2d1c15
-def _grown(source, own, n) -> PreTrainedTokenizerFast | None:
-    "A tokenizer with those of the first n of a language's tokens that it lacks; None where there are none."
+def _grown(source, lines, n) -> PreTrainedTokenizerFast | None:
+    "A tokenizer whose training goes on; None where the text gives no tokens."
     try:
-        return expand_tokenizer(source, own, n)
+        return extend_on_text(source, lines, n).tokenizer
     except ValueError:
         return None
 
 
-def _curve(source: Vocab, small, own, held_out) -> list[dict]:
+def _curve(source: Vocab, small, own, train, held_out) -> list[dict]:
     "The length of a text by the size of a vocabulary of its own, and with the source's extended by as many."
-    sizes = [size for size in SIZES if size <= len(own)]
-    rows = []
-    for size in tqdm(sizes, desc="sizes", leave=False):
+    largest, rows = _grown(small, train, len(own)), []
+    for size in tqdm([size for size in SIZES if size <= len(own)], desc="sizes", leave=False):
         first = first_tokens(own, size)
         if first is None:
             continue
-        here, grown = fit(first, held_out), _grown(small, own, size)
+        here, grown = fit(first, held_out), first_tokens(largest, len(small) + size) if largest else None
         row = dict(
             size=size,
             tokens_per_word=round(here.fertility, 3),
@@ -315,20 +332,21 @@ def _trimmed(source, lines) -> PreTrainedTokenizerBase:
         return source
 
 
-def _own(source, lines, size=0):
-    "A tokenizer of the text's own, and lines that it has not seen."
+def _split(lines):
+    "Lines to train on, and lines that no tokenizer sees."
     train, held_out = split_lines(lines, HELD_OUT)
     if not (train and held_out):
         raise ValueError(f"{len(lines):,} lines of text are too few for a verdict")
-    own = largest_tokenizer(source, train)
-    return (first_tokens(own, size) or own) if size else own, held_out
+    return train, held_out
 
 
 def _read_well(source, beside: Beside, size) -> dict:
     "How text in a language that the model reads well is divided."
     found = dict(text=beside.name, tokens_per_word=round(fit(source, beside.lines).fertility, 3))
     if beside.is_comparable:
-        own, held_out = _own(source, beside.lines, size)
+        train, held_out = _split(beside.lines)
+        own = largest_tokenizer(source, train)
+        own = first_tokens(own, size) or own
         ratio, _ = length_ratio(_fits(source, held_out), _fits(own, held_out))
         found["ratio"] = round(ratio, 3)
     return found
@@ -358,15 +376,16 @@ def judge(
     beside: Beside | None = None,
 ) -> Verdict:  # `ValueError` where the text is too short for one
     "Whether to keep a vocabulary, trim, extend or replace it."
-    vocab, (own, held_out) = Vocab.from_tokenizer(source), _own(source, sample)
-    small = _trimmed(source, sample)
-    curve = _curve(vocab, small, own, held_out)
+    vocab, (train, held_out) = Vocab.from_tokenizer(source), _split(sample)
+    own, small = largest_tokenizer(source, train), _trimmed(source, sample)
+    curve = _curve(vocab, small, own, train, held_out)
     of_source, of_own = _fits(source, held_out), _fits(own, held_out)
     here, (ratio, error) = _sum(of_source), length_ratio(of_source, of_own)
     measured = Measured(
         lines=n_lines or len(sample),
         sampled=len(sample),
         unknown=round(here.unk_rate, 6),
+        lost=round(lost_letters(source, held_out), 6),
         missing=missing_scripts(vocab, sample),
         tokens_per_word=round(here.fertility, 3),
         ratio=round(ratio, 3),
@@ -379,8 +398,8 @@ def judge(
     replaced = last_worth([(row["size"], row["tokens_per_word"]) for row in curve])
     ways = _ways(vocab, small, curve, replaced, here.fertility, fit(small, held_out).fertility, size)
     chosen = next(row for row in ways if row["way"] == what)
-    consider = {"replace": replaced, "extend": _extension(curve, here.fertility)["size"]}.get(what, 0)
-    return Verdict(what, chosen["tokens"], consider, because, _doubts(measured), measured, ways, curve)
+    asked = {"replace": replaced, "extend": _extension(curve, here.fertility)["added"]}.get(what, 0)
+    return Verdict(what, chosen["tokens"], asked, because, _doubts(measured), measured, ways, curve)
 
 
 def _extension(curve, before) -> dict:
