@@ -666,7 +666,7 @@ def test_tokens_that_cannot_be_given_are_refused_before_anything_is_read(cell_64
             text = ("sw",) if options else ()
             transplanted("never", text, tokens=place / "wrong.tsv", say=told.append, **options)
         assert not (place / "never").exists()
-    assert {m.split()[0] for m in told} == {"loading"}
+    assert not told
     (place / "wrong.tsv").write_text("mto wa mbu\nKenya\n", encoding="utf-8")
     others = transplanted("other-kind", tokens=place / "wrong.tsv", kind="wordpiece", vocab_size=600, method="identity")
     assert {others.plan.steps[others.plan.step[others.plan.target.find(t)[0].id]] for t in ("mto wa mbu", "Kenya")} == {

@@ -99,9 +99,9 @@ def check_adaptation(a: Adaptation) -> None:
         import_extra(module, "chapters")
     a.check()
     a.opened.open_weights()  # reads no more than the headers of whole files
-    wanted = a.transplant.tokenizer
-    given = load_tokenizer(wanted.tokenizer) if wanted.tokenizer else None
-    check_tokens(a.opened, a.text, wanted, given)
+    if a.transplant.tokenizer.tokenizer:
+        load_tokenizer(a.transplant.tokenizer.tokenizer)
+    check_tokens(a.opened, a.text, a.transplant.tokenizer)
     if a.transplant.init.factors:
         load_factors(a.transplant.init.factors)
     for name, task in a.tasks.items():

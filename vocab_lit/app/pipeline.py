@@ -152,20 +152,20 @@ def check_tokens(
     source: Source,
     text: Sequence[str | Path],
     wanted: TokenizerSettings,
-    given: PreTrainedTokenizerBase | None = None,  # the tokenizer that is not trained but given
 ) -> None:
     "`SettingError` names the first of the given tokens that cannot be added, and its line."
     if not wanted.tokens:
         return
     from vocab_lit.methods.given import check_given
-    from vocab_lit.tokens.tokenizer import tokenizer_kind
+    from vocab_lit.tokens.tokenizer import load_tokenizer, tokenizer_kind
 
-    alone = not (text or given)
-    stays = alone or bool(wanted.extend)
-    base = given if given and not stays else source.tokenizer
-    unlike = not stays and not given and wanted.kind not in ("", tokenizer_kind(source.tokenizer))
-    tried_later = alone or unlike  # at once, or when the tokenizer is trained
-    check_given(wanted.given, source.vocab, None if tried_later else base, stays)
+    stays = bool(wanted.extend) or not (text or wanted.tokenizer)
+    base = source.tokenizer
+    if wanted.tokenizer and not stays:
+        base = load_tokenizer(wanted.tokenizer)
+    elif not stays and wanted.kind not in ("", tokenizer_kind(source.tokenizer)):
+        base = None  # one of another kind is yet to be trained
+    check_given(wanted.given, source.vocab, base, stays)
 
 
 def _continued(source, lines, n, given, say):
@@ -267,6 +267,7 @@ def check_transplant(
     check_text(settings.vectors.source_text, "source_text")
     settings.check(text)
     check_vocab_size(settings.tokenizer, text)
+    check_tokens(source, text, settings.tokenizer)
     return source, out
 
 
@@ -296,7 +297,6 @@ def transplant_files(
     model = source.load() if whole else source.open_weights()
     check_model(model, source.vocab, source.vocab)
     check_templates(source.tokenizer, source.path)
-    check_tokens(source, text, settings.tokenizer, given)
     factors = load_factors(factors) if factors else None
     lines = settings.tokenizer.training_lines(text, settings.init.seed) if text else []
     size = size_of(lines)
