@@ -3,12 +3,14 @@ from collections import Counter
 from tokenizers import models
 from vocab_lit.text.phrasebook import lines
 from vocab_lit.tokens.chat import chat_tokenizer
-from vocab_lit.tokens.continued import Merges, UnigramScores, check_extends, count_words, extend_on_text
+from vocab_lit.tokens.continued import Merges, UnigramScores, check_extends, continued_tokenizer, count_words, extend_on_text
 from vocab_lit.tokens.own_pipeline import _unknown
+from vocab_lit.tokens.settings import TokenizerSettings
 from vocab_lit.tokens.tokenizer import KINDS, train_tokenizer, with_pipeline
 from vocab_lit.tokens.trim import Parts
 from vocab_lit.tokens.vocab import fertility, toy_tokenizer
 import json
+import numpy as np
 import pytest
 
 
@@ -166,3 +168,20 @@ def test_a_text_that_gives_nothing_is_refused_one_that_gives_fewer_is_told_and_s
     table = with_pipeline(letters, pipeline | dict(model=dict(type="WordLevel", vocab={"<unk>": 0}, unk_token="<unk>")))
     with pytest.raises(ValueError, match="a WordLevel tokenizer does not build tokens from smaller ones"):
         extend_on_text(table, swahili, 10)
+
+
+@pytest.mark.cell('nbs/02_tokens/09_continued.ipynb', 'cell "tokens that the text never uses make room for new ones, and the text is divided as if they had stayed" (03bf73ff)')
+def test_tokens_that_the_text_never_uses_make_room_for_new_ones_and_the_text_is_divided_as_if_they_had_stayed(cell_700dc572):
+    for kind in ("bpe", "llama3", "unigram", "wordpiece"):
+        source, built = sources[kind], extended[kind]
+        small = continued_tokenizer(source, swahili, TokenizerSettings(extend=200, expansion="continued", same_size=True))
+        rows = [t.tokenizer(swahili, add_special_tokens=False)["input_ids"] for t in (built, small)]
+        pieces = [[t.tokenizer.convert_ids_to_tokens(row) for row in some] for t, some in zip((built, small), rows)]
+        assert pieces[0] == pieces[1] and len(small.tokenizer) < len(built.tokenizer), kind
+        assert (small.source_ids < 0).sum() == 200 and len(small.source_ids) == len(small.tokenizer), kind
+        kept = set(small.source_ids[small.source_ids >= 0].tolist())
+        names = source.convert_ids_to_tokens(sorted(kept))
+        assert small.tokenizer.convert_tokens_to_ids(names) == np.flatnonzero(small.source_ids >= 0).tolist()
+        assert all(Parts(source).needs(id) <= kept for id in kept), kind
+        little = TokenizerSettings(extend=20, expansion="continued", same_size=True)
+        assert len(continued_tokenizer(source, swahili, little).tokenizer) == len(source) <= len(small.tokenizer), kind

@@ -39,7 +39,7 @@ from ..text.corpus import CleanReport, Lines, clean, hold_out, read_lines, write
 from ..text.extras import import_extra
 from ..text.files import check_output, write_folder
 from ..text.reader import TextSource
-from ..tokens.continued import extend_on_text
+from ..tokens.continued import continued_tokenizer
 from ..tokens.tokenizer import build_tokenizer, load_tokenizer, save_tokenizer
 from ..tokens.vocab import fit
 from ..training.settings import RunSettings
@@ -84,7 +84,7 @@ def check_vocabulary(a: Adaptation) -> None:
 def _train_tokenizer(a: Adaptation, lines, say=lambda message: None) -> PreTrainedTokenizerFast:
     wanted = a.transplant.tokenizer
     if wanted.continues:
-        built = extend_on_text(a.opened.tokenizer, lines, wanted.extend)
+        built = continued_tokenizer(a.opened.tokenizer, lines, wanted)
         say(built.about)
         return built.tokenizer
     return build_tokenizer(a.opened.tokenizer, lines, wanted).tokenizer

@@ -168,15 +168,16 @@ def check_tokens(
     check_given(wanted.given, source.vocab, base, stays)
 
 
-def _continued(source, lines, n, given, say):
+def _continued(source, lines, wanted, given, say):
     "The source's tokenizer with tokens that it learns of the text, or a given one that has learnt them before."
-    from vocab_lit.tokens.continued import check_extends, extend_on_text
+    from vocab_lit.tokens.continued import check_extends, continued_tokenizer
 
     if given is not None:
-        check_extends(source.tokenizer, given)
+        if not wanted.same_size:
+            check_extends(source.tokenizer, given)
         return given
-    say(f"training the source's tokenizer on, for {n:,} tokens more")
-    built = extend_on_text(source.tokenizer, lines, n)
+    say(f"training the source's tokenizer on, for {wanted.extend:,} tokens more")
+    built = continued_tokenizer(source.tokenizer, lines, wanted)
     say(built.about)
     return built.tokenizer
 
@@ -189,7 +190,7 @@ def _target_tokenizers(source, lines, settings, given, say):
 
     wanted = settings.tokenizer
     if wanted.continues:
-        target = _continued(source, lines, wanted.extend, given, say)
+        target = _continued(source, lines, wanted, given, say)
         return target, target
     language = source.tokenizer if settings.only_adds(lines) else given
     if language is None:

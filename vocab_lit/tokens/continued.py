@@ -19,15 +19,16 @@ from tqdm.auto import tqdm
 
 from .expansion import append_pieces
 from .own_pipeline import _digits_are_single, _training_splits, _unknown
+from .settings import TokenizerSettings
 from .tokenizer import with_pipeline
-from .trim import Built, Parts
+from .trim import Built, Parts, _without, count_tokens, kept_in_any_case
 from .vocab import _FALLBACK, read_dialect, read_pipeline
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
 
 # %% auto #0
-__all__ = ['count_words', 'Merges', 'UnigramScores', 'extend_on_text', 'check_extends']
+__all__ = ['count_words', 'Merges', 'UnigramScores', 'extend_on_text', 'check_extends', 'without_unused', 'continued_tokenizer']
 
 # %% ../../nbs/02_tokens/09_continued.ipynb #4ae70d0d
 def count_words(
@@ -333,3 +334,32 @@ def check_extends(source: PreTrainedTokenizerBase, target: PreTrainedTokenizerBa
             f"the tokenizer is not the source's with more tokens: {len(lost):,} tokens of the source have another id "
             f"or none, such as {lost[0]!r}; leave it out, or choose another way of expansion"
         )
+
+# %% ../../nbs/02_tokens/09_continued.ipynb #e1282367
+def without_unused(
+    built: Built,  # an extended tokenizer, as `extend_on_text` makes it
+    lines: Iterable[str],  # the text, read once more
+) -> Built:  # as large as the source's vocabulary, or larger where the text uses more of it
+    "Take out tokens of the source that a text never uses."
+    parts, size = Parts(built.tokenizer), np.count_nonzero(built.source_ids >= 0)
+    counts = count_tokens(built.tokenizer, lines)
+    kept = kept_in_any_case(parts, "all", counts)
+    added = np.flatnonzero(built.source_ids < 0).tolist()
+    kept = kept.union(*(parts.needs(id) for id in [*added, *np.flatnonzero(counts).tolist()]))
+    for id in range(parts.size):
+        needed = parts.needs(id) - kept
+        if len(kept) + len(needed) <= size:
+            kept |= needed
+    pipeline, ids = _without(parts, kept)
+    about = f"{built.about}; {parts.size - len(ids):,} that the text never uses are taken out"
+    return Built(with_pipeline(built.tokenizer, pipeline), about, built.source_ids[ids], {})
+
+
+def continued_tokenizer(
+    source: PreTrainedTokenizerBase,
+    lines: Iterable[str],  # text in the target language, that can be read again
+    settings: TokenizerSettings,
+) -> Built:
+    "Extend a tokenizer as the settings say."
+    built = extend_on_text(source, lines, settings.extend)
+    return without_unused(built, lines) if settings.same_size else built

@@ -57,6 +57,9 @@ class TokenizerSettings(Settings):
     # lacks, as in the paper; continued, N that the source's own tokenizer learns when its training goes on with the
     # text (continued BPE training), of which more come up
     expansion: str = "auxiliary"
+    # with continued: take as many tokens of the source out, which the text and the chat template never use, so that the
+    # vocabulary does not grow
+    same_size: bool = False
     # keep tokens of the source that stand for nothing yet (<|reserved_special_token_7|>, <unused3>) in a tokenizer that
     # is trained; other special and added tokens are always kept
     keep_reserved: bool = False
@@ -83,6 +86,10 @@ class TokenizerSettings(Settings):
         one_of("expansion", self.expansion, EXPANSIONS)
         if self.expansion != "auxiliary" and not self.extend:
             raise SettingError("expansion", f" {self.expansion}: it adds to the source vocabulary; give --extend N too")
+        if self.same_size and not self.continues:
+            raise SettingError(
+                "same_size", "it makes room for new tokens; give --extend N and --expansion continued too"
+            )
         if self.continues and self.kind:
             raise SettingError("kind", f" {self.kind}: the source's own tokenizer is trained on; leave it out")
         if self.tokenizer:
