@@ -250,6 +250,7 @@ def test_what_cannot_work_is_refused_before_anything_is_written(cell_7250b4f7):
     (place / "latin.txt").write_bytes("schön\n".encode("latin-1"))
     (place / "empty.txt").write_text(" \n")
     (place / "one.txt").write_text("habari ya asubuhi\n")
+    (place / "mask.txt").write_text("malaria\n<mask>\n")
     (place / "table.txt").write_text("1\ta\tb\tc\n" * 3)
     shutil.copytree(place / "model", place / "cut")
     (place / "cut/model.safetensors").write_bytes((place / "model/model.safetensors").read_bytes()[:-9])
@@ -261,6 +262,7 @@ def test_what_cannot_work_is_refused_before_anything_is_written(cell_7250b4f7):
         (dict(text=["empty.txt"]), "the text is empty"),
         (dict(text=["table.txt"]), "looks like a table or treebank"),
         (dict(source="nowhere"), "nowhere"),
+        (dict(tokens=place / "mask.txt"), "--tokens .*mask.txt, line 2: '<mask>' is a special token of the source"),
         (dict(method="wechsel"), "needs a dictionary between"),
         (dict(dictionary=place / "en-sw.txt"), "focus has no use for it"),
         (dict(vectors="no.vec"), "--vectors no.vec: no such file"),
@@ -286,8 +288,12 @@ def test_settings_that_failed_do_not_tie_the_folder(cell_7250b4f7):
     with pytest.raises(ValueError, match="too few lines to hold some out"):
         adapt_files(asked(**alone, text=["one.txt"], vocab_size=10), place / "again", lambda _: None)
     told = []
-    again = adapt_files(asked(**alone, vocab_size=500, sample="1MB"), place / "again", told.append)
-    assert again["vocabulary"]["target"]["tokens"] == 500 and "begins anew" in told[0]
+    (place / "terms.txt").write_text("malaria\nkisukari\n")
+    again = adapt_files(
+        asked(**alone, vocab_size=500, sample="1MB", tokens=place / "terms.txt"), place / "again", told.append
+    )
+    assert again["vocabulary"]["target"]["tokens"] == 502 and "begins anew" in told[0]
+    assert {row["step"]: row["rows"] for row in again["rows"]}["Given"] == 2
 
 
 @pytest.mark.cell('nbs/09_app/03_adapt.ipynb', 'cell "nothing of the source model is read twice" (d8e384b7)')

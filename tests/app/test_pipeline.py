@@ -5,18 +5,24 @@ from pathlib import Path
 from transformers import AutoModelForMaskedLM, AutoTokenizer, GPT2Config, GPT2LMHeadModel, Gemma3TextConfig, LlamaConfig, MistralConfig, Qwen3Config, XLMRobertaConfig, XLMRobertaForMaskedLM
 from vocab_lit.app.pipeline import align_word_files, factorize_files, train_vectors_files, transplant_files, trim_files
 from vocab_lit.methods import factored
+from vocab_lit.methods.recipe import check_plan
 from vocab_lit.methods.settings import TransplantSettings, find_recipe
+from vocab_lit.models.check import check_folder
+from vocab_lit.models.source import Source
+from vocab_lit.models.transplant import saved_plan
 from vocab_lit.text.corpus import Lines
 from vocab_lit.text.phrasebook import dictionary, lines
 from vocab_lit.tokens.chat import chat_tokenizer
 from vocab_lit.tokens.settings import TrimSettings
 from vocab_lit.tokens.tokenizer import load_tokenizer, save_tokenizer, special_around, train_tokenizer
+from vocab_lit.tokens.vocab import Vocab
 from vocab_lit.vectors.align import known_pairs, read_dictionary, rotation
 from vocab_lit.vectors.settings import VectorTraining
 from vocab_lit.vectors.token_vectors import save_vectors, token_ppmi
 from vocab_lit.vectors.word_vectors import open_words, read_vectors, word_fasttext, word_ppmi
 import json
 import numpy as np
+import pandas as pd
 import pytest
 import re
 import resource
@@ -145,6 +151,44 @@ def cell_38f45693(cell_6424b4a4):
     (place / "en-small.txt").write_text("\n".join(lines("en", 100, seed=1)), encoding="utf-8")
     told = trim_files(place / "model", [place / "sw.txt", place / "en-small.txt"], place / "trimmed", say=print)
     told["sizes"]
+
+
+@pytest.fixture(scope='module')
+def cell_348c7090(cell_6424b4a4, cell_38f45693):
+    # nbs/09_app/01_pipeline.ipynb, cell "shape = dict(hidden_size=16, num_hidden_layers=1, num_attent" (348c7090)
+    global gpt, head, made, model, name, shape, tokenizer, untied
+    shape = dict(hidden_size=16, num_hidden_layers=1, num_attention_heads=2, intermediate_size=16)
+    untied = XLMRobertaConfig(vocab_size=len(old), max_position_embeddings=130, tie_word_embeddings=False, **shape)
+    gpt = GPT2Config(vocab_size=600, n_embd=16, n_layer=1, n_head=2, n_positions=128, bos_token_id=0, eos_token_id=2)
+    made = {
+        "tied": (XLMRobertaForMaskedLM(XLMRobertaConfig(vocab_size=len(old), max_position_embeddings=130, **shape)), old),
+        "untied": (XLMRobertaForMaskedLM(untied), old),
+        "decoder": (GPT2LMHeadModel(gpt), train_tokenizer(lines("en", 300, seed=0) + few, "bpe", 600)),
+    }
+    for name, (model, tokenizer) in made.items():
+        head = model.get_output_embeddings()
+        if head.bias is not None:
+            torch.nn.init.normal_(head.bias)
+        model.save_pretrained(place / name)
+        save_tokenizer(tokenizer, place / name)
+    {name: type(model).__name__ for name, (model, _) in made.items()}
+
+
+@pytest.fixture(scope='module')
+def cell_dd676a8d(cell_6424b4a4):
+    # nbs/09_app/01_pipeline.ipynb, cell "terms = place / "terms.tsv"" (dd676a8d)
+    global added, terms
+    terms = place / "terms.tsv"
+    terms.write_text(
+        "token\tlike\tdescription\tspecial\n"
+        "kisukari\tKenya\n"
+        "malaria\t\tmonths and years in Africa\n"
+        "hospitali\n"
+        "<dawa>\t\t\ttrue\n",
+        encoding="utf-8",
+    )
+    added = transplanted("with-terms", (), tokens=terms, say=print)
+    pd.concat([added.plan.explain(term) for term in ("kisukari", "malaria", "<dawa>")]).round(3)
 
 
 @pytest.fixture(scope='module')
@@ -489,21 +533,8 @@ def test_nothing_of_the_source_is_read_twice(cell_6424b4a4):
 
 
 @pytest.mark.cell('nbs/09_app/01_pipeline.ipynb', 'cell "a trimmed model computes what its source does on a text that it covers, tied or not, with a bias or not" (edc1dc54)')
-def test_a_trimmed_model_computes_what_its_source_does_on_a_text_that_it_covers_tied_or_not_with_a_bias_or_not(cell_6424b4a4, cell_38f45693):
-    shape = dict(hidden_size=16, num_hidden_layers=1, num_attention_heads=2, intermediate_size=16)
-    untied = XLMRobertaConfig(vocab_size=len(old), max_position_embeddings=130, tie_word_embeddings=False, **shape)
-    gpt = GPT2Config(vocab_size=600, n_embd=16, n_layer=1, n_head=2, n_positions=128, bos_token_id=0, eos_token_id=2)
-    made = {
-        "tied": (XLMRobertaForMaskedLM(XLMRobertaConfig(vocab_size=len(old), max_position_embeddings=130, **shape)), old),
-        "untied": (XLMRobertaForMaskedLM(untied), old),
-        "decoder": (GPT2LMHeadModel(gpt), train_tokenizer(lines("en", 300, seed=0) + few, "bpe", 600)),
-    }
+def test_a_trimmed_model_computes_what_its_source_does_on_a_text_that_it_covers_tied_or_not_with_a_bias_or_not(cell_6424b4a4, cell_38f45693, cell_348c7090):
     for name, (model, tokenizer) in made.items():
-        head = model.get_output_embeddings()
-        if head.bias is not None:
-            torch.nn.init.normal_(head.bias)
-        model.save_pretrained(place / name)
-        save_tokenizer(tokenizer, place / name)
         found = trim_files(place / name, [place / "few.txt"], place / f"{name}-few", TrimSettings(coverage=1))
         assert found["texts"][0]["tokens_that_stay"] == 1 and found["sizes"][1]["share"] < 1
         small = type(model).from_pretrained(place / f"{name}-few").eval()
@@ -542,6 +573,105 @@ def test_what_cannot_be_trimmed_is_refused_and_nothing_is_written(cell_6424b4a4)
         with pytest.raises(ValueError, match=match):
             trim_files(place / "model", [place / text], place / "never", TrimSettings(**options))
         assert not (place / "never").exists()
+
+
+@pytest.mark.cell('nbs/09_app/01_pipeline.ipynb', 'cell "given tokens alone leave all else as it was, in the embeddings, the head and its bias" (3f0fa651)')
+def test_given_tokens_alone_leave_all_else_as_it_was_in_the_embeddings_the_head_and_its_bias(cell_6424b4a4, cell_348c7090):
+    for name, (model, tokenizer) in made.items():
+        word = next(
+            t.text for t in Vocab.from_tokenizer(tokenizer) if t.word_start and len(t.text) > 4 and t.text.isalpha()
+        )
+        (place / f"{name}.jsonl").write_text(
+            json.dumps(dict(token="kisukari", like=word)) + "\n" + json.dumps(dict(token="<dawa>", like=word, special=True))
+        )
+        result = transplant_files(
+            place / name, (), place / f"{name}-terms", TransplantSettings.of(tokens=place / f"{name}.jsonl")
+        )
+        larger, theirs = (kind.from_pretrained(place / f"{name}-terms") for kind in (type(model), AutoTokenizer))
+        n, (like, *_) = len(tokenizer), [t.id for t in Vocab.from_tokenizer(tokenizer).find(" " + word)]
+        new = [t.id for t in result.plan.target if "kisukari" in t.text or t.piece == "<dawa>"]
+        assert min(new) == n and len(new) == (3 if name == "decoder" else 2)
+        for before, after in zip(
+            *(
+                (m.get_input_embeddings().weight, m.get_output_embeddings().weight, m.get_output_embeddings().bias)
+                for m in (model, larger)
+            )
+        ):
+            if before is not None:
+                assert torch.equal(after[:n], before[:n])
+                sources = [result.plan.copied[id] for id in new]
+                assert torch.equal(after[new], before[sources]) and like in sources
+        (special,) = theirs("<dawa>", add_special_tokens=False)["input_ids"]
+        assert special == new[-1] and set(theirs("na kisukari")["input_ids"]) & set(new)
+        note = json.loads((place / f"{name}-terms/vocab_lit.json").read_text())
+        assert note["method"] == "given" and note["rows"]["Given"] == note["given_tokens"] == len(new)
+        assert note["extended_by"] == len(new) and note["tokenizer"] == "the source's"
+        assert saved_plan(place / f"{name}-terms", theirs).explain("<dawa>").step[0] == "Given"
+        assert not any(finding.breaks for finding in check_folder(place / f"{name}-terms", ("transformers",)))
+
+
+@pytest.mark.cell('nbs/09_app/01_pipeline.ipynb', 'cell "given tokens come last, on top of a vocabulary that is trained, given, expanded or trimmed" (29c03871)')
+def test_given_tokens_come_last_on_top_of_a_vocabulary_that_is_trained_given_expanded_or_trimmed(cell_6424b4a4, cell_dd676a8d):
+    transplanted("own-sw", vocab_size=700, method="identity")
+    trim_files(place / "model", [place / "en-small.txt"], place / "small-en")
+    for name, text, options in (
+        ("terms-new", ("sw",), dict(vocab_size=700)),
+        ("terms-expanded", ("sw",), dict(vocab_size=700, extend=300)),
+        ("terms-own", (), dict(tokenizer=place / "own-sw", method="identity")),
+        ("terms-trimmed", (), dict(source="small-en")),
+        ("terms-trimmed-expanded", ("sw",), dict(source="small-en", vocab_size=700, extend=300, method="identity")),
+        ("terms-twice", ("sw",), dict(source="with-terms", vocab_size=700, extend=300, method="identity", tokens="")),
+    ):
+        told = []
+        result = transplanted(name, text, **dict(tokens=terms, say=told.append) | options)
+        check_plan(result.plan)
+        ids = [result.plan.target.find(t)[0].id for t in ("kisukari", "malaria", "hospitali", "<dawa>")]
+        loaded = AutoTokenizer.from_pretrained(place / name)
+        if name == "terms-twice":
+            assert result.plan.n_source == len(added.plan)
+            assert [result.plan.steps[result.plan.step[id]] for id in ids] == ["Copy"] * 4
+            continue
+        assert all(id in loaded("kisukari malaria na hospitali<dawa>")["input_ids"] for id in ids), name
+        assert [result.plan.steps[result.plan.step[id]] for id in ids] == ["Given"] * 4, name
+        assert ids == list(range(len(loaded) - 4, len(loaded))), name
+        assert any(m.startswith("4 tokens are given: 3 are pieces of the model now, 1 added") for m in told), name
+        rows = result.model.get_input_embeddings().weight
+        source = Source.open(place / options.get("source", "model"))
+        assert torch.equal(rows[ids[0]], source.load().get_input_embeddings().weight[source.vocab.find(" Kenya")[0].id])
+    found = trim_files(place / "with-terms", [place / "few.txt"], place / "terms-then-trimmed", TrimSettings(coverage=0.9))
+    trimmed = AutoTokenizer.from_pretrained(place / "terms-then-trimmed")
+    assert "<dawa>" in trimmed.get_vocab() and "▁kisukari" not in trimmed.get_vocab()  # the text has no such word
+    (place / "terms.txt").write_text("kisukari na malaria\n" * 9, encoding="utf-8")
+    trim_files(place / "with-terms", [place / "terms.txt"], place / "terms-kept")
+    trimmed = AutoTokenizer.from_pretrained(place / "terms-kept")
+    assert {"▁kisukari", "▁malaria"} <= set(trimmed.tokenize("kisukari na malaria"))
+
+
+@pytest.mark.cell('nbs/09_app/01_pipeline.ipynb', 'cell "tokens that cannot be given are refused before anything is read" (685dc4d8)')
+def test_tokens_that_cannot_be_given_are_refused_before_anything_is_read(cell_6424b4a4):
+    told = []
+    for match, table, options in (
+        (r"--tokens .*wrong.tsv, line 2: 'Kenya' is in the vocabulary already \(id ", "token\nKenya\n", {}),
+        (r"line 1: '<mask>' is a special token of the source", "<mask>\n", dict(extend=9, vocab_size=700)),
+        (
+            "line 3: 'homa' is like 'mafua', which is no token",
+            "token\tlike\nmto\tKenya\nhoma\tmafua\n",
+            dict(extend=9, vocab_size=700),
+        ),
+        ("line 1: 'homa ya mbu' would never be one token", "homa ya mbu\n", dict(vocab_size=700)),
+        ("line 2: 'mto' is given twice", "mto\nmto\n", {}),
+    ):
+        (place / "wrong.tsv").write_text(table, encoding="utf-8")
+        with pytest.raises(ValueError, match=match):
+            text = ("sw",) if options else ()
+            transplanted("never", text, tokens=place / "wrong.tsv", say=told.append, **options)
+        assert not (place / "never").exists()
+    assert not told
+    (place / "wrong.tsv").write_text("mto wa mbu\nKenya\n", encoding="utf-8")
+    others = transplanted("other-kind", tokens=place / "wrong.tsv", kind="wordpiece", vocab_size=600, method="identity")
+    assert {others.plan.steps[others.plan.step[others.plan.target.find(t)[0].id]] for t in ("mto wa mbu", "Kenya")} == {
+        "Given"
+    }
 
 
 @pytest.mark.cell('nbs/09_app/01_pipeline.ipynb', 'cell "vectors in files are what was trained, and aligned ones are rotated" (9753a824)')

@@ -13,6 +13,7 @@ def cell_2bd72073():
     place = Path(tempfile.mkdtemp())
     (place / "v.vec").write_text("a 1 2\n")
     (place / "en-sw.txt").write_text("a\tb\n")
+    (place / "terms.tsv").write_text("token\tlike\nmalaria\thoma\n")
 
 
     def given(text=("text.txt",), **options):
@@ -30,10 +31,16 @@ def test_what_does_not_go_together_is_refused_and_what_does_is_not(cell_2bd72073
     vec, pairs = str(place / "v.vec"), str(place / "en-sw.txt")
     given()
     given((), tokenizer="org/name", method="identity")
+    given((), tokens=str(place / "terms.tsv"))
     given(method="wechsel", dictionary=pairs, source_vectors=vec, target_vectors=vec)
     for options, message in (
         (dict(method="fokus"), "unknown method 'fokus'"),
         (dict(text=()), "--text: give text to train a tokenizer on, or --tokenizer"),
+        (dict(text=(), tokens=str(place / "terms.tsv"), extend=9), "--text: give text to train a tokenizer on"),
+        (
+            dict(text=(), tokens=str(place / "terms.tsv"), method="clp"),
+            "--method: tokens are added to the source vocabulary",
+        ),
         (dict(text=(), tokenizer="a/b"), "--vectors: focus needs token vectors; give --text"),
         (dict(method="identity", vectors=str(place)), "identity takes no vectors from a model"),
         (dict(method="wechsel"), "--dictionary: wechsel needs a dictionary between"),

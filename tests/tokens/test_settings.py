@@ -24,6 +24,8 @@ def test_what_no_tokenizer_can_be_is_refused():
         (dict(alpha=2, sample="9"), "--alpha 2: give 0 to 1"),
         (dict(tokenizer=tempfile.mkdtemp()), "--tokenizer .*: no tokenizer here"),
         (dict(tokenizer="nowhere.json"), "nowhere.json: no such file"),
+        (dict(tokens="nowhere.tsv"), "--tokens nowhere.tsv: no such file"),
+        (dict(tokens=tempfile.mkstemp()[1]), "there are no tokens in this file"),
     ):
         with pytest.raises(SettingError, match=message):
             TokenizerSettings(**given).check()

@@ -95,7 +95,9 @@ def test_a_verdict_for_each_of_the_four_situations_by_the_numbers():
         "replace": [of(ratio=2.0), of(lost=0.02), of(missing=dict(Ethi=0.6)), of(missing=dict(Ethi=0.3, Copt=0.3))],
     }
     assert all(_decide(m)[0] == what for what, found in cases.items() for m in found)
-    assert _decide(of(1.3, needed=0.1, beside=dict(text="en", ratio=1.25)))[0] == "trim"  # no worse than what it reads well
+    worse = of(1.3, needed=0.1, beside=dict(text="en", ratio=1.25))  # by as much as a language that it reads well
+    assert _decide(worse)[0] == "trim" and "(en 1.25 times, which leaves 1.04)" in _decide(worse)[1]
+    assert "leaves" not in _decide(of(1.1, beside=dict(text="en", ratio=1.25)))[1]
     assert _doubts(of()) == [] and "marks and no letters" in _doubts(of(unknown=0.02))[0]
     assert "from 300 lines only" in _doubts(of(n=300))[0]
     assert "close to 1.2" in _doubts(of(ratio=1.22))[0] and "close to 2" in _doubts(of(ratio=1.9, error=0.1))[0]

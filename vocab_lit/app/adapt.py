@@ -24,7 +24,7 @@ from babel import Locale
 from filelock import FileLock, Timeout
 
 import vocab_lit
-from .pipeline import changed_settings, size_of, train_vectors_files, transplant_files
+from .pipeline import changed_settings, check_tokens, size_of, train_vectors_files, transplant_files
 from .settings import Adaptation
 from ..experiments.plots import loss_bars, loss_curves, row_shares
 from ..experiments.results import environment
@@ -40,7 +40,7 @@ from ..text.extras import import_extra
 from ..text.files import check_output, write_folder
 from ..text.reader import TextSource
 from ..tokens.continued import continued_tokenizer
-from ..tokens.tokenizer import load_tokenizer, save_tokenizer, train_tokenizer_like
+from ..tokens.tokenizer import build_tokenizer, load_tokenizer, save_tokenizer
 from ..tokens.vocab import fit
 from ..training.settings import RunSettings
 from ..training.training_run import check_same_run, lapt_files
@@ -87,8 +87,7 @@ def _train_tokenizer(a: Adaptation, lines, say=lambda message: None) -> PreTrain
         built = continued_tokenizer(a.opened.tokenizer, lines, wanted)
         say(built.about)
         return built.tokenizer
-    options = dict(keep_reserved=wanted.keep_reserved, character_coverage=wanted.character_coverage)
-    return train_tokenizer_like(a.opened.tokenizer, lines, wanted.vocab_size, wanted.kind or None, **options)
+    return build_tokenizer(a.opened.tokenizer, lines, wanted).tokenizer
 
 
 def check_adaptation(a: Adaptation) -> None:
@@ -102,6 +101,7 @@ def check_adaptation(a: Adaptation) -> None:
     a.opened.open_weights()  # reads no more than the headers of whole files
     if a.transplant.tokenizer.tokenizer:
         load_tokenizer(a.transplant.tokenizer.tokenizer)
+    check_tokens(a.opened, a.text, a.transplant.tokenizer)
     if a.transplant.init.factors:
         load_factors(a.transplant.init.factors)
     for name, task in a.tasks.items():
@@ -322,6 +322,7 @@ def _facts(a: Adaptation) -> dict:  # what decides the result
         lapt={name: value for name, value in asdict(a.lapt).items() if name != "micro_batch"},
         tasks={name: asdict(task) for name, task in a.tasks.items()},
         task_files=sorted(map(resolved, files)),
+        **(dict(tokens=resolved(a.transplant.tokenizer.tokens)) if a.transplant.tokenizer.tokens else {}),
     )
 
 
@@ -411,11 +412,11 @@ def _made_of(parts) -> str:  # as 0.71 ▁maji + 0.29 ▁ziwa
 def _examples(plan, tokenizer, text, most=10) -> list[dict]:
     "What the most frequent tokens that are not copies were made of."
     ids = encode_lines(tokenizer, read_lines(text))
-    counts = np.bincount(ids[ids >= 0], minlength=len(plan.step))
+    counts, copied = np.bincount(ids[ids >= 0], minlength=len(plan.step)), plan.copied
 
     def shows_much(i):
         token = plan.target[i]
-        return counts[i] and plan.copied[i] < 0 and token.kind == "text" and len(token.text.strip()) > 2
+        return counts[i] and copied[i] < 0 and token.kind == "text" and len(token.text.strip()) > 2
 
     rows = []
     for i in islice(filter(shows_much, np.argsort(-counts, kind="stable")), most):

@@ -641,6 +641,9 @@ def transplant_(
     which FOCUS makes target embeddings as convex combinations of those of overlapping tokens; `--vectors MODEL`
     asks a smaller model with the target vocabulary instead (clp, omp).
 
+    With --tokens it adds the tokens of a list, such as domain terms. Each is said to be like a source token, is
+    described in words, or begins as the mean of its own subtokens. Alone, without a text, that is all that changes.
+
     A tokenizer that is trained keeps the pipeline of the source's own: how text is normalised and split, special and
     added tokens, chat template. One that you give and that lacks them gets them by `--add-special-tokens`.
 
@@ -653,6 +656,8 @@ def transplant_(
     train --vocabulary` then train these.
 
     Example: `vocab-lit transplant xlm-roberta-base --text swahili.txt --vocab-size 50000 --out xlmr-sw`
+
+    Example: `vocab-lit transplant xlm-roberta-base --tokens terms.tsv --out xlmr-terms`
 
     Example: `vocab-lit transplant gpt2 --text swahili.txt --method wechsel --source-vectors cc.en.300.bin
     --target-vectors cc.sw.300.bin --dictionary en-sw.txt --out gpt2-sw`

@@ -27,14 +27,14 @@ if TYPE_CHECKING:
 
     from vocab_lit.methods.factored import Factoring, Factors
     from vocab_lit.models.transplant import Transplant
-    from vocab_lit.tokens.trim import Built
+    from vocab_lit.tokens.tokenizer import Built
     from vocab_lit.tokens.vocab import Vocab
     from vocab_lit.vectors.align import AlignedVectors
     from vocab_lit.vectors.token_vectors import TokenVectors
 
 # %% auto #0
-__all__ = ['Say', 'aligned_vectors', 'target_vectors', 'factorize_files', 'changed_settings', 'size_of', 'check_transplant',
-           'transplant_files', 'trim_files', 'train_vectors_files', 'align_word_files']
+__all__ = ['Say', 'aligned_vectors', 'target_vectors', 'factorize_files', 'check_tokens', 'changed_settings', 'size_of',
+           'check_transplant', 'transplant_files', 'trim_files', 'train_vectors_files', 'align_word_files']
 
 # %% ../../nbs/09_app/01_pipeline.ipynb #241ded42
 Say = Callable[[str], None]  # is told what is being done
@@ -129,12 +129,11 @@ def factorize_files(
     return made, source.vocab
 
 # %% ../../nbs/09_app/01_pipeline.ipynb #c644fe20
-def _with_vectors(source, language, target, lines, settings, say):
+def _with_vectors(needs, source, language, target, lines, settings, say):
     "Vectors of the target vocabulary, None for a recipe that needs none."
     from vocab_lit.tokens.vocab import Vocab
     from vocab_lit.vectors.token_vectors import carry_vectors
 
-    needs = settings.init.recipe.needs
     if not needs:
         return None
     aligned = needs == "aligned vectors"
@@ -147,6 +146,26 @@ def _with_vectors(source, language, target, lines, settings, say):
     vocabs = Vocab.from_tokenizer(language), Vocab.from_tokenizer(target)
     carried = carry_vectors(made.target if aligned else made, *vocabs)
     return replace(made, target=carried) if aligned else carried
+
+
+def check_tokens(
+    source: Source,
+    text: Sequence[str | Path],
+    wanted: TokenizerSettings,
+) -> None:
+    "`SettingError` names the first of the given tokens that cannot be added, and its line."
+    if not wanted.tokens:
+        return
+    from vocab_lit.methods.given import check_given
+    from vocab_lit.tokens.tokenizer import load_tokenizer, tokenizer_kind
+
+    stays = bool(wanted.extend) or not (text or wanted.tokenizer)
+    base = source.tokenizer
+    if wanted.tokenizer and not stays:
+        base = load_tokenizer(wanted.tokenizer)
+    elif not stays and wanted.kind not in ("", tokenizer_kind(source.tokenizer)):
+        base = None  # one of another kind is yet to be trained
+    check_given(wanted.given, source.vocab, base, stays)
 
 
 def _continued(source, lines, wanted, given, say):
@@ -167,18 +186,16 @@ def _target_tokenizers(source, lines, settings, given, say):
     "The tokenizer of the target language, and the one that the model gets, which may keep the source's tokens."
     from vocab_lit.tokens.chat import add_special_tokens
     from vocab_lit.tokens.expansion import expand_tokenizer
-    from vocab_lit.tokens.tokenizer import tokenizer_kind, train_tokenizer_like
+    from vocab_lit.tokens.tokenizer import build_tokenizer
 
     wanted = settings.tokenizer
     if wanted.continues:
         target = _continued(source, lines, wanted, given, say)
         return target, target
-    language = given
+    language = source.tokenizer if settings.only_adds(lines) else given
     if language is None:
-        kind = wanted.kind or tokenizer_kind(source.tokenizer)
-        say(f"training a {kind} tokenizer of {wanted.vocab_size:,} tokens")
-        options = dict(keep_reserved=wanted.keep_reserved, character_coverage=wanted.character_coverage)
-        language = train_tokenizer_like(source.tokenizer, lines, wanted.vocab_size, kind, **options)
+        say(f"training a tokenizer of {wanted.vocab_size:,} tokens")
+        language = build_tokenizer(source.tokenizer, lines, wanted).tokenizer
     if wanted.extend:
         target = expand_tokenizer(source.tokenizer, language, wanted.extend)
         added = len(target) - len(source.tokenizer)
@@ -188,6 +205,18 @@ def _target_tokenizers(source, lines, settings, given, say):
     if wanted.add_special_tokens and (added := add_special_tokens(source.tokenizer, language)):
         say(f"added {', '.join(added)} to the target tokenizer")
     return language, language
+
+
+def _with_given(target, wanted, say) -> Built:
+    "A target tokenizer with the tokens that are given."
+    from vocab_lit.tokens.given import add_given
+    from vocab_lit.tokens.tokenizer import Built
+
+    if not wanted.tokens:
+        return Built(target, "")
+    built = add_given(target, wanted.given)
+    say(built.about)
+    return built
 
 
 def changed_settings(settings: TransplantSettings) -> dict:
@@ -212,7 +241,8 @@ def _tell(result, recipe, say) -> None:
     "What is odd about a transplant."
     for note in result.notes:
         say(f"note: {note}")
-    copied = [t for t in result.plan.target if result.plan.copied[t.id] >= 0]
+    source_ids = result.plan.copied
+    copied = [t for t in result.plan.target if source_ids[t.id] >= 0]
     if copies_overlap(recipe) and not any(t.kind == "text" and t.text.strip() for t in copied):
         say(
             "note: the two vocabularies have no overlapping tokens but special ones, so that "
@@ -238,6 +268,7 @@ def check_transplant(
     check_text(settings.vectors.source_text, "source_text")
     settings.check(text)
     check_vocab_size(settings.tokenizer, text)
+    check_tokens(source, text, settings.tokenizer)
     return source, out
 
 
@@ -252,13 +283,15 @@ def transplant_files(
     "Give the model in a folder a vocabulary for the text's language, and save it in another folder."
     source, out = check_transplant(source, text, out, settings)
     from vocab_lit.methods.factored import FactoredRecipe, load_factors
+    from vocab_lit.methods.given import with_given
     from vocab_lit.models.check import ROWS_OF_DECODERS, check_folder, is_decoder, verdict
     from vocab_lit.models.transplant import check_model, save, transplant
     from vocab_lit.tokens.chat import check_templates
     from vocab_lit.tokens.tokenizer import check_loads_again, load_tokenizer
     from vocab_lit.tokens.vocab import Vocab
 
-    recipe, factors = settings.init.recipe, settings.init.factors
+    only_adds = settings.only_adds(text)
+    recipe, factors = settings.recipe(text), settings.init.factors
     say(f"loading {source.path}")
     given = load_tokenizer(settings.tokenizer.tokenizer) if settings.tokenizer.tokenizer else None
     whole = recipe.untrained or isinstance(recipe, FactoredRecipe)
@@ -271,9 +304,11 @@ def transplant_files(
     if text:
         say(f"training on {size['lines']:,} lines of text")
     tokenizer, target = _target_tokenizers(source, lines, settings, given, say)
+    built = _with_given(target, settings.tokenizer, say)
+    target, recipe = built.tokenizer, with_given(recipe, built.given)
     check_model(model, source.vocab, Vocab.from_tokenizer(target))
     check_loads_again(target, model.config.model_type)
-    vectors = _with_vectors(source, tokenizer, target, lines, settings, say)
+    vectors = _with_vectors(recipe.needs, source, tokenizer, target, lines, settings, say)
     say(f"initialising {len(target):,} tokens by {recipe.name}")
     init, alignment = settings.init, vectors.report if recipe.needs == "aligned vectors" else {}
     multiple = init.pad_to_multiple_of or (ROWS_OF_DECODERS if is_decoder(model) else 1)
@@ -286,11 +321,12 @@ def transplant_files(
         text=[str(t) for t in text],
         text_size=size,
         language=language,
-        tokenizer=settings.tokenizer.tokenizer or "trained on the text",
+        tokenizer=settings.tokenizer.tokenizer or ("the source's" if only_adds else "trained on the text"),
         vectors=vectors.name if vectors else "none",
         alignment=alignment,
         settings=changed_settings(settings),
-        extended_by=len(target) - len(source.tokenizer) if settings.tokenizer.extend else 0,
+        extended_by=len(target) - len(source.tokenizer) if settings.tokenizer.extend or only_adds else 0,
+        given_tokens=len(built.given),
     )
     say(f"saved in {out}")
     for line in verdict(result.plan, alignment, check_folder(out, compare=False), out):

@@ -5,14 +5,12 @@
 # %% ../../nbs/04_methods/03_fvt.ipynb #9cb65320
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
-
-import numpy as np
-from scipy import sparse
 
 from .recipe import Copy, Gaussian, InitContext, InitStep, Recipe, RowWeights, register
 from ..tokens.coverage import with_neutral_letter
-from ..tokens.vocab import Vocab
+from ..tokens.vocab import Token, Vocab
 
 # %% auto #0
 __all__ = ['source_subtokens', 'SubtokenMean']
@@ -20,14 +18,14 @@ __all__ = ['source_subtokens', 'SubtokenMean']
 # %% ../../nbs/04_methods/03_fvt.ipynb #60d5a11d
 def source_subtokens(
     source: Vocab,  # the source vocabulary, with its tokenizer
-    target: Vocab,  # the target vocabulary
+    target: Iterable[Token],  # the target vocabulary, or some of its tokens
 ) -> dict[int, list[int]]:  # {target id: source ids}, where every part is known
     "The source subtokens that each target token's text is made of."
-    if source.tokenizer is None:
+    tokens = [t for t in target if t.kind == "text" and t.text.strip()]
+    if source.tokenizer is None or not tokens:
         return {}
     tokenizer, letter = with_neutral_letter(source.tokenizer)
     marks_ends = bool(source.dialect.end)
-    tokens = [t for t in target if t.kind == "text" and t.text.strip()]
     texts = [letter + " " * t.word_start + t.text for t in tokens]
     closed = [text + letter * (marks_ends and not t.word_start) for text, t in zip(texts, tokens)]
     encodings = tokenizer.encode_batch(closed, add_special_tokens=False)
@@ -47,12 +45,7 @@ class SubtokenMean(InitStep):
     def fill(self, context: InitContext) -> RowWeights:
         subtokens = source_subtokens(context.source, context.target)
         found = {i: ids for i, ids in subtokens.items() if context.open[i]}
-        counts = np.array([len(ids) for ids in found.values()], np.int64)
-        row = np.repeat(np.arange(len(counts)), counts)
-        column = np.array([i for ids in found.values() for i in ids], np.int64)
-        share = np.repeat(1 / np.maximum(counts, 1), counts).astype(np.float32)
-        weights = sparse.coo_array((share, (row, column)), shape=(len(counts), len(context.source)))
-        return RowWeights(np.array(list(found), np.int64), weights.tocsr())
+        return RowWeights.mean(found, len(context.source))
 
 
 register(

@@ -188,6 +188,16 @@ class RowWeights:
         ones, starts = np.ones(len(rows), np.float32), np.arange(len(rows) + 1)
         return cls(rows, sparse.csr_array((ones, ids, starts), shape=(len(rows), n_source)))
 
+    @classmethod
+    def mean(cls, sources: Mapping[int, Sequence[int]], n_source: int) -> RowWeights:  # {target id: source ids}
+        "Means of source embeddings; one that is named twice counts twice."
+        counts = np.array([len(ids) for ids in sources.values()], np.int64)
+        row = np.repeat(np.arange(len(counts)), counts)
+        column = np.array([i for ids in sources.values() for i in ids], np.int64)
+        share = np.repeat(1 / np.maximum(counts, 1), counts).astype(np.float32)
+        weights = sparse.coo_array((share, (row, column)), shape=(len(counts), n_source))
+        return cls(np.array(list(sources), np.int64), weights.tocsr())
+
 
 class InitStep:
     "Initialises the tokens that it can. Subclasses are dataclasses whose fields are the step's options."

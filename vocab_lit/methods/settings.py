@@ -32,8 +32,8 @@ if TYPE_CHECKING:
 
 # %% auto #0
 __all__ = ['RULES', 'find_recipe', 'copies_overlap', 'Factoring', 'factors_facts', 'InitSettings', 'TransplantSettings',
-           'expands_by_copying', 'has_tokenizer', 'takes_the_vectors', 'has_vectors', 'uses_both_languages',
-           'has_both_languages']
+           'keeps_the_others', 'expands_by_copying', 'has_tokenizer', 'takes_the_vectors', 'has_vectors',
+           'uses_both_languages', 'has_both_languages']
 
 # %% ../../nbs/04_methods/00_settings.ipynb #fb4019e6
 def find_recipe(method: str | Recipe) -> Recipe:
@@ -188,9 +188,28 @@ class TransplantSettings:
         "`ValueError` where an option, or how options go together, cannot be."
         for group in (self.tokenizer, self.vectors, self.init):
             group.check()
-        recipe = self.init.recipe
+        recipe = self.recipe(text)
         for rule in RULES:
             rule(self, recipe, text)
+
+    def only_adds(
+        self,
+        text: Sequence = (),
+    ) -> bool:
+        "Whether the source vocabulary stays but for given tokens."
+        wanted = self.tokenizer
+        return bool(wanted.tokens) and not (text or wanted.tokenizer or wanted.extend)
+
+    def recipe(
+        self,
+        text: Sequence = (),
+    ) -> Recipe:
+        "What makes the embeddings of all but given tokens."
+        if not self.only_adds(text):
+            return self.init.recipe
+        from vocab_lit.methods.given import KEEP
+
+        return KEEP
 
     def without_unused(
         self,
@@ -204,6 +223,14 @@ class TransplantSettings:
         return replace(self, vectors=replace(self.vectors, **unused))
 
 
+def keeps_the_others(settings: TransplantSettings, recipe: Recipe, text: Sequence) -> None:
+    if settings.only_adds(text) and settings.init.method != InitSettings.method:
+        problem = (
+            f"tokens are added to the source vocabulary, so that {settings.init.method} would have nothing to make; "
+        )
+        raise SettingError("method", problem + "leave it out, or give --text or --tokenizer for another vocabulary")
+
+
 def expands_by_copying(settings: TransplantSettings, recipe: Recipe, text: Sequence) -> None:
     if settings.tokenizer.extend and not copies_overlap(recipe):
         problem = f"vocabulary expansion keeps the source embeddings, and {recipe.name} makes all of them anew; "
@@ -211,7 +238,7 @@ def expands_by_copying(settings: TransplantSettings, recipe: Recipe, text: Seque
 
 
 def has_tokenizer(settings: TransplantSettings, recipe: Recipe, text: Sequence) -> None:
-    if not text and not settings.tokenizer.tokenizer:
+    if not (text or settings.tokenizer.tokenizer or settings.only_adds(text)):
         raise SettingError("text", "give text to train a tokenizer on, or --tokenizer")
 
 
@@ -254,4 +281,12 @@ def has_both_languages(settings: TransplantSettings, recipe: Recipe, text: Seque
         raise SettingError("target_vectors", problem)
 
 
-RULES = (expands_by_copying, has_tokenizer, takes_the_vectors, has_vectors, uses_both_languages, has_both_languages)
+RULES = (
+    keeps_the_others,
+    expands_by_copying,
+    has_tokenizer,
+    takes_the_vectors,
+    has_vectors,
+    uses_both_languages,
+    has_both_languages,
+)

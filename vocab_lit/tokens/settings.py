@@ -13,10 +13,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..text.reader import TextSource
-from ..text.settings import Model, SettingError, Settings, one_of, within
+from ..text.settings import File, Model, SettingError, Settings, one_of, within
 
 if TYPE_CHECKING:
     from vocab_lit.text.corpus import Amount
+    from vocab_lit.tokens.given import GivenToken
 
 # %% auto #0
 __all__ = ['KINDS', 'EXPANSIONS', 'TokenizerSettings', 'TrimSettings', 'check_tokenizer_path', 'check_vocab_size']
@@ -64,6 +65,10 @@ class TokenizerSettings(Settings):
     keep_reserved: bool = False
     # add the source's special tokens, and those that its chat template writes, to a tokenizer that lacks them
     add_special_tokens: bool = False
+    # tokens to add behind all others: a table with the columns token and, where something is known, like (a source
+    # token to copy), description (words to take the mean of) or special (true), or JSON lines; without text or
+    # tokenizer the source vocabulary stays as it is
+    tokens: File = ""
 
     def check(self) -> None:
         super().check()
@@ -89,6 +94,14 @@ class TokenizerSettings(Settings):
             raise SettingError("kind", f" {self.kind}: the source's own tokenizer is trained on; leave it out")
         if self.tokenizer:
             check_tokenizer_path(self.tokenizer)
+        _ = self.given
+
+    @property
+    def given(self) -> list[GivenToken]:
+        "The tokens of the file; `SettingError` names the line in which something is wrong."
+        from vocab_lit.tokens.given import read_given
+
+        return read_given(self.tokens) if self.tokens else []
 
     @property
     def continues(self) -> bool:

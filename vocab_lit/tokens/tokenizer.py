@@ -15,10 +15,12 @@ import urllib.parse
 import warnings
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
 import regex
 import sentencepiece
 from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
@@ -26,16 +28,18 @@ from tqdm.auto import tqdm
 
 from ..text.corpus import Amount, reread, sample_lines
 from ..text.settings import first_line
-from .settings import KINDS
+from .settings import KINDS, TokenizerSettings
 from .vocab import read_dialect, read_pipeline
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase, PreTrainedTokenizerFast
 
+    from vocab_lit.tokens.given import GivenToken
+
 # %% auto #0
 __all__ = ['SENTENCEPIECE_MOST', 'SPECIAL_ROLES', 'TrainingText', 'train_tokenizer', 'ids_around', 'special_around',
-           'with_pipeline', 'save_tokenizer', 'tokenizer_kind', 'train_tokenizer_like', 'load_tokenizer',
-           'check_loads_again', 'hub_name']
+           'with_pipeline', 'save_tokenizer', 'tokenizer_kind', 'train_tokenizer_like', 'Built', 'build_tokenizer',
+           'load_tokenizer', 'check_loads_again', 'hub_name']
 
 # %% ../../nbs/02_tokens/02_tokenizer.ipynb #6a3f0402
 class TrainingText:
@@ -369,6 +373,30 @@ def train_tokenizer_like(
     if kind == "wordpiece":
         options.setdefault("lowercase", _lowers(source))
     return train_tokenizer(lines, kind, vocab_size, max_length=source.model_max_length, around=around, **options)
+
+
+@dataclass
+class Built:
+    "A tokenizer made from that of a source model."
+
+    tokenizer: PreTrainedTokenizerFast
+    about: str  # a line on what was done
+    # (tokens,) of each token its id in the source, -1 for a new one; None of a tokenizer that keeps none on purpose
+    source_ids: np.ndarray | None = None
+    counts: dict[str, np.ndarray] = field(default_factory=dict)  # {text: how often it has each token of the source}
+    given: dict[int, GivenToken] = field(default_factory=dict)  # {id: what was asked for}, of given tokens
+
+
+def build_tokenizer(
+    source: PreTrainedTokenizerBase,  # the source model's tokenizer
+    lines: Iterable[str],  # text in the target language
+    settings: TokenizerSettings,
+) -> Built:
+    "Train a tokenizer like the source's."
+    kind = settings.kind or tokenizer_kind(source)
+    options = dict(keep_reserved=settings.keep_reserved, character_coverage=settings.character_coverage)
+    made = train_tokenizer_like(source, lines, settings.vocab_size, kind, **options)
+    return Built(made, f"a {kind} tokenizer of {len(made):,} tokens is trained on the text")
 
 
 def _lowers(tokenizer):

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
 from typing import TYPE_CHECKING
@@ -18,14 +17,14 @@ from tqdm.auto import tqdm
 from ..text.settings import SettingError
 from .own_pipeline import _role_tokens, _unknown, _with_vocabulary, template_lines
 from .settings import TrimSettings
-from .tokenizer import with_pipeline
+from .tokenizer import Built, with_pipeline
 from .vocab import _BYTES, _FALLBACK, read_dialect, read_pipeline
 
 if TYPE_CHECKING:
-    from transformers import PreTrainedTokenizerBase, PreTrainedTokenizerFast
+    from transformers import PreTrainedTokenizerBase
 
 # %% auto #0
-__all__ = ['Parts', 'kept_in_any_case', 'count_tokens', 'covering', 'Built', 'trim']
+__all__ = ['Parts', 'kept_in_any_case', 'count_tokens', 'covering', 'trim']
 
 # %% ../../nbs/02_tokens/08_trim.ipynb #0fd0e424
 class Parts:
@@ -181,16 +180,6 @@ def _wanted(counts: Mapping[str, np.ndarray], settings: TrimSettings) -> list[in
     return sorted(needed, key=lambda id: (-mean[id], id))
 
 # %% ../../nbs/02_tokens/08_trim.ipynb #6115db14
-@dataclass
-class Built:
-    "A tokenizer made from that of a source model."
-
-    tokenizer: PreTrainedTokenizerFast
-    about: str  # a line on what was done
-    source_ids: np.ndarray  # (tokens,) of each token its id in the source, -1 for a new one
-    counts: dict[str, np.ndarray]  # {text: how often it has each token of the source}
-
-
 def _without(parts: Parts, kept: set[int]) -> tuple[dict, list[int]]:  # the pipeline, and ids in the source
     "A tokenizer's pipeline with some of its tokens."
     model = parts.model

@@ -174,7 +174,7 @@ def _decide(m: Measured) -> tuple[str, str]:  # what to do, and why
     if m.lost > LOST:
         return "replace", f"{m.lost:.1%} of the letters are in unknown tokens, above {LOST:.0%}"
     longer = f"the text is {m.ratio:.2f} times as long as with {m.own_size:,} tokens of its own"
-    if (m.beside or {}).get("ratio", 1) > 1:
+    if m.ratio >= LONGER and m.longer < m.ratio:
         longer += f" ({m.beside['text']} {m.beside['ratio']:.2f} times, which leaves {m.longer:.2f})"
     if m.longer >= TWICE:
         return "replace", f"{longer}, at least {TWICE:g}"
