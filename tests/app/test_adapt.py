@@ -74,16 +74,15 @@ def cell_33cff44d():
     # nbs/09_app/03_adapt.ipynb, cell "killed = textwrap.dedent("""" (33cff44d)
     global killed
     killed = textwrap.dedent("""
-    import json, os, signal, torch
+    import json, os, signal, torch, tqdm
     import vocab_lit.app.adapt as adapting, vocab_lit.models.transplant as transplanting
     from vocab_lit.app.adapt import *
     from vocab_lit.app.settings import Adaptation
     from vocab_lit.training.trainer import LaptTrainer
+    tqdm.tqdm.monitor_interval = 0  # no bar starts a thread, which might hold a lock at the fork
     torch.set_num_threads(1)
     swahili = Adaptation.of(place/"model", [place/"sw.txt"], **quick)
     def die(*_, **__): os.kill(os.getpid(), signal.SIGKILL)
-    import tqdm
-    tqdm.tqdm.monitor_interval = 0  # no thread of its own, which might hold a lock at the fork
 
     def child(out, where=None, call=1):
         if pid := os.fork(): return os.waitpid(pid, 0)[1]

@@ -386,6 +386,7 @@ def cell_8e4d89ae():
     import json, os, resource, shutil, signal, sys
     from pathlib import Path
     import torch
+    import tqdm
     from transformers import XLMRobertaConfig, XLMRobertaForMaskedLM
     from vocab_lit.models.adapterhub import load_adapter, save_adapter
     from vocab_lit.text.corpus import write_json
@@ -399,6 +400,7 @@ def cell_8e4d89ae():
     from vocab_lit.models.transplant import save, transplant
     from vocab_lit.text.files import write_folder, write_text
     from vocab_lit.vectors.word_vectors import open_words
+    tqdm.tqdm.monitor_interval = 0  # no bar starts a thread, which might hold a lock at the fork
     torch.set_num_threads(1)
     old, new = (train_tokenizer(lines(l, 300, seed=0), "unigram", 300) for l in ("en", "sw"))
     SHAPE = dict(vocab_size=300, hidden_size=16, num_hidden_layers=1, num_attention_heads=2, intermediate_size=16)
@@ -428,8 +430,6 @@ def cell_8e4d89ae():
         "record.json": (lambda out: write_json(list(range(9000)), out), lambda out: json.loads(out.read_text())),
     }
 
-    import tqdm
-    tqdm.tqdm.monitor_interval = 0  # no thread of its own, which might hold a lock at the fork
 
     def child(write, out, die_at=0, room=None):
         "Write in another process, which is killed at one of the files it opens or moves, or has a full disk."

@@ -61,6 +61,7 @@ def cell_1a970006():
     from pathlib import Path
 
     import torch
+    import tqdm
     from transformers import TrainerCallback, XLMRobertaConfig, XLMRobertaForMaskedLM
 
     import vocab_lit.training.lapt
@@ -71,6 +72,7 @@ def cell_1a970006():
     from vocab_lit.training.settings import LaptConfig
     from vocab_lit.training.trainer import LaptTrainer
 
+    tqdm.tqdm.monitor_interval = 0  # no bar starts a thread, which might hold a lock at the fork
     torch.set_num_threads(1)
     text, held_out = lines("sw", 300, seed=0), lines("sw", 40, seed=0, held_out=True)
     tokenizer = train_tokenizer(text, "unigram", 300)
@@ -111,9 +113,6 @@ def cell_a35ed2f9(cell_1a970006):
         model = fresh()
         losses = lapt(model, tokenizer, text, held_out, config, folder=folder, resume=resume)
         torch.save([model.state_dict(), losses.values.tolist()], Path(folder, "end"))
-
-    import tqdm
-    tqdm.tqdm.monitor_interval = 0  # no thread of its own, which might hold a lock at the fork
 
     def child(folder, kill=None, resume=False): # its exit status
         if pid := os.fork():
