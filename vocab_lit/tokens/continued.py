@@ -18,7 +18,7 @@ from tokenizers import models
 from tqdm.auto import tqdm
 
 from .expansion import append_pieces
-from .own_pipeline import _digits_are_single, _training_splits, _unknown
+from .own_pipeline import _digits_are_single, _training_rule, _training_splits, _unknown
 from .settings import TokenizerSettings
 from .tokenizer import with_pipeline
 from .trim import Built, Parts, _without, count_tokens, kept_in_any_case
@@ -28,16 +28,21 @@ if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
 
 # %% auto #0
-__all__ = ['count_words', 'Merges', 'UnigramScores', 'extend_on_text', 'check_extends', 'without_unused', 'continued_tokenizer']
+__all__ = ['count_words', 'to_merge', 'Merges', 'UnigramScores', 'extend_on_text', 'check_extends', 'without_unused',
+           'continued_tokenizer']
 
 # %% ../../nbs/02_tokens/09_continued.ipynb #4ae70d0d
+def _single_digits(parts: Parts) -> bool:
+    return _digits_are_single(parts.pipeline, parts.dialect)
+
+
 def count_words(
     parts: Parts,
     lines: Iterable[str],
 ) -> Counter[str]:  # in the order in which they come up first
     "How often a text has each word, as the tokenizer's model is given it."
     backend = parts.tokenizer.backend_tokenizer
-    split = _training_splits(backend, parts.dialect, _digits_are_single(parts.pipeline, parts.dialect))
+    split = backend.pre_tokenizer or _training_splits(backend, parts.dialect, _single_digits(parts))
     normalise = backend.normalizer.normalize_str if backend.normalizer else str
     added = [re.escape(a["content"]) for a in parts.pipeline["added_tokens"]]
     added = re.compile("|".join(sorted(added, key=len, reverse=True)) or r"(?!)")
@@ -45,6 +50,21 @@ def count_words(
     for line in tqdm(lines, desc="words", unit=" lines", delay=2, leave=False):
         for stretch in added.split(line):
             counts.update(word for word, _ in split.pre_tokenize_str(normalise(stretch)))
+    return counts
+
+
+def to_merge(
+    parts: Parts,
+    words: Counter[str],
+) -> Counter[str]:  # in the order in which they come up first
+    "Words as they are divided before merges are learnt."
+    rule = _training_rule(parts.dialect, _single_digits(parts))
+    if rule is None:
+        return words
+    counts = Counter()
+    for word, n in words.items():
+        for piece, _ in rule.pre_tokenize_str(word):
+            counts[piece] += n
     return counts
 
 
@@ -259,7 +279,8 @@ class UnigramScores:
 
 def _continue_unigram(parts: Parts, words: Counter[str], n: int) -> tuple[dict[str, float], str]:  # {piece: score}
     "New pieces for a Unigram model, and how they are chosen."
-    model, counts = UnigramScores(parts, words), Merges(parts, words).go_on(_CANDIDATES * n).new
+    model = UnigramScores(parts, words)
+    counts = Merges(parts, to_merge(parts, words)).go_on(_CANDIDATES * n).new
     total = model.uses({}).total()
     while counts:
         for _ in range(2):
@@ -286,13 +307,13 @@ def _continue_wordpiece(parts: Parts, words: Counter[str], n: int) -> tuple[dict
         vocab = parts.ids | {piece: id for id, piece in enumerate(some, parts.size)}
         return _uses(models.WordPiece(vocab, **options), words)
 
-    chosen = _in_use(list(Merges(parts, words).go_on(_CANDIDATES * n).new), n, uses)
+    chosen = _in_use(list(Merges(parts, to_merge(parts, words)).go_on(_CANDIDATES * n).new), n, uses)
     return dict.fromkeys(chosen), "the most frequent pairs of what the source divides words into"
 
 # %% ../../nbs/02_tokens/09_continued.ipynb #1a51b39a
 def _continue_bpe(parts: Parts, words: Counter[str], n: int) -> tuple[dict[str, None], str]:
     "Add merges to a BPE model; returns the pieces that they make, and how they are chosen."
-    merges = Merges(parts, words).go_on(n)
+    merges = Merges(parts, to_merge(parts, words)).go_on(n)
     parts.model["merges"] += merges.learnt
     steps = len(merges.new.keys() - set(itertools.chain.from_iterable(merges.divided)))
     about = f"its merges go on (tokens that are only steps to longer ones in this text: {steps:,})"

@@ -89,16 +89,19 @@ def _digits_are_single(pipeline, dialect) -> bool:
     return bool(numbers) and all(len(n) == 1 for n in numbers)
 
 
-def _training_splits(backend: Tokenizer, dialect: Dialect, single_digits: bool):
-    "The pre-tokenizer to train BPE with: the source's, and SentencePiece's rules where these are not in it."
-    splits = [backend.pre_tokenizer] if backend.pre_tokenizer else []
+def _training_rule(dialect: Dialect, single_digits: bool) -> pre_tokenizers.PreTokenizer | None:
+    "SentencePiece's rules on how words are divided before merges are learnt."
     if dialect.mark and not dialect.byte_level:
         m, letters = re.escape(dialect.mark), r"\p{L}\p{M}"
         number = r"\p{N}" if single_digits else rf"{m}?\p{{N}}+"
         rule = rf"{m}?[{letters}]+|{number}|{m}?[^{m}{letters}\p{{N}}]+|{m}"
-        splits.append(pre_tokenizers.Split(Regex(rule), "isolated"))
-    elif single_digits:
-        splits.insert(0, pre_tokenizers.Digits(individual_digits=True))
+        return pre_tokenizers.Split(Regex(rule), "isolated")
+    return pre_tokenizers.Digits(individual_digits=True) if single_digits else None
+
+
+def _training_splits(backend: Tokenizer, dialect: Dialect, single_digits: bool) -> pre_tokenizers.PreTokenizer:
+    "The pre-tokenizer to train BPE with: the source's, and SentencePiece's rules where these are not in it."
+    splits = [split for split in (backend.pre_tokenizer, _training_rule(dialect, single_digits)) if split]
     return pre_tokenizers.Sequence(splits or [pre_tokenizers.WhitespaceSplit()])
 
 # %% ../../nbs/02_tokens/05_own_pipeline.ipynb #14ec8c32
