@@ -444,7 +444,9 @@ def cell_8e4d89ae():
                 count[0] += 1
                 if count[0] == die_at: os.kill(os.getpid(), signal.SIGKILL)
         if die_at: sys.addaudithook(hook)
-        if room: resource.setrlimit(resource.RLIMIT_FSIZE, (room, most))
+        if room:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), 2) # a bar that cannot be written would keep its lock
+            resource.setrlimit(resource.RLIMIT_FSIZE, (room, most))
         try: write(out)
         except OSError as e: os._exit(28 if "cannot write" in str(e) and chr(10) not in str(e) else 2)
         except BaseException as e:

@@ -100,6 +100,7 @@ def cell_a35ed2f9(cell_1a970006):
             if count[0] < call:
                 return whole(*args, **kwargs)
             if name == "save_model": # from here on the disk is full
+                os.dup2(os.open(os.devnull, os.O_WRONLY), 2) # a bar that cannot be written would keep its lock
                 resource.setrlimit(resource.RLIMIT_FSIZE, (2000, resource.getrlimit(resource.RLIMIT_FSIZE)[1]))
                 return whole(*args, **kwargs)
             if name == "save":
