@@ -23,9 +23,9 @@ __all__ = ['KEEP', 'given_sources', 'Given', 'with_given', 'check_given']
 # %% ../../nbs/04_methods/15_given.ipynb #77287ff5
 def _like(given: GivenToken, source: Vocab, inside: bool) -> list[int]:
     "The source token that another is like: word-initial rather than not, unless that other is inside a word."
-    keys = [("text", start, given.like) for start in (not inside, inside)]
+    ids = [source.id_of(given.like, start) for start in (not inside, inside)]
     native = source.tokenizer.backend_tokenizer.token_to_id(given.like)
-    found = [id for id in (*map(source._ids.get, keys), native) if id is not None]
+    found = [id for id in (*ids, native) if id is not None]
     if not found:
         parts = written_parts(source.tokenizer, given.like)
         hint = f"the source tokenizer makes {parts} of it; give it as a description"

@@ -23,7 +23,7 @@ from safetensors import safe_open
 from torch import nn
 from tqdm.auto import tqdm
 
-from ..tokens.special_ids import _NO_TEXT, config_parts, text_part
+from ..tokens.special_ids import NO_TEXT, config_parts, text_part
 
 if TYPE_CHECKING:
     from transformers import PreTrainedConfig, PreTrainedModel
@@ -139,7 +139,7 @@ def vocabulary_fields(config: PreTrainedConfig) -> Iterator[tuple[PreTrainedConf
     "Every field that gives the size of a vocabulary of text, and the part it stands in."
     for part in config_parts(config, text_only=True):
         for name, value in vars(part).items():
-            if "vocab" in name and not _NO_TEXT.search(name) and isinstance(value, int):
+            if "vocab" in name and not NO_TEXT.search(name) and isinstance(value, int):
                 yield part, name
 
 

@@ -24,7 +24,8 @@ from .extras import import_extra
 from .settings import first_line
 
 # %% auto #0
-__all__ = ['FIELD', 'FIELD_HELP', 'open_bytes', 'raw_lines', 'file_lines', 'TextSource', 'with_field', 'beside']
+__all__ = ['FIELD', 'FIELD_HELP', 'open_bytes', 'raw_lines', 'json_record', 'table_cells', 'file_lines', 'TextSource',
+           'with_field', 'beside']
 
 # %% ../../nbs/01_text/06_reader.ipynb #6a3f0106
 def _open_zstd(path: Path, mode: str) -> IO[bytes]:
@@ -99,7 +100,11 @@ def _no_field(path: str | Path, what: str, field: str, there: Iterable) -> Value
     return ValueError(f"{path}: no {what} {field!r}; there are {there}; {hint}")
 
 
-def _json_record(line: str, place: str) -> dict:
+def json_record(
+    line: str,
+    place: str,  # where it stands, for messages
+) -> dict:
+    "The object in a line of JSON; `ValueError` where there is none."
     try:
         record = json.loads(line)
     except json.JSONDecodeError as e:
@@ -116,13 +121,13 @@ def _json_texts(path: Path, field: str) -> Iterator[str]:
         if line.isspace():
             continue
         place = f"{path}, line {n}"
-        record = _json_record(line, place)
+        record = json_record(line, place)
         if field not in record:
             raise _no_field(place, "field", field, record)
         yield _as_text(record[field], place, field)
 
 # %% ../../nbs/01_text/06_reader.ipynb #6a3f0113
-def _cells(line: str) -> list[str]:
+def table_cells(line: str) -> list[str]:
     "The cells of a line between tabs; quotation marks around a whole cell are no part of it."
 
     def unquoted(cell):
@@ -136,7 +141,7 @@ def _rows(path: Path, delimiter: str) -> Iterator[tuple[int, list[str]]]:  # num
     "The rows of a table that are not empty."
     lines = raw_lines(path)
     if delimiter == "\t":
-        yield from ((n, _cells(line)) for n, line in enumerate(lines, 1) if not line.isspace())
+        yield from ((n, table_cells(line)) for n, line in enumerate(lines, 1) if not line.isspace())
         return
     csv.field_size_limit(2**31 - 1)
     reader = csv.reader(lines, delimiter=delimiter, strict=True)
@@ -191,7 +196,7 @@ def _first_lines(path: Path) -> list[str]:
 def _split(lines: list[str], delimiter: str) -> list[list[str]]:
     "The rows of the first lines, none where they are no such table."
     if delimiter == "\t":
-        return [_cells(line) for line in lines]
+        return [table_cells(line) for line in lines]
     with suppress(csv.Error):
         return [row for row in csv.reader(lines, delimiter=delimiter) if row]
     return []

@@ -17,7 +17,7 @@ import numpy as np
 from tokenizers import models
 from tqdm.auto import tqdm
 
-from .expansion import append_pieces
+from .expansion import UNKNOWN_PENALTY, append_pieces
 from .own_pipeline import _digits_are_single, _training_rule, _training_splits, _unknown
 from .settings import TokenizerSettings
 from .tokenizer import with_pipeline
@@ -218,7 +218,6 @@ def _in_use(
         candidates = [piece for piece in candidates if piece not in unused]
 
 
-_UNKNOWN = 10  # how much less than its least likely piece a Unigram model takes an unknown character for
 _CANDIDATES = 2  # times as many as are wanted
 _STAY = 0.75  # share of the candidates that stay in a round
 
@@ -258,7 +257,7 @@ class UnigramScores:
 
     def without(self, piece: str, new: dict[str, float]) -> float:
         "The score of what a piece would be divided into if it were not there."
-        unknown, size = self.least - _UNKNOWN, len(piece)
+        unknown, size = self.least - UNKNOWN_PENALTY, len(piece)
 
         def score(start, end):
             part = piece[start:end]

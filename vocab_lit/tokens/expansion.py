@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase, PreTrainedTokenizerFast
 
 # %% auto #0
-__all__ = ['write_piece', 'append_pieces', 'expand_tokenizer']
+__all__ = ['UNKNOWN_PENALTY', 'write_piece', 'append_pieces', 'expand_tokenizer']
 
 # %% ../../nbs/02_tokens/03_expansion.ipynb #1a8f2629
 def write_piece(
@@ -71,6 +71,9 @@ def _new_pieces(source: Vocab, target: Vocab, pieces: dict, n: int) -> dict[str,
             "which the first are single characters or bytes; expand by more"
         )
     return new
+
+
+UNKNOWN_PENALTY = 10.0  # by which a Unigram model scores an unknown character below its least likely piece
 
 
 def append_pieces(

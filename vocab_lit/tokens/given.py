@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..text.reader import _cells, _json_record, raw_lines
+from ..text.reader import json_record, raw_lines, table_cells
 from ..text.settings import SettingError, did_you_mean, existing_file
-from .expansion import write_piece
+from .expansion import UNKNOWN_PENALTY, append_pieces, write_piece
 from .tokenizer import Built, with_pipeline
 from .vocab import Token, Vocab, read_pipeline
 
@@ -87,11 +87,11 @@ def _records(path: Path, rows: Sequence[tuple[str, str]]) -> Iterator[tuple[dict
     if first.lstrip().startswith("{"):
         for place, line in rows:
             try:
-                yield _json_record(line, place), place
+                yield json_record(line, place), place
             except ValueError as e:
                 raise SettingError("tokens", f" {e}") from None
         return
-    columns = _cells(first)
+    columns = table_cells(first)
     if "token" in columns:
         rows = rows[1:]
     elif len(columns) == 1:
@@ -105,7 +105,7 @@ def _records(path: Path, rows: Sequence[tuple[str, str]]) -> Iterator[tuple[dict
         if name not in COLUMNS:
             raise _wrong(place, f"no column {name!r}; {did_you_mean(name, COLUMNS)}")
     for place, line in rows:
-        cells = _cells(line)
+        cells = table_cells(line)
         if len(cells) > len(columns):
             raise _wrong(place, f"{len(cells)} cells, and there are {len(columns)} columns ({', '.join(columns)})")
         yield dict(zip(columns, cells)), place
@@ -139,19 +139,18 @@ def read_given(
 
 # %% ../../nbs/02_tokens/10_given.ipynb #3561d937
 _MARGIN = 1e-4  # of a score, times the squared length, so that a term wins against the terms that it is made of
-_UNKNOWN_PENALTY = 10.0  # by which the model scores a character that is no piece below its least likely piece
 
 
-def _scores(backend: Tokenizer, model: dict, pieces: Collection[str]) -> list[list]:  # [piece, score]
+def _scores(backend: Tokenizer, model: dict, pieces: Collection[str]) -> dict[str, float]:
     "Unigram pieces with scores just above those of their best spelling."
     scores = [score for _, score in model["vocab"]]
-    unknown = min(scores) - _UNKNOWN_PENALTY
+    unknown = min(scores) - UNKNOWN_PENALTY
 
     def spelled(piece):
         parts = backend.model.tokenize(piece)
         return sum(unknown * len(p.value) if p.id == model["unk_id"] else scores[p.id] for p in parts)
 
-    return [[piece, spelled(piece) + _MARGIN * len(piece) ** 2] for piece in pieces]
+    return {piece: spelled(piece) + _MARGIN * len(piece) ** 2 for piece in pieces}
 
 
 def _can_look_up(vocab: Vocab, pipeline: dict) -> bool:
@@ -179,19 +178,6 @@ def _forms(given: GivenToken, vocab: Vocab) -> list[str]:
     return [write_piece(Token(-1, "", given.token, start, "text"), d) for start in starts]
 
 # %% ../../nbs/02_tokens/10_given.ipynb #64dde01b
-def _append_pieces(pipeline: dict, vocab: Vocab, pieces: list[str]) -> None:
-    "Put pieces behind all tokens; for this the model lists added tokens too."
-    model = pipeline["model"]
-    if model["type"] == "Unigram":
-        scored = _scores(vocab.tokenizer.backend_tokenizer, model, pieces)
-        rest = range(len(model["vocab"]), len(vocab))
-        model["vocab"] += [[vocab[i].piece or f"[unused{i}]", 0.0] for i in rest] + scored
-        return
-    model["vocab"] |= {a["content"]: a["id"] for a in pipeline["added_tokens"]}
-    model["vocab"] |= {piece: i for i, piece in enumerate(pieces, len(vocab))}
-    model["ignore_merges"] = True
-
-
 def _added(given: GivenToken, id: int, normalised: bool) -> dict:
     "An added token as `tokenizer.json` has it: a term is a whole word."
     ordinary = not given.special
@@ -207,8 +193,11 @@ def _with_tokens(
 ) -> PreTrainedTokenizerFast:
     "A tokenizer with more tokens, pieces first."
     pipeline = read_pipeline(base)
-    if pieces:
-        _append_pieces(pipeline, vocab, pieces)
+    if pieces and vocab.dialect.model == "Unigram":
+        append_pieces(pipeline, len(vocab), _scores(base.backend_tokenizer, pipeline["model"], pieces))
+    elif pieces:
+        append_pieces(pipeline, len(vocab), dict.fromkeys(pieces))
+        pipeline["model"]["ignore_merges"] = True
     for id, given in enumerate(added, len(vocab) + len(pieces)):
         pipeline["added_tokens"].append(_added(given, id, _normalised(base, given.token) == given.token))
     return with_pipeline(base, pipeline)
@@ -269,10 +258,10 @@ def _check_normalised(given: GivenToken, vocab: Vocab) -> None:
 
 def known_id(given: GivenToken, vocab: Vocab) -> int | None:
     "The id that a token has already, None where it is new."
-    backend, key = vocab.tokenizer.backend_tokenizer, ("text", True, given.token)
+    backend = vocab.tokenizer.backend_tokenizer
     id = backend.token_to_id(given.token)
     is_added = id is not None and (given.special or id in backend.get_added_tokens_decoder())
-    return id if is_added else vocab._ids.get(key)
+    return id if is_added else vocab.id_of(given.token)
 
 
 @dataclass

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from transformers import PreTrainedConfig
 
 # %% auto #0
-__all__ = ['IdMap', 'role_of', 'config_parts', 'text_part', 'carry_ids', 'check_ids']
+__all__ = ['NO_TEXT', 'IdMap', 'role_of', 'config_parts', 'text_part', 'carry_ids', 'check_ids']
 
 # %% ../../nbs/02_tokens/07_special_ids.ipynb #04e69eda
 @dataclass
@@ -153,7 +153,7 @@ def _carried(name: str, role: str, old, ids: IdMap):
     return after[0] if after else None
 
 # %% ../../nbs/02_tokens/07_special_ids.ipynb #614d014b
-_NO_TEXT = re.compile("type|audio|image|vision|speech|code(book|c)|unit|entity|hifi|additional|xpath")
+NO_TEXT = re.compile("type|audio|image|vision|speech|code(book|c)|unit|entity|hifi|additional|xpath")
 
 
 def config_parts(
@@ -163,7 +163,7 @@ def config_parts(
     "A configuration and all configurations in it."
     yield config
     for name, value in vars(config).items():
-        if hasattr(value, "get_text_config") and not (text_only and _NO_TEXT.search(name)):
+        if hasattr(value, "get_text_config") and not (text_only and NO_TEXT.search(name)):
             yield from config_parts(value, text_only)
 
 

@@ -251,6 +251,14 @@ class Vocab:
     def _exact(self) -> dict[tuple, int]:  # {(key, piece): id} of the others
         return {(t.key, t.piece): t.id for t in self.tokens if self._ids[t.key] != t.id}
 
+    def id_of(
+        self,
+        text: str,  # without the space before it
+        word_start: bool = True,
+    ) -> int | None:
+        "The lowest id of a token with this text, None where there is none."
+        return self._ids.get(("text", word_start, text))
+
     def __len__(self) -> int:
         return len(self.tokens)
 
