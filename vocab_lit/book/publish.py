@@ -728,7 +728,8 @@ def page_links(
         source = os.path.normpath(f"{here}/{m[1]}")
         if not re.fullmatch(r"(nbs|nbs/[\w-]+|book)/[\w-]+\.(ipynb|md)", source):
             return m[0]
-        return f"]({os.path.relpath(made.get(source, re.sub('^nbs/', 'book/library/', source)), there)}{m[2]}"
+        page = made.get(source, re.sub("^nbs/", "book/library/", source))
+        return f"]({os.path.relpath(root / page, root / there)}{m[2]}"
 
     return re.sub(r"\]\(([\w./-]+)(#[\w-]*\)|\))", link, text)
 
@@ -845,7 +846,8 @@ def _execute(
             nbformat.from_dict(nb),
             str(failed),
             kernel_name="python3",
-            cwd=str(path.parent),
+            # the folder of the kernel; papermill's `cwd` changes that of this process, which other pages share
+            resources={"metadata": {"path": str(path.parent)}},
             progress_bar=bar or False,
             extra_arguments=["--log-level=50"],
         )
