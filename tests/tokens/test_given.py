@@ -6,7 +6,7 @@ from vocab_lit.text.phrasebook import lines
 from vocab_lit.text.settings import SettingError
 from vocab_lit.tokens.given import GivenToken, add_given, read_given
 from vocab_lit.tokens.tokenizer import save_tokenizer, train_tokenizer, with_pipeline
-from vocab_lit.tokens.vocab import read_pipeline
+from vocab_lit.tokens.vocab import read_pipeline, toy_tokenizer
 import json
 import pytest
 
@@ -180,6 +180,12 @@ def test_a_unigram_term_of_several_words_comes_out_whole_and_all_other_text_stay
                 assert plain(new, text) == replaced(ids, spelled, ids_of), text
                 assert new.decode(plain(new, text)) == old.decode(ids), text
             assert [plain(new, term) for term in spelled] == [[id] for id in ids_of.values()]
+    with_stop = toy_tokenizer("unigram", ["ya", "maji", "moto", "moto."], ["."])
+    made = add_given(with_stop, [GivenToken("maji moto")]).tokenizer
+    assert [made.tokenize(f"ya maji moto{end}") for end in (" ya", ".")] == [
+        ["▁ya", "▁maji▁moto", "▁ya"],
+        ["▁ya", "▁maji", "▁moto."],
+    ]
 
 
 @pytest.mark.cell('nbs/02_tokens/10_given.ipynb', 'cell "tokens that a tokenizer would never produce are named, with what becomes of them" (c05c49d9)')

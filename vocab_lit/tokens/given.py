@@ -271,6 +271,11 @@ def _surroundings(vocab: Vocab) -> list[tuple[str, str]]:
     return found
 
 
+def _keeps_stop_apart(tokenizer: PreTrainedTokenizerBase, text: str) -> bool:
+    "Whether a text is divided alike before a full stop; some vocabularies have words with theirs."
+    return _ids_and_text(tokenizer, f"{text}.")[0][:-1] == _ids_and_text(tokenizer, text)[0]
+
+
 def written_parts(tokenizer: PreTrainedTokenizerBase, text: str) -> str:
     "What a tokenizer divides a text into, for messages."
     ids, _ = _ids_and_text(tokenizer, text)
@@ -325,6 +330,8 @@ class _Attempt:
         found = []
         for given, (before, after) in product((g for g in ids if not g.special), _surroundings(self.vocab)):
             text = before + given.token + after
+            if after.startswith(".") and not _keeps_stop_apart(base, given.token):
+                continue
             made, decoded = _ids_and_text(self.tokenizer, text)
             if ids[given].isdisjoint(made) or decoded not in (text, _ids_and_text(base, text)[1]):
                 found.append(given)
