@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..text.reader import TextSource
-from ..text.settings import File, Model, SettingError, Settings, one_of, within
+from ..text.settings import File, LacksOption, Model, SettingError, Settings, one_of, within
 
 if TYPE_CHECKING:
     from vocab_lit.text.corpus import Amount
@@ -81,13 +81,13 @@ class TokenizerSettings(Settings):
         if self.sample and not self.amount:
             raise SettingError("sample", f" {self.sample}: give a number of lines, such as 2000000, or bytes, as 500MB")
         if self.alpha is not None and not self.sample:
-            raise SettingError("alpha", "it says how a sample is drawn; give --sample too")
+            raise LacksOption("alpha", "it says how a sample is drawn; give --sample too")
         within("extend", self.extend, 0)
         one_of("expansion", self.expansion, EXPANSIONS)
         if self.expansion != "auxiliary" and not self.extend:
-            raise SettingError("expansion", f" {self.expansion}: it adds to the source vocabulary; give --extend N too")
+            raise LacksOption("expansion", f" {self.expansion}: it adds to the source vocabulary; give --extend N too")
         if self.same_size and not self.continues:
-            raise SettingError(
+            raise LacksOption(
                 "same_size", "it makes room for new tokens; give --extend N and --expansion continued too"
             )
         if self.continues and self.kind:
