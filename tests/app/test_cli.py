@@ -98,6 +98,10 @@ def cell_ee1daf0f(cell_963f8e44):
         ((*ADAPT, "--seeds", 0), "--seeds 0: give at least 1"),
         (("trim", nowhere, *long, *out), "nowhere: no such model folder"),
         (("trim", place / "model", *long, *out, "--coverage", 2), "--coverage 2.0: give a share above 0"),
+        (("trim", place / "model", *long, *out, "--languages", "sw"), "--languages sw: no text has {language} in its name"),
+        (("trim", place / "model", "--text", "{language}", *out), "--languages: say which the text {language} is to be"),
+        (("trim", place / "model", "--text", "{language}", *out, "--languages", "sw,"), "--languages sw,: give codes with"),
+        (("trim", place / "model", "--text", "no-{language}", *out, "--languages", "sw,fi"), "--text no-sw: no such file"),
         (
             ("trim", place / "model", *long, *out, "--characters", "txt"),
             "--characters: 'txt' is unknown; did you mean text",
@@ -278,6 +282,12 @@ def test_a_vocabulary_is_trimmed_to_texts_or_refused_in_one_line_with_nothing_wr
         run("trim", place / "model", "--setup", place / "trim.yml", "--out", place / "trimmed-by-setup", "--json")
     )
     assert all(0.9 <= t["tokens_that_stay"] < 0.99 for t in told["texts"])
+    (place / "languages.yml").write_text("model: model\ntext: '{language}.txt'\nlanguage: sw\n")
+    of_both = ("trim", place / "model", "--setup", place / "languages.yml", "--languages", "sw, fi,sw")
+    told = json.loads(run(*of_both, "--out", place / "by-languages", "--json"))
+    assert [Path(t["text"]).name for t in told["texts"]] == ["sw.txt", "fi.txt"]
+    told = json.loads(run(*of_both[:-2], "--out", place / "by-language", "--json"))  # that of the setup
+    assert [Path(t["text"]).name for t in told["texts"]] == ["sw.txt"]
 
 
 @pytest.mark.cell('nbs/09_app/04_cli.ipynb', 'cell "a tokenizer trained by one command serves another" (b37eec81)')

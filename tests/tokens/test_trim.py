@@ -79,6 +79,11 @@ def test_nothing_becomes_unknown_that_was_not_whatever_the_text(cell_498ae08b, c
     assert small.tokenizer.tokenize("maji jim") and unk_rate(small.tokenizer, ["Q"]) > 0 == unk_rate(
         small.tokenizer, ["jim"]
     )
+    least = trim(sources["unigram"], {"sw": swahili}, TrimSettings(coverage=1, characters="none"))
+    parts = Parts(sources["unigram"])
+    rarest = min(parts.model["vocab"], key=lambda entry: entry[1])[0]
+    needed = set(np.flatnonzero(least.counts["sw"]).tolist()) | {parts.ids[rarest], *sources["unigram"].all_special_ids}
+    assert set(least.source_ids.tolist()) == needed and rows_of(sources["unigram"], swahili) == in_source(least, swahili)
     holes = toy_tokenizer("wordpiece", ["a", "b", "xy"], ["a", "b", "ba"])  # nothing else spells x, y and z
     assert {"xy", "##b"} <= trim(holes, {"sw": ["a b"]}).tokenizer.get_vocab().keys()
 

@@ -342,7 +342,7 @@ def _sizes(model: PreTrainedModel, n_tokens: int) -> dict[str, float]:
     return {
         "tokens": n_tokens,
         "parameters": sum(p.numel() for p in parameters),
-        "weights, MB": round(sum(p.numel() * p.element_size() for p in parameters) / 1e6, 1),
+        "weights, MB": sum(p.numel() * p.element_size() for p in parameters) / 1e6,
     }
 
 
@@ -411,7 +411,8 @@ def _trim_files(source, files, out, settings, say, language):
         say(f"note: {note}")
     told = {
         "sizes": [
-            dict(what=what, before=n, after=after[what], share=round(after[what] / n, 4)) for what, n in before.items()
+            dict(what=what, before=round(n, 1), after=round(after[what], 1), share=round(after[what] / n, 4))
+            for what, n in before.items()
         ],
         "texts": [_divided(source.tokenizer, built, file) for file in files],
         "lost": _lost(source.vocab, built),

@@ -140,8 +140,8 @@ class TrimSettings(Settings):
     coverage: float = 0.9999  # share of each text whose tokens stay; what is rarer is spelled by smaller tokens
     # tokens that stay at most, the most frequent ones of the texts; 0: as many as the coverage needs
     vocab_size: int = 0
-    # single characters that stay: all, so that nothing becomes unknown that was not, or those of the text;
-    # a tokenizer that writes in bytes needs none
+    # single characters that stay: all, so that nothing becomes unknown that was not, text, those of the text, or none
+    # but those that are its tokens; a tokenizer that writes in bytes needs none
     characters: str = "all"
 
     def check(self) -> None:
@@ -149,7 +149,7 @@ class TrimSettings(Settings):
         if not 0 < self.coverage <= 1:
             raise SettingError("coverage", f" {self.coverage}: give a share above 0, up to 1")
         within("vocab_size", self.vocab_size, 0)
-        one_of("characters", self.characters, ("all", "text"))
+        one_of("characters", self.characters, ("all", "text", "none"))
 
 
 def check_tokenizer_path(path: str | Path) -> None:

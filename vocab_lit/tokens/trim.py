@@ -135,7 +135,7 @@ def _character_ids(parts: Parts, used: set[str]) -> set[int]:
 
 def kept_in_any_case(
     parts: Parts,
-    characters: str,  # "all" or "text"
+    characters: str,  # "all", "text" or "none"
     counts: np.ndarray,  # (tokens,) of each in the texts
 ) -> set[int]:
     "The ids of what stays whatever else does."
@@ -145,6 +145,8 @@ def kept_in_any_case(
         kept.add(scores.index(min(scores)))
     if parts.spells_bytes:
         return kept | _byte_ids(parts)
+    if characters == "none":
+        return kept
     if characters == "all":
         return kept | _character_ids(parts, set(parts.ids))
     return kept | _character_ids(parts, {parts.pieces[id] for id in np.flatnonzero(counts) if id in parts.pieces})
@@ -255,7 +257,7 @@ def _check_room(parts: Parts, always: int, settings: TrimSettings) -> None:
     "`SettingError` where what stays in any case is more than there is room for."
     if settings.vocab_size and always > settings.vocab_size:
         what = "bytes" if parts.spells_bytes else "single characters"
-        fewer = " or give --characters text" if settings.characters == "all" and not parts.spells_bytes else ""
+        fewer = " or give --characters none" if settings.characters != "none" and not parts.spells_bytes else ""
         problem = f"special tokens and {what} alone are {always:,}; ask for more{fewer}"
         raise SettingError("vocab_size", f" {settings.vocab_size:,}: {problem}")
 
