@@ -8,11 +8,14 @@ from vocab_lit.methods.settings import TransplantSettings
 from vocab_lit.models.adapterhub import load_adapter
 from vocab_lit.models.factored_embedding import FactoredEmbedding, load_embedding
 from vocab_lit.models.madx import MadX
+from vocab_lit.models.new_rows import new_tokens
 from vocab_lit.models.settings import LanguageAdapter
 from vocab_lit.models.source import load_model
 from vocab_lit.text.corpus import data_path
 from vocab_lit.text.phrasebook import lines
+from vocab_lit.training.lapt import lapt
 from vocab_lit.training.settings import LaptConfig, LaptSettings, RunSettings
+from vocab_lit.training.stages import Freezer
 import json
 import os
 import pandas as pd
@@ -282,6 +285,45 @@ def test_short_rows_are_what_learns_in_a_model_and_with_a_language_adapter_and_r
     AutoModelForMaskedLM.from_pretrained(place / "short-rows").save_pretrained(place / "spoilt")
     with pytest.raises(ValueError, match="factors.safetensors does not make the embeddings of the model beside it"):
         trained(out=place / "x", **quiet | dict(model=place / "spoilt"))
+
+
+@pytest.mark.cell('nbs/06_training/07_training_run.ipynb', 'cell "new tokens\' embeddings learn by themselves or with the encoder, and an interrupted run ends as a whole one" (8032c414)')
+def test_new_tokens_embeddings_learn_by_themselves_or_with_the_encoder_and_an_interrupted_run_ends_as_a_whole_one(cell_b2b2638a, cell_929c7dd9):
+    folder = place / "replaced"
+    replaced = transplant_files(mini, [place / "am.txt"], folder, TransplantSettings.of(method="fvt", vocab_size=400))
+    new, told = torch.tensor(new_tokens(replaced.plan)), []
+    others = torch.ones(400, dtype=torch.bool).index_fill(0, new, False)
+    before = AutoModelForMaskedLM.from_pretrained(folder).state_dict()
+    table, layer = "roberta.embeddings.word_embeddings.weight", "roberta.encoder.layer.0.output.dense.weight"
+    for asked in (dict(mode="new"), dict(mode="all", rows="new")):
+        given = dict(model=folder, text=[place / "am.txt"], config=replace(few, **asked), say=told.append)
+        whole = trained(out=place / f"new-{asked['mode']}", **given)
+        assert whole.loss.iloc[-1] < whole.loss[0]
+        after = AutoModelForMaskedLM.from_pretrained(place / f"new-{asked['mode']}").state_dict()
+        assert after.keys() == before.keys() and torch.equal(after[table][others], before[table][others])
+        assert not (after[table][new] == before[table][new]).all(1).any()
+        assert torch.equal(after["lm_head.bias"][others], before["lm_head.bias"][others])
+        assert torch.equal(after[layer], before[layer]) == (asked["mode"] == "new")
+    assert 0 < len(new) < 400 and f"of 400 tokens, the embeddings of {len(new)} new ones learn" in told
+    with pytest.MonkeyPatch.context() as patch, pytest.raises(KeyboardInterrupt):
+
+        def stop(self, step, at=Freezer.at):
+            if step == few.steps - 1:
+                raise KeyboardInterrupt
+            at(self, step)
+
+        patch.setattr(Freezer, "at", stop)
+        trained(out=place / "new-cut", **given)
+    assert trained(out=place / "new-cut", resume=True, **given).round(9).equals(whole.round(9))
+    assert (place / "new-cut/model.safetensors").read_bytes() == (place / "new-all/model.safetensors").read_bytes()
+    for model, text in ((mini, "has no plan.npz"), (place / "short", "low-dimensional embeddings are trained for all")):
+        with pytest.raises(ValueError, match=text):
+            trained(out=place / "x", **given | dict(model=model))
+    with pytest.raises(ValueError, match="mode new is for a model that learns itself"):
+        trained(out=place / "x", **given | dict(model=mini, language=swahili))
+    with pytest.raises(ValueError, match="say which they are, in `with only_new_rows"):
+        lapt(load_model(mini), replaced.tokenizer, [], [], replace(few, mode="new"))
+    assert not (place / "x").exists()
 
 
 @pytest.mark.cell('nbs/06_training/07_training_run.ipynb', 'cell "unknown tokens are said, where a low loss means nothing" (50bdc445)')
