@@ -233,6 +233,7 @@ def test_a_language_adapter_is_trained_alone_or_with_a_vocabulary_and_resumed(ce
         "adapter_config.json",
         "lapt.json",
         "losses.csv",
+        "metrics.jsonl",
     ]
     with pytest.raises(ValueError, match="learns in mode all"):
         trained(mini, [place / "sw.txt"], place / "x", replace(few, mode="emb"), language=swahili)

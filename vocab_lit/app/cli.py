@@ -36,7 +36,7 @@ from ..text.files import check_output, check_text
 from ..text.reader import FIELD_HELP, with_field
 from ..text.settings import LARGEST_SEED, CleanSettings, Option, SettingError, Settings, options
 from ..tokens.settings import TokenizerSettings, TrimSettings, check_vocab_size
-from ..training.settings import LaptSettings, RunSettings
+from ..training.settings import LaptSettings, RunSettings, RunStopped
 from ..vectors.settings import VectorSettings, VectorTraining, check_vectors_file
 
 for _name, _value in (
@@ -63,6 +63,9 @@ class _OneLine(typer.core.TyperGroup):
             hint = "nothing half-written is left, and a run of lapt resumes with --resume"
             typer.echo(f"vocab-lit: interrupted; {hint}", err=True)
             raise typer.Exit(130) from None
+        except RunStopped as e:
+            typer.echo(f"vocab-lit: {e}; go on with --resume", err=True)
+            raise typer.Exit(75) from None  # try again, in the numbers of sysexits.h
         except (ValueError, OSError, MissingExtra) as e:
             typer.echo(f"vocab-lit: {' '.join(str(e).split())}", err=True)
             raise typer.Exit(1) from None

@@ -12,7 +12,7 @@ from ..text.reader import TextSource
 from ..text.settings import LARGEST_SEED, Files, SettingError, Settings, one_of, within
 
 # %% auto #0
-__all__ = ['MODES', 'ROWS', 'PRESETS', 'Stage', 'LaptConfig', 'LaptSettings', 'RunSettings']
+__all__ = ['MODES', 'ROWS', 'PRESETS', 'Stage', 'LaptConfig', 'LaptSettings', 'RunStopped', 'RunSettings']
 
 # %% ../../nbs/06_training/00_settings.ipynb #1695c301
 @dataclass(frozen=True)
@@ -168,6 +168,10 @@ class LaptSettings(Settings):
         return config
 
 # %% ../../nbs/06_training/00_settings.ipynb #fd4b586e
+class RunStopped(Exception):
+    "A run was asked to stop, and did so; it can be resumed."
+
+
 @dataclass(frozen=True)
 class RunSettings(Settings):
     "What a run is evaluated on, how it reads its text, and whether it resumes."
@@ -180,11 +184,18 @@ class RunSettings(Settings):
     # resume a run that was interrupted; give the other arguments as before, and the same number of threads for the
     # same weights to the bit
     resume: bool = False
+    # save and stop before so many hours are over, to be resumed; 0: never. After SIGTERM or SIGUSR1, which Slurm sends,
+    # a run does so after its next step; the exit code is 75
+    max_hours: float = 0
+    # where the losses go while it trains, besides metrics.jsonl: tensorboard, wandb, trackio or others of transformers,
+    # several with commas between them; tensorboard writes where TENSORBOARD_LOGGING_DIR says
+    report_to: str = ""
 
     def check(self, text: Files = ()) -> None:
         super().check()
         within("seed", self.seed, 0, LARGEST_SEED)
         within("alpha", self.alpha, 0)
+        within("max_hours", self.max_hours, 0)
         both = {TextSource.of(p).name for p in text} & {TextSource.of(p).name for p in self.held_out}
         if both:
             raise SettingError("held_out", f" {min(both)} is both trained on and held out; give another file")

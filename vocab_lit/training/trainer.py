@@ -9,9 +9,14 @@ import contextlib
 import copy
 import functools
 import gc
+import json
+import math
 import os
 import random
 import shutil
+import signal
+import threading
+import time
 from collections import OrderedDict
 from collections.abc import Iterator
 from pathlib import Path
@@ -50,7 +55,7 @@ if TYPE_CHECKING:
 # %% auto #0
 __all__ = ['random_state_restored', 'garbage_collected_inside', 'NonFiniteGradient', 'FiniteTrainer', 'LaptTrainer',
            'answering_with_loss', 'shard', 'reshard', 'unsharded_afterwards', 'training_arguments', 'StageCallback',
-           'StopWithoutGain', 'ProgressCallback', 'StartCheckpoint']
+           'StopWithoutGain', 'ProgressCallback', 'StartCheckpoint', 'StopWhenAsked', 'MetricsFile']
 
 # %% ../../nbs/06_training/05_trainer.ipynb #4cd61fe6
 @contextlib.contextmanager
@@ -332,6 +337,7 @@ def training_arguments(
     seed: int,
     folder: str | Path,  # where checkpoints go
     save: bool = False,  # whether checkpoints are written, and the best weights taken at the end
+    report_to: str = "",  # names of transformers' integrations with commas between them; none
     **more,  # passed to TrainingArguments
 ) -> TrainingArguments:
     "The Trainer's arguments for a configuration; `ValueError` where the batch cannot be divided."
@@ -359,7 +365,7 @@ def training_arguments(
         load_best_model_at_end=save,
         metric_for_best_model="eval_loss",
         greater_is_better=False,
-        report_to="none",
+        report_to=report_to.split(",") if report_to else "none",
         disable_tqdm=True,
         remove_unused_columns=False,
         **device_arguments(processes=world),
@@ -437,3 +443,62 @@ class StartCheckpoint(TrainerCallback):
             self.trainer._save_checkpoint(self.trainer.model, None)
         if self.trainer.is_fsdp_enabled:
             optimizer.state.clear()  # to write its state, torch has let it take an empty step
+
+# %% ../../nbs/06_training/05_trainer.ipynb #87d27018
+class StopWhenAsked(TrainerCallback):
+    "Save and stop after the step in which a signal comes, or before the time is up; `reason` says which it was."
+
+    def __init__(self, max_hours: float = 0):  # from now; 0: no limit
+        self.last = time.monotonic()
+        self.ends = self.last + 3600 * max_hours if max_hours else math.inf
+        self.reason, self.longest = "", 0.0  # seconds from the end of a step to that of the next
+
+    @contextlib.contextmanager
+    def listening(self) -> Iterator[None]:
+        "Heed signals inside the block, where Python lets a thread do so."
+        names = [name for name in ("SIGTERM", "SIGUSR1") if hasattr(signal, name)]
+        if threading.current_thread() is not threading.main_thread():
+            names = []
+        before = {name: signal.signal(getattr(signal, name), self._heed) for name in names}
+        try:
+            yield
+        finally:
+            for name, handler in before.items():
+                signal.signal(getattr(signal, name), handler)
+
+    def _heed(self, number, frame):
+        self.reason = signal.Signals(number).name
+
+    def on_train_begin(self, args, state, control, **_):
+        self.last = time.monotonic()
+
+    def on_step_end(self, args, state, control, **_):
+        now = time.monotonic()
+        self.longest, self.last = max(self.longest, now - self.last), now
+        if now + 2 * self.longest > self.ends:
+            self.reason = self.reason or "the time is nearly up"
+        if state.global_step < state.max_steps and self._agreed(args, state):
+            control.should_save = control.should_training_stop = True
+
+    def _agreed(self, args, state) -> bool:
+        "Whether to stop; several processes ask each other every tenth step."
+        if args.world_size == 1:
+            return bool(self.reason)
+        if state.global_step % 10:
+            return False
+        asked = torch.tensor(float(bool(self.reason)), device=args.device)
+        torch.distributed.all_reduce(asked, torch.distributed.ReduceOp.MAX)
+        self.reason = self.reason or "another process was asked" * bool(asked)
+        return bool(self.reason)
+
+
+class MetricsFile(TrainerCallback):
+    "What the run logs, a line of JSON each; those after the checkpoint that a run resumes from are written again."
+
+    def __init__(self, file: Path):
+        self.file = file
+
+    def on_log(self, args, state, control, **_):
+        if state.is_world_process_zero:
+            entries = [json.dumps(entry) for entry in state.log_history]
+            self.file.write_text("\n".join([*entries, ""]), encoding="utf-8")

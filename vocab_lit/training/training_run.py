@@ -220,7 +220,7 @@ def lapt_files(
         write_json(job.facts, out / "lapt.json")
     losses = _train(job, train, test, out)
     if first:
-        _finish(out, lambda folder: _write(job, losses, folder, out.name))
+        _finish(out, lambda folder: _write(job, losses, folder, out))
     return losses
 
 
@@ -248,7 +248,18 @@ def _train(job: _Run, train, test, out: Path) -> pd.DataFrame:
     short = factored(job.model, job.layer) if job.layer else nullcontext()
     new = only_new_rows(job.model, job.new) if job.new is not None else nullcontext()
     with adapter, short, new:
-        return lapt(job.model, job.tokenizer, train, test, job.config, job.run.seed, out / "run", resume=job.run.resume)
+        return lapt(
+            job.model,
+            job.tokenizer,
+            train,
+            test,
+            job.config,
+            job.run.seed,
+            out / "run",
+            resume=job.run.resume,
+            max_hours=job.run.max_hours,
+            report_to=job.run.report_to,
+        )
 
 
 def _training_facts(job: _Run, losses) -> dict:
@@ -264,9 +275,10 @@ def _training_facts(job: _Run, losses) -> dict:
     )
 
 
-def _write(job: _Run, losses, folder: Path, name: str) -> None:
-    "What a run leaves: the model with its card, or a language adapter."
+def _write(job: _Run, losses, folder: Path, out: Path) -> None:
+    "What a run leaves: the model with its card, or a language adapter; its losses and what it logged."
     losses.to_csv(folder / "losses.csv", index=False)
+    shutil.copy(out / "run/metrics.jsonl", folder)
     if job.language:
         write_adapter(job.model.madx, "language", job.language.name, folder)
         return
@@ -280,7 +292,7 @@ def _write(job: _Run, losses, folder: Path, name: str) -> None:
         if (job.source.files / file).is_file():
             shutil.copy(job.source.files / file, folder / file)
     keep_source_files(job.source.files, folder)
-    write_card(folder, name, job.source.path, training=_training_facts(job, losses))
+    write_card(folder, out.name, job.source.path, training=_training_facts(job, losses))
 
 
 def _finish(out, write) -> None:
