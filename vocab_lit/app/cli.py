@@ -31,7 +31,7 @@ from .settings import Adaptation, AdaptSettings, TaskFiles, evaluation, task_fil
 from ..methods.settings import Factoring, InitSettings, TransplantSettings
 from ..models.settings import LanguageAdapter, check_model_path
 from ..tasks.settings import PERPLEXITY, TASK_PRESETS, EvaluateSettings
-from ..text.extras import MissingExtra
+from ..text.extras import MissingExtra, check_extra
 from ..text.files import check_output, check_text
 from ..text.reader import FIELD_HELP, with_field
 from ..text.settings import LARGEST_SEED, CleanSettings, Option, SettingError, Settings, options
@@ -1021,6 +1021,26 @@ def _check_training(model, text, out, settings, run, language=None) -> None:
         check_output(out)
 
 
+def _draw_losses(out: Path) -> None:
+    "The losses that a run has logged as a curve, where matplotlib is installed."
+    names = {"loss": "training", "eval_loss": "held-out"}
+    entries = [json.loads(line) for line in (out / "metrics.jsonl").read_text(encoding="utf-8").splitlines()]
+    points = [
+        dict(step=entry["step"], method=name, value=entry[key])
+        for entry in entries
+        for key, name in names.items()
+        if key in entry
+    ]
+    with suppress(MissingExtra):
+        for package in ("matplotlib", "seaborn"):
+            check_extra(package, "chapters")
+        import pandas as pd
+
+        from vocab_lit.experiments.plots import loss_curves
+
+        loss_curves(pd.DataFrame(points), ylabel="loss (nats)", path=out / "losses.svg")
+
+
 def _pretrain(model, text, out, settings, run, as_json, language=None) -> None:
     _check_training(model, text, out, settings, run, language)
     from vocab_lit.training.training_run import lapt_files
@@ -1028,6 +1048,7 @@ def _pretrain(model, text, out, settings, run, as_json, language=None) -> None:
     losses = lapt_files(model, text, out, settings, run, language, step)
     if not FIRST:
         return
+    _draw_losses(out)
     if as_json:
         print(losses.to_json(orient="records", indent=2))
         return
