@@ -403,6 +403,8 @@ def test_every_setting_reaches_the_trainer(cell_ed44b6ca):
         mask_probability=0.4,
         eval_every=2,
     )
+    reporting = vocab_lit.training.trainer.training_arguments(odd, 0, "", report_to="tensorboard,wandb")
+    assert reporting.report_to == ["tensorboard", "wandb"]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Trainer, "train", spy)
         losses = lapt(fresh(), tokenizer, swahili, held_out, odd, seed=5)

@@ -320,6 +320,8 @@ def test_new_tokens_embeddings_learn_by_themselves_or_with_the_encoder_and_an_in
     for model, text in ((mini, "has no plan.npz"), (place / "short", "low-dimensional embeddings are trained for all")):
         with pytest.raises(ValueError, match=text):
             trained(out=place / "x", **given | dict(model=model))
+    with pytest.raises(ValueError, match="report_to wanbd: transformers finds no such package here; install it"):
+        trained(out=place / "x", **given | dict(report_to="wanbd"))
     with pytest.raises(ValueError, match="mode new is for a model that learns itself"):
         trained(out=place / "x", **given | dict(model=mini, language=swahili))
     with pytest.raises(ValueError, match="say which they are, in `with only_new_rows"):

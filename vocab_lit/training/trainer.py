@@ -54,8 +54,8 @@ if TYPE_CHECKING:
 
 # %% auto #0
 __all__ = ['random_state_restored', 'garbage_collected_inside', 'NonFiniteGradient', 'FiniteTrainer', 'LaptTrainer',
-           'answering_with_loss', 'shard', 'reshard', 'unsharded_afterwards', 'training_arguments', 'StageCallback',
-           'StopWithoutGain', 'ProgressCallback', 'StartCheckpoint', 'StopWhenAsked', 'MetricsFile']
+           'answering_with_loss', 'shard', 'reshard', 'unsharded_afterwards', 'check_reports', 'training_arguments',
+           'StageCallback', 'StopWithoutGain', 'ProgressCallback', 'StartCheckpoint', 'StopWhenAsked', 'MetricsFile']
 
 # %% ../../nbs/06_training/05_trainer.ipynb #4cd61fe6
 @contextlib.contextmanager
@@ -330,6 +330,19 @@ def _micro_batch(config, world) -> int:
             f"on {world} process{'es' * (world > 1)}"
         )
     return micro
+
+
+def check_reports(
+    names: str,  # of transformers' integrations, with commas between them
+) -> None:
+    "`ValueError` where losses cannot be reported as they are to be."
+    from transformers.integrations import get_available_reporting_integrations
+
+    there = get_available_reporting_integrations()
+    for name in filter(None, names.split(",")):
+        if name not in there:
+            hint = f"install it, or choose from {', '.join(there)}" if there else "install it"
+            raise ValueError(f"report_to {name}: transformers finds no such package here; {hint}")
 
 
 def training_arguments(

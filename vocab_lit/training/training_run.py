@@ -144,6 +144,9 @@ def _check_folder(out: Path, resume: bool) -> None:
 
 def _open_run(source, text, settings, run, language) -> _Run:
     "Load model and tokenizer, and check that they can be trained as it is asked for."
+    from vocab_lit.training.trainer import check_reports
+
+    check_reports(run.report_to)
     source = Source.open(source)
     model, tokenizer = source.load().float(), source.tokenizer
     config = settings
