@@ -73,6 +73,11 @@ def test_what_learns_has_the_size_of_the_new_tokens_and_the_tables_that_stay_hav
             assert len(model.new_rows) == len(matrices) == 1 + ("not tied" in name)
             assert all(rows.grad.shape == (10, 16) for rows in model.new_rows.values())
         model.zero_grad()
+    for p in (frozen := models["BERT"]).parameters():
+        p.requires_grad_(False)
+    with only_new_rows(frozen, new):
+        assert [name for name, p in frozen.named_parameters() if p.requires_grad] == ["new_rows.input"]
+    assert not any(p.requires_grad for p in frozen.parameters())
 
 
 @pytest.mark.cell('nbs/05_models/11_new_rows.ipynb', 'cell "an error inside leaves the model as it was, and what cannot learn is refused before anything is changed" (3d1ac29e)')

@@ -109,7 +109,8 @@ def only_new_rows(
     changed, hooks = [], []
     for role, table in tables.items():
         if role not in matrices:
-            hooks.append(table.register_hook(lambda grad: grad * (place >= 0)))
+            if table.requires_grad:
+                hooks.append(table.register_hook(lambda grad: grad * (place >= 0)))
             continue
         new_rows = functools.partial(model.new_rows.__getitem__, role)  # at each step, as FSDP makes new ones
         for module in _holders(model, table):
