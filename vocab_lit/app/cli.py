@@ -33,7 +33,7 @@ from ..models.settings import LanguageAdapter, check_model_path
 from ..tasks.settings import PERPLEXITY, TASK_PRESETS, EvaluateSettings
 from ..text.extras import MissingExtra, check_extra
 from ..text.files import check_output, check_text
-from ..text.reader import FIELD_HELP, with_field
+from ..text.reader import FIELD_HELP, in_languages, with_field
 from ..text.settings import LARGEST_SEED, CleanSettings, Option, SettingError, Settings, options
 from ..tokens.settings import TokenizerSettings, TrimSettings, check_vocab_size
 from ..training.settings import LaptSettings, RunSettings, RunStopped
@@ -679,6 +679,14 @@ def transplant_(
     _upload(out, push_to_hub)
 
 # %% ../../nbs/09_app/04_cli.ipynb #fae83297
+def _codes(languages: str) -> list[str]:
+    "Codes with commas between, each once; `SettingError` where one is empty."
+    codes = [code.strip() for code in languages.split(",")]
+    if not all(codes):
+        raise SettingError("languages", f" {languages}: give codes with commas between, such as sw,en")
+    return list(dict.fromkeys(codes))
+
+
 @app.command("trim")
 @with_settings
 def trim_(
@@ -686,6 +694,14 @@ def trim_(
     text: RunText,
     out: NewFolder,
     trim: TrimSettings,
+    languages: Annotated[
+        str,
+        typer.Option(
+            metavar="CODES",
+            help="Read the text in each of these, with commas between: {language} in names of files is filled in.",
+            show_default="--language",
+        ),
+    ] = "",
     language: Language = "",
     push_to_hub: PushToHub = None,
     field: Field = "",
@@ -699,10 +715,14 @@ def trim_(
     smaller tokens. Nothing has to be trained.
 
     Example: `vocab-lit trim xlm-roberta-base --text swahili.txt --text english.txt --out xlmr-sw-en`
+
+    Example: `vocab-lit trim xlm-roberta-base --text 'text/{language}.txt' --languages sw,en --out xlmr-sw-en`
     """
     trim.check()
     check_output(out)
     check_model_path(model)
+    chosen = languages or language * any("{language}" in name for name in text)  # a setup names one
+    text = in_languages(text, _codes(chosen) if chosen else [])
     check_text(text)
     push_to_hub = _upload_to(push_to_hub)
     from vocab_lit.app.pipeline import trim_files
