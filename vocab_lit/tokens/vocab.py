@@ -25,8 +25,9 @@ if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase, PreTrainedTokenizerFast
 
 # %% auto #0
-__all__ = ['ROLES', 'script_of', 'Token', 'Dialect', 'no_collection', 'read_pipeline', 'read_dialect', 'read_token', 'Vocab',
-           'toy_tokenizer', 'match_specials', 'overlap', 'lexical_overlap', 'Fit', 'fit', 'unk_rate', 'fertility']
+__all__ = ['ROLES', 'script_of', 'script_name', 'Token', 'Dialect', 'no_collection', 'read_pipeline', 'read_dialect',
+           'read_token', 'Vocab', 'toy_tokenizer', 'match_specials', 'overlap', 'lexical_overlap', 'Fit', 'fit',
+           'unk_rate', 'fertility']
 
 # %% ../../nbs/02_tokens/01_vocab.ipynb #b6a243b4
 _block = functools.lru_cache(maxsize=None)(ucd.block)
@@ -36,6 +37,13 @@ _block = functools.lru_cache(maxsize=None)(ucd.block)
 def script_of(character: str) -> str:
     "The Unicode script of a character, as its ISO 15924 code."
     return ucd.script(character)
+
+
+def script_name(
+    code: str,  # ISO 15924
+) -> str:  # such as Latin (Latn)
+    "The name of a script, with its code."
+    return f"{ucd.script_name(code, default=code).replace('_', ' ')} ({code})"
 
 
 def _majority(values: Iterable[str], default: str) -> str:
