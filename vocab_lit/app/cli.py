@@ -402,10 +402,11 @@ def _model_size(source):
 def _shares_of_scripts(lines) -> str:
     from collections import Counter
 
-    from vocab_lit.tokens.vocab import script_of
+    from vocab_lit.tokens.vocab import script_name, script_of
 
     counts = Counter(script_of(c) for line in lines for c in line if not c.isspace())
-    return " ".join(f"{s} {n / counts.total():.0%}" for s, n in counts.most_common(3))
+    shares = ((script, n / counts.total()) for script, n in counts.most_common(3))
+    return ", ".join(f"{script_name(script)} {share:.0%}" for script, share in shares if share >= 0.01)
 
 
 def _fit_facts(tokenizer, lines, n_lines) -> dict:
@@ -506,25 +507,32 @@ def _write_curve(verdict, figure, table) -> None:
 
 
 _SHARES = ("overlap", "share_of_model")  # columns of percentages
+_HEADINGS = {
+    "size": "tokens",
+    "overlap": "of them in the source",
+    "added": "added to the source",
+    "extended": "tokens per word then",
+}
 
 
 def _show_verdict(verdict, model, text) -> None:
     def shown(row):
-        return {k: f"{v:.1%}" if k in _SHARES else v or "" for k, v in row.items()}
+        return {_HEADINGS.get(k, k): f"{v:.1%}" if k in _SHARES else v or "" for k, v in row.items()}
 
     m = verdict.measured
     show(
         [shown(row) for row in verdict.curve],
-        "tokens per word by size: a vocabulary of its own, and the source's extended",
+        "a vocabulary of the text's own by size, and the source's with more tokens",
     )
-    title = "the four ways: tokens, and what they cost"
+    title = "the four ways"
     if "use" in verdict.ways[0]:
-        title += " (training and use: operations for a word of text, beside the source's)"
+        title += " (training and use: computation for a word of text, where keeping the vocabulary is 1)"
     show([shown(row) for row in verdict.ways], title)
     beside = f"{m.beside['text']}: {m.beside['tokens_per_word']:.2f} tokens per word; "
     unknown = f"the text: {m.tokens_per_word:.2f}, {m.unknown:.2%} of the tokens unknown"
     _out.print(f"[bold]verdict: {verdict.advice}[/bold]", soft_wrap=True)
-    facts = dict(because=verdict.because, beside=beside + unknown, sure=verdict.sure, next=verdict.command(model, text))
+    doubts = "; ".join(verdict.doubts) or "none"
+    facts = dict(because=verdict.because, beside=beside + unknown, doubts=doubts, next=verdict.command(model, text))
     for name, value in facts.items():
         _out.print(f"  {name}: {value}", soft_wrap=True, markup=False)
 
@@ -562,6 +570,7 @@ def inspect(
     check_text(beside or (), "beside")
     _check_curve_files(text, figure, table)
     from vocab_lit.models.source import Source
+    from vocab_lit.tokens.vocab import script_name
 
     source = Source(model)
     found, verdict = _vocabulary_facts(source, model), None
@@ -576,11 +585,12 @@ def inspect(
     if "text" in found:
         show_facts(found["text"], "text")
     kinds = {f"{kind} tokens": n for kind, n in found["kinds"].items()}
-    show_facts({k: v for k, v in found.items() if not isinstance(v, dict)} | kinds, "vocabulary")
-    show_facts(found["special"], "special tokens")
+    roles = ", ".join(f"{role} {piece}" for role, piece in found["special"].items())
+    vocabulary = {k: v for k, v in found.items() if not isinstance(v, dict)} | kinds
+    show_facts(vocabulary | {"roles": roles or "none"}, "vocabulary")
     total = sum(found["scripts"].values())
-    shares = {s: f"{n:>9,} {n / total:6.1%}" for s, n in list(found["scripts"].items())[:12]}
-    show_facts(shares, "scripts (ISO 15924), the twelve with most tokens")
+    shares = {script_name(s): f"{n:>9,} {n / total:6.1%}" for s, n in list(found["scripts"].items())[:6]}
+    show_facts(shares, "scripts (ISO 15924), the six with most tokens")
     if "weights" in found:
         show_facts(found["weights"], "weights")
     if verdict:
