@@ -221,6 +221,7 @@ def lapt(
     masking = tokenizer if is_masked(model) else None
     data = MaskedBlocks(blocks, n_seen, masking, seed, config.mask_probability)
     freezer = Freezer(model, config)
+    frozen = {name for name, p in model.named_parameters(remove_duplicate=False) if not p.requires_grad}
     progress = ProgressCallback(config.batch_size * config.length)
     callbacks = [StageCallback(freezer), progress, *callbacks]
     if config.patience:
@@ -233,7 +234,7 @@ def lapt(
         more = dict(max_grad_norm=norm, eval_on_start=at_start, report_to=report_to)
         args = training_arguments(config, seed, work, save=bool(folder), **more)
         given = dict(train_dataset=data, eval_dataset=data, callbacks=callbacks)
-        trainer = LaptTrainer(model, args, config, measure, **given)
+        trainer = LaptTrainer(model, args, config, measure, frozen, **given)
         if folder and at_start:
             trainer.add_callback(StartCheckpoint(trainer))
         return trainer

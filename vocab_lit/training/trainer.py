@@ -140,7 +140,7 @@ def _with_positions(examples, probability, masked, fixed_shapes):
 class LaptTrainer(FiniteTrainer):
     "Trainer with vocabulary logits at the labelled positions only, exact resumption and whole checkpoints."
 
-    def __init__(self, model, args, config, measure=None, **more):
+    def __init__(self, model, args, config, measure=None, frozen=frozenset(), **more):
         device = find_device()
         self.fixed_shapes = device.fixed_shapes
         if device.kind != "cpu":
@@ -148,6 +148,7 @@ class LaptTrainer(FiniteTrainer):
             more.setdefault("data_collator", functools.partial(_with_positions, **targets))
         super().__init__(model, args, **more)
         self.config, self.measure = config, measure
+        self.frozen = frozen  # names of what never learns, and stays out of checkpoints
         self._loss_shifts_labels = not is_masked(model)  # how targets are counted
         if self.is_fsdp_enabled and self.accelerator.state.fsdp_plugin.fsdp_version == 1:
             raise ValueError(
@@ -190,8 +191,8 @@ class LaptTrainer(FiniteTrainer):
         return result
 
     def _issue_warnings_after_load(self, load_result):
-        tied = self.model._tied_weights_keys or ()  # stored once
-        load_result.missing_keys[:] = [key for key in load_result.missing_keys if key not in tied]
+        expected = {*(self.model._tied_weights_keys or ()), *self.frozen}  # tied ones are stored once
+        load_result.missing_keys[:] = [key for key in load_result.missing_keys if key not in expected]
         super()._issue_warnings_after_load(load_result)
 
     def _save_checkpoint(self, model, trial):
@@ -210,6 +211,12 @@ class LaptTrainer(FiniteTrainer):
             raise _no_room(e, step, folder) from None
         if self.args.should_save:
             rotate_checkpoints(str(folder), save_total_limit=1, best_model_checkpoint=self.state.best_model_checkpoint)
+
+    def _save(self, output_dir=None, state_dict=None):
+        if not self.is_fsdp_enabled:
+            state = state_dict or self.model.state_dict()
+            state_dict = {name: tensor for name, tensor in state.items() if name not in self.frozen}
+        super()._save(output_dir, state_dict)
 
     def _write_checkpoint(self, part, final):
         "Write all files of a checkpoint beside, then give it its name."
