@@ -98,6 +98,10 @@ def cell_ee1daf0f(cell_963f8e44):
         ((*ADAPT, "--seeds", 0), "--seeds 0: give at least 1"),
         (("trim", nowhere, *long, *out), "nowhere: no such model folder"),
         (("trim", place / "model", *long, *out, "--coverage", 2), "--coverage 2.0: give a share above 0"),
+        (("trim", place / "model", *long, *out, "--languages", "sw"), "--languages sw: no text has {language} in its name"),
+        (("trim", place / "model", "--text", "{language}", *out), "--languages: say which the text {language} is to be"),
+        (("trim", place / "model", "--text", "{language}", *out, "--languages", "sw,"), "--languages sw,: give codes with"),
+        (("trim", place / "model", "--text", "no-{language}", *out, "--languages", "sw,fi"), "--text no-sw: no such file"),
         (
             ("trim", place / "model", *long, *out, "--characters", "txt"),
             "--characters: 'txt' is unknown; did you mean text",
@@ -278,6 +282,12 @@ def test_a_vocabulary_is_trimmed_to_texts_or_refused_in_one_line_with_nothing_wr
         run("trim", place / "model", "--setup", place / "trim.yml", "--out", place / "trimmed-by-setup", "--json")
     )
     assert all(0.9 <= t["tokens_that_stay"] < 0.99 for t in told["texts"])
+    (place / "languages.yml").write_text("model: model\ntext: '{language}.txt'\nlanguage: sw\n")
+    of_both = ("trim", place / "model", "--setup", place / "languages.yml", "--languages", "sw, fi,sw")
+    told = json.loads(run(*of_both, "--out", place / "by-languages", "--json"))
+    assert [Path(t["text"]).name for t in told["texts"]] == ["sw.txt", "fi.txt"]
+    told = json.loads(run(*of_both[:-2], "--out", place / "by-language", "--json"))  # that of the setup
+    assert [Path(t["text"]).name for t in told["texts"]] == ["sw.txt"]
 
 
 @pytest.mark.cell('nbs/09_app/04_cli.ipynb', 'cell "a tokenizer trained by one command serves another" (b37eec81)')
@@ -312,9 +322,12 @@ def test_text_is_cleaned_a_model_trained_on_and_evaluated(cell_963f8e44):
         and report["letters under 50%"] >= 2
     )
     short = ("--steps", 4, "--batch-size", 4, "--length", 32, "--learning-rate", "1e-3", "--json")
-    losses = json.loads(
-        run("lapt", place / "sw", "--text", place / "clean.txt", "--mode", "emb", *short, "--out", place / "sw-lapt")
+    training = ("lapt", place / "sw", "--text", place / "clean.txt", "--mode", "emb", *short, "--out", place / "sw-lapt")
+    assert "the time is nearly up: stopped after step 1 of 4; go on with --resume" in run(
+        *training, "--max-hours", "1e-9", code=75
     )
+    losses = json.loads(run(*training, "--resume"))
+    assert (place / "sw-lapt/losses.svg").is_file() and (place / "sw-lapt/metrics.jsonl").is_file()
     assert [r["step"] for r in losses] == [0, 1, 2, 3, 4] and losses[-1]["loss"] < losses[0]["loss"]
     assert "Jumanne" in run("explain", place / "sw-lapt", "Jumanne")  # the plan came along
     said = sentences("sw", 120, seed=0)
@@ -793,6 +806,41 @@ def test_a_setup_file_gives_what_the_command_line_leaves_out_and_an_adaptation_g
     ):
         (place / "wrong.yml").write_text("vocab_sise: 3\n")
         assert match in run(*arguments, code=1) and not (place / "never").exists(), match
+
+
+@pytest.mark.cell('nbs/09_app/04_cli.ipynb', 'cell "given tokens and continued expansion come from a setup file as from the command line" (5e7e0a12)')
+def test_given_tokens_and_continued_expansion_come_from_a_setup_file_as_from_the_command_line(cell_963f8e44):
+    (place / "kit").mkdir()
+    shutil.copy(place / "sw.txt", place / "kit")
+    (place / "kit/terms.tsv").write_text(
+        "token\tdescription\nkipindupindu\tugonjwa wa mbu\nhoma ya mbu\t\n", encoding="utf-8"
+    )
+    (place / "kit/sw.yml").write_text(
+        "model: ../model\ntext: sw.txt\ntokens: terms.tsv\nextend: 50\nexpansion: continued\nmethod: identity\n"
+    )
+    use, kit = ("--setup", place / "kit/sw.yml"), place / "kit"
+    typed = (place / "model", "--text", kit / "sw.txt", "--tokens", kit / "terms.tsv", "--extend", 50)
+    typed += ("--expansion", "continued", "--method", "identity")
+    run("transplant", *use, "--out", place / "kit-by-setup")
+    run("transplant", *typed, "--out", place / "kit-by-hand")
+    for name in ("model.safetensors", "tokenizer.json", "plan.npz"):
+        assert (place / "kit-by-setup" / name).read_bytes() == (place / "kit-by-hand" / name).read_bytes(), name
+    note = json.loads((place / "kit-by-setup/vocab_lit.json").read_text(encoding="utf-8"))
+    assert note["given_tokens"] == 2 and note["extended_by"] == 52
+    asked = []
+
+
+    def ask(adaptation, *_):
+        asked.append((adaptation.opened.name, adaptation.text, adaptation.transplant))
+        raise ValueError("that is all")
+
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("vocab_lit.app.adapt.adapt_files", ask)
+        for arguments in (use, typed):
+            assert "that is all" in run("adapt", *arguments, "--out", place / "never", code=1)
+    by_setup, by_hand = asked
+    assert by_setup == by_hand and by_setup[2].tokenizer.tokens == str(kit / "terms.tsv")
 
 
 @pytest.mark.cell('nbs/09_app/04_cli.ipynb', 'cell "what there is for a language is told and a setup file written" (3819818a)')

@@ -3,6 +3,7 @@ from contextlib import nullcontext
 from gensim.models.fasttext import save_facebook_model
 from pathlib import Path
 from transformers import AutoModelForMaskedLM, AutoTokenizer, GPT2Config, GPT2LMHeadModel, Gemma3TextConfig, LlamaConfig, MistralConfig, Qwen3Config, XLMRobertaConfig, XLMRobertaForMaskedLM
+from unittest import mock
 from vocab_lit.app.pipeline import align_word_files, factorize_files, train_vectors_files, transplant_files, trim_files
 from vocab_lit.methods import factored
 from vocab_lit.methods.recipe import check_plan
@@ -14,7 +15,7 @@ from vocab_lit.text.corpus import Lines
 from vocab_lit.text.phrasebook import dictionary, lines
 from vocab_lit.tokens.chat import chat_tokenizer
 from vocab_lit.tokens.settings import TrimSettings
-from vocab_lit.tokens.tokenizer import load_tokenizer, save_tokenizer, special_around, train_tokenizer
+from vocab_lit.tokens.tokenizer import Built, load_tokenizer, save_tokenizer, special_around, train_tokenizer
 from vocab_lit.tokens.vocab import Vocab
 from vocab_lit.vectors.align import known_pairs, read_dictionary, rotation
 from vocab_lit.vectors.settings import VectorTraining
@@ -614,16 +615,18 @@ def test_given_tokens_alone_leave_all_else_as_it_was_in_the_embeddings_the_head_
 def test_given_tokens_come_last_on_top_of_a_vocabulary_that_is_trained_given_expanded_or_trimmed(cell_6424b4a4, cell_dd676a8d):
     transplanted("own-sw", vocab_size=700, method="identity")
     trim_files(place / "model", [place / "en-small.txt"], place / "small-en")
-    for name, text, options in (
-        ("terms-new", ("sw",), dict(vocab_size=700)),
-        ("terms-expanded", ("sw",), dict(vocab_size=700, extend=300)),
-        ("terms-own", (), dict(tokenizer=place / "own-sw", method="identity")),
-        ("terms-trimmed", (), dict(source="small-en")),
-        ("terms-trimmed-expanded", ("sw",), dict(source="small-en", vocab_size=700, extend=300, method="identity")),
-        ("terms-twice", ("sw",), dict(source="with-terms", vocab_size=700, extend=300, method="identity", tokens="")),
+    for name, text, tries, options in (
+        ("terms-new", ("sw",), 2, dict(vocab_size=700)),
+        ("terms-expanded", ("sw",), 2, dict(vocab_size=700, extend=300)),
+        ("terms-own", (), 1, dict(tokenizer=place / "own-sw", method="identity")),
+        ("terms-trimmed", (), 1, dict(source="small-en")),
+        ("terms-trimmed-expanded", ("sw",), 2, dict(source="small-en", vocab_size=700, extend=300, method="identity")),
+        ("terms-twice", ("sw",), 0, dict(source="with-terms", vocab_size=700, extend=300, method="identity", tokens="")),
     ):
         told = []
-        result = transplanted(name, text, **dict(tokens=terms, say=told.append) | options)
+        with mock.patch("vocab_lit.tokens.given.Built", wraps=Built) as tried:
+            result = transplanted(name, text, **dict(tokens=terms, say=told.append) | options)
+        assert tried.call_count == tries, name  # twice only where a tokenizer is trained in between
         check_plan(result.plan)
         ids = [result.plan.target.find(t)[0].id for t in ("kisukari", "malaria", "hospitali", "<dawa>")]
         loaded = AutoTokenizer.from_pretrained(place / name)
@@ -658,7 +661,7 @@ def test_tokens_that_cannot_be_given_are_refused_before_anything_is_read(cell_64
             "token\tlike\nmto\tKenya\nhoma\tmafua\n",
             dict(extend=9, vocab_size=700),
         ),
-        ("line 1: 'homa ya mbu' would never be one token", "homa ya mbu\n", dict(vocab_size=700)),
+        ("line 1: 'ﬁgo' is never produced", "ﬁgo\n", dict(vocab_size=700)),
         ("line 2: 'mto' is given twice", "mto\nmto\n", {}),
     ):
         (place / "wrong.tsv").write_text(table, encoding="utf-8")

@@ -78,6 +78,9 @@ def test_a_setup_is_read_with_files_beside_it_and_what_is_wrong_is_said_with_its
     )
     (place / "models").mkdir()
     assert read_setup(written("model: models\nmethod:\n")) == dict(model=str(place / "models"))
+    together = dict(expansion="continued", extend=9, same_size=True, alpha=0.3, sample="9MB")
+    assert read_setup(written("\n".join(f"{key}: {value}" for key, value in together.items()))) == together
+    assert read_setup(written("expansion: continued")) == dict(expansion="continued")  # and --extend is typed
     for text, match in (
         ("languge: sw", "try.yml, line 1: no key 'languge'; did you mean language"),
         ("language: sw\nlapt:\n  stps: 3", "try.yml, line 3: no key 'stps' of lapt; did you mean steps"),
@@ -94,6 +97,8 @@ def test_a_setup_is_read_with_files_beside_it_and_what_is_wrong_is_said_with_its
         ("lapt: 300", "line 1: lines of the form"),
         ("method: fokus", "did you mean focus"),
         ("kind: word", "line 1: kind 'word' is unknown; did you mean wordpiece"),
+        ("extend: 9\nexpansion: continue", "line 2: expansion 'continue' is unknown; did you mean continued"),
+        ("tokens: nowhere.tsv", "line 1: tokens: no such file .*nowhere.tsv; names are relative to the setup file"),
         ("language: sw\nlanguage: am", "line 2: language is said twice"),
         ("text: [a", "line 1: not YAML"),
         ("text: [{language}.txt]", "put names with {language} in quotes"),

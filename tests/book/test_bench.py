@@ -296,19 +296,19 @@ def test_every_size_of_the_claims_is_measured_in_every_round_sides_in_turns():
         )
 
 
-    def here(part, n, rounds=2, peer=True, **more):
-        return turns(PARTS[part], Case("c", {}, n, **more), rounds, PARTS[part].sizes, peer)
+    def here(part, n, rounds=2, missing=(), **more):
+        return turns(PARTS[part], Case("c", {}, n, **more), rounds, PARTS[part].sizes, missing)
 
 
     assert (
         here("focus", 20_000) == [(0, "vocab_lit"), (0, "deepfocus"), (1, "vocab_lit"), (1, "deepfocus")]
         and here("focus", 2500) == here("focus", 20_000)[:2]
     )
-    assert here("focus", 20_000, peer=False) == [(0, "vocab_lit"), (1, "vocab_lit")] and here(
+    assert here("focus", 20_000, missing=("deepfocus",)) == [(0, "vocab_lit"), (1, "vocab_lit")] and here(
         "adapters", None, 3, sides=("vocab_lit",)
     ) == [(n, "vocab_lit") for n in range(3)]
     assert here("focus", None, 3, once=True) == here("focus", 2500) and turns(
-        PARTS["transplant"], Case("c", {}, 512), 2, (512,), True
+        PARTS["transplant"], Case("c", {}, 512), 2, (512,)
     )[-1] == (1, "loaded")
 
 

@@ -61,15 +61,15 @@ def test_tokens_that_cannot_be_added_are_named_by_file_and_line(cell_34f7678b):
         GivenToken("malaria", description="ⴰⵎⴰⵣⵉⵖ"): "described by 'ⴰⵎⴰⵣⵉⵖ', of which the source tokenizer knows nothing",
         GivenToken("ⵣⵉⵖ", special=True): "is described by 'ⵣⵉⵖ', of which",
         GivenToken("ⴰⵎⴰⵣⵉⵖ"): "has parts that the source tokenizer does not know; say what it is like",
-        GivenToken("homa ya mbu"): "'homa ya mbu' would never be one token",
+        GivenToken("ﬁgo"): "'ﬁgo' is never produced: the tokenizer makes 'figo' of it first",
     }
     for number, (one, message) in enumerate(bad.items(), 2):
         placed = replace(one, place=f"a.tsv, line {number}")
         with pytest.raises(SettingError, match=message) as error:
-            check_given([given[0], placed], source, source_tokenizer)
+            check_given([given[0], placed], source, source)
         assert str(error.value).startswith(f"--tokens a.tsv, line {number}: ") and "\n" not in str(error.value)
-    check_given(given, source, source_tokenizer)
-    check_given([GivenToken("Uganda"), *given], source, source_tokenizer, stays=False)
+    assert check_given(given, source, source).tokenizer.get_vocab() == built.tokenizer.get_vocab()
+    check_given([GivenToken("Uganda"), *given], source, source, stays=False)
     with pytest.raises(SettingError, match="special token of the source"):
         check_given([GivenToken("<mask>")], source, None, stays=False)
 

@@ -4,7 +4,7 @@ from vocab_lit.text.settings import SettingError
 from vocab_lit.tokens.chat import chat_tokenizer
 from vocab_lit.tokens.settings import TrimSettings
 from vocab_lit.tokens.tokenizer import KINDS, train_tokenizer, with_pipeline
-from vocab_lit.tokens.trim import Parts, count_tokens, trim
+from vocab_lit.tokens.trim import Parts, _counted_words, _divides_at_spaces, count_tokens, trim
 from vocab_lit.tokens.vocab import toy_tokenizer, unk_rate
 import json
 import numpy as np
@@ -79,8 +79,39 @@ def test_nothing_becomes_unknown_that_was_not_whatever_the_text(cell_498ae08b, c
     assert small.tokenizer.tokenize("maji jim") and unk_rate(small.tokenizer, ["Q"]) > 0 == unk_rate(
         small.tokenizer, ["jim"]
     )
+    least = trim(sources["unigram"], {"sw": swahili}, TrimSettings(coverage=1, characters="none"))
+    parts = Parts(sources["unigram"])
+    rarest = min(parts.model["vocab"], key=lambda entry: entry[1])[0]
+    needed = set(np.flatnonzero(least.counts["sw"]).tolist()) | {parts.ids[rarest], *sources["unigram"].all_special_ids}
+    assert set(least.source_ids.tolist()) == needed and rows_of(sources["unigram"], swahili) == in_source(least, swahili)
     holes = toy_tokenizer("wordpiece", ["a", "b", "xy"], ["a", "b", "ba"])  # nothing else spells x, y and z
     assert {"xy", "##b"} <= trim(holes, {"sw": ["a b"]}).tokenizer.get_vocab().keys()
+
+
+@pytest.mark.cell('nbs/02_tokens/08_trim.ipynb', 'cell "counts by word are those of whole lines, also where the words are counted in turns" (f59eea3d)')
+def test_counts_by_word_are_those_of_whole_lines_also_where_the_words_are_counted_in_turns(cell_498ae08b, cell_5d64ddcf, cell_9b5ce5a1):
+    odd = [
+        "a  b\tc ",
+        " \u0301a b\u0301 \u200dc",
+        "<s>maji</s> <mask> na<mask>",
+        "\u00a0x \u3000 y",
+        "",
+        "你好 ሰላም\x00 \x1c",
+    ]
+    counted = {}
+    for kind, source in sources.items():
+        text = swahili + more + odd
+        whole = np.bincount([id for row in rows_of(source, text) for id in row], minlength=len(source))
+        assert np.array_equal(count_tokens(source, text), whole), kind
+        counted[kind] = _divides_at_spaces(source.backend_tokenizer)
+        turns = list(_counted_words(text, most=50, together=7))
+        assert sum(n * len(line.split(" ")) for line, n in turns) == sum(len(line.split(" ")) for line in text)
+        by_turns = [id for line, n in turns for id in rows_of(source, [line])[0] for _ in range(n)]
+        assert not counted[kind] or np.array_equal(np.bincount(by_turns, minlength=len(source)), whole)
+    assert [kind for kind in sources if counted[kind]] == ["unigram", "wordpiece"]
+    spaced = train_tokenizer(swahili, "unigram", 300)
+    spaced.add_tokens("maji na")
+    assert not _divides_at_spaces(spaced.backend_tokenizer) and count_tokens(spaced, ["maji na"]).sum() == 1
 
 
 @pytest.mark.cell('nbs/02_tokens/08_trim.ipynb', 'cell "every text is covered, and where room is scarce those tokens come first that are frequent in their mean" (94ebe40f)')

@@ -22,7 +22,7 @@ def cell_5e2d1c18():
     verdicts["sw"] = judge(source, lines("sw", 700, seed=1), size=body, beside=english)
     pd.DataFrame(
         {
-            code: dict(verdict=v.advice, because=v.because, sure=v.sure, ratio=v.measured.ratio)
+            code: dict(verdict=v.advice, because=v.because, doubts="; ".join(v.doubts), ratio=v.measured.ratio)
             for code, v in verdicts.items()
         }
     ).T
@@ -84,8 +84,19 @@ def test_letters_in_unknown_tokens_are_counted_and_marks_are_not():
 
 @pytest.mark.cell('nbs/02_tokens/11_verdict.ipynb', 'cell "a verdict for each of the four situations, by the numbers" (5e2d1c1a)')
 def test_a_verdict_for_each_of_the_four_situations_by_the_numbers():
-    def of(ratio=1.0, error=0.01, unknown=0.0, lost=0.0, missing=None, needed=0.9, own_size=32_000, n=10_000, beside=None):
-        return Measured(n, n, unknown, lost, missing or {}, 1.5, ratio, error, own_size, needed, beside)
+    def of(
+        ratio=1.0,
+        error=0.01,
+        unknown=0.0,
+        lost=0.0,
+        missing=None,
+        needed=0.9,
+        own_size=32_000,
+        n=10_000,
+        beside=None,
+        extended=1.4,
+    ):
+        return Measured(n, n, unknown, lost, missing or {}, 1.5, ratio, error, own_size, needed, extended, beside)
 
 
     cases = {
@@ -102,6 +113,7 @@ def test_a_verdict_for_each_of_the_four_situations_by_the_numbers():
     assert "from 300 lines only" in _doubts(of(n=300))[0]
     assert "close to 1.2" in _doubts(of(ratio=1.22))[0] and "close to 2" in _doubts(of(ratio=1.9, error=0.1))[0]
     assert "no more than 4,000" in _doubts(of(own_size=4000))[0]
+    assert "into 20% fewer tokens" in _doubts(of(extended=1.2))[0] and _doubts(of(1.5, extended=1.2)) == []
 
 
 @pytest.mark.cell('nbs/02_tokens/11_verdict.ipynb', 'cell "verdicts of texts, and what they rest on" (5e2d1c1b)')

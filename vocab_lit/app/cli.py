@@ -31,12 +31,12 @@ from .settings import Adaptation, AdaptSettings, TaskFiles, evaluation, task_fil
 from ..methods.settings import Factoring, InitSettings, TransplantSettings
 from ..models.settings import LanguageAdapter, check_model_path
 from ..tasks.settings import PERPLEXITY, TASK_PRESETS, EvaluateSettings
-from ..text.extras import MissingExtra
+from ..text.extras import MissingExtra, check_extra
 from ..text.files import check_output, check_text
-from ..text.reader import FIELD_HELP, with_field
+from ..text.reader import FIELD_HELP, in_languages, with_field
 from ..text.settings import LARGEST_SEED, CleanSettings, Option, SettingError, Settings, options
 from ..tokens.settings import TokenizerSettings, TrimSettings, check_vocab_size
-from ..training.settings import LaptSettings, RunSettings
+from ..training.settings import LaptSettings, RunSettings, RunStopped
 from ..vectors.settings import VectorSettings, VectorTraining, check_vectors_file
 
 for _name, _value in (
@@ -63,6 +63,9 @@ class _OneLine(typer.core.TyperGroup):
             hint = "nothing half-written is left, and a run of lapt resumes with --resume"
             typer.echo(f"vocab-lit: interrupted; {hint}", err=True)
             raise typer.Exit(130) from None
+        except RunStopped as e:
+            typer.echo(f"vocab-lit: {e}; go on with --resume", err=True)
+            raise typer.Exit(75) from None  # try again, in the numbers of sysexits.h
         except (ValueError, OSError, MissingExtra) as e:
             typer.echo(f"vocab-lit: {' '.join(str(e).split())}", err=True)
             raise typer.Exit(1) from None
@@ -399,10 +402,11 @@ def _model_size(source):
 def _shares_of_scripts(lines) -> str:
     from collections import Counter
 
-    from vocab_lit.tokens.vocab import script_of
+    from vocab_lit.tokens.vocab import script_name, script_of
 
     counts = Counter(script_of(c) for line in lines for c in line if not c.isspace())
-    return " ".join(f"{s} {n / counts.total():.0%}" for s, n in counts.most_common(3))
+    shares = ((script, n / counts.total()) for script, n in counts.most_common(3))
+    return ", ".join(f"{script_name(script)} {share:.0%}" for script, share in shares if share >= 0.01)
 
 
 def _fit_facts(tokenizer, lines, n_lines) -> dict:
@@ -503,25 +507,32 @@ def _write_curve(verdict, figure, table) -> None:
 
 
 _SHARES = ("overlap", "share_of_model")  # columns of percentages
+_HEADINGS = {
+    "size": "tokens",
+    "overlap": "of them in the source",
+    "added": "added to the source",
+    "extended": "tokens per word then",
+}
 
 
 def _show_verdict(verdict, model, text) -> None:
     def shown(row):
-        return {k: f"{v:.1%}" if k in _SHARES else v or "" for k, v in row.items()}
+        return {_HEADINGS.get(k, k): f"{v:.1%}" if k in _SHARES else v or "" for k, v in row.items()}
 
     m = verdict.measured
     show(
         [shown(row) for row in verdict.curve],
-        "tokens per word by size: a vocabulary of its own, and the source's extended",
+        "a vocabulary of the text's own by size, and the source's with more tokens",
     )
-    title = "the four ways: tokens, and what they cost"
+    title = "the four ways"
     if "use" in verdict.ways[0]:
-        title += " (training and use: operations for a word of text, beside the source's)"
+        title += " (training and use: computation for a word of text, where keeping the vocabulary is 1)"
     show([shown(row) for row in verdict.ways], title)
     beside = f"{m.beside['text']}: {m.beside['tokens_per_word']:.2f} tokens per word; "
     unknown = f"the text: {m.tokens_per_word:.2f}, {m.unknown:.2%} of the tokens unknown"
     _out.print(f"[bold]verdict: {verdict.advice}[/bold]", soft_wrap=True)
-    facts = dict(because=verdict.because, beside=beside + unknown, sure=verdict.sure, next=verdict.command(model, text))
+    doubts = "; ".join(verdict.doubts) or "none"
+    facts = dict(because=verdict.because, beside=beside + unknown, doubts=doubts, next=verdict.command(model, text))
     for name, value in facts.items():
         _out.print(f"  {name}: {value}", soft_wrap=True, markup=False)
 
@@ -559,6 +570,7 @@ def inspect(
     check_text(beside or (), "beside")
     _check_curve_files(text, figure, table)
     from vocab_lit.models.source import Source
+    from vocab_lit.tokens.vocab import script_name
 
     source = Source(model)
     found, verdict = _vocabulary_facts(source, model), None
@@ -573,11 +585,12 @@ def inspect(
     if "text" in found:
         show_facts(found["text"], "text")
     kinds = {f"{kind} tokens": n for kind, n in found["kinds"].items()}
-    show_facts({k: v for k, v in found.items() if not isinstance(v, dict)} | kinds, "vocabulary")
-    show_facts(found["special"], "special tokens")
+    roles = ", ".join(f"{role} {piece}" for role, piece in found["special"].items())
+    vocabulary = {k: v for k, v in found.items() if not isinstance(v, dict)} | kinds
+    show_facts(vocabulary | {"roles": roles or "none"}, "vocabulary")
     total = sum(found["scripts"].values())
-    shares = {s: f"{n:>9,} {n / total:6.1%}" for s, n in list(found["scripts"].items())[:12]}
-    show_facts(shares, "scripts (ISO 15924), the twelve with most tokens")
+    shares = {script_name(s): f"{n:>9,} {n / total:6.1%}" for s, n in list(found["scripts"].items())[:6]}
+    show_facts(shares, "scripts (ISO 15924), the six with most tokens")
     if "weights" in found:
         show_facts(found["weights"], "weights")
     if verdict:
@@ -676,6 +689,14 @@ def transplant_(
     _upload(out, push_to_hub)
 
 # %% ../../nbs/09_app/04_cli.ipynb #fae83297
+def _codes(languages: str) -> list[str]:
+    "Codes with commas between, each once; `SettingError` where one is empty."
+    codes = [code.strip() for code in languages.split(",")]
+    if not all(codes):
+        raise SettingError("languages", f" {languages}: give codes with commas between, such as sw,en")
+    return list(dict.fromkeys(codes))
+
+
 @app.command("trim")
 @with_settings
 def trim_(
@@ -683,6 +704,14 @@ def trim_(
     text: RunText,
     out: NewFolder,
     trim: TrimSettings,
+    languages: Annotated[
+        str,
+        typer.Option(
+            metavar="CODES",
+            help="Read the text in each of these, with commas between: {language} in names of files is filled in.",
+            show_default="--language",
+        ),
+    ] = "",
     language: Language = "",
     push_to_hub: PushToHub = None,
     field: Field = "",
@@ -696,10 +725,14 @@ def trim_(
     smaller tokens. Nothing has to be trained.
 
     Example: `vocab-lit trim xlm-roberta-base --text swahili.txt --text english.txt --out xlmr-sw-en`
+
+    Example: `vocab-lit trim xlm-roberta-base --text 'text/{language}.txt' --languages sw,en --out xlmr-sw-en`
     """
     trim.check()
     check_output(out)
     check_model_path(model)
+    chosen = languages or language * any("{language}" in name for name in text)  # a setup names one
+    text = in_languages(text, _codes(chosen) if chosen else [])
     check_text(text)
     push_to_hub = _upload_to(push_to_hub)
     from vocab_lit.app.pipeline import trim_files
@@ -1018,6 +1051,26 @@ def _check_training(model, text, out, settings, run, language=None) -> None:
         check_output(out)
 
 
+def _draw_losses(out: Path) -> None:
+    "The losses that a run has logged as a curve, where matplotlib is installed."
+    names = {"loss": "training", "eval_loss": "held-out"}
+    entries = [json.loads(line) for line in (out / "metrics.jsonl").read_text(encoding="utf-8").splitlines()]
+    points = [
+        dict(step=entry["step"], method=name, value=entry[key])
+        for entry in entries
+        for key, name in names.items()
+        if key in entry
+    ]
+    with suppress(MissingExtra):
+        for package in ("matplotlib", "seaborn"):
+            check_extra(package, "chapters")
+        import pandas as pd
+
+        from vocab_lit.experiments.plots import loss_curves
+
+        loss_curves(pd.DataFrame(points), ylabel="loss (nats)", path=out / "losses.svg")
+
+
 def _pretrain(model, text, out, settings, run, as_json, language=None) -> None:
     _check_training(model, text, out, settings, run, language)
     from vocab_lit.training.training_run import lapt_files
@@ -1025,6 +1078,7 @@ def _pretrain(model, text, out, settings, run, as_json, language=None) -> None:
     losses = lapt_files(model, text, out, settings, run, language, step)
     if not FIRST:
         return
+    _draw_losses(out)
     if as_json:
         print(losses.to_json(orient="records", indent=2))
         return

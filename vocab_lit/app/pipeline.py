@@ -152,20 +152,22 @@ def check_tokens(
     source: Source,
     text: Sequence[str | Path],
     wanted: TokenizerSettings,
-) -> None:
+) -> Built | None:  # the target tokenizer with the tokens, where nothing has to be trained for it
     "`SettingError` names the first of the given tokens that cannot be added, and its line."
     if not wanted.tokens:
-        return
+        return None
     from vocab_lit.methods.given import check_given
     from vocab_lit.tokens.tokenizer import load_tokenizer, tokenizer_kind
+    from vocab_lit.tokens.vocab import Vocab
 
-    stays = bool(wanted.extend) or not (text or wanted.tokenizer)
-    base = source.tokenizer
-    if wanted.tokenizer and not stays:
-        base = load_tokenizer(wanted.tokenizer)
-    elif not stays and wanted.kind not in ("", tokenizer_kind(source.tokenizer)):
+    base, only_adds = source.vocab, not (text or wanted.tokenizer or wanted.extend)
+    is_given = wanted.tokenizer and (wanted.continues or not wanted.extend)
+    if is_given:
+        base = Vocab.from_tokenizer(load_tokenizer(wanted.tokenizer))
+    elif wanted.kind and not wanted.extend and wanted.kind != tokenizer_kind(source.tokenizer):
         base = None  # one of another kind is yet to be trained
-    check_given(wanted.given, source.vocab, base, stays)
+    built = check_given(wanted.given, source.vocab, base, bool(wanted.extend) or only_adds)
+    return built if (is_given or only_adds) and not wanted.add_special_tokens else None
 
 
 def _continued(source, lines, wanted, given, say):
@@ -207,16 +209,12 @@ def _target_tokenizers(source, lines, settings, given, say):
     return language, language
 
 
-def _with_given(target, wanted, say) -> Built:
+def _with_given(target, wanted) -> Built:
     "A target tokenizer with the tokens that are given."
     from vocab_lit.tokens.given import add_given
     from vocab_lit.tokens.tokenizer import Built
 
-    if not wanted.tokens:
-        return Built(target, "")
-    built = add_given(target, wanted.given)
-    say(built.about)
-    return built
+    return add_given(target, wanted.given) if wanted.tokens else Built(target, "")
 
 
 def changed_settings(settings: TransplantSettings) -> dict:
@@ -261,15 +259,14 @@ def check_transplant(
     text: Sequence[str | Path],
     out: str | Path,  # a new or empty folder
     settings: TransplantSettings,
-) -> tuple[Source, Path]:  # and the folder
+) -> tuple[Source, Path, Built | None]:  # the folder, and what `check_tokens` makes
     "What can be checked of a transplant before the model is loaded."
     source, out = Source.open(source), check_output(out)
     check_text(text)
     check_text(settings.vectors.source_text, "source_text")
     settings.check(text)
     check_vocab_size(settings.tokenizer, text)
-    check_tokens(source, text, settings.tokenizer)
-    return source, out
+    return source, out, check_tokens(source, text, settings.tokenizer)
 
 
 def transplant_files(
@@ -281,7 +278,7 @@ def transplant_files(
     language: str = "",  # code of the target language, for the model card
 ) -> Transplant:  # its model has only the parameters that are new in memory, where the others could stay in their files
     "Give the model in a folder a vocabulary for the text's language, and save it in another folder."
-    source, out = check_transplant(source, text, out, settings)
+    source, out, built = check_transplant(source, text, out, settings)
     from vocab_lit.methods.factored import FactoredRecipe, load_factors
     from vocab_lit.methods.given import with_given
     from vocab_lit.models.check import ROWS_OF_DECODERS, check_folder, is_decoder, verdict
@@ -304,7 +301,9 @@ def transplant_files(
     if text:
         say(f"training on {size['lines']:,} lines of text")
     tokenizer, target = _target_tokenizers(source, lines, settings, given, say)
-    built = _with_given(target, settings.tokenizer, say)
+    built = built or _with_given(target, settings.tokenizer)
+    if built.about:
+        say(built.about)
     target, recipe = built.tokenizer, with_given(recipe, built.given)
     check_model(model, source.vocab, Vocab.from_tokenizer(target))
     check_loads_again(target, model.config.model_type)
@@ -343,7 +342,7 @@ def _sizes(model: PreTrainedModel, n_tokens: int) -> dict[str, float]:
     return {
         "tokens": n_tokens,
         "parameters": sum(p.numel() for p in parameters),
-        "weights, MB": round(sum(p.numel() * p.element_size() for p in parameters) / 1e6, 1),
+        "weights, MB": sum(p.numel() * p.element_size() for p in parameters) / 1e6,
     }
 
 
@@ -385,6 +384,13 @@ def trim_files(
     source, out, files = Source.open(source), check_output(out), list(map(str, text))
     check_text(files)
     settings.check()
+    from vocab_lit.tokens.vocab import no_collection
+
+    with no_collection():
+        return _trim_files(source, files, out, settings, say, language)
+
+
+def _trim_files(source, files, out, settings, say, language):
     from vocab_lit.methods.recipe import Copy, Gaussian, Recipe
     from vocab_lit.models.check import ROWS_OF_DECODERS, is_decoder
     from vocab_lit.models.transplant import check_model, save, transplant
@@ -392,7 +398,7 @@ def trim_files(
 
     say(f"loading {source.path}")
     model = source.open_weights()
-    check_model(model, source.vocab, source.vocab)
+    check_model(model, source.vocab, source.vocab, finite=False)  # `transplant` looks at the numbers
     before = _sizes(model, len(source.vocab))
     built = trim(source.tokenizer, {file: Lines(file) for file in files}, settings)
     say(built.about)
@@ -405,7 +411,8 @@ def trim_files(
         say(f"note: {note}")
     told = {
         "sizes": [
-            dict(what=what, before=n, after=after[what], share=round(after[what] / n, 4)) for what, n in before.items()
+            dict(what=what, before=round(n, 1), after=round(after[what], 1), share=round(after[what] / n, 4))
+            for what, n in before.items()
         ],
         "texts": [_divided(source.tokenizer, built, file) for file in files],
         "lost": _lost(source.vocab, built),

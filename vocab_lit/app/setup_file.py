@@ -18,7 +18,7 @@ from ..methods.settings import InitSettings
 from ..tasks.settings import TASK_PRESETS
 from ..text.corpus import data_path
 from ..text.reader import FIELD_HELP, TextSource, beside
-from ..text.settings import SettingError, did_you_mean, options
+from ..text.settings import LacksOption, SettingError, did_you_mean, options
 from ..tokens.settings import TokenizerSettings, TrimSettings
 from ..training.settings import PRESETS, LaptSettings
 from ..vectors.settings import IN_ONE_SPACE, VECTOR_METHODS, VectorSettings
@@ -178,6 +178,8 @@ def _value(key: str, kind: Key, value, folder: Path, at: str):
     if kind.settings and kind.kind in ("int", "float", "str") and found == value:  # a file is checked by who reads it
         try:
             kind.settings(**{key: found}).check()
+        except LacksOption:
+            pass  # which another line or the command line may give
         except SettingError as e:
             raise _wrong(at, f"{key} {e.problem}" if e.name == key else str(e)) from None
     return found
@@ -443,7 +445,7 @@ def example_setup(
             "0: no training",
             *(
                 f"  # {name}: {getattr(lapt, name)!s}   # {_LAPT[name].about}"
-                for name in ("mode", "learning_rate", "batch_size", "length", "eval_every", "patience")
+                for name in ("mode", "rows", "learning_rate", "batch_size", "length", "eval_every", "patience")
             ),
             "",
             "# Tasks: training, development (may be left out) and test file. Settings go beside them:",

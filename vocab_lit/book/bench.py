@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import contextlib
+import copy
 import functools
 import gc
 import hashlib
@@ -30,7 +31,16 @@ from unittest.mock import patch
 import numpy as np
 from tqdm.auto import tqdm
 
-from .baselines import Meter, adapter_batch, apart, measure, open_case, peer_python, train_steps
+from vocab_lit.book.baselines import (
+    Meter,
+    adapter_batch,
+    apart,
+    measure,
+    open_case,
+    peer_python,
+    train_steps,
+    trimmed_facts,
+)
 from ..text.corpus import data_path, write_json
 from ..text.extras import import_extra
 
@@ -47,9 +57,9 @@ __all__ = ['PARTS', 'CLAIMS', 'PEAKS', 'Case', 'Part', 'Claim', 'Runs', 'exponen
            'wechsel_cases', 'compare_neighbours', 'random_model', 'make_trainer', 'count_flops', 'lapt', 'lapt_cases',
            'gpu_cases', 'write_text', 'memory', 'memory_cases', 'write_zipf_text', 'text_stage', 'text_cases',
            'adapter_model', 'flops_below', 'adapters', 'adapters_cases', 'embedding_like', 'printed_steps', 'nmf',
-           'nmf_cases', 'write_decoder', 'transplant', 'transplant_cases', 'load', 'load_tokens', 'load_any',
-           'load_cases', 'environment', 'turns', 'run_part', 'side_table', 'growth_table', 'claims_table', 'report',
-           'run_bench']
+           'nmf_cases', 'write_trim_case', 'trimmed', 'trim_cases', 'compare_trimmed', 'expansion', 'expansion_cases',
+           'write_decoder', 'transplant', 'transplant_cases', 'load', 'load_tokens', 'load_any', 'load_cases',
+           'environment', 'turns', 'run_part', 'side_table', 'growth_table', 'claims_table', 'report', 'run_bench']
 
 # %% ../../nbs/10_book/03_bench.ipynb #7074d836
 @dataclass(frozen=True)
@@ -79,7 +89,7 @@ class Part:
     sizes: tuple = ()  # of the curve of growth
     main: tuple = ()  # those that are measured in every round, for the claims
     tiny: tuple = ()  # sizes for a trial in seconds
-    peer: str = ""  # the side with an environment of its own
+    peers: tuple = ()  # the sides with environments of their own
     compare: Callable[[Path], dict] | None = None  # of the results in a case's folder
     facts: dict = field(default_factory=dict)  # {what sides tell beside time and memory: how the table writes it}
     exact: bool = False  # memory counts to the MB
@@ -290,7 +300,7 @@ PARTS["focus"] = Part(
     (2500, 5000, 10_000, 20_000),
     (20_000,),
     (120, 240),
-    "deepfocus",
+    ("deepfocus",),
     compare_rows,
 )
 CLAIMS += [
@@ -470,7 +480,7 @@ PARTS["wechsel"] = Part(
     (2500, 5000, 10_000, 20_000),
     (20_000,),
     (120,),
-    "wechsel",
+    ("wechsel",),
     compare_neighbours,
 )
 CLAIMS += [
@@ -981,7 +991,7 @@ PARTS["adapters"] = Part(
     (1, 2, 4, 8),
     (8,),
     (4,),
-    "adapters",
+    ("adapters",),
     facts=dict(gflop="GFLOP of a step", below_gflop="before what learns", trained="weights that learn"),
 )
 CLAIMS += [
@@ -1102,6 +1112,184 @@ CLAIMS += [
         lambda r: r.values("step_seconds", case=250_000) / r.values("step_seconds", case=30_000),
         high=1.1,
     ),
+]
+
+# %% ../../nbs/10_book/03_bench.ipynb #5fce3f1b
+def write_trim_case(folder: Path, n_tokens: int, dim: int, n_lines: int) -> dict:
+    "Write a masked model with so many tokens, and a text that needs a twentieth of them."
+    from tokenizers import pre_tokenizers
+    from transformers import XLMRobertaConfig, XLMRobertaForMaskedLM
+
+    from vocab_lit.tokens.tokenizer import save_tokenizer
+    from vocab_lit.tokens.vocab import toy_tokenizer
+
+    rng, letters = np.random.default_rng(0), "abcdefghijklmnopqrstuvwxyz"
+    words = list(dict.fromkeys(map("".join, rng.choice(list(letters), (n_tokens, 8)))))[: n_tokens - 5 - len(letters)]
+    tokenizer = toy_tokenizer("unigram", words, letters)
+    splits = [pre_tokenizers.WhitespaceSplit(), pre_tokenizers.Metaspace()]  # as XLM-R's
+    tokenizer.backend_tokenizer.pre_tokenizer = pre_tokenizers.Sequence(splits)
+    shape = dict(hidden_size=dim, num_hidden_layers=1, num_attention_heads=2, intermediate_size=dim)
+    config = XLMRobertaConfig(vocab_size=len(tokenizer), max_position_embeddings=66, **shape)
+    XLMRobertaForMaskedLM(config).save_pretrained(folder / "model")
+    save_tokenizer(tokenizer, folder / "model")
+    ranks = ((n_tokens // 20) ** rng.random((n_lines, 18))).astype(int)  # Zipf's law
+    (folder / "text").mkdir()
+    lines = (" ".join(words[20 * rank - 20] for rank in row) for row in ranks)
+    (folder / "text/train.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return dict(folder=str(folder))
+
+
+def trimmed(meter: Meter, folder: str) -> dict:
+    "A model trimmed to a text, from a folder that `write_trim_case` wrote."
+    from vocab_lit.app.pipeline import trim_files
+    from vocab_lit.tokens.settings import TrimSettings
+
+    folder = Path(folder)
+    out = folder / "vocab_lit"
+    shutil.rmtree(out, ignore_errors=True)
+    with meter:
+        trim_files(folder / "model", [folder / "text/train.txt"], out, TrimSettings(coverage=1, characters="none"))
+    return trimmed_facts(out)
+
+
+def trim_cases(place: Path, sizes: tuple, small: bool) -> Iterator[Case]:
+    "Vocabularies of four sizes."
+    warm_up = write_trim_case(place / "warm-up", 400, 8, 20)
+    for n in sizes:
+        case = write_trim_case(place / f"{n}", n, 8 if small else 128, 20 if small else 10_000)
+        yield Case(f"{n:,} tokens", case, n, warm_up=warm_up)
+
+
+def compare_trimmed(folder: Path) -> dict:
+    "How many lines of the text each result divides otherwise than the source's tokenizer."
+    from transformers import AutoTokenizer
+
+    def pieces(name):
+        tokenizer = AutoTokenizer.from_pretrained(folder / name)
+        return [tokenizer.convert_ids_to_tokens(row) for row in tokenizer(lines)["input_ids"]]
+
+    lines, found = (folder / "text/train.txt").read_text(encoding="utf-8").splitlines()[:1000], {}
+    due = pieces("model")
+    for name in ("vocab_lit", *PARTS["trim"].peers):
+        if (folder / name / "tokenizer.json").is_file():
+            found[f"lines otherwise, {name}"] = sum(a != b for a, b in zip(due, pieces(name)))
+    return found
+
+
+PARTS["trim"] = Part(
+    "a vocabulary trimmed to a text, beside vocabtrimmer and skeletoken: time, memory, size, equal tokens",
+    3,
+    {"vocab_lit": ("trimmed", {}), "vocabtrimmer": ("vocabtrimmer", {}), "skeletoken": ("skeletoken", {})},
+    trim_cases,
+    "tokens",
+    (31_250, 62_500, 125_000, 250_000),
+    (250_000,),
+    (400,),
+    ("vocabtrimmer", "skeletoken"),
+    compare_trimmed,
+    dict(rows="embeddings left", folder_mb="MB of the folder"),
+)
+
+
+def _rows_beside(runs):  # those of the smallest other side
+    others = [runs.values("rows", peer) for peer in PARTS["trim"].peers if peer in set(runs.table.side)]
+    return runs.values("rows") / np.min(others, 0) if others else []
+
+
+CLAIMS += [
+    Claim(
+        "trim",
+        f"CPU time, {peer} / vocab_lit, 250,000 tokens",
+        lambda r, peer=peer: r.ratio("cpu_seconds", peer),
+        5,
+        note="the tokenizer is read by transformers on both sides, a third of our time",
+    )
+    for peer in PARTS["trim"].peers
+] + [
+    Claim("trim", "embeddings left, vocab_lit / the smallest other side, the same", _rows_beside, high=1.001),
+    Claim(
+        "trim",
+        "lines of the text divided otherwise by vocab_lit",
+        lambda r: [c["lines otherwise, vocab_lit"] for c in r.checks.values()],
+        high=0,
+    ),
+]
+
+# %% ../../nbs/10_book/03_bench.ipynb #f4df969f
+def _expanded(side: str, source: PreTrainedTokenizerBase, lines: Iterable[str], n: int) -> PreTrainedTokenizerBase:
+    "A byte-level BPE tokenizer with n more tokens of a text, or fewer where a side finds fewer."
+    from tokenizers import Tokenizer, models, trainers
+
+    from vocab_lit.tokens.continued import extend_on_text
+    from vocab_lit.tokens.expansion import expand_tokenizer
+    from vocab_lit.tokens.tokenizer import train_tokenizer_like
+    from vocab_lit.tokens.vocab import Vocab, overlap
+
+    if side == "vocab_lit":
+        return extend_on_text(source, lines, n).tokenizer
+    if side == "auxiliary":
+        language = train_tokenizer_like(source, lines, n + len(source), "bpe")
+        lacking = np.cumsum(overlap(Vocab.from_tokenizer(source), Vocab.from_tokenizer(language)) < 0)
+        return expand_tokenizer(source, language, int(np.searchsorted(lacking, n)) + 1)
+    fresh = Tokenizer(models.BPE())
+    fresh.pre_tokenizer = source.backend_tokenizer.pre_tokenizer
+    fresh.train_from_iterator(lines, trainers.BpeTrainer(vocab_size=n, show_progress=False))
+    made, decoder = copy.deepcopy(source), source.backend_tokenizer.decoder
+    words = [decoder.decode([piece]) for piece in fresh.get_vocab()]
+    made.add_tokens([word for word in words if "�" not in word])  # bytes that are no text
+    return made
+
+
+def expansion(meter: Meter, side: str, folder: str, n: int) -> dict:
+    "A tokenizer with tokens of a text, from a folder with both."
+    from vocab_lit.text.corpus import Lines
+    from vocab_lit.tokens.tokenizer import load_tokenizer
+    from vocab_lit.tokens.vocab import fertility
+
+    folder = Path(folder)
+    source = load_tokenizer(folder / "source")
+    with meter:
+        made = _expanded(side, source, Lines(folder / "text.txt"), n)
+    unseen = list(Lines(folder / "unseen.txt"))
+    used = set(itertools.chain(*made(unseen)["input_ids"]))
+    new = set(range(len(source), len(made)))
+    return dict(added=len(new), tokens_per_word=fertility(made, unseen), in_use=len(new & used) / len(new))
+
+
+def expansion_cases(place: Path, sizes: tuple, small: bool) -> Iterator[Case]:
+    "Texts of four sizes, with one source tokenizer and one text to judge by."
+    from vocab_lit.text.phrasebook import lines
+    from vocab_lit.tokens.tokenizer import train_tokenizer
+
+    source = train_tokenizer(lines("en", 300 if small else 3000, seed=0), "bpe", 400 if small else 2000)
+    for mb in sizes:
+        folder = place / f"{mb}"
+        source.save_pretrained(folder / "source")
+        write_zipf_text(folder / "text.txt", mb)
+        write_zipf_text(folder / "unseen.txt", min(mb, 1), seed=1)
+        yield Case(f"{mb:g} MB", dict(folder=str(folder), n=100 if small else 8000), mb)
+
+
+PARTS["expansion"] = Part(
+    "tokens of a text added to a tokenizer: its merges go on, a second tokenizer, or words by hand",
+    6,
+    _sides("expansion", "vocab_lit", "auxiliary", "trainer"),
+    expansion_cases,
+    "MB of text",
+    (1, 3, 10, 50),
+    (10,),
+    (0.05,),
+    facts=dict(added="tokens added", tokens_per_word="tokens per word", in_use="share of the added in use"),
+)
+CLAIMS += [
+    Claim(
+        "expansion",
+        "tokens per word, vocab_lit / auxiliary, 10 MB",
+        lambda r: 1 / r.ratio("tokens_per_word", "auxiliary", 10),
+        high=1,
+    ),
+    Claim("expansion", "CPU time over MB of text, exponent", grows("cpu_seconds"), high=1.1),
+    Claim("expansion", "extra memory over MB of text, exponent", grows("extra_mb"), high=0.8),
 ]
 
 # %% ../../nbs/10_book/03_bench.ipynb #fcc4c39c
@@ -1369,16 +1557,11 @@ def turns(
     case: Case,
     rounds: int,
     sizes: tuple,  # of the part, as they are measured
-    peer: bool,  # whether the other package is there
+    missing: tuple = (),  # sides whose package is not there
 ) -> list[tuple[int, str]]:  # (round, side)
     "Who runs when: ours, theirs, ours, theirs."
     once = case.once or not (case.size is None or case.size in part.main or case.size == max(sizes))
-    return [
-        (n, side)
-        for n in range(1 if once else rounds)
-        for side in case.sides or part.sides
-        if peer or side != part.peer
-    ]
+    return [(n, side) for n in range(1 if once else rounds) for side in case.sides or part.sides if side not in missing]
 
 
 def run_part(
@@ -1395,13 +1578,14 @@ def run_part(
     part, runs, checks = PARTS[name], [], {}
     if part.gpu and not small and not torch.cuda.is_available():
         raise ValueError(f"{name}: there is no GPU that torch can use here")
-    python = peer_python(part.peer, folder, install) if part.peer else None
+    pythons = {peer: peer_python(peer, folder, install) for peer in part.peers}
+    missing = tuple(peer for peer, python in pythons.items() if not python)
 
     def run(case, side):
         call, own = part.sides[side]
         given = [dict(a, **own) if a else None for a in (case.arguments, case.warm_up)]
-        if side == part.peer:
-            return apart(call, *given, python=python)
+        if side in pythons:
+            return apart(call, *given, python=pythons[side])
         if small:
             return measure(globals()[call], *given)
         return apart(f"vocab_lit.book.bench.{call}", *given, threads="" if part.gpu else "1", exact=part.exact)
@@ -1409,11 +1593,11 @@ def run_part(
     sizes = part.tiny if small else tuple(s for s in part.sizes if s <= largest)
     with tempfile.TemporaryDirectory() as place, tqdm(desc=name, unit=" runs") as bar:
         for case in part.cases(Path(place), sizes, small):
-            for n, side in turns(part, case, 1 if small else rounds, sizes, bool(python)):
+            for n, side in turns(part, case, 1 if small else rounds, sizes, missing):
                 told = dict(case=case.name, series=case.series, size=case.size, side=side, round=n) | run(case, side)
                 runs.append({k: float(f"{v:.5g}") if isinstance(v, float) else v for k, v in told.items()})
                 bar.update()
-            if part.compare and python:
+            if part.compare and len(missing) < len(pythons):
                 checks[case.name] = part.compare(Path(case.arguments["folder"]))
     return dict(environment=environment(), rounds=rounds, runs=runs, checks=checks)
 

@@ -70,7 +70,7 @@ def bench(
             dict(
                 part=n,
                 measures=p.about,
-                beside=(p.peer or "") + ("" if not p.peer or there(p.peer) else " (not installed)"),
+                beside=", ".join(peer + " (not installed)" * (not there(peer)) for peer in p.peers),
                 minutes_a_round=p.minutes,
             )
             for n, p in PARTS.items()
@@ -88,10 +88,10 @@ def bench(
     )
     print(json.dumps(records, indent=1)) if as_json else print(report(records))
     for name in records:
-        if (peer := PARTS[name].peer) and not there(peer):
-            step(
-                f"note: {peer} is not in {folder}; {name} was measured without it, and --install makes its environment"
-            )
+        for peer in PARTS[name].peers:
+            if not there(peer):
+                missing = f"{peer} is not in {folder}; {name} was measured without it"
+                step(f"note: {missing}, and --install makes its environment")
 
 # %% ../../nbs/10_book/05_commands.ipynb #aea7779e
 @app.command()

@@ -15,7 +15,7 @@ from ..tokens.given import GivenToken, add_given, known_id, written_parts
 from ..tokens.vocab import Token, Vocab
 
 if TYPE_CHECKING:
-    from transformers import PreTrainedTokenizerBase
+    from vocab_lit.tokens.tokenizer import Built
 
 # %% auto #0
 __all__ = ['KEEP', 'given_sources', 'Given', 'with_given', 'check_given']
@@ -88,9 +88,9 @@ def with_given(recipe: Recipe, tokens: dict[int, GivenToken]) -> Recipe:
 def check_given(
     tokens: Sequence[GivenToken],
     source: Vocab,  # of the model
-    base: PreTrainedTokenizerBase | None,  # the tokenizer that gets the tokens, or one that treats text as it will
+    base: Vocab | None,  # of the tokenizer that gets the tokens, or of one that treats text as it will
     stays: bool = True,  # whether the source's tokens stay
-) -> None:
+) -> Built | None:  # the tokenizer of `base` with the tokens
     "`SettingError` names the first token that cannot be added, or whose embedding would be made of nothing."
     for given in tokens:
         id = source.tokenizer.backend_tokenizer.token_to_id(given.token)
@@ -99,5 +99,4 @@ def check_given(
         if stays and (id := known_id(given, source)) is not None:
             raise given.problem(f"is in the vocabulary already (id {id:,}); leave it out")
     given_sources(dict(enumerate(tokens)), source)
-    if base:
-        add_given(base, tokens)
+    return add_given(base, tokens) if base else None

@@ -21,11 +21,11 @@ from pathlib import Path
 from typing import IO
 
 from .extras import import_extra
-from .settings import first_line
+from .settings import SettingError, first_line
 
 # %% auto #0
 __all__ = ['FIELD', 'FIELD_HELP', 'open_bytes', 'raw_lines', 'json_record', 'table_cells', 'file_lines', 'TextSource',
-           'with_field', 'beside']
+           'with_field', 'in_languages', 'beside']
 
 # %% ../../nbs/01_text/06_reader.ipynb #6a3f0106
 def _open_zstd(path: Path, mode: str) -> IO[bytes]:
@@ -392,6 +392,21 @@ def with_field(
     "Text sources with the field that one option gives for all."
     sources = [TextSource.of(name) for name in given]
     return [str(TextSource(s.path, s.field or field)) for s in sources]
+
+
+def in_languages(
+    given: Sequence[str | Path],  # text sources, of which some have {language} in their names
+    languages: Sequence[str],  # codes
+) -> list[str]:
+    "Text sources, those for any language once for each; `SettingError` where there is none, or no language."
+    open_to_any = [name for name in map(str, given) if "{language}" in name]
+    if languages and not open_to_any:
+        hint = "give such a one, as --text 'text/{language}.txt'"
+        raise SettingError("languages", f" {','.join(languages)}: no text has {{language}} in its name; {hint}")
+    if open_to_any and not languages:
+        raise SettingError("languages", f"say which the text {open_to_any[0]} is to be read in, such as sw,en")
+    named = (name.replace("{language}", code) for name in map(str, given) for code in languages or [""])
+    return list(dict.fromkeys(named))
 
 
 def beside(

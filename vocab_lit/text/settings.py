@@ -20,8 +20,9 @@ from pathlib import Path
 from .extras import check_extra
 
 # %% auto #0
-__all__ = ['File', 'Files', 'Model', 'LARGEST_SEED', 'COPIES', 'first_line', 'Option', 'options', 'SettingError', 'did_you_mean',
-           'one_of', 'within', 'existing_file', 'existing_text', 'distribute', 'Settings', 'CleanSettings']
+__all__ = ['File', 'Files', 'Model', 'LARGEST_SEED', 'COPIES', 'first_line', 'Option', 'options', 'SettingError', 'LacksOption',
+           'did_you_mean', 'one_of', 'within', 'existing_file', 'existing_text', 'distribute', 'Settings',
+           'CleanSettings']
 
 # %% ../../nbs/01_text/00_settings.ipynb #213f4f91
 File = str  # path of a file
@@ -99,6 +100,10 @@ class SettingError(ValueError):
     ):
         super().__init__(f"--{name.replace('_', '-')}{'' if problem.startswith(' ') else ': '}{problem}")
         self.name, self.problem = name, problem.strip()
+
+
+class LacksOption(SettingError):
+    "An option that says something only beside another, which is not given."
 
 
 def did_you_mean(wrong: str, known: Iterable[str]) -> str:

@@ -5,6 +5,7 @@
 # %% ../../nbs/02_tokens/10_given.ipynb #5debe9fe
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
@@ -17,7 +18,7 @@ from ..text.reader import json_record, raw_lines, table_cells
 from ..text.settings import SettingError, did_you_mean, existing_file
 from .expansion import UNKNOWN_PENALTY, append_pieces, write_piece
 from .tokenizer import Built, with_pipeline
-from .vocab import Token, Vocab, read_pipeline
+from .vocab import Token, Vocab, _parts, read_pipeline
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
@@ -153,10 +154,10 @@ def _scores(backend: Tokenizer, model: dict, pieces: Collection[str]) -> dict[st
     return {piece: spelled(piece) + _MARGIN * len(piece) ** 2 for piece in pieces}
 
 
-def _can_look_up(vocab: Vocab, pipeline: dict) -> bool:
+def _can_look_up(vocab: Vocab) -> bool:
     "Whether a BPE model looks whole words up, or could without a change to any other word."
-    model = pipeline["model"]
-    if model.get("ignore_merges"):
+    pipeline = read_pipeline(vocab.tokenizer)
+    if pipeline["model"].get("ignore_merges"):
         return True
     if vocab.dialect.end:
         return False  # words are looked up without the mark of their end
@@ -165,9 +166,9 @@ def _can_look_up(vocab: Vocab, pipeline: dict) -> bool:
     return all(len(tokenize(piece)) == 1 for piece in ordinary)
 
 
-def _takes_pieces(vocab: Vocab, pipeline: dict) -> bool:
+def _takes_pieces(vocab: Vocab) -> bool:
     kind = vocab.dialect.model
-    return kind == "Unigram" or (kind == "BPE" and _can_look_up(vocab, pipeline))
+    return kind == "Unigram" or (kind == "BPE" and _can_look_up(vocab))
 
 
 def _forms(given: GivenToken, vocab: Vocab) -> list[str]:
@@ -192,15 +193,50 @@ def _with_tokens(
     added: list[GivenToken],
 ) -> PreTrainedTokenizerFast:
     "A tokenizer with more tokens, pieces first."
-    pipeline = read_pipeline(base)
+    pipeline, mark = read_pipeline(base), vocab.dialect.mark
     if pieces and vocab.dialect.model == "Unigram":
         append_pieces(pipeline, len(vocab), _scores(base.backend_tokenizer, pipeline["model"], pieces))
+        if mark and any(mark in piece.strip(mark) for piece in pieces):
+            _join_words(pipeline, mark, _whole_terms(base, mark, pieces))
     elif pieces:
         append_pieces(pipeline, len(vocab), dict.fromkeys(pieces))
         pipeline["model"]["ignore_merges"] = True
     for id, given in enumerate(added, len(vocab) + len(pieces)):
         pipeline["added_tokens"].append(_added(given, id, _normalised(base, given.token) == given.token))
     return with_pipeline(base, pipeline)
+
+
+def _split(pattern: str, behaviour: str, invert: bool = False) -> dict:
+    "A step of a pre-tokenizer, as `tokenizer.json` has it."
+    return dict(type="Split", pattern=dict(Regex=pattern), behavior=behaviour, invert=invert)
+
+
+def _whole_terms(base: PreTrainedTokenizerBase, mark: str, pieces: list[str]) -> list[str]:
+    "The pieces of several words among those that are new and those that the tokenizer leaves whole already."
+    splits, present = base.backend_tokenizer.pre_tokenizer, (p for p in base.get_vocab() if mark in p.strip(mark))
+    before = [p for p in present if splits and len(splits.pre_tokenize_str(p.replace(mark, " ").strip())) == 1]
+    return before + [piece for piece in pieces if mark in piece.strip(mark)]
+
+
+def _join_words(pipeline: dict, mark: str, terms: list[str]) -> None:
+    "Let the words of some terms reach a Unigram model together, and be decoded with the spaces between them."
+    longest_first = "|".join(re.escape(term[1:]) for term in sorted(terms, key=len, reverse=True))
+    words = _split(rf"(?:{longest_first.replace(mark, ' ')})\S*|\S+", "Removed", invert=True)
+    starts = _split(f"{mark}(?:{longest_first})?", "MergedWithNext")
+    steps = []
+    for step in _parts(pipeline["pre_tokenizer"]):
+        if step["type"] == "Sequence":
+            continue
+        if step["type"] == "WhitespaceSplit" or step.get("invert"):
+            steps.append(words)
+        elif step["type"] == "Metaspace" and step["split"]:
+            steps += [step | dict(split=False), starts]
+        else:
+            steps.append(starts if step.get("behavior") == starts["behavior"] else step)
+    pipeline["pre_tokenizer"] = dict(type="Sequence", pretokenizers=steps)
+    if (pipeline["decoder"] or {}).get("type") == "Metaspace":  # which leaves out every mark of the first token
+        inner = dict(type="Replace", pattern=dict(Regex=f"(?<=.){mark}"), content=" ")
+        pipeline["decoder"] = dict(type="Sequence", decoders=[inner, pipeline["decoder"]])
 
 
 def _normalised(tokenizer: PreTrainedTokenizerBase, text: str) -> str:
@@ -233,6 +269,11 @@ def _surroundings(vocab: Vocab) -> list[tuple[str, str]]:
     if word and t.unk_token_id not in t(f"{word}.", add_special_tokens=False)["input_ids"]:
         found.append((f"{word} ", f". {word}"))
     return found
+
+
+def _keeps_stop_apart(tokenizer: PreTrainedTokenizerBase, text: str) -> bool:
+    "Whether a text is divided alike before a full stop; some vocabularies have words with theirs."
+    return _ids_and_text(tokenizer, f"{text}.")[0][:-1] == _ids_and_text(tokenizer, text)[0]
 
 
 def written_parts(tokenizer: PreTrainedTokenizerBase, text: str) -> str:
@@ -289,6 +330,8 @@ class _Attempt:
         found = []
         for given, (before, after) in product((g for g in ids if not g.special), _surroundings(self.vocab)):
             text = before + given.token + after
+            if after.startswith(".") and not _keeps_stop_apart(base, given.token):
+                continue
             made, decoded = _ids_and_text(self.tokenizer, text)
             if ids[given].isdisjoint(made) or decoded not in (text, _ids_and_text(base, text)[1]):
                 found.append(given)
@@ -296,23 +339,23 @@ class _Attempt:
 
 
 def add_given(
-    base: PreTrainedTokenizerBase,  # a fast tokenizer
+    base: PreTrainedTokenizerBase | Vocab,  # a fast tokenizer, or its vocabulary where that has been read
     tokens: Sequence[GivenToken],
 ) -> Built:  # ids of the tokenizer unchanged, new tokens after them
     "Add given tokens to a tokenizer; those that it has stay. `SettingError` where one would never be produced."
-    vocab = Vocab.from_tokenizer(base)
+    vocab = base if isinstance(base, Vocab) else Vocab.from_tokenizer(base)
     for given in tokens:
         if not given.special:
             _check_normalised(given, vocab)
     ids = {given: known_id(given, vocab) for given in tokens}
-    new, takes_pieces = [given for given in tokens if ids[given] is None], _takes_pieces(vocab, read_pipeline(base))
+    new, takes_pieces = [given for given in tokens if ids[given] is None], _takes_pieces(vocab)
     in_model = [given for given in new if takes_pieces and not given.special]
     attempt = _Attempt(vocab, in_model, [given for given in new if given not in in_model])
     if divided := attempt.failed():
         in_model = [given for given in in_model if given not in divided]
         attempt = _Attempt(vocab, in_model, [given for given in new if given not in in_model])
         if divided := attempt.failed():
-            raise _never(divided[0], base)
+            raise _never(divided[0], vocab.tokenizer)
     about = f"{len(tokens):,} tokens are given: {len(in_model):,} are pieces of the model now, "
     about += f"{len(attempt.added):,} added tokens, {len(tokens) - len(new):,} were there"
     source_ids = np.concatenate([np.arange(len(vocab)), np.full(len(attempt.given), -1)])

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..text.reader import TextSource
-from ..text.settings import File, Model, SettingError, Settings, one_of, within
+from ..text.settings import File, LacksOption, Model, SettingError, Settings, one_of, within
 
 if TYPE_CHECKING:
     from vocab_lit.text.corpus import Amount
@@ -81,13 +81,13 @@ class TokenizerSettings(Settings):
         if self.sample and not self.amount:
             raise SettingError("sample", f" {self.sample}: give a number of lines, such as 2000000, or bytes, as 500MB")
         if self.alpha is not None and not self.sample:
-            raise SettingError("alpha", "it says how a sample is drawn; give --sample too")
+            raise LacksOption("alpha", "it says how a sample is drawn; give --sample too")
         within("extend", self.extend, 0)
         one_of("expansion", self.expansion, EXPANSIONS)
         if self.expansion != "auxiliary" and not self.extend:
-            raise SettingError("expansion", f" {self.expansion}: it adds to the source vocabulary; give --extend N too")
+            raise LacksOption("expansion", f" {self.expansion}: it adds to the source vocabulary; give --extend N too")
         if self.same_size and not self.continues:
-            raise SettingError(
+            raise LacksOption(
                 "same_size", "it makes room for new tokens; give --extend N and --expansion continued too"
             )
         if self.continues and self.kind:
@@ -140,8 +140,8 @@ class TrimSettings(Settings):
     coverage: float = 0.9999  # share of each text whose tokens stay; what is rarer is spelled by smaller tokens
     # tokens that stay at most, the most frequent ones of the texts; 0: as many as the coverage needs
     vocab_size: int = 0
-    # single characters that stay: all, so that nothing becomes unknown that was not, or those of the text;
-    # a tokenizer that writes in bytes needs none
+    # single characters that stay: all, so that nothing becomes unknown that was not, text, those of the text, or none
+    # but those that are its tokens; a tokenizer that writes in bytes needs none
     characters: str = "all"
 
     def check(self) -> None:
@@ -149,7 +149,7 @@ class TrimSettings(Settings):
         if not 0 < self.coverage <= 1:
             raise SettingError("coverage", f" {self.coverage}: give a share above 0, up to 1")
         within("vocab_size", self.vocab_size, 0)
-        one_of("characters", self.characters, ("all", "text"))
+        one_of("characters", self.characters, ("all", "text", "none"))
 
 
 def check_tokenizer_path(path: str | Path) -> None:

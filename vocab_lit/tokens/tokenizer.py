@@ -29,7 +29,7 @@ from tqdm.auto import tqdm
 from ..text.corpus import Amount, reread, sample_lines
 from ..text.settings import first_line
 from .settings import KINDS, TokenizerSettings
-from .vocab import read_dialect, read_pipeline
+from .vocab import no_collection, read_dialect, read_pipeline
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase, PreTrainedTokenizerFast
@@ -405,6 +405,7 @@ def _lowers(tokenizer):
     return bool(normalizer.get("lowercase"))
 
 # %% ../../nbs/02_tokens/02_tokenizer.ipynb #46388979
+@no_collection()
 def load_tokenizer(
     source: str | Path,  # a folder, a tokenizer.json file, or a name on the Hugging Face Hub
 ) -> PreTrainedTokenizerBase:

@@ -5,10 +5,12 @@
 # %% ../../nbs/02_tokens/08_trim.ipynb #107995cd
 from __future__ import annotations
 
+import json
 import math
-from collections.abc import Iterable, Mapping
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
-from itertools import islice
+from itertools import chain, groupby, islice, repeat
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -18,9 +20,10 @@ from ..text.settings import SettingError
 from .own_pipeline import _role_tokens, _unknown, _with_vocabulary, template_lines
 from .settings import TrimSettings
 from .tokenizer import Built, with_pipeline
-from .vocab import _BYTES, _FALLBACK, read_dialect, read_pipeline
+from .vocab import _BYTES, _FALLBACK, _parts, no_collection, read_dialect, read_pipeline
 
 if TYPE_CHECKING:
+    from tokenizers import Tokenizer
     from transformers import PreTrainedTokenizerBase
 
 # %% auto #0
@@ -132,7 +135,7 @@ def _character_ids(parts: Parts, used: set[str]) -> set[int]:
 
 def kept_in_any_case(
     parts: Parts,
-    characters: str,  # "all" or "text"
+    characters: str,  # "all", "text" or "none"
     counts: np.ndarray,  # (tokens,) of each in the texts
 ) -> set[int]:
     "The ids of what stays whatever else does."
@@ -142,11 +145,50 @@ def kept_in_any_case(
         kept.add(scores.index(min(scores)))
     if parts.spells_bytes:
         return kept | _byte_ids(parts)
+    if characters == "none":
+        return kept
     if characters == "all":
         return kept | _character_ids(parts, set(parts.ids))
     return kept | _character_ids(parts, {parts.pieces[id] for id in np.flatnonzero(counts) if id in parts.pieces})
 
 # %% ../../nbs/02_tokens/08_trim.ipynb #f905696d
+_DIVIDE = {"BertPreTokenizer", "WhitespaceSplit"}  # at white space, before all else
+_WITHIN_WORDS = {"BertNormalizer", "Lowercase", "NFC", "NFD", "NFKC", "NFKD", "Nmt", "Precompiled", "StripAccents"}
+
+
+def _leaves(component) -> list[dict]:  # of a part of a backend tokenizer, or None
+    return [c for c in _parts(component and json.loads(component.__getstate__())) if c["type"] != "Sequence"]
+
+
+def _divides_at_spaces(backend: Tokenizer) -> bool:
+    "Whether each word between spaces gives the same tokens whatever is beside it."
+    splits, changes = _leaves(backend.pre_tokenizer), _leaves(backend.normalizer)
+    for_all = all(split.get("prepend_scheme", "always") == "always" for split in splits)
+    by_word = all(c["type"] in _WITHIN_WORDS or c.get("pattern") == {"Regex": " {2,}"} for c in changes)
+    whole = not any(" " in token.content for token in backend.get_added_tokens_decoder().values())
+    return bool(splits) and splits[0]["type"] in _DIVIDE and for_all and by_word and whole
+
+
+def _counted_words(
+    lines: Iterable[str],
+    most: int = 300_000,  # different words that are held
+    together: int = 100,  # words in a line
+) -> Iterator[tuple[str, int]]:  # a line, and how often the text has its words
+    "The words of a text, each once as long as there is room for more, those together that are equally frequent."
+    lines = iter(lines)
+    while True:
+        counts = Counter()
+        for line in lines:
+            counts.update(line.split(" "))
+            if len(counts) >= most:
+                break
+        if not counts:
+            return
+        for times, words in groupby(sorted(counts, key=counts.get), key=counts.get):
+            while some := list(islice(words, together)):
+                yield " ".join(some), times
+
+
 def count_tokens(
     tokenizer: PreTrainedTokenizerBase,
     lines: Iterable[str],  # read once, some at a time
@@ -155,10 +197,13 @@ def count_tokens(
     "How often a text has each token."
     counts = np.zeros(max(tokenizer.get_vocab().values()) + 1, np.int64)
     options = dict(add_special_tokens=False, return_attention_mask=False, return_token_type_ids=False, verbose=False)
-    lines = iter(tqdm(lines, desc="tokens", unit=" lines", delay=2, leave=False))
-    while some := list(islice(lines, batch)):
-        ids = [id for row in tokenizer(some, **options)["input_ids"] for id in row]
-        counts += np.bincount(ids, minlength=len(counts)).astype(np.int64)
+    lines = tqdm(lines, desc="tokens", unit=" lines", delay=2, leave=False)
+    by_word = _divides_at_spaces(tokenizer.backend_tokenizer)
+    weighted = iter(_counted_words(lines) if by_word else zip(lines, repeat(1)))
+    while some := list(islice(weighted, batch)):
+        rows = tokenizer([line for line, _ in some], **options)["input_ids"]
+        weights = np.repeat([times for _, times in some], [len(row) for row in rows])
+        counts += np.bincount(list(chain(*rows)), weights, len(counts)).astype(np.int64)
     return counts
 
 
@@ -212,11 +257,12 @@ def _check_room(parts: Parts, always: int, settings: TrimSettings) -> None:
     "`SettingError` where what stays in any case is more than there is room for."
     if settings.vocab_size and always > settings.vocab_size:
         what = "bytes" if parts.spells_bytes else "single characters"
-        fewer = " or give --characters text" if settings.characters == "all" and not parts.spells_bytes else ""
+        fewer = " or give --characters none" if settings.characters != "none" and not parts.spells_bytes else ""
         problem = f"special tokens and {what} alone are {always:,}; ask for more{fewer}"
         raise SettingError("vocab_size", f" {settings.vocab_size:,}: {problem}")
 
 
+@no_collection()
 def trim(
     source: PreTrainedTokenizerBase,  # a fast tokenizer
     texts: Mapping[str, Iterable[str]],  # {name: lines}, such as a text for each language

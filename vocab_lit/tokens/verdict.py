@@ -23,7 +23,7 @@ from ..text.files import write_text
 from .continued import extend_on_text
 from .tokenizer import train_tokenizer_like, with_pipeline
 from .trim import Parts, _without, kept_in_any_case, trim
-from .vocab import Fit, Vocab, fit, lexical_overlap, script_of
+from .vocab import Fit, Vocab, fit, lexical_overlap, script_name, script_of
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase, PreTrainedTokenizerFast
@@ -135,7 +135,7 @@ def costs(
 LOST = 0.01  # share of letters in unknown tokens: above it, every fifth sentence or so has a word that cannot be read
 FEW_OF_SCRIPT = 20  # tokens of two letters and more: with fewer, a vocabulary does not know a script
 MOST_LETTERS = 0.5  # share of letters in such scripts from where there is nothing to extend
-TWICE = 2.0  # times as long as with a vocabulary of its own: half of every computation is spent on bad division
+TWICE = 2.0  # times as long as with a vocabulary of its own, which is then about as good as an extended one, and small
 LONGER = 1.2  # times as long: what is saved pays for embeddings that have to be learnt
 LITTLE = 0.5  # share of the vocabulary that the text needs: below it, more than half of the embeddings are for others
 WORTH = 0.03  # share of the length that doubling a vocabulary has to save
@@ -158,6 +158,7 @@ class Measured:
     error: float  # standard error of the ratio
     own_size: int  # tokens of that vocabulary
     needed: float  # share of the source vocabulary that is left when it is trimmed to the text
+    extended: float  # tokens per word when the source vocabulary is extended
     # text in a language that the model reads well: its name, tokens_per_word, and ratio where that could be compared
     beside: dict[str, object] | None = None
 
@@ -169,20 +170,21 @@ class Measured:
 
 def _decide(m: Measured) -> tuple[str, str]:  # what to do, and why
     if sum(m.missing.values()) > MOST_LETTERS:
-        named = ", ".join(f"{script} ({share:.0%} of the letters)" for script, share in m.missing.items())
+        named = ", ".join(f"{script_name(script)}, {share:.0%} of the letters" for script, share in m.missing.items())
         return "replace", f"the vocabulary does not know the script of the text: {named}"
     if m.lost > LOST:
         return "replace", f"{m.lost:.1%} of the letters are in unknown tokens, above {LOST:.0%}"
-    longer = f"the text is {m.ratio:.2f} times as long as with {m.own_size:,} tokens of its own"
+    longer = (
+        f"the text takes {m.ratio:.2f} times as many tokens as with a vocabulary of its own ({m.own_size:,} tokens)"
+    )
     if m.ratio >= LONGER and m.longer < m.ratio:
         longer += f" ({m.beside['text']} {m.beside['ratio']:.2f} times, which leaves {m.longer:.2f})"
     if m.longer >= TWICE:
         return "replace", f"{longer}, at least {TWICE:g}"
     if m.longer >= LONGER:
         return "extend", f"{longer}, at least {LONGER:g}"
-    if m.needed < LITTLE:
-        return "trim", f"{longer}, and needs {m.needed:.0%} of the tokens, less than {LITTLE:.0%}"
-    return "keep", f"{longer}, and needs {m.needed:.0%} of the tokens"
+    needs = f"{longer}, less than {LONGER:g}, and needs {m.needed:.0%} of the vocabulary"
+    return ("trim", f"{needs}, less than {LITTLE:.0%}") if m.needed < LITTLE else ("keep", needs)
 
 
 def _doubts(m: Measured) -> list[str]:
@@ -195,6 +197,9 @@ def _doubts(m: Measured) -> list[str]:
     near = [line for line in (LONGER, TWICE) if abs(m.longer - line) < 2 * m.error + 0.05]
     if near and sum(m.missing.values()) <= MOST_LETTERS and m.lost <= LOST:
         found.append(f"{m.longer:.2f} ± {2 * m.error:.2f} is close to {near[0]:g}, so try both sides of the line")
+    if m.longer < LONGER <= m.tokens_per_word / m.extended:
+        fewer = 1 - m.extended / m.tokens_per_word
+        found.append(f"extended, the vocabulary divides the text into {fewer:.0%} fewer tokens, so try that too")
     if m.unknown > LOST >= m.lost:
         found.append(f"{m.unknown:.1%} of the tokens are unknown, which are marks and no letters")
     if m.own_size < SIZES[-2]:
@@ -238,10 +243,6 @@ class Verdict:
             "extend": f"extend the vocabulary, by about {self.tokens - self.ways[0]['tokens']:,} tokens",
             "replace": f"replace the vocabulary, by one of about {self.tokens:,} tokens",
         }[self.what]
-
-    @property
-    def sure(self) -> str:
-        return "; ".join(self.doubts) or "clearly"
 
     def points(self) -> list[dict]:
         "The curve to plot: tokens per word by size, of each kind of vocabulary."
@@ -381,6 +382,7 @@ def judge(
     curve = _curve(vocab, small, own, train, held_out)
     of_source, of_own = _fits(source, held_out), _fits(own, held_out)
     here, (ratio, error) = _sum(of_source), length_ratio(of_source, of_own)
+    extension = _extension(curve, here.fertility)
     measured = Measured(
         lines=n_lines or len(sample),
         sampled=len(sample),
@@ -392,13 +394,14 @@ def judge(
         error=round(error, 3),
         own_size=len(own),
         needed=round(len(small) / len(vocab), 4),
+        extended=round(extension["extended"], 3),
         beside=_read_well(source, beside, len(own)) if beside else None,
     )
     what, because = _decide(measured)
     replaced = last_worth([(row["size"], row["tokens_per_word"]) for row in curve])
-    ways = _ways(vocab, small, curve, replaced, here.fertility, fit(small, held_out).fertility, size)
+    ways = _ways(vocab, small, curve, extension, replaced, here.fertility, fit(small, held_out).fertility, size)
     chosen = next(row for row in ways if row["way"] == what)
-    asked = {"replace": replaced, "extend": _extension(curve, here.fertility)["added"]}.get(what, 0)
+    asked = {"replace": replaced, "extend": extension["added"]}.get(what, 0)
     return Verdict(what, chosen["tokens"], asked, because, _doubts(measured), measured, ways, curve)
 
 
@@ -411,9 +414,8 @@ def _extension(curve, before) -> dict:
     return next((row for row in grown if row["size"] == chosen), grown[0])
 
 
-def _ways(vocab, small, curve, replaced, before, trimmed, size) -> list[dict]:
+def _ways(vocab, small, curve, extension, replaced, before, trimmed, size) -> list[dict]:
     "Tokens, tokens per word and costs of each way."
-    extension = _extension(curve, before)
     found = {
         "keep": (len(vocab), before),
         "trim": (len(small), trimmed),

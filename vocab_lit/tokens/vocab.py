@@ -25,8 +25,9 @@ if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase, PreTrainedTokenizerFast
 
 # %% auto #0
-__all__ = ['ROLES', 'script_of', 'Token', 'Dialect', 'read_pipeline', 'read_dialect', 'read_token', 'Vocab', 'toy_tokenizer',
-           'match_specials', 'overlap', 'lexical_overlap', 'Fit', 'fit', 'unk_rate', 'fertility']
+__all__ = ['ROLES', 'script_of', 'script_name', 'Token', 'Dialect', 'no_collection', 'read_pipeline', 'read_dialect',
+           'read_token', 'Vocab', 'toy_tokenizer', 'match_specials', 'overlap', 'lexical_overlap', 'Fit', 'fit',
+           'unk_rate', 'fertility']
 
 # %% ../../nbs/02_tokens/01_vocab.ipynb #b6a243b4
 _block = functools.lru_cache(maxsize=None)(ucd.block)
@@ -36,6 +37,13 @@ _block = functools.lru_cache(maxsize=None)(ucd.block)
 def script_of(character: str) -> str:
     "The Unicode script of a character, as its ISO 15924 code."
     return ucd.script(character)
+
+
+def script_name(
+    code: str,  # ISO 15924
+) -> str:  # such as Latin (Latn)
+    "The name of a script, with its code."
+    return f"{ucd.script_name(code, default=code).replace('_', ' ')} ({code})"
 
 
 def _majority(values: Iterable[str], default: str) -> str:
@@ -102,6 +110,18 @@ def _parts(component: dict | None) -> Iterator[dict]:
             yield from _parts(c)
 
 # %% ../../nbs/02_tokens/01_vocab.ipynb #68e7801e
+@contextmanager
+def no_collection():
+    "Pause Python's garbage collector, which would go through a quarter of a million tokens again and again."
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
+
+
 def read_pipeline(
     tokenizer: PreTrainedTokenizerBase,  # a fast tokenizer of transformers
 ) -> dict:  # its `tokenizer.json`, parsed
@@ -109,7 +129,8 @@ def read_pipeline(
     if not getattr(tokenizer, "is_fast", False):
         name = type(tokenizer).__name__
         raise ValueError(f"{name} has no tokenizer.json pipeline to read; save it as a fast tokenizer first")
-    return json.loads(tokenizer.backend_tokenizer.to_str())
+    with no_collection():
+        return json.loads(tokenizer.backend_tokenizer.to_str())
 
 
 def read_dialect(
@@ -181,18 +202,6 @@ def read_token(
     return Token(id, piece, text, start, "text")
 
 # %% ../../nbs/02_tokens/01_vocab.ipynb #bed248b0
-@contextmanager
-def _no_collection():
-    "Pause Python's garbage collector, which would go through a quarter of a million tokens again and again."
-    enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if enabled:
-            gc.enable()
-
-
 ROLES = ("bos", "eos", "unk", "sep", "pad", "cls", "mask")  # as transformers names them
 
 
@@ -214,7 +223,7 @@ class Vocab:
         tokenizer: PreTrainedTokenizerBase,  # a fast tokenizer of transformers
     ) -> Vocab:
         "Read a tokenizer's vocabulary; ids that no piece has become `unused` rows."
-        with _no_collection():
+        with no_collection():
             return cls._read(tokenizer)
 
     @classmethod
