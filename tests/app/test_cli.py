@@ -322,9 +322,12 @@ def test_text_is_cleaned_a_model_trained_on_and_evaluated(cell_963f8e44):
         and report["letters under 50%"] >= 2
     )
     short = ("--steps", 4, "--batch-size", 4, "--length", 32, "--learning-rate", "1e-3", "--json")
-    losses = json.loads(
-        run("lapt", place / "sw", "--text", place / "clean.txt", "--mode", "emb", *short, "--out", place / "sw-lapt")
+    training = ("lapt", place / "sw", "--text", place / "clean.txt", "--mode", "emb", *short, "--out", place / "sw-lapt")
+    assert "the time is nearly up: stopped after step 1 of 4; go on with --resume" in run(
+        *training, "--max-hours", "1e-9", code=75
     )
+    losses = json.loads(run(*training, "--resume"))
+    assert (place / "sw-lapt/losses.svg").is_file() and (place / "sw-lapt/metrics.jsonl").is_file()
     assert [r["step"] for r in losses] == [0, 1, 2, 3, 4] and losses[-1]["loss"] < losses[0]["loss"]
     assert "Jumanne" in run("explain", place / "sw-lapt", "Jumanne")  # the plan came along
     said = sentences("sw", 120, seed=0)

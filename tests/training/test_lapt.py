@@ -11,7 +11,7 @@ from vocab_lit.tokens.tokenizer import train_tokenizer
 from vocab_lit.training.lapt import lapt, lapt_flops
 from vocab_lit.training.lm_data import MaskedBlocks, pack
 from vocab_lit.training.lm_loss import heldout_loss, label_positions, lm_loss
-from vocab_lit.training.settings import LaptConfig
+from vocab_lit.training.settings import LaptConfig, RunStopped
 import json
 import math
 import multiprocessing
@@ -19,6 +19,7 @@ import numpy as np
 import os
 import pytest
 import random
+import signal
 import tempfile
 import textwrap
 import torch
@@ -402,6 +403,8 @@ def test_every_setting_reaches_the_trainer(cell_ed44b6ca):
         mask_probability=0.4,
         eval_every=2,
     )
+    reporting = vocab_lit.training.trainer.training_arguments(odd, 0, "", report_to="tensorboard,wandb")
+    assert reporting.report_to == ["tensorboard", "wandb"]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Trainer, "train", spy)
         losses = lapt(fresh(), tokenizer, swahili, held_out, odd, seed=5)
@@ -423,6 +426,40 @@ def test_a_run_that_is_killed_anywhere_ends_as_one_that_is_not(cell_a35ed2f9):
     assert len(points) == 11 and all(p == [True, 0, True, True] for p in points.values()), points
     assert "the checkpoint of step 6 cannot be written in FOLDER" in said
     assert "checkpoint-3 is whole: make room and resume" in said
+
+
+@pytest.mark.cell('nbs/06_training/06_lapt.ipynb', 'cell "a run that is asked to stop writes a checkpoint, stops, and ends as one that was not asked" (6faefca8)')
+def test_a_run_that_is_asked_to_stop_writes_a_checkpoint_stops_and_ends_as_one_that_was_not_asked(cell_ed44b6ca):
+    class Ask(TrainerCallback):
+        "Send this process a signal in the middle of a step."
+
+        def __init__(self, step):
+            self.step = step
+
+        def on_step_begin(self, args, state, control, **_):
+            if state.global_step == self.step - 1:
+                os.kill(os.getpid(), signal.SIGUSR1)
+
+
+    config, heard = replace(quick, steps=5, eval_every=3), signal.getsignal(signal.SIGUSR1)
+    given = dict(text=pack(tokenizer, swahili, 32), held_out=held_out[:20], config=config)
+    with tempfile.TemporaryDirectory() as folder:
+        folder, whole = Path(folder), fresh()
+        expected = lapt(whole, tokenizer, folder=folder / "whole", **given)
+        with pytest.raises(RunStopped, match="SIGUSR1: stopped after step 2 of 5"):
+            lapt(fresh(), tokenizer, folder=folder / "asked", callbacks=[Ask(2)], **given)
+        assert signal.getsignal(signal.SIGUSR1) == heard and (folder / "asked/checkpoint-2").is_dir()
+        for step in (3, 4):  # there is time for a step only
+            with pytest.raises(RunStopped, match=f"the time is nearly up: stopped after step {step} of 5"):
+                lapt(fresh(), tokenizer, folder=folder / "asked", resume=True, max_hours=1e-9, **given)
+        last = fresh()
+        losses = lapt(last, tokenizer, folder=folder / "asked", resume=True, max_hours=1e-9, callbacks=[Ask(5)], **given)
+        files = [folder / name / "metrics.jsonl" for name in ("whole", "asked")]
+        logs = [[json.loads(entry) for entry in file.read_text().splitlines()] for file in files]
+    assert losses.equals(expected)
+    assert all(torch.equal(a, b) for a, b in zip(last.parameters(), whole.parameters()))
+    steps = [[(e["step"], e["eval_loss"]) for e in log if "eval_loss" in e] for log in logs]
+    assert steps[0] == steps[1] == list(expected.itertuples(index=False, name=None))
 
 
 @pytest.mark.cell('nbs/06_training/06_lapt.ipynb', 'cell "a folder with another run is refused and left as it is" (ceb4b5b1)')

@@ -31,12 +31,12 @@ from .settings import Adaptation, AdaptSettings, TaskFiles, evaluation, task_fil
 from ..methods.settings import Factoring, InitSettings, TransplantSettings
 from ..models.settings import LanguageAdapter, check_model_path
 from ..tasks.settings import PERPLEXITY, TASK_PRESETS, EvaluateSettings
-from ..text.extras import MissingExtra
+from ..text.extras import MissingExtra, check_extra
 from ..text.files import check_output, check_text
 from ..text.reader import FIELD_HELP, in_languages, with_field
 from ..text.settings import LARGEST_SEED, CleanSettings, Option, SettingError, Settings, options
 from ..tokens.settings import TokenizerSettings, TrimSettings, check_vocab_size
-from ..training.settings import LaptSettings, RunSettings
+from ..training.settings import LaptSettings, RunSettings, RunStopped
 from ..vectors.settings import VectorSettings, VectorTraining, check_vectors_file
 
 for _name, _value in (
@@ -63,6 +63,9 @@ class _OneLine(typer.core.TyperGroup):
             hint = "nothing half-written is left, and a run of lapt resumes with --resume"
             typer.echo(f"vocab-lit: interrupted; {hint}", err=True)
             raise typer.Exit(130) from None
+        except RunStopped as e:
+            typer.echo(f"vocab-lit: {e}; go on with --resume", err=True)
+            raise typer.Exit(75) from None  # try again, in the numbers of sysexits.h
         except (ValueError, OSError, MissingExtra) as e:
             typer.echo(f"vocab-lit: {' '.join(str(e).split())}", err=True)
             raise typer.Exit(1) from None
@@ -1048,6 +1051,26 @@ def _check_training(model, text, out, settings, run, language=None) -> None:
         check_output(out)
 
 
+def _draw_losses(out: Path) -> None:
+    "The losses that a run has logged as a curve, where matplotlib is installed."
+    names = {"loss": "training", "eval_loss": "held-out"}
+    entries = [json.loads(line) for line in (out / "metrics.jsonl").read_text(encoding="utf-8").splitlines()]
+    points = [
+        dict(step=entry["step"], method=name, value=entry[key])
+        for entry in entries
+        for key, name in names.items()
+        if key in entry
+    ]
+    with suppress(MissingExtra):
+        for package in ("matplotlib", "seaborn"):
+            check_extra(package, "chapters")
+        import pandas as pd
+
+        from vocab_lit.experiments.plots import loss_curves
+
+        loss_curves(pd.DataFrame(points), ylabel="loss (nats)", path=out / "losses.svg")
+
+
 def _pretrain(model, text, out, settings, run, as_json, language=None) -> None:
     _check_training(model, text, out, settings, run, language)
     from vocab_lit.training.training_run import lapt_files
@@ -1055,6 +1078,7 @@ def _pretrain(model, text, out, settings, run, as_json, language=None) -> None:
     losses = lapt_files(model, text, out, settings, run, language, step)
     if not FIRST:
         return
+    _draw_losses(out)
     if as_json:
         print(losses.to_json(orient="records", indent=2))
         return

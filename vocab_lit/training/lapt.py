@@ -5,6 +5,7 @@
 # %% ../../nbs/06_training/06_lapt.ipynb #894022d6
 from __future__ import annotations
 
+import contextlib
 import functools
 import hashlib
 import json
@@ -24,9 +25,10 @@ from torch.utils.flop_counter import FlopCounterMode
 from ..models.source import check_language_model, is_masked, max_length
 from ..models.transplant import check_rows
 from ..text.corpus import write_json
+from ..text.settings import first_line
 from .lm_data import MaskedBlocks, PackedBlocks, pack
 from .lm_loss import heldout_loss, lm_loss
-from .settings import PRESETS
+from .settings import PRESETS, RunStopped
 from .stages import Freezer, stage_parameters, stage_starts, total_steps
 
 if TYPE_CHECKING:
@@ -143,7 +145,7 @@ def _damage(error) -> str | None:
     if isinstance(error, pickle.UnpicklingError):
         return "more than plain tensors"
     if isinstance(error, (SafetensorError, json.JSONDecodeError)) or "PytorchStreamReader" in str(error):
-        return str(error).splitlines()[0]
+        return first_line(error)
     return None
 
 
@@ -172,17 +174,21 @@ def lapt(
     folder: str | Path | None = None,  # for checkpoints; None: none are written
     resume: bool = False,  # the run in the folder; model, text and settings are those it was started with
     callbacks: Sequence[TrainerCallback] = (),  # of one's own
+    max_hours: float = 0,  # save and stop before so many are over; 0: no limit. Only with a folder
+    report_to: str = "",  # names of transformers' integrations with commas between them, such as tensorboard
 ) -> pd.DataFrame:  # columns step, loss (held-out, nats); the first row is step 0
-    "Continue training a model on text of the new language and record its held-out loss."
+    "Continue training on text of the new language and record the held-out loss; `RunStopped` if it is asked to stop."
     import pandas as pd
     from transformers.trainer_utils import get_last_checkpoint
 
     from vocab_lit.training.trainer import (
         LaptTrainer,
+        MetricsFile,
         NonFiniteGradient,
         ProgressCallback,
         StageCallback,
         StartCheckpoint,
+        StopWhenAsked,
         StopWithoutGain,
         answering_with_loss,
         garbage_collected_inside,
@@ -191,10 +197,12 @@ def lapt(
     )
 
     check_lapt(model, tokenizer, config)
+    if config.only_new_rows and not hasattr(model, "new_rows"):
+        raise ValueError("only new tokens are to learn: say which they are, in `with only_new_rows(model, ids)`")
     folder = Path(folder) if folder else None
     work = folder or Path(tempfile.gettempdir())
     held_out = held_out if isinstance(held_out, torch.Tensor) else pack(tokenizer, held_out, config.length)
-    facts, retries = None, []
+    facts, retries, stop = None, [], StopWhenAsked(max_hours)
     process = training_arguments(config, seed, work)
     with process.main_process_first(local=False):  # of several processes, the others find what the first has written
         if folder:
@@ -214,23 +222,27 @@ def lapt(
     masking = tokenizer if is_masked(model) else None
     data = MaskedBlocks(blocks, n_seen, masking, seed, config.mask_probability)
     freezer = Freezer(model, config)
+    frozen = {name for name, p in model.named_parameters(remove_duplicate=False) if not p.requires_grad}
     progress = ProgressCallback(config.batch_size * config.length)
     callbacks = [StageCallback(freezer), progress, *callbacks]
     if config.patience:
         callbacks.append(StopWithoutGain(config.patience))
+    if folder:
+        callbacks += [stop, MetricsFile(folder / "metrics.jsonl")]
 
     def trainer_from(checkpoint, norm):
         at_start = checkpoint is None or checkpoint.endswith("-0")
-        more = dict(max_grad_norm=norm, eval_on_start=at_start)
+        more = dict(max_grad_norm=norm, eval_on_start=at_start, report_to=report_to)
         args = training_arguments(config, seed, work, save=bool(folder), **more)
         given = dict(train_dataset=data, eval_dataset=data, callbacks=callbacks)
-        trainer = LaptTrainer(model, args, config, measure, **given)
+        trainer = LaptTrainer(model, args, config, measure, frozen, **given)
         if folder and at_start:
             trainer.add_callback(StartCheckpoint(trainer))
         return trainer
 
     try:
-        with random_state_restored(), garbage_collected_inside(), answering_with_loss(model):
+        listening = stop.listening() if folder else contextlib.nullcontext()
+        with random_state_restored(), garbage_collected_inside(), answering_with_loss(model), listening:
             while True:
                 norm = config.max_grad_norm / 2 ** len(retries)
                 checkpoint = get_last_checkpoint(work) if folder else None
@@ -242,7 +254,10 @@ def lapt(
                     _note_retry(folder, facts, retries, e, norm / 2)
     finally:
         freezer.restore()
-    losses = [(entry["step"], entry["eval_loss"]) for entry in trainer.state.log_history if "eval_loss" in entry]
+    state = trainer.state
+    if stop.reason and state.global_step < state.max_steps:
+        raise RunStopped(f"{stop.reason}: stopped after step {state.global_step:,} of {state.max_steps:,}")
+    losses = [(entry["step"], entry["eval_loss"]) for entry in state.log_history if "eval_loss" in entry]
     return pd.DataFrame(losses, columns=["step", "loss"])
 
 # %% ../../nbs/06_training/06_lapt.ipynb #f1efc4ea

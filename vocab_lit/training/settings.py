@@ -12,7 +12,7 @@ from ..text.reader import TextSource
 from ..text.settings import LARGEST_SEED, Files, SettingError, Settings, one_of, within
 
 # %% auto #0
-__all__ = ['MODES', 'PRESETS', 'Stage', 'LaptConfig', 'LaptSettings', 'RunSettings']
+__all__ = ['MODES', 'ROWS', 'PRESETS', 'Stage', 'LaptConfig', 'LaptSettings', 'RunStopped', 'RunSettings']
 
 # %% ../../nbs/06_training/00_settings.ipynb #1695c301
 @dataclass(frozen=True)
@@ -29,9 +29,11 @@ MODES = {
     "full": (Stage("outside", 0.1), Stage("all", 0.9)),
     "emb": (Stage("outside", 1),),
     "emb-rows": (Stage("rows", 1),),
+    "new": (Stage("rows", 1),),
     "two-stage": (Stage("rows", 0.2), Stage("all", 1, True)),
     "transinner": (Stage("rows", 0.1), Stage("all", 0.9, True)),
 }
+ROWS = ("all", "new")
 
 # %% ../../nbs/06_training/00_settings.ipynb #b4ae67bc
 @dataclass(frozen=True)
@@ -41,6 +43,7 @@ class LaptConfig(Settings):
     steps: int = 390_625  # optimizer steps; two-stage takes a fifth more
     max_epochs: int = 0  # passes over the text after which training ends where the steps are more; 0: any number
     mode: str = "all"  # a name in MODES
+    rows: str = "all"  # whose token embeddings learn: those of all tokens, or of new ones, which are no copies
     learning_rate: float = 5e-5
     batch_size: int = 128  # blocks in one optimizer step, over all processes
     micro_batch: int = 0  # blocks in one forward pass of one process; 0: as many as divide the batch, at most 32
@@ -58,6 +61,12 @@ class LaptConfig(Settings):
     def check(self) -> None:
         super().check()
         one_of("mode", self.mode, MODES)
+        one_of("rows", self.rows, ROWS)
+
+    @property
+    def only_new_rows(self) -> bool:
+        "Whether the embeddings of overlapping tokens stay."
+        return self.mode == "new" or self.rows == "new"
 
     def within_epochs(
         self,
@@ -107,9 +116,11 @@ class LaptSettings(Settings):
     # mad-x, mad-x-adapter or unks-everywhere; their learning rates suit their many steps
     preset: str = "embedding-structure"
     # what is trained when: all; full (encoder frozen for the first tenth), emb (encoder frozen throughout), emb-rows
-    # (only the token embeddings), two-stage (token embeddings for an extra fifth, then all) or transinner (token
-    # embeddings for the first tenth, then all with a new warm-up); default: the preset's
+    # (only the token embeddings), new (only those of new tokens), two-stage (token embeddings for an extra fifth, then
+    # all) or transinner (token embeddings for the first tenth, then all with a new warm-up); default: the preset's
     mode: str | None = None
+    # whose token embeddings learn, in any mode: all, or new (of tokens whose embeddings are no copies of the source's)
+    rows: str = "all"
     steps: int | None = None  # optimizer steps; default: the preset's
     learning_rate: float | None = None  # peak learning rate; default: the preset's
     batch_size: int | None = None  # blocks in one step; default: the preset's
@@ -125,6 +136,7 @@ class LaptSettings(Settings):
         one_of("preset", self.preset, PRESETS)
         if self.mode is not None:
             one_of("mode", self.mode, MODES)
+        one_of("rows", self.rows, ROWS)
         within("steps", self.steps, 0)
         if self.learning_rate is not None and not 0 < self.learning_rate < math.inf:
             raise SettingError("learning_rate", f" {self.learning_rate}: give a number above 0")
@@ -156,6 +168,10 @@ class LaptSettings(Settings):
         return config
 
 # %% ../../nbs/06_training/00_settings.ipynb #fd4b586e
+class RunStopped(Exception):
+    "A run was asked to stop, and did so; it can be resumed."
+
+
 @dataclass(frozen=True)
 class RunSettings(Settings):
     "What a run is evaluated on, how it reads its text, and whether it resumes."
@@ -168,11 +184,18 @@ class RunSettings(Settings):
     # resume a run that was interrupted; give the other arguments as before, and the same number of threads for the
     # same weights to the bit
     resume: bool = False
+    # save and stop before so many hours are over, to be resumed; 0: never. After SIGTERM or SIGUSR1, which Slurm sends,
+    # a run does so after its next step; the exit code is 75
+    max_hours: float = 0
+    # where the losses go while it trains, besides metrics.jsonl: tensorboard, wandb, trackio or others of transformers,
+    # several with commas between them; tensorboard writes where TENSORBOARD_LOGGING_DIR says
+    report_to: str = ""
 
     def check(self, text: Files = ()) -> None:
         super().check()
         within("seed", self.seed, 0, LARGEST_SEED)
         within("alpha", self.alpha, 0)
+        within("max_hours", self.max_hours, 0)
         both = {TextSource.of(p).name for p in text} & {TextSource.of(p).name for p in self.held_out}
         if both:
             raise SettingError("held_out", f" {min(both)} is both trained on and held out; give another file")

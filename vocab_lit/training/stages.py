@@ -48,8 +48,8 @@ def stage_parameters(
     if learns == "all":
         return list(model.parameters())
     if learns == "rows":
-        factors = model.factors.parameters() if hasattr(model, "factors") else ()
-        return [*token_parameters(model).values(), *factors]
+        beside = [getattr(model, name) for name in ("factors", "new_rows") if hasattr(model, name)]
+        return [*token_parameters(model).values(), *(p for tables in beside for p in tables.parameters())]
     frozen = set(transformer_blocks(model).parameters())
     return [p for p in model.parameters() if p not in frozen]
 

@@ -9,9 +9,14 @@ import contextlib
 import copy
 import functools
 import gc
+import json
+import math
 import os
 import random
 import shutil
+import signal
+import threading
+import time
 from collections import OrderedDict
 from collections.abc import Iterator
 from pathlib import Path
@@ -38,6 +43,7 @@ from transformers.trainer_utils import get_last_checkpoint, rotate_checkpoints
 
 from ..models.device import device_arguments, find_device
 from ..models.source import is_masked
+from ..text.settings import first_line
 from .lm_loss import label_positions, lm_loss
 from .settings import MODES
 from .stages import Freezer, block_stack, rate_factor, total_steps
@@ -49,8 +55,8 @@ if TYPE_CHECKING:
 
 # %% auto #0
 __all__ = ['random_state_restored', 'garbage_collected_inside', 'NonFiniteGradient', 'FiniteTrainer', 'LaptTrainer',
-           'answering_with_loss', 'shard', 'reshard', 'unsharded_afterwards', 'training_arguments', 'StageCallback',
-           'StopWithoutGain', 'ProgressCallback', 'StartCheckpoint']
+           'answering_with_loss', 'shard', 'reshard', 'unsharded_afterwards', 'check_reports', 'training_arguments',
+           'StageCallback', 'StopWithoutGain', 'ProgressCallback', 'StartCheckpoint', 'StopWhenAsked', 'MetricsFile']
 
 # %% ../../nbs/06_training/05_trainer.ipynb #4cd61fe6
 @contextlib.contextmanager
@@ -135,7 +141,7 @@ def _with_positions(examples, probability, masked, fixed_shapes):
 class LaptTrainer(FiniteTrainer):
     "Trainer with vocabulary logits at the labelled positions only, exact resumption and whole checkpoints."
 
-    def __init__(self, model, args, config, measure=None, **more):
+    def __init__(self, model, args, config, measure=None, frozen=frozenset(), **more):
         device = find_device()
         self.fixed_shapes = device.fixed_shapes
         if device.kind != "cpu":
@@ -143,6 +149,7 @@ class LaptTrainer(FiniteTrainer):
             more.setdefault("data_collator", functools.partial(_with_positions, **targets))
         super().__init__(model, args, **more)
         self.config, self.measure = config, measure
+        self.frozen = frozen  # names of what never learns, and stays out of checkpoints
         self._loss_shifts_labels = not is_masked(model)  # how targets are counted
         if self.is_fsdp_enabled and self.accelerator.state.fsdp_plugin.fsdp_version == 1:
             raise ValueError(
@@ -185,8 +192,8 @@ class LaptTrainer(FiniteTrainer):
         return result
 
     def _issue_warnings_after_load(self, load_result):
-        tied = self.model._tied_weights_keys or ()  # stored once
-        load_result.missing_keys[:] = [key for key in load_result.missing_keys if key not in tied]
+        expected = {*(self.model._tied_weights_keys or ()), *self.frozen}  # tied ones are stored once
+        load_result.missing_keys[:] = [key for key in load_result.missing_keys if key not in expected]
         super()._issue_warnings_after_load(load_result)
 
     def _save_checkpoint(self, model, trial):
@@ -206,6 +213,12 @@ class LaptTrainer(FiniteTrainer):
         if self.args.should_save:
             rotate_checkpoints(str(folder), save_total_limit=1, best_model_checkpoint=self.state.best_model_checkpoint)
 
+    def _save(self, output_dir=None, state_dict=None):
+        if not self.is_fsdp_enabled:
+            state = state_dict or self.model.state_dict()
+            state_dict = {name: tensor for name, tensor in state.items() if name not in self.frozen}
+        super()._save(output_dir, state_dict)
+
     def _write_checkpoint(self, part, final):
         "Write all files of a checkpoint beside, then give it its name."
         self.save_model(str(part), _internal_call=True)
@@ -221,8 +234,7 @@ def _no_room(error, step, folder) -> OSError:
     "What to do where a checkpoint cannot be written."
     last = get_last_checkpoint(folder)
     advice = f"{Path(last).name} is whole: make room and resume" if last else "make room or choose another folder"
-    reason = str(error).splitlines()[0]
-    return OSError(f"the checkpoint of step {step} cannot be written in {folder} ({reason}); {advice}")
+    return OSError(f"the checkpoint of step {step} cannot be written in {folder} ({first_line(error)}); {advice}")
 
 # %% ../../nbs/06_training/05_trainer.ipynb #7a11e709
 def _nothing(*_) -> None: ...
@@ -327,11 +339,25 @@ def _micro_batch(config, world) -> int:
     return micro
 
 
+def check_reports(
+    names: str,  # of transformers' integrations, with commas between them
+) -> None:
+    "`ValueError` where losses cannot be reported as they are to be."
+    from transformers.integrations import get_available_reporting_integrations
+
+    there = get_available_reporting_integrations()
+    for name in filter(None, names.split(",")):
+        if name not in there:
+            hint = f"install it, or choose from {', '.join(there)}" if there else "install it"
+            raise ValueError(f"report_to {name}: transformers finds no such package here; {hint}")
+
+
 def training_arguments(
     config: LaptConfig,
     seed: int,
     folder: str | Path,  # where checkpoints go
     save: bool = False,  # whether checkpoints are written, and the best weights taken at the end
+    report_to: str = "",  # names of transformers' integrations with commas between them; none
     **more,  # passed to TrainingArguments
 ) -> TrainingArguments:
     "The Trainer's arguments for a configuration; `ValueError` where the batch cannot be divided."
@@ -359,7 +385,7 @@ def training_arguments(
         load_best_model_at_end=save,
         metric_for_best_model="eval_loss",
         greater_is_better=False,
-        report_to="none",
+        report_to=report_to.split(",") if report_to else "none",
         disable_tqdm=True,
         remove_unused_columns=False,
         **device_arguments(processes=world),
@@ -437,3 +463,62 @@ class StartCheckpoint(TrainerCallback):
             self.trainer._save_checkpoint(self.trainer.model, None)
         if self.trainer.is_fsdp_enabled:
             optimizer.state.clear()  # to write its state, torch has let it take an empty step
+
+# %% ../../nbs/06_training/05_trainer.ipynb #87d27018
+class StopWhenAsked(TrainerCallback):
+    "Save and stop after the step in which a signal comes, or before the time is up; `reason` says which it was."
+
+    def __init__(self, max_hours: float = 0):  # from now; 0: no limit
+        self.last = time.monotonic()
+        self.ends = self.last + 3600 * max_hours if max_hours else math.inf
+        self.reason, self.longest = "", 0.0  # seconds from the end of a step to that of the next
+
+    @contextlib.contextmanager
+    def listening(self) -> Iterator[None]:
+        "Heed signals inside the block, where Python lets a thread do so."
+        names = [name for name in ("SIGTERM", "SIGUSR1") if hasattr(signal, name)]
+        if threading.current_thread() is not threading.main_thread():
+            names = []
+        before = {name: signal.signal(getattr(signal, name), self._heed) for name in names}
+        try:
+            yield
+        finally:
+            for name, handler in before.items():
+                signal.signal(getattr(signal, name), handler)
+
+    def _heed(self, number, frame):
+        self.reason = signal.Signals(number).name
+
+    def on_train_begin(self, args, state, control, **_):
+        self.last = time.monotonic()
+
+    def on_step_end(self, args, state, control, **_):
+        now = time.monotonic()
+        self.longest, self.last = max(self.longest, now - self.last), now
+        if now + 2 * self.longest > self.ends:
+            self.reason = self.reason or "the time is nearly up"
+        if state.global_step < state.max_steps and self._agreed(args, state):
+            control.should_save = control.should_training_stop = True
+
+    def _agreed(self, args, state) -> bool:
+        "Whether to stop; several processes ask each other every tenth step."
+        if args.world_size == 1:
+            return bool(self.reason)
+        if state.global_step % 10:
+            return False
+        asked = torch.tensor(float(bool(self.reason)), device=args.device)
+        torch.distributed.all_reduce(asked, torch.distributed.ReduceOp.MAX)
+        self.reason = self.reason or "another process was asked" * bool(asked)
+        return bool(self.reason)
+
+
+class MetricsFile(TrainerCallback):
+    "What the run logs, a line of JSON each; those after the checkpoint that a run resumes from are written again."
+
+    def __init__(self, file: Path):
+        self.file = file
+
+    def on_log(self, args, state, control, **_):
+        if state.is_world_process_zero:
+            entries = [json.dumps(entry) for entry in state.log_history]
+            self.file.write_text("\n".join([*entries, ""]), encoding="utf-8")

@@ -21,9 +21,10 @@ from ..models.card import keep_source_files, write_card
 from ..models.factored_embedding import FactoredEmbedding, factored, load_embedding
 from ..models.lazy_weights import save_model
 from ..models.madx import MadX
+from ..models.new_rows import new_tokens, only_new_rows
 from ..models.settings import LanguageAdapter
 from ..models.source import Source, max_length
-from ..models.transplant import copy_beside, token_parameters
+from ..models.transplant import copy_beside, saved_plan, token_parameters
 from ..text.corpus import Lines, hold_out, mix, read_lines, write_json
 from ..text.files import check_output, check_text, write_folder
 from ..text.reader import TextSource
@@ -72,8 +73,9 @@ def check_same_run(
         raise ValueError(f"{note.parent} holds another run: it has {'; '.join(different)}. {hint}")
 
 # %% ../../nbs/06_training/07_training_run.ipynb #6bb746da
-def _add_language(model, tokenizer, language: LanguageAdapter, mode, seed):  # the tokenizer of its text
-    if mode != "all":
+def _add_language(model, tokenizer, language: LanguageAdapter, config, seed):  # the tokenizer of its text
+    if config.mode != "all" or config.only_new_rows:
+        mode = "new" if config.only_new_rows else config.mode
         raise ValueError(f"mode {mode} is for a model that learns itself; a language adapter learns in mode all")
     madx, rows = MadX(model), None
     if language.vocabulary:
@@ -108,6 +110,7 @@ class _Run:
     model: PreTrainedModel
     tokenizer: PreTrainedTokenizerBase  # of the text
     layer: FactoredEmbedding | None  # of the low-dimensional embeddings, where there are
+    new: list[int] | None  # ids of the tokens whose embeddings learn; None: those of all tokens
 
     @property
     def facts(self) -> dict:
@@ -141,17 +144,25 @@ def _check_folder(out: Path, resume: bool) -> None:
 
 def _open_run(source, text, settings, run, language) -> _Run:
     "Load model and tokenizer, and check that they can be trained as it is asked for."
+    from vocab_lit.training.trainer import check_reports
+
+    check_reports(run.report_to)
     source = Source.open(source)
     model, tokenizer = source.load().float(), source.tokenizer
     config = settings
     if isinstance(settings, LaptSettings):
         config = settings.config(longest=min(max_length(model), tokenizer.model_max_length))
     if language:
-        tokenizer = _add_language(model, tokenizer, language, config.mode, run.seed)
+        tokenizer = _add_language(model, tokenizer, language, config, run.seed)
     beside = language.vocabulary if language else source.files
     layer = _factors_beside(model, beside) if beside else None
     check_lapt(model, tokenizer, config)
-    return _Run(source, text, run, config, language, model, tokenizer, layer)
+    if layer and config.only_new_rows:
+        raise ValueError(
+            "low-dimensional embeddings are trained for all tokens; take rows all and another mode than new"
+        )
+    new = new_tokens(saved_plan(source.files, tokenizer)) if config.only_new_rows else None
+    return _Run(source, text, run, config, language, model, tokenizer, layer, new)
 
 
 def _read_text(job: _Run, say) -> tuple:  # lines to train on, held-out lines
@@ -212,7 +223,7 @@ def lapt_files(
         write_json(job.facts, out / "lapt.json")
     losses = _train(job, train, test, out)
     if first:
-        _finish(out, lambda folder: _write(job, losses, folder, out.name))
+        _finish(out, lambda folder: _write(job, losses, folder, out))
     return losses
 
 
@@ -231,13 +242,27 @@ def _announce(job: _Run, test, say) -> None:
         trainable = sum(p.numel() for p in job.layer.parameters() if p.requires_grad)
         full = job.layer.low_dim.shape[0] * job.layer.up.shape[-1]
         say(f"low-dimensional embeddings are trained: {trainable:,} parameters in place of {full:,}")
+    if job.new is not None:
+        say(f"of {len(job.tokenizer):,} tokens, the embeddings of {len(job.new):,} new ones learn")
 
 
 def _train(job: _Run, train, test, out: Path) -> pd.DataFrame:
     adapter = job.model.madx.learning(job.language.name) if job.language else nullcontext()
     short = factored(job.model, job.layer) if job.layer else nullcontext()
-    with adapter, short:
-        return lapt(job.model, job.tokenizer, train, test, job.config, job.run.seed, out / "run", resume=job.run.resume)
+    new = only_new_rows(job.model, job.new) if job.new is not None else nullcontext()
+    with adapter, short, new:
+        return lapt(
+            job.model,
+            job.tokenizer,
+            train,
+            test,
+            job.config,
+            job.run.seed,
+            out / "run",
+            resume=job.run.resume,
+            max_hours=job.run.max_hours,
+            report_to=job.run.report_to,
+        )
 
 
 def _training_facts(job: _Run, losses) -> dict:
@@ -253,9 +278,10 @@ def _training_facts(job: _Run, losses) -> dict:
     )
 
 
-def _write(job: _Run, losses, folder: Path, name: str) -> None:
-    "What a run leaves: the model with its card, or a language adapter."
+def _write(job: _Run, losses, folder: Path, out: Path) -> None:
+    "What a run leaves: the model with its card, or a language adapter; its losses and what it logged."
     losses.to_csv(folder / "losses.csv", index=False)
+    shutil.copy(out / "run/metrics.jsonl", folder)
     if job.language:
         write_adapter(job.model.madx, "language", job.language.name, folder)
         return
@@ -269,7 +295,7 @@ def _write(job: _Run, losses, folder: Path, name: str) -> None:
         if (job.source.files / file).is_file():
             shutil.copy(job.source.files / file, folder / file)
     keep_source_files(job.source.files, folder)
-    write_card(folder, name, job.source.path, training=_training_facts(job, losses))
+    write_card(folder, out.name, job.source.path, training=_training_facts(job, losses))
 
 
 def _finish(out, write) -> None:
