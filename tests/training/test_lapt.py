@@ -277,7 +277,9 @@ def test_activations_that_are_computed_twice_change_nothing_and_half_precision_c
         ("half", RunSettings(precision="bf16")),
     ):
         model = fresh(hidden_dropout_prob=0.0, attention_probs_dropout_prob=0.0)
-        model.roberta.encoder.layer[0].register_forward_pre_hook(lambda *_, name=name: forward_passes.update([name]))
+        model.roberta.encoder.layer[0].attention.register_forward_pre_hook(
+            lambda *_, name=name: forward_passes.update([name])
+        )
         given = dict(gradient_checkpointing=asked.gradient_checkpointing, **asked.arguments)
         losses[name] = lapt(model, tokenizer, swahili, held_out[:20], replace(quick, steps=4), **given).loss
         assert not any(getattr(module, "gradient_checkpointing", False) for module in model.modules())
