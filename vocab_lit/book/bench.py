@@ -1267,7 +1267,7 @@ def expansion_cases(place: Path, sizes: tuple, small: bool) -> Iterator[Case]:
         source.save_pretrained(folder / "source")
         write_zipf_text(folder / "text.txt", mb)
         write_zipf_text(folder / "unseen.txt", min(mb, 1), seed=1)
-        yield Case(f"{mb:g} MB", dict(folder=str(folder), n=100 if small else 8000), mb)
+        yield Case(f"{mb:g} MB", dict(folder=str(folder), n=100 if small else 4000), mb)
 
 
 PARTS["expansion"] = Part(

@@ -31,7 +31,7 @@ from ..tasks.tagging import Tagged, read_bio, split_wikiann
 from ..text.corpus import capped, clean, mix
 from ..text.corpus import hold_out as hold_out_lines
 from ..text.extras import import_extra
-from ..text.settings import CleanSettings
+from ..text.settings import CleanSettings, first_line
 from ..tokens.tokenizer import hub_name
 
 # %% ../../nbs/08_experiments/02_hub.ipynb #bf71ea63
@@ -344,7 +344,7 @@ def _check_whole(path):  # or say what is wrong
     try:
         pyarrow.parquet.read_metadata(path)
     except (OSError, ValueError) as e:
-        raise ValueError(f"{path} is damaged ({str(e).strip().splitlines()[0]}); copy it from the hub again") from None
+        raise ValueError(f"{path} is damaged ({first_line(e)}); copy it from the hub again") from None
 
 # %% ../../nbs/08_experiments/02_hub.ipynb #e9169e25
 def _on_hub(source, language, part):  # arguments of load_dataset
@@ -383,7 +383,7 @@ def load_part(
     try:
         return datasets.load_dataset(split=part, streaming=streaming, **what)
     except (OSError, ValueError, datasets.exceptions.DatasetGenerationError) as e:
-        why = str(e.__cause__ or e).strip().splitlines()[0]
+        why = first_line(e.__cause__ or e)
         if why.startswith("Unknown split"):
             raise NoPart(f"{source.name} has no {part} part for {language}") from None
         if folder:

@@ -20,6 +20,7 @@ from safetensors.torch import load_file, save_file
 from .madx import Adapter, AdapterConfig, MadX, check_name
 from .source import load_model
 from ..text.files import check_output, write_folder
+from ..text.settings import first_line
 from ..tokens.tokenizer import load_tokenizer, save_tokenizer
 
 if TYPE_CHECKING:
@@ -171,7 +172,7 @@ def _load(file: Path) -> object:
             f"{file} holds more than plain tensors, or is damaged; it is not read, as a pickle can run programs"
         ) from None
     except Exception as e:  # what a damaged pickle raises can be anything
-        why = (str(e) or type(e).__name__).splitlines()[0].split(". ")[0]
+        why = first_line(e).split(". ")[0]
         raise ValueError(f"{file} is damaged ({why}); download it again") from None
 
 

@@ -17,6 +17,7 @@ from torch.nn.functional import embedding, one_hot
 
 from ..methods.up_projection import gumbel_one_hot, up_project
 from .device import find_device
+from ..text.settings import first_line
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
@@ -156,8 +157,7 @@ def load_embedding(
         layer.load_state_dict(parts)
         return layer
     except (SafetensorError, KeyError, TypeError, ValueError, OSError, RuntimeError) as e:
-        why = str(e).splitlines()[0]
-        raise ValueError(f"{path} holds no factorised embeddings, or is damaged ({why})") from None
+        raise ValueError(f"{path} holds no factorised embeddings, or is damaged ({first_line(e)})") from None
 
 # %% ../../nbs/05_models/03_factored_embedding.ipynb #25dc2c01
 def check_tied(model: PreTrainedModel) -> None:
