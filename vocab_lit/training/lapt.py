@@ -25,6 +25,7 @@ from torch.utils.flop_counter import FlopCounterMode
 from ..models.source import check_language_model, is_masked, max_length
 from ..models.transplant import check_rows
 from ..text.corpus import write_json
+from ..text.settings import first_line
 from .lm_data import MaskedBlocks, PackedBlocks, pack
 from .lm_loss import heldout_loss, lm_loss
 from .settings import PRESETS, RunStopped
@@ -144,7 +145,7 @@ def _damage(error) -> str | None:
     if isinstance(error, pickle.UnpicklingError):
         return "more than plain tensors"
     if isinstance(error, (SafetensorError, json.JSONDecodeError)) or "PytorchStreamReader" in str(error):
-        return str(error).splitlines()[0]
+        return first_line(error)
     return None
 
 

@@ -43,6 +43,7 @@ from transformers.trainer_utils import get_last_checkpoint, rotate_checkpoints
 
 from ..models.device import device_arguments, find_device
 from ..models.source import is_masked
+from ..text.settings import first_line
 from .lm_loss import label_positions, lm_loss
 from .settings import MODES
 from .stages import Freezer, block_stack, rate_factor, total_steps
@@ -234,8 +235,7 @@ def _no_room(error, step, folder) -> OSError:
     "What to do where a checkpoint cannot be written."
     last = get_last_checkpoint(folder)
     advice = f"{Path(last).name} is whole: make room and resume" if last else "make room or choose another folder"
-    reason = str(error).splitlines()[0]
-    return OSError(f"the checkpoint of step {step} cannot be written in {folder} ({reason}); {advice}")
+    return OSError(f"the checkpoint of step {step} cannot be written in {folder} ({first_line(error)}); {advice}")
 
 # %% ../../nbs/06_training/05_trainer.ipynb #7a11e709
 def _nothing(*_) -> None: ...
