@@ -177,6 +177,7 @@ def test_a_saved_plan_gives_the_same_rows_and_explanations(cell_f8bf1233):
     file = Path(tempfile.mkdtemp()) / "plan.npz"
     plan.save(file)
     again = load_plan(file, target)
+    assert plan.new_tokens == again.new_tokens == [i for i in range(len(plan)) if plan.copied[i] < 0] != []
     assert torch.equal(again.apply(matrix), plan.apply(matrix)) and again.explain("moto").equals(plan.explain("moto"))
     assert again.summary().equals(plan.summary())
     file.with_name("broken.npz").write_bytes(file.read_bytes()[:200])

@@ -9,7 +9,6 @@ from vocab_lit.methods.settings import TransplantSettings
 from vocab_lit.models.adapterhub import load_adapter
 from vocab_lit.models.factored_embedding import FactoredEmbedding, load_embedding
 from vocab_lit.models.madx import MadX
-from vocab_lit.models.new_rows import new_tokens
 from vocab_lit.models.settings import LanguageAdapter
 from vocab_lit.models.source import load_model
 from vocab_lit.text.corpus import data_path
@@ -295,7 +294,8 @@ def test_short_rows_are_what_learns_in_a_model_and_with_a_language_adapter_and_r
 def test_new_tokens_embeddings_learn_by_themselves_or_with_the_encoder_and_an_interrupted_run_ends_as_a_whole_one(cell_b2b2638a, cell_929c7dd9):
     folder = place / "replaced"
     replaced = transplant_files(mini, [place / "am.txt"], folder, TransplantSettings.of(method="fvt", vocab_size=400))
-    new, told = torch.tensor(new_tokens(replaced.plan)), []
+    new, told = torch.tensor(replaced.plan.new_tokens), []
+    assert json.loads((folder / "new_tokens.json").read_text()) == new.tolist()
     others = torch.ones(400, dtype=torch.bool).index_fill(0, new, False)
     before = AutoModelForMaskedLM.from_pretrained(folder).state_dict()
     table, layer = "roberta.embeddings.word_embeddings.weight", "roberta.encoder.layer.0.output.dense.weight"

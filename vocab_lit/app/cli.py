@@ -301,7 +301,7 @@ def _upload_to(name: str | None, dry_run: bool = False) -> str | None:
     return check_upload(name)
 
 
-_UPLOADED = "config, weights, tokenizer, model card, vocab_lit.json and plan.npz"
+_UPLOADED = "config, weights, tokenizer, model card, vocab_lit.json, plan.npz and new_tokens.json"
 
 
 def _planned_upload(folder: Path, name: str, what: str = _UPLOADED) -> dict:

@@ -82,6 +82,12 @@ class Plan:
         "The source token of every embedding that is taken over unchanged."
         return copied_tokens(self.weights)
 
+    @property
+    def new_tokens(self) -> list[int]:
+        "Ids of the tokens whose embeddings have to be learnt: no copies, or given by hand and like another token."
+        given = [i for i, step in enumerate(self.steps) if step == "Given"]
+        return np.flatnonzero((self.copied < 0) | np.isin(self.step, given)).tolist()
+
     def row(self, id: int) -> sparse.csr_array:  # (1, n_source)
         "The weights of one token, however they are kept."
         if self.left is not None and self.left[id].any():

@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-import numpy as np
 import torch
 from torch import nn
 
@@ -20,18 +19,8 @@ from .transplant import token_parameters, token_tensors
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
 
-    from vocab_lit.methods.recipe import Plan
-
 # %% auto #0
-__all__ = ['new_tokens', 'only_new_rows']
-
-# %% ../../nbs/05_models/11_new_rows.ipynb #d81fefa5
-def new_tokens(
-    plan: Plan,  # how the model's embeddings were initialised
-) -> list[int]:  # their ids, in order
-    "The tokens whose embeddings are no copies of their own in the source."
-    is_given = np.isin(plan.step, [i for i, step in enumerate(plan.steps) if step == "Given"])
-    return np.flatnonzero((plan.copied < 0) | is_given).tolist()
+__all__ = ['only_new_rows']
 
 # %% ../../nbs/05_models/11_new_rows.ipynb #d35d2e57
 def _looking_up(module, new_rows, place) -> Callable[[torch.Tensor], torch.Tensor]:

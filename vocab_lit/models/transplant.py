@@ -35,6 +35,7 @@ from vocab_lit.models.lazy_weights import (
     token_dimensions,
 )
 from .source import Source, is_masked, max_length
+from ..text.corpus import write_json
 from ..text.files import write_folder
 from ..tokens.chat import carry_template, check_templates
 from ..tokens.special_ids import carry_ids, check_ids, config_parts, role_of, text_part
@@ -623,6 +624,7 @@ def save(
             copy_beside(source, folder)
         save_tokenizer(result.tokenizer, folder)
         result.plan.save(folder / "plan.npz")
+        write_json(result.plan.new_tokens, folder / "new_tokens.json")  # for other trainers, as trainable_token_indices
         if result.layer:
             result.layer.save(folder / "factors.safetensors")
             facts = facts | dict(factors=result.factors.facts)

@@ -21,7 +21,7 @@ from ..models.card import keep_source_files, write_card
 from ..models.factored_embedding import FactoredEmbedding, factored, load_embedding
 from ..models.lazy_weights import save_model
 from ..models.madx import MadX
-from ..models.new_rows import new_tokens, only_new_rows
+from ..models.new_rows import only_new_rows
 from ..models.settings import LanguageAdapter
 from ..models.source import Source, max_length
 from ..models.transplant import copy_beside, saved_plan, token_parameters
@@ -163,7 +163,7 @@ def _open_run(source, text, settings, run, language) -> _Run:
         raise ValueError(
             "low-dimensional embeddings are trained for all tokens; take rows all and another mode than new"
         )
-    new = new_tokens(saved_plan(source.files, tokenizer)) if config.only_new_rows else None
+    new = saved_plan(source.files, tokenizer).new_tokens if config.only_new_rows else None
     return _Run(source, text, run, config, language, model, tokenizer, layer, new)
 
 
@@ -294,7 +294,7 @@ def _write(job: _Run, losses, folder: Path, out: Path) -> None:
     if job.layer:
         job.layer.save(folder / "factors.safetensors")
     save_tokenizer(job.tokenizer, folder)
-    for file in ("plan.npz", "vocab_lit.json"):  # where the vocabulary came from
+    for file in ("plan.npz", "new_tokens.json", "vocab_lit.json"):  # where the vocabulary came from
         if (job.source.files / file).is_file():
             shutil.copy(job.source.files / file, folder / file)
     keep_source_files(job.source.files, folder)
