@@ -175,7 +175,8 @@ def lapt(
     resume: bool = False,  # the run in the folder; model, text and settings are those it was started with
     callbacks: Sequence[TrainerCallback] = (),  # of one's own
     max_hours: float = 0,  # save and stop before so many are over; 0: no limit. Only with a folder
-    report_to: str = "",  # names of transformers' integrations with commas between them, such as tensorboard
+    gradient_checkpointing: bool = False,  # compute activations twice, and keep few
+    **arguments,  # of transformers' TrainingArguments, such as report_to
 ) -> pd.DataFrame:  # columns step, loss (held-out, nats); the first row is step 0
     "Continue training on text of the new language and record the held-out loss; `RunStopped` if it is asked to stop."
     import pandas as pd
@@ -190,6 +191,7 @@ def lapt(
         StartCheckpoint,
         StopWhenAsked,
         StopWithoutGain,
+        activations_recomputed,
         answering_with_loss,
         garbage_collected_inside,
         random_state_restored,
@@ -203,7 +205,7 @@ def lapt(
     work = folder or Path(tempfile.gettempdir())
     held_out = held_out if isinstance(held_out, torch.Tensor) else pack(tokenizer, held_out, config.length)
     facts, retries, stop = None, [], StopWhenAsked(max_hours)
-    process = training_arguments(config, seed, work)
+    process = training_arguments(config, seed, work, **arguments)
     with process.main_process_first(local=False):  # of several processes, the others find what the first has written
         if folder:
             resume = resume or process.process_index > 0
@@ -232,7 +234,7 @@ def lapt(
 
     def trainer_from(checkpoint, norm):
         at_start = checkpoint is None or checkpoint.endswith("-0")
-        more = dict(max_grad_norm=norm, eval_on_start=at_start, report_to=report_to)
+        more = dict(max_grad_norm=norm, eval_on_start=at_start) | arguments
         args = training_arguments(config, seed, work, save=bool(folder), **more)
         given = dict(train_dataset=data, eval_dataset=data, callbacks=callbacks)
         trainer = LaptTrainer(model, args, config, measure, frozen, **given)
@@ -242,7 +244,8 @@ def lapt(
 
     try:
         listening = stop.listening() if folder else contextlib.nullcontext()
-        with random_state_restored(), garbage_collected_inside(), answering_with_loss(model), listening:
+        sparing = activations_recomputed(model) if gradient_checkpointing else contextlib.nullcontext()
+        with random_state_restored(), garbage_collected_inside(), answering_with_loss(model), sparing, listening:
             while True:
                 norm = config.max_grad_norm / 2 ** len(retries)
                 checkpoint = get_last_checkpoint(work) if folder else None

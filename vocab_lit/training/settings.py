@@ -12,7 +12,7 @@ from ..text.reader import TextSource
 from ..text.settings import LARGEST_SEED, Files, SettingError, Settings, one_of, within
 
 # %% auto #0
-__all__ = ['MODES', 'ROWS', 'PRESETS', 'Stage', 'LaptConfig', 'LaptSettings', 'RunStopped', 'RunSettings']
+__all__ = ['MODES', 'ROWS', 'PRESETS', 'PRECISIONS', 'Stage', 'LaptConfig', 'LaptSettings', 'RunStopped', 'RunSettings']
 
 # %% ../../nbs/06_training/00_settings.ipynb #1695c301
 @dataclass(frozen=True)
@@ -168,6 +168,9 @@ class LaptSettings(Settings):
         return config
 
 # %% ../../nbs/06_training/00_settings.ipynb #fd4b586e
+PRECISIONS = ("auto", "fp32", "bf16", "fp16")
+
+
 class RunStopped(Exception):
     "A run was asked to stop, and did so; it can be resumed."
 
@@ -190,12 +193,27 @@ class RunSettings(Settings):
     # where the losses go while it trains, besides metrics.jsonl: tensorboard, wandb, trackio or others of transformers,
     # several with commas between them; tensorboard writes where TENSORBOARD_LOGGING_DIR says
     report_to: str = ""
+    # what is multiplied in: fp32, bf16 or fp16, with weights in fp32; auto: what the device is best in
+    precision: str = "auto"
+    # compute the activations of each block twice, so that a longer block or a larger micro-batch fits in memory
+    gradient_checkpointing: bool = False
 
     def check(self, text: Files = ()) -> None:
         super().check()
         within("seed", self.seed, 0, LARGEST_SEED)
         within("alpha", self.alpha, 0)
         within("max_hours", self.max_hours, 0)
+        one_of("precision", self.precision, PRECISIONS)
         both = {TextSource.of(p).name for p in text} & {TextSource.of(p).name for p in self.held_out}
         if both:
             raise SettingError("held_out", f" {min(both)} is both trained on and held out; give another file")
+
+    @property
+    def arguments(self) -> dict:
+        "What transformers' TrainingArguments are told besides the hyper-parameters."
+        found = {}
+        if self.report_to:
+            found["report_to"] = self.report_to.split(",")
+        if self.precision != "auto":
+            found |= {half: self.precision == half for half in ("bf16", "fp16")}
+        return found

@@ -18,7 +18,7 @@ import signal
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 from unittest import mock
@@ -55,8 +55,9 @@ if TYPE_CHECKING:
 
 # %% auto #0
 __all__ = ['random_state_restored', 'garbage_collected_inside', 'NonFiniteGradient', 'FiniteTrainer', 'LaptTrainer',
-           'answering_with_loss', 'shard', 'reshard', 'unsharded_afterwards', 'check_reports', 'training_arguments',
-           'StageCallback', 'StopWithoutGain', 'ProgressCallback', 'StartCheckpoint', 'StopWhenAsked', 'MetricsFile']
+           'activations_recomputed', 'answering_with_loss', 'shard', 'reshard', 'unsharded_afterwards', 'check_reports',
+           'training_arguments', 'StageCallback', 'StopWithoutGain', 'ProgressCallback', 'StartCheckpoint',
+           'StopWhenAsked', 'MetricsFile']
 
 # %% ../../nbs/06_training/05_trainer.ipynb #4cd61fe6
 @contextlib.contextmanager
@@ -255,6 +256,18 @@ def _without_looks_into_batches(encoder) -> Iterator[None]:
 
 
 @contextlib.contextmanager
+def activations_recomputed(model: PreTrainedModel) -> Iterator[None]:
+    "Inside the block the backward pass computes the activations of each transformer block anew, and few are kept."
+    names = ("activation_checkpointing", "gradient_checkpointing")  # what transformers calls it, and called it before
+    name = next(name for name in names if hasattr(model, f"{name}_enable"))
+    getattr(model, f"{name}_enable")({"use_reentrant": False})
+    try:
+        yield
+    finally:
+        getattr(model, f"{name}_disable")()
+
+
+@contextlib.contextmanager
 def answering_with_loss(model: PreTrainedModel) -> Iterator[None]:
     "Let the model answer with its loss, also inside the wrappers of several processes."
     model.forward = functools.partial(lm_loss, model)
@@ -340,13 +353,13 @@ def _micro_batch(config, world) -> int:
 
 
 def check_reports(
-    names: str,  # of transformers' integrations, with commas between them
+    names: Sequence[str],  # of transformers' integrations
 ) -> None:
     "`ValueError` where losses cannot be reported as they are to be."
     from transformers.integrations import get_available_reporting_integrations
 
     there = get_available_reporting_integrations()
-    for name in filter(None, names.split(",")):
+    for name in names:
         if name not in there:
             hint = f"install it, or choose from {', '.join(there)}" if there else "install it"
             raise ValueError(f"report_to {name}: transformers finds no such package here; {hint}")
@@ -357,7 +370,6 @@ def training_arguments(
     seed: int,
     folder: str | Path,  # where checkpoints go
     save: bool = False,  # whether checkpoints are written, and the best weights taken at the end
-    report_to: str = "",  # names of transformers' integrations with commas between them; none
     **more,  # passed to TrainingArguments
 ) -> TrainingArguments:
     "The Trainer's arguments for a configuration; `ValueError` where the batch cannot be divided."
@@ -385,7 +397,7 @@ def training_arguments(
         load_best_model_at_end=save,
         metric_for_best_model="eval_loss",
         greater_is_better=False,
-        report_to=report_to.split(",") if report_to else "none",
+        report_to="none",
         disable_tqdm=True,
         remove_unused_columns=False,
         **device_arguments(processes=world),

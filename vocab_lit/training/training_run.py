@@ -127,6 +127,8 @@ class _Run:
         if self.language:
             where = self.language.vocabulary and str(Path(self.language.vocabulary).resolve())
             found |= dict(adapter=asdict(self.language) | dict(vocabulary=where))
+        if self.run.precision != "auto":
+            found |= dict(precision=self.run.precision)
         if self.layer:
             found |= dict(short_rows=self.layer.low_dim.shape[1])
         return found
@@ -146,7 +148,7 @@ def _open_run(source, text, settings, run, language) -> _Run:
     "Load model and tokenizer, and check that they can be trained as it is asked for."
     from vocab_lit.training.trainer import check_reports
 
-    check_reports(run.report_to)
+    check_reports(run.arguments.get("report_to", ()))
     source = Source.open(source)
     model, tokenizer = source.load().float(), source.tokenizer
     config = settings
@@ -261,7 +263,8 @@ def _train(job: _Run, train, test, out: Path) -> pd.DataFrame:
             out / "run",
             resume=job.run.resume,
             max_hours=job.run.max_hours,
-            report_to=job.run.report_to,
+            gradient_checkpointing=job.run.gradient_checkpointing,
+            **job.run.arguments,
         )
 
 
