@@ -157,6 +157,10 @@ class LaptTrainer(FiniteTrainer):
                 "FSDP's first version cannot freeze and unfreeze a part of the model; "
                 "give accelerate launch --fsdp_version 2"
             )
+        if self.is_fsdp_enabled and hasattr(model, "new_rows"):
+            raise ValueError(
+                "FSDP divides the embeddings, so that new rows cannot learn alone; train rows all, or without"
+            )
 
     def compute_loss(self, model, inputs, return_outputs=False, num_items_in_batch=None):
         loss = model(**inputs, reduction="sum") / num_items_in_batch.clamp(min=1) * self.accelerator.num_processes
