@@ -17,6 +17,7 @@ def test_a_selection_of_classes_is_right_or_refused():
         "XLNetLMHeadModel",
         "GPT2ForSequenceClassification",
         "DiffLlamaForCausalLM",
+        "MobileBertForMaskedLM",
         "FlaubertWithLMHeadModel",
         "ZayaForCausalLM",
         "M2M100ForConditionalGeneration",
