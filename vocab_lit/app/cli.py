@@ -64,7 +64,8 @@ class _OneLine(typer.core.TyperGroup):
             typer.echo(f"vocab-lit: interrupted; {hint}", err=True)
             raise typer.Exit(130) from None
         except RunStopped as e:
-            typer.echo(f"vocab-lit: {e}; go on with --resume", err=True)
+            how = "call it again" if ctx.invoked_subcommand == "adapt" else "go on with --resume"
+            typer.echo(f"vocab-lit: {e}; {how}", err=True)
             raise typer.Exit(75) from None  # try again, in the numbers of sysexits.h
         except (ValueError, OSError, MissingExtra) as e:
             typer.echo(f"vocab-lit: {' '.join(str(e).split())}", err=True)

@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import copy
-import functools
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
@@ -23,23 +22,22 @@ if TYPE_CHECKING:
 __all__ = ['only_new_rows']
 
 # %% ../../nbs/05_models/11_new_rows.ipynb #d35d2e57
-def _looking_up(module, new_rows, place) -> Callable[[torch.Tensor], torch.Tensor]:
+def _looking_up(module, own, place) -> Callable[[torch.Tensor], torch.Tensor]:
     "The forward function of embeddings with rows of their own for new tokens."
 
     def forward(ids):
         at = place[ids]  # which of the new rows, -1 where the token is not new
-        own = _with_rows(module, new_rows())
         old, new = type(module).forward(module, ids), type(module).forward(own, at.clamp(min=0))
         return torch.where(at[..., None] < 0, old, new)
 
     return forward
 
 
-def _giving_logits(module, new_rows, ids) -> Callable[[torch.Tensor], torch.Tensor]:
+def _giving_logits(module, own, ids) -> Callable[[torch.Tensor], torch.Tensor]:
     "The forward function of an output matrix with rows of its own for new tokens."
 
     def forward(hidden):
-        new = type(module).forward(_with_rows(module, new_rows()), hidden)
+        new = type(module).forward(own, hidden)
         if module.bias is not None:
             new = new + module.bias[ids]
         return type(module).forward(module, hidden).index_copy(-1, ids, new)
@@ -101,12 +99,9 @@ def only_new_rows(
             if table.requires_grad:
                 hooks.append(table.register_hook(lambda grad: grad * (place >= 0)))
             continue
-        new_rows = functools.partial(model.new_rows.__getitem__, role)  # at each step, as FSDP makes new ones
         for module in _holders(model, table):
-            is_embedding = isinstance(module, nn.Embedding)
-            module.forward = (
-                _looking_up(module, new_rows, place) if is_embedding else _giving_logits(module, new_rows, ids)
-            )
+            own, is_embedding = _with_rows(module, model.new_rows[role]), isinstance(module, nn.Embedding)
+            module.forward = _looking_up(module, own, place) if is_embedding else _giving_logits(module, own, ids)
             changed.append(module)
         table.requires_grad_(False)
     try:

@@ -159,7 +159,8 @@ class LaptTrainer(FiniteTrainer):
             )
         if self.is_fsdp_enabled and hasattr(model, "new_rows"):
             raise ValueError(
-                "FSDP divides the embeddings, so that new rows cannot learn alone; train rows all, or without"
+                "FSDP divides the embeddings, so that those of new tokens cannot learn by themselves; "
+                "train with rows all, or without FSDP"
             )
 
     def compute_loss(self, model, inputs, return_outputs=False, num_items_in_batch=None):
