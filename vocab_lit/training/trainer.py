@@ -160,7 +160,7 @@ class LaptTrainer(FiniteTrainer):
         if self.is_fsdp_enabled and hasattr(model, "new_rows"):
             raise ValueError(
                 "FSDP divides the embeddings, so that those of new tokens cannot learn by themselves; "
-                "train with rows all, or without FSDP"
+                "train the embeddings of all tokens, or without FSDP"
             )
 
     def compute_loss(self, model, inputs, return_outputs=False, num_items_in_batch=None):
