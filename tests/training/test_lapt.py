@@ -3,7 +3,7 @@ from collections import Counter
 from dataclasses import replace
 from packaging.version import Version
 from pathlib import Path
-from transformers import GPT2Config, GPT2LMHeadModel, RobertaConfig, RobertaForMaskedLM, Trainer, TrainerCallback, XLMRobertaConfig, XLMRobertaForMaskedLM
+from transformers import GPT2Config, GPT2LMHeadModel, RobertaConfig, RobertaForMaskedLM, Trainer, TrainerCallback, TrainingArguments, XLMRobertaConfig, XLMRobertaForMaskedLM
 from unittest import mock
 from vocab_lit.models.device import Device
 from vocab_lit.models.source import is_masked
@@ -12,7 +12,9 @@ from vocab_lit.tokens.tokenizer import train_tokenizer
 from vocab_lit.training.lapt import lapt, lapt_flops
 from vocab_lit.training.lm_data import MaskedBlocks, pack
 from vocab_lit.training.lm_loss import heldout_loss, label_positions, lm_loss
+from vocab_lit.training.memory import memory_for, step_memory
 from vocab_lit.training.settings import LaptConfig, RunSettings, RunStopped
+import itertools
 import json
 import math
 import multiprocessing
@@ -588,6 +590,85 @@ def test_a_run_remembers_its_lower_norm_and_gives_up_after_three(cell_ed44b6ca, 
     assert norms == [1, 0.5, 0.25, 0.125, 0.125, 1, 0.5, 0.25, 0.125]
     with pytest.raises(ValueError, match="step 7 is not finite; give a folder"):
         train(struck(1), None)
+
+
+@pytest.mark.cell('nbs/06_training/06_lapt.ipynb', 'cell "where memory does not suffice the run goes back and on with half the micro-batch, and learns the same" (5e1c0002)')
+def test_where_memory_does_not_suffice_the_run_goes_back_and_on_with_half_the_micro_batch_and_learns_the_same(cell_ed44b6ca):
+    def greedy(most, after=0):  # a model whose passes of more blocks take all memory there is, from some pass on
+        model, passes = fresh(**no_dropout), itertools.count()
+
+        def take(module, args):
+            if module.training and next(passes) >= after and len(args[0]) > most:
+                torch.empty(2**60, dtype=torch.uint8)
+
+        model.base_model.encoder.layer[0].register_forward_pre_hook(take)
+        return model
+
+
+    def learn(model, folder=None, **more):
+        config = replace(quick, steps=6, eval_every=3, **more)
+        return lapt(model, tokenizer, swahili, held_out[:20], config, folder=folder).loss.tolist()
+
+
+    def weights(model):
+        return torch.cat([p.detach().flatten() for p in model.parameters()])
+
+
+    whole, asked = fresh(**no_dropout), fresh(**no_dropout)
+    losses = learn(whole), learn(asked, micro_batch=4)
+    with tempfile.TemporaryDirectory() as folder:
+        for name in (None, f"{folder}/a"):
+            model, where = greedy(4), "from checkpoint-0" if name else "from the start"
+            with pytest.warns(UserWarning) as told:
+                assert learn(model, name) == losses[1]
+            said = [str(w.message) for w in told]
+            assert [line.rpartition("with ")[2] for line in said] == [f"micro-batches of {m}" for m in (8, 4)]
+            assert all(line.startswith("no memory was left after step 0 (") and where in line for line in said)
+            assert torch.equal(weights(model), weights(asked))
+        assert json.loads(Path(folder, "a/run.json").read_text())["micro_batch"] == 4
+        later = greedy(8, after=4)
+        with pytest.warns(UserWarning, match="after step 4 .*; going on from checkpoint-3 with micro-batches of 8"):
+            learn(later, f"{folder}/b")
+        for model in (asked, later):
+            assert torch.allclose(weights(model), weights(whole), atol=1e-4)
+    assert losses[0] == pytest.approx(losses[1], abs=1e-4)
+    with pytest.raises(ValueError, match="after step 4 .*; give micro_batch 8, or a folder for checkpoints"):
+        learn(greedy(8, after=4))
+    with pytest.warns(UserWarning), pytest.raises(ValueError, match="one block is computed at a time; give gradient"):
+        learn(greedy(0))
+    with pytest.raises(RuntimeError, match="another error"), mock.patch("vocab_lit.training.trainer.lm_loss") as broken:
+        broken.side_effect = RuntimeError("another error")
+        learn(fresh())
+
+
+@pytest.mark.cell('nbs/06_training/06_lapt.ipynb', 'cell "the micro-batch is chosen by the memory that is free, kept by a run that resumes, and said" (5e1c0003)')
+def test_the_micro_batch_is_chosen_by_the_memory_that_is_free_kept_by_a_run_that_resumes_and_said(cell_ed44b6ca):
+    class Interrupt(TrainerCallback):
+        def on_step_end(self, args, state, control, **_):
+            raise KeyboardInterrupt
+
+
+    with pytest.MonkeyPatch.context() as patch, tempfile.TemporaryDirectory() as folder:
+        said, given, usual_arguments = [], [], TrainingArguments.__post_init__
+        needs = step_memory(fresh(), quick, 8).more
+
+        def spy(self):
+            given.append(self.per_device_train_batch_size)
+            usual_arguments(self)
+
+        def run(free, **more):
+            patch.setitem(memory_for.__globals__, "free_memory", lambda: free)
+            config = replace(quick, steps=2, eval_every=1)
+            lapt(fresh(), tokenizer, swahili, held_out[:20], config, folder=f"{folder}/a", say=said.append, **more)
+            return given[-1]
+
+        patch.setattr(TrainingArguments, "__post_init__", spy)
+        with pytest.raises(KeyboardInterrupt):
+            run(needs + 1, callbacks=[Interrupt()])
+        assert given[-1] == 8
+        assert run(10**12, resume=True) == 8
+    assert said[0].startswith("micro-batches of 8 blocks; memory of a step: 0.0 GB (weights 0.0, gradients 0.0, moments")
+    assert len(said) == 1
 
 
 @pytest.mark.cell('nbs/06_training/06_lapt.ipynb', 'cell "what cannot be trained is refused with what to do, before anything is written" (7b5d2a06)')

@@ -57,7 +57,7 @@ def lapt_values(paper: str, scale: str) -> dict[str, dict[str, object]]:  # by s
         values = asdict(config)
         values["beta1"], values["beta2"] = values.pop("betas")
         del values["micro_batch"]  # makes no difference to the result
-        del values["rows"]  # those of all tokens learn in every paper
+        del values["embeddings"]  # those of all tokens learn in every paper
         values["samples"] = config.steps * config.batch_size
         values["tokens"] = values["samples"] * config.length
         found[setup] = values
