@@ -51,6 +51,7 @@ def test_every_preset_is_what_its_paper_prints_and_what_is_not_followed_or_not_s
     shown = hyperparameters("mad-x").loc[("LAPT", "", "warmup")]
     assert (shown.paper, shown["scale paper"]) == ("not said", "0") and "transformers" in shown.note
     names = {field.name for field in fields(LaptConfig)} - {"betas", "micro_batch", "rows"} | {"beta1", "beta2"}
+    names -= {"distil_layer", "distil_snippets", "distil_lm"}
     assert names <= {name for _, stage, name in taken("focus", "paper") if stage == "LAPT"}
 
 
