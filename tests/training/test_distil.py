@@ -228,13 +228,13 @@ def test_where_the_old_tokenizer_knows_nothing_there_is_no_target_and_with_the_s
 @pytest.mark.cell('nbs/06_training/08_distil.ipynb', 'cell "the loss is the squared error at every place where both end, taken one by one, and only new rows learn" (d1571112)')
 def test_the_loss_is_the_squared_error_at_every_place_where_both_end_taken_one_by_one_and_only_new_rows_learn(cell_d1571105, cell_d1571111):
     for name, (made, teacher) in models.items():
-        for layer in (-1, 1):
+        for layer in (0, 1):
             errors = []
             batch = batch_of(name)
             for ids, their_ids, labels in zip(batch["input_ids"], batch["teacher_ids"], batch["labels"]):
                 with torch.no_grad():
                     one, other = (
-                        m(i[i >= 0][None], output_hidden_states=True).hidden_states[layer][0]
+                        m(i[i >= 0][None], output_hidden_states=True).hidden_states[layer or -1][0]
                         for m, i in ((made.model, ids), (teacher.model, their_ids))
                     )
                 errors += [((one[p] - other[q]) ** 2).mean() for p, q in enumerate(labels.tolist()) if q >= 0]
@@ -343,7 +343,7 @@ def test_a_run_from_files_finds_its_teacher_resumes_to_the_bit_and_refuses_befor
         ),
         "no token is new: all embeddings are copies": dict(source=copies),
         "mode distil is for a model that learns itself": dict(source=mini, language=LanguageAdapter("sw")),
-        "distil_layer 5: there are layers 1 to 3, or -1 to -3": dict(config=replace(asked, distil_layer=5)),
+        "distil_layer 5: there are layers 1 to 3, and 0 for the last": dict(config=replace(asked, distil_layer=5)),
         "a teacher in mode distil, not in mode all": dict(config=replace(asked, mode="all"), teacher=str(mini)),
         "no new token is in the .* held-out lines": dict(held_out=(place / "am.txt",)),
         "has no plan.npz": dict(source=mini),

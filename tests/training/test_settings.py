@@ -17,7 +17,7 @@ def test_a_preset_is_replaced_where_something_is_given_and_what_cannot_be_is_ref
         PRESETS["embedding-structure"], steps=200, eval_every=7, micro_batch=4
     )
     assert not LaptSettings(steps=0).trains and LaptSettings().trains
-    assert LaptSettings(mode="new").config().only_new_rows and LaptSettings(rows="new").config().only_new_rows
+    assert LaptSettings(mode="new").config().only_new_rows and LaptSettings(embeddings="new").config().only_new_rows
     assert [name for name, preset in PRESETS.items() if preset.only_new_rows] == ["token-distillation"]
     assert LaptSettings("wechsel-gpt2", patience=300).config().patience == 300
     assert PRESETS["wechsel-gpt2-low-resource"] == replace(PRESETS["wechsel-gpt2"], eval_every=2500, patience=10_000)
@@ -27,7 +27,7 @@ def test_a_preset_is_replaced_where_something_is_given_and_what_cannot_be_is_ref
     for wrong, message in (
         (LaptSettings("fokus"), "--preset: 'fokus' is unknown; did you mean focus"),
         (LaptSettings(mode="ful"), "--mode: 'ful' is unknown; did you mean full"),
-        (LaptSettings(rows="knew"), "--rows: 'knew' is unknown; did you mean new"),
+        (LaptSettings(embeddings="knew"), "--embeddings: 'knew' is unknown; did you mean new"),
         (LaptSettings(steps=-1), "--steps -1: give at least 0"),
         (LaptSettings(learning_rate=0), "--learning-rate 0: give a number above 0"),
         (LaptSettings(batch_size=0), "--batch-size 0"),

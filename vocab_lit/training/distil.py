@@ -154,7 +154,7 @@ class SnippetPairs(MaskedBlocks):
 def _hidden_states(model, ids, layer) -> torch.Tensor:  # (n, length, dim)
     "What a layer gives for some sequences."
     inputs = dict(input_ids=ids.clamp(min=0), attention_mask=(ids >= 0).long())
-    return model.base_model(**inputs, output_hidden_states=True, return_dict=True).hidden_states[layer]
+    return model.base_model(**inputs, output_hidden_states=True, return_dict=True).hidden_states[layer or -1]
 
 
 def distil_loss(
@@ -165,7 +165,7 @@ def distil_loss(
     lm_ids: torch.Tensor,  # (n, length) as input_ids, with masks in a masked model
     lm_labels: torch.Tensor,  # (n, length) target ids of language modelling, or -100
     teacher: PreTrainedModel,
-    layer: int = -1,  # whose hidden states are compared
+    layer: int = 0,  # whose hidden states are compared, 1 for the first; 0: the last
     lm: bool = False,  # whether input embeddings learn language modelling besides
     reduction: str = "mean",  # over the targets: mean or sum
 ) -> torch.Tensor:  # squared error; the loss of language modelling counts in its gradient only
@@ -221,8 +221,8 @@ class Teacher:
                 "give the model that it was made from"
             )
         layers = min(text_part(m.config).num_hidden_layers for m in (self.model, model))
-        if not -layers - 1 <= config.distil_layer <= layers:
-            raise ValueError(f"distil_layer {config.distil_layer}: there are layers 1 to {layers}, or -1 to {-layers}")
+        if not 0 <= config.distil_layer <= layers:
+            raise ValueError(f"distil_layer {config.distil_layer}: there are layers 1 to {layers}, and 0 for the last")
         check_rows(self.model, self.tokenizer)
         for whose, t in (("model", tokenizer), ("teacher", self.tokenizer)):
             if not t.is_fast:

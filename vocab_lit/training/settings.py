@@ -12,7 +12,7 @@ from ..text.reader import TextSource
 from ..text.settings import LARGEST_SEED, Files, SettingError, Settings, one_of, within
 
 # %% auto #0
-__all__ = ['MODES', 'ROWS', 'PRESETS', 'PRECISIONS', 'Stage', 'LaptConfig', 'LaptSettings', 'RunStopped', 'RunSettings']
+__all__ = ['MODES', 'EMBEDDINGS', 'PRESETS', 'PRECISIONS', 'Stage', 'LaptConfig', 'LaptSettings', 'RunStopped', 'RunSettings']
 
 # %% ../../nbs/06_training/00_settings.ipynb #1695c301
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ MODES = {
     "two-stage": (Stage("rows", 0.2), Stage("all", 1, True)),
     "transinner": (Stage("rows", 0.1), Stage("all", 0.9, True)),
 }
-ROWS = ("all", "new")
+EMBEDDINGS = ("all", "new")
 
 # %% ../../nbs/06_training/00_settings.ipynb #b4ae67bc
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ class LaptConfig(Settings):
     steps: int = 390_625  # optimizer steps; two-stage takes a fifth more
     max_epochs: int = 0  # passes over the text after which training ends where the steps are more; 0: any number
     mode: str = "all"  # a name in MODES
-    rows: str = "all"  # whose token embeddings learn: those of all tokens, or of new ones, which are no copies
+    embeddings: str = "all"  # whose token embeddings learn: those of all tokens, or of new ones, which are no copies
     learning_rate: float = 5e-5
     batch_size: int = 128  # blocks in one optimizer step, over all processes
     micro_batch: int = 0  # blocks in one forward pass of one process; 0: as many as divide the batch, at most 32
@@ -58,19 +58,19 @@ class LaptConfig(Settings):
     mask_probability: float = 0.15
     eval_every: int = 1000  # steps between two evaluations, and two checkpoints
     patience: int = 0  # steps without a lower held-out loss after which the run stops; 0: it goes to its end
-    distil_layer: int = -1  # whose hidden states are compared, 0 for the embeddings; negative: from the end
+    distil_layer: int = 0  # whose hidden states are compared, 1 for the first; 0: the last
     distil_snippets: int = 25  # of text for each new token
     distil_lm: bool = False  # whether input embeddings learn language modelling besides
 
     def check(self) -> None:
         super().check()
         one_of("mode", self.mode, MODES)
-        one_of("rows", self.rows, ROWS)
+        one_of("embeddings", self.embeddings, EMBEDDINGS)
 
     @property
     def only_new_rows(self) -> bool:
         "Whether the embeddings of overlapping tokens stay."
-        return self.mode in ("new", "distil") or self.rows == "new"
+        return self.mode == "distil" or "new" in (self.mode, self.embeddings)
 
     def within_epochs(
         self,
@@ -137,7 +137,7 @@ class LaptSettings(Settings):
     # transinner (token embeddings for the first tenth, then all with a new warm-up); default: the preset's
     mode: str | None = None
     # whose token embeddings learn, in any mode: all, or new (of tokens whose embeddings are no copies of the source's)
-    rows: str = "all"
+    embeddings: str = "all"
     steps: int | None = None  # optimizer steps; default: the preset's
     learning_rate: float | None = None  # peak learning rate; default: the preset's
     batch_size: int | None = None  # blocks in one step; default: the preset's
@@ -147,8 +147,8 @@ class LaptSettings(Settings):
     eval_every: int | None = None
     # steps without a lower held-out loss after which the run stops, 0 for never; default: the preset's
     patience: int | None = None
-    # mode distil: the layer whose hidden states are compared, 1 for the first; negative: from the last, which is -1
-    distil_layer: int = -1
+    # mode distil: the layer whose hidden states are compared, 1 for the first, 0 for the last
+    distil_layer: int = 0
     # mode distil: snippets of text for each new token
     distil_snippets: int = 25
     # mode distil: let input embeddings learn language modelling besides, with a weight that makes both losses equal
@@ -159,7 +159,7 @@ class LaptSettings(Settings):
         one_of("preset", self.preset, PRESETS)
         if self.mode is not None:
             one_of("mode", self.mode, MODES)
-        one_of("rows", self.rows, ROWS)
+        one_of("embeddings", self.embeddings, EMBEDDINGS)
         within("steps", self.steps, 0)
         if self.learning_rate is not None and not 0 < self.learning_rate < math.inf:
             raise SettingError("learning_rate", f" {self.learning_rate}: give a number above 0")
@@ -167,6 +167,7 @@ class LaptSettings(Settings):
             within(name, getattr(self, name), 1)
         within("micro_batch", self.micro_batch, 0)
         within("patience", self.patience, 0)
+        within("distil_layer", self.distil_layer, 0)
         within("distil_snippets", self.distil_snippets, 1)
 
     @property

@@ -160,7 +160,7 @@ class LaptTrainer(FiniteTrainer):
         if self.is_fsdp_enabled and hasattr(model, "new_rows"):
             raise ValueError(
                 "FSDP divides the embeddings, so that those of new tokens cannot learn by themselves; "
-                "train with rows all, or without FSDP"
+                "train the embeddings of all tokens, or without FSDP"
             )
 
     def compute_loss(self, model, inputs, return_outputs=False, num_items_in_batch=None):
@@ -535,7 +535,13 @@ class MetricsFile(TrainerCallback):
     def __init__(self, file: Path):
         self.file = file
 
+    def on_train_begin(self, args, state, control, **_):
+        self._write(state, state.log_history, "w")
+
     def on_log(self, args, state, control, **_):
+        self._write(state, state.log_history[-1:], "a")
+
+    def _write(self, state, entries, mode):
         if state.is_world_process_zero:
-            entries = [json.dumps(entry) for entry in state.log_history]
-            self.file.write_text("\n".join([*entries, ""]), encoding="utf-8")
+            with open(self.file, mode, encoding="utf-8") as file:
+                file.writelines(f"{json.dumps(entry)}\n" for entry in entries)

@@ -165,7 +165,7 @@ def _open_run(source, text, settings, run, language) -> _Run:
     check_lapt(model, tokenizer, config)
     if layer and config.only_new_rows:
         raise ValueError(
-            "low-dimensional embeddings are trained for all tokens; take rows all and another mode than new"
+            "low-dimensional embeddings are trained for all tokens; take embeddings all and another mode than new"
         )
     new = saved_plan(source.files, tokenizer).new_tokens if config.only_new_rows else None
     if new == []:
