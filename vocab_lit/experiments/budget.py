@@ -778,12 +778,6 @@ def _source_models(chapter: str, scale: str, parameters: dict) -> dict[str, str]
     return {preset: given.get(preset) or scale_models(preset)[scale != "mini"] for preset in _PRESETS[chapter]}
 
 
-def _memory(scale: str, models: dict[str, str]) -> dict[str, tuple[float, float]]:  # models by preset
-    "GB of each model, with as many blocks at a time as are usual and with one."
-    shapes = [(model, shape_of(model), scale_lapt(scale, preset)) for preset, model in models.items()]
-    return {model: (memory_needed(shape, c), memory_needed(shape, c, 1)) for model, shape, c in shapes}
-
-
 @dataclass(frozen=True)
 class Plan:
     "What a chapter would do; `print` shows it."
@@ -793,22 +787,22 @@ class Plan:
     scale: str
     reads: pd.DataFrame  # name, what of it, where it is
     budget: pd.DataFrame
-    memory_of: dict[str, tuple[float, float]]  # GB of each model, with many blocks at a time and with one
+    models: list[tuple[str, Shape, LaptConfig]]  # what is trained, and with what
     disk: float  # GB
     settings: pd.DataFrame  # hyper-parameters beside the paper's; empty where the chapter has no paper
 
     @property
     def memory(self) -> float:  # GB
         "Of the model that takes most."
-        return max(usual for usual, _ in self.memory_of.values())
+        return max(memory_needed(shape, config) for _, shape, config in self.models)
 
     @property
     def _memory(self) -> str:
-        lines = [
-            f"{Path(model).name}: about {usual:.2g} GB, or {least:.2g} GB one block at a time"
-            for model, (usual, least) in self.memory_of.items()
-        ]
-        most = max(least for _, least in self.memory_of.values())
+        lines, most = [], 0
+        for model, shape, config in self.models:
+            usual, least = memory_needed(shape, config), memory_needed(shape, config, 1)
+            lines.append(f"{Path(model).name}: about {usual:.2g} GB, or {least:.2g} GB one block at a time")
+            most = max(most, least)
         fits = ", ".join(n for n, m in MACHINES.items() if m.memory > most)
         return f"Memory of {'; of '.join(lines)}, which is in {fits or 'none of these'}."
 
@@ -926,7 +920,7 @@ def plan(
         scale,
         pd.DataFrame(reads, columns=["what", "name", "part", "where"]),
         budget(chapter, language, scale, **parameters),
-        _memory(scale, sources),
+        [(model, shape_of(model), scale_lapt(scale, preset)) for preset, model in sources.items()],
         disk_needed(largest, kept),
         hyperparameters(chapter) if chapter in PAPER_PARAMETERS else pd.DataFrame(),
     )
