@@ -168,7 +168,7 @@ def _with_micro_batch(config, model, process, note, folder, say, teacher) -> Lap
     if memory:
         say(f"micro-batches of {micro} blocks; memory of a step: {memory}, and {free / 1e9:.1f} GB free")
     if memory and memory.more > free:
-        warnings.warn(f"{_LESS} if memory is not enough", stacklevel=3)
+        warnings.warn(f"a step may take more memory than is free; {_LESS} if it does", stacklevel=3)
     note["micro_batch"] = micro  # also where there is more room when it resumes
     if folder and process.process_index == 0:
         write_json(note, folder / "run.json")
