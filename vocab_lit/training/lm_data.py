@@ -143,7 +143,8 @@ def _masked(ids, masking, chances, places, probability):
     asked, shown_as = chances  # shown_as below 0.8: mask; from 0.9: random token; else unchanged
     is_target = (asked < probability) & is_ordinary[ids.clamp(-1, len(is_ordinary) - 1)]
     inputs = torch.where(is_target & (shown_as < 0.8), mask, ids)
-    inputs = torch.where(is_target & (shown_as >= 0.9), ordinary[places], inputs)
+    swapped = is_target & (shown_as >= 0.9)
+    inputs[swapped] = ordinary[places[swapped]]  # few, so that the list of ordinary ids is seldom read
     return inputs, torch.where(is_target, ids, -100)
 
 
