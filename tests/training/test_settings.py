@@ -17,8 +17,8 @@ def test_a_preset_is_replaced_where_something_is_given_and_what_cannot_be_is_ref
         PRESETS["embedding-structure"], steps=200, eval_every=7, micro_batch=4
     )
     assert not LaptSettings(steps=0).trains and LaptSettings().trains
-    assert LaptSettings(mode="new").config().only_new_rows and LaptSettings(rows="new").config().only_new_rows
-    assert not any(preset.only_new_rows for preset in PRESETS.values())
+    assert LaptSettings(mode="new").config().only_new_rows and LaptSettings(embeddings="new").config().only_new_rows
+    assert [name for name, preset in PRESETS.items() if preset.only_new_rows] == ["token-distillation"]
     assert LaptSettings("wechsel-gpt2", patience=300).config().patience == 300
     assert PRESETS["wechsel-gpt2-low-resource"] == replace(PRESETS["wechsel-gpt2"], eval_every=2500, patience=10_000)
     text = Path(tempfile.mkdtemp(), "a.txt")
@@ -27,7 +27,7 @@ def test_a_preset_is_replaced_where_something_is_given_and_what_cannot_be_is_ref
     for wrong, message in (
         (LaptSettings("fokus"), "--preset: 'fokus' is unknown; did you mean focus"),
         (LaptSettings(mode="ful"), "--mode: 'ful' is unknown; did you mean full"),
-        (LaptSettings(rows="knew"), "--rows: 'knew' is unknown; did you mean new"),
+        (LaptSettings(embeddings="knew"), "--embeddings: 'knew' is unknown; did you mean new"),
         (LaptSettings(steps=-1), "--steps -1: give at least 0"),
         (LaptSettings(learning_rate=0), "--learning-rate 0: give a number above 0"),
         (LaptSettings(batch_size=0), "--batch-size 0"),
@@ -49,6 +49,6 @@ def test_training_ends_after_the_steps_or_the_epochs_whichever_are_less_and_step
     assert replace(PRESETS["unks-everywhere"], batch_size=3, max_epochs=1).within_epochs(10).steps == 4  # the last is short
     tiny = PRESETS["unks-everywhere"].within_epochs(10)
     assert tiny.steps == tiny.eval_every == 32
-    assert all(p.within_epochs(1) == p for name, p in PRESETS.items() if name != "unks-everywhere")
+    assert all(p.within_epochs(1) == p for name, p in PRESETS.items() if not p.max_epochs)
     assert LaptSettings("unks-everywhere", steps=50_000).config().within_epochs(1_000).steps == 50_000
     assert LaptSettings("unks-everywhere").config().within_epochs(1_000).steps == short.steps

@@ -299,7 +299,7 @@ def test_new_tokens_embeddings_learn_by_themselves_or_with_the_encoder_and_an_in
     others = torch.ones(400, dtype=torch.bool).index_fill(0, new, False)
     before = AutoModelForMaskedLM.from_pretrained(folder).state_dict()
     table, layer = "roberta.embeddings.word_embeddings.weight", "roberta.encoder.layer.0.output.dense.weight"
-    for asked in (dict(mode="new"), dict(mode="all", rows="new")):
+    for asked in (dict(mode="new"), dict(mode="all", embeddings="new")):
         given = dict(model=folder, text=[place / "am.txt"], config=replace(few, **asked), say=told.append)
         whole = trained(out=place / f"new-{asked['mode']}", **given)
         assert whole.loss.iloc[-1] < whole.loss[0]

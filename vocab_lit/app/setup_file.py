@@ -445,7 +445,8 @@ def example_setup(
             "0: no training",
             *(
                 f"  # {name}: {getattr(lapt, name)!s}   # {_LAPT[name].about}"
-                for name in ("mode", "rows", "learning_rate", "batch_size", "length", "eval_every", "patience")
+                for name in ("mode", "embeddings", "learning_rate", "batch_size", "length", "eval_every", "patience")
+                + ("distil_layer", "distil_snippets", "distil_lm")
             ),
             "",
             "# Tasks: training, development (may be left out) and test file. Settings go beside them:",

@@ -53,7 +53,7 @@ def stage_times(
         chosen = timed("order", data._order, places)
         inputs = labels = timed("read", data.blocks.__getitem__, chosen)
         if data.tokenizer is not None:
-            inputs, labels = timed("mask", data._mask, inputs, places)
+            inputs, labels = timed("mask", data.masked, inputs, places)
         rows = [{"input_ids": shown, "labels": asked} for shown, asked in zip(inputs, labels)]
         timed("collate", _collate, rows, data.tokenizer is not None)
     return {f"{stage}_us": seconds[stage] / len(data) * 1e6 for stage in _STAGES if stage in seconds}

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
 
 # %% auto #0
-__all__ = ['PackedBlocks', 'pack', 'mask_tokens', 'MaskedBlocks']
+__all__ = ['PackedBlocks', 'pack', 'lay_out', 'mask_tokens', 'MaskedBlocks']
 
 # %% ../../nbs/06_training/01_lm_data.ipynb #50e4bafb
 class PackedBlocks(Dataset):
@@ -78,7 +78,15 @@ def pack(
     # (n_blocks, length) int64, or the same in a file; what does not fill the last block is left out
 ) -> torch.Tensor | PackedBlocks:
     "Lay texts end to end and cut them into blocks; `ValueError` where they do not fill one."
-    stream = _token_stream(tokenizer, lines)
+    return lay_out(_token_stream(tokenizer, lines), length, file)
+
+
+def lay_out(
+    stream: Iterable[np.ndarray],  # 32-bit integers
+    length: int,  # of a block
+    file: str | Path | None = None,  # where to put the blocks; None: in memory
+) -> torch.Tensor | PackedBlocks:  # (n_blocks, length) int64, or the same in a file
+    "Cut a stream of numbers into blocks; `ValueError` where it does not fill one."
     if file is not None:
         _require_a_block(_write_blocks(stream, length, Path(file)), length)
         return PackedBlocks(file, length)
@@ -217,9 +225,13 @@ class MaskedBlocks(Dataset):
         for i in places:
             if not 0 <= i < self.n:
                 raise IndexError(f"block {i} of {self.n} in training")
-        ids = self.blocks[self._order(places)]
-        inputs, labels = self._mask(ids, places) if self.tokenizer is not None else (ids, ids)
-        return [{"input_ids": shown, "labels": asked} for shown, asked in zip(inputs, labels)]
+        batch = self.batch(self.blocks[self._order(places)], places)
+        return [dict(zip(batch, row)) for row in zip(*batch.values())]
+
+    def batch(self, blocks: torch.Tensor, places: Sequence[int]) -> dict[str, torch.Tensor]:  # (n, length) each
+        "What the model is shown of some blocks, and what it is asked."
+        inputs, labels = self.masked(blocks, places)
+        return {"input_ids": inputs, "labels": labels}
 
     def _order(self, places) -> list[int]:
         "Which blocks are seen at some places of training."
@@ -229,8 +241,14 @@ class MaskedBlocks(Dataset):
             chosen.append(_permuted_index(index, n_blocks, f"{self.seed} {n_pass}"))
         return chosen
 
-    def _mask(self, ids, places) -> tuple[torch.Tensor, torch.Tensor]:
-        "Mask blocks, each by a generator of its own."
+    def masked(
+        self,
+        ids: torch.Tensor,  # (n, length)
+        places: Sequence[int],  # of each block in training
+    ) -> tuple[torch.Tensor, torch.Tensor]:  # inputs and labels
+        "Mask blocks, each by a generator of its own; a causal model's stay as they are."
+        if self.tokenizer is None:
+            return ids, ids
         chances, at = _empty_draws(ids.shape)
         generator = torch.Generator()
         for row, i in enumerate(places):

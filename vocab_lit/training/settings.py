@@ -12,7 +12,7 @@ from ..text.reader import TextSource
 from ..text.settings import LARGEST_SEED, Files, SettingError, Settings, one_of, within
 
 # %% auto #0
-__all__ = ['MODES', 'ROWS', 'PRESETS', 'PRECISIONS', 'Stage', 'LaptConfig', 'LaptSettings', 'RunStopped', 'RunSettings']
+__all__ = ['MODES', 'EMBEDDINGS', 'PRESETS', 'PRECISIONS', 'Stage', 'LaptConfig', 'LaptSettings', 'RunStopped', 'RunSettings']
 
 # %% ../../nbs/06_training/00_settings.ipynb #1695c301
 @dataclass(frozen=True)
@@ -30,10 +30,11 @@ MODES = {
     "emb": (Stage("outside", 1),),
     "emb-rows": (Stage("rows", 1),),
     "new": (Stage("rows", 1),),
+    "distil": (Stage("rows", 1),),
     "two-stage": (Stage("rows", 0.2), Stage("all", 1, True)),
     "transinner": (Stage("rows", 0.1), Stage("all", 0.9, True)),
 }
-ROWS = ("all", "new")
+EMBEDDINGS = ("all", "new")
 
 # %% ../../nbs/06_training/00_settings.ipynb #b4ae67bc
 @dataclass(frozen=True)
@@ -43,7 +44,7 @@ class LaptConfig(Settings):
     steps: int = 390_625  # optimizer steps; two-stage takes a fifth more
     max_epochs: int = 0  # passes over the text after which training ends where the steps are more; 0: any number
     mode: str = "all"  # a name in MODES
-    rows: str = "all"  # whose token embeddings learn: those of all tokens, or of new ones, which are no copies
+    embeddings: str = "all"  # whose token embeddings learn: those of all tokens, or of new ones, which are no copies
     learning_rate: float = 5e-5
     batch_size: int = 128  # blocks in one optimizer step, over all processes
     micro_batch: int = 0  # blocks in one forward pass of one process; 0: as many as divide the batch, at most 32
@@ -57,16 +58,19 @@ class LaptConfig(Settings):
     mask_probability: float = 0.15
     eval_every: int = 1000  # steps between two evaluations, and two checkpoints
     patience: int = 0  # steps without a lower held-out loss after which the run stops; 0: it goes to its end
+    distil_layer: int = 0  # whose hidden states are compared, 1 for the first; 0: the last
+    distil_snippets: int = 25  # of text for each new token
+    distil_lm: bool = False  # whether input embeddings learn language modelling besides
 
     def check(self) -> None:
         super().check()
         one_of("mode", self.mode, MODES)
-        one_of("rows", self.rows, ROWS)
+        one_of("embeddings", self.embeddings, EMBEDDINGS)
 
     @property
     def only_new_rows(self) -> bool:
         "Whether the embeddings of overlapping tokens stay."
-        return self.mode == "new" or self.rows == "new"
+        return self.mode == "distil" or "new" in (self.mode, self.embeddings)
 
     def within_epochs(
         self,
@@ -94,6 +98,16 @@ _EMBEDDING_STRUCTURE = LaptConfig(
     steps=100_000, mode="full", learning_rate=1e-5, batch_size=200, warmup=0, schedule="linear"
 )
 _MAD_X = LaptConfig(steps=250_000, batch_size=64, warmup=0, schedule="linear")
+_TOKEN_DISTILLATION = LaptConfig(
+    steps=10**6,
+    max_epochs=1,
+    mode="distil",
+    learning_rate=1e-4,
+    batch_size=16,
+    length=50,
+    warmup=0.5,
+    schedule="linear",
+)
 PRESETS = {
     "focus": LaptConfig(),  # Table 5
     "embedding-structure": _EMBEDDING_STRUCTURE,  # Table 6
@@ -105,6 +119,8 @@ PRESETS = {
     "mad-x-adapter": replace(_MAD_X, learning_rate=1e-4),  # Section 5.2, adapters
     # Section 4.3: "200 epochs or ~100k update steps, depending on the corpus size"
     "unks-everywhere": replace(_MAD_X, steps=100_000, max_epochs=200, learning_rate=1e-4),
+    # the code of the paper (Dobler et al., 2025): one pass over 25 snippets of 50 tokens for each new token
+    "token-distillation": _TOKEN_DISTILLATION,
 }
 
 # %% ../../nbs/06_training/00_settings.ipynb #2e95c304
@@ -113,14 +129,15 @@ class LaptSettings(Settings):
     "A preset, and what differs from it."
 
     # whose hyper-parameters: embedding-structure, focus, wechsel-roberta, wechsel-gpt2, wechsel-gpt2-low-resource,
-    # mad-x, mad-x-adapter or unks-everywhere; their learning rates suit their many steps
+    # mad-x, mad-x-adapter, unks-everywhere or token-distillation; their learning rates suit their many steps
     preset: str = "embedding-structure"
     # what is trained when: all; full (encoder frozen for the first tenth), emb (encoder frozen throughout), emb-rows
-    # (only the token embeddings), new (only those of new tokens), two-stage (token embeddings for an extra fifth, then
-    # all) or transinner (token embeddings for the first tenth, then all with a new warm-up); default: the preset's
+    # (only the token embeddings), new (only those of new tokens), distil (those too, from the hidden states of the
+    # source model, by the preset token-distillation), two-stage (token embeddings for an extra fifth, then all) or
+    # transinner (token embeddings for the first tenth, then all with a new warm-up); default: the preset's
     mode: str | None = None
     # whose token embeddings learn, in any mode: all, or new (of tokens whose embeddings are no copies of the source's)
-    rows: str = "all"
+    embeddings: str = "all"
     steps: int | None = None  # optimizer steps; default: the preset's
     learning_rate: float | None = None  # peak learning rate; default: the preset's
     batch_size: int | None = None  # blocks in one step; default: the preset's
@@ -130,13 +147,19 @@ class LaptSettings(Settings):
     eval_every: int | None = None
     # steps without a lower held-out loss after which the run stops, 0 for never; default: the preset's
     patience: int | None = None
+    # mode distil: the layer whose hidden states are compared, 1 for the first, 0 for the last
+    distil_layer: int = 0
+    # mode distil: snippets of text for each new token
+    distil_snippets: int = 25
+    # mode distil: let input embeddings learn language modelling besides, with a weight that makes both losses equal
+    distil_lm: bool = False
 
     def check(self) -> None:
         super().check()
         one_of("preset", self.preset, PRESETS)
         if self.mode is not None:
             one_of("mode", self.mode, MODES)
-        one_of("rows", self.rows, ROWS)
+        one_of("embeddings", self.embeddings, EMBEDDINGS)
         within("steps", self.steps, 0)
         if self.learning_rate is not None and not 0 < self.learning_rate < math.inf:
             raise SettingError("learning_rate", f" {self.learning_rate}: give a number above 0")
@@ -144,6 +167,8 @@ class LaptSettings(Settings):
             within(name, getattr(self, name), 1)
         within("micro_batch", self.micro_batch, 0)
         within("patience", self.patience, 0)
+        within("distil_layer", self.distil_layer, 0)
+        within("distil_snippets", self.distil_snippets, 1)
 
     @property
     def trains(self) -> bool:
@@ -160,7 +185,8 @@ class LaptSettings(Settings):
         given = {name: value for name, value in given.items() if value is not None}
         if self.steps is not None:
             given["max_epochs"] = 0  # as many steps as were asked for
-        config = replace(PRESETS[self.preset], **given)
+        preset = "token-distillation" if self.mode == "distil" else self.preset
+        config = replace(PRESETS[preset], **given)
         if self.length is None:
             config = replace(config, length=min(config.length, longest))
         if self.eval_every is None and self.steps:
@@ -183,6 +209,8 @@ class RunSettings(Settings):
     # take every --text as a language and sample them line by line with this exponent (0.2 in the papers);
     # default: all text as it is
     alpha: float | None = None
+    # mode distil: folder of the source model, from which new tokens learn; default: what the model was made from
+    teacher: str = ""
     seed: int = 0  # of the order of the text, the masks and dropout
     # resume a run that was interrupted; give the other arguments as before, and the same number of threads for the
     # same weights to the bit
