@@ -11,6 +11,7 @@ import json
 import pytest
 import tempfile
 import torch
+import vocab_lit
 import warnings
 
 
@@ -135,3 +136,27 @@ def test_every_kind_of_model_is_loaded_by_plain_peft_whichever_embeddings_have_l
     for name in models:
         for embeddings in ("all", "new", "none"):
             check_files(name, embeddings)
+
+
+@pytest.mark.cell('nbs/05_models/12_lora.ipynb', 'cell "the book\'s lines let plain PEFT train the new tokens of a transplant" (5d1a0e04)')
+def test_the_book_s_lines_let_plain_peft_train_the_new_tokens_of_a_transplant(cell_4f0f64e9, cell_9a2bdf31):
+    page = Path(vocab_lit.__file__).parents[1] / "book/running.md"
+    if not page.is_file():
+        pytest.skip("the package is not in a checkout")
+    _, *blocks = page.read_text(encoding="utf-8").split("```python\n")
+    lines = next(block.partition("```")[0] for block in blocks if "new_tokens.json" in block)
+    with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        models["Qwen 3"].save_pretrained("model-sw")
+        Path("model-sw/new_tokens.json").write_text(json.dumps(new))
+        exec(lines, given := {})
+    theirs = given["model"]
+    plain, ours = logits(theirs), copy.deepcopy(models["Qwen 3"])
+    LoraAdapter(ours, LoraSettings(), "new", new)
+    with only_new_rows(ours, new):
+        count = sum(p.numel() for p in ours.parameters() if p.requires_grad)
+    assert sum(p.numel() for p in theirs.parameters() if p.requires_grad) == count
+    learn(theirs)
+    assert not torch.equal(logits(theirs), plain)
+    rows = theirs.merge_and_unload().get_input_embeddings().weight != models["Qwen 3"].get_input_embeddings().weight
+    assert set(rows.any(1).nonzero().flatten().tolist()) <= set(new) and rows.any()

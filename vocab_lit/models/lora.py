@@ -179,4 +179,6 @@ def save_lora(
     made = {f"base_model.model.{name}": t.detach().cpu().clone().contiguous() for name, t in tensors.items()}
     save_file(made, Path(folder) / "adapter_model.safetensors", {"format": "pt"})
     config = lora.model.peft_config["default"].to_dict() | dict(base_model_name_or_path=base, inference_mode=True)
-    peft.LoraConfig(**config | tables.settings()).save_pretrained(folder)
+    config = peft.LoraConfig(**config | tables.settings())
+    config.target_modules = sorted(config.target_modules)  # a set is written in any order
+    config.save_pretrained(folder)

@@ -201,6 +201,8 @@ def lapt(
     check_lapt(model, tokenizer, config)
     if config.only_new_rows and not hasattr(model, "new_rows"):
         raise ValueError("only new tokens are to learn: say which they are, in `with only_new_rows(model, ids)`")
+    if config.lora and not hasattr(model, "peft_config"):
+        raise ValueError("LoRA is to learn: put it into the model, by `LoraAdapter(model)`")
     folder = Path(folder) if folder else None
     work = folder or Path(tempfile.gettempdir())
     held_out = held_out if isinstance(held_out, torch.Tensor) else pack(tokenizer, held_out, config.length)
