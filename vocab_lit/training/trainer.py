@@ -537,7 +537,13 @@ class MetricsFile(TrainerCallback):
     def __init__(self, file: Path):
         self.file = file
 
+    def on_train_begin(self, args, state, control, **_):
+        self._write(state, state.log_history, "w")
+
     def on_log(self, args, state, control, **_):
+        self._write(state, state.log_history[-1:], "a")
+
+    def _write(self, state, entries, mode):
         if state.is_world_process_zero:
-            entries = [json.dumps(entry) for entry in state.log_history]
-            self.file.write_text("\n".join([*entries, ""]), encoding="utf-8")
+            with open(self.file, mode, encoding="utf-8") as file:
+                file.writelines(f"{json.dumps(entry)}\n" for entry in entries)
