@@ -454,6 +454,9 @@ def example_setup(
                     length=lapt.length,
                     eval_every=lapt.eval_every,
                     patience=lapt.patience,
+                    distil_layer=lapt.distil_layer,
+                    distil_snippets=lapt.distil_snippets,
+                    distil_lm=lapt.distil_lm,
                 ).items()
             ),
             "",

@@ -26,7 +26,8 @@ from ..models.source import check_language_model, is_masked, max_length
 from ..models.transplant import check_rows
 from ..text.corpus import write_json
 from ..text.settings import first_line
-from .lm_data import MaskedBlocks, PackedBlocks, pack
+from .distil import SnippetPairs
+from .lm_data import MaskedBlocks, PackedBlocks, lay_out, pack
 from .lm_loss import heldout_loss, lm_loss
 from .settings import PRESETS, RunStopped
 from .stages import Freezer, stage_parameters, stage_starts, total_steps
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from transformers import PreTrainedModel, PreTrainedTokenizerBase, TrainerCallback
 
+    from vocab_lit.training.distil import Teacher
     from vocab_lit.training.settings import LaptConfig
 
 # %% auto #0
@@ -76,17 +78,28 @@ def _digest(*tensors) -> str:  # of contents
     return h.hexdigest()
 
 
-def _facts(model, blocks, held_out, seed, config) -> dict:
+def _facts(model, blocks, held_out, seed, config, teacher) -> dict:
     "What a run is, so that another one is not taken for it."
     settings = {name: list(v) if isinstance(v, tuple) else v for name, v in asdict(config).items()}
     settings.pop("micro_batch")  # makes no difference to the result
-    return dict(
+    taught_by = dict(teacher=_digest(*teacher.model.parameters())) if teacher else {}
+    return taught_by | dict(
         model=_digest(*model.parameters()),
         text=f"{len(blocks)} {_digest(blocks[0], blocks[len(blocks) - 1])}",
         held_out=_digest(held_out),
         seed=seed,
         config=settings,
     )
+
+
+def _check_new(model, tokenizer, config, teacher) -> None:
+    "`ValueError` where new tokens are to learn and it is not said which, or from what."
+    if config.only_new_rows and not hasattr(model, "new_rows"):
+        raise ValueError("only new tokens are to learn: say which they are, in `with only_new_rows(model, ids)`")
+    if (config.mode == "distil") != (teacher is not None):
+        raise ValueError("mode distil needs a teacher, and no other mode has one")
+    if teacher:
+        teacher.check(model, tokenizer, config)
 
 
 def _check_folder(folder, resume) -> None:
@@ -130,13 +143,16 @@ def _note_retry(folder, facts, retries, error, norm) -> None:
     warnings.warn(f"{error}; going back to {checkpoint} with max_grad_norm {norm:g}", stacklevel=3)
 
 
-def _training_blocks(tokenizer, text, length, folder, resume) -> torch.Tensor | PackedBlocks:
+def _training_blocks(tokenizer, text, config, folder, resume, teacher) -> torch.Tensor | PackedBlocks:
     "The text as blocks: given as such, in the folder already, or packed now."
+    length = 3 * config.length if teacher else config.length
     if isinstance(text, (torch.Tensor, PackedBlocks)):
         return text
     stored = folder / "tokens" if folder else None
     if stored and resume and stored.is_file():
         return PackedBlocks(stored, length)
+    if teacher:
+        return lay_out(teacher.snippets(tokenizer, text, config), length, stored)
     return pack(tokenizer, text, length, stored)
 
 # %% ../../nbs/06_training/06_lapt.ipynb #1a970004
@@ -176,6 +192,7 @@ def lapt(
     callbacks: Sequence[TrainerCallback] = (),  # of one's own
     max_hours: float = 0,  # save and stop before so many are over; 0: no limit. Only with a folder
     gradient_checkpointing: bool = False,  # compute activations twice, and keep few
+    teacher: Teacher | None = None,  # in mode distil: the source model
     **arguments,  # of transformers' TrainingArguments, such as report_to
 ) -> pd.DataFrame:  # columns step, loss (held-out, nats); the first row is step 0
     "Continue training on text of the new language and record the held-out loss; `RunStopped` if it is asked to stop."
@@ -199,8 +216,7 @@ def lapt(
     )
 
     check_lapt(model, tokenizer, config)
-    if config.only_new_rows and not hasattr(model, "new_rows"):
-        raise ValueError("only new tokens are to learn: say which they are, in `with only_new_rows(model, ids)`")
+    _check_new(model, tokenizer, config, teacher)
     if config.lora and not hasattr(model, "peft_config"):
         raise ValueError("LoRA is to learn: put it into the model, by `LoraAdapter(model)`")
     folder = Path(folder) if folder else None
@@ -213,10 +229,10 @@ def lapt(
             resume = resume or process.process_index > 0
             folder.mkdir(parents=True, exist_ok=True)
             _check_folder(folder, resume)
-        blocks = _training_blocks(tokenizer, text, config.length, folder, resume)
+        blocks = _training_blocks(tokenizer, text, config, folder, resume, teacher)
         config = config.within_epochs(len(blocks))
         if folder:
-            facts = _facts(model, blocks, held_out, seed, config)
+            facts = _facts(model, blocks, held_out, seed, config, teacher)
             retries = _note_run(folder, facts)
 
     measure = functools.partial(
@@ -224,7 +240,8 @@ def lapt(
     )
     n_seen = total_steps(config) * config.batch_size
     masking = tokenizer if is_masked(model) else None
-    data = MaskedBlocks(blocks, n_seen, masking, seed, config.mask_probability)
+    kind, loss = (SnippetPairs, teacher.loss(config)) if teacher else (MaskedBlocks, None)
+    data = kind(blocks, n_seen, masking, seed, config.mask_probability)
     freezer = Freezer(model, config)
     frozen = {name for name, p in model.named_parameters(remove_duplicate=False) if not p.requires_grad}
     progress = ProgressCallback(config.batch_size * config.length)
@@ -247,7 +264,7 @@ def lapt(
     try:
         listening = stop.listening() if folder else contextlib.nullcontext()
         sparing = activations_recomputed(model) if gradient_checkpointing else contextlib.nullcontext()
-        with random_state_restored(), garbage_collected_inside(), answering_with_loss(model), sparing, listening:
+        with random_state_restored(), garbage_collected_inside(), answering_with_loss(model, loss), sparing, listening:
             while True:
                 norm = config.max_grad_norm / 2 ** len(retries)
                 checkpoint = get_last_checkpoint(work) if folder else None

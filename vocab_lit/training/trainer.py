@@ -18,7 +18,7 @@ import signal
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 from unittest import mock
@@ -145,13 +145,13 @@ class LaptTrainer(FiniteTrainer):
     def __init__(self, model, args, config, measure=None, frozen=frozenset(), **more):
         device = find_device()
         self.fixed_shapes = device.fixed_shapes
-        if device.kind != "cpu":
+        if device.kind != "cpu" and config.mode != "distil":
             targets = dict(probability=config.mask_probability, masked=is_masked(model), fixed_shapes=self.fixed_shapes)
             more.setdefault("data_collator", functools.partial(_with_positions, **targets))
         super().__init__(model, args, **more)
         self.config, self.measure = config, measure
         self.frozen = frozen  # names of what never learns, and stays out of checkpoints
-        self._loss_shifts_labels = not is_masked(model)  # how targets are counted
+        self._loss_shifts_labels = not is_masked(model) and config.mode != "distil"  # how targets are counted
         if self.is_fsdp_enabled and self.accelerator.state.fsdp_plugin.fsdp_version == 1:
             raise ValueError(
                 "FSDP's first version cannot freeze and unfreeze a part of the model; "
@@ -275,9 +275,9 @@ def activations_recomputed(model: PreTrainedModel) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def answering_with_loss(model: PreTrainedModel) -> Iterator[None]:
-    "Let the model answer with its loss, also inside the wrappers of several processes."
-    model.forward = functools.partial(lm_loss, model)
+def answering_with_loss(model: PreTrainedModel, loss: Callable | None = None) -> Iterator[None]:
+    "Let the model answer with its loss, by default `lm_loss`, also inside the wrappers of several processes."
+    model.forward = functools.partial(loss or lm_loss, model)
     try:
         with _without_looks_into_batches(model.base_model):
             yield
