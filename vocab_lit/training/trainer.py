@@ -157,6 +157,8 @@ class LaptTrainer(FiniteTrainer):
                 "FSDP's first version cannot freeze and unfreeze a part of the model; "
                 "give accelerate launch --fsdp_version 2"
             )
+        if self.is_fsdp_enabled and hasattr(model, "peft_config"):
+            raise ValueError("LoRA is not trained under FSDP; train it on one GPU, or under torchrun without FSDP")
         if self.is_fsdp_enabled and hasattr(model, "new_rows"):
             raise ValueError(
                 "FSDP divides the embeddings, so that those of new tokens cannot learn by themselves; "
