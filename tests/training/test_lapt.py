@@ -23,7 +23,6 @@ import os
 import pytest
 import random
 import signal
-import sys
 import tempfile
 import textwrap
 import torch
@@ -188,36 +187,6 @@ def cell_1a970008(cell_ed44b6ca):
     def train(model, folder, eval_every=3, **more):
         config = replace(quick, steps=9, eval_every=eval_every)
         return lapt(model, tokenizer, swahili, held_out, config, folder=folder, **more)
-
-
-@pytest.fixture(scope='module')
-def cell_5e1c0004(cell_1a970006):
-    # nbs/06_training/06_lapt.ipynb, cell "limited = tiny_runs + textwrap.dedent("""" (5e1c0004)
-    global limited
-    limited = tiny_runs + textwrap.dedent("""
-    import warnings
-
-    import psutil
-
-    def model(): # whose step with all blocks takes some hundreds of MB
-        torch.manual_seed(7)
-        wide = size | dict(hidden_size=128, num_hidden_layers=12, intermediate_size=512)
-        return XLMRobertaForMaskedLM(XLMRobertaConfig(**wide, pad_token_id=1, max_position_embeddings=34))
-
-    def run(micro_batch, room=0):
-        folder = f"{parent}/{micro_batch}"
-        if room:
-            size = psutil.Process().memory_info().vms + room
-            resource.setrlimit(resource.RLIMIT_AS, (size, size))
-        said, config = [], LaptConfig(steps=2, batch_size=256, micro_batch=micro_batch, length=32, eval_every=2)
-        with warnings.catch_warnings(record=True) as told:
-            warnings.simplefilter("always")
-            losses = lapt(model(), tokenizer, text, held_out, config, folder=folder, say=said.append)
-        return losses.loss.tolist(), said, [str(w.message) for w in told]
-
-    found = [run(16), run(256, 800_000_000), run(0)]
-    Path(parent, "found.json").write_text(json.dumps(found))
-    """)
 
 
 @pytest.fixture(scope='module')
@@ -700,20 +669,6 @@ def test_the_micro_batch_is_chosen_by_the_memory_that_is_free_kept_by_a_run_that
         assert run(10**12, resume=True) == 8
     assert said[0].startswith("micro-batches of 8 blocks; memory of a step: 0.0 GB (weights 0.0, gradients 0.0, moments")
     assert len(said) == 1
-
-
-@pytest.mark.slow
-@pytest.mark.cell('nbs/06_training/06_lapt.ipynb', 'cell "a process that may take little memory halves what it was told, and chooses less by itself" (5e1c0005)')
-def test_a_process_that_may_take_little_memory_halves_what_it_was_told_and_chooses_less_by_itself(cell_a35ed2f9, cell_5e1c0004):
-    if not sys.platform.startswith("linux"):
-        pytest.skip("Linux limits the memory of a process")
-    with tempfile.TemporaryDirectory() as folder:
-        run_program(limited, folder)
-        (few, said, told), halved, chosen = json.loads(Path(folder, "found.json").read_text())
-    assert not said and not told
-    assert "can't allocate memory" in halved[2][-1] and "from checkpoint-0 with micro-batches of " in halved[2][-1]
-    assert chosen[1][0].startswith("micro-batches of ") and not chosen[2]
-    assert few == pytest.approx(halved[0], abs=0.01) == pytest.approx(chosen[0], abs=0.01)
 
 
 @pytest.mark.cell('nbs/06_training/06_lapt.ipynb', 'cell "what cannot be trained is refused with what to do, before anything is written" (7b5d2a06)')

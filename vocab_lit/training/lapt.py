@@ -277,6 +277,8 @@ def lapt(
 
     check_lapt(model, tokenizer, config)
     _check_new(model, tokenizer, config, teacher)
+    if config.lora and not hasattr(model, "peft_config"):
+        raise ValueError("LoRA is to learn: put it into the model, by `LoraAdapter(model)`")
     folder = Path(folder) if folder else None
     work = folder or Path(tempfile.gettempdir())
     held_out = held_out if isinstance(held_out, torch.Tensor) else pack(tokenizer, held_out, config.length)
@@ -334,7 +336,8 @@ def lapt(
                     _note_retry(folder, note, e, norm / 2)
                 except OutOfMemory as e:
                     config = _with_less_memory(config, process, note, folder, e)
-                trainer = give_back_memory(model)
+                del trainer
+                give_back_memory(model)
     finally:
         freezer.restore()
     state = trainer.state
