@@ -145,7 +145,7 @@ class LaptTrainer(FiniteTrainer):
     def __init__(self, model, args, config, measure=None, frozen=frozenset(), **more):
         device = find_device()
         self.fixed_shapes = device.fixed_shapes
-        if device.kind != "cpu" and config.mode != "distil":
+        if device.asynchronous and config.mode != "distil":
             targets = dict(probability=config.mask_probability, masked=is_masked(model), fixed_shapes=self.fixed_shapes)
             more.setdefault("data_collator", functools.partial(_with_positions, **targets))
         super().__init__(model, args, **more)
