@@ -62,6 +62,7 @@ def cell_1a970006():
     import resource
     import signal
     import types
+    from dataclasses import replace
     from pathlib import Path
 
     import torch
@@ -70,6 +71,7 @@ def cell_1a970006():
 
     import vocab_lit.training.lapt
     import vocab_lit.training.trainer
+    from vocab_lit.models.lora import LoraAdapter
     from vocab_lit.text.phrasebook import lines
     from vocab_lit.tokens.tokenizer import train_tokenizer
     from vocab_lit.training.lapt import lapt
@@ -228,6 +230,11 @@ def cell_af2c6dd7(cell_1a970006):
             Path(parent, f"said-{os.environ['RANK']}").write_text(str(e))
         os.environ["FSDP_VERSION"] = "2"
         run(f"{parent}/fsdp", Stop())
+        LoraAdapter(model := fresh())
+        try:
+            lapt(model, tokenizer, text, text[:40], replace(config, lora="r=16"))
+        except ValueError as e:
+            Path(parent, f"lora-{os.environ['RANK']}").write_text(str(e))
 
     two = LaunchConfig(1, 1, 2, run_id="two", rdzv_backend="c10d", rdzv_endpoint="localhost:0", start_method="fork")
     elastic_launch(two, rank)(parent)
@@ -699,6 +706,8 @@ def test_two_processes_train_what_one_trains_divided_or_not_also_when_they_are_s
         first_version = "FSDP's first version cannot freeze and unfreeze a part of the model; give accelerate launch"
         said = [Path(folder, f"said-{rank}").read_text() for rank in (0, 1)]
         assert said == [f"{first_version} --fsdp_version 2"] * 2
+        refused = [Path(folder, f"lora-{rank}").read_text() for rank in (0, 1)]
+        assert refused == ["LoRA is not trained under FSDP; train it on one GPU, or under torchrun without FSDP"] * 2
         in_parts = {name: any(f.is_dir() for f in Path(folder).glob(f"{name}/checkpoint-10/*")) for name in ("ddp", "fsdp")}
         assert in_parts == {"ddp": False, "fsdp": True}
         one, *two = (torch.load(f"{folder}/{name}/end") for name in ("one", "ddp", "fsdp"))
