@@ -222,12 +222,13 @@ def _damage(error) -> str | None:
     return None
 
 
-def _train_from(checkpoint, trainer) -> None:
+def _train_from(checkpoint, trainer, compile=False) -> None:
     "Train to the end, from a checkpoint or the start; `ValueError` where the checkpoint is damaged, or `OutOfMemory`."
-    from vocab_lit.training.trainer import unsharded_afterwards
+    from vocab_lit.training.trainer import compiled_blocks, unsharded_afterwards
 
+    compiling = compiled_blocks(trainer.model) if compile else contextlib.nullcontext()
     try:
-        with unsharded_afterwards(trainer.model):
+        with unsharded_afterwards(trainer.model), compiling:
             trainer.train(resume_from_checkpoint=checkpoint)
     except (pickle.UnpicklingError, SafetensorError, RuntimeError, ValueError, MemoryError) as e:
         if is_out_of_memory(e):
@@ -251,6 +252,7 @@ def lapt(
     callbacks: Sequence[TrainerCallback] = (),  # of one's own
     max_hours: float = 0,  # save and stop before so many are over; 0: no limit. Only with a folder
     gradient_checkpointing: bool = False,  # compute activations twice, and keep few
+    compile: bool = False,  # the transformer blocks
     say: Callable[[str], None] = lambda text: None,  # told what a step takes in memory
     teacher: Teacher | None = None,  # in mode distil: the source model
     **arguments,  # of transformers' TrainingArguments, such as report_to
@@ -330,7 +332,7 @@ def lapt(
                 checkpoint = get_last_checkpoint(work) if folder else None
                 trainer = trainer_from(checkpoint, norm)
                 try:
-                    _train_from(checkpoint, trainer)
+                    _train_from(checkpoint, trainer, compile)
                     break
                 except NonFiniteGradient as e:
                     _note_retry(folder, note, e, norm / 2)

@@ -154,9 +154,11 @@ def _check_folder(out: Path, resume: bool) -> None:
 
 def _open_run(source, text, settings, run, language) -> _Run:
     "Load model and tokenizer, and check that they can be trained as it is asked for."
-    from vocab_lit.training.trainer import check_reports
+    from vocab_lit.training.trainer import check_compiler, check_reports
 
     check_reports(run.arguments.get("report_to", ()))
+    if run.compile:
+        check_compiler()
     source = Source.open(source)
     model, tokenizer = source.load().float(), source.tokenizer
     config = settings
@@ -307,6 +309,7 @@ def _train(job: _Run, train, test, out: Path, say) -> pd.DataFrame:
             resume=job.run.resume,
             max_hours=job.run.max_hours,
             gradient_checkpointing=job.run.gradient_checkpointing,
+            compile=job.run.compile,
             say=say,
             teacher=job.teacher,
             **job.run.arguments,
