@@ -796,11 +796,11 @@ def test_a_setup_file_gives_what_the_command_line_leaves_out_and_an_adaptation_g
     assert {"README.md", "config.json", "model.safetensors"} <= set(json.loads(up)[-1]["what"].split(", "))
     for match, arguments in (
         (
-            "holds another run: it has vocab_size 650, not 600",
+            "its stage tokenizer was made with vocab_size 650, not 600",
             ("adapt", *use, "--vocab-size", 600, "--out", place / "adapted"),
         ),
         (
-            "holds another run: it has vocab_size 650, not 600",
+            "its stage tokenizer was made with vocab_size 650, not 600",
             ("adapt", *use, "--vocab-size", 600, "--out", place / "adapted", "--dry-run"),
         ),
         ("exists and is not empty", ("adapt", *use, "--out", place / "model", "--dry-run")),

@@ -458,7 +458,8 @@ def adapt_files(
     check_start(a, out)
     out.mkdir(parents=True, exist_ok=True)
     with _alone(out):
-        write_json(_read_note(out) | dict(asked=_facts(a)), out / "adapt.json")
+        if _differences(_read_note(out)["asked"], _facts(a)):
+            write_json(_read_note(out) | dict(asked=_facts(a)), out / "adapt.json")
         for rest in (*out.glob(".*-*"), *out.glob("scores/.*")):
             shutil.rmtree(rest) if rest.is_dir() else rest.unlink()  # of a run that was killed
         todo = stages(a, out, say)

@@ -388,6 +388,7 @@ _BEGIN = {
     "qa": "squad-train.json, test.json",
     "nli": "train.tsv, dev.tsv, test.tsv",
 }
+_BEGIN |= {KEEP + name: ", ".join(f"en-{file}" for file in files.split(", ")) for name, files in _BEGIN.items()}
 
 
 def example_setup(
@@ -448,6 +449,7 @@ def example_setup(
             *(
                 f"  # {name}: {getattr(lapt, name)!s}   # {_LAPT[name].about}"
                 for name in ("mode", "embeddings", "learning_rate", "batch_size", "length", "eval_every", "patience")
+                + ("distil_layer", "distil_snippets", "distil_lm")
             ),
             "",
             "# Tasks: training, development (may be left out) and test file. Settings go beside them:",

@@ -26,8 +26,9 @@ from ..models.source import check_language_model, is_masked, max_length
 from ..models.transplant import check_rows
 from ..text.corpus import write_json
 from ..text.settings import first_line
+from .distil import SnippetPairs
 from .forgetting import NOTHING_KEPT, REPLAY_SEED, Kept, Replayed
-from .lm_data import MaskedBlocks, PackedBlocks, pack
+from .lm_data import MaskedBlocks, PackedBlocks, lay_out, pack
 from .lm_loss import heldout_loss, lm_loss
 from .settings import PRESETS, RunStopped
 from .stages import Freezer, stage_parameters, stage_starts, total_steps
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from torch.utils.data import Dataset
     from transformers import PreTrainedModel, PreTrainedTokenizerBase, TrainerCallback
 
+    from vocab_lit.training.distil import Teacher
     from vocab_lit.training.settings import LaptConfig
 
 # %% auto #0
@@ -78,19 +80,30 @@ def _digest(*tensors) -> str:  # of contents
     return h.hexdigest()
 
 
-def _facts(model, texts, replay, held_out, seed, config) -> dict:
+def _facts(model, texts, replay, held_out, seed, config, teacher) -> dict:
     "What a run is, so that another one is not taken for it."
     settings = {name: list(v) if isinstance(v, tuple) else v for name, v in asdict(config).items()}
     settings.pop("micro_batch")  # makes no difference to the result
     if replay:
         settings["replay"] = replay
-    return dict(
+    taught_by = dict(teacher=_digest(*teacher.model.parameters())) if teacher else {}
+    return taught_by | dict(
         model=_digest(*model.parameters()),
         text=" ".join(f"{len(blocks)} {_digest(blocks[0], blocks[len(blocks) - 1])}" for blocks in texts),
         held_out=_digest(*held_out),
         seed=seed,
         config=settings,
     )
+
+
+def _check_new(model, tokenizer, config, teacher) -> None:
+    "`ValueError` where new tokens are to learn and it is not said which, or from what."
+    if config.only_new_rows and not hasattr(model, "new_rows"):
+        raise ValueError("only new tokens are to learn: say which they are, in `with only_new_rows(model, ids)`")
+    if (config.mode == "distil") != (teacher is not None):
+        raise ValueError("mode distil needs a teacher, and no other mode has one")
+    if teacher:
+        teacher.check(model, tokenizer, config)
 
 
 def _check_folder(folder, resume) -> None:
@@ -134,13 +147,16 @@ def _note_retry(folder, facts, retries, error, norm) -> None:
     warnings.warn(f"{error}; going back to {checkpoint} with max_grad_norm {norm:g}", stacklevel=3)
 
 
-def _training_blocks(tokenizer, text, length, folder, resume, name="tokens") -> torch.Tensor | PackedBlocks:
+def _training_blocks(tokenizer, text, config, folder, resume, teacher, name="tokens") -> torch.Tensor | PackedBlocks:
     "The text as blocks: given as such, in the folder already, or packed now."
+    length = 3 * config.length if teacher else config.length
     if isinstance(text, (torch.Tensor, PackedBlocks)):
         return text
     stored = folder / name if folder else None
     if stored and resume and stored.is_file():
         return PackedBlocks(stored, length)
+    if teacher:
+        return lay_out(teacher.snippets(tokenizer, text, config), length, stored)
     return pack(tokenizer, text, length, stored)
 
 
@@ -149,11 +165,11 @@ def _kept_blocks(kept: Kept, tokenizer, length) -> dict[str, torch.Tensor]:
     return dict(eval_kept_loss=pack(tokenizer, kept.held_out, length)) if kept.parts else {}
 
 
-def _training_data(texts, replay, config, masking, seed) -> Dataset:
+def _training_data(texts, replay, config, masking, seed, kind) -> Dataset:
     "All that training sees: blocks of one text, or of two that take turns."
     n_seen = total_steps(config) * config.batch_size
     seeds = (seed, REPLAY_SEED + seed)
-    data = [MaskedBlocks(blocks, n_seen, masking, s, config.mask_probability) for blocks, s in zip(texts, seeds)]
+    data = [kind(blocks, n_seen, masking, s, config.mask_probability) for blocks, s in zip(texts, seeds)]
     return Replayed(*data, replay) if replay else data[0]
 
 # %% ../../nbs/06_training/06_lapt.ipynb #1a970004
@@ -194,6 +210,7 @@ def lapt(
     max_hours: float = 0,  # save and stop before so many are over; 0: no limit. Only with a folder
     gradient_checkpointing: bool = False,  # compute activations twice, and keep few
     kept: Kept = NOTHING_KEPT,  # text in languages that the model knows
+    teacher: Teacher | None = None,  # in mode distil: the source model
     **arguments,  # of transformers' TrainingArguments, such as report_to
 ) -> pd.DataFrame:  # columns step, loss (held-out, nats) and, with kept text, kept_loss; the first row is step 0
     "Continue training on text of the new language and record the held-out loss; `RunStopped` if it is asked to stop."
@@ -217,8 +234,7 @@ def lapt(
     )
 
     check_lapt(model, tokenizer, config)
-    if config.only_new_rows and not hasattr(model, "new_rows"):
-        raise ValueError("only new tokens are to learn: say which they are, in `with only_new_rows(model, ids)`")
+    _check_new(model, tokenizer, config, teacher)
     folder = Path(folder) if folder else None
     work = folder or Path(tempfile.gettempdir())
     held_out = held_out if isinstance(held_out, torch.Tensor) else pack(tokenizer, held_out, config.length)
@@ -230,18 +246,19 @@ def lapt(
             resume = resume or process.process_index > 0
             folder.mkdir(parents=True, exist_ok=True)
             _check_folder(folder, resume)
-        blocks = _training_blocks(tokenizer, text, config.length, folder, resume)
+        blocks = _training_blocks(tokenizer, text, config, folder, resume, teacher)
         texts = [blocks]
         if kept.replay:
-            texts += [_training_blocks(tokenizer, kept.text, config.length, folder, resume, "replay")]
+            texts += [_training_blocks(tokenizer, kept.text, config, folder, resume, None, "replay")]
         config = config.within_epochs(len(blocks) / (1 - kept.replay))
         if folder:
-            facts = _facts(model, texts, kept.replay, evaluated.values(), seed, config)
+            facts = _facts(model, texts, kept.replay, evaluated.values(), seed, config, teacher)
             retries = _note_run(folder, facts)
 
     given = dict(tokenizer=tokenizer, batch_size=32, probability=config.mask_probability)
     measures = {name: functools.partial(heldout_loss, lines=lines, **given) for name, lines in evaluated.items()}
-    data = _training_data(texts, kept.replay, config, tokenizer if is_masked(model) else None, seed)
+    kind, loss = (SnippetPairs, teacher.loss(config)) if teacher else (MaskedBlocks, None)
+    data = _training_data(texts, kept.replay, config, tokenizer if is_masked(model) else None, seed, kind)
     freezer = Freezer(model, config)
     frozen = {name for name, p in model.named_parameters(remove_duplicate=False) if not p.requires_grad}
     progress = ProgressCallback(config.batch_size * config.length)
@@ -264,7 +281,7 @@ def lapt(
     try:
         listening = stop.listening() if folder else contextlib.nullcontext()
         sparing = activations_recomputed(model) if gradient_checkpointing else contextlib.nullcontext()
-        with random_state_restored(), garbage_collected_inside(), answering_with_loss(model), sparing, listening:
+        with random_state_restored(), garbage_collected_inside(), answering_with_loss(model, loss), sparing, listening:
             while True:
                 norm = config.max_grad_norm / 2 ** len(retries)
                 checkpoint = get_last_checkpoint(work) if folder else None

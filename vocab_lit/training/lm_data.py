@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
 
 # %% auto #0
-__all__ = ['PackedBlocks', 'pack', 'mask_tokens', 'MaskedBlocks']
+__all__ = ['PackedBlocks', 'pack', 'lay_out', 'mask_tokens', 'MaskedBlocks']
 
 # %% ../../nbs/06_training/01_lm_data.ipynb #50e4bafb
 class PackedBlocks(Dataset):
@@ -68,7 +68,15 @@ def pack(
     # (n_blocks, length) int64, or the same in a file; what does not fill the last block is left out
 ) -> torch.Tensor | PackedBlocks:
     "Lay texts end to end and cut them into blocks; `ValueError` where they do not fill one."
-    stream = _token_stream(tokenizer, lines)
+    return lay_out(_token_stream(tokenizer, lines), length, file)
+
+
+def lay_out(
+    stream: Iterable[np.ndarray],  # 32-bit integers
+    length: int,  # of a block
+    file: str | Path | None = None,  # where to put the blocks; None: in memory
+) -> torch.Tensor | PackedBlocks:  # (n_blocks, length) int64, or the same in a file
+    "Cut a stream of numbers into blocks; `ValueError` where it does not fill one."
     if file is not None:
         _require_a_block(_write_blocks(stream, length, Path(file)), length)
         return PackedBlocks(file, length)
@@ -181,14 +189,21 @@ class MaskedBlocks(Dataset):
     def _masking(self):  # once for all blocks: some tokenizers make their whole vocabulary when they are asked
         return _ids_to_mask(self.tokenizer)
 
-    def __getitem__(self, i: int) -> dict[str, torch.Tensor]:  # input_ids and labels, (length,) each
+    def block(self, i: int) -> torch.Tensor:  # (length,)
+        "The i-th block that training sees."
         if not 0 <= i < self.n:
             raise IndexError(f"block {i} of {self.n} in training")
         n_blocks = len(self.blocks)  # asks the file where there is one
         n_pass, index = divmod(i, n_blocks)
-        ids = self.blocks[_permuted_index(index, n_blocks, f"{self.seed} {n_pass}")]
+        return self.blocks[_permuted_index(index, n_blocks, f"{self.seed} {n_pass}")]
+
+    def masked(self, i: int, ids: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:  # inputs and labels
+        "What the model is shown of the i-th block, and what it is asked."
         if self.tokenizer is None:
-            return {"input_ids": ids, "labels": ids}
+            return ids, ids
         generator = torch.Generator().manual_seed(_random_int(f"{self.seed} mask {i}") % 2**63)
-        inputs, labels = _masked(ids, self._masking, generator, self.probability)
+        return _masked(ids, self._masking, generator, self.probability)
+
+    def __getitem__(self, i: int) -> dict[str, torch.Tensor]:  # input_ids and labels, (length,) each
+        inputs, labels = self.masked(i, self.block(i))
         return {"input_ids": inputs, "labels": labels}

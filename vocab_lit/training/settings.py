@@ -31,6 +31,7 @@ MODES = {
     "emb": (Stage("outside", 1),),
     "emb-rows": (Stage("rows", 1),),
     "new": (Stage("rows", 1),),
+    "distil": (Stage("rows", 1),),
     "two-stage": (Stage("rows", 0.2), Stage("all", 1, True)),
     "transinner": (Stage("rows", 0.1), Stage("all", 0.9, True)),
 }
@@ -58,6 +59,9 @@ class LaptConfig(Settings):
     mask_probability: float = 0.15
     eval_every: int = 1000  # steps between two evaluations, and two checkpoints
     patience: int = 0  # steps without a lower held-out loss after which the run stops; 0: it goes to its end
+    distil_layer: int = 0  # whose hidden states are compared, 1 for the first; 0: the last
+    distil_snippets: int = 25  # of text for each new token
+    distil_lm: bool = False  # whether input embeddings learn language modelling besides
 
     def check(self) -> None:
         super().check()
@@ -67,7 +71,7 @@ class LaptConfig(Settings):
     @property
     def only_new_rows(self) -> bool:
         "Whether the embeddings of overlapping tokens stay."
-        return "new" in (self.mode, self.embeddings)
+        return self.mode == "distil" or "new" in (self.mode, self.embeddings)
 
     def within_epochs(
         self,
@@ -95,6 +99,16 @@ _EMBEDDING_STRUCTURE = LaptConfig(
     steps=100_000, mode="full", learning_rate=1e-5, batch_size=200, warmup=0, schedule="linear"
 )
 _MAD_X = LaptConfig(steps=250_000, batch_size=64, warmup=0, schedule="linear")
+_TOKEN_DISTILLATION = LaptConfig(
+    steps=10**6,
+    max_epochs=1,
+    mode="distil",
+    learning_rate=1e-4,
+    batch_size=16,
+    length=50,
+    warmup=0.5,
+    schedule="linear",
+)
 PRESETS = {
     "focus": LaptConfig(),  # Table 5
     "embedding-structure": _EMBEDDING_STRUCTURE,  # Table 6
@@ -106,6 +120,8 @@ PRESETS = {
     "mad-x-adapter": replace(_MAD_X, learning_rate=1e-4),  # Section 5.2, adapters
     # Section 4.3: "200 epochs or ~100k update steps, depending on the corpus size"
     "unks-everywhere": replace(_MAD_X, steps=100_000, max_epochs=200, learning_rate=1e-4),
+    # the code of the paper (Dobler et al., 2025): one pass over 25 snippets of 50 tokens for each new token
+    "token-distillation": _TOKEN_DISTILLATION,
 }
 
 # %% ../../nbs/06_training/00_settings.ipynb #2e95c304
@@ -114,11 +130,12 @@ class LaptSettings(Settings):
     "A preset, and what differs from it."
 
     # whose hyper-parameters: embedding-structure, focus, wechsel-roberta, wechsel-gpt2, wechsel-gpt2-low-resource,
-    # mad-x, mad-x-adapter or unks-everywhere; their learning rates suit their many steps
+    # mad-x, mad-x-adapter, unks-everywhere or token-distillation; their learning rates suit their many steps
     preset: str = "embedding-structure"
     # what is trained when: all; full (encoder frozen for the first tenth), emb (encoder frozen throughout), emb-rows
-    # (only the token embeddings), new (only those of new tokens), two-stage (token embeddings for an extra fifth, then
-    # all) or transinner (token embeddings for the first tenth, then all with a new warm-up); default: the preset's
+    # (only the token embeddings), new (only those of new tokens), distil (those too, from the hidden states of the
+    # source model, by the preset token-distillation), two-stage (token embeddings for an extra fifth, then all) or
+    # transinner (token embeddings for the first tenth, then all with a new warm-up); default: the preset's
     mode: str | None = None
     # whose token embeddings learn, in any mode: all, or new (of tokens whose embeddings are no copies of the source's)
     embeddings: str = "all"
@@ -131,6 +148,12 @@ class LaptSettings(Settings):
     eval_every: int | None = None
     # steps without a lower held-out loss after which the run stops, 0 for never; default: the preset's
     patience: int | None = None
+    # mode distil: the layer whose hidden states are compared, 1 for the first, 0 for the last
+    distil_layer: int = 0
+    # mode distil: snippets of text for each new token
+    distil_snippets: int = 25
+    # mode distil: let input embeddings learn language modelling besides, with a weight that makes both losses equal
+    distil_lm: bool = False
 
     def check(self) -> None:
         super().check()
@@ -145,6 +168,8 @@ class LaptSettings(Settings):
             within(name, getattr(self, name), 1)
         within("micro_batch", self.micro_batch, 0)
         within("patience", self.patience, 0)
+        within("distil_layer", self.distil_layer, 0)
+        within("distil_snippets", self.distil_snippets, 1)
 
     @property
     def trains(self) -> bool:
@@ -161,7 +186,8 @@ class LaptSettings(Settings):
         given = {name: value for name, value in given.items() if value is not None}
         if self.steps is not None:
             given["max_epochs"] = 0  # as many steps as were asked for
-        config = replace(PRESETS[self.preset], **given)
+        preset = "token-distillation" if self.mode == "distil" else self.preset
+        config = replace(PRESETS[preset], **given)
         if self.length is None:
             config = replace(config, length=min(config.length, longest))
         if self.eval_every is None and self.steps:
@@ -184,6 +210,8 @@ class RunSettings(Settings):
     # take every --text as a language and sample them line by line with this exponent (0.2 in the papers);
     # default: all text as it is
     alpha: float | None = None
+    # mode distil: folder of the source model, from which new tokens learn; default: what the model was made from
+    teacher: str = ""
     seed: int = 0  # of the order of the text, the masks and dropout
     # resume a run that was interrupted; give the other arguments as before, and the same number of threads for the
     # same weights to the bit

@@ -18,7 +18,7 @@ import signal
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 from unittest import mock
@@ -145,13 +145,13 @@ class LaptTrainer(FiniteTrainer):
     def __init__(self, model, args, config, measures=None, frozen=frozenset(), **more):
         device = find_device()
         self.fixed_shapes = device.fixed_shapes
-        if device.kind != "cpu":
+        if device.kind != "cpu" and config.mode != "distil":
             targets = dict(probability=config.mask_probability, masked=is_masked(model), fixed_shapes=self.fixed_shapes)
             more.setdefault("data_collator", functools.partial(_with_positions, **targets))
         super().__init__(model, args, **more)
         self.config, self.measures = config, measures  # functions by the names of what they measure
         self.frozen = frozen  # names of what never learns, and stays out of checkpoints
-        self._loss_shifts_labels = not is_masked(model)  # how targets are counted
+        self._loss_shifts_labels = not is_masked(model) and config.mode != "distil"  # how targets are counted
         if self.is_fsdp_enabled and self.accelerator.state.fsdp_plugin.fsdp_version == 1:
             raise ValueError(
                 "FSDP's first version cannot freeze and unfreeze a part of the model; "
@@ -274,9 +274,9 @@ def activations_recomputed(model: PreTrainedModel) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def answering_with_loss(model: PreTrainedModel) -> Iterator[None]:
-    "Let the model answer with its loss, also inside the wrappers of several processes."
-    model.forward = functools.partial(lm_loss, model)
+def answering_with_loss(model: PreTrainedModel, loss: Callable | None = None) -> Iterator[None]:
+    "Let the model answer with its loss, by default `lm_loss`, also inside the wrappers of several processes."
+    model.forward = functools.partial(loss or lm_loss, model)
     try:
         with _without_looks_into_batches(model.base_model):
             yield
@@ -536,7 +536,13 @@ class MetricsFile(TrainerCallback):
     def __init__(self, file: Path):
         self.file = file
 
+    def on_train_begin(self, args, state, control, **_):
+        self._write(state, state.log_history, "w")
+
     def on_log(self, args, state, control, **_):
+        self._write(state, state.log_history[-1:], "a")
+
+    def _write(self, state, entries, mode):
         if state.is_world_process_zero:
-            entries = [json.dumps(entry) for entry in state.log_history]
-            self.file.write_text("\n".join([*entries, ""]), encoding="utf-8")
+            with open(self.file, mode, encoding="utf-8") as file:
+                file.writelines(f"{json.dumps(entry)}\n" for entry in entries)

@@ -30,6 +30,7 @@ from ..text.files import check_output, check_text, write_folder
 from ..text.reader import TextSource
 from ..text.settings import SettingError
 from ..tokens.tokenizer import save_tokenizer
+from .distil import Teacher
 from .forgetting import Kept, bits_in_words, check_kept, forgotten, open_kept, source_beside
 from .lapt import check_lapt, lapt
 from .settings import KeepSettings, LaptConfig, LaptSettings, RunSettings
@@ -83,7 +84,7 @@ def check_same_run(
 # %% ../../nbs/06_training/07_training_run.ipynb #6bb746da
 def _add_language(model, tokenizer, language: LanguageAdapter, config, seed):  # the tokenizer of its text
     if config.mode != "all" or config.only_new_rows:
-        mode = "new" if config.only_new_rows else config.mode
+        mode = config.mode if config.mode != "all" else "new"
         raise ValueError(f"mode {mode} is for a model that learns itself; a language adapter learns in mode all")
     madx, rows = MadX(model), None
     if language.vocabulary:
@@ -120,6 +121,7 @@ class _Run:
     layer: FactoredEmbedding | None  # of the low-dimensional embeddings, where there are
     new: list[int] | None  # ids of the tokens whose embeddings learn; None: those of all tokens
     keep: KeepSettings
+    teacher: Teacher | None  # from which they learn in mode distil
 
     @property
     def facts(self) -> dict:
@@ -136,6 +138,8 @@ class _Run:
         if self.language:
             where = self.language.vocabulary and str(Path(self.language.vocabulary).resolve())
             found |= dict(adapter=asdict(self.language) | dict(vocabulary=where))
+        if self.teacher:
+            found |= dict(teacher=self.teacher.name)
         if self.run.precision != "auto":
             found |= dict(precision=self.run.precision)
         if self.layer:
@@ -176,7 +180,28 @@ def _open_run(source, text, settings, run, language, keep) -> _Run:
             "low-dimensional embeddings are trained for all tokens; take embeddings all and another mode than new"
         )
     new = saved_plan(source.files, tokenizer).new_tokens if config.only_new_rows else None
-    return _Run(source, text, run, config, language, model, tokenizer, layer, new, keep)
+    if keep.replay and config.mode == "distil":
+        raise SettingError("replay", "mode distil reads no text of other languages; replay in a run of another mode")
+    if new == []:
+        raise ValueError("no token is new: all embeddings are copies, and nothing would learn")
+    teacher = _open_teacher(source, run.teacher, new, config)
+    if teacher:
+        teacher.check(model, tokenizer, config)
+    return _Run(source, text, run, config, language, model, tokenizer, layer, new, keep, teacher)
+
+
+def _open_teacher(source: Source, given: str, new: list[int] | None, config: LaptConfig) -> Teacher | None:
+    "The model that new tokens learn from: the given one, or the one that the model was made from."
+    if config.mode != "distil":
+        if given:
+            raise ValueError(f"new tokens learn from a teacher in mode distil, not in mode {config.mode}")
+        return None
+    note = source.files / "vocab_lit.json"
+    made_from = json.loads(note.read_text(encoding="utf-8")).get("model", "") if note.is_file() else ""
+    if not given and not Path(made_from or "?").is_dir():
+        told = f"the model was made from {made_from}, which is no folder here" if made_from else "none is known"
+        raise ValueError(f"mode distil needs the source model as a teacher, and {told}; give --teacher DIR")
+    return Teacher.open(given or made_from, new)
 
 
 def _read_text(job: _Run, say) -> tuple:  # lines to train on, held-out lines
@@ -195,6 +220,11 @@ def _read_text(job: _Run, say) -> tuple:  # lines to train on, held-out lines
         raise ValueError(
             f"the {len(test)} held-out lines make {len(ids)} tokens and a block takes {job.config.length}; "
             "give more text, a file of held-out text, or shorter blocks"
+        )
+    if job.teacher and not any(True for _ in job.teacher.snippets(job.tokenizer, test, job.config)):
+        raise ValueError(
+            f"no new token is in the {len(test)} held-out lines where both tokenizers divide them; "
+            "give more text, or a language that the source model's tokenizer knows"
         )
     unknown = ids.count(job.tokenizer.unk_token_id) / len(ids)
     if unknown > 0.05:
@@ -258,13 +288,16 @@ def _ended(out: Path, say) -> pd.DataFrame:
 
 def _announce(job: _Run, test, say) -> None:
     config, state = job.config, "resumed" if job.run.resume else f"{len(test):,} lines held out"
-    say(f"{config.steps:,} steps of {config.batch_size} x {config.length} tokens, mode {config.mode}, {state}")
+    most = "at most " * bool(config.max_epochs)
+    say(f"{most}{config.steps:,} steps of {config.batch_size} x {config.length} tokens, mode {config.mode}, {state}")
     if job.layer:
         trainable = sum(p.numel() for p in job.layer.parameters() if p.requires_grad)
         full = job.layer.low_dim.shape[0] * job.layer.up.shape[-1]
         say(f"low-dimensional embeddings are trained: {trainable:,} parameters in place of {full:,}")
     if job.new is not None:
         say(f"of {len(job.tokenizer):,} tokens, the embeddings of {len(job.new):,} new ones learn")
+    if job.teacher:
+        say(f"they learn from {job.teacher.name}, {config.distil_snippets} snippets each where the text has them")
 
 
 def _train(job: _Run, train, test, out: Path, kept: Kept) -> pd.DataFrame:
@@ -284,6 +317,7 @@ def _train(job: _Run, train, test, out: Path, kept: Kept) -> pd.DataFrame:
             max_hours=job.run.max_hours,
             gradient_checkpointing=job.run.gradient_checkpointing,
             kept=kept,
+            teacher=job.teacher,
             **job.run.arguments,
         )
 
