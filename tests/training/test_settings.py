@@ -2,7 +2,7 @@
 from dataclasses import replace
 from pathlib import Path
 from vocab_lit.text.settings import SettingError
-from vocab_lit.training.settings import KeepSettings, LaptSettings, PRESETS, RunSettings
+from vocab_lit.training.settings import KeepSettings, LaptConfig, LaptSettings, PRESETS, RunSettings
 import pytest
 import tempfile
 
@@ -18,6 +18,8 @@ def test_a_preset_is_replaced_where_something_is_given_and_what_cannot_be_is_ref
     )
     assert not LaptSettings(steps=0).trains and LaptSettings().trains
     assert LaptSettings(mode="new").config().only_new_rows and LaptSettings(embeddings="new").config().only_new_rows
+    LaptSettings(lora="r=4", embeddings="none", mode="all").check()
+    assert LaptSettings(lora="r=4").config() == LaptSettings(lora="r=4, alpha=0").config() != LaptSettings().config()
     assert [name for name, preset in PRESETS.items() if preset.only_new_rows] == ["token-distillation"]
     assert LaptSettings("wechsel-gpt2", patience=300).config().patience == 300
     assert PRESETS["wechsel-gpt2-low-resource"] == replace(PRESETS["wechsel-gpt2"], eval_every=2500, patience=10_000)
@@ -28,6 +30,14 @@ def test_a_preset_is_replaced_where_something_is_given_and_what_cannot_be_is_ref
         (LaptSettings("fokus"), "--preset: 'fokus' is unknown; did you mean focus"),
         (LaptSettings(mode="ful"), "--mode: 'ful' is unknown; did you mean full"),
         (LaptSettings(embeddings="knew"), "--embeddings: 'knew' is unknown; did you mean new"),
+        (
+            LaptSettings(embeddings="none"),
+            "--embeddings none: only LoRA learns without them; give it --lora and --mode all",
+        ),
+        (LaptSettings(embeddings="none", lora="r=4"), "--embeddings none: .* --mode all"),
+        (LaptSettings(lora="rank=4"), "--lora rank: no such part"),
+        (LaptSettings(lora="r=4", mode="new"), "--lora beside mode new, .*; choose from all, full, two-stage, transinner"),
+        (LaptConfig(lora="r=4", mode="emb"), "--lora beside mode emb, in which the transformer never learns"),
         (LaptSettings(steps=-1), "--steps -1: give at least 0"),
         (LaptSettings(learning_rate=0), "--learning-rate 0: give a number above 0"),
         (LaptSettings(batch_size=0), "--batch-size 0"),

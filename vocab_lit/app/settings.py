@@ -11,6 +11,7 @@ from functools import cached_property
 from pathlib import Path
 
 from ..methods.settings import InitSettings, TransplantSettings
+from ..models.settings import LoraSettings
 from ..models.source import Source
 from ..tasks.settings import EvaluateSettings
 from ..text.files import check_text
@@ -139,6 +140,8 @@ class Adaptation:
         if self.transplant.tokenizer.alpha is not None:
             raise SettingError("alpha", "adapt makes one text of all; give --sample alone, or a file for each run")
         check_vocab_size(self.transplant.tokenizer, self.text)
+        if self.lapt.lora and not LoraSettings.read(self.lapt.lora).merge:
+            raise SettingError("lora", f" {self.lapt.lora}: adapt scores a whole model; add merge=yes")
         for name, task in self.tasks.items():
             if not task.train:
                 raise SettingError(name, "no training file; give training, development and test file")

@@ -447,9 +447,20 @@ def example_setup(
             f"  steps: 10000   # the paper has {lapt.steps:,} of {lapt.batch_size} x {lapt.length} tokens; "
             "0: no training",
             *(
-                f"  # {name}: {getattr(lapt, name)!s}   # {_LAPT[name].about}"
-                for name in ("mode", "embeddings", "learning_rate", "batch_size", "length", "eval_every", "patience")
-                + ("distil_layer", "distil_snippets", "distil_lm")
+                f"  # {name}: {value!s}   # {_LAPT[name].about}"
+                for name, value in dict(
+                    mode=lapt.mode,
+                    embeddings=lapt.embeddings,
+                    lora="r=16,merge=yes",
+                    learning_rate=lapt.learning_rate,
+                    batch_size=lapt.batch_size,
+                    length=lapt.length,
+                    eval_every=lapt.eval_every,
+                    patience=lapt.patience,
+                    distil_layer=lapt.distil_layer,
+                    distil_snippets=lapt.distil_snippets,
+                    distil_lm=lapt.distil_lm,
+                ).items()
             ),
             "",
             "# Tasks: training, development (may be left out) and test file. Settings go beside them:",

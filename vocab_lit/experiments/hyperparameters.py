@@ -57,7 +57,7 @@ def lapt_values(paper: str, scale: str) -> dict[str, dict[str, object]]:  # by s
         values = asdict(config)
         values["beta1"], values["beta2"] = values.pop("betas")
         del values["micro_batch"]  # makes no difference to the result
-        for name in ("embeddings", "distil_layer", "distil_snippets", "distil_lm"):
+        for name in ("embeddings", "lora", "distil_layer", "distil_snippets", "distil_lm"):
             del values[name]
         values["samples"] = config.steps * config.batch_size
         values["tokens"] = values["samples"] * config.length

@@ -16,7 +16,7 @@ from ..methods.registry import RECIPES
 
 # %% auto #0
 __all__ = ['PAPERS', 'SECTIONS', 'read_head', 'source_facts', 'keep_source_files', 'papers_of', 'language_code',
-           'without_folders', 'card_text', 'write_card', 'write_adapter_card']
+           'without_folders', 'card_text', 'write_card', 'write_lora_card', 'write_adapter_card']
 
 # %% ../../nbs/05_models/09_card.ipynb #e65061c9
 _OURS = "<!-- written by vocab_lit from vocab_lit.json -->"
@@ -336,6 +336,40 @@ def write_card(
     return folder / "README.md"
 
 # %% ../../nbs/05_models/09_card.ipynb #c5b726de
+def write_lora_card(
+    folder: Path,  # of an adapter, as PEFT writes it
+    name: str,  # what it is called
+    model: str,  # folder or name of the model it is for
+    files: Path,  # the folder with that model's files
+    training: dict,  # what is known of the run
+) -> None:
+    "Write the model card of a LoRA adapter."
+    from huggingface_hub import ModelCardData
+
+    found, (auto, task) = source_facts(model), _loader(files)
+    head = dict(pipeline_tag=task) | found
+    head = ModelCardData(**{k: v for k, v in head.items() if v}, library_name="peft", tags=["vocab_lit", "lora"])
+    base = Path(model).name if Path(model).is_dir() else model
+    code = f"""```python
+from peft import PeftModel
+from transformers import {", ".join(sorted([auto, "AutoTokenizer"]))}
+
+model = PeftModel.from_pretrained({auto}.from_pretrained("{base}"), "{name}")
+tokenizer = AutoTokenizer.from_pretrained("{name}")
+```"""
+    parts = [
+        f"---\n{head.to_yaml()}\n---",
+        f"# {name}",
+        _OURS,
+        f"LoRA matrices for `{base}`, with the token embeddings that learnt beside them, in PEFT's files.",
+        "## Use",
+        code,
+        "`model.merge_and_unload()` makes a plain model of the two, for programs that do not take such adapters.",
+        *_training(dict(training=training), name, folder),
+    ]
+    (folder / "README.md").write_text("\n\n".join(parts) + "\n", encoding="utf-8")
+
+
 def write_adapter_card(
     folder: Path,  # of an adapter, as the `adapters` library writes it
     model: str,  # folder or name of the model it is for

@@ -36,6 +36,11 @@ class Device:
         "Whether every new shape is compiled."
         return self.kind in ("xla", "tpu")
 
+    @property
+    def asynchronous(self) -> bool:
+        "Whether a look at a value waits for all that was asked for before it."
+        return self.kind != "cpu"
+
 
 def _has_xla() -> bool:
     from transformers.utils import is_torch_xla_available

@@ -17,6 +17,7 @@ EXTRAS = {
     "fasttext": "fastText's own training and its .bin files",
     "text": "Parquet and Zstandard files, data sets by their names, and near copies of lines",
     "chapters": "tables and figures of the book's chapters, and data sets from the hub",
+    "lora": "LoRA in continued pretraining",
     "cluster": "experiments on a Dask cluster",
     "book": "the pages of the book, and the library from its notebooks",
 }

@@ -235,6 +235,8 @@ def lapt(
 
     check_lapt(model, tokenizer, config)
     _check_new(model, tokenizer, config, teacher)
+    if config.lora and not hasattr(model, "peft_config"):
+        raise ValueError("LoRA is to learn: put it into the model, by `LoraAdapter(model)`")
     folder = Path(folder) if folder else None
     work = folder or Path(tempfile.gettempdir())
     held_out = held_out if isinstance(held_out, torch.Tensor) else pack(tokenizer, held_out, config.length)

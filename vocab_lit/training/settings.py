@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, fields, replace
 
+from ..models.settings import LoraSettings
 from ..text.reader import TextSource
 from ..text.settings import LARGEST_SEED, Files, LacksOption, SettingError, Settings, one_of, within
 
@@ -35,9 +36,22 @@ MODES = {
     "two-stage": (Stage("rows", 0.2), Stage("all", 1, True)),
     "transinner": (Stage("rows", 0.1), Stage("all", 0.9, True)),
 }
-EMBEDDINGS = ("all", "new")
+EMBEDDINGS = ("all", "new", "none")
 
 # %% ../../nbs/06_training/00_settings.ipynb #b4ae67bc
+def _check_lora(given: LaptConfig | LaptSettings) -> None:
+    "`SettingError` where LoRA cannot learn so, or would have to."
+    mode = given.mode or PRESETS[given.preset].mode
+    if given.lora:
+        LoraSettings.read(given.lora).check()
+        if all(stage.learns != "all" for stage in MODES[mode]):
+            choices = [name for name, stages in MODES.items() if any(stage.learns == "all" for stage in stages)]
+            where = f" beside mode {mode}, in which the transformer never learns; choose from {', '.join(choices)}"
+            raise SettingError("lora", f"{where}, or leave it out")
+    if given.embeddings == "none" and not (given.lora and mode == "all"):
+        raise SettingError("embeddings", " none: only LoRA learns without them; give it --lora and --mode all")
+
+
 @dataclass(frozen=True)
 class LaptConfig(Settings):
     "Hyper-parameters of a run; the defaults are those of FOCUS (Dobler and de Melo, 2023, Table 5)."
@@ -45,7 +59,9 @@ class LaptConfig(Settings):
     steps: int = 390_625  # optimizer steps; two-stage takes a fifth more
     max_epochs: int = 0  # passes over the text after which training ends where the steps are more; 0: any number
     mode: str = "all"  # a name in MODES
-    embeddings: str = "all"  # whose token embeddings learn: those of all tokens, or of new ones, which are no copies
+    # whose token embeddings learn: those of all tokens, of new ones, which are no copies, or with LoRA none
+    embeddings: str = "all"
+    lora: str = ""  # what learns in place of the transformer's weights, as `LoraSettings.read` takes it; empty: these
     learning_rate: float = 5e-5
     batch_size: int = 128  # blocks in one optimizer step, over all processes
     micro_batch: int = 0  # blocks in one forward pass of one process; 0: as many as divide the batch, at most 32
@@ -67,6 +83,7 @@ class LaptConfig(Settings):
         super().check()
         one_of("mode", self.mode, MODES)
         one_of("embeddings", self.embeddings, EMBEDDINGS)
+        _check_lora(self)
 
     @property
     def only_new_rows(self) -> bool:
@@ -137,8 +154,13 @@ class LaptSettings(Settings):
     # source model, by the preset token-distillation), two-stage (token embeddings for an extra fifth, then all) or
     # transinner (token embeddings for the first tenth, then all with a new warm-up); default: the preset's
     mode: str | None = None
-    # whose token embeddings learn, in any mode: all, or new (of tokens whose embeddings are no copies of the source's)
+    # whose token embeddings learn, in any mode: all, or new (of tokens whose embeddings are no copies of the source's);
+    # beside --lora in mode all also none
     embeddings: str = "all"
+    # LoRA, by PEFT: matrices of this rank learn in place of the transformer's weights, such as r=16, or more of
+    # r=16,alpha=32,dropout=0.05,targets=all-linear,merge=no. What is saved is an adapter for PEFT, with merge=yes a
+    # whole model. It takes about ten times the learning rate; default: the weights themselves learn
+    lora: str = ""
     steps: int | None = None  # optimizer steps; default: the preset's
     learning_rate: float | None = None  # peak learning rate; default: the preset's
     batch_size: int | None = None  # blocks in one step; default: the preset's
@@ -161,6 +183,7 @@ class LaptSettings(Settings):
         if self.mode is not None:
             one_of("mode", self.mode, MODES)
         one_of("embeddings", self.embeddings, EMBEDDINGS)
+        _check_lora(self)
         within("steps", self.steps, 0)
         if self.learning_rate is not None and not 0 < self.learning_rate < math.inf:
             raise SettingError("learning_rate", f" {self.learning_rate}: give a number above 0")
@@ -184,6 +207,8 @@ class LaptSettings(Settings):
         self.check()
         given = {f.name: getattr(self, f.name) for f in fields(self) if f.name != "preset"}
         given = {name: value for name, value in given.items() if value is not None}
+        if self.lora:
+            given["lora"] = str(LoraSettings.read(self.lora))  # the same LoRA is written in one way
         if self.steps is not None:
             given["max_epochs"] = 0  # as many steps as were asked for
         preset = "token-distillation" if self.mode == "distil" else self.preset

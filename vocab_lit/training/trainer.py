@@ -145,7 +145,7 @@ class LaptTrainer(FiniteTrainer):
     def __init__(self, model, args, config, measures=None, frozen=frozenset(), **more):
         device = find_device()
         self.fixed_shapes = device.fixed_shapes
-        if device.kind != "cpu" and config.mode != "distil":
+        if device.asynchronous and config.mode != "distil":
             targets = dict(probability=config.mask_probability, masked=is_masked(model), fixed_shapes=self.fixed_shapes)
             more.setdefault("data_collator", functools.partial(_with_positions, **targets))
         super().__init__(model, args, **more)
@@ -157,6 +157,8 @@ class LaptTrainer(FiniteTrainer):
                 "FSDP's first version cannot freeze and unfreeze a part of the model; "
                 "give accelerate launch --fsdp_version 2"
             )
+        if self.is_fsdp_enabled and hasattr(model, "peft_config"):
+            raise ValueError("LoRA is not trained under FSDP; train it on one GPU, or under torchrun without FSDP")
         if self.is_fsdp_enabled and hasattr(model, "new_rows"):
             raise ValueError(
                 "FSDP divides the embeddings, so that those of new tokens cannot learn by themselves; "
