@@ -281,7 +281,7 @@ def lapt_files(
     if first and not run.resume:
         out.mkdir(parents=True, exist_ok=True)
         write_json(job.facts, out / "lapt.json")
-    losses = _train(job, train, test, out, kept)
+    losses = _train(job, train, test, out, kept, say)
     if first:
         _finish(out, lambda folder: _write(job, losses, folder, out, kept, say))
     return losses
@@ -312,7 +312,7 @@ def _announce(job: _Run, test, say) -> None:
         say(f"parameters that learn: {told}; the model has {job.lora.sizes['model']:,}")
 
 
-def _train(job: _Run, train, test, out: Path, kept: Kept) -> pd.DataFrame:
+def _train(job: _Run, train, test, out: Path, kept: Kept, say) -> pd.DataFrame:
     adapter = job.model.madx.learning(job.language.name) if job.language else nullcontext()
     short = factored(job.model, job.layer) if job.layer else nullcontext()
     new = only_new_rows(job.model, job.new) if job.new is not None else nullcontext()
@@ -329,6 +329,7 @@ def _train(job: _Run, train, test, out: Path, kept: Kept) -> pd.DataFrame:
             max_hours=job.run.max_hours,
             gradient_checkpointing=job.run.gradient_checkpointing,
             kept=kept,
+            say=say,
             teacher=job.teacher,
             **job.run.arguments,
         )
