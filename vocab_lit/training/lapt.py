@@ -220,6 +220,12 @@ def _training_blocks(tokenizer, text, config, folder, resume, teacher, name="tok
     return pack(tokenizer, text, length, stored)
 
 
+def _replayed_blocks(tokenizer, kept: Kept, config, folder, resume) -> list:  # one text, or none
+    if not kept.replay:
+        return []
+    return [_training_blocks(tokenizer, kept.text, config, folder, resume, None, "replay")]
+
+
 def _kept_blocks(kept: Kept, tokenizer, length) -> dict[str, torch.Tensor]:
     "The held-out blocks of the old languages, by the name of the loss in them."
     return dict(eval_kept_loss=pack(tokenizer, kept.held_out, length)) if kept.parts else {}
@@ -311,11 +317,9 @@ def lapt(
             resume = resume or process.process_index > 0
             folder.mkdir(parents=True, exist_ok=True)
             _check_folder(folder, resume)
-        blocks = _training_blocks(tokenizer, text, config, folder, resume, teacher)
-        texts = [blocks]
-        if kept.replay:
-            texts += [_training_blocks(tokenizer, kept.text, config, folder, resume, None, "replay")]
-        config = config.within_epochs(len(blocks) / (1 - kept.replay))
+        texts = [_training_blocks(tokenizer, text, config, folder, resume, teacher)]
+        texts += _replayed_blocks(tokenizer, kept, config, folder, resume)
+        config = config.within_epochs(len(texts[0]) / (1 - kept.replay))
         if folder:
             facts = _facts(model, texts, kept.replay, evaluated.values(), seed, config, teacher)
             note = _note_run(folder, facts)
