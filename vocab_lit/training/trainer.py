@@ -28,6 +28,7 @@ from unittest import mock
 import numpy as np
 import torch
 from safetensors import SafetensorError
+from safetensors.torch import save_file
 from torch import nn
 from torch.distributed.fsdp import FSDPModule, MixedPrecisionPolicy, fully_shard
 from torch.distributed.tensor import DTensor
@@ -230,6 +231,9 @@ class LaptTrainer(FiniteTrainer):
             state = state_dict or self.model.state_dict()
             state_dict = {name: tensor for name, tensor in state.items() if name not in self.frozen}
         super()._save(output_dir, state_dict)
+        if self.args.save_on_each_node and self.args.should_save and not self.is_world_process_zero():
+            by_place = {t.data_ptr(): (name, t.contiguous()) for name, t in reversed(state_dict.items())}
+            save_file(dict(by_place.values()), Path(output_dir, "model.safetensors"), {"format": "pt"})
 
     def _write_checkpoint(self, part, final):
         "Write all files of a checkpoint beside, then give it its name."

@@ -280,7 +280,7 @@ def lapt_files(
     kept = open_kept(keep, run.seed)
     check_kept(kept, job.tokenizer, job.config.length)
     _announce(job, test, say)
-    if first and not run.resume:
+    if os.environ.get("LOCAL_RANK", "0") == "0" and not run.resume:  # on each host, which may have a folder of its own
         out.mkdir(parents=True, exist_ok=True)
         write_json(job.facts, out / "lapt.json")
     losses = _train(job, train, test, out, kept, say)
