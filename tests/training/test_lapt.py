@@ -26,6 +26,9 @@ import pytest
 import random
 import shutil
 import signal
+import socket
+import subprocess
+import sys
 import tempfile
 import textwrap
 import torch
@@ -305,6 +308,29 @@ def cell_5e1d0005(cell_1a970006):
     elastic_launch(two, rank)(parent)
     for kind in ("adapter", "factors"):
         run(parent, "one", kind)
+    """)
+
+
+@pytest.fixture(scope='module')
+def cell_5e1d0008(cell_1a970006):
+    # nbs/06_training/06_lapt.ipynb, cell "hosts = tiny_runs + textwrap.dedent("""" (5e1d0008)
+    global hosts
+    hosts = tiny_runs + textwrap.dedent("""
+    class Stop(TrainerCallback):
+        def on_step_end(self, args, state, control, **_):
+            if state.global_step == 4:
+                raise KeyboardInterrupt
+
+    config = LaptConfig(steps=6, learning_rate=5e-3, batch_size=8, micro_batch=2, length=32, eval_every=3)
+    folder, alone = Path(os.environ["HOST"]), "RANK" not in os.environ
+    for resume in (False, True)[alone:]:
+        model = fresh(hidden_dropout_prob=0., attention_probs_dropout_prob=0.)
+        more = dict(resume=resume and not alone, callbacks=[] if resume else [Stop()])
+        try:
+            losses = lapt(model, tokenizer, text, text[:40], config, folder=folder, **more)
+        except KeyboardInterrupt:
+            continue
+    torch.save([model.state_dict(), losses.loss.tolist()], folder / "end")
     """)
 
 
@@ -844,6 +870,31 @@ def test_adapters_and_low_dimensional_embeddings_learn_in_two_processes_what_the
                 assert weights.keys() == one[0].keys()
                 assert all(torch.allclose(weights[k], one[0][k], atol=1e-5) for k in weights)
                 assert losses == pytest.approx(one[1], abs=1e-5)
+
+
+@pytest.mark.slow
+@pytest.mark.cell('nbs/06_training/06_lapt.ipynb', 'cell "two hosts with folders of their own train what one process trains, stop and resume" (5e1d0009)')
+def test_two_hosts_with_folders_of_their_own_train_what_one_process_trains_stop_and_resume(cell_5e1d0008):
+    with tempfile.TemporaryDirectory() as folder, socket.socket() as free:
+        free.bind(("localhost", 0))
+        port = free.getsockname()[1]
+        free.close()
+        two = dict(WORLD_SIZE="2", LOCAL_RANK="0", LOCAL_WORLD_SIZE="1", MASTER_ADDR="localhost", MASTER_PORT=str(port))
+        given = [dict(two, RANK="0", HOST=f"{folder}/a"), dict(two, RANK="1", HOST=f"{folder}/b"), dict(HOST=f"{folder}/c")]
+        quiet = dict(TQDM_DISABLE="1", CUDA_VISIBLE_DEVICES="")
+        started = [subprocess.Popen([sys.executable, "-c", hosts], env=os.environ | quiet | more) for more in given]
+        assert [process.wait() for process in started] == [0, 0, 0]
+        for host in "ab":
+            assert (
+                {f"checkpoint-{step}" for step in (3, 6)}
+                >= {f.name for f in Path(folder, host).glob("checkpoint-*")}
+                > set()
+            )
+            assert all((f / "model.safetensors").is_file() for f in Path(folder, host).glob("checkpoint-*"))
+        *both, one = (torch.load(f"{folder}/{host}/end") for host in "abc")
+    for weights, losses in both:
+        assert all(torch.allclose(weights[k], one[0][k], atol=1e-5) for k in one[0])
+        assert losses == pytest.approx(one[1], abs=1e-5)
 
 
 @pytest.mark.cell('nbs/06_training/06_lapt.ipynb', 'cell "operations are those of a count by hand" (8e93fda6)')
