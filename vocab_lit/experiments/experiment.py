@@ -704,9 +704,11 @@ class Target:
         **making,  # as in `transplant`
     ) -> Transplant:
         "A transplant whose new tokens have then learnt from the source model, at mini in as many steps as LAPT has."
-        made, scale, longest = self.transplant(method, seed, **making), self.setup.scale, self.lapt_config.length
-        config = scale_lapt(scale, "token-distillation", self.lapt_config.steps if scale == "mini" else 0)
-        config = replace(config, length=min(config.length, longest), eval_every=config.steps, distil_lm=lm)
+        made, preset = self.transplant(method, seed, **making), PRESETS["token-distillation"]
+        is_mini = self.setup.scale == "mini"
+        config = scale_lapt(self.setup.scale, "token-distillation", self.lapt_config.steps if is_mini else 0)
+        length, snippets = min(preset.length, self.lapt_config.length), 5 if is_mini else preset.distil_snippets
+        config = replace(config, length=length, eval_every=config.steps, distil_snippets=snippets, distil_lm=lm)
         source = self.source_model().eval().requires_grad_(False)
         teacher = Teacher(source, self.source_tokenizer, made.plan.new_tokens)
         with only_new_rows(made.model, teacher.new):
