@@ -10,6 +10,7 @@ import copy
 import functools
 import gc
 import hashlib
+import importlib
 import itertools
 import json
 import os
@@ -20,7 +21,7 @@ import tempfile
 import time
 import warnings
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 from importlib.metadata import version
@@ -84,7 +85,7 @@ class Part:
     sides: dict[str, tuple[str, dict]]  # {side: (function, arguments of its own)}; the first is this package's
     cases: Callable[
         [Path, tuple, bool], Iterator[Case]
-    ]  # given a folder, sizes and whether all else is tiny, writes the inputs of the next case when asked for it
+    ]  # given a folder, sizes, whether all else is tiny, and models where it takes them, writes the next case's inputs
     unit: str  # of sizes
     sizes: tuple = ()  # of the curve of growth
     main: tuple = ()  # those that are measured in every round, for the claims
@@ -95,6 +96,7 @@ class Part:
     exact: bool = False  # memory counts to the MB
     named: bool = False  # runs only when it is named
     gpu: bool = False
+    takes_models: bool = False  # whether its cases can be those of models that are named
 
 
 PARTS: dict[str, Part] = {}
@@ -1564,6 +1566,27 @@ def turns(
     return [(n, side) for n in range(1 if once else rounds) for side in case.sides or part.sides if side not in missing]
 
 
+def _function(name):
+    "A side's function: of this module, or by its full name."
+    module, _, name = name.rpartition(".")
+    return getattr(importlib.import_module(module), name) if module else globals()[name]
+
+
+def _check_part(name, small, models) -> None:
+    "`ValueError` where a part cannot be measured here."
+    import torch
+
+    part = PARTS[name]
+    if part.gpu and not small and not torch.cuda.is_available():
+        raise ValueError(f"{name}: there is no GPU that torch can use here")
+    if models and not part.takes_models:
+        raise ValueError(f"{name} measures what it makes; only {' and '.join(_taking_models())} takes models")
+
+
+def _taking_models() -> list[str]:
+    return [name for name, part in PARTS.items() if part.takes_models]
+
+
 def run_part(
     name: str,  # of PARTS
     rounds: int = 3,  # how often the sides run on the cases of the claims, in turns
@@ -1571,13 +1594,11 @@ def run_part(
     folder: str | Path = "_build/bench",  # where environments of other packages are
     install: bool = False,  # whether to make that which is missing
     largest: float = float("inf"),  # leave out larger sizes
+    models: Sequence[str] = (),  # folders or hub names, where the part takes them; none: its own
 ) -> dict:  # environment, rounds, runs, checks
     "Measure one part."
-    import torch
 
     part, runs, checks = PARTS[name], [], {}
-    if part.gpu and not small and not torch.cuda.is_available():
-        raise ValueError(f"{name}: there is no GPU that torch can use here")
     pythons = {peer: peer_python(peer, folder, install) for peer in part.peers}
     missing = tuple(peer for peer, python in pythons.items() if not python)
 
@@ -1587,12 +1608,14 @@ def run_part(
         if side in pythons:
             return apart(call, *given, python=pythons[side])
         if small:
-            return measure(globals()[call], *given)
-        return apart(f"vocab_lit.book.bench.{call}", *given, threads="" if part.gpu else "1", exact=part.exact)
+            return measure(_function(call), *given)
+        full = call if "." in call else f"vocab_lit.book.bench.{call}"
+        return apart(full, *given, threads="" if part.gpu else "1", exact=part.exact)
 
     sizes = part.tiny if small else tuple(s for s in part.sizes if s <= largest)
     with tempfile.TemporaryDirectory() as place, tqdm(desc=name, unit=" runs") as bar:
-        for case in part.cases(Path(place), sizes, small):
+        named = dict(models=models) if models else {}
+        for case in part.cases(Path(place), sizes, small, **named):
             for n, side in turns(part, case, 1 if small else rounds, sizes, missing):
                 told = dict(case=case.name, series=case.series, size=case.size, side=side, round=n) | run(case, side)
                 runs.append({k: float(f"{v:.5g}") if isinstance(v, float) else v for k, v in told.items()})
@@ -1745,6 +1768,8 @@ def run_bench(
     if unknown := [p for p in parts if p not in PARTS and p != "all"]:
         raise ValueError(f"no part {unknown[0]!r}; choose from {', '.join(PARTS)}, or all")
     chosen = [p for p in PARTS if p in parts or ("all" in parts and not PARTS[p].named)]
+    for name in chosen:
+        _check_part(name, options.get("small", False), options.get("models", ()))
     out, records = Path(out) if out else None, {}
     if out:
         out.parent.mkdir(parents=True, exist_ok=True)

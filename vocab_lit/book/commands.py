@@ -41,6 +41,13 @@ def bench(
     folder: Annotated[
         Path, typer.Option(help="Where the environments of the other packages are, env-NAME each.")
     ] = Path("_build/bench"),
+    model: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Model folder or hub name whose tokenizer feed measures. May be repeated.",
+            show_default="tokenizers that are made, in four sizes",
+        ),
+    ] = None,
     out: Annotated[
         Path | None,
         typer.Option(
@@ -58,9 +65,12 @@ def bench(
     Example: `vocab-lit bench`, then `vocab-lit bench focus wechsel --install`
 
     Example: `vocab-lit bench transplant --largest 2048 --rounds 1`
+
+    Example: `vocab-lit bench feed --model FacebookAI/xlm-roberta-base --model models/my-gpt2`
     """
     from vocab_lit.book.baselines import peer_python
-    from vocab_lit.book.bench import PARTS, report, run_bench
+    from vocab_lit.book.bench import report, run_bench
+    from vocab_lit.book.feed import PARTS  # its own part among them
 
     def there(name):
         return bool(peer_python(name, folder))
@@ -85,6 +95,7 @@ def bench(
         folder=folder,
         install=install,
         largest=largest,
+        models=model or (),
     )
     print(json.dumps(records, indent=1)) if as_json else print(report(records))
     for name in records:

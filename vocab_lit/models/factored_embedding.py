@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING
 
 import torch
 from torch import nn
-from torch.nn.functional import embedding, one_hot
+from torch.nn.functional import embedding
 
-from ..methods.up_projection import gumbel_one_hot, up_project
+from ..methods.up_projection import gumbel_one_hot, one_hot_rows, up_project
 from .device import find_device
 from ..text.settings import first_line
 
@@ -74,12 +74,12 @@ class FactoredEmbedding(nn.Module):
         certainty: float = 0.99,  # probability of the up-projection that a token begins with
         tau: tuple[float, float] = (5.0, 0.5),  # temperature at the first and the last step
         seed: int = 0,
-        # whether no shape depends on the ids and choices; None: where the device compiles a program for each shape
+        # whether no shape depends on the ids and choices; None: where they would have to be asked for, so not on a CPU
         fixed_shapes: bool | None = None,
     ):
         super().__init__()
         self.tau, self.seed = tau, seed
-        self.fixed_shapes = find_device().fixed_shapes if fixed_shapes is None else fixed_shapes
+        self.fixed_shapes = find_device().asynchronous if fixed_shapes is None else fixed_shapes
         self.low_dim = nn.Parameter(low_dim.clone())
         self.log_z = nn.Parameter(self._initial(labels, len(up), certainty).to(low_dim.dtype).log())
         self.up = nn.Parameter(up.to(low_dim.dtype).clone(), requires_grad=train_up)
@@ -90,7 +90,7 @@ class FactoredEmbedding(nn.Module):
         if n_up == 1:
             return torch.ones(len(labels), 1, device=labels.device)
         others = (1 - certainty) / (n_up - 1)
-        return one_hot(labels, n_up) * (certainty - others) + others
+        return one_hot_rows(labels, n_up) * (certainty - others) + others
 
     def at(self, step: int, n_steps: int) -> None:
         "Set the optimizer step, of so many: its temperature, and the seed of its choices."
@@ -104,7 +104,7 @@ class FactoredEmbedding(nn.Module):
         return self._largest()
 
     def _largest(self):
-        return one_hot(self.log_z.argmax(1), len(self.up)).to(self.log_z)
+        return one_hot_rows(self.log_z.argmax(1), len(self.up)).to(self.log_z)
 
     def forward(
         self,

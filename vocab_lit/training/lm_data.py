@@ -26,7 +26,7 @@ __all__ = ['PackedBlocks', 'pack', 'lay_out', 'mask_tokens', 'MaskedBlocks']
 
 # %% ../../nbs/06_training/01_lm_data.ipynb #50e4bafb
 class PackedBlocks(Dataset):
-    "Packed blocks in a file of 32-bit ids, read one at a time."
+    "Packed blocks in a file of 32-bit ids, read where they are asked for."
 
     def __init__(self, file: str | Path, length: int):
         self.file, self.length = Path(file), length
@@ -34,10 +34,20 @@ class PackedBlocks(Dataset):
     def __len__(self) -> int:
         return self.file.stat().st_size // (4 * self.length)
 
-    def __getitem__(self, i: int) -> torch.Tensor:  # (length,) int64
-        if not 0 <= i < len(self):
-            raise IndexError(f"block {i} of {len(self)}")
-        ids = np.fromfile(self.file, "<i4", self.length, offset=4 * self.length * i)
+    def __getitem__(self, i: int | Sequence[int]) -> torch.Tensor:  # (length,) int64, or (n, length) of several
+        if isinstance(i, Sequence):
+            return self._read(i)
+        return self._read([i])[0]
+
+    def _read(self, places) -> torch.Tensor:
+        n_blocks = len(self)
+        ids = np.empty((len(places), self.length), "<i4")
+        with open(self.file, "rb", buffering=0) as file:  # once for all, as opening takes longer than reading
+            for block, place in zip(ids, places):
+                if not 0 <= place < n_blocks:
+                    raise IndexError(f"block {place} of {n_blocks}")
+                file.seek(block.nbytes * place)
+                file.readinto(block)
         return torch.from_numpy(ids).long()
 
 # %% ../../nbs/06_training/01_lm_data.ipynb #a5fabc1c
@@ -119,17 +129,30 @@ def mask_tokens(
     probability: float = 0.15,  # share of ordinary tokens that become targets
 ) -> tuple[torch.Tensor, torch.Tensor]:  # inputs and labels of the same shape; labels are -100 where nothing is asked
     "Mask tokens for masked language modelling: 80% mask, 10% random ordinary token, 10% unchanged."
-    return _masked(ids, _ids_to_mask(tokenizer), generator, probability)
+    masking = _ids_to_mask(tokenizer)
+    chances, places = _empty_draws(ids.shape)
+    _draw(chances, places, masking, generator)
+    return _masked(ids, masking, chances, places, probability)
 
 
-def _masked(ids, masking, generator, probability):
+def _empty_draws(shape) -> tuple[torch.Tensor, torch.Tensor]:
+    "Room for what masking draws for each token: two numbers from 0 to 1, and a place among the ordinary ids."
+    return torch.empty(2, *shape), torch.empty(shape, dtype=torch.long)
+
+
+def _draw(chances, places, masking, generator) -> None:
+    for numbers in chances:
+        numbers.uniform_(generator=generator)
+    places.random_(0, len(masking[1]), generator=generator)
+
+
+def _masked(ids, masking, chances, places, probability):
     mask, ordinary, is_ordinary = masking
-    is_target = is_ordinary[ids.clamp(-1, len(is_ordinary) - 1)]
-    is_target &= torch.rand(ids.shape, generator=generator) < probability
-    shown_as = torch.rand(ids.shape, generator=generator)  # below 0.8: mask; from 0.9: random token; else unchanged
-    random_ids = ordinary[torch.randint(len(ordinary), ids.shape, generator=generator)]
+    asked, shown_as = chances  # shown_as below 0.8: mask; from 0.9: random token; else unchanged
+    is_target = (asked < probability) & is_ordinary[ids.clamp(-1, len(is_ordinary) - 1)]
     inputs = torch.where(is_target & (shown_as < 0.8), mask, ids)
-    inputs = torch.where(is_target & (shown_as >= 0.9), random_ids, inputs)
+    swapped = is_target & (shown_as >= 0.9)
+    inputs[swapped] = ordinary[places[swapped]]  # few, so that the list of ordinary ids is seldom read
     return inputs, torch.where(is_target, ids, -100)
 
 
@@ -156,6 +179,11 @@ def _random_int(key: str) -> int:
     return int.from_bytes(hashlib.blake2b(key.encode(), digest_size=8).digest(), "big")
 
 
+@functools.lru_cache(2**15)  # enough for the order of 16 million blocks
+def _turned(key: str, turn: int, right: int) -> int:
+    return _random_int(f"{key} {turn} {right}")
+
+
 def _permuted_index(i: int, n: int, key: str) -> int:
     "The i-th of n numbers in a random order that the key decides; no list of n is made."
     half = max(1, ((n - 1).bit_length() + 1) // 2)  # bits on each side of the network
@@ -163,7 +191,7 @@ def _permuted_index(i: int, n: int, key: str) -> int:
     while True:  # numbers from n to the next power of four are walked past
         left, right = i >> half, i & low_bits
         for turn in range(8):
-            left, right = right, left ^ (_random_int(f"{key} {turn} {right}") & low_bits)
+            left, right = right, left ^ (_turned(key, turn, right) & low_bits)
         i = left << half | right
         if i < n:
             return i
@@ -189,21 +217,41 @@ class MaskedBlocks(Dataset):
     def _masking(self):  # once for all blocks: some tokenizers make their whole vocabulary when they are asked
         return _ids_to_mask(self.tokenizer)
 
-    def block(self, i: int) -> torch.Tensor:  # (length,)
-        "The i-th block that training sees."
-        if not 0 <= i < self.n:
-            raise IndexError(f"block {i} of {self.n} in training")
-        n_blocks = len(self.blocks)  # asks the file where there is one
-        n_pass, index = divmod(i, n_blocks)
-        return self.blocks[_permuted_index(index, n_blocks, f"{self.seed} {n_pass}")]
+    def __getitem__(self, i: int) -> dict[str, torch.Tensor]:  # input_ids and labels, (length,) each
+        return self.__getitems__([i])[0]
 
-    def masked(self, i: int, ids: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:  # inputs and labels
-        "What the model is shown of the i-th block, and what it is asked."
+    def __getitems__(self, places: Sequence[int]) -> list[dict[str, torch.Tensor]]:
+        "Several at once, which is how a DataLoader asks; each is what it is by itself."
+        for i in places:
+            if not 0 <= i < self.n:
+                raise IndexError(f"block {i} of {self.n} in training")
+        batch = self.batch(self.blocks[self._order(places)], places)
+        return [dict(zip(batch, row)) for row in zip(*batch.values())]
+
+    def batch(self, blocks: torch.Tensor, places: Sequence[int]) -> dict[str, torch.Tensor]:  # (n, length) each
+        "What the model is shown of some blocks, and what it is asked."
+        inputs, labels = self.masked(blocks, places)
+        return {"input_ids": inputs, "labels": labels}
+
+    def _order(self, places) -> list[int]:
+        "Which blocks are seen at some places of training."
+        n_blocks, chosen = len(self.blocks), []  # the number of blocks asks the file where there is one
+        for i in places:
+            n_pass, index = divmod(i, n_blocks)
+            chosen.append(_permuted_index(index, n_blocks, f"{self.seed} {n_pass}"))
+        return chosen
+
+    def masked(
+        self,
+        ids: torch.Tensor,  # (n, length)
+        places: Sequence[int],  # of each block in training
+    ) -> tuple[torch.Tensor, torch.Tensor]:  # inputs and labels
+        "Mask blocks, each by a generator of its own; a causal model's stay as they are."
         if self.tokenizer is None:
             return ids, ids
-        generator = torch.Generator().manual_seed(_random_int(f"{self.seed} mask {i}") % 2**63)
-        return _masked(ids, self._masking, generator, self.probability)
-
-    def __getitem__(self, i: int) -> dict[str, torch.Tensor]:  # input_ids and labels, (length,) each
-        inputs, labels = self.masked(i, self.block(i))
-        return {"input_ids": inputs, "labels": labels}
+        chances, at = _empty_draws(ids.shape)
+        generator = torch.Generator()
+        for row, i in enumerate(places):
+            generator.manual_seed(_random_int(f"{self.seed} mask {i}") % 2**63)
+            _draw(chances[:, row], at[row], self._masking, generator)
+        return _masked(ids, self._masking, chances, at, self.probability)

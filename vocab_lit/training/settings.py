@@ -10,10 +10,11 @@ from dataclasses import dataclass, fields, replace
 
 from ..models.settings import LoraSettings
 from ..text.reader import TextSource
-from ..text.settings import LARGEST_SEED, Files, SettingError, Settings, one_of, within
+from ..text.settings import LARGEST_SEED, Files, LacksOption, SettingError, Settings, one_of, within
 
 # %% auto #0
-__all__ = ['MODES', 'EMBEDDINGS', 'PRESETS', 'PRECISIONS', 'Stage', 'LaptConfig', 'LaptSettings', 'RunStopped', 'RunSettings']
+__all__ = ['MODES', 'EMBEDDINGS', 'PRESETS', 'PRECISIONS', 'Stage', 'LaptConfig', 'LaptSettings', 'RunStopped', 'RunSettings',
+           'KeepSettings']
 
 # %% ../../nbs/06_training/00_settings.ipynb #1695c301
 @dataclass(frozen=True)
@@ -63,7 +64,9 @@ class LaptConfig(Settings):
     lora: str = ""  # what learns in place of the transformer's weights, as `LoraSettings.read` takes it; empty: these
     learning_rate: float = 5e-5
     batch_size: int = 128  # blocks in one optimizer step, over all processes
-    micro_batch: int = 0  # blocks in one forward pass of one process; 0: as many as divide the batch, at most 32
+    micro_batch: int = (
+        0  # blocks in one forward pass of one process; 0: as many as fit in memory and divide the batch, at most 32
+    )
     length: int = 256  # tokens in a block
     warmup: float = 0.1  # share of `steps` over which the rate grows, in each schedule
     schedule: str = "constant_with_warmup"  # a name of transformers' schedulers
@@ -163,7 +166,7 @@ class LaptSettings(Settings):
     steps: int | None = None  # optimizer steps; default: the preset's
     learning_rate: float | None = None  # peak learning rate; default: the preset's
     batch_size: int | None = None  # blocks in one step; default: the preset's
-    micro_batch: int = 0  # blocks in memory at once; 0: at most 32. Does not change the result
+    micro_batch: int = 0  # blocks in memory at once; 0: as many as fit, at most 32. Does not change the result
     length: int | None = None  # tokens in a block; default: the preset's, or what the model takes
     # steps between two evaluations and checkpoints; default: the preset's, in a shorter run a twentieth of the steps
     eval_every: int | None = None
@@ -270,3 +273,22 @@ class RunSettings(Settings):
         if self.precision != "auto":
             found |= {half: self.precision == half for half in ("bf16", "fp16")}
         return found
+
+
+@dataclass(frozen=True)
+class KeepSettings(Settings):
+    "What a model knew before, and is not to forget."
+
+    # text in languages that the model knows, to see what it forgets: the loss in up to 2,000 lines of it is measured
+    # on the way, and bits per byte before and after
+    keep_text: Files = ()
+    replay: float = 0  # share of the blocks trained on that is taken from the other lines of --keep-text, such as 0.1
+
+    def check(self, text: Files = ()) -> None:
+        super().check()
+        within("replay", self.replay, 0, 0.9)
+        if self.replay and not self.keep_text:
+            raise LacksOption("keep_text", "give the text that --replay takes blocks from")
+        both = {TextSource.of(p).name for p in text} & {TextSource.of(p).name for p in self.keep_text}
+        if both:
+            raise SettingError("keep_text", f" {min(both)} is text of the new language too; give another file")

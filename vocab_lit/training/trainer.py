@@ -45,6 +45,7 @@ from ..models.device import device_arguments, find_device
 from ..models.source import is_masked
 from ..text.settings import first_line
 from .lm_loss import label_positions, lm_loss
+from .memory import micro_batches
 from .settings import MODES
 from .stages import Freezer, block_stack, rate_factor, total_steps
 
@@ -142,14 +143,14 @@ def _with_positions(examples, probability, masked, fixed_shapes):
 class LaptTrainer(FiniteTrainer):
     "Trainer with vocabulary logits at the labelled positions only, exact resumption and whole checkpoints."
 
-    def __init__(self, model, args, config, measure=None, frozen=frozenset(), **more):
+    def __init__(self, model, args, config, measures=None, frozen=frozenset(), **more):
         device = find_device()
         self.fixed_shapes = device.fixed_shapes
-        if device.kind != "cpu" and config.mode != "distil":
+        if device.asynchronous and config.mode != "distil":
             targets = dict(probability=config.mask_probability, masked=is_masked(model), fixed_shapes=self.fixed_shapes)
             more.setdefault("data_collator", functools.partial(_with_positions, **targets))
         super().__init__(model, args, **more)
-        self.config, self.measure = config, measure
+        self.config, self.measures = config, measures  # functions by the names of what they measure
         self.frozen = frozen  # names of what never learns, and stays out of checkpoints
         self._loss_shifts_labels = not is_masked(model) and config.mode != "distil"  # how targets are counted
         if self.is_fsdp_enabled and self.accelerator.state.fsdp_plugin.fsdp_version == 1:
@@ -184,7 +185,8 @@ class LaptTrainer(FiniteTrainer):
 
     def evaluate(self, *args, **kwargs):
         loss = self.model if self.is_fsdp_enabled else None
-        metrics = {"eval_loss": self.measure(self.model, fixed_shapes=self.fixed_shapes, loss=loss)}
+        given = dict(fixed_shapes=self.fixed_shapes, loss=loss)
+        metrics = {name: measure(self.model, **given) for name, measure in self.measures.items()}
         reshard(self.model)
         self.log(metrics)
         self.control = self.callback_handler.on_evaluate(self.args, self.state, self.control, metrics)
@@ -350,7 +352,7 @@ def unsharded_afterwards(model: PreTrainedModel) -> Iterator[None]:
 def _micro_batch(config, world) -> int:
     "Blocks in one forward pass; `ValueError` where they do not divide the batch."
     own = config.batch_size // world
-    micro = config.micro_batch or max((m for m in range(1, min(own, 32) + 1) if own % m == 0), default=1)
+    micro = config.micro_batch or micro_batches(config, world)[0]
     if own * world != config.batch_size or own % micro:
         raise ValueError(
             f"a batch of {config.batch_size} blocks cannot be divided into micro-batches of {micro} "
