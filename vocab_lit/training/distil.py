@@ -145,9 +145,9 @@ def snippet_rows(
 class SnippetPairs(MaskedBlocks):
     "What distillation sees, in order: every snippet once in each pass, masked anew for language modelling."
 
-    def __getitem__(self, i: int) -> dict[str, torch.Tensor]:  # (length,) each
-        ids, teacher_ids, labels = self.block(i).view(3, -1)
-        lm_ids, lm_labels = self.masked(i, ids)
+    def batch(self, blocks: torch.Tensor, places: Sequence[int]) -> dict[str, torch.Tensor]:  # (n, length) each
+        ids, teacher_ids, labels = blocks.view(len(blocks), 3, -1).unbind(1)
+        lm_ids, lm_labels = self.masked(ids, places)
         lm_labels = lm_labels.where(lm_labels >= 0, _NONE)
         return dict(input_ids=ids, teacher_ids=teacher_ids, labels=labels, lm_ids=lm_ids, lm_labels=lm_labels)
 
