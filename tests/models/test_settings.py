@@ -6,12 +6,11 @@ import pytest
 
 @pytest.mark.cell('nbs/05_models/00_settings.ipynb', 'cell "LoRA is read from one option and written as one, and what cannot be is told with what can" (b42f6a94)')
 def test_lora_is_read_from_one_option_and_written_as_one_and_what_cannot_be_is_told_with_what_can():
-    asked = LoraSettings.read("r=4, alpha=8,targets=q_proj+v_proj,merge=yes")
-    assert asked == LoraSettings(4, 8.0, 0.05, "q_proj+v_proj", True) and LoraSettings.read(str(asked)) == asked
-    assert str(LoraSettings()) == "r=16,alpha=0,dropout=0.05,targets=all-linear,merge=no" and LoraSettings().scale == 32
-    assert asked.scale == 8
+    asked = LoraSettings.read("r=4, alpha=2,targets=q_proj+v_proj,merge=yes")
+    assert asked == LoraSettings(4, 2.0, 0.05, "q_proj+v_proj", True) and LoraSettings.read(str(asked)) == asked
+    assert str(LoraSettings()) == "r=16,alpha=32,dropout=0.05,targets=all-linear,merge=no" and asked.scale == 2
     for given, message in (
-        ("rank=4", "--lora rank: no such part; .*The defaults are r=16,alpha=0,dropout=0.05,targets=all-linear,merge=no"),
+        ("rank=4", "--lora rank: no such part of r=16,alpha=32,dropout=0.05,targets=all-linear,merge=no; choose from r, "),
         ("alhpa=4", "did you mean alpha"),
         ("16", "--lora 16: no such part"),
         ("r=big", "--lora r=big: give a whole number"),

@@ -3,7 +3,7 @@ from collections import Counter
 from dataclasses import replace
 from packaging.version import Version
 from pathlib import Path
-from transformers import GPT2Config, GPT2LMHeadModel, RobertaConfig, RobertaForMaskedLM, Trainer, TrainerCallback, XLMRobertaConfig, XLMRobertaForMaskedLM
+from transformers import GPT2Config, GPT2LMHeadModel, RobertaConfig, RobertaForMaskedLM, Trainer, TrainerCallback, TrainingArguments, XLMRobertaConfig, XLMRobertaForMaskedLM
 from unittest import mock
 from vocab_lit.models.device import Device
 from vocab_lit.models.source import is_masked
@@ -12,7 +12,9 @@ from vocab_lit.tokens.tokenizer import train_tokenizer
 from vocab_lit.training.lapt import lapt, lapt_flops
 from vocab_lit.training.lm_data import MaskedBlocks, pack
 from vocab_lit.training.lm_loss import heldout_loss, label_positions, lm_loss
+from vocab_lit.training.memory import memory_for, step_memory
 from vocab_lit.training.settings import LaptConfig, RunSettings, RunStopped
+import itertools
 import json
 import math
 import multiprocessing
@@ -60,6 +62,7 @@ def cell_1a970006():
     import resource
     import signal
     import types
+    from dataclasses import replace
     from pathlib import Path
 
     import torch
@@ -68,6 +71,7 @@ def cell_1a970006():
 
     import vocab_lit.training.lapt
     import vocab_lit.training.trainer
+    from vocab_lit.models.lora import LoraAdapter
     from vocab_lit.text.phrasebook import lines
     from vocab_lit.tokens.tokenizer import train_tokenizer
     from vocab_lit.training.lapt import lapt
@@ -226,6 +230,11 @@ def cell_af2c6dd7(cell_1a970006):
             Path(parent, f"said-{os.environ['RANK']}").write_text(str(e))
         os.environ["FSDP_VERSION"] = "2"
         run(f"{parent}/fsdp", Stop())
+        LoraAdapter(model := fresh())
+        try:
+            lapt(model, tokenizer, text, text[:40], replace(config, lora="r=16"))
+        except ValueError as e:
+            Path(parent, f"lora-{os.environ['RANK']}").write_text(str(e))
 
     two = LaunchConfig(1, 1, 2, run_id="two", rdzv_backend="c10d", rdzv_endpoint="localhost:0", start_method="fork")
     elastic_launch(two, rank)(parent)
@@ -590,6 +599,85 @@ def test_a_run_remembers_its_lower_norm_and_gives_up_after_three(cell_ed44b6ca, 
         train(struck(1), None)
 
 
+@pytest.mark.cell('nbs/06_training/06_lapt.ipynb', 'cell "where memory does not suffice the run goes back and on with half the micro-batch, and learns the same" (5e1c0002)')
+def test_where_memory_does_not_suffice_the_run_goes_back_and_on_with_half_the_micro_batch_and_learns_the_same(cell_ed44b6ca):
+    def greedy(most, after=0):  # a model whose passes of more blocks take all memory there is, from some pass on
+        model, passes = fresh(**no_dropout), itertools.count()
+
+        def take(module, args):
+            if module.training and next(passes) >= after and len(args[0]) > most:
+                torch.empty(2**60, dtype=torch.uint8)
+
+        model.base_model.encoder.layer[0].register_forward_pre_hook(take)
+        return model
+
+
+    def learn(model, folder=None, **more):
+        config = replace(quick, steps=6, eval_every=3, **more)
+        return lapt(model, tokenizer, swahili, held_out[:20], config, folder=folder).loss.tolist()
+
+
+    def weights(model):
+        return torch.cat([p.detach().flatten() for p in model.parameters()])
+
+
+    whole, asked = fresh(**no_dropout), fresh(**no_dropout)
+    losses = learn(whole), learn(asked, micro_batch=4)
+    with tempfile.TemporaryDirectory() as folder:
+        for name in (None, f"{folder}/a"):
+            model, where = greedy(4), "from checkpoint-0" if name else "from the start"
+            with pytest.warns(UserWarning) as told:
+                assert learn(model, name) == losses[1]
+            said = [str(w.message) for w in told]
+            assert [line.rpartition("with ")[2] for line in said] == [f"micro-batches of {m}" for m in (8, 4)]
+            assert all(line.startswith("no memory was left after step 0 (") and where in line for line in said)
+            assert torch.equal(weights(model), weights(asked))
+        assert json.loads(Path(folder, "a/run.json").read_text())["micro_batch"] == 4
+        later = greedy(8, after=4)
+        with pytest.warns(UserWarning, match="after step 4 .*; going on from checkpoint-3 with micro-batches of 8"):
+            learn(later, f"{folder}/b")
+        for model in (asked, later):
+            assert torch.allclose(weights(model), weights(whole), atol=1e-4)
+    assert losses[0] == pytest.approx(losses[1], abs=1e-4)
+    with pytest.raises(ValueError, match="after step 4 .*; give micro_batch 8, or a folder for checkpoints"):
+        learn(greedy(8, after=4))
+    with pytest.warns(UserWarning), pytest.raises(ValueError, match="one block is computed at a time; give gradient"):
+        learn(greedy(0))
+    with pytest.raises(RuntimeError, match="another error"), mock.patch("vocab_lit.training.trainer.lm_loss") as broken:
+        broken.side_effect = RuntimeError("another error")
+        learn(fresh())
+
+
+@pytest.mark.cell('nbs/06_training/06_lapt.ipynb', 'cell "the micro-batch is chosen by the memory that is free, kept by a run that resumes, and said" (5e1c0003)')
+def test_the_micro_batch_is_chosen_by_the_memory_that_is_free_kept_by_a_run_that_resumes_and_said(cell_ed44b6ca):
+    class Interrupt(TrainerCallback):
+        def on_step_end(self, args, state, control, **_):
+            raise KeyboardInterrupt
+
+
+    with pytest.MonkeyPatch.context() as patch, tempfile.TemporaryDirectory() as folder:
+        said, given, usual_arguments = [], [], TrainingArguments.__post_init__
+        needs = step_memory(fresh(), quick, 8).more
+
+        def spy(self):
+            given.append(self.per_device_train_batch_size)
+            usual_arguments(self)
+
+        def run(free, **more):
+            patch.setitem(memory_for.__globals__, "free_memory", lambda: free)
+            config = replace(quick, steps=2, eval_every=1)
+            lapt(fresh(), tokenizer, swahili, held_out[:20], config, folder=f"{folder}/a", say=said.append, **more)
+            return given[-1]
+
+        patch.setattr(TrainingArguments, "__post_init__", spy)
+        with pytest.raises(KeyboardInterrupt):
+            run(needs + 1, callbacks=[Interrupt()])
+        assert given[-1] == 8
+        assert run(10**12, resume=True) == 8
+    assert said[0].startswith("micro-batches of 8 blocks; memory of a step: 0.0 GB (weights 0.0, gradients 0.0, moments")
+    assert len(said) == 1
+
+
 @pytest.mark.cell('nbs/06_training/06_lapt.ipynb', 'cell "what cannot be trained is refused with what to do, before anything is written" (7b5d2a06)')
 def test_what_cannot_be_trained_is_refused_with_what_to_do_before_anything_is_written(cell_ed44b6ca):
     with tempfile.TemporaryDirectory() as folder:
@@ -618,6 +706,8 @@ def test_two_processes_train_what_one_trains_divided_or_not_also_when_they_are_s
         first_version = "FSDP's first version cannot freeze and unfreeze a part of the model; give accelerate launch"
         said = [Path(folder, f"said-{rank}").read_text() for rank in (0, 1)]
         assert said == [f"{first_version} --fsdp_version 2"] * 2
+        refused = [Path(folder, f"lora-{rank}").read_text() for rank in (0, 1)]
+        assert refused == ["LoRA is not trained under FSDP; train it on one GPU, or under torchrun without FSDP"] * 2
         in_parts = {name: any(f.is_dir() for f in Path(folder).glob(f"{name}/checkpoint-10/*")) for name in ("ddp", "fsdp")}
         assert in_parts == {"ddp": False, "fsdp": True}
         one, *two = (torch.load(f"{folder}/{name}/end") for name in ("one", "ddp", "fsdp"))

@@ -19,7 +19,7 @@ def test_a_preset_is_replaced_where_something_is_given_and_what_cannot_be_is_ref
     assert not LaptSettings(steps=0).trains and LaptSettings().trains
     assert LaptSettings(mode="new").config().only_new_rows and LaptSettings(embeddings="new").config().only_new_rows
     LaptSettings(lora="r=4", embeddings="none", mode="all").check()
-    assert LaptSettings(lora="r=4").config() == LaptSettings(lora="r=4, alpha=0").config() != LaptSettings().config()
+    assert LaptSettings(lora="r=4").config() == LaptSettings(lora="r=4, alpha=8").config() != LaptSettings().config()
     assert [name for name, preset in PRESETS.items() if preset.only_new_rows] == ["token-distillation"]
     assert LaptSettings("wechsel-gpt2", patience=300).config().patience == 300
     assert PRESETS["wechsel-gpt2-low-resource"] == replace(PRESETS["wechsel-gpt2"], eval_every=2500, patience=10_000)

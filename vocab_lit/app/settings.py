@@ -118,6 +118,8 @@ class Adaptation:
         "`ValueError` or an `OSError` where an option or a file cannot be as it is; no text is read to its end."
         for group in (self.adapt, self.lapt):
             group.check()
+        if self.lapt.lora and not LoraSettings.read(self.lapt.lora).merge:
+            raise SettingError("lora", f" {self.lapt.lora}: adapt scores a whole model; add merge=yes")
         check_text(self.text)
         check_text(self.adapt.held_out, "held_out")
         check_text(self.transplant.vectors.source_text, "source_text")
@@ -126,8 +128,6 @@ class Adaptation:
         if self.transplant.tokenizer.alpha is not None:
             raise SettingError("alpha", "adapt makes one text of all; give --sample alone, or a file for each run")
         check_vocab_size(self.transplant.tokenizer, self.text)
-        if self.lapt.lora and not LoraSettings.read(self.lapt.lora).merge:
-            raise SettingError("lora", f" {self.lapt.lora}: adapt scores a whole model; add merge=yes")
         for name, task in self.tasks.items():
             if not task.train:
                 raise SettingError(name, "no training file; give training, development and test file")

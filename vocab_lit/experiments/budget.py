@@ -12,6 +12,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -63,6 +64,7 @@ from ..training.stages import stage_starts, total_steps
 if TYPE_CHECKING:
     import pandas as pd
     import torch
+    from transformers import PreTrainedModel
 
 # %% auto #0
 __all__ = ['MACHINES', 'SHARE', 'Shape', 'shape_of', 'batch_flops', 'run_flops', 'Machine', 'products_per_second',
@@ -754,12 +756,39 @@ def budget(
     return pd.DataFrame(rows).T
 
 # %% ../../nbs/08_experiments/06_budget.ipynb #f3b3bb2e
-def memory_needed(shape: Shape, config: LaptConfig) -> float:  # GB
-    "Memory of a training run, roughly."
-    micro = max(m for m in range(1, min(config.batch_size, 32) + 1) if config.batch_size % m == 0)
-    tokens = micro * config.length
-    asked = tokens * (config.mask_probability if shape.masked else 1)
-    return (16 * shape.parameters + 34 * tokens * shape.layers * shape.width + 10 * asked * shape.vocab) / 1e9
+def _without_weights(shape: Shape, layers: int) -> PreTrainedModel:
+    "A model of a shape, with so many layers."
+    from torch._subclasses.fake_tensor import FakeTensorMode
+    from transformers import GPT2Config, GPT2LMHeadModel, XLMRobertaConfig, XLMRobertaForMaskedLM
+
+    heads = shape.width // 64 if shape.width % 64 == 0 else 1
+    sizes = dict(vocab_size=shape.vocab, bos_token_id=0, eos_token_id=0)
+    if shape.masked:
+        sizes |= dict(hidden_size=shape.width, intermediate_size=shape.inner, num_hidden_layers=layers)
+        sizes |= dict(num_attention_heads=heads, attention_probs_dropout_prob=0, max_position_embeddings=4098)
+        config, kind = XLMRobertaConfig(**sizes), XLMRobertaForMaskedLM
+    else:
+        sizes |= dict(n_embd=shape.width, n_inner=shape.inner, n_layer=layers, n_head=heads, attn_pdrop=0)
+        config, kind = GPT2Config(**sizes, n_positions=4096), GPT2LMHeadModel
+    with FakeTensorMode():
+        return kind(config).train()
+
+
+@cache
+def memory_needed(
+    shape: Shape,
+    config: LaptConfig,
+    micro_batch: int = 0,  # blocks at a time; 0: as many as are usual
+) -> float:  # GB
+    "Memory of a training run on one device."
+    import torch
+
+    from vocab_lit.training.memory import micro_batches, step_memory
+
+    micro = micro_batch or micro_batches(config)[0]
+    models = [_without_weights(shape, layers) for layers in (1, 2)]
+    one, two = (step_memory(model, config, micro, half=torch.bfloat16).total for model in models)
+    return (one + (shape.layers - 1) * (two - one)) / 1e9
 
 
 def disk_needed(
@@ -787,10 +816,6 @@ def _source_models(chapter: str, scale: str, parameters: dict) -> dict[str, str]
     return {preset: given.get(preset) or scale_models(preset)[scale != "mini"] for preset in _PRESETS[chapter]}
 
 
-def _largest_memory(scale: str, models: dict[str, str]) -> float:  # GB; models by preset
-    return max(memory_needed(shape_of(model), scale_lapt(scale, preset)) for preset, model in models.items())
-
-
 @dataclass(frozen=True)
 class Plan:
     "What a chapter would do; `print` shows it."
@@ -800,7 +825,7 @@ class Plan:
     scale: str
     reads: pd.DataFrame  # name, what of it, where it is
     budget: pd.DataFrame
-    memory: float  # GB
+    models: list[tuple[str, Shape, LaptConfig]]  # what is trained, and with what
     disk: float  # GB
     settings: pd.DataFrame  # hyper-parameters beside the paper's; empty where the chapter has no paper
     measured: dict | None = None  # throughput of a device; None: a share of the peak is assumed of all
@@ -816,6 +841,21 @@ class Plan:
         )
 
     @property
+    def memory(self) -> float:  # GB
+        "Of the model that takes most."
+        return max(memory_needed(shape, config) for _, shape, config in self.models)
+
+    @property
+    def _memory(self) -> str:
+        lines, most = [], 0
+        for model, shape, config in self.models:
+            usual, least = memory_needed(shape, config), memory_needed(shape, config, 1)
+            lines.append(f"{Path(model).name}: about {usual:.2g} GB, or {least:.2g} GB one block at a time")
+            most = max(most, least)
+        fits = ", ".join(n for n, m in MACHINES.items() if m.memory > most)
+        return f"Memory of {'; of '.join(lines)}, which is in {fits or 'none of these'}."
+
+    @property
     def _settings(self) -> list[str]:
         if self.settings.empty:
             return []
@@ -825,7 +865,6 @@ class Plan:
 
     def __str__(self) -> str:
         times = self.budget.drop(columns=["samples each", "tokens each"])
-        fits = ", ".join(n for n, m in MACHINES.items() if m.memory > self.memory)
         wide = self.reads.what.str.len().max()
         alike = self.reads.groupby(["what", "name", "where"], sort=False).part.agg(
             lambda parts: ", ".join(p for p in parts if p)
@@ -839,9 +878,7 @@ class Plan:
                 "It reads\n" + "\n".join(reads),
                 "It trains\n" + times.to_string(justify="right"),
                 *self._settings,
-                f"Operations are counted; {self._rates}\n"
-                f"Memory: about {self.memory:.1f} GB, which is in {fits or 'none of these'}. Disk: about "
-                f"{self.disk:.1f} GB.",
+                f"Operations are counted; {self._rates}\n{self._memory} Disk: about {self.disk:.1f} GB.",
             ]
         )
 
@@ -933,7 +970,7 @@ def plan(
         scale,
         pd.DataFrame(reads, columns=["what", "name", "part", "where"]),
         budget(chapter, language, scale, measured, **parameters),
-        _largest_memory(scale, sources),
+        [(model, shape_of(model), scale_lapt(scale, preset)) for preset, model in sources.items()],
         disk_needed(largest, kept),
         hyperparameters(chapter) if chapter in PAPER_PARAMETERS else pd.DataFrame(),
         measured,

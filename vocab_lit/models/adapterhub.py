@@ -283,6 +283,8 @@ def read_config(
     if not file.is_file() and (Path(folder) / "lapt.json").is_file():
         raise ValueError(f"{folder} holds a training run that has not ended; resume it by --resume")
     facts = _read_json(file)
+    if "peft_type" in facts:
+        raise ValueError(f"{file} is of the library PEFT, which loads it beside {facts.get('base_model_name_or_path')}")
     config = from_json(facts, file)
     if model is not None:
         for field in ("model_type", "hidden_size"):

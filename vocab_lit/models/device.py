@@ -10,11 +10,13 @@ import multiprocessing
 import os
 import platform
 from dataclasses import dataclass
+from pathlib import Path
 
+import psutil
 import torch
 
 # %% auto #0
-__all__ = ['Device', 'find_device', 'device_arguments', 'compilations']
+__all__ = ['Device', 'find_device', 'free_memory', 'device_arguments', 'compilations']
 
 # %% ../../nbs/05_models/01_device.ipynb #490837b1
 @dataclass(frozen=True)
@@ -99,6 +101,59 @@ def find_device() -> Device:
     if torch.backends.mps.is_available():
         return Device("mps", "Apple GPU", torch.mps.recommended_max_memory())
     return _cpu()
+
+# %% ../../nbs/05_models/01_device.ipynb #5e1b0002
+def _in_group(root: Path) -> list[int]:  # by which limits this process's control groups are left with how much
+    "What each limit of memory leaves, of version 2 of control groups and of version 1."
+    found = []
+    for line in _lines(Path("/proc/self/cgroup")):
+        _, kinds, path = line.split(":", 2)
+        names = ("memory.limit_in_bytes", "memory.usage_in_bytes") if kinds else ("memory.max", "memory.current")
+        if kinds and "memory" not in kinds.split(","):
+            continue
+        base = root / "memory" if kinds else root
+        for group in (base / path.lstrip("/"), *(base / path.lstrip("/")).parents):
+            limit, used = (next(iter(_lines(group / name)), "") for name in names)
+            cached = [int(words[1]) for words in map(str.split, _lines(group / "memory.stat")) if words[0] in _CACHED]
+            if limit.isdigit() and used.isdigit():
+                found.append(int(limit) - int(used) + max(cached, default=0))
+            if group == base:
+                break
+    return found
+
+
+_CACHED = ("inactive_file", "total_inactive_file")  # what a group gives back before it is short of memory
+
+
+def _lines(file: Path) -> list[str]:
+    return file.read_text().splitlines() if file.is_file() else []
+
+
+def _left_of_addresses() -> list[int]:
+    "What `ulimit -v` leaves."
+    try:
+        import resource
+    except ImportError:
+        return []  # Windows
+    limit = resource.getrlimit(resource.RLIMIT_AS)[0]
+    if limit == resource.RLIM_INFINITY:
+        return []
+    return [limit - psutil.Process().memory_info().vms]
+
+
+def free_memory(
+    device: Device | None = None,  # None: `find_device()`
+    groups: str | Path = "/sys/fs/cgroup",  # where control groups are
+) -> int | None:  # bytes; None where the device does not say
+    "Memory that this process can still take on a device."
+    device = device or find_device()
+    if device.kind == "cuda":
+        return torch.cuda.mem_get_info()[0] + torch.cuda.memory_reserved() - torch.cuda.memory_allocated()
+    if device.kind == "mps":
+        return device.memory - torch.mps.driver_allocated_memory()
+    if device.kind != "cpu":
+        return None
+    return max(0, min([psutil.virtual_memory().available, *_in_group(Path(groups)), *_left_of_addresses()]))
 
 # %% ../../nbs/05_models/01_device.ipynb #ae250325
 def device_arguments(

@@ -81,8 +81,7 @@ class LoraSettings(Settings):
     def _value(cls, name, value):
         known = options(cls)
         if name not in known:
-            shown = ",".join(f"{option.name}={_written(option.default)}" for option in known.values())
-            raise SettingError("lora", f" {name}: no such part; {did_you_mean(name, known)} The defaults are {shown}")
+            raise SettingError("lora", f" {name}: no such part of {cls()}; {did_you_mean(name, known)}")
         kind = known[name].kind
         try:
             return {"int": int, "float": float, "bool": _WORDS.__getitem__, "str": str}[kind](value)
@@ -91,7 +90,8 @@ class LoraSettings(Settings):
             raise SettingError("lora", f" {name}={value}: give {wanted}") from None
 
     def __str__(self) -> str:
-        return ",".join(f"{name}={_written(getattr(self, name))}" for name in options(type(self)))
+        values = vars(self) | dict(alpha=self.scale)
+        return ",".join(f"{name}={_written(value)}" for name, value in values.items())
 
     def check(self) -> None:
         super().check()

@@ -9,11 +9,12 @@ import contextlib
 import functools
 import hashlib
 import json
+import os
 import pickle
 import tempfile
 import warnings
-from collections.abc import Iterable, Sequence
-from dataclasses import asdict
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -29,6 +30,14 @@ from ..text.settings import first_line
 from .distil import SnippetPairs
 from .lm_data import MaskedBlocks, PackedBlocks, lay_out, pack
 from .lm_loss import heldout_loss, lm_loss
+from vocab_lit.training.memory import (
+    OutOfMemory,
+    give_back_memory,
+    held_out_batch,
+    is_out_of_memory,
+    memory_for,
+    smaller_micro_batch,
+)
 from .settings import PRESETS, RunStopped
 from .stages import Freezer, stage_parameters, stage_starts, total_steps
 
@@ -112,12 +121,11 @@ def _check_folder(folder, resume) -> None:
         raise ValueError(f"{folder} holds checkpoints of a run that vocab_lit does not know; choose another folder")
 
 
-def _note_run(folder, facts) -> list[dict]:  # the steps that were tried again so far
+def _note_run(folder, facts) -> dict:  # with the steps that were tried again so far, and the micro-batch
     "Write down what a run is, or compare it with what was written; `ValueError` where they differ."
     note = folder / "run.json"
     if not note.is_file():
         write_json(facts | {"retries": []}, note)
-        return []
     before = json.loads(note.read_text(encoding="utf-8"))
     different = [name for name, value in facts.items() if before[name] != value]
     if different:
@@ -125,22 +133,71 @@ def _note_run(folder, facts) -> list[dict]:  # the steps that were tried again s
             f"{folder} holds another run: its {', '.join(different)} differ{'s' * (len(different) == 1)}; "
             "resume with what it was started with, or choose another folder"
         )
-    return before["retries"]
+    return before
 
 
-def _note_retry(folder, facts, retries, error, norm) -> None:
+def _note_retry(folder, note, error, norm) -> None:
     "Write down that a step is tried again with a lower norm; `ValueError` where it cannot be, or was too often."
     from transformers.trainer_utils import get_last_checkpoint
 
     if not folder:
         advice = "give a folder for checkpoints, so that it can be tried again, or lower the learning rate"
         raise ValueError(f"{error}; {advice}") from None
-    if len(retries) == 3:
+    if len(note["retries"]) == 3:
         raise ValueError(f"{error}, also with a lower max_grad_norm; lower the learning rate") from None
-    retries.append({"step": error.step, "max_grad_norm": norm})
-    write_json(facts | {"retries": retries}, folder / "run.json")
+    note["retries"].append({"step": error.step, "max_grad_norm": norm})
+    write_json(note, folder / "run.json")
     checkpoint = Path(get_last_checkpoint(folder)).name
     warnings.warn(f"{error}; going back to {checkpoint} with max_grad_norm {norm:g}", stacklevel=3)
+
+
+def _with_micro_batch(config, model, process, note, folder, say, teacher) -> LaptConfig:
+    "The configuration with a micro-batch that fits in memory, the same in all processes."
+    if teacher:  # whose passes are others
+        return replace(config, micro_batch=process.per_device_train_batch_size)
+    divided = os.environ.get("ACCELERATE_USE_FSDP") == "true"
+    if process.device.type == "cuda" and not divided:
+        model.to(process.device)
+    half = torch.bfloat16 if process.bf16 else None
+    half = torch.float16 if process.fp16 else half
+    micro, memory, free = memory_for(model, config, process.world_size, note.get("micro_batch", 0), divided, half)
+    if process.world_size > 1:
+        least = torch.tensor(micro, device=process.device)
+        torch.distributed.all_reduce(least, torch.distributed.ReduceOp.MIN)
+        micro = int(least)
+    if memory:
+        say(f"micro-batches of {micro} blocks; memory of a step: {memory}, and {free / 1e9:.1f} GB free")
+    if memory and memory.more > free:
+        warnings.warn(f"a step may take more memory than is free; {_LESS} if it does", stacklevel=3)
+    note["micro_batch"] = micro  # also where there is more room when it resumes
+    if folder and process.process_index == 0:
+        write_json(note, folder / "run.json")
+    return replace(config, micro_batch=micro)
+
+
+_LESS = "give gradient checkpointing, shorter blocks, or a mode in which less learns,"
+
+
+def _with_less_memory(config, process, note, folder, error) -> LaptConfig:
+    "The configuration with a smaller micro-batch; `ValueError` where there is none, or nothing to go back to."
+    from transformers.trainer_utils import get_last_checkpoint
+
+    smaller = smaller_micro_batch(config, process.world_size)
+    if not smaller:
+        raise ValueError(
+            f"{error}, in which one block is computed at a time; {_LESS} or take a larger machine"
+        ) from None
+    if process.world_size > 1:
+        raise ValueError(f"{error}; resume with micro_batch {smaller}") from None
+    if error.step and not folder:
+        raise ValueError(f"{error}; give micro_batch {smaller}, or a folder for checkpoints to go back to") from None
+    checkpoint = folder and get_last_checkpoint(folder)
+    where = f"from {Path(checkpoint).name}" if checkpoint else "from the start"
+    warnings.warn(f"{error}; going on {where} with micro-batches of {smaller}", stacklevel=3)
+    note["micro_batch"] = smaller
+    if folder:
+        write_json(note, folder / "run.json")
+    return replace(config, micro_batch=smaller)
 
 
 def _training_blocks(tokenizer, text, config, folder, resume, teacher) -> torch.Tensor | PackedBlocks:
@@ -166,13 +223,15 @@ def _damage(error) -> str | None:
 
 
 def _train_from(checkpoint, trainer) -> None:
-    "Train to the end, from a checkpoint or from the start; `ValueError` where the checkpoint is damaged."
+    "Train to the end, from a checkpoint or the start; `ValueError` where the checkpoint is damaged, or `OutOfMemory`."
     from vocab_lit.training.trainer import unsharded_afterwards
 
     try:
         with unsharded_afterwards(trainer.model):
             trainer.train(resume_from_checkpoint=checkpoint)
-    except (pickle.UnpicklingError, SafetensorError, RuntimeError, ValueError) as e:
+    except (pickle.UnpicklingError, SafetensorError, RuntimeError, ValueError, MemoryError) as e:
+        if is_out_of_memory(e):
+            raise OutOfMemory(trainer.state.global_step, e) from None
         if not (damage := _damage(e)):
             raise
         advice = "remove it, and the run resumes from an older checkpoint or from the start"
@@ -192,6 +251,7 @@ def lapt(
     callbacks: Sequence[TrainerCallback] = (),  # of one's own
     max_hours: float = 0,  # save and stop before so many are over; 0: no limit. Only with a folder
     gradient_checkpointing: bool = False,  # compute activations twice, and keep few
+    say: Callable[[str], None] = lambda text: None,  # told what a step takes in memory
     teacher: Teacher | None = None,  # in mode distil: the source model
     **arguments,  # of transformers' TrainingArguments, such as report_to
 ) -> pd.DataFrame:  # columns step, loss (held-out, nats); the first row is step 0
@@ -222,7 +282,7 @@ def lapt(
     folder = Path(folder) if folder else None
     work = folder or Path(tempfile.gettempdir())
     held_out = held_out if isinstance(held_out, torch.Tensor) else pack(tokenizer, held_out, config.length)
-    facts, retries, stop = None, [], StopWhenAsked(max_hours)
+    note, stop = {"retries": []}, StopWhenAsked(max_hours)
     process = training_arguments(config, seed, work, **arguments)
     with process.main_process_first(local=False):  # of several processes, the others find what the first has written
         if folder:
@@ -232,12 +292,8 @@ def lapt(
         blocks = _training_blocks(tokenizer, text, config, folder, resume, teacher)
         config = config.within_epochs(len(blocks))
         if folder:
-            facts = _facts(model, blocks, held_out, seed, config, teacher)
-            retries = _note_run(folder, facts)
+            note = _note_run(folder, _facts(model, blocks, held_out, seed, config, teacher))
 
-    measure = functools.partial(
-        heldout_loss, tokenizer=tokenizer, lines=held_out, batch_size=32, probability=config.mask_probability
-    )
     n_seen = total_steps(config) * config.batch_size
     masking = tokenizer if is_masked(model) else None
     kind, loss = (SnippetPairs, teacher.loss(config)) if teacher else (MaskedBlocks, None)
@@ -255,6 +311,9 @@ def lapt(
         at_start = checkpoint is None or checkpoint.endswith("-0")
         more = dict(max_grad_norm=norm, eval_on_start=at_start) | arguments
         args = training_arguments(config, seed, work, save=bool(folder), **more)
+        probability, rows = config.mask_probability, held_out_batch(config, args.world_size)
+        of = dict(tokenizer=tokenizer, lines=held_out, batch_size=rows, probability=probability)
+        measure = functools.partial(heldout_loss, **of)
         given = dict(train_dataset=data, eval_dataset=data, callbacks=callbacks)
         trainer = LaptTrainer(model, args, config, measure, frozen, **given)
         if folder and at_start:
@@ -265,15 +324,20 @@ def lapt(
         listening = stop.listening() if folder else contextlib.nullcontext()
         sparing = activations_recomputed(model) if gradient_checkpointing else contextlib.nullcontext()
         with random_state_restored(), garbage_collected_inside(), answering_with_loss(model, loss), sparing, listening:
+            config = _with_micro_batch(config, model, process, note, folder, say, teacher)
             while True:
-                norm = config.max_grad_norm / 2 ** len(retries)
+                norm = config.max_grad_norm / 2 ** len(note["retries"])
                 checkpoint = get_last_checkpoint(work) if folder else None
                 trainer = trainer_from(checkpoint, norm)
                 try:
                     _train_from(checkpoint, trainer)
                     break
                 except NonFiniteGradient as e:
-                    _note_retry(folder, facts, retries, e, norm / 2)
+                    _note_retry(folder, note, e, norm / 2)
+                except OutOfMemory as e:
+                    config = _with_less_memory(config, process, note, folder, e)
+                del trainer
+                give_back_memory(model)
     finally:
         freezer.restore()
     state = trainer.state

@@ -63,7 +63,9 @@ class LaptConfig(Settings):
     lora: str = ""  # what learns in place of the transformer's weights, as `LoraSettings.read` takes it; empty: these
     learning_rate: float = 5e-5
     batch_size: int = 128  # blocks in one optimizer step, over all processes
-    micro_batch: int = 0  # blocks in one forward pass of one process; 0: as many as divide the batch, at most 32
+    micro_batch: int = (
+        0  # blocks in one forward pass of one process; 0: as many as fit in memory and divide the batch, at most 32
+    )
     length: int = 256  # tokens in a block
     warmup: float = 0.1  # share of `steps` over which the rate grows, in each schedule
     schedule: str = "constant_with_warmup"  # a name of transformers' schedulers
@@ -163,7 +165,7 @@ class LaptSettings(Settings):
     steps: int | None = None  # optimizer steps; default: the preset's
     learning_rate: float | None = None  # peak learning rate; default: the preset's
     batch_size: int | None = None  # blocks in one step; default: the preset's
-    micro_batch: int = 0  # blocks in memory at once; 0: at most 32. Does not change the result
+    micro_batch: int = 0  # blocks in memory at once; 0: as many as fit, at most 32. Does not change the result
     length: int | None = None  # tokens in a block; default: the preset's, or what the model takes
     # steps between two evaluations and checkpoints; default: the preset's, in a shorter run a twentieth of the steps
     eval_every: int | None = None

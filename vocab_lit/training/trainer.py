@@ -45,6 +45,7 @@ from ..models.device import device_arguments, find_device
 from ..models.source import is_masked
 from ..text.settings import first_line
 from .lm_loss import label_positions, lm_loss
+from .memory import micro_batches
 from .settings import MODES
 from .stages import Freezer, block_stack, rate_factor, total_steps
 
@@ -350,7 +351,7 @@ def unsharded_afterwards(model: PreTrainedModel) -> Iterator[None]:
 def _micro_batch(config, world) -> int:
     "Blocks in one forward pass; `ValueError` where they do not divide the batch."
     own = config.batch_size // world
-    micro = config.micro_batch or max((m for m in range(1, min(own, 32) + 1) if own % m == 0), default=1)
+    micro = config.micro_batch or micro_batches(config, world)[0]
     if own * world != config.batch_size or own % micro:
         raise ValueError(
             f"a batch of {config.batch_size} blocks cannot be divided into micro-batches of {micro} "

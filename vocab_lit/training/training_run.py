@@ -260,7 +260,7 @@ def lapt_files(
     if first and not run.resume:
         out.mkdir(parents=True, exist_ok=True)
         write_json(job.facts, out / "lapt.json")
-    losses = _train(job, train, test, out)
+    losses = _train(job, train, test, out, say)
     if first:
         _finish(out, lambda folder: _write(job, losses, folder, out))
     return losses
@@ -291,7 +291,7 @@ def _announce(job: _Run, test, say) -> None:
         say(f"parameters that learn: {told}; the model has {job.lora.sizes['model']:,}")
 
 
-def _train(job: _Run, train, test, out: Path) -> pd.DataFrame:
+def _train(job: _Run, train, test, out: Path, say) -> pd.DataFrame:
     adapter = job.model.madx.learning(job.language.name) if job.language else nullcontext()
     short = factored(job.model, job.layer) if job.layer else nullcontext()
     new = only_new_rows(job.model, job.new) if job.new is not None else nullcontext()
@@ -307,6 +307,7 @@ def _train(job: _Run, train, test, out: Path) -> pd.DataFrame:
             resume=job.run.resume,
             max_hours=job.run.max_hours,
             gradient_checkpointing=job.run.gradient_checkpointing,
+            say=say,
             teacher=job.teacher,
             **job.run.arguments,
         )
