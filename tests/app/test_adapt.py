@@ -6,6 +6,7 @@ from vocab_lit.app.adapt import adapt_files
 from vocab_lit.app.settings import Adaptation
 from vocab_lit.text.phrasebook import dictionary, lines, sentences
 from vocab_lit.tokens.tokenizer import train_tokenizer
+from vocab_lit.training.trainer import LaptTrainer
 import json
 import multiprocessing
 import numpy as np
@@ -77,7 +78,7 @@ def cell_33cff44d():
     import json, os, signal, torch, tqdm
     import vocab_lit.app.adapt as adapting, vocab_lit.models.transplant as transplanting
     from vocab_lit.app.adapt import *
-    from vocab_lit.app.settings import Adaptation
+    from vocab_lit.app.settings import KEEP, SPLITS, Adaptation
     from vocab_lit.training.trainer import LaptTrainer
     tqdm.tqdm.monitor_interval = 0  # no bar starts a thread, which might hold a lock at the fork
     torch.set_num_threads(1)
@@ -180,9 +181,17 @@ def test_what_is_done_is_not_done_again_and_another_adaptation_does_not_get_into
     assert adapt_files(swahili, out, told.append) == report and all("done before" in t for t in told[:7])
     assert "copied from overlapping tokens" in told[7] and told[-1].startswith("check: ")
     for change, match in (
-        (dict(vocab_size=700), "holds another run: it has vocab_size 600, not 700. Resume with"),
-        (dict(method="random"), "it has method focus, not random"),
-        (dict(lapt=quick["lapt"] | dict(steps=8)), "it has steps 4, not 8"),
+        (
+            dict(vocab_size=700),
+            "its stage tokenizer was made with vocab_size 600, not 700. Give what .* rm -r .*tokenizer ",
+        ),
+        (
+            dict(method="random"),
+            "stage transplant was made with needs token vectors, not nothing; method focus, not random. ",
+        ),
+        (dict(lapt=quick["lapt"] | dict(steps=8)), "training was .* steps 4, not 8. .* rm -r .*model .*all.json .*report$"),
+        (dict(seeds=2), "its stage scores was made with ner seeds 1, not 2"),
+        (dict(keep_text=[place / "ner.tsv"]), "its stage training was made with keep_text "),
     ):
         with pytest.raises(ValueError, match=match):
             adapt_files(asked(**change), out)
@@ -291,8 +300,74 @@ def test_settings_that_failed_do_not_tie_the_folder(cell_7250b4f7):
     again = adapt_files(
         asked(**alone, vocab_size=500, sample="1MB", tokens=place / "terms.txt"), place / "again", told.append
     )
-    assert again["vocabulary"]["target"]["tokens"] == 502 and "begins anew" in told[0]
+    assert again["vocabulary"]["target"]["tokens"] == 502 and "[1/6] text: clean" in told[0]
     assert {row["step"]: row["rows"] for row in again["rows"]}["Given"] == 2
+
+
+@pytest.mark.cell('nbs/09_app/03_adapt.ipynb', 'cell "what fails can be called again with other settings, and what is done stays" (f0269e31)')
+def test_what_fails_can_be_called_again_with_other_settings_and_what_is_done_stays(cell_7250b4f7):
+    begun = place / "begun"
+    shutil.copytree(place / "out", begun)
+    for name in ("model", "scores", "report"):
+        shutil.rmtree(begun / name)
+    (place / "en.txt").write_text("\n".join(lines("en", 600, seed=1)), encoding="utf-8")
+    with pytest.MonkeyPatch.context() as patch, pytest.raises(KeyboardInterrupt):
+
+        def interrupt(self, model, inputs, compute=LaptTrainer.compute_loss, **more):
+            if self.state.global_step == 2:
+                raise KeyboardInterrupt
+            return compute(self, model, inputs, **more)
+
+        patch.setattr(LaptTrainer, "compute_loss", interrupt)
+        adapt_files(swahili, begun, lambda _: None)
+    files = {file: file.stat().st_mtime_ns for file in begun.glob("start/*")}
+    told, late = [], place / "late.tsv"
+    shutil.copy(place / "ner.tsv", late)
+
+
+    def say(message):
+        told.append(message)
+        if "scores" in message:  # the file breaks while the others are made
+            late.write_text("no columns\n")
+
+
+    both = {"ner": quick["tasks"]["ner"], "keep_ner": dict(train=str(late), test=str(late), epochs=1)}
+    changed = dict(lapt=quick["lapt"] | dict(learning_rate=1e-2), keep_text=[place / "en.txt"], replay=0.5, tasks=both)
+    with pytest.raises(ValueError, match="late.tsv"):
+        adapt_files(asked(**changed), begun, say)
+    assert [line[:3] for line in told if "done before" in line] == ["[1/", "[2/", "[3/", "[4/"]
+    aside = "begins anew, and what it had learnt is in .*begun/model-1, which can be removed"
+    assert any(re.search(f"training was begun with learning_rate 0.001, not 0.01; .*{aside}", line) for line in told)
+    assert (begun / "model-1/run/checkpoint-2").is_dir()
+    scored = {file: file.stat().st_mtime_ns for file in begun.glob("scores/*.json")}
+    assert [file.name for file in sorted(scored)] == [
+        "source-ner.json",
+        "source-text.json",
+        "start-text.json",
+        "trained-ner.json",
+        "trained-text.json",
+    ]
+    both["keep_ner"] = both["ner"] | dict(epochs=2)
+    found = adapt_files(asked(**changed), begun, lambda _: None)
+    assert all(file.stat().st_mtime_ns == at for file, at in (files | scored).items())
+    rows = [row for row in found["tasks"] if row["task"] == "keep_ner"]
+    assert [row["model"] for row in rows] == ["source", "target"] and list(found["losses"][0]) == [
+        "step",
+        "loss",
+        "kept_loss",
+    ]
+    assert [(row["text"], row["model"]) for row in found["forgotten"]] == [
+        ("en.txt", name) for name in ("source", "start", "trained")
+    ]
+    text = (begun / "report/report.md").read_text(encoding="utf-8")
+    forgotten_part = text[text.index("## What was forgotten") : text.index("## Where the embeddings come from")]
+    assert f"{found['forgotten'][0]['bits_per_byte']:.3f}"[:4] in forgotten_part and "| ner " in forgotten_part
+    assert "50% of the blocks trained on" in forgotten_part and "| keep" not in text
+    with pytest.raises(ValueError, match="its stage training was made with learning_rate 0.01, not 0.001"):
+        adapt_files(asked(**changed | dict(lapt=quick["lapt"])), begun)
+    shutil.rmtree(begun / "model")  # and not what was made of it
+    with pytest.raises(ValueError, match="its stage scores was made with learning_rate 0.01, not 0.001"):
+        adapt_files(asked(**changed | dict(lapt=quick["lapt"])), begun)
 
 
 @pytest.mark.cell('nbs/09_app/03_adapt.ipynb', 'cell "nothing of the source model is read twice" (d8e384b7)')

@@ -79,6 +79,9 @@ def cell_ee1daf0f(cell_963f8e44):
         ((*LAPT, "--learning-rate", "-1"), "--learning-rate -1.0: give a number above 0"),
         ((*LAPT, "--held-out", place / "long.txt"), "--held-out .*both trained on and held out"),
         ((*LAPT, "--resume"), "holds no run to resume"),
+        ((*LAPT, "--keep-text", nowhere), "--keep-text .*nowhere: no such file"),
+        ((*LAPT, "--replay", 0.1, "--dry-run"), "--keep-text: give the text that --replay takes blocks from"),
+        ((*LAPT, "--keep-text", place / "long.txt"), "--keep-text .*long.txt is text of the new language too"),
         (("lapt", nowhere, *long, *out), "nowhere: no such model folder"),
         (("adapter", "train", place / "model", *long, *out, "--name", "../sw"), "--name: .* cannot name an adapter"),
         (
@@ -322,11 +325,16 @@ def test_text_is_cleaned_a_model_trained_on_and_evaluated(cell_963f8e44):
         and report["letters under 50%"] >= 2
     )
     short = ("--steps", 4, "--batch-size", 4, "--length", 32, "--learning-rate", "1e-3", "--json")
-    training = ("lapt", place / "sw", "--text", place / "clean.txt", "--mode", "emb", *short, "--out", place / "sw-lapt")
+    (place / "en.txt").write_text("\n".join(lines("en", 300, seed=0)), encoding="utf-8")
+    keep = ("--keep-text", place / "en.txt", "--replay", 0.25, "--out", place / "sw-lapt")
+    training = ("lapt", place / "sw", "--text", place / "clean.txt", "--mode", "emb", *short, *keep)
     assert "the time is nearly up: stopped after step 1 of 4; go on with --resume" in run(
         *training, "--max-hours", "1e-9", code=75
     )
     losses = json.loads(run(*training, "--resume"))
+    assert losses[0]["kept_loss"] > 0 and "languages known before" in (place / "sw-lapt/losses.svg").read_text()
+    shown = run(*(a for a in training if a != "--json"), "--resume")  # which has ended
+    assert "what was forgotten" in shown and re.search(r"en.txt +\S? *\d\.\d+", shown), shown
     assert (place / "sw-lapt/losses.svg").is_file() and (place / "sw-lapt/metrics.jsonl").is_file()
     assert [r["step"] for r in losses] == [0, 1, 2, 3, 4] and losses[-1]["loss"] < losses[0]["loss"]
     assert "Jumanne" in run("explain", place / "sw-lapt", "Jumanne")  # the plan came along
@@ -788,11 +796,11 @@ def test_a_setup_file_gives_what_the_command_line_leaves_out_and_an_adaptation_g
     assert {"README.md", "config.json", "model.safetensors"} <= set(json.loads(up)[-1]["what"].split(", "))
     for match, arguments in (
         (
-            "holds another run: it has vocab_size 650, not 600",
+            "its stage tokenizer was made with vocab_size 650, not 600",
             ("adapt", *use, "--vocab-size", 600, "--out", place / "adapted"),
         ),
         (
-            "holds another run: it has vocab_size 650, not 600",
+            "its stage tokenizer was made with vocab_size 650, not 600",
             ("adapt", *use, "--vocab-size", 600, "--out", place / "adapted", "--dry-run"),
         ),
         ("exists and is not empty", ("adapt", *use, "--out", place / "model", "--dry-run")),

@@ -2,7 +2,7 @@
 from dataclasses import replace
 from pathlib import Path
 from vocab_lit.text.settings import SettingError
-from vocab_lit.training.settings import LaptConfig, LaptSettings, PRESETS, RunSettings
+from vocab_lit.training.settings import KeepSettings, LaptConfig, LaptSettings, PRESETS, RunSettings
 import pytest
 import tempfile
 
@@ -44,12 +44,17 @@ def test_a_preset_is_replaced_where_something_is_given_and_what_cannot_be_is_ref
         (LaptSettings(patience=-1), "--patience -1: give at least 0"),
         (RunSettings(("none.txt",)), "--held-out none.txt: no such file"),
         (RunSettings(alpha=-1), "--alpha -1"),
+        (KeepSettings(("none.txt",)), "--keep-text none.txt: no such file"),
+        (KeepSettings((str(text),), replay=1), "--replay 1: give 0 to 0.9"),
+        (KeepSettings(replay=0.1), "--keep-text: give the text that --replay takes blocks from"),
         (RunSettings(seed=2**32), "--seed 4294967296: give 0 to 4,294,967,295"),
     ):
         with pytest.raises(SettingError, match=message):
             wrong.check()
     with pytest.raises(SettingError, match="--held-out .*a.txt is both trained on and held out"):
         RunSettings((str(text),)).check([text])
+    with pytest.raises(SettingError, match="--keep-text .*a.txt is text of the new language too; give another file"):
+        KeepSettings((str(text),)).check([text])
 
 
 @pytest.mark.cell('nbs/06_training/00_settings.ipynb', 'cell "training ends after the steps or the epochs, whichever are less, and steps that were asked for stay" (7d1c9a3e)')

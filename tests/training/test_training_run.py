@@ -17,8 +17,8 @@ from vocab_lit.models.source import load_model
 from vocab_lit.text.corpus import data_path
 from vocab_lit.text.phrasebook import lines
 from vocab_lit.training.lapt import lapt
-from vocab_lit.training.lm_loss import lm_loss
-from vocab_lit.training.settings import LaptConfig, LaptSettings, RunSettings
+from vocab_lit.training.lm_loss import heldout_loss, lm_loss
+from vocab_lit.training.settings import KeepSettings, LaptConfig, LaptSettings, RunSettings
 from vocab_lit.training.stages import Freezer
 from vocab_lit.training.trainer import activations_recomputed
 import copy
@@ -336,6 +336,51 @@ def test_new_tokens_embeddings_learn_by_themselves_or_with_the_encoder_and_an_in
         trained(out=place / "x", **given | dict(model=mini, language=swahili))
     with pytest.raises(ValueError, match="say which they are, in `with only_new_rows"):
         lapt(load_model(mini), replaced.tokenizer, [], [], replace(few, mode="new"))
+    assert not (place / "x").exists()
+
+
+@pytest.mark.cell('nbs/06_training/07_training_run.ipynb', 'cell "what is forgotten is measured, a share of the blocks is replayed, and a stopped run ends as a whole one" (f0269e21)')
+def test_what_is_forgotten_is_measured_a_share_of_the_blocks_is_replayed_and_a_stopped_run_ends_as_a_whole_one(cell_b2b2638a, cell_929c7dd9):
+    (place / "en.txt").write_text("\n".join(lines("en", 400, seed=0)), encoding="utf-8")
+    keep = KeepSettings((str(place / "en.txt"),), replay=0.5)
+    transplant_files(mini, [place / "am.txt"], place / "start", TransplantSettings.of(method="fvt", vocab_size=400))
+    given = dict(text=[place / "am.txt"], settings=replace(few, steps=4), say=lambda _: None)
+    whole = runs.lapt_files(place / "start", out=place / "kept", keep=keep, **given)
+    assert list(whole) == ["step", "loss", "kept_loss"]
+    assert whole.round(9).equals(pd.read_csv(place / "kept/losses.csv").round(9))
+    assert whole.kept_loss.iloc[-1] < whole.kept_loss[0]
+    kept = runs.open_kept(keep, 0)
+    start = load_model(place / "start")
+    expected = heldout_loss(start, AutoTokenizer.from_pretrained(place / "start"), kept.held_out, length=few.length)
+    assert abs(whole.kept_loss[0] - expected) < 1e-5
+    rows = json.loads((place / "kept/forgotten.json").read_text())
+    assert [(row["text"], row["model"]) for row in rows] == [("en.txt", name) for name in ("source", "start", "trained")]
+    assert rows[0]["bits_per_byte"] < rows[1]["bits_per_byte"] and rows[1]["bits_per_byte"] > rows[2]["bits_per_byte"]
+    card = (place / "kept/README.md").read_text()
+    assert "| replay | 50% of the blocks |" in card and f"source {rows[0]['bits_per_byte']:.3f}, start" in card
+    with pytest.MonkeyPatch.context() as patch, pytest.raises(KeyboardInterrupt):
+
+        def stop(self, step, at=Freezer.at):
+            if step == 3:
+                raise KeyboardInterrupt
+            at(self, step)
+
+        patch.setattr(Freezer, "at", stop)
+        runs.lapt_files(place / "start", out=place / "kept-cut", keep=keep, **given)
+    resume = RunSettings(resume=True)
+    with pytest.raises(ValueError, match="holds another run: it has replay 0.5, not 0.2"):
+        runs.lapt_files(place / "start", out=place / "kept-cut", run=resume, keep=replace(keep, replay=0.2), **given)
+    resumed = runs.lapt_files(place / "start", out=place / "kept-cut", run=resume, keep=keep, **given)
+    assert resumed.round(9).equals(whole.round(9))
+    assert (place / "kept-cut/model.safetensors").read_bytes() == (place / "kept/model.safetensors").read_bytes()
+    for message, more in (
+        ("am.txt is text of the new language too", dict(keep=KeepSettings((str(place / "am.txt"),)))),
+        ("nothing is forgotten", dict(keep=keep, language=swahili)),
+        ("too few lines to hold some out", dict(keep=KeepSettings((str(place / "one line.txt"),)))),
+    ):
+        (place / "one line.txt").write_text("one\n")
+        with pytest.raises(ValueError, match=f"--keep-text.*{message}"):
+            runs.lapt_files(mini, out=place / "x", **given | more)
     assert not (place / "x").exists()
 
 

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import shutil
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, replace
 from functools import partial
-from itertools import islice
+from itertools import count, islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, NamedTuple
@@ -25,7 +26,7 @@ from filelock import FileLock, Timeout
 
 import vocab_lit
 from .pipeline import changed_settings, check_tokens, size_of, train_vectors_files, transplant_files
-from .settings import Adaptation
+from .settings import KEEP, SPLITS, Adaptation
 from ..experiments.plots import loss_bars, loss_curves, row_shares
 from ..experiments.results import environment
 from ..methods.factored import load_factors
@@ -42,8 +43,9 @@ from ..text.reader import TextSource
 from ..tokens.continued import continued_tokenizer
 from ..tokens.tokenizer import build_tokenizer, load_tokenizer, save_tokenizer
 from ..tokens.vocab import fit
+from ..training.forgetting import bits_by_text, forgotten, open_kept
 from ..training.settings import RunSettings
-from ..training.training_run import check_same_run, lapt_files
+from ..training.training_run import differences, lapt_files
 from ..vectors.settings import VectorSettings, VectorTraining
 from ..vectors.token_vectors import FASTTEXT_MIN_CHARACTERS, encode_lines
 
@@ -51,7 +53,7 @@ if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerFast
 
 # %% auto #0
-__all__ = ['Say', 'SAMPLE', 'UNKNOWN_NOTE', 'SECTIONS', 'check_vocabulary', 'check_adaptation', 'Stage', 'stages', 'has_begun',
+__all__ = ['Say', 'SAMPLE', 'UNKNOWN_NOTE', 'SECTIONS', 'check_vocabulary', 'check_adaptation', 'Stage', 'stages', 'check_start',
            'adapt_files']
 
 # %% ../../nbs/09_app/03_adapt.ipynb #ce676b8c
@@ -104,12 +106,13 @@ def check_adaptation(a: Adaptation) -> None:
     check_tokens(a.opened, a.text, a.transplant.tokenizer)
     if a.transplant.init.factors:
         load_factors(a.transplant.init.factors)
-    for name, task in a.tasks.items():
+    for task in a.tasks.values():
         for file in filter(None, (task.train, task.dev, task.test)):
-            read_examples(name, file)
-    for file in (*a.text, *a.adapt.held_out):
+            read_examples(task.task, file)
+    for file in (*a.text, *a.adapt.held_out, *a.keep.keep_text):
         for _ in Lines(file):  # that it is UTF-8 to its end
             pass
+    open_kept(a.keep, a.seed)
     check_vocabulary(a)
 
 # %% ../../nbs/09_app/03_adapt.ipynb #245b4a77
@@ -228,39 +231,55 @@ def _make_start(a, out, needs, language, say):
 def _train(a, out, say):
     resume = (out / "model/lapt.json").is_file()
     run = RunSettings((str(out / "text/held-out.txt"),), seed=a.seed, resume=resume)
-    lapt_files(out / "start", [out / "text/train.txt"], out / "model", a.lapt, run, say=say)
+    lapt_files(out / "start", [out / "text/train.txt"], out / "model", a.lapt, run, say=say, keep=a.keep)
 
 # %% ../../nbs/09_app/03_adapt.ipynb #8f2a8776
 SAMPLE = 300  # held-out lines on which source, target and trained model are compared
 
 
-def _score(a, out, model, name, task, say):
-    "Scores of a model, kept in a file as soon as they are there."
-    path = out / "scores" / f"{name}-{task}.json"
-    if path.is_file():
+def _made_with(a, name, task) -> dict:
+    "What decides the scores of a model."
+    model = dict(model=a.opened.name, text=_facts(a)["text"]) if name == "source" else _facts_until(a, "training")
+    return model | (_task_facts(a.tasks[task]) if task in a.tasks else {})
+
+
+def _scored(a, out, name, task, score) -> None:
+    "Put scores of a model in a file as soon as they are there, unless those that are asked for are there already."
+    path, asked = out / "scores" / f"{name}-{task}.json", json.loads(json.dumps(_made_with(a, name, task)))
+    if path.is_file() and json.loads(path.read_text(encoding="utf-8"))["asked"] == asked:
         return
     path.parent.mkdir(exist_ok=True)
+    write_json(dict(asked=asked, scores=score()), path)
+
+
+def _score(a, model, name, task, text, say) -> list[dict]:
     say(f"{task} of the {name} model")
     if task == "text":
-        held_out = EvaluateSettings(PERPLEXITY, test=str(out / "text/sample.txt"))
-        found = evaluate_files(model, held_out, say=lambda _: None)
-    else:
-        found = evaluate_files(model, a.tasks[task], say=say)
-    write_json(found, path)
+        return evaluate_files(model, EvaluateSettings(PERPLEXITY, test=str(text)), say=lambda _: None)
+    return evaluate_files(model, a.tasks[task], say=say)
+
+
+def _forgotten(a, out, models, say) -> list[dict]:
+    "Bits per byte in the old languages, as training has measured them or, without training, as they are."
+    if a.lapt.trains:
+        return json.loads((out / "model/forgotten.json").read_text(encoding="utf-8"))
+    return forgotten(models, open_kept(a.keep, a.seed).parts, say)
 
 
 def _make_scores(a, out, say):
     "Bits per byte of the source, the target and the trained model, and task scores of the first and the last."
     sample = islice(Lines(out / "text/held-out.txt"), SAMPLE)
-    (out / "text/sample.txt").write_text("".join(f"{line}\n" for line in sample), encoding="utf-8")
+    text = out / "text/sample.txt"
+    text.write_text("".join(f"{line}\n" for line in sample), encoding="utf-8")
     models = {"source": a.opened, "start": Source.open(out / "start")}
     if a.lapt.trains:
         models["trained"] = Source.open(out / "model")
-    for name, model in models.items():
-        _score(a, out, model, name, "text", say)
-    for task in a.tasks:
-        for name in ("source", list(models)[-1]):
-            _score(a, out, models[name], name, task, say)
+    last = list(models)[-1]
+    wanted = [(name, "text") for name in models] + [(name, task) for task in a.tasks for name in ("source", last)]
+    for name, task in wanted:
+        _scored(a, out, name, task, partial(_score, a, models[name], name, task, text, say))
+    if a.keep.keep_text:
+        _scored(a, out, last, "kept", partial(_forgotten, a, out, models, say))
     write_json(dict(models=list(models), tasks=list(a.tasks)), out / "scores/all.json")
 
 
@@ -302,28 +321,50 @@ def stages(a: Adaptation, out: Path, say: Say = print) -> list[Stage]:
     made.append(Stage("transplant", f"{method}, {vocabulary} for {a.source}", out / "start", start))
     made += _training_stage(a, out, say)
     runs = f"{a.adapt.seeds} fine-tuning{'s' * (a.adapt.seeds > 1)}"
-    about = "bits per byte" + "".join(f", {t} ({runs})" for t in a.tasks) + " of source and target model"
+    about = "bits per byte" + "".join(f", {_in_words(t)} ({runs})" for t in a.tasks) + " of source and target model"
     made.append(Stage("scores", about, out / "scores/all.json", partial(_make_scores, a, out, say)))
     return [*made, Stage("report", "tables and figures", out / "report", partial(_make_report, a, out))]
 
 # %% ../../nbs/09_app/03_adapt.ipynb #d0520460
-def _facts(a: Adaptation) -> dict:  # what decides the result
-    def resolved(f):
-        return [str(Path(f).resolve()), Path(f).stat().st_size]
+def _file_facts(file) -> list:
+    return [str(Path(file).resolve()), Path(file).stat().st_size] if file else []
 
-    parts = (a.transplant.tokenizer, a.transplant.vectors, a.transplant.init, a.adapt)
-    files = {p for task in a.tasks.values() for p in (task.train, task.dev, task.test) if p}
-    flat = {name: value for part in parts for name, value in asdict(part).items() if name != "threads"}
-    return flat | dict(
-        vocab_lit=vocab_lit.__version__,
-        model=a.opened.name,
-        text=[TextSource.of(f).facts() for f in a.text],
-        held_out=[TextSource.of(f).facts() for f in a.adapt.held_out],
-        lapt={name: value for name, value in asdict(a.lapt).items() if name != "micro_batch"},
-        tasks={name: asdict(task) for name, task in a.tasks.items()},
-        task_files=sorted(map(resolved, files)),
-        **(dict(tokens=resolved(a.transplant.tokenizer.tokens)) if a.transplant.tokenizer.tokens else {}),
+
+def _text_facts(sources) -> list[dict]:
+    return [TextSource.of(source).facts() for source in sources]
+
+
+def _task_facts(task) -> dict:
+    files = {split: _file_facts(getattr(task, split)) for split in SPLITS}
+    return asdict(replace(task, changes={})) | dict(task.changes) | files
+
+
+def _facts(a: Adaptation) -> dict[str, dict]:  # by stage
+    "What decides the result of each stage, besides what decides those before it."
+    wanted, vectors, init = a.transplant.tokenizer, a.transplant.vectors, a.transplant.init
+    held_out, kept = _text_facts(a.adapt.held_out), _text_facts(a.keep.keep_text)
+    version = dict(vocab_lit=vocab_lit.__version__)
+    made_of = dict(text=_text_facts(a.text), held_out=held_out, clean=a.adapt.clean, seed=a.seed)
+    tokenizer = asdict(wanted) | dict(model=a.opened.name, tokens=_file_facts(wanted.tokens))
+    vectors = {name: value for name, value in asdict(vectors).items() if name != "threads"}
+    lapt = {name: value for name, value in asdict(a.lapt).items() if name != "micro_batch"}
+    tasks = {f"{name} {key}": value for name, task in a.tasks.items() for key, value in _task_facts(task).items()}
+    return dict(
+        text=version | made_of,
+        tokenizer=tokenizer,
+        vectors=vectors | dict(needs=init.recipe.needs or "nothing"),
+        transplant=asdict(init) | dict(language=a.adapt.language),
+        training=lapt | dict(keep_text=kept, replay=a.keep.replay),
+        scores=tasks,
+        report={},
     )
+
+
+def _facts_until(a: Adaptation, last: str) -> dict:
+    "What decides the result of a stage: its own settings, and those of the stages before it."
+    facts = _facts(a)
+    names = list(facts)
+    return {name: facts[name] for name in names[: names.index(last) + 1]}
 
 
 @contextmanager
@@ -339,31 +380,59 @@ def _alone(out):
         lock.release()
 
 
-def has_begun(a: Adaptation, out: Path) -> bool:
-    "Whether this adaptation has begun in the folder; an error says where the folder or something asked for is wrong."
+def _read_note(out: Path) -> dict[str, dict]:  # asked: what was asked for last; begun: what each stage was begun with
+    file = out / "adapt.json"
+    return dict(asked={}, begun={}) | (json.loads(file.read_text(encoding="utf-8")) if file.is_file() else {})
+
+
+def _check_done(a: Adaptation, out: Path) -> None:
+    "`ValueError` where a stage has ended that other settings decided."
+    todo, begun = stages(a, out), _read_note(out)["begun"]
+    for n, stage in enumerate(todo):
+        if not stage.done():
+            continue
+        if different := _differences(begun.get(stage.name, {}), _facts_until(a, stage.name)):
+            made = [s.path for s in todo[n:] if s.path.exists()]
+            raise ValueError(
+                f"{out}: its stage {stage.name} was made with {'; '.join(different)}. Give what it was made with, or "
+                f"choose another folder, or remove what was made, to make it anew: rm -r {shlex.join(map(str, made))}"
+            )
+
+
+def _differences(before: dict[str, dict], now: dict[str, dict]) -> list[str]:
+    return [line for name in now for line in differences(before.get(name, {}), now[name])]
+
+
+def check_start(a: Adaptation, out: Path) -> None:
+    "`ValueError` or an `OSError` where the folder or something asked for is wrong."
     if not (out / "adapt.json").is_file():
         check_output(out)
+    _check_done(a, out)
+    if _differences(_read_note(out)["asked"], _facts(a)):
         check_adaptation(a)
-        return False
-    try:
-        check_same_run(out / "adapt.json", _facts(a))
-    except ValueError:
-        if (out / "start").exists():
-            raise
-        check_adaptation(a)
-        return False  # settings that led nowhere
-    return True
 
 
-def _begin(a: Adaptation, out: Path, say: Say) -> None:
-    "Note what is asked for in the folder, without what other settings left there."
-    out.mkdir(parents=True, exist_ok=True)
-    with _alone(out):
-        if (out / "adapt.json").is_file():
-            say(f"{out} was begun with other settings, which made no model; it begins anew")
-        for name in ("text", "tokenizer", "vectors"):
-            shutil.rmtree(out / name, ignore_errors=True)
-        write_json(_facts(a), out / "adapt.json")
+def _put_aside(stage: Stage, different: list[str], say: Say) -> None:
+    "Make room for a stage that other settings began and did not end; checkpoints are kept under another name."
+    if not different or not stage.path.exists():
+        return
+    began = f"{stage.name} was begun with {'; '.join(different)}; it begins anew"
+    if not any(stage.path.glob("run/checkpoint-[1-9]*")):
+        shutil.rmtree(stage.path)
+        say(began)
+        return
+    names = (stage.path.with_name(f"{stage.path.name}-{n}") for n in count(1))
+    aside = next(path for path in names if not path.exists())
+    stage.path.rename(aside)
+    say(f"{began}, and what it had learnt is in {aside}, which can be removed")
+
+
+def _begin(a: Adaptation, out: Path, stage: Stage, say: Say) -> None:
+    "Note what a stage is begun with."
+    note, facts = _read_note(out), _facts_until(a, stage.name)
+    if stage.name in note["begun"]:
+        _put_aside(stage, _differences(note["begun"][stage.name], facts), say)
+    write_json(note | dict(begun=note["begun"] | {stage.name: facts}), out / "adapt.json")
 
 
 def _closing_lines(a: Adaptation, out: Path) -> list[str]:
@@ -381,11 +450,16 @@ def adapt_files(
     out: str | Path,  # a new or empty folder, or that of the same adaptation
     say: Say = print,  # told what is being done
 ) -> dict:  # the report, as in report/report.json
-    "Adapt a model to a language, from text to report; interrupted, it resumes where it was."
+    """Adapt a model to a language, from text to report; interrupted, it resumes where it was.
+
+    A stage that has ended binds the settings that decided it. Those of the others may change from call to call.
+    """
     out = Path(out).resolve() if Path(out).is_symlink() else Path(out)
-    if not has_begun(a, out):
-        _begin(a, out, say)
+    check_start(a, out)
+    out.mkdir(parents=True, exist_ok=True)
     with _alone(out):
+        if _differences(_read_note(out)["asked"], _facts(a)):
+            write_json(_read_note(out) | dict(asked=_facts(a)), out / "adapt.json")
         for rest in (*out.glob(".*-*"), *out.glob("scores/.*")):
             shutil.rmtree(rest) if rest.is_dir() else rest.unlink()  # of a run that was killed
         todo = stages(a, out, say)
@@ -393,12 +467,13 @@ def adapt_files(
             if stage.done():
                 say(f"[{n}/{len(todo)}] {stage.name}: done before")
                 continue
+            _begin(a, out, stage, say)
             say(f"[{n}/{len(todo)}] {stage.name}: {stage.about}")
             started = time.perf_counter()
             stage.run()
-            note = out / "stages.json"
-            before = json.loads(note.read_text()) if note.is_file() else {}
-            write_json(before | {stage.name: round(time.perf_counter() - started, 1)}, note)
+            seconds = out / "stages.json"
+            before = json.loads(seconds.read_text()) if seconds.is_file() else {}
+            write_json(before | {stage.name: round(time.perf_counter() - started, 1)}, seconds)
         for line in _closing_lines(a, out):
             say(line)
     return json.loads((out / "report/report.json").read_text(encoding="utf-8"))
@@ -450,19 +525,23 @@ def _collect(a: Adaptation, out: Path) -> dict:
     target, plan = load_tokenizer(final), saved_plan(out / "start", load_tokenizer(out / "start"))
 
     def read(name):
-        return json.loads((out / "scores" / f"{name}.json").read_text())
+        return json.loads((out / "scores" / f"{name}.json").read_text(encoding="utf-8"))
+
+    def scores(name):
+        return read(name)["scores"]
 
     models, told = read("all")["models"], ("metric", "bits_per_byte", "test", "tokens", "unknown")
     tokenizers = {"source": a.opened.tokenizer, "target": target}
     return dict(
-        asked=_facts(a),
+        asked={name: value for facts in _facts(a).values() for name, value in facts.items()},
         text=json.loads((out / "text/text.json").read_text()),
         vocabulary={name: _vocabulary_facts(tokenizer, sample) for name, tokenizer in tokenizers.items()},
         rows=plan.summary().to_dict("records"),
         examples=_examples(plan, target, out / "text/held-out.txt"),
-        held_out={name: {key: read(f"{name}-text")[0][key] for key in told} for name in models},
+        held_out={name: {key: scores(f"{name}-text")[0][key] for key in told} for name in models},
         losses=pd.read_csv(final / "losses.csv").to_dict("records") if a.lapt.trains else [],
-        tasks=_task_rows(a, read, models[-1]),
+        tasks=_task_rows(a, scores, models[-1]),
+        forgotten=scores(f"{models[-1]}-kept") if a.keep.keep_text else [],
         seconds=json.loads((out / "stages.json").read_text()),
         **environment(),
     )
@@ -533,15 +612,29 @@ UNKNOWN_NOTE = (
 )
 
 
-def _tasks(a, found, final, name) -> list[str]:
-    if not found["tasks"]:
-        return []
-    means = pd.DataFrame(found["tasks"]).pivot_table(
-        index=["task", "metric"], columns="model", values="test", sort=False
-    )
+def _task_means(a, rows) -> list[str]:
+    "Mean scores of source and target model as a table, with what they are."
+    means = pd.DataFrame(rows).pivot_table(index=["task", "metric"], columns="model", values="test", sort=False)
     runs = f"{a.adapt.seeds} seed{'s' * (a.adapt.seeds > 1)}"
     about = f"Fine-tuned and scored on the files given, {runs}; the mean on the test file in %."
-    return ["## Tasks", about, _md((100 * means).round(2).reset_index())]
+    return [about, _md((100 * means).round(2).reset_index())]
+
+
+def _tasks(a, found, final, name) -> list[str]:
+    rows = [row for row in found["tasks"] if not row["task"].startswith(KEEP)]
+    return ["## Tasks", *_task_means(a, rows)] if rows else []
+
+
+def _what_was_forgotten(a, found, final, name) -> list[str]:
+    rows = [row | dict(task=row["task"].removeprefix(KEEP)) for row in found["tasks"] if row["task"].startswith(KEEP)]
+    parts = ["## What was forgotten"] if rows or found["forgotten"] else []
+    if found["forgotten"]:
+        parts += ["Bits per byte in held-out text of languages that the source model knows (lower is better):"]
+        parts += [_md(bits_by_text(found["forgotten"]))]
+        if a.keep.replay and a.lapt.trains:
+            parts += [f"{a.keep.replay:.0%} of the blocks trained on came from the other lines of that text."]
+        parts += [UNKNOWN_NOTE] * any(row["unknown"] for row in found["forgotten"])
+    return parts + (["Tasks in such languages:", *_task_means(a, rows)] if rows else [])
 
 
 def _embeddings(a, found, final, name) -> list[str]:
@@ -572,7 +665,7 @@ def _text_and_time(a, found, final, name) -> list[str]:
     ]
 
 
-SECTIONS = (_opening, _source_and_target, _tasks, _embeddings, _training, _text_and_time)
+SECTIONS = (_opening, _source_and_target, _tasks, _what_was_forgotten, _embeddings, _training, _text_and_time)
 
 
 def _draw(a, found, name, folder) -> None:
@@ -596,6 +689,10 @@ def _make_report(a: Adaptation, out: Path) -> None:
     _complete_card(a, found, final, out.resolve().name)
 
 
+def _in_words(task: str) -> str:
+    return f"{task.removeprefix(KEEP)} in a language known before" if task.startswith(KEEP) else task
+
+
 def _complete_card(a: Adaptation, found: dict, final: Path, name: str) -> None:
     "What the model card can say only now: the text, and how the model compares with its source."
     scores = [
@@ -603,7 +700,12 @@ def _complete_card(a: Adaptation, found: dict, final: Path, name: str) -> None:
         for model, score in found["held_out"].items()
     ]
     scores += [
-        dict(model=r["model"], measure=f"{r['task']}, {r['metric']}", score=round(r["test"], 4)) for r in found["tasks"]
+        dict(model=r["model"], measure=f"{_in_words(r['task'])}, {r['metric']}", score=round(r["test"], 4))
+        for r in found["tasks"]
+    ]
+    scores += [
+        dict(model=_MODELS[r["model"]], measure=f"bits per byte of {r['text']}", score=round(r["bits_per_byte"], 3))
+        for r in found["forgotten"]
     ]
     given = a.transplant.tokenizer.tokenizer
     told = dict(text=list(a.text), text_size=found["text"]["size"], settings=changed_settings(a.transplant))

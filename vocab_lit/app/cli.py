@@ -14,12 +14,14 @@ import inspect as signatures
 import json
 import os
 import re
+import shutil
 import signal
 import sys
 import warnings
 from contextlib import suppress
 from dataclasses import MISSING, asdict, replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Annotated
 
 import typer
@@ -30,13 +32,13 @@ import vocab_lit
 from .settings import Adaptation, AdaptSettings, TaskFiles, evaluation, task_files
 from ..methods.settings import Factoring, InitSettings, TransplantSettings
 from ..models.settings import LanguageAdapter, check_model_path
-from ..tasks.settings import PERPLEXITY, TASK_PRESETS, EvaluateSettings
+from ..tasks.settings import PERPLEXITY, EvaluateSettings
 from ..text.extras import MissingExtra, check_extra
 from ..text.files import check_output, check_text
 from ..text.reader import FIELD_HELP, in_languages, with_field
 from ..text.settings import LARGEST_SEED, CleanSettings, Option, SettingError, Settings, options
 from ..tokens.settings import TokenizerSettings, TrimSettings, check_vocab_size
-from ..training.settings import LaptSettings, RunSettings, RunStopped
+from ..training.settings import KeepSettings, LaptSettings, RunSettings, RunStopped
 from ..vectors.settings import VectorSettings, VectorTraining, check_vectors_file
 
 for _name, _value in (
@@ -1041,12 +1043,14 @@ RunOut = Annotated[
 ]
 
 
-def _check_training(model, text, out, settings, run, language=None) -> None:
+def _check_training(model, text, out, settings, run, language=None, keep=KeepSettings()) -> None:
     for group in filter(None, (settings, language)):
         group.check()
     run.check(text)
+    keep.check((*text, *run.held_out))
     check_text(text)
     check_text(run.held_out, "held_out")
+    check_text(keep.keep_text, "keep_text")
     check_model_path(model)
     if not run.resume and not (out / "run").is_dir() and FIRST:
         check_output(out)
@@ -1054,7 +1058,7 @@ def _check_training(model, text, out, settings, run, language=None) -> None:
 
 def _draw_losses(out: Path) -> None:
     "The losses that a run has logged as a curve, where matplotlib is installed."
-    names = {"loss": "training", "eval_loss": "held-out"}
+    names = {"loss": "training", "eval_loss": "held-out", "eval_kept_loss": "held-out, languages known before"}
     entries = [json.loads(line) for line in (out / "metrics.jsonl").read_text(encoding="utf-8").splitlines()]
     points = [
         dict(step=entry["step"], method=name, value=entry[key])
@@ -1069,14 +1073,16 @@ def _draw_losses(out: Path) -> None:
 
         from vocab_lit.experiments.plots import loss_curves
 
-        loss_curves(pd.DataFrame(points), ylabel="loss (nats)", path=out / "losses.svg")
+        with TemporaryDirectory() as folder:  # the figure's data are in metrics.jsonl, and losses.csv is another table
+            loss_curves(pd.DataFrame(points), ylabel="loss (nats)", path=Path(folder, "losses.svg"))
+            shutil.copy(Path(folder, "losses.svg"), out)
 
 
-def _pretrain(model, text, out, settings, run, as_json, language=None) -> None:
-    _check_training(model, text, out, settings, run, language)
+def _pretrain(model, text, out, settings, run, as_json, language=None, keep=KeepSettings()) -> None:
+    _check_training(model, text, out, settings, run, language, keep)
     from vocab_lit.training.training_run import lapt_files
 
-    losses = lapt_files(model, text, out, settings, run, language, step)
+    losses = lapt_files(model, text, out, settings, run, language, step, keep)
     if not FIRST:
         return
     _draw_losses(out)
@@ -1087,6 +1093,10 @@ def _pretrain(model, text, out, settings, run, as_json, language=None) -> None:
     kept = losses.iloc[sorted({0, best, len(losses) - 1})]
     rows = [dict(step=int(r.step), loss=f"{r.loss:.4f}", kept="yes" * (r.Index == best)) for r in kept.itertuples()]
     show(rows, "held-out loss (nats)")
+    if keep.keep_text:
+        from vocab_lit.training.forgetting import FORGOTTEN, bits_by_text
+
+        show(bits_by_text(json.loads((out / "forgotten.json").read_text(encoding="utf-8"))), FORGOTTEN)
     step(f"saved in {out}; all losses are in {out / 'losses.csv'}")
 
 
@@ -1097,6 +1107,7 @@ def lapt_(
     text: RunText,
     out: RunOut,
     lapt: LaptSettings,
+    keep: KeepSettings,
     run: RunSettings,
     push_to_hub: PushToHub = None,
     dry_run: DryRun = False,
@@ -1112,14 +1123,16 @@ def lapt_(
     lapt ...`
 
     Example: `vocab-lit lapt xlmr-sw --text swahili.txt --mode full --steps 10000 --out xlmr-sw-lapt`
+
+    Example: `vocab-lit lapt xlmr-sw --text swahili.txt --keep-text english.txt --replay 0.1 --out xlmr-sw-lapt`
     """
     push_to_hub = _upload_to(push_to_hub, dry_run)
     if dry_run:
-        _check_training(model, text, out, lapt, run)
+        _check_training(model, text, out, lapt, run, keep=keep)
         uploaded = "config, weights, tokenizer, model card, vocab_lit.json and losses.csv"
         _show_plan("lapt", f"{model} trained further", out, push_to_hub, uploaded)
         return
-    _pretrain(model, text, out, lapt, run, as_json)
+    _pretrain(model, text, out, lapt, run, as_json, keep=keep)
     _upload(out, push_to_hub)
 
 # %% ../../nbs/09_app/04_cli.ipynb #a3dbc5f7
@@ -1367,6 +1380,7 @@ def adapt(
     tokenizer: TokenizerSettings,
     vectors: VectorSettings,
     lapt: LaptSettings,
+    keep: KeepSettings,
     tasks: TaskFiles,
     field: Field = "",
     setup: SetupFile = None,
@@ -1384,8 +1398,9 @@ def adapt(
 
     Example: `vocab-lit adapt --setup sw.yml --out xlmr-sw`
     """
-    given = {name: task_files(name, getattr(tasks, name)) for name in TASK_PRESETS if getattr(tasks, name)}
-    sections = {name: given.get(name) or setup[name] for name in TASK_PRESETS if name in given or name in setup}
+    names = list(options(TaskFiles))
+    given = {name: task_files(name, getattr(tasks, name)) for name in names if getattr(tasks, name)}
+    sections = {name: given.get(name) or setup[name] for name in names if name in given or name in setup}
     asked = Adaptation(
         model,
         tuple(map(str, text)),
@@ -1393,14 +1408,16 @@ def adapt(
         lapt,
         adaptation,
         {name: evaluation(name, section, adaptation.seeds, init.seed) for name, section in sections.items()},
+        keep,
     )
     check_model_path(model)
     asked.check()
     push_to_hub = _upload_to(push_to_hub, dry_run)
-    from vocab_lit.app.adapt import UNKNOWN_NOTE, adapt_files, has_begun, stages
+    from vocab_lit.app.adapt import UNKNOWN_NOTE, adapt_files, check_start, stages
+    from vocab_lit.training.forgetting import FORGOTTEN, bits_by_text
 
     if dry_run:
-        has_begun(asked, out)
+        check_start(asked, out)
         rows = [
             dict(stage=s.name, what=s.about, makes=str(s.path), state="done" if s.done() else "to do")
             for s in stages(asked, out)
@@ -1419,6 +1436,8 @@ def adapt(
         for name, v in report["held_out"].items()
     ]
     show(held_out, "held-out text")
+    if report["forgotten"]:
+        show(bits_by_text(report["forgotten"]), FORGOTTEN)
     if report["held_out"]["source"]["unknown"]:
         step(f"note: {UNKNOWN_NOTE}")
     step(f"the report is {out / 'report/report.md'}, the model {asked.final(out)}")

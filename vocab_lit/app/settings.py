@@ -17,11 +17,11 @@ from ..tasks.settings import EvaluateSettings
 from ..text.files import check_text
 from ..text.settings import Files, SettingError, Settings, distribute, existing_file, within
 from ..tokens.settings import TokenizerSettings, check_vocab_size
-from ..training.settings import LaptSettings
+from ..training.settings import KeepSettings, LaptSettings
 from ..vectors.settings import VectorSettings
 
 # %% auto #0
-__all__ = ['SPLITS', 'AdaptSettings', 'TaskFiles', 'task_files', 'evaluation', 'Adaptation']
+__all__ = ['KEEP', 'SPLITS', 'AdaptSettings', 'TaskFiles', 'task_files', 'evaluation', 'Adaptation']
 
 # %% ../../nbs/09_app/00_settings.ipynb #48b75b76
 @dataclass(frozen=True)
@@ -47,6 +47,16 @@ class TaskFiles(Settings):
     dp: str = ""  # dependency parsing: the same
     qa: str = ""  # question answering: the same
     nli: str = ""  # natural-language inference: the same
+    # part-of-speech tagging in a language that the source model knows: files on which it is fine-tuned and scored
+    # before and after, to see what was forgotten
+    keep_pos: str = ""
+    keep_ner: str = ""  # named entities in such a language: the same
+    keep_dp: str = ""  # dependency parsing in such a language: the same
+    keep_qa: str = ""  # question answering in such a language: the same
+    keep_nli: str = ""  # natural-language inference in such a language: the same
+
+
+KEEP = "keep_"  # stands before a task in a language that the source model knows
 
 # %% ../../nbs/09_app/00_settings.ipynb #53ff194e
 SPLITS = ("train", "dev", "test")
@@ -76,7 +86,7 @@ def evaluation(
     "What a part of a setup file asks of an evaluation."
     files = {part: str(given[part]) for part in SPLITS if given.get(part)}
     changes = {name: value for name, value in given.items() if name not in SPLITS}
-    return EvaluateSettings(task, seeds=seeds, seed=seed, changes=changes, **files)
+    return EvaluateSettings(task.removeprefix(KEEP), seeds=seeds, seed=seed, changes=changes, **files)
 
 # %% ../../nbs/09_app/00_settings.ipynb #6c675faf
 @dataclass(frozen=True)
@@ -89,6 +99,7 @@ class Adaptation:
     lapt: LaptSettings = LaptSettings()  # steps 0: no training
     adapt: AdaptSettings = AdaptSettings()
     tasks: Mapping[str, EvaluateSettings] = field(default_factory=dict)  # by name
+    keep: KeepSettings = KeepSettings()
 
     @classmethod
     def of(
@@ -97,13 +108,14 @@ class Adaptation:
         text: Sequence[str | Path],
         lapt: Mapping[str, object] | None = None,  # fields of LaptSettings
         tasks: Mapping[str, Mapping[str, object]] | None = None,  # files (train, dev, test) and settings of each task
-        **options,  # of TransplantSettings and AdaptSettings
+        **options,  # of TransplantSettings, AdaptSettings and KeepSettings
     ) -> Adaptation:
         "An adaptation from options by their names."
-        *parts, adapt = distribute(options, TokenizerSettings, VectorSettings, InitSettings, AdaptSettings)
+        classes = (TokenizerSettings, VectorSettings, InitSettings, AdaptSettings, KeepSettings)
+        *parts, adapt, keep = distribute(options, *classes)
         made, (lapt,) = TransplantSettings(*parts), distribute(lapt or {}, LaptSettings)
         found = {name: evaluation(name, task, adapt.seeds, made.init.seed) for name, task in (tasks or {}).items()}
-        return cls(str(source), tuple(map(str, text)), made, lapt, adapt, found)
+        return cls(str(source), tuple(map(str, text)), made, lapt, adapt, found, keep)
 
     @property
     def seed(self) -> int:
@@ -122,6 +134,8 @@ class Adaptation:
             raise SettingError("lora", f" {self.lapt.lora}: adapt scores a whole model; add merge=yes")
         check_text(self.text)
         check_text(self.adapt.held_out, "held_out")
+        self.keep.check((*self.text, *self.adapt.held_out))
+        check_text(self.keep.keep_text, "keep_text")
         check_text(self.transplant.vectors.source_text, "source_text")
         self.opened  # noqa: B018  that there is a model
         self.transplant.check(self.text)

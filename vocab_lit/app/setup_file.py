@@ -13,14 +13,14 @@ from urllib.parse import quote
 
 import yaml
 
-from .settings import SPLITS, AdaptSettings, TaskFiles
+from .settings import KEEP, SPLITS, AdaptSettings, TaskFiles
 from ..methods.settings import InitSettings
 from ..tasks.settings import TASK_PRESETS
 from ..text.corpus import data_path
 from ..text.reader import FIELD_HELP, TextSource, beside
 from ..text.settings import LacksOption, SettingError, did_you_mean, options
 from ..tokens.settings import TokenizerSettings, TrimSettings
-from ..training.settings import PRESETS, LaptSettings
+from ..training.settings import PRESETS, KeepSettings, LaptSettings
 from ..vectors.settings import IN_ONE_SPACE, VECTOR_METHODS, VectorSettings
 
 # %% auto #0
@@ -56,14 +56,11 @@ _FIRST = {
     "text": Key("Files", "text in the language: files of any format, folders, data sets"),
     "field": Key("str", FIELD_HELP),
 }
-_TASKS = list(TASK_PRESETS)
+_SETTINGS = (AdaptSettings, KeepSettings, InitSettings, TrimSettings, TokenizerSettings, VectorSettings)
+_TASKS = [*TASK_PRESETS, *(KEEP + name for name in TASK_PRESETS)]
 KEYS: dict[str, Key] = {
     **_FIRST,
-    **{
-        name: key
-        for name, key in _keys_of(AdaptSettings, InitSettings, TrimSettings, TokenizerSettings, VectorSettings).items()
-        if name not in _FIRST
-    },
+    **{name: key for name, key in _keys_of(*_SETTINGS).items() if name not in _FIRST},
     "lapt": Key("part", "continued pretraining"),
     **{name: Key("task", options(TaskFiles)[name].help.partition(":")[0]) for name in _TASKS},
 }
@@ -193,7 +190,10 @@ def _task(name, node, value, folder, at) -> dict[str, object]:  # train, dev, te
             raise _wrong(at, f"{name} takes {hint}")
         splits = {1: ("test",), 2: ("train", "test"), 3: SPLITS}[len(files)]
         return dict(zip(splits, _files(files, folder, at, name)))
-    keys, found = _SPLITS | {key: Key(o.kind, o.help) for key, o in options(type(TASK_PRESETS[name])).items()}, {}
+    keys, found = (
+        _SPLITS | {key: Key(o.kind, o.help) for key, o in options(type(TASK_PRESETS[name.removeprefix(KEEP)])).items()},
+        {},
+    )
     for key, _, where in _pairs(node, at):
         _known(key, keys, where, f" of {name}")
         found[key] = _value(key, keys[key], value[key], folder, where)
@@ -388,6 +388,7 @@ _BEGIN = {
     "qa": "squad-train.json, test.json",
     "nli": "train.tsv, dev.tsv, test.tsv",
 }
+_BEGIN |= {KEEP + name: ", ".join(f"en-{file}" for file in files.split(", ")) for name, files in _BEGIN.items()}
 
 
 def example_setup(
@@ -436,6 +437,8 @@ def example_setup(
                     ("source_text", "en.txt"),
                     ("source_vectors", "cc.en.300.bin"),
                     ("target_vectors", f"cc.{code}.300.bin"),
+                    ("keep_text", "en.txt"),
+                    ("replay", 0.1),
                 )
             ),
             "",

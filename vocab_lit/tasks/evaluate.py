@@ -197,18 +197,7 @@ def _perplexity(source: Source, settings: EvaluateSettings, say) -> list[dict]:
             f"note: {found.unknown:,} tokens stand for what the vocabulary does not have; numbers per byte do not "
             "compare with those of models that spell it out"
         )
-    return [
-        dict(
-            task=PERPLEXITY,
-            metric="perplexity" if found.kind == "causal" else "pseudo-perplexity",
-            test=found.per_token,
-            per_byte=found.per_byte,
-            bits_per_byte=found.bits_per_byte,
-            tokens=found.tokens,
-            bytes=found.bytes,
-            unknown=found.unknown,
-        )
-    ]
+    return [dict(task=PERPLEXITY) | found.facts]
 
 
 def _probe(source: Source, settings: EvaluateSettings, say) -> list[dict]:

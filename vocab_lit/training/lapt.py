@@ -28,6 +28,7 @@ from ..models.transplant import check_rows
 from ..text.corpus import write_json
 from ..text.settings import first_line
 from .distil import SnippetPairs
+from .forgetting import NOTHING_KEPT, REPLAY_SEED, Kept, Replayed
 from .lm_data import MaskedBlocks, PackedBlocks, lay_out, pack
 from .lm_loss import heldout_loss, lm_loss
 from vocab_lit.training.memory import (
@@ -43,6 +44,7 @@ from .stages import Freezer, stage_parameters, stage_starts, total_steps
 
 if TYPE_CHECKING:
     import pandas as pd
+    from torch.utils.data import Dataset
     from transformers import PreTrainedModel, PreTrainedTokenizerBase, TrainerCallback
 
     from vocab_lit.training.distil import Teacher
@@ -87,15 +89,17 @@ def _digest(*tensors) -> str:  # of contents
     return h.hexdigest()
 
 
-def _facts(model, blocks, held_out, seed, config, teacher) -> dict:
+def _facts(model, texts, replay, held_out, seed, config, teacher) -> dict:
     "What a run is, so that another one is not taken for it."
     settings = {name: list(v) if isinstance(v, tuple) else v for name, v in asdict(config).items()}
     settings.pop("micro_batch")  # makes no difference to the result
+    if replay:
+        settings["replay"] = replay
     taught_by = dict(teacher=_digest(*teacher.model.parameters())) if teacher else {}
     return taught_by | dict(
         model=_digest(*model.parameters()),
-        text=f"{len(blocks)} {_digest(blocks[0], blocks[len(blocks) - 1])}",
-        held_out=_digest(held_out),
+        text=" ".join(f"{len(blocks)} {_digest(blocks[0], blocks[len(blocks) - 1])}" for blocks in texts),
+        held_out=_digest(*held_out),
         seed=seed,
         config=settings,
     )
@@ -121,13 +125,16 @@ def _check_folder(folder, resume) -> None:
         raise ValueError(f"{folder} holds checkpoints of a run that vocab_lit does not know; choose another folder")
 
 
+_ON_THE_WAY = ("retries", "micro_batch")  # what the note of a run says besides what the run is
+
+
 def _note_run(folder, facts) -> dict:  # with the steps that were tried again so far, and the micro-batch
     "Write down what a run is, or compare it with what was written; `ValueError` where they differ."
     note = folder / "run.json"
     if not note.is_file():
         write_json(facts | {"retries": []}, note)
     before = json.loads(note.read_text(encoding="utf-8"))
-    different = [name for name, value in facts.items() if before[name] != value]
+    different = [name for name in facts | before if name not in _ON_THE_WAY and before.get(name) != facts.get(name)]
     if different:
         raise ValueError(
             f"{folder} holds another run: its {', '.join(different)} differ{'s' * (len(different) == 1)}; "
@@ -200,17 +207,36 @@ def _with_less_memory(config, process, note, folder, error) -> LaptConfig:
     return replace(config, micro_batch=smaller)
 
 
-def _training_blocks(tokenizer, text, config, folder, resume, teacher) -> torch.Tensor | PackedBlocks:
+def _training_blocks(tokenizer, text, config, folder, resume, teacher, name="tokens") -> torch.Tensor | PackedBlocks:
     "The text as blocks: given as such, in the folder already, or packed now."
     length = 3 * config.length if teacher else config.length
     if isinstance(text, (torch.Tensor, PackedBlocks)):
         return text
-    stored = folder / "tokens" if folder else None
+    stored = folder / name if folder else None
     if stored and resume and stored.is_file():
         return PackedBlocks(stored, length)
     if teacher:
         return lay_out(teacher.snippets(tokenizer, text, config), length, stored)
     return pack(tokenizer, text, length, stored)
+
+
+def _replayed_blocks(tokenizer, kept: Kept, config, folder, resume) -> list:  # one text, or none
+    if not kept.replay:
+        return []
+    return [_training_blocks(tokenizer, kept.text, config, folder, resume, None, "replay")]
+
+
+def _kept_blocks(kept: Kept, tokenizer, length) -> dict[str, torch.Tensor]:
+    "The held-out blocks of the old languages, by the name of the loss in them."
+    return dict(eval_kept_loss=pack(tokenizer, kept.held_out, length)) if kept.parts else {}
+
+
+def _training_data(texts, replay, config, masking, seed, kind) -> Dataset:
+    "All that training sees: blocks of one text, or of two that take turns."
+    n_seen = total_steps(config) * config.batch_size
+    seeds = (seed, REPLAY_SEED + seed)
+    data = [kind(blocks, n_seen, masking, s, config.mask_probability) for blocks, s in zip(texts, seeds)]
+    return Replayed(*data, replay) if replay else data[0]
 
 # %% ../../nbs/06_training/06_lapt.ipynb #1a970004
 def _damage(error) -> str | None:
@@ -251,10 +277,11 @@ def lapt(
     callbacks: Sequence[TrainerCallback] = (),  # of one's own
     max_hours: float = 0,  # save and stop before so many are over; 0: no limit. Only with a folder
     gradient_checkpointing: bool = False,  # compute activations twice, and keep few
+    kept: Kept = NOTHING_KEPT,  # text in languages that the model knows
     say: Callable[[str], None] = lambda text: None,  # told what a step takes in memory
     teacher: Teacher | None = None,  # in mode distil: the source model
     **arguments,  # of transformers' TrainingArguments, such as report_to
-) -> pd.DataFrame:  # columns step, loss (held-out, nats); the first row is step 0
+) -> pd.DataFrame:  # columns step, loss (held-out, nats) and, with kept text, kept_loss; the first row is step 0
     "Continue training on text of the new language and record the held-out loss; `RunStopped` if it is asked to stop."
     import pandas as pd
     from transformers.trainer_utils import get_last_checkpoint
@@ -282,6 +309,7 @@ def lapt(
     folder = Path(folder) if folder else None
     work = folder or Path(tempfile.gettempdir())
     held_out = held_out if isinstance(held_out, torch.Tensor) else pack(tokenizer, held_out, config.length)
+    evaluated = dict(eval_loss=held_out) | _kept_blocks(kept, tokenizer, config.length)
     note, stop = {"retries": []}, StopWhenAsked(max_hours)
     process = training_arguments(config, seed, work, **arguments)
     with process.main_process_first(local=False):  # of several processes, the others find what the first has written
@@ -289,15 +317,15 @@ def lapt(
             resume = resume or process.process_index > 0
             folder.mkdir(parents=True, exist_ok=True)
             _check_folder(folder, resume)
-        blocks = _training_blocks(tokenizer, text, config, folder, resume, teacher)
-        config = config.within_epochs(len(blocks))
+        texts = [_training_blocks(tokenizer, text, config, folder, resume, teacher)]
+        texts += _replayed_blocks(tokenizer, kept, config, folder, resume)
+        config = config.within_epochs(len(texts[0]) / (1 - kept.replay))
         if folder:
-            note = _note_run(folder, _facts(model, blocks, held_out, seed, config, teacher))
+            facts = _facts(model, texts, kept.replay, evaluated.values(), seed, config, teacher)
+            note = _note_run(folder, facts)
 
-    n_seen = total_steps(config) * config.batch_size
-    masking = tokenizer if is_masked(model) else None
     kind, loss = (SnippetPairs, teacher.loss(config)) if teacher else (MaskedBlocks, None)
-    data = kind(blocks, n_seen, masking, seed, config.mask_probability)
+    data = _training_data(texts, kept.replay, config, tokenizer if is_masked(model) else None, seed, kind)
     freezer = Freezer(model, config)
     frozen = {name for name, p in model.named_parameters(remove_duplicate=False) if not p.requires_grad}
     progress = ProgressCallback(config.batch_size * config.length)
@@ -312,10 +340,10 @@ def lapt(
         more = dict(max_grad_norm=norm, eval_on_start=at_start) | arguments
         args = training_arguments(config, seed, work, save=bool(folder), **more)
         probability, rows = config.mask_probability, held_out_batch(config, args.world_size)
-        of = dict(tokenizer=tokenizer, lines=held_out, batch_size=rows, probability=probability)
-        measure = functools.partial(heldout_loss, **of)
+        of = dict(tokenizer=tokenizer, batch_size=rows, probability=probability)
+        measures = {name: functools.partial(heldout_loss, lines=lines, **of) for name, lines in evaluated.items()}
         given = dict(train_dataset=data, eval_dataset=data, callbacks=callbacks)
-        trainer = LaptTrainer(model, args, config, measure, frozen, **given)
+        trainer = LaptTrainer(model, args, config, measures, frozen, **given)
         if folder and at_start:
             trainer.add_callback(StartCheckpoint(trainer))
         return trainer
@@ -343,8 +371,9 @@ def lapt(
     state = trainer.state
     if stop.reason and state.global_step < state.max_steps:
         raise RunStopped(f"{stop.reason}: stopped after step {state.global_step:,} of {state.max_steps:,}")
-    losses = [(entry["step"], entry["eval_loss"]) for entry in state.log_history if "eval_loss" in entry]
-    return pd.DataFrame(losses, columns=["step", "loss"])
+    columns = ["step", *evaluated]
+    losses = [[entry[name] for name in columns] for entry in state.log_history if "eval_loss" in entry]
+    return pd.DataFrame(losses, columns=[name.removeprefix("eval_") for name in columns])
 
 # %% ../../nbs/06_training/06_lapt.ipynb #f1efc4ea
 def lapt_flops(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, config: LaptConfig) -> int:

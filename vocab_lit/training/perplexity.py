@@ -50,6 +50,19 @@ class Perplexity:
     def bits_per_byte(self) -> float:
         return self.nats / self.bytes / math.log(2)
 
+    @property
+    def facts(self) -> dict:
+        "The numbers of a record."
+        return dict(
+            metric="perplexity" if self.kind == "causal" else "pseudo-perplexity",
+            test=self.per_token,
+            per_byte=self.per_byte,
+            bits_per_byte=self.bits_per_byte,
+            tokens=self.tokens,
+            bytes=self.bytes,
+            unknown=self.unknown,
+        )
+
 # %% ../../nbs/06_training/03_perplexity.ipynb #60ac5f25
 class TextStream(NamedTuple):
     "Texts as one stream of tokens."

@@ -10,10 +10,11 @@ from dataclasses import dataclass, fields, replace
 
 from ..models.settings import LoraSettings
 from ..text.reader import TextSource
-from ..text.settings import LARGEST_SEED, Files, SettingError, Settings, one_of, within
+from ..text.settings import LARGEST_SEED, Files, LacksOption, SettingError, Settings, one_of, within
 
 # %% auto #0
-__all__ = ['MODES', 'EMBEDDINGS', 'PRESETS', 'PRECISIONS', 'Stage', 'LaptConfig', 'LaptSettings', 'RunStopped', 'RunSettings']
+__all__ = ['MODES', 'EMBEDDINGS', 'PRESETS', 'PRECISIONS', 'Stage', 'LaptConfig', 'LaptSettings', 'RunStopped', 'RunSettings',
+           'KeepSettings']
 
 # %% ../../nbs/06_training/00_settings.ipynb #1695c301
 @dataclass(frozen=True)
@@ -272,3 +273,22 @@ class RunSettings(Settings):
         if self.precision != "auto":
             found |= {half: self.precision == half for half in ("bf16", "fp16")}
         return found
+
+
+@dataclass(frozen=True)
+class KeepSettings(Settings):
+    "What a model knew before, and is not to forget."
+
+    # text in languages that the model knows, to see what it forgets: the loss in up to 2,000 lines of it is measured
+    # on the way, and bits per byte before and after
+    keep_text: Files = ()
+    replay: float = 0  # share of the blocks trained on that is taken from the other lines of --keep-text, such as 0.1
+
+    def check(self, text: Files = ()) -> None:
+        super().check()
+        within("replay", self.replay, 0, 0.9)
+        if self.replay and not self.keep_text:
+            raise LacksOption("keep_text", "give the text that --replay takes blocks from")
+        both = {TextSource.of(p).name for p in text} & {TextSource.of(p).name for p in self.keep_text}
+        if both:
+            raise SettingError("keep_text", f" {min(both)} is text of the new language too; give another file")

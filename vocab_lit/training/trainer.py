@@ -143,14 +143,14 @@ def _with_positions(examples, probability, masked, fixed_shapes):
 class LaptTrainer(FiniteTrainer):
     "Trainer with vocabulary logits at the labelled positions only, exact resumption and whole checkpoints."
 
-    def __init__(self, model, args, config, measure=None, frozen=frozenset(), **more):
+    def __init__(self, model, args, config, measures=None, frozen=frozenset(), **more):
         device = find_device()
         self.fixed_shapes = device.fixed_shapes
         if device.asynchronous and config.mode != "distil":
             targets = dict(probability=config.mask_probability, masked=is_masked(model), fixed_shapes=self.fixed_shapes)
             more.setdefault("data_collator", functools.partial(_with_positions, **targets))
         super().__init__(model, args, **more)
-        self.config, self.measure = config, measure
+        self.config, self.measures = config, measures  # functions by the names of what they measure
         self.frozen = frozen  # names of what never learns, and stays out of checkpoints
         self._loss_shifts_labels = not is_masked(model) and config.mode != "distil"  # how targets are counted
         if self.is_fsdp_enabled and self.accelerator.state.fsdp_plugin.fsdp_version == 1:
@@ -185,7 +185,8 @@ class LaptTrainer(FiniteTrainer):
 
     def evaluate(self, *args, **kwargs):
         loss = self.model if self.is_fsdp_enabled else None
-        metrics = {"eval_loss": self.measure(self.model, fixed_shapes=self.fixed_shapes, loss=loss)}
+        given = dict(fixed_shapes=self.fixed_shapes, loss=loss)
+        metrics = {name: measure(self.model, **given) for name, measure in self.measures.items()}
         reshard(self.model)
         self.log(metrics)
         self.control = self.callback_handler.on_evaluate(self.args, self.state, self.control, metrics)

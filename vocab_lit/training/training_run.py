@@ -29,17 +29,19 @@ from ..models.transplant import copy_beside, saved_plan, token_parameters
 from ..text.corpus import Lines, hold_out, mix, read_lines, write_json
 from ..text.files import check_output, check_text, write_folder
 from ..text.reader import TextSource
+from ..text.settings import SettingError
 from ..tokens.tokenizer import save_tokenizer
 from .distil import Teacher
+from .forgetting import Kept, bits_in_words, check_kept, forgotten, open_kept, source_beside
 from .lapt import check_lapt, lapt
-from .settings import LaptConfig, LaptSettings, RunSettings
+from .settings import KeepSettings, LaptConfig, LaptSettings, RunSettings
 
 if TYPE_CHECKING:
     import pandas as pd
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 # %% auto #0
-__all__ = ['check_same_run', 'lapt_files']
+__all__ = ['differences', 'check_same_run', 'lapt_files']
 
 # %% ../../nbs/06_training/07_training_run.ipynb #ac8508c4
 def _open_text(text, held_out, alpha, seed):  # (lines to train on, held-out lines)
@@ -55,22 +57,28 @@ def _open_text(text, held_out, alpha, seed):  # (lines to train on, held-out lin
     ]
 
 
-def check_same_run(
-    note: Path,  # a JSON file in the run's folder that says what it was started with
-    facts: dict,  # what it is to go on with
-) -> None:
-    "`ValueError` where the folder holds another run."
+def differences(
+    before: dict,  # what something was made with, from a JSON file
+    facts: dict,  # what it is asked for with
+) -> list[str]:  # such as: steps 4, not 8
+    "What differs, in words."
 
     def flat(d):
         return {
             k: v for name, value in d.items() for k, v in (value if isinstance(value, dict) else {name: value}).items()
         }
 
-    before, now = flat(json.loads(note.read_text(encoding="utf-8"))), flat(json.loads(json.dumps(facts)))
-    different = [
-        f"{name} {before.get(name)}, not {now.get(name)}" for name in now | before if before.get(name) != now.get(name)
-    ]
-    if different:
+    before, now = flat(before), flat(json.loads(json.dumps(facts)))
+    names = [name for name in now | before if before.get(name) != now.get(name)]
+    return [f"{name} {before.get(name)}, not {now.get(name)}" for name in names]
+
+
+def check_same_run(
+    note: Path,  # a JSON file in the run's folder that says what it was started with
+    facts: dict,  # what it is to go on with
+) -> None:
+    "`ValueError` where the folder holds another run."
+    if different := differences(json.loads(note.read_text(encoding="utf-8")), facts):
         hint = "Resume with what it was started with, or choose another folder"
         raise ValueError(f"{note.parent} holds another run: it has {'; '.join(different)}. {hint}")
 
@@ -115,6 +123,7 @@ class _Run:
     tokenizer: PreTrainedTokenizerBase  # of the text
     layer: FactoredEmbedding | None  # of the low-dimensional embeddings, where there are
     new: list[int] | None  # ids of the tokens whose embeddings learn; None: those of all tokens
+    keep: KeepSettings
     teacher: Teacher | None  # from which they learn in mode distil
     lora: LoraAdapter | None  # inside the model
 
@@ -139,6 +148,9 @@ class _Run:
             found |= dict(precision=self.run.precision)
         if self.layer:
             found |= dict(short_rows=self.layer.low_dim.shape[1])
+        if self.keep.keep_text:
+            kept = [TextSource.of(source).facts() for source in self.keep.keep_text]
+            found |= dict(keep_text=kept, replay=self.keep.replay)
         return found
 
 
@@ -152,7 +164,7 @@ def _check_folder(out: Path, resume: bool) -> None:
         check_output(out)
 
 
-def _open_run(source, text, settings, run, language) -> _Run:
+def _open_run(source, text, settings, run, language, keep) -> _Run:
     "Load model and tokenizer, and check that they can be trained as it is asked for."
     from vocab_lit.training.trainer import check_reports
 
@@ -174,6 +186,8 @@ def _open_run(source, text, settings, run, language) -> _Run:
             "low-dimensional embeddings are trained for all tokens; take embeddings all and another mode than new"
         )
     new = saved_plan(source.files, tokenizer).new_tokens if config.only_new_rows else None
+    if keep.replay and config.mode == "distil":
+        raise SettingError("replay", "mode distil reads no text of other languages; replay in a run of another mode")
     if new == []:
         raise ValueError("no token is new: all embeddings are copies, and nothing would learn")
     teacher = _open_teacher(source, run.teacher, new, config)
@@ -182,7 +196,7 @@ def _open_run(source, text, settings, run, language) -> _Run:
     lora = None
     if config.lora:
         lora = LoraAdapter(model, LoraSettings.read(config.lora), config.embeddings, new or (), run.seed)
-    return _Run(source, text, run, config, language, model, tokenizer, layer, new, teacher, lora)
+    return _Run(source, text, run, config, language, model, tokenizer, layer, new, keep, teacher, lora)
 
 
 def _open_teacher(source: Source, given: str, new: list[int] | None, config: LaptConfig) -> Teacher | None:
@@ -238,17 +252,22 @@ def lapt_files(
     run: RunSettings = RunSettings(),
     language: LanguageAdapter | None = None,  # to train its adapter; None: the model itself is trained
     say: Callable[[str], None] = print,  # told what is being done
-) -> pd.DataFrame:  # columns step, loss (held-out, nats)
+    keep: KeepSettings = KeepSettings(),
+) -> pd.DataFrame:  # columns step, loss (held-out, nats) and, with text to keep, kept_loss
     "Continue the pretraining of a model on text files and save it."
     out, first = Path(out), os.environ.get("RANK", "0") == "0"  # of several processes
     for group in filter(None, (settings, language)):
         group.check()
     run.check(text)
+    keep.check((*text, *run.held_out))
     check_text(text)
     check_text(run.held_out, "held_out")
+    check_text(keep.keep_text, "keep_text")
+    if language and keep.keep_text:
+        raise SettingError("keep_text", "a language adapter leaves the model as it is, and nothing is forgotten")
     if first or run.resume:
         _check_folder(out, run.resume)
-    job = _open_run(source, text, settings, run, language)
+    job = _open_run(source, text, settings, run, language, keep)
     if run.alpha is not None and len(text) == 1:
         say("note: alpha does nothing with one file")
     if run.resume:
@@ -256,13 +275,15 @@ def lapt_files(
         if not (out / "run").is_dir() and (out / "losses.csv").is_file():
             return _ended(out, say)
     train, test = _read_text(job, say)
+    kept = open_kept(keep, run.seed)
+    check_kept(kept, job.tokenizer, job.config.length)
     _announce(job, test, say)
     if first and not run.resume:
         out.mkdir(parents=True, exist_ok=True)
         write_json(job.facts, out / "lapt.json")
-    losses = _train(job, train, test, out, say)
+    losses = _train(job, train, test, out, kept, say)
     if first:
-        _finish(out, lambda folder: _write(job, losses, folder, out))
+        _finish(out, lambda folder: _write(job, losses, folder, out, kept, say))
     return losses
 
 
@@ -291,7 +312,7 @@ def _announce(job: _Run, test, say) -> None:
         say(f"parameters that learn: {told}; the model has {job.lora.sizes['model']:,}")
 
 
-def _train(job: _Run, train, test, out: Path, say) -> pd.DataFrame:
+def _train(job: _Run, train, test, out: Path, kept: Kept, say) -> pd.DataFrame:
     adapter = job.model.madx.learning(job.language.name) if job.language else nullcontext()
     short = factored(job.model, job.layer) if job.layer else nullcontext()
     new = only_new_rows(job.model, job.new) if job.new is not None else nullcontext()
@@ -307,6 +328,7 @@ def _train(job: _Run, train, test, out: Path, say) -> pd.DataFrame:
             resume=job.run.resume,
             max_hours=job.run.max_hours,
             gradient_checkpointing=job.run.gradient_checkpointing,
+            kept=kept,
             say=say,
             teacher=job.teacher,
             **job.run.arguments,
@@ -327,17 +349,30 @@ def _training_facts(job: _Run, losses) -> dict:
     )
 
 
-def _write(job: _Run, losses, folder: Path, out: Path) -> None:
+def _what_was_forgotten(job: _Run, folder: Path, kept: Kept, say) -> list[dict]:
+    "Bits per byte in the old languages: of the source where it is there, of the start and of the trained model."
+    source = source_beside(job.source.files) if job.source.files else None
+    models = dict(source=source) if source else {}
+    rows = forgotten(models | dict(start=job.source, trained=(job.model, job.tokenizer)), kept.parts, say)
+    write_json(rows, folder / "forgotten.json")
+    return rows
+
+
+def _write(job: _Run, losses, folder: Path, out: Path, kept: Kept, say) -> None:
     "What a run leaves: the model with its card, or an adapter; its losses and what it logged."
     losses.to_csv(folder / "losses.csv", index=False)
     shutil.copy(out / "run/metrics.jsonl", folder)
     if job.language:
         write_adapter(job.model.madx, "language", job.language.name, folder)
         return
+    told = _training_facts(job, losses)
+    if kept.parts:
+        bits = bits_in_words(_what_was_forgotten(job, folder, kept, say))
+        told |= dict(replay=f"{kept.replay:.0%} of the blocks", bits_per_byte_in_old_languages=bits)
     if job.lora and not job.lora.settings.merge:
         save_lora(job.lora, folder, job.source.path)
         save_tokenizer(job.tokenizer, folder)
-        write_lora_card(folder, out.name, job.source.path, job.source.files, _training_facts(job, losses))
+        write_lora_card(folder, out.name, job.source.path, job.source.files, told)
         return
     if job.lora:
         job.lora.merge()
@@ -351,7 +386,7 @@ def _write(job: _Run, losses, folder: Path, out: Path) -> None:
         if (job.source.files / file).is_file():
             shutil.copy(job.source.files / file, folder / file)
     keep_source_files(job.source.files, folder)
-    write_card(folder, out.name, job.source.path, training=_training_facts(job, losses))
+    write_card(folder, out.name, job.source.path, training=told)
 
 
 def _finish(out, write) -> None:
