@@ -717,9 +717,7 @@ class Target:
 
     def loss(self, model: PreTrainedModel) -> float:  # nats per masked token
         "Held-out loss of a model with the target vocabulary."
-        device = find_device()
-        blocks = self.packed("held_out")
-        return heldout_loss(model.to(device.torch), self.tokenizer, blocks, fixed_shapes=device.fixed_shapes)
+        return heldout_loss(model.to(find_device().torch), self.tokenizer, self.packed("held_out"))
 
     def overlap_counts(self) -> dict[str, int]:
         "How many tokens the target vocabulary shares with the source's, as FOCUS's Table 8 counts them."
