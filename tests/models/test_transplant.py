@@ -461,7 +461,9 @@ def test_plain_transformers_loads_the_folder_and_gives_the_same_logits(cell_9530
                 ids = tokenizer("maji ziwa 1")["input_ids"]
                 assert again("maji ziwa 1")["input_ids"] == ids
                 assert torch.equal(logits(loaded, ids), logits(model, ids)), (name, tied, family)
-                assert saved_plan(out, again).explain("ziwa").equals(result.plan.explain("ziwa"))
+                kept = saved_plan(out, again)
+                assert kept.explain("ziwa").equals(result.plan.explain("ziwa")) and len(kept.target) == len(kept)
+                assert kept.summary().equals(result.plan.summary())
                 assert type(load_model(out)) is type(model)
 
 

@@ -653,4 +653,7 @@ def saved_plan(
     file = Path(folder) / "plan.npz"
     if not file.is_file():
         raise ValueError(f"{folder} has no plan.npz; only models made by vocab_lit can be explained")
-    return load_plan(file, Vocab.from_tokenizer(tokenizer))
+    target = Vocab.from_tokenizer(tokenizer)
+    plan = load_plan(file, target)
+    target.tokens += [Token(i, "", "", False, "unused") for i in range(len(target), len(plan))]  # as it was padded
+    return plan
