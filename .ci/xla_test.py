@@ -1,4 +1,4 @@
-"""LAPT, of low-dimensional embeddings too, and a task on torch_xla's CPU device, beside the same on the processor.
+"""Every way of training on text, and a task, on torch_xla's CPU device, beside the same on the processor.
 
 The losses must agree, and nothing may be compiled after the first steps.
 """
@@ -8,6 +8,7 @@ import os
 import subprocess
 import sys
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 
 STEPS, EVALUATION = 12, 4  # steps of LAPT, and between evaluations; after the first one nothing may be compiled
@@ -18,11 +19,13 @@ def run() -> dict:  # what is compared
     import warnings
 
     warnings.simplefilter("ignore")
-    from transformers import AutoModelForMaskedLM, TrainerCallback
+    from transformers import AutoModelForCausalLM, AutoModelForMaskedLM, TrainerCallback
     from transformers.trainer import DEFAULT_CALLBACKS
 
     from vocab_lit.models.device import compilations, find_device
     from vocab_lit.models.factored_embedding import factored
+    from vocab_lit.models.madx import MadX
+    from vocab_lit.models.new_rows import only_new_rows
     from vocab_lit.models.transplant import transplant
     from vocab_lit.tasks.finetune import fine_tune
     from vocab_lit.tasks.settings import TaskConfig
@@ -31,6 +34,8 @@ def run() -> dict:  # what is compared
     from vocab_lit.text.phrasebook import lines, sentences
     from vocab_lit.tokens.tokenizer import load_tokenizer, train_tokenizer
     from vocab_lit.training.lapt import lapt
+    from vocab_lit.training.lm_data import pack
+    from vocab_lit.training.lm_loss import heldout_loss
     from vocab_lit.training.settings import LaptConfig
 
     counts = []
@@ -62,6 +67,25 @@ def run() -> dict:  # what is compared
         made = transplant(fresh(), tokenizer, target, method)
         with factored(made.model, made.layer) as model:
             losses[f"LAPT of {method}"] = lapt(model, target, text, held_out, config)
+    made = transplant(fresh(), tokenizer, target, "fvt")
+    plain = replace(config, mode="all")
+    with only_new_rows(made.model, made.plan.new_tokens) as model:
+        losses["LAPT of new rows"] = lapt(model, target, text, held_out, replace(plain, embeddings="new"))
+    madx = MadX(fresh())
+    madx.add_language("sw")
+    with madx.learning("sw"):
+        losses["LAPT of an adapter"] = lapt(madx.model, tokenizer, text, held_out, plain)
+    causal_folder = data_path("models", "mini-gpt2")
+    causal = AutoModelForCausalLM.from_pretrained(causal_folder, resid_pdrop=0, embd_pdrop=0, attn_pdrop=0)
+    losses["LAPT of a causal model"] = lapt(causal, load_tokenizer(causal_folder), text, held_out, config)
+    measured, again = [], []
+    for model, its in ((fresh(), tokenizer), (causal, load_tokenizer(causal_folder))):
+        blocks = pack(its, held_out, 32)
+        for n, part in enumerate(blocks[: len(blocks) // 8 * 8].split(8)):  # the same shape, other targets
+            heldout_loss(model.to(find_device().torch), its, part, seed=n)
+            measured.append(compilations())
+        again.append(measured)
+        measured = []
     words = [Tagged(tuple(s.words), tuple(s.labels)) for s in sentences("sw", 200, seed=0)]
     told = fine_tune(
         fresh(),
@@ -78,6 +102,7 @@ def run() -> dict:  # what is compared
         checkpoints=kept,
         test=told.test,
         counts=dict(zip([*losses, "the task"], counts, strict=True)),
+        measured=dict(zip(("a masked model", "a causal model"), again, strict=True)),
         total=compilations(),
     )
 
@@ -97,6 +122,9 @@ def check(cpu, xla) -> list[str]:  # what is wrong
         settled = len(counts) // 2 if name == "the task" else EVALUATION
         if counts[settled] != counts[-1]:
             wrong.append(f"{name} compiles after step {settled + 1}: {counts}")
+    for name, counts in xla["measured"].items():
+        if len(counts) < 4 or counts[1] != counts[-1]:
+            wrong.append(f"the held-out loss of {name} compiles after the second batch: {counts}")
     if not xla["total"] or cpu["total"]:
         wrong.append("the first run must be without XLA and the second with it")
     return wrong
@@ -115,5 +143,7 @@ else:
                 print(f"  {what}: {', '.join(f'{loss:.4f}' for loss in losses)}", flush=True)
     for what, counts in found["xla"]["counts"].items():
         print(f"programs compiled until each step of {what}: {' '.join(map(str, counts))}")
+    for what, counts in found["xla"]["measured"].items():
+        print(f"programs compiled until each held-out loss of {what}: {' '.join(map(str, counts))}")
     if wrong := check(**found):
         sys.exit("\n".join(wrong))

@@ -4,7 +4,7 @@ from dataclasses import replace
 from datasets import ClassLabel, Dataset, Features, Sequence as Many, Value
 from pathlib import Path
 from transformers import GPT2Config, GPT2LMHeadModel, XLMRobertaConfig, XLMRobertaForMaskedLM
-from vocab_lit.experiments.budget import SHARE, Shape, _CHAPTERS, _PRESETS, _SHAPES, batch_flops, loads, measure_throughput, memory_needed, needs, on_this_machine, plan, run_flops, shape_of
+from vocab_lit.experiments.budget import SHARE, Shape, _CHAPTERS, _PRESETS, _SHAPES, batch_flops, loads, measure_throughput, measured_rate, memory_needed, needs, on_this_machine, plan, run_flops, shape_of
 from vocab_lit.experiments.experiment import FOCUS_METHODS, get_setup
 from vocab_lit.experiments.hub import DEFAULTS, MODELS, SOURCES, hub_splits, source_for
 from vocab_lit.experiments.presets import PAPER_TEXT, data_set
@@ -300,14 +300,14 @@ def test_the_loads_of_a_chapter_at_scale_mini_counted_by_hand():
         runs("compare", "my", "custom", **mine)
         == {
             "LAPT, auxiliary model": 1,
-            "LAPT, target vocabulary": 11,
+            "LAPT, target vocabulary": 13,
             "LAPT, source vocabulary": 1,
             "LAPT, language adapter": 1,
-            "fine-tuning, pos": 13,
+            "fine-tuning, pos": 15,
         }
-        and runs("compare", "my", "custom", **mine, dictionary="d")["fine-tuning, pos"] == 17
+        and runs("compare", "my", "custom", **mine, dictionary="d")["fine-tuning, pos"] == 19
         and runs("compare", "sw", "mini")["LAPT, auxiliary model"] == 4
-        and runs("compare", "sw", "mini")["LAPT, target vocabulary"] == 2 * (8 + 3 + 4) + 2 * 8
+        and runs("compare", "sw", "mini")["LAPT, target vocabulary"] == 2 * (8 + 3 + 2 + 4) + 2 * 8
     )
     gelu = "LAPT, language adapter, invertible, gelu"
     embeddings = {method.recipe for method in UNKS.values()} - {""}
@@ -338,6 +338,31 @@ def test_the_loads_of_a_chapter_at_scale_mini_counted_by_hand():
         "fine-tuning, nli": 18,
         "fine-tuning, ner": 18 + 4 + 3,
     }
+
+
+@pytest.mark.cell('nbs/08_experiments/06_budget.ipynb', 'cell "a measured rate takes the place of the assumed share, and a plan says which it used" (feed2001)')
+def test_a_measured_rate_takes_the_place_of_the_assumed_share_and_a_plan_says_which_it_used():
+    runs = [dict(side="vocab_lit", flops_per_second=rate) for rate in (2e14, 4e14, 9e14)] + [dict(side="Trainer")]
+    with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        assumed = plan("focus", "sw", "paper")
+        assert "25% of each machine's peak" in str(assumed) and "measured" not in str(assumed)
+        Path("_build/bench").mkdir(parents=True)
+        gpu_record = dict(environment=dict(device="NVIDIA H200"), runs=runs)
+        Path("_build/bench/bench.json").write_text(json.dumps(dict(gpu=gpu_record)), encoding="utf-8")
+        assert measured_rate() == dict(device="NVIDIA H200", flops_per_second=4e14)
+        found = plan("focus", "sw", "paper")
+        assert "H200" not in found.budget and "A100 40GB" in found.budget
+        assert "but for NVIDIA H200 from what was measured: 400 TFLOP/s" in str(found)
+        hours = sum(load.runs * load.flops for load in loads("focus", "sw", "paper")) / 4e14 / 3600
+        assert found.budget["measured: NVIDIA H200"]["together"] == f"{hours:,.0f} h"
+        given = plan("focus", "sw", "paper", tokens_per_second=100_000)
+        lapt_loads = [load for load in loads("focus", "sw", "paper") if load.what.startswith("LAPT")]
+        largest = max(lapt_loads, key=lambda load: load.flops / load.tokens)
+        hours = largest.runs * largest.tokens / 100_000 / 3600
+        assert given.budget["measured: 100,000 tokens a second"][largest.what] == f"{hours:,.0f} h"
+        with pytest.raises(ValueError, match="tokens_per_second -1"):
+            plan("focus", "sw", "paper", tokens_per_second=-1)
 
 
 @pytest.mark.cell('nbs/08_experiments/06_budget.ipynb', 'cell "times are those of the machine at hand where it is in the table" (1455feec)')

@@ -80,6 +80,22 @@ def test_what_learns_has_the_size_of_the_new_tokens_and_the_tables_that_stay_hav
     assert not any(p.requires_grad for p in frozen.parameters())
 
 
+@pytest.mark.gpu
+@pytest.mark.cell('nbs/05_models/11_new_rows.ipynb', 'cell "a model that moves to a GPU inside learns the same" (feed3001)')
+def test_a_model_that_moves_to_a_gpu_inside_learns_the_same(cell_73d74596):
+    ends = []
+    for device in ("cpu", "cuda"):
+        model = copy.deepcopy(models["BERT"])
+        with only_new_rows(model, new):
+            model.to(device)
+            loss = model(text.to(device), labels=text.to(device)).loss
+            learning = [*model.new_rows.values()]
+            for p, grad in zip(learning, torch.autograd.grad(loss, learning)):
+                p.data -= 10 * grad
+        ends.append(model.get_input_embeddings().weight.detach().cpu())
+    assert torch.allclose(*ends, atol=1e-3)
+
+
 @pytest.mark.cell('nbs/05_models/11_new_rows.ipynb', 'cell "an error inside leaves the model as it was, and what cannot learn is refused before anything is changed" (3d1ac29e)')
 def test_an_error_inside_leaves_the_model_as_it_was_and_what_cannot_learn_is_refused_before_anything_is_changed(cell_73d74596):
     model = models["GPT-2"]

@@ -53,14 +53,14 @@ if TYPE_CHECKING:
     from vocab_lit.training.lm_data import MaskedBlocks
 
 # %% auto #0
-__all__ = ['PARTS', 'CLAIMS', 'PEAKS', 'Case', 'Part', 'Claim', 'Runs', 'exponent', 'grows', 'write_fasttext',
-           'random_tokenizers', 'write_case', 'focus', 'focus_cases', 'compare_rows', 'wechsel', 'product',
-           'wechsel_cases', 'compare_neighbours', 'random_model', 'make_trainer', 'count_flops', 'lapt', 'lapt_cases',
-           'gpu_cases', 'write_text', 'memory', 'memory_cases', 'write_zipf_text', 'text_stage', 'text_cases',
-           'adapter_model', 'flops_below', 'adapters', 'adapters_cases', 'embedding_like', 'printed_steps', 'nmf',
-           'nmf_cases', 'write_trim_case', 'trimmed', 'trim_cases', 'compare_trimmed', 'expansion', 'expansion_cases',
-           'write_decoder', 'transplant', 'transplant_cases', 'load', 'load_tokens', 'load_any', 'load_cases',
-           'environment', 'turns', 'run_part', 'side_table', 'growth_table', 'claims_table', 'report', 'run_bench']
+__all__ = ['PARTS', 'CLAIMS', 'Case', 'Part', 'Claim', 'Runs', 'exponent', 'grows', 'write_fasttext', 'random_tokenizers',
+           'write_case', 'focus', 'focus_cases', 'compare_rows', 'wechsel', 'product', 'wechsel_cases',
+           'compare_neighbours', 'random_model', 'make_trainer', 'count_flops', 'lapt', 'lapt_cases', 'write_text',
+           'memory', 'memory_cases', 'write_zipf_text', 'text_stage', 'text_cases', 'adapter_model', 'flops_below',
+           'adapters', 'adapters_cases', 'embedding_like', 'printed_steps', 'nmf', 'nmf_cases', 'write_trim_case',
+           'trimmed', 'trim_cases', 'compare_trimmed', 'expansion', 'expansion_cases', 'write_decoder', 'transplant',
+           'transplant_cases', 'load', 'load_tokens', 'load_any', 'load_cases', 'environment', 'turns', 'run_part',
+           'side_table', 'growth_table', 'claims_table', 'report', 'run_bench']
 
 # %% ../../nbs/10_book/03_bench.ipynb #7074d836
 @dataclass(frozen=True)
@@ -566,29 +566,10 @@ def make_trainer(
     folder: str,
 ) -> Trainer:
     "One side's trainer, for so many steps."
-    import torch
-    from transformers import DataCollatorForLanguageModeling, Trainer, TrainingArguments
-
     from vocab_lit.training.lm_data import MaskedBlocks
     from vocab_lit.training.settings import LaptConfig
     from vocab_lit.training.trainer import LaptTrainer, training_arguments
 
-    if side == "run_mlm":
-        args = TrainingArguments(
-            folder,
-            max_steps=steps,
-            per_device_train_batch_size=batch,
-            logging_first_step=True,
-            report_to="none",
-            disable_tqdm=True,
-            save_strategy="no",
-            dataloader_pin_memory=torch.cuda.is_available(),
-        )
-        rows = [
-            dict(input_ids=ids, attention_mask=[1] * len(ids), special_tokens_mask=[0] * len(ids))
-            for ids in blocks.tolist()
-        ]
-        return Trainer(model, args, train_dataset=rows, data_collator=DataCollatorForLanguageModeling(tokenizer))
     config = LaptConfig(
         steps=steps,
         batch_size=batch,
@@ -632,21 +613,17 @@ def lapt(
     batch: int,
     length: int,
     steps: int,  # that are measured
-    flops: bool = False,  # whether to count them
     **shape,
 ) -> dict:  # passed to `random_model`
     "Steps of training after a warm-up: this package's, or what it is compared with."
     import torch
 
-    from vocab_lit.models.device import find_device
     from vocab_lit.tokens.vocab import toy_tokenizer
-    from vocab_lit.training.lm_data import MaskedBlocks
     from vocab_lit.training.trainer import answering_with_loss
 
-    batch = {"run_mlm": 8}.get(side, batch)
     tokenizer = toy_tokenizer("unigram", (f"w{i}" for i in range(n_tokens - 5)))
     model = random_model(n_tokens, **shape)
-    warm_up = 5 if flops else 1
+    warm_up = 1
     blocks = torch.randint(
         5, n_tokens - 5, (batch * (warm_up + steps), length), generator=torch.Generator().manual_seed(0)
     )
@@ -661,25 +638,14 @@ def lapt(
             trainer.train()
     times = np.array(clock.times)  # (steps + 1, 2)
     seconds, cpu = times[-1, 0] - times[0, 0], np.diff(times[:, 1]).min()
-    told = dict(
+    return dict(
         cpu_seconds=cpu,
         tokens_per_second=steps * batch * length / seconds,
         tokens_per_cpu_second=batch * length / cpu,
         loss=trainer.state.log_history[0]["loss"],
     )
-    if not flops:
-        return told
-    operations = steps * count_flops(side, model, MaskedBlocks(blocks, batch, tokenizer)) / seconds
-    peak = next((v for name, v in PEAKS.items() if name in find_device().name), None)
-    return told | dict(
-        tflops=operations / 1e12,
-        share=operations / 1e12 / peak if peak else None,
-        gpu_mb=torch.cuda.max_memory_allocated() / 2**20 if torch.cuda.is_available() else 0,
-    )
 
 
-# TFLOP/s in dense bf16, by name of the device (makers' data sheets)
-PEAKS = {"H200": 989.4, "H100 PCIe": 756.0, "H100": 989.4, "A100": 312.0}
 _TINY = dict(hidden_size=32, num_hidden_layers=2, num_attention_heads=2, intermediate_size=48)
 
 
@@ -691,16 +657,6 @@ def lapt_cases(place: Path, sizes: tuple, small: bool) -> Iterator[Case]:
             dict(n_tokens=n, steps=2) | (dict(batch=4, length=16, **_TINY) if small else dict(batch=4, length=256)),
             n,
         )
-
-
-def gpu_cases(place: Path, sizes: tuple, small: bool) -> Iterator[Case]:
-    "XLM-R base with its whole vocabulary, in half precision."
-    shape = (
-        dict(n_tokens=300, batch=4, length=16, steps=2, **_TINY)
-        if small
-        else dict(n_tokens=250_002, batch=32, length=512, steps=30)
-    )
-    yield Case("XLM-R base, 250,002 tokens, bf16", shape | dict(flops=True))
 
 
 def _sides(call, *names):
@@ -717,16 +673,6 @@ PARTS["lapt"] = Part(
     (32_000, 250_002),
     (300,),
     facts=dict(tokens_per_cpu_second="tokens per CPU-second", loss="loss of the first step"),
-)
-PARTS["gpu"] = Part(
-    "training on a GPU beside transformers' run_mlm at its defaults",
-    2,
-    _sides("lapt", "vocab_lit", "run_mlm"),
-    gpu_cases,
-    "",
-    facts=dict(tokens_per_second="tokens per second", tflops="TFLOP/s", share="share of the peak", gpu_mb="GPU MB"),
-    named=True,
-    gpu=True,
 )
 CLAIMS += [
     Claim(
@@ -748,7 +694,6 @@ CLAIMS += [
         lambda r: abs(r.values("loss") - r.values("loss", "plain")),
         high=1e-5,
     ),
-    Claim("gpu", "tokens per second, vocab_lit / run_mlm", lambda r: 1 / r.ratio("tokens_per_second", "run_mlm"), 3),
 ]
 
 # %% ../../nbs/10_book/03_bench.ipynb #83c6d00b

@@ -70,7 +70,7 @@ def bench(
     """
     from vocab_lit.book.baselines import peer_python
     from vocab_lit.book.bench import report, run_bench
-    from vocab_lit.book.feed import PARTS  # its own part among them
+    from vocab_lit.book.gpu import PARTS  # its own part and that of the feed among them
 
     def there(name):
         return bool(peer_python(name, folder))
@@ -144,6 +144,13 @@ def chapter(
             "--dry-run", help="Print the runs, where models and data come from and what it takes, and do nothing."
         ),
     ] = False,
+    tokens_per_second: Annotated[
+        float,
+        typer.Option(
+            help="With --dry-run, tokens that LAPT trains on in a second on the machine that will be used.",
+            show_default="what `vocab-lit bench gpu` has measured here; else a quarter of each machine's peak",
+        ),
+    ] = 0,
 ):
     """Run one chapter of the book for one language.
 
@@ -158,6 +165,8 @@ def chapter(
     from vocab_lit.app.setup_file import absolute_names, chapter_parameters
     from vocab_lit.book.publish import chapter_defaults, check_parameters, run_chapter
 
+    if tokens_per_second and not dry_run:
+        raise ValueError("--tokens-per-second is for --dry-run, which computes times with it")
     for pair in set_ or ():
         if "=" not in pair:
             raise ValueError(f"--set {pair}: give KEY=VALUE, such as --set steps=100")
@@ -178,7 +187,7 @@ def chapter(
     if dry_run:
         from vocab_lit.experiments.budget import plan
 
-        print(plan(name, language, scale, **given))
+        print(plan(name, language, scale, tokens_per_second, **given))
         return
     try:
         print(run_chapter(name, language, scale, out, parameters=given))

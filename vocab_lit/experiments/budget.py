@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 import time
 from collections import Counter
@@ -66,9 +67,9 @@ if TYPE_CHECKING:
     from transformers import PreTrainedModel
 
 # %% auto #0
-__all__ = ['MACHINES', 'SHARE', 'Shape', 'shape_of', 'batch_flops', 'run_flops', 'Machine', 'measure_throughput', 'Load',
-           'Training', 'FineTuning', 'Job', 'Needs', 'needs', 'loads', 'budget', 'memory_needed', 'disk_needed', 'Plan',
-           'plan', 'on_this_machine']
+__all__ = ['MACHINES', 'SHARE', 'Shape', 'shape_of', 'batch_flops', 'run_flops', 'Machine', 'products_per_second',
+           'measure_throughput', 'Load', 'Training', 'FineTuning', 'Job', 'Needs', 'needs', 'loads', 'measured_rate',
+           'rate_of_tokens', 'budget', 'memory_needed', 'disk_needed', 'Plan', 'plan', 'on_this_machine']
 
 # %% ../../nbs/08_experiments/06_budget.ipynb #20f5702e
 @dataclass(frozen=True)
@@ -176,13 +177,20 @@ MACHINES = {
     "Colab TPU v5e-1": Machine(197e12, 16),
     "Colab T4": Machine(65e12, 16),
 }
-SHARE = 0.25  # of the peak that training reaches
+SHARE = 0.25  # of the peak that training reaches, where nothing was measured
 
 # %% ../../nbs/08_experiments/06_budget.ipynb #977bc7e0
-def _products(device: torch.device, dtype: torch.dtype, seconds: float = 0.3) -> float:  # operations a second
+def products_per_second(
+    device: torch.device,
+    dtype: torch.dtype,
+    seconds: float = 0.3,  # for so long
+    size: int = 0,  # rows and columns; 0: 8,192 on a GPU, 1,024 elsewhere
+) -> float:  # operations a second
+    "What a device reaches in the product of two square matrices."
     import torch
 
-    a = torch.randn(1024, 1024, device=device, dtype=dtype)
+    size = size or (8192 if device.type == "cuda" else 1024)
+    a = torch.randn(size, size, device=device, dtype=dtype)
     backend = getattr(torch, device.type, None)
     wait = backend.synchronize if device.type != "cpu" and hasattr(backend, "synchronize") else lambda: None
     a @ a
@@ -193,7 +201,7 @@ def _products(device: torch.device, dtype: torch.dtype, seconds: float = 0.3) ->
             a @ a
         wait()
         n += 5
-    return n * 2 * 1024**3 / (time.perf_counter() - began)
+    return n * 2 * size**3 / (time.perf_counter() - began)
 
 
 def measure_throughput(
@@ -225,7 +233,9 @@ def measure_throughput(
     device = next(net.parameters()).device
     seconds = np.median(np.diff([t for _, t in marks])[steps // 2 :])
     here = find_device()
-    products = _products(device, dict(bf16=torch.bfloat16, fp16=torch.float16, fp32=torch.float32)[here.precision])
+    products = products_per_second(
+        device, dict(bf16=torch.bfloat16, fp16=torch.float16, fp32=torch.float32)[here.precision]
+    )
     return dict(
         tokens_per_second=float(batch_size * length / seconds),
         flops_per_second=float(flops / seconds),
@@ -609,8 +619,8 @@ def _compare_jobs(starts, spoken, made, aligned, tasks, seeds) -> Iterator[Job]:
         yield from [Job("auxiliary")] * len({*starts, *spoken})
         for language in [*spoken, *made]:
             scored = tasks if language in spoken else ("pos", "dp")
-            # eight methods, three settings of two of them, and four that need a dictionary
-            settings, with_dictionary = 3 * (language in spoken), 4 * (aligned and language in spoken)
+            # eight methods, three settings of two of them, two distillations, and four that need a dictionary
+            settings, with_dictionary = 5 * (language in spoken), 4 * (aligned and language in spoken)
             yield from [Job("target", scored)] * (8 + settings + with_dictionary)
             yield from [Job("source", scored), Job("adapter", scored)]
 
@@ -680,6 +690,29 @@ def loads(chapter: str, language: str, scale: str = "paper", **parameters) -> li
     return [replace(load, runs=n) for load, n in runs.items() if not load.what.startswith(without_files)]
 
 # %% ../../nbs/08_experiments/06_budget.ipynb #88b9db09
+def measured_rate(
+    file: str | Path = "_build/bench/bench.json",  # as `vocab-lit bench gpu` writes it
+) -> dict | None:  # device, flops_per_second
+    "What was measured on a GPU, the median over its models; None where nothing was."
+    import numpy as np
+
+    file = Path(file)
+    record = json.loads(file.read_text(encoding="utf-8")).get("gpu") if file.is_file() else None
+    if not record or record["environment"]["device"] == "cpu":
+        return None
+    rates = [run["flops_per_second"] for run in record["runs"] if run["side"] == "vocab_lit"]
+    return dict(device=record["environment"]["device"], flops_per_second=float(np.median(rates)))
+
+
+def rate_of_tokens(found: list[Load], tokens_per_second: float) -> dict:  # device, flops_per_second
+    "What so many tokens a second come to in operations, by the largest runs of LAPT."
+    if not 0 < tokens_per_second < math.inf:
+        raise ValueError(f"tokens_per_second {tokens_per_second:g}: give how many tokens LAPT trains on in a second")
+    a_token = [load.flops / load.tokens for load in found if load.what.startswith("LAPT")]
+    device = f"{tokens_per_second:,.0f} tokens a second"
+    return dict(device=device, flops_per_second=tokens_per_second * max(a_token))
+
+
 def _hours(h):
     if h < 1 / 60:
         return f"{h * 3600:.0f} s"
@@ -690,15 +723,20 @@ def budget(
     chapter: str,
     language: str,
     scale: str = "paper",
-    measured: dict | None = None,  # from `measure_throughput`
+    measured: dict | None = None,  # from `measure_throughput`, `measured_rate` or `rate_of_tokens`
     **parameters,  # of the chapter
 ) -> pd.DataFrame:  # a row for each kind of run, and their sum
-    "What a chapter trains and how long that takes, at a quarter of each machine's peak; operations are counted."
+    """What a chapter trains and how long that takes; operations are counted.
+
+    Times are those of a quarter of each machine's peak, or of what was measured on one of them.
+    """
     import pandas as pd
 
     found = loads(chapter, language, scale, **parameters)
     rates = {name: machine.peak * SHARE for name, machine in MACHINES.items()}
     if measured:
+        known = next((name for name in rates if name.split()[0] in measured["device"]), None)
+        rates.pop(known, None)  # what was assumed of this machine
         rates[f"measured: {measured['device']}"] = measured["flops_per_second"]
 
     def row(load):
@@ -790,6 +828,17 @@ class Plan:
     models: list[tuple[str, Shape, LaptConfig]]  # what is trained, and with what
     disk: float  # GB
     settings: pd.DataFrame  # hyper-parameters beside the paper's; empty where the chapter has no paper
+    measured: dict | None = None  # throughput of a device; None: a share of the peak is assumed of all
+
+    @property
+    def _rates(self) -> str:
+        if not self.measured:
+            return f"times are computed for {SHARE:.0%} of each machine's peak, on one of them."
+        rate = self.measured["flops_per_second"] / 1e12
+        return (
+            f"times are computed for {SHARE:.0%} of each machine's peak, on one of them, but for "
+            f"{self.measured['device']} from what was measured: {rate:.3g} TFLOP/s."
+        )
 
     @property
     def memory(self) -> float:  # GB
@@ -829,8 +878,7 @@ class Plan:
                 "It reads\n" + "\n".join(reads),
                 "It trains\n" + times.to_string(justify="right"),
                 *self._settings,
-                f"Operations are counted; times are computed for {SHARE:.0%} of each machine's peak, on one of them.\n"
-                f"{self._memory} Disk: about {self.disk:.1f} GB.",
+                f"Operations are counted; {self._rates}\n{self._memory} Disk: about {self.disk:.1f} GB.",
             ]
         )
 
@@ -897,12 +945,14 @@ def plan(
     chapter: str,
     language: str,
     scale: str = "mini",
+    tokens_per_second: float = 0,  # of LAPT on the machine that will be used; 0: what `bench gpu` measured, if it did
     **parameters,  # of the chapter
 ) -> Plan:
     "What a chapter would read and train, and where all that is, without network; nothing is trained or written."
     import pandas as pd
 
     found = loads(chapter, language, scale, **parameters)
+    measured = rate_of_tokens(found, tokens_per_second) if tokens_per_second else measured_rate()
     if scale == "custom":
         options = {option: parameters.get(option) for option in _PRESETS[chapter].values()}
         check_custom(text=parameters.get("text"), **options)
@@ -919,10 +969,11 @@ def plan(
         language,
         scale,
         pd.DataFrame(reads, columns=["what", "name", "part", "where"]),
-        budget(chapter, language, scale, **parameters),
+        budget(chapter, language, scale, measured, **parameters),
         [(model, shape_of(model), scale_lapt(scale, preset)) for preset, model in sources.items()],
         disk_needed(largest, kept),
         hyperparameters(chapter) if chapter in PAPER_PARAMETERS else pd.DataFrame(),
+        measured,
     )
 
 # %% ../../nbs/08_experiments/06_budget.ipynb #26e18847

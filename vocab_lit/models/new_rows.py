@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import copy
+import functools
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
@@ -13,6 +14,7 @@ from typing import TYPE_CHECKING
 import torch
 from torch import nn
 
+from .device import find_device
 from .transplant import token_parameters, token_tensors
 
 if TYPE_CHECKING:
@@ -22,22 +24,22 @@ if TYPE_CHECKING:
 __all__ = ['only_new_rows']
 
 # %% ../../nbs/05_models/11_new_rows.ipynb #d35d2e57
-def _looking_up(module, own, place) -> Callable[[torch.Tensor], torch.Tensor]:
+def _looking_up(module, own, where) -> Callable[[torch.Tensor], torch.Tensor]:
     "The forward function of embeddings with rows of their own for new tokens."
 
     def forward(ids):
-        at = place[ids]  # which of the new rows, -1 where the token is not new
+        at = where(ids.device)[1][ids]  # which of the new rows, -1 where the token is not new
         old, new = type(module).forward(module, ids), type(module).forward(own, at.clamp(min=0))
         return torch.where(at[..., None] < 0, old, new)
 
     return forward
 
 
-def _giving_logits(module, own, ids) -> Callable[[torch.Tensor], torch.Tensor]:
+def _giving_logits(module, own, where) -> Callable[[torch.Tensor], torch.Tensor]:
     "The forward function of an output matrix with rows of its own for new tokens."
 
     def forward(hidden):
-        new = type(module).forward(own, hidden)
+        ids, new = where(hidden.device)[0], type(module).forward(own, hidden)
         if module.bias is not None:
             new = new + module.bias[ids]
         return type(module).forward(module, hidden).index_copy(-1, ids, new)
@@ -85,11 +87,14 @@ def only_new_rows(
 ) -> Iterator[PreTrainedModel]:  # the model
     "Inside the block only some tokens' embeddings can learn; at its end they are where they belong."
     _check_tables(model, ids)
+    if find_device().fixed_shapes:  # where moving a model makes new parameters, so that it is moved before
+        model.to(find_device().torch).tie_weights()
     tables = token_parameters(model)
-    device = tables["input"].device
-    ids = torch.tensor(ids, device=device)
-    place = torch.full((len(tables["input"]),), -1, device=device)
-    place[ids] = torch.arange(len(ids), device=device)
+    new_ids = torch.tensor(ids)
+    place = torch.full((len(tables["input"]),), -1)
+    place[new_ids] = torch.arange(len(ids))
+    where = functools.cache(lambda device: (new_ids.to(device), place.to(device)))  # a model may move meanwhile
+    ids = where(tables["input"].device)[0]
     was_trained = {role: table.requires_grad for role, table in tables.items()}
     matrices = {role: table for role, table in tables.items() if table.dim() == 2}
     model.new_rows = nn.ParameterDict({role: table.detach()[ids] for role, table in matrices.items()})
@@ -97,18 +102,19 @@ def only_new_rows(
     for role, table in tables.items():
         if role not in matrices:
             if table.requires_grad:
-                hooks.append(table.register_hook(lambda grad: grad * (place >= 0)))
+                hooks.append(table.register_hook(lambda grad: grad * (where(grad.device)[1] >= 0)))
             continue
         for module in _holders(model, table):
             own, is_embedding = _with_rows(module, model.new_rows[role]), isinstance(module, nn.Embedding)
-            module.forward = _looking_up(module, own, place) if is_embedding else _giving_logits(module, own, ids)
+            changed_forward = _looking_up if is_embedding else _giving_logits
+            module.forward = changed_forward(module, own, where)
             changed.append(module)
         table.requires_grad_(False)
     try:
         yield model
         with torch.no_grad():
             for role, table in matrices.items():
-                table.index_copy_(0, ids, model.new_rows[role])
+                table.index_copy_(0, where(table.device)[0], model.new_rows[role])
     finally:
         for module in changed:
             del module.forward

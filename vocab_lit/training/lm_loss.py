@@ -16,6 +16,7 @@ from torch.nn import functional as F
 from torch.utils.checkpoint import checkpoint
 from tqdm.auto import tqdm
 
+from ..models.device import Device
 from ..models.source import is_masked
 from .lm_data import mask_tokens, pack
 
@@ -112,7 +113,8 @@ def heldout_loss(
     length: int = 256,  # tokens in a block, where texts are given
     batch_size: int = 32,  # blocks at a time
     probability: float = 0.15,  # share of the tokens that are targets, in a masked model
-    fixed_shapes: bool = False,  # whether every batch has the same shapes
+    # whether every batch has the same shapes; None: where the model's device compiles a program for each
+    fixed_shapes: bool | None = None,
     # called in place of `lm_loss` of the model, where the model is in the wrappers of several processes
     loss: Callable | None = None,
 ) -> float:  # mean loss in nats per target
@@ -124,6 +126,8 @@ def heldout_loss(
         inputs, labels = mask_tokens(blocks, tokenizer, torch.Generator().manual_seed(seed), probability)
     loss = loss or functools.partial(lm_loss, model)
     batches = list(zip(inputs.split(batch_size), labels.split(batch_size)))
+    if fixed_shapes is None:
+        fixed_shapes = Device(model.device.type, "").fixed_shapes
     training, total, count = model.training, 0.0, 0
     model.eval()
     for ids, targets in tqdm(batches, desc="held-out loss", delay=2, leave=False):
