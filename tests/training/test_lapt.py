@@ -132,7 +132,7 @@ def cell_a35ed2f9(cell_1a970006):
                 return whole(*args, **kwargs)
             if name == "save":
                 Path(args[1]).write_bytes(b"half a file")
-            if name in ("replace", "rotate_checkpoints"):
+            if name in ("replace", "_remove_old"):
                 whole(*args, **kwargs)
             os.kill(os.getpid(), signal.SIGKILL)
         setattr(owner, name, last)
@@ -162,8 +162,8 @@ def cell_a35ed2f9(cell_1a970006):
         "the last step": (LaptTrainer, "compute_loss", 16),
         "writing the first checkpoint": (torch, "save", 2),
         "writing the second checkpoint": (torch, "save", 7),
-        "just after its renaming": (os, "replace", 3),
-        "after the old one is gone": (vocab_lit.training.trainer, "rotate_checkpoints", 2),
+        "just after its renaming": (os, "replace", 4),
+        "after the old one is gone": (vocab_lit.training.trainer, "_remove_old", 2),
         "evaluating": (vocab_lit.training.lapt, "heldout_loss", 3),
         "the disk is full": (LaptTrainer, "save_model", 3),
     }

@@ -81,8 +81,7 @@ class FactoredEmbedding(nn.Module):
         self.tau, self.seed = tau, seed
         self.fixed_shapes = find_device().asynchronous if fixed_shapes is None else fixed_shapes
         self.low_dim = nn.Parameter(low_dim.clone())
-        chosen = self._initial(labels, len(up), certainty).to(low_dim.dtype).log()
-        self.log_z = nn.Parameter(chosen, requires_grad=len(up) > 1)  # of one up-projection there is no choice
+        self.log_z = nn.Parameter(self._initial(labels, len(up), certainty).to(low_dim.dtype).log())
         self.up = nn.Parameter(up.to(low_dim.dtype).clone(), requires_grad=train_up)
         self.at(0, 1)
 

@@ -178,6 +178,14 @@ def _is_shared(folder, process) -> bool:
     return bool(sees)
 
 
+def _of_processes(model, folder, process) -> dict:
+    "What several processes must be told besides."
+    told = dict(save_on_each_node=not _is_shared(folder, process))
+    if hasattr(model, "factors"):  # where there is one up-projection, its choice has no gradient
+        told["ddp_find_unused_parameters"] = True
+    return told
+
+
 def _last_checkpoint(folder, process) -> str | None:
     "The newest checkpoint that all processes have; `ValueError` where they have none in common."
     from transformers.trainer_utils import get_last_checkpoint
@@ -396,7 +404,7 @@ def lapt(
         sparing = activations_recomputed(model) if gradient_checkpointing else contextlib.nullcontext()
         with random_state_restored(), garbage_collected_inside(), answering_with_loss(model, loss), sparing, listening:
             config = _with_micro_batch(config, model, process, note, folder, say, teacher)
-            arguments["save_on_each_node"] = not _is_shared(folder, process)
+            arguments |= _of_processes(model, folder, process)
             while True:
                 norm = config.max_grad_norm / 2 ** len(note["retries"])
                 checkpoint = _last_checkpoint(folder, process)
