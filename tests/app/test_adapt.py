@@ -281,13 +281,26 @@ def test_what_cannot_work_is_refused_before_anything_is_written(cell_7250b4f7):
         (dict(factors=str(place / "sw.txt")), "holds no factors"),
         (dict(expansion="continued"), "--expansion continued: it adds to the source vocabulary; give --extend N too"),
         (dict(alpha=0.3, sample="9MB"), "--alpha: adapt makes one text of all"),
+        (dict(lapt=quick["lapt"] | dict(length=300)), "longer than the model's 128 positions"),
+        (dict(lapt=quick["lapt"] | dict(micro_batch=3)), "cannot be divided into micro-batches of 3"),
+        (dict(lapt=quick["lapt"] | dict(mode="new"), method="mf1-lex"), "low-dimensional embeddings are trained for all"),
+        (dict(held_out=[place / "one.txt"]), "--held-out: its held-out lines make .* tokens and a block takes 32"),
+        (dict(held_out=[place / "sw.txt"]), "sw.txt is both trained on and held out"),
+        (dict(keep_text=[place / "one.txt"]), "--keep-text .*one.txt: too few lines to hold some out"),
+        (dict(tasks={"ner": quick["tasks"]["ner"] | dict(batch_size=0)}), "--batch-size 0: give at least 1"),
         (dict(vocab_size=9000), r"too short for 9000 tokens: it yields \d+; give more text or ask for at most"),
     ):
         with pytest.raises((ValueError, OSError), match=match):
             adapt_files(asked(**change), place / "never")
         assert not (place / "never").exists(), match
     with pytest.raises(ValueError, match="too few lines to hold some out"):
-        adapt_files(asked(text=["one.txt"], vocab_size=10), place / "few", lambda _: None)
+        adapt_files(asked(text=["one.txt"], vocab_size=10), place / "never", lambda _: None)
+    with pytest.MonkeyPatch.context() as patch, pytest.raises(OSError, match="take about 0.0 GB, and 0.0 GB are free"):
+        patch.setattr(shutil, "disk_usage", lambda path: mock.Mock(free=1000))
+        adapt_files(asked(), place / "never")
+    assert not (place / "never").exists()
+    room = 36 * 600 * 16  # bytes of three checkpoints' embeddings, which are most of the model
+    assert room < adapting._bytes_needed(asked()) < 2 * room
 
 
 @pytest.mark.cell('nbs/09_app/03_adapt.ipynb', 'cell "settings that failed do not tie the folder" (738374d7)')

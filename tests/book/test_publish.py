@@ -424,9 +424,7 @@ def test_a_new_address_reaches_text_configuration_and_the_colab_cell(cell_adf9f9
         patch.setattr(paper_claims, "verdicts", lambda claims: pd.DataFrame(dict(verdict=verdict)))
         patch.setattr(publish, "_findings", publish._findings.__wrapped__)  # without what was counted before
         counted = stamped("Of <!-- findings -->9 findings<!-- /findings -->", "README.md", fork)
-    assert counted.startswith(
-        "Of <!-- findings -->10 findings of the five papers, the papers' own tables support 4, say the"
-    )
+    assert counted.startswith("Of <!-- findings -->10 findings of six papers, the papers' own tables support 4, say the")
     assert "opposite of 3, are too few numbers to decide 2, and have no numbers for 1<" in counted
     with pytest.raises(ValueError, match="no text for the marker '<!-- colour -->"):
         stamped("<!-- colour --><!-- /colour -->", "README.md", cfg)

@@ -96,16 +96,17 @@ def cell_e2845f57(cell_dcb2bc71):
     summary(theirs).loc["published"]
 
 
-@pytest.mark.cell('nbs/08_experiments/07_claims.ipynb', 'cell "all five papers have claims, each well formed, with a reason wherever a side is not checked" (fad5ef33)')
-def test_all_five_papers_have_claims_each_well_formed_with_a_reason_wherever_a_side_is_not_checked(cell_dcb2bc71):
+@pytest.mark.cell('nbs/08_experiments/07_claims.ipynb', 'cell "the papers of the book have claims, each well formed, with a reason wherever a side is not checked" (fad5ef33)')
+def test_the_papers_of_the_book_have_claims_each_well_formed_with_a_reason_wherever_a_side_is_not_checked(cell_dcb2bc71):
     assert len(claims) >= 90 and {c.paper for c in claims} == {
         "focus",
         "embedding-structure",
         "mad-x",
         "unks-everywhere",
         "wechsel",
+        "token-distillation",
     }
-    assert min(pd.Series([c.paper for c in claims]).value_counts()) >= 15
+    assert min(pd.Series([c.paper for c in claims if c.paper != "token-distillation"]).value_counts()) >= 15
     assert all(len(side) > 15 for c in claims for side in (c.published, c.records) if isinstance(side, str))
     assert all(c.says.endswith(".") and c.where for c in claims) and not any(
         isinstance(c.published, str)

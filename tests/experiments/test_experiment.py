@@ -152,6 +152,18 @@ def cell_9cb35fbb(cell_250eeefc, cell_16988bb4):
     paper.setup, len(moved.tokenizer), {name: [len(part) for part in found] for name, found in splits.items()}
 
 
+@pytest.mark.slow
+@pytest.mark.cell('nbs/08_experiments/04_experiment.ipynb', 'cell "distilled embeddings are those of new tokens, and nearer to the text than the mean that they begin with" (d15711b0)')
+def test_distilled_embeddings_are_those_of_new_tokens_and_nearer_to_the_text_than_the_mean_that_they_begin_with(cell_c69caf21):
+    assert sw.distils
+    mean, distilled = sw.transplant("mean"), sw.distilled("mean", lm=True)
+    rows, learnt = (made.model.get_input_embeddings().weight.detach() for made in (mean, distilled))
+    assert [i for i in range(len(rows)) if torch.equal(rows[i], learnt[i])] == np.flatnonzero(
+        mean.plan.copied >= 0
+    ).tolist()
+    assert sw.loss(distilled.model) < sw.loss(mean.model)
+
+
 @pytest.mark.cell('nbs/08_experiments/04_experiment.ipynb', 'cell "at scale mini FOCUS starts far below random mapping and below a uniform guess" (e7088b1d)')
 def test_at_scale_mini_focus_starts_far_below_random_mapping_and_below_a_uniform_guess(cell_c69caf21):
     assert losses["focus"] < 6.5 < float(torch.log(torch.tensor(700))) < losses["random"]

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import shlex
 import shutil
@@ -29,7 +30,7 @@ from .pipeline import changed_settings, check_tokens, size_of, train_vectors_fil
 from .settings import KEEP, SPLITS, Adaptation
 from ..experiments.plots import loss_bars, loss_curves, row_shares
 from ..experiments.results import environment
-from ..methods.factored import load_factors
+from ..methods.factored import FactoredRecipe, load_factors
 from ..models.card import write_card
 from ..models.check import check_folder, verdict
 from ..models.source import Source
@@ -40,10 +41,12 @@ from ..text.corpus import CleanReport, Lines, clean, hold_out, read_lines, write
 from ..text.extras import import_extra
 from ..text.files import check_output, write_folder
 from ..text.reader import TextSource
+from ..text.settings import SettingError
 from ..tokens.continued import continued_tokenizer
 from ..tokens.tokenizer import build_tokenizer, load_tokenizer, save_tokenizer
 from ..tokens.vocab import fit
-from ..training.forgetting import bits_by_text, forgotten, open_kept
+from ..training.forgetting import bits_by_text, check_block, check_kept, forgotten, open_kept
+from ..training.lapt import check_lapt
 from ..training.settings import RunSettings
 from ..training.training_run import differences, lapt_files
 from ..vectors.settings import VectorSettings, VectorTraining
@@ -53,8 +56,8 @@ if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerFast
 
 # %% auto #0
-__all__ = ['Say', 'SAMPLE', 'UNKNOWN_NOTE', 'SECTIONS', 'check_vocabulary', 'check_adaptation', 'Stage', 'stages', 'check_start',
-           'adapt_files']
+__all__ = ['Say', 'SAMPLE', 'UNKNOWN_NOTE', 'SECTIONS', 'check_vocabulary', 'check_adaptation', 'check_room', 'Stage', 'stages',
+           'check_start', 'adapt_files']
 
 # %% ../../nbs/09_app/03_adapt.ipynb #ce676b8c
 _WORDS = 4  # different words for each token, from which on a text fills a vocabulary surely
@@ -77,13 +80,46 @@ def _small_text(a: Adaptation) -> list[str]:
     return list(train) if test else []
 
 
-def check_vocabulary(a: Adaptation) -> None:
+def check_vocabulary(a: Adaptation) -> PreTrainedTokenizerFast:  # the nearest that is known to the target's tokenizer
     "`ValueError` where a small text does not fill the vocabulary, with the size that it fills: it is tried."
-    if not a.transplant.tokenizer.tokenizer and (lines := _small_text(a)):
-        _train_tokenizer(a, lines)
+    if given := a.transplant.tokenizer.tokenizer:
+        return load_tokenizer(given)
+    if not (lines := _small_text(a)):
+        return a.opened.tokenizer
+    told = []
+    made = _train_tokenizer(a, lines, told.append)
+    a.tried.update(lines=lines, tokenizer=made, told=told)
+    return made
 
 
-def _train_tokenizer(a: Adaptation, lines, say=lambda message: None) -> PreTrainedTokenizerFast:
+_FIRST_LINES = 20_000  # of which some are held out, to see whether they make a block
+
+
+def _first_held_out(a: Adaptation) -> list[str]:
+    "Held-out lines from the beginning of the text."
+    if a.adapt.held_out:
+        return list(islice(Lines(*a.adapt.held_out), _FIRST_LINES))
+    lines = Lines(*a.text)
+    return hold_out(list(islice(clean(lines) if a.adapt.clean else lines, _FIRST_LINES)), seed=a.seed)[1]
+
+
+def _check_training(a: Adaptation, tokenizer: PreTrainedTokenizerFast) -> None:
+    "`ValueError` where training would be refused, as far as source model and text tell."
+    config = a.lapt.config(longest=a.opened.longest)
+    check_lapt(a.opened.open_weights(), a.opened.tokenizer, config)
+    if config.only_new_rows and isinstance(a.transplant.recipe(a.text), FactoredRecipe):
+        raise SettingError(
+            "embeddings", "low-dimensional embeddings are trained for all tokens; give all, and its mode"
+        )
+    if a.keep.replay and config.mode == "distil":
+        raise SettingError("replay", "mode distil reads no text of other languages")
+    if not (held_out := _first_held_out(a)):
+        raise ValueError(f"{', '.join(a.text)}: too few lines to hold some out; give more text")
+    check_block(held_out, tokenizer, config.length, "held_out" if a.adapt.held_out else "text", "held-out")
+    check_kept(open_kept(a.keep, a.seed), tokenizer, config.length)
+
+
+def _train_tokenizer(a: Adaptation, lines, say) -> PreTrainedTokenizerFast:
     wanted = a.transplant.tokenizer
     if wanted.continues:
         built = continued_tokenizer(a.opened.tokenizer, lines, wanted)
@@ -101,8 +137,6 @@ def check_adaptation(a: Adaptation) -> None:
         import_extra(module, "chapters")
     a.check()
     a.opened.open_weights()  # reads no more than the headers of whole files
-    if a.transplant.tokenizer.tokenizer:
-        load_tokenizer(a.transplant.tokenizer.tokenizer)
     check_tokens(a.opened, a.text, a.transplant.tokenizer)
     if a.transplant.init.factors:
         load_factors(a.transplant.init.factors)
@@ -113,10 +147,42 @@ def check_adaptation(a: Adaptation) -> None:
         for _ in Lines(file):  # that it is UTF-8 to its end
             pass
     open_kept(a.keep, a.seed)
-    check_vocabulary(a)
+    tokenizer = check_vocabulary(a)
+    if a.lapt.trains:
+        _check_training(a, tokenizer)
 
 # %% ../../nbs/09_app/03_adapt.ipynb #245b4a77
 Say = Callable[[str], None]  # is told what is being done
+_ALL_LEARNS = ("all", "full", "two-stage", "transinner")  # modes whose checkpoints hold the whole model
+_CHECKPOINTS = 3  # the best, the last, and the one that is being written
+
+
+def _bytes_needed(a: Adaptation) -> int:  # at least
+    "What an adaptation writes: the start, the trained model, and checkpoints with two moments of each weight."
+    wanted, stored = a.transplant.tokenizer, a.opened.stored.values()
+    before = a.opened.config.get_text_config().vocab_size
+    after = before + wanted.extend if wanted.extend else wanted.vocab_size
+
+    def weights(shape):
+        return math.prod([after, *shape[1:]] if shape[:1] == (before,) else shape)
+
+    n = sum(weights(tuple(t.shape)) for t in stored)
+    start = sum(weights(tuple(t.shape)) * t.size // math.prod(t.shape) for t in stored if math.prod(t.shape))
+    if not a.lapt.trains:
+        return start
+    whole = not a.lapt.lora and a.lapt.config().mode in _ALL_LEARNS and a.lapt.embeddings == "all"
+    return start + 4 * n + 12 * n * _CHECKPOINTS * whole
+
+
+def check_room(a: Adaptation, out: Path) -> None:
+    "`OSError` where the disk has too little room."
+    there = next(p for p in (out.absolute(), *out.absolute().parents) if p.exists())
+    needed, free = _bytes_needed(a), shutil.disk_usage(there).free
+    if needed > free:
+        raise OSError(
+            f"{out}: models and checkpoints take about {needed / 1e9:,.1f} GB, and {free / 1e9:,.1f} GB are free; "
+            "make room, or choose a folder on another disk"
+        )
 
 
 class Stage(NamedTuple):
@@ -160,7 +226,13 @@ def _make_text(a, path):
 
 
 def _make_tokenizer(a, out, say):
-    made = _train_tokenizer(a, _lines_to_train(a, out), say)
+    lines = _lines_to_train(a, out)
+    if a.tried and list(islice(lines, len(a.tried["lines"]) + 1)) == a.tried["lines"]:
+        made = a.tried["tokenizer"]
+        for message in a.tried["told"]:
+            say(message)
+    else:
+        made = _train_tokenizer(a, lines, say)
     with write_folder(out / "tokenizer") as folder:
         save_tokenizer(made, folder)
 
@@ -410,6 +482,7 @@ def check_start(a: Adaptation, out: Path) -> None:
     _check_done(a, out)
     if _differences(_read_note(out)["asked"], _facts(a)):
         check_adaptation(a)
+        check_room(a, out)
 
 
 def _put_aside(stage: Stage, different: list[str], say: Say) -> None:

@@ -17,7 +17,7 @@ from ..tasks.settings import EvaluateSettings
 from ..text.files import check_text
 from ..text.settings import Files, SettingError, Settings, distribute, existing_file, within
 from ..tokens.settings import TokenizerSettings, check_vocab_size
-from ..training.settings import KeepSettings, LaptSettings
+from ..training.settings import KeepSettings, LaptSettings, RunSettings
 from ..vectors.settings import VectorSettings
 
 # %% auto #0
@@ -126,6 +126,11 @@ class Adaptation:
         "The source model, opened once."
         return Source.open(self.source)
 
+    @cached_property
+    def tried(self) -> dict[str, object]:
+        "A tokenizer that was trained to see whether a small text fills it: lines, tokenizer and what was told."
+        return {}
+
     def check(self) -> None:
         "`ValueError` or an `OSError` where an option or a file cannot be as it is; no text is read to its end."
         for group in (self.adapt, self.lapt):
@@ -134,6 +139,7 @@ class Adaptation:
             raise SettingError("lora", f" {self.lapt.lora}: adapt scores a whole model; add merge=yes")
         check_text(self.text)
         check_text(self.adapt.held_out, "held_out")
+        RunSettings(self.adapt.held_out).check(self.text)
         self.keep.check((*self.text, *self.adapt.held_out))
         check_text(self.keep.keep_text, "keep_text")
         check_text(self.transplant.vectors.source_text, "source_text")

@@ -533,7 +533,7 @@ def _findings() -> str:
     found = verdicts(load_claims())
     n = found.verdict.value_counts()
     return (
-        f"{len(found)} findings of the five papers, the papers' own tables support {n['supported']}, say the opposite "
+        f"{len(found)} findings of six papers, the papers' own tables support {n['supported']}, say the opposite "
         f"of {n['contradicted']}, are too few numbers to decide {n['undecided']}, and have no numbers for "
         f"{n['not checked']}"
     )

@@ -619,8 +619,8 @@ def _compare_jobs(starts, spoken, made, aligned, tasks, seeds) -> Iterator[Job]:
         yield from [Job("auxiliary")] * len({*starts, *spoken})
         for language in [*spoken, *made]:
             scored = tasks if language in spoken else ("pos", "dp")
-            # eight methods, three settings of two of them, and four that need a dictionary
-            settings, with_dictionary = 3 * (language in spoken), 4 * (aligned and language in spoken)
+            # eight methods, three settings of two of them, two distillations, and four that need a dictionary
+            settings, with_dictionary = 5 * (language in spoken), 4 * (aligned and language in spoken)
             yield from [Job("target", scored)] * (8 + settings + with_dictionary)
             yield from [Job("source", scored), Job("adapter", scored)]
 

@@ -31,6 +31,7 @@ from .presets import PAPER_TEXT, PaperText, paper_of
 from ..methods.recipe import Copy, Gaussian, RandomMapping, Recipe, get_recipe
 from ..models.auxiliary import embedding_vectors, smaller_model
 from ..models.device import find_device
+from ..models.new_rows import only_new_rows
 from ..models.source import load_model
 from ..models.transplant import Transplant, transplant
 from ..tasks.evaluate import read_examples
@@ -50,6 +51,7 @@ from ..tokens.expansion import expand_tokenizer
 from ..tokens.tokenizer import load_tokenizer, train_tokenizer_like
 from ..tokens.trim import trim
 from ..tokens.vocab import Vocab, overlap
+from ..training.distil import Teacher, snippet_rows
 from ..training.lapt import lapt
 from ..training.lm_data import PackedBlocks, pack
 from ..training.lm_loss import heldout_loss
@@ -243,6 +245,7 @@ MINI_RATES = {
     "wechsel-roberta": MiniRates(2e-3, {"nli": 7e-4}),
     "wechsel-gpt2": MiniRates(4e-3),
     "wechsel-gpt2-low-resource": MiniRates(4e-3),
+    "token-distillation": MiniRates(5e-3),
 }
 # evaluations of a run that is shorter than the paper's; of the others 5. WECHSEL gives scores at a tenth of the steps
 _EVALUATIONS = {"wechsel-roberta": 10, "wechsel-gpt2": 10, "wechsel-gpt2-low-resource": 30}
@@ -686,6 +689,31 @@ class Target:
         recipe, model = method if isinstance(method, Recipe) else get_recipe(method), self.source_model()
         made = self.vectors(recipe.needs, how, **vectors)
         return transplant(model, self.source_tokenizer, self.tokenizer, recipe, made, seed, factors=factors)
+
+    @cached_property
+    def distils(self) -> bool:
+        "Whether new tokens can learn from the source model: its tokenizer has to know what they stand for."
+        new = [t.id for t, old in zip(self.vocab, overlap(self.source_vocab, self.vocab)) if old < 0]
+        return any(True for _ in snippet_rows(self.tokenizer, self.source_tokenizer, self.setup.held_out, new))
+
+    def distilled(
+        self,
+        method: str | Recipe,
+        seed: int = 0,
+        lm: bool = False,  # whether the new tokens learn language modelling besides
+        **making,  # as in `transplant`
+    ) -> Transplant:
+        "A transplant whose new tokens have then learnt from the source model, at mini in as many steps as LAPT has."
+        made, preset = self.transplant(method, seed, **making), PRESETS["token-distillation"]
+        is_mini = self.setup.scale == "mini"
+        config = scale_lapt(self.setup.scale, "token-distillation", self.lapt_config.steps if is_mini else 0)
+        length, snippets = min(preset.length, self.lapt_config.length), 5 if is_mini else preset.distil_snippets
+        config = replace(config, length=length, eval_every=config.steps, distil_snippets=snippets, distil_lm=lm)
+        source = self.source_model().eval().requires_grad_(False)
+        teacher = Teacher(source, self.source_tokenizer, made.plan.new_tokens)
+        with only_new_rows(made.model, teacher.new):
+            lapt(made.model, self.tokenizer, self.setup.train, self.packed("held_out"), config, seed, teacher=teacher)
+        return made
 
     def loss(self, model: PreTrainedModel) -> float:  # nats per masked token
         "Held-out loss of a model with the target vocabulary."

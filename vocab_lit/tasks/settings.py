@@ -251,7 +251,7 @@ class EvaluateSettings(Settings):
         within("seeds", self.seeds, 1)
         within("seed", self.seed, 0, LARGEST_SEED)
         for name in ("epochs", "batch_size"):
-            within(name, getattr(self, name), 1)
+            within(name, self.changes.get(name, getattr(self, name)), 1)
         within("stride", self.stride, 0)
         if not self.test:
             raise SettingError("test", "give the test examples, or a --setup that names the files of the task")

@@ -120,8 +120,9 @@ def snippet_rows(
     np.ndarray
 ]:  # (3 * length,) ids of the student, of the teacher, and the latter's position at each of ours
     "Pieces of text around new tokens, in two tokenizations."
-    wanted = np.zeros(max(student.get_vocab().values()) + 1, np.int64)
-    wanted[list(new)] = n
+    ids = set(student.get_vocab().values())
+    wanted = np.zeros(max(ids) + 1, np.int64)
+    wanted[sorted(ids & set(new))] = n  # a model may have rows behind the last token
     around = [ids_around(student), ids_around(teacher)]
     room = np.array([length - len(before) - len(after) for before, after in around])
     lines = iter(lines)

@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from vocab_lit.training.settings import KeepSettings
 
 # %% auto #0
-__all__ = ['HELD_OUT', 'MEASURED', 'NOTHING_KEPT', 'REPLAY_SEED', 'FORGOTTEN', 'Kept', 'open_kept', 'check_kept', 'Replayed',
-           'source_beside', 'forgotten', 'bits_by_text', 'bits_in_words']
+__all__ = ['HELD_OUT', 'MEASURED', 'NOTHING_KEPT', 'REPLAY_SEED', 'FORGOTTEN', 'Kept', 'open_kept', 'check_block', 'check_kept',
+           'Replayed', 'source_beside', 'forgotten', 'bits_by_text', 'bits_in_words']
 
 # %% ../../nbs/06_training/11_forgetting.ipynb #f0269e06
 HELD_OUT = 2000  # lines of all files together
@@ -75,20 +75,29 @@ def open_kept(
     return Kept(parts, _Chained([rest for rest, _ in divided.values()]), keep.replay)
 
 
+def check_block(
+    lines: Iterable[str],
+    tokenizer: PreTrainedTokenizerBase,
+    length: int,  # tokens in a block
+    option: str,  # that gave the lines
+    what: str,  # they are: held-out, other
+) -> None:
+    "`SettingError` where lines do not make a block of tokens; no more of them are read than make one."
+    found = 0
+    for line in lines:
+        found += len(tokenizer(line, add_special_tokens=False, verbose=False)["input_ids"])
+        if found >= length:
+            return
+    problem = f"its {what} lines make {found} tokens and a block takes {length}; give more text or shorter blocks"
+    raise SettingError(option, problem)
+
+
 def check_kept(kept: Kept, tokenizer: PreTrainedTokenizerBase, length: int) -> None:
     "`SettingError` where the text does not make a block of tokens, in its held-out part or in what is replayed."
-    asked = {"held-out": kept.held_out if kept.parts else None, "other": kept.text if kept.replay else None}
-    for what, text in asked.items():
-        if text is None:
-            continue
-        found = 0
-        for line in text:
-            found += len(tokenizer(line, add_special_tokens=False, verbose=False)["input_ids"])
-            if found >= length:
-                break
-        else:
-            problem = f"its {what} lines make {found} tokens and a block takes {length}; give more text"
-            raise SettingError("keep_text", problem)
+    if kept.parts:
+        check_block(kept.held_out, tokenizer, length, "keep_text", "held-out")
+    if kept.replay:
+        check_block(kept.text, tokenizer, length, "keep_text", "other")
 
 # %% ../../nbs/06_training/11_forgetting.ipynb #f0269e08
 REPLAY_SEED = 2**32  # is added to the run's: order and masks are not those of the new text
