@@ -15,6 +15,8 @@ import pytest
 import re
 import shutil
 import signal
+import subprocess
+import sys
 import tempfile
 import textwrap
 import vocab_lit.app.adapt as adapting
@@ -381,6 +383,45 @@ def test_what_fails_can_be_called_again_with_other_settings_and_what_is_done_sta
     shutil.rmtree(begun / "model")  # and not what was made of it
     with pytest.raises(ValueError, match="its stage scores was made with learning_rate 0.01, not 0.001"):
         adapt_files(asked(**changed | dict(lapt=quick["lapt"])), begun)
+
+
+@pytest.mark.slow
+@pytest.mark.cell('nbs/09_app/03_adapt.ipynb', 'cell "two processes of torchrun adapt as one does, end together where one fails, and resume" (f0269f21)')
+def test_two_processes_of_torchrun_adapt_as_one_does_end_together_where_one_fails_and_resume(cell_7250b4f7):
+    shutil.copytree(place / "model", place / "even")
+    without = dict(hidden_dropout_prob=0.0, attention_probs_dropout_prob=0.0)
+    settings = json.loads((place / "even/config.json").read_text()) | without
+    (place / "even/config.json").write_text(json.dumps(settings))
+    one = adapt_files(asked("even"), place / "by one", lambda _: None)
+    task = {**quick["tasks"]["ner"]}
+    setup = dict(
+        language="Swahili", model=str(place / "even"), text=str(place / "sw.txt"), vectors="ppmi", lapt=quick["lapt"]
+    )
+    (place / "two.yml").write_text(json.dumps(setup | {"vocab_size": 600, "ner": task}))
+    program = ["-m", "torch.distributed.run", "--standalone", "--nproc_per_node", "2", "-m", "vocab_lit.app.cli", "adapt"]
+    variables = {k: v for k, v in os.environ.items() if k not in ("RANK", "WORLD_SIZE")} | dict(OMP_NUM_THREADS="1")
+    variables["PYTHONPATH"] = str(Path(adapting.__file__).parents[2])
+
+
+    def two(*more):
+        command = [sys.executable, *program, "--setup", place / "two.yml", "--out", place / "by two", *more]
+        return subprocess.run(command, env=variables, capture_output=True, text=True, timeout=400)
+
+
+    done = two()
+    assert done.returncode == 0, done.stderr[-3000:]
+    found = json.loads((place / "by two/report/report.json").read_text(encoding="utf-8"))
+    assert [r["model"] for r in found["tasks"]] == ["source", "target"]
+    assert np.allclose([r["loss"] for r in found["losses"]], [r["loss"] for r in one["losses"]], atol=1e-5)
+    weights = [AutoModelForMaskedLM.from_pretrained(place / name / "model").state_dict() for name in ("by one", "by two")]
+    assert all(np.allclose(weights[0][name], weights[1][name], atol=1e-5) for name in weights[0])
+    assert "[5/7] training" in done.stderr and done.stderr.count("[5/7] training") == 1
+    refused = two("--vocab-size", "500")
+    assert refused.returncode and refused.stderr.count("its stage tokenizer was made with vocab_size 600, not 500") == 1
+    assert "--batch-size 3: 2 processes share a batch; give a multiple of 2" in two("--batch-size", "3").stderr
+    shutil.rmtree(place / "by two/report")
+    again = two()
+    assert again.returncode == 0 and "[5/7] training: done before" in again.stderr
 
 
 @pytest.mark.cell('nbs/09_app/03_adapt.ipynb', 'cell "nothing of the source model is read twice" (d8e384b7)')

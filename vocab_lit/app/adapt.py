@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import math
-import os
 import shlex
 import shutil
 import time
@@ -47,6 +46,7 @@ from ..tokens.tokenizer import build_tokenizer, load_tokenizer, save_tokenizer
 from ..tokens.vocab import fit
 from ..training.forgetting import bits_by_text, check_block, check_kept, forgotten, open_kept
 from ..training.lapt import check_lapt
+from ..training.processes import Processes
 from ..training.settings import RunSettings
 from ..training.training_run import differences, lapt_files
 from ..vectors.settings import VectorSettings, VectorTraining
@@ -57,7 +57,7 @@ if TYPE_CHECKING:
 
 # %% auto #0
 __all__ = ['Say', 'SAMPLE', 'UNKNOWN_NOTE', 'SECTIONS', 'check_vocabulary', 'check_adaptation', 'check_room', 'Stage', 'stages',
-           'check_start', 'adapt_files']
+           'check_start', 'adapt_files', 'check_processes']
 
 # %% ../../nbs/09_app/03_adapt.ipynb #ce676b8c
 _WORDS = 4  # different words for each token, from which on a text fills a vocabulary surely
@@ -130,9 +130,6 @@ def _train_tokenizer(a: Adaptation, lines, say) -> PreTrainedTokenizerFast:
 
 def check_adaptation(a: Adaptation) -> None:
     "`ValueError` or an `OSError` where something does not fit."
-    if int(os.environ.get("WORLD_SIZE", 1)) > 1:
-        hint = "give --steps 0, and train the folder start under torchrun with vocab-lit lapt"
-        raise ValueError(f"adapt works in one process; {hint}")
     for module in ("seaborn", "tabulate"):  # for the report, which is made last
         import_extra(module, "chapters")
     a.check()
@@ -300,8 +297,7 @@ def _make_start(a, out, needs, language, say):
     transplant_files(a.opened, (), out / "start", settings, say, a.adapt.language)
 
 
-def _train(a, out, say):
-    resume = (out / "model/lapt.json").is_file()
+def _train(a, out, say, resume):
     run = RunSettings((str(out / "text/held-out.txt"),), seed=a.seed, resume=resume)
     lapt_files(out / "start", [out / "text/train.txt"], out / "model", a.lapt, run, say=say, keep=a.keep)
 
@@ -366,16 +362,22 @@ def _vectors_stage(a, out, language, say) -> list[Stage]:
     return [Stage("vectors", about, out / "vectors", partial(_make_vectors, a, out, needs, language, say))]
 
 
-def _training_stage(a, out, say) -> list[Stage]:
+def _train_together(a, out, say, processes):
+    resume = (out / "model/lapt.json").is_file()
+    with processes.together("resume" if resume else "start"):
+        _train(a, out, say, resume)
+
+
+def _training_stage(a, out, say, processes) -> list[Stage]:
     if not a.lapt.trains:
         return []
     config = a.lapt.config(longest=a.opened.longest)
     about = f"{config.steps:,} steps of {config.batch_size} x {config.length} tokens, mode {config.mode}"
     about += f", peak rate {config.learning_rate:g}"
-    return [Stage("training", about, out / "model", partial(_train, a, out, say))]
+    return [Stage("training", about, out / "model", partial(_train_together, a, out, say, processes))]
 
 
-def stages(a: Adaptation, out: Path, say: Say = print) -> list[Stage]:
+def stages(a: Adaptation, out: Path, say: Say = print, processes: Processes | None = None) -> list[Stage]:
     "The stages of an adaptation in order."
     wanted, method = a.transplant.tokenizer, a.transplant.init.method
     language = wanted.tokenizer or out / "tokenizer"
@@ -391,7 +393,7 @@ def stages(a: Adaptation, out: Path, say: Say = print) -> list[Stage]:
     vocabulary = f"{wanted.extend:,} tokens more" if wanted.extend else "a target vocabulary"
     start = partial(_make_start, a, out, a.transplant.init.recipe.needs, language, say)
     made.append(Stage("transplant", f"{method}, {vocabulary} for {a.source}", out / "start", start))
-    made += _training_stage(a, out, say)
+    made += _training_stage(a, out, say, processes)
     runs = f"{a.adapt.seeds} fine-tuning{'s' * (a.adapt.seeds > 1)}"
     about = "bits per byte" + "".join(f", {_in_words(t)} ({runs})" for t in a.tasks) + " of source and target model"
     made.append(Stage("scores", about, out / "scores/all.json", partial(_make_scores, a, out, say)))
@@ -522,12 +524,30 @@ def adapt_files(
     a: Adaptation,
     out: str | Path,  # a new or empty folder, or that of the same adaptation
     say: Say = print,  # told what is being done
-) -> dict:  # the report, as in report/report.json
+) -> dict:  # the report, as in report/report.json; empty in all processes of torchrun but the first
     """Adapt a model to a language, from text to report; interrupted, it resumes where it was.
 
     A stage that has ended binds the settings that decided it. Those of the others may change from call to call.
     """
     out = Path(out).resolve() if Path(out).is_symlink() else Path(out)
+    processes = Processes()
+    if processes.rank:
+        if word := processes.hear():
+            _train(a, out, say, word == "resume")
+        return {}
+    with processes.alone():
+        check_processes(a, processes.n)
+        return _adapt(a, out, say, processes)
+
+
+def check_processes(a: Adaptation, n: int) -> None:
+    "`SettingError` where so many processes cannot share a batch."
+    size = a.lapt.config().batch_size
+    if a.lapt.trains and size % n:
+        raise SettingError("batch_size", f" {size}: {n} processes share a batch; give a multiple of {n}")
+
+
+def _adapt(a, out, say, processes) -> dict:
     check_start(a, out)
     out.mkdir(parents=True, exist_ok=True)
     with _alone(out):
@@ -535,7 +555,7 @@ def adapt_files(
             write_json(_read_note(out) | dict(asked=_facts(a)), out / "adapt.json")
         for rest in (*out.glob(".*-*"), *out.glob("scores/.*")):
             shutil.rmtree(rest) if rest.is_dir() else rest.unlink()  # of a run that was killed
-        todo = stages(a, out, say)
+        todo = stages(a, out, say, processes)
         for n, stage in enumerate(todo, 1):
             if stage.done():
                 say(f"[{n}/{len(todo)}] {stage.name}: done before")

@@ -1397,6 +1397,9 @@ def adapt(
     Example: `vocab-lit adapt xlm-roberta-base --text swahili.txt --method focus --steps 10000 --out xlmr-sw`
 
     Example: `vocab-lit adapt --setup sw.yml --out xlmr-sw`
+
+    On several GPUs: `torchrun --nproc_per_node 4 -m vocab_lit.app.cli adapt ...`; the first process does all but the
+    training.
     """
     names = list(options(TaskFiles))
     given = {name: task_files(name, getattr(tasks, name)) for name in names if getattr(tasks, name)}
@@ -1427,6 +1430,8 @@ def adapt(
         tell_json(rows) if as_json else show(rows, f"{model} to {out}")
         return
     report = adapt_files(asked, out, step)
+    if not FIRST:
+        return
     _upload(asked.final(out), push_to_hub)
     if as_json:
         tell_json(report)

@@ -88,6 +88,7 @@ def _their_trainer(model, tokenizer, file, length, batch, steps, folder, bf16) -
         max_steps=steps,
         per_device_train_batch_size=batch,
         bf16=bf16,
+        use_cpu=not torch.cuda.is_available(),
         report_to="none",
         disable_tqdm=True,
         save_strategy="no",
