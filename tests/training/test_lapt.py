@@ -14,6 +14,8 @@ from vocab_lit.training.lm_data import MaskedBlocks, pack
 from vocab_lit.training.lm_loss import heldout_loss, label_positions, lm_loss
 from vocab_lit.training.memory import memory_for, step_memory
 from vocab_lit.training.settings import LaptConfig, RunSettings, RunStopped
+from vocab_lit.training.trainer import check_compiler
+import contextlib
 import itertools
 import json
 import math
@@ -22,7 +24,11 @@ import numpy as np
 import os
 import pytest
 import random
+import shutil
 import signal
+import socket
+import subprocess
+import sys
 import tempfile
 import textwrap
 import torch
@@ -50,6 +56,21 @@ def cell_ed44b6ca():
     tokenizer = train_tokenizer(swahili, "unigram", 500)
     quick = LaptConfig(steps=30, learning_rate=5e-3, batch_size=16, length=32, eval_every=15)
     lapt(fresh(), tokenizer, swahili, held_out, quick)
+
+
+@pytest.fixture(scope='module')
+def cell_5e1d0003():
+    # nbs/06_training/06_lapt.ipynb, cell "class Stops(TrainerCallback):" (5e1d0003)
+    global Stops
+    class Stops(TrainerCallback):
+        "Interrupt a run after a step."
+
+        def __init__(self, step):
+            self.step = step
+
+        def on_step_end(self, args, state, control, **_):
+            if state.global_step == self.step:
+                raise KeyboardInterrupt
 
 
 @pytest.fixture(scope='module')
@@ -111,7 +132,7 @@ def cell_a35ed2f9(cell_1a970006):
                 return whole(*args, **kwargs)
             if name == "save":
                 Path(args[1]).write_bytes(b"half a file")
-            if name in ("replace", "rotate_checkpoints"):
+            if name in ("replace", "_remove_old"):
                 whole(*args, **kwargs)
             os.kill(os.getpid(), signal.SIGKILL)
         setattr(owner, name, last)
@@ -141,8 +162,8 @@ def cell_a35ed2f9(cell_1a970006):
         "the last step": (LaptTrainer, "compute_loss", 16),
         "writing the first checkpoint": (torch, "save", 2),
         "writing the second checkpoint": (torch, "save", 7),
-        "just after its renaming": (os, "replace", 3),
-        "after the old one is gone": (vocab_lit.training.trainer, "rotate_checkpoints", 2),
+        "just after its renaming": (os, "replace", 4),
+        "after the old one is gone": (vocab_lit.training.trainer, "_remove_old", 2),
         "evaluating": (vocab_lit.training.lapt, "heldout_loss", 3),
         "the disk is full": (LaptTrainer, "save_model", 3),
     }
@@ -243,6 +264,77 @@ def cell_af2c6dd7(cell_1a970006):
 
 
 @pytest.fixture(scope='module')
+def cell_5e1d0005(cell_1a970006):
+    # nbs/06_training/06_lapt.ipynb, cell "parts = tiny_runs + textwrap.dedent("""" (5e1d0005)
+    global parts
+    parts = tiny_runs + textwrap.dedent("""
+    import sys
+    from contextlib import contextmanager
+
+    from torch.distributed.launcher.api import LaunchConfig, elastic_launch
+
+    from vocab_lit.models.factored_embedding import FactoredEmbedding, factored
+    from vocab_lit.models.madx import MadX
+
+    config = LaptConfig(steps=6, learning_rate=5e-3, batch_size=8, micro_batch=2, length=32, eval_every=3)
+
+    def parts_of(model, kind):
+        if kind == "adapter":
+            madx = MadX(model)
+            madx.add_language("sw")
+            return madx.learning("sw")
+        low_dim, up = torch.randn(300, 4) / 4, torch.randn(1, 4, 16) / 4
+        return factored(model, FactoredEmbedding(low_dim, up, torch.zeros(300, dtype=torch.long)))
+
+    def run(parent, name, kind):
+        model = fresh(hidden_dropout_prob=0., attention_probs_dropout_prob=0.)
+        with parts_of(model, kind):
+            losses = lapt(model, tokenizer, text, text[:40], config, folder=f"{parent}/{name}-{kind}")
+        if os.environ.get("RANK", "0") == "0":
+            torch.save([model.state_dict(), losses.loss.tolist()], Path(parent, f"{name}-{kind}", "end"))
+
+    def rank(parent):
+        for kind in ("adapter", "factors"):
+            run(parent, "ddp", kind)
+        import accelerate.state as state
+        kinds = state.DistributedType.__members__
+        state.DistributedType = types.SimpleNamespace(**kinds | {"MULTI_NPU": state.DistributedType.MULTI_CPU})
+        fsdp = {"ACCELERATE_USE_FSDP": "true", "FSDP_STATE_DICT_TYPE": "SHARDED_STATE_DICT", "FSDP_VERSION": "2"}
+        os.environ.update(fsdp)
+        for kind in ("adapter", "factors"):
+            run(parent, "fsdp", kind)
+
+    two = LaunchConfig(1, 1, 2, run_id="parts", rdzv_backend="c10d", rdzv_endpoint="localhost:0", start_method="fork")
+    elastic_launch(two, rank)(parent)
+    for kind in ("adapter", "factors"):
+        run(parent, "one", kind)
+    """)
+
+
+@pytest.fixture(scope='module')
+def cell_5e1d0008(cell_1a970006):
+    # nbs/06_training/06_lapt.ipynb, cell "hosts = tiny_runs + textwrap.dedent("""" (5e1d0008)
+    global hosts
+    hosts = tiny_runs + textwrap.dedent("""
+    class Stop(TrainerCallback):
+        def on_step_end(self, args, state, control, **_):
+            if state.global_step == 4:
+                raise KeyboardInterrupt
+
+    config = LaptConfig(steps=6, learning_rate=5e-3, batch_size=8, micro_batch=2, length=32, eval_every=3)
+    folder, alone = Path(os.environ["HOST"]), "RANK" not in os.environ
+    for resume in (False, True)[alone:]:
+        model = fresh(hidden_dropout_prob=0., attention_probs_dropout_prob=0.)
+        more = dict(resume=resume and not alone, callbacks=[] if resume else [Stop()])
+        try:
+            losses = lapt(model, tokenizer, text, text[:40], config, folder=folder, **more)
+        except KeyboardInterrupt:
+            continue
+    torch.save([model.state_dict(), losses.loss.tolist()], folder / "end")
+    """)
+
+
+@pytest.fixture(scope='module')
 def cell_9a6e2c47(cell_ed44b6ca):
     # nbs/06_training/06_lapt.ipynb, cell "one = LaptConfig(steps=100, batch_size=16, length=32)" (9a6e2c47)
     global one
@@ -297,6 +389,40 @@ def test_activations_that_are_computed_twice_change_nothing_and_half_precision_c
     assert 0 < (losses["half"] - losses["plain"]).abs().max() < 0.05
     asked = RunSettings(report_to="tensorboard,wandb", precision="fp32")
     assert asked.arguments == dict(report_to=["tensorboard", "wandb"], bf16=False, fp16=False)
+
+
+@pytest.mark.slow
+@pytest.mark.cell('nbs/06_training/06_lapt.ipynb', 'cell "compiled blocks learn the same, resume to the bit, and leave the model as it was" (5e1d0002)')
+def test_compiled_blocks_learn_the_same_resume_to_the_bit_and_leave_the_model_as_it_was(cell_ed44b6ca, cell_5e1d0003):
+    weights = {}
+    with tempfile.TemporaryDirectory() as folder:
+        config = replace(quick, steps=6, eval_every=3)
+        for name, asked in (("plain", {}), ("compiled", dict(compile=True)), ("resumed", dict(compile=True))):
+            model = fresh(**no_dropout)
+            given = dict(folder=f"{folder}/{name}", callbacks=[Stops(4)] if name == "resumed" else [], **asked)
+            with contextlib.suppress(KeyboardInterrupt):
+                lapt(model, tokenizer, swahili, held_out[:20], config, **given)
+            if name == "resumed":
+                model = fresh(**no_dropout)
+                lapt(model, tokenizer, swahili, held_out[:20], config, **given | dict(resume=True, callbacks=[]))
+            assert not any(block._compiled_call_impl for block in model.base_model.encoder.layer)
+            weights[name] = model.state_dict()
+    assert weights["plain"].keys() == weights["compiled"].keys()
+    assert all(torch.allclose(weights["plain"][k], v, atol=1e-4) for k, v in weights["compiled"].items())
+    assert all(torch.equal(weights["compiled"][k], v) for k, v in weights["resumed"].items())
+
+
+@pytest.mark.cell('nbs/06_training/06_lapt.ipynb', 'cell "blocks are not compiled where there is no compiler, or under FSDP" (5e1d0004)')
+def test_blocks_are_not_compiled_where_there_is_no_compiler_or_under_fsdp():
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(shutil, "which", lambda name: None)
+        with pytest.raises(
+            ValueError, match="compile needs a C.. compiler, and there is none; install g.., or leave it out"
+        ):
+            check_compiler()
+        patch.setenv("ACCELERATE_USE_FSDP", "true")
+        with pytest.raises(ValueError, match="not for FSDP"):
+            check_compiler()
 
 
 @pytest.mark.cell('nbs/06_training/06_lapt.ipynb', 'cell "where shapes are fixed, training and evaluation see the same targets in batches of one shape" (c9e47b32)')
@@ -547,6 +673,20 @@ def test_the_best_checkpoint_is_taken_and_with_it_the_folder_holds_two_at_most(c
     assert all(torch.equal(a, b) for a, b in zip(moved.parameters(), model.parameters()))
 
 
+@pytest.mark.cell('nbs/06_training/06_lapt.ipynb', 'cell "as many of the newest checkpoints are kept as are asked for, with the best, or all" (5e1d0001)')
+def test_as_many_of_the_newest_checkpoints_are_kept_as_are_asked_for_with_the_best_or_all(cell_ed44b6ca):
+    config = replace(quick, steps=10, eval_every=2, learning_rate=0.9, warmup=0.0)
+    for total in (2, 0):
+        with tempfile.TemporaryDirectory() as folder:
+            losses = lapt(
+                fresh(), tokenizer, swahili, held_out[:20], config, folder=folder, **RunSettings(save_total=total).arguments
+            )
+            left = sorted(int(f.name.partition("-")[2]) for f in Path(folder).glob("checkpoint-*"))
+            best = int(losses.step[losses.loss[1:].idxmin()])
+            assert left == sorted({best, 8, 10} if total else range(0, 11, 2))
+    assert "save_total_limit" not in RunSettings().arguments
+
+
 @pytest.mark.cell('nbs/06_training/06_lapt.ipynb', 'cell "a run stops where the held-out loss has not fallen for as many steps as its patience, also when it is resumed" (f4464879)')
 def test_a_run_stops_where_the_held_out_loss_has_not_fallen_for_as_many_steps_as_its_patience_also_when_it_is_resumed(cell_ed44b6ca):
     config = replace(quick, steps=40, eval_every=2, learning_rate=0.05, warmup=0, patience=6)
@@ -716,6 +856,45 @@ def test_two_processes_train_what_one_trains_divided_or_not_also_when_they_are_s
         assert weights.keys() == one[0].keys() and all(torch.allclose(weights[k], one[0][k], atol=1e-5) for k in weights)
         assert losses == pytest.approx(one[1], abs=1e-5) and losses[-1] < losses[0] - 0.3
     assert all(torch.equal(saved[k], two[1][0][k]) for k in saved)
+
+
+@pytest.mark.slow
+@pytest.mark.cell('nbs/06_training/06_lapt.ipynb', 'cell "adapters and low-dimensional embeddings learn in two processes what they learn in one, divided or not" (5e1d0006)')
+def test_adapters_and_low_dimensional_embeddings_learn_in_two_processes_what_they_learn_in_one_divided_or_not(cell_a35ed2f9, cell_5e1d0005):
+    with tempfile.TemporaryDirectory() as folder:
+        run_program(parts, folder)
+        for kind in ("adapter", "factors"):
+            one, *two = (torch.load(f"{folder}/{name}-{kind}/end") for name in ("one", "ddp", "fsdp"))
+            assert one[1][-1] < one[1][0]
+            for weights, losses in two:
+                assert weights.keys() == one[0].keys()
+                assert all(torch.allclose(weights[k], one[0][k], atol=1e-5) for k in weights)
+                assert losses == pytest.approx(one[1], abs=1e-5)
+
+
+@pytest.mark.slow
+@pytest.mark.cell('nbs/06_training/06_lapt.ipynb', 'cell "two hosts with folders of their own train what one process trains, stop and resume" (5e1d0009)')
+def test_two_hosts_with_folders_of_their_own_train_what_one_process_trains_stop_and_resume(cell_5e1d0008):
+    with tempfile.TemporaryDirectory() as folder, socket.socket() as free:
+        free.bind(("localhost", 0))
+        port = free.getsockname()[1]
+        free.close()
+        two = dict(WORLD_SIZE="2", LOCAL_RANK="0", LOCAL_WORLD_SIZE="1", MASTER_ADDR="localhost", MASTER_PORT=str(port))
+        given = [dict(two, RANK="0", HOST=f"{folder}/a"), dict(two, RANK="1", HOST=f"{folder}/b"), dict(HOST=f"{folder}/c")]
+        quiet = dict(TQDM_DISABLE="1", CUDA_VISIBLE_DEVICES="")
+        started = [subprocess.Popen([sys.executable, "-c", hosts], env=os.environ | quiet | more) for more in given]
+        assert [process.wait() for process in started] == [0, 0, 0]
+        for host in "ab":
+            assert (
+                {f"checkpoint-{step}" for step in (3, 6)}
+                >= {f.name for f in Path(folder, host).glob("checkpoint-*")}
+                > set()
+            )
+            assert all((f / "model.safetensors").is_file() for f in Path(folder, host).glob("checkpoint-*"))
+        *both, one = (torch.load(f"{folder}/{host}/end") for host in "abc")
+    for weights, losses in both:
+        assert all(torch.allclose(weights[k], one[0][k], atol=1e-5) for k in one[0])
+        assert losses == pytest.approx(one[1], abs=1e-5)
 
 
 @pytest.mark.cell('nbs/06_training/06_lapt.ipynb', 'cell "operations are those of a count by hand" (8e93fda6)')

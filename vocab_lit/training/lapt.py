@@ -158,6 +158,56 @@ def _note_retry(folder, note, error, norm) -> None:
     warnings.warn(f"{error}; going back to {checkpoint} with max_grad_norm {norm:g}", stacklevel=3)
 
 
+def _is_shared(folder, process) -> bool:
+    "Whether all processes see the folder of the first one."
+    if not folder or process.world_size == 1:
+        return True
+    token, file = torch.randint(2**62, (1,), device=process.device), Path(folder, ".seen")
+    torch.distributed.broadcast(token, 0)
+    if process.process_index == 0:
+        file.write_text(str(int(token)))
+    torch.distributed.barrier()
+    sees = torch.tensor(int(file.is_file() and file.read_text() == str(int(token))), device=process.device)
+    torch.distributed.all_reduce(sees, torch.distributed.ReduceOp.MIN)
+    if process.process_index == 0:
+        file.unlink()
+    if not sees and os.environ.get("ACCELERATE_USE_FSDP") == "true":
+        raise ValueError(
+            f"FSDP divides checkpoints among the hosts, which see other folders as {folder}; give a shared one"
+        )
+    return bool(sees)
+
+
+def _of_processes(model, folder, process) -> dict:
+    "What several processes must be told besides."
+    told = dict(save_on_each_node=not _is_shared(folder, process))
+    if hasattr(model, "factors"):  # where there is one up-projection, its choice has no gradient
+        told["ddp_find_unused_parameters"] = True
+    return told
+
+
+def _last_checkpoint(folder, process) -> str | None:
+    "The newest checkpoint that all processes have; `ValueError` where they have none in common."
+    from transformers.trainer_utils import get_last_checkpoint
+
+    found = folder and get_last_checkpoint(folder)
+    if not folder or process.world_size == 1:
+        return found
+    step = torch.tensor(int(found.rpartition("-")[2]) if found else -1, device=process.device)
+    torch.distributed.all_reduce(step, torch.distributed.ReduceOp.MIN)
+    common = Path(folder, f"checkpoint-{int(step)}")
+    has = common.is_dir() if step >= 0 else found is None
+    agree = torch.tensor(int(has), device=process.device)
+    torch.distributed.all_reduce(agree, torch.distributed.ReduceOp.MIN)
+    if not agree:
+        here = Path(found).name if found else "no checkpoint"
+        raise ValueError(
+            f"the hosts have no checkpoint of {folder} in common, and this one has {here}; copy the run of the host "
+            "that has the newest to the others, or use a folder that all of them see"
+        )
+    return str(common) if step >= 0 else None
+
+
 def _with_micro_batch(config, model, process, note, folder, say, teacher) -> LaptConfig:
     "The configuration with a micro-batch that fits in memory, the same in all processes."
     if teacher:  # whose passes are others
@@ -248,12 +298,13 @@ def _damage(error) -> str | None:
     return None
 
 
-def _train_from(checkpoint, trainer) -> None:
+def _train_from(checkpoint, trainer, compile=False) -> None:
     "Train to the end, from a checkpoint or the start; `ValueError` where the checkpoint is damaged, or `OutOfMemory`."
-    from vocab_lit.training.trainer import unsharded_afterwards
+    from vocab_lit.training.trainer import compiled_blocks, unsharded_afterwards
 
+    compiling = compiled_blocks(trainer.model) if compile else contextlib.nullcontext()
     try:
-        with unsharded_afterwards(trainer.model):
+        with unsharded_afterwards(trainer.model), compiling:
             trainer.train(resume_from_checkpoint=checkpoint)
     except (pickle.UnpicklingError, SafetensorError, RuntimeError, ValueError, MemoryError) as e:
         if is_out_of_memory(e):
@@ -277,6 +328,7 @@ def lapt(
     callbacks: Sequence[TrainerCallback] = (),  # of one's own
     max_hours: float = 0,  # save and stop before so many are over; 0: no limit. Only with a folder
     gradient_checkpointing: bool = False,  # compute activations twice, and keep few
+    compile: bool = False,  # the transformer blocks
     kept: Kept = NOTHING_KEPT,  # text in languages that the model knows
     say: Callable[[str], None] = lambda text: None,  # told what a step takes in memory
     teacher: Teacher | None = None,  # in mode distil: the source model
@@ -284,7 +336,6 @@ def lapt(
 ) -> pd.DataFrame:  # columns step, loss (held-out, nats) and, with kept text, kept_loss; the first row is step 0
     "Continue training on text of the new language and record the held-out loss; `RunStopped` if it is asked to stop."
     import pandas as pd
-    from transformers.trainer_utils import get_last_checkpoint
 
     from vocab_lit.training.trainer import (
         LaptTrainer,
@@ -353,12 +404,13 @@ def lapt(
         sparing = activations_recomputed(model) if gradient_checkpointing else contextlib.nullcontext()
         with random_state_restored(), garbage_collected_inside(), answering_with_loss(model, loss), sparing, listening:
             config = _with_micro_batch(config, model, process, note, folder, say, teacher)
+            arguments |= _of_processes(model, folder, process)
             while True:
                 norm = config.max_grad_norm / 2 ** len(note["retries"])
-                checkpoint = get_last_checkpoint(work) if folder else None
+                checkpoint = _last_checkpoint(folder, process)
                 trainer = trainer_from(checkpoint, norm)
                 try:
-                    _train_from(checkpoint, trainer)
+                    _train_from(checkpoint, trainer, compile)
                     break
                 except NonFiniteGradient as e:
                     _note_retry(folder, note, e, norm / 2)

@@ -253,12 +253,17 @@ class RunSettings(Settings):
     precision: str = "auto"
     # compute the activations of each block twice, so that a longer block or a larger micro-batch fits in memory
     gradient_checkpointing: bool = False
+    # compile the transformer blocks with torch.compile, which takes up to some minutes at the start and then saves time
+    # on GPUs in each step; needs a C++ compiler on a CPU, and Triton on a GPU
+    compile: bool = False
+    save_total: int = 1  # checkpoints that are kept besides the best one; 0: all
 
     def check(self, text: Files = ()) -> None:
         super().check()
         within("seed", self.seed, 0, LARGEST_SEED)
         within("alpha", self.alpha, 0)
         within("max_hours", self.max_hours, 0)
+        within("save_total", self.save_total, 0)
         one_of("precision", self.precision, PRECISIONS)
         both = {TextSource.of(p).name for p in text} & {TextSource.of(p).name for p in self.held_out}
         if both:
@@ -268,6 +273,8 @@ class RunSettings(Settings):
     def arguments(self) -> dict:
         "What transformers' TrainingArguments are told besides the hyper-parameters."
         found = {}
+        if self.save_total != 1:
+            found["save_total_limit"] = self.save_total or 10**9
         if self.report_to:
             found["report_to"] = self.report_to.split(",")
         if self.precision != "auto":

@@ -9,6 +9,7 @@ import contextlib
 import copy
 import functools
 import gc
+import importlib.util
 import json
 import math
 import os
@@ -17,6 +18,7 @@ import shutil
 import signal
 import threading
 import time
+import warnings
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -26,6 +28,7 @@ from unittest import mock
 import numpy as np
 import torch
 from safetensors import SafetensorError
+from safetensors.torch import save_file
 from torch import nn
 from torch.distributed.fsdp import FSDPModule, MixedPrecisionPolicy, fully_shard
 from torch.distributed.tensor import DTensor
@@ -39,7 +42,7 @@ from transformers import (
     default_data_collator,
     masking_utils,
 )
-from transformers.trainer_utils import get_last_checkpoint, rotate_checkpoints
+from transformers.trainer_utils import get_last_checkpoint
 
 from ..models.device import device_arguments, find_device
 from ..models.source import is_masked
@@ -56,9 +59,9 @@ if TYPE_CHECKING:
 
 # %% auto #0
 __all__ = ['random_state_restored', 'garbage_collected_inside', 'NonFiniteGradient', 'FiniteTrainer', 'LaptTrainer',
-           'activations_recomputed', 'answering_with_loss', 'shard', 'reshard', 'unsharded_afterwards', 'check_reports',
-           'training_arguments', 'StageCallback', 'StopWithoutGain', 'ProgressCallback', 'StartCheckpoint',
-           'StopWhenAsked', 'MetricsFile']
+           'activations_recomputed', 'check_compiler', 'compiled_blocks', 'answering_with_loss', 'shard', 'reshard',
+           'unsharded_afterwards', 'check_reports', 'training_arguments', 'StageCallback', 'StopWithoutGain',
+           'ProgressCallback', 'StartCheckpoint', 'StopWhenAsked', 'MetricsFile']
 
 # %% ../../nbs/06_training/05_trainer.ipynb #4cd61fe6
 @contextlib.contextmanager
@@ -221,13 +224,16 @@ class LaptTrainer(FiniteTrainer):
             shutil.rmtree(part, ignore_errors=True)
             raise _no_room(e, step, folder) from None
         if self.args.should_save:
-            rotate_checkpoints(str(folder), save_total_limit=1, best_model_checkpoint=self.state.best_model_checkpoint)
+            _remove_old(folder, self.args.save_total_limit or 1, self.state.best_global_step)
 
     def _save(self, output_dir=None, state_dict=None):
         if not self.is_fsdp_enabled:
             state = state_dict or self.model.state_dict()
             state_dict = {name: tensor for name, tensor in state.items() if name not in self.frozen}
         super()._save(output_dir, state_dict)
+        if self.args.save_on_each_node and self.args.should_save and not self.is_world_process_zero():
+            by_place = {t.data_ptr(): (name, t.contiguous()) for name, t in reversed(state_dict.items())}
+            save_file(dict(by_place.values()), Path(output_dir, "model.safetensors"), {"format": "pt"})
 
     def _write_checkpoint(self, part, final):
         "Write all files of a checkpoint beside, then give it its name."
@@ -238,6 +244,14 @@ class LaptTrainer(FiniteTrainer):
         if self.args.should_save:
             self.state.save_to_json(str(part / "trainer_state.json"))
             os.replace(part, final)
+
+
+def _remove_old(folder: Path, kept: int, best: int) -> None:
+    "Remove checkpoints, but for so many of the newest, and the best one."
+    steps = sorted(int(f.name.rpartition("-")[2]) for f in folder.glob("checkpoint-*"))
+    for step in steps[:-kept]:
+        if step != best:
+            shutil.rmtree(folder / f"checkpoint-{step}", ignore_errors=True)
 
 
 def _no_room(error, step, folder) -> OSError:
@@ -274,6 +288,33 @@ def activations_recomputed(model: PreTrainedModel) -> Iterator[None]:
         yield
     finally:
         getattr(model, f"{name}_disable")()
+
+
+def check_compiler() -> None:
+    "`ValueError` where torch.compile has nothing to compile with."
+    if os.environ.get("ACCELERATE_USE_FSDP") == "true":
+        raise ValueError("compile is not for FSDP; leave one of them out")
+    if find_device().kind == "cuda":
+        if importlib.util.find_spec("triton") is None:
+            raise ValueError("compile needs Triton on a GPU, and there is none; install triton, or leave it out")
+    elif not shutil.which(os.environ.get("CXX", "g++")) and not shutil.which("clang++"):
+        raise ValueError("compile needs a C++ compiler, and there is none; install g++, or leave it out")
+
+
+@contextlib.contextmanager
+def compiled_blocks(model: PreTrainedModel) -> Iterator[None]:
+    "Inside the block the transformer blocks are compiled when they first run, each as the others of its kind."
+    check_compiler()
+    blocks = list(block_stack(model)[1])
+    for block in blocks:
+        block.compile()
+    try:
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "The .grad attribute", UserWarning)  # which the compiler asks for
+            yield
+    finally:
+        for block in blocks:
+            block._compiled_call_impl = None
 
 
 @contextlib.contextmanager

@@ -166,9 +166,11 @@ def _check_folder(out: Path, resume: bool) -> None:
 
 def _open_run(source, text, settings, run, language, keep) -> _Run:
     "Load model and tokenizer, and check that they can be trained as it is asked for."
-    from vocab_lit.training.trainer import check_reports
+    from vocab_lit.training.trainer import check_compiler, check_reports
 
     check_reports(run.arguments.get("report_to", ()))
+    if run.compile:
+        check_compiler()
     source = Source.open(source)
     model, tokenizer = source.load().float(), source.tokenizer
     config = settings
@@ -278,7 +280,7 @@ def lapt_files(
     kept = open_kept(keep, run.seed)
     check_kept(kept, job.tokenizer, job.config.length)
     _announce(job, test, say)
-    if first and not run.resume:
+    if os.environ.get("LOCAL_RANK", "0") == "0" and not run.resume:  # on each host, which may have a folder of its own
         out.mkdir(parents=True, exist_ok=True)
         write_json(job.facts, out / "lapt.json")
     losses = _train(job, train, test, out, kept, say)
@@ -328,6 +330,7 @@ def _train(job: _Run, train, test, out: Path, kept: Kept, say) -> pd.DataFrame:
             resume=job.run.resume,
             max_hours=job.run.max_hours,
             gradient_checkpointing=job.run.gradient_checkpointing,
+            compile=job.run.compile,
             kept=kept,
             say=say,
             teacher=job.teacher,
