@@ -28,6 +28,29 @@ def cell_f0269e11():
     pd.DataFrame(bits_by_text(rows))
 
 
+@pytest.fixture(scope='module')
+def cell_f0269e41():
+    # nbs/06_training/11_forgetting.ipynb, cell "def replayed_table(folder):" (f0269e41)
+    global replayed_table
+    def replayed_table(folder):
+        "Losses before and after some steps, by the share that is replayed."
+        from vocab_lit.training.settings import LaptConfig
+        from vocab_lit.training.training_run import lapt_files
+
+        for code in ("en", "sw"):
+            (folder / f"long-{code}.txt").write_text("\n".join(lines(code, 2000, seed=0)), encoding="utf-8")
+        config = LaptConfig(steps=60, batch_size=8, length=64, learning_rate=2e-3, eval_every=60)
+        rows = []
+        for share in (0, 0.05, 0.2):
+            keep = KeepSettings((str(folder / "long-en.txt"),), share)
+            text, out = [folder / "long-sw.txt"], folder / f"share {share}"
+            found = lapt_files(data_path("models", "mini-gpt2"), text, out, config, say=lambda _: None, keep=keep)
+            before, after = found.iloc[0], found.iloc[-1]
+            told = dict(share=share, swahili_before=before.loss, swahili=after.loss)
+            rows.append(told | dict(english_before=before.kept_loss, english=after.kept_loss))
+        return pd.DataFrame(rows).set_index("share")
+
+
 @pytest.mark.cell('nbs/06_training/11_forgetting.ipynb', 'cell "held-out lines of every file are in no replayed block, and a text that is too short is refused" (f0269e12)')
 def test_held_out_lines_of_every_file_are_in_no_replayed_block_and_a_text_that_is_too_short_is_refused(cell_f0269e11):
     replayed = list(kept.text)
@@ -73,3 +96,13 @@ def test_what_was_forgotten_is_the_perplexity_of_each_model_in_each_text(cell_f0
     assert source_beside(place).name == mini.name and source_beside(place / "nowhere") is None
     (place / "vocab_lit.json").write_text(json.dumps(dict(model=str(place / "gone"))))
     assert source_beside(place) is None
+
+
+@pytest.mark.slow
+@pytest.mark.cell('nbs/06_training/11_forgetting.ipynb', 'cell "replay keeps most of what is lost without it, and the new language is learnt all the same" (f0269e42)')
+def test_replay_keeps_most_of_what_is_lost_without_it_and_the_new_language_is_learnt_all_the_same(cell_f0269e11, cell_f0269e41):
+    table = replayed_table(place)
+    print(table.round(2))
+    lost = table.english - table.english_before
+    assert lost[0] > 2 and lost[0.05] < 0.5 * lost[0] and lost[0.2] < lost[0.05]
+    assert table.swahili[0.2] < table.swahili[0] + 0.15 < table.swahili_before[0]
