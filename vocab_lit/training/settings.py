@@ -253,8 +253,8 @@ class RunSettings(Settings):
     precision: str = "auto"
     # compute the activations of each block twice, so that a longer block or a larger micro-batch fits in memory
     gradient_checkpointing: bool = False
-    # compile the transformer blocks with torch.compile, for GPUs: half a minute or more at the start, and nothing is saved
-    # on a CPU. Needs Triton on a GPU, and a C++ compiler on a CPU
+    # compile the transformer blocks with torch.compile, for GPUs: it takes half a minute at the start, and on a
+    # CPU nothing is saved. Needs Triton on a GPU, and a C++ compiler on a CPU
     compile: bool = False
     save_total: int = 1  # checkpoints that are kept besides the best one; 0: all
 
