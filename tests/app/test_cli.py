@@ -915,7 +915,7 @@ def test_mistakes_are_one_line_leave_with_code_1_and_write_nothing(cell_963f8e44
             "--mode: 'x' is unknown",
             ("lapt", place / "sw", "--text", place / "sw.txt", "--out", place / "never", "--mode", "x"),
         ),
-        ("alpha=2", ("lapt", place / "sw", "--text", place / "sw.txt", "--out", place / "never", "--alpha", "2")),
+        ("--alpha 2", ("lapt", place / "sw", "--text", place / "sw.txt", "--out", place / "never", "--alpha", "2")),
         ("too few lines", ("lapt", place / "sw", "--text", place / "one.txt", "--out", place / "never")),
         (
             "holds no run to resume",

@@ -192,21 +192,6 @@ def test_token_vectors_come_from_an_auxiliary_model_that_is_trained_once_with_th
     assert short.vectors("token vectors", "auxiliary") is v
 
 
-@pytest.mark.cell('nbs/08_experiments/04_experiment.ipynb', 'cell "held-out text is scored in batches of one shape where the device compiles a program for each" (2b8d60f7)')
-def test_held_out_text_is_scored_in_batches_of_one_shape_where_the_device_compiles_a_program_for_each(cell_c69caf21):
-    from types import SimpleNamespace
-
-    started = sw.transplant("random").model
-    with pytest.MonkeyPatch.context() as patch:
-        told = []
-        patch.setitem(Target.loss.__globals__, "heldout_loss", lambda *given, **more: told.append(more["fixed_shapes"]))
-        for fixed_shapes in (True, False):
-            device = SimpleNamespace(torch=torch.device("cpu"), fixed_shapes=fixed_shapes)
-            patch.setitem(Target.loss.__globals__, "find_device", lambda device=device: device)
-            sw.loss(started)
-    assert told == [True, False]
-
-
 @pytest.mark.cell('nbs/08_experiments/04_experiment.ipynb', 'cell "the same code runs on one\'s own model and text" (a816d4d5)')
 def test_the_same_code_runs_on_one_s_own_model_and_text(cell_250eeefc, cell_16988bb4):
     own = Target(get_setup("custom", "my Swahili", mini.model, str(place / "text.txt"), vocab_size=600, steps=10))

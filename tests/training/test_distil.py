@@ -198,7 +198,7 @@ def test_a_snippet_is_the_same_text_for_both_and_each_new_token_has_as_many_as_i
         seen = {id: line for line, text in enumerate(swahili) for id in student(text)["input_ids"]}
         known = [i for i in range(5, 450) if i in seen]
         held = [(rows.view(len(rows), 3, -1)[:, 0] == i).any(1).sum() for i in known]
-        assert np.mean([n >= 4 for n in held]) > 0.7  # the others are rare
+        assert np.mean([n >= 4 for n in held]) > 0.6  # the others are rare
         few = list(snippet_rows(student, teacher, swahili, [known[0], 450], 30, 2))  # the model may have a row 450
         assert len(few) == 2 and all(known[0] in row[:30] for row in few)
     assert not list(snippet_rows(larger["bpe"], kinds["bpe"], [], [7])) and not list(

@@ -261,7 +261,7 @@ class RunSettings(Settings):
     def check(self, text: Files = ()) -> None:
         super().check()
         within("seed", self.seed, 0, LARGEST_SEED)
-        within("alpha", self.alpha, 0)
+        within("alpha", self.alpha, 0, 1)
         within("max_hours", self.max_hours, 0)
         within("save_total", self.save_total, 0)
         one_of("precision", self.precision, PRECISIONS)
