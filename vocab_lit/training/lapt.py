@@ -419,6 +419,7 @@ def lapt(
                 del trainer
                 give_back_memory(model)
     finally:
+        progress.close()
         freezer.restore()
     state = trainer.state
     if stop.reason and state.global_step < state.max_steps:

@@ -492,7 +492,7 @@ class ProgressCallback(TrainerCallback):
     "A bar with the losses and the tokens per second."
 
     def __init__(self, tokens):
-        self.tokens, self.shown = tokens, {}  # tokens in a step
+        self.tokens, self.shown, self.bar = tokens, {}, None  # tokens in a step
 
     def on_train_begin(self, args, state, control, **_):
         quiet = {} if state.is_world_process_zero else {"disable": True}
@@ -510,8 +510,9 @@ class ProgressCallback(TrainerCallback):
             self.shown["tokens/s"] = f"{rate * self.tokens:,.0f}"
         self.bar.set_postfix(self.shown, refresh=False)
 
-    def on_train_end(self, args, state, control, **_):
-        self.bar.close()
+    def close(self):
+        if self.bar is not None:
+            self.bar.close()
 
 
 class StartCheckpoint(TrainerCallback):
