@@ -9,7 +9,7 @@ from vocab_lit.tasks.evaluate import evaluate_files, read_examples
 from vocab_lit.tasks.finetune import evaluate
 from vocab_lit.tasks.parsing import attachment, load_parser, parse, read_trees
 from vocab_lit.tasks.probe import probe
-from vocab_lit.tasks.settings import EvaluateSettings, PAPERS, PairConfig, ParsingConfig, QAConfig, TASK_PRESETS, TaggingConfig, TaskConfig, task_settings
+from vocab_lit.tasks.settings import EvaluateSettings, PAPERS, PairConfig, ParsingConfig, QAConfig, TASK_PRESETS, TaggingConfig, TaskConfig, TaskRun, task_settings
 from vocab_lit.tasks.splits import hold_out
 from vocab_lit.tasks.tagging import Tagged, entity_f1, read_bio, tag
 from vocab_lit.tasks.task import TASKS
@@ -18,9 +18,12 @@ from vocab_lit.text.corpus import data_path, read_lines
 from vocab_lit.text.phrasebook import inferences, sentences
 from vocab_lit.tokens.tokenizer import load_tokenizer, save_tokenizer, train_tokenizer
 from vocab_lit.training.perplexity import perplexity
+from vocab_lit.training.settings import RunStopped
 import json
+import os
 import pandas as pd
 import pytest
+import signal
 import tempfile
 import torch
 
@@ -363,6 +366,41 @@ def test_the_saved_folder_holds_the_tagger_that_is_best_on_dev_and_every_score(c
     ]
     best = max(records, key=lambda r: r["dev"])
     assert scores == [pytest.approx(best["dev"]), pytest.approx(best["test"])]
+
+
+@pytest.mark.cell('nbs/07_tasks/10_evaluate.ipynb', 'cell "fine-tuning into a folder stops when it is asked to, and resumes with what it was started with only" (5e1a0c02)')
+def test_fine_tuning_into_a_folder_stops_when_it_is_asked_to_and_resumes_with_what_it_was_started_with_only(cell_790e2b33, cell_f086240f):
+    def asking(message):
+        if message.startswith("seed 0"):
+            os.kill(os.getpid(), signal.SIGUSR1)
+
+
+    def tagging(say, resume=False, **changed):
+        options = given(train=files[0], dev=files[1], test=files[2]) | dict(seeds=2, changes=asdict(quick)) | changed
+        run = TaskRun(resume=resume)
+        return evaluate_files(data_path("models", "mini-xlmr"), EvaluateSettings("ner", **options), stopped, say, run)
+
+
+    told, stopped, quiet = [], folder / "stopped", lambda message: None
+    with pytest.raises(ValueError, match="--resume .*stopped holds no fine-tuning to resume"):
+        tagging(quiet, resume=True)
+    with pytest.raises(RunStopped, match="SIGUSR1: stopped before seed 1"):
+        tagging(asking)
+    with pytest.raises(ValueError, match="--out .*stopped holds a fine-tuning that has not ended; give --resume"):
+        tagging(quiet)
+    with pytest.raises(ValueError, match="another run: it has seeds 2, not 3"):
+        tagging(quiet, resume=True, seeds=3)
+    resumed = tagging(quiet, resume=True)
+    assert [{**r, "seconds": 0} for r in resumed] == [{**r, "seconds": 0} for r in records]
+    weights = [(folder / name / "model.safetensors").read_bytes() for name in ("tagger", "stopped")]
+    assert weights[0] == weights[1] and not (stopped / "run").exists()
+    assert tagging(told.append, resume=True) == resumed and told[-1].endswith("stopped has ended already")
+    with pytest.raises(ValueError, match="--max-hours: checkpoints are in the output folder; give --out"):
+        evaluate_files(
+            data_path("models", "mini-xlmr"),
+            EvaluateSettings("ner", **given(train=files[0], test=files[2])),
+            run=TaskRun(max_hours=1),
+        )
 
 
 @pytest.mark.cell('nbs/07_tasks/10_evaluate.ipynb', 'cell "a saved task adapter scores as it did, and otherwise on another language" (e7aa9d85)')

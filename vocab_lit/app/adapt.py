@@ -317,17 +317,19 @@ def _scored(a, out, name, task, score) -> None:
     if path.is_file() and json.loads(path.read_text(encoding="utf-8"))["asked"] == asked:
         return
     path.parent.mkdir(exist_ok=True)
-    write_json(dict(asked=asked, scores=score()), path)
+    work = path.with_name(f"run-{path.stem}")
+    write_json(dict(asked=asked, scores=score(work)), path)
+    shutil.rmtree(work, ignore_errors=True)
 
 
-def _score(a, model, name, task, text, say) -> list[dict]:
+def _score(a, model, name, task, text, say, work) -> list[dict]:  # work: folder for checkpoints
     say(f"{task} of the {name} model")
     if task == "text":
         return evaluate_files(model, EvaluateSettings(PERPLEXITY, test=str(text)), say=lambda _: None)
-    return evaluate_files(model, a.tasks[task], say=say)
+    return evaluate_files(model, a.tasks[task], say=say, folder=work)
 
 
-def _forgotten(a, out, models, say) -> list[dict]:
+def _forgotten(a, out, models, say, work) -> list[dict]:
     "Bits per byte in the old languages, as training has measured them or, without training, as they are."
     if a.lapt.trains:
         return json.loads((out / "model/forgotten.json").read_text(encoding="utf-8"))

@@ -32,7 +32,7 @@ import vocab_lit
 from .settings import Adaptation, AdaptSettings, TaskFiles, evaluation, task_files
 from ..methods.settings import Factoring, InitSettings, TransplantSettings
 from ..models.settings import LanguageAdapter, check_model_path
-from ..tasks.settings import PERPLEXITY, EvaluateSettings
+from ..tasks.settings import PERPLEXITY, EvaluateSettings, TaskRun
 from ..text.extras import MissingExtra, check_extra
 from ..text.files import check_output, check_text
 from ..text.reader import FIELD_HELP, in_languages, with_field
@@ -1278,6 +1278,7 @@ def _show_scores(records: list[dict], title: str) -> None:
 def evaluate(
     model: ModelName,
     settings: EvaluateSettings,
+    run: TaskRun,
     out: Annotated[
         Path | None,
         typer.Option(
@@ -1313,12 +1314,12 @@ def evaluate(
     """
     settings = _with_setup(settings, setup)
     settings.check()
+    run.check()
     check_model_path(model)
-    if out:
-        check_output(out)
-    from vocab_lit.tasks.evaluate import evaluate_files
+    from vocab_lit.tasks.evaluate import check_evaluation, evaluate_files
 
-    records = evaluate_files(model, settings, out, step)
+    check_evaluation(settings, out, run)
+    records = evaluate_files(model, settings, out, step, run)
     if as_json:
         tell_json(records)
     elif settings.trains_nothing:

@@ -7,8 +7,11 @@ from __future__ import annotations
 
 import inspect
 import json
-from collections.abc import Callable
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import nullcontext
 from dataclasses import asdict, replace
+from functools import partial
 from pathlib import Path
 
 import vocab_lit
@@ -20,19 +23,21 @@ from ..models.adapterhub import head_labels, is_task, load_adapter, load_head, w
 from ..models.device import find_device
 from ..models.madx import TASK, MadX
 from ..models.source import Source
-from .finetune import evaluate, fit, prepare, record, rows_for, with_head
+from .finetune import FineTuned, evaluate, fit, prepare, record, rows_for, with_head
 from .probe import probe
-from .settings import PERPLEXITY, EvaluateSettings
+from .settings import PERPLEXITY, EvaluateSettings, TaskRun
 from .splits import hold_out, notes, row_notes
 from .task import Task, get_task
 from ..text.corpus import read_lines, write_json
-from ..text.files import check_output, check_text, write_folder
+from ..text.files import check_output, check_text
 from ..text.settings import SettingError
 from ..tokens.tokenizer import save_tokenizer
 from ..training.perplexity import perplexity
+from ..training.settings import RunStopped
+from ..training.training_run import check_same_run, finish_run
 
 # %% auto #0
-__all__ = ['Say', 'read_examples', 'evaluate_files']
+__all__ = ['Say', 'read_examples', 'check_evaluation', 'evaluate_files']
 
 # %% ../../nbs/07_tasks/10_evaluate.ipynb #f9d4e71f
 def read_examples(
@@ -101,25 +106,69 @@ def _tell_result(seed, result, made, say) -> None:
     say(f"seed {seed}: {made['metric']} {100 * result.dev:.2f} on dev; {scores} on test ({epochs})")
 
 
-def _save_best(out, source, best, tokenizer, task, settings, facts) -> None:
-    with write_folder(out) as folder:
-        if settings.language_adapter:
-            write_adapter(best.model.madx, "task", task.name, folder, head=True)
-        else:
-            best.model.save_pretrained(folder)
-            save_tokenizer(tokenizer, folder)
-        about = dict(
-            vocab_lit=vocab_lit.__version__,
-            model=source.path,
-            language_adapter=settings.language_adapter or None,
-            task=task.name,
-            **settings.reading,
-            files=[file or None for file in (settings.train, settings.dev, settings.test)],
-        )
-        write_json(about | facts, folder / "scores.json")
+def _save_best(folder, source, best, tokenizer, task, settings, facts) -> None:
+    if settings.language_adapter:
+        write_adapter(best.model.madx, "task", task.name, folder, head=True)
+    else:
+        best.model.save_pretrained(folder)
+        save_tokenizer(tokenizer, folder)
+    about = dict(
+        vocab_lit=vocab_lit.__version__,
+        model=source.path,
+        language_adapter=settings.language_adapter or None,
+        task=task.name,
+        **settings.reading,
+        files=[file or None for file in (settings.train, settings.dev, settings.test)],
+    )
+    write_json(about | facts, folder / "scores.json")
 
 
-def _fine_tune(source: Source, settings: EvaluateSettings, out, say) -> list[dict]:
+def _facts(source: Source, settings: EvaluateSettings) -> dict:
+    "What decides the scores."
+    files = {name: getattr(settings, name) for name in ("train", "dev", "test")}
+    found = {name: str(Path(file).resolve()) for name, file in files.items() if file}
+    sizes = {f"bytes of {name}": Path(file).stat().st_size for name, file in found.items()}
+    return asdict(settings) | found | sizes | dict(vocab_lit=vocab_lit.__version__, model=source.name)
+
+
+def _begin(folder: Path, facts: dict, resume: bool) -> None:
+    "Note what is fine-tuned, or compare it with what was noted."
+    note = folder / "evaluate.json"
+    if resume:
+        check_same_run(note, facts)
+    else:
+        (folder / "run").mkdir(parents=True)
+        write_json(facts, note)
+
+
+def _run_folder(out, folder, facts, resume) -> Path:
+    "The folder of checkpoints, begun or gone on with."
+    if out:
+        _begin(Path(out), facts, resume)
+        return Path(out, "run")
+    folder = Path(folder)
+    try:
+        _begin(folder, facts, (folder / "evaluate.json").is_file())
+    except ValueError:  # of other settings
+        shutil.rmtree(folder)
+        _begin(folder, facts, False)
+    return folder / "run"
+
+
+def _fit_seeds(model, data, attach, settings, run, folder) -> Iterator[tuple[int, FineTuned]]:
+    "Fine-tune from one seed after the other, with checkpoints where there is a folder."
+    from vocab_lit.training.trainer import StopWhenAsked
+
+    stop = StopWhenAsked(run.max_hours)
+    with stop.listening() if folder else nullcontext():
+        for seed in range(settings.seed, settings.seed + settings.seeds):
+            if stop.reason:
+                raise RunStopped(f"{stop.reason}: stopped before seed {seed}")
+            place = dict(folder=folder / f"seed-{seed}", stop=stop) if folder else {}
+            yield seed, fit(model, data, seed, attach, **place)
+
+
+def _fine_tune(source: Source, settings: EvaluateSettings, out, say, run, folder) -> list[dict]:
     "Fine-tune a model from several seeds on the splits in three files."
     task, told = get_task(settings.task), _Notes(say)
     splits = _read_splits(task, settings, told)
@@ -130,16 +179,18 @@ def _fine_tune(source: Source, settings: EvaluateSettings, out, say) -> list[dic
         attach = model.madx.attach(task.name, language, shape)
     data = prepare(model, tokenizer, *splits, task, settings.config)
     told.add(row_notes(task, training=data.train, development=data.dev[1], test=data.test[1]))
+    if out or folder:
+        folder = _run_folder(out, folder, _facts(source, settings), run.resume)
     records, best = [], None
-    for seed in range(settings.seed, settings.seed + settings.seeds):
-        result = fit(model, data, seed, attach)
+    for seed, result in _fit_seeds(model, data, attach, settings, run, folder):
         records.append(record(task, seed, result))
         _tell_result(seed, result, records[-1], say)
         if best is None or result.dev > best.dev:
             best = result
     if out:
         facts = dict(examples=[len(s) for s in splits], notes=told, config=asdict(data.config), records=records)
-        _save_best(out, source, best, tokenizer, task, settings, facts)
+        save = partial(_save_best, source=source, best=best, tokenizer=tokenizer, task=task)
+        finish_run(out, partial(save, settings=settings, facts=facts))
         say(f"saved in {out}")
     return records
 
@@ -215,23 +266,48 @@ def _probe(source: Source, settings: EvaluateSettings, say) -> list[dict]:
     return [dict(task=task.name, metric="accuracy", **told)]
 
 # %% ../../nbs/07_tasks/10_evaluate.ipynb #b880c169
+def check_evaluation(
+    settings: EvaluateSettings,
+    out: str | Path | None,
+    run: TaskRun,
+) -> None:
+    "`ValueError` where the output folder does not hold what it should."
+    if not out and (run.resume or run.max_hours):
+        raise SettingError("resume" if run.resume else "max_hours", "checkpoints are in the output folder; give --out")
+    if not out:
+        return
+    if settings.trains_nothing or settings.task_adapter:
+        raise SettingError("out", "nothing is trained that could be saved; leave it out")
+    if run.resume and not Path(out, "evaluate.json").is_file():
+        raise SettingError("resume", f" {out} holds no fine-tuning to resume; start it without")
+    if not run.resume and Path(out, "run").is_dir():
+        raise SettingError("out", f" {out} holds a fine-tuning that has not ended; give --resume, or remove the folder")
+    if not run.resume:
+        check_output(out)
+
+
 def evaluate_files(
     source: Source | str | Path,  # folder of a masked or causal language model, or hub name when online
     settings: EvaluateSettings,  # task, files and hyper-parameters
     out: str | Path | None = None,  # a new or empty folder for the model that is best on dev, and all scores
     say: Say = print,  # told what is being done
+    run: TaskRun = TaskRun(),
+    folder: str
+    | Path
+    | None = None,  # for checkpoints, where there is no `out`; those of the same run are gone on from
 ) -> list[dict]:  # one record a seed: task, metric, test, other metrics on test; of fine-tuning also dev, epochs, ...
     "Score a model on a task whose examples are in files, after fine-tuning it where the task needs that."
     settings.check()
+    run.check()
     source = Source.open(source)
-    if out:
-        if settings.trains_nothing or settings.task_adapter:
-            raise SettingError("out", "nothing is trained that could be saved; leave it out")
-        check_output(out)
+    check_evaluation(settings, out, run)
     if settings.task == PERPLEXITY:
         return _perplexity(source, settings, say)
     if settings.probe:
         return _probe(source, settings, say)
     if settings.task_adapter:
         return _score(source, settings, say)
-    return _fine_tune(source, settings, out, say)
+    if run.resume and not Path(out, "run").is_dir():
+        say(f"the fine-tuning in {out} has ended already")
+        return json.loads(Path(out, "scores.json").read_text(encoding="utf-8"))["records"]
+    return _fine_tune(source, settings, out, say, run, folder)

@@ -6,10 +6,13 @@
 from __future__ import annotations
 
 import copy
+import json
+import shutil
 import tempfile
 import time
 import warnings
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -17,6 +20,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import torch
+from safetensors.torch import load_file, save_file
 from torch import nn
 from torch.nn import functional as F
 from torch.nn.utils.rnn import pad_sequence
@@ -27,6 +31,9 @@ from ..models.source import load_model, max_length
 from ..models.transplant import check_rows
 from .splits import divide
 from .task import MODEL_INPUTS, get_task, settings_for
+from ..text.corpus import write_json
+from ..text.files import write_folder
+from ..training.settings import RunStopped
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -34,6 +41,7 @@ if TYPE_CHECKING:
 
     from vocab_lit.tasks.settings import TaskConfig
     from vocab_lit.tasks.task import Row, Task
+    from vocab_lit.training.trainer import StopWhenAsked
 
 # %% auto #0
 __all__ = ['Attach', 'with_head', 'Collate', 'rows_for', 'predict', 'evaluate', 'FineTuned', 'TaskData', 'prepare', 'fit',
@@ -225,8 +233,15 @@ def prepare(model, tokenizer, train, dev, test, task, config) -> TaskData:
 Attach = Callable[["PreTrainedModel", list[nn.Parameter]], None]
 
 
-def fit(model: PreTrainedModel, data: TaskData, seed: int, attach: Attach | None = None) -> FineTuned:
-    "Fine-tune a copy of the model from one seed."
+def fit(
+    model: PreTrainedModel,
+    data: TaskData,
+    seed: int,
+    attach: Attach | None = None,
+    folder: str | Path | None = None,  # for checkpoints, from which it resumes; None: none are written
+    stop: StopWhenAsked | None = None,  # says when to save and stop; with a folder
+) -> FineTuned:
+    "Fine-tune a copy of the model from one seed; `RunStopped` if it is asked to stop."
     import pandas as pd
 
     from vocab_lit.training.trainer import garbage_collected_inside, random_state_restored
@@ -247,8 +262,14 @@ def fit(model: PreTrainedModel, data: TaskData, seed: int, attach: Attach | None
     def first_metric(model):
         return next(iter(metrics(model, data.dev).values()))
 
-    with garbage_collected_inside(), random_state_restored():
-        history, best_epoch = _train(new, data, seed, collate, first_metric)
+    ended = Path(folder) / "ended" if folder else None
+    if ended and ended.is_dir():
+        history, best_epoch = _read_ended(ended, new)
+    else:
+        with garbage_collected_inside(), random_state_restored():
+            history, best_epoch = _train(new, data, seed, collate, first_metric, folder, stop)
+        if ended:
+            _write_ended(ended, new, history, best_epoch)
     history = pd.DataFrame(history, columns=["epoch", "loss", "dev"])
     scores = metrics(new.eval(), data.test)
     return FineTuned(
@@ -263,17 +284,44 @@ def fit(model: PreTrainedModel, data: TaskData, seed: int, attach: Attach | None
     )
 
 
-def _train(new, data, seed, collate, measure) -> tuple[list[tuple[int, float, float]], int]:
+def _learning(model) -> dict[str, nn.Parameter]:
+    return {name: p for name, p in model.named_parameters() if p.requires_grad}
+
+
+def _write_ended(folder: Path, model, history, best_epoch) -> None:
+    "Keep the best weights of a fine-tuning that has ended, in the place of its checkpoints."
+    with write_folder(folder) as new:
+        weights = {name: p.detach().cpu().contiguous() for name, p in _learning(model).items()}
+        save_file(weights, new / "model.safetensors", {"format": "pt"})
+        write_json(dict(history=history, best_epoch=best_epoch), new / "history.json")
+    for checkpoint in folder.parent.glob("checkpoint-*"):
+        shutil.rmtree(checkpoint)
+
+
+def _read_ended(folder: Path, model) -> tuple[list, int]:
+    "Give a model the weights of a fine-tuning that has ended."
+    model.load_state_dict(load_file(folder / "model.safetensors"), strict=False)
+    found = json.loads((folder / "history.json").read_text(encoding="utf-8"))
+    return found["history"], found["best_epoch"]
+
+
+def _train(new, data, seed, collate, measure, folder, stop) -> tuple[list[tuple[int, float, float]], int]:
     "Train a model, which ends with its best weights; gives epochs with their losses and scores, and the best epoch."
+    from transformers.trainer_utils import get_last_checkpoint
+
     from vocab_lit.tasks.task_trainer import EpochCallback, TaskTrainer, task_arguments
-    from vocab_lit.training.trainer import NonFiniteGradient
+    from vocab_lit.training.trainer import NonFiniteGradient, train_from
 
     config = data.config
-    size = config.micro_batch or config.batch_size
-    with tempfile.TemporaryDirectory() as folder:
+    size, progress = config.micro_batch or config.batch_size, EpochCallback(config)
+    frozen = {name for name, _ in new.named_parameters()} - _learning(new).keys()
+    place = nullcontext(str(folder)) if folder else tempfile.TemporaryDirectory()
+    with place as work:
+        Path(work).mkdir(parents=True, exist_ok=True)
         trainer = TaskTrainer(
             new,
-            task_arguments(config, seed, folder),
+            task_arguments(config, seed, work, save=bool(folder)),
+            frozen=frozen,
             task=data.task,
             config=config,
             labels=data.labels,
@@ -281,13 +329,18 @@ def _train(new, data, seed, collate, measure) -> tuple[list[tuple[int, float, fl
             train_dataset=data.train,
             eval_dataset=data.dev[1],
             data_collator=partial(collate, size=size),
-            callbacks=[EpochCallback(config)],
+            callbacks=[progress, *filter(None, [stop])],
         )
         try:
-            trainer.train()
+            train_from(get_last_checkpoint(work), trainer)
         except NonFiniteGradient as e:
             problem = f"the gradient at step {e.step} of fine-tuning is not finite"
             raise ValueError(f"{problem}; lower the learning rate") from None
+        finally:
+            progress.close()
+    state = trainer.state
+    if stop and stop.reason and state.global_step < state.max_steps:
+        raise RunStopped(f"{stop.reason}: stopped after step {state.global_step:,} of {state.max_steps:,}, seed {seed}")
     new.load_state_dict(trainer.best, strict=False)
     trainer.accelerator.unwrap_model(new, keep_fp32_wrapper=False)  # from here on it computes in its own precision
     return trainer.history, trainer.best_epoch

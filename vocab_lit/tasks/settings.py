@@ -15,7 +15,7 @@ from ..text.settings import LARGEST_SEED, File, Model, SettingError, Settings, o
 
 # %% auto #0
 __all__ = ['NO_EARLY_STOP', 'TASK_PRESETS', 'Changes', 'PAPERS', 'PERPLEXITY', 'RULES', 'TaskConfig', 'WholeConfig',
-           'TaggingConfig', 'ParsingConfig', 'QAConfig', 'PairConfig', 'PaperSettings', 'task_settings',
+           'TaggingConfig', 'ParsingConfig', 'QAConfig', 'PairConfig', 'PaperSettings', 'task_settings', 'TaskRun',
            'EvaluateSettings', 'perplexity_trains_nothing', 'probe_trains_a_classifier', 'trains_or_scores',
            'files_are_told_what_they_know']
 
@@ -189,6 +189,21 @@ def task_settings(
 PERPLEXITY = "ppl"
 _READING = {"pos": "column", "nli": "language"}  # what a task can be told about its files
 _OVERRIDES = ("learning_rate", "epochs", "batch_size", "max_length", "stride", "balance_o")
+
+
+@dataclass(frozen=True)
+class TaskRun(Settings):
+    "Whether a fine-tuning goes on, and when it stops."
+
+    # go on where a fine-tuning was interrupted whose --out this is; give the other arguments as before
+    resume: bool = False
+    # save and stop before so many hours are over, to be resumed; 0: never. After SIGTERM or SIGUSR1 a fine-tuning with
+    # --out does so after its next step; the exit code is 75
+    max_hours: float = 0
+
+    def check(self) -> None:
+        super().check()
+        within("max_hours", self.max_hours, 0)
 
 
 @dataclass(frozen=True)

@@ -6,15 +6,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import torch
+from safetensors.torch import load_file
 from torch.utils.data import Sampler
 from tqdm.auto import tqdm
-from transformers import EarlyStoppingCallback, TrainingArguments
+from transformers import EarlyStoppingCallback, TrainerState, TrainingArguments
 
 from ..models.device import device_arguments
-from ..training.trainer import FiniteTrainer
+from ..training.trainer import CheckpointTrainer
 
 if TYPE_CHECKING:
     from vocab_lit.tasks.settings import TaskConfig
@@ -27,9 +29,11 @@ __all__ = ['ByLength', 'TaskTrainer', 'EpochCallback', 'task_arguments']
 class ByLength(Sampler):
     "Order rows so that the batches cut from it hold rows of like length; a new order in every epoch."
 
-    def __init__(self, lengths, batch_size, seed):
+    def __init__(self, lengths, batch_size, seed, epochs=0):  # epochs: that are over already
         self.lengths, self.batch_size = torch.tensor(lengths, dtype=torch.float), batch_size
         self.generator = torch.Generator().manual_seed(seed)
+        for _ in range(epochs):
+            list(self)
 
     def __len__(self):
         return len(self.lengths)
@@ -48,17 +52,45 @@ class ByLength(Sampler):
         yield from last.tolist()
 
 # %% ../../nbs/07_tasks/03_task_trainer.ipynb #aae7e036
-class TaskTrainer(FiniteTrainer):
+class TaskTrainer(CheckpointTrainer):
     "Trainer with a task's loss, and the best of the trained weights kept in memory."
 
     def __init__(self, *args, task: Task, config: TaskConfig, labels: list[str], measure: Callable, **kwargs):
         super().__init__(*args, **kwargs)
         self.task, self.config, self.labels, self.measure = task, config, labels, measure
-        self.history, self.best, self.best_epoch = [], None, 0
+        self.best, self.epochs_before = None, 0
+
+    @property
+    def history(self) -> list[tuple[int, float, float]]:  # epoch, mean loss of its steps, score
+        "The evaluations so far."
+        found, loss = [], 0.0
+        for entry in self.state.log_history:
+            loss = entry.get("loss", loss)
+            if "eval_score" in entry:
+                found.append((round(entry["epoch"]), loss, entry["eval_score"]))
+        return found
+
+    @property
+    def best_epoch(self) -> int:
+        "The first epoch with the best score."
+        return max(self.history, key=lambda evaluated: evaluated[2])[0]
+
+    def train(self, resume_from_checkpoint=None, **more):
+        if resume_from_checkpoint:
+            state = TrainerState.load_from_json(Path(resume_from_checkpoint, "trainer_state.json"))
+            self.epochs_before = int(state.epoch)
+        return super().train(resume_from_checkpoint=resume_from_checkpoint, **more)
+
+    def _init_training_state(self, *args):
+        result = super()._init_training_state(*args)
+        if self.state.best_global_step:
+            self.best = load_file(self._best_checkpoint() / "model.safetensors")
+        return result
 
     def _get_train_sampler(self, train_dataset=None):
         rows = train_dataset if train_dataset is not None else self.train_dataset
-        return ByLength([len(r.inputs["input_ids"]) for r in rows], self.config.batch_size, self.args.seed)
+        lengths = [len(r.inputs["input_ids"]) for r in rows]
+        return ByLength(lengths, self.config.batch_size, self.args.seed, self.epochs_before)
 
     def get_batch_samples(self, epoch_iterator, num_batches, device):
         batches, _ = super().get_batch_samples(epoch_iterator, num_batches, device)
@@ -73,12 +105,11 @@ class TaskTrainer(FiniteTrainer):
         return (loss, {"loss": loss}) if return_outputs else loss
 
     def evaluate(self, *args, **kwargs):
-        epoch, score = round(self.state.epoch), self.measure(self.model)
+        score = self.measure(self.model)
         if self.best is None or score > self.state.best_metric:
             trained = {name: p for name, p in self.model.named_parameters() if p.requires_grad}
             self.best = {name: p.detach().to("cpu", copy=True) for name, p in trained.items()}
-            self.best_epoch = epoch
-        self.history.append((epoch, self.state.log_history[-1]["loss"], score))
+        self.log({"eval_score": score})
         self.control = self.callback_handler.on_evaluate(self.args, self.state, self.control, {"eval_score": score})
         return {"eval_score": score}
 
@@ -88,10 +119,15 @@ class EpochCallback(EarlyStoppingCallback):
 
     def __init__(self, config):
         super().__init__(max(1, int(config.patience // config.eval_every)))
-        self.every = config.eval_every
+        self.every, self.bar = config.eval_every, None
 
     def on_train_begin(self, args, state, control, **_):
-        self.bar = tqdm(total=state.max_steps, desc="fine-tune", unit=" steps", delay=2, leave=False)
+        progress = dict(total=state.max_steps, initial=state.global_step)
+        self.bar = tqdm(**progress, desc="fine-tune", unit=" steps", delay=2, leave=False)
+        scores = [entry["eval_score"] for entry in state.log_history if "eval_score" in entry]
+        if scores:  # of a run that resumes
+            self.early_stopping_patience_counter = len(scores) - 1 - scores.index(max(scores))
+            control.should_training_stop = self.early_stopping_patience_counter >= self.early_stopping_patience
 
     def on_step_end(self, args, state, control, **_):
         self.bar.update()
@@ -99,28 +135,36 @@ class EpochCallback(EarlyStoppingCallback):
             interval = max(1, round(self.every * state.max_steps))
             control.should_evaluate = state.global_step % interval == 0 or state.global_step == state.max_steps
             control.should_log = control.should_evaluate
+            control.should_save = control.should_evaluate and args.save_strategy != "no"
 
     def on_epoch_end(self, args, state, control, **_):
-        if self.every < 1:
+        if self.every < 1 or state.epoch != round(state.epoch):  # an epoch that is broken off ends here too
             control.should_evaluate = control.should_log = False
             return
-        control.should_evaluate = round(state.epoch) % self.every == 0 or state.global_step == state.max_steps
+        control.should_evaluate = state.epoch % self.every == 0 or state.global_step == state.max_steps
+        control.should_save = control.should_evaluate and args.save_strategy != "no"
 
     def on_evaluate(self, args, state, control, metrics, **_):
         super().on_evaluate(args, state, control, metrics)
         self.bar.set_postfix(dev=f"{metrics['eval_score']:.3f}", refresh=False)
 
-    def on_train_end(self, args, state, control, **_):
-        self.bar.close()
+    def close(self):
+        if self.bar is not None:
+            self.bar.close()
 
 
-def task_arguments(config: TaskConfig, seed: int, folder: str) -> TrainingArguments:
+def task_arguments(
+    config: TaskConfig,
+    seed: int,
+    folder: str | Path,  # where checkpoints go
+    save: bool = False,  # whether one is written at each evaluation
+) -> TrainingArguments:
     "The Trainer's arguments for a configuration; `ValueError` where the batch cannot be divided."
     micro = config.micro_batch or config.batch_size
     if config.batch_size % micro:
         raise ValueError(f"batch_size {config.batch_size} is not a multiple of micro_batch {micro}")
     return TrainingArguments(
-        output_dir=folder,
+        output_dir=str(folder),
         seed=seed,
         num_train_epochs=config.epochs,
         per_device_train_batch_size=micro,
@@ -134,7 +178,8 @@ def task_arguments(config: TaskConfig, seed: int, folder: str) -> TrainingArgume
         metric_for_best_model="score",
         greater_is_better=True,
         logging_strategy="epoch",
-        save_strategy="no",
+        save_strategy="steps" if save else "no",
+        save_steps=10**9,  # the callback says when
         report_to="none",
         disable_tqdm=True,
         remove_unused_columns=False,

@@ -10,7 +10,6 @@ import functools
 import hashlib
 import json
 import os
-import pickle
 import tempfile
 import warnings
 from collections.abc import Callable, Iterable, Sequence
@@ -19,14 +18,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import torch
-from safetensors import SafetensorError
 from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils.flop_counter import FlopCounterMode
 
 from ..models.source import check_language_model, is_masked, max_length
 from ..models.transplant import check_rows
 from ..text.corpus import write_json
-from ..text.settings import first_line
 from .distil import SnippetPairs
 from .forgetting import NOTHING_KEPT, REPLAY_SEED, Kept, Replayed
 from .lm_data import MaskedBlocks, PackedBlocks, lay_out, pack
@@ -289,30 +286,18 @@ def _training_data(texts, replay, config, masking, seed, kind) -> Dataset:
     return Replayed(*data, replay) if replay else data[0]
 
 # %% ../../nbs/06_training/06_lapt.ipynb #1a970004
-def _damage(error) -> str | None:
-    "What is wrong with a checkpoint, where an error says that something is."
-    if isinstance(error, pickle.UnpicklingError):
-        return "more than plain tensors"
-    if isinstance(error, (SafetensorError, json.JSONDecodeError)) or "PytorchStreamReader" in str(error):
-        return first_line(error)
-    return None
-
-
 def _train_from(checkpoint, trainer, compile=False) -> None:
     "Train to the end, from a checkpoint or the start; `ValueError` where the checkpoint is damaged, or `OutOfMemory`."
-    from vocab_lit.training.trainer import compiled_blocks, unsharded_afterwards
+    from vocab_lit.training.trainer import compiled_blocks, train_from, unsharded_afterwards
 
     compiling = compiled_blocks(trainer.model) if compile else contextlib.nullcontext()
     try:
         with unsharded_afterwards(trainer.model), compiling:
-            trainer.train(resume_from_checkpoint=checkpoint)
-    except (pickle.UnpicklingError, SafetensorError, RuntimeError, ValueError, MemoryError) as e:
+            train_from(checkpoint, trainer)
+    except (RuntimeError, MemoryError) as e:
         if is_out_of_memory(e):
             raise OutOfMemory(trainer.state.global_step, e) from None
-        if not (damage := _damage(e)):
-            raise
-        advice = "remove it, and the run resumes from an older checkpoint or from the start"
-        raise ValueError(f"{checkpoint} is damaged ({damage}); {advice}") from None
+        raise
 
 
 def lapt(

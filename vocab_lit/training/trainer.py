@@ -13,6 +13,7 @@ import importlib.util
 import json
 import math
 import os
+import pickle
 import random
 import shutil
 import signal
@@ -58,10 +59,10 @@ if TYPE_CHECKING:
     from vocab_lit.training.settings import LaptConfig
 
 # %% auto #0
-__all__ = ['random_state_restored', 'garbage_collected_inside', 'NonFiniteGradient', 'FiniteTrainer', 'LaptTrainer',
-           'activations_recomputed', 'check_compiler', 'compiled_blocks', 'answering_with_loss', 'shard', 'reshard',
-           'unsharded_afterwards', 'check_reports', 'training_arguments', 'StageCallback', 'StopWithoutGain',
-           'ProgressCallback', 'StartCheckpoint', 'StopWhenAsked', 'MetricsFile']
+__all__ = ['random_state_restored', 'garbage_collected_inside', 'NonFiniteGradient', 'FiniteTrainer', 'CheckpointTrainer',
+           'train_from', 'LaptTrainer', 'activations_recomputed', 'check_compiler', 'compiled_blocks',
+           'answering_with_loss', 'shard', 'reshard', 'unsharded_afterwards', 'check_reports', 'training_arguments',
+           'StageCallback', 'StopWithoutGain', 'ProgressCallback', 'StartCheckpoint', 'StopWhenAsked', 'MetricsFile']
 
 # %% ../../nbs/06_training/05_trainer.ipynb #4cd61fe6
 @contextlib.contextmanager
@@ -136,64 +137,13 @@ def _full_tensor(value):
     "A value put together from all processes."
     return value.full_tensor() if isinstance(value, DTensor) else value
 
-# %% ../../nbs/06_training/05_trainer.ipynb #7a11e708
-def _with_positions(examples, probability, masked, fixed_shapes):
-    "A batch with the positions of its targets."
-    batch = default_data_collator(examples)
-    return batch | {"positions": label_positions(batch["labels"], probability, masked, fixed_shapes)}
+# %% ../../nbs/06_training/05_trainer.ipynb #7a11e71a
+class CheckpointTrainer(FiniteTrainer):
+    "Trainer whose checkpoints are whole, or not there, and hold what learns."
 
-
-class LaptTrainer(FiniteTrainer):
-    "Trainer with vocabulary logits at the labelled positions only, exact resumption and whole checkpoints."
-
-    def __init__(self, model, args, config, measures=None, frozen=frozenset(), **more):
-        device = find_device()
-        self.fixed_shapes = device.fixed_shapes
-        if device.asynchronous and config.mode != "distil":
-            targets = dict(probability=config.mask_probability, masked=is_masked(model), fixed_shapes=self.fixed_shapes)
-            more.setdefault("data_collator", functools.partial(_with_positions, **targets))
-        super().__init__(model, args, **more)
-        self.config, self.measures = config, measures  # functions by the names of what they measure
+    def __init__(self, *args, frozen=frozenset(), **more):
+        super().__init__(*args, **more)
         self.frozen = frozen  # names of what never learns, and stays out of checkpoints
-        self._loss_shifts_labels = not is_masked(model) and config.mode != "distil"  # how targets are counted
-        if self.is_fsdp_enabled and self.accelerator.state.fsdp_plugin.fsdp_version == 1:
-            raise ValueError(
-                "FSDP's first version cannot freeze and unfreeze a part of the model; "
-                "give accelerate launch --fsdp_version 2"
-            )
-        if self.is_fsdp_enabled and hasattr(model, "peft_config"):
-            raise ValueError("LoRA is not trained under FSDP; train it on one GPU, or under torchrun without FSDP")
-        if self.is_fsdp_enabled and hasattr(model, "new_rows"):
-            raise ValueError(
-                "FSDP divides the embeddings, so that those of new tokens cannot learn by themselves; "
-                "train the embeddings of all tokens, or without FSDP"
-            )
-
-    def compute_loss(self, model, inputs, return_outputs=False, num_items_in_batch=None):
-        loss = model(**inputs, reduction="sum") / num_items_in_batch.clamp(min=1) * self.accelerator.num_processes
-        return (loss, {"loss": loss}) if return_outputs else loss
-
-    def create_optimizer(self, model=None):
-        if self.is_fsdp_enabled and not isinstance(self.model, FSDPModule):
-            shard(self.model, self.accelerator.state.fsdp_plugin)
-        return super().create_optimizer(model)
-
-    def _get_train_sampler(self, train_dataset=None):
-        return SequentialSampler(train_dataset or self.train_dataset)
-
-    def create_scheduler(self, num_training_steps, optimizer=None):
-        self.lr_scheduler = torch.optim.lr_scheduler.LambdaLR(optimizer or self.optimizer, rate_factor(self.config))
-        self._created_lr_scheduler = True
-        return self.lr_scheduler
-
-    def evaluate(self, *args, **kwargs):
-        loss = self.model if self.is_fsdp_enabled else None
-        given = dict(fixed_shapes=self.fixed_shapes, loss=loss)
-        metrics = {name: measure(self.model, **given) for name, measure in self.measures.items()}
-        reshard(self.model)
-        self.log(metrics)
-        self.control = self.callback_handler.on_evaluate(self.args, self.state, self.control, metrics)
-        return metrics
 
     def _best_checkpoint(self) -> Path:  # the folder may have been moved since it was written
         return Path(self.args.output_dir, f"checkpoint-{self.state.best_global_step}")
@@ -205,7 +155,7 @@ class LaptTrainer(FiniteTrainer):
         return result
 
     def _issue_warnings_after_load(self, load_result):
-        expected = {*(self.model._tied_weights_keys or ()), *self.frozen}  # tied ones are stored once
+        expected = {*(getattr(self.model, "_tied_weights_keys", None) or ()), *self.frozen}  # tied ones are stored once
         load_result.missing_keys[:] = [key for key in load_result.missing_keys if key not in expected]
         super()._issue_warnings_after_load(load_result)
 
@@ -259,6 +209,87 @@ def _no_room(error, step, folder) -> OSError:
     last = get_last_checkpoint(folder)
     advice = f"{Path(last).name} is whole: make room and resume" if last else "make room or choose another folder"
     return OSError(f"the checkpoint of step {step} cannot be written in {folder} ({first_line(error)}); {advice}")
+
+
+def _damage(error) -> str | None:
+    "What is wrong with a checkpoint, where an error says that something is."
+    if isinstance(error, pickle.UnpicklingError):
+        return "more than plain tensors"
+    if isinstance(error, (SafetensorError, json.JSONDecodeError)) or "PytorchStreamReader" in str(error):
+        return first_line(error)
+    return None
+
+
+def train_from(
+    checkpoint: str | None,  # a folder; None: from the start
+    trainer: Trainer,
+) -> None:
+    "Train to the end; `ValueError` where the checkpoint is damaged."
+    try:
+        trainer.train(resume_from_checkpoint=checkpoint)
+    except (pickle.UnpicklingError, SafetensorError, RuntimeError, ValueError) as e:
+        if not (damage := _damage(e)):
+            raise
+        advice = "remove it, and the run resumes from an older checkpoint or from the start"
+        raise ValueError(f"{checkpoint} is damaged ({damage}); {advice}") from None
+
+# %% ../../nbs/06_training/05_trainer.ipynb #7a11e708
+def _with_positions(examples, probability, masked, fixed_shapes):
+    "A batch with the positions of its targets."
+    batch = default_data_collator(examples)
+    return batch | {"positions": label_positions(batch["labels"], probability, masked, fixed_shapes)}
+
+
+class LaptTrainer(CheckpointTrainer):
+    "Trainer with vocabulary logits at the labelled positions only, and exact resumption."
+
+    def __init__(self, model, args, config, measures=None, frozen=frozenset(), **more):
+        device = find_device()
+        self.fixed_shapes = device.fixed_shapes
+        if device.asynchronous and config.mode != "distil":
+            targets = dict(probability=config.mask_probability, masked=is_masked(model), fixed_shapes=self.fixed_shapes)
+            more.setdefault("data_collator", functools.partial(_with_positions, **targets))
+        super().__init__(model, args, frozen=frozen, **more)
+        self.config, self.measures = config, measures  # functions by the names of what they measure
+        self._loss_shifts_labels = not is_masked(model) and config.mode != "distil"  # how targets are counted
+        if self.is_fsdp_enabled and self.accelerator.state.fsdp_plugin.fsdp_version == 1:
+            raise ValueError(
+                "FSDP's first version cannot freeze and unfreeze a part of the model; "
+                "give accelerate launch --fsdp_version 2"
+            )
+        if self.is_fsdp_enabled and hasattr(model, "peft_config"):
+            raise ValueError("LoRA is not trained under FSDP; train it on one GPU, or under torchrun without FSDP")
+        if self.is_fsdp_enabled and hasattr(model, "new_rows"):
+            raise ValueError(
+                "FSDP divides the embeddings, so that those of new tokens cannot learn by themselves; "
+                "train the embeddings of all tokens, or without FSDP"
+            )
+
+    def compute_loss(self, model, inputs, return_outputs=False, num_items_in_batch=None):
+        loss = model(**inputs, reduction="sum") / num_items_in_batch.clamp(min=1) * self.accelerator.num_processes
+        return (loss, {"loss": loss}) if return_outputs else loss
+
+    def create_optimizer(self, model=None):
+        if self.is_fsdp_enabled and not isinstance(self.model, FSDPModule):
+            shard(self.model, self.accelerator.state.fsdp_plugin)
+        return super().create_optimizer(model)
+
+    def _get_train_sampler(self, train_dataset=None):
+        return SequentialSampler(train_dataset or self.train_dataset)
+
+    def create_scheduler(self, num_training_steps, optimizer=None):
+        self.lr_scheduler = torch.optim.lr_scheduler.LambdaLR(optimizer or self.optimizer, rate_factor(self.config))
+        self._created_lr_scheduler = True
+        return self.lr_scheduler
+
+    def evaluate(self, *args, **kwargs):
+        loss = self.model if self.is_fsdp_enabled else None
+        given = dict(fixed_shapes=self.fixed_shapes, loss=loss)
+        metrics = {name: measure(self.model, **given) for name, measure in self.measures.items()}
+        reshard(self.model)
+        self.log(metrics)
+        self.control = self.callback_handler.on_evaluate(self.args, self.state, self.control, metrics)
+        return metrics
 
 # %% ../../nbs/06_training/05_trainer.ipynb #7a11e709
 def _nothing(*_) -> None: ...

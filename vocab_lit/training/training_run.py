@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 # %% auto #0
-__all__ = ['differences', 'check_same_run', 'lapt_files']
+__all__ = ['differences', 'check_same_run', 'lapt_files', 'finish_run']
 
 # %% ../../nbs/06_training/07_training_run.ipynb #ac8508c4
 def _open_text(text, held_out, alpha, seed):  # (lines to train on, held-out lines)
@@ -285,7 +285,7 @@ def lapt_files(
         write_json(job.facts, out / "lapt.json")
     losses = _train(job, train, test, out, kept, say)
     if first:
-        _finish(out, lambda folder: _write(job, losses, folder, out, kept, say))
+        finish_run(out, lambda folder: _write(job, losses, folder, out, kept, say))
     return losses
 
 
@@ -392,7 +392,10 @@ def _write(job: _Run, losses, folder: Path, out: Path, kept: Kept, say) -> None:
     write_card(folder, out.name, job.source.path, training=told)
 
 
-def _finish(out, write) -> None:
+def finish_run(
+    out: Path,  # with the run in its folder `run`
+    write: Callable[[Path], None],  # what was trained into a folder
+) -> None:
     "Put what was trained in the place of the run, its configuration last."
     part = out / ".part"
     shutil.rmtree(part, ignore_errors=True)
