@@ -267,8 +267,8 @@ def test_the_weights_of_the_best_epoch_are_given_back_and_the_given_model_is_not
     assert all(torch.equal(weight, stored[name]) for name, weight in mini.state_dict().items())
 
 
-@pytest.mark.cell('nbs/07_tasks/04_finetune.ipynb', 'cell "stopped at any step it ends with the weights and scores of a run that was not, and what has ended is not repeated" (5e1a0c01)')
-def test_stopped_at_any_step_it_ends_with_the_weights_and_scores_of_a_run_that_was_not_and_what_has_ended_is_not_repeated(cell_cbb7ebed, cell_9bdb7284, cell_7a5c0403):
+@pytest.mark.cell('nbs/07_tasks/04_finetune.ipynb', 'cell "stopped at any step, a run ends as one that was not, and what has ended is not trained again" (5e1a0c01)')
+def test_stopped_at_any_step_a_run_ends_as_one_that_was_not_and_what_has_ended_is_not_trained_again(cell_e4be217d, cell_cbb7ebed, cell_9bdb7284, cell_7a5c0403):
     class StopAt(StopWhenAsked):
         def __init__(self, step):
             super().__init__()
@@ -287,7 +287,7 @@ def test_stopped_at_any_step_it_ends_with_the_weights_and_scores_of_a_run_that_w
 
     with_dropout = load_model(data_path("models", "mini-xlmr"))
     with_dropout.config.hidden_dropout_prob = 0.1
-    short = prepare(with_dropout, mini_tokenizer, *few, "language", quick)  # two epochs of two steps
+    short = prepare(with_dropout, mini_tokenizer, *few, language, quick)  # two epochs of two steps
     whole = fit(with_dropout, short, 0)
     with tempfile.TemporaryDirectory() as place:
         place = Path(place, "all")

@@ -93,7 +93,7 @@ def test_an_interrupted_run_is_resumed_with_the_same_arguments_only_and_ends_as_
         def stop(*_):
             raise KeyboardInterrupt
 
-        patch.setattr(runs, "_finish", stop)
+        patch.setattr(runs, "finish_run", stop)
         with pytest.raises(KeyboardInterrupt):
             trained(mini, files, place / "stopped", few, alpha=0.2)
     assert not (place / "stopped/config.json").exists()
@@ -203,7 +203,7 @@ def test_a_language_adapter_is_trained_alone_or_with_a_vocabulary_and_resumed(ce
             def stop(*_):
                 raise KeyboardInterrupt
 
-            patch.setattr(runs, "_finish", stop)
+            patch.setattr(runs, "finish_run", stop)
             with pytest.raises(KeyboardInterrupt):
                 trained(mini, out=place / f"cut-{code}", **given)
         with pytest.raises(ValueError, match="has not ended; resume it by --resume"):

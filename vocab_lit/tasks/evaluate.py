@@ -131,28 +131,21 @@ def _facts(source: Source, settings: EvaluateSettings) -> dict:
     return asdict(settings) | found | sizes | dict(vocab_lit=vocab_lit.__version__, model=source.name)
 
 
-def _begin(folder: Path, facts: dict, resume: bool) -> None:
-    "Note what is fine-tuned, or compare it with what was noted."
+def _run_folder(out, folder, facts) -> Path:
+    "The folder of checkpoints, begun or gone on with; `ValueError` where the output folder holds those of another run."
+    folder = Path(out, "run") if out else Path(folder)
     note = folder / "evaluate.json"
-    if resume:
-        check_same_run(note, facts)
-    else:
-        (folder / "run").mkdir(parents=True)
-        write_json(facts, note)
-
-
-def _run_folder(out, folder, facts, resume) -> Path:
-    "The folder of checkpoints, begun or gone on with."
-    if out:
-        _begin(Path(out), facts, resume)
-        return Path(out, "run")
-    folder = Path(folder)
     try:
-        _begin(folder, facts, (folder / "evaluate.json").is_file())
-    except ValueError:  # of other settings
+        if note.is_file():
+            check_same_run(note, facts)
+            return folder
+    except ValueError:
+        if out:
+            raise
         shutil.rmtree(folder)
-        _begin(folder, facts, False)
-    return folder / "run"
+    folder.mkdir(parents=True)
+    write_json(facts, note)
+    return folder
 
 
 def _fit_seeds(model, data, attach, settings, run, folder) -> Iterator[tuple[int, FineTuned]]:
@@ -180,7 +173,7 @@ def _fine_tune(source: Source, settings: EvaluateSettings, out, say, run, folder
     data = prepare(model, tokenizer, *splits, task, settings.config)
     told.add(row_notes(task, training=data.train, development=data.dev[1], test=data.test[1]))
     if out or folder:
-        folder = _run_folder(out, folder, _facts(source, settings), run.resume)
+        folder = _run_folder(out, folder, _facts(source, settings))
     records, best = [], None
     for seed, result in _fit_seeds(model, data, attach, settings, run, folder):
         records.append(record(task, seed, result))
@@ -278,9 +271,10 @@ def check_evaluation(
         return
     if settings.trains_nothing or settings.task_adapter:
         raise SettingError("out", "nothing is trained that could be saved; leave it out")
-    if run.resume and not Path(out, "evaluate.json").is_file():
+    ended, begun = Path(out, "scores.json").is_file(), Path(out, "run/evaluate.json").is_file()
+    if run.resume and not (ended or begun):
         raise SettingError("resume", f" {out} holds no fine-tuning to resume; start it without")
-    if not run.resume and Path(out, "run").is_dir():
+    if not run.resume and begun:
         raise SettingError("out", f" {out} holds a fine-tuning that has not ended; give --resume, or remove the folder")
     if not run.resume:
         check_output(out)
@@ -307,7 +301,7 @@ def evaluate_files(
         return _probe(source, settings, say)
     if settings.task_adapter:
         return _score(source, settings, say)
-    if run.resume and not Path(out, "run").is_dir():
+    if run.resume and not Path(out, "run/evaluate.json").is_file():
         say(f"the fine-tuning in {out} has ended already")
         return json.loads(Path(out, "scores.json").read_text(encoding="utf-8"))["records"]
     return _fine_tune(source, settings, out, say, run, folder)
