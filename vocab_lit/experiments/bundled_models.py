@@ -358,9 +358,6 @@ class LossLog(transformers.TrainerCallback):
         with self.path.open("a") as f:
             f.write(row)
 
-    def on_train_end(self, args, state, control, **_):
-        self.bar.close()
-
 # %% ../../nbs/08_experiments/08_bundled_models.ipynb #da838e58
 def _note_recipe(file, recipe):
     "Write down what is being trained; `ValueError` where the folder holds a run with another recipe."

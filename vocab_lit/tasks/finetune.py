@@ -313,7 +313,7 @@ def _train(new, data, seed, collate, measure, folder, stop) -> tuple[list[tuple[
     from vocab_lit.training.trainer import NonFiniteGradient, train_from
 
     config = data.config
-    size, progress = config.micro_batch or config.batch_size, EpochCallback(config)
+    size = config.micro_batch or config.batch_size
     frozen = {name for name, _ in new.named_parameters()} - _learning(new).keys()
     place = nullcontext(str(folder)) if folder else tempfile.TemporaryDirectory()
     with place as work:
@@ -329,15 +329,13 @@ def _train(new, data, seed, collate, measure, folder, stop) -> tuple[list[tuple[
             train_dataset=data.train,
             eval_dataset=data.dev[1],
             data_collator=partial(collate, size=size),
-            callbacks=[progress, *filter(None, [stop])],
+            callbacks=[EpochCallback(config), *filter(None, [stop])],
         )
         try:
             train_from(get_last_checkpoint(work), trainer)
         except NonFiniteGradient as e:
             problem = f"the gradient at step {e.step} of fine-tuning is not finite"
             raise ValueError(f"{problem}; lower the learning rate") from None
-        finally:
-            progress.close()
     state = trainer.state
     if stop and stop.reason and state.global_step < state.max_steps:
         raise RunStopped(f"{stop.reason}: stopped after step {state.global_step:,} of {state.max_steps:,}, seed {seed}")

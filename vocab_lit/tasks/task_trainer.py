@@ -119,7 +119,7 @@ class EpochCallback(EarlyStoppingCallback):
 
     def __init__(self, config):
         super().__init__(max(1, int(config.patience // config.eval_every)))
-        self.every, self.bar = config.eval_every, None
+        self.every = config.eval_every
 
     def on_train_begin(self, args, state, control, **_):
         progress = dict(total=state.max_steps, initial=state.global_step)
@@ -147,10 +147,6 @@ class EpochCallback(EarlyStoppingCallback):
     def on_evaluate(self, args, state, control, metrics, **_):
         super().on_evaluate(args, state, control, metrics)
         self.bar.set_postfix(dev=f"{metrics['eval_score']:.3f}", refresh=False)
-
-    def close(self):
-        if self.bar is not None:
-            self.bar.close()
 
 
 def task_arguments(

@@ -404,7 +404,6 @@ def lapt(
                 del trainer
                 give_back_memory(model)
     finally:
-        progress.close()
         freezer.restore()
     state = trainer.state
     if stop.reason and state.global_step < state.max_steps:

@@ -59,15 +59,14 @@ def _ends_text(tokenizer, ids) -> bool:
 def _token_stream(tokenizer, lines, batch_size=1000) -> Iterator[np.ndarray]:
     "Token ids of some lines at a time, special tokens included."
     lines, eos = iter(lines), tokenizer.eos_token_id
-    bar = tqdm(desc="tokenize", unit=" lines", delay=2, leave=False)
-    while batch := list(itertools.islice(lines, batch_size)):
-        only_ids = dict(return_attention_mask=False, return_token_type_ids=False)
-        texts = tokenizer(batch, truncation=False, verbose=False, **only_ids)["input_ids"]
-        if eos is not None:
-            texts = [ids if _ends_text(tokenizer, ids) else [*ids, eos] for ids in texts]
-        bar.update(len(batch))
-        yield np.fromiter(itertools.chain.from_iterable(texts), "<i4")
-    bar.close()
+    with tqdm(desc="tokenize", unit=" lines", delay=2, leave=False) as bar:
+        while batch := list(itertools.islice(lines, batch_size)):
+            only_ids = dict(return_attention_mask=False, return_token_type_ids=False)
+            texts = tokenizer(batch, truncation=False, verbose=False, **only_ids)["input_ids"]
+            if eos is not None:
+                texts = [ids if _ends_text(tokenizer, ids) else [*ids, eos] for ids in texts]
+            bar.update(len(batch))
+            yield np.fromiter(itertools.chain.from_iterable(texts), "<i4")
 
 
 def pack(

@@ -97,13 +97,21 @@ class NonFiniteGradient(ArithmeticError):
 
 
 class FiniteTrainer(Trainer):
-    "Trainer that raises `NonFiniteGradient` before a broken gradient reaches the weights, and prints nothing."
+    "Trainer that raises `NonFiniteGradient` before a broken gradient reaches the weights; leaves no bar open."
 
     def __init__(self, *args, **kwargs):
         super().__init__(*args, **kwargs)
         self.model_accepts_loss_kwargs = True  # losses are scaled already
         self.remove_callback(PrinterCallback)
         self.broken_step = None  # on a GPU: of the first gradient that was not finite, or 0
+
+    def train(self, *args, **more):
+        try:
+            return super().train(*args, **more)
+        finally:  # also of a training that fails
+            for callback in self.callback_handler.callbacks:
+                if (bar := getattr(callback, "bar", None)) is not None:
+                    bar.close()
 
     def _get_grad_norm(self, model, grad_norm=None):
         norm = _full_tensor(super()._get_grad_norm(model, grad_norm))
@@ -523,7 +531,7 @@ class ProgressCallback(TrainerCallback):
     "A bar with the losses and the tokens per second."
 
     def __init__(self, tokens):
-        self.tokens, self.shown, self.bar = tokens, {}, None  # tokens in a step
+        self.tokens, self.shown = tokens, {}  # tokens in a step
 
     def on_train_begin(self, args, state, control, **_):
         quiet = {} if state.is_world_process_zero else {"disable": True}
@@ -540,10 +548,6 @@ class ProgressCallback(TrainerCallback):
         if rate := self.bar.format_dict["rate"]:
             self.shown["tokens/s"] = f"{rate * self.tokens:,.0f}"
         self.bar.set_postfix(self.shown, refresh=False)
-
-    def close(self):
-        if self.bar is not None:
-            self.bar.close()
 
 
 class StartCheckpoint(TrainerCallback):
