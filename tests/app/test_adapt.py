@@ -80,7 +80,7 @@ def cell_33cff44d():
     import json, os, signal, torch, tqdm
     import vocab_lit.app.adapt as adapting, vocab_lit.models.transplant as transplanting
     from vocab_lit.app.adapt import *
-    from vocab_lit.app.settings import KEEP, SPLITS, Adaptation
+    from vocab_lit.app.settings import Adaptation
     from vocab_lit.training.trainer import LaptTrainer
     tqdm.tqdm.monitor_interval = 0  # no bar starts a thread, which might hold a lock at the fork
     torch.set_num_threads(1)

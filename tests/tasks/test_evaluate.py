@@ -9,7 +9,7 @@ from vocab_lit.tasks.evaluate import evaluate_files, read_examples
 from vocab_lit.tasks.finetune import evaluate
 from vocab_lit.tasks.parsing import attachment, load_parser, parse, read_trees
 from vocab_lit.tasks.probe import probe
-from vocab_lit.tasks.settings import EvaluateSettings, PAPERS, PairConfig, ParsingConfig, QAConfig, TASK_PRESETS, TaggingConfig, TaskConfig, TaskRun, task_settings
+from vocab_lit.tasks.settings import EvaluateSettings, PAPERS, PairConfig, ParsingConfig, QAConfig, SPLITS, TASK_PRESETS, TaggingConfig, TaskConfig, TaskRun, task_settings
 from vocab_lit.tasks.splits import hold_out
 from vocab_lit.tasks.tagging import Tagged, entity_f1, read_bio, tag
 from vocab_lit.tasks.task import TASKS
@@ -174,7 +174,7 @@ def cell_17ef9a6f(cell_790e2b33, cell_58149fb8):
     )
     for name, part in (("train", trees * 2), ("dev", trees[:4]), ("test", [*trees[6:], long])):
         write_trees(part, folder / f"{name}.trees")
-    banks = [folder / f"{name}.trees" for name in ("train", "dev", "test")]
+    banks = [folder / f"{name}.trees" for name in SPLITS]
     told = []
     learn = ParsingConfig(learning_rate=2e-3, batch_size=8, epochs=3, max_length=40)
     parsed = fine_tuned(mini, "dp", *banks, seeds=1, config=learn, out=folder / "parser", say=told.append)

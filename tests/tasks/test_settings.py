@@ -20,6 +20,8 @@ def test_presets_changes_and_single_settings_make_the_hyper_parameters_and_each_
     EvaluateSettings("ner", **files, dev=f).check()
     EvaluateSettings("ppl", test=f, stride=3).check()
     EvaluateSettings("pos", **files, probe=True, column="xpos").check()
+    facts = EvaluateSettings("ner", **files, epochs=2, changes=dict(patience=3)).facts
+    assert (facts["train"], facts["dev"], facts["epochs"], facts["patience"]) == ([str(Path(f).resolve()), 1], [], 2, 3)
     for task, given, message in (
         ("tag", files, "--task: 'tag' is unknown"),
         ("pos", dict(train=f), "--test: give the test examples"),

@@ -26,7 +26,7 @@ from filelock import FileLock, Timeout
 
 import vocab_lit
 from .pipeline import changed_settings, check_tokens, size_of, train_vectors_files, transplant_files
-from .settings import KEEP, SPLITS, Adaptation
+from .settings import KEEP, Adaptation
 from ..experiments.plots import loss_bars, loss_curves, row_shares
 from ..experiments.results import environment
 from ..methods.factored import FactoredRecipe, load_factors
@@ -38,7 +38,7 @@ from ..tasks.evaluate import evaluate_files, read_examples
 from ..tasks.settings import PERPLEXITY, EvaluateSettings
 from ..text.corpus import CleanReport, Lines, clean, hold_out, read_lines, write_json
 from ..text.extras import import_extra
-from ..text.files import check_output, write_folder
+from ..text.files import check_output, file_facts, write_folder
 from ..text.reader import TextSource
 from ..text.settings import SettingError
 from ..tokens.continued import continued_tokenizer
@@ -138,7 +138,7 @@ def check_adaptation(a: Adaptation) -> None:
     if a.transplant.init.factors:
         load_factors(a.transplant.init.factors)
     for task in a.tasks.values():
-        for file in filter(None, (task.train, task.dev, task.test)):
+        for file in task.files.values():
             read_examples(task.task, file)
     for file in (*a.text, *a.adapt.held_out, *a.keep.keep_text):
         for _ in Lines(file):  # that it is UTF-8 to its end
@@ -308,7 +308,7 @@ SAMPLE = 300  # held-out lines on which source, target and trained model are com
 def _made_with(a, name, task) -> dict:
     "What decides the scores of a model."
     model = dict(model=a.opened.name, text=_facts(a)["text"]) if name == "source" else _facts_until(a, "training")
-    return model | (_task_facts(a.tasks[task]) if task in a.tasks else {})
+    return model | (a.tasks[task].facts if task in a.tasks else {})
 
 
 def _scored(a, out, name, task, score) -> None:
@@ -402,17 +402,8 @@ def stages(a: Adaptation, out: Path, say: Say = print, processes: Processes | No
     return [*made, Stage("report", "tables and figures", out / "report", partial(_make_report, a, out))]
 
 # %% ../../nbs/09_app/03_adapt.ipynb #d0520460
-def _file_facts(file) -> list:
-    return [str(Path(file).resolve()), Path(file).stat().st_size] if file else []
-
-
 def _text_facts(sources) -> list[dict]:
     return [TextSource.of(source).facts() for source in sources]
-
-
-def _task_facts(task) -> dict:
-    files = {split: _file_facts(getattr(task, split)) for split in SPLITS}
-    return asdict(replace(task, changes={})) | dict(task.changes) | files
 
 
 def _facts(a: Adaptation) -> dict[str, dict]:  # by stage
@@ -421,10 +412,10 @@ def _facts(a: Adaptation) -> dict[str, dict]:  # by stage
     held_out, kept = _text_facts(a.adapt.held_out), _text_facts(a.keep.keep_text)
     version = dict(vocab_lit=vocab_lit.__version__)
     made_of = dict(text=_text_facts(a.text), held_out=held_out, clean=a.adapt.clean, seed=a.seed)
-    tokenizer = asdict(wanted) | dict(model=a.opened.name, tokens=_file_facts(wanted.tokens))
+    tokenizer = asdict(wanted) | dict(model=a.opened.name, tokens=file_facts(wanted.tokens))
     vectors = {name: value for name, value in asdict(vectors).items() if name != "threads"}
     lapt = {name: value for name, value in asdict(a.lapt).items() if name != "micro_batch"}
-    tasks = {f"{name} {key}": value for name, task in a.tasks.items() for key, value in _task_facts(task).items()}
+    tasks = {f"{name} {key}": value for name, task in a.tasks.items() for key, value in task.facts.items()}
     return dict(
         text=version | made_of,
         tokenizer=tokenizer,

@@ -32,7 +32,7 @@ import vocab_lit
 from .settings import Adaptation, AdaptSettings, TaskFiles, evaluation, task_files
 from ..methods.settings import Factoring, InitSettings, TransplantSettings
 from ..models.settings import LanguageAdapter, check_model_path
-from ..tasks.settings import PERPLEXITY, EvaluateSettings, TaskRun
+from ..tasks.settings import PERPLEXITY, SPLITS, EvaluateSettings, TaskRun
 from ..text.extras import MissingExtra, check_extra
 from ..text.files import check_output, check_text
 from ..text.reader import FIELD_HELP, in_languages, with_field
@@ -1244,10 +1244,10 @@ def adapter_export(
 def _with_setup(settings: EvaluateSettings, setup: dict) -> EvaluateSettings:
     "Files and settings of the task that a setup names, where the command line names none."
     section = dict(setup.get(settings.task, {}))
-    files = {part: section.pop(part, "") for part in ("train", "dev", "test")}
+    files = {split: section.pop(split, "") for split in SPLITS}
     if not settings.test and files["test"]:
         found = files if not settings.task_adapter else dict(test=files["test"])
-        settings = replace(settings, **{part: getattr(settings, part) or file for part, file in found.items()})
+        settings = replace(settings, **found | settings.files)
     if not settings.test and settings.task == PERPLEXITY and setup.get("held_out"):
         settings = replace(settings, test=setup["held_out"][0])
     return settings if settings.task_adapter else replace(settings, changes=section)

@@ -13,7 +13,7 @@ from pathlib import Path
 from ..methods.settings import InitSettings, TransplantSettings
 from ..models.settings import LoraSettings
 from ..models.source import Source
-from ..tasks.settings import EvaluateSettings
+from ..tasks.settings import SPLITS, EvaluateSettings
 from ..text.files import check_text
 from ..text.settings import Files, SettingError, Settings, distribute, existing_file, within
 from ..tokens.settings import TokenizerSettings, check_vocab_size
@@ -21,7 +21,7 @@ from ..training.settings import KeepSettings, LaptSettings, RunSettings
 from ..vectors.settings import VectorSettings
 
 # %% auto #0
-__all__ = ['KEEP', 'SPLITS', 'AdaptSettings', 'TaskFiles', 'task_files', 'evaluation', 'Adaptation']
+__all__ = ['KEEP', 'GIVEN_SPLITS', 'AdaptSettings', 'TaskFiles', 'task_files', 'evaluation', 'Adaptation']
 
 # %% ../../nbs/09_app/00_settings.ipynb #48b75b76
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ class TaskFiles(Settings):
 KEEP = "keep_"  # stands before a task in a language that the source model knows
 
 # %% ../../nbs/09_app/00_settings.ipynb #53ff194e
-SPLITS = ("train", "dev", "test")
+GIVEN_SPLITS = {1: ("test",), 2: ("train", "test"), 3: SPLITS}  # by the number of files
 
 
 def task_files(
@@ -68,13 +68,12 @@ def task_files(
 ) -> dict[str, str]:  # train, dev, test
     "The files of a task; `SettingError` where they are not there."
     given = given.split() if isinstance(given, str) else given
-    if not 1 <= len(given) <= 3:
+    if len(given) not in GIVEN_SPLITS:
         problem = "give training, development and test file, or the first and last, or a test file alone"
         raise SettingError(name, problem)
-    splits = {1: ("test",), 2: ("train", "test"), 3: SPLITS}[len(given)]
     for file in given:
         existing_file(name, file)
-    return dict(zip(splits, map(str, given)))
+    return dict(zip(GIVEN_SPLITS[len(given)], map(str, given)))
 
 
 def evaluation(

@@ -13,9 +13,9 @@ from urllib.parse import quote
 
 import yaml
 
-from .settings import KEEP, SPLITS, AdaptSettings, TaskFiles
+from .settings import GIVEN_SPLITS, KEEP, AdaptSettings, TaskFiles
 from ..methods.settings import InitSettings
-from ..tasks.settings import TASK_PRESETS
+from ..tasks.settings import SPLITS, TASK_PRESETS
 from ..text.corpus import data_path
 from ..text.reader import FIELD_HELP, TextSource, beside
 from ..text.settings import LacksOption, SettingError, did_you_mean, options
@@ -45,7 +45,7 @@ def _keys_of(*classes: type) -> dict[str, Key]:
 
 
 _LAPT = _keys_of(LaptSettings)
-_SPLITS = {
+_FILES = {  # of a task, by split
     "train": Key("File", "examples to train on"),
     "dev": Key("File", "examples to choose the best epoch by; may be left out"),
     "test": Key("File", "examples to be scored on"),
@@ -185,15 +185,13 @@ def _value(key: str, kind: Key, value, folder: Path, at: str):
 def _task(name, node, value, folder, at) -> dict[str, object]:  # train, dev, test and settings
     if not isinstance(value, dict):
         files = value if isinstance(value, list) else str(value).split()
-        if not 1 <= len(files) <= 3:
+        if len(files) not in GIVEN_SPLITS:
             hint = "training, development and test file, or the first and last, or a test file alone"
             raise _wrong(at, f"{name} takes {hint}")
-        splits = {1: ("test",), 2: ("train", "test"), 3: SPLITS}[len(files)]
-        return dict(zip(splits, _files(files, folder, at, name)))
-    keys, found = (
-        _SPLITS | {key: Key(o.kind, o.help) for key, o in options(type(TASK_PRESETS[name.removeprefix(KEEP)])).items()},
-        {},
-    )
+        return dict(zip(GIVEN_SPLITS[len(files)], _files(files, folder, at, name)))
+    settings = type(TASK_PRESETS[name.removeprefix(KEEP)])
+    keys = _FILES | {key: Key(option.kind, option.help) for key, option in options(settings).items()}
+    found = {}
     for key, _, where in _pairs(node, at):
         _known(key, keys, where, f" of {name}")
         found[key] = _value(key, keys[key], value[key], folder, where)

@@ -23,7 +23,7 @@ import torch
 import transformers
 from tqdm.auto import tqdm
 
-from ..tasks.settings import NO_EARLY_STOP, TaggingConfig
+from ..tasks.settings import NO_EARLY_STOP, SPLITS, TaggingConfig
 from ..text.constructed import LANGUAGES, world_of
 from ..text.corpus import Lines, data_path, mix, sampling_weights, write_json
 from ..text.phrasebook import SOURCE_LOCALES
@@ -693,9 +693,9 @@ POS_CONFIG = TaggingConfig(
 
 def check_treebanks(folder: str | Path, train: str = "en") -> None:
     "`ValueError` where a treebank of the tagger's language is missing."
-    for part in ("train", "dev", "test"):
-        if not (Path(folder) / f"{train}.{part}.conllu").is_file():
-            raise ValueError(f"no {train}.{part}.conllu in {folder}, which zero-shot tagging needs")
+    for split in SPLITS:
+        if not (Path(folder) / f"{train}.{split}.conllu").is_file():
+            raise ValueError(f"no {train}.{split}.conllu in {folder}, which zero-shot tagging needs")
 
 
 def zero_shot_pos(

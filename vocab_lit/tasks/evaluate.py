@@ -25,7 +25,7 @@ from ..models.madx import TASK, MadX
 from ..models.source import Source
 from .finetune import FineTuned, evaluate, fit, prepare, record, rows_for, with_head
 from .probe import probe
-from .settings import PERPLEXITY, EvaluateSettings, TaskRun
+from .settings import PERPLEXITY, SPLITS, EvaluateSettings, TaskRun
 from .splits import hold_out, notes, row_notes
 from .task import Task, get_task
 from ..text.corpus import read_lines, write_json
@@ -85,14 +85,10 @@ class _Notes(list):
 
 def _read_splits(task, settings, told) -> list[list]:  # training, development, test
     "The examples in the three files; without a development file some of the training examples take its place."
-    splits = {
-        name: read_examples(task, path, **settings.reading)
-        for name, path in (("train", settings.train), ("dev", settings.dev), ("test", settings.test))
-        if path
-    }
+    splits = {name: read_examples(task, path, **settings.reading) for name, path in settings.files.items()}
     if not settings.dev:
         splits["train"], splits["dev"] = hold_out(splits["train"])
-    splits = [splits[name] for name in ("train", "dev", "test")]
+    splits = [splits[name] for name in SPLITS]
     told.say("read {:,} training, {:,} development and {:,} test {}".format(*map(len, splits), task.unit))
     if not settings.dev:
         told.add([f"no development file: {len(splits[1]):,} training {task.unit} are held out for development"])
@@ -118,17 +114,9 @@ def _save_best(folder, source, best, tokenizer, task, settings, facts) -> None:
         language_adapter=settings.language_adapter or None,
         task=task.name,
         **settings.reading,
-        files=[file or None for file in (settings.train, settings.dev, settings.test)],
+        files=[settings.files.get(split) for split in SPLITS],
     )
     write_json(about | facts, folder / "scores.json")
-
-
-def _facts(source: Source, settings: EvaluateSettings) -> dict:
-    "What decides the scores."
-    files = {name: getattr(settings, name) for name in ("train", "dev", "test")}
-    found = {name: str(Path(file).resolve()) for name, file in files.items() if file}
-    sizes = {f"bytes of {name}": Path(file).stat().st_size for name, file in found.items()}
-    return asdict(settings) | found | sizes | dict(vocab_lit=vocab_lit.__version__, model=source.name)
 
 
 def _run_folder(out, folder, facts) -> Path:
@@ -173,7 +161,8 @@ def _fine_tune(source: Source, settings: EvaluateSettings, out, say, run, folder
     data = prepare(model, tokenizer, *splits, task, settings.config)
     told.add(row_notes(task, training=data.train, development=data.dev[1], test=data.test[1]))
     if out or folder:
-        folder = _run_folder(out, folder, _facts(source, settings))
+        made_with = settings.facts | dict(vocab_lit=vocab_lit.__version__, model=source.name)
+        folder = _run_folder(out, folder, made_with)
     records, best = [], None
     for seed, result in _fit_seeds(model, data, attach, settings, run, folder):
         records.append(record(task, seed, result))

@@ -34,6 +34,7 @@ from .task import MODEL_INPUTS, get_task, settings_for
 from ..text.corpus import write_json
 from ..text.files import write_folder
 from ..training.settings import RunStopped
+from ..training.stages import trainable_parameters
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -250,7 +251,7 @@ def fit(
     new, head = with_head(model, task, data.labels, seed)
     if attach:
         attach(new, head)
-    if not any(p.requires_grad for p in new.parameters()):
+    if not trainable_parameters(new):
         raise ValueError("nothing is left to train: every parameter is frozen")
     collate = Collate(new, data.tokenizer, task, [*data.train, *data.dev[1], *data.test[1]])
 
@@ -284,14 +285,10 @@ def fit(
     )
 
 
-def _learning(model) -> dict[str, nn.Parameter]:
-    return {name: p for name, p in model.named_parameters() if p.requires_grad}
-
-
 def _write_ended(folder: Path, model, history, best_epoch) -> None:
     "Keep the best weights of a fine-tuning that has ended, in the place of its checkpoints."
     with write_folder(folder) as new:
-        weights = {name: p.detach().cpu().contiguous() for name, p in _learning(model).items()}
+        weights = {name: p.detach().cpu().contiguous() for name, p in trainable_parameters(model).items()}
         save_file(weights, new / "model.safetensors", {"format": "pt"})
         write_json(dict(history=history, best_epoch=best_epoch), new / "history.json")
     for checkpoint in folder.parent.glob("checkpoint-*"):
@@ -314,7 +311,7 @@ def _train(new, data, seed, collate, measure, folder, stop) -> tuple[list[tuple[
 
     config = data.config
     size = config.micro_batch or config.batch_size
-    frozen = {name for name, _ in new.named_parameters()} - _learning(new).keys()
+    frozen = {name for name, _ in new.named_parameters()} - trainable_parameters(new).keys()
     place = nullcontext(str(folder)) if folder else tempfile.TemporaryDirectory()
     with place as work:
         Path(work).mkdir(parents=True, exist_ok=True)

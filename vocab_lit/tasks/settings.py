@@ -6,15 +6,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import NamedTuple
 
+from ..text.files import file_facts
 from ..text.settings import LARGEST_SEED, File, Model, SettingError, Settings, one_of, within
 
 # %% auto #0
-__all__ = ['NO_EARLY_STOP', 'TASK_PRESETS', 'Changes', 'PAPERS', 'PERPLEXITY', 'RULES', 'TaskConfig', 'WholeConfig',
+__all__ = ['NO_EARLY_STOP', 'TASK_PRESETS', 'Changes', 'PAPERS', 'PERPLEXITY', 'SPLITS', 'RULES', 'TaskConfig', 'WholeConfig',
            'TaggingConfig', 'ParsingConfig', 'QAConfig', 'PairConfig', 'PaperSettings', 'task_settings', 'TaskRun',
            'EvaluateSettings', 'perplexity_trains_nothing', 'probe_trains_a_classifier', 'trains_or_scores',
            'files_are_told_what_they_know']
@@ -187,6 +188,7 @@ def task_settings(
 
 # %% ../../nbs/07_tasks/00_settings.ipynb #4cf75670
 PERPLEXITY = "ppl"
+SPLITS = ("train", "dev", "test")  # the files of a task, and what `EvaluateSettings` calls them
 _READING = {"pos": "column", "nli": "language"}  # what a task can be told about its files
 _OVERRIDES = ("learning_rate", "epochs", "batch_size", "max_length", "stride", "balance_o")
 
@@ -291,6 +293,17 @@ class EvaluateSettings(Settings):
     def reading(self) -> dict[str, str]:
         "What is said about the task's files."
         return {name: getattr(self, name) for name in ("column", "language") if getattr(self, name)}
+
+    @property
+    def files(self) -> dict[str, str]:
+        "The files that are given, by split."
+        return {split: getattr(self, split) for split in SPLITS if getattr(self, split)}
+
+    @property
+    def facts(self) -> dict[str, object]:
+        "What decides the scores of a model: the settings by name, and each file with its size."
+        files = {split: file_facts(getattr(self, split)) for split in SPLITS}
+        return asdict(replace(self, changes={})) | dict(self.changes) | files
 
     @property
     def overrides(self) -> dict[str, object]:

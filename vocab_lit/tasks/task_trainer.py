@@ -16,6 +16,7 @@ from tqdm.auto import tqdm
 from transformers import EarlyStoppingCallback, TrainerState, TrainingArguments
 
 from ..models.device import device_arguments
+from ..training.stages import trainable_parameters
 from ..training.trainer import CheckpointTrainer
 
 if TYPE_CHECKING:
@@ -107,7 +108,7 @@ class TaskTrainer(CheckpointTrainer):
     def evaluate(self, *args, **kwargs):
         score = self.measure(self.model)
         if self.best is None or score > self.state.best_metric:
-            trained = {name: p for name, p in self.model.named_parameters() if p.requires_grad}
+            trained = trainable_parameters(self.model)
             self.best = {name: p.detach().to("cpu", copy=True) for name, p in trained.items()}
         self.log({"eval_score": score})
         self.control = self.callback_handler.on_evaluate(self.args, self.state, self.control, {"eval_score": score})

@@ -23,7 +23,7 @@ from .reader import TextSource
 from .settings import SettingError, first_line
 
 # %% auto #0
-__all__ = ['check_output', 'write_folder', 'write_file', 'write_text', 'check_text']
+__all__ = ['check_output', 'file_facts', 'write_folder', 'write_file', 'write_text', 'check_text']
 
 # %% ../../nbs/01_text/05_files.ipynb #faa78e9f
 def check_output(out: str | Path) -> Path:
@@ -35,6 +35,13 @@ def check_output(out: str | Path) -> Path:
     if not parent.is_dir() or not os.access(parent, os.W_OK):
         raise ValueError(f"cannot write to {parent}; choose another output folder")
     return out
+
+
+def file_facts(
+    file: str | Path,  # may be empty, where none was given
+) -> list:  # [absolute path, bytes], or nothing
+    "What tells that this is the same file as before."
+    return [str(Path(file).resolve()), Path(file).stat().st_size] if file else []
 
 
 @contextmanager

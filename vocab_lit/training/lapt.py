@@ -37,7 +37,7 @@ from vocab_lit.training.memory import (
     smaller_micro_batch,
 )
 from .settings import PRESETS, RunStopped
-from .stages import Freezer, stage_parameters, stage_starts, total_steps
+from .stages import Freezer, stage_parameters, stage_starts, total_steps, trainable_parameters
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -433,7 +433,7 @@ def lapt_flops(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, confi
 
 def _flops(model, ids, labels) -> int:
     "Floating-point operations of one batch, forward and backward."
-    learning = [p for p in model.parameters() if p.requires_grad]
+    learning = list(trainable_parameters(model).values())
     # the only kernel of attention whose products are counted on every device
     with FlopCounterMode(display=False) as counter, sdpa_kernel(SDPBackend.MATH):
         torch.autograd.grad(lm_loss(model, ids, labels, "sum"), learning, allow_unused=True)

@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     from vocab_lit.training.settings import LaptConfig, Stage
 
 # %% auto #0
-__all__ = ['block_stack', 'transformer_blocks', 'stage_parameters', 'stage_starts', 'total_steps', 'rate_factor', 'Freezer']
+__all__ = ['block_stack', 'transformer_blocks', 'stage_parameters', 'stage_starts', 'total_steps', 'rate_factor',
+           'trainable_parameters', 'Freezer']
 
 # %% ../../nbs/06_training/04_stages.ipynb #748d38a0
 def block_stack(model: PreTrainedModel) -> tuple[str, nn.ModuleList]:  # its name in the encoder, and itself
@@ -90,13 +91,17 @@ def rate_factor(config: LaptConfig) -> Callable[[int], float]:  # of the step
     return factor
 
 # %% ../../nbs/06_training/04_stages.ipynb #57a6e507
+def trainable_parameters(model: nn.Module) -> dict[str, nn.Parameter]:  # by name
+    "The parameters that require a gradient."
+    return {name: p for name, p in model.named_parameters() if p.requires_grad}
+
+
 class Freezer:
     "Freezes and unfreezes a model's parameters, stage by stage."
 
     def __init__(self, model: PreTrainedModel, config: LaptConfig):
         self.model, self.starts, self.stage = model, stage_starts(config), None
-        # by name, as FSDP makes new ones
-        self.trainable = {name for name, p in model.named_parameters() if p.requires_grad}
+        self.trainable = set(trainable_parameters(model))  # by name, as FSDP makes new ones
         # at first whatever learns at some time, for the optimizer
         self._unfreeze({p for _, stage in self.starts for p in stage_parameters(model, stage.learns)})
 
