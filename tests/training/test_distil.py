@@ -306,17 +306,17 @@ def test_a_run_from_files_finds_its_teacher_resumes_to_the_bit_and_refuses_befor
         return lapt_files(source, [text], place / out, config, RunSettings(**run), language, say=told.append)
 
 
+    def interrupted(freezer, step, at=Freezer.at):
+        if step == 3:
+            raise KeyboardInterrupt
+        at(freezer, step)
+
+
     whole = trained("whole")
     assert f"they learn from {mini.resolve()}, 2 snippets each where the text has them" in told
     assert json.loads((place / "whole/lapt.json").read_text())["teacher"] == str(mini.resolve())
     with pytest.MonkeyPatch.context() as patch, pytest.raises(KeyboardInterrupt):
-
-        def stop(self, step, at=Freezer.at):
-            if step == 3:
-                raise KeyboardInterrupt
-            at(self, step)
-
-        patch.setattr(Freezer, "at", stop)
+        patch.setattr(Freezer, "at", interrupted)
         trained("cut")
     with pytest.raises(ValueError, match="holds another run"):
         trained("cut", resume=True, teacher=str(place / "start"))

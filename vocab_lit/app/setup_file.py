@@ -45,7 +45,7 @@ def _keys_of(*classes: type) -> dict[str, Key]:
 
 
 _LAPT = _keys_of(LaptSettings)
-_FILES = {  # of a task, by split
+_TASK_FILES = {  # by split
     "train": Key("File", "examples to train on"),
     "dev": Key("File", "examples to choose the best epoch by; may be left out"),
     "test": Key("File", "examples to be scored on"),
@@ -190,7 +190,7 @@ def _task(name, node, value, folder, at) -> dict[str, object]:  # train, dev, te
             raise _wrong(at, f"{name} takes {hint}")
         return dict(zip(GIVEN_SPLITS[len(files)], _files(files, folder, at, name)))
     settings = type(TASK_PRESETS[name.removeprefix(KEEP)])
-    keys = _FILES | {key: Key(option.kind, option.help) for key, option in options(settings).items()}
+    keys = _TASK_FILES | {key: Key(option.kind, option.help) for key, option in options(settings).items()}
     found = {}
     for key, _, where in _pairs(node, at):
         _known(key, keys, where, f" of {name}")

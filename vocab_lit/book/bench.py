@@ -83,9 +83,8 @@ class Part:
     about: str  # what is compared, for the list of parts
     minutes: float  # of one round, about
     sides: dict[str, tuple[str, dict]]  # {side: (function, arguments of its own)}; the first is this package's
-    cases: Callable[
-        [Path, tuple, bool], Iterator[Case]
-    ]  # given a folder, sizes, whether all else is tiny, and models where it takes them, writes the next case's inputs
+    # given a folder, sizes, whether all else is tiny, and models where it takes them, writes the next case's inputs
+    cases: Callable[..., Iterator[Case]]
     unit: str  # of sizes
     sizes: tuple = ()  # of the curve of growth
     main: tuple = ()  # those that are measured in every round, for the claims

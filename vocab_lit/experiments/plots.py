@@ -206,9 +206,8 @@ def described(
 # %% ../../nbs/08_experiments/03_plots.ipynb #63b8aa5c
 def loss_bars(
     df: pd.DataFrame,  # columns method, language, value; a row per seed
-    uniform: float
-    | dict[str, float]
-    | None = None,  # loss of a uniform guess, ln of the vocabulary's size; one or one per language
+    # loss of a uniform guess, ln of the vocabulary's size; one or one per language
+    uniform: float | dict[str, float] | None = None,
     names: dict[str, str] | None = None,  # what to write for a language
     ylabel: str = "loss at initialisation (nats)",
     path: str | Path | None = None,
@@ -549,9 +548,8 @@ def _project(panels, fit, most, seed):  # the rows drawn, and the shares of vari
 
 
 def embedding_map(
-    panels: dict[
-        str, tuple[np.ndarray, list[str]]
-    ],  # title: (matrix (n, dim), group of each row); one kind of group per figure
+    # title: (matrix (n, dim), group of each row); one kind of group per figure
+    panels: dict[str, tuple[np.ndarray, list[str]]],
     fit: np.ndarray | None = None,  # (n, dim) matrix whose components are used for all panels; None: the first panel's
     most: int = 4000,  # points per panel; a larger matrix is sampled
     named: int = 12,  # groups in the legend, at most 14; the rest is "other"

@@ -301,9 +301,8 @@ def load_adapter(
     folder: str | Path,
     kind: str,  # language or task
     name: str | None = None,  # what to call it here; None: as it was called
-    leave_out: tuple[
-        int, ...
-    ] = (),  # layers whose parts are not taken, besides those the file leaves out; -1: the last
+    # layers whose parts are not taken, besides those the file leaves out; -1: the last
+    leave_out: tuple[int, ...] = (),
 ) -> str:  # its name
     "Add a saved adapter to a model; `ValueError` where file and model do not fit, before anything is added."
     folder = Path(folder)

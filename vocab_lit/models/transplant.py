@@ -161,9 +161,8 @@ def _rename_value(model: nn.Module, names: tuple[str, ...], old: int, new: int) 
 
 def replace_token_embeddings(
     model: PreTrainedModel,
-    new_of: Callable[
-        [str, nn.Parameter], torch.Tensor
-    ],  # of a name in `token_parameters` and what is there, what comes there
+    # of a name in `token_parameters` and what is there, what comes there
+    new_of: Callable[[str, nn.Parameter], torch.Tensor],
 ) -> None:
     "Give a model other parameters for its tokens; a new `nn.Parameter` comes in as it is."
     tensors = token_tensors(model)

@@ -274,10 +274,9 @@ def evaluate_files(
     settings: EvaluateSettings,  # task, files and hyper-parameters
     out: str | Path | None = None,  # a new or empty folder for the model that is best on dev, and all scores
     say: Say = print,  # told what is being done
-    run: TaskRun = TaskRun(),
-    folder: str
-    | Path
-    | None = None,  # for checkpoints, where there is no `out`; those of the same run are gone on from
+    run: TaskRun = TaskRun(),  # whether it resumes, and when it stops; with `out`
+    # for checkpoints, where there is no `out`: those of the same run are resumed, those of another are removed
+    folder: str | Path | None = None,
 ) -> list[dict]:  # one record a seed: task, metric, test, other metrics on test; of fine-tuning also dev, epochs, ...
     "Score a model on a task whose examples are in files, after fine-tuning it where the task needs that."
     settings.check()

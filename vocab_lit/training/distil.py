@@ -116,10 +116,8 @@ def snippet_rows(
     new: Sequence[int],  # ids of the new tokens
     length: int = 50,  # tokens of a snippet at most, special tokens included
     n: int = 25,  # snippets for each new token, as far as the text has them
-) -> Iterator[
-    np.ndarray
-]:  # (3 * length,) ids of the student, of the teacher, and the latter's position at each of ours
-    "Pieces of text around new tokens, in two tokenizations."
+) -> Iterator[np.ndarray]:  # (3 * length,) each: student ids, teacher ids, teacher position for each student token
+    "Snippets of text around new tokens, in two tokenizations."
     ids = set(student.get_vocab().values())
     wanted = np.zeros(max(ids) + 1, np.int64)
     wanted[sorted(ids & set(new))] = n  # a model may have rows behind the last token

@@ -64,9 +64,8 @@ class LaptConfig(Settings):
     lora: str = ""  # what learns in place of the transformer's weights, as `LoraSettings.read` takes it; empty: these
     learning_rate: float = 5e-5
     batch_size: int = 128  # blocks in one optimizer step, over all processes
-    micro_batch: int = (
-        0  # blocks in one forward pass of one process; 0: as many as fit in memory and divide the batch, at most 32
-    )
+    # blocks in one forward pass of one process; 0: as many as fit in memory and divide the batch, at most 32
+    micro_batch: int = 0
     length: int = 256  # tokens in a block
     warmup: float = 0.1  # share of `steps` over which the rate grows, in each schedule
     schedule: str = "constant_with_warmup"  # a name of transformers' schedulers

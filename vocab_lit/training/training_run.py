@@ -9,7 +9,7 @@ import itertools
 import json
 import os
 import shutil
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import nullcontext
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -44,17 +44,26 @@ if TYPE_CHECKING:
 __all__ = ['differences', 'check_same_run', 'lapt_files', 'finish_run']
 
 # %% ../../nbs/06_training/07_training_run.ipynb #ac8508c4
-def _open_text(text, held_out, alpha, seed):  # (lines to train on, held-out lines)
+def _open_text(text, held_out, alpha, seed) -> tuple[Iterable[str], list[str]]:  # lines to train on, held-out lines
+    "Open the text, and hold some of it out where no held-out text is given; with alpha each file is a language."
+    if held_out and alpha is None:
+        return Lines(*text), read_lines(*held_out)
     if held_out:
-        return (
-            mix({str(p): Lines(p) for p in text}, alpha, seed=seed) if alpha is not None else Lines(*text)
-        ), read_lines(*held_out)
+        return mix({str(file): Lines(file) for file in text}, alpha, seed=seed), read_lines(*held_out)
     if alpha is None:
         return hold_out(Lines(*text), seed=seed)
-    parts = {str(p): hold_out(Lines(p), most=max(1, 2000 // len(text)), seed=seed) for p in text}
-    return mix({name: rest for name, (rest, _) in parts.items()}, alpha, seed=seed), [
-        line for _, test in parts.values() for line in test
-    ]
+    most = max(1, 2000 // len(text))
+    parts = {str(file): hold_out(Lines(file), most=most, seed=seed) for file in text}
+    held_out = [line for _, test in parts.values() for line in test]
+    return mix({name: rest for name, (rest, _) in parts.items()}, alpha, seed=seed), held_out
+
+
+def _flat(facts: dict) -> dict:
+    "Facts with those of parts among the others."
+    found = {}
+    for name, value in facts.items():
+        found |= value if isinstance(value, dict) else {name: value}
+    return found
 
 
 def differences(
@@ -63,12 +72,7 @@ def differences(
 ) -> list[str]:  # such as: steps 4, not 8
     "What differs, in words."
 
-    def flat(d):
-        return {
-            k: v for name, value in d.items() for k, v in (value if isinstance(value, dict) else {name: value}).items()
-        }
-
-    before, now = flat(before), flat(json.loads(json.dumps(facts)))
+    before, now = _flat(before), _flat(json.loads(json.dumps(facts)))
     names = [name for name in now | before if before.get(name) != now.get(name)]
     return [f"{name} {before.get(name)}, not {now.get(name)}" for name in names]
 
@@ -316,9 +320,9 @@ def _announce(job: _Run, test, say) -> None:
 
 def _train(job: _Run, train, test, out: Path, kept: Kept, say) -> pd.DataFrame:
     adapter = job.model.madx.learning(job.language.name) if job.language else nullcontext()
-    short = factored(job.model, job.layer) if job.layer else nullcontext()
+    low_dimensional = factored(job.model, job.layer) if job.layer else nullcontext()
     new = only_new_rows(job.model, job.new) if job.new is not None else nullcontext()
-    with adapter, short, new:
+    with adapter, low_dimensional, new:
         return lapt(
             job.model,
             job.tokenizer,
