@@ -13,7 +13,7 @@ import os
 import tempfile
 import warnings
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -42,10 +42,17 @@ from .stages import Freezer, stage_parameters, stage_starts, total_steps, traina
 if TYPE_CHECKING:
     import pandas as pd
     from torch.utils.data import Dataset
-    from transformers import PreTrainedModel, PreTrainedTokenizerBase, TrainerCallback
+    from transformers import (
+        PreTrainedModel,
+        PreTrainedTokenizerBase,
+        TrainerCallback,
+        TrainerState,
+        TrainingArguments,
+    )
 
     from vocab_lit.training.distil import Teacher
     from vocab_lit.training.settings import LaptConfig
+    from vocab_lit.training.trainer import LaptTrainer, StopWhenAsked
 
 # %% auto #0
 __all__ = ['check_lapt', 'lapt', 'lapt_flops']
@@ -78,6 +85,40 @@ def check_lapt(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, confi
         stage_parameters(model, stage.learns)
     training_arguments(config, 0, tempfile.gettempdir())
 
+
+def _check_what_learns(model, tokenizer, config, teacher) -> None:
+    "`ValueError` where new tokens or LoRA are to learn and the model is not made ready for it."
+    if config.only_new_rows and not hasattr(model, "new_rows"):
+        raise ValueError("only new tokens are to learn: say which they are, in `with only_new_rows(model, ids)`")
+    if (config.mode == "distil") != (teacher is not None):
+        raise ValueError("mode distil needs a teacher, and no other mode has one")
+    if teacher:
+        teacher.check(model, tokenizer, config)
+    if config.lora and not hasattr(model, "peft_config"):
+        raise ValueError("LoRA is to learn: put it into the model, by `LoraAdapter(model)`")
+
+# %% ../../nbs/06_training/06_lapt.ipynb #27dc0213
+@dataclass
+class _Run:
+    "What a run trains, on what, and what became of it so far."
+
+    model: PreTrainedModel
+    tokenizer: PreTrainedTokenizerBase
+    config: LaptConfig  # its micro-batch is chosen when the run begins
+    seed: int
+    folder: Path | None  # for checkpoints
+    kept: Kept
+    teacher: Teacher | None
+    evaluated: dict[str, torch.Tensor]  # held-out blocks (n, length), by the name of the loss in them
+    process: TrainingArguments  # which process this is, of how many, and its device
+    arguments: dict  # of transformers' TrainingArguments
+    note: dict = field(default_factory=lambda: {"retries": []})  # what run.json says
+
+    @property
+    def max_grad_norm(self) -> float:
+        "Half as large after each gradient that was not finite."
+        return self.config.max_grad_norm / 2 ** len(self.note["retries"])
+
 # %% ../../nbs/06_training/06_lapt.ipynb #1a970002
 def _digest(*tensors) -> str:  # of contents
     h = hashlib.blake2b(digest_size=8)
@@ -86,33 +127,24 @@ def _digest(*tensors) -> str:  # of contents
     return h.hexdigest()
 
 
-def _facts(model, texts, replay, held_out, seed, config, teacher) -> dict:
+def _facts(run: _Run, texts) -> dict:
     "What a run is, so that another one is not taken for it."
-    settings = {name: list(v) if isinstance(v, tuple) else v for name, v in asdict(config).items()}
+    settings = {name: list(v) if isinstance(v, tuple) else v for name, v in asdict(run.config).items()}
     settings.pop("micro_batch")  # makes no difference to the result
-    if replay:
-        settings["replay"] = replay
-    taught_by = dict(teacher=_digest(*teacher.model.parameters())) if teacher else {}
+    if run.kept.replay:
+        settings["replay"] = run.kept.replay
+    taught_by = dict(teacher=_digest(*run.teacher.model.parameters())) if run.teacher else {}
     return taught_by | dict(
-        model=_digest(*model.parameters()),
+        model=_digest(*run.model.parameters()),
         text=" ".join(f"{len(blocks)} {_digest(blocks[0], blocks[len(blocks) - 1])}" for blocks in texts),
-        held_out=_digest(*held_out),
-        seed=seed,
+        held_out=_digest(*run.evaluated.values()),
+        seed=run.seed,
         config=settings,
     )
 
 
-def _check_new(model, tokenizer, config, teacher) -> None:
-    "`ValueError` where new tokens are to learn and it is not said which, or from what."
-    if config.only_new_rows and not hasattr(model, "new_rows"):
-        raise ValueError("only new tokens are to learn: say which they are, in `with only_new_rows(model, ids)`")
-    if (config.mode == "distil") != (teacher is not None):
-        raise ValueError("mode distil needs a teacher, and no other mode has one")
-    if teacher:
-        teacher.check(model, tokenizer, config)
-
-
 def _check_folder(folder, resume) -> None:
+    "`ValueError` where a folder holds a run that is not to be resumed, or is not known."
     from transformers.trainer_utils import get_last_checkpoint
 
     known = (folder / "run.json").is_file()
@@ -140,21 +172,22 @@ def _note_run(folder, facts) -> dict:  # with the steps that were tried again so
     return before
 
 
-def _note_retry(folder, note, error, norm) -> None:
+def _note_retry(run: _Run, error) -> None:
     "Write down that a step is tried again with a lower norm; `ValueError` where it cannot be, or was too often."
     from transformers.trainer_utils import get_last_checkpoint
 
-    if not folder:
+    if not run.folder:
         advice = "give a folder for checkpoints, so that it can be tried again, or lower the learning rate"
         raise ValueError(f"{error}; {advice}") from None
-    if len(note["retries"]) == 3:
+    if len(run.note["retries"]) == 3:
         raise ValueError(f"{error}, also with a lower max_grad_norm; lower the learning rate") from None
-    note["retries"].append({"step": error.step, "max_grad_norm": norm})
-    write_json(note, folder / "run.json")
-    checkpoint = Path(get_last_checkpoint(folder)).name
-    warnings.warn(f"{error}; going back to {checkpoint} with max_grad_norm {norm:g}", stacklevel=3)
+    norm = run.max_grad_norm / 2
+    run.note["retries"].append({"step": error.step, "max_grad_norm": norm})
+    write_json(run.note, run.folder / "run.json")
+    checkpoint = Path(get_last_checkpoint(run.folder)).name
+    warnings.warn(f"{error}; going back to {checkpoint} with max_grad_norm {norm:g}", stacklevel=4)
 
-
+# %% ../../nbs/06_training/06_lapt.ipynb #392c72c0
 def _is_shared(folder, process) -> bool:
     "Whether all processes see the folder of the first one."
     if not folder or process.world_size == 1:
@@ -175,10 +208,10 @@ def _is_shared(folder, process) -> bool:
     return bool(sees)
 
 
-def _of_processes(model, folder, process) -> dict:
-    "What several processes must be told besides."
-    told = dict(save_on_each_node=not _is_shared(folder, process))
-    if hasattr(model, "factors"):  # where there is one up-projection, its choice has no gradient
+def _process_arguments(run: _Run) -> dict:
+    "What the Trainer must be told of several processes besides."
+    told = dict(save_on_each_node=not _is_shared(run.folder, run.process))
+    if hasattr(run.model, "factors"):  # where there is one up-projection, its choice has no gradient
         told["ddp_find_unused_parameters"] = True
     return told
 
@@ -204,17 +237,23 @@ def _last_checkpoint(folder, process) -> str | None:
         )
     return str(common) if step >= 0 else None
 
+# %% ../../nbs/06_training/06_lapt.ipynb #0e9f597a
+_LESS = "give gradient checkpointing, shorter blocks, or a mode in which less learns,"
 
-def _with_micro_batch(config, model, process, note, folder, say, teacher) -> LaptConfig:
-    "The configuration with a micro-batch that fits in memory, the same in all processes."
-    if teacher:  # whose passes are others
-        return replace(config, micro_batch=process.per_device_train_batch_size)
+
+def _choose_micro_batch(run: _Run, say) -> None:
+    "Let a run have the micro-batch that fits in memory, the same in all processes."
+    model, process = run.model, run.process
+    if run.teacher:  # whose passes are others
+        run.config = replace(run.config, micro_batch=process.per_device_train_batch_size)
+        return
     divided = os.environ.get("ACCELERATE_USE_FSDP") == "true"
     if process.device.type == "cuda" and not divided:
         model.to(process.device)
     half = torch.bfloat16 if process.bf16 else None
     half = torch.float16 if process.fp16 else half
-    micro, memory, free = memory_for(model, config, process.world_size, note.get("micro_batch", 0), divided, half)
+    most = run.note.get("micro_batch", 0)  # no more than before, also where there is more room when it resumes
+    micro, memory, free = memory_for(model, run.config, process.world_size, most, divided, half)
     if process.world_size > 1:
         least = torch.tensor(micro, device=process.device)
         torch.distributed.all_reduce(least, torch.distributed.ReduceOp.MIN)
@@ -222,71 +261,106 @@ def _with_micro_batch(config, model, process, note, folder, say, teacher) -> Lap
     if memory:
         say(f"micro-batches of {micro} blocks; memory of a step: {memory}, and {free / 1e9:.1f} GB free")
     if memory and memory.more > free:
-        warnings.warn(f"a step may take more memory than is free; {_LESS} if it does", stacklevel=3)
-    note["micro_batch"] = micro  # also where there is more room when it resumes
-    if folder and process.process_index == 0:
-        write_json(note, folder / "run.json")
-    return replace(config, micro_batch=micro)
+        warnings.warn(f"a step may take more memory than is free; {_LESS} if it does", stacklevel=4)
+    _set_micro_batch(run, micro)
 
 
-_LESS = "give gradient checkpointing, shorter blocks, or a mode in which less learns,"
+def _set_micro_batch(run: _Run, micro: int) -> None:
+    run.config = replace(run.config, micro_batch=micro)
+    run.note["micro_batch"] = micro
+    if run.folder and run.process.process_index == 0:
+        write_json(run.note, run.folder / "run.json")
 
 
-def _with_less_memory(config, process, note, folder, error) -> LaptConfig:
-    "The configuration with a smaller micro-batch; `ValueError` where there is none, or nothing to go back to."
+def _reduce_micro_batch(run: _Run, error) -> None:
+    "Let a run have a smaller micro-batch; `ValueError` where there is none, or nothing to go back to."
     from transformers.trainer_utils import get_last_checkpoint
 
-    smaller = smaller_micro_batch(config, process.world_size)
+    smaller = smaller_micro_batch(run.config, run.process.world_size)
     if not smaller:
         raise ValueError(
             f"{error}, in which one block is computed at a time; {_LESS} or take a larger machine"
         ) from None
-    if process.world_size > 1:
+    if run.process.world_size > 1:
         raise ValueError(f"{error}; resume with micro_batch {smaller}") from None
-    if error.step and not folder:
+    if error.step and not run.folder:
         raise ValueError(f"{error}; give micro_batch {smaller}, or a folder for checkpoints to go back to") from None
-    checkpoint = folder and get_last_checkpoint(folder)
+    checkpoint = run.folder and get_last_checkpoint(run.folder)
     where = f"from {Path(checkpoint).name}" if checkpoint else "from the start"
-    warnings.warn(f"{error}; going on {where} with micro-batches of {smaller}", stacklevel=3)
-    note["micro_batch"] = smaller
-    if folder:
-        write_json(note, folder / "run.json")
-    return replace(config, micro_batch=smaller)
+    warnings.warn(f"{error}; going on {where} with micro-batches of {smaller}", stacklevel=4)
+    _set_micro_batch(run, smaller)
 
-
-def _training_blocks(tokenizer, text, config, folder, resume, teacher, name="tokens") -> torch.Tensor | PackedBlocks:
-    "The text as blocks: given as such, in the folder already, or packed now."
-    length = 3 * config.length if teacher else config.length
+# %% ../../nbs/06_training/06_lapt.ipynb #649299b3
+def _blocks(run: _Run, text, resume, name, teacher=None) -> torch.Tensor | PackedBlocks:
+    "A text as blocks: given as such, in the folder already, or made now."
     if isinstance(text, (torch.Tensor, PackedBlocks)):
         return text
-    stored = folder / name if folder else None
+    length = 3 * run.config.length if teacher else run.config.length
+    stored = run.folder / name if run.folder else None
     if stored and resume and stored.is_file():
         return PackedBlocks(stored, length)
     if teacher:
-        return lay_out(teacher.snippets(tokenizer, text, config), length, stored)
-    return pack(tokenizer, text, length, stored)
+        return lay_out(teacher.snippets(run.tokenizer, text, run.config), length, stored)
+    return pack(run.tokenizer, text, length, stored)
 
 
-def _replayed_blocks(tokenizer, kept: Kept, config, folder, resume) -> list:  # one text, or none
-    if not kept.replay:
-        return []
-    return [_training_blocks(tokenizer, kept.text, config, folder, resume, None, "replay")]
+def _prepare(run: _Run, text, resume) -> Dataset:
+    "All that training sees, in order; the folder then says what the run is. `ValueError` where it holds another one."
+    with run.process.main_process_first(local=False):  # the other processes find what the first has written
+        if run.folder:
+            resume = resume or run.process.process_index > 0
+            run.folder.mkdir(parents=True, exist_ok=True)
+            _check_folder(run.folder, resume)
+        texts = [_blocks(run, text, resume, "tokens", run.teacher)]
+        if run.kept.replay:
+            texts.append(_blocks(run, run.kept.text, resume, "replay"))
+        run.config = run.config.within_epochs(len(texts[0]) / (1 - run.kept.replay))
+        if run.folder:
+            run.note = _note_run(run.folder, _facts(run, texts))
+    return _training_data(run, texts)
 
 
-def _kept_blocks(kept: Kept, tokenizer, length) -> dict[str, torch.Tensor]:
-    "The held-out blocks of the old languages, by the name of the loss in them."
-    return dict(eval_kept_loss=pack(tokenizer, kept.held_out, length)) if kept.parts else {}
+def _training_data(run: _Run, texts) -> Dataset:
+    "Blocks of one text, or of two that take turns."
+    kind = SnippetPairs if run.teacher else MaskedBlocks
+    masking = run.tokenizer if is_masked(run.model) else None
+    n_seen = total_steps(run.config) * run.config.batch_size
+    seeds = (run.seed, REPLAY_SEED + run.seed)
+    data = [kind(blocks, n_seen, masking, s, run.config.mask_probability) for blocks, s in zip(texts, seeds)]
+    return Replayed(*data, run.kept.replay) if run.kept.replay else data[0]
+
+# %% ../../nbs/06_training/06_lapt.ipynb #4ee74970
+def _callbacks(run: _Run, freezer: Freezer, stop: StopWhenAsked, own) -> list[TrainerCallback]:
+    "What happens during training, besides."
+    from vocab_lit.training.trainer import MetricsFile, ProgressCallback, StageCallback, StopWithoutGain
+
+    found = [StageCallback(freezer), ProgressCallback(run.config.batch_size * run.config.length), *own]
+    if run.config.patience:
+        found.append(StopWithoutGain(run.config.patience))
+    if run.folder:
+        found += [stop, MetricsFile(run.folder / "metrics.jsonl")]
+    return found
 
 
-def _training_data(texts, replay, config, masking, seed, kind) -> Dataset:
-    "All that training sees: blocks of one text, or of two that take turns."
-    n_seen = total_steps(config) * config.batch_size
-    seeds = (seed, REPLAY_SEED + seed)
-    data = [kind(blocks, n_seen, masking, s, config.mask_probability) for blocks, s in zip(texts, seeds)]
-    return Replayed(*data, replay) if replay else data[0]
+def _trainer_from(checkpoint: str | None, run: _Run, data, callbacks, frozen) -> LaptTrainer:
+    "A Trainer that begins with a checkpoint, or at the start."
+    from vocab_lit.training.trainer import LaptTrainer, StartCheckpoint, training_arguments
 
-# %% ../../nbs/06_training/06_lapt.ipynb #1a970004
-def _train_from(checkpoint, trainer, compile=False) -> None:
+    config = run.config
+    at_start = checkpoint is None or checkpoint.endswith("-0")
+    more = dict(max_grad_norm=run.max_grad_norm, eval_on_start=at_start) | run.arguments
+    args = training_arguments(config, run.seed, run.process.output_dir, save=bool(run.folder), **more)
+    rows = held_out_batch(config, args.world_size)
+    how = dict(tokenizer=run.tokenizer, batch_size=rows, probability=config.mask_probability)
+    measures = {name: functools.partial(heldout_loss, lines=blocks, **how) for name, blocks in run.evaluated.items()}
+    given = dict(train_dataset=data, eval_dataset=data, callbacks=callbacks)
+    trainer = LaptTrainer(run.model, args, config, measures, frozen, **given)
+    if run.folder and at_start:
+        trainer.add_callback(StartCheckpoint(trainer))
+    return trainer
+
+
+def _train_from(checkpoint: str | None, trainer: LaptTrainer, compile: bool) -> None:
     "Train to the end, from a checkpoint or the start; `ValueError` where the checkpoint is damaged, or `OutOfMemory`."
     from vocab_lit.training.trainer import compiled_blocks, train_from, unsharded_afterwards
 
@@ -300,6 +374,36 @@ def _train_from(checkpoint, trainer, compile=False) -> None:
         raise
 
 
+def _train(run: _Run, data, callbacks, compile, say) -> TrainerState:
+    "Train to the end, and go back where a gradient is not finite or memory does not suffice."
+    from vocab_lit.training.trainer import NonFiniteGradient
+
+    frozen = {name for name, p in run.model.named_parameters(remove_duplicate=False) if not p.requires_grad}
+    _choose_micro_batch(run, say)
+    run.arguments |= _process_arguments(run)
+    while True:
+        checkpoint = _last_checkpoint(run.folder, run.process)
+        trainer = _trainer_from(checkpoint, run, data, callbacks, frozen)
+        try:
+            _train_from(checkpoint, trainer, compile)
+            return trainer.state
+        except NonFiniteGradient as e:
+            _note_retry(run, e)
+        except OutOfMemory as e:
+            _reduce_micro_batch(run, e)
+        del trainer
+        give_back_memory(run.model)
+
+
+def _losses(state: TrainerState, names) -> pd.DataFrame:
+    "The held-out losses of a run that has ended, without eval_ before their names."
+    import pandas as pd
+
+    columns = ["step", *names]
+    losses = [[entry[name] for name in columns] for entry in state.log_history if "eval_loss" in entry]
+    return pd.DataFrame(losses, columns=[name.removeprefix("eval_") for name in columns])
+
+# %% ../../nbs/06_training/06_lapt.ipynb #1a970004
 def lapt(
     model: PreTrainedModel,  # masked or causal language model; it is trained in place
     tokenizer: PreTrainedTokenizerBase,  # the model's tokenizer
@@ -320,17 +424,8 @@ def lapt(
     **arguments,  # of transformers' TrainingArguments, such as report_to
 ) -> pd.DataFrame:  # columns step, loss (held-out, nats) and, with kept text, kept_loss; the first row is step 0
     "Continue training on text of the new language and record the held-out loss; `RunStopped` if it is asked to stop."
-    import pandas as pd
-
     from vocab_lit.training.trainer import (
-        LaptTrainer,
-        MetricsFile,
-        NonFiniteGradient,
-        ProgressCallback,
-        StageCallback,
-        StartCheckpoint,
         StopWhenAsked,
-        StopWithoutGain,
         activations_recomputed,
         answering_with_loss,
         garbage_collected_inside,
@@ -339,78 +434,29 @@ def lapt(
     )
 
     check_lapt(model, tokenizer, config)
-    _check_new(model, tokenizer, config, teacher)
-    if config.lora and not hasattr(model, "peft_config"):
-        raise ValueError("LoRA is to learn: put it into the model, by `LoraAdapter(model)`")
+    _check_what_learns(model, tokenizer, config, teacher)
     folder = Path(folder) if folder else None
-    work = folder or Path(tempfile.gettempdir())
     held_out = held_out if isinstance(held_out, torch.Tensor) else pack(tokenizer, held_out, config.length)
-    evaluated = dict(eval_loss=held_out) | _kept_blocks(kept, tokenizer, config.length)
-    note, stop = {"retries": []}, StopWhenAsked(max_hours)
-    process = training_arguments(config, seed, work, **arguments)
-    with process.main_process_first(local=False):  # of several processes, the others find what the first has written
-        if folder:
-            resume = resume or process.process_index > 0
-            folder.mkdir(parents=True, exist_ok=True)
-            _check_folder(folder, resume)
-        texts = [_training_blocks(tokenizer, text, config, folder, resume, teacher)]
-        texts += _replayed_blocks(tokenizer, kept, config, folder, resume)
-        config = config.within_epochs(len(texts[0]) / (1 - kept.replay))
-        if folder:
-            facts = _facts(model, texts, kept.replay, evaluated.values(), seed, config, teacher)
-            note = _note_run(folder, facts)
+    evaluated = dict(eval_loss=held_out)
+    if kept.parts:
+        evaluated["eval_kept_loss"] = pack(tokenizer, kept.held_out, config.length)
+    stop = StopWhenAsked(max_hours)
+    process = training_arguments(config, seed, folder or tempfile.gettempdir(), **arguments)
+    run = _Run(model, tokenizer, config, seed, folder, kept, teacher, evaluated, process, arguments)
+    data = _prepare(run, text, resume)
 
-    kind, loss = (SnippetPairs, teacher.loss(config)) if teacher else (MaskedBlocks, None)
-    data = _training_data(texts, kept.replay, config, tokenizer if is_masked(model) else None, seed, kind)
-    freezer = Freezer(model, config)
-    frozen = {name for name, p in model.named_parameters(remove_duplicate=False) if not p.requires_grad}
-    progress = ProgressCallback(config.batch_size * config.length)
-    callbacks = [StageCallback(freezer), progress, *callbacks]
-    if config.patience:
-        callbacks.append(StopWithoutGain(config.patience))
-    if folder:
-        callbacks += [stop, MetricsFile(folder / "metrics.jsonl")]
-
-    def trainer_from(checkpoint, norm):
-        at_start = checkpoint is None or checkpoint.endswith("-0")
-        more = dict(max_grad_norm=norm, eval_on_start=at_start) | arguments
-        args = training_arguments(config, seed, work, save=bool(folder), **more)
-        probability, rows = config.mask_probability, held_out_batch(config, args.world_size)
-        of = dict(tokenizer=tokenizer, batch_size=rows, probability=probability)
-        measures = {name: functools.partial(heldout_loss, lines=lines, **of) for name, lines in evaluated.items()}
-        given = dict(train_dataset=data, eval_dataset=data, callbacks=callbacks)
-        trainer = LaptTrainer(model, args, config, measures, frozen, **given)
-        if folder and at_start:
-            trainer.add_callback(StartCheckpoint(trainer))
-        return trainer
-
+    freezer = Freezer(model, run.config)
+    loss = teacher.loss(config) if teacher else None
+    sparing = activations_recomputed(model) if gradient_checkpointing else contextlib.nullcontext()
+    listening = stop.listening() if folder else contextlib.nullcontext()
     try:
-        listening = stop.listening() if folder else contextlib.nullcontext()
-        sparing = activations_recomputed(model) if gradient_checkpointing else contextlib.nullcontext()
         with random_state_restored(), garbage_collected_inside(), answering_with_loss(model, loss), sparing, listening:
-            config = _with_micro_batch(config, model, process, note, folder, say, teacher)
-            arguments |= _of_processes(model, folder, process)
-            while True:
-                norm = config.max_grad_norm / 2 ** len(note["retries"])
-                checkpoint = _last_checkpoint(folder, process)
-                trainer = trainer_from(checkpoint, norm)
-                try:
-                    _train_from(checkpoint, trainer, compile)
-                    break
-                except NonFiniteGradient as e:
-                    _note_retry(folder, note, e, norm / 2)
-                except OutOfMemory as e:
-                    config = _with_less_memory(config, process, note, folder, e)
-                del trainer
-                give_back_memory(model)
+            state = _train(run, data, _callbacks(run, freezer, stop, callbacks), compile, say)
     finally:
         freezer.restore()
-    state = trainer.state
     if stop.reason and state.global_step < state.max_steps:
         raise RunStopped(f"{stop.reason}: stopped after step {state.global_step:,} of {state.max_steps:,}")
-    columns = ["step", *evaluated]
-    losses = [[entry[name] for name in columns] for entry in state.log_history if "eval_loss" in entry]
-    return pd.DataFrame(losses, columns=[name.removeprefix("eval_") for name in columns])
+    return _losses(state, evaluated)
 
 # %% ../../nbs/06_training/06_lapt.ipynb #f1efc4ea
 def lapt_flops(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, config: LaptConfig) -> int:
