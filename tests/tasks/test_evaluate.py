@@ -403,6 +403,25 @@ def test_fine_tuning_into_a_folder_stops_when_it_is_asked_to_and_resumes_with_wh
         )
 
 
+@pytest.mark.cell('nbs/07_tasks/10_evaluate.ipynb', 'cell "a folder of checkpoints is begun anew by another run, and in an output folder it is refused" (5e1a0c03)')
+def test_a_folder_of_checkpoints_is_begun_anew_by_another_run_and_in_an_output_folder_it_is_refused():
+    from vocab_lit.tasks.evaluate import _run_folder
+
+    with tempfile.TemporaryDirectory() as place:
+        place, facts = Path(place), dict(seeds=2)
+        (place / "run").mkdir()  # of a run that was killed before it began
+        for given in (facts, facts, dict(seeds=3)):
+            kept = (place / "run/checkpoint").is_file()
+            assert _run_folder(None, place / "run", given) == place / "run"
+            assert (place / "run/checkpoint").is_file() == (kept and given == facts)
+            (place / "run/checkpoint").touch()
+        with pytest.raises(ValueError, match="holds another run: it has seeds 3, not 2"):
+            _run_folder(place, None, facts)
+        (place / "run/evaluate.json").write_text("{")
+        _run_folder(None, place / "run", facts)
+        assert [file.name for file in (place / "run").iterdir()] == ["evaluate.json"]
+
+
 @pytest.mark.cell('nbs/07_tasks/10_evaluate.ipynb', 'cell "a saved task adapter scores as it did, and otherwise on another language" (e7aa9d85)')
 def test_a_saved_task_adapter_scores_as_it_did_and_otherwise_on_another_language(cell_790e2b33, cell_58149fb8):
     assert there["en"] == stacked[0]["test"] and len(set(there.values())) == 3

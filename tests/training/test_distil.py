@@ -75,7 +75,7 @@ def cell_d1571105():
             (larger["unigram"].convert_ids_to_tokens(whole[p]), kinds["unigram"].convert_ids_to_tokens(pieces[q]))
             for p, q in shared_ends(here, there)
         ],
-        columns=["new tokenizer", "old tokenizer"],
+        columns=["target tokenizer", "source tokenizer"],
     ).head(8).T
 
 
@@ -206,8 +206,8 @@ def test_a_snippet_is_the_same_text_for_both_and_each_new_token_has_as_many_as_i
     )
 
 
-@pytest.mark.cell('nbs/06_training/08_distil.ipynb', 'cell "where the old tokenizer knows nothing there is no target, and with the same tokenizer everything is one" (d157110d)')
-def test_where_the_old_tokenizer_knows_nothing_there_is_no_target_and_with_the_same_tokenizer_everything_is_one(cell_d1571105):
+@pytest.mark.cell('nbs/06_training/08_distil.ipynb', 'cell "where the source tokenizer knows nothing there is no target, and with the same tokenizer everything is one" (d157110d)')
+def test_where_the_source_tokenizer_knows_nothing_there_is_no_target_and_with_the_same_tokenizer_everything_is_one(cell_d1571105):
     script = train_tokenizer(amharic, "wordpiece", 250)
     ethiopic = [id for piece, id in script.get_vocab().items() if "ሀ" <= piece.strip("#")[:1] < "፠"]
     assert not list(snippet_rows(script, kinds["wordpiece"], amharic, ethiopic))
@@ -326,10 +326,8 @@ def test_a_run_from_files_finds_its_teacher_resumes_to_the_bit_and_refuses_befor
     assert (one_pass.learning_rate, one_pass.length, one_pass.max_epochs) == (1e-4, 50, 1)
 
     orphan, copies = place / "orphan", place / "copies"
-    for folder, method in ((orphan, "fvt"), (copies, "fvt")):
-        made = transplant(
-            load_model(mini), load_tokenizer(mini), load_tokenizer(mini if folder == copies else place / "start"), method
-        )
+    for folder, tokenizer in ((orphan, place / "start"), (copies, mini)):
+        made = transplant(load_model(mini), load_tokenizer(mini), load_tokenizer(tokenizer), "fvt")
         save(made, folder, model="nowhere/known")
     wide = place / "wide"
     shutil.copytree(mini, wide)

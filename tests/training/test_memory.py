@@ -139,12 +139,8 @@ def test_what_a_step_takes_is_what_was_rehearsed_give_or_take_a_quarter_in_two_m
                 command = [sys.executable, "-c", program, kind, mode, *shape.split()]
                 done = subprocess.run(command, capture_output=True, text=True, check=True)
                 expected, had = map(int, done.stdout.split())
-                print(
-                    kind,
-                    mode,
-                    shape,
-                    f"{expected / 1e6:.0f} MB expected, {had / 1e6:.0f} MB measured, {expected / had:.2f}",
-                )
+                told = f"{expected / 1e6:.0f} MB expected, {had / 1e6:.0f} MB measured, {expected / had:.2f}"
+                print(kind, mode, shape, told)
                 assert 0.75 < expected / had < 1.25
 
 

@@ -91,7 +91,7 @@ def check_vocabulary(a: Adaptation) -> PreTrainedTokenizerFast:  # the nearest t
     a.tried.update(lines=lines, tokenizer=made, told=told)
     return made
 
-
+# %% ../../nbs/09_app/03_adapt.ipynb #61a8885e
 _FIRST_LINES = 20_000  # of which some are held out, to see whether they make a block
 
 
@@ -108,11 +108,10 @@ def _check_training(a: Adaptation, tokenizer: PreTrainedTokenizerFast) -> None:
     config = a.lapt.config(longest=a.opened.longest)
     check_lapt(a.opened.open_weights(), a.opened.tokenizer, config)
     if config.only_new_rows and isinstance(a.transplant.recipe(a.text), FactoredRecipe):
-        raise SettingError(
-            "embeddings", "low-dimensional embeddings are trained for all tokens; give all, and its mode"
-        )
+        problem = "low-dimensional embeddings are trained for all tokens"
+        raise SettingError("embeddings", f"{problem}; give all, and another mode than new or distil")
     if a.keep.replay and config.mode == "distil":
-        raise SettingError("replay", "mode distil reads no text of other languages")
+        raise SettingError("replay", "mode distil reads no text of other languages; leave it out, or give another mode")
     if not (held_out := _first_held_out(a)):
         raise ValueError(f"{', '.join(a.text)}: too few lines to hold some out; give more text")
     check_block(held_out, tokenizer, config.length, "held_out" if a.adapt.held_out else "text", "held-out")
@@ -127,7 +126,7 @@ def _train_tokenizer(a: Adaptation, lines, say) -> PreTrainedTokenizerFast:
         return built.tokenizer
     return build_tokenizer(a.opened.tokenizer, lines, wanted).tokenizer
 
-
+# %% ../../nbs/09_app/03_adapt.ipynb #aa54a70e
 def check_adaptation(a: Adaptation) -> None:
     "`ValueError` or an `OSError` where something does not fit."
     for module in ("seaborn", "tabulate"):  # for the report, which is made last
@@ -160,15 +159,17 @@ def _bytes_needed(a: Adaptation) -> int:  # at least
     before = a.opened.config.get_text_config().vocab_size
     after = before + wanted.extend if wanted.extend else wanted.vocab_size
 
-    def weights(shape):
+    def weights(shape):  # of a tensor with the target vocabulary
         return math.prod([after, *shape[1:]] if shape[:1] == (before,) else shape)
 
-    n = sum(weights(tuple(t.shape)) for t in stored)
+    n_weights = sum(weights(tuple(t.shape)) for t in stored)
     start = sum(weights(tuple(t.shape)) * t.size // math.prod(t.shape) for t in stored if math.prod(t.shape))
     if not a.lapt.trains:
         return start
-    whole = not a.lapt.lora and a.lapt.config().mode in _ALL_LEARNS and a.lapt.embeddings == "all"
-    return start + 4 * n + 12 * n * _CHECKPOINTS * whole
+    trained = 4 * n_weights
+    if a.lapt.lora or a.lapt.config().mode not in _ALL_LEARNS or a.lapt.embeddings != "all":
+        return start + trained  # checkpoints hold what learns, which is little
+    return start + trained + _CHECKPOINTS * 3 * 4 * n_weights
 
 
 def check_room(a: Adaptation, out: Path) -> None:
@@ -181,7 +182,7 @@ def check_room(a: Adaptation, out: Path) -> None:
             "make room, or choose a folder on another disk"
         )
 
-
+# %% ../../nbs/09_app/03_adapt.ipynb #ab928d21
 class Stage(NamedTuple):
     "A step on the way."
 
@@ -195,7 +196,7 @@ class Stage(NamedTuple):
             return (self.path / "config.json").is_file() and not (self.path / "run").exists()
         return self.path.exists()
 
-
+# %% ../../nbs/09_app/03_adapt.ipynb #5586b5d9
 def _write_lines(path: Path, lines) -> None:
     with open(path, "w", encoding="utf-8") as file:
         file.writelines(line + "\n" for line in lines)
@@ -248,7 +249,7 @@ def _training_text(a, out) -> Iterator[Path]:
 def _lines_to_train(a, out):
     return a.transplant.tokenizer.training_lines([out / "text/train.txt"], a.seed)
 
-
+# %% ../../nbs/09_app/03_adapt.ipynb #b3f559af
 def _word_vectors_of(needs, train, vectors) -> dict[str, list]:  # text by side, of each language without a file
     sides = {} if vectors.target_vectors else {"target": [train]}
     if needs == "aligned vectors" and not vectors.source_vectors:
@@ -352,7 +353,7 @@ def _make_scores(a, out, say):
         _scored(a, out, last, "kept", partial(_forgotten, a, out, models, say))
     write_json(dict(models=list(models), tasks=list(a.tasks)), out / "scores/all.json")
 
-
+# %% ../../nbs/09_app/03_adapt.ipynb #acf77c92
 def _vectors_stage(a, out, language, say) -> list[Stage]:
     needs, vectors = a.transplant.init.recipe.needs, a.transplant.vectors
     given = bool(vectors.file)
@@ -433,7 +434,7 @@ def _facts_until(a: Adaptation, last: str) -> dict:
     names = list(facts)
     return {name: facts[name] for name in names[: names.index(last) + 1]}
 
-
+# %% ../../nbs/09_app/03_adapt.ipynb #e1e1a7f8
 @contextmanager
 def _alone(out):
     lock = FileLock(out / ".lock")
@@ -479,7 +480,7 @@ def check_start(a: Adaptation, out: Path) -> None:
         check_adaptation(a)
         check_room(a, out)
 
-
+# %% ../../nbs/09_app/03_adapt.ipynb #c108f33e
 def _put_aside(stage: Stage, different: list[str], say: Say) -> None:
     "Make room for a stage that other settings began and did not end; checkpoints are kept under another name."
     if not different or not stage.path.exists():
@@ -502,7 +503,7 @@ def _begin(a: Adaptation, out: Path, stage: Stage, say: Say) -> None:
         _put_aside(stage, _differences(note["begun"][stage.name], facts), say)
     write_json(note | dict(begun=note["begun"] | {stage.name: facts}), out / "adapt.json")
 
-
+# %% ../../nbs/09_app/03_adapt.ipynb #3d781b92
 def _closing_lines(a: Adaptation, out: Path) -> list[str]:
     "What matters of the transplant and of the model that was made, when all else has been said."
     final, start = a.final(out), Source.open(out / "start")

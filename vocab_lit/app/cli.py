@@ -38,7 +38,7 @@ from ..text.files import check_output, check_text
 from ..text.reader import FIELD_HELP, in_languages, with_field
 from ..text.settings import LARGEST_SEED, CleanSettings, Option, SettingError, Settings, options
 from ..tokens.settings import TokenizerSettings, TrimSettings, check_vocab_size
-from ..training.settings import KeepSettings, LaptSettings, RunSettings, RunStopped
+from ..training.settings import KeepSettings, LaptSettings, RunSettings, RunStopped, check_run
 from ..vectors.settings import VectorSettings, VectorTraining, check_vectors_file
 
 for _name, _value in (
@@ -1044,13 +1044,7 @@ RunOut = Annotated[
 
 
 def _check_training(model, text, out, settings, run, language=None, keep=KeepSettings()) -> None:
-    for group in filter(None, (settings, language)):
-        group.check()
-    run.check(text)
-    keep.check((*text, *run.held_out))
-    check_text(text)
-    check_text(run.held_out, "held_out")
-    check_text(keep.keep_text, "keep_text")
+    check_run(text, settings, run, keep, language)
     check_model_path(model)
     if not run.resume and not (out / "run").is_dir() and FIRST:
         check_output(out)

@@ -612,8 +612,8 @@ def lapt(
     batch: int,
     length: int,
     steps: int,  # that are measured
-    **shape,
-) -> dict:  # passed to `random_model`
+    **shape,  # passed to `random_model`
+) -> dict:
     "Steps of training after a warm-up: this package's, or what it is compared with."
     import torch
 
@@ -1524,11 +1524,8 @@ def _check_part(name, small, models) -> None:
     if part.gpu and not small and not torch.cuda.is_available():
         raise ValueError(f"{name}: there is no GPU that torch can use here")
     if models and not part.takes_models:
-        raise ValueError(f"{name} measures what it makes; only {' and '.join(_taking_models())} takes models")
-
-
-def _taking_models() -> list[str]:
-    return [name for name, part in PARTS.items() if part.takes_models]
+        taking = " and ".join(name for name, part in PARTS.items() if part.takes_models)
+        raise ValueError(f"{name} measures what it makes; only {taking} takes models")
 
 
 def run_part(
@@ -1706,8 +1703,8 @@ def report(records: dict[str, dict]) -> str:  # {part: record}
 def run_bench(
     parts: list[str],  # names of PARTS, or "all" for those that need not be named
     out: str | Path | None,  # JSON file in which these parts take the place of older ones; None: no file
-    **options,
-) -> dict:  # of run_part; {part: record}
+    **options,  # of run_part
+) -> dict:  # {part: record}
     "Measure some parts and keep the records."
     if unknown := [p for p in parts if p not in PARTS and p != "all"]:
         raise ValueError(f"no part {unknown[0]!r}; choose from {', '.join(PARTS)}, or all")

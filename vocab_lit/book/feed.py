@@ -138,9 +138,10 @@ def _write_blocks(path, tokenizer, n_blocks) -> None:
 
 def _named(models, place, sizes) -> Iterator[tuple[str, str]]:
     "Tokenizers of models that are named, or made in some sizes: name and folder."
-    for model in models:
-        yield Path(model).name, model
-    for size in [] if models else sizes:
+    if models:
+        yield from ((Path(model).name, model) for model in models)
+        return
+    for size in sizes:
         made = place / f"{size}"
         random_tokenizers(size, 10, 0)[0].save_pretrained(made)
         yield "made", str(made)
@@ -187,7 +188,7 @@ PARTS["feed"] = Part(
 )
 
 # %% ../../nbs/10_book/08_feed.ipynb #3e2cfae4
-def _curve(runs, kind, measure):  # {vocabulary: median}
+def _curve(runs, kind, measure) -> dict[int, float]:  # {tokens in the vocabulary: median}
     table = runs.table
     if measure not in table:
         return {}
@@ -211,16 +212,21 @@ def growth_of_stages(runs: Runs) -> list[float]:
     return [max(grown)] if grown else []
 
 
-def _packing_share(runs):
-    return [
-        value
-        for case in runs.table.case.unique()
-        if case.startswith("packing")
-        for value in runs.ratio("cpu_seconds", "tokenizer", case)
-    ]
+def _packing_share(runs) -> list[float]:
+    "A claim's number: how fast packing is, as a share of the bare tokenizer's speed."
+    cases = [case for case in runs.table.case.unique() if case.startswith("packing")]
+    return [value for case in cases for value in runs.ratio("cpu_seconds", "tokenizer", case)]
 
 
-def _times_theirs(kind):
+def _memory_grown(runs) -> list[float]:
+    "A claim's number: by how many MB memory grows with the vocabulary with which it grows most."
+    curves = [_curve(runs, kind, "grown_mb") for kind in ("masked", "causal")]
+    return [max(curve.values()) for curve in curves if curve]
+
+
+def _times_theirs(kind) -> Callable[[Runs], list[float]]:
+    "A claim's number: how many times as much time the collator of transformers takes."
+
     def value(runs):
         cases = [case for case in runs.table.case.unique() if case.startswith(kind)]
         return [float(np.median(runs.ratio("cpu_seconds", "transformers", case))) for case in cases]
@@ -235,12 +241,5 @@ CLAIMS += [
     Claim("feed", "CPU time, transformers / vocab_lit, causal", _times_theirs("causal"), 1),
     Claim("feed", "packing's speed / the bare tokenizer's", _packing_share, 0.8),
     Claim("feed", "the stage that grows most grows with the vocabulary to the power of", growth_of_stages, high=0.1),
-    Claim(
-        "feed",
-        "MB that memory grows by after the first tenth of the blocks",
-        lambda r: [
-            max(_curve(r, kind, "grown_mb").values()) for kind in ("masked", "causal") if _curve(r, kind, "grown_mb")
-        ],
-        high=4,
-    ),
+    Claim("feed", "MB that memory grows by after the first tenth of the blocks", _memory_grown, high=4),
 ]

@@ -72,9 +72,8 @@ def _our_trainer(model, tokenizer, file, length, batch, steps, folder) -> Traine
     config = LaptConfig(**sizes, schedule="constant", warmup=0, eval_every=10**6)
     args = training_arguments(config, 0, folder, eval_strategy="no", eval_on_start=False)
     masks = tokenizer if is_masked(model) else None
-    return LaptTrainer(
-        model, args, config, train_dataset=MaskedBlocks(PackedBlocks(file, length), steps * batch, masks)
-    )
+    data = MaskedBlocks(PackedBlocks(file, length), steps * batch, masks)
+    return LaptTrainer(model, args, config, train_dataset=data)
 
 
 def _their_trainer(model, tokenizer, file, length, batch, steps, folder, bf16) -> Trainer:
@@ -161,13 +160,13 @@ def loss_difference(
 # %% ../../nbs/10_book/09_gpu.ipynb #d9e2dec0
 def gpu(
     meter: Meter,
-    side: str,
+    side: str,  # vocab_lit, recomputed, compiled, Trainer, or that in bf16
     shape: str,  # as `model_of` takes it
     n_tokens: int,
     length: int,
     batch: int,  # blocks; the plain Trainer has eight
     steps: int,  # that are measured, after a warm-up
-    small: bool = False,
+    small: bool = False,  # whether all but the kind of model is tiny
 ) -> dict:
     "Steps of training after a warm-up."
     import torch
@@ -183,7 +182,7 @@ def gpu(
     n_blocks = batch * (warm_up + steps)
     blocks = torch.randint(5, n_tokens - 5, (n_blocks, length), generator=torch.Generator().manual_seed(0))
     told = dict(loss_difference=loss_difference(model, tokenizer, blocks[:2])) if side == "vocab_lit" else {}
-    flops = _flops(model, tokenizer, blocks[:2], side) / 2 / length if side in _OURS else 0
+    flops = _flops(model, tokenizer, blocks[:2]) / 2 / length if side in _OURS else 0  # of a token
     clock = _clock(warm_up)
     with tempfile.TemporaryDirectory() as folder, _as_side(side, model, small):
         file = Path(folder, "tokens")
@@ -206,14 +205,13 @@ def gpu(
     return told
 
 
-def _flops(model, tokenizer, blocks, side) -> int:
+def _flops(model, tokenizer, blocks) -> int:
     "Operations of a pass forwards and backwards over some blocks."
     from vocab_lit.models.source import is_masked
     from vocab_lit.training.lm_data import MaskedBlocks
 
-    counted = count_flops(
-        "vocab_lit", model, MaskedBlocks(blocks, len(blocks), tokenizer if is_masked(model) else None)
-    )
+    data = MaskedBlocks(blocks, len(blocks), tokenizer if is_masked(model) else None)
+    counted = count_flops("vocab_lit", model, data)
     model.zero_grad()
     return counted
 
@@ -235,11 +233,8 @@ def gpu_cases(place: Path, sizes: tuple, small: bool) -> Iterator[Case]:
         given = dict(n_tokens=300, length=16, batch=4, steps=2) if small else {}
         given = dict(n_tokens=n_tokens, length=length, batch=batch, steps=30) | given
         sides = ("vocab_lit", "Trainer") if small else _SIDES
-        yield Case(
-            f"{shape}, {n_tokens:,} tokens, blocks of {length}",
-            dict(shape=shape, small=small) | given,
-            sides=sides,
-        )
+        label = f"{shape}, {n_tokens:,} tokens, blocks of {length}"
+        yield Case(label, dict(shape=shape, small=small) | given, sides=sides)
 
 
 PARTS["gpu"] = Part(
@@ -278,6 +273,8 @@ def _in_cases(start, measure, other="") -> Callable[[Runs], list[float]]:
 
 
 def _pays(side) -> Callable[[Runs], list[float]]:
+    "A claim's number: how many times as fast training is as another side of this package."
+
     def value(runs):
         cases = _cases_with(runs, side)
         return [float(np.median(runs.ratio("tokens_per_second", side, case))) for case in cases]
@@ -285,25 +282,23 @@ def _pays(side) -> Callable[[Runs], list[float]]:
     return value
 
 
+def _shape_claims(shape) -> list[Claim]:
+    return [
+        Claim(
+            "gpu",
+            f"tokens per second, vocab_lit / Trainer, {shape}",
+            _in_cases(shape, "tokens_per_second", "Trainer"),
+            3,
+        ),
+        Claim(
+            "gpu", f"the same with the Trainer in bf16, {shape}", _in_cases(shape, "tokens_per_second", "Trainer, bf16")
+        ),
+        Claim("gpu", f"operations a second / those of a matrix product, {shape}", _in_cases(shape, "share"), 0.45),
+    ]
+
+
 CLAIMS += [
-    *(
-        claim
-        for shape in ("XLM-R base", "GPT-2", "Qwen3 0.6B")
-        for claim in (
-            Claim(
-                "gpu",
-                f"tokens per second, vocab_lit / Trainer, {shape}",
-                _in_cases(shape, "tokens_per_second", "Trainer"),
-                3,
-            ),
-            Claim(
-                "gpu",
-                f"the same with the Trainer in bf16, {shape}",
-                _in_cases(shape, "tokens_per_second", "Trainer, bf16"),
-            ),
-            Claim("gpu", f"operations a second / those of a matrix product, {shape}", _in_cases(shape, "share"), 0.45),
-        )
-    ),
+    *(claim for shape in ("XLM-R base", "GPT-2", "Qwen3 0.6B") for claim in _shape_claims(shape)),
     Claim("gpu", "share of the time in which blocks are waited for", _in_cases("", "feed_share"), high=0.05),
     Claim("gpu", "difference from the processor's loss, as a share", _in_cases("", "loss_difference"), high=0.01),
     Claim("gpu", "tokens per second, compiled / vocab_lit", _pays("compiled")),

@@ -134,16 +134,14 @@ def batch_flops(
     learns: str = "all",  # all, outside, rows, adapter (of a language) or adapter+rows
 ) -> int:
     "Operations of one batch, forwards and backwards."
-    blocks, attention = (
-        shape.layers * tokens * 2 * (4 * shape.width**2 + 2 * shape.width * shape.inner),
-        shape.layers * tokens * 4 * length * shape.width,
-    )
+    blocks = shape.layers * tokens * 2 * (4 * shape.width**2 + 2 * shape.width * shape.inner)
+    attention = shape.layers * tokens * 4 * length * shape.width
     dense, rows = shape.masked * asked * 2 * shape.width**2, asked * 2 * shape.width * shape.vocab
-    adapter = (
-        (shape.layers * tokens * 2 + tokens + asked) * shape.width**2 * learns.startswith("adapter")
-    )  # down to half the width and up again; and the invertible one at both ends
+    adapter = 0
+    if learns.startswith("adapter"):  # down to half the width and up again; and the invertible one at both ends
+        adapter = (shape.layers * tokens * 2 + tokens + asked) * shape.width**2
     return (
-        (3 if learns in ("all",) else 2) * blocks
+        (3 if learns == "all" else 2) * blocks
         + 3 * attention
         + (3 if learns in ("all", "outside") else 2) * dense
         + (2 if learns == "adapter" else 3) * rows
@@ -152,8 +150,10 @@ def batch_flops(
 
 
 def run_flops(
-    shape: Shape, config: LaptConfig, adapter: str = ""
-) -> int:  # adapter: as in `batch_flops`, instead of the mode's stages
+    shape: Shape,
+    config: LaptConfig,
+    adapter: str = "",  # adapter or adapter+rows, as in `batch_flops`, instead of the mode's stages
+) -> int:
     "Operations of a run of LAPT, as `lapt_flops` counts them."
     tokens, ends = config.batch_size * config.length, [s for s, _ in stage_starts(config)[1:]] + [total_steps(config)]
     asked = config.batch_size * (round(config.mask_probability * config.length) if shape.masked else config.length - 1)

@@ -103,8 +103,8 @@ def find_device() -> Device:
     return _cpu()
 
 # %% ../../nbs/05_models/01_device.ipynb #5e1b0002
-def _in_group(root: Path) -> list[int]:  # by which limits this process's control groups are left with how much
-    "What each limit of memory leaves, of version 2 of control groups and of version 1."
+def _left_in_groups(root: Path) -> list[int]:  # bytes
+    "What each limit of this process's control groups leaves, of their version 2 and of version 1."
     found = []
     for line in _lines(Path("/proc/self/cgroup")):
         _, kinds, path = line.split(":", 2)
@@ -129,8 +129,8 @@ def _lines(file: Path) -> list[str]:
     return file.read_text().splitlines() if file.is_file() else []
 
 
-def _left_of_addresses() -> list[int]:
-    "What `ulimit -v` leaves."
+def _left_of_addresses() -> list[int]:  # bytes
+    "What `ulimit -v` leaves, where it is set."
     try:
         import resource
     except ImportError:
@@ -153,7 +153,7 @@ def free_memory(
         return device.memory - torch.mps.driver_allocated_memory()
     if device.kind != "cpu":
         return None
-    return max(0, min([psutil.virtual_memory().available, *_in_group(Path(groups)), *_left_of_addresses()]))
+    return max(0, min([psutil.virtual_memory().available, *_left_in_groups(Path(groups)), *_left_of_addresses()]))
 
 # %% ../../nbs/05_models/01_device.ipynb #ae250325
 def device_arguments(

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import torch
 from torch import nn
 
+from .new_rows import table_holders
 from .settings import LoraSettings
 from .source import is_masked
 from .transplant import token_parameters
@@ -46,12 +47,6 @@ def _target_modules(model, targets: str) -> list[str]:  # names of modules
             raise SettingError("lora", problem)
     return [module for name in wanted for module in layers[name]]
 
-
-def _holders(model, table) -> dict[str, nn.Module]:  # by name, that of the input first
-    "The modules that a table is the weight of."
-    kinds = (nn.Embedding, nn.Linear)
-    return {name: m for name, m in model.named_modules() if isinstance(m, kinds) and m.weight is table}
-
 # %% ../../nbs/05_models/12_lora.ipynb #67e75530
 class LoraAdapter:
     "LoRA's matrices inside a model, and the embeddings that learn with them; nothing else learns."
@@ -73,7 +68,7 @@ class LoraAdapter:
             raise ValueError(f"this {type(model).__name__} has an adapter of PEFT's already; merge it, or take it off")
         self.model, self.settings, self.embeddings, self.new = model, settings, embeddings, list(new)
         self.tables = [table for table in token_parameters(model).values() if table.dim() == 2]
-        if embeddings != "none" and not all(_holders(model, table) for table in self.tables):
+        if embeddings != "none" and not all(table_holders(model, table) for table in self.tables):
             hint = "give embeddings none"
             raise ValueError(f"PEFT cannot keep a table of tokens that a {type(model).__name__} has; {hint}")
         self._learnt = {p: p.requires_grad for p in model.parameters()}
@@ -120,7 +115,7 @@ class _Tables:
 
     def __init__(self, lora: LoraAdapter):
         self.lora = lora
-        self.holders = [_holders(lora.model, table) for table in lora.tables]
+        self.holders = [table_holders(lora.model, table) for table in lora.tables]
 
     @property
     def has_bias(self) -> bool:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from transformers import PreTrainedModel
 
 # %% auto #0
-__all__ = ['only_new_rows']
+__all__ = ['table_holders', 'only_new_rows']
 
 # %% ../../nbs/05_models/11_new_rows.ipynb #d35d2e57
 def _looking_up(module, own, where) -> Callable[[torch.Tensor], torch.Tensor]:
@@ -58,9 +58,10 @@ def _with_rows(module: nn.Module, rows: nn.Parameter) -> nn.Module:
     return own
 
 
-def _holders(model: nn.Module, table: torch.Tensor) -> list[nn.Module]:
-    "The modules that a table is the weight of."
-    return [m for m in model.modules() if isinstance(m, (nn.Embedding, nn.Linear)) and m.weight is table]
+def table_holders(model: nn.Module, table: torch.Tensor) -> dict[str, nn.Module]:  # by name, the input's first
+    "The modules that a table of tokens is the weight of."
+    kinds = (nn.Embedding, nn.Linear)
+    return {name: m for name, m in model.named_modules() if isinstance(m, kinds) and m.weight is table}
 
 # %% ../../nbs/05_models/11_new_rows.ipynb #258d97c1
 def _check_tables(model, ids) -> None:
@@ -72,7 +73,7 @@ def _check_tables(model, ids) -> None:
     if not 0 <= min(ids) <= max(ids) < n_tokens:
         raise ValueError(f"new tokens {min(ids)} to {max(ids)}: the model has embeddings of {n_tokens} tokens")
     for role, t in tensors.items():
-        known = t.tensor.dim() == 1 or _holders(model, t.tensor)
+        known = t.tensor.dim() == 1 or table_holders(model, t.tensor)
         if t.dimension or not known or len(t) != n_tokens:
             raise ValueError(
                 f"the {role} table of a {type(model).__name__} is laid out in a way in which rows cannot learn "
@@ -104,7 +105,7 @@ def only_new_rows(
             if table.requires_grad:
                 hooks.append(table.register_hook(lambda grad: grad * (where(grad.device)[1] >= 0)))
             continue
-        for module in _holders(model, table):
+        for module in table_holders(model, table).values():
             own, is_embedding = _with_rows(module, model.new_rows[role]), isinstance(module, nn.Embedding)
             changed_forward = _looking_up if is_embedding else _giving_logits
             module.forward = changed_forward(module, own, where)

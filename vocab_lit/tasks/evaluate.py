@@ -69,7 +69,7 @@ def _in_language(model, tokenizer, folder, leave_out=()):  # name of the languag
 
 Say = Callable[[str], None]  # is told what is being done
 
-
+# %% ../../nbs/07_tasks/10_evaluate.ipynb #e34f27ad
 class _Notes(list):
     "What is odd, told as soon as it is known."
 
@@ -95,7 +95,7 @@ def _read_splits(task, settings, told) -> list[list]:  # training, development, 
     told.add(notes(task, *splits))
     return splits
 
-
+# %% ../../nbs/07_tasks/10_evaluate.ipynb #9a9528e4
 def _tell_result(seed, result, made, say) -> None:
     scores = ", ".join(f"{name} {100 * score:.2f}" for name, score in result.scores.items())
     epochs = f"epoch {result.best_epoch} of {result.epochs}, {result.seconds:.1f} s"
@@ -118,22 +118,27 @@ def _save_best(folder, source, best, tokenizer, task, settings, facts) -> None:
     )
     write_json(about | facts, folder / "scores.json")
 
-
+# %% ../../nbs/07_tasks/10_evaluate.ipynb #b8b9f84d
 def _run_folder(out, folder, facts) -> Path:
     "The folder of checkpoints, begun or gone on with; `ValueError` where the output folder holds those of another run."
     folder = Path(out, "run") if out else Path(folder)
     note = folder / "evaluate.json"
-    try:
-        if note.is_file():
-            check_same_run(note, facts)
-            return folder
-    except ValueError:
-        if out:
-            raise
+    if note.is_file() and not out and not _is_same_run(note, facts):
         shutil.rmtree(folder)
-    folder.mkdir(parents=True)
-    write_json(facts, note)
+    if note.is_file():
+        check_same_run(note, facts)
+    else:
+        folder.mkdir(parents=True, exist_ok=True)
+        write_json(facts, note)
     return folder
+
+
+def _is_same_run(note: Path, facts: dict) -> bool:
+    try:
+        check_same_run(note, facts)
+    except ValueError:  # or the note is damaged
+        return False
+    return True
 
 
 def _fit_seeds(model, data, attach, settings, run, folder) -> Iterator[tuple[int, FineTuned]]:
@@ -148,7 +153,7 @@ def _fit_seeds(model, data, attach, settings, run, folder) -> Iterator[tuple[int
             place = dict(folder=folder / f"seed-{seed}", stop=stop) if folder else {}
             yield seed, fit(model, data, seed, attach, **place)
 
-
+# %% ../../nbs/07_tasks/10_evaluate.ipynb #691832f3
 def _fine_tune(source: Source, settings: EvaluateSettings, out, say, run, folder) -> list[dict]:
     "Fine-tune a model from several seeds on the splits in three files."
     task, told = get_task(settings.task), _Notes(say)

@@ -169,8 +169,7 @@ def task_settings(
     task: str,  # pos, ner, dp, qa or nli
     adapters: bool = False,  # whether only adapters are trained
     low_resource: bool = False,  # whether the task is learnt in a language with little text
-    # the language that is trained on, and the short name of the data set; the last one counts most
-    of: Sequence[str] = (),
+    of: Sequence[str] = (),  # the language that is trained on, and the data set's short name; the last counts most
 ) -> TaskConfig:
     "The settings with which a paper fine-tunes on a task."
     one_of("preset", paper, PAPERS)
@@ -179,7 +178,6 @@ def task_settings(
         raise SettingError("preset", f"{paper} has no settings for {task}; it has {', '.join(PAPERS[paper])}")
     found = PAPERS[paper][task]
     config = found.adapters if adapters else found.whole
-    found = PAPERS[paper][task]
     for name in of:
         config = replace(config, **found.changes.get(name, {}))
     if low_resource and found.low_resource_batch:
@@ -379,10 +377,8 @@ def files_are_told_what_they_know(settings: EvaluateSettings) -> None:
     known = _READING.get(settings.task)
     for name in settings.reading:
         if name != known:
-            problem = f" says nothing about files of {settings.task}; " + (
-                f"give --{known}" if known else "leave it out"
-            )
-            raise SettingError(name, problem)
+            hint = f"give --{known}" if known else "leave it out"
+            raise SettingError(name, f" says nothing about files of {settings.task}; {hint}")
     if settings.column:
         one_of("column", settings.column, ("upos", "xpos"))
 

@@ -193,6 +193,7 @@ def _lm_sum(model, ids, labels, through_input: bool) -> torch.Tensor:
 
 # %% ../../nbs/06_training/08_distil.ipynb #d1571110
 def _width(model) -> int:
+    "Dimensions of the hidden states."
     return text_part(model.config).hidden_size
 
 
@@ -225,9 +226,8 @@ class Teacher:
         check_rows(self.model, self.tokenizer)
         for whose, t in (("model", tokenizer), ("teacher", self.tokenizer)):
             if not t.is_fast:
-                raise ValueError(
-                    f"the {whose}'s tokenizer does not say which characters a token is of; give a fast one"
-                )
+                problem = f"the {whose}'s tokenizer does not say which characters a token is of"
+                raise ValueError(f"{problem}; give a fast one")
             around = sum(map(len, ids_around(t)))
             if config.length < around + 2:
                 raise ValueError(f"snippets of {config.length} tokens have {around} special ones; set length to 50")
@@ -235,7 +235,7 @@ class Teacher:
     def snippets(
         self, tokenizer: PreTrainedTokenizerBase, lines: Iterable[str], config: LaptConfig
     ) -> Iterator[np.ndarray]:
-        "Pieces of text, as `snippet_rows` makes them."
+        "Snippets of text, as `snippet_rows` makes them."
         return snippet_rows(tokenizer, self.tokenizer, lines, self.new, config.length, config.distil_snippets)
 
     def loss(self, config: LaptConfig) -> Callable[..., torch.Tensor]:  # of the model and a batch

@@ -87,7 +87,7 @@ def _rehearsing(model) -> Iterator[None]:
             factors.fixed_shapes = fixed_shapes
 
 
-def _peak(model, n, length, share, accumulates, half) -> int:
+def _peak(model, n, length, share, accumulates, half) -> int:  # share: of the tokens that have a label
     "Bytes of gradients and activations at most, in a training step of micro-batches of n blocks."
     asked = max(1, round(n * length * share))
     with _rehearsing(model):
@@ -164,11 +164,11 @@ def micro_batches(
 def _is_small(model, config, micro, free) -> bool:
     "Whether a step surely fits."
     tables = set(model.get_input_embeddings().parameters())
-    wide = sum(sum(p.shape) for p in model.parameters() if p.dim() == 2 and p not in tables)
+    sides = sum(sum(p.shape) for p in model.parameters() if p.dim() == 2 and p not in tables)  # rows and columns
     asked = config.mask_probability if is_masked(model) else 1
-    wide += asked * len(model.get_input_embeddings().weight)
+    sides += asked * len(model.get_input_embeddings().weight)
     n_all = sum(p.numel() for p in model.parameters())
-    return 16 * n_all + 32 * wide * micro * config.length < free / 2
+    return 16 * n_all + 32 * sides * micro * config.length < free / 2
 
 
 def choose_micro_batch(

@@ -40,7 +40,10 @@ class Processes:
     def _key(self) -> str:  # of this start: torchrun can start its processes again
         return f"vocab_lit {self.environment.get('TORCHELASTIC_RESTART_COUNT', 0)}"
 
-    def tell(self, word: str) -> None:
+    def tell(
+        self,
+        word: str,  # start or resume training; empty: nothing is left to do
+    ) -> None:
         "Tell the other processes a word, unless they have been told one."
         if self._store and not self.told:
             self._store.set(self._key, word)

@@ -9,12 +9,13 @@ import math
 from dataclasses import dataclass, fields, replace
 
 from ..models.settings import LoraSettings
+from ..text.files import check_text
 from ..text.reader import TextSource
 from ..text.settings import LARGEST_SEED, Files, LacksOption, SettingError, Settings, one_of, within
 
 # %% auto #0
 __all__ = ['MODES', 'EMBEDDINGS', 'PRESETS', 'PRECISIONS', 'Stage', 'LaptConfig', 'LaptSettings', 'RunStopped', 'RunSettings',
-           'KeepSettings']
+           'KeepSettings', 'check_run']
 
 # %% ../../nbs/06_training/00_settings.ipynb #1695c301
 @dataclass(frozen=True)
@@ -264,9 +265,8 @@ class RunSettings(Settings):
         within("max_hours", self.max_hours, 0)
         within("save_total", self.save_total, 0)
         one_of("precision", self.precision, PRECISIONS)
-        both = {TextSource.of(p).name for p in text} & {TextSource.of(p).name for p in self.held_out}
-        if both:
-            raise SettingError("held_out", f" {min(both)} is both trained on and held out; give another file")
+        if both := _in_both(text, self.held_out):
+            raise SettingError("held_out", f" {both} is both trained on and held out; give another file")
 
     @property
     def arguments(self) -> dict:
@@ -295,6 +295,30 @@ class KeepSettings(Settings):
         within("replay", self.replay, 0, 0.9)
         if self.replay and not self.keep_text:
             raise LacksOption("keep_text", "give the text that --replay takes blocks from")
-        both = {TextSource.of(p).name for p in text} & {TextSource.of(p).name for p in self.keep_text}
-        if both:
-            raise SettingError("keep_text", f" {min(both)} is text of the new language too; give another file")
+        if both := _in_both(text, self.keep_text):
+            raise SettingError("keep_text", f" {both} is text of the new language too; give another file")
+
+
+def _in_both(some: Files, others: Files) -> str:
+    "A text that two lists have in common; empty where there is none."
+    both = {TextSource.of(file).name for file in some} & {TextSource.of(file).name for file in others}
+    return min(both, default="")
+
+
+def check_run(
+    text: Files,  # to train on
+    settings: LaptSettings | LaptConfig,
+    run: RunSettings,
+    keep: KeepSettings,
+    language: Settings | None = None,  # of the language adapter that is trained; None: the model itself is
+) -> None:
+    "`SettingError` where settings or text of a run cannot be as they are; no text is read to its end."
+    for group in filter(None, (settings, language)):
+        group.check()
+    run.check(text)
+    keep.check((*text, *run.held_out))
+    check_text(text)
+    check_text(run.held_out, "held_out")
+    check_text(keep.keep_text, "keep_text")
+    if language and keep.keep_text:
+        raise SettingError("keep_text", "a language adapter leaves the model as it is, and nothing is forgotten")

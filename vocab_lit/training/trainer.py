@@ -218,7 +218,7 @@ def _no_room(error, step, folder) -> OSError:
     advice = f"{Path(last).name} is whole: make room and resume" if last else "make room or choose another folder"
     return OSError(f"the checkpoint of step {step} cannot be written in {folder} ({first_line(error)}); {advice}")
 
-
+# %% ../../nbs/06_training/05_trainer.ipynb #9ccc483d
 def _damage(error) -> str | None:
     "What is wrong with a checkpoint, where an error says that something is."
     if isinstance(error, pickle.UnpicklingError):

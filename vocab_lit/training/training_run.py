@@ -27,14 +27,14 @@ from ..models.settings import LanguageAdapter, LoraSettings
 from ..models.source import Source, max_length
 from ..models.transplant import copy_beside, saved_plan, token_parameters
 from ..text.corpus import Lines, hold_out, mix, read_lines, write_json
-from ..text.files import check_output, check_text, write_folder
+from ..text.files import check_output, write_folder
 from ..text.reader import TextSource
 from ..text.settings import SettingError
 from ..tokens.tokenizer import save_tokenizer
 from .distil import Teacher
 from .forgetting import Kept, bits_in_words, check_kept, forgotten, open_kept, source_beside
 from .lapt import check_lapt, lapt
-from .settings import KeepSettings, LaptConfig, LaptSettings, RunSettings
+from .settings import KeepSettings, LaptConfig, LaptSettings, RunSettings, check_run
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -157,7 +157,7 @@ class _Run:
             found |= dict(keep_text=kept, replay=self.keep.replay)
         return found
 
-
+# %% ../../nbs/06_training/07_training_run.ipynb #c6d65f22
 def _check_folder(out: Path, resume: bool) -> None:
     "`ValueError` where the output folder does not hold what it should, before a model is loaded."
     if resume and not (out / "lapt.json").is_file():
@@ -185,17 +185,11 @@ def _open_run(source, text, settings, run, language, keep) -> _Run:
     beside = language.vocabulary if language else source.files
     layer = _factors_beside(model, beside) if beside else None
     check_lapt(model, tokenizer, config)
-    if layer and config.lora:
-        raise ValueError(f"low-dimensional embeddings do not learn beside LoRA; remove {beside}/factors.safetensors")
-    if layer and config.only_new_rows:
-        raise ValueError(
-            "low-dimensional embeddings are trained for all tokens; take embeddings all and another mode than new"
-        )
-    new = saved_plan(source.files, tokenizer).new_tokens if config.only_new_rows else None
+    if layer:
+        _check_low_dimensional(config, beside)
     if keep.replay and config.mode == "distil":
         raise SettingError("replay", "mode distil reads no text of other languages; replay in a run of another mode")
-    if new == []:
-        raise ValueError("no token is new: all embeddings are copies, and nothing would learn")
+    new = _new_tokens(source, tokenizer) if config.only_new_rows else None
     teacher = _open_teacher(source, run.teacher, new, config)
     if teacher:
         teacher.check(model, tokenizer, config)
@@ -203,6 +197,22 @@ def _open_run(source, text, settings, run, language, keep) -> _Run:
     if config.lora:
         lora = LoraAdapter(model, LoraSettings.read(config.lora), config.embeddings, new or (), run.seed)
     return _Run(source, text, run, config, language, model, tokenizer, layer, new, keep, teacher, lora)
+
+
+def _check_low_dimensional(config: LaptConfig, folder: Path) -> None:
+    "`ValueError` where low-dimensional embeddings cannot learn as it is asked for."
+    if config.lora:
+        raise ValueError(f"low-dimensional embeddings do not learn beside LoRA; remove {folder}/factors.safetensors")
+    if config.only_new_rows:
+        problem = "low-dimensional embeddings are trained for all tokens"
+        raise ValueError(f"{problem}; give embeddings all, and another mode than new or distil")
+
+
+def _new_tokens(source: Source, tokenizer) -> list[int]:
+    "Ids of the tokens whose embeddings are no copies; `ValueError` where there is none."
+    if not (new := saved_plan(source.files, tokenizer).new_tokens):
+        raise ValueError("no token is new: all embeddings are copies, and nothing would learn; train those of all")
+    return new
 
 
 def _open_teacher(source: Source, given: str, new: list[int] | None, config: LaptConfig) -> Teacher | None:
@@ -218,7 +228,7 @@ def _open_teacher(source: Source, given: str, new: list[int] | None, config: Lap
         raise ValueError(f"mode distil needs the source model as a teacher, and {told}; give --teacher DIR")
     return Teacher.open(given or made_from, new)
 
-
+# %% ../../nbs/06_training/07_training_run.ipynb #9be52e3d
 def _read_text(job: _Run, say) -> tuple:  # lines to train on, held-out lines
     "Open the text; `ValueError` where it is too short."
     train, test = _open_text(job.text, job.run.held_out, job.run.alpha, job.run.seed)
@@ -262,15 +272,7 @@ def lapt_files(
 ) -> pd.DataFrame:  # columns step, loss (held-out, nats) and, with text to keep, kept_loss
     "Continue the pretraining of a model on text files and save it."
     out, first = Path(out), os.environ.get("RANK", "0") == "0"  # of several processes
-    for group in filter(None, (settings, language)):
-        group.check()
-    run.check(text)
-    keep.check((*text, *run.held_out))
-    check_text(text)
-    check_text(run.held_out, "held_out")
-    check_text(keep.keep_text, "keep_text")
-    if language and keep.keep_text:
-        raise SettingError("keep_text", "a language adapter leaves the model as it is, and nothing is forgotten")
+    check_run(text, settings, run, keep, language)
     if first or run.resume:
         _check_folder(out, run.resume)
     job = _open_run(source, text, settings, run, language, keep)
@@ -294,6 +296,7 @@ def lapt_files(
 
 
 def _ended(out: Path, say) -> pd.DataFrame:
+    "The losses of a run that has ended already."
     import pandas as pd
 
     say(f"the run in {out} has ended already")
@@ -302,6 +305,7 @@ def _ended(out: Path, say) -> pd.DataFrame:
 
 
 def _announce(job: _Run, test, say) -> None:
+    "Say what is going to be trained."
     config, state = job.config, "resumed" if job.run.resume else f"{len(test):,} lines held out"
     most = "at most " * bool(config.max_epochs)
     say(f"{most}{config.steps:,} steps of {config.batch_size} x {config.length} tokens, mode {config.mode}, {state}")
@@ -319,6 +323,7 @@ def _announce(job: _Run, test, say) -> None:
 
 
 def _train(job: _Run, train, test, out: Path, kept: Kept, say) -> pd.DataFrame:
+    "Train what is to learn: the model, its new rows, its low-dimensional embeddings or an adapter."
     adapter = job.model.madx.learning(job.language.name) if job.language else nullcontext()
     low_dimensional = factored(job.model, job.layer) if job.layer else nullcontext()
     new = only_new_rows(job.model, job.new) if job.new is not None else nullcontext()
@@ -341,7 +346,7 @@ def _train(job: _Run, train, test, out: Path, kept: Kept, say) -> pd.DataFrame:
             **job.run.arguments,
         )
 
-
+# %% ../../nbs/06_training/07_training_run.ipynb #57ef8a09
 def _training_facts(job: _Run, losses) -> dict:
     "What the model card says about a run."
     best, config = losses.loss.idxmin(), job.config

@@ -59,20 +59,32 @@ class DeviceWaits(TorchDispatchMode):
         there = [tensor for tensor in given if self._is_in(self._there, tensor)]
         from_host = [t for t in given if t.dim() and self._is_in(self._host, t) and not self._is_in(self._there, t)]
         kind = operation.overloadpacket
-        arrives = kind is _aten.copy_ and from_host and not there and kwargs.get("non_blocking", args[-1] is True)
-        if there and (self._asks(kind, args) or from_host):
-            self.found[f"{kind.__name__} of data from the processor" if from_host else kind.__name__] += 1
+        if there and from_host:
+            self.found[f"{kind.__name__} of data from the processor"] += 1
+        elif there and self._asks(kind, args):
+            self.found[kind.__name__] += 1
         made = operation(*args, **kwargs)
         results = [leaf for leaf in tree_leaves(made) if isinstance(leaf, torch.Tensor)]
-        if there or arrives:
+        if there or (from_host and self._is_prepared_copy(kind, args, kwargs)):
             self.put(results)
-        elif from_host or kind is _aten.lift_fresh or (kind in _DRAWN and kwargs.get("generator")):
+        elif from_host or self._makes_data(kind, kwargs):
             for result in results:
                 self._note(self._host, result)
         return made
 
     @staticmethod
+    def _is_prepared_copy(kind, args, kwargs) -> bool:
+        "Whether data are copied to the device without waiting."
+        return kind is _aten.copy_ and kwargs.get("non_blocking", args[-1] is True)
+
+    @staticmethod
+    def _makes_data(kind, kwargs) -> bool:
+        "Whether new data come from the processor: from a list, or from a generator of its own."
+        return kind is _aten.lift_fresh or bool(kind in _DRAWN and kwargs.get("generator"))
+
+    @staticmethod
     def _asks(kind, args) -> bool:
+        "Whether an operation's result, or its shape, is a value of what it is given."
         if kind in _BY_INDEX:
             return any(i is not None and i.dtype in (torch.bool, torch.uint8) for i in args[1])
         return kind in _ASKED
