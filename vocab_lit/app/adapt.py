@@ -192,6 +192,7 @@ class Stage(NamedTuple):
     run: Callable[[], None]
 
     def done(self) -> bool:
+        "Whether it has ended: what it makes is there whole."
         if self.name == "training":
             return (self.path / "config.json").is_file() and not (self.path / "run").exists()
         return self.path.exists()
@@ -380,7 +381,12 @@ def _training_stage(a, out, say, processes) -> list[Stage]:
     return [Stage("training", about, out / "model", partial(_train_together, a, out, say, processes))]
 
 
-def stages(a: Adaptation, out: Path, say: Say = print, processes: Processes | None = None) -> list[Stage]:
+def stages(
+    a: Adaptation,
+    out: Path,  # folder of the adaptation
+    say: Say = print,  # told what is being done
+    processes: Processes | None = None,  # that train together; None where no stage is run
+) -> list[Stage]:
     "The stages of an adaptation in order."
     wanted, method = a.transplant.tokenizer, a.transplant.init.method
     language = wanted.tokenizer or out / "tokenizer"
@@ -534,7 +540,10 @@ def adapt_files(
         return _adapt(a, out, say, processes)
 
 
-def check_processes(a: Adaptation, n: int) -> None:
+def check_processes(
+    a: Adaptation,
+    n: int,  # processes that train together
+) -> None:
     "`SettingError` where so many processes cannot share a batch."
     size = a.lapt.config().batch_size
     if a.lapt.trains and size % n:

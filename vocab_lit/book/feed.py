@@ -36,7 +36,7 @@ def _collate(rows, masked):
 
 
 def stage_times(
-    data: MaskedBlocks,
+    data: MaskedBlocks,  # of which every block is made ready
     batch: int,  # blocks
 ) -> dict[str, float]:  # {stage: microseconds of the processor for each block}
     "What each stage of the feed takes, one stage after the other."
@@ -85,7 +85,7 @@ def feed(
     side: str,  # vocab_lit or transformers
     tokenizer: str,  # folder or hub name
     file: str,  # of packed blocks
-    masked: bool,
+    masked: bool,  # whether it is for a masked model
     n_blocks: int,  # that are made ready; the first tenth is not counted
 ) -> dict:
     "Batches for training."
@@ -125,7 +125,11 @@ def packing(
     return dict(lines_per_second=len(texts) / max(meter.record["cpu_seconds"], 1e-9))
 
 
-def side(meter: Meter, what: str, **arguments) -> dict:
+def side(
+    meter: Meter,
+    what: str,  # feed or packing
+    **arguments,  # as that function takes them
+) -> dict:
     "One side of the part."
     return (packing if what == "packing" else feed)(meter, **arguments)
 
@@ -147,7 +151,12 @@ def _named(models, place, sizes) -> Iterator[tuple[str, str]]:
         yield "made", str(made)
 
 
-def feed_cases(place: Path, sizes: tuple, small: bool, models: Sequence[str] = ()) -> Iterator[Case]:
+def feed_cases(
+    place: Path,  # folder for what the cases read
+    sizes: tuple,  # tokens in the vocabularies that are made
+    small: bool,  # whether it is a trial in seconds
+    models: Sequence[str] = (),  # folders or hub names, whose vocabularies take the place of those
+) -> Iterator[Case]:
     "Masked and causal feeds of each vocabulary, and packing."
     from vocab_lit.text.phrasebook import lines
     from vocab_lit.tokens.tokenizer import load_tokenizer

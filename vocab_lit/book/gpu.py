@@ -42,7 +42,7 @@ _QWEN3 = dict(  # of 0.6B
 
 def model_of(
     shape: str,  # XLM-R base, GPT-2 or Qwen3 0.6B
-    n_tokens: int,
+    n_tokens: int,  # in the vocabulary
     small: bool,  # whether all but the kind of model is tiny
 ) -> PreTrainedModel:
     "A model with random weights, the same each time."
@@ -162,8 +162,8 @@ def gpu(
     meter: Meter,
     side: str,  # vocab_lit, recomputed, compiled, Trainer, or that in bf16
     shape: str,  # as `model_of` takes it
-    n_tokens: int,
-    length: int,
+    n_tokens: int,  # in the vocabulary
+    length: int,  # tokens in a block
     batch: int,  # blocks; the plain Trainer has eight
     steps: int,  # that are measured, after a warm-up
     small: bool = False,  # whether all but the kind of model is tiny

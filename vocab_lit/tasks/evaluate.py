@@ -255,10 +255,10 @@ def _probe(source: Source, settings: EvaluateSettings, say) -> list[dict]:
 # %% ../../nbs/07_tasks/10_evaluate.ipynb #b880c169
 def check_evaluation(
     settings: EvaluateSettings,
-    out: str | Path | None,
-    run: TaskRun,
+    out: str | Path | None,  # for the model and its scores
+    run: TaskRun,  # whether it resumes, and when it stops
 ) -> None:
-    "`ValueError` where the output folder does not hold what it should."
+    "`ValueError` where the output folder does not hold what it should, or is needed and not given."
     if not out and (run.resume or run.max_hours):
         raise SettingError("resume" if run.resume else "max_hours", "checkpoints are in the output folder; give --out")
     if not out:

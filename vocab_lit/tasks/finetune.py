@@ -215,8 +215,16 @@ class TaskData(NamedTuple):
     test: tuple
 
 
-def prepare(model, tokenizer, train, dev, test, task, config) -> TaskData:
-    "Check the splits of a task and make them rows."
+def prepare(
+    model: PreTrainedModel,
+    tokenizer: PreTrainedTokenizerBase,
+    train: Sequence,  # examples of the task
+    dev: Sequence,  # by which the best epoch is chosen
+    test: Sequence,
+    task: str | Task,
+    config: TaskConfig | None,  # None: the task's own
+) -> TaskData:
+    "Make the splits of a task rows; `ValueError` where one of them has nothing to learn or to score."
     task, config = get_task(task), settings_for(task, config)
     for name, split in (("training", train), ("development", dev), ("test", test)):
         if not sum(len(task.asked(e)) for e in split):
@@ -235,10 +243,10 @@ Attach = Callable[["PreTrainedModel", list[nn.Parameter]], None]
 
 
 def fit(
-    model: PreTrainedModel,
-    data: TaskData,
-    seed: int,
-    attach: Attach | None = None,
+    model: PreTrainedModel,  # masked or causal language model; it is not changed
+    data: TaskData,  # from `prepare`
+    seed: int,  # of the head, the order and dropout
+    attach: Attach | None = None,  # as in `fine_tune`
     folder: str | Path | None = None,  # for checkpoints, from which it resumes; None: none are written
     stop: StopWhenAsked | None = None,  # says when to save and stop; with a folder
 ) -> FineTuned:
@@ -344,9 +352,9 @@ def _train(new, data, seed, collate, measure, folder, stop) -> tuple[list[tuple[
 def fine_tune(
     model: PreTrainedModel,  # masked or causal language model; it is not changed
     tokenizer: PreTrainedTokenizerBase,  # the model's
-    train: Sequence,
-    dev: Sequence,
-    test: Sequence,  # examples of the task
+    train: Sequence,  # examples of the task
+    dev: Sequence,  # by which the best epoch is chosen
+    test: Sequence,
     task: str | Task,
     seed: int = 0,  # of the head, the order and dropout
     config: TaskConfig | None = None,  # None: the task's own
@@ -381,8 +389,8 @@ def fine_tune_seeds(
     test: Sequence,
     task: str | Task,
     seeds: Sequence[int] = (0, 1, 2, 3),  # four, as Downey et al. (2023)
-    config: TaskConfig | None = None,
-    attach: Attach | None = None,
+    config: TaskConfig | None = None,  # None: the task's own
+    attach: Attach | None = None,  # as in `fine_tune`
 ) -> pd.DataFrame:  # one row a seed: task, metric, seed, dev, test, other metrics on test, best_epoch, epochs, seconds
     "Fine-tune from several seeds."
     import pandas as pd

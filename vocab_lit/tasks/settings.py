@@ -338,12 +338,14 @@ _TRAINING = ("dev", "preset", "learning_rate", "epochs", "balance_o", "activatio
 
 
 def perplexity_trains_nothing(settings: EvaluateSettings) -> None:
+    "Refuse what is for training, in a task in which nothing is trained."
     if settings.task == PERPLEXITY:
         names = ("train", *_TRAINING, *_ADAPTERS, "batch_size", "column", "language")
         _refuse(settings, (*names, "probe", "compare"), " is not for ppl, which trains nothing")
 
 
 def probe_trains_a_classifier(settings: EvaluateSettings) -> None:
+    "Refuse what a probe has no use for, and a probe without examples or a task that has none."
     if not settings.probe:
         _refuse(settings, ("compare",), " is for --probe")
         return
@@ -356,6 +358,7 @@ def probe_trains_a_classifier(settings: EvaluateSettings) -> None:
 
 
 def trains_or_scores(settings: EvaluateSettings) -> None:
+    "Refuse what is for training where a task adapter is scored, and training without examples."
     if settings.trains_nothing:
         return
     if settings.task_adapter:
@@ -372,6 +375,7 @@ def trains_or_scores(settings: EvaluateSettings) -> None:
 
 
 def files_are_told_what_they_know(settings: EvaluateSettings) -> None:
+    "Refuse what says nothing about a task's files."
     if settings.task == PERPLEXITY:
         return
     known = _READING.get(settings.task)

@@ -144,6 +144,7 @@ class SnippetPairs(MaskedBlocks):
     "What distillation sees, in order: every snippet once in each pass, masked anew for language modelling."
 
     def batch(self, blocks: torch.Tensor, places: Sequence[int]) -> dict[str, torch.Tensor]:  # (n, length) each
+        "What `distil_loss` is given of some rows, (n, 3 * length)."
         ids, teacher_ids, labels = blocks.view(len(blocks), 3, -1).unbind(1)
         lm_ids, lm_labels = self.masked(ids, places)
         lm_labels = lm_labels.where(lm_labels >= 0, _NONE)
@@ -163,7 +164,7 @@ def distil_loss(
     labels: torch.Tensor,  # (n, length) the teacher's position that each one is compared with, or -100
     lm_ids: torch.Tensor,  # (n, length) as input_ids, with masks in a masked model
     lm_labels: torch.Tensor,  # (n, length) target ids of language modelling, or -100
-    teacher: PreTrainedModel,
+    teacher: PreTrainedModel,  # the source model; it does not learn
     layer: int = 0,  # whose hidden states are compared, 1 for the first; 0: the last
     lm: bool = False,  # whether input embeddings learn language modelling besides
     reduction: str = "mean",  # over the targets: mean or sum
@@ -207,7 +208,11 @@ class Teacher:
     name: str = ""  # where it was found
 
     @classmethod
-    def open(cls, path: str | Path, new: Sequence[int]) -> Teacher:
+    def open(
+        cls,
+        path: str | Path,  # folder of the source model
+        new: Sequence[int],  # ids of the new tokens in the student's vocabulary
+    ) -> Teacher:
         "The model in a folder, which does not learn."
         source = Source.open(path)
         model = source.load().float().eval().requires_grad_(False)

@@ -76,7 +76,7 @@ def open_kept(
 
 
 def check_block(
-    lines: Iterable[str],
+    lines: Iterable[str],  # read as far as they are needed
     tokenizer: PreTrainedTokenizerBase,
     length: int,  # tokens in a block
     option: str,  # that gave the lines
@@ -110,7 +110,7 @@ class Replayed(Dataset):
     def __init__(
         self,
         new: Dataset,  # says how many blocks there are
-        old: Dataset,
+        old: Dataset,  # blocks of the old languages
         share: float,  # of blocks from `old`, to the millionth
     ):
         self.new, self.old, self.parts = new, old, round(share * _PARTS)
@@ -141,7 +141,7 @@ def forgotten(
     # by what they are called: source, start, trained; model and tokenizer where they are in memory already
     models: Mapping[str, Source | tuple[PreTrainedModel, PreTrainedTokenizerBase]],
     parts: Mapping[str, list[str]],  # held-out lines by file
-    say: Callable[[str], None] = lambda message: None,
+    say: Callable[[str], None] = lambda message: None,  # told which model is measured
 ) -> list[dict]:  # a row for each text and model: text, model, bits_per_byte and other numbers of `Perplexity`
     "How well models predict the text of the languages that the first of them knew."
     rows = []

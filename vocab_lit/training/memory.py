@@ -203,8 +203,8 @@ def memory_for(
     config: LaptConfig,
     processes: int,  # that train together
     most: int = 0,  # blocks at most, where none are asked for; 0: 32
-    divided: bool = False,  # as in `step_memory`, and so is half
-    half: torch.dtype | None = None,
+    divided: bool = False,  # as in `step_memory`
+    half: torch.dtype | None = None,  # as in `step_memory`
 ) -> tuple[int, StepMemory | None, int]:  # micro-batch, what it takes where it was rehearsed, and what is free
     "The micro-batch of a run on this machine."
     free = free_memory()

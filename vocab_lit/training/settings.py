@@ -308,8 +308,8 @@ def _in_both(some: Files, others: Files) -> str:
 def check_run(
     text: Files,  # to train on
     settings: LaptSettings | LaptConfig,
-    run: RunSettings,
-    keep: KeepSettings,
+    run: RunSettings,  # what surrounds it
+    keep: KeepSettings,  # text in languages that the model knows
     language: Settings | None = None,  # of the language adapter that is trained; None: the model itself is
 ) -> None:
     "`SettingError` where settings or text of a run cannot be as they are; no text is read to its end."

@@ -265,10 +265,10 @@ def lapt_files(
     text: Sequence[str | Path],  # UTF-8 files, one sentence or paragraph a line
     out: str | Path,  # a new or empty folder, or with `resume` that of a run that was interrupted
     settings: LaptSettings | LaptConfig = LaptSettings(),  # a preset and what differs from it, or all hyper-parameters
-    run: RunSettings = RunSettings(),
+    run: RunSettings = RunSettings(),  # held-out text, seed, and whether and when it stops and resumes
     language: LanguageAdapter | None = None,  # to train its adapter; None: the model itself is trained
     say: Callable[[str], None] = print,  # told what is being done
-    keep: KeepSettings = KeepSettings(),
+    keep: KeepSettings = KeepSettings(),  # text in languages that the model knows, and how much of it is replayed
 ) -> pd.DataFrame:  # columns step, loss (held-out, nats) and, with text to keep, kept_loss
     "Continue the pretraining of a model on text files and save it."
     out, first = Path(out), os.environ.get("RANK", "0") == "0"  # of several processes
