@@ -1411,17 +1411,10 @@ def adapt(
     check_model_path(model)
     asked.check()
     push_to_hub = _upload_to(push_to_hub, dry_run)
-    from vocab_lit.app.adapt import UNKNOWN_NOTE, adapt_files, check_start, stages
-    from vocab_lit.training.forgetting import FORGOTTEN, bits_by_text
+    from vocab_lit.app.adapt import adapt_files
 
     if dry_run:
-        check_start(asked, out)
-        rows = [
-            dict(stage=s.name, what=s.about, makes=str(s.path), state="done" if s.done() else "to do")
-            for s in stages(asked, out)
-        ]
-        if push_to_hub:
-            rows.append(_planned_upload(asked.final(out), push_to_hub))
+        rows = _planned_stages(asked, out, push_to_hub)
         tell_json(rows) if as_json else show(rows, f"{model} to {out}")
         return
     report = adapt_files(asked, out, step)
@@ -1431,6 +1424,27 @@ def adapt(
     if as_json:
         tell_json(report)
         return
+    _show_report(report)
+    step(f"the report is {out / 'report/report.md'}, the model {asked.final(out)}")
+
+
+def _planned_stages(asked: Adaptation, out: Path, push_to_hub: str | None) -> list[dict]:
+    "What an adaptation would do; errors are those with which it would begin."
+    from vocab_lit.app.adapt import check_start, stages
+
+    check_start(asked, out)
+    rows = [
+        dict(stage=s.name, what=s.about, makes=str(s.path), state="done" if s.done() else "to do")
+        for s in stages(asked, out)
+    ]
+    return rows + ([_planned_upload(asked.final(out), push_to_hub)] if push_to_hub else [])
+
+
+def _show_report(report: dict) -> None:
+    "How well the models predict, before and after."
+    from vocab_lit.app.adapt import UNKNOWN_NOTE
+    from vocab_lit.training.forgetting import FORGOTTEN, bits_by_text
+
     held_out = [
         dict(model=name, bits_per_byte=v["bits_per_byte"], tokens=v["tokens"], unknown=v["unknown"])
         for name, v in report["held_out"].items()
@@ -1440,7 +1454,6 @@ def adapt(
         show(bits_by_text(report["forgotten"]), FORGOTTEN)
     if report["held_out"]["source"]["unknown"]:
         step(f"note: {UNKNOWN_NOTE}")
-    step(f"the report is {out / 'report/report.md'}, the model {asked.final(out)}")
 
 # %% ../../nbs/09_app/04_cli.ipynb #93ab266b
 @app.command("claims")

@@ -389,82 +389,86 @@ _BEGIN = {
 _BEGIN |= {KEEP + name: ", ".join(f"en-{file}" for file in files.split(", ")) for name, files in _BEGIN.items()}
 
 
+def _commented(values: dict[str, object], keys: dict[str, Key], indent: str = "") -> list[str]:
+    "Settings that are commented out, each with what it is."
+    return [f"{indent}# {name}: {value}   # {keys[name].about}" for name, value in values.items()]
+
+
+def _known_of(code: str) -> list[str]:
+    "What is known of a language, in comments."
+    facts, resources = language_facts(code), language_resources(code)
+    own = facts["own name"] if facts["own name"] != facts["name"] else ""
+    width = max((len(r["name"]) for r in resources), default=0)
+    there = [f"#   {r['kind']:<10} {r['name']:<{width}}  {r['where']}" for r in resources if r["kind"] != "model"]
+    none = "# The papers' sources have nothing for it that we know of."
+    return [
+        f"# {facts['name']}{f' ({own})' if own else ''}, {facts['script']}",
+        f"# Text of the phrasebook, for chapters at scale mini: {facts['text at scale mini']}.",
+        "#",
+        "# What the papers' sources have for it:" if there else none,
+        *there,
+    ]
+
+
+def _training_lines() -> list[str]:
+    "The part of continued pretraining."
+    lapt = PRESETS["embedding-structure"]
+    names = ("learning_rate", "batch_size", "length", "eval_every", "patience")
+    names += ("distil_layer", "distil_snippets", "distil_lm")
+    values = dict(mode=lapt.mode, embeddings=lapt.embeddings, lora="r=16,merge=yes")
+    values |= {name: getattr(lapt, name) for name in names}
+    paper = f"the paper has {lapt.steps:,} of {lapt.batch_size} x {lapt.length} tokens"
+    return [
+        "lapt:   # continued pretraining",
+        f"  preset: embedding-structure   # {', '.join(PRESETS)}",
+        f"  steps: 10000   # {paper}; 0: no training",
+        *_commented(values, _LAPT, "  "),
+    ]
+
+
+_TEXT_HELP = "one sentence or paragraph a line, or JSON lines, tables, Parquet; several: [a.txt, b.jsonl.gz]"
+
+
 def example_setup(
     code: str,  # from `find_language`
     model: str = "FacebookAI/xlm-roberta-base",
     text: str = "",  # a file; "": CODE.txt
 ) -> str:  # YAML
     "A commented setup file for a language."
-    facts, resources = language_facts(code), language_resources(code)
-    width = max((len(r["name"]) for r in resources), default=0)
-    there = [f"#   {r['kind']:<10} {r['name']:<{width}}  {r['where']}" for r in resources if r["kind"] != "model"]
-    lapt = PRESETS["embedding-structure"]
-    return "\n".join(
-        [
-            f"# {facts['name']}"
-            + (f" ({facts['own name']})" if facts["own name"] and facts["own name"] != facts["name"] else "")
-            + f", {facts['script']}",
-            f"# Text of the phrasebook, for chapters at scale mini: {facts['text at scale mini']}.",
-            "#",
-            "# What the papers' sources have for it:"
-            if there
-            else "# The papers' sources have nothing for it that we know of.",
-            *there,
-            "#",
-            "# Names of files are relative to this file. Take the # away from what you need; every command reads it:",
-            "#   vocab-lit adapt --setup THIS --out DIR           text, vocabulary, training, scores and a report",
-            "#   vocab-lit chapter focus --setup THIS             a chapter of the book on your model and text",
-            "",
-            f"language: {repr(code) if code in ('no', 'on', 'off', 'yes') else code}",
-            f"model: {model}" + " " * 3 + "# a folder, or a name on the Hugging Face Hub when online",
-            f"text: {text or f'{code}.txt'}"
-            + " " * 3
-            + "# one sentence or paragraph a line, or JSON lines, tables, Parquet; several: [a.txt, b.jsonl.gz]",
-            "",
-            "method: focus   # vocab-lit methods lists them",
-            "vocab_size: 50000",
-            *(
-                f"# {key}: {value}   # {KEYS[key].about}"
-                for key, value in (
-                    ("held_out", f"{code}-held-out.txt"),
-                    ("extend", 30_000),
-                    ("vectors", "auto"),
-                    ("kind", "unigram"),
-                    ("tokenizer", f"tokenizer-{code}"),
-                    ("dictionary", f"en-{code}.txt"),
-                    ("source_text", "en.txt"),
-                    ("source_vectors", "cc.en.300.bin"),
-                    ("target_vectors", f"cc.{code}.300.bin"),
-                    ("keep_text", "en.txt"),
-                    ("replay", 0.1),
-                )
-            ),
-            "",
-            "lapt:   # continued pretraining",
-            "  preset: embedding-structure   # " + ", ".join(PRESETS),
-            f"  steps: 10000   # the paper has {lapt.steps:,} of {lapt.batch_size} x {lapt.length} tokens; "
-            "0: no training",
-            *(
-                f"  # {name}: {value!s}   # {_LAPT[name].about}"
-                for name, value in dict(
-                    mode=lapt.mode,
-                    embeddings=lapt.embeddings,
-                    lora="r=16,merge=yes",
-                    learning_rate=lapt.learning_rate,
-                    batch_size=lapt.batch_size,
-                    length=lapt.length,
-                    eval_every=lapt.eval_every,
-                    patience=lapt.patience,
-                    distil_layer=lapt.distil_layer,
-                    distil_snippets=lapt.distil_snippets,
-                    distil_lm=lapt.distil_lm,
-                ).items()
-            ),
-            "",
-            "# Tasks: training, development (may be left out) and test file. Settings go beside them:",
-            "#   pos: {train: a.conllu, test: b.conllu, epochs: 10}",
-            *(f"# {name}: [{_BEGIN[name]}]   # {KEYS[name].about}" for name in _BEGIN),
-            "# seeds: 4   # fine-tunings of each task",
-            "",
-        ]
+    values = dict(
+        held_out=f"{code}-held-out.txt",
+        extend=30_000,
+        vectors="auto",
+        kind="unigram",
+        tokenizer=f"tokenizer-{code}",
+        dictionary=f"en-{code}.txt",
+        source_text="en.txt",
+        source_vectors="cc.en.300.bin",
+        target_vectors=f"cc.{code}.300.bin",
+        keep_text="en.txt",
+        replay=0.1,
     )
+    lines = [
+        *_known_of(code),
+        "#",
+        "# Names of files are relative to this file. Take the # away from what you need; every command reads it:",
+        "#   vocab-lit adapt --setup THIS --out DIR           text, vocabulary, training, scores and a report",
+        "#   vocab-lit chapter focus --setup THIS             a chapter of the book on your model and text",
+        "",
+        f"language: {repr(code) if code in ('no', 'on', 'off', 'yes') else code}",
+        f"model: {model}   # a folder, or a name on the Hugging Face Hub when online",
+        f"text: {text or f'{code}.txt'}   # {_TEXT_HELP}",
+        "",
+        "method: focus   # vocab-lit methods lists them",
+        "vocab_size: 50000",
+        *_commented(values, KEYS),
+        "",
+        *_training_lines(),
+        "",
+        "# Tasks: training, development (may be left out) and test file. Settings go beside them:",
+        "#   pos: {train: a.conllu, test: b.conllu, epochs: 10}",
+        *_commented({name: f"[{files}]" for name, files in _BEGIN.items()}, KEYS),
+        "# seeds: 4   # fine-tunings of each task",
+        "",
+    ]
+    return "\n".join(lines)
