@@ -183,19 +183,10 @@ def gpu(
     blocks = torch.randint(5, n_tokens - 5, (n_blocks, length), generator=torch.Generator().manual_seed(0))
     told = dict(loss_difference=loss_difference(model, tokenizer, blocks[:2])) if side == "vocab_lit" else {}
     flops = _flops(model, tokenizer, blocks[:2]) / 2 / length if side in _OURS else 0  # of a token
-    clock = _clock(warm_up)
-    with tempfile.TemporaryDirectory() as folder, _as_side(side, model, small):
-        file = Path(folder, "tokens")
-        blocks.numpy().astype("<i4").tofile(file)
-        given = (model, tokenizer, file, length, batch, warm_up + steps, folder)
-        trainer = _our_trainer(*given) if side in _OURS else _their_trainer(*given, bf16=side.endswith("bf16"))
-        trainer.add_callback(clock)
-        waited = _seconds_waiting(trainer)
-        with meter:
-            trainer.train()
-    seconds = clock.times[-1][0] - clock.times[0][0]
+    with _as_side(side, model, small):
+        seconds, waiting = _timed(meter, side, model, tokenizer, blocks, batch, warm_up)
     rate = steps * batch * length / seconds
-    told |= dict(tokens_per_second=rate, feed_share=sum(waited[warm_up : warm_up + steps]) / seconds)
+    told |= dict(tokens_per_second=rate, feed_share=waiting / seconds)
     if torch.cuda.is_available():
         told["gpu_mb"] = torch.cuda.max_memory_allocated() / 2**20
     if flops:
@@ -203,6 +194,21 @@ def gpu(
         peak = products_per_second(device.torch, half, **dict(seconds=0.02, size=64) if small else {})
         told |= dict(flops_per_second=rate * flops, tflops=rate * flops / 1e12, share=rate * flops / peak)
     return told
+
+
+def _timed(meter, side, model, tokenizer, blocks, batch, warm_up) -> tuple[float, float]:  # seconds, of them waiting
+    "Train on all blocks once, and time the steps after a warm-up."
+    steps, clock = len(blocks) // batch, _clock(warm_up)
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder, "tokens")
+        blocks.numpy().astype("<i4").tofile(file)
+        given = (model, tokenizer, file, blocks.shape[1], batch, steps, folder)
+        trainer = _our_trainer(*given) if side in _OURS else _their_trainer(*given, bf16=side.endswith("bf16"))
+        trainer.add_callback(clock)
+        waited = _seconds_waiting(trainer)
+        with meter:
+            trainer.train()
+    return clock.times[-1][0] - clock.times[0][0], sum(waited[warm_up:steps])
 
 
 def _flops(model, tokenizer, blocks) -> int:
