@@ -357,7 +357,7 @@ def test_lora_leaves_an_adapter_that_plain_peft_loads_or_the_same_as_a_whole_mod
     config = replace(few, length=64, lora="r=4")
     whole = trained(out=place / "lora", config=config, **given)
     assert whole.loss.iloc[-1] < whole.loss[0]
-    assert any(re.match("parameters that learn: [0-9,]+ of LoRA, [0-9,]+ of embeddings; the model has ", m) for m in told)
+    assert any(re.match("trainable parameters: [0-9,]+ of LoRA, [0-9,]+ of embeddings; the model has ", m) for m in told)
     files = {f.name for f in (place / "lora").iterdir()}
     assert {"adapter_config.json", "adapter_model.safetensors", "README.md", "losses.csv", "metrics.jsonl"} <= files
     assert {"tokenizer.json", "lapt.json"} <= files and not {"config.json", "model.safetensors", "run"} & files

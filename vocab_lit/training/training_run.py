@@ -319,7 +319,7 @@ def _announce(job: _Run, test, say) -> None:
         say(f"they learn from {job.teacher.name}, {config.distil_snippets} snippets each where the text has them")
     if job.lora:
         told = ", ".join(f"{n:,} of {what}" for what, n in job.lora.sizes.items() if what != "model")
-        say(f"parameters that learn: {told}; the model has {job.lora.sizes['model']:,}")
+        say(f"trainable parameters: {told}; the model has {job.lora.sizes['model']:,}")
 
 
 def _train(job: _Run, train, test, out: Path, kept: Kept, say) -> pd.DataFrame:
