@@ -120,7 +120,7 @@ def _save_best(folder, source, best, tokenizer, task, settings, facts) -> None:
 
 # %% ../../nbs/07_tasks/10_evaluate.ipynb #b8b9f84d
 def _run_folder(out, folder, facts) -> Path:
-    "The folder of checkpoints, begun or gone on with; `ValueError` where the output folder holds those of another run."
+    "The folder of checkpoints, begun or resumed; those of another run are removed, or in an output folder refused."
     folder = Path(out, "run") if out else Path(folder)
     note = folder / "evaluate.json"
     if note.is_file() and not out and not _is_same_run(note, facts):
