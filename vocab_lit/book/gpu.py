@@ -106,14 +106,15 @@ def _their_trainer(model, tokenizer, file, length, batch, steps, folder, bf16) -
 @contextlib.contextmanager
 def _as_side(side, model, small) -> Iterator[None]:
     "Inside the block a model trains as a side does."
-    from vocab_lit.training.stages import block_stack
-    from vocab_lit.training.trainer import activations_recomputed, answering_with_loss
+    from vocab_lit.training.trainer import activations_recomputed, answering_with_loss, compiled_blocks
 
-    if side == "compiled":
-        for block in block_stack(model)[1]:
-            block.compile(backend="eager" if small else "inductor")
-    ours = answering_with_loss(model) if side in _OURS else contextlib.nullcontext()
-    with ours, activations_recomputed(model) if side == "recomputed" else contextlib.nullcontext():
+    with contextlib.ExitStack() as stack:
+        if side == "compiled":
+            stack.enter_context(compiled_blocks(model, "eager" if small else "inductor"))
+        if side == "recomputed":
+            stack.enter_context(activations_recomputed(model))
+        if side in _OURS:
+            stack.enter_context(answering_with_loss(model))
         yield
 
 

@@ -341,12 +341,16 @@ def check_compiler() -> None:
 
 
 @contextlib.contextmanager
-def compiled_blocks(model: PreTrainedModel) -> Iterator[None]:
+def compiled_blocks(
+    model: PreTrainedModel,
+    backend: str = "inductor",  # of torch.compile; eager: what is compiled runs as it is, without a compiler
+) -> Iterator[None]:
     "Inside the block the transformer blocks are compiled when they first run, each as the others of its kind."
-    check_compiler()
+    if backend != "eager":
+        check_compiler()
     blocks = list(block_stack(model)[1])
     for block in blocks:
-        block.compile()
+        block.compile(backend=backend)
     try:
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", "The .grad attribute", UserWarning)  # which the compiler asks for
