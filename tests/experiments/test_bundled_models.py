@@ -334,8 +334,13 @@ def test_a_folder_of_text_trains_a_model_and_an_interrupted_run_gives_the_same_o
             raise KeyboardInterrupt
 
 
+    def stop_masked_at_5(self, args, state, control, **_):
+        if self.before and state.global_step == 5:
+            raise KeyboardInterrupt
+
+
     tiny = dict(length=32, dim=16, heads=2, feed_forward=16, layers=1, steps=6, batch_size=4)
-    mixture = dict(vocab_size=260, alpha=0.3, tokenizer_lines=100)
+    mixture = dict(vocab_size=260, alpha=0.3, tokenizer_lines=100, causal_steps=6)
     text_recipe = ModelRecipe(
         locales=("en", "de"), unseen=("fr",), **mixture, **tiny, pair_share=0.3, sinusoids=True, bf16_on_cpu=True
     )
@@ -350,10 +355,11 @@ def test_a_folder_of_text_trains_a_model_and_an_interrupted_run_gives_the_same_o
         def train(out, recipe=text_recipe):
             return train_source_model(out, recipe, log_every=1, save_every=3, text=folder)
 
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(LossLog, "on_step_end", stop_at_5)
-            with pytest.raises(KeyboardInterrupt):
-                train(first)
+        for stop in (stop_at_5, stop_masked_at_5):
+            with pytest.MonkeyPatch.context() as patch:
+                patch.setattr(LossLog, "on_step_end", stop)
+                with pytest.raises(KeyboardInterrupt):
+                    train(first)
         with pytest.raises(ValueError, match="another learning_rate; resume"):
             train(first, replace(text_recipe, learning_rate=1e-3))
         own = load_source_model(train(first))
@@ -363,13 +369,14 @@ def test_a_folder_of_text_trains_a_model_and_an_interrupted_run_gives_the_same_o
         assert all(torch.equal(a, b) for a, b in zip(own[0].parameters(), straight.parameters()))
         record = json.loads((first / "heldout.json").read_text())
         assert set(record["source"]) == {"en", "de"} and set(record["unseen"]) == {"fr"}
-        assert record["run"]["tokens"] == 6 * 4 * 32
+        assert record["run"]["tokens"] == (6 + 6) * 4 * 32
+        assert list(pd.read_csv(first / "training.csv").step) == list(range(1, 13))
         from_file, from_phrasebook = (round(evaluate_language(*own, "de", where), 4) for where in (folder, None))
         assert record["source"]["de"] == from_file != from_phrasebook
         card = (first / "README.md").read_text()
         assert "2 languages (en de), sampled with alpha 0.3. Facts (CC0)." in card and "held-out lines" in card
         assert "--model field-xlmr --text FOLDER" in card and "# field-xlmr" in card
-        assert "phrasebook" not in card and "translation" not in card
+        assert "phrasebook" not in card and "translation" not in card and "6 steps before them" in card
         for missing in ("fr.heldout.txt", "de.train.txt"):  # before anything is made
             (folder / missing).rename(folder / "elsewhere.txt")
             with pytest.raises(ValueError, match=f"expected one file {missing}.*found 0"):

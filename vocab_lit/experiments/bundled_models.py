@@ -68,8 +68,13 @@ class ModelRecipe:
     learning_rate: float = 2.5e-3
     warmup: float = 1 / 30  # share of the steps
     mask_probability: float = 0.2
+    causal_steps: int = 0  # of a masked model: steps before the others, in which it predicts the next token
     bf16_on_cpu: bool = False  # whether a CPU multiplies in bfloat16 too; a GPU uses what it does best
     seed: int = 0
+
+    def __post_init__(self):
+        if self.causal_steps and self.architecture == "gpt2":
+            raise ValueError("causal_steps come before the steps of a masked model; gpt2 is causal, give it steps only")
 
 # %% ../../nbs/08_experiments/08_bundled_models.ipynb #45068648
 _CONSTRUCTED = tuple(code for code, language in LANGUAGES.items() if language.group == "source")
@@ -335,14 +340,15 @@ def _set_sinusoids(weight):  # (positions, dim)
 class LossLog(transformers.TrainerCallback):
     "Write step, loss, learning rate and seconds to a CSV file and to a progress bar."
 
-    def __init__(self, path, steps):
-        self.path, self.start = Path(path), time.time()
+    def __init__(self, path, steps, before=0):
+        self.path, self.before, self.start = Path(path), before, time.time()  # steps before this trainer's
         self.bar = tqdm(total=steps, desc="training", unit=" steps")
 
     def on_train_begin(self, args, state, control, **_):
-        self.bar.update(state.global_step)
-        written = self.path.read_text().splitlines()[1:] if state.global_step else []
-        kept = [row for row in written if int(row.split(",")[0]) <= state.global_step]  # up to the checkpoint
+        done = self.before + state.global_step
+        self.bar.update(done)
+        written = self.path.read_text().splitlines()[1:] if done else []
+        kept = [row for row in written if int(row.split(",")[0]) <= done]  # up to the checkpoint
         if kept:
             self.start -= int(kept[-1].split(",")[-1])  # seconds are those of the whole run
         self.path.write_text("\n".join(["step,loss,learning_rate,seconds", *kept]) + "\n")
@@ -354,7 +360,8 @@ class LossLog(transformers.TrainerCallback):
         if not logs or "loss" not in logs:
             return
         self.bar.set_postfix(loss=f"{logs['loss']:.3f}")
-        row = f"{state.global_step},{logs['loss']:.4f},{logs['learning_rate']:.3e},{time.time() - self.start:.0f}\n"
+        step, seconds = self.before + state.global_step, time.time() - self.start
+        row = f"{step},{logs['loss']:.4f},{logs['learning_rate']:.3e},{seconds:.0f}\n"
         with self.path.open("a") as f:
             f.write(row)
 
@@ -398,28 +405,43 @@ def _lapt_config(recipe, micro_batch):
     )
 
 # %% ../../nbs/08_experiments/08_bundled_models.ipynb #dba564e8
-def _fit(model, tokenizer, blocks, recipe, config, work, log_every, save_every):
+def _causal_twin(model):
+    "A causal model with the weights of a masked one."
+    config = type(model.config).from_dict({**model.config.to_dict(), "is_decoder": True, "use_cache": False})
+    twin = transformers.AutoModelForCausalLM.from_config(config)
+    twin.load_state_dict(model.state_dict())
+    return twin
+
+
+def _fit(model, tokenizer, blocks, recipe, config, work, options):
     "Train the model, from the last checkpoint in the folder if there is one."
     from vocab_lit.models.device import find_device
     from vocab_lit.models.source import is_masked
+
+    log = dict(path=work / "training.csv", steps=recipe.causal_steps + recipe.steps)
+    if recipe.bf16_on_cpu and find_device().kind == "cpu":
+        options = options | {"bf16": True}
+        model.set_attn_implementation("eager")  # the fastest in bfloat16 on a CPU
+    if recipe.causal_steps and not any(work.glob("checkpoint-*")):
+        twin = _causal_twin(model)
+        first = replace(config, steps=recipe.causal_steps, schedule="constant_with_warmup")
+        _train(twin, _examples(blocks, None, first, recipe.seed + 1), first, work / "causal", LossLog(**log), options)
+        model.load_state_dict(twin.state_dict())
+    examples = _examples(blocks, tokenizer if is_masked(model) else None, config, recipe.seed)
+    _train(model, examples, config, work, LossLog(**log, before=recipe.causal_steps), options)
+
+
+def _examples(blocks, masks, config, seed):
+    "Blocks for all steps, masked where a tokenizer for it is given."
+    return MaskedBlocks(blocks, config.steps * config.batch_size, masks, seed, config.mask_probability)
+
+
+def _train(model, examples, config, work, log, options):
+    "Train in one way, from the last checkpoint in the folder if there is one."
     from vocab_lit.training.trainer import LaptTrainer, answering_with_loss, training_arguments
 
-    precision = {"bf16": True} if recipe.bf16_on_cpu and find_device().kind == "cpu" else {}
-    arguments = training_arguments(
-        config,
-        recipe.seed,
-        work,
-        save=True,
-        logging_steps=log_every,
-        save_steps=save_every,
-        eval_strategy="no",
-        eval_on_start=False,
-        load_best_model_at_end=False,
-        **precision,
-    )
-    masks = tokenizer if is_masked(model) else None
-    examples = MaskedBlocks(blocks, recipe.steps * recipe.batch_size, masks, recipe.seed, recipe.mask_probability)
-    log = LossLog(work / "training.csv", recipe.steps)
+    unevaluated = dict(eval_strategy="no", eval_on_start=False, load_best_model_at_end=False)
+    arguments = training_arguments(config, examples.seed, work, save=True, **unevaluated, **options)
     trainer = LaptTrainer(model, arguments, config, train_dataset=examples, callbacks=[log])
     with answering_with_loss(model):
         trainer.train(resume_from_checkpoint=any(work.glob("checkpoint-*")) or None)
@@ -448,7 +470,8 @@ def train_source_model(
     _note_recipe(work / "recipe.json", recipe)
     tokenizer, blocks = _prepared(work, recipe, text)
     model = untrained_model(tokenizer, recipe)
-    _fit(model, tokenizer, blocks, recipe, _lapt_config(recipe, micro_batch), work, log_every, save_every)
+    options = dict(logging_steps=log_every, save_steps=save_every)
+    _fit(model, tokenizer, blocks, recipe, _lapt_config(recipe, micro_batch), work, options)
     store(model, tokenizer, out)
     shutil.copy(work / "training.csv", out / "training.csv")
     measure(out, recipe, text)
@@ -517,7 +540,7 @@ def _run_record(recipe, training):  # the path of training.csv
     rows = training.read_text().splitlines()[1:]
     packages = ("torch", "transformers", "tokenizers", "sentencepiece")
     return dict(
-        tokens=recipe.steps * recipe.batch_size * recipe.length,
+        tokens=(recipe.causal_steps + recipe.steps) * recipe.batch_size * recipe.length,
         seconds=int(rows[-1].split(",")[-1]) if rows else 0,
         machine=find_device().name,
         versions={name: version(name) for name in packages},
@@ -655,6 +678,8 @@ def model_card(record: dict) -> str:  # Markdown
     what, asking, asked = "masked", f"masking {recipe['mask_probability']:.0%}", "masked token"
     if recipe["architecture"] == "gpt2":
         what, asking, asked = "causal", "every token asked for from those before it", "token"
+    if recipe["causal_steps"]:
+        asking += f" (and {recipe['causal_steps']:,} steps before them that predict the next token)"
     departure = _DEPARTURE.format(**recipe, **like) if recipe["pair_share"] else ""
     heldout = "frames"
     if "sources" in record:
