@@ -189,6 +189,12 @@ def test_languages_are_found_by_code_and_name_and_what_there_is_for_them_is_told
     )
     kinds = {r["kind"] for r in language_resources("de")}
     assert {"text", "pos+dp", "ner", "qa", "dictionary", "vectors", "model"} <= kinds
+    coptic = [r for r in language_resources("cop") if r["name"] == "open repository"]
+    assert (
+        "https://github.com/UniversalDependencies/UD_Coptic-Scriptorium" in {r["where"] for r in coptic}
+        and len(coptic) == 4
+    )
+    assert {"text", "pos+dp", "ner"} == {r["kind"] for r in coptic}
     assert any(r["name"] == "MasakhaNER2" for r in language_resources("wo")) and not any(
         r["kind"] == "qa" for r in language_resources("wo")
     )

@@ -1351,10 +1351,10 @@ def init(
     show_facts(dict(code=code) | {k: v for k, v in facts.items() if k != "name"}, facts["name"])
     show(
         [{k: r[k] for k in ("kind", "name", "where")} for r in found if r["kind"] != "model"],
-        "what the papers' sources have",
+        "what there is",
     )
     if not found:
-        _out.print("The papers' sources have nothing for it that we know of; your own text is what counts.")
+        _out.print("There is nothing for it that we know of; your own text is what counts.")
     step(f"wrote {out}; put your files in, then: vocab-lit adapt --setup {out} --out DIR")
 
 # %% ../../nbs/09_app/04_cli.ipynb #9c870eee

@@ -5,6 +5,7 @@
 # %% ../../nbs/09_app/02_setup_file.ipynb #d3fe908b
 from __future__ import annotations
 
+import csv
 import difflib
 from functools import cache
 from pathlib import Path
@@ -376,7 +377,22 @@ def language_resources(code: str) -> list[dict[str, str]]:  # kind, name, where,
                 kind=r["kind"], name=r["name"], where=hub or fill(r.get("url"), quote(own)), about=fill(r.get("about"))
             )
         )
-    return found
+    return found + _open_files(code)
+
+
+_OPEN_KINDS = {"treebank": "pos+dp"}  # as languages.yml calls them
+
+
+def _open_files(code: str) -> list[dict[str, str]]:
+    "The public repositories that the field trial takes text and labels from; `field/sources.csv` names the files."
+    with data_path("field", "sources.csv").open(encoding="utf-8", newline="") as file:
+        rows = [row for row in csv.DictReader(file) if row["language"] == code]
+    found = {}
+    for row in rows:
+        kind, about = _OPEN_KINDS.get(row["kind"], row["kind"]), f"{row['licence']}; commit {row['commit']}"
+        there = dict(kind=kind, name="open repository", where=f"https://github.com/{row['repository']}", about=about)
+        found.setdefault((kind, there["where"]), there)
+    return list(found.values())
 
 # %% ../../nbs/09_app/02_setup_file.ipynb #34f6a6d4
 _BEGIN = {
@@ -400,12 +416,12 @@ def _known_of(code: str) -> list[str]:
     own = facts["own name"] if facts["own name"] != facts["name"] else ""
     width = max((len(r["name"]) for r in resources), default=0)
     there = [f"#   {r['kind']:<10} {r['name']:<{width}}  {r['where']}" for r in resources if r["kind"] != "model"]
-    none = "# The papers' sources have nothing for it that we know of."
+    none = "# There is nothing for it that we know of."
     return [
         f"# {facts['name']}{f' ({own})' if own else ''}, {facts['script']}",
         f"# Text of the phrasebook, for chapters at scale mini: {facts['text at scale mini']}.",
         "#",
-        "# What the papers' sources have for it:" if there else none,
+        "# What there is for it:" if there else none,
         *there,
     ]
 
