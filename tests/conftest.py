@@ -18,8 +18,10 @@ def pytest_configure(config):
     config.addinivalue_line("markers", "slow: takes long; runs with --slow")
     config.addinivalue_line("markers", "gpu: needs a GPU")
 
-def pytest_collection_finish():
-    gc.freeze() # no collection looks through what is imported again
+@pytest.fixture(scope="module", autouse=True)
+def freeze_before_each_module(): # no collection looks again through what is imported or what earlier modules keep
+    gc.collect(1) # a full collection at each module would cost more than it saves
+    gc.freeze()
 
 def pytest_runtest_setup(item):
     if item.get_closest_marker("slow") and not item.config.getoption("--slow"): pytest.skip("slow: run with --slow")
