@@ -613,6 +613,51 @@ def cell_22eb243a(cell_d6d098ab, cell_63239899):
     attempt("lapt", "t5"), attempt("transplant", text="utf16.txt")
 
 
+@pytest.fixture(scope='module')
+def cell_68207113(cell_22eb243a):
+    # nbs/10_book/04_robustness.ipynb, cell "wrong_texts = {" (68207113)
+    global MISTAKES, check_mistakes, wrong_models, wrong_outs, wrong_texts
+    wrong_texts = {
+        "none.txt": "no such",
+        "empty.txt": "empty|too few lines|no line|no sentence",
+        "utf16.txt": "utf16.txt is UTF-16 or no text",
+        "wide.txt": "wide.txt is UTF-16 or no text",
+        "latin.txt": "latin.txt, line 1: not UTF-8",
+        "program": "program is UTF-16 or no text",
+        "photo": "photo, line 1: not UTF-8",
+        "bare": "is a folder|no such|tokenizer.json is JSON over several lines",
+    }
+    wrong_models = {
+        "none": "no such|folder",
+        "none/at/all": "no such|folder",
+        "bare": "no config.json",
+        "torn": "no readable config.json|not a valid JSON",
+        "full": "no tokenizer here|no config.json",
+        "sw.txt": "is a file|not a tokenizer",
+    }
+    wrong_outs = {"full": "exists", "sw.txt/x": "cannot write to"}
+    MISTAKES = [
+        (name, kind, given, match)
+        for name, arguments in CALLS.items()
+        for kind, mistakes in {"text": wrong_texts, "model": wrong_models, "out": wrong_outs}.items()
+        for given, match in mistakes.items()
+        # a tokenizer alone can be looked at
+        if kind.upper() in arguments and not (name == "inspect" and given in ("bare", "torn"))
+    ]
+
+
+    def check_mistakes(mistakes):
+        before = {p: p.stat().st_mtime_ns for p in desk.rglob("*")}
+        for name, kind, given, match in mistakes:
+            code, said = attempt(name, **{kind: given})
+            assert code == 1 and re.search(match, said) and "\n" not in said, (name, kind, given, said)
+            assert kind == "out" or said.startswith("vocab-lit: "), (name, kind, given, said)
+        assert {p: p.stat().st_mtime_ns for p in desk.rglob("*")} == before
+
+
+    f"{len(MISTAKES)} mistakes"
+
+
 @pytest.mark.cell('nbs/10_book/04_robustness.ipynb', 'cell "what is transplanted is right, for tokenizers, models and methods of every kind" (ce279c9c)')
 def test_what_is_transplanted_is_right_for_tokenizers_models_and_methods_of_every_kind(cell_0f7df609, cell_20985475, cell_8d8bcf4a):
     found = try_out(pick(len(ARCHITECTURES)))
@@ -906,49 +951,22 @@ def test_help_says_what_every_command_and_every_option_is_for_with_an_example(ce
 
 
 @pytest.mark.cell('nbs/10_book/04_robustness.ipynb', 'cell "what is wrong is told in a line, and nothing is written" (68207114)')
-def test_what_is_wrong_is_told_in_a_line_and_nothing_is_written(cell_22eb243a):
-    wrong = {
-        "none.txt": "no such",
-        "empty.txt": "empty|too few lines|no line|no sentence",
-        "utf16.txt": "utf16.txt is UTF-16 or no text",
-        "wide.txt": "wide.txt is UTF-16 or no text",
-        "latin.txt": "latin.txt, line 1: not UTF-8",
-        "program": "program is UTF-16 or no text",
-        "photo": "photo, line 1: not UTF-8",
-        "bare": "is a folder|no such|tokenizer.json is JSON over several lines",
+def test_what_is_wrong_is_told_in_a_line_and_nothing_is_written(cell_22eb243a, cell_68207113):
+    told = MISTAKES[::3]
+    assert {name for name, *_ in told} == {*CALLS} and {given for *_, given, _ in told} == {
+        *wrong_texts,
+        *wrong_models,
+        *wrong_outs,
     }
-    models = {
-        "none": "no such|folder",
-        "none/at/all": "no such|folder",
-        "bare": "no config.json",
-        "torn": "no readable config.json|not a valid JSON",
-        "full": "no tokenizer here|no config.json",
-        "sw.txt": "is a file|not a tokenizer",
-    }
-    before = {p: p.stat().st_mtime_ns for p in desk.rglob("*")}
-    for name, arguments in CALLS.items():
-        for text, match in wrong.items() if "TEXT" in arguments else ():
-            code, said = attempt(name, text=text)
-            assert code == 1 and re.search(match, said) and said.startswith("vocab-lit: ") and "\n" not in said, (
-                name,
-                text,
-                said,
-            )
-        for model, match in models.items() if "MODEL" in arguments else ():
-            if name == "inspect" and model in ("bare", "torn"):
-                continue  # a tokenizer alone can be looked at
-            code, said = attempt(name, model)
-            assert code == 1 and re.search(match, said) and said.startswith("vocab-lit: ") and "\n" not in said, (
-                name,
-                model,
-                said,
-            )
-        for out, match in {"full": "exists", "sw.txt/x": "cannot write to"}.items() if "OUT" in arguments else ():
-            code, said = attempt(name, out=out)
-            assert code == 1 and re.search(match, said) and "\n" not in said, (name, out, said)
+    check_mistakes(told)
     for name in ("lapt", "adapter train"):
         assert attempt(name, "t5")[0] == 1
-    assert {p: p.stat().st_mtime_ns for p in desk.rglob("*")} == before
+
+
+@pytest.mark.slow
+@pytest.mark.cell('nbs/10_book/04_robustness.ipynb', 'cell "every mistake of every command is told in a line" (68207115)')
+def test_every_mistake_of_every_command_is_told_in_a_line(cell_68207113):
+    check_mistakes(MISTAKES)
 
 
 @pytest.mark.cell('nbs/10_book/04_robustness.ipynb', 'cell "a full disk is one line too, and leaves no folder under the name that was asked for" (c4aaa936)')

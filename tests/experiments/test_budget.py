@@ -401,7 +401,7 @@ def test_a_plan_says_where_each_name_is_writes_nothing_and_asks_no_network():
         patch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
 
         def places(*args, **kw):
-            return plan(*args, "paper", **kw).reads["where"].to_string()
+            return plan(*args, "paper", **kw).reads["where"].to_csv()
 
         assert "no mirror" not in places("focus", "sw") and "nowhere: the hub is switched off" in places("focus", "sw")
         assert "by hand, from https://dl.fbaipublicfiles.com/fasttext" in places("wechsel", "sw")
