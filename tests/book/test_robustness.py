@@ -453,6 +453,7 @@ def cell_8e4d89ae():
         os._exit(0)
 
     (warm := place/"warm").mkdir() # what is imported when it is used is imported here, and not in every child
+    writers = {name: writers[name] for name in names}
     for name, (write, read) in writers.items():
         write(warm/name)
         read(warm/name)
@@ -480,6 +481,29 @@ def cell_8e4d89ae():
         told[name] = dict(killed=moments, absent=halves, left=sorted(left), full=full)
     (place/"told.json").write_text(json.dumps(told))
 """)
+
+
+@pytest.fixture(scope='module')
+def cell_5155ee48(cell_8e4d89ae):
+    # nbs/10_book/04_robustness.ipynb, cell "def check_writers(*names):" (5155ee48)
+    global check_writers
+    def check_writers(*names):
+        warm = multiprocessing.get_context("forkserver")  # the parent of the program has imported what takes seconds
+        warm.set_forkserver_preload(["vocab_lit.app.pipeline", "vocab_lit.training.trainer"])
+        with tempfile.TemporaryDirectory() as place:
+            process = warm.Process(target=exec, args=(writers, dict(place=Path(place), names=names)))
+            with mock.patch.dict(os.environ, TQDM_DISABLE="1", CUDA_VISIBLE_DEVICES=""):
+                process.start()
+            process.join()
+            assert process.exitcode == 0
+            told = json.loads(Path(place, "told.json").read_text())
+        assert set(told) == set(names)
+        for name, t in told.items():
+            assert t["killed"] >= 2 and t["absent"] >= t["killed"] - 1 and 28 in t["full"] and set(t["full"]) <= {0, 28}, (
+                name,
+                t,
+            )
+            assert not t["left"] or name == "record.json", (name, t)  # of a record, a hidden file of one process may stay
 
 
 @pytest.fixture(scope='module')
@@ -808,22 +832,14 @@ def test_every_family_of_tokenizers_can_be_trained_with_and_masks_know_no_ids_th
 
 
 @pytest.mark.cell('nbs/10_book/04_robustness.ipynb', 'cell "what is written is whole or not there, and nothing is left of a process that was killed" (5155ee49)')
-def test_what_is_written_is_whole_or_not_there_and_nothing_is_left_of_a_process_that_was_killed(cell_8e4d89ae):
-    warm = multiprocessing.get_context("forkserver")  # the parent of the program has imported what takes seconds
-    warm.set_forkserver_preload(["vocab_lit.app.pipeline", "vocab_lit.training.trainer"])
-    with tempfile.TemporaryDirectory() as place:
-        process = warm.Process(target=exec, args=(writers, dict(place=Path(place))))
-        with mock.patch.dict(os.environ, TQDM_DISABLE="1", CUDA_VISIBLE_DEVICES=""):
-            process.start()
-        process.join()
-        assert process.exitcode == 0
-        told = json.loads(Path(place, "told.json").read_text())
-    for name, t in told.items():
-        assert t["killed"] >= 2 and t["absent"] >= t["killed"] - 1 and 28 in t["full"] and set(t["full"]) <= {0, 28}, (
-            name,
-            t,
-        )
-        assert not t["left"] or name == "record.json", (name, t)  # of a record, a hidden file of one process may stay
+def test_what_is_written_is_whole_or_not_there_and_nothing_is_left_of_a_process_that_was_killed(cell_5155ee48):
+    check_writers("model", "tokenizer", "text", "adapter", "vectors.vec", "record.json")
+
+
+@pytest.mark.slow
+@pytest.mark.cell('nbs/10_book/04_robustness.ipynb', 'cell "what is written in other formats is whole or not there too" (5155ee4a)')
+def test_what_is_written_in_other_formats_is_whole_or_not_there_too(cell_5155ee48):
+    check_writers("shards", "pickle", "factors", "vectors.npz")
 
 
 @pytest.mark.cell('nbs/10_book/04_robustness.ipynb', 'cell "pickles that would run a program are not read" (236dc221)')
