@@ -274,8 +274,10 @@ def _fixture(cell: Cell) -> str:
 _CONFTEST = (
     _BANNER
     + """nbs/10_book/01_publish.ipynb.
+import functools
 import gc
 import os
+import sys
 import hypothesis
 import pytest
 
@@ -292,6 +294,10 @@ def pytest_configure(config):
     config.addinivalue_line("markers", "cell(notebook, label): the notebook cell that a test was made from")
     config.addinivalue_line("markers", "slow: takes long; runs with --slow")
     config.addinivalue_line("markers", "gpu: needs a GPU")
+
+def pytest_collection_finish():
+    if testing := sys.modules.get("typer.testing"): # whose runner would make all commands anew at each call
+        testing._get_command = functools.cache(testing._get_command)
 
 @pytest.fixture(scope="module", autouse=True)
 def freeze_before_each_module(): # no collection looks again through what is imported or what earlier modules keep
