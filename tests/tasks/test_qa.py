@@ -113,8 +113,8 @@ def cell_dc029978(cell_5a170975, cell_0d48e8c3):
     # nbs/07_tasks/07_qa.ipynb, cell "learn = QAConfig(learning_rate=2e-3, batch_size=8, epochs=4," (dc029978)
     global found, learn, living, q, said
     learn = QAConfig(learning_rate=2e-3, batch_size=8, epochs=4, eval_every=4, stride=8, warmup_steps=0)
-    living = asked(30, 3)
-    found = fine_tune(mini, mini_tokenizer, asked(120, 1), asked(10, 2), living, "qa", config=learn)
+    living = asked(40, 3)
+    found = fine_tune(mini, mini_tokenizer, asked(150, 1), asked(10, 2), living, "qa", config=learn)
     print({name: round(score, 3) for name, score in found.scores.items()})
     for q, said in list(zip(living, predict(found.model, mini_tokenizer, living, "qa", learn)))[:3]:
         print(q.question, "→", said, "|", q.context)
