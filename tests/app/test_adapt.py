@@ -101,11 +101,29 @@ def cell_33cff44d():
     ends = [((adapting, "hold_out"),), ((adapting, "save_tokenizer"),), ((adapting, "train_vectors_files"),)]
     ends += [((transplanting, "save_tokenizer"),), ((LaptTrainer, "compute_loss"), 3)]
     ends += [((adapting, "evaluate_files"), 2), ((adapting, "loss_bars"),)]
-    status = [child("killed", *at) for at in ends]
+    status = [child("killed", *at) for at in ends[::every]]
     kept = lambda: (place/"killed/scores/source-ner.json").stat().st_mtime_ns
     scored, last = kept(), child("killed")
     (place/"killed.json").write_text(json.dumps([status, last, kept() == scored]))
 """)
+
+
+@pytest.fixture(scope='module')
+def cell_78f6f610(cell_7250b4f7, cell_33cff44d):
+    # nbs/09_app/03_adapt.ipynb, cell "def check_killed(every, times):  # every how manieth of the " (78f6f610)
+    global check_killed
+    def check_killed(every, times):  # every how manieth of the places, and how many these are
+        shutil.rmtree(place / "killed", ignore_errors=True)
+        run_program(killed, place=place, quick=quick, every=every)
+        status, last, kept = json.loads((place / "killed.json").read_text())
+        assert status == [signal.SIGKILL] * times and last == 0 and kept
+        found = json.loads((place / "killed/report/report.json").read_text(encoding="utf-8"))
+
+        def same(r):
+            return {k: v for k, v in r.items() if k not in ("seconds", "device", "losses", "held_out")}
+
+        assert same(found) == same(report) and not list((place / "killed").rglob(".*-*"))
+        assert np.allclose([r["loss"] for r in found["losses"]], [r["loss"] for r in report["losses"]], atol=1e-5)
 
 
 @pytest.mark.cell('nbs/09_app/03_adapt.ipynb', 'cell "the stages leave a whole model, scores of the old one and the new one, and a report of them" (b3f0f143)')
@@ -207,20 +225,15 @@ def test_what_is_done_is_not_done_again_and_another_adaptation_does_not_get_into
         adapt_files(swahili, place / "mine")
 
 
-@pytest.mark.cell('nbs/09_app/03_adapt.ipynb', 'cell "killed in every stage, it resumes and ends with the same report" (78f6f619)')
-def test_killed_in_every_stage_it_resumes_and_ends_with_the_same_report(cell_7250b4f7, cell_33cff44d):
-    run_program(killed, place=place, quick=quick)
-    status, last, kept = json.loads((place / "killed.json").read_text())
-    assert status == [signal.SIGKILL] * 7 and last == 0 and kept
-    found = json.loads((place / "killed/report/report.json").read_text(encoding="utf-8"))
+@pytest.mark.cell('nbs/09_app/03_adapt.ipynb', 'cell "killed in four stages, it resumes and ends with the same report" (78f6f619)')
+def test_killed_in_four_stages_it_resumes_and_ends_with_the_same_report(cell_78f6f610):
+    check_killed(every=2, times=4)
 
 
-    def same(r):
-        return {k: v for k, v in r.items() if k not in ("seconds", "device", "losses", "held_out")}
-
-
-    assert same(found) == same(report) and not list((place / "killed").rglob(".*-*"))
-    assert np.allclose([r["loss"] for r in found["losses"]], [r["loss"] for r in report["losses"]], atol=1e-5)
+@pytest.mark.slow
+@pytest.mark.cell('nbs/09_app/03_adapt.ipynb', 'cell "killed in every stage, it resumes and ends with the same report" (78f6f61e)')
+def test_killed_in_every_stage_it_resumes_and_ends_with_the_same_report(cell_78f6f610):
+    check_killed(every=1, times=7)
 
 
 @pytest.mark.cell('nbs/09_app/03_adapt.ipynb', 'cell "other methods, and a run without training, find what they need" (21d392e7)')

@@ -72,13 +72,13 @@ def cell_c69caf21():
 def cell_0f0c0502():
     # nbs/08_experiments/04_experiment.ipynb, cell "bilingual = get_setup("mini", "sw", source_language="en", li" (0f0c0502)
     global bilingual, few_names, followed, one_epoch
-    bilingual = get_setup("mini", "sw", source_language="en", limit=1200, vocab_size=300, steps=3)
+    bilingual = get_setup("mini", "sw", source_language="en", limit=800, vocab_size=300, steps=3)
     few_names, one_epoch = [part[:8] for part in bilingual.splits("ner", "sw")], replace(bilingual.tasks["ner"], epochs=1)
     bilingual = Target(
         replace(
             bilingual,
-            held_out=bilingual.held_out[:30],
-            source_text=bilingual.source_text[:1000],
+            held_out=bilingual.held_out[:15],
+            source_text=bilingual.source_text[:500],
             lapt=replace(bilingual.lapt, batch_size=4, length=32, eval_every=3),
             splits=lambda task, language: few_names,
             tasks={"ner": one_epoch},
@@ -98,7 +98,7 @@ def cell_27fed3bb():
 
 
     def few_examples(task, language):
-        return [part[:16] for part in both.setup.splits(task, language)]
+        return [part[:8] for part in both.setup.splits(task, language)]
 
 
     scored = pd.DataFrame(Target(replace(both.setup, splits=few_examples)).scores("script-posn-ident", "full", seeds=1))

@@ -33,7 +33,7 @@ def cell_6a306385():
     tokenizer = train_tokenizer(english, "unigram", 400)
     tokenizer.model_max_length = 48
     torch.manual_seed(0)
-    reading = dict(steps=100, learning_rate=5e-3, batch_size=16, length=48, eval_every=100, warmup=10)
+    reading = dict(steps=70, learning_rate=5e-3, batch_size=16, length=48, eval_every=70, warmup=10)
     sizes = dict(hidden_size=48, num_hidden_layers=2, num_attention_heads=2, intermediate_size=96)
     tiny_config = transformers.XLMRobertaConfig(vocab_size=400, **sizes, max_position_embeddings=52, pad_token_id=1)
     tiny_model, blocks = transformers.XLMRobertaForMaskedLM(tiny_config), pack(tokenizer, english, 48)
@@ -50,7 +50,7 @@ def cell_6a306385():
     for language, text in (("en", english), ("sw", lines("sw", 300, seed=1))):
         (folder / f"{language}.txt").write_text("\n".join(text[:300]), encoding="utf-8")
         train, dev, test = get_setup("mini", language, limit=1).splits("ner", language)
-        for part, sentences in (("train", train), ("dev", dev[:8]), ("test", test[:25])):
+        for part, sentences in (("train", train[:40]), ("dev", dev[:6]), ("test", test[:20])):
             write_words(f"{language}-{part}", sentences)
     files = {"en": " ".join(str(folder / f"en-{part}") for part in ("train", "dev", "test")), "sw": str(folder / "sw-test")}
     asked = dict(model=str(folder / "model"), text=str(folder / "{language}.txt"), ner=files, steps=2, vocab_size=300)

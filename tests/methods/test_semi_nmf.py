@@ -295,15 +295,14 @@ def test_float32_stays_float32_and_fits_as_float64_does_float16_becomes_float32_
 
 @pytest.mark.cell('nbs/04_methods/11_semi_nmf.ipynb', 'cell "the error lies between the singular values of rank k and k - 1 at convergence" (3f4dcfbd)')
 def test_the_error_lies_between_the_singular_values_of_rank_k_and_k_1_at_convergence(cell_5f04e9e3, cell_a23c0386):
-    for seed in range(2):
-        X = decaying(seed, 300, 24)
-        for k in (1, 2, 6):
-            low, high = svd_error(X, k), svd_error(X, k - 1)
-            assert low <= lifted(X, k) <= high + 1e-12
-            assert low - 1e-12 <= relative_error(X, k, "hals", "svd", max_iter=1) <= high + 1e-12
-            for solver, init in (("hals", "random"), ("hals", "svd")):
-                assert low - 1e-12 <= relative_error(X, k, solver, init, max_iter=1000) <= high, (seed, k, solver, init)
-            assert low - 1e-12 <= relative_error(X, k, max_iter=500)
+    X = decaying(0, 300, 24)
+    for k in (1, 2, 6):
+        low, high = svd_error(X, k), svd_error(X, k - 1)
+        assert low <= lifted(X, k) <= high + 1e-12
+        assert low - 1e-12 <= relative_error(X, k, "hals", "svd", max_iter=1) <= high + 1e-12
+        for solver, init in (("hals", "random"), ("hals", "svd")):
+            assert low - 1e-12 <= relative_error(X, k, solver, init, max_iter=1000) <= high, (k, solver, init)
+        assert low - 1e-12 <= relative_error(X, k, max_iter=500)
     assert svd_error(X, 0) == 1
 
 

@@ -86,7 +86,9 @@ def test_locales_without_a_wording_of_their_own_say_nothing_instead_of_cldr_s_pl
 @pytest.mark.cell('nbs/01_text/02_phrasebook.ipynb', 'cell "labels are well formed and every word lies where it says" (9cbfe792)')
 def test_labels_are_well_formed_and_every_word_lies_where_it_says():
     for code in ("en", "de", "sw", "hi", "am", "km", "zh", "ar", "ka", "my"):
-        for s in sentences(code, 300, seed=2):
+        said = sentences(code, 300, seed=2)
+        assert lines(code, 300, seed=2) == [s.text for s in said]
+        for s in said:
             assert len(s.words) == len(s.labels) == len(s.offsets)
             assert [s.text[a:b] for a, b in s.offsets] == list(s.words)
             assert "".join(s.words) == regex.sub(r"\s", "", s.text), s.text

@@ -274,8 +274,10 @@ def _fixture(cell: Cell) -> str:
 _CONFTEST = (
     _BANNER
     + """nbs/10_book/01_publish.ipynb.
+import functools
 import gc
 import os
+import sys
 import hypothesis
 import pytest
 
@@ -294,9 +296,19 @@ def pytest_configure(config):
     config.addinivalue_line("markers", "gpu: needs a GPU")
 
 def pytest_collection_finish():
-    gc.freeze() # no collection looks through what is imported again
+    if testing := sys.modules.get("typer.testing"): # whose runner would make all commands anew at each call
+        testing._get_command = functools.cache(testing._get_command)
+
+def freeze(): # no collection looks again through what is imported or what earlier modules keep
+    gc.collect(1) # a full collection would cost more than it saves
+    gc.freeze()
+
+@pytest.fixture(scope="module", autouse=True)
+def freeze_before_each_module():
+    freeze()
 
 def pytest_runtest_setup(item):
+    if not gc.get_freeze_count(): freeze() # after a training, which unfreezes all
     if item.get_closest_marker("slow") and not item.config.getoption("--slow"): pytest.skip("slow: run with --slow")
     if item.get_closest_marker("gpu"):
         import torch

@@ -533,7 +533,9 @@ def lines(
     held_out: bool = False,  # draw from the frames kept for evaluation
 ) -> list[str]:  # one sentence a line
     "The sentences of one locale as plain text."
-    return [s.text for s in sentences(locale, n, seed, held_out)]
+    at = find_locale(locale)
+    said = (_segments(at, frame) for frame in frames(n, seed, held_out))
+    return ["".join(text for _, text, _ in segments) for segments in said if segments]
 
 # %% ../../nbs/01_text/02_phrasebook.ipynb #479b8739
 def parallel(
