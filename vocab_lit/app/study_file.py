@@ -215,6 +215,16 @@ def _adapter(value, at: str) -> dict | None:
     return given
 
 
+def _read_only(given: dict, at: str) -> dict[str, tuple]:
+    "What a way is limited to."
+    found = {key: _each_once(_listed(given[key]), f"{at}.{key}") for key in ("languages", "tasks") if key in given}
+    if "amounts" in given:
+        found["amounts"] = tuple(read_amounts(given["amounts"], f"{at}.amounts"))
+    if "seeds" in given:
+        found["seeds"] = read_seeds(given["seeds"], f"{at}.seeds")
+    return found
+
+
 def _read_way(name: str, given, usual: dict, lapt: dict, at: str) -> Way:
     given = _mapping(given or {}, at)
     for key in given:
@@ -232,10 +242,7 @@ def _read_way(name: str, given, usual: dict, lapt: dict, at: str) -> Way:
     training = _settings(LaptSettings, lapt | changes, f"{at}.lapt")
     knows_source = vocabulary in _KNOWS_SOURCE or adapter is not None
     zero_shot = bool(given.get("zero_shot", knows_source))
-    only = {key: _each_once(_listed(given[key]), f"{at}.{key}") for key in _ONLY if key in given and key != "seeds"}
-    if "seeds" in given:
-        only["seeds"] = read_seeds(given["seeds"], f"{at}.seeds")
-    way = Way(name, vocabulary, chosen, training, adapter, zero_shot, only)
+    way = Way(name, vocabulary, chosen, training, adapter, zero_shot, _read_only(given, at))
     _check_way(way, at)
     return way
 
@@ -347,8 +354,7 @@ class Study:
         return [
             Cell(model, language, amount, way.name, seed)
             for model, language, amount, way in product(self.models, self.languages, self.amounts, self.ways.values())
-            if language in way.only.get("languages", self.languages)
-            and amount in map(_amount_name, way.only.get("amounts", self.amounts))
+            if language in way.only.get("languages", self.languages) and amount in way.only.get("amounts", self.amounts)
             for seed in way.only.get("seeds", self.seeds)
         ]
 
@@ -387,10 +393,6 @@ class Study:
         "What is measured in every cell."
         tasks = {name: task.facts for name, task in self.tasks.items()}
         return dict(tasks=tasks, source=dict(self.source), lines=self.lines, evaluations=self.evaluations)
-
-
-def _amount_name(given) -> str:
-    return next(iter(read_amounts(given, "amounts")))
 
 # %% ../../nbs/09_app/06_study_file.ipynb #6b4e0fed
 class _Loader(yaml.SafeLoader):
@@ -474,11 +476,9 @@ def _read_task(name: str, given, at: str, languages) -> TaskOfStudy:
 
 
 def _check_only(way: Way, study: Study, at: str) -> None:
-    for what, known in (("languages", study.languages), ("tasks", study.tasks)):
+    for what, known in (("languages", study.languages), ("amounts", study.amounts), ("tasks", study.tasks)):
         for name in way.only.get(what, ()):
             _known(name, known, f"{at}.{what}", what.removesuffix("s"))
-    for given in way.only.get("amounts", ()):
-        _known(_amount_name(given), study.amounts, f"{at}.amounts", "amount")
 
 
 def read_study(
