@@ -1456,7 +1456,7 @@ def _show_plan_of(run) -> None:
 
     show(planned(run), f"{run.study.name}: {len(run.study.cells):,} cells")
     waiting = to_compute(run)
-    told = f"{len(waiting):,} cells to compute"
+    told = f"{waiting.total():,} cells to compute"
     step(f"{told}; time for them, one at a time: {in_words(time_left(waiting, run.seconds()))}")
 
 
@@ -1514,7 +1514,7 @@ def study_(
         print(EXAMPLE, end="")
         return
     if file is None:
-        raise SettingError("example", "no study file is given; give one, or --example for one to begin with")
+        raise ValueError("no study file is given; `vocab-lit study --example` prints one to begin with")
     if share != bool(contributor.strip()):
         raise SettingError("contributor", "--share and --contributor NAME go together: who made the records?")
     if processes != 1 or cluster or not sys.stderr.isatty():

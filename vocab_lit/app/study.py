@@ -10,6 +10,7 @@ import json
 import os
 import shutil
 import time
+import warnings
 from collections import Counter
 from collections.abc import Callable, Mapping
 from contextlib import suppress
@@ -487,7 +488,9 @@ def _compute(run: StudyRun, cell: Cell) -> dict:  # the record, or key and error
     "Compute a cell; what goes wrong in it is noted, and no more."
     key, began = run.study.key(cell), time.perf_counter()
     try:
-        record = run.store.cell(key, partial(measure_cell, run.study, cell, run.out), run.fingerprint(cell))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)  # which nobody reads between the lines of many cells
+            record = run.store.cell(key, partial(measure_cell, run.study, cell, run.out), run.fingerprint(cell))
         run.failure(cell).unlink(missing_ok=True)
         return record
     except RunStopped:

@@ -36,10 +36,8 @@ def measures(
     start = table[(table.metric == BITS) & (table.step == 0)].assign(measure=_AT_START)
     end = table[table.metric == BEST].assign(measure=BEST)
     tasks = table[table.what == "task"]
-    names = tasks.task.str.cat(tasks.metric, " ")
     named = [
-        f"{name} from {source}" if source != language else name
-        for name, source, language in zip(names, tasks.source, tasks.language)
+        f"{row.task} {row.metric}" + f" from {row.source}" * (row.source != row.language) for row in tasks.itertuples()
     ]
     found = pd.concat([start, end, tasks.assign(measure=named)], ignore_index=True)
     return found[["setting", *PLACE, "seed", "measure", "value"]]
