@@ -42,8 +42,8 @@ VOCABULARIES = {
     "extended": "the source's, and tokens of one trained on the text",
     "continued": "the source's, whose training goes on with the text",
 }
-_GROWS = ("extended", "continued")
-_KNOWS_SOURCE = ("keep", *_GROWS)  # vocabularies in which the source's languages are written as before
+_KNOWS_SOURCE = ("keep", "extended", "continued")  # vocabularies in which the source's languages are written as before
+_SIZES = {"new": ("vocab_size",), "extended": ("vocab_size", "extend"), "continued": ("extend",)}
 ADAPTERS = {"mad-x": {}, "mad-x-2": {"last_layer": False}}
 AUXILIARY = "auxiliary"  # vectors of a smaller model, which is trained on the text
 _ONLY = ("languages", "amounts", "seeds", "tasks")  # what a way can be limited to
@@ -76,7 +76,7 @@ class Way:
     @property
     def makes_rows(self) -> bool:
         "Whether a method initialises embeddings."
-        return self.vocabulary in ("new", *_GROWS)
+        return self.vocabulary in _SIZES
 
     def _of(self, cls, **more):
         known = options(cls)
@@ -232,11 +232,11 @@ def _read_way(name: str, given, usual: dict, lapt: dict, at: str) -> Way:
     vocabulary = given.get("vocabulary", "new")
     _known(vocabulary, VOCABULARIES, f"{at}.vocabulary", "vocabulary")
     chosen = {key: value for key, value in given.items() if key in _OPTIONS}
-    if vocabulary in ("new", *_GROWS):
-        size = "extend" if vocabulary in _GROWS else "vocab_size"
-        chosen = {**({size: usual[size]} if size in usual else {}), "method": name, **chosen}
-        if size not in chosen:
-            raise _wrong(at, f"how many tokens? give {size}, here or for all ways")
+    if vocabulary in _SIZES:
+        sizes = _SIZES[vocabulary]
+        chosen = {**{size: usual[size] for size in sizes if size in usual}, "method": name, **chosen}
+        if lacking := [size for size in sizes if size not in chosen]:
+            raise _wrong(at, f"how many tokens? give {lacking[0]}, here or for all ways")
     adapter = _adapter(given.get("adapter"), f"{at}.adapter")
     changes = _mapping(given.get("lapt") or {}, f"{at}.lapt")
     training = _settings(LaptSettings, lapt | changes, f"{at}.lapt")
