@@ -63,6 +63,10 @@ def test_the_file_makes_a_grid_in_which_ways_are_limited_and_a_file_begins_as_th
     shown = read_study(written(EXAMPLE), data="elsewhere")
     assert len(shown.ways) == 8 and shown.file("{data}/a.txt").endswith("elsewhere/a.txt")
     assert shown.ways["mad-x"].mode == "adapter" and shown.ways["focus-distil"].mode == "distil"
+    starred = read_study(written(usual.replace('text: "{language}', 'text: "{language}*')))
+    assert starred.of("et", "text") == study.of("et", "text")
+    with pytest.raises(FileNotFoundError, match="3 files have such a name"):
+        read_study(written(usual.replace("en-sw.txt", "e*.txt"))).of("sw", "dictionary")
     with pytest.raises(ValueError, match="say which folder"):
         read_study(written(EXAMPLE.replace("data: texts", ""))).of("cy", "text")
 

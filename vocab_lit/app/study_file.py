@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from functools import cached_property
+from glob import glob
 from itertools import product
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -332,7 +333,13 @@ class Study:
         "The path that a name of the file stands for."
         if "{data}" in name and not self.data:
             raise _wrong(str(self.path), "names have {data} in them; say which folder that is by `data:` or --data DIR")
-        return str(self.path.parent / Path(name.replace("{data}", self.data)).expanduser())
+        path = str(self.path.parent / Path(name.replace("{data}", self.data)).expanduser())
+        if "*" not in path:
+            return path
+        found = sorted(glob(path))
+        if len(found) != 1:
+            raise FileNotFoundError(f"{self.path}: {name}: {len(found)} files have such a name, and one is wanted")
+        return found[0]
 
     def model(self, name: str) -> str:
         "The folder of a model, or its name on the hub."
@@ -676,7 +683,8 @@ EXAMPLE = """\
 # A study: each model is brought to each language in each way, and all results are measured alike.
 #   vocab-lit study THIS --dry-run      what it would compute, and what is missing
 #   vocab-lit study THIS                computes it, and goes on after any interruption
-# Names of files are relative to this file. {language} is filled in; {data} is the folder that data: or --data names.
+# Names of files are relative to this file. {language} is filled in; {data} is the folder that data: or --data names;
+# * stands for any characters, where one file has such a name.
 
 name: my-study
 data: texts
