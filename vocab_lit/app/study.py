@@ -430,7 +430,7 @@ class StudyRun:
     def open(cls, study: Study, out: Path, workers: Workers | None = None, write: bool = True) -> StudyRun:
         "Check everything; `ValueError` or an `OSError` where something cannot be. With `write`, begin the folder."
         check_study(study)
-        digests = study_digests(study)
+        out, digests = Path(out).absolute(), study_digests(study)
         facts = study_facts(study, digests)
         if (out / NOTE).is_file():
             _check_same(study, facts, out)

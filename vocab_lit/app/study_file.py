@@ -315,7 +315,7 @@ class TaskOfStudy:
 class Study:
     "A grid of cells, and what they are made of."
 
-    path: Path  # of the file
+    path: Path  # of the file, absolute, since cells may be computed elsewhere
     name: str
     data: str  # folder that {data} stands for
     models: Mapping[str, str]  # folder or hub name of each source model
@@ -495,7 +495,7 @@ def read_study(
     "Read the file of a study; `ValueError` or `FileNotFoundError` name what cannot be. No file that it names is read."
     path = Path(path)
     found, at = _load(path), str(path)
-    folder = str(data) if data else str(path.parent / Path(str(found.get("data", ""))).expanduser())
+    folder = Path(data).absolute() if data else path.absolute().parent / Path(str(found.get("data", ""))).expanduser()
     languages = _read_languages(found, f"{at}: languages")
     lapt = _mapping(found.get("lapt") or {}, f"{at}: lapt")
     _settings(LaptSettings, lapt, f"{at}: lapt")
@@ -512,9 +512,9 @@ def read_study(
     baseline = str(found.get("baseline", next(iter(ways))))
     _known(baseline, ways, f"{at}: baseline", "way")
     study = Study(
-        path,
+        path.absolute(),
         str(found.get("name", path.stem)),
-        folder if data or found.get("data") else "",
+        str(folder) if data or found.get("data") else "",
         _read_models(found["models"], f"{at}: models"),
         languages,
         source,
