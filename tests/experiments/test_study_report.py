@@ -42,6 +42,7 @@ def test_the_paired_tests_are_scipy_s_over_seeds_in_a_language_and_over_the_lang
     means = end.groupby("language").mean()
     row = found.loc[BEST, "m all, 2 languages", "random"]
     assert row.p == pytest.approx(stats.ttest_rel(means.random, means.keep).pvalue) and row.pairs == 2
+    assert set(found.loc["bits per byte at the start"].index.get_level_values("where")) == {"m all, 2 languages"}
     both = found.xs((BEST, "m cy all"), level=("measure", "where"))
     smaller, larger = sorted(both.p)
     assert sorted(both.p_holm) == pytest.approx(sorted([min(1, 2 * smaller), min(1, max(2 * smaller, larger))]))
