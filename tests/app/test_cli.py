@@ -949,6 +949,39 @@ def test_mistakes_are_one_line_leave_with_code_1_and_write_nothing(cell_963f8e44
         assert not (place / "never").exists()
 
 
+@pytest.mark.cell('nbs/09_app/04_cli.ipynb', 'cell "a study is printed, planned, computed, shared, and tells of cells that fail" (97c1b145)')
+def test_a_study_is_printed_planned_computed_shared_and_tells_of_cells_that_fail(cell_963f8e44):
+    folder = Path(tempfile.mkdtemp())
+    (folder / "sw.txt").write_text("\n".join(lines("sw", 400, seed=0)), encoding="utf-8")
+    (folder / "study.yml").write_text(
+        f"models: {{mini: {place / 'model'}}}\n"
+        'languages: [sw]\ntext: "{data}/{language}.txt"\nseeds: 1\nlines: 5\n'
+        "lapt: {steps: 0}\nways:\n  keep: {vocabulary: keep}\n",
+        encoding="utf-8",
+    )
+    given = ("study", folder / "study.yml", "--data", folder)
+    assert run("study", "--example").startswith("# A study:")
+    assert [row["recorded"] for row in json.loads(run(*given, "--dry-run", "--json"))] == [0]
+    assert not (folder / "study").exists()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("TQDM_DISABLE", "1")
+        assert json.loads(run(*given, "--json")) == dict(cells=1, computed=1, failed={})
+        assert "1" in run(*given, "--dry-run")
+        run(*given, "--share", "--contributor", "A. Reader")
+        assert (folder / "study/study-A.-Reader.csv").is_file() and (folder / "study/report.md").is_file()
+        text = (folder / "study.yml").read_text(encoding="utf-8") + "  large: {method: identity, vocab_size: 5000}\n"
+        (folder / "study.yml").write_text(text, encoding="utf-8")
+        assert "1 of 2 cells failed, the first with ValueError: the text" in run(*given, code=1)
+    for wrong, match in (
+        (("study",), "no study file is given; `vocab-lit study --example` prints one"),
+        (("study", folder / "none.yml"), "none.yml: no such study file"),
+        (("study", folder / "study.yml"), "say which folder that is by `data:` or --data DIR"),
+        ((*given, "--share"), "--share and --contributor NAME go together"),
+        ((*given, "--share", "--contributor", "me"), "1 of 2 cells have no record"),
+    ):
+        assert match in run(*wrong, code=1)
+
+
 @pytest.mark.cell('nbs/09_app/04_cli.ipynb', 'cell "claims are checked on the papers\' numbers and on records" (499870e2)')
 def test_claims_are_checked_on_the_papers_numbers_and_on_records(cell_963f8e44):
     rows = json.loads(run("claims", "--paper", "focus", "--records", place / "none", "--json"))

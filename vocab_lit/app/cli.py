@@ -7,7 +7,8 @@ __all__ = ['app', 'FIRST', 'Json', 'ModelName', 'Texts', 'RunText', 'Field', 'Ne
            'SetupFile', 'vectors', 'SourceWords', 'TargetWords', 'Normalise', 'RunOut', 'adapters', 'step', 'show',
            'show_facts', 'tell_json', 'with_settings', 'option_of', 'methods', 'inspect', 'tokenizer', 'transplant_',
            'trim_', 'factorize_', 'vectors_train', 'vectors_align', 'vectors_nearest', 'explain', 'check_', 'push_',
-           'clean', 'lapt_', 'adapter_train', 'adapter_list', 'adapter_export', 'evaluate', 'init', 'adapt', 'claims_']
+           'clean', 'lapt_', 'adapter_train', 'adapter_list', 'adapter_export', 'evaluate', 'init', 'adapt', 'study_',
+           'claims_']
 
 # %% ../../nbs/09_app/04_cli.ipynb #a55221ee
 import inspect as signatures
@@ -66,7 +67,7 @@ class _OneLine(typer.core.TyperGroup):
             typer.echo(f"vocab-lit: interrupted; {hint}", err=True)
             raise typer.Exit(130) from None
         except RunStopped as e:
-            how = "call it again" if ctx.invoked_subcommand == "adapt" else "go on with --resume"
+            how = "call it again" if ctx.invoked_subcommand in ("adapt", "study") else "go on with --resume"
             typer.echo(f"vocab-lit: {e}; {how}", err=True)
             raise typer.Exit(75) from None  # try again, in the numbers of sysexits.h
         except (ValueError, OSError, MissingExtra) as e:
@@ -1454,6 +1455,103 @@ def _show_report(report: dict) -> None:
         show(bits_by_text(report["forgotten"]), FORGOTTEN)
     if report["held_out"]["source"]["unknown"]:
         step(f"note: {UNKNOWN_NOTE}")
+
+# %% ../../nbs/09_app/04_cli.ipynb #83d63bbf
+def _show_plan_of(run) -> None:
+    "What a study would compute."
+    from vocab_lit.app.study import in_words, planned, time_left, to_compute
+
+    show(planned(run), f"{run.study.name}: {len(run.study.cells):,} cells")
+    waiting = to_compute(run)
+    told = f"{waiting.total():,} cells to compute"
+    step(f"{told}; time for them, one at a time: {in_words(time_left(waiting, run.seconds()))}")
+
+
+@app.command("study")
+def study_(
+    file: Annotated[
+        Path | None, typer.Argument(help="A study in YAML; --example prints one.", show_default=False)
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            help="A new or empty folder, or that of the same study, which then goes on.",
+            show_default="the name of the file without .yml",
+        ),
+    ] = None,
+    data: Annotated[
+        str,
+        typer.Option(help="Folder that {data} in names of files stands for.", show_default="as the file says"),
+    ] = "",
+    processes: Annotated[int, typer.Option(min=0, help="Cells at a time; 0: as many as there are cores.")] = 1,
+    cluster: Annotated[
+        str,
+        typer.Option(
+            help="A Dask cluster that computes the cells: the address of its scheduler, as tcp://HOST:8786, or its "
+            "scheduler file.",
+            show_default="this machine",
+        ),
+    ] = "",
+    share: Annotated[
+        bool, typer.Option("--share", help="Compute nothing; check the records and write them as one file for others.")
+    ] = False,
+    contributor: Annotated[str, typer.Option(help="With --share: who made the records.", show_default=False)] = "",
+    example: Annotated[bool, typer.Option("--example", help="Print a study file with comments.")] = False,
+    dry_run: DryRun = False,
+    as_json: Json = False,
+):
+    """Compare ways of bringing models to languages: a grid of adaptations, all measured alike, and a report.
+
+    The file names models, languages, ways, tasks, amounts of text and seeds; each combination is a cell. A way is a
+    vocabulary (kept, new, trimmed, extended, continued), a method that initialises it, and what learns. Told are bits
+    per byte of held-out text at the start and along the training, scores of tasks, parameters that learn, CPU seconds
+    and memory. All numbers go to records.csv, tables and paired tests to report.md.
+
+    A cell that is recorded is not computed again, so that the same command goes on after any interruption. A cell
+    that fails is noted, the others go on, and the exit code is 1.
+
+    Example: `vocab-lit study --example > mine.yml`, then `vocab-lit study mine.yml --dry-run`, then
+    `vocab-lit study mine.yml --processes 2`
+
+    Example: `vocab-lit study mine.yml --share --contributor 'A. Reader'` writes a file for data/field/contributed
+    """
+    if example:
+        from vocab_lit.app.study_file import EXAMPLE
+
+        print(EXAMPLE, end="")
+        return
+    if file is None:
+        raise ValueError("no study file is given; `vocab-lit study --example` prints one to begin with")
+    if share != bool(contributor.strip()):
+        raise SettingError("contributor", "--share and --contributor NAME go together: who made the records?")
+    if processes != 1 or cluster or not sys.stderr.isatty():
+        os.environ["TQDM_DISABLE"] = "1"  # bars of several cells would overwrite each other
+    from vocab_lit.app.study_file import read_study
+
+    study, out = read_study(file, data), out or file.with_suffix("")
+    if out == file:
+        raise SettingError("out", f" {out} is the study file; give a folder")
+    from vocab_lit.app.study import StudyRun, planned, run_study, share_study
+    from vocab_lit.experiments.results import Workers
+
+    run = StudyRun.open(study, out, Workers(processes, cluster), write=not (dry_run or share))
+    if dry_run:
+        tell_json(planned(run)) if as_json else _show_plan_of(run)
+        return
+    if share:
+        name = re.sub(r"[^\w.-]+", "-", f"{study.name}-{contributor.strip()}")
+        path = out / f"{name}.csv"
+        share_study(run, contributor.strip(), path)
+        step(f"{path} is whole; to send it, add it to data/field/contributed/ of the repository in a pull request")
+        return
+    result = run_study(run, step)
+    if as_json:
+        tell_json(asdict(result))
+    if result.failed:
+        problem = (
+            f"{len(result.failed)} of {result.cells} cells failed, the first with {next(iter(result.failed.values()))}"
+        )
+        raise ValueError(f"{problem}; {out / 'report.md'} has all, and the same command tries them again")
 
 # %% ../../nbs/09_app/04_cli.ipynb #93ab266b
 @app.command("claims")

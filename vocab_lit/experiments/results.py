@@ -118,7 +118,7 @@ def environment() -> dict:  # device and versions
 
 
 # data that decide no result: what results are compared with, and times
-_COMPARED = {"published", "records", "claims.yml", "bench.json", "architectures.json"}
+_COMPARED = {"published", "records", "field", "claims.yml", "bench.json", "architectures.json"}
 
 
 def fingerprint(

@@ -38,7 +38,7 @@ from .settings import KeepSettings, LaptConfig, LaptSettings, RunSettings, check
 
 if TYPE_CHECKING:
     import pandas as pd
-    from transformers import PreTrainedModel, PreTrainedTokenizerBase
+    from transformers import PreTrainedModel, PreTrainedTokenizerBase, TrainerCallback
 
 # %% auto #0
 __all__ = ['differences', 'check_same_run', 'lapt_files', 'finish_run']
@@ -269,6 +269,7 @@ def lapt_files(
     language: LanguageAdapter | None = None,  # to train its adapter; None: the model itself is trained
     say: Callable[[str], None] = print,  # told what is being done
     keep: KeepSettings = KeepSettings(),  # text in languages that the model knows, and how much of it is replayed
+    callbacks: Sequence[TrainerCallback] = (),  # of one's own, told what happens on the way
 ) -> pd.DataFrame:  # columns step, loss (held-out, nats) and, with text to keep, kept_loss
     "Continue the pretraining of a model on text files and save it."
     out, first = Path(out), os.environ.get("RANK", "0") == "0"  # of several processes
@@ -289,7 +290,7 @@ def lapt_files(
     if os.environ.get("LOCAL_RANK", "0") == "0" and not run.resume:  # on each host, which may have a folder of its own
         out.mkdir(parents=True, exist_ok=True)
         write_json(job.facts, out / "lapt.json")
-    losses = _train(job, train, test, out, kept, say)
+    losses = _train(job, train, test, out, kept, say, callbacks)
     if first:
         finish_run(out, lambda folder: _write(job, losses, folder, out, kept, say))
     return losses
@@ -322,7 +323,7 @@ def _announce(job: _Run, test, say) -> None:
         say(f"trainable parameters: {told}; the model has {job.lora.sizes['model']:,}")
 
 
-def _train(job: _Run, train, test, out: Path, kept: Kept, say) -> pd.DataFrame:
+def _train(job: _Run, train, test, out: Path, kept: Kept, say, callbacks) -> pd.DataFrame:
     "Train what is to learn: the model, its new rows, its low-dimensional embeddings or an adapter."
     adapter = job.model.madx.learning(job.language.name) if job.language else nullcontext()
     low_dimensional = factored(job.model, job.layer) if job.layer else nullcontext()
@@ -337,6 +338,7 @@ def _train(job: _Run, train, test, out: Path, kept: Kept, say) -> pd.DataFrame:
             job.run.seed,
             out / "run",
             resume=job.run.resume,
+            callbacks=callbacks,
             max_hours=job.run.max_hours,
             gradient_checkpointing=job.run.gradient_checkpointing,
             compile=job.run.compile,
