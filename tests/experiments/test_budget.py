@@ -182,7 +182,7 @@ def test_the_assumed_share_lies_within_the_published_ones(cell_37efa181):
 @pytest.mark.cell('nbs/08_experiments/06_budget.ipynb', 'cell "what is measured is consistent" (44b687e9)')
 def test_what_is_measured_is_consistent(cell_791d07bc):
     assert (
-        0 < here["share"] < 1.5
+        here["share"] > 0  # beside other work it may be anything: both are clock times
         and here["device"]
         and here["flops_per_second"] == pytest.approx(here["share"] * here["products_per_second"])
     )
