@@ -116,8 +116,10 @@ def test_what_learns_is_the_matrices_and_the_embeddings_that_were_asked_for_and_
     lora.remove()
     for targets in ("q_porj", "lm_head"):
         layers = "q_proj.k_proj.v_proj.o_proj.gate_proj.up_proj.down_proj"
-        with pytest.raises(SettingError, match=f"targets={targets}: the layers of a Qwen3ForCausalLM are {layers}"):
+        with pytest.raises(SettingError, match=f"targets={targets}: the layers of Qwen3ForCausalLM are {layers}"):
             LoraAdapter(qwen, LoraSettings(targets=targets))
+    with pytest.raises(SettingError, match="--lora r=9999: the layers have rank 16 at most; give 16 or less"):
+        LoraAdapter(qwen, LoraSettings(r=9999))
 
 
 @pytest.mark.cell('nbs/05_models/12_lora.ipynb', 'cell "plain PEFT loads the adapter beside the model and answers as the model that learnt, and merged models do too" (5d1a0e01)')

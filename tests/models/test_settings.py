@@ -12,7 +12,9 @@ def test_lora_is_read_from_one_option_and_written_as_one_and_what_cannot_be_is_t
     for given, message in (
         ("rank=4", "--lora rank: no such part of r=16,alpha=32,dropout=0.05,targets=all-linear,merge=no; choose from r, "),
         ("alhpa=4", "did you mean alpha"),
-        ("16", "--lora 16: no such part"),
+        ("16", "--lora 16: give parts of the form name=value, such as r=16"),
+        ("r=8,", "--lora r=8,: give parts of the form name=value"),
+        ("r=8,r=9", "--lora r=8,r=9: r stands there twice"),
         ("r=big", "--lora r=big: give a whole number"),
         ("r=", "--lora r=: give a whole number"),
         ("merge=1", "--lora merge=1: give yes or no"),

@@ -26,8 +26,14 @@ def test_a_preset_is_replaced_where_something_is_given_and_what_cannot_be_is_ref
     text = Path(tempfile.mkdtemp(), "a.txt")
     text.write_text("a\n")
     RunSettings((str(text),)).check(["b.txt"])
+    assert RunSettings(report_to="tensorboard, wandb").arguments == {"report_to": ["tensorboard", "wandb"]}
+    assert RunSettings(report_to="none").arguments == {}
     for wrong, message in (
         (LaptSettings("fokus"), "--preset: 'fokus' is unknown; did you mean focus"),
+        (
+            LaptSettings("focus", mode="distil"),
+            "--preset focus: mode distil has the hyper-parameters of token-distillation",
+        ),
         (LaptSettings(mode="ful"), "--mode: 'ful' is unknown; did you mean full"),
         (LaptSettings(embeddings="knew"), "--embeddings: 'knew' is unknown; did you mean new"),
         (

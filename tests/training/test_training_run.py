@@ -301,7 +301,7 @@ def test_new_tokens_embeddings_learn_by_themselves_or_with_the_encoder_and_an_in
     assert (place / "new-cut/model.safetensors").read_bytes() == (place / "new-all/model.safetensors").read_bytes()
     with pytest.raises(ValueError, match="has no plan.npz"):
         trained(out=place / "x", **given | dict(model=mini))
-    with pytest.raises(ValueError, match="report_to wanbd: transformers finds no such package here; install it"):
+    with pytest.raises(ValueError, match="--report-to wanbd: transformers finds no such package here; install it"):
         trained(out=place / "x", **given | dict(report_to="wanbd"))
     with pytest.raises(ValueError, match="mode new is for a model that learns itself"):
         trained(out=place / "x", **given | dict(model=mini, language=swahili))
@@ -396,7 +396,7 @@ def test_what_lora_cannot_learn_beside_is_refused(cell_b2b2638a, cell_929c7dd9):
     given = dict(model=mini, text=[place / "sw.txt"], out=place / "x", say=lambda _: None)
     with pytest.raises(ValueError, match="a language adapter is all that learns; leave lora out"):
         trained(config=replace(few, lora="r=4"), language=swahili, **given)
-    with pytest.raises(ValueError, match="targets=q_proj: the layers of a .* are dense.query.key.value"):
+    with pytest.raises(ValueError, match="targets=q_proj: the layers of .* are dense.query.key.value"):
         trained(config=replace(few, lora="r=4,targets=q_proj"), **given)
     with pytest.raises(ValueError, match="LoRA is to learn: put it into the model, by `LoraAdapter"):
         lapt(load_model(mini), AutoTokenizer.from_pretrained(mini), [], [], replace(few, lora="r=4"))

@@ -43,9 +43,16 @@ def _target_modules(model, targets: str) -> list[str]:  # names of modules
     wanted = list(layers) if targets == "all-linear" else targets.split("+")
     for name in wanted:
         if name not in layers:
-            problem = f" targets={name}: the layers of a {type(model).__name__} are {'+'.join(layers)}"
+            problem = f" targets={name}: the layers of {type(model).__name__} are {'+'.join(layers)}"
             raise SettingError("lora", problem)
     return [module for name in wanted for module in layers[name]]
+
+
+def _check_rank(model, settings: LoraSettings, targets: list[str]) -> None:
+    "`SettingError` where a product of matrices of that rank has more of them than it needs."
+    most = max(min(model.get_submodule(name).weight.shape) for name in targets)
+    if settings.r > most:
+        raise SettingError("lora", f" r={settings.r}: the layers have rank {most} at most; give {most} or less")
 
 # %% ../../nbs/05_models/12_lora.ipynb #67e75530
 class LoraAdapter:
@@ -71,12 +78,14 @@ class LoraAdapter:
         if embeddings != "none" and not all(table_holders(model, table) for table in self.tables):
             hint = "give embeddings none"
             raise ValueError(f"PEFT cannot keep a table of tokens that a {type(model).__name__} has; {hint}")
+        targets = _target_modules(model, settings.targets)
+        _check_rank(model, settings, targets)
         self._learnt = {p: p.requires_grad for p in model.parameters()}
         config = peft.LoraConfig(
             r=settings.r,
             lora_alpha=settings.scale,
             lora_dropout=settings.dropout,
-            target_modules=_target_modules(model, settings.targets),
+            target_modules=targets,
             fan_in_fan_out=any(isinstance(module, Conv1D) for module in model.modules()),
             task_type=None if is_masked(model) else "CAUSAL_LM",
         )

@@ -73,7 +73,11 @@ class LoraSettings(Settings):
         "The settings that an option names; `SettingError` lists what can be given."
         given = {}
         for part in text.split(","):
-            name, _, value = (piece.strip() for piece in part.partition("="))
+            name, equals, value = (piece.strip() for piece in part.partition("="))
+            if not equals:
+                raise SettingError("lora", f" {text}: give parts of the form name=value, such as r=16,alpha=32")
+            if name in given:
+                raise SettingError("lora", f" {text}: {name} stands there twice")
             given[name] = cls._value(name, value)
         return cls(**given)
 

@@ -144,13 +144,16 @@ PRESETS = {
 }
 
 # %% ../../nbs/06_training/00_settings.ipynb #2e95c304
+_USUAL, _DISTIL = "embedding-structure", "token-distillation"  # presets
+
+
 @dataclass(frozen=True)
 class LaptSettings(Settings):
     "A preset, and what differs from it."
 
     # whose hyper-parameters: embedding-structure, focus, wechsel-roberta, wechsel-gpt2, wechsel-gpt2-low-resource,
     # mad-x, mad-x-adapter, unks-everywhere or token-distillation; their learning rates suit their many steps
-    preset: str = "embedding-structure"
+    preset: str = _USUAL
     # what is trained when: all; full (encoder frozen for the first tenth), emb (encoder frozen throughout), emb-rows
     # (only the token embeddings), new (only those of new tokens), distil (those too, from the hidden states of the
     # source model, by the preset token-distillation), two-stage (token embeddings for an extra fifth, then all) or
@@ -182,6 +185,10 @@ class LaptSettings(Settings):
     def check(self) -> None:
         super().check()
         one_of("preset", self.preset, PRESETS)
+        if self.mode == "distil" and self.preset not in (_USUAL, _DISTIL):
+            raise SettingError(
+                "preset", f" {self.preset}: mode distil has the hyper-parameters of {_DISTIL}; leave it out"
+            )
         if self.mode is not None:
             one_of("mode", self.mode, MODES)
         one_of("embeddings", self.embeddings, EMBEDDINGS)
@@ -213,7 +220,7 @@ class LaptSettings(Settings):
             given["lora"] = str(LoraSettings.read(self.lora))  # the same LoRA is written in one way
         if self.steps is not None:
             given["max_epochs"] = 0  # as many steps as were asked for
-        preset = "token-distillation" if self.mode == "distil" else self.preset
+        preset = _DISTIL if self.mode == "distil" else self.preset
         config = replace(PRESETS[preset], **given)
         if self.length is None:
             config = replace(config, length=min(config.length, longest))
@@ -274,8 +281,8 @@ class RunSettings(Settings):
         found = {}
         if self.save_total != 1:
             found["save_total_limit"] = self.save_total or 10**9
-        if self.report_to:
-            found["report_to"] = self.report_to.split(",")
+        if names := [name.strip() for name in self.report_to.split(",") if name.strip() not in ("", "none")]:
+            found["report_to"] = names
         if self.precision != "auto":
             found |= {half: self.precision == half for half in ("bf16", "fp16")}
         return found

@@ -47,7 +47,7 @@ from transformers.trainer_utils import get_last_checkpoint
 
 from ..models.device import device_arguments, find_device
 from ..models.source import is_masked
-from ..text.settings import first_line
+from ..text.settings import SettingError, first_line
 from .lm_loss import label_positions, lm_loss
 from .memory import micro_batches
 from .settings import MODES
@@ -438,9 +438,10 @@ def _micro_batch(config, world) -> int:
     own = config.batch_size // world
     micro = config.micro_batch or micro_batches(config, world)[0]
     if own * world != config.batch_size or own % micro:
+        on = f"on {world} process{'es' * (world > 1)}"
+        hint = f"; give micro_batch a divisor of {own}" if own * world == config.batch_size else ""
         raise ValueError(
-            f"a batch of {config.batch_size} blocks cannot be divided into micro-batches of {micro} "
-            f"on {world} process{'es' * (world > 1)}"
+            f"a batch of {config.batch_size} blocks cannot be divided into micro-batches of {micro} {on}{hint}"
         )
     return micro
 
@@ -455,7 +456,7 @@ def check_reports(
     for name in names:
         if name not in there:
             hint = f"install it, or choose from {', '.join(there)}" if there else "install it"
-            raise ValueError(f"report_to {name}: transformers finds no such package here; {hint}")
+            raise SettingError("report_to", f" {name}: transformers finds no such package here; {hint}")
 
 
 def training_arguments(
