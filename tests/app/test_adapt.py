@@ -277,6 +277,9 @@ def test_what_cannot_work_is_refused_before_anything_is_written(cell_7250b4f7):
     (place / "table.txt").write_text("1\ta\tb\tc\n" * 3)
     shutil.copytree(place / "model", place / "cut")
     (place / "cut/model.safetensors").write_bytes((place / "model/model.safetensors").read_bytes()[:-9])
+    shutil.copytree(place / "model", place / "gptq")
+    config = json.loads((place / "gptq/config.json").read_text()) | dict(quantization_config=dict(quant_method="gptq"))
+    (place / "gptq/config.json").write_text(json.dumps(config))
     for change, match in (
         (dict(source="cut"), "model.safetensors is damaged or cut short"),
         (dict(method="fokus"), "did you mean focus"),
@@ -298,6 +301,10 @@ def test_what_cannot_work_is_refused_before_anything_is_written(cell_7250b4f7):
         (dict(alpha=0.3, sample="9MB"), "--alpha: adapt makes one text of all"),
         (dict(lapt=quick["lapt"] | dict(length=300)), "longer than the model's 128 positions"),
         (dict(lapt=quick["lapt"] | dict(micro_batch=3)), "cannot be divided into micro-batches of 3"),
+        (dict(lapt=quick["lapt"] | dict(mode="distil", distil_layer=99)), "distil_layer 99: there are layers 1 to"),
+        (dict(lapt=quick["lapt"] | dict(lora="r=8,merge=yes,targets=foo")), "targets=foo: the layers of a .* are query"),
+        (dict(lapt=quick["lapt"] | dict(lora="r=8,merge=yes"), method="mf1-lex"), "do not learn beside LoRA"),
+        (dict(source="gptq"), "gptq is quantised by gptq, .*; give the model that was quantised"),
         (dict(lapt=quick["lapt"] | dict(mode="new"), method="mf1-lex"), "low-dimensional embeddings are trained for all"),
         (dict(held_out=[place / "one.txt"]), "--held-out: its held-out lines make .* tokens and a block takes 32"),
         (dict(held_out=[place / "sw.txt"]), "sw.txt is both trained on and held out"),

@@ -252,6 +252,15 @@ def test_a_folder_is_checked_and_uploaded_where_that_is_asked_for(cell_963f8e44)
             shown = run(*command, "--out", place / "never", "--dry-run", "--push-to-hub", "up")
             assert goes_up in shown and " up " in shown, shown
             run(*command, "--out", place / "never", "--dry-run", "--push-to-hub", "not a name", code=1)
+        for wrong, told in (
+            (("--length", 9999), "blocks of 9999 tokens are longer than the model's"),
+            (("--batch-size", 4, "--micro-batch", 3), "cannot be divided into micro-batches of 3"),
+            (("--report-to", "nonsense"), "report_to nonsense"),
+            (("--lora", "r=8,targets=foo"), "targets=foo: the layers of"),
+            (("--mode", "distil"), "not known which tokens are new"),
+        ):
+            given = (place / "model", *few, *wrong, "--out", place / "never")
+            assert told in run("lapt", *given, "--dry-run", code=1), wrong
         assert len(list(place.iterdir())) == folders
     assert json.loads((place / "up/config.json").read_text())["vocab_size"] % 8 == 0
     assert uploads == [(name, f"me/{name}") for name in ("up", "up-lapt", "up-adapter")]

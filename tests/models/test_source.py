@@ -107,3 +107,20 @@ def test_what_holds_no_model_is_refused_without_a_look_at_weights():
         with pytest.raises((ValueError, OSError), match=match) as e:
             Source.open(place / name).model_class  # noqa: B018
         assert "\n" not in str(e.value)
+
+
+@pytest.mark.cell('nbs/05_models/04_source.ipynb', 'cell "a quantised model is read, and refused where it is to be changed" (9c41d7e2)')
+def test_a_quantised_model_is_read_and_refused_where_it_is_to_be_changed():
+    mini, folder = data_path("models", "mini-xlmr"), Path(tempfile.mkdtemp())
+    Source.open(mini).check_unquantised()
+    config = json.loads((mini / "config.json").read_text())
+    for noted, method in (
+        (dict(quant_method="fp8"), "fp8"),
+        (dict(quant_method="nonsense"), "nonsense"),
+        (dict(bits=4), "an unknown method"),
+    ):
+        (folder / "config.json").write_text(json.dumps(config | dict(quantization_config=noted)))
+        quantised = Source.open(folder)
+        with pytest.raises(ValueError, match=f"{folder} is quantised by {method}, .*; give the model that was quantised$"):
+            quantised.check_unquantised()
+        assert quantised.model_class.__name__ == "XLMRobertaForMaskedLM"

@@ -2,7 +2,7 @@
 from dataclasses import replace
 from itertools import product
 from pathlib import Path
-from transformers import BertConfig, BertForMaskedLM, LlamaConfig, LlamaForCausalLM
+from transformers import BertConfig, BertForMaskedLM, LlamaConfig, LlamaForCausalLM, XLMRobertaConfig, XLMRobertaForMaskedLM
 from vocab_lit.app.pipeline import transplant_files
 from vocab_lit.methods.settings import TransplantSettings
 from vocab_lit.models.new_rows import only_new_rows
@@ -29,7 +29,7 @@ import torch
 @pytest.fixture(scope='module')
 def cell_d1571105():
     # nbs/06_training/08_distil.ipynb, cell "import json" (d1571105)
-    global BertConfig, BertForMaskedLM, Freezer, LanguageAdapter, LaptConfig, LaptSettings, LlamaConfig, LlamaForCausalLM, RunSettings, TransplantSettings, amharic, data_path, divided, here, json, kinds, lapt, lapt_files, larger, lay_out, lines, load_model, load_tokenizer, only_new_rows, pd, pieces, product, pytest, read, replace, save, shutil, swahili, tempfile, there, train_tokenizer, transplant, transplant_files, whole
+    global BertConfig, BertForMaskedLM, Freezer, LanguageAdapter, LaptConfig, LaptSettings, LlamaConfig, LlamaForCausalLM, RunSettings, TransplantSettings, XLMRobertaConfig, XLMRobertaForMaskedLM, amharic, data_path, divided, here, json, kinds, lapt, lapt_files, larger, lay_out, lines, load_model, load_tokenizer, only_new_rows, pd, pieces, product, pytest, read, replace, save, shutil, swahili, tempfile, there, train_tokenizer, transplant, transplant_files, whole
     import json
     import shutil
     import tempfile
@@ -38,7 +38,14 @@ def cell_d1571105():
 
     import pandas as pd
     import pytest
-    from transformers import BertConfig, BertForMaskedLM, LlamaConfig, LlamaForCausalLM
+    from transformers import (
+        BertConfig,
+        BertForMaskedLM,
+        LlamaConfig,
+        LlamaForCausalLM,
+        XLMRobertaConfig,
+        XLMRobertaForMaskedLM,
+    )
 
     from vocab_lit.app.pipeline import transplant_files
     from vocab_lit.methods.settings import TransplantSettings
@@ -331,7 +338,7 @@ def test_a_run_from_files_finds_its_teacher_resumes_to_the_bit_and_refuses_befor
         save(made, folder, model="nowhere/known")
     wide = place / "wide"
     shutil.copytree(mini, wide)
-    BertForMaskedLM(BertConfig(vocab_size=2000, **shape)).save_pretrained(wide)
+    XLMRobertaForMaskedLM(XLMRobertaConfig(vocab_size=2000, **shape)).save_pretrained(wide)
     for wrong, given in {
         "a teacher, and the model was made from nowhere/known, which is no folder here; give --teacher DIR": dict(
             source=orphan
@@ -339,12 +346,15 @@ def test_a_run_from_files_finds_its_teacher_resumes_to_the_bit_and_refuses_befor
         "hidden states of 16 dimensions and the model of 128; give the model that it was made from": dict(
             teacher=str(wide)
         ),
+        "the teacher is a gpt2 model and the one that learns a xlm-roberta; give the model that it was made from": dict(
+            teacher=str(data_path("models", "mini-gpt2"))
+        ),
         "no token is new: all embeddings are copies": dict(source=copies),
         "mode distil is for a model that learns itself": dict(source=mini, language=LanguageAdapter("sw")),
         "distil_layer 5: there are layers 1 to 3, and 0 for the last": dict(config=replace(asked, distil_layer=5)),
         "a teacher in mode distil, not in mode all": dict(config=replace(asked, mode="all"), teacher=str(mini)),
         "no new token is in the .* held-out lines": dict(held_out=(place / "am.txt",)),
-        "has no plan.npz": dict(source=mini),
+        "not known which tokens are new: .* has no plan.npz; transplant .* or choose another mode": dict(source=mini),
     }.items():
         (place / "am.txt").write_text("\n".join(["ሰላም ነው"] * 400), encoding="utf-8")
         with pytest.raises(ValueError, match=wrong):

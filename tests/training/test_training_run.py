@@ -299,7 +299,7 @@ def test_new_tokens_embeddings_learn_by_themselves_or_with_the_encoder_and_an_in
     assert table not in stored and stored["new_rows.input"].shape == (len(new), 128) and layer in stored
     assert trained(out=place / "new-cut", resume=True, **given).round(9).equals(whole.round(9))
     assert (place / "new-cut/model.safetensors").read_bytes() == (place / "new-all/model.safetensors").read_bytes()
-    with pytest.raises(ValueError, match="has no plan.npz"):
+    with pytest.raises(ValueError, match="not known which tokens are new: .* has no plan.npz"):
         trained(out=place / "x", **given | dict(model=mini))
     with pytest.raises(ValueError, match="--report-to wanbd: transformers finds no such package here; install it"):
         trained(out=place / "x", **given | dict(report_to="wanbd"))
@@ -534,10 +534,11 @@ def test_bad_input_is_refused_before_anything_is_written(cell_b2b2638a):
     (place / "short.txt").write_text("".join(f"neno {i}\n" for i in range(60)))
 
 
-    def refused(message, text=(place / "sw.txt",), model=mini, config=few, **more):
-        with pytest.raises((ValueError, OSError), match=message):
-            trained(model, text, place / "refused", config, **more)
-        assert not (place / "refused").exists()
+    def refused(message, text=(place / "sw.txt",), model=mini, config=few, language=None, **run):
+        for start in (runs.lapt_files, runs.check_lapt_files):  # the run, and a dry run of it
+            with pytest.raises((ValueError, OSError), match=message):
+                start(model, text, place / "refused", config, RunSettings(**run), language)
+            assert not (place / "refused").exists()
 
 
     refused("one.txt: too few lines to train on", [place / "one.txt"])
@@ -550,6 +551,14 @@ def test_bad_input_is_refused_before_anything_is_written(cell_b2b2638a):
     refused("held-out lines make .* tokens and a block takes 72; give more text", [place / "short.txt"])
     refused("nowhere.txt: no such file", [place / "nowhere.txt"])
     refused("longer than the model's 72 positions", config=replace(few, length=256))
+    refused("cannot be divided into micro-batches of 3", config=replace(few, micro_batch=3))
     refused("--mode: 'x' is unknown", config=replace(few, mode="x"))
     refused("nowhere: no such model folder", model=place / "nowhere")
+    shutil.copytree(mini, place / "fp8")
+    config = json.loads((mini / "config.json").read_text()) | dict(quantization_config=dict(quant_method="fp8"))
+    (place / "fp8/config.json").write_text(json.dumps(config))
+    refused("fp8 is quantised by fp8, .*; give the model that was quantised", model=place / "fp8")
+    told = []
+    runs.check_lapt_files(mini, [place / "sw.txt"], place / "refused", few, say=told.append)
+    assert told[-1].startswith("4 steps of 4 x 72 tokens, mode all") and not (place / "refused").exists()
     refused("sw.txt is both trained on and held out", held_out=[place / "sw.txt"])

@@ -44,11 +44,12 @@ from ..text.settings import SettingError
 from ..tokens.continued import continued_tokenizer
 from ..tokens.tokenizer import build_tokenizer, load_tokenizer, save_tokenizer
 from ..tokens.vocab import fit
+from ..training.distil import Teacher
 from ..training.forgetting import bits_by_text, check_block, check_kept, forgotten, open_kept
 from ..training.lapt import check_lapt
 from ..training.processes import Processes
 from ..training.settings import RunSettings
-from ..training.training_run import differences, lapt_files
+from ..training.training_run import check_low_dimensional, differences, lapt_files
 from ..vectors.settings import VectorSettings, VectorTraining
 from ..vectors.token_vectors import FASTTEXT_MIN_CHARACTERS, encode_lines
 
@@ -107,9 +108,11 @@ def _check_training(a: Adaptation, tokenizer: PreTrainedTokenizerFast) -> None:
     "`ValueError` where training would be refused, as far as source model and text tell."
     config = a.lapt.config(longest=a.opened.longest)
     check_lapt(a.opened.open_weights(), a.opened.tokenizer, config)
-    if config.only_new_rows and isinstance(a.transplant.recipe(a.text), FactoredRecipe):
-        problem = "low-dimensional embeddings are trained for all tokens"
-        raise SettingError("embeddings", f"{problem}; give all, and another mode than new or distil")
+    if isinstance(a.transplant.recipe(a.text), FactoredRecipe):
+        check_low_dimensional(config, "choose another method")
+    if config.mode == "distil":
+        teacher = Teacher(a.opened.open_weights(), a.opened.tokenizer, ())
+        teacher.check(teacher.model, tokenizer, config)
     if a.keep.replay and config.mode == "distil":
         raise SettingError("replay", "mode distil reads no text of other languages; leave it out, or give another mode")
     if not (held_out := _first_held_out(a)):
@@ -132,6 +135,7 @@ def check_adaptation(a: Adaptation) -> None:
     for module in ("seaborn", "tabulate"):  # for the report, which is made last
         import_extra(module, "chapters")
     a.check()
+    a.opened.check_unquantised()
     a.opened.open_weights()  # reads no more than the headers of whole files
     check_tokens(a.opened, a.text, a.transplant.tokenizer)
     if a.transplant.init.factors:

@@ -1124,6 +1124,9 @@ def lapt_(
     push_to_hub = _upload_to(push_to_hub, dry_run)
     if dry_run:
         _check_training(model, text, out, lapt, run, keep=keep)
+        from vocab_lit.training.training_run import check_lapt_files
+
+        check_lapt_files(model, text, out, lapt, run, say=step, keep=keep)
         uploaded = "config, weights, tokenizer, model card, vocab_lit.json and losses.csv"
         _show_plan("lapt", f"{model} trained further", out, push_to_hub, uploaded)
         return

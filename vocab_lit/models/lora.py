@@ -20,10 +20,11 @@ from ..text.extras import import_extra
 from ..text.settings import SettingError, one_of
 
 if TYPE_CHECKING:
+    from peft import LoraConfig
     from transformers import PreTrainedModel
 
 # %% auto #0
-__all__ = ['LoraAdapter', 'save_lora']
+__all__ = ['lora_config', 'LoraAdapter', 'save_lora']
 
 # %% ../../nbs/05_models/12_lora.ipynb #0c67351a
 def _layers(model) -> dict[str, list[str]]:  # by the last part of their names
@@ -55,6 +56,36 @@ def _check_rank(model, settings: LoraSettings, targets: list[str]) -> None:
         raise SettingError("lora", f" r={settings.r}: the layers have rank {most} at most; give {most} or less")
 
 # %% ../../nbs/05_models/12_lora.ipynb #67e75530
+def _token_tables(model) -> list[nn.Parameter]:
+    "The matrices with a row for each token."
+    return [table for table in token_parameters(model).values() if table.dim() == 2]
+
+
+def lora_config(
+    model: PreTrainedModel,  # with a language model's head; its weights are not read
+    settings: LoraSettings,
+    embeddings: str = "all",  # as in `LoraAdapter`
+) -> LoraConfig:
+    "What PEFT is asked for; `ValueError` where the model cannot have it."
+    peft = import_extra("peft", "lora")
+    from transformers.pytorch_utils import Conv1D
+
+    one_of("embeddings", embeddings, ("all", "new", "none"))
+    if embeddings != "none" and not all(table_holders(model, table) for table in _token_tables(model)):
+        hint = "give embeddings none"
+        raise ValueError(f"PEFT cannot keep a table of tokens that a {type(model).__name__} has; {hint}")
+    targets = _target_modules(model, settings.targets)
+    _check_rank(model, settings, targets)
+    return peft.LoraConfig(
+        r=settings.r,
+        lora_alpha=settings.scale,
+        lora_dropout=settings.dropout,
+        target_modules=targets,
+        fan_in_fan_out=any(isinstance(module, Conv1D) for module in model.modules()),
+        task_type=None if is_masked(model) else "CAUSAL_LM",
+    )
+
+
 class LoraAdapter:
     "LoRA's matrices inside a model, and the embeddings that learn with them; nothing else learns."
 
@@ -68,27 +99,12 @@ class LoraAdapter:
         seed: int = 0,  # of the matrices
     ):
         peft = import_extra("peft", "lora")
-        from transformers.pytorch_utils import Conv1D
-
-        one_of("embeddings", embeddings, ("all", "new", "none"))
         if hasattr(model, "peft_config"):
             raise ValueError(f"this {type(model).__name__} has an adapter of PEFT's already; merge it, or take it off")
         self.model, self.settings, self.embeddings, self.new = model, settings, embeddings, list(new)
-        self.tables = [table for table in token_parameters(model).values() if table.dim() == 2]
-        if embeddings != "none" and not all(table_holders(model, table) for table in self.tables):
-            hint = "give embeddings none"
-            raise ValueError(f"PEFT cannot keep a table of tokens that a {type(model).__name__} has; {hint}")
-        targets = _target_modules(model, settings.targets)
-        _check_rank(model, settings, targets)
+        config = lora_config(model, settings, embeddings)
+        self.tables = _token_tables(model)
         self._learnt = {p: p.requires_grad for p in model.parameters()}
-        config = peft.LoraConfig(
-            r=settings.r,
-            lora_alpha=settings.scale,
-            lora_dropout=settings.dropout,
-            target_modules=targets,
-            fan_in_fan_out=any(isinstance(module, Conv1D) for module in model.modules()),
-            task_type=None if is_masked(model) else "CAUSAL_LM",
-        )
         with torch.random.fork_rng():
             torch.manual_seed(seed)
             self._tuner = peft.LoraModel(model, config, "default")

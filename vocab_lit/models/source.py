@@ -194,6 +194,15 @@ class Source:
         "The model's configuration."
         return _read_config(self.path)
 
+    def check_unquantised(self) -> None:
+        "`ValueError` where the weights are quantised: such a model can be read, and neither changed nor trained."
+        from vocab_lit.models.lazy_weights import quantisation_method
+
+        if getattr(self.config, "quantization_config", None):
+            problem = f"{self.path} is quantised by {quantisation_method(self.config)}"
+            hint = "give the model that was quantised"
+            raise ValueError(f"{problem}, and can neither be trained nor get another vocabulary; {hint}")
+
     @cached_property
     def model_class(self) -> type:
         "The class of the model."

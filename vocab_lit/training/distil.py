@@ -220,6 +220,10 @@ class Teacher:
 
     def check(self, model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, config: LaptConfig) -> None:
         "`ValueError` where a model cannot learn from this teacher."
+        theirs, ours = (m.config.model_type for m in (self.model, model))
+        if theirs != ours:
+            problem = f"the teacher is a {theirs} model and the one that learns a {ours}"
+            raise ValueError(f"{problem}; give the model that it was made from")
         if _width(self.model) != _width(model):
             raise ValueError(
                 f"the teacher has hidden states of {_width(self.model)} dimensions and the model of {_width(model)}; "

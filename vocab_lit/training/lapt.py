@@ -21,6 +21,8 @@ import torch
 from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils.flop_counter import FlopCounterMode
 
+from ..models.lora import lora_config
+from ..models.settings import LoraSettings
 from ..models.source import check_language_model, is_masked, max_length
 from ..models.transplant import check_rows
 from ..text.corpus import write_json
@@ -84,6 +86,8 @@ def check_lapt(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, confi
     for _, stage in stage_starts(config):
         stage_parameters(model, stage.learns)
     training_arguments(config, 0, tempfile.gettempdir())
+    if config.lora and not hasattr(model, "peft_config"):
+        lora_config(model, LoraSettings.read(config.lora), config.embeddings)
 
 
 def _check_what_learns(model, tokenizer, config, teacher) -> None:

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase, TrainerCallback
 
 # %% auto #0
-__all__ = ['differences', 'check_same_run', 'lapt_files', 'finish_run']
+__all__ = ['differences', 'check_same_run', 'check_low_dimensional', 'check_lapt_files', 'lapt_files', 'finish_run']
 
 # %% ../../nbs/06_training/07_training_run.ipynb #ac8508c4
 def _open_text(text, held_out, alpha, seed) -> tuple[Iterable[str], list[str]]:  # lines to train on, held-out lines
@@ -176,6 +176,7 @@ def _open_run(source, text, settings, run, language, keep) -> _Run:
     if run.compile:
         check_compiler()
     source = Source.open(source)
+    source.check_unquantised()
     model, tokenizer = source.load().float(), source.tokenizer
     config = settings
     if isinstance(settings, LaptSettings):
@@ -186,7 +187,7 @@ def _open_run(source, text, settings, run, language, keep) -> _Run:
     layer = _factors_beside(model, beside) if beside else None
     check_lapt(model, tokenizer, config)
     if layer:
-        _check_low_dimensional(config, beside)
+        check_low_dimensional(config, f"remove {beside}/factors.safetensors")
     if keep.replay and config.mode == "distil":
         raise SettingError("replay", "mode distil reads no text of other languages; replay in a run of another mode")
     new = _new_tokens(source, tokenizer) if config.only_new_rows else None
@@ -199,17 +200,24 @@ def _open_run(source, text, settings, run, language, keep) -> _Run:
     return _Run(source, text, run, config, language, model, tokenizer, layer, new, keep, teacher, lora)
 
 
-def _check_low_dimensional(config: LaptConfig, folder: Path) -> None:
-    "`ValueError` where low-dimensional embeddings cannot learn as it is asked for."
+def check_low_dimensional(
+    config: LaptConfig,
+    instead: str,  # what makes the embeddings full-dimensional
+) -> None:
+    "`SettingError` where low-dimensional embeddings cannot learn as it is asked for."
     if config.lora:
-        raise ValueError(f"low-dimensional embeddings do not learn beside LoRA; remove {folder}/factors.safetensors")
+        problem = "low-dimensional embeddings do not learn beside LoRA"
+        raise SettingError("lora", f"{problem}; leave it out, or {instead}")
     if config.only_new_rows:
         problem = "low-dimensional embeddings are trained for all tokens"
-        raise ValueError(f"{problem}; give embeddings all, and another mode than new or distil")
+        raise SettingError("embeddings", f"{problem}; give all, and another mode than new or distil")
 
 
 def _new_tokens(source: Source, tokenizer) -> list[int]:
-    "Ids of the tokens whose embeddings are no copies; `ValueError` where there is none."
+    "Ids of the tokens whose embeddings are no copies; `ValueError` where there is none, or none is known."
+    if not (source.files / "plan.npz").is_file():
+        problem = f"it is not known which tokens are new: {source.path} has no plan.npz"
+        raise ValueError(f"{problem}; transplant the model by vocab_lit, or choose another mode, with embeddings all")
     if not (new := saved_plan(source.files, tokenizer).new_tokens):
         raise ValueError("no token is new: all embeddings are copies, and nothing would learn; train those of all")
     return new
@@ -260,6 +268,40 @@ def _read_text(job: _Run, say) -> tuple:  # lines to train on, held-out lines
     return itertools.chain(start, lines), test
 
 # %% ../../nbs/06_training/07_training_run.ipynb #4dff7e7d
+def _prepare(source, text, out, settings, run, language, say, keep) -> tuple | None:  # None: the run has ended
+    "All that a run needs: itself, lines to train on, held-out lines, text to keep. Nothing is written."
+    check_run(text, settings, run, keep, language)
+    if run.resume or os.environ.get("RANK", "0") == "0":  # of several processes, the first makes the folder
+        _check_folder(out, run.resume)
+    job = _open_run(source, text, settings, run, language, keep)
+    if run.alpha is not None and len(text) == 1:
+        say("note: alpha does nothing with one file")
+    if run.resume:
+        check_same_run(out / "lapt.json", job.facts)
+        if not (out / "run").is_dir() and (out / "losses.csv").is_file():
+            say(f"the run in {out} has ended already")
+            return None
+    train, test = _read_text(job, say)
+    kept = open_kept(keep, run.seed)
+    check_kept(kept, job.tokenizer, job.config.length)
+    _announce(job, test, say)
+    return job, train, test, kept
+
+
+def check_lapt_files(
+    source: Source | str | Path,  # this and the others as in `lapt_files`
+    text: Sequence[str | Path],
+    out: str | Path,
+    settings: LaptSettings | LaptConfig = LaptSettings(),
+    run: RunSettings = RunSettings(),
+    language: LanguageAdapter | None = None,
+    say: Callable[[str], None] = print,  # told what would be trained
+    keep: KeepSettings = KeepSettings(),
+) -> None:
+    "Refuse what `lapt_files` refuses before it writes anything, and write nothing."
+    _prepare(source, text, Path(out), settings, run, language, say, keep)
+
+
 def lapt_files(
     source: Source | str | Path,  # model folder, or hub name when online
     text: Sequence[str | Path],  # UTF-8 files, one sentence or paragraph a line
@@ -273,20 +315,10 @@ def lapt_files(
 ) -> pd.DataFrame:  # columns step, loss (held-out, nats) and, with text to keep, kept_loss
     "Continue the pretraining of a model on text files and save it."
     out, first = Path(out), os.environ.get("RANK", "0") == "0"  # of several processes
-    check_run(text, settings, run, keep, language)
-    if first or run.resume:
-        _check_folder(out, run.resume)
-    job = _open_run(source, text, settings, run, language, keep)
-    if run.alpha is not None and len(text) == 1:
-        say("note: alpha does nothing with one file")
-    if run.resume:
-        check_same_run(out / "lapt.json", job.facts)
-        if not (out / "run").is_dir() and (out / "losses.csv").is_file():
-            return _ended(out, say)
-    train, test = _read_text(job, say)
-    kept = open_kept(keep, run.seed)
-    check_kept(kept, job.tokenizer, job.config.length)
-    _announce(job, test, say)
+    prepared = _prepare(source, text, out, settings, run, language, say, keep)
+    if not prepared:
+        return _ended(out)
+    job, train, test, kept = prepared
     if os.environ.get("LOCAL_RANK", "0") == "0" and not run.resume:  # on each host, which may have a folder of its own
         out.mkdir(parents=True, exist_ok=True)
         write_json(job.facts, out / "lapt.json")
@@ -296,11 +328,10 @@ def lapt_files(
     return losses
 
 
-def _ended(out: Path, say) -> pd.DataFrame:
+def _ended(out: Path) -> pd.DataFrame:
     "The losses of a run that has ended already."
     import pandas as pd
 
-    say(f"the run in {out} has ended already")
     shutil.rmtree(out / ".part", ignore_errors=True)  # the rest of one that was stopped while it was cleared away
     return pd.read_csv(out / "losses.csv")
 
