@@ -551,5 +551,12 @@ def test_bad_input_is_refused_before_anything_is_written(cell_b2b2638a):
     refused("nowhere.txt: no such file", [place / "nowhere.txt"])
     refused("longer than the model's 72 positions", config=replace(few, length=256))
     refused("--mode: 'x' is unknown", config=replace(few, mode="x"))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("ACCELERATE_USE_FSDP", "true")
+        refused("first version .* --fsdp_version 2")
+        patch.setenv("FSDP_VERSION", "2")
+        refused("LoRA is not trained under FSDP", config=replace(few, lora="r=4"))
+        refused("FSDP divides the embeddings", config=replace(few, mode="new"))
+        refused("compile is not for FSDP", compile=True)
     refused("nowhere: no such model folder", model=place / "nowhere")
     refused("sw.txt is both trained on and held out", held_out=[place / "sw.txt"])

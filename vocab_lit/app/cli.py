@@ -39,7 +39,7 @@ from ..text.files import check_output, check_text
 from ..text.reader import FIELD_HELP, in_languages, with_field
 from ..text.settings import LARGEST_SEED, CleanSettings, Option, SettingError, Settings, options
 from ..tokens.settings import TokenizerSettings, TrimSettings, check_vocab_size
-from ..training.settings import KeepSettings, LaptSettings, RunSettings, RunStopped, check_run
+from ..training.settings import KeepSettings, LaptSettings, RunOptions, RunSettings, RunStopped, check_run
 from ..vectors.settings import VectorSettings, VectorTraining, check_vectors_file
 
 for _name, _value in (
@@ -1377,6 +1377,7 @@ def adapt(
     vectors: VectorSettings,
     lapt: LaptSettings,
     keep: KeepSettings,
+    run: RunOptions,
     tasks: TaskFiles,
     field: Field = "",
     setup: SetupFile = None,
@@ -1408,6 +1409,7 @@ def adapt(
         adaptation,
         {name: evaluation(name, section, adaptation.seeds, init.seed) for name, section in sections.items()},
         keep,
+        run,
     )
     check_model_path(model)
     asked.check()
