@@ -6,6 +6,7 @@ from vocab_lit.app.adapt import adapt_files
 from vocab_lit.app.settings import Adaptation
 from vocab_lit.text.phrasebook import dictionary, lines, sentences
 from vocab_lit.tokens.tokenizer import train_tokenizer
+from vocab_lit.training.settings import RunStopped
 from vocab_lit.training.trainer import LaptTrainer
 import json
 import multiprocessing
@@ -212,9 +213,12 @@ def test_what_is_done_is_not_done_again_and_another_adaptation_does_not_get_into
         (dict(lapt=quick["lapt"] | dict(steps=8)), "training was .* steps 4, not 8. .* rm -r .*model .*all.json .*report$"),
         (dict(seeds=2), "its stage scores was made with ner seeds 1, not 2"),
         (dict(keep_text=[place / "ner.tsv"]), "its stage training was made with keep_text "),
+        (dict(lapt=quick["lapt"] | dict(precision="bf16")), "its stage training was made with precision None, not bf16"),
     ):
         with pytest.raises(ValueError, match=match):
             adapt_files(asked(**change), out)
+    free = dict(max_hours=9, gradient_checkpointing=True, compile=True, save_total=0, report_to="none", micro_batch=2)
+    assert adapt_files(asked(lapt=quick["lapt"] | free), out, lambda _: None) == report
     with adapting._alone(out):
         run_program(another, out=out, said=place / "said")
     assert "another process works in" in (place / "said").read_text()
@@ -270,6 +274,7 @@ def test_other_methods_and_a_run_without_training_find_what_they_need(cell_7250b
 
 @pytest.mark.cell('nbs/09_app/03_adapt.ipynb', 'cell "what cannot work is refused before anything is written" (63f598db)')
 def test_what_cannot_work_is_refused_before_anything_is_written(cell_7250b4f7):
+    (place / "en-sw.txt").write_text("water\tmaji\n")
     (place / "latin.txt").write_bytes("schön\n".encode("latin-1"))
     (place / "empty.txt").write_text(" \n")
     (place / "one.txt").write_text("habari ya asubuhi\n")
@@ -296,6 +301,12 @@ def test_what_cannot_work_is_refused_before_anything_is_written(cell_7250b4f7):
         (dict(tasks={"ner": dict(test=str(place / "ner.tsv"))}), "--ner: no training file"),
         (dict(tasks={"pos": dict(train=str(place / "sw.txt"), test=str(place / "sw.txt"))}), "sw.txt, line 1"),
         (dict(lapt=dict(preset="x")), "--preset: 'x' is unknown"),
+        (dict(lapt=quick["lapt"] | dict(max_hours=-1)), "--max-hours -1: give at least 0"),
+        (dict(lapt=quick["lapt"] | dict(report_to="nobody")), "report_to nobody: transformers finds no such package"),
+        (
+            dict(lapt=quick["lapt"] | dict(teacher=str(place / "model"))),
+            "--teacher: new tokens learn from a teacher in mode",
+        ),
         (dict(factors=str(place / "sw.txt")), "holds no factors"),
         (dict(expansion="continued"), "--expansion continued: it adds to the source vocabulary; give --extend N too"),
         (dict(alpha=0.3, sample="9MB"), "--alpha: adapt makes one text of all"),
@@ -323,6 +334,23 @@ def test_what_cannot_work_is_refused_before_anything_is_written(cell_7250b4f7):
     assert not (place / "never").exists()
     room = 36 * 600 * 16  # bytes of three checkpoints' embeddings, which are most of the model
     assert room < adapting._bytes_needed(asked()) < 2 * room
+
+
+@pytest.mark.cell('nbs/09_app/03_adapt.ipynb', 'cell "the hours of an adaptation are those of all its stages" (f0269e40)')
+def test_the_hours_of_an_adaptation_are_those_of_all_its_stages(cell_7250b4f7):
+    with pytest.raises(RunStopped, match="the time is up: stopped before text"):
+        adapt_files(asked(lapt=quick["lapt"] | dict(max_hours=1e-9)), place / "hours", lambda _: None)
+    given = []
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(adapting, "lapt_files", lambda *files, **_: given.append(files[4]))
+        patch.setattr(adapting, "evaluate_files", lambda *_, run, **more: given.append(run))
+        patch.setattr(adapting.time, "monotonic", iter((0, 3600, 5400, 7200)).__next__)
+        limit, hurried = adapting.TimeLimit(2), asked(lapt=quick["lapt"] | dict(max_hours=2, precision="fp32"))
+        adapting._train(hurried, place / "hours", lambda _: None, False, limit)
+        adapting._score(hurried, hurried.opened, "source", "ner", place / "sw.txt", lambda _: None, limit, None)
+        with pytest.raises(RunStopped, match="the time is up: stopped before report"):
+            limit.left("report")
+    assert [run.max_hours for run in given] == [1, 0.5] and given[0].precision == "fp32"
 
 
 @pytest.mark.cell('nbs/09_app/03_adapt.ipynb', 'cell "settings that failed do not tie the folder" (738374d7)')

@@ -2,16 +2,18 @@
 from pathlib import Path
 from transformers import XLMRobertaConfig, XLMRobertaForMaskedLM
 from typer.testing import CliRunner
-from vocab_lit.app.cli import app
+from vocab_lit.app.cli import app, step
 from vocab_lit.experiments.claims import load_claims
 from vocab_lit.text import constructed
 from vocab_lit.text.phrasebook import dictionary, lines, sentences
 from vocab_lit.tokens.tokenizer import train_tokenizer
 import gzip
 import json
+import os
 import pytest
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -989,6 +991,31 @@ def test_a_study_is_printed_planned_computed_shared_and_tells_of_cells_that_fail
         ((*given, "--share", "--contributor", "me"), "1 of 2 cells have no record"),
     ):
         assert match in run(*wrong, code=1)
+
+
+@pytest.mark.cell('nbs/09_app/04_cli.ipynb', 'cell "a signal before training ends a command with code 75 and says how to go on" (f0269e41)')
+def test_a_signal_before_training_ends_a_command_with_code_75_and_says_how_to_go_on(cell_963f8e44):
+    (place / "begun/run").mkdir(parents=True)
+    (place / "begun/lapt.json").write_text("{}")
+    before = {name: signal.getsignal(name) for name in (signal.SIGTERM, signal.SIGUSR1)}
+    commands = sys.modules[step.__module__].__dict__
+    train = ("lapt", place / "model", "--text", place / "sw.txt", "--out")
+    score = ("evaluate", place / "model", "--task", "ppl", "--test", place / "sw.txt")
+    make = ("adapt", place / "model", "--text", place / "sw.txt", "--vocab-size", 300, "--out", place / "never")
+    for number in before:
+        for arguments, how in (
+            ((*train, place / "never"), "call it again"),
+            ((*train, place / "begun", "--resume"), "go on with --resume"),
+            (score, "call it again"),
+            (make, "call it again"),
+        ):
+            with pytest.MonkeyPatch.context() as patch:
+                patch.setitem(commands, "check_model_path", lambda model, number=number: os.kill(os.getpid(), number))
+                told = run(*arguments, code=75)
+            assert told == f"vocab-lit: {number.name}: stopped, and nothing is lost; {how}\n"
+            assert not (place / "never").exists()
+    for number, handler in before.items():
+        signal.signal(number, handler)
 
 
 @pytest.mark.cell('nbs/09_app/04_cli.ipynb', 'cell "claims are checked on the papers\' numbers and on records" (499870e2)')

@@ -3,6 +3,8 @@ from pathlib import Path
 from vocab_lit.app.setup_file import KEYS, absolute_names, chapter_parameters, example_setup, find_language, language_facts, language_resources, read_setup
 from vocab_lit.text.corpus import data_path
 from vocab_lit.text.phrasebook import lines, sentences
+from vocab_lit.text.settings import options
+from vocab_lit.training.settings import LaptSettings
 import pytest
 import re
 import vocab_lit.app.setup_file as own
@@ -95,6 +97,8 @@ def test_a_setup_is_read_with_files_beside_it_and_what_is_wrong_is_said_with_its
         ("vocab_size: -3", "give a whole number"),
         ("lapt: {learning_rate: fast}", "learning_rate is 'fast'; give a number"),
         ("lapt: 300", "line 1: lines of the form"),
+        ("lapt: {precision: fp8}", "line 1: precision 'fp8' is unknown"),
+        ("lapt: {teacher: ./nowhere}", "line 1: teacher: no such folder .*nowhere"),
         ("method: fokus", "did you mean focus"),
         ("kind: word", "line 1: kind 'word' is unknown; did you mean wordpiece"),
         ("extend: 9\nexpansion: continue", "line 2: expansion 'continue' is unknown; did you mean continued"),
@@ -230,7 +234,7 @@ def test_the_example_is_a_setup_that_is_read_also_with_every_comment_taken_away(
     whole = read_setup(written(open_all))
     assert (
         {"method", "seeds", "held_out", "extend", "dictionary", "source_vectors", *own._TASKS} <= set(whole) <= set(KEYS)
-        and set(whole["lapt"]) == set(own._LAPT) - {"micro_batch"}
+        and set(whole["lapt"]) == set(options(LaptSettings)) - {"micro_batch"} | {"max_hours"}
         and set(whole["qa"]) == {"train", "test"}
     )
     assert "language: 'no'" in example_setup("no") and read_setup(written("language: 'no'")) == {"language": "no"}

@@ -553,6 +553,13 @@ def test_bad_input_is_refused_before_anything_is_written(cell_b2b2638a):
     refused("longer than the model's 72 positions", config=replace(few, length=256))
     refused("cannot be divided into micro-batches of 3", config=replace(few, micro_batch=3))
     refused("--mode: 'x' is unknown", config=replace(few, mode="x"))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("ACCELERATE_USE_FSDP", "true")
+        refused("first version .* --fsdp_version 2")
+        patch.setenv("FSDP_VERSION", "2")
+        refused("LoRA is not trained under FSDP", config=replace(few, lora="r=4"))
+        refused("FSDP divides the embeddings", config=replace(few, mode="new"))
+        refused("compile is not for FSDP", compile=True)
     refused("nowhere: no such model folder", model=place / "nowhere")
     shutil.copytree(mini, place / "fp8")
     config = json.loads((mini / "config.json").read_text()) | dict(quantization_config=dict(quant_method="fp8"))

@@ -35,7 +35,7 @@ from ..models.check import check_folder, verdict
 from ..models.source import Source
 from ..models.transplant import saved_plan
 from ..tasks.evaluate import evaluate_files, read_examples
-from ..tasks.settings import PERPLEXITY, EvaluateSettings
+from ..tasks.settings import PERPLEXITY, EvaluateSettings, TaskRun
 from ..text.corpus import CleanReport, Lines, clean, hold_out, read_lines, write_json
 from ..text.extras import import_extra
 from ..text.files import check_output, file_facts, write_folder
@@ -48,7 +48,8 @@ from ..training.distil import Teacher
 from ..training.forgetting import bits_by_text, check_block, check_kept, forgotten, open_kept
 from ..training.lapt import check_lapt
 from ..training.processes import Processes
-from ..training.settings import RunSettings
+from ..training.settings import RunSettings, RunStopped
+from ..training.trainer import check_installed
 from ..training.training_run import check_low_dimensional, differences, lapt_files
 from ..vectors.settings import VectorSettings, VectorTraining
 from ..vectors.token_vectors import FASTTEXT_MIN_CHARACTERS, encode_lines
@@ -57,8 +58,8 @@ if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerFast
 
 # %% auto #0
-__all__ = ['Say', 'SAMPLE', 'UNKNOWN_NOTE', 'SECTIONS', 'check_vocabulary', 'check_adaptation', 'check_room', 'Stage', 'stages',
-           'check_start', 'adapt_files', 'check_processes']
+__all__ = ['Say', 'NO_LIMIT', 'SAMPLE', 'UNKNOWN_NOTE', 'SECTIONS', 'check_vocabulary', 'check_adaptation', 'check_room',
+           'TimeLimit', 'Stage', 'stages', 'check_start', 'adapt_files', 'check_processes']
 
 # %% ../../nbs/09_app/03_adapt.ipynb #ce676b8c
 _WORDS = 4  # different words for each token, from which on a text fills a vocabulary surely
@@ -187,6 +188,28 @@ def check_room(a: Adaptation, out: Path) -> None:
         )
 
 # %% ../../nbs/09_app/03_adapt.ipynb #ab928d21
+class TimeLimit:
+    "The hours that all of an adaptation may take, from now."
+
+    def __init__(self, hours: float = 0):  # 0: no limit
+        self.ends = time.monotonic() + 3600 * hours if hours else math.inf
+
+    def left(
+        self,
+        what: str,  # comes next
+    ) -> float:  # hours; 0: no limit
+        "The hours that are left; `RunStopped` where there are none."
+        if self.ends == math.inf:
+            return 0
+        seconds = self.ends - time.monotonic()
+        if seconds <= 0:
+            raise RunStopped(f"the time is up: stopped before {what}")
+        return seconds / 3600
+
+
+NO_LIMIT = TimeLimit()
+
+
 class Stage(NamedTuple):
     "A step on the way."
 
@@ -303,8 +326,9 @@ def _make_start(a, out, needs, language, say):
     transplant_files(a.opened, (), out / "start", settings, say, a.adapt.language)
 
 
-def _train(a, out, say, resume):
-    run = RunSettings((str(out / "text/held-out.txt"),), seed=a.seed, resume=resume)
+def _train(a, out, say, resume, limit):
+    options = asdict(a.run) | dict(max_hours=limit.left("training"))
+    run = RunSettings(held_out=(str(out / "text/held-out.txt"),), seed=a.seed, resume=resume, **options)
     lapt_files(out / "start", [out / "text/train.txt"], out / "model", a.lapt, run, say=say, keep=a.keep)
 
 # %% ../../nbs/09_app/03_adapt.ipynb #8f2a8776
@@ -328,11 +352,12 @@ def _scored(a, out, name, task, score) -> None:
     shutil.rmtree(work, ignore_errors=True)
 
 
-def _score(a, model, name, task, text, say, work) -> list[dict]:  # work: folder for checkpoints
+def _score(a, model, name, task, text, say, limit, work) -> list[dict]:  # work: folder for checkpoints
+    left = limit.left(f"{task} of the {name} model")
     say(f"{task} of the {name} model")
     if task == "text":
         return evaluate_files(model, EvaluateSettings(PERPLEXITY, test=str(text)), say=lambda _: None)
-    return evaluate_files(model, a.tasks[task], say=say, folder=work)
+    return evaluate_files(model, a.tasks[task], say=say, run=TaskRun(max_hours=left), folder=work)
 
 
 def _forgotten(a, out, models, say, work) -> list[dict]:
@@ -342,7 +367,7 @@ def _forgotten(a, out, models, say, work) -> list[dict]:
     return forgotten(models, open_kept(a.keep, a.seed).parts, say)
 
 
-def _make_scores(a, out, say):
+def _make_scores(a, out, say, limit):
     "Bits per byte of the source, the target and the trained model, and task scores of the first and the last."
     sample = islice(Lines(out / "text/held-out.txt"), SAMPLE)
     text = out / "text/sample.txt"
@@ -353,7 +378,7 @@ def _make_scores(a, out, say):
     last = list(models)[-1]
     wanted = [(name, "text") for name in models] + [(name, task) for task in a.tasks for name in ("source", last)]
     for name, task in wanted:
-        _scored(a, out, name, task, partial(_score, a, models[name], name, task, text, say))
+        _scored(a, out, name, task, partial(_score, a, models[name], name, task, text, say, limit))
     if a.keep.keep_text:
         _scored(a, out, last, "kept", partial(_forgotten, a, out, models, say))
     write_json(dict(models=list(models), tasks=list(a.tasks)), out / "scores/all.json")
@@ -370,19 +395,19 @@ def _vectors_stage(a, out, language, say) -> list[Stage]:
     return [Stage("vectors", about, out / "vectors", partial(_make_vectors, a, out, needs, language, say))]
 
 
-def _train_together(a, out, say, processes):
+def _train_together(a, out, say, processes, limit):
     resume = (out / "model/lapt.json").is_file()
     with processes.together("resume" if resume else "start"):
-        _train(a, out, say, resume)
+        _train(a, out, say, resume, limit)
 
 
-def _training_stage(a, out, say, processes) -> list[Stage]:
+def _training_stage(a, out, say, processes, limit) -> list[Stage]:
     if not a.lapt.trains:
         return []
     config = a.lapt.config(longest=a.opened.longest)
     about = f"{config.steps:,} steps of {config.batch_size} x {config.length} tokens, mode {config.mode}"
     about += f", peak rate {config.learning_rate:g}"
-    return [Stage("training", about, out / "model", partial(_train_together, a, out, say, processes))]
+    return [Stage("training", about, out / "model", partial(_train_together, a, out, say, processes, limit))]
 
 
 def stages(
@@ -390,6 +415,7 @@ def stages(
     out: Path,  # folder of the adaptation
     say: Say = print,  # told what is being done
     processes: Processes | None = None,  # that train together; None where no stage is run
+    limit: TimeLimit = NO_LIMIT,  # of all stages
 ) -> list[Stage]:
     "The stages of an adaptation in order."
     wanted, method = a.transplant.tokenizer, a.transplant.init.method
@@ -406,10 +432,10 @@ def stages(
     vocabulary = f"{wanted.extend:,} tokens more" if wanted.extend else "a target vocabulary"
     start = partial(_make_start, a, out, a.transplant.init.recipe.needs, language, say)
     made.append(Stage("transplant", f"{method}, {vocabulary} for {a.source}", out / "start", start))
-    made += _training_stage(a, out, say, processes)
+    made += _training_stage(a, out, say, processes, limit)
     runs = f"{a.adapt.seeds} fine-tuning{'s' * (a.adapt.seeds > 1)}"
     about = "bits per byte" + "".join(f", {_in_words(t)} ({runs})" for t in a.tasks) + " of source and target model"
-    made.append(Stage("scores", about, out / "scores/all.json", partial(_make_scores, a, out, say)))
+    made.append(Stage("scores", about, out / "scores/all.json", partial(_make_scores, a, out, say, limit)))
     return [*made, Stage("report", "tables and figures", out / "report", partial(_make_report, a, out))]
 
 # %% ../../nbs/09_app/03_adapt.ipynb #d0520460
@@ -432,7 +458,7 @@ def _facts(a: Adaptation) -> dict[str, dict]:  # by stage
         tokenizer=tokenizer,
         vectors=vectors | dict(needs=init.recipe.needs or "nothing"),
         transplant=asdict(init) | dict(language=a.adapt.language),
-        training=lapt | dict(keep_text=kept, replay=a.keep.replay),
+        training=lapt | dict(keep_text=kept, replay=a.keep.replay) | a.run.deciding,
         scores=tasks,
         report={},
     )
@@ -486,6 +512,8 @@ def check_start(a: Adaptation, out: Path) -> None:
     if not (out / "adapt.json").is_file():
         check_output(out)
     _check_done(a, out)
+    if any(stage.name == "training" and not stage.done() for stage in stages(a, out)):
+        check_installed(a.run)
     if _differences(_read_note(out)["asked"], _facts(a)):
         check_adaptation(a)
         check_room(a, out)
@@ -534,14 +562,14 @@ def adapt_files(
     A stage that has ended binds the settings that decided it. Those of the others may change from call to call.
     """
     out = Path(out).resolve() if Path(out).is_symlink() else Path(out)
-    processes = Processes()
+    processes, limit = Processes(), TimeLimit(a.run.max_hours)
     if processes.rank:
         if word := processes.hear():
-            _train(a, out, say, word == "resume")
+            _train(a, out, say, word == "resume", limit)
         return {}
     with processes.alone():
         check_processes(a, processes.n)
-        return _adapt(a, out, say, processes)
+        return _adapt(a, out, say, processes, limit)
 
 
 def check_processes(
@@ -554,7 +582,7 @@ def check_processes(
         raise SettingError("batch_size", f" {size}: {n} processes share a batch; give a multiple of {n}")
 
 
-def _adapt(a, out, say, processes) -> dict:
+def _adapt(a, out, say, processes, limit) -> dict:
     check_start(a, out)
     out.mkdir(parents=True, exist_ok=True)
     with _alone(out):
@@ -562,11 +590,12 @@ def _adapt(a, out, say, processes) -> dict:
             write_json(_read_note(out) | dict(asked=_facts(a)), out / "adapt.json")
         for rest in (*out.glob(".*-*"), *out.glob("scores/.*")):
             shutil.rmtree(rest) if rest.is_dir() else rest.unlink()  # of a run that was killed
-        todo = stages(a, out, say, processes)
+        todo = stages(a, out, say, processes, limit)
         for n, stage in enumerate(todo, 1):
             if stage.done():
                 say(f"[{n}/{len(todo)}] {stage.name}: done before")
                 continue
+            limit.left(stage.name)
             _begin(a, out, stage, say)
             say(f"[{n}/{len(todo)}] {stage.name}: {stage.about}")
             started = time.perf_counter()

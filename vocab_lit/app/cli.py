@@ -19,7 +19,7 @@ import shutil
 import signal
 import sys
 import warnings
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import MISSING, asdict, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -39,7 +39,7 @@ from ..text.files import check_output, check_text
 from ..text.reader import FIELD_HELP, in_languages, with_field
 from ..text.settings import LARGEST_SEED, CleanSettings, Option, SettingError, Settings, options
 from ..tokens.settings import TokenizerSettings, TrimSettings, check_vocab_size
-from ..training.settings import KeepSettings, LaptSettings, RunSettings, RunStopped, check_run
+from ..training.settings import KeepSettings, LaptSettings, RunOptions, RunSettings, RunStopped, check_run
 from ..vectors.settings import VectorSettings, VectorTraining, check_vectors_file
 
 for _name, _value in (
@@ -53,19 +53,55 @@ if not sys.stderr.isatty():
     os.environ.setdefault("TQDM_MININTERVAL", "10")  # seconds between two lines of a progress bar in a log file
 
 # %% ../../nbs/09_app/04_cli.ipynb #2234d263
+class _Asked(BaseException):
+    "A signal came outside of training, where nothing has to be saved."
+
+    how = "call it again"
+
+
+@contextmanager
+def _resumes(note: Path):
+    "Inside the block, a command that is asked to stop goes on with --resume from when there is the note of its run."
+    try:
+        yield
+    except _Asked as e:
+        if note.is_file():
+            e.how = "go on with --resume"
+        raise
+
+
+_GOES_ON = ("lapt", "adapter", "evaluate", "adapt", "study")  # commands that can be stopped and called again
+
+
+def _heed_signals(ctx) -> None:
+    "End a command by SIGTERM and SIGUSR1 so that half-written folders are removed."
+
+    def end(number, frame):
+        if ctx.invoked_subcommand in _GOES_ON:
+            raise _Asked(signal.Signals(number).name)
+        sys.exit(128 + number)
+
+    for name in ("SIGTERM", "SIGUSR1"):
+        if hasattr(signal, name):
+            signal.signal(getattr(signal, name), end)
+
+
 class _OneLine(typer.core.TyperGroup):
     "Print errors of the user as one line."
 
     def invoke(self, ctx):
         warnings.showwarning = lambda message, *_, **__: step(f"note: {message}")
         with suppress(ValueError):
-            signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that half-written folders are removed
+            _heed_signals(ctx)
         try:
             return super().invoke(ctx)
         except KeyboardInterrupt:
             hint = "nothing half-written is left, and a run of lapt resumes with --resume"
             typer.echo(f"vocab-lit: interrupted; {hint}", err=True)
             raise typer.Exit(130) from None
+        except _Asked as e:
+            typer.echo(f"vocab-lit: {e}: stopped, and nothing is lost; {e.how}", err=True)
+            raise typer.Exit(75) from None
         except RunStopped as e:
             how = "call it again" if ctx.invoked_subcommand in ("adapt", "study") else "go on with --resume"
             typer.echo(f"vocab-lit: {e}; {how}", err=True)
@@ -1074,10 +1110,11 @@ def _draw_losses(out: Path) -> None:
 
 
 def _pretrain(model, text, out, settings, run, as_json, language=None, keep=KeepSettings()) -> None:
-    _check_training(model, text, out, settings, run, language, keep)
-    from vocab_lit.training.training_run import lapt_files
+    with _resumes(out / "lapt.json"):
+        _check_training(model, text, out, settings, run, language, keep)
+        from vocab_lit.training.training_run import lapt_files
 
-    losses = lapt_files(model, text, out, settings, run, language, step, keep)
+        losses = lapt_files(model, text, out, settings, run, language, step, keep)
     if not FIRST:
         return
     _draw_losses(out)
@@ -1317,7 +1354,8 @@ def evaluate(
     from vocab_lit.tasks.evaluate import check_evaluation, evaluate_files
 
     check_evaluation(settings, out, run)
-    records = evaluate_files(model, settings, out, step, run)
+    with _resumes(Path(out or "", "run/evaluate.json")):
+        records = evaluate_files(model, settings, out, step, run)
     if as_json:
         tell_json(records)
     elif settings.trains_nothing:
@@ -1380,6 +1418,7 @@ def adapt(
     vectors: VectorSettings,
     lapt: LaptSettings,
     keep: KeepSettings,
+    run: RunOptions,
     tasks: TaskFiles,
     field: Field = "",
     setup: SetupFile = None,
@@ -1411,6 +1450,7 @@ def adapt(
         adaptation,
         {name: evaluation(name, section, adaptation.seeds, init.seed) for name, section in sections.items()},
         keep,
+        run,
     )
     check_model_path(model)
     asked.check()

@@ -17,7 +17,7 @@ from ..tasks.settings import SPLITS, EvaluateSettings
 from ..text.files import check_text
 from ..text.settings import Files, SettingError, Settings, distribute, existing_file, within
 from ..tokens.settings import TokenizerSettings, check_vocab_size
-from ..training.settings import KeepSettings, LaptSettings, RunSettings
+from ..training.settings import KeepSettings, LaptSettings, RunOptions, RunSettings
 from ..vectors.settings import VectorSettings
 
 # %% auto #0
@@ -99,22 +99,23 @@ class Adaptation:
     adapt: AdaptSettings = AdaptSettings()
     tasks: Mapping[str, EvaluateSettings] = field(default_factory=dict)  # by name
     keep: KeepSettings = KeepSettings()
+    run: RunOptions = RunOptions()  # of the training; `max_hours` is that of the whole adaptation
 
     @classmethod
     def of(
         cls,
         source: str | Path,
         text: Sequence[str | Path],
-        lapt: Mapping[str, object] | None = None,  # fields of LaptSettings
+        lapt: Mapping[str, object] | None = None,  # fields of LaptSettings and RunOptions
         tasks: Mapping[str, Mapping[str, object]] | None = None,  # files (train, dev, test) and settings of each task
         **options,  # of TransplantSettings, AdaptSettings and KeepSettings
     ) -> Adaptation:
         "An adaptation from options by their names."
         classes = (TokenizerSettings, VectorSettings, InitSettings, AdaptSettings, KeepSettings)
         *parts, adapt, keep = distribute(options, *classes)
-        made, (lapt,) = TransplantSettings(*parts), distribute(lapt or {}, LaptSettings)
+        made, (lapt, run) = TransplantSettings(*parts), distribute(lapt or {}, LaptSettings, RunOptions)
         found = {name: evaluation(name, task, adapt.seeds, made.init.seed) for name, task in (tasks or {}).items()}
-        return cls(str(source), tuple(map(str, text)), made, lapt, adapt, found, keep)
+        return cls(str(source), tuple(map(str, text)), made, lapt, adapt, found, keep, run)
 
     @property
     def seed(self) -> int:
@@ -132,13 +133,14 @@ class Adaptation:
 
     def check(self) -> None:
         "`ValueError` or an `OSError` where an option or a file cannot be as it is; no text is read to its end."
-        for group in (self.adapt, self.lapt):
+        for group in (self.adapt, self.lapt, self.run):
             group.check()
         if self.lapt.lora and not LoraSettings.read(self.lapt.lora).merge:
             raise SettingError("lora", f" {self.lapt.lora}: adapt scores a whole model; add merge=yes")
         check_text(self.text)
         check_text(self.adapt.held_out, "held_out")
-        RunSettings(self.adapt.held_out).check(self.text)
+        RunSettings(held_out=self.adapt.held_out).check(self.text)
+        self._check_teacher()
         self.keep.check((*self.text, *self.adapt.held_out))
         check_text(self.keep.keep_text, "keep_text")
         check_text(self.transplant.vectors.source_text, "source_text")
@@ -151,6 +153,14 @@ class Adaptation:
             if not task.train:
                 raise SettingError(name, "no training file; give training, development and test file")
             task.check()
+
+    def _check_teacher(self) -> None:
+        "`ValueError` where new tokens are to learn from a model that is not there, or do not learn from one."
+        if not self.run.teacher:
+            return
+        if (mode := self.lapt.config().mode) != "distil":
+            raise SettingError("teacher", f"new tokens learn from a teacher in mode distil, not in mode {mode}")
+        Source.open(self.run.teacher)
 
     def final(self, out: Path) -> Path:
         "The folder of the model that an adaptation ends with."

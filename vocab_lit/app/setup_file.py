@@ -21,7 +21,7 @@ from ..text.corpus import data_path
 from ..text.reader import FIELD_HELP, TextSource, beside
 from ..text.settings import LacksOption, SettingError, did_you_mean, options
 from ..tokens.settings import TokenizerSettings, TrimSettings
-from ..training.settings import PRESETS, KeepSettings, LaptSettings
+from ..training.settings import PRESETS, KeepSettings, LaptSettings, RunOptions
 from ..vectors.settings import IN_ONE_SPACE, VECTOR_METHODS, VectorSettings
 
 # %% auto #0
@@ -45,7 +45,7 @@ def _keys_of(*classes: type) -> dict[str, Key]:
     }
 
 
-_LAPT = _keys_of(LaptSettings)
+_LAPT = _keys_of(LaptSettings, RunOptions)
 _TASK_FILES = {  # by split
     "train": Key("File", "examples to train on"),
     "dev": Key("File", "examples to choose the best epoch by; may be left out"),
@@ -433,6 +433,7 @@ def _training_lines() -> list[str]:
     names += ("distil_layer", "distil_snippets", "distil_lm")
     values = dict(mode=lapt.mode, embeddings=lapt.embeddings, lora="r=16,merge=yes")
     values |= {name: getattr(lapt, name) for name in names}
+    values["max_hours"] = 20
     paper = f"the paper has {lapt.steps:,} of {lapt.batch_size} x {lapt.length} tokens"
     return [
         "lapt:   # continued pretraining",

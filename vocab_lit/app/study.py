@@ -298,7 +298,7 @@ def _trained(prepared: Prepared, way: Way, start: Path, out: Path, seed: int, li
         vocabulary = str(start) if way.vocabulary == "new" else ""
         language, model = way.language_adapter(prepared.cell.language, vocabulary), prepared.source
     teacher = prepared.source if way.lapt.config().mode == "distil" else ""
-    run = RunSettings((str(prepared.held_out),), seed=seed, teacher=teacher)
+    run = RunSettings(held_out=(str(prepared.held_out),), seed=seed, teacher=teacher)
     watcher = _watcher(Source.open(start).tokenizer, lines)
     given = dict(language=language, say=_silent, callbacks=[watcher])
     losses = lapt_files(model, [str(prepared.text)], out, settings, run, **given)

@@ -257,9 +257,10 @@ def check_evaluation(
     settings: EvaluateSettings,
     out: str | Path | None,  # for the model and its scores
     run: TaskRun,  # whether it resumes, and when it stops
+    folder: str | Path | None = None,  # for checkpoints, where there is no `out`
 ) -> None:
     "`ValueError` where the output folder does not hold what it should, or is needed and not given."
-    if not out and (run.resume or run.max_hours):
+    if not (out or folder) and (run.resume or run.max_hours):
         raise SettingError("resume" if run.resume else "max_hours", "checkpoints are in the output folder; give --out")
     if not out:
         return
@@ -287,7 +288,7 @@ def evaluate_files(
     settings.check()
     run.check()
     source = Source.open(source)
-    check_evaluation(settings, out, run)
+    check_evaluation(settings, out, run, folder)
     if settings.task == PERPLEXITY:
         return _perplexity(source, settings, say)
     if settings.probe:

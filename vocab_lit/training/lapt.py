@@ -62,8 +62,9 @@ __all__ = ['check_lapt', 'lapt', 'lapt_flops']
 # %% ../../nbs/06_training/06_lapt.ipynb #1832aecb
 def check_lapt(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, config: LaptConfig) -> None:
     "`ValueError` where model, tokenizer and settings do not go together."
-    from vocab_lit.training.trainer import training_arguments
+    from vocab_lit.training.trainer import check_fsdp, training_arguments
 
+    check_fsdp(config)
     if model.config.is_encoder_decoder:
         raise ValueError(
             f"a {type(model).__name__} is an encoder-decoder, which is pretrained in another way; "

@@ -11,11 +11,11 @@ from dataclasses import dataclass, fields, replace
 from ..models.settings import LoraSettings
 from ..text.files import check_text
 from ..text.reader import TextSource
-from ..text.settings import LARGEST_SEED, Files, LacksOption, SettingError, Settings, one_of, within
+from ..text.settings import LARGEST_SEED, Files, LacksOption, Model, SettingError, Settings, one_of, within
 
 # %% auto #0
-__all__ = ['MODES', 'EMBEDDINGS', 'PRESETS', 'PRECISIONS', 'Stage', 'LaptConfig', 'LaptSettings', 'RunStopped', 'RunSettings',
-           'KeepSettings', 'check_run']
+__all__ = ['MODES', 'EMBEDDINGS', 'PRESETS', 'PRECISIONS', 'Stage', 'LaptConfig', 'LaptSettings', 'RunStopped', 'RunOptions',
+           'RunSettings', 'KeepSettings', 'check_run']
 
 # %% ../../nbs/06_training/00_settings.ipynb #1695c301
 @dataclass(frozen=True)
@@ -237,19 +237,9 @@ class RunStopped(Exception):
 
 
 @dataclass(frozen=True)
-class RunSettings(Settings):
-    "What a run is evaluated on, how it reads its text, and whether it resumes."
+class RunOptions(Settings):
+    "How a run computes, what it tells on the way, and when it stops."
 
-    held_out: Files = ()  # text to evaluate on; default: up to 2,000 lines of the text
-    # take every --text as a language and sample them line by line with this exponent (0.2 in the papers);
-    # default: all text as it is
-    alpha: float | None = None
-    # mode distil: folder of the source model, from which new tokens learn; default: what the model was made from
-    teacher: str = ""
-    seed: int = 0  # of the order of the text, the masks and dropout
-    # resume a run that was interrupted; give the other arguments as before, and the same number of threads for the
-    # same weights to the bit
-    resume: bool = False
     # save and stop before so many hours are over, to be resumed; 0: never. After SIGTERM or SIGUSR1, which Slurm sends,
     # a run does so after its next step; the exit code is 75
     max_hours: float = 0
@@ -264,16 +254,14 @@ class RunSettings(Settings):
     # CPU nothing is saved. Needs Triton on a GPU, and a C++ compiler on a CPU
     compile: bool = False
     save_total: int = 1  # checkpoints that are kept besides the best one; 0: all
+    # mode distil: folder of the source model, from which new tokens learn; default: what the model was made from
+    teacher: Model = ""
 
-    def check(self, text: Files = ()) -> None:
+    def check(self) -> None:
         super().check()
-        within("seed", self.seed, 0, LARGEST_SEED)
-        within("alpha", self.alpha, 0, 1)
         within("max_hours", self.max_hours, 0)
         within("save_total", self.save_total, 0)
         one_of("precision", self.precision, PRECISIONS)
-        if both := _in_both(text, self.held_out):
-            raise SettingError("held_out", f" {both} is both trained on and held out; give another file")
 
     @property
     def arguments(self) -> dict:
@@ -286,6 +274,33 @@ class RunSettings(Settings):
         if self.precision != "auto":
             found |= {half: self.precision == half for half in ("bf16", "fp16")}
         return found
+
+    @property
+    def deciding(self) -> dict:
+        "What decides the result, where it is not as usual."
+        usual = RunOptions()
+        return {n: getattr(self, n) for n in ("precision", "teacher") if getattr(self, n) != getattr(usual, n)}
+
+
+@dataclass(frozen=True)
+class RunSettings(RunOptions):
+    "What a run is evaluated on, how it reads its text, and whether it resumes."
+
+    held_out: Files = ()  # text to evaluate on; default: up to 2,000 lines of the text
+    # take every --text as a language and sample them line by line with this exponent (0.2 in the papers);
+    # default: all text as it is
+    alpha: float | None = None
+    seed: int = 0  # of the order of the text, the masks and dropout
+    # resume a run that was interrupted; give the other arguments as before, and the same number of threads for the
+    # same weights to the bit
+    resume: bool = False
+
+    def check(self, text: Files = ()) -> None:
+        super().check()
+        within("seed", self.seed, 0, LARGEST_SEED)
+        within("alpha", self.alpha, 0, 1)
+        if both := _in_both(text, self.held_out):
+            raise SettingError("held_out", f" {both} is both trained on and held out; give another file")
 
 
 @dataclass(frozen=True)

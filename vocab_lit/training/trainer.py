@@ -56,13 +56,14 @@ from .stages import Freezer, block_stack, rate_factor, total_steps
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
 
-    from vocab_lit.training.settings import LaptConfig
+    from vocab_lit.training.settings import LaptConfig, RunOptions
 
 # %% auto #0
 __all__ = ['random_state_restored', 'garbage_collected_inside', 'NonFiniteGradient', 'FiniteTrainer', 'CheckpointTrainer',
-           'train_from', 'LaptTrainer', 'activations_recomputed', 'check_compiler', 'compiled_blocks',
-           'answering_with_loss', 'shard', 'reshard', 'unsharded_afterwards', 'check_reports', 'training_arguments',
-           'StageCallback', 'StopWithoutGain', 'ProgressCallback', 'StartCheckpoint', 'StopWhenAsked', 'MetricsFile']
+           'train_from', 'LaptTrainer', 'activations_recomputed', 'check_fsdp', 'check_compiler', 'compiled_blocks',
+           'answering_with_loss', 'shard', 'reshard', 'unsharded_afterwards', 'check_reports', 'check_installed',
+           'training_arguments', 'StageCallback', 'StopWithoutGain', 'ProgressCallback', 'StartCheckpoint',
+           'StopWhenAsked', 'MetricsFile']
 
 # %% ../../nbs/06_training/05_trainer.ipynb #4cd61fe6
 @contextlib.contextmanager
@@ -260,18 +261,6 @@ class LaptTrainer(CheckpointTrainer):
         super().__init__(model, args, frozen=frozen, **more)
         self.config, self.measures = config, measures  # functions by the names of what they measure
         self._loss_shifts_labels = not is_masked(model) and config.mode != "distil"  # how targets are counted
-        if self.is_fsdp_enabled and self.accelerator.state.fsdp_plugin.fsdp_version == 1:
-            raise ValueError(
-                "FSDP's first version cannot freeze and unfreeze a part of the model; "
-                "give accelerate launch --fsdp_version 2"
-            )
-        if self.is_fsdp_enabled and hasattr(model, "peft_config"):
-            raise ValueError("LoRA is not trained under FSDP; train it on one GPU, or under torchrun without FSDP")
-        if self.is_fsdp_enabled and hasattr(model, "new_rows"):
-            raise ValueError(
-                "FSDP divides the embeddings, so that those of new tokens cannot learn by themselves; "
-                "train the embeddings of all tokens, or without FSDP"
-            )
 
     def compute_loss(self, model, inputs, return_outputs=False, num_items_in_batch=None):
         loss = model(**inputs, reduction="sum") / num_items_in_batch.clamp(min=1) * self.accelerator.num_processes
@@ -327,6 +316,24 @@ def activations_recomputed(model: PreTrainedModel) -> Iterator[None]:
         yield
     finally:
         getattr(model, f"{name}_disable")()
+
+
+def check_fsdp(config: LaptConfig) -> None:
+    "`ValueError` where FSDP divides the model and cannot train it as it is asked for."
+    if os.environ.get("ACCELERATE_USE_FSDP") != "true":
+        return
+    if os.environ.get("FSDP_VERSION", "1") == "1":
+        raise ValueError(
+            "FSDP's first version cannot freeze and unfreeze a part of the model; "
+            "give accelerate launch --fsdp_version 2"
+        )
+    if config.lora:
+        raise ValueError("LoRA is not trained under FSDP; train it on one GPU, or under torchrun without FSDP")
+    if config.only_new_rows:
+        raise ValueError(
+            "FSDP divides the embeddings, so that those of new tokens cannot learn by themselves; "
+            "train the embeddings of all tokens, or without FSDP"
+        )
 
 
 def check_compiler() -> None:
@@ -457,6 +464,13 @@ def check_reports(
         if name not in there:
             hint = f"install it, or choose from {', '.join(there)}" if there else "install it"
             raise SettingError("report_to", f" {name}: transformers finds no such package here; {hint}")
+
+
+def check_installed(run: RunOptions) -> None:
+    "`ValueError` where something that a run needs is not there: a package to report to, or a compiler."
+    check_reports(run.arguments.get("report_to", ()))
+    if run.compile:
+        check_compiler()
 
 
 def training_arguments(

@@ -170,11 +170,9 @@ def _check_folder(out: Path, resume: bool) -> None:
 
 def _open_run(source, text, settings, run, language, keep) -> _Run:
     "Load model and tokenizer, and check that they can be trained as it is asked for."
-    from vocab_lit.training.trainer import check_compiler, check_reports
+    from vocab_lit.training.trainer import check_installed
 
-    check_reports(run.arguments.get("report_to", ()))
-    if run.compile:
-        check_compiler()
+    check_installed(run)
     source = Source.open(source)
     source.check_unquantised()
     model, tokenizer = source.load().float(), source.tokenizer
