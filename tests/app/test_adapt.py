@@ -302,7 +302,7 @@ def test_what_cannot_work_is_refused_before_anything_is_written(cell_7250b4f7):
         (dict(tasks={"pos": dict(train=str(place / "sw.txt"), test=str(place / "sw.txt"))}), "sw.txt, line 1"),
         (dict(lapt=dict(preset="x")), "--preset: 'x' is unknown"),
         (dict(lapt=quick["lapt"] | dict(max_hours=-1)), "--max-hours -1: give at least 0"),
-        (dict(lapt=quick["lapt"] | dict(report_to="nobody")), "report_to nobody: transformers finds no such package"),
+        (dict(lapt=quick["lapt"] | dict(report_to="nobody")), "--report-to nobody: transformers finds no such package"),
         (
             dict(lapt=quick["lapt"] | dict(teacher=str(place / "model"))),
             "--teacher: new tokens learn from a teacher in mode",

@@ -257,7 +257,7 @@ def test_a_folder_is_checked_and_uploaded_where_that_is_asked_for(cell_963f8e44)
         for wrong, told in (
             (("--length", 9999), "blocks of 9999 tokens are longer than the model's"),
             (("--batch-size", 4, "--micro-batch", 3), "cannot be divided into micro-batches of 3"),
-            (("--report-to", "nonsense"), "report_to nonsense"),
+            (("--report-to", "nonsense"), "--report-to nonsense"),
             (("--lora", "r=8,targets=foo"), "targets=foo: the layers of"),
             (("--mode", "distil"), "not known which tokens are new"),
         ):

@@ -574,14 +574,6 @@ def test_what_cannot_be_trimmed_is_refused_and_nothing_is_written(cell_6424b4a4)
         with pytest.raises(ValueError, match=match):
             trim_files(place / "model", [place / text], place / "never", TrimSettings(**options))
         assert not (place / "never").exists()
-    shutil.copytree(place / "model", place / "fp8")
-    config = json.loads((place / "fp8/config.json").read_text()) | dict(quantization_config=dict(quant_method="fp8"))
-    (place / "fp8/config.json").write_text(json.dumps(config))
-    with pytest.raises(ValueError, match="fp8 is quantised by fp8"):
-        trim_files(place / "fp8", [place / "few.txt"], place / "never")
-    with pytest.raises(ValueError, match="fp8 is quantised by fp8"):
-        transplant_files(place / "fp8", [place / "sw.txt"], place / "never", TransplantSettings.of(vocab_size=300))
-    assert not (place / "never").exists()
 
 
 @pytest.mark.cell('nbs/09_app/01_pipeline.ipynb', 'cell "given tokens alone leave all else as it was, in the embeddings, the head and its bias" (3f0fa651)')

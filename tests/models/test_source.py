@@ -109,8 +109,8 @@ def test_what_holds_no_model_is_refused_without_a_look_at_weights():
         assert "\n" not in str(e.value)
 
 
-@pytest.mark.cell('nbs/05_models/04_source.ipynb', 'cell "a quantised model is read, and refused where it is to be changed" (9c41d7e2)')
-def test_a_quantised_model_is_read_and_refused_where_it_is_to_be_changed():
+@pytest.mark.cell('nbs/05_models/04_source.ipynb', 'cell "a quantised model is read, and refused where it is to be trained" (9c41d7e2)')
+def test_a_quantised_model_is_read_and_refused_where_it_is_to_be_trained():
     mini, folder = data_path("models", "mini-xlmr"), Path(tempfile.mkdtemp())
     Source.open(mini).check_unquantised()
     config = json.loads((mini / "config.json").read_text())

@@ -25,7 +25,7 @@ def test_a_preset_is_replaced_where_something_is_given_and_what_cannot_be_is_ref
     assert PRESETS["wechsel-gpt2-low-resource"] == replace(PRESETS["wechsel-gpt2"], eval_every=2500, patience=10_000)
     text = Path(tempfile.mkdtemp(), "a.txt")
     text.write_text("a\n")
-    RunSettings((str(text),)).check(["b.txt"])
+    RunSettings(held_out=(str(text),)).check(["b.txt"])
     assert RunSettings(report_to="tensorboard, wandb").arguments == {"report_to": ["tensorboard", "wandb"]}
     assert RunSettings(report_to="none").arguments == {}
     for wrong, message in (
@@ -48,7 +48,7 @@ def test_a_preset_is_replaced_where_something_is_given_and_what_cannot_be_is_ref
         (LaptSettings(learning_rate=0), "--learning-rate 0: give a number above 0"),
         (LaptSettings(batch_size=0), "--batch-size 0"),
         (LaptSettings(patience=-1), "--patience -1: give at least 0"),
-        (RunSettings(("none.txt",)), "--held-out none.txt: no such file"),
+        (RunSettings(held_out=("none.txt",)), "--held-out none.txt: no such file"),
         (RunSettings(alpha=-1), "--alpha -1"),
         (KeepSettings(("none.txt",)), "--keep-text none.txt: no such file"),
         (KeepSettings((str(text),), replay=1), "--replay 1: give 0 to 0.9"),
@@ -58,7 +58,7 @@ def test_a_preset_is_replaced_where_something_is_given_and_what_cannot_be_is_ref
         with pytest.raises(SettingError, match=message):
             wrong.check()
     with pytest.raises(SettingError, match="--held-out .*a.txt is both trained on and held out"):
-        RunSettings((str(text),)).check([text])
+        RunSettings(held_out=(str(text),)).check([text])
     with pytest.raises(SettingError, match="--keep-text .*a.txt is text of the new language too; give another file"):
         KeepSettings((str(text),)).check([text])
 

@@ -266,7 +266,6 @@ def check_transplant(
     check_text(settings.vectors.source_text, "source_text")
     settings.check(text)
     check_vocab_size(settings.tokenizer, text)
-    source.check_unquantised()
     return source, out, check_tokens(source, text, settings.tokenizer)
 
 
@@ -385,7 +384,6 @@ def trim_files(
     source, out, files = Source.open(source), check_output(out), list(map(str, text))
     check_text(files)
     settings.check()
-    source.check_unquantised()
     from vocab_lit.tokens.vocab import no_collection
 
     with no_collection():

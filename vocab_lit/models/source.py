@@ -195,13 +195,13 @@ class Source:
         return _read_config(self.path)
 
     def check_unquantised(self) -> None:
-        "`ValueError` where the weights are quantised: such a model can be read, and neither changed nor trained."
+        "`ValueError` where the weights are quantised: such a model cannot be trained."
         from vocab_lit.models.lazy_weights import quantisation_method
 
         if getattr(self.config, "quantization_config", None):
             problem = f"{self.path} is quantised by {quantisation_method(self.config)}"
             hint = "give the model that was quantised"
-            raise ValueError(f"{problem}, and can neither be trained nor get another vocabulary; {hint}")
+            raise ValueError(f"{problem}, and cannot be trained; {hint}")
 
     @cached_property
     def model_class(self) -> type:
