@@ -312,8 +312,11 @@ def test_what_cannot_work_is_refused_before_anything_is_written(cell_7250b4f7):
         (dict(alpha=0.3, sample="9MB"), "--alpha: adapt makes one text of all"),
         (dict(lapt=quick["lapt"] | dict(length=300)), "longer than the model's 128 positions"),
         (dict(lapt=quick["lapt"] | dict(micro_batch=3)), "cannot be divided into micro-batches of 3"),
-        (dict(lapt=quick["lapt"] | dict(mode="distil", distil_layer=99)), "distil_layer 99: there are layers 1 to"),
-        (dict(lapt=quick["lapt"] | dict(lora="r=8,merge=yes,targets=foo")), "targets=foo: the layers of a .* are dense"),
+        (
+            dict(lapt=quick["lapt"] | dict(preset="token-distillation", mode="distil", distil_layer=99)),
+            "distil_layer 99: there are layers 1 to",
+        ),
+        (dict(lapt=quick["lapt"] | dict(lora="r=8,merge=yes,targets=foo")), "targets=foo: the layers of .* are dense"),
         (dict(lapt=quick["lapt"] | dict(lora="r=8,merge=yes"), method="mf1-lex"), "do not learn beside LoRA"),
         (dict(source="gptq"), "gptq is quantised by gptq, .*; give the model that was quantised"),
         (dict(lapt=quick["lapt"] | dict(mode="new"), method="mf1-lex"), "low-dimensional embeddings are trained for all"),
