@@ -2,10 +2,11 @@
 
 import json
 import re
+from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 
-from vocab_lit.book.publish import page_links
+from vocab_lit.book.publish import page_links, source_files
 
 DIRECTIVE = re.compile(r"\s*#\|[ \t]*([\w-]+):?[ \t]*(.*)\n?")
 HIDE = {
@@ -49,7 +50,29 @@ def offline_math(app, config):
     config.mathjax_path = "tex-svg.js"
 
 
+@cache
+def sources(folder):
+    return source_files(Path(folder))
+
+
+def source_buttons(app, pagename, templatename, context, doctree):
+    "Buttons lead to the file that a page was made from; those of a generated page, which has none, are left out."
+    source, of_page = sources(app.srcdir).get(pagename), re.compile(re.escape(pagename) + r"\.(ipynb|md)$")
+
+    def leads_to_source(button):
+        address = button.get("url", "")
+        return "/edit/" in address or "colab" in address
+
+    for group in context.get("header_buttons", []):
+        kept = [button for button in group.get("buttons", []) if source or not leads_to_source(button)]
+        for button in filter(leads_to_source, kept):
+            button["url"] = of_page.sub(source, button["url"])
+        if "buttons" in group:
+            group["buttons"] = kept
+
+
 def setup(app):
     app.connect("source-read", clean)
     app.connect("config-inited", offline_math)
+    app.connect("html-page-context", source_buttons, priority=900)  # after the theme has made the buttons
     return {"parallel_read_safe": True, "parallel_write_safe": True}

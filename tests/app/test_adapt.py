@@ -173,6 +173,16 @@ def test_the_stages_leave_a_whole_model_scores_of_the_old_one_and_the_new_one_an
         )
         and "nan" not in text
     )
+    page = (out / "report/report.html").read_text(encoding="utf-8")
+    shown = json.loads(re.search(r'id="data">(.*?)</script>', page, re.S)[1])
+    assert "(report.html)" in text and shown["commands"][0].startswith(
+        "vocab-lit adapt model --text sw.txt --vocab-size 600"
+    )
+    held_out = {line.strip() for line in (out / "text/held-out.txt").read_text(encoding="utf-8").splitlines()}
+    assert {line["text"] for line in shown["lines"]} <= held_out and {t["id"] for t in shown["tables"]} >= {
+        "scores",
+        "tasks",
+    }
     card = (out / "model/README.md").read_text(encoding="utf-8")
     kept = (out / "text/train.txt").read_text(encoding="utf-8").splitlines()
     for said in (
@@ -487,7 +497,7 @@ def test_nothing_of_the_source_model_is_read_twice(cell_7250b4f7):
             inner = getattr(owner, name)
 
             def counted(path):
-                reads.append((name, Path(path).name))
+                reads.append((name, Path(path)))
                 return inner(path)
 
             patch.setattr(owner, name, counted)
@@ -495,5 +505,5 @@ def test_nothing_of_the_source_model_is_read_twice(cell_7250b4f7):
         counting(tokenizers, "load_tokenizer")
         counting(lazy, "stored_tensors")
         adapt_files(asked(lapt={"steps": 0}, tasks={}, vocab_size=400), place / "counted", lambda _: None)
-    of_source = [name for name, folder in reads if folder == "model"]
+    of_source = [name for name, folder in reads if folder == place / "model"]
     assert sorted(of_source) == ["load_tokenizer", "stored_tensors"], reads

@@ -213,6 +213,9 @@ def test_commands_give_tables_and_json(cell_963f8e44):
         assert match in run("inspect", place / "model", *asked, code=1), match
     (place / "few.txt").write_text("Habari\n")
     assert "verdict" not in json.loads(run("inspect", place / "model", "--text", place / "few.txt", "--json"))
+    for _ in range(2):
+        run("report", place / "sw", "--text", place / "sw.txt", "--out", place / "sw.html", "--overwrite")
+    assert "Jumanne\\n" in (place / "sw.html").read_text(encoding="utf-8")
     parts = json.loads(run("explain", place / "sw", "Jumanne", "--json"))
     assert abs(sum(p["weight"] for p in parts) - 1) < 1e-4 and parts[0]["token"] == "▁Jumanne"
 
@@ -918,6 +921,13 @@ def test_mistakes_are_one_line_leave_with_code_1_and_write_nothing(cell_963f8e44
         ("no token 'zzzz'", ("explain", place / "sw", "zzzz")),
         ("no plan.npz", ("explain", place / "model", "maji")),
         ("no such folder", ("explain", place / "nowhere", "maji")),
+        ("no vocab_lit.json", ("report", place / "model", "--out", place / "never")),
+        ("--out .*sw.txt exists; .*--overwrite", ("report", place / "sw", "--out", place / "sw.txt")),
+        ("latin.txt.*not UTF-8", ("report", place / "sw", "--text", place / "latin.txt", "--out", place / "never")),
+        (
+            "--text .*none.txt: no such file",
+            ("report", place / "sw", "--text", place / "none.txt", "--out", place / "never"),
+        ),
         (
             "--preset: 'fokus' is unknown; did you mean focus",
             ("lapt", place / "sw", "--text", place / "sw.txt", "--out", place / "never", "--preset", "fokus"),

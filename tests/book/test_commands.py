@@ -6,9 +6,12 @@ from vocab_lit.app.cli import app
 from vocab_lit.text.phrasebook import lines
 from vocab_lit.tokens.tokenizer import train_tokenizer
 import json
+import os
 import pytest
 import re
 import shlex
+import subprocess
+import sys
 import tempfile
 import typer
 import vocab_lit
@@ -17,8 +20,9 @@ import vocab_lit.book.commands
 
 @pytest.fixture(scope='module')
 def cell_2eafc137():
-    # nbs/10_book/05_commands.ipynb, cell "place = Path(tempfile.mkdtemp())" (2eafc137)
-    global config, place, run, tokenizer
+    # nbs/10_book/05_commands.ipynb, cell "root = Path(vocab_lit.__file__).parent.parent" (2eafc137)
+    global config, place, root, run, tokenizer
+    root = Path(vocab_lit.__file__).parent.parent
     place = Path(tempfile.mkdtemp())
     tokenizer = train_tokenizer(lines("en", 300, seed=0), "unigram", 400)
     config = XLMRobertaConfig(
@@ -65,6 +69,29 @@ def cell_720d6ef0():
 
 
     called(["lapt", "model-sw", "--text", "swahili.txt", "--steps", "10", "--out", "x"])
+
+
+@pytest.fixture(scope='module')
+def cell_1ed516b4(cell_2eafc137):
+    # nbs/10_book/05_commands.ipynb, cell "def readme_blocks(text):  # (language, text) of each block o" (1ed516b4)
+    global readme_blocks, run_readme_command
+    def readme_blocks(text):  # (language, text) of each block of code, in order
+        return re.findall(r"```(\w+)\n(.*?)```", text, re.S)
+
+
+    def run_readme_command(block, folder):  # what it prints, errors too
+        inside = {"PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}", "PYTHONPATH": str(root), "COLUMNS": "160"}
+        command = block.replace("vocab-lit ", f"{sys.executable} -m vocab_lit.book.commands ")
+        ran = subprocess.run(
+            ["bash", "-ec", command],
+            cwd=folder,
+            env=os.environ | inside,
+            text=True,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+        )
+        assert ran.returncode == 0, ran.stdout
+        return ran.stdout
 
 
 @pytest.mark.cell('nbs/10_book/05_commands.ipynb', 'cell "parts of the benchmark are listed and measured" (cbc8f198)')
@@ -125,8 +152,7 @@ def test_a_chapter_s_parameters_are_checked_before_anything_runs_and_names_of_fi
 
 
 @pytest.mark.cell('nbs/10_book/05_commands.ipynb', 'cell "all that is written about the command line can be called" (b071408e)')
-def test_all_that_is_written_about_the_command_line_can_be_called(cell_720d6ef0):
-    root = Path(vocab_lit.__file__).parent.parent
+def test_all_that_is_written_about_the_command_line_can_be_called(cell_2eafc137, cell_720d6ef0):
     if not (root / "README.md").is_file():
         pytest.skip("an installed package has no README and no book")
     pages = {
@@ -147,3 +173,33 @@ def test_all_that_is_written_about_the_command_line_can_be_called(cell_720d6ef0)
         called(["lapt", "x", "--text", "y", "--stpes", "3"])
     with pytest.raises(KeyError):
         called(["adapter", "learn", "x"])
+
+
+@pytest.mark.cell('nbs/10_book/05_commands.ipynb', 'cell "the README is short, and names what a change must pass" (4090d84f)')
+def test_the_readme_is_short_and_names_what_a_change_must_pass(cell_2eafc137):
+    if not (root / "README.md").is_file():
+        pytest.skip("an installed package has no README")
+    text = (root / "README.md").read_text(encoding="utf-8")
+    assert len(re.sub("<!--.*?-->", "", text).split()) <= 800
+    assert all(f"`make {target}`" in text for target in ("install", "test", "test-wheel", "book"))
+    assert all((root / path).is_file() for path in re.findall(r"\]\(([\w./-]+)\)", text) if not path.startswith("http"))
+
+
+@pytest.mark.slow
+@pytest.mark.cell('nbs/10_book/05_commands.ipynb', 'cell "the README\'s commands print what it shows, and its Python runs" (761dc916)')
+def test_the_readme_s_commands_print_what_it_shows_and_its_python_runs(cell_2eafc137, cell_1ed516b4):
+    if not (root / "README.md").is_file():
+        pytest.skip("an installed package has no README")
+    blocks = readme_blocks((root / "README.md").read_text(encoding="utf-8"))
+    start = next(i for i, (_, block) in enumerate(blocks) if block.startswith("MODEL="))
+    model = blocks[start][1].splitlines()[0]
+    with tempfile.TemporaryDirectory() as empty:
+        for (kind, command), (shown_as, shown) in zip(blocks[start : start + 6 : 2], blocks[start + 1 : start + 6 : 2]):
+            assert (kind, shown_as) == ("bash", "text")
+            printed = " ".join(run_readme_command(f"{model}\n{command}", empty).split())
+            for line in shown.splitlines():
+                assert " ".join(line.split()) in printed, line
+        python = next(block for kind, block in blocks if kind == "python")
+        (Path(empty) / "script.py").write_text(python, encoding="utf-8")
+        run_readme_command("python script.py", empty)
+        assert (Path(empty) / "model-700" / "model.safetensors").is_file()

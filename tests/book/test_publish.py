@@ -2,10 +2,10 @@
 from importlib.machinery import ModuleSpec
 from pathlib import Path
 from unittest import mock
-from vocab_lit.book.publish import PageJob, chapter_defaults, chapters, check_chapters, check_clean, check_conditionals, check_generated, check_html, checkout, clean, code_cells, generated, library_notebooks, names, page_links, pages, public_names, pytest_module, reference, regenerate, run_chapter, run_jobs, set_parameters, settings, stamped, status
+from vocab_lit.book.facts import FACTS
+from vocab_lit.book.publish import PageJob, chapter_defaults, chapters, check_chapters, check_clean, check_conditionals, check_generated, check_html, checkout, clean, code_cells, generated, library_notebooks, llms_text, names, page_links, pages, public_names, pytest_module, reference, regenerate, run_chapter, run_jobs, set_parameters, settings, source_files, stamped, status
 import nbformat
 import os
-import pandas as pd
 import pytest
 import re
 import shutil
@@ -16,7 +16,6 @@ import time
 import types
 import vocab_lit.book.publish as publish
 import vocab_lit.experiments.budget
-import vocab_lit.experiments.claims as paper_claims
 
 
 @pytest.fixture(scope='module')
@@ -132,7 +131,7 @@ def cell_7b562f48(cell_adf9f9ce, cell_730cddf9, cell_76dade81):
     with (repo / "settings.ini").open("a") as f:
         f.writelines(
             f"{k} = {cfg[k]}\n"
-            for k in ("user", "repo", "branch", "git_url", "min_python", "below_python", "title", "author")
+            for k in ("user", "repo", "branch", "git_url", "min_python", "below_python", "title", "author", "doc_host")
         )
     hello = repo / "book" / "runs" / "hello-am.ipynb"
 
@@ -419,13 +418,15 @@ def test_a_new_address_reaches_text_configuration_and_the_colab_cell(cell_adf9f9
         and r"on_this_machine(\"demo\", \"am\")" in text
     )
     assert "github/someone/vocab_lit/blob/main/book/demo.ipynb)" in text and stamped(text, "book/demo.ipynb", fork) == text
-    verdict = ["supported"] * 4 + ["contradicted"] * 3 + ["undecided"] * 2 + ["not checked"]
+    badges = stamped("<!-- badges --><!-- /badges -->", "README.md", cfg | {"min_python": "3.19"})
+    assert "badge/python-3.19_to_before_3.14-blue" in badges and "/blob/main/LICENSE)" in badges
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(paper_claims, "verdicts", lambda claims: pd.DataFrame(dict(verdict=verdict)))
-        patch.setattr(publish, "_findings", publish._findings.__wrapped__)  # without what was counted before
-        counted = stamped("Of <!-- findings -->9 findings<!-- /findings -->", "README.md", fork)
-    assert counted.startswith("Of <!-- findings -->10 findings of six papers, the papers' own tables support 4, say the")
-    assert "opposite of 3, are too few numbers to decide 2, and have no numbers for 1<" in counted
+        computed = []
+        patch.setitem(FACTS, "averages", lambda: computed.append(1) or "3 of 7")
+        found = stamped("Of <!-- averages -->1 of 7<!-- /averages --> none", "README.md", cfg)
+        assert found == "Of <!-- averages -->3 of 7<!-- /averages --> none"
+        stamped("<!-- repository --><!-- /repository -->", "README.md", cfg)
+        assert len(computed) == 1  # what a page does not have is not computed for it
     with pytest.raises(ValueError, match="no text for the marker '<!-- colour -->"):
         stamped("<!-- colour --><!-- /colour -->", "README.md", cfg)
     path.unlink()
@@ -731,6 +732,22 @@ def test_the_first_language_of_a_chapter_runs_before_the_others_pages_after_all_
         ["hello (sw)", "hello (am)", "hello (ka)"],
         [],
     ]
+
+
+@pytest.mark.cell('nbs/10_book/01_publish.ipynb', 'cell "every page of the contents has its source, and llms.txt lists the pages" (943c7fdc)')
+def test_every_page_of_the_contents_has_its_source_and_llms_txt_lists_the_pages():
+    here = checkout()
+    sources = source_files(here)
+    assert sources["book/runs/focus-am"] == sources["book/runs/focus-sw"] == "book/focus.ipynb"
+    assert sources["book/runs/claims"] == "book/claims.ipynb" and sources["book/guide"] == "book/guide.md"
+    assert sources["book/library/04_methods/06_focus"] == "nbs/04_methods/06_focus.ipynb"
+    assert sources["book/library/04_methods/index"] == "nbs/04_methods/index.md"
+    assert "book/runs/status" not in sources and all((here / file).is_file() for file in sources.values())
+    listed = llms_text(here)
+    assert "[FOCUS: new tokens from shared ones](book/runs/focus-sw.html)" in listed
+    addresses = re.findall(r"\]\((.+)\.html\)", listed)
+    assert len(set(addresses)) == len(addresses) and set(addresses) <= set(sources)
+    assert len(addresses) > len(library_notebooks(here)) + len(chapters(here))
 
 
 @pytest.mark.cell('nbs/10_book/01_publish.ipynb', 'cell "dead links, dead sections, undescribed images and what comes from the network are found" (089b60b9)')

@@ -341,9 +341,7 @@ def test_a_folder_of_text_trains_a_model_and_an_interrupted_run_gives_the_same_o
 
     tiny = dict(length=32, dim=16, heads=2, feed_forward=16, layers=1, steps=6, batch_size=4)
     mixture = dict(vocab_size=260, alpha=0.3, tokenizer_lines=100, causal_steps=6)
-    text_recipe = ModelRecipe(
-        locales=("en", "de"), unseen=("fr",), **mixture, **tiny, pair_share=0.3, sinusoids=True, bf16_on_cpu=True
-    )
+    text_recipe = ModelRecipe(locales=("en", "de"), unseen=("fr",), **mixture, **tiny, pair_share=0.3, sinusoids=True)
     with tempfile.TemporaryDirectory() as top:
         folder, first, second = (Path(top) / name for name in ("text", "a", "b"))
         folder.mkdir()
@@ -353,7 +351,7 @@ def test_a_folder_of_text_trains_a_model_and_an_interrupted_run_gives_the_same_o
         (folder / "sources.md").write_text("Facts (CC0).")
 
         def train(out, recipe=text_recipe):
-            return train_source_model(out, recipe, log_every=1, save_every=3, text=folder)
+            return train_source_model(out, recipe, log_every=1, save_every=3, text=folder, bf16=True)
 
         for stop in (stop_at_5, stop_masked_at_5):
             with pytest.MonkeyPatch.context() as patch:
@@ -448,7 +446,7 @@ def test_the_command_makes_the_model_that_is_asked_for():
             "",
             "--model mini-gpt2",
             "--model mini-mbert --out x --steps 7 --frames 9 --seed 3",
-            "--model field-xlmr --text y --out x --micro-batch 4",
+            "--model field-xlmr --text y --out x --micro-batch 4 --bf16",
         )
         for line in asked:
             main(line.split())
@@ -456,10 +454,10 @@ def test_the_command_makes_the_model_that_is_asked_for():
         for line in ("--model field-xlmr", "--text y", f"--treebanks {empty}"):
             with pytest.raises(SystemExit):
                 main(line.split())
-    plain = dict(text=None, micro_batch=0)
+    plain = dict(text=None, micro_batch=0, bf16=False)
     assert made == [
         ("mini-xlmr", ModelRecipe(), plain),
         ("mini-gpt2", RECIPES["mini-gpt2"], plain),
         ("x", replace(RECIPES["mini-mbert"], steps=7, frames=9, seed=3), plain),
-        ("x", FIELD_RECIPES["field-xlmr"], dict(text="y", micro_batch=4)),
+        ("x", FIELD_RECIPES["field-xlmr"], dict(text="y", micro_batch=4, bf16=True)),
     ]

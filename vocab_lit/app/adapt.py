@@ -26,6 +26,7 @@ from filelock import FileLock, Timeout
 
 import vocab_lit
 from .pipeline import changed_settings, check_tokens, size_of, train_vectors_files, transplant_files
+from .report import MODELS, MadeFolder, write_report
 from .settings import KEEP, Adaptation
 from ..experiments.plots import loss_bars, loss_curves, row_shares
 from ..experiments.results import environment
@@ -700,6 +701,8 @@ def _opening(a, found, final, name) -> list[str]:
         f"# {Path(a.source).name} for {name}",
         f"{made}, on {found['device']}. The model is in `../{final.name}`; plain transformers loads it:",
         _LOAD.format(head="CausalLM" if causal else "MaskedLM", folder=final),
+        "All tokens with their sources, lines before and after, and a map of the embeddings are in "
+        "[report.html](report.html).",
     ]
 
 
@@ -709,7 +712,6 @@ _VOCABULARY_LINES = {  # key: what it is called, and how it is written
     "characters_per_token": ("characters per token", "{:.2f}".format),
     "unknown": ("unknown tokens", "{:.2%}".format),
 }
-_MODELS = {"source": "source", "start": "target, before training", "trained": "target, trained"}
 
 
 def _source_and_target(a, found, final, name) -> list[str]:
@@ -720,7 +722,7 @@ def _source_and_target(a, found, final, name) -> list[str]:
     ]
     scores = [
         dict(
-            model=_MODELS[model],
+            model=MODELS[model],
             bits_per_byte=f"{score['bits_per_byte']:.3f}",
             perplexity_per_token=f"{score['test']:.1f}",
             tokens=f"{score['tokens']:,}",
@@ -815,6 +817,7 @@ def _make_report(a: Adaptation, out: Path) -> None:
         _draw(a, found, name, folder)
         parts = [part for section in SECTIONS for part in section(a, found, final, name)]
         (folder / "report.md").write_text("\n\n".join(parts) + "\n", encoding="utf-8")
+        write_report(replace(MadeFolder.open(out, found), opened=a.opened), folder / "report.html")
     _complete_card(a, found, final, out.resolve().name)
 
 
@@ -825,7 +828,7 @@ def _in_words(task: str) -> str:
 def _complete_card(a: Adaptation, found: dict, final: Path, name: str) -> None:
     "What the model card can say only now: the text, and how the model compares with its source."
     scores = [
-        dict(model=_MODELS[model], measure="bits per byte of held-out text", score=round(score["bits_per_byte"], 3))
+        dict(model=MODELS[model], measure="bits per byte of held-out text", score=round(score["bits_per_byte"], 3))
         for model, score in found["held_out"].items()
     ]
     scores += [
@@ -833,7 +836,7 @@ def _complete_card(a: Adaptation, found: dict, final: Path, name: str) -> None:
         for r in found["tasks"]
     ]
     scores += [
-        dict(model=_MODELS[r["model"]], measure=f"bits per byte of {r['text']}", score=round(r["bits_per_byte"], 3))
+        dict(model=MODELS[r["model"]], measure=f"bits per byte of {r['text']}", score=round(r["bits_per_byte"], 3))
         for r in found["forgotten"]
     ]
     given = a.transplant.tokenizer.tokenizer

@@ -6,9 +6,9 @@
 __all__ = ['app', 'FIRST', 'Json', 'ModelName', 'Texts', 'RunText', 'Field', 'NewFolder', 'Language', 'PushToHub', 'DryRun',
            'SetupFile', 'vectors', 'SourceWords', 'TargetWords', 'Normalise', 'RunOut', 'adapters', 'step', 'show',
            'show_facts', 'tell_json', 'with_settings', 'option_of', 'methods', 'inspect', 'tokenizer', 'transplant_',
-           'trim_', 'factorize_', 'vectors_train', 'vectors_align', 'vectors_nearest', 'explain', 'check_', 'push_',
-           'clean', 'lapt_', 'adapter_train', 'adapter_list', 'adapter_export', 'evaluate', 'init', 'adapt', 'study_',
-           'claims_']
+           'trim_', 'factorize_', 'vectors_train', 'vectors_align', 'vectors_nearest', 'explain', 'report_', 'check_',
+           'push_', 'clean', 'lapt_', 'adapter_train', 'adapter_list', 'adapter_export', 'evaluate', 'init', 'adapt',
+           'study_', 'claims_']
 
 # %% ../../nbs/09_app/04_cli.ipynb #a55221ee
 import inspect as signatures
@@ -704,7 +704,7 @@ def transplant_(
     language and the target language, and word vectors of both or text to train them on. It is said how many pairs
     could be used and how often a held-out word's translation is found.
 
-    The mf methods of UNKs Everywhere make low-dimensional (factorised) embeddings, a tenth of the trainable
+    The mf methods of UNKs Everywhere make low-dimensional (factorised) embeddings, a seventh of the trainable
     parameters. They are kept in factors.safetensors beside the model, and `vocab-lit lapt` and `vocab-lit adapter
     train --vocabulary` then train these.
 
@@ -980,6 +980,37 @@ def explain(
     else:
         show([r | dict(weight="" if r["weight"] is None else r["weight"]) for r in rows])
 
+# %% ../../nbs/09_app/04_cli.ipynb #3ee4bbdc
+@app.command("report")
+def report_(
+    folder: Annotated[
+        Path, typer.Argument(help="A folder that transplant, trim, lapt or adapt wrote.", show_default=False)
+    ],
+    out: Annotated[Path, typer.Option(help="A new HTML file.", show_default=False)],
+    text: Annotated[
+        list[str] | None,
+        typer.Option(
+            help=f"Text to take sample lines from: {_TEXT}. May be repeated.",
+            **_SOURCES | dict(show_default="the held-out text of adapt; other folders have none"),
+        ),
+    ] = None,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the file if it is there.")] = False,
+    field: Field = "",
+):
+    """Show a model's vocabulary on one page, which opens in a browser without a network.
+
+    On it are lines of text before and after, with tokens in colours by where their embeddings came from; all tokens
+    with their sources and weights, to search and sort; a map of the embeddings; scripts and positions; losses, scores,
+    what was forgotten and what `check` finds, as far as the folder has them; and the commands and settings.
+
+    Example: `vocab-lit report xlmr-sw --text swahili.txt --out xlmr-sw.html`
+    """
+    from vocab_lit.app.report import check_report, write_report
+
+    made = check_report(folder, out, text or (), overwrite)
+    write_report(made, out, text or ())
+    step(f"wrote {out}")
+
 # %% ../../nbs/09_app/04_cli.ipynb #71aaa9da
 @app.command("check")
 def check_(
@@ -1089,23 +1120,16 @@ def _check_training(model, text, out, settings, run, language=None, keep=KeepSet
 
 def _draw_losses(out: Path) -> None:
     "The losses that a run has logged as a curve, where matplotlib is installed."
-    names = {"loss": "training", "eval_loss": "held-out", "eval_kept_loss": "held-out, languages known before"}
-    entries = [json.loads(line) for line in (out / "metrics.jsonl").read_text(encoding="utf-8").splitlines()]
-    points = [
-        dict(step=entry["step"], method=name, value=entry[key])
-        for entry in entries
-        for key, name in names.items()
-        if key in entry
-    ]
     with suppress(MissingExtra):
         for package in ("matplotlib", "seaborn"):
             check_extra(package, "chapters")
         import pandas as pd
 
+        from vocab_lit.app.report import logged_losses
         from vocab_lit.experiments.plots import loss_curves
 
         with TemporaryDirectory() as folder:  # the figure's data are in metrics.jsonl, and losses.csv is another table
-            loss_curves(pd.DataFrame(points), ylabel="loss (nats)", path=Path(folder, "losses.svg"))
+            loss_curves(pd.DataFrame(logged_losses(out)), ylabel="loss (nats)", path=Path(folder, "losses.svg"))
             shutil.copy(Path(folder, "losses.svg"), out)
 
 
@@ -1429,8 +1453,9 @@ def adapt(
     """Adapt a model to a language: from text to an evaluated model, in one go.
 
     The text is cleaned and some of it held out; a tokenizer and its vectors are trained; the model gets the target
-    vocabulary and is trained on; source and target model are compared, and a report says how (report/report.md,
-    with figures, and report.json). Whatever interrupts it, the same command resumes where it was.
+    vocabulary and is trained on; source and target model are compared, and a report says how (report/report.md
+    with figures, report.html with all tokens, and report.json). Whatever interrupts it, the same command resumes where
+    it was.
 
     Example: `vocab-lit adapt xlm-roberta-base --text swahili.txt --method focus --steps 10000 --out xlmr-sw`
 
@@ -1610,18 +1635,21 @@ def claims_(
     """Check what the papers say they found, on the numbers that they print and on your records.
 
     Records are those of chapters that this version of the package has run, at any scale: `mini` is that of the
-    book, `recorded` the larger study that comes with the package, `paper` and `custom` stand beside them.
+    book, `recorded` the larger study that comes with the package, `field` the trial on real text, and `paper` and
+    `custom` stand beside them.
 
     Example: `vocab-lit claims --paper focus`
     """
     from vocab_lit.experiments.claims import load_claims, read_records, summary, verdicts
     from vocab_lit.experiments.recorded import with_study
+    from vocab_lit.experiments.shared_records import with_field
 
     claims = load_claims()
     papers = list(dict.fromkeys(c.paper for c in claims))
     if paper and paper not in papers:
         raise ValueError(f"no claims of {paper!r}; choose from {', '.join(papers)}")
-    found = verdicts([c for c in claims if paper in (None, c.paper)], with_study(read_records(records)), strict=False)
+    asked = [c for c in claims if paper in (None, c.paper)]
+    found = verdicts(asked, with_field(with_study(read_records(records))), strict=False)
     if as_json:
         tell_json(json.loads(found.drop(columns=["standardised", "agree"]).to_json(orient="records")))
         return

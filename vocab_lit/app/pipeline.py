@@ -223,7 +223,7 @@ def changed_settings(settings: TransplantSettings) -> dict:
         (settings.tokenizer, settings.vectors, settings.init), (TokenizerSettings(), VectorSettings(), InitSettings())
     )
     flat = {name: (value, asdict(usual)[name]) for given, usual in pairs for name, value in asdict(given).items()}
-    told = ("method", "seed", "tokenizer", "extend", "threads")
+    told = ("method", "seed", "tokenizer", "threads")
     return {name: value for name, (value, usual) in flat.items() if value != usual and name not in told}
 
 

@@ -8,7 +8,8 @@ __all__ = ['LIMIT', 'checkout', 'settings', 'Cell', 'code_cells', 'names', 'pyte
            'check_conditionals', 'stamped', 'check_stamps', 'stamp', 'chapters', 'study_runs', 'pages',
            'check_chapters', 'check_parameters', 'set_parameters', 'page_links', 'page_info', 'chapter_defaults',
            'run_chapter', 'PageJob', 'run_jobs', 'serve_kernels', 'forked_kernels', 'share_cores', 'run_all',
-           'public_names', 'reference', 'status', 'check_html', 'generated_pages', 'build_book']
+           'public_names', 'reference', 'status', 'source_files', 'llms_text', 'check_html', 'generated_pages',
+           'build_book']
 
 # %% ../../nbs/10_book/01_publish.ipynb #9d0aeb49
 import ast
@@ -32,7 +33,7 @@ from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from configparser import ConfigParser
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from functools import cache, partial
+from functools import partial
 from html.parser import HTMLParser
 from pathlib import Path
 from threading import Lock
@@ -44,6 +45,8 @@ from babel import Locale
 from tqdm.auto import tqdm
 
 import vocab_lit
+from .facts import FACTS
+from ..experiments.findings import MUST_HOLD
 from ..experiments.results import environment, fingerprint
 from ..text.extras import import_extra
 from ..text.phrasebook import find_locale
@@ -537,18 +540,17 @@ def _bibtex(cfg: dict[str, str]) -> str:
     return f"@software{{{cfg['lib_name']},\n" + ",\n".join(lines) + "\n}"
 
 
-@cache
-def _findings() -> str:
-    "How many claims there are, and what the papers' own numbers say about them."
-    from vocab_lit.experiments.claims import load_claims, verdicts
-
-    found = verdicts(load_claims())
-    n = found.verdict.value_counts()
-    return (
-        f"{len(found)} findings of six papers, the papers' own tables support {n['supported']}, say the opposite "
-        f"of {n['contradicted']}, are too few numbers to decide {n['undecided']}, and have no numbers for "
-        f"{n['not checked']}"
-    )
+def _badges(cfg: dict[str, str], blob: str) -> str:  # blob: the address of the repository's files
+    "The licence, the versions of Python and the book, as images that link to them."
+    shields = {
+        "licence-Apache--2.0-blue": f"{blob}/LICENSE",
+        f"python-{cfg['min_python']}_to_before_{cfg['below_python']}-blue": f"{blob}/settings.ini",
+        "book-read-blue": f"{cfg['doc_host']}/{cfg['repo']}",
+    }
+    images = [
+        f"[![{badge.split('-')[0]}](https://img.shields.io/badge/{badge})]({link})" for badge, link in shields.items()
+    ]
+    return " ".join(images)
 
 
 def _stamps(
@@ -562,6 +564,7 @@ def _stamps(
     return dict(
         links=f"{colab}[this notebook]({blob}/{path}) · [repository]({url})",
         repository=f"[{cfg['user']}/{cfg['repo']}]({url})",
+        badges=_badges(cfg, blob),
         license=f"[Apache-2.0]({blob}/LICENSE)",
         clone=f"```bash\ngit clone {url}\ncd {cfg['repo']}\n```",
         python=f"Python {cfg['min_python']} or newer, below {cfg['below_python']}",
@@ -572,12 +575,13 @@ def _stamps(
 def _fill(text: str, path: str, cfg: dict[str, str]) -> str:
     "Fill in the markers of a Markdown text; `ValueError` for an unknown one."
     known = _stamps(cfg, path)
-    if "<!-- findings -->" in text:  # which takes seconds to count
-        known["findings"] = _findings()
+    asked = set(re.findall(r"<!-- (\w+) -->", text))
+    known |= {name: compute() for name, compute in FACTS.items() if name in asked}  # which takes seconds
 
     def fill(m):
         if m[1] not in known:
-            raise ValueError(f"{path}: no text for the marker {m[0][:20]!r}; choose from {', '.join(known)}")
+            choices = ", ".join([*known, *sorted(FACTS.keys() - known.keys())])
+            raise ValueError(f"{path}: no text for the marker {m[0][:20]!r}; choose from {choices}")
         # Markdown leaves a line that begins with a comment as it is, so the text stands on lines of its own
         around = "\n" if m.start() == 0 or text[m.start() - 1] == "\n" else ""
         return f"<!-- {m[1]} -->{around}{known[m[1]]}{around}<!-- /{m[1]} -->"
@@ -625,10 +629,10 @@ def _stampable(root: Path) -> dict[str, tuple[str, str]]:
 
 
 def check_stamps(root: Path | None = None) -> list[str]:  # one line for each file with a stale address
-    "Find the addresses that `settings.ini` does not have, and stale numbers of findings; writes nothing."
+    "Find the addresses that `settings.ini` does not have, and facts that are no longer so; writes nothing."
     files = _stampable(root or checkout())
     stale = [p for p, (old, new) in files.items() if old != new]
-    return [f"{p}: a link, Colab cell or number of findings is stale; run `make lib`" for p in stale]
+    return [f"{p}: a link, Colab cell or computed fact is stale; run `make lib`" for p in stale]
 
 
 def stamp(root: Path | None = None) -> list[str]:  # the files that changed
@@ -1151,6 +1155,7 @@ def run_all() -> list[Path]:  # the pages
     for p in library.rglob("*.ipynb"):
         if not (root / "nbs" / p.relative_to(library)).exists():
             p.unlink()  # its notebook was renamed
+    os.environ[MUST_HOLD] = "1"
     with forked_kernels():
         return run_jobs(_jobs(root), workers)
 
@@ -1306,6 +1311,37 @@ def status(root: Path | None = None) -> str:  # Markdown
         library_table=library_table,
     )
 
+# %% ../../nbs/10_book/01_publish.ipynb #4012e9e8
+def source_files(root: Path) -> dict[str, str]:  # such as book/runs/focus-am: book/focus.ipynb
+    "The file of the repository that each page was made from, by Sphinx's name of the page; not of generated pages."
+    found = {f"book/runs/{name}-{code}": f"book/{name}.ipynb" for name, run in chapters(root).items() for code in run}
+    found |= {f"book/runs/{name}": f"book/{name}.ipynb" for name in pages(root)}
+    for path in [*(root / "book").glob("*.md"), *(root / "nbs").glob("*/index.md"), *library_notebooks(root)]:
+        file = path.relative_to(root)
+        found[re.sub("^nbs/", "book/library/", file.with_suffix("").as_posix())] = file.as_posix()
+    return found
+
+
+def _heading(path):  # of a notebook or a text
+    text = path.read_text(encoding="utf-8")
+    if path.suffix == ".ipynb":
+        text = "".join(json.loads(text)["cells"][0]["source"])
+    return re.search(r"^# (.+)$", text, re.M)[1]
+
+
+def llms_text(root: Path) -> str:  # Markdown
+    "What the book has, a link to a page each, as llmstxt.org describes it."
+    cfg, sources = settings(root), source_files(root)
+    parts = [f"# {cfg['title']}", f"> {cfg['description']}"]
+    listed = {"Start": ["book/guide", "book/running", "book/glossary", "book/notation"]}
+    firsts = [f"book/runs/{name}-{next(iter(run))}" for name, run in chapters(root).items()]
+    listed["Chapters"] = firsts + [f"book/runs/{name}" for name in pages(root)]
+    listed["Library"] = [name for name, file in sources.items() if re.match(r"nbs/.*\.ipynb$", file)]
+    for title, names in listed.items():
+        lines = [f"- [{_heading(root / sources[name])}]({name}.html)" for name in names]
+        parts += [f"## {title}", "\n".join(lines)]
+    return "\n\n".join(parts) + "\n"
+
 # %% ../../nbs/10_book/01_publish.ipynb #aeace3f7
 class _Html(HTMLParser):
     "What a page links to, loads and shows."
@@ -1402,6 +1438,7 @@ def build_book() -> Path:  # the book's first page
         lines = log.read_text(encoding="utf-8").splitlines()
         shown = [x for x in lines if re.search(r"WARNING|ERROR", x)] or lines[-9:]
         raise RuntimeError("\n".join(["the book has warnings or errors:", *shown, f"The whole log: {log}"]))
+    (html / "llms.txt").write_text(llms_text(root), encoding="utf-8")
     cfg = settings(root)
     wrong, outside = check_html(
         html,

@@ -69,7 +69,6 @@ class ModelRecipe:
     warmup: float = 1 / 30  # share of the steps
     mask_probability: float = 0.2
     causal_steps: int = 0  # of a masked model: steps before the others, in which it predicts the next token
-    bf16_on_cpu: bool = False  # whether a CPU multiplies in bfloat16 too; a GPU uses what it does best
     seed: int = 0
 
     def __post_init__(self):
@@ -105,10 +104,11 @@ FIELD_RECIPES = {  # of models that are trained on a folder of text, and not bun
         dim=256,
         feed_forward=1024,
         sinusoids=True,
-        steps=12_000,
+        causal_steps=12_000,
+        steps=18_000,
         batch_size=16,
         learning_rate=1.5e-3,
-        bf16_on_cpu=True,
+        mask_probability=0.3,
     )
 }
 _TOKENIZERS = {
@@ -419,8 +419,7 @@ def _fit(model, tokenizer, blocks, recipe, config, work, options):
     from vocab_lit.models.source import is_masked
 
     log = dict(path=work / "training.csv", steps=recipe.causal_steps + recipe.steps)
-    if recipe.bf16_on_cpu and find_device().kind == "cpu":
-        options = options | {"bf16": True}
+    if options.get("bf16") and find_device().kind == "cpu":
         model.set_attn_implementation("eager")  # the fastest in bfloat16 on a CPU
     if recipe.causal_steps and not any(work.glob("checkpoint-*")):
         twin = _causal_twin(model)
@@ -459,6 +458,7 @@ def train_source_model(
     save_every: int = 500,
     text: str | Path | None = None,  # folder with CODE.train.txt and CODE.heldout.txt; None: bundled worlds
     micro_batch: int = 0,  # blocks in one forward pass; 0: as in `LaptConfig`
+    bf16: bool = False,  # whether a CPU multiplies in bfloat16; a GPU uses what it does best
 ) -> Path:  # the folder
     "Train a small model; run again after an interruption, it resumes from the last checkpoint."
     out, work = Path(out), Path(out) / "work"
@@ -470,7 +470,7 @@ def train_source_model(
     _note_recipe(work / "recipe.json", recipe)
     tokenizer, blocks = _prepared(work, recipe, text)
     model = untrained_model(tokenizer, recipe)
-    options = dict(logging_steps=log_every, save_steps=save_every)
+    options = dict(logging_steps=log_every, save_steps=save_every) | ({"bf16": True} if bf16 else {})
     _fit(model, tokenizer, blocks, recipe, _lapt_config(recipe, micro_batch), work, options)
     store(model, tokenizer, out)
     shutil.copy(work / "training.csv", out / "training.csv")
@@ -834,6 +834,11 @@ def _parser():
     parser.add_argument("--frames", type=int, help="frames per locale (default: its recipe's)")
     parser.add_argument("--seed", type=int, help="default: its recipe's")
     parser.add_argument("--micro-batch", type=int, default=0, help="blocks in one forward pass (default: at most 32)")
+    parser.add_argument(
+        "--bf16",
+        action="store_true",
+        help="multiply in bfloat16 on a CPU: twice as fast with AMX or AVX512-BF16, slower without",
+    )
     return parser
 
 
@@ -842,7 +847,8 @@ def _train_as_asked(asked, out):
         raise ValueError("--text FOLDER goes with field-xlmr")
     recipe = {**RECIPES, **FIELD_RECIPES}[asked.model]
     changed = {key: value for key in ("steps", "frames", "seed") if (value := getattr(asked, key)) is not None}
-    return train_source_model(out, replace(recipe, **changed), text=asked.text, micro_batch=asked.micro_batch)
+    options = dict(text=asked.text, micro_batch=asked.micro_batch, bf16=asked.bf16)
+    return train_source_model(out, replace(recipe, **changed), **options)
 
 
 def main(arguments=None):

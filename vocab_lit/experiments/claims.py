@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import difflib
+import textwrap
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,9 +22,9 @@ if TYPE_CHECKING:
     import pandas as pd
 
 # %% auto #0
-__all__ = ['EXACT', 'KEYS', 'TABLES', 'RECORDS', 'LEVEL', 'DRAWS', 'NAMES', 'Claim', 'load_claims', 'printed_rows', 'record_rows',
-           'read_records', 'differences', 'Evidence', 'TwoGroups', 'Correlation', 'judge', 'verdicts', 'summary',
-           'effect_dots']
+__all__ = ['EXACT', 'KEYS', 'TABLES', 'RECORDS', 'FIELD', 'LEVEL', 'DRAWS', 'NAMES', 'Claim', 'load_claims', 'printed_rows',
+           'record_rows', 'read_records', 'differences', 'Evidence', 'TwoGroups', 'Correlation', 'judge', 'verdicts',
+           'summary', 'effect_dots']
 
 # %% ../../nbs/08_experiments/07_claims.ipynb #5ab9cae8
 EXACT = ("every", "count", "between")
@@ -33,6 +34,9 @@ RECORDS = (  # and of ours
     *("chapter", "what", "setting", "model", "method", "mode", "vocabulary", "head", "start", "kind", "source"),
     *("language", "task", "metric", "lines", "limit", "steps", "step", "stage"),
 )
+
+
+FIELD = "field"  # scale of the records of the field trial
 
 
 @dataclass(frozen=True)
@@ -45,6 +49,7 @@ class Claim:
     says: str  # in our words
     published: dict | str  # a predicate over the paper's numbers, or why there is none
     records: dict | str  # the same over ours
+    field: dict | None = None  # the same over the field trial's, where it can be asked of them
 
 
 def _near(name, names):  # for messages
@@ -121,10 +126,10 @@ def _claim(said, paper, file):
     at, names = f"{file}, {paper}, {said.get('id')!r}", Claim.__dataclass_fields__
     if unknown := [k for k in said if k not in names]:
         raise ValueError(f"{at}: unknown key {unknown[0]!r}{_near(unknown[0], names)}")
-    if missing := [k for k in names if k != "paper" and not said.get(k)]:
+    if missing := [k for k in names if k not in ("paper", "field") and not said.get(k)]:
         raise ValueError(f"{at}: has no {missing[0]}")
-    for side, columns in (("published", TABLES), ("records", RECORDS)):
-        if not isinstance(said[side], str):
+    for side, columns in (("published", TABLES), ("records", RECORDS), (FIELD, RECORDS)):
+        if side in said and not isinstance(said[side], str):
             _check(said[side], columns, f"{at}, {side}")
     return Claim(paper=paper, **said)
 
@@ -428,7 +433,7 @@ def _judged(claim, source, predicate, rows, strict):
     if isinstance(predicate, str):
         return row | dict(verdict="not checked", why=predicate)
     try:
-        if source in ("published", "mini") and len(rows):
+        if source in ("published", "mini", FIELD) and len(rows):
             _look_up(predicate, rows, f"claim {claim.id!r}, {source}")
         row |= judge(rows, predicate)
     except _Unknown as e:
@@ -458,9 +463,12 @@ def verdicts(
         chapter = records[records.chapter == of_claim]
         for scale in dict.fromkeys(["mini", *chapter.scale]):
             out.append(_judged(claim, scale, claim.records, chapter[chapter.scale == scale], strict))
+        trial = records[records.scale == FIELD]
+        if claim.field and len(trial):
+            out.append(_judged(claim, FIELD, claim.field, trial, strict))
     found = pd.DataFrame(out)
-    trial = found.source.str.contains(", ")  # a chapter with another setting, of which few claims are asked
-    return found[~trial | found.verdict.isin(["supported", "contradicted", "undecided"])].reset_index(drop=True)
+    other = found.source.str.contains(", ")  # a chapter with another setting, of which few claims are asked
+    return found[~other | found.verdict.isin(["supported", "contradicted", "undecided"])].reset_index(drop=True)
 
 
 def summary(
@@ -473,6 +481,10 @@ def summary(
     ).rename_axis(columns=None)
 
 # %% ../../nbs/08_experiments/07_claims.ipynb #9dde10b0
+def _in_lines(sentence):  # as wide as a label may be
+    return textwrap.fill(sentence, 58)
+
+
 def effect_dots(
     found: pd.DataFrame,  # from `verdicts`, of one paper
     most: float = 3,  # effects beyond this are drawn at it
@@ -486,7 +498,9 @@ def effect_dots(
     rows = found[found.standardised.notna()]
     names, sources = (list(dict.fromkeys(rows[c])) for c in ("id", "source"))
     markers = {source: "osD^v"[i % 5] for i, source in enumerate(sources)}
-    fig, ax = plt.subplots(figsize=(9, 0.26 * len(names) + 0.9), layout="constrained")
+    sentences = rows.drop_duplicates("id").says.map(_in_lines)
+    height = 0.9 + sum(0.18 + 0.17 * text.count("\n") for text in sentences) + 0.08 * len(names)
+    fig, ax = plt.subplots(figsize=(11, height), layout="constrained")
     for (source, verdict), part in rows.groupby(["source", "verdict"], sort=False):
         colour = colours[verdict]
         face = colour if source == "published" else "none"
@@ -495,16 +509,17 @@ def effect_dots(
         ax.plot(part.standardised.clip(-most, most), places, color=colour, markerfacecolor=face, **style)
     ax.axvline(0, color=INK, linewidth=1)
     said = f"standardised effect, above 0 where the claim says so; beyond {most:g} it is drawn at {most:g}"
-    ax.set(yticks=range(len(names)), yticklabels=names, ylim=(len(names) - 0.4, -0.6), xlabel=said)
+    ax.set(yticks=range(len(names)), ylim=(len(names) - 0.4, -0.6), xlabel=said)
+    ax.set_yticklabels(sentences, fontsize=9.5)
     handles = [plt.Line2D([], [], linestyle="", marker="s", color=c, label=v) for v, c in colours.items()]
     for source, marker in markers.items():
         face, label = (INK, "the paper's numbers") if source == "published" else ("none", f"ours, {source}")
         handles.append(plt.Line2D([], [], linestyle="", marker=marker, color=INK, markerfacecolor=face, label=label))
-    fig.legend(handles=handles, loc="outside right upper")
+    fig.legend(handles=handles, loc="outside upper center", ncols=4)
     counts = []
     for source, part in rows.groupby("source", sort=False):
         each = ", ".join(f"{n} {verdict}" for verdict, n in part.verdict.value_counts().items())
         counts.append(f"{'the paper' if source == 'published' else source}: {each}")
-    data = rows[["id", "source", "verdict", "effect", "standardised", "p", "pairs"]]
+    data = rows[["id", "says", "source", "verdict", "effect", "standardised", "p", "pairs"]]
     alt = f"Standardised effects of {len(names)} claims. {'; '.join(counts)}."
     return described(fig, data, alt, path)

@@ -117,8 +117,8 @@ def environment() -> dict:  # device and versions
     return {"device": find_device().name, "versions": versions}
 
 
-# data that decide no result: what results are compared with, and times
-_COMPARED = {"published", "records", "field", "claims.yml", "bench.json", "architectures.json"}
+# data that decide no result: what results are compared with, times, and the page that shows a model
+_COMPARED = {"published", "records", "field", "claims.yml", "bench.json", "architectures.json", "report"}
 
 
 def fingerprint(

@@ -26,7 +26,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
 # %% auto #0
-__all__ = ['FORMAT', 'ABOUT', 'COLUMNS', 'shared_text', 'write_shared', 'read_shared', 'field_rows', 'contributed_files']
+__all__ = ['FORMAT', 'ABOUT', 'COLUMNS', 'IN_LANGUAGE', 'ZERO_SHOT', 'shared_text', 'write_shared', 'read_shared', 'field_rows',
+           'own_files', 'with_field', 'contributed_files']
 
 # %% ../../nbs/08_experiments/12_shared_records.ipynb #2d1c730b
 FORMAT = "vocab-lit study 1"
@@ -36,6 +37,7 @@ COLUMNS = (
     *("metric", "step", "value", "seconds", "device", "library", "fingerprint"),
 )
 _CELL = ["setting", *PLACE, "seed"]
+IN_LANGUAGE, ZERO_SHOT = "in language", "zero-shot"
 
 
 def _text_of(table: pd.DataFrame) -> str:
@@ -179,11 +181,33 @@ def read_shared(
 
 def field_rows(
     *paths: str | Path,  # of shared records
-) -> pd.DataFrame:  # as `record_rows`, with field as scale
-    "Shared records in the form in which claims are checked."
+) -> pd.DataFrame:  # as `record_rows`; scale is field
+    "Shared records in the form in which claims are checked: the way as method, scores in points, and their kind."
     import pandas as pd
 
-    return record_rows(pd.concat([read_shared(path) for path in paths], ignore_index=True))
+    table = pd.concat([read_shared(path) for path in paths], ignore_index=True)
+    of_task = table.what == "task"
+    table["kind"] = np.where(table.source == table.language, IN_LANGUAGE, ZERO_SHOT)
+    table.loc[~of_task, "kind"] = ""
+    table.loc[of_task, "value"] *= 100
+    return record_rows(table.assign(method=table.setting, setting=""))
+
+
+def own_files() -> list[Path]:
+    "The records of the field trial that this version of the package has."
+    paths = (data_path("field") / name for name in ("records.csv", "curves.csv"))
+    return [path for path in paths if path.is_file()]
+
+
+def with_field(
+    rows: pd.DataFrame,  # as `read_records` gives
+    *paths: str | Path,  # of shared records; none: those of `own_files`
+) -> pd.DataFrame:  # the same columns
+    "Those rows and the field trial's; `verdicts` judges each scale by itself."
+    import pandas as pd
+
+    paths = paths or own_files()
+    return pd.concat([rows, field_rows(*paths)[list(rows.columns)]], ignore_index=True) if paths else rows
 
 
 def contributed_files() -> list[Path]:

@@ -62,9 +62,10 @@ __all__ = ['check_lapt', 'lapt', 'lapt_flops']
 # %% ../../nbs/06_training/06_lapt.ipynb #1832aecb
 def check_lapt(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, config: LaptConfig) -> None:
     "`ValueError` where model, tokenizer and settings do not go together."
-    from vocab_lit.training.trainer import check_fsdp, training_arguments
+    from vocab_lit.training.trainer import check_fsdp, is_divided, training_arguments
 
-    check_fsdp(config)
+    if is_divided():
+        check_fsdp(int(os.environ.get("FSDP_VERSION", "1")), bool(config.lora), config.only_new_rows)
     if model.config.is_encoder_decoder:
         raise ValueError(
             f"a {type(model).__name__} is an encoder-decoder, which is pretrained in another way; "
@@ -195,6 +196,8 @@ def _note_retry(run: _Run, error) -> None:
 # %% ../../nbs/06_training/06_lapt.ipynb #392c72c0
 def _is_shared(folder, process) -> bool:
     "Whether all processes see the folder of the first one."
+    from vocab_lit.training.trainer import is_divided
+
     if not folder or process.world_size == 1:
         return True
     token, file = torch.randint(2**62, (1,), device=process.device), Path(folder, ".seen")
@@ -206,7 +209,7 @@ def _is_shared(folder, process) -> bool:
     torch.distributed.all_reduce(sees, torch.distributed.ReduceOp.MIN)
     if process.process_index == 0:
         file.unlink()
-    if not sees and os.environ.get("ACCELERATE_USE_FSDP") == "true":
+    if not sees and is_divided():
         raise ValueError(
             f"FSDP divides checkpoints among the hosts, which see other folders as {folder}; give a shared one"
         )
@@ -248,11 +251,13 @@ _LESS = "give gradient checkpointing, shorter blocks, or a mode in which less le
 
 def _choose_micro_batch(run: _Run, say) -> None:
     "Let a run have the micro-batch that fits in memory, the same in all processes."
+    from vocab_lit.training.trainer import is_divided
+
     model, process = run.model, run.process
     if run.teacher:  # whose passes are others
         run.config = replace(run.config, micro_batch=process.per_device_train_batch_size)
         return
-    divided = os.environ.get("ACCELERATE_USE_FSDP") == "true"
+    divided = is_divided()
     if process.device.type == "cuda" and not divided:
         model.to(process.device)
     half = torch.bfloat16 if process.bf16 else None

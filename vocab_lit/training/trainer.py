@@ -60,10 +60,10 @@ if TYPE_CHECKING:
 
 # %% auto #0
 __all__ = ['random_state_restored', 'garbage_collected_inside', 'NonFiniteGradient', 'FiniteTrainer', 'CheckpointTrainer',
-           'train_from', 'LaptTrainer', 'activations_recomputed', 'check_fsdp', 'check_compiler', 'compiled_blocks',
-           'answering_with_loss', 'shard', 'reshard', 'unsharded_afterwards', 'check_reports', 'check_installed',
-           'training_arguments', 'StageCallback', 'StopWithoutGain', 'ProgressCallback', 'StartCheckpoint',
-           'StopWhenAsked', 'MetricsFile']
+           'train_from', 'LaptTrainer', 'activations_recomputed', 'is_divided', 'check_fsdp', 'check_compiler',
+           'compiled_blocks', 'answering_with_loss', 'shard', 'reshard', 'unsharded_afterwards', 'check_reports',
+           'check_installed', 'training_arguments', 'StageCallback', 'StopWithoutGain', 'ProgressCallback',
+           'StartCheckpoint', 'StopWhenAsked', 'MetricsFile']
 
 # %% ../../nbs/06_training/05_trainer.ipynb #4cd61fe6
 @contextlib.contextmanager
@@ -261,6 +261,9 @@ class LaptTrainer(CheckpointTrainer):
         super().__init__(model, args, frozen=frozen, **more)
         self.config, self.measures = config, measures  # functions by the names of what they measure
         self._loss_shifts_labels = not is_masked(model) and config.mode != "distil"  # how targets are counted
+        if self.is_fsdp_enabled:  # by the launcher, or by the arguments
+            version = self.accelerator.state.fsdp_plugin.fsdp_version
+            check_fsdp(version, hasattr(model, "peft_config"), hasattr(model, "new_rows"))
 
     def compute_loss(self, model, inputs, return_outputs=False, num_items_in_batch=None):
         loss = model(**inputs, reduction="sum") / num_items_in_batch.clamp(min=1) * self.accelerator.num_processes
@@ -318,18 +321,25 @@ def activations_recomputed(model: PreTrainedModel) -> Iterator[None]:
         getattr(model, f"{name}_disable")()
 
 
-def check_fsdp(config: LaptConfig) -> None:
-    "`ValueError` where FSDP divides the model and cannot train it as it is asked for."
-    if os.environ.get("ACCELERATE_USE_FSDP") != "true":
-        return
-    if os.environ.get("FSDP_VERSION", "1") == "1":
+def is_divided() -> bool:
+    "Whether accelerate divides the model among processes (FSDP)."
+    return os.environ.get("ACCELERATE_USE_FSDP") == "true"
+
+
+def check_fsdp(
+    version: int,  # of FSDP, which divides the model
+    lora: bool,  # whether LoRA learns
+    only_new_rows: bool,  # whether of the token embeddings only those of new tokens learn
+) -> None:
+    "`ValueError` where FSDP cannot train a model as it is asked for."
+    if version == 1:
         raise ValueError(
             "FSDP's first version cannot freeze and unfreeze a part of the model; "
             "give accelerate launch --fsdp_version 2"
         )
-    if config.lora:
+    if lora:
         raise ValueError("LoRA is not trained under FSDP; train it on one GPU, or under torchrun without FSDP")
-    if config.only_new_rows:
+    if only_new_rows:
         raise ValueError(
             "FSDP divides the embeddings, so that those of new tokens cannot learn by themselves; "
             "train the embeddings of all tokens, or without FSDP"
@@ -338,7 +348,7 @@ def check_fsdp(config: LaptConfig) -> None:
 
 def check_compiler() -> None:
     "`ValueError` where torch.compile has nothing to compile with."
-    if os.environ.get("ACCELERATE_USE_FSDP") == "true":
+    if is_divided():
         raise ValueError("compile is not for FSDP; leave one of them out")
     if find_device().kind == "cuda":
         if importlib.util.find_spec("triton") is None:
