@@ -7,7 +7,7 @@ ARGS     ?=
 PY       := .venv/bin/python
 PUBLISH  := $(PY) -m vocab_lit.book.publish
 
-.PHONY: help install book records test test-wheel test-lowest test-colab test-xla chapter lib bench mini-model clean
+.PHONY: help install book page records test test-wheel test-lowest test-colab test-xla chapter lib bench mini-model clean
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' Makefile | sed 's/:.*## /\t/' | awk -F'\t' '{printf "  make %-12s %s\n", $$1, $$2}'
 
@@ -15,6 +15,9 @@ install: .venv/installed ## only install the pinned packages into .venv; the oth
 
 book: .venv/installed ## run every chapter at scale mini and build the book
 	@$(PUBLISH) book
+
+page: .venv/installed ## run one page of the book and build it: make page NAME=focus LANGUAGE=am, or NAME=02_tokens/01_vocab
+	@$(PUBLISH) page $(NAME) $(if $(filter command line,$(origin LANGUAGE)),$(LANGUAGE))
 
 records: .venv/installed ## compute the recorded study, data/records (ARGS=wechsel: of one chapter; hours in all, resumable)
 	$(PY) -m vocab_lit.book.study $(ARGS)

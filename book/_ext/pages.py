@@ -1,12 +1,18 @@
-"""How texts and notebooks become pages: links lead to pages, nbdev's directives hidden, formulas need no network."""
+"""How texts and notebooks become pages: links lead to pages, nbdev's directives hidden, formulas need no network,
+terms of the glossary are linked and indexed."""
 
 import json
 import re
+import zlib
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 
-from vocab_lit.book.publish import page_links, source_files
+from docutils import nodes
+from sphinx import addnodes
+from sphinx.transforms import SphinxTransform
+
+from vocab_lit.book.publish import chapters, page_links, source_files
 
 DIRECTIVE = re.compile(r"\s*#\|[ \t]*([\w-]+):?[ \t]*(.*)\n?")
 HIDE = {
@@ -71,8 +77,64 @@ def source_buttons(app, pagename, templatename, context, doctree):
             group["buttons"] = kept
 
 
+@cache
+def glossary(folder):
+    "A pattern that finds the terms of the glossary, also in the plural, and the terms by their spelling in lower case."
+    block = (Path(folder) / "book/glossary.md").read_text(encoding="utf-8").partition("```{glossary}")[2]
+    terms = sorted(re.findall(r"^(\w.*)$", block.partition("```")[0], re.M), key=len, reverse=True)
+    return re.compile(rf"(?<![\w-])({'|'.join(map(re.escape, terms))})s?(?![\w-])", re.I), {t.lower(): t for t in terms}
+
+
+@cache
+def other_languages(folder):
+    "The pages that repeat a chapter for another language; the index lists its first page only."
+    runs = chapters(Path(folder)).items()
+    return {f"book/runs/{name}-{language}" for name, languages in runs for language in list(languages)[1:]}
+
+
+class LinkTerms(SphinxTransform):
+    "Link each term of the glossary where a page uses it first, and list that place in the index."
+
+    default_priority = 700
+    NO_PROSE = (nodes.title, nodes.literal, nodes.reference, addnodes.pending_xref, nodes.table, nodes.math, nodes.raw)
+
+    def apply(self):
+        page = self.env.docname
+        if not re.fullmatch(r"book/(runs/)?[\w-]+", page) or page == "book/glossary":
+            return
+        pattern, terms = glossary(self.env.srcdir)
+        self.left = dict(terms)
+        for text in list(self.document.findall(nodes.Text)):
+            if self.is_prose(text):
+                text.parent.replace(text, self.linked(text.astext(), pattern, page))
+
+    def is_prose(self, node):
+        while node := node.parent:
+            if isinstance(node, self.NO_PROSE) or "cell" in node.get("classes", ()):
+                return False
+        return True
+
+    def linked(self, text, pattern, page):
+        made, end = [], 0
+        for found in pattern.finditer(text):
+            if term := self.left.pop(found[1].lower(), None):
+                made += [nodes.Text(text[end : found.start()]), *self.link(term, found[0], page)]
+                end = found.end()
+        return [*made, nodes.Text(text[end:])]
+
+    def link(self, term, shown, page):
+        options = dict(refdomain="std", reftype="term", reftarget=term, refexplicit=True, refwarn=True, refdoc=page)
+        link = addnodes.pending_xref("", nodes.inline("", shown, classes=["xref", "std", "std-term"]), **options)
+        if page in other_languages(self.env.srcdir):
+            return [link]
+        place = nodes.target("", "", ids=[nodes.make_id(f"index-{term}")])
+        return [addnodes.index(entries=[("single", term, place["ids"][0], "", None)]), place, link]
+
+
 def setup(app):
+    app.add_transform(LinkTerms)
     app.connect("source-read", clean)
     app.connect("config-inited", offline_math)
     app.connect("html-page-context", source_buttons, priority=900)  # after the theme has made the buttons
-    return {"parallel_read_safe": True, "parallel_write_safe": True}
+    changed = zlib.crc32(Path(__file__).read_bytes())  # pages are read again
+    return {"parallel_read_safe": True, "parallel_write_safe": True, "env_version": changed}

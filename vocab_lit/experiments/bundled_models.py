@@ -104,8 +104,8 @@ FIELD_RECIPES = {  # of models that are trained on a folder of text, and not bun
         dim=256,
         feed_forward=1024,
         sinusoids=True,
-        causal_steps=12_000,
-        steps=18_000,
+        causal_steps=3_000,
+        steps=10_000,
         batch_size=16,
         learning_rate=1.5e-3,
         mask_probability=0.3,
@@ -409,6 +409,7 @@ def _causal_twin(model):
     "A causal model with the weights of a masked one."
     config = type(model.config).from_dict({**model.config.to_dict(), "is_decoder": True, "use_cache": False})
     twin = transformers.AutoModelForCausalLM.from_config(config)
+    twin.set_attn_implementation(model.config._attn_implementation)
     twin.load_state_dict(model.state_dict())
     return twin
 
