@@ -5,6 +5,7 @@ import json
 import re
 import zlib
 from functools import cache
+from html import escape
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -12,7 +13,7 @@ from docutils import nodes
 from sphinx import addnodes
 from sphinx.transforms import SphinxTransform
 
-from vocab_lit.book.publish import chapters, page_links, source_files
+from vocab_lit.book.publish import chapters, page_links, settings, source_files
 
 DIRECTIVE = re.compile(r"\s*#\|[ \t]*([\w-]+):?[ \t]*(.*)\n?")
 HIDE = {
@@ -131,10 +132,24 @@ class LinkTerms(SphinxTransform):
         return [addnodes.index(entries=[("single", term, place["ids"][0], "", None)]), place, link]
 
 
+def card(app, pagename, templatename, context, doctree):
+    "What other sites show beside a link to a page."
+    cfg = settings(Path(app.srcdir))
+    told = {
+        "og:title": f"{context.get('title', cfg['title'])} · {cfg['title']}",
+        "og:description": cfg["description"],
+        "og:image": f"{cfg['doc_host']}{cfg['doc_baseurl']}/_static/card.png",
+        "twitter:card": "summary_large_image",
+    }
+    tags = (f'<meta property="{name}" content="{escape(text, quote=True)}" />' for name, text in told.items())
+    context["metatags"] = "\n".join([context.get("metatags", ""), *tags])
+
+
 def setup(app):
     app.add_transform(LinkTerms)
     app.connect("source-read", clean)
     app.connect("config-inited", offline_math)
+    app.connect("html-page-context", card)
     app.connect("html-page-context", source_buttons, priority=900)  # after the theme has made the buttons
     changed = zlib.crc32(Path(__file__).read_bytes())  # pages are read again
     return {"parallel_read_safe": True, "parallel_write_safe": True, "env_version": changed}

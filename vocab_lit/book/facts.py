@@ -16,10 +16,11 @@ from ..text.corpus import data_path
 
 if TYPE_CHECKING:
     import pandas as pd
+    from matplotlib.figure import Figure
 
 # %% auto #0
 __all__ = ['FACTS', 'EVIDENCE', 'EXAMPLE', 'GROUPS', 'judged', 'findings', 'evidence', 'averages', 'ner_scores', 'swahili_losses',
-           'results', 'before_after', 'speed', 'program_commands', 'commands', 'all_commands']
+           'results', 'before_after', 'social_card', 'speed', 'program_commands', 'commands', 'all_commands']
 
 # %% ../../nbs/10_book/00_facts.ipynb #fac70005
 FACTS: dict[str, Callable[[], str]] = {}  # name of a marker to what computes its text, in Markdown
@@ -179,6 +180,31 @@ def before_after() -> str:
         ],
     ]
     return _table(["", f"“{EXAMPLE}”"], rows)
+
+# %% ../../nbs/10_book/00_facts.ipynb #afc5732d
+def social_card() -> Figure:  # 1,200 x 630 pixels
+    "The example's tokens under both vocabularies, as a picture that goes with links to the book."
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    card = Figure(figsize=(12, 6.3), dpi=100, facecolor="#20242b")
+    FigureCanvasAgg(card)  # draws it
+    card.text(0.05, 0.82, "vocab_lit", color="white", fontsize=46, fontweight="bold")
+    card.text(0.05, 0.72, "A new vocabulary for a new language", color="#c9ced6", fontsize=26)
+    headings = "source vocabulary", "target vocabulary"
+    for y, colour, heading, tokens in zip((0.5, 0.22), ("#8a4b08", "#01785a"), headings, _example_tokens()):
+        card.text(0.05, y, f"{heading}: {len(tokens)} tokens", color="#c9ced6", fontsize=20)
+        _draw_tokens(card, y - 0.1, colour, tokens)
+    return card
+
+
+def _draw_tokens(card, y, colour, tokens):
+    "Tokens in boxes, side by side."
+    x, renderer = 0.055, card.canvas.get_renderer()
+    for token in tokens:
+        box = dict(boxstyle="round,pad=0.35", facecolor=colour, edgecolor="none")
+        drawn = card.text(x, y, token, color="white", fontsize=14, bbox=box)
+        x = drawn.get_window_extent(renderer).x1 / card.bbox.width + 0.015
 
 # %% ../../nbs/10_book/00_facts.ipynb #fac70019
 def _ratio(part, says):  # the median of a claim about speed, in the bundled record

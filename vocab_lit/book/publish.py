@@ -45,7 +45,7 @@ from babel import Locale
 from tqdm.auto import tqdm
 
 import vocab_lit
-from .facts import FACTS
+from .facts import FACTS, social_card
 from ..experiments.findings import MUST_HOLD
 from ..experiments.results import environment, fingerprint
 from ..text.extras import import_extra
@@ -1434,6 +1434,7 @@ def _build_html(root: Path, strict: bool = True) -> Path:  # the folder
     for path, text in generated_pages(root).items():
         _write_changed(root / "book" / path, text)
     log, html = root / "_build" / "book.log", root / "_build" / "html"
+    log.parent.mkdir(exist_ok=True)
     command = [Path(sys.executable).with_name("jupyter-book"), "build", ".", *["-W", "-n", "--keep-going"] * strict]
     with log.open("w", encoding="utf-8") as f:
         done = subprocess.run(command, cwd=root, stdout=f, stderr=f)
@@ -1443,6 +1444,7 @@ def _build_html(root: Path, strict: bool = True) -> Path:  # the folder
         shown = [x for x in lines if re.search(r"WARNING|ERROR", x)] or lines[-9:]
         raise RuntimeError("\n".join(["the book has warnings or errors:", *shown, f"The whole log: {log}"]))
     _write_changed(html / "llms.txt", llms_text(root))
+    social_card().savefig(html / "_static" / "card.png")
     return html
 
 
