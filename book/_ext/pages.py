@@ -97,7 +97,8 @@ class LinkTerms(SphinxTransform):
     "Link each term of the glossary where a page uses it first, and list that place in the index."
 
     default_priority = 700
-    NO_PROSE = (nodes.title, nodes.literal, nodes.reference, addnodes.pending_xref, nodes.table, nodes.math, nodes.raw)
+    LINKS = (nodes.reference, addnodes.pending_xref)
+    NO_PROSE = (*LINKS, nodes.title, nodes.emphasis, nodes.literal, nodes.table, nodes.math, nodes.raw)
 
     def apply(self):
         page = self.env.docname
