@@ -743,7 +743,7 @@ def test_every_page_of_the_contents_has_its_source_and_llms_txt_lists_the_pages(
     assert sources["book/library/04_methods/index"] == "nbs/04_methods/index.md"
     assert "book/runs/status" not in sources and all((here / file).is_file() for file in sources.values())
     listed = llms_text(here)
-    assert "[FOCUS: new tokens from shared ones](book/runs/focus-sw.html)" in listed
+    assert "[FOCUS: new tokens from overlapping ones](book/runs/focus-sw.html)" in listed
     addresses = re.findall(r"\]\((.+)\.html\)", listed)
     assert len(set(addresses)) == len(addresses) and set(addresses) <= set(sources)
     assert len(addresses) > len(library_notebooks(here)) + len(chapters(here))
