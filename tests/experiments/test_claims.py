@@ -175,6 +175,7 @@ def test_a_file_with_something_unknown_in_it_is_refused_with_file_claim_and_the_
     refuse("unknown column 'languages'; did you mean 'language'?", with_key(over=["languages"]))
     refuse("needs better and than, or rises or falls and with", good | dict(published=dict(table=4, better="FOCUS")))
     refuse("'x', field: needs better and than", good | dict(field=dict(metric="loss")))
+    refuse("'x', field: 'no' is neither", good | dict(field="no"))
     refuse("every and count: one is enough", with_key(every=True, count=3))
     refuse("sides 'median': choose from best, mean, worst", with_key(sides="median"))
     refuse("as 'difference': choose from ratio", with_key(**{"as": "difference"}))

@@ -129,7 +129,8 @@ def _claim(said, paper, file):
     if missing := [k for k in names if k not in ("paper", "field") and not said.get(k)]:
         raise ValueError(f"{at}: has no {missing[0]}")
     for side, columns in (("published", TABLES), ("records", RECORDS), (FIELD, RECORDS)):
-        if side in said and not isinstance(said[side], str):
+        says_why_not = isinstance(said.get(side), str) and side != FIELD
+        if side in said and not says_why_not:
             _check(said[side], columns, f"{at}, {side}")
     return Claim(paper=paper, **said)
 
