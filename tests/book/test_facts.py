@@ -2,7 +2,6 @@
 from IPython.display import display
 from csv import DictReader
 from pathlib import Path
-from vocab_lit.book.facts import social_card
 from vocab_lit.methods.registry import RECIPES
 from vocab_lit.text.corpus import data_path
 from vocab_lit.text.phrasebook import lines
@@ -14,6 +13,7 @@ import pytest
 import re
 import statistics
 import vocab_lit
+import vocab_lit.book.facts
 import vocab_lit.book.facts as facts
 
 
@@ -34,9 +34,9 @@ def cell_fac70021():
 
 @pytest.fixture(scope='module')
 def cell_8080d328():
-    # nbs/10_book/00_facts.ipynb, cell "card = social_card()" (8080d328)
+    # nbs/10_book/00_facts.ipynb, cell "card = facts.social_card()" (8080d328)
     global card
-    card = social_card()
+    card = facts.social_card()
     display(card)
 
 
@@ -86,7 +86,8 @@ def test_the_line_keeps_its_text_under_both_vocabularies_and_the_losses_are_thos
     assert after < before / 2 and f"{before} tokens" in facts.before_after() and f"{after} tokens" in facts.before_after()
     picture = Path(vocab_lit.__file__).parent.parent / "book/_static/idea.svg"
     if picture.is_file():  # an installed package has no book
-        assert f"{before} tokens by the source vocabulary and into {after} by the target" in picture.read_text(encoding="utf-8")
+        told = f"{before} tokens by the source vocabulary and into {after} by the target"
+        assert told in picture.read_text(encoding="utf-8")
     curve = dict(chapter="focus", what="curve", metric="loss", method="focus")
     assert f"**{mean_of(['sw'], step='0', **curve):.1f} to {mean_of(['sw'], step='60', **curve):.1f} nats**" in (
         facts.before_after()
