@@ -83,7 +83,8 @@ def glossary(folder):
     "A pattern that finds the terms of the glossary, also in the plural, and the terms by their spelling in lower case."
     block = (Path(folder) / "book/glossary.md").read_text(encoding="utf-8").partition("```{glossary}")[2]
     terms = sorted(re.findall(r"^(\w.*)$", block.partition("```")[0], re.M), key=len, reverse=True)
-    return re.compile(rf"(?<![\w-])({'|'.join(map(re.escape, terms))})s?(?![\w-])", re.I), {t.lower(): t for t in terms}
+    found = "|".join(f"(?i:{re.escape(term)})" if term.islower() else re.escape(term) for term in terms)  # not lapt
+    return re.compile(rf"(?<![\w-])({found})s?(?![\w-])"), {term.lower(): term for term in terms}
 
 
 @cache
@@ -98,7 +99,8 @@ class LinkTerms(SphinxTransform):
 
     default_priority = 700
     LINKS = (nodes.reference, addnodes.pending_xref)
-    NO_PROSE = (*LINKS, nodes.title, nodes.emphasis, nodes.literal, nodes.table, nodes.math, nodes.raw)
+    VERBATIM = (nodes.literal, nodes.math, nodes.FixedTextElement)
+    NO_PROSE = (*LINKS, *VERBATIM, nodes.title, nodes.emphasis, nodes.table)
 
     def apply(self):
         page = self.env.docname
