@@ -5,13 +5,10 @@
 # %% ../../nbs/05_models/01_device.ipynb #a4f8c1f4
 from __future__ import annotations
 
-import contextlib
-import ctypes
 import importlib.util
 import multiprocessing
 import os
 import platform
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -19,7 +16,7 @@ import psutil
 import torch
 
 # %% auto #0
-__all__ = ['Device', 'find_device', 'free_memory', 'freed_memory_kept', 'device_arguments', 'compilations']
+__all__ = ['Device', 'find_device', 'free_memory', 'device_arguments', 'compilations']
 
 # %% ../../nbs/05_models/01_device.ipynb #490837b1
 @dataclass(frozen=True)
@@ -157,28 +154,6 @@ def free_memory(
     if device.kind != "cpu":
         return None
     return max(0, min([psutil.virtual_memory().available, *_left_in_groups(Path(groups)), *_left_of_addresses()]))
-
-# %% ../../nbs/05_models/01_device.ipynb #5e964a50
-_TRIM_THRESHOLD, _MMAP_THRESHOLD, _MMAP_MAX = -1, -3, -4  # of glibc's malloc.h
-_MB = 2**20
-
-
-@contextlib.contextmanager
-def freed_memory_kept() -> Iterator[None]:
-    "Inside the block glibc keeps freed memory for what is asked for next; elsewhere nothing is different."
-    if platform.libc_ver()[0] != "glibc":
-        yield
-        return
-    libc = ctypes.CDLL(None)
-    libc.mallopt(_MMAP_MAX, 0)
-    libc.mallopt(_TRIM_THRESHOLD, -1)  # never
-    try:
-        yield
-    finally:
-        libc.mallopt(_MMAP_MAX, 65536)
-        libc.mallopt(_MMAP_THRESHOLD, 32 * _MB)  # where both thresholds end up in a program with large arrays
-        libc.mallopt(_TRIM_THRESHOLD, 64 * _MB)
-        libc.malloc_trim(0)
 
 # %% ../../nbs/05_models/01_device.ipynb #ae250325
 def device_arguments(

@@ -45,7 +45,7 @@ from transformers import (
 )
 from transformers.trainer_utils import get_last_checkpoint
 
-from ..models.device import device_arguments, find_device, freed_memory_kept
+from ..models.device import device_arguments, find_device
 from ..models.source import is_masked
 from ..text.settings import SettingError, first_line
 from .lm_loss import label_positions, lm_loss
@@ -108,8 +108,7 @@ class FiniteTrainer(Trainer):
 
     def train(self, *args, **more):
         try:
-            with freed_memory_kept():
-                return super().train(*args, **more)
+            return super().train(*args, **more)
         finally:  # also of a training that fails
             for callback in self.callback_handler.callbacks:
                 if (bar := getattr(callback, "bar", None)) is not None:
