@@ -5,7 +5,7 @@ from pathlib import Path
 from safetensors.torch import load_file
 from transformers import AutoModelForCausalLM, AutoModelForMaskedLM, AutoTokenizer, BertForMaskedLM, GPT2LMHeadModel, RobertaForMaskedLM, XLMRobertaForMaskedLM
 from types import SimpleNamespace
-from vocab_lit.experiments.bundled_models import FIELD_RECIPES, LossLog, ModelRecipe, POS_CONFIG, RECIPES, evaluate_language, in_proportion, load_source_model, main, measure_transfer, model_card, pair_blocks, text_of, train_recipe_tokenizer, train_source_model, training_blocks, untrained_model, zero_shot_pos
+from vocab_lit.experiments.bundled_models import FIELD_RECIPES, LossLog, ModelRecipe, POS_CONFIG, RECIPES, evaluate_language, in_proportion, load_source_model, main, measure_transfer, model_card, pair_blocks, text_of, train_recipe_tokenizer, train_source_model, training_blocks, transfer_section, untrained_model, zero_shot_pos
 from vocab_lit.models.source import max_length
 from vocab_lit.text.constructed import LANGUAGES, world_of
 from vocab_lit.text.corpus import data_path
@@ -43,6 +43,39 @@ def cell_050be7da(cell_f2c243e6):
     codes = RECIPES["mini-mbert"].unseen
     unknown = pd.DataFrame({name: {code: unknown_share(own, code) for code in codes} for name, own in tokenizers.items()})
     unknown.T.round(2)
+
+
+@pytest.fixture(scope='module')
+def cell_32b2e31b():
+    # nbs/08_experiments/08_bundled_models.ipynb, cell "field = data_path("models", "field-xlmr")" (32b2e31b)
+    global field, field_losses, field_record, own_losses
+    field = data_path("models", "field-xlmr")
+    field_record = json.loads((field / "heldout.json").read_text(encoding="utf-8"))
+    own_losses = {part: pd.Series(field_record[part]) for part in ("source", "unseen")}
+    field_losses = pd.concat(own_losses, names=["text", "language"])
+    print(f"{field_record['parameters']:,} parameters; a uniform guess costs {field_record['uniform']:.2f}")
+    field_losses.to_frame("loss").T.round(2)
+
+
+@pytest.fixture(scope='module')
+def cell_65d5300e(cell_32b2e31b):
+    # nbs/08_experiments/08_bundled_models.ipynb, cell "zero_shot = pd.DataFrame(json.loads((field / "zero_shot.json" (65d5300e)
+    global accuracy, zero_shot
+    zero_shot = pd.DataFrame(json.loads((field / "zero_shot.json").read_text(encoding="utf-8")))
+    accuracy = 100 * zero_shot.drop(columns=["train", "seed"]).groupby("model", sort=False).mean()
+    accuracy.T.rename_axis("language").round(1)
+
+
+@pytest.mark.cell('nbs/08_experiments/08_bundled_models.ipynb', 'cell "field-xlmr loads with plain transformers, is what its record says, and knows more than the baselines" (35dba80c)')
+def test_field_xlmr_loads_with_plain_transformers_is_what_its_record_says_and_knows_more_than_the_baselines(cell_32b2e31b, cell_65d5300e):
+    plain = AutoModelForMaskedLM.from_pretrained(field)
+    assert type(plain) is XLMRobertaForMaskedLM and plain.num_parameters() == field_record["parameters"]
+    assert (field / "model.safetensors").stat().st_size < 16e6
+    assert json.loads(json.dumps(asdict(FIELD_RECIPES["field-xlmr"]))) == field_record["recipe"]
+    assert (field / "README.md").read_text(encoding="utf-8") == model_card(field_record) + transfer_section(zero_shot)
+    own, random, mini = (accuracy.loc[name] for name in ("field-xlmr", "random weights", "mini-xlmr (bundled)"))
+    assert own.en > random.en + 1 and (own > random).mean() > 0.7
+    assert load_source_model("field-xlmr")[0].num_parameters() == field_record["parameters"]
 
 
 @pytest.mark.cell('nbs/08_experiments/08_bundled_models.ipynb', 'cell "the bundled models are small, stored in half precision and load in single precision with plain transformers" (3bdeb328)')
@@ -380,8 +413,17 @@ def test_a_folder_of_text_trains_a_model_and_an_interrupted_run_gives_the_same_o
             with pytest.raises(ValueError, match=f"expected one file {missing}.*found 0"):
                 train(Path(top) / "c")
         assert not (Path(top) / "c").exists()
-    with pytest.raises(FileNotFoundError, match="not bundled; train it with .*--model field-xlmr --text FOLDER"):
-        load_source_model("field-xlmr")
+
+
+    def _no_data(*parts):
+        raise FileNotFoundError
+
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(load_source_model.__globals__, "data_path", _no_data)
+        told = "not in the installed package; take it from .* --model field-xlmr --text FOLDER"
+        with pytest.raises(FileNotFoundError, match=told):
+            load_source_model("field-xlmr")
 
 
 @pytest.mark.cell('nbs/08_experiments/08_bundled_models.ipynb', 'cell "zero-shot tagging trains on one language and tests on others" (73d2c8ee)')

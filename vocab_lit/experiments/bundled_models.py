@@ -487,10 +487,16 @@ def load_source_model(
     "A small model and its tokenizer, through plain transformers."
     from vocab_lit.models.source import load_model
 
-    if name in FIELD_RECIPES and not Path(name).is_dir():
-        raise FileNotFoundError(f"{name} is not bundled; train it with `{_command(name)} --text FOLDER`")
-    folder = data_path("models", name) if name in RECIPES else name
+    folder = _bundled(name) if name in RECIPES or name in FIELD_RECIPES else name
     return load_model(folder), transformers.AutoTokenizer.from_pretrained(folder)
+
+
+def _bundled(name):  # its folder
+    try:
+        return data_path("models", name)
+    except FileNotFoundError:
+        advice = f"take it from the repository, or train it with `{_command(name)} --text FOLDER`"
+        raise FileNotFoundError(f"{name} is not in the installed package; {advice}") from None
 
 # %% ../../nbs/08_experiments/08_bundled_models.ipynb #59a650a5
 def evaluate_language(
