@@ -62,6 +62,10 @@ def test_the_file_makes_a_grid_in_which_ways_are_limited_and_a_file_begins_as_th
     assert list(two.amounts) == ["0.001MB", "200 lines", "all"]
     shown = read_study(written(EXAMPLE), data="elsewhere")
     assert len(shown.ways) == 8 and shown.file("{data}/a.txt").endswith("elsewhere/a.txt")
+    slower = read_study(written(usual.replace("focus:", "focus: {fine_tuning: {learning_rate: 1e-3, epochs: 7}}")))
+    asked = [slower.task_settings(slower.tasks["ner"], way, "sw").changes for way in slower.ways.values()]
+    assert asked == [{"epochs": 1}, {"epochs": 7, "learning_rate": 1e-3}, {"epochs": 1}]
+    assert "fine_tuning" in slower.ways["focus"].facts and "fine_tuning" not in slower.ways["lapt"].facts
     assert shown.ways["mad-x"].mode == "adapter" and shown.ways["focus-distil"].mode == "distil"
     starred = read_study(written(usual.replace('text: "{language}', 'text: "{language}*')))
     assert starred.of("et", "text") == study.of("et", "text")
@@ -86,6 +90,8 @@ def test_what_cannot_work_is_refused_in_one_line_with_its_place(cell_563c3ab9):
         ("focus:", "focus:\n  twin: {method: focus}", "focus and twin are the same way"),
         ("focus:", "focus:\n  focus:", "line .*: focus is said twice"),
         ("focus:", "focus: {lapt: {mode: emb-row}}", "ways.focus.lapt.mode: .*did you mean emb-rows"),
+        ("focus:", "focus: {fine_tuning: {learning_rte: 1}}", "fine_tuning: .*did you mean learning_rate"),
+        ("focus:", "focus: {fine_tuning: {learning_rate: x}}", "focus.fine_tuning.learning_rate: 'x' is no number"),
         ("focus:", "focus: {lapt: {steps: two}}", "ways.focus.lapt.steps: 'two' is no number"),
         ("focus:", "focus: {lapt: {length: 999}}", "ways.focus.lapt: .*length"),
         ("focus:", "focus: {vectors: none.vec}", "none.vec: no such file"),

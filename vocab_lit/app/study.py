@@ -314,7 +314,7 @@ _NO_SCORES = ("task", "metric", "seed", "dev", "test", "best_epoch", "epochs", "
 def _scores(prepared: Prepared, way: Way, model: Path, task, seed: int, work: Path) -> list[dict]:
     "The scores of a task."
     study, language = prepared.study, prepared.cell.language
-    asked = study.task_settings(task, language, seed)
+    asked = study.task_settings(task, way, language, seed)
     files = {split: getattr(asked, split) for split in ("train", "dev", "test")}
     made = {split: tag_file(path, task.tags, work) if path else "" for split, path in files.items()}
     asked = replace(asked, **made)

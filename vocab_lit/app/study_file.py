@@ -9,7 +9,7 @@ import hashlib
 import json
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from glob import glob
 from itertools import product
@@ -48,7 +48,7 @@ _SIZES = {"new": ("vocab_size",), "extended": ("vocab_size", "extend"), "continu
 ADAPTERS = {"mad-x": {}, "mad-x-2": {"last_layer": False}}
 AUXILIARY = "auxiliary"  # vectors of a smaller model, which is trained on the text
 _ONLY = ("languages", "amounts", "seeds", "tasks")  # what a way can be limited to
-_OWN = ("vocabulary", "lapt", "adapter", "zero_shot", *_ONLY)
+_OWN = ("vocabulary", "lapt", "adapter", "fine_tuning", "zero_shot", *_ONLY)
 _LEFT_OUT = {"tokenizer", "expansion", "tokens", "sample", "alpha", "source_text", "dictionary", "seed", "factors"}
 _OPTIONS = {
     name
@@ -67,6 +67,7 @@ class Way:
     given: Mapping[str, object]  # options of tokenizer, vectors, initialisation and trimming
     lapt: LaptSettings
     adapter: Mapping[str, object] | None  # the shape of a language adapter; None: the model itself learns
+    fine_tuning: Mapping[str, object]  # settings of the tasks that differ from the study's
     zero_shot: bool  # whether it is scored on tasks that are learnt in the source language
     only: Mapping[str, tuple]  # languages, amounts, seeds and tasks that it is limited to
 
@@ -119,7 +120,8 @@ class Way:
     @property
     def facts(self) -> dict:
         "What decides the result."
-        found = {name: value for name, value in asdict(self).items() if name not in ("name", "only")}
+        left_out = ("name", "only") if self.fine_tuning else ("name", "only", "fine_tuning")
+        found = {name: value for name, value in asdict(self).items() if name not in left_out}
         return found | dict(config=asdict(self.lapt.config()) if self.lapt.trains else {})
 
 # %% ../../nbs/09_app/06_study_file.ipynb #f3026b2c
@@ -243,7 +245,8 @@ def _read_way(name: str, given, usual: dict, lapt: dict, at: str) -> Way:
     training = _settings(LaptSettings, lapt | changes, f"{at}.lapt")
     knows_source = vocabulary in _KNOWS_SOURCE or adapter is not None
     zero_shot = bool(given.get("zero_shot", knows_source))
-    way = Way(name, vocabulary, chosen, training, adapter, zero_shot, _read_only(given, at))
+    fine_tuning = _mapping(given.get("fine_tuning") or {}, f"{at}.fine_tuning")
+    way = Way(name, vocabulary, chosen, training, adapter, fine_tuning, zero_shot, _read_only(given, at))
     _check_way(way, at)
     return way
 
@@ -384,10 +387,10 @@ class Study:
             and (way.zero_shot or not task.zero_shot)
         ]
 
-    def task_settings(self, task: TaskOfStudy, language: str, seed: int = 0) -> EvaluateSettings:
+    def task_settings(self, task: TaskOfStudy, way: Way, language: str, seed: int = 0) -> EvaluateSettings:
         "What is asked of an evaluation."
         files = {split: self.file(name.replace("{language}", language)) for split, name in task.files.items()}
-        return evaluation(task.task, files | dict(task.given), seeds=1, seed=seed)
+        return evaluation(task.task, {**files, **task.given, **way.fine_tuning}, seeds=1, seed=seed)
 
     def names_of(self, cell: Cell) -> list[str]:
         "The files that a cell is made of, as the study file names them, with the language filled in."
@@ -462,6 +465,14 @@ def _read_languages(found: dict, at: str) -> dict[str, dict[str, str]]:
     return languages
 
 
+def _numbers_of_task(task: str, given: dict, at: str, others: tuple = ()) -> dict:
+    "Settings of a task, with numbers that YAML takes for text; `ValueError` where it has no such setting."
+    known = options(type(TASK_PRESETS[task]))
+    for key in given:
+        _known(key, (*known, *others), at)
+    return {key: _number(value, f"{at}.{key}") if known[key].kind == "float" else value for key, value in given.items()}
+
+
 def _read_task(name: str, given, at: str, languages) -> TaskOfStudy:
     given = _mapping(given, at)
     task = str(given.get("task", name))
@@ -474,12 +485,16 @@ def _read_task(name: str, given, at: str, languages) -> TaskOfStudy:
     for code in chosen:
         _known(code, languages, f"{at}.languages", "language")
     rest = {key: value for key, value in given.items() if key not in (*SPLITS, "task", "languages", "tags")}
-    known = options(type(TASK_PRESETS[task]))
-    for key, value in rest.items():
-        _known(key, (*known, "tags", "languages"), at)
-        if known[key].kind == "float":
-            rest[key] = _number(value, f"{at}.{key}")
+    rest = _numbers_of_task(task, rest, at, ("tags", "languages"))
     return TaskOfStudy(name, task, files, rest, chosen, _whole(given.get("tags", 0), f"{at}.tags"))
+
+
+def _with_fine_tuning(way: Way, tasks: Mapping[str, TaskOfStudy], at: str) -> Way:
+    "A way whose settings of tasks are settings of all of them."
+    given = dict(way.fine_tuning)
+    for task in dict.fromkeys(task.task for task in tasks.values()):
+        given = _numbers_of_task(task, given, f"{at}.fine_tuning")
+    return replace(way, fine_tuning=given)
 
 
 def _check_only(way: Way, study: Study, at: str) -> None:
@@ -504,6 +519,7 @@ def read_study(
     ways = {name: _read_way(name, way, usual, lapt, f"{at}: ways.{name}") for name, way in given.items()}
     given = _mapping(found.get("tasks") or {}, f"{at}: tasks")
     tasks = {name: _read_task(name, task, f"{at}: tasks.{name}", languages) for name, task in given.items()}
+    ways = {name: _with_fine_tuning(way, tasks, f"{at}: ways.{name}") for name, way in ways.items()}
     source = _mapping(found.get("source") or {}, f"{at}: source")
     for key in source:
         _known(key, ("language", "text"), f"{at}: source")
@@ -653,7 +669,7 @@ def _check_tasks(study: Study) -> None:
                 problem = f"adapters are changed for zero-shot transfer, and {cell.way} has none of the source language"
                 raise _wrong(at, f"{problem}; give `source: {{language: en, text: en.txt}}`")
             try:
-                files = study.task_settings(task, cell.language)
+                files = study.task_settings(task, study.ways[cell.way], cell.language)
                 files.check()
             except SettingError as e:
                 raise _wrong(at, f"{e.name} {e.problem}") from None
@@ -706,8 +722,8 @@ baseline: lapt   # the way that the others are compared with
 lapt: {steps: 1000, batch_size: 16, length: 128, mode: all, learning_rate: 5e-5}   # as `vocab-lit lapt` has them
 
 # A way: vocabulary (new where nothing is said, keep, trim, extended or continued), method (of that name where nothing
-# is said; `vocab-lit methods` lists them) and its options, lapt (what differs), adapter (mad-x, mad-x-2 or a shape).
-# languages, amounts, seeds and tasks limit a way to some.
+# is said; `vocab-lit methods` lists them) and its options, lapt (what differs), adapter (mad-x, mad-x-2 or a shape),
+# fine_tuning (settings of the tasks that differ). languages, amounts, seeds and tasks limit a way to some.
 ways:
   lapt: {vocabulary: keep}
   random-mapping: {}
@@ -718,7 +734,7 @@ ways:
   # wechsel: {vectors: fasttext}
   trim: {vocabulary: trim}
   continued: {vocabulary: continued, method: subtoken-mean}
-  mad-x: {vocabulary: keep, adapter: mad-x, lapt: {learning_rate: 1e-4}}
+  mad-x: {vocabulary: keep, adapter: mad-x, lapt: {learning_rate: 1e-4}, fine_tuning: {learning_rate: 1e-3}}
 
 # Tasks: pos, ner, dp, qa or nli, with files and settings as `vocab-lit evaluate` has them. Where only the test file
 # has {language} in its name, the task is learnt in one language and scored in the others, by ways that know both.
