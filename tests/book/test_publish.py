@@ -689,7 +689,7 @@ def test_the_reference_has_every_public_name_with_its_section_and_its_first_line
         "LIMIT": ("what-f-does-and-why", "`2`"),
     }
     assert (
-        "## `vocab_lit.listed`\n\n[04_listed](04_listed.ipynb)\n\n| name | what it is |\n|---|---|\n"
+        "## `vocab_lit.listed`\n\n[04_listed](04_listed.ipynb)\n\n| name | what it is |\n| --- | --- |\n"
         "| [`f`](04_listed.ipynb#what-f-does-and-why) | Does a \\| b. |\n"
     ) in reference(repo)
     listed.unlink()

@@ -556,6 +556,8 @@ _HEADINGS = {
 
 
 def _show_verdict(verdict, model, text) -> None:
+    from vocab_lit.experiments.shared_records import field_evidence
+
     def shown(row):
         return {_HEADINGS.get(k, k): f"{v:.1%}" if k in _SHARES else v or "" for k, v in row.items()}
 
@@ -572,7 +574,10 @@ def _show_verdict(verdict, model, text) -> None:
     unknown = f"the text: {m.tokens_per_word:.2f}, {m.unknown:.2%} of the tokens unknown"
     _out.print(f"[bold]verdict: {verdict.advice}[/bold]", soft_wrap=True)
     doubts = "; ".join(verdict.doubts) or "none"
-    facts = dict(because=verdict.because, beside=beside + unknown, doubts=doubts, next=verdict.command(model, text))
+    seen = field_evidence(verdict.what, not m.missing)
+    facts = {"because": verdict.because, "beside": beside + unknown, "doubts": doubts}
+    facts |= {"field trial": seen} if seen else {}
+    facts |= {"next": verdict.command(model, text)}
     for name, value in facts.items():
         _out.print(f"  {name}: {value}", soft_wrap=True, markup=False)
 

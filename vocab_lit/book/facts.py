@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ..models.card import markdown_table
 from ..text.corpus import data_path
 
 if TYPE_CHECKING:
@@ -30,11 +31,6 @@ def _fact(compute):  # registers what computes a fact under its name, to be comp
     FACTS[compute.__name__] = cache(compute)
     return FACTS[compute.__name__]
 
-
-def _table(header: list[str], rows: list[list[str]]) -> str:
-    lines = [header, ["---"] * len(header), *rows]
-    return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
-
 # %% ../../nbs/10_book/00_facts.ipynb #fac70007
 EVIDENCE = {  # source of verdicts to its heading; one of which there are no records has no column
     "published": "the papers' own numbers",
@@ -45,7 +41,7 @@ EVIDENCE = {  # source of verdicts to its heading; one of which there are no rec
 
 @cache
 def judged() -> pd.DataFrame:  # a row for each claim and source, as `verdicts` gives
-    "What the papers' numbers and the recorded study say about every claim."
+    "What the papers' numbers, the recorded study and the field trial say about every claim."
     from vocab_lit.experiments.claims import load_claims, read_records, verdicts
     from vocab_lit.experiments.recorded import with_study
     from vocab_lit.experiments.shared_records import with_field
@@ -83,7 +79,7 @@ def evidence() -> str:
         for verdict in ("supported", "contradicted", "undecided", "not asked")
     ]
     total = ["**all**", *(f"**{n.sum()}**" for n in counts.values())]
-    return _table(["findings of the papers", *counts], [*rows, total])
+    return markdown_table(["findings of the papers", *counts], [*rows, total])
 
 # %% ../../nbs/10_book/00_facts.ipynb #fac7000c
 @_fact
@@ -179,7 +175,7 @@ def before_after() -> str:
             f"from {random.iloc[0]:.1f} to {random.iloc[-1]:.1f} with random mapping",
         ],
     ]
-    return _table(["", f"“{EXAMPLE}”"], rows)
+    return markdown_table(["", f"“{EXAMPLE}”"], rows)
 
 # %% ../../nbs/10_book/00_facts.ipynb #afc5732d
 def social_card() -> Figure:  # 1,200 x 630 pixels
@@ -217,7 +213,7 @@ def _ratio(part, says):  # the median of a claim about speed, in the bundled rec
 
 @_fact
 def speed() -> str:
-    "Three ratios as a list."
+    "Ratios as a list."
     time = _ratio("focus", "CPU time, deepfocus / vocab_lit, 50,000 to 20,000 tokens")
     memory = _ratio("focus", "extra memory, deepfocus / vocab_lit, the same")
     tokens = _ratio("lapt", "tokens per CPU-second, vocab_lit / plain, 250,002 tokens")
@@ -258,10 +254,12 @@ def commands() -> str:
     grouped = {name for names in GROUPS.values() for name in names}
     groups = GROUPS | {"further": tuple(name for name in there if name not in grouped)}
     rows = [[group, ", ".join(f"`{name}`" for name in names if name in there)] for group, names in groups.items()]
-    return _table(["to", "`vocab-lit` ..."], [row for row in rows if row[1]])
+    return markdown_table(["to", "`vocab-lit` ..."], [row for row in rows if row[1]])
 
 
 @_fact
 def all_commands() -> str:
     "A table of all commands with what each does."
-    return _table(["`vocab-lit` ...", "does"], [[f"`{name}`", text] for name, text in program_commands().items()])
+    return markdown_table(
+        ["`vocab-lit` ...", "does"], [[f"`{name}`", text] for name, text in program_commands().items()]
+    )

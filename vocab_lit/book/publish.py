@@ -48,6 +48,7 @@ import vocab_lit
 from .facts import FACTS, social_card
 from ..experiments.findings import MUST_HOLD
 from ..experiments.results import environment, fingerprint
+from ..models.card import markdown_table
 from ..text.extras import import_extra
 from ..text.phrasebook import find_locale
 
@@ -1216,11 +1217,8 @@ def reference(root: Path | None = None) -> str:  # Markdown
         if not module or not names:
             continue
         full_name = "vocab_lit" if module == "__init__" else f"vocab_lit.{module}"
-        lines = [f"## `{full_name}`\n\n[{path.stem}]({page})\n", "| name | what it is |", "|---|---|"]
-        for name, (anchor, told) in names.items():
-            address = f"{page}#{anchor}" if anchor else page
-            lines.append(f"| [`{name}`]({address}) | {told.replace('|', chr(92) + '|')} |")
-        parts.append("\n".join(lines))
+        rows = [(f"[`{name}`]({page}{'#' * bool(anchor)}{anchor})", told) for name, (anchor, told) in names.items()]
+        parts += [f"## `{full_name}`", f"[{path.stem}]({page})", markdown_table(["name", "what it is"], rows)]
     return "\n\n".join(parts) + "\n"
 
 # %% ../../nbs/10_book/01_publish.ipynb #dfadf948
@@ -1251,8 +1249,8 @@ def _table(
     def told(info):
         return ", ".join(f"`{k} = {v}`" for k, v in info["parameters"].items() if k != "scale")
 
-    rows = [["page", *["parameters"] * parameters, "seconds", "made"], ["---"] * (3 + parameters)]
-    rows += [
+    header = ["page", *["parameters"] * parameters, "seconds", "made"]
+    rows = [
         [
             f"[{p.stem}]({os.path.relpath(p, root / 'book' / 'runs')})",
             *[told(i)] * parameters,
@@ -1262,7 +1260,7 @@ def _table(
         for p, i in made
     ]
     minutes = sum(info["seconds"] for _, info in made) / 60
-    return f"{minutes:.0f} minutes", "\n".join(f"| {' | '.join(r)} |" for r in rows)
+    return f"{minutes:.0f} minutes", markdown_table(header, rows)
 
 
 _STATUS = """# Status

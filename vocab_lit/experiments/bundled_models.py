@@ -90,7 +90,7 @@ RECIPES = {
     "mini-gpt2": ModelRecipe("gpt2", **_ENGLISH, steps=3000),
 }
 _FIELD_UNSEEN = "pt pl fa hi zh id vi el ko ka th te cop et lv mt cy ga kk"
-FIELD_RECIPES = {  # of models that are trained on a folder of text, and not bundled
+FIELD_RECIPES = {  # of models that are trained on a folder of text, and not in the installed package
     "field-xlmr": ModelRecipe(
         locales=("en", "de", "fr", "es", "ru", "tr", "fi", "ar"),
         unseen=tuple(_FIELD_UNSEEN.split()),
@@ -481,7 +481,7 @@ def train_source_model(
 
 # %% ../../nbs/08_experiments/08_bundled_models.ipynb #8e8790a6
 def load_source_model(
-    # a name in RECIPES for a bundled model, or a folder that `train_source_model` wrote
+    # a name in RECIPES or FIELD_RECIPES, or a folder that `train_source_model` wrote
     name: str | Path = "mini-xlmr",
 ) -> tuple[PreTrainedModel, PreTrainedTokenizerFast]:  # model in evaluation mode, tokenizer
     "A small model and its tokenizer, through plain transformers."

@@ -18,7 +18,7 @@ import numpy as np
 
 from .claims import record_rows
 from .results import environment
-from .study_report import BEST, BITS, PLACE, UNKNOWN
+from .study_report import BEST, BITS, PLACE, UNKNOWN, measures
 from ..text.corpus import data_path
 from ..text.files import write_text
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 # %% auto #0
 __all__ = ['FORMAT', 'ABOUT', 'COLUMNS', 'IN_LANGUAGE', 'ZERO_SHOT', 'shared_text', 'write_shared', 'read_shared', 'field_rows',
-           'own_files', 'with_field', 'contributed_files']
+           'own_files', 'with_field', 'contributed_files', 'field_evidence']
 
 # %% ../../nbs/08_experiments/12_shared_records.ipynb #2d1c730b
 FORMAT = "vocab-lit study 1"
@@ -213,3 +213,32 @@ def with_field(
 def contributed_files() -> list[Path]:
     "What others have contributed to this version of the package."
     return sorted(data_path("field").glob("contributed/*.csv"))
+
+# %% ../../nbs/08_experiments/12_shared_records.ipynb #e71d0002
+_ADVISED = {"replace": ("focus", "a target vocabulary"), "extend": ("focus-extended", "an extended vocabulary")}
+
+
+def _unknown_to_source(table: pd.DataFrame) -> pd.Series:  # by language, share of the characters
+    of_source = table[(table.setting == "untouched") & (table.metric == UNKNOWN)]
+    return of_source.groupby("language").value.mean()
+
+
+def field_evidence(
+    advice: str,  # a verdict of `vocab-lit inspect`: keep, trim, extend or replace
+    is_known: bool,  # whether the vocabulary knows the script of the text
+    path: str | Path | None = None,  # of shared records; None: the field trial's
+) -> str:  # empty where they say nothing about it
+    "What the field trial has seen of such a case, in one sentence."
+    paths = [path] if path else own_files()[:1]
+    if advice not in _ADVISED or not paths:
+        return ""
+    table = read_shared(paths[0])
+    unknown = _unknown_to_source(table)
+    way, named = _ADVISED[advice]
+    scores = measures(table).query("measure == 'pos accuracy' and setting in ['lapt', @way]")
+    scores = scores[scores.language.map(unknown < 0.5) == is_known]
+    means = scores.groupby("setting").value.mean() * 100
+    if len(means) < 2:
+        return ""
+    where = " ".join(dict.fromkeys(scores.language))
+    return f"POS accuracy of {means[way]:.0f} with {named}, {means['lapt']:.0f} with the source's ({where})"

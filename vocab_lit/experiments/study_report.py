@@ -11,17 +11,17 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ..models.card import markdown_table
+
 if TYPE_CHECKING:
     import pandas as pd
 
 # %% auto #0
 __all__ = ['HELD_OUT', 'BITS', 'BEST', 'UNKNOWN', 'PLACE', 'MUCH_UNKNOWN', 'measures', 'unknown_ways', 'way_tables', 'costs',
-           'holm', 'paired_p', 'paired_tests', 'distances', 'distance_dots', 'markdown_table', 'report_text',
-           'write_report']
+           'holm', 'paired_p', 'paired_tests', 'distances', 'distance_dots', 'report_text', 'write_report']
 
 # %% ../../nbs/08_experiments/11_study_report.ipynb #59ec7047
 HELD_OUT, BITS, BEST, UNKNOWN = "held-out text", "bits per byte", "bits per byte at the end", "unknown characters"
-_LOWER = (BITS, BEST)  # where less is better
 _AT_START = "bits per byte at the start"
 PLACE = ("model", "language", "limit")  # what a way and the baseline have in common, besides the seed
 MUCH_UNKNOWN = 0.001  # share of characters from which bits per byte say too little
@@ -197,23 +197,22 @@ def distance_dots(
     return described(fig, apart.stack().rename("distance").reset_index(), f"{xlabel}. Means: {told}.", path)
 
 # %% ../../nbs/08_experiments/11_study_report.ipynb #3d4b7fb4
-def _cell(value) -> str:
-    if isinstance(value, float):
-        return "" if np.isnan(value) else f"{value:.4g}"
-    return str(value).replace("|", r"\|").replace("\n", " ")
+def _rounded(value):
+    if not isinstance(value, float):
+        return value
+    return "" if np.isnan(value) else f"{value:.4g}"
 
 
-def markdown_table(frame: pd.DataFrame) -> str:
-    "A table as Markdown has it, with the index as its first column."
+def _in_markdown(frame: pd.DataFrame) -> str:
+    "A table with the index as its first column."
     frame = frame.reset_index()
-    lines = [frame.columns, ["---"] * len(frame.columns), *frame.itertuples(index=False, name=None)]
-    return "\n".join("| " + " | ".join(map(_cell, line)) + " |" for line in lines)
+    return markdown_table(frame.columns, frame.map(_rounded).itertuples(index=False, name=None))
 
 
 def _results(table: pd.DataFrame) -> Iterable[str]:
     for place, found in way_tables(table).items():
         yield f"## {', '.join(place)}"
-        yield markdown_table(found.rename_axis("way"))
+        yield _in_markdown(found.rename_axis("way"))
     unknown = unknown_ways(table)
     if len(unknown):
         told = "; ".join(f"{r.setting} in {r.language} ({r.value:.1%})" for r in unknown.itertuples())
@@ -232,7 +231,7 @@ def _tests(table: pd.DataFrame, baseline: str) -> Iterable[str]:
         "language says nothing about others, and few pairs find only large ones. The start hardly depends on the "
         "seed, so that it is tested over languages alone."
     )
-    yield markdown_table(found.rename(columns={"p_holm": "p (Holm)"}).set_index("measure"))
+    yield _in_markdown(found.rename(columns={"p_holm": "p (Holm)"}).set_index("measure"))
 
 
 def report_text(
@@ -251,7 +250,7 @@ def report_text(
         )
     parts += _results(table)
     parts += _tests(table, baseline)
-    parts += ["## What it costs", "The mean of a way's cells.", markdown_table(costs(table).rename_axis("way"))]
+    parts += ["## What it costs", "The mean of a way's cells.", _in_markdown(costs(table).rename_axis("way"))]
     if errors:
         parts.append("## Cells that failed")
         parts += ["\n".join(f"- {' '.join(map(str, e['key'].values()))}: {e['error']}" for e in errors)]

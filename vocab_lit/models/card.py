@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import re
 import shutil
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -15,7 +16,7 @@ import vocab_lit
 from ..methods.registry import RECIPES
 
 # %% auto #0
-__all__ = ['PAPERS', 'SECTIONS', 'read_head', 'source_facts', 'keep_source_files', 'papers_of', 'language_code',
+__all__ = ['PAPERS', 'SECTIONS', 'read_head', 'source_facts', 'keep_source_files', 'papers_of', 'language_code', 'markdown_table',
            'without_folders', 'card_text', 'write_card', 'write_lora_card', 'write_adapter_card']
 
 # %% ../../nbs/05_models/09_card.ipynb #e65061c9
@@ -164,11 +165,17 @@ def _loader(folder: Path) -> tuple[str, str | None]:  # class, task
     return (named if hasattr(transformers, named) else "AutoModel"), None
 
 # %% ../../nbs/05_models/09_card.ipynb #c7efbe5f
-def _table(rows: dict[str, object], what: str, value: str) -> str:
-    "Two columns in Markdown, in which a | would end a cell."
-    lines = [f"| {what} | {value} |", "|---|---|"]
-    escaped = ((str(cell).replace("|", "\\|") for cell in row) for row in rows.items())
-    return "\n".join([*lines, *(f"| {name} | {cell} |" for name, cell in escaped)])
+def _cell(value: object) -> str:
+    return str(value).replace("|", r"\|").replace("\n", " ")
+
+
+def markdown_table(
+    header: Sequence[str],
+    rows: Iterable[Iterable[object]],
+) -> str:
+    "A table in Markdown, in which a | or the end of a line would end a cell."
+    lines = [header, ["---"] * len(header), *rows]
+    return "\n".join(f"| {' | '.join(map(_cell, line))} |" for line in lines)
 
 
 def _names(files) -> str:  # of a reader's machine no more than the names of files
@@ -232,7 +239,7 @@ def _made_by(note, name, folder) -> list[str]:
     rows |= {f"alignment: {what}": value for what, value in note.get("alignment", {}).items()}
     rows = {what: value if what == "text" else _shown(value) for what, value in rows.items()}
     rows["made with"] = f"vocab_lit {note.get('vocab_lit', vocab_lit.__version__)}"
-    return ["## How it was made", _table(rows, "what", "value")]
+    return ["## How it was made", markdown_table(["what", "value"], rows.items())]
 
 
 def _embeddings(note, name, folder) -> list[str]:
@@ -241,7 +248,7 @@ def _embeddings(note, name, folder) -> list[str]:
     total = sum(note["rows"].values())
     shares = {step: f"{n:,} ({n / total:.1%})" for step, n in note["rows"].items()}
     about = "`vocab-lit explain` names the source tokens of a token; `plan.npz` has them all."
-    return ["## Where the embeddings come from", _table(shares, "step", "embeddings"), about]
+    return ["## Where the embeddings come from", markdown_table(["step", "embeddings"], shares.items()), about]
 
 
 def _notes(note, name, folder) -> list[str]:
@@ -255,7 +262,7 @@ def _training(note, name, folder) -> list[str]:
     if not training:
         return []
     rows = {what.replace("_", " "): value for what, value in training.items()}
-    return ["## Continued pretraining", _table(rows, "what", "value")]
+    return ["## Continued pretraining", markdown_table(["what", "value"], rows.items())]
 
 
 def _evaluation(note, name, folder) -> list[str]:
