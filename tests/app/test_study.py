@@ -4,19 +4,22 @@ from transformers import XLMRobertaConfig, XLMRobertaForMaskedLM
 from vocab_lit.app.study import CELLS, StudyRun, in_words, planned, run_study, share_study, time_left, unknown_share
 from vocab_lit.app.study_file import read_study
 from vocab_lit.experiments.claims import record_rows
+from vocab_lit.experiments.recorded import beside_study
 from vocab_lit.experiments.results import Workers
-from vocab_lit.experiments.shared_records import read_shared
+from vocab_lit.experiments.shared_records import field_rows, own_files, read_shared
 from vocab_lit.experiments.study_report import BEST, BITS
 from vocab_lit.models.source import Source
-from vocab_lit.text.corpus import read_lines
+from vocab_lit.text.corpus import data_path, read_lines
 from vocab_lit.text.phrasebook import dictionary, lines, sentences
 from vocab_lit.tokens.tokenizer import train_tokenizer
 from vocab_lit.training.perplexity import perplexity
+import os
 import pytest
 import subprocess
 import sys
 import tempfile
 import textwrap
+import yaml
 
 
 @pytest.fixture(scope='module')
@@ -154,6 +157,26 @@ def test_a_study_that_is_complete_is_shared_and_one_that_is_not_is_refused(cell_
 def test_characters_in_unknown_tokens_are_counted(cell_9b84640a):
     assert unknown_share(old, ["habari ya asubuhi"]) == 0 or "ა" not in old.get_vocab()
     assert unknown_share(old, ["გამარჯობა"]) == 1 and unknown_share(old, ["the გამარჯობა"]) == pytest.approx(9 / 12)
+
+
+@pytest.mark.slow
+@pytest.mark.cell('nbs/09_app/07_study.ipynb', 'cell "a part of the field trial, measured anew, lies within the spread of its records" (f1e1a002)')
+def test_a_part_of_the_field_trial_measured_anew_lies_within_the_spread_of_its_records(cell_9b84640a):
+    if not (field_data := os.environ.get("VOCAB_LIT_FIELD_DATA")):
+        pytest.skip("VOCAB_LIT_FIELD_DATA names no folder with the texts of the field trial")
+    asked = yaml.safe_load((data_path("field") / "study.yml").read_text(encoding="utf-8"))
+    asked |= dict(models={"field-xlmr": str(data_path("models", "field-xlmr"))}, seeds=1, baseline="focus")
+    asked["languages"] = {"ka": asked["languages"]["ka"]}
+    asked["ways"] = {way: asked["ways"][way] for way in ("random-mapping", "focus")}
+    asked["tasks"] = {"pos": asked["tasks"]["pos"] | dict(languages=["ka"])}
+    part = place / "part.yml"
+    part.write_text(yaml.safe_dump(asked), encoding="utf-8")
+    anew = StudyRun.open(read_study(part, data=field_data), place / "part")
+    assert not run_study(anew).failed
+    share_study(anew, "A. Reader", place / "part.csv")
+    compared = beside_study(field_rows(place / "part.csv"), field_rows(*own_files()))
+    assert {"bits per byte", "bits per byte at the end", "accuracy"} <= set(compared.metric) and len(compared) > 10
+    assert (compared[~compared.what.isin(["cost"])].distance <= 1).all()
 
 
 @pytest.mark.slow
