@@ -6,7 +6,7 @@ from vocab_lit.app.study_file import read_study
 from vocab_lit.experiments.claims import record_rows
 from vocab_lit.experiments.recorded import beside_study
 from vocab_lit.experiments.results import Workers
-from vocab_lit.experiments.shared_records import field_rows, own_files, read_shared
+from vocab_lit.experiments.shared_records import field_rows, own_records, read_shared
 from vocab_lit.experiments.study_report import BEST, BITS
 from vocab_lit.models.source import Source
 from vocab_lit.text.corpus import data_path, read_lines
@@ -174,7 +174,7 @@ def test_a_part_of_the_field_trial_measured_anew_lies_within_the_spread_of_its_r
     anew = StudyRun.open(read_study(part, data=field_data), place / "part")
     assert not run_study(anew).failed
     share_study(anew, "A. Reader", place / "part.csv")
-    compared = beside_study(field_rows(place / "part.csv"), field_rows(*own_files()))
+    compared = beside_study(field_rows(place / "part.csv"), field_rows(own_records()))
     assert {"bits per byte", "bits per byte at the end", "accuracy"} <= set(compared.metric) and len(compared) > 10
     assert (compared[~compared.what.isin(["cost"])].distance <= 1).all()
 

@@ -1424,6 +1424,7 @@ def generated_pages(root: Path) -> dict[str, str]:  # path below book to Markdow
 def _write_changed(file: Path, text: str) -> None:
     "Write a text where the file has another one: what has not changed is not built again."
     if not file.exists() or file.read_text(encoding="utf-8") != text:
+        file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(text, encoding="utf-8")
 
 

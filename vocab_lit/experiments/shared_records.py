@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
 # %% auto #0
-__all__ = ['FORMAT', 'ABOUT', 'COLUMNS', 'IN_LANGUAGE', 'ZERO_SHOT', 'shared_text', 'write_shared', 'read_shared', 'field_rows',
-           'own_files', 'with_field', 'contributed_files', 'field_evidence']
+__all__ = ['FORMAT', 'ABOUT', 'COLUMNS', 'IN_LANGUAGE', 'ZERO_SHOT', 'TRIAL', 'CURVES', 'RATES', 'shared_text', 'write_shared',
+           'read_shared', 'field_rows', 'own_records', 'with_field', 'contributed_files', 'field_evidence']
 
 # %% ../../nbs/08_experiments/12_shared_records.ipynb #2d1c730b
 FORMAT = "vocab-lit study 1"
@@ -193,21 +193,25 @@ def field_rows(
     return record_rows(table.assign(method=table.setting, setting=""))
 
 
-def own_files() -> list[Path]:
-    "The records of the field trial that this version of the package has."
-    paths = (data_path("field") / name for name in ("records.csv", "curves.csv"))
-    return [path for path in paths if path.is_file()]
+TRIAL, CURVES, RATES = "records", "curves", "rates"
+
+
+def own_records(
+    study: str = TRIAL,  # TRIAL, CURVES or RATES
+) -> Path:
+    "The records of the field trial, of its learning curves or of its learning rates."
+    return data_path("field", f"{study}.csv")
 
 
 def with_field(
     rows: pd.DataFrame,  # as `read_records` gives
-    *paths: str | Path,  # of shared records; none: those of `own_files`
+    *paths: str | Path,  # of shared records; none: the field trial's
 ) -> pd.DataFrame:  # the same columns
     "Those rows and the field trial's; `verdicts` judges each scale by itself."
     import pandas as pd
 
-    paths = paths or own_files()
-    return pd.concat([rows, field_rows(*paths)[list(rows.columns)]], ignore_index=True) if paths else rows
+    of_field = field_rows(*(paths or [own_records()]))
+    return pd.concat([rows, of_field[list(rows.columns)]], ignore_index=True)
 
 
 def contributed_files() -> list[Path]:
@@ -229,10 +233,9 @@ def field_evidence(
     path: str | Path | None = None,  # of shared records; None: the field trial's
 ) -> str:  # empty where they say nothing about it
     "What the field trial has seen of such a case, in one sentence."
-    paths = [path] if path else own_files()[:1]
-    if advice not in _ADVISED or not paths:
+    if advice not in _ADVISED:
         return ""
-    table = read_shared(paths[0])
+    table = read_shared(path or own_records())
     unknown = _unknown_to_source(table)
     way, named = _ADVISED[advice]
     scores = measures(table).query("measure == 'pos accuracy' and setting in ['lapt', @way]")
