@@ -525,6 +525,22 @@ def test_a_page_is_made_again_only_when_something_it_depends_on_has_changed(cell
     assert run_hello().stat().st_mtime_ns > second
 
 
+@pytest.mark.cell('nbs/10_book/01_publish.ipynb', 'cell "a page whose text alone has changed takes the outputs that are there" (f1e1d0b1)')
+def test_a_page_whose_text_alone_has_changed_takes_the_outputs_that_are_there(cell_7b562f48):
+    before = nbformat.read(run_hello(), as_version=4)
+    greeting = nbformat.read(page, as_version=4)
+    greeting.cells[0].source = greeting.cells[0].source.replace("# Hello", "# Good day")
+    nbformat.write(greeting, page)
+    with mock.patch.object(publish, "_run", side_effect=AssertionError("executed again")):
+        after = nbformat.read(run_hello(), as_version=4)
+    assert after.cells[0].source.startswith("(first-label-am)=\n# Good day (Amharic)")
+    assert [c.outputs for c in after.cells[1:]] == [c.outputs for c in before.cells[1:]] != [[]]
+    assert after.metadata.made.at == before.metadata.made.at
+    greeting.cells[2].source += "\nprint('and more')"
+    nbformat.write(greeting, page)
+    assert nbformat.read(run_hello(), as_version=4).cells[2].outputs[0].text == "hello, am\nand more\n"
+
+
 @pytest.mark.cell('nbs/10_book/01_publish.ipynb', 'cell "links lead from page to page, in the same language where there is one" (b6a817f1)')
 def test_links_lead_from_page_to_page_in_the_same_language_where_there_is_one(cell_730cddf9):
     for link, page_link in {

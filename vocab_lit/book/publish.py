@@ -818,8 +818,9 @@ _QUIET = {
 
 
 def _key(root: Path, nb: dict, reads: Iterable[Path] = ()) -> str:  # what a page's numbers depend on
+    code = ["".join(c["source"]) for c in nb["cells"] if c["cell_type"] == "code"]
     pins = [(root / f).read_text(encoding="utf-8") for f in ("constraints.txt", "settings.ini") if (root / f).exists()]
-    return fingerprint(json.dumps(nb), *pins, folders=[root / settings(root)["lib_path"], root / "data", *reads])
+    return fingerprint(json.dumps(code), *pins, folders=[root / settings(root)["lib_path"], root / "data", *reads])
 
 
 def page_info(page: Path) -> dict:  # empty where there is no page
@@ -830,36 +831,23 @@ def page_info(page: Path) -> dict:  # empty where there is no page
         return {}
 
 
-def _execute(
+def _run(
     path: Path,  # a notebook
-    out: Path,  # where its page goes
+    nb: dict,  # the same, with its parameters
+    executed: Path,  # where it goes with its outputs
     name: str,  # what messages and the progress bar call it
-    suffix: str = "",  # of labels
-    title: str = "",  # added to the title
-    params: dict | None = None,  # values for its parameters cell
-    bar: dict | None = None,  # tqdm options; no bar without
-    reads: Iterable[Path] = (),  # folders, beside library and data, whose files its numbers depend on
-) -> Path:  # `out`
-    "Execute a notebook and write its page, where it is not up to date; `RuntimeError` names the cell that failed."
+    made: dict,  # key and parameters
+    bar: dict | None,  # tqdm options; no bar without
+) -> None:
+    "Execute a notebook; `RuntimeError` names the cell that failed."
     nbformat, papermill = (import_extra(module, "chapters") for module in ("nbformat", "papermill"))
-    root = next(folder for folder in path.parents if (folder / "settings.ini").is_file())
-    nb = json.loads(path.read_text(encoding="utf-8"))
-    if params:
-        set_parameters(nb, name, **params)
-    for c in nb["cells"]:
-        # a page shows a test, `make test` runs it
-        if re.match(r"(#\|.*\n)*#\| *(eval: *false|test:)", "".join(c["source"])):
-            c["metadata"].setdefault("tags", []).append("skip-execution")
-    key = _key(root, nb, reads)
-    if page_info(out).get("key") == key:
-        return out
-    failed = root / "_build" / "failed" / out.name
-    for folder in (failed.parent, out.parent):
+    failed = executed.parents[1] / "failed" / executed.name
+    for folder in (failed.parent, executed.parent):
         folder.mkdir(parents=True, exist_ok=True)
     os.environ.update(_QUIET)
     start = time.perf_counter()
     try:
-        nb = papermill.execute_notebook(
+        ran = papermill.execute_notebook(
             nbformat.from_dict(nb),
             str(failed),
             kernel_name="python3",
@@ -874,18 +862,57 @@ def _execute(
             f'{name}: the cell that begins "{line}" failed with {e.ename}: {e.evalue}'
             f"; the run up to there, with the traceback, is in {failed}"
         ) from None
-    seconds, here = round(time.perf_counter() - start), path.parent.relative_to(root).as_posix()
+    took = dict(seconds=round(time.perf_counter() - start), at=time.strftime("%Y-%m-%d %H:%M"))
+    ran["metadata"]["made"] = made | took
+    failed.write_text(nbformat.writes(nbformat.from_dict(ran)), encoding="utf-8")
+    failed.replace(executed)
+
+
+def _with_outputs(nb: dict, ran: dict) -> None:
+    "Put the outputs of an executed notebook into one with the same code, in place."
+    outputs = (c["outputs"] for c in ran["cells"] if c["cell_type"] == "code")
+    for c in nb["cells"]:
+        if c["cell_type"] == "code":
+            c["outputs"] = next(outputs)
+
+
+def _execute(
+    path: Path,  # a notebook
+    out: Path,  # where its page goes
+    name: str,  # what messages and the progress bar call it
+    suffix: str = "",  # of labels
+    title: str = "",  # added to the title
+    params: dict | None = None,  # values for its parameters cell
+    bar: dict | None = None,  # tqdm options; no bar without
+    reads: Iterable[Path] = (),  # folders, beside library and data, whose files its numbers depend on
+) -> Path:  # `out`
+    "Write a notebook's page where it is not up to date, and execute it where its code or what that reads has changed."
+    root = next(folder for folder in path.parents if (folder / "settings.ini").is_file())
+    nb = json.loads(path.read_text(encoding="utf-8"))
+    if params:
+        set_parameters(nb, name, **params)
+    for c in nb["cells"]:
+        # a page shows a test, `make test` runs it
+        if re.match(r"(#\|.*\n)*#\| *(eval: *false|test:)", "".join(c["source"])):
+            c["metadata"].setdefault("tags", []).append("skip-execution")
+    made = dict(key=_key(root, nb, reads), whole=fingerprint(json.dumps(nb)), parameters=params or {})
+    if made.items() <= page_info(out).items():
+        return out
+    executed = root / "_build" / "executed" / f"{out.parent.name}-{out.name}"
+    if page_info(executed).get("key") != made["key"]:
+        _run(path, nb, executed, name, made, bar)
+    ran = json.loads(executed.read_text(encoding="utf-8"))
+    _with_outputs(nb, ran)
+    made = ran["metadata"]["made"] | made
+    here = path.parent.relative_to(root).as_posix()
     links = _stamps(settings(root), path.relative_to(root).as_posix())["links"]
     link = partial(page_links, here=here, there=out.parent.relative_to(root).as_posix(), root=root, language=suffix)
-    _page(nb, out, suffix, title, f"{links} · ran in {seconds} s on {os.cpu_count()} cores", link)
-    nb["metadata"]["made"] = {
-        "key": key,
-        "seconds": seconds,
-        "at": time.strftime("%Y-%m-%d %H:%M"),
-        "parameters": params or {},
-    }
-    failed.write_text(nbformat.writes(nbformat.from_dict(nb)), encoding="utf-8")
-    return failed.replace(out)
+    _page(nb, out, suffix, title, f"{links} · ran in {made['seconds']} s on {os.cpu_count()} cores", link)
+    nb["metadata"]["made"] = made
+    out.parent.mkdir(parents=True, exist_ok=True)
+    part = executed.with_suffix(".page")
+    part.write_text(json.dumps(nb, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
+    return part.replace(out)
 
 # %% ../../nbs/10_book/01_publish.ipynb #4a12d445
 def _chapter(name: str) -> Path:  # its notebook
