@@ -3,7 +3,7 @@ from importlib.machinery import ModuleSpec
 from pathlib import Path
 from unittest import mock
 from vocab_lit.book.facts import FACTS
-from vocab_lit.book.publish import PageJob, chapter_defaults, chapters, check_chapters, check_clean, check_conditionals, check_generated, check_html, checkout, clean, code_cells, generated, library_notebooks, llms_text, names, page_links, pages, public_names, pytest_module, reference, regenerate, run_chapter, run_jobs, set_parameters, settings, source_files, stamped, status
+from vocab_lit.book.publish import LINES, PageJob, chapter_defaults, chapters, check_chapters, check_clean, check_conditionals, check_generated, check_html, check_lengths, checkout, clean, code_cells, generated, library_notebooks, llms_text, names, page_links, pages, public_names, pytest_module, reference, regenerate, run_chapter, run_jobs, set_parameters, settings, source_files, stamped, status
 import nbformat
 import os
 import pytest
@@ -393,6 +393,25 @@ def test_a_condition_inside_a_condition_is_found_also_below_a_call(cell_adf9f9ce
     assert check_conditionals(repo) == []
 
 
+@pytest.mark.cell('nbs/10_book/01_publish.ipynb', 'cell "a long cell of a chapter is found, parameters have a line each, and the library may have long ones" (5c1a7e09)')
+def test_a_long_cell_of_a_chapter_is_found_parameters_have_a_line_each_and_the_library_may_have_long_ones(cell_adf9f9ce, cell_730cddf9):
+    long = "\n".join(f"a{n} = {n}" for n in range(LINES + 1))
+    one = write_notebook(repo / "book" / "long.ipynb", long.rpartition("\n")[0], long, long)
+    nb = nbformat.read(one, as_version=4)
+    nb.cells[2].metadata.tags = ["parameters"]
+    nbformat.write(nb, one)
+    write_notebook(repo / "nbs" / "03_long.ipynb", long)
+    assert check_lengths(repo) == ['book/long.ipynb, cell "a0 = 0" (a1): 21 lines, 20 at most']
+    nb.cells[2].source = f"# explained on a line of its own\n{long}"
+    nbformat.write(nb, one)
+    assert check_lengths(repo)[1:] == [
+        'book/long.ipynb, cell "# explained on a line of its own" (a2): 22 lines, 21 at most'
+    ]
+    one.unlink()
+    (repo / "nbs" / "03_long.ipynb").unlink()
+    assert check_lengths(repo) == []
+
+
 @pytest.mark.cell('nbs/10_book/01_publish.ipynb', 'cell "a new address reaches text, configuration and the Colab cell" (602930fe)')
 def test_a_new_address_reaches_text_configuration_and_the_colab_cell(cell_adf9f9ce, cell_730cddf9, cell_76dade81):
     fork = cfg | {"user": "someone", "git_url": "https://github.com/someone/vocab_lit"}
@@ -416,7 +435,7 @@ def test_a_new_address_reaches_text_configuration_and_the_colab_cell(cell_adf9f9
     assert (
         "vocab_lit[chapters] @ git+https://github.com/someone/vocab_lit@main" in text
         and '"remove-cell"' in text
-        and r"on_this_machine(\"demo\", \"am\")" in text
+        and r"begin_on_colab(\"demo\", \"am\", keep_on_drive)" in text
     )
     assert "github/someone/vocab_lit/blob/main/book/demo.ipynb)" in text and stamped(text, "book/demo.ipynb", fork) == text
     badges = stamped("<!-- badges --><!-- /badges -->", "README.md", cfg | {"min_python": "3.19"})
@@ -436,11 +455,12 @@ def test_a_new_address_reaches_text_configuration_and_the_colab_cell(cell_adf9f9
 @pytest.mark.cell('nbs/10_book/01_publish.ipynb', 'cell "the Colab cell keeps what is in memory, stores results on the Drive if asked, and does nothing elsewhere" (1765699b)')
 def test_the_colab_cell_keeps_what_is_in_memory_stores_results_on_the_drive_if_asked_and_does_nothing_elsewhere():
     content, calls, printed = Path(tempfile.mkdtemp()), [], []
-    assert callable(vocab_lit.experiments.budget.on_this_machine)  # imported before this looks like Colab
-    source = publish._COLAB_CELL.replace("CHAPTER", "focus").replace("LANGUAGE", "sw").replace("/content", str(content))
+    assert callable(vocab_lit.experiments.budget.begin_on_colab)  # imported before this looks like Colab
+    source = publish._COLAB_CELL.replace("CHAPTER", "focus").replace("LANGUAGE", "sw")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(subprocess, "run", lambda *args, **kwargs: calls.append(args[0]))
         patch.chdir(content)
+        patch.setattr(vocab_lit.experiments.budget, "COLAB", content)
         exec(source, {})
         assert not calls and not list(content.iterdir())
         patch.setitem(sys.modules, "google", types.ModuleType("google"))

@@ -2,7 +2,7 @@
 from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
-from vocab_lit.experiments.results import GROUPS, ResultStore, Workers, _on_worker, beside_paper, fingerprint, mismatches, paper_languages, published, recompute_averages, table, unstack_in_order
+from vocab_lit.experiments.results import GROUPS, PAPER_NAMES, ResultStore, Workers, _on_worker, beside_paper, fingerprint, mismatches, paper_languages, published, recompute_averages, table, unstack_in_order
 import itertools
 import json
 import math
@@ -235,6 +235,11 @@ def cell_4876d855(cell_3bcf566a):
     shared.cells(squares(6), "v1")
     side = shared.frame("v1").query("what == 'side by side'").pivot(index="n", columns="metric", values="value")
     side.square
+
+
+@pytest.mark.cell('nbs/08_experiments/01_results.ipynb', 'cell "every paper of the book has printed numbers" (5c1a7e0a)')
+def test_every_paper_of_the_book_has_printed_numbers():
+    assert all(set(published(paper).paper) == {paper} for paper in PAPER_NAMES)
 
 
 @pytest.mark.cell('nbs/08_experiments/01_results.ipynb', 'cell "printed averages follow from the printed rows but for four that are known" (963b439e)')

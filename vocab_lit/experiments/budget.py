@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import re
 import time
 from collections import Counter
@@ -67,9 +68,10 @@ if TYPE_CHECKING:
     from transformers import PreTrainedModel
 
 # %% auto #0
-__all__ = ['MACHINES', 'SHARE', 'Shape', 'shape_of', 'batch_flops', 'run_flops', 'Machine', 'products_per_second',
+__all__ = ['MACHINES', 'SHARE', 'COLAB', 'Shape', 'shape_of', 'batch_flops', 'run_flops', 'Machine', 'products_per_second',
            'measure_throughput', 'Load', 'Training', 'FineTuning', 'Job', 'Needs', 'needs', 'loads', 'measured_rate',
-           'rate_of_tokens', 'budget', 'memory_needed', 'disk_needed', 'Plan', 'plan', 'on_this_machine']
+           'rate_of_tokens', 'budget', 'memory_needed', 'disk_needed', 'Plan', 'plan', 'on_this_machine',
+           'begin_on_colab']
 
 # %% ../../nbs/08_experiments/06_budget.ipynb #20f5702e
 @dataclass(frozen=True)
@@ -1003,3 +1005,24 @@ def on_this_machine(chapter: str, language: str) -> str:
         f"At scale paper, all of the chapter with the paper's steps: about {times}, and {paper.memory:.0f} GB of "
         "memory. Set steps to a hundredth of the paper's for a first impression."
     )
+
+# %% ../../nbs/08_experiments/06_budget.ipynb #5c1a7e06
+COLAB = Path("/content")  # where a runtime of Colab keeps its files
+
+
+def begin_on_colab(
+    chapter: str,
+    language: str,
+    keep_on_drive: bool,  # the reader's Google Drive, which they are asked to open
+) -> str:  # what `on_this_machine` says
+    "Go to the folder that a chapter runs in."
+    top = COLAB
+    if keep_on_drive:
+        from google.colab import drive
+
+        drive.mount(str(COLAB / "drive"))
+        top = COLAB / "drive" / "MyDrive"
+    here = top / "vocab_lit" / "book"  # results go into ../_build
+    here.mkdir(parents=True, exist_ok=True)
+    os.chdir(here)
+    return on_this_machine(chapter, language)

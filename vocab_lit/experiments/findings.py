@@ -10,10 +10,11 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    import pandas as pd
     from IPython.display import Markdown
 
 # %% auto #0
-__all__ = ['MUST_HOLD', 'what_we_see']
+__all__ = ['MUST_HOLD', 'what_we_see', 'page_table']
 
 # %% ../../nbs/08_experiments/13_findings.ipynb #71fd044a
 MUST_HOLD = "VOCAB_LIT_FINDINGS_MUST_HOLD"  # environment variable, set where the book is built
@@ -34,3 +35,12 @@ def what_we_see(
     if false:
         parts.append(f"> **Not on this page**, but on those of the book: {' '.join(false)}")
     return Markdown("\n\n".join(parts))
+
+# %% ../../nbs/08_experiments/13_findings.ipynb #5c1a7e02
+def page_table(
+    rows: pd.DataFrame,  # its cells in Markdown; the index is left out
+) -> Markdown:
+    "A table of a page, with numbers as they are written."
+    from IPython.display import Markdown
+
+    return Markdown(rows.to_markdown(index=False, disable_numparse=True))

@@ -28,10 +28,17 @@ if TYPE_CHECKING:
     import pandas as pd
 
 # %% auto #0
-__all__ = ['GROUPS', 'published', 'paper_languages', 'recompute_averages', 'mismatches', 'environment', 'fingerprint', 'Workers',
-           'ResultStore', 'unstack_in_order', 'table', 'beside_paper']
+__all__ = ['PAPER_NAMES', 'GROUPS', 'published', 'paper_languages', 'recompute_averages', 'mismatches', 'environment',
+           'fingerprint', 'Workers', 'ResultStore', 'unstack_in_order', 'table', 'beside_paper']
 
 # %% ../../nbs/08_experiments/01_results.ipynb #3e6febbd
+PAPER_NAMES = {  # the papers of this book, as the file names of their tables call them
+    "focus": "FOCUS",
+    "embedding-structure": "Embedding Structure",
+    "wechsel": "WECHSEL",
+    "mad-x": "MAD-X",
+    "unks-everywhere": "UNKs Everywhere",
+}
 _NAMES = ["table", "setup", "method", "language", "dataset", "metric"]  # what names a printed number
 
 
