@@ -35,7 +35,7 @@ def _fact(compute):  # registers what computes a fact under its name, to be comp
 # %% ../../nbs/10_book/00_facts.ipynb #fac70007
 EVIDENCE = {  # source of verdicts to its heading; one of which there are no records has no column
     "published": "the papers' own numbers",
-    "recorded": "ours, *mini*",
+    "recorded": "ours, *recorded*",
     "field": "ours, *field*",
 }
 
@@ -52,11 +52,11 @@ def judged() -> pd.DataFrame:  # a row for each claim and source, as `verdicts` 
     return found[found.source.isin(list(EVIDENCE))]
 
 
-def _counts(source):  # claims of each verdict; those that nothing was asked of, or without numbers, are one group
+def _counts(source):  # claims of each verdict; those not checked and those without numbers are one group
     found = judged()
     counts = found[found.source == source].verdict.value_counts()
     counts = counts.reindex(["supported", "contradicted", "undecided"], fill_value=0)
-    counts["not asked"] = found.id.nunique() - counts.sum()
+    counts["no verdict"] = found.id.nunique() - counts.sum()
     return counts
 
 # %% ../../nbs/10_book/00_facts.ipynb #fac70008
@@ -66,7 +66,7 @@ def findings() -> str:
     n = _counts("published")
     return (
         f"of {n.sum()} findings {n['supported']} are supported, {n['contradicted']} contradicted, {n['undecided']} "
-        f"undecided, and for {n['not asked']} there are no numbers"
+        f"undecided, and {n['no verdict']} cannot be checked"
     )
 
 
@@ -77,7 +77,7 @@ def evidence() -> str:
     counts = {heading: _counts(source) for source, heading in EVIDENCE.items() if source in there}
     rows = [
         [verdict, *(str(n[verdict]) for n in counts.values())]
-        for verdict in ("supported", "contradicted", "undecided", "not asked")
+        for verdict in ("supported", "contradicted", "undecided", "no verdict")
     ]
     total = ["**all**", *(f"**{n.sum()}**" for n in counts.values())]
     return markdown_table(["findings of the papers", *counts], [*rows, total])
