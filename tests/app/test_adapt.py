@@ -161,7 +161,7 @@ def test_the_stages_leave_a_whole_model_scores_of_the_old_one_and_the_new_one_an
         r["model"] for r in report["tasks"]
     } == {"source", "target"}
     assert (
-        sum(r["rows"] for r in report["rows"]) == 600
+        sum(r["embeddings"] for r in report["rows"]) == 600
         and report["vocabulary"]["target"]["tokens_per_word"] < report["vocabulary"]["source"]["tokens_per_word"]
     )
     text = (out / "report/report.md").read_text(encoding="utf-8")
@@ -377,7 +377,7 @@ def test_settings_that_failed_do_not_tie_the_folder(cell_7250b4f7):
         asked(**alone, vocab_size=500, sample="1MB", tokens=place / "terms.txt"), place / "again", told.append
     )
     assert again["vocabulary"]["target"]["tokens"] == 502 and "[1/6] text: clean" in told[0]
-    assert {row["step"]: row["rows"] for row in again["rows"]}["Given"] == 2
+    assert {row["step"]: row["embeddings"] for row in again["rows"]}["Given"] == 2
 
 
 @pytest.mark.cell('nbs/09_app/03_adapt.ipynb', 'cell "what fails can be called again with other settings, and what is done stays" (f0269e31)')

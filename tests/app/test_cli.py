@@ -342,7 +342,7 @@ def test_text_is_cleaned_a_model_trained_on_and_evaluated(cell_963f8e44):
     (place / "en.txt").write_text("\n".join(lines("en", 300, seed=0)), encoding="utf-8")
     keep = ("--keep-text", place / "en.txt", "--replay", 0.25, "--out", place / "sw-lapt")
     training = ("lapt", place / "sw", "--text", place / "clean.txt", "--mode", "emb", *short, *keep)
-    assert "the time is nearly up: stopped after step 1 of 4; go on with --resume" in run(
+    assert "the time is nearly up: stopped after step 1 of 4; call it again with --resume" in run(
         *training, "--max-hours", "1e-9", code=75
     )
     losses = json.loads(run(*training, "--resume"))
@@ -779,7 +779,7 @@ def test_a_setup_file_gives_what_the_command_line_leaves_out_and_an_adaptation_g
         r["step"]
         for r in json.loads(run("lapt", place / "by-setup", *use, "--steps", 2, "--json", "--out", place / "setup-lapt"))
     ] == [0, 1, 2]
-    with pytest.MonkeyPatch.context() as patch:  # the same from a mirror of the hub, by name
+    with pytest.MonkeyPatch.context() as patch:  # the same from a mirror of the Hub, by name
         (place / "hub/us").mkdir(parents=True)
         shutil.copytree(place / "model", place / "hub/us/model")
         patch.setenv("VOCAB_LIT_HUB", str(place / "hub"))
@@ -1003,8 +1003,8 @@ def test_a_study_is_printed_planned_computed_shared_and_tells_of_cells_that_fail
         assert match in run(*wrong, code=1)
 
 
-@pytest.mark.cell('nbs/09_app/04_cli.ipynb', 'cell "a signal before training ends a command with code 75 and says how to go on" (f0269e41)')
-def test_a_signal_before_training_ends_a_command_with_code_75_and_says_how_to_go_on(cell_963f8e44):
+@pytest.mark.cell('nbs/09_app/04_cli.ipynb', 'cell "a signal before training ends a command with code 75 and says how to resume" (f0269e41)')
+def test_a_signal_before_training_ends_a_command_with_code_75_and_says_how_to_resume(cell_963f8e44):
     (place / "begun/run").mkdir(parents=True)
     (place / "begun/lapt.json").write_text("{}")
     before = {name: signal.getsignal(name) for name in (signal.SIGTERM, signal.SIGUSR1)}
@@ -1015,7 +1015,7 @@ def test_a_signal_before_training_ends_a_command_with_code_75_and_says_how_to_go
     for number in before:
         for arguments, how in (
             ((*train, place / "never"), "call it again"),
-            ((*train, place / "begun", "--resume"), "go on with --resume"),
+            ((*train, place / "begun", "--resume"), "call it again with --resume"),
             (score, "call it again"),
             (make, "call it again"),
         ):

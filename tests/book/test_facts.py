@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 import re
 import statistics
+import torch
 import vocab_lit
 import vocab_lit.book.facts
 import vocab_lit.book.facts as facts
@@ -116,15 +117,31 @@ def test_the_line_keeps_its_text_under_both_vocabularies_and_the_losses_are_thos
     for tokens in facts._example_tokens():
         assert "".join(tokens).replace("▁", " ").strip() == facts.EXAMPLE
     before, after = map(len, facts._example_tokens())
-    assert after < before / 2 and f"{before} tokens" in facts.before_after() and f"{after} tokens" in facts.before_after()
-    picture = Path(vocab_lit.__file__).parent.parent / "book/_static/idea.svg"
-    if picture.is_file():  # an installed package has no book
-        told = f"{before} tokens by the source vocabulary and into {after} by the target"
-        assert told in picture.read_text(encoding="utf-8")
+    assert after < before / 2
     curve = dict(chapter="focus", what="curve", metric="loss", method="focus")
     assert f"**{mean_of(['sw'], step='0', **curve):.1f} to {mean_of(['sw'], step='60', **curve):.1f} nats**" in (
         facts.before_after()
     )
+
+
+@pytest.mark.cell('nbs/10_book/00_facts.ipynb', 'cell "the picture has all tokens, the colours of the plan, and the weights that the README\'s lines print" (8f04ee87)')
+def test_the_picture_has_all_tokens_the_colours_of_the_plan_and_the_weights_that_the_readme_s_lines_print():
+    picture = facts.idea_picture()
+    before, after = facts._example_kinds()
+    assert all(f">{token}</text>" in picture for token, _ in before + after)
+    assert {kind for _, kind in after} == {"copied", "new"} and dict(after)[facts.SHOWN] == "new"
+    source, target, plan = facts._example_run()
+    matrix = np.random.default_rng(0).normal(size=(len(source), 3))
+    terms = plan.explain(facts.SHOWN)
+    made = terms.weight.to_numpy() @ matrix[source.convert_tokens_to_ids(list(terms.source))]
+    assert np.isclose(terms.weight.sum(), 1, atol=1e-5)
+    assert np.allclose(
+        plan.apply(torch.tensor(matrix, dtype=torch.float32))[target.convert_tokens_to_ids(facts.SHOWN)], made, atol=1e-5
+    )
+    for weight, name in zip(terms.weight.head(5), terms.source):
+        assert f">{weight:.2f} × {name}<".replace(">0", ">") in picture
+    file = Path(vocab_lit.__file__).parent.parent / "book/_static/idea.svg"
+    assert not file.is_file() or file.read_text(encoding="utf-8") == picture  # an installed package has no book
 
 
 @pytest.mark.cell('nbs/10_book/00_facts.ipynb', 'cell "all tokens are on the card, none beyond its right edge" (4d5bec28)')

@@ -95,7 +95,7 @@ def cell_9f3a0002(cell_2d178653):
     )
 
 
-    def rows_of(task, n, language):  # of a task's data set, with the columns and features that the hub's have
+    def rows_of(task, n, language):  # of a task's data set, with the columns and features that the Hub's have
         if task == "ner":
             return dict(tokens=[["Asha", "yupo"]] * n, ner_tags=[[1, 0]] * n), _NAMED
         if task == "nli":
@@ -294,7 +294,7 @@ def test_the_loads_of_a_chapter_at_scale_mini_counted_by_hand():
     assert read == ["et", "hy", "eu", "myv", "he", "ru", "sme", "te", "fi", "hu"]
     of_paper = runs("embedding-structure", "et", seeds=1)
     assert of_paper["fine-tuning, pos"] == 8 * 22 + (8 + 6) * 21
-    assert of_paper["fine-tuning, ner"] == 6 * 22 + (6 + 4) * 21  # the hub has no names of Erzya and North Sámi
+    assert of_paper["fine-tuning, ner"] == 6 * 22 + (6 + 4) * 21  # the Hub has no names of Erzya and North Sámi
     mine = dict(model=str(data_path("models", "mini-xlmr")), text="my.txt", pos="a b")
     assert (
         runs("compare", "my", "custom", **mine)
@@ -392,7 +392,7 @@ def test_a_plan_says_where_each_name_is_writes_nothing_and_asks_no_network():
         made = plan("unks-everywhere", "am", "paper", dp="", corpus="fineweb-2")
         where = made.reads.set_index("what")["where"]
         assert (
-            where["model"].startswith(("on the hub", "downloaded"))
+            where["model"].startswith(("on the Hugging Face Hub", "downloaded"))
             and set(where["ner"]) == {"mirror", "unimelb-nlp/wikiann has no myv"}
             and "amh_Ethi" in made.reads.query("what == 'text'").part.tolist()
             and "universal_dependencies" in str(made)
@@ -403,7 +403,7 @@ def test_a_plan_says_where_each_name_is_writes_nothing_and_asks_no_network():
         def places(*args, **kw):
             return plan(*args, "paper", **kw).reads["where"].to_csv()
 
-        assert "no mirror" not in places("focus", "sw") and "nowhere: the hub is switched off" in places("focus", "sw")
+        assert "no mirror" not in places("focus", "sw") and "nowhere: the Hub is switched off" in places("focus", "sw")
         assert "by hand, from https://dl.fbaipublicfiles.com/fasttext" in places("wechsel", "sw")
         assert "masakhaner2 has no et" in places("embedding-structure", "et", ner="masakhaner2")
 
@@ -477,7 +477,7 @@ def test_a_plan_says_where_each_name_is_writes_nothing_and_asks_no_network():
         plan("focus", "sw", "paper", corpus="x")
 
 
-@pytest.mark.cell('nbs/08_experiments/06_budget.ipynb', 'cell "each of the five chapters reads everything from a folder laid out like the hub" (9f3a0003)')
+@pytest.mark.cell('nbs/08_experiments/06_budget.ipynb', 'cell "each of the five chapters reads everything from a folder laid out like the Hub" (9f3a0003)')
 def test_each_of_the_five_chapters_reads_everything_from_a_folder_laid_out_like_the_hub(cell_2d178653, cell_9f3a0002):
     import shutil
 
@@ -499,7 +499,7 @@ def test_each_of_the_five_chapters_reads_everything_from_a_folder_laid_out_like_
                 try:
                     source.of(source.config, language)
                 except ValueError:
-                    continue  # which the paper has and the hub has not, as the plan says
+                    continue  # which the paper has and the Hub has not, as the plan says
                 lay_out(root, source, task, language)
                 read.append((task, name, language))
             for name in needs(chapter, scale="paper", **SMALL[chapter]).adapters:

@@ -22,7 +22,7 @@ def cell_69d5cc3f():
     mirror = Path(tempfile.mkdtemp())
 
 
-    def switch_off(patch, root=mirror):  # the mirror is there, and the hub is not
+    def switch_off(patch, root=mirror):  # the mirror is there, and the Hub is not
         patch.setenv("VOCAB_LIT_HUB", str(root))
         for at in ("huggingface_hub.constants.HF_HUB_OFFLINE", "datasets.config.HF_HUB_OFFLINE"):
             patch.setattr(at, True)
@@ -56,7 +56,7 @@ def cell_9e9b8a42(cell_69d5cc3f):
 def cell_aa1cec4c(cell_69d5cc3f):
     # nbs/08_experiments/02_hub.ipynb, cell "def write_shard(at, rows, features=None):  # a Parquet shard" (aa1cec4c)
     global i, patch, streamed, write_shard
-    def write_shard(at, rows, features=None):  # a Parquet shard as the hub has them
+    def write_shard(at, rows, features=None):  # a Parquet shard as the Hub has them
         (mirror / at).parent.mkdir(parents=True, exist_ok=True)
         Dataset.from_dict(rows, features).to_parquet(mirror / at)
 
@@ -102,7 +102,7 @@ def test_a_model_is_taken_from_a_folder_from_the_mirror_or_from_nowhere_with_adv
         assert (
             where_is("FacebookAI/xlm-roberta-base") == "mirror"
             and where_is(str(mirror)) == "folder"
-            and where_is("a/b") == where_is("a/b", True) == "nowhere: the hub is switched off"
+            and where_is("a/b") == where_is("a/b", True) == "nowhere: the Hub is switched off"
         )
         with pytest.raises(
             FileNotFoundError,
@@ -125,7 +125,7 @@ def test_a_model_is_taken_from_a_folder_from_the_mirror_or_from_nowhere_with_adv
             hub_model("FacebookAI/xlm-roberta-base")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", False)
-        assert where_is("a/b") == "on the hub, not looked up"
+        assert where_is("a/b") == "on the Hugging Face Hub, not looked up"
 
 
 @pytest.mark.cell('nbs/08_experiments/02_hub.ipynb', 'cell "the files of a part are found in every layout" (b05ce39b)')
@@ -193,7 +193,7 @@ def test_text_of_every_corpus_is_streamed_from_the_mirror_line_by_line(cell_69d5
         write_shard("statmt/cc100/et/train/0000.parquet", {"text": ["a"] * 50})
         shard = mirror / "statmt/cc100/et/train/0000.parquet"
         shard.write_bytes(shard.read_bytes()[:-9])
-        with pytest.raises(ValueError, match="et/train/0000.parquet is damaged .*copy it from the hub again"):
+        with pytest.raises(ValueError, match="et/train/0000.parquet is damaged .*copy it from the Hugging Face Hub again"):
             next(hub_lines("cc100", "et"))
     for language in ("fr", "de", "zh"):  # WECHSEL's probes (Appendix A)
         treebank = SOURCES["universal-dependencies"]

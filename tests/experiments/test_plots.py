@@ -823,7 +823,8 @@ def test_every_figure_says_what_it_shows_with_the_numbers(cell_2adbbf8c, cell_1a
     )
     assert (
         row_shares(shares).alt
-        == "One bar, the share of the rows that each step filled: Copy 30%, SparsemaxSimilarity 65%, Gaussian 5%."
+        == "One bar, the share of the embeddings that each step initialised: Copy 30%, SparsemaxSimilarity 65%, "
+        "Gaussian 5%."
     )
     assert show_mixture("ሰላም", anchors, weights, base, np.ones((5, 20))).alt.endswith(
         "at the weighted mean of ጤና 0.50, እንኳን 0.30, ደህና 0.20."

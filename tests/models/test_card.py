@@ -141,7 +141,7 @@ def test_the_source_s_card_and_licence_come_along_ours_is_not_kept_twice(cell_1d
         keep_source_files(nothing, made)
 
 
-@pytest.mark.cell('nbs/05_models/09_card.ipynb', 'cell "names on the hub and folders of its cache are told, other folders are not" (55fc8955)')
+@pytest.mark.cell('nbs/05_models/09_card.ipynb', 'cell "names on the Hub and folders of its cache are told, other folders are not" (55fc8955)')
 def test_names_on_the_hub_and_folders_of_its_cache_are_told_other_folders_are_not(cell_1d9303d3):
     snapshot = place / "hub/models--org--base/snapshots/0a1b"
     snapshot.mkdir(parents=True, exist_ok=True)

@@ -130,9 +130,10 @@ def test_rows_below_the_ids_and_rows_that_no_64_divides_are_told(cell_b826d96a):
     for folder, rows in ((small, 300), (odd, 403)):
         chat_model(swahili, rows).save_pretrained(folder)
         swahili.save_pretrained(folder)
-    assert "402 ids and the model 300 rows" in str(check_folder(small)[0]) or "rows" in check_folder(small)[0].part
+    first = check_folder(small)[0]
+    assert "402 ids and the model 300 embeddings" in str(first) or "embeddings" in first.part
     told = [str(finding) for finding in check_folder(odd)]
-    assert any(line.startswith("note: rows: 403 rows are no multiple of 64") for line in told), told
+    assert any(line.startswith("note: embeddings: 403 embeddings are no multiple of 64") for line in told), told
     assert not any("multiple of 64" in str(finding) for finding in check_folder(odd, ["transformers", "gguf"]))
 
 

@@ -530,7 +530,7 @@ def test_a_token_whose_id_lies_behind_the_last_row_is_refused_also_where_there_a
     model = small_model("bert")[0]
     n = len(model.get_input_embeddings().weight)
     check_rows(model, with_ids(0, 1, n - 1))
-    with pytest.raises(ValueError, match=f"has {n + 1} token ids and the model {n} rows"):
+    with pytest.raises(ValueError, match=f"has {n + 1} token ids and the model {n} embeddings"):
         check_rows(model, with_ids(0, 1, n))
 
 
@@ -829,7 +829,7 @@ def test_files_beside_a_model_go_along_and_settings_of_generation_get_the_target
         assert (noted["eos_token_id"], noted["top_k"]) == (new.eos_token_id, 7)
 
 
-@pytest.mark.cell('nbs/05_models/05_transplant.ipynb', 'cell "a name on the hub is opened in the download cache, with all that stands beside the model" (f52d7e33)')
+@pytest.mark.cell('nbs/05_models/05_transplant.ipynb', 'cell "a name on the Hub is opened in the download cache, with all that stands beside the model" (f52d7e33)')
 def test_a_name_on_the_hub_is_opened_in_the_download_cache_with_all_that_stands_beside_the_model(cell_95305b17, cell_83004925):
     cache = Path(tempfile.mkdtemp())
     snapshot = cache / "models--me--name/snapshots/0123"
@@ -981,7 +981,9 @@ def test_random_vocabularies_of_every_family_can_be_transplanted_by_every_method
             return  # no shared token has a vector
         weight = model.get_input_embeddings().weight
         assert (
-            weight.shape == (len(new), 4) and torch.isfinite(weight).all() and result.plan.summary().rows.sum() == len(new)
+            weight.shape == (len(new), 4)
+            and torch.isfinite(weight).all()
+            and result.plan.summary().embeddings.sum() == len(new)
         )
         assert torch.isfinite(logits(model, [new.cls_token_id, *new("ab 01!")["input_ids"]])).all()
 

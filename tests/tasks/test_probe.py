@@ -171,7 +171,7 @@ def test_splits_without_answers_other_tasks_and_other_vocabularies_are_refused_a
     refused("there is no probe for ner; choose from pos, nli", english[:2], english[:2], task="ner")
     refused("unknown task 'parse'", english[:2], english[:2], task="parse")
     refused("all training pairs have the label x; a classifier needs at least two", stated, stated, task="nli")
-    refused("the tokenizer has 8000 token ids and the model 400 rows", stated, stated, task="nli", model=SMALL["bpe"])
+    refused("the tokenizer has 8000 token ids and the model 400 embeddings", stated, stated, task="nli", model=SMALL["bpe"])
     refused("2 tokens leave no room for text beside 2 special tokens", stated, stated, task="nli", length=2)
     few = inferred("en", 30, 0)
     labels = [[Pair(e.premise, e.hypothesis, label) for e, label in zip(few, told)] for told in ("aab", "abb")]

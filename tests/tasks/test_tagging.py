@@ -479,7 +479,7 @@ def test_what_cannot_be_trained_is_refused_with_what_to_do(cell_bc8367ce, cell_6
     known = "pos .part-of-speech tagging., ner .named-entity recognition."
     with pytest.raises(ValueError, match=f"unknown task 'parse'; choose from .*{known}"):
         fine_tune(mini, mini_tokenizer, *splits, "parse")
-    with pytest.raises(ValueError, match="8000 token ids and the model 420 rows"):
+    with pytest.raises(ValueError, match="8000 token ids and the model 420 embeddings"):
         fine_tune(small_model("xlm-r")[0], mini_tokenizer, *splits, "ner")
     with pytest.raises(ValueError, match="2 words and 1 tags: 'a b'"):
         Tagged(("a", "b"), ("O",))

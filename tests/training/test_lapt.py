@@ -841,7 +841,7 @@ def test_what_cannot_be_trained_is_refused_with_what_to_do_before_anything_is_wr
         refused("steps is 0; give 1 or more", config=replace(quick, steps=0))
         for rate in (-1.0, 0.0, math.nan):
             refused("learning_rate is .*; give a number between 0 and 1", config=replace(quick, learning_rate=rate))
-        refused("the tokenizer has 500 token ids and the model 300 rows", model=fresh(vocab_size=300))
+        refused("the tokenizer has 500 token ids and the model 300 embeddings", model=fresh(vocab_size=300))
         assert not Path(folder, "run").exists()
         refused(r"the text makes \d+ tokens and a block takes 32; give more text", text=["habari"])
 

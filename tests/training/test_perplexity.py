@@ -245,7 +245,7 @@ def test_windows_that_do_not_fit_other_vocabularies_and_empty_texts_are_refused_
     refused("a stride of 24: windows of 24 tokens can move by 1 to 23", gpt, bare, stride=24)
     refused("a stride of 25: windows of 24 tokens can move by 1 to 24", bert, around, stride=25)
     refused("a stride of -1", gpt, bare, stride=-1)
-    refused("400 token ids and the model 300 rows; the two do not belong together", bert, bare)
+    refused("400 token ids and the model 300 embeddings; the two do not belong together", bert, bare)
     refused("no token to predict; give at least one line", gpt, bare, [])
     refused("a probability of 0: a pass masks more than 0", bert, around, probability=0)
     unmasked = PreTrainedTokenizerFast(tokenizer_object=around.backend_tokenizer, sep_token="[SEP]")

@@ -61,12 +61,12 @@ class _Asked(BaseException):
 
 @contextmanager
 def _resumes(note: Path):
-    "Inside the block, a command that is asked to stop goes on with --resume from when there is the note of its run."
+    "Inside the block, a command that is asked to stop resumes with --resume from when there is the note of its run."
     try:
         yield
     except _Asked as e:
         if note.is_file():
-            e.how = "go on with --resume"
+            e.how = "call it again with --resume"
         raise
 
 
@@ -103,7 +103,7 @@ class _OneLine(typer.core.TyperGroup):
             typer.echo(f"vocab-lit: {e}: stopped, and nothing is lost; {e.how}", err=True)
             raise typer.Exit(75) from None
         except RunStopped as e:
-            how = "call it again" if ctx.invoked_subcommand in ("adapt", "study") else "go on with --resume"
+            how = "call it again" if ctx.invoked_subcommand in ("adapt", "study") else "call it again with --resume"
             typer.echo(f"vocab-lit: {e}; {how}", err=True)
             raise typer.Exit(75) from None  # try again, in the numbers of sysexits.h
         except (ValueError, OSError, MissingExtra) as e:
@@ -695,7 +695,7 @@ def transplant_(
 ):
     """Give a model a target vocabulary, and save it as a folder that plain transformers loads.
 
-    The text is in the target language. It trains the tokenizer, unless you give one, and the static vectors by
+    The text is in the target language. It trains the tokenizer, unless you give one, and the auxiliary embeddings by
     which FOCUS makes target embeddings as convex combinations of those of overlapping tokens; `--vectors MODEL`
     asks a smaller model with the target vocabulary instead (clp, omp).
 
@@ -832,7 +832,7 @@ def factorize_(
 # %% ../../nbs/09_app/04_cli.ipynb #3ab43e31
 vectors = typer.Typer(
     no_args_is_help=True,
-    help="Static vectors of words and tokens: train them, align two languages, look at neighbours.",
+    help="Auxiliary embeddings of words and tokens: train them, align two languages, look at neighbours.",
 )
 app.add_typer(vectors, name="vectors")
 
@@ -860,7 +860,7 @@ def vectors_train(
     setup: SetupFile = None,
     as_json: Json = False,
 ):
-    """Train static vectors on text.
+    """Train auxiliary (static) embeddings of words and tokens on text.
 
     Text in a script without spaces between words must be segmented into words first; tokens need no such thing.
 
@@ -1548,7 +1548,7 @@ def study_(
     out: Annotated[
         Path | None,
         typer.Option(
-            help="A new or empty folder, or that of the same study, which then goes on.",
+            help="A new or empty folder, or that of the same study, which then resumes.",
             show_default="the name of the file without .yml",
         ),
     ] = None,
@@ -1580,8 +1580,8 @@ def study_(
     per byte of held-out text at the start and along the training, scores of tasks, parameters that learn, CPU seconds
     and memory. All numbers go to records.csv, tables and paired tests to report.md.
 
-    A cell that is recorded is not computed again, so that the same command goes on after any interruption. A cell
-    that fails is noted, the others go on, and the exit code is 1.
+    A cell that is recorded is not computed again, so that the same command resumes after any interruption. A cell
+    that fails is noted, the others are computed, and the exit code is 1.
 
     Example: `vocab-lit study --example > mine.yml`, then `vocab-lit study mine.yml --dry-run`, then
     `vocab-lit study mine.yml --processes 2`

@@ -345,7 +345,7 @@ class Study:
         return found[0]
 
     def model(self, name: str) -> str:
-        "The folder of a model, or its name on the hub."
+        "The folder of a model, or its name on the Hub."
         path = self.file(self.models[name])
         return path if Path(path).exists() else self.models[name]
 
@@ -570,7 +570,7 @@ def file_digest(path: str | Path) -> str:  # 16 hexadecimal digits
 
 
 def study_digests(study: Study) -> dict[str, str]:  # by the name in the study file, with the language filled in
-    "The digests of all files that the cells are made of; that of a model on the hub is its name."
+    "The digests of all files that the cells are made of; that of a model on the Hub is its name."
     names = sorted({name for cell in study.cells for name in study.names_of(cell)})
     found = {name: file_digest(study.file(name)) for name in names}
     for name in study.models:
@@ -698,7 +698,7 @@ def check_study(study: Study) -> None:
 EXAMPLE = """\
 # A study: each model is brought to each language in each way, and all results are measured alike.
 #   vocab-lit study THIS --dry-run      what it would compute, and what is missing
-#   vocab-lit study THIS                computes it, and goes on after any interruption
+#   vocab-lit study THIS                computes it, and resumes after any interruption
 # Names of files are relative to this file. {language} is filled in; {data} is the folder that data: or --data names;
 # * stands for any characters, where one file has such a name.
 

@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 # %% auto #0
-__all__ = ['FACTS', 'EVIDENCE', 'EXAMPLE', 'GROUPS', 'judged', 'findings', 'evidence', 'averages', 'field_means', 'advice',
-           'ner_scores', 'swahili_losses', 'results', 'before_after', 'social_card', 'speed', 'program_commands',
-           'commands', 'all_commands']
+__all__ = ['FACTS', 'EVIDENCE', 'EXAMPLE', 'SHOWN', 'GROUPS', 'judged', 'findings', 'evidence', 'averages', 'field_means',
+           'advice', 'ner_scores', 'swahili_losses', 'results', 'before_after', 'idea_picture', 'social_card', 'speed',
+           'program_commands', 'commands', 'all_commands']
 
 # %% ../../nbs/10_book/00_facts.ipynb #fac70005
 FACTS: dict[str, Callable[[], str]] = {}  # name of a marker to what computes its text, in Markdown
@@ -35,7 +35,7 @@ def _fact(compute):  # registers what computes a fact under its name, to be comp
 # %% ../../nbs/10_book/00_facts.ipynb #fac70007
 EVIDENCE = {  # source of verdicts to its heading; one of which there are no records has no column
     "published": "the papers' own numbers",
-    "recorded": "ours, *mini*",
+    "recorded": "ours, *recorded*",
     "field": "ours, *field*",
 }
 
@@ -52,11 +52,11 @@ def judged() -> pd.DataFrame:  # a row for each claim and source, as `verdicts` 
     return found[found.source.isin(list(EVIDENCE))]
 
 
-def _counts(source):  # claims of each verdict; those that nothing was asked of, or without numbers, are one group
+def _counts(source):  # claims of each verdict; those not checked and those without numbers are one group
     found = judged()
     counts = found[found.source == source].verdict.value_counts()
     counts = counts.reindex(["supported", "contradicted", "undecided"], fill_value=0)
-    counts["not asked"] = found.id.nunique() - counts.sum()
+    counts["no verdict"] = found.id.nunique() - counts.sum()
     return counts
 
 # %% ../../nbs/10_book/00_facts.ipynb #fac70008
@@ -66,7 +66,7 @@ def findings() -> str:
     n = _counts("published")
     return (
         f"of {n.sum()} findings {n['supported']} are supported, {n['contradicted']} contradicted, {n['undecided']} "
-        f"undecided, and for {n['not asked']} there are no numbers"
+        f"undecided, and {n['no verdict']} cannot be checked"
     )
 
 
@@ -77,7 +77,7 @@ def evidence() -> str:
     counts = {heading: _counts(source) for source, heading in EVIDENCE.items() if source in there}
     rows = [
         [verdict, *(str(n[verdict]) for n in counts.values())]
-        for verdict in ("supported", "contradicted", "undecided", "not asked")
+        for verdict in ("supported", "contradicted", "undecided", "no verdict")
     ]
     total = ["**all**", *(f"**{n.sum()}**" for n in counts.values())]
     return markdown_table(["findings of the papers", *counts], [*rows, total])
@@ -183,30 +183,121 @@ EXAMPLE = "Kiajemi – Afghanistan; Kipashto – Kiarabu."  # Swahili: Persian �
 
 
 @cache
-def _example_tokens():  # of the source vocabulary, and of one of 700 tokens
+def _example_run():  # as in the README: source tokenizer, target tokenizer and the plan of FOCUS
+    from vocab_lit.methods.recipe import get_recipe
     from vocab_lit.text.phrasebook import lines
     from vocab_lit.tokens.tokenizer import load_tokenizer, train_tokenizer
+    from vocab_lit.tokens.vocab import Vocab
+    from vocab_lit.vectors.token_vectors import token_vectors
 
+    text = list(lines("sw", 4000, seed=0))
     source = load_tokenizer(data_path("models", "mini-xlmr"))
-    target = train_tokenizer(lines("sw", 4000, seed=0), "unigram", vocab_size=700)
+    target = train_tokenizer(text, "unigram", vocab_size=700)
+    vocabs = (Vocab.from_tokenizer(tokenizer) for tokenizer in (source, target))
+    return source, target, get_recipe("focus").plan(*vocabs, token_vectors(target, text))
+
+
+def _example_tokens():  # of the source vocabulary, and of one of 700 tokens
+    source, target, _ = _example_run()
     return source.tokenize(EXAMPLE), target.tokenize(EXAMPLE)
 
 # %% ../../nbs/10_book/00_facts.ipynb #fac70015
 @_fact
 def before_after() -> str:
-    "Tokens and losses with the source vocabulary and with a new one."
-    before, after = _example_tokens()
+    "Losses of the example's language before and after training, under its picture."
     focus, random = (swahili_losses()[method] for method in ("focus", "random"))
-    rows = [
-        [f"source, {len(before)} tokens", " ".join(f"`{t}`" for t in before)],
-        [f"target, {len(after)} tokens", " ".join(f"`{t}`" for t in after)],
-        [
-            f"loss, {focus.index.max()} steps",
-            f"from **{focus.iloc[0]:.1f} to {focus.iloc[-1]:.1f} nats** on held-out lines with FOCUS, "
-            f"from {random.iloc[0]:.1f} to {random.iloc[-1]:.1f} with random mapping",
-        ],
-    ]
-    return markdown_table(["", f"“{EXAMPLE}”"], rows)
+    return (
+        f"Held-out loss in {focus.index.max()} steps: from **{focus.iloc[0]:.1f} to {focus.iloc[-1]:.1f} nats** with "
+        f"FOCUS, from {random.iloc[0]:.1f} to {random.iloc[-1]:.1f} with random mapping."
+    )
+
+# %% ../../nbs/10_book/00_facts.ipynb #11a237c6
+SHOWN = "▁Kiarabu"  # the new token of the example whose sources are shown
+_SANS = "system-ui, -apple-system, 'Segoe UI', Helvetica, Arial, sans-serif"
+_MONO = "ui-monospace, SFMono-Regular, Menlo, Consolas, monospace"
+_COLOURS = {  # fill and border by where an embedding comes from or what becomes of it, with the legend
+    "copied": ("#e3eefb", "#4a7fc1", "overlapping: copied"),
+    "left": ("#ffe8e4", "#d1705c", "not in the target vocabulary"),
+    "new": ("#dff3e4", "#4b9e67", "new: a convex combination, here of Arabic-speaking places"),
+}
+
+# %% ../../nbs/10_book/00_facts.ipynb #013a06b7
+def _svg_text(x, y, text, size=13, colour="#57606a", weight=400, anchor="start", font=_SANS):
+    style = f'font-size="{size}" fill="{colour}" font-weight="{weight}" text-anchor="{anchor}" font-family="{font}"'
+    return f'<text x="{x:g}" y="{y:g}" {style}>{text}</text>'
+
+
+def _svg_boxes(x, y, tokens, gap):  # (text, kind) each
+    "Boxes side by side, and the middle of each."
+    made, middles = [], []
+    for text, kind in tokens:
+        width, (fill, border, _) = 8.2 * len(text) + 9, _COLOURS[kind]
+        middles.append(x + width / 2)
+        made.append(
+            f'<rect x="{x:.1f}" y="{y}" width="{width:.1f}" height="30" rx="5" fill="{fill}" stroke="{border}"/>'
+        )
+        made.append(_svg_text(round(middles[-1]), y + 20, text, 13.5, "#24292f", 400, "middle", _MONO))
+        x += width + gap
+    return made, middles
+
+# %% ../../nbs/10_book/00_facts.ipynb #e93ecfdc
+def _example_kinds():  # tokens of the source and of the target, each with where its embedding comes from or goes
+    source, target, plan = _example_run()
+    copied = {source.convert_ids_to_tokens(int(i)) for i in plan.copied if i >= 0}
+    before = [(token, "copied" if token in copied else "left") for token in source.tokenize(EXAMPLE)]
+    ids = target.convert_tokens_to_ids(target.tokenize(EXAMPLE))
+    return before, [(target.convert_ids_to_tokens(i), "copied" if plan.copied[i] >= 0 else "new") for i in ids]
+
+
+def _svg_legend():
+    made = []
+    for x, (fill, border, text) in zip((24, 250, 450), _COLOURS.values()):
+        made.append(f'<rect x="{x}" y="286" width="14" height="14" rx="3" fill="{fill}" stroke="{border}"/>')
+        made.append(_svg_text(x + 21, 298, text))
+    return made
+
+# %% ../../nbs/10_book/00_facts.ipynb #e773adef
+def _svg_sources(shown, to):  # rows of `explain`, and the middle of the token that they make
+    "The sources of a token, with a line from each that is as thick as its weight."
+    terms = [(f"{weight:.2f} × {source}".lstrip("0"), "copied") for source, weight in zip(shown.source, shown.weight)]
+    boxes, middles = _svg_boxes(170, 228, terms, 8)
+    path = '<path d="M{0:.0f},228 C{0:.0f},196 {1:.0f},206 {1:.0f},172" fill="none" stroke="#4b9e67" {2}/>'
+    widths = [f'stroke-width="{1 + 10 * weight:.1f}" stroke-opacity=".55"' for weight in shown.weight]
+    return boxes + [path.format(middle, to, width) for middle, width in zip(middles, widths)]
+
+# %% ../../nbs/10_book/00_facts.ipynb #d6c6bcd9
+@cache
+def idea_picture() -> str:  # SVG
+    "The example's tokens under both vocabularies, and what one new embedding is made of."
+    before, after = _example_kinds()
+    terms = _example_run()[2].explain(SHOWN)
+    of = ", ".join(terms.source.head(5).str.strip("▁"))
+    says = (
+        f"A Swahili line is tokenized into {len(before)} tokens by the source vocabulary and into {len(after)} by the "
+        "target vocabulary. Overlapping tokens keep their embeddings; that of the new token Kiarabu, Arabic, is a "
+        f"convex combination of {len(terms)} of these, most of all those of {of}."
+    )
+    boxes_before, _ = _svg_boxes(170, 74, before, 3)
+    boxes_after, middles = _svg_boxes(170, 140, after, 3)
+    to = middles[[token for token, _ in after].index(SHOWN)]
+    sources = _svg_sources(terms.head(5), to)
+    return _svg_frame(says, len(before), len(after)).format("\n".join([*boxes_before, *boxes_after, *sources]))
+
+# %% ../../nbs/10_book/00_facts.ipynb #977c5301
+def _svg_frame(says, before, after):  # with a place for the boxes
+    head = 'xmlns="http://www.w3.org/2000/svg" viewBox="0 0 940 318" width="940" height="318" role="img"'
+    frame = '<rect x=".5" y=".5" width="939" height="317" rx="10" fill="#ffffff" stroke="#d0d7de"/>'
+    meaning = "Swahili: Persian – Afghanistan; Pashto – Arabic."
+    texts = [_svg_text(24, 42, EXAMPLE, 17, "#24292f", 600), _svg_text(916, 42, meaning, 14, anchor="end")]
+    labels = (
+        ("source vocabulary", f"{before} tokens"),
+        ("target vocabulary", f"{after} tokens"),
+        ("its embedding", "by FOCUS"),
+    )
+    for y, (label, below) in zip((86, 152, 240), labels):
+        texts += [_svg_text(24, y, label, 15, "#24292f"), _svg_text(24, y + 18, below)]
+    lines = "\n".join([frame, *texts, "{}", *_svg_legend()])
+    return f'<svg {head} aria-label="{says}"><title>{says}</title>{lines}</svg>\n'
 
 # %% ../../nbs/10_book/00_facts.ipynb #afc5732d
 def social_card() -> Figure:  # 1,200 x 630 pixels

@@ -45,7 +45,7 @@ from babel import Locale
 from tqdm.auto import tqdm
 
 import vocab_lit
-from .facts import FACTS, social_card
+from .facts import FACTS, idea_picture, social_card
 from ..experiments.findings import MUST_HOLD
 from ..experiments.results import environment, fingerprint
 from ..models.card import markdown_table
@@ -611,6 +611,8 @@ def stamped(
     cfg: dict[str, str],  # entries of settings.ini
 ) -> str:  # the text with addresses as settings.ini has them
     "Write the addresses into a Markdown file, `_config.yml`, `CITATION.cff` or a notebook."
+    if path.endswith(".svg"):
+        return idea_picture()
     if path.endswith((".yml", ".cff")):
         return re.sub(
             r"^(\s*[\w-]+: ).*?( *# settings\.ini: (\w+))$", lambda m: m[1] + cfg[m[3]] + m[2], text, flags=re.M
@@ -632,7 +634,8 @@ def stamped(
 def _stampable(root: Path) -> dict[str, tuple[str, str]]:
     "The files that are stamped: path to (text as it is, text as it should be)."
     cfg, book = settings(root), root / "book"
-    paths = [root / "README.md", root / "_config.yml", root / "CITATION.cff", *book.glob("*.md"), *book.glob("*.ipynb")]
+    paths = [root / "README.md", root / "_config.yml", root / "CITATION.cff", book / "_static" / "idea.svg"]
+    paths += [*book.glob("*.md"), *book.glob("*.ipynb")]
     texts = _texts(root, [p for p in paths if p.exists()])
     return {p: (text, stamped(text, p, cfg)) for p, text in texts.items()}
 

@@ -217,7 +217,7 @@ def _custom_splits(task: str, language: str, test_only: bool = False, *, files: 
     return (train, *dev, test) if dev else (*hold_out(train), test)
 
 # %% ../../nbs/08_experiments/04_experiment.ipynb #d806c33e
-# source models at mini and on the hub; of the others XLM-R
+# source models at mini and on the Hub; of the others XLM-R
 _XLMR = ("mini-xlmr", MODELS["XLM-R"])
 _MODELS = {
     "unks-everywhere": ("mini-mbert", MODELS["mBERT"]),

@@ -42,7 +42,7 @@ def cldr_code(language: str) -> str:
 
 @dataclass(frozen=True)
 class Source:
-    "A data set of the hub."
+    "A data set of the Hugging Face Hub."
 
     name: str  # namespace/name
     task: str  # text, ner, pos (and trees), qa or nli
@@ -121,9 +121,9 @@ _OSCAR = Source(
     column="content",
     lacks=_IN_FINEWEB,
     files="{language}_meta/*.jsonl.zst",
-    note="gated: agree to its terms on the hub and log in; reading it needs the package zstandard. fineweb-2 is open",
+    note="gated: agree to its terms on the Hub and log in; reading it needs the package zstandard. fineweb-2 is open",
 )
-PARQUET = "refs/convert/parquet"  # the hub's own branch of tables
+PARQUET = "refs/convert/parquet"  # the Hub's own branch of tables
 
 # %% ../../nbs/08_experiments/02_hub.ipynb #8163733a
 SOURCES: Mapping[str, Source] = MappingProxyType(
@@ -157,7 +157,7 @@ SOURCES: Mapping[str, Source] = MappingProxyType(
             column="content",
             lacks=_IN_FINEWEB,
             files="**/{language}_meta/*.jsonl.gz",
-            note="gated: agree to its terms on the hub and log in. fineweb-2 is open",
+            note="gated: agree to its terms on the Hugging Face Hub and log in. fineweb-2 is open",
         ),
         "oscar-2019": Source(
             "oscar-corpus/oscar",
@@ -165,7 +165,7 @@ SOURCES: Mapping[str, Source] = MappingProxyType(
             "unshuffled_deduplicated_{language}",
             PARQUET,
             lacks=_IN_FINEWEB,
-            note="its tables on the hub end after 5 GB of a language",
+            note="its tables on the Hugging Face Hub end after 5 GB of a language",
         ),
         "wikipedia": Source("wikimedia/wikipedia", "text", "20231101.{language}"),
         "wikiann": Source(
@@ -236,14 +236,14 @@ MONOLINGUAL: Mapping[str, str] = MappingProxyType({"fr": "CamemBERT", "de": "GBE
 
 # %% ../../nbs/08_experiments/02_hub.ipynb #9a26bd75
 def in_mirror(name: str) -> Path | None:  # the folder, None where there is none
-    "The folder of a name in the local mirror of the hub."
+    "The folder of a name in the local mirror of the Hub."
     root = os.environ.get("VOCAB_LIT_HUB")
     if root and not Path(root).is_dir():
         raise FileNotFoundError(f"VOCAB_LIT_HUB={root}: no such folder; make it, or unset the variable")
     return at if root and (at := Path(root, name)).is_dir() else None
 
 
-def _downloaded(name, dataset):  # in the hub's cache
+def _downloaded(name, dataset):  # in the Hub's cache
     if not dataset:
         return isinstance(try_to_load_from_cache(name, "config.json"), str)
     datasets = import_extra("datasets", "chapters")
@@ -266,21 +266,21 @@ def where_is(
         return "missing"
     if _downloaded(name, dataset):
         return "downloaded before"
-    return "nowhere: the hub is switched off" if constants.HF_HUB_OFFLINE else "on the hub, not looked up"
+    return "nowhere: the Hub is switched off" if constants.HF_HUB_OFFLINE else "on the Hugging Face Hub, not looked up"
 
 
 def _advice(name, more=""):  # what to do where a name is nowhere; more: options of the download
     root = os.environ.get("VOCAB_LIT_HUB")
     return (
         f"looked for in {f'the mirror {root}' if root else 'no mirror (VOCAB_LIT_HUB is not set)'}, among what was "
-        "downloaded before, and on the hub; where there is a network, run "
+        "downloaded before, and on the Hub; where there is a network, run "
         f"`hf download {name}{more} --local-dir "
         f"{root or 'MIRROR'}/{name}`{'' if root else ', and set VOCAB_LIT_HUB to MIRROR'}"
     )
 
 
 def hub_model(name: str) -> str:  # a folder, or the name
-    "The source of a model: its folder here or in the mirror, or its name where the hub can be asked."
+    "The source of a model: its folder here or in the mirror, or its name where the Hub can be asked."
     if Path(name).exists():
         return name
     if at := in_mirror(name):
@@ -289,7 +289,7 @@ def hub_model(name: str) -> str:  # a folder, or the name
         return hub_name(name)
     except FileNotFoundError as e:
         if not re.fullmatch(r"[\w-][\w.-]*/[\w.-]+", name):
-            raise  # no name of the hub
+            raise  # no name of the Hub
         raise FileNotFoundError(f"the model {name} is not there: {_advice(name)}") from e
 
 # %% ../../nbs/08_experiments/02_hub.ipynb #9216c4e1
@@ -310,7 +310,7 @@ def _names(part, path):
 
 
 def shards(
-    folder: Path,  # of a data set, as the hub serves it
+    folder: Path,  # of a data set, as the Hub serves it
     source: Source,
     language: str,
     part: str,  # train, validation or test
@@ -344,7 +344,7 @@ def _check_whole(path):  # or say what is wrong
     try:
         pyarrow.parquet.read_metadata(path)
     except (OSError, ValueError) as e:
-        raise ValueError(f"{path} is damaged ({first_line(e)}); copy it from the hub again") from None
+        raise ValueError(f"{path} is damaged ({first_line(e)}); copy it from the Hugging Face Hub again") from None
 
 # %% ../../nbs/08_experiments/02_hub.ipynb #e9169e25
 def _on_hub(source, language, part):  # arguments of load_dataset
@@ -449,7 +449,7 @@ class HubText:
         return capped(clean(lines, how=how) if self.cleaned else lines, self.max_bytes or float("inf"))
 
     @property
-    def files(self) -> list:  # of the mirror; empty where the text comes from the hub
+    def files(self) -> list:  # of the mirror; empty where the text comes from the Hub
         source = source_for(self.corpus, "text", self.language)
         found = (folder := in_mirror(source.name)) and shards(folder, source, self.language, "train")
         return [(str(file), file.stat().st_size, file.stat().st_mtime_ns) for file in found or ()]
@@ -603,7 +603,7 @@ def hub_splits(
     test_only: bool = False,  # leave training and development examples empty
     divide: bool = True,  # WikiANN: divide it anew
 ) -> tuple[list, list, list]:  # train, dev, test
-    "A task's examples from the hub or the mirror; `ValueError` where there are none for the language."
+    "A task's examples from the Hub or the mirror; `ValueError` where there are none for the language."
     source = get_source(name or DEFAULTS[task], task)
     if source is SOURCES["wikiann"] and (undivided := _undivided_wikiann(language)):
         train, dev, test = split_wikiann(read_bio(undivided))

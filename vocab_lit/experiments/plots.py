@@ -246,10 +246,10 @@ def loss_bars(
 
 # %% ../../nbs/08_experiments/03_plots.ipynb #a2416df3
 def row_shares(
-    df: pd.DataFrame,  # columns step and share (of 1), in the order in which the steps filled rows
+    df: pd.DataFrame,  # columns step and share (of 1), in the order of the steps
     path: str | Path | None = None,
 ):
-    "The share of the rows that each step filled, side by side."
+    "The share of the embeddings that each step initialised, side by side."
     use_style()
     fig, ax = plt.subplots(figsize=(7, 1.1))
     starts = df.share.cumsum() - df.share
@@ -265,7 +265,7 @@ def row_shares(
     return described(
         fig,
         df,
-        "One bar, the share of the rows that each step filled: "
+        "One bar, the share of the embeddings that each step initialised: "
         + ", ".join(f"{row.step} {row.share:.0%}" for row in df.itertuples())
         + ".",
         path,

@@ -23,7 +23,7 @@ __all__ = ['GIB', 'PAPER_TEXT', 'Parameters', 'PAPER_PARAMETERS', 'MINI_PARAMETE
 class PaperText:
     "What a paper reads. Zero stands for no limit."
 
-    corpus: str = "cc100"  # a short name, as in the notebook on the hub
+    corpus: str = "cc100"  # a short name, as in the notebook on the Hub
     others: Mapping[str, str] = field(default_factory=dict)  # of single languages
     max_bytes: Mapping[str, int] = field(default_factory=dict)  # of single languages
     mixed_bytes: int = 0  # of each language, where there are several
@@ -72,7 +72,7 @@ def paper_of(preset: str) -> str:  # of `scale_lapt`, as wechsel-gpt2 or mad-x-a
 
 # %% ../../nbs/08_experiments/00_presets.ipynb #c0de0008
 @cache
-def languages_read(model: str) -> frozenset[str]:  # name on the hub; codes as CLDR has them
+def languages_read(model: str) -> frozenset[str]:  # name on the Hub; codes as CLDR has them
     "The languages that a model was pretrained on; `ValueError` where they are not known."
     resources = yaml.safe_load(data_path("languages.yml").read_text(encoding="utf-8"))["resources"]
     known = {r["hub"]: frozenset(r["languages"]) for r in resources if r["kind"] == "model"}

@@ -122,7 +122,7 @@ class Transfer:
     methods: dict[str, Method] = field(default_factory=lambda: METHODS | WIRINGS | MBERT)  # by name
     # learning rates on text by recipe, in place of the scale's
     rates: dict[str, float] = field(default_factory=dict)
-    # folder, or name on the hub, of a published language adapter, with {language} for the code; it takes the place of
+    # folder, or name on the Hub, of a published language adapter, with {language} for the code; it takes the place of
     # training one in the languages that keep the source vocabulary; "": all are trained
     published_adapters: str = ""
     workers: Workers = field(default_factory=Workers)  # who computes its cells

@@ -154,8 +154,8 @@ def summary(plan: Plan) -> pd.DataFrame:  # a line for each step that initialise
         rows = np.flatnonzero(plan.step == s)
         if not len(rows):
             continue
-        per_row = round(float(sources[rows].mean()), 1)
-        line = dict(step=name, rows=len(rows), share=len(rows) / len(plan), sources_per_row=per_row)
+        per_token = round(float(sources[rows].mean()), 1)
+        line = dict(step=name, embeddings=len(rows), share=len(rows) / len(plan), sources_per_embedding=per_token)
         lines.append(line | dict(examples=_examples(plan, rows)))
     return pd.DataFrame(lines)
 

@@ -140,23 +140,25 @@ def find_rows(served: ServedFolder) -> Iterator[Finding]:
     ids, rows = len(served.vocab), served.rows
     size = served.text_config.vocab_size
     if ids > rows:
-        what = f"the tokenizer has {ids:,} ids and the model {rows:,} rows"
-        yield Finding("rows", what, "make the folder anew, or add rows by resize_token_embeddings")
+        what = f"the tokenizer has {ids:,} ids and the model {rows:,} embeddings"
+        yield Finding("embeddings", what, "make the folder anew, or add embeddings by resize_token_embeddings")
     if size != rows:
-        what = f"config.json has vocab_size {size:,} and the embeddings {rows:,} rows"
-        yield Finding("rows", what, "write the number of rows into config.json", ("vllm", "gguf"))
+        what = f"config.json has vocab_size {size:,}, and the model {rows:,} embeddings"
+        yield Finding("embeddings", what, "write the number of embeddings into config.json", ("vllm", "gguf"))
     out = served.tables.get("output")
     if served.generates and out is not None and len(out) != rows:
-        what = f"the output embeddings have {len(out):,} rows and the input embeddings {rows:,}"
-        yield Finding("rows", what, "make the folder anew", ("vllm", "gguf"))
+        what = f"the model has {len(out):,} output embeddings and {rows:,} input embeddings"
+        yield Finding("embeddings", what, "make the folder anew", ("vllm", "gguf"))
     if served.generates and rows % ROWS_OF_DECODERS:
         what = (
-            f"{rows:,} rows are no multiple of {ROWS_OF_DECODERS}, to which vLLM fills them up and other engines do not"
+            f"{rows:,} embeddings are no multiple of {ROWS_OF_DECODERS}, to which vLLM fills them up and other engines "
+            "do not"
         )
-        yield Finding("rows", what, f"--pad-to-multiple-of {ROWS_OF_DECODERS} makes it one", ("vllm",), breaks=False)
+        todo = f"--pad-to-multiple-of {ROWS_OF_DECODERS} makes it one"
+        yield Finding("embeddings", what, todo, ("vllm",), breaks=False)
     if served.generates and rows > _LARGEST_LORA:
-        what = f"{rows:,} rows are more than the {_LARGEST_LORA:,} with which vLLM serves LoRA adapters"
-        yield Finding("rows", what, "merge the adapter, or take a smaller vocabulary", ("vllm",), breaks=False)
+        what = f"{rows:,} embeddings are more than the {_LARGEST_LORA:,} with which vLLM serves LoRA adapters"
+        yield Finding("embeddings", what, "merge the adapter, or take a smaller vocabulary", ("vllm",), breaks=False)
 
 # %% ../../nbs/05_models/10_check.ipynb #f491adc4
 def _ids_within(value) -> Iterator[int]:
@@ -198,7 +200,7 @@ def find_special_ids(served: ServedFolder) -> Iterator[Finding]:
         if key in _ID_LISTS and id < 0:
             continue  # -1: what transformers takes for "none"
         if not 0 <= id < served.rows:
-            what = f"{file} has {key} {id:,}, and there are {served.rows:,} rows"
+            what = f"{file} has {key} {id:,}, and there are {served.rows:,} embeddings"
             yield Finding("special ids", what, "write the id of the token, or null", ("transformers", "vllm"))
         elif id >= len(served.vocab) or not served.vocab[id].piece:
             what = f"{file} has {key} {id:,}, an id that no token has"
@@ -339,7 +341,7 @@ def find_unreachable(served: ServedFolder) -> Iterator[Finding]:
     if found:
         many = len(found) / len(served.vocab)
         what = f"{len(found):,} of {len(served.vocab):,} tokens ({many:.2%}) come out of no text, such as "
-        yield Finding("unreachable", what + _examples(found), "their rows do nothing but take room", breaks=False)
+        yield Finding("unreachable", what + _examples(found), "their embeddings do nothing but take room", breaks=False)
 
 # %% ../../nbs/05_models/10_check.ipynb #274a2e4b
 _NEVER_IN_UTF8 = {bytes([b]) for b in (0xC0, 0xC1, *range(0xF5, 0x100))}
@@ -388,11 +390,11 @@ def find_untrained(served: ServedFolder) -> Iterator[Finding]:
     "Whether there are tokens that training never met."
     found = untrained_tokens(served)
     if found:
-        what = f"{len(found):,} tokens have rows like those of unused ones, such as {_examples(found)}"
+        what = f"{len(found):,} tokens have embeddings like those of unused ones, such as {_examples(found)}"
         yield Finding("untrained", what, "train on text that has them, or leave them out", breaks=False)
     sampled, total = served.note.get("sampled", 0), len(served.vocab)
     if sampled and not served.note.get("training"):
-        what = f"{sampled:,} of {total:,} tokens have randomly initialised rows, which were not trained since"
+        what = f"{sampled:,} of {total:,} tokens have randomly initialised embeddings, which were not trained since"
         yield Finding("untrained", what, "continue pretraining by `vocab-lit lapt`", breaks=False)
 
 # %% ../../nbs/05_models/10_check.ipynb #6ee0ccdf
@@ -521,7 +523,7 @@ def _cannot_load(served: ServedFolder) -> Finding | None:
     try:
         len(served.tables)
     except ValueError as e:  # a class with several vocabularies, for example
-        return Finding("rows", first_line(e), "nothing else was looked at", breaks=False)
+        return Finding("embeddings", first_line(e), "nothing else was looked at", breaks=False)
     return None
 
 
@@ -553,7 +555,7 @@ _POOR = 0.1  # share of held-out pairs found, below which an alignment is
 
 
 def shares(plan: Plan) -> dict[str, float]:
-    "The shares of tokens whose rows were copied, mixed from several, and randomly initialised; of padding none."
+    "The shares of tokens whose embeddings are copies, combinations of several or random; of padding none."
     tokens = np.array([bool(token.piece) for token in plan.target])
     copied, sampled = (plan.copied >= 0)[tokens].mean(), (plan.group >= 0)[tokens].mean()
     return dict(copied=float(copied), mixed=float(1 - copied - sampled), random=float(sampled))

@@ -267,7 +267,7 @@ class Source:
         return functools.reduce(torch.promote_types, formats) if formats else "auto"
 
     @cached_property
-    def files(self) -> Path:  # of a name on the hub, the folder of the download cache
+    def files(self) -> Path:  # of a name on the Hub, the folder of the download cache
         "The folder with the model's files, downloaded if need be."
         if (folder := Path(self.path)).is_dir():
             return folder
@@ -277,7 +277,7 @@ class Source:
         return folder
 
     def _cached(self, patterns: tuple[str, ...]) -> Path:
-        "Bring files of a name on the hub into the download cache; offline, those that are there have to do."
+        "Bring files of a name on the Hub into the download cache; offline, those that are there have to do."
         from huggingface_hub import snapshot_download, try_to_load_from_cache
 
         check_model_path(self.path)

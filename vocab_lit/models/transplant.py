@@ -423,7 +423,8 @@ def check_rows(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase) -> No
     "`ValueError` where a token has no row; ids may have gaps."
     rows, ids = len(model.get_input_embeddings().weight), max(tokenizer.get_vocab().values()) + 1
     if ids > rows:
-        raise ValueError(f"the tokenizer has {ids} token ids and the model {rows} rows; the two do not belong together")
+        told = f"the tokenizer has {ids} token ids and the model {rows} embeddings"
+        raise ValueError(f"{told}; the two do not belong together")
 
 # %% ../../nbs/05_models/05_transplant.ipynb #42868a23
 @dataclass

@@ -195,7 +195,7 @@ _OVERRIDES = ("learning_rate", "epochs", "batch_size", "max_length", "stride", "
 class TaskRun(Settings):
     "Whether a fine-tuning goes on, and when it stops."
 
-    # go on where a fine-tuning was interrupted whose --out this is; give the other arguments as before
+    # resume where a fine-tuning was interrupted whose --out this is; give the other arguments as before
     resume: bool = False
     # save and stop before so many hours are over, to be resumed; 0: never. After SIGTERM or SIGUSR1 a fine-tuning with
     # --out does so after its next step; the exit code is 75

@@ -16,7 +16,7 @@ EXTRAS = {
     "tasks": "POS tagging, NER and dependency parsing",
     "fasttext": "fastText's own training and its .bin files",
     "text": "Parquet and Zstandard files, data sets by their names, and near copies of lines",
-    "chapters": "tables and figures of the book's chapters, and data sets from the hub",
+    "chapters": "tables and figures of the book's chapters, and data sets from the Hub",
     "lora": "LoRA in continued pretraining",
     "cluster": "experiments on a Dask cluster",
     "book": "the pages of the book, and the library from its notebooks",

@@ -594,7 +594,7 @@ def _groups(ids: list[int], n: int = 25, size: int = 8) -> list[list[int]]:
 def hub_name(
     source: str | Path,  # what the user gave: not an existing folder
     wanted: str = "config.json",  # a file that the repository must have in the local cache when offline
-) -> str:  # the name, when the hub can be reached or has been downloaded before
+) -> str:  # the name, when the Hub can be reached or has been downloaded before
     "Check that a name can be on the Hugging Face Hub; the error tells how to pass a folder instead."
     from huggingface_hub import constants, try_to_load_from_cache
 
