@@ -151,10 +151,11 @@ def card(app, pagename, templatename, context, doctree):
 MENDED = {  # what a screen reader stumbles over in pages of the theme and of pandas, and what stands there instead
     r"<th(\s[^>]*)?>(\s*|<p></p>|&nbsp;)</th>": r"<td\1></td>",  # the corner of a table is no heading
     r'<summary aria-label="Toggle hidden content">': "<summary>",  # its own words say more
-    r'(<a class="reference internal" href="[^"]*">([^<]*)</a><details[^>]*>)<summary>': r'\1<summary aria-label="\2">',
+    r'(<a class="[^"]*reference internal" href="[^"]*">([^<]*)</a><details[^>]*>)<summary>': (
+        r'\1<summary aria-label="\2">'
+    ),
     r'(<button class="[^"]*search-button-field[^"]*" title="Search") aria-label="Search"': r"\1",
-    r'<div class="bd-sidebar-primary bd-sidebar">': '<div class="bd-sidebar-primary bd-sidebar" '
-    'role="navigation" aria-label="Book">',
+    r'(<div class="bd-sidebar-primary bd-sidebar")>': r'\1 role="navigation" aria-label="Book">',
     r'(class="citation" id="[^"]*") role="doc-biblioentry"|(<div) role="list"( class="citation-list")': r"\1\2\3",
 }
 

@@ -12,6 +12,6 @@ addEventListener("DOMContentLoaded", () => {
 });
 
 // Paper is light.
-let theme;
-addEventListener("beforeprint", () => { theme = document.documentElement.dataset.theme; document.documentElement.dataset.theme = "light"; });
-addEventListener("afterprint", () => { document.documentElement.dataset.theme = theme; });
+const page = document.documentElement;
+addEventListener("beforeprint", () => { page.dataset.shown = page.dataset.theme; page.dataset.theme = "light"; });
+addEventListener("afterprint", () => { page.dataset.theme = page.dataset.shown; });
