@@ -7,7 +7,7 @@ ARGS     ?=
 PY       := .venv/bin/python
 PUBLISH  := $(PY) -m vocab_lit.book.publish
 
-.PHONY: help install book page records test test-wheel test-lowest test-colab test-xla chapter lib bench mini-model clean
+.PHONY: help install book page records test test-wheel test-lowest test-colab test-xla axe chapter lib bench mini-model clean
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' Makefile | sed 's/:.*## /\t/' | awk -F'\t' '{printf "  make %-12s %s\n", $$1, $$2}'
 
@@ -40,6 +40,9 @@ test-colab: ## run the tests with the versions that Colab has (its own environme
 
 test-xla: ## train on torch_xla's CPU device, as on a TPU (its own environment; 1 GB)
 	@.ci/xla $(PYTHON)
+
+axe: ## look at pages of the built book for faults of accessibility (needs Chromium and npm; ARGS=FILE...: these pages)
+	@.ci/axe $(ARGS)
 
 chapter: .venv/installed ## run one chapter: make chapter NAME=focus LANGUAGE=am SCALE=mini
 	@$(PUBLISH) chapter $(NAME) $(LANGUAGE) $(SCALE)

@@ -148,11 +148,40 @@ def card(app, pagename, templatename, context, doctree):
     context["metatags"] = "\n".join([context.get("metatags", ""), *tags])
 
 
+MENDED = {  # what a screen reader stumbles over in pages of the theme and of pandas, and what stands there instead
+    r"<th(\s[^>]*)?>(\s*|<p></p>|&nbsp;)</th>": r"<td\1></td>",  # the corner of a table is no heading
+    r'<summary aria-label="Toggle hidden content">': "<summary>",  # its own words say more
+    r'(<a class="[^"]*reference internal" href="[^"]*">([^<]*)</a><details[^>]*>)<summary>': (
+        r'\1<summary aria-label="\2">'
+    ),
+    r'(<button class="[^"]*search-button-field[^"]*" title="Search") aria-label="Search"': r"\1",
+    r'(<div class="bd-sidebar-primary bd-sidebar")>': r'\1 role="navigation" aria-label="Book">',
+    r'(class="citation" id="[^"]*") role="doc-biblioentry"|(<div) role="list"( class="citation-list")': r"\1\2\3",
+}
+
+
+def mend(app, error):
+    "Put right what axe finds in the pages; a second time changes nothing."
+    for page in Path(app.outdir).rglob("*.html") if not error else ():
+        old = new = page.read_text(encoding="utf-8")
+        for found, instead in MENDED.items():
+            new = re.sub(found, instead, new)
+        if new != old:
+            page.write_text(new, encoding="utf-8")
+
+
+def without_thebe(app, pagename, templatename, context, doctree):
+    "Kernels for readers are not offered: their script, which the theme puts into a page twice, fails the second time."
+    context["script_files"] = [file for file in context["script_files"] if "thebe" not in f"{file} {vars(file)}"]
+
+
 def setup(app):
     app.add_transform(LinkTerms)
     app.connect("source-read", clean)
     app.connect("config-inited", offline_math)
     app.connect("html-page-context", card)
     app.connect("html-page-context", source_buttons, priority=900)  # after the theme has made the buttons
+    app.connect("html-page-context", without_thebe, priority=900)
+    app.connect("build-finished", mend, priority=900)
     changed = zlib.crc32(Path(__file__).read_bytes())  # pages are read again
     return {"parallel_read_safe": True, "parallel_write_safe": True, "env_version": changed}

@@ -628,7 +628,7 @@ def test_the_figure_has_a_mark_for_each_effect_at_its_place_and_in_the_colour_of
     drawn = effect_dots(theirs[theirs.paper == "mad-x"])
     marks = [line for line in drawn.axes[0].lines if line.get_linestyle() == "None"]
     here = theirs[(theirs.paper == "mad-x") & theirs.standardised.notna()]
-    places = sorted(zip(here.standardised.clip(-3, 3), range(len(here))))
+    places = sorted(zip(here.standardised.clip(-3, 3), drawn.axes[0].get_yticks()))
     assert sorted((x, y) for mark in marks for x, y in zip(*mark.get_data())) == places
     colours = dict(zip(("supported", "contradicted", "undecided"), PALETTE))
     assert {mark.get_color() for mark in marks} == {colours[verdict] for verdict in here.verdict}
@@ -636,4 +636,9 @@ def test_the_figure_has_a_mark_for_each_effect_at_its_place_and_in_the_colour_of
     assert (drawn.data.standardised == here.standardised).all() and drawn.alt.startswith(
         f"Standardised effects of {len(here)} claims. the paper: {(here.verdict == 'supported').sum()} supported, "
     )
+    for _, of_paper in theirs[theirs.standardised.notna()].groupby("paper"):
+        figure = effect_dots(of_paper)
+        figure.draw_without_rendering()
+        boxes = [label.get_window_extent() for label in figure.axes[0].get_yticklabels()]
+        assert not any(a.overlaps(b) for a, b in itertools.combinations(boxes, 2))
     plt.close("all")

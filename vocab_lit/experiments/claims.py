@@ -483,7 +483,7 @@ def summary(
 
 # %% ../../nbs/08_experiments/07_claims.ipynb #9dde10b0
 def _in_lines(sentence):  # as wide as a label may be
-    return textwrap.fill(sentence, 58)
+    return textwrap.fill(sentence, 52)
 
 
 def effect_dots(
@@ -500,17 +500,18 @@ def effect_dots(
     names, sources = (list(dict.fromkeys(rows[c])) for c in ("id", "source"))
     markers = {source: "osD^v"[i % 5] for i, source in enumerate(sources)}
     sentences = rows.drop_duplicates("id").says.map(_in_lines)
-    height = 0.9 + sum(0.18 + 0.17 * text.count("\n") for text in sentences) + 0.08 * len(names)
-    fig, ax = plt.subplots(figsize=(11, height), layout="constrained")
+    ends = np.cumsum([0, *(1.6 + text.count("\n") for text in sentences)])  # a row is as high as its lines, and a gap
+    middles = dict(zip(names, (ends[1:] + ends[:-1]) / 2))
+    fig, ax = plt.subplots(figsize=(9, 0.9 + 0.16 * ends[-1]), layout="constrained")
     for (source, verdict), part in rows.groupby(["source", "verdict"], sort=False):
         colour = colours[verdict]
         face = colour if source == "published" else "none"
         style = dict(linestyle="", marker=markers[source], markersize=6, markeredgewidth=1.5)
-        places = [names.index(n) for n in part.id]
+        places = part.id.map(middles)
         ax.plot(part.standardised.clip(-most, most), places, color=colour, markerfacecolor=face, **style)
     ax.axvline(0, color=INK, linewidth=1)
     said = f"standardised effect, above 0 where the claim says so; beyond {most:g} it is drawn at {most:g}"
-    ax.set(yticks=range(len(names)), ylim=(len(names) - 0.4, -0.6), xlabel=said)
+    ax.set(yticks=list(middles.values()), ylim=(ends[-1] + 0.2, -0.2), xlabel=said)
     ax.set_yticklabels(sentences, fontsize=9.5)
     handles = [plt.Line2D([], [], linestyle="", marker="s", color=c, label=v) for v, c in colours.items()]
     for source, marker in markers.items():
