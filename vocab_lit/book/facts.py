@@ -251,7 +251,7 @@ def _example_kinds():  # tokens of the source and of the target, each with where
 
 def _svg_legend():
     made = []
-    for x, (fill, border, text) in zip((24, 250, 450), _COLOURS.values()):
+    for x, (fill, border, text) in zip((24, 195, 420), _COLOURS.values()):
         made.append(f'<rect x="{x}" y="286" width="14" height="14" rx="3" fill="{fill}" stroke="{border}"/>')
         made.append(_svg_text(x + 21, 298, text))
     return made
