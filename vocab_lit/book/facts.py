@@ -271,7 +271,8 @@ def idea_picture() -> str:  # SVG
     "The example's tokens under both vocabularies, and what one new embedding is made of."
     before, after = _example_kinds()
     terms = _example_run()[2].explain(SHOWN)
-    of = ", ".join(terms.source.head(4).str.strip("▁"))
+    shown = terms.head(4)
+    of = ", ".join(shown.source.str.strip("▁"))
     says = (
         f"A Swahili line is tokenized into {len(before)} tokens by the source vocabulary and into {len(after)} by the "
         "target vocabulary. Overlapping tokens keep their embeddings; that of the new token Kiarabu, Arabic, is a "
@@ -280,7 +281,7 @@ def idea_picture() -> str:  # SVG
     boxes_before, _ = _svg_boxes(170, 74, before, 3)
     boxes_after, middles = _svg_boxes(170, 140, after, 3)
     to = middles[[token for token, _ in after].index(SHOWN)]
-    sources = _svg_sources(terms.head(4), to)
+    sources = _svg_sources(shown, to)
     return _svg_frame(says, len(before), len(after)).format("\n".join([*boxes_before, *boxes_after, *sources]))
 
 # %% ../../nbs/10_book/00_facts.ipynb #977c5301
