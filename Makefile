@@ -13,13 +13,13 @@ help: ## this list
 
 install: .venv/installed ## only install the pinned packages into .venv; the other targets do it where it is missing
 
-book: .venv/installed ## run every chapter at scale mini and build the book
-	@$(PUBLISH) book
+book: .venv/installed ## run every chapter at scale mini and build the book (ARGS=anew: measure all numbers anew)
+	@$(PUBLISH) book $(ARGS)
 
 page: .venv/installed ## run one page of the book and build it: make page NAME=focus LANGUAGE=am, or NAME=02_tokens/01_vocab
 	@$(PUBLISH) page $(NAME) $(if $(filter command line,$(origin LANGUAGE)),$(LANGUAGE))
 
-records: .venv/installed ## compute the recorded study, data/records (ARGS=wechsel: of one chapter; hours in all, resumable)
+records: .venv/installed ## compute the recorded study, data/records (ARGS=wechsel: of one chapter, ARGS=pages: what the book's pages show; hours in all, resumable)
 	$(PY) -m vocab_lit.book.study $(ARGS)
 
 test: .venv/installed ## check generated files, notebooks, lines and imports, then run the tests (ARGS=--slow: all of them)

@@ -423,6 +423,10 @@ def test_a_new_address_reaches_text_configuration_and_the_colab_cell(cell_adf9f9
         stamped("repository:\n  url: x # settings.ini: git_url\n", "_config.yml", fork)
         == "repository:\n  url: https://github.com/someone/vocab_lit # settings.ini: git_url\n"
     )
+    for link in ("book/guide.html", "https://old.example/site/book/guide.html"):
+        assert stamped(f"[a]({link})", "README.md", fork | {"doc_host": "https://x.example"}) == (
+            "[a](https://x.example/vocab_lit/book/guide.html)"
+        )
     block = stamped("<!-- repository --><!-- /repository -->", "README.md", fork)
     assert block.split("\n")[0] == "<!-- repository -->" and stamped(block, "README.md", fork) == block
     path = write_notebook(repo / "book" / "demo.ipynb", "old")
@@ -750,7 +754,7 @@ def test_the_status_names_every_page_with_its_time_and_what_took_too_long(cell_0
     ) in told
     assert (
         "hello-ka" not in told
-        and "| hello | 1 | 2 | 20" in told
+        and "| hello | 1 | 1.5 | 1 | 1.5 | 0 of 0 | 20" in told
         and "| page | seconds | made |\n| --- | --- | --- |\n| [00_lib](../library/00_lib.ipynb) | 6 | 2026" in told
     )
 
@@ -783,6 +787,8 @@ def test_every_page_of_the_contents_has_its_source_and_llms_txt_lists_the_pages(
     addresses = re.findall(r"\]\((.+)\.html\)", listed)
     assert len(set(addresses)) == len(addresses) and set(addresses) <= set(sources)
     assert len(addresses) > len(library_notebooks(here)) + len(chapters(here))
+    linked = re.findall(r"vocab_lit/(book/[\w/-]+)\.html\)", (here / "README.md").read_text(encoding="utf-8"))
+    assert linked and set(linked) <= sources.keys()
 
 
 @pytest.mark.cell('nbs/10_book/01_publish.ipynb', 'cell "dead links, dead sections, undescribed images and what comes from the network are found" (089b60b9)')
@@ -811,3 +817,10 @@ def test_dead_links_dead_sections_undescribed_images_and_what_comes_from_the_net
         "a.html: loads https://cdn.example.org/x.js from the network",
         "a.html: https://no host/ is no address",
     ]
+
+
+@pytest.mark.cell('nbs/10_book/01_publish.ipynb', 'cell "the book is built from records or anew, and another word is refused before anything is run" (9a1b2c01)')
+def test_the_book_is_built_from_records_or_anew_and_another_word_is_refused_before_anything_is_run():
+    assert publish._is_anew("anew")
+    with pytest.raises(ValueError, match="unknown argument 'new' of book; there is only anew"):
+        publish._main("book", "new")

@@ -2,7 +2,7 @@
 from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
-from vocab_lit.experiments.results import GROUPS, PAPER_NAMES, ResultStore, Workers, _on_worker, beside_paper, fingerprint, mismatches, paper_languages, published, recompute_averages, table, unstack_in_order
+from vocab_lit.experiments.results import GROUPS, PAPER_NAMES, ResultStore, Workers, _on_worker, beside_paper, cell_stamp, fingerprint, mismatches, paper_languages, published, recompute_averages, table, unstack_in_order
 import itertools
 import json
 import math
@@ -994,7 +994,8 @@ def test_a_fingerprint_follows_files_and_texts():
     three = fingerprint("x", folders=[folder])
     for name in ("claims.yml", "published", "records", "bench.json", "architectures.json"):
         (folder / name).write_text("what results are compared with decides none of them")
-    assert fingerprint("x", folders=[folder]) == three
+    assert fingerprint("x", folders=[folder]) == three != fingerprint("x", folders=[folder], compared=True)
+    assert cell_stamp("x") == cell_stamp("x") != cell_stamp("y") and cell_stamp("x").startswith(fingerprint() + "-")
     kept = ResultStore(folder / "study")
     for stamp in ("old", "new"):
         kept.cell({"language": stamp}, lambda: {"loss": 1.0}, stamp)

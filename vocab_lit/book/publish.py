@@ -47,6 +47,7 @@ from tqdm.auto import tqdm
 import vocab_lit
 from .facts import FACTS, idea_picture, social_card
 from ..experiments.findings import MUST_HOLD
+from ..experiments.recorded import ANEW, lay_out, measured_anew
 from ..experiments.results import environment, fingerprint
 from ..models.card import markdown_table
 from ..text.extras import import_extra
@@ -581,6 +582,9 @@ def _stamps(
     )
 
 # %% ../../nbs/10_book/01_publish.ipynb #2475f39e
+_PAGE = re.compile(r"\]\((?:https?://[^()\s]+/)?(book/[\w/-]+\.html)\)")  # a link to a page of the built book
+
+
 def _fill(text: str, path: str, cfg: dict[str, str]) -> str:
     "Fill in the markers of a Markdown text; `ValueError` for an unknown one."
     known = _stamps(cfg, path)
@@ -595,7 +599,8 @@ def _fill(text: str, path: str, cfg: dict[str, str]) -> str:
         around = "\n" if m.start() == 0 or text[m.start() - 1] == "\n" else ""
         return f"<!-- {m[1]} -->{around}{known[m[1]]}{around}<!-- /{m[1]} -->"
 
-    return re.sub(r"<!-- (\w+) -->.*?<!-- /\1 -->", fill, text, flags=re.S)
+    filled = re.sub(r"<!-- (\w+) -->.*?<!-- /\1 -->", fill, text, flags=re.S)
+    return _PAGE.sub(rf"]({cfg['doc_host']}{cfg['doc_baseurl']}/\1)", filled)
 
 
 def _colab_cell(cfg: dict[str, str], chapter: str, language: str) -> str:
@@ -828,10 +833,14 @@ _QUIET = {
 }
 
 
+_ALL_ANEW = "VOCAB_LIT_MEASURE_ALL"  # environment variable of the book's build: yes or no
+
+
 def _key(root: Path, nb: dict, reads: Iterable[Path] = ()) -> str:  # what a page's numbers depend on
     code = ["".join(c["source"]) for c in nb["cells"] if c["cell_type"] == "code"]
     pins = [(root / f).read_text(encoding="utf-8") for f in ("constraints.txt", "settings.ini") if (root / f).exists()]
-    return fingerprint(json.dumps(code), *pins, folders=[root / settings(root)["lib_path"], root / "data", *reads])
+    folders = [root / settings(root)["lib_path"], root / "data", *reads]
+    return fingerprint(json.dumps(code), *pins, os.environ.get(_ALL_ANEW, ""), folders=folders, compared=True)
 
 
 def page_info(page: Path) -> dict:  # empty where there is no page
@@ -896,6 +905,7 @@ def _execute(
     params: dict | None = None,  # values for its parameters cell
     bar: dict | None = None,  # tqdm options; no bar without
     reads: Iterable[Path] = (),  # folders, beside library and data, whose files its numbers depend on
+    note: str = "",  # Markdown, behind the time under the title
 ) -> Path:  # `out`
     "Write a notebook's page where it is not up to date, and execute it where its code or what that reads has changed."
     root = next(folder for folder in path.parents if (folder / "settings.ini").is_file())
@@ -918,7 +928,7 @@ def _execute(
     here = path.parent.relative_to(root).as_posix()
     links = _stamps(settings(root), path.relative_to(root).as_posix())["links"]
     link = partial(page_links, here=here, there=out.parent.relative_to(root).as_posix(), root=root, language=suffix)
-    _page(nb, out, suffix, title, f"{links} · ran in {made['seconds']} s on {os.cpu_count()} cores", link)
+    _page(nb, out, suffix, title, f"{links} · ran in {made['seconds']} s on {os.cpu_count()} cores{note}", link)
     nb["metadata"]["made"] = made
     out.parent.mkdir(parents=True, exist_ok=True)
     part = executed.with_suffix(".page")
@@ -965,7 +975,8 @@ def run_chapter(
     title = f" ({Locale('en').languages.get(language, language)})"
     params = (parameters or {}) | dict(language=language, scale=scale)
     bar = {"desc": f"{name} ({language})"} if bar is None else bar
-    return _execute(notebook, Path(out), f"chapter {name} ({language})", language, title, params, bar)
+    note = ", with most measurements [taken from the record](status.md)" * (os.environ.get(_ALL_ANEW) == "no")
+    return _execute(notebook, Path(out), f"chapter {name} ({language})", language, title, params, bar, note=note)
 
 # %% ../../nbs/10_book/01_publish.ipynb #d8650563
 @dataclass
@@ -1175,6 +1186,12 @@ def _jobs(root: Path) -> dict[str, PageJob]:  # what the book is made of
     return jobs
 
 
+def _lay_out(root: Path, anew: bool) -> None:
+    "Put the records of the pages in place, or take them away."
+    os.environ[_ALL_ANEW] = "yes" if anew else "no"
+    lay_out(root / "_build" / "study", anew=1 if anew else ANEW)
+
+
 def _workers() -> int:
     return min(4, os.cpu_count() or 1)  # pages at a time
 
@@ -1187,9 +1204,12 @@ def share_cores() -> int:  # how many pages run at a time
     return workers
 
 
-def run_all() -> list[Path]:  # the pages
+def run_all(
+    anew: bool = False,  # whether all is measured anew; otherwise one cell in eight is, and the others are taken over
+) -> list[Path]:  # the pages
     "Run every chapter for its languages at scale mini, the notebooks that read their records, and the library's."
     root, workers = checkout(), share_cores()
+    _lay_out(root, anew)
     library = root / "book" / "library"
     for p in library.rglob("*.ipynb"):
         if not (root / "nbs" / p.relative_to(library)).exists():
@@ -1265,16 +1285,22 @@ LIMIT = 480  # seconds a page of the book may take
 
 def _records(root: Path, name: str) -> str:  # row of a chapter's records
     nb = json.loads((root / "book" / f"{name}.ipynb").read_text(encoding="utf-8"))
-    files = (root / "book" / _defaults(nb).get("records", "")).glob("*.json")
-    found = {p.stat().st_mtime: json.loads(p.read_text(encoding="utf-8")).get("seconds", 0) for p in files}
+    folder = root / "book" / _defaults(nb).get("records", "")
+    found = {p: json.loads(p.read_text(encoding="utf-8")) for p in folder.glob("*.json")}
+    here = [record for record in found.values() if "measured_by" not in record]
 
-    def day(t):
-        return time.strftime("%Y-%m-%d %H:%M", time.localtime(t))
+    def minutes(records):
+        return f"{sum(record.get('seconds', 0) for record in records) / 60:.1f}"
+
+    def day(file):
+        return time.strftime("%Y-%m-%d", time.localtime(file.stat().st_mtime))
 
     if not found:
-        return f"| {name} | 0 | | |"
-    minutes = sum(found.values()) / 60
-    return f"| {name} | {len(found)} | {minutes:.0f} | {day(min(found))} to {day(max(found))} |"
+        return f"| {name} | 0 | | | | | |"
+    days = [record.get("date") or day(file) for file, record in found.items()]
+    counts, made = measured_anew(folder), f"{min(days)} to {max(days)}"
+    numbers = (len(found), minutes(found.values()), len(here), minutes(here), f"{counts['agree']} of {counts['kept']}")
+    return f"| {name} | {' | '.join(map(str, numbers))} | {made} |"
 
 
 def _table(
@@ -1311,11 +1337,13 @@ Versions: {versions}.
 
 {chapter_table}
 
-A chapter keeps what it has measured, and a run reads what an earlier one has left. So a page may take less time than \
-its numbers did; the table says how many measurements there are, how long they took and when they were made.
+A page takes less time than its numbers did: it reads measurements that are [kept with the \
+package](../library/08_experiments/10_recorded.ipynb), but for one in eight, and what an earlier run has left. The \
+table says how many measurements there are and how many minutes they took, how many of them were made here, and how \
+many of these are within 1% of what is kept.
 
-| chapter | measurements | minutes | made |
-|---|---|---|---|
+| chapter | measurements | minutes | made here | minutes | as kept | made |
+|---|---|---|---|---|---|---|
 {records}
 
 ## Library
@@ -1496,14 +1524,17 @@ def build_page(
     jobs = _jobs(root)
     if job not in jobs:
         raise ValueError(f"no page {job!r}; choose from {', '.join(jobs)}")
+    _lay_out(root, anew=False)
     with forked_kernels():
         made = jobs[job].run(bar={"desc": job})
     return (_build_html(root, strict=False) / made.relative_to(root)).with_suffix(".html")
 
 
-def build_book() -> Path:  # the book's first page
+def build_book(
+    anew: bool = False,  # whether all is measured anew, as in `run_all`
+) -> Path:  # the book's first page
     "Run all notebooks, write the generated pages and build the book; warnings, dead links and bare images are errors."
-    run_all()
+    run_all(anew)
     root = checkout()
     print("building the pages ...", flush=True)
     html = _build_html(root)
@@ -1538,6 +1569,12 @@ def _check() -> int:
     return sum(map(len, found.values()))
 
 
+def _is_anew(argument: str) -> bool:
+    if argument != "anew":
+        raise ValueError(f"unknown argument {argument!r} of book; there is only anew, which measures all numbers anew")
+    return True
+
+
 def _main(command: str = "", *args: str) -> None:
     "What the Makefile calls."
     if command == "check":
@@ -1550,7 +1587,7 @@ def _main(command: str = "", *args: str) -> None:
     elif command == "page":
         print(f"The page is ready: open {build_page(*args)}")
     elif command == "book":
-        print(f"The book is ready: open {build_book()}")
+        print(f"The book is ready: open {build_book(*map(_is_anew, args))}")
     else:
         raise ValueError(f"unknown command {command!r}; choose from check, lib, chapter, page, book")
 

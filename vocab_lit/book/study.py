@@ -12,11 +12,11 @@ from pathlib import Path
 
 from filelock import FileLock
 
-from .publish import PageJob, checkout, run_chapter, run_jobs, share_cores, study_runs
-from ..experiments.recorded import chapter_of, forget, gather, study_path
+from .publish import PageJob, checkout, run_all, run_chapter, run_jobs, share_cores, study_runs
+from ..experiments.recorded import chapter_of, forget, gather, keep_pages, pages_path, study_path
 
 # %% auto #0
-__all__ = ['study_jobs', 'run_study']
+__all__ = ['PAGES', 'study_jobs', 'record_pages', 'run_study']
 
 # %% ../../nbs/10_book/06_study.ipynb #14d1ab36
 def _run(name, language, parameters, folder, bar=None):  # a run of a chapter, and the table afterwards
@@ -44,6 +44,16 @@ def study_jobs(
     }
 
 
+PAGES = "pages"  # the book's own, in the place of a chapter
+
+
+def record_pages() -> Path:  # the file
+    "Measure all numbers of the book's pages anew, and keep them."
+    run_all(anew=True)
+    keep_pages(checkout() / "_build" / "study")
+    return pages_path()
+
+
 def run_study(
     names: Iterable[str] = (),  # chapters and trials; none: all of the study
 ) -> Path:  # the table
@@ -56,6 +66,6 @@ def run_study(
 
 if __name__ == "__main__" and "__file__" in globals():  # not in a notebook
     try:
-        print("written:", run_study(sys.argv[1:]))
+        print("written:", record_pages() if sys.argv[1:] == [PAGES] else run_study(sys.argv[1:]))
     except (ValueError, FileNotFoundError, RuntimeError) as e:
         sys.exit(str(e))

@@ -5,6 +5,9 @@
 # %% ../../nbs/08_experiments/10_recorded.ipynb #0c18d5ac
 from __future__ import annotations
 
+import gzip
+import hashlib
+import json
 import os
 import time
 from collections.abc import Iterable
@@ -15,15 +18,16 @@ import numpy as np
 
 import vocab_lit
 from .claims import RECORDS, record_rows
-from .results import ResultStore, environment, fingerprint
-from ..text.corpus import data_path
+from .results import ResultStore, environment, fingerprint, read_record
+from ..text.corpus import data_path, write_json
 
 if TYPE_CHECKING:
     import pandas as pd
 
 # %% auto #0
-__all__ = ['CELL', 'MADE', 'SCALE', 'GROUP', 'FAR', 'study_path', 'study_rows', 'with_study', 'chapter_of', 'fresh_rows',
-           'forget', 'gather', 'spread', 'beside_study', 'told_spread', 'outside', 'spread_plot']
+__all__ = ['CELL', 'MADE', 'SCALE', 'ANEW', 'GROUP', 'FAR', 'study_path', 'study_rows', 'with_study', 'chapter_of', 'fresh_rows',
+           'forget', 'gather', 'pages_path', 'keep_pages', 'lay_out', 'measured_anew', 'spread', 'beside_study',
+           'told_spread', 'outside', 'spread_plot']
 
 # %% ../../nbs/08_experiments/10_recorded.ipynb #46d5b47c
 CELL = tuple(c for c in (*RECORDS, "scale") if c != "stage")  # columns that name a cell, without its seed
@@ -124,6 +128,97 @@ def gather(
 
     _write(table, path)
     return table
+
+# %% ../../nbs/08_experiments/10_recorded.ipynb #5b0c1d02
+ANEW = 8  # one cell in so many is measured anew
+
+
+def pages_path() -> Path:
+    "The bundled file: JSON, a record in each line."
+    return data_path() / "records" / "pages.jsonl.gz"
+
+
+def _kept(path):
+    path = Path(path or pages_path())
+    if not path.is_file():
+        return []
+    with gzip.open(path, "rt", encoding="utf-8") as lines:
+        return [json.loads(line) for line in lines]
+
+
+def keep_pages(
+    folder: str | Path,  # with a folder of records for each chapter
+    path: str | Path | None = None,  # the file, which is replaced; None: the bundled one
+) -> int:  # how many records it has
+    "Write what the present library has measured or taken over into one file."
+    path, kept, library, today = Path(path or pages_path()), [], fingerprint(), time.strftime("%Y-%m-%d")
+    for file in sorted(Path(folder).glob("*/*.json")):
+        record = read_record(file)
+        if record and record["library"] == library:
+            made = dict(library=record.pop("measured_by", library), date=record.get("date", today))
+            kept.append(dict(record, **made, chapter=file.parent.name, file=file.name))
+    path.parent.mkdir(parents=True, exist_ok=True)
+    lines = "".join(json.dumps(record, ensure_ascii=False, sort_keys=True) + "\n" for record in kept)
+    path.write_bytes(gzip.compress(lines.encode(), mtime=0))
+    return len(kept)
+
+# %% ../../nbs/08_experiments/10_recorded.ipynb #5b0c1d03
+def _is_measured_anew(record, library, anew):
+    drawn = hashlib.sha256(f"{library} {record['chapter']} {record['file']}".encode()).hexdigest()
+    return int(drawn, 16) % anew == 0
+
+
+def lay_out(
+    folder: str | Path,  # with a folder of records for each chapter
+    path: str | Path | None = None,  # a file from `keep_pages`; None: the bundled one
+    anew: int = ANEW,  # one cell in so many is left out, to be measured anew; 1: all are
+) -> None:
+    "Put the records of the pages where chapters look for them; what the present library has measured there stays."
+    library = fingerprint()
+    for kept in _kept(path):
+        file = Path(folder, kept["chapter"], kept["file"])
+        there = read_record(file)
+        is_current = there is not None and there["fingerprint"].startswith(library)
+        if _is_measured_anew(kept, library, anew):
+            if there and "measured_by" in there:
+                file.unlink()
+        elif not is_current:
+            texts = kept["fingerprint"].partition("-")[2]
+            taken = dict(kept, fingerprint=f"{library}-{texts}", library=library, measured_by=kept["library"])
+            file.parent.mkdir(parents=True, exist_ok=True)
+            write_json(taken, file)
+
+# %% ../../nbs/08_experiments/10_recorded.ipynb #5b0c1d04
+def _numbers(record):  # by what names them
+    rows = [dict(row) for row in record["values"] if row["metric"] not in _TIMES]
+    return {json.dumps({**row, "value": None}, sort_keys=True): row["value"] for row in rows}
+
+
+def _agree(measured, kept, within):
+    pairs = [(value, kept.get(name)) for name, value in measured.items()]
+    return all(a == b or None not in (a, b) and abs(a - b) <= within * max(abs(a), abs(b)) for a, b in pairs)
+
+
+def measured_anew(
+    folder: str | Path,  # of a chapter's records
+    path: str | Path | None = None,  # a file from `keep_pages`; None: the bundled one
+    within: float = 0.01,  # a share of the number
+) -> dict[str, int]:  # records that are taken over, those measured here, and how many of these are kept, and agree
+    "How the records of a chapter were made, and whether those measured here are as they are kept."
+    folder, library, counts = Path(folder), fingerprint(), dict.fromkeys(("taken over", "measured", "kept", "agree"), 0)
+    kept = {record["file"]: record for record in _kept(path) if record["chapter"] == folder.name}
+    for file in folder.glob("*.json"):
+        record = read_record(file)
+        if record is None or record["library"] != library:
+            continue
+        if "measured_by" in record:
+            counts["taken over"] += 1
+            continue
+        counts["measured"] += 1
+        if file.name in kept:
+            counts["kept"] += 1
+            counts["agree"] += _agree(_numbers(record), _numbers(kept[file.name]), within)
+    return counts
 
 # %% ../../nbs/08_experiments/10_recorded.ipynb #62443e3b
 GROUP = ("chapter", "what", "task", "metric", "scale")  # cells that are expected to vary alike

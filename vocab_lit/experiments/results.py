@@ -29,7 +29,8 @@ if TYPE_CHECKING:
 
 # %% auto #0
 __all__ = ['PAPER_NAMES', 'GROUPS', 'published', 'paper_languages', 'recompute_averages', 'mismatches', 'environment',
-           'fingerprint', 'Workers', 'ResultStore', 'unstack_in_order', 'table', 'beside_paper']
+           'fingerprint', 'cell_stamp', 'Workers', 'read_record', 'ResultStore', 'unstack_in_order', 'table',
+           'beside_paper']
 
 # %% ../../nbs/08_experiments/01_results.ipynb #3e6febbd
 PAPER_NAMES = {  # the papers of this book, as the file names of their tables call them
@@ -131,13 +132,15 @@ _COMPARED = {"published", "records", "field", "claims.yml", "bench.json", "archi
 def fingerprint(
     *texts: str,  # what else decides the values
     folders: Iterable[Path] | None = None,  # whose files count; None: the library's source and the bundled data
+    compared: bool = False,  # whether data count, too, that decide no result
 ) -> str:  # 16 hexadecimal digits
     "A hash of the library, its data and texts, which changes when any of them does."
     folders = folders or (Path(vocab_lit.__file__).parent, data_path())
+    left_out = set() if compared else _COMPARED
     h = hashlib.sha256("\0".join(texts).encode())
     for f in folders:
         for p in sorted(Path(f).rglob("*")):
-            if p.is_file() and p.suffix != ".pyc" and not _COMPARED & set(p.relative_to(f).parts):
+            if p.is_file() and p.suffix != ".pyc" and not left_out & set(p.relative_to(f).parts):
                 h.update(p.relative_to(f).as_posix().encode() + p.read_bytes())
     return h.hexdigest()[:16]
 
@@ -145,6 +148,13 @@ def fingerprint(
 @cache
 def _library():
     return fingerprint()  # once in a process
+
+
+def cell_stamp(
+    *texts: str,  # what decides the values of a study's cells beside their keys
+) -> str:  # two hashes, of the library and of the texts, with a hyphen between them
+    "What a record must have been made with."
+    return f"{_library()}-{hashlib.sha256(chr(0).join(texts).encode()).hexdigest()[:16]}"
 
 
 def _plain(value):  # numpy and torch numbers as Python's; what is not finite as null, which JSON has
@@ -240,7 +250,8 @@ def _free_processes() -> int:
     return cpu_count() if find_device().kind == "cpu" else 1
 
 # %% ../../nbs/08_experiments/01_results.ipynb #05ca5240
-def _read_record(path):
+def read_record(path: Path) -> dict | None:
+    "The record in a file; None where it is missing or broken."
     try:
         record = json.loads(path.read_text(encoding="utf-8"))
     except (FileNotFoundError, ValueError):
@@ -284,7 +295,7 @@ class ResultStore:
 
     def read(self, key: dict[str, Hashable], fingerprint: str = "") -> dict | None:
         "The record of a cell; None where it is missing, broken or has another fingerprint."
-        record = _read_record(self.path(key))
+        record = read_record(self.path(key))
         return record if record and record["fingerprint"] == fingerprint else None
 
     def cell(
@@ -331,7 +342,7 @@ class ResultStore:
         import pandas as pd
 
         rows = []
-        for record in filter(None, map(_read_record, sorted(self.folder.glob("*.json")))):
+        for record in filter(None, map(read_record, sorted(self.folder.glob("*.json")))):
             if fingerprint in (None, record["fingerprint"]):
                 made = {"seconds": record["seconds"], "device": record["device"], "library": record.get("library", "")}
                 rows += [{**record["key"], **value, **made} for value in record["values"]]

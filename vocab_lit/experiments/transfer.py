@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from .experiment import Target, Targets, scale_models
 from .hub import hub_model, in_mirror
-from .results import ResultStore, Workers, fingerprint, unstack_in_order
+from .results import ResultStore, Workers, cell_stamp, unstack_in_order
 from ..methods.factored import FactoredRecipe, Factoring, Factors, factorize, load_factors
 from ..methods.recipe import get_recipe
 from ..models.adapterhub import load_adapter, save_adapter
@@ -143,7 +143,7 @@ class Transfer:
             sorted(self.rates.items()),
             self.published_adapters,
         )
-        return fingerprint(repr(said))
+        return cell_stamp(repr(said))
 
     @property
     def study(self) -> ResultStore:
@@ -348,11 +348,15 @@ def _language_key(study, run):
     )
 
 
-def learn_languages(study: Transfer, runs: Iterable[LanguageRun]) -> None:
+def learn_languages(
+    study: Transfer,
+    runs: Iterable[LanguageRun],
+    used: bool = False,  # whether what is trained is used, so that a record of its losses is not enough
+) -> None:
     "Train what is missing, several at a time."
     runs, store = list(dict.fromkeys(runs)), study.study
     for run in runs:
-        if not study.place(run).is_dir():
+        if used and not study.place(run).is_dir():
             store.path(_language_key(study, run)).unlink(missing_ok=True)
     missing = [run for run in runs if not store.read(_language_key(study, run), study.stamp)]
     factorings = dict.fromkeys(run.factoring for run in missing if run.factoring)
@@ -476,10 +480,13 @@ def _alike(study, methods, source):  # groups of methods that learn the task in 
     return groups.values()
 
 
-def _table(study, jobs):  # keys and measurements; a row for each value of the records
+def _table(study, jobs, required):  # keys and measurements, and the runs that some of the jobs require
+    "A row for each value of the records; what is missing is computed, first what is trained on text."
     import pandas as pd
 
-    study.study.cells(jobs, study.stamp)
+    missing = [job for job in jobs if not study.study.read(job[0], study.stamp)]
+    learn_languages(study, required(missing), used=True)
+    study.study.cells(missing, study.stamp)
     records = [study.study.read(key, study.stamp) for key, _ in jobs]
     return pd.DataFrame([dict(record["key"], **value) for record in records for value in record["values"]])
 
@@ -497,7 +504,6 @@ def transfer(
     sources, targets = list(sources or study.languages), list(targets or study.languages)
     if unknown := next((m for m in methods if m not in study.methods), None):
         raise ValueError(f"no method {unknown!r}; choose from {', '.join(study.methods)}")
-    learn_languages(study, required_runs(study, methods, sources, targets))
     asked = dict(what="transfer", scale=study.scale, targets=" ".join(targets), task=task)
     jobs = []
     for source in sources:
@@ -506,7 +512,12 @@ def transfer(
                 key = dict(asked, methods=" + ".join(group), source=source, seed=seed)
                 jobs.append((key, partial(transfer_scores, study, group, source, targets, task, seed)))
     jobs.sort(key=lambda job: study.methods[job[1].args[1][0]].mlm != "target")  # the longest first
-    found = _table(study, jobs)[["method", "source", "target", "metric", "seed", "value"]]
+
+    def required(jobs):
+        arguments = [measure.args for _, measure in jobs]  # study, methods, source, targets, task, seed
+        return [run for _, group, source, *_ in arguments for run in required_runs(study, group, [source], targets)]
+
+    found = _table(study, jobs, required)[["method", "source", "target", "metric", "seed", "value"]]
     return found.sort_values("method", key=lambda c: c.map(methods.index), kind="stable", ignore_index=True)
 
 # %% ../../nbs/08_experiments/05_transfer.ipynb #c2d747a7
@@ -545,7 +556,6 @@ def transfer_by_steps(
     for method in methods:
         runs.append(language_spec(study, method, source))
         runs += [_less(study, method, target, by, n) for target in targets for n in grid if n]
-    learn_languages(study, runs)
     grid_key = dict(steps=" ".join(map(str, grid)), targets=" ".join(targets))
     asked = dict(what=by, scale=study.scale, source=source, task=task, **grid_key)
     jobs = []
@@ -553,7 +563,8 @@ def transfer_by_steps(
         for seed in seeds:
             measure = partial(_by_budget, study, group, source, targets, by, grid, task, seed)
             jobs.append((dict(asked, methods=" + ".join(group), seed=seed), measure))
-    return _table(study, jobs)[["method", "target", "metric", "step", "seed", "value"]]
+    found = _table(study, jobs, lambda missing: runs if missing else [])
+    return found[["method", "target", "metric", "step", "seed", "value"]]
 
 # %% ../../nbs/08_experiments/05_transfer.ipynb #fe841105
 def matrix(
