@@ -504,6 +504,7 @@ def transfer(
     sources, targets = list(sources or study.languages), list(targets or study.languages)
     if unknown := next((m for m in methods if m not in study.methods), None):
         raise ValueError(f"no method {unknown!r}; choose from {', '.join(study.methods)}")
+    learn_languages(study, required_runs(study, methods, sources, targets))
     asked = dict(what="transfer", scale=study.scale, targets=" ".join(targets), task=task)
     jobs = []
     for source in sources:
@@ -556,6 +557,7 @@ def transfer_by_steps(
     for method in methods:
         runs.append(language_spec(study, method, source))
         runs += [_less(study, method, target, by, n) for target in targets for n in grid if n]
+    learn_languages(study, runs)
     grid_key = dict(steps=" ".join(map(str, grid)), targets=" ".join(targets))
     asked = dict(what=by, scale=study.scale, source=source, task=task, **grid_key)
     jobs = []
