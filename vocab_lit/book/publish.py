@@ -1205,7 +1205,7 @@ def share_cores() -> int:  # how many pages run at a time
 
 
 def run_all(
-    anew: bool = False,  # whether all is measured anew; otherwise one cell in eight is, and the others are taken over
+    anew: bool = False,  # whether all is measured anew; otherwise one cell in ten is, and the others are taken over
 ) -> list[Path]:  # the pages
     "Run every chapter for its languages at scale mini, the notebooks that read their records, and the library's."
     root, workers = checkout(), share_cores()
@@ -1216,7 +1216,7 @@ def run_all(
             p.unlink()  # its notebook was renamed
     os.environ[MUST_HOLD] = "1"
     with forked_kernels():
-        return run_jobs(_jobs(root), workers)
+        return run_jobs(_jobs(root), workers + 1)  # a page often waits for its kernel
 
 # %% ../../nbs/10_book/01_publish.ipynb #6cc1eaa1
 def _option_help(value: ast.expr | None) -> str:
@@ -1338,7 +1338,7 @@ Versions: {versions}.
 {chapter_table}
 
 A page takes less time than its numbers did: it reads measurements that are [kept with the \
-package](../library/08_experiments/10_recorded.ipynb), but for one in eight, and what an earlier run has left. The \
+package](../library/08_experiments/10_recorded.ipynb), but for one in ten, and what an earlier run has left. The \
 table says how many measurements there are and how many minutes they took, how many of them were made here, and how \
 many of these are within 1% of what is kept.
 

@@ -130,7 +130,7 @@ def gather(
     return table
 
 # %% ../../nbs/08_experiments/10_recorded.ipynb #5b0c1d02
-ANEW = 8  # one cell in so many is measured anew
+ANEW = 10  # one cell in so many is measured anew
 
 
 def pages_path() -> Path:
