@@ -16,6 +16,7 @@ import ast
 import builtins
 import difflib
 import gc
+import hashlib
 import importlib
 import json
 import os
@@ -33,7 +34,7 @@ from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from configparser import ConfigParser
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cache, partial
 from html.parser import HTMLParser
 from pathlib import Path
 from threading import Lock
@@ -661,8 +662,11 @@ def stamp(root: Path | None = None) -> list[str]:  # the files that changed
     return list(changed)
 
 # %% ../../nbs/10_book/01_publish.ipynb #7ccf71ea
+_read_yaml = cache(yaml.safe_load)  # reading takes longer than most of what asks for it
+
+
 def _book(root: Path | None) -> dict:
-    return yaml.safe_load(((root or checkout()) / "book" / "chapters.yml").read_text(encoding="utf-8"))
+    return _read_yaml(((root or checkout()) / "book" / "chapters.yml").read_text(encoding="utf-8"))
 
 
 def chapters(root: Path | None = None) -> dict[str, dict[str, dict]]:  # chapter to language to parameters
@@ -874,6 +878,7 @@ def _run(
             # the folder of the kernel; papermill's `cwd` changes that of this process, which other pages share
             resources={"metadata": {"path": str(path.parent)}},
             progress_bar=bar or False,
+            request_save_on_cell_execute=False,  # which would write all outputs again for each cell
             extra_arguments=["--log-level=50"],
         )
     except papermill.PapermillExecutionError as e:
@@ -916,7 +921,11 @@ def _execute(
         # a page shows a test, `make test` runs it
         if re.match(r"(#\|.*\n)*#\| *(eval: *false|test:)", "".join(c["source"])):
             c["metadata"].setdefault("tags", []).append("skip-execution")
-    made = dict(key=_key(root, nb, reads), whole=fingerprint(json.dumps(nb)), parameters=params or {})
+    made = dict(
+        key=_key(root, nb, reads),
+        whole=hashlib.sha256(json.dumps(nb).encode()).hexdigest()[:16],
+        parameters=params or {},
+    )
     if made.items() <= page_info(out).items():
         return out
     executed = root / "_build" / "executed" / f"{out.parent.name}-{out.name}"
@@ -1205,7 +1214,7 @@ def share_cores() -> int:  # how many pages run at a time
 
 
 def run_all(
-    anew: bool = False,  # whether all is measured anew; otherwise one cell in ten is, and the others are taken over
+    anew: bool = False,  # whether all is measured anew; otherwise one cell in twenty is, and the others are taken over
 ) -> list[Path]:  # the pages
     "Run every chapter for its languages at scale mini, the notebooks that read their records, and the library's."
     root, workers = checkout(), share_cores()
@@ -1338,7 +1347,7 @@ Versions: {versions}.
 {chapter_table}
 
 A page takes less time than its numbers did: it reads measurements that are [kept with the \
-package](../library/08_experiments/10_recorded.ipynb), but for one in ten, and what an earlier run has left. The \
+package](../library/08_experiments/10_recorded.ipynb), but for one in twenty, and what an earlier run has left. The \
 table says how many measurements there are and how many minutes they took, how many of them were made here, and how \
 many of these are within 1% of what is kept.
 
