@@ -22,6 +22,8 @@ async function faults(page) {
   for (const file of files) if (!there.includes(file)) console.log(`${file}: not built`);
   let count = 0;
   for (const file of there) {
+    const begun = Date.now();
+    const before = count;
     for (const colorScheme of ["light", "dark"]) {
       for (const width of [1400, 390]) {
         const page = await browser.newPage({ colorScheme, viewport: { width, height: 900 } });
@@ -34,6 +36,7 @@ async function faults(page) {
         await page.close();
       }
     }
+    console.log(`${file}: ${count - before} faults, ${Math.round((Date.now() - begun) / 1000)} s`);
   }
   await browser.close();
   console.log(`${count} faults on ${there.length} pages`);
