@@ -13,7 +13,7 @@ from pathlib import Path
 from filelock import FileLock
 
 from .publish import PageJob, checkout, run_all, run_chapter, run_jobs, share_cores, study_runs
-from ..experiments.recorded import chapter_of, forget, gather, keep_pages, pages_path, study_path
+from ..experiments.recorded import chapter_of, forget, gather, keep_pages, measured_anew, pages_path, study_path
 
 # %% auto #0
 __all__ = ['PAGES', 'study_jobs', 'record_pages', 'run_study']
@@ -50,7 +50,10 @@ PAGES = "pages"  # the book's own, in the place of a chapter
 def record_pages() -> Path:  # the file
     "Measure all numbers of the book's pages anew, and keep them."
     run_all(anew=True)
-    keep_pages(checkout() / "_build" / "study")
+    folder = checkout() / "_build" / "study"
+    if any(measured_anew(chapter)["taken over"] for chapter in folder.glob("*")):
+        raise RuntimeError(f"another build has laid out records in {folder} meanwhile; run it alone")
+    keep_pages(folder)
     return pages_path()
 
 

@@ -20,6 +20,7 @@ import vocab_lit
 from .claims import RECORDS, record_rows
 from .results import ResultStore, environment, fingerprint, read_record
 from ..text.corpus import data_path, write_json
+from ..text.files import write_file
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -78,7 +79,7 @@ def fresh_rows(
     folder: str | Path,  # of a chapter's records
     chapter: str = "",  # empty: as the folder is called
 ) -> pd.DataFrame:  # columns of RECORDS as text, scale (with the name of the trial, if it is one), seed and value
-    "The numbers that the present library has measured, without times."
+    "The numbers that the present library has measured, or taken over from `lay_out`, without times."
     import pandas as pd
 
     found = ResultStore(folder).frame()
@@ -131,7 +132,8 @@ def gather(
 
 # %% ../../nbs/08_experiments/10_recorded.ipynb #5b0c1d02
 ANEW = 20  # one cell in so many is measured anew
-_TRAINED_FOR = {"transfer", "steps", "limit", "guesses"}  # cells that need models of their own, fewer of which are
+# cells that need models of their own, of which fewer are
+_TRAINED_FOR = {"transfer", "steps", "limit", "guesses"}
 
 
 def pages_path() -> Path:
@@ -151,16 +153,18 @@ def keep_pages(
     folder: str | Path,  # with a folder of records for each chapter
     path: str | Path | None = None,  # the file, which is replaced; None: the bundled one
 ) -> int:  # how many records it has
-    "Write what the present library has measured or taken over into one file."
-    path, kept, library, today = Path(path or pages_path()), [], fingerprint(), time.strftime("%Y-%m-%d")
+    "Write what the present library has measured or taken over at scale mini into one file."
+    path, kept, library = Path(path or pages_path()), [], fingerprint()
     for file in sorted(Path(folder).glob("*/*.json")):
         record = read_record(file)
-        if record and record["library"] == library:
+        if record and record["library"] == library and record["key"].get("scale", SCALE) == SCALE:
+            today = time.strftime("%Y-%m-%d", time.localtime(file.stat().st_mtime))
             made = dict(library=record.pop("measured_by", library), date=record.get("date", today))
             kept.append(dict(record, **made, chapter=file.parent.name, file=file.name))
     path.parent.mkdir(parents=True, exist_ok=True)
     lines = "".join(json.dumps(record, ensure_ascii=False, sort_keys=True) + "\n" for record in kept)
-    path.write_bytes(gzip.compress(lines.encode(), mtime=0))
+    with write_file(path) as part:
+        part.write_bytes(gzip.compress(lines.encode(), mtime=0))
     return len(kept)
 
 # %% ../../nbs/08_experiments/10_recorded.ipynb #5b0c1d03
@@ -177,22 +181,26 @@ def lay_out(
 ) -> None:
     "Put the records of the pages where chapters look for them; what the present library has measured there stays."
     library = fingerprint()
-    for kept in _kept(path):
-        file = Path(folder, kept["chapter"], kept["file"])
+    wanted = {Path(folder, kept["chapter"], kept["file"]): kept for kept in _kept(path)}
+    wanted = {file: kept for file, kept in wanted.items() if not _is_measured_anew(kept, library, anew)}
+    for file in Path(folder).glob("*/*.json"):
         there = read_record(file)
-        is_current = there is not None and there["fingerprint"].startswith(library)
-        if _is_measured_anew(kept, library, anew):
-            if there and "measured_by" in there:
-                file.unlink()
-        elif not is_current:
+        if there and "measured_by" in there and file not in wanted:
+            file.unlink()
+    for file, kept in wanted.items():
+        there = read_record(file)
+        if there is None or not there["fingerprint"].startswith(library):
             texts = kept["fingerprint"].partition("-")[2]
             taken = dict(kept, fingerprint=f"{library}-{texts}", library=library, measured_by=kept["library"])
             file.parent.mkdir(parents=True, exist_ok=True)
             write_json(taken, file)
 
 # %% ../../nbs/08_experiments/10_recorded.ipynb #5b0c1d04
+_DURATIONS = {"seconds", "making", "training", "CPU seconds"}  # metrics that no other machine repeats
+
+
 def _numbers(record):  # by what names them
-    rows = [dict(row) for row in record["values"] if row["metric"] not in _TIMES]
+    rows = [dict(row) for row in record["values"] if row["metric"] not in _DURATIONS]
     return {json.dumps({**row, "value": None}, sort_keys=True): row["value"] for row in rows}
 
 

@@ -135,7 +135,7 @@ def costs(
 LOST = 0.01  # share of letters in unknown tokens: above it, every fifth sentence or so has a word that cannot be read
 FEW_OF_SCRIPT = 20  # tokens of two letters and more: with fewer, a vocabulary does not know a script
 MOST_LETTERS = 0.5  # share of letters in such scripts from where there is nothing to extend
-TWICE = 2.0  # times as long as with a vocabulary of its own, which is then about as good as an extended one, and small
+TWICE = 2.0  # times as long as with a vocabulary of its own: little of the source is then of use, and its own is small
 LONGER = 1.2  # times as long: what is saved pays for embeddings that have to be learnt
 LITTLE = 0.5  # share of the vocabulary that the text needs: below it, more than half of the embeddings are for others
 WORTH = 0.03  # share of the length that doubling a vocabulary has to save
