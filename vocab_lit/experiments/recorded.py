@@ -20,7 +20,6 @@ import vocab_lit
 from .claims import RECORDS, record_rows
 from .results import ResultStore, environment, fingerprint, read_record
 from ..text.corpus import data_path, write_json
-from ..text.files import write_file
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -163,8 +162,9 @@ def keep_pages(
             kept.append(dict(record, **made, chapter=file.parent.name, file=file.name))
     path.parent.mkdir(parents=True, exist_ok=True)
     lines = "".join(json.dumps(record, ensure_ascii=False, sort_keys=True) + "\n" for record in kept)
-    with write_file(path) as part:
-        part.write_bytes(gzip.compress(lines.encode(), mtime=0))
+    part = path.with_name(f".{os.getpid()}-{path.name}")
+    part.write_bytes(gzip.compress(lines.encode(), mtime=0))
+    part.replace(path)
     return len(kept)
 
 # %% ../../nbs/08_experiments/10_recorded.ipynb #5b0c1d03
