@@ -5,7 +5,7 @@ LANGUAGE ?= sw
 SCALE    ?= mini
 ARGS     ?=
 PY       := .venv/bin/python
-PUBLISH  := $(PY) -m vocab_lit.book.publish
+PUBLISH  := $(PY) -m tools
 
 .PHONY: help install book page records test test-wheel test-lowest test-colab test-xla axe chapter lib bench mini-model clean
 help: ## this list
@@ -20,7 +20,7 @@ page: .venv/installed ## run one page of the book and build it: make page NAME=f
 	@$(PUBLISH) page $(NAME) $(if $(filter command line,$(origin LANGUAGE)),$(LANGUAGE))
 
 records: .venv/installed ## compute the recorded study, data/records (ARGS=wechsel: of one chapter, ARGS=pages: what the book's pages show; hours in all, resumable)
-	$(PY) -m vocab_lit.book.study $(ARGS)
+	$(PY) -m studies.make_records $(ARGS)
 
 test: .venv/installed ## check generated files, notebooks, lines and imports, then run the tests (ARGS=--slow: all of them)
 	@$(PUBLISH) check
@@ -54,7 +54,7 @@ bench: .venv/installed ## measure speed and memory beside the packages that peop
 	.venv/bin/vocab-lit bench $(or $(ARGS),all --install)
 
 mini-model: .venv/installed ## train a bundled model again: make mini-model ARGS="--model mini-mbert --out DIR"
-	$(PY) -m vocab_lit.experiments.bundled_models $(ARGS)
+	$(PY) -m studies.bundled_models $(ARGS)
 
 clean: ## remove what the book's build made
 	rm -rf _build build book/runs book/library

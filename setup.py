@@ -1,5 +1,6 @@
 """Build metadata: everything comes from settings.ini; edit there."""
 
+import sys
 from configparser import ConfigParser
 from pathlib import Path
 
@@ -16,6 +17,8 @@ extras["all"] = sorted({requirement for required in extras.values() for requirem
 extras["dev"] = extras["all"] + cfg["dev_requirements"].split()
 # for the tests beside other versions, which the tools that build the book do not allow
 extras["test"] = sorted(set(extras["all"]) - set(cfg["book_requirements"].split())) + cfg["dev_requirements"].split()
+# a checkout also finds what its chapters run; a wheel has the library alone
+beside = ["studies", "benchmarks", "tools"] if "editable_wheel" in sys.argv else []
 left_out = here / "data/models/field-xlmr"  # large, and no command needs it
 files = [p for p in (here / "data").rglob("*") if p.is_file() and left_out not in p.parents]
 data = [p.relative_to(here / "data").as_posix() for p in files]
@@ -32,7 +35,7 @@ setup(
     long_description_content_type="text/markdown",
     url=cfg["git_url"],
     project_urls={"Documentation": cfg["doc_host"] + cfg["doc_baseurl"]},
-    packages=[*find_packages(include=[lib, f"{lib}.*"]), f"{lib}.data"],
+    packages=[*find_packages(include=[lib, f"{lib}.*"]), f"{lib}.data", *beside],
     package_dir={f"{lib}.data": "data"},
     package_data={f"{lib}.data": data},
     python_requires=f">={cfg['min_python']},<{cfg['below_python']}",

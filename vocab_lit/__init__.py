@@ -9,7 +9,7 @@ __all__ = ['ROOMS', 'PUBLIC']
 import lazy_loader as lazy
 
 # %% ../nbs/00_vocab_lit.ipynb #0a10b005
-ROOMS = ("text", "tokens", "vectors", "methods", "models", "training", "tasks", "experiments", "app", "book")
+ROOMS = ("text", "tokens", "vectors", "methods", "models", "training", "tasks", "study", "app")
 PUBLIC = {  # module: what a script needs of it
     "text.corpus": ("read_lines",),
     "tokens.tokenizer": ("load_tokenizer", "train_tokenizer", "train_tokenizer_like"),

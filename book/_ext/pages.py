@@ -13,7 +13,7 @@ from docutils import nodes
 from sphinx import addnodes
 from sphinx.transforms import SphinxTransform
 
-from vocab_lit.book.publish import chapters, page_links, settings, source_files
+from tools.publish import chapters, page_links, settings, source_files
 
 DIRECTIVE = re.compile(r"\s*#\|[ \t]*([\w-]+):?[ \t]*(.*)\n?")
 HIDE = {

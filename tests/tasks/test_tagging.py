@@ -3,6 +3,7 @@ from hypothesis import given, settings, strategies as st
 from pathlib import Path
 from seqeval.metrics.sequence_labeling import get_entities
 from sklearn.metrics import accuracy_score
+from studies.constructed import sentences as constructed_sentences, to_conllu
 from torch.nn import functional as F
 from transformers import AutoModelForTokenClassification, BertConfig, BertForMaskedLM, DistilBertConfig, DistilBertForMaskedLM, GPT2Config, GPT2LMHeadModel, MBartConfig, RobertaConfig, RobertaForMaskedLM, XLMRobertaConfig, XLMRobertaForMaskedLM
 from vocab_lit.models.source import load_model
@@ -10,7 +11,6 @@ from vocab_lit.tasks.finetune import Collate, fine_tune, prepare, with_head
 from vocab_lit.tasks.settings import TaggingConfig
 from vocab_lit.tasks.splits import hold_out
 from vocab_lit.tasks.tagging import Tagged, UPOS, accuracy, entity_f1, ner, pos, read_bio, read_conllu, split_wikiann, tag, to_bio, windows, word_scores
-from vocab_lit.text.constructed import sentences as constructed_sentences, to_conllu
 from vocab_lit.text.corpus import data_path
 from vocab_lit.text.phrasebook import lines, sentences
 from vocab_lit.tokens.tokenizer import ids_around, load_tokenizer, train_tokenizer

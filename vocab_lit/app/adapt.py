@@ -28,8 +28,8 @@ import vocab_lit
 from .pipeline import changed_settings, check_tokens, size_of, train_vectors_files, transplant_files
 from .report import MODELS, MadeFolder, write_report
 from .settings import KEEP, Adaptation
-from ..experiments.plots import loss_bars, loss_curves, row_shares
-from ..experiments.results import environment
+from ..study.figures import loss_bars, loss_curves, row_shares
+from ..study.results import environment
 from ..methods.factored import FactoredRecipe, load_factors
 from ..models.card import write_card
 from ..models.check import check_folder, verdict

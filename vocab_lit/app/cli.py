@@ -278,7 +278,7 @@ def option_of(cls: type, name: str):
 def _mirrored(name: str):
     if "VOCAB_LIT_HUB" not in os.environ:
         return name
-    from vocab_lit.experiments.hub import in_mirror
+    from studies.hub import in_mirror
 
     return str(in_mirror(name) or name)
 
@@ -540,7 +540,7 @@ def _write_curve(verdict, figure, table) -> None:
     if figure:
         import pandas as pd
 
-        from vocab_lit.experiments.plots import size_curves
+        from vocab_lit.study.figures import size_curves
 
         size_curves(pd.DataFrame(verdict.points())).savefig(figure)
         step(f"wrote {figure}")
@@ -556,7 +556,7 @@ _HEADINGS = {
 
 
 def _show_verdict(verdict, model, text) -> None:
-    from vocab_lit.experiments.shared_records import field_evidence
+    from vocab_lit.study.shared_records import field_evidence
 
     def shown(row):
         return {_HEADINGS.get(k, k): f"{v:.1%}" if k in _SHARES else v or "" for k, v in row.items()}
@@ -1131,7 +1131,7 @@ def _draw_losses(out: Path) -> None:
         import pandas as pd
 
         from vocab_lit.app.report import logged_losses
-        from vocab_lit.experiments.plots import loss_curves
+        from vocab_lit.study.figures import loss_curves
 
         with TemporaryDirectory() as folder:  # the figure's data are in metrics.jsonl, and losses.csv is another table
             loss_curves(pd.DataFrame(logged_losses(out)), ylabel="loss (nats)", path=Path(folder, "losses.svg"))
@@ -1532,7 +1532,7 @@ def _show_report(report: dict) -> None:
 # %% ../../nbs/09_app/04_cli.ipynb #83d63bbf
 def _show_plan_of(run) -> None:
     "What a study would compute."
-    from vocab_lit.app.study import in_words, planned, time_left, to_compute
+    from vocab_lit.study.study import in_words, planned, time_left, to_compute
 
     show(planned(run), f"{run.study.name}: {len(run.study.cells):,} cells")
     waiting = to_compute(run)
@@ -1589,7 +1589,7 @@ def study_(
     Example: `vocab-lit study mine.yml --share --contributor 'A. Reader'` writes a file for data/field/contributed
     """
     if example:
-        from vocab_lit.app.study_file import EXAMPLE
+        from vocab_lit.study.study_file import EXAMPLE
 
         print(EXAMPLE, end="")
         return
@@ -1599,13 +1599,13 @@ def study_(
         raise SettingError("contributor", "--share and --contributor NAME go together: who made the records?")
     if processes != 1 or cluster or not sys.stderr.isatty():
         os.environ["TQDM_DISABLE"] = "1"  # bars of several cells would overwrite each other
-    from vocab_lit.app.study_file import read_study
+    from vocab_lit.study.study_file import read_study
 
     study, out = read_study(file, data), out or file.with_suffix("")
     if out == file:
         raise SettingError("out", f" {out} is the study file; give a folder")
-    from vocab_lit.app.study import StudyRun, planned, run_study, share_study
-    from vocab_lit.experiments.results import Workers
+    from vocab_lit.study.study import StudyRun, planned, run_study, share_study
+    from vocab_lit.study.results import Workers
 
     run = StudyRun.open(study, out, Workers(processes, cluster), write=not (dry_run or share))
     if dry_run:
@@ -1645,9 +1645,9 @@ def claims_(
 
     Example: `vocab-lit claims --paper focus`
     """
-    from vocab_lit.experiments.claims import load_claims, read_records, summary, verdicts
-    from vocab_lit.experiments.recorded import with_study
-    from vocab_lit.experiments.shared_records import with_field
+    from studies.claims import load_claims, read_records, summary, verdicts
+    from studies.recorded import with_study
+    from vocab_lit.study.shared_records import with_field
 
     claims = load_claims()
     papers = list(dict.fromkeys(c.paper for c in claims))

@@ -1,0 +1,1 @@
+"""Time, memory and coverage, beside the packages that people use today."""

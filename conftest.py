@@ -1,0 +1,63 @@
+"""What all tests share: libraries, `tests` (made from the notebooks), studies, benchmarks and tools."""
+
+import functools
+import gc
+import os
+import sys
+
+import hypothesis
+import pytest
+
+gc.set_threshold(
+    20_000
+)  # what is imported stays: looking through it at every 700 new objects takes a tenth of the time
+hypothesis.settings.load_profile("ci")  # the same examples in every run, and no deadline
+os.environ.setdefault("MPLBACKEND", "agg")
+os.environ.setdefault("HF_HUB_OFFLINE", "1")
+os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
+
+
+def pytest_addoption(parser):
+    parser.addoption("--slow", action="store_true", help="also run the tests marked slow")
+
+
+def pytest_configure(config):
+    config.addinivalue_line("markers", "cell(notebook, label): the notebook cell that a test was made from")
+    config.addinivalue_line("markers", "slow: takes long; runs with --slow")
+    config.addinivalue_line("markers", "gpu: needs a GPU")
+
+
+def pytest_collection_finish():
+    if testing := sys.modules.get("typer.testing"):  # whose runner would make all commands anew at each call
+        testing._get_command = functools.cache(testing._get_command)
+
+
+def freeze():  # no collection looks again through what is imported or what earlier modules keep
+    gc.collect(1)  # a full collection would cost more than it saves
+    gc.freeze()
+
+
+@pytest.fixture(scope="module", autouse=True)
+def freeze_before_each_module():
+    freeze()
+
+
+def pytest_runtest_setup(item):
+    if not gc.get_freeze_count():
+        freeze()  # after a training, which unfreezes all
+    if item.get_closest_marker("slow") and not item.config.getoption("--slow"):
+        pytest.skip("slow: run with --slow")
+    if item.get_closest_marker("gpu"):
+        import torch
+
+        if not torch.cuda.is_available():
+            pytest.skip("needs a GPU")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item, call):
+    report = yield
+    marker = item.get_closest_marker("cell")
+    if marker and report.failed:
+        report.sections.append(("edit this cell", "notebook {}, {}".format(*marker.args)))
+    return report

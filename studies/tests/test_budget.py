@@ -1,0 +1,504 @@
+from babel import Locale
+from dataclasses import replace
+from datasets import ClassLabel, Dataset, Features, Sequence as Many, Value
+from pathlib import Path
+from transformers import GPT2Config, GPT2LMHeadModel, XLMRobertaConfig, XLMRobertaForMaskedLM
+from studies.budget import SHARE, Shape, _CHAPTERS, _PRESETS, _SHAPES, batch_flops, loads, measure_throughput, measured_rate, memory_needed, needs, on_this_machine, plan, run_flops, shape_of
+from studies.experiment import FOCUS_METHODS, get_setup
+from studies.hub import DEFAULTS, MODELS, SOURCES, hub_splits, source_for
+from studies.presets import PAPER_TEXT, data_set
+from studies.transfer import UNKS
+from vocab_lit.models.madx import MadX
+from vocab_lit.models.source import load_model
+from vocab_lit.text.corpus import data_path
+from vocab_lit.text.phrasebook import lines
+from vocab_lit.tokens.tokenizer import train_tokenizer
+from vocab_lit.training.lapt import lapt_flops
+from vocab_lit.training.settings import LaptConfig, MODES, PRESETS
+import ast
+import gzip
+import json
+import pandas as pd
+import pytest
+import tempfile
+import vocab_lit
+
+
+@pytest.fixture(scope='module')
+def cell_2d178653():
+    global one, small, text, tiny, tokenizer
+    text = lines("sw", 300, seed=0)
+    tokenizer = train_tokenizer(text, "unigram", 500)
+    tiny = XLMRobertaForMaskedLM(
+        XLMRobertaConfig(
+            vocab_size=500,
+            hidden_size=32,
+            num_hidden_layers=2,
+            num_attention_heads=2,
+            intermediate_size=48,
+            pad_token_id=1,
+            max_position_embeddings=34,
+        )
+    )
+    small, one = Shape(2, 32, 48, 500), LaptConfig(steps=100, batch_size=16, length=32)
+    pd.DataFrame(
+        {
+            mode: {
+                "by shape": run_flops(small, replace(one, mode=mode)),
+                "counted by torch": lapt_flops(tiny, tokenizer, replace(one, mode=mode)),
+            }
+            for mode in MODES
+        }
+    ).map("{:.3g}".format)
+
+
+@pytest.fixture(scope='module')
+def cell_37efa181():
+    global bert, gpt2, published_shares, share
+    bert, gpt2 = Shape(12, 768, 3072, 30_522), _SHAPES[MODELS["GPT-2"]]
+
+
+    def share(shape, length, asked, tokens_per_second, peak):
+        return batch_flops(shape, length, length, asked) / length * tokens_per_second / peak
+
+
+    published_shares = {
+        "WECHSEL, GPT-2 on a TPU v3-8": share(gpt2, 512, 511, 250_000 * 512 * 512 / (4 * 86_400), 4 * 123e12),
+        "nanoGPT, GPT-2 on A100": share(gpt2, 1024, 1023, 300e9 / (8 * 4 * 86_400), 312e12),
+        "MosaicBERT's BERT-Base on A100": share(bert, 128, 19, 70_000 * 4096 * 128 / (8 * 11.5 * 3600), 312e12),
+    }
+    pd.Series(published_shares, name="share of the peak").map("{:.0%}".format).to_frame()
+
+
+@pytest.fixture(scope='module')
+def cell_791d07bc():
+    global here
+    here = measure_throughput()
+    pd.Series(
+        {k: v if isinstance(v, str) else f"{v:.3g}" for k, v in here.items()}, name="measured on this machine"
+    ).to_frame()
+
+
+@pytest.fixture(scope='module')
+def cell_9f3a0002(cell_2d178653):
+    global SMALL, _NAMED, _PAIRED, asked_of_hub, lay_out, rows_of
+    _NAMED = Features(tokens=Many(Value("string")), ner_tags=Many(ClassLabel(names=["O", "B-PER", "I-PER"])))
+    _PAIRED = Features(
+        premise=Value("string"),
+        hypothesis=Value("string"),
+        label=ClassLabel(names=["entailment", "neutral", "contradiction"]),
+    )
+
+
+    def rows_of(task, n, language):  # of a task's data set, with the columns and features that the Hub's have
+        if task == "ner":
+            return dict(tokens=[["Asha", "yupo"]] * n, ner_tags=[[1, 0]] * n), _NAMED
+        if task == "nli":
+            return dict(premise=["a"] * n, hypothesis=["b"] * n, label=[1] * n), _PAIRED
+        if task == "qa":
+            ids = [f"{Locale('en').languages[language].lower()}-{i}" for i in range(n)]
+            answers = [dict(text=["Asha"], answer_start=[0])] * n
+            return dict(id=ids, question=["who?"] * n, context=["Asha is here"] * n, answers=answers), None
+        trees = dict(tokens=[["Asha", "yupo"]], upos=[["PROPN", "VERB"]], head=[["2", "0"]], deprel=[["nsubj", "root"]])
+        return {column: value * n for column, value in trees.items()}, None
+
+
+    def lay_out(root, source, task, language):  # one language of a data set
+        folder = root / source.name
+        if task == "text" and source.files:
+            file = folder / source.of(source.files, language).replace("**/", "").replace("*", "0")
+            file.parent.mkdir(parents=True, exist_ok=True)
+            with gzip.open(file, "wt", encoding="utf-8") as f:
+                f.writelines(json.dumps({source.column: line}) + "\n" for line in text)
+            return
+        parts = [("train", dict(text=text), None)]
+        if task != "text":
+            sizes = zip(source.splits, (700, 200, 300))  # enough for the division of Downey et al.
+            parts = [(part, *rows_of(task, n, language)) for part, n in sizes if part]
+        for part, rows, features in parts:
+            file = folder / source.of(source.config, language) / part / "0000.parquet"
+            file.parent.mkdir(parents=True, exist_ok=True)
+            Dataset.from_dict(rows, features).to_parquet(file)
+
+
+    SMALL = {
+        "focus": dict(language="sw", compare="sw sm"),
+        "embedding-structure": dict(language="et", compare="et myv", mixed="et+he", family="et+fi"),
+        "mad-x": dict(language="en", kinds="high resource: en; not seen: qu", questions="en es", vocabulary="none"),
+        "unks-everywhere": dict(
+            language="am", sources="en", targets="new script: am", tree_sources="en", tree_targets="new script: am"
+        ),
+        "wechsel": dict(language="sw", medium="de sw", low="gd"),
+    }
+
+
+    def asked_of_hub(chapter):  # task, name of the data set and language
+        preset = PAPER_TEXT[chapter]
+        for task, languages in needs(chapter, scale="paper", **SMALL[chapter]).languages.items():
+            for language in languages:
+                name = data_set(chapter, task, language) or DEFAULTS.get(task)
+                yield task, preset.corpus_of(language) if task == "text" else name, language
+
+
+def test_operations_by_shape_are_those_that_torch_counts_in_every_mode_for_causal_models_and_with_adapters(cell_2d178653):
+    for mode in MODES:
+        assert run_flops(small, replace(one, mode=mode)) == pytest.approx(
+            lapt_flops(tiny, tokenizer, replace(one, mode=mode)), rel=0.01
+        )
+    causal, bpe = (
+        GPT2LMHeadModel(
+            GPT2Config(vocab_size=500, n_embd=32, n_layer=2, n_head=2, n_positions=32, bos_token_id=0, eos_token_id=2)
+        ),
+        train_tokenizer(text, "bpe", 500),
+    )
+    assert run_flops(Shape(2, 32, 128, 500, False), one) == pytest.approx(lapt_flops(causal, bpe, one), rel=0.02)
+    madx = MadX(tiny)
+    madx.add_language("sw")
+    with madx.learning("sw"):
+        assert run_flops(small, one, "adapter") == pytest.approx(lapt_flops(tiny, tokenizer, one), rel=0.01)
+    for folder in data_path("models").iterdir():
+        shape, model = shape_of(str(folder)), load_model(folder)
+        assert shape.masked == ("gpt2" not in folder.name) and shape.parameters == pytest.approx(
+            sum(p.numel() for p in model.parameters()), rel=0.06
+        )
+    with pytest.raises(ValueError, match="the shape of no/model is not known without its config.json"):
+        shape_of("no/model")
+    assert _SHAPES[MODELS["XLM-R"]].parameters == pytest.approx(278e6, rel=0.01) and _SHAPES[
+        MODELS["GPT-2"]
+    ].parameters == pytest.approx(124e6, rel=0.02)
+
+
+def test_the_assumed_share_lies_within_the_published_ones(cell_37efa181):
+    assert min(published_shares.values()) * 0.9 < SHARE < max(published_shares.values()) < 0.4
+
+
+def test_what_is_measured_is_consistent(cell_791d07bc):
+    assert (
+        here["share"] > 0  # beside other work it may be anything: both are clock times
+        and here["device"]
+        and here["flops_per_second"] == pytest.approx(here["share"] * here["products_per_second"])
+    )
+    per_token = here["flops_per_second"] / here["tokens_per_second"]
+    assert per_token == pytest.approx(
+        batch_flops(shape_of(str(data_path("models", "mini-xlmr"))), 72, 72, 11) / 72, rel=0.05
+    )
+
+
+def test_loads_are_those_of_the_chapters_own_loops():
+    def runs(*args, **kw):
+        return {load.what: load.runs for load in loads(*args, **kw)}
+
+
+    focus = {load.what: load for load in loads("focus", "sw", dictionary="d", source_text="t")}
+    replaced = focus["LAPT, replaced vocabulary"]
+    assert (replaced.steps, replaced.samples, replaced.tokens) == (390_625, 50_000_000, 50_000_000 * 256)  # Table 5
+    assert replaced.flops == pytest.approx(run_flops(Shape(12, 768, 3072, 50_000), PRESETS["focus"]))
+    assert {what: load.runs for what, load in focus.items()} == {
+        "LAPT, original vocabulary": 1,
+        "LAPT, replaced vocabulary": 6 + 2,
+        "LAPT, replaced vocabulary, two stages": 1,
+        "LAPT, extended vocabulary": 2,
+        "fine-tuning, ner": 5 * len(FOCUS_METHODS),
+        "fine-tuning, nli": 5 * 8,  # Table 2, with five seeds (Section 3.3)
+        "fine-tuning, qa": 5 * 8,
+    }
+    assert runs("focus", "sw", "mini")["LAPT, replaced vocabulary"] == 2 * 6 + 2
+    assert focus["LAPT, replaced vocabulary, two stages"].steps == 468_750  # 20% more, Section 3.1
+    assert (
+        runs("focus", "sw")["LAPT, replaced vocabulary"]
+        == runs("focus", "sw", dictionary="d")["LAPT, replaced vocabulary"] - 1
+    )
+    wechsel = {load.what: load for load in loads("wechsel", "sw", medium="fr de zh sw", low="su gd ug mg", seeds=1)}
+    assert wechsel["LAPT of GPT-2"].tokens == pytest.approx(65.5e9, rel=0.01)  # Table 1
+    assert wechsel["LAPT of RoBERTa"].runs == 4 * (3 + 2)  # Tables 2 and 10
+    low_resource = wechsel["LAPT of GPT-2, with little text, at most"]
+    assert (low_resource.runs, low_resource.steps) == (4 * 3 + 4 * 4, 250_000)  # Tables 4 and 11
+    freezing = wechsel["LAPT of GPT-2, with and without freezing"]
+    assert (freezing.runs, freezing.steps) == (6, 75_000)  # Figures 3 and 6
+    assert wechsel["LAPT of GPT-2"].runs == 4 * 3 + 4 * 2 + 1  # Tables 3 and 9, and one compared by byte
+    # three stages of three starts and of two kinds of vectors, four times XLM-R and three monolingual models
+    assert wechsel["fine-tuning, nli"].runs == wechsel["fine-tuning, ner"].runs == 4 * 3 * 5 + 4 + 3
+    asked = dict(kinds="seen: en tr; script: am", questions="en am", vocabulary="am")
+    mad, five = runs("mad-x", "en", **asked, seeds=1), runs("mad-x", "en", **asked, seeds=5)
+    assert (
+        mad["LAPT, whole model"] == 3
+        and mad["LAPT, language adapter"] == 3
+        and mad["LAPT, language adapter, invertible"] == 3
+        and mad["LAPT, language adapter, invertible + script-posn-ident"] == 1
+    )
+    assert (
+        mad["fine-tuning, ner"] == 3 * (1 + 1 + 3) + 1 and mad["fine-tuning, ner, adapters"] == 3 * 3 + 1 + 3 * 3
+    )  # mBERT once; in Amharic an adapter more, as its vocabulary is another; three other wirings
+    assert five["fine-tuning, ner"] == 5 * 3 * (1 + 1) + 3 * 3 + 5  # Section 5.2: MLM-TRG once for each pair
+    assert five["fine-tuning, qa"] == 3 and five["fine-tuning, qa, adapters"] == 2 * 3
+    short = loads("focus", "sw", "mini", steps=10)[1]
+    assert short.steps == 10 and short.tokens == 10 * 16 * 72
+    for chapter in _CHAPTERS:
+        for scale in ("mini", "paper"):
+            assert all(load.runs > 0 and load.flops > 0 for load in loads(chapter, "sw", scale))
+    with pytest.raises(ValueError, match="no chapter 'no'; choose from focus"):
+        loads("no", "sw")
+    with pytest.raises(ValueError, match="scale 'huge'"):
+        loads("focus", "sw", "huge")
+
+
+def test_parameters_have_the_chapters_names_and_defaults():
+    import inspect
+
+    book = Path(vocab_lit.__file__).parents[1] / "book"
+    for chapter, count in _CHAPTERS.items() if book.is_dir() else ():
+        cell = next(
+            "".join(c["source"])
+            for c in json.loads((book / f"{chapter}.ipynb").read_text(encoding="utf-8"))["cells"]
+            if "parameters" in c["metadata"].get("tags", [])
+        )
+        there = {n.targets[0].id: ast.literal_eval(n.value) for n in ast.parse(cell).body}
+        for name, p in inspect.signature(count).parameters.items():
+            if p.default is not p.empty:
+                assert there[name] == p.default, (chapter, name)
+
+
+def test_the_loads_of_a_chapter_at_scale_mini_counted_by_hand():
+    def runs(*args, **kw):
+        return {load.what: load.runs for load in loads(*args, **kw)}
+
+
+    assert runs("embedding-structure", "et", "mini", compare="hy", mixed="et+hy", family="et+fi") == {
+        "LAPT, full, source vocabulary": 4,
+        "LAPT, full": 20 + 8 + 8,
+        "LAPT, full, three times as long": 2,
+        "LAPT, emb": 7 + 3,
+        "LAPT, emb-rows": 2,
+        "fine-tuning, pos": 34 + 10 + 16,
+        "fine-tuning, ner": 34 + 16,
+    }
+    assert runs("embedding-structure", "et", compare="hy", mixed="et+hy", family="et+fi", seeds=1) == {
+        "LAPT, full, source vocabulary": 4,
+        "LAPT, full": 2 * 13 + 2 * 13,
+        "LAPT, emb": 2 * 7 + 2 * 7,
+        "fine-tuning, pos": 2 * 22 + 2 * 2 * 21,
+        "fine-tuning, ner": 2 * 22 + 2 * 2 * 21,
+    }
+    read = needs("embedding-structure", "et").languages["text"]  # of Tables 1, 3 and 8
+    assert read == ["et", "hy", "eu", "myv", "he", "ru", "sme", "te", "fi", "hu"]
+    of_paper = runs("embedding-structure", "et", seeds=1)
+    assert of_paper["fine-tuning, pos"] == 8 * 22 + (8 + 6) * 21
+    assert of_paper["fine-tuning, ner"] == 6 * 22 + (6 + 4) * 21  # the Hub has no names of Erzya and North Sámi
+    mine = dict(model=str(data_path("models", "mini-xlmr")), text="my.txt", pos="a b")
+    assert (
+        runs("compare", "my", "custom", **mine)
+        == {
+            "LAPT, auxiliary model": 1,
+            "LAPT, target vocabulary": 13,
+            "LAPT, source vocabulary": 1,
+            "LAPT, language adapter": 1,
+            "fine-tuning, pos": 15,
+        }
+        and runs("compare", "my", "custom", **mine, dictionary="d")["fine-tuning, pos"] == 19
+        and runs("compare", "sw", "mini")["LAPT, auxiliary model"] == 4
+        and runs("compare", "sw", "mini")["LAPT, target vocabulary"] == 2 * (8 + 3 + 2 + 4) + 2 * 8
+    )
+    gelu = "LAPT, language adapter, invertible, gelu"
+    embeddings = {method.recipe for method in UNKS.values()} - {""}
+    assert runs("unks-everywhere", "am", "mini") == {
+        gelu: 2 + 4,
+        f"{gelu}, last layer left out": 2 + 4 + 1 + 3,
+        **{f"{gelu}, last layer left out + {recipe}": 4 + 3 + 2 * recipe.startswith("el") for recipe in embeddings},
+        **{f"{gelu} + {recipe}": 1 for recipe in embeddings},
+        "LAPT, el-rand": 4 + 2,
+        "LAPT, el-lex": 4 + 2,
+        "LAPT, other dimensions and smaller amounts of text": 3 + 2 * 2,
+        "fine-tuning, ner": 2 * 2 + 2 + 3,
+        "fine-tuning, ner, adapters": 2 * 3 + 2 + 1 + 1 + 3,
+        "fine-tuning, dp": 1,
+        "fine-tuning, dp, adapters": 1,
+    }
+    names_alone = dict(tree_sources="none", tree_targets="none")
+    at_paper = runs("unks-everywhere", "am", **names_alone)
+    trained = runs("unks-everywhere", "am", **names_alone, source_adapters="none")
+    differences = {what: n - at_paper.get(what, 0) for what, n in trained.items() if n != at_paper.get(what, 0)}
+    assert differences == {gelu: 4, f"{gelu}, last layer left out": 4}  # of the four sources
+    assert at_paper["LAPT, el-lex"] == at_paper[f"{gelu} + el-lex"] == at_paper[gelu] == 17
+    assert runs("wechsel", "sw", "mini") == {
+        "LAPT of GPT-2": 9 + 4 + 2 + 1,
+        "LAPT of GPT-2, with little text, at most": 6 + 8,
+        "LAPT of GPT-2, source vocabulary": 1,
+        "LAPT of RoBERTa": 9 + 2,
+        "fine-tuning, nli": 18,
+        "fine-tuning, ner": 18 + 4 + 3,
+    }
+
+
+def test_a_measured_rate_takes_the_place_of_the_assumed_share_and_a_plan_says_which_it_used():
+    runs = [dict(side="vocab_lit", flops_per_second=rate) for rate in (2e14, 4e14, 9e14)] + [dict(side="Trainer")]
+    with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        assumed = plan("focus", "sw", "paper")
+        assert "25% of each machine's peak" in str(assumed) and "measured" not in str(assumed)
+        Path("_build/bench").mkdir(parents=True)
+        gpu_record = dict(environment=dict(device="NVIDIA H200"), runs=runs)
+        Path("_build/bench/bench.json").write_text(json.dumps(dict(gpu=gpu_record)), encoding="utf-8")
+        assert measured_rate() == dict(device="NVIDIA H200", flops_per_second=4e14)
+        found = plan("focus", "sw", "paper")
+        assert "H200" not in found.budget and "A100 40GB" in found.budget
+        assert "but for NVIDIA H200 from what was measured: 400 TFLOP/s" in str(found)
+        hours = sum(load.runs * load.flops for load in loads("focus", "sw", "paper")) / 4e14 / 3600
+        assert found.budget["measured: NVIDIA H200"]["together"] == f"{hours:,.0f} h"
+        given = plan("focus", "sw", "paper", tokens_per_second=100_000)
+        lapt_loads = [load for load in loads("focus", "sw", "paper") if load.what.startswith("LAPT")]
+        largest = max(lapt_loads, key=lambda load: load.flops / load.tokens)
+        hours = largest.runs * largest.tokens / 100_000 / 3600
+        assert given.budget["measured: 100,000 tokens a second"][largest.what] == f"{hours:,.0f} h"
+        with pytest.raises(ValueError, match="tokens_per_second -1"):
+            plan("focus", "sw", "paper", tokens_per_second=-1)
+
+
+def test_times_are_those_of_the_machine_at_hand_where_it_is_in_the_table():
+    with pytest.MonkeyPatch.context() as patch:
+        from vocab_lit.models.device import Device
+
+        for device, said in (
+            (Device("cuda", "Tesla T4", 15 * 10**9, "fp16"), "(Colab T4)"),
+            (Device("cuda", "NVIDIA A100-SXM4-40GB", 40 * 10**9, "bf16"), "(A100 40GB)"),
+            (Device("xla", "TPU through torch_xla", None, "bf16"), "(Colab TPU v5e-1)"),
+            (Device("cpu", "x86_64 CPU, 2 threads", 13 * 10**9), "h on Colab T4"),
+        ):
+            patch.setitem(on_this_machine.__globals__, "find_device", lambda device=device: device)
+            assert said in on_this_machine("focus", "sw") and "scale paper" in on_this_machine("focus", "sw")
+
+
+def test_a_plan_says_where_each_name_is_writes_nothing_and_asks_no_network():
+    with pytest.MonkeyPatch.context() as patch, tempfile.TemporaryDirectory() as folder:
+        import socket
+
+        patch.setattr(socket, "create_connection", lambda *a, **k: (_ for _ in ()).throw(AssertionError("network")))
+        patch.setenv("VOCAB_LIT_HUB", folder)
+        patch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", False)
+        Path(folder, "unimelb-nlp/wikiann").mkdir(parents=True)
+        made = plan("unks-everywhere", "am", "paper", dp="", corpus="fineweb-2")
+        where = made.reads.set_index("what")["where"]
+        assert (
+            where["model"].startswith(("on the Hugging Face Hub", "downloaded"))
+            and set(where["ner"]) == {"mirror", "unimelb-nlp/wikiann has no myv"}
+            and "amh_Ethi" in made.reads.query("what == 'text'").part.tolist()
+            and "universal_dependencies" in str(made)
+            and "Its hyper-parameters, beside the paper's" in str(made)
+        )
+        patch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
+
+        def places(*args, **kw):
+            return plan(*args, "paper", **kw).reads["where"].to_csv()
+
+        assert "no mirror" not in places("focus", "sw") and "nowhere: the Hub is switched off" in places("focus", "sw")
+        assert "by hand, from https://dl.fbaipublicfiles.com/fasttext" in places("wechsel", "sw")
+        assert "masakhaner2 has no et" in places("embedding-structure", "et", ner="masakhaner2")
+
+        def parts(of, *args, **kw):
+            return plan(*args, "paper", **kw).reads.query("what == @of").part.str.extract("([a-z]{2})")[0].tolist()
+
+        assert parts("text", "embedding-structure", "et", compare="hy et", mixed="et+he", family="et+fi") == [
+            "et",
+            "hy",
+            "he",
+            "fi",
+        ]
+        mad = dict(kinds="high: en; not seen: sw", question_source="en", questions="en fi", vocabulary="")
+        assert (
+            parts("ner", "mad-x", "en", **mad) == ["en", "sw"]
+            and len(plan("mad-x", "en", "paper", **mad).reads.query("what == 'text'")) == 2
+            and len(plan("mad-x", "en", "paper", **mad).reads.query("what == 'qa'")) == 2
+        )
+        assert (
+            parts("text", "wechsel", "sw", medium="de", low="gd", corpus="cc100") == ["de", "sw", "gd", "fr"]
+            and plan("wechsel", "sw", "paper", medium="de", low="gd").reads.to_csv().count("cc.en.300") == 2
+        )  # name and address
+        assert (
+            len(
+                plan(
+                    "unks-everywhere",
+                    "am",
+                    "paper",
+                    sources="en",
+                    targets="seen: ka; new: am",
+                    tree_sources="en",
+                    tree_targets="seen: et",
+                ).reads
+            )
+            == 1 + 4 + 3 + 2 + 1  # the adapter of English is AdapterHub's
+        )
+        small = [str(data_path("models", m)) for m in ("mini-gpt2", "mini-roberta")]
+        mine = plan("focus", "my", "custom", model=str(data_path("models", "mini-xlmr")), text="/no/such/text")
+        assert mine.reads["where"].tolist() == ["folder", "missing"] and mine.budget.runs["together"] == 15
+        several = plan("mad-x", "en", "custom", model=small[0], text="/no/{language}.txt", qa="/no/a /no/b", **mad)
+        assert (
+            several.reads["name"].tolist()[1:] == ["/no/en.txt", "/no/sw.txt", "/no/a", "/no/b"]
+            and not any("ner" in row for row in several.budget.index)
+            and any("qa" in row for row in several.budget.index)
+        )
+        assert (
+            plan("wechsel", "my", "custom", gpt2=small[0], roberta=small[1], text="/no/such/text")
+            .reads["name"]
+            .tolist()[:2]
+            == small
+        )
+        for chapter, name in (("focus", "model"), ("wechsel", "gpt2 or roberta")):
+            with pytest.raises(
+                ValueError, match=f"scale custom needs a model folder: set {name}, and text files: set text$"
+            ):
+                plan(chapter, "my", "custom", **{"wechsel": dict(model=small[0])}.get(chapter, {}))
+        assert sorted(p.name for p in Path(folder).rglob("*")) == ["unimelb-nlp", "wikiann"]
+    wechsel_models = {"wechsel-gpt2": "GPT-2", "wechsel-roberta": "RoBERTa"}
+    assert (
+        plan("focus", "sw").reads["where"].unique().tolist() == ["bundled"]
+        and plan("focus", "sw").memory < 1 < plan("focus", "sw", "paper").memory
+    )
+    both = {preset: memory_needed(_SHAPES[MODELS[m]], PRESETS[preset]) for preset, m in wechsel_models.items()}
+    assert plan("wechsel", "sw", "paper").memory == max(both.values()) == both["wechsel-gpt2"] > 15
+    mini = plan("wechsel", "my", "custom", roberta=small[1], text="t")
+    assert mini.memory < 1
+    assert f"Memory of {Path(small[1]).name}: about {mini.memory:.2g} GB, or " in str(mini)
+    named = plan("wechsel", "sw", "paper", medium="fr de").reads.query("what == 'model'")["name"].tolist()
+    assert named == [MODELS[m] for m in ("GPT-2", "RoBERTa", "XLM-R", "CamemBERT", "GBERT_Base")]
+    with pytest.raises(ValueError, match="no corpus 'x'"):
+        plan("focus", "sw", "paper", corpus="x")
+
+
+def test_each_of_the_five_chapters_reads_everything_from_a_folder_laid_out_like_the_hub(cell_2d178653, cell_9f3a0002):
+    import shutil
+
+    root = Path(tempfile.mkdtemp())
+    bundled = dict(zip(("XLM-R", "mBERT", "RoBERTa", "GPT-2"), ("mini-xlmr", "mini-mbert", "mini-roberta", "mini-gpt2")))
+    for name, hub_name in MODELS.items():
+        (root / hub_name).parent.mkdir(parents=True, exist_ok=True)
+        (root / hub_name).symlink_to(data_path("models", bundled.get(name, "mini-roberta")))
+    lay_out(root, SOURCES["squad"], "qa", "en")  # English questions to train on
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("VOCAB_LIT_HUB", str(root))
+        patch.setattr("datasets.config.HF_DATASETS_CACHE", root / "cache")
+        for at in ("huggingface_hub.constants.HF_HUB_OFFLINE", "datasets.config.HF_HUB_OFFLINE"):
+            patch.setattr(at, True)
+        for chapter in PAPER_TEXT:
+            read = []
+            for task, name, language in asked_of_hub(chapter):
+                source = source_for(name, task, language)
+                try:
+                    source.of(source.config, language)
+                except ValueError:
+                    continue  # which the paper has and the Hub has not, as the plan says
+                lay_out(root, source, task, language)
+                read.append((task, name, language))
+            for name in needs(chapter, scale="paper", **SMALL[chapter]).adapters:
+                shutil.copytree(data_path("golden", "adapters", "bert", "lang"), root / name)
+            assert {task for task, *_ in read} == set(needs(chapter, scale="paper", **SMALL[chapter]).languages)
+            for task, name, language in read:
+                if task == "text":
+                    setup = get_setup("paper", language, preset=next(iter(_PRESETS[chapter])), limit=250)
+                    assert setup.held_out and set(setup.train) <= set(text) and Path(setup.model).is_dir()
+                else:
+                    assert len(hub_splits(task, language, name, divide=chapter == "embedding-structure")[2]) >= 200
+            planned = plan(chapter, scale="paper", **SMALL[chapter])
+            missing = planned.reads[~planned.reads["where"].str.startswith(("mirror", "by hand"))]
+            assert missing["where"].str.contains(" has no ").all(), (chapter, missing)
+            assert not planned.settings.empty
+        mixed = get_setup("paper", "et+he", preset="embedding-structure", limit=200)
+        assert set(mixed.train) <= set(text) and len(mixed.train) > 200

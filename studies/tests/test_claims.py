@@ -1,0 +1,619 @@
+from dataclasses import replace
+from matplotlib import pyplot as plt
+from pathlib import Path
+from scipy.stats import mannwhitneyu, pearsonr, wilcoxon
+from studies.claims import Claim, EXACT, FIELD, RECORDS, _listed, _sides, _text, differences, effect_dots, judge, load_claims, printed_rows, read_records, record_rows, summary, verdicts
+from studies.plots import PALETTE
+from vocab_lit.study.results import ResultStore, fingerprint
+from studies.transfer import FMT, METHODS, UNKS
+from vocab_lit.methods.reinit import paper_methods
+from vocab_lit.text.corpus import data_path, write_json
+import itertools
+import json
+import numpy as np
+import pandas as pd
+import pytest
+import tempfile
+import yaml
+
+
+@pytest.fixture(scope='module')
+def cell_dcb2bc71():
+    global claims
+    claims = load_claims()
+    pd.DataFrame([(c.id, c.where, c.says) for c in claims if c.paper == "focus"], columns=["id", "where", "says"]).head(5)
+
+
+@pytest.fixture(scope='module')
+def cell_f6060f73():
+    global toy
+    toy = pd.DataFrame(
+        [
+            dict(
+                chapter="focus",
+                what="curve",
+                language=code,
+                method=m,
+                seed=s,
+                metric="loss",
+                step=step,
+                value=v + 0.1 * s - 0.01 * step,
+            )
+            for code, v in (("sw", 5.0), ("am", 6.0))
+            for m, v in (("focus", v), ("random", v + 2))
+            for s in (0, 1)
+            for step in (0, 10, 20, 30)
+        ]
+    )
+    record_rows(toy)[["chapter", "what", "language", "method", "seed", "step", "stage", "scale", "value"]].head(4)
+
+
+@pytest.fixture(scope='module')
+def cell_e9d3c27f(cell_f6060f73):
+    global start
+    start = dict(chapter="focus", what="curve", stage="start", better="focus", than="random", lower=True)
+    differences(record_rows(toy), start).droplevel(
+        [c for c in RECORDS if c not in ("language", "method") and c != "method"]
+    )
+
+
+@pytest.fixture(scope='module')
+def cell_9ca00424():
+    global plain, table_of
+    def table_of(**methods):  # a number for each language
+        return pd.DataFrame(
+            [
+                dict(
+                    table="1",
+                    setup="",
+                    method=m,
+                    language=f"l{i}",
+                    task="",
+                    dataset="",
+                    metric="F1",
+                    value=float(v),
+                    seed=1,
+                )
+                for m, values in methods.items()
+                for i, v in enumerate(values)
+            ]
+        )
+
+
+    plain = dict(table=1, better="A", than="B")
+    judge(table_of(A=[1, 2, 3, 4, 5, 6], B=[0] * 6), plain)
+
+
+@pytest.fixture(scope='module')
+def cell_e2845f57(cell_dcb2bc71):
+    global theirs
+    theirs = verdicts(claims)
+    summary(theirs).loc["published"]
+
+
+def test_the_papers_of_the_book_have_claims_each_well_formed_with_a_reason_wherever_a_side_is_not_checked(cell_dcb2bc71):
+    assert len(claims) >= 90 and {c.paper for c in claims} == {
+        "focus",
+        "embedding-structure",
+        "mad-x",
+        "unks-everywhere",
+        "wechsel",
+        "token-distillation",
+    }
+    assert min(pd.Series([c.paper for c in claims if c.paper != "token-distillation"]).value_counts()) >= 15
+    assert all(len(side) > 15 for c in claims for side in (c.published, c.records) if isinstance(side, str))
+    assert all(c.says.endswith(".") and c.where for c in claims) and not any(
+        isinstance(c.published, str)
+        and isinstance(c.records, str)
+        and "weights" not in c.published
+        and "print" not in c.published
+        for c in claims
+    )
+
+
+def test_both_sides_of_a_claim_compare_the_same_and_each_claim_is_asked_once(cell_dcb2bc71):
+    # a ratio of perplexities is a difference of losses, and settings of WECHSEL are no methods in Table 8
+    otherwise = {"wechsel-neighbours", "wechsel-less-text"}
+
+
+    def compared(predicate):
+        sides = [len(_listed(side.get("method", ""))) for side in _sides(predicate)]
+        return sides, predicate.get("by"), predicate.get("sides"), predicate.get("as"), "more_than" in predicate
+
+
+    def exact_words(predicate):
+        return {key for key in EXACT if key in predicate}
+
+
+    both = [c for c in claims if isinstance(c.published, dict) and isinstance(c.records, dict) and c.id not in otherwise]
+    assert len(both) > 50
+    for c in both:
+        assert compared(c.published) == compared(c.records), c.id
+        assert exact_words(c.records) <= exact_words(c.published), c.id
+    asked = [(c.paper, json.dumps(c.published, sort_keys=True)) for c in claims if isinstance(c.published, dict)]
+    assert len(set(asked)) == len(asked)
+    assert not [c.id for c in claims if c.id.endswith(("-table", "-targets", "-sources"))]
+
+
+def test_a_file_with_something_unknown_in_it_is_refused_with_file_claim_and_the_nearest_name():
+    def refuse(match, claim, paper="focus"):
+        file = Path(tempfile.mkdtemp()) / "mine.yml"
+        file.write_text(yaml.safe_dump({paper: [claim]}))
+        with pytest.raises(ValueError, match=match):
+            load_claims(file)
+
+
+    good = dict(
+        id="x",
+        where="Abstract",
+        says="It is so.",
+        published=dict(table=4, better="FOCUS", than="Random"),
+        records="not run here",
+    )
+
+
+    def with_key(**more):
+        return good | dict(published=good["published"] | more)
+
+
+    refuse("mine.yml: no paper 'focuss'; did you mean 'focus'?", good, "focuss")
+    refuse("mine.yml, focus, 'x': unknown key 'wher'; did you mean 'where'?", good | dict(wher="1"))
+    refuse("mine.yml, focus, 'x': has no says", good | dict(says=""))
+    refuse("mine.yml, focus, 'x', published: unknown key 'metrik'; did you mean 'metric'?", with_key(metrik="loss"))
+    refuse("published: unknown key 'stage'", with_key(stage="end"))  # a column of records
+    refuse("published: unknown key 'setups'; did you mean 'setup'?", with_key(better=dict(setups="FULL")))
+    refuse("unknown key 'langauge'; did you mean 'language'?", with_key(more_than=dict(langauge="de")))
+    refuse("unknown column 'languages'; did you mean 'language'?", with_key(over=["languages"]))
+    refuse("needs better and than, or rises or falls and with", good | dict(published=dict(table=4, better="FOCUS")))
+    refuse("'x', field: needs better and than", good | dict(field=dict(metric="loss")))
+    refuse("'x', field: 'no' is neither", good | dict(field="no"))
+    refuse("every and count: one is enough", with_key(every=True, count=3))
+    refuse("sides 'median': choose from best, mean, worst", with_key(sides="median"))
+    refuse("as 'difference': choose from ratio", with_key(**{"as": "difference"}))
+    refuse("3 is neither a predicate nor a reason", good | dict(published=3))
+    file = Path(tempfile.mkdtemp()) / "mine.yml"
+    file.write_text(yaml.safe_dump(dict(focus=[good, good])))
+    with pytest.raises(ValueError, match="'x' is the name of two claims"):
+        load_claims(file)
+    for broken, match in (
+        ("focus: [", "mine.yml is not YAML: while parsing"),
+        ("- 1", "mine.yml: expected the names of papers"),
+    ):
+        file.write_text(broken)
+        with pytest.raises(ValueError, match=match):
+            load_claims(file)
+    file.write_text(yaml.safe_dump(dict(shared=[1, 2], focus=[good])))
+    assert [c.id for c in load_claims(file)] == ["x"]
+
+
+def test_records_have_languages_stages_and_seeds_in_one_form(cell_f6060f73):
+    rows = record_rows(toy)
+    assert (
+        rows.stage.head(4).tolist() == ["start", "early", "", "end"]
+        and rows.step.head(4).tolist() == ["0", "10", "20", "30"]
+        and set(rows.scale) == {"mini"}
+    )
+    mixed = record_rows(
+        pd.DataFrame(
+            [
+                dict(what="scores", setting="et+fi", target="fi", metric="pos", task_seed=3, value=90.0, mode=""),
+                dict(what="scores", setting="et", metric="loss", value=2.0, mode="", scale="paper"),
+                dict(what="transfer", source="en", target="am", seed=1, metric="f1", value=None),
+                dict(what="steps", seed=2, language="en", target="sw", step=5, value=1.0, metric="f1"),
+            ]
+        )
+    )
+    assert (
+        mixed.language.tolist() == ["fi", "et", "sw"]
+        and mixed.seed.tolist() == [3, 0, 2]
+        and mixed.setting.tolist() == ["et+fi", "et", ""]
+        and mixed.scale.tolist() == ["mini", "paper", "mini"]
+    )
+    assert (
+        mixed.stage.tolist() == ["", "", "start"]
+        and _text(4.0) == _text(4) == "4"
+        and _text(2500021) == "2500021"
+        and _text(None) == ""
+    )
+
+
+def test_the_early_stage_is_a_tenth_of_the_training_however_often_it_is_measured():
+    def stages_of(*steps):
+        curve = pd.DataFrame([dict(metric="loss", language="sw", step=step, value=1.0) for step in steps])
+        return record_rows(curve).set_index("step").stage.to_dict()
+
+
+    every = stages_of(*range(0, 250_001, 12_500))  # as in Figure 2 of WECHSEL, whose tables have step 25,000
+    assert {stage: step for step, stage in every.items() if stage} == {"start": "0", "early": "25000", "end": "250000"}
+    assert stages_of(0, 8, 16, 40) == {"0": "start", "8": "early", "16": "", "40": "end"}
+    assert stages_of(0, 40) == {"0": "start", "40": "end"}
+
+
+def test_records_of_all_chapters_are_read_and_only_those_of_the_present_library():
+    root = Path(tempfile.mkdtemp())
+    for chapter, stamp in (("focus", fingerprint()), ("wechsel", "older")):
+        made = dict(
+            key=dict(what="loss", method="focus", language="sw", seed=0),
+            fingerprint="",
+            values=[dict(metric="loss", value=5.0)],
+            seconds=1,
+            device="",
+            versions={},
+            library=stamp,
+        )
+        ResultStore(root / chapter)
+        write_json(made, root / chapter / "a.json")
+    (root / "focus" / "trained-1").mkdir()
+    (root / "notes.txt").write_text("x")
+    assert (
+        read_records(root).chapter.tolist() == ["focus"]
+        and read_records(root, "").chapter.tolist() == ["focus", "wechsel"]
+        and read_records(root, "older").chapter.tolist() == ["wechsel"]
+    )
+    assert read_records(root / "nowhere").empty and list(read_records(root / "nowhere")) == list(read_records(root))
+
+
+def test_pairs_agree_in_all_columns_but_those_compared_and_seeds_are_averaged_before(cell_f6060f73, cell_e9d3c27f):
+    rows = record_rows(toy)
+    assert (
+        differences(rows, start).round(9).tolist() == [2, 2]
+        and len(differences(rows, start | dict(over=["language", "seed"]))) == 4
+    )
+    assert differences(rows, start | dict(better="random", than="focus")).round(9).tolist() == [-2, -2]
+    assert (
+        differences(rows, start | dict(better={"stage": "end"}, than={"stage": "start"}, stage=["start", "end"]))
+        .round(9)
+        .tolist()
+        == [0.3] * 4
+    )  # two languages and methods
+    assert differences(rows[rows.language.eq("sw") | rows.method.eq("focus")], start).index.get_level_values(
+        "language"
+    ).tolist() == ["sw"]  # no pair in Amharic
+    small = pd.DataFrame(
+        [
+            dict(table="1", setup="", method=m, language=code, task="", dataset="", metric="F1", value=v, seed=1)
+            for m, vs in dict(A=(5, 6), B=(4, 7), C=(1, 2)).items()
+            for code, v in zip("xy", vs)
+        ]
+    )
+
+
+    def said(**more):
+        return differences(small, dict(table=1, better="A", than="others") | more).tolist()
+
+
+    assert (
+        said() == [1, -1]
+        and said(sides="mean") == [2.5, 1.5]
+        and said(sides="worst") == [4, 4]
+        and said(than="C") == [4, 4]
+        and said(than="B", lower=True) == [-1, 1]
+    )
+    assert (
+        said(better=["A", "C"], than="B") == [1, -1]
+        and said(than="C", **{"as": "ratio"}) == [5, 3]
+        and said(language="y") == [-1]
+    )
+    assert said(better={"language": "y"}, than={"language": "x"}, method=["A", "B"]) == [1, 3]
+
+
+def test_p_is_that_of_all_sign_flips_by_hand_and_wilcoxon_s_where_values_are_their_own_ranks(cell_9ca00424):
+    for d in ([1, -2, 3, 4, 5, 6, 7], [7, 6, 5, -4, 3, 2, 1, -8], [-1, -2, -3, -4, -5, 6], [1, 2, 3, 4, 5, 6]):
+        found = judge(table_of(A=d, B=[0] * len(d)), plain)
+        flips = np.array([np.mean(np.array(s) * d) for s in itertools.product((1, -1), repeat=len(d))])
+        by_hand = min(1, 2 * min((flips >= np.mean(d)).mean(), (flips <= np.mean(d)).mean()))
+        assert found["p"] == pytest.approx(by_hand) == pytest.approx(wilcoxon(d).pvalue) and found[
+            "effect"
+        ] == pytest.approx(np.mean(d))
+        assert (
+            found["standardised"] == pytest.approx(np.mean(d) / np.std(d, ddof=1))
+            and found["agree"] == sum(v > 0 for v in d)
+            and found["pairs"] == len(d)
+        )
+    assert judge(table_of(A=[1, 2, 3, 4, 5, 6], B=[0] * 6), plain)["verdict"] == "supported"  # 2 of 64 flips
+    assert judge(table_of(A=[1, 2, 3, 4, 5], B=[0] * 5), plain)["verdict"] == "undecided"  # 2 of 32
+    assert (
+        judge(table_of(A=[3, 3], B=[3, 3]), plain)["verdict"] == "undecided"
+        and judge(table_of(A=[9], B=[0]), plain)["verdict"] == "undecided"
+    )
+    assert judge(table_of(A=[1, 2], C=[1, 2]), plain)["verdict"] == "no numbers"
+
+
+def test_exchanging_the_two_sides_turns_supported_into_contradicted_for_all_kinds_of_statements(cell_9ca00424):
+    rng = np.random.default_rng(0)
+    seen = set()
+    for _ in range(12):
+        values = table_of(A=rng.normal(rng.choice([0, 1, 3]), 1, 9), B=rng.normal(rng.choice([0, 1, 3]), 1, 9))
+        for more in ({}, dict(lower=True), dict(language=[f"l{i}" for i in range(8)])):
+            one, other = judge(values, plain | more), judge(values, plain | more | dict(better="B", than="A"))
+            seen.add((one["verdict"], other["verdict"]))
+            assert (
+                one["p"] == pytest.approx(other["p"])
+                and one["standardised"] == pytest.approx(-other["standardised"])
+                and one["effect"] == pytest.approx(-other["effect"])
+            )
+    assert seen == {("supported", "contradicted"), ("contradicted", "supported"), ("undecided", "undecided")}
+
+
+def test_a_margin_moves_what_is_tested_and_exact_statements_are_counted(cell_9ca00424):
+    level = table_of(A=[1, -1, 0.5, -0.5, 0, 1, -1, 0.5], B=[0] * 8)
+    assert (
+        judge(level, plain)["verdict"] == "undecided"
+        and judge(level, plain | dict(by=-2))["verdict"] == "supported"
+        and judge(level, plain | dict(by=2))["verdict"] == "contradicted"
+    )
+    assert (
+        judge(level, plain | dict(by=-2))["effect"] == pytest.approx(0.0625)
+        and judge(level, plain | dict(by=-2))["standardised"] > 2
+        and judge(level, plain | dict(by=-2))["agree"] == 8
+    )
+
+
+    def exact(**said):
+        return judge(level, plain | said)["verdict"]
+
+
+    assert (
+        exact(count=4) == "supported"
+        and exact(count=5) == "contradicted"
+        and exact(every=True) == "contradicted"
+        and exact(every=True, by=-1.5) == "supported"
+    )
+    assert (
+        exact(between=[0, 0.1]) == exact(between=[0.06, None]) == exact(between=[None, 0.07]) == "supported"
+        and exact(between=[0.07, None]) == exact(between=[-1, 0]) == "contradicted"
+    )
+    assert np.isnan(judge(level, plain | dict(count=4))["p"])
+
+
+def test_of_two_gains_the_larger_is_found_in_pairs_and_in_groups_as_by_wilcoxon_and_by_mann_and_whitney(cell_9ca00424):
+    gains = pd.concat(
+        [
+            table_of(A=[2, 4, 6, 8, 10, 12], B=[1, 2, 3, 4, 5, 6]).assign(setup="large"),
+            table_of(A=[0] * 6, B=[0] * 6).assign(setup="small"),
+        ]
+    )
+    paired = dict(better="A", than="B", setup="large", more_than={"setup": "small"})
+    assert (
+        judge(gains, paired)["verdict"] == "supported"
+        and judge(gains, paired)["p"] == pytest.approx(wilcoxon([1, 2, 3, 4, 5, 6]).pvalue)
+        and judge(gains, paired)["pairs"] == 6
+    )
+    assert (
+        judge(gains, dict(better="A", than="B", setup="small", more_than={"setup": "large"}))["verdict"] == "contradicted"
+    )
+    x, y = [1, 2, 3, 5], [4, 6, 7, 8, 9]
+    grouped = table_of(A=[*x, *y], B=[0] * 9)
+    apart = dict(
+        better="A", than="B", language=[f"l{i}" for i in range(4, 9)], more_than={"language": [f"l{i}" for i in range(4)]}
+    )
+    found = judge(grouped, apart)
+    assert (
+        found["p"] == pytest.approx(mannwhitneyu(x, y).pvalue)
+        and found["verdict"] == "supported"
+        and found["effect"] == pytest.approx(6.8 - 2.75)
+        and found["pairs"] == 9
+    )
+    pooled = np.sqrt((np.var(x, ddof=1) * 3 + np.var(y, ddof=1) * 4) / 7)
+    assert found["standardised"] == pytest.approx((6.8 - 2.75) / pooled)
+    alone = judge(grouped, apart | {"more_than": {"language": ["l0"]}})  # a group of one
+    assert (alone["verdict"], alone["p"], alone["pairs"]) == ("undecided", 1.0, 6)
+    nested = dict(better="A", than="B", more_than=dict(better="B", than="C"))
+    assert judge(table_of(A=[10, 12, 14, 16, 18, 21], B=[5] * 6, C=[4] * 6), nested)["effect"] == pytest.approx(
+        np.mean([5, 7, 9, 11, 13, 16]) - 1
+    )
+
+
+def test_correlations_are_pearson_s_with_the_sign_that_is_claimed(cell_9ca00424):
+    both = pd.concat(
+        [
+            table_of(A=(f1 := [9, 7, 8, 5, 4, 2, 1])),
+            table_of(**{"": (share := [1, 2, 3, 5, 4, 8, 9])}).assign(table="2", metric="unknown"),
+        ]
+    )
+    fall = dict(falls={"table": 1, "method": "A"}, **{"with": {"table": 2, "metric": "unknown"}})
+    found = judge(both, fall)
+    assert (
+        found["effect"] == pytest.approx(pearsonr(f1, share)[0])
+        and found["p"] < 0.01
+        and found["verdict"] == "supported"
+        and found["pairs"] == 7
+    )
+    orders = np.array(list(itertools.permutations(f1)))
+    brute = (orders - np.mean(f1)) @ (share - np.mean(share)) / (len(f1) * np.std(f1) * np.std(share))
+    assert found["p"] == pytest.approx(2 * np.mean(brute <= found["effect"] + 1e-9), rel=0.1)
+    assert judge(both, {"rises" if k == "falls" else k: v for k, v in fall.items()})["verdict"] == "contradicted"
+    assert (
+        judge(both, fall | dict(between=[-1, -0.9]))["verdict"] == "supported"
+        and judge(both, fall | dict(between=[-0.9, 0]))["verdict"] == "contradicted"
+    )
+
+
+def test_verdicts_on_the_published_numbers_are_those_that_were_found_by_hand(cell_dcb2bc71, cell_e2845f57):
+    said = theirs[theirs.source == "published"].set_index("id")
+    assert said.index[said.verdict == "contradicted"].tolist() == [
+        "es-full-always",
+        "es-new-vocabulary-pos",
+        "es-high-resource",
+        "unks-parameters",
+    ]
+    by_hand = {
+        "es-full-always": (277, 287),
+        "es-new-vocabulary-pos": (4, 8),
+        "es-high-resource": (11, 12),
+        "wechsel-few-steps": (8, 8),
+        "wechsel-monolingual": (4, 4),
+        "madx-target-text-9": (9, 16),
+        "madx-invertible-13": (13, 16),
+        "focus-wechsel-en": (9, 11),
+        "focus-wechsel-en-random": (9, 11),
+        "focus-replace-low-resource": (8, 9),
+        "unks-previous": (11, 17),
+        "focus-tasks-random-all-but-one": (12, 13),
+        "unks-six-of-nine": (6, 9),
+        "unks-madx2": (15, 17),
+        "unks-dimensions": (15, 17),
+        "unks-shared-rows-new": (5, 5),
+    }
+    assert {k: (said.agree[k], said.pairs[k]) for k in by_hand} == by_hand
+    effects = {
+        "es-focus-drop": 6.9,
+        "wechsel-64x": 85.95 - 85.57,  # printed averages of both tasks
+        "wechsel-39x": 85.08 - 84.05,
+        "wechsel-effort": 419.4 / 65.5,
+        "es-random-next": 116 / 6,
+        "es-random-off-the-shelf": 24.73,
+        "unks-unknown-r": -0.798,
+        "unks-shared-r": 0.443,
+        "unks-parameters": 1 / 7.68,
+        "wechsel-xlmr-nli": 3.54,
+        "wechsel-xlmr-ner": 1.14,
+        "madx-over-xlmr-5": 5.6,
+    }
+    assert all(said.effect[k] == pytest.approx(v, abs=0.006) for k, v in effects.items())
+    assert (
+        set(theirs.source) == {"published"}
+        and said.languages["focus-start-wechsel"] == "ar ceb de gd lb sw"
+        and said.seeds["focus-tasks-random"] == 5
+        and not (said.verdict == "no numbers").any()
+    )
+    assert (
+        set(said.why.dropna()) == {c.published for c in claims if isinstance(c.published, str)}
+        and (said.why.notna() == (said.verdict == "not checked")).all()
+    )
+
+
+def test_the_differences_in_the_text_of_wechsel_are_those_of_its_table_2():
+    two = printed_rows("wechsel")
+
+
+    def ahead(metric, step, than, languages):
+        found = differences(
+            two,
+            dict(table=2, metric=metric, better={"setup": step, "method": "WECHSEL-RoBERTa"}, than=than, over=["language"]),
+        )
+        return found[languages].round(2).tolist()
+
+
+    assert ahead("accuracy", "250k", {"setup": "250k", "method": "FullRand-RoBERTa"}, ["fr", "de", "zh", "sw"]) == [
+        7.15,
+        6.31,
+        6.94,
+        4.71,
+    ]
+    alone = {"setup": "more training", "method": ["CamemBERT", "GBERT_Base", "BERT_Base-Chinese"]}
+    assert ahead("accuracy", "250k", alone, ["fr", "de", "zh"]) == [1.55, 3.15, 1.77] and ahead(
+        "F1", "250k", alone, ["fr", "de", "zh"]
+    ) == [0.62, 0.26, -1.5]
+    assert min(ahead("accuracy", "25k", alone, ["fr", "de"])) > 0.6 and ahead("F1", "25k", alone, ["fr", "de"]) == [
+        0,
+        -0.41,
+    ]
+    whole_run = differences(
+        two, dict(table=2, metric=["accuracy", "F1"], setup=["0", "25k", "250k"], better="WECHSEL-RoBERTa", than="others")
+    )
+    assert len(whole_run) == 24 and (whole_run > 0).all()  # at all three steps
+    assert differences(
+        two, dict(table=3, better="WECHSEL-GPT2", than="others", lower=True, over=["setup", "language"])
+    ).loc[lambda d: d < 0].index.sort_values().tolist() == [("0", "sw"), ("25k", "zh")]
+
+
+def test_every_scale_of_our_records_has_a_verdict_beside_the_published_one(cell_f6060f73, cell_e9d3c27f):
+    ours = pd.concat([toy, toy.assign(scale="paper", value=10 - toy.value), toy.assign(scale="custom", method="focus-2")])
+    mine = [Claim("mine", "focus", "here", "So.", "not printed", start | dict(over=["language", "seed", "method"][:2]))]
+    found = verdicts(mine, record_rows(ours)).set_index("source")
+    assert (
+        found.verdict.to_dict()
+        == {"published": "not checked", "mini": "undecided", "paper": "undecided", "custom": "no numbers"}
+        and found.effect.round(6).tolist()[1:3] == [2, -2]
+        and found.why["published"] == "not printed"
+    )
+    assert (
+        verdicts(mine, record_rows(ours).iloc[:0]).verdict.tolist() == ["not checked", "no numbers"]
+        and found.why["custom"] == "no records of both sides"
+    )
+    assert summary(found.reset_index()).loc[("mini", "focus")].tolist() == [0, 0, 1, 0, 0]
+    for predicate, match in (
+        (dict(better="fokus"), "claim 'mine', mini: no method 'fokus'; did you mean 'focus'?"),
+        (dict(metric="los"), "no metric 'los'; did you mean 'loss'?"),
+        (dict(what="curves"), "no what 'curves'; did you mean 'curve'?"),
+    ):
+        wrong = [Claim("mine", "focus", "here", "So.", "not printed", start | predicate)]
+        with pytest.raises(ValueError, match=match):
+            verdicts(wrong, record_rows(ours))
+        lenient = verdicts(wrong, record_rows(ours), strict=False)
+        assert lenient.verdict[1] == "no numbers" and match.rstrip("?") in lenient.why[1]
+    with pytest.raises(ValueError, match="claim 'mine', published: no method 'Focus'; did you mean 'FOCUS'?"):
+        verdicts(
+            [Claim("mine", "focus", "here", "So.", dict(table=4, better="Focus", than="Random"), "none")], record_rows(ours)
+        )
+    with pytest.raises(ValueError, match="no setup 'FUL'; did you mean 'FULL'?"):
+        verdicts(
+            [
+                Claim(
+                    "mine",
+                    "embedding-structure",
+                    "here",
+                    "So.",
+                    dict(better="IDENT", than="RANDOM", setup="EMB", more_than={"setup": "FUL"}),
+                    "none",
+                )
+            ],
+            record_rows(ours),
+        )
+
+
+def test_names_of_methods_in_the_claims_are_those_that_the_chapters_give_their_records(cell_dcb2bc71):
+    known = {
+        "mad-x": set(METHODS),
+        "unks-everywhere": set(UNKS) | set(FMT),
+        "embedding-structure": {*paper_methods(), "RANDOM", "IDENT", "full vocabulary"},
+    }
+    for c in claims:
+        if isinstance(c.records, dict) and (chapter := c.records["chapter"]) in known:
+            for part in (c.records, c.records.get("more_than", {})):
+                assert {m for side in (*_sides(part), part) for m in _listed(side.get("method", []))} <= known[chapter] | {
+                    "MF10-KMEANS-LEX, longer rows"
+                }, c.id
+
+
+def test_the_field_trial_is_asked_where_a_claim_says_how_and_not_of_the_chapters_records(cell_f6060f73, cell_e9d3c27f):
+    trial = toy.assign(scale=FIELD, chapter="field", value=20 - toy.value)
+    asked = start | dict(chapter="field", over=["language"])
+    claim = Claim("mine", "focus", "here", "So.", "not printed", start | dict(over=["language"]))
+    theirs = [replace(claim, field=asked), replace(claim, id="not asked")]
+    found = verdicts(theirs, record_rows(pd.concat([toy, trial])))
+    assert found.source.tolist() == ["published", "mini", "field", "published", "mini"]
+    assert np.sign(found.effect[1]) == 1 and np.sign(found.effect[2]) == -1
+    assert "field" not in set(verdicts(theirs, record_rows(toy)).source)
+
+
+def test_names_in_the_predicates_over_the_field_trial_are_those_of_its_study(cell_dcb2bc71):
+    study = yaml.safe_load((data_path("field") / "study.yml").read_text(encoding="utf-8"))
+    predicates = {c.id: c.field for c in claims if c.field}
+    assert len(predicates) > 20
+    for name, predicate in predicates.items():
+        sides = (*_sides(predicate), predicate, predicate.get("more_than", {}))
+        for column, known in (("method", study["ways"]), ("language", study["languages"])):
+            asked = {value for side in sides for value in _listed(side.get(column, []))}
+            assert asked <= set(known), name
+
+
+def test_the_figure_has_a_mark_for_each_effect_at_its_place_and_in_the_colour_of_its_verdict(cell_e2845f57):
+    drawn = effect_dots(theirs[theirs.paper == "mad-x"])
+    marks = [line for line in drawn.axes[0].lines if line.get_linestyle() == "None"]
+    here = theirs[(theirs.paper == "mad-x") & theirs.standardised.notna()]
+    places = sorted(zip(here.standardised.clip(-3, 3), drawn.axes[0].get_yticks()))
+    assert sorted((x, y) for mark in marks for x, y in zip(*mark.get_data())) == places
+    colours = dict(zip(("supported", "contradicted", "undecided"), PALETTE))
+    assert {mark.get_color() for mark in marks} == {colours[verdict] for verdict in here.verdict}
+    assert [label.get_text().replace("\n", " ") for label in drawn.axes[0].get_yticklabels()] == here.says.tolist()
+    assert (drawn.data.standardised == here.standardised).all() and drawn.alt.startswith(
+        f"Standardised effects of {len(here)} claims. the paper: {(here.verdict == 'supported').sum()} supported, "
+    )
+    for _, of_paper in theirs[theirs.standardised.notna()].groupby("paper"):
+        figure = effect_dots(of_paper)
+        figure.draw_without_rendering()
+        boxes = [label.get_window_extent() for label in figure.axes[0].get_yticklabels()]
+        assert not any(a.overlaps(b) for a, b in itertools.combinations(boxes, 2))
+    plt.close("all")

@@ -1,0 +1,51 @@
+from studies.presets import PAPER_PARAMETERS, PAPER_TEXT, data_set, languages_by_kind, languages_read, paper_of, scale_parameters
+from vocab_lit.study.results import paper_languages, published
+import pytest
+
+
+@pytest.fixture(scope='module')
+def cell_c0de0009():
+    global mbert, xlmr
+    xlmr, mbert = "FacebookAI/xlm-roberta-base", "google-bert/bert-base-multilingual-cased"
+    {code: [code in languages_read(model) for model in (xlmr, mbert)] for code in ("sw", "am", "km", "et", "qu", "myv")}
+
+
+def test_languages_are_those_of_the_papers_tables_and_their_kinds_are_true_of_the_source_model(cell_c0de0009):
+    def printed(paper, table):
+        return set(paper_languages(paper, table))
+
+
+    parameters = PAPER_PARAMETERS
+    assert set(parameters["focus"]["compare"].split()) == printed("focus", 4)
+    structure = parameters["embedding-structure"]
+    for name, table in (("compare", 1), ("mixed", 3), ("family", 8)):
+        assert set(structure[name].replace("+", " ").split()) == printed("embedding-structure", table), name
+    mad_x = languages_by_kind(parameters["mad-x"]["kinds"])
+    assert list(mad_x.values()) == sorted(mad_x.values(), key=list(mad_x.values()).index) and len(mad_x) == 16
+    assert set(mad_x) == printed("mad-x", 1) and set(parameters["mad-x"]["questions"].split()) == printed("mad-x", 3)
+    covered = published("mad-x", 1).query("metric == 'covered by mBERT and XLM-R'").set_index("language").note
+    for code, kind in mad_x.items():
+        assert ("not seen" in kind) == (code not in languages_read(xlmr)) == (covered[code] != "yes"), code
+    for name, table in (("targets", "3a"), ("tree_targets", "3b")):
+        targets = languages_by_kind(parameters["unks-everywhere"][name])
+        assert set(targets) == printed("unks-everywhere", table)
+        assert all((kind == "seen") == (code in languages_read(mbert)) for code, kind in targets.items())
+    assert {*parameters["wechsel"]["medium"].split()} == printed("wechsel", 3)
+    assert {*parameters["wechsel"]["low"].split()} == printed("wechsel", 4)
+    # XLM-R has read what mini's model has not
+    assert {"sw", "am", "km"} <= languages_read(xlmr) and "et" in languages_read(mbert)
+    with pytest.raises(ValueError, match="the languages that gpt2 has read are not known; they are of FacebookAI"):
+        languages_read("gpt2")
+
+
+def test_a_parameter_that_is_given_stays_and_the_scale_has_the_others():
+    assert [data_set("focus", "qa", language) for language in ("de", "sw")] == ["germanquad", "tydiqa"]
+    assert data_set("focus", "qa", "sw", "xquad") == "xquad" and data_set("mad-x", "qa", "de") == ""
+    chosen = scale_parameters("mad-x", "paper", kinds="seen: en", vocabulary="", seeds=0, questions="en")
+    assert chosen == dict(kinds="seen: en", vocabulary="", seeds=5, questions="en")
+    assert scale_parameters("mad-x", "mini", vocabulary="")["vocabulary"] == "am km"
+    assert scale_parameters("mad-x", "custom", vocabulary="none", kinds="")["vocabulary"] == ""
+    assert scale_parameters("compare", "paper", compare="sw", steps=0) == dict(compare="sw", steps=0)
+    assert [paper_of(p) for p in ("wechsel-gpt2", "mad-x-adapter", "focus")] == ["wechsel", "mad-x", "focus"]
+    text = PAPER_TEXT["focus"]
+    assert (text.corpus_of("sw"), text.corpus_of("lb"), text.corpus_of("hmn")) == ("cc100", "oscar-filtered", "mc4")

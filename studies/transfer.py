@@ -1,0 +1,580 @@
+"""Learn a task in one language and use it in another, in all the ways of MAD-X and UNKs Everywhere."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterable, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass, field, replace
+from functools import cached_property, lru_cache, partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from studies.experiment import Target, Targets, scale_models
+from studies.hub import hub_model, in_mirror
+from vocab_lit.methods.factored import FactoredRecipe, Factoring, Factors, factorize, load_factors
+from vocab_lit.methods.recipe import get_recipe
+from vocab_lit.models.adapterhub import load_adapter, save_adapter
+from vocab_lit.models.device import find_device
+from vocab_lit.models.factored_embedding import factored
+from vocab_lit.models.madx import LANGUAGE, TASK, AdapterConfig, MadX
+from vocab_lit.models.source import load_model
+from vocab_lit.models.transplant import token_parameters
+from vocab_lit.study.results import ResultStore, Workers, cell_stamp, unstack_in_order
+from vocab_lit.tasks.finetune import evaluate, fine_tune
+from vocab_lit.tasks.settings import TaskConfig, task_settings
+from vocab_lit.text.files import write_file, write_folder
+from vocab_lit.tokens.tokenizer import load_tokenizer, save_tokenizer
+from vocab_lit.training.lapt import lapt
+from vocab_lit.training.lm_loss import heldout_loss
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass(frozen=True)
+class Method:
+    "How a task gets from one language to another."
+
+    mlm: str = ""  # on whose text the whole model is trained first: source, target, or nobody's
+    # the task is learnt by an adapter and the model is frozen; otherwise the whole model learns it
+    adapters: bool = False
+    task: AdapterConfig = TASK  # of the adapter that learns the task
+    language: AdapterConfig | None = None  # of language adapters that are trained on text; None: there are none
+    # how the embeddings of a target vocabulary are initialised, in languages that get one; they are trained with the
+    # language adapter, or alone
+    recipe: str = ""
+    components: int = 0  # dimension of low-dimensional embeddings; 0: the recipe's
+    stack: str = "library"  # how the task adapter stands on the language adapter, as in `MadX`
+    inverse: str = "mlm"  # where the invertible adapter is undone, as in `MadX`
+    model: str = ""  # mBERT, where the source model is not the study's; for methods without parts
+
+    @property
+    def parts(self) -> bool:
+        "Whether anything is swapped between languages, or added for the task; otherwise there are whole models only."
+        return bool(self.adapters or self.language or self.recipe)
+
+
+_PAPER = dict(adapters=True, language=LANGUAGE, stack="paper", inverse="always")  # equation 2 and Section 4.3
+
+METHODS = {
+    "XLM-R": Method(),
+    "XLM-R MLM-SRC": Method("source"),
+    "XLM-R MLM-TRG": Method("target"),
+    "MAD-X -LAD-INV": Method(adapters=True),
+    "MAD-X -INV": Method(**_PAPER | {"language": replace(LANGUAGE, invertible=0)}),
+    "MAD-X": Method(**_PAPER),
+    "MAD-X, new vocabulary": Method(**_PAPER, recipe="script-posn-ident"),
+}
+WIRINGS = {
+    "MAD-X": METHODS["MAD-X"],
+    "MAD-X, inverse in MLM only": Method(**_PAPER | {"inverse": "mlm"}),
+    "MAD-X, stacked as in the library": Method(**_PAPER | {"stack": "library"}),
+    "MAD-X, as in the library": Method(adapters=True, language=LANGUAGE),
+}
+MBERT = {"mBERT": Method(model="mBERT")}
+
+
+# language and task adapters of MAD-X with GELU, and of MAD-X 2.0
+_V1 = dict(adapters=True, language=replace(LANGUAGE, activation="gelu"), task=replace(TASK, activation="gelu"))
+_V2 = dict(_V1, **{kind: replace(_V1[kind], leave_out=(-1,)) for kind in ("language", "task")})
+_EMBEDDINGS = {
+    f"{kind}-{start}": f"{kind}-{start}".lower()
+    for start in ("RAND", "LEX")
+    for kind in ("EL", "MF1", "MF10-KMEANS", "MF10-NEURAL")
+}
+
+UNKS = {
+    "mBERT": Method(),
+    "MAD-X": Method(**_V1),
+    "MAD-X 2.0": Method(**_V2),
+    **{name: Method(**_V2, recipe=recipe) for name, recipe in _EMBEDDINGS.items()},
+}  # the rows of Table 3
+FMT = {"FMT-RANDINIT": Method(recipe="el-rand"), "FMT-LEXINIT": Method(recipe="el-lex")}  # further ones of Table 5
+# those of Table 5 with adapters in all layers; that of MAD-X 2.0 is MAD-X
+ALL_LAYERS = {f"{name}, 12Ad": Method(**_V1, recipe=recipe) for name, recipe in _EMBEDDINGS.items()}
+# what is not in the paper
+LANGUAGE_ONLY = {"MAD-X 2.0, task adapter in all layers": Method(**_V2 | {"task": _V1["task"]})}
+
+
+@dataclass(frozen=True)
+class Transfer:
+    "A study of transfer between languages."
+
+    folder: str | Path  # of the records; what is trained goes into folders below
+    languages: tuple[str, ...]  # sources and targets
+    scale: str = "mini"  # mini, paper or custom
+    options: dict = field(default_factory=dict)  # others of `get_setup`, as model, text, ner, steps
+    own_vocabulary: tuple[str, ...] = ()  # languages that get a target vocabulary, in methods with a recipe
+    # those with little text, where a paper has other hyper-parameters for them; at mini all have the same
+    low_resource: tuple[str, ...] = ()
+    # of fine-tuning by task, as {"qa": {"stride": 32}}, in place of the scale's
+    settings: dict[str, dict] = field(default_factory=dict)
+    paper: str = "mad-x"  # whose hyper-parameters: mad-x or unks-everywhere
+    methods: dict[str, Method] = field(default_factory=lambda: METHODS | WIRINGS | MBERT)  # by name
+    # learning rates on text by recipe, in place of the scale's
+    rates: dict[str, float] = field(default_factory=dict)
+    # folder, or name on the Hub, of a published language adapter, with {language} for the code; it takes the place of
+    # training one in the languages that keep the source vocabulary; "": all are trained
+    published_adapters: str = ""
+    workers: Workers = field(default_factory=Workers)  # who computes its cells
+
+    def __post_init__(self):
+        object.__setattr__(self, "folder", Path(self.folder).absolute())  # workers may run elsewhere
+
+    @cached_property
+    def stamp(self) -> str:  # of the records
+        said = (
+            self.scale,
+            sorted(self.options.items()),
+            self.own_vocabulary,
+            self.low_resource,
+            sorted(self.settings.items()),
+            self.paper,
+            sorted(self.methods.items(), key=repr),
+            sorted(self.rates.items()),
+            self.published_adapters,
+        )
+        return cell_stamp(repr(said))
+
+    @property
+    def study(self) -> ResultStore:
+        return ResultStore(self.folder, self.workers)
+
+    def target(
+        self,
+        language: str,
+        adapters: bool = False,
+        **budget,  # steps or limit, where they are not the setup's
+    ) -> Target:
+        return Targets(self.scale, preset=self.paper + "-adapter" * adapters, **self.options | budget)(language)
+
+    def published(self, run: LanguageRun) -> str:  # a folder or a name; "": it is trained
+        "The published adapter that takes the place of a run."
+        trained = run.recipe or run.budget or not run.adapter or run.language in self.own_vocabulary
+        return "" if trained else self.published_adapters.replace("{language}", run.language)
+
+    def config(self, task: str, language: str, adapters: bool) -> TaskConfig:
+        config = self.target(language, adapters).setup.tasks[task]
+        if self.scale != "mini" and language in self.low_resource:
+            config = replace(config, batch_size=task_settings(self.paper, task, adapters, low_resource=True).batch_size)
+        return replace(config, **self.settings.get(task, {}))
+
+    @property
+    def trained(self) -> Path:
+        return Path(self.folder) / f"trained-{self.stamp}"
+
+    def place(self, run: LanguageRun) -> Path:  # its folder
+        "Where the result of a run on a language's text lies."
+        return self.trained / run.name
+
+
+@dataclass(frozen=True)
+class LanguageRun:
+    "What is trained on a language's text, once."
+
+    language: str
+    adapter: AdapterConfig | None = None  # of the language
+    recipe: str = ""  # of a target vocabulary; without this and an adapter, the whole model is trained
+    components: int = 0  # as in `Method`
+    steps: int = 0  # 0: those of the setup
+    limit: int = 0  # lines of text; 0: those of the setup
+
+    @property
+    def whole(self) -> bool:
+        "Whether the whole model is trained."
+        return not (self.adapter or self.recipe)
+
+    @property
+    def kind(self) -> str:
+        "What it is, in words."
+        parts = []
+        if a := self.adapter:
+            said = ["language adapter"]
+            said += ["invertible"] * bool(a.invertible)
+            said += [a.activation] * (a.activation != "relu")
+            said += ["last layer left out"] * bool(a.leave_out)
+            parts.append(", ".join(said))
+        if self.recipe:
+            parts.append(self.recipe + f" of {self.components}" * bool(self.components))
+        return " + ".join(parts) or "whole model"
+
+    @property
+    def budget(self) -> dict[str, int]:
+        return {k: v for k, v in dict(steps=self.steps, limit=self.limit).items() if v}
+
+    @property
+    def factoring(self) -> Factoring | None:  # None where embeddings are full-dimensional
+        recipe = get_recipe(self.recipe) if self.recipe else None
+        if not isinstance(recipe, FactoredRecipe):
+            return None
+        return replace(recipe.factoring, components=self.components or recipe.factoring.components)
+
+    @property
+    def name(self) -> str:  # of a file
+        words = self.kind.replace(",", "").replace("+ ", "").split()
+        return "-".join([self.language, *words, *(f"{v}{k}" for k, v in self.budget.items())])
+
+
+def _factors_file(study, how):
+    shape = f"{how.clusters}-{how.grouping}-{how.components}-{how.solver}-{how.steps}"
+    return study.trained / f"factors-{shape}.safetensors"
+
+
+def learn_factors(study: Transfer, how: Factoring) -> Factors:
+    "The factors of the embeddings of the study's model, kept beside the records and made once."
+    file = _factors_file(study, how)
+    if not file.is_file():
+        target = study.target(study.languages[0])
+        embeddings = load_model(target.setup.model).get_input_embeddings().weight[: len(target.source_tokenizer)]
+        with write_file(file) as part:
+            factorize(embeddings, how).save(part)
+    return load_factors(file)
+
+
+def _make_factors(study, how):  # as a process is asked, which sends back nothing large
+    learn_factors(study, how)
+
+
+def _checkpoints(study, run):  # of a run, while it lasts; not at scale mini
+    return study.place(run).with_name(run.name + ".run")
+
+
+def _train_model(study: Transfer, run: LanguageRun, target: Target, model, seed):  # losses by step
+    own, scale_config = bool(run.recipe), target.lapt_config
+    rate = study.rates.get(run.recipe, scale_config.learning_rate)
+    text = [target.packed(part, kept=not own) for part in ("train", "held_out")]
+    config = replace(scale_config, mode="all", learning_rate=rate)
+    train = partial(lapt, model, target.tokenizer if own else target.source_tokenizer, *text)
+    if study.scale == "mini":
+        return train(replace(config, eval_every=config.steps), seed)
+    folder = _checkpoints(study, run)
+    return train(config, seed, folder=folder, resume=folder.is_dir())
+
+
+def _learn_model(study: Transfer, run: LanguageRun, target: Target, seed: int):
+    model, tokenizer = target.source_model(), target.source_tokenizer
+    losses = _train_model(study, run, target, model, seed)
+    with write_folder(study.place(run)) as new:
+        model.save_pretrained(new)
+        save_tokenizer(tokenizer, new)
+    return losses
+
+
+def _learn_adapter(study: Transfer, run: LanguageRun, target: Target, seed: int):
+    model = target.source_model()
+    madx, embeddings, layer, tokenizer = MadX(model), None, None, None
+    if run.recipe:
+        factors = learn_factors(study, run.factoring) if run.factoring else None
+        start = target.transplant(run.recipe, seed, factors=factors)
+        embeddings = {name: p.detach() for name, p in token_parameters(start.model).items()}
+        layer, tokenizer = start.layer, target.tokenizer
+    every_layer = tuple(range(model.config.num_hidden_layers))
+    shape = run.adapter or replace(LANGUAGE, invertible=0, leave_out=every_layer)
+    madx.add_language(run.language, shape, embeddings, tokenizer, seed)
+    with madx.learning(run.language), factored(model, layer) if layer else nullcontext():
+        losses = _train_model(study, run, target, model, seed)
+    save_adapter(madx, "language", run.language, study.place(run))
+    return losses
+
+
+def _fetch_adapter(name):  # a folder
+    if Path(name).is_dir():
+        return name
+    if folder := in_mirror(name):
+        return folder
+    from huggingface_hub import snapshot_download
+
+    return snapshot_download(name)
+
+
+def _take_published(study: Transfer, run: LanguageRun, target: Target) -> list[dict]:  # records with step and value
+    madx = MadX(target.source_model())
+    folder = _fetch_adapter(study.published(run))
+    load_adapter(madx, folder, "language", run.language, run.adapter.leave_out)
+    madx.activate(run.language)
+    loss = heldout_loss(
+        madx.model.to(find_device().torch), target.source_tokenizer, target.packed("held_out", kept=True)
+    )
+    save_adapter(madx, "language", run.language, study.place(run))
+    return [dict(metric="loss", step=0, value=loss, tokens=len(target.source_tokenizer))]
+
+
+def learn_language(study: Transfer, run: LanguageRun, seed: int = 0) -> list[dict]:  # records with step and value
+    "Train a model, embeddings or an adapter on a language's text, or take a published adapter, and save it."
+    folder, target = study.place(run), study.target(run.language, not run.whole, **run.budget)
+    shutil.rmtree(folder, ignore_errors=True)  # left by a process that ended before its record was written
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    if study.published(run):
+        return _take_published(study, run, target)
+    losses = (_learn_model if run.whole else _learn_adapter)(study, run, target, seed)
+    shutil.rmtree(_checkpoints(study, run), ignore_errors=True)
+    tokens = len(target.tokenizer if run.recipe else target.source_tokenizer)
+    return [dict(metric="loss", step=int(r.step), value=r.loss, tokens=tokens) for r in losses.itertuples()]
+
+
+def language_spec(study: Transfer, method: str, language: str, **budget) -> LanguageRun | None:
+    "What a method has for a language besides the source model; None: nothing."
+    m = study.methods[method]
+    recipe = m.recipe if language in study.own_vocabulary else ""
+    if not (m.language or recipe):
+        return None
+    return LanguageRun(language, m.language, recipe, m.components if recipe else 0, **budget)
+
+
+def required_runs(
+    study: Transfer, methods: Iterable[str], sources: Iterable[str], targets: Iterable[str]
+) -> list[LanguageRun]:  # each once
+    "What has to be trained on text before the tasks."
+    found = []
+    for method in methods:
+        texts = {"": [], "source": sources, "target": targets}[study.methods[method].mlm]
+        found += [LanguageRun(language) for language in texts]
+        found += [language_spec(study, method, language) for language in (*sources, *targets)]
+    return list(dict.fromkeys(filter(None, found)))
+
+
+def _language_key(study, run):
+    return dict(
+        what="language", scale=study.scale, kind=run.kind, language=run.language, steps=run.steps, limit=run.limit
+    )
+
+
+def learn_languages(
+    study: Transfer,
+    runs: Iterable[LanguageRun],
+    used: bool = False,  # whether what is trained is used, so that a record of its losses is not enough
+) -> None:
+    "Train what is missing, several at a time."
+    runs, store = list(dict.fromkeys(runs)), study.study
+    for run in runs:
+        if used and not study.place(run).is_dir():
+            store.path(_language_key(study, run)).unlink(missing_ok=True)
+    missing = [run for run in runs if not store.read(_language_key(study, run), study.stamp)]
+    factorings = dict.fromkeys(run.factoring for run in missing if run.factoring)
+    calls = [partial(_make_factors, study, how) for how in factorings if not _factors_file(study, how).is_file()]
+    for _ in study.workers.run(calls, study.folder):
+        pass
+    store.cells([(_language_key(study, run), partial(learn_language, study, run)) for run in missing], study.stamp)
+
+
+@lru_cache(maxsize=32)
+def _examples(splits, task, target):
+    return splits(task, target, test_only=True)[2]  # each method is scored on the same
+
+
+def _on_test(study, model, tokenizer, task, config, target, **more):
+    examples = _examples(study.target(target).setup.splits, task, target)
+    scores = evaluate(model, tokenizer, examples, task, config)
+    return [dict(metric=metric, target=target, value=100 * value, **more) for metric, value in scores.items()]
+
+
+def source_model(study: Transfer, method: str) -> str:  # its folder
+    "The model that a method begins with."
+    if study.methods[method].model == "mBERT":
+        bundled, name = scale_models("unks-everywhere")
+        return bundled if study.scale == "mini" else hub_model(name)
+    return study.target(study.languages[0]).setup.model
+
+
+def _whole(study, method, source, targets, task, seed):
+    config, splits, out = study.config(task, source, False), study.target(source).setup.splits(task, source), []
+    mlm = study.methods[method].mlm
+    for text in {"": [""], "source": [source], "target": targets}[mlm]:
+        at = study.place(LanguageRun(text)) if text else source_model(study, method)
+        tokenizer = load_tokenizer(at)
+        result = fine_tune(load_model(at).float(), tokenizer, *splits, task, seed, config)
+        for target in [text] if mlm == "target" else targets:
+            out += _on_test(study, result.model, tokenizer, task, config, target)
+    return out
+
+
+def _with_languages(study, method, folders):
+    # {name: folder of an adapter}; the source model with them, wired as in the method, and its tokenizer
+    target, m = study.target(study.languages[0]), study.methods[method]
+    madx = MadX(target.source_model(), m.stack, m.inverse)
+    for name, folder in folders.items():
+        load_adapter(madx, folder, "language", name)
+    return madx, load_tokenizer(target.setup.model)
+
+
+def _attach(madx, shape, task, language, seed):  # for `fine_tune`
+    if shape:
+        return madx.attach(task, language, shape, seed)
+
+    def attach(new, head):  # full-model transfer: everything learns but the source embeddings
+        languages = set(madx.onto(new).parameters())
+        for p in new.parameters():
+            p.requires_grad_(p not in languages and p is not new.get_input_embeddings().weight)
+
+    return attach
+
+
+def _learn_task(study, madx, tokenizer, source, language, task, seed, shape):
+    # language: the adapter below; shape: of the task adapter, None: the whole model learns
+    madx.activate(language)
+    splits, config = study.target(source).setup.splits(task, source), study.config(task, source, bool(shape))
+    tokenizer = madx.tokenizers.get(language, tokenizer)
+    attach = _attach(madx, shape, task, language, seed)
+    return fine_tune(madx.model, tokenizer, *splits, task, seed, config, attach).model
+
+
+def _score(study, model, tokenizer, run, target, task, adapters, **more):  # with what was trained on the target's text
+    if run:
+        load_adapter(model.madx, study.place(run), "language", "in-use")
+    model.madx.activate("in-use" if run else None, task if adapters else None)
+    tokenizer = model.madx.tokenizers.get("in-use", tokenizer)
+    found = _on_test(study, model, tokenizer, task, study.config(task, target, adapters), target, **more)
+    if run:
+        model.madx.delete("language", "in-use")
+    return found
+
+
+def _task_adapter(study, method):  # its shape; None where the whole model learns the task
+    m = study.methods[method]
+    return m.task if m.adapters else None
+
+
+def _with_parts(study, methods, source, targets, task, seed):  # alike in the source language
+    adapters, there = study.methods[methods[0]].adapters, language_spec(study, methods[0], source)
+    madx, tokenizer = _with_languages(study, methods[0], {source: study.place(there)} if there else {})
+    shape = _task_adapter(study, methods[0])
+    model = _learn_task(study, madx, tokenizer, source, source if there else None, task, seed, shape)
+    found = []
+    for method in methods:
+        for target in targets:
+            run = language_spec(study, method, target)
+            found += _score(study, model, tokenizer, run, target, task, adapters, method=method)
+    return found
+
+
+def transfer_scores(
+    study: Transfer,
+    methods: Sequence[str],  # of the study's, alike in the source language
+    source: str,
+    targets: Sequence[str],
+    task: str,
+    seed: int = 0,
+) -> list[dict]:  # records with method, metric, target and value
+    "Learn a task in one language and score it in others; what is trained on text must be there."
+    if study.methods[methods[0]].parts:
+        return _with_parts(study, methods, source, targets, task, seed)
+    return [r | dict(method=method) for method in methods for r in _whole(study, method, source, targets, task, seed)]
+
+
+def _alike(study, methods, source):  # groups of methods that learn the task in the same way
+    groups = {}
+    for name in methods:
+        m = study.methods[name]
+        wiring = (m.stack, m.inverse)
+        alike = (m.mlm, m.model, m.parts, _task_adapter(study, name), wiring, language_spec(study, name, source))
+        groups.setdefault(alike, []).append(name)
+    return groups.values()
+
+
+def _table(study, jobs, required):  # keys and measurements, and the runs that some of the jobs require
+    "A row for each value of the records; what is missing is computed, first what is trained on text."
+    import pandas as pd
+
+    missing = [job for job in jobs if not study.study.read(job[0], study.stamp)]
+    learn_languages(study, required(missing), used=True)
+    study.study.cells(missing, study.stamp)
+    records = [study.study.read(key, study.stamp) for key, _ in jobs]
+    return pd.DataFrame([dict(record["key"], **value) for record in records for value in record["values"]])
+
+
+def transfer(
+    study: Transfer,
+    methods: Iterable[str],
+    task: str,
+    sources: Sequence[str] = (),
+    targets: Sequence[str] = (),  # none: all of the study's languages
+    seeds: Iterable[int] = (0,),
+) -> pd.DataFrame:  # columns method, source, target, metric, seed, value
+    "All records of some methods; what is missing is computed, first what is trained on text and then the tasks."
+    methods, seeds = list(methods), list(seeds)
+    sources, targets = list(sources or study.languages), list(targets or study.languages)
+    if unknown := next((m for m in methods if m not in study.methods), None):
+        raise ValueError(f"no method {unknown!r}; choose from {', '.join(study.methods)}")
+    learn_languages(study, required_runs(study, methods, sources, targets))
+    asked = dict(what="transfer", scale=study.scale, targets=" ".join(targets), task=task)
+    jobs = []
+    for source in sources:
+        for group in _alike(study, methods, source):
+            for seed in seeds:
+                key = dict(asked, methods=" + ".join(group), source=source, seed=seed)
+                jobs.append((key, partial(transfer_scores, study, group, source, targets, task, seed)))
+    jobs.sort(key=lambda job: study.methods[job[1].args[1][0]].mlm != "target")  # the longest first
+
+    def required(jobs):
+        arguments = [measure.args for _, measure in jobs]  # study, methods, source, targets, task, seed
+        return [run for _, group, source, *_ in arguments for run in required_runs(study, group, [source], targets)]
+
+    found = _table(study, jobs, required)[["method", "source", "target", "metric", "seed", "value"]]
+    return found.sort_values("method", key=lambda c: c.map(methods.index), kind="stable", ignore_index=True)
+
+
+def _less(study, method, target, by, n):  # what a method has for the target after less training
+    setting = study.target(target, True)
+    full = setting.lapt_config.steps if by == "steps" else len(setting.setup.train)
+    return language_spec(study, method, target, **({} if n == full else {by: n}))  # the full run is not trained twice
+
+
+def _by_budget(study, methods, source, targets, by, grid, task, seed):  # methods: alike in the source language
+    below = {source: study.place(language_spec(study, methods[0], source))}
+    madx, tokenizer = _with_languages(study, methods[0], below)
+    shape = _task_adapter(study, methods[0])
+    model = _learn_task(study, madx, tokenizer, source, source, task, seed, shape)
+    found = []
+    for method in methods:
+        for target in targets:
+            for n in grid:
+                run = _less(study, method, target, by, n) if n else None
+                found += _score(study, model, tokenizer, run, target, task, True, method=method, step=n)
+    return found
+
+
+def transfer_by_steps(
+    study: Transfer,
+    source: str,
+    targets: Sequence[str],
+    grid: Sequence[int],  # of training the targets' adapters; 0: none is used
+    task: str,
+    seeds: Iterable[int] = (0,),
+    methods: Sequence[str] = ("MAD-X",),  # with language adapters
+    by: str = "steps",  # what the grid counts: steps, or lines of text (limit)
+) -> pd.DataFrame:  # columns method, target, metric, step, seed, value
+    "Scores by how long, or on how much text, what the target language has was trained."
+    runs = []
+    for method in methods:
+        runs.append(language_spec(study, method, source))
+        runs += [_less(study, method, target, by, n) for target in targets for n in grid if n]
+    learn_languages(study, runs)
+    grid_key = dict(steps=" ".join(map(str, grid)), targets=" ".join(targets))
+    asked = dict(what=by, scale=study.scale, source=source, task=task, **grid_key)
+    jobs = []
+    for group in _alike(study, methods, source):
+        for seed in seeds:
+            measure = partial(_by_budget, study, group, source, targets, by, grid, task, seed)
+            jobs.append((dict(asked, methods=" + ".join(group), seed=seed), measure))
+    found = _table(study, jobs, lambda missing: runs if missing else [])
+    return found[["method", "target", "metric", "step", "seed", "value"]]
+
+
+def matrix(
+    scores: pd.DataFrame,  # from `transfer`, of one metric
+    method: str,
+) -> pd.DataFrame:  # sources in rows, targets in columns, in order of appearance
+    "Mean scores over seeds of one method."
+    rows = scores[scores.method == method]
+    return unstack_in_order(rows.groupby(["source", "target"], sort=False).value.mean())
+
+
+def averages(
+    scores: pd.DataFrame,  # from `transfer`, of one metric
+    over: str,  # source: a column for each target; target: a column for each source
+) -> pd.DataFrame:  # a row for each method, the last column avg
+    "Mean scores of all methods over sources or over targets."
+    by = {"source": "target", "target": "source"}[over]
+    cells = unstack_in_order(scores.groupby(["method", by], sort=False).value.mean())
+    return cells.assign(avg=cells.mean(axis=1)).rename_axis(columns=None)

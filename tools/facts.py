@@ -1,0 +1,380 @@
+"""Numbers and tables that the README and the book's first page tell, computed from the records."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from functools import cache
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from vocab_lit.models.card import markdown_table
+from vocab_lit.text.corpus import data_path
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.figure import Figure
+
+
+FACTS: dict[str, Callable[[], str]] = {}  # name of a marker to what computes its text, in Markdown
+
+
+def _fact(compute):  # registers what computes a fact under its name, to be computed once
+    FACTS[compute.__name__] = cache(compute)
+    return FACTS[compute.__name__]
+
+
+EVIDENCE = {  # source of verdicts to its heading; one of which there are no records has no column
+    "published": "the papers' own numbers",
+    "recorded": "ours, *recorded*",
+    "field": "ours, *field*",
+}
+
+
+@cache
+def judged() -> pd.DataFrame:  # a row for each claim and source, as `verdicts` gives
+    "What the papers' numbers, the recorded study and the field trial say about every claim."
+    from studies.claims import load_claims, read_records, verdicts
+    from studies.recorded import with_study
+    from vocab_lit.study.shared_records import with_field
+
+    records = with_field(with_study(read_records("no records but those of the package")))
+    found = verdicts(load_claims(), records[records.scale.isin(list(EVIDENCE))], strict=False)
+    return found[found.source.isin(list(EVIDENCE))]
+
+
+def _counts(source):  # claims of each verdict; those not checked and those without numbers are one group
+    found = judged()
+    counts = found[found.source == source].verdict.value_counts()
+    counts = counts.reindex(["supported", "contradicted", "undecided"], fill_value=0)
+    counts["no verdict"] = found.id.nunique() - counts.sum()
+    return counts
+
+
+@_fact
+def findings() -> str:
+    "How many claims there are, and what the papers' own numbers say about them."
+    n = _counts("published")
+    return (
+        f"of {n.sum()} findings {n['supported']} are supported, {n['contradicted']} contradicted, {n['undecided']} "
+        f"undecided, and {n['no verdict']} cannot be checked"
+    )
+
+
+@_fact
+def evidence() -> str:
+    "A table of verdicts, a column for each kind of numbers; each column adds up to the number of claims."
+    there = set(judged().source)
+    counts = {heading: _counts(source) for source, heading in EVIDENCE.items() if source in there}
+    rows = [
+        [verdict, *(str(n[verdict]) for n in counts.values())]
+        for verdict in ("supported", "contradicted", "undecided", "no verdict")
+    ]
+    total = ["**all**", *(f"**{n.sum()}**" for n in counts.values())]
+    return markdown_table(["findings of the papers", *counts], [*rows, total])
+
+
+@_fact
+def averages() -> str:
+    "How many printed averages there are, and how many do not follow from their rows."
+    from vocab_lit.study.results import mismatches, published, recompute_averages
+
+    scores = ["accuracy", "F1", "EM", "UAS", "LAS", "accuracy / F1"]
+    papers = [published(name) for name in ("focus", "embedding-structure", "wechsel", "mad-x", "unks-everywhere")]
+    found = [recompute_averages(rows[rows.metric.isin(scores)]) for rows in papers]
+    return f"{sum(len(mismatches(a)) for a in found)} of {sum(map(len, found))} averages"
+
+
+@cache
+def field_means() -> pd.DataFrame:  # rows: ways; columns: measure, language
+    "Means over seeds of all that the field trial has measured."
+    from vocab_lit.study.shared_records import own_records, read_shared
+    from vocab_lit.study.study_report import measures
+
+    found = measures(read_shared(own_records()))
+    return found.pivot_table("value", "setting", ["measure", "language"])
+
+
+_ADVICE = {  # what one has, to: what to take, and the way of the field trial that it was
+    "text in the language": ("`focus`, the default", "focus"),
+    "the same, and a dictionary": ("`ofa`", "ofa"),
+    "the same, and a model of one other language": ("`wechsel`", "wechsel"),
+    "a tokenizer, and nothing to make vectors from": ("`mean-resizing`", "mean-resizing"),
+    "many languages, little storage": ("`mf1-lex`: a seventh of the embeddings' parameters", "mf1-lex"),
+    "a model that must stay as it is": ("adapters", "mad-x"),
+}
+
+
+@_fact
+def advice() -> str:
+    "A table of which method when, with what each reaches in the field trial, a mean over languages."
+    scores = 100 * field_means()["pos accuracy"].mean(axis="columns")
+    rows = [[have, take, f"{scores[way]:.1f}"] for have, (take, way) in _ADVICE.items()]
+    return markdown_table(["you have", "method", "POS accuracy in the field trial"], rows)
+
+
+_UNKNOWN = ("hy", "te")  # scripts of which the bundled model has no letter; the four others are in known ones
+_METHODS = ("FOCUS+IDENT", "full vocabulary", "SCRIPT+POSN+IDENT", "SCRIPT+POSN+IDENT, source Gaussian")
+
+
+@cache
+def ner_scores() -> pd.DataFrame:  # a row for each method, columns unknown and known: scripts
+    "F1 after LAPT of the whole model, in the study of Embedding Structure, where all four methods were tried."
+    from studies.recorded import study_rows
+
+    rows = study_rows("embedding-structure").query("scale == 'mini' and metric == 'ner' and mode == 'full'")
+    scores = rows.pivot_table("value", "method", "language").loc[list(_METHODS)].dropna(axis="columns")
+    unknown = scores.columns.isin(_UNKNOWN)
+    means = {
+        "unknown": scores.loc[:, unknown].mean(axis="columns"),
+        "known": scores.loc[:, ~unknown].mean(axis="columns"),
+    }
+    return scores.assign(**means)[list(means)]
+
+
+@cache
+def swahili_losses() -> pd.Series:  # nats, by (method, step)
+    "Held-out losses of FOCUS and of random mapping in Swahili, means over seeds."
+    from studies.recorded import study_rows
+
+    rows = study_rows("focus").query("scale == 'mini' and what == 'curve' and metric == 'loss' and language == 'sw'")
+    rows = rows.assign(step=rows.step.astype(int))
+    return rows.groupby(["method", "step"]).value.mean()
+
+
+def _study(claim: str) -> pd.Series:
+    "What the recorded study says about a claim, by its id."
+    return judged().query("id == @claim and source == 'recorded'").iloc[0]
+
+
+@_fact
+def results() -> str:
+    "Five results as a list."
+    focus, keep, rule, ours = ner_scores().itertuples(index=False)
+    start, symbols, short = map(_study, ("focus-start-random", "focus-few-shared", "unks-short-rand"))
+    bits = field_means()[["bits per byte at the start", "bits per byte at the end"]]
+    leads = bits.loc["random-mapping"] - bits.loc["focus"]
+    kept = 100 * leads["bits per byte at the end"] / leads["bits per byte at the start"]
+    told = (
+        f"**A new vocabulary pays where the source's fails.** NER in unknown scripts: {focus.unknown:.0f} with FOCUS, "
+        f"{keep.unknown:.0f} with the source vocabulary; in known ones {focus.known:.0f} and {keep.known:.0f}.",
+        f"**The overlap decides.** FOCUS starts {start.effect:.1f} nats below random mapping; with digits and "
+        f"punctuation alone copied, {symbols.effect:.1f}.",
+        f"**The fallback decides more than the rule.** In unknown scripts sampling by script reaches "
+        f"{rule.unknown:.0f} with N(0, 1) for what no rule covers, {ours.unknown:.0f} with the source's Gaussian.",
+        f"**Training brings starts together.** One pass over half a megabyte of real text leaves {kept.min():.0f} to "
+        f"{kept.max():.0f}% of FOCUS's lead.",
+        f"**Not all of it replicates.** Low-dimensional embeddings lose {-short.effect:.0f} points of F1, in "
+        f"{short.pairs - short.agree:.0f} of {short.pairs:.0f} pairs.",
+    )
+    return "\n".join(f"- {line}" for line in told)
+
+
+EXAMPLE = "Kiajemi – Afghanistan; Kipashto – Kiarabu."  # Swahili: Persian – Afghanistan; Pashto – Arabic
+
+
+@cache
+def _example_run():  # as in the README: source tokenizer, target tokenizer and the plan of FOCUS
+    from vocab_lit.methods.recipe import get_recipe
+    from vocab_lit.text.phrasebook import lines
+    from vocab_lit.tokens.tokenizer import load_tokenizer, train_tokenizer
+    from vocab_lit.tokens.vocab import Vocab
+    from vocab_lit.vectors.token_vectors import token_vectors
+
+    text = list(lines("sw", 4000, seed=0))
+    source = load_tokenizer(data_path("models", "mini-xlmr"))
+    target = train_tokenizer(text, "unigram", vocab_size=700)
+    vocabs = (Vocab.from_tokenizer(tokenizer) for tokenizer in (source, target))
+    return source, target, get_recipe("focus").plan(*vocabs, token_vectors(target, text))
+
+
+def _example_tokens():  # of the source vocabulary, and of one of 700 tokens
+    source, target, _ = _example_run()
+    return source.tokenize(EXAMPLE), target.tokenize(EXAMPLE)
+
+
+@_fact
+def before_after() -> str:
+    "Losses of the example's language before and after training, under its picture."
+    focus, random = (swahili_losses()[method] for method in ("focus", "random"))
+    return (
+        f"Held-out loss in {focus.index.max()} steps: from **{focus.iloc[0]:.1f} to {focus.iloc[-1]:.1f} nats** with "
+        f"FOCUS, from {random.iloc[0]:.1f} to {random.iloc[-1]:.1f} with random mapping."
+    )
+
+
+SHOWN = "▁Kiarabu"  # the new token of the example whose sources are shown
+_SANS = "system-ui, -apple-system, 'Segoe UI', Helvetica, Arial, sans-serif"
+_MONO = "ui-monospace, SFMono-Regular, Menlo, Consolas, monospace"
+_COLOURS = {  # fill and border by where an embedding comes from or what becomes of it, with the legend
+    "copied": ("#e3eefb", "#4a7fc1", "overlapping: copied"),
+    "left": ("#ffe8e4", "#d1705c", "not in the target vocabulary"),
+    "new": ("#dff3e4", "#4b9e67", "new: a convex combination, here of Arabic-speaking places"),
+}
+
+
+def _svg_text(x, y, text, size=13, colour="#57606a", weight=400, anchor="start", font=_SANS):
+    style = f'font-size="{size}" fill="{colour}" font-weight="{weight}" text-anchor="{anchor}" font-family="{font}"'
+    return f'<text x="{x:g}" y="{y:g}" {style}>{text}</text>'
+
+
+def _svg_boxes(x, y, tokens, gap):  # (text, kind) each
+    "Boxes side by side, and the middle of each."
+    made, middles = [], []
+    for text, kind in tokens:
+        width, (fill, border, _) = 8.2 * len(text) + 9, _COLOURS[kind]
+        middles.append(x + width / 2)
+        made.append(
+            f'<rect x="{x:.1f}" y="{y}" width="{width:.1f}" height="30" rx="5" fill="{fill}" stroke="{border}"/>'
+        )
+        made.append(_svg_text(round(middles[-1]), y + 20, text, 13.5, "#24292f", 400, "middle", _MONO))
+        x += width + gap
+    return made, middles
+
+
+def _example_kinds():  # tokens of the source and of the target, each with where its embedding comes from or goes
+    source, target, plan = _example_run()
+    copied = {source.convert_ids_to_tokens(int(i)) for i in plan.copied if i >= 0}
+    before = [(token, "copied" if token in copied else "left") for token in source.tokenize(EXAMPLE)]
+    ids = target.convert_tokens_to_ids(target.tokenize(EXAMPLE))
+    return before, [(target.convert_ids_to_tokens(i), "copied" if plan.copied[i] >= 0 else "new") for i in ids]
+
+
+def _svg_legend():
+    made = []
+    for x, (fill, border, text) in zip((24, 195, 420), _COLOURS.values()):
+        made.append(f'<rect x="{x}" y="286" width="14" height="14" rx="3" fill="{fill}" stroke="{border}"/>')
+        made.append(_svg_text(x + 21, 298, text))
+    return made
+
+
+def _svg_sources(shown, to):  # rows of `explain`, and the middle of the token that they make
+    "The sources of a token, with a line from each that is as thick as its weight."
+    terms = [(f"{weight:.2f} × {source}".lstrip("0"), "copied") for source, weight in zip(shown.source, shown.weight)]
+    boxes, middles = _svg_boxes(170, 228, terms, 8)
+    path = '<path d="M{0:.0f},228 C{0:.0f},196 {1:.0f},206 {1:.0f},172" fill="none" stroke="#4b9e67" {2}/>'
+    widths = [f'stroke-width="{1 + 10 * weight:.1f}" stroke-opacity=".55"' for weight in shown.weight]
+    return boxes + [path.format(middle, to, width) for middle, width in zip(middles, widths)]
+
+
+@cache
+def idea_picture() -> str:  # SVG
+    "The example's tokens under both vocabularies, and what one new embedding is made of."
+    before, after = _example_kinds()
+    terms = _example_run()[2].explain(SHOWN)
+    shown = terms.head(4)
+    of = ", ".join(shown.source.str.strip("▁"))
+    says = (
+        f"A Swahili line is tokenized into {len(before)} tokens by the source vocabulary and into {len(after)} by the "
+        "target vocabulary. Overlapping tokens keep their embeddings; that of the new token Kiarabu, Arabic, is a "
+        f"convex combination of {len(terms)} of these, most of all those of {of}."
+    )
+    boxes_before, _ = _svg_boxes(170, 74, before, 3)
+    boxes_after, middles = _svg_boxes(170, 140, after, 3)
+    to = middles[[token for token, _ in after].index(SHOWN)]
+    sources = _svg_sources(shown, to)
+    return _svg_frame(says, len(before), len(after)).format("\n".join([*boxes_before, *boxes_after, *sources]))
+
+
+def _svg_frame(says, before, after):  # with a place for the boxes
+    head = 'xmlns="http://www.w3.org/2000/svg" viewBox="0 0 940 318" width="940" height="318" role="img"'
+    frame = '<rect x=".5" y=".5" width="939" height="317" rx="10" fill="#ffffff" stroke="#d0d7de"/>'
+    meaning = "Swahili: Persian – Afghanistan; Pashto – Arabic."
+    texts = [_svg_text(24, 42, EXAMPLE, 17, "#24292f", 600), _svg_text(916, 42, meaning, 14, anchor="end")]
+    labels = (
+        ("source vocabulary", f"{before} tokens"),
+        ("target vocabulary", f"{after} tokens"),
+        ("its embedding", "by FOCUS"),
+    )
+    for y, (label, below) in zip((86, 152, 240), labels):
+        texts += [_svg_text(24, y, label, 15, "#24292f"), _svg_text(24, y + 18, below)]
+    lines = "\n".join([frame, *texts, "{}", *_svg_legend()])
+    return f'<svg {head} aria-label="{says}"><title>{says}</title>{lines}</svg>\n'
+
+
+def social_card() -> Figure:  # 1,200 x 630 pixels
+    "The example's tokens under both vocabularies, as a picture that goes with links to the book."
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    card = Figure(figsize=(12, 6.3), dpi=100, facecolor="#20242b")
+    FigureCanvasAgg(card)  # draws it
+    card.text(0.05, 0.82, "vocab_lit", color="white", fontsize=46, fontweight="bold")
+    card.text(0.05, 0.72, "A new vocabulary for a new language", color="#c9ced6", fontsize=26)
+    headings = "source vocabulary", "target vocabulary"
+    for y, colour, heading, tokens in zip((0.5, 0.22), ("#8a4b08", "#01785a"), headings, _example_tokens()):
+        card.text(0.05, y, f"{heading}: {len(tokens)} tokens", color="#c9ced6", fontsize=20)
+        _draw_tokens(card, y - 0.1, colour, tokens)
+    return card
+
+
+def _draw_tokens(card, y, colour, tokens):
+    "Tokens in boxes, side by side."
+    x, renderer = 0.055, card.canvas.get_renderer()
+    for token in tokens:
+        box = dict(boxstyle="round,pad=0.35", facecolor=colour, edgecolor="none")
+        drawn = card.text(x, y, token, color="white", fontsize=14, bbox=box)
+        x = drawn.get_window_extent(renderer).x1 / card.bbox.width + 0.015
+
+
+def _ratio(part, says):  # the median of a claim about speed, in the bundled record
+    from benchmarks.bench import CLAIMS, Runs
+
+    claim = next(c for c in CLAIMS if c.part == part and c.text == says)
+    records = json.loads(data_path("bench.json").read_text(encoding="utf-8"))
+    return float(np.median(list(claim.value(Runs(records[part])))))
+
+
+@_fact
+def speed() -> str:
+    "Ratios as a list."
+    time = _ratio("focus", "CPU time, deepfocus / vocab_lit, 50,000 to 20,000 tokens")
+    memory = _ratio("focus", "extra memory, deepfocus / vocab_lit, the same")
+    tokens = _ratio("lapt", "tokens per CPU-second, vocab_lit / plain, 250,002 tokens")
+    text = _ratio("memory", "peak memory with 40 MB of text / with 5 MB")
+    told = (
+        f"FOCUS takes {time:.0f} times less CPU time and {memory:.0f} times less memory than `deepfocus`.",
+        f"LAPT with XLM-R's vocabulary trains {tokens:.1f} times the tokens per CPU-second of the plain Trainer.",
+        f"Training on 40 MB of text takes {text:.2f} times the memory of 5 MB.",
+    )
+    return "\n".join(f"- {line}" for line in told)
+
+
+GROUPS = {
+    "look first": ("inspect", "methods", "explain", "report", "claims"),
+    "prepare": ("init", "clean", "tokenizer", "vectors"),
+    "make": ("transplant", "trim", "factorize"),
+    "train": ("lapt", "adapter"),
+    "measure": ("evaluate", "bench"),
+    "all in one": ("adapt", "study", "chapter"),
+    "serve and share": ("check", "push"),
+}
+
+
+def program_commands() -> dict[str, str]:  # name to the first sentence of its help
+    "Every command of `vocab-lit`."
+    import typer
+
+    from tools.commands import app
+
+    listed = typer.main.get_command(app).commands.items()
+    return {name: (command.help or "").split("\n\n")[0].replace("\n", " ") for name, command in listed}
+
+
+@_fact
+def commands() -> str:
+    "A table of all commands, in groups."
+    there = program_commands()
+    grouped = {name for names in GROUPS.values() for name in names}
+    groups = GROUPS | {"further": tuple(name for name in there if name not in grouped)}
+    rows = [[group, ", ".join(f"`{name}`" for name in names if name in there)] for group, names in groups.items()]
+    return markdown_table(["to", "`vocab-lit` ..."], [row for row in rows if row[1]])
+
+
+@_fact
+def all_commands() -> str:
+    "A table of all commands with what each does."
+    return markdown_table(
+        ["`vocab-lit` ...", "does"], [[f"`{name}`", text] for name, text in program_commands().items()]
+    )

@@ -1,0 +1,168 @@
+from IPython.display import display
+from csv import DictReader
+from pathlib import Path
+from vocab_lit.methods.registry import RECIPES
+from vocab_lit.text.corpus import data_path
+from vocab_lit.text.phrasebook import lines
+from vocab_lit.tokens.tokenizer import load_tokenizer
+import gzip
+import json
+import numpy as np
+import pytest
+import re
+import statistics
+import torch
+import vocab_lit
+import tools.facts
+import tools.facts as facts
+
+
+@pytest.fixture(scope='module')
+def cell_fac70044():
+    global file, lead_of, of_trial, tagged, trial, trial_languages
+    with (data_path("field") / "records.csv").open(encoding="utf-8") as file:
+        next(file)  # who made it, and with what
+        trial = list(DictReader(file))
+    trial_languages = sorted({row["language"] for row in trial})
+    tagged = sorted({row["language"] for row in trial if row["task"] == "pos" and row["source"] == row["language"]})
+
+
+    def of_trial(language, way, metric, **other):
+        wanted = dict(other, language=language, setting=way, metric=metric)
+        return statistics.mean(float(row["value"]) for row in trial if wanted.items() <= row.items())
+
+
+    def lead_of(language, when):
+        metric, other = ("bits per byte", {"step": "0"}) if when == "at the start" else (f"bits per byte {when}", {})
+        focus, random = (of_trial(language, way, metric, **other) for way in ("focus", "random-mapping"))
+        return random - focus
+
+
+@pytest.fixture(scope='module')
+def cell_fac70021():
+    global file, mean_of, table
+    with gzip.open(data_path("records", "study.csv.gz"), "rt", encoding="utf-8") as file:
+        table = [row for row in DictReader(file) if row["scale"] == "mini"]
+
+
+    def mean_of(languages, **wanted):  # over seeds, then over languages
+        def chosen(language):
+            return [float(r["value"]) for r in table if r["language"] == language and wanted.items() <= r.items()]
+
+        return statistics.mean(statistics.mean(chosen(language)) for language in languages)
+
+
+@pytest.fixture(scope='module')
+def cell_8080d328():
+    global card
+    card = facts.social_card()
+    display(card)
+
+
+def test_each_column_of_the_evidence_adds_up_to_the_number_of_claims_in_the_file():
+    claims_in_file = len(re.findall(r"^ +- id: ", (data_path() / "claims.yml").read_text(encoding="utf-8"), re.M))
+    columns = list(zip(*(line.strip("| ").split(" | ") for line in facts.evidence().splitlines()[2:])))
+    assert {len(c) for c in columns} == {5} and len(columns) == 1 + facts.judged().source.nunique() >= 3
+    for column in columns[1:]:
+        numbers = [int(cell.strip("*")) for cell in column]
+        assert sum(numbers[:-1]) == numbers[-1] == claims_in_file
+    told = [int(n) for n in re.findall(r"\d+", facts.findings())]
+    assert told[0] == claims_in_file == sum(told[1:])
+    assert [str(n) for n in told[1:]] == list(columns[1][:-1])
+
+
+def test_the_advice_has_the_numbers_of_the_table_of_records(cell_fac70044):
+    def pos(way, language):
+        return 100 * of_trial(language, way, "accuracy", task="pos", source=language)
+
+
+    points = {way: statistics.mean(pos(way, language) for language in tagged) for way in ("focus", "ofa", "mf1-lex")}
+    assert f"the default | {points['focus']:.1f} |" in facts.advice()
+    assert f"`ofa` | {points['ofa']:.1f} |" in facts.advice()
+    assert f"parameters | {points['mf1-lex']:.1f} |" in facts.advice()
+
+
+def test_numbers_of_the_results_are_those_of_the_table_of_records(cell_fac70044, cell_fac70021):
+    ner = dict(chapter="embedding-structure", metric="ner", mode="full")
+    unknown, known = ("hy", "te"), ("et", "fi", "he", "uk")
+    for languages, share in ((unknown, (0.2, 0.5)), (known, (0, 0.1))):
+        for language in languages:
+            tokenizer = load_tokenizer(data_path("models", "mini-xlmr"))
+            ids = tokenizer("\n".join(lines(language, 100, seed=0)))["input_ids"]
+            assert share[0] <= np.mean(np.array(ids) == tokenizer.unk_token_id) <= share[1], language
+    scores = facts.ner_scores()
+    for method in scores.index:
+        assert scores.unknown[method] == pytest.approx(mean_of(unknown, method=method, **ner))
+        assert scores.known[method] == pytest.approx(mean_of(known, method=method, **ner))
+    told = re.findall(r"(\d+) with FOCUS, (\d+) with the source vocabulary", facts.results())[0]
+    assert told == tuple(f"{scores.unknown[method]:.0f}" for method in ("FOCUS+IDENT", "full vocabulary"))
+    starts = dict(chapter="focus", what="loss", metric="loss")
+    eight = ("am", "et", "fi", "he", "km", "ne", "sw", "uk")
+    gap = mean_of(eight, method="random", **starts) - mean_of(eight, method="focus", **starts)
+    assert f"FOCUS starts {gap:.1f} nats below" in facts.results()
+    told = re.search(r"leaves (\d+) to (\d+)% of FOCUS's lead", facts.results())
+    shares = [100 * lead_of(language, "at the end") / lead_of(language, "at the start") for language in trial_languages]
+    assert told.groups() == (f"{min(shares):.0f}", f"{max(shares):.0f}")
+
+
+def test_the_line_keeps_its_text_under_both_vocabularies_and_the_losses_are_those_of_the_records(cell_fac70021):
+    for tokens in facts._example_tokens():
+        assert "".join(tokens).replace("▁", " ").strip() == facts.EXAMPLE
+    before, after = map(len, facts._example_tokens())
+    assert after < before / 2
+    curve = dict(chapter="focus", what="curve", metric="loss", method="focus")
+    assert f"**{mean_of(['sw'], step='0', **curve):.1f} to {mean_of(['sw'], step='60', **curve):.1f} nats**" in (
+        facts.before_after()
+    )
+
+
+def test_the_picture_has_all_tokens_the_colours_of_the_plan_and_the_weights_that_the_readme_s_lines_print():
+    picture = facts.idea_picture()
+    before, after = facts._example_kinds()
+    assert all(f">{token}</text>" in picture for token, _ in before + after)
+    assert {kind for _, kind in after} == {"copied", "new"} and dict(after)[facts.SHOWN] == "new"
+    source, target, plan = facts._example_run()
+    matrix = np.random.default_rng(0).normal(size=(len(source), 3))
+    terms = plan.explain(facts.SHOWN)
+    made = terms.weight.to_numpy() @ matrix[source.convert_tokens_to_ids(list(terms.source))]
+    assert np.isclose(terms.weight.sum(), 1, atol=1e-5)
+    assert np.allclose(
+        plan.apply(torch.tensor(matrix, dtype=torch.float32))[target.convert_tokens_to_ids(facts.SHOWN)], made, atol=1e-5
+    )
+    for weight, name in zip(terms.weight.head(4), terms.source):
+        assert f">{weight:.2f} × {name}<".replace(">0", ">") in picture
+
+
+def test_all_tokens_are_on_the_card_none_beyond_its_right_edge(cell_8080d328):
+    shown = {text.get_text() for text in card.texts}
+    assert set().union(*facts._example_tokens()) <= shown
+    ends = [text.get_window_extent(card.canvas.get_renderer()).x1 for text in card.texts]
+    assert max(ends) < 0.98 * card.bbox.width and list(card.bbox.size) == [1200, 630]
+
+
+def test_ratios_are_medians_over_the_rounds_by_hand():
+    record = json.loads(data_path("bench.json").read_text(encoding="utf-8"))
+    largest = [r for r in record["focus"]["runs"] if r["size"] == max(x["size"] or 0 for x in record["focus"]["runs"])]
+    seconds = {side: [r["cpu_seconds"] for r in largest if r["side"] == side] for side in ("deepfocus", "vocab_lit")}
+    ratio = statistics.median(theirs / ours for theirs, ours in zip(seconds["deepfocus"], seconds["vocab_lit"]))
+    assert f"{ratio:.0f} times less CPU time" in facts.speed()
+
+
+def test_every_command_is_in_the_table_once_also_one_that_no_group_names():
+    listed = re.findall(r"`(\w+)`", facts.commands().split("\n", 2)[2])
+    assert sorted(listed) == sorted(facts.program_commands()) and {"inspect", "transplant", "lapt", "chapter"} <= set(
+        listed
+    )
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(facts, "program_commands", lambda: {"inspect": "Look.", "juggle": "Juggle."})
+        assert facts.commands.__wrapped__().splitlines()[2:] == ["| look first | `inspect` |", "| further | `juggle` |"]
+    assert all(text.endswith(".") for text in facts.program_commands().values())
+
+
+def test_every_step_of_a_recipe_has_a_formula_on_the_page_of_methods():
+    page = Path(vocab_lit.__file__).parent.parent / "book/methods.ipynb"
+    if not page.is_file():
+        pytest.skip("an installed package has no book")
+    cells = json.loads(page.read_text(encoding="utf-8"))["cells"]
+    formulas = re.findall(r"^\| `(\w+)` \| \$E'_x", "".join("".join(c["source"]) for c in cells), re.M)
+    assert sorted(formulas) == sorted({type(step).__name__ for recipe in RECIPES.values() for step in recipe.steps})
