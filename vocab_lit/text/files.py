@@ -19,8 +19,8 @@ from typing import IO
 
 from safetensors import SafetensorError
 
+from .errors import SettingError, first_line
 from .reader import TextSource
-from .settings import SettingError, first_line
 
 # %% auto #0
 __all__ = ['check_output', 'file_facts', 'write_folder', 'write_file', 'write_text', 'check_text']

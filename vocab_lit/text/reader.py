@@ -20,8 +20,8 @@ from itertools import islice
 from pathlib import Path
 from typing import IO
 
+from .errors import SettingError, first_line
 from .extras import import_extra
-from .settings import SettingError, first_line
 
 # %% auto #0
 __all__ = ['FIELD', 'FIELD_HELP', 'open_bytes', 'raw_lines', 'json_record', 'table_cells', 'file_lines', 'TextSource',
