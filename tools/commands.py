@@ -156,7 +156,8 @@ def chapter(
 
     Example: `vocab-lit chapter focus --language sw --scale paper --dry-run`
     """
-    from tools.publish import chapter_defaults, check_parameters, run_chapter
+    from tools.chapters import chapter_defaults, check_parameters
+    from tools.run_pages import run_chapter
     from vocab_lit.app.setup_file import absolute_names, chapter_parameters
 
     if tokens_per_second and not dry_run:
