@@ -93,7 +93,8 @@ def source_files(root: Path) -> dict[str, str]:
 
 def _heading(path: Path) -> str:
     "The title of a notebook or text."
-    return re.search(r'^(?: *")?# (.+?)(?:\\n",?)?$', path.read_text(encoding="utf-8"), re.M)[1]
+    titles = re.findall(r'^(?: *")?# (.+?)(?:\\n",?)?$', path.read_text(encoding="utf-8"), re.M)
+    return titles[0]
 
 
 def llms_text(root: Path) -> str:

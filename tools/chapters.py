@@ -4,6 +4,7 @@ import difflib
 from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import yaml
 
@@ -50,7 +51,7 @@ def chapter_path(name: str) -> Path:
     return paths[name]
 
 
-def chapter_defaults(name: str) -> dict[str, object]:
+def chapter_defaults(name: str) -> dict[str, Any]:
     "The parameters of the chapter `book/NAME.ipynb` with their defaults."
     return defaults(read_notebook(chapter_path(name)))
 
@@ -75,7 +76,7 @@ def set_parameters(nb: dict, name: str, **given: object) -> None:
     lines = source(cell).split("\n")
     for key, value in given.items():
         at = known[key]
-        if at.end_lineno > at.lineno:
+        if at.end_lineno != at.lineno:
             raise ValueError(f"{name}: the default of {key} is longer than a line")
         line = lines[at.lineno - 1].encode()  # columns are counted in bytes
         line = line[: at.col_offset] + repr(value).encode() + line[at.end_col_offset :]

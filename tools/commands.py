@@ -2,7 +2,7 @@
 
 import json
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -168,7 +168,8 @@ def chapter(
     scale = scale or ("custom" if setup else "mini")
     if setup and scale == "mini":
         raise ValueError("a setup is for scale custom; leave out --scale mini")
-    known, said = chapter_defaults(name), dict(pair.split("=", 1) for pair in set_ or ())
+    known = chapter_defaults(name)
+    said: dict[str, Any] = dict(pair.split("=", 1) for pair in set_ or ())
     if cluster:
         said["cluster"] = cluster
     check_parameters(name, said, known)
@@ -177,7 +178,7 @@ def chapter(
             said[key] = type(known[key])(value)
         except ValueError:
             raise ValueError(f"--set {key}={value}: give a number, such as {known[key]}") from None
-    given = chapter_parameters(setup, set(known)) | absolute_names(said)
+    given = chapter_parameters(setup or {}, set(known)) | absolute_names(said)
     given = {k: v for k, v in given.items() if k not in ("language", "scale")}
     if dry_run:
         from studies.budget import plan

@@ -58,7 +58,7 @@ def _export_library(root: Path, version: str, package: Path) -> None:
     from nbdev.export import nb_export
 
     for path in library_notebooks(root):
-        nb_export(path, lib_path=package)
+        nb_export(str(path), lib_path=str(package))
     for room in (root / "nbs").glob("*_*/"):
         init = package / unnumbered(room.name) / "__init__.py"
         if init.parent.is_dir() and not init.exists():

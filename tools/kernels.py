@@ -13,6 +13,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from threading import Lock
 from types import SimpleNamespace
+from typing import Any, cast
 
 from tools.run_pages import QUIET
 
@@ -106,14 +107,21 @@ def _server(modules: Iterable[str]) -> Iterator[subprocess.Popen]:
     code = f"from tools.kernels import serve_kernels; serve_kernels({list(modules)})"
     # what some modules ask for when they are imported; a process that has started CUDA could not be forked
     early = {"MPLBACKEND": "module://matplotlib_inline.backend_inline", "PYTORCH_NVML_BASED_CUDA_CHECK": "1"}
-    pipes = dict(stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-    with subprocess.Popen([sys.executable, "-c", code], env=os.environ | QUIET | early, **pipes) as server:
+    command, pipe = [sys.executable, "-c", code], subprocess.PIPE
+    with subprocess.Popen(command, env=os.environ | QUIET | early, stdin=pipe, stdout=pipe, text=True) as server:
         yield server  # it ends when its standard input is closed
+
+
+def _ask(server: subprocess.Popen, kernel: dict) -> int:
+    "Ask for a kernel; the number of its process."
+    assert server.stdin and server.stdout  # they are pipes
+    print(json.dumps(kernel), file=server.stdin, flush=True)
+    return int(server.stdout.readline())
 
 
 def _provisioner(server: subprocess.Popen) -> type:
     "What jupyter_client starts kernels with."
-    from jupyter_client.provisioning import LocalProvisioner
+    from jupyter_client.provisioning.local_provisioner import LocalProvisioner
 
     asking = Lock()
 
@@ -122,8 +130,7 @@ def _provisioner(server: subprocess.Popen) -> type:
             arguments = cmd[cmd.index("ipykernel_launcher") + 1 :]
             asked = dict(arguments=arguments, cwd=str(options.get("cwd") or Path.cwd()), env=dict(options["env"]))
             with asking:
-                print(json.dumps(asked), file=server.stdin, flush=True)
-                self.pid = int(server.stdout.readline())
+                self.pid = _ask(server, asked)
             self.process, self.pgid = _Forked(self.pid), self.pid
             return self.connection_info
 
@@ -136,13 +143,13 @@ def forked_kernels(modules: Iterable[str] = IMPORTED) -> Iterator[None]:
     if sys.platform != "linux":
         yield
         return
-    from jupyter_client.provisioning import KernelProvisionerFactory
+    from jupyter_client.provisioning.factory import KernelProvisionerFactory
 
     factory = KernelProvisionerFactory.instance()
     usual = factory.default_provisioner_name
     with _server(modules) as server:
         forked = _provisioner(server)
-        factory.provisioners["forked"] = SimpleNamespace(load=lambda: forked)
+        factory.provisioners["forked"] = cast(Any, SimpleNamespace(load=lambda: forked))  # in place of an entry point
         factory.default_provisioner_name = "forked"
         try:
             yield

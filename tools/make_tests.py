@@ -29,10 +29,10 @@ def indent(source: str) -> str:
     lines = source.split("\n")
     inside = set()
     for node in ast.walk(ast.parse(source)) if _TRIPLE.search(source) else ():
-        if not isinstance(node, (ast.Constant, ast.JoinedStr)) or node.end_lineno == node.lineno:
-            continue
-        if _TRIPLE.search(ast.get_source_segment(source, node)):
-            inside |= set(range(node.lineno, node.end_lineno))
+        if isinstance(node, (ast.Constant, ast.JoinedStr)) and _TRIPLE.search(
+            ast.get_source_segment(source, node) or ""
+        ):
+            inside |= set(range(node.lineno, node.end_lineno or node.lineno))
     return "\n".join(line if i in inside or not line else "    " + line for i, line in enumerate(lines))
 
 

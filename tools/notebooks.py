@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from configparser import ConfigParser
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 METADATA = {  # of every notebook, whichever editor wrote it
     "kernelspec": {"display_name": "python3", "language": "python", "name": "python3"},
@@ -125,12 +126,13 @@ def parameters(nb: dict) -> tuple[dict | None, dict[str, ast.expr]]:
     statements = ast.parse(source(cell)).body if cell else []
     values = {}
     for statement in statements:
-        if isinstance(statement, (ast.Assign, ast.AnnAssign)):
-            targets = getattr(statement, "targets", None) or [statement.target]
-            values |= {target.id: statement.value for target in targets}
+        if isinstance(statement, ast.Assign):
+            values |= {target.id: statement.value for target in statement.targets if isinstance(target, ast.Name)}
+        elif isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name):
+            values[statement.target.id] = statement.value
     return cell, values
 
 
-def defaults(nb: dict) -> dict[str, object]:
+def defaults(nb: dict) -> dict[str, Any]:
     "The parameters of a chapter with their values."
     return {name: ast.literal_eval(value) for name, value in parameters(nb)[1].items()}

@@ -22,7 +22,7 @@ def _help(value: ast.expr | None) -> str:
         if getattr(call.func, "id", "") == "option":
             helps += call.args[1:2]
         if helps and isinstance(helps[0], ast.Constant):
-            return helps[0].value
+            return str(helps[0].value)
     return ""
 
 
@@ -36,19 +36,20 @@ def _described(node: ast.stmt, lines: list[str]) -> dict[str, str]:
         return {node.name: (ast.get_docstring(node) or "").split("\n")[0]}
     value = getattr(node, "value", None)
     targets = getattr(node, "targets", [getattr(node, "target", None)])
-    text = lines[node.end_lineno - 1].partition(" # ")[2] or _help(value) or (_shortened(value) if value else "")
+    last_line = lines[(node.end_lineno or node.lineno) - 1]
+    text = last_line.partition(" # ")[2] or _help(value) or (_shortened(value) if value else "")
     return {target.id: text for target in targets if isinstance(target, ast.Name)}
 
 
-def _options(node: ast.stmt) -> list[tuple[str, str, str]]:
+def _options(node: ast.ClassDef) -> list[tuple[str, str, str]]:
     "The options of a settings class: name, default and help."
     rows = []
-    for field in node.body if isinstance(node, ast.ClassDef) else ():
+    for field in node.body:
         value = getattr(field, "value", None)
         if isinstance(field, ast.AnnAssign) and isinstance(value, ast.Call) and _help(value):
             shown = [keyword.value for keyword in value.keywords if keyword.arg == "shown"]
             default = [*shown, *value.args][0]
-            rows.append((f"`{field.target.id}`", _shortened(default), _help(value)))
+            rows.append((f"`{ast.unparse(field.target)}`", _shortened(default), _help(value)))
     return rows
 
 
@@ -88,7 +89,8 @@ def _module_parts(path: Path, page: str) -> list[str]:
     rows = [(f"[`{name}`]({page}{'#' * bool(anchor)}{anchor})", text) for name, (anchor, text) in names.items()]
     full_name = "vocab_lit" if module == "__init__" else f"vocab_lit.{module}"
     parts = [f"## `{full_name}`", f"[{path.stem}]({page})", markdown_table(["name", "what it is"], rows)]
-    for node, _, _ in _exported_statements(path):
+    classes = [node for node, _, _ in _exported_statements(path) if isinstance(node, ast.ClassDef)]
+    for node in classes:
         if options := _options(node):
             parts += [f"Options of `{node.name}`:", markdown_table(["option", "default", "meaning"], options)]
     return parts
