@@ -354,13 +354,13 @@ GROUPS = {
 
 def program_commands() -> dict[str, str]:  # name to the first sentence of its help
     "Every command of `vocab-lit`."
-    import click
     import typer
+    from typer.core import TyperGroup
 
     from tools.commands import app
 
     program = typer.main.get_command(app)
-    assert isinstance(program, click.Group)
+    assert isinstance(program, TyperGroup)
     listed = program.commands.items()
     return {name: (command.help or "").split("\n\n")[0].replace("\n", " ") for name, command in listed}
 
