@@ -42,7 +42,7 @@ from vocab_lit.tasks.splits import hold_out
 from vocab_lit.tasks.tagging import Tagged
 from vocab_lit.text.corpus import data_path, mix, read_lines, split_lines
 from vocab_lit.text.files import write_file
-from vocab_lit.text.phrasebook import inferences, questions
+from vocab_lit.text.phrasebook_tasks import inferences, questions
 from vocab_lit.tokens.continued import extend_on_text
 from vocab_lit.tokens.expansion import expand_tokenizer
 from vocab_lit.tokens.tokenizer import load_tokenizer, train_tokenizer_like
