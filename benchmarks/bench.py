@@ -321,7 +321,8 @@ def wechsel(meter: Meter, folder: str) -> None:
 
     from vocab_lit.methods.recipe import get_recipe
     from vocab_lit.tokens.vocab import Vocab
-    from vocab_lit.vectors.align import align_tokens, read_dictionary
+    from vocab_lit.vectors.align import align_tokens
+    from vocab_lit.vectors.dictionary import read_dictionary
     from vocab_lit.vectors.word_vectors import open_words
 
     folder = Path(folder)
