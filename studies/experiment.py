@@ -26,7 +26,8 @@ from studies.hub import (
     word_files,
 )
 from studies.presets import PAPER_TEXT, PaperText, paper_of
-from vocab_lit.methods.recipe import Copy, Gaussian, RandomMapping, Recipe, get_recipe
+from vocab_lit.methods.recipe import Copy, Gaussian, RandomMapping, Recipe
+from vocab_lit.methods.registry import get_recipe
 from vocab_lit.models.auxiliary import embedding_vectors, smaller_model
 from vocab_lit.models.device import find_device
 from vocab_lit.models.new_rows import only_new_rows

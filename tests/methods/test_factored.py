@@ -4,8 +4,8 @@ from pathlib import Path
 from safetensors.torch import load_file, save_file
 from scipy import sparse
 from vocab_lit.methods.factored import factorize, load_factors, low_dimensional
-from vocab_lit.methods.recipe import get_recipe
-from vocab_lit.methods.settings import Factoring
+from vocab_lit.methods.factoring import Factoring
+from vocab_lit.methods.registry import get_recipe
 from vocab_lit.text.corpus import data_path
 from vocab_lit.text.phrasebook import lines
 from vocab_lit.tokens.tokenizer import load_tokenizer, train_tokenizer

@@ -10,18 +10,22 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
-from .recipe import Copy, Gaussian, InitContext, InitStep, Recipe, RowWeights, register
+from .recipe import Copy, Gaussian, InitContext, InitStep, Recipe, RowWeights
 from .sparsemax import anchors_and_rows
 from ..vectors.align import unit_rows
 
 # %% auto #0
-__all__ = ['CosineWeighted']
+__all__ = ['METHODS', 'CosineWeighted']
 
 # %% ../../nbs/04_methods/10_clp.ipynb #165e8307
 @dataclass
 class CosineWeighted(InitStep):
-    "Combine all copied tokens in proportion to the similarity of static embeddings."
+    """Linear combinations of all overlapping tokens: e'_x = Σ_o c_o e_o / Σ_o c_o, c the cosines of x to each o.
 
+    CLP-Transfer, Ostendorff and Rehm (2023, Section 3).
+    """
+
+    formula = r"E'_x = \sum_{o \in O} c_o E_o \big/ \sum_{o \in O} c_o"
     # a token is left to the next step where its similarities sum to less than this share of their absolute values
     least: float = 0.05
     needs: str = "token vectors"
@@ -29,12 +33,14 @@ class CosineWeighted(InitStep):
 
     def fill(self, context: InitContext) -> RowWeights:
         anchors, rows = anchors_and_rows(context)
-        vectors = context.vectors.matrix
-        keys, queries = (unit_rows(vectors[ids]).double().numpy() for ids in (anchors, rows))
+        vectors = context.token_vectors.matrix
+        keys, queries = (unit_rows(vectors[ids]).double().numpy() for ids in (anchors, rows))  # (m, dim), (n, dim)
+        # Σ_o c_xo and Σ_o |c_xo|, both (n,)
         total = queries @ keys.sum(0)
         blocks = np.array_split(queries, len(queries) // 512 + 1)
         absolute = np.concatenate([np.abs(block @ keys.T).sum(1) for block in blocks])
         divides = total > self.least * absolute
+        # w_xo = c_xo / Σ c = (x / Σ c) · o: of low rank
         left = (queries[divides] / total[divides, None]).astype(np.float32)
         dim = keys.shape[1]
         row, column = np.repeat(np.arange(dim), len(anchors)), np.tile(context.copied[anchors], dim)
@@ -43,12 +49,13 @@ class CosineWeighted(InitStep):
         return RowWeights(rows[divides], left=left, right=right)
 
 
-register(
+METHODS = (
     Recipe(
         "clp",
         (Copy(), CosineWeighted(), Gaussian()),
         "Ostendorff and Rehm (2023)",
         "Overlapping tokens are copied, others combine them in proportion to similarities in an auxiliary model.",
         aliases=("clp-transfer",),
-    )
+        titles=("Efficient Language Model Training through Cross-Lingual and Progressive Transfer Learning",),
+    ),
 )

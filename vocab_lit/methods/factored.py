@@ -9,40 +9,20 @@ import hashlib
 import json
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .recipe import Copy, Gaussian, Plan, Recipe, register
-from .settings import Factoring
+from .baselines import ARTETXE_TITLE
+from .factoring import Factoring
+from .plan import Plan
+from .recipe import Copy, Gaussian, Recipe
 
 if TYPE_CHECKING:
     import torch
 
 # %% auto #0
-__all__ = ['RAND', 'LEX', 'SVD', 'Factors', 'factorize', 'load_factors', 'FactoredRecipe', 'low_dimensional']
-
-# %% ../../nbs/04_methods/15_factored.ipynb #a9eedb61
-class SVD:
-    "The low-dimensional embeddings with the smallest error, and their up-projection (Liu et al., 2024, Section 3.1)."
-
-    def __init__(self, n_components: int):
-        self.n_components = n_components
-
-    def fit_transform(self, X: np.ndarray) -> np.ndarray:  # (V, D), gives (V, k)
-        k = self.n_components
-        if not 1 <= k <= X.shape[1]:
-            raise ValueError(f"n_components={k} is not between 1 and n_features={X.shape[1]}")
-        if not np.isfinite(X).all():
-            raise ValueError("the matrix contains NaN or infinity")
-        blocks = (b.astype(np.float64) for b in np.array_split(X, len(X) // 8192 + 1))
-        values, vectors = np.linalg.eigh(sum(b.T @ b for b in blocks))
-        singular, directions = np.sqrt(values[::-1].clip(0))[:k], vectors[:, ::-1][:, :k]
-        self.components_, self.n_iter_ = (singular[:, None] * directions.T).astype(X.dtype), 1
-        divisor = np.where(singular > singular[0] * 1e-6, singular, np.inf)
-        F = (X @ (directions / divisor)).astype(X.dtype)
-        self.reconstruction_err_ = float(np.linalg.norm(X - F @ self.components_))
-        return F
+__all__ = ['RAND', 'LEX', 'METHODS', 'Factors', 'factorize', 'load_factors', 'FactoredRecipe', 'low_dimensional']
 
 # %% ../../nbs/04_methods/15_factored.ipynb #526e0fa9
 def _digest(matrix: torch.Tensor) -> str:  # of the numbers in float32
@@ -52,16 +32,16 @@ def _digest(matrix: torch.Tensor) -> str:  # of the numbers in float32
 
 @dataclass
 class Factors:
-    "What a matrix was factorised into."
+    "Low-dimensional embeddings and up-projections that a matrix was factorised into."
 
     F: torch.Tensor  # (V, k) low-dimensional embeddings
     G: torch.Tensor  # (C, k, D) up-projections
     labels: torch.Tensor  # (V,) int64, the up-projection of each token
-    facts: dict  # how it was made: settings, seed, relative error, digest of the matrix
+    facts: dict[str, Any]  # how it was made: settings, seed, relative error, digest of the matrix
 
     @property
     def matrix(self) -> torch.Tensor:  # (V, D)
-        "What the factors make of the matrix."
+        "The full-dimensional embeddings that the factors make."
         from torch.nn.functional import one_hot
 
         from vocab_lit.methods.up_projection import up_project
@@ -128,38 +108,56 @@ def load_factors(path: str | Path) -> Factors:
 # %% ../../nbs/04_methods/15_factored.ipynb #8e6c657e
 @dataclass(frozen=True)
 class FactoredRecipe(Recipe):
-    "A recipe whose embeddings are low-dimensional, and the factoring that they are of."
+    """A recipe whose embeddings are low-dimensional, and the factoring that they are of: E ≈ F G, E' = F' G.
+
+    A copied token takes its row of F and its up-projection along, others have the f'_x of the least ‖f'_x G - e'_x‖.
+    Pfeiffer et al. (2021, Section 3.3): UNKs Everywhere.
+    """
 
     factoring: Factoring = Factoring()
     train_up: bool = False  # whether training changes the up-projections too
 
 
 RAND, LEX = (Copy("specials"), Gaussian()), (Copy(), Gaussian())
-_PAPER = "Pfeiffer et al. (2021)"
+_CHAU = "Parsing with Multilingual BERT, a Small Corpus, and a Small Treebank. Findings of EMNLP"
+_WANG = "Extending Multilingual BERT to Low-Resource Languages. Findings of EMNLP"
+_PFEIFFER = "UNKs Everywhere: Adapting Multilingual Language Models to New Scripts. EMNLP"
+_MF = {
+    "mf1": (Factoring(), "one up-projection"),
+    "mf10-kmeans": (Factoring(10), "ten up-projections for clusters by k-means"),
+    "mf10-neural": (Factoring(10, "neural"), "ten up-projections for clusters learned with them"),
+}
 
-register(
+
+def _factored(name: str, start: str) -> FactoredRecipe:
+    factoring, words = _MF[name]
+    return FactoredRecipe(
+        f"{name}-{start}",
+        {"rand": RAND, "lex": LEX}[start],
+        "Pfeiffer et al. (2021)",
+        f"As el-{start}, with low-dimensional embeddings and {words}.",
+        titles=(_PFEIFFER,),
+        factoring=factoring,
+    )
+
+
+METHODS = (
     Recipe(
         "el-rand",
         RAND,
         "Artetxe et al. (2020)",
         "Special tokens are copied, others are sampled (as normal).",
+        titles=(ARTETXE_TITLE,),
     ),
     Recipe(
         "el-lex",
         LEX,
         "Chau et al. (2020), Wang et al. (2020)",
         "Overlapping tokens are copied, others are sampled (as identity).",
+        titles=(_CHAU, _WANG),
     ),
+    *(_factored(name, start) for name in _MF for start in ("rand", "lex")),
 )
-_MF = {
-    "mf1": (Factoring(), "one up-projection"),
-    "mf10-kmeans": (Factoring(10), "ten up-projections for clusters by k-means"),
-    "mf10-neural": (Factoring(10, "neural"), "ten up-projections for clusters learned with them"),
-}
-for _name, (_factoring, _words) in _MF.items():
-    for _start, _steps in (("rand", RAND), ("lex", LEX)):
-        _about = f"As el-{_start}, with low-dimensional embeddings and {_words}."
-        register(FactoredRecipe(f"{_name}-{_start}", _steps, _PAPER, _about, factoring=_factoring))
 
 # %% ../../nbs/04_methods/15_factored.ipynb #7f609dcf
 def _project_down(

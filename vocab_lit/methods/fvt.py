@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from .recipe import Copy, Gaussian, InitContext, InitStep, Recipe, RowWeights, register
+from .recipe import Copy, Gaussian, InitContext, InitStep, Recipe, RowWeights
 from ..tokens.coverage import with_neutral_letter
 from ..tokens.vocab import Token, Vocab
 
 # %% auto #0
-__all__ = ['source_subtokens', 'SubtokenMean']
+__all__ = ['METHODS', 'source_subtokens', 'SubtokenMean']
 
 # %% ../../nbs/04_methods/05_fvt.ipynb #60d5a11d
 def source_subtokens(
@@ -40,20 +40,29 @@ def source_subtokens(
 # %% ../../nbs/04_methods/05_fvt.ipynb #74f47710
 @dataclass
 class SubtokenMean(InitStep):
-    "The mean of the source subtokens that a target token's text is made of."
+    """The mean of the source subtokens that a target token's text is made of: e'_x = (e_1 + ... + e_n) / n.
+
+    Fast Vocabulary Transfer (FVT), Gee et al. (2022, Section 3).
+    """
+
+    formula = (
+        r"E'_x = \frac{1}{n} \sum_{i=1}^{n} E_{y_i}, "
+        r"\text{ where } y_1 \dots y_n \text{ is } x \text{ under the source's tokenizer}"
+    )
 
     def fill(self, context: InitContext) -> RowWeights:
         subtokens = source_subtokens(context.source, context.target)
-        found = {i: ids for i, ids in subtokens.items() if context.open[i]}
-        return RowWeights.mean(found, len(context.source))
+        of_open = {i: ids for i, ids in subtokens.items() if context.open[i]}
+        return RowWeights.mean(of_open, len(context.source))
 
 
-register(
+METHODS = (
     Recipe(
         "subtoken-mean",
         (Copy(), SubtokenMean(), Gaussian()),
         "Gee et al. (2022)",
         "Fast Vocabulary Transfer: overlapping tokens are copied, others are the mean of their source subtokens.",
         aliases=("fvt", "mean"),
-    )
+        titles=("Fast Vocabulary Transfer for Language Model Compression. EMNLP Industry Track",),
+    ),
 )

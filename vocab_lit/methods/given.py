@@ -25,12 +25,12 @@ def _like(given: GivenToken, source: Vocab, inside: bool) -> list[int]:
     "The source token that another is like: word-initial rather than not, unless that other is inside a word."
     ids = [source.id_of(given.like, start) for start in (not inside, inside)]
     native = source.tokenizer.backend_tokenizer.token_to_id(given.like)
-    found = [id for id in (*ids, native) if id is not None]
-    if not found:
+    known = [id for id in (*ids, native) if id is not None]
+    if not known:
         parts = written_parts(source.tokenizer, given.like)
         hint = f"the source tokenizer makes {parts} of it; give it as a description"
         raise given.problem(f"is like {given.like!r}, which is no token of the source: {hint}")
-    return found[:1]
+    return known[:1]
 
 
 def _described(given: GivenToken, source: Vocab) -> list[int]:
@@ -51,25 +51,30 @@ def given_sources(
     "The source tokens whose embeddings make those of given tokens; `SettingError` where there are none."
     plain = {id: g for id, g in given.items() if not (g.like or g.description)}
     own = source_subtokens(source, [Token(id, g.token, g.token, id not in inside, "text") for id, g in plain.items()])
-    found = {}
+    sources = {}
     for id, g in given.items():
         if g.like:
-            found[id] = _like(g, source, id in inside)
+            sources[id] = _like(g, source, id in inside)
         elif g.description:
-            found[id] = _described(g, source)
+            sources[id] = _described(g, source)
         elif id in own:
-            found[id] = own[id]
+            sources[id] = own[id]
         elif g.special:  # its brackets may be unknown
-            found[id] = _described(replace(g, description=g.token), source)
+            sources[id] = _described(replace(g, description=g.token), source)
         else:
             raise g.problem("has parts that the source tokenizer does not know; say what it is like, or describe it")
-    return found
+    return sources
 
 # %% ../../nbs/04_methods/18_given.ipynb #89a71905
 @dataclass
 class Given(InitStep):
-    "Copy the embedding of the source token that a given token is like, or take the mean of several."
+    """Copy the embedding of the source token that a given token is like, or take the mean of several.
 
+    e'_x = (e_1 + ... + e_n) / n over the tokens of the description, or over x's own subtokens (FVT; Gee et al.,
+    2022, Section 3).
+    """
+
+    formula = r"E'_x = \frac{1}{n} \sum_{i=1}^{n} E_{y_i}, \text{ where } y_1 \dots y_n \text{ describe } x"
     tokens: dict[int, GivenToken]  # by target id
 
     def fill(self, context: InitContext) -> RowWeights:

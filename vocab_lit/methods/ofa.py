@@ -5,39 +5,70 @@
 # %% ../../nbs/04_methods/16_ofa.ipynb #8d8621df
 from __future__ import annotations
 
-from .factored import FactoredRecipe, Factoring
-from .recipe import Copy, Gaussian, Recipe, register
+from .factored import FactoredRecipe
+from .factoring import Factoring
+from .recipe import Copy, Gaussian, Recipe
 from .wechsel import NearestNeighbours
 
 # %% auto #0
-__all__ = ['ofa']
+__all__ = ['METHODS', 'ofa']
 
 # %% ../../nbs/04_methods/16_ofa.ipynb #f7ae0e95
 _STEPS, _PAPER = (Copy(), NearestNeighbours(), Gaussian()), "Liu et al. (2024)"
+_TITLES = (
+    "OFA: A Framework of Initializing Unseen Subword Embeddings for Efficient Large-scale Multilingual Continued "
+    "Pretraining. Findings of NAACL",
+)
 
 
-def ofa(
-    components: int = 0,  # dimensions of an embedding; 0: as `ofa-100`
-    train_up: bool = True,  # whether the up-projection is trained
-) -> FactoredRecipe:
-    "OFA with low-dimensional embeddings of another size, or with an up-projection that stays as it is."
+def ofa(components: int = 0, train_up: bool = True) -> FactoredRecipe:
+    """OFA with low-dimensional embeddings of another size, or with an up-projection that stays as it is.
+
+    E ≈ F G by singular values. The low-dimensional embedding of a target token is copied where it overlaps, and
+    otherwise f'_x = Σ_y w_y f_y over its ten nearest source tokens, with w = softmax(s_xy / 0.1); e'_x = f'_x G.
+
+    Parameters
+    ----------
+    components : int, default 0
+        Dimensions of an embedding (the paper has 100, 200 and 400); 0: 100 in a model of 768 dimensions, in a
+        narrower one the same share.
+    train_up : bool, default True
+        Whether the up-projection G is trained too.
+
+    Returns
+    -------
+    FactoredRecipe
+        It needs aligned vectors (`align_tokens` makes them from word vectors and a dictionary).
+
+    References
+    ----------
+    Liu et al. (2024): OFA, Sections 3.1 and 3.2.
+
+    Examples
+    --------
+    >>> recipe = ofa(200, train_up=False)
+    >>> recipe.name, recipe.factoring.components
+    ('ofa-200-frozen', 200)
+    """
     learns = "is trained too" if train_up else "stays as it is"
     return FactoredRecipe(
         f"ofa-{components or 100}" + "-frozen" * (not train_up),
         _STEPS,
         _PAPER,
         f"As ofa, with low-dimensional embeddings by singular values and one up-projection, which {learns}.",
+        titles=_TITLES,
         factoring=Factoring(components=components, solver="svd"),
         train_up=train_up,
     )
 
 
-register(
+METHODS = (
     Recipe(
         "ofa",
         _STEPS,
         _PAPER,
         "Overlapping tokens are copied, others combine semantically similar source tokens, by aligned word vectors.",
+        titles=_TITLES,
     ),
     ofa(),
     ofa(train_up=False),

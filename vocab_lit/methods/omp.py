@@ -12,7 +12,7 @@ import numpy as np
 from scipy import sparse
 from tqdm.auto import tqdm
 
-from .recipe import Copy, Gaussian, InitContext, InitStep, Recipe, RowWeights, register
+from .recipe import Copy, Gaussian, InitContext, InitStep, Recipe, RowWeights
 from .sparsemax import anchors_and_rows
 from ..vectors.align import unit_rows
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     import torch
 
 # %% auto #0
-__all__ = ['matching_pursuit', 'MatchingPursuit', 'omp']
+__all__ = ['METHODS', 'matching_pursuit', 'MatchingPursuit', 'omp']
 
 # %% ../../nbs/04_methods/11_omp.ipynb #7919b788
 def _pursue(
@@ -79,15 +79,23 @@ def matching_pursuit(
 # %% ../../nbs/04_methods/11_omp.ipynb #8cc26296
 @dataclass
 class MatchingPursuit(InitStep):
-    "Combine copied tokens as they add up to the target token in a space that has both."
+    """Sparse linear combinations of overlapping tokens: e'_x = Σ_o a_o e_o, a of ‖s_x - Σ_o a_o s_o‖ → min, ‖a‖₀ ≤ k.
 
+    s are static embeddings, or those of a model that has the target vocabulary. Goddard and Fernandes Neto (2025,
+    Section 3); orthogonal matching pursuit, Pati et al. (1993).
+    """
+
+    formula = (
+        r"E'_x = \sum_{o \in O} a_o E_o, \text{ with few } a_o \neq 0 "
+        r"\text{ that minimise } \lVert S_x - \sum_o a_o S_o \rVert"
+    )
     k: int = 64  # terms, at most
     share: float = 0.25  # of the dimensions, that are terms at most
     unit: bool = True  # whether vectors are brought to length one
     needs: str = "token vectors"
     means = False
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         if not 1 <= self.k <= 1000 or not 0 < self.share <= 1:
             raise ValueError(
                 f"{self.k} terms, and {self.share} of the dimensions; give 1 to 1,000, and a share from 0 to 1"
@@ -98,7 +106,7 @@ class MatchingPursuit(InitStep):
         shape = len(rows), len(context.source)
         if not len(rows):
             return RowWeights(rows, sparse.csr_array(shape, dtype=np.float32))
-        space = context.vectors.matrix
+        space = context.token_vectors.matrix
         terms = min(self.k, max(1, int(space.shape[1] * self.share)))
         if self.unit:
             space = unit_rows(space).numpy()
@@ -108,23 +116,54 @@ class MatchingPursuit(InitStep):
         weights = sparse.csr_array((values.ravel(), source_ids.ravel(), starts), shape=shape)
         weights.sum_duplicates()  # of a source token that two target tokens copy
         weights.eliminate_zeros()
-        found = np.diff(weights.indptr) > 0
-        return RowWeights(rows[found], weights[found])
+        has_terms = np.diff(weights.indptr) > 0
+        return RowWeights(rows[has_terms], weights[has_terms])
 
 
-def omp(
-    k: int = 64,
-    share: float = 0.25,
-    unit: bool = True,  # as in `MatchingPursuit`
-    name: str = "omp",
-) -> Recipe:
-    "Orthogonal matching pursuit with other settings."
+def omp(k: int = 64, share: float = 0.25, unit: bool = True, name: str = "omp") -> Recipe:
+    """Orthogonal matching pursuit with other settings, for `transplant`.
+
+    A target token is the sparse linear combination of overlapping tokens that adds up to it in a space that has
+    both: e'_x = Σ_o a_o e_o, with at most k coefficients a of the least ‖s_x - Σ_o a_o s_o‖, taken greedily.
+
+    Parameters
+    ----------
+    k : int, default 64
+        Terms of a combination, 1 to 1,000.
+    share : float, default 0.25
+        Of the space's dimensions, that are terms at most; above 0, and 1 for all.
+    unit : bool, default True
+        Bring static embeddings to length one; tokensurgeon takes them as they are.
+    name : str, default "omp"
+        Of the recipe.
+
+    Returns
+    -------
+    Recipe
+        It needs token vectors: trained on text, or the embeddings of a model that has the target vocabulary.
+
+    Raises
+    ------
+    ValueError
+        For settings that cannot be.
+
+    References
+    ----------
+    Goddard and Fernandes Neto (2025): Training-Free Tokenizer Transplantation via Orthogonal Matching Pursuit,
+    Section 3. mergekit's tokensurgeon is ``omp(share=1, unit=False)``.
+
+    Examples
+    --------
+    >>> omp(k=8).steps[1]
+    MatchingPursuit(k=8, share=0.25, unit=True, needs='token vectors')
+    """
     return Recipe(
         name,
         (Copy(), MatchingPursuit(k, share, unit), Gaussian()),
         "Goddard and Fernandes Neto (2025)",
         "Overlapping tokens are copied, others are sparse combinations of them, found in a space that has both.",
+        titles=("Training-Free Tokenizer Transplantation via Orthogonal Matching Pursuit",),
     )
 
 
-register(omp(), omp(share=1, unit=False, name="omp-tokensurgeon"))
+METHODS = (omp(), omp(share=1, unit=False, name="omp-tokensurgeon"))

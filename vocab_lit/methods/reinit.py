@@ -6,23 +6,26 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
-from .recipe import Copy, Gaussian, Recipe, StandardNormal, register
+from .baselines import DOWNEY_TITLE
+from .recipe import Copy, Gaussian, InitStep, Recipe, StandardNormal
 from ..tokens.vocab import Token
 
 # %% auto #0
-__all__ = ['FALLBACKS', 'Group', 'reinit', 'paper_methods']
+__all__ = ['FALLBACKS', 'METHODS', 'Group', 'reinit', 'paper_methods']
 
 # %% ../../nbs/04_methods/07_reinit.ipynb #e5c145b8
 @dataclass(frozen=True)
 class Group:
-    "Which group a token belongs to."
+    "The group that a token belongs to, by its script or Unicode block and its position in the word."
 
     by: str = "script"  # "script" or "block"
     position: bool = False  # divide further into word-initial and word-internal tokens
 
     @property
     def name(self) -> str:
+        "The grouping in summaries."
         return self.by + ", position" * self.position
 
     def __call__(self, token: Token) -> str:
@@ -59,34 +62,80 @@ def _form_name(by, position, ident, fallback, legacy):
     return ("legacy-" if legacy else "reinit-") + (form or "random")
 
 
-def reinit(
-    by: str | None = None,  # "script" or "block"; None: no groups
-    position: bool = False,  # POSN
-    ident: bool = False,  # IDENT
-    fallback: str = "standard-normal",  # for tokens that no rule covers: "standard-normal" (the paper's) or "source"
-    legacy: bool = False,  # sample special tokens by script too, as the paper's code does
-) -> Recipe:
-    "A re-initialisation of Downey et al. (2023, Section 3.2) as a recipe."
-    _check_form(by, position, fallback, legacy)
-    groups = [Group(by, p) for p in (True, False) if by and p <= position]
+def _steps(groups: list[Group], ident: bool, fallback: str, legacy: bool) -> list[InitStep]:
     copied = "all" if ident else "specials"
     if legacy:
         exact = [Copy(fuzzy=False, specials=False)] * ident
         sampled = Gaussian(groups[0], ("text", "byte", "special"))
-        steps = [*exact, sampled, Copy("specials"), StandardNormal()]
-    elif fallback == "standard-normal":
-        steps = [Copy(copied, fuzzy=False), *map(Gaussian, groups[:1]), StandardNormal()]
-    else:
-        steps = [Copy(copied), *map(Gaussian, groups), Gaussian()]
+        return [*exact, sampled, Copy("specials"), StandardNormal()]
+    if fallback == "standard-normal":
+        return [Copy(copied, fuzzy=False), *map(Gaussian, groups[:1]), StandardNormal()]
+    return [Copy(copied), *map(Gaussian, groups), Gaussian()]
+
+
+def reinit(
+    by: str | None = None,
+    position: bool = False,
+    ident: bool = False,
+    fallback: str = "standard-normal",
+    legacy: bool = False,
+) -> Recipe:
+    """A re-initialisation of Downey et al. (2023) as a recipe.
+
+    A target token x is sampled from the Gaussian of its group g of source tokens, e'_x ~ N(μ_g, σ_g²), with the
+    mean and standard deviation of each dimension.
+
+    Parameters
+    ----------
+    by : {"script", "block"}, optional
+        Groups of tokens, by script or Unicode block; None: no groups.
+    position : bool, default False
+        POSN: divide each group into word-initial and word-internal tokens.
+    ident : bool, default False
+        IDENT: copy overlapping tokens first.
+    fallback : {"standard-normal", "source"}, default "standard-normal"
+        What tokens that no rule covers are sampled from: N(0, 1), as the paper says, or the next wider group and
+        in the end the Gaussian of the source embeddings.
+    legacy : bool, default False
+        Sample special tokens by script too, as the paper's code does.
+
+    Returns
+    -------
+    Recipe
+
+    Raises
+    ------
+    ValueError
+        Where the options do not go together.
+
+    References
+    ----------
+    Downey et al. (2023): Embedding Structure Matters, Section 3.2.
+
+    Examples
+    --------
+    >>> recipe = reinit("script", position=True, ident=True, fallback="source")
+    >>> recipe.name, [step.label for step in recipe.steps]
+    ('script-posn-ident', ['Copy', 'Gaussian(script, position)', 'Gaussian(script)', 'Gaussian'])
+    """
+    _check_form(by, position, fallback, legacy)
+    groups = [Group(by, p) for p in (True, False) if by and p <= position]
     name = _form_name(by, position, ident, fallback, legacy)
     about = "Overlapping tokens are copied, others are sampled" if ident else "Every embedding is sampled"
     about += f" by {groups[0].name}" if groups else ""
     about += ", and what no rule covers from " + FALLBACKS[fallback] + "."
-    return Recipe(name, tuple(steps), "Downey et al. (2023)", about, aliases=_OLD_NAMES.get(name, ()))
+    return Recipe(
+        name,
+        tuple(_steps(groups, ident, fallback, legacy)),
+        "Downey et al. (2023)",
+        about,
+        aliases=_OLD_NAMES.get(name, ()),
+        titles=(DOWNEY_TITLE,),
+    )
 
 # %% ../../nbs/04_methods/07_reinit.ipynb #c7c91cd4
-_FORMS = [dict(position=p, ident=i) for p in (False, True) for i in (False, True)]
-register(
+_FORMS: list[dict[str, bool]] = [dict(position=p, ident=i) for p in (False, True) for i in (False, True)]
+METHODS = (
     *(reinit(ident=i) for i in (False, True)),
     *(reinit(by, fallback=f, **form) for f in FALLBACKS for by in ("script", "block") for form in _FORMS),
     *(reinit("script", legacy=True, **form) for form in _FORMS),
@@ -97,7 +146,7 @@ def paper_methods(
     fallback: str = "standard-normal",  # for tokens that no rule covers: "standard-normal" (the paper's) or "source"
 ) -> dict[str, str]:  # {name in the paper: name of the recipe}
     "The seven methods that the paper compares, the weakest first."
-    forms = {
+    forms: dict[str, dict[str, Any]] = {
         "RANDOM": {},
         "IDENT": dict(ident=True),
         "SCRIPT": dict(by="script"),

@@ -263,7 +263,7 @@ class SemiNMF(_Factors):
 
 # %% ../../nbs/04_methods/13_semi_nmf.ipynb #a7ab2df4
 class _Clustered(_Factors):
-    "What the estimators with several G have besides."
+    "The estimators with several G, each for a cluster of rows."
 
     def inverse_transform(
         self,
@@ -312,8 +312,8 @@ class ClusteredSemiNMF(_Clustered):
         S = _grams(X, self.labels_, self.n_clusters)
         S[np.bincount(self.labels_, minlength=self.n_clusters) == 0] = S.sum(0)
         one = SemiNMF(self.n_components, self.solver, self.init, self.max_iter, self.tol, seed)
-        found, n_steps = zip(*(one._solve(s) for s in S))
-        self.components_, self.n_iter_ = np.stack(found), max(n_steps)
+        components, n_steps = zip(*(one._solve(s) for s in S))
+        self.components_, self.n_iter_ = np.stack(components), max(n_steps)
 
     def _label(self, X):
         return self.kmeans_.predict(np.asarray(X, self.kmeans_.cluster_centers_.dtype))

@@ -61,8 +61,8 @@ def sparsemax_weights(
 def anchors_and_rows(
     context: InitContext,
 ) -> tuple[np.ndarray, np.ndarray]:  # ids of copied tokens, and of open ones, that have a vector
-    "What can be combined, and what is to be initialised; `ValueError` where there are no anchors."
-    known = context.vectors.known & np.array([t.kind not in ("special", "unused") for t in context.target])
+    "The tokens that can be combined, and those to be initialised; `ValueError` where there are no anchors."
+    known = context.token_vectors.known & np.array([t.kind not in ("special", "unused") for t in context.target])
     anchors, rows = np.flatnonzero(known & (context.copied >= 0)), np.flatnonzero(known & context.open)
     if not len(anchors) and len(rows):
         raise ValueError(
@@ -74,8 +74,12 @@ def anchors_and_rows(
 
 @dataclass
 class SparsemaxSimilarity(InitStep):
-    "Convex combinations of copied tokens by sparsemax over the similarity of static embeddings."
+    """Convex combinations of overlapping tokens: e'_x = Σ_o w_o e_o, w = sparsemax(c), c the cosines of x to each o.
 
+    FOCUS, Dobler and de Melo (2023, Section 2, Equations 2 to 6); sparsemax, Martins and Astudillo (2016).
+    """
+
+    formula = r"E'_x = \sum_{o \in O} w_o E_o, \text{ with } w = \mathrm{sparsemax}(c)"
     needs: str = "token vectors"  # or "word vectors"
 
     def fill(self, context: InitContext) -> RowWeights:
@@ -83,7 +87,7 @@ class SparsemaxSimilarity(InitStep):
         shape = len(rows), len(context.source)
         if not len(rows):
             return RowWeights(rows, sparse.csr_array(shape, dtype=np.float32))
-        over_anchors = sparsemax_weights(context.vectors.matrix, rows, anchors).tocoo()
+        over_anchors = sparsemax_weights(context.token_vectors.matrix, rows, anchors).tocoo()
         row, column = over_anchors.coords
         source_ids = context.copied[anchors][column]
         return RowWeights(rows, sparse.csr_array((over_anchors.data, (row, source_ids)), shape=shape))

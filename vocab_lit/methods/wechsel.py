@@ -10,13 +10,13 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
-from .recipe import Copy, Gaussian, InitContext, InitStep, Recipe, RowWeights, register
+from .recipe import Copy, Gaussian, InitContext, InitStep, Recipe, RowWeights
 from ..tokens.vocab import Vocab
 from ..vectors.align import nearest
 from ..vectors.token_vectors import TokenVectors
 
 # %% auto #0
-__all__ = ['NearestNeighbours', 'wechsel']
+__all__ = ['METHODS', 'NearestNeighbours', 'wechsel']
 
 # %% ../../nbs/04_methods/09_wechsel.ipynb #0a5a5421
 def _with_vectors(vocab: Vocab, vectors: TokenVectors) -> np.ndarray:  # (n_tokens,) bool
@@ -26,13 +26,18 @@ def _with_vectors(vocab: Vocab, vectors: TokenVectors) -> np.ndarray:  # (n_toke
 
 @dataclass
 class NearestNeighbours(InitStep):
-    "Convex combinations of the nearest source tokens by softmax over their similarity."
+    """Convex combinations of the k nearest source tokens J_x: e'_x = Σ_y w_y e_y, w = softmax(s_xy / τ).
 
+    s_xy is the cosine of the target token x to the source token y in the aligned space. WECHSEL, Minixhofer,
+    Paischer and Rekabsaz (2022, Section 3.2); after copied overlap OFA, Liu et al. (2024, Section 3.2).
+    """
+
+    formula = r"E'_x = \sum_{y \in J_x} w_y E_y, \text{ with } w = \mathrm{softmax}(s_{x,y} / \tau)"
     k: int = 10  # how many
     temperature: float = 0.1
     needs: str = "aligned vectors"
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         if not 1 <= self.k <= 1000 or self.temperature <= 0:
             raise ValueError(
                 f"{self.k} neighbours at temperature {self.temperature}; give 1 to 1,000, and a temperature above 0"
@@ -41,7 +46,7 @@ class NearestNeighbours(InitStep):
     def fill(self, context: InitContext) -> RowWeights:
         from scipy.special import softmax
 
-        source, target = context.vectors.source, context.vectors.target
+        source, target = context.aligned_vectors.source, context.aligned_vectors.target
         neighbours = np.flatnonzero(_with_vectors(context.source, source))
         rows = np.flatnonzero(_with_vectors(context.target, target) & context.open)
         shape = len(rows), len(context.source)
@@ -59,22 +64,55 @@ class NearestNeighbours(InitStep):
 
 # %% ../../nbs/04_methods/09_wechsel.ipynb #444f3e66
 _PAPER = "Minixhofer et al. (2022)"
+_TITLES = (
+    "WECHSEL: Effective initialization of subword embeddings for cross-lingual transfer of monolingual language "
+    "models. NAACL",
+)
 
 
-def wechsel(
-    k: int = 10,  # neighbours
-    temperature: float = 0.1,  # of the softmax over their similarities
-) -> Recipe:
-    "WECHSEL with other settings than the paper's."
+def wechsel(k: int = 10, temperature: float = 0.1) -> Recipe:
+    """WECHSEL with other settings than the paper's, for `transplant`.
+
+    A target token is a convex combination of the k source tokens nearest to it in an aligned space of static
+    embeddings: e'_x = Σ_y w_y e_y, with w = softmax(s_xy / τ) over their cosines.
+
+    Parameters
+    ----------
+    k : int, default 10
+        Neighbours, 1 to 1,000.
+    temperature : float, default 0.1
+        τ of the softmax, above 0; a low one gives most of the weight to the nearest.
+
+    Returns
+    -------
+    Recipe
+        It needs aligned vectors (`align_tokens` makes them from word vectors and a dictionary).
+
+    Raises
+    ------
+    ValueError
+        For a number of neighbours or a temperature that cannot be.
+
+    References
+    ----------
+    Minixhofer, Paischer and Rekabsaz (2022): WECHSEL, Section 3.2; the grid search is Table 8.
+
+    Examples
+    --------
+    >>> recipe = wechsel(k=5, temperature=0.2)
+    >>> recipe.needs, recipe.steps[1]
+    ('aligned vectors', NearestNeighbours(k=5, temperature=0.2, needs='aligned vectors'))
+    """
     return Recipe(
         "wechsel",
         (Copy("specials"), NearestNeighbours(k, temperature), Gaussian()),
         _PAPER,
         "Every token is a combination of semantically similar source tokens, by aligned word vectors of two languages.",
+        titles=_TITLES,
     )
 
 
-register(
+METHODS = (
     wechsel(),
     Recipe(
         "full-rand",
@@ -82,5 +120,6 @@ register(
         _PAPER,
         "All weights of the model are randomly initialised: training from scratch.",
         untrained=True,
+        titles=_TITLES,
     ),
 )

@@ -98,9 +98,7 @@ class VectorSettings(Settings):
         "wechsel, ofa: word vectors of the source language (fastText or word2vec .bin, .vec, GloVe)",
         shown="trained on --source-text",
     )
-    target_vectors: File = option(
-        "", "wechsel, ofa: word vectors of the target language", shown="trained on --text"
-    )
+    target_vectors: File = option("", "wechsel, ofa: word vectors of the target language", shown="trained on --text")
     dictionary: str = option(
         "",
         "wechsel, ofa: a file of word pairs, the source language first, with a tab or space between; none: the "
