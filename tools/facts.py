@@ -176,7 +176,7 @@ EXAMPLE = "Kiajemi – Afghanistan; Kipashto – Kiarabu."  # Swahili: Persian �
 
 @cache
 def _example_run():  # as in the README: source tokenizer, target tokenizer and the plan of FOCUS
-    from vocab_lit.methods.recipe import get_recipe
+    from vocab_lit.methods.registry import get_recipe
     from vocab_lit.text.phrasebook import lines
     from vocab_lit.tokens.tokenizer import load_tokenizer, train_tokenizer
     from vocab_lit.tokens.vocab import Vocab

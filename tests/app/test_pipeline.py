@@ -6,7 +6,7 @@ from transformers import AutoModelForMaskedLM, AutoTokenizer, GPT2Config, GPT2LM
 from unittest import mock
 from vocab_lit.app.pipeline import align_word_files, factorize_files, train_vectors_files, transplant_files, trim_files
 from vocab_lit.methods import factored
-from vocab_lit.methods.recipe import check_plan
+from vocab_lit.methods.registry import check_plan
 from vocab_lit.methods.settings import TransplantSettings, find_recipe
 from vocab_lit.models.check import check_folder
 from vocab_lit.models.source import Source
@@ -17,7 +17,8 @@ from vocab_lit.tokens.chat import chat_tokenizer
 from vocab_lit.tokens.settings import TrimSettings
 from vocab_lit.tokens.tokenizer import Built, load_tokenizer, save_tokenizer, special_around, train_tokenizer
 from vocab_lit.tokens.vocab import Vocab
-from vocab_lit.vectors.align import known_pairs, read_dictionary, rotation
+from vocab_lit.vectors.align import known_pairs, rotation
+from vocab_lit.vectors.dictionary import read_dictionary
 from vocab_lit.vectors.settings import VectorTraining
 from vocab_lit.vectors.token_vectors import save_vectors, token_ppmi
 from vocab_lit.vectors.word_vectors import open_words, read_vectors, word_fasttext, word_ppmi

@@ -4,7 +4,7 @@ from pathlib import Path
 from scipy import sparse
 from vocab_lit.app.pipeline import transplant_files, trim_files
 from vocab_lit.app.report import MODELS, MOST_OF_ONE, MadeFolder, ORIGINS, POSITIONS, check_report, position, readable, report_data, report_html, terms_of, write_report
-from vocab_lit.methods.recipe import Plan
+from vocab_lit.methods.plan import Plan
 from vocab_lit.methods.settings import TransplantSettings
 from vocab_lit.text.corpus import data_path
 from vocab_lit.text.phrasebook import lines

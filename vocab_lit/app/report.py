@@ -24,7 +24,7 @@ from scipy import sparse
 
 import vocab_lit
 from .settings import AdaptSettings
-from ..methods.recipe import Plan, _group_of
+from ..methods.plan import Plan
 from ..methods.settings import InitSettings
 from ..models.card import without_folders
 from ..models.check import check_folder
@@ -601,7 +601,7 @@ def report_data(
 def _group_names(plan: Plan) -> list[str]:
     "Where the embeddings of each group come from, in the words of `explain`."
     first = {int(group): int(id) for id, group in reversed(list(enumerate(plan.group))) if group >= 0}
-    return [_group_of(plan, first[n]) if n in first else name for n, name in enumerate(plan.groups)]
+    return [plan.group_text(first[n]) if n in first else name for n, name in enumerate(plan.groups)]
 
 # %% ../../nbs/09_app/08_report.ipynb #d7e3767d
 def report_html(
