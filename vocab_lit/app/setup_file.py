@@ -5,32 +5,27 @@
 # %% ../../nbs/09_app/02_setup_file.ipynb #d3fe908b
 from __future__ import annotations
 
-import csv
-import difflib
-from functools import cache
+from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
-from urllib.parse import quote
 
-import yaml
-
-from .settings import GIVEN_SPLITS, KEEP, AdaptSettings, TaskFiles
+from .settings import AdaptSettings
 from ..methods.settings import InitSettings
 from ..tasks.settings import SPLITS, TASK_PRESETS
-from ..text.corpus import data_path
+from ..tasks.task_files import GIVEN_SPLITS, KEEP, TaskFiles
 from ..text.reader import FIELD_HELP, TextSource, beside
-from ..text.settings import LacksOption, SettingError, did_you_mean, options
+from ..text.settings import LacksOption, SettingError, options
+from ..text.yaml_file import Part, check_key, number, read_yaml, whole, wrong
 from ..tokens.settings import TokenizerSettings, TrimSettings
-from ..training.settings import PRESETS, KeepSettings, LaptSettings, RunOptions
+from ..training.settings import KeepSettings, LaptSettings, RunOptions
 from ..vectors.settings import IN_ONE_SPACE, VECTOR_METHODS, VectorSettings
 
 # %% auto #0
-__all__ = ['KEYS', 'Key', 'read_setup', 'chapter_parameters', 'absolute_names', 'find_language', 'language_facts',
-           'language_resources', 'example_setup']
+__all__ = ['LAPT_KEYS', 'KEYS', 'Key', 'read_setup', 'chapter_parameters', 'absolute_names']
 
 # %% ../../nbs/09_app/02_setup_file.ipynb #a39205ce
 class Key(NamedTuple):
-    "What a setup file may say."
+    "A key of a setup file."
 
     kind: str  # as of an option (str, int, float, bool, File, Files, Model), part (of the file) or task
     about: str
@@ -45,7 +40,7 @@ def _keys_of(*classes: type) -> dict[str, Key]:
     }
 
 
-_LAPT = _keys_of(LaptSettings, RunOptions)
+LAPT_KEYS = _keys_of(LaptSettings, RunOptions)
 _TASK_FILES = {  # by split
     "train": Key("File", "examples to train on"),
     "dev": Key("File", "examples to choose the best epoch by; may be left out"),
@@ -67,202 +62,179 @@ KEYS: dict[str, Key] = {
 }
 
 # %% ../../nbs/09_app/02_setup_file.ipynb #094c0323
-def _wrong(at, what):
-    return ValueError(f"{at}: {what}")
+def _absolute(
+    name: str,
+    part: Part,  # that names it
+    key: str,
+    is_model: bool = False,  # which may be a name on the Hub
+) -> str:  # a chapter runs in another folder
+    "A file's name as it is seen from everywhere; in a setup it is relative to the setup file."
+    path = Path(part.file).parent / Path(name).expanduser()
+    if path.exists() or ("{language}" in name and not is_model):
+        return str(path.absolute())
+    if "{language}" in name or (is_model and not name.startswith((".", "/", "~"))):
+        return name
+    kind = "folder" if is_model else "file"
+    raise FileNotFoundError(f"{part.at}: {key}: no such {kind} {path}; names are relative to the setup file")
 
 
-def _pairs(node, at) -> list[tuple[str, object, str]]:  # of a mapping: key, node of the value, place
-    if not isinstance(node, yaml.MappingNode):
-        raise _wrong(at, "lines of the form `key: value` are expected")
-    found, seen = (
-        [(str(k.value), v, f"{at.partition(', ')[0]}, line {k.start_mark.line + 1}") for k, v in node.value],
-        set(),
-    )
-    for key, _, where in found:
-        if key in seen:
-            raise _wrong(where, f"{key} is said twice")
-        seen.add(key)
-    return found
-
-
-def _known(key, keys, at, inside=""):
-    if key not in keys:
-        raise _wrong(at, f"no key {key!r}{inside}; {did_you_mean(key, keys)}")
-
-
-def _path(value, folder, at, key, hub=False) -> str:  # relative to the setup file
-    path = folder / Path(value).expanduser()
-    if "{language}" in value or path.exists() or (hub and not value.startswith((".", "/", "~"))):
-        return str(path.absolute()) if path.exists() or not hub else value  # a chapter runs in another folder
-    kind = "folder" if hub else "file"
-    raise FileNotFoundError(f"{at}: {key}: no such {kind} {path}; names are relative to the setup file")
-
-
-def _file(value, folder, at, key) -> str:
-    if not isinstance(value, str):
-        raise _wrong(at, f"{key} takes the name of one file")
-    path = _path(value, folder, at, key)
+def _file(name: object, part: Part, key: str) -> str:
+    if not isinstance(name, str):
+        raise wrong(part.at, f"{key} takes the name of one file")
+    path = _absolute(name, part, key)
     if Path(path).is_dir():
-        raise _wrong(at, f"{key}: {path} is a folder; give a file")
+        raise wrong(part.at, f"{key}: {path} is a folder; give a file")
     return path
 
 
-def _texts(value, folder, at, key) -> list[str]:
+def _texts(part: Part, key: str) -> list[str]:
     "The names of text sources, as they are seen from here."
-    many = value if isinstance(value, list) else [value]
-    if not many or not all(isinstance(v, str) for v in many):
-        raise _wrong(at, f"{key} takes the name of a file, or a list of names")
-    found = [beside(v, folder.absolute()) for v in many]
-    for source in found:
+    many = part.value if isinstance(part.value, list) else [part.value]
+    if not many or not all(isinstance(name, str) for name in many):
+        raise wrong(part.at, f"{key} takes the name of a file, or a list of names")
+    sources = [beside(name, Path(part.file).parent.absolute()) for name in many]
+    for source in sources:
         if "{language}" not in source:
-            _check_text(source, at, key)
-    return found
+            _check_text(source, part, key)
+    return sources
 
 
-def _check_text(source, at, key) -> None:
+def _check_text(source: str, part: Part, key: str) -> None:
     try:
         _ = TextSource.of(source).files
     except FileNotFoundError as e:
-        raise FileNotFoundError(f"{at}: {key}: {e}; names are relative to the setup file") from None
+        raise FileNotFoundError(f"{part.at}: {key}: {e}; names are relative to the setup file") from None
 
 
-def _files(value, folder, at, key) -> list[str]:
-    return [_file(v, folder, at, key) for v in value]
-
-
-def _count(value, at, key) -> int:
-    if not isinstance(value, int) or value < 0:
-        raise _wrong(at, f"{key} is {value!r}; give a whole number")
+def _text(part: Part, key: str) -> str:
+    value = part.value
+    if isinstance(value, bool):
+        raise wrong(part.at, f"{key} is {value!r} for YAML; put the value in quotes, such as 'no'")
+    if isinstance(value, list):
+        raise wrong(part.at, f"{key} takes the name of one file")
+    if not isinstance(value, str):
+        raise wrong(part.at, f"{key} is {value!r}; give text")
     return value
 
 
-def _number(value, at, key) -> float:
-    try:
-        return float(value)  # YAML takes 1e-4 for text
-    except (TypeError, ValueError):
-        raise _wrong(at, f"{key} is {value!r}; give a number") from None
+def _text_or_file(part: Part, key: str) -> str:
+    "Some options take a word or a file."
+    value = _text(part, key)
+    words = {"dictionary": (IN_ONE_SPACE,), "vectors": VECTOR_METHODS}
+    return value if value in words.get(key, (value,)) else _absolute(value, part, key)
 
 
-def _text(value, folder, at, key) -> str:
-    if isinstance(value, bool):
-        raise _wrong(at, f"{key} is {value!r} for YAML; put the value in quotes, such as 'no'")
-    if not isinstance(value, str):
-        takes = "takes the name of one file" if isinstance(value, list) else f"is {value!r}; give text"
-        raise _wrong(at, f"{key} {takes}")
-    is_file = key == "dictionary" and value != IN_ONE_SPACE or key == "vectors" and value not in VECTOR_METHODS
-    return _path(value, folder, at, key) if is_file else value
+def _switch(part: Part, key: str) -> bool:
+    if not isinstance(part.value, bool):
+        raise wrong(part.at, f"{key} is {part.value!r}; give true or false")
+    return part.value
 
 
-def _plain(key: str, kind: str, value, folder: Path, at: str):
-    "A value of the file by its kind."
-    if kind == "Files":
-        return _texts(value, folder, at, key)
-    if kind == "File":
-        return _file(value, folder, at, key)
-    if kind == "Model":
-        return _path(_text(value, folder, at, key), folder, at, key, hub=True)
-    if kind == "bool":
-        if not isinstance(value, bool):
-            raise _wrong(at, f"{key} is {value!r}; give true or false")
-        return value
-    if kind in ("int", "float") and not isinstance(value, bool):
-        return (_count if kind == "int" else _number)(value, at, key)
-    return _text(value, folder, at, key)
+_READERS = {  # by the kind of an option
+    "Files": _texts,
+    "File": lambda part, key: _file(part.value, part, key),
+    "Model": lambda part, key: _absolute(_text(part, key), part, key, is_model=True),
+    "bool": _switch,
+    "int": lambda part, key: whole(part.value, part.at, name=key),
+    "float": lambda part, key: number(part.value, part.at, key),
+    "str": _text_or_file,
+}
 
 
-def _value(key: str, kind: Key, value, folder: Path, at: str):
+def _read(part: Part, key: str, what: Key) -> object:
     "A value of the file, checked as the option that it is."
-    found = _plain(key, kind.kind, value, folder, at)
-    if kind.settings and kind.kind in ("int", "float", "str") and found == value:  # a file is checked by who reads it
-        try:
-            kind.settings(**{key: found}).check()
-        except LacksOption:
-            pass  # which another line or the command line may give
-        except SettingError as e:
-            raise _wrong(at, f"{key} {e.problem}" if e.name == key else str(e)) from None
-    return found
+    if isinstance(part.value, bool) and what.kind in ("int", "float"):
+        return _text(part, key)  # says what YAML made of it
+    value = _READERS[what.kind](part, key)
+    if what.settings and what.kind in ("int", "float", "str") and value == part.value:  # files are checked by readers
+        _check_option(part, key, value, what.settings)
+    return value
+
+
+def _check_option(part: Part, key: str, value: object, settings: type) -> None:
+    try:
+        settings(**{key: value}).check()
+    except LacksOption:
+        pass  # which another line or the command line may give
+    except SettingError as e:
+        raise wrong(part.at, f"{key} {e.problem}" if e.name == key else str(e)) from None
 
 # %% ../../nbs/09_app/02_setup_file.ipynb #a945a544
-def _task(name, node, value, folder, at) -> dict[str, object]:  # train, dev, test and settings
-    if not isinstance(value, dict):
-        files = value if isinstance(value, list) else str(value).split()
-        if len(files) not in GIVEN_SPLITS:
-            hint = "training, development and test file, or the first and last, or a test file alone"
-            raise _wrong(at, f"{name} takes {hint}")
-        return dict(zip(GIVEN_SPLITS[len(files)], _files(files, folder, at, name)))
+def _task(name: str, part: Part) -> dict[str, object]:  # train, dev, test and settings
+    "The files of a task, and settings beside them."
+    if not isinstance(part.value, dict):
+        return _task_files(name, part)
     settings = type(TASK_PRESETS[name.removeprefix(KEEP)])
     keys = _TASK_FILES | {key: Key(option.kind, option.help) for key, option in options(settings).items()}
-    found = {}
-    for key, _, where in _pairs(node, at):
-        _known(key, keys, where, f" of {name}")
-        found[key] = _value(key, keys[key], value[key], folder, where)
-    if "test" not in found:
-        raise _wrong(at, f"{name} has no test file; give one as `test:`")
-    return found
+    values = {}
+    for key, value in part.parts().items():
+        check_key(key, keys, value.at, inside=f" of {name}")
+        values[key] = _read(value, key, keys[key])
+    if "test" not in values:
+        raise wrong(part.at, f"{name} has no test file; give one as `test:`")
+    return values
 
 
-def _part(node, values, folder, at) -> dict[str, object]:
+def _task_files(name: str, part: Part) -> dict[str, object]:
+    files = part.value if isinstance(part.value, list) else str(part.value).split()
+    if len(files) not in GIVEN_SPLITS:
+        hint = "training, development and test file, or the first and last, or a test file alone"
+        raise wrong(part.at, f"{name} takes {hint}")
+    return dict(zip(GIVEN_SPLITS[len(files)], [_file(file, part, name) for file in files]))
+
+
+def _training(part: Part) -> dict[str, object]:
     "The hyper-parameters of continued pretraining."
-    found = {}
-    for name, _, where in _pairs(node, at):
-        _known(name, _LAPT, where, " of lapt")
-        if values[name] is not None:
-            found[name] = _value(name, _LAPT[name], values[name], folder, where)
-    return found
+    values = {}
+    for name, value in part.parts().items():
+        check_key(name, LAPT_KEYS, value.at, inside=" of lapt")
+        if value.value is not None:
+            values[name] = _read(value, name, LAPT_KEYS[name])
+    return values
 
 
 def read_setup(
     path: str | Path,  # a YAML file with the keys of `KEYS`
 ) -> dict[str, object]:  # by key; file names are those seen from here, tasks are dictionaries of files and settings
     "Read a setup file; `ValueError` or `FileNotFoundError` name the file and the line."
-    path = Path(path)
-    try:
-        text = path.read_text(encoding="utf-8")
-    except FileNotFoundError:
-        raise FileNotFoundError(f"{path}: no such setup file; `vocab-lit init LANGUAGE` writes one") from None
-    except (IsADirectoryError, UnicodeDecodeError):
-        raise ValueError(f"{path}: a setup is a text file in YAML") from None
-    try:
-        node, values = yaml.compose(text), yaml.safe_load(text)
-    except yaml.YAMLError as e:
-        line = f", line {e.problem_mark.line + 1}" if getattr(e, "problem_mark", None) else ""
-        hint = "; put names with {language} in quotes" * ("{language}" in text)
-        raise ValueError(f"{path}{line}: not YAML: {getattr(e, 'problem', None) or e}{hint}") from None
-    if node is None:
-        raise ValueError(f"{path}: the setup is empty; give at least language, model and text")
-    found = {}
-    for key, part, at in _pairs(node, str(path)):
-        _known(key, KEYS, at)
-        value = values[key]
-        if value is None:
+    make, empty = "`vocab-lit init LANGUAGE` writes one", "give at least language, model and text"
+    setup = {}
+    for key, part in read_yaml(path, "setup", make, empty).parts().items():
+        check_key(key, KEYS, part.at)
+        if part.value is None:
             continue  # a key without a value
         if key == "lapt":
-            found[key] = _part(part, value, path.parent, at)
+            setup[key] = _training(part)
         elif key in _TASKS:
-            found[key] = _task(key, part, value, path.parent, at)
+            setup[key] = _task(key, part)
         else:
-            found[key] = _value(key, KEYS[key], value, path.parent, at)
-    return found
+            setup[key] = _read(part, key, KEYS[key])
+    return setup
 
 # %% ../../nbs/09_app/02_setup_file.ipynb #31e28b31
 def chapter_parameters(
-    setup: dict[str, object],  # from `read_setup`
+    setup: Mapping[str, object],  # from `read_setup`
     known: set[str],  # parameters of the chapter
 ) -> dict[str, object]:  # of the chapter
-    "What a chapter takes from a setup."
-    files = {t: [setup[t][part] for part in SPLITS if part in setup[t]] for t in _TASKS if t in setup}
-    for names in files.values():
-        if any(" " in name for name in names):
-            raise ValueError(f"{' '.join(names)}: spaces divide the files of a task; rename those with spaces in them")
-    given = {k: v for k, v in setup.items() if k not in _TASKS and k != "lapt"}
-    given |= {t: " ".join(names) for t, names in files.items()}
-    given |= {k: setup["lapt"][k] for k in ("steps",) if k in setup.get("lapt", {})}
+    "The parameters of a chapter that a setup has."
+    given = {key: value for key, value in setup.items() if key not in (*_TASKS, "lapt")}
+    given |= {task: _in_words(setup[task]) for task in _TASKS if task in setup}
+    if "steps" in setup.get("lapt", {}):
+        given["steps"] = setup["lapt"]["steps"]
     for key in ("text", "source_text"):
         if len(given.get(key, ())) == 1:
             given[key] = given[key][0]
     if "model" in given and {"roberta", "gpt2"} <= known:  # a chapter with models of two kinds
         given["roberta" if _is_masked(given["model"]) else "gpt2"] = given["model"]
-    return {k: v for k, v in given.items() if k in known}
+    return {key: value for key, value in given.items() if key in known}
+
+
+def _in_words(task: Mapping[str, object]) -> str:
+    "The files of a task, with spaces between."
+    names = [str(task[split]) for split in SPLITS if split in task]
+    if any(" " in name for name in names):
+        raise ValueError(f"{' '.join(names)}: spaces divide the files of a task; rename those with spaces in them")
+    return " ".join(names)
 
 
 def _is_masked(model: str) -> bool:
@@ -271,221 +243,28 @@ def _is_masked(model: str) -> bool:
     return "Masked" in (Source(model).config.architectures or [""])[0]
 
 
-_FILES = {"roberta", "gpt2", "texts", "cluster", "dictionary"} | {
+_OF_FILES = {"roberta", "gpt2", "texts", "cluster", "dictionary"} | {
     name for name, key in KEYS.items() if key.kind in ("Files", "File", "Model", "task")
 }
 
 
-def absolute_names(given: dict[str, object]) -> dict[str, object]:  # parameters of a chapter, as they were typed
+def _from_everywhere(name: str) -> str:
+    "An absolute name for one that is there, also behind LANGUAGE=, as of `texts`."
+    before, _, at = name.rpartition("=")
+    there = Path(at).expanduser()
+    if not at or not (there.exists() or "{language}" in at):
+        return name
+    return f"{before}={there.absolute()}".lstrip("=")
+
+
+def absolute_names(given: Mapping[str, object]) -> dict[str, object]:  # parameters of a chapter, as they were typed
     "Absolute names of files, since a chapter runs in another folder; what is no file stays as it is."
 
-    def full(name):
-        before, _, at = name.rpartition("=")  # texts: LANGUAGE=FILE
-        there = Path(at).expanduser()
-        return f"{before}={there.absolute()}".lstrip("=") if at and (there.exists() or "{language}" in at) else name
-
-    def one(key, value):
+    def seen(key, value):
+        if not isinstance(value, str) or key not in _OF_FILES | {"records"}:
+            return value
         if key == "records":
             return str(Path(value).expanduser().absolute())
-        return full(value) if Path(value).exists() else " ".join(map(full, value.split()))
+        return _from_everywhere(value) if Path(value).exists() else " ".join(map(_from_everywhere, value.split()))
 
-    return {k: one(k, v) if isinstance(v, str) and k in _FILES | {"records"} else v for k, v in given.items()}
-
-# %% ../../nbs/09_app/02_setup_file.ipynb #694f0840
-@cache
-def _resources() -> list[dict]:
-    return yaml.safe_load(data_path("languages.yml").read_text(encoding="utf-8"))["resources"]
-
-
-def find_language(
-    name: str,  # a code, such as sw or swa, or an English name
-) -> str:  # the code as CLDR writes it
-    "The code of a language; `ValueError` says which are near."
-    from babel import Locale
-    from babel.core import get_global
-
-    names, aliases = Locale("en").languages, get_global("language_aliases")
-    code = name.strip().replace("_", "-")
-    code = aliases.get(code.lower(), code)
-    if code.lower() in names:
-        return code.lower()
-    if code in names or any(code in r["languages"] for r in _resources()):
-        return code
-    by_name = {n.lower(): c for c, n in names.items()}
-    if name.lower() in by_name:
-        return by_name[name.lower()]
-    near = [
-        f"{c} ({names[c]})"
-        for c in dict.fromkeys(
-            by_name.get(x, x) for x in difflib.get_close_matches(name.lower(), [*by_name, *names], 3, 0.6)
-        )
-        if c in names
-    ]
-    if 2 <= len(code) <= 3 and code.isalpha() and code.islower() and not near:
-        return code  # one that CLDR has no name for
-    raise ValueError(
-        f"no language {name!r}"
-        + (f"; near it: {', '.join(near)}" if near else "; give a code such as sw, or an English name")
-    )
-
-
-def language_facts(code: str) -> dict[str, str]:  # of a code from `find_language`
-    "Name, script and CLDR coverage of a language."
-    from babel import Locale
-    from babel.core import get_global
-
-    from vocab_lit.text.phrasebook import find_locale, world
-
-    locale, likely = Locale("en"), get_global("likely_subtags").get(code, "")
-    try:
-        own = find_locale(code)
-    except ValueError as e:
-        own, reason = None, str(e).split(": ")[1].split(".")[0]
-    script = likely.split("_")[1] if likely.count("_") == 2 else ""
-    spoken = (
-        own
-        and f"{sum(t in own.territories for t in world())} of {len(world())} territories, "
-        f"{len(own.languages)} languages, {len(own.currencies)} currencies"
-    )
-    return {
-        "name": locale.languages.get(code, code),
-        "own name": (own.get_language_name(str(own)) or "") if own else "",
-        "script": f"{locale.scripts.get(script, script)} ({script})" if script else "not known to CLDR",
-        "models that have seen it": ", ".join(
-            r["name"] for r in _resources() if r["kind"] == "model" and code in r["languages"]
-        )
-        or "neither XLM-R nor mBERT",
-        "text at scale mini": f"CLDR names {spoken}" if own else f"none: {reason}",
-    }
-
-
-def language_resources(code: str) -> list[dict[str, str]]:  # kind, name, where, about
-    "Data sets, dictionaries, vectors and models for a language."
-    found = []
-    for r in _resources():
-        codes = r["languages"]
-        if code not in codes:
-            continue
-        own = codes[code] if isinstance(codes, dict) else code
-
-        def fill(pattern, own=own):
-            return (pattern or "").replace("{code}", own)
-
-        hub = f"{fill(r['hub'])} {fill(r.get('config'))}".strip() if r.get("hub") else ""
-        found.append(
-            dict(
-                kind=r["kind"], name=r["name"], where=hub or fill(r.get("url"), quote(own)), about=fill(r.get("about"))
-            )
-        )
-    return found + _open_files(code)
-
-
-_OPEN_KINDS = {"treebank": "pos+dp"}  # as languages.yml calls them
-
-
-def _open_files(code: str) -> list[dict[str, str]]:
-    "The public repositories that the field trial takes text and labels from; `field/sources.csv` names the files."
-    with data_path("field", "sources.csv").open(encoding="utf-8", newline="") as file:
-        rows = [row for row in csv.DictReader(file) if row["language"] == code]
-    found = {}
-    for row in rows:
-        kind, about = _OPEN_KINDS.get(row["kind"], row["kind"]), f"{row['licence']}; commit {row['commit']}"
-        there = dict(kind=kind, name="open repository", where=f"https://github.com/{row['repository']}", about=about)
-        found.setdefault((kind, there["where"]), there)
-    return list(found.values())
-
-# %% ../../nbs/09_app/02_setup_file.ipynb #34f6a6d4
-_BEGIN = {
-    "pos": "pos-train.conllu, pos-dev.conllu, pos-test.conllu",
-    "ner": "ner-train.tsv, ner-dev.tsv, ner-test.tsv",
-    "dp": "train.conllu, dev.conllu, test.conllu",
-    "qa": "squad-train.json, test.json",
-    "nli": "train.tsv, dev.tsv, test.tsv",
-}
-_BEGIN |= {KEEP + name: ", ".join(f"en-{file}" for file in files.split(", ")) for name, files in _BEGIN.items()}
-
-
-def _commented(values: dict[str, object], keys: dict[str, Key], indent: str = "") -> list[str]:
-    "Settings that are commented out, each with what it is."
-    return [f"{indent}# {name}: {value}   # {keys[name].about}" for name, value in values.items()]
-
-
-def _known_of(code: str) -> list[str]:
-    "What is known of a language, in comments."
-    facts, resources = language_facts(code), language_resources(code)
-    own = facts["own name"] if facts["own name"] != facts["name"] else ""
-    width = max((len(r["name"]) for r in resources), default=0)
-    there = [f"#   {r['kind']:<10} {r['name']:<{width}}  {r['where']}" for r in resources if r["kind"] != "model"]
-    none = "# There is nothing for it that we know of."
-    return [
-        f"# {facts['name']}{f' ({own})' if own else ''}, {facts['script']}",
-        f"# Text of the phrasebook, for chapters at scale mini: {facts['text at scale mini']}.",
-        "#",
-        "# What there is for it:" if there else none,
-        *there,
-    ]
-
-
-def _training_lines() -> list[str]:
-    "The part of continued pretraining."
-    lapt = PRESETS["embedding-structure"]
-    names = ("learning_rate", "batch_size", "length", "eval_every", "patience")
-    names += ("distil_layer", "distil_snippets", "distil_lm")
-    values = dict(mode=lapt.mode, embeddings=lapt.embeddings, lora="r=16,merge=yes")
-    values |= {name: getattr(lapt, name) for name in names}
-    values["max_hours"] = 20
-    paper = f"the paper has {lapt.steps:,} of {lapt.batch_size} x {lapt.length} tokens"
-    return [
-        "lapt:   # continued pretraining",
-        f"  preset: embedding-structure   # {', '.join(PRESETS)}",
-        f"  steps: 10000   # {paper}; 0: no training",
-        *_commented(values, _LAPT, "  "),
-    ]
-
-
-_TEXT_HELP = "one sentence or paragraph a line, or JSON lines, tables, Parquet; several: [a.txt, b.jsonl.gz]"
-
-
-def example_setup(
-    code: str,  # from `find_language`
-    model: str = "FacebookAI/xlm-roberta-base",
-    text: str = "",  # a file; "": CODE.txt
-) -> str:  # YAML
-    "A commented setup file for a language."
-    values = dict(
-        held_out=f"{code}-held-out.txt",
-        extend=30_000,
-        vectors="auto",
-        kind="unigram",
-        tokenizer=f"tokenizer-{code}",
-        dictionary=f"en-{code}.txt",
-        source_text="en.txt",
-        source_vectors="cc.en.300.bin",
-        target_vectors=f"cc.{code}.300.bin",
-        keep_text="en.txt",
-        replay=0.1,
-    )
-    lines = [
-        *_known_of(code),
-        "#",
-        "# Names of files are relative to this file. Take the # away from what you need; every command reads it:",
-        "#   vocab-lit adapt --setup THIS --out DIR           text, vocabulary, training, scores and a report",
-        "#   vocab-lit chapter focus --setup THIS             a chapter of the book on your model and text",
-        "",
-        f"language: {repr(code) if code in ('no', 'on', 'off', 'yes') else code}",
-        f"model: {model}   # a folder, or a name on the Hugging Face Hub when online",
-        f"text: {text or f'{code}.txt'}   # {_TEXT_HELP}",
-        "",
-        "method: focus   # vocab-lit methods lists them",
-        "vocab_size: 50000",
-        *_commented(values, KEYS),
-        "",
-        *_training_lines(),
-        "",
-        "# Tasks: training, development (may be left out) and test file. Settings go beside them:",
-        "#   pos: {train: a.conllu, test: b.conllu, epochs: 10}",
-        *_commented({name: f"[{files}]" for name, files in _BEGIN.items()}, KEYS),
-        "# seeds: 4   # fine-tunings of each task",
-        "",
-    ]
-    return "\n".join(lines)
+    return {key: seen(key, value) for key, value in given.items()}
