@@ -1604,8 +1604,8 @@ def study_(
     study, out = read_study(file, data), out or file.with_suffix("")
     if out == file:
         raise SettingError("out", f" {out} is the study file; give a folder")
-    from vocab_lit.study.study import StudyRun, planned, run_study, share_study
     from vocab_lit.study.results import Workers
+    from vocab_lit.study.study import StudyRun, planned, run_study, share_study
 
     run = StudyRun.open(study, out, Workers(processes, cluster), write=not (dry_run or share))
     if dry_run:
