@@ -319,11 +319,11 @@ def _draw_tokens(card, y, colour, tokens):
 
 
 def _ratio(part, says):  # the median of a claim about speed, in the bundled record
-    from benchmarks.bench import CLAIMS, Runs
+    from benchmarks.parts import PARTS
 
-    claim = next(c for c in CLAIMS if c.part == part and c.text == says)
+    claim = next(c for c in PARTS[part].claims if c.text == says)
     records = json.loads(data_path("bench.json").read_text(encoding="utf-8"))
-    return float(np.median(list(claim.value(Runs(records[part])))))
+    return float(np.median(claim.measured(records[part])))
 
 
 @_fact
