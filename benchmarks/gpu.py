@@ -166,7 +166,7 @@ def gpu(
     "Steps of training after a warm-up."
     import torch
 
-    from studies.budget import products_per_second
+    from studies.costs import products_per_second
     from vocab_lit.models.device import find_device
     from vocab_lit.tokens.vocab import toy_tokenizer
 

@@ -3,8 +3,10 @@ from dataclasses import replace
 from datasets import ClassLabel, Dataset, Features, Sequence as Many, Value
 from pathlib import Path
 from transformers import GPT2Config, GPT2LMHeadModel, XLMRobertaConfig, XLMRobertaForMaskedLM
-from studies.budget import SHARE, Shape, _CHAPTERS, _PRESETS, _SHAPES, batch_flops, loads, measure_throughput, measured_rate, memory_needed, needs, on_this_machine, plan, run_flops, shape_of
-from studies.experiment import FOCUS_METHODS, get_setup
+from studies.costs import SHARE, Shape, _SHAPES, batch_flops, measure_throughput, measured_rate, memory_needed, run_flops, shape_of
+from studies.budget import _CHAPTERS, _PRESETS, loads, needs, on_this_machine, plan
+from studies.experiment import FOCUS_METHODS
+from studies.setups import get_setup
 from studies.hub import DEFAULTS, MODELS, SOURCES, hub_splits, source_for
 from studies.presets import PAPER_TEXT, data_set
 from studies.transfer import UNKS
@@ -227,8 +229,9 @@ def test_loads_are_those_of_the_chapters_own_loops():
         and mad["LAPT, language adapter, invertible + script-posn-ident"] == 1
     )
     assert (
-        mad["fine-tuning, ner"] == 3 * (1 + 1 + 3) + 1 and mad["fine-tuning, ner, adapters"] == 3 * 3 + 1 + 3 * 3
-    )  # mBERT once; in Amharic an adapter more, as its vocabulary is another; three other wirings
+        mad["fine-tuning, ner"] == 3 * (1 + 1 + 3) + 1 and mad["fine-tuning, ner, adapters"] == 3 * 3 + 1 + 3 * 3 + 2
+    )  # mBERT once; in Amharic an adapter more, as its vocabulary is another; three other wirings, beside which MAD-X
+    # stands by itself and not with its target vocabulary
     assert five["fine-tuning, ner"] == 5 * 3 * (1 + 1) + 3 * 3 + 5  # Section 5.2: MLM-TRG once for each pair
     assert five["fine-tuning, qa"] == 3 and five["fine-tuning, qa, adapters"] == 2 * 3
     short = loads("focus", "sw", "mini", steps=10)[1]
@@ -269,6 +272,7 @@ def test_the_loads_of_a_chapter_at_scale_mini_counted_by_hand():
         "LAPT, full, three times as long": 2,
         "LAPT, emb": 7 + 3,
         "LAPT, emb-rows": 2,
+        "LAPT, new": 1,
         "fine-tuning, pos": 34 + 10 + 16,
         "fine-tuning, ner": 34 + 16,
     }
@@ -307,7 +311,9 @@ def test_the_loads_of_a_chapter_at_scale_mini_counted_by_hand():
         **{f"{gelu} + {recipe}": 1 for recipe in embeddings},
         "LAPT, el-rand": 4 + 2,
         "LAPT, el-lex": 4 + 2,
-        "LAPT, other dimensions and smaller amounts of text": 3 + 2 * 2,
+        f"{gelu}, last layer left out + mf10-kmeans-lex of 50": 3,
+        f"{gelu}, last layer left out + mf10-kmeans-lex, less text": 2,
+        f"{gelu}, last layer left out + el-lex, less text": 2,
         "fine-tuning, ner": 2 * 2 + 2 + 3,
         "fine-tuning, ner, adapters": 2 * 3 + 2 + 1 + 1 + 3,
         "fine-tuning, dp": 1,
@@ -405,7 +411,7 @@ def test_a_plan_says_where_each_name_is_writes_nothing_and_asks_no_network():
         mad = dict(kinds="high: en; not seen: sw", question_source="en", questions="en fi", vocabulary="")
         assert (
             parts("ner", "mad-x", "en", **mad) == ["en", "sw"]
-            and len(plan("mad-x", "en", "paper", **mad).reads.query("what == 'text'")) == 2
+            and len(plan("mad-x", "en", "paper", **mad).reads.query("what == 'text'")) == 3  # also of questions' languages
             and len(plan("mad-x", "en", "paper", **mad).reads.query("what == 'qa'")) == 2
         )
         assert (
@@ -431,7 +437,7 @@ def test_a_plan_says_where_each_name_is_writes_nothing_and_asks_no_network():
         assert mine.reads["where"].tolist() == ["folder", "missing"] and mine.budget.runs["together"] == 15
         several = plan("mad-x", "en", "custom", model=small[0], text="/no/{language}.txt", qa="/no/a /no/b", **mad)
         assert (
-            several.reads["name"].tolist()[1:] == ["/no/en.txt", "/no/sw.txt", "/no/a", "/no/b"]
+            several.reads["name"].tolist()[1:] == ["/no/en.txt", "/no/sw.txt", "/no/fi.txt", "/no/a", "/no/b"]
             and not any("ner" in row for row in several.budget.index)
             and any("qa" in row for row in several.budget.index)
         )

@@ -2,7 +2,9 @@ from dataclasses import replace
 from datasets import ClassLabel, Dataset, Features, Sequence as Many, Value
 from pathlib import Path
 from transformers import TrainerCallback
-from studies.experiment import EXTENSION, ExpandedTarget, FOCUS_METHODS, SetupOptions, Target, Targets, VOCABULARIES, VOCABULARY_WAYS, _hub_text, focus_methods, get_setup, scale_lapt
+from studies.experiment import EXTENSION, ExpandedTarget, FOCUS_METHODS, Target, Targets, VOCABULARY_WAYS, focus_methods
+from studies.setups import SetupOptions, _hub_text, get_setup, scale_lapt
+from vocab_lit.study.adaptation import VOCABULARIES
 from studies.hub import HubText
 from studies.presets import PAPER_TEXT
 from vocab_lit.study.results import published
