@@ -364,15 +364,16 @@ class ResultStore:
         self,
         cells: Iterable[Cell],
         fingerprint: str = "",  # as in `cell`
+        used: bool = False,  # whether what they leave is used, so that their records are not enough
     ) -> None:
         "Compute the cells that are missing, and before them what these need, several at a time."
-        missing = [cell for cell in cells if not self.read(cell.key, fingerprint)]
-        needed = with_needs(one for cell in missing for one in cell.needs)
-        for cell in needed:
-            if cell.leaves and not cell.leaves.is_dir():  # its record alone is not enough
+        cells = list(cells)
+        for cell in cells:
+            if used and cell.leaves and not cell.leaves.is_dir():
                 self.path(cell.key).unlink(missing_ok=True)
-        if needed:
-            self.cells(needed, fingerprint)
+        missing = [cell for cell in cells if not self.read(cell.key, fingerprint)]
+        if needed := with_needs(one for cell in missing for one in cell.needs):
+            self.cells(needed, fingerprint, used=True)
         self._compute(missing, fingerprint)
 
     def _compute(self, cells: Sequence[Cell], fingerprint: str) -> None:

@@ -22,11 +22,11 @@ from typing import TYPE_CHECKING
 
 from ..app.adapt import _alone
 from ..app.pipeline import factorize_files, train_vectors_files, transplant_files, trim_files
-from .study_file import Cell, Study, Way, cell_fingerprint, check_study, study_digests, tag_file
+from ..models.source import Source
 from .results import ResultStore, Workers, made_once
 from .shared_records import write_shared
+from .study_file import Cell, Study, Way, cell_fingerprint, check_study, study_digests, tag_file
 from .study_report import BEST, BITS, HELD_OUT, UNKNOWN, write_report
-from ..models.source import Source
 from ..tasks.evaluate import evaluate_files
 from ..tasks.settings import EvaluateSettings
 from ..text.corpus import Lines, hold_out, read_lines, sample_lines, write_json
