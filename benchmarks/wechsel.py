@@ -25,9 +25,10 @@ def wechsel(meter: Meter, folder: str) -> None:
     "Token vectors, neighbours and target embeddings by WECHSEL, from a folder that `write_wechsel_case` wrote."
     import torch
 
-    from vocab_lit.methods.recipe import get_recipe
+    from vocab_lit.methods.registry import get_recipe
     from vocab_lit.tokens.vocab import Vocab
-    from vocab_lit.vectors.align import align_tokens, read_dictionary
+    from vocab_lit.vectors.align import align_tokens
+    from vocab_lit.vectors.dictionary import read_dictionary
     from vocab_lit.vectors.word_vectors import open_words
 
     folder = Path(folder)

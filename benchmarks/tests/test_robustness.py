@@ -385,7 +385,7 @@ def cell_8e4d89ae():
     from vocab_lit.methods.factoring import Factoring
     from vocab_lit.models.madx import MadX
     from vocab_lit.text.phrasebook import lines
-    from vocab_lit.app.pipeline import factorize_files, train_vectors_files
+    from vocab_lit.models.pipeline import factorize_files, train_vectors_files
     from vocab_lit.tokens.tokenizer import load_tokenizer, save_tokenizer, train_tokenizer
     from vocab_lit.models.source import load_model, open_model
     from vocab_lit.models.transplant import save, transplant
