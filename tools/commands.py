@@ -64,6 +64,7 @@ def bench(
     """
     from benchmarks.baselines import peer_python
     from benchmarks.bench import report, run_bench
+
     from benchmarks.gpu import PARTS  # its own part and that of the feed among them
 
     def there(name):

@@ -176,7 +176,7 @@ EXAMPLE = "Kiajemi – Afghanistan; Kipashto – Kiarabu."  # Swahili: Persian �
 
 @cache
 def _example_run():  # as in the README: source tokenizer, target tokenizer and the plan of FOCUS
-    from vocab_lit.methods.recipe import get_recipe
+    from vocab_lit.methods.registry import get_recipe
     from vocab_lit.text.phrasebook import lines
     from vocab_lit.tokens.tokenizer import load_tokenizer, train_tokenizer
     from vocab_lit.tokens.vocab import Vocab
@@ -319,11 +319,11 @@ def _draw_tokens(card, y, colour, tokens):
 
 
 def _ratio(part, says):  # the median of a claim about speed, in the bundled record
-    from benchmarks.bench import CLAIMS, Runs
+    from benchmarks.parts import PARTS
 
-    claim = next(c for c in CLAIMS if c.part == part and c.text == says)
+    claim = next(c for c in PARTS[part].claims if c.text == says)
     records = json.loads(data_path("bench.json").read_text(encoding="utf-8"))
-    return float(np.median(list(claim.value(Runs(records[part])))))
+    return float(np.median(claim.measured(records[part])))
 
 
 @_fact

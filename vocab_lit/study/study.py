@@ -20,15 +20,13 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
-from filelock import FileLock
-
 from ..app.adapt import _alone
 from ..app.pipeline import factorize_files, train_vectors_files, transplant_files, trim_files
-from .study_file import Cell, Study, Way, cell_fingerprint, check_study, study_digests, tag_file
-from .results import ResultStore, Workers
-from .shared_records import write_shared
-from .study_report import BEST, BITS, HELD_OUT, UNKNOWN, write_report
 from ..models.source import Source
+from .results import ResultStore, Workers, made_once
+from .shared_records import write_shared
+from .study_file import Cell, Study, Way, cell_fingerprint, check_study, study_digests, tag_file
+from .study_report import BEST, BITS, HELD_OUT, UNKNOWN, write_report
 from ..tasks.evaluate import evaluate_files
 from ..tasks.settings import EvaluateSettings
 from ..text.corpus import Lines, hold_out, read_lines, sample_lines, write_json
@@ -47,28 +45,14 @@ if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
 
 # %% auto #0
-__all__ = ['Say', 'NOTE', 'CELLS', 'FAILED', 'made_once', 'Prepared', 'unknown_share', 'measure_cell', 'study_facts', 'StudyRun',
-           'time_left', 'in_words', 'to_compute', 'planned', 'StudyResult', 'run_study', 'write_results', 'share_study']
+__all__ = ['Say', 'NOTE', 'CELLS', 'FAILED', 'Prepared', 'unknown_share', 'measure_cell', 'study_facts', 'StudyRun', 'time_left',
+           'in_words', 'to_compute', 'planned', 'StudyResult', 'run_study', 'write_results', 'share_study']
 
 # %% ../../nbs/08_study/05_study.ipynb #0c61e8da
 Say = Callable[[str], None]  # is told what is being done
 
 
 def _silent(message: str) -> None: ...
-
-
-def made_once(
-    path: Path,  # of a file or a folder
-    make: Callable[[Path], None],  # writes it, wholly or not at all
-) -> float:  # CPU seconds that this process has worked on it
-    "Make a file or folder that several processes use, unless it is there."
-    path.parent.mkdir(parents=True, exist_ok=True)
-    began = time.process_time()
-    if not path.exists():
-        with FileLock(path.with_name(f".{path.name}.lock")):
-            if not path.exists():
-                make(path)
-    return time.process_time() - began
 
 
 def _short(facts) -> str:
