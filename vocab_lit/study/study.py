@@ -21,7 +21,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from ..app.adapt import _alone
-from ..app.pipeline import factorize_files, train_vectors_files, transplant_files, trim_files
+from ..models.pipeline import factorize_files, train_vectors_files, transplant_files, trim_files
 from ..models.source import Source
 from .results import ResultStore, Workers, made_once
 from .shared_records import write_shared
@@ -38,7 +38,7 @@ from ..training.perplexity import perplexity
 from ..training.settings import RunSettings, RunStopped
 from ..training.training_run import differences, lapt_files
 from ..vectors.settings import VectorTraining
-from ..vectors.token_vectors import FASTTEXT_MIN_CHARACTERS
+from ..vectors.settings import FASTTEXT_MIN_CHARACTERS
 
 if TYPE_CHECKING:
     import pandas as pd
