@@ -6,7 +6,7 @@ from vocab_lit.app.made_folder import MadeFolder
 from vocab_lit.app.page_tables import MODELS
 from vocab_lit.app.page_tokens import MOST_OF_ONE, ORIGINS, readable, terms_of
 from vocab_lit.app.report import check_report, report_data, report_html, write_report
-from vocab_lit.methods.recipe import Plan
+from vocab_lit.methods.plan import Plan
 from vocab_lit.methods.settings import TransplantSettings
 from vocab_lit.models.pipeline import transplant_files, trim_files
 from vocab_lit.text.corpus import data_path
@@ -198,6 +198,7 @@ def test_the_map_s_axes_are_those_in_which_the_embeddings_differ_most(cell_3bf37
 @pytest.mark.cell('nbs/09_app/07_report.ipynb', 'cell "the command that a page tells makes the same model again" (71ef64fb)')
 def test_the_command_that_a_page_tells_makes_the_same_model_again(cell_3bf37f97):
     from typer.testing import CliRunner
+
     from vocab_lit.cli.main import app
 
     (place / "mini-xlmr").symlink_to(data_path("models/mini-xlmr"))
