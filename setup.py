@@ -34,10 +34,8 @@ def extras(cfg: dict[str, str]) -> dict[str, list[str]]:
 
 cfg = read_settings()
 library = cfg["lib_name"]
-# in a checkout, `vocab-lit` also runs chapters and benchmarks; a wheel has the library alone
-is_checkout = "editable_wheel" in sys.argv
-beside = ["studies", "benchmarks", "tools"] if is_checkout else []
-command = "vocab-lit=tools.commands:app" if is_checkout else cfg["console_scripts"]
+# a checkout also finds what its chapters run; a wheel has the library alone
+beside = ["studies", "benchmarks", "tools"] if "editable_wheel" in sys.argv else []
 
 setup(
     name=library,
@@ -59,5 +57,5 @@ setup(
     python_requires=f">={cfg['min_python']},<{cfg['below_python']}",
     install_requires=cfg["requirements"].split(),
     extras_require=extras(cfg),
-    entry_points={"console_scripts": [command]},
+    entry_points={"console_scripts": [cfg["console_scripts"]]},
 )

@@ -40,7 +40,8 @@ from vocab_lit.training.perplexity import perplexity
 from vocab_lit.training.settings import PRESETS, LaptConfig
 from vocab_lit.training.stages import total_steps
 from vocab_lit.vectors.align import AlignedVectors, align_tokens
-from vocab_lit.vectors.token_vectors import TokenVectors, carry_vectors, encode_lines, vectors_method
+from vocab_lit.vectors.settings import fasttext_or_ppmi
+from vocab_lit.vectors.token_vectors import TokenVectors, carry_vectors, encode_lines
 from vocab_lit.vectors.word_vectors import WordVectors, from_words, open_words, static_vectors, train_words
 
 if TYPE_CHECKING:
@@ -198,7 +199,7 @@ class Target:
         _, words_of_target = self.setup.word_files
         if needs == "word vectors" and words_of_target:
             return from_words(words_of_target, self.tokenizer)
-        if self.setup.vector_epochs and vectors_method(self.vocab_text, how) == "fasttext":
+        if self.setup.vector_epochs and fasttext_or_ppmi(self.vocab_text, how) == "fasttext":
             training = {"epochs": self.setup.vector_epochs} | training
         return static_vectors(needs, self.tokenizer, self.vocab_text, how, **training)
 
