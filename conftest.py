@@ -1,4 +1,4 @@
-"""What all tests share: those of the library in `tests`, made from its notebooks, and of studies, benchmarks and tools."""
+"""What all tests share: those of the library, made from its notebooks, and of studies, benchmarks and tools."""
 
 import functools
 import gc
