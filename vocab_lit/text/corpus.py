@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 # %% auto #0
 __all__ = ['data_path', 'write_json', 'iter_lines', 'read_lines', 'text_tokens', 'CleanReport', 'language_finder', 'clean',
-           'sampling_weights', 'Lines', 'capped', 'mix', 'split_lines', 'hold_out', 'Amount', 'sample_lines',
+           'sampling_weights', 'Lines', 'capped', 'mix', 'split_lines', 'hold_out', 'Amount', 'size_of', 'sample_lines',
            'sample_languages', 'reread']
 
 # %% ../../nbs/01_text/01_corpus.ipynb #8fe116c8
@@ -465,6 +465,14 @@ class Amount:
     def of(self, line: str) -> int:
         "The part of the amount that a line takes: one line, or its bytes."
         return len(line.encode()) + 1 if self.bytes else 1
+
+
+def size_of(lines: Iterable[str]) -> dict[str, int]:
+    "Count the lines and the characters of a text."
+    n, characters = 0, 0
+    for line in lines:
+        n, characters = n + 1, characters + len(line)
+    return dict(lines=n, characters=characters)
 
 
 def sample_lines(
