@@ -477,8 +477,9 @@ def read_vectors(path: str | Path, tokenizer: PreTrainedTokenizerBase) -> TokenV
     >>> from vocab_lit.tokens.vocab import toy_tokenizer
     >>> file = Path(tempfile.mkdtemp()) / "tokens.vec"
     >>> _ = file.write_text("1 2\\n▁maji 0.5 1\\n", encoding="utf-8")
-    >>> read_vectors(file, toy_tokenizer("unigram", ["maji", "ziwa"])).known.sum()
-    1
+    >>> vectors = read_vectors(file, toy_tokenizer("unigram", ["maji", "ziwa"]))
+    >>> vectors.matrix[vectors.known].tolist()
+    [[0.5, 1.0]]
     """
     vocab = Vocab.from_tokenizer(tokenizer)
     pieces = pieces_of(vocab)
