@@ -12,7 +12,9 @@ import lazy_loader as lazy
 ROOMS = ("text", "tokens", "vectors", "methods", "models", "training", "tasks", "study", "app")
 PUBLIC = {  # module: what a script needs of it
     "text.corpus": ("read_lines",),
-    "tokens.tokenizer": ("load_tokenizer", "train_tokenizer", "train_tokenizer_like"),
+    "tokens.train": ("train_tokenizer",),
+    "tokens.like": ("train_tokenizer_like",),
+    "tokens.load": ("load_tokenizer",),
     "tokens.vocab": ("Vocab",),
     "vectors.token_vectors": ("TokenVectors", "token_vectors"),
     "vectors.word_vectors": ("read_vectors",),
