@@ -1075,6 +1075,7 @@ def write_trim_case(folder: Path, n_tokens: int, dim: int, n_lines: int) -> dict
 def trimmed(meter: Meter, folder: str) -> dict:
     "A model trimmed to a text, from a folder that `write_trim_case` wrote."
     from vocab_lit.app.pipeline import trim_files
+
     from vocab_lit.tokens.settings import TrimSettings
 
     folder = Path(folder)
@@ -1291,6 +1292,7 @@ def _digest(folder: Path) -> str:  # of all tensors by name, whatever files they
 def transplant(meter: Meter, side: str, model: str, tokenizer: str, vectors: str, out: str) -> dict:
     "A new vocabulary for a decoder, in its files or with the model in memory."
     import vocab_lit.app.pipeline as pipeline
+
     from vocab_lit.methods.settings import TransplantSettings
     from vocab_lit.models.lazy_weights import stored_tensors
     from vocab_lit.models.source import Source

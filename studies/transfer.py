@@ -19,7 +19,7 @@ from vocab_lit.models.device import find_device
 from vocab_lit.models.factored_embedding import factored
 from vocab_lit.models.madx import LANGUAGE, TASK, AdapterConfig, MadX
 from vocab_lit.models.source import load_model
-from vocab_lit.models.transplant import token_parameters
+from vocab_lit.models.token_tensors import token_parameters
 from vocab_lit.study.results import ResultStore, Workers, cell_stamp, unstack_in_order
 from vocab_lit.tasks.finetune import evaluate, fine_tune
 from vocab_lit.tasks.settings import TaskConfig, task_settings

@@ -19,7 +19,7 @@ PUBLIC = {  # module: what a script needs of it
     "methods.recipe": ("Plan", "Recipe", "get_recipe"),
     "methods.settings": ("TransplantSettings",),
     "models.source": ("Source", "load_model"),
-    "models.transplant": ("save", "saved_plan", "transplant"),
+    "models.transplant": ("Transplant", "saved_plan", "transplant"),
     "models.madx": ("MadX",),
     "training.settings": ("LaptConfig", "LaptSettings", "PRESETS"),
     "training.lapt": ("lapt",),

@@ -8,7 +8,7 @@ from vocab_lit.models.adapterhub import load_adapter, save_adapter
 from vocab_lit.models.factored_embedding import factored
 from vocab_lit.models.madx import AdapterConfig, MadX, TASK
 from vocab_lit.models.source import load_model
-from vocab_lit.models.transplant import token_parameters
+from vocab_lit.models.token_tensors import token_parameters
 from vocab_lit.tasks.finetune import evaluate, fine_tune
 from vocab_lit.text.corpus import data_path
 from vocab_lit.text.phrasebook import lines

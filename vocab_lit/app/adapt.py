@@ -23,18 +23,18 @@ import numpy as np
 import pandas as pd
 from babel import Locale
 from filelock import FileLock, Timeout
+from .pipeline import changed_settings, check_tokens, size_of, train_vectors_files, transplant_files
 
 import vocab_lit
-from .pipeline import changed_settings, check_tokens, size_of, train_vectors_files, transplant_files
 from .report import MODELS, MadeFolder, write_report
 from .settings import KEEP, Adaptation
-from ..study.figures import loss_bars, loss_curves, row_shares
-from ..study.results import environment
 from ..methods.factored import FactoredRecipe, load_factors
 from ..models.card import write_card
 from ..models.check import check_folder, verdict
 from ..models.source import Source
 from ..models.transplant import saved_plan
+from ..study.figures import loss_bars, loss_curves, row_shares
+from ..study.results import environment
 from ..tasks.evaluate import evaluate_files, read_examples
 from ..tasks.settings import PERPLEXITY, EvaluateSettings, TaskRun
 from ..text.corpus import CleanReport, Lines, clean, hold_out, read_lines, write_json
@@ -373,9 +373,9 @@ def _make_scores(a, out, say, limit):
     sample = islice(Lines(out / "text/held-out.txt"), SAMPLE)
     text = out / "text/sample.txt"
     text.write_text("".join(f"{line}\n" for line in sample), encoding="utf-8")
-    models = {"source": a.opened, "start": Source.open(out / "start")}
+    models = {"source": a.opened, "start": Source.from_pretrained(out / "start")}
     if a.lapt.trains:
-        models["trained"] = Source.open(out / "model")
+        models["trained"] = Source.from_pretrained(out / "model")
     last = list(models)[-1]
     wanted = [(name, "text") for name in models] + [(name, task) for task in a.tasks for name in ("source", last)]
     for name, task in wanted:
@@ -545,7 +545,7 @@ def _begin(a: Adaptation, out: Path, stage: Stage, say: Say) -> None:
 # %% ../../nbs/09_app/03_adapt.ipynb #3d781b92
 def _closing_lines(a: Adaptation, out: Path) -> list[str]:
     "What matters of the transplant and of the model that was made, when all else has been said."
-    final, start = a.final(out), Source.open(out / "start")
+    final, start = a.final(out), Source.from_pretrained(out / "start")
     note = json.loads((out / "start/vocab_lit.json").read_text(encoding="utf-8"))
     plan = saved_plan(out / "start", start.tokenizer)
     rows, advice, check = verdict(plan, note.get("alignment", {}), check_folder(final, compare=False), final)

@@ -407,7 +407,7 @@ def methods(as_json: Json = False):
 # %% ../../nbs/09_app/04_cli.ipynb #a2830132
 def _embedding_facts(source) -> dict:
     "What the weights are: `inspect` reads no more than the headers of files where these allow it."
-    from vocab_lit.models.transplant import token_parameters
+    from vocab_lit.models.token_tensors import token_parameters
 
     model = source.open_weights()
     tables = token_parameters(model)
@@ -423,8 +423,8 @@ def _embedding_facts(source) -> dict:
 
 def _model_size(source):
     "What of a model's size depends on its vocabulary; also of shapes alone."
-    from vocab_lit.models.check import is_decoder
-    from vocab_lit.models.transplant import token_parameters
+    from vocab_lit.models.served import is_decoder
+    from vocab_lit.models.token_tensors import token_parameters
     from vocab_lit.tokens.verdict import ModelSize
 
     model = source.open_weights()
@@ -1036,7 +1036,8 @@ def check_(
     if not folder.is_dir():
         raise FileNotFoundError(f"{folder}: no such folder")
     check_model_path(folder)
-    from vocab_lit.models.check import check_folder, check_servers
+    from vocab_lit.models.check import check_folder
+    from vocab_lit.models.served import check_servers
 
     asked = check_servers([name.strip() for name in servers.split(",")])
     found = check_folder(folder, asked)
@@ -1604,8 +1605,8 @@ def study_(
     study, out = read_study(file, data), out or file.with_suffix("")
     if out == file:
         raise SettingError("out", f" {out} is the study file; give a folder")
-    from vocab_lit.study.study import StudyRun, planned, run_study, share_study
     from vocab_lit.study.results import Workers
+    from vocab_lit.study.study import StudyRun, planned, run_study, share_study
 
     run = StudyRun.open(study, out, Workers(processes, cluster), write=not (dry_run or share))
     if dry_run:

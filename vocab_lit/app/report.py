@@ -29,7 +29,8 @@ from ..methods.settings import InitSettings
 from ..models.card import without_folders
 from ..models.check import check_folder
 from ..models.source import Source
-from ..models.transplant import saved_plan, token_tensors
+from ..models.token_tensors import token_tensors
+from ..models.transplant import saved_plan
 from ..text.corpus import Amount, Lines, data_path, sample_lines
 from ..text.files import check_output, check_text, write_text
 from ..text.settings import SettingError, options
@@ -103,7 +104,7 @@ class MadeFolder:
     @cached_property
     def source(self) -> Vocab | None:  # None where the source's tokenizer is not at hand
         with suppress(ValueError, OSError):
-            return Source.open(self.opened or self.note["model"]).vocab
+            return Source.from_pretrained(self.opened or self.note["model"]).vocab
         return None
 
     @cached_property
