@@ -6,8 +6,8 @@ import inspect
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
-from studies.experiment import scale_lapt, scale_tasks, scale_vocab_size
 from studies.presets import PAPER_TEXT, scale_parameters
+from studies.setups import scale_lapt, scale_tasks, scale_vocab_size
 from vocab_lit.tasks.settings import NO_EARLY_STOP, PAPERS, task_settings
 from vocab_lit.text.corpus import data_path, mix
 from vocab_lit.text.settings import CleanSettings
@@ -87,7 +87,7 @@ def task_values(paper: str, scale: str) -> dict[str, dict[str, dict[str, object]
 
 def other_values(paper: str, scale: str) -> dict[tuple[str, str], object]:  # by stage and name
     "What is neither of continued pretraining nor of fine-tuning."
-    from vocab_lit.methods.settings import Factoring
+    from vocab_lit.methods.factoring import Factoring
     from vocab_lit.methods.wechsel import NearestNeighbours
     from vocab_lit.models.madx import LANGUAGE, TASK
     from vocab_lit.training.stages import MODES

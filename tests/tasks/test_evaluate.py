@@ -15,7 +15,8 @@ from vocab_lit.tasks.tagging import Tagged, entity_f1, read_bio, tag
 from vocab_lit.tasks.task import TASKS
 from vocab_lit.tasks.task_trainer import task_arguments
 from vocab_lit.text.corpus import data_path, read_lines
-from vocab_lit.text.phrasebook import inferences, sentences
+from vocab_lit.text.phrasebook import sentences
+from vocab_lit.text.phrasebook_tasks import inferences
 from vocab_lit.tokens.tokenizer import load_tokenizer, save_tokenizer, train_tokenizer
 from vocab_lit.training.perplexity import perplexity
 from vocab_lit.training.settings import RunStopped
@@ -95,7 +96,7 @@ def cell_58149fb8(cell_790e2b33):
     # nbs/07_tasks/10_evaluate.ipynb, cell "from vocab_lit.models.adapterhub import save_adapter" (58149fb8)
     global draw, languages, mini, name, own, own_rows, p, save_adapter, stacked, there, token_parameters, train_tokenizer_like
     from vocab_lit.models.adapterhub import save_adapter
-    from vocab_lit.models.token_tensors import token_parameters
+    from vocab_lit.models.transplant import token_parameters
     from vocab_lit.tokens.tokenizer import train_tokenizer_like
 
     mini = data_path("models", "mini-xlmr")

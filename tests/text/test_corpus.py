@@ -2,8 +2,9 @@
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
-from vocab_lit.text.corpus import Amount, CleanReport, KeptLines, Lines, clean, data_path, hold_out, iter_lines, mix, read_lines, reread, sample_languages, sample_lines, sampling_weights, split_lines, text_tokens
+from vocab_lit.text.corpus import Amount, CleanReport, Lines, clean, data_path, hold_out, iter_lines, mix, read_lines, reread, sample_languages, sample_lines, sampling_weights, split_lines, text_tokens
 from vocab_lit.text.settings import CleanSettings
+import doctest
 import numpy as np
 import os
 import pytest
@@ -54,10 +55,10 @@ def cell_b92a1a03():
 
 @pytest.fixture(scope='module')
 def cell_4d2e3913(cell_638249b5):
-    # nbs/01_text/01_corpus.ipynb, cell "for name, count in (("sw", 960), ("wo", 30)):" (4d2e3913)
-    global corpora, count, mixed, name
-    for name, count in (("sw", 960), ("wo", 30)):
-        (folder / f"{name}-mix.txt").write_text("\n".join(f"{name} {i}" for i in range(count)))
+    # nbs/01_text/01_corpus.ipynb, cell "for name, n in (("sw", 960), ("wo", 30)):" (4d2e3913)
+    global corpora, mixed, n, name
+    for name, n in (("sw", 960), ("wo", 30)):
+        (folder / f"{name}-mix.txt").write_text("\n".join(f"{name} {i}" for i in range(n)))
     corpora = dict(sw=Lines(folder / "sw-mix.txt"), wo=folder / "wo-mix.txt")
     mixed = list(mix(corpora))
     len(mixed), mixed[:12]
@@ -331,27 +332,14 @@ def test_a_sample_has_as_much_as_is_asked_for_every_line_the_same_chance_and_les
     assert reread(numbers) is numbers and reread(iter(numbers)) == numbers
 
 
-@pytest.mark.cell('nbs/01_text/01_corpus.ipynb', 'cell "a text that is small enough is read once, and of a larger one nothing is kept" (8717f4fe)')
-def test_a_text_that_is_small_enough_is_read_once_and_of_a_larger_one_nothing_is_kept():
-    class Reads:
-        def __init__(self):
-            self.n = 0
-
-        def __iter__(self):
-            self.n += 1
-            yield from ("maji", "", "moto")
-
-
-    for most, reads in ((8, 2), (7, 4)):
-        source = Reads()
-        kept = KeptLines(source, most)
-        assert next(iter(kept)) == "maji"  # begun and not ended
-        assert [list(kept) for _ in range(3)] == [["maji", "", "moto"]] * 3 and source.n == reads
-
-
 @pytest.mark.cell('nbs/01_text/01_corpus.ipynb', 'cell "memory holds no more than the sample" (6a3f0305)')
 def test_memory_holds_no_more_than_the_sample():
     tracemalloc.start()
     assert len(sample_lines((f"mstari {i:90}" for i in range(20_000)), Amount(50_000, bytes=True))) == 510
     assert tracemalloc.get_traced_memory()[1] < 600_000
     tracemalloc.stop()
+
+
+@pytest.mark.cell('nbs/01_text/01_corpus.ipynb', 'cell "the example of the docstring runs" (f9bb2e45)')
+def test_the_example_of_the_docstring_runs():
+    assert not doctest.testmod(corpus).failed

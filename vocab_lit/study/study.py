@@ -20,55 +20,38 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
-from filelock import FileLock
-from ..app.pipeline import factorize_files, train_vectors_files, transplant_files, trim_files
-
-from ..app.adapt import _alone
+from ..models.pipeline import factorize_files, transplant_files, trim_files
 from ..models.source import Source
-from .results import ResultStore, Workers
+from .results import ResultStore, Workers, made_once
 from .shared_records import write_shared
 from .study_file import Cell, Study, Way, cell_fingerprint, check_study, study_digests, tag_file
 from .study_report import BEST, BITS, HELD_OUT, UNKNOWN, write_report
 from ..tasks.evaluate import evaluate_files
 from ..tasks.settings import EvaluateSettings
 from ..text.corpus import Lines, hold_out, read_lines, sample_lines, write_json
-from ..text.files import check_output, write_file, write_folder
+from ..text.files import alone, check_output, write_file, write_folder
 from ..text.settings import first_line
 from ..tokens.tokenizer import build_tokenizer, load_tokenizer, save_tokenizer
 from ..training.lapt import lapt
 from ..training.perplexity import perplexity
 from ..training.settings import RunSettings, RunStopped
 from ..training.training_run import differences, lapt_files
-from ..vectors.settings import VectorTraining
-from ..vectors.token_vectors import FASTTEXT_MIN_CHARACTERS
+from ..vectors.settings import FASTTEXT_MIN_CHARACTERS, VectorTraining
+from ..vectors.vector_files import train_vectors_files
 
 if TYPE_CHECKING:
     import pandas as pd
     from transformers import PreTrainedTokenizerBase
 
 # %% auto #0
-__all__ = ['Say', 'NOTE', 'CELLS', 'FAILED', 'made_once', 'Prepared', 'unknown_share', 'measure_cell', 'study_facts', 'StudyRun',
-           'time_left', 'in_words', 'to_compute', 'planned', 'StudyResult', 'run_study', 'write_results', 'share_study']
+__all__ = ['Say', 'NOTE', 'CELLS', 'FAILED', 'Prepared', 'unknown_share', 'measure_cell', 'study_facts', 'StudyRun', 'time_left',
+           'in_words', 'to_compute', 'planned', 'StudyResult', 'run_study', 'write_results', 'share_study']
 
 # %% ../../nbs/08_study/05_study.ipynb #0c61e8da
 Say = Callable[[str], None]  # is told what is being done
 
 
 def _silent(message: str) -> None: ...
-
-
-def made_once(
-    path: Path,  # of a file or a folder
-    make: Callable[[Path], None],  # writes it, wholly or not at all
-) -> float:  # CPU seconds that this process has worked on it
-    "Make a file or folder that several processes use, unless it is there."
-    path.parent.mkdir(parents=True, exist_ok=True)
-    began = time.process_time()
-    if not path.exists():
-        with FileLock(path.with_name(f".{path.name}.lock")):
-            if not path.exists():
-                make(path)
-    return time.process_time() - began
 
 
 def _short(facts) -> str:
@@ -129,7 +112,7 @@ class Prepared:
     def tokenizer(self, way: Way) -> Path:
         "The tokenizer of a new vocabulary."
         wanted = way.transplant().tokenizer
-        kind = Source.from_pretrained(self.source).tokenizer
+        kind = Source.open(self.source).tokenizer
 
         def make(out):
             built = build_tokenizer(kind, Lines(self.text), wanted)
@@ -145,7 +128,7 @@ class Prepared:
         how = VectorTraining(method=way.given.get("vectors", "auto"))
         tokenizer = self.tokenizer(way)
         path = self._of_text(f"{tokenizer.name}-{how.method}.npz")
-        return self._made(path, lambda out: train_vectors_files([self.text], out, str(tokenizer), how, _silent))
+        return self._made(path, lambda out: train_vectors_files([self.text], out, str(tokenizer), how))
 
     def auxiliary(self, way: Way) -> Path:
         "A smaller model with the new vocabulary, trained on the text as the cell will be."
@@ -156,7 +139,7 @@ class Prepared:
         def make(out):
             from vocab_lit.models.auxiliary import smaller_model
 
-            source, own = Source.from_pretrained(self.source), load_tokenizer(tokenizer)
+            source, own = Source.open(self.source), load_tokenizer(tokenizer)
             model = smaller_model(source.load(), source.tokenizer, own)
             config = training.config(longest=source.longest)
             lapt(model, own, Lines(self.text), read_lines(self.held_out), config)
@@ -176,13 +159,13 @@ class Prepared:
         name = f"words-{wanted}.{'bin' if wanted == 'fasttext' else 'vec'}"
         path = self._of_text(name) if side == "target" else self._path(f"{self.study.source['language']}-{name}")
         how = VectorTraining(method=wanted)
-        return self._made(path, lambda out: train_vectors_files(text, out, None, how, _silent))
+        return self._made(path, lambda out: train_vectors_files(text, out, None, how))
 
     def factors(self, way: Way) -> Path:
         "The factors of the source model's embeddings."
         how = way.init.recipe.factoring
         path = self._path(f"factors-{self.cell.model}-{_short(asdict(how))}.safetensors")
-        return self._made(path, lambda out: factorize_files(self.source, out, how, say=_silent))
+        return self._made(path, lambda out: factorize_files(self.source, out, how))
 
     def source_adapter(self, way: Way) -> Path:
         "The adapter of the source language, of the shape that a way has."
@@ -231,7 +214,7 @@ def _transplanted(prepared: Prepared, way: Way, out: Path) -> None:
     if getattr(way.init.recipe, "factoring", None):
         files["factors"] = str(prepared.factors(way))
     settings = way.transplant(**files)
-    transplant_files(prepared.source, text, out, settings, _silent, prepared.cell.language)
+    transplant_files(prepared.source, text, out, settings, prepared.cell.language)
 
 
 def _start(prepared: Prepared, way: Way, out: Path, seed: int) -> Path:
@@ -239,7 +222,7 @@ def _start(prepared: Prepared, way: Way, out: Path, seed: int) -> Path:
     if way.vocabulary == "keep":
         return Path(prepared.source)
     if way.vocabulary == "trim":
-        trim_files(prepared.source, [prepared.text], out, way.trim, _silent, prepared.cell.language)
+        trim_files(prepared.source, [prepared.text], out, way.trim, prepared.cell.language)
         return out
     seeded = replace(way, given={**way.given, "seed": seed})
     _transplanted(prepared, seeded, out)
@@ -284,7 +267,7 @@ def _row(metric: str, value: float, **more) -> dict:
 
 
 def _without_training(start: Path, lines: list[str]) -> list[dict]:
-    source = Source.from_pretrained(start)
+    source = Source.open(start)
     bits = perplexity(source.load(), source.tokenizer, lines).bits_per_byte
     return [_row(BITS, bits, what=HELD_OUT, step=0), _row(BEST, bits, what=HELD_OUT)]
 
@@ -299,7 +282,7 @@ def _trained(prepared: Prepared, way: Way, start: Path, out: Path, seed: int, li
         language, model = way.language_adapter(prepared.cell.language, vocabulary), prepared.source
     teacher = prepared.source if way.lapt.config().mode == "distil" else ""
     run = RunSettings(held_out=(str(prepared.held_out),), seed=seed, teacher=teacher)
-    watcher = _watcher(Source.from_pretrained(start).tokenizer, lines)
+    watcher = _watcher(Source.open(start).tokenizer, lines)
     given = dict(language=language, say=_silent, callbacks=[watcher])
     losses = lapt_files(model, [str(prepared.text)], out, settings, run, **given)
     best = int(losses.step[losses.loss.idxmin()])
@@ -377,7 +360,7 @@ def measure_cell(
         work, clock = Path(work), _Clock(prepared)
         start = _start(prepared, way, work / "start", cell.seed)
         model = start
-        tokenizer = Source.from_pretrained(start).tokenizer
+        tokenizer = Source.open(start).tokenizer
         rows += [_row("tokens", len(tokenizer), what="vocabulary")]
         rows += [_row(UNKNOWN, unknown_share(tokenizer, lines), what="vocabulary")]
         rows += clock.row("of the vocabulary")
@@ -566,7 +549,7 @@ def run_study(
     say: Say = print,
 ) -> StudyResult:
     "Compute the cells that have no record, then write the table and the report."
-    with _alone(run.out):
+    with alone(run.out):
         for left in run.out.glob(".cell-*"):  # of a process that was killed
             shutil.rmtree(left)
         try:

@@ -19,10 +19,10 @@ from typing import NamedTuple
 
 import yaml
 
-from ..app.settings import SPLITS, evaluation
 from ..methods.settings import InitSettings, TransplantSettings
 from ..models.settings import LanguageAdapter, check_model_path
 from ..tasks.settings import TASK_PRESETS, EvaluateSettings
+from ..tasks.task_files import SPLITS, evaluation
 from ..text.corpus import Amount
 from ..text.files import check_text, write_text
 from ..text.reader import TextSource, open_bytes
@@ -650,7 +650,7 @@ def _check_training(study: Study, way: Way, model: str) -> None:
     from vocab_lit.training.lapt import check_lapt
 
     if way.lapt.trains:
-        source = Source.from_pretrained(study.model(model))
+        source = Source.open(study.model(model))
         config = way.lapt.config(longest=source.longest)
         try:
             check_lapt(source.open_weights(), source.tokenizer, config)

@@ -24,10 +24,8 @@ from ..models.lora import LoraAdapter, save_lora
 from ..models.madx import MadX
 from ..models.new_rows import only_new_rows
 from ..models.settings import LanguageAdapter, LoraSettings
-from ..models.side_files import copy_beside
 from ..models.source import Source, max_length
-from ..models.token_tensors import token_parameters
-from ..models.transplant import saved_plan
+from ..models.transplant import copy_beside, saved_plan, token_parameters
 from ..text.corpus import Lines, hold_out, mix, read_lines, write_json
 from ..text.files import check_output, write_folder
 from ..text.reader import TextSource
@@ -97,7 +95,7 @@ def _add_language(model, tokenizer, language: LanguageAdapter, config, seed):  #
         raise ValueError("a language adapter is all that learns; leave lora out, or train the model itself with it")
     madx, rows = MadX(model), None
     if language.vocabulary:
-        own = Source.from_pretrained(language.vocabulary)
+        own = Source.open(language.vocabulary)
         rows, tokenizer = token_parameters(own.load()), own.tokenizer
     madx.add_language(language.name, language.config, rows, tokenizer, seed)
     madx.activate(language.name)
@@ -175,7 +173,7 @@ def _open_run(source, text, settings, run, language, keep) -> _Run:
     from vocab_lit.training.trainer import check_installed
 
     check_installed(run)
-    source = Source.from_pretrained(source)
+    source = Source.open(source)
     source.check_unquantised()
     model, tokenizer = source.load().float(), source.tokenizer
     config = settings
