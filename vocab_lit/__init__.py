@@ -29,7 +29,7 @@ PUBLIC = {  # module: what a script needs of it
     "methods.reinit": ("reinit",),
     "methods.settings": ("TransplantSettings",),
     "models.source": ("Source", "load_model"),
-    "models.transplant": ("save", "saved_plan", "transplant"),
+    "models.transplant": ("Transplant", "transplant"),
     "models.madx": ("MadX",),
     "training.settings": ("LaptConfig", "LaptSettings", "PRESETS"),
     "training.lapt": ("lapt",),

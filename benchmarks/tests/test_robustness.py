@@ -16,7 +16,8 @@ from vocab_lit.methods.settings import copies_overlap
 from vocab_lit.models.factored_embedding import load_embedding
 from vocab_lit.models.madx import AdapterConfig, LANGUAGE, MadX
 from vocab_lit.models.source import load_model, open_model
-from vocab_lit.models.transplant import save, saved_plan, token_parameters, transplant
+from vocab_lit.models.token_tensors import token_parameters
+from vocab_lit.models.transplant import transplant
 from vocab_lit.text.corpus import _Hashes
 from vocab_lit.text.phrasebook import lines
 from vocab_lit.tokens.expansion import expand_tokenizer
@@ -225,7 +226,7 @@ def cell_20985475(cell_0f7df609, cell_d6d098ab):
                 if (due := by_hand(plan, i, before[k])) is not None:
                     assert torch.allclose(p[i].double(), due, rtol=1e-4, atol=1e-4), (k, i)
             assert torch.equal(p[plan.copied >= 0], before[k][plan.copied[plan.copied >= 0]])
-        saved = save(result, place)
+        saved = result.save_pretrained(place)
         loaded, again = type(model).from_pretrained(saved).eval(), AutoTokenizer.from_pretrained(saved)
         for text in ("maji moto na ziwa", "ጸሐይ gari! 1999", "Maji ﬁ"):
             assert again(text)["input_ids"] == new(text)["input_ids"]
@@ -237,7 +238,7 @@ def cell_20985475(cell_0f7df609, cell_d6d098ab):
         )
         assert (
             token_parameters(loaded).keys() == after.keys()
-            and saved_plan(saved, again).summary().equals(plan.summary())
+            and Plan.load(saved, Vocab.from_tokenizer(again)).summary().equals(plan.summary())
             and type(load_model(saved)) is type(model)
         )
         if copies_overlap(recipe) and whole_rows and not recipe.untrained:
@@ -388,7 +389,7 @@ def cell_8e4d89ae():
     from vocab_lit.models.pipeline import factorize_files, train_vectors_files
     from vocab_lit.tokens.tokenizer import load_tokenizer, save_tokenizer, train_tokenizer
     from vocab_lit.models.source import load_model, open_model
-    from vocab_lit.models.transplant import save, transplant
+    from vocab_lit.models.transplant import transplant
     from vocab_lit.text.files import write_folder, write_text
     from vocab_lit.vectors.word_vectors import open_words
     tqdm.tqdm.monitor_interval = 0  # no bar starts a thread, which might hold a lock at the fork
@@ -409,8 +410,8 @@ def cell_8e4d89ae():
     def vectors(out, *tokenizer): return train_vectors_files([place/"sw.txt"], out, *tokenizer)
     def adapter_writer(**options): return lambda out: save_adapter(madx, "language", "sw", out, **options)
     writers = {
-        "model": (lambda out: save(results[0], out), load_model),
-        "shards": (lambda out: save(results[1], out), load_model),
+        "model": (lambda out: results[0].save_pretrained(out), load_model),
+        "shards": (lambda out: results[1].save_pretrained(out), load_model),
         "tokenizer": (tokenizer, load_tokenizer),
         "text": (text, Path.read_text),
         "adapter": (adapter_writer(), adapter),
