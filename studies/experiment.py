@@ -26,7 +26,8 @@ from studies.hub import (
     word_files,
 )
 from studies.presets import PAPER_TEXT, PaperText, paper_of
-from vocab_lit.methods.recipe import Copy, Gaussian, RandomMapping, Recipe, get_recipe
+from vocab_lit.methods.recipe import Copy, Gaussian, RandomMapping, Recipe
+from vocab_lit.methods.registry import get_recipe
 from vocab_lit.models.auxiliary import embedding_vectors, smaller_model
 from vocab_lit.models.device import find_device
 from vocab_lit.models.new_rows import only_new_rows
@@ -42,7 +43,7 @@ from vocab_lit.tasks.splits import hold_out
 from vocab_lit.tasks.tagging import Tagged
 from vocab_lit.text.corpus import data_path, mix, read_lines, split_lines
 from vocab_lit.text.files import write_file
-from vocab_lit.text.phrasebook import inferences, questions
+from vocab_lit.text.phrasebook_tasks import inferences, questions
 from vocab_lit.tokens.continued import extend_on_text
 from vocab_lit.tokens.expansion import expand_tokenizer
 from vocab_lit.tokens.tokenizer import load_tokenizer, train_tokenizer_like
@@ -55,8 +56,10 @@ from vocab_lit.training.lm_loss import heldout_loss
 from vocab_lit.training.perplexity import perplexity
 from vocab_lit.training.settings import PRESETS, LaptConfig
 from vocab_lit.training.stages import total_steps
-from vocab_lit.vectors.align import AlignedVectors, align_tokens, read_dictionary
-from vocab_lit.vectors.token_vectors import TokenVectors, carry_vectors, encode_lines, vectors_method
+from vocab_lit.vectors.align import AlignedVectors, align_tokens
+from vocab_lit.vectors.dictionary import read_dictionary
+from vocab_lit.vectors.settings import fasttext_or_ppmi
+from vocab_lit.vectors.token_vectors import TokenVectors, carry_vectors, encode_lines
 from vocab_lit.vectors.word_vectors import WordVectors, from_words, open_words, static_vectors, train_words
 
 if TYPE_CHECKING:
@@ -636,7 +639,7 @@ class Target:
         _, words_of_target = self.setup.word_files
         if needs == "word vectors" and words_of_target:
             return from_words(words_of_target, self.tokenizer)
-        if self.setup.vector_epochs and vectors_method(self.vocab_text, how) == "fasttext":
+        if self.setup.vector_epochs and fasttext_or_ppmi(self.vocab_text, how) == "fasttext":
             training = {"epochs": self.setup.vector_epochs} | training
         return static_vectors(needs, self.tokenizer, self.vocab_text, how, **training)
 

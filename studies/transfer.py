@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING
 
 from studies.experiment import Target, Targets, scale_models
 from studies.hub import hub_model, in_mirror
-from vocab_lit.methods.factored import FactoredRecipe, Factoring, Factors, factorize, load_factors
-from vocab_lit.methods.recipe import get_recipe
+from vocab_lit.methods.factored import FactoredRecipe, Factors, factorize, load_factors
+from vocab_lit.methods.factoring import Factoring
+from vocab_lit.methods.registry import get_recipe
 from vocab_lit.models.adapterhub import load_adapter, save_adapter
 from vocab_lit.models.device import find_device
 from vocab_lit.models.factored_embedding import factored

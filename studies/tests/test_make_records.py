@@ -1,4 +1,4 @@
-from tools.publish import chapter_defaults, check_parameters, study_runs
+from tools.chapters import chapter_defaults, check_parameters, study_runs
 from studies.make_records import run_study, study_jobs
 from studies.recorded import chapter_of
 import pytest

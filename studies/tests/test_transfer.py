@@ -3,7 +3,8 @@ from pathlib import Path
 from studies.experiment import get_setup
 from vocab_lit.study.results import Workers
 from studies.transfer import ALL_LAYERS, FMT, LANGUAGE_ONLY, LanguageRun, METHODS, Transfer, UNKS, WIRINGS, _EMBEDDINGS, _alike, _by_budget, _factors_file, _fetch_adapter, _learn_task, _score, _task_adapter, _with_languages, averages, language_spec, learn_factors, learn_language, learn_languages, matrix, required_runs, source_model, transfer, transfer_by_steps, transfer_scores
-from vocab_lit.methods.factored import Factoring, factorize
+from vocab_lit.methods.factored import factorize
+from vocab_lit.methods.factoring import Factoring
 from vocab_lit.models.adapterhub import load_adapter, save_adapter
 from vocab_lit.models.factored_embedding import factored
 from vocab_lit.models.madx import AdapterConfig, MadX, TASK

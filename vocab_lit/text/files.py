@@ -40,8 +40,8 @@ def check_output(out: str | Path) -> Path:
 
 def file_facts(
     file: str | Path,  # may be empty, where none was given
-) -> list:  # [absolute path, bytes], or nothing
-    "What tells that this is the same file as before."
+) -> list[str | int]:  # [absolute path, bytes], or nothing
+    "The path and the size, by which a later run knows that the file is the same."
     return [str(Path(file).resolve()), Path(file).stat().st_size] if file else []
 
 
