@@ -40,7 +40,7 @@ from ..training.perplexity import perplexity
 from ..training.settings import RunSettings, RunStopped
 from ..training.training_run import differences, lapt_files
 from ..vectors.settings import VectorTraining
-from ..vectors.token_vectors import FASTTEXT_MIN_CHARACTERS
+from ..vectors.settings import FASTTEXT_MIN_CHARACTERS
 
 if TYPE_CHECKING:
     import pandas as pd
