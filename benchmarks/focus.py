@@ -19,7 +19,7 @@ def focus(meter: Meter, folder: str) -> None:
     "Target embeddings by FOCUS, from a folder that `write_focus_case` wrote."
     import torch
 
-    from vocab_lit.methods.recipe import get_recipe
+    from vocab_lit.methods.registry import get_recipe
     from vocab_lit.tokens.vocab import Vocab
     from vocab_lit.vectors.word_vectors import read_vectors
 

@@ -43,7 +43,7 @@ def write_trim_case(folder: Path, n_tokens: int, dim: int, n_lines: int) -> dict
 
 def trimmed(meter: Meter, folder: str) -> dict:
     "A model trimmed to a text, from a folder that `write_trim_case` wrote."
-    from vocab_lit.app.pipeline import trim_files
+    from vocab_lit.models.pipeline import trim_files
     from vocab_lit.tokens.settings import TrimSettings
 
     folder = Path(folder)

@@ -6,8 +6,8 @@ import inspect
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
-from studies.experiment import scale_lapt, scale_tasks, scale_vocab_size
 from studies.presets import PAPER_TEXT, scale_parameters
+from studies.setups import scale_lapt, scale_tasks, scale_vocab_size
 from vocab_lit.tasks.settings import NO_EARLY_STOP, PAPERS, task_settings
 from vocab_lit.text.corpus import data_path, mix
 from vocab_lit.text.settings import CleanSettings

@@ -7,7 +7,7 @@ from torch import nn
 from transformers import AlbertConfig, AlbertForMaskedLM, AutoTokenizer, BertConfig, BertForMaskedLM, DebertaV2Config, DebertaV2ForMaskedLM, DistilBertConfig, DistilBertForMaskedLM, ElectraConfig, ElectraForMaskedLM, GPT2Config, GPT2LMHeadModel, LlamaConfig, LlamaForCausalLM, MT5Config, MT5ForConditionalGeneration, PreTrainedTokenizerFast, RobertaConfig, RobertaForMaskedLM, T5Config, T5ForConditionalGeneration, TrainerCallback, XLMRobertaConfig, XLMRobertaForMaskedLM
 from typer.testing import CliRunner
 from unittest import mock
-from vocab_lit.app.cli import app
+from vocab_lit.cli.main import app
 from vocab_lit.methods.factored import FactoredRecipe, load_factors
 from vocab_lit.methods.plan import Plan
 from vocab_lit.methods.registry import get_recipe
@@ -385,7 +385,7 @@ def cell_8e4d89ae():
     from vocab_lit.methods.factoring import Factoring
     from vocab_lit.models.madx import MadX
     from vocab_lit.text.phrasebook import lines
-    from vocab_lit.app.pipeline import factorize_files, train_vectors_files
+    from vocab_lit.models.pipeline import factorize_files, train_vectors_files
     from vocab_lit.tokens.tokenizer import load_tokenizer, save_tokenizer, train_tokenizer
     from vocab_lit.models.source import load_model, open_model
     from vocab_lit.models.transplant import save, transplant

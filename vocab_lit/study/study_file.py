@@ -19,10 +19,10 @@ from typing import NamedTuple
 
 import yaml
 
-from ..app.settings import SPLITS, evaluation
 from ..methods.settings import InitSettings, TransplantSettings
 from ..models.settings import LanguageAdapter, check_model_path
 from ..tasks.settings import TASK_PRESETS, EvaluateSettings
+from ..tasks.task_files import SPLITS, evaluation
 from ..text.corpus import Amount
 from ..text.files import check_text, write_text
 from ..text.reader import TextSource, open_bytes
