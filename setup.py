@@ -37,7 +37,7 @@ setup(
     project_urls={"Documentation": cfg["doc_host"] + cfg["doc_baseurl"]},
     packages=[*find_packages(include=[lib, f"{lib}.*"]), f"{lib}.data", *beside],
     package_dir={f"{lib}.data": "data"},
-    package_data={f"{lib}.data": data},
+    package_data={lib: ["py.typed"], f"{lib}.data": data},
     python_requires=f">={cfg['min_python']},<{cfg['below_python']}",
     install_requires=cfg["requirements"].split(),
     extras_require=extras,
