@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-
 from vocab_lit.cli.console import Json, show, tell_json
 from vocab_lit.cli.errors import OneLine
 from vocab_lit.cli.options import SetupFile
@@ -206,7 +205,7 @@ def model(context: typer.Context) -> None:
 
     Example: `python -m studies model --model mini-mbert --out DIR`
     """
-    from studies.bundled_models import main
+    from studies.model_transfer import main
 
     main(context.args)
 

@@ -11,7 +11,8 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from studies.hub import MODELS, in_mirror
+from studies.hub import in_mirror
+from studies.hub_sources import MODELS
 from studies.setups import get_setup
 from vocab_lit.models.device import find_device
 from vocab_lit.models.source import load_model

@@ -11,10 +11,8 @@ from functools import cache, cached_property, lru_cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from studies.hub import (
-    StoredText,
-    word_files,
-)
+from studies.hub import StoredText
+from studies.hub_sources import word_files
 from studies.setups import Setup, get_setup, scale_lapt
 from vocab_lit.methods.recipe import Copy, Gaussian, RandomMapping, Recipe, get_recipe
 from vocab_lit.models.auxiliary import embedding_vectors, smaller_model
