@@ -59,6 +59,7 @@ def _typed(name: str, given: list[str], known: dict) -> dict:
 def _asked(name: str, scale: str | None, setup: dict | None, given: list[str] | None, cluster: str = ""):
     "The scale, and the parameters of a chapter."
     from tools.publish import chapter_defaults
+
     from vocab_lit.app.setup_file import absolute_names, chapter_parameters
 
     scale = scale or ("custom" if setup else "mini")

@@ -13,7 +13,7 @@ from studies.hub_sources import MODELS, MONOLINGUAL
 from studies.presets import languages_by_kind
 from studies.setups import scale_lapt, scale_models, scale_vocab_size
 from studies.transfer import ALL_LAYERS, FMT, LANGUAGE_ONLY, MBERT, METHODS, UNKS, WIRINGS, Method
-from vocab_lit.methods.recipe import get_recipe
+from vocab_lit.methods.registry import get_recipe
 from vocab_lit.methods.reinit import paper_methods
 from vocab_lit.study.adaptation import Adaptation
 from vocab_lit.study.results import Cell

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING
 from studies.hub import StoredText
 from studies.hub_sources import word_files
 from studies.setups import Setup, get_setup, scale_lapt
-from vocab_lit.methods.recipe import Copy, Gaussian, RandomMapping, Recipe, get_recipe
+from vocab_lit.methods.recipe import Copy, Gaussian, RandomMapping, Recipe
+from vocab_lit.methods.registry import get_recipe
 from vocab_lit.models.auxiliary import embedding_vectors, smaller_model
 from vocab_lit.models.device import find_device
 from vocab_lit.models.new_rows import only_new_rows

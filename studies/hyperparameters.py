@@ -87,7 +87,7 @@ def task_values(paper: str, scale: str) -> dict[str, dict[str, dict[str, object]
 
 def other_values(paper: str, scale: str) -> dict[tuple[str, str], object]:  # by stage and name
     "What is neither of continued pretraining nor of fine-tuning."
-    from vocab_lit.methods.settings import Factoring
+    from vocab_lit.methods.factoring import Factoring
     from vocab_lit.methods.wechsel import NearestNeighbours
     from vocab_lit.models.madx import LANGUAGE, TASK
     from vocab_lit.training.stages import MODES

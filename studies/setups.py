@@ -22,7 +22,7 @@ from vocab_lit.tasks.tagging import Tagged
 from vocab_lit.text.corpus import data_path, mix, read_lines, split_lines
 from vocab_lit.text.phrasebook import inferences, questions
 from vocab_lit.training.settings import PRESETS, LaptConfig
-from vocab_lit.vectors.align import read_dictionary
+from vocab_lit.vectors.dictionary import read_dictionary
 
 if TYPE_CHECKING:
     pass

@@ -2,7 +2,7 @@
 
 import json
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -64,6 +64,7 @@ def bench(
     """
     from benchmarks.baselines import peer_python
     from benchmarks.bench import report, run_bench
+
     from benchmarks.gpu import PARTS  # its own part and that of the feed among them
 
     def there(name):
@@ -156,7 +157,8 @@ def chapter(
 
     Example: `vocab-lit chapter focus --language sw --scale paper --dry-run`
     """
-    from tools.publish import chapter_defaults, check_parameters, run_chapter
+    from tools.chapters import chapter_defaults, check_parameters
+    from tools.run_pages import run_chapter
     from vocab_lit.app.setup_file import absolute_names, chapter_parameters
 
     if tokens_per_second and not dry_run:
@@ -167,7 +169,8 @@ def chapter(
     scale = scale or ("custom" if setup else "mini")
     if setup and scale == "mini":
         raise ValueError("a setup is for scale custom; leave out --scale mini")
-    known, said = chapter_defaults(name), dict(pair.split("=", 1) for pair in set_ or ())
+    known = chapter_defaults(name)
+    said: dict[str, Any] = dict(pair.split("=", 1) for pair in set_ or ())
     if cluster:
         said["cluster"] = cluster
     check_parameters(name, said, known)
@@ -176,7 +179,7 @@ def chapter(
             said[key] = type(known[key])(value)
         except ValueError:
             raise ValueError(f"--set {key}={value}: give a number, such as {known[key]}") from None
-    given = chapter_parameters(setup, set(known)) | absolute_names(said)
+    given = chapter_parameters(setup or {}, set(known)) | absolute_names(said)
     given = {k: v for k, v in given.items() if k not in ("language", "scale")}
     if dry_run:
         from studies.budget import plan

@@ -16,7 +16,7 @@ from vocab_lit.tasks.parsing import Parsed
 from vocab_lit.tasks.qa import Answer
 from vocab_lit.tasks.tagging import Tagged
 from vocab_lit.text.corpus import mix
-from vocab_lit.vectors.align import read_dictionary
+from vocab_lit.vectors.dictionary import read_dictionary
 
 
 @pytest.fixture(scope="module")

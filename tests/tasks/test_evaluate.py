@@ -15,7 +15,8 @@ from vocab_lit.tasks.tagging import Tagged, entity_f1, read_bio, tag
 from vocab_lit.tasks.task import TASKS
 from vocab_lit.tasks.task_trainer import task_arguments
 from vocab_lit.text.corpus import data_path, read_lines
-from vocab_lit.text.phrasebook import inferences, sentences
+from vocab_lit.text.phrasebook import sentences
+from vocab_lit.text.phrasebook_tasks import inferences
 from vocab_lit.tokens.tokenizer import load_tokenizer, save_tokenizer, train_tokenizer
 from vocab_lit.training.perplexity import perplexity
 from vocab_lit.training.settings import RunStopped

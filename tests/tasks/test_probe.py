@@ -5,7 +5,8 @@ from vocab_lit.tasks.nli import Pair, nli
 from vocab_lit.tasks.probe import _rows, probe, states
 from vocab_lit.tasks.tagging import Tagged, windows
 from vocab_lit.text.corpus import data_path
-from vocab_lit.text.phrasebook import inferences, lines, sentences
+from vocab_lit.text.phrasebook import lines, sentences
+from vocab_lit.text.phrasebook_tasks import inferences
 from vocab_lit.tokens.tokenizer import ids_around, load_tokenizer, train_tokenizer
 import multiprocessing
 import numpy as np

@@ -3,9 +3,9 @@ from dataclasses import replace
 from itertools import product
 from pathlib import Path
 from transformers import BertConfig, BertForMaskedLM, LlamaConfig, LlamaForCausalLM, XLMRobertaConfig, XLMRobertaForMaskedLM
-from vocab_lit.app.pipeline import transplant_files
 from vocab_lit.methods.settings import TransplantSettings
 from vocab_lit.models.new_rows import only_new_rows
+from vocab_lit.models.pipeline import transplant_files
 from vocab_lit.models.settings import LanguageAdapter
 from vocab_lit.models.source import load_model
 from vocab_lit.models.transplant import save, transplant
@@ -47,7 +47,7 @@ def cell_d1571105():
         XLMRobertaForMaskedLM,
     )
 
-    from vocab_lit.app.pipeline import transplant_files
+    from vocab_lit.models.pipeline import transplant_files
     from vocab_lit.methods.settings import TransplantSettings
     from vocab_lit.models.new_rows import only_new_rows
     from vocab_lit.models.settings import LanguageAdapter

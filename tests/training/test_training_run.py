@@ -4,7 +4,6 @@ from dataclasses import replace
 from pathlib import Path
 from safetensors.torch import load_file
 from transformers import AutoModelForCausalLM, AutoModelForMaskedLM, AutoTokenizer, Qwen3Config, Qwen3ForCausalLM
-from vocab_lit.app.pipeline import transplant_files
 from vocab_lit.methods.factored import Factoring, factorize
 from vocab_lit.methods.settings import TransplantSettings
 from vocab_lit.models.adapterhub import describe_adapter, load_adapter
@@ -12,6 +11,7 @@ from vocab_lit.models.check import check_folder
 from vocab_lit.models.factored_embedding import FactoredEmbedding, load_embedding
 from vocab_lit.models.lora import LoraAdapter
 from vocab_lit.models.madx import MadX
+from vocab_lit.models.pipeline import transplant_files
 from vocab_lit.models.settings import LanguageAdapter, LoraSettings
 from vocab_lit.models.source import load_model
 from vocab_lit.text.corpus import data_path

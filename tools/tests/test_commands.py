@@ -118,7 +118,7 @@ def test_a_chapter_s_parameters_are_checked_before_anything_runs_and_names_of_fi
         )
         assert "claims has no parameter cluster" in run("chapter", "claims", "--cluster", "tcp://x:1", code=1)
         given = []
-        patch.setattr("tools.publish.run_chapter", lambda *args, parameters: given.append(parameters))
+        patch.setattr("tools.run_pages.run_chapter", lambda *args, parameters: given.append(parameters))
         (place / "scheduler.json").touch()
         for cluster in ("tcp://x:1", "scheduler.json"):
             run("chapter", "focus", "--cluster", cluster)

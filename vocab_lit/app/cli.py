@@ -31,7 +31,8 @@ from rich.table import Table
 
 import vocab_lit
 from .settings import Adaptation, AdaptSettings, TaskFiles, evaluation, task_files
-from ..methods.settings import Factoring, InitSettings, TransplantSettings
+from ..methods.factoring import Factoring
+from ..methods.settings import InitSettings, TransplantSettings
 from ..models.settings import LanguageAdapter, check_model_path
 from ..tasks.settings import PERPLEXITY, SPLITS, EvaluateSettings, TaskRun
 from ..text.extras import MissingExtra, check_extra
@@ -945,7 +946,8 @@ def vectors_nearest(
     for name, path in dict(file=file, to=to).items():
         if path:
             check_vectors_file(name, path)
-    from vocab_lit.vectors.align import known_pairs, nearest_words, read_dictionary, rotation
+    from vocab_lit.vectors.align import known_pairs, nearest_words, rotation
+    from vocab_lit.vectors.dictionary import read_dictionary
     from vocab_lit.vectors.word_vectors import open_words
 
     pairs = read_dictionary(dictionary) if dictionary else None

@@ -25,7 +25,8 @@ from ..vectors.settings import VectorSettings, VectorTraining, check_vectors_fil
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
-    from vocab_lit.methods.factored import Factoring, Factors
+    from vocab_lit.methods.factored import Factors
+    from vocab_lit.methods.factoring import Factoring
     from vocab_lit.models.transplant import Transplant
     from vocab_lit.tokens.tokenizer import Built
     from vocab_lit.tokens.vocab import Vocab
@@ -111,7 +112,8 @@ def factorize_files(
     say: Say = lambda message: None,
 ) -> tuple[Factors, Vocab]:  # and the model's vocabulary
     "Factorise the embeddings of the model in a folder, and save the factors in a file."
-    from vocab_lit.methods.factored import Factoring, factorize
+    from vocab_lit.methods.factored import factorize
+    from vocab_lit.methods.factoring import Factoring
     from vocab_lit.models.lazy_weights import rows_of
     from vocab_lit.models.transplant import check_model
 
@@ -503,7 +505,8 @@ def align_word_files(
         _check_vectors_out(Path(out), (".vec",), "aligned vectors")
     check_vectors_file("source_vectors", source)
     check_vectors_file("target_vectors", target)
-    from vocab_lit.vectors.align import alignment_report, known_pairs, read_dictionary, rotation
+    from vocab_lit.vectors.align import alignment_report, known_pairs, rotation
+    from vocab_lit.vectors.dictionary import read_dictionary
     from vocab_lit.vectors.token_vectors import write_table
     from vocab_lit.vectors.word_vectors import open_words
 
