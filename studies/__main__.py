@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+
 from vocab_lit.cli.console import Json, show, tell_json
 from vocab_lit.cli.errors import OneLine
 from vocab_lit.cli.options import SetupFile
@@ -41,7 +42,7 @@ Name = Annotated[str, typer.Argument(help="For example focus.", show_default=Fal
 
 def _typed(name: str, given: list[str], known: dict) -> dict:
     "Parameters as `KEY=VALUE`, with the types of the chapter's defaults."
-    from tools.publish import check_parameters
+    from tools.chapters import check_parameters
 
     for pair in given:
         if "=" not in pair:
@@ -58,8 +59,7 @@ def _typed(name: str, given: list[str], known: dict) -> dict:
 
 def _asked(name: str, scale: str | None, setup: dict | None, given: list[str] | None, cluster: str = ""):
     "The scale, and the parameters of a chapter."
-    from tools.publish import chapter_defaults
-
+    from tools.chapters import chapter_defaults
     from vocab_lit.app.setup_file import absolute_names, chapter_parameters
 
     scale = scale or ("custom" if setup else "mini")
@@ -125,7 +125,7 @@ def chapter(
 
     Example: `python -m studies chapter focus --language sw --scale paper --dry-run`
     """
-    from tools.publish import run_chapter
+    from tools.run_pages import run_chapter
 
     if dry_run:
         plan_(name, language, scale, setup, set_, tokens_per_second)

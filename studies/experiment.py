@@ -14,11 +14,12 @@ from typing import TYPE_CHECKING
 from studies.hub import StoredText
 from studies.hub_sources import word_files
 from studies.setups import Setup, get_setup, scale_lapt
-from vocab_lit.methods.recipe import Copy, Gaussian, RandomMapping, Recipe
+from vocab_lit.methods.recipe import Copy, RandomMapping, Recipe
 from vocab_lit.methods.registry import get_recipe
 from vocab_lit.models.auxiliary import embedding_vectors, smaller_model
 from vocab_lit.models.device import find_device
 from vocab_lit.models.new_rows import only_new_rows
+from vocab_lit.models.pipeline import trim_recipe
 from vocab_lit.models.source import load_model
 from vocab_lit.models.transplant import Transplant, transplant
 from vocab_lit.study.adaptation import Adaptation
@@ -38,7 +39,8 @@ from vocab_lit.training.perplexity import perplexity
 from vocab_lit.training.settings import PRESETS, LaptConfig
 from vocab_lit.training.stages import total_steps
 from vocab_lit.vectors.align import AlignedVectors, align_tokens
-from vocab_lit.vectors.token_vectors import TokenVectors, carry_vectors, encode_lines, vectors_method
+from vocab_lit.vectors.settings import fasttext_or_ppmi
+from vocab_lit.vectors.token_vectors import TokenVectors, carry_vectors, encode_lines
 from vocab_lit.vectors.word_vectors import WordVectors, from_words, open_words, static_vectors, train_words
 
 if TYPE_CHECKING:
@@ -50,7 +52,6 @@ if TYPE_CHECKING:
 
 
 EXTENSION = 0.6  # share of the target vocabulary that is added: FOCUS, Section 3.1, adds 30,000 of 50,000 tokens
-TRIM_RECIPE = Recipe("trim", (Copy(fuzzy=False), Gaussian()), "Abdaoui et al. (2020)", "Every token overlaps.")
 _RANDOM_EXTENSION = Recipe(
     "random extension",
     (Copy(), RandomMapping()),
@@ -83,7 +84,7 @@ FOCUS_METHODS = {
 }
 VOCABULARY_WAYS = {  # as `vocab-lit inspect` advises
     "keep": Adaptation("keep"),
-    "trim": Adaptation("trim", TRIM_RECIPE),
+    "trim": Adaptation("trim", trim_recipe()),
     "extend": Adaptation("extended", "focus"),
     "continue": Adaptation("continued", "focus"),
     "replace": Adaptation("new", "focus"),
@@ -196,7 +197,7 @@ class Target:
         _, words_of_target = self.setup.word_files
         if needs == "word vectors" and words_of_target:
             return from_words(words_of_target, self.tokenizer)
-        if self.setup.vector_epochs and vectors_method(self.vocab_text, how) == "fasttext":
+        if self.setup.vector_epochs and fasttext_or_ppmi(self.vocab_text, how) == "fasttext":
             training = {"epochs": self.setup.vector_epochs} | training
         return static_vectors(needs, self.tokenizer, self.vocab_text, how, **training)
 

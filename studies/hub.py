@@ -22,16 +22,9 @@ from vocab_lit.tasks.tagging import Tagged, read_bio, split_wikiann
 from vocab_lit.text.corpus import capped, clean, mix
 from vocab_lit.text.corpus import hold_out as hold_out_lines
 from vocab_lit.text.extras import import_extra
+from vocab_lit.text.mirror import in_mirror
 from vocab_lit.text.settings import CleanSettings, first_line
 from vocab_lit.tokens.tokenizer import hub_name
-
-
-def in_mirror(name: str) -> Path | None:  # the folder, None where there is none
-    "The folder of a name in the local mirror of the Hub."
-    root = os.environ.get("VOCAB_LIT_HUB")
-    if root and not Path(root).is_dir():
-        raise FileNotFoundError(f"VOCAB_LIT_HUB={root}: no such folder; make it, or unset the variable")
-    return at if root and (at := Path(root, name)).is_dir() else None
 
 
 def _downloaded(name, dataset):  # in the Hub's cache

@@ -20,7 +20,7 @@ from vocab_lit.tasks.settings import PAPERS, TASK_PRESETS, TaskConfig, task_sett
 from vocab_lit.tasks.splits import hold_out
 from vocab_lit.tasks.tagging import Tagged
 from vocab_lit.text.corpus import data_path, mix, read_lines, split_lines
-from vocab_lit.text.phrasebook import inferences, questions
+from vocab_lit.text.phrasebook_tasks import inferences, questions
 from vocab_lit.training.settings import PRESETS, LaptConfig
 from vocab_lit.vectors.dictionary import read_dictionary
 

@@ -6,7 +6,7 @@ from vocab_lit.app.made_folder import MadeFolder
 from vocab_lit.app.page_tables import MODELS
 from vocab_lit.app.page_tokens import MOST_OF_ONE, ORIGINS, readable, terms_of
 from vocab_lit.app.report import check_report, report_data, report_html, write_report
-from vocab_lit.methods.recipe import Plan
+from vocab_lit.methods.plan import Plan
 from vocab_lit.methods.settings import TransplantSettings
 from vocab_lit.models.pipeline import transplant_files, trim_files
 from vocab_lit.text.corpus import data_path

@@ -6,7 +6,7 @@ from tools.examples import remarks
 from transformers import AutoModelForMaskedLM, AutoTokenizer, GPT2Config, GPT2LMHeadModel, Gemma3TextConfig, LlamaConfig, MistralConfig, Qwen3Config, XLMRobertaConfig, XLMRobertaForMaskedLM
 from unittest import mock
 from vocab_lit.methods import factored
-from vocab_lit.methods.recipe import check_plan
+from vocab_lit.methods.registry import check_plan
 from vocab_lit.methods.settings import TransplantSettings, find_recipe
 from vocab_lit.models.check import check_folder
 from vocab_lit.models.pipeline import factorize_files, transplant_files, trim_files

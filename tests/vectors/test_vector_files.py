@@ -3,7 +3,8 @@ from pathlib import Path
 from vocab_lit.text.corpus import Lines
 from vocab_lit.text.phrasebook import dictionary, lines
 from vocab_lit.tokens.tokenizer import load_tokenizer, train_tokenizer
-from vocab_lit.vectors.align import known_pairs, read_dictionary, rotation
+from vocab_lit.vectors.align import known_pairs, rotation
+from vocab_lit.vectors.dictionary import read_dictionary
 from vocab_lit.vectors.settings import VectorTraining
 from vocab_lit.vectors.vector_files import align_word_files, train_vectors_files
 from vocab_lit.vectors.word_vectors import open_words, read_vectors, word_ppmi

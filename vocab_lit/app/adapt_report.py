@@ -23,7 +23,7 @@ from .made_folder import MadeFolder
 from .page_tables import MODELS
 from .report import write_report
 from .settings import Adaptation
-from ..methods.recipe import Plan
+from ..methods.plan import Plan
 from ..models.card import write_card
 from ..models.pipeline import changed_settings
 from ..models.transplant import saved_plan

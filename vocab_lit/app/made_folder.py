@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 from scipy import sparse
 
-from ..methods.recipe import Plan
+from ..methods.plan import Plan
 from ..models.source import Source
 from ..models.transplant import saved_plan
 from ..tokens.vocab import Vocab

@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from .made_folder import MadeFolder
-from ..methods.recipe import Plan
+from ..methods.plan import Plan
 from ..models.source import Source
 from ..models.transplant import token_tensors
 from ..tokens.vocab import Token, Vocab

@@ -29,7 +29,7 @@ from vocab_lit.app.page_tokens import (
     terms_of,
     token_columns,
 )
-from ..methods.recipe import Plan, _group_of
+from ..methods.plan import Plan
 from ..models.card import without_folders
 from ..text.corpus import Amount, Lines, data_path, sample_lines
 from ..text.files import check_output, check_text, write_text
@@ -156,7 +156,7 @@ def report_data(
 def _group_names(plan: Plan) -> list[str]:
     "Where the embeddings of each group come from, in the words of `explain`."
     first = {int(group): int(id) for id, group in reversed(list(enumerate(plan.group))) if group >= 0}
-    return [_group_of(plan, first[n]) if n in first else name for n, name in enumerate(plan.groups)]
+    return [plan.group_text(first[n]) if n in first else name for n, name in enumerate(plan.groups)]
 
 # %% ../../nbs/09_app/07_report.ipynb #459534e4
 def report_html(

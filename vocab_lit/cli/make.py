@@ -25,7 +25,8 @@ from vocab_lit.cli.options import (
     with_settings,
 )
 from .planned import show_plan, upload_if_named, upload_to
-from ..methods.settings import Factoring, InitSettings, TransplantSettings
+from ..methods.factoring import Factoring
+from ..methods.settings import InitSettings, TransplantSettings
 from ..models.settings import check_model_path
 from ..text.files import check_output, check_text
 from ..text.reader import in_languages

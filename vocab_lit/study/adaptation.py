@@ -10,10 +10,11 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from ..methods.factored import FactoredRecipe
-from ..methods.recipe import Recipe, get_recipe
+from ..methods.recipe import Recipe
+from ..methods.registry import get_recipe
 
 if TYPE_CHECKING:
-    from vocab_lit.methods.settings import Factoring
+    from vocab_lit.methods.factoring import Factoring
     from vocab_lit.models.madx import AdapterConfig
 
 # %% auto #0

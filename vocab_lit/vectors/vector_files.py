@@ -94,7 +94,8 @@ def align_word_files(
         _check_vectors_out(Path(out), (".vec",), "aligned vectors")
     check_vectors_file("source_vectors", source)
     check_vectors_file("target_vectors", target)
-    from vocab_lit.vectors.align import alignment_report, known_pairs, read_dictionary, rotation
+    from vocab_lit.vectors.align import alignment_report, known_pairs, rotation
+    from vocab_lit.vectors.dictionary import read_dictionary
     from vocab_lit.vectors.token_vectors import write_table
     from vocab_lit.vectors.word_vectors import open_words
 
@@ -121,7 +122,8 @@ def nearest_in_files(
     for name, path in dict(file=file, to=to).items():
         if path:
             check_vectors_file(name, path)
-    from vocab_lit.vectors.align import known_pairs, nearest_words, read_dictionary, rotation
+    from vocab_lit.vectors.align import known_pairs, nearest_words, rotation
+    from vocab_lit.vectors.dictionary import read_dictionary
     from vocab_lit.vectors.word_vectors import open_words
 
     pairs = read_dictionary(dictionary) if dictionary else None
