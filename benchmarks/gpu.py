@@ -192,7 +192,7 @@ def _peak(small: bool) -> float:
     "Operations a second in a matrix product."
     import torch
 
-    from studies.budget import products_per_second
+    from studies.costs import products_per_second
     from vocab_lit.models.device import find_device
 
     device = find_device()

@@ -121,13 +121,13 @@ def _trained_cases(place, warm_up) -> Iterator[Case]:
 
 def compare_neighbours(folder: Path) -> dict:
     "How the two results of WECHSEL differ, and why."
-    from vocab_lit.methods.recipe import load_plan
+    from vocab_lit.methods.plan import Plan
     from vocab_lit.tokens.vocab import Vocab
 
     ours, theirs = np.load(folder / "vocab_lit.npy"), np.load(folder / "wechsel.npy")  # (n_target, dim)
     source, target, _ = open_case(folder)
     old, new = map(Vocab.from_tokenizer, (source, target))
-    plan = load_plan(folder / "plan.npz", new)
+    plan = Plan.load(folder / "plan.npz", new)
     sources = json.loads((folder / "sources.json").read_text(encoding="utf-8"))
     counts, worst = Counter({"same neighbours": 0}), 0.0
     for token in new:

@@ -357,7 +357,7 @@ def program_commands() -> dict[str, str]:  # name to the first sentence of its h
     import click
     import typer
 
-    from tools.commands import app
+    from vocab_lit.cli.main import app
 
     program = typer.main.get_command(app)
     assert isinstance(program, click.Group)

@@ -7,7 +7,7 @@ from torch import nn
 from transformers import AlbertConfig, AlbertForMaskedLM, AutoTokenizer, BertConfig, BertForMaskedLM, DebertaV2Config, DebertaV2ForMaskedLM, DistilBertConfig, DistilBertForMaskedLM, ElectraConfig, ElectraForMaskedLM, GPT2Config, GPT2LMHeadModel, LlamaConfig, LlamaForCausalLM, MT5Config, MT5ForConditionalGeneration, PreTrainedTokenizerFast, RobertaConfig, RobertaForMaskedLM, T5Config, T5ForConditionalGeneration, TrainerCallback, XLMRobertaConfig, XLMRobertaForMaskedLM
 from typer.testing import CliRunner
 from unittest import mock
-from vocab_lit.app.cli import app
+from vocab_lit.cli.main import app
 from vocab_lit.methods.factored import FactoredRecipe, load_factors
 from vocab_lit.methods.plan import Plan
 from vocab_lit.methods.registry import get_recipe

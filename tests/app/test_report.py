@@ -198,6 +198,7 @@ def test_the_map_s_axes_are_those_in_which_the_embeddings_differ_most(cell_3bf37
 @pytest.mark.cell('nbs/09_app/07_report.ipynb', 'cell "the command that a page tells makes the same model again" (71ef64fb)')
 def test_the_command_that_a_page_tells_makes_the_same_model_again(cell_3bf37f97):
     from typer.testing import CliRunner
+
     from vocab_lit.cli.main import app
 
     (place / "mini-xlmr").symlink_to(data_path("models/mini-xlmr"))

@@ -47,9 +47,9 @@ def cell_d1571105():
         XLMRobertaForMaskedLM,
     )
 
-    from vocab_lit.models.pipeline import transplant_files
     from vocab_lit.methods.settings import TransplantSettings
     from vocab_lit.models.new_rows import only_new_rows
+    from vocab_lit.models.pipeline import transplant_files
     from vocab_lit.models.settings import LanguageAdapter
     from vocab_lit.models.source import load_model
     from vocab_lit.models.transplant import save, transplant

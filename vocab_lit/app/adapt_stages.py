@@ -34,8 +34,7 @@ from ..training.forgetting import forgotten, open_kept
 from ..training.processes import Processes
 from ..training.settings import RunSettings, RunStopped
 from ..training.training_run import lapt_files
-from ..vectors.settings import VectorSettings, VectorTraining
-from ..vectors.settings import FASTTEXT_MIN_CHARACTERS
+from ..vectors.settings import FASTTEXT_MIN_CHARACTERS, VectorSettings, VectorTraining
 from ..vectors.vector_files import train_vectors_files
 
 log = logging.getLogger("vocab_lit")

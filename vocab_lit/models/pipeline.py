@@ -24,8 +24,8 @@ from ..vectors.settings import VectorSettings
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase, PreTrainedTokenizerFast
 
-    from vocab_lit.methods.factoring import Factoring
     from vocab_lit.methods.factored import Factors
+    from vocab_lit.methods.factoring import Factoring
     from vocab_lit.methods.recipe import Recipe
     from vocab_lit.models.transplant import Transplant
     from vocab_lit.tokens.tokenizer import Built
@@ -106,8 +106,8 @@ def factorize_files(
     seed: int = 0,
 ) -> tuple[Factors, Vocab]:  # and the model's vocabulary
     "Factorise the embeddings of the model in a folder, and save the factors in a file."
-    from vocab_lit.methods.factoring import Factoring
     from vocab_lit.methods.factored import factorize
+    from vocab_lit.methods.factoring import Factoring
     from vocab_lit.models.lazy_weights import rows_of
     from vocab_lit.models.transplant import check_model
 

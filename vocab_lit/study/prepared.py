@@ -16,13 +16,12 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
-from .ways import Way
-
 from ..models.pipeline import factorize_files, transplant_files, trim_files
 from ..models.source import Source
 from .results import made_once
 from .study_file import GridCell, Study, tag_file
 from .study_report import BEST, BITS, HELD_OUT, UNKNOWN
+from .ways import Way
 from ..tasks.evaluate import evaluate_files
 from ..tasks.settings import EvaluateSettings
 from ..text.corpus import Lines, hold_out, read_lines, sample_lines

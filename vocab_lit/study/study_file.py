@@ -16,9 +16,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
-from .ways import ALL, Way, each_once, read_amounts, read_seeds, read_settings, read_way
-
 from ..models.settings import check_model_path
+from .ways import ALL, Way, each_once, read_amounts, read_seeds, read_settings, read_way
 from ..tasks.settings import SPLITS, TASK_PRESETS, EvaluateSettings
 from ..tasks.task_files import evaluation
 from ..text.corpus import Amount

@@ -10,10 +10,10 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, processors
-from .pipeline import is_reserved
 
 from ..text.errors import first_line
 from .own_pipeline import train_in_own_pipeline
+from .pipeline import is_reserved
 from .vocab import FALLBACK_PIECES, read_pipeline
 
 if TYPE_CHECKING:

@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from tokenizers import models
-from .pipeline import template_lines, with_pipeline
 
+from .pipeline import template_lines, with_pipeline
 from .vocab import CHARACTERS, Dialect, Token, Vocab, overlap, read_pipeline, read_token
 
 if TYPE_CHECKING:

@@ -8,11 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from .pipeline import Built, special_around, tokenizer_kind
-from .train import train_tokenizer
-
 from .own_pipeline import has_own_pipeline, train_in_own_pipeline
+from .pipeline import Built, special_around, tokenizer_kind
 from .settings import TokenizerSettings
+from .train import train_tokenizer
 from .vocab import read_pipeline
 
 if TYPE_CHECKING:

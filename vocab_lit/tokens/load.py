@@ -17,10 +17,10 @@ from typing import TYPE_CHECKING, Any
 import regex
 import sentencepiece
 from tokenizers import Tokenizer
-from .pipeline import SPECIAL_ROLES, save_tokenizer
-from .train import BERT_ROLES, ROBERTA_ROLES
 
 from ..text.errors import first_line
+from .pipeline import SPECIAL_ROLES, save_tokenizer
+from .train import BERT_ROLES, ROBERTA_ROLES
 from .vocab import no_collection
 
 if TYPE_CHECKING:

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from tokenizers import Regex, Tokenizer, models, pre_tokenizers, trainers
+
 from vocab_lit.tokens.pipeline import (
     is_reserved,
     model_pieces,
@@ -30,7 +31,6 @@ from vocab_lit.tokens.train import (
     unigram_pieces,
     wordpiece_vocab,
 )
-
 from .vocab import FALLBACK_PIECES, Dialect, read_dialect, read_pipeline
 
 if TYPE_CHECKING:

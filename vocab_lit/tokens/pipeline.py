@@ -18,6 +18,7 @@ from .vocab import read_dialect, read_pipeline
 if TYPE_CHECKING:
     import numpy as np
     from transformers import PreTrainedTokenizerBase, PreTrainedTokenizerFast
+
     from vocab_lit.tokens.given_file import GivenToken
 
 # %% auto #0

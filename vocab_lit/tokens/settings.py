@@ -11,11 +11,10 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from .given_file import GivenToken, read_given
-
 from ..text.errors import LacksOption, SettingError
 from ..text.reader import TextSource
 from ..text.settings import File, Model, Settings, one_of, option, settings, within
+from .given_file import GivenToken, read_given
 
 if TYPE_CHECKING:
     from vocab_lit.text.corpus import Amount

@@ -17,6 +17,5 @@ from .pipeline import save_tokenizer as save_tokenizer
 from .pipeline import special_around as special_around
 from .pipeline import tokenizer_kind as tokenizer_kind
 from .pipeline import with_pipeline as with_pipeline
-from .train import train_tokenizer as train_tokenizer
-
 from .settings import KINDS as KINDS
+from .train import train_tokenizer as train_tokenizer

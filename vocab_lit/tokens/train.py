@@ -17,9 +17,9 @@ import regex
 import sentencepiece
 from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
 from tqdm.auto import tqdm
-from .pipeline import SPECIAL_ROLES
 
 from ..text.corpus import Amount, reread, sample_lines
+from .pipeline import SPECIAL_ROLES
 from .settings import KINDS
 
 if TYPE_CHECKING:

@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from tqdm.auto import tqdm
+
+from ..text.errors import SettingError
 from vocab_lit.tokens.pipeline import (
     Built,
     role_tokens,
@@ -23,8 +25,6 @@ from vocab_lit.tokens.pipeline import (
     with_pipeline,
     with_vocabulary,
 )
-
-from ..text.errors import SettingError
 from .settings import TrimSettings
 from .vocab import BYTES, FALLBACK, components, no_collection, read_dialect, read_pipeline
 

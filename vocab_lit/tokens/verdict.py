@@ -17,12 +17,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from tqdm.auto import tqdm
-from .like import train_tokenizer_like
-from .pipeline import with_pipeline
 
 from ..text.corpus import Amount, sample_lines, split_lines
 from ..text.files import write_text
 from .continued import extend_on_text
+from .like import train_tokenizer_like
+from .pipeline import with_pipeline
 from .trim import Parts, keep_tokens, kept_in_any_case, trim
 from .vocab import Fit, Vocab, fit, lexical_overlap, script_name, script_of, sum_fits
 
