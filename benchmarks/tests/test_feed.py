@@ -4,7 +4,16 @@ import pytest
 import torch
 
 from benchmarks.claims import Runs
-from benchmarks.feed import STAGES, feed_cases, growth_of_stages, our_feed, slowest, stage_times, their_feed, write_blocks
+from benchmarks.feed import (
+    STAGES,
+    feed_cases,
+    growth_of_stages,
+    our_feed,
+    slowest,
+    stage_times,
+    their_feed,
+    write_blocks,
+)
 from benchmarks.parts import run_bench
 from benchmarks.tables import side_table
 from vocab_lit.text.corpus import data_path
