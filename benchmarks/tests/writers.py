@@ -30,9 +30,9 @@ def writers(place: Path) -> dict[str, tuple[Callable, Callable]]:
     "How each thing is written and read."
     from transformers import XLMRobertaForMaskedLM
 
-    from vocab_lit.app.pipeline import factorize_files, train_vectors_files
+    from vocab_lit.models.pipeline import factorize_files, train_vectors_files
     from vocab_lit.methods.factored import load_factors
-    from vocab_lit.methods.settings import Factoring
+    from vocab_lit.methods.factoring import Factoring
     from vocab_lit.models.adapterhub import load_adapter, save_adapter
     from vocab_lit.models.madx import MadX
     from vocab_lit.models.source import load_model, open_model
