@@ -20,7 +20,7 @@ page: .venv/installed ## run one page of the book and build it: make page NAME=f
 	@$(TOOLS) page $(NAME) $(if $(filter command line,$(origin LANGUAGE)),$(LANGUAGE))
 
 records: .venv/installed ## compute the recorded study, data/records (ARGS=wechsel: of one chapter, ARGS=pages: what the book's pages show; hours in all, resumable)
-	$(PY) -m studies.make_records $(ARGS)
+	$(PY) -m studies records $(ARGS)
 
 test: .venv/installed ## check generated files, notebooks, lines and imports, then run the tests (ARGS=--slow: all of them)
 	@$(TOOLS) check
@@ -48,7 +48,7 @@ axe: ## look at pages of the built book for faults of accessibility (needs Chrom
 	@.ci/axe $(ARGS)
 
 chapter: .venv/installed ## run one chapter: make chapter NAME=focus LANGUAGE=am SCALE=mini
-	@$(TOOLS) chapter $(NAME) $(LANGUAGE) $(SCALE)
+	@$(PY) -m studies chapter $(NAME) --language $(LANGUAGE) --scale $(SCALE)
 
 lib: .venv/installed ## after editing notebooks: export the library, generate the tests, clean and stamp
 	@$(TOOLS) lib
@@ -58,7 +58,7 @@ bench: .venv/installed ## measure speed and memory beside the packages that peop
 	$(PY) -m benchmarks $(or $(ARGS),all --install)
 
 mini-model: .venv/installed ## train a bundled model again: make mini-model ARGS="--model mini-mbert --out DIR"
-	$(PY) -m studies.bundled_models $(ARGS)
+	$(PY) -m studies model $(ARGS)
 
 clean: ## remove what the book's build made
 	rm -rf _build build book/runs book/library
