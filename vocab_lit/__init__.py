@@ -31,6 +31,7 @@ PUBLIC = {  # module: what a script needs of it
     "models.source": ("Source", "load_model"),
     "models.transplant": ("Transplant", "transplant"),
     "models.madx": ("MadX",),
+    "models.pipeline": ("transplant_files", "trim_files"),
     "training.settings": ("LaptConfig", "LaptSettings", "PRESETS"),
     "training.lapt": ("lapt",),
     "training.perplexity": ("perplexity",),
@@ -38,7 +39,6 @@ PUBLIC = {  # module: what a script needs of it
     "tasks.settings": ("EvaluateSettings",),
     "tasks.evaluate": ("evaluate_files",),
     "app.settings": ("Adaptation",),
-    "app.pipeline": ("transplant_files",),
     "app.adapt": ("adapt_files",),
 }
 __getattr__, __dir__, __all__ = lazy.attach(__name__, ROOMS, PUBLIC)
