@@ -83,9 +83,9 @@ def cell_42be3a15(cell_712f8632):
 
 @pytest.mark.cell('nbs/01_text/01_corpus.ipynb', 'cell "bundled data is found and what is missing is named" (8e017d58)')
 def test_bundled_data_is_found_and_what_is_missing_is_named():
-    assert data_path("published").is_dir()
-    with pytest.raises(FileNotFoundError, match="no-such-table"):
-        data_path("published", "no-such-table.csv")
+    assert data_path("models", "mini-xlmr").is_dir()
+    with pytest.raises(FileNotFoundError, match="no-such-table.*a checkout of the repository has everything"):
+        data_path("field", "no-such-table.csv")
 
 
 @pytest.mark.cell('nbs/01_text/01_corpus.ipynb', 'cell "the byte order mark, blank lines and margins are dropped, also in several files" (d9cb5090)')

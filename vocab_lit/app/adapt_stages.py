@@ -34,7 +34,7 @@ from ..training.forgetting import forgotten, open_kept
 from ..training.processes import Processes
 from ..training.settings import RunSettings, RunStopped
 from ..training.training_run import lapt_files
-from ..vectors.settings import FASTTEXT_MIN_CHARACTERS, VectorSettings, VectorTraining
+from ..vectors.settings import VectorSettings, VectorTraining, fasttext_or_ppmi
 from ..vectors.vector_files import train_vectors_files
 
 log = logging.getLogger("vocab_lit")
@@ -254,10 +254,9 @@ class VectorsStage(Stage):
         return texts
 
     def _takes_fasttext(self, text: list) -> bool:
-        vectors = self.asked.transplant.vectors.vectors
-        if self.run.needs == "word vectors" or vectors == "fasttext":
+        if self.run.needs == "word vectors":
             return True
-        return vectors == "auto" and sum(map(len, Lines(*text))) >= FASTTEXT_MIN_CHARACTERS
+        return fasttext_or_ppmi(Lines(*text), self.asked.transplant.vectors.vectors) == "fasttext"
 
 
 class TransplantStage(Stage):

@@ -456,7 +456,7 @@ def transplant_files(
     >>> from vocab_lit.text.phrasebook import lines
     >>> with TemporaryDirectory() as folder:
     ...     file = Path(folder, "sw.txt")
-    ...     _ = file.write_text("\n".join(lines("sw", 400, seed=0)), encoding="utf-8")
+    ...     _ = file.write_text("\\n".join(lines("sw", 400, seed=0)), encoding="utf-8")
     ...     settings = vl.TransplantSettings.of(method="identity", vocab_size=600)
     ...     result = vl.transplant_files(data_path("models/mini-xlmr"), [file], Path(folder, "out"), settings)
     >>> len(result.tokenizer)
@@ -576,7 +576,7 @@ def trim_files(
     >>> from vocab_lit.text.phrasebook import lines
     >>> with TemporaryDirectory() as folder:
     ...     file = Path(folder, "sw.txt")
-    ...     _ = file.write_text("\n".join(lines("sw", 400, seed=0)), encoding="utf-8")
+    ...     _ = file.write_text("\\n".join(lines("sw", 400, seed=0)), encoding="utf-8")
     ...     sizes = vl.trim_files(data_path("models/mini-xlmr"), [file], Path(folder, "out"))["sizes"]
     >>> sizes[0]["before"] > sizes[0]["after"]
     True

@@ -47,7 +47,8 @@ def data_path(
     path = root.joinpath(*parts)
     if not path.exists():
         raise FileNotFoundError(
-            f"vocab_lit's bundled data has no {Path(*parts)} (looked in {root}); reinstall the package"
+            f"vocab_lit's bundled data has no {Path(*parts)} (looked in {root}); an installed package has what its "
+            "commands read, a checkout of the repository has everything"
         )
     return path
 
