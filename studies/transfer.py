@@ -21,7 +21,7 @@ from vocab_lit.models.device import find_device
 from vocab_lit.models.factored_embedding import factored
 from vocab_lit.models.madx import LANGUAGE, TASK, AdapterConfig, MadX
 from vocab_lit.models.source import load_model
-from vocab_lit.models.transplant import token_parameters
+from vocab_lit.models.token_tensors import token_parameters
 from vocab_lit.study.adaptation import Adaptation
 from vocab_lit.study.results import Cell, ResultStore, Workers, cell_stamp, made_once, unstack_in_order, with_needs
 from vocab_lit.tasks.finetune import evaluate, fine_tune

@@ -96,7 +96,7 @@ def test_cells_are_recorded_one_that_fails_is_noted_and_the_others_go_on(cell_9b
     assert not list((place / "out").glob(".cell-*")) and (place / "out/prepared/sw-all/text.txt").is_file()
     start = table[(table.metric == BITS) & (table.setting == "lapt") & (table.step == 0)].value.item()
     held_out = read_lines(place / "out/prepared/sw-held-out.txt")
-    source = Source.open(place / "model")
+    source = Source.from_pretrained(place / "model")
     assert start == pytest.approx(perplexity(source.load(), source.tokenizer, held_out).bits_per_byte)
     assert len(held_out) == 20
 

@@ -102,7 +102,7 @@ class Prepared:
     def tokenizer(self, way: Way) -> Path:
         "The tokenizer of a new vocabulary."
         wanted = way.transplant().tokenizer
-        kind = Source.open(self.source).tokenizer
+        kind = Source.from_pretrained(self.source).tokenizer
 
         def make(out):
             built = build_tokenizer(kind, Lines(self.text), wanted)
@@ -129,7 +129,7 @@ class Prepared:
         def make(out):
             from vocab_lit.models.auxiliary import smaller_model
 
-            source, own = Source.open(self.source), load_tokenizer(tokenizer)
+            source, own = Source.from_pretrained(self.source), load_tokenizer(tokenizer)
             model = smaller_model(source.load(), source.tokenizer, own)
             config = training.config(longest=source.longest)
             lapt(model, own, Lines(self.text), read_lines(self.held_out), config)
@@ -255,7 +255,7 @@ def _row(metric: str, value: float, **more) -> dict:
 
 
 def _without_training(start: Path, lines: list[str]) -> list[dict]:
-    source = Source.open(start)
+    source = Source.from_pretrained(start)
     bits = perplexity(source.load(), source.tokenizer, lines).bits_per_byte
     return [_row(BITS, bits, what=HELD_OUT, step=0), _row(BEST, bits, what=HELD_OUT)]
 
@@ -270,7 +270,7 @@ def _trained(prepared: Prepared, way: Way, start: Path, out: Path, seed: int, li
         language, model = way.language_adapter(prepared.cell.language, vocabulary), prepared.source
     teacher = prepared.source if way.lapt.config().mode == "distil" else ""
     run = RunSettings(held_out=(str(prepared.held_out),), seed=seed, teacher=teacher)
-    watcher = _watcher(Source.open(start).tokenizer, lines)
+    watcher = _watcher(Source.from_pretrained(start).tokenizer, lines)
     given = dict(language=language, say=_silent, callbacks=[watcher])
     losses = lapt_files(model, [str(prepared.text)], out, settings, run, **given)
     best = int(losses.step[losses.loss.idxmin()])
@@ -348,7 +348,7 @@ def measure_cell(
         work, clock = Path(work), _Clock(prepared)
         start = _start(prepared, way, work / "start", cell.seed)
         model = start
-        tokenizer = Source.open(start).tokenizer
+        tokenizer = Source.from_pretrained(start).tokenizer
         rows += [_row("tokens", len(tokenizer), what="vocabulary")]
         rows += [_row(UNKNOWN, unknown_share(tokenizer, lines), what="vocabulary")]
         rows += clock.row("of the vocabulary")

@@ -386,7 +386,7 @@ def _check_training(study: Study, way: Way, model: str) -> None:
     from vocab_lit.training.lapt import check_lapt
 
     if way.lapt.trains:
-        source = Source.open(study.model(model))
+        source = Source.from_pretrained(study.model(model))
         config = way.lapt.config(longest=source.longest)
         try:
             check_lapt(source.open_weights(), source.tokenizer, config)

@@ -115,7 +115,8 @@ def blocks(
         whole = ends[-1] + 1 if len(ends) else len(block)
         yield block[:whole]
         if isinstance(ids, np.memmap):
-            ids._mmap.madvise(mmap.MADV_DONTNEED)  # what was read need not stay in memory
+            mapped: Any = ids
+            mapped._mmap.madvise(mmap.MADV_DONTNEED)  # what was read need not stay in memory
         start, length = start + whole, size
 
 
@@ -151,7 +152,7 @@ def encode_lines(
 class _Sentences:
     "Lines of words as gensim wants them: lists that can be gone through again."
 
-    def __init__(self, words, ids):
+    def __init__(self, words: list[str], ids: np.ndarray):
         self.words, self.ids = np.array(words, dtype=object), ids
 
     def __iter__(self) -> Iterator[list[str]]:
@@ -440,7 +441,7 @@ def save_vectors(
     path, vocab, ids = Path(path), Vocab.from_tokenizer(tokenizer), np.flatnonzero(vectors.known)
     if len(vocab) != len(vectors):
         raise ValueError(f"{len(vectors)} vectors for a vocabulary of {len(vocab)} tokens")
-    pieces = [vocab[i].piece for i in ids]
+    pieces = [vocab[i].piece for i in ids.tolist()]
     if path.suffix == ".npz":
         np.savez(path, matrix=vectors.matrix[ids], pieces=np.frombuffer(json.dumps(pieces).encode(), np.uint8))
     elif path.suffix == ".vec":
