@@ -198,7 +198,7 @@ def _expanded(
     "The source's tokenizer with tokens of the target language's."
     from vocab_lit.tokens.expansion import expand_tokenizer
 
-    expanded = expand_tokenizer(source.tokenizer, tokenizer, n)
+    expanded = expand_tokenizer(source.vocab, tokenizer, n)
     added = len(expanded) - len(source.tokenizer)
     others = "the source vocabulary has the others, or cannot build them"
     log.info(f"added {added:,} of the first {n:,} tokens of the target language's tokenizer; {others}")
