@@ -54,7 +54,6 @@ setup(
     package_dir={f"{library}.data": "data"},
     package_data={library: ["py.typed"], f"{library}.data": list(DATA)},
     include_package_data=False,
-    python_requires=f">={cfg['min_python']},<{cfg['below_python']}",
     install_requires=cfg["requirements"].split(),
     extras_require=extras(cfg),
     entry_points={"console_scripts": [cfg["console_scripts"]]},

@@ -36,7 +36,7 @@ def writers(place: Path) -> dict[str, tuple[Callable, Callable]]:
     from vocab_lit.models.adapterhub import load_adapter, save_adapter
     from vocab_lit.models.madx import MadX
     from vocab_lit.models.source import load_model, open_model
-    from vocab_lit.models.transplant import save, transplant
+    from vocab_lit.models.transplant import transplant
     from vocab_lit.text.corpus import write_json
     from vocab_lit.text.files import write_folder, write_text
     from vocab_lit.tokens.tokenizer import load_tokenizer, save_tokenizer
@@ -63,8 +63,8 @@ def writers(place: Path) -> dict[str, tuple[Callable, Callable]]:
     loaded, opened = (transplant(get(place / "model"), old, new, "identity") for get in (load_model, open_model))
     madx = with_language()
     return {
-        "model": (lambda out: save(loaded, out), load_model),
-        "shards": (lambda out: save(opened, out), load_model),
+        "model": (lambda out: loaded.save_pretrained(out), load_model),
+        "shards": (lambda out: opened.save_pretrained(out), load_model),
         "tokenizer": (tokenizer, load_tokenizer),
         "text": (text, Path.read_text),
         "adapter": (lambda out: save_adapter(madx, "language", "sw", out), read_adapter),

@@ -1,9 +1,10 @@
 import tarfile
+import tomllib
 import zipfile
 
 import pytest
 
-from tools.notebooks import checkout
+from tools.notebooks import checkout, settings
 from tools.wheel import library_files, problems
 
 DATA = ["languages.yml", "field/records.csv", "report/report.html", "models/mini-xlmr/model.safetensors"]
@@ -34,3 +35,10 @@ def test_the_wheel_that_is_built_from_the_source_distribution_has_what_it_should
     (unpacked,) = (tmp_path / "unpacked").iterdir()
     wheel = ProjectBuilder(unpacked).build("wheel", tmp_path)
     assert problems(zipfile.ZipFile(wheel).namelist(), library_files(checkout())) == []
+
+
+def test_the_versions_of_python_are_those_of_the_settings():
+    project = tomllib.loads((checkout() / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    cfg = settings()
+    assert project["requires-python"] == f">={cfg['min_python']},<{cfg['below_python']}"
+    assert project["name"] == cfg["lib_name"] and "version" in project["dynamic"]
