@@ -11,7 +11,8 @@ import regex
 from vocab_lit.study.figures import INK, PALETTE, described, label, plt, use_style
 
 if TYPE_CHECKING:
-    pass
+    import pandas as pd
+    from matplotlib.figure import Figure
 
 
 def write_beside(ax, points, texts, colours):
