@@ -26,17 +26,7 @@ from studies.cells import (
     wechsel_cells,
     wechsel_training,
 )
-from studies.costs import (
-    MACHINES,
-    SHARE,
-    Load,
-    Shape,
-    count_loads,
-    disk_needed,
-    measured_rate,
-    memory_needed,
-    shape_of,
-)
+from studies.costs import MACHINES, SHARE, Load, Shape, count_loads, disk_needed, measured_rate, memory_needed, shape_of
 from studies.experiment import focus_methods
 from studies.hub import where_is
 from studies.hub_sources import DEFAULTS, MODELS, MONOLINGUAL, source_for, word_files
@@ -124,17 +114,7 @@ def _embedding_structure(
 
 
 def _mad_x(
-    scale,
-    language,
-    seeds=0,
-    steps=0,
-    model="",
-    kinds="",
-    question_source="",
-    questions="",
-    vocabulary="",
-    qa="",
-    **_,
+    scale, language, seeds=0, steps=0, model="", kinds="", question_source="", questions="", vocabulary="", qa="", **_
 ):
     kind_of, options = languages_by_kind(kinds), dict(steps=steps or 80 * (scale == "mini"))
     languages, questions = list(kind_of), questions.split() if scale != "custom" or qa else []

@@ -134,11 +134,7 @@ SOURCES: Mapping[str, Source] = MappingProxyType(
             note="no English",
         ),
         "mc4": Source(
-            "allenai/c4",
-            "text",
-            "multilingual",
-            files="multilingual/c4-{language}.*.json.gz",
-            lacks=_IN_FINEWEB,
+            "allenai/c4", "text", "multilingual", files="multilingual/c4-{language}.*.json.gz", lacks=_IN_FINEWEB
         ),
         "oscar": _OSCAR,
         "oscar-filtered": replace(_OSCAR, without=("header", "footer", "noisy")),  # FOCUS, Appendix A
@@ -159,12 +155,7 @@ SOURCES: Mapping[str, Source] = MappingProxyType(
             note="its tables on the Hugging Face Hub end after 5 GB of a language",
         ),
         "wikipedia": Source("wikimedia/wikipedia", "text", "20231101.{language}"),
-        "wikiann": Source(
-            "unimelb-nlp/wikiann",
-            "ner",
-            column="ner_tags",
-            lacks=dict(myv="", se=""),
-        ),
+        "wikiann": Source("unimelb-nlp/wikiann", "ner", column="ner_tags", lacks=dict(myv="", se="")),
         "masakhaner": Source(
             "masakhane/masakhaner",
             "ner",

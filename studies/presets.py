@@ -125,7 +125,7 @@ MINI_PARAMETERS: dict[str, Parameters] = {
 
 
 PAPER_DATA: Mapping[tuple[str, str], Mapping[str, str]] = {  # of a paper and a task, by language; "": of the others
-    ("focus", "qa"): {"de": "germanquad", "": "tydiqa"},  # Section 3.3
+    ("focus", "qa"): {"de": "germanquad", "": "tydiqa"}  # Section 3.3
 }
 
 

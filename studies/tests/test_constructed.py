@@ -9,32 +9,8 @@ import conllu
 import pytest
 import regex
 
-from studies.constructed import (
-    ACRONYMS,
-    CASED,
-    CLASSES,
-    COMPANIES,
-    CONCEPTS,
-    CONSONANTS,
-    FAMILIES,
-    LANGUAGES,
-    NAMES,
-    PLACES,
-    TOPICS,
-    VOWELS,
-    _changed,
-    _lexicon,
-    dictionary,
-    events,
-    lines,
-    name,
-    parallel,
-    sentences,
-    spell,
-    to_conllu,
-    word,
-    world_of,
-)
+from studies.constructed import ACRONYMS, CASED, CONSONANTS, LANGUAGES, NAMES, VOWELS, _changed, _lexicon, dictionary, lines, name, parallel, sentences, spell, to_conllu, word, world_of
+from studies.constructed_events import CLASSES, COMPANIES, CONCEPTS, FAMILIES, PLACES, TOPICS, events
 
 
 @pytest.fixture(scope="module")
