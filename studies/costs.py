@@ -204,7 +204,7 @@ def measure_throughput(
 
 
 def measured_rate(
-    file: str | Path = "_build/bench/bench.json",  # as `vocab-lit bench gpu` writes it
+    file: str | Path = "_build/bench/bench.json",  # as `python -m benchmarks gpu` writes it
 ) -> dict | None:  # device, flops_per_second
     "What was measured on a GPU, the median over its models; None where nothing was."
     import numpy as np

@@ -109,7 +109,7 @@ def _text_described(record):
 
 
 def training_command(name):
-    return f"python -m studies.bundled_models --model {name}"
+    return f"python -m studies model --model {name}"
 
 
 def _made_by(record, name):

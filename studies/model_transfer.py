@@ -130,7 +130,7 @@ def measure_transfer(
 
 def _parser():
     parser = argparse.ArgumentParser(
-        prog="python -m studies.bundled_models",
+        prog="python -m studies model",
         description="Train a bundled model, or a source model on a folder of text. "
         "The same command resumes an interrupted run.",
     )

@@ -24,8 +24,8 @@ from vocab_lit.training.lapt import lapt
 from vocab_lit.training.settings import LaptConfig
 from vocab_lit.vectors.word_vectors import open_words
 
-QUICK = ("model", "text", "record.json")
-OTHERS = ("tokenizer", "adapter", "vectors.vec", "shards", "pickle", "factors", "vectors.npz")
+QUICK = ("model", "tokenizer", "text", "adapter", "vectors.vec", "record.json")
+OTHERS = ("shards", "pickle", "factors", "vectors.npz")
 
 
 @pytest.mark.parametrize("names", [QUICK, pytest.param(OTHERS, marks=pytest.mark.slow)])

@@ -5,7 +5,8 @@ from pathlib import Path
 from safetensors.torch import load_file, save_file
 from transformers import AutoModelForMaskedLM, AutoModelForQuestionAnswering, AutoModelForSequenceClassification, AutoModelForTokenClassification
 from vocab_lit.models.adapterhub import _head_parameters, _numbered, describe_adapter, export_adapter, from_json, head_labels, is_task, load_adapter, load_head, read_config, save_adapter, to_json
-from vocab_lit.models.madx import AdapterConfig, LANGUAGE, MadX, TASK, count_parameters
+from vocab_lit.models.madx import LANGUAGE, MadX, TASK, count_parameters
+from vocab_lit.models.settings import AdapterConfig
 from vocab_lit.models.source import load_model
 from vocab_lit.models.token_tensors import token_parameters
 from vocab_lit.text.corpus import data_path

@@ -5,7 +5,7 @@ from transformers import BertConfig, BertForMaskedLM, GPT2Config, GPT2LMHeadMode
 from vocab_lit.models.lora import LoraAdapter, save_lora
 from vocab_lit.models.new_rows import only_new_rows
 from vocab_lit.models.settings import LoraSettings
-from vocab_lit.text.settings import SettingError
+from vocab_lit.text.errors import SettingError
 import copy
 import json
 import pytest

@@ -60,6 +60,11 @@ def test_the_file_makes_a_grid_in_which_ways_are_limited_and_a_file_begins_as_th
     two = read_study(written(usual.replace("seeds: 2", "seeds: [4, 7]\namounts: [1kB, 200, all]")))
     assert {cell.seed for cell in two.cells if cell.way == "focus"} == {4, 7} and len(two.cells) == 3 * (8 + 1)
     assert list(two.amounts) == ["0.001MB", "200 lines", "all"]
+    limited = read_study(
+        written(usual.replace("seeds: 2", "seeds: 1\namounts: [100, 200]").replace("focus:", "focus: {amounts: 200}"))
+    )
+    by_way = {way: {cell.amount for cell in limited.cells if cell.way == way} for way in limited.ways}
+    assert by_way == {"lapt": {"100 lines", "200 lines"}, "focus": {"200 lines"}, "wechsel": {"100 lines", "200 lines"}}
     shown = read_study(written(EXAMPLE), data="elsewhere")
     assert len(shown.ways) == 8 and shown.file("{data}/a.txt").endswith("elsewhere/a.txt")
     slower = read_study(written(usual.replace("focus:", "focus: {fine_tuning: {learning_rate: 1e-3, epochs: 7}}")))

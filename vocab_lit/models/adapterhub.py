@@ -10,14 +10,16 @@ import pickle
 import re
 import shutil
 import zipfile
+from collections.abc import Collection
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import torch
 from safetensors.torch import load_file, save_file
 
-from .madx import Adapter, AdapterConfig, MadX, check_name
+from .madx import Adapter, MadX, check_name
+from .settings import AdapterConfig
 from .source import load_model
 from ..text.files import check_output, write_folder
 from ..text.settings import first_line
@@ -27,8 +29,8 @@ if TYPE_CHECKING:
     from transformers import PreTrainedModel
 
 # %% auto #0
-__all__ = ['to_json', 'from_json', 'write_adapter', 'save_adapter', 'read_config', 'load_adapter', 'head_labels', 'is_task',
-           'load_head', 'describe_adapter', 'export_adapter']
+__all__ = ['Tensors', 'to_json', 'from_json', 'write_adapter', 'save_adapter', 'read_config', 'load_adapter', 'head_labels',
+           'is_task', 'load_head', 'describe_adapter', 'export_adapter']
 
 # %% ../../nbs/05_models/15_adapterhub.ipynb #b6287dc1
 _MUST = dict(
@@ -67,11 +69,12 @@ _REST = dict(
 _BEFORE_VERSIONS = {"gelu": "gelu_new", "gelu_orig": "gelu"}
 
 
-def _number(x):
+def _number(x: float) -> int | float:
+    "A whole number as `int`."
     return int(x) if x == int(x) else x
 
 
-def to_json(config: AdapterConfig) -> dict:  # what stands under "config"
+def to_json(config: AdapterConfig) -> dict[str, Any]:  # what stands under "config"
     "An adapter's shape as the library writes it."
     shape = dict(
         reduction_factor=_number(config.reduction),
@@ -94,9 +97,10 @@ def _check_kind(told: dict, path: str | Path) -> None:
         raise ValueError(f"{path}: an invertible adapter of kind {told['inv_adapter']!r}; MAD-X has nice")
 
 
-def _check_type(good: bool, path: str | Path, name: str, expected: str, found: object) -> None:
+def _check_type(good: bool, path: str | Path, name: str, expected: str, given: object) -> None:
+    "`ValueError` where a field is not of the kind that is expected."
     if not good:
-        raise ValueError(f"{path}: expected {expected} as {name}, found {found!r}")
+        raise ValueError(f"{path}: expected {expected} as {name}, found {given!r}")
 
 
 def from_json(
@@ -131,7 +135,8 @@ _LAYER = re.compile(
 _COUPLING = re.compile(r"(?:\w+\.)*invertible_(?:lang_)?adapters\.([^.]+)\.([FG])\.([02])\.(weight|bias)")
 
 
-def _own_key(key):  # None where it is nothing of ours
+def _own_key(key: str) -> str | None:
+    "Our name for a weight in a file; None where it is not part of an adapter."
     if m := _LAYER.fullmatch(key):
         return f"layers.{m[1]}.{'up' if m[3] == 'up' else 'down'}.{m[4]}"
     if m := _COUPLING.fullmatch(key):
@@ -139,7 +144,8 @@ def _own_key(key):  # None where it is nothing of ours
     return None
 
 
-def _file_key(key, prefix, name):
+def _file_key(key: str, prefix: str, name: str) -> str:
+    "The library's name for a weight of an adapter."
     place, of, side, what = key.split(".")
     if place == "layers":
         part = "adapter_down.0" if side == "down" else "adapter_up"
@@ -160,7 +166,7 @@ def _read_json(file: Path) -> dict:
 
 
 def _load(file: Path) -> object:
-    "What a file of weights holds; `ValueError` where it is damaged or would have to be run."
+    "Read a file of weights; `ValueError` where it is damaged or would have to be run."
     if zipfile.is_zipfile(file) and (part := zipfile.ZipFile(file).testzip()):
         raise ValueError(f"{file} is damaged ({part} in it is not what it was); download it again")
     try:
@@ -176,6 +182,9 @@ def _load(file: Path) -> object:
         raise ValueError(f"{file} is damaged ({why}); download it again") from None
 
 
+Tensors = dict[str, torch.Tensor]  # by name
+
+
 def _is_plain(tensor: object) -> bool:
     return isinstance(tensor, torch.Tensor) and tensor.layout == torch.strided and tensor.is_floating_point()
 
@@ -184,30 +193,32 @@ def _tensors(folder: Path, *names: str) -> dict[str, torch.Tensor]:  # of the fi
     file = next((folder / n for n in names if (folder / n).is_file()), None)
     if file is None:
         raise FileNotFoundError(f"{folder} has no weights; expected {' or '.join(names)}")
-    found = _load(file)
-    if not isinstance(found, dict) or not all(isinstance(k, str) and _is_plain(v) for k, v in found.items()):
+    tensors = _load(file)
+    if not isinstance(tensors, dict) or not all(isinstance(k, str) and _is_plain(v) for k, v in tensors.items()):
         raise ValueError(f"{file} holds more than plain tensors of real numbers by name; it is not read")
-    if bad := next((k for k, v in found.items() if not torch.isfinite(v.float()).all()), None):
+    if bad := next((k for k, v in tensors.items() if not torch.isfinite(v.float()).all()), None):
         raise ValueError(f"{file}: {bad} is not finite; download the file again")
-    return found
+    return tensors
 
 
-def _some(keys):
+def _some(keys: Collection[str]) -> str:
+    "The first names of several, and how many more there are."
     return ", ".join(sorted(keys)[:3]) + (f" and {len(keys) - 3} more" if len(keys) > 3 else "")
 
 
-def _check_fit(found: dict, expected: dict, file: str | Path) -> None:
+def _check_fit(weights: Tensors, expected: Tensors, file: str | Path) -> None:
     "`ValueError` names what is missing, left over or of another shape."
-    if missing := expected.keys() - found.keys():
+    if missing := expected.keys() - weights.keys():
         raise ValueError(f"{file} lacks {len(missing)} of {len(expected)} weights: {_some(missing)}")
-    if more := found.keys() - expected.keys():
+    if more := weights.keys() - expected.keys():
         raise ValueError(f"{file} has {len(more)} unknown weights: {_some(more)}")
     for k, v in expected.items():
-        if found[k].shape != v.shape:
-            raise ValueError(f"{file}: {k} is {tuple(found[k].shape)} where this model has {tuple(v.shape)}")
+        if weights[k].shape != v.shape:
+            raise ValueError(f"{file}: {k} is {tuple(weights[k].shape)} where this model has {tuple(v.shape)}")
 
 # %% ../../nbs/05_models/15_adapterhub.ipynb #c14cd8ce
-def _facts(model, config, name):  # what both configuration files say besides
+def _facts(model: PreTrainedModel, config: dict[str, Any] | None, name: str | None) -> dict[str, Any]:
+    "A configuration file of an adapter or a head."
     at = model.config.name_or_path or ""
     return dict(
         config=config,
@@ -226,7 +237,8 @@ _FILES = {  # the configuration; the weights as safetensors and as a pickle
 }
 
 
-def _write(folder, what, facts, tensors, safetensors):
+def _write(folder: Path, what: str, facts: dict[str, Any], tensors: Tensors, safetensors: bool) -> None:
+    "Write configuration and weights of an adapter or a head."
     config, safe, pickled = _FILES[what]
     (folder / config).write_text(json.dumps(facts, indent=2, sort_keys=True) + "\n", encoding="utf-8")
     tensors = {k: v.detach().cpu().contiguous().clone() for k, v in tensors.items()}
@@ -276,7 +288,7 @@ def read_config(
     folder: str | Path,  # of an adapter
     model: PreTrainedModel | None = None,  # that it is for; `ValueError` where it is for another
 ) -> tuple[dict, AdapterConfig]:  # what the file says, and the adapter's shape
-    "What is known of an adapter before its weights are read."
+    "Read the configuration of an adapter, before its weights."
     file = Path(folder) / "adapter_config.json"
     if Path(folder).is_file():
         raise ValueError(f"{folder} is a file; give the folder it is in")
@@ -287,13 +299,18 @@ def read_config(
         raise ValueError(f"{file} is of the library PEFT, which loads it beside {facts.get('base_model_name_or_path')}")
     config = from_json(facts, file)
     if model is not None:
-        for field in ("model_type", "hidden_size"):
-            if facts.get(field) != (here := getattr(model.config, field)):
-                raise ValueError(
-                    f"{file}: the adapter is for {field} {facts.get(field)!r} and this model has {here!r}; "
-                    "give the model it was trained for"
-                )
+        _check_model(facts, model, file)
     return facts, config
+
+
+def _check_model(facts: dict[str, Any], model: PreTrainedModel, file: Path) -> None:
+    "`ValueError` where an adapter is for another model."
+    for field in ("model_type", "hidden_size"):
+        if facts.get(field) != (here := getattr(model.config, field)):
+            raise ValueError(
+                f"{file}: the adapter is for {field} {facts.get(field)!r} and this model has {here!r}; "
+                "give the model it was trained for"
+            )
 
 
 def load_adapter(
@@ -312,13 +329,7 @@ def load_adapter(
     except ValueError as e:
         raise ValueError(f"{folder}: {e}; or give it another name here") from None
     weights, config = _adapter_weights(folder, config, kind)
-    shape = madx.model.config
-    try:
-        with torch.device("meta"):
-            expected = Adapter(config, shape.hidden_size, shape.num_hidden_layers).state_dict()
-    except ValueError as e:
-        raise ValueError(f"{folder}: {e}") from None
-    _check_fit(weights, expected, folder)
+    _check_fit(weights, _expected_weights(madx.model, config, folder), folder)
     config = replace(config, leave_out=(*config.leave_out, *leave_out))
     if kind == "task":
         madx.add_task(name, config)
@@ -331,17 +342,29 @@ def load_adapter(
     return name
 
 
-def _adapter_weights(folder, config, kind):  # by our names, and the shape that they have
-    found = _tensors(folder, *_FILES["adapter"][1:])
-    weights = {_own_key(k) or k: v for k, v in found.items()}
-    if len(weights) < len(found):
+def _expected_weights(model: PreTrainedModel, config: AdapterConfig, folder: Path) -> Tensors:
+    "The weights of an adapter of this shape, on the meta device; `ValueError` where the model cannot have it."
+    shape = model.config
+    try:
+        with torch.device("meta"):
+            return Adapter(config, shape.hidden_size, shape.num_hidden_layers).state_dict()
+    except ValueError as e:
+        raise ValueError(f"{folder}: {e}") from None
+
+
+def _adapter_weights(folder: Path, config: AdapterConfig, kind: str) -> tuple[Tensors, AdapterConfig]:
+    "The weights in an adapter's file by our names, and the shape that they have."
+    stored = _tensors(folder, *_FILES["adapter"][1:])
+    weights = {_own_key(k) or k: v for k, v in stored.items()}
+    if len(weights) < len(stored):
         raise ValueError(f"{folder} holds the weights of several adapters; expected one")
     if kind == "task" and not any(k.startswith("coupling") for k in weights):
         config = replace(config, invertible=0)  # old task adapters name one that they do not have
     return weights, config
 
 
-def _add_with_vocabulary(madx, name, config, folder):
+def _add_with_vocabulary(madx: MadX, name: str, config: AdapterConfig, folder: Path) -> None:
+    "Add a language adapter with the vocabulary in a folder."
     embeddings = _tensors(folder, "embeddings.safetensors")
     if more := embeddings.keys() - {"input", "output", "bias", "head bias"}:
         raise ValueError(f"{folder} has unknown embeddings: {', '.join(sorted(more))}")
@@ -351,7 +374,8 @@ def _add_with_vocabulary(madx, name, config, folder):
         raise ValueError(f"{folder}: {e}") from None
 
 # %% ../../nbs/05_models/15_adapterhub.ipynb #cbe1bf36
-def _numbered(model, config):  # names for the numbers of the library's own heads
+def _numbered(model: PreTrainedModel, config: dict[str, Any]) -> dict[str, str]:
+    "Names for the numbers of the library's own heads."
     kind, layers, prefix = config.get("head_type"), config.get("layers"), model.base_model_prefix
     like_roberta = hasattr(getattr(model, "classifier", None), "out_proj")
     of_roberta = {"1": "classifier.dense", "4": "classifier.out_proj"}
@@ -376,7 +400,8 @@ def _numbered(model, config):  # names for the numbers of the library's own head
     return shapes[kind, layers]
 
 
-def _head_parameters(model):  # by name; of those that are tied, the first name
+def _head_parameters(model: PreTrainedModel) -> dict[str, torch.nn.Parameter]:
+    "The parameters of a prediction head by name; of those that are tied, by the first name."
     prefix, tied = f"{model.base_model_prefix}.", model.get_input_embeddings().weight
 
     def in_head(name):
@@ -385,13 +410,15 @@ def _head_parameters(model):  # by name; of those that are tied, the first name
     return {name: p for name, p in model.named_parameters() if p is not tied and in_head(name)}
 
 
-def _write_head(model, folder, safetensors):
+def _write_head(model: PreTrainedModel, folder: Path, safetensors: bool) -> None:
+    "Write the prediction head of a model."
     labels = model.config.label2id
     facts = _facts(model, None, None) | dict(label2id=labels, num_labels=len(labels))
     _write(folder, "head", facts, _head_parameters(model), safetensors)
 
 
-def _read_head(folder):  # what a head's configuration says
+def _read_head(folder: str | Path) -> dict[str, Any]:
+    "The configuration of a saved head, its labels with numbers."
     file = Path(folder) / "head_config.json"
     facts = _read_json(file)
     config = facts.get("config")
@@ -404,7 +431,7 @@ def _read_head(folder):  # what a head's configuration says
 
 
 def head_labels(folder: str | Path) -> list[str]:  # in the order of the logits
-    "What a saved head predicts."
+    "The labels that a saved head predicts."
     return [label for label, _ in sorted(_read_head(folder)["label2id"].items(), key=lambda item: item[1])]
 
 
@@ -432,7 +459,8 @@ def load_head(model: PreTrainedModel, folder: str | Path) -> None:  # of the cla
             parameters[name].copy_(value)
 
 
-def _head_weights(model, folder, config):  # by the names of `_head_parameters`, without tied embeddings
+def _head_weights(model: PreTrainedModel, folder: Path, config: dict[str, Any] | None) -> Tensors:
+    "The weights of a saved head by the names of `_head_parameters`, without tied embeddings."
     numbers = _numbered(model, config) if config else {}
     name_of = {p: name for name, p in model.named_parameters()}
     embeddings, weights = model.get_input_embeddings().weight, {}
@@ -450,8 +478,8 @@ def _head_weights(model, folder, config):  # by the names of `_head_parameters`,
     return weights
 
 # %% ../../nbs/05_models/15_adapterhub.ipynb #f3c4ebd2
-def describe_adapter(folder: str | Path) -> dict:
-    "What is in an adapter's folder."
+def describe_adapter(folder: str | Path) -> dict[str, Any]:
+    "Describe the adapter in a folder: its name, model, shape, parameters and labels."
     folder = Path(folder)
     facts, config = read_config(folder)
     weights = _tensors(folder, *_FILES["adapter"][1:])

@@ -272,12 +272,39 @@ def _cannot_load(served: ServedFolder) -> Finding | None:
     return None
 
 
-def check_folder(
-    folder: str | Path,  # of a model
-    servers: Sequence[str] = SERVERS,
-    compare: bool = True,  # all weights with the source model's, which reads both
-) -> list[Finding]:  # those that break a server first
-    "Whether a model's folder is ready to serve."
+def check_folder(folder: str | Path, servers: Sequence[str] = SERVERS, compare: bool = True) -> list[Finding]:
+    """Tell whether a model's folder is ready to serve by transformers, vLLM and llama.cpp.
+
+    Parameters
+    ----------
+    folder : str or pathlib.Path
+        A model's folder, or its name on the Hugging Face Hub.
+    servers : sequence of str, default ("transformers", "vllm", "gguf")
+        Those that matter; "gguf" is llama.cpp's converter and what runs its files.
+    compare : bool, default True
+        Whether all tensors but those of the tokens are compared with the source model's, which reads both.
+
+    Returns
+    -------
+    list of Finding
+        Those that break a server first; none where nothing is wrong. As a string, a finding says what is so, where, and
+        what to do.
+
+    Raises
+    ------
+    SettingError
+        Where a server is unknown.
+
+    References
+    ----------
+    Unreachable and untrained tokens are those of Land and Bartolo (2024), Fishing for Magikarp.
+
+    Examples
+    --------
+    >>> from vocab_lit.text.corpus import data_path
+    >>> [finding.part for finding in check_folder(data_path("models", "mini-xlmr")) if finding.breaks]
+    []
+    """
     check_servers(servers)
     served = ServedFolder(folder)
     broken = _cannot_load(served)

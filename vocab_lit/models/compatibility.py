@@ -12,7 +12,13 @@ import torch
 from torch import nn
 
 from ..methods.apply import row_blocks
-from .lazy_weights import quantisation_method, set_vocabulary_size, tensor_shapes, token_dimensions
+from vocab_lit.models.lazy_weights import (
+    Shapes,
+    quantisation_method,
+    set_vocabulary_size,
+    tensor_shapes,
+    token_dimensions,
+)
 from vocab_lit.models.positions import (
     POSITION_BUFFERS,
     check_positions,
@@ -35,7 +41,7 @@ if TYPE_CHECKING:
     from vocab_lit.tokens.vocab import Vocab
 
 # %% auto #0
-__all__ = ['Shapes', 'check_source', 'check_rows', 'check_target']
+__all__ = ['check_source', 'check_rows', 'check_target']
 
 # %% ../../nbs/05_models/08_compatibility.ipynb #25064818
 def _check_finite(name: str, rows: torch.Tensor | StoredTensor | ContinuedRows, source: Vocab) -> None:
@@ -169,9 +175,6 @@ def _check_ids(model: PreTrainedModel, target: Vocab) -> None:
         )
 
 # %% ../../nbs/05_models/08_compatibility.ipynb #3386c605
-Shapes = dict[str, tuple[int, ...]]  # of tensors, by name
-
-
 def _target_config(model: PreTrainedModel, size: int, pad: int | None) -> PreTrainedConfig:
     "A copy of the configuration as a target vocabulary will make it, as far as shapes depend on it."
     config = with_padding(model.config, pad or 0)

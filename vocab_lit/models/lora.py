@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import nn
@@ -16,8 +16,9 @@ from .new_rows import table_holders
 from .settings import LoraSettings
 from .source import is_masked
 from .token_tensors import token_parameters
+from ..text.errors import SettingError
 from ..text.extras import import_extra
-from ..text.settings import SettingError, one_of
+from ..text.settings import one_of
 
 if TYPE_CHECKING:
     from peft import LoraConfig
@@ -27,18 +28,19 @@ if TYPE_CHECKING:
 __all__ = ['lora_config', 'LoraAdapter', 'save_lora']
 
 # %% ../../nbs/05_models/13_lora.ipynb #0c67351a
-def _layers(model) -> dict[str, list[str]]:  # by the last part of their names
+def _layers(model: PreTrainedModel) -> dict[str, list[str]]:  # by the last part of their names
     "The linear layers that can have matrices beside them: all but those with an entry for each token."
     from transformers.pytorch_utils import Conv1D
 
-    tables, found = set(token_parameters(model).values()), {}
+    tables = set(token_parameters(model).values())
+    layers: dict[str, list[str]] = {}
     for name, module in model.named_modules():
         if isinstance(module, (nn.Linear, Conv1D)) and module.weight not in tables:
-            found.setdefault(name.rpartition(".")[2], []).append(name)
-    return found
+            layers.setdefault(name.rpartition(".")[2], []).append(name)
+    return layers
 
 
-def _target_modules(model, targets: str) -> list[str]:  # names of modules
+def _target_modules(model: PreTrainedModel, targets: str) -> list[str]:  # names of modules
     "The layers that have matrices beside them; `SettingError` where there is none of a name."
     layers = _layers(model)
     wanted = list(layers) if targets == "all-linear" else targets.split("+")
@@ -49,14 +51,14 @@ def _target_modules(model, targets: str) -> list[str]:  # names of modules
     return [module for name in wanted for module in layers[name]]
 
 
-def _check_rank(model, settings: LoraSettings, targets: list[str]) -> None:
+def _check_rank(model: PreTrainedModel, settings: LoraSettings, targets: list[str]) -> None:
     "`SettingError` where a product of matrices of that rank has more of them than it needs."
     most = max(min(model.get_submodule(name).weight.shape) for name in targets)
     if settings.r > most:
         raise SettingError("lora", f" r={settings.r}: the layers have rank {most} at most; give {most} or less")
 
 # %% ../../nbs/05_models/13_lora.ipynb #67e75530
-def _token_tables(model) -> list[nn.Parameter]:
+def _token_tables(model: PreTrainedModel) -> list[nn.Parameter]:
     "The matrices with a row for each token."
     return [table for table in token_parameters(model).values() if table.dim() == 2]
 
@@ -66,7 +68,7 @@ def lora_config(
     settings: LoraSettings,
     embeddings: str = "all",  # as in `LoraAdapter`
 ) -> LoraConfig:
-    "What PEFT is asked for; `ValueError` where the model cannot have it."
+    "The configuration of PEFT's adapter; `ValueError` where the model cannot have it."
     peft = import_extra("peft", "lora")
     from transformers.pytorch_utils import Conv1D
 
@@ -166,8 +168,8 @@ class _Tables:
     def all(self) -> dict[str, nn.Module]:
         return {name: module for holders in self.holders for name, module in holders.items()}
 
-    def settings(self) -> dict:
-        "What PEFT's configuration says of them."
+    def settings(self) -> dict[str, Any]:
+        "The fields of PEFT's configuration that concern them."
         if self.lora.embeddings == "none":
             return {}
         if self.as_rows:
@@ -175,7 +177,7 @@ class _Tables:
         return dict(modules_to_save=list(self.all), ensure_weight_tying=self.ties)
 
     def tensors(self) -> dict[str, torch.Tensor]:
-        "What PEFT's file has of them, by name."
+        "Their tensors in PEFT's file, by name."
         if self.lora.embeddings == "none":
             return {}
         if self.as_rows:

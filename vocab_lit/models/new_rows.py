@@ -21,10 +21,13 @@ if TYPE_CHECKING:
     from transformers import PreTrainedModel
 
 # %% auto #0
-__all__ = ['table_holders', 'only_new_rows']
+__all__ = ['Where', 'table_holders', 'only_new_rows']
 
 # %% ../../nbs/05_models/12_new_rows.ipynb #d35d2e57
-def _looking_up(module, own, where) -> Callable[[torch.Tensor], torch.Tensor]:
+Where = Callable[[torch.device], tuple[torch.Tensor, torch.Tensor]]  # ids that learn; of each id which row, or -1
+
+
+def _looking_up(module: nn.Module, own: nn.Module, where: Where) -> Callable[[torch.Tensor], torch.Tensor]:
     "The forward function of embeddings with rows of their own for new tokens."
 
     def forward(ids):
@@ -35,7 +38,7 @@ def _looking_up(module, own, where) -> Callable[[torch.Tensor], torch.Tensor]:
     return forward
 
 
-def _giving_logits(module, own, where) -> Callable[[torch.Tensor], torch.Tensor]:
+def _giving_logits(module: nn.Module, own: nn.Module, where: Where) -> Callable[[torch.Tensor], torch.Tensor]:
     "The forward function of an output matrix with rows of its own for new tokens."
 
     def forward(hidden):
@@ -64,7 +67,7 @@ def table_holders(model: nn.Module, table: torch.Tensor) -> dict[str, nn.Module]
     return {name: m for name, m in model.named_modules() if isinstance(m, kinds) and m.weight is table}
 
 # %% ../../nbs/05_models/12_new_rows.ipynb #258d97c1
-def _check_tables(model, ids) -> None:
+def _check_tables(model: PreTrainedModel, ids: Sequence[int]) -> None:
     "`ValueError` where rows of the model's tables cannot learn by themselves."
     if not ids:
         raise ValueError("no token is new: all embeddings are copies, and nothing would learn")
@@ -81,6 +84,23 @@ def _check_tables(model, ids) -> None:
             )
 
 
+def _places(ids: Sequence[int], n_tokens: int) -> Where:
+    "The ids that learn, and of each id which of them it is, on a device; a model may move meanwhile."
+    new_ids = torch.tensor(ids)
+    place = torch.full((n_tokens,), -1)
+    place[new_ids] = torch.arange(len(ids))
+    return functools.cache(lambda device: (new_ids.to(device), place.to(device)))
+
+
+def _give_own_rows(model: PreTrainedModel, table: nn.Parameter, rows: nn.Parameter, where: Where) -> list[nn.Module]:
+    "Let the modules of a table take new tokens' rows from elsewhere; the modules that were changed."
+    modules = list(table_holders(model, table).values())
+    for module in modules:
+        changed_forward = _looking_up if isinstance(module, nn.Embedding) else _giving_logits
+        module.forward = changed_forward(module, _with_rows(module, rows), where)
+    return modules
+
+
 @contextmanager
 def only_new_rows(
     model: PreTrainedModel,
@@ -91,26 +111,18 @@ def only_new_rows(
     if find_device().fixed_shapes:  # where moving a model makes new parameters, so that it is moved before
         model.to(find_device().torch).tie_weights()
     tables = token_parameters(model)
-    new_ids = torch.tensor(ids)
-    place = torch.full((len(tables["input"]),), -1)
-    place[new_ids] = torch.arange(len(ids))
-    where = functools.cache(lambda device: (new_ids.to(device), place.to(device)))  # a model may move meanwhile
-    ids = where(tables["input"].device)[0]
+    where = _places(ids, len(tables["input"]))
+    new_ids = where(tables["input"].device)[0]
     was_trained = {role: table.requires_grad for role, table in tables.items()}
     matrices = {role: table for role, table in tables.items() if table.dim() == 2}
-    model.new_rows = nn.ParameterDict({role: table.detach()[ids] for role, table in matrices.items()})
+    model.new_rows = nn.ParameterDict({role: table.detach()[new_ids] for role, table in matrices.items()})
     changed, hooks = [], []
     for role, table in tables.items():
-        if role not in matrices:
-            if table.requires_grad:
-                hooks.append(table.register_hook(lambda grad: grad * (where(grad.device)[1] >= 0)))
-            continue
-        for module in table_holders(model, table).values():
-            own, is_embedding = _with_rows(module, model.new_rows[role]), isinstance(module, nn.Embedding)
-            changed_forward = _looking_up if is_embedding else _giving_logits
-            module.forward = changed_forward(module, own, where)
-            changed.append(module)
-        table.requires_grad_(False)
+        if role in matrices:
+            changed += _give_own_rows(model, table, model.new_rows[role], where)
+            table.requires_grad_(False)
+        elif table.requires_grad:
+            hooks.append(table.register_hook(lambda grad: grad * (where(grad.device)[1] >= 0)))
     try:
         yield model
         with torch.no_grad():

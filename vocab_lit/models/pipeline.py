@@ -373,7 +373,7 @@ class FileTransplant:
         return result
 
     def note(self) -> dict[str, object]:
-        "What is noted of it beside the model."
+        "The facts that are noted beside the model."
         wanted, only_adds = self.settings.tokenizer, self.settings.only_adds(self.text)
         more = len(self.target) - len(self.source.tokenizer)
         return dict(

@@ -89,7 +89,7 @@ class ServedFolder:
 
     @cached_property
     def note(self) -> dict[str, Any]:  # empty for a folder that was not made here
-        "What `Transplant.save_pretrained` noted."
+        "The note that `Transplant.save_pretrained` wrote."
         file = self.folder / "vocab_lit.json"
         return json.loads(file.read_text(encoding="utf-8")) if file.is_file() else {}
 
@@ -111,7 +111,7 @@ class ServedFolder:
 
     @cached_property
     def tables(self) -> dict[str, TokenTensor]:  # as `token_tensors` calls them
-        "What has an entry for each token; `ValueError` where that cannot be told."
+        "The tensors that have an entry for each token; `ValueError` where that cannot be told."
         return token_tensors(self.model)
 
     @property

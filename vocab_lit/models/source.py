@@ -261,7 +261,7 @@ class Source:
 
     @cached_property
     def stored(self) -> dict[str, StoredTensor]:
-        "What the weight files hold; `ValueError` names one that is missing or damaged."
+        "The tensors in the weight files; `ValueError` names one that is missing or damaged."
         from vocab_lit.models import lazy_weights
 
         return lazy_weights.stored_tensors(self.files)

@@ -71,6 +71,7 @@ class ContinuedRows:
         return self.n
 
     def dim(self) -> int:
+        "The number of its dimensions."
         return len(self.shape)
 
     def __getitem__(self, which: Any) -> torch.Tensor:
@@ -93,7 +94,7 @@ def _parent(model: nn.Module, part: nn.Module | None) -> nn.Module | None:
 
 
 def _roles(model: PreTrainedModel) -> dict[str, torch.Tensor | None]:
-    "What the tensors of most architectures are."
+    "The tensors that most architectures have, by what they are."
     into, out = _part_or_none(model.get_input_embeddings), _part_or_none(model.get_output_embeddings)
     head = _parent(model, out)
     return {

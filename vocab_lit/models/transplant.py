@@ -127,7 +127,7 @@ class Transplant:
         return {step: n for step, n in zip(self.plan.steps, counts.tolist()) if n}
 
     def _note(self, facts: dict[str, Any]) -> dict[str, Any]:
-        "What is noted of it in `vocab_lit.json`."
+        "The facts for `vocab_lit.json` and the model card."
         if self.factors:
             facts = facts | dict(factors=self.factors.facts)
         return dict(

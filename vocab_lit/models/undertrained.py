@@ -34,7 +34,7 @@ def _in_text(token: Token, surroundings: tuple[str, str]) -> str:
 
 
 def _parts_before_model(backend: Tokenizer, text: str) -> list[str]:
-    "What normalizer and pre-tokenizer make of a text."
+    "The parts that normalizer and pre-tokenizer divide a text into."
     if backend.normalizer:
         text = backend.normalizer.normalize_str(text)
     if not backend.pre_tokenizer:

@@ -145,17 +145,16 @@ def read_pipeline(
         return json.loads(backend_of(tokenizer).to_str())
 
 
-def _mark(parts: Iterable[Mapping[str, Any]]) -> str:
-    "The character that the components of a pipeline write for a space, nothing where there is none."
-    mark = ""
-    for p in parts:
-        if p["type"] == "Metaspace":
-            mark = p["replacement"]
-        elif p["type"] == "Replace":
-            before, after = p["pattern"].get("String", ""), p["content"]
-            if " " in (before, after) and len(before) == len(after) == 1:
-                mark = after if before == " " else before
-    return mark
+def _mark_of(part: Mapping[str, Any]) -> str:
+    "The character that a component of a pipeline writes for a space, nothing where it writes none."
+    if part["type"] == "Metaspace":
+        return part["replacement"]
+    if part["type"] != "Replace":
+        return ""
+    before, after = part["pattern"].get("String", ""), part["content"]
+    if " " not in (before, after) or len(before) != 1 or len(after) != 1:
+        return ""
+    return after if before == " " else before
 
 
 def read_dialect(
@@ -164,12 +163,13 @@ def read_dialect(
     "Read off how a tokenizer writes its pieces."
     model = pipeline["model"]
     parts = [p for name in ("normalizer", "pre_tokenizer", "decoder") for p in components(pipeline.get(name))]
+    marks = [mark for p in parts if (mark := _mark_of(p))] or [""]
     suffixes = [p["suffix"] for p in parts if p["type"] == "BPEDecoder"] or [""]
     return Dialect(
         model=model["type"],
         byte_level=any(p["type"] == "ByteLevel" for p in parts),
         byte_fallback=bool(model.get("byte_fallback")),
-        mark=_mark(parts),
+        mark=marks[-1],
         continuation=model.get("continuing_subword_prefix") or "",
         end=model.get("end_of_word_suffix") or suffixes[0],
     )
