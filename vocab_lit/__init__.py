@@ -39,7 +39,7 @@ PUBLIC = {  # module: what a script needs of it
     "models.madx": ("MadX",),
     "models.pipeline": ("factorize_files", "transplant_files", "trim_files"),
     "models.source": ("Source", "load_model"),
-    "models.transplant": ("Transplant", "save", "saved_plan", "transplant"),
+    "models.transplant": ("Transplant", "transplant"),
     "training.lapt": ("lapt",),
     "training.perplexity": ("perplexity",),
     "training.settings": ("PRESETS", "LaptConfig", "LaptSettings", "RunSettings"),
@@ -83,8 +83,6 @@ if TYPE_CHECKING:
     from vocab_lit.models.source import Source as Source
     from vocab_lit.models.source import load_model as load_model
     from vocab_lit.models.transplant import Transplant as Transplant
-    from vocab_lit.models.transplant import save as save
-    from vocab_lit.models.transplant import saved_plan as saved_plan
     from vocab_lit.models.transplant import transplant as transplant
     from vocab_lit.tasks.evaluate import evaluate_files as evaluate_files
     from vocab_lit.tasks.finetune import fine_tune as fine_tune

@@ -355,8 +355,8 @@ class ScoresStage(Stage):
         write_json(dict(models=list(models), tasks=list(self.asked.tasks)), self.path)
 
     def _models(self) -> dict[str, Source]:
-        models = {"source": self.asked.opened, "start": Source.open(self.out / "start")}
-        return models | ({"trained": Source.open(self.out / "model")} if self.asked.lapt.trains else {})
+        models = {"source": self.asked.opened, "start": Source.from_pretrained(self.out / "start")}
+        return models | ({"trained": Source.from_pretrained(self.out / "model")} if self.asked.lapt.trains else {})
 
     def _decided_by(self, name: str, task: str) -> dict:
         "What decides the scores of a model."

@@ -12,9 +12,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from ..models.check import is_decoder
+from ..models.served import is_decoder
 from ..models.source import Source
-from ..models.transplant import token_parameters
+from ..models.token_tensors import token_parameters
 from ..text.corpus import Lines
 from ..text.phrasebook import lines as phrasebook_lines
 from ..tokens.verdict import Beside, ModelSize, Verdict, judge, sampled

@@ -287,7 +287,7 @@ def evaluate_files(
     "Score a model on a task whose examples are in files, after fine-tuning it where the task needs that."
     settings.check()
     run.check()
-    source = Source.open(source)
+    source = Source.from_pretrained(source)
     check_evaluation(settings, out, run, folder)
     if settings.task == PERPLEXITY:
         return _perplexity(source, settings, say)

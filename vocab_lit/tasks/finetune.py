@@ -26,9 +26,9 @@ from torch.nn import functional as F
 from torch.nn.utils.rnn import pad_sequence
 from tqdm.auto import tqdm
 
+from ..models.compatibility import check_rows
 from ..models.device import find_device
 from ..models.source import load_model, max_length
-from ..models.transplant import check_rows
 from .splits import divide
 from .task import MODEL_INPUTS, get_task, settings_for
 from ..text.corpus import write_json

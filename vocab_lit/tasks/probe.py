@@ -16,8 +16,8 @@ import torch
 from tqdm.auto import tqdm
 
 import vocab_lit.tasks.nli  # noqa: F401  (registers its task)
+from ..models.compatibility import check_rows
 from ..models.source import max_length
-from ..models.transplant import check_rows
 from .finetune import Collate
 from .splits import divide
 from .tagging import lay_out, pos, windows

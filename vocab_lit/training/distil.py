@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import torch
 
+from ..models.compatibility import check_rows
 from ..models.source import Source
-from ..models.transplant import check_rows
 from ..tokens.special_ids import text_part
 from ..tokens.tokenizer import ids_around
 from .lm_data import MaskedBlocks
@@ -214,7 +214,7 @@ class Teacher:
         new: Sequence[int],  # ids of the new tokens in the student's vocabulary
     ) -> Teacher:
         "The model in a folder, which does not learn."
-        source = Source.open(path)
+        source = Source.from_pretrained(path)
         model = source.load().float().eval().requires_grad_(False)
         return cls(model, source.tokenizer, new, source.name)
 

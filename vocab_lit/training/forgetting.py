@@ -130,7 +130,7 @@ def source_beside(folder: str | Path) -> Source | None:  # None where it is not 
     if not name:
         return None
     try:
-        source = Source.open(name)
+        source = Source.from_pretrained(name)
         source.open_weights()  # they may be gone
     except (OSError, ValueError):
         return None

@@ -21,10 +21,10 @@ import torch
 from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils.flop_counter import FlopCounterMode
 
+from ..models.compatibility import check_rows
 from ..models.lora import lora_config
 from ..models.settings import LoraSettings
 from ..models.source import check_language_model, is_masked, max_length
-from ..models.transplant import check_rows
 from ..text.corpus import write_json
 from .distil import SnippetPairs
 from .forgetting import NOTHING_KEPT, REPLAY_SEED, Kept, Replayed
