@@ -165,10 +165,10 @@ def check_transplant(
 # %% ../../nbs/05_models/20_pipeline.ipynb #8ae37bf2
 @dataclass
 class TargetTokenizers:
-    "The tokenizer of the target language, and the one that the model gets, which may keep the source's tokens."
+    "The tokenizer of the text, and the one that the model gets, which may keep the source's tokens."
 
-    language: PreTrainedTokenizerFast  # vectors are made of its tokens
-    model: PreTrainedTokenizerFast
+    of_text: PreTrainedTokenizerFast  # vectors are made of its tokens
+    of_model: PreTrainedTokenizerFast
 
 
 def _continued(
@@ -207,7 +207,7 @@ def _expanded(
 
 def target_tokenizers(
     source: Source,
-    lines: Iterable[str],  # text in the target language, that can be read again
+    lines: Iterable[str],  # text in the target language, that can be read again; an empty list for none
     settings: TransplantSettings,
 ) -> TargetTokenizers:
     "Read, train, expand or continue a tokenizer, as the settings say."
@@ -219,7 +219,7 @@ def target_tokenizers(
     if wanted.continues:
         tokenizer = _continued(source, lines, wanted, tokenizer)
         return TargetTokenizers(tokenizer, tokenizer)
-    if settings.only_adds(lines):
+    if settings.only_adds([] if lines == [] else ["text"]):
         tokenizer = source.tokenizer
     if tokenizer is None:
         log.info(f"training a tokenizer of {wanted.vocab_size:,} tokens")
@@ -269,6 +269,7 @@ class FileTransplant:
 
     @cached_property
     def factors(self) -> Factors | None:
+        "The factors of the source's embeddings that a file holds; None where no file is given."
         from vocab_lit.methods.factored import load_factors
 
         file = self.settings.init.factors
@@ -283,19 +284,22 @@ class FileTransplant:
 
     @cached_property
     def size(self) -> dict[str, int]:
+        "Lines and characters of the text."
         return size_of(self.lines)
 
     @cached_property
     def tokenizers(self) -> TargetTokenizers:
+        "The tokenizer of the text, and the model's without given tokens."
         return target_tokenizers(self.source, self.lines, self.settings)
 
     @cached_property
     def built(self) -> Built:
         "The model's new tokenizer, with the tokens that are given."
-        return self.with_tokens or _with_given(self.tokenizers.model, self.settings.tokenizer)
+        return self.with_tokens or _with_given(self.tokenizers.of_model, self.settings.tokenizer)
 
     @property
     def target(self) -> PreTrainedTokenizerFast:
+        "The model's new tokenizer."
         return self.built.tokenizer
 
     @cached_property
@@ -307,6 +311,7 @@ class FileTransplant:
 
     @cached_property
     def recipe(self) -> Recipe:
+        "The method, with a step for the tokens that are given."
         from vocab_lit.methods.given import with_given
 
         return with_given(self.settings.recipe(self.text), self.built.given)
@@ -317,7 +322,7 @@ class FileTransplant:
         from vocab_lit.tokens.vocab import Vocab
         from vocab_lit.vectors.token_vectors import carry_vectors
 
-        needs, tokenizer = self.recipe.needs, self.tokenizers.language
+        needs, tokenizer = self.recipe.needs, self.tokenizers.of_text
         if not needs:
             return None
         aligned = None
@@ -331,7 +336,9 @@ class FileTransplant:
     @property
     def alignment(self) -> dict[str, object]:
         "How well two languages' vectors were aligned; empty for other methods."
-        return self.vectors.report if self.recipe.needs == "aligned vectors" else {}
+        from vocab_lit.vectors.align import AlignedVectors
+
+        return self.vectors.report if isinstance(self.vectors, AlignedVectors) else {}
 
     def _read(self) -> None:
         "Read the model and the text, and check them."
