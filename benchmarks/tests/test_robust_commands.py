@@ -13,7 +13,7 @@ from transformers import XLMRobertaConfig, XLMRobertaForMaskedLM
 from typer.testing import CliRunner
 
 from benchmarks.tests.toys import small_model
-from vocab_lit.app.cli import app
+from vocab_lit.cli.main import app
 from vocab_lit.text.corpus import _Hashes
 from vocab_lit.text.phrasebook import lines
 from vocab_lit.tokens.tokenizer import train_tokenizer
