@@ -12,6 +12,7 @@ from transformers import AutoTokenizer, BertConfig, BertForMaskedLM
 
 from benchmarks.tests.toys import BODY, FAMILIES, MODELS, NAMES, WORDS, fast, logits, small_model, vectors_of
 from vocab_lit.methods.factored import FactoredRecipe
+from vocab_lit.methods.plan import Plan
 from vocab_lit.methods.registry import RECIPES, get_recipe
 from vocab_lit.methods.settings import copies_overlap
 from vocab_lit.models.source import load_model
