@@ -401,9 +401,9 @@ def _tree(at, event, number):
     kind, *said, question = event
     root = (_clause if kind == "clause" else _copula)(_Speaker(at), *said)
     root.after.append(_Word(QUESTION.get(at.script, "?") if question else STOP.get(at.script, "."), "PUNCT", "punct"))
-    found = _in_order(root, None, [])
-    found[0][0].form = _capital(found[0][0].form, at.script)
-    words, text, offsets = [w for w, _ in found], "", []
+    ordered = _in_order(root, None, [])
+    ordered[0][0].form = _capital(ordered[0][0].form, at.script)
+    words, text, offsets = [w for w, _ in ordered], "", []
     for before, w in zip((None, *words), words):
         joined = before is None or before.form == "(" or (w.tag == "PUNCT" and w.form != "(")
         text += "" if joined else " "
@@ -415,7 +415,7 @@ def _tree(at, event, number):
         tuple(w.form for w in words),
         tuple(_bio(words)),
         tuple(w.tag for w in words),
-        tuple(number_of.get(id(head), 0) for _, head in found),
+        tuple(number_of.get(id(head), 0) for _, head in ordered),
         tuple(w.relation for w in words),
         tuple(offsets),
         number,

@@ -228,9 +228,9 @@ def events(
     held_out: bool = False,  # the tenth of all events that is never used for training, or the rest
 ) -> list[tuple]:  # nested tuples of concepts and names
     "Draw events; the same arguments give the same events in every process."
-    rng, found = seeded("events", seed), []
-    while len(found) < n:
+    rng, drawn = seeded("events", seed), []
+    while len(drawn) < n:
         event = _draw_event(rng)
         if _is_held_out(event) == held_out:
-            found.append(event)
-    return found
+            drawn.append(event)
+    return drawn

@@ -259,11 +259,11 @@ def word_files(language: str) -> dict[str, str]:  # what it is to its address
     "Where vectors and dictionaries between English and a language can be downloaded."
     name = Locale("en").languages.get(language, "").lower().replace(" ", "_")
     vectors = "https://dl.fbaipublicfiles.com/fasttext/vectors-crawl/cc.{}.300.bin.gz"
-    found = {"vectors of English": vectors.format("en"), f"vectors of {language}": vectors.format(language)}
+    addresses = {"vectors of English": vectors.format("en"), f"vectors of {language}": vectors.format(language)}
     if language in _MUSE:
-        found["dictionary (MUSE)"] = f"https://dl.fbaipublicfiles.com/arrival/dictionaries/en-{language}.txt"
+        addresses["dictionary (MUSE)"] = f"https://dl.fbaipublicfiles.com/arrival/dictionaries/en-{language}.txt"
     if name:
-        found["dictionary (WECHSEL's repository)"] = (
+        addresses["dictionary (WECHSEL's repository)"] = (
             f"https://raw.githubusercontent.com/CPJKU/wechsel/main/dicts/data/{name}.txt"
         )
-    return found | {"dictionary (FreeDict)": "https://freedict.org/downloads/"}
+    return addresses | {"dictionary (FreeDict)": "https://freedict.org/downloads/"}
