@@ -100,12 +100,53 @@ def target_vectors(
 
 # %% ../../nbs/05_models/20_pipeline.ipynb #4c542d13
 def factorize_files(
-    source: Source | str | Path,  # model folder, or hub name when online
-    out: str | Path,  # a new file
-    how: Factoring | None = None,  # None: as in the paper
+    source: Source | str | Path,
+    out: str | Path,
+    how: Factoring | None = None,
     seed: int = 0,
-) -> tuple[Factors, Vocab]:  # and the model's vocabulary
-    "Factorise the embeddings of the model in a folder, and save the factors in a file."
+) -> tuple[Factors, Vocab]:
+    """Factorise the embeddings of the model in a folder, and save the factors in a file.
+
+    Parameters
+    ----------
+    source : Source or path
+        Folder of the model, or its name on the Hugging Face Hub when online.
+    out : path
+        A new file in the format of safetensors.
+    how : Factoring, optional
+        Solver, number of components and clusters; without it those of the paper.
+    seed : int, default 0
+        Seed of the random start.
+
+    Returns
+    -------
+    Factors
+        Low-dimensional embeddings, a row for each token, and up-projections.
+    Vocab
+        The model's vocabulary.
+
+    Raises
+    ------
+    ValueError, OSError
+        Where the file exists, or the model cannot be factorised so.
+
+    References
+    ----------
+    Pfeiffer et al. (2021), "UNKs Everywhere", section 3: matrix factorisation (MF).
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> import vocab_lit as vl
+    >>> from vocab_lit.methods.factoring import Factoring
+    >>> from vocab_lit.text.corpus import data_path
+    >>> with TemporaryDirectory() as folder:
+    ...     how = Factoring(components=8, steps=5)
+    ...     factors, vocab = vl.factorize_files(data_path("models/mini-xlmr"), Path(folder, "factors"), how)
+    >>> factors.F.shape[1], len(vocab)
+    (8, 8000)
+    """
     from vocab_lit.methods.factored import factorize
     from vocab_lit.methods.factoring import Factoring
     from vocab_lit.models.compatibility import check_source, check_target
