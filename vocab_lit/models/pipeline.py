@@ -36,76 +36,52 @@ if TYPE_CHECKING:
 log = logging.getLogger("vocab_lit")
 
 # %% auto #0
-__all__ = ['log', 'aligned_vectors', 'target_vectors', 'factorize_files', 'check_tokens', 'check_transplant', 'TargetTokenizers',
-           'target_tokenizers', 'changed_settings', 'FileTransplant', 'transplant_files', 'trim_recipe', 'trim_files']
-
-# %% ../../nbs/05_models/20_pipeline.ipynb #241ded42
-def _shown(value: object) -> str:
-    if isinstance(value, float):
-        return f"{value:.2f}"
-    return f"{value:,}" if isinstance(value, int) else str(value)
-
-
-def aligned_vectors(
-    source: Source,
-    tokenizer: PreTrainedTokenizerBase,  # of the target language
-    lines: Iterable[str],  # text in the target language, that can be read again
-    settings: TransplantSettings,
-) -> AlignedVectors:
-    "Read or train the word vectors of both languages, align them, and bring them down to tokens."
-    from vocab_lit.tokens.tokenizer import load_tokenizer
-    from vocab_lit.tokens.vocab import Vocab
-    from vocab_lit.vectors.align import align_tokens
-    from vocab_lit.vectors.word_vectors import open_words, train_words
-
-    vectors, only = settings.vectors, settings.init.source_only
-
-    def words(file, text, side):
-        log.info(f"{'reading' if file else 'training'} word vectors of the {side} language")
-        trained = None if file else train_words(text, vectors.vectors, settings.init.seed, vectors.threads)
-        return open_words(file or trained, f"{side} words, trained here")
-
-    made = align_tokens(
-        words(vectors.source_vectors, Lines(*vectors.source_text), "source"),
-        words(vectors.target_vectors, lines, "target"),
-        source.tokenizer,
-        tokenizer,
-        vectors.pairs(),
-        vectors.subwords,
-        vectors.normalise,
-        Vocab.from_tokenizer(load_tokenizer(only)) if only else None,
-    )
-    for name, value in made.report.items():
-        log.info(f"{name}: {_shown(value)}")
-    return made
-
-
-def target_vectors(
-    needs: str,  # as the recipe says: "token vectors" or "word vectors"
-    tokenizer: PreTrainedTokenizerBase,  # of the target language
-    lines: Iterable[str],
-    settings: TransplantSettings,
-) -> TokenVectors:
-    "Read or make the vectors of the target tokens, one row per token id."
-    from vocab_lit.models.auxiliary import auxiliary_vectors
-    from vocab_lit.vectors.word_vectors import from_words, read_vectors, static_vectors
-
-    vectors, file = settings.vectors, settings.vectors.file
-    log.info(f"reading {file}" if file else f"making {needs}")
-    if not file:
-        return static_vectors(needs, tokenizer, lines, vectors.vectors, settings.init.seed, vectors.threads)
-    if needs == "word vectors":
-        return from_words(file, tokenizer)
-    return auxiliary_vectors(file, tokenizer) if file.is_dir() else read_vectors(file, tokenizer)
+__all__ = ['log', 'factorize_files', 'check_tokens', 'check_transplant', 'TargetTokenizers', 'target_tokenizers',
+           'changed_settings', 'FileTransplant', 'transplant_files', 'trim_recipe', 'trim_files']
 
 # %% ../../nbs/05_models/20_pipeline.ipynb #4c542d13
 def factorize_files(
-    source: Source | str | Path,  # model folder, or hub name when online
-    out: str | Path,  # a new file
-    how: Factoring | None = None,  # None: as in the paper
-    seed: int = 0,
-) -> tuple[Factors, Vocab]:  # and the model's vocabulary
-    "Factorise the embeddings of the model in a folder, and save the factors in a file."
+    source: Source | str | Path, out: str | Path, how: Factoring | None = None, seed: int = 0
+) -> tuple[Factors, Vocab]:
+    """Factorise the embeddings of the model in a folder, and save the factors in a file.
+
+    Parameters
+    ----------
+    source : Source or path
+        Folder of the source model, or its name on the Hugging Face Hub when online.
+    out : path
+        A new file, safetensors. `transplant` takes it for the mf methods and OFA (`factors`).
+    how : Factoring, optional
+        Rank, number of up-projections and solver; left out, those of the paper.
+    seed : int, default 0
+        Of the initialisation.
+
+    Returns
+    -------
+    tuple of Factors and Vocab
+        The factors, and the vocabulary of the model that they belong to.
+
+    Raises
+    ------
+    ValueError, OSError
+        Where the model or the settings cannot be used, before anything is written.
+
+    References
+    ----------
+    Pfeiffer et al. (2021), UNKs Everywhere, Section 3 (semi-NMF); Liu et al. (2024), OFA, Section 3 (SVD).
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> from vocab_lit.methods.factoring import Factoring
+    >>> from vocab_lit.text.corpus import data_path
+    >>> with TemporaryDirectory() as folder:
+    ...     how = Factoring(components=4, solver="svd")
+    ...     factors, vocab = factorize_files(data_path("models", "mini-xlmr"), Path(folder, "factors.safetensors"), how)
+    >>> factors.F.shape == (len(vocab), 4)
+    True
+    """
     from vocab_lit.methods.factored import factorize
     from vocab_lit.methods.factoring import Factoring
     from vocab_lit.models.compatibility import check_source, check_target
@@ -314,6 +290,7 @@ class FileTransplant:
     @cached_property
     def vectors(self) -> TokenVectors | AlignedVectors | None:
         "Vectors of the target vocabulary, None for a recipe that needs none."
+        from vocab_lit.models.auxiliary import aligned_vectors, target_vectors
         from vocab_lit.tokens.vocab import Vocab
         from vocab_lit.vectors.token_vectors import carry_vectors
 
