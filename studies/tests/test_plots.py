@@ -13,8 +13,8 @@ from matplotlib.colors import to_rgb
 from matplotlib.text import Text
 
 import vocab_lit.study.figures as plots
-from studies.plots import _brief, _spread, correlations, growth_curves, heat_map, score_curves, score_dots, score_flops
 from studies.embedding_plots import _plane, alignment_map, embedding_map, show_mixture
+from studies.plots import _brief, _spread, correlations, growth_curves, heat_map, score_curves, score_dots, score_flops
 from vocab_lit.study.figures import INK, SANS, label, loss_bars, loss_curves, plt, row_shares
 from vocab_lit.study.results import published
 
