@@ -9,6 +9,7 @@ import logging
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -62,20 +63,22 @@ def _read(text: Sequence[str | Path]) -> Lines:
     return lines
 
 
-def _train_token_vectors(text, part: Path, tokenizer: str | Path, how: VectorTraining) -> dict:
+def _train_token_vectors(text: Sequence[str | Path], part: Path, tokenizer: str | Path, how: VectorTraining) -> dict:
     from vocab_lit.tokens.tokenizer import load_tokenizer
     from vocab_lit.vectors.token_vectors import save_vectors, token_vectors
 
     opened = load_tokenizer(tokenizer)
-    made = token_vectors(opened, _read(text), **how.given)
+    options: dict[str, Any] = dict(how.given)
+    made = token_vectors(opened, _read(text), **options)
     save_vectors(made, opened, part)
     return dict(vectors=int(made.known.sum()), dimensions=made.matrix.shape[1], made_by=made.name)
 
 
-def _train_word_vectors(text, part: Path, how: VectorTraining) -> dict:
+def _train_word_vectors(text: Sequence[str | Path], part: Path, how: VectorTraining) -> dict:
     from vocab_lit.vectors.word_vectors import save_words, train_words
 
-    words = train_words(_read(text), **how.given)
+    options: dict[str, Any] = dict(how.given)
+    words = train_words(_read(text), **options)
     save_words(words, part)
     made_by = "fastText on words" if words.model else "word PPMI"
     return dict(vectors=len(words.words), dimensions=words.dim, made_by=made_by)
