@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, cast
 
 from ..methods.settings import InitSettings, TransplantSettings, copies_overlap
 from .source import Source
@@ -62,8 +62,10 @@ def aligned_vectors(
 
     def words(file, text, side):
         log.info(f"{'reading' if file else 'training'} word vectors of the {side} language")
-        trained = None if file else train_words(text, vectors.vectors, settings.init.seed, vectors.threads)
-        return open_words(file or trained, f"{side} words, trained here")
+        name = f"{side} words, trained here"
+        if file:
+            return open_words(file, name)
+        return open_words(train_words(text, vectors.vectors, settings.init.seed, vectors.threads), name)
 
     made = align_tokens(
         words(vectors.source_vectors, Lines(*vectors.source_text), "source"),
@@ -156,10 +158,11 @@ def factorize_files(
         source = Source.from_pretrained(source)
         how = how or Factoring()
         model = source.open_weights()
-        how.estimator(model.get_input_embeddings().weight.shape[1], seed)  # refuses settings that cannot be
+        weight: Any = model.get_input_embeddings().weight
+        how.estimator(weight.shape[1], seed)  # refuses settings that cannot be
         check_source(model, source.vocab)
         check_target(model, source.vocab, source.vocab)
-        embeddings = rows_of(model.get_input_embeddings().weight)[: len(source.vocab)]
+        embeddings = rows_of(weight)[: len(source.vocab)]
         log.info(f"factorising {len(embeddings):,} embeddings of {embeddings.shape[1]} dimensions")
         factors = factorize(embeddings, how, seed)
         factors.save(part)
@@ -199,7 +202,7 @@ def check_transplant(
     source, out = Source.from_pretrained(source), check_output(out)
     check_text(text)
     check_text(settings.vectors.source_text, "source_text")
-    settings.check(text)
+    settings.check(tuple(map(str, text)))
     check_vocab_size(settings.tokenizer, text)
     return source, out, check_tokens(source, text, settings.tokenizer)
 
@@ -256,12 +259,12 @@ def target_tokenizers(
     from vocab_lit.tokens.tokenizer import build_tokenizer, load_tokenizer
 
     wanted = settings.tokenizer
-    tokenizer = load_tokenizer(wanted.tokenizer) if wanted.tokenizer else None
+    tokenizer = cast("PreTrainedTokenizerFast", load_tokenizer(wanted.tokenizer)) if wanted.tokenizer else None
     if wanted.continues:
         tokenizer = _continued(source, lines, wanted, tokenizer)
         return TargetTokenizers(tokenizer, tokenizer)
     if settings.only_adds([] if lines == [] else ["text"]):
-        tokenizer = source.tokenizer
+        tokenizer = cast("PreTrainedTokenizerFast", source.tokenizer)
     if tokenizer is None:
         log.info(f"training a tokenizer of {wanted.vocab_size:,} tokens")
         tokenizer = build_tokenizer(source.tokenizer, lines, wanted).tokenizer
@@ -572,7 +575,7 @@ def _lost(vocab: Vocab, built: Built) -> dict[str, int]:  # {script: tokens}
     "The scripts in which tokens that are gone begin, those first that lost most."
     from vocab_lit.tokens.vocab import script_of
 
-    kept = set(built.source_ids.tolist())
+    kept = set() if built.source_ids is None else set(built.source_ids.tolist())
     gone = (t.text for t in vocab if t.id not in kept and t.kind == "text" and t.text)
     return dict(Counter(script_of(text[0]) for text in gone).most_common())
 
