@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING
 
 from ..methods.settings import InitSettings, TransplantSettings, copies_overlap
 from .source import Source
@@ -36,69 +36,8 @@ if TYPE_CHECKING:
 log = logging.getLogger("vocab_lit")
 
 # %% auto #0
-__all__ = ['log', 'aligned_vectors', 'target_vectors', 'factorize_files', 'check_tokens', 'check_transplant', 'TargetTokenizers',
-           'target_tokenizers', 'changed_settings', 'FileTransplant', 'transplant_files', 'trim_recipe', 'trim_files']
-
-# %% ../../nbs/05_models/20_pipeline.ipynb #241ded42
-def _shown(value: object) -> str:
-    if isinstance(value, float):
-        return f"{value:.2f}"
-    return f"{value:,}" if isinstance(value, int) else str(value)
-
-
-def aligned_vectors(
-    source: Source,
-    tokenizer: PreTrainedTokenizerBase,  # of the target language
-    lines: Iterable[str],  # text in the target language, that can be read again
-    settings: TransplantSettings,
-) -> AlignedVectors:
-    "Read or train the word vectors of both languages, align them, and bring them down to tokens."
-    from vocab_lit.tokens.tokenizer import load_tokenizer
-    from vocab_lit.tokens.vocab import Vocab
-    from vocab_lit.vectors.align import align_tokens
-    from vocab_lit.vectors.word_vectors import open_words, train_words
-
-    vectors, only = settings.vectors, settings.init.source_only
-
-    def words(file, text, side):
-        log.info(f"{'reading' if file else 'training'} word vectors of the {side} language")
-        name = f"{side} words, trained here"
-        if file:
-            return open_words(file, name)
-        return open_words(train_words(text, vectors.vectors, settings.init.seed, vectors.threads), name)
-
-    made = align_tokens(
-        words(vectors.source_vectors, Lines(*vectors.source_text), "source"),
-        words(vectors.target_vectors, lines, "target"),
-        source.tokenizer,
-        tokenizer,
-        vectors.pairs(),
-        vectors.subwords,
-        vectors.normalise,
-        Vocab.from_tokenizer(load_tokenizer(only)) if only else None,
-    )
-    for name, value in made.report.items():
-        log.info(f"{name}: {_shown(value)}")
-    return made
-
-
-def target_vectors(
-    needs: str,  # as the recipe says: "token vectors" or "word vectors"
-    tokenizer: PreTrainedTokenizerBase,  # of the target language
-    lines: Iterable[str],
-    settings: TransplantSettings,
-) -> TokenVectors:
-    "Read or make the vectors of the target tokens, one row per token id."
-    from vocab_lit.models.auxiliary import auxiliary_vectors
-    from vocab_lit.vectors.word_vectors import from_words, read_vectors, static_vectors
-
-    vectors, file = settings.vectors, settings.vectors.file
-    log.info(f"reading {file}" if file else f"making {needs}")
-    if not file:
-        return static_vectors(needs, tokenizer, lines, vectors.vectors, settings.init.seed, vectors.threads)
-    if needs == "word vectors":
-        return from_words(file, tokenizer)
-    return auxiliary_vectors(file, tokenizer) if file.is_dir() else read_vectors(file, tokenizer)
+__all__ = ['log', 'factorize_files', 'check_tokens', 'check_transplant', 'TargetTokenizers', 'target_tokenizers',
+           'changed_settings', 'FileTransplant', 'transplant_files', 'trim_recipe', 'trim_files']
 
 # %% ../../nbs/05_models/20_pipeline.ipynb #4c542d13
 def factorize_files(
@@ -158,11 +97,10 @@ def factorize_files(
         source = Source.from_pretrained(source)
         how = how or Factoring()
         model = source.open_weights()
-        weight: Any = model.get_input_embeddings().weight
-        how.estimator(weight.shape[1], seed)  # refuses settings that cannot be
+        how.estimator(model.get_input_embeddings().weight.shape[1], seed)  # refuses settings that cannot be
         check_source(model, source.vocab)
         check_target(model, source.vocab, source.vocab)
-        embeddings = rows_of(weight)[: len(source.vocab)]
+        embeddings = rows_of(model.get_input_embeddings().weight)[: len(source.vocab)]
         log.info(f"factorising {len(embeddings):,} embeddings of {embeddings.shape[1]} dimensions")
         factors = factorize(embeddings, how, seed)
         factors.save(part)
@@ -202,7 +140,7 @@ def check_transplant(
     source, out = Source.from_pretrained(source), check_output(out)
     check_text(text)
     check_text(settings.vectors.source_text, "source_text")
-    settings.check(tuple(map(str, text)))
+    settings.check(text)
     check_vocab_size(settings.tokenizer, text)
     return source, out, check_tokens(source, text, settings.tokenizer)
 
@@ -242,7 +180,7 @@ def _expanded(
     "The source's tokenizer with tokens of the target language's."
     from vocab_lit.tokens.expansion import expand_tokenizer
 
-    expanded = expand_tokenizer(source.tokenizer, tokenizer, n)
+    expanded = expand_tokenizer(source.vocab, tokenizer, n)
     added = len(expanded) - len(source.tokenizer)
     others = "the source vocabulary has the others, or cannot build them"
     log.info(f"added {added:,} of the first {n:,} tokens of the target language's tokenizer; {others}")
@@ -259,12 +197,12 @@ def target_tokenizers(
     from vocab_lit.tokens.tokenizer import build_tokenizer, load_tokenizer
 
     wanted = settings.tokenizer
-    tokenizer = cast("PreTrainedTokenizerFast", load_tokenizer(wanted.tokenizer)) if wanted.tokenizer else None
+    tokenizer = load_tokenizer(wanted.tokenizer) if wanted.tokenizer else None
     if wanted.continues:
         tokenizer = _continued(source, lines, wanted, tokenizer)
         return TargetTokenizers(tokenizer, tokenizer)
     if settings.only_adds([] if lines == [] else ["text"]):
-        tokenizer = cast("PreTrainedTokenizerFast", source.tokenizer)
+        tokenizer = source.tokenizer
     if tokenizer is None:
         log.info(f"training a tokenizer of {wanted.vocab_size:,} tokens")
         tokenizer = build_tokenizer(source.tokenizer, lines, wanted).tokenizer
@@ -363,6 +301,7 @@ class FileTransplant:
     @cached_property
     def vectors(self) -> TokenVectors | AlignedVectors | None:
         "Vectors of the target vocabulary, None for a recipe that needs none."
+        from vocab_lit.models.auxiliary import aligned_vectors, target_vectors
         from vocab_lit.tokens.vocab import Vocab
         from vocab_lit.vectors.token_vectors import carry_vectors
 
@@ -575,7 +514,7 @@ def _lost(vocab: Vocab, built: Built) -> dict[str, int]:  # {script: tokens}
     "The scripts in which tokens that are gone begin, those first that lost most."
     from vocab_lit.tokens.vocab import script_of
 
-    kept = set() if built.source_ids is None else set(built.source_ids.tolist())
+    kept = set(built.source_ids.tolist())
     gone = (t.text for t in vocab if t.id not in kept and t.kind == "text" and t.text)
     return dict(Counter(script_of(text[0]) for text in gone).most_common())
 
