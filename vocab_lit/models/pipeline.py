@@ -6,11 +6,9 @@
 from __future__ import annotations
 
 import logging
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
-from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -22,7 +20,7 @@ from ..tokens.settings import TokenizerSettings, TrimSettings, check_vocab_size
 from ..vectors.settings import VectorSettings
 
 if TYPE_CHECKING:
-    from transformers import PreTrainedModel, PreTrainedTokenizerBase, PreTrainedTokenizerFast
+    from transformers import PreTrainedModel, PreTrainedTokenizerFast
 
     from vocab_lit.methods.factored import Factors
     from vocab_lit.methods.factoring import Factoring
@@ -472,53 +470,6 @@ def trim_recipe() -> Recipe:
     return Recipe("trim", (Copy(fuzzy=False), Gaussian()), "Abdaoui et al. (2020)", about)
 
 
-_SAMPLE = 2000  # lines of each text by which tokenizers are compared
-
-
-def _sizes(model: PreTrainedModel, n_tokens: int) -> dict[str, float]:
-    "How much a model is."
-    parameters = list(model.parameters())
-    return {
-        "tokens": n_tokens,
-        "parameters": sum(p.numel() for p in parameters),
-        "weights, MB": sum(p.numel() * p.element_size() for p in parameters) / 1e6,
-    }
-
-
-def _compared(before: dict[str, float], after: dict[str, float]) -> list[dict]:
-    "Sizes before and after, a row each."
-    return [
-        dict(what=what, before=round(n, 1), after=round(after[what], 1), share=round(after[what] / n, 4))
-        for what, n in before.items()
-    ]
-
-
-def _tokenized(source: PreTrainedTokenizerBase, built: Built, text: str) -> dict[str, object]:
-    "How the source's tokenizer and the trimmed one tokenize a text."
-    from vocab_lit.tokens.vocab import fit
-
-    sample = list(islice(Lines(text), _SAMPLE))
-    before, after = fit(source, sample), fit(built.tokenizer, sample)
-    counts = built.counts[text]
-    return dict(
-        text=text,
-        tokens_that_stay=round(float(counts[built.source_ids].sum() / counts.sum()), 6),
-        tokens_per_word=round(before.fertility, 4),
-        after=round(after.fertility, 4),
-        unknown=before.unknown,
-        unknown_after=after.unknown,
-    )
-
-
-def _lost(vocab: Vocab, built: Built) -> dict[str, int]:  # {script: tokens}
-    "The scripts in which tokens that are gone begin, those first that lost most."
-    from vocab_lit.tokens.vocab import script_of
-
-    kept = set(built.source_ids.tolist())
-    gone = (t.text for t in vocab if t.id not in kept and t.kind == "text" and t.text)
-    return dict(Counter(script_of(text[0]) for text in gone).most_common())
-
-
 def trim_files(
     source: Source | str | Path,
     text: Sequence[str | Path],
@@ -585,6 +536,7 @@ def _trim(source: Source, files: list[str], out: Path, settings: TrimSettings, l
     from vocab_lit.models.compatibility import check_source, check_target
     from vocab_lit.models.served import is_decoder
     from vocab_lit.models.transplant import check_tokenizers, replace_vocabulary
+    from vocab_lit.models.trim_report import compared, lost, sizes, tokenized
     from vocab_lit.tokens.trim import trim
     from vocab_lit.tokens.vocab import Vocab
 
@@ -592,7 +544,7 @@ def _trim(source: Source, files: list[str], out: Path, settings: TrimSettings, l
     model = source.open_weights()
     check_source(model, source.vocab)
     check_target(model, source.vocab, source.vocab)  # whether the class can have any other
-    before = _sizes(model, len(source.vocab))
+    before = sizes(model, len(source.vocab))
     built = trim(source.tokenizer, {file: Lines(file) for file in files}, settings)
     log.info(built.about)
     multiple = ROWS_OF_DECODERS if is_decoder(model) else 1
@@ -600,9 +552,9 @@ def _trim(source: Source, files: list[str], out: Path, settings: TrimSettings, l
     check_tokenizers(model, source.vocab, target)
     result = replace_vocabulary(model, source.vocab, target, trim_recipe(), pad_to_multiple_of=multiple)
     told = {
-        "sizes": _compared(before, _sizes(model, len(built.tokenizer))),
-        "texts": [_tokenized(source.tokenizer, built, file) for file in files],
-        "lost": _lost(source.vocab, built),
+        "sizes": compared(before, sizes(model, len(built.tokenizer))),
+        "texts": [tokenized(source.tokenizer, built, file) for file in files],
+        "lost": lost(source.vocab, built),
     }
     for note in result.notes:
         log.warning(f"note: {note}")
