@@ -24,7 +24,7 @@ from benchmarks.peers import open_case, peer_python
 from benchmarks.process import measure
 from benchmarks.runner import run_part
 from benchmarks.wechsel import compare_neighbours, wechsel, wechsel_cases
-from vocab_lit.methods.recipe import load_plan
+from vocab_lit.methods.plan import Plan
 from vocab_lit.methods.semi_nmf import SemiNMF
 from vocab_lit.tokens.vocab import Vocab, overlap, toy_tokenizer
 from vocab_lit.training.lm_data import MaskedBlocks
@@ -77,7 +77,7 @@ def test_neighbours_are_compared_by_token_and_differences_find_their_reason(tmp_
     measure(wechsel, case.arguments)
     folder = Path(case.arguments["folder"])
     rows, (source, target, _) = np.load(folder / "vocab_lit.npy"), open_case(folder)
-    plan = load_plan(folder / "plan.npz", Vocab.from_tokenizer(target))
+    plan = Plan.load(folder / "plan.npz", Vocab.from_tokenizer(target))
 
     def told(i):  # our neighbours of a token, as the other side would tell them
         row = plan.weights[[i]]

@@ -15,7 +15,7 @@ from transformers import BertForMaskedLM, TrainerCallback
 from benchmarks.tests import writers
 from benchmarks.tests.toys import FAMILIES, WORDS, small_model
 from vocab_lit.methods.factored import load_factors
-from vocab_lit.methods.recipe import load_plan
+from vocab_lit.methods.plan import Plan
 from vocab_lit.models.factored_embedding import load_embedding
 from vocab_lit.models.source import load_model, open_model
 from vocab_lit.tokens.tokenizer import load_tokenizer
@@ -33,7 +33,7 @@ def test_files_are_whole_or_not_there_and_nothing_is_left_of_a_process_that_was_
     monkeypatch.setenv("TQDM_DISABLE", "1")
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
     warm = multiprocessing.get_context("forkserver")  # the parent of the program has imported what takes seconds
-    warm.set_forkserver_preload(["vocab_lit.app.pipeline", "vocab_lit.training.trainer"])
+    warm.set_forkserver_preload(["vocab_lit.models.pipeline", "vocab_lit.training.trainer"])
     process = warm.Process(target=writers.run, args=(tmp_path, names))
     process.start()
     process.join()
@@ -112,7 +112,7 @@ def test_pickles_in_other_files_are_not_read(nest):
     for name in (*vectors, "factors.safetensors"):
         (nest / name).write_bytes(pickle.dumps(nest.bomb()))
     for name in ("plan.npz", "plain.npz"):
-        nest.refuses(lambda f: load_plan(f, vocab), nest / name, "damaged or no plan")
+        nest.refuses(lambda f: Plan.load(f, vocab), nest / name, "damaged or no plan")
     for name in ("vectors.npz", *vectors):
         nest.refuses(open_words, nest / name, name)
     nest.refuses(load_factors, nest / "factors.safetensors", "holds no factors")

@@ -12,11 +12,12 @@ from transformers import AutoTokenizer, BertConfig, BertForMaskedLM
 
 from benchmarks.tests.toys import BODY, FAMILIES, MODELS, NAMES, WORDS, fast, logits, small_model, vectors_of
 from vocab_lit.methods.factored import FactoredRecipe
-from vocab_lit.methods.registry import get_recipe
-from vocab_lit.methods.registry import RECIPES
+from vocab_lit.methods.plan import Plan
+from vocab_lit.methods.registry import RECIPES, get_recipe
 from vocab_lit.methods.settings import copies_overlap
 from vocab_lit.models.source import load_model
-from vocab_lit.models.transplant import save, saved_plan, token_parameters, transplant
+from vocab_lit.models.token_tensors import token_parameters
+from vocab_lit.models.transplant import transplant
 from vocab_lit.tokens.expansion import expand_tokenizer
 from vocab_lit.tokens.vocab import Vocab
 from vocab_lit.vectors.align import AlignedVectors
@@ -64,7 +65,7 @@ def check_parameters(before, after, plan, recipe, n_target):
 
 
 def check_saved(result, model, new, place):
-    saved = save(result, place)
+    saved = result.save_pretrained(place)
     loaded, tokenizer = type(model).from_pretrained(saved).eval(), AutoTokenizer.from_pretrained(saved)
     for text in ("maji moto na ziwa", "ጸሐይ gari! 1999", "Maji ﬁ"):
         assert tokenizer(text)["input_ids"] == new(text)["input_ids"]
@@ -73,7 +74,7 @@ def check_saved(result, model, new, place):
     assert torch.allclose(scores, logits(model, ids), atol=1e-5) and torch.isfinite(scores).all()
     assert scores.shape[1] == len(Vocab.from_tokenizer(new))
     assert token_parameters(loaded).keys() == token_parameters(model).keys()
-    assert saved_plan(saved, tokenizer).summary().equals(result.plan.summary())
+    assert Plan.load(saved, Vocab.from_tokenizer(tokenizer)).summary().equals(result.plan.summary())
     assert type(load_model(saved)) is type(model)
 
 

@@ -76,7 +76,7 @@ def test_every_page_of_the_contents_has_its_source_and_llms_txt_lists_the_pages(
     assert linked and set(linked) <= sources.keys()
 
 
-LISTED = '''#| export
+LISTED = """#| export
 def f(x): # no
     "Does a | b.\\nMore."
 class K:
@@ -88,7 +88,7 @@ Text = Annotated[str, Option("--text", help="A file.")]
 class Kept(Settings):
     "What is kept."
     share: float = option(0.5, "of all lines", shown="half")
-    count: int = option(3, "lines")'''
+    count: int = option(3, "lines")"""
 
 
 def test_the_reference_has_every_public_name_with_its_section_and_its_first_line(repo):
