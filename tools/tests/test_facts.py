@@ -21,7 +21,6 @@ class Trial:
 
     def __init__(self):
         with (data_path("field") / "records.csv").open(encoding="utf-8") as file:
-            next(file)  # who made it, and with what
             self.rows = list(DictReader(file))
         self.languages = sorted({row["language"] for row in self.rows})
 

@@ -1,5 +1,6 @@
 """A toy repository with one library notebook, for the tests of the tools."""
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -45,16 +46,5 @@ def insert_text(path: Path, text: str) -> None:
 
 def run_pytest(folder: Path, **options) -> subprocess.CompletedProcess:
     "Run pytest on a folder of its own."
-    command = [
-        sys.executable,
-        "-m",
-        "pytest",
-        "-q",
-        "--color=no",
-        "-p",
-        "no:cacheprovider",
-        "--rootdir",
-        folder,
-        folder,
-    ]
+    command = [sys.executable, "-m", "pytest", "-q", "--color=no", "-p", "no:cacheprovider", "-c", os.devnull, folder]
     return subprocess.run(command, capture_output=True, text=True, **options)
