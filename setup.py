@@ -12,6 +12,7 @@ DATA = (  # what the commands of an installed package read; studies, benchmarks 
     "models/mini-*/*",
     "report/*",
     "field/records.csv",
+    "field/records.json",  # which describes them
     "field/sources.csv",
 )
 
