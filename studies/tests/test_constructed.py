@@ -9,7 +9,25 @@ import conllu
 import pytest
 import regex
 
-from studies.constructed import ACRONYMS, CASED, CONSONANTS, LANGUAGES, NAMES, VOWELS, _changed, _lexicon, dictionary, lines, name, parallel, sentences, spell, to_conllu, word, world_of
+from studies.constructed import (
+    ACRONYMS,
+    CASED,
+    CONSONANTS,
+    LANGUAGES,
+    NAMES,
+    VOWELS,
+    _changed,
+    _lexicon,
+    dictionary,
+    lines,
+    name,
+    parallel,
+    sentences,
+    spell,
+    to_conllu,
+    word,
+    world_of,
+)
 from studies.constructed_events import CLASSES, COMPANIES, CONCEPTS, FAMILIES, PLACES, TOPICS, events
 
 

@@ -159,7 +159,7 @@ def distances(
     "The ways' values less the baseline's, means over seeds; `ValueError` where nothing can be compared."
     rows = measures(table)
     if measure not in set(rows.measure):
-        raise ValueError(f"no measure {measure!r}; choose from {', '.join(found.measure.unique())}")
+        raise ValueError(f"no measure {measure!r}; choose from {', '.join(rows.measure.unique())}")
     rows = rows[rows.measure == measure]
     values = rows.pivot_table(index=[*PLACE, "seed"], columns="setting", values="value", sort=False)
     if baseline not in values:
