@@ -12,7 +12,7 @@ DATA = (  # what the commands of an installed package read; studies, benchmarks 
     "models/mini-*/*",
     "report/*",
     "field/records.csv",
-    "field/records.json",
+    "field/records.json",  # which describes them
     "field/sources.csv",
 )
 
