@@ -3,8 +3,7 @@ from pathlib import Path
 from transformers import BertConfig, BertForMaskedLM, GPT2Config, GPT2LMHeadModel, RobertaConfig, RobertaForMaskedLM
 from vocab_lit.models.source import load_model
 from vocab_lit.tasks.finetune import evaluate, fine_tune, predict, with_head
-from vocab_lit.tasks.nli import Pair, nli, read_pairs
-from vocab_lit.tasks.settings import PairConfig
+from vocab_lit.tasks.nli import Pair, PairConfig, nli, read_pairs
 from vocab_lit.text.corpus import data_path
 from vocab_lit.text.phrasebook import lines
 from vocab_lit.tokens.tokenizer import load_tokenizer, train_tokenizer

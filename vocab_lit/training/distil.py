@@ -60,8 +60,8 @@ _NONE = -100  # no target, as in labels
 def _tokenized(tokenizer, texts: list[str]) -> list[tuple]:  # of each: ids, offsets
     "Tokenize some texts without special tokens."
     only = dict(return_attention_mask=False, return_token_type_ids=False, truncation=False, verbose=False)
-    found = tokenizer(texts, add_special_tokens=False, return_offsets_mapping=True, **only)
-    return list(zip(found["input_ids"], found["offset_mapping"]))
+    coded = tokenizer(texts, add_special_tokens=False, return_offsets_mapping=True, **only)
+    return list(zip(coded["input_ids"], coded["offset_mapping"]))
 
 
 def _window(
@@ -188,9 +188,9 @@ def _lm_sum(model, ids, labels, through_input: bool) -> torch.Tensor:
     "The loss of language modelling, whose gradient may stop at the output embeddings."
     rows = model.new_rows["input"]
     rows.requires_grad_(through_input)
-    found = lm_loss(model, ids.clamp(min=0), labels, "sum", attention_mask=(ids >= 0).long())
+    loss = lm_loss(model, ids.clamp(min=0), labels, "sum", attention_mask=(ids >= 0).long())
     rows.requires_grad_(True)
-    return found
+    return loss
 
 # %% ../../nbs/06_training/08_distil.ipynb #d1571110
 def _width(model) -> int:

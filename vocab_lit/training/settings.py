@@ -14,8 +14,8 @@ from ..text.reader import TextSource
 from ..text.settings import LARGEST_SEED, Files, LacksOption, Model, SettingError, Settings, one_of, within
 
 # %% auto #0
-__all__ = ['MODES', 'EMBEDDINGS', 'PRESETS', 'PRECISIONS', 'Stage', 'LaptConfig', 'LaptSettings', 'RunStopped', 'RunOptions',
-           'RunSettings', 'KeepSettings', 'check_run']
+__all__ = ['MODES', 'EMBEDDINGS', 'PRESETS', 'PRECISIONS', 'Stage', 'LaptConfig', 'LaptSettings', 'RunStopped',
+           'NonFiniteGradient', 'RunOptions', 'RunSettings', 'KeepSettings', 'check_run']
 
 # %% ../../nbs/06_training/00_settings.ipynb #1695c301
 @dataclass(frozen=True)
@@ -236,6 +236,14 @@ class RunStopped(Exception):
     "A run was asked to stop, and did so; it can be resumed."
 
 
+class NonFiniteGradient(ArithmeticError):
+    "A gradient was not finite; `step` says where."
+
+    def __init__(self, step: int):
+        super().__init__(f"the gradient at step {step} is not finite")
+        self.step = step
+
+
 @dataclass(frozen=True)
 class RunOptions(Settings):
     "How a run computes, what it tells on the way, and when it stops."
@@ -332,15 +340,15 @@ def check_run(
     settings: LaptSettings | LaptConfig,
     run: RunSettings,  # what surrounds it
     keep: KeepSettings,  # text in languages that the model knows
-    language: Settings | None = None,  # of the language adapter that is trained; None: the model itself is
+    adapter: Settings | None = None,  # the language adapter that is trained; None: the model itself is
 ) -> None:
     "`SettingError` where settings or text of a run cannot be as they are; no text is read to its end."
-    for group in filter(None, (settings, language)):
+    for group in filter(None, (settings, adapter)):
         group.check()
     run.check(text)
     keep.check((*text, *run.held_out))
     check_text(text)
     check_text(run.held_out, "held_out")
     check_text(keep.keep_text, "keep_text")
-    if language and keep.keep_text:
+    if adapter and keep.keep_text:
         raise SettingError("keep_text", "a language adapter leaves the model as it is, and nothing is forgotten")

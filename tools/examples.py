@@ -1,0 +1,67 @@
+"""What the examples of several notebooks begin with: a small model, and what the library remarks."""
+
+import logging
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+log = logging.getLogger("vocab_lit")
+
+
+class _Told(logging.Handler):
+    "Gives each remark to a function."
+
+    def __init__(self, tell: Callable[[str], object]):
+        super().__init__()
+        self.tell = tell
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self.tell(record.getMessage())
+
+
+@contextmanager
+def remarks(tell: Callable[[str], object] | None = None) -> Iterator[list[str]]:
+    "Inside the block, remarks of the library go to the list that it gives, and to a function such as print."
+    told: list[str] = []
+    handlers = [_Told(told.append), *([_Told(tell)] if tell else [])]
+    level = log.level
+    log.setLevel(logging.INFO)
+    for handler in handlers:
+        log.addHandler(handler)
+    try:
+        yield told
+    finally:
+        for handler in handlers:
+            log.removeHandler(handler)
+        log.setLevel(level)
+
+
+def tiny_model(folder: str | Path, tokens: int = 800) -> Path:
+    "Save a masked model of a few thousand random weights, with a tokenizer of English and Finnish, and its text sw.txt."
+    import torch
+    from transformers import XLMRobertaConfig, XLMRobertaForMaskedLM
+
+    from vocab_lit.text.phrasebook import lines
+    from vocab_lit.tokens.tokenizer import train_tokenizer
+
+    folder = Path(folder)
+    tokenizer = train_tokenizer(lines("en", 500, seed=0) + lines("fi", 500, seed=0), "unigram", tokens)
+    shape = dict(hidden_size=16, num_hidden_layers=1, num_attention_heads=2, intermediate_size=16)
+    with torch.random.fork_rng():
+        torch.manual_seed(0)
+        model = XLMRobertaForMaskedLM(XLMRobertaConfig(vocab_size=len(tokenizer), max_position_embeddings=130, **shape))
+    model.save_pretrained(folder / "model")
+    tokenizer.save_pretrained(folder / "model")
+    (folder / "sw.txt").write_text("\n".join(lines("sw", 600, seed=0)), encoding="utf-8")
+    return folder
+
+
+def run(*arguments: object, code: int = 0) -> str:
+    "What `vocab-lit` prints: its output, or where it is to fail its errors."
+    from typer.testing import CliRunner
+
+    from vocab_lit.cli.main import app
+
+    result = CliRunner().invoke(app, [str(a) for a in arguments])
+    assert result.exit_code == code, (result.exit_code, result.output, result.exception)
+    return result.stdout if code == 0 else result.stderr
