@@ -51,7 +51,7 @@ lib: .venv/installed ## after editing notebooks: export the library, generate th
 	@$(PUBLISH) lib
 
 bench: .venv/installed ## measure speed and memory beside the packages that people use today (ARGS="focus wechsel --rounds 1"; about 40 minutes for all)
-	.venv/bin/vocab-lit bench $(or $(ARGS),all --install)
+	$(PY) -m benchmarks $(or $(ARGS),all --install)
 
 mini-model: .venv/installed ## train a bundled model again: make mini-model ARGS="--model mini-mbert --out DIR"
 	$(PY) -m studies.bundled_models $(ARGS)

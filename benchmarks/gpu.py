@@ -1,28 +1,30 @@
-"""Tokens per second of a few models in half precision, beside transformers' Trainer as its example scripts use it, with what limits them."""
+"""Tokens per second in half precision beside transformers' Trainer as its example scripts use it, and their limit."""
 
 from __future__ import annotations
 
 import contextlib
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from benchmarks.baselines import Meter
-from benchmarks.bench import CLAIMS, Case, Claim, Part, Runs, _clock, count_flops, random_model
-from benchmarks.feed import PARTS
+from benchmarks.claims import Claim, medians
+from benchmarks.lapt import count_flops, random_model, step_clock
+from benchmarks.made import TINY
+from benchmarks.process import Meter
+from benchmarks.runner import Case, Part, as_sides
 
 if TYPE_CHECKING:
     import torch
     from transformers import PreTrainedModel, PreTrainedTokenizerBase, Trainer
 
-
-_TINY = dict(hidden_size=32, num_hidden_layers=2, num_attention_heads=2, intermediate_size=48)
-_TINY_GPT2 = dict(n_embd=32, n_layer=2, n_head=2)
-_QWEN3 = dict(  # of 0.6B
+OURS = ("vocab_lit", "recomputed", "compiled")
+SIDES = (*OURS, "Trainer", "Trainer, bf16")
+SHAPES = ("XLM-R base", "GPT-2", "Qwen3 0.6B")
+QWEN3 = dict(
     hidden_size=1024,
     intermediate_size=3072,
     num_hidden_layers=28,
@@ -35,7 +37,7 @@ _QWEN3 = dict(  # of 0.6B
 
 
 def model_of(
-    shape: str,  # XLM-R base, GPT-2 or Qwen3 0.6B
+    shape: str,  # of SHAPES
     n_tokens: int,  # in the vocabulary
     small: bool,  # whether all but the kind of model is tiny
 ) -> PreTrainedModel:
@@ -44,16 +46,14 @@ def model_of(
     from transformers import GPT2Config, GPT2LMHeadModel, Qwen3Config, Qwen3ForCausalLM
 
     if shape == "XLM-R base":
-        return random_model(n_tokens, **_TINY if small else {})
+        return random_model(n_tokens, **TINY if small else {})
     with torch.random.fork_rng():
         torch.manual_seed(0)
         if shape == "GPT-2":
-            return GPT2LMHeadModel(GPT2Config(vocab_size=n_tokens, **_TINY_GPT2 if small else {}))
-        tiny = _TINY | dict(num_key_value_heads=1, head_dim=16)
-        return Qwen3ForCausalLM(Qwen3Config(vocab_size=n_tokens, **_QWEN3 | (tiny if small else {})))
-
-
-_OURS = ("vocab_lit", "recomputed", "compiled")
+            tiny = dict(n_embd=32, n_layer=2, n_head=2)
+            return GPT2LMHeadModel(GPT2Config(vocab_size=n_tokens, **tiny if small else {}))
+        tiny = TINY | dict(num_key_value_heads=1, head_dim=16)
+        return Qwen3ForCausalLM(Qwen3Config(vocab_size=n_tokens, **QWEN3 | (tiny if small else {})))
 
 
 def _our_trainer(model, tokenizer, file, length, batch, steps, folder) -> Trainer:
@@ -76,44 +76,46 @@ def _their_trainer(model, tokenizer, file, length, batch, steps, folder, bf16) -
 
     from vocab_lit.models.source import is_masked
 
+    on_gpu = torch.cuda.is_available()
     args = TrainingArguments(
         folder,
         max_steps=steps,
         per_device_train_batch_size=batch,
         bf16=bf16,
-        use_cpu=not torch.cuda.is_available(),
+        use_cpu=not on_gpu,
         report_to="none",
         disable_tqdm=True,
         save_strategy="no",
-        dataloader_pin_memory=torch.cuda.is_available(),
+        dataloader_pin_memory=on_gpu,
     )
     blocks = np.fromfile(file, "<i4").reshape(-1, length).tolist()
+    rows = [dict(input_ids=ids, attention_mask=[1] * length) for ids in blocks]
     if is_masked(model):
-        rows = [dict(input_ids=b, attention_mask=[1] * length, special_tokens_mask=[0] * length) for b in blocks]
+        rows = [row | dict(special_tokens_mask=[0] * length) for row in rows]
         collate = DataCollatorForLanguageModeling(tokenizer)
     else:
-        rows = [dict(input_ids=ids, attention_mask=[1] * length, labels=ids) for ids in blocks]
+        rows = [row | dict(labels=row["input_ids"]) for row in rows]
         collate = default_data_collator
     return Trainer(model, args, train_dataset=rows, data_collator=collate)
 
 
 @contextlib.contextmanager
-def _as_side(side, model, small) -> Iterator[None]:
+def as_side(side: str, model: PreTrainedModel, small: bool) -> Iterator[None]:
     "Inside the block a model trains as a side does."
-    from vocab_lit.training.trainer import activations_recomputed, answering_with_loss, compiled_blocks
+    from vocab_lit.training.contexts import activations_recomputed, answering_with_loss, compiled_blocks
 
     with contextlib.ExitStack() as stack:
         if side == "compiled":
             stack.enter_context(compiled_blocks(model, "eager" if small else "inductor"))
         if side == "recomputed":
             stack.enter_context(activations_recomputed(model))
-        if side in _OURS:
+        if side in OURS:
             stack.enter_context(answering_with_loss(model))
         yield
 
 
-def _seconds_waiting(trainer: Trainer) -> list[float]:  # one more for each step
-    "How long the processor waits for the blocks of each step."
+def _time_waiting(trainer: Trainer) -> list[float]:  # one more for each step
+    "Seconds that the processor waits for the blocks of each step."
     waited, get = [], trainer.get_batch_samples
 
     def timed(*args, **kwargs):
@@ -131,7 +133,7 @@ def loss_difference(
     tokenizer: PreTrainedTokenizerBase,
     blocks: torch.Tensor,  # (n, length)
 ) -> float:
-    "How far a device's loss is from the processor's, as a share of it."
+    "Difference of a device's loss from the processor's, as a share of it."
     import torch
 
     from vocab_lit.models.device import find_device
@@ -155,8 +157,8 @@ def loss_difference(
 
 def gpu(
     meter: Meter,
-    side: str,  # vocab_lit, recomputed, compiled, Trainer, or that in bf16
-    shape: str,  # as `model_of` takes it
+    side: str,  # of SIDES
+    shape: str,  # of SHAPES
     n_tokens: int,  # in the vocabulary
     length: int,  # tokens in a block
     batch: int,  # blocks; the plain Trainer has eight
@@ -166,41 +168,48 @@ def gpu(
     "Steps of training after a warm-up."
     import torch
 
-    from studies.budget import products_per_second
-    from vocab_lit.models.device import find_device
     from vocab_lit.tokens.vocab import toy_tokenizer
 
-    device, warm_up = find_device(), 1 if small else 10
-    batch = batch if side in _OURS else 8
+    warm_up, batch = 1 if small else 10, batch if side in OURS else 8
     tokenizer = toy_tokenizer("unigram", (f"w{i}" for i in range(n_tokens - 5)))
     model = model_of(shape, n_tokens, small)
-    n_blocks = batch * (warm_up + steps)
-    blocks = torch.randint(5, n_tokens - 5, (n_blocks, length), generator=torch.Generator().manual_seed(0))
-    told = dict(loss_difference=loss_difference(model, tokenizer, blocks[:2])) if side == "vocab_lit" else {}
-    flops = _flops(model, tokenizer, blocks[:2]) / 2 / length if side in _OURS else 0  # of a token
-    with _as_side(side, model, small):
+    generator = torch.Generator().manual_seed(0)
+    blocks = torch.randint(5, n_tokens - 5, (batch * (warm_up + steps), length), generator=generator)
+    facts = dict(loss_difference=loss_difference(model, tokenizer, blocks[:2])) if side == "vocab_lit" else {}
+    flops = _flops(model, tokenizer, blocks[:2]) / 2 / length if side in OURS else 0  # of a token
+    with as_side(side, model, small):
         seconds, waiting = _timed(meter, side, model, tokenizer, blocks, batch, warm_up)
     rate = steps * batch * length / seconds
-    told |= dict(tokens_per_second=rate, feed_share=waiting / seconds)
+    facts |= dict(tokens_per_second=rate, feed_share=waiting / seconds)
     if torch.cuda.is_available():
-        told["gpu_mb"] = torch.cuda.max_memory_allocated() / 2**20
+        facts["gpu_mb"] = torch.cuda.max_memory_allocated() / 2**20
     if flops:
-        half = torch.bfloat16 if device.precision == "bf16" else torch.float32
-        peak = products_per_second(device.torch, half, **dict(seconds=0.02, size=64) if small else {})
-        told |= dict(flops_per_second=rate * flops, tflops=rate * flops / 1e12, share=rate * flops / peak)
-    return told
+        facts |= dict(flops_per_second=rate * flops, tflops=rate * flops / 1e12, share=rate * flops / _peak(small))
+    return facts
+
+
+def _peak(small: bool) -> float:
+    "Operations a second in a matrix product."
+    import torch
+
+    from studies.costs import products_per_second
+    from vocab_lit.models.device import find_device
+
+    device = find_device()
+    dtype = torch.bfloat16 if device.precision == "bf16" else torch.float32
+    return products_per_second(device.torch, dtype, **dict(seconds=0.02, size=64) if small else {})
 
 
 def _timed(meter, side, model, tokenizer, blocks, batch, warm_up) -> tuple[float, float]:  # seconds, of them waiting
     "Train on all blocks once, and time the steps after a warm-up."
-    steps, clock = len(blocks) // batch, _clock(warm_up)
+    steps, clock = len(blocks) // batch, step_clock(warm_up)
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder, "tokens")
         blocks.numpy().astype("<i4").tofile(file)
         given = (model, tokenizer, file, blocks.shape[1], batch, steps, folder)
-        trainer = _our_trainer(*given) if side in _OURS else _their_trainer(*given, bf16=side.endswith("bf16"))
+        trainer = _our_trainer(*given) if side in OURS else _their_trainer(*given, bf16=side.endswith("bf16"))
         trainer.add_callback(clock)
-        waited = _seconds_waiting(trainer)
+        waited = _time_waiting(trainer)
         with meter:
             trainer.train()
     return clock.times[-1][0] - clock.times[0][0], sum(waited[warm_up:steps])
@@ -212,13 +221,12 @@ def _flops(model, tokenizer, blocks) -> int:
     from vocab_lit.training.lm_data import MaskedBlocks
 
     data = MaskedBlocks(blocks, len(blocks), tokenizer if is_masked(model) else None)
-    counted = count_flops("vocab_lit", model, data)
+    flops = count_flops(model, data, at_labels=True)
     model.zero_grad()
-    return counted
+    return flops
 
 
-_SIDES = ("vocab_lit", "recomputed", "compiled", "Trainer", "Trainer, bf16")
-_CASES = (  # shape, tokens, length, blocks in a batch
+CASES = (  # shape, tokens, length, blocks in a batch
     ("XLM-R base", 250_002, 256, 64),
     ("XLM-R base", 250_002, 512, 32),
     ("XLM-R base", 50_002, 256, 64),
@@ -229,21 +237,44 @@ _CASES = (  # shape, tokens, length, blocks in a batch
 
 
 def gpu_cases(place: Path, sizes: tuple, small: bool) -> Iterator[Case]:
-    "Models of four shapes, two of them with blocks of two lengths."
-    for shape, n_tokens, length, batch in _CASES[-1:] if small else _CASES:
-        given = dict(n_tokens=300, length=16, batch=4, steps=2) if small else {}
-        given = dict(n_tokens=n_tokens, length=length, batch=batch, steps=30) | given
-        sides = ("vocab_lit", "Trainer") if small else _SIDES
-        label = f"{shape}, {n_tokens:,} tokens, blocks of {length}"
-        yield Case(label, dict(shape=shape, small=small) | given, sides=sides)
+    "Models of three shapes, one of them with vocabularies of two sizes and blocks of two lengths."
+    tiny = dict(n_tokens=300, length=16, batch=4, steps=2) if small else {}
+    for shape, n_tokens, length, batch in CASES[-1:] if small else CASES:
+        case = dict(shape=shape, small=small, n_tokens=n_tokens, length=length, batch=batch, steps=30) | tiny
+        sides = ("vocab_lit", "Trainer") if small else SIDES
+        yield Case(f"{shape}, {n_tokens:,} tokens, blocks of {length}", case, sides=sides)
 
 
-PARTS["gpu"] = Part(
+def _shape_claims(shape) -> tuple[Claim, ...]:
+    def beside(other):
+        return medians(shape, "tokens_per_second", other, inverse=True)
+
+    return (
+        Claim(f"tokens per second, vocab_lit / Trainer, {shape}", beside("Trainer"), low=3),
+        Claim(f"the same with the Trainer in bf16, {shape}", beside("Trainer, bf16")),
+        Claim(f"operations a second / those of a matrix product, {shape}", medians(shape, "share"), low=0.45),
+    )
+
+
+def _pays(side):
+    return medians("", "tokens_per_second", side)
+
+
+CLAIMS = (
+    *(claim for shape in SHAPES for claim in _shape_claims(shape)),
+    Claim("share of the time in which blocks are waited for", medians("", "feed_share"), high=0.05),
+    Claim("difference from the processor's loss, as a share", medians("", "loss_difference"), high=0.01),
+    Claim("tokens per second, compiled / vocab_lit", _pays("compiled")),
+    Claim("tokens per second, with activations computed again / vocab_lit", _pays("recomputed")),
+)
+PART = Part(
+    "gpu",
     "training on a GPU in half precision beside transformers' Trainer as run_mlm and run_clm use it",
     15,
-    {side: ("benchmarks.gpu.gpu", dict(side=side)) for side in _SIDES},
-    gpu_cases,
     "",
+    as_sides(gpu, *SIDES),
+    gpu_cases,
+    claims=CLAIMS,
     facts=dict(
         tokens_per_second="tokens per second",
         tflops="TFLOP/s",
@@ -255,53 +286,3 @@ PARTS["gpu"] = Part(
     named=True,
     gpu=True,
 )
-
-
-def _cases_with(runs, side) -> list[str]:
-    return runs.table.case[runs.table.side == side].unique().tolist()
-
-
-def _in_cases(start, measure, other="") -> Callable[[Runs], list[float]]:
-    "A claim's number in all cases whose names start alike: of this package, or how many times another side's."
-
-    def value(runs):
-        cases = [case for case in _cases_with(runs, other or "vocab_lit") if case.startswith(start)]
-        if other:
-            return [float(np.median(1 / runs.ratio(measure, other, case))) for case in cases]
-        return [float(np.median(runs.values(measure, case=case))) for case in cases]
-
-    return value
-
-
-def _pays(side) -> Callable[[Runs], list[float]]:
-    "A claim's number: how many times as fast training is as another side of this package."
-
-    def value(runs):
-        cases = _cases_with(runs, side)
-        return [float(np.median(runs.ratio("tokens_per_second", side, case))) for case in cases]
-
-    return value
-
-
-def _shape_claims(shape) -> list[Claim]:
-    return [
-        Claim(
-            "gpu",
-            f"tokens per second, vocab_lit / Trainer, {shape}",
-            _in_cases(shape, "tokens_per_second", "Trainer"),
-            3,
-        ),
-        Claim(
-            "gpu", f"the same with the Trainer in bf16, {shape}", _in_cases(shape, "tokens_per_second", "Trainer, bf16")
-        ),
-        Claim("gpu", f"operations a second / those of a matrix product, {shape}", _in_cases(shape, "share"), 0.45),
-    ]
-
-
-CLAIMS += [
-    *(claim for shape in ("XLM-R base", "GPT-2", "Qwen3 0.6B") for claim in _shape_claims(shape)),
-    Claim("gpu", "share of the time in which blocks are waited for", _in_cases("", "feed_share"), high=0.05),
-    Claim("gpu", "difference from the processor's loss, as a share", _in_cases("", "loss_difference"), high=0.01),
-    Claim("gpu", "tokens per second, compiled / vocab_lit", _pays("compiled")),
-    Claim("gpu", "tokens per second, with activations computed again / vocab_lit", _pays("recomputed")),
-]

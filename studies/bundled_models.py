@@ -21,7 +21,9 @@ import transformers
 from tqdm.auto import tqdm
 
 from studies.constructed import LANGUAGES, world_of
-from vocab_lit.tasks.settings import NO_EARLY_STOP, SPLITS, TaggingConfig
+from vocab_lit.tasks.config import NO_EARLY_STOP
+from vocab_lit.tasks.settings import SPLITS
+from vocab_lit.tasks.tagging import TaggingConfig
 from vocab_lit.text.corpus import Lines, data_path, mix, sampling_weights, write_json
 from vocab_lit.text.phrasebook import SOURCE_LOCALES
 from vocab_lit.tokens.tokenizer import train_tokenizer
@@ -429,7 +431,8 @@ def _examples(blocks, masks, config, seed):
 
 def _train(model, examples, config, work, log, options):
     "Train in one way, from the last checkpoint in the folder if there is one."
-    from vocab_lit.training.trainer import LaptTrainer, answering_with_loss, training_arguments
+    from vocab_lit.training.contexts import answering_with_loss
+    from vocab_lit.training.trainer import LaptTrainer, training_arguments
 
     unevaluated = dict(eval_strategy="no", eval_on_start=False, load_best_model_at_end=False)
     arguments = training_arguments(config, examples.seed, work, save=True, **unevaluated, **options)

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import functools
 import hashlib
-import importlib
 import random
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields
 from types import ModuleType
 
 import regex
 
+from vocab_lit.text import phrasebook
 from vocab_lit.text.phrasebook import find_locale
 
 TOPICS = {
@@ -689,9 +690,10 @@ def world_of(
     code: str,  # CLDR locale or constructed language
 ) -> ModuleType:  # vocab_lit.text.phrasebook or studies.constructed
     "The module that speaks a language; `ValueError` where neither does."
-    if code not in LANGUAGES:
-        find_locale(code)
-    return importlib.import_module(f"vocab_lit.text.{'constructed' if code in LANGUAGES else 'phrasebook'}")
+    if code in LANGUAGES:
+        return sys.modules[__name__]
+    find_locale(code)
+    return phrasebook
 
 
 def to_conllu(trees: Sequence[Tree]) -> str:

@@ -5,44 +5,28 @@ from __future__ import annotations
 import copy
 import hashlib
 import shutil
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from functools import cache, cached_property, lru_cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from studies.constructed import LANGUAGES, world_of
 from studies.hub import (
-    MODELS,
-    HubText,
-    Sample,
     StoredText,
-    get_source,
-    has_task,
-    hub_model,
-    hub_splits,
-    stored_mix,
-    stored_text,
     word_files,
 )
-from studies.presets import PAPER_TEXT, PaperText, paper_of
-from vocab_lit.methods.recipe import Copy, Gaussian, RandomMapping, Recipe, get_recipe
+from studies.setups import Setup, get_setup, scale_lapt
+from vocab_lit.methods.recipe import Copy, Gaussian, RandomMapping, Recipe
+from vocab_lit.methods.registry import get_recipe
 from vocab_lit.models.auxiliary import embedding_vectors, smaller_model
 from vocab_lit.models.device import find_device
 from vocab_lit.models.new_rows import only_new_rows
 from vocab_lit.models.source import load_model
 from vocab_lit.models.transplant import Transplant, transplant
-from vocab_lit.tasks.evaluate import read_examples
+from vocab_lit.study.adaptation import Adaptation
 from vocab_lit.tasks.finetune import fine_tune_seeds
-from vocab_lit.tasks.nli import Pair
-from vocab_lit.tasks.parsing import Parsed
-from vocab_lit.tasks.qa import Answer, Question
-from vocab_lit.tasks.settings import PAPERS, PERPLEXITY, TASK_PRESETS, TaskConfig, task_settings
-from vocab_lit.tasks.splits import hold_out
-from vocab_lit.tasks.tagging import Tagged
-from vocab_lit.text.corpus import data_path, mix, read_lines, split_lines
+from vocab_lit.tasks.settings import PERPLEXITY
 from vocab_lit.text.files import write_file
-from vocab_lit.text.phrasebook import inferences, questions
 from vocab_lit.tokens.continued import extend_on_text
 from vocab_lit.tokens.expansion import expand_tokenizer
 from vocab_lit.tokens.tokenizer import load_tokenizer, train_tokenizer_like
@@ -55,8 +39,9 @@ from vocab_lit.training.lm_loss import heldout_loss
 from vocab_lit.training.perplexity import perplexity
 from vocab_lit.training.settings import PRESETS, LaptConfig
 from vocab_lit.training.stages import total_steps
-from vocab_lit.vectors.align import AlignedVectors, align_tokens, read_dictionary
-from vocab_lit.vectors.token_vectors import TokenVectors, carry_vectors, encode_lines, vectors_method
+from vocab_lit.vectors.align import AlignedVectors, align_tokens
+from vocab_lit.vectors.settings import fasttext_or_ppmi
+from vocab_lit.vectors.token_vectors import TokenVectors, carry_vectors, encode_lines
 from vocab_lit.vectors.word_vectors import WordVectors, from_words, open_words, static_vectors, train_words
 
 if TYPE_CHECKING:
@@ -67,466 +52,44 @@ if TYPE_CHECKING:
     from vocab_lit.methods.factored import Factors
 
 
-Splits = tuple[list, list, list]  # examples of a task: train, dev, test
-
-
-@dataclass(frozen=True)
-class Setup:
-    "A source model, text in a target language or several, and budgets."
-
-    scale: str  # mini, paper or custom
-    language: str  # code of the target language, or several with a plus between them
-    model: str  # folder or hub name of the source model
-    train: Sequence[str] = field(repr=False)  # training text
-    held_out: Sequence[str] = field(repr=False)  # text for evaluation
-    vocab_size: int  # of the target vocabulary
-    lapt: LaptConfig  # hyper-parameters of LAPT
-    # of a task and a language; with test_only, the first two are empty
-    splits: Callable[..., Splits] | None = field(default=None, repr=False)
-    # of a task and a language: whether there are examples; None: of all
-    has_task: Callable[[str, str], bool] | None = field(default=None, repr=False)
-    tasks: Mapping[str, TaskConfig] = field(default_factory=lambda: TASK_PRESETS)  # hyper-parameters of fine-tuning
-    split_digits: bool = False  # whether the target tokenizer splits numbers into digits
-    source_text: Sequence[str] = field(default=(), repr=False)  # text in the source model's language, for WECHSEL
-    pairs: Sequence[tuple[str, str]] = field(default=(), repr=False)  # a dictionary from that language to the target's
-    # word vectors of the source model's language and of the target's; "": trained on text
-    word_files: tuple[str, str] = ("", "")
-    # a part of the training text, for the vocabulary and auxiliary embeddings; (): all of it
-    vocab_text: Iterable[str] = field(default=(), repr=False)
-    vector_epochs: int = 0  # passes of fastText over it; 0: as many as `token_fasttext` makes
-
-
-def _questions(language, n, seed, held_out):
-    found = questions(language, n, seed, held_out)
-    return [Question(f"{language}-{q.number}", q.question, q.context, (Answer(q.answer, q.start),)) for q in found]
-
-
-def _pairs(language, n, seed, held_out):
-    return [Pair(*inference[:3]) for inference in inferences(language, n, seed, held_out, names=4)]
-
-
-def _sentences(language, n, seed, held_out):
-    return world_of(language).sentences(language, n, seed, held_out)
-
-
-def _tags(*asked):
-    return [Tagged(s.words, s.tags) for s in _sentences(*asked)]
-
-
-def _names(*asked):
-    return [Tagged(s.words, s.labels) for s in _sentences(*asked)]
-
-
-def _trees(*asked):
-    return [Parsed(s.words, s.heads, s.relations) for s in _sentences(*asked)]
-
-
-@dataclass(frozen=True)
-class MiniTask:
-    "Where the examples of a task come from at scale mini, and how many there are."
-
-    examples: Callable[[str, int, int, bool], list]  # of a language, so many, by a seed, from what is held out or not
-    train: int
-    dev: int = 40
-    test: int = 150
-
-
-PHRASEBOOK_TASKS = {
-    "pos": MiniTask(_tags, train=60),
-    "ner": MiniTask(_names, train=60),
-    "qa": MiniTask(_questions, train=800, dev=80, test=130),
-    "nli": MiniTask(_pairs, train=498, dev=60),
-}
-CONSTRUCTED_TASKS = {
-    "pos": MiniTask(_tags, train=200),
-    "ner": MiniTask(_names, train=200),
-    "dp": MiniTask(_trees, train=200),
-}
-
-
-def _mini_splits(task: str, language: str, test_only: bool = False) -> Splits:
-    constructed = language in LANGUAGES
-    tasks = CONSTRUCTED_TASKS if constructed else PHRASEBOOK_TASKS
-    if task not in tasks:
-        kind = "a constructed language" if constructed else "which the phrasebook speaks"
-        raise ValueError(f"no examples of {task} in {language}, {kind}; choose from {', '.join(tasks)}")
-    mini = tasks[task]
-    test = mini.examples(language, mini.test, 503, True)
-    if test_only:
-        return [], [], test
-    return mini.examples(language, mini.train, 501, False), mini.examples(language, mini.dev, 502, True), test
-
-
-_MINI_TASK = dict(
-    learning_rate=1e-3,
-    batch_size=8,
-    epochs=6,
-    eval_every=2,
-    max_length=72,
-    schedule="constant",
-    stride=8,
-    warmup_steps=0,
-    weight_decay=0.0,
-)
-_MINI_TASKS = {
-    "qa": dict(batch_size=16, epochs=8),
-    "nli": dict(batch_size=16, epochs=8, eval_every=4, schedule="linear", warmup_steps=0.2),
-}
-_FEWER_EPOCHS = {("focus", "qa"): 4}  # half the others', as this chapter has the most models to score
-
-
-def _mini_config(task: str, config: TaskConfig, learning_rate: float) -> TaskConfig:
-    settings = _MINI_TASK | dict(learning_rate=learning_rate) | _MINI_TASKS.get(task, {})
-    known = {f.name for f in fields(config)}
-    return replace(config, **{name: value for name, value in settings.items() if name in known})
-
-
-def _paper_splits(task: str, language: str, test_only: bool = False, *, names: dict, divide: bool) -> Splits:
-    return hub_splits(task, language, names.get(task, ""), test_only, divide)
-
-
-def _paper_has_task(task: str, language: str, *, names: dict) -> bool:
-    return has_task(task, language, names.get(task, ""))
-
-
-TaskFiles = str | dict[str, str] | Sequence[tuple[str, str]]  # names, separated by spaces; or these by language
-
-
-def _files(given: TaskFiles, language: str) -> list[str]:  # of one language
-    given = given if isinstance(given, str) else dict(given).get(language, "")
-    return [f.replace("{language}", language) for f in given.split()]
-
-
-def _custom_splits(task: str, language: str, test_only: bool = False, *, files: dict) -> Splits:
-    paths = _files(files.get(task, ""), language)
-    if not paths:
-        expected = f"training, development and test file of {language}, separated by spaces"
-        raise ValueError(f"scale custom needs the files of the task: set {task} to {expected}")
-    if test_only or len(paths) == 1:
-        return [], [], read_examples(task, paths[-1])
-    train, *dev, test = [read_examples(task, f) for f in paths]
-    return (train, *dev, test) if dev else (*hold_out(train), test)
-
-
-# source models at mini and on the Hub; of the others XLM-R
-_XLMR = ("mini-xlmr", MODELS["XLM-R"])
-_MODELS = {
-    "unks-everywhere": ("mini-mbert", MODELS["mBERT"]),
-    "wechsel-roberta": ("mini-roberta", MODELS["RoBERTa"]),
-    "wechsel-gpt2": ("mini-gpt2", MODELS["GPT-2"]),
-    "wechsel-gpt2-low-resource": ("mini-gpt2", MODELS["GPT-2"]),
-}
-# of the others 50,000; MAD-X keeps the source vocabulary, and has here that of UNKs Everywhere
-_VOCAB_SIZES = {"embedding-structure": 32_770, "mad-x": 10_000, "unks-everywhere": 10_000}
-
-
-@dataclass(frozen=True)
-class MiniRates:
-    "Learning rates at scale mini: the best of sweeps of the same width."
-
-    lapt: float  # by held-out loss
-    tasks: Mapping[str, float] = field(default_factory=dict)  # by the source's development split; of the others 1e-3
-
-
-MINI_RATES = {
-    "mad-x": MiniRates(1e-3, {"qa": 1e-3}),
-    "mad-x-adapter": MiniRates(4e-3, {"ner": 1e-2, "pos": 1e-2, "qa": 5e-3}),
-    "unks-everywhere": MiniRates(1e-3, {"ner": 5e-4, "dp": 5e-4}),
-    "unks-everywhere-adapter": MiniRates(1e-2, {"ner": 1e-2, "dp": 5e-3}),
-    "wechsel-roberta": MiniRates(2e-3, {"nli": 7e-4}),
-    "wechsel-gpt2": MiniRates(4e-3),
-    "wechsel-gpt2-low-resource": MiniRates(4e-3),
-    "token-distillation": MiniRates(5e-3),
-}
-# evaluations of a run that is shorter than the paper's; of the others 5. WECHSEL gives scores at a tenth of the steps
-_EVALUATIONS = {"wechsel-roberta": 10, "wechsel-gpt2": 10, "wechsel-gpt2-low-resource": 30}
-
-
-@dataclass(frozen=True)
-class SetupOptions:
-    "What a setup is chosen by."
-
-    scale: str  # mini, paper or custom
-    # mini: a CLDR code or a constructed language; paper: the corpus's code; custom: any name; several with a plus
-    language: str
-    model: str = ""  # custom: folder or hub name of the source model; paper: another than the paper's
-    text: str | Path | Sequence[str | Path] = ()  # custom: text files, one for each language; {language} is filled in
-    # custom: files of the tasks: training, development (may be left out) and test, separated by spaces; or these by
-    # language; paper: short names of data sets
-    pos: TaskFiles = ""
-    ner: TaskFiles = ""
-    qa: TaskFiles = ""
-    nli: TaskFiles = ""
-    dp: TaskFiles = ""
-    # custom, paper: for WECHSEL; {language} is filled in; vectors that are not given are trained on text
-    dictionary: str = ""
-    source_text: str | Sequence[str] = ""
-    source_vectors: str = ""
-    target_vectors: str = ""
-    vocab_size: int = 0  # 0: at mini 700, or 1,500 for several languages and WECHSEL, otherwise the paper's
-    steps: int = 0  # 0: 60 at mini, otherwise the paper's
-    limit: int = 0  # lines of each language to read; 0: 4,000 at mini, otherwise all
-    max_bytes: int = 0  # paper: of each language's text; 0: as much as the paper has
-    # paper: bytes of the text that a vocabulary and auxiliary embeddings are trained on, which is held in memory; of
-    # more a sample is taken; 0: as the paper does
-    sample_bytes: int = 0
-    cleaned: bool | None = None  # paper: leave out what is no sentence, and copies; None: as the paper does
-    # paper: fastText's file for identifying languages, to leave English lines out where the paper does; "": they stay
-    language_model: str = ""
-    seed: int = 0  # mini: which sentences; otherwise which lines are held out
-    preset: str = "focus"  # whose hyper-parameters
-    corpus: str = ""  # paper: a short name, as cc100, fineweb-2, mc4, oscar or wikipedia; "": the paper's
-    # mini: a language of the source model to align the target with; "": English for WECHSEL's presets, otherwise none
-    source_language: str = ""
-
-    @property
-    def languages(self) -> list[str]:
-        return self.language.split("+")
-
-    @property
-    def paper(self) -> str:  # or a part of it, as wechsel-gpt2
-        return self.preset.removesuffix("-adapter")
-
-    @property
-    def task_files(self) -> dict[str, TaskFiles]:
-        files = dict(pos=self.pos, ner=self.ner, qa=self.qa, nli=self.nli, dp=self.dp)
-        return {task: given for task, given in files.items() if given}
-
-    def fill(self, name: str) -> str:
-        return name.replace("{language}", self.language)
-
-
-def scale_models(preset: str) -> tuple[str, str]:  # at mini a folder, at paper a hub name
-    "The source models of a paper."
-    bundled, name = _MODELS.get(preset.removesuffix("-adapter"), _XLMR)
-    return str(data_path("models", bundled)), name
-
-
-def scale_lapt(
-    scale: str,
-    preset: str = "focus",
-    steps: int = 0,  # 0: 60 at mini, otherwise the paper's
-) -> LaptConfig:
-    "The hyper-parameters of LAPT at a scale."
-    config = PRESETS.get(preset) or PRESETS[preset.removesuffix("-adapter")]
-    if scale == "mini":  # what this model learns in a minute
-        rates = MINI_RATES.get(preset)
-        swept = dict(learning_rate=rates.lapt, schedule="linear", warmup=0.1) if rates else dict(learning_rate=2e-3)
-        config = replace(config, steps=60, batch_size=16, length=72, **swept)
-    if steps:
-        config = replace(config, steps=steps, max_epochs=0)
-    eval_every = min(config.eval_every, max(1, config.steps // _EVALUATIONS.get(preset, 5)))
-    evaluations_without_gain = config.patience // config.eval_every
-    return replace(config, eval_every=eval_every, patience=evaluations_without_gain * eval_every)
-
-
-def scale_tasks(
-    scale: str,
-    preset: str = "focus",
-    of: Sequence[str] = (),  # languages and data sets, as in `task_settings`
-) -> Mapping[str, TaskConfig]:  # by task
-    "The hyper-parameters of fine-tuning at a scale; of tasks that the paper does not have, the tasks' own."
-    paper, adapters = preset.removesuffix("-adapter"), preset.endswith("-adapter")
-    paper = "wechsel" if paper.startswith("wechsel") else paper
-    others = TASK_PRESETS if paper in ("focus", "embedding-structure") else {}
-    tasks = {**others, **{task: task_settings(paper, task, adapters, of=of) for task in PAPERS[paper]}}
-    if scale != "mini":
-        return tasks
-    rates = MINI_RATES[preset].tasks if preset in MINI_RATES else {}
-    minis = {task: _mini_config(task, config, rates.get(task, 1e-3)) for task, config in tasks.items()}
-    return {task: replace(mini, epochs=_FEWER_EPOCHS.get((preset, task), mini.epochs)) for task, mini in minis.items()}
-
-
-def check_custom(text: object, **models: object) -> None:  # the parameters, by name
-    "`ValueError` where a model or text is missing at scale custom."
-    missing = [] if any(models.values()) else [f"a model folder: set {' or '.join(models)}"]
-    missing += [] if text else ["text files: set text"]
-    if missing:
-        raise ValueError(f"scale custom needs {', and '.join(missing)}")
-
-
-@dataclass
-class _Material:  # what a scale makes of the options
-    model: str
-    text: dict[str, tuple[Sequence[str], Sequence[str]]]  # by language: training and held-out text
-    splits: Callable[..., Splits]
-    source_text: Sequence[str] = ()
-    pairs: Sequence[tuple[str, str]] = ()
-    has_task: Callable[[str, str], bool] | None = None
-    mixed: Callable[..., Sequence[str]] = lambda texts, seed: list(mix(texts, seed=seed))  # of several languages
-    vocab_text: Callable[[Sequence[str]], Iterable[str]] = lambda train: ()  # of the training text; (): all of it
-    vector_epochs: int = 0
-
-
-def _mini(options: SetupOptions) -> _Material:
-    def lines(language):
-        world, held_out = world_of(language), 300 // len(options.languages)
-        train = world.lines(language, options.limit or 4000, 2 * options.seed + 1)
-        return train, world.lines(language, held_out, 0, held_out=True)
-
-    made = _Material(scale_models(options.preset)[0], {code: lines(code) for code in options.languages}, _mini_splits)
-    if source := options.source_language or "en" * options.paper.startswith("wechsel"):
-        made.source_text = world_of(source).lines(source, 4000, 2 * options.seed + 2)
-        made.pairs = world_of(source).dictionary(source, options.language)
-    return made
-
-
-def _bilingual(options: SetupOptions) -> dict:  # from files: text of the source language, and a dictionary
-    text = [options.source_text] if isinstance(options.source_text, str) else options.source_text
-    return dict(
-        source_text=read_lines(*text) if options.source_text else (),
-        pairs=read_dictionary(options.fill(options.dictionary)) if options.dictionary else (),
-    )
-
-
-def _custom(options: SetupOptions) -> _Material:
-    text = [options.text] if isinstance(options.text, (str, Path)) else options.text
-    files, codes = [options.fill(str(f)) for f in text], options.languages
-    check_custom(model=options.model, text=files)
-    if len(codes) > 1 and len(files) != len(codes):
-        raise ValueError(f"{len(files)} text files for {len(codes)} languages; give one for each")
-    files_of = {codes[0]: files} if len(codes) == 1 else {code: [file] for code, file in zip(codes, files)}
-    text = {
-        code: split_lines(read_lines(*found)[: options.limit or None], seed=options.seed)
-        for code, found in files_of.items()
-    }
-    splits = partial(_custom_splits, files=options.task_files)
-    return _Material(hub_model(options.model), text, splits, **_bilingual(options))
-
-
-def _hub_text(options: SetupOptions, preset: PaperText, language: str) -> HubText:
-    cleaned = preset.cleaned if options.cleaned is None else options.cleaned
-    max_bytes = options.max_bytes or preset.max_bytes.get(language, 0)
-    english_out = options.language_model if language in preset.without_english else ""
-    corpus = options.corpus or preset.corpus_of(language)
-    return HubText(corpus, language, options.limit, max_bytes, cleaned, english_out)
-
-
-def _vocab_text(train: Sequence[str], *, preset: PaperText, options: SetupOptions) -> Iterable[str]:
-    seed = options.seed
-    if options.sample_bytes:
-        return Sample(train, options.sample_bytes, options.sample_bytes, seed=seed)
-    if len(options.languages) > 1:
-        return Sample(train, lines=preset.mixed_lines)
-    return Sample(train, preset.whole_up_to, preset.sample_bytes, seed=seed)
-
-
-def _paper(options: SetupOptions) -> _Material:
-    preset = PAPER_TEXT[paper_of(options.paper)]
-    texts = {code: _hub_text(options, preset, code) for code in options.languages}
-    for task, name in [*(("text", text.corpus) for text in texts.values()), *options.task_files.items()]:
-        get_source(name, task)  # which checks the name
-    model = hub_model(options.model or scale_models(options.preset)[1])
-    text = {code: stored_text(text, seed=options.seed) for code, text in texts.items()}
-    splits = partial(_paper_splits, names=options.task_files, divide=options.paper == "embedding-structure")
-    has = partial(_paper_has_task, names=options.task_files)
-    mixed = partial(stored_mix, cap=preset.mixed_bytes)
-    vocab_text = partial(_vocab_text, preset=preset, options=options)
-    epochs = preset.vector_epochs.get(options.language, 0)
-    more = dict(has_task=has, mixed=mixed, vocab_text=vocab_text, vector_epochs=epochs)
-    return _Material(model, text, splits, **more, **_bilingual(options))
-
-
-SCALES = {"mini": _mini, "paper": _paper, "custom": _custom}
-
-
-def scale_vocab_size(
-    scale: str,
-    preset: str = "focus",
-    several: bool = False,  # whether several languages share it
-) -> int:
-    "The size of a target vocabulary at a scale."
-    paper = paper_of(preset)
-    if scale != "mini":
-        return _VOCAB_SIZES.get(paper, 50_000)
-    return 1500 if several or paper == "wechsel" else 700
-
-
-def get_setup(
-    scale: str,  # mini, paper or custom
-    language: str,  # code of the target language, or several with a plus between them
-    model: str = "",  # custom: folder or hub name of the source model; paper: another than the paper's
-    text: str | Path | Sequence[str | Path] = (),  # custom: text files, one for each language
-    **options,  # others of `SetupOptions`
-) -> Setup:
-    "The setup of a scale; `ValueError` where something is missing."
-    if scale not in SCALES:
-        raise ValueError(f"scale {scale!r}: choose from {', '.join(SCALES)}")
-    options = SetupOptions(scale, language, model, text, **options)
-    material = SCALES[scale](options)
-    for code, (train, held_out) in material.text.items():
-        if not held_out:
-            raise ValueError(f"{len(train)} lines of {code} leave none to evaluate on; give more")
-    train = {code: lines for code, (lines, _) in material.text.items()}
-    held_out = [lines[: 2000 // len(train)] for _, lines in material.text.values()]
-    train = material.mixed(train, seed=options.seed) if len(train) > 1 else train[language]
-    return Setup(
-        scale,
-        language,
-        material.model,
-        train,
-        [line for lines in held_out for line in lines],
-        options.vocab_size or scale_vocab_size(scale, options.preset, len(options.languages) > 1),
-        scale_lapt(scale, options.preset, options.steps),
-        material.splits,
-        material.has_task,
-        scale_tasks(scale, options.preset, [*options.languages, *map(str, options.task_files.values())]),
-        split_digits=scale == "mini" and scale_models(options.preset) == scale_models("focus"),  # as its own tokenizer
-        source_text=material.source_text,
-        pairs=material.pairs,
-        word_files=(options.fill(options.source_vectors), options.fill(options.target_vectors)),
-        vocab_text=material.vocab_text(train),
-        vector_epochs=material.vector_epochs,
-    )
-
-
 EXTENSION = 0.6  # share of the target vocabulary that is added: FOCUS, Section 3.1, adds 30,000 of 50,000 tokens
-
-
-@dataclass(frozen=True)
-class Adaptation:
-    "A way to adapt a source model to a language, such as a row of FOCUS's Tables 2 and 3."
-
-    vocabulary: str  # one of `VOCABULARIES`
-    recipe: str | Recipe = ""  # of the target embeddings; "": all are the source's
-    mode: str = "all"  # of LAPT; "": none
-    printed: str = ""  # what the paper's tables call it; "": they lack it
-    vectors: Mapping[str, object] = field(default_factory=dict)  # how auxiliary embeddings are made
-
-
+TRIM_RECIPE = Recipe("trim", (Copy(fuzzy=False), Gaussian()), "Abdaoui et al. (2020)", "Every token overlaps.")
 _RANDOM_EXTENSION = Recipe(
     "random extension",
     (Copy(), RandomMapping()),
     "Wang et al. (2020)",
     "Overlapping tokens are copied, others get the embedding of a random source token.",
 )
+
+
+FOCUS_VOCABULARIES = {"keep": "original", "new": "replaced", "extended": "extended"}  # as its tables call them
+
+
+def _printed(vocabulary: str, recipe: str | Recipe, method: str, mode: str = "all", **vectors: object) -> Adaptation:
+    "A row of FOCUS's Tables 2 and 3."
+    setup = f"{FOCUS_VOCABULARIES[vocabulary]} vocabulary"
+    return Adaptation(vocabulary, recipe, mode, vectors=vectors, printed=(setup, method))
+
+
 FOCUS_METHODS = {
-    "off-the-shelf": Adaptation("original", mode="", printed="off-the-shelf"),
-    "LAPT": Adaptation("original", printed="LAPT"),
-    "random": Adaptation("replaced", "random"),
-    "random, two stages": Adaptation("replaced", "random", "two-stage", "Random + LAPT"),
-    "wechsel-en": Adaptation("replaced", "wechsel", printed="WECHSEL_EN + LAPT", vectors={"source_only": True}),
-    "wechsel": Adaptation("replaced", "wechsel", printed="WECHSEL + LAPT"),
-    "focus-symbolic": Adaptation("replaced", "focus-symbolic"),
-    "focus-word": Adaptation("replaced", "focus-word"),
-    "focus": Adaptation("replaced", "focus", printed="FOCUS + LAPT"),
-    "random, extended": Adaptation("extended", _RANDOM_EXTENSION, printed="Random + LAPT"),
-    "focus, extended": Adaptation("extended", "focus", printed="FOCUS + LAPT"),
+    "off-the-shelf": _printed("keep", "", "off-the-shelf", mode=""),
+    "LAPT": _printed("keep", "", "LAPT"),
+    "random": Adaptation("new", "random"),
+    "random, two stages": _printed("new", "random", "Random + LAPT", "two-stage"),
+    "wechsel-en": _printed("new", "wechsel", "WECHSEL_EN + LAPT", source_only=True),
+    "wechsel": _printed("new", "wechsel", "WECHSEL + LAPT"),
+    "focus-symbolic": Adaptation("new", "focus-symbolic"),
+    "focus-word": Adaptation("new", "focus-word"),
+    "focus": _printed("new", "focus", "FOCUS + LAPT"),
+    "random, extended": _printed("extended", _RANDOM_EXTENSION, "Random + LAPT"),
+    "focus, extended": _printed("extended", "focus", "FOCUS + LAPT"),
 }
-
-
-_TRIMMED = Recipe(
-    "trim",
-    (Copy(fuzzy=False), Gaussian()),
-    "Abdaoui et al. (2020)",
-    "Every token overlaps.",
-)
-VOCABULARY_WAYS = {
-    "keep": Adaptation("original"),
-    "trim": Adaptation("trimmed", _TRIMMED),
+VOCABULARY_WAYS = {  # as `vocab-lit inspect` advises
+    "keep": Adaptation("keep"),
+    "trim": Adaptation("trim", TRIM_RECIPE),
     "extend": Adaptation("extended", "focus"),
     "continue": Adaptation("continued", "focus"),
-    "replace": Adaptation("replaced", "focus"),
+    "replace": Adaptation("new", "focus"),
 }
 
 
@@ -636,7 +199,7 @@ class Target:
         _, words_of_target = self.setup.word_files
         if needs == "word vectors" and words_of_target:
             return from_words(words_of_target, self.tokenizer)
-        if self.setup.vector_epochs and vectors_method(self.vocab_text, how) == "fasttext":
+        if self.setup.vector_epochs and fasttext_or_ppmi(self.vocab_text, how) == "fasttext":
             training = {"epochs": self.setup.vector_epochs} | training
         return static_vectors(needs, self.tokenizer, self.vocab_text, how, **training)
 
@@ -655,7 +218,7 @@ class Target:
         "A smaller model with the target vocabulary, trained from scratch on the setup's text, for CLP and OMP."
         model = smaller_model(self.source_model(), self.source_tokenizer, self.tokenizer)
         config = replace(self.lapt_config, mode="all", eval_every=self.lapt_config.steps)
-        self._train(model, self.tokenizer, False, config, 0)
+        self.train(model, self.tokenizer, False, config, 0)
         return model
 
     def _aligned(self, how, subwords, source_only):
@@ -751,7 +314,7 @@ class Target:
             snapshots.keep(made, 0)
         if mode:
             config = replace(self.lapt_config, mode=mode)
-            losses = self._train(made, tokenizer, not method, config, seed, kept, snapshots)
+            losses = self.train(made, tokenizer, not method, config, seed, kept, snapshots)
         else:
             losses = self._untrained(made, tokenizer, not method)
         return losses, {step: _with_weights(made, state) for step, state in sorted(snapshots.states.items())}
@@ -769,13 +332,13 @@ class Target:
         "Losses on the way of continued pretraining, and task scores at some of its steps."
         kept, tokenizer = [], self.tokenizer if method else self.source_tokenizer
         losses, models = self.course(method, mode, seed, at if tasks else (), kept, **making)
-        found = _loss_rows(losses)
+        rows = _loss_rows(losses)
         for step, model in models.items():
             for task in tasks:
                 for row in self._task_rows(model, tokenizer, task, self.setup.language, seeds):
-                    found.append(dict(metric=task, step=step, **row))
+                    rows.append(dict(metric=task, step=step, **row))
         _remove(kept)
-        return found
+        return rows
 
     def _task_rows(self, model, tokenizer, task, language, seeds):  # of fine-tunings; of ppl, which has none, one row
         if task == PERPLEXITY:
@@ -786,7 +349,7 @@ class Target:
 
     def with_vocabulary(self, name: str) -> Target:  # of `VOCABULARIES`
         "The same language and model with another target vocabulary."
-        return VOCABULARIES[name](self)
+        return _OF_VOCABULARY[name](self)
 
     def follow(
         self,
@@ -814,7 +377,7 @@ class Target:
         # evaluations are checkpoints too
         eval_every = self.lapt_config.eval_every if self.work else self.lapt_config.steps
         config = replace(self.lapt_config, mode=mode, eval_every=eval_every)
-        return model, tokenizer, self._train(model, tokenizer, not method, config, seed, kept)
+        return model, tokenizer, self.train(model, tokenizer, not method, config, seed, kept)
 
     def scores(
         self,
@@ -828,23 +391,34 @@ class Target:
         "Loss and task scores after initialisation and continued pretraining; tasks without examples are left out."
         kept = []
         model, tokenizer, losses = self.adapted(method, mode, seed, kept)
-        found = _loss_rows(losses)
+        rows = _loss_rows(losses)
         for language in languages or self.setup.language.split("+"):
             for task in tasks:
                 if self.setup.has_task and not self.setup.has_task(task, language):
                     continue
                 for row in self._task_rows(model, tokenizer, task, language, seeds):
-                    found.append(dict(metric=task, target=language, **row))
+                    rows.append(dict(metric=task, target=language, **row))
         _remove(kept)
-        return found
+        return rows
 
-    def _train(self, model, tokenizer, keeps, config, seed, kept=None, snapshots=None):  # keeps: the source vocabulary
+    def train(
+        self,
+        model: PreTrainedModel,
+        tokenizer: PreTrainedTokenizerBase,
+        keeps: bool,  # whether it has the source vocabulary
+        config: LaptConfig,
+        seed: int,
+        kept: list[Path] | None = None,  # as in `course`
+        snapshots: _Snapshots | None = None,
+        folder: Path | None = None,  # for checkpoints; None: one in `work`, if that is given
+    ) -> pd.DataFrame:  # losses by step
+        "Continued pretraining on the setup's text; a run that was interrupted resumes from its checkpoints."
         train, held_out = (self.packed(text, keeps) for text in ("train", "held_out"))
         callbacks = [snapshots.callback()] if snapshots else []
         run = partial(lapt, model, tokenizer, train, held_out, config, seed, callbacks=callbacks)
-        if not self.work:
+        if not (folder or self.work):
             return run()
-        folder = Path(self.work, f"{self.setup.language}-{self._run_name(model, train, config, seed)}")
+        folder = folder or Path(self.work, f"{self.setup.language}-{self._run_name(model, train, config, seed)}")
         if snapshots:
             snapshots.folder = folder
         losses = run(folder=folder, resume=folder.is_dir())
@@ -997,12 +571,12 @@ def _continued(target: Target) -> Target:
     return DerivedTarget(target, lambda source, lines: extend_on_text(source, lines, _extension(target)).tokenizer)
 
 
-VOCABULARIES: dict[str, Callable[[Target], Target]] = {  # of a target with a vocabulary of its own
-    "original": lambda target: target,  # which keeps the source's where no recipe makes embeddings
-    "trimmed": _trimmed,
+_OF_VOCABULARY: dict[str, Callable[[Target], Target]] = {  # of a target with a vocabulary of its own
+    "keep": lambda target: target,  # which keeps the source's where no recipe makes embeddings
+    "new": lambda target: target,
+    "trim": _trimmed,
     "extended": lambda target: ExpandedTarget(target, _extension(target)),
     "continued": _continued,
-    "replaced": lambda target: target,
 }
 
 

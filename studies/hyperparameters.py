@@ -6,9 +6,10 @@ import inspect
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
-from studies.experiment import scale_lapt, scale_tasks, scale_vocab_size
 from studies.presets import PAPER_TEXT, scale_parameters
-from vocab_lit.tasks.settings import NO_EARLY_STOP, PAPERS, task_settings
+from studies.setups import scale_lapt, scale_tasks, scale_vocab_size
+from vocab_lit.tasks.config import NO_EARLY_STOP
+from vocab_lit.tasks.registry import papers, task_settings
 from vocab_lit.text.corpus import data_path, mix
 from vocab_lit.text.settings import CleanSettings
 from vocab_lit.vectors.token_vectors import token_fasttext
@@ -74,10 +75,10 @@ def task_values(paper: str, scale: str) -> dict[str, dict[str, dict[str, object]
 
     preset = paper if paper != "wechsel" else "wechsel-roberta"
     whole, adapters = scale_tasks(scale, preset), scale_tasks(scale, f"{preset}-adapter")
-    found = {task: {"whole model": values(whole[task]), "adapters": values(adapters[task])} for task in PAPERS[paper]}
+    found = {task: {"whole model": values(whole[task]), "adapters": values(adapters[task])} for task in papers()[paper]}
     if scale == "mini":
         return found
-    for task, settings in PAPERS[paper].items():
+    for task, settings in papers()[paper].items():
         for name in settings.changes:
             found[task][name] = values(task_settings(paper, task, of=[name]))
         if settings.low_resource_batch:
@@ -87,7 +88,7 @@ def task_values(paper: str, scale: str) -> dict[str, dict[str, dict[str, object]
 
 def other_values(paper: str, scale: str) -> dict[tuple[str, str], object]:  # by stage and name
     "What is neither of continued pretraining nor of fine-tuning."
-    from vocab_lit.methods.settings import Factoring
+    from vocab_lit.methods.factoring import Factoring
     from vocab_lit.methods.wechsel import NearestNeighbours
     from vocab_lit.models.madx import LANGUAGE, TASK
     from vocab_lit.training.stages import MODES

@@ -10,7 +10,11 @@ from pathlib import Path
 from filelock import FileLock
 
 from studies.recorded import chapter_of, forget, gather, keep_pages, measured_anew, pages_path, study_path
-from tools.publish import PageJob, checkout, run_all, run_chapter, run_jobs, share_cores, study_runs
+from tools.book import run_all, share_cores
+from tools.chapters import study_runs
+from tools.jobs import Job, run_jobs
+from tools.notebooks import checkout
+from tools.run_pages import run_chapter
 
 
 def _run(name, language, parameters, folder, bar=None):  # a run of a chapter, and the table afterwards
@@ -24,7 +28,7 @@ def _run(name, language, parameters, folder, bar=None):  # a run of a chapter, a
 
 def study_jobs(
     names: Iterable[str] = (),  # chapters and trials; none: all of the study
-) -> dict[str, PageJob]:  # by chapter and language
+) -> dict[str, Job]:  # by chapter and language
     "The runs of the study; `ValueError` for a chapter it has not."
     root = checkout()
     runs = study_runs(root)
@@ -32,7 +36,7 @@ def study_jobs(
         raise ValueError(f"the study has no chapter {unknown[0]!r}; choose from {', '.join(runs)}")
     run = partial(_run, folder=root / "_build" / "records")
     return {
-        f"{name} ({language})": PageJob(partial(run, name, language, parameters), seconds=3600)
+        f"{name} ({language})": Job(partial(run, name, language, parameters), seconds=3600)
         for name in (names or runs)
         for language, parameters in runs[name].items()
     }

@@ -3,29 +3,32 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from studies.experiment import Target, Targets, scale_models
+from studies.costs import OnTask, OnText
+from studies.experiment import Target, Targets
 from studies.hub import hub_model, in_mirror
-from vocab_lit.methods.factored import FactoredRecipe, Factoring, Factors, factorize, load_factors
-from vocab_lit.methods.recipe import get_recipe
+from studies.setups import scale_lapt, scale_models, scale_vocab_size
+from vocab_lit.methods.factored import Factors, factorize, load_factors
+from vocab_lit.methods.factoring import Factoring
 from vocab_lit.models.adapterhub import load_adapter, save_adapter
 from vocab_lit.models.device import find_device
 from vocab_lit.models.factored_embedding import factored
 from vocab_lit.models.madx import LANGUAGE, TASK, AdapterConfig, MadX
 from vocab_lit.models.source import load_model
 from vocab_lit.models.transplant import token_parameters
-from vocab_lit.study.results import ResultStore, Workers, cell_stamp, unstack_in_order
+from vocab_lit.study.adaptation import Adaptation
+from vocab_lit.study.results import Cell, ResultStore, Workers, cell_stamp, made_once, unstack_in_order, with_needs
+from vocab_lit.tasks.config import TaskConfig
 from vocab_lit.tasks.finetune import evaluate, fine_tune
-from vocab_lit.tasks.settings import TaskConfig, task_settings
+from vocab_lit.tasks.registry import task_settings
 from vocab_lit.text.files import write_file, write_folder
 from vocab_lit.tokens.tokenizer import load_tokenizer, save_tokenizer
-from vocab_lit.training.lapt import lapt
 from vocab_lit.training.lm_loss import heldout_loss
 
 if TYPE_CHECKING:
@@ -149,7 +152,7 @@ class Transfer:
     ) -> Target:
         return Targets(self.scale, preset=self.paper + "-adapter" * adapters, **self.options | budget)(language)
 
-    def published(self, run: LanguageRun) -> str:  # a folder or a name; "": it is trained
+    def published(self, run: Adaptation) -> str:  # a folder or a name; "": it is trained
         "The published adapter that takes the place of a run."
         trained = run.recipe or run.budget or not run.adapter or run.language in self.own_vocabulary
         return "" if trained else self.published_adapters.replace("{language}", run.language)
@@ -164,56 +167,9 @@ class Transfer:
     def trained(self) -> Path:
         return Path(self.folder) / f"trained-{self.stamp}"
 
-    def place(self, run: LanguageRun) -> Path:  # its folder
+    def place(self, run: Adaptation) -> Path:  # its folder
         "Where the result of a run on a language's text lies."
         return self.trained / run.name
-
-
-@dataclass(frozen=True)
-class LanguageRun:
-    "What is trained on a language's text, once."
-
-    language: str
-    adapter: AdapterConfig | None = None  # of the language
-    recipe: str = ""  # of a target vocabulary; without this and an adapter, the whole model is trained
-    components: int = 0  # as in `Method`
-    steps: int = 0  # 0: those of the setup
-    limit: int = 0  # lines of text; 0: those of the setup
-
-    @property
-    def whole(self) -> bool:
-        "Whether the whole model is trained."
-        return not (self.adapter or self.recipe)
-
-    @property
-    def kind(self) -> str:
-        "What it is, in words."
-        parts = []
-        if a := self.adapter:
-            said = ["language adapter"]
-            said += ["invertible"] * bool(a.invertible)
-            said += [a.activation] * (a.activation != "relu")
-            said += ["last layer left out"] * bool(a.leave_out)
-            parts.append(", ".join(said))
-        if self.recipe:
-            parts.append(self.recipe + f" of {self.components}" * bool(self.components))
-        return " + ".join(parts) or "whole model"
-
-    @property
-    def budget(self) -> dict[str, int]:
-        return {k: v for k, v in dict(steps=self.steps, limit=self.limit).items() if v}
-
-    @property
-    def factoring(self) -> Factoring | None:  # None where embeddings are full-dimensional
-        recipe = get_recipe(self.recipe) if self.recipe else None
-        if not isinstance(recipe, FactoredRecipe):
-            return None
-        return replace(recipe.factoring, components=self.components or recipe.factoring.components)
-
-    @property
-    def name(self) -> str:  # of a file
-        words = self.kind.replace(",", "").replace("+ ", "").split()
-        return "-".join([self.language, *words, *(f"{v}{k}" for k, v in self.budget.items())])
 
 
 def _factors_file(study, how):
@@ -224,35 +180,32 @@ def _factors_file(study, how):
 def learn_factors(study: Transfer, how: Factoring) -> Factors:
     "The factors of the embeddings of the study's model, kept beside the records and made once."
     file = _factors_file(study, how)
-    if not file.is_file():
+
+    def make(file):
         target = study.target(study.languages[0])
         embeddings = load_model(target.setup.model).get_input_embeddings().weight[: len(target.source_tokenizer)]
         with write_file(file) as part:
             factorize(embeddings, how).save(part)
+
+    made_once(file, make)
     return load_factors(file)
 
 
-def _make_factors(study, how):  # as a process is asked, which sends back nothing large
-    learn_factors(study, how)
+def _checkpoints(study, run):  # of a run, while it lasts; at scale mini there are none
+    return None if study.scale == "mini" else study.place(run).with_name(run.name + ".run")
 
 
-def _checkpoints(study, run):  # of a run, while it lasts; not at scale mini
-    return study.place(run).with_name(run.name + ".run")
-
-
-def _train_model(study: Transfer, run: LanguageRun, target: Target, model, seed):  # losses by step
-    own, scale_config = bool(run.recipe), target.lapt_config
-    rate = study.rates.get(run.recipe, scale_config.learning_rate)
-    text = [target.packed(part, kept=not own) for part in ("train", "held_out")]
-    config = replace(scale_config, mode="all", learning_rate=rate)
-    train = partial(lapt, model, target.tokenizer if own else target.source_tokenizer, *text)
+def _train_model(study: Transfer, run: Adaptation, target: Target, model, seed):  # losses by step
+    rate = study.rates.get(run.recipe, target.lapt_config.learning_rate)
+    config = replace(target.lapt_config, mode="all", learning_rate=rate)
     if study.scale == "mini":
-        return train(replace(config, eval_every=config.steps), seed)
+        config = replace(config, eval_every=config.steps)
+    tokenizer = target.tokenizer if run.recipe else target.source_tokenizer
     folder = _checkpoints(study, run)
-    return train(config, seed, folder=folder, resume=folder.is_dir())
+    return target.train(model, tokenizer, not run.recipe, config, seed, kept=[], folder=folder)
 
 
-def _learn_model(study: Transfer, run: LanguageRun, target: Target, seed: int):
+def _learn_model(study: Transfer, run: Adaptation, target: Target, seed: int):
     model, tokenizer = target.source_model(), target.source_tokenizer
     losses = _train_model(study, run, target, model, seed)
     with write_folder(study.place(run)) as new:
@@ -261,7 +214,7 @@ def _learn_model(study: Transfer, run: LanguageRun, target: Target, seed: int):
     return losses
 
 
-def _learn_adapter(study: Transfer, run: LanguageRun, target: Target, seed: int):
+def _learn_adapter(study: Transfer, run: Adaptation, target: Target, seed: int):
     model = target.source_model()
     madx, embeddings, layer, tokenizer = MadX(model), None, None, None
     if run.recipe:
@@ -288,7 +241,7 @@ def _fetch_adapter(name):  # a folder
     return snapshot_download(name)
 
 
-def _take_published(study: Transfer, run: LanguageRun, target: Target) -> list[dict]:  # records with step and value
+def _take_published(study: Transfer, run: Adaptation, target: Target) -> list[dict]:  # records with step and value
     madx = MadX(target.source_model())
     folder = _fetch_adapter(study.published(run))
     load_adapter(madx, folder, "language", run.language, run.adapter.leave_out)
@@ -300,7 +253,7 @@ def _take_published(study: Transfer, run: LanguageRun, target: Target) -> list[d
     return [dict(metric="loss", step=0, value=loss, tokens=len(target.source_tokenizer))]
 
 
-def learn_language(study: Transfer, run: LanguageRun, seed: int = 0) -> list[dict]:  # records with step and value
+def learn_language(study: Transfer, run: Adaptation, seed: int = 0) -> list[dict]:  # records with step and value
     "Train a model, embeddings or an adapter on a language's text, or take a published adapter, and save it."
     folder, target = study.place(run), study.target(run.language, not run.whole, **run.budget)
     shutil.rmtree(folder, ignore_errors=True)  # left by a process that ended before its record was written
@@ -308,54 +261,54 @@ def learn_language(study: Transfer, run: LanguageRun, seed: int = 0) -> list[dic
     if study.published(run):
         return _take_published(study, run, target)
     losses = (_learn_model if run.whole else _learn_adapter)(study, run, target, seed)
-    shutil.rmtree(_checkpoints(study, run), ignore_errors=True)
+    if checkpoints := _checkpoints(study, run):
+        shutil.rmtree(checkpoints, ignore_errors=True)
     tokens = len(target.tokenizer if run.recipe else target.source_tokenizer)
     return [dict(metric="loss", step=int(r.step), value=r.loss, tokens=tokens) for r in losses.itertuples()]
 
 
-def language_spec(study: Transfer, method: str, language: str, **budget) -> LanguageRun | None:
+def language_spec(study: Transfer, method: str, language: str, **budget) -> Adaptation | None:
     "What a method has for a language besides the source model; None: nothing."
     m = study.methods[method]
     recipe = m.recipe if language in study.own_vocabulary else ""
     if not (m.language or recipe):
         return None
-    return LanguageRun(language, m.language, recipe, m.components if recipe else 0, **budget)
+    rows = dict(vocabulary="new", recipe=recipe, components=m.components) if recipe else {}
+    return Adaptation(language=language, adapter=m.language, **rows, **budget)
 
 
 def required_runs(
     study: Transfer, methods: Iterable[str], sources: Iterable[str], targets: Iterable[str]
-) -> list[LanguageRun]:  # each once
+) -> list[Adaptation]:  # each once
     "What has to be trained on text before the tasks."
-    found = []
+    runs = []
     for method in methods:
         texts = {"": [], "source": sources, "target": targets}[study.methods[method].mlm]
-        found += [LanguageRun(language) for language in texts]
-        found += [language_spec(study, method, language) for language in (*sources, *targets)]
-    return list(dict.fromkeys(filter(None, found)))
+        runs += [Adaptation(language=language) for language in texts]
+        runs += [language_spec(study, method, language) for language in (*sources, *targets)]
+    return list(dict.fromkeys(filter(None, runs)))
 
 
-def _language_key(study, run):
-    return dict(
-        what="language", scale=study.scale, kind=run.kind, language=run.language, steps=run.steps, limit=run.limit
-    )
+def language_cell(study: Transfer, run: Adaptation) -> Cell:
+    "The losses of a run on a language's text, and in a folder what it trains."
+    about = dict(kind=run.kind, language=run.language, steps=run.steps, limit=run.limit)
+    preset, options = study.paper + "-adapter" * (not run.whole), study.options
+    learns = "+".join(["adapter"] * bool(run.adapter) + ["rows"] * bool(run.recipe))
+    size = (options.get("vocab_size") or scale_vocab_size(study.scale, study.paper)) * bool(run.recipe)
+    words = f", {run.kind}" + f", {run.steps:,} steps" * bool(run.steps) + ", less text" * bool(run.limit)
+    config = scale_lapt(study.scale, preset, run.steps or options.get("steps", 0))
+    trains = () if study.published(run) else (OnText(words, config, size, learns=learns),)
+    key = dict(what="language", scale=study.scale, **about)
+    return Cell(key, partial(learn_language, study, run), trains, leaves=study.place(run))
 
 
 def learn_languages(
     study: Transfer,
-    runs: Iterable[LanguageRun],
+    runs: Iterable[Adaptation],
     used: bool = False,  # whether what is trained is used, so that a record of its losses is not enough
 ) -> None:
     "Train what is missing, several at a time."
-    runs, store = list(dict.fromkeys(runs)), study.study
-    for run in runs:
-        if used and not study.place(run).is_dir():
-            store.path(_language_key(study, run)).unlink(missing_ok=True)
-    missing = [run for run in runs if not store.read(_language_key(study, run), study.stamp)]
-    factorings = dict.fromkeys(run.factoring for run in missing if run.factoring)
-    calls = [partial(_make_factors, study, how) for how in factorings if not _factors_file(study, how).is_file()]
-    for _ in study.workers.run(calls, study.folder):
-        pass
-    store.cells([(_language_key(study, run), partial(learn_language, study, run)) for run in missing], study.stamp)
+    study.study.cells([language_cell(study, run) for run in dict.fromkeys(runs)], study.stamp, used)
 
 
 @lru_cache(maxsize=32)
@@ -381,7 +334,7 @@ def _whole(study, method, source, targets, task, seed):
     config, splits, out = study.config(task, source, False), study.target(source).setup.splits(task, source), []
     mlm = study.methods[method].mlm
     for text in {"": [""], "source": [source], "target": targets}[mlm]:
-        at = study.place(LanguageRun(text)) if text else source_model(study, method)
+        at = study.place(Adaptation(language=text)) if text else source_model(study, method)
         tokenizer = load_tokenizer(at)
         result = fine_tune(load_model(at).float(), tokenizer, *splits, task, seed, config)
         for target in [text] if mlm == "target" else targets:
@@ -424,10 +377,10 @@ def _score(study, model, tokenizer, run, target, task, adapters, **more):  # wit
         load_adapter(model.madx, study.place(run), "language", "in-use")
     model.madx.activate("in-use" if run else None, task if adapters else None)
     tokenizer = model.madx.tokenizers.get("in-use", tokenizer)
-    found = _on_test(study, model, tokenizer, task, study.config(task, target, adapters), target, **more)
+    scores = _on_test(study, model, tokenizer, task, study.config(task, target, adapters), target, **more)
     if run:
         model.madx.delete("language", "in-use")
-    return found
+    return scores
 
 
 def _task_adapter(study, method):  # its shape; None where the whole model learns the task
@@ -440,12 +393,12 @@ def _with_parts(study, methods, source, targets, task, seed):  # alike in the so
     madx, tokenizer = _with_languages(study, methods[0], {source: study.place(there)} if there else {})
     shape = _task_adapter(study, methods[0])
     model = _learn_task(study, madx, tokenizer, source, source if there else None, task, seed, shape)
-    found = []
+    scores = []
     for method in methods:
         for target in targets:
             run = language_spec(study, method, target)
-            found += _score(study, model, tokenizer, run, target, task, adapters, method=method)
-    return found
+            scores += _score(study, model, tokenizer, run, target, task, adapters, method=method)
+    return scores
 
 
 def transfer_scores(
@@ -472,69 +425,85 @@ def _alike(study, methods, source):  # groups of methods that learn the task in 
     return groups.values()
 
 
-def _table(study, jobs, required):  # keys and measurements, and the runs that some of the jobs require
-    "A row for each value of the records; what is missing is computed, first what is trained on text."
+def _table(study: Transfer, cells: Sequence[Cell]) -> pd.DataFrame:
+    "A row for each value of the cells; what is missing is computed, first what is trained on text."
     import pandas as pd
 
-    missing = [job for job in jobs if not study.study.read(job[0], study.stamp)]
-    learn_languages(study, required(missing), used=True)
-    study.study.cells(missing, study.stamp)
-    records = [study.study.read(key, study.stamp) for key, _ in jobs]
+    study.study.cells(with_needs(one for cell in cells for one in cell.needs), study.stamp)
+    study.study.cells(cells, study.stamp)
+    records = [study.study.read(cell.key, study.stamp) for cell in cells]
     return pd.DataFrame([dict(record["key"], **value) for record in records for value in record["values"]])
 
 
-def transfer(
+def _fine_tunings(study, methods, source, targets, task):  # of one cell
+    method = study.methods[methods[0]]
+    n = len(targets) * len(methods) if method.mlm == "target" else 1
+    return (OnTask(task, method.adapters),) * n
+
+
+def transfer_cells(
     study: Transfer,
     methods: Iterable[str],
     task: str,
     sources: Sequence[str] = (),
     targets: Sequence[str] = (),  # none: all of the study's languages
     seeds: Iterable[int] = (0,),
-) -> pd.DataFrame:  # columns method, source, target, metric, seed, value
-    "All records of some methods; what is missing is computed, first what is trained on text and then the tasks."
+) -> list[Cell]:
+    "A task learnt in each source by methods that are alike there, and scored in all targets."
     methods, seeds = list(methods), list(seeds)
     sources, targets = list(sources or study.languages), list(targets or study.languages)
     if unknown := next((m for m in methods if m not in study.methods), None):
         raise ValueError(f"no method {unknown!r}; choose from {', '.join(study.methods)}")
-    learn_languages(study, required_runs(study, methods, sources, targets))
     asked = dict(what="transfer", scale=study.scale, targets=" ".join(targets), task=task)
-    jobs = []
-    for source in sources:
-        for group in _alike(study, methods, source):
-            for seed in seeds:
-                key = dict(asked, methods=" + ".join(group), source=source, seed=seed)
-                jobs.append((key, partial(transfer_scores, study, group, source, targets, task, seed)))
-    jobs.sort(key=lambda job: study.methods[job[1].args[1][0]].mlm != "target")  # the longest first
-
-    def required(jobs):
-        arguments = [measure.args for _, measure in jobs]  # study, methods, source, targets, task, seed
-        return [run for _, group, source, *_ in arguments for run in required_runs(study, group, [source], targets)]
-
-    found = _table(study, jobs, required)[["method", "source", "target", "metric", "seed", "value"]]
-    return found.sort_values("method", key=lambda c: c.map(methods.index), kind="stable", ignore_index=True)
+    cells = []
+    for source, group in [(one, group) for one in sources for group in _alike(study, methods, one)]:
+        needs = tuple(language_cell(study, run) for run in required_runs(study, group, [source], targets))
+        for seed in seeds:
+            key = dict(asked, methods=" + ".join(group), source=source, seed=seed)
+            measure = partial(transfer_scores, study, group, source, targets, task, seed)
+            cells.append(Cell(key, measure, _fine_tunings(study, group, source, targets, task), needs))
+    return sorted(cells, key=lambda cell: study.methods[cell.measure.args[1][0]].mlm != "target")  # the longest first
 
 
-def _less(study, method, target, by, n):  # what a method has for the target after less training
-    setting = study.target(target, True)
-    full = setting.lapt_config.steps if by == "steps" else len(setting.setup.train)
+def transfer(
+    study: Transfer,
+    methods: Iterable[str],
+    *asked: object,  # task, sources, targets and seeds, as in `transfer_cells`
+    **more: object,
+) -> pd.DataFrame:  # columns method, source, target, metric, seed, value
+    "All records of some methods; what is missing is computed, first what is trained on text and then the tasks."
+    methods = list(methods)
+    table = _table(study, transfer_cells(study, methods, *asked, **more))
+    scores = table[["method", "source", "target", "metric", "seed", "value"]]
+    return scores.sort_values("method", key=lambda c: c.map(methods.index), kind="stable", ignore_index=True)
+
+
+def _less(study, method, target, by, n, full):  # what a method has for the target after less training
     return language_spec(study, method, target, **({} if n == full else {by: n}))  # the full run is not trained twice
 
 
-def _by_budget(study, methods, source, targets, by, grid, task, seed):  # methods: alike in the source language
+def _by_budget(study, methods, source, targets, by, grid, task, seed, full=None):  # methods: alike in the source
+    full = full or {target: full_budget(study, target, by) for target in targets}
     below = {source: study.place(language_spec(study, methods[0], source))}
     madx, tokenizer = _with_languages(study, methods[0], below)
     shape = _task_adapter(study, methods[0])
     model = _learn_task(study, madx, tokenizer, source, source, task, seed, shape)
-    found = []
+    scores = []
     for method in methods:
         for target in targets:
             for n in grid:
-                run = _less(study, method, target, by, n) if n else None
-                found += _score(study, model, tokenizer, run, target, task, True, method=method, step=n)
-    return found
+                run = _less(study, method, target, by, n, full[target]) if n else None
+                scores += _score(study, model, tokenizer, run, target, task, True, method=method, step=n)
+    return scores
 
 
-def transfer_by_steps(
+def full_budget(study: Transfer, target: str, by: str = "steps") -> int:
+    "The steps, or the lines of text (limit), that a language's adapter is trained on."
+    setting = study.target(target, True)
+    return setting.lapt_config.steps if by == "steps" else len(setting.setup.train)
+
+
+def budget_cells(
     study: Transfer,
     source: str,
     targets: Sequence[str],
@@ -543,22 +512,32 @@ def transfer_by_steps(
     seeds: Iterable[int] = (0,),
     methods: Sequence[str] = ("MAD-X",),  # with language adapters
     by: str = "steps",  # what the grid counts: steps, or lines of text (limit)
-) -> pd.DataFrame:  # columns method, target, metric, step, seed, value
-    "Scores by how long, or on how much text, what the target language has was trained."
-    runs = []
-    for method in methods:
-        runs.append(language_spec(study, method, source))
-        runs += [_less(study, method, target, by, n) for target in targets for n in grid if n]
-    learn_languages(study, runs)
+    full: Mapping[str, int] | None = None,  # as `full_budget` gives it for each target; None: it is looked up
+) -> list[Cell]:
+    "A task learnt in the source, and scored in targets whose adapters were trained less and less."
+    full = full or {target: full_budget(study, target, by) for target in targets}
     grid_key = dict(steps=" ".join(map(str, grid)), targets=" ".join(targets))
     asked = dict(what=by, scale=study.scale, source=source, task=task, **grid_key)
-    jobs = []
+    cells, seeds = [], list(seeds)
+    runs = [language_spec(study, method, source) for method in methods]
+    runs += [_less(study, m, target, by, n, full[target]) for m in methods for target in targets for n in grid if n]
+    needs = tuple(language_cell(study, run) for run in dict.fromkeys(runs))
     for group in _alike(study, methods, source):
         for seed in seeds:
-            measure = partial(_by_budget, study, group, source, targets, by, grid, task, seed)
-            jobs.append((dict(asked, methods=" + ".join(group), seed=seed), measure))
-    found = _table(study, jobs, lambda missing: runs if missing else [])
-    return found[["method", "target", "metric", "step", "seed", "value"]]
+            measure = partial(_by_budget, study, group, source, targets, by, grid, task, seed, full)
+            key = dict(asked, methods=" + ".join(group), seed=seed)
+            cells.append(Cell(key, measure, (OnTask(task, True),), needs))
+    return cells
+
+
+def transfer_by_steps(
+    study: Transfer,
+    *asked: object,  # source, targets, grid, task and others, as in `budget_cells`
+    **more: object,
+) -> pd.DataFrame:  # columns method, target, metric, step, seed, value
+    "Scores by how long, or on how much text, what the target language has was trained."
+    table = _table(study, budget_cells(study, *asked, **more))
+    return table[["method", "target", "metric", "step", "seed", "value"]]
 
 
 def matrix(

@@ -40,15 +40,15 @@ def judged() -> pd.DataFrame:  # a row for each claim and source, as `verdicts` 
     from vocab_lit.study.shared_records import with_field
 
     records = with_field(with_study(read_records("no records but those of the package")))
-    found = verdicts(load_claims(), records[records.scale.isin(list(EVIDENCE))], strict=False)
-    return found[found.source.isin(list(EVIDENCE))]
+    judgements = verdicts(load_claims(), records.loc[records.scale.isin(list(EVIDENCE))], strict=False)
+    return judgements.loc[judgements.source.isin(list(EVIDENCE))]
 
 
 def _counts(source):  # claims of each verdict; those not checked and those without numbers are one group
-    found = judged()
-    counts = found[found.source == source].verdict.value_counts()
+    judgements = judged()
+    counts = judgements.loc[judgements.source == source, "verdict"].value_counts()
     counts = counts.reindex(["supported", "contradicted", "undecided"], fill_value=0)
-    counts["no verdict"] = found.id.nunique() - counts.sum()
+    counts["no verdict"] = judgements.id.nunique() - counts.sum()
     return counts
 
 
@@ -82,8 +82,8 @@ def averages() -> str:
 
     scores = ["accuracy", "F1", "EM", "UAS", "LAS", "accuracy / F1"]
     papers = [published(name) for name in ("focus", "embedding-structure", "wechsel", "mad-x", "unks-everywhere")]
-    found = [recompute_averages(rows[rows.metric.isin(scores)]) for rows in papers]
-    return f"{sum(len(mismatches(a)) for a in found)} of {sum(map(len, found))} averages"
+    recomputed = [recompute_averages(rows.loc[rows.metric.isin(scores)]) for rows in papers]
+    return f"{sum(len(mismatches(a)) for a in recomputed)} of {sum(map(len, recomputed))} averages"
 
 
 @cache
@@ -92,8 +92,7 @@ def field_means() -> pd.DataFrame:  # rows: ways; columns: measure, language
     from vocab_lit.study.shared_records import own_records, read_shared
     from vocab_lit.study.study_report import measures
 
-    found = measures(read_shared(own_records()))
-    return found.pivot_table("value", "setting", ["measure", "language"])
+    return measures(read_shared(own_records())).pivot_table("value", "setting", ["measure", "language"])
 
 
 _ADVICE = {  # what one has, to: what to take, and the way of the field trial that it was
@@ -151,18 +150,19 @@ def _study(claim: str) -> pd.Series:
 @_fact
 def results() -> str:
     "Five results as a list."
-    focus, keep, rule, ours = ner_scores().itertuples(index=False)
+    unknown, known = ner_scores().unknown, ner_scores().known
+    focus, keep, rule, ours = _METHODS
     start, symbols, short = map(_study, ("focus-start-random", "focus-few-shared", "unks-short-rand"))
     bits = field_means()[["bits per byte at the start", "bits per byte at the end"]]
     leads = bits.loc["random-mapping"] - bits.loc["focus"]
     kept = 100 * leads["bits per byte at the end"] / leads["bits per byte at the start"]
     told = (
-        f"**A new vocabulary pays where the source's fails.** NER in unknown scripts: {focus.unknown:.0f} with FOCUS, "
-        f"{keep.unknown:.0f} with the source vocabulary; in known ones {focus.known:.0f} and {keep.known:.0f}.",
+        f"**A new vocabulary pays where the source's fails.** NER in unknown scripts: {unknown[focus]:.0f} with FOCUS, "
+        f"{unknown[keep]:.0f} with the source vocabulary; in known ones {known[focus]:.0f} and {known[keep]:.0f}.",
         f"**The overlap decides.** FOCUS starts {start.effect:.1f} nats below random mapping; with digits and "
         f"punctuation alone copied, {symbols.effect:.1f}.",
         f"**The fallback decides more than the rule.** In unknown scripts sampling by script reaches "
-        f"{rule.unknown:.0f} with N(0, 1) for what no rule covers, {ours.unknown:.0f} with the source's Gaussian.",
+        f"{unknown[rule]:.0f} with N(0, 1) for what no rule covers, {unknown[ours]:.0f} with the source's Gaussian.",
         f"**Training brings starts together.** One pass over half a megabyte of real text leaves {kept.min():.0f} to "
         f"{kept.max():.0f}% of FOCUS's lead.",
         f"**Not all of it replicates.** Low-dimensional embeddings lose {-short.effect:.0f} points of F1, in "
@@ -176,7 +176,7 @@ EXAMPLE = "Kiajemi – Afghanistan; Kipashto – Kiarabu."  # Swahili: Persian �
 
 @cache
 def _example_run():  # as in the README: source tokenizer, target tokenizer and the plan of FOCUS
-    from vocab_lit.methods.recipe import get_recipe
+    from vocab_lit.methods.registry import get_recipe
     from vocab_lit.text.phrasebook import lines
     from vocab_lit.tokens.tokenizer import load_tokenizer, train_tokenizer
     from vocab_lit.tokens.vocab import Vocab
@@ -185,7 +185,7 @@ def _example_run():  # as in the README: source tokenizer, target tokenizer and 
     text = list(lines("sw", 4000, seed=0))
     source = load_tokenizer(data_path("models", "mini-xlmr"))
     target = train_tokenizer(text, "unigram", vocab_size=700)
-    vocabs = (Vocab.from_tokenizer(tokenizer) for tokenizer in (source, target))
+    vocabs = Vocab.from_tokenizer(source), Vocab.from_tokenizer(target)
     return source, target, get_recipe("focus").plan(*vocabs, token_vectors(target, text))
 
 
@@ -197,7 +197,7 @@ def _example_tokens():  # of the source vocabulary, and of one of 700 tokens
 @_fact
 def before_after() -> str:
     "Losses of the example's language before and after training, under its picture."
-    focus, random = (swahili_losses()[method] for method in ("focus", "random"))
+    focus, random = (swahili_losses().xs(method) for method in ("focus", "random"))
     return (
         f"Held-out loss in {focus.index.max()} steps: from **{focus.iloc[0]:.1f} to {focus.iloc[-1]:.1f} nats** with "
         f"FOCUS, from {random.iloc[0]:.1f} to {random.iloc[-1]:.1f} with random mapping."
@@ -214,7 +214,7 @@ _COLOURS = {  # fill and border by where an embedding comes from or what becomes
 }
 
 
-def _svg_text(x, y, text, size=13, colour="#57606a", weight=400, anchor="start", font=_SANS):
+def _svg_text(x, y, text, size: float = 13, colour="#57606a", weight=400, anchor="start", font=_SANS):
     style = f'font-size="{size}" fill="{colour}" font-weight="{weight}" text-anchor="{anchor}" font-family="{font}"'
     return f'<text x="{x:g}" y="{y:g}" {style}>{text}</text>'
 
@@ -235,9 +235,9 @@ def _svg_boxes(x, y, tokens, gap):  # (text, kind) each
 
 def _example_kinds():  # tokens of the source and of the target, each with where its embedding comes from or goes
     source, target, plan = _example_run()
-    copied = {source.convert_ids_to_tokens(int(i)) for i in plan.copied if i >= 0}
+    copied = set(source.convert_ids_to_tokens([int(i) for i in plan.copied if i >= 0]))
     before = [(token, "copied" if token in copied else "left") for token in source.tokenize(EXAMPLE)]
-    ids = target.convert_tokens_to_ids(target.tokenize(EXAMPLE))
+    ids = target(EXAMPLE, add_special_tokens=False)["input_ids"]
     return before, [(target.convert_ids_to_tokens(i), "copied" if plan.copied[i] >= 0 else "new") for i in ids]
 
 
@@ -319,11 +319,11 @@ def _draw_tokens(card, y, colour, tokens):
 
 
 def _ratio(part, says):  # the median of a claim about speed, in the bundled record
-    from benchmarks.bench import CLAIMS, Runs
+    from benchmarks.parts import PARTS
 
-    claim = next(c for c in CLAIMS if c.part == part and c.text == says)
+    claim = next(c for c in PARTS[part].claims if c.text == says)
     records = json.loads(data_path("bench.json").read_text(encoding="utf-8"))
-    return float(np.median(list(claim.value(Runs(records[part])))))
+    return float(np.median(claim.measured(records[part])))
 
 
 @_fact
@@ -354,11 +354,14 @@ GROUPS = {
 
 def program_commands() -> dict[str, str]:  # name to the first sentence of its help
     "Every command of `vocab-lit`."
+    import click
     import typer
 
-    from tools.commands import app
+    from vocab_lit.cli.main import app
 
-    listed = typer.main.get_command(app).commands.items()
+    program = typer.main.get_command(app)
+    assert isinstance(program, click.Group)
+    listed = program.commands.items()
     return {name: (command.help or "").split("\n\n")[0].replace("\n", " ") for name, command in listed}
 
 

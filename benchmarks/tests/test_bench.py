@@ -3,7 +3,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from benchmarks.baselines import measure, open_case, peer_python
 from benchmarks.bench import CLAIMS, Case, PARTS, Runs, _TINY, claims_table, compare_neighbours, compare_rows, count_flops, embedding_like, exponent, focus, focus_cases, grows, growth_table, printed_steps, random_model, report, run_bench, run_part, side_table, turns, wechsel, wechsel_cases, write_text, write_zipf_text
-from vocab_lit.methods.recipe import load_plan
+from vocab_lit.methods.plan import Plan
 from vocab_lit.methods.semi_nmf import SemiNMF
 from vocab_lit.tokens.vocab import Vocab, overlap, toy_tokenizer
 from vocab_lit.training.lm_data import MaskedBlocks
@@ -155,7 +155,7 @@ def test_rows_that_differ_are_counted_as_they_differ(cell_51ab214e):
 
 def test_neighbours_are_compared_by_token_and_differences_find_their_reason(cell_57c37e73):
     rows, target = np.load(words_folder / "vocab_lit.npy"), open_case(words_folder)[1]
-    source, plan = open_case(words_folder)[0], load_plan(words_folder / "plan.npz", Vocab.from_tokenizer(target))
+    source, plan = open_case(words_folder)[0], Plan.load(words_folder / "plan.npz", Vocab.from_tokenizer(target))
 
 
     def by(i):  # what the plan says, as the other side would tell it

@@ -7,9 +7,10 @@ from torch import nn
 from transformers import AlbertConfig, AlbertForMaskedLM, AutoTokenizer, BertConfig, BertForMaskedLM, DebertaV2Config, DebertaV2ForMaskedLM, DistilBertConfig, DistilBertForMaskedLM, ElectraConfig, ElectraForMaskedLM, GPT2Config, GPT2LMHeadModel, LlamaConfig, LlamaForCausalLM, MT5Config, MT5ForConditionalGeneration, PreTrainedTokenizerFast, RobertaConfig, RobertaForMaskedLM, T5Config, T5ForConditionalGeneration, TrainerCallback, XLMRobertaConfig, XLMRobertaForMaskedLM
 from typer.testing import CliRunner
 from unittest import mock
-from vocab_lit.app.cli import app
+from vocab_lit.cli.main import app
 from vocab_lit.methods.factored import FactoredRecipe, load_factors
-from vocab_lit.methods.recipe import get_recipe, load_plan
+from vocab_lit.methods.plan import Plan
+from vocab_lit.methods.registry import get_recipe
 from vocab_lit.methods.registry import RECIPES
 from vocab_lit.methods.settings import copies_overlap
 from vocab_lit.models.factored_embedding import load_embedding
@@ -381,10 +382,10 @@ def cell_8e4d89ae():
     from vocab_lit.models.adapterhub import load_adapter, save_adapter
     from vocab_lit.text.corpus import write_json
     from vocab_lit.methods.factored import load_factors
-    from vocab_lit.methods.settings import Factoring
+    from vocab_lit.methods.factoring import Factoring
     from vocab_lit.models.madx import MadX
     from vocab_lit.text.phrasebook import lines
-    from vocab_lit.app.pipeline import factorize_files, train_vectors_files
+    from vocab_lit.models.pipeline import factorize_files, train_vectors_files
     from vocab_lit.tokens.tokenizer import load_tokenizer, save_tokenizer, train_tokenizer
     from vocab_lit.models.source import load_model, open_model
     from vocab_lit.models.transplant import save, transplant
@@ -843,8 +844,8 @@ def test_pickles_that_would_run_a_program_are_not_read(cell_0f7df609, cell_dc25e
     (nest / "pickle").write_bytes(pickled)
     for name in ("plain.npz", "words.bin", "words.vec", "words.model", "words.kv", "words.vec.gz", "factors.safetensors"):
         shutil.copy(nest / "pickle", nest / name)
-    refused(lambda f: load_plan(f, vocab), nest / "plan.npz", "damaged or no plan")
-    refused(lambda f: load_plan(f, vocab), nest / "plain.npz", "damaged or no plan")
+    refused(lambda f: Plan.load(f, vocab), nest / "plan.npz", "damaged or no plan")
+    refused(lambda f: Plan.load(f, vocab), nest / "plain.npz", "damaged or no plan")
     for name in ("vectors.npz", "plain.npz", "words.bin", "words.vec", "words.model", "words.kv", "words.vec.gz"):
         refused(open_words, nest / name, name)
     refused(load_factors, nest / "factors.safetensors", "holds no factors")

@@ -13,7 +13,10 @@ from docutils import nodes
 from sphinx import addnodes
 from sphinx.transforms import SphinxTransform
 
-from tools.publish import chapters, page_links, settings, source_files
+from tools.book import source_files
+from tools.chapters import chapters
+from tools.notebooks import settings
+from tools.pages import page_links
 
 DIRECTIVE = re.compile(r"\s*#\|[ \t]*([\w-]+):?[ \t]*(.*)\n?")
 HIDE = {

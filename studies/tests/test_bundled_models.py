@@ -1,67 +1,121 @@
+import json
+import shutil
+import tempfile
 from collections import Counter
 from dataclasses import asdict, replace
 from pathlib import Path
-from safetensors.torch import load_file
-from transformers import AutoModelForCausalLM, AutoModelForMaskedLM, AutoTokenizer, BertForMaskedLM, GPT2LMHeadModel, RobertaForMaskedLM, XLMRobertaForMaskedLM
 from types import SimpleNamespace
-from studies.bundled_models import FIELD_RECIPES, LossLog, ModelRecipe, POS_CONFIG, RECIPES, evaluate_language, in_proportion, load_source_model, main, measure_transfer, model_card, pair_blocks, text_of, train_recipe_tokenizer, train_source_model, training_blocks, transfer_section, untrained_model, zero_shot_pos
-from vocab_lit.models.source import max_length
+
+import pandas as pd
+import pytest
+import torch
+from safetensors.torch import load_file
+from transformers import (
+    AutoModelForCausalLM,
+    AutoModelForMaskedLM,
+    AutoTokenizer,
+    BertForMaskedLM,
+    GPT2LMHeadModel,
+    RobertaForMaskedLM,
+    XLMRobertaForMaskedLM,
+)
+
+from studies.bundled_models import (
+    FIELD_RECIPES,
+    POS_CONFIG,
+    RECIPES,
+    LossLog,
+    ModelRecipe,
+    evaluate_language,
+    in_proportion,
+    load_source_model,
+    main,
+    measure_transfer,
+    model_card,
+    pair_blocks,
+    text_of,
+    train_recipe_tokenizer,
+    train_source_model,
+    training_blocks,
+    transfer_section,
+    untrained_model,
+    zero_shot_pos,
+)
 from studies.constructed import LANGUAGES, world_of
+from vocab_lit.models.source import max_length
 from vocab_lit.text.corpus import data_path
 from vocab_lit.text.phrasebook import lines
 from vocab_lit.tokens.tokenizer import train_tokenizer
 from vocab_lit.tokens.vocab import Vocab, unk_rate
 from vocab_lit.training.lm_data import pack
-import json
-import pandas as pd
-import pytest
-import shutil
-import tempfile
-import torch
 
 
-@pytest.fixture(scope='module')
-def cell_f2c243e6():
-    global bundled, mbert, mbert_tokenizer, model, records, tokenizer
+@pytest.fixture(scope="module")
+def bundled_models():
     bundled = {name: load_source_model(name) for name in RECIPES}
     model, tokenizer = bundled["mini-xlmr"]
     mbert, mbert_tokenizer = bundled["mini-mbert"]
-    records = {name: json.loads(data_path("models", name, "heldout.json").read_text(encoding="utf-8")) for name in RECIPES}
+    records = {
+        name: json.loads(data_path("models", name, "heldout.json").read_text(encoding="utf-8")) for name in RECIPES
+    }
+    return SimpleNamespace(
+        bundled=bundled,
+        mbert_tokenizer=mbert_tokenizer,
+        model=model,
+        records=records,
+        tokenizer=tokenizer,
+    )
 
 
-@pytest.fixture(scope='module')
-def cell_050be7da(cell_f2c243e6):
-    global codes, tokenizers, unknown, unknown_share
+@pytest.fixture(scope="module")
+def unknown_shares(bundled_models):
+    tokenizer, mbert_tokenizer = bundled_models.tokenizer, bundled_models.mbert_tokenizer
+
     def unknown_share(own, code):
         return unk_rate(own, world_of(code).lines(code, 40, seed=0, held_out=True))
 
-
     tokenizers = {"mini-xlmr": tokenizer, "mini-mbert": mbert_tokenizer}
     codes = RECIPES["mini-mbert"].unseen
-    unknown = pd.DataFrame({name: {code: unknown_share(own, code) for code in codes} for name, own in tokenizers.items()})
+    unknown = pd.DataFrame(
+        {name: {code: unknown_share(own, code) for code in codes} for name, own in tokenizers.items()}
+    )
     unknown.T.round(2)
+    return SimpleNamespace(
+        unknown=unknown,
+    )
 
 
-@pytest.fixture(scope='module')
-def cell_32b2e31b():
-    global field, field_losses, field_record, own_losses
+@pytest.fixture(scope="module")
+def field_models():
     field = data_path("models", "field-xlmr")
     field_record = json.loads((field / "heldout.json").read_text(encoding="utf-8"))
     own_losses = {part: pd.Series(field_record[part]) for part in ("source", "unseen")}
     field_losses = pd.concat(own_losses, names=["text", "language"])
     print(f"{field_record['parameters']:,} parameters; a uniform guess costs {field_record['uniform']:.2f}")
     field_losses.to_frame("loss").T.round(2)
+    return SimpleNamespace(
+        field=field,
+        field_record=field_record,
+    )
 
 
-@pytest.fixture(scope='module')
-def cell_65d5300e(cell_32b2e31b):
-    global accuracy, zero_shot
+@pytest.fixture(scope="module")
+def transfer_scores(field_models):
+    field = field_models.field
     zero_shot = pd.DataFrame(json.loads((field / "zero_shot.json").read_text(encoding="utf-8")))
     accuracy = 100 * zero_shot.drop(columns=["train", "seed"]).groupby("model", sort=False).mean()
     accuracy.T.rename_axis("language").round(1)
+    return SimpleNamespace(
+        accuracy=accuracy,
+        zero_shot=zero_shot,
+    )
 
 
-def test_field_xlmr_loads_with_plain_transformers_is_what_its_record_says_and_knows_more_than_the_baselines(cell_32b2e31b, cell_65d5300e):
+def test_field_xlmr_loads_with_plain_transformers_is_what_its_record_says_and_knows_more_than_the_baselines(
+    field_models, transfer_scores
+):
+    field, field_record = field_models.field, field_models.field_record
+    zero_shot, accuracy = transfer_scores.zero_shot, transfer_scores.accuracy
     plain = AutoModelForMaskedLM.from_pretrained(field)
     assert type(plain) is XLMRobertaForMaskedLM and plain.num_parameters() == field_record["parameters"]
     assert (field / "model.safetensors").stat().st_size < 16e6
@@ -73,7 +127,10 @@ def test_field_xlmr_loads_with_plain_transformers_is_what_its_record_says_and_kn
     assert load_source_model("field-xlmr")[0].num_parameters() == field_record["parameters"]
 
 
-def test_the_bundled_models_are_small_stored_in_half_precision_and_load_in_single_precision_with_plain_transformers(cell_f2c243e6):
+def test_the_bundled_models_are_small_stored_in_half_precision_and_load_in_single_precision_with_plain_transformers(
+    bundled_models,
+):
+    bundled, records = bundled_models.bundled, bundled_models.records
     kinds = {
         "mini-xlmr": (8000, XLMRobertaForMaskedLM),
         "mini-mbert": (8000, BertForMaskedLM),
@@ -99,7 +156,8 @@ def test_the_bundled_models_are_small_stored_in_half_precision_and_load_in_singl
         assert (folder / "README.md").read_text(encoding="utf-8") == model_card(records[name])
 
 
-def test_special_tokens_are_those_of_the_originals(cell_f2c243e6):
+def test_special_tokens_are_those_of_the_originals(bundled_models):
+    bundled = bundled_models.bundled
     roles = {
         "mini-xlmr": ("<s>", "</s>", "<unk>", "</s>", "<pad>", "<s>", "<mask>"),
         "mini-roberta": ("<s>", "</s>", "<unk>", "</s>", "<pad>", "<s>", "<mask>"),
@@ -116,11 +174,15 @@ def test_special_tokens_are_those_of_the_originals(cell_f2c243e6):
     for name, (_, own) in bundled.items():
         assert tuple(getattr(own, n) for n in names) == roles[name]
         assert tuple(getattr(own, f"{n}_id") for n in names) == ids[name]
-        whole, inside = own("Paris – 2 euros.")["input_ids"], own("Paris – 2 euros.", add_special_tokens=False)["input_ids"]
+        whole, inside = (
+            own("Paris – 2 euros.")["input_ids"],
+            own("Paris – 2 euros.", add_special_tokens=False)["input_ids"],
+        )
         assert whole == (inside if name == "mini-gpt2" else [own.cls_token_id, *inside, own.sep_token_id])
 
 
-def test_the_byte_level_vocabularies_are_the_same_but_for_special_tokens_and_any_text_comes_back(cell_f2c243e6):
+def test_the_byte_level_vocabularies_are_the_same_but_for_special_tokens_and_any_text_comes_back(bundled_models):
+    bundled = bundled_models.bundled
     first, second = (bundled[name][1] for name in ("mini-roberta", "mini-gpt2"))
     expected = ["ĠParis", "ĠâĢĵ", "ĠFrance", ",", "Ġ2", "Ġeuros", "."]
     assert first.tokenize("Paris – France, 2 euros.") == second.tokenize("Paris – France, 2 euros.") == expected
@@ -133,7 +195,8 @@ def test_the_byte_level_vocabularies_are_the_same_but_for_special_tokens_and_any
     assert json.loads(second.backend_tokenizer.to_str())["model"]["vocab"]["<|endoftext|>"] == 1999
 
 
-def test_the_recorded_held_out_losses_are_the_models(cell_f2c243e6):
+def test_the_recorded_held_out_losses_are_the_models(bundled_models):
+    records, bundled = bundled_models.records, bundled_models.bundled
     checked = {
         "mini-xlmr": ("sw",),
         "mini-mbert": ("qda",),
@@ -152,7 +215,9 @@ def test_the_recorded_held_out_losses_are_the_models(cell_f2c243e6):
         assert set(unseen) == {"fr", "de", "zh", "sw", "gd", "ug"}
 
 
-def test_scripts_that_mini_mbert_lacks_are_unknown_to_it_and_others_are_not(cell_f2c243e6, cell_050be7da):
+def test_scripts_that_mini_mbert_lacks_are_unknown_to_it_and_others_are_not(bundled_models, unknown_shares):
+    mbert_tokenizer = bundled_models.mbert_tokenizer
+    unknown = unknown_shares.unknown
     for code in RECIPES["mini-mbert"].unseen:
         share = unknown.loc[code, "mini-mbert"]
         if code in ("el", "he", "am", "km", "si"):
@@ -186,14 +251,11 @@ def test_pairs_are_of_one_world_and_its_first_language_is_in_most_of_them():
         def parallel(self, a, b, n, seed):
             return [(SimpleNamespace(text=a), SimpleNamespace(text=b))] * n
 
-
     echoes = {True: Echo(), False: Echo()}
     codes = ("en", "ka", "de", "qaa", "qbb", "qca")
 
-
     def numbered(texts, verbose):
         return {"input_ids": [[codes.index(text)] for text in texts]}  # for a tokenizer
-
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setitem(pair_blocks.__globals__, "world_of", lambda code: echoes[code in LANGUAGES])
@@ -201,10 +263,8 @@ def test_pairs_are_of_one_world_and_its_first_language_is_in_most_of_them():
     pairs = Counter((codes[block[0]], codes[block[1]]) for block in blocks)
     assert all((a in LANGUAGES) == (b in LANGUAGES) and a != b for a, b in pairs) and len(pairs) == 12
 
-
     def share(test):
         return sum(n for pair, n in pairs.items() if test(pair)) / 6000
-
 
     assert abs(share(lambda p: p[0] in LANGUAGES) - 0.5) < 0.15
     assert abs(share(lambda p: "en" in p or "qaa" in p) - 5 / 6) < 0.1
@@ -291,7 +351,6 @@ def test_an_interrupted_run_resumes_from_its_checkpoint_and_stores_a_model_that_
         if state.global_step == 5:
             raise KeyboardInterrupt
 
-
     tiny = dict(batch_size=4, dim=16, heads=2, feed_forward=16, layers=1)
     tiny_recipe = ModelRecipe(
         locales=("en", "ka"), unseen=("sw",), vocab_size=300, frames=60, tokenizer_lines=100, steps=6, **tiny
@@ -305,7 +364,9 @@ def test_an_interrupted_run_resumes_from_its_checkpoint_and_stores_a_model_that_
         assert int((work / "training.csv").read_text().splitlines()[-1].split(",")[0]) >= 4
         resumed = []
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(LossLog, "on_step_end", lambda self, args, state, control, **_: resumed.append(state.global_step))
+            patch.setattr(
+                LossLog, "on_step_end", lambda self, args, state, control, **_: resumed.append(state.global_step)
+            )
             train_source_model(out, tiny_recipe, log_every=1, save_every=3)
         assert resumed == [4, 5, 6]
         assert list(pd.read_csv(Path(out) / "training.csv").step) == [1, 2, 3, 4, 5, 6]
@@ -329,7 +390,8 @@ def test_small_languages_are_repeated_until_sampling_weights_are_those_of_alpha(
     assert len(in_proportion(numbered_blocks, 0)) == 200
 
 
-def test_sinusoidal_positions_tell_how_far_apart_they_are_and_are_as_large_as_random_ones(cell_f2c243e6):
+def test_sinusoidal_positions_tell_how_far_apart_they_are_and_are_as_large_as_random_ones(bundled_models):
+    tokenizer, bundled = bundled_models.tokenizer, bundled_models.bundled
     waves = ModelRecipe(sinusoids=True, dim=64, heads=2, feed_forward=16, layers=1)
     sines, random = (
         untrained_model(tokenizer, recipe).roberta.embeddings.position_embeddings.weight.detach()
@@ -348,11 +410,9 @@ def test_a_folder_of_text_trains_a_model_and_an_interrupted_run_gives_the_same_o
         if state.global_step == 5:
             raise KeyboardInterrupt
 
-
     def stop_masked_at_5(self, args, state, control, **_):
         if self.before and state.global_step == 5:
             raise KeyboardInterrupt
-
 
     tiny = dict(length=32, dim=16, heads=2, feed_forward=16, layers=1, steps=6, batch_size=4)
     mixture = dict(vocab_size=260, alpha=0.3, tokenizer_lines=100, causal_steps=6)
@@ -396,10 +456,8 @@ def test_a_folder_of_text_trains_a_model_and_an_interrupted_run_gives_the_same_o
                 train(Path(top) / "c")
         assert not (Path(top) / "c").exists()
 
-
     def _no_data(*parts):
         raise FileNotFoundError
-
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setitem(load_source_model.__globals__, "data_path", _no_data)
@@ -408,7 +466,9 @@ def test_a_folder_of_text_trains_a_model_and_an_interrupted_run_gives_the_same_o
             load_source_model("field-xlmr")
 
 
-def test_zero_shot_tagging_trains_on_one_language_and_tests_on_others(cell_f2c243e6):
+def test_zero_shot_tagging_trains_on_one_language_and_tests_on_others(bundled_models):
+    model = bundled_models.model
+
     def treebank(words, n):  # sentences of nouns and verbs by turns
         def sentence(i):
             tags = ("NOUN", "VERB")
@@ -416,7 +476,6 @@ def test_zero_shot_tagging_trains_on_one_language_and_tests_on_others(cell_f2c24
             return "\n".join(rows) + "\n\n"
 
         return "".join(sentence(i) for i in range(n))
-
 
     with tempfile.TemporaryDirectory() as top:
         top = Path(top)
@@ -446,21 +505,23 @@ def test_zero_shot_tagging_trains_on_one_language_and_tests_on_others(cell_f2c24
         own = Path(shutil.copytree(data_path("models", "mini-xlmr"), top / "own"))
         quick = dict(config=replace(POS_CONFIG, epochs=1), n_train=8, n_test=4)
         table = measure_transfer(own, top, seeds=(0, 1), **quick)
-        assert table.model.tolist() == [name for name in ("own", "random weights", "mini-xlmr (bundled)") for _ in (0, 1)]
+        assert table.model.tolist() == [
+            name for name in ("own", "random weights", "mini-xlmr (bundled)") for _ in (0, 1)
+        ]
         assert table.de[:2].tolist() == table.de[4:].tolist()
         assert len(json.loads((own / "zero_shot.json").read_text())) == 6
         card = (own / "README.md").read_text()
         assert "| language | own | random weights | mini-xlmr (bundled) |\n|---|---|---|---|\n| de | " in card
-        assert f"| de | {100 * table.de[:2].mean():.1f} ± {100 * table.de[:2].std():.1f} | " in card and "2 seeds" in card
+        assert (
+            f"| de | {100 * table.de[:2].mean():.1f} ± {100 * table.de[:2].std():.1f} | " in card and "2 seeds" in card
+        )
 
 
 def test_the_command_makes_the_model_that_is_asked_for():
     made = []
 
-
     def note(out, recipe, **options):
         made.append((str(out), recipe, options))
-
 
     with pytest.MonkeyPatch.context() as patch, tempfile.TemporaryDirectory() as empty:
         patch.setitem(main.__globals__, "train_source_model", note)

@@ -1,10 +1,23 @@
+import json
+import shutil
+import tempfile
 from dataclasses import replace
-from datasets import ClassLabel, Dataset, Features, Sequence as Many, Value
 from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+from datasets import ClassLabel, Dataset, Features, Value
+from datasets import Sequence as Many
 from transformers import TrainerCallback
-from studies.experiment import EXTENSION, ExpandedTarget, FOCUS_METHODS, SetupOptions, Target, Targets, VOCABULARIES, VOCABULARY_WAYS, _hub_text, focus_methods, get_setup, scale_lapt
+
+from studies.experiment import EXTENSION, FOCUS_METHODS, VOCABULARY_WAYS, ExpandedTarget, Target, Targets, focus_methods
 from studies.hub import HubText
 from studies.presets import PAPER_TEXT
+from studies.setups import SetupOptions, _hub_text, get_setup, scale_lapt
+from vocab_lit.study.adaptation import VOCABULARIES
 from vocab_lit.study.results import published
 from vocab_lit.tasks.parsing import Parsed, write_trees
 from vocab_lit.tasks.qa import Question
@@ -14,61 +27,47 @@ from vocab_lit.tokens.vocab import overlap
 from vocab_lit.training.lapt import lapt
 from vocab_lit.training.lm_data import PackedBlocks, pack
 from vocab_lit.training.perplexity import perplexity
-from vocab_lit.training.settings import LaptConfig, PRESETS
+from vocab_lit.training.settings import PRESETS, LaptConfig
 from vocab_lit.vectors.word_vectors import save_words, word_ppmi
-import json
-import numpy as np
-import pandas as pd
-import pytest
-import shutil
-import torch
 
 
-@pytest.fixture(scope='module')
-def cell_250eeefc():
-    global ClassLabel, Dataset, Features, Many, TrainerCallback, UPOS, Value, json, names_in, np, pd, place, published, pytest, save_words, tempfile, torch, word_ppmi, write_trees
-    import json
-    import tempfile
-
-    import numpy as np
-    import pandas as pd
-    import pytest
-    import torch
-    from datasets import ClassLabel, Dataset, Features, Value
-    from datasets import Sequence as Many
-    from transformers import TrainerCallback
-
-    from vocab_lit.study.results import published
-    from vocab_lit.tasks.parsing import write_trees
-    from vocab_lit.tasks.tagging import UPOS
-    from vocab_lit.text.phrasebook import dictionary as names_in
-    from vocab_lit.vectors.word_vectors import save_words, word_ppmi
-
+@pytest.fixture(scope="module")
+def workplace():
     place = Path(tempfile.mkdtemp())
+    return SimpleNamespace(
+        place=place,
+    )
 
 
-@pytest.fixture(scope='module')
-def cell_16988bb4(cell_250eeefc):
-    global mini
+@pytest.fixture(scope="module")
+def mini_setup(workplace):
+    place = workplace.place
     mini = get_setup("mini", "sw", limit=2600)
     (place / "text.txt").write_text("\n".join(mini.train[:1500]), encoding="utf-8")
-    mini, len(mini.train), mini.train[0], mini.held_out[0]
+    return SimpleNamespace(
+        mini=mini,
+    )
 
 
-@pytest.fixture(scope='module')
-def cell_c69caf21():
-    global losses, sw, targets
+@pytest.fixture(scope="module")
+def swahili():
     targets = Targets("mini", steps=4, limit=1500)
     sw = targets("sw")
     losses = {m: round(sw.loss(sw.transplant(m).model), 2) for m in ("random", "focus")}
-    losses | {"uniform guess": round(float(torch.log(torch.tensor(len(sw.tokenizer)))), 2)}
+    return SimpleNamespace(
+        losses=losses,
+        sw=sw,
+        targets=targets,
+    )
 
 
-@pytest.fixture(scope='module')
-def cell_0f0c0502():
-    global bilingual, few_names, followed, one_epoch
+@pytest.fixture(scope="module")
+def focus_tables():
     bilingual = get_setup("mini", "sw", source_language="en", limit=800, vocab_size=300, steps=3)
-    few_names, one_epoch = [part[:8] for part in bilingual.splits("ner", "sw")], replace(bilingual.tasks["ner"], epochs=1)
+    few_names, one_epoch = (
+        [part[:8] for part in bilingual.splits("ner", "sw")],
+        replace(bilingual.tasks["ner"], epochs=1),
+    )
     bilingual = Target(
         replace(
             bilingual,
@@ -80,36 +79,40 @@ def cell_0f0c0502():
         )
     )
     followed = {name: pd.DataFrame(bilingual.follow(way, tasks=("ner",))) for name, way in FOCUS_METHODS.items()}
-    pd.DataFrame({name: rows[rows.metric == "loss"].set_index("step").value for name, rows in followed.items()}).T.round(2)
+    return SimpleNamespace(
+        bilingual=bilingual,
+        followed=followed,
+    )
 
 
-@pytest.fixture(scope='module')
-def cell_27fed3bb():
-    global both, default_size, few_examples, one_epoch, scored
+@pytest.fixture(scope="module")
+def two_languages():
     both = Targets("mini", steps=2, limit=600, preset="embedding-structure")("et+hy")
     default_size, one_epoch = both.setup.vocab_size, {t: replace(c, epochs=1) for t, c in both.setup.tasks.items()}
     both = Target(replace(both.setup, vocab_size=400, tasks=one_epoch))
 
-
     def few_examples(task, language):
         return [part[:8] for part in both.setup.splits(task, language)]
 
-
     scored = pd.DataFrame(Target(replace(both.setup, splits=few_examples)).scores("script-posn-ident", "full", seeds=1))
     scored.round(2)
+    return SimpleNamespace(
+        both=both,
+        default_size=default_size,
+        scored=scored,
+    )
 
 
-@pytest.fixture(scope='module')
-def cell_9cb35fbb(cell_250eeefc, cell_16988bb4):
-    global at, hub, moved, n, names, offline, paper, patch, shard, split, splits, tagged
+@pytest.fixture(scope="module")
+def local_hub(workplace, mini_setup):
+    place = workplace.place
+    mini = mini_setup.mini
     hub = place / "hub"
     shutil.copytree(mini.model, hub / "FacebookAI/xlm-roberta-base")
-
 
     def shard(at, rows, features=None):
         (hub / at).parent.mkdir(parents=True, exist_ok=True)
         Dataset.from_dict(rows, features).to_parquet(hub / at)
-
 
     shard(
         "statmt/cc100/sw/train/0000.parquet",
@@ -126,13 +129,11 @@ def cell_9cb35fbb(cell_250eeefc, cell_16988bb4):
         for n, split in enumerate(("train", "validation", "test"), len(at)):
             shard(at.format(split), {"tokens": [["Asha", "yupo"]] * n, "ner_tags": [[1, 0]] * n}, names)
 
-
     def offline(patch):
         patch.setenv("VOCAB_LIT_HUB", str(hub))
         patch.setattr("datasets.config.HF_DATASETS_CACHE", place / "cache")
         for at in ("huggingface_hub.constants.HF_HUB_OFFLINE", "datasets.config.HF_HUB_OFFLINE"):
             patch.setattr(at, True)
-
 
     with pytest.MonkeyPatch.context() as patch:
         offline(patch)
@@ -142,11 +143,21 @@ def cell_9cb35fbb(cell_250eeefc, cell_16988bb4):
             "": paper.setup.splits("ner", "sw"),
             "masakhaner2": get_setup("paper", "sw", ner="masakhaner2", limit=50).splits("ner", "sw"),
         }
-    paper.setup, len(moved.tokenizer), {name: [len(part) for part in found] for name, found in splits.items()}
+    return SimpleNamespace(
+        hub=hub,
+        moved=moved,
+        offline=offline,
+        paper=paper,
+        shard=shard,
+        splits=splits,
+    )
 
 
 @pytest.mark.slow
-def test_distilled_embeddings_are_those_of_new_tokens_and_nearer_to_the_text_than_the_mean_that_they_begin_with(cell_c69caf21):
+def test_distilled_embeddings_are_those_of_new_tokens_and_nearer_to_the_text_than_the_mean_that_they_begin_with(
+    swahili,
+):
+    sw = swahili.sw
     assert sw.distils
     mean, distilled = sw.transplant("mean"), sw.distilled("mean", lm=True)
     rows, learnt = (made.model.get_input_embeddings().weight.detach() for made in (mean, distilled))
@@ -156,11 +167,14 @@ def test_distilled_embeddings_are_those_of_new_tokens_and_nearer_to_the_text_tha
     assert sw.loss(distilled.model) < sw.loss(mean.model)
 
 
-def test_at_scale_mini_focus_starts_far_below_random_mapping_and_below_a_uniform_guess(cell_c69caf21):
+def test_at_scale_mini_focus_starts_far_below_random_mapping_and_below_a_uniform_guess(swahili):
+    losses, targets, sw = swahili.losses, swahili.targets, swahili.sw
     assert losses["focus"] < 6.5 < float(torch.log(torch.tensor(700))) < losses["random"]
     assert targets("sw") is sw and targets("sw", 1).setup.train != sw.setup.train
     counts = sw.overlap_counts()
-    assert counts["minCount 10"] <= counts["all"] < counts["vocabulary"] == 700 and counts["not symbols"] < counts["all"]
+    assert (
+        counts["minCount 10"] <= counts["all"] < counts["vocabulary"] == 700 and counts["not symbols"] < counts["all"]
+    )
     curve = sw.along("focus")
     assert (
         [r["step"] for r in curve] == [0, 1, 2, 3, 4]
@@ -182,14 +196,19 @@ def test_token_vectors_come_from_an_auxiliary_model_that_is_trained_once_with_th
     assert short.vectors("token vectors", "auxiliary") is v
 
 
-def test_the_same_code_runs_on_one_s_own_model_and_text(cell_250eeefc, cell_16988bb4):
+def test_the_same_code_runs_on_one_s_own_model_and_text(workplace, mini_setup):
+    place = workplace.place
+    mini = mini_setup.mini
     own = Target(get_setup("custom", "my Swahili", mini.model, str(place / "text.txt"), vocab_size=600, steps=10))
     assert (
         own.setup.held_out
         and not set(own.setup.held_out) & set(own.setup.train)
         and own.setup.lapt == replace(LaptConfig(), steps=10, eval_every=2)
     )
-    assert len(own.transplant("focus").tokenizer) == 600 and own.lapt_config.length == own.packed("held_out").shape[1] == 72
+    assert (
+        len(own.transplant("focus").tokenizer) == 600
+        and own.lapt_config.length == own.packed("held_out").shape[1] == 72
+    )
     for options, match in (
         (dict(scale="custom"), "needs a model folder: set model, and text files: set text$"),
         (dict(scale="custom", model="m"), "custom needs text files: set text$"),
@@ -199,9 +218,12 @@ def test_the_same_code_runs_on_one_s_own_model_and_text(cell_250eeefc, cell_1698
             get_setup(language="sw", **options)
 
 
-def test_a_run_that_was_killed_inside_a_cell_resumes_from_its_checkpoint_with_the_models_from_on_the_way(cell_250eeefc, cell_c69caf21):
+def test_a_run_that_was_killed_inside_a_cell_resumes_from_its_checkpoint_with_the_models_from_on_the_way(
+    workplace, swahili
+):
+    place = workplace.place
+    sw = swahili.sw
     steps, options = [], dict(method="mean", at=(2,), tasks=("ner",))
-
 
     def counting(stop, real=lapt):  # `lapt` that counts its steps and is killed after some
         class Count(TrainerCallback):
@@ -211,7 +233,6 @@ def test_a_run_that_was_killed_inside_a_cell_resumes_from_its_checkpoint_with_th
                     raise KeyboardInterrupt
 
         return lambda *args, callbacks=(), **more: real(*args, callbacks=[*callbacks, Count()], **more)
-
 
     examples = [part[:8] for part in sw.setup.splits("ner", "sw")]
     quick = replace(
@@ -226,7 +247,7 @@ def test_a_run_that_was_killed_inside_a_cell_resumes_from_its_checkpoint_with_th
     whole = Target(quick).along(**options)
     with pytest.MonkeyPatch.context() as patch:
         for stop in (3, None):
-            patch.setitem(Target._train.__globals__, "lapt", counting(stop))
+            patch.setitem(Target.train.__globals__, "lapt", counting(stop))
             here, work = Target(quick, place / "runs"), place / "runs"
             if stop:
                 with pytest.raises(KeyboardInterrupt):
@@ -236,7 +257,7 @@ def test_a_run_that_was_killed_inside_a_cell_resumes_from_its_checkpoint_with_th
             else:
                 again = here.along(**options)
         assert steps == [1, 2, 3, 3, 4] and not list(work.iterdir()) and again == whole
-        patch.setitem(Target._train.__globals__, "lapt", counting(1))
+        patch.setitem(Target.train.__globals__, "lapt", counting(1))
         for run in (
             lambda: here.scores("mean", "all", tasks=()),
             lambda: here.along("mean"),
@@ -249,7 +270,10 @@ def test_a_run_that_was_killed_inside_a_cell_resumes_from_its_checkpoint_with_th
     assert Targets("mini", place).work is None and Targets("custom", place).work == place / "runs"
 
 
-def test_every_way_of_focus_starts_from_its_own_vocabulary_and_embeddings_and_is_scored_where_its_training_ends(cell_0f0c0502):
+def test_every_way_of_focus_starts_from_its_own_vocabulary_and_embeddings_and_is_scored_where_its_training_ends(
+    focus_tables,
+):
+    followed = focus_tables.followed
     last = {name: int(rows.step.max()) for name, rows in followed.items()}
     assert last == {name: {"": 0, "all": 3, "two-stage": 4}[way.mode] for name, way in FOCUS_METHODS.items()}
     assert all(rows[rows.metric == "ner"].step.tolist() == [last[name]] for name, rows in followed.items())
@@ -260,13 +284,14 @@ def test_every_way_of_focus_starts_from_its_own_vocabulary_and_embeddings_and_is
     assert len({round(first[name], 5) for name in others}) == len(others)
     printed = published("focus")
     printed = printed[printed.table.isin(["2", "3"])]
-    paper = {(way.vocabulary + " vocabulary", way.printed) for way in FOCUS_METHODS.values() if way.printed}
+    paper = {way.printed for way in FOCUS_METHODS.values() if way.printed}
     assert paper == set(zip(printed.setup, printed.method))
     assert set(FOCUS_METHODS) - set(focus_methods(False, True)) == {"wechsel", "wechsel-en"}
     assert set(FOCUS_METHODS) - set(focus_methods(True, False)) == {"wechsel-en"}
 
 
-def test_an_extended_vocabulary_keeps_the_source_s_embeddings_and_has_focus_s_for_the_new_tokens(cell_0f0c0502):
+def test_an_extended_vocabulary_keeps_the_source_s_embeddings_and_has_focus_s_for_the_new_tokens(focus_tables):
+    bilingual = focus_tables.bilingual
     more = ExpandedTarget(bilingual, round(EXTENSION * bilingual.setup.vocab_size))
     extended, n = more.transplant("focus"), len(bilingual.source_vocab)
     first_tokens = [t.piece for t in bilingual.vocab if t.kind == "text"][:180]
@@ -282,10 +307,13 @@ def test_an_extended_vocabulary_keeps_the_source_s_embeddings_and_has_focus_s_fo
     assert more.vectors("") is None
 
 
-def test_a_trimmed_vocabulary_has_the_source_s_embeddings_and_is_as_good_as_the_source_s_before_any_training(cell_0f0c0502):
+def test_a_trimmed_vocabulary_has_the_source_s_embeddings_and_is_as_good_as_the_source_s_before_any_training(
+    focus_tables,
+):
+    bilingual = focus_tables.bilingual
     short = Target(replace(bilingual.setup, held_out=bilingual.setup.held_out[:4], train=bilingual.setup.train[:300]))
     kept, trimmed = VOCABULARY_WAYS["keep"], VOCABULARY_WAYS["trim"]
-    fewer, longer = (short.with_vocabulary(name) for name in ("trimmed", "continued"))
+    fewer, longer = (short.with_vocabulary(name) for name in ("trim", "continued"))
     begun = [
         {r["metric"]: r["value"] for r in target.along(way.recipe, "", 0, (0,), ("ppl",))}
         for target, way in ((short, kept), (fewer, trimmed))
@@ -302,7 +330,11 @@ def test_a_trimmed_vocabulary_has_the_source_s_embeddings_and_is_as_good_as_the_
     assert grown[: len(source_pieces)] == source_pieces and 50 < len(grown) - len(source_pieces) <= EXTENSION * 300
 
 
-def test_wechsel_en_combines_tokens_of_an_english_vocabulary_only_and_word_fasttext_takes_the_file_of_word_vectors(cell_250eeefc, cell_0f0c0502):
+def test_wechsel_en_combines_tokens_of_an_english_vocabulary_only_and_word_fasttext_takes_the_file_of_word_vectors(
+    workplace, focus_tables
+):
+    place = workplace.place
+    bilingual = focus_tables.bilingual
     english = overlap(bilingual.source_language_vocab, bilingual.source_vocab, fuzzy=False) >= 0
     for method, only in (("wechsel", False), ("wechsel-en", True)):
         moved = bilingual.transplant("wechsel", **FOCUS_METHODS[method].vectors)
@@ -320,7 +352,8 @@ def test_wechsel_en_combines_tokens_of_an_english_vocabulary_only_and_word_fastt
     assert few.matrix.shape == (300, 4) and few is bilingual.vectors("word vectors", "fasttext", dim=4, epochs=90)
 
 
-def test_several_languages_share_a_vocabulary_and_are_scored_one_by_one(cell_27fed3bb):
+def test_several_languages_share_a_vocabulary_and_are_scored_one_by_one(two_languages):
+    default_size, both, scored = two_languages.default_size, two_languages.both, two_languages.scored
     assert default_size == 1500 and len(both.vocab) == 400 and {"Latn", "Armn"} <= {t.script for t in both.vocab}
     armenian = sum(any("\u0530" <= c <= "\u058f" for c in line) for line in both.setup.train) / len(both.setup.train)
     assert abs(armenian - 0.5) < 0.06 and len(both.setup.train) > 1000
@@ -331,10 +364,15 @@ def test_several_languages_share_a_vocabulary_and_are_scored_one_by_one(cell_27f
     kept, tokenizer, losses = both.adapted()
     assert len(tokenizer) == 8000 and losses.step.tolist() == [0]
     train, dev, test = both.setup.splits("ner", "et")
-    assert not {s.words for s in train} & {s.words for s in test} and any(t.startswith("B-") for s in test for t in s.tags)
+    assert not {s.words for s in train} & {s.words for s in test} and any(
+        t.startswith("B-") for s in test for t in s.tags
+    )
 
 
-def test_tasks_come_from_one_s_own_files(cell_250eeefc, cell_16988bb4, cell_27fed3bb):
+def test_tasks_come_from_one_s_own_files(workplace, mini_setup, two_languages):
+    place = workplace.place
+    mini = mini_setup.mini
+    both = two_languages.both
     train = both.setup.splits("ner", "et")[0]
     rows = "\n".join(f"{w}\t{t}" if w else "" for s in train for w, t in [*zip(s.words, s.tags), ("", "")])
     for name in ("train", "dev", "test"):
@@ -358,7 +396,9 @@ def test_tasks_come_from_one_s_own_files(cell_250eeefc, cell_16988bb4, cell_27fe
         by_language.splits("ner", "sw")
 
 
-def test_trees_come_from_constructed_languages_and_from_files(cell_250eeefc, cell_16988bb4):
+def test_trees_come_from_constructed_languages_and_from_files(workplace, mini_setup):
+    place = workplace.place
+    mini = mini_setup.mini
     unks = get_setup("mini", "qal", preset="unks-everywhere-adapter", limit=50)
     assert (
         unks.model.endswith("mini-mbert")
@@ -399,16 +439,19 @@ def test_trees_come_from_constructed_languages_and_from_files(cell_250eeefc, cel
     )
 
 
-def test_questions_and_pairs_come_from_files(cell_250eeefc, cell_16988bb4, cell_27fed3bb):
+def test_questions_and_pairs_come_from_files(workplace, mini_setup, two_languages):
+    place = workplace.place
+    mini = mini_setup.mini
+    both = two_languages.both
     asked = both.setup.splits("qa", "et")
     assert (
         len(asked[0]) > 500
         and isinstance(asked[0][0], Question)
         and both.setup.splits("qa", "et", test_only=True) == ([], [], asked[2])
     )
-    assert {q.context for q in asked[0]}.isdisjoint(q.context for q in asked[1] + asked[2]) and asked[2][0].id.startswith(
-        "et-"
-    )
+    assert {q.context for q in asked[0]}.isdisjoint(q.context for q in asked[1] + asked[2]) and asked[2][
+        0
+    ].id.startswith("et-")
     inferred = both.setup.splits("nli", "et")
     assert (
         [len(part) for part in inferred] == [498, 60, 150]
@@ -450,7 +493,9 @@ def test_questions_and_pairs_come_from_files(cell_250eeefc, cell_16988bb4, cell_
     )
 
 
-def test_presets_have_the_rates_of_their_kind(cell_250eeefc, cell_16988bb4):
+def test_presets_have_the_rates_of_their_kind(workplace, mini_setup):
+    place = workplace.place
+    mini = mini_setup.mini
     setups = {
         preset: get_setup("custom", "et", mini.model, str(place / "text.txt"), preset=preset)
         for preset in ("mad-x", "mad-x-adapter")
@@ -460,7 +505,9 @@ def test_presets_have_the_rates_of_their_kind(cell_250eeefc, cell_16988bb4):
         "mad-x-adapter": (1e-4, 1e-4, 250_000),
     }
     gpt2 = scale_lapt("paper", "wechsel-gpt2")
-    assert gpt2 == PRESETS["wechsel-gpt2"] and 0.1 * gpt2.steps % gpt2.eval_every == 0  # Table 3 has a tenth of the steps
+    assert (
+        gpt2 == PRESETS["wechsel-gpt2"] and 0.1 * gpt2.steps % gpt2.eval_every == 0
+    )  # Table 3 has a tenth of the steps
     assert scale_lapt("mini", "wechsel-gpt2", 40).eval_every == 4
     low_resource = "wechsel-gpt2-low-resource"
     assert scale_lapt("paper", low_resource) == PRESETS[low_resource]
@@ -471,11 +518,23 @@ def test_presets_have_the_rates_of_their_kind(cell_250eeefc, cell_16988bb4):
         small.lapt.steps == 60
         and small.tasks["ner"].pooling == "first"
         and small.tasks["qa"].stride == 8
-        and small.tasks["ner"].learning_rate > get_setup("mini", "et", preset="mad-x", limit=1).tasks["ner"].learning_rate
+        and small.tasks["ner"].learning_rate
+        > get_setup("mini", "et", preset="mad-x", limit=1).tasks["ner"].learning_rate
     )
 
 
-def test_scale_paper_runs_from_a_mirror_from_text_to_transplanted_model_and_names_what_is_not_there(cell_250eeefc, cell_16988bb4, cell_9cb35fbb):
+def test_scale_paper_runs_from_a_mirror_from_text_to_transplanted_model_and_names_what_is_not_there(
+    workplace, mini_setup, local_hub
+):
+    place = workplace.place
+    mini = mini_setup.mini
+    paper, hub, moved, splits, offline = (
+        local_hub.paper,
+        local_hub.hub,
+        local_hub.moved,
+        local_hub.splits,
+        local_hub.offline,
+    )
     assert (
         paper.setup.model == str(hub / "FacebookAI/xlm-roberta-base")
         and len(moved.tokenizer) == 600
@@ -498,7 +557,11 @@ def test_scale_paper_runs_from_a_mirror_from_text_to_transplanted_model_and_name
         assert set(get_setup("paper", "sw", corpus="fineweb-2", limit=900).train) < set(mini.train[1500:2500])
         for options, error, match in (
             (dict(corpus="cc1000"), ValueError, "no corpus 'cc1000'; choose from cc100"),
-            (dict(qa="wikiann"), ValueError, "no data set for qa 'wikiann'; choose from squad, xquad, tydiqa, germanquad"),
+            (
+                dict(qa="wikiann"),
+                ValueError,
+                "no data set for qa 'wikiann'; choose from squad, xquad, tydiqa, germanquad",
+            ),
             (
                 dict(preset="unks-everywhere"),
                 FileNotFoundError,
@@ -539,7 +602,11 @@ def test_scale_paper_runs_from_a_mirror_from_text_to_transplanted_model_and_name
             divided.splits("ner", "sw")
 
 
-def test_at_scale_paper_text_is_read_to_its_end_or_to_what_the_paper_takes_cleaned_where_it_does_and_kept_in_the_cache(cell_16988bb4, cell_9cb35fbb):
+def test_at_scale_paper_text_is_read_to_its_end_or_to_what_the_paper_takes_cleaned_where_it_does_and_kept_in_the_cache(
+    mini_setup, local_hub
+):
+    mini = mini_setup.mini
+    offline, shard = local_hub.offline, local_hub.shard
     asked = []
     with pytest.MonkeyPatch.context() as patch:
         offline(patch)

@@ -1,7 +1,9 @@
-from studies.findings import MUST_HOLD, page_table, what_we_see
+import re
+
 import pandas as pd
 import pytest
-import re
+
+from studies.findings import MUST_HOLD, page_table, what_we_see
 
 
 def test_findings_that_hold_are_told_others_are_named_as_such_and_are_an_error_where_the_book_is_built():

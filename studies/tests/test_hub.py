@@ -1,34 +1,56 @@
-from datasets import ClassLabel, Dataset, Features, Sequence as Many, Value
+import gzip
+import json
+import lzma
+import tempfile
 from pathlib import Path
-from studies.hub import HubText, SOURCES, Sample, Source, _on_hub, has_task, hub_lines, hub_model, hub_splits, shards, stored_mix, stored_text, where_is, word_files
+from types import SimpleNamespace
+
+import pytest
+from datasets import ClassLabel, Dataset, Features, Value
+from datasets import Sequence as Many
+
+from studies.hub import (
+    SOURCES,
+    HubText,
+    Sample,
+    Source,
+    _on_hub,
+    has_task,
+    hub_lines,
+    hub_model,
+    hub_splits,
+    shards,
+    stored_mix,
+    stored_text,
+    where_is,
+    word_files,
+)
 from vocab_lit.tasks.nli import Pair
 from vocab_lit.tasks.parsing import Parsed
 from vocab_lit.tasks.qa import Answer
 from vocab_lit.tasks.tagging import Tagged
 from vocab_lit.text.corpus import mix
-from vocab_lit.vectors.align import read_dictionary
-import gzip
-import json
-import lzma
-import pytest
-import tempfile
+from vocab_lit.vectors.dictionary import read_dictionary
 
 
-@pytest.fixture(scope='module')
-def cell_69d5cc3f():
-    global mirror, switch_off
+@pytest.fixture(scope="module")
+def local_mirror():
     mirror = Path(tempfile.mkdtemp())
-
 
     def switch_off(patch, root=mirror):  # the mirror is there, and the Hub is not
         patch.setenv("VOCAB_LIT_HUB", str(root))
         for at in ("huggingface_hub.constants.HF_HUB_OFFLINE", "datasets.config.HF_HUB_OFFLINE"):
             patch.setattr(at, True)
 
+    return SimpleNamespace(
+        mirror=mirror,
+        switch_off=switch_off,
+    )
 
-@pytest.fixture(scope='module')
-def cell_9e9b8a42(cell_69d5cc3f):
-    global f, files, layouts, name
+
+@pytest.fixture(scope="module")
+def layouts_of_shards(local_mirror):
+    mirror = local_mirror.mirror
     layouts = {
         "a/b": [
             "sw/train-00000-of-00002.parquet",
@@ -43,31 +65,34 @@ def cell_9e9b8a42(cell_69d5cc3f):
         for f in files:
             (mirror / name / f).parent.mkdir(parents=True, exist_ok=True)
             (mirror / name / f).touch()
-    {
-        name: [str(p.relative_to(mirror / name)) for p in shards(mirror / name, Source(name, "text"), "sw", "train")]
-        for name in layouts
-    }
+    return SimpleNamespace(
+        layouts=layouts,
+    )
 
 
-@pytest.fixture(scope='module')
-def cell_aa1cec4c(cell_69d5cc3f):
-    global i, patch, streamed, write_shard
+@pytest.fixture(scope="module")
+def streamed_text(local_mirror):
+    mirror, switch_off = local_mirror.mirror, local_mirror.switch_off
+
     def write_shard(at, rows, features=None):  # a Parquet shard as the Hub has them
         (mirror / at).parent.mkdir(parents=True, exist_ok=True)
         Dataset.from_dict(rows, features).to_parquet(mirror / at)
-
 
     for i in range(2):
         write_shard(f"statmt/cc100/sw/train/000{i}.parquet", {"id": ["0", "1"], "text": [f"a{i}\n\n b{i} \n", "c\n"]})
     with pytest.MonkeyPatch.context() as patch:
         switch_off(patch)
         streamed = list(hub_lines("cc100", "sw"))
-    streamed
+    return SimpleNamespace(
+        streamed=streamed,
+        write_shard=write_shard,
+    )
 
 
-@pytest.fixture(scope='module')
-def cell_a6e525d9(cell_69d5cc3f, cell_aa1cec4c):
-    global n, names_et, names_sw, patch, split, tags
+@pytest.fixture(scope="module")
+def names_of_hub(local_mirror, streamed_text):
+    switch_off = local_mirror.switch_off
+    write_shard = streamed_text.write_shard
     tags = Features(tokens=Many(Value("string")), ner_tags=Many(ClassLabel(names=["O", "B-PER", "I-PER"])))
     for split, n in (("train", 9), ("validation", 3), ("test", 4)):
         write_shard(
@@ -83,16 +108,21 @@ def cell_a6e525d9(cell_69d5cc3f, cell_aa1cec4c):
     with pytest.MonkeyPatch.context() as patch:
         switch_off(patch)
         names_et, names_sw = hub_splits("ner", "et", divide=False), hub_splits("ner", "sw", "masakhaner2")
-    list(map(len, names_et)), names_sw[0][0]
+    return SimpleNamespace(
+        names_et=names_et,
+        names_sw=names_sw,
+        tags=tags,
+    )
 
 
-def test_a_model_is_taken_from_a_folder_from_the_mirror_or_from_nowhere_with_advice(cell_69d5cc3f):
+def test_a_model_is_taken_from_a_folder_from_the_mirror_or_from_nowhere_with_advice(local_mirror):
+    mirror, switch_off = local_mirror.mirror, local_mirror.switch_off
     (mirror / "FacebookAI" / "xlm-roberta-base").mkdir(parents=True)
     with pytest.MonkeyPatch.context() as patch:
         switch_off(patch)
-        assert hub_model("FacebookAI/xlm-roberta-base") == str(mirror / "FacebookAI" / "xlm-roberta-base") and hub_model(
-            str(mirror)
-        ) == str(mirror)
+        assert hub_model("FacebookAI/xlm-roberta-base") == str(
+            mirror / "FacebookAI" / "xlm-roberta-base"
+        ) and hub_model(str(mirror)) == str(mirror)
         assert (
             where_is("FacebookAI/xlm-roberta-base") == "mirror"
             and where_is(str(mirror)) == "folder"
@@ -122,12 +152,15 @@ def test_a_model_is_taken_from_a_folder_from_the_mirror_or_from_nowhere_with_adv
         assert where_is("a/b") == "on the Hugging Face Hub, not looked up"
 
 
-def test_the_files_of_a_part_are_found_in_every_layout(cell_69d5cc3f, cell_9e9b8a42):
+def test_the_files_of_a_part_are_found_in_every_layout(local_mirror, layouts_of_shards):
+    mirror = local_mirror.mirror
+    layouts = layouts_of_shards.layouts
+
     def found(name, part, language="sw", **more):
         return [
-            str(p.relative_to(mirror / name)) for p in shards(mirror / name, Source(name, "text", **more), language, part)
+            str(p.relative_to(mirror / name))
+            for p in shards(mirror / name, Source(name, "text", **more), language, part)
         ]
-
 
     assert (
         found("a/b", "train") == layouts["a/b"][:2]
@@ -155,10 +188,14 @@ def test_the_files_of_a_part_are_found_in_every_layout(cell_69d5cc3f, cell_9e9b8
     assert [p.name for p in shards(one, c4, "sw", "train")] == ["c4-sw.tfrecord-0.json.gz"]
 
 
-def test_text_of_every_corpus_is_streamed_from_the_mirror_line_by_line(cell_69d5cc3f, cell_aa1cec4c):
+def test_text_of_every_corpus_is_streamed_from_the_mirror_line_by_line(local_mirror, streamed_text):
+    mirror, switch_off = local_mirror.mirror, local_mirror.switch_off
+    streamed, write_shard = streamed_text.streamed, streamed_text.write_shard
     assert streamed == ["a0", "b0", "c", "a1", "b1", "c"]
     write_shard("HuggingFaceFW/fineweb-2/data/swh_Latn/train/000_00000.parquet", {"text": ["fineweb"], "id": ["x"]})
-    write_shard("wikimedia/wikipedia/20231101.sw/train-00000-of-00001.parquet", {"text": ["Mto\n\nMaji"], "title": ["Mto"]})
+    write_shard(
+        "wikimedia/wikipedia/20231101.sw/train-00000-of-00001.parquet", {"text": ["Mto\n\nMaji"], "title": ["Mto"]}
+    )
     for name in ("c4-sw.tfrecord-00000-of-00001", "c4-sw-validation.tfrecord-00000-of-00001"):
         (mirror / "allenai/c4/multilingual").mkdir(parents=True, exist_ok=True)
         with gzip.open(mirror / f"allenai/c4/multilingual/{name}.json.gz", "wt") as f:
@@ -185,7 +222,9 @@ def test_text_of_every_corpus_is_streamed_from_the_mirror_line_by_line(cell_69d5
         write_shard("statmt/cc100/et/train/0000.parquet", {"text": ["a"] * 50})
         shard = mirror / "statmt/cc100/et/train/0000.parquet"
         shard.write_bytes(shard.read_bytes()[:-9])
-        with pytest.raises(ValueError, match="et/train/0000.parquet is damaged .*copy it from the Hugging Face Hub again"):
+        with pytest.raises(
+            ValueError, match="et/train/0000.parquet is damaged .*copy it from the Hugging Face Hub again"
+        ):
             next(hub_lines("cc100", "et"))
     for language in ("fr", "de", "zh"):  # WECHSEL's probes (Appendix A)
         treebank = SOURCES["universal-dependencies"]
@@ -199,12 +238,19 @@ def test_text_of_every_corpus_is_streamed_from_the_mirror_line_by_line(cell_69d5
     assert SOURCES["fineweb-2"].codes["zh"] == "cmn_Hani" and SOURCES["fineweb-2"].codes["am"] == "amh_Ethi"
 
 
-def test_a_text_is_kept_once_read_as_a_sequence_cleaned_capped_and_mixed_and_another_mirror_is_another_text(cell_69d5cc3f, cell_aa1cec4c):
+def test_a_text_is_kept_once_read_as_a_sequence_cleaned_capped_and_mixed_and_another_mirror_is_another_text(
+    local_mirror, streamed_text
+):
+    switch_off, mirror = local_mirror.switch_off, local_mirror.mirror
+    write_shard = streamed_text.write_shard
     sentences = [
-        f"Maji ya mto namba {'abcdefghij'[i % 10]}{'klmnopqrst'[i // 10 % 10]}{'uvwxyz'[i // 100 % 6]}" for i in range(600)
+        f"Maji ya mto namba {'abcdefghij'[i % 10]}{'klmnopqrst'[i // 10 % 10]}{'uvwxyz'[i // 100 % 6]}"
+        for i in range(600)
     ]
     write_shard("statmt/cc100/mi/train/0000.parquet", {"text": [*sentences, "x", sentences[0], "12 34 56 a"]})
-    write_shard("statmt/cc100/to/train/0000.parquet", {"text": [line.replace("Maji", "Vai") for line in sentences[:50]]})
+    write_shard(
+        "statmt/cc100/to/train/0000.parquet", {"text": [line.replace("Maji", "Vai") for line in sentences[:50]]}
+    )
     read = []
     with pytest.MonkeyPatch.context() as patch:
         switch_off(patch)
@@ -221,7 +267,9 @@ def test_a_text_is_kept_once_read_as_a_sequence_cleaned_capped_and_mixed_and_ano
         assert train[0] == list(train)[0] and train[:3] == list(train)[:3] and len(train) == len(list(train))
         times = len(read)
         again, _ = stored_text(whole, 20, seed=1)
-        assert list(again) == list(train) and again.name == train.name and len(read) == times + 1  # for what is held out
+        assert (
+            list(again) == list(train) and again.name == train.name and len(read) == times + 1
+        )  # for what is held out
         assert stored_text(whole, 20, seed=2)[0].name != train.name and train.beside("x").parent.is_dir()
         assert list(HubText("cc100", "mi", cleaned=True)) == sentences  # neither a word alone, nor a copy, nor numbers
         asked = []
@@ -232,9 +280,9 @@ def test_a_text_is_kept_once_read_as_a_sequence_cleaned_capped_and_mixed_and_ano
         assert sum(len(line) for line in HubText("cc100", "mi", max_bytes=1000)) in range(950, 1001)
         other, _ = stored_text(HubText("cc100", "to"), 5)
         both = stored_mix({"mi": train, "to": other}, seed=3)
-        assert list(both) == list(mix({"mi": list(train), "to": list(other)}, seed=3)) and len(both) == len(train) + len(
-            other
-        )
+        assert list(both) == list(mix({"mi": list(train), "to": list(other)}, seed=3)) and len(both) == len(
+            train
+        ) + len(other)
         times = len(read)
         assert stored_mix({"mi": again, "to": other}, seed=3).name == both.name and len(read) == times
         assert len(stored_mix({"mi": train, "to": other}, cap=300)) < 40
@@ -249,13 +297,19 @@ def test_a_text_is_kept_once_read_as_a_sequence_cleaned_capped_and_mixed_and_ano
     assert few == list(Sample(large, 10_000, 4_500)) and 400 < len(few) < 600 and set(few) < set(large)
 
 
-def test_texts_with_oscar_s_quality_warnings_are_left_out_where_that_is_asked_and_earlier_releases_are_read(cell_69d5cc3f, cell_aa1cec4c):
+def test_texts_with_oscar_s_quality_warnings_are_left_out_where_that_is_asked_and_earlier_releases_are_read(
+    local_mirror, streamed_text
+):
+    mirror, switch_off = local_mirror.mirror, local_mirror.switch_off
+    write_shard = streamed_text.write_shard
     rows = [("nzuri", None), ("fupi", ["tiny"]), ("mbaya", ["noisy", "tiny"]), ("menyu", ["header"])]
     rows = [dict(content=text, metadata=dict(quality_warnings=warnings)) for text, warnings in rows]
     (mirror / "oscar-corpus/OSCAR-2201/compressed/lb_meta").mkdir(parents=True)
     with gzip.open(mirror / "oscar-corpus/OSCAR-2201/compressed/lb_meta/lb_meta_part_1.jsonl.gz", "wt") as f:
         f.writelines(json.dumps(row) + "\n" for row in rows)
-    write_shard("oscar-corpus/oscar/unshuffled_deduplicated_de/partial-train/0000.parquet", {"text": ["gut"], "id": [1]})
+    write_shard(
+        "oscar-corpus/oscar/unshuffled_deduplicated_de/partial-train/0000.parquet", {"text": ["gut"], "id": [1]}
+    )
     with pytest.MonkeyPatch.context() as patch:
         switch_off(patch)
         assert list(hub_lines("oscar-2201", "lb")) == ["nzuri", "fupi", "mbaya", "menyu"]
@@ -265,7 +319,10 @@ def test_texts_with_oscar_s_quality_warnings_are_left_out_where_that_is_asked_an
         assert list(hub_lines("oscar-filtered", "lb")) == ["nzuri", "fupi"]
 
 
-def test_names_come_from_wikiann_with_either_division_and_from_masakhaner(cell_69d5cc3f, cell_aa1cec4c, cell_a6e525d9):
+def test_names_come_from_wikiann_with_either_division_and_from_masakhaner(local_mirror, streamed_text, names_of_hub):
+    switch_off = local_mirror.switch_off
+    write_shard = streamed_text.write_shard
+    names_et, names_sw, tags = names_of_hub.names_et, names_of_hub.names_sw, names_of_hub.tags
     assert list(map(len, names_et)) == list(map(len, names_sw)) == [9, 3, 4] and names_sw[2][0] == Tagged(
         ("Asha", "yupo"), ("B-PER", "O")
     )
@@ -302,7 +359,11 @@ def test_names_come_from_wikiann_with_either_division_and_from_masakhaner(cell_6
             hub_splits("ner", "fi", test_only=True, divide=False)
 
 
-def test_classes_of_words_and_trees_come_from_a_treebank_with_and_without_a_development_part(cell_69d5cc3f, cell_aa1cec4c):
+def test_classes_of_words_and_trees_come_from_a_treebank_with_and_without_a_development_part(
+    local_mirror, streamed_text
+):
+    switch_off = local_mirror.switch_off
+    write_shard = streamed_text.write_shard
     rows = dict(
         tokens=[["I", "don't", "do", "n't"]] * 320,
         upos=[["PRON", "_", "AUX", "PART"]] * 320,
@@ -330,7 +391,11 @@ def test_classes_of_words_and_trees_come_from_a_treebank_with_and_without_a_deve
             hub_splits("pos", "sw")
 
 
-def test_erzya_and_north_sámi_have_text_treebanks_and_names_by_the_codes_of_their_data_sets(cell_69d5cc3f, cell_aa1cec4c):
+def test_erzya_and_north_sámi_have_text_treebanks_and_names_by_the_codes_of_their_data_sets(
+    local_mirror, streamed_text
+):
+    switch_off, mirror = local_mirror.switch_off, local_mirror.mirror
+    write_shard = streamed_text.write_shard
     rows = dict(tokens=[["a"]] * 400, upos=[["NOUN"]] * 400, head=[["0"]] * 400, deprel=[["root"]] * 400)
     for script, treebank, codes in (("myv_Cyrl", "myv_jr", ["myv"]), ("sme_Latn", "sme_giella", ["sme", "se"])):
         write_shard(f"HuggingFaceFW/fineweb-2/data/{script}/train/000_00000.parquet", {"text": [script]})
@@ -340,7 +405,12 @@ def test_erzya_and_north_sámi_have_text_treebanks_and_names_by_the_codes_of_the
         with pytest.MonkeyPatch.context() as patch:
             switch_off(patch)
             for code in codes:
-                for corpus, text in (("cc100", script), ("oscar", script), ("fineweb-2", script), ("wikipedia", codes[-1])):
+                for corpus, text in (
+                    ("cc100", script),
+                    ("oscar", script),
+                    ("fineweb-2", script),
+                    ("wikipedia", codes[-1]),
+                ):
                     assert list(hub_lines(corpus, code)) == [text]
                 assert has_task("pos", code) and list(map(len, hub_splits("pos", code))) == [100, 300, 400]
                 assert not has_task("ner", code) and has_task("ner", "et") and not has_task("ner", "et", "masakhaner2")
@@ -355,7 +425,10 @@ def test_erzya_and_north_sámi_have_text_treebanks_and_names_by_the_codes_of_the
         assert [len(part) for part in hub_splits("ner", "myv", test_only=True)] == [0, 0, 512]
 
 
-def test_questions_and_pairs_come_from_every_set(cell_69d5cc3f, cell_aa1cec4c):
+def test_questions_and_pairs_come_from_every_set(local_mirror, streamed_text):
+    switch_off = local_mirror.switch_off
+    write_shard = streamed_text.write_shard
+
     def asked(ids):
         return {
             "id": ids,
@@ -363,7 +436,6 @@ def test_questions_and_pairs_come_from_every_set(cell_69d5cc3f, cell_aa1cec4c):
             "context": ["Ana is here"] * len(ids),
             "answers": [{"text": ["Ana"], "answer_start": [0]}] * len(ids),
         }
-
 
     for at, n in (
         ("rajpurkar/squad/plain_text/train", 6),
@@ -392,7 +464,11 @@ def test_questions_and_pairs_come_from_every_set(cell_69d5cc3f, cell_aa1cec4c):
         )
     with pytest.MonkeyPatch.context() as patch:
         switch_off(patch)
-        assert list(map(len, hub_splits("qa", "en"))) == [6, 2, 3] and list(map(len, hub_splits("qa", "de"))) == [0, 0, 3]
+        assert list(map(len, hub_splits("qa", "en"))) == [6, 2, 3] and list(map(len, hub_splits("qa", "de"))) == [
+            0,
+            0,
+            3,
+        ]
         train, dev, test = hub_splits("qa", "sw", "tydiqa")
         assert (
             (len(train) + len(dev), len(test)) == (20, 4)
@@ -413,7 +489,8 @@ def test_questions_and_pairs_come_from_every_set(cell_69d5cc3f, cell_aa1cec4c):
             hub_splits("qa", "th", "tydiqa")
 
 
-def test_addresses_are_for_the_language_and_muse_s_files_are_read(cell_69d5cc3f):
+def test_addresses_are_for_the_language_and_muse_s_files_are_read(local_mirror):
+    mirror = local_mirror.mirror
     assert (
         "MUSE" in str(word_files("de"))
         and "MUSE" not in str(word_files("sw"))

@@ -1,25 +1,26 @@
 from dataclasses import fields, replace
-from studies.hyperparameters import hyperparameters, printed_hyperparameters, taken
-from studies.presets import PAPER_TEXT
-from vocab_lit.tasks.settings import PAPERS
-from vocab_lit.training.settings import LaptConfig, PRESETS
+from types import SimpleNamespace
+
 import pytest
 
+from studies.hyperparameters import hyperparameters, printed_hyperparameters, taken
+from studies.presets import PAPER_TEXT
+from vocab_lit.tasks.registry import TASKS, papers
+from vocab_lit.training.settings import PRESETS, LaptConfig
 
-@pytest.fixture(scope='module')
-def cell_4a9e0012():
-    global same, wrong_lines
+
+@pytest.fixture(scope="module")
+def printed_lines():
     def same(value, printed):  # printed: text of the table
         if isinstance(value, (bool, str)):
             return str(value) == printed
         return float(value) == float(printed)
 
-
     def wrong_lines(paper, values):  # of the table, that the values do not follow
         rows, found = printed_hyperparameters(paper), []
         lines = {(row.setup, row.stage, row.parameter): row for row in rows.itertuples()}
         for (setup, stage, name), value in values.items():
-            stages = (stage, "tasks") if stage in PAPERS[paper] else (stage,)
+            stages = (stage, "tasks") if stage in papers()[paper] else (stage,)
             asked = [(s, place) for place in stages for s in (setup, "")]
             line = next((lines[s, place, name] for s, place in asked if (s, place, name) in lines), None)
             if line is None:
@@ -28,11 +29,14 @@ def cell_4a9e0012():
                 found.append((setup, stage, name, value, line.ours or line.value))
         return found
 
-
     wrong_lines("wechsel", taken("wechsel", "paper"))
+    return SimpleNamespace(
+        wrong_lines=wrong_lines,
+    )
 
 
-def test_every_preset_is_what_its_paper_prints_and_what_is_not_followed_or_not_said_has_a_note(cell_4a9e0012):
+def test_every_preset_is_what_its_paper_prints_and_what_is_not_followed_or_not_said_has_a_note(printed_lines):
+    wrong_lines = printed_lines.wrong_lines
     for paper in PAPER_TEXT:
         derived = {"samples", "tokens"}
         values = {key: value for key, value in taken(paper, "paper").items() if key[2] not in derived}
@@ -44,7 +48,12 @@ def test_every_preset_is_what_its_paper_prints_and_what_is_not_followed_or_not_s
         assert len(hyperparameters(paper)) == len(rows)
     assert taken("focus", "paper")["", "LAPT", "samples"] == 50_000_000
     shown = hyperparameters("wechsel").loc[("LAPT", "GPT-2", "learning_rate")]
-    assert (shown.paper, shown["scale paper"], shown["scale mini"], shown.section) == ("5e-4", "5e-4", "0.004", "Table 6")
+    assert (shown.paper, shown["scale paper"], shown["scale mini"], shown.section) == (
+        "5e-4",
+        "5e-4",
+        "0.004",
+        "Table 6",
+    )
     shown = hyperparameters("mad-x").loc[("LAPT", "", "warmup")]
     assert (shown.paper, shown["scale paper"]) == ("not said", "0") and "transformers" in shown.note
     names = {field.name for field in fields(LaptConfig)} - {"betas", "micro_batch", "embeddings", "lora"} | {
@@ -55,7 +64,8 @@ def test_every_preset_is_what_its_paper_prints_and_what_is_not_followed_or_not_s
     assert names <= {name for _, stage, name in taken("focus", "paper") if stage == "LAPT"}
 
 
-def test_a_hyper_parameter_that_is_changed_is_found(cell_4a9e0012):
+def test_a_hyper_parameter_that_is_changed_is_found(printed_lines):
+    wrong_lines = printed_lines.wrong_lines
     for preset, paper, changes in (
         ("wechsel-gpt2", "wechsel", dict(weight_decay=0.1)),
         ("focus", "focus", dict(betas=(0.9, 0.98))),
@@ -74,8 +84,8 @@ def test_a_hyper_parameter_that_is_changed_is_found(cell_4a9e0012):
         ("wechsel", "ner", dict(warmup_steps=0)),
     ):
         with pytest.MonkeyPatch.context() as patch:
-            settings = PAPERS[paper][task]
-            patch.setitem(PAPERS[paper], task, settings._replace(whole=replace(settings.whole, **changes)))
+            settings = TASKS[task].papers[paper]
+            patch.setitem(TASKS[task].papers, paper, settings._replace(whole=replace(settings.whole, **changes)))
             assert any(stage == task for _, stage, *_ in wrong_lines(paper, taken(paper, "paper")))
     with pytest.raises(ValueError, match="no hyper-parameters of 'nobody'; choose from focus"):
         hyperparameters("nobody")

@@ -1,7 +1,8 @@
-from tools.publish import chapter_defaults, check_parameters, study_runs
+import pytest
+
 from studies.make_records import run_study, study_jobs
 from studies.recorded import chapter_of
-import pytest
+from tools.chapters import chapter_defaults, check_parameters, study_runs
 
 
 def test_the_study_is_of_chapters_of_the_book_with_parameters_that_these_have():

@@ -1,39 +1,55 @@
-from IPython.core.formatters import DisplayFormatter
+import itertools
+import tempfile
+import warnings
 from contextlib import contextmanager, nullcontext
 from functools import cache
-from matplotlib.colors import to_rgb
-from matplotlib.text import Text
 from pathlib import Path
-from studies.plots import INK, PALETTE, SANS, _brief, _number, _plane, _short, _spread, alignment_map, correlations, described, embedding_map, growth_curves, has_glyphs, heat_map, label, loss_bars, loss_curves, plt, ranges, romanise, row_shares, score_curves, score_dots, score_flops, show_mixture, size_curves, use_style
-from vocab_lit.study.results import published
-import itertools
+from types import SimpleNamespace
+
 import numpy as np
 import pandas as pd
 import pytest
-import tempfile
-import studies.plots as plots
-import warnings
+from matplotlib.colors import to_rgb
+from matplotlib.text import Text
+
+import vocab_lit.study.figures as plots
+from studies.plots import (
+    _brief,
+    _plane,
+    _spread,
+    alignment_map,
+    correlations,
+    embedding_map,
+    growth_curves,
+    heat_map,
+    score_curves,
+    score_dots,
+    score_flops,
+    show_mixture,
+)
+from vocab_lit.study.figures import INK, SANS, label, loss_bars, loss_curves, plt, row_shares
+from vocab_lit.study.results import published
 
 
-@pytest.fixture(scope='module')
-def cell_20b35de3():
-    global contrast
+@pytest.fixture(scope="module")
+def contrasts():
     def contrast(a, b):  # WCAG 2: 1 for equal colours, 21 for black on white
         def light(c):
             return np.dot(
-                [0.2126, 0.7152, 0.0722], [x / 12.92 if x <= 0.04045 else ((x + 0.055) / 1.055) ** 2.4 for x in to_rgb(c)]
+                [0.2126, 0.7152, 0.0722],
+                [x / 12.92 if x <= 0.04045 else ((x + 0.055) / 1.055) ** 2.4 for x in to_rgb(c)],
             )
 
         x, y = sorted((light(a), light(b)))
         return (y + 0.05) / (x + 0.05)
 
+    return SimpleNamespace(
+        contrast=contrast,
+    )
 
-    pd.DataFrame({page: {c: contrast(c, page) for c in PALETTE} for page in ("#ffffff", "#121212")}).round(1)
 
-
-@pytest.fixture(scope='module')
-def cell_f9928d35():
-    global words
+@pytest.fixture(scope="module")
+def script_words():
     words = {
         "Latin": "Ŋaari",
         "Arabic": "سلام",
@@ -42,12 +58,15 @@ def cell_f9928d35():
         "Khmer": "ភាសាខ្មែរ",
         "Han": "语言",
     }
-    pd.DataFrame({"text": words, "in Latin letters": {k: romanise(w) for k, w in words.items()}})
+    return SimpleNamespace(
+        words=words,
+    )
 
 
-@pytest.fixture(scope='module')
-def cell_ebe4e840(cell_f9928d35):
-    global fonts_of_matplotlib, hints, spelled
+@pytest.fixture(scope="module")
+def plain_fonts(script_words):
+    words = script_words.words
+
     @contextmanager
     def fonts_of_matplotlib():
         "No fonts but matplotlib's own, as on a machine without others."
@@ -58,21 +77,25 @@ def cell_ebe4e840(cell_f9928d35):
             patch.setattr(plots, "_hint", cache(plots._hint.__wrapped__))
             yield
 
-
     with fonts_of_matplotlib(), warnings.catch_warnings(record=True, action="always") as hints:
         spelled = {name: label(word) for name, word in words.items()}
-    spelled, [str(hint.message) for hint in hints][:1]
+    return SimpleNamespace(
+        fonts_of_matplotlib=fonts_of_matplotlib,
+        hints=hints,
+        spelled=spelled,
+    )
 
 
-@pytest.fixture(scope='module')
-def cell_2adbbf8c():
-    global folder, levels, losses, rng
+@pytest.fixture(scope="module")
+def random_losses():
     rng = np.random.default_rng(0)
     levels = {"random": 8.2, "symbolic overlap": 7.1, "focus": 5.1}
     losses = pd.DataFrame(
         [
             dict(method=m, language=line, seed=s, value=v + d + rng.normal(0, 0.1))
-            for (m, v), (line, d), s in itertools.product(levels.items(), {"sw": 0, "am": 0.4, "my": 0.2}.items(), range(3))
+            for (m, v), (line, d), s in itertools.product(
+                levels.items(), {"sw": 0, "am": 0.4, "my": 0.2}.items(), range(3)
+            )
         ]
     )
     folder = Path(tempfile.mkdtemp())
@@ -82,18 +105,26 @@ def cell_2adbbf8c():
         names={"am": "አማርኛ", "my": "မြန်မာ", "sw": "Kiswahili"},
         path=folder / "bars.png",
     )
+    return SimpleNamespace(
+        folder=folder,
+        levels=levels,
+        losses=losses,
+        rng=rng,
+    )
 
 
-@pytest.fixture(scope='module')
-def cell_1aa20db8():
-    global shares
+@pytest.fixture(scope="module")
+def step_shares():
     shares = pd.DataFrame(dict(step=["Copy", "SparsemaxSimilarity", "Gaussian"], share=[0.3, 0.65, 0.05]))
     row_shares(shares)
+    return SimpleNamespace(
+        shares=shares,
+    )
 
 
-@pytest.fixture(scope='module')
-def cell_f2c1aa28(cell_2adbbf8c):
-    global curves
+@pytest.fixture(scope="module")
+def learning_curves(random_losses):
+    levels, rng, folder = random_losses.levels, random_losses.rng, random_losses.folder
     curves = pd.DataFrame(
         [
             dict(method=m, language=line, seed=s, step=t, value=3 + (v - 3) * np.exp(-t / 120) + rng.normal(0, 0.08))
@@ -101,55 +132,28 @@ def cell_f2c1aa28(cell_2adbbf8c):
         ]
     )
     loss_curves(curves, names={"am": "አማርኛ", "sw": "Kiswahili"}, path=folder / "curves.png")
-
-
-@pytest.fixture(scope='module')
-def cell_82df53d4(cell_2adbbf8c):
-    global perplexities, slow, start
-    start = {"transinner": 3e4, "wechsel": 3e3}
-
-
-    def slow(m, v):
-        return {"transinner": 45, "wechsel": 30}[m] * (1 + 0.4 * (m == "transinner" and v == "all at once"))
-
-
-    perplexities = pd.DataFrame(
-        [
-            dict(
-                method=m,
-                variant=v,
-                language=line,
-                seed=s,
-                step=t,
-                value=20 + d + top * np.exp(-t / slow(m, v)) * np.exp(rng.normal(0, 0.1)),
-            )
-            for (m, top), v, (line, d), s, t in itertools.product(
-                start.items(), ("embeddings first", "all at once"), {"de": 0, "zh": 30}.items(), range(2), range(0, 501, 25)
-            )
-        ]
-    )
-    loss_curves(
-        perplexities,
-        names={"de": "Deutsch", "zh": "中文"},
-        ylabel="perplexity",
-        log=True,
-        ylim=(15, 500),
-        path=folder / "perplexities.png",
+    return SimpleNamespace(
+        curves=curves,
     )
 
 
-@pytest.fixture(scope='module')
-def cell_2d7a59d1(cell_2adbbf8c):
-    global anchors, base, weights
+@pytest.fixture(scope="module")
+def mixture(random_losses):
+    rng, folder = random_losses.rng, random_losses.folder
     anchors, weights = ["ጤና", "እንኳን", "ደህና", "water", "2019"], np.array([0.5, 0.3, 0.2, 0, 0])
     base = rng.normal(size=(6, 20)) + np.array([[2]] * 4 + [[-2]] * 2) * rng.normal(size=20)
     base[0] = weights @ base[1:] + rng.normal(0, 0.3, 20)
     show_mixture("ሰላም", anchors, weights, base, rng.normal(size=(5, 20)), path=folder / "mixture.png")
+    return SimpleNamespace(
+        anchors=anchors,
+        base=base,
+        weights=weights,
+    )
 
 
-@pytest.fixture(scope='module')
-def cell_aa91e511(cell_2adbbf8c):
-    global amharic_vectors, english_vectors, meanings, pairs, turn
+@pytest.fixture(scope="module")
+def aligned_words(random_losses):
+    rng, folder = random_losses.rng, random_losses.folder
     pairs = [
         ("water", "ውሃ"),
         ("house", "ቤት"),
@@ -171,12 +175,25 @@ def cell_aa91e511(cell_2adbbf8c):
         ("English", "Amharic"),
         path=folder / "alignment.png",
     )
+    return SimpleNamespace(
+        amharic_vectors=amharic_vectors,
+        english_vectors=english_vectors,
+        meanings=meanings,
+        pairs=pairs,
+        turn=turn,
+    )
 
 
-@pytest.fixture(scope='module')
-def cell_1c7ed63b(cell_2adbbf8c):
-    global centres, old_rows, panels, scripts, sizes
-    centres = {"Latin": (0, 3, 1), "Cyrillic": (4, -2, 0), "Common": (-4, -1, 0), "Greek": (1, -4, 1), "Thai": (2, 1, 3)}
+@pytest.fixture(scope="module")
+def script_panels(random_losses):
+    rng, folder = random_losses.rng, random_losses.folder
+    centres = {
+        "Latin": (0, 3, 1),
+        "Cyrillic": (4, -2, 0),
+        "Common": (-4, -1, 0),
+        "Greek": (1, -4, 1),
+        "Thai": (2, 1, 3),
+    }
     sizes = {"Latin": 900, "Cyrillic": 500, "Common": 250, "Greek": 120, "Thai": 60}
     scripts = [s for s, n in sizes.items() for _ in range(n)]
     old_rows = np.array([centres[s] for s in scripts]) @ np.eye(3, 16) + rng.normal(0, 0.8, (len(scripts), 16))
@@ -187,19 +204,27 @@ def cell_1c7ed63b(cell_2adbbf8c):
         "random": (rng.normal(0, 1, (len(scripts), 16)), scripts),
     }
     embedding_map({k: panels[k] for k in ("the source model", "random")}, named=4, most=1500, path=folder / "map.png")
+    return SimpleNamespace(
+        old_rows=old_rows,
+        panels=panels,
+        scripts=scripts,
+    )
 
 
-@pytest.fixture(scope='module')
-def cell_b7b2f5a0(cell_2adbbf8c):
-    global paper, some
+@pytest.fixture(scope="module")
+def scores_beside_paper(random_losses):
+    folder = random_losses.folder
     paper = published("embedding-structure", 1)
     some = paper[paper.language.isin(["hy", "myv", "et", "te"])]
     score_dots(some, names={"hy": "Հայերեն", "myv": "Эрзянь", "et": "Eesti", "te": "తెలుగు"}, path=folder / "dots.png")
+    return SimpleNamespace(
+        some=some,
+    )
 
 
-@pytest.fixture(scope='module')
-def cell_67129e56(cell_2adbbf8c):
-    global costs
+@pytest.fixture(scope="module")
+def training_costs(random_losses):
+    rng, folder = random_losses.rng, random_losses.folder
     costs = pd.DataFrame(
         [
             dict(
@@ -218,12 +243,17 @@ def cell_67129e56(cell_2adbbf8c):
             for s in range(3)
         ]
     )
-    score_flops(costs, names={"hy": "Հայերեն", "te": "తెలుగు", "he": "עברית", "sw": "Kiswahili"}, path=folder / "flops.png")
+    score_flops(
+        costs, names={"hy": "Հայերեն", "te": "తెలుగు", "he": "עברית", "sw": "Kiswahili"}, path=folder / "flops.png"
+    )
+    return SimpleNamespace(
+        costs=costs,
+    )
 
 
-@pytest.fixture(scope='module')
-def cell_daf5a2a8(cell_2adbbf8c):
-    global grids, kinds, printed
+@pytest.fixture(scope="module")
+def score_grids(random_losses):
+    folder = random_losses.folder
     kinds = {"en": "high resource", "ar": "high resource", "sw": "low resource", "qu": "not seen", "gn": "not seen"}
     printed = published("mad-x").set_index("table")
     grids = {
@@ -231,11 +261,15 @@ def cell_daf5a2a8(cell_2adbbf8c):
         for t in (7, 9)
     }
     heat_map({"XLM-R": grids[7], "XLM-R MLM-TRG": grids[9]}, kinds=kinds, path=folder / "heat.png")
+    return SimpleNamespace(
+        grids=grids,
+        kinds=kinds,
+    )
 
 
-@pytest.fixture(scope='module')
-def cell_19ffbf12(cell_2adbbf8c):
-    global by_k_and_tau, grid_search
+@pytest.fixture(scope="module")
+def grid_search_panels(random_losses):
+    folder = random_losses.folder
     grid_search = published("wechsel", 8).query("method == 'WECHSEL@0' and metric == 'perplexity'")
     grid_search = grid_search.join(grid_search.setup.str.extract(r"k=(?P<k>\d+), tau=(?P<tau>.+)").astype({"k": int}))
     by_k_and_tau = {
@@ -243,11 +277,14 @@ def cell_19ffbf12(cell_2adbbf8c):
         for line, name in (("fr", "Français"), ("zh", "中文"))
     }
     heat_map(by_k_and_tau, log=True, xlabel="temperature", ylabel="neighbours", path=folder / "grid.png")
+    return SimpleNamespace(
+        by_k_and_tau=by_k_and_tau,
+    )
 
 
-@pytest.fixture(scope='module')
-def cell_184c7e95(cell_2adbbf8c):
-    global grown
+@pytest.fixture(scope="module")
+def growing_scores(random_losses):
+    folder = random_losses.folder
     grown = pd.DataFrame(
         [
             dict(language=line, step=t, seed=s, value=top * (1 - np.exp(-t / 40)) + 20 + 2 * (s - 1))
@@ -257,11 +294,14 @@ def cell_184c7e95(cell_2adbbf8c):
         ]
     )
     score_curves(grown, names={"am": "አማርኛ", "sw": "Kiswahili"}, path=folder / "grown.png")
+    return SimpleNamespace(
+        grown=grown,
+    )
 
 
-@pytest.fixture(scope='module')
-def cell_443878c2(cell_2adbbf8c):
-    global explained, scripts_known
+@pytest.fixture(scope="module")
+def explained_scores(random_losses):
+    folder = random_losses.folder
     explained = pd.DataFrame(
         {
             "language": ["fi", "uk", "am", "km", "sw"],
@@ -278,11 +318,15 @@ def cell_443878c2(cell_2adbbf8c):
         {"am": "አማርኛ"},
         path=folder / "explained.png",
     )
+    return SimpleNamespace(
+        explained=explained,
+        scripts_known=scripts_known,
+    )
 
 
-@pytest.fixture(scope='module')
-def cell_1788feb6(cell_2adbbf8c):
-    global prices
+@pytest.fixture(scope="module")
+def growth_of_cost(random_losses):
+    folder = random_losses.folder
     prices = pd.DataFrame(
         [
             dict(panel=p, side=side, size=n, value=c * n**power)
@@ -292,151 +336,16 @@ def cell_1788feb6(cell_2adbbf8c):
         ]
     )
     growth_curves(prices, path=folder / "growth.png")
-
-
-@pytest.fixture(scope='module')
-def cell_8aa21fa3():
-    global lengths
-    lengths = pd.DataFrame(
-        [
-            dict(panel=panel, curve=curve, size=size, value=value)
-            for panel in ("Swahili", "Amharic")
-            for curve, values in {"its own": (2.4, 2, 1.8), "the source's": (2.7, 2.7, 2.7)}.items()
-            for size, value in zip((500, 1000, 2000), values)
-        ]
+    return SimpleNamespace(
+        prices=prices,
     )
-    size_curves(lengths)
 
 
-def test_colours_stand_out_from_white_and_from_dark_pages(cell_20b35de3):
-    assert contrast("#000", "#fff") == pytest.approx(21) and contrast("#777", "#777") == 1
-    assert all(contrast(c, page) >= 3 for c in PALETTE for page in ("#ffffff", "#121212"))
-    assert min(contrast(INK, "#ffffff"), contrast(INK, "#121212")) > 4
-
-
-def test_the_packages_of_fonts_have_the_scripts_of_the_book_and_without_them_labels_are_spelled_in_latin_letters(cell_f9928d35, cell_ebe4e840):
-    assert all(has_glyphs(word) and label(word) == word for word in words.values())
-    assert Path(plots._fonts()["Noto Sans Ethiopic"]).is_file()
-    assert spelled == {
-        name: word if has_glyphs(word) and name in ("Latin", "Arabic") else romanise(word) for name, word in words.items()
-    }
-    assert ["Ethiopic characters" in str(hint.message) for hint in hints].count(True) == 1
-    with fonts_of_matplotlib():
-        assert not has_glyphs("ሰላም")
-    assert has_glyphs("ሰላም")
-
-
-def test_a_text_without_a_font_is_spelled_in_latin_letters_with_one_hint():
-    assert (
-        romanise("ሰላም") == "salaame"
-        and romanise("שלום") == "shlvm"
-        and romanise("한") == "han"
-        and romanise("x, 3") == "x, 3"
-        and romanise("२") == "2"
-    )
-    assert has_glyphs("Ŋaari 3,5") and label("Ŋaari") == "Ŋaari"
-    unassigned = "\U000e0fff"  # no font has it
-    assert not has_glyphs(unassigned)
-    with pytest.warns(UserWarning, match="no font here has .* characters.*pip install"):
-        assert unassigned not in label("a" + unassigned)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        assert label(unassigned + "b") == "[E0FFF]b"  # the hint is given once
-
-
-def test_nothing_drawn_is_an_empty_box_with_fonts_and_without(cell_f9928d35, cell_ebe4e840):
-    for fonts in (nullcontext(), fonts_of_matplotlib()):
-        use_style()
-        with fonts, warnings.catch_warnings():
-            warnings.filterwarnings("error", message="Glyph .* missing")
-            warnings.filterwarnings("ignore", message="no font here")
-            drawn = " ".join(label(w) for w in words.values())
-            fig, ax = plt.subplots()
-            ax.set_title(drawn)
-            fig.canvas.draw()
-        plt.close(fig)
-    use_style()
-    fig, ax = plt.subplots()
-    ax.set_title("ሰላም")  # without `label`
-    with pytest.warns(UserWarning, match="Glyph .* missing"):
-        fig.canvas.draw()
-    plt.close(fig)
-
-
-def test_a_notebook_keeps_the_numbers_and_the_description_with_the_image():
-    alone = pd.DataFrame({"x": [0, 1], "value": [2.5, np.nan]})
-    figure = described(plt.figure(figsize=(1, 1)), alone, "one number")
-    kept, told = DisplayFormatter().format(figure)
-    assert (
-        kept["text/csv"] == "x,value\n0,2.5\n1,\n"
-        and told["image/png"] == {"alt": "one number"}
-        and figure.alt == "one number"
-        and figure.data is alone
-    )
-    assert ranges(alone, "x") == "0 2.5, 1 no value" and ranges(alone, "x", most=1) == "2 groups by x, 2.5"
-    assert [_number(v) for v in (7.1234, 45210.0, 3.1e6, 0.00012, 1000.0, -12345)] == [
-        "7.12",
-        "45210",
-        "3.1e+06",
-        "0.00012",
-        "1000",
-        "-12345",
-    ]
-
-
-def test_every_step_has_its_part_of_the_bar_and_small_ones_are_in_the_legend_only(cell_1aa20db8):
-    ax = row_shares(shares).axes[0]
-    assert [round(b.get_width(), 2) for b in ax.patches] == [0.3, 0.65, 0.05] and [
-        round(b.get_x(), 2) for b in ax.patches
-    ] == [0, 0.3, 0.95]
-    assert [t.get_text() for t in ax.texts] == ["30%", "65%"] and [t.get_text() for t in ax.get_legend().get_texts()] == [
-        "Copy 30%",
-        "SparsemaxSimilarity 65%",
-        "Gaussian 5%",
-    ]
-
-
-def test_curves_go_through_the_means_on_a_logarithmic_axis_with_plain_numbers_and_variants_differ_in_dashes_only(cell_2adbbf8c, cell_f2c1aa28, cell_82df53d4):
-    figure = loss_curves(perplexities, ylabel="perplexity", log=True, ylim=(15, 500))
-    means = perplexities.groupby(["language", "method", "variant", "step"]).value.mean()
-    assert [a.get_title() for a in figure.axes] == ["de", "zh"] and figure.axes[0].get_ylabel() == "perplexity"
-    for ax, language in zip(figure.axes, ("de", "zh")):
-        drawn = [line for line in ax.lines if len(line.get_xdata())]
-        kinds_of_line = list(itertools.product(start, ("embeddings first", "all at once")))
-        assert ax.get_yscale() == "log" and ax.get_ylim() == (15, 500) and len(drawn) == 4
-        for line, kind in zip(drawn, kinds_of_line):
-            assert np.allclose(line.get_ydata(), means[(language, *kind)])
-        assert [to_rgb(line.get_color()) for line in drawn] == [to_rgb(PALETTE[i]) for i in (0, 0, 1, 1)]
-        assert [line.is_dashed() for line in drawn] == [False, True] * 2
-    figure.draw_without_rendering()
-    assert [_short(v) for v in (0.5, 20, 50000, 1e5, 5e12)] == ["0.5", "20", "50000", "1e5", "5e12"]
-    assert [t.get_text() for t in figure.axes[0].get_yticklabels() if 15 <= t.get_position()[1] <= 500] == [
-        "20",
-        "50",
-        "100",
-        "200",
-        "500",
-    ]
-    assert [to_rgb(line.get_color()) for line in figure.axes[1].get_legend().get_lines()] == [
-        to_rgb(c) for c in (PALETTE[0], PALETTE[1], INK, INK)
-    ]
-    assert [t.get_text() for t in figure.axes[1].get_legend().get_texts()] == [
-        "transinner",
-        "wechsel",
-        "embeddings first",
-        "all at once",
-    ]
-    assert [t.get_text() for t in loss_curves(curves).axes[1].get_legend().get_texts()] == list(levels)
-    uncut = loss_curves(perplexities, log=True)
-    uncut.draw_without_rendering()
-    ticks = {t.get_text() for t in uncut.axes[0].get_yticklabels()}
-    assert {"100", "1000", "10000"} <= ticks and not {"20", "5000"} & ticks
-    six = pd.concat([curves.assign(language=line) for line in "abcdef"])
-    rows_of_panels = [a.get_subplotspec().rowspan.start for a in loss_curves(six.query("seed == 0")).axes]
-    assert rows_of_panels == [0, 0, 0, 1, 1, 1]
-
-
-def test_the_names_of_tokens_cover_neither_points_nor_each_other_also_where_tokens_lie_close_with_fonts_and_without(cell_ebe4e840, cell_2d7a59d1):
+def test_the_names_of_tokens_cover_neither_points_nor_each_other_also_where_tokens_lie_close_with_fonts_and_without(
+    plain_fonts, mixture
+):
+    fonts_of_matplotlib = plain_fonts.fonts_of_matplotlib
+    anchors, weights = mixture.anchors, mixture.weights
     static = np.ones((6, 20)) + np.eye(6, 20) * 0.01
     embeddings = np.ones((5, 20)) + np.eye(5, 20) * [[1], [1], [1], [30], [30]]
     in_ethiopic = ["ሰላም", "ጤና 0.50", "እንኳን 0.30", "ደህና 0.20", "water", "2019"]
@@ -455,7 +364,17 @@ def test_the_names_of_tokens_cover_neither_points_nor_each_other_also_where_toke
             assert not any(b.contains(*p) for b in boxes for p in points)
 
 
-def test_both_panels_lie_in_one_plane_pairs_are_joined_and_the_rotation_brings_them_together(cell_2adbbf8c, cell_aa91e511):
+def test_both_panels_lie_in_one_plane_pairs_are_joined_and_the_rotation_brings_them_together(
+    random_losses, aligned_words
+):
+    folder = random_losses.folder
+    english_vectors, amharic_vectors, turn, pairs, meanings = (
+        aligned_words.english_vectors,
+        aligned_words.amharic_vectors,
+        aligned_words.turn,
+        aligned_words.pairs,
+        aligned_words.meanings,
+    )
     figure = alignment_map(english_vectors, amharic_vectors, english_vectors @ turn, pairs, path=folder / "joined.png")
     figure.draw_without_rendering()
     drawn = pd.read_csv(folder / "joined.csv")
@@ -464,7 +383,9 @@ def test_both_panels_lie_in_one_plane_pairs_are_joined_and_the_rotation_brings_t
     ]
     stacked = np.vstack(units[1:])
     basis = np.linalg.eigh(np.cov(stacked.T))[1][:, :-3:-1]  # the two directions of largest variance
-    for ax, when, vectors in zip(figure.axes, ("before the rotation", "after the rotation"), (units[0], units[2])):
+    for ax, when, vectors in zip(
+        figure.axes, ("before the rotation", "after the rotation"), (units[0], units[2]), strict=False
+    ):
         part = drawn[drawn.panel == when]
         assert (
             part.word.tolist() == [w for side in zip(*pairs) for w in side]
@@ -483,14 +404,13 @@ def test_both_panels_lie_in_one_plane_pairs_are_joined_and_the_rotation_brings_t
             b.contains(*p) for b in boxes for p in ax.transData.transform(part[["x", "y"]])
         )
 
-
     def gap(ax):
         return np.mean([np.linalg.norm(np.diff(line.get_xydata(), axis=0)) for line in ax.lines])
 
-
     assert gap(figure.axes[1]) < 0.5 * gap(figure.axes[0])
     moved = [
-        drawn[(drawn.language == "target") & (drawn.panel == when)][["x", "y"]].to_numpy() for when in drawn.panel.unique()
+        drawn[(drawn.language == "target") & (drawn.panel == when)][["x", "y"]].to_numpy()
+        for when in drawn.panel.unique()
     ]
     assert np.array_equal(*moved) and [t.get_text() for t in figure.legends[0].get_texts()] == ["source", "target"]
     crowd = meanings[np.arange(12) % 2] + np.random.default_rng(1).normal(
@@ -517,7 +437,9 @@ def test_both_panels_lie_in_one_plane_pairs_are_joined_and_the_rotation_brings_t
         alignment_map(english_vectors, amharic_vectors, english_vectors, pairs[1:])
 
 
-def test_all_panels_lie_in_the_plane_of_the_source_s_two_components(cell_2adbbf8c, cell_1c7ed63b):
+def test_all_panels_lie_in_the_plane_of_the_source_s_two_components(random_losses, script_panels):
+    folder = random_losses.folder
+    panels, old_rows, scripts = script_panels.panels, script_panels.old_rows, script_panels.scripts
     figure = embedding_map(panels, old_rows, path=folder / "whole.png")
     drawn = pd.read_csv(folder / "whole.csv")
     assert drawn.groupby("panel", sort=False).size().to_dict() == dict.fromkeys(panels, len(scripts))
@@ -535,7 +457,9 @@ def test_all_panels_lie_in_the_plane_of_the_source_s_two_components(cell_2adbbf8
     )
 
 
-def test_groups_are_named_by_size_the_rest_is_other_and_the_sample_repeats(cell_2adbbf8c, cell_1c7ed63b):
+def test_groups_are_named_by_size_the_rest_is_other_and_the_sample_repeats(random_losses, script_panels):
+    folder = random_losses.folder
+    panels, old_rows = script_panels.panels, script_panels.old_rows
     drawn = pd.read_csv(folder / "map.csv")
     assert (drawn.panel.value_counts() == 1500).all() and not drawn.duplicated(["panel", "row"]).any()
     figure = embedding_map(
@@ -550,7 +474,8 @@ def test_groups_are_named_by_size_the_rest_is_other_and_the_sample_repeats(cell_
         embedding_map({"short": (old_rows, ["a", "b"])})
 
 
-def test_dots_stand_at_the_means_bars_at_one_deviation_and_the_line_at_the_baseline(cell_b7b2f5a0):
+def test_dots_stand_at_the_means_bars_at_one_deviation_and_the_line_at_the_baseline(scores_beside_paper):
+    some = scores_beside_paper.some
     figure = score_dots(some)
     assert [t.get_text() for t in figure.axes[0].get_yticklabels()] == [
         "full vocabulary",
@@ -579,14 +504,17 @@ def test_dots_stand_at_the_means_bars_at_one_deviation_and_the_line_at_the_basel
     assert bar.lines[0].get_xdata()[0] == 2 and np.allclose(bar.lines[2][0].get_segments()[0][:, 0], [1, 3])
 
 
-def test_names_at_the_line_ends_keep_their_order_and_distance_and_move_as_little_as_they_must(cell_67129e56):
+def test_names_at_the_line_ends_keep_their_order_and_distance_and_move_as_little_as_they_must(training_costs):
+    costs = training_costs.costs
     rough = np.array([3.0, 1.0, 1.1, 1.05, 9.0])
     spread = _spread(rough, 0.5, 0, 10)
     assert (np.argsort(spread) == np.argsort(rough)).all() and np.diff(np.sort(spread)).min() >= 0.5 - 1e-9
     assert (
         spread[0] == 3 and spread[4] == 9 and spread[[1, 3, 2]].mean() == pytest.approx(1.05)
     )  # a crowd spreads around its middle
-    assert np.allclose(_spread([9, 10, 10], 1, 0, 10), [8, 9, 10]) and np.allclose(_spread([1, 1, 1], 9, 0, 4), [0, 2, 4])
+    assert np.allclose(_spread([9, 10, 10], 1, 0, 10), [8, 9, 10]) and np.allclose(
+        _spread([1, 1, 1], 9, 0, 4), [0, 2, 4]
+    )
     figure = score_flops(costs)
     figure.draw_without_rendering()
     for ax in figure.axes[:2]:
@@ -599,7 +527,8 @@ def test_names_at_the_line_ends_keep_their_order_and_distance_and_move_as_little
     )
 
 
-def test_a_logarithmic_scale_gives_equal_factors_equal_steps_and_large_numbers_are_short(cell_19ffbf12):
+def test_a_logarithmic_scale_gives_equal_factors_equal_steps_and_large_numbers_are_short(grid_search_panels):
+    by_k_and_tau = grid_search_panels.by_k_and_tau
     figure = heat_map(by_k_and_tau, log=True, xlabel="temperature", ylabel="neighbours")
     assert [t.get_text() for t in figure.axes[0].texts] == ["2.5e5", "2.0e5", "4.8e5", "3.1e6", "1.8e7"] and len(
         figure.axes[1].texts
@@ -631,7 +560,12 @@ def test_a_logarithmic_scale_gives_equal_factors_equal_steps_and_large_numbers_a
         heat_map({"": pd.DataFrame([[-2.0, 3.0]])}, log=True)
 
 
-def test_cells_have_readable_numbers_on_one_scale_that_of_differences_around_zero_and_lines_between_kinds(cell_20b35de3, cell_2adbbf8c, cell_daf5a2a8):
+def test_cells_have_readable_numbers_on_one_scale_that_of_differences_around_zero_and_lines_between_kinds(
+    contrasts, random_losses, score_grids
+):
+    contrast = contrasts.contrast
+    folder = random_losses.folder
+    grids, kinds = score_grids.grids, score_grids.kinds
     for figure, panels_shown, centre in (
         (heat_map({"a": grids[7], "b": grids[9]}, kinds=kinds), [grids[7], grids[9]], None),
         (heat_map({"d": grids[9] - grids[7]}, difference=True, kinds=kinds), [grids[9] - grids[7]], 0),
@@ -648,7 +582,9 @@ def test_cells_have_readable_numbers_on_one_scale_that_of_differences_around_zer
                 == [line.get_ydata()[0] for line in ax.lines[2:]]
             )
             assert (
-                [t.get_text() for t in ax.get_xticklabels()] == list(kinds) == [t.get_text() for t in ax.get_yticklabels()]
+                [t.get_text() for t in ax.get_xticklabels()]
+                == list(kinds)
+                == [t.get_text() for t in ax.get_yticklabels()]
             )
     holes = grids[7].copy()
     holes.iloc[0, 1] = np.nan
@@ -664,7 +600,8 @@ def test_cells_have_readable_numbers_on_one_scale_that_of_differences_around_zer
     )
 
 
-def test_curves_go_through_the_means_and_the_band_is_one_deviation(cell_184c7e95):
+def test_curves_go_through_the_means_and_the_band_is_one_deviation(growing_scores):
+    grown = growing_scores.grown
     ax = score_curves(grown).axes[0]
     means = grown.groupby(["language", "step"], sort=False).value.mean()
     for language, line in zip(("sw", "am"), ax.lines):
@@ -673,7 +610,8 @@ def test_curves_go_through_the_means_and_the_band_is_one_deviation(cell_184c7e95
     assert np.isclose(band[:, 1].max(), means["sw"].max() + 2)  # values 2 apart have a deviation of 2
 
 
-def test_points_lie_at_their_numbers_and_the_correlation_is_pearson_s(cell_443878c2):
+def test_points_lie_at_their_numbers_and_the_correlation_is_pearson_s(explained_scores):
+    explained, scripts_known = explained_scores.explained, explained_scores.scripts_known
     fig = correlations(explained, {"unknown": "u", "shared": "s"}, scripts_known)
     for ax, column in zip(fig.axes, ("unknown", "shared")):
         drawn = np.concatenate([c.get_offsets() for c in ax.collections])
@@ -694,7 +632,8 @@ def test_points_lie_at_their_numbers_and_the_correlation_is_pearson_s(cell_44387
     assert correlations(explained.assign(unknown=1.0), {"unknown": "u"}).axes[0].get_title() == "r is not defined"
 
 
-def test_curves_of_growth_go_through_the_points_and_slopes_are_in_the_legend(cell_1788feb6):
+def test_curves_of_growth_go_through_the_points_and_slopes_are_in_the_legend(growth_of_cost):
+    prices = growth_of_cost.prices
     for ax, power in zip(growth_curves(prices).axes, (1, 2)):
         assert [t.get_text() for t in ax.get_legend().get_texts()] == [
             f"ours {power}.0",
@@ -710,17 +649,11 @@ def test_curves_of_growth_go_through_the_points_and_slopes_are_in_the_legend(cel
     )
 
 
-def test_curves_by_size_go_through_the_points_a_panel_for_each_text(cell_8aa21fa3):
-    drawn = size_curves(lengths)
-    assert [ax.get_title() for ax in drawn.axes] == ["Swahili", "Amharic"]
-    for ax in drawn.axes:
-        assert [list(line.get_ydata()) for line in ax.lines] == [[2.4, 2, 1.8], [2.7, 2.7, 2.7]]
-        assert [t.get_text() for t in ax.get_xticklabels()] == ["500", "1k", "2k"] and ax.get_xscale() == "log"
-    assert [t.get_text() for t in drawn.legends[0].get_texts()] == ["its own", "the source's"]
-    assert len(size_curves(lengths[lengths.panel == "Swahili"].drop(columns="panel")).axes) == 1
-
-
-def test_figures_keep_their_numbers_beside_them(cell_2adbbf8c, cell_f2c1aa28, cell_2d7a59d1, cell_b7b2f5a0):
+def test_figures_keep_their_numbers_beside_them(random_losses, learning_curves, mixture, scores_beside_paper):
+    folder, losses = random_losses.folder, random_losses.losses
+    curves = learning_curves.curves
+    anchors = mixture.anchors
+    some = scores_beside_paper.some
     made = {p.name for p in folder.iterdir()}
     assert {
         f"{n}.{e}"
@@ -751,7 +684,15 @@ def test_figures_keep_their_numbers_beside_them(cell_2adbbf8c, cell_f2c1aa28, ce
     assert not plt.get_fignums()
 
 
-def test_every_figure_says_what_it_shows_with_the_numbers(cell_2adbbf8c, cell_1aa20db8, cell_2d7a59d1, cell_1c7ed63b, cell_67129e56, cell_443878c2):
+def test_every_figure_says_what_it_shows_with_the_numbers(
+    random_losses, step_shares, mixture, script_panels, training_costs, explained_scores
+):
+    losses, levels = random_losses.losses, random_losses.levels
+    shares = step_shares.shares
+    anchors, weights, base = mixture.anchors, mixture.weights, mixture.base
+    panels = script_panels.panels
+    costs = training_costs.costs
+    explained = explained_scores.explained
     flat = losses.assign(value=losses.method.map(levels))
     bars = loss_bars(flat, uniform=7.6, names={"am": "Amharic"})
     assert (
@@ -776,7 +717,9 @@ def test_every_figure_says_what_it_shows_with_the_numbers(cell_2adbbf8c, cell_1a
         == "Curves, held-out loss (nats) over steps 0 to 3, a panel for each of sw, Amharic. At the beginning: a 8, b 6; "
         "at the end: a 2, b 1.5."
     )
-    assert loss_curves(two.drop(columns="language")).alt.startswith("Curves, held-out loss (nats) over steps 0 to 3. At")
+    assert loss_curves(two.drop(columns="language")).alt.startswith(
+        "Curves, held-out loss (nats) over steps 0 to 3. At"
+    )
     assert (
         score_curves(two.query("method == 'a'"), ylabel="score").alt
         == "Curves, score over steps from 0 to 3. At the end: sw 2, am 2."
@@ -817,13 +760,6 @@ def test_every_figure_says_what_it_shows_with_the_numbers(cell_2adbbf8c, cell_1a
         == "Points, F1 of 5 languages (5 to 60) over other numbers of theirs. unknown, %: r = "
         f"{np.corrcoef(explained.unknown, explained.value)[0, 1]:.2f}."
     )
-
-
-def test_bars_are_as_high_as_the_means_and_the_guess_is_marked(cell_2adbbf8c):
-    ax = loss_bars(losses, uniform=7.6).axes[0]
-    heights = sorted(p.get_height() for p in ax.patches if p.get_width() > 0 and p.get_height() > 0)
-    assert np.allclose(heights, sorted(losses.groupby(["method", "language"]).value.mean()))
-    assert sum(np.allclose(line.get_ydata(), 7.6) for line in ax.lines) == 3
 
 
 def test_the_plane_keeps_the_largest_differences():

@@ -1,19 +1,33 @@
-from studies.presets import PAPER_PARAMETERS, PAPER_TEXT, data_set, languages_by_kind, languages_read, paper_of, scale_parameters
-from vocab_lit.study.results import paper_languages, published
+from types import SimpleNamespace
+
 import pytest
 
+from studies.presets import (
+    PAPER_PARAMETERS,
+    PAPER_TEXT,
+    data_set,
+    languages_by_kind,
+    languages_read,
+    paper_of,
+    scale_parameters,
+)
+from vocab_lit.study.results import paper_languages, published
 
-@pytest.fixture(scope='module')
-def cell_c0de0009():
-    global mbert, xlmr
+
+@pytest.fixture(scope="module")
+def languages_of_models():
     xlmr, mbert = "FacebookAI/xlm-roberta-base", "google-bert/bert-base-multilingual-cased"
-    {code: [code in languages_read(model) for model in (xlmr, mbert)] for code in ("sw", "am", "km", "et", "qu", "myv")}
+    return SimpleNamespace(
+        mbert=mbert,
+        xlmr=xlmr,
+    )
 
 
-def test_languages_are_those_of_the_papers_tables_and_their_kinds_are_true_of_the_source_model(cell_c0de0009):
+def test_languages_are_those_of_the_papers_tables_and_their_kinds_are_true_of_the_source_model(languages_of_models):
+    xlmr, mbert = languages_of_models.xlmr, languages_of_models.mbert
+
     def printed(paper, table):
         return set(paper_languages(paper, table))
-
 
     parameters = PAPER_PARAMETERS
     assert set(parameters["focus"]["compare"].split()) == printed("focus", 4)

@@ -1,27 +1,50 @@
-from pathlib import Path
-from studies.claims import read_records
-from studies.recorded import CELL, FAR, beside_study, forget, fresh_rows, gather, keep_pages, lay_out, measured_anew, outside, spread, spread_plot, study_rows, told_spread, with_study
-from vocab_lit.study.results import ResultStore, fingerprint
 import gzip
 import json
+import tempfile
+from pathlib import Path
+from types import SimpleNamespace
+
 import numpy as np
 import pandas as pd
 import pytest
-import tempfile
+
+from studies.claims import read_records
+from studies.recorded import (
+    CELL,
+    FAR,
+    beside_study,
+    forget,
+    fresh_rows,
+    gather,
+    keep_pages,
+    lay_out,
+    measured_anew,
+    outside,
+    spread,
+    spread_plot,
+    study_rows,
+    told_spread,
+    with_study,
+)
+from vocab_lit.study.results import ResultStore, fingerprint
 
 
-@pytest.fixture(scope='module')
-def cell_30cf1f4e():
-    global cells_of
+@pytest.fixture(scope="module")
+def toy_cells():
     def cells_of(values, method="focus", metric="loss"):  # a cell with a value for each seed
-        keys = dict.fromkeys(CELL, "") | dict(chapter="focus", method=method, metric=metric, language="sw", scale="mini")
+        keys = dict.fromkeys(CELL, "") | dict(
+            chapter="focus", method=method, metric=metric, language="sw", scale="mini"
+        )
         return pd.DataFrame([keys | dict(stage="", seed=i, value=v) for i, v in enumerate(values)])
+
+    return SimpleNamespace(
+        cells_of=cells_of,
+    )
 
 
 def test_a_table_keeps_what_other_chapters_have_and_takes_the_newest_of_its_own():
     def measured(value):
         return lambda: [{"metric": "loss", "value": value, "step": 10}, {"metric": "seconds", "value": 3.0}]
-
 
     with tempfile.TemporaryDirectory() as tmp:
         folder, path = Path(tmp, "records"), Path(tmp, "study.csv.gz")
@@ -43,7 +66,9 @@ def test_a_table_keeps_what_other_chapters_have_and_takes_the_newest_of_its_own(
             ["focus", "et", 1, 6.0],
             ["wechsel", "sw", 0, 7.5],
         ]
-        pd.testing.assert_frame_equal(study_rows("wechsel", path), again[again.chapter == "wechsel"].reset_index(drop=True))
+        pd.testing.assert_frame_equal(
+            study_rows("wechsel", path), again[again.chapter == "wechsel"].reset_index(drop=True)
+        )
 
         mine = fresh_rows(folder / "wechsel")
         assert with_study(mine, path).scale.tolist() == ["mini", "recorded", "recorded"]
@@ -69,7 +94,10 @@ def test_a_table_keeps_what_other_chapters_have_and_takes_the_newest_of_its_own(
 
 
 def test_records_of_pages_are_taken_over_for_the_present_library_but_for_one_in_so_many():
-    page_stamp, page_keys = f"{fingerprint()}-0123456789abcdef", [{"method": "focus", "seed": seed} for seed in range(64)]
+    page_stamp, page_keys = (
+        f"{fingerprint()}-0123456789abcdef",
+        [{"method": "focus", "seed": seed} for seed in range(64)],
+    )
     with tempfile.TemporaryDirectory() as tmp:
         first, second, path = Path(tmp, "first"), Path(tmp, "second"), Path(tmp, "pages.jsonl.gz")
         measured_first = ResultStore(first / "focus")
@@ -101,7 +129,8 @@ def test_records_of_pages_are_taken_over_for_the_present_library_but_for_one_in_
             assert {json.loads(line)["library"] for line in lines} == {fingerprint(), "an older library"}
 
 
-def test_the_interval_of_one_cell_alone_is_that_of_prediction_in_closed_form(cell_30cf1f4e):
+def test_the_interval_of_one_cell_alone_is_that_of_prediction_in_closed_form(toy_cells):
+    cells_of = toy_cells.cells_of
     values = [5.0, 5.2, 5.1, 4.9, 5.3]
     cell = spread(cells_of(values)).iloc[0]
     assert (cell["mean"], cell.n) == (pytest.approx(5.1), 5)
@@ -109,7 +138,8 @@ def test_the_interval_of_one_cell_alone_is_that_of_prediction_in_closed_form(cel
     assert cell.interval == pytest.approx(2.306 * np.std(values, ddof=1) * np.sqrt(6 / 5), rel=1e-3)  # t of 8 degrees
 
 
-def test_at_most_one_in_twenty_draws_lies_outside_the_interval(cell_30cf1f4e):
+def test_at_most_one_in_twenty_draws_lies_outside_the_interval(toy_cells):
+    cells_of = toy_cells.cells_of
     rng = np.random.default_rng(0)
     drawn = rng.normal(3.0, 0.1, (400, 6))
     study = pd.concat([cells_of(row[:5], f"method {i}") for i, row in enumerate(drawn)])
@@ -122,7 +152,8 @@ def test_at_most_one_in_twenty_draws_lies_outside_the_interval(cell_30cf1f4e):
     assert str((both.distance > 1).sum()) in told_spread(both)
 
 
-def test_what_no_seed_explains_is_refused_and_numbers_that_the_study_has_not_are_not_judged(cell_30cf1f4e):
+def test_what_no_seed_explains_is_refused_and_numbers_that_the_study_has_not_are_not_judged(toy_cells):
+    cells_of = toy_cells.cells_of
     study = pd.concat([cells_of([5.0, 5.2, 5.1, 4.9, 5.3]), cells_of([60.0, 62.0, 61.0, 60.5, 61.5], metric="f1")])
     with pytest.raises(ValueError, match=r"focus sw loss: 9 was measured and 5\.1 recorded"):
         outside(beside_study(cells_of([9.0]), study))
@@ -135,14 +166,16 @@ def test_what_no_seed_explains_is_refused_and_numbers_that_the_study_has_not_are
     assert spread(cells_of([5.0, 5.1])).empty  # two seeds say nothing about how far a third is
 
 
-def test_a_number_without_any_spread_is_allowed_what_sums_in_another_order_change(cell_30cf1f4e):
+def test_a_number_without_any_spread_is_allowed_what_sums_in_another_order_change(toy_cells):
+    cells_of = toy_cells.cells_of
     study = cells_of([2.0, 2.0, 2.0, 2.0, 2.0])
     assert outside(beside_study(cells_of([2.0001]), study)).empty
     with pytest.raises(ValueError, match="times as far"):
         outside(beside_study(cells_of([2.1]), study))
 
 
-def test_the_figure_says_what_its_sentence_says_and_has_a_panel_for_each_task_and_metric(cell_30cf1f4e):
+def test_the_figure_says_what_its_sentence_says_and_has_a_panel_for_each_task_and_metric(toy_cells):
+    cells_of = toy_cells.cells_of
     several = [cells_of([5.0, 5.2, 5.1, 4.9, 5.3]), cells_of([60.0, 62.0, 61.0, 60.5, 61.5], metric="f1")]
     drawn = beside_study(pd.concat([cells_of([5.15]), cells_of([66.0], metric="f1")]), pd.concat(several))
     figure = spread_plot(drawn)

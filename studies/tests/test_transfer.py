@@ -1,14 +1,53 @@
+import shutil
+import tempfile
 from dataclasses import replace
 from pathlib import Path
-from studies.experiment import get_setup
-from vocab_lit.study.results import Workers
-from studies.transfer import ALL_LAYERS, FMT, LANGUAGE_ONLY, LanguageRun, METHODS, Transfer, UNKS, WIRINGS, _EMBEDDINGS, _alike, _by_budget, _factors_file, _fetch_adapter, _learn_task, _score, _task_adapter, _with_languages, averages, language_spec, learn_factors, learn_language, learn_languages, matrix, required_runs, source_model, transfer, transfer_by_steps, transfer_scores
-from vocab_lit.methods.factored import Factoring, factorize
+from types import SimpleNamespace
+
+import pandas as pd
+import pytest
+import torch
+import transformers
+
+from studies.setups import get_setup
+from studies.transfer import (
+    _EMBEDDINGS,
+    ALL_LAYERS,
+    FMT,
+    LANGUAGE_ONLY,
+    METHODS,
+    UNKS,
+    WIRINGS,
+    Transfer,
+    _alike,
+    _by_budget,
+    _factors_file,
+    _fetch_adapter,
+    _learn_task,
+    _score,
+    _task_adapter,
+    _with_languages,
+    averages,
+    language_spec,
+    learn_factors,
+    learn_language,
+    learn_languages,
+    matrix,
+    required_runs,
+    source_model,
+    transfer,
+    transfer_by_steps,
+    transfer_scores,
+)
+from vocab_lit.methods.factoring import Factoring
+from vocab_lit.methods.factored import factorize
 from vocab_lit.models.adapterhub import load_adapter, save_adapter
 from vocab_lit.models.factored_embedding import factored
-from vocab_lit.models.madx import AdapterConfig, MadX, TASK
+from vocab_lit.models.madx import TASK, AdapterConfig, MadX
 from vocab_lit.models.source import load_model
 from vocab_lit.models.transplant import token_parameters
+from vocab_lit.study.adaptation import Adaptation
+from vocab_lit.study.results import Workers
 from vocab_lit.tasks.finetune import evaluate, fine_tune
 from vocab_lit.text.corpus import data_path
 from vocab_lit.text.phrasebook import lines
@@ -16,17 +55,10 @@ from vocab_lit.tokens.tokenizer import load_tokenizer, save_tokenizer, train_tok
 from vocab_lit.training.lapt import lapt
 from vocab_lit.training.lm_data import pack
 from vocab_lit.training.settings import LaptConfig
-import pandas as pd
-import pytest
-import shutil
-import tempfile
-import torch
-import transformers
 
 
-@pytest.fixture(scope='module')
-def cell_6a306385():
-    global asked, blocks, dev, english, files, folder, language, part, quick, reading, sentences, sizes, small, test, text, tiny_config, tiny_model, tokenizer, train, write_words
+@pytest.fixture(scope="module")
+def tiny_setup():
     folder, english = Path(tempfile.mkdtemp()), lines("en", 700, seed=1)
     tokenizer = train_tokenizer(english, "unigram", 400)
     tokenizer.model_max_length = 48
@@ -39,45 +71,61 @@ def cell_6a306385():
     tiny_model.save_pretrained(folder / "model")
     save_tokenizer(tokenizer, folder / "model")
 
-
     def write_words(name, sentences):
         rows = ["".join(f"{word}\t{tag}\n" for word, tag in zip(s.words, s.tags)) for s in sentences]
         (folder / name).write_text("\n".join(rows), encoding="utf-8")
-
 
     for language, text in (("en", english), ("sw", lines("sw", 300, seed=1))):
         (folder / f"{language}.txt").write_text("\n".join(text[:300]), encoding="utf-8")
         train, dev, test = get_setup("mini", language, limit=1).splits("ner", language)
         for part, sentences in (("train", train[:40]), ("dev", dev[:6]), ("test", test[:20])):
             write_words(f"{language}-{part}", sentences)
-    files = {"en": " ".join(str(folder / f"en-{part}") for part in ("train", "dev", "test")), "sw": str(folder / "sw-test")}
+    files = {
+        "en": " ".join(str(folder / f"en-{part}") for part in ("train", "dev", "test")),
+        "sw": str(folder / "sw-test"),
+    }
     asked = dict(model=str(folder / "model"), text=str(folder / "{language}.txt"), ner=files, steps=2, vocab_size=300)
     quick = dict(epochs=2, batch_size=8, learning_rate=2e-2, eval_every=8, warmup_steps=0)
     small = dict(scale="custom", options=asked, own_vocabulary=("sw",), settings={"ner": quick}, rates={"": 5e-3})
+    return SimpleNamespace(
+        asked=asked,
+        english=english,
+        folder=folder,
+        small=small,
+        tiny_config=tiny_config,
+    )
 
 
-@pytest.fixture(scope='module')
-def cell_67070535(cell_6a306385):
-    global scores, tiny
+@pytest.fixture(scope="module")
+def tiny_study(tiny_setup):
+    folder, small = tiny_setup.folder, tiny_setup.small
     tiny = Transfer(folder / "study", ("en", "sw"), **small, workers=Workers(1))
     scores = transfer(tiny, METHODS, "ner", sources=["en"])
     scores.pivot(index="method", columns="target", values="value").loc[list(METHODS)].round(1)
+    return SimpleNamespace(
+        scores=scores,
+        tiny=tiny,
+    )
 
 
-@pytest.fixture(scope='module')
-def cell_4077834f(cell_67070535):
-    global losses
+@pytest.fixture(scope="module")
+def language_losses(tiny_study):
+    tiny = tiny_study.tiny
     losses = (
         tiny.study.frame(tiny.stamp)
         .query("what == 'language'")
         .pivot(index=["kind", "language"], columns="step", values="value")
     )
     losses.round(2)
+    return SimpleNamespace(
+        losses=losses,
+    )
 
 
-@pytest.fixture(scope='module')
-def cell_4866541c(cell_6a306385, cell_67070535):
-    global kinds, methods, unks, unks_scores
+@pytest.fixture(scope="module")
+def unks_study(tiny_setup, tiny_study):
+    folder = tiny_setup.folder
+    tiny = tiny_study.tiny
     kinds = {"mBERT", "MAD-X 2.0", "EL-LEX", "MF1-RAND", "MF10-KMEANS-LEX", "FMT-LEXINIT"}
     methods = {name: method for name, method in (UNKS | FMT).items() if name in kinds}
     unks = replace(tiny, folder=folder / "unks", methods=methods)
@@ -85,17 +133,26 @@ def cell_4866541c(cell_6a306385, cell_67070535):
     unks.study.frame(unks.stamp).query("what == 'language'").pivot(
         index=["kind", "language"], columns="step", values="value"
     ).round(2)
+    return SimpleNamespace(
+        unks=unks,
+        unks_scores=unks_scores,
+    )
 
 
-@pytest.fixture(scope='module')
-def cell_c4f1f14e(cell_67070535):
-    global by_steps
+@pytest.fixture(scope="module")
+def scores_by_steps(tiny_study):
+    tiny = tiny_study.tiny
     by_steps = transfer_by_steps(tiny, "en", ["sw"], [0, 1, 2], "ner")
     by_steps.round(1)
+    return SimpleNamespace(
+        by_steps=by_steps,
+    )
 
 
-def test_each_language_is_learnt_once_in_each_way_that_is_needed(cell_67070535, cell_4077834f):
-    whole, plain, inv = (LanguageRun("sw"), *(language_spec(tiny, m, "sw") for m in ("MAD-X -INV", "MAD-X")))
+def test_each_language_is_learnt_once_in_each_way_that_is_needed(tiny_study, language_losses):
+    tiny = tiny_study.tiny
+    losses = language_losses.losses
+    whole, plain, inv = (Adaptation(language="sw"), *(language_spec(tiny, m, "sw") for m in ("MAD-X -INV", "MAD-X")))
     new = language_spec(tiny, "MAD-X, new vocabulary", "sw")
     assert [w.kind for w in (whole, plain, inv, new)] == [
         "whole model",
@@ -103,10 +160,12 @@ def test_each_language_is_learnt_once_in_each_way_that_is_needed(cell_67070535, 
         "language adapter, invertible",
         "language adapter, invertible + script-posn-ident",
     ]
-    assert set(losses.index) == {(w.kind, code) for w in (whole, plain, inv) for code in ("en", "sw")} | {(new.kind, "sw")}
+    assert set(losses.index) == {(w.kind, code) for w in (whole, plain, inv) for code in ("en", "sw")} | {
+        (new.kind, "sw")
+    }
     assert (
         required_runs(tiny, ["MAD-X", "XLM-R MLM-SRC", "MAD-X"], ["en"], ["en", "sw"])
-        == [replace(inv, language="en"), inv, LanguageRun("en")]
+        == [replace(inv, language="en"), inv, Adaptation(language="en")]
         and required_runs(tiny, ["XLM-R", "MAD-X -LAD-INV"], ["en"], ["sw"]) == []
     )
     assert (losses[2] < losses[0]).loc[[(w.kind, "sw") for w in (whole, inv, new)]].all()
@@ -121,7 +180,8 @@ def test_each_language_is_learnt_once_in_each_way_that_is_needed(cell_67070535, 
     assert len(madx.tokenizers["new"]) == 300
 
 
-def test_a_cell_of_mad_x_equals_a_pipeline_by_hand(cell_67070535):
+def test_a_cell_of_mad_x_equals_a_pipeline_by_hand(tiny_study):
+    tiny, scores = tiny_study.tiny, tiny_study.scores
     here, config = tiny.target("en"), tiny.config("ner", "en", True)
     model, tokenizer = load_model(here.setup.model).float(), here.source_tokenizer
     before = {k: v.clone() for k, v in model.state_dict().items()}
@@ -139,13 +199,15 @@ def test_a_cell_of_mad_x_equals_a_pipeline_by_hand(cell_67070535):
     assert found["en"] == pytest.approx(100 * result.test)
     result.model.madx.activate("sw", "ner")
     assert found["sw"] == pytest.approx(
-        100 * evaluate(result.model, tokenizer, tiny.target("sw").setup.splits("ner", "sw")[2], "ner", config)["entity_f1"]
+        100
+        * evaluate(result.model, tokenizer, tiny.target("sw").setup.splits("ner", "sw")[2], "ner", config)["entity_f1"]
     )
     tuned = {k: v for k, v in result.model.state_dict().items() if "madx" not in k and "classifier" not in k}
     assert all(torch.equal(v, before[k]) for k, v in tuned.items())
 
 
-def test_mad_x_is_the_paper_s_text_and_each_wiring_differs_from_it_in_what_it_says(cell_67070535):
+def test_mad_x_is_the_paper_s_text_and_each_wiring_differs_from_it_in_what_it_says(tiny_study):
+    tiny = tiny_study.tiny
     shapes = {name: (m.stack, m.inverse) for name, m in WIRINGS.items()}
     assert shapes == {
         "MAD-X": ("paper", "always"),
@@ -167,7 +229,8 @@ def test_mad_x_is_the_paper_s_text_and_each_wiring_differs_from_it_in_what_it_sa
     assert language_spec(tiny, "MAD-X, as in the library", "sw") == language_spec(tiny, "MAD-X", "sw")
 
 
-def test_a_language_with_little_text_has_the_paper_s_smaller_batches_except_at_mini(cell_6a306385):
+def test_a_language_with_little_text_has_the_paper_s_smaller_batches_except_at_mini(tiny_setup):
+    folder, asked = tiny_setup.folder, tiny_setup.asked
     paper_study = Transfer(folder, ("en", "sw"), "custom", asked, low_resource=("sw",))
     for adapters in (False, True):
         assert [paper_study.config("ner", code, adapters).batch_size for code in ("en", "sw")] == [16, 8]
@@ -177,27 +240,30 @@ def test_a_language_with_little_text_has_the_paper_s_smaller_batches_except_at_m
     assert replace(paper_study, low_resource=()).stamp != paper_study.stamp
 
 
-def test_training_on_the_target_s_text_uses_the_target_s_model_and_on_the_source_s_the_source_s(cell_67070535):
+def test_training_on_the_target_s_text_uses_the_target_s_model_and_on_the_source_s_the_source_s(tiny_study):
+    tiny, scores = tiny_study.tiny, tiny_study.scores
     splits, config = tiny.target("en").setup.splits("ner", "en"), tiny.config("ner", "en", False)
     for name, text in (("XLM-R MLM-TRG", "sw"), ("XLM-R MLM-SRC", "en"), ("XLM-R", None)):
-        at = tiny.place(LanguageRun(text)) if text else tiny.target("en").setup.model
+        at = tiny.place(Adaptation(language=text)) if text else tiny.target("en").setup.model
         tuned = fine_tune(load_model(at).float(), load_tokenizer(at), *splits, "ner", 0, config).model
-        f1 = evaluate(tuned, load_tokenizer(at), tiny.target("sw").setup.splits("ner", "sw")[2], "ner", config)["entity_f1"]
+        f1 = evaluate(tuned, load_tokenizer(at), tiny.target("sw").setup.splits("ner", "sw")[2], "ner", config)[
+            "entity_f1"
+        ]
         (found,) = scores[(scores.method == name) & (scores.target == "sw")].value
         assert found == pytest.approx(100 * f1) and found > 3
     assert scores.query("target == 'en' and method.str.contains('MLM')").value.nunique() == 1  # both train on English
 
 
-def test_a_study_that_is_run_again_reads_its_records_and_trains_again_what_was_deleted(cell_6a306385, cell_67070535):
+def test_a_study_that_is_run_again_reads_its_records_and_trains_again_what_was_deleted(tiny_setup, tiny_study):
+    small, asked = tiny_setup.small, tiny_setup.asked
+    tiny, scores = tiny_study.tiny, tiny_study.scores
     import os
     import pickle
 
     import studies.transfer
 
-
     def times():
         return {p: p.stat().st_mtime_ns for p in tiny.folder.rglob("*")}
-
 
     written = times()
     assert transfer(tiny, METHODS, "ner", sources=["en"]).equals(scores) and times() == written
@@ -218,7 +284,10 @@ def test_a_study_that_is_run_again_reads_its_records_and_trains_again_what_was_d
         transfer(tiny, ["XLM-R"], "ner", sources=["sw"])
 
 
-def test_methods_share_the_task_adapter_where_the_source_side_is_the_same_and_one_of_them_equals_a_pipeline_by_hand(cell_4866541c):
+def test_methods_share_the_task_adapter_where_the_source_side_is_the_same_and_one_of_them_equals_a_pipeline_by_hand(
+    unks_study,
+):
+    unks, unks_scores = unks_study.unks, unks_study.unks_scores
     assert [list(g) for g in _alike(unks, list(unks.methods), "en")] == [
         ["mBERT"],
         ["MAD-X 2.0", "MF1-RAND", "EL-LEX", "MF10-KMEANS-LEX"],
@@ -243,7 +312,9 @@ def test_methods_share_the_task_adapter_where_the_source_side_is_the_same_and_on
     with by_hand.learning("en"):
         rate = replace(here.lapt_config, learning_rate=5e-3)
         lapt(model, source, here.packed("train", True), here.packed("held_out", True), rate, 0)
-    by_hand.add_language("sw", shape, {n: p.detach() for n, p in token_parameters(start.model).items()}, there.tokenizer)
+    by_hand.add_language(
+        "sw", shape, {n: p.detach() for n, p in token_parameters(start.model).items()}, there.tokenizer
+    )
     with by_hand.learning("sw"), factored(model, start.layer):
         lapt(model, there.tokenizer, there.packed("train"), there.packed("held_out"), there.lapt_config, 0)
     by_hand.activate("en")
@@ -255,7 +326,11 @@ def test_methods_share_the_task_adapter_where_the_source_side_is_the_same_and_on
     assert unks_scores.query("method == 'MF10-KMEANS-LEX' and target == 'sw'").value.item() == pytest.approx(100 * f1)
 
 
-def test_in_mad_x_2_0_no_adapter_has_a_part_in_the_last_layer_in_mad_x_all_have_and_each_task_adapter_is_its_own(cell_6a306385, cell_4866541c):
+def test_in_mad_x_2_0_no_adapter_has_a_part_in_the_last_layer_in_mad_x_all_have_and_each_task_adapter_is_its_own(
+    tiny_setup, unks_study
+):
+    tiny_config = tiny_setup.tiny_config
+    unks = unks_study.unks
     study = replace(unks, methods=UNKS | LANGUAGE_ONLY | ALL_LAYERS)
     last = str(tiny_config.num_hidden_layers - 1)
     parts = {}
@@ -265,12 +340,18 @@ def test_in_mad_x_2_0_no_adapter_has_a_part_in_the_last_layer_in_mad_x_all_have_
         learnt = _learn_task(study, madx, words, "en", "en", "ner", 0, _task_adapter(study, name)).madx
         parts[name] = [last in learnt.get(kind, of).layers for kind, of in (("language", "en"), ("task", "ner"))]
     assert list(parts.values()) == [[True, True], [False, False], [False, True]]
-    alike = [list(group) for group in _alike(study, ["MAD-X", "MAD-X 2.0", *LANGUAGE_ONLY, "EL-LEX", "EL-LEX, 12Ad"], "en")]
+    alike = [
+        list(group) for group in _alike(study, ["MAD-X", "MAD-X 2.0", *LANGUAGE_ONLY, "EL-LEX", "EL-LEX, 12Ad"], "en")
+    ]
     assert alike == [["MAD-X", "EL-LEX, 12Ad"], ["MAD-X 2.0", "EL-LEX"], [*LANGUAGE_ONLY]]
     assert not language_spec(study, "EL-LEX, 12Ad", "sw").adapter.leave_out
 
 
-def test_a_published_adapter_takes_the_place_of_training_in_languages_that_keep_the_vocabulary_without_what_is_left_out(cell_6a306385, cell_4866541c):
+def test_a_published_adapter_takes_the_place_of_training_in_languages_that_keep_the_vocabulary_without_what_is_left_out(
+    tiny_setup, unks_study
+):
+    english, folder, asked = tiny_setup.english, tiny_setup.folder, tiny_setup.asked
+    unks = unks_study.unks
     golden = data_path("golden", "adapters", "bert")
     base = transformers.BertForMaskedLM.from_pretrained(golden / "base")
     base.resize_token_embeddings(300)
@@ -315,7 +396,10 @@ def test_a_published_adapter_takes_the_place_of_training_in_languages_that_keep_
         assert asked_for == ["AdapterHub/ja"]
 
 
-def test_full_model_transfer_trains_embeddings_alone_then_the_task_with_the_source_embeddings_frozen_and_swaps_them(cell_4866541c):
+def test_full_model_transfer_trains_embeddings_alone_then_the_task_with_the_source_embeddings_frozen_and_swaps_them(
+    unks_study,
+):
+    unks, unks_scores = unks_study.unks, unks_study.unks_scores
     embeddings_only = language_spec(unks, "FMT-LEXINIT", "sw")
     assert (
         embeddings_only.kind == "el-lex"
@@ -326,12 +410,15 @@ def test_full_model_transfer_trains_embeddings_alone_then_the_task_with_the_sour
     assert not madx.get("language", "sw").layers and madx.own_embeddings("sw") is not None
     tuned = _learn_task(unks, madx, tokenizer, "en", None, "ner", 0, None)
     assert (
-        not any(p.requires_grad for p in tuned.madx.parameters()) and not tuned.get_input_embeddings().weight.requires_grad
+        not any(p.requires_grad for p in tuned.madx.parameters())
+        and not tuned.get_input_embeddings().weight.requires_grad
     )
     original = unks.target("en").source_model().state_dict()
     assert torch.equal(tuned.get_input_embeddings().weight, original["roberta.embeddings.word_embeddings.weight"])
     assert not any(
-        torch.equal(p, original[n]) for n, p in tuned.named_parameters() if ".layer." in n and n in original and p.dim() > 1
+        torch.equal(p, original[n])
+        for n, p in tuned.named_parameters()
+        if ".layer." in n and n in original and p.dim() > 1
     )
     swapped = _score(unks, tuned, tokenizer, embeddings_only, "sw", "ner", False)[0]["value"]
     assert swapped == unks_scores.query("method == 'FMT-LEXINIT' and target == 'sw'").value.item()
@@ -340,7 +427,8 @@ def test_full_model_transfer_trains_embeddings_alone_then_the_task_with_the_sour
     ) and tuned.madx.languages == ["sw"]
 
 
-def test_at_scale_mini_the_same_code_runs_on_a_bundled_model_and_trains_with_one_evaluation_at_the_end(cell_6a306385):
+def test_at_scale_mini_the_same_code_runs_on_a_bundled_model_and_trains_with_one_evaluation_at_the_end(tiny_setup):
+    folder = tiny_setup.folder
     options = {"steps": 2, "limit": 200, "vocab_size": 200}
     mini = Transfer(folder / "mini", ("en", "am"), options=options, own_vocabulary=("am",), workers=Workers(1))
     got = learn_language(mini, language_spec(mini, "MAD-X, new vocabulary", "am"))
@@ -349,7 +437,8 @@ def test_at_scale_mini_the_same_code_runs_on_a_bundled_model_and_trains_with_one
     assert mini.config("ner", "en", True).learning_rate > mini.config("ner", "en", False).learning_rate
 
 
-def test_the_baseline_mbert_is_another_model_fine_tuned_as_xlm_r_is(cell_6a306385):
+def test_the_baseline_mbert_is_another_model_fine_tuned_as_xlm_r_is(tiny_setup):
+    folder = tiny_setup.folder
     short = Transfer(folder / "mini", ("en",), options={"limit": 200}, settings={"ner": dict(epochs=1, eval_every=1)})
     assert [Path(source_model(short, name)).name for name in ("mBERT", "XLM-R")] == ["mini-mbert", "mini-xlmr"]
     (scored,) = transfer_scores(short, ["mBERT"], "en", ["en"], "ner")
@@ -362,11 +451,18 @@ def test_the_baseline_mbert_is_another_model_fine_tuned_as_xlm_r_is(cell_6a30638
         0,
         short.config("ner", "en", False),
     )
-    assert scored == {"metric": "entity_f1", "target": "en", "value": pytest.approx(100 * tuned.test), "method": "mBERT"}
+    assert scored == {
+        "metric": "entity_f1",
+        "target": "en",
+        "value": pytest.approx(100 * tuned.test),
+        "method": "mBERT",
+    }
     assert [list(group) for group in _alike(short, ["XLM-R", "mBERT"], "en")] == [["XLM-R"], ["mBERT"]]
 
 
-def test_the_adapters_of_a_step_are_used_and_all_steps_are_the_full_number_s(cell_67070535, cell_c4f1f14e):
+def test_the_adapters_of_a_step_are_used_and_all_steps_are_the_full_number_s(tiny_study, scores_by_steps):
+    scores, tiny = tiny_study.scores, tiny_study.tiny
+    by_steps = scores_by_steps.by_steps
     assert by_steps.step.tolist() == [0, 1, 2]
     assert by_steps.set_index("step").value[2] == pytest.approx(
         scores.query("method == 'MAD-X' and target == 'sw'").value.item()
@@ -409,12 +505,16 @@ def test_the_adapters_of_a_step_are_used_and_all_steps_are_the_full_number_s(cel
     assert not tiny.place(language_spec(tiny, "MAD-X", "sw", steps=2)).exists()  # all steps are not trained twice
 
 
-def test_methods_with_the_same_adapter_in_the_source_language_share_the_task_and_factors_are_made_once(cell_4866541c):
+def test_methods_with_the_same_adapter_in_the_source_language_share_the_task_and_factors_are_made_once(unks_study):
+    unks = unks_study.unks
     both = transfer_by_steps(unks, "en", ["sw"], [0, 200], "ner", methods=["EL-LEX", "MF1-RAND"], by="limit")
     both = both.pivot(index="step", columns="method", values="value")
     alone = transfer_by_steps(unks, "en", ["sw"], [0, 200], "ner", methods=["MF1-RAND"], by="limit")
     assert both["MF1-RAND"].tolist() == alone.value.tolist()
-    assert both.loc[0].nunique() == 1 and sum(r["what"] == "limit" for _, r in unks.study.frame(unks.stamp).iterrows()) == 6
+    assert (
+        both.loc[0].nunique() == 1
+        and sum(r["what"] == "limit" for _, r in unks.study.frame(unks.stamp).iterrows()) == 6
+    )
     first = learn_factors(unks, Factoring(10))
     first_written = _factors_file(unks, Factoring(10)).stat().st_mtime_ns
     assert (
@@ -428,7 +528,12 @@ def test_methods_with_the_same_adapter_in_the_source_language_share_the_task_and
 
 def test_averages_are_means_of_rows_and_columns_of_the_matrices():
     toy = pd.DataFrame(
-        [("A", s, t, seed, 10 * i + j + seed) for i, s in enumerate("xy") for j, t in enumerate("xy") for seed in (0, 2)],
+        [
+            ("A", s, t, seed, 10 * i + j + seed)
+            for i, s in enumerate("xy")
+            for j, t in enumerate("xy")
+            for seed in (0, 2)
+        ],
         columns=["method", "source", "target", "seed", "value"],
     )
     assert matrix(toy, "A").values.tolist() == [[1, 2], [11, 12]]
@@ -442,7 +547,17 @@ def test_scores_of_pairs_that_were_not_run_leave_the_others_in_place():
         [("A", "x", "z", 1.0), ("A", "x", "y", 2.0), ("A", "w", "v", 3.0), ("A", "w", "y", 4.0), ("B", "x", "v", 5.0)],
         columns=["method", "source", "target", "value"],
     )
-    assert matrix(some, "A").T.unstack().dropna().to_dict() == {("x", "z"): 1, ("x", "y"): 2, ("w", "v"): 3, ("w", "y"): 4}
+    assert matrix(some, "A").T.unstack().dropna().to_dict() == {
+        ("x", "z"): 1,
+        ("x", "y"): 2,
+        ("w", "v"): 3,
+        ("w", "y"): 4,
+    }
     means = averages(some, "source")
-    assert means.columns.tolist() == ["z", "y", "v", "avg"] and means.loc["A"].tolist() == [1, 3, 3, pytest.approx(7 / 3)]
+    assert means.columns.tolist() == ["z", "y", "v", "avg"] and means.loc["A"].tolist() == [
+        1,
+        3,
+        3,
+        pytest.approx(7 / 3),
+    ]
     assert means.loc["B", ["v", "avg"]].tolist() == [5, 5] and means.loc["B", ["z", "y"]].isna().all()

@@ -2,8 +2,10 @@
 from pathlib import Path
 from vocab_lit.methods.settings import TransplantSettings
 from vocab_lit.vectors.settings import VectorSettings
+import doctest
 import pytest
 import tempfile
+import vocab_lit.methods.settings
 
 
 @pytest.fixture(scope='module')
@@ -60,3 +62,9 @@ def test_what_does_not_go_together_is_refused_and_what_does_is_not(cell_2bd72073
             given(**options)
     named = TransplantSettings(vectors=VectorSettings(dictionary=pairs, normalise=True))
     assert named.without_unused(["dictionary"]).vectors == VectorSettings(normalise=True)
+
+
+@pytest.mark.cell('nbs/04_methods/00_settings.ipynb', 'cell "the examples of the docstrings run" (1cbe6907)')
+def test_the_examples_of_the_docstrings_run():
+    outcome = doctest.testmod(vocab_lit.methods.settings, optionflags=doctest.ELLIPSIS)
+    assert outcome.attempted >= 3 and not outcome.failed

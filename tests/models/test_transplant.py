@@ -7,9 +7,8 @@ from tokenizers import Tokenizer, models, processors
 from torch import nn
 from transformers import AutoModelForCausalLM, AutoModelForMaskedLM, AutoTokenizer, BartConfig, BartForConditionalGeneration, BertConfig, BertForMaskedLM, BertForPreTraining, BertModel, CpmAntConfig, CpmAntForCausalLM, DiffLlamaConfig, DiffLlamaForCausalLM, FSMTConfig, FSMTForConditionalGeneration, GPT2Config, GPT2LMHeadModel, Gemma3nForCausalLM, Gemma3nTextConfig, LlamaConfig, LlamaForCausalLM, M2M100Config, M2M100ForConditionalGeneration, MPNetConfig, MPNetModel, PreTrainedTokenizerFast, Qwen3NextConfig, Qwen3NextForCausalLM, RobertaConfig, RobertaForMaskedLM, RobertaForSequenceClassification, ViTConfig, ViTModel, XLMRobertaConfig, XLMRobertaForMaskedLM
 from vocab_lit.methods.factored import FactoredRecipe, LEX, factorize
-from vocab_lit.methods.recipe import get_recipe
-from vocab_lit.methods.registry import RECIPES
-from vocab_lit.methods.settings import Factoring
+from vocab_lit.methods.factoring import Factoring
+from vocab_lit.methods.registry import RECIPES, get_recipe
 from vocab_lit.models.factored_embedding import load_embedding
 from vocab_lit.models.lazy_weights import StoredTensor
 from vocab_lit.models.source import Source, is_masked, load_model, max_length, open_model

@@ -2,13 +2,14 @@
 from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
-from vocab_lit.study.results import GROUPS, PAPER_NAMES, ResultStore, Workers, _on_worker, beside_paper, cell_stamp, fingerprint, mismatches, paper_languages, published, recompute_averages, table, unstack_in_order
+from vocab_lit.study.results import Cell, GROUPS, PAPER_NAMES, ResultStore, Workers, _on_worker, beside_paper, cell_stamp, fingerprint, mismatches, paper_languages, published, recompute_averages, table, unstack_in_order, with_needs
 import itertools
 import json
 import math
 import os
 import pandas as pd
 import pytest
+import shutil
 import signal
 import subprocess
 import sys
@@ -227,7 +228,7 @@ def cell_4876d855(cell_3bcf566a):
             vocab_lit.study.results.environment = partial(dict, device="", versions={})
             return {"process": os.getpid(), "square": n * n}
 
-        return [(dict(what="side by side", n=n), partial(square, n)) for n in range(count)]
+        return [Cell(dict(what="side by side", n=n), partial(square, n)) for n in range(count)]
 
 
     workers = vocab_lit.study.results.Workers(2)  # also where there is one core
@@ -837,9 +838,9 @@ def test_curves_are_kept_step_by_step_and_values_that_are_not_finite_as_missing(
 def test_cells_computed_side_by_side_are_complete_are_read_again_and_a_failure_is_not_lost(cell_3bcf566a, cell_4876d855):
     assert list(side.square) == [n * n for n in range(6)]
     assert os.getpid() not in set(side.process)
-    shared.cells([(key, lambda: 1 / 0) for key, _ in squares(6)], "v1")  # nothing is computed
+    shared.cells([Cell(cell.key, lambda: 1 / 0) for cell in squares(6)], "v1")  # nothing is computed
     with pytest.raises(ZeroDivisionError):
-        shared.cells([(dict(what="broken", n=n), lambda n=n: {"x": 1 / n}) for n in range(2)], "v1")
+        shared.cells([Cell(dict(what="broken", n=n), lambda n=n: {"x": 1 / n}) for n in range(2)], "v1")
 
 
     class Unseen(Workers):  # processes whose new files do not show here yet
@@ -851,11 +852,35 @@ def test_cells_computed_side_by_side_are_complete_are_read_again_and_a_failure_i
 
 
     late = ResultStore(study.folder, Unseen())
-    late.cells([(dict(what="late"), lambda: {"x": 3.0})], "v1")
+    late.cells([Cell(dict(what="late"), lambda: {"x": 3.0})], "v1")
     assert late.read(dict(what="late"), "v1")["values"] == [{"metric": "x", "value": 3.0}]
     alone = ResultStore(study.folder, Workers(1))
-    alone.cells([(dict(what="alone"), lambda: {"process": os.getpid()})], "v1")
+    alone.cells([Cell(dict(what="alone"), lambda: {"process": os.getpid()})], "v1")
     assert alone.read(dict(what="alone"), "v1")["values"][0]["value"] == os.getpid()
+
+
+@pytest.mark.cell('nbs/08_study/01_results.ipynb', 'cell "what a cell needs is computed before it, and again where what it left is gone but not while nothing needs it" (b3c5c44b)')
+def test_what_a_cell_needs_is_computed_before_it_and_again_where_what_it_left_is_gone_but_not_while_nothing_needs_it():
+    made, chain = [], ResultStore(tempfile.mkdtemp(), Workers(1))
+    adapter = chain.folder / "adapter"
+
+
+    def train():
+        made.append("trained")
+        adapter.mkdir()
+        return {"loss": 1.0}
+
+
+    trained = Cell({"what": "adapter"}, train, ("training",), leaves=adapter)
+    scores = [Cell({"seed": n}, partial(dict, score=n), ("fine-tuning",), (trained,)) for n in range(2)]
+    chain.cells(scores[:1])
+    assert made == ["trained"] and len(chain.frame()) == 2
+    shutil.rmtree(adapter)
+    chain.cells(scores[:1])
+    assert made == ["trained"]  # the record is there
+    chain.cells(scores)
+    assert made == ["trained"] * 2 and adapter.is_dir()
+    assert [cell.trains for cell in with_needs(scores)] == [("training",), ("fine-tuning",), ("fine-tuning",)]
 
 
 @pytest.mark.cell('nbs/08_study/01_results.ipynb', 'cell "on a cluster, the cell of a worker that is killed is computed again, nothing is lost and nothing stands twice" (f9bcd7c9)')
@@ -881,9 +906,9 @@ def test_on_a_cluster_the_cell_of_a_worker_that_is_killed_is_computed_again_noth
     local = dict(threads_per_worker=1, processes=True, dashboard_address=":0")
     with distributed.LocalCluster(n_workers=2, **local) as cluster:
         store = ResultStore(folder / "study", Workers(cluster=cluster.scheduler_address))
-        store.cells([({"n": n}, partial(measure_there, n)) for n in range(8)])
+        store.cells([Cell({"n": n}, partial(measure_there, n)) for n in range(8)])
         with pytest.raises(ZeroDivisionError):
-            store.cells([({"n": n}, lambda: 1 / 0) for n in range(8, 10)])
+            store.cells([Cell({"n": n}, lambda: 1 / 0) for n in range(8, 10)])
     begun = [tuple(map(int, line.split())) for line in log.read_text().splitlines()]
     assert sorted(n for n, _ in begun) == [0, 1, 2, 2, 3, 4, 5, 6, 7]
     assert os.getpid() not in {pid for _, pid in begun} and len({pid for _, pid in begun}) > 1
@@ -902,7 +927,7 @@ def test_a_worker_that_is_not_fit_for_a_cell_and_a_cluster_that_is_not_there_are
         file = Path(tempfile.mkdtemp()) / "scheduler.json"
         file.write_text(json.dumps({"address": cluster.scheduler_address}))
         store = ResultStore(tempfile.mkdtemp(), Workers(cluster=str(file)))
-        store.cells([({"n": 0}, partial(dict, here=1))])
+        store.cells([Cell({"n": 0}, partial(dict, here=1))])
         assert store.frame().value.tolist() == [1]
         for name, broken, match in (
             ("_library", lambda: str(time.time()), "another version of vocab_lit; install the same on all"),
@@ -910,17 +935,17 @@ def test_a_worker_that_is_not_fit_for_a_cell_and_a_cluster_that_is_not_there_are
         ):
             with pytest.MonkeyPatch.context() as patch, pytest.raises(RuntimeError, match=match):
                 patch.setitem(_on_worker.__globals__, name, broken)
-                store.cells([({"n": 1}, partial(dict, here=1))])
+                store.cells([Cell({"n": 1}, partial(dict, here=1))])
     with distributed.LocalCluster(threads_per_worker=2, **in_process) as cluster:
         store = ResultStore(store.folder, Workers(cluster=cluster.scheduler_address))
         with pytest.raises(RuntimeError, match="several threads, which would share a seed; give it --nthreads 1"):
-            store.cells([({"n": 1}, partial(dict, here=1))])
+            store.cells([Cell({"n": 1}, partial(dict, here=1))])
     for address, error, match in (
         ("no.json", ValueError, "cluster 'no.json': give an address such as tcp://HOST:8786, or a scheduler file"),
         ("tcp://127.0.0.1:1", ConnectionError, "cluster tcp://127.0.0.1:1: no scheduler answers; start one with"),
     ):
         with dask.config.set({"distributed.comm.timeouts.connect": "1s"}), pytest.raises(error, match=match):
-            ResultStore(store.folder, Workers(cluster=address)).cells([({"n": 1}, partial(dict, here=1))])
+            ResultStore(store.folder, Workers(cluster=address)).cells([Cell({"n": 1}, partial(dict, here=1))])
     assert len(store.frame()) == 1
 
 

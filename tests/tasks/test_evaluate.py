@@ -20,7 +20,8 @@ from vocab_lit.tasks.splits import hold_out
 from vocab_lit.tasks.tagging import Tagged, TaggingConfig, entity_f1, read_bio
 from vocab_lit.tasks.task_trainer import task_arguments
 from vocab_lit.text.corpus import data_path, read_lines
-from vocab_lit.text.phrasebook import inferences, sentences
+from vocab_lit.text.phrasebook import sentences
+from vocab_lit.text.phrasebook_tasks import inferences
 from vocab_lit.tokens.tokenizer import load_tokenizer, save_tokenizer, train_tokenizer
 from vocab_lit.training.perplexity import perplexity
 from vocab_lit.training.settings import RunStopped
@@ -78,7 +79,7 @@ def cell_790e2b33():
 
     files = [
         write(f"{name}.bio", as_bio(part))
-        for name, part in (("train", english[:80]), ("dev", english[80:100]), ("test", english[100:130]))
+        for name, part in (("train", english[:48]), ("dev", english[80:92]), ("test", english[100:124]))
     ]
 
 
@@ -358,7 +359,7 @@ def test_the_saved_folder_holds_the_tagger_that_is_best_on_dev_and_every_score(c
         facts["files"] == [str(f) for f in files]
         and facts["task"] == "ner"
         and facts["records"] == records
-        and facts["examples"] == [80, 20, 30]
+        and facts["examples"] == [48, 12, 24]
         and facts["config"]["learning_rate"] == 2e-3
         and len(records) == 2
     )
@@ -540,13 +541,13 @@ def test_what_is_odd_is_said_a_missing_development_file_is_replaced_and_nothing_
     odd = write("odd.bio", as_bio(english[:5]) + ["Mars\tB-PLANET", ""])
     said, got = heard(files[0], None, odd)
     assert (
-        "8 training sentences are held out" in said
-        and "read 72 training, 8 development and 6 test sentences" in said
+        "4 training sentences are held out" in said
+        and "read 44 training, 4 development and 6 test sentences" in said
         and len(got) == 1
     )
     assert "1 words of the test split have tags that training never shows (B-PLANET); they count as wrong" in said
     assert (
-        f"{sum(s in hold_out(english[:80], 8)[0] for s in english[:5])} of 6 test sentences are also in the training split"
+        f"{sum(s in hold_out(english[:48], 4)[0] for s in english[:5])} of 6 test sentences are also in the training split"
         in said
     )
     assert "300 training sentences" in heard(write("big.bio", ["a\tO", ""] * 1000), None, odd)[0]

@@ -11,6 +11,7 @@ from vocab_lit.text.corpus import data_path
 from vocab_lit.text.phrasebook import lines
 from vocab_lit.tokens.tokenizer import load_tokenizer, train_tokenizer
 import hypothesis
+import itertools
 import json
 import numpy as np
 import pytest
@@ -417,7 +418,11 @@ def test_with_abstain_a_question_is_left_open_where_the_first_token_scores_highe
 
     assert joined(span(0, 3.0, 4.0), span(1, 3.0, 2.0), abstain=True) == ["", b.text]
     assert joined(span(0, 3.0, 4.0), span(1, 3.0, 2.0), abstain=False) == [a.text, b.text]
-    # the least sure window decides, as in SQuAD 2's code
+    # the lowest score of no answer decides, wherever its window is, as in SQuAD 2's code
+    for scores in itertools.permutations((4.0, 2.0, 5.0)):
+        windows = [(0, 1.0, 0, 3, none) for none in scores]
+        assert joined(span(0, 3.0, 9.0), *windows, span(1, 5.0, 9.0), abstain=True) == [a.text, ""]
+        assert joined(span(0, 1.5, 9.0), *windows, span(1, 5.0, 4.0), abstain=True) == ["", b.text]
     assert joined(span(0, 3.0, 4.0), (0, 1.0, 0, 3, 2.0), span(1, 5.0, 9.0), abstain=True) == [a.text, ""]
     none = [Question("x", "Who?", q[0].context)]
     assert squad_scores([[]], predict(found.model, mini_tokenizer, none, "qa", learn))["f1"] == 0

@@ -4,6 +4,7 @@ from dataclasses import replace
 from pathlib import Path
 from vocab_lit.text.corpus import Amount, CleanReport, Lines, clean, data_path, hold_out, iter_lines, mix, read_lines, reread, sample_languages, sample_lines, sampling_weights, split_lines, text_tokens
 from vocab_lit.text.settings import CleanSettings
+import doctest
 import numpy as np
 import os
 import pytest
@@ -54,10 +55,10 @@ def cell_b92a1a03():
 
 @pytest.fixture(scope='module')
 def cell_4d2e3913(cell_638249b5):
-    # nbs/01_text/01_corpus.ipynb, cell "for name, count in (("sw", 960), ("wo", 30)):" (4d2e3913)
-    global corpora, count, mixed, name
-    for name, count in (("sw", 960), ("wo", 30)):
-        (folder / f"{name}-mix.txt").write_text("\n".join(f"{name} {i}" for i in range(count)))
+    # nbs/01_text/01_corpus.ipynb, cell "for name, n in (("sw", 960), ("wo", 30)):" (4d2e3913)
+    global corpora, mixed, n, name
+    for name, n in (("sw", 960), ("wo", 30)):
+        (folder / f"{name}-mix.txt").write_text("\n".join(f"{name} {i}" for i in range(n)))
     corpora = dict(sw=Lines(folder / "sw-mix.txt"), wo=folder / "wo-mix.txt")
     mixed = list(mix(corpora))
     len(mixed), mixed[:12]
@@ -337,3 +338,8 @@ def test_memory_holds_no_more_than_the_sample():
     assert len(sample_lines((f"mstari {i:90}" for i in range(20_000)), Amount(50_000, bytes=True))) == 510
     assert tracemalloc.get_traced_memory()[1] < 600_000
     tracemalloc.stop()
+
+
+@pytest.mark.cell('nbs/01_text/01_corpus.ipynb', 'cell "the example of the docstring runs" (f9bb2e45)')
+def test_the_example_of_the_docstring_runs():
+    assert not doctest.testmod(corpus).failed

@@ -3,7 +3,10 @@ from pathlib import Path
 from vocab_lit.text import phrasebook
 from vocab_lit.tokens.chat import CHAT_FAMILIES, add_special_tokens, carry_template, chat_tokenizer, check_templates
 from vocab_lit.tokens.expansion import expand_tokenizer
-from vocab_lit.tokens.tokenizer import load_tokenizer, save_tokenizer, train_tokenizer, train_tokenizer_like
+from vocab_lit.tokens.like import train_tokenizer_like
+from vocab_lit.tokens.load import load_tokenizer
+from vocab_lit.tokens.pipeline import save_tokenizer
+from vocab_lit.tokens.train import train_tokenizer
 from vocab_lit.tokens.vocab import fertility, read_pipeline
 import pytest
 import tempfile

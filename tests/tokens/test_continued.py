@@ -4,9 +4,9 @@ from tokenizers import models
 from vocab_lit.text.phrasebook import lines
 from vocab_lit.tokens.chat import chat_tokenizer
 from vocab_lit.tokens.continued import Merges, UnigramScores, check_extends, continued_tokenizer, count_words, extend_on_text
-from vocab_lit.tokens.own_pipeline import _unknown
-from vocab_lit.tokens.settings import TokenizerSettings
-from vocab_lit.tokens.tokenizer import KINDS, train_tokenizer, with_pipeline
+from vocab_lit.tokens.pipeline import unknown_piece, with_pipeline
+from vocab_lit.tokens.settings import KINDS, TokenizerSettings
+from vocab_lit.tokens.train import train_tokenizer
 from vocab_lit.tokens.trim import Parts
 from vocab_lit.tokens.vocab import fertility, toy_tokenizer
 import json
@@ -21,7 +21,7 @@ def cell_8266400a():
     letters = toy_tokenizer("bpe", ["m"], "abdegijkmnotuwz")
     toy = Merges(Parts(letters), Counter({"Ġmaji": 5, "majini": 3, "jioni": 2, "Ġmoto": 1}))
     toy.go_on(4)
-    {"new": toy.new, "merges": toy.learnt, "divided": dict(zip(toy.words, toy.divided))}
+    {"new": toy.new, "merges": toy.learned, "divided": dict(zip(toy.words, toy.divided))}
 
 
 @pytest.fixture(scope='module')
@@ -82,8 +82,8 @@ def test_merges_are_those_of_training_by_brute_force_word_after_word_divided_ane
         parts = Parts(sources[kind])
         words = count_words(parts, swahili[:60])
         merges = Merges(parts, words).go_on(40)
-        assert merges.learnt == brute_force(sources[kind], words, len(parts.ids) + 40), kind
-        made = ["".join(pair) for pair in merges.learnt]
+        assert merges.learned == brute_force(sources[kind], words, len(parts.ids) + 40), kind
+        made = ["".join(pair) for pair in merges.learned]
     assert parts.model["ignore_merges"] and set(made) >= set(merges.new)
 
 
@@ -96,7 +96,7 @@ def test_a_merge_may_make_a_token_of_the_source_and_the_source_s_merges_go_on_fr
     merges = Merges(Parts(odd), Counter({"abde": 3, "abdem": 2, "abdm": 1}))
     assert merges.divided[:2] == [["ab", "d", "e"], ["ab", "d", "e", "m"]]  # ab is made before bd
     merges.go_on(1)
-    assert merges.learnt == [["ab", "d"], ["abde", "m"]] and merges.new == {"abdem": 2}  # and abd with e at once
+    assert merges.learned == [["ab", "d"], ["abde", "m"]] and merges.new == {"abdem": 2}  # and abd with e at once
 
 
 @pytest.mark.cell('nbs/02_tokens/09_continued.ipynb', 'cell "words without a new pair are divided as before" (1582cf39)')
@@ -135,7 +135,7 @@ def test_scores_of_a_unigram_source_stay_and_a_new_piece_s_loss_is_measured_agai
     losses = {}
     for piece in added:
         others = [(other, score) for other, score in new.items() if other != piece]
-        rest = models.Unigram(others, unk_id=list(old).index(_unknown(parts.model))).tokenize(piece)
+        rest = models.Unigram(others, unk_id=list(old).index(unknown_piece(parts.model))).tokenize(piece)
         without = sum(new[token.value] for token in rest)
         assert measured.without(piece, added) == pytest.approx(without), piece
         losses[piece] = measured.uses(added)[piece] * (new[piece] - without) if len(losses) < 9 else 0

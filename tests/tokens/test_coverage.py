@@ -4,7 +4,8 @@ from transformers import PreTrainedTokenizerFast
 from vocab_lit.text.corpus import data_path
 from vocab_lit.text.phrasebook import lines
 from vocab_lit.tokens.coverage import KINDS, coverage, longest_overlaps, overlap_kinds, unknown_tokens
-from vocab_lit.tokens.tokenizer import load_tokenizer, train_tokenizer
+from vocab_lit.tokens.load import load_tokenizer
+from vocab_lit.tokens.train import train_tokenizer
 from vocab_lit.tokens.vocab import Token, Vocab
 import itertools
 import numpy as np

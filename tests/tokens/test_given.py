@@ -2,10 +2,12 @@
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from transformers import AutoTokenizer
+from vocab_lit.text.errors import SettingError
 from vocab_lit.text.phrasebook import lines
-from vocab_lit.text.settings import SettingError
-from vocab_lit.tokens.given import GivenToken, add_given, read_given
-from vocab_lit.tokens.tokenizer import save_tokenizer, train_tokenizer, with_pipeline
+from vocab_lit.tokens.given import add_given
+from vocab_lit.tokens.given_file import GivenToken
+from vocab_lit.tokens.pipeline import save_tokenizer, with_pipeline
+from vocab_lit.tokens.train import train_tokenizer
 from vocab_lit.tokens.vocab import read_pipeline, toy_tokenizer
 import json
 import pytest
@@ -13,24 +15,14 @@ import pytest
 
 @pytest.fixture(scope='module')
 def cell_a5d74e5d():
-    # nbs/02_tokens/10_given.ipynb, cell "terms = """token\tlike\tdescription\tspecial" (a5d74e5d)
-    global folder, given, terms, write
-    terms = """token\tlike\tdescription\tspecial
-malaria\t\tugonjwa wa mbu
-hospitali\tnyumba
-kipindupindu
-<kumbuka>\t\t\ttrue
-"""
-
-
-    def write(text, folder=None, name="terms.tsv"):
-        path = Path(folder) / name
-        path.write_text(text, encoding="utf-8")
-        return path
-
-
-    with TemporaryDirectory() as folder:
-        given = [GivenToken(t.token, t.like, t.description, t.special) for t in read_given(write(terms, folder))]
+    # nbs/02_tokens/10_given.ipynb, cell "given = [" (a5d74e5d)
+    global given
+    given = [
+        GivenToken("malaria", description="ugonjwa wa mbu"),
+        GivenToken("hospitali", like="nyumba"),
+        GivenToken("kipindupindu"),
+        GivenToken("<kumbuka>", special=True),
+    ]
     given
 
 
@@ -61,63 +53,6 @@ def cell_da5423da(cell_a5d74e5d):
 
 
     {kind: (divided(tokenizers[kind]), divided(b.tokenizer), b.about) for kind, b in built.items()}
-
-
-@pytest.mark.cell('nbs/02_tokens/10_given.ipynb', 'cell "table, list and JSON lines say the same" (8e7fdb84)')
-def test_table_list_and_json_lines_say_the_same(cell_a5d74e5d):
-    with TemporaryDirectory() as folder:
-        records = [
-            dict(token="malaria", description="ugonjwa wa mbu"),
-            dict(token="hospitali", like="nyumba"),
-            dict(token="kipindupindu"),
-            dict(token="<kumbuka>", special=True),
-        ]
-        as_json = "\n".join(map(json.dumps, records)) + "\n\n"
-        table, written = read_given(write(terms, folder)), read_given(write(as_json, folder, "terms.jsonl"))
-        assert [t.place.rpartition(", ")[2] for t in written] == ["line 1", "line 2", "line 3", "line 4"]
-
-        def told(found):
-            return [(t.token, t.like, t.description, t.special) for t in found]
-
-        assert told(table) == told(written) and table[3].special
-        alone = read_given(write("malaria\nhospitali", folder, "list.txt"))
-        assert told(alone) == [("malaria", "", "", False), ("hospitali", "", "", False)]
-        named = read_given(write("token\nmalaria\r\n", folder, "named.txt"))
-        assert told(named) == [("malaria", "", "", False)]
-
-
-@pytest.mark.cell('nbs/02_tokens/10_given.ipynb', 'cell "what is wrong in a file is said with its line" (e3997223)')
-def test_what_is_wrong_in_a_file_is_said_with_its_line(cell_a5d74e5d):
-    bad = {
-        "": "there are no tokens in this file",
-        "token\tlike\n": "there are no tokens in this file",
-        "malaria\n\nhospitali\n": "line 2: blank; give a token in each line",
-        "token\tlike\n \tnyumba\n": "line 2: the token is blank",
-        "token\tlike\n\tnyumba\n": "line 2: the token is blank",
-        "malaria\nhospitali\nmalaria\n": "line 3: 'malaria' is given twice, first in line 1",
-        "malaria\tugonjwa\n": "line 1: 2 columns that no line names; begin the file with the names",
-        "token\tliek\nmalaria\tugonjwa\n": "line 1: no column 'liek'; did you mean like?",
-        "token\ttoken\nmalaria\tugonjwa\n": "line 1: a column is named twice",
-        "token\tlike\nmalaria\tugonjwa\tmbu\n": r"line 2: 3 cells, and there are 2 columns \(token, like\)",
-        "token\tlike\tdescription\na\tb\tc\n": "line 2: 'a' is like another token and has a description; give one",
-        "token\tspecial\na\tperhaps\n": "line 2: special is 'perhaps'; give true or false",
-        " malaria\n": "line 1: ' malaria' has white space around it",
-        '{"token": "malaria"}\n{"token": "mbu"\n': "line 2: not a whole JSON object",
-        '{"like": "malaria"}\n': "line 1: no token; give it in the field token",
-        '{"token": 7}\n': "line 1: token is 7; give text",
-        '{"token": "a", "similar": "b"}\n': "line 1: no column 'similar'",
-    }
-    with TemporaryDirectory() as folder:
-        for text, message in bad.items():
-            path = write(text, folder)
-            with pytest.raises(SettingError, match=message) as error:
-                read_given(path)
-            assert str(error.value).startswith(f"--tokens {path}") and "\n" not in str(error.value), text
-        with pytest.raises(SettingError, match="no such file"):
-            read_given(Path(folder) / "none.tsv")
-        (Path(folder) / "latin.txt").write_bytes("é\n".encode("latin-1"))
-        with pytest.raises(SettingError, match="line 1: not UTF-8"):
-            read_given(Path(folder) / "latin.txt")
 
 
 @pytest.mark.cell('nbs/02_tokens/10_given.ipynb', 'cell "given terms come out of a sentence, sentences without them and ids of the source stay as they were" (3ed6246d)')
@@ -158,7 +93,7 @@ def test_a_unigram_term_takes_the_place_of_the_subtokens_that_it_was_made_of_and
 
 
 @pytest.mark.cell('nbs/02_tokens/10_given.ipynb', 'cell "a Unigram term of several words comes out whole, and all other text stays as it was" (5e7e0a11)')
-def test_a_unigram_term_of_several_words_comes_out_whole_and_all_other_text_stays_as_it_was(cell_a5d74e5d, cell_da5423da):
+def test_a_unigram_term_of_several_words_comes_out_whole_and_all_other_text_stays_as_it_was(cell_da5423da):
     metaspace = read_pipeline(tokenizers["unigram"])
     metaspace["pre_tokenizer"] = metaspace["pre_tokenizer"]["pretokenizers"][1]  # which divides at spaces itself
     several = [GivenToken(t) for t in ("homa ya manjano", "maji moto", "homa")]
@@ -168,7 +103,7 @@ def test_a_unigram_term_of_several_words_comes_out_whole_and_all_other_text_stay
         twice = add_given(made.tokenizer, more)
         with TemporaryDirectory() as folder:
             save_tokenizer(twice.tokenizer, folder)
-            write(json.dumps(dict(model_type="xlm-roberta")), folder, "config.json")
+            Path(folder, "config.json").write_text(json.dumps(dict(model_type="xlm-roberta")))
             loaded = AutoTokenizer.from_pretrained(folder)
         for new, asked in ((made.tokenizer, several), (twice.tokenizer, more + several), (loaded, more + several)):
             ids_of = {t.token: new.convert_tokens_to_ids("▁" + t.token.replace(" ", "▁")) for t in asked}

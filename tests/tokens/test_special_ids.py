@@ -3,8 +3,9 @@ from transformers import FlaubertConfig, Gemma3Config, GenerationConfig, LlamaCo
 from vocab_lit.text.phrasebook import lines
 from vocab_lit.tokens.chat import chat_tokenizer
 from vocab_lit.tokens.expansion import expand_tokenizer
+from vocab_lit.tokens.like import train_tokenizer_like
 from vocab_lit.tokens.special_ids import carry_ids, check_ids
-from vocab_lit.tokens.tokenizer import train_tokenizer, train_tokenizer_like
+from vocab_lit.tokens.train import train_tokenizer
 from vocab_lit.tokens.vocab import Vocab, toy_tokenizer
 import pytest
 

@@ -3,7 +3,9 @@ from pathlib import Path
 from vocab_lit.text.corpus import data_path, split_lines
 from vocab_lit.text.phrasebook import lines
 from vocab_lit.tokens.coverage import coverage
-from vocab_lit.tokens.tokenizer import load_tokenizer, train_tokenizer, train_tokenizer_like
+from vocab_lit.tokens.like import train_tokenizer_like
+from vocab_lit.tokens.load import load_tokenizer
+from vocab_lit.tokens.train import train_tokenizer
 from vocab_lit.tokens.verdict import Beside, HELD_OUT, Measured, ModelSize, SAMPLE, SIZES, _decide, _doubts, _fits, costs, first_tokens, judge, largest_tokenizer, last_worth, length_ratio, lost_letters, sampled, write_curve
 from vocab_lit.tokens.vocab import Fit, fertility, unk_rate
 import numpy as np

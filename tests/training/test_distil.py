@@ -4,9 +4,9 @@ from itertools import product
 from pathlib import Path
 from tools.examples import remarks
 from transformers import BertConfig, BertForMaskedLM, LlamaConfig, LlamaForCausalLM, XLMRobertaConfig, XLMRobertaForMaskedLM
-from vocab_lit.app.pipeline import transplant_files
 from vocab_lit.methods.settings import TransplantSettings
 from vocab_lit.models.new_rows import only_new_rows
+from vocab_lit.models.pipeline import transplant_files
 from vocab_lit.models.settings import LanguageAdapter
 from vocab_lit.models.source import load_model
 from vocab_lit.models.transplant import save, transplant
@@ -49,9 +49,9 @@ def cell_d1571105():
     )
 
     from tools.examples import remarks
-    from vocab_lit.app.pipeline import transplant_files
     from vocab_lit.methods.settings import TransplantSettings
     from vocab_lit.models.new_rows import only_new_rows
+    from vocab_lit.models.pipeline import transplant_files
     from vocab_lit.models.settings import LanguageAdapter
     from vocab_lit.models.source import load_model
     from vocab_lit.models.transplant import save, transplant
@@ -307,7 +307,7 @@ def test_a_run_from_files_finds_its_teacher_resumes_to_the_bit_and_refuses_befor
     place, told, mini = Path(tempfile.mkdtemp()), [], data_path("models", "mini-xlmr")
     text = place / "sw.txt"
     text.write_text("\n".join(swahili), encoding="utf-8")
-    transplant_files(mini, [text], place / "start", TransplantSettings.of(method="fvt", vocab_size=400), say=told.append)
+    transplant_files(mini, [text], place / "start", TransplantSettings.of(method="fvt", vocab_size=400))
     asked = replace(few, batch_size=8, length=40, steps=4, eval_every=2, distil_snippets=2)
 
 

@@ -1,7 +1,5 @@
 from IPython.display import display
 from csv import DictReader
-from pathlib import Path
-from vocab_lit.methods.registry import RECIPES
 from vocab_lit.text.corpus import data_path
 from vocab_lit.text.phrasebook import lines
 from vocab_lit.tokens.tokenizer import load_tokenizer
@@ -12,7 +10,6 @@ import pytest
 import re
 import statistics
 import torch
-import vocab_lit
 import tools.facts
 import tools.facts as facts
 
@@ -157,12 +154,3 @@ def test_every_command_is_in_the_table_once_also_one_that_no_group_names():
         patch.setattr(facts, "program_commands", lambda: {"inspect": "Look.", "juggle": "Juggle."})
         assert facts.commands.__wrapped__().splitlines()[2:] == ["| look first | `inspect` |", "| further | `juggle` |"]
     assert all(text.endswith(".") for text in facts.program_commands().values())
-
-
-def test_every_step_of_a_recipe_has_a_formula_on_the_page_of_methods():
-    page = Path(vocab_lit.__file__).parent.parent / "book/methods.ipynb"
-    if not page.is_file():
-        pytest.skip("an installed package has no book")
-    cells = json.loads(page.read_text(encoding="utf-8"))["cells"]
-    formulas = re.findall(r"^\| `(\w+)` \| \$E'_x", "".join("".join(c["source"]) for c in cells), re.M)
-    assert sorted(formulas) == sorted({type(step).__name__ for recipe in RECIPES.values() for step in recipe.steps})

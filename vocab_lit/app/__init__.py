@@ -1,1 +1,1 @@
-"Files and commands: from a model folder and a text file to a model in a new language, with a report."
+"From a model folder and a text file to a model in a new language, with a report."

@@ -5,28 +5,30 @@
 # %% ../../nbs/04_methods/02_apply.ipynb #2cbcc0ff
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
 import torch
 import torch.nn.functional as F
-
-from .recipe import Plan
+from scipy import sparse
 
 # %% auto #0
 __all__ = ['row_blocks', 'copy_rows', 'combine_rows', 'expand_low_rank_rows', 'Normal', 'fit_diagonal', 'fit_covariance',
-           'fit_group', 'stream_seed', 'sample_rows', 'apply_plan']
+           'fit_group', 'stream_seed', 'sample_rows']
 
 # %% ../../nbs/04_methods/02_apply.ipynb #56cffb6e
 def row_blocks(rows: np.ndarray, size: int = 512) -> list[np.ndarray]:
-    "Rows in parts, so that what is held besides the result stays small."
+    "Rows in parts of `size`, so that the memory held besides the result stays small."
     return [rows[i : i + size] for i in range(0, len(rows), size)]
 
 
-def copy_rows(plan: Plan, matrix: torch.Tensor, target: torch.Tensor) -> None:
-    "Copy the embeddings of overlapping tokens."
-    copied = plan.copied
+def copy_rows(
+    copied: np.ndarray,  # (n_target,) source ids, -1 for tokens that are not copied
+    matrix: torch.Tensor,  # (at least n_source, dim)
+    target: torch.Tensor,  # (n_target, dim), whose rows are filled
+) -> None:
+    "Copy the embeddings of overlapping tokens: E'_x = E_o."
     for rows in row_blocks(np.flatnonzero(copied >= 0)):
         target[rows] = matrix[torch.from_numpy(copied[rows])]
 
@@ -47,36 +49,43 @@ def _float32_columns(
         yield columns, used, torch.cat(parts)
 
 
-def combine_rows(plan: Plan, matrix: torch.Tensor, target: torch.Tensor, at_once: int = 2**24) -> None:
-    "Sum source embeddings by sparse weights."
-    combined = np.flatnonzero((plan.copied < 0) & (plan.group < 0) & ~plan.is_low_rank)
+def combine_rows(
+    weights: sparse.csr_array,  # (n_target, n_source) float32
+    combined: np.ndarray,  # ids of the target tokens that are linear combinations
+    matrix: torch.Tensor,  # (at least n_source, dim)
+    target: torch.Tensor,  # (n_target, dim), whose rows are filled
+    at_once: int = 2**24,  # numbers of a source matrix that are converted at a time
+) -> None:
+    "Sum source embeddings by sparse weights: E'_x = Σ_y w_xy E_y."
     if not len(combined):
         return
-    used = np.unique(plan.weights[combined].indices)
+    used = np.unique(weights[combined].indices)
     for columns, ids, table in _float32_columns(matrix, used, at_once):
         for rows in row_blocks(combined):
-            weights = plan.weights[rows]
+            terms = weights[rows]
             sums = F.embedding_bag(
-                torch.from_numpy(np.searchsorted(ids, weights.indices)),
+                torch.from_numpy(np.searchsorted(ids, terms.indices)),
                 table,
-                offsets=torch.from_numpy(weights.indptr[:-1].astype(np.int64)),
-                per_sample_weights=torch.from_numpy(weights.data),
+                offsets=torch.from_numpy(terms.indptr[:-1].astype(np.int64)),
+                per_sample_weights=torch.from_numpy(terms.data),
                 mode="sum",
             )
             target[rows, columns] = sums.to(target.dtype)
 
 # %% ../../nbs/04_methods/02_apply.ipynb #2f63d769
-def expand_low_rank_rows(plan: Plan, matrix: torch.Tensor, target: torch.Tensor) -> None:
-    "Sum source embeddings by weights of low rank."
-    low_rank = np.flatnonzero(plan.is_low_rank)
-    if not len(low_rank):
-        return
-    basis = 0  # right X, (d, dim)
-    for ids in row_blocks(np.unique(plan.right.indices)):
+def expand_low_rank_rows(
+    left: np.ndarray,  # (n_target, d) float32, zeros for tokens of other kinds
+    right: sparse.csr_array,  # (d, n_source)
+    matrix: torch.Tensor,  # (at least n_source, dim)
+    target: torch.Tensor,  # (n_target, dim), whose rows are filled
+) -> None:
+    "Sum source embeddings by weights of low rank: E' = left (right E)."
+    basis = torch.zeros(right.shape[0], matrix.shape[1])  # right E, (d, dim)
+    for ids in row_blocks(np.unique(right.indices)):
         embeddings = matrix[torch.from_numpy(ids)].float().numpy()
-        basis = basis + torch.from_numpy(plan.right[:, ids] @ embeddings)
-    for rows in row_blocks(low_rank):
-        target[rows] = (torch.from_numpy(plan.left[rows]) @ basis).to(target.dtype)
+        basis += torch.from_numpy(right[:, ids] @ embeddings)
+    for rows in row_blocks(np.flatnonzero(left.any(1))):
+        target[rows] = (torch.from_numpy(left[rows]) @ basis).to(target.dtype)
 
 # %% ../../nbs/04_methods/02_apply.ipynb #f65bc7c3
 @dataclass
@@ -93,8 +102,8 @@ class Normal:
 
 
 def fit_diagonal(
-    ids: np.ndarray,  # of a group
-    matrix: torch.Tensor,
+    ids: np.ndarray,  # (n,) source ids of a group
+    matrix: torch.Tensor,  # (at least n_source, dim)
 ) -> Normal:
     "The mean and standard deviation of each dimension; blocks are joined as in Chan et al. (1979)."
     n, mean, squares = 0, *torch.zeros(2, matrix.shape[1], dtype=torch.float64)
@@ -107,8 +116,8 @@ def fit_diagonal(
 
 
 def fit_covariance(
-    ids: np.ndarray,  # of a group
-    matrix: torch.Tensor,
+    ids: np.ndarray,  # (n,) source ids of a group
+    matrix: torch.Tensor,  # (at least n_source, dim)
     factor: float,  # of the covariance
 ) -> Normal:
     "The mean, and so much of the covariance of all dimensions."
@@ -120,13 +129,18 @@ def fit_covariance(
     return Normal(mean.float(), root.float())
 
 
-def fit_group(plan: Plan, name: str, matrix: torch.Tensor, is_bias: bool = False) -> Normal:
-    "The distribution that a group of a plan is sampled from."
-    ids, dim = plan.groups[name], matrix.shape[1]
+def fit_group(
+    ids: np.ndarray,  # source ids of the group; none of them: N(0, 1)
+    matrix: torch.Tensor,  # (at least n_source, dim)
+    covariance: float | None = None,  # share of the covariance; None: the variance of each dimension
+    is_bias: bool = False,  # whether the matrix is a bias, in one column
+) -> Normal:
+    "The distribution that a group is sampled from."
     if not len(ids):
+        dim = matrix.shape[1]
         return Normal(torch.zeros(dim), torch.zeros(dim) if is_bias else torch.ones(dim))
-    if name in plan.covariance:
-        return fit_covariance(ids, matrix, plan.covariance[name])
+    if covariance is not None:
+        return fit_covariance(ids, matrix, covariance)
     return fit_diagonal(ids, matrix)
 
 # %% ../../nbs/04_methods/02_apply.ipynb #92033ddc
@@ -135,35 +149,20 @@ def stream_seed(seed: int, stream: int) -> int:
     return (seed + 1_000_003 * stream) % 2**63
 
 
-def sample_rows(plan: Plan, matrix: torch.Tensor, target: torch.Tensor, seed: int, is_bias: bool = False) -> None:
-    "Sample embeddings from the Gaussians of their groups."
+def sample_rows(
+    group: np.ndarray,  # (n_target,) index into `groups`, -1 for tokens that are not sampled
+    groups: Mapping[str, np.ndarray],  # {name: source ids}
+    covariance: Mapping[str, float],  # {name: share of the covariance}, of groups that are sampled with it
+    matrix: torch.Tensor,  # (at least n_source, dim)
+    target: torch.Tensor,  # (n_target, dim), whose rows are filled
+    seed: int,
+    is_bias: bool = False,
+) -> None:
+    "Sample embeddings from the Gaussians of their groups: E'_x ~ N(μ_g, σ_g²)."
     generator = torch.Generator().manual_seed(seed)
-    normals = [fit_group(plan, name, matrix, is_bias) for name in plan.groups]
-    for rows in row_blocks(np.flatnonzero(plan.group >= 0)):
-        noise = torch.randn(len(rows), matrix.shape[1], generator=generator)
-        for g in np.unique(plan.group[rows]):
-            here = plan.group[rows] == g
+    normals = [fit_group(ids, matrix, covariance.get(name), is_bias) for name, ids in groups.items()]
+    for rows in row_blocks(np.flatnonzero(group >= 0)):
+        noise = torch.randn(len(rows), target.shape[1], generator=generator)
+        for g in np.unique(group[rows]):
+            here = group[rows] == g
             target[rows[here]] = normals[g].sample(noise[here]).to(target.dtype)
-
-# %% ../../nbs/04_methods/02_apply.ipynb #0140ea98
-@torch.no_grad()
-def apply_plan(
-    plan: Plan,
-    # (at least n_source, dim), or (at least n_source,) for a bias; also what gives rows of it, as `StoredTensor`
-    matrix: torch.Tensor,
-    stream: int = 0,  # another stream, other samples
-) -> torch.Tensor:  # (n_target, dim) or (n_target,), of the matrix's dtype
-    "Make the target embeddings from the source embeddings."
-    if len(matrix) < plan.n_source:
-        raise ValueError(
-            f"the matrix has {len(matrix)} rows, fewer than the {plan.n_source} tokens of the source vocabulary"
-        )
-    is_bias = matrix.dim() == 1
-    if is_bias:
-        matrix = matrix[:, None]
-    target = torch.empty(len(plan), matrix.shape[1], dtype=matrix.dtype)
-    copy_rows(plan, matrix, target)
-    combine_rows(plan, matrix, target)
-    expand_low_rank_rows(plan, matrix, target)
-    sample_rows(plan, matrix, target, stream_seed(plan.seed, stream), is_bias)
-    return target[:, 0] if is_bias else target

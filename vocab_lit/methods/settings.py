@@ -5,11 +5,9 @@
 # %% ../../nbs/04_methods/00_settings.ipynb #15905e93
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from vocab_lit.text.settings import (
     LARGEST_SEED,
@@ -18,27 +16,25 @@ from vocab_lit.text.settings import (
     SettingError,
     Settings,
     distribute,
-    existing_file,
-    one_of,
+    option,
+    settings,
     within,
 )
 from ..tokens.settings import TokenizerSettings, check_tokenizer_path
 from ..vectors.settings import VectorSettings
 
 if TYPE_CHECKING:
-    from vocab_lit.methods.factored import SVD
     from vocab_lit.methods.recipe import Recipe
-    from vocab_lit.methods.semi_nmf import ClusteredSemiNMF, NeuralMF, SemiNMF
 
 # %% auto #0
-__all__ = ['RULES', 'find_recipe', 'copies_overlap', 'Factoring', 'factors_facts', 'InitSettings', 'TransplantSettings',
-           'keeps_the_others', 'expands_by_copying', 'has_tokenizer', 'takes_the_vectors', 'has_vectors',
-           'uses_both_languages', 'has_both_languages']
+__all__ = ['RULES', 'find_recipe', 'copies_overlap', 'InitSettings', 'TransplantSettings', 'keeps_the_others',
+           'expands_by_copying', 'has_tokenizer', 'takes_the_vectors', 'has_vectors', 'uses_both_languages',
+           'has_both_languages']
 
 # %% ../../nbs/04_methods/00_settings.ipynb #fb4019e6
 def find_recipe(method: str | Recipe) -> Recipe:
     "A method's recipe; `SettingError` names the nearest method."
-    from vocab_lit.methods.recipe import get_recipe
+    from vocab_lit.methods.registry import get_recipe
 
     if not isinstance(method, str):
         return method
@@ -55,88 +51,28 @@ def copies_overlap(recipe: Recipe) -> bool:
     return any(isinstance(step, Copy) and step.only == "all" for step in recipe.steps)
 
 # %% ../../nbs/04_methods/00_settings.ipynb #e2a19ad3
-@dataclass(frozen=True)
-class Factoring(Settings):
-    "How an embedding matrix is factorised; the defaults are those of Pfeiffer et al. (2021, Section 4.3)."
-
-    clusters: int = 1  # how many up-projections, each for a cluster of tokens; the paper has 1 and 10
-    grouping: str = "kmeans"  # how tokens are put into clusters: kmeans, or neural (learned with the factors)
-    # dimensions of the low-dimensional embeddings; 0: 100, in a model of fewer than 768 dimensions the same share
-    components: int = 0
-    # mu (multiplicative updates, the paper's), hals (a faster descent to a lower error) or, of one up-projection, svd
-    # (singular values, for ofa)
-    solver: str = "mu"
-    steps: int = 0  # 0: 3,000 of mu, 300 of hals, 500 of neural
-
-    def check(self) -> None:
-        super().check()
-        within("clusters", self.clusters, 1)
-        one_of("grouping", self.grouping, ("kmeans", "neural"))
-        within("components", self.components, 0)
-        one_of("solver", self.solver, ("mu", "hals", "svd"))
-        within("steps", self.steps, 0)
-
-    @property
-    def kind(self) -> str:
-        "What sets one factoring of embeddings apart from another."
-        if self.clusters > 1:
-            return f"clusters by {self.grouping}"
-        return "singular values" if self.solver == "svd" else "a single up-projection"
-
-    def unlike(
-        self,
-        facts: dict,  # how factors were made
-    ) -> str:  # empty where they were made in this way
-        "What factors that were made in another way lack."
-        given = Factoring(facts["clusters"], facts["grouping"], solver=facts["solver"]).kind
-        return "" if given == self.kind else f"wants {self.kind}; these factors have {given}"
-
-    def estimator(
-        self,
-        dim: int,  # of the matrix
-        seed: int = 0,
-    ) -> SVD | SemiNMF | ClusteredSemiNMF | NeuralMF:
-        "The estimator with these settings; `ValueError` where there is none."
-        from vocab_lit.methods.factored import SVD
-        from vocab_lit.methods.semi_nmf import ClusteredSemiNMF, NeuralMF, SemiNMF
-
-        self.check()
-        k, steps = self.components or max(1, min(100, round(dim * 100 / 768))), self.steps or None
-        if self.clusters == 1 and self.solver == "svd":
-            return SVD(k)
-        if self.clusters == 1:
-            return SemiNMF(k, self.solver, max_iter=steps, random_state=seed)
-        if self.grouping == "neural":
-            return NeuralMF(self.clusters, k, max_iter=self.steps or 500, random_state=seed)
-        return ClusteredSemiNMF(self.clusters, k, self.solver, max_iter=steps, random_state=seed)
-
-
-def factors_facts(path: str | Path) -> dict:  # settings, seed, relative error, digest of the matrix
-    "How the factors in a file were made; of the file no more is read than that."
-    existing_file("factors", path)
-    try:
-        with open(path, "rb") as file:
-            header = json.loads(file.read(int.from_bytes(file.read(8), "little")))
-        return json.loads(header["__metadata__"]["factors"])
-    except (ValueError, LookupError, TypeError, OverflowError, MemoryError):
-        problem = f" {path} holds no factors, or is damaged; make it by `vocab-lit factorize`"
-        raise SettingError("factors", problem) from None
-
-
-@dataclass(frozen=True)
+@settings
 class InitSettings(Settings):
-    "How the embeddings of the target tokens are initialised."
+    "The initialisation of the target tokens' embeddings."
 
-    method: str = "focus"  # method of initialisation; `vocab-lit methods` lists them
-    neighbours: int = 10  # wechsel: how many source tokens make a target token
-    temperature: float = 0.1  # wechsel: of the softmax over their similarities
-    # wechsel: use only those source tokens that this tokenizer has too (WECHSEL-EN: an English one); default: all
-    source_only: Model = ""
-    # mf methods: a file that `vocab-lit factorize` made from this model; default: the embeddings are factorised
-    factors: File = ""
-    # round the number of embeddings up, for servers and GPUs (64) and TPUs (128); 0: 64 for decoders, 1 for others
-    pad_to_multiple_of: int = 0
-    seed: int = 0  # of everything random
+    method: str = option("focus", "method of initialisation; `vocab-lit methods` lists them")
+    neighbours: int = option(10, "wechsel: how many source tokens make a target token")
+    temperature: float = option(0.1, "wechsel: of the softmax over their similarities")
+    source_only: Model = option(
+        "",
+        "wechsel: use only those source tokens that this tokenizer has too (WECHSEL-EN: an English one)",
+        shown="all",
+    )
+    factors: File = option(
+        "",
+        "mf methods: a file that `vocab-lit factorize` made from this model",
+        shown="the embeddings are factorised",
+    )
+    pad_to_multiple_of: int = option(
+        0,
+        "round the number of embeddings up, for servers and GPUs (64) and TPUs (128); 0: 64 for decoders, 1 for others",
+    )
+    seed: int = option(0, "of everything random")
 
     def check(self) -> None:
         super().check()
@@ -151,7 +87,9 @@ class InitSettings(Settings):
         if self.factors:
             self._check_factors(recipe)
 
-    def _check_factors(self, recipe) -> None:
+    def _check_factors(self, recipe: Recipe) -> None:
+        from vocab_lit.methods.factoring import factors_facts
+
         facts, how = factors_facts(self.factors), getattr(recipe, "factoring", None)
         if how is None:
             raise SettingError("factors", f"{recipe.name} makes full-dimensional embeddings; give an mf method")
@@ -170,20 +108,41 @@ class InitSettings(Settings):
 # %% ../../nbs/04_methods/00_settings.ipynb #1c6b6735
 @dataclass(frozen=True)
 class TransplantSettings:
-    "How a model gets a vocabulary: its tokenizer, auxiliary embeddings, and initialisation."
+    """Everything that a model gets its vocabulary by: tokenizer, auxiliary embeddings, and initialisation.
+
+    `TransplantSettings.of` takes the options of all three groups by their names, as the command line does.
+
+    Parameters
+    ----------
+    tokenizer : TokenizerSettings
+        The target tokenizer: trained on text (of which kind and size), or given, or the source's with tokens added.
+    vectors : VectorSettings
+        Static embeddings of tokens or words: how they are made, or the files that hold them.
+    init : InitSettings
+        The method of initialisation and its settings.
+
+    Examples
+    --------
+    >>> settings = TransplantSettings.of(vocab_size=30_000, method="wechsel", neighbours=5)
+    >>> settings.tokenizer.vocab_size, settings.init.recipe.steps[1].k
+    (30000, 5)
+    >>> TransplantSettings.of(method="fokus").check(["swahili.txt"])
+    Traceback (most recent call last):
+    vocab_lit.text.errors.SettingError: --method: unknown method 'fokus', did you mean focus?...
+    """
 
     tokenizer: TokenizerSettings = TokenizerSettings()
     vectors: VectorSettings = VectorSettings()
     init: InitSettings = InitSettings()
 
     @classmethod
-    def of(cls, **options) -> TransplantSettings:
+    def of(cls, **options: Any) -> TransplantSettings:
         "Settings from the options of all three groups by their names."
         return cls(*distribute(options, TokenizerSettings, VectorSettings, InitSettings))
 
     def check(
         self,
-        text: Sequence = (),  # files in the target language, if there are
+        text: Sequence[str] = (),  # files in the target language, if there are
     ) -> None:
         "`ValueError` where an option, or how options go together, cannot be."
         for group in (self.tokenizer, self.vectors, self.init):
@@ -194,7 +153,7 @@ class TransplantSettings:
 
     def only_adds(
         self,
-        text: Sequence = (),
+        text: Sequence[str] = (),
     ) -> bool:
         "Whether the source vocabulary stays but for given tokens."
         wanted = self.tokenizer
@@ -202,9 +161,9 @@ class TransplantSettings:
 
     def recipe(
         self,
-        text: Sequence = (),
+        text: Sequence[str] = (),
     ) -> Recipe:
-        "What makes the embeddings of all but given tokens."
+        "The recipe that makes the embeddings of all but given tokens."
         if not self.only_adds(text):
             return self.init.recipe
         from vocab_lit.methods.given import KEEP
@@ -215,7 +174,7 @@ class TransplantSettings:
         self,
         names: Sequence[str],  # of options
     ) -> TransplantSettings:
-        "The same without those of the named options that the method has no use for."
+        "The same without those of the named options that the method does not use."
         if self.init.recipe.needs == "aligned vectors":
             return self
         usual = VectorSettings()
@@ -223,7 +182,8 @@ class TransplantSettings:
         return replace(self, vectors=replace(self.vectors, **unused))
 
 
-def keeps_the_others(settings: TransplantSettings, recipe: Recipe, text: Sequence) -> None:
+def keeps_the_others(settings: TransplantSettings, recipe: Recipe, text: Sequence[str]) -> None:
+    "A method has nothing to make where tokens are only added to the source vocabulary."
     if settings.only_adds(text) and settings.init.method != InitSettings.method:
         problem = (
             f"tokens are added to the source vocabulary, so that {settings.init.method} would have nothing to make; "
@@ -231,18 +191,21 @@ def keeps_the_others(settings: TransplantSettings, recipe: Recipe, text: Sequenc
         raise SettingError("method", problem + "leave it out, or give --text or --tokenizer for another vocabulary")
 
 
-def expands_by_copying(settings: TransplantSettings, recipe: Recipe, text: Sequence) -> None:
+def expands_by_copying(settings: TransplantSettings, recipe: Recipe, text: Sequence[str]) -> None:
+    "Vocabulary expansion needs a method that copies overlapping tokens."
     if settings.tokenizer.extend and not copies_overlap(recipe):
         problem = f"vocabulary expansion keeps the source embeddings, and {recipe.name} makes all of them anew; "
         raise SettingError("extend", problem + "give a method that copies overlapping tokens, as focus or identity")
 
 
-def has_tokenizer(settings: TransplantSettings, recipe: Recipe, text: Sequence) -> None:
+def has_tokenizer(settings: TransplantSettings, recipe: Recipe, text: Sequence[str]) -> None:
+    "A tokenizer is given, or there is text to train it on."
     if not (text or settings.tokenizer.tokenizer or settings.only_adds(text)):
         raise SettingError("text", "give text to train a tokenizer on, or --tokenizer")
 
 
-def takes_the_vectors(settings: TransplantSettings, recipe: Recipe, text: Sequence) -> None:
+def takes_the_vectors(settings: TransplantSettings, recipe: Recipe, text: Sequence[str]) -> None:
+    "A file or folder of vectors suits the method."
     file = settings.vectors.file
     if file and file.is_dir() and recipe.needs != "token vectors":
         problem = f" {file} is a folder, and {recipe.name} takes no vectors from a model; give a file, or leave it out"
@@ -252,19 +215,22 @@ def takes_the_vectors(settings: TransplantSettings, recipe: Recipe, text: Sequen
         raise SettingError("vectors", problem)
 
 
-def has_vectors(settings: TransplantSettings, recipe: Recipe, text: Sequence) -> None:
+def has_vectors(settings: TransplantSettings, recipe: Recipe, text: Sequence[str]) -> None:
+    "Vectors that the method needs are given, or there is text to make them from."
     if recipe.needs in ("token vectors", "word vectors") and not (text or settings.vectors.file):
         problem = f"{recipe.name} needs {recipe.needs}; give --text to make them from, or a file of --vectors"
         raise SettingError("vectors", problem)
 
 
-def uses_both_languages(settings: TransplantSettings, recipe: Recipe, text: Sequence) -> None:
+def uses_both_languages(settings: TransplantSettings, recipe: Recipe, text: Sequence[str]) -> None:
+    "Options for two languages go with methods that need aligned vectors."
     if recipe.needs != "aligned vectors" and (given := settings.vectors.between_languages):
         problem = f"{recipe.name} has no use for it; leave it out, or choose wechsel or ofa"
         raise SettingError(next(iter(given)), problem)
 
 
-def has_both_languages(settings: TransplantSettings, recipe: Recipe, text: Sequence) -> None:
+def has_both_languages(settings: TransplantSettings, recipe: Recipe, text: Sequence[str]) -> None:
+    "Methods that need aligned vectors have word vectors of both languages, and a dictionary."
     if recipe.needs != "aligned vectors":
         return
     vectors, name = settings.vectors, recipe.name

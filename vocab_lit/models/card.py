@@ -16,7 +16,7 @@ import vocab_lit
 from ..methods.registry import RECIPES
 
 # %% auto #0
-__all__ = ['PAPERS', 'SECTIONS', 'read_head', 'source_facts', 'keep_source_files', 'papers_of', 'language_code', 'markdown_table',
+__all__ = ['SECTIONS', 'read_head', 'source_facts', 'keep_source_files', 'papers_of', 'language_code', 'markdown_table',
            'without_folders', 'card_text', 'write_card', 'write_lora_card', 'write_adapter_card']
 
 # %% ../../nbs/05_models/09_card.ipynb #e65061c9
@@ -88,35 +88,14 @@ def keep_source_files(
         shutil.copy(readme, folder / _KEPT)
 
 # %% ../../nbs/05_models/09_card.ipynb #f9037b03
-PAPERS = {  # as recipes name them: title and where it was published
-    "Abdaoui et al. (2020)": "Load What You Need: Smaller Versions of Multilingual BERT. SustaiNLP",
-    "Artetxe et al. (2020)": "On the Cross-lingual Transferability of Monolingual Representations. ACL",
-    "Chau et al. (2020)": "Parsing with Multilingual BERT, a Small Corpus, and a Small Treebank. Findings of EMNLP",
-    "Dobler and de Melo (2023)": "FOCUS: Effective Embedding Initialization for Monolingual Specialization of "
-    "Multilingual Models. EMNLP",
-    "Downey et al. (2023)": "Embedding Structure Matters: Comparing Methods to Adapt Multilingual Vocabularies to New "
-    "Languages. MRL",
-    "Gee et al. (2022)": "Fast Vocabulary Transfer for Language Model Compression. EMNLP Industry Track",
-    "Goddard and Fernandes Neto (2025)": "Training-Free Tokenizer Transplantation via Orthogonal Matching Pursuit",
-    "Hewitt (2021)": "Initializing New Word Embeddings for Pretrained Language Models",
-    "Liu et al. (2024)": "OFA: A Framework of Initializing Unseen Subword Embeddings for Efficient Large-scale "
-    "Multilingual Continued Pretraining. Findings of NAACL",
-    "Minixhofer et al. (2022)": "WECHSEL: Effective initialization of subword embeddings for cross-lingual transfer of "
-    "monolingual language models. NAACL",
-    "Ostendorff and Rehm (2023)": "Efficient Language Model Training through Cross-Lingual and Progressive Transfer "
-    "Learning",
-    "Pfeiffer et al. (2021)": "UNKs Everywhere: Adapting Multilingual Language Models to New Scripts. EMNLP",
-    "Wang et al. (2020)": "Extending Multilingual BERT to Low-Resource Languages. Findings of EMNLP",
-    "Zoph et al. (2016)": "Transfer Learning for Low-Resource Neural Machine Translation. EMNLP",
-    "de Vries and Nissim (2021)": "As Good as New. How to Successfully Recycle English GPT-2 to Make Models for Other "
-    "Languages. Findings of ACL-IJCNLP",
-}
+_TRIM = "Abdaoui et al. (2020): Load What You Need: Smaller Versions of Multilingual BERT. SustaiNLP"
 
 
 def papers_of(method: str) -> list[str]:
     "The papers of a method, as they stand in a list of references; none of a recipe of one's own."
-    cited = "Abdaoui et al. (2020)" if method == "trim" else getattr(RECIPES.get(method), "paper", "")
-    return [f"{paper}: {PAPERS[paper]}" for paper in re.split(r"(?<=\)), ", cited) if paper in PAPERS]
+    if method == "trim":
+        return [_TRIM]
+    return RECIPES[method].references if method in RECIPES else []
 
 
 def language_code(name: str) -> str | None:  # None where it is neither a code nor an English name

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from tokenizers import Tokenizer
     from transformers import GenerationConfig, PreTrainedConfig, PreTrainedModel, PreTrainedTokenizerBase
 
-    from vocab_lit.methods.recipe import Plan
+    from vocab_lit.methods.plan import Plan
     from vocab_lit.models.lazy_weights import StoredTensor
     from vocab_lit.models.transplant import TokenTensor
     from vocab_lit.tokens.vocab import Token, Vocab

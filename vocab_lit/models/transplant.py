@@ -21,7 +21,9 @@ from torch import nn
 import vocab_lit
 from ..methods.apply import row_blocks
 from ..methods.factored import FactoredRecipe, Factors, factorize, low_dimensional
-from ..methods.recipe import Plan, Recipe, get_recipe, load_plan
+from ..methods.plan import Plan
+from ..methods.recipe import Recipe
+from ..methods.registry import get_recipe
 from .factored_embedding import FactoredEmbedding, check_tied
 from vocab_lit.models.lazy_weights import (
     VOCABULARY_FIELDS,
@@ -654,6 +656,6 @@ def saved_plan(
     if not file.is_file():
         raise ValueError(f"{folder} has no plan.npz; only models made by vocab_lit can be explained")
     target = Vocab.from_tokenizer(tokenizer)
-    plan = load_plan(file, target)
+    plan = Plan.load(file, target)
     target.tokens += [Token(i, "", "", False, "unused") for i in range(len(target), len(plan))]  # as it was padded
     return plan

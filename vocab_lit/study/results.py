@@ -12,7 +12,7 @@ import platform
 import time
 import uuid
 import warnings
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cache, partial
@@ -31,8 +31,8 @@ if TYPE_CHECKING:
 
 # %% auto #0
 __all__ = ['PAPER_NAMES', 'GROUPS', 'RECORDS', 'published', 'paper_languages', 'recompute_averages', 'mismatches', 'environment',
-           'fingerprint', 'cell_stamp', 'Workers', 'read_record', 'ResultStore', 'unstack_in_order', 'table',
-           'beside_paper', 'record_rows']
+           'fingerprint', 'cell_stamp', 'Workers', 'made_once', 'read_record', 'Cell', 'with_needs', 'ResultStore',
+           'unstack_in_order', 'table', 'beside_paper', 'record_rows']
 
 # %% ../../nbs/08_study/01_results.ipynb #3e6febbd
 PAPER_NAMES = {  # the papers of this book, as the file names of their tables call them
@@ -252,6 +252,22 @@ def _free_processes() -> int:
     return cpu_count() if find_device().kind == "cpu" else 1
 
 # %% ../../nbs/08_study/01_results.ipynb #05ca5240
+def made_once(
+    path: Path,  # of a file or a folder
+    make: Callable[[Path], None],  # writes it, wholly or not at all
+) -> float:  # CPU seconds that this process has worked on it
+    "Make a file or folder that several processes use, unless it is there."
+    from filelock import FileLock
+
+    path.parent.mkdir(parents=True, exist_ok=True)
+    began = time.process_time()
+    if not path.exists():
+        with FileLock(path.with_name(f".{path.name}.lock")):
+            if not path.exists():
+                make(path)
+    return time.process_time() - began
+
+
 def read_record(path: Path) -> dict | None:
     "The record in a file; None where it is missing or broken."
     try:
@@ -273,6 +289,30 @@ def _measured(measure) -> dict:  # what a record says of a measurement
         "library": _library(),
         **environment(),
     }
+
+
+@dataclass(frozen=True)
+class Cell:
+    "What is measured together: what names it, how it is measured, and what is trained for that."
+
+    key: Mapping[str, Hashable]  # setup, method, language, seed, ...
+    measure: Callable[[], dict | list[dict]]  # {metric: value}, or a list of {"metric": ..., "value": ..., ...}
+    trains: tuple[object, ...] = ()  # trainings and fine-tunings, which a plan adds up
+    needs: tuple[Cell, ...] = ()  # cells whose results it uses
+    leaves: Path | None = None  # a folder that it writes besides its record, for cells that need it
+
+    @property
+    def name(self) -> str:
+        return json.dumps({name: _plain(self.key[name]) for name in sorted(self.key)}, ensure_ascii=False)
+
+
+def with_needs(cells: Iterable[Cell]) -> list[Cell]:
+    "Cells and those that they need, each once, in an order in which they can be computed."
+    ordered: dict[str, Cell] = {}
+    for cell in cells:
+        for one in (*with_needs(cell.needs), cell):
+            ordered.setdefault(one.name, one)
+    return list(ordered.values())
 
 
 class ResultStore:
@@ -322,14 +362,24 @@ class ResultStore:
 
     def cells(
         self,
-        jobs: Iterable[tuple[dict[str, Hashable], Callable]],  # key and measurement of each cell, as in `cell`
-        fingerprint: str = "",
+        cells: Iterable[Cell],
+        fingerprint: str = "",  # as in `cell`
+        used: bool = False,  # whether what they leave is used, so that their records are not enough
     ) -> None:
-        "Compute the cells that are missing, several at a time; all are there when it ends."
+        "Compute the cells that are missing, and before them what these need, several at a time."
+        cells = list(cells)
+        for cell in cells:
+            if used and cell.leaves and not cell.leaves.is_dir():
+                self.path(cell.key).unlink(missing_ok=True)
+        missing = [cell for cell in cells if not self.read(cell.key, fingerprint)]
+        if needed := with_needs(one for cell in missing for one in cell.needs):
+            self.cells(needed, fingerprint, used=True)
+        self._compute(missing, fingerprint)
+
+    def _compute(self, cells: Sequence[Cell], fingerprint: str) -> None:
         from tqdm.auto import tqdm
 
-        missing = [job for job in jobs if not self.read(job[0], fingerprint)]
-        calls = [partial(self.cell, key, measure, fingerprint) for key, measure in missing]
+        calls = [partial(self.cell, cell.key, cell.measure, fingerprint) for cell in cells]
         with tqdm(total=len(calls), desc=self.folder.name, unit=" cells", delay=2, leave=False) as bar:
             for record in self.workers.run(calls, self.folder):
                 if not self.read(record["key"], fingerprint):

@@ -16,8 +16,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .results import record_rows
-from .results import environment
+from .results import environment, record_rows
 from .study_report import BEST, BITS, PLACE, UNKNOWN, measures
 from ..text.corpus import data_path
 from ..text.files import write_text

@@ -20,55 +20,38 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
-from filelock import FileLock
-
-from ..app.adapt import _alone
-from ..app.pipeline import factorize_files, train_vectors_files, transplant_files, trim_files
-from .study_file import Cell, Study, Way, cell_fingerprint, check_study, study_digests, tag_file
-from .results import ResultStore, Workers
-from .shared_records import write_shared
-from .study_report import BEST, BITS, HELD_OUT, UNKNOWN, write_report
+from ..models.pipeline import factorize_files, transplant_files, trim_files
 from ..models.source import Source
-from ..tasks.evaluate import evaluate_files
+from .results import ResultStore, Workers, made_once
+from .shared_records import write_shared
+from .study_file import Cell, Study, Way, cell_fingerprint, check_study, study_digests, tag_file
+from .study_report import BEST, BITS, HELD_OUT, UNKNOWN, write_report
+from ..tasks.evaluate import evaluate_files, silenced
 from ..tasks.settings import EvaluateSettings
 from ..text.corpus import Lines, hold_out, read_lines, sample_lines, write_json
-from ..text.files import check_output, write_file, write_folder
+from ..text.files import alone, check_output, write_file, write_folder
 from ..text.settings import first_line
 from ..tokens.tokenizer import build_tokenizer, load_tokenizer, save_tokenizer
 from ..training.lapt import lapt
 from ..training.perplexity import perplexity
 from ..training.settings import RunSettings, RunStopped
 from ..training.training_run import differences, lapt_files
-from ..vectors.settings import VectorTraining
-from ..vectors.token_vectors import FASTTEXT_MIN_CHARACTERS
+from ..vectors.settings import FASTTEXT_MIN_CHARACTERS, VectorTraining
+from ..vectors.vector_files import train_vectors_files
 
 if TYPE_CHECKING:
     import pandas as pd
     from transformers import PreTrainedTokenizerBase
 
 # %% auto #0
-__all__ = ['Say', 'NOTE', 'CELLS', 'FAILED', 'made_once', 'Prepared', 'unknown_share', 'measure_cell', 'study_facts', 'StudyRun',
-           'time_left', 'in_words', 'to_compute', 'planned', 'StudyResult', 'run_study', 'write_results', 'share_study']
+__all__ = ['Say', 'NOTE', 'CELLS', 'FAILED', 'Prepared', 'unknown_share', 'measure_cell', 'study_facts', 'StudyRun', 'time_left',
+           'in_words', 'to_compute', 'planned', 'StudyResult', 'run_study', 'write_results', 'share_study']
 
 # %% ../../nbs/08_study/05_study.ipynb #0c61e8da
 Say = Callable[[str], None]  # is told what is being done
 
 
 def _silent(message: str) -> None: ...
-
-
-def made_once(
-    path: Path,  # of a file or a folder
-    make: Callable[[Path], None],  # writes it, wholly or not at all
-) -> float:  # CPU seconds that this process has worked on it
-    "Make a file or folder that several processes use, unless it is there."
-    path.parent.mkdir(parents=True, exist_ok=True)
-    began = time.process_time()
-    if not path.exists():
-        with FileLock(path.with_name(f".{path.name}.lock")):
-            if not path.exists():
-                make(path)
-    return time.process_time() - began
 
 
 def _short(facts) -> str:
@@ -145,7 +128,7 @@ class Prepared:
         how = VectorTraining(method=way.given.get("vectors", "auto"))
         tokenizer = self.tokenizer(way)
         path = self._of_text(f"{tokenizer.name}-{how.method}.npz")
-        return self._made(path, lambda out: train_vectors_files([self.text], out, str(tokenizer), how, _silent))
+        return self._made(path, lambda out: train_vectors_files([self.text], out, str(tokenizer), how))
 
     def auxiliary(self, way: Way) -> Path:
         "A smaller model with the new vocabulary, trained on the text as the cell will be."
@@ -176,13 +159,13 @@ class Prepared:
         name = f"words-{wanted}.{'bin' if wanted == 'fasttext' else 'vec'}"
         path = self._of_text(name) if side == "target" else self._path(f"{self.study.source['language']}-{name}")
         how = VectorTraining(method=wanted)
-        return self._made(path, lambda out: train_vectors_files(text, out, None, how, _silent))
+        return self._made(path, lambda out: train_vectors_files(text, out, None, how))
 
     def factors(self, way: Way) -> Path:
         "The factors of the source model's embeddings."
         how = way.init.recipe.factoring
         path = self._path(f"factors-{self.cell.model}-{_short(asdict(how))}.safetensors")
-        return self._made(path, lambda out: factorize_files(self.source, out, how, say=_silent))
+        return self._made(path, lambda out: factorize_files(self.source, out, how))
 
     def source_adapter(self, way: Way) -> Path:
         "The adapter of the source language, of the shape that a way has."
@@ -193,7 +176,8 @@ class Prepared:
         def make(out):
             with TemporaryDirectory(dir=out.parent) as work:
                 made = Path(work, "adapter")
-                lapt_files(self.source, self.study.source_text, made, way.lapt, language=language, say=_silent)
+                with silenced():
+                    lapt_files(self.source, self.study.source_text, made, way.lapt, adapter=language)
                 os.replace(made, out)
 
         return self._made(path, make)
@@ -208,7 +192,8 @@ class Prepared:
         def make(out):
             with TemporaryDirectory(dir=out.parent) as work:
                 made = Path(work, "task")
-                evaluate_files(self.source, asked, made, _silent)
+                with silenced():
+                    evaluate_files(self.source, asked, made)
                 os.replace(made, out)
 
         return self._made(path, make)
@@ -231,7 +216,7 @@ def _transplanted(prepared: Prepared, way: Way, out: Path) -> None:
     if getattr(way.init.recipe, "factoring", None):
         files["factors"] = str(prepared.factors(way))
     settings = way.transplant(**files)
-    transplant_files(prepared.source, text, out, settings, _silent, prepared.cell.language)
+    transplant_files(prepared.source, text, out, settings, prepared.cell.language)
 
 
 def _start(prepared: Prepared, way: Way, out: Path, seed: int) -> Path:
@@ -239,7 +224,7 @@ def _start(prepared: Prepared, way: Way, out: Path, seed: int) -> Path:
     if way.vocabulary == "keep":
         return Path(prepared.source)
     if way.vocabulary == "trim":
-        trim_files(prepared.source, [prepared.text], out, way.trim, _silent, prepared.cell.language)
+        trim_files(prepared.source, [prepared.text], out, way.trim, prepared.cell.language)
         return out
     seeded = replace(way, given={**way.given, "seed": seed})
     _transplanted(prepared, seeded, out)
@@ -300,8 +285,8 @@ def _trained(prepared: Prepared, way: Way, start: Path, out: Path, seed: int, li
     teacher = prepared.source if way.lapt.config().mode == "distil" else ""
     run = RunSettings(held_out=(str(prepared.held_out),), seed=seed, teacher=teacher)
     watcher = _watcher(Source.open(start).tokenizer, lines)
-    given = dict(language=language, say=_silent, callbacks=[watcher])
-    losses = lapt_files(model, [str(prepared.text)], out, settings, run, **given)
+    with silenced():
+        losses = lapt_files(model, [str(prepared.text)], out, settings, run, language, callbacks=[watcher])
     best = int(losses.step[losses.loss.idxmin()])
     curve = [_row(BITS, bits, what=HELD_OUT, step=step) for step, bits in watcher.bits.items()]
     end = _row(BEST, watcher.bits[best], what=HELD_OUT)
@@ -325,7 +310,8 @@ def _scores(prepared: Prepared, way: Way, model: Path, task, seed: int, work: Pa
             shape["task_adapter"] = str(prepared.task_adapter(way, asked))
             asked = EvaluateSettings(asked.task, test=asked.test, column=asked.column, language=asked.language)
         asked = replace(asked, **shape)
-    (record,) = evaluate_files(model, asked, say=_silent)
+    with silenced():
+        (record,) = evaluate_files(model, asked)
     scores = {record["metric"]: record["test"]}
     scores |= {name: value for name, value in record.items() if name not in _NO_SCORES}
     source = study.source.get("language", "another") if task.zero_shot else language
@@ -566,7 +552,7 @@ def run_study(
     say: Say = print,
 ) -> StudyResult:
     "Compute the cells that have no record, then write the table and the report."
-    with _alone(run.out):
+    with alone(run.out):
         for left in run.out.glob(".cell-*"):  # of a process that was killed
             shutil.rmtree(left)
         try:

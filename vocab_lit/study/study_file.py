@@ -19,10 +19,11 @@ from typing import NamedTuple
 
 import yaml
 
-from ..app.settings import SPLITS, evaluation
 from ..methods.settings import InitSettings, TransplantSettings
 from ..models.settings import LanguageAdapter, check_model_path
-from ..tasks.settings import TASK_PRESETS, EvaluateSettings
+from ..tasks.registry import TASKS
+from ..tasks.settings import EvaluateSettings
+from ..tasks.task_files import SPLITS, evaluation
 from ..text.corpus import Amount
 from ..text.files import check_text, write_text
 from ..text.reader import TextSource, open_bytes
@@ -467,7 +468,7 @@ def _read_languages(found: dict, at: str) -> dict[str, dict[str, str]]:
 
 def _numbers_of_task(task: str, given: dict, at: str, others: tuple = ()) -> dict:
     "Settings of a task, with numbers that YAML takes for text; `ValueError` where it has no such setting."
-    known = options(type(TASK_PRESETS[task]))
+    known = options(type(TASKS[task].config))
     for key in given:
         _known(key, (*known, *others), at)
     return {key: _number(value, f"{at}.{key}") if known[key].kind == "float" else value for key, value in given.items()}
@@ -476,7 +477,7 @@ def _numbers_of_task(task: str, given: dict, at: str, others: tuple = ()) -> dic
 def _read_task(name: str, given, at: str, languages) -> TaskOfStudy:
     given = _mapping(given, at)
     task = str(given.get("task", name))
-    _known(task, TASK_PRESETS, at, "task")
+    _known(task, TASKS, at, "task")
     files = {split: str(given[split]) for split in SPLITS if given.get(split)}
     for split in ("train", "test"):
         if split not in files:

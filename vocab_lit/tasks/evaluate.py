@@ -9,13 +9,11 @@ import json
 import logging
 import shutil
 from collections.abc import Iterable, Iterator
-from contextlib import nullcontext
+from contextlib import contextmanager, nullcontext
 from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
-
-from .registry import get_task
 
 import vocab_lit
 from ..models.adapterhub import head_labels, is_task, load_adapter, load_head, write_adapter
@@ -24,6 +22,7 @@ from ..models.madx import TASK, MadX
 from ..models.source import Source
 from .finetune import FineTuned, evaluate, fit, prepare, record, rows_for, with_head
 from .probe import probe
+from .registry import get_task
 from .settings import PERPLEXITY, SPLITS, EvaluateSettings, TaskRun
 from .splits import hold_out, notes, row_notes
 from .task import Task
@@ -37,14 +36,26 @@ from ..training.training_run import check_same_run, finish_run
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
+
     from vocab_lit.tasks.config import TaskConfig
 
 log = logging.getLogger("vocab_lit")
 
 # %% auto #0
-__all__ = ['log', 'read_examples', 'check_evaluation', 'evaluate_files']
+__all__ = ['log', 'silenced', 'read_examples', 'check_evaluation', 'evaluate_files']
 
 # %% ../../nbs/07_tasks/12_evaluate.ipynb #f9d4e71f
+@contextmanager
+def silenced() -> Iterator[None]:
+    "Inside the block the library remarks nothing."
+    level = log.level
+    log.setLevel(logging.ERROR)
+    try:
+        yield
+    finally:
+        log.setLevel(level)
+
+
 def read_examples(
     task: str | Task,
     path: str | Path,

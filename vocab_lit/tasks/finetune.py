@@ -25,12 +25,12 @@ from torch import nn
 from torch.nn import functional as F
 from torch.nn.utils.rnn import pad_sequence
 from tqdm.auto import tqdm
-from .registry import get_task, settings_for
 
 from ..models.device import find_device
 from ..models.source import load_model, max_length
 from ..models.transplant import check_rows
 from .parsing import Parsed, dp
+from .registry import get_task, settings_for
 from .splits import divide
 from .tagging import Tagged, pos
 from .task import MODEL_INPUTS
@@ -42,11 +42,11 @@ from ..training.stages import trainable_parameters
 if TYPE_CHECKING:
     import pandas as pd
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
-    from vocab_lit.tasks.config import TaskConfig
-    from vocab_lit.training.callbacks import StopWhenAsked
 
+    from vocab_lit.tasks.config import TaskConfig
     from vocab_lit.tasks.task import Row, Task
     from vocab_lit.tasks.task_trainer import TaskTrainer
+    from vocab_lit.training.callbacks import StopWhenAsked
 
 # %% auto #0
 __all__ = ['Attach', 'with_head', 'Collate', 'rows_for', 'predict', 'evaluate', 'tag', 'parse', 'FineTuned', 'TaskData',
@@ -371,6 +371,7 @@ def _task_trainer(new, data, seed, collate, measure, work, save, stop) -> TaskTr
 def _train(new, data, seed, collate, measure, folder, stop) -> tuple[list[tuple[int, float, float]], int]:
     "Train a model, which ends with its best weights; gives epochs with their losses and scores, and the best epoch."
     from transformers.trainer_utils import get_last_checkpoint
+
     from vocab_lit.training.checkpoints import train_from
 
     place = nullcontext(str(folder)) if folder else tempfile.TemporaryDirectory()
@@ -443,7 +444,8 @@ def fine_tune(
     >>> import vocab_lit as vl
     >>> from vocab_lit.tasks.nli import Pair
     >>> from vocab_lit.text.corpus import data_path
-    >>> model, tokenizer = vl.load_model(data_path("models", "mini-xlmr")), vl.load_tokenizer(data_path("models", "mini-xlmr"))
+    >>> folder = data_path("models", "mini-xlmr")
+    >>> model, tokenizer = vl.load_model(folder), vl.load_tokenizer(folder)
     >>> pairs = [Pair("It rains.", "It is wet.", "entailment"), Pair("It rains.", "It is dry.", "contradiction")]
     >>> result = vl.fine_tune(model, tokenizer, pairs, pairs, pairs, "nli")
     >>> sorted(result.scores), result.epochs

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
-from .config import FOCUS, WholeConfig, paper_settings
 
+from .config import FOCUS, WholeConfig, paper_settings
 from .tagging import lay_out
 from .task import Row, Task, forward, make_row
 from ..text.corpus import raw_lines

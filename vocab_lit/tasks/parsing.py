@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
-from .config import WholeConfig, paper_settings
 
+from .config import WholeConfig, paper_settings
 from .tagging import conllu_words, cuts, lay_out, some_sentences, word_subtokens
 from .task import Row, Task, forward, make_row
 from ..text.corpus import raw_lines
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     import torch
     from torch import nn
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
+
     from vocab_lit.tasks.parser import ParserOutput
 
 # %% auto #0

@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 import torch
 from tqdm.auto import tqdm
-from .registry import TASKS, get_task
 
 from ..models.source import max_length
 from ..models.transplant import check_rows
 from .finetune import Collate
+from .registry import TASKS, get_task
 from .splits import divide
 from .tagging import pos
 from .task import Row, forward, make_row

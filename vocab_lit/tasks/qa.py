@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from tqdm.auto import tqdm
-from .config import FOCUS, WholeConfig, paper_settings
 
+from .config import FOCUS, WholeConfig, paper_settings
 from .task import Row, Task, forward, make_row
 from ..text.corpus import raw_lines
 from ..text.settings import option, settings

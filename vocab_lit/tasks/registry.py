@@ -9,7 +9,6 @@ from collections.abc import Sequence
 from dataclasses import asdict, replace
 
 from .config import PaperSettings, TaskConfig
-
 from .nli import nli
 from .parsing import dp
 from .qa import qa_task

@@ -11,7 +11,6 @@ from pathlib import Path
 
 from .config import TaskConfig
 from .registry import TASKS, papers, task_settings
-
 from ..text.files import file_facts
 from vocab_lit.text.settings import (
     LARGEST_SEED,
@@ -51,7 +50,8 @@ def _tasks_by(values: Mapping[str, object]) -> dict[object, list[str]]:
 def _defaults(setting: str) -> str:
     "The default of a setting in each task that has it, as: pos, ner 64; dp 10."
     values = {name: getattr(task.config, setting) for name, task in TASKS.items() if hasattr(task.config, setting)}
-    return "; ".join(f"{', '.join(names)} {value:g}".replace("e-0", "e-") for value, names in _tasks_by(values).items())
+    groups = [f"{', '.join(names)} {value:g}" for value, names in _tasks_by(values).items()]
+    return "; ".join(groups).replace("e-0", "e-")
 
 
 def _papers_by_task() -> str:
@@ -138,8 +138,8 @@ class EvaluateSettings(Settings):
     )
     language_adapter: Model = option(
         "",
-        "folder of a language adapter (`vocab-lit adapter train`, or from AdapterHub). Only a task adapter on top of it "
-        "is trained, or used; none: a task adapter without a language",
+        "folder of a language adapter (`vocab-lit adapter train`, or from AdapterHub). Only a task adapter on top of "
+        "it is trained, or used; none: a task adapter without a language",
         shown="the whole model is trained",
     )
     task_adapter: Model = option(

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from tqdm.auto import tqdm
-from .config import FOCUS, NO_EARLY_STOP, TaskConfig, paper_settings
 
+from .config import FOCUS, NO_EARLY_STOP, TaskConfig, paper_settings
 from .splits import divide
 from .task import Row, Task, forward, label_weights, make_row
 from ..text.corpus import raw_lines
@@ -165,8 +165,8 @@ def to_bio(
 ) -> tuple[str, ...]:  # BIO
     "Convert entity tags to BIO; an I- that continues nothing begins an entity, as in conlleval."
     bio, open_kind = [], None  # the type of an entity that may continue
-    for tag in tags:
-        prefix, kind = _TAG.fullmatch(tag).groups()
+    for mark in tags:
+        prefix, kind = _TAG.fullmatch(mark).groups()
         continues = kind == open_kind and prefix in ("I", "E", "L")
         beginning = "I" if continues else "B"
         bio.append(f"{beginning}-{kind}" if kind else "O")

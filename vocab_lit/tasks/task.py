@@ -20,8 +20,7 @@ if TYPE_CHECKING:
     from transformers import PreTrainedConfig, PreTrainedModel, PreTrainedTokenizerBase
 
 # %% auto #0
-__all__ = ['MODEL_INPUTS', 'TASKS', 'Row', 'make_row', 'forward', 'label_weights', 'by_frequency', 'Task', 'register', 'get_task',
-           'settings_for']
+__all__ = ['MODEL_INPUTS', 'Row', 'make_row', 'forward', 'label_weights', 'by_frequency', 'Task']
 
 # %% ../../nbs/07_tasks/01_task.ipynb #05172237
 class Row(NamedTuple):
@@ -213,36 +212,3 @@ class Task:
     def probe_features(self, means: np.ndarray, compare: bool) -> np.ndarray:
         "What a linear classifier is given, (answers, features), from means (n, dim)."
         return means
-
-# %% ../../nbs/07_tasks/01_task.ipynb #bce1593f
-TASKS: dict[str, Task] = {}
-
-
-def register(task: Task) -> Task:
-    "Make a task known by its name."
-    if task.name in TASKS and type(TASKS[task.name]) is not type(task):
-        raise ValueError(f"there is a task {task.name!r} already")
-    TASKS[task.name] = task
-    return task
-
-
-def get_task(task: str | Task) -> Task:
-    "A task by its name; `ValueError` where there is none, `MissingExtra` where the package lacks what the task needs."
-    if not isinstance(task, Task):
-        if task not in TASKS:
-            known = ", ".join(f"{t.name} ({t.about})" for t in TASKS.values())
-            raise ValueError(f"unknown task {task!r}; choose from {known}")
-        task = TASKS[task]
-    for module in task.needs:
-        import_extra(module, "tasks")
-    return task
-
-
-def settings_for(task: str | Task, config: TaskConfig | None) -> TaskConfig:  # of the task's own class
-    "A task's settings: its default, or those given, with the task's own at their defaults where they lack them."
-    task = get_task(task)
-    if config is None or isinstance(config, type(task.config)):
-        return config or task.config
-    if type(config) is TaskConfig:
-        return type(task.config)(**asdict(config))
-    raise ValueError(f"{type(config).__name__} is not for {task.name}; give a {type(task.config).__name__}")

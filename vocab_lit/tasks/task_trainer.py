@@ -14,14 +14,13 @@ from safetensors.torch import load_file
 from torch.utils.data import Sampler
 from tqdm.auto import tqdm
 from transformers import EarlyStoppingCallback, TrainerState, TrainingArguments
-from ..training.checkpoints import CheckpointTrainer
 
 from ..models.device import device_arguments
+from ..training.checkpoints import CheckpointTrainer
 from ..training.stages import trainable_parameters
 
 if TYPE_CHECKING:
     from vocab_lit.tasks.config import TaskConfig
-
     from vocab_lit.tasks.task import Task
 
 # %% auto #0

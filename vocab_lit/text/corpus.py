@@ -14,7 +14,7 @@ import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import chain, islice
+from itertools import chain, count, islice
 from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 # %% auto #0
 __all__ = ['data_path', 'write_json', 'iter_lines', 'read_lines', 'text_tokens', 'CleanReport', 'language_finder', 'clean',
-           'sampling_weights', 'Lines', 'capped', 'mix', 'split_lines', 'hold_out', 'Amount', 'sample_lines',
+           'sampling_weights', 'Lines', 'capped', 'mix', 'split_lines', 'hold_out', 'Amount', 'size_of', 'sample_lines',
            'sample_languages', 'reread']
 
 # %% ../../nbs/01_text/01_corpus.ipynb #8fe116c8
@@ -52,8 +52,8 @@ def data_path(
     return path
 
 # %% ../../nbs/01_text/01_corpus.ipynb #db34374f
-def write_json(record: dict | list, path: str | Path) -> None:  # replaces the file
-    "Write JSON beside the file and rename it."
+def write_json(record: dict | list, path: str | Path) -> None:
+    "Write JSON beside a file and rename it, so that it takes the file's place whole."
     path = Path(path)
     part = path.with_name(f".{path.name}.{os.getpid()}")
     try:
@@ -76,10 +76,39 @@ def iter_lines(
         yield from TextSource.of(path).lines()
 
 # %% ../../nbs/01_text/01_corpus.ipynb #3f88027c
-def read_lines(
-    *paths: str | Path,  # text sources, as for `iter_lines`
-) -> list[str]:  # every line that is not blank
-    "Read text whole; `ValueError` where no text is left."
+def read_lines(*paths: str | Path) -> list[str]:
+    """Read text whole, as lines without surrounding white space; blank lines are left out.
+
+    Parameters
+    ----------
+    *paths : str or Path
+        Text sources: files of plain text, JSON lines, tables or Parquet, also compressed; folders and patterns of such
+        files; data sets as `hf:NAME:CONFIG:SPLIT`. `::FIELD` behind one names the field or column of the text.
+
+    Returns
+    -------
+    list of str
+        One sentence, verse or paragraph each.
+
+    Raises
+    ------
+    ValueError
+        Where no text is left, where a line is not UTF-8 or where a file is damaged; the message names file and line.
+    FileNotFoundError
+        Where there is no such file or folder.
+
+    Notes
+    -----
+    `Lines` reads the same anew each time, for text that is larger than memory.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> file = Path(tempfile.mkdtemp(), "sw.txt")
+    >>> _ = file.write_text("Habari ya asubuhi.\\n\\n  Karibu sana.  \\n")
+    >>> read_lines(file)
+    ['Habari ya asubuhi.', 'Karibu sana.']
+    """
     lines = list(tqdm(iter_lines(*paths), desc="text", unit=" lines", delay=2, leave=False))
     if not lines:
         raise ValueError(
@@ -98,23 +127,23 @@ _TOKEN = regex.compile(rf"[{_UNSPACED}]\p{{M}}*|[^\s{_UNSPACED}]+")
 
 
 def text_tokens(line: str) -> list[str]:
-    "What stands between spaces; in scripts without spaces, single characters."
+    "Divide a line at spaces, and into single characters where the script has no spaces."
     return _TOKEN.findall(line) if _UNSPACED_CHAR.search(line) else line.split()
 
 # %% ../../nbs/01_text/01_corpus.ipynb #5d8a9880
 @dataclass
 class CleanReport:
-    "What `clean` kept and removed."
+    "Counts of what `clean` kept and removed."
 
     lines: Counter = field(default_factory=Counter)  # {filter, or "kept": number of lines}
     characters: Counter = field(default_factory=Counter)  # {filter, or "kept": number of characters}
     examples: dict[str, list[str]] = field(default_factory=dict)  # {filter: its first three lines}
 
-    def add(self, what: str, line: str) -> None:
+    def add(self, name: str, line: str) -> None:
         'Count a line under a filter\'s name, or "kept".'
-        self.lines[what] += 1
-        self.characters[what] += len(line)
-        if what != "kept" and len(shown := self.examples.setdefault(what, [])) < 3:
+        self.lines[name] += 1
+        self.characters[name] += len(line)
+        if name != "kept" and len(shown := self.examples.setdefault(name, [])) < 3:
             shown.append(line)
 
     def table(self) -> pd.DataFrame:  # one row per filter in order, and "kept"
@@ -123,7 +152,7 @@ class CleanReport:
 
         total = max(sum(self.lines.values()), 1)
 
-        def row(name, n):
+        def row(name: str, n: int) -> dict[str, object]:
             examples = " | ".join(line[:40] for line in self.examples.get(name, ()))
             return dict(filter=name, lines=n, share=n / total, characters=self.characters[name], examples=examples)
 
@@ -150,6 +179,7 @@ class _Hashes:
 
     @staticmethod
     def _table(room: int) -> memoryview:
+        "An empty table in a file that is removed with the process."
         with tempfile.TemporaryFile() as file:
             try:
                 file.truncate(8 * room)
@@ -178,42 +208,47 @@ class _Hashes:
         return at
 
     def _grow(self) -> None:
+        "Move all numbers to a table of twice the size."
         larger = self._table(2 * len(self.slots))
         for number in filter(None, self.slots):
             larger[self._slot(larger, number)] = number
         self.slots = larger
 
 
-def _near_copies(similarity: float) -> Callable[[str], bool]:
-    "A function that says of each line whether one came before that has most of its sequences of three words."
+_LineTest = Callable[[str], bool]
+
+
+def _near_copies(similarity: float) -> _LineTest:
+    "A test of whether a line came before that has most of a line's sequences of three words."
     datasketch = import_extra("datasketch", "text")
     index = datasketch.MinHashLSH(threshold=similarity, num_perm=128)
-    n = 0
+    numbers = count()
 
-    def seen(line):
-        nonlocal n
+    def seen(line: str) -> bool:
         words = _NOT_LETTERS.sub(" ", line.lower()).split()
-        found = datasketch.MinHash(num_perm=128, seed=1)
-        found.update_batch([" ".join(words[i : i + 3]).encode() for i in range(max(1, len(words) - 2))])
-        if index.query(found):
+        sketch = datasketch.MinHash(num_perm=128, seed=1)
+        sketch.update_batch([" ".join(words[i : i + 3]).encode() for i in range(max(1, len(words) - 2))])
+        if index.query(sketch):
             return True
-        index.insert(n, found, check_duplication=False)
-        n += 1
+        index.insert(next(numbers), sketch, check_duplication=False)
         return False
 
     return seen
 
 
-def _seen_before(how: CleanSettings) -> Callable[[str], bool]:
-    "A function that says of each line whether a copy of it came before."
+def _copies(key: Callable[[str], str]) -> _LineTest:
+    "A test of whether a line with the same key came before."
     hashes = _Hashes()
+    return lambda line: not hashes.add(_hash(key(line)))
 
-    def seen(line):
-        key = line if how.duplicates == "exact" else _NOT_LETTERS.sub("", line.lower())
-        return not hashes.add(_hash(key))
 
-    found = {"exact": lambda: seen, "letters": lambda: seen, "near": lambda: _near_copies(how.similarity)}
-    return found.get(how.duplicates, lambda: lambda line: False)()
+def _seen_before(how: CleanSettings) -> _LineTest:
+    "A test of whether a copy of a line came before."
+    if how.duplicates == "exact":
+        return _copies(str)
+    if how.duplicates == "letters":
+        return _copies(lambda line: _NOT_LETTERS.sub("", line.lower()))
+    return _near_copies(how.similarity) if how.duplicates == "near" else lambda line: False
 
 
 def language_finder(
@@ -222,33 +257,54 @@ def language_finder(
     "A function that says which language a line is in."
     model = import_extra("fasttext", "fasttext").load_model(str(file)).f
 
-    def found(line):
+    def identify(line: str) -> tuple[str, float]:
         predicted = model.predict(f"{line}\n", 1, 0.0, "strict")  # the method around it fails with numpy 2
         probability, label = predicted[0] if predicted else (0.0, "")
         return label.removeprefix("__label__"), probability
 
-    return found
+    return identify
 
 
-def _codes(languages: str) -> set[str]:
-    return {code.strip() for code in languages.split(",")} - {""}
+def _codes(codes: str) -> set[str]:
+    "Language codes that stand in one text with commas between them."
+    return {code.strip() for code in codes.split(",")} - {""}
 
 
 def _foreign(how: CleanSettings) -> Callable[[str], str]:
     "A function that says why a line is left out for its language; nothing where it is not."
     if not how.language_model:
         return lambda line: ""
-    find = language_finder(how.language_model)
+    identify = language_finder(how.language_model)
     only, without = _codes(how.only_languages), _codes(how.without_languages)
 
-    def reason(line):
-        label, probability = find(line)
+    def reason(line: str) -> str:
+        label, probability = identify(line)
         codes = {label, label.partition("_")[0]} if probability >= how.confidence else set()
         if only and not only & codes:
             return f"not in {how.only_languages}"
         return f"in {how.without_languages}" if without & codes else ""
 
     return reason
+
+
+def _shape_filters(
+    how: CleanSettings,
+) -> dict[str, Callable[[str, list[int]], bool]]:  # {name: whether a line with tokens of such lengths is left out}
+    "The filters that look at one line alone, in the order in which they apply."
+    return {
+        f"fewer than {how.min_tokens} tokens": lambda line, sizes: len(sizes) < how.min_tokens,
+        f"mean over {how.mean_length} characters": lambda line, sizes: sum(sizes) > how.mean_length * len(sizes),
+        f"token over {how.longest}": lambda line, sizes: max(sizes, default=0) > how.longest,
+        f"letters under {how.alphabetic:.0%}": lambda line, sizes: (
+            len(_NOT_ALPHABETIC.sub("", line)) < how.alphabetic * len(line)
+        ),
+    }
+
+
+def _language_filters(how: CleanSettings) -> list[str]:
+    "The names of the filters by language that are asked for."
+    asked = {"not in": how.only_languages, "in": how.without_languages}
+    return [f"{name} {codes}" for name, codes in asked.items() if codes and how.language_model]
 
 
 def clean(
@@ -259,32 +315,20 @@ def clean(
 ) -> Iterator[str]:  # the lines kept, in order
     "Leave out lines that are no sentences (Downey et al., 2023, Appendix A)."
     how.check()
-    few, mean = f"fewer than {how.min_tokens} tokens", f"mean over {how.mean_length} characters"
-    long, other = f"token over {how.longest}", f"letters under {how.alphabetic:.0%}"
     report = CleanReport() if report is None else report
-    seen_before, foreign = _seen_before(how), _foreign(how)
-    told = {"not in": how.only_languages, "in": how.without_languages}
-    languages = [f"{how_so} {codes}" for how_so, codes in told.items() if codes and how.language_model]
-    report.lines.update(dict.fromkeys((few, mean, long, other, *languages, "duplicate", "kept"), 0))
+    filters, seen_before, foreign = _shape_filters(how), _seen_before(how), _foreign(how)
+    report.lines.update(dict.fromkeys((*filters, *_language_filters(how), "duplicate", "kept"), 0))
 
-    def verdict(line):
+    def fate(line: str) -> str:
+        "The first filter that leaves a line out, or kept."
         sizes = list(map(len, tokens(line)))
-        if len(sizes) < how.min_tokens:
-            return few
-        if sum(sizes) > how.mean_length * len(sizes):
-            return mean
-        if max(sizes, default=0) > how.longest:
-            return long
-        if len(_NOT_ALPHABETIC.sub("", line)) < how.alphabetic * len(line):
-            return other
-        if reason := foreign(line):
-            return reason
-        return "duplicate" if seen_before(line) else "kept"
+        shape = next((name for name, leaves_out in filters.items() if leaves_out(line, sizes)), "")
+        return shape or foreign(line) or ("duplicate" if seen_before(line) else "kept")
 
     for line in tqdm(lines, desc="cleaning", unit=" lines", delay=2, leave=False):
-        found = verdict(line)
-        report.add(found, line)
-        if found == "kept":
+        name = fate(line)
+        report.add(name, line)
+        if name == "kept":
             yield line
 
 # %% ../../nbs/01_text/01_corpus.ipynb #21fdf2c4
@@ -342,24 +386,26 @@ def mix(
     for k, c in corpora.items():
         if iter(c) is c:
             raise ValueError(f"the corpus of {k} can be read once only; give a list of lines, or Lines(file)")
-    cap = float("inf") if cap is None else cap
-    counts = {k: _count(capped(c, cap), k) for k, c in corpora.items()}
+    most = float("inf") if cap is None else cap
+    counts = {k: _count(capped(c, most), k) for k, c in corpora.items()}
     weights = list(sampling_weights(counts, alpha).values())
-
-    def sampled():
-        rng = np.random.default_rng(seed)
-        readers = [_again_and_again(k, c, cap) for k, c in corpora.items()]
-        while True:
-            yield from (next(readers[i]) for i in rng.choice(len(readers), 1024, p=weights))
-
-    return islice(sampled(), sum(counts.values()) if n is None else n)
+    readers = [_again_and_again(k, c, most) for k, c in corpora.items()]
+    return islice(_sampled(readers, weights, seed), sum(counts.values()) if n is None else n)
 
 
-def _count(lines, name):
+def _sampled(readers: Sequence[Iterator[str]], weights: Sequence[float], seed: int) -> Iterator[str]:
+    "Lines without end, the reader drawn anew for each by its weight."
+    rng = np.random.default_rng(seed)
+    while True:
+        yield from (next(readers[i]) for i in rng.choice(len(readers), 1024, p=weights))
+
+
+def _count(lines: Iterable[str], name: str) -> int:
+    "The number of lines of a corpus."
     return sum(1 for _ in tqdm(lines, desc=f"counting {name}", unit=" lines", delay=2, leave=False))
 
 
-def _again_and_again(name, lines, cap):
+def _again_and_again(name: str, lines: Iterable[str], cap: float) -> Iterator[str]:
     "The lines of one corpus, from the start again whenever they are used up."
     while True:
         line = None
@@ -383,17 +429,18 @@ def split_lines(
     return train, test
 
 
-def _is_held_out(line, share, seed):
+def _is_held_out(line: str, share: float, seed: int) -> bool:
+    "Whether a line is held out, by its hash."
     return int.from_bytes(hashlib.blake2b(f"{seed}\0{line}".encode(), digest_size=8).digest(), "big") < share * 2**64
 
 # %% ../../nbs/01_text/01_corpus.ipynb #80f8b82e
 class _Without:
     "Lines other than some, read anew each time."
 
-    def __init__(self, lines, dropped):
+    def __init__(self, lines: Iterable[str], dropped: set[str]):
         self.lines, self.dropped = lines, dropped
 
-    def __iter__(self):
+    def __iter__(self) -> Iterator[str]:
         return (line for line in self.lines if line not in self.dropped)
 
 
@@ -410,14 +457,22 @@ def hold_out(
 # %% ../../nbs/01_text/01_corpus.ipynb #6a3f0302
 @dataclass(frozen=True)
 class Amount:
-    "How much text: a number of lines or of bytes."
+    "An amount of text: a number of lines or of bytes."
 
     n: float
     bytes: bool = False
 
     def of(self, line: str) -> int:
-        "What a line counts."
+        "The part of the amount that a line takes: one line, or its bytes."
         return len(line.encode()) + 1 if self.bytes else 1
+
+
+def size_of(lines: Iterable[str]) -> dict[str, int]:
+    "Count the lines and the characters of a text."
+    n, characters = 0, 0
+    for line in lines:
+        n, characters = n + 1, characters + len(line)
+    return dict(lines=n, characters=characters)
 
 
 def sample_lines(
@@ -440,24 +495,23 @@ def sample_lines(
     return [line for _, _, line in sorted(heap, key=itemgetter(1))]
 
 
-def _random_numbers(seed) -> Iterator[float]:
+def _random_numbers(seed: int) -> Iterator[float]:
+    "Uniform numbers from 0 to 1, without end."
     rng = np.random.default_rng(seed)
     while True:
         yield from rng.random(4096).tolist()
 
 
 def sample_languages(
-    languages: Sequence[Iterable[str]],  # that can be read again, as a list or `Lines`
+    corpora: Sequence[Iterable[str]],  # one for each language, that can be read again, as a list or `Lines`
     most: Amount,
     alpha: float = 0.3,  # 1 leaves the proportions, 0 makes all equal
     seed: int = 0,
 ) -> list[str]:
     "Draw lines of several languages, as many of each as its weight says; of a small one all there are."
-    sizes = {str(i): sum(map(most.of, lines)) for i, lines in enumerate(languages)}
+    sizes = {str(i): sum(map(most.of, lines)) for i, lines in enumerate(corpora)}
     weights = sampling_weights(sizes, alpha).values()
-    drawn = (
-        sample_lines(lines, Amount(weight * most.n, most.bytes), seed) for lines, weight in zip(languages, weights)
-    )
+    drawn = (sample_lines(lines, Amount(weight * most.n, most.bytes), seed) for lines, weight in zip(corpora, weights))
     return list(chain.from_iterable(drawn))
 
 

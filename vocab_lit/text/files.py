@@ -17,13 +17,14 @@ from itertools import islice
 from pathlib import Path
 from typing import IO
 
+from filelock import FileLock, Timeout
 from safetensors import SafetensorError
 
 from .errors import SettingError, first_line
 from .reader import TextSource
 
 # %% auto #0
-__all__ = ['check_output', 'file_facts', 'write_folder', 'write_file', 'write_text', 'check_text']
+__all__ = ['check_output', 'file_facts', 'write_folder', 'write_file', 'write_text', 'alone', 'check_text']
 
 # %% ../../nbs/01_text/05_files.ipynb #faa78e9f
 def check_output(out: str | Path) -> Path:
@@ -39,8 +40,8 @@ def check_output(out: str | Path) -> Path:
 
 def file_facts(
     file: str | Path,  # may be empty, where none was given
-) -> list:  # [absolute path, bytes], or nothing
-    "What tells that this is the same file as before."
+) -> list[str | int]:  # [absolute path, bytes], or nothing
+    "The path and the size, by which a later run knows that the file is the same."
     return [str(Path(file).resolve()), Path(file).stat().st_size] if file else []
 
 
@@ -113,6 +114,20 @@ def write_text(out: str | Path) -> Iterator[IO[str]]:  # open for writing
     "As `write_file`, for text."
     with write_file(out) as part, open(part, "w", encoding="utf-8") as f:
         yield f
+
+# %% ../../nbs/01_text/05_files.ipynb #3468923f
+@contextmanager
+def alone(folder: str | Path) -> Iterator[None]:
+    "Keep other processes out of a folder inside the block; `ValueError` where one works in it already."
+    lock = FileLock(Path(folder, ".lock"))
+    try:
+        lock.acquire(timeout=0)
+    except Timeout:
+        raise ValueError(f"another process works in {folder}; wait for it, or choose another folder") from None
+    try:
+        yield
+    finally:
+        lock.release()
 
 # %% ../../nbs/01_text/05_files.ipynb #5f02c50c
 def check_text(

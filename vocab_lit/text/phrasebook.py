@@ -8,229 +8,61 @@ from __future__ import annotations
 import datetime
 import difflib
 import functools
-import hashlib
-import random
 from collections import Counter
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import regex
 from babel import Locale, UnknownLocaleError, localedata
-from babel.core import get_global
 from babel.dates import format_date, format_interval, format_skeleton, format_time, format_timedelta
-from babel.languages import get_territory_language_info
 from babel.lists import format_list
-from babel.numbers import format_currency, get_territory_currencies
+from babel.numbers import format_currency
 from babel.units import format_unit
+
+from .frames import LIKELY_SUBTAGS, SECONDS, Frame, Part, frames, world
 
 if TYPE_CHECKING:
     import pandas as pd
 
 # %% auto #0
-__all__ = ['UNITS', 'LABELS', 'TAGS', 'SOURCE_LOCALES', 'Territory', 'world', 'frames', 'find_locale', 'script', 'Sentence',
-           'sentences', 'lines', 'parallel', 'dictionary', 'Cloze', 'questions', 'Inference', 'inferences', 'locales']
-
-# %% ../../nbs/01_text/02_phrasebook.ipynb #74d16774
-@dataclass(frozen=True)
-class Territory:
-    "A territory and what CLDR knows about it."
-
-    code: str  # ISO 3166 code, such as CH
-    official: tuple[str, ...]  # codes of up to three official languages, most spoken first
-    minor: tuple[str, ...]  # codes of up to two other languages
-    currency: str  # ISO 4217 code of the currency in use
-    zone: str  # time zone, such as Europe/Zurich
-    neighbours: tuple[str, ...] = ()  # territories that share an official language or the currency
-
-# %% ../../nbs/01_text/02_phrasebook.ipynb #6d456f7f
-_LIKELY = get_global("likely_subtags")
-_NOT_TERRITORIES = {"EU", "EZ", "UN", "QO", "XA", "XB", "XK", "ZZ"}
-
-
-def _territory(code):
-    "One territory without its neighbours, or None where CLDR lacks a language, a currency or a time zone."
-    english = Locale("en")
-    spoken = sorted(get_territory_language_info(code).items(), key=lambda item: -item[1]["population_percent"])
-    spoken = [(lang, info["official_status"]) for lang, info in spoken if lang in english.languages]
-    official = [lang for lang, status in spoken if status] or [lang for lang, _ in spoken[:1]]
-    minor = [lang for lang, _ in spoken if lang not in official]
-    currencies = [c for c in get_territory_currencies(code) if c in english.currencies]
-    zones = get_global("territory_zones").get(code, [])
-    if not (official and currencies and zones):
-        return None
-    return Territory(code, tuple(official[:3]), tuple(minor[:6]), currencies[0], zones[0])
-
-# %% ../../nbs/01_text/02_phrasebook.ipynb #355e1bdb
-@functools.cache
-def world(
-    n: int = 150,  # how many territories
-) -> dict[str, Territory]:  # by code, in alphabetical order
-    "The territories that the frames speak about."
-    english = Locale("en")
-    homes = Counter(_LIKELY[lang].split("_")[-1] for lang in english.languages if lang in _LIKELY)
-
-    def is_territory(code):
-        return len(code) == 2 and code in english.territories and code not in _NOT_TERRITORIES
-
-    def neighbours(t):
-        return tuple(
-            o.code for o in places if o is not t and (o.currency == t.currency or set(o.official) & set(t.official))
-        )
-
-    codes = filter(is_territory, sorted(homes, key=lambda code: (-homes[code], code)))
-    places = sorted([t for t in map(_territory, codes) if t][:n], key=lambda t: t.code)
-    known = {lang for t in places for lang in t.official + t.minor[:1]}
-    return {
-        t.code: replace(t, minor=tuple(lang for lang in t.minor if lang in known)[:2], neighbours=neighbours(t))
-        for t in places
-    }
-
-# %% ../../nbs/01_text/02_phrasebook.ipynb #e55eb14b
-UNITS = {
-    "temperature-celsius": (5, 40),
-    "length-kilometer": (2, 900),
-    "length-meter": (2, 99),
-    "length-centimeter": (2, 99),
-    "mass-kilogram": (2, 99),
-    "mass-gram": (2, 900),
-    "mass-tonne": (2, 50),
-    "volume-liter": (2, 99),
-    "speed-kilometer-per-hour": (20, 200),
-    "duration-hour": (2, 23),
-    "duration-minute": (2, 59),
-    "duration-day": (2, 30),
-    "duration-week": (2, 9),
-    "duration-month": (2, 11),
-    "duration-year": (2, 99),
-    "duration-second": (2, 59),
-    "area-square-kilometer": (2, 900),
-    "area-hectare": (2, 99),
-    "digital-gigabyte": (2, 99),
-    "digital-megabyte": (2, 900),
-    "power-kilowatt": (2, 99),
-    "power-watt": (5, 99),
-    "length-mile": (2, 99),
-    "length-foot": (2, 99),
-    "mass-pound": (2, 99),
-    "volume-gallon": (2, 20),
-    "electric-volt": (2, 400),
-    "frequency-megahertz": (50, 108),
-    "energy-kilocalorie": (20, 900),
-    "volume-cubic-meter": (2, 99),
-}  # each with the range its numbers are drawn from
-_SECONDS = {
-    "year": 365 * 86400,
-    "month": 61 * 43200,
-    "week": 7 * 86400,
-    "day": 86400,
-    "hour": 3600,
-    "minute": 60,
-    "second": 1,
-}
-
-
-def _draw_day(rng):
-    return datetime.date(rng.randint(2018, 2025), rng.randint(1, 12), rng.randint(1, 20))
-
-
-def _draw_languages(rng, home):
-    spoken = home.official + home.minor
-    if len(spoken) < 2:
-        return ("language", spoken[0], home.code)
-    chosen = rng.sample(spoken, min(len(spoken), rng.choice((2, 3))))
-    return ("languages", tuple(chosen), rng.choice(("standard", "or")))
-
-
-def _draw_neighbours(rng, home):
-    if not home.neighbours:
-        return None
-    others = rng.sample(home.neighbours, min(len(home.neighbours), rng.choice((1, 1, 2))))
-    places = [home.code, *others]
-    if rng.random() < 0.5:
-        rng.shuffle(places)
-    return ("territories", tuple(places), rng.choice(("standard", "standard", "or")))
-
-
-def _draw_script(rng, home):
-    lang = rng.choice(home.official)
-    return ("script", lang, _LIKELY[lang].split("_")[1]) if lang in _LIKELY else None
-
-
-def _draw_measure(rng, home):
-    unit = rng.choice(list(UNITS))
-    return ("measure", rng.randint(*UNITS[unit]), unit)
-
-# %% ../../nbs/01_text/02_phrasebook.ipynb #08029b82
-_ABOUT = {  # facts about the territory
-    "territories": _draw_neighbours,
-    "languages": _draw_languages,
-    "script": _draw_script,
-    "language": lambda rng, home: ("language", rng.choice(home.official + home.minor[:1]), home.code),
-    "money": lambda rng, home: ("money", rng.choice((2, 5, 10, 20, 50, rng.randint(2, 30))), home.currency),
-    "city": lambda rng, home: ("city", home.zone, home.code),
-}
-_AROUND = {  # phrases of time and measure
-    "date": lambda rng, home: ("date", _draw_day(rng), rng.choice(("full", "long", "MMMd", "yMMMM", "EEEE"))),
-    "interval": lambda rng, home: ("interval", _draw_day(rng), rng.randint(1, 8)),
-    "ago": lambda rng, home: ("ago", rng.choice(list(_SECONDS)), rng.choice((-1, 1)) * rng.randint(2, 11)),
-    "measure": _draw_measure,
-    "time": lambda rng, home: ("time", home.zone, rng.randint(0, 23), 5 * rng.randint(0, 11)),
-}
-
-
-def _draw_frame(rng):
-    "One frame: (parts, separator); a part is a tuple of its kind and arguments."
-    home = rng.choice(list(world().values()))
-    draws = [_ABOUT[k] for k in rng.sample(list(_ABOUT), rng.choice((2, 2, 3)))]
-    draws += [_AROUND[k] for k in rng.sample(list(_AROUND), rng.choice((0, 1, 1, 2)))]
-    rng.shuffle(draws)
-    parts = [("territory", home.code)] * (rng.random() < 0.4) + [draw(rng, home) for draw in draws]
-    return tuple(p for p in parts if p), rng.choice((", ", " – ", "; ", ": "))
-
-# %% ../../nbs/01_text/02_phrasebook.ipynb #21f5b51c
-def _is_held_out(frame):
-    return hashlib.blake2b(repr(frame).encode(), digest_size=4).digest()[0] < 26
-
-
-def frames(
-    n: int,  # how many frames
-    seed: int,  # another seed, other frames
-    held_out: bool = False,  # the tenth of all frames that is never used for training, or the rest
-) -> list[tuple]:  # (parts, separator) each, at least two parts
-    "Draw frames; the same arguments give the same frames in every process."
-    rng, out = random.Random(seed), []
-    while len(out) < n:
-        frame = _draw_frame(rng)
-        if len(frame[0]) > 1 and _is_held_out(frame) == held_out:
-            out.append(frame)
-    return out
+__all__ = ['LABELS', 'Segment', 'TAGS', 'SOURCE_LOCALES', 'find_locale', 'script', 'part_segments', 'Sentence', 'frame_segments',
+           'sentences', 'lines', 'parallel', 'dictionary', 'locales']
 
 # %% ../../nbs/01_text/02_phrasebook.ipynb #bbd00b63
 _BRACKETS = regex.compile(r"\s*[(\[（［][^)\]）］]*[)\]）］]")
 
 
-def _plain(text):
+def _plain(text: str) -> str:
     "Text with plain spaces, without control and format characters other than the two joiners."
     return regex.sub(r"[\p{Cc}\p{Cf}--[\u200c\u200d]]", "", regex.sub(r"\p{Zs}+", " ", text), flags=regex.V1)
 
 
-def _clean(text):
+def _clean(text: str) -> str:
+    "Plain text without white space around it."
     return _plain(text).strip()
 
 
 @functools.cache
-def _name(locale, table, key):  # table: territories, languages, scripts or currencies
+def _name(
+    locale: Locale,
+    table: str,  # territories, languages, scripts or currencies
+    key: str,
+) -> str | None:
     "CLDR's name without brackets, or None."
     name = getattr(locale, table).get(key)
-    return (_clean(_BRACKETS.sub("", name)) or _clean(name)) if name and name != key else None
+    if not name or name == key:
+        return None
+    return _clean(_BRACKETS.sub("", name)) or _clean(name)
 
 # %% ../../nbs/01_text/02_phrasebook.ipynb #c94a6316
 @functools.cache
-def _usable(code):
+def _usable(code: str) -> bool:
+    "Whether a locale names 20 territories of the world."
     return sum(_name(Locale.parse(code), "territories", t) is not None for t in world()) >= 20
 
 
-def _alone(locale):
+def _alone(locale: Locale) -> Locale:
     "The locale with data of its own, so that what Babel looked up for other locales does not show in it."
     localedata._cache.clear()  # Babel notes what it looks up for one locale in data that others share
     _ = locale.languages  # reads the data
@@ -248,31 +80,38 @@ def find_locale(
         locale = None
     if locale is not None and _usable(str(locale)):
         return _alone(locale)
-    names = {
-        c: Locale("en").languages.get(c, c) for c in localedata.locale_identifiers() if "_" not in c and _usable(c)
-    }
-    codes = {**{name.lower(): c for c, name in names.items()}, **{c: c for c in names}}
-    near = dict.fromkeys(codes[x] for x in difflib.get_close_matches(code.lower(), codes, n=3, cutoff=0.6))
-    near = f" Near it: {', '.join(f'{c} ({names[c]})' for c in near)}." if near else ""
     reason = "CLDR has no such locale" if locale is None else "CLDR names fewer than 20 territories in it"
     every = "vocab_lit.text.phrasebook.locales() lists what there is"
-    raise ValueError(f"the phrasebook has no text for {code!r}: {reason}.{near} {every}")
+    raise ValueError(f"the phrasebook has no text for {code!r}: {reason}.{_near(code)} {every}")
+
+
+def _near(code: str) -> str:
+    "Locales whose code or English name is like one that there is not, for messages."
+    usable = [c for c in localedata.locale_identifiers() if "_" not in c and _usable(c)]
+    names = {c: Locale("en").languages.get(c, c) for c in usable}
+    codes = {name.lower(): c for c, name in names.items()} | {c: c for c in names}
+    near = dict.fromkeys(codes[x] for x in difflib.get_close_matches(code.lower(), codes, n=3, cutoff=0.6))
+    return f" Near it: {', '.join(f'{c} ({names[c]})' for c in near)}." if near else ""
 
 # %% ../../nbs/01_text/02_phrasebook.ipynb #788b3d54
 LABELS = ("LOC", "LANG", "CUR", "DATE", "MEAS", "SCR", "TIME")
 
 
-def _said(locale, table, key, label):
+Segment = tuple[str, str]  # text and entity type, one of `LABELS` or O
+
+
+def _said(locale: Locale, table: str, key: str, label: str) -> Segment | None:
     "One name as a segment, or None."
     name = _name(locale, table, key)
     return (name, label) if name else None
 
 
-def _pair(first, second, between=" – "):
+def _pair(first: Segment | None, second: Segment | None, between: str = " – ") -> list[Segment] | None:
+    "Two segments with a text between them, or None where one is missing."
     return [first, (between, "O"), second] if first and second else None
 
 
-def _listed(locale, segments, style):
+def _listed(locale: Locale, segments: Sequence[Segment | None], style: str) -> list[Segment] | None:
     "Names joined by the locale's list pattern (`standard`: and, `or`: or, where the locale has a word for it)."
     if not all(segments):
         return None
@@ -287,27 +126,32 @@ _ROOT = _alone(Locale.parse("root"))
 _MONTH_NUMBER = regex.compile(r"\bM\d\d\b")
 
 
-def _phrase(say, locale):
-    "What `say(locale)` gives, cleaned; None where the locale has no wording of its own."
+def _phrase(render: Callable[[Locale], str], locale: Locale) -> str | None:
+    "A rendered text, cleaned; None where the locale has no wording of its own."
     try:
-        text = say(locale)
+        text = render(locale)
     except (KeyError, AttributeError, ValueError):
         return None
-    return None if not text or _MONTH_NUMBER.search(text) or text == say(_ROOT) else _clean(text)
+    if not text or _MONTH_NUMBER.search(text) or text == render(_ROOT):
+        return None
+    return _clean(text)
 
 
 @functools.cache
-def _has_weekdays(locale):
+def _has_weekdays(locale: Locale) -> bool:
+    "Whether a locale has names of weekdays of its own."
     return locale.days["format"]["wide"] != _ROOT.days["format"]["wide"]
 
 
 @functools.cache
-def _measure(locale, number, unit):
+def _measure(locale: Locale, number: int, unit: str) -> str | None:
+    "A number of a unit."
     text = _phrase(lambda at: format_unit(number, unit, "long", locale=at), locale)
     return text if text and unit not in text else None
 
 # %% ../../nbs/01_text/02_phrasebook.ipynb #30e0ab1d
-def _say_date(locale, day, style):
+def _say_date(locale: Locale, day: datetime.date, style: str) -> str | None:
+    "A day, a month or a weekday."
     if style in ("full", "EEEE") and not _has_weekdays(locale):
         return None
     if style in ("full", "long", "EEEE"):
@@ -315,26 +159,28 @@ def _say_date(locale, day, style):
     return _phrase(lambda at: format_skeleton(style, day, locale=at), locale)
 
 
-def _say_ago(locale, unit, number):
-    delta = datetime.timedelta(seconds=number * _SECONDS[unit])
-    return _phrase(
-        lambda at: format_timedelta(delta, "second", threshold=1.0001, add_direction=True, locale=at), locale
-    )
+def _say_ago(locale: Locale, unit: str, number: int) -> str | None:
+    "A number of units of time before now or after it."
+    delta = datetime.timedelta(seconds=number * SECONDS[unit])
+    rendered = functools.partial(format_timedelta, delta, "second", threshold=1.0001, add_direction=True)
+    return _phrase(lambda at: rendered(locale=at), locale)
 
 
-def _say_interval(locale, first, days):
+def _say_interval(locale: Locale, first: datetime.date, days: int) -> str | None:
+    "From one day to another."
     last = first + datetime.timedelta(days=days)
     return _phrase(lambda at: format_interval(first, last, "yMMMd", locale=at), locale)
 
 
-def _say_money(locale, number, currency):
+def _say_money(locale: Locale, number: int, currency: str) -> str | None:
+    "An amount of a currency, by its name."
     if not _name(locale, "currencies", currency):
         return None
     text = format_currency(number, currency, format="#,##0", locale=locale, format_type="name", currency_digits=False)
     return _clean(text) if currency not in text and str(number) in text else None
 
 
-def _say_city(locale, zone):
+def _say_city(locale: Locale, zone: str) -> Segment | None:
     "The city of a time zone; one without a name keeps the zone's English one where the locale is in Latin script."
     city = locale.time_zones.get(zone, {}).get("city")
     if city:
@@ -342,7 +188,8 @@ def _say_city(locale, zone):
     return (zone.split("/")[-1].replace("_", " "), "LOC") if script(str(locale)) == "Latn" else None
 
 
-def _say_time(locale, hour, minute):
+def _say_time(locale: Locale, hour: int, minute: int) -> str:
+    "A time of day."
     return _clean(format_time(datetime.time(hour, minute), "short", locale=locale))
 
 # %% ../../nbs/01_text/02_phrasebook.ipynb #483123ec
@@ -351,18 +198,21 @@ def script(
 ) -> str:  # ISO 15924 code, such as Latn
     "The script a locale is written in."
     locale = Locale.parse(code)
-    return locale.script or _LIKELY.get(code, _LIKELY.get(locale.language, "und_Latn_ZZ")).split("_")[1]
+    likely = LIKELY_SUBTAGS.get(code) or LIKELY_SUBTAGS.get(locale.language, "und_Latn_ZZ")
+    return locale.script or likely.split("_")[1]
 
 # %% ../../nbs/01_text/02_phrasebook.ipynb #ac6cc5a6
-def _one(label, say):  # a part that is one segment
-    def segments(locale, *args):
-        text = say(locale, *args)
+def _one(label: str, word: Callable[..., str | None]) -> Callable[..., list[Segment] | None]:
+    "The function that says a part which is one segment."
+
+    def segments(locale: Locale, *args: Any) -> list[Segment] | None:
+        text = word(locale, *args)
         return [(text, label)] if text else None
 
     return segments
 
 
-_SAY = {
+_SAY: dict[str, Callable[..., list[Segment] | None]] = {  # by kind of part
     "territory": _one("LOC", lambda at, place: _name(at, "territories", place)),
     "territories": lambda at, places, style: _listed(at, [_said(at, "territories", p, "LOC") for p in places], style),
     "languages": lambda at, langs, style: _listed(at, [_said(at, "languages", lang, "LANG") for lang in langs], style),
@@ -381,7 +231,8 @@ _SAY = {
 
 
 @functools.lru_cache(200_000)
-def _say(locale, part):
+def part_segments(locale: Locale, part: Part) -> list[Segment] | None:
+    "A part of a frame as segments; None where the locale cannot say it."
     return _SAY[part[0]](locale, *part[1:])
 
 # %% ../../nbs/01_text/02_phrasebook.ipynb #6b1526bd
@@ -389,7 +240,7 @@ TAGS = ("ADP", "CCONJ", "NOUN", "NUM", "PROPN", "PUNCT", "SYM", "X")
 _WORD = regex.compile(r"\p{N}+|[\p{L}\p{M}\u200c\u200d’'ʻʼ་]+|[^\s\p{C}]")
 
 
-def _words_in(table):
+def _words_in(table: Any) -> set[str]:
     "All words, in lower case, of the texts in a nested table of CLDR."
     if isinstance(table, str):
         return set(_WORD.findall(_plain(table).lower()))
@@ -397,31 +248,25 @@ def _words_in(table):
 
 
 @functools.cache
-def _calendar(locale):
+def _calendar(locale: Locale) -> set[str]:
     "Words of months and weekdays, in any form but a single letter."
-    return {
-        w
-        for table in (locale.months, locale.days)
-        for forms in table.values()
-        for width in ("wide", "abbreviated")
-        for w in _words_in(forms[width])
-    }
+    forms = [*locale.months.values(), *locale.days.values()]
+    return set().union(*(_words_in(form[width]) for form in forms for width in ("wide", "abbreviated")))
 
 
 @functools.cache
-def _times(locale):
+def _times(locale: Locale) -> Counter[str]:
     "Words said with a number of years, months, ..., seconds: in how many of these units each occurs."
     data = locale._data  # Babel has no other way to these tables
-    return Counter(
-        w
-        for u in _SECONDS
-        for w in _words_in(data["date_fields"].get(u))
-        | _words_in(data["unit_patterns"].get(f"duration-{u}", {}).get("long"))
-    )
+    units = Counter()
+    for unit in SECONDS:
+        patterns = data["unit_patterns"].get(f"duration-{unit}", {}).get("long")
+        units.update(_words_in(data["date_fields"].get(unit)) | _words_in(patterns))
+    return units
 
 
 @functools.cache
-def _glue(locale):
+def _glue(locale: Locale) -> set[str]:
     "Words that go with several units of time, that join two units, or that stand inside many currencies' names."
     data = locale._data
     names = [_WORD.findall(n) for forms in data["currency_names_plural"].values() for n in set(forms.values())]
@@ -433,11 +278,13 @@ def _glue(locale):
 
 
 @functools.cache
-def _places(locale):
+def _places(locale: Locale) -> set[str | None]:
+    "The names of all territories."
     return {_name(locale, "territories", t) for t in locale.territories}
 
 # %% ../../nbs/01_text/02_phrasebook.ipynb #1af9b9fe
-def _date_tag(locale, word, before, after):  # the texts around the word
+def _date_tag(locale: Locale, word: str, before: str, after: str) -> str:
+    "The tag of a word of a date; before and after are the texts around it."
     if after[:1] in (".", "․") or word in _calendar(locale):
         return "NOUN"
     if word in _glue(locale):
@@ -447,7 +294,8 @@ def _date_tag(locale, word, before, after):  # the texts around the word
     return "X" if before and not before[-1].isspace() else "ADP"
 
 
-def _tag(locale, match, label):  # match: a word of a segment, as `_WORD` finds it
+def _tag(locale: Locale, match: regex.Match[str], label: str) -> str:
+    "The tag of a word of a segment, as `_WORD` finds it."
     word = match[0].lower()
     if word.isnumeric():
         return "NUM"
@@ -463,7 +311,7 @@ def _tag(locale, match, label):  # match: a word of a segment, as `_WORD` finds 
 
 
 @functools.lru_cache(200_000)
-def _tags(locale, segment, label):
+def _tags(locale: Locale, segment: str, label: str) -> tuple[str, ...]:
     "A Universal POS tag for each word of a segment."
     return tuple(_tag(locale, match, label) for match in _WORD.finditer(segment))
 
@@ -481,34 +329,36 @@ class Sentence:
     parts: tuple[int, ...]  # which of the frame's parts are said
 
 # %% ../../nbs/01_text/02_phrasebook.ipynb #5e1ea3bb
-def _segments(locale, frame):
-    "What is said of a frame: (number of the part, None between parts; text; label); nothing for fewer than two parts."
+def frame_segments(
+    locale: Locale, frame: Frame
+) -> list[tuple[int | None, str, str]]:  # number of the part, None between parts; text; label
+    "The segments of a frame in one locale, none where it can say fewer than two parts."
     parts, separator = frame
-    said = [(i, segments) for i, part in enumerate(parts) if (segments := _say(locale, part))]
+    said = [(i, segments) for i, part in enumerate(parts) if (segments := part_segments(locale, part))]
     if len(said) < 2:
         return []
-    out = []
+    numbered = []
     for i, segments in said:
-        out += [(None, separator, "O"), *((i, *segment) for segment in segments)]
-    return out[1:] + [(None, ".", "O")]
+        numbered += [(None, separator, "O"), *((i, text, label) for text, label in segments)]
+    return numbered[1:] + [(None, ".", "O")]
 
 
-def _bio(label, n):
+def _bio(label: str, n: int) -> list[str]:
     "Labels of the n words of a segment."
     return ["O"] * n if label == "O" else [f"B-{label}", *[f"I-{label}"] * (n - 1)][:n]
 
 
-def _sentence(locale, frame, number):
+def _sentence(locale: Locale, frame: Frame, number: int) -> Sentence | None:
     "The frame in this locale, or None where it can say fewer than two parts."
-    segments = _segments(locale, frame)
+    segments = frame_segments(locale, frame)
     if not segments:
         return None
     text, words, labels, tags, offsets = "", [], [], [], []
     for _, segment, label in segments:
-        found = list(_WORD.finditer(segment))
-        words += [m[0] for m in found]
-        offsets += [(len(text) + m.start(), len(text) + m.end()) for m in found]
-        labels += _bio(label, len(found))
+        matches = list(_WORD.finditer(segment))
+        words += [m[0] for m in matches]
+        offsets += [(len(text) + m.start(), len(text) + m.end()) for m in matches]
+        labels += _bio(label, len(matches))
         tags += _tags(locale, segment, label)
         text += segment
     said = dict.fromkeys(part for part, *_ in segments if part is not None)
@@ -534,7 +384,7 @@ def lines(
 ) -> list[str]:  # one sentence a line
     "The sentences of one locale as plain text."
     at = find_locale(locale)
-    said = (_segments(at, frame) for frame in frames(n, seed, held_out))
+    said = (frame_segments(at, frame) for frame in frames(n, seed, held_out))
     return ["".join(text for _, text, _ in segments) for segments in said if segments]
 
 # %% ../../nbs/01_text/02_phrasebook.ipynb #479b8739
@@ -559,134 +409,14 @@ def dictionary(
     phrases: bool = False,  # also entries of more than one word
 ) -> list[tuple[str, str]]:  # sorted pairs (word in a, word in b), lower case
     "A bilingual dictionary from the names of territories, languages, scripts, currencies, months and weekdays."
-    first, second, out = find_locale(a), find_locale(b), set()
+    first, second, names = find_locale(a), find_locale(b), set()
     for table in ("territories", "languages", "scripts", "currencies"):
-        out |= {(_name(first, table, k), _name(second, table, k)) for k in getattr(first, table)}
+        names |= {(_name(first, table, k), _name(second, table, k)) for k in getattr(first, table)}
     for table in ("months", "days"):
         x, y, root = (getattr(at, table)["format"]["wide"] for at in (first, second, _ROOT))
-        out |= {(x[k], y[k]) for k in x if k in y and root[k] not in (x[k], y[k])}
-    pairs = sorted((x.lower(), y.lower()) for x, y in out if x and y)
+        names |= {(x[k], y[k]) for k in x if k in y and root[k] not in (x[k], y[k])}
+    pairs = sorted((x.lower(), y.lower()) for x, y in names if x and y)
     return [p for p in dict.fromkeys(pairs) if phrases or all(map(_WORDS_ONLY.fullmatch, p))]
-
-# %% ../../nbs/01_text/02_phrasebook.ipynb #21f6e47c
-class Cloze(NamedTuple):
-    "A fact of a text with a name left out."
-
-    question: str  # the fact, with a question mark for the name
-    context: str  # two sentences, one of which has the fact
-    answer: str  # the name
-    start: int  # its place: context[start:start + len(answer)] == answer
-    number: int  # of the pair of frames among those drawn
-
-
-_FACTS = ("language", "script", "city")
-
-
-def _cloze(at, frames, fact, first, number):  # fact: number of the frame and of its part; first: which name is left out
-    said = [_segments(at, frame) for frame in frames]
-    if not all(said):
-        return None
-    context, pair = "", []
-    for f, segments in enumerate(said):
-        context += " " * bool(f)
-        for part, text, _ in segments:
-            if (f, part) == fact:
-                pair.append((text, len(context)))
-            context += text
-    if not pair:
-        return None
-    (a, start_a), (between, _), (b, start_b) = pair
-    kept, answer, start = (between + b, a, start_a) if first else (a + between, b, start_b)
-    if context.count(kept) > 1:
-        return None
-    return Cloze("?" + kept if first else kept + "?", context, answer, start, number)
-
-
-def questions(
-    locale: str,  # CLDR locale
-    n: int,  # how many pairs of frames to draw
-    seed: int,  # the same n and seed ask about the same facts in every locale
-    held_out: bool = False,  # draw from the frames kept for evaluation
-) -> list[Cloze]:  # at most n
-    "Ask about facts of short texts; `ValueError` for a locale without text."
-    at, rng, out, drawn = find_locale(locale), random.Random(seed), [], frames(2 * n, seed, held_out)
-    for number, two in enumerate(zip(drawn[::2], drawn[1::2])):
-        facts = [(f, p) for f, (parts, _) in enumerate(two) for p, part in enumerate(parts) if part[0] in _FACTS]
-        fact, first = rng.choice(facts or [None]), rng.random() < 0.5
-        if fact and (cloze := _cloze(at, two, fact, first, number)):
-            out.append(cloze)
-    return out
-
-# %% ../../nbs/01_text/02_phrasebook.ipynb #d354f8b7
-class Inference(NamedTuple):
-    "Two sentences and what the second is to the first."
-
-    premise: str  # a fact, and something beside it
-    hypothesis: str  # a fact
-    label: str  # entailment, neutral or contradiction
-    number: int  # of the three pairs with this hypothesis among those drawn
-
-
-_TONGUES = ["fr", "de", "ru", "ar", "es", "it", "hi", "tr", "el", "pl", "fi", "pt"]
-_HOMES = ["FR", "DE", "RU", "EG", "ES", "IT", "IN", "TR", "GR", "PL", "FI", "PT"]
-
-
-def _text(locale, part, turn=1):  # -1: its names the other way round
-    return "".join(text for text, _ in (_say(locale, part) or [])[::turn])
-
-
-class _Drawn(NamedTuple):
-    "What three inferences with one hypothesis say, in no language."
-
-    fact: tuple  # of the hypothesis: language and territory
-    facts: dict  # {label: the premise's fact}, in the order in which they come
-    beside: tuple  # parts, of which the first that a locale can say stands in the premise
-    separator: str
-    turns: (
-        list  # 1 or -1, names the other way round: in the hypothesis, in the premise's fact, and of the premise itself
-    )
-
-
-def _draw_inference(rng, names, held_out) -> _Drawn:
-    (a, c), (b, d) = rng.sample(_TONGUES[:names], 2), rng.sample(_HOMES[:names], 2)
-    facts = {"entailment": (a, b), "neutral": (c, d), "contradiction": rng.choice(((a, d), (c, b)))}
-    time, separator = _draw_time(rng, held_out)
-    others = [code for code in world() if code not in _HOMES and _is_held_out(code) == held_out]
-    other = ("territory", rng.choice(others))
-    facts = {label: facts[label] for label in rng.sample(list(facts), 3)}
-    return _Drawn((a, b), facts, (time, other), separator, rng.choices((1, -1), k=3))
-
-
-def _draw_time(rng, held_out):
-    "A phrase of time and the separator before it, held out or not by what is said in English: 11 weeks are 3 months."
-    while True:
-        time, separator = _AROUND["ago"](rng, None), rng.choice((", ", "; ", ": "))
-        if _is_held_out((_text(find_locale("en"), time), separator)) == held_out:
-            return time, separator
-
-
-def inferences(
-    locale: str,  # CLDR locale
-    n: int,  # how many pairs to draw, in threes
-    seed: int,  # the same n and seed say the same in every locale
-    held_out: bool = False,  # draw what is beside the facts from what is kept for evaluation, or from the rest
-    names: int = 3,  # how many languages and how many territories the facts are about, 2 to 12
-) -> list[Inference]:  # at most n; as many of each label
-    "Pairs of sentences for natural language inference (NLI); `ValueError` for a locale without text."
-    if not 2 <= names <= len(_HOMES):
-        raise ValueError(f"facts about {names} languages and territories; choose from 2 to {len(_HOMES)}")
-    at, rng, out = find_locale(locale), random.Random(seed), []
-    for number in range(n // 3):
-        drawn = _draw_inference(rng, names, held_out)
-        turn, premise_turn, order = drawn.turns
-        beside = next(filter(None, (_text(at, part) for part in drawn.beside)), "")
-        hypothesis = _text(at, ("language", *drawn.fact), turn)
-        premises = {label: _text(at, ("language", *fact), premise_turn) for label, fact in drawn.facts.items()}
-        if beside and hypothesis and all(premises.values()):
-            for label, premise in premises.items():
-                whole = drawn.separator.join((premise, beside)[::order])
-                out.append(Inference(whole + ".", hypothesis + ".", label, number))
-    return out
 
 # %% ../../nbs/01_text/02_phrasebook.ipynb #5e340bd8
 _SOURCE_LOCALES = "en de fr es pl tr id fi ru bg ar fa hi mr el he ka ko th"

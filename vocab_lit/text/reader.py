@@ -12,13 +12,13 @@ import gzip
 import json
 import lzma
 import zlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 from .errors import SettingError, first_line
 from .extras import import_extra
@@ -94,7 +94,8 @@ def _as_text(value: object, place: str, field: str) -> str:
     return value
 
 
-def _no_field(path: str | Path, what: str, field: str, there: Iterable) -> ValueError:
+def _no_field(path: str | Path, what: str, field: str, there: Iterable[str]) -> ValueError:
+    "The error about a field or column that is not there, with those that are."
     there = ", ".join(str(name)[:30] for name in there) or "none"
     hint = f"name the one with the text by --field NAME (a column without a name by its number), or as {path}::NAME"
     return ValueError(f"{path}: no {what} {field!r}; there are {there}; {hint}")
@@ -103,7 +104,7 @@ def _no_field(path: str | Path, what: str, field: str, there: Iterable) -> Value
 def json_record(
     line: str,
     place: str,  # where it stands, for messages
-) -> dict:
+) -> dict[str, Any]:
     "The object in a line of JSON; `ValueError` where there is none."
     try:
         record = json.loads(line)
@@ -117,6 +118,7 @@ def json_record(
 
 
 def _json_texts(path: Path, field: str) -> Iterator[str]:
+    "The texts of a file of JSON lines."
     for n, line in enumerate(raw_lines(path), 1):
         if line.isspace():
             continue
@@ -129,12 +131,13 @@ def _json_texts(path: Path, field: str) -> Iterator[str]:
 # %% ../../nbs/01_text/06_reader.ipynb #6a3f0113
 def table_cells(line: str) -> list[str]:
     "The cells of a line between tabs; quotation marks around a whole cell are no part of it."
+    return [_unquoted(cell) for cell in line.rstrip("\r\n").split("\t")]
 
-    def unquoted(cell):
-        quoted = len(cell) > 1 and cell[0] == cell[-1] == '"'
-        return cell[1:-1].replace('""', '"') if quoted else cell
 
-    return [unquoted(cell) for cell in line.rstrip("\r\n").split("\t")]
+def _unquoted(cell: str) -> str:
+    "A cell without the quotation marks around it."
+    quoted = len(cell) > 1 and cell[0] == cell[-1] == '"'
+    return cell[1:-1].replace('""', '"') if quoted else cell
 
 
 def _rows(path: Path, delimiter: str) -> Iterator[tuple[int, list[str]]]:  # number of the last line, cells
@@ -152,6 +155,7 @@ def _rows(path: Path, delimiter: str) -> Iterator[tuple[int, list[str]]]:  # num
 
 
 def _table_texts(path: Path, field: str, delimiter: str) -> Iterator[str]:
+    "The cells of one column of a table."
     rows = _rows(path, delimiter)
     first, columns = next(rows)
     if field in columns:
@@ -168,6 +172,7 @@ def _table_texts(path: Path, field: str, delimiter: str) -> Iterator[str]:
 
 # %% ../../nbs/01_text/06_reader.ipynb #6a3f0115
 def _parquet_texts(path: Path, field: str) -> Iterator[str]:
+    "The texts of one column of a Parquet file, read in parts."
     parquet = import_extra("pyarrow.parquet", "text")
     try:
         file = parquet.ParquetFile(path)
@@ -214,51 +219,67 @@ def _looks_like_table(rows: list[list[str]], delimiter: str) -> bool:
     return delimiter == "\t" or len(rows) > 2 and all(map(_is_name, rows[0]))
 
 
+def _names_field(rows: list[list[str]], field: str) -> bool:
+    "Whether the first of some rows names the columns, and one of them has the text."
+    return bool(rows) and len(rows[0]) > 1 and field in rows[0]
+
+
+def _no_text_column(path: Path, field: str, columns: list[str]) -> ValueError:
+    "The error about a table of which no column is the text."
+    hint = f"name the column with the text by --field NAME (or its number), or as {path}::NAME"
+    return ValueError(
+        f"{path} looks like a table or treebank of {len(columns)} columns ({', '.join(columns)[:80]}) and has no "
+        f"column {field!r}; {hint}; plain text has one sentence or paragraph a line"
+    )
+
+
 def _table_delimiter(path: Path, lines: list[str], field: str) -> str:
-    "What divides the cells of a table, nothing where a file is no table; `ValueError` where no column is the text."
+    "The character between the cells of a table, nothing where a file is none; `ValueError` where no column is text."
     named = {".csv", ".tsv"} & set(path.suffixes)
-    found = {delimiter: _split(lines, delimiter) for delimiter in _DELIMITERS}
-    for delimiter, rows in found.items():
-        if (
-            rows
-            and len(rows[0]) > 1
-            and field in rows[0]
-            and (named or field != FIELD or _looks_like_table(rows, delimiter))
-        ):
+    tables = {delimiter: _split(lines, delimiter) for delimiter in _DELIMITERS}
+    looks = [delimiter for delimiter, rows in tables.items() if _looks_like_table(rows, delimiter)]
+    for delimiter, rows in tables.items():
+        if _names_field(rows, field) and (named or field != FIELD or delimiter in looks):
             return delimiter
-    tables = [delimiter for delimiter, rows in found.items() if _looks_like_table(rows, delimiter)]
-    if named and not tables:
-        tables = ["\t" if ".tsv" in named else ","]
-    if tables and not field.isdecimal() and not named:
-        columns = found[tables[0]][0]
-        hint = f"name the column with the text by --field NAME (or its number), or as {path}::NAME"
-        raise ValueError(
-            f"{path} looks like a table or treebank of {len(columns)} columns ({', '.join(columns)[:80]}) and has no "
-            f"column {field!r}; {hint}; plain text has one sentence or paragraph a line"
-        )
-    return tables[0] if tables else ""
+    if named:
+        by_name = "\t" if ".tsv" in named else ","
+        return looks[0] if looks else by_name
+    if looks and not field.isdecimal():
+        raise _no_text_column(path, field, tables[looks[0]][0])
+    return looks[0] if looks else ""
 
 # %% ../../nbs/01_text/06_reader.ipynb #6a3f0118
 def _plain_texts(path: Path, field: str) -> Iterator[str]:
+    "The lines of plain text, which has no fields."
     return raw_lines(path)
 
 
-def _texts_of(path: Path, field: str):
-    "The function that reads a file's texts; `ValueError` where its format has none."
+def _is_parquet(path: Path) -> bool:
+    "Whether a file begins as a Parquet file."
     with open(path, "rb") as f:
-        if f.read(4) == b"PAR1":
-            return _parquet_texts
+        return f.read(4) == b"PAR1"
+
+
+def _check_is_text(path: Path, start: str) -> None:
+    "`ValueError` where a file begins as a format that has no lines of text."
+    if start in ("{", "[") or start.startswith(("[{", '["')):
+        hint = "give JSON lines, an object in each line; `jq -c '.[]'` makes them of a list"
+        raise ValueError(f"{path} is JSON over several lines or a list; {hint}")
+    if start.lower().startswith(("<?xml", "<!doctype", "<html")):
+        raise ValueError(f"{path} is XML or HTML; take the text out of it first")
+
+
+def _texts_of(path: Path, field: str) -> Callable[[Path, str], Iterator[str]]:
+    "The function that reads a file's texts; `ValueError` where its format has none."
+    if _is_parquet(path):
+        return _parquet_texts
     lines = _first_lines(path)
     if not lines:
         return _plain_texts
     start = "".join(lines[0].split())
     if start.startswith('{"') or start == "{}":
         return _json_texts
-    if start in ("{", "[") or start.startswith(("[{", '["')):
-        hint = "give JSON lines, an object in each line; `jq -c '.[]'` makes them of a list"
-        raise ValueError(f"{path} is JSON over several lines or a list; {hint}")
-    if start.lower().startswith(("<?xml", "<!doctype", "<html")):
-        raise ValueError(f"{path} is XML or HTML; take the text out of it first")
+    _check_is_text(path, start)
     delimiter = _table_delimiter(path, lines, field or FIELD)
     if delimiter:
         return partial(_table_texts, delimiter=delimiter)
@@ -285,13 +306,10 @@ _HUB = "hf:"
 _BESIDE_TEXT = ("readme", "license", "licence", ".", "_")  # begin the names of files that are no text
 
 
-def _files_in(folder: Path) -> list[Path]:
-    def is_text(file):
-        parts = file.relative_to(folder).parts
-        hidden = any(part.startswith((".", "_")) for part in parts)
-        return file.is_file() and not hidden and not file.name.lower().startswith(_BESIDE_TEXT)
-
-    return sorted(filter(is_text, folder.rglob("*")))
+def _is_text_in(folder: Path, file: Path) -> bool:
+    "Whether a file of a folder is text by its name: neither hidden nor a license."
+    hidden = any(part.startswith((".", "_")) for part in file.relative_to(folder).parts)
+    return file.is_file() and not hidden and not file.name.lower().startswith(_BESIDE_TEXT)
 
 
 @dataclass(frozen=True)
@@ -306,7 +324,7 @@ class TextSource:
         cls,
         given: str | Path | TextSource,  # such as a.txt, crawl/, 'crawl/*.zst', a.jsonl::body or hf:NAME:CONFIG:SPLIT
     ) -> TextSource:
-        "What a name stands for."
+        "The source that a name stands for."
         if isinstance(given, TextSource):
             return given
         path, colons, field = str(given).rpartition("::")
@@ -319,6 +337,7 @@ class TextSource:
 
     @property
     def is_data_set(self) -> bool:
+        "Whether the text comes from the Hugging Face Hub."
         return self.path.startswith(_HUB)
 
     @property
@@ -330,15 +349,14 @@ class TextSource:
         if path.is_file():
             return [path]
         if path.is_dir():
-            found = _files_in(path)
-            if not found:
-                raise FileNotFoundError(f"{path}: no text files in this folder")
-            return found
-        found = sorted(Path(name) for name in glob.glob(self.path, recursive=True) if Path(name).is_file())
-        if not found:
-            what = "file has such a name" if glob.has_magic(self.path) else "such file or folder"
-            raise FileNotFoundError(f"{path}: no {what}")
-        return found
+            files = sorted(file for file in path.rglob("*") if _is_text_in(path, file))
+            problem = "no text files in this folder"
+        else:
+            files = sorted(Path(name) for name in glob.glob(self.path, recursive=True) if Path(name).is_file())
+            problem = "no file has such a name" if glob.has_magic(self.path) else "no such file or folder"
+        if not files:
+            raise FileNotFoundError(f"{path}: {problem}")
+        return files
 
     @property
     def name(self) -> str:
@@ -360,12 +378,12 @@ class TextSource:
         "Bytes on disk; None of a data set."
         return None if self.is_data_set else sum(file.stat().st_size for file in self.files)
 
-    def facts(self) -> list:  # [absolute name, bytes]
-        "What tells that this is the same text as before."
+    def facts(self) -> list[str | int | None]:  # [absolute name, bytes]
+        "The name and the size, by which a later run knows that the text is the same."
         return [self.name, self.size()]
 
 # %% ../../nbs/01_text/06_reader.ipynb #6a3f0123
-def _data_set(name: str):
+def _data_set(name: str) -> Iterable[dict[str, Any]]:
     "A part of a data set, as `datasets` streams it."
     datasets = import_extra("datasets", "text")
     path, config, split = (name.removeprefix(_HUB).split(":") + ["", ""])[:3]

@@ -201,7 +201,7 @@ def distribute(
 
 
 class Settings:
-    "What settings classes have in common: a check that needs no more than the files' names."
+    "The base of settings classes: a check that needs no more than the files' names."
 
     def check(self) -> None:
         "`SettingError` in the name of the first option that cannot be as it is."
@@ -243,6 +243,7 @@ class CleanSettings(Settings):
     confidence: float = option(0.5, "smallest probability with which a line is taken to be in a language")
 
     def check(self) -> None:
+        "`SettingError` in the name of the first option that cannot be as it is."
         super().check()
         within("min_tokens", self.min_tokens, 0)
         within("longest", self.longest, 1)

@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING
 
 from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, processors
 
-from ..text.settings import first_line
-from .own_pipeline import _IN_BYTES, is_reserved, train_in_own_pipeline
-from .vocab import read_pipeline
+from ..text.errors import first_line
+from .own_pipeline import train_in_own_pipeline
+from .pipeline import is_reserved
+from .vocab import FALLBACK_PIECES, read_pipeline
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase, PreTrainedTokenizerFast
@@ -61,7 +62,7 @@ _ROLES = {
 CHAT_FAMILIES = tuple(_TEMPLATES)
 
 
-def _byte_level_backend(family):
+def _byte_level_backend(family: str) -> Tokenizer:
     backend = Tokenizer(models.BPE(ignore_merges=family == "llama3"))
     rule = pre_tokenizers.Split(Regex(_QWEN if family == "qwen3" else _LLAMA), "isolated")
     in_bytes = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
@@ -71,9 +72,9 @@ def _byte_level_backend(family):
     return backend
 
 
-def _fallback_backend(family):
+def _fallback_backend(family: str) -> Tokenizer:
     characters = "▁" + string.digits + string.ascii_letters + "\n" * (family == "gemma3")
-    vocab = {piece: i for i, piece in enumerate([*_IN_MODEL[family], *_IN_BYTES, *characters])}
+    vocab = {piece: i for i, piece in enumerate([*_IN_MODEL[family], *FALLBACK_PIECES, *characters])}
     backend = Tokenizer(models.BPE(vocab, [], unk_token="<unk>", fuse_unk=True, byte_fallback=True))
     steps = [decoders.Replace("▁", " "), decoders.ByteFallback(), decoders.Fuse()]
     if family == "gemma3":

@@ -18,11 +18,11 @@ from tokenizers import models
 from tqdm.auto import tqdm
 
 from .expansion import UNKNOWN_PENALTY, append_pieces
-from .own_pipeline import _digits_are_single, _training_rule, _training_splits, _unknown
+from .own_pipeline import digits_are_single, training_rule, training_splits
+from .pipeline import Built, unknown_piece, with_pipeline
 from .settings import TokenizerSettings
-from .tokenizer import with_pipeline
-from .trim import Built, Parts, _without, count_tokens, kept_in_any_case
-from .vocab import _FALLBACK, read_dialect, read_pipeline
+from .trim import Parts, count_tokens, keep_tokens, kept_in_any_case
+from .vocab import FALLBACK, read_dialect, read_pipeline
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
@@ -33,16 +33,17 @@ __all__ = ['count_words', 'to_merge', 'Merges', 'UnigramScores', 'extend_on_text
 
 # %% ../../nbs/02_tokens/09_continued.ipynb #4ae70d0d
 def _single_digits(parts: Parts) -> bool:
-    return _digits_are_single(parts.pipeline, parts.dialect)
+    "Whether the source has every digit as a token."
+    return digits_are_single(parts.pipeline, parts.dialect)
 
 
 def count_words(
     parts: Parts,
     lines: Iterable[str],
 ) -> Counter[str]:  # in the order in which they come up first
-    "How often a text has each word, as the tokenizer's model is given it."
+    "Count the words of a text, as the tokenizer's model is given them."
     backend = parts.tokenizer.backend_tokenizer
-    split = backend.pre_tokenizer or _training_splits(backend, parts.dialect, _single_digits(parts))
+    split = backend.pre_tokenizer or training_splits(backend, parts.dialect, _single_digits(parts))
     normalise = backend.normalizer.normalize_str if backend.normalizer else str
     added = [re.escape(a["content"]) for a in parts.pipeline["added_tokens"]]
     added = re.compile("|".join(sorted(added, key=len, reverse=True)) or r"(?!)")
@@ -57,8 +58,8 @@ def to_merge(
     parts: Parts,
     words: Counter[str],
 ) -> Counter[str]:  # in the order in which they come up first
-    "Words as they are divided before merges are learnt."
-    rule = _training_rule(parts.dialect, _single_digits(parts))
+    "Words as they are divided before merges are learned."
+    rule = training_rule(parts.dialect, _single_digits(parts))
     if rule is None:
         return words
     counts = Counter()
@@ -70,16 +71,16 @@ def to_merge(
 
 def _merged(symbols: list[str], a: str, b: str, joined: str) -> list[str]:
     "Symbols with each pair of a and b joined, from the left."
-    found, at = [], 0
+    merged, at = [], 0
     while at < len(symbols):
         together = symbols[at] == a and at + 1 < len(symbols) and symbols[at + 1] == b
-        found.append(joined if together else symbols[at])
+        merged.append(joined if together else symbols[at])
         at += 2 if together else 1
-    return found
+    return merged
 
 # %% ../../nbs/02_tokens/09_continued.ipynb #0d1b1667
 class Merges:
-    "Words divided into tokens, and the merges that are learnt from them."
+    "Words divided into tokens, and the merges that are learned from them."
 
     def __init__(
         self,
@@ -89,10 +90,10 @@ class Merges:
         self.parts, self.known = parts, set(parts.ids)
         self.ranks = dict(parts.ranks) if parts.dialect.model == "BPE" else {}
         self.next_rank = len(parts.model.get("merges", ()))
-        self.barred = {a["content"] for a in parts.pipeline["added_tokens"]} | {_unknown(parts.model)}
-        self.barred |= {piece for piece in parts.ids if _FALLBACK.fullmatch(piece)}
+        self.barred = {a["content"] for a in parts.pipeline["added_tokens"]} | {unknown_piece(parts.model)}
+        self.barred |= {piece for piece in parts.ids if FALLBACK.fullmatch(piece)}
         self.new: dict[str, int] = {}  # {piece that the source lacks: how often it came up when it was made}
-        self.learnt: list[list[str]] = []  # merges
+        self.learned: list[list[str]] = []  # merges
         self.words, self.counts = list(words), list(words.values())
         self.model = parts.tokenizer.backend_tokenizer.model
         self.divided = [self.divide(word) for word in self.words]
@@ -107,8 +108,8 @@ class Merges:
         symbols = self.parts.symbols(word)
         if not self.known.issuperset(symbols):
             return self._settled(symbols)
-        found = [token.value for token in self.model.tokenize(word)]
-        return symbols if self.barred.intersection(found) else found
+        pieces = [token.value for token in self.model.tokenize(word)]
+        return symbols if self.barred.intersection(pieces) else pieces
 
     def _settled(self, symbols: list[str]) -> list[str]:
         "Symbols with all merges done that there are, the lowest rank first."
@@ -125,20 +126,21 @@ class Merges:
         return self.parts.joined(a, b) if a else b
 
     def _pairs_of(self, symbols: list[str]) -> Iterator[tuple[str, str]]:
+        "Neighbouring symbols that are tokens, and nothing beside each symbol that is none."
         known = self.known
         yield from (("", symbol) for symbol in symbols if symbol not in known)
         yield from (pair for pair in zip(symbols, symbols[1:]) if pair[0] in known and pair[1] in known)
 
     def _count(self, word: int, sign: int) -> set[tuple[str, str]]:
         "Add the pairs of a word, or take them out; returns them."
-        n, found = sign * self.counts[word], set()
+        change, counted = sign * self.counts[word], set()
         for pair in self._pairs_of(self.divided[word]):
-            self.pairs[pair] += n
-            found.add(pair)
+            self.pairs[pair] += change
+            counted.add(pair)
         if sign > 0:
-            for pair in found:
+            for pair in counted:
                 self.where[pair].add(word)
-        return found
+        return counted
 
     def most_frequent(
         self,
@@ -160,7 +162,6 @@ class Merges:
         pair: tuple[str, str],  # the first "": a character becomes a token
     ) -> None:
         "Make a pair one token in all words."
-        a, b = pair
         joined, often = self.made_by(pair), self.pairs[pair]
         touched = self.where.pop(pair)
         for i in touched:
@@ -169,19 +170,26 @@ class Merges:
         if is_new:
             self.known.add(joined)
             self.new[joined] = often
-        if a:
-            self.ranks[pair] = self.next_rank + len(self.learnt)
-            self.learnt.append([a, b])
-        found = set()
-        for i in touched:
-            symbols = _merged(self.divided[i], a, b, joined)
+        if pair[0]:
+            self.ranks[pair] = self.next_rank + len(self.learned)
+            self.learned.append(list(pair))
+        beside = self._join(touched, pair, joined, is_new)
+        for other in beside:
+            if joined in other or not is_new:  # the others have not become more
+                heapq.heappush(self.heap, (-self.pairs[other], other))
+
+    def _join(
+        self, words: set[int], pair: tuple[str, str], joined: str, is_new: bool
+    ) -> set[tuple[str, str]]:  # the pairs that these words have now
+        "Divide words anew in which a pair has become one token; where the source has the token, its merges go on."
+        pairs = set()
+        for i in words:
+            symbols = _merged(self.divided[i], *pair, joined)
             if not is_new and self.parts.dialect.model == "BPE":
                 symbols = self._settled(symbols)
             self.divided[i] = symbols
-            found |= self._count(i, 1)
-        for other in found:
-            if joined in other or not is_new:  # the others have not become more
-                heapq.heappush(self.heap, (-self.pairs[other], other))
+            pairs |= self._count(i, 1)
+        return pairs
 
     def go_on(
         self,
@@ -196,7 +204,8 @@ class Merges:
         return self
 
 # %% ../../nbs/02_tokens/09_continued.ipynb #156bbe54
-def _uses(model: models.Model, words: Counter[str]) -> Counter[str]:  # {piece: how often the text has it}
+def _uses(model: models.Model, words: Counter[str]) -> Counter[str]:
+    "Count the pieces into which a model divides words."
     used = Counter()
     for word, n in words.items():
         for token in model.tokenize(word):
@@ -223,6 +232,7 @@ _STAY = 0.75  # share of the candidates that stay in a round
 
 
 def _substrings(word: str, longest: int) -> Iterator[str]:
+    "All stretches of a word, up to a length."
     for start in range(len(word)):
         for end in range(start + 1, min(len(word), start + longest) + 1):
             yield word[start:end]
@@ -235,19 +245,19 @@ class UnigramScores:
         scores = dict(map(tuple, parts.model["vocab"]))  # {piece: logarithm of its probability}
         self.words, self.best, self.least = words, max(scores.values()), min(scores.values())
         longest = max(map(len, scores))
-        ends = {_unknown(parts.model), min(scores, key=scores.get)} - {None}
-        found = {part for word in words for part in _substrings(word, longest) if part in scores}
-        self.source = {piece: scores[piece] for piece in sorted(ends | found, key=parts.ids.get)}
-        unknown = list(self.source).index(_unknown(parts.model)) if _unknown(parts.model) else None
+        ends = {unknown_piece(parts.model), min(scores, key=scores.get)} - {None}
+        in_words = {part for word in words for part in _substrings(word, longest) if part in scores}
+        self.source = {piece: scores[piece] for piece in sorted(ends | in_words, key=parts.ids.get)}
+        unknown = list(self.source).index(unknown_piece(parts.model)) if unknown_piece(parts.model) else None
         self.options = dict(unk_id=unknown, byte_fallback=parts.model.get("byte_fallback"))
         used = self.uses({})
-        known = {piece: n for piece, n in used.items() if piece in found}
+        known = {piece: n for piece, n in used.items() if piece in in_words}
         total, n_known = used.total(), sum(known.values())
         distance = sum(n * (self.source[piece] - math.log(n / total)) for piece, n in known.items())
         self.offset = distance / n_known if n_known else 0.0
 
     def uses(self, new: dict[str, float]) -> Counter[str]:
-        "How often the text has each piece, new ones included."
+        "Count the pieces of the text, new ones included."
         return _uses(models.Unigram([*self.source.items(), *new.items()], **self.options), self.words)
 
     def of(self, counts: dict[str, int], total: int) -> dict[str, float]:
@@ -276,16 +286,22 @@ class UnigramScores:
         return sorted(loss, key=lambda piece: (-loss[piece], piece))
 
 
+def _estimate(model: UnigramScores, counts: dict[str, int], total: int) -> tuple[dict[str, int], int]:
+    "Two turns of EM with the best segmentation: scores from counts, and counts of the text divided by these scores."
+    for _ in range(2):
+        scores = model.of(counts, total)
+        used = model.uses(scores)
+        counts, total = {piece: used[piece] for piece in scores}, used.total()
+    return counts, total
+
+
 def _continue_unigram(parts: Parts, words: Counter[str], n: int) -> tuple[dict[str, float], str]:  # {piece: score}
     "New pieces for a Unigram model, and how they are chosen."
     model = UnigramScores(parts, words)
     counts = Merges(parts, to_merge(parts, words)).go_on(_CANDIDATES * n).new
     total = model.uses({}).total()
     while counts:
-        for _ in range(2):
-            scores = model.of(counts, total)
-            used = model.uses(scores)
-            counts, total = {piece: used[piece] for piece in scores}, used.total()
+        counts, total = _estimate(model, counts, total)
         scores = model.of(counts, total)
         order = model.ranked(counts, scores)
         if len(order) <= n / _STAY:
@@ -302,7 +318,7 @@ def _continue_wordpiece(parts: Parts, words: Counter[str], n: int) -> tuple[dict
     names = ("unk_token", "max_input_chars_per_word", "continuing_subword_prefix")
     options = {name: parts.model[name] for name in names}
 
-    def uses(some):
+    def uses(some: list[str]) -> Counter[str]:
         vocab = parts.ids | {piece: id for id, piece in enumerate(some, parts.size)}
         return _uses(models.WordPiece(vocab, **options), words)
 
@@ -313,7 +329,7 @@ def _continue_wordpiece(parts: Parts, words: Counter[str], n: int) -> tuple[dict
 def _continue_bpe(parts: Parts, words: Counter[str], n: int) -> tuple[dict[str, None], str]:
     "Add merges to a BPE model; returns the pieces that they make, and how they are chosen."
     merges = Merges(parts, to_merge(parts, words)).go_on(n)
-    parts.model["merges"] += merges.learnt
+    parts.model["merges"] += merges.learned
     steps = len(merges.new.keys() - set(itertools.chain.from_iterable(merges.divided)))
     about = f"its merges go on (tokens that are only steps to longer ones in this text: {steps:,})"
     return dict.fromkeys(merges.new), about
@@ -370,7 +386,7 @@ def without_unused(
         needed = parts.needs(id) - kept
         if len(kept) + len(needed) <= size:
             kept |= needed
-    pipeline, ids = _without(parts, kept)
+    pipeline, ids = keep_tokens(parts, kept)
     about = f"{built.about}; {parts.size - len(ids):,} that the text never uses are taken out"
     return Built(with_pipeline(built.tokenizer, pipeline), about, built.source_ids[ids], {})
 

@@ -13,7 +13,7 @@ import numpy as np
 from fontTools import unicodedata as ucd
 from tokenizers import Tokenizer
 
-from .vocab import Vocab, overlap, read_pipeline
+from .vocab import Token, Vocab, overlap, read_pipeline
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -49,23 +49,25 @@ def unknown_tokens(
     texts = [t.text if t.word_start else beginning + t.text for t in tokens]
     out = np.zeros(len(target), bool)
     encoded = tokenizer.encode_batch(texts, add_special_tokens=False)
-    out[[t.id for t in tokens]] = [source.unk_token_id in found.ids for found in encoded]
+    out[[t.id for t in tokens]] = [source.unk_token_id in encoding.ids for encoding in encoded]
     return out
 
 # %% ../../nbs/02_tokens/04_coverage.ipynb #1054c03a
-def _overlapping(source, target):  # the target's text tokens that the source has too
+def _overlapping(source: Vocab, target: Vocab) -> list[Token]:
+    "The target's text tokens that the source has too."
     pairs = overlap(source, target, fuzzy=source.dialect != target.dialect)
     return [t for t in target if t.kind == "text" and pairs[t.id] >= 0]
 
 
 def coverage(
-    source: PreTrainedTokenizerBase,
-    target: PreTrainedTokenizerBase,
+    source: PreTrainedTokenizerBase | Vocab,
+    target: PreTrainedTokenizerBase | Vocab,
 ) -> dict[str, float]:  # number of tokens, of unknown and of overlapping ones, and the shares of the last two
-    "How much of a target vocabulary the source cannot compose, and how much overlaps (Pfeiffer et al., 2021, Table 1)."
-    vocab = Vocab.from_tokenizer(target)
-    tokens, unknown = sum(t.kind == "text" for t in vocab), int(unknown_tokens(source, vocab).sum())
-    overlapping = len(_overlapping(Vocab.from_tokenizer(source), vocab))
+    "The share of a target vocabulary that the source cannot compose, and its overlap (Pfeiffer et al., 2021, Table 1)."
+    source, target = Vocab.of(source), Vocab.of(target)
+    tokens = sum(t.kind == "text" for t in target)
+    unknown = int(unknown_tokens(source.tokenizer, target).sum())
+    overlapping = len(_overlapping(source, target))
     return {
         "tokens": tokens,
         "unknown": unknown,
@@ -78,7 +80,7 @@ def coverage(
 KINDS = ("Numbers", "Lat Char", "Lat (S)W", "Oth Char", "Oth (S)W")
 
 
-def _kind(text):
+def _kind(text: str) -> str:
     if any(unicodedata.category(c)[0] == "N" for c in text):
         return "Numbers"
     script = "Lat" if any(ucd.script(c) == "Latn" for c in text) else "Oth"

@@ -6,13 +6,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from tokenizers import models
 
-from .own_pipeline import template_lines
-from .tokenizer import with_pipeline
-from .vocab import _CHARACTERS, Dialect, Token, Vocab, overlap, read_pipeline, read_token
+from .pipeline import template_lines, with_pipeline
+from .vocab import CHARACTERS, Dialect, Token, Vocab, overlap, read_pipeline, read_token
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase, PreTrainedTokenizerFast
@@ -32,7 +31,7 @@ def write_piece(
         data = token.data if token.kind == "byte" else token.text.encode()
         if not (d.end or d.continuation):
             data = b" " * token.word_start + data
-        text = "".join(_CHARACTERS[b] for b in data)
+        text = "".join(CHARACTERS[b] for b in data)
     else:
         mark = d.mark if token.word_start and not (d.end or d.continuation) else ""
         text = mark + token.text.replace(" ", d.mark or " ")
@@ -56,7 +55,7 @@ def _check_alike(source: Dialect, target: Dialect) -> None:
         )
 
 
-def _new_pieces(source: Vocab, target: Vocab, pieces: dict, n: int) -> dict[str, str]:
+def _new_pieces(source: Vocab, target: Vocab, pieces: Mapping[str, float], n: int) -> dict[str, str]:
     "{piece of the target's model: the same token as the source writes it}, of the first n that the source lacks."
     template = "\n".join(" " + line for line in template_lines(source.tokenizer))
     overlapping = overlap(source, target) >= 0
@@ -77,7 +76,7 @@ UNKNOWN_PENALTY = 10.0  # by which a Unigram model scores an unknown character b
 
 
 def append_pieces(
-    pipeline: dict,  # a parsed `tokenizer.json`, changed in place
+    pipeline: dict[str, Any],  # a parsed `tokenizer.json`, changed in place
     size: int,  # the id of the first new piece
     pieces: Mapping[str, float | None],  # {piece: its score in a Unigram model}
 ) -> None:
@@ -91,7 +90,7 @@ def append_pieces(
         vocab |= {piece: i for i, piece in enumerate(pieces, size)}
 
 
-def _new_merges(model: dict, merges: list, new: dict[str, int]) -> list[list[str]]:
+def _new_merges(model: dict[str, Any], merges: list, new: Mapping[str, int]) -> list[list[str]]:
     "The merges that build new pieces and that a BPE model lacks."
     known, there = {tuple(m) for m in model["merges"]}, model["vocab"].keys() | new.keys()
 
@@ -101,7 +100,7 @@ def _new_merges(model: dict, merges: list, new: dict[str, int]) -> list[list[str
     return [[a, b] for a, b in merges if is_wanted(a, b)]
 
 
-def _build(model: dict, pieces: dict[str, int]) -> set[str]:
+def _build(model: dict[str, Any], pieces: dict[str, int]) -> set[str]:
     "Add the merges that new pieces lack; returns those pieces that no merge of two tokens makes."
     names = ("unk_token", "fuse_unk", "byte_fallback", "continuing_subword_prefix")
     options = {name: model[name] for name in names if model[name]}
@@ -109,13 +108,13 @@ def _build(model: dict, pieces: dict[str, int]) -> set[str]:
         merges = [tuple(merge) for merge in model["merges"]]
         divide = models.BPE(model["vocab"] | pieces, merges, **options).tokenize
         divided = {piece: [token.value for token in divide(piece)] for piece in pieces}
-        lacking = [found for piece, found in divided.items() if len(found) == 2 and "".join(found) == piece]
+        lacking = [parts for piece, parts in divided.items() if len(parts) == 2 and "".join(parts) == piece]
         if not lacking:
-            return {piece for piece, found in divided.items() if found != [piece]}
+            return {piece for piece, parts in divided.items() if parts != [piece]}
         model["merges"] += lacking
 
 # %% ../../nbs/02_tokens/03_expansion.ipynb #4ab2b863
-def _with_merges(vocab: Vocab, model: dict, merges: list, new: dict[str, int]) -> dict[str, int]:
+def _with_merges(vocab: Vocab, model: dict[str, Any], merges: list, new: dict[str, int]) -> dict[str, int]:
     "Give a BPE model the merges of new pieces; returns the pieces that some text can give."
     model["merges"] += _new_merges(model, merges, new)
     if vocab.dialect.end:
@@ -129,19 +128,19 @@ def _with_merges(vocab: Vocab, model: dict, merges: list, new: dict[str, int]) -
 
 
 def expand_tokenizer(
-    source: PreTrainedTokenizerBase,  # the tokenizer to expand
-    language: PreTrainedTokenizerBase,  # one trained on the target language, with a model of the same kind
+    source: PreTrainedTokenizerBase | Vocab,  # the tokenizer to expand, or its vocabulary
+    auxiliary: PreTrainedTokenizerBase | Vocab,  # one trained on the target language, with a model of the same kind
     n: int = 30_000,  # how many of its first tokens to consider (Dobler and de Melo, 2023, Section 3.1)
 ) -> PreTrainedTokenizerFast:  # ids of the source unchanged, new tokens after them
-    "Add the first tokens of a language's tokenizer that the source vocabulary lacks."
+    "Add the first tokens of an auxiliary tokenizer that the source vocabulary lacks."
     if n < 1:
         raise ValueError(f"cannot expand by {n} tokens; give at least 1")
-    vocab, language_vocab = Vocab.from_tokenizer(source), Vocab.from_tokenizer(language)
-    _check_alike(vocab.dialect, language_vocab.dialect)
-    pipeline, language_model = read_pipeline(source), read_pipeline(language)["model"]
-    model, entries = pipeline["model"], dict(language_model["vocab"])  # {piece: score in Unigram models, id in others}
-    new = {piece: entries[native] for native, piece in _new_pieces(vocab, language_vocab, entries, n).items()}
-    if model["type"] == "BPE":
-        new = _with_merges(vocab, model, language_model["merges"], new)
-    append_pieces(pipeline, len(vocab), new)
-    return with_pipeline(source, pipeline)
+    source, auxiliary = Vocab.of(source), Vocab.of(auxiliary)
+    _check_alike(source.dialect, auxiliary.dialect)
+    pipeline, auxiliary_model = read_pipeline(source.tokenizer), read_pipeline(auxiliary.tokenizer)["model"]
+    entries = dict(auxiliary_model["vocab"])  # {piece: score in Unigram models, id in others}
+    new = {piece: entries[native] for native, piece in _new_pieces(source, auxiliary, entries, n).items()}
+    if source.dialect.model == "BPE":
+        new = _with_merges(source, pipeline["model"], auxiliary_model["merges"], new)
+    append_pieces(pipeline, len(source), new)
+    return with_pipeline(source.tokenizer, pipeline)

@@ -6,137 +6,25 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from itertools import product
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..text.reader import json_record, raw_lines, table_cells
-from ..text.settings import SettingError, did_you_mean, existing_file
+from ..text.errors import SettingError
 from .expansion import UNKNOWN_PENALTY, append_pieces, write_piece
-from .tokenizer import Built, with_pipeline
-from .vocab import Token, Vocab, _parts, read_pipeline
+from .given_file import GivenToken
+from .pipeline import Built, with_pipeline
+from .vocab import Token, Vocab, components, read_pipeline
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
     from transformers import PreTrainedTokenizerBase, PreTrainedTokenizerFast
 
 # %% auto #0
-__all__ = ['COLUMNS', 'GivenToken', 'read_given', 'written_parts', 'known_id', 'add_given']
-
-# %% ../../nbs/02_tokens/10_given.ipynb #ef439e5e
-@dataclass(frozen=True)
-class GivenToken:
-    "A token to add, and what its embedding begins as: the mean of its own subtokens where nothing is said."
-
-    token: str  # as it stands in a text
-    like: str = ""  # a source token, whose embedding is copied
-    description: str = ""  # words; the embedding is the mean of those of their source tokens
-    special: bool = False  # never divided, whatever stands beside it, and left out when text is decoded without such
-    place: str = ""  # file and line, for messages
-
-    def problem(self, what: str) -> SettingError:
-        "An error about this token."
-        place = f"{self.place}: " if self.place else ""
-        return SettingError("tokens", f" {place}{self.token!r} {what}")
-
-
-COLUMNS = ("token", "like", "description", "special")
-_YES_OR_NO = {"true": True, "false": False, "": False}
-
-
-def _wrong(place: str, what: str) -> SettingError:
-    return SettingError("tokens", f" {place}: {what}")
-
-
-def _is_special(value: object, place: str) -> bool:
-    found = value if isinstance(value, bool) else _YES_OR_NO.get(str(value).lower())
-    if found is None:
-        raise _wrong(place, f"special is {value!r}; give true or false")
-    return found
-
-
-def _given(record: dict[str, object], place: str) -> GivenToken:
-    "A token from what a line says of it."
-    for name in record:
-        if name not in COLUMNS:
-            raise _wrong(place, f"no column {name!r}; {did_you_mean(str(name), COLUMNS)}")
-    if "token" not in record:
-        raise _wrong(place, "no token; give it in the field token")
-    special = _is_special(record.get("special", False), place)
-    texts = {name: record.get(name) or "" for name in COLUMNS[:3]}
-    for name, value in texts.items():
-        if not isinstance(value, str):
-            raise _wrong(place, f"{name} is {value!r}; give text")
-    found = GivenToken(**{name: value if name == "token" else value.strip() for name, value in texts.items()})
-    found = GivenToken(found.token, found.like, found.description, special, place)
-    if not found.token.strip():
-        raise _wrong(place, "the token is blank")
-    if found.token != found.token.strip():
-        raise found.problem("has white space around it; leave that out")
-    if found.like and found.description:
-        raise found.problem("is like another token and has a description; give one of the two")
-    return found
-
-
-def _records(path: Path, rows: Sequence[tuple[str, str]]) -> Iterator[tuple[dict[str, object], str]]:
-    "What each line says, and where it stands."
-    place, first = rows[0]
-    if first.lstrip().startswith("{"):
-        for place, line in rows:
-            try:
-                yield json_record(line, place), place
-            except ValueError as e:
-                raise SettingError("tokens", f" {e}") from None
-        return
-    columns = table_cells(first)
-    if "token" in columns:
-        rows = rows[1:]
-    elif len(columns) == 1:
-        columns = ["token"]
-    else:
-        names = "token, like, description, special"
-        raise _wrong(place, f"{len(columns)} columns that no line names; begin the file with the names, of {names}")
-    if len(set(columns)) < len(columns):
-        raise _wrong(place, "a column is named twice")
-    for name in columns:
-        if name not in COLUMNS:
-            raise _wrong(place, f"no column {name!r}; {did_you_mean(name, COLUMNS)}")
-    for place, line in rows:
-        cells = table_cells(line)
-        if len(cells) > len(columns):
-            raise _wrong(place, f"{len(cells)} cells, and there are {len(columns)} columns ({', '.join(columns)})")
-        yield dict(zip(columns, cells)), place
-
-
-def read_given(
-    path: str | Path,  # UTF-8: a table with tabs between token, like, description and special, or JSON lines
-) -> list[GivenToken]:
-    "The tokens of a file; `SettingError` names the line in which something is wrong."
-    existing_file("tokens", path)
-    try:
-        rows = [(f"{path}, line {n}", line) for n, line in enumerate(raw_lines(path), 1)]
-    except ValueError as e:
-        raise SettingError("tokens", f" {e}") from None
-    while rows and not rows[-1][1].strip():
-        rows.pop()
-    if not rows:
-        raise SettingError("tokens", f" {path}: there are no tokens in this file")
-    for place, line in rows:
-        if not line.strip():
-            raise _wrong(place, "blank; give a token in each line")
-    found = [_given(record, place) for record, place in _records(Path(path), rows)]
-    if not found:
-        raise SettingError("tokens", f" {path}: there are no tokens in this file")
-    seen = {}
-    for given in found:
-        if given.token in seen:
-            raise given.problem(f"is given twice, first in {seen[given.token].rpartition(', ')[2]}")
-        seen[given.token] = given.place
-    return found
+__all__ = ['written_parts', 'known_id', 'add_given']
 
 # %% ../../nbs/02_tokens/10_given.ipynb #3561d937
 _MARGIN = 1e-4  # of a score, times the squared length, so that a term wins against the terms that it is made of
@@ -147,7 +35,7 @@ def _scores(backend: Tokenizer, model: dict, pieces: Collection[str]) -> dict[st
     scores = [score for _, score in model["vocab"]]
     unknown = min(scores) - UNKNOWN_PENALTY
 
-    def spelled(piece):
+    def spelled(piece: str) -> float:
         parts = backend.model.tokenize(piece)
         return sum(unknown * len(p.value) if p.id == model["unk_id"] else scores[p.id] for p in parts)
 
@@ -167,6 +55,7 @@ def _can_look_up(vocab: Vocab) -> bool:
 
 
 def _takes_pieces(vocab: Vocab) -> bool:
+    "Whether a piece that is added to the model changes no other word."
     kind = vocab.dialect.model
     return kind == "Unigram" or (kind == "BPE" and _can_look_up(vocab))
 
@@ -224,7 +113,7 @@ def _join_words(pipeline: dict, mark: str, terms: list[str]) -> None:
     words = _split(rf"(?:{longest_first.replace(mark, ' ')})\S*|\S+", "Removed", invert=True)
     starts = _split(f"{mark}(?:{longest_first})?", "MergedWithNext")
     steps = []
-    for step in _parts(pipeline["pre_tokenizer"]):
+    for step in components(pipeline["pre_tokenizer"]):
         if step["type"] == "Sequence":
             continue
         if step["type"] == "WhitespaceSplit" or step.get("invert"):
@@ -240,11 +129,13 @@ def _join_words(pipeline: dict, mark: str, terms: list[str]) -> None:
 
 
 def _normalised(tokenizer: PreTrainedTokenizerBase, text: str) -> str:
+    "A text as the tokenizer's model is given it."
     normalizer = tokenizer.backend_tokenizer.normalizer
     return normalizer.normalize_str(text) if normalizer else text
 
 # %% ../../nbs/02_tokens/10_given.ipynb #27e2ff13
-def _ids_and_text(tokenizer, text):
+def _ids_and_text(tokenizer: PreTrainedTokenizerBase, text: str) -> tuple[list[int], str]:
+    "The ids of a text, and what they are decoded to."
     ids = tokenizer(text, add_special_tokens=False)["input_ids"]
     return ids, tokenizer.decode(ids).strip()  # some put a space before a text
 
@@ -261,14 +152,14 @@ def _known_word(vocab: Vocab) -> str:
 
 
 def _surroundings(vocab: Vocab) -> list[tuple[str, str]]:
-    "What a term is tried in."
+    "The texts before and after a term with which it is tried."
     word, t = _known_word(vocab), vocab.tokenizer
-    found = [("", "")]
+    surroundings = [("", "")]
     if word:
-        found.append((f"{word} ", f" {word}"))
+        surroundings.append((f"{word} ", f" {word}"))
     if word and t.unk_token_id not in t(f"{word}.", add_special_tokens=False)["input_ids"]:
-        found.append((f"{word} ", f". {word}"))
-    return found
+        surroundings.append((f"{word} ", f". {word}"))
+    return surroundings
 
 
 def _keeps_stop_apart(tokenizer: PreTrainedTokenizerBase, text: str) -> bool:
@@ -277,12 +168,13 @@ def _keeps_stop_apart(tokenizer: PreTrainedTokenizerBase, text: str) -> bool:
 
 
 def written_parts(tokenizer: PreTrainedTokenizerBase, text: str) -> str:
-    "What a tokenizer divides a text into, for messages."
+    "The tokens that a tokenizer divides a text into, with spaces between them, for messages."
     ids, _ = _ids_and_text(tokenizer, text)
     return " ".join(tokenizer.decode([id]).strip() or tokenizer.convert_ids_to_tokens(id) for id in ids)
 
 
 def _never(given: GivenToken, base: PreTrainedTokenizerBase) -> SettingError:
+    "The error about a token that no text would give."
     parts = written_parts(base, given.token)
     hint = "give its words one by one, or say that it is special"
     return given.problem(f"would never be one token that decodes as it was: the tokenizer makes {parts} of it; {hint}")
@@ -327,15 +219,29 @@ class _Attempt:
         ids, base = {}, self.vocab.tokenizer
         for id, given in self.given.items():
             ids.setdefault(given, set()).add(id)
-        found = []
+        failed = {}  # in the order in which they are given
         for given, (before, after) in product((g for g in ids if not g.special), _surroundings(self.vocab)):
             text = before + given.token + after
             if after.startswith(".") and not _keeps_stop_apart(base, given.token):
                 continue
             made, decoded = _ids_and_text(self.tokenizer, text)
             if ids[given].isdisjoint(made) or decoded not in (text, _ids_and_text(base, text)[1]):
-                found.append(given)
-        return list(dict.fromkeys(found))
+                failed[given] = True
+        return list(failed)
+
+
+def _tried(vocab: Vocab, new: Sequence[GivenToken]) -> _Attempt:
+    "New tokens as pieces of the model where that works, the others as added tokens; `SettingError` where neither does."
+    in_model = [given for given in new if not given.special] if _takes_pieces(vocab) else []
+    attempt = _Attempt(vocab, in_model, [given for given in new if given not in in_model])
+    divided = attempt.failed()
+    if not divided:
+        return attempt
+    in_model = [given for given in in_model if given not in divided]
+    attempt = _Attempt(vocab, in_model, [given for given in new if given not in in_model])
+    if divided := attempt.failed():
+        raise _never(divided[0], vocab.tokenizer)
+    return attempt
 
 
 def add_given(
@@ -343,21 +249,15 @@ def add_given(
     tokens: Sequence[GivenToken],
 ) -> Built:  # ids of the tokenizer unchanged, new tokens after them
     "Add given tokens to a tokenizer; those that it has stay. `SettingError` where one would never be produced."
-    vocab = base if isinstance(base, Vocab) else Vocab.from_tokenizer(base)
+    vocab = Vocab.of(base)
     for given in tokens:
         if not given.special:
             _check_normalised(given, vocab)
     ids = {given: known_id(given, vocab) for given in tokens}
-    new, takes_pieces = [given for given in tokens if ids[given] is None], _takes_pieces(vocab)
-    in_model = [given for given in new if takes_pieces and not given.special]
-    attempt = _Attempt(vocab, in_model, [given for given in new if given not in in_model])
-    if divided := attempt.failed():
-        in_model = [given for given in in_model if given not in divided]
-        attempt = _Attempt(vocab, in_model, [given for given in new if given not in in_model])
-        if divided := attempt.failed():
-            raise _never(divided[0], vocab.tokenizer)
-    about = f"{len(tokens):,} tokens are given: {len(in_model):,} are pieces of the model now, "
-    about += f"{len(attempt.added):,} added tokens, {len(tokens) - len(new):,} were there"
-    source_ids = np.concatenate([np.arange(len(vocab)), np.full(len(attempt.given), -1)])
+    attempt = _tried(vocab, [given for given in tokens if ids[given] is None])
     known = {id: given for given, id in ids.items() if id is not None}
+    in_model, added = len(attempt.in_model), len(attempt.added)
+    about = f"{len(tokens):,} tokens are given: {in_model:,} are pieces of the model now, "
+    about += f"{added:,} added tokens, {len(tokens) - in_model - added:,} were there"
+    source_ids = np.concatenate([np.arange(len(vocab)), np.full(len(attempt.given), -1)])
     return Built(attempt.tokenizer, about, source_ids, given=known | attempt.given)

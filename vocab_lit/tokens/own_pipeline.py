@@ -8,89 +8,81 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 from tokenizers import Regex, Tokenizer, models, pre_tokenizers, trainers
 
-from vocab_lit.tokens.tokenizer import (
-    _SENTENCEPIECE_SPECIALS,
-    TrainingText,
-    _checked,
-    _covered,
-    _unigram_pieces,
-    _wordpiece_vocab,
+from vocab_lit.tokens.pipeline import (
+    is_reserved,
+    model_pieces,
+    role_tokens,
+    template_lines,
+    unknown_piece,
     with_pipeline,
+    with_vocabulary,
 )
-from .vocab import Dialect, read_dialect, read_pipeline
+from vocab_lit.tokens.train import (
+    SENTENCEPIECE_SPECIALS,
+    TrainingText,
+    check_size,
+    covered_characters,
+    unigram_pieces,
+    wordpiece_vocab,
+)
+from .vocab import FALLBACK_PIECES, Dialect, read_dialect, read_pipeline
 
 if TYPE_CHECKING:
+    from tokenizers.pre_tokenizers import PreTokenizer
     from transformers import PreTrainedTokenizerBase, PreTrainedTokenizerFast
 
 # %% auto #0
-__all__ = ['is_reserved', 'has_own_pipeline', 'template_lines', 'train_in_own_pipeline']
+__all__ = ['has_own_pipeline', 'digits_are_single', 'training_rule', 'training_splits', 'train_in_own_pipeline']
 
 # %% ../../nbs/02_tokens/05_own_pipeline.ipynb #77b61df0
-_RESERVED = re.compile(
-    r"[\[<]\|?(unused|reserved(_special)?(_token)?|extra_id|madeupword|dummy|special|placeholder)[-_]?\d+\|?[\]>]", re.I
-)
-
-
-def is_reserved(piece: str) -> bool:
-    "Whether a token is one that stands for nothing yet, such as `<|reserved_special_token_7|>` or `<unused3>`."
-    return bool(_RESERVED.fullmatch(piece))
-
-
-def _role_tokens(tokenizer):
-    return {str(token) for token in tokenizer.special_tokens_map.values()}
+def _is_like_gpt2(pipeline: dict[str, Any]) -> bool:
+    "Whether text is divided as GPT-2 does it, by the regular expression of ByteLevel alone."
+    splits = pipeline["pre_tokenizer"] or {}
+    return splits.get("type") == "ByteLevel" and splits.get("use_regex", True) and not pipeline["normalizer"]
 
 
 def has_own_pipeline(tokenizer: PreTrainedTokenizerBase) -> bool:
     "Whether a tokenizer has more to keep than `train_tokenizer` gives one."
-    pipeline, roles = read_pipeline(tokenizer), _role_tokens(tokenizer)
-    if pipeline["model"]["type"] not in ("BPE", "Unigram", "WordPiece"):
+    pipeline = read_pipeline(tokenizer)
+    model = pipeline["model"]["type"]
+    if model not in ("BPE", "Unigram", "WordPiece"):
         return False
     if tokenizer.chat_template:
         return True
-    added = {a["content"] for a in pipeline["added_tokens"]} - roles
+    added = {a["content"] for a in pipeline["added_tokens"]} - role_tokens(tokenizer)
     if any(not is_reserved(content) for content in added):
         return True
-    splits = pipeline["pre_tokenizer"] or {}
-    like_gpt2 = splits.get("type") == "ByteLevel" and splits.get("use_regex", True) and not pipeline["normalizer"]
-    return pipeline["model"]["type"] == "BPE" and not like_gpt2
+    return model == "BPE" and not _is_like_gpt2(pipeline)
 
 # %% ../../nbs/02_tokens/05_own_pipeline.ipynb #562694fe
-def _pieces(model) -> list[str]:
-    vocab = model["vocab"]
-    return [piece for piece, _ in vocab] if isinstance(vocab, list) else list(vocab)
-
-
-def _unknown(model) -> str | None:
-    "The piece for what no other piece covers."
-    if model["type"] != "Unigram":
-        return model["unk_token"]
-    return None if model["unk_id"] is None else model["vocab"][model["unk_id"]][0]
-
-
-def _kept_tokens(source, pipeline, keep_reserved) -> list[str]:
+def _kept_tokens(
+    source: PreTrainedTokenizerBase, pipeline: dict[str, Any], keep_reserved: bool
+) -> tuple[list[str], list[str]]:  # those of the model, those that were added to it
     "The source's added tokens, those with a role and the unknown token, in the order of their ids."
-    model, roles, ids = pipeline["model"], _role_tokens(source), source.get_vocab()
-    found = roles | {a["content"] for a in pipeline["added_tokens"]}
-    found.add(_unknown(model))
-    kept = [piece for piece in found if piece in ids and (keep_reserved or piece in roles or not is_reserved(piece))]
-    return sorted(kept, key=ids.get)
+    roles, ids = role_tokens(source), source.get_vocab()
+    special = roles | {a["content"] for a in pipeline["added_tokens"]} | {unknown_piece(pipeline["model"])}
+    kept = [piece for piece in special if piece in ids and (keep_reserved or piece in roles or not is_reserved(piece))]
+    kept.sort(key=ids.get)
+    in_model = set(model_pieces(pipeline["model"]))
+    return [piece for piece in kept if piece in in_model], [piece for piece in kept if piece not in in_model]
 
 
-def _digits_are_single(pipeline, dialect) -> bool:
+def digits_are_single(pipeline: dict[str, Any], dialect: Dialect) -> bool:
     "Whether SentencePiece split numbers: there are digits, and no token has two of them in a row."
     if dialect.byte_level:
         return False  # the rule is in the pre-tokenizer
-    numbers = [n for piece in _pieces(pipeline["model"]) if (n := piece.lstrip(dialect.mark)).isdecimal()]
+    numbers = [n for piece in model_pieces(pipeline["model"]) if (n := piece.lstrip(dialect.mark)).isdecimal()]
     return bool(numbers) and all(len(n) == 1 for n in numbers)
 
 
-def _training_rule(dialect: Dialect, single_digits: bool) -> pre_tokenizers.PreTokenizer | None:
-    "SentencePiece's rules on how words are divided before merges are learnt."
+def training_rule(dialect: Dialect, single_digits: bool) -> PreTokenizer | None:
+    "SentencePiece's rules on how words are divided before merges are learned."
     if dialect.mark and not dialect.byte_level:
         m, letters = re.escape(dialect.mark), r"\p{L}\p{M}"
         number = r"\p{N}" if single_digits else rf"{m}?\p{{N}}+"
@@ -99,70 +91,59 @@ def _training_rule(dialect: Dialect, single_digits: bool) -> pre_tokenizers.PreT
     return pre_tokenizers.Digits(individual_digits=True) if single_digits else None
 
 
-def _training_splits(backend: Tokenizer, dialect: Dialect, single_digits: bool) -> pre_tokenizers.PreTokenizer:
+def training_splits(backend: Tokenizer, dialect: Dialect, single_digits: bool) -> PreTokenizer:
     "The pre-tokenizer to train BPE with: the source's, and SentencePiece's rules where these are not in it."
-    splits = [split for split in (backend.pre_tokenizer, _training_rule(dialect, single_digits)) if split]
+    splits = [split for split in (backend.pre_tokenizer, training_rule(dialect, single_digits)) if split]
     return pre_tokenizers.Sequence(splits or [pre_tokenizers.WhitespaceSplit()])
-
-# %% ../../nbs/02_tokens/05_own_pipeline.ipynb #14ec8c32
-_SAID = "\ue000"  # stands for what is said
-_CONVERSATIONS = [("user",), ("user", "assistant", "user"), ("system", "user", "assistant")]
-
-
-def _rendered(tokenizer) -> str:
-    "What the chat template writes for the conversations that it takes, an answer to come included."
-    texts = []
-    for roles in _CONVERSATIONS:
-        turns = [dict(role=role, content=_SAID) for role in roles]
-        try:
-            texts.append(tokenizer.apply_chat_template(turns, tokenize=False, add_generation_prompt=True))
-        except Exception:  # noqa: S112  whatever the template's program raises: not every model has a system turn
-            continue
-    return _SAID.join(texts)
-
-
-def template_lines(tokenizer: PreTrainedTokenizerBase) -> list[str]:
-    "The stretches of plain text in a chat template, none where there is no template."
-    if not tokenizer.chat_template:
-        return []
-    pipeline = read_pipeline(tokenizer)
-    cuts = sorted([_SAID, *(a["content"] for a in pipeline["added_tokens"])], key=len, reverse=True)
-    parts = re.split("|".join(map(re.escape, cuts)), _rendered(tokenizer))
-    if not read_dialect(pipeline).byte_level:
-        characters = {" ", *_pieces(pipeline["model"])}
-        marked = ("".join(c if c in characters else _SAID for c in part) for part in parts)  # the others are bytes
-        parts = [stretch for part in marked for stretch in part.split(_SAID)]
-    return list(dict.fromkeys(part for part in parts if part.strip(" ")))
 
 # %% ../../nbs/02_tokens/05_own_pipeline.ipynb #afddb1aa
 _LEAST_COPIES = 200  # of the template's own words in the training text
-_IN_BYTES = [f"<0x{byte:02X}>" for byte in range(256)]  # the tokens of byte fallback
 
 
-def _alphabet(lines, scratch, character_coverage) -> list[str]:
-    "The characters that a model of characters begins with, the rarest left out beyond the coverage."
+@dataclass(frozen=True)
+class _Wanted:
+    "A vocabulary for the source's pipeline: what it begins with, how large it is, how its text is divided."
+
+    source: PreTrainedTokenizerBase
+    dialect: Dialect
+    first: list[str]  # tokens that the model begins with
+    size: int  # tokens of the model
+    character_coverage: float
+    single_digits: bool
+
+    @property
+    def backend(self) -> Tokenizer:
+        "The source's own pipeline."
+        return self.source.backend_tokenizer
+
+    def normalised(self, line: str) -> str:
+        "A line as the model gets it."
+        return self.backend.normalizer.normalize_str(line) if self.backend.normalizer else line
+
+
+def _alphabet(lines: TrainingText, splits: PreTokenizer, wanted: _Wanted) -> list[str]:
+    "The characters that a BPE model begins with, the rarest left out beyond the coverage."
+    if wanted.dialect.byte_level:
+        return sorted(pre_tokenizers.ByteLevel.alphabet())
     counts = Counter()
     for line in lines:
-        text = scratch.normalizer.normalize_str(line) if scratch.normalizer else line
-        for part, _ in scratch.pre_tokenizer.pre_tokenize_str(text):
+        for part, _ in splits.pre_tokenize_str(wanted.normalised(line)):
             counts.update(part)
-    return sorted(_covered(counts, character_coverage))
+    return sorted(covered_characters(counts, wanted.character_coverage))
 
 
-def _bpe_model(lines, size, first, backend, dialect, character_coverage, single_digits) -> dict:
+def _bpe_model(lines: TrainingText, wanted: _Wanted) -> dict[str, Any]:
     "Vocabulary and merges of a BPE model, its special tokens first."
+    dialect = wanted.dialect
     scratch = Tokenizer(models.BPE())
-    scratch.pre_tokenizer = _training_splits(backend, dialect, single_digits)
-    if backend.normalizer:
-        scratch.normalizer = backend.normalizer
-    if dialect.byte_level:
-        alphabet = sorted(pre_tokenizers.ByteLevel.alphabet())
-    else:
-        alphabet = _alphabet(lines, scratch, character_coverage)
+    scratch.pre_tokenizer = training_splits(wanted.backend, dialect, wanted.single_digits)
+    if wanted.backend.normalizer:
+        scratch.normalizer = wanted.backend.normalizer
+    alphabet = _alphabet(lines, scratch.pre_tokenizer, wanted)
     affixes = dict(continuing_subword_prefix=dialect.continuation, end_of_word_suffix=dialect.end)
     trainer = trainers.BpeTrainer(
-        vocab_size=size,
-        special_tokens=first,
+        vocab_size=wanted.size,
+        special_tokens=wanted.first,
         initial_alphabet=alphabet,
         limit_alphabet=len(alphabet),
         show_progress=False,
@@ -173,52 +154,47 @@ def _bpe_model(lines, size, first, backend, dialect, character_coverage, single_
     return dict(vocab=model["vocab"], merges=model["merges"])
 
 
-def _with_pieces(trained, wanted) -> list[tuple[str, float]]:
+def _with_pieces(trained: list[tuple[str, float]], pieces: Iterable[str]) -> list[tuple[str, float]]:
     "A Unigram model with some more pieces, which take the places of its least likely ones."
     known = {piece for piece, _ in trained}
-    missing = [piece for piece in dict.fromkeys(wanted) if piece not in known]
+    missing = [piece for piece in dict.fromkeys(pieces) if piece not in known]
     unlikely = sorted((t for t in trained if len(t[0]) > 2), key=lambda t: t[1])[: len(missing)]
     left_out, best = {piece for piece, _ in unlikely}, max(score for _, score in trained)
     return [(piece, best) for piece in missing] + [t for t in trained if t[0] not in left_out]
 
 
-def _unigram_model(lines, size, first, wanted, backend, character_coverage, single_digits, unknown) -> dict:
+def _unigram_model(lines: TrainingText, wanted: _Wanted) -> dict[str, Any]:
     "Pieces and scores of a Unigram model, its special tokens first."
-    normalised = (backend.normalizer.normalize_str(line) if backend.normalizer else line for line in lines)
-    asked = size - len(first) + _SENTENCEPIECE_SPECIALS
-    plain = (line.replace("▁", " ") for line in normalised)
-    trained = _unigram_pieces(plain, asked, character_coverage, single_digits)[_SENTENCEPIECE_SPECIALS:]
-    trained = _with_pieces(trained, wanted)
-    vocab = [*([piece, 0.0] for piece in first), *([piece, score] for piece, score in trained if piece not in first)]
+    first, source = wanted.first, wanted.source
+    unmarked = (wanted.normalised(line).replace("▁", " ") for line in lines)
+    size = wanted.size - len(first) + SENTENCEPIECE_SPECIALS
+    trained = unigram_pieces(unmarked, size, wanted.character_coverage, wanted.single_digits)[SENTENCEPIECE_SPECIALS:]
+    trained = _with_pieces(trained, [piece for line in template_lines(source) for piece in source.tokenize(line)])
+    vocab = [[piece, 0.0] for piece in first] + [[piece, score] for piece, score in trained if piece not in first]
+    unknown = unknown_piece(read_pipeline(source)["model"])
     return dict(vocab=vocab, unk_id=first.index(unknown) if unknown else None)
 
+
+def _wordpiece_model(lines: TrainingText, wanted: _Wanted) -> dict[str, Any]:
+    "Pieces of a WordPiece model, its special tokens first."
+    normalizer, splits = wanted.backend.normalizer, wanted.backend.pre_tokenizer
+    return dict(vocab=wordpiece_vocab(lines, wanted.size, wanted.character_coverage, wanted.first, normalizer, splits))
+
+
+_BY_MODEL: dict[str, Callable[[TrainingText, _Wanted], dict[str, Any]]] = {
+    "BPE": _bpe_model,
+    "Unigram": _unigram_model,
+    "WordPiece": _wordpiece_model,
+}
+
 # %% ../../nbs/02_tokens/05_own_pipeline.ipynb #2b3010de
-def _renumbered(component, ids: dict[str, int]):
-    "A post-processor with the ids that its tokens have now."
-    if isinstance(component, list):
-        return [_renumbered(c, ids) for c in component]
-    if not isinstance(component, dict):
-        return component
-    new = {name: _renumbered(value, ids) for name, value in component.items()}
-    if "tokens" in new and "ids" in new:  # of TemplateProcessing
-        new["ids"] = [ids[token] for token in new["tokens"]]
-    for name in ("sep", "cls"):  # of BertProcessing and RobertaProcessing
-        if name in new:
-            new[name] = [new[name][0], ids[new[name][0]]]
-    return new
-
-
-def _with_vocabulary(pipeline, model, last) -> dict:
-    "The pipeline with a trained model, and its added tokens under the ids that they get."
-    vocab = model["vocab"]
-    pieces = [piece for piece, _ in vocab] if isinstance(vocab, list) else sorted(vocab, key=vocab.get)
-    ids = {piece: i for i, piece in enumerate([*pieces, *last])}
-    added = [a | dict(id=ids[a["content"]]) for a in pipeline["added_tokens"] if a["content"] in ids]
-    return pipeline | dict(
-        model=pipeline["model"] | model,
-        added_tokens=sorted(added, key=lambda a: a["id"]),
-        post_processor=_renumbered(pipeline["post_processor"], ids),
-    )
+def _check_room(vocab_size: int, least: int) -> None:
+    "`ValueError` where what has to stay is more than a vocabulary has room for."
+    if vocab_size < least:
+        what = "special and added tokens, bytes"
+        raise ValueError(
+            f"a vocabulary in the source's own pipeline has at least {least} tokens ({what}), and not {vocab_size}"
+        )
 
 
 def train_in_own_pipeline(
@@ -230,29 +206,15 @@ def train_in_own_pipeline(
     keep_reserved: bool = False,  # keep the tokens that stand for nothing yet
 ) -> PreTrainedTokenizerFast:
     "Train a vocabulary for the source's own pipeline; `ValueError` where the text cannot fill it."
-    lines = TrainingText(lines, "tokenizer", template_lines(source), _LEAST_COPIES)
+    text = TrainingText(lines, "tokenizer", template_lines(source), _LEAST_COPIES)
     pipeline = read_pipeline(source)
-    dialect, backend, model = read_dialect(pipeline), source.backend_tokenizer, pipeline["model"]
-    known = set(_pieces(model))
-    kept = _kept_tokens(source, pipeline, keep_reserved)
-    first = [piece for piece in kept if piece in known] + _IN_BYTES * dialect.byte_fallback
-    last = [piece for piece in kept if piece not in known]
-    size = vocab_size - len(last)
+    dialect = read_dialect(pipeline)
+    first, last = _kept_tokens(source, pipeline, keep_reserved)
+    first += FALLBACK_PIECES * dialect.byte_fallback
     least = len(first) + 256 * dialect.byte_level + 1
-    if size < least:
-        what = "special and added tokens, bytes"
-        raise ValueError(
-            f"a vocabulary in the source's own pipeline has at least {least + len(last)} tokens ({what}), "
-            f"and not {vocab_size}"
-        )
-    size = lines.room(size, least)
-    single = split_digits or _digits_are_single(pipeline, dialect)
-    if model["type"] == "BPE":
-        trained = _bpe_model(lines, size, first, backend, dialect, character_coverage, single)
-    elif model["type"] == "Unigram":
-        wanted = [piece for line in template_lines(source) for piece in source.tokenize(line)]
-        trained = _unigram_model(lines, size, first, wanted, backend, character_coverage, single, _unknown(model))
-    else:
-        normalizer, splits = backend.normalizer, backend.pre_tokenizer
-        trained = dict(vocab=_wordpiece_vocab(lines, size, character_coverage, first, normalizer, splits))
-    return _checked(with_pipeline(source, _with_vocabulary(pipeline, trained, last)), lines, vocab_size)
+    _check_room(vocab_size, least + len(last))
+    size = text.room(vocab_size - len(last), least)
+    single_digits = split_digits or digits_are_single(pipeline, dialect)
+    wanted = _Wanted(source, dialect, first, size, character_coverage, single_digits)
+    model = _BY_MODEL[pipeline["model"]["type"]](text, wanted)
+    return check_size(with_pipeline(source, with_vocabulary(pipeline, model, last)), text, vocab_size)

@@ -7,17 +7,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ..text.errors import LacksOption, SettingError
 from ..text.reader import TextSource
-from ..text.settings import File, LacksOption, Model, SettingError, Settings, one_of, within
+from ..text.settings import File, Model, Settings, one_of, option, settings, within
+from .given_file import GivenToken, read_given
 
 if TYPE_CHECKING:
     from vocab_lit.text.corpus import Amount
-    from vocab_lit.tokens.given import GivenToken
 
 # %% auto #0
 __all__ = ['KINDS', 'EXPANSIONS', 'TokenizerSettings', 'TrimSettings', 'check_tokenizer_path', 'check_vocab_size']
@@ -28,50 +28,79 @@ KINDS = {
     "wordpiece": "WordPiece, as BERT",
     "bpe": "byte-level BPE, as RoBERTa and GPT-2",
 }
-
-
 EXPANSIONS = ("auxiliary", "continued")
 _UNITS = {"lines": 1, "B": 1, "kB": 10**3, "MB": 10**6, "GB": 10**9}
 
 
-@dataclass(frozen=True)
+@settings
 class TokenizerSettings(Settings):
     "The tokenizer of the target language."
 
-    tokenizer: Model = ""  # folder or tokenizer.json of a tokenizer for the language; default: trained on the text
-    # kind of a tokenizer that is trained: unigram (XLM-R), wordpiece (BERT) or bpe (RoBERTa, GPT-2);
-    # default: the model's own kind
-    kind: str = ""
-    vocab_size: int = 50_000  # tokens of a tokenizer that is trained, special ones included
-    # share of the text whose characters a trained tokenizer keeps; 0.9995 leaves out stray ones
-    character_coverage: float = 1.0
-    # train tokenizer and vectors on a random part of the text: so many lines (2000000) or bytes (500MB, 2GB);
-    # default: all of it, but for unigram 50MB
-    sample: str = ""
-    # with a sample: take every --text as a language and draw from it by its size with this exponent, 1 as it is, 0 from
-    # all alike; default: the text as one
-    alpha: float | None = None
-    # vocabulary expansion: keep the source vocabulary and add up to N tokens (30000 in the paper); 0 replaces it
-    extend: int = 0
-    # which tokens are added: auxiliary, those of the first N of a tokenizer trained on the text alone that the source
-    # lacks, as in the paper; continued, N that the source's own tokenizer learns when its training goes on with the
-    # text (continued BPE training), of which more come up
-    expansion: str = "auxiliary"
-    # with continued: take as many tokens of the source out, which the text and the chat template never use, so that the
-    # vocabulary does not grow
-    same_size: bool = False
-    # keep tokens of the source that stand for nothing yet (<|reserved_special_token_7|>, <unused3>) in a tokenizer that
-    # is trained; other special and added tokens are always kept
-    keep_reserved: bool = False
-    # add the source's special tokens, and those that its chat template writes, to a tokenizer that lacks them
-    add_special_tokens: bool = False
-    # tokens to add behind all others: a table with the columns token and, where something is known, like (a source
-    # token to copy), description (words to take the mean of) or special (true), or JSON lines; without text or
-    # tokenizer the source vocabulary stays as it is
-    tokens: File = ""
+    tokenizer: Model = option(
+        "", "folder or tokenizer.json of a tokenizer for the language", shown="trained on the text"
+    )
+    kind: str = option(
+        "",
+        "kind of a tokenizer that is trained: unigram (XLM-R), wordpiece (BERT) or bpe (RoBERTa, GPT-2)",
+        shown="the model's own kind",
+    )
+    vocab_size: int = option(50_000, "tokens of a tokenizer that is trained, special ones included")
+    character_coverage: float = option(
+        1.0, "share of the text whose characters a trained tokenizer keeps; 0.9995 leaves out stray ones"
+    )
+    sample: str = option(
+        "",
+        "train tokenizer and vectors on a random part of the text: so many lines (2000000) or bytes (500MB, 2GB)",
+        shown="all of it, but for unigram 50MB",
+    )
+    alpha: float | None = option(
+        None,
+        "with a sample: take every --text as a language and draw from it by its size with this exponent, 1 as it is, "
+        "0 from all alike",
+        shown="the text as one",
+    )
+    extend: int = option(
+        0,
+        "vocabulary expansion: keep the source vocabulary and add up to N tokens (30000 in the paper); 0 replaces it",
+    )
+    expansion: str = option(
+        "auxiliary",
+        "which tokens are added: auxiliary, those of the first N of a tokenizer trained on the text alone that the "
+        "source lacks, as in the paper; continued, N that the source's own tokenizer learns when its training goes on "
+        "with the text (continued BPE training), of which more come up",
+    )
+    same_size: bool = option(
+        False,
+        "with continued: take as many tokens of the source out, which the text and the chat template never use, so "
+        "that the vocabulary does not grow",
+    )
+    keep_reserved: bool = option(
+        False,
+        "keep tokens of the source that stand for nothing yet (<|reserved_special_token_7|>, <unused3>) in a tokenizer "
+        "that is trained; other special and added tokens are always kept",
+    )
+    add_special_tokens: bool = option(
+        False,
+        "add the source's special tokens, and those that its chat template writes, to a tokenizer that lacks them",
+    )
+    tokens: File = option(
+        "",
+        "tokens to add behind all others: a table with the columns token and, where something is known, like (a source "
+        "token to copy), description (words to take the mean of) or special (true), or JSON lines; without text or "
+        "tokenizer the source vocabulary stays as it is",
+    )
 
     def check(self) -> None:
+        "`SettingError` in the name of the first option that cannot be as it is."
         super().check()
+        self._check_training()
+        self._check_expansion()
+        if self.tokenizer:
+            check_tokenizer_path(self.tokenizer)
+        _ = self.given
+
+    def _check_training(self) -> None:
+        "`SettingError` where no tokenizer can be trained so."
         if self.kind:
             one_of("kind", self.kind, KINDS)
         within("vocab_size", self.vocab_size, 10)
@@ -82,6 +111,9 @@ class TokenizerSettings(Settings):
             raise SettingError("sample", f" {self.sample}: give a number of lines, such as 2000000, or bytes, as 500MB")
         if self.alpha is not None and not self.sample:
             raise LacksOption("alpha", "it says how a sample is drawn; give --sample too")
+
+    def _check_expansion(self) -> None:
+        "`SettingError` where a vocabulary cannot be expanded so."
         within("extend", self.extend, 0)
         one_of("expansion", self.expansion, EXPANSIONS)
         if self.expansion != "auxiliary" and not self.extend:
@@ -92,15 +124,10 @@ class TokenizerSettings(Settings):
             )
         if self.continues and self.kind:
             raise SettingError("kind", f" {self.kind}: the source's own tokenizer is trained on; leave it out")
-        if self.tokenizer:
-            check_tokenizer_path(self.tokenizer)
-        _ = self.given
 
     @property
     def given(self) -> list[GivenToken]:
         "The tokens of the file; `SettingError` names the line in which something is wrong."
-        from vocab_lit.tokens.given import read_given
-
         return read_given(self.tokens) if self.tokens else []
 
     @property
@@ -110,13 +137,14 @@ class TokenizerSettings(Settings):
 
     @property
     def amount(self) -> Amount | None:
-        "How much text there is to train on at most; None: all of it."
+        "The most text to train on; None: all of it."
         from vocab_lit.text.corpus import Amount
 
-        found = re.fullmatch(r"(\d+(?:\.\d+)?) ?([kMG]?B)?", self.sample)
-        if not found or not float(found[1]):
+        match = re.fullmatch(r"(\d+(?:\.\d+)?) ?([kMG]?B)?", self.sample)
+        if not match or not float(match[1]):
             return None
-        return Amount(float(found[1]) * _UNITS[found[2] or "lines"], bytes=bool(found[2]))
+        number, unit = match.groups("lines")
+        return Amount(float(number) * _UNITS[unit], bytes=unit != "lines")
 
     def training_lines(
         self,
@@ -126,25 +154,30 @@ class TokenizerSettings(Settings):
         "The lines that tokenizer and vectors are trained on."
         from vocab_lit.text.corpus import Lines, sample_languages, sample_lines
 
-        if not self.sample:
+        amount = self.amount
+        if amount is None:
             return Lines(*text)
         if self.alpha is None:
-            return sample_lines(Lines(*text), self.amount, seed)
-        return sample_languages([Lines(source) for source in text], self.amount, self.alpha, seed)
+            return sample_lines(Lines(*text), amount, seed)
+        return sample_languages([Lines(source) for source in text], amount, self.alpha, seed)
 
 
-@dataclass(frozen=True)
+@settings
 class TrimSettings(Settings):
-    "How much of a vocabulary stays."
+    "The part of a vocabulary that stays."
 
-    coverage: float = 0.9999  # share of each text whose tokens stay; what is rarer is spelled by smaller tokens
-    # tokens that stay at most, the most frequent ones of the texts; 0: as many as the coverage needs
-    vocab_size: int = 0
-    # single characters that stay: all, so that nothing becomes unknown that was not, text, those of the text, or none
-    # but those that are its tokens; a tokenizer that writes in bytes needs none
-    characters: str = "all"
+    coverage: float = option(0.9999, "share of each text whose tokens stay; what is rarer is spelled by smaller tokens")
+    vocab_size: int = option(
+        0, "tokens that stay at most, the most frequent ones of the texts; 0: as many as the coverage needs"
+    )
+    characters: str = option(
+        "all",
+        "single characters that stay: all, so that nothing becomes unknown that was not, text, those of the text, or "
+        "none but those that are its tokens; a tokenizer that writes in bytes needs none",
+    )
 
     def check(self) -> None:
+        "`SettingError` in the name of the first option that cannot be as it is."
         super().check()
         if not 0 < self.coverage <= 1:
             raise SettingError("coverage", f" {self.coverage}: give a share above 0, up to 1")
@@ -162,14 +195,14 @@ def check_tokenizer_path(path: str | Path) -> None:
         raise SettingError("tokenizer", f" {path}: no such file")
 
 
-def check_vocab_size(settings: TokenizerSettings, text: Sequence[str | Path]) -> None:
+def check_vocab_size(wanted: TokenizerSettings, text: Sequence[str | Path]) -> None:
     "`SettingError` where text has fewer bytes than a tokenizer should have tokens."
-    if settings.tokenizer or settings.continues or not text:
+    if wanted.tokenizer or wanted.continues or not text:
         return
     size = 0
     for line in chain.from_iterable(TextSource.of(source).lines() for source in text):
         size += len(line.encode()) + 1
-        if size >= settings.vocab_size:
+        if size >= wanted.vocab_size:
             return
-    problem = f" {settings.vocab_size:,}: the text ({size:,} bytes) is too short for so many tokens; "
+    problem = f" {wanted.vocab_size:,}: the text ({size:,} bytes) is too short for so many tokens; "
     raise SettingError("vocab_size", problem + "give more text or ask for fewer")

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import contextlib
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from .vocab import _SAME_ROLE, ROLES, Vocab, match_specials
+from .vocab import ROLES, SAME_ROLE, Vocab, match_specials
 
 if TYPE_CHECKING:
     from transformers import PreTrainedConfig
@@ -41,7 +41,7 @@ class IdMap:
 
     def _by_role(self, role: str) -> int | None:
         roles = self.target.roles
-        return roles.get(role, roles.get(_SAME_ROLE.get(role)))
+        return roles.get(role, roles.get(SAME_ROLE.get(role)))
 
     def piece(self, id: int) -> str:
         "The token of a source id as it is written, for messages."
@@ -58,8 +58,7 @@ class IdMap:
             return None
         if self.expands:
             return id
-        token = self.source[id]
-        return self.target._exact.get((token.key, token.piece), self.target._ids.get(token.key))
+        return self.target.same(self.source[id])
 
     def of_token(self, id: int) -> int | None:
         "The id of the same token, or of one with its role."
@@ -71,24 +70,24 @@ class IdMap:
         if self.expands:
             return self.spelled(id)
         by_role = self._by_role(role)
-        has_role = id in (self.source.roles.get(role), self.source.roles.get(_SAME_ROLE.get(role)))
+        has_role = id in (self.source.roles.get(role), self.source.roles.get(SAME_ROLE.get(role)))
         special = 0 <= id < len(self.source) and self.source[id].kind == "special"
         if by_role is not None and (has_role or role == "pad" or not special):
             return by_role
-        found = self.of_token(id)
-        return by_role if found is None else found
+        same = self.of_token(id)
+        return by_role if same is None else same
 
     def of_ends(self, ids: list[int]) -> list[int]:
         "The ids at which a text ends."
-        found = [new for id in ids for new in (self.of_role("eos", id), self.spelled(id)) if new is not None]
-        return list(dict.fromkeys(found))
+        ends = [new for id in ids for new in (self.of_role("eos", id), self.spelled(id)) if new is not None]
+        return list(dict.fromkeys(ends))
 
 # %% ../../nbs/02_tokens/07_special_ids.ipynb #9467f145
 _MINICPM = ("im_start", "im_end", "im_newline", "slice_start", "slice_end", "image_start", "image_end", "newline")
 
 
 def role_of(name: str) -> str | None:
-    "What a setting that names a token calls it; None for other settings."
+    "The role that a setting of a configuration names, as eos of eos_token_id; None where it names no token."
     if "codec" in name or "codebook" in name:  # ids of sounds
         return None
     if named := re.fullmatch(r"_?(\w+?)_(token_id|token_ids|token_index)", name):
@@ -99,7 +98,7 @@ def role_of(name: str) -> str | None:
     return role if role in _MINICPM else None
 
 
-def _of_word(ids: IdMap, word):
+def _of_word(ids: IdMap, word: Any) -> Any:
     "The ids of a word, or of several in a list; None where the target vocabulary lacks a token."
     if not isinstance(word, (list, tuple)):
         return ids.of_token(word)
@@ -107,12 +106,12 @@ def _of_word(ids: IdMap, word):
     return None if None in new else new
 
 
-def _of_bias(ids: IdMap, pair):  # (ids of a word, bias)
+def _of_bias(ids: IdMap, pair: Sequence) -> list | None:  # (ids of a word, bias)
     word = _of_word(ids, list(pair[0]))
     return None if word is None else [word, pair[1]]
 
 
-def _of_forced(ids: IdMap, pair):  # (position, id or None)
+def _of_forced(ids: IdMap, pair: Sequence) -> list | None:  # (position, id or None)
     id = None if pair[1] is None else ids.of_token(pair[1])
     return None if id is None and pair[1] is not None else [pair[0], id]
 
@@ -127,18 +126,17 @@ _LISTS = {  # what becomes of an entry
 }
 
 
-def _carried_list(name: str, old, ids: IdMap) -> list | None:
+def _carried_list(name: str, old: Iterable | Mapping, ids: IdMap) -> list | None:
     "A list with the target's ids, without the entries that the target vocabulary lacks."
-    entries = list(old.items()) if isinstance(old, dict) else old
-    found = [_LISTS[name](ids, entry) for entry in entries]
-    kept = [entry for entry in found if entry is not None]
-    if len(kept) < len(found):
-        lost = len(found) - len(kept)
-        ids.notes.append(f"{name}: {lost} of {len(found)} are not in the target vocabulary and are left out")
+    entries = list(old.items() if isinstance(old, dict) else old)
+    kept = [new for entry in entries if (new := _LISTS[name](ids, entry)) is not None]
+    lost = len(entries) - len(kept)
+    if lost:
+        ids.notes.append(f"{name}: {lost} of {len(entries)} are not in the target vocabulary and are left out")
     return kept or None
 
 
-def _carried(name: str, role: str, old, ids: IdMap):
+def _carried(name: str, role: str, old: Any, ids: IdMap) -> Any:
     "The new value of a setting that names a token, or several in a list."
     before = list(old) if isinstance(old, (list, tuple)) else [old]
     for id in before:
@@ -176,7 +174,7 @@ def text_part(config: PreTrainedConfig) -> PreTrainedConfig | None:
     )
 
 
-def _count_in(config, sizes: set[int]) -> Iterator[PreTrainedConfig]:
+def _count_in(config: PreTrainedConfig, sizes: set[int]) -> Iterator[PreTrainedConfig]:
     "The parts within a configuration that count in the text's vocabulary, and those that have such parts."
     for part in config_parts(config):
         within = any(getattr(inner, "vocab_size", None) in sizes for inner in config_parts(part))
@@ -184,7 +182,7 @@ def _count_in(config, sizes: set[int]) -> Iterator[PreTrainedConfig]:
             yield part
 
 
-def _assign(config, name: str, id) -> None:
+def _assign(config: Any, name: str, id: Any) -> None:
     "Set an id; where the configuration must have one and there is none, to -1, which is no token's."
     from huggingface_hub.errors import StrictDataclassFieldValidationError
 
@@ -196,7 +194,7 @@ def _assign(config, name: str, id) -> None:
         setattr(config, name, -1)
 
 
-def _carry(config, ids: IdMap) -> None:
+def _carry(config: Any, ids: IdMap) -> None:
     "Set the ids that one configuration names."
     for name, old in list(vars(config).items()):
         role = role_of(name)
@@ -211,7 +209,7 @@ def _carry(config, ids: IdMap) -> None:
 
 
 def carry_ids(
-    configs: Iterable,  # of a model and of its generation; they are changed in place
+    configs: Iterable[Any],  # of a model and of its generation; they are changed in place
     source: Vocab,
     target: Vocab,
 ) -> list[str]:  # what was lost
@@ -231,7 +229,7 @@ def carry_ids(
 _REPLACEABLE = {*ROLES, "decoder_start", "forced_bos", "forced_eos"}  # a model of text works without them
 
 
-def check_ids(config, source: Vocab, target: Vocab) -> None:
+def check_ids(config: PreTrainedConfig, source: Vocab, target: Vocab) -> None:
     "`ValueError` where the target vocabulary lacks a special token that a model needs, as for images."
     ids = IdMap(source, target)
     for name, old in vars(config).items():

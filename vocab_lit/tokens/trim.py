@@ -11,23 +11,31 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 from itertools import chain, groupby, islice, repeat
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from tqdm.auto import tqdm
 
-from ..text.settings import SettingError
-from .own_pipeline import _role_tokens, _unknown, _with_vocabulary, template_lines
+from ..text.errors import SettingError
+from vocab_lit.tokens.pipeline import (
+    Built,
+    role_tokens,
+    template_lines,
+    unknown_piece,
+    with_pipeline,
+    with_vocabulary,
+)
 from .settings import TrimSettings
-from .tokenizer import Built, with_pipeline
-from .vocab import _BYTES, _FALLBACK, _parts, no_collection, read_dialect, read_pipeline
+from .vocab import BYTES, FALLBACK, components, no_collection, read_dialect, read_pipeline
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
+    from tokenizers.normalizers import Normalizer
+    from tokenizers.pre_tokenizers import PreTokenizer
     from transformers import PreTrainedTokenizerBase
 
 # %% auto #0
-__all__ = ['Parts', 'kept_in_any_case', 'count_tokens', 'covering', 'trim']
+__all__ = ['Parts', 'kept_in_any_case', 'count_tokens', 'covering', 'keep_tokens', 'trim']
 
 # %% ../../nbs/02_tokens/08_trim.ipynb #0fd0e424
 class Parts:
@@ -57,30 +65,31 @@ class Parts:
         return self.dialect.byte_level or self.dialect.byte_fallback
 
     def symbols(self, piece: str) -> list[str]:
-        "What the model begins with to build a piece."
+        "The characters that the model begins with to build a piece, written as they are at their position in the word."
         d = self.dialect
         inside = d.continuation and len(piece) > len(d.continuation) and piece.startswith(d.continuation)
         ends = d.end and len(piece) > len(d.end) and piece.endswith(d.end)
         bare = piece.removeprefix(d.continuation) if inside else piece
-        found = list(bare.removesuffix(d.end) if ends else bare)
+        symbols = list(bare.removesuffix(d.end) if ends else bare)
         first = 0 if inside else 1
-        found[first:] = [d.continuation + symbol for symbol in found[first:]]
+        symbols[first:] = [d.continuation + symbol for symbol in symbols[first:]]
         if ends:
-            found[-1] += d.end
-        return found
+            symbols[-1] += d.end
+        return symbols
 
     @cached_property
-    def ranks(self) -> dict[tuple[str, str], int]:  # {two pieces: their place in the table of merges}
+    def ranks(self) -> dict[tuple[str, str], int]:
+        "The place in the table of merges of each two pieces."
         return {(a, b): rank for rank, (a, b) in enumerate(self.model["merges"])}
 
     def joined(self, a: str, b: str) -> str:
-        "What the merge of two pieces makes."
+        "The piece that the merge of two pieces makes."
         return a + b.removeprefix(self.dialect.continuation)
 
     def built_from(self, piece: str) -> set[str]:
         "The pieces that come up while merges build a piece, itself included."
         parts = self.symbols(piece)
-        found = {piece, *parts}
+        made = {piece, *parts}
         while len(parts) > 1:
             ranks = [self.ranks.get(pair, math.inf) for pair in zip(parts, parts[1:])]
             first = min(ranks)
@@ -88,8 +97,8 @@ class Parts:
                 break  # a word that is looked up whole
             at = ranks.index(first)
             parts[at : at + 2] = [self.joined(parts[at], parts[at + 1])]
-            found.add(parts[at])
-        return found
+            made.add(parts[at])
+        return made
 
     def needs(self, id: int) -> set[int]:
         "A token and all others without which no text would give it."
@@ -98,39 +107,41 @@ class Parts:
         return {self.ids[piece] for piece in self.built_from(self.pieces[id]) if piece in self.ids}
 
     @cached_property
-    def pieces(self) -> dict[int, str]:  # {id: piece} of the model
+    def pieces(self) -> dict[int, str]:
+        "The model's piece of each id; added tokens have none."
         return {i: piece for piece, i in self.ids.items()}
 
 # %% ../../nbs/02_tokens/08_trim.ipynb #bd10a3f9
 def _special_ids(parts: Parts) -> set[int]:
     "Added tokens, tokens with a role, and the unknown token."
-    model = {*_role_tokens(parts.tokenizer), _unknown(parts.model)} & parts.ids.keys()
+    model = {*role_tokens(parts.tokenizer), unknown_piece(parts.model)} & parts.ids.keys()
     added = {a["id"] for a in parts.pipeline["added_tokens"]}
     return added | {parts.ids[piece] for piece in model} | set(parts.last.values())
 
 
 def _template_ids(parts: Parts) -> set[int]:
-    "What the words of a chat template are divided into."
+    "The tokens that the words of a chat template are divided into, and those that they are built from."
     ids = parts.tokenizer(template_lines(parts.tokenizer) or [""], add_special_tokens=False)["input_ids"]
     return set().union(*(parts.needs(id) for row in ids for id in row))
 
 
 def _byte_ids(parts: Parts) -> set[int]:
+    "The tokens of single bytes."
     if parts.dialect.byte_level:
-        return {id for piece, id in parts.ids.items() if len(parts.symbols(piece)) == 1 and piece[0] in _BYTES}
-    return {id for piece, id in parts.ids.items() if _FALLBACK.fullmatch(piece)}
+        return {id for piece, id in parts.ids.items() if len(parts.symbols(piece)) == 1 and piece[0] in BYTES}
+    return {id for piece, id in parts.ids.items() if FALLBACK.fullmatch(piece)}
 
 
 def _character_ids(parts: Parts, used: set[str]) -> set[int]:
     "Single characters among the symbols of some pieces, and those pieces that have a character that is no token."
     symbols = set().union(*map(parts.symbols, used))
-    found = {parts.ids[symbol] for symbol in symbols & parts.ids.keys()}
+    ids = {parts.ids[symbol] for symbol in symbols & parts.ids.keys()}
     missing = symbols - parts.ids.keys()
     if missing:
         special = _special_ids(parts)
         alone = [parts.ids[piece] for piece in used if not missing.isdisjoint(parts.symbols(piece))]
-        found |= set().union(*(parts.needs(id) for id in alone if id not in special))
-    return found
+        ids |= set().union(*(parts.needs(id) for id in alone if id not in special))
+    return ids
 
 
 def kept_in_any_case(
@@ -156,8 +167,9 @@ _DIVIDE = {"BertPreTokenizer", "WhitespaceSplit"}  # at white space, before all 
 _WITHIN_WORDS = {"BertNormalizer", "Lowercase", "NFC", "NFD", "NFKC", "NFKD", "Nmt", "Precompiled", "StripAccents"}
 
 
-def _leaves(component) -> list[dict]:  # of a part of a backend tokenizer, or None
-    return [c for c in _parts(component and json.loads(component.__getstate__())) if c["type"] != "Sequence"]
+def _leaves(component: Normalizer | PreTokenizer | None) -> list[dict[str, Any]]:
+    "The components that a part of a backend tokenizer is a sequence of."
+    return [c for c in components(component and json.loads(component.__getstate__())) if c["type"] != "Sequence"]
 
 
 def _divides_at_spaces(backend: Tokenizer) -> bool:
@@ -194,7 +206,7 @@ def count_tokens(
     lines: Iterable[str],  # read once, some at a time
     batch: int = 1000,  # lines tokenized at a time
 ) -> np.ndarray:  # (tokens,) int64, by id
-    "How often a text has each token."
+    "Count the tokens of a text."
     counts = np.zeros(max(tokenizer.get_vocab().values()) + 1, np.int64)
     options = dict(add_special_tokens=False, return_attention_mask=False, return_token_type_ids=False, verbose=False)
     lines = tqdm(lines, desc="tokens", unit=" lines", delay=2, leave=False)
@@ -225,8 +237,11 @@ def _wanted(counts: Mapping[str, np.ndarray], settings: TrimSettings) -> list[in
     return sorted(needed, key=lambda id: (-mean[id], id))
 
 # %% ../../nbs/02_tokens/08_trim.ipynb #6115db14
-def _without(parts: Parts, kept: set[int]) -> tuple[dict, list[int]]:  # the pipeline, and ids in the source
-    "A tokenizer's pipeline with some of its tokens."
+def keep_tokens(
+    parts: Parts,
+    kept: set[int],  # ids
+) -> tuple[dict[str, Any], list[int]]:  # the pipeline, and of each of its tokens the id before
+    "A tokenizer's pipeline with some of its tokens, in the order of their ids, and all added tokens."
     model = parts.model
     pieces = [piece for piece in sorted(parts.ids, key=parts.ids.get) if parts.ids[piece] in kept]
     ids = [parts.ids[piece] for piece in pieces]
@@ -238,19 +253,19 @@ def _without(parts: Parts, kept: set[int]) -> tuple[dict, list[int]]:  # the pip
     if parts.dialect.model == "BPE":
         left = made["vocab"]
         made["merges"] = [[a, b] for a, b in model["merges"] if a in left and b in left and parts.joined(a, b) in left]
-    return _with_vocabulary(parts.pipeline, made, list(parts.last)), ids + list(parts.last.values())
+    return with_vocabulary(parts.pipeline, made, list(parts.last)), ids + list(parts.last.values())
 
 
 def _in_text(parts: Parts, counts: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
     "The counts without those of special and unknown tokens; `ValueError` where nothing is left of a text."
-    special, found = list(_special_ids(parts)), {}
+    special, ordinary = list(_special_ids(parts)), {}
     mark = [parts.ids[parts.dialect.mark]] if parts.dialect.mark in parts.ids else []  # stands before any word
     for name, all_counts in counts.items():
-        found[name] = all_counts.copy()
-        found[name][special] = 0
-        if found[name].sum() == found[name][mark].sum():
+        ordinary[name] = all_counts.copy()
+        ordinary[name][special] = 0
+        if ordinary[name].sum() == ordinary[name][mark].sum():
             raise ValueError(f"{name}: the vocabulary has no token for anything in this text; give another text")
-    return found
+    return ordinary
 
 
 def _check_room(parts: Parts, always: int, settings: TrimSettings) -> None:
@@ -281,6 +296,6 @@ def trim(
         needed = parts.needs(id) - kept
         if len(kept) + len(needed) <= most:
             kept |= needed
-    pipeline, ids = _without(parts, kept)
+    pipeline, ids = keep_tokens(parts, kept)
     about = f"{parts.size:,} tokens are trimmed to {len(ids):,}: {always:,} stay in any case, the texts need the others"
     return Built(with_pipeline(source, pipeline), about, np.array(ids), counts)

@@ -10,10 +10,10 @@ import math
 import shlex
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import astuple, dataclass
+from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from tqdm.auto import tqdm
@@ -21,9 +21,10 @@ from tqdm.auto import tqdm
 from ..text.corpus import Amount, sample_lines, split_lines
 from ..text.files import write_text
 from .continued import extend_on_text
-from .tokenizer import train_tokenizer_like, with_pipeline
-from .trim import Parts, _without, kept_in_any_case, trim
-from .vocab import Fit, Vocab, fit, lexical_overlap, script_name, script_of
+from .like import train_tokenizer_like
+from .pipeline import with_pipeline
+from .trim import Parts, keep_tokens, kept_in_any_case, trim
+from .vocab import Fit, Vocab, fit, lexical_overlap, script_name, script_of, sum_fits
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase, PreTrainedTokenizerFast
@@ -37,19 +38,16 @@ __all__ = ['SIZES', 'LOST', 'FEW_OF_SCRIPT', 'MOST_LETTERS', 'TWICE', 'LONGER', 
 _GROUPS = 10  # of held-out lines, for the standard error
 
 
-def _fits(tokenizer: PreTrainedTokenizerBase, lines: Sequence[str]) -> list[Fit]:  # of each group of lines
+def _fits(tokenizer: PreTrainedTokenizerBase, lines: Sequence[str]) -> list[Fit]:
+    "The counts of each group of lines."
     return [fit(tokenizer, lines[group::_GROUPS]) for group in range(_GROUPS)]
-
-
-def _sum(fits: Iterable[Fit]) -> Fit:
-    return Fit(*map(sum, zip(*map(astuple, fits))))
 
 
 def length_ratio(
     source: Sequence[Fit],  # of groups of lines by one tokenizer
     other: Sequence[Fit],  # and by another
 ) -> tuple[float, float]:  # of the numbers of tokens, and its standard error
-    "How many times as long a text is in one tokenizer's tokens as in another's."
+    "The length of a text in one tokenizer's tokens over that in another's, with a jackknife standard error."
     a, b = (np.array([f.tokens for f in fits], float) for fits in (source, other))
     ratio = a.sum() / max(b.sum(), 1)
     without_one = (a.sum() - a) / np.maximum(b.sum() - b, 1)
@@ -74,7 +72,7 @@ def first_tokens(
         if len(kept) == n:
             break
         kept.add(id)
-    return with_pipeline(tokenizer, _without(parts, kept)[0])
+    return with_pipeline(tokenizer, keep_tokens(parts, kept)[0])
 
 
 def largest_tokenizer(
@@ -116,19 +114,20 @@ def costs(
     length: float,  # of a text, in tokens
     source: tuple[int, float],  # the same two of the source
 ) -> dict[str, float]:
-    "What a vocabulary costs; training and use are those of a word of text, beside the source's."
+    "The costs of a vocabulary; training and use are those of a word of text, over the source's."
     if size is None:
         return {}
-
-    def beside(training):
-        n, text = source
-        return length * size.operations(tokens, training) / (text * size.operations(n, training))
-
+    n_source, source_length = source
+    embeddings = size.per_token * tokens
+    training, use = (
+        length * size.operations(tokens, training) / (source_length * size.operations(n_source, training))
+        for training in (True, False)
+    )
     return dict(
-        embedding_parameters=size.per_token * tokens,
-        share_of_model=round(size.per_token * tokens / size.parameters(tokens), 3),
-        training=round(beside(True), 3),
-        use=round(beside(False), 3),
+        embedding_parameters=embeddings,
+        share_of_model=round(embeddings / size.parameters(tokens), 3),
+        training=round(training, 3),
+        use=round(use, 3),
     )
 
 # %% ../../nbs/02_tokens/11_verdict.ipynb #5e2d1c0f
@@ -146,7 +145,7 @@ HELD_OUT = 0.1  # share of it that no tokenizer is trained on
 
 @dataclass(frozen=True)
 class Measured:
-    "What a verdict rests on."
+    "The measurements that a verdict rests on."
 
     lines: int  # of the whole text
     sampled: int  # lines that were looked at
@@ -164,11 +163,12 @@ class Measured:
 
     @property
     def longer(self) -> float:
-        "How many times as long the text is, where no vocabulary is better than that of a language read well."
+        "The ratio over that of a language that the model reads well, where this is above 1."
         return self.ratio / max(1, (self.beside or {}).get("ratio", 1))
 
 
-def _decide(m: Measured) -> tuple[str, str]:  # what to do, and why
+def _decide(m: Measured) -> tuple[str, str]:  # keep, trim, extend or replace; and why
+    "The verdict by the thresholds above, the first that applies."
     if sum(m.missing.values()) > MOST_LETTERS:
         named = ", ".join(f"{script_name(script)}, {share:.0%} of the letters" for script, share in m.missing.items())
         return "replace", f"the vocabulary does not know the script of the text: {named}"
@@ -188,25 +188,25 @@ def _decide(m: Measured) -> tuple[str, str]:  # what to do, and why
 
 
 def _doubts(m: Measured) -> list[str]:
-    "What makes a verdict less sure."
-    found = []
+    "Reasons to be less sure of a verdict."
+    doubts = []
     if m.lines < FEW_LINES:
-        found.append(f"from {m.lines:,} lines only, which show less than a whole language needs")
+        doubts.append(f"from {m.lines:,} lines only, which show less than a whole language needs")
     elif m.sampled < m.lines:
-        found.append(f"from {m.sampled:,} of {m.lines:,} lines")
+        doubts.append(f"from {m.sampled:,} of {m.lines:,} lines")
     near = [line for line in (LONGER, TWICE) if abs(m.longer - line) < 2 * m.error + 0.05]
     if near and sum(m.missing.values()) <= MOST_LETTERS and m.lost <= LOST:
-        found.append(f"{m.longer:.2f} ± {2 * m.error:.2f} is close to {near[0]:g}, so try both sides of the line")
+        doubts.append(f"{m.longer:.2f} ± {2 * m.error:.2f} is close to {near[0]:g}, so try both sides of the line")
     if m.longer < LONGER <= m.tokens_per_word / m.extended:
         fewer = 1 - m.extended / m.tokens_per_word
-        found.append(f"extended, the vocabulary divides the text into {fewer:.0%} fewer tokens, so try that too")
+        doubts.append(f"extended, the vocabulary divides the text into {fewer:.0%} fewer tokens, so try that too")
     if m.unknown > LOST >= m.lost:
-        found.append(f"{m.unknown:.1%} of the tokens are unknown, which are marks and no letters")
+        doubts.append(f"{m.unknown:.1%} of the tokens are unknown, which are marks and no letters")
     if m.own_size < SIZES[-2]:
-        found.append(
+        doubts.append(
             f"the text fills no more than {m.own_size:,} tokens; more text would make its own vocabulary better"
         )
-    return found
+    return doubts
 
 # %% ../../nbs/02_tokens/11_verdict.ipynb #5e2d1c11
 def last_worth(
@@ -223,7 +223,7 @@ def last_worth(
 # %% ../../nbs/02_tokens/11_verdict.ipynb #5e2d1c13
 @dataclass
 class Verdict:
-    "What to do about a vocabulary, and the numbers."
+    "Whether to keep a vocabulary, trim, extend or replace it, and the numbers."
 
     what: str  # keep, trim, extend or replace
     tokens: int  # that the vocabulary would have
@@ -231,8 +231,8 @@ class Verdict:
     because: str
     doubts: list[str]  # that make it less sure
     measured: Measured
-    ways: list[dict]  # a row for each of the four: tokens, tokens per word, costs
-    curve: list[dict]  # a row for each size: tokens per word, overlap, and what expansion by so many makes
+    ways: list[dict[str, Any]]  # a row for each of the four: tokens, tokens per word, costs
+    curve: list[dict[str, Any]]  # a row for each size: tokens per word, overlap, and what expansion by so many makes
 
     @property
     def advice(self) -> str:
@@ -244,7 +244,7 @@ class Verdict:
             "replace": f"replace the vocabulary, by one of about {self.tokens:,} tokens",
         }[self.what]
 
-    def points(self) -> list[dict]:
+    def points(self) -> list[dict[str, Any]]:
         "The curve to plot: tokens per word by size, of each kind of vocabulary."
         grown = {row["added"]: row["extended"] for row in self.curve if row["added"]}
         curves = {
@@ -255,7 +255,7 @@ class Verdict:
         return [dict(curve=name, size=n, value=v) for name, points in curves.items() for n, v in points.items()]
 
     def command(self, model: str, text: Sequence[str]) -> str:
-        "What to type next."
+        "The command to type next."
         given = shlex.join([model, *(part for t in text for part in ("--text", str(t)))])
         return {
             "keep": f"vocab-lit lapt {given} --out DIR",
@@ -282,21 +282,23 @@ def lost_letters(
     tokenizer: PreTrainedTokenizerBase,
     lines: Sequence[str],
 ) -> float:  # share of the letters
-    "How many letters of a text are in unknown tokens; marks such as quotation marks are not counted."
+    "The letters of a text that are in unknown tokens; marks such as quotation marks are not counted."
     if tokenizer.unk_token_id is None:
         return 0.0
     encoded = tokenizer(list(lines), add_special_tokens=False, return_offsets_mapping=True, verbose=False)
-    rows = zip(lines, encoded["input_ids"], encoded["offset_mapping"])
-    lost = sum(
-        sum(map(str.isalpha, line[start:end]))
-        for line, ids, spans in rows
-        for id, (start, end) in zip(ids, spans)
-        if id == tokenizer.unk_token_id
-    )
-    return lost / max(sum(c.isalpha() for line in lines for c in line), 1)
+    lost = 0
+    for line, ids, spans in zip(lines, encoded["input_ids"], encoded["offset_mapping"]):
+        unknown = (line[start:end] for id, (start, end) in zip(ids, spans) if id == tokenizer.unk_token_id)
+        lost += _letters(unknown)
+    return lost / max(_letters(lines), 1)
+
+
+def _letters(texts: Iterable[str]) -> int:
+    "The number of letters in some texts."
+    return sum(c.isalpha() for text in texts for c in text)
 
 # %% ../../nbs/02_tokens/11_verdict.ipynb #5e2d1c15
-def _grown(source, lines, n) -> PreTrainedTokenizerFast | None:
+def _grown(source: PreTrainedTokenizerBase, lines: Sequence[str], n: int) -> PreTrainedTokenizerFast | None:
     "A tokenizer whose training goes on; None where the text gives no tokens."
     try:
         return extend_on_text(source, lines, n).tokenizer
@@ -304,28 +306,7 @@ def _grown(source, lines, n) -> PreTrainedTokenizerFast | None:
         return None
 
 
-def _curve(source: Vocab, small, own, train, held_out) -> list[dict]:
-    "The length of a text by the size of a vocabulary of its own, and with the source's extended by as many."
-    largest, rows = _grown(small, train, len(own)), []
-    for size in tqdm([size for size in SIZES if size <= len(own)], desc="sizes", leave=False):
-        first = first_tokens(own, size)
-        if first is None:
-            continue
-        here, grown = fit(first, held_out), first_tokens(largest, len(small) + size) if largest else None
-        row = dict(
-            size=size,
-            tokens_per_word=round(here.fertility, 3),
-            overlap=round(lexical_overlap(source, Vocab.from_tokenizer(first)), 3),
-            added=0,
-            extended=None,  # tokens per word
-        )
-        if grown is not None:
-            row |= dict(added=len(grown) - len(small), extended=round(fit(grown, held_out).fertility, 3))
-        rows.append(row)
-    return rows
-
-
-def _trimmed(source, lines) -> PreTrainedTokenizerBase:
+def _trimmed(source: PreTrainedTokenizerBase, lines: Sequence[str]) -> PreTrainedTokenizerBase:
     "The tokenizer with what a text needs; as it is where it cannot be trimmed."
     try:
         return trim(source, {"the text": lines}).tokenizer
@@ -333,7 +314,7 @@ def _trimmed(source, lines) -> PreTrainedTokenizerBase:
         return source
 
 
-def _split(lines):
+def _split(lines: Sequence[str]) -> tuple[list[str], list[str]]:
     "Lines to train on, and lines that no tokenizer sees."
     train, held_out = split_lines(lines, HELD_OUT)
     if not (train and held_out):
@@ -341,16 +322,60 @@ def _split(lines):
     return train, held_out
 
 
-def _read_well(source, beside: Beside, size) -> dict:
-    "How text in a language that the model reads well is divided."
-    found = dict(text=beside.name, tokens_per_word=round(fit(source, beside.lines).fertility, 3))
+@dataclass(frozen=True)
+class _Compared:
+    "The vocabularies that a verdict compares, and the text that it compares them on."
+
+    source: Vocab
+    own: PreTrainedTokenizerFast  # trained on the text
+    trimmed: PreTrainedTokenizerBase  # the source's, with what the text needs
+    train: list[str]
+    held_out: list[str]
+
+    @classmethod
+    def on(cls, source: Vocab, lines: Sequence[str]) -> _Compared:
+        "Make the vocabularies on a text."
+        train, held_out = _split(lines)
+        own = largest_tokenizer(source.tokenizer, train)
+        return cls(source, own, _trimmed(source.tokenizer, lines), train, held_out)
+
+    def fertility(self, tokenizer: PreTrainedTokenizerBase) -> float:
+        "Tokens per word of the lines that no tokenizer was trained on."
+        return fit(tokenizer, self.held_out).fertility
+
+
+def _curve(compared: _Compared) -> list[dict[str, Any]]:
+    "The length of a text by the size of a vocabulary of its own, and with the source's extended by as many."
+    own, small = compared.own, compared.trimmed
+    largest, rows = _grown(small, compared.train, len(own)), []
+    for size in tqdm([size for size in SIZES if size <= len(own)], desc="sizes", leave=False):
+        first = first_tokens(own, size)
+        if first is None:
+            continue
+        row = dict(
+            size=size,
+            tokens_per_word=round(compared.fertility(first), 3),
+            overlap=round(lexical_overlap(compared.source, Vocab.from_tokenizer(first)), 3),
+            added=0,
+            extended=None,  # tokens per word
+        )
+        grown = first_tokens(largest, len(small) + size) if largest else None
+        if grown is not None:
+            row |= dict(added=len(grown) - len(small), extended=round(compared.fertility(grown), 3))
+        rows.append(row)
+    return rows
+
+
+def _read_well(source: PreTrainedTokenizerBase, beside: Beside, size: int) -> dict[str, Any]:
+    "Tokens per word of a text that the model reads well, and the ratio to a vocabulary of its own, of a size."
+    row = dict(text=beside.name, tokens_per_word=round(fit(source, beside.lines).fertility, 3))
     if beside.is_comparable:
         train, held_out = _split(beside.lines)
         own = largest_tokenizer(source, train)
         own = first_tokens(own, size) or own
         ratio, _ = length_ratio(_fits(source, held_out), _fits(own, held_out))
-        found["ratio"] = round(ratio, 3)
-    return found
+        row["ratio"] = round(ratio, 3)
+    return row
 
 # %% ../../nbs/02_tokens/11_verdict.ipynb #5e2d1c16
 def sampled(lines: Iterable[str]) -> tuple[list[str], int]:  # as much as `SAMPLE`, and how many lines there are
@@ -369,43 +394,50 @@ class Beside:
     is_comparable: bool = True  # whether it is text of the same kind, so that the two ratios compare
 
 
+def _measure(
+    compared: _Compared, sample: Sequence[str], n_lines: int, extended: float, beside: Beside | None
+) -> Measured:
+    "Measure what a verdict rests on."
+    source = compared.source.tokenizer
+    of_source, of_own = _fits(source, compared.held_out), _fits(compared.own, compared.held_out)
+    here, (ratio, error) = sum_fits(of_source), length_ratio(of_source, of_own)
+    return Measured(
+        lines=n_lines or len(sample),
+        sampled=len(sample),
+        unknown=round(here.unk_rate, 6),
+        lost=round(lost_letters(source, compared.held_out), 6),
+        missing=missing_scripts(compared.source, sample),
+        tokens_per_word=round(here.fertility, 3),
+        ratio=round(ratio, 3),
+        error=round(error, 3),
+        own_size=len(compared.own),
+        needed=round(len(compared.trimmed) / len(compared.source), 4),
+        extended=round(extended, 3),
+        beside=_read_well(source, beside, len(compared.own)) if beside else None,
+    )
+
+
 def judge(
-    source: PreTrainedTokenizerBase,  # a fast tokenizer
+    source: PreTrainedTokenizerBase | Vocab,  # a fast tokenizer, or its vocabulary
     sample: Sequence[str],  # lines of text in the language
     n_lines: int = 0,  # that they are a sample of; 0: they are all
     size: ModelSize | None = None,  # of the model, for costs
     beside: Beside | None = None,
 ) -> Verdict:  # `ValueError` where the text is too short for one
     "Whether to keep a vocabulary, trim, extend or replace it."
-    vocab, (train, held_out) = Vocab.from_tokenizer(source), _split(sample)
-    own, small = largest_tokenizer(source, train), _trimmed(source, sample)
-    curve = _curve(vocab, small, own, train, held_out)
-    of_source, of_own = _fits(source, held_out), _fits(own, held_out)
-    here, (ratio, error) = _sum(of_source), length_ratio(of_source, of_own)
-    extension = _extension(curve, here.fertility)
-    measured = Measured(
-        lines=n_lines or len(sample),
-        sampled=len(sample),
-        unknown=round(here.unk_rate, 6),
-        lost=round(lost_letters(source, held_out), 6),
-        missing=missing_scripts(vocab, sample),
-        tokens_per_word=round(here.fertility, 3),
-        ratio=round(ratio, 3),
-        error=round(error, 3),
-        own_size=len(own),
-        needed=round(len(small) / len(vocab), 4),
-        extended=round(extension["extended"], 3),
-        beside=_read_well(source, beside, len(own)) if beside else None,
-    )
-    what, because = _decide(measured)
+    compared = _Compared.on(Vocab.of(source), sample)
+    curve, before = _curve(compared), compared.fertility(compared.source.tokenizer)
+    extension = _extension(curve, before)
+    measured = _measure(compared, sample, n_lines, extension["extended"], beside)
     replaced = last_worth([(row["size"], row["tokens_per_word"]) for row in curve])
-    ways = _ways(vocab, small, curve, extension, replaced, here.fertility, fit(small, held_out).fertility, size)
+    ways = _ways(compared, curve, extension, replaced, before, size)
+    what, because = _decide(measured)
     chosen = next(row for row in ways if row["way"] == what)
     asked = {"replace": replaced, "extend": extension["added"]}.get(what, 0)
     return Verdict(what, chosen["tokens"], asked, because, _doubts(measured), measured, ways, curve)
 
 
-def _extension(curve, before) -> dict:
+def _extension(curve: list[dict[str, Any]], before: float) -> dict[str, Any]:
     "The row of the curve by which to extend."
     grown = [row for row in curve if row["added"]]
     if not grown:
@@ -414,17 +446,25 @@ def _extension(curve, before) -> dict:
     return next((row for row in grown if row["size"] == chosen), grown[0])
 
 
-def _ways(vocab, small, curve, extension, replaced, before, trimmed, size) -> list[dict]:
+def _ways(
+    compared: _Compared,
+    curve: list[dict[str, Any]],
+    extension: dict[str, Any],
+    replaced: int,  # tokens of the vocabulary to replace by
+    before: float,  # tokens per word of the source
+    size: ModelSize | None,
+) -> list[dict[str, Any]]:
     "Tokens, tokens per word and costs of each way."
-    found = {
-        "keep": (len(vocab), before),
-        "trim": (len(small), trimmed),
-        "extend": (len(vocab) + extension["added"], extension["extended"]),
+    n, small = len(compared.source), compared.trimmed
+    by_way = {
+        "keep": (n, before),
+        "trim": (len(small), compared.fertility(small)),
+        "extend": (n + extension["added"], extension["extended"]),
         "replace": (replaced, next(row["tokens_per_word"] for row in curve if row["size"] == replaced)),
     }
     return [
-        dict(way=way, tokens=tokens, tokens_per_word=round(length, 3)) | costs(size, tokens, length, found["keep"])
-        for way, (tokens, length) in found.items()
+        dict(way=way, tokens=tokens, tokens_per_word=round(length, 3)) | costs(size, tokens, length, by_way["keep"])
+        for way, (tokens, length) in by_way.items()
     ]
 
 

@@ -11,11 +11,11 @@ import json
 import re
 import string
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Hashable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import astuple, dataclass
 from itertools import islice
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from fontTools import unicodedata as ucd
@@ -25,9 +25,10 @@ if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase, PreTrainedTokenizerFast
 
 # %% auto #0
-__all__ = ['ROLES', 'script_of', 'script_name', 'Token', 'Dialect', 'no_collection', 'read_pipeline', 'read_dialect',
-           'read_token', 'Vocab', 'toy_tokenizer', 'match_specials', 'overlap', 'lexical_overlap', 'Fit', 'fit',
-           'unk_rate', 'fertility']
+__all__ = ['BYTES', 'CHARACTERS', 'FALLBACK', 'FALLBACK_PIECES', 'ROLES', 'SAME_ROLE', 'script_of', 'script_name', 'Token',
+           'Dialect', 'components', 'no_collection', 'read_pipeline', 'read_dialect', 'read_token', 'Vocab',
+           'toy_tokenizer', 'match_specials', 'overlap', 'lexical_overlap', 'Fit', 'fit', 'sum_fits', 'unk_rate',
+           'fertility']
 
 # %% ../../nbs/02_tokens/01_vocab.ipynb #b6a243b4
 _block = functools.lru_cache(maxsize=None)(ucd.block)
@@ -63,8 +64,8 @@ class Token:
     data: bytes = b""  # the bytes of a "byte" token
 
     @property
-    def key(self) -> tuple:  # equal for the same token in any two vocabularies
-        "What identifies the token across vocabularies."
+    def key(self) -> tuple[Hashable, ...]:
+        "The same for the same token in any two vocabularies: kind, position in the word, and text or bytes."
         if self.kind == "text":
             return "text", self.word_start, self.text
         if self.kind == "byte":
@@ -90,7 +91,7 @@ class Token:
 # %% ../../nbs/02_tokens/01_vocab.ipynb #ad179589
 @dataclass(frozen=True)
 class Dialect:
-    "How a tokenizer writes its pieces, read from its own pipeline."
+    "The way in which a tokenizer writes its pieces, read from its own pipeline."
 
     model: str  # "Unigram", "BPE", "WordPiece" or "WordLevel"
     byte_level: bool  # pieces are bytes written as printable characters
@@ -100,18 +101,18 @@ class Dialect:
     end: str  # suffix of pieces that end a word, "" for none
 
 
-def _parts(component: dict | None) -> Iterator[dict]:
-    "A pipeline component and all that are nested in it."
+def components(component: dict[str, Any] | None) -> Iterator[dict[str, Any]]:
+    "A component of a pipeline, such as its normalizer, and all that are nested in it."
     if component is None:
         return
     yield component
     for name in ("normalizers", "pretokenizers", "decoders"):
         for c in component.get(name, ()):
-            yield from _parts(c)
+            yield from components(c)
 
 # %% ../../nbs/02_tokens/01_vocab.ipynb #68e7801e
 @contextmanager
-def no_collection():
+def no_collection() -> Iterator[None]:
     "Pause Python's garbage collector, which would go through a quarter of a million tokens again and again."
     enabled = gc.isenabled()
     gc.disable()
@@ -124,7 +125,7 @@ def no_collection():
 
 def read_pipeline(
     tokenizer: PreTrainedTokenizerBase,  # a fast tokenizer of transformers
-) -> dict:  # its `tokenizer.json`, parsed
+) -> dict[str, Any]:  # its `tokenizer.json`, parsed
     "A tokenizer's own description of what it does; `ValueError` for one that has none."
     if not getattr(tokenizer, "is_fast", False):
         name = type(tokenizer).__name__
@@ -133,28 +134,33 @@ def read_pipeline(
         return json.loads(tokenizer.backend_tokenizer.to_str())
 
 
-def read_dialect(
-    pipeline: dict,  # the parsed `tokenizer.json`
-) -> Dialect:
-    "Read off how a tokenizer writes its pieces."
-    model = pipeline["model"]
-    parts = [p for name in ("normalizer", "pre_tokenizer", "decoder") for p in _parts(pipeline.get(name))]
+def _mark(parts: Iterable[Mapping[str, Any]]) -> str:
+    "The character that the components of a pipeline write for a space, nothing where there is none."
     mark = ""
     for p in parts:
         if p["type"] == "Metaspace":
             mark = p["replacement"]
         elif p["type"] == "Replace":
-            pair = p["pattern"].get("String", ""), p["content"]
-            if " " in pair and all(len(x) == 1 for x in pair):
-                mark = pair[1] if pair[0] == " " else pair[0]
-    end = model.get("end_of_word_suffix") or next((p["suffix"] for p in parts if p["type"] == "BPEDecoder"), "")
+            before, after = p["pattern"].get("String", ""), p["content"]
+            if " " in (before, after) and len(before) == len(after) == 1:
+                mark = after if before == " " else before
+    return mark
+
+
+def read_dialect(
+    pipeline: Mapping[str, Any],  # the parsed `tokenizer.json`
+) -> Dialect:
+    "Read off how a tokenizer writes its pieces."
+    model = pipeline["model"]
+    parts = [p for name in ("normalizer", "pre_tokenizer", "decoder") for p in components(pipeline.get(name))]
+    suffixes = [p["suffix"] for p in parts if p["type"] == "BPEDecoder"] or [""]
     return Dialect(
-        model["type"],
-        any(p["type"] == "ByteLevel" for p in parts),
-        bool(model.get("byte_fallback")),
-        mark,
-        model.get("continuing_subword_prefix") or "",
-        end,
+        model=model["type"],
+        byte_level=any(p["type"] == "ByteLevel" for p in parts),
+        byte_fallback=bool(model.get("byte_fallback")),
+        mark=_mark(parts),
+        continuation=model.get("continuing_subword_prefix") or "",
+        end=model.get("end_of_word_suffix") or suffixes[0],
     )
 
 # %% ../../nbs/02_tokens/01_vocab.ipynb #8f295a2a
@@ -165,10 +171,11 @@ def _byte_alphabet() -> dict[str, int]:  # {character: byte}
     return {chr(b): b for b in printable} | {chr(0x100 + n): b for n, b in enumerate(others)}
 
 
-_BYTES = _byte_alphabet()
-_CHARACTERS = {b: c for c, b in _BYTES.items()}
+BYTES = _byte_alphabet()  # {character: byte}
+CHARACTERS = {b: c for c, b in BYTES.items()}  # {byte: character}
 _UNUSED = re.compile(r"[\[<]\|?(unused|madeupword|reserved(_special_token)?|extra_id)[-_]?\d+\|?[\]>]")
-_FALLBACK = re.compile(r"<0x([0-9A-F]{2})>")
+FALLBACK = re.compile(r"<0x([0-9A-F]{2})>")
+FALLBACK_PIECES = [f"<0x{byte:02X}>" for byte in range(256)]  # the tokens of byte fallback
 
 # %% ../../nbs/02_tokens/01_vocab.ipynb #20c5a3a0
 def read_token(
@@ -179,7 +186,7 @@ def read_token(
     "Bring one ordinary entry of a vocabulary into canonical form."
     if piece[:1] in ("[", "<") and _UNUSED.fullmatch(piece):
         return Token(id, piece, "", False, "unused")
-    if d.byte_fallback and (m := _FALLBACK.fullmatch(piece)):
+    if d.byte_fallback and (m := FALLBACK.fullmatch(piece)):
         return Token(id, piece, "", False, "byte", bytes.fromhex(m[1]))
     text, start = piece, True
     if d.end:
@@ -187,8 +194,8 @@ def read_token(
     elif d.continuation:
         start = not text.startswith(d.continuation)
         text = text if start else text[len(d.continuation) :]
-    if d.byte_level and all(c in _BYTES for c in text):
-        data = bytes(_BYTES[c] for c in text)
+    if d.byte_level and all(c in BYTES for c in text):
+        data = bytes(BYTES[c] for c in text)
         if not (d.end or d.continuation):
             start = data.startswith(b" ")
             data = data.removeprefix(b" ") if start else data
@@ -206,16 +213,56 @@ ROLES = ("bos", "eos", "unk", "sep", "pad", "cls", "mask")  # as transformers na
 
 
 class Vocab:
-    "The vocabulary of a tokenizer: one canonical `Token` per row."
+    """The vocabulary of a tokenizer: one canonical `Token` per id, which is the row of its embedding.
+
+    `len(vocab)`, `vocab[id]` and iteration go over the tokens in the order of their ids. `Vocab.from_tokenizer` reads
+    the vocabulary of a tokenizer; `Vocab.of` does so too and leaves a vocabulary as it is.
+
+    Parameters
+    ----------
+    tokens : list of Token
+        Token i has id i.
+    roles : dict of str to int, optional
+        Ids of the special tokens by role, the names of `ROLES`: `{"mask": 4}`.
+    dialect : Dialect, optional
+        How the pieces were written. Everything that compares two vocabularies needs it.
+    tokenizer : PreTrainedTokenizerBase, optional
+        The tokenizer whose vocabulary it is.
+
+    Raises
+    ------
+    ValueError
+        From `find`, where no token is written so; from `from_tokenizer`, where a tokenizer is not a fast one.
+
+    Notes
+    -----
+    A token is the same in two vocabularies if its text and its position in the word are, as in FOCUS (Dobler and de
+    Melo, 2023, Appendix B); bytes and vocabularies that mark the end of a word are covered as well.
+
+    Examples
+    --------
+    >>> vocab = Vocab.from_tokenizer(toy_tokenizer("unigram", ["maji", "moto"], ["ni"]))
+    >>> len(vocab), vocab.roles["mask"]
+    (8, 4)
+    >>> vocab.find("maji")[0].piece
+    '▁maji'
+    >>> vocab.id_of("ni", word_start=False)
+    7
+    """
 
     def __init__(
         self,
-        tokens: list[Token],  # token i has id i
-        roles: dict[str, int] | None = None,  # {role: id}
-        dialect: Dialect | None = None,  # how the pieces were written
-        tokenizer: PreTrainedTokenizerBase | None = None,  # whose vocabulary it is
+        tokens: list[Token],
+        roles: dict[str, int] | None = None,
+        dialect: Dialect | None = None,
+        tokenizer: PreTrainedTokenizerBase | None = None,
     ):
         self.tokens, self.roles, self.dialect, self.tokenizer = tokens, roles or {}, dialect, tokenizer
+
+    @classmethod
+    def of(cls, source: PreTrainedTokenizerBase | Vocab) -> Vocab:
+        "A tokenizer's vocabulary; one that has been read already is returned as it is."
+        return source if isinstance(source, Vocab) else cls.from_tokenizer(source)
 
     @classmethod
     def from_tokenizer(
@@ -227,28 +274,23 @@ class Vocab:
             return cls._read(tokenizer)
 
     @classmethod
-    def _read(cls, tokenizer):
-        pipeline = read_pipeline(tokenizer)
-        dialect, pieces = read_dialect(pipeline), tokenizer.get_vocab()
+    def _read(cls, tokenizer: PreTrainedTokenizerBase) -> Vocab:
+        pipeline, pieces = read_pipeline(tokenizer), tokenizer.get_vocab()
+        dialect = read_dialect(pipeline)
         added = {a["id"]: a for a in pipeline["added_tokens"]}
         special = set(tokenizer.all_special_ids) | {i for i, a in added.items() if a["special"]}
-        model_pieces = pipeline["model"]["vocab"]
-        model_pieces = {p for p, _ in model_pieces} if isinstance(model_pieces, list) else model_pieces
-
-        def is_plain(piece):  # an added token that is text, and not written in the tokenizer's dialect
-            undecodable = dialect.byte_level and not all(c in _BYTES for c in piece)
-            return piece not in model_pieces or piece[:1] == " " or undecodable
-
-        tokens = [None] * (max(pieces.values(), default=-1) + 1)
+        vocab = pipeline["model"]["vocab"]
+        in_model = {piece for piece, _ in vocab} if isinstance(vocab, list) else vocab.keys()
+        by_id = {}
         for piece, i in pieces.items():
             if i in special:
-                tokens[i] = Token(i, piece, piece, False, "special")
-            elif i in added and is_plain(piece):
-                word_start = piece.startswith(" ") or bool(dialect.continuation)
-                tokens[i] = Token(i, piece, piece.lstrip(" "), word_start, "text")
+                by_id[i] = Token(i, piece, piece, False, "special")
+            elif i in added and (piece not in in_model or _is_undialectal(piece, dialect)):
+                by_id[i] = _plain_token(i, piece, dialect)
             else:
-                tokens[i] = read_token(i, piece, dialect)
-        tokens = [t or Token(i, "", "", False, "unused") for i, t in enumerate(tokens)]
+                by_id[i] = read_token(i, piece, dialect)
+        size = max(by_id, default=-1) + 1
+        tokens = [by_id.get(i) or Token(i, "", "", False, "unused") for i in range(size)]
         roles = {r: i for r in ROLES if (i := getattr(tokenizer, f"{r}_token_id", None)) is not None}
         return cls(tokens, roles, dialect, tokenizer)
 
@@ -268,6 +310,13 @@ class Vocab:
         "The lowest id of a token with this text, None where there is none."
         return self._ids.get(("text", word_start, text))
 
+    def same(
+        self,
+        token: Token,  # of any vocabulary
+    ) -> int | None:
+        "The id of the same token here, of several the one that is written alike; None where there is none."
+        return self._exact.get((token.key, token.piece), self._ids.get(token.key))
+
     def __len__(self) -> int:
         return len(self.tokens)
 
@@ -280,23 +329,33 @@ class Vocab:
     def find(
         self,
         text: str,  # a piece as the tokenizer writes it, or plain text; text after a space starts a word
-    ) -> list[Token]:  # word-initial before others; `ValueError` where there is none
-        "The tokens written so."
-        plain, word_start = text.removeprefix(" "), text.startswith(" ")
-
-        def matches(t):
-            if text and t.piece == text:
-                return True
-            return t.kind == "text" and t.text == plain and (t.word_start or not word_start)
-
-        def begins(t):  # the text that was asked for
-            return t.kind == "text" and len(t.text) > 1 and text.strip().startswith(t.text)
-
-        if found := list(filter(matches, self.tokens)):
-            return sorted(found, key=lambda t: not t.word_start)
-        near = sorted((t.piece for t in self.tokens if begins(t)), key=len)[-5:]
+    ) -> list[Token]:  # word-initial before others
+        "The tokens written so; `ValueError` names those that the text begins with where there is none."
+        if matches := [t for t in self.tokens if _is_written(t, text)]:
+            return sorted(matches, key=lambda t: not t.word_start)
+        beginnings = (t for t in self.tokens if t.kind == "text" and len(t.text) > 1)
+        near = sorted((t.piece for t in beginnings if text.strip().startswith(t.text)), key=len)[-5:]
         hint = f"; it begins with {', '.join(near)}" if near else ""
         raise ValueError(f"no token {text!r} in this vocabulary of {len(self)}{hint}")
+
+
+def _is_undialectal(piece: str, dialect: Dialect) -> bool:
+    "Whether an added token is plain text: it begins with a space, or has a character that is no byte."
+    return piece[:1] == " " or (dialect.byte_level and not all(c in BYTES for c in piece))
+
+
+def _plain_token(id: int, piece: str, dialect: Dialect) -> Token:
+    "An added token that is text as it stands; BERT takes such a one for a whole word."
+    word_start = piece.startswith(" ") or bool(dialect.continuation)
+    return Token(id, piece, piece.lstrip(" "), word_start, "text")
+
+
+def _is_written(token: Token, text: str) -> bool:
+    "Whether a token is written as a text, or has it as its text; after a space only at the start of a word."
+    if text and token.piece == text:
+        return True
+    starts_word = text.startswith(" ")
+    return token.kind == "text" and token.text == text.removeprefix(" ") and (token.word_start or not starts_word)
 
 # %% ../../nbs/02_tokens/01_vocab.ipynb #4103da9b
 _TOY_PIECES = {  # how a family writes a token that starts a word and one inside a word
@@ -308,7 +367,7 @@ _TOY_PIECES = {  # how a family writes a token that starts a word and one inside
 }
 
 
-def _toy_model(family, vocab):
+def _toy_model(family: str, vocab: dict[str, int]) -> models.Model:
     if family == "unigram":
         return models.Unigram([(p, -float(i)) for p, i in vocab.items()], unk_id=3)
     if family == "wordpiece":
@@ -321,7 +380,7 @@ def _toy_model(family, vocab):
     return models.BPE(vocab, [], ignore_merges=True, **options[family])
 
 
-def _toy_backend(family, vocab):
+def _toy_backend(family: str, vocab: dict[str, int]) -> Tokenizer:
     "A family's model with what the family does to text before and after it."
     tokenizer = Tokenizer(_toy_model(family, vocab))
     if family == "byte-fallback":
@@ -349,10 +408,10 @@ def toy_tokenizer(
     if family not in _TOY_PIECES:
         raise ValueError(f"unknown family {family!r}; choose from {', '.join(_TOY_PIECES)}")
     special = ("[CLS] [PAD] [SEP] [UNK] [MASK]" if family == "wordpiece" else "<s> <pad> </s> <unk> <mask>").split()
-    in_bytes = [f"<0x{b:02X}>" for b in range(256)] if family == "byte-fallback" else []
+    in_bytes = FALLBACK_PIECES if family == "byte-fallback" else []
 
     def encode(text):
-        return "".join(_CHARACTERS[b] for b in text.encode()) if family == "bpe" else text
+        return "".join(CHARACTERS[b] for b in text.encode()) if family == "bpe" else text
 
     start, inside = _TOY_PIECES[family]
     pieces = [start.format(encode(s)) for s in starts] + [inside.format(encode(s)) for s in medial]
@@ -363,20 +422,21 @@ def toy_tokenizer(
     )
 
 # %% ../../nbs/02_tokens/01_vocab.ipynb #a4de853c
-_SAME_ROLE = {"cls": "bos", "bos": "cls", "sep": "eos", "eos": "sep"}
+SAME_ROLE = {"cls": "bos", "bos": "cls", "sep": "eos", "eos": "sep"}
+_SAME_ROLE = SAME_ROLE
 
 
 def match_specials(source: Vocab, target: Vocab) -> dict[int, int]:  # {target id: source id}
     "Match special tokens by role, those without one by spelling."
     out = {t.id: source._ids[t.key] for t in target if t.kind == "special" and t.key in source._ids}
     for role, id in reversed(target.roles.items()):  # of several roles of one token, the first counts
-        partner = source.roles.get(role, source.roles.get(_SAME_ROLE.get(role)))
+        partner = source.roles.get(role, source.roles.get(SAME_ROLE.get(role)))
         if partner is not None:
             out[id] = partner
     return out
 
 # %% ../../nbs/02_tokens/01_vocab.ipynb #14b78de6
-def _symbol_ids(vocab):  # {text in lower case: id}
+def _symbol_ids(vocab: Vocab) -> dict[str, int]:  # {text in lower case: id}
     "The symbols of a vocabulary for a fuzzy match: lower case and inside a word first, then the lowest id."
     symbols = [t for t in vocab if t.is_symbol]
     symbols.sort(key=lambda t: (t.word_start or t.text != t.text.lower(), t.id))
@@ -398,7 +458,8 @@ def overlap(
         if t.kind == "special" or only == "specials" or (only == "symbols" and not t.is_symbol):
             continue
         near = similar.get(t.text.lower(), -1) if t.is_symbol else -1
-        out[t.id] = source._exact.get((t.key, t.piece), source._ids.get(t.key, near))
+        same = source.same(t)
+        out[t.id] = near if same is None else same
     for t, s in match_specials(source, target).items():
         out[t] = s
     return out
@@ -412,7 +473,7 @@ def lexical_overlap(source: Vocab, target: Vocab) -> float:  # between 0 and 1
 # %% ../../nbs/02_tokens/01_vocab.ipynb #a1648fb6
 @dataclass(frozen=True)
 class Fit:
-    "How a tokenizer divides a text."
+    "Counts of a text in a tokenizer's tokens."
 
     tokens: int  # number of tokens, without special tokens around lines
     words: int  # number of white-space separated words
@@ -421,27 +482,35 @@ class Fit:
 
     @property
     def unk_rate(self) -> float:
+        "Share of the tokens that are the unknown token."
         return self.unknown / max(self.tokens, 1)
 
     @property
     def fertility(self) -> float:
+        "Tokens per white-space separated word."
         return self.tokens / max(self.words, 1)
 
     @property
     def chars_per_token(self) -> float:
+        "Characters per token, white space not counted."
         return self.characters / max(self.tokens, 1)
 
 
 def fit(tokenizer: PreTrainedTokenizerBase, lines: Iterable[str]) -> Fit:
     "Tokenize lines and count tokens, words and unknown tokens."
-    found, lines = Fit(0, 0, 0, 0), iter(lines)
-    while batch := list(islice(lines, 1000)):
-        here = _fit_of(tokenizer, batch)
-        found = Fit(*(a + b for a, b in zip(astuple(found), astuple(here))))
-    return found
+    remaining = iter(lines)
+    total = Fit(0, 0, 0, 0)
+    while batch := list(islice(remaining, 1000)):
+        total = sum_fits([total, _fit_of(tokenizer, batch)])
+    return total
 
 
-def _fit_of(tokenizer, lines: list[str]) -> Fit:
+def sum_fits(fits: Iterable[Fit]) -> Fit:
+    "The counts of several texts together."
+    return Fit(*map(sum, zip(*map(astuple, fits))))
+
+
+def _fit_of(tokenizer: PreTrainedTokenizerBase, lines: list[str]) -> Fit:
     ids = tokenizer(lines, add_special_tokens=False, verbose=False)["input_ids"]
     words = [line.split() for line in lines]
     unknown = tokenizer.unk_token_id

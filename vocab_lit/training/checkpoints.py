@@ -19,10 +19,10 @@ from safetensors import SafetensorError
 from safetensors.torch import save_file
 from transformers import PrinterCallback, Trainer
 from transformers.trainer_utils import get_last_checkpoint
-from .fsdp import full_tensor
 
 from ..models.device import find_device
 from ..text.errors import first_line
+from .fsdp import full_tensor
 from .settings import NonFiniteGradient
 
 # %% auto #0

@@ -20,9 +20,9 @@ from unittest import mock
 import numpy as np
 import torch
 from transformers import masking_utils
-from .fsdp import is_divided
 
 from ..models.device import find_device
+from .fsdp import is_divided
 from .lm_loss import lm_loss
 from .stages import block_stack
 

@@ -52,8 +52,8 @@ if TYPE_CHECKING:
         TrainerState,
         TrainingArguments,
     )
-    from vocab_lit.training.callbacks import StopWhenAsked
 
+    from vocab_lit.training.callbacks import StopWhenAsked
     from vocab_lit.training.distil import Teacher
     from vocab_lit.training.settings import LaptConfig
     from vocab_lit.training.trainer import LaptTrainer
@@ -67,7 +67,6 @@ __all__ = ['log', 'check_lapt', 'lapt', 'lapt_flops']
 def check_lapt(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, config: LaptConfig) -> None:
     "`ValueError` where model, tokenizer and settings do not go together."
     from vocab_lit.training.fsdp import check_fsdp, is_divided
-
     from vocab_lit.training.trainer import training_arguments
 
     if is_divided():
@@ -373,7 +372,6 @@ def _callbacks(run: _Run, freezer: Freezer, stop: StopWhenAsked) -> list[Trainer
 def _trainer_from(checkpoint: str | None, run: _Run, data, callbacks, frozen) -> LaptTrainer:
     "A Trainer that begins with a checkpoint, or at the start."
     from vocab_lit.training.callbacks import StartCheckpoint
-
     from vocab_lit.training.trainer import LaptTrainer, training_arguments
 
     config = run.config
@@ -512,14 +510,14 @@ def lapt(
     >>> import vocab_lit as vl
     >>> from vocab_lit.text.corpus import data_path
     >>> from vocab_lit.text.phrasebook import lines
-    >>> model, tokenizer = vl.load_model(data_path("models", "mini-xlmr")), vl.load_tokenizer(data_path("models", "mini-xlmr"))
+    >>> folder = data_path("models", "mini-xlmr")
+    >>> model, tokenizer = vl.load_model(folder), vl.load_tokenizer(folder)
     >>> config = vl.LaptConfig(steps=2, batch_size=4, length=32, eval_every=1)
     >>> losses = vl.lapt(model, tokenizer, lines("sw", 200), lines("sw", 40, held_out=True), config)
     >>> losses.step.tolist()
     [0, 1, 2]
     """
     from vocab_lit.training.callbacks import StopWhenAsked
-
     from vocab_lit.training.trainer import training_arguments
 
     check_lapt(model, tokenizer, config)

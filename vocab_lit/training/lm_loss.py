@@ -124,18 +124,17 @@ def heldout_loss(
     inputs, labels = blocks, blocks
     if masked:
         inputs, labels = mask_tokens(blocks, tokenizer, torch.Generator().manual_seed(seed), probability)
-    loss = loss or functools.partial(lm_loss, model)
-    batches = list(zip(inputs.split(batch_size), labels.split(batch_size)))
     if fixed_shapes is None:
         fixed_shapes = Device(model.device.type, "").fixed_shapes
+    loss = loss or functools.partial(lm_loss, model)
     training, total, count = model.training, 0.0, 0
     model.eval()
+    batches = list(zip(inputs.split(batch_size), labels.split(batch_size)))
     for ids, targets in tqdm(batches, desc="held-out loss", delay=2, leave=False):
         batch = {"input_ids": ids, "labels": targets}
         if fixed_shapes:
             batch["positions"] = label_positions(targets, probability, masked)
-        batch = {name: value.to(model.device) for name, value in batch.items()}
-        total += loss(**batch, reduction="sum").item()
+        total += loss(**{name: value.to(model.device) for name, value in batch.items()}, reduction="sum").item()
         count += int((targets if masked else targets[:, 1:]).ne(-100).sum())
     model.train(training)
     if not count:

@@ -15,13 +15,13 @@ import torch
 from torch.distributed.fsdp import FSDPModule
 from torch.utils.data import SequentialSampler
 from transformers import TrainingArguments, default_data_collator
-from .checkpoints import CheckpointTrainer
-from .contexts import check_compiler
-from .fsdp import check_fsdp, reshard, shard
 
 from ..models.device import device_arguments, find_device
 from ..models.source import is_masked
 from ..text.errors import SettingError
+from .checkpoints import CheckpointTrainer
+from .contexts import check_compiler
+from .fsdp import check_fsdp, reshard, shard
 from .lm_loss import label_positions
 from .memory import micro_batches
 from .settings import MODES

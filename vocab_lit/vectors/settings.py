@@ -8,7 +8,8 @@ from __future__ import annotations
 import gzip
 import re
 import zipfile
-from dataclasses import dataclass
+from collections.abc import Iterable
+from itertools import accumulate
 from pathlib import Path
 
 from ..text.extras import check_extra
@@ -20,11 +21,15 @@ from vocab_lit.text.settings import (
     Settings,
     existing_file,
     one_of,
+    option,
+    settings,
     within,
 )
+from .dictionary import read_dictionary
 
 # %% auto #0
-__all__ = ['VECTOR_METHODS', 'SUBWORDS', 'IN_ONE_SPACE', 'check_vectors_file', 'VectorSettings', 'VectorTraining']
+__all__ = ['VECTOR_METHODS', 'FASTTEXT_MIN_CHARACTERS', 'SUBWORDS', 'IN_ONE_SPACE', 'check_vectors_file', 'fasttext_or_ppmi',
+           'VectorSettings', 'VectorTraining']
 
 # %% ../../nbs/03_vectors/00_settings.ipynb #09d90425
 def _begins_as_table(path: Path) -> bool:
@@ -55,33 +60,61 @@ def check_vectors_file(
         what = "vectors that save_vectors wrote" if path.suffix == ".npz" else "a word and its numbers a line"
         raise SettingError(name, f" {path}: not a file of vectors; expected {what}")
 
-# %% ../../nbs/03_vectors/00_settings.ipynb #583343fe
+# %% ../../nbs/03_vectors/00_settings.ipynb #5fadf780
 VECTOR_METHODS = ("auto", "fasttext", "ppmi")  # of making token vectors from text
+FASTTEXT_MIN_CHARACTERS = 30_000_000  # of text, from which "auto" trains fastText
+
+
+def fasttext_or_ppmi(
+    lines: Iterable[str],  # the text; no more of it is read than decides
+    method: str = "auto",  # "fasttext", "ppmi", or "auto": by the size of the text
+    enough: int = FASTTEXT_MIN_CHARACTERS,  # characters of text from which "auto" trains fastText
+) -> str:  # "fasttext" or "ppmi"
+    "The method that vectors are trained by: the one given, or the one that suits the size of the text."
+    if method not in VECTOR_METHODS:
+        raise ValueError(f"no vectors by {method!r}; choose from {', '.join(VECTOR_METHODS)}")
+    if method != "auto":
+        return method
+    is_enough = any(size >= enough for size in accumulate(map(len, lines)))
+    return "fasttext" if is_enough else "ppmi"
+
+# %% ../../nbs/03_vectors/00_settings.ipynb #583343fe
 SUBWORDS = ("auto", "ngrams", "tfr")  # from words to tokens
 IN_ONE_SPACE = "none"  # in place of a dictionary
 
 
-@dataclass(frozen=True)
+@settings
 class VectorSettings(Settings):
     "Auxiliary embeddings: how they are made, or the files that hold them."
 
-    # fasttext (as in the papers), ppmi (better for small text), auto (by the size of the text), a .vec, .bin or .npz
-    # file of the target tokens, or, for clp and omp, the folder of a smaller model that has the target vocabulary
-    vectors: str = "auto"
-    # wechsel, ofa: word vectors of the source language (fastText or word2vec .bin, .vec, GloVe);
-    # default: trained on --source-text
-    source_vectors: File = ""
-    target_vectors: File = ""  # wechsel, ofa: word vectors of the target language; default: trained on --text
-    # wechsel, ofa: a file of word pairs, the source language first, with a tab or space between; none: the vectors are
-    # in one space already; default: there is none
-    dictionary: str = ""
-    # wechsel, ofa: UTF-8 text in the source language to train vectors on; default: --source-vectors
-    source_text: Files = ()
-    # wechsel: from words to tokens by ngrams (fastText), tfr (the words in which a token occurs), or auto (n-grams
-    # where there are any)
-    subwords: str = "auto"
-    normalise: bool = False  # wechsel, ofa: align directions, and not vectors as they are
-    threads: int = 1  # for training vectors; with more than 1, runs differ a little
+    vectors: str = option(
+        "auto",
+        "fasttext (as in the papers), ppmi (better for small text), auto (by the size of the text), a .vec, .bin or "
+        ".npz file of the target tokens, or, for clp and omp, the folder of a smaller model that has the target "
+        "vocabulary",
+    )
+    source_vectors: File = option(
+        "",
+        "wechsel, ofa: word vectors of the source language (fastText or word2vec .bin, .vec, GloVe)",
+        shown="trained on --source-text",
+    )
+    target_vectors: File = option("", "wechsel, ofa: word vectors of the target language", shown="trained on --text")
+    dictionary: str = option(
+        "",
+        "wechsel, ofa: a file of word pairs, the source language first, with a tab or space between; none: the "
+        "vectors are in one space already",
+        shown="there is none",
+    )
+    source_text: Files = option(
+        (), "wechsel, ofa: UTF-8 text in the source language to train vectors on", shown="--source-vectors"
+    )
+    subwords: str = option(
+        "auto",
+        "wechsel: from words to tokens by ngrams (fastText), tfr (the words in which a token occurs), or auto "
+        "(n-grams where there are any)",
+    )
+    normalise: bool = option(False, "wechsel, ofa: align directions, and not vectors as they are")
+    threads: int = option(1, "for training vectors; with more than 1, runs differ a little")
 
     def check(self) -> None:
         super().check()
@@ -111,33 +144,33 @@ class VectorSettings(Settings):
 
     @property
     def between_languages(self) -> dict[str, object]:
-        "What is given of the options that only methods with aligned vectors use."
+        "The given options that only methods with aligned vectors use."
         names = ("dictionary", "source_vectors", "target_vectors", "source_text", "subwords", "normalise")
         usual = VectorSettings()
         return {name: getattr(self, name) for name in names if getattr(self, name) != getattr(usual, name)}
 
     def pairs(self) -> list[tuple[str, str]] | None:
         "The dictionary; None where the vectors are in one space already."
-        if self.dictionary == IN_ONE_SPACE:
-            return None
-        from vocab_lit.vectors.align import read_dictionary
-
-        return read_dictionary(self.dictionary)
+        return None if self.dictionary == IN_ONE_SPACE else read_dictionary(self.dictionary)
 
 # %% ../../nbs/03_vectors/00_settings.ipynb #86e4f617
-@dataclass(frozen=True)
+@settings
 class VectorTraining(Settings):
-    "How static vectors of words or tokens are trained on text."
+    "Training of static vectors of words or tokens on text."
 
-    # fasttext, ppmi (better for small text) or auto (by the size of the text; .bin is always fastText)
-    method: str = "auto"
-    dim: int | None = None  # length of a vector; default: fasttext 300; ppmi 128, of tokens 64
-    # what occurs less often has no vector of its own; default: fasttext 5, of tokens 10; ppmi 2
-    min_count: int | None = None
-    window: int | None = None  # ppmi, of words: largest distance between two words that counts; default: 30
-    epochs: int | None = None  # fasttext: passes over the text; default: of words 5 to 50, by its size; of tokens 3
-    seed: int = 0  # of everything random
-    threads: int = 1  # of fastText; with more than 1, runs differ a little
+    method: str = option(
+        "auto", "fasttext, ppmi (better for small text) or auto (by the size of the text; .bin is always fastText)"
+    )
+    dim: int | None = option(None, "length of a vector", shown="fasttext 300; ppmi 128, of tokens 64")
+    min_count: int | None = option(
+        None, "what occurs less often has no vector of its own", shown="fasttext 5, of tokens 10; ppmi 2"
+    )
+    window: int | None = option(None, "ppmi, of words: largest distance between two words that counts", shown="30")
+    epochs: int | None = option(
+        None, "fasttext: passes over the text", shown="of words 5 to 50, by its size; of tokens 3"
+    )
+    seed: int = option(0, "of everything random")
+    threads: int = option(1, "of fastText; with more than 1, runs differ a little")
 
     def check(self) -> None:
         super().check()

@@ -11,9 +11,9 @@ import tempfile
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import accumulate, islice
+from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import regex
@@ -22,7 +22,7 @@ from tqdm.auto import tqdm
 from ..text.corpus import reread
 from ..text.extras import import_extra
 from ..tokens.vocab import Vocab, overlap
-from .settings import VECTOR_METHODS
+from .settings import FASTTEXT_MIN_CHARACTERS, fasttext_or_ppmi
 
 if TYPE_CHECKING:
     from gensim.models import FastText
@@ -30,24 +30,48 @@ if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
 
 # %% auto #0
-__all__ = ['FASTTEXT_MIN_CHARACTERS', 'TokenVectors', 'stored', 'blocks', 'count_ids', 'encode_lines', 'ngrams', 'train_fasttext',
-           'in_vocab_order', 'pieces_of', 'token_fasttext', 'ppmi_vectors', 'token_ppmi', 'vectors_method',
-           'token_vectors', 'carry_vectors', 'write_table', 'save_vectors']
+__all__ = ['TokenVectors', 'stored', 'blocks', 'count_ids', 'encode_lines', 'ngrams', 'train_fasttext', 'in_vocab_order',
+           'pieces_of', 'token_fasttext', 'ppmi_vectors', 'token_ppmi', 'token_vectors', 'carry_vectors', 'write_table',
+           'save_vectors']
 
 # %% ../../nbs/03_vectors/01_token_vectors.ipynb #0f02f52c
 @dataclass
 class TokenVectors:
-    "Static vectors of the tokens of one vocabulary."
+    """Static (auxiliary) embeddings of the tokens of one vocabulary.
 
-    matrix: np.ndarray  # (n_tokens, dim) float32, row i for token id i
-    known: np.ndarray  # (n_tokens,) bool, False where a token has no vector
-    name: str = ""  # how they were made
+    Parameters
+    ----------
+    matrix : numpy.ndarray of float32, shape (n_tokens, dim)
+        Row i is the vector of token id i; zeros where the token has none.
+    known : numpy.ndarray of bool, shape (n_tokens,)
+        False where a token has no vector: special tokens, and those too rare to be trained.
+    name : str, default ""
+        How the vectors were made; summaries and model cards show it.
+
+    See Also
+    --------
+    token_vectors : Train them on text.
+    vocab_lit.vectors.word_vectors.read_vectors : Read them from a file.
+    vocab_lit.vectors.align.align_tokens : Vectors of two vocabularies in one space, for WECHSEL and OFA.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> matrix = np.array([[0, 0], [1, 0], [0.8, 0.6], [0, 1]], np.float32)
+    >>> vectors = TokenVectors(matrix, matrix.any(axis=1), "by hand")
+    >>> [(id, round(cosine, 2)) for id, cosine in vectors.nearest(1, k=2)]
+    [(2, 0.8), (3, 0.0)]
+    """
+
+    matrix: np.ndarray
+    known: np.ndarray
+    name: str = ""
 
     def __len__(self) -> int:
         return len(self.matrix)
 
     def padded(self, rows: int) -> TokenVectors:
-        "The same with rows without a vector at the end."
+        "The same vectors, and `rows` further tokens without one at the end."
         return TokenVectors(np.pad(self.matrix, ((0, rows), (0, 0))), np.pad(self.known, (0, rows)), self.name)
 
     def nearest(
@@ -55,7 +79,7 @@ class TokenVectors:
         id: int,  # a token that has a vector
         k: int = 5,
     ) -> list[tuple[int, float]]:  # (id, cosine), best first
-        "The k tokens most like one, by cosine."
+        "The k tokens most similar to one, by cosine."
         if not self.known[id]:
             raise ValueError(f"token {id} has no vector in {self.name or 'these vectors'}")
         cosine = _unit(self.matrix) @ _unit(self.matrix[[id]])[0]
@@ -96,7 +120,7 @@ def blocks(
 
 
 def count_ids(ids: np.ndarray, n: int) -> np.ndarray:  # (n,)
-    "How often each of n numbers occurs."
+    "The number of occurrences of each of n numbers."
     counts = np.zeros(n, np.int64)
     for block in blocks(ids):
         counts += np.bincount(block[block >= 0], minlength=n)
@@ -166,14 +190,7 @@ def train_fasttext(
         raise ValueError(f"fastText cannot train with {threads} threads; give at least 1")
     counts = count_ids(ids, len(words))
     frequent = _frequent(words, counts, min_count)
-    if epochs is None:
-        epochs = min(50, max(5, -(-1000 * len(frequent) // sum(frequent.values()))))
-    if (passes := epochs * sum(frequent.values()) / len(frequent)) < 500:
-        warnings.warn(
-            f"the text shows each of {len(frequent)} tokens or words {passes:.0f} times in {epochs} epochs, "
-            f"which leaves their fastText vectors nearly as they began; use more epochs, or token_ppmi",
-            stacklevel=3,
-        )
+    epochs = _checked_epochs(epochs, frequent)
     model = import_extra("gensim.models", "fasttext").FastText(
         vector_size=dim,
         min_count=1,
@@ -191,6 +208,20 @@ def train_fasttext(
     return model
 
 
+def _checked_epochs(epochs: int | None, frequent: dict[str, int]) -> int:
+    "Passes over the text, with a warning where they leave the vectors nearly untrained."
+    occurrences = sum(frequent.values())
+    if epochs is None:
+        epochs = min(50, max(5, -(-1000 * len(frequent) // occurrences)))
+    if (passes := epochs * occurrences / len(frequent)) < 500:
+        warnings.warn(
+            f"the text shows each of {len(frequent)} tokens or words {passes:.0f} times in {epochs} epochs, "
+            f"which leaves their fastText vectors nearly as they began; use more epochs, or token_ppmi",
+            stacklevel=4,
+        )
+    return epochs
+
+
 def _frequent(words, counts, min_count) -> dict[str, int]:  # {word: count}
     "The words that are frequent enough; `ValueError` where none is."
     if not counts.any():
@@ -205,16 +236,17 @@ def _frequent(words, counts, min_count) -> dict[str, int]:  # {word: count}
 
 # %% ../../nbs/03_vectors/01_token_vectors.ipynb #4dfd058f
 def in_vocab_order(
-    found: Iterable[tuple[str, np.ndarray]],  # words with their vectors
+    word_vectors: Iterable[tuple[str, np.ndarray]],  # words with their vectors
     wanted: dict[int, str],  # {token id: word to look up}
     n: int,  # tokens in the vocabulary
     name: str,
 ) -> TokenVectors:
     "Put vectors in the order of a vocabulary; a word without one, or with zeros, stays unknown."
-    rows, matrix = {}, None
+    rows: dict[str, list[int]] = {}
     for i, word in wanted.items():
         rows.setdefault(word, []).append(i)
-    for word, vector in found:
+    matrix = None
+    for word, vector in word_vectors:
         if matrix is None:
             matrix = np.zeros((n, len(vector)), np.float32)
         matrix[rows.get(word, [])] = vector
@@ -241,9 +273,9 @@ def token_fasttext(
     vocab = Vocab.from_tokenizer(tokenizer)
     words, ids = [t.piece for t in vocab], encode_lines(tokenizer, lines)
     model = train_fasttext(words, ids, dim, min_count, epochs, seed, threads).wv
-    found = ((word, model[word]) for word in model.key_to_index)
+    trained = ((word, model[word]) for word in model.key_to_index)
     name = f"token fastText ({epochs} epochs, min_count {min_count}, seed {seed})"
-    return in_vocab_order(found, pieces_of(vocab), len(vocab), name)
+    return in_vocab_order(trained, pieces_of(vocab), len(vocab), name)
 
 # %% ../../nbs/03_vectors/01_token_vectors.ipynb #22185e4e
 def _cooccurrences(
@@ -251,7 +283,7 @@ def _cooccurrences(
     n: int,  # tokens in the vocabulary
     window: int,  # largest distance counted
 ) -> sparse.csr_array:  # (n, n), symmetric
-    "How often two tokens stand in one line at most `window` apart, each pair weighted by 1 / distance."
+    "Co-occurrences of two tokens in one line at most `window` apart, each pair weighted by 1 / distance."
     from scipy import sparse
 
     total = sparse.csr_array((n, n))
@@ -314,46 +346,67 @@ def token_ppmi(
     min_count: int = 2,
     seed: int = 0,  # as in `ppmi_vectors`
 ) -> TokenVectors:
-    "Vectors of tokens from counts."
+    "Vectors of tokens from counts (PPMI; Levy, Goldberg and Dagan, 2015), with a row per token id."
     ids, n = encode_lines(tokenizer, lines), len(Vocab.from_tokenizer(tokenizer))
     matrix, known = ppmi_vectors(ids, n, dim, min_count=min_count, seed=seed)
     return TokenVectors(matrix, known, f"token PPMI (min_count {min_count}, seed {seed})")
 
 # %% ../../nbs/03_vectors/01_token_vectors.ipynb #d63b69e1
-# characters of text from which fastText is trained, where the size of the text decides
-FASTTEXT_MIN_CHARACTERS = 30_000_000
-
-
-def vectors_method(
-    lines: Iterable[str],  # the text
-    method: str = "auto",  # "fasttext", "ppmi", or "auto": by the size of the text
-    enough: int = FASTTEXT_MIN_CHARACTERS,  # characters of text from which "auto" trains fastText
-) -> str:  # fasttext or ppmi
-    "The method that suits the size of the text, where none is given; `ValueError` where there is no such method."
-    if method not in VECTOR_METHODS:
-        raise ValueError(f"no vectors by {method!r}; choose from {', '.join(VECTOR_METHODS)}")
-    if method != "auto":
-        return method
-    is_enough = any(size >= enough for size in accumulate(map(len, lines)))  # no more is read than that
-    return "fasttext" if is_enough else "ppmi"
-
-
 def token_vectors(
-    tokenizer: PreTrainedTokenizerBase,  # of the target language
-    lines: Iterable[str],  # text in the target language, one sentence or paragraph each
-    method: str = "auto",  # "fasttext", "ppmi", or "auto": by the size of the text
+    tokenizer: PreTrainedTokenizerBase,
+    lines: Iterable[str],
+    method: str = "auto",
     seed: int = 0,
-    threads: int = 1,  # of fastText
-    enough: int = FASTTEXT_MIN_CHARACTERS,  # characters of text from which "auto" trains fastText
-    **options,  # of `token_fasttext` or `token_ppmi`
+    threads: int = 1,
+    enough: int = FASTTEXT_MIN_CHARACTERS,
+    **options: Any,
 ) -> TokenVectors:
-    "Vectors of tokens by the method that suits the size of the text."
-    makers = {"fasttext": token_fasttext, "ppmi": token_ppmi}
+    """Train static embeddings of a tokenizer's tokens on text, as FOCUS, CLP and OMP need them.
+
+    Parameters
+    ----------
+    tokenizer : PreTrainedTokenizerBase
+        The target tokenizer.
+    lines : iterable of str
+        Text in the target language, one sentence or paragraph each.
+    method : {"auto", "fasttext", "ppmi"}, default "auto"
+        fastText on tokens (as in the paper), counts (positive pointwise mutual information), or the one that
+        suits the size of the text.
+    seed : int, default 0
+        Of everything random; with one thread the same seed gives the same vectors.
+    threads : int, default 1
+        Of fastText; with more than one, runs differ a little.
+    enough : int, default 30,000,000
+        Characters of text from which "auto" trains fastText.
+    **options
+        Of `token_fasttext` (``dim``, ``min_count``, ``epochs``) or `token_ppmi` (``dim``, ``min_count``).
+
+    Returns
+    -------
+    TokenVectors
+        Of shape (n_tokens, dim): fastText has 300 dimensions, counts have 64.
+
+    Raises
+    ------
+    ValueError
+        Where there is no such method, or the text is too short for it.
+
+    References
+    ----------
+    Dobler and de Melo (2023): FOCUS, Section 2 and Appendix B. Levy, Goldberg and Dagan (2015), on counts.
+
+    Examples
+    --------
+    >>> from vocab_lit.text.phrasebook import lines
+    >>> from vocab_lit.tokens.tokenizer import train_tokenizer
+    >>> text = lines("sw", 300, seed=0)
+    >>> token_vectors(train_tokenizer(text, "unigram", 400), text).matrix.shape
+    (400, 64)
+    """
     lines = reread(lines)
-    method = vectors_method(lines, method, enough)
-    if method == "fasttext":
-        options["threads"] = threads
-    return makers[method](tokenizer, lines, seed=seed, **options)
+    if fasttext_or_ppmi(lines, method, enough) == "fasttext":
+        return token_fasttext(tokenizer, lines, seed=seed, threads=threads, **options)
+    return token_ppmi(tokenizer, lines, seed=seed, **options)
 
 # %% ../../nbs/03_vectors/01_token_vectors.ipynb #d519f077
 def carry_vectors(

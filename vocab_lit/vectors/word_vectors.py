@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 from zipfile import BadZipFile
 
 import numpy as np
@@ -23,9 +23,8 @@ from tqdm.auto import tqdm
 from ..text.corpus import reread
 from ..text.extras import import_extra
 from ..tokens.vocab import Vocab
-from .settings import SUBWORDS
+from .settings import FASTTEXT_MIN_CHARACTERS, SUBWORDS, fasttext_or_ppmi
 from vocab_lit.vectors.token_vectors import (
-    FASTTEXT_MIN_CHARACTERS,
     TokenVectors,
     count_ids,
     in_vocab_order,
@@ -35,7 +34,6 @@ from vocab_lit.vectors.token_vectors import (
     stored,
     token_vectors,
     train_fasttext,
-    vectors_method,
     write_table,
 )
 
@@ -153,11 +151,11 @@ def train_words(
     seed: int = 0,
     threads: int = 1,  # of fastText
     enough: int = FASTTEXT_MIN_CHARACTERS,  # characters of text from which "auto" trains fastText
-    **options,  # of `word_fasttext` or `word_ppmi`
+    **options: Any,  # of `word_fasttext` or `word_ppmi`
 ) -> WordVectors:  # with a model if it is fastText's
     "Vectors of words by the method that suits the size of the text."
     lines = reread(lines)
-    if vectors_method(lines, method, enough) == "fasttext":
+    if fasttext_or_ppmi(lines, method, enough) == "fasttext":
         return _from_gensim(word_fasttext(lines, seed=seed, threads=threads, **options), "trained here")
     return word_ppmi(lines, seed=seed, **options)
 
@@ -360,7 +358,7 @@ def save_words(
 
 # %% ../../nbs/03_vectors/02_word_vectors.ipynb #98fdbd66
 def _occurrences(words: list[str], tokenizer) -> np.ndarray:  # (2, n) token ids and places in `words`
-    "Which tokens occur in which words, with a space before the word and without; a pair may come twice."
+    "Pairs of a token and a word in which it occurs, with a space before the word and without; one may come twice."
     entries = []
     for forms in (words, [f" {word}" for word in words]):
         for i, ids in enumerate(tokenizer(forms, add_special_tokens=False, verbose=False)["input_ids"]):
@@ -410,8 +408,8 @@ def from_words(
     if subwords == "tfr" or not words.composes:
         vectors = _frequency_weighted(words, tokenizer, vocab, most)
     else:
-        found = words.look_up(dict.fromkeys(texts.values()))
-        vectors = in_vocab_order(found, texts, len(vocab), f"word vectors ({words.name})")
+        composed = words.look_up(dict.fromkeys(texts.values()))
+        vectors = in_vocab_order(composed, texts, len(vocab), f"word vectors ({words.name})")
     if not vectors.known.any():
         raise ValueError(
             f"{words.name}: none of the vocabulary's {len(texts)} texts has a word vector; is it of another language?"
@@ -433,13 +431,13 @@ def static_vectors(
     method: str = "auto",  # "fasttext" (as the paper), "ppmi", or "auto": by the size of the text
     seed: int = 0,
     threads: int = 1,  # of fastText; with more than one, runs differ a little
-    **options,  # of `token_fasttext` or `token_ppmi`, for words too
+    **options: Any,  # of `token_fasttext` or `token_ppmi`, for words too
 ) -> TokenVectors:
     "Auxiliary embeddings of the target tokens from text; of words they are trained as of tokens."
     if needs != "word vectors":
         return token_vectors(tokenizer, lines, method, seed, threads, **options)
     lines = reread(lines)
-    method = vectors_method(lines, method)
+    method = fasttext_or_ppmi(lines, method)
     words = train_words(lines, method, seed, threads, **_TOKEN_DEFAULTS[method] | options)
     return from_words(words, tokenizer)
 
@@ -452,8 +450,8 @@ def read_vectors(
     vocab = Vocab.from_tokenizer(tokenizer)
     pieces = pieces_of(vocab)
     wanted = set(pieces.values())
-    found = open_words(path, wanted=wanted).look_up(sorted(wanted), compose=False)
-    vectors = in_vocab_order(found, pieces, len(vocab), f"vectors of {path}")
+    by_piece = open_words(path, wanted=wanted).look_up(sorted(wanted), compose=False)
+    vectors = in_vocab_order(by_piece, pieces, len(vocab), f"vectors of {path}")
     if not vectors.known.any():
         examples = ", ".join([piece for piece in pieces.values() if len(piece) > 1][:3])
         raise ValueError(

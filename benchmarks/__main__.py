@@ -1,0 +1,107 @@
+"""The command `python -m benchmarks`."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Annotated
+
+import click
+import pandas as pd
+import typer
+
+from benchmarks.parts import PARTS, run_bench
+from benchmarks.peers import PEERS, peer_python
+from benchmarks.tables import list_parts, report
+from vocab_lit.text.extras import MissingExtra
+
+HOME = Path("_build/bench")
+for name, value in (("TRANSFORMERS_VERBOSITY", "error"), ("HF_HUB_DISABLE_PROGRESS_BARS", "1")):
+    os.environ.setdefault(name, value)  # before transformers is imported, which the parts do when they run
+
+
+class OneLine(typer.core.TyperCommand):
+    "A command that prints errors of the user as one line."
+
+    def invoke(self, ctx: click.Context) -> object:
+        try:
+            return super().invoke(ctx)
+        except (ValueError, OSError, MissingExtra) as e:
+            typer.echo(f"benchmarks: {' '.join(str(e).split())}", err=True)
+            raise typer.Exit(1) from None
+
+
+app = typer.Typer(add_completion=False, rich_markup_mode="markdown", pretty_exceptions_enable=False)
+
+
+@app.command(cls=OneLine)
+def bench(
+    parts: Annotated[
+        list[str] | None,
+        typer.Argument(help="Parts to measure; all: all that need not be named.", show_default="list the parts"),
+    ] = None,
+    rounds: Annotated[
+        int, typer.Option(min=1, help="How often the sides run in turns on the cases that claims are about.")
+    ] = 3,
+    small: Annotated[
+        bool, typer.Option("--small", help="Tiny sizes, once: a trial in seconds, whose numbers say nothing.")
+    ] = False,
+    install: Annotated[
+        bool,
+        typer.Option(
+            "--install",
+            help="Make the environments of the other packages where they are missing; without them vocab_lit is "
+            "measured alone.",
+        ),
+    ] = False,
+    largest: Annotated[float, typer.Option(help="Leave out sizes above this one.", show_default="all sizes")] = float(
+        "inf"
+    ),
+    folder: Annotated[
+        Path, typer.Option(help="Where the environments of the other packages are, env-NAME each.")
+    ] = HOME,
+    model: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Model folder or hub name whose tokenizer feed measures. May be repeated.",
+            show_default="tokenizers that are made, in four sizes",
+        ),
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            help="JSON file in which these parts take the place of older ones.",
+            show_default="_build/bench/bench.json; with --small none",
+        ),
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")] = False,
+) -> None:
+    """Measure speed and memory beside the packages that people use today, each in an environment of its own.
+
+    A part has cases of four sizes, so that one sees how the cost grows. Every run is a process on one thread; the
+    sides take turns, and ratios are of runs that followed each other.
+
+    Example: `python -m benchmarks`, then `python -m benchmarks focus wechsel --install`
+
+    Example: `python -m benchmarks transplant --largest 2048 --rounds 1`
+
+    Example: `python -m benchmarks feed --model FacebookAI/xlm-roberta-base --model models/my-gpt2`
+    """
+    if not parts:
+        rows = list_parts([peer for peer in PEERS if peer_python(peer, folder)])
+        print(json.dumps(rows, indent=1) if as_json else pd.DataFrame(rows).to_markdown(index=False))
+        return
+    out = out or (None if small else HOME / "bench.json")
+    options = dict(rounds=rounds, small=small, folder=folder, install=install, largest=largest, models=model or ())
+    records = run_bench(parts, out, **options)
+    print(json.dumps(records, indent=1) if as_json else report(records))
+    for name in records:
+        for peer in PARTS[name].peers:
+            if not peer_python(peer, folder):
+                missing = f"{peer} is not in {folder}; {name} was measured without it"
+                typer.echo(f"note: {missing}, and --install makes its environment", err=True)
+
+
+if __name__ == "__main__":
+    app(prog_name="python -m benchmarks")

@@ -1,0 +1,85 @@
+"""Tokenizers, vectors and text of any size, made for the cases."""
+
+from __future__ import annotations
+
+import functools
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from vocab_lit.text.extras import import_extra
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedTokenizerBase, PreTrainedTokenizerFast
+
+TINY = dict(hidden_size=32, num_hidden_layers=2, num_attention_heads=2, intermediate_size=48)  # shape of a model
+LETTERS = "abcdefghijklmnopqrstuvwxyz"
+
+
+def random_words(n: int) -> list[str]:
+    "At most so many different words of eight letters."
+    letters = np.random.default_rng(0).choice(list(LETTERS), (n, 8))
+    return list(dict.fromkeys(map("".join, letters)))
+
+
+def random_tokenizers(n_old: int, n_new: int, shared: int) -> tuple[PreTrainedTokenizerFast, PreTrainedTokenizerFast]:
+    "Source and target Unigram tokenizers of random words, with so many overlapping tokens."
+    from vocab_lit.tokens.vocab import toy_tokenizer
+
+    words, end = random_words(n_old + n_new), n_old - 5  # five tokens are special
+    old, new = words[:end], words[end - shared : end - shared + n_new - 5]
+    return toy_tokenizer("unigram", old), toy_tokenizer("unigram", new)
+
+
+def write_case(folder: Path, old: PreTrainedTokenizerBase, new: PreTrainedTokenizerBase, dim: int) -> Path:
+    "Write source and target tokenizer and source embeddings (n_source, dim)."
+    old.save_pretrained(folder / "old")
+    new.save_pretrained(folder / "new")
+    np.save(folder / "embeddings.npy", np.random.default_rng(1).normal(size=(len(old), dim)).astype(np.float32))
+    return folder
+
+
+def write_fasttext(path: Path, words: list[str], dim: int, seed: int = 0, turn: np.ndarray | None = None) -> None:
+    "Write a fastText .bin of word vectors, scattered around 200 centres, or around these rotated by a matrix."
+    fasttext = import_extra("fasttext", "fasttext")
+    rng = np.random.default_rng(seed)
+    text = path.with_suffix(".txt")
+    twice = (word for word in words for _ in range(2))  # so that minCount drops the line end
+    text.write_text(" ".join(twice) + "\n", encoding="utf-8")
+    model = fasttext.train_unsupervised(str(text), dim=dim, minCount=2, epoch=0, maxn=0, bucket=0, thread=1, verbose=0)
+    shape = model.get_input_matrix().shape
+    centres = np.random.default_rng(0).normal(size=(200, dim))
+    if turn is not None:
+        centres = centres @ turn
+    vectors = centres[rng.integers(200, size=shape[0])] + rng.normal(size=shape)
+    model.set_matrices(vectors.astype(np.float32), model.get_output_matrix())
+    model.save_model(str(path))
+    text.unlink()
+
+
+HEAPS = 0.6  # power of the text's length with which the number of different words grows
+
+
+def write_zipf_text(path: Path, mb: float, seed: int = 0) -> None:
+    "Write lines of twelve words by Zipf's law until the file has so many MB."
+    from vocab_lit.text.phrasebook import lines
+
+    known = list(dict.fromkeys(word for line in lines("sw", 400, seed=0) for word in line.split() if word.isalpha()))
+    letters = "aeioubdgklmnprstwyz"
+
+    @functools.lru_cache(200_000)
+    def word(rank: int) -> str:  # a known word, with a suffix that numbers its copies
+        copy, at = divmod(rank, len(known))
+        suffix = ""
+        while copy:
+            copy, letter = divmod(copy - 1, len(letters))
+            suffix += letters[letter]
+        return known[at] + suffix
+
+    rng, size = np.random.default_rng(seed), 0
+    with open(path, "wb") as f:
+        while size < mb * 10**6:
+            ranks = 10 * (rng.random(12_000) ** (-1 / HEAPS) - 1)
+            words = map(word, np.minimum(ranks, 1e9).astype(int).tolist())
+            size += f.write("".join(" ".join(line) + "\n" for line in zip(*[words] * 12)).encode())

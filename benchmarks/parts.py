@@ -1,0 +1,65 @@
+"""The benchmarks by name, and some of them measured."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+from benchmarks import (
+    adapters,
+    expansion,
+    feed,
+    focus,
+    gpu,
+    lapt,
+    load,
+    memory,
+    nmf,
+    text,
+    transplant,
+    trim,
+    wechsel,
+)
+from benchmarks.runner import Part, run_part
+from vocab_lit.text.corpus import write_json
+
+MODULES = (focus, wechsel, lapt, memory, text, adapters, nmf, trim, expansion, transplant, load, feed, gpu)
+PARTS: dict[str, Part] = {module.PART.name: module.PART for module in MODULES}
+
+
+def _check_part(part: Part, small: bool, models: Sequence[str]) -> None:
+    "`ValueError` where a part cannot be measured here."
+    import torch
+
+    if part.gpu and not small and not torch.cuda.is_available():
+        raise ValueError(f"{part.name}: there is no GPU that torch can use here")
+    if models and not part.takes_models:
+        taking = " and ".join(name for name, other in PARTS.items() if other.takes_models)
+        raise ValueError(f"{part.name} measures what it makes; only {taking} takes models")
+
+
+def run_bench(
+    names: Sequence[str],  # of parts, or "all" for those that need not be named
+    out: str | Path | None,  # JSON file in which these parts take the place of older ones; None: no file
+    **options,  # of `run_part`
+) -> dict[str, dict]:  # {part: record}
+    "Measure some parts and keep the records."
+    if unknown := [name for name in names if name not in PARTS and name != "all"]:
+        raise ValueError(f"no part {unknown[0]!r}; choose from {', '.join(PARTS)}, or all")
+    chosen = [part for part in PARTS.values() if part.name in names or ("all" in names and not part.named)]
+    for part in chosen:
+        _check_part(part, options.get("small", False), options.get("models", ()))
+    records = {}
+    for part in chosen:
+        records[part.name] = run_part(part, **options)
+        if out:
+            _keep(Path(out), {part.name: records[part.name]})
+    return records
+
+
+def _keep(out: Path, record: dict) -> None:
+    "Put the record of a part into a file of records."
+    out.parent.mkdir(parents=True, exist_ok=True)
+    kept = json.loads(out.read_text(encoding="utf-8")) if out.exists() else {}
+    write_json(kept | record, out)

@@ -1,0 +1,133 @@
+"""Records of the benchmark as tables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from benchmarks.claims import Claim, Runs, exponent
+from benchmarks.parts import PARTS
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+def _number(x: float | str | None) -> str:
+    if isinstance(x, str):
+        return x
+    if x is None or x != x:
+        return ""
+    return f"{x:,.0f}" if abs(x) >= 100 else f"{x:.3g}"
+
+
+def _spread(values: Iterable[float], digits: int = 2) -> str:
+    "The median, and between what it lies."
+    values = np.asarray(list(values), float)
+    if not len(values):
+        return ""
+    median = f"{np.median(values):.{digits}f}"
+    return median if len(values) == 1 else f"{median} ({values.min():.{digits}f} to {values.max():.{digits}f})"
+
+
+def side_table(name: str, record: dict) -> pd.DataFrame:  # a row for each case and side
+    "Medians over the rounds; ratios say how many times more than this package a side takes."
+    import pandas as pd
+
+    runs, part = Runs(record), PARTS[name]
+    groups = runs.table.groupby(["case", "side"], sort=False)
+    # of the small cases of a part that compares, only the results count
+    rows = [_side_row(runs, part.facts, *key, t) for key, t in groups if not part.compare or t["size"].notna().any()]
+    return pd.DataFrame(rows)
+
+
+def _side_row(runs: Runs, facts: dict, case: str, side: str, t: pd.DataFrame) -> dict:
+    ours = side == "vocab_lit"
+    row = {
+        "case": case,
+        "side": side,
+        "CPU seconds": _number(t.cpu_seconds.median()),
+        "times": "" if ours else _spread(runs.ratio("cpu_seconds", side, case)),
+        "extra MB": _number(t.extra_mb.median()),
+        "times ": "" if ours or t.extra_mb.min() <= 10 else _spread(runs.ratio("extra_mb", side, case)),
+        "peak MB": _number(t.peak_mb.median()),
+    }
+    for fact, title in facts.items():
+        if fact in t:
+            in_words = t[fact].dtype == object or fact == "digest"
+            row[title] = _number(t[fact].iloc[0] if in_words else t[fact].median())
+    return row
+
+
+def growth_table(name: str, record: dict) -> pd.DataFrame:  # a row for each curve
+    "CPU seconds at each size, and the exponents of time and memory."
+    import pandas as pd
+
+    rows = []
+    for (series, side), t in Runs(record).growth().groupby(["series", "side"], sort=False):
+        row = {"curve": series, "side": side} | {f"{n:,g}": _number(v) for n, v in zip(t["size"], t.cpu_seconds)}
+        for title, measure in (("time", "cpu_seconds"), ("extra memory", "extra_mb")):
+            power = exponent(t["size"], t[measure])
+            row[f"{title} grows with"] = "" if power != power else f"{power:.2f}"
+        rows.append(row)
+    table = pd.DataFrame(rows)
+    return table.drop(columns="curve") if len(table) and not table.curve.any() else table
+
+
+def _measured(values: list[float]) -> str:
+    if values and 0 < max(values) < 0.01:
+        return f"{max(values):.0e}"
+    return _spread(values, 0 if all(float(v).is_integer() for v in values) else 2)
+
+
+def _claim_row(part: str, claim: Claim, values: list[float]) -> dict:
+    holds = claim.holds(values)
+    row = {"part": part, "claim": claim.text, "measured": _measured(values), "wanted": claim.limit, "holds": holds}
+    return row | {"note": claim.note if holds == "no" else ""}
+
+
+def claims_table(records: dict[str, dict]) -> pd.DataFrame:  # {part: record}; a row for each claim
+    "What was claimed, what was measured and whether it holds, by the median."
+    import pandas as pd
+
+    claims = [(name, claim) for name, part in PARTS.items() for claim in part.claims]
+    return pd.DataFrame([_claim_row(name, claim, claim.measured(records.get(name))) for name, claim in claims])
+
+
+def checks_table(checks: dict[str, dict]) -> pd.DataFrame:  # a row for each case
+    "How the results of the sides differ."
+    import pandas as pd
+
+    return pd.DataFrame(checks).T.fillna(0).map(_number).rename_axis("case").reset_index()
+
+
+def list_parts(there: Sequence[str] = ()) -> list[dict]:  # there: the peers that are installed
+    "Name, subject, peers and minutes of each part."
+    return [
+        dict(
+            part=part.name,
+            measures=part.about,
+            beside=", ".join(peer if peer in there else f"{peer} (not installed)" for peer in part.peers),
+            minutes_a_round=part.minutes,
+        )
+        for part in PARTS.values()
+    ]
+
+
+def report(records: dict[str, dict]) -> str:  # {part: record}
+    "All tables as Markdown."
+
+    def markdown(table):
+        return table.to_markdown(index=False, disable_numparse=True)
+
+    out = []
+    for name, record in records.items():
+        about = PARTS[name].about
+        out += [f"## {name}", about[0].upper() + about[1:] + ".", markdown(side_table(name, record))]
+        if len(grown := growth_table(name, record)):
+            out += [f"CPU seconds by {PARTS[name].unit}:", markdown(grown)]
+        if record["checks"]:
+            out += ["Results:", markdown(checks_table(record["checks"]))]
+    claims = claims_table(records)
+    return "\n\n".join([*out, "## Claims", markdown(claims[claims.part.isin(list(records))])]) + "\n"

@@ -1,0 +1,87 @@
+"""Time and memory of each thing that is done with text, and of training tokenizers and vectors on it."""
+
+from __future__ import annotations
+
+import functools
+import warnings
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from benchmarks.claims import Claim, Runs, Value, exponent
+from benchmarks.made import write_zipf_text
+from benchmarks.process import Meter
+from benchmarks.runner import Case, Part
+
+
+def stages(small: bool) -> dict[str, Callable]:
+    "What is done with lines, by name."
+    from vocab_lit.text.corpus import Amount, clean, sample_lines
+    from vocab_lit.tokens.tokenizer import KINDS, train_tokenizer
+    from vocab_lit.vectors.word_vectors import word_fasttext
+
+    size = 300 if small else 8_000
+    return {
+        "read": lambda lines: sum(1 for _ in lines),
+        "clean": lambda lines: sum(1 for _ in clean(lines)),
+        "sample": lambda lines: len(sample_lines(lines, Amount(5_000_000, bytes=True))),
+        **{kind: functools.partial(train_tokenizer, kind=kind, vocab_size=size) for kind in KINDS},
+        "vectors": lambda lines: word_fasttext(lines, dim=32, epochs=1, min_count=5),
+    }
+
+
+def text_stage(meter: Meter, stage: str, file: str, small: bool) -> None:
+    "One thing that is done with all lines of a file."
+    from vocab_lit.text.corpus import Lines
+
+    do = stages(small)[stage]
+    with meter, warnings.catch_warnings(action="ignore"):  # one epoch is few
+        do(Lines(file))
+
+
+def text_cases(place: Path, sizes: tuple, small: bool) -> Iterator[Case]:
+    "Every stage on files of growing size."
+    for mb in sizes:
+        file = place / f"{mb}.txt"
+        write_zipf_text(file, mb)
+        for stage in stages(small):
+            yield Case(f"{stage}, {mb:g} MB", dict(stage=stage, file=str(file), small=small), mb, stage)
+        file.unlink()
+
+
+def _time_exponent(stage: str) -> Value:
+    def value(runs: Runs) -> list[float]:
+        t = runs.growth()
+        t = t[t.series == stage]
+        return [exponent(t["size"], t["cpu_seconds"])]
+
+    return value
+
+
+def _peak_ratio(stage: str) -> Value:
+    def value(runs: Runs) -> list[float]:
+        t = runs.growth()
+        peaks = t[t.series == stage]["peak_mb"].tolist()
+        return [max(peaks) / peaks[0]]
+
+    return value
+
+
+TIMED = ("read", "clean", "sample", "unigram", "wordpiece", "bpe", "vectors")
+PEAKS = {"read": 1.05, "sample": 1.1, "unigram": None, "bpe": None, "vectors": None}
+CLAIMS = (
+    *(Claim(f"CPU time of {s} over MB of text, exponent", _time_exponent(s), high=1.05) for s in TIMED),
+    *(Claim(f"peak memory of {s}, largest text / smallest", _peak_ratio(s), high=high) for s, high in PEAKS.items()),
+)
+PART = Part(
+    "text",
+    "time and memory of reading, cleaning and sampling text, and of training tokenizers and vectors on it",
+    60,
+    "MB of text",
+    {"vocab_lit": text_stage},
+    text_cases,
+    sizes=(10, 30, 100, 1000),
+    tiny=(0.3,),
+    claims=CLAIMS,
+    exact=True,
+    named=True,
+)

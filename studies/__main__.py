@@ -1,0 +1,216 @@
+"""The workshop's command line: `python -m studies chapter|claims|records|model`."""
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from vocab_lit.cli.console import Json, show, tell_json
+from vocab_lit.cli.errors import OneLine
+from vocab_lit.cli.options import SetupFile
+
+app = typer.Typer(
+    cls=OneLine,
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode="markdown",
+    pretty_exceptions_enable=False,
+    help="Run the chapters of the book, check the papers' claims, compute the recorded study, train a bundled model.",
+)
+Language = Annotated[str, typer.Option(help="Language code, as CLDR writes it.")]
+Scale = Annotated[
+    str | None,
+    typer.Option(
+        help="mini (bundled models, minutes), paper (the paper's own models) or custom (your files).",
+        show_default="custom with a setup, else mini",
+    ),
+]
+Given = Annotated[
+    list[str] | None,
+    typer.Option("--set", help="Another parameter of the chapter, as KEY=VALUE. May be repeated.", show_default=False),
+]
+TokensPerSecond = Annotated[
+    float,
+    typer.Option(
+        help="Of a plan: tokens that LAPT trains on in a second on the machine that will be used.",
+        show_default="what `python -m benchmarks gpu` has measured here; else a quarter of each machine's peak",
+    ),
+]
+Name = Annotated[str, typer.Argument(help="For example focus.", show_default=False)]
+
+
+def _typed(name: str, given: list[str], known: dict) -> dict:
+    "Parameters as `KEY=VALUE`, with the types of the chapter's defaults."
+    from tools.chapters import check_parameters
+
+    for pair in given:
+        if "=" not in pair:
+            raise ValueError(f"--set {pair}: give KEY=VALUE, such as --set steps=100")
+    values = dict(pair.split("=", 1) for pair in given)
+    check_parameters(name, values, known)
+    for key, value in values.items():
+        try:
+            values[key] = type(known[key])(value)
+        except ValueError:
+            raise ValueError(f"--set {key}={value}: give a number, such as {known[key]}") from None
+    return values
+
+
+def _asked(name: str, scale: str | None, setup: dict | None, given: list[str] | None, cluster: str = ""):
+    "The scale, and the parameters of a chapter."
+    from tools.chapters import chapter_defaults
+
+    from vocab_lit.app.setup_file import absolute_names, chapter_parameters
+
+    scale = scale or ("custom" if setup else "mini")
+    if setup and scale == "mini":
+        raise ValueError("a setup is for scale custom; leave out --scale mini")
+    known = chapter_defaults(name)
+    values = _typed(name, [*(given or ()), *([f"cluster={cluster}"] if cluster else ())], known)
+    parameters = chapter_parameters(setup, set(known)) | absolute_names(values)
+    return scale, {key: value for key, value in parameters.items() if key not in ("language", "scale")}
+
+
+@app.command("plan")
+def plan_(
+    name: Name,
+    language: Language = "sw",
+    scale: Scale = None,
+    setup: SetupFile = None,
+    set_: Given = None,
+    tokens_per_second: TokensPerSecond = 0,
+) -> None:
+    """Print a chapter's runs, where models and data come from and what it takes, and do nothing.
+
+    Example: `python -m studies plan focus --language sw --scale paper`
+    """
+    from studies.budget import plan
+
+    scale, parameters = _asked(name, scale, setup, set_)
+    print(plan(name, language, scale, tokens_per_second, **parameters))
+
+
+@app.command()
+def chapter(
+    name: Name,
+    language: Language = "sw",
+    scale: Scale = None,
+    setup: SetupFile = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            help="The executed notebook.",
+            show_default="book/runs/NAME-LANGUAGE.ipynb at mini, _build/chapters/NAME-LANGUAGE-SCALE.ipynb otherwise",
+        ),
+    ] = None,
+    set_: Given = None,
+    cluster: Annotated[
+        str,
+        typer.Option(
+            help="A Dask cluster that computes the results: the address of its scheduler, as tcp://HOST:8786, "
+            "or its scheduler file.",
+            show_default="this machine",
+        ),
+    ] = "",
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="As `plan`: say what it takes, and do nothing.")] = False,
+    tokens_per_second: TokensPerSecond = 0,
+) -> None:
+    """Run one chapter of the book for one language.
+
+    Example: `python -m studies chapter focus --language am`
+
+    Example: `python -m studies chapter focus --setup sw.yml --set seeds=1`
+
+    Example: `python -m studies chapter mad-x --language en --scale paper --cluster scheduler.json`
+
+    Example: `python -m studies chapter focus --language sw --scale paper --dry-run`
+    """
+    from tools.run_pages import run_chapter
+
+    if dry_run:
+        plan_(name, language, scale, setup, set_, tokens_per_second)
+        return
+    if tokens_per_second:
+        raise ValueError("--tokens-per-second is for --dry-run, which computes times with it")
+    scale, parameters = _asked(name, scale, setup, set_, cluster)
+    try:
+        print(run_chapter(name, language, scale, out, parameters=parameters))
+    except RuntimeError as e:
+        raise ValueError(e) from None  # a cell failed; the message says which
+
+
+@app.command()
+def claims(
+    paper: Annotated[
+        str | None, typer.Option(help="Only those of one paper, such as focus.", show_default="all five")
+    ] = None,
+    records: Annotated[
+        Path, typer.Option(help="A folder with a folder of records for each chapter, as the chapters write it.")
+    ] = Path("_build/study"),
+    as_json: Json = False,
+) -> None:
+    """Check what the papers say they found, on the numbers that they print and on your records.
+
+    Records are those of chapters that this version of the package has run, at any scale: `mini` is that of the
+    book, `recorded` the larger study that comes with the package, `field` the trial on real text, and `paper` and
+    `custom` stand beside them.
+
+    Example: `python -m studies claims --paper focus`
+    """
+    from studies.claims import load_claims, read_records, summary, verdicts
+    from studies.recorded import with_study
+    from vocab_lit.study.shared_records import with_field
+
+    known = load_claims()
+    papers = list(dict.fromkeys(claim.paper for claim in known))
+    if paper and paper not in papers:
+        raise ValueError(f"no claims of {paper!r}; choose from {', '.join(papers)}")
+    chosen = [claim for claim in known if paper in (None, claim.paper)]
+    rows = verdicts(chosen, with_field(with_study(read_records(records))), strict=False)
+    if as_json:
+        tell_json(json.loads(rows.drop(columns=["standardised", "agree"]).to_json(orient="records")))
+        return
+    judged = rows.pivot(index="id", columns="source", values="verdict").fillna("")
+    for name, of_paper in rows.groupby("paper", sort=False):
+        sources = list(of_paper.source.unique())
+        each = of_paper.drop_duplicates("id").itertuples()
+        show([{"claim": claim.says} | dict(judged.loc[claim.id, sources]) for claim in each], name)
+    counts = summary(rows).groupby(level="source", sort=False).sum()
+    show(counts.reset_index().to_dict("records"), "in all")
+
+
+@app.command("records")
+def records_(
+    names: Annotated[
+        list[str] | None,
+        typer.Argument(
+            help="Chapters and trials; pages: what the book's pages show, measured anew.", show_default="all"
+        ),
+    ] = None,
+) -> None:
+    """Compute the recorded study, and write its numbers into data/records; hours in all, and it resumes.
+
+    Example: `python -m studies records wechsel`
+    """
+    from studies.make_records import PAGES, record_pages, run_study
+
+    try:
+        print("written:", record_pages() if names == [PAGES] else run_study(names or ()))
+    except RuntimeError as e:
+        raise ValueError(e) from None
+
+
+@app.command(context_settings=dict(ignore_unknown_options=True, allow_extra_args=True), add_help_option=False)
+def model(context: typer.Context) -> None:
+    """Train a bundled model again.
+
+    Example: `python -m studies model --model mini-mbert --out DIR`
+    """
+    from studies.bundled_models import main
+
+    main(context.args)
+
+
+if __name__ == "__main__":
+    app(prog_name="python -m studies")

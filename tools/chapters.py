@@ -1,0 +1,84 @@
+"""The chapters of the book: `book/chapters.yml`, their notebooks and their parameters."""
+
+import difflib
+from collections.abc import Iterable
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from tools.notebooks import checkout, defaults, parameters, read_notebook, source
+
+_read_yaml = cache(yaml.safe_load)  # reading takes longer than most of what asks for it
+
+
+def _book(root: Path | None) -> dict:
+    return _read_yaml(((root or checkout()) / "book" / "chapters.yml").read_text(encoding="utf-8"))
+
+
+def _runs(root: Path | None, part: str) -> dict[str, dict[str, dict]]:
+    runs = _book(root).get(part) or {}
+    return {name: {language: given or {} for language, given in of.items()} for name, of in runs.items()}
+
+
+def chapters(root: Path | None = None) -> dict[str, dict[str, dict]]:
+    "The chapters in order, each with its languages and their parameters; the first language runs first."
+    return _runs(root, "chapters")
+
+
+def study_runs(root: Path | None = None) -> dict[str, dict[str, dict]]:
+    "The runs of the recorded study, which is larger than the book: chapter to language to parameters."
+    return _runs(root, "study")
+
+
+def pages(root: Path | None = None) -> list[str]:
+    "The notebooks of the book without a language, which run after the chapters."
+    return _book(root).get("pages") or []
+
+
+def page_names(root: Path) -> dict[str, list[str]]:
+    "The pages of each notebook of the book, below book/runs, the first language's first."
+    names = {name: [f"{name}-{language}" for language in runs] for name, runs in chapters(root).items()}
+    return names | {name: [name] for name in pages(root)}
+
+
+def chapter_path(name: str) -> Path:
+    "The notebook of a chapter; `ValueError` says which there are."
+    paths = {p.stem: p for p in sorted((checkout() / "book").glob("*.ipynb"))}
+    if name not in paths:
+        raise ValueError(f"no chapter {name!r}; choose from {', '.join(paths) or 'none'}")
+    return paths[name]
+
+
+def chapter_defaults(name: str) -> dict[str, Any]:
+    "The parameters of the chapter `book/NAME.ipynb` with their defaults."
+    return defaults(read_notebook(chapter_path(name)))
+
+
+def check_parameters(name: str, given: Iterable[str], known: Iterable[str]) -> None:
+    "`ValueError` for a given name that is no parameter of the chapter, with the known name that is near."
+    known = list(known)
+    unknown = []
+    for parameter in sorted(set(given) - set(known)):
+        near = difflib.get_close_matches(parameter, known, 1)
+        unknown.append(f"{parameter} (did you mean {near[0]}?)" if near else parameter)
+    if unknown:
+        raise ValueError(f"{name} has no parameter {', '.join(unknown)}; it has {', '.join(known)}")
+
+
+def set_parameters(nb: dict, name: str, **given: object) -> None:
+    "Put values into the cell tagged `parameters`, in place; `ValueError` for a name that is not in it."
+    cell, known = parameters(nb)
+    if cell is None:
+        raise ValueError(f"{name}: no cell is tagged 'parameters'")
+    check_parameters(name, given, known)
+    lines = source(cell).split("\n")
+    for key, value in given.items():
+        at = known[key]
+        if at.end_lineno != at.lineno:
+            raise ValueError(f"{name}: the default of {key} is longer than a line")
+        line = lines[at.lineno - 1].encode()  # columns are counted in bytes
+        line = line[: at.col_offset] + repr(value).encode() + line[at.end_col_offset :]
+        lines[at.lineno - 1] = line.decode()
+    cell["source"] = "\n".join(lines)

@@ -1,0 +1,158 @@
+"""What `make test` looks at before it runs the tests; nothing here writes a file."""
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from tools.chapters import chapters, page_names
+from tools.export import clean_notebook, generated, on_disk
+from tools.notebooks import (
+    code_cells,
+    notebook_text,
+    parameters,
+    read_notebook,
+    source,
+    source_notebooks,
+)
+from tools.stamps import stamped_files
+
+LINES = 20  # of a chapter's code cell
+FILE_LINES = 600  # of a module, written or generated
+TABLES: set[str] = set()  # modules that are tables of data, and may be longer
+PLAIN = ("studies", "benchmarks", "tools")  # packages that are written by hand
+
+
+def _stray(old: dict, new: dict) -> list[str]:
+    "What cleaning takes from a cell."
+    dirty = [key for key in ("outputs", "execution_count") if old.get(key)]
+    return dirty + [f"metadata {key}" for key in sorted(old["metadata"].keys() - new["metadata"].keys())]
+
+
+def check_clean(root: Path) -> list[str]:
+    "The notebooks that carry outputs or stray metadata, with the cell and what is wrong."
+    problems = []
+    for path in source_notebooks(root):
+        nb, where = read_notebook(path), path.relative_to(root).as_posix()
+        cleaned = clean_notebook(nb)
+        in_cells = []
+        for old, new in zip(nb["cells"], cleaned["cells"]):
+            if stray := _stray(old, new):
+                first_line = source(old).split("\n")[0][:60]
+                in_cells.append(f'{where}, cell "{first_line}" ({old.get("id", "no id")}): has {", ".join(stray)}')
+        problems += in_cells
+        if nb["metadata"] != cleaned["metadata"]:
+            problems.append(f"{where}, notebook metadata: another kernel or editor")
+        elif not in_cells and path.read_text(encoding="utf-8") != notebook_text(cleaned):
+            problems.append(f"{where}, layout of the file")
+    return problems
+
+
+def check_stamps(root: Path) -> list[str]:
+    "The files with an address that `settings.ini` does not have, or a fact that is no longer so."
+    stale = [path for path, (old, new) in stamped_files(root, facts=True).items() if old != new]
+    return [f"{path}: a link, Colab cell or computed fact is stale; run `make lib`" for path in stale]
+
+
+def check_generated(root: Path) -> list[str]:
+    "The files of the library and the tests that are not what the notebooks say."
+    (new, problems), old = generated(root), on_disk(root)
+    different = [path for path in sorted(new.keys() & old.keys()) if new[path] != old[path]]
+    problems += [f"{path}: is not what the notebooks generate; edit the notebook, not this file" for path in different]
+    problems += [f"{path}: missing" for path in sorted(new.keys() - old.keys())]
+    return problems + [f"{path}: no notebook generates it" for path in sorted(old.keys() - new.keys())]
+
+
+def _plain_modules(root: Path) -> list[Path]:
+    return [path for package in PLAIN for path in sorted((root / package).rglob("*.py"))]
+
+
+def _code(root: Path) -> Iterator[tuple[str, str]]:
+    "The code that people write, by cell or module: where it is, and the source."
+    for path in source_notebooks(root):
+        for cell in code_cells(path):
+            yield f"{path.relative_to(root).as_posix()}, {cell.label}", cell.source
+    for path in _plain_modules(root):
+        yield path.relative_to(root).as_posix(), path.read_text(encoding="utf-8")
+
+
+def check_conditionals(root: Path) -> list[str]:
+    "The conditional expressions inside conditional expressions."
+    problems = []
+    for where, code in _code(root):
+        if len(re.findall(r"\bif\b", code)) < 2:
+            continue
+        for outer in (node for node in ast.walk(ast.parse(code)) if isinstance(node, ast.IfExp)):
+            if sum(isinstance(node, ast.IfExp) for node in ast.walk(outer)) > 1:
+                problems.append(f"{where}: {ast.unparse(outer)[:60]} ... holds another condition")
+    return problems
+
+
+def check_lengths(root: Path) -> list[str]:
+    "The code cells of chapters that are too long; parameters have a line each."
+    problems = []
+    for path in sorted((root / "book").glob("*.ipynb")):
+        nb = read_notebook(path)
+        listed, names = parameters(nb)
+        for cell in code_cells(path):
+            raw = nb["cells"][cell.index]
+            lines, most = len(source(raw).splitlines()), max(LINES, len(names)) if raw is listed else LINES
+            if lines > most:
+                problems.append(f"{path.relative_to(root).as_posix()}, {cell.label}: {lines} lines, {most} at most")
+    return problems
+
+
+def check_file_lengths(root: Path) -> list[str]:
+    "The modules that are too long to be read as one."
+    problems = []
+    for path in [*sorted((root / "vocab_lit").rglob("*.py")), *_plain_modules(root)]:
+        name, lines = path.relative_to(root).as_posix(), len(path.read_text(encoding="utf-8").splitlines())
+        if lines > FILE_LINES and name not in TABLES:
+            problems.append(f"{name}: {lines} lines, {FILE_LINES} at most")
+    return problems
+
+
+def _contents_problems(root: Path, entries: list[str]) -> list[str]:
+    "Rooms of the library that `_toc.yml` lacks, and rooms in it that are gone."
+    rooms = {page.parent.name for page in (root / "nbs").glob("*/index.md")}
+    wanted = [line for room in sorted(rooms) for line in (f"{room}/index", f"{room}/[0-9]*")]
+    listed = [entry.removeprefix("book/library/") for entry in entries if re.match("book/library/.*/", entry)]
+    missing = [f"_toc.yml: has no line for book/library/{line}" for line in wanted if line not in listed]
+    return missing + [f"_toc.yml: there is no book/library/{line}" for line in listed if line not in wanted]
+
+
+def check_chapters(root: Path) -> list[str]:
+    "The notebooks of the book that are not in all three places: book/, `book/chapters.yml` and `_toc.yml`."
+    notebooks = {path.stem: path for path in sorted((root / "book").glob("*.ipynb"))}
+    wanted, toc = page_names(root), (root / "_toc.yml").read_text(encoding="utf-8")
+    entries = re.findall(r"^ *- (?:file|glob): (\S+)", toc, re.M)
+    problems = [f"book/chapters.yml: {n} has no notebook book/{n}.ipynb" for n in wanted if n not in notebooks]
+    problems += [f"book/{n}.ipynb: not in book/chapters.yml" for n in notebooks if n not in wanted]
+    for page in (page for pages in wanted.values() for page in pages):
+        if f"book/runs/{page}" not in entries:
+            problems.append(f"_toc.yml: has no line `- file: book/runs/{page}`")
+    for name in chapters(root).keys() & notebooks.keys():
+        if '"colab"' not in notebooks[name].read_text(encoding="utf-8"):
+            problems.append(f"book/{name}.ipynb: no cell is tagged colab")
+    return problems + _contents_problems(root, entries)
+
+
+CHECKS = {  # what repairs a problem: the check that tells it
+    "`make lib` cleans notebooks": check_clean,
+    "`make lib` writes addresses": check_stamps,
+    "A chapter stands in book/, book/chapters.yml and _toc.yml": check_chapters,
+    "Give the inner condition a name, or write the choice as a table": check_conditionals,
+    "Divide a cell between two thoughts, or move what others could use into the library": check_lengths,
+    "Divide a module between two ideas": check_file_lengths,
+    "Edit notebooks, never generated files, then `make lib`": check_generated,
+}
+
+
+def check(root: Path) -> bool:
+    "Print what is not in order and what repairs it; whether all is."
+    in_order = True
+    for repair, find in CHECKS.items():
+        if problems := find(root):
+            print(*problems, f"{repair}.", sep="\n")
+            in_order = False
+    return in_order

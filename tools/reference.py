@@ -1,0 +1,105 @@
+"""The page of the book that lists every public name of the library."""
+
+import ast
+import re
+import textwrap
+from collections.abc import Iterator
+from pathlib import Path
+
+from tools.notebooks import checkout, code_cells, library_notebooks, module_name, read_notebook, source
+
+_HEAD = """# Reference
+
+Every public name of the library by module, with a link to the section that explains it and shows its code; options of \
+settings have a table of their own. `help(vocab_lit.transplant)` shows the same in Python, `vocab-lit --help` lists \
+the commands."""
+
+
+def _help(value: ast.expr | None) -> str:
+    "The help text of an option: `help=` in a call, or the second argument of `option`; empty for other values."
+    for call in [node for node in ast.walk(value) if isinstance(node, ast.Call)] if value else []:
+        helps = [keyword.value for keyword in call.keywords if keyword.arg == "help"]
+        if getattr(call.func, "id", "") == "option":
+            helps += call.args[1:2]
+        if helps and isinstance(helps[0], ast.Constant):
+            return str(helps[0].value)
+    return ""
+
+
+def _shortened(value: ast.expr) -> str:
+    return f"`{textwrap.shorten(ast.unparse(value), 80, placeholder=' ...')}`"
+
+
+def _described(node: ast.stmt, lines: list[str]) -> dict[str, str]:
+    "The names that a statement binds, with the docstring's first line, the comment behind it, its help, or its value."
+    if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
+        return {node.name: (ast.get_docstring(node) or "").split("\n")[0]}
+    value = getattr(node, "value", None)
+    targets = getattr(node, "targets", [getattr(node, "target", None)])
+    last_line = lines[(node.end_lineno or node.lineno) - 1]
+    text = last_line.partition(" # ")[2] or _help(value) or (_shortened(value) if value else "")
+    return {target.id: text for target in targets if isinstance(target, ast.Name)}
+
+
+def _options(node: ast.ClassDef) -> list[tuple[str, str, str]]:
+    "The options of a settings class: name, default and help."
+    rows = []
+    for field in node.body:
+        value = getattr(field, "value", None)
+        if isinstance(field, ast.AnnAssign) and isinstance(value, ast.Call) and _help(value):
+            shown = [keyword.value for keyword in value.keywords if keyword.arg == "shown"]
+            default = [*shown, *value.args][0]
+            rows.append((f"`{ast.unparse(field.target)}`", _shortened(default), _help(value)))
+    return rows
+
+
+def _anchor(heading: str) -> str:
+    "The anchor that MyST makes from a heading."
+    return re.sub(r"[^\w\- ]", "", heading.strip().lower()).replace(" ", "-")
+
+
+def _exported_statements(path: Path) -> Iterator[tuple[ast.stmt, str, list[str]]]:
+    "The exported statements of a notebook, each with the anchor of its section (or an empty one) and its cell's lines."
+    cells, anchor = {cell.index: cell for cell in code_cells(path)}, ""
+    for index, cell in enumerate(read_notebook(path)["cells"]):
+        if cell["cell_type"] == "markdown":
+            headings = re.findall(r"^##+ (.*)", source(cell), re.M)
+            anchor = _anchor(headings[-1]) if headings else anchor
+        elif index in cells and "export" in cells[index].directives:
+            for node in ast.parse(cells[index].source).body:
+                yield node, anchor, cells[index].source.split("\n")
+
+
+def public_names(path: Path) -> dict[str, tuple[str, str]]:
+    "What a library notebook exports for its users: name to the anchor of its section and a description."
+    public = {}
+    for node, anchor, lines in _exported_statements(path):
+        described = _described(node, lines)
+        public |= {name: (anchor, text) for name, text in described.items() if not name.startswith("_")}
+    return public
+
+
+def _module_parts(path: Path, page: str) -> list[str]:
+    "The reference of one module, in Markdown."
+    from vocab_lit.models.card import markdown_table
+
+    module, names = module_name(path), public_names(path)
+    if not module or not names:
+        return []
+    rows = [(f"[`{name}`]({page}{'#' * bool(anchor)}{anchor})", text) for name, (anchor, text) in names.items()]
+    full_name = "vocab_lit" if module == "__init__" else f"vocab_lit.{module}"
+    parts = [f"## `{full_name}`", f"[{path.stem}]({page})", markdown_table(["name", "what it is"], rows)]
+    classes = [node for node, _, _ in _exported_statements(path) if isinstance(node, ast.ClassDef)]
+    for node in classes:
+        if options := _options(node):
+            parts += [f"Options of `{node.name}`:", markdown_table(["option", "default", "meaning"], options)]
+    return parts
+
+
+def reference(root: Path | None = None) -> str:
+    "Every public name, module by module, with a link to where it is explained, in Markdown."
+    root = root or checkout()
+    parts = [_HEAD]
+    for path in library_notebooks(root):
+        parts += _module_parts(path, path.relative_to(root / "nbs").as_posix())
+    return "\n\n".join(parts) + "\n"

@@ -1,0 +1,185 @@
+"""Pages are made from notebooks, executed where their code, the library or the data has changed."""
+
+import hashlib
+import json
+import os
+import re
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from tools.chapters import chapter_path, set_parameters
+from tools.notebooks import checkout, read_notebook, settings, source
+from tools.pages import write_page
+from tools.stamps import stamps
+
+# progress bars and their warnings have no place on a page
+QUIET = {
+    "TQDM_DISABLE": "1",
+    "HF_HUB_DISABLE_PROGRESS_BARS": "1",
+    "PYTHONWARNINGS": "ignore:IProgress not found",
+    "TOKENIZERS_PARALLELISM": "false",
+}
+ALL_ANEW = "VOCAB_LIT_MEASURE_ALL"  # environment variable of the book's build: yes or no
+
+
+@dataclass(frozen=True)
+class Page:
+    "A notebook, what it is run with, and where its page goes."
+
+    notebook: Path
+    out: Path
+    name: str  # what messages and the progress bar call it
+    language: str = ""  # of a chapter; labels of the page end in it
+    title: str = ""  # added to the notebook's
+    parameters: dict[str, object] = field(default_factory=dict)  # values for the cell tagged `parameters`
+    reads: tuple[Path, ...] = ()  # folders, beside library and data, whose files decide its numbers
+    note: str = ""  # Markdown, behind the time under the title
+
+    @property
+    def root(self) -> Path:
+        "The checkout that the notebook is in."
+        return next(folder for folder in self.notebook.parents if (folder / "settings.ini").is_file())
+
+
+def page_info(page: Path) -> dict:
+    "How a page was made: key, seconds, at (when it was done), parameters; empty where there is no page."
+    try:
+        return read_notebook(page)["metadata"]["made"]
+    except (FileNotFoundError, KeyError):
+        return {}
+
+
+def _with_parameters(page: Page) -> dict:
+    "The notebook with its parameters; what a page shows without running it is marked."
+    nb = read_notebook(page.notebook)
+    if page.parameters:
+        set_parameters(nb, page.name, **page.parameters)
+    for cell in nb["cells"]:
+        # a page shows a test, `make test` runs it
+        if re.match(r"(#\|.*\n)*#\| *(eval: *false|test:)", source(cell)):
+            cell["metadata"].setdefault("tags", []).append("skip-execution")
+    return nb
+
+
+def _key(page: Page, nb: dict) -> str:
+    "A hash of all that decides a page's numbers: code, library, data and versions."
+    from vocab_lit.study.results import fingerprint
+
+    root = page.root
+    code = [source(cell) for cell in nb["cells"] if cell["cell_type"] == "code"]
+    pins = [root / name for name in ("constraints.txt", "settings.ini")]
+    pinned = [file.read_text(encoding="utf-8") for file in pins if file.exists()]
+    folders = [root / settings(root)["lib_path"], root / "data", *page.reads]
+    return fingerprint(json.dumps(code), *pinned, os.environ.get(ALL_ANEW, ""), folders=folders, compared=True)
+
+
+def _run(page: Page, nb: dict, executed: Path, made: dict, bar: dict | None) -> None:
+    "Execute a notebook into the file `executed`; `RuntimeError` names the cell that failed."
+    from vocab_lit.text.extras import import_extra
+
+    nbformat, papermill = (import_extra(module, "chapters") for module in ("nbformat", "papermill"))
+    unfinished = executed.parents[1] / "failed" / executed.name
+    for folder in (unfinished.parent, executed.parent):
+        folder.mkdir(parents=True, exist_ok=True)
+    os.environ.update(QUIET)
+    start = time.perf_counter()
+    try:
+        ran = papermill.execute_notebook(
+            nbformat.from_dict(nb),
+            str(unfinished),
+            kernel_name="python3",
+            # the folder of the kernel; papermill's `cwd` changes that of this process, which other pages share
+            resources={"metadata": {"path": str(page.notebook.parent)}},
+            progress_bar=bar or False,
+            request_save_on_cell_execute=False,  # which would write all outputs again for each cell
+            extra_arguments=["--log-level=50"],
+        )
+    except papermill.PapermillExecutionError as e:
+        line = e.source.strip().splitlines()[0]
+        raise RuntimeError(
+            f'{page.name}: the cell that begins "{line}" failed with {e.ename}: {e.evalue}'
+            f"; the run up to there, with the traceback, is in {unfinished}"
+        ) from None
+    took = dict(seconds=round(time.perf_counter() - start), at=time.strftime("%Y-%m-%d %H:%M"))
+    ran["metadata"]["made"] = made | took
+    unfinished.write_text(nbformat.writes(nbformat.from_dict(ran)), encoding="utf-8")
+    unfinished.replace(executed)
+
+
+def _take_outputs(nb: dict, ran: dict) -> None:
+    "Put the outputs of an executed notebook into one with the same code, in place."
+    outputs = (cell["outputs"] for cell in ran["cells"] if cell["cell_type"] == "code")
+    for cell in nb["cells"]:
+        if cell["cell_type"] == "code":
+            cell["outputs"] = next(outputs)
+
+
+def make(page: Page, bar: dict | None = None) -> Path:
+    "Write a page where it is not up to date; `bar` are options of tqdm, and there is no bar without."
+    nb, root = _with_parameters(page), page.root
+    text = hashlib.sha256(json.dumps(nb).encode()).hexdigest()[:16]
+    made = dict(key=_key(page, nb), whole=text, parameters=page.parameters)
+    if made.items() <= page_info(page.out).items():
+        return page.out
+    executed = root / "_build" / "executed" / f"{page.out.parent.name}-{page.out.name}"
+    if page_info(executed).get("key") != made["key"]:
+        _run(page, nb, executed, made, bar)
+    ran = read_notebook(executed)
+    made = ran["metadata"]["made"] | made
+    _take_outputs(nb, ran)
+    links = stamps(settings(root), page.notebook.relative_to(root).as_posix())["links"]
+    under_title = f"{links} · ran in {made['seconds']} s on {os.cpu_count()} cores{page.note}"
+    write_page(nb, page.out, page.notebook.parent, root, page.language, page.title, under_title)
+    nb["metadata"]["made"] = made
+    page.out.parent.mkdir(parents=True, exist_ok=True)
+    part = executed.with_suffix(".page")
+    part.write_text(json.dumps(nb, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
+    return part.replace(page.out)
+
+
+def _check_run(language: str, scale: str) -> None:
+    "`ValueError` for a scale or language that no chapter can run with."
+    from vocab_lit.text.phrasebook import find_locale
+
+    if scale not in ("mini", "paper", "custom"):
+        raise ValueError(f"no scale {scale!r}; choose from mini, paper, custom")
+    if scale == "mini":
+        find_locale(language)  # raises where the phrasebook has no such language
+    if not re.fullmatch(r"[\w.@-]*\w", language):
+        raise ValueError(f"language {language!r}: give a code such as sw, which also names the page")
+
+
+def run_chapter(
+    name: str,  # the chapter `book/NAME.ipynb`
+    language: str,  # locale code
+    scale: str = "mini",  # mini, paper or custom
+    # the executed notebook; by default book/runs/NAME-LANGUAGE.ipynb, a page of the book, or beside the book for
+    # other scales
+    out: str | Path | None = None,
+    bar: dict | None = None,  # options of the progress bar
+    parameters: dict[str, object] | None = None,  # others of the chapter, by name; `chapter_defaults` has them
+) -> Path:
+    "Run a chapter for one language, at scale mini as a page of the book; the executed notebook."
+    from babel import Locale
+
+    from studies.recorded import measured_anew
+
+    root, notebook = checkout(), chapter_path(name)
+    _check_run(language, scale)
+    if out is None and scale == "mini":
+        out = root / "book" / "runs" / f"{name}-{language}.ipynb"
+    elif out is None:
+        out = root / "_build" / "chapters" / f"{name}-{language}-{scale}.ipynb"
+    is_page = Path(out).parent == root / "book" / "runs"
+    taken_over = is_page and measured_anew(root / "_build" / "study" / name)["taken over"]
+    page = Page(
+        notebook,
+        Path(out),
+        f"chapter {name} ({language})",
+        language,
+        title=f" ({Locale('en').languages.get(language, language)})",
+        parameters=(parameters or {}) | dict(language=language, scale=scale),
+        note=", with most measurements [taken from the record](status.md)" if taken_over else "",
+    )
+    return make(page, {"desc": f"{name} ({language})"} if bar is None else bar)

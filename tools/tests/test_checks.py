@@ -1,0 +1,83 @@
+import nbformat
+
+from tools import checks
+from tools.chapters import chapters, pages
+from tools.checks import LINES, check_chapters, check_conditionals, check_file_lengths, check_lengths
+from tools.notebooks import checkout, code_cells, library_notebooks
+from tools.tests.toys import read, write_notebook
+
+
+def test_a_condition_inside_a_condition_is_found_also_below_a_call_and_in_plain_modules(repo):
+    nested = "y = f(1 if a else 2) if b else 3"
+    write_notebook(repo / "nbs" / "03_twice.ipynb", "x = 1 if a else 2", nested, "[1 if a else 2]")
+    assert [line.split(": f(")[0] for line in check_conditionals(repo)] == [f'nbs/03_twice.ipynb, cell "{nested}" (a1)']
+    (repo / "nbs" / "03_twice.ipynb").unlink()
+    assert check_conditionals(repo) == []
+    (repo / "tools").mkdir()
+    (repo / "tools" / "odd.py").write_text(nested)
+    assert [line.split(": f(")[0] for line in check_conditionals(repo)] == ["tools/odd.py"]
+
+
+def test_a_long_cell_of_a_chapter_is_found_parameters_have_a_line_each_and_the_library_may_have_long_ones(repo):
+    long = "\n".join(f"a{n} = {n}" for n in range(LINES + 1))
+    chapter = repo / "book" / "long.ipynb"
+    write_notebook(chapter, long.rpartition("\n")[0], long, long, tags={2: ["parameters"]})
+    write_notebook(repo / "nbs" / "03_long.ipynb", long)
+    assert check_lengths(repo) == ['book/long.ipynb, cell "a0 = 0" (a1): 21 lines, 20 at most']
+    nb = read(chapter)
+    nb.cells[2].source = f"# explained on a line of its own\n{long}"
+    nbformat.write(nb, chapter)
+    assert check_lengths(repo)[1:] == [
+        'book/long.ipynb, cell "# explained on a line of its own" (a2): 22 lines, 21 at most'
+    ]
+    chapter.unlink()
+    assert check_lengths(repo) == []
+
+
+def test_a_long_module_is_found_but_not_a_table_of_data(repo, monkeypatch):
+    (repo / "studies").mkdir()
+    (repo / "studies" / "long.py").write_text("x = 1\n" * 601)
+    (repo / "studies" / "short.py").write_text("x = 1\n" * 600)
+    assert check_file_lengths(repo) == ["studies/long.py: 601 lines, 600 at most"]
+    monkeypatch.setattr(checks, "TABLES", {"studies/long.py"})
+    assert check_file_lengths(repo) == []
+
+
+def test_a_chapter_is_a_notebook_a_list_of_languages_and_lines_of_contents(tmp_path):
+    for name in ("hello", "extra", "hall"):
+        write_notebook(tmp_path / "book" / f"{name}.ipynb", "1")
+    listed = tmp_path / "book" / "chapters.yml"
+    listed.write_text("chapters:\n  hello:\n    sw:\n    am: {seeds: 1}\n  lost: {sw: {}}\npages: [hall]\n")
+    (tmp_path / "_toc.yml").write_text(
+        "- file: book/runs/hello-sw\n- file: book/runs/hello-am2\n# - file: book/runs/hall\n- file: book/runs/lost-sw\n"
+    )
+    assert chapters(tmp_path) == {"hello": {"sw": {}, "am": {"seeds": 1}}, "lost": {"sw": {}}}
+    assert pages(tmp_path) == ["hall"]
+    assert check_chapters(tmp_path) == [
+        "book/chapters.yml: lost has no notebook book/lost.ipynb",
+        "book/extra.ipynb: not in book/chapters.yml",
+        "_toc.yml: has no line `- file: book/runs/hello-am`",
+        "_toc.yml: has no line `- file: book/runs/hall`",
+        "book/hello.ipynb: no cell is tagged colab",
+    ]
+    listed.write_text("chapters:\npages:\n")
+    assert chapters(tmp_path) == {} and pages(tmp_path) == []
+
+
+def test_the_contents_have_every_room_of_the_library_and_no_other(tmp_path):
+    (tmp_path / "book").mkdir()
+    (tmp_path / "book" / "chapters.yml").write_text("chapters:\npages:\n")
+    (tmp_path / "nbs" / "01_hall").mkdir(parents=True)
+    (tmp_path / "nbs" / "01_hall" / "index.md").write_text("# Hall\n")
+    (tmp_path / "_toc.yml").write_text("- file: book/library/01_hall/index\n- file: book/library/02_gone/index\n")
+    assert check_chapters(tmp_path) == [
+        "_toc.yml: has no line for book/library/01_hall/[0-9]*",
+        "_toc.yml: there is no book/library/02_gone/index",
+    ]
+
+
+def test_no_library_notebook_runs_its_command_line_when_it_is_a_page():
+    cells = [cell for path in library_notebooks(checkout()) for cell in code_cells(path)]
+    lines = [line for cell in cells for line in cell.source.splitlines()]
+    commands = [line for line in lines if line.startswith(("if __name__ == '__main__'", 'if __name__ == "__main__"'))]
+    assert commands and all('"__file__" in globals()' in line for line in commands), commands

@@ -1,0 +1,44 @@
+import time
+from pathlib import Path
+
+import pytest
+
+from tools.jobs import Job, run_jobs
+
+
+def toy_jobs(log, failing=""):
+    "Jobs that write their names into a log when they begin."
+
+    def job(name, seconds, after=()):
+        def run(bar):
+            log.append(name)
+            time.sleep(0.02)
+            if name == failing:
+                raise ValueError("boom")
+            return Path(name)
+
+        return Job(run, seconds, after)
+
+    return {
+        "a-1": job("a-1", 1),
+        "a-2": job("a-2", 5, ["a-1"]),
+        "b": job("b", 3),
+        "c": job("c", 2),
+        "last": job("last", 4, ["a-1", "a-2", "b"]),
+    }
+
+
+def test_a_run_begins_after_what_it_needs_the_longest_way_first():
+    log = []
+    jobs = toy_jobs(log)
+    assert {path.name for path in run_jobs(jobs, 1)} == set(jobs) and log == ["a-1", "a-2", "b", "last", "c"]
+    log.clear()
+    run_jobs(jobs, 2)
+    assert set(log[:2]) == {"a-1", "b"} and log.index("last") > log.index("a-2")
+
+
+def test_a_failure_stops_only_what_needs_it():
+    log = []
+    with pytest.raises(RuntimeError, match="^boom\na-2: not run, since a-1 failed\nlast: not run, since a-1 failed$"):
+        run_jobs(toy_jobs(log, failing="a-1"), 1)
+    assert log == ["a-1", "b", "c"]

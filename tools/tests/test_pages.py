@@ -1,0 +1,203 @@
+import os
+import sys
+from unittest import mock
+
+import nbformat
+import pytest
+
+from tools import run_pages
+from tools.export import regenerate
+from tools.kernels import forked_kernels
+from tools.notebooks import settings
+from tools.pages import page_links
+from tools.run_pages import Page, make, run_chapter
+from tools.tests.toys import DEMO, SETTINGS, insert_text, read, write_notebook
+
+LINKS = "[toy](../nbs/00_toy.ipynb), [other](other.ipynb#end) and [hall](hall.ipynb)"
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    "A repository with a library, a chapter in two languages, another one and a page."
+    root = tmp_path_factory.mktemp("site")
+    write_notebook(root / "nbs" / "00_toy.ipynb", *DEMO)
+    used = "user repo branch git_url min_python below_python title author doc_host".split()
+    entries = "".join(f"{name} = {settings()[name]}\n" for name in used)
+    (root / "settings.ini").write_text(SETTINGS + entries)
+    regenerate(root)
+    write_notebook(
+        root / "book" / "hello.ipynb",
+        "language = 'sw'\nscale = 'mini'\nboom = False",
+        "print(f'hello, {language}')\nassert not boom",
+        "#| eval: false\nraise SystemExit",
+        tags={0: ["parameters"]},
+    )
+    insert_text(root / "book" / "hello.ipynb", f"(first-label)=\n# Hello\n\nSee [](first-label), {LINKS}.")
+    (root / "book" / "chapters.yml").write_text(
+        "chapters: {hello: {sw: {}, am: {boom: false}}, other: {ka: {}}}\npages: [hall]\n"
+    )
+    return root
+
+
+def page(site, name, **options):
+    return Page(site / "book" / f"{name}.ipynb", site / "book" / "runs" / f"{name}.ipynb", name, **options)
+
+
+def hello(site):
+    "The chapter in Amharic."
+    notebook, out = site / "book" / "hello.ipynb", site / "book" / "runs" / "hello-am.ipynb"
+    given = dict(title=" (Amharic)", parameters={"language": "am"}, reads=(site / "records",))
+    return Page(notebook, out, "chapter hello (am)", "am", **given)
+
+
+def test_a_run_has_its_own_values_labels_and_title_and_keeps_its_outputs(site):
+    done = read(make(hello(site)))
+    assert done.cells[0].source.startswith("(first-label-am)=\n# Hello (Amharic)\n\n[Open in Colab](https://colab")
+    assert (
+        "[](first-label-am), [toy](../library/00_toy.ipynb), [other](other-ka.ipynb#end) and [hall](hall.ipynb)"
+        in done.cells[0].source
+    )
+    assert done.cells[1].source.startswith("language = 'am'") and done.cells[2].outputs[0].text == "hello, am\n"
+    assert all("papermill" not in c.metadata and "execution" not in c.metadata for c in done.cells)
+
+
+def test_a_page_is_made_again_only_when_something_it_depends_on_has_changed(site):
+    def written():
+        return make(hello(site)).stat().st_mtime_ns
+
+    first = written()
+    assert written() == first
+    (site / "records").mkdir()
+    (site / "records" / "1.json").write_text("1\n")
+    second = written()
+    assert second > first
+    (site / "toys" / "extra.py").write_text("x = 1\n")
+    assert written() > second
+
+
+def test_a_page_whose_text_alone_has_changed_takes_the_outputs_that_are_there(site):
+    before = read(make(hello(site)))
+    notebook = site / "book" / "hello.ipynb"
+    unchanged, greeting = notebook.read_text(), read(notebook)
+    greeting.cells[0].source = greeting.cells[0].source.replace("# Hello", "# Good day")
+    nbformat.write(greeting, notebook)
+    with mock.patch.object(run_pages, "_run", side_effect=AssertionError("executed again")):
+        after = read(make(hello(site)))
+    assert after.cells[0].source.startswith("(first-label-am)=\n# Good day (Amharic)")
+    assert [c.outputs for c in after.cells[1:]] == [c.outputs for c in before.cells[1:]] != [[]]
+    assert after.metadata.made.at == before.metadata.made.at
+    greeting.cells[2].source += "\nprint('and more')"
+    nbformat.write(greeting, notebook)
+    assert read(make(hello(site))).cells[2].outputs[0].text == "hello, am\nand more\n"
+    notebook.write_text(unchanged)
+
+
+def test_links_lead_from_page_to_page_in_the_same_language_where_there_is_one(site):
+    for link, page_link in {
+        "../nbs/00_toy.ipynb#sec": "../library/00_toy.ipynb#sec",
+        "../nbs/02_room/01_toy.ipynb": "../library/02_room/01_toy.ipynb",
+        "hello.ipynb": "hello-am.ipynb",
+        "other.ipynb": "other-ka.ipynb",
+        "hall.ipynb": "hall.ipynb",
+        "glossary.md#x": "../glossary.md#x",
+        "https://a.b/hello.ipynb": "https://a.b/hello.ipynb",
+        "../data/x.csv": "../data/x.csv",
+    }.items():
+        assert page_links(f"[a]({link})", "book", "book/runs", site, "am") == f"[a]({page_link})"
+    assert (
+        page_links("[a](nbs/00_toy.ipynb) [b](hello.ipynb)", "book", "book", site)
+        == "[a](nbs/00_toy.ipynb) [b](runs/hello-sw.ipynb)"
+    )
+    text = "[a](01_more.ipynb#x) [b](../../book/hello.ipynb) [c](../03_next/01_y.ipynb)"
+    linked = page_links(text, "nbs/02_room", "book/library/02_room", site)
+    assert linked == "[a](01_more.ipynb#x) [b](../../runs/hello-sw.ipynb) [c](../03_next/01_y.ipynb)"
+
+
+PLOTTED = """class Figure:
+    def _repr_mimebundle_(self, **kwargs):
+        data = {"image/png": "aGk=", "text/csv": "a,b\\n1,2\\n", "text/plain": "<Figure>"}
+        return data, {"image/png": {"alt": "a rising line"}}
+Figure()"""
+
+
+def test_a_page_shows_a_test_without_running_it_and_a_figure_s_numbers_lie_beside_the_page(site):
+    write_notebook(
+        site / "book" / "shown.ipynb",
+        "#| test: not here\nraise SystemExit",
+        PLOTTED,
+        "#| fig-alt: by hand\nclass Hand:\n    def _repr_png_(self): return b'hi'\nHand()",
+        "import os, tempfile, vocab_lit\nprint(os.path.basename(os.getcwd()), tempfile.mkdtemp() + '/a')",
+        "print(vocab_lit.__file__)",
+    )
+    folders = []
+    with mock.patch("os.chdir", side_effect=folders.append):
+        cells = read(make(page(site, "shown"))).cells
+    assert set(folders) <= {os.getcwd()}  # other pages are made by this process at the same time
+    assert [c.cell_type for c in cells] == ["code", "code", "markdown", "code", "code", "code"]
+    assert "<data/shown-a1.csv>" in cells[2].source
+    assert [c.metadata.get("mystnb") for c in cells if c.cell_type == "code"] == [
+        None,
+        {"image": {"alt": "a rising line"}},
+        {"image": {"alt": "by hand"}},
+        None,
+        None,
+    ]
+    printed = [c.outputs[0].text for c in cells[-2:]]
+    assert printed == ["book FOLDER/a\n", "vocab_lit/__init__.py\n"]  # nothing of this machine
+    assert (site / "book" / "runs" / "data" / "shown-a1.csv").read_text() == "a,b\n1,2\n"
+    assert list(cells[1].outputs[0].data) == ["image/png", "text/plain"]
+
+
+def test_a_failing_cell_is_named_with_its_chapter_and_error(site):
+    out = site / "book" / "runs" / "hello-sw.ipynb"
+    failing = Page(site / "book" / "hello.ipynb", out, "chapter hello (am)", parameters={"boom": True})
+    with pytest.raises(RuntimeError, match=r'^chapter hello \(am\): the cell that begins "print.*" failed with Assert'):
+        make(failing)
+    assert not out.exists()
+
+
+@pytest.mark.parametrize(
+    "given, message",
+    [
+        (("nowhere", "sw"), "no chapter 'nowhere'"),
+        (("focus", "sw", "huge"), "no scale 'huge'"),
+        (("focus", "../x", "custom"), "give a code such as sw"),
+        (("focus", "zz9"), "zz9"),
+    ],
+)
+def test_a_run_that_cannot_be_is_refused(given, message):
+    with pytest.raises(ValueError, match=message):
+        run_chapter(*given)
+
+
+def test_a_wrong_parameter_of_a_chapter_is_refused_before_it_runs():
+    message = r"chapter focus \(sw\) has no parameter seed \(did you mean seeds\?\); it has language, scale"
+    with pytest.raises(ValueError, match=message):
+        run_chapter("focus", "sw", parameters={"seed": 1})
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="kernels are forked on Linux only")
+def test_a_forked_kernel_finds_its_modules_imported_and_is_otherwise_as_any_other(site):
+    write_notebook(
+        site / "book" / "asked.ipynb",
+        "import os, subprocess, sys\nthere = 'tabnanny' in sys.modules, os.path.basename(os.getcwd())",
+        "print(*there, subprocess.run('exit 3', shell=True).returncode, os.environ['TQDM_DISABLE'])",
+    )
+    write_notebook(site / "book" / "fails.ipynb", "raise ArithmeticError")
+    write_notebook(site / "book" / "dies.ipynb", "import os\nos._exit(1)")
+    write_notebook(
+        site / "book" / "draws.ipynb",
+        "import matplotlib.pyplot as plt\nline = plt.plot([1, 2])",
+        "import pandas as pd\nprint(pd.get_option('display.max_columns'))",
+    )
+    with forked_kernels(["tabnanny", "ipykernel.kernelapp", "matplotlib.pyplot", "pandas"]):
+        answered, drawn = (read(make(page(site, name))) for name in ("asked", "draws"))
+        with pytest.raises(RuntimeError, match="failed with ArithmeticError"):
+            make(page(site, "fails"))
+        with pytest.raises(Exception, match="Kernel died"):
+            make(page(site, "dies"))
+    assert answered.cells[1].outputs[0].text == "True book 3 1\n"
+    assert ["image/png" in o.data for o in drawn.cells[0].outputs] == [True]
+    assert drawn.cells[1].outputs[0].text == "20\n"  # as in a usual kernel
+    usual = Page(site / "book" / "asked.ipynb", site / "book" / "runs" / "usual.ipynb", "asked")
+    assert read(make(usual)).cells[1].outputs[0].text.startswith("False book 3")

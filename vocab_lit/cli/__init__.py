@@ -1,0 +1,1 @@
+"The program `vocab-lit`: commands in groups, made from the settings classes."
