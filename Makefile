@@ -5,31 +5,34 @@ LANGUAGE ?= sw
 SCALE    ?= mini
 ARGS     ?=
 PY       := .venv/bin/python
-PUBLISH  := $(PY) -m tools
+TOOLS    := $(PY) -m tools
 
-.PHONY: help install book page records test test-wheel test-lowest test-colab test-xla axe chapter lib bench mini-model clean
+.PHONY: help install book page records test types test-wheel test-lowest test-colab test-xla axe chapter lib bench mini-model clean
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' Makefile | sed 's/:.*## /\t/' | awk -F'\t' '{printf "  make %-12s %s\n", $$1, $$2}'
 
 install: .venv/installed ## only install the pinned packages into .venv; the other targets do it where it is missing
 
 book: .venv/installed ## run every chapter at scale mini and build the book (ARGS=anew: measure all numbers anew)
-	@$(PUBLISH) book $(ARGS)
+	@$(TOOLS) book $(ARGS)
 
 page: .venv/installed ## run one page of the book and build it: make page NAME=focus LANGUAGE=am, or NAME=02_tokens/01_vocab
-	@$(PUBLISH) page $(NAME) $(if $(filter command line,$(origin LANGUAGE)),$(LANGUAGE))
+	@$(TOOLS) page $(NAME) $(if $(filter command line,$(origin LANGUAGE)),$(LANGUAGE))
 
 records: .venv/installed ## compute the recorded study, data/records (ARGS=wechsel: of one chapter, ARGS=pages: what the book's pages show; hours in all, resumable)
-	$(PY) -m studies.make_records $(ARGS)
+	$(PY) -m studies records $(ARGS)
 
 test: .venv/installed ## check generated files, notebooks, lines and imports, then run the tests (ARGS=--slow: all of them)
-	@$(PUBLISH) check
+	@$(TOOLS) check
 	.venv/bin/ruff check
 	.venv/bin/ruff format --check
 	.venv/bin/lint-imports --no-cache
 	$(PY) -m pytest $(ARGS)
 
-test-wheel: .venv/installed ## install the wheel, make it read-only and use it from an empty directory
+types: .venv/installed ## check the annotations (ARGS=FILE...: of these files)
+	.venv/bin/basedpyright $(ARGS)
+
+test-wheel: .venv/installed ## build the sdist and a wheel from it, make that read-only and use it from an empty directory
 	@.ci/wheel
 
 test-lowest: ## run the tests with the lowest versions that settings.ini allows (its own environment)
@@ -45,16 +48,17 @@ axe: ## look at pages of the built book for faults of accessibility (needs Chrom
 	@.ci/axe $(ARGS)
 
 chapter: .venv/installed ## run one chapter: make chapter NAME=focus LANGUAGE=am SCALE=mini
-	@$(PUBLISH) chapter $(NAME) $(LANGUAGE) $(SCALE)
+	@$(PY) -m studies chapter $(NAME) --language $(LANGUAGE) --scale $(SCALE)
 
 lib: .venv/installed ## after editing notebooks: export the library, generate the tests, clean and stamp
-	@$(PUBLISH) lib
+	@$(TOOLS) lib
+	@$(TOOLS) facts
 
 bench: .venv/installed ## measure speed and memory beside the packages that people use today (ARGS="focus wechsel --rounds 1"; about 40 minutes for all)
 	$(PY) -m benchmarks $(or $(ARGS),all --install)
 
 mini-model: .venv/installed ## train a bundled model again: make mini-model ARGS="--model mini-mbert --out DIR"
-	$(PY) -m studies.bundled_models $(ARGS)
+	$(PY) -m studies model $(ARGS)
 
 clean: ## remove what the book's build made
 	rm -rf _build build book/runs book/library

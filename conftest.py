@@ -1,4 +1,4 @@
-"""What all tests share: libraries, `tests` (made from the notebooks), studies, benchmarks and tools."""
+"""What all tests share: those of the library, made from its notebooks, and of studies, benchmarks and tools."""
 
 import functools
 import gc
@@ -8,9 +8,8 @@ import sys
 import hypothesis
 import pytest
 
-gc.set_threshold(
-    20_000
-)  # what is imported stays: looking through it at every 700 new objects takes a tenth of the time
+# What is imported stays. Looking through it at every 700 new objects would take a tenth of the time.
+gc.set_threshold(20_000)
 hypothesis.settings.load_profile("ci")  # the same examples in every run, and no deadline
 os.environ.setdefault("MPLBACKEND", "agg")
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
@@ -28,34 +27,40 @@ def pytest_configure(config):
 
 
 def pytest_collection_finish():
-    if testing := sys.modules.get("typer.testing"):  # whose runner would make all commands anew at each call
+    "Make each command line once, which typer's test runner would do at each call."
+    if testing := sys.modules.get("typer.testing"):
         testing._get_command = functools.cache(testing._get_command)
 
 
-def freeze():  # no collection looks again through what is imported or what earlier modules keep
+def _freeze():
+    "Let no collection look again through what is imported or what earlier modules keep."
     gc.collect(1)  # a full collection would cost more than it saves
     gc.freeze()
 
 
 @pytest.fixture(scope="module", autouse=True)
 def freeze_before_each_module():
-    freeze()
+    _freeze()
+
+
+def _has_gpu():
+    import torch
+
+    return torch.cuda.is_available()
 
 
 def pytest_runtest_setup(item):
     if not gc.get_freeze_count():
-        freeze()  # after a training, which unfreezes all
+        _freeze()  # after a training, which unfreezes all
     if item.get_closest_marker("slow") and not item.config.getoption("--slow"):
         pytest.skip("slow: run with --slow")
-    if item.get_closest_marker("gpu"):
-        import torch
-
-        if not torch.cuda.is_available():
-            pytest.skip("needs a GPU")
+    if item.get_closest_marker("gpu") and not _has_gpu():
+        pytest.skip("needs a GPU")
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item, call):
+    "Name the cell of a notebook whose test fails."
     report = yield
     marker = item.get_closest_marker("cell")
     if marker and report.failed:

@@ -302,7 +302,7 @@ def _check_findings(folder: Path) -> None:
 
 def _try(tiny: Tiny, out: Path, larger: bool, pad_moved: bool, opened: bool) -> tuple[str, str]:  # result, why
     from vocab_lit.models.source import load_model, open_model
-    from vocab_lit.models.transplant import save, transplant
+    from vocab_lit.models.transplant import transplant
 
     target = target_tokenizer(larger, pad_moved)
     try:
@@ -310,7 +310,7 @@ def _try(tiny: Tiny, out: Path, larger: bool, pad_moved: bool, opened: bool) -> 
         # the weights are judged; a tokenizer of whole words would be refused where models allow only their own
         with patch("vocab_lit.models.transplant.check_loads_again"):
             result = transplant(model, source_tokenizer(), target, "identity")
-        save(result, out, model=str(tiny.folder))
+        result.save_pretrained(out, model=str(tiny.folder))
     except ValueError as e:
         if "\n" in str(e) or out.exists():
             return "crashed", f"not refused in one line before anything is written: {_one_line(e)}"

@@ -47,7 +47,9 @@ def write_fasttext(path: Path, words: list[str], dim: int, seed: int = 0, turn: 
     text = path.with_suffix(".txt")
     twice = (word for word in words for _ in range(2))  # so that minCount drops the line end
     text.write_text(" ".join(twice) + "\n", encoding="utf-8")
-    model = fasttext.train_unsupervised(str(text), dim=dim, minCount=2, epoch=0, maxn=0, bucket=0, thread=1, verbose=0)
+    loss = "ns" if len(words) > 1000 else "softmax"  # the former has a table of ten million negative samples
+    options = dict(minCount=2, epoch=0, maxn=0, bucket=0, thread=1, verbose=0, loss=loss)
+    model = fasttext.train_unsupervised(str(text), dim=dim, **options)
     shape = model.get_input_matrix().shape
     centres = np.random.default_rng(0).normal(size=(200, dim))
     if turn is not None:

@@ -194,7 +194,9 @@ PEERS = {
     "deepfocus": Peer(deepfocus, ("deepfocus==1.0.1",)),  # the authors of FOCUS
     "wechsel": Peer(wechsel, ("wechsel==0.0.4",)),  # the authors of WECHSEL
     "adapters": Peer(adapters, ("adapters==1.3.0", "transformers==4.57.6")),  # AdapterHub
-    "vocabtrimmer": Peer(vocabtrimmer, ("vocabtrimmer==0.0.2", "transformers==4.57.6", "huggingface-hub<1")),
+    "vocabtrimmer": Peer(
+        vocabtrimmer, ("vocabtrimmer==0.0.2", "transformers==4.57.6", "huggingface-hub<1", "datasets<5")
+    ),
     "skeletoken": Peer(skeletoken, ("skeletoken==0.6.1",)),
 }
 

@@ -80,7 +80,7 @@ PART = Part(
     {"vocab_lit": text_stage},
     text_cases,
     sizes=(10, 30, 100, 1000),
-    tiny=(0.3,),
+    tiny=(0.05,),
     claims=CLAIMS,
     exact=True,
     named=True,

@@ -60,7 +60,6 @@ def _typed(name: str, given: list[str], known: dict) -> dict:
 def _asked(name: str, scale: str | None, setup: dict | None, given: list[str] | None, cluster: str = ""):
     "The scale, and the parameters of a chapter."
     from tools.chapters import chapter_defaults
-
     from vocab_lit.app.setup_file import absolute_names, chapter_parameters
 
     scale = scale or ("custom" if setup else "mini")
@@ -207,7 +206,7 @@ def model(context: typer.Context) -> None:
 
     Example: `python -m studies model --model mini-mbert --out DIR`
     """
-    from studies.bundled_models import main
+    from studies.model_transfer import main
 
     main(context.args)
 

@@ -38,7 +38,8 @@ from studies.costs import (
     shape_of,
 )
 from studies.experiment import focus_methods
-from studies.hub import DEFAULTS, MODELS, MONOLINGUAL, source_for, where_is, word_files
+from studies.hub import where_is
+from studies.hub_sources import DEFAULTS, MODELS, MONOLINGUAL, source_for, word_files
 from studies.hyperparameters import hyperparameters
 from studies.presets import PAPER_PARAMETERS, PAPER_TEXT, data_set, languages_by_kind, scale_parameters
 from studies.setups import SCALES, check_custom, scale_lapt, scale_models

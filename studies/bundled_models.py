@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 import math
 import shutil
 import time
 from collections import defaultdict
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from importlib.metadata import version
 from itertools import islice
 from pathlib import Path
@@ -21,95 +20,15 @@ import transformers
 from tqdm.auto import tqdm
 
 from studies.constructed import LANGUAGES, world_of
-from vocab_lit.tasks.config import NO_EARLY_STOP
-from vocab_lit.tasks.settings import SPLITS
-from vocab_lit.tasks.tagging import TaggingConfig
+from studies.model_cards import model_card, training_command
+from studies.model_recipes import FIELD_RECIPES, RECIPES, TOKENIZERS, XLMR, ModelRecipe
 from vocab_lit.text.corpus import Lines, data_path, mix, sampling_weights, write_json
-from vocab_lit.text.phrasebook import SOURCE_LOCALES
 from vocab_lit.tokens.tokenizer import train_tokenizer
 from vocab_lit.training.lm_data import MaskedBlocks, PackedBlocks, pack
 from vocab_lit.training.settings import LaptConfig
 
 if TYPE_CHECKING:
-    import pandas as pd
     from transformers import PreTrainedModel, PreTrainedTokenizerFast
-
-
-@dataclass(frozen=True)
-class ModelRecipe:
-    "Everything that decides what a small model becomes; the defaults are mini-xlmr's."
-
-    architecture: str = "xlm-roberta"  # or bert, roberta, gpt2
-    locales: tuple = SOURCE_LOCALES  # languages; the first of each world is paired most often
-    # languages on which it is evaluated without having met them
-    unseen: tuple = ("sw", "et", "uz", "uk", "ur", "ne", "am", "km", "si")
-    vocab_size: int = 8000
-    frames: int = 10_000  # per CLDR locale, English twice as many
-    events: int = 16_000  # per constructed language
-    alpha: float = 1.0  # of language sampling; below 1, the blocks of small languages are repeated
-    tokenizer_lines: int = 2500  # per language in the text of the tokenizer; from a folder they are sampled with alpha
-    character_coverage: float = 1.0  # share of that text whose characters are kept
-    pair_share: float = 0.3  # share of blocks with translation pairs; a folder has none
-    length: int = 72  # tokens in a block
-    layers: int = 3
-    dim: int = 128
-    heads: int = 4
-    feed_forward: int = 384
-    sinusoids: bool = False  # whether position embeddings start as sines and cosines
-    steps: int = 8000
-    batch_size: int = 32
-    learning_rate: float = 2.5e-3
-    warmup: float = 1 / 30  # share of the steps
-    mask_probability: float = 0.2
-    causal_steps: int = 0  # of a masked model: steps before the others, in which it predicts the next token
-    seed: int = 0
-
-    def __post_init__(self):
-        if self.causal_steps and self.architecture == "gpt2":
-            raise ValueError("causal_steps come before the steps of a masked model; gpt2 is causal, give it steps only")
-
-
-_CONSTRUCTED = tuple(code for code, language in LANGUAGES.items() if language.group == "source")
-_CONSTRUCTED_UNSEEN = tuple(code for code, language in LANGUAGES.items() if language.group != "source")
-_MBERT_LOCALES = ("en", "ar", "de", "fr", "es", "tr", "fi", "ru", "fa", "hi", "ka", "id")
-_MBERT_UNSEEN = ("sw", "et", "uk", "ur", "mr", "el", "he", "am", "km", "si")
-_ENGLISH = dict(
-    locales=("en",), unseen=("fr", "de", "zh", "sw", "gd", "ug"), vocab_size=2000, frames=40_000, pair_share=0
-)
-RECIPES = {
-    "mini-xlmr": ModelRecipe(),
-    "mini-mbert": ModelRecipe("bert", (*_MBERT_LOCALES, *_CONSTRUCTED), (*_MBERT_UNSEEN, *_CONSTRUCTED_UNSEEN)),
-    "mini-roberta": ModelRecipe("roberta", **_ENGLISH, steps=5000),
-    "mini-gpt2": ModelRecipe("gpt2", **_ENGLISH, steps=3000),
-}
-_FIELD_UNSEEN = "pt pl fa hi zh id vi el ko ka th te cop et lv mt cy ga kk"
-FIELD_RECIPES = {  # of models that are trained on a folder of text, and not in the installed package
-    "field-xlmr": ModelRecipe(
-        locales=("en", "de", "fr", "es", "ru", "tr", "fi", "ar"),
-        unseen=tuple(_FIELD_UNSEEN.split()),
-        vocab_size=12_000,
-        alpha=0.3,
-        tokenizer_lines=15_000,
-        character_coverage=0.9995,
-        pair_share=0,
-        length=128,
-        layers=4,
-        dim=256,
-        feed_forward=1024,
-        sinusoids=True,
-        causal_steps=3_000,
-        steps=10_000,
-        batch_size=16,
-        learning_rate=1.5e-3,
-        mask_probability=0.3,
-    )
-}
-_TOKENIZERS = {
-    "xlm-roberta": dict(kind="unigram", split_digits=True),
-    "bert": dict(kind="wordpiece"),
-    "roberta": dict(kind="bpe"),
-    "gpt2": dict(kind="bpe"),
-}
 
 
 def text_file(
@@ -162,7 +81,7 @@ def _tokenizer_text(recipe, folder):
 
 
 def train_recipe_tokenizer(
-    recipe: ModelRecipe = ModelRecipe(),
+    recipe: ModelRecipe = XLMR,
     folder: str | Path | None = None,  # as in `text_of`
 ) -> PreTrainedTokenizerFast:
     "A tokenizer of the architecture's kind, over text of all source languages."
@@ -172,7 +91,7 @@ def train_recipe_tokenizer(
         vocab_size=recipe.vocab_size + 4 * is_gpt2,
         max_length=recipe.length,
         character_coverage=recipe.character_coverage,
-        **_TOKENIZERS[recipe.architecture],
+        **TOKENIZERS[recipe.architecture],
     )
     return _with_one_special(tokenizer) if is_gpt2 else tokenizer
 
@@ -215,7 +134,7 @@ def _two_languages(codes, rng):
 def pair_blocks(
     tokenizer: PreTrainedTokenizerFast,
     n: int,  # how many blocks
-    recipe: ModelRecipe = ModelRecipe(),
+    recipe: ModelRecipe = XLMR,
 ) -> torch.Tensor:  # (n, length) token ids
     "Blocks that start with a whole translation pair and are filled up with the next ones."
     rng, pairs, worlds = np.random.default_rng(recipe.seed), [], _worlds_with_pairs(recipe)
@@ -257,7 +176,7 @@ def in_proportion(
 
 def training_blocks(
     tokenizer: PreTrainedTokenizerFast,
-    recipe: ModelRecipe = ModelRecipe(),
+    recipe: ModelRecipe = XLMR,
     folder: str | Path | None = None,  # as in `text_of`
 ) -> torch.Tensor:  # (n_blocks, length) token ids
     "Blocks of every language, and translation pairs in the recipe's share."
@@ -306,7 +225,7 @@ def _feed_forward_without_dropout(recipe):
     return dict(intermediate_size=recipe.feed_forward, **dropout)
 
 
-def untrained_model(tokenizer: PreTrainedTokenizerFast, recipe: ModelRecipe = ModelRecipe()) -> PreTrainedModel:
+def untrained_model(tokenizer: PreTrainedTokenizerFast, recipe: ModelRecipe = XLMR) -> PreTrainedModel:
     "An untrained model of the recipe's shape; the same seed gives the same weights."
     model_class, config_class, options = _ARCHITECTURES[recipe.architecture]
     options = options | _shape(tokenizer, recipe) | _feed_forward_without_dropout(recipe)
@@ -448,7 +367,7 @@ def is_trained(folder: str | Path) -> bool:
 
 def train_source_model(
     out: str | Path,  # folder for the model; `out/work` holds checkpoints until the end
-    recipe: ModelRecipe = ModelRecipe(),
+    recipe: ModelRecipe = XLMR,
     log_every: int = 200,
     save_every: int = 500,
     text: str | Path | None = None,  # folder with CODE.train.txt and CODE.heldout.txt; None: bundled worlds
@@ -489,7 +408,7 @@ def _bundled(name):  # its folder
     try:
         return data_path("models", name)
     except FileNotFoundError:
-        advice = f"take it from the repository, or train it with `{_command(name)} --text FOLDER`"
+        advice = f"take it from the repository, or train it with `{training_command(name)} --text FOLDER`"
         raise FileNotFoundError(f"{name} is not in the installed package; {advice}") from None
 
 
@@ -511,7 +430,7 @@ def evaluate_language(
 
 def measure(
     folder: str | Path,  # with the model and its training.csv
-    recipe: ModelRecipe = ModelRecipe(),
+    recipe: ModelRecipe = XLMR,
     text: str | Path | None = None,  # as in `train_source_model`
 ) -> dict:  # what heldout.json holds
     "Evaluate the stored model and write `heldout.json` and the model card."
@@ -565,309 +484,3 @@ def store(model: PreTrainedModel, tokenizer: PreTrainedTokenizerFast, folder: st
     half = {name: weight.half() for name, weight in load_file(file).items()}
     save_file(half, file, metadata={"format": "pt"})
     tokenizer.save_pretrained(folder)
-
-
-_CARD = """# {name}
-
-A small {what} language model for learning how vocabulary transfer works. It is not meant for any other use.
-
-- **Architecture**: {like}, {layers} layers of {dim}, {heads} heads, feed-forward {feed_forward}, {length} positions,
-  tied embeddings, {parameters:,} parameters; weights stored in half precision, loaded in single precision.
-- **Tokenizer**: {tokenizer}, {vocab_size:,} tokens.
-- **Text**: {text}{departure}
-- **Training**: {steps:,} steps of {batch_size} x {length} tokens, {asking}, AdamW, peak rate {learning_rate}, warm-up
-  and linear decay, no dropout, seed {seed}. `training.csv` holds the loss curve.
-- **Made by**: {made_by}
-
-Loss in nats per {asked} on held-out {heldout} (`heldout.json`; a uniform guess costs {uniform:.2f}):
-
-| language | loss |
-|---|---|
-{rows}
-
-The last {n_unseen} were not in training; the model reads them with its own tokenizer. {unknown}
-"""
-_DEPARTURE = """
-- **Departure from {original}**: {pair_share:.0%} of the blocks hold translation pairs (translation language modelling,
-  as in XLM)."""
-_WITH_UNKNOWN = (
-    "Unknown tokens are not asked for, so the loss of a language whose script the tokenizer lacks is only that of "
-    "its digits and punctuation."
-)
-_WITHOUT_UNKNOWN = (
-    "No token is unknown: a word that the vocabulary lacks is tokenized into subwords, down to single bytes, and each "
-    "is asked for."
-)
-_LIKE = {
-    "xlm-roberta": dict(
-        name="mini-xlmr",
-        original="XLM-R",
-        like="XLM-R's (`XLMRobertaForMaskedLM`)",
-        tokenizer="SentencePiece Unigram with XLM-R's special tokens, every digit a token of its own",
-    ),
-    "bert": dict(
-        name="mini-mbert",
-        original="multilingual BERT",
-        like="BERT's (`BertForMaskedLM`)",
-        tokenizer="cased WordPiece with BERT's special tokens",
-    ),
-    "roberta": dict(
-        name="mini-roberta",
-        original="RoBERTa",
-        like="RoBERTa's (`RobertaForMaskedLM`)",
-        tokenizer="byte-level BPE with RoBERTa's special tokens and a space before the first word",
-    ),
-    "gpt2": dict(
-        name="mini-gpt2",
-        original="GPT-2",
-        like="GPT-2's (`GPT2LMHeadModel`)",
-        tokenizer="byte-level BPE with GPT-2's special token and a space before the first word",
-    ),
-}
-_PHRASEBOOK = (
-    "the `vocab_lit` phrasebook, rendered from the Unicode CLDR through Babel: lists of facts about territories, "
-    "languages, currencies, dates and measures in "
-)
-
-
-def _worlds_described(recipe):
-    "The text of each world in words."
-    cldr = [code for code in recipe["locales"] if code not in LANGUAGES]
-    made = [code for code in recipe["locales"] if code in LANGUAGES]
-    frames = recipe["frames"]
-    if cldr == ["en"]:
-        yield f"{_PHRASEBOOK}English, {2 * frames:,} frames"
-    elif cldr:
-        yield f"{_PHRASEBOOK}{len(cldr)} languages ({' '.join(cldr)}), {frames:,} frames each, English twice as many"
-    if made:
-        languages = f"each of {len(made)} languages ({' '.join(made)})"
-        yield f"the constructed world of `vocab_lit`, {recipe['events']:,} sentences in {languages}"
-
-
-def _text_described(record):
-    "What the model has read."
-    recipe = record["recipe"]
-    if "sources" not in record:
-        return "; ".join(_worlds_described(recipe)) + ". No text written by people."
-    languages = f"{len(recipe['locales'])} languages ({' '.join(recipe['locales'])})"
-    return f"{languages}, sampled with alpha {recipe['alpha']:g}. {record['sources']}"
-
-
-def _command(name):
-    return f"python -m studies.bundled_models --model {name}"
-
-
-def _made_by(record, name):
-    "The command, and what it took."
-    if "sources" not in record:
-        english = len(record["recipe"]["locales"]) == 1
-        took = "a quarter of an hour" if english else "half an hour"
-        return f"`{_command(name)} --out DIR` (or `make mini-model`), about {took} on one CPU core."
-    run = record["run"]
-    versions = ", ".join(f"{package} {number}" for package, number in run["versions"].items())
-    return (
-        f"`{_command(name)} --text FOLDER --out DIR`; {run['tokens'] / 1e6:,.1f} million tokens in "
-        f"{run['seconds']:,} seconds on {run['machine']}, {run['date']} ({versions})."
-    )
-
-
-def model_card(record: dict) -> str:  # Markdown
-    "The model card that goes with the stored model."
-    recipe = asdict(ModelRecipe()) | record["recipe"]  # older records lack what was the default
-    record = record | {"recipe": recipe}
-    like = _LIKE[recipe["architecture"]]
-    what, asking, asked = "masked", f"masking {recipe['mask_probability']:.0%}", "masked token"
-    if recipe["architecture"] == "gpt2":
-        what, asking, asked = "causal", "every token asked for from those before it", "token"
-    if recipe["causal_steps"]:
-        asking += f" (and {recipe['causal_steps']:,} steps before them that predict the next token)"
-    departure = _DEPARTURE.format(**recipe, **like) if recipe["pair_share"] else ""
-    heldout = "frames"
-    if "sources" in record:
-        like, departure, heldout = like | {"name": "field-xlmr"}, "", "lines"
-    byte_level = _TOKENIZERS[recipe["architecture"]]["kind"] == "bpe"
-    losses = {**record["source"], **record["unseen"]}
-    return _CARD.format(
-        **recipe,
-        **like,
-        text=_text_described(record),
-        made_by=_made_by(record, like["name"]),
-        heldout=heldout,
-        n_unseen=len(record["unseen"]),
-        parameters=record["parameters"],
-        uniform=record["uniform"],
-        what=f"{'multilingual' if len(recipe['locales']) > 1 else 'monolingual'} {what}",
-        asking=asking,
-        asked=asked,
-        departure=departure,
-        unknown=_WITHOUT_UNKNOWN if byte_level else _WITH_UNKNOWN,
-        rows="\n".join(f"| {code} | {loss:.2f} |" for code, loss in losses.items()),
-    )
-
-
-POS_CONFIG = TaggingConfig(
-    learning_rate=5e-4,
-    batch_size=32,
-    epochs=4,
-    eval_every=1,
-    patience=NO_EARLY_STOP,
-    max_length=128,
-    schedule="linear",
-    warmup_steps=0.1,
-)
-
-
-def check_treebanks(folder: str | Path, train: str = "en") -> None:
-    "`ValueError` where a treebank of the tagger's language is missing."
-    for split in SPLITS:
-        if not (Path(folder) / f"{train}.{split}.conllu").is_file():
-            raise ValueError(f"no {train}.{split}.conllu in {folder}, which zero-shot tagging needs")
-
-
-def zero_shot_pos(
-    name: str | Path,  # as in `load_source_model`
-    treebanks: str | Path,  # folder with CODE.train.conllu, CODE.dev.conllu and CODE.test.conllu
-    train: str = "en",  # language of the tagger
-    seeds: tuple = (0, 1, 2),
-    n_train: int = 4000,  # sentences to train on, at most
-    n_test: int = 500,  # sentences of each language to test on, at most
-    random_weights: bool = False,  # whether the model is randomly initialised first
-    config: TaggingConfig = POS_CONFIG,
-) -> pd.DataFrame:  # a row per seed; accuracy, 0 to 1, in a column for each language with a test treebank
-    "Fine-tune a tagger on one language and test it on others."
-    import pandas as pd
-
-    from vocab_lit.tasks.finetune import evaluate, fine_tune
-    from vocab_lit.tasks.tagging import read_conllu
-
-    check_treebanks(treebanks, train)
-    model, tokenizer = load_source_model(name)
-    if random_weights:
-        model = _randomly_initialised(model)
-
-    def sentences(code, part, n):
-        return read_conllu(Path(treebanks) / f"{code}.{part}.conllu")[:n]
-
-    split = sentences(train, "train", n_train), sentences(train, "dev", n_test)
-    codes = [file.name.split(".")[0] for file in sorted(Path(treebanks).glob("*.test.conllu"))]
-    tests = {code: sentences(code, "test", n_test) for code in codes}
-    rows = []
-    for seed in tqdm(seeds, desc=f"zero-shot POS of {Path(name).name}"):
-        tagger = fine_tune(model, tokenizer, *split, tests[train], "pos", seed, config).model
-        accuracy = {code: evaluate(tagger, tokenizer, test, "pos", config)["accuracy"] for code, test in tests.items()}
-        rows.append({"train": train, "seed": seed, **accuracy})
-    return pd.DataFrame(rows)
-
-
-def _randomly_initialised(model):
-    "A model of the same shape with random weights of seed 0."
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(0)
-        return type(model)(model.config)
-
-
-_TRANSFER = """
-Accuracy of part-of-speech tagging, in percent: a tagger is fine-tuned on {train} and tags the other languages as it is
-({seeds} seeds, mean and standard deviation; `zero_shot.json`).
-
-{table}
-"""
-
-
-def transfer_section(
-    found: pd.DataFrame,  # from `zero_shot_pos`, with a column model
-) -> str:  # Markdown
-    "The part of a model card about zero-shot transfer."
-    scores = found.drop(columns=["seed", "train"]).groupby("model", sort=False)
-    mean, spread = 100 * scores.mean(), 100 * scores.std(ddof=1)
-    lines = ["| language | " + " | ".join(mean.index) + " |", "|---" * (1 + len(mean)) + "|"]
-    for code in mean.columns:
-        cells = [f"{m:.1f} ± {s:.1f}" for m, s in zip(mean[code], spread[code])]
-        lines.append(f"| {code} | " + " | ".join(cells) + " |")
-    return _TRANSFER.format(train=found.train.iloc[0], seeds=found.seed.nunique(), table="\n".join(lines))
-
-
-def measure_transfer(
-    folder: str | Path,  # with a model and its heldout.json
-    treebanks: str | Path,
-    **options,  # as in `zero_shot_pos`
-) -> pd.DataFrame:  # columns model, train, seed and languages
-    "Measure zero-shot transfer beside two baselines; write `zero_shot.json` and add a section to the model card."
-    import pandas as pd
-
-    folder = Path(folder)
-    compared = (
-        (folder.resolve().name, folder, False),
-        ("random weights", folder, True),
-        ("mini-xlmr (bundled)", "mini-xlmr", False),
-    )
-    parts = [
-        zero_shot_pos(name, treebanks, random_weights=random_weights, **options).assign(model=label)
-        for label, name, random_weights in compared
-    ]
-    found = pd.concat(parts, ignore_index=True)
-    write_json(found.to_dict("records"), folder / "zero_shot.json")
-    record = json.loads((folder / "heldout.json").read_text(encoding="utf-8"))
-    (folder / "README.md").write_text(model_card(record) + transfer_section(found), encoding="utf-8")
-    return found
-
-
-def _parser():
-    parser = argparse.ArgumentParser(
-        prog="python -m studies.bundled_models",
-        description="Train a bundled model, or a source model on a folder of text. "
-        "The same command resumes an interrupted run.",
-    )
-    models = [*RECIPES, *FIELD_RECIPES]
-    parser.add_argument("--model", choices=models, default="mini-xlmr", help="which one (default: %(default)s)")
-    parser.add_argument("--out", help="folder for the model (default: its name)")
-    parser.add_argument(
-        "--text",
-        help="field-xlmr: folder with CODE.train.txt and CODE.heldout.txt of each language, perhaps compressed; "
-        "its sources.md goes into the model card",
-    )
-    parser.add_argument(
-        "--treebanks",
-        help="folder with en.train.conllu, en.dev.conllu and CODE.test.conllu of each language: "
-        "measure zero-shot POS tagging of the trained model",
-    )
-    parser.add_argument("--steps", type=int, help="optimizer steps (default: its recipe's)")
-    parser.add_argument("--frames", type=int, help="frames per locale (default: its recipe's)")
-    parser.add_argument("--seed", type=int, help="default: its recipe's")
-    parser.add_argument("--micro-batch", type=int, default=0, help="blocks in one forward pass (default: at most 32)")
-    parser.add_argument(
-        "--bf16",
-        action="store_true",
-        help="multiply in bfloat16 on a CPU: twice as fast with AMX or AVX512-BF16, slower without",
-    )
-    return parser
-
-
-def _train_as_asked(asked, out):
-    if (asked.model in FIELD_RECIPES) != bool(asked.text):
-        raise ValueError("--text FOLDER goes with field-xlmr")
-    recipe = {**RECIPES, **FIELD_RECIPES}[asked.model]
-    changed = {key: value for key in ("steps", "frames", "seed") if (value := getattr(asked, key)) is not None}
-    options = dict(text=asked.text, micro_batch=asked.micro_batch, bf16=asked.bf16)
-    return train_source_model(out, replace(recipe, **changed), **options)
-
-
-def main(arguments=None):
-    "`python -m studies.bundled_models --out DIR`, with `--model field-xlmr --text FOLDER` on real text"
-    parser = _parser()
-    asked = parser.parse_args(arguments)
-    out = Path(asked.out or asked.model)
-    try:
-        if asked.treebanks:
-            check_treebanks(asked.treebanks)
-        if not (asked.treebanks and is_trained(out)):
-            print(_train_as_asked(asked, out))
-        if asked.treebanks:
-            accuracy = measure_transfer(out, asked.treebanks).drop(columns=["train", "seed"])
-            print(accuracy.groupby("model", sort=False).mean())
-    except (ValueError, OSError) as e:
-        parser.error(str(e))
-
-
-if __name__ == "__main__" and "__file__" in globals():
-    main()  # not in a notebook

@@ -8,7 +8,8 @@ from functools import partial
 
 from studies.costs import OnTask, OnText
 from studies.experiment import EXTENSION, FOCUS_VOCABULARIES, Target
-from studies.hub import MODELS, MONOLINGUAL, has_task
+from studies.hub import has_task
+from studies.hub_sources import MODELS, MONOLINGUAL
 from studies.presets import languages_by_kind
 from studies.setups import scale_lapt, scale_models, scale_vocab_size
 from studies.transfer import ALL_LAYERS, FMT, LANGUAGE_ONLY, MBERT, METHODS, UNKS, WIRINGS, Method

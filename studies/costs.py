@@ -11,13 +11,14 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from studies.hub import MODELS, in_mirror
+from studies.hub_sources import MODELS
 from studies.setups import get_setup
 from vocab_lit.models.device import find_device
 from vocab_lit.models.source import load_model
 from vocab_lit.study.results import Cell, with_needs
 from vocab_lit.tasks.registry import TASKS
 from vocab_lit.text.corpus import data_path
+from vocab_lit.text.mirror import in_mirror
 from vocab_lit.tokens.tokenizer import load_tokenizer
 from vocab_lit.training.lapt import lapt, lapt_flops
 from vocab_lit.training.lm_data import pack
@@ -203,7 +204,7 @@ def measure_throughput(
 
 
 def measured_rate(
-    file: str | Path = "_build/bench/bench.json",  # as `vocab-lit bench gpu` writes it
+    file: str | Path = "_build/bench/bench.json",  # as `python -m benchmarks gpu` writes it
 ) -> dict | None:  # device, flops_per_second
     "What was measured on a GPU, the median over its models; None where nothing was."
     import numpy as np

@@ -11,16 +11,15 @@ from functools import cache, cached_property, lru_cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from studies.hub import (
-    StoredText,
-    word_files,
-)
+from studies.hub import StoredText
+from studies.hub_sources import word_files
 from studies.setups import Setup, get_setup, scale_lapt
-from vocab_lit.methods.recipe import Copy, Gaussian, RandomMapping, Recipe
+from vocab_lit.methods.recipe import Copy, RandomMapping, Recipe
 from vocab_lit.methods.registry import get_recipe
 from vocab_lit.models.auxiliary import embedding_vectors, smaller_model
 from vocab_lit.models.device import find_device
 from vocab_lit.models.new_rows import only_new_rows
+from vocab_lit.models.pipeline import trim_recipe
 from vocab_lit.models.source import load_model
 from vocab_lit.models.transplant import Transplant, transplant
 from vocab_lit.study.adaptation import Adaptation
@@ -53,7 +52,6 @@ if TYPE_CHECKING:
 
 
 EXTENSION = 0.6  # share of the target vocabulary that is added: FOCUS, Section 3.1, adds 30,000 of 50,000 tokens
-TRIM_RECIPE = Recipe("trim", (Copy(fuzzy=False), Gaussian()), "Abdaoui et al. (2020)", "Every token overlaps.")
 _RANDOM_EXTENSION = Recipe(
     "random extension",
     (Copy(), RandomMapping()),
@@ -86,7 +84,7 @@ FOCUS_METHODS = {
 }
 VOCABULARY_WAYS = {  # as `vocab-lit inspect` advises
     "keep": Adaptation("keep"),
-    "trim": Adaptation("trim", TRIM_RECIPE),
+    "trim": Adaptation("trim", trim_recipe()),
     "extend": Adaptation("extended", "focus"),
     "continue": Adaptation("continued", "focus"),
     "replace": Adaptation("new", "focus"),

@@ -1,20 +1,19 @@
-"""The papers' texts, treebanks, names, questions and pairs by name, from the Hugging Face Hub or from a mirror of it on this machine."""
+"""The papers' texts, treebanks, names, questions and pairs, from the Hugging Face Hub or a mirror of it."""
 
 import os
 import random
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass
 from functools import partial
 from itertools import islice
 from pathlib import Path
-from types import MappingProxyType
 
 from babel import Locale
-from babel.core import get_global
 from huggingface_hub import constants, try_to_load_from_cache
 
+from studies.hub_sources import DEFAULTS, PARQUET, SOURCES, Source, cldr_code, get_source, source_for
 from vocab_lit.tasks.nli import Pair
 from vocab_lit.tasks.parsing import Parsed
 from vocab_lit.tasks.qa import Answer, Question
@@ -23,216 +22,9 @@ from vocab_lit.tasks.tagging import Tagged, read_bio, split_wikiann
 from vocab_lit.text.corpus import capped, clean, mix
 from vocab_lit.text.corpus import hold_out as hold_out_lines
 from vocab_lit.text.extras import import_extra
+from vocab_lit.text.mirror import in_mirror
 from vocab_lit.text.settings import CleanSettings, first_line
 from vocab_lit.tokens.tokenizer import hub_name
-
-
-def cldr_code(language: str) -> str:
-    "A language by CLDR's code; the papers have three letters for some that have a code of two, as `sme` for `se`."
-    return {"sme": "se"}.get(language, language)
-
-
-@dataclass(frozen=True)
-class Source:
-    "A data set of the Hugging Face Hub."
-
-    name: str  # namespace/name
-    task: str  # text, ner, pos (and trees), qa or nli
-    config: str = "{language}"  # of one language
-    revision: str | None = None  # branch; None: the newest
-    # what training, development and test part are called; "": there is none
-    splits: tuple[str, str, str] = ("train", "validation", "test")
-    column: str = "text"  # of text, or of tags
-    files: str = ""  # of one language in the repository, where its configuration has others too
-    codes: Mapping[str, str] = field(default_factory=dict, repr=False)  # the set's own codes of languages
-    only: tuple[str, ...] = ()  # languages; empty: many
-    # languages of the papers that it lacks: the short name of a set that has them, or ""
-    lacks: Mapping[str, str] = field(default_factory=dict, repr=False)
-    note: str = ""  # what has to be known
-    without: tuple[str, ...] = ()  # documents with one of these quality warnings, as OSCAR has them, are left out
-
-    def of(self, pattern: str, language: str) -> str:
-        "The name of a language's configuration or files; `ValueError` where the set has no such language."
-        language = cldr_code(language)
-        if language in self.lacks:
-            raise ValueError(f"{self.name} has no {language}")
-        if self.only and language not in self.only:
-            raise ValueError(f"{self.name} has no {language}; it has {', '.join(self.only)}")
-        return pattern.format(language=language, code=self.codes.get(language, language))
-
-
-def _words(text):
-    return text.split()
-
-
-def _codes(text):  # of `code=the set's own`
-    return dict(pair.split("=") for pair in _words(text))
-
-
-_ISO3 = _codes(
-    """
-    af=afr am=amh ar=arb az=azj be=bel bg=bul bm=bam bn=ben bo=bod ca=cat ceb=ceb cs=ces cy=cym da=dan de=deu
-    dv=div ee=ewe el=ell es=spa et=ekk eu=eus fa=fas fi=fin fr=fra ga=gle gd=gla gn=gug gu=guj ha=hau he=heb
-    hi=hin hr=hrv ht=hat hu=hun hy=hye id=ind ig=ibo ilo=ilo is=isl it=ita ja=jpn jv=jav ka=kat kk=kaz km=khm
-    kn=kan ko=kor ku=kmr ky=kir la=lat lb=ltz lg=lug lo=lao lt=lit lv=lvs mg=plt mi=mri mk=mkd ml=mal mn=khk
-    mr=mar ms=zsm mt=mlt my=mya myv=myv nds=nds ne=npi nl=nld no=nob ny=nya or=ory pa=pan pl=pol ps=pbt pt=por
-    qu=quy ro=ron ru=rus rw=kin sa=san sd=snd se=sme si=sin sk=slk sl=slv sm=smo sn=sna so=som sq=als sr=srp
-    st=sot su=sun sv=swe sw=swh ta=tam te=tel tg=tgk th=tha ti=tir tk=tuk tl=fil tn=tsn tr=tur ug=uig uk=ukr
-    ur=urd uz=uzn vi=vie wo=wol xh=xho yi=ydd yo=yor zh=cmn zu=zul
-    """
-)
-_SCRIPTS = dict(zh="Hani", ko="Hang")  # where FineWeb-2 names a broader or narrower script than Unicode
-
-
-def _with_script(language):
-    return f"{_ISO3[language]}_{_SCRIPTS.get(language) or get_global('likely_subtags')[language].split('_')[1]}"
-
-
-_MASAKHANER = dict(am="amh", ha="hau", ig="ibo", rw="kin", lg="lug", luo="luo", pcm="pcm", sw="swa", wo="wol", yo="yor")
-_MASAKHANER2 = {
-    **_MASAKHANER,
-    **dict(
-        bm="bam", bbj="bbj", ee="ewe", fon="fon", mos="mos", ny="nya", sn="sna", tn="tsn", tw="twi", xh="xho", zu="zul"
-    ),
-}
-del _MASAKHANER2["am"]
-_TREEBANKS = _codes(
-    """
-    hy=hy_armtdp eu=eu_bdt myv=myv_jr et=et_edt he=he_htb ru=ru_syntagrus se=sme_giella te=te_mtg fi=fi_tdt
-    hu=hu_szeged en=en_ewt de=de_gsd fr=fr_gsd zh=zh_gsd
-    ja=ja_gsd ar=ar_padt hi=hi_hdtb ur=ur_udtb bh=bho_bhtb wo=wo_wtb am=am_att
-    """
-)
-_XQUAD = ("ar", "de", "el", "en", "es", "hi", "ro", "ru", "th", "tr", "vi", "zh")
-_XNLI = ("ar", "bg", "de", "el", "en", "es", "fr", "hi", "ru", "sw", "th", "tr", "ur", "vi", "zh")
-_TYDIQA = ("ar", "bn", "en", "fi", "id", "ko", "ru", "sw", "te")  # its gold passages have no Japanese and no Thai
-_IN_FINEWEB = dict(myv="fineweb-2", se="fineweb-2")  # where else the text of small languages is
-_OSCAR = Source(
-    "oscar-corpus/OSCAR-2301",
-    "text",
-    column="content",
-    lacks=_IN_FINEWEB,
-    files="{language}_meta/*.jsonl.zst",
-    note="gated: agree to its terms on the Hub and log in; reading it needs the package zstandard. fineweb-2 is open",
-)
-PARQUET = "refs/convert/parquet"  # the Hub's own branch of tables
-
-
-SOURCES: Mapping[str, Source] = MappingProxyType(
-    {
-        "cc100": Source(
-            "statmt/cc100",
-            "text",
-            revision=PARQUET,
-            lacks=_IN_FINEWEB,
-            note="large languages are cut off there; whole ones: data.statmt.org/cc-100/LANGUAGE.txt.xz",
-        ),
-        "fineweb-2": Source(
-            "HuggingFaceFW/fineweb-2",
-            "text",
-            "{code}",
-            codes={language: _with_script(language) for language in _ISO3},
-            note="no English",
-        ),
-        "mc4": Source(
-            "allenai/c4",
-            "text",
-            "multilingual",
-            files="multilingual/c4-{language}.*.json.gz",
-            lacks=_IN_FINEWEB,
-        ),
-        "oscar": _OSCAR,
-        "oscar-filtered": replace(_OSCAR, without=("header", "footer", "noisy")),  # FOCUS, Appendix A
-        "oscar-2201": Source(
-            "oscar-corpus/OSCAR-2201",
-            "text",
-            column="content",
-            lacks=_IN_FINEWEB,
-            files="**/{language}_meta/*.jsonl.gz",
-            note="gated: agree to its terms on the Hugging Face Hub and log in. fineweb-2 is open",
-        ),
-        "oscar-2019": Source(
-            "oscar-corpus/oscar",
-            "text",
-            "unshuffled_deduplicated_{language}",
-            PARQUET,
-            lacks=_IN_FINEWEB,
-            note="its tables on the Hugging Face Hub end after 5 GB of a language",
-        ),
-        "wikipedia": Source("wikimedia/wikipedia", "text", "20231101.{language}"),
-        "wikiann": Source(
-            "unimelb-nlp/wikiann",
-            "ner",
-            column="ner_tags",
-            lacks=dict(myv="", se=""),
-        ),
-        "masakhaner": Source(
-            "masakhane/masakhaner",
-            "ner",
-            "{code}",
-            PARQUET,
-            column="ner_tags",
-            codes=_MASAKHANER,
-            only=tuple(_MASAKHANER),
-        ),
-        "masakhaner2": Source(
-            "masakhane/masakhaner2",
-            "ner",
-            "{code}",
-            PARQUET,
-            column="ner_tags",
-            codes=_MASAKHANER2,
-            only=tuple(_MASAKHANER2),
-        ),
-        "germeval14": Source("GermanEval/germeval_14", "ner", "germeval_14", PARQUET, column="ner_tags", only=("de",)),
-        "universal-dependencies": Source(
-            "commul/universal_dependencies",
-            "pos",
-            "{code}",
-            "2.17",
-            column="upos",
-            codes=_TREEBANKS,
-            only=tuple(_TREEBANKS),
-        ),
-        "xnli": Source("facebook/xnli", "nli", only=_XNLI),
-        "squad": Source("rajpurkar/squad", "qa", "plain_text", splits=("train", "validation", ""), only=("en",)),
-        "xquad": Source(
-            "google/xquad",
-            "qa",
-            "xquad.{language}",
-            splits=("", "", "validation"),
-            only=_XQUAD,
-            note="English training questions are SQuAD's",
-        ),
-        "tydiqa": Source(
-            "google-research-datasets/tydiqa", "qa", "secondary_task", splits=("train", "", "validation"), only=_TYDIQA
-        ),
-        "germanquad": Source(
-            "deepset/germanquad", "qa", "plain_text", PARQUET, splits=("train", "", "test"), only=("de",)
-        ),
-    }
-)
-MODELS: Mapping[str, str] = MappingProxyType(
-    {
-        "XLM-R": "FacebookAI/xlm-roberta-base",
-        "mBERT": "google-bert/bert-base-multilingual-cased",
-        "RoBERTa": "FacebookAI/roberta-base",
-        "GPT-2": "openai-community/gpt2",
-        "CamemBERT": "almanach/camembert-base",
-        "GBERT_Base": "deepset/gbert-base",
-        "BERT_Base-Chinese": "google-bert/bert-base-chinese",
-    }
-)  # of the papers
-# models of one language that WECHSEL's are compared with (Table 2)
-MONOLINGUAL: Mapping[str, str] = MappingProxyType({"fr": "CamemBERT", "de": "GBERT_Base", "zh": "BERT_Base-Chinese"})
-
-
-def in_mirror(name: str) -> Path | None:  # the folder, None where there is none
-    "The folder of a name in the local mirror of the Hub."
-    root = os.environ.get("VOCAB_LIT_HUB")
-    if root and not Path(root).is_dir():
-        raise FileNotFoundError(f"VOCAB_LIT_HUB={root}: no such folder; make it, or unset the variable")
-    return at if root and (at := Path(root, name)).is_dir() else None
 
 
 def _downloaded(name, dataset):  # in the Hub's cache
@@ -385,23 +177,6 @@ def load_part(
         raise ValueError(
             f"the data set {source.name} does not load for {language} ({why}): {_advice(source.name, more)}"
         ) from None
-
-
-def get_source(name: str, task: str) -> Source:  # task: text, ner, pos, dp, qa or nli
-    "A data set by its short name; `ValueError` where it is not one for the task."
-    fitting = [n for n, s in SOURCES.items() if s.task == ("pos" if task == "dp" else task)]
-    if name not in fitting:
-        raise ValueError(
-            f"no {'corpus' if task == 'text' else f'data set for {task}'} {name!r}; choose from {', '.join(fitting)}"
-        )
-    return SOURCES[name]
-
-
-def source_for(name: str, task: str, language: str) -> Source:  # name and task as in `get_source`
-    "The data set of a language: the one of that name, or the one that stands in where it lacks the language."
-    source = get_source(name, task)
-    stand_in = source.lacks.get(cldr_code(language))
-    return SOURCES[stand_in] if stand_in else source
 
 
 def hub_lines(
@@ -579,15 +354,6 @@ def _pairs(data):
     return [Pair(r["premise"], r["hypothesis"], names[r["label"]]) for r in data if r["label"] >= 0]
 
 
-DEFAULTS = {
-    "pos": "universal-dependencies",
-    "dp": "universal-dependencies",
-    "ner": "wikiann",
-    "qa": "xquad",
-    "nli": "xnli",
-}  # a task's data set where none is named
-
-
 def hub_splits(
     task: str,  # pos, ner, dp, qa or nli
     language: str,  # as the data set has it; English questions of XQuAD have SQuAD's to train on
@@ -648,25 +414,3 @@ def _reader(source, task, language):  # of the examples of a part
         several = source is SOURCES["tydiqa"] and language in source.only  # languages in one configuration
         return partial(_questions, prefix=f"{Locale('en').languages[language].lower()}-" if several else "")
     return {"nli": _pairs, "dp": _trees}.get(task) or partial(_tagged, column=source.column)
-
-
-_MUSE = _words(
-    """
-    af ar bg bn bs ca cs da de el es et fa fi fr he hi hr hu id it ja ko lt lv mk ms nl no pl pt ro ru sk sl sq
-    sv ta th tl tr uk vi zh
-    """
-)
-
-
-def word_files(language: str) -> dict[str, str]:  # what it is to its address
-    "Where vectors and dictionaries between English and a language can be downloaded."
-    name = Locale("en").languages.get(language, "").lower().replace(" ", "_")
-    vectors = "https://dl.fbaipublicfiles.com/fasttext/vectors-crawl/cc.{}.300.bin.gz"
-    found = {"vectors of English": vectors.format("en"), f"vectors of {language}": vectors.format(language)}
-    if language in _MUSE:
-        found["dictionary (MUSE)"] = f"https://dl.fbaipublicfiles.com/arrival/dictionaries/en-{language}.txt"
-    if name:
-        found["dictionary (WECHSEL's repository)"] = (
-            f"https://raw.githubusercontent.com/CPJKU/wechsel/main/dicts/data/{name}.txt"
-        )
-    return found | {"dictionary (FreeDict)": "https://freedict.org/downloads/"}

@@ -1,8 +1,7 @@
-"""`make records`: the chapters again, with more languages and more seeds, into one table that the book is measured against."""
+"""The chapters again, with more languages and more seeds, into one table that the book is measured against."""
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterable
 from functools import partial
 from pathlib import Path
@@ -63,10 +62,3 @@ def run_study(
     forget(names or study_runs())
     run_jobs(jobs, share_cores())
     return study_path()
-
-
-if __name__ == "__main__" and "__file__" in globals():  # not in a notebook
-    try:
-        print("written:", record_pages() if sys.argv[1:] == [PAGES] else run_study(sys.argv[1:]))
-    except (ValueError, FileNotFoundError, RuntimeError) as e:
-        sys.exit(str(e))

@@ -9,17 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from studies.constructed import LANGUAGES, world_of
-from studies.hub import (
-    MODELS,
-    HubText,
-    Sample,
-    get_source,
-    has_task,
-    hub_model,
-    hub_splits,
-    stored_mix,
-    stored_text,
-)
+from studies.hub import HubText, Sample, has_task, hub_model, hub_splits, stored_mix, stored_text
+from studies.hub_sources import MODELS, get_source
 from studies.presets import PAPER_TEXT, PaperText, paper_of
 from vocab_lit.tasks.config import TaskConfig
 from vocab_lit.tasks.evaluate import read_examples

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from studies.costs import OnTask, OnText
 from studies.experiment import Target, Targets
-from studies.hub import hub_model, in_mirror
+from studies.hub import hub_model
 from studies.setups import scale_lapt, scale_models, scale_vocab_size
 from vocab_lit.methods.factored import Factors, factorize, load_factors
 from vocab_lit.methods.factoring import Factoring
@@ -21,13 +21,14 @@ from vocab_lit.models.device import find_device
 from vocab_lit.models.factored_embedding import factored
 from vocab_lit.models.madx import LANGUAGE, TASK, AdapterConfig, MadX
 from vocab_lit.models.source import load_model
-from vocab_lit.models.transplant import token_parameters
+from vocab_lit.models.token_tensors import token_parameters
 from vocab_lit.study.adaptation import Adaptation
 from vocab_lit.study.results import Cell, ResultStore, Workers, cell_stamp, made_once, unstack_in_order, with_needs
 from vocab_lit.tasks.config import TaskConfig
 from vocab_lit.tasks.finetune import evaluate, fine_tune
 from vocab_lit.tasks.registry import task_settings
 from vocab_lit.text.files import write_file, write_folder
+from vocab_lit.text.mirror import in_mirror
 from vocab_lit.tokens.tokenizer import load_tokenizer, save_tokenizer
 from vocab_lit.training.lm_loss import heldout_loss
 

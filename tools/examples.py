@@ -37,7 +37,7 @@ def remarks(tell: Callable[[str], object] | None = None) -> Iterator[list[str]]:
 
 
 def tiny_model(folder: str | Path, tokens: int = 800) -> Path:
-    "Save a masked model of a few thousand random weights, with a tokenizer of English and Finnish, and its text sw.txt."
+    "Save a masked model of few random weights, with a tokenizer of English and Finnish, and its text sw.txt."
     import torch
     from transformers import XLMRobertaConfig, XLMRobertaForMaskedLM
 

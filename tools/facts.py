@@ -341,43 +341,19 @@ def speed() -> str:
     return "\n".join(f"- {line}" for line in told)
 
 
-GROUPS = {
-    "look first": ("inspect", "methods", "explain", "report", "claims"),
-    "prepare": ("init", "clean", "tokenizer", "vectors"),
-    "make": ("transplant", "trim", "factorize"),
-    "train": ("lapt", "adapter"),
-    "measure": ("evaluate", "bench"),
-    "all in one": ("adapt", "study", "chapter"),
-    "serve and share": ("check", "push"),
-}
-
-
-def program_commands() -> dict[str, str]:  # name to the first sentence of its help
-    "Every command of `vocab-lit`."
-    import click
-    import typer
-
-    from vocab_lit.cli.main import app
-
-    program = typer.main.get_command(app)
-    assert isinstance(program, click.Group)
-    listed = program.commands.items()
-    return {name: (command.help or "").split("\n\n")[0].replace("\n", " ") for name, command in listed}
-
-
 @_fact
 def commands() -> str:
     "A table of all commands, in groups."
-    there = program_commands()
-    grouped = {name for names in GROUPS.values() for name in names}
-    groups = GROUPS | {"further": tuple(name for name in there if name not in grouped)}
-    rows = [[group, ", ".join(f"`{name}`" for name in names if name in there)] for group, names in groups.items()]
-    return markdown_table(["to", "`vocab-lit` ..."], [row for row in rows if row[1]])
+    from vocab_lit.cli.main import commands_by_group
+
+    rows = [[group.lower(), ", ".join(f"`{name}`" for name in there)] for group, there in commands_by_group().items()]
+    return markdown_table(["to", "`vocab-lit` ..."], rows)
 
 
 @_fact
 def all_commands() -> str:
     "A table of all commands with what each does."
-    return markdown_table(
-        ["`vocab-lit` ...", "does"], [[f"`{name}`", text] for name, text in program_commands().items()]
-    )
+    from vocab_lit.cli.main import commands_by_group
+
+    listed = {name: told for there in commands_by_group().values() for name, told in there.items()}
+    return markdown_table(["`vocab-lit` ...", "does"], [[f"`{name}`", told] for name, told in listed.items()])

@@ -22,9 +22,9 @@ Device: {device}. Versions: {versions}.
 {chapter_table}
 
 A page takes less time than its numbers did: it reads measurements that are [kept in the \
-repository](../workshop.md#records), but for one in twenty (or none, in a book that is measured anew), and what an \
-earlier run has left. The table says how many measurements there are and how many minutes they took, how many of them \
-were made here, and how many of these are within 1% of what is kept.
+repository](../workshop.md#the-recorded-study), but for one in twenty (or none, in a book that is measured anew), and \
+what an earlier run has left. The table says how many measurements there are and how many minutes they took, how many \
+of them were made here, and how many of these are within 1% of what is kept.
 
 | chapter | measurements | minutes | made here | minutes | as kept | made |
 |---|---|---|---|---|---|---|

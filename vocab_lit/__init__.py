@@ -5,41 +5,112 @@
 # %% auto #0
 __all__ = ['ROOMS', 'PUBLIC']
 
-# %% ../nbs/00_vocab_lit.ipynb #0a10b003
+# %% ../nbs/00_vocab_lit.ipynb #cc3582f5
+from typing import TYPE_CHECKING
+
 import lazy_loader as lazy
 
-# %% ../nbs/00_vocab_lit.ipynb #0a10b005
-ROOMS = ("text", "tokens", "vectors", "methods", "models", "training", "tasks", "study", "app")
+# %% ../nbs/00_vocab_lit.ipynb #8ca0cb67
+ROOMS = ("text", "tokens", "vectors", "methods", "models", "training", "tasks", "study", "app", "cli")
 PUBLIC = {  # module: what a script needs of it
-    "text.corpus": ("read_lines",),
-    "tokens.train": ("train_tokenizer",),
+    "text.corpus": ("Lines", "clean", "read_lines"),
+    "text.settings": ("CleanSettings",),
+    "tokens.expansion": ("expand_tokenizer",),
     "tokens.like": ("train_tokenizer_like",),
     "tokens.load": ("load_tokenizer",),
+    "tokens.settings": ("TokenizerSettings", "TrimSettings"),
+    "tokens.train": ("train_tokenizer",),
+    "tokens.trim": ("trim",),
     "tokens.vocab": ("Vocab",),
-    "vectors.token_vectors": ("TokenVectors", "token_vectors"),
-    "vectors.word_vectors": ("read_vectors",),
     "vectors.align": ("AlignedVectors", "align_tokens"),
     "vectors.dictionary": ("read_dictionary",),
+    "vectors.settings": ("VectorSettings",),
+    "vectors.token_vectors": ("TokenVectors", "token_vectors"),
+    "vectors.word_vectors": ("read_vectors",),
     "methods.plan": ("Plan",),
     "methods.recipe": ("Recipe",),
     "methods.registry": ("RECIPES", "get_recipe", "method_table", "register"),
-    "methods.wechsel": ("wechsel",),
-    "methods.omp": ("omp",),
+    "methods.settings": ("InitSettings", "TransplantSettings"),
     "methods.ofa": ("ofa",),
+    "methods.omp": ("omp",),
     "methods.reinit": ("reinit",),
-    "methods.settings": ("TransplantSettings",),
-    "models.source": ("Source", "load_model"),
-    "models.transplant": ("save", "saved_plan", "transplant"),
+    "methods.wechsel": ("wechsel",),
+    "models.check": ("check_folder",),
     "models.madx": ("MadX",),
-    "training.settings": ("LaptConfig", "LaptSettings", "PRESETS"),
+    "models.pipeline": ("factorize_files", "transplant_files", "trim_files"),
+    "models.source": ("Source", "load_model"),
+    "models.transplant": ("Transplant", "transplant"),
     "training.lapt": ("lapt",),
     "training.perplexity": ("perplexity",),
+    "training.settings": ("PRESETS", "LaptConfig", "LaptSettings", "RunSettings"),
+    "training.training_run": ("lapt_files",),
+    "tasks.evaluate": ("evaluate_files",),
     "tasks.finetune": ("fine_tune",),
     "tasks.settings": ("EvaluateSettings",),
-    "tasks.evaluate": ("evaluate_files",),
-    "app.settings": ("Adaptation",),
-    "app.pipeline": ("transplant_files",),
     "app.adapt": ("adapt_files",),
+    "app.inspection": ("inspect_files",),
+    "app.settings": ("Adaptation",),
 }
-__getattr__, __dir__, __all__ = lazy.attach(__name__, ROOMS, PUBLIC)
+__getattr__, _, _ = lazy.attach(__name__, ROOMS, PUBLIC)
+__all__ = sorted(name for names in PUBLIC.values() for name in names)
+
+
+def __dir__() -> list[str]:
+    return __all__
+
+# %% ../nbs/00_vocab_lit.ipynb #85b48e4c
+if TYPE_CHECKING:
+    from vocab_lit.app.adapt import adapt_files as adapt_files
+    from vocab_lit.app.inspection import inspect_files as inspect_files
+    from vocab_lit.app.settings import Adaptation as Adaptation
+    from vocab_lit.methods.ofa import ofa as ofa
+    from vocab_lit.methods.omp import omp as omp
+    from vocab_lit.methods.plan import Plan as Plan
+    from vocab_lit.methods.recipe import Recipe as Recipe
+    from vocab_lit.methods.registry import RECIPES as RECIPES
+    from vocab_lit.methods.registry import get_recipe as get_recipe
+    from vocab_lit.methods.registry import method_table as method_table
+    from vocab_lit.methods.registry import register as register
+    from vocab_lit.methods.reinit import reinit as reinit
+    from vocab_lit.methods.settings import InitSettings as InitSettings
+    from vocab_lit.methods.settings import TransplantSettings as TransplantSettings
+    from vocab_lit.methods.wechsel import wechsel as wechsel
+    from vocab_lit.models.check import check_folder as check_folder
+    from vocab_lit.models.madx import MadX as MadX
+    from vocab_lit.models.pipeline import factorize_files as factorize_files
+    from vocab_lit.models.pipeline import transplant_files as transplant_files
+    from vocab_lit.models.pipeline import trim_files as trim_files
+    from vocab_lit.models.source import Source as Source
+    from vocab_lit.models.source import load_model as load_model
+    from vocab_lit.models.transplant import Transplant as Transplant
+    from vocab_lit.models.transplant import transplant as transplant
+    from vocab_lit.tasks.evaluate import evaluate_files as evaluate_files
+    from vocab_lit.tasks.finetune import fine_tune as fine_tune
+    from vocab_lit.tasks.settings import EvaluateSettings as EvaluateSettings
+    from vocab_lit.text.corpus import Lines as Lines
+    from vocab_lit.text.corpus import clean as clean
+    from vocab_lit.text.corpus import read_lines as read_lines
+    from vocab_lit.text.settings import CleanSettings as CleanSettings
+    from vocab_lit.tokens.expansion import expand_tokenizer as expand_tokenizer
+    from vocab_lit.tokens.like import train_tokenizer_like as train_tokenizer_like
+    from vocab_lit.tokens.load import load_tokenizer as load_tokenizer
+    from vocab_lit.tokens.settings import TokenizerSettings as TokenizerSettings
+    from vocab_lit.tokens.settings import TrimSettings as TrimSettings
+    from vocab_lit.tokens.train import train_tokenizer as train_tokenizer
+    from vocab_lit.tokens.trim import trim as trim
+    from vocab_lit.tokens.vocab import Vocab as Vocab
+    from vocab_lit.training.lapt import lapt as lapt
+    from vocab_lit.training.perplexity import perplexity as perplexity
+    from vocab_lit.training.settings import PRESETS as PRESETS
+    from vocab_lit.training.settings import LaptConfig as LaptConfig
+    from vocab_lit.training.settings import LaptSettings as LaptSettings
+    from vocab_lit.training.settings import RunSettings as RunSettings
+    from vocab_lit.training.training_run import lapt_files as lapt_files
+    from vocab_lit.vectors.align import AlignedVectors as AlignedVectors
+    from vocab_lit.vectors.align import align_tokens as align_tokens
+    from vocab_lit.vectors.dictionary import read_dictionary as read_dictionary
+    from vocab_lit.vectors.settings import VectorSettings as VectorSettings
+    from vocab_lit.vectors.token_vectors import TokenVectors as TokenVectors
+    from vocab_lit.vectors.token_vectors import token_vectors as token_vectors
+    from vocab_lit.vectors.word_vectors import read_vectors as read_vectors
 __version__ = "0.1.0"

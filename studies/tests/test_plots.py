@@ -13,20 +13,8 @@ from matplotlib.colors import to_rgb
 from matplotlib.text import Text
 
 import vocab_lit.study.figures as plots
-from studies.plots import (
-    _brief,
-    _plane,
-    _spread,
-    alignment_map,
-    correlations,
-    embedding_map,
-    growth_curves,
-    heat_map,
-    score_curves,
-    score_dots,
-    score_flops,
-    show_mixture,
-)
+from studies.plots import _brief, _spread, correlations, growth_curves, heat_map, score_curves, score_dots, score_flops
+from studies.embedding_plots import _plane, alignment_map, embedding_map, show_mixture
 from vocab_lit.study.figures import INK, SANS, label, loss_bars, loss_curves, plt, row_shares
 from vocab_lit.study.results import published
 
@@ -649,6 +637,15 @@ def test_curves_of_growth_go_through_the_points_and_slopes_are_in_the_legend(gro
     )
 
 
+@pytest.mark.usefixtures(
+    "aligned_words",
+    "script_panels",
+    "explained_scores",
+    "training_costs",
+    "grid_search_panels",
+    "growing_scores",
+    "score_grids",
+)
 def test_figures_keep_their_numbers_beside_them(random_losses, learning_curves, mixture, scores_beside_paper):
     folder, losses = random_losses.folder, random_losses.losses
     curves = learning_curves.curves
@@ -669,7 +666,6 @@ def test_figures_keep_their_numbers_beside_them(random_losses, learning_curves, 
             "heat",
             "map",
             "mixture",
-            "perplexities",
         )
         for e in ("csv", "png")
     } <= made

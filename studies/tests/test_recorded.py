@@ -181,3 +181,23 @@ def test_the_figure_says_what_its_sentence_says_and_has_a_panel_for_each_task_an
     figure = spread_plot(drawn)
     assert [ax.get_title() for ax in figure.axes] == ["loss", "f1"]
     assert "1 lie within its spread and 1 outside" in figure.alt
+
+
+def test_a_stale_record_counts_nowhere_and_gives_way_to_the_kept_one():
+    with tempfile.TemporaryDirectory() as tmp:
+        folder, path, nothing = Path(tmp, "records"), Path(tmp, "pages.jsonl.gz"), Path(tmp, "none.jsonl.gz")
+        key = {"method": "focus", "language": "sw", "seed": 0}
+        record = ResultStore(folder / "focus").cell(key, lambda: {"loss": 5.0}, f"{fingerprint()}-0123456789abcdef")
+        assert keep_pages(folder, path) == 1
+        (file,) = (folder / "focus").glob("*.json")
+        older = dict(record, library="older", fingerprint="older-0123456789abcdef")
+        file.write_text(json.dumps(older | dict(values=[{"metric": "loss", "value": 9.0}])))
+        assert fresh_rows(folder / "focus").empty
+        assert set(measured_anew(folder / "focus", path).values()) == {0}
+        assert keep_pages(folder, nothing) == 0
+        lay_out(folder, path, anew=10**9)
+        assert fresh_rows(folder / "focus").value.tolist() == [5.0]
+        assert measured_anew(folder / "focus", path)["taken over"] == 1
+        file.write_text(json.dumps(json.loads(file.read_text()) | dict(values=[{"metric": "loss", "value": 9.0}])))
+        lay_out(folder, path, anew=10**9)
+        assert fresh_rows(folder / "focus").value.tolist() == [9.0]  # of the present library: it stays

@@ -45,7 +45,7 @@ from vocab_lit.models.adapterhub import load_adapter, save_adapter
 from vocab_lit.models.factored_embedding import factored
 from vocab_lit.models.madx import TASK, AdapterConfig, MadX
 from vocab_lit.models.source import load_model
-from vocab_lit.models.transplant import token_parameters
+from vocab_lit.models.token_tensors import token_parameters
 from vocab_lit.study.adaptation import Adaptation
 from vocab_lit.study.results import Workers
 from vocab_lit.tasks.finetune import evaluate, fine_tune

@@ -35,15 +35,15 @@ def cell_8ba14d43():
 
 @pytest.fixture(scope='module')
 def cell_b20d994c(cell_8ba14d43):
-    # nbs/04_methods/10_clp.ipynb, cell "def divides(share, step=CosineWeighted()):" (b20d994c)
+    # nbs/04_methods/10_clp.ipynb, cell "def divides(share, **options):" (b20d994c)
     global divides, shares
-    def divides(share, step=CosineWeighted()):
+    def divides(share, **options):
         "Whether a token is made whose cosines, to two anchors, sum to this share of their absolute values."
         negative = -(1 - share) / (1 + share)  # (1 + c) / (1 - c) = share
         table = {"▁mto": (1, 0), "▁maji": (negative, (1 - negative**2) ** 0.5), "▁ziwa": (1, 0)}
         space = np.array([table.get(t.piece, (0, 0)) for t in few_target], np.float32)
         vectors = TokenVectors(space, space.any(1), "by hand")
-        made = Recipe("clp", (Copy(), step, Gaussian()), "", "").plan(few_source, few_target, vectors)
+        made = Recipe("clp", (Copy(), CosineWeighted(**options), Gaussian()), "", "").plan(few_source, few_target, vectors)
         return bool(made.is_low_rank[few_target.find("ziwa")[0].id])
 
 
@@ -98,8 +98,8 @@ def test_on_random_vocabularies_embeddings_equal_the_dense_sums_and_those_left_o
 @pytest.mark.cell('nbs/04_methods/10_clp.ipynb', 'cell "a token is made where its cosines sum to more than a twentieth of their absolute values, and no sooner" (1c6e5cdf)')
 def test_a_token_is_made_where_its_cosines_sum_to_more_than_a_twentieth_of_their_absolute_values_and_no_sooner(cell_b20d994c):
     assert [share for share in shares if divides(share)] == [0.051, 0.06, 0.2, 1]
-    assert divides(0.15) and not divides(0.15, CosineWeighted(least=0.2)) and divides(0.04, CosineWeighted(least=0.03))
-    assert not divides(0, CosineWeighted(least=0))  # nothing is divided by zero
+    assert divides(0.15) and not divides(0.15, least=0.2) and divides(0.04, least=0.03)
+    assert not divides(0, least=0)  # nothing is divided by zero
     assert get_recipe("clp").steps[1] == CosineWeighted() == CosineWeighted(least=0.05)
 
 

@@ -6,12 +6,13 @@ from tools.examples import remarks
 from transformers import AutoModelForMaskedLM, AutoTokenizer, GPT2Config, GPT2LMHeadModel, Gemma3TextConfig, LlamaConfig, MistralConfig, Qwen3Config, XLMRobertaConfig, XLMRobertaForMaskedLM
 from unittest import mock
 from vocab_lit.methods import factored
+from vocab_lit.methods.plan import Plan
 from vocab_lit.methods.registry import check_plan
 from vocab_lit.methods.settings import TransplantSettings, find_recipe
 from vocab_lit.models.check import check_folder
 from vocab_lit.models.pipeline import factorize_files, transplant_files, trim_files
 from vocab_lit.models.source import Source
-from vocab_lit.models.transplant import saved_plan
+from vocab_lit.text import corpus
 from vocab_lit.text.phrasebook import dictionary, lines
 from vocab_lit.tokens.chat import chat_tokenizer
 from vocab_lit.tokens.settings import TrimSettings
@@ -514,6 +515,33 @@ def test_nothing_of_the_source_is_read_twice(cell_6424b4a4):
     assert sorted(of_source) == ["_header", "_read_config", "from_pretrained"], reads
 
 
+@pytest.mark.cell('nbs/05_models/20_pipeline.ipynb', 'cell "model and text are gone through once, and each vocabulary is read once" (08ef8ed5)')
+def test_model_and_text_are_gone_through_once_and_each_vocabulary_is_read_once(cell_6424b4a4):
+    import vocab_lit.models.compatibility as compatibility
+
+    with pytest.MonkeyPatch.context() as patch:
+        done = []
+
+        def counting(owner, name, of=lambda *args: "", wrap=lambda f: f):
+            inner = getattr(owner, name)
+
+            def counted(*args, **kwargs):
+                done.append((name, of(*args)))
+                return inner(*args, **kwargs)
+
+            patch.setattr(owner, name, wrap(counted))
+
+        counting(compatibility, "_check_finite", of=lambda name, rows, source: name)
+        counting(corpus, "iter_lines")
+        counting(Vocab, "_read", of=lambda tokenizer: len(tokenizer), wrap=staticmethod)
+        transplanted("counted-vocabularies", method="subtoken-mean", vocab_size=600)
+    checked = [name for what, name in done if what == "_check_finite"]
+    assert len(checked) == len(set(checked)) > 1
+    assert [what for what, _ in done].count("iter_lines") == 1
+    # the source's, the target's, and that of the folder that was written, which is checked as it is on the disk
+    assert [n for what, n in done if what == "_read"] == [len(load_tokenizer(place / "model")), 600, 600]
+
+
 @pytest.mark.cell('nbs/05_models/20_pipeline.ipynb', 'cell "a trimmed model computes what its source does on a text that it covers, tied or not, with a bias or not" (edc1dc54)')
 def test_a_trimmed_model_computes_what_its_source_does_on_a_text_that_it_covers_tied_or_not_with_a_bias_or_not(cell_6424b4a4, cell_38f45693, cell_348c7090):
     for name, (model, tokenizer) in made.items():
@@ -588,7 +616,7 @@ def test_given_tokens_alone_leave_all_else_as_it_was_in_the_embeddings_the_head_
         note = json.loads((place / f"{name}-terms/vocab_lit.json").read_text())
         assert note["method"] == "given" and note["rows"]["Given"] == note["given_tokens"] == len(new)
         assert note["extended_by"] == len(new) and note["tokenizer"] == "the source's"
-        assert saved_plan(place / f"{name}-terms", theirs).explain("<dawa>").step[0] == "Given"
+        assert Plan.load(place / f"{name}-terms", Vocab.from_tokenizer(theirs)).explain("<dawa>").step[0] == "Given"
         assert not any(finding.breaks for finding in check_folder(place / f"{name}-terms", ("transformers",)))
 
 
@@ -620,7 +648,7 @@ def test_given_tokens_come_last_on_top_of_a_vocabulary_that_is_trained_given_exp
         assert ids == list(range(len(loaded) - 4, len(loaded))), name
         assert any(m.startswith("4 tokens are given: 3 are pieces of the model now, 1 added") for m in told), name
         rows = result.model.get_input_embeddings().weight
-        source = Source.open(place / options.get("source", "model"))
+        source = Source.from_pretrained(place / options.get("source", "model"))
         assert torch.equal(rows[ids[0]], source.load().get_input_embeddings().weight[source.vocab.find(" Kenya")[0].id])
     found = trim_files(place / "with-terms", [place / "few.txt"], place / "terms-then-trimmed", TrimSettings(coverage=0.9))
     trimmed = AutoTokenizer.from_pretrained(place / "terms-then-trimmed")

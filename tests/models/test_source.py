@@ -3,11 +3,19 @@ from pathlib import Path
 from transformers import BertConfig, BertForMaskedLM, BertForPreTraining, BertForSequenceClassification, BertLMHeadModel, BertModel
 from vocab_lit.models.source import Source, check_language_model, load_model, open_model
 from vocab_lit.text.corpus import data_path
+import doctest
 import json
 import pytest
 import shutil
 import tempfile
 import torch
+
+
+@pytest.mark.cell('nbs/05_models/04_source.ipynb', 'cell "the examples of the documentation run" (80f07fd3)')
+def test_the_examples_of_the_documentation_run():
+    import vocab_lit.models.source as documented
+
+    assert doctest.testmod(documented).failed == 0 and doctest.testmod(documented).attempted > 5
 
 
 @pytest.mark.cell('nbs/05_models/04_source.ipynb', 'cell "every part is read once, and a source is opened by itself" (fb9f45ce)')
@@ -31,8 +39,8 @@ def test_every_part_is_read_once_and_a_source_is_opened_by_itself():
         count(tokenizers, "load_tokenizer")
         count(module, "_read_config")
         count(lazy_weights, "stored_tensors")
-        source = module.Source.open(data_path("models", "mini-xlmr"))
-        assert not reads and module.Source.open(source) is source
+        source = module.Source.from_pretrained(data_path("models", "mini-xlmr"))
+        assert not reads and module.Source.from_pretrained(source) is source
         for _ in range(2):
             assert len(source.vocab) == len(source.tokenizer) and source.template is None and source.around == (True, True)
             assert source.open_weights() is not source.open_weights() and not source.load().training
@@ -51,7 +59,7 @@ def test_the_class_that_a_folder_names_is_loaded_and_one_that_says_nothing_of_th
         config = json.loads((folder / "config.json").read_text())
         del config["architectures"]
         (folder / "config.json").write_text(json.dumps(config))
-        kinds[cls] = Source.open(folder).model_class
+        kinds[cls] = Source.from_pretrained(folder).model_class
         if cls in (BertForMaskedLM, BertLMHeadModel):
             check_language_model(cls(small))
             continue
@@ -105,14 +113,14 @@ def test_what_holds_no_model_is_refused_without_a_look_at_weights():
         ("code class", "needs Python code of its own"),
     ):
         with pytest.raises((ValueError, OSError), match=match) as e:
-            Source.open(place / name).model_class  # noqa: B018
+            Source.from_pretrained(place / name).model_class  # noqa: B018
         assert "\n" not in str(e.value)
 
 
 @pytest.mark.cell('nbs/05_models/04_source.ipynb', 'cell "a quantised model is read, and refused where it is to be trained" (9c41d7e2)')
 def test_a_quantised_model_is_read_and_refused_where_it_is_to_be_trained():
     mini, folder = data_path("models", "mini-xlmr"), Path(tempfile.mkdtemp())
-    Source.open(mini).check_unquantised()
+    Source.from_pretrained(mini).check_unquantised()
     config = json.loads((mini / "config.json").read_text())
     for noted, method in (
         (dict(quant_method="fp8"), "fp8"),
@@ -120,7 +128,7 @@ def test_a_quantised_model_is_read_and_refused_where_it_is_to_be_trained():
         (dict(bits=4), "an unknown method"),
     ):
         (folder / "config.json").write_text(json.dumps(config | dict(quantization_config=noted)))
-        quantised = Source.open(folder)
+        quantised = Source.from_pretrained(folder)
         with pytest.raises(ValueError, match=f"{folder} is quantised by {method}, .*; give the model that was quantised$"):
             quantised.check_unquantised()
         assert quantised.model_class.__name__ == "XLMRobertaForMaskedLM"

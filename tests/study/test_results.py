@@ -813,7 +813,7 @@ def test_of_two_processes_on_one_cell_one_computes_it_and_the_other_waits_and_wh
     while not calls:
         time.sleep(0.01)
     threads += [
-        start(grid.cells, [({"n": n}, partial(quick, n)) for n in (1, 0, 2)]),
+        start(grid.cells, [Cell({"n": n}, partial(quick, n)) for n in (1, 0, 2)]),
         start(lambda: calls.append(grid.cell({"n": 0}, partial(quick, 0))["values"][0]["value"])),
     ]
     while len(calls) < 2:

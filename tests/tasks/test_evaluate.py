@@ -103,7 +103,7 @@ def cell_58149fb8(cell_790e2b33):
     # nbs/07_tasks/12_evaluate.ipynb, cell "from vocab_lit.models.adapterhub import save_adapter" (58149fb8)
     global draw, languages, mini, name, own, own_rows, p, save_adapter, stacked, there, token_parameters, train_tokenizer_like
     from vocab_lit.models.adapterhub import save_adapter
-    from vocab_lit.models.transplant import token_parameters
+    from vocab_lit.models.token_tensors import token_parameters
     from vocab_lit.tokens.tokenizer import train_tokenizer_like
 
     mini = data_path("models", "mini-xlmr")

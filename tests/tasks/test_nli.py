@@ -86,7 +86,7 @@ def cell_d45bfb0e(cell_b9847ca4):
         return pairs
 
 
-    learn = PairConfig(learning_rate=2e-3, batch_size=8, epochs=6, eval_every=3)
+    learn = PairConfig(learning_rate=2e-3, batch_size=8, epochs=3, eval_every=3)
     same = fine_tune(mini, mini_tokenizer, pairs_of(120, 1), pairs_of(40, 2), pairs_of(60, 3), "nli", config=learn)
     same.scores, same.history.round(3).tail(3)
 

@@ -111,9 +111,9 @@ def cell_0d48e8c3():
 
 @pytest.fixture(scope='module')
 def cell_dc029978(cell_5a170975, cell_0d48e8c3):
-    # nbs/07_tasks/07_qa.ipynb, cell "learn = QAConfig(learning_rate=2e-3, batch_size=8, epochs=4," (dc029978)
+    # nbs/07_tasks/07_qa.ipynb, cell "learn = QAConfig(learning_rate=4e-3, batch_size=8, epochs=2," (dc029978)
     global found, learn, living, q, said
-    learn = QAConfig(learning_rate=2e-3, batch_size=8, epochs=4, eval_every=4, stride=8, warmup_steps=0)
+    learn = QAConfig(learning_rate=4e-3, batch_size=8, epochs=2, eval_every=2, stride=8, warmup_steps=0)
     living = asked(40, 3)
     found = fine_tune(mini, mini_tokenizer, asked(150, 1), asked(10, 2), living, "qa", config=learn)
     print({name: round(score, 3) for name, score in found.scores.items()})

@@ -2,7 +2,7 @@
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
-from vocab_lit.text.corpus import Amount, CleanReport, Lines, clean, data_path, hold_out, iter_lines, mix, read_lines, reread, sample_languages, sample_lines, sampling_weights, split_lines, text_tokens
+from vocab_lit.text.corpus import Amount, CleanReport, KeptLines, Lines, clean, data_path, hold_out, iter_lines, mix, read_lines, reread, sample_languages, sample_lines, sampling_weights, split_lines, text_tokens
 from vocab_lit.text.settings import CleanSettings
 import doctest
 import numpy as np
@@ -83,9 +83,9 @@ def cell_42be3a15(cell_712f8632):
 
 @pytest.mark.cell('nbs/01_text/01_corpus.ipynb', 'cell "bundled data is found and what is missing is named" (8e017d58)')
 def test_bundled_data_is_found_and_what_is_missing_is_named():
-    assert data_path("published").is_dir()
-    with pytest.raises(FileNotFoundError, match="no-such-table"):
-        data_path("published", "no-such-table.csv")
+    assert data_path("models", "mini-xlmr").is_dir()
+    with pytest.raises(FileNotFoundError, match="no-such-table.*a checkout of the repository has everything"):
+        data_path("field", "no-such-table.csv")
 
 
 @pytest.mark.cell('nbs/01_text/01_corpus.ipynb', 'cell "the byte order mark, blank lines and margins are dropped, also in several files" (d9cb5090)')
@@ -330,6 +330,24 @@ def test_a_sample_has_as_much_as_is_asked_for_every_line_the_same_chance_and_les
         "b": 100,
     }
     assert reread(numbers) is numbers and reread(iter(numbers)) == numbers
+
+
+@pytest.mark.cell('nbs/01_text/01_corpus.ipynb', 'cell "a text that is small enough is read once, and of a larger one nothing is kept" (8717f4fe)')
+def test_a_text_that_is_small_enough_is_read_once_and_of_a_larger_one_nothing_is_kept():
+    class Reads:
+        def __init__(self):
+            self.n = 0
+
+        def __iter__(self):
+            self.n += 1
+            yield from ("maji", "", "moto")
+
+
+    for most, reads in ((8, 2), (7, 4)):
+        source = Reads()
+        kept = KeptLines(source, most)
+        assert next(iter(kept)) == "maji"  # begun and not ended
+        assert [list(kept) for _ in range(3)] == [["maji", "", "moto"]] * 3 and source.n == reads
 
 
 @pytest.mark.cell('nbs/01_text/01_corpus.ipynb', 'cell "memory holds no more than the sample" (6a3f0305)')

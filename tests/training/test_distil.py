@@ -9,7 +9,7 @@ from vocab_lit.models.new_rows import only_new_rows
 from vocab_lit.models.pipeline import transplant_files
 from vocab_lit.models.settings import LanguageAdapter
 from vocab_lit.models.source import load_model
-from vocab_lit.models.transplant import save, transplant
+from vocab_lit.models.transplant import transplant
 from vocab_lit.text.corpus import data_path
 from vocab_lit.tokens.tokenizer import ids_around, load_tokenizer, train_tokenizer
 from vocab_lit.training.distil import SnippetPairs, Teacher, distil_loss, shared_ends, snippet_rows
@@ -30,7 +30,7 @@ import torch
 @pytest.fixture(scope='module')
 def cell_d1571105():
     # nbs/06_training/08_distil.ipynb, cell "import json" (d1571105)
-    global BertConfig, BertForMaskedLM, Freezer, LanguageAdapter, LaptConfig, LaptSettings, LlamaConfig, LlamaForCausalLM, RunSettings, TransplantSettings, XLMRobertaConfig, XLMRobertaForMaskedLM, amharic, data_path, divided, here, json, kinds, lapt, lapt_files, larger, lay_out, lines, load_model, load_tokenizer, only_new_rows, pd, pieces, product, pytest, read, remarks, replace, save, shutil, swahili, tempfile, there, train_tokenizer, transplant, transplant_files, whole
+    global BertConfig, BertForMaskedLM, Freezer, LanguageAdapter, LaptConfig, LaptSettings, LlamaConfig, LlamaForCausalLM, RunSettings, TransplantSettings, XLMRobertaConfig, XLMRobertaForMaskedLM, amharic, data_path, divided, here, json, kinds, lapt, lapt_files, larger, lay_out, lines, load_model, load_tokenizer, only_new_rows, pd, pieces, product, pytest, read, remarks, replace, shutil, swahili, tempfile, there, train_tokenizer, transplant, transplant_files, whole
     import json
     import shutil
     import tempfile
@@ -54,7 +54,7 @@ def cell_d1571105():
     from vocab_lit.models.pipeline import transplant_files
     from vocab_lit.models.settings import LanguageAdapter
     from vocab_lit.models.source import load_model
-    from vocab_lit.models.transplant import save, transplant
+    from vocab_lit.models.transplant import transplant
     from vocab_lit.text.corpus import data_path
     from vocab_lit.text.phrasebook import lines
     from vocab_lit.tokens.tokenizer import load_tokenizer, train_tokenizer
@@ -338,7 +338,7 @@ def test_a_run_from_files_finds_its_teacher_resumes_to_the_bit_and_refuses_befor
     orphan, copies = place / "orphan", place / "copies"
     for folder, tokenizer in ((orphan, place / "start"), (copies, mini)):
         made = transplant(load_model(mini), load_tokenizer(mini), load_tokenizer(tokenizer), "fvt")
-        save(made, folder, model="nowhere/known")
+        made.save_pretrained(folder, model="nowhere/known")
     wide = place / "wide"
     shutil.copytree(mini, wide)
     XLMRobertaForMaskedLM(XLMRobertaConfig(vocab_size=2000, **shape)).save_pretrained(wide)

@@ -1,59 +1,65 @@
-from IPython.display import display
+import gzip
+import json
+import re
+import statistics
 from csv import DictReader
+
+import numpy as np
+import pytest
+import torch
+import typer
+
+import vocab_lit.cli.main
+from tools import facts
 from vocab_lit.text.corpus import data_path
 from vocab_lit.text.phrasebook import lines
 from vocab_lit.tokens.tokenizer import load_tokenizer
-import gzip
-import json
-import numpy as np
-import pytest
-import re
-import statistics
-import torch
-import tools.facts
-import tools.facts as facts
 
 
-@pytest.fixture(scope='module')
-def cell_fac70044():
-    global file, lead_of, of_trial, tagged, trial, trial_languages
-    with (data_path("field") / "records.csv").open(encoding="utf-8") as file:
-        next(file)  # who made it, and with what
-        trial = list(DictReader(file))
-    trial_languages = sorted({row["language"] for row in trial})
-    tagged = sorted({row["language"] for row in trial if row["task"] == "pos" and row["source"] == row["language"]})
+class Trial:
+    "The records of the field trial, read by hand."
 
+    def __init__(self):
+        with (data_path("field") / "records.csv").open(encoding="utf-8") as file:
+            next(file)  # who made it, and with what
+            self.rows = list(DictReader(file))
+        self.languages = sorted({row["language"] for row in self.rows})
 
-    def of_trial(language, way, metric, **other):
+    def tagged(self):
+        "The languages that have treebanks of their own."
+        return sorted({r["language"] for r in self.rows if r["task"] == "pos" and r["source"] == r["language"]})
+
+    def mean(self, language, way, metric, **other):
         wanted = dict(other, language=language, setting=way, metric=metric)
-        return statistics.mean(float(row["value"]) for row in trial if wanted.items() <= row.items())
+        return statistics.mean(float(row["value"]) for row in self.rows if wanted.items() <= row.items())
 
-
-    def lead_of(language, when):
+    def lead(self, language, when):
+        "How far FOCUS is below random mapping, in bits per byte."
         metric, other = ("bits per byte", {"step": "0"}) if when == "at the start" else (f"bits per byte {when}", {})
-        focus, random = (of_trial(language, way, metric, **other) for way in ("focus", "random-mapping"))
+        focus, random = (self.mean(language, way, metric, **other) for way in ("focus", "random-mapping"))
         return random - focus
 
 
-@pytest.fixture(scope='module')
-def cell_fac70021():
-    global file, mean_of, table
+@pytest.fixture(scope="module")
+def trial():
+    return Trial()
+
+
+@pytest.fixture(scope="module")
+def study_mean():
+    "A function that gives a mean of the recorded study, over seeds and then over languages."
     with gzip.open(data_path("records", "study.csv.gz"), "rt", encoding="utf-8") as file:
-        table = [row for row in DictReader(file) if row["scale"] == "mini"]
+        rows = [row for row in DictReader(file) if row["scale"] == "mini"]
 
+    def of_language(language, wanted):
+        return statistics.mean(
+            float(row["value"]) for row in rows if row["language"] == language and wanted.items() <= row.items()
+        )
 
-    def mean_of(languages, **wanted):  # over seeds, then over languages
-        def chosen(language):
-            return [float(r["value"]) for r in table if r["language"] == language and wanted.items() <= r.items()]
+    def mean(languages, **wanted):
+        return statistics.mean(of_language(language, wanted) for language in languages)
 
-        return statistics.mean(statistics.mean(chosen(language)) for language in languages)
-
-
-@pytest.fixture(scope='module')
-def cell_8080d328():
-    global card
-    card = facts.social_card()
-    display(card)
+    return mean
 
 
 def test_each_column_of_the_evidence_adds_up_to_the_number_of_claims_in_the_file():
@@ -68,18 +74,18 @@ def test_each_column_of_the_evidence_adds_up_to_the_number_of_claims_in_the_file
     assert [str(n) for n in told[1:]] == list(columns[1][:-1])
 
 
-def test_the_advice_has_the_numbers_of_the_table_of_records(cell_fac70044):
+def test_the_advice_has_the_numbers_of_the_table_of_records(trial):
     def pos(way, language):
-        return 100 * of_trial(language, way, "accuracy", task="pos", source=language)
+        return 100 * trial.mean(language, way, "accuracy", task="pos", source=language)
 
 
-    points = {way: statistics.mean(pos(way, language) for language in tagged) for way in ("focus", "ofa", "mf1-lex")}
+    points = {way: statistics.mean(pos(way, language) for language in trial.tagged()) for way in ("focus", "ofa", "mf1-lex")}
     assert f"the default | {points['focus']:.1f} |" in facts.advice()
     assert f"`ofa` | {points['ofa']:.1f} |" in facts.advice()
     assert f"parameters | {points['mf1-lex']:.1f} |" in facts.advice()
 
 
-def test_numbers_of_the_results_are_those_of_the_table_of_records(cell_fac70044, cell_fac70021):
+def test_numbers_of_the_results_are_those_of_the_table_of_records(trial, study_mean):
     ner = dict(chapter="embedding-structure", metric="ner", mode="full")
     unknown, known = ("hy", "te"), ("et", "fi", "he", "uk")
     for languages, share in ((unknown, (0.2, 0.5)), (known, (0, 0.1))):
@@ -89,26 +95,26 @@ def test_numbers_of_the_results_are_those_of_the_table_of_records(cell_fac70044,
             assert share[0] <= np.mean(np.array(ids) == tokenizer.unk_token_id) <= share[1], language
     scores = facts.ner_scores()
     for method in scores.index:
-        assert scores.unknown[method] == pytest.approx(mean_of(unknown, method=method, **ner))
-        assert scores.known[method] == pytest.approx(mean_of(known, method=method, **ner))
+        assert scores.unknown[method] == pytest.approx(study_mean(unknown, method=method, **ner))
+        assert scores.known[method] == pytest.approx(study_mean(known, method=method, **ner))
     told = re.findall(r"(\d+) with FOCUS, (\d+) with the source vocabulary", facts.results())[0]
     assert told == tuple(f"{scores.unknown[method]:.0f}" for method in ("FOCUS+IDENT", "full vocabulary"))
     starts = dict(chapter="focus", what="loss", metric="loss")
     eight = ("am", "et", "fi", "he", "km", "ne", "sw", "uk")
-    gap = mean_of(eight, method="random", **starts) - mean_of(eight, method="focus", **starts)
+    gap = study_mean(eight, method="random", **starts) - study_mean(eight, method="focus", **starts)
     assert f"FOCUS starts {gap:.1f} nats below" in facts.results()
     told = re.search(r"leaves (\d+) to (\d+)% of FOCUS's lead", facts.results())
-    shares = [100 * lead_of(language, "at the end") / lead_of(language, "at the start") for language in trial_languages]
+    shares = [100 * trial.lead(language, "at the end") / trial.lead(language, "at the start") for language in trial.languages]
     assert told.groups() == (f"{min(shares):.0f}", f"{max(shares):.0f}")
 
 
-def test_the_line_keeps_its_text_under_both_vocabularies_and_the_losses_are_those_of_the_records(cell_fac70021):
+def test_the_line_keeps_its_text_under_both_vocabularies_and_the_losses_are_those_of_the_records(study_mean):
     for tokens in facts._example_tokens():
         assert "".join(tokens).replace("▁", " ").strip() == facts.EXAMPLE
     before, after = map(len, facts._example_tokens())
     assert after < before / 2
     curve = dict(chapter="focus", what="curve", metric="loss", method="focus")
-    assert f"**{mean_of(['sw'], step='0', **curve):.1f} to {mean_of(['sw'], step='60', **curve):.1f} nats**" in (
+    assert f"**{study_mean(['sw'], step='0', **curve):.1f} to {study_mean(['sw'], step='60', **curve):.1f} nats**" in (
         facts.before_after()
     )
 
@@ -130,7 +136,8 @@ def test_the_picture_has_all_tokens_the_colours_of_the_plan_and_the_weights_that
         assert f">{weight:.2f} × {name}<".replace(">0", ">") in picture
 
 
-def test_all_tokens_are_on_the_card_none_beyond_its_right_edge(cell_8080d328):
+def test_all_tokens_are_on_the_card_none_beyond_its_right_edge():
+    card = facts.social_card()
     shown = {text.get_text() for text in card.texts}
     assert set().union(*facts._example_tokens()) <= shown
     ends = [text.get_window_extent(card.canvas.get_renderer()).x1 for text in card.texts]
@@ -145,12 +152,10 @@ def test_ratios_are_medians_over_the_rounds_by_hand():
     assert f"{ratio:.0f} times less CPU time" in facts.speed()
 
 
-def test_every_command_is_in_the_table_once_also_one_that_no_group_names():
-    listed = re.findall(r"`(\w+)`", facts.commands().split("\n", 2)[2])
-    assert sorted(listed) == sorted(facts.program_commands()) and {"inspect", "transplant", "lapt", "chapter"} <= set(
-        listed
-    )
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(facts, "program_commands", lambda: {"inspect": "Look.", "juggle": "Juggle."})
-        assert facts.commands.__wrapped__().splitlines()[2:] == ["| look first | `inspect` |", "| further | `juggle` |"]
-    assert all(text.endswith(".") for text in facts.program_commands().values())
+def test_every_command_is_in_the_tables_once():
+    there = set(typer.main.get_command(vocab_lit.cli.main.app).commands)
+    assert {"inspect", "transplant", "lapt", "adapt"} <= there
+    assert sorted(re.findall(r"`(\w+)`", facts.commands().split("\n", 2)[2])) == sorted(there)
+    rows = [row.strip("| ").split(" | ") for row in facts.all_commands().splitlines()[2:]]
+    assert sorted(name.strip("`") for name, _ in rows) == sorted(there)
+    assert all(told.endswith(".") for _, told in rows)

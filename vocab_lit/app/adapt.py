@@ -18,9 +18,9 @@ from pathlib import Path
 from .adapt_check import check_adaptation, check_processes, check_room
 from .adapt_stages import AdaptRun, Stage, TimeLimit, TrainingStage
 from .settings import Adaptation
+from ..methods.plan import Plan
 from ..models.check import check_folder, verdict
 from ..models.source import Source
-from ..models.transplant import saved_plan
 from ..text.corpus import write_json
 from ..text.files import alone, check_output
 from ..training.processes import Processes
@@ -140,9 +140,9 @@ def _make(run: AdaptRun, stage: Stage, at: str) -> None:
 
 def _closing_lines(run: AdaptRun) -> list[str]:
     "What matters of the transplant and of the model that was made, when all else has been said."
-    final, start = run.asked.final(run.out), Source.open(run.out / "start")
+    final, start = run.asked.final(run.out), Source.from_pretrained(run.out / "start")
     note = json.loads((run.out / "start/vocab_lit.json").read_text(encoding="utf-8"))
-    plan = saved_plan(run.out / "start", start.tokenizer)
+    plan = Plan.load(run.out / "start", start.vocab)
     rows, advice, check = verdict(plan, note.get("alignment", {}), check_folder(final, compare=False), final)
     trained = run.asked.lapt.trains and not advice.startswith("warning")
     return [rows, check] if trained else [rows, advice, check]
@@ -199,7 +199,7 @@ def adapt_files(
     >>> from vocab_lit.text.phrasebook import lines
     >>> with TemporaryDirectory() as folder:
     ...     text = Path(folder, "sw.txt")
-    ...     _ = text.write_text("\n".join(lines("sw", 900, seed=0)), encoding="utf-8")
+    ...     _ = text.write_text("\\n".join(lines("sw", 900, seed=0)), encoding="utf-8")
     ...     options = dict(method="identity", vocab_size=600, language="sw", lapt=dict(steps=0))
     ...     asked = vl.Adaptation.of(data_path("models/mini-xlmr"), [text], **options)
     ...     report = vl.adapt_files(asked, Path(folder, "out"))

@@ -26,7 +26,6 @@ from .settings import Adaptation
 from ..methods.plan import Plan
 from ..models.card import write_card
 from ..models.pipeline import changed_settings
-from ..models.transplant import saved_plan
 from ..study.figures import loss_bars, loss_curves, row_shares
 from ..study.results import environment
 from ..tasks.task_files import KEEP
@@ -159,7 +158,7 @@ class AdaptReport:
     def numbers(self) -> dict:
         "All numbers of the report, as report.json has them."
         a, out, models = self.asked, self.out, self._scores("all", key="models")
-        target, plan = load_tokenizer(self.final), saved_plan(out / "start", load_tokenizer(out / "start"))
+        target, plan = load_tokenizer(self.final), Plan.load(out / "start")
         sample, told = read_lines(out / "text/sample.txt"), ("metric", "bits_per_byte", "test", "tokens", "unknown")
         tokenizers = {"source": a.opened.tokenizer, "target": target}
         return dict(

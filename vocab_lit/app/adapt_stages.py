@@ -34,7 +34,7 @@ from ..training.forgetting import forgotten, open_kept
 from ..training.processes import Processes
 from ..training.settings import RunSettings, RunStopped
 from ..training.training_run import lapt_files
-from ..vectors.settings import FASTTEXT_MIN_CHARACTERS, VectorSettings, VectorTraining
+from ..vectors.settings import VectorSettings, VectorTraining, fasttext_or_ppmi
 from ..vectors.vector_files import train_vectors_files
 
 log = logging.getLogger("vocab_lit")
@@ -254,10 +254,9 @@ class VectorsStage(Stage):
         return texts
 
     def _takes_fasttext(self, text: list) -> bool:
-        vectors = self.asked.transplant.vectors.vectors
-        if self.run.needs == "word vectors" or vectors == "fasttext":
+        if self.run.needs == "word vectors":
             return True
-        return vectors == "auto" and sum(map(len, Lines(*text))) >= FASTTEXT_MIN_CHARACTERS
+        return fasttext_or_ppmi(Lines(*text), self.asked.transplant.vectors.vectors) == "fasttext"
 
 
 class TransplantStage(Stage):
@@ -354,8 +353,8 @@ class ScoresStage(Stage):
         write_json(dict(models=list(models), tasks=list(self.asked.tasks)), self.path)
 
     def _models(self) -> dict[str, Source]:
-        models = {"source": self.asked.opened, "start": Source.open(self.out / "start")}
-        return models | ({"trained": Source.open(self.out / "model")} if self.asked.lapt.trains else {})
+        models = {"source": self.asked.opened, "start": Source.from_pretrained(self.out / "start")}
+        return models | ({"trained": Source.from_pretrained(self.out / "model")} if self.asked.lapt.trains else {})
 
     def _decided_by(self, name: str, task: str) -> dict:
         "What decides the scores of a model."

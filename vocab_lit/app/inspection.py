@@ -11,9 +11,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from ..models.check import is_decoder
+from ..models.served import is_decoder
 from ..models.source import Source
-from ..models.transplant import token_parameters
+from ..models.token_tensors import token_parameters
 from ..text.corpus import Lines
 from ..text.phrasebook import lines as phrasebook_lines
 from ..tokens.verdict import Beside, ModelSize, Verdict, judge, sampled

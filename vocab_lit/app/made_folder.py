@@ -16,7 +16,6 @@ from scipy import sparse
 
 from ..methods.plan import Plan
 from ..models.source import Source
-from ..models.transplant import saved_plan
 from ..tokens.vocab import Vocab
 
 # %% auto #0
@@ -84,7 +83,7 @@ class MadeFolder:
     def source(self) -> Vocab | None:
         "The vocabulary of the source model; None where its tokenizer is not at hand."
         with suppress(ValueError, OSError):
-            return Source.open(self.opened or self.note["model"]).vocab
+            return Source.from_pretrained(self.opened or self.note["model"]).vocab
         return None
 
     @cached_property
@@ -92,7 +91,7 @@ class MadeFolder:
         "Where the embeddings come from; in a model that kept its vocabulary each from its own."
         if "method" not in self.note:
             return _kept_plan(self.target)
-        return saved_plan(self.noted, self.target.tokenizer)
+        return Plan.load(self.noted, self.target)
 
     @property
     def is_model(self) -> bool:

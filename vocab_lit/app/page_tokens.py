@@ -17,7 +17,7 @@ import numpy as np
 from .made_folder import MadeFolder
 from ..methods.plan import Plan
 from ..models.source import Source
-from ..models.transplant import token_tensors
+from ..models.token_tensors import token_tensors
 from ..tokens.vocab import Token, Vocab
 
 # %% auto #0

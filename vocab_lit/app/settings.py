@@ -134,7 +134,7 @@ class Adaptation:
     @cached_property
     def opened(self) -> Source:
         "The source model, opened once."
-        return Source.open(self.source)
+        return Source.from_pretrained(self.source)
 
     def final(self, out: Path) -> Path:
         "The folder of the model that an adaptation ends with."
@@ -168,7 +168,7 @@ class Adaptation:
             return
         if (mode := self.lapt.config().mode) != "distil":
             raise SettingError("teacher", f"new tokens learn from a teacher in mode distil, not in mode {mode}")
-        Source.open(self.run.teacher)
+        Source.from_pretrained(self.run.teacher)
 
     def _check_vocabulary(self) -> None:
         self.opened  # noqa: B018  that there is a model

@@ -41,11 +41,11 @@ _BY_THEMSELVES = ("adapt", "study")  # that resume without --resume
 _TRY_AGAIN = 75  # in the numbers of sysexits.h
 
 
-def _heed_signals(command: str | None) -> None:
+def _heed_signals(ctx: typer.Context) -> None:
     "End a command by SIGTERM and SIGUSR1 so that half-written folders are removed."
 
     def end(number, frame):
-        if command in _RESUMABLE:
+        if ctx.invoked_subcommand in _RESUMABLE:
             raise Stopped(signal.Signals(number).name)
         sys.exit(128 + number)
 
@@ -64,7 +64,7 @@ class OneLine(typer.core.TyperGroup):
 
     def invoke(self, ctx: typer.Context) -> object:
         with suppress(ValueError):  # not in the main thread
-            _heed_signals(ctx.invoked_subcommand)
+            _heed_signals(ctx)
         try:
             with remarks_shown():
                 return super().invoke(ctx)

@@ -178,10 +178,9 @@ def explain(
         raise FileNotFoundError(f"{folder}: no such folder")
     if not (folder / "plan.npz").is_file():
         raise ValueError(f"{folder} has no plan.npz; only models made by vocab_lit can be explained")
-    from vocab_lit.models.transplant import saved_plan
-    from vocab_lit.tokens.tokenizer import load_tokenizer
+    from vocab_lit.methods.plan import Plan
 
-    rows = saved_plan(folder, load_tokenizer(folder)).explain(token).to_dict("records")
+    rows = Plan.load(folder).explain(token).to_dict("records")
     for r in rows:
         r["weight"] = None if r["weight"] != r["weight"] else round(r["weight"], 6)
     if as_json:

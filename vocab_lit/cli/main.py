@@ -34,8 +34,10 @@ app = typer.Typer(
     "--text FILE` to see whether the language needs one, then `vocab-lit transplant MODEL --text FILE --out DIR`. "
     "To keep the model as it is and add a language to it, `vocab-lit adapter train`.",
 )
-for _panel, _commands in GROUPS.items():
-    app.add_typer(_commands, rich_help_panel=_panel)
+for _panel, _group in GROUPS.items():
+    for _info in (*_group.registered_commands, *_group.registered_groups):
+        _info.rich_help_panel = _panel
+    app.add_typer(_group)
 
 
 def _print_version(asked: bool) -> None:

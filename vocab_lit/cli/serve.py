@@ -37,7 +37,8 @@ def check_(
     if not folder.is_dir():
         raise FileNotFoundError(f"{folder}: no such folder")
     check_model_path(folder)
-    from vocab_lit.models.check import check_folder, check_servers
+    from vocab_lit.models.check import check_folder
+    from vocab_lit.models.served import check_servers
 
     asked = check_servers([name.strip() for name in servers.split(",")])
     findings = check_folder(folder, asked)

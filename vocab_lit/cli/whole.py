@@ -165,7 +165,7 @@ def _compute(run: "StudyRun", as_json: bool) -> None:
     "Compute the cells of a study that have no record; `ValueError` where some fail."
     from vocab_lit.study.study import run_study
 
-    result = run_study(run, log.info)
+    result = run_study(run)
     if as_json:
         tell_json(asdict(result))
     if result.failed:

@@ -121,10 +121,18 @@ def fit_covariance(
     factor: float,  # of the covariance
 ) -> Normal:
     "The mean, and so much of the covariance of all dimensions."
-    blocks = [torch.from_numpy(block) for block in row_blocks(ids)]
-    mean = sum(matrix[block].double().sum(0) for block in blocks) / len(ids)
-    centred = ((matrix[block].double() - mean).float() for block in blocks)
-    values, vectors = torch.linalg.eigh(sum((x.T @ x).double() for x in centred) / len(ids))
+    dim, blocks = matrix.shape[1], [torch.from_numpy(block) for block in row_blocks(ids)]
+    # μ = Σ_i e_i / n
+    total = torch.zeros(dim, dtype=torch.float64)
+    for block in blocks:
+        total += matrix[block].double().sum(0)
+    mean = total / len(ids)
+    # Σ = Σ_i (e_i - μ)(e_i - μ)ᵀ / n = V Λ Vᵀ, of which √(c Λ) Vᵀ is a root
+    products = torch.zeros(dim, dim, dtype=torch.float64)
+    for block in blocks:
+        centred = (matrix[block].double() - mean).float()
+        products += (centred.T @ centred).double()
+    values, vectors = torch.linalg.eigh(products / len(ids))
     root = (factor * values.clamp_min(0)).sqrt()[:, None] * vectors.T
     return Normal(mean.float(), root.float())
 

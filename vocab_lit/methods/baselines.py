@@ -10,7 +10,10 @@ from .recipe import Copy, Gaussian, RandomMapping, Recipe
 
 # %% ../../nbs/04_methods/04_baselines.ipynb #9d3f31a4
 _ZOPH = "Transfer Learning for Low-Resource Neural Machine Translation. EMNLP"
-_DE_VRIES = "As Good as New. How to Successfully Recycle English GPT-2 to Make Models for Other Languages. Findings of ACL-IJCNLP"
+_DE_VRIES = (
+    "As Good as New. How to Successfully Recycle English GPT-2 to Make Models for Other Languages. "
+    "Findings of ACL-IJCNLP"
+)
 _HEWITT = "Initializing New Word Embeddings for Pretrained Language Models"
 ARTETXE_TITLE = "On the Cross-lingual Transferability of Monolingual Representations. ACL"
 DOWNEY_TITLE = "Embedding Structure Matters: Comparing Methods to Adapt Multilingual Vocabularies to New Languages. MRL"

@@ -99,7 +99,8 @@ def load_factors(path: str | Path) -> Factors:
 
     try:
         with safe_open(path, "pt") as f:
-            return Factors(*(f.get_tensor(k) for k in ("F", "G", "labels")), json.loads(f.metadata()["factors"]))
+            facts = json.loads(f.metadata()["factors"])
+            return Factors(f.get_tensor("F"), f.get_tensor("G"), f.get_tensor("labels"), facts)
     except FileNotFoundError:
         raise FileNotFoundError(f"{path}: no such file of factors; `vocab-lit factorize` makes one") from None
     except (SafetensorError, KeyError, TypeError, ValueError, OSError):

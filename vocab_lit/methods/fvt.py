@@ -25,7 +25,7 @@ def source_subtokens(
     if source.tokenizer is None or not tokens:
         return {}
     tokenizer, letter = with_neutral_letter(source.tokenizer)
-    marks_ends = bool(source.dialect.end)
+    marks_ends = source.dialect is not None and bool(source.dialect.end)
     texts = [letter + " " * t.word_start + t.text for t in tokens]
     closed = [text + letter * (marks_ends and not t.word_start) for text, t in zip(texts, tokens)]
     encodings = tokenizer.encode_batch(closed, add_special_tokens=False)

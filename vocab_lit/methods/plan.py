@@ -163,7 +163,7 @@ class Plan:
     @property
     def is_low_rank(self) -> np.ndarray:  # (n_target,) bool
         "The tokens whose weights are products."
-        return np.zeros(len(self), bool) if self.left is None else self.left.any(1)
+        return np.zeros(len(self), bool) if self.left is None else np.asarray(self.left.any(axis=1))
 
     @property
     def copied(self) -> np.ndarray:  # (n_target,) source id of tokens that are copies, -1 elsewhere
@@ -301,7 +301,7 @@ class Plan:
             An .npz file, or a folder, in which it becomes ``plan.npz``.
         """
         path = Path(path)
-        arrays = _arrays("weights", self.weights) | dict(group=self.group, step=self.step)
+        arrays: dict[str, Any] = _arrays("weights", self.weights) | dict(group=self.group, step=self.step)
         arrays |= {f"group_{n}": ids for n, ids in enumerate(self.groups.values())}
         used = self.weights.indices
         if self.left is not None and self.right is not None:

@@ -164,7 +164,7 @@ class Gaussian(InitStep):
             if t.kind in self.kinds:
                 members.setdefault(by(t), []).append(t.id)
         with_spread = {key: ids for key, ids in members.items() if len(ids) > 1}
-        tokens = [context.target[r] for r in np.flatnonzero(context.open)]
+        tokens = [context.target[r] for r in np.flatnonzero(context.open).tolist()]
         keys = {t.id: key for t in tokens if t.kind in self.kinds and (key := by(t)) in with_spread}
         number = {key: n for n, key in enumerate(dict.fromkeys(keys.values()))}
         return RowWeights(

@@ -28,7 +28,8 @@ MODULES = (  # of this room, whose METHODS are registered; in the order of `voca
     "omp",
     "reinit",
 )
-RECIPES: dict[str, Recipe] = {}  # by name; `get_recipe` knows the aliases too
+RECIPES: dict[str, Recipe] = {}
+"Every method of initialisation by its name, in the order of `MODULES`; `get_recipe` knows the aliases too."
 
 
 def _by_any_name() -> dict[str, Recipe]:
@@ -137,5 +138,5 @@ def check_plan(plan: Plan, dim: int = 5) -> None:
     matrix = torch.randn(plan.n_source, dim, generator=torch.Generator().manual_seed(0))
     torch.manual_seed(torch.randint(1 << 30, ()).item())
     first = plan.apply(matrix)
-    torch.randn(3), np.random.rand(3)
+    _ = torch.randn(3), np.random.rand(3)
     assert first.shape == (len(plan), dim) and torch.isfinite(first).all() and torch.equal(first, plan.apply(matrix))

@@ -134,7 +134,7 @@ def reinit(
     )
 
 # %% ../../nbs/04_methods/07_reinit.ipynb #c7c91cd4
-_FORMS: list[dict[str, bool]] = [dict(position=p, ident=i) for p in (False, True) for i in (False, True)]
+_FORMS: list[dict[str, Any]] = [dict(position=p, ident=i) for p in (False, True) for i in (False, True)]
 METHODS = (
     *(reinit(ident=i) for i in (False, True)),
     *(reinit(by, fallback=f, **form) for f in FALLBACKS for by in ("script", "block") for form in _FORMS),

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import torch
@@ -120,26 +120,44 @@ def _encode(
 class _Factors(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     "X ≈ F G with the G of a row's cluster. A subclass has `_learn`, which sets components_, n_iter_ and labels_."
 
+    n_components: int  # k
+    max_iter: Any  # int, or None where the solver decides
+    components_: np.ndarray  # G, (k, D), or (C, k, D) of C clusters
+    labels_: np.ndarray  # (V,) clusters, where there are several
+    n_features_in_: int  # D
+    reconstruction_err_: float  # Frobenius norm of X - F G
+
     def fit(
         self,
         X: Any,  # (V, D) rows: an array, or anything with shape, dtype and rows to slice
-        y=None,  # ignored
-    ) -> _Factors:  # itself
+        y: Any = None,  # ignored
+    ) -> Self:
         "Learn the components G."
-        self._fit(X)
+        X = self._fit(X)
+        self.reconstruction_err_ = self._encode(X, getattr(self, "labels_", None), None)
         return self
 
-    def fit_transform(self, X: Any, y=None) -> np.ndarray:  # (V, k): F
+    def fit_transform(
+        self,
+        X: Any,  # (V, D), as in `fit`
+        y: Any = None,  # ignored
+    ) -> np.ndarray:  # (V, k): F
         "Learn G, and return F."
-        return self._fit(X, keep=True)
+        X = self._fit(X)
+        F = np.empty((X.shape[0], self.n_components), _kind(X))
+        self.reconstruction_err_ = self._encode(X, getattr(self, "labels_", None), F)
+        return F
 
     def transform(self, X: Any) -> np.ndarray:  # (V, k): F
         "The best F for rows that need not be those of `fit`."
         check_is_fitted(self)
         X = self._check(X, reset=False)
-        return self._encoded(X, self._label(X))[0]
+        F = np.empty((X.shape[0], self.n_components), _kind(X))
+        self._encode(X, self._label(X), F)
+        return F
 
-    def _fit(self, X, keep=False):
+    def _fit(self, X: Any) -> Any:  # X as scikit-learn checked it
+        "Learn G."
         X = self._check(X, reset=True)
         if not 1 <= self.n_components <= X.shape[1]:
             raise ValueError(
@@ -150,12 +168,14 @@ class _Factors(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
             raise ValueError(f"max_iter={self.max_iter}: at least one step is needed")
         self._learn(X)
         self.components_ = self.components_.astype(_kind(X), copy=False)
-        F, self.reconstruction_err_ = self._encoded(X, getattr(self, "labels_", None), keep)
-        return F
+        return X
 
-    def _encoded(self, X, labels, keep=True):
-        F = np.empty((X.shape[0], self.n_components), _kind(X)) if keep else None
-        return F, _encode(X, self.components_.reshape(-1, *self.components_.shape[-2:]), labels, F)
+    def _learn(self, X: Any) -> None:
+        raise NotImplementedError
+
+    def _encode(self, X: Any, labels: np.ndarray | None, out: np.ndarray | None) -> float:
+        "The error of the best F, which goes to `out` (V, k)."
+        return _encode(X, self.components_.reshape(-1, *self.components_.shape[-2:]), labels, out)
 
     def _check(self, X, reset):
         if _only_sliced(X):
@@ -163,7 +183,7 @@ class _Factors(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
             return X
         return validate_data(self, X, dtype=[np.float64, np.float32, np.float16], ensure_all_finite=False, reset=reset)
 
-    def _label(self, X):
+    def _label(self, X: Any) -> Any:  # (V,) clusters, None where there is one
         return None
 
     @property

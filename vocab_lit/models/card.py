@@ -11,6 +11,7 @@ import shutil
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import vocab_lit
 from ..methods.registry import RECIPES
@@ -43,8 +44,8 @@ def _hub_head(name: str) -> dict:
     if isinstance(cached, str):
         return read_head(Path(cached))
     with suppress(HfHubHTTPError, OSError, RuntimeError):
-        if found := HfApi().model_info(name, timeout=5).card_data:
-            return found.to_dict()
+        if card := HfApi().model_info(name, timeout=5).card_data:
+            return card.to_dict()
     return {}
 
 
@@ -55,21 +56,21 @@ def _is_ours(readme: Path) -> bool:
 def source_facts(
     source: str,  # model folder, or a name on the Hub
 ) -> dict:  # base_model, license, license_name, license_link, pipeline_tag, as far as they are known
-    "What the head of a card says about the source model."
+    "Read about the source model from its card, and from where it is."
     folder = Path(source)
-    found = {}
+    facts = {}
     if folder.is_dir():
         head = read_head(folder / "README.md")
         snapshot = re.search(r"models--([\w.-]+?)--([\w.-]+)/snapshots", str(folder.absolute()))
         if snapshot:
-            found["base_model"] = "/".join(snapshot.groups())
+            facts["base_model"] = "/".join(snapshot.groups())
         elif head.get("base_model") and _is_ours(folder / "README.md"):
-            found["base_model"] = head["base_model"]
+            facts["base_model"] = head["base_model"]
     else:
         head = _hub_head(source)
-        found["base_model"] = source
+        facts["base_model"] = source
     names = ("license", "license_name", "license_link", "pipeline_tag")
-    return found | {name: head[name] for name in names if head.get(name)}
+    return facts | {name: head[name] for name in names if head.get(name)}
 
 
 def keep_source_files(
@@ -128,8 +129,8 @@ def _mapped_class(auto: str, model_type: str) -> str | None:
     import transformers
 
     names = getattr(transformers, auto)._model_mapping._model_mapping
-    found = names.get(model_type)
-    return found[0] if isinstance(found, tuple) else found
+    name = names.get(model_type)
+    return name[0] if isinstance(name, tuple) else name
 
 
 def _loader(folder: Path) -> tuple[str, str | None]:  # class, task
@@ -161,8 +162,8 @@ def _names(files) -> str:  # of a reader's machine no more than the names of fil
     return ", ".join(f"`{Path(file).name}`" for file in files)
 
 
-def without_folders(value):
-    "What a note says, with files by their names alone: of the machine no reader needs to know."
+def without_folders(value: Any) -> Any:
+    "A note with files by their names alone: of the machine no reader needs to know."
     if isinstance(value, (list, tuple)):
         return [without_folders(part) for part in value]
     if isinstance(value, dict):
@@ -305,7 +306,7 @@ def write_card(
     folder: str | Path,  # of a model
     name: str = "",  # what it is called; empty: as the folder
     model: str = "",  # what it was made from, where the note does not say
-    **more,  # to add to the note: language, training, scores
+    **more: Any,  # to add to the note: language, training, scores
 ) -> Path:
     "Write the model card of a folder from its note, and add to the note what more is known."
     folder = Path(folder)
@@ -332,8 +333,8 @@ def write_lora_card(
     "Write the model card of a LoRA adapter."
     from huggingface_hub import ModelCardData
 
-    found, (auto, task) = source_facts(model), _loader(files)
-    head = dict(pipeline_tag=task) | found
+    facts, (auto, task) = source_facts(model), _loader(files)
+    head = dict(pipeline_tag=task) | facts
     head = ModelCardData(**{k: v for k, v in head.items() if v}, library_name="peft", tags=["vocab_lit", "lora"])
     base = Path(model).name if Path(model).is_dir() else model
     code = f"""```python
@@ -366,13 +367,13 @@ def write_adapter_card(
     if (folder / "README.md").is_file():
         return
     config = json.loads((folder / "adapter_config.json").read_text(encoding="utf-8"))
-    found = source_facts(model)
+    facts = source_facts(model)
     head = ModelCardData(
-        **{key: value for key, value in found.items() if key != "pipeline_tag"},
+        **{key: value for key, value in facts.items() if key != "pipeline_tag"},
         library_name="adapters",
         tags=["vocab_lit", "adapters", str(config.get("model_type"))],
     )
-    base = found.get("base_model") or Path(model).name
+    base = facts.get("base_model") or Path(model).name
     parts = [
         f"---\n{head.to_yaml()}\n---",
         f"# {config.get('name') or folder.name}",

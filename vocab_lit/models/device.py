@@ -21,7 +21,7 @@ __all__ = ['Device', 'find_device', 'free_memory', 'device_arguments', 'compilat
 # %% ../../nbs/05_models/01_device.ipynb #490837b1
 @dataclass(frozen=True)
 class Device:
-    "What this process computes on."
+    "The device that this process computes on."
 
     kind: str  # cpu, cuda, mps, xla (torch_xla) or tpu (torch_tpu)
     name: str
@@ -104,8 +104,8 @@ def find_device() -> Device:
 
 # %% ../../nbs/05_models/01_device.ipynb #5e1b0002
 def _left_in_groups(root: Path) -> list[int]:  # bytes
-    "What each limit of this process's control groups leaves, of their version 2 and of version 1."
-    found = []
+    "The memory that each limit of this process's control groups leaves, of their version 2 and of version 1."
+    left = []
     for line in _lines(Path("/proc/self/cgroup")):
         _, kinds, path = line.split(":", 2)
         names = ("memory.limit_in_bytes", "memory.usage_in_bytes") if kinds else ("memory.max", "memory.current")
@@ -116,10 +116,10 @@ def _left_in_groups(root: Path) -> list[int]:  # bytes
             limit, used = (next(iter(_lines(group / name)), "") for name in names)
             cached = [int(words[1]) for words in map(str.split, _lines(group / "memory.stat")) if words[0] in _CACHED]
             if limit.isdigit() and used.isdigit():
-                found.append(int(limit) - int(used) + max(cached, default=0))
+                left.append(int(limit) - int(used) + max(cached, default=0))
             if group == base:
                 break
-    return found
+    return left
 
 
 _CACHED = ("inactive_file", "total_inactive_file")  # what a group gives back before it is short of memory
@@ -130,7 +130,7 @@ def _lines(file: Path) -> list[str]:
 
 
 def _left_of_addresses() -> list[int]:  # bytes
-    "What `ulimit -v` leaves, where it is set."
+    "The memory that `ulimit -v` leaves, where it is set."
     try:
         import resource
     except ImportError:
@@ -160,7 +160,7 @@ def device_arguments(
     device: Device | None = None,  # None: `find_device()`
     processes: int = 1,  # that train together
 ) -> dict:  # for transformers' TrainingArguments
-    "What training must be told about a device."
+    "Arguments of training that depend on the device."
     device = device or find_device()
     cuda, half = device.kind == "cuda", device.precision if device.kind != "xla" else "fp32"
     return dict(

@@ -12,7 +12,7 @@ import math
 import os
 import re
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
@@ -29,9 +29,9 @@ if TYPE_CHECKING:
     from transformers import PreTrainedConfig, PreTrainedModel
 
 # %% auto #0
-__all__ = ['VOCABULARY_FIELDS', 'StoredTensor', 'stored_tensors', 'vocabulary_fields', 'set_vocabulary_size', 'empty_weights',
-           'tensor_shapes', 'token_dimensions', 'meta_model', 'quantisation_method', 'rows_of', 'read_unknown',
-           'save_model', 'save_meta_model']
+__all__ = ['VOCABULARY_FIELDS', 'Shapes', 'StoredTensor', 'stored_tensors', 'vocabulary_fields', 'set_vocabulary_size',
+           'empty_weights', 'tensor_shapes', 'token_dimensions', 'meta_model', 'quantisation_method', 'rows_of',
+           'read_unknown', 'save_model', 'save_meta_model']
 
 # %% ../../nbs/05_models/02_lazy_weights.ipynb #d652b47d
 _FORMATS = {"F64": torch.float64, "F32": torch.float32, "F16": torch.float16, "BF16": torch.bfloat16}
@@ -52,6 +52,7 @@ class StoredTensor:
         return self.shape[0]
 
     def dim(self) -> int:
+        "The number of its dimensions."
         return len(self.shape)
 
     def __getitem__(
@@ -70,17 +71,17 @@ def _header(file: Path) -> dict[str, StoredTensor]:
         if length > total:
             raise ValueError("no header")
         head = json.loads(f.read(length))
-    found = {}
+    tensors = {}
     for name, t in head.items():
         if name != "__metadata__":
             first, end = t["data_offsets"]
             dtype, shape = _FORMATS.get(t["dtype"]), tuple(t["shape"])
-            found[name] = StoredTensor(file, dtype, shape, 8 + length + first, end - first, t["dtype"])
-    if max((t.start + t.size for t in found.values()), default=8 + length) != total:
+            tensors[name] = StoredTensor(file, dtype, shape, 8 + length + first, end - first, t["dtype"])
+    if max((t.start + t.size for t in tensors.values()), default=8 + length) != total:
         raise ValueError("another length")
-    if any(t.dtype and t.size != math.prod(t.shape) * t.dtype.itemsize for t in found.values()):
+    if any(t.dtype and t.size != math.prod(t.shape) * t.dtype.itemsize for t in tensors.values()):
         raise ValueError("another shape")
-    return found
+    return tensors
 
 
 def _damaged(folder: Path, what: str) -> ValueError:
@@ -108,9 +109,9 @@ def _weight_map(folder: Path, index: Path) -> dict[str, Path]:  # {tensor: file}
 def stored_tensors(
     folder: str | Path,  # of a model
 ) -> dict[str, StoredTensor]:  # by name; none where the folder has no safetensors files
-    "What the weight files of a folder hold; `ValueError` names the file that is missing or damaged."
+    "The tensors in the weight files of a folder; `ValueError` names the file that is missing or damaged."
     folder = Path(folder)
-    files, found, index = {}, {}, None
+    files, tensors, index = {}, {}, None
     if not (folder / "model.safetensors").is_file():
         if (index := _index_of(folder)) is None:
             return {}
@@ -119,15 +120,15 @@ def stored_tensors(
             return {}  # pickles are for transformers to read
     for file in sorted(set(files.values())) or [folder / "model.safetensors"]:
         try:
-            found |= _header(file)
+            tensors |= _header(file)
         except FileNotFoundError:
             raise _damaged(folder, f"{file.name}, which {index.name} names, is missing") from None
         except (ValueError, LookupError, TypeError, AttributeError):
             raise _damaged(folder, f"{file.name} is damaged or cut short") from None
     for tensor, file in files.items():
-        if tensor not in found or found[tensor].file != file:
+        if tensor not in tensors or tensors[tensor].file != file:
             raise _damaged(folder, f"{file.name} lacks {tensor}, which {index.name} says it has")
-    return found
+    return tensors
 
 # %% ../../nbs/05_models/02_lazy_weights.ipynb #82083011
 _FOLLOW = ("vocab_size_per_layer_input", "unpadded_vocab_size")  # may differ from the size of the vocabulary
@@ -160,10 +161,11 @@ def empty_weights() -> Iterator[None]:
         yield
 
 
-_SHAPES: dict[tuple[type, str], dict[str, tuple[int, ...]]] = {}  # what was asked for before
+Shapes = dict[str, tuple[int, ...]]  # of tensors, by name
+_SHAPES: dict[tuple[type, str], Shapes] = {}  # of classes and configurations that were asked for before
 
 
-def tensor_shapes(model_class: type, config: PreTrainedConfig) -> dict[str, tuple[int, ...]]:
+def tensor_shapes(model_class: type, config: PreTrainedConfig) -> Shapes:
     "The shape of each tensor of a model."
     key = model_class, config.to_json_string(use_diff=False)
     if key not in _SHAPES:
@@ -173,14 +175,16 @@ def tensor_shapes(model_class: type, config: PreTrainedConfig) -> dict[str, tupl
     return dict(_SHAPES[key])
 
 
-def _longer(shapes, longer):  # {name: dimensions that differ}
+def _longer(shapes: Shapes, longer: Shapes) -> dict[str, list[int]]:  # by name
+    "The dimensions of tensors that differ between two sizes of the vocabulary."
     if shapes.keys() != longer.keys():
         raise ValueError("the names of its tensors depend on the size of the vocabulary")
     unlike = {name: [i for i, n in enumerate(s) if n != longer[name][i]] for name, s in shapes.items()}
     return {name: dimensions for name, dimensions in unlike.items() if dimensions}
 
 
-def _refuse(model_class, why) -> ValueError:
+def _refuse(model_class: type, why: str) -> ValueError:
+    "An error for a class that cannot be given another vocabulary."
     return ValueError(f"a {model_class.__name__} cannot be given another vocabulary: {why}")
 
 
@@ -195,10 +199,10 @@ def token_dimensions(
         raise _refuse(model_class, f"it has several vocabularies ({', '.join(apart)})")
     size, shapes, larger = text.vocab_size, tensor_shapes(model_class, config), copy.deepcopy(config)
     set_vocabulary_size(larger, size + 1)
-    found = _longer(shapes, tensor_shapes(model_class, larger))
-    if not found:
+    of_tokens = _longer(shapes, tensor_shapes(model_class, larger))
+    if not of_tokens:
         raise _refuse(model_class, "none of its tensors has an entry for each token")
-    for name, dimensions in found.items():
+    for name, dimensions in of_tokens.items():
         if len(dimensions) > 1 or (shapes[name][dimensions[0]] != size and "per_layer" not in name):
             raise _refuse(model_class, f"{name} of shape {shapes[name]} depends on the vocabulary of {size} tokens")
     further = copy.deepcopy(larger)
@@ -208,7 +212,7 @@ def token_dimensions(
     if others and (more := _longer(tensor_shapes(model_class, larger), tensor_shapes(model_class, further))):
         fields = ", ".join(name for _, name in others)
         raise _refuse(model_class, f"{min(more)} depends on another vocabulary ({fields})")
-    return {name: dimensions[0] for name, dimensions in found.items()}
+    return {name: dimensions[0] for name, dimensions in of_tokens.items()}
 
 # %% ../../nbs/05_models/02_lazy_weights.ipynb #6524c220
 def meta_model(
@@ -226,16 +230,19 @@ def meta_model(
     main = max(formats, key=lambda dtype: sum(t.size for t in own.values() if t.dtype == dtype))
     model, names = _built(model_class, config, getattr(config, "dtype", None) or main)
     for tensor, tied in names.items():
-        found = [own[name] for name in tied if name in own]
-        if len(found) != 1 or found[0].shape != tuple(tensor.shape):
+        sources = [own[name] for name in tied if name in own]
+        if len(sources) != 1 or sources[0].shape != tuple(tensor.shape):
             return None  # missing, stored twice, or of another version
-        tensor.stored = found[0]
+        tensor.stored = sources[0]
     model.stored = stored
     model.unknown_tensors = {name: t for name, t in stored.items() if name not in own}
     return model.eval()
 
 
-def _built(model_class, config, dtype):  # without weights; the names of each tensor
+def _built(
+    model_class: type, config: PreTrainedConfig, dtype: torch.dtype
+) -> tuple[PreTrainedModel, dict[torch.Tensor, list[str]]]:  # and the names of each tensor
+    "A model without weights."
     with empty_weights():
         model = model_class._from_config(copy.deepcopy(config), dtype=dtype)
     model.tie_weights()
@@ -246,11 +253,11 @@ def _built(model_class, config, dtype):  # without weights; the names of each te
 
 
 def quantisation_method(config: PreTrainedConfig) -> str:
-    "What a configuration calls the method by which a model was quantised."
+    "The name of the method by which a model was quantised."
     return dict(config.to_dict()["quantization_config"]).get("quant_method", "an unknown method")
 
 
-def _quantised_model(model_class, config, stored):
+def _quantised_model(model_class: type, config: PreTrainedConfig, stored: dict[str, StoredTensor]) -> PreTrainedModel:
     "A model without weights, of which only the tensors that depend on the vocabulary are known."
     method = quantisation_method(config)
     hint = "give the model that was quantised, and quantise the result"
@@ -274,7 +281,7 @@ def _quantised_model(model_class, config, stored):
 
 
 def rows_of(parameter: nn.Parameter) -> torch.Tensor | StoredTensor:  # that can be asked for rows
-    "What a parameter holds, be it in memory or in a file."
+    "The values of a parameter, be they in memory or in a file."
     return getattr(parameter, "stored", parameter.detach())
 
 # %% ../../nbs/05_models/02_lazy_weights.ipynb #7be0f4d3
@@ -326,23 +333,25 @@ def read_unknown(
     stored: dict[str, StoredTensor],  # what its safetensors files hold
 ) -> dict[str, torch.Tensor]:
     "The tensors of a folder that transformers leaves out: the class does not know them, or sets them itself."
-    found, buffers = {}, dict(model.named_buffers())
+    unknown, buffers = {}, dict(model.named_buffers())
     if stored:
         for file in sorted({t.file for t in stored.values()}):
             with safe_open(file, "pt") as f:
-                found |= {name: f.get_tensor(name) for name in _unknown_to(model, f.keys())}
+                unknown |= {name: f.get_tensor(name) for name in _unknown_to(model, f.keys())}
                 held = {name: f.get_tensor(name) for name in f.keys() & buffers.keys()}
-            found |= {name: t for name, t in held.items() if not torch.equal(t.to(buffers[name].dtype), buffers[name])}
-        return found
+            unknown |= {
+                name: t for name, t in held.items() if not torch.equal(t.to(buffers[name].dtype), buffers[name])
+            }
+        return unknown
     index = _index_of(folder)
     for file in sorted(set(_weight_map(folder, index).values())) if index else folder.glob("pytorch_model.bin"):
         mapped = zipfile.is_zipfile(file)  # not in PyTorch's first format
         pickled = torch.load(file, map_location="cpu", weights_only=True, mmap=mapped)
-        found |= {name: pickled[name].clone() for name in _unknown_to(model, pickled)}
-    return found
+        unknown |= {name: pickled[name].clone() for name in _unknown_to(model, pickled)}
+    return unknown
 
 
-def _unknown_to(model, names) -> list[str]:
+def _unknown_to(model: PreTrainedModel, names: Iterable[str]) -> list[str]:
     "The names in files that no tensor of a model has, or has after the renamings that transformers does."
     from transformers.conversion_mapping import get_model_conversion_mapping
     from transformers.core_model_loading import WeightConverter, WeightRenaming, rename_source_key

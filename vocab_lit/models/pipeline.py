@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from ..methods.settings import InitSettings, TransplantSettings, copies_overlap
 from .source import Source
-from ..text.corpus import Lines, size_of
+from ..text.corpus import KeptLines, Lines, size_of
 from ..text.files import check_output, check_text, write_file
 from ..tokens.settings import TokenizerSettings, TrimSettings, check_vocab_size
 from ..vectors.settings import VectorSettings
@@ -108,15 +108,16 @@ def factorize_files(
     "Factorise the embeddings of the model in a folder, and save the factors in a file."
     from vocab_lit.methods.factored import factorize
     from vocab_lit.methods.factoring import Factoring
+    from vocab_lit.models.compatibility import check_source, check_target
     from vocab_lit.models.lazy_weights import rows_of
-    from vocab_lit.models.transplant import check_model
 
     with write_file(out) as part:
-        source = Source.open(source)
+        source = Source.from_pretrained(source)
         how = how or Factoring()
         model = source.open_weights()
         how.estimator(model.get_input_embeddings().weight.shape[1], seed)  # refuses settings that cannot be
-        check_model(model, source.vocab, source.vocab)
+        check_source(model, source.vocab)
+        check_target(model, source.vocab, source.vocab)
         embeddings = rows_of(model.get_input_embeddings().weight)[: len(source.vocab)]
         log.info(f"factorising {len(embeddings):,} embeddings of {embeddings.shape[1]} dimensions")
         factors = factorize(embeddings, how, seed)
@@ -154,7 +155,7 @@ def check_transplant(
     settings: TransplantSettings,
 ) -> tuple[Source, Path, Built | None]:  # the source, the folder, and what `check_tokens` makes
     "Check what can be checked of a transplant before the model is loaded; `ValueError` or `OSError` say what is wrong."
-    source, out = Source.open(source), check_output(out)
+    source, out = Source.from_pretrained(source), check_output(out)
     check_text(text)
     check_text(settings.vectors.source_text, "source_text")
     settings.check(text)
@@ -275,8 +276,10 @@ class FileTransplant:
 
     @cached_property
     def lines(self) -> Iterable[str]:
-        "The text that tokenizer and vectors are trained on; it can be read again."
-        return self.settings.tokenizer.training_lines(self.text, self.settings.init.seed) if self.text else []
+        "The text that tokenizer and vectors are trained on; it can be gone through again."
+        if not self.text:
+            return []
+        return KeptLines(self.settings.tokenizer.training_lines(self.text, self.settings.init.seed))
 
     @cached_property
     def size(self) -> dict[str, int]:
@@ -294,6 +297,13 @@ class FileTransplant:
     @property
     def target(self) -> PreTrainedTokenizerFast:
         return self.built.tokenizer
+
+    @cached_property
+    def vocab(self) -> Vocab:
+        "The target vocabulary."
+        from vocab_lit.tokens.vocab import Vocab
+
+        return Vocab.from_tokenizer(self.target)
 
     @cached_property
     def recipe(self) -> Recipe:
@@ -315,8 +325,7 @@ class FileTransplant:
             aligned = aligned_vectors(self.source, tokenizer, self.lines, self.settings)
         vectors = aligned.target if aligned else target_vectors(needs, tokenizer, self.lines, self.settings)
         if self.target is not tokenizer:
-            vocabs = Vocab.from_tokenizer(tokenizer), Vocab.from_tokenizer(self.target)
-            vectors = carry_vectors(vectors, *vocabs)
+            vectors = carry_vectors(vectors, Vocab.from_tokenizer(tokenizer), self.vocab)
         return replace(aligned, target=vectors) if aligned else vectors
 
     @property
@@ -326,11 +335,12 @@ class FileTransplant:
 
     def _read(self) -> None:
         "Read the model and the text, and check them."
-        from vocab_lit.models.transplant import check_model
+        from vocab_lit.models.compatibility import check_source, check_target
         from vocab_lit.tokens.chat import check_templates
 
         log.info(f"loading {self.source.path}")
-        check_model(self.model, self.source.vocab, self.source.vocab)
+        check_source(self.model, self.source.vocab)
+        check_target(self.model, self.source.vocab, self.source.vocab)  # whether the class can have any other
         check_templates(self.source.tokenizer, self.source.path)
         _ = self.factors
         if self.text:
@@ -338,34 +348,32 @@ class FileTransplant:
 
     def _make_tokenizer(self) -> None:
         "Make the target tokenizer, and check that the model can have it."
-        from vocab_lit.models.transplant import check_model
-        from vocab_lit.tokens.tokenizer import check_loads_again
-        from vocab_lit.tokens.vocab import Vocab
+        from vocab_lit.models.transplant import check_tokenizers
 
         _ = self.tokenizers
         if self.built.about:
             log.info(self.built.about)
-        check_model(self.model, self.source.vocab, Vocab.from_tokenizer(self.target))
-        check_loads_again(self.target, self.model.config.model_type)
+        check_tokenizers(self.model, self.source.vocab, self.vocab)
 
     def run(self) -> Transplant:
         "Read, make tokenizer and vectors, and transplant."
-        from vocab_lit.models.check import ROWS_OF_DECODERS, is_decoder
-        from vocab_lit.models.transplant import transplant
+        from vocab_lit.models.check import ROWS_OF_DECODERS
+        from vocab_lit.models.served import is_decoder
+        from vocab_lit.models.transplant import replace_vocabulary
 
         self._read()
         self._make_tokenizer()
         vectors, init = self.vectors, self.settings.init
         log.info(f"initialising {len(self.target):,} tokens by {self.recipe.name}")
         multiple = init.pad_to_multiple_of or (ROWS_OF_DECODERS if is_decoder(self.model) else 1)
-        result = transplant(
-            self.model, self.source, self.target, self.recipe, vectors, init.seed, multiple, self.factors
+        result = replace_vocabulary(
+            self.model, self.source.vocab, self.vocab, self.recipe, vectors, init.seed, multiple, self.factors
         )
         _remark_on(result, self.recipe)
         return result
 
     def note(self) -> dict[str, object]:
-        "What is noted of it beside the model."
+        "The facts that are noted beside the model."
         wanted, only_adds = self.settings.tokenizer, self.settings.only_adds(self.text)
         more = len(self.target) - len(self.source.tokenizer)
         return dict(
@@ -448,7 +456,7 @@ def transplant_files(
     >>> from vocab_lit.text.phrasebook import lines
     >>> with TemporaryDirectory() as folder:
     ...     file = Path(folder, "sw.txt")
-    ...     _ = file.write_text("\n".join(lines("sw", 400, seed=0)), encoding="utf-8")
+    ...     _ = file.write_text("\\n".join(lines("sw", 400, seed=0)), encoding="utf-8")
     ...     settings = vl.TransplantSettings.of(method="identity", vocab_size=600)
     ...     result = vl.transplant_files(data_path("models/mini-xlmr"), [file], Path(folder, "out"), settings)
     >>> len(result.tokenizer)
@@ -456,11 +464,10 @@ def transplant_files(
     """
     source, out, with_tokens = check_transplant(source, text, out, settings)
     from vocab_lit.models.check import check_folder, verdict
-    from vocab_lit.models.transplant import save
 
     transplanting = FileTransplant(source, tuple(map(str, text)), settings, with_tokens)
     result = transplanting.run()
-    save(result, out, language=language, **transplanting.note())
+    result.save_pretrained(out, language=language, **transplanting.note())
     log.info(f"saved in {out}")
     for line in verdict(result.plan, transplanting.alignment, check_folder(out, compare=False), out):
         log.info(line)
@@ -569,12 +576,12 @@ def trim_files(
     >>> from vocab_lit.text.phrasebook import lines
     >>> with TemporaryDirectory() as folder:
     ...     file = Path(folder, "sw.txt")
-    ...     _ = file.write_text("\n".join(lines("sw", 400, seed=0)), encoding="utf-8")
+    ...     _ = file.write_text("\\n".join(lines("sw", 400, seed=0)), encoding="utf-8")
     ...     sizes = vl.trim_files(data_path("models/mini-xlmr"), [file], Path(folder, "out"))["sizes"]
     >>> sizes[0]["before"] > sizes[0]["after"]
     True
     """
-    source, out, files = Source.open(source), check_output(out), list(map(str, text))
+    source, out, files = Source.from_pretrained(source), check_output(out), list(map(str, text))
     check_text(files)
     settings.check()
     from vocab_lit.tokens.vocab import no_collection
@@ -584,18 +591,24 @@ def trim_files(
 
 
 def _trim(source: Source, files: list[str], out: Path, settings: TrimSettings, language: str) -> dict:
-    from vocab_lit.models.check import ROWS_OF_DECODERS, is_decoder
-    from vocab_lit.models.transplant import check_model, save, transplant
+    from vocab_lit.models.check import ROWS_OF_DECODERS
+    from vocab_lit.models.compatibility import check_source, check_target
+    from vocab_lit.models.served import is_decoder
+    from vocab_lit.models.transplant import check_tokenizers, replace_vocabulary
     from vocab_lit.tokens.trim import trim
+    from vocab_lit.tokens.vocab import Vocab
 
     log.info(f"loading {source.path}")
     model = source.open_weights()
-    check_model(model, source.vocab, source.vocab, finite=False)  # `transplant` looks at the numbers
+    check_source(model, source.vocab)
+    check_target(model, source.vocab, source.vocab)  # whether the class can have any other
     before = _sizes(model, len(source.vocab))
     built = trim(source.tokenizer, {file: Lines(file) for file in files}, settings)
     log.info(built.about)
     multiple = ROWS_OF_DECODERS if is_decoder(model) else 1
-    result = transplant(model, source, built.tokenizer, trim_recipe(), pad_to_multiple_of=multiple)
+    target = Vocab.from_tokenizer(built.tokenizer)
+    check_tokenizers(model, source.vocab, target)
+    result = replace_vocabulary(model, source.vocab, target, trim_recipe(), pad_to_multiple_of=multiple)
     told = {
         "sizes": _compared(before, _sizes(model, len(built.tokenizer))),
         "texts": [_tokenized(source.tokenizer, built, file) for file in files],
@@ -605,6 +618,6 @@ def _trim(source: Source, files: list[str], out: Path, settings: TrimSettings, l
         log.warning(f"note: {note}")
     note = dict(model=source.name, text=files, language=language, tokenizer="trimmed to the text")
     chosen = {name: value for name, value in asdict(settings).items() if value != getattr(TrimSettings(), name)}
-    save(result, out, **note, trimmed_from=len(source.vocab), settings=chosen)
+    result.save_pretrained(out, **note, trimmed_from=len(source.vocab), settings=chosen)
     log.info(f"saved in {out}")
     return told

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from safetensors import SafetensorError
 
 from .settings import check_model_path
-from ..text.settings import first_line
+from ..text.errors import first_line
 
 if TYPE_CHECKING:
     import torch
@@ -67,37 +67,42 @@ def _named_class(config: PreTrainedConfig) -> type | None:
     import transformers
 
     named = (config.architectures or [""])[0]
-    found = getattr(transformers, named.removeprefix("TF").removeprefix("Flax"), None)
-    takes = getattr(found, "config_class", None)
-    return found if takes and isinstance(config, takes) else None
+    model_class = getattr(transformers, named.removeprefix("TF").removeprefix("Flax"), None)
+    takes = getattr(model_class, "config_class", None)
+    return model_class if takes and isinstance(config, takes) else None
+
+
+def _language_models(config: PreTrainedConfig) -> list[type]:
+    "The language models that transformers has for a configuration, the likeliest first."
+    from transformers.models.auto import modeling_auto as auto
+
+    named = (config.architectures or [""])[0]
+    decoder = named.endswith(("ForCausalLM", "LMHeadModel")) or getattr(config, "is_decoder", False)
+    masked, causal = auto.MODEL_FOR_MASKED_LM_MAPPING, auto.MODEL_FOR_CAUSAL_LM_MAPPING
+    wanted = [causal, masked] if decoder else [masked, causal]
+    if config.is_encoder_decoder:
+        wanted.insert(0, auto.MODEL_FOR_SEQ_TO_SEQ_CAUSAL_LM_MAPPING)
+    return [mapping[type(config)] for mapping in wanted if type(config) in mapping]
 
 
 def _model_class(path: str, config: PreTrainedConfig) -> type:
     "The class that a configuration names, otherwise its masked, causal or sequence-to-sequence language model."
-    from transformers.models.auto import modeling_auto as auto
-
-    if found := _named_class(config):
-        return found
-    named = (config.architectures or [""])[0]
-    decoder = named.endswith(("ForCausalLM", "LMHeadModel")) or getattr(config, "is_decoder", False)
-    masked, causal = auto.MODEL_FOR_MASKED_LM_MAPPING, auto.MODEL_FOR_CAUSAL_LM_MAPPING
-    wanted = (causal, masked) if decoder else (masked, causal)
-    if config.is_encoder_decoder:
-        wanted = (auto.MODEL_FOR_SEQ_TO_SEQ_CAUSAL_LM_MAPPING, *wanted)
-    for mapping in wanted:
-        if type(config) in mapping:
-            found = mapping[type(config)]
-            _check_same_class(path, config, named, found)
-            return found
-    kinds = "and transformers has no language model for it"
-    raise ValueError(f"{path} is a {config.model_type} model, {kinds}")
+    if named := _named_class(config):
+        return named
+    known = _language_models(config)
+    if not known:
+        kinds = "and transformers has no language model for it"
+        raise ValueError(f"{path} is a {config.model_type} model, {kinds}")
+    _check_same_class(path, config, known[0])
+    return known[0]
 
 
-def _check_same_class(path: str, config: PreTrainedConfig, named: str, found: type) -> None:
+def _check_same_class(path: str, config: PreTrainedConfig, model_class: type) -> None:
     "`ValueError` where a configuration names a class that transformers does not have, and another would be taken."
     import transformers
 
-    if not named or hasattr(transformers, named) or named.lower() == found.__name__.lower():
+    named = (config.architectures or [""])[0]
+    if not named or hasattr(transformers, named) or named.lower() == model_class.__name__.lower():
         return
     if getattr(config, "auto_map", None):
         raise _needs_code(path)
@@ -136,17 +141,63 @@ _BESIDE_WEIGHTS += ("[0-9]*_*/*", "plan.npz", "factors.safetensors")  # the firs
 
 
 class Source:
-    "A model folder or name, of which each part is read once, when it is asked for."
+    """A model folder or name, of which each part is read once, when it is asked for.
 
-    def __init__(
-        self,
-        path: str | Path,  # model folder, or a name on the Hugging Face Hub when online
-    ):
+    `Source.from_pretrained` checks the path as well.
+
+    Parameters
+    ----------
+    path : str or pathlib.Path
+        A model's folder, or its name on the Hugging Face Hub; of a name the download cache is used when offline.
+
+    Attributes
+    ----------
+    tokenizer : PreTrainedTokenizerBase
+        The tokenizer that the model was trained with.
+    vocab : Vocab
+        Its vocabulary; special tokens are ``vocab.roles``.
+    config : PreTrainedConfig
+        The model's configuration.
+    model_class : type
+        The class of the model, such as ``XLMRobertaForMaskedLM``.
+    stored : dict of str to StoredTensor
+        The tensors of its safetensors files, by name.
+    longest : int
+        The longest input that model and tokenizer take, in tokens.
+
+    Examples
+    --------
+    >>> from vocab_lit.text.corpus import data_path
+    >>> source = Source.from_pretrained(data_path("models", "mini-xlmr"))
+    >>> source.model_class.__name__, source.config.num_hidden_layers
+    ('XLMRobertaForMaskedLM', 3)
+    >>> len(source.vocab) == len(source.tokenizer)
+    True
+    """
+
+    def __init__(self, path: str | Path):
         self.path = str(path)
 
     @classmethod
-    def open(cls, path: str | Path | Source) -> Source:
-        "The source of a path, which is checked, or a source as it is."
+    def from_pretrained(cls, path: str | Path | Source) -> Source:
+        """Open a model's folder or name; nothing is read but what tells whether a model is there.
+
+        Parameters
+        ----------
+        path : str, pathlib.Path or Source
+            A model's folder, or its name on the Hugging Face Hub. A source is given back as it is.
+
+        Returns
+        -------
+        Source
+
+        Raises
+        ------
+        ValueError
+            Where the folder holds no model: an adapter, a training run that has not ended, a damaged configuration.
+        FileNotFoundError
+            Where there is no such folder, and no such name on the Hub or in its download cache.
+        """
         if isinstance(path, Source):
             return path
         check_model_path(path)
@@ -159,8 +210,8 @@ class Source:
         return self.path
 
     @property
-    def name(self) -> str:  # the whole path of a folder, for records
-        "Where it was found."
+    def name(self) -> str:  # for records
+        "The whole path of a folder, or the name on the Hub."
         return str(Path(self.path).resolve()) if Path(self.path).is_dir() else self.path
 
     @cached_property
@@ -196,10 +247,10 @@ class Source:
 
     def check_unquantised(self) -> None:
         "`ValueError` where the weights are quantised: such a model cannot be trained."
-        from vocab_lit.models.lazy_weights import quantisation_method
+        from vocab_lit.models import lazy_weights
 
         if getattr(self.config, "quantization_config", None):
-            problem = f"{self.path} is quantised by {quantisation_method(self.config)}"
+            problem = f"{self.path} is quantised by {lazy_weights.quantisation_method(self.config)}"
             hint = "give the model that was quantised"
             raise ValueError(f"{problem}, and cannot be trained; {hint}")
 
@@ -210,7 +261,7 @@ class Source:
 
     @cached_property
     def stored(self) -> dict[str, StoredTensor]:
-        "What the weight files hold; `ValueError` names one that is missing or damaged."
+        "The tensors in the weight files; `ValueError` names one that is missing or damaged."
         from vocab_lit.models import lazy_weights
 
         return lazy_weights.stored_tensors(self.files)
@@ -221,13 +272,33 @@ class Source:
         return min(max_length(self.open_weights()), self.tokenizer.model_max_length)
 
     def load(self) -> PreTrainedModel:
-        "The model with all its weights in memory; errors say what is wrong with the folder."
-        from vocab_lit.models.lazy_weights import read_unknown
+        """Load the model with all its weights in memory.
 
-        model_class = self.model_class
+        Returns
+        -------
+        PreTrainedModel
+            A new model of `model_class` in evaluation mode. Its weights have the number format of the files.
+
+        Raises
+        ------
+        ValueError
+            Where weights are missing, damaged or of another shape than the configuration says, or are pickles of more
+            than plain tensors.
+        """
         self.stored  # noqa: B018  names a file that is missing or damaged
+        model, missing = self._loaded()
+        if missing:
+            raise ValueError(
+                f"{self.path} lacks {len(missing)} of the weights of a {type(model).__name__}, such as {missing[0]}; "
+                f"save the whole model with all its heads"
+            )
+        self._add_origin(model)
+        return model.eval()
+
+    def _loaded(self) -> tuple[PreTrainedModel, list[str]]:  # and the names of weights that the files lack
+        "The model as transformers loads it; `ValueError` says in a line why it does not."
         try:
-            model, found = model_class.from_pretrained(self.files, dtype=self._dtype, output_loading_info=True)
+            model, report = self.model_class.from_pretrained(self.files, dtype=self._dtype, output_loading_info=True)
         except pickle.UnpicklingError:
             hint = "they are not read, as a pickle can run programs"
             raise ValueError(
@@ -239,29 +310,29 @@ class Source:
         except (OSError, ValueError, RuntimeError, SafetensorError) as e:
             why = "config.json and the weights differ in shape" if "mismatch" in str(e) else first_line(e)
             raise ValueError(f"{self.path}: the weights do not load: {why}") from None
-        if missing := sorted(found["missing_keys"]):
-            raise ValueError(
-                f"{self.path} lacks {len(missing)} of the weights of a {type(model).__name__}, such as {missing[0]}; "
-                f"save the whole model with all its heads"
-            )
+        return model, sorted(report["missing_keys"])
+
+    def _add_origin(self, model: PreTrainedModel) -> None:
+        "Note on a loaded model where it comes from, and what else its files hold."
+        from vocab_lit.models import lazy_weights
+
         model.source_folder = self.files
         model.config.name_or_path = self.path
         if not model.can_generate():
             self._add_generation(model)
         if not getattr(model.config, "quantization_config", None):
-            model.unknown_tensors = read_unknown(self.files, model, self.stored)
-        return model.eval()
+            model.unknown_tensors = lazy_weights.read_unknown(self.files, model, self.stored)
 
     @property
     def _dtype(self) -> torch.dtype | str:
         "The number format that has room for all that the files hold and for what the configuration says."
         import torch
 
-        from vocab_lit.models.lazy_weights import tensor_shapes
+        from vocab_lit.models import lazy_weights
 
         if not self.stored or getattr(self.config, "quantization_config", None):
             return "auto"
-        own = self.stored.keys() & tensor_shapes(self.model_class, self.config).keys()
+        own = self.stored.keys() & lazy_weights.tensor_shapes(self.model_class, self.config).keys()
         formats = {self.stored[name].dtype for name in own} | {self.config.dtype}
         formats.discard(None)
         return functools.reduce(torch.promote_types, formats) if formats else "auto"
@@ -289,10 +360,10 @@ class Source:
             raise FileNotFoundError(f"{self.path}: the Hugging Face Hub did not give it: {first_line(e)}") from None
 
     def open_weights(self) -> PreTrainedModel:
-        "The model with its weights left in their files where these allow it, for `transplant` and `save`."
-        from vocab_lit.models.lazy_weights import meta_model
+        "The model with its weights left in their files where these allow it, for `transplant`."
+        from vocab_lit.models import lazy_weights
 
-        model = meta_model(self.model_class, self.config, self.stored)
+        model = lazy_weights.meta_model(self.model_class, self.config, self.stored)
         if model is None:
             return self.load()
         self._add_generation(model)
@@ -310,15 +381,39 @@ class Source:
             model.generation_config = GenerationConfig.from_pretrained(self.files, **origin)
 
 
-def load_model(
-    path: str | Path | Source,  # model folder, or hub name when online
-) -> PreTrainedModel:
-    "Load a model of the class that its folder names; errors say what is wrong with the path."
-    return Source.open(path).load()
+def load_model(path: str | Path | Source) -> PreTrainedModel:
+    """Load a model of the class that its folder names.
+
+    Unlike an auto class of transformers, which is chosen by the task, it drops no part of the model: a masked or causal
+    language model, an encoder-decoder, an encoder without a head, a classifier.
+
+    Parameters
+    ----------
+    path : str, pathlib.Path or Source
+        A model's folder, its name on the Hugging Face Hub, or one that was opened as `Source`.
+
+    Returns
+    -------
+    PreTrainedModel
+        In evaluation mode, its weights in the number format of the files.
+
+    Raises
+    ------
+    ValueError, FileNotFoundError
+        What is wrong with the path, in one line.
+
+    Examples
+    --------
+    >>> from vocab_lit.text.corpus import data_path
+    >>> model = load_model(data_path("models", "mini-gpt2"))
+    >>> type(model).__name__, model.training
+    ('GPT2LMHeadModel', False)
+    """
+    return Source.from_pretrained(path).load()
 
 
 def open_model(
     path: str | Path | Source,  # model folder, or hub name when online
 ) -> PreTrainedModel:
-    "As `load_model`, for `transplant` and `save`: weights that these do not change stay in their files."
-    return Source.open(path).open_weights()
+    "As `load_model`, for `transplant`: weights that it does not change stay in their files until its result is saved."
+    return Source.from_pretrained(path).open_weights()

@@ -25,8 +25,9 @@ if TYPE_CHECKING:
     import pandas as pd
 
 # %% auto #0
-__all__ = ['FORMAT', 'ABOUT', 'COLUMNS', 'IN_LANGUAGE', 'ZERO_SHOT', 'TRIAL', 'CURVES', 'RATES', 'shared_text', 'write_shared',
-           'read_shared', 'field_rows', 'own_records', 'with_field', 'contributed_files', 'field_evidence']
+__all__ = ['FORMAT', 'ABOUT', 'COLUMNS', 'IN_LANGUAGE', 'ZERO_SHOT', 'TRIAL', 'CURVES', 'RATES', 'about_file', 'shared_form',
+           'write_shared', 'read_shared', 'field_rows', 'own_records', 'with_field', 'contributed_files',
+           'field_evidence']
 
 # %% ../../nbs/08_study/03_shared_records.ipynb #2d1c730b
 FORMAT = "vocab-lit study 1"
@@ -47,42 +48,48 @@ def _digest(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def shared_text(
+def about_file(path: str | Path) -> Path:
+    "The file that describes shared records, beside them."
+    return Path(path).with_suffix(".json")
+
+
+def shared_form(
     table: pd.DataFrame,  # a row per value
     about: Mapping[str, object],  # study, files, ways, measures, seeds (by way)
     contributor: str,
-) -> str:
-    "The file."
+) -> tuple[dict, str]:
+    "What is said about shared records, and their table as text."
     text = _text_of(table)
     made = dict(contributor=contributor, date=time.strftime("%Y-%m-%d"), **environment())
-    line = dict(format=FORMAT, **made, **about, table=_digest(text))
-    return f"# {json.dumps(line, ensure_ascii=False)}\n{text}"
+    return dict(format=FORMAT, **made, **about, table=_digest(text)), text
 
 
 def write_shared(
-    path: str | Path,  # a new file
+    path: str | Path,  # a new file; a second one with the suffix .json describes it
     table: pd.DataFrame,
     about: Mapping[str, object],
     contributor: str,
 ) -> None:
     "Write records to share; `ValueError` where they are not whole, and then nothing is written."
-    text = shared_text(table, about, contributor)
-    _check(text, Path(path).name)
-    with write_text(path) as file:
+    described, text = shared_form(table, about, contributor)
+    _check(described, text, Path(path).name)
+    with write_text(path) as file, write_text(about_file(path)) as beside:
         file.write(text)
+        beside.write(json.dumps(described, ensure_ascii=False, indent=1) + "\n")
 
 # %% ../../nbs/08_study/03_shared_records.ipynb #1c43859a
-def _about(first: str) -> dict | None:
+def _described(said: str) -> dict | None:
+    "What JSON says about shared records; None where it is about something else."
     try:
-        found = json.loads(first.removeprefix("# "))
+        about = json.loads(said)
     except ValueError:
         return None
-    return found if first.startswith("# ") and isinstance(found, dict) and found.get("format") == FORMAT else None
+    return about if isinstance(about, dict) and about.get("format") == FORMAT else None
 
 
 def _lacks(about: dict, text: str, table) -> str | None:
     lacking = [key for key in ABOUT if not about.get(key)]
-    return f"its first line has no {lacking[0]}" if lacking else None
+    return f"its description has no {lacking[0]}" if lacking else None
 
 
 def _odd_name(about: dict, text: str, table) -> str | None:
@@ -134,7 +141,7 @@ def _seeds(about: dict, text: str, table) -> str | None:
     for (way, *place), seeds in table.groupby(["setting", *PLACE], sort=False).seed.unique().items():
         wanted = about["seeds"].get(way)
         if wanted is None:
-            return f"the way {way} is not described in its first line"
+            return f"the way {way} is not described"
         if missing := sorted(set(wanted) - set(seeds)):
             return f"{way} in {' '.join(place)} has no seed {missing[0]}; finish the study, and share it then"
     absent = set(about["seeds"]) - set(table.setting)
@@ -144,27 +151,35 @@ def _seeds(about: dict, text: str, table) -> str | None:
 _RULES = (_lacks, _odd_name, _changed, _columns, _not_finite, _impossible, _twice, _cells, _seeds)
 
 
-def _check(text: str, name: str) -> pd.DataFrame:
+def _check(about: dict | None, text: str, name: str) -> pd.DataFrame:
     import pandas as pd
 
-    first, _, rest = text.partition("\n")
-    about = _about(first)
     if about is None:
         raise ValueError(f"{name}: no records of a study; `vocab-lit study FILE --share` writes them")
-    if not rest.strip():
+    if not text.strip():
         raise ValueError(f"{name}: there are no records in it")
     kinds = dict.fromkeys(set(COLUMNS) - {"seed", "step", "value", "seconds"}, str)
     try:
         table = pd.read_csv(
-            io.StringIO(rest), dtype=kinds, keep_default_na=False, na_values={c: [""] for c in ("step", "value")}
+            io.StringIO(text), dtype=kinds, keep_default_na=False, na_values={c: [""] for c in ("step", "value")}
         )
         table = table.astype({"value": float, "seed": int})
     except (ValueError, KeyError) as e:
         raise ValueError(f"{name}: the table cannot be read: {str(e).splitlines()[0]}") from None
     for rule in _RULES:
-        if problem := rule(about, rest, table):
+        if problem := rule(about, text, table):
             raise ValueError(f"{name}: {problem}")
     return table.assign(contributor=about["contributor"], date=about["date"])
+
+
+def _both_files(path: Path) -> tuple[dict | None, str]:
+    "What is said about shared records, and their table as text."
+    text = path.read_text(encoding="utf-8")
+    if text.startswith("# "):  # of version 0.1: the description is the first line
+        first, _, text = text.partition("\n")
+        return _described(first.removeprefix("# ")), text
+    beside = about_file(path)
+    return (_described(beside.read_text(encoding="utf-8")) if beside.is_file() else None), text
 
 
 def read_shared(
@@ -172,10 +187,10 @@ def read_shared(
 ) -> pd.DataFrame:  # the columns of COLUMNS, and contributor and date
     "Read shared records; `ValueError` where they are not whole."
     try:
-        text = Path(path).read_text(encoding="utf-8")
+        about, text = _both_files(Path(path))
     except UnicodeDecodeError:
         raise ValueError(f"{path}: not UTF-8, and so no records of a study") from None
-    return _check(text, str(path))
+    return _check(about, text, str(path))
 
 
 def field_rows(

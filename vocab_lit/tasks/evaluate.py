@@ -351,7 +351,7 @@ def evaluate_files(
     """
     settings.check()
     run.check()
-    source = Source.open(source)
+    source = Source.from_pretrained(source)
     check_evaluation(settings, out, run, folder)
     if settings.task == PERPLEXITY:
         return _perplexity(source, settings)

@@ -26,9 +26,9 @@ from torch.nn import functional as F
 from torch.nn.utils.rnn import pad_sequence
 from tqdm.auto import tqdm
 
+from ..models.compatibility import check_rows
 from ..models.device import find_device
 from ..models.source import load_model, max_length
-from ..models.transplant import check_rows
 from .parsing import Parsed, dp
 from .registry import get_task, settings_for
 from .splits import divide
@@ -236,7 +236,7 @@ class FineTuned:
 
 
 class TaskData(NamedTuple):
-    "What all seeds share."
+    "A task's rows and settings, which all seeds share."
 
     task: Task
     config: TaskConfig

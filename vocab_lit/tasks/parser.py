@@ -42,7 +42,7 @@ class Biaffine(nn.Module):
 
 
 class ParserOutput(NamedTuple):
-    "What a parser says about a batch."
+    "A parser's scores of a batch."
 
     # (n, words, 1 + words) scores of each word with each head; the lowest number where there is no such word
     arcs: torch.Tensor

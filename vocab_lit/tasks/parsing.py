@@ -50,7 +50,7 @@ class Parsed:
 def fault(
     heads: Sequence[int],  # of each word
 ) -> tuple[int, str] | None:  # number of a word, and what is wrong with its head
-    "What keeps heads from being a tree with one root; None where they are one."
+    "The first fault that keeps heads from being a tree with one root; None where they are one."
     for word, head in enumerate(heads, 1):
         if not 0 <= head <= len(heads):
             return word, f"has head {head} in a sentence of {len(heads)} words"
@@ -71,7 +71,7 @@ def fault(
 
 # %% ../../nbs/07_tasks/06_parsing.ipynb #9572c044
 def _lacks(cells) -> str | None:
-    "What a word's line lacks for a tree, if anything."
+    "The complaint about a word's line that lacks a head or a relation; else None."
     word, head, relation = cells[1], cells[6], cells[7]
     if not (head.isascii() and head.isdigit()):
         advice = "put the head's number there, or leave the sentence out"

@@ -14,8 +14,8 @@ import numpy as np
 import torch
 from tqdm.auto import tqdm
 
+from ..models.compatibility import check_rows
 from ..models.source import max_length
-from ..models.transplant import check_rows
 from .finetune import Collate
 from .registry import TASKS, get_task
 from .splits import divide

@@ -229,7 +229,7 @@ class EvaluateSettings(Settings):
 
     @property
     def reading(self) -> dict[str, str]:
-        "What is said about the task's files."
+        "The options about the task's files that are given, by name."
         return {name: getattr(self, name) for name in ("column", "language") if getattr(self, name)}
 
     @property
@@ -239,7 +239,7 @@ class EvaluateSettings(Settings):
 
     @property
     def facts(self) -> dict[str, object]:
-        "What decides the scores of a model: the settings by name, and each file with its size."
+        "All that decides the scores of a model: the settings by name, and each file with its size."
         files = {split: file_facts(getattr(self, split)) for split in SPLITS}
         return asdict(replace(self, changes={})) | dict(self.changes) | files
 

@@ -65,7 +65,7 @@ _SENTENCE_ID = re.compile(r"# *sent_id *= *(\S.*)")
 
 
 def _problem(cells, expected, wrong) -> str | None:
-    "What is wrong with a line of CoNLL-U, if anything; the next word is due to have the expected number."
+    "The fault of a line of CoNLL-U, or None; the next word is due to have the expected number."
     if len(cells) != 10:
         return f"{len(cells)} columns where CoNLL-U has 10; put one tab between two columns"
     id, word = cells[:2]
@@ -187,7 +187,7 @@ def _ends_sentence(line) -> bool:
 
 
 def _bio_problem(cells, width) -> str:
-    "What is wrong with a line that is neither a word with its tag nor a comment."
+    "The fault of a line that is neither a word with its tag nor a comment."
     if width == 1:
         return f"{len(cells)} columns where a word and its tag, with a tab or a space between, are due"
     if len(cells) != width:

@@ -24,7 +24,7 @@ __all__ = ['MODEL_INPUTS', 'Row', 'make_row', 'forward', 'label_weights', 'by_fr
 
 # %% ../../nbs/07_tasks/01_task.ipynb #05172237
 class Row(NamedTuple):
-    "What the model is given at once: an example, or a window of a long one."
+    "The input of a model: an example, or a window of a long one."
 
     example: int  # which example
     # one-dimensional: input_ids, labels (-100: not asked) and what the task adds, as token_type_ids
@@ -102,7 +102,7 @@ class Task:
         raise NotImplementedError
 
     def text(self, example: Any) -> Hashable:
-        "What is equal for examples that ask the same."
+        "A key that examples which ask the same have in common."
         raise NotImplementedError
 
     def rows(
@@ -139,7 +139,7 @@ class Task:
         return tuple(name for name in inspect.signature(self.read).parameters if name != "path")
 
     def labels(self, examples: Sequence) -> list[str]:
-        "What the head can answer."
+        "The answers that the head can give."
         return by_frequency([self.asked(e) for e in examples])
 
     def head_models(self) -> Mapping:
@@ -188,7 +188,7 @@ class Task:
         return list(answers)
 
     def lost(self, rows: Sequence[Row]) -> str:
-        "What the rows of a split do not show of examples in several rows, as the end of a sentence; empty: nothing."
+        "A note on what examples in several rows lose, as the end of a sentence; empty: nothing."
         return ""
 
     @property
@@ -210,5 +210,5 @@ class Task:
         return len(examples)
 
     def probe_features(self, means: np.ndarray, compare: bool) -> np.ndarray:
-        "What a linear classifier is given, (answers, features), from means (n, dim)."
+        "Features of a linear classifier, (answers, features), from means (n, dim)."
         return means

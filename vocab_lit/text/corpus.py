@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 # %% auto #0
 __all__ = ['data_path', 'write_json', 'iter_lines', 'read_lines', 'text_tokens', 'CleanReport', 'language_finder', 'clean',
            'sampling_weights', 'Lines', 'capped', 'mix', 'split_lines', 'hold_out', 'Amount', 'size_of', 'sample_lines',
-           'sample_languages', 'reread']
+           'sample_languages', 'reread', 'KeptLines']
 
 # %% ../../nbs/01_text/01_corpus.ipynb #8fe116c8
 def data_path(
@@ -47,7 +47,8 @@ def data_path(
     path = root.joinpath(*parts)
     if not path.exists():
         raise FileNotFoundError(
-            f"vocab_lit's bundled data has no {Path(*parts)} (looked in {root}); reinstall the package"
+            f"vocab_lit's bundled data has no {Path(*parts)} (looked in {root}); an installed package has what its "
+            "commands read, a checkout of the repository has everything"
         )
     return path
 
@@ -518,3 +519,29 @@ def sample_languages(
 def reread(lines: Iterable[str]) -> Iterable[str]:
     "Lines that can be read again: those that can are left where they are, others are read into memory."
     return list(lines) if iter(lines) is lines else lines
+
+# %% ../../nbs/01_text/01_corpus.ipynb #094f5d61
+class KeptLines:
+    "Lines that are read from their source once, where they are few enough to be kept in memory from then on."
+
+    def __init__(
+        self,
+        lines: Iterable[str],  # that can be read again
+        most: int = 32_000_000,  # characters of a text that is kept
+    ):
+        self.lines, self.most = lines, most
+        self._kept: list[str] | None = None
+
+    def __iter__(self) -> Iterator[str]:
+        return self._read() if self._kept is None else iter(self._kept)
+
+    def _read(self) -> Iterator[str]:
+        "The lines from their source, which are kept when the last of them has been read."
+        kept, size = [], 0
+        for line in self.lines:
+            size += len(line)
+            if size <= self.most:
+                kept.append(line)
+            yield line
+        if size <= self.most:
+            self._kept = kept

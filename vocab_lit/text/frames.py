@@ -10,7 +10,7 @@ import functools
 import hashlib
 import random
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -35,15 +35,16 @@ class Territory:
     neighbours: tuple[str, ...] = ()  # territories that share an official language or the currency
 
 # %% ../../nbs/01_text/08_frames.ipynb #6d456f7f
-LIKELY_SUBTAGS = get_global("likely_subtags")
+LIKELY_SUBTAGS: Mapping[str, str] = get_global("likely_subtags")  # {locale: the whole one, as sw_Latn_TZ}
 _NOT_TERRITORIES = {"EU", "EZ", "UN", "QO", "XA", "XB", "XK", "ZZ"}
 
 
 def _territory(code: str) -> Territory | None:
     "One territory without its neighbours, or None where CLDR lacks a language, a currency or a time zone."
     english = Locale("en")
-    spoken = sorted(get_territory_language_info(code).items(), key=lambda item: -item[1]["population_percent"])
-    spoken = [(lang, info["official_status"]) for lang, info in spoken if lang in english.languages]
+    about: dict[str, Any] = dict(get_territory_language_info(code))
+    by_speakers = sorted(about.items(), key=lambda item: -item[1]["population_percent"])
+    spoken = [(lang, info["official_status"]) for lang, info in by_speakers if lang in english.languages]
     official = [lang for lang, status in spoken if status] or [lang for lang, _ in spoken[:1]]
     minor = [lang for lang, _ in spoken if lang not in official]
     currencies = [c for c in get_territory_currencies(code) if c in english.currencies]
@@ -74,7 +75,8 @@ def world(
     n: int = 150,  # how many territories
 ) -> dict[str, Territory]:  # by code, in alphabetical order
     "The territories that the frames speak about."
-    homes = Counter(LIKELY_SUBTAGS[lang].split("_")[-1] for lang in Locale("en").languages if lang in LIKELY_SUBTAGS)
+    spoken = [lang for lang in map(str, Locale("en").languages) if lang in LIKELY_SUBTAGS]
+    homes = Counter(LIKELY_SUBTAGS[lang].split("_")[-1] for lang in spoken)
     codes = filter(_is_territory, sorted(homes, key=lambda code: (-homes[code], code)))
     places = sorted([t for t in map(_territory, codes) if t][:n], key=lambda t: t.code)
     known = {lang for t in places for lang in t.official + t.minor[:1]}
@@ -133,7 +135,7 @@ def _draw_day(rng: random.Random) -> datetime.date:
 
 def _draw_languages(rng: random.Random, home: Territory) -> Part:
     "The languages of a territory."
-    spoken = home.official + home.minor
+    spoken = [*home.official, *home.minor]
     if len(spoken) < 2:
         return ("language", spoken[0], home.code)
     chosen = rng.sample(spoken, min(len(spoken), rng.choice((2, 3))))

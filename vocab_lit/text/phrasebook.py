@@ -11,7 +11,7 @@ import functools
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import regex
 from babel import Locale, UnknownLocaleError, localedata
@@ -111,9 +111,10 @@ def _pair(first: Segment | None, second: Segment | None, between: str = " – ")
     return [first, (between, "O"), second] if first and second else None
 
 
-def _listed(locale: Locale, segments: Sequence[Segment | None], style: str) -> list[Segment] | None:
+def _listed(locale: Locale, names: Sequence[Segment | None], style: Literal["standard", "or"]) -> list[Segment] | None:
     "Names joined by the locale's list pattern (`standard`: and, `or`: or, where the locale has a word for it)."
-    if not all(segments):
+    segments = [segment for segment in names if segment]
+    if len(segments) < len(names):
         return None
     if locale.language != "en" and format_list("AB", style, locale) == "A or B":
         style = "standard"
@@ -442,4 +443,4 @@ def locales(
             source=code in SOURCE_LOCALES,
         )
     table = pd.DataFrame.from_dict(rows, orient="index").rename_axis("locale")
-    return table[(table.territories >= least) & (table.languages >= least)]
+    return table.loc[(table.territories >= least) & (table.languages >= least)]

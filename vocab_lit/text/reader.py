@@ -56,25 +56,31 @@ def _is_damage(e: Exception) -> bool:
     return isinstance(e, known) or type(e).__name__ == "ZstdError"
 
 
+def _decoded(path: Path, n: int, raw: bytes) -> str:
+    "The n-th line of a file as text; `ValueError` where it is not UTF-8."
+    if n == 1 and (raw[:2] in (b"\xff\xfe", b"\xfe\xff") or b"\0" in raw):
+        raise ValueError(
+            f"{path} is UTF-16 or no text at all; "
+            f"if it is text, convert it first, for example with `iconv -f utf-16 -t utf-8`"
+        )
+    try:
+        return raw.decode("utf-8-sig" if n == 1 else "utf-8")
+    except UnicodeDecodeError as e:
+        raise ValueError(
+            f"{path}, line {n}: not UTF-8 (byte {e.object[e.start]:#04x} at column {e.start + 1}); "
+            f"convert the file first, for example with `iconv -t utf-8`"
+        ) from None
+
+
 def raw_lines(
     path: str | Path,  # UTF-8, also compressed
 ) -> Iterator[str]:  # as they are, ends of lines included; without the byte order mark
     "Stream the lines of one text file; `ValueError` names the line that is not UTF-8, or the file that breaks off."
-    path, n = Path(path), 0
+    path = Path(path)
     with open_bytes(path) as f:
         try:
             for n, raw in enumerate(f, 1):
-                if n == 1 and (raw[:2] in (b"\xff\xfe", b"\xfe\xff") or b"\0" in raw):
-                    raise ValueError(
-                        f"{path} is UTF-16 or no text at all; "
-                        f"if it is text, convert it first, for example with `iconv -f utf-16 -t utf-8`"
-                    )
-                yield raw.decode("utf-8-sig" if n == 1 else "utf-8")
-        except UnicodeDecodeError as e:
-            raise ValueError(
-                f"{path}, line {n}: not UTF-8 (byte {e.object[e.start]:#04x} at column {e.start + 1}); "
-                f"convert the file first, for example with `iconv -t utf-8`"
-            ) from None
+                yield _decoded(path, n, raw)
         except Exception as e:
             if not _is_damage(e):
                 raise

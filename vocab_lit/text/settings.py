@@ -27,43 +27,11 @@ from .extras import check_extra
 from .reader import TextSource
 
 # %% auto #0
-__all__ = ['File', 'Files', 'Model', 'T', 'LARGEST_SEED', 'COPIES', 'Option', 'option', 'required', 'options', 'settings',
+__all__ = ['File', 'Files', 'Model', 'LARGEST_SEED', 'COPIES', 'Option', 'option', 'required', 'options', 'settings',
            'did_you_mean', 'one_of', 'within', 'existing_file', 'existing_text', 'distribute', 'Settings',
            'CleanSettings']
 
-# %% ../../nbs/01_text/00_settings.ipynb #213f4f91
-File = Annotated[str, "File"]  # path of a file
-Files = Annotated[tuple[str, ...], "Files"]  # text sources: files, folders, patterns, data sets
-Model = Annotated[str, "Model"]  # a folder, or a name on the Hugging Face Hub
-T = TypeVar("T")
-
-
-@dataclass(frozen=True)
-class Option:
-    "A field of a settings class."
-
-    name: str
-    kind: str  # str, int, float, bool, File, Files or Model
-    default: object  # None or empty: nothing is given
-    help: str
-    shown: str = ""  # what the help calls an empty default
-
-
-def option(
-    default: T,
-    help: str,
-    shown: str = "",  # what --help calls an empty default
-) -> T:  # for the type checker; it is a dataclass field
-    "A field of a settings class, with its default and its help."
-    described: Any = field(default=default, metadata={"help": help, "shown": shown})
-    return described
-
-
-def required(help: str) -> Any:
-    "A field of a settings class that has no default."
-    return field(metadata={"help": help})
-
-
+# %% ../../nbs/01_text/00_settings.ipynb #c0117e47
 def _class_source(cls: type) -> str:
     "The text of the file, or of the cell of a notebook, in which a class stands."
     file = getattr(sys.modules.get(cls.__module__), "__file__", None)
@@ -102,6 +70,38 @@ def _commented(cls: type) -> dict[str, dict[str, str]]:
                 described[name] = {"help": text, "shown": shown} if comment else described.get(name, {"help": ""})
     return described
 
+# %% ../../nbs/01_text/00_settings.ipynb #213f4f91
+File = Annotated[str, "File"]  # path of a file
+Files = Annotated[tuple[str, ...], "Files"]  # text sources: files, folders, patterns, data sets
+Model = Annotated[str, "Model"]  # a folder, or a name on the Hugging Face Hub
+_T = TypeVar("_T")
+
+
+@dataclass(frozen=True)
+class Option:
+    "A field of a settings class."
+
+    name: str
+    kind: str  # str, int, float, bool, File, Files or Model
+    default: object  # None or empty: nothing is given
+    help: str
+    shown: str = ""  # what the help calls an empty default
+
+
+def option(
+    default: _T,
+    help: str,
+    shown: str = "",  # what --help calls an empty default
+) -> _T:  # for the type checker; it is a dataclass field
+    "A field of a settings class, with its default and its help."
+    described: Any = field(default=default, metadata={"help": help, "shown": shown})
+    return described
+
+
+def required(help: str) -> Any:
+    "A field of a settings class that has no default."
+    return field(metadata={"help": help})
+
 
 def _kind(annotation: object) -> str:
     "A field's kind, from its annotation, which is a string where the evaluation of annotations is postponed."
@@ -109,13 +109,19 @@ def _kind(annotation: object) -> str:
     return (name if isinstance(name, str) else inspect.formatannotation(name)).removesuffix(" | None")
 
 
-@cache
-def options(cls: type) -> dict[str, Option]:
-    "The fields of a settings class by name; a field without help of its own inherits it."
-    described = _commented(cls)
+def _described(cls: type) -> dict[str, Mapping[str, str]]:
+    "Help and shown default of each field, from the nearest class that has them."
+    described = {}
     for base in reversed(cls.__mro__):
         own = vars(base).get("__dataclass_fields__", {})
         described |= {name: f.metadata for name, f in own.items() if "help" in f.metadata}
+    return described
+
+
+@cache
+def options(cls: type) -> dict[str, Option]:
+    "The fields of a settings class by name; a field without help of its own inherits it."
+    described = _commented(cls) | _described(cls)
     by_name = {}
     for f in fields(cls):
         default = f.default if f.default_factory is MISSING else f.default_factory()
@@ -130,7 +136,7 @@ def _parameter(o: Option) -> str:
 
 
 @dataclass_transform(frozen_default=True, field_specifiers=(required,))
-def settings(cls: type[T]) -> type[T]:
+def settings(cls: type[_T]) -> type[_T]:
     "A class decorator: a frozen dataclass, its docstring followed by a section *Parameters* on the fields."
     summary = inspect.cleandoc(cls.__doc__ or cls.__name__)
     made = dataclass(frozen=True)(cls)

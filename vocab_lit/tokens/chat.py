@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import string
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, processors
 
@@ -133,17 +133,18 @@ def check_templates(
     whose: str,  # for the message, such as "the source"
 ) -> None:
     "`ValueError` where a chat template cannot be rendered."
-    question, first_error = "Habari?", None
+    question, errors = "Habari?", []
     if "default" not in chat_templates(tokenizer):
         return
-    for content in (question, [dict(type="text", text=question)]):  # a list of parts for models that see or hear
+    contents: tuple[Any, ...] = (question, [dict(type="text", text=question)])  # parts for models that see or hear
+    for content in contents:
         try:
             tokenizer.apply_chat_template([dict(role="user", content=content)], tokenize=False)
         except Exception as e:  # whatever the template's program raises
-            first_error = first_error or e
+            errors.append(e)
         else:
             return
-    problem = first_line(first_error)
+    problem = first_line(errors[0])
     raise ValueError(f"the chat template of {whose} fails on a single question: {problem}; repair or remove it")
 
 # %% ../../nbs/02_tokens/06_chat.ipynb #bfdc5ae9
@@ -163,7 +164,7 @@ def add_special_tokens(
         piece = a["content"]
         wanted = piece in written or (a["special"] and piece not in roles and not is_reserved(piece))
         if wanted and piece not in known:
-            token = AddedToken(**{name: value for name, value in a.items() if name != "id"})
+            token: Any = AddedToken(**{name: value for name, value in a.items() if name != "id"})
             target.add_tokens([token], special_tokens=a["special"])
             added.append(piece)
     return added

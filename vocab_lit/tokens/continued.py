@@ -11,7 +11,7 @@ import math
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from tokenizers import models
@@ -22,7 +22,7 @@ from .own_pipeline import digits_are_single, training_rule, training_splits
 from .pipeline import Built, unknown_piece, with_pipeline
 from .settings import TokenizerSettings
 from .trim import Parts, count_tokens, keep_tokens, kept_in_any_case
-from .vocab import FALLBACK, read_dialect, read_pipeline
+from .vocab import FALLBACK, backend_of, read_dialect, read_pipeline
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
@@ -42,7 +42,7 @@ def count_words(
     lines: Iterable[str],
 ) -> Counter[str]:  # in the order in which they come up first
     "Count the words of a text, as the tokenizer's model is given them."
-    backend = parts.tokenizer.backend_tokenizer
+    backend = backend_of(parts.tokenizer)
     split = backend.pre_tokenizer or training_splits(backend, parts.dialect, _single_digits(parts))
     normalise = backend.normalizer.normalize_str if backend.normalizer else str
     added = [re.escape(a["content"]) for a in parts.pipeline["added_tokens"]]
@@ -95,7 +95,7 @@ class Merges:
         self.new: dict[str, int] = {}  # {piece that the source lacks: how often it came up when it was made}
         self.learned: list[list[str]] = []  # merges
         self.words, self.counts = list(words), list(words.values())
-        self.model = parts.tokenizer.backend_tokenizer.model
+        self.model = backend_of(parts.tokenizer).model
         self.divided = [self.divide(word) for word in self.words]
         self.pairs, self.where = Counter(), defaultdict(set)  # {pair: how often}, {pair: the words that may have it}
         for i in range(len(self.words)):
@@ -117,7 +117,7 @@ class Merges:
             present = [pair for pair in zip(symbols, symbols[1:]) if pair in self.ranks]
             if not present:
                 return symbols
-            a, b = min(present, key=self.ranks.get)
+            a, b = min(present, key=self.ranks.__getitem__)
             symbols = _merged(symbols, a, b, self.parts.joined(a, b))
 
     def made_by(self, pair: tuple[str, str]) -> str:
@@ -242,14 +242,15 @@ class UnigramScores:
     "Scores of new pieces, on the scale of a Unigram model; of its own pieces those that the words can have."
 
     def __init__(self, parts: Parts, words: Counter[str]):
-        scores = dict(map(tuple, parts.model["vocab"]))  # {piece: logarithm of its probability}
+        # {piece: logarithm of its probability}
+        scores: dict[str, float] = dict(parts.model["vocab"])
         self.words, self.best, self.least = words, max(scores.values()), min(scores.values())
         longest = max(map(len, scores))
-        ends = {unknown_piece(parts.model), min(scores, key=scores.get)} - {None}
+        ends = {unknown_piece(parts.model), min(scores, key=scores.__getitem__)} - {None}
         in_words = {part for word in words for part in _substrings(word, longest) if part in scores}
-        self.source = {piece: scores[piece] for piece in sorted(ends | in_words, key=parts.ids.get)}
+        self.source = {piece: scores[piece] for piece in sorted(ends | in_words, key=parts.ids.__getitem__)}
         unknown = list(self.source).index(unknown_piece(parts.model)) if unknown_piece(parts.model) else None
-        self.options = dict(unk_id=unknown, byte_fallback=parts.model.get("byte_fallback"))
+        self.options: dict[str, Any] = dict(unk_id=unknown, byte_fallback=parts.model.get("byte_fallback"))
         used = self.uses({})
         known = {piece: n for piece, n in used.items() if piece in in_words}
         total, n_known = used.total(), sum(known.values())
@@ -377,10 +378,11 @@ def without_unused(
     lines: Iterable[str],  # the text, read once more
 ) -> Built:  # as large as the source's vocabulary, or larger where the text uses more of it
     "Take out tokens of the source that a text never uses."
-    parts, size = Parts(built.tokenizer), np.count_nonzero(built.source_ids >= 0)
+    parts, source_ids = Parts(built.tokenizer), np.asarray(built.source_ids)
+    size = np.count_nonzero(source_ids >= 0)
     counts = count_tokens(built.tokenizer, lines)
     kept = kept_in_any_case(parts, "all", counts)
-    added = np.flatnonzero(built.source_ids < 0).tolist()
+    added = np.flatnonzero(source_ids < 0).tolist()
     kept = kept.union(*(parts.needs(id) for id in [*added, *np.flatnonzero(counts).tolist()]))
     for id in range(parts.size):
         needed = parts.needs(id) - kept
@@ -388,7 +390,7 @@ def without_unused(
             kept |= needed
     pipeline, ids = keep_tokens(parts, kept)
     about = f"{built.about}; {parts.size - len(ids):,} that the text never uses are taken out"
-    return Built(with_pipeline(built.tokenizer, pipeline), about, built.source_ids[ids], {})
+    return Built(with_pipeline(built.tokenizer, pipeline), about, source_ids[ids], {})
 
 
 def continued_tokenizer(

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import unicodedata
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from fontTools import unicodedata as ucd
@@ -27,7 +27,7 @@ def with_neutral_letter(
     tokenizer: PreTrainedTokenizerBase,
 ) -> tuple[Tokenizer, str]:  # the copy, and the letter
     "A copy of a tokenizer that knows one more letter, which is in no other token: what follows it is inside a word."
-    pipeline = read_pipeline(tokenizer) | {"truncation": None, "padding": None}
+    pipeline: dict[str, Any] = read_pipeline(tokenizer) | {"truncation": None, "padding": None}
     vocab = pipeline["model"]["vocab"]
     seen = set().union(*((p for p, _ in vocab) if isinstance(vocab, list) else vocab))
     hieroglyphs = map(chr, range(0x13000, 0x13430))  # letters, and no normaliser changes them
@@ -66,7 +66,7 @@ def coverage(
     "The share of a target vocabulary that the source cannot compose, and its overlap (Pfeiffer et al., 2021, Table 1)."
     source, target = Vocab.of(source), Vocab.of(target)
     tokens = sum(t.kind == "text" for t in target)
-    unknown = int(unknown_tokens(source.tokenizer, target).sum())
+    unknown = int(unknown_tokens(source.own_tokenizer, target).sum())
     overlapping = len(_overlapping(source, target))
     return {
         "tokens": tokens,

@@ -57,7 +57,7 @@ def _check_alike(source: Dialect, target: Dialect) -> None:
 
 def _new_pieces(source: Vocab, target: Vocab, pieces: Mapping[str, float], n: int) -> dict[str, str]:
     "{piece of the target's model: the same token as the source writes it}, of the first n that the source lacks."
-    template = "\n".join(" " + line for line in template_lines(source.tokenizer))
+    template = "\n".join(" " + line for line in template_lines(source.own_tokenizer))
     overlapping = overlap(source, target) >= 0
     kinds = ("text", "byte") if target.dialect.byte_level else ("text",)  # bytes to fall back on are no candidates
     first = [t for t in target if t.kind in kinds and t.piece in pieces][:n]
@@ -137,10 +137,10 @@ def expand_tokenizer(
         raise ValueError(f"cannot expand by {n} tokens; give at least 1")
     source, auxiliary = Vocab.of(source), Vocab.of(auxiliary)
     _check_alike(source.dialect, auxiliary.dialect)
-    pipeline, auxiliary_model = read_pipeline(source.tokenizer), read_pipeline(auxiliary.tokenizer)["model"]
+    pipeline, auxiliary_model = read_pipeline(source.own_tokenizer), read_pipeline(auxiliary.own_tokenizer)["model"]
     entries = dict(auxiliary_model["vocab"])  # {piece: score in Unigram models, id in others}
     new = {piece: entries[native] for native, piece in _new_pieces(source, auxiliary, entries, n).items()}
     if source.dialect.model == "BPE":
         new = _with_merges(source, pipeline["model"], auxiliary_model["merges"], new)
     append_pieces(pipeline, len(source), new)
-    return with_pipeline(source.tokenizer, pipeline)
+    return with_pipeline(source.own_tokenizer, pipeline)

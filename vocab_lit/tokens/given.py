@@ -9,7 +9,7 @@ import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from itertools import product
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,7 +17,7 @@ from ..text.errors import SettingError
 from .expansion import UNKNOWN_PENALTY, append_pieces, write_piece
 from .given_file import GivenToken
 from .pipeline import Built, with_pipeline
-from .vocab import Token, Vocab, components, read_pipeline
+from .vocab import Token, Vocab, backend_of, components, read_pipeline
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
@@ -44,12 +44,12 @@ def _scores(backend: Tokenizer, model: dict, pieces: Collection[str]) -> dict[st
 
 def _can_look_up(vocab: Vocab) -> bool:
     "Whether a BPE model looks whole words up, or could without a change to any other word."
-    pipeline = read_pipeline(vocab.tokenizer)
+    pipeline = read_pipeline(vocab.own_tokenizer)
     if pipeline["model"].get("ignore_merges"):
         return True
     if vocab.dialect.end:
         return False  # words are looked up without the mark of their end
-    tokenize, added = vocab.tokenizer.backend_tokenizer.model.tokenize, {a["id"] for a in pipeline["added_tokens"]}
+    tokenize, added = backend_of(vocab.own_tokenizer).model.tokenize, {a["id"] for a in pipeline["added_tokens"]}
     ordinary = (t.piece for t in vocab if t.kind in ("text", "byte") and t.id not in added)
     return all(len(tokenize(piece)) == 1 for piece in ordinary)
 
@@ -65,7 +65,8 @@ def _forms(given: GivenToken, vocab: Vocab) -> list[str]:
     d = vocab.dialect
     space_inside = d.byte_level and not (d.end or d.continuation)
     starts = (True, False) if space_inside else (True,)
-    return [write_piece(Token(-1, "", given.token, start, "text"), d) for start in starts]
+    pieces = (write_piece(Token(-1, "", given.token, start, "text"), d) for start in starts)
+    return [piece for piece in pieces if piece is not None]
 
 # %% ../../nbs/02_tokens/10_given.ipynb #64dde01b
 def _added(given: GivenToken, id: int, normalised: bool) -> dict:
@@ -84,7 +85,7 @@ def _with_tokens(
     "A tokenizer with more tokens, pieces first."
     pipeline, mark = read_pipeline(base), vocab.dialect.mark
     if pieces and vocab.dialect.model == "Unigram":
-        append_pieces(pipeline, len(vocab), _scores(base.backend_tokenizer, pipeline["model"], pieces))
+        append_pieces(pipeline, len(vocab), _scores(backend_of(base), pipeline["model"], pieces))
         if mark and any(mark in piece.strip(mark) for piece in pieces):
             _join_words(pipeline, mark, _whole_terms(base, mark, pieces))
     elif pieces:
@@ -102,7 +103,7 @@ def _split(pattern: str, behaviour: str, invert: bool = False) -> dict:
 
 def _whole_terms(base: PreTrainedTokenizerBase, mark: str, pieces: list[str]) -> list[str]:
     "The pieces of several words among those that are new and those that the tokenizer leaves whole already."
-    splits, present = base.backend_tokenizer.pre_tokenizer, (p for p in base.get_vocab() if mark in p.strip(mark))
+    splits, present = backend_of(base).pre_tokenizer, (p for p in base.get_vocab() if mark in p.strip(mark))
     before = [p for p in present if splits and len(splits.pre_tokenize_str(p.replace(mark, " ").strip())) == 1]
     return before + [piece for piece in pieces if mark in piece.strip(mark)]
 
@@ -130,19 +131,19 @@ def _join_words(pipeline: dict, mark: str, terms: list[str]) -> None:
 
 def _normalised(tokenizer: PreTrainedTokenizerBase, text: str) -> str:
     "A text as the tokenizer's model is given it."
-    normalizer = tokenizer.backend_tokenizer.normalizer
+    normalizer = backend_of(tokenizer).normalizer
     return normalizer.normalize_str(text) if normalizer else text
 
 # %% ../../nbs/02_tokens/10_given.ipynb #27e2ff13
 def _ids_and_text(tokenizer: PreTrainedTokenizerBase, text: str) -> tuple[list[int], str]:
     "The ids of a text, and what they are decoded to."
-    ids = tokenizer(text, add_special_tokens=False)["input_ids"]
-    return ids, tokenizer.decode(ids).strip()  # some put a space before a text
+    ids: Any = tokenizer(text, add_special_tokens=False)["input_ids"]
+    return ids, str(tokenizer.decode(ids)).strip()  # some put a space before a text
 
 
 def _known_word(vocab: Vocab) -> str:
     "A word that the tokenizer decodes as it was."
-    t = vocab.tokenizer
+    t = vocab.own_tokenizer
     for token in vocab:
         word = token.text
         is_word = token.kind == "text" and token.word_start and word.isalpha()
@@ -153,11 +154,11 @@ def _known_word(vocab: Vocab) -> str:
 
 def _surroundings(vocab: Vocab) -> list[tuple[str, str]]:
     "The texts before and after a term with which it is tried."
-    word, t = _known_word(vocab), vocab.tokenizer
+    word, t = _known_word(vocab), vocab.own_tokenizer
     surroundings = [("", "")]
     if word:
         surroundings.append((f"{word} ", f" {word}"))
-    if word and t.unk_token_id not in t(f"{word}.", add_special_tokens=False)["input_ids"]:
+    if word and t.unk_token_id not in _ids_and_text(t, f"{word}.")[0]:
         surroundings.append((f"{word} ", f". {word}"))
     return surroundings
 
@@ -170,7 +171,7 @@ def _keeps_stop_apart(tokenizer: PreTrainedTokenizerBase, text: str) -> bool:
 def written_parts(tokenizer: PreTrainedTokenizerBase, text: str) -> str:
     "The tokens that a tokenizer divides a text into, with spaces between them, for messages."
     ids, _ = _ids_and_text(tokenizer, text)
-    return " ".join(tokenizer.decode([id]).strip() or tokenizer.convert_ids_to_tokens(id) for id in ids)
+    return " ".join(str(tokenizer.decode([id])).strip() or str(tokenizer.convert_ids_to_tokens(id)) for id in ids)
 
 
 def _never(given: GivenToken, base: PreTrainedTokenizerBase) -> SettingError:
@@ -183,7 +184,7 @@ def _never(given: GivenToken, base: PreTrainedTokenizerBase) -> SettingError:
 def _check_normalised(given: GivenToken, vocab: Vocab) -> None:
     "`SettingError` where the tokenizer changes a term before it looks it up; spaces do not count."
     mark = vocab.dialect.mark
-    changed = _normalised(vocab.tokenizer, given.token)
+    changed = _normalised(vocab.own_tokenizer, given.token)
     changed = changed.replace(mark, " ").strip() if mark else changed.strip()
     if "".join(changed.split()) != "".join(given.token.split()):
         raise given.problem(f"is never produced: the tokenizer makes {changed!r} of it first; give it so")
@@ -191,7 +192,7 @@ def _check_normalised(given: GivenToken, vocab: Vocab) -> None:
 
 def known_id(given: GivenToken, vocab: Vocab) -> int | None:
     "The id that a token has already, None where it is new."
-    backend = vocab.tokenizer.backend_tokenizer
+    backend = backend_of(vocab.own_tokenizer)
     id = backend.token_to_id(given.token)
     is_added = id is not None and (given.special or id in backend.get_added_tokens_decoder())
     return id if is_added else vocab.id_of(given.token)
@@ -206,7 +207,8 @@ class _Attempt:
     added: list[GivenToken]
 
     def __post_init__(self):
-        base, present = self.vocab.tokenizer, self.vocab.tokenizer.get_vocab()
+        base = self.vocab.own_tokenizer
+        present = base.get_vocab()
         pieces = {piece: g for g in self.in_model for piece in _forms(g, self.vocab) if piece not in present}
         self.tokenizer = _with_tokens(base, self.vocab, list(pieces), self.added)
         self.given = dict(enumerate([*pieces.values(), *self.added], len(self.vocab)))  # {id: token}
@@ -216,7 +218,7 @@ class _Attempt:
 
     def failed(self) -> list[GivenToken]:
         "The terms that do not come out of every sentence as one token, or are not decoded as they were or as before."
-        ids, base = {}, self.vocab.tokenizer
+        ids, base = {}, self.vocab.own_tokenizer
         for id, given in self.given.items():
             ids.setdefault(given, set()).add(id)
         failed = {}  # in the order in which they are given
@@ -240,7 +242,7 @@ def _tried(vocab: Vocab, new: Sequence[GivenToken]) -> _Attempt:
     in_model = [given for given in in_model if given not in divided]
     attempt = _Attempt(vocab, in_model, [given for given in new if given not in in_model])
     if divided := attempt.failed():
-        raise _never(divided[0], vocab.tokenizer)
+        raise _never(divided[0], vocab.own_tokenizer)
     return attempt
 
 

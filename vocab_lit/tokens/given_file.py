@@ -66,17 +66,21 @@ def _is_special(value: object, place: str) -> bool:
     return special
 
 
+def _text(record: Mapping[str, object], name: str, place: str) -> str:
+    "The text in a column, nothing where there is none."
+    value = record.get(name) or ""
+    if not isinstance(value, str):
+        raise _wrong(place, f"{name} is {value!r}; give text")
+    return value
+
+
 def _given(record: Mapping[str, object], place: str) -> GivenToken:
     "The token that a line describes."
     _check_columns(list(record), place)
     if "token" not in record:
         raise _wrong(place, "no token; give it in the field token")
     special = _is_special(record.get("special", False), place)
-    texts = {name: record.get(name) or "" for name in COLUMNS[:3]}
-    for name, value in texts.items():
-        if not isinstance(value, str):
-            raise _wrong(place, f"{name} is {value!r}; give text")
-    token, like, description = texts.values()
+    token, like, description = (_text(record, name, place) for name in COLUMNS[:3])
     return GivenToken(token, like.strip(), description.strip(), special, place).check()
 
 

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from .own_pipeline import has_own_pipeline, train_in_own_pipeline
 from .pipeline import Built, special_around, tokenizer_kind
@@ -81,7 +81,7 @@ def train_tokenizer_like(
     (500, '<mask>')
     """
     own_kind = tokenizer_kind(source)
-    options = dict(character_coverage=character_coverage, split_digits=split_digits)
+    options: dict[str, Any] = dict(character_coverage=character_coverage, split_digits=split_digits)
     if kind in (None, own_kind) and has_own_pipeline(source):
         return train_in_own_pipeline(source, lines, vocab_size, keep_reserved=keep_reserved, **options)
     kind = kind or own_kind
@@ -96,6 +96,6 @@ def build_tokenizer(
 ) -> Built:
     "Train a tokenizer like the source's."
     kind = settings.kind or tokenizer_kind(source)
-    options = dict(keep_reserved=settings.keep_reserved, character_coverage=settings.character_coverage)
-    made = train_tokenizer_like(source, lines, settings.vocab_size, kind, **options)
+    coverage = settings.character_coverage
+    made = train_tokenizer_like(source, lines, settings.vocab_size, kind, settings.keep_reserved, coverage)
     return Built(made, f"a {kind} tokenizer of {len(made):,} tokens is trained on the text")

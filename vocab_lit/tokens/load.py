@@ -10,7 +10,6 @@ import json
 import socket
 import tempfile
 import urllib.parse
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -96,7 +95,7 @@ def _from_configured_json(path: Path) -> PreTrainedTokenizerBase:
 
 def _from_vocabulary(path: Path, max_length: int) -> PreTrainedTokenizerBase:
     "BERT's tokenizer from vocab.txt, or RoBERTa's or GPT-2's from vocab.json and merges.txt."
-    from transformers import BertTokenizerFast, GPT2TokenizerFast, RobertaTokenizer
+    from transformers import BertTokenizerFast, GPT2TokenizerFast, RobertaTokenizer  # pyright: ignore[reportAttributeAccessIssue]
 
     words, vocab, merges = (path / name for name in ("vocab.txt", "vocab.json", "merges.txt"))
     if words.is_file():
@@ -155,7 +154,7 @@ def _sentencepiece_model(path: Path) -> tuple[str, sentencepiece.SentencePiecePr
 def _from_sentencepiece(path: Path, file: str, model: sentencepiece.SentencePieceProcessor) -> PreTrainedTokenizerBase:
     "The tokenizer that transformers makes of a SentencePiece model, if it tokenizes as the model does."
     from transformers import AutoTokenizer, LlamaTokenizer
-    from transformers.utils import is_protobuf_available
+    from transformers.utils import is_protobuf_available  # pyright: ignore[reportPrivateImportUsage]
 
     if not is_protobuf_available():
         hint = "which takes the package protobuf (pip install protobuf)"
@@ -181,7 +180,7 @@ def _from_json(path: Path) -> PreTrainedTokenizerFast:
     from transformers import PreTrainedTokenizerFast
 
     beside = _read_json(path.parent / "tokenizer_config.json") | _read_json(path.parent / "special_tokens_map.json")
-    named = {role: token for role, token in beside.items() if role in SPECIAL_ROLES and token}
+    named: dict[str, Any] = {role: token for role, token in beside.items() if role in SPECIAL_ROLES and token}
     named = {role: t["content"] if isinstance(t, dict) else t for role, t in named.items()}
     try:
         backend = Tokenizer.from_file(str(path))
@@ -246,7 +245,7 @@ def check_loads_again(
         )
 
 
-def _groups(ids: Sequence[int], n: int = 25, size: int = 8) -> list[Sequence[int]]:
+def _groups(ids: list[int], n: int = 25, size: int = 8) -> list[list[int]]:
     "Ids from a whole vocabulary in so many groups, to make texts of."
     chosen = ids[:: max(1, len(ids) // (n * size))]
     return [chosen[i : i + size] for i in range(0, len(chosen), size)]

@@ -31,7 +31,7 @@ from vocab_lit.tokens.train import (
     unigram_pieces,
     wordpiece_vocab,
 )
-from .vocab import FALLBACK_PIECES, Dialect, read_dialect, read_pipeline
+from .vocab import FALLBACK_PIECES, Dialect, backend_of, read_dialect, read_pipeline
 
 if TYPE_CHECKING:
     from tokenizers.pre_tokenizers import PreTokenizer
@@ -66,9 +66,9 @@ def _kept_tokens(
 ) -> tuple[list[str], list[str]]:  # those of the model, those that were added to it
     "The source's added tokens, those with a role and the unknown token, in the order of their ids."
     roles, ids = role_tokens(source), source.get_vocab()
-    special = roles | {a["content"] for a in pipeline["added_tokens"]} | {unknown_piece(pipeline["model"])}
+    special = {a["content"] for a in pipeline["added_tokens"]} | {unknown_piece(pipeline["model"]), *roles}
     kept = [piece for piece in special if piece in ids and (keep_reserved or piece in roles or not is_reserved(piece))]
-    kept.sort(key=ids.get)
+    kept.sort(key=ids.__getitem__)
     in_model = set(model_pieces(pipeline["model"]))
     return [piece for piece in kept if piece in in_model], [piece for piece in kept if piece not in in_model]
 
@@ -114,7 +114,7 @@ class _Wanted:
     @property
     def backend(self) -> Tokenizer:
         "The source's own pipeline."
-        return self.source.backend_tokenizer
+        return backend_of(self.source)
 
     def normalised(self, line: str) -> str:
         "A line as the model gets it."
@@ -140,7 +140,7 @@ def _bpe_model(lines: TrainingText, wanted: _Wanted) -> dict[str, Any]:
     if wanted.backend.normalizer:
         scratch.normalizer = wanted.backend.normalizer
     alphabet = _alphabet(lines, scratch.pre_tokenizer, wanted)
-    affixes = dict(continuing_subword_prefix=dialect.continuation, end_of_word_suffix=dialect.end)
+    affixes: dict[str, Any] = dict(continuing_subword_prefix=dialect.continuation, end_of_word_suffix=dialect.end)
     trainer = trainers.BpeTrainer(
         vocab_size=wanted.size,
         special_tokens=wanted.first,

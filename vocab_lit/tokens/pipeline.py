@@ -148,7 +148,8 @@ def with_pipeline(
 
     backend = Tokenizer.from_str(json.dumps(pipeline | dict(truncation=None, padding=None)))
     roles = {name: token for name in source.special_tokens_map if isinstance(token := getattr(source, name), str)}
-    extra = [str(t) for t in source.extra_special_tokens if backend.token_to_id(str(t)) is not None]
+    without_role: Any = source.extra_special_tokens
+    extra = [str(t) for t in without_role if backend.token_to_id(str(t)) is not None]
     made = PreTrainedTokenizerFast(
         tokenizer_object=backend,
         extra_special_tokens=extra,

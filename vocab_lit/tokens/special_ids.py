@@ -41,7 +41,7 @@ class IdMap:
 
     def _by_role(self, role: str) -> int | None:
         roles = self.target.roles
-        return roles.get(role, roles.get(SAME_ROLE.get(role)))
+        return roles.get(role, roles.get(SAME_ROLE.get(role, "")))
 
     def piece(self, id: int) -> str:
         "The token of a source id as it is written, for messages."
@@ -70,7 +70,7 @@ class IdMap:
         if self.expands:
             return self.spelled(id)
         by_role = self._by_role(role)
-        has_role = id in (self.source.roles.get(role), self.source.roles.get(SAME_ROLE.get(role)))
+        has_role = id in (self.source.roles.get(role), self.source.roles.get(SAME_ROLE.get(role, "")))
         special = 0 <= id < len(self.source) and self.source[id].kind == "special"
         if by_role is not None and (has_role or role == "pad" or not special):
             return by_role

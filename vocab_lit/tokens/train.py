@@ -11,7 +11,7 @@ import warnings
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import count
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import regex
 import sentencepiece
@@ -324,15 +324,15 @@ def train_tokenizer(
     return check_size(_with_special_tokens(backend, kind, max_length), text, vocab_size)
 
 # %% ../../nbs/02_tokens/02_train.ipynb #bcbbca69
-ROBERTA_ROLES = dict(zip(SPECIAL_ROLES, ("<s>", "</s>", "<s>", "</s>", "<unk>", "<pad>", "<mask>")))
-BERT_ROLES = dict(zip(("pad_token", "unk_token", "cls_token", "sep_token", "mask_token"), _BERT))
+ROBERTA_ROLES: dict[str, str] = dict(zip(SPECIAL_ROLES, ("<s>", "</s>", "<s>", "</s>", "<unk>", "<pad>", "<mask>")))
+BERT_ROLES: dict[str, str] = dict(zip(("pad_token", "unk_token", "cls_token", "sep_token", "mask_token"), _BERT))
 
 
 def _with_special_tokens(backend: Tokenizer, kind: str, max_length: int) -> PreTrainedTokenizerFast:
     "The trained tokenizer as transformers knows it; the mask token of RoBERTa and XLM-R takes the space before it."
     from transformers import PreTrainedTokenizerFast
 
-    roles = dict(BERT_ROLES if kind == "wordpiece" else ROBERTA_ROLES)
+    roles: dict[str, Any] = dict(BERT_ROLES if kind == "wordpiece" else ROBERTA_ROLES)
     roles["mask_token"] = AddedToken(roles["mask_token"], lstrip=kind != "wordpiece", special=True)
     backend.add_special_tokens(list(dict.fromkeys(roles.values())))
     inputs = ["input_ids", "attention_mask"] + ["token_type_ids"] * (kind == "wordpiece")

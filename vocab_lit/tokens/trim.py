@@ -26,7 +26,7 @@ from vocab_lit.tokens.pipeline import (
     with_vocabulary,
 )
 from .settings import TrimSettings
-from .vocab import BYTES, FALLBACK, components, no_collection, read_dialect, read_pipeline
+from .vocab import BYTES, FALLBACK, backend_of, components, no_collection, read_dialect, read_pipeline
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
@@ -47,14 +47,15 @@ class Parts:
     ):
         self.tokenizer = tokenizer
         self.pipeline = read_pipeline(tokenizer)
-        self.model = self.pipeline["model"]
+        self.model: dict[str, Any] = self.pipeline["model"]
         self.dialect = read_dialect(self.pipeline)
         if self.dialect.model not in ("BPE", "Unigram", "WordPiece"):
             problem = "a token that is left out would be unknown; only BPE, Unigram and WordPiece can be trimmed"
             raise ValueError(f"a {self.dialect.model} tokenizer does not build tokens from smaller ones, and {problem}")
         vocab = self.model["vocab"]
         listed = isinstance(vocab, list)
-        self.ids = {piece: i for i, (piece, _) in enumerate(vocab)} if listed else vocab  # {piece: id} of the model
+        # {piece: id} of the model
+        self.ids: dict[str, int] = {piece: i for i, (piece, _) in enumerate(vocab)} if listed else vocab
         added = sorted(self.pipeline["added_tokens"], key=lambda a: a["id"])
         self.last = {a["content"]: a["id"] for a in added if a["content"] not in self.ids}  # that the model lacks
         self.size = 1 + max([*self.ids.values(), *self.last.values()])
@@ -160,7 +161,9 @@ def kept_in_any_case(
         return kept
     if characters == "all":
         return kept | _character_ids(parts, set(parts.ids))
-    return kept | _character_ids(parts, {parts.pieces[id] for id in np.flatnonzero(counts) if id in parts.pieces})
+    return kept | _character_ids(
+        parts, {parts.pieces[id] for id in np.flatnonzero(counts).tolist() if id in parts.pieces}
+    )
 
 # %% ../../nbs/02_tokens/08_trim.ipynb #f905696d
 _DIVIDE = {"BertPreTokenizer", "WhitespaceSplit"}  # at white space, before all else
@@ -196,7 +199,7 @@ def _counted_words(
                 break
         if not counts:
             return
-        for times, words in groupby(sorted(counts, key=counts.get), key=counts.get):
+        for times, words in groupby(sorted(counts, key=counts.__getitem__), key=counts.__getitem__):
             while some := list(islice(words, together)):
                 yield " ".join(some), times
 
@@ -208,12 +211,13 @@ def count_tokens(
 ) -> np.ndarray:  # (tokens,) int64, by id
     "Count the tokens of a text."
     counts = np.zeros(max(tokenizer.get_vocab().values()) + 1, np.int64)
-    options = dict(add_special_tokens=False, return_attention_mask=False, return_token_type_ids=False, verbose=False)
-    lines = tqdm(lines, desc="tokens", unit=" lines", delay=2, leave=False)
-    by_word = _divides_at_spaces(tokenizer.backend_tokenizer)
-    weighted = iter(_counted_words(lines) if by_word else zip(lines, repeat(1)))
+    options: dict[str, Any] = dict(add_special_tokens=False, verbose=False)
+    options |= dict(return_attention_mask=False, return_token_type_ids=False)
+    read = tqdm(lines, desc="tokens", unit=" lines", delay=2, leave=False)
+    by_word = _divides_at_spaces(backend_of(tokenizer))
+    weighted = iter(_counted_words(read) if by_word else zip(read, repeat(1)))
     while some := list(islice(weighted, batch)):
-        rows = tokenizer([line for line, _ in some], **options)["input_ids"]
+        rows: Any = tokenizer([line for line, _ in some], **options)["input_ids"]
         weights = np.repeat([times for _, times in some], [len(row) for row in rows])
         counts += np.bincount(list(chain(*rows)), weights, len(counts)).astype(np.int64)
     return counts
@@ -233,7 +237,7 @@ def covering(
 def _wanted(counts: Mapping[str, np.ndarray], settings: TrimSettings) -> list[int]:
     "The ids that cover every text, those first that are most frequent in the mean."
     needed = set().union(*(covering(c, settings.coverage).tolist() for c in counts.values()))
-    mean = sum(c / c.sum() for c in counts.values())
+    mean = np.add.reduce([c / c.sum() for c in counts.values()])
     return sorted(needed, key=lambda id: (-mean[id], id))
 
 # %% ../../nbs/02_tokens/08_trim.ipynb #6115db14
@@ -243,8 +247,9 @@ def keep_tokens(
 ) -> tuple[dict[str, Any], list[int]]:  # the pipeline, and of each of its tokens the id before
     "A tokenizer's pipeline with some of its tokens, in the order of their ids, and all added tokens."
     model = parts.model
-    pieces = [piece for piece in sorted(parts.ids, key=parts.ids.get) if parts.ids[piece] in kept]
+    pieces = [piece for piece in sorted(parts.ids, key=parts.ids.__getitem__) if parts.ids[piece] in kept]
     ids = [parts.ids[piece] for piece in pieces]
+    made: dict[str, Any]
     if isinstance(model["vocab"], list):
         made = dict(vocab=[model["vocab"][id] for id in ids])
         made["unk_id"] = None if model["unk_id"] is None else ids.index(model["unk_id"])
@@ -288,7 +293,7 @@ def trim(
     parts = Parts(source)
     counts = {name: count_tokens(source, lines) for name, lines in texts.items()}
     in_text = _in_text(parts, counts)
-    kept = kept_in_any_case(parts, settings.characters, sum(in_text.values()))
+    kept = kept_in_any_case(parts, settings.characters, np.add.reduce([*in_text.values()]))
     always = len(kept)
     _check_room(parts, always, settings)
     most = settings.vocab_size or parts.size

@@ -159,7 +159,7 @@ class Measured:
     needed: float  # share of the source vocabulary that is left when it is trimmed to the text
     extended: float  # tokens per word when the source vocabulary is extended
     # text in a language that the model reads well: its name, tokens_per_word, and ratio where that could be compared
-    beside: dict[str, object] | None = None
+    beside: dict[str, Any] | None = None
 
     @property
     def longer(self) -> float:
@@ -177,7 +177,7 @@ def _decide(m: Measured) -> tuple[str, str]:  # keep, trim, extend or replace; a
     longer = (
         f"the text takes {m.ratio:.2f} times as many tokens as with a vocabulary of its own ({m.own_size:,} tokens)"
     )
-    if m.ratio >= LONGER and m.longer < m.ratio:
+    if m.beside and m.ratio >= LONGER and m.longer < m.ratio:
         longer += f" ({m.beside['text']} {m.beside['ratio']:.2f} times, which leaves {m.longer:.2f})"
     if m.longer >= TWICE:
         return "replace", f"{longer}, at least {TWICE:g}"
@@ -286,8 +286,9 @@ def lost_letters(
     if tokenizer.unk_token_id is None:
         return 0.0
     encoded = tokenizer(list(lines), add_special_tokens=False, return_offsets_mapping=True, verbose=False)
+    rows: Any = zip(lines, encoded["input_ids"], encoded["offset_mapping"])
     lost = 0
-    for line, ids, spans in zip(lines, encoded["input_ids"], encoded["offset_mapping"]):
+    for line, ids, spans in rows:
         unknown = (line[start:end] for id, (start, end) in zip(ids, spans) if id == tokenizer.unk_token_id)
         lost += _letters(unknown)
     return lost / max(_letters(lines), 1)
@@ -336,8 +337,8 @@ class _Compared:
     def on(cls, source: Vocab, lines: Sequence[str]) -> _Compared:
         "Make the vocabularies on a text."
         train, held_out = _split(lines)
-        own = largest_tokenizer(source.tokenizer, train)
-        return cls(source, own, _trimmed(source.tokenizer, lines), train, held_out)
+        own = largest_tokenizer(source.own_tokenizer, train)
+        return cls(source, own, _trimmed(source.own_tokenizer, lines), train, held_out)
 
     def fertility(self, tokenizer: PreTrainedTokenizerBase) -> float:
         "Tokens per word of the lines that no tokenizer was trained on."
@@ -398,7 +399,7 @@ def _measure(
     compared: _Compared, sample: Sequence[str], n_lines: int, extended: float, beside: Beside | None
 ) -> Measured:
     "Measure what a verdict rests on."
-    source = compared.source.tokenizer
+    source = compared.source.own_tokenizer
     of_source, of_own = _fits(source, compared.held_out), _fits(compared.own, compared.held_out)
     here, (ratio, error) = sum_fits(of_source), length_ratio(of_source, of_own)
     return Measured(
@@ -426,7 +427,7 @@ def judge(
 ) -> Verdict:  # `ValueError` where the text is too short for one
     "Whether to keep a vocabulary, trim, extend or replace it."
     compared = _Compared.on(Vocab.of(source), sample)
-    curve, before = _curve(compared), compared.fertility(compared.source.tokenizer)
+    curve, before = _curve(compared), compared.fertility(compared.source.own_tokenizer)
     extension = _extension(curve, before)
     measured = _measure(compared, sample, n_lines, extension["extended"], beside)
     replaced = last_worth([(row["size"], row["tokens_per_word"]) for row in curve])

@@ -26,9 +26,9 @@ if TYPE_CHECKING:
 
 # %% auto #0
 __all__ = ['BYTES', 'CHARACTERS', 'FALLBACK', 'FALLBACK_PIECES', 'ROLES', 'SAME_ROLE', 'script_of', 'script_name', 'Token',
-           'Dialect', 'components', 'no_collection', 'read_pipeline', 'read_dialect', 'read_token', 'Vocab',
-           'toy_tokenizer', 'match_specials', 'overlap', 'lexical_overlap', 'Fit', 'fit', 'sum_fits', 'unk_rate',
-           'fertility']
+           'Dialect', 'components', 'no_collection', 'backend_of', 'read_pipeline', 'read_dialect', 'read_token',
+           'Vocab', 'toy_tokenizer', 'match_specials', 'overlap', 'lexical_overlap', 'Fit', 'fit', 'sum_fits',
+           'unk_rate', 'fertility']
 
 # %% ../../nbs/02_tokens/01_vocab.ipynb #b6a243b4
 _block = functools.lru_cache(maxsize=None)(ucd.block)
@@ -44,12 +44,12 @@ def script_name(
     code: str,  # ISO 15924
 ) -> str:  # such as Latin (Latn)
     "The name of a script, with its code."
-    return f"{ucd.script_name(code, default=code).replace('_', ' ')} ({code})"
+    return f"{ucd.script_name(code, default=code).replace('_', ' ')} ({code})"  # pyright: ignore[reportArgumentType]
 
 
 def _majority(values: Iterable[str], default: str) -> str:
     counts = Counter(values)  # keeps the order of first sight, and `max` takes the first
-    return max(counts, key=counts.get) if counts else default
+    return max(counts, key=counts.__getitem__) if counts else default
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +101,9 @@ class Dialect:
     end: str  # suffix of pieces that end a word, "" for none
 
 
+_UNMARKED = Dialect("WordLevel", False, False, "", "", "")  # of tokens that are written as their text
+
+
 def components(component: dict[str, Any] | None) -> Iterator[dict[str, Any]]:
     "A component of a pipeline, such as its normalizer, and all that are nested in it."
     if component is None:
@@ -123,28 +126,35 @@ def no_collection() -> Iterator[None]:
             gc.enable()
 
 
+def backend_of(
+    tokenizer: PreTrainedTokenizerBase,  # a fast tokenizer of transformers
+) -> Tokenizer:
+    "The tokenizer of the library `tokenizers` within one of transformers; `ValueError` where it has none."
+    backend = getattr(tokenizer, "backend_tokenizer", None)
+    if not isinstance(backend, Tokenizer):
+        name = type(tokenizer).__name__
+        raise ValueError(f"{name} has no tokenizer.json pipeline to read; save it as a fast tokenizer first")
+    return backend
+
+
 def read_pipeline(
     tokenizer: PreTrainedTokenizerBase,  # a fast tokenizer of transformers
 ) -> dict[str, Any]:  # its `tokenizer.json`, parsed
     "A tokenizer's own description of what it does; `ValueError` for one that has none."
-    if not getattr(tokenizer, "is_fast", False):
-        name = type(tokenizer).__name__
-        raise ValueError(f"{name} has no tokenizer.json pipeline to read; save it as a fast tokenizer first")
     with no_collection():
-        return json.loads(tokenizer.backend_tokenizer.to_str())
+        return json.loads(backend_of(tokenizer).to_str())
 
 
-def _mark(parts: Iterable[Mapping[str, Any]]) -> str:
-    "The character that the components of a pipeline write for a space, nothing where there is none."
-    mark = ""
-    for p in parts:
-        if p["type"] == "Metaspace":
-            mark = p["replacement"]
-        elif p["type"] == "Replace":
-            before, after = p["pattern"].get("String", ""), p["content"]
-            if " " in (before, after) and len(before) == len(after) == 1:
-                mark = after if before == " " else before
-    return mark
+def _mark_of(part: Mapping[str, Any]) -> str:
+    "The character that a component of a pipeline writes for a space, nothing where it writes none."
+    if part["type"] == "Metaspace":
+        return part["replacement"]
+    if part["type"] != "Replace":
+        return ""
+    before, after = part["pattern"].get("String", ""), part["content"]
+    if " " not in (before, after) or len(before) != 1 or len(after) != 1:
+        return ""
+    return after if before == " " else before
 
 
 def read_dialect(
@@ -153,12 +163,13 @@ def read_dialect(
     "Read off how a tokenizer writes its pieces."
     model = pipeline["model"]
     parts = [p for name in ("normalizer", "pre_tokenizer", "decoder") for p in components(pipeline.get(name))]
+    marks = [mark for p in parts if (mark := _mark_of(p))] or [""]
     suffixes = [p["suffix"] for p in parts if p["type"] == "BPEDecoder"] or [""]
     return Dialect(
         model=model["type"],
         byte_level=any(p["type"] == "ByteLevel" for p in parts),
         byte_fallback=bool(model.get("byte_fallback")),
-        mark=_mark(parts),
+        mark=marks[-1],
         continuation=model.get("continuing_subword_prefix") or "",
         end=model.get("end_of_word_suffix") or suffixes[0],
     )
@@ -225,7 +236,7 @@ class Vocab:
     roles : dict of str to int, optional
         Ids of the special tokens by role, the names of `ROLES`: `{"mask": 4}`.
     dialect : Dialect, optional
-        How the pieces were written. Everything that compares two vocabularies needs it.
+        How the pieces were written; None: as the texts themselves.
     tokenizer : PreTrainedTokenizerBase, optional
         The tokenizer whose vocabulary it is.
 
@@ -257,7 +268,15 @@ class Vocab:
         dialect: Dialect | None = None,
         tokenizer: PreTrainedTokenizerBase | None = None,
     ):
-        self.tokens, self.roles, self.dialect, self.tokenizer = tokens, roles or {}, dialect, tokenizer
+        self.tokens, self.roles, self.tokenizer = tokens, roles or {}, tokenizer
+        self.dialect = dialect or _UNMARKED
+
+    @property
+    def own_tokenizer(self) -> PreTrainedTokenizerBase:
+        "The tokenizer that the vocabulary was read from; `ValueError` where it was not read from one."
+        if self.tokenizer is None:
+            raise ValueError(f"this vocabulary of {len(self)} tokens was not read from a tokenizer")
+        return self.tokenizer
 
     @classmethod
     def of(cls, source: PreTrainedTokenizerBase | Vocab) -> Vocab:
@@ -295,11 +314,11 @@ class Vocab:
         return cls(tokens, roles, dialect, tokenizer)
 
     @functools.cached_property
-    def _ids(self) -> dict[tuple, int]:  # {key: id}, the lowest id where several tokens have one key
+    def _ids(self) -> dict[tuple[Hashable, ...], int]:  # {key: id}, the lowest id where several tokens have one key
         return {t.key: t.id for t in reversed(self.tokens)}
 
     @functools.cached_property
-    def _exact(self) -> dict[tuple, int]:  # {(key, piece): id} of the others
+    def _exact(self) -> dict[tuple[Hashable, ...], int]:  # {(key, piece): id} of the others
         return {(t.key, t.piece): t.id for t in self.tokens if self._ids[t.key] != t.id}
 
     def id_of(
@@ -430,7 +449,7 @@ def match_specials(source: Vocab, target: Vocab) -> dict[int, int]:  # {target i
     "Match special tokens by role, those without one by spelling."
     out = {t.id: source._ids[t.key] for t in target if t.kind == "special" and t.key in source._ids}
     for role, id in reversed(target.roles.items()):  # of several roles of one token, the first counts
-        partner = source.roles.get(role, source.roles.get(SAME_ROLE.get(role)))
+        partner = source.roles.get(role, source.roles.get(SAME_ROLE.get(role, "")))
         if partner is not None:
             out[id] = partner
     return out

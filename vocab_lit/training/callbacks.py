@@ -150,7 +150,7 @@ class StopWhenAsked(TrainerCallback):
 
 
 class MetricsFile(TrainerCallback):
-    "What the run logs, a line of JSON each; those after the checkpoint that a run resumes from are written again."
+    "Write the log of a run as JSON lines; those after the checkpoint that a run resumes from are written again."
 
     def __init__(self, file: Path):
         self.file = file

@@ -147,14 +147,14 @@ def _remove_old(folder: Path, kept: int, best: int) -> None:
 
 
 def _no_room(error, step, folder) -> OSError:
-    "What to do where a checkpoint cannot be written."
+    "The error of a checkpoint that cannot be written, with what to do."
     last = get_last_checkpoint(folder)
     advice = f"{Path(last).name} is whole: make room and resume" if last else "make room or choose another folder"
     return OSError(f"the checkpoint of step {step} cannot be written in {folder} ({first_line(error)}); {advice}")
 
 # %% ../../nbs/06_training/05_checkpoints.ipynb #dc5e9a48
 def _damage(error) -> str | None:
-    "What is wrong with a checkpoint, where an error says that something is."
+    "The damage of a checkpoint, where an error tells of some; else None."
     if isinstance(error, pickle.UnpicklingError):
         return "more than plain tensors"
     if isinstance(error, (SafetensorError, json.JSONDecodeError)) or "PytorchStreamReader" in str(error):

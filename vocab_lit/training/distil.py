@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import torch
 
+from ..models.compatibility import check_rows
 from ..models.source import Source
-from ..models.transplant import check_rows
 from ..tokens.special_ids import text_part
 from ..tokens.tokenizer import ids_around
 from .lm_data import MaskedBlocks
@@ -141,10 +141,10 @@ def snippet_rows(
 
 
 class SnippetPairs(MaskedBlocks):
-    "What distillation sees, in order: every snippet once in each pass, masked anew for language modelling."
+    "Snippets in the order of distillation: each once in every pass, masked anew for language modelling."
 
     def batch(self, blocks: torch.Tensor, places: Sequence[int]) -> dict[str, torch.Tensor]:  # (n, length) each
-        "What `distil_loss` is given of some rows, (n, 3 * length)."
+        "The inputs of `distil_loss`, from rows (n, 3 * length)."
         ids, teacher_ids, labels = blocks.view(len(blocks), 3, -1).unbind(1)
         lm_ids, lm_labels = self.masked(ids, places)
         lm_labels = lm_labels.where(lm_labels >= 0, _NONE)
@@ -152,7 +152,7 @@ class SnippetPairs(MaskedBlocks):
 
 # %% ../../nbs/06_training/08_distil.ipynb #d157110f
 def _hidden_states(model, ids, layer) -> torch.Tensor:  # (n, length, dim)
-    "What a layer gives for some sequences."
+    "Hidden states of a layer."
     inputs = dict(input_ids=ids.clamp(min=0), attention_mask=(ids >= 0).long())
     return model.base_model(**inputs, output_hidden_states=True, return_dict=True).hidden_states[layer or -1]
 
@@ -214,7 +214,7 @@ class Teacher:
         new: Sequence[int],  # ids of the new tokens in the student's vocabulary
     ) -> Teacher:
         "The model in a folder, which does not learn."
-        source = Source.open(path)
+        source = Source.from_pretrained(path)
         model = source.load().float().eval().requires_grad_(False)
         return cls(model, source.tokenizer, new, source.name)
 

@@ -57,7 +57,7 @@ NOTHING_KEPT = Kept({}, ())
 class _Chained:
     "Texts one after the other, read anew each time."
 
-    def __init__(self, texts):
+    def __init__(self, texts: Iterable[Iterable[str]]):
         self.texts = texts
 
     def __iter__(self) -> Iterator[str]:
@@ -108,7 +108,7 @@ _PARTS = 10**6
 
 
 class Replayed(Dataset):
-    "What training sees where a share of it comes from another text."
+    "Training blocks of which a share comes from another text, evenly spread."
 
     def __init__(
         self,
@@ -133,7 +133,7 @@ def source_beside(folder: str | Path) -> Source | None:  # None where it is not 
     if not name:
         return None
     try:
-        source = Source.open(name)
+        source = Source.from_pretrained(name)
         source.open_weights()  # they may be gone
     except (OSError, ValueError):
         return None

@@ -81,7 +81,7 @@ def reshard(model: nn.Module) -> None:
 
 
 class _ModuleState:
-    "What a module is before it is divided."
+    "The state of a module before it is divided."
 
     def __init__(self, module: nn.Module, names: dict[int, str]):  # names of parameters by identity
         self.module, self.kind = module, type(module)

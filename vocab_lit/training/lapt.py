@@ -22,10 +22,10 @@ import torch
 from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils.flop_counter import FlopCounterMode
 
+from ..models.compatibility import check_rows
 from ..models.lora import lora_config
 from ..models.settings import LoraSettings
 from ..models.source import check_language_model, is_masked, max_length
-from ..models.transplant import check_rows
 from ..text.corpus import write_json
 from .distil import SnippetPairs
 from .forgetting import NOTHING_KEPT, REPLAY_SEED, Kept, Replayed
@@ -151,7 +151,7 @@ def _digest(*tensors) -> str:  # of contents
 
 
 def _facts(run: _Run, texts) -> dict:
-    "What a run is, so that another one is not taken for it."
+    "The facts that tell a run from others."
     settings = {name: list(v) if isinstance(v, tuple) else v for name, v in asdict(run.config).items()}
     settings.pop("micro_batch")  # makes no difference to the result
     if run.kept.replay:
@@ -234,7 +234,7 @@ def _is_shared(folder, process) -> bool:
 
 
 def _process_arguments(run: _Run) -> dict:
-    "What the Trainer must be told of several processes besides."
+    "Arguments of the Trainer that depend on several processes."
     told = dict(save_on_each_node=not _is_shared(run.folder, run.process))
     if hasattr(run.model, "factors"):  # where there is one up-projection, its choice has no gradient
         told["ddp_find_unused_parameters"] = True

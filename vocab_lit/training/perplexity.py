@@ -14,8 +14,8 @@ import numpy as np
 import torch
 from tqdm.auto import tqdm
 
+from ..models.compatibility import check_rows
 from ..models.source import check_language_model, is_masked, max_length
-from ..models.transplant import check_rows
 from ..tokens.tokenizer import ids_around
 from .lm_loss import lm_loss
 

@@ -210,8 +210,8 @@ class LaptSettings(Settings):
     preset: str = option(
         _USUAL,
         "whose hyper-parameters: embedding-structure, focus, wechsel-roberta, wechsel-gpt2, "
-        "wechsel-gpt2-low-resource, mad-x, mad-x-adapter, unks-everywhere or token-distillation; their learning rates suit their "
-        "many steps",
+        "wechsel-gpt2-low-resource, mad-x, mad-x-adapter, unks-everywhere or token-distillation; their learning rates "
+        "suit their many steps",
     )
     mode: str | None = option(
         None,
@@ -387,7 +387,7 @@ class RunOptions(Settings):
 
 @settings
 class RunSettings(RunOptions):
-    "What a run is evaluated on, how it reads its text, and whether it resumes."
+    "Options of a run: its held-out text, how it reads its text, and whether it resumes."
 
     held_out: Files = option((), "text to evaluate on", shown="up to 2,000 lines of the text")
     alpha: float | None = option(
@@ -416,7 +416,7 @@ class RunSettings(RunOptions):
 
 @settings
 class KeepSettings(Settings):
-    "What a model knew before, and is not to forget."
+    "Text in languages that a model knew before, and how much of it is replayed."
 
     keep_text: Files = option(
         (),

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import torch
 from torch import nn
 
-from ..models.transplant import token_parameters
+from ..models.token_tensors import token_parameters
 from ..text.settings import one_of
 from .settings import MODES
 

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 import vocab_lit
+from ..methods.plan import Plan
 from ..models.adapterhub import write_adapter
 from ..models.card import keep_source_files, write_card, write_lora_card
 from ..models.factored_embedding import FactoredEmbedding, factored, load_embedding
@@ -25,13 +26,15 @@ from ..models.lora import LoraAdapter, save_lora
 from ..models.madx import MadX
 from ..models.new_rows import only_new_rows
 from ..models.settings import LanguageAdapter, LoraSettings
+from ..models.side_files import copy_beside
 from ..models.source import Source, max_length
-from ..models.transplant import copy_beside, saved_plan, token_parameters
+from ..models.token_tensors import token_parameters
 from ..text.corpus import Lines, hold_out, mix, read_lines, write_json
 from ..text.files import check_output, write_folder
 from ..text.reader import TextSource
 from ..text.settings import SettingError
 from ..tokens.tokenizer import save_tokenizer
+from ..tokens.vocab import Vocab
 from .distil import Teacher
 from .forgetting import Kept, bits_in_words, check_kept, forgotten, open_kept, source_beside
 from .lapt import check_lapt, lapt
@@ -98,7 +101,7 @@ def _add_adapter(model, tokenizer, adapter: LanguageAdapter, config, seed) -> Pr
         raise ValueError("a language adapter is all that learns; leave lora out, or train the model itself with it")
     madx, rows = MadX(model), None
     if adapter.vocabulary:
-        own = Source.open(adapter.vocabulary)
+        own = Source.from_pretrained(adapter.vocabulary)
         rows, tokenizer = token_parameters(own.load()), own.tokenizer
     madx.add_language(adapter.name, adapter.config, rows, tokenizer, seed)
     madx.activate(adapter.name)
@@ -177,7 +180,7 @@ def _open_run(source, text, settings, run, adapter, keep) -> _Run:
     from vocab_lit.training.trainer import check_installed
 
     check_installed(run)
-    source = Source.open(source)
+    source = Source.from_pretrained(source)
     source.check_unquantised()
     model, tokenizer = source.load().float(), source.tokenizer
     config = settings
@@ -225,7 +228,7 @@ def _new_tokens(source: Source, tokenizer) -> list[int]:
     if not (source.files / "plan.npz").is_file():
         problem = f"it is not known which tokens are new: {source.path} has no plan.npz"
         raise ValueError(f"{problem}; transplant the model by vocab_lit, or choose another mode, with embeddings all")
-    if not (new := saved_plan(source.files, tokenizer).new_tokens):
+    if not (new := Plan.load(source.files, Vocab.from_tokenizer(tokenizer)).new_tokens):
         raise ValueError("no token is new: all embeddings are copies, and nothing would learn; train those of all")
     return new
 

@@ -110,7 +110,7 @@ def _coarse_candidates(
 _ROUGH = 2**-8 + 2**-9 + 2**-12  # error of a cosine in bfloat16, with something for its sum in single precision
 
 
-def _in_bfloat16():
+def _in_bfloat16() -> bool:
     import torch
 
     return torch.backends.mkldnn.is_available() and torch.ops.mkldnn._is_mkldnn_bf16_supported()
@@ -184,7 +184,9 @@ def nearest(
 ) -> tuple[np.ndarray, np.ndarray]:  # (n, k) places of keys, the most similar first; (n, k) cosines, float64
     "The keys most similar to each query, by cosine; of equal ones the first."
     unit = unit_rows(keys if among is None else keys[among])
-    k, rough = min(k, len(unit)), _in_bfloat16() if rough is None else rough
+    k = min(k, len(unit))
+    if rough is None:
+        rough = _in_bfloat16()
     places, cosines, unsure = _search(queries, unit, k, rough, tile, groups)
     if unsure.any():  # fall back on single precision
         places[unsure], cosines[unsure], _ = _search(queries[unsure], unit_rows(unit.numpy()), k, False, tile, groups)

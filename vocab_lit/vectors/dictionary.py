@@ -13,10 +13,34 @@ from ..text.corpus import raw_lines
 __all__ = ['read_dictionary']
 
 # %% ../../nbs/03_vectors/03_dictionary.ipynb #96413b19
-def read_dictionary(
-    path: str | Path,  # UTF-8; also .gz, .bz2, .xz
-) -> list[tuple[str, str]]:  # pairs, in order, repeated ones too
-    "Read a bilingual dictionary; `ValueError` names the line that is no pair."
+def read_dictionary(path: str | Path) -> list[tuple[str, str]]:
+    """Read a bilingual dictionary, a pair of words a line.
+
+    Parameters
+    ----------
+    path : str or pathlib.Path
+        UTF-8, also .gz, .bz2 or .xz. A tab between the two sides, or a space between two single words.
+
+    Returns
+    -------
+    list of (str, str)
+        Pairs in order, repeated ones too.
+
+    Raises
+    ------
+    FileNotFoundError
+        Where there is no such file.
+    ValueError
+        For a line that is no pair, by its number, and for a file without pairs.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> file = Path(tempfile.mkdtemp()) / "en-sw.txt"
+    >>> _ = file.write_text("water\\tmaji\\nllama lama\\n", encoding="utf-8")
+    >>> read_dictionary(file)
+    [('water', 'maji'), ('llama', 'lama')]
+    """
     path = Path(path)
     pairs: list[tuple[str, str]] = []
     if not path.is_file():

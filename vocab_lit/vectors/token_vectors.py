@@ -115,7 +115,8 @@ def blocks(
         whole = ends[-1] + 1 if len(ends) else len(block)
         yield block[:whole]
         if isinstance(ids, np.memmap):
-            ids._mmap.madvise(mmap.MADV_DONTNEED)  # what was read need not stay in memory
+            mapped: Any = ids
+            mapped._mmap.madvise(mmap.MADV_DONTNEED)  # what was read need not stay in memory
         start, length = start + whole, size
 
 
@@ -131,9 +132,11 @@ def encode_lines(
     tokenizer: PreTrainedTokenizerBase,
     lines: Iterable[str],  # text, one sentence or paragraph each
     batch: int = 1000,  # lines tokenized at a time
+    vocab: Vocab | None = None,  # of the tokenizer, where it has been read already
 ) -> np.ndarray:  # int32, -1 after the ids of each line
     "The ids of the tokens of a text, without special tokens."
-    special = np.array([t.kind == "special" for t in Vocab.from_tokenizer(tokenizer)])
+    vocab = Vocab.from_tokenizer(tokenizer) if vocab is None else vocab
+    special = np.array([t.kind == "special" for t in vocab])
 
     def encoded(batch):
         for ids in tokenizer(batch, add_special_tokens=False, verbose=False)["input_ids"]:
@@ -151,7 +154,7 @@ def encode_lines(
 class _Sentences:
     "Lines of words as gensim wants them: lists that can be gone through again."
 
-    def __init__(self, words, ids):
+    def __init__(self, words: list[str], ids: np.ndarray):
         self.words, self.ids = np.array(words, dtype=object), ids
 
     def __iter__(self) -> Iterator[list[str]]:
@@ -271,7 +274,7 @@ def token_fasttext(
 ) -> TokenVectors:
     "FOCUS's vectors: fastText trained on text cut into tokens (Dobler and de Melo, 2023, Appendix B)."
     vocab = Vocab.from_tokenizer(tokenizer)
-    words, ids = [t.piece for t in vocab], encode_lines(tokenizer, lines)
+    words, ids = [t.piece for t in vocab], encode_lines(tokenizer, lines, vocab=vocab)
     model = train_fasttext(words, ids, dim, min_count, epochs, seed, threads).wv
     trained = ((word, model[word]) for word in model.key_to_index)
     name = f"token fastText ({epochs} epochs, min_count {min_count}, seed {seed})"
@@ -347,8 +350,9 @@ def token_ppmi(
     seed: int = 0,  # as in `ppmi_vectors`
 ) -> TokenVectors:
     "Vectors of tokens from counts (PPMI; Levy, Goldberg and Dagan, 2015), with a row per token id."
-    ids, n = encode_lines(tokenizer, lines), len(Vocab.from_tokenizer(tokenizer))
-    matrix, known = ppmi_vectors(ids, n, dim, min_count=min_count, seed=seed)
+    vocab = Vocab.from_tokenizer(tokenizer)
+    ids = encode_lines(tokenizer, lines, vocab=vocab)
+    matrix, known = ppmi_vectors(ids, len(vocab), dim, min_count=min_count, seed=seed)
     return TokenVectors(matrix, known, f"token PPMI (min_count {min_count}, seed {seed})")
 
 # %% ../../nbs/03_vectors/01_token_vectors.ipynb #d63b69e1
@@ -440,7 +444,7 @@ def save_vectors(
     path, vocab, ids = Path(path), Vocab.from_tokenizer(tokenizer), np.flatnonzero(vectors.known)
     if len(vocab) != len(vectors):
         raise ValueError(f"{len(vectors)} vectors for a vocabulary of {len(vocab)} tokens")
-    pieces = [vocab[i].piece for i in ids]
+    pieces = [vocab[i].piece for i in ids.tolist()]
     if path.suffix == ".npz":
         np.savez(path, matrix=vectors.matrix[ids], pieces=np.frombuffer(json.dumps(pieces).encode(), np.uint8))
     elif path.suffix == ".vec":

@@ -61,7 +61,8 @@ class WordVectors:
     model: FastText | None = None  # what they come from, where fastText was trained in memory
 
     @cached_property
-    def index(self) -> dict[str, int]:  # {word: its place}
+    def index(self) -> dict[str, int]:
+        "The place of each word."
         return {w: i for i, w in reversed(list(enumerate(self.words)))}
 
     def look_up(
@@ -248,6 +249,7 @@ class _Entry(NamedTuple):
     numbers: list[str]
 
     def vector(self) -> np.ndarray:
+        "The numbers; `ValueError` for what is none."
         try:
             vector = np.array(self.numbers, np.float32)
         except ValueError:
@@ -442,11 +444,43 @@ def static_vectors(
     return from_words(words, tokenizer)
 
 # %% ../../nbs/03_vectors/02_word_vectors.ipynb #68ac1f89
-def read_vectors(
-    path: str | Path,  # .vec, .txt, .vec.gz, .npz or a .bin, all by native piece
-    tokenizer: PreTrainedTokenizerBase,  # whose tokens are looked up
-) -> TokenVectors:
-    "Read token vectors from a file, rows looked up by the pieces as the tokenizer writes them."
+def read_vectors(path: str | Path, tokenizer: PreTrainedTokenizerBase) -> TokenVectors:
+    """Read token vectors from a file, looked up by the pieces as the tokenizer writes them.
+
+    Parameters
+    ----------
+    path : str or pathlib.Path
+        A .vec, .txt or .vec.gz (a piece and its numbers a line), an .npz of `save_vectors`, or a .bin of fastText
+        or word2vec that was trained on text cut by this tokenizer.
+    tokenizer : PreTrainedTokenizerBase
+        The target tokenizer.
+
+    Returns
+    -------
+    TokenVectors
+        Of shape (n_tokens, dim); tokens that the file lacks have no vector.
+
+    Raises
+    ------
+    FileNotFoundError
+        Where there is no such file.
+    ValueError
+        Where the file is damaged, or has none of the tokens; the message names the line.
+
+    See Also
+    --------
+    from_words : Token vectors from vectors of words.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from vocab_lit.tokens.vocab import toy_tokenizer
+    >>> file = Path(tempfile.mkdtemp()) / "tokens.vec"
+    >>> _ = file.write_text("1 2\\n▁maji 0.5 1\\n", encoding="utf-8")
+    >>> vectors = read_vectors(file, toy_tokenizer("unigram", ["maji", "ziwa"]))
+    >>> vectors.matrix[vectors.known].tolist()
+    [[0.5, 1.0]]
+    """
     vocab = Vocab.from_tokenizer(tokenizer)
     pieces = pieces_of(vocab)
     wanted = set(pieces.values())

@@ -1,0 +1,281 @@
+"""Figures of embeddings: mixtures, alignments, and maps of groups of tokens."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import regex
+
+from vocab_lit.study.figures import (
+    INK,
+    PALETTE,
+    described,
+    label,
+    plt,
+    use_style,
+)
+
+if TYPE_CHECKING:
+    pass
+
+
+def write_beside(ax, points, texts, colours):
+    "Write texts beside their points, where they cover no point and no other text, as near as there is room."
+    places = [
+        (r * np.cos(a), r * np.sin(a))
+        for r in (8, 16, 26, 38, 52, 68)
+        for a in np.pi / 8 * np.array([2, 6, 10, 14, 0, 8, 4, 12, 1, 7, 9, 15, 3, 5, 11, 13])
+    ]
+    at, pixels = ax.transData.transform(points), ax.figure.dpi / 72  # of a point of type
+    taken = np.hstack([at - 5, at + 5])  # left, bottom, right, top
+    for point, centre, text, colour in zip(points, at, texts, colours):
+        if not text:
+            continue
+        measured = ax.text(0, 0, text, fontsize=8)
+        size = measured.get_window_extent().size
+        measured.remove()
+        for x, y in places:
+            side = 0 if abs(x) < 1 else np.sign(x)
+            corner = centre + np.array([x, y]) * pixels + size * [(side - 1) / 2, -0.5]
+            box = np.r_[corner, corner + size]
+            inside = (box[:2] >= ax.bbox.p0).all() and (box[2:] <= ax.bbox.p1).all()
+            if inside and not ((box[:2] < taken[:, 2:]) & (box[2:] > taken[:, :2])).all(1).any():
+                break
+        taken = np.vstack([taken, box])
+        ax.annotate(
+            text,
+            point,
+            (x, y),
+            textcoords="offset points",
+            color=colour,
+            fontsize=8,
+            ha={0: "center", 1: "left", -1: "right"}[side],
+            va="center",
+            in_layout=False,
+            arrowprops=dict(arrowstyle="-", color=colour, alpha=0.5, linewidth=0.6, shrinkA=0, shrinkB=2)
+            if np.hypot(x, y) > 9
+            else None,
+        )
+
+
+def _plane(x):  # (n, dim) to (n, 2): principal components
+    x = x - x.mean(0)
+    u, s, _ = np.linalg.svd(x, full_matrices=False)
+    u = u * np.sign(u[np.abs(u).argmax(0), np.arange(u.shape[1])])
+    return np.pad((u * s)[:, :2], ((0, 0), (0, max(0, 2 - len(s)))))
+
+
+def show_mixture(
+    new: str,  # text of the new token
+    anchors: list[str],  # texts of overlapping tokens, those that the new token is combined from and others
+    weights: np.ndarray,  # (n_anchors,) sum to one
+    static: np.ndarray,  # (1 + n_anchors, dim) static vectors, the new token's first
+    rows: np.ndarray,  # (n_anchors, hidden) rows of the model's embedding matrix
+    path: str | Path | None = None,
+):
+    "A new token among overlapping ones in the static space, and its embedding among theirs in the model's."
+    import pandas as pd
+
+    use_style()
+    weights = np.asarray(weights, float)
+    texts, used = [label(t) for t in (new, *anchors)], np.r_[True, weights > 0]
+    fig, axes = plt.subplots(1, 2, layout="constrained", figsize=(9, 3.8))
+    planes = _plane(static / np.linalg.norm(static, axis=1, keepdims=True)), _plane(np.vstack([weights @ rows, rows]))
+    for ax, xy, title in zip(
+        axes, planes, ("static vectors: which tokens are similar", "the model's embeddings: their weighted mean")
+    ):
+        for i in np.flatnonzero(used[1:]) + 1:
+            ax.plot(
+                *xy[[0, i]].T,
+                color=PALETTE[1],
+                alpha=0.35 + 0.6 * weights[i - 1],
+                linewidth=1 + 6 * weights[i - 1],
+                zorder=1,
+            )
+        colours = [PALETTE[0]] + [PALETTE[1] if u else INK for u in used[1:]]
+        ax.scatter(*xy.T, c=colours, s=np.r_[130, 30 + 250 * weights], alpha=np.where(used, 1, 0.45), zorder=2)
+        ax.set(title=title, xticks=[], yticks=[])
+        ax.grid(False)
+        ax.margins(0.2)
+    fig.draw_without_rendering()  # before it the axes have no place
+    notes = [f"{t} {weights[i - 1]:.2f}" if i and used[i] else t for i, t in enumerate(texts)]
+    for ax, xy in zip(axes, planes):
+        write_beside(ax, xy, notes, colours)
+    data = pd.DataFrame(
+        {
+            "token": [new, *anchors],
+            "weight": np.r_[np.nan, weights],
+            **{f"{s}_{d}": p[:, k] for s, p in zip(("static", "model"), planes) for k, d in enumerate("xy")},
+        }
+    )
+    mixed = ", ".join(f"{t} {w:.2f}" for t, w in zip(anchors, weights) if w > 0)
+    return described(
+        fig,
+        data,
+        f"Two maps of the token {new} and {len(anchors)} overlapping tokens, in the static space and in the model's, "
+        f"where it lies at the weighted mean of {mixed}.",
+        path,
+    )
+
+
+def _unit(x):  # rows of length one
+    return x / np.maximum(np.linalg.norm(x, axis=1, keepdims=True), 1e-12)
+
+
+def _readable(text):  # nothing where its label would be code points
+    said = label(text)
+    return "" if said != text and regex.search(r"\[[0-9A-F]{4,}\]", said) else said
+
+
+def alignment_map(
+    source: np.ndarray,  # (n, dim) static vectors of source words
+    target: np.ndarray,  # (n, dim) vectors of their translations, row by row
+    rotated: np.ndarray,  # (n, dim) `source` after the rotation
+    words: list[tuple[str, str]],  # source and target word of each row
+    languages: tuple[str, str] = ("source", "target"),  # what to call the two
+    path: str | Path | None = None,
+):
+    "Translation pairs before and after the rotation, in the plane of one PCA of target and rotated source."
+    import pandas as pd
+    from sklearn.decomposition import PCA
+
+    if not source.shape == target.shape == rotated.shape or len(words) != len(source):
+        raise ValueError(
+            f"source {source.shape}, target {target.shape} and rotated {rotated.shape} need one shape, and one pair "
+            f"of words per row; got {len(words)} pairs"
+        )
+    use_style()
+    source, target, rotated = _unit(source), _unit(target), _unit(rotated)
+    plane = PCA(2).fit(np.vstack([target, rotated]))
+    to = plane.transform(target)
+    texts, parts = [[_readable(w) for w in side] for side in zip(*words)], []
+    sides = [label(name) for name in languages]
+    fig, axes = plt.subplots(1, 2, sharex=True, sharey=True, layout="constrained", figsize=(9.6, 4.2))
+    for ax, when, vectors in zip(axes, ("before the rotation", "after the rotation"), (source, rotated)):
+        at = plane.transform(vectors)
+        for pair in zip(at, to):
+            ax.plot(*np.transpose(pair), color=INK, alpha=0.5, linewidth=1, zorder=1)
+        for xy, side in ((at, 0), (to, 1)):
+            ax.scatter(
+                *xy.T,
+                color=PALETTE[1 - side],
+                marker="so"[side],
+                s=28,
+                zorder=2,
+                label=sides[side] + " (no font for its letters)" * (not all(texts[side])),
+            )
+            parts.append(
+                pd.DataFrame(
+                    {
+                        "panel": when,
+                        "language": languages[side],
+                        "word": [w[side] for w in words],
+                        "x": xy[:, 0],
+                        "y": xy[:, 1],
+                    }
+                )
+            )
+        ax.set(title=f"{when}: mean cosine {(vectors * target).sum(1).mean():.2f}", xticks=[], yticks=[])
+        ax.grid(False)
+        ax.margins(0.15)
+    fig.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=2)
+    data, n = pd.concat(parts, ignore_index=True), len(words)
+    fig.draw_without_rendering()  # before it the axes have no place
+    for ax, (_, part) in zip(axes, data.groupby("panel", sort=False)):
+        write_beside(ax, part[["x", "y"]].to_numpy(), sum(texts, []), [PALETTE[1]] * n + [PALETTE[0]] * n)
+    return described(
+        fig,
+        data,
+        f"Two maps of {n} translation pairs of {' and '.join(languages)}, joined by lines. "
+        + "; ".join(ax.get_title() for ax in axes)
+        + ".",
+        path,
+    )
+
+
+GROUP_STYLES = [(colour, marker) for marker in "o^" for colour in PALETTE if colour != INK]  # 14; other groups are grey
+
+
+def _group_names(panels, named):
+    "The largest groups of all panels, by number of rows."
+    import pandas as pd
+
+    counts = pd.Series(np.concatenate([np.asarray(groups, object) for _, groups in panels.values()])).value_counts(
+        sort=False
+    )
+    return counts.sort_values(ascending=False, kind="stable").index[:named].tolist()
+
+
+def _project(panels, fit, most, seed):  # the rows drawn, and the shares of variance of the two components
+    import pandas as pd
+    from sklearn.decomposition import PCA
+
+    pca, parts = PCA(2, random_state=seed).fit(fit), []
+    for panel, (matrix, groups) in panels.items():
+        if len(matrix) != len(groups):
+            raise ValueError(f"{panel!r} has {len(matrix)} rows and {len(groups)} groups; give one group per row")
+        rows = np.sort(np.random.default_rng(seed).permutation(len(matrix))[:most])
+        x, y = pca.transform(np.asarray(matrix)[rows]).T
+        parts.append(
+            pd.DataFrame({"panel": panel, "row": rows, "group": np.asarray(groups, object)[rows], "x": x, "y": y})
+        )
+    return pd.concat(parts, ignore_index=True), pca.explained_variance_ratio_
+
+
+def embedding_map(
+    # title: (matrix (n, dim), group of each row); one kind of group per figure
+    panels: dict[str, tuple[np.ndarray, list[str]]],
+    fit: np.ndarray | None = None,  # (n, dim) matrix whose components are used for all panels; None: the first panel's
+    most: int = 4000,  # points per panel; a larger matrix is sampled
+    named: int = 12,  # groups in the legend, at most 14; the rest is "other"
+    columns: int = 3,  # panels side by side
+    seed: int = 0,  # of the sample
+    path: str | Path | None = None,
+):
+    "Embedding matrices in the plane of one PCA, a panel each, points coloured by group."
+    use_style()
+    data, shares = _project(panels, next(iter(panels.values()))[0] if fit is None else fit, most, seed)
+    names = _group_names(panels, min(named, len(GROUP_STYLES)))
+    styles = {"other": (INK, "o")} if set(data.group) - set(names) else {}
+    styles |= dict(zip(names, GROUP_STYLES))
+    shown = data.group.where(data.group.isin(names), "other")
+    columns = min(columns, len(panels))
+    titles = [label(p) for p in panels]
+    legend = {name: label(str(name)) for name in styles}
+    fig, axes = plt.subplots(
+        -(-len(panels) // columns),
+        columns,
+        sharex=True,
+        sharey=True,
+        squeeze=False,
+        layout="constrained",
+        figsize=(3 * columns + 1.4, 2.9 * -(-len(panels) // columns)),
+    )
+    for ax, panel, title in zip(axes.flat, panels, titles):
+        for name, (colour, marker) in styles.items():
+            part = data[(data.panel == panel) & (shown == name)]
+            ax.scatter(part.x, part.y, s=6, marker=marker, color=colour, alpha=0.6, linewidths=0, rasterized=True)
+        ax.set_title(title)
+        ax.grid(False)
+    for ax in list(axes.flat)[len(panels) :]:
+        ax.remove()
+    fig.supxlabel(f"component 1 ({shares[0]:.0%} of the variance)", fontsize="medium", color=INK)
+    fig.supylabel(f"component 2 ({shares[1]:.0%})", fontsize="medium", color=INK)
+    named_last = [n for n in styles if n != "other"] + ["other"] * ("other" in styles)
+    handles = [
+        plt.Line2D([], [], linestyle="", marker=styles[n][1], color=styles[n][0], markersize=6, label=legend[n])
+        for n in named_last
+    ]
+    fig.legend(handles=handles, loc="outside right upper")
+    counts = data.groupby("panel", sort=False).size()
+    return described(
+        fig,
+        data,
+        "Maps of embedding rows in the plane of two components, coloured by group "
+        f"({', '.join(map(str, named_last))}). Rows shown: "
+        + ", ".join(f"{panel} {n}" for panel, n in counts.items())
+        + ".",
+        path,
+    )

@@ -1,0 +1,94 @@
+"""What is written about the command line: README, the pages of the book and the chapters."""
+
+import os
+import re
+import shlex
+import subprocess
+import sys
+
+import pytest
+import typer
+
+import benchmarks.__main__
+import studies.__main__
+import vocab_lit.cli.main
+from tools.notebooks import checkout, read_notebook, source
+
+ROOT = checkout()
+PROGRAMS = {
+    "vocab-lit": vocab_lit.cli.main.app,
+    "python -m studies": studies.__main__.app,
+    "python -m benchmarks": benchmarks.__main__.app,
+}
+
+
+def written_calls(text):
+    "The calls in the blocks of a text: the program, and the words behind it."
+    for block in re.findall(r"```bash\n(.*?)```", text, re.S):
+        for line in block.replace("\\\n", " ").splitlines():
+            if call := re.search(rf"(?:^|[ /])({'|'.join(PROGRAMS)}) (.+)", line):
+                yield call[1], shlex.split(call[2], comments=True)
+
+
+def called(program, words):
+    "The command that these words call; an exception where it has no such option or argument."
+    command, context = typer.main.get_command(PROGRAMS[program]), None
+    while hasattr(command, "commands"):
+        (name, *words), context = words, typer.Context(command, parent=context)
+        command = command.commands[name]
+    _, rest, _ = command.make_parser(typer.Context(command, parent=context)).parse_args(words)
+    assert not rest, f"{command.name}: {' '.join(rest)}"
+    return command.name
+
+
+def prose(path):
+    "The Markdown of a text or a notebook."
+    if path.suffix == ".md":
+        return path.read_text(encoding="utf-8")
+    return "\n".join(source(cell) for cell in read_notebook(path)["cells"] if cell["cell_type"] == "markdown")
+
+
+def test_all_that_is_written_about_the_command_line_can_be_called():
+    book = ROOT / "book"
+    pages = [ROOT / "README.md", *book.glob("*.md"), *book.glob("*.ipynb")]
+    names = [called(*call) for page in pages for call in written_calls(prose(page))]
+    expected = {"inspect", "transplant", "lapt", "evaluate", "adapt", "init", "chapter", "explain"}
+    assert len(names) > 40 and expected <= set(names)
+    with pytest.raises(Exception, match="No such option: --stpes"):
+        called("vocab-lit", ["lapt", "x", "--text", "y", "--stpes", "3"])
+    with pytest.raises(KeyError):
+        called("vocab-lit", ["adapter", "learn", "x"])
+
+
+def test_the_readme_is_short_and_names_what_a_change_must_pass():
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert len(re.sub("<!--.*?-->", "", text).split()) <= 800
+    assert all(f"`make {target}`" in text for target in ("install", "test", "types", "test-wheel", "book"))
+    assert all((ROOT / path).is_file() for path in re.findall(r"\]\(([\w./-]+)\)", text))
+
+
+def run_block(block, folder):
+    "What a block of commands prints, errors too."
+    path = f"{os.path.dirname(sys.executable)}:{os.environ['PATH']}"
+    env = os.environ | {"PATH": path, "PYTHONPATH": str(ROOT), "COLUMNS": "160"}
+    command = block.replace("vocab-lit ", f"{sys.executable} -m vocab_lit.cli ")
+    both = dict(stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    ran = subprocess.run(["bash", "-ec", command], cwd=folder, env=env, text=True, **both)
+    assert ran.returncode == 0, ran.stdout
+    return ran.stdout
+
+
+@pytest.mark.slow
+def test_the_readme_s_commands_print_what_it_shows_and_its_python_runs(tmp_path):
+    blocks = re.findall(r"```(\w+)\n(.*?)```", (ROOT / "README.md").read_text(encoding="utf-8"), re.S)
+    start = next(i for i, (_, block) in enumerate(blocks) if block.startswith("MODEL="))
+    model = blocks[start][1].splitlines()[0]
+    for (kind, command), (shown_as, shown) in zip(blocks[start : start + 6 : 2], blocks[start + 1 : start + 6 : 2]):
+        assert (kind, shown_as) == ("bash", "text")
+        printed = " ".join(run_block(f"{model}\n{command}", tmp_path).split())
+        for line in shown.splitlines():
+            assert " ".join(line.split()) in printed, line
+    python = next(block for kind, block in blocks if kind == "python")
+    (tmp_path / "script.py").write_text(python, encoding="utf-8")
+    run_block("python script.py", tmp_path)
+    assert (tmp_path / "model-700" / "model.safetensors").is_file()
