@@ -85,8 +85,8 @@ def token_bytes(folder: str) -> int:
 
 def transplant(meter: Meter, side: str, model: str, tokenizer: str, vectors: str, out: str) -> dict:
     "A target vocabulary for a decoder, in its files or with the model in memory."
-    import vocab_lit.models.pipeline as pipeline
     from vocab_lit.methods.settings import TransplantSettings
+    from vocab_lit.models import pipeline
     from vocab_lit.models.source import Source
 
     loaded = patch.object(Source, "open_weights", Source.load) if side == "loaded" else contextlib.nullcontext()

@@ -26,17 +26,7 @@ from studies.cells import (
     wechsel_cells,
     wechsel_training,
 )
-from studies.costs import (
-    MACHINES,
-    SHARE,
-    Load,
-    Shape,
-    count_loads,
-    disk_needed,
-    measured_rate,
-    memory_needed,
-    shape_of,
-)
+from studies.costs import MACHINES, SHARE, Load, Shape, count_loads, disk_needed, measured_rate, memory_needed, shape_of
 from studies.experiment import focus_methods
 from studies.hub import where_is
 from studies.hub_sources import DEFAULTS, MODELS, MONOLINGUAL, source_for, word_files
@@ -124,17 +114,7 @@ def _embedding_structure(
 
 
 def _mad_x(
-    scale,
-    language,
-    seeds=0,
-    steps=0,
-    model="",
-    kinds="",
-    question_source="",
-    questions="",
-    vocabulary="",
-    qa="",
-    **_,
+    scale, language, seeds=0, steps=0, model="", kinds="", question_source="", questions="", vocabulary="", qa="", **_
 ):
     kind_of, options = languages_by_kind(kinds), dict(steps=steps or 80 * (scale == "mini"))
     languages, questions = list(kind_of), questions.split() if scale != "custom" or qa else []
@@ -294,7 +274,7 @@ def budget(
     """
     import pandas as pd
 
-    found = loads(chapter, language, scale, **parameters)
+    trained = loads(chapter, language, scale, **parameters)
     rates = {name: machine.peak * SHARE for name, machine in MACHINES.items()}
     if measured:
         known = next((name for name in rates if name.split()[0] in measured["device"]), None)
@@ -312,9 +292,9 @@ def budget(
     def cost(flops):
         return {"operations": f"{flops:.1e}"} | {name: _hours(flops / rate / 3600) for name, rate in rates.items()}
 
-    rows = {load.what: row(load) | cost(load.runs * load.flops) for load in found}
-    total = dict.fromkeys(next(iter(rows.values())), "") | {"runs": sum(load.runs for load in found)}
-    rows["together"] = total | cost(sum(load.runs * load.flops for load in found))
+    rows = {load.what: row(load) | cost(load.runs * load.flops) for load in trained}
+    total = dict.fromkeys(next(iter(rows.values())), "") | {"runs": sum(load.runs for load in trained)}
+    rows["together"] = total | cost(sum(load.runs * load.flops for load in trained))
     return pd.DataFrame(rows).T
 
 
@@ -407,7 +387,7 @@ _FILES = ("text", "pos", "ner", "qa", "nli", "dp", "dictionary", "source_text")
 
 
 def _custom_reads(parameters, languages):
-    found = []
+    reads = []
     for what in _FILES:
         given = parameters.get(what) or ()
         if isinstance(given, str):
@@ -415,8 +395,8 @@ def _custom_reads(parameters, languages):
         if isinstance(given, (list, tuple)):
             spoken = languages.get(what, languages["text"])
             names = dict.fromkeys(file.replace("{language}", code) for file in given for code in spoken)
-            found += [(what, name, "", "here" if Path(name).is_file() else "missing") for name in names]
-    return found
+            reads += [(what, name, "", "here" if Path(name).is_file() else "missing") for name in names]
+    return reads
 
 
 def _hub_row(what, name, language):
@@ -432,15 +412,15 @@ def _hub_row(what, name, language):
 def _paper_reads(chapter, parameters, languages):
     preset = PAPER_TEXT[_TEXT_OF.get(chapter, chapter)]
     corpora = [(parameters.get("corpus") or preset.corpus_of(code), code) for code in languages["text"]]
-    found = [_hub_row("text", corpus, code) for corpus, code in corpora]
+    reads = [_hub_row("text", corpus, code) for corpus, code in corpora]
     for task in [name for name in languages if name != "text"]:
         for code in languages[task]:
             name = data_set(chapter, task, code, parameters.get(task)) or DEFAULTS[task]
-            found.append(_hub_row(task, name, code))
+            reads.append(_hub_row(task, name, code))
     if chapter == "wechsel":
         files = dict.fromkeys(file for code in languages["text"] for file in word_files(code).items())
-        found += [(what, at.rsplit("/", 1)[-1], "", f"by hand, from {at}") for what, at in files]
-    return found
+        reads += [(what, at.rsplit("/", 1)[-1], "", f"by hand, from {at}") for what, at in files]
+    return reads
 
 
 def _baselines(chapter, scale, languages):  # models that WECHSEL's are compared with
@@ -452,12 +432,12 @@ def _baselines(chapter, scale, languages):  # models that WECHSEL's are compared
 
 
 def _reads(chapter, language, scale, models, parameters, languages):  # rows of what, name, part, where
-    found = [("model", model, "", "bundled" if scale == "mini" else where_is(model)) for model in models]
+    reads = [("model", model, "", "bundled" if scale == "mini" else where_is(model)) for model in models]
     if scale == "mini":
-        return found + [("text and tasks", "phrasebook and constructed languages", language, "bundled")]
+        return reads + [("text and tasks", "phrasebook and constructed languages", language, "bundled")]
     if scale == "custom":
-        return found + _custom_reads(parameters, languages)
-    return found + _paper_reads(chapter, parameters, languages)
+        return reads + _custom_reads(parameters, languages)
+    return reads + _paper_reads(chapter, parameters, languages)
 
 
 def plan(

@@ -42,8 +42,8 @@ class Claim:
 
 def _near(name, names):  # for messages
     lower = {str(n).lower(): str(n) for n in names}
-    found = difflib.get_close_matches(str(name).lower(), lower, 1, 0)
-    return f"; did you mean {lower[found[0]]!r}?" if found else ""
+    near = difflib.get_close_matches(str(name).lower(), lower, 1, 0)
+    return f"; did you mean {lower[near[0]]!r}?" if near else ""
 
 
 _SIDES = ("better", "than", "rises", "falls", "with")
@@ -129,10 +129,10 @@ def load_claims(
     "Read a file of claims; `ValueError` with file and claim where something in it is not known."
     path = Path(path or data_path("claims.yml"))
     out, papers = [], [p.stem for p in data_path("published").glob("*.csv")]
-    for paper, found in _read_claims(path).items():
-        if paper not in papers and any(isinstance(said.get("published"), dict) for said in found):
+    for paper, of_paper in _read_claims(path).items():
+        if paper not in papers and any(isinstance(said.get("published"), dict) for said in of_paper):
             raise ValueError(f"{path.name}: no paper {paper!r}{_near(paper, papers)}")
-        out += [_claim(said, paper, path.name) for said in found]
+        out += [_claim(said, paper, path.name) for said in of_paper]
     ids = [claim.id for claim in out]
     if twice := [name for i, name in enumerate(ids) if name in ids[:i]]:
         raise ValueError(f"{path.name}: {twice[0]!r} is the name of two claims")
@@ -412,9 +412,9 @@ def verdicts(
         trial = records[records.scale == FIELD]
         if claim.field and len(trial):
             out.append(_judged(claim, FIELD, claim.field, trial, strict))
-    found = pd.DataFrame(out)
-    other = found.source.str.contains(", ")  # a chapter with another setting, of which few claims are asked
-    return found[~other | found.verdict.isin(["supported", "contradicted", "undecided"])].reset_index(drop=True)
+    judged = pd.DataFrame(out)
+    other = judged.source.str.contains(", ")  # a chapter with another setting, of which few claims are asked
+    return judged[~other | judged.verdict.isin(["supported", "contradicted", "undecided"])].reset_index(drop=True)
 
 
 def summary(

@@ -73,15 +73,15 @@ def shape_of(model: str) -> Shape:  # a folder, or a hub name
         not (c.get("architectures") or [""])[0].endswith(("ForCausalLM", "LMHeadModel")),
         get("hidden_size", "n_embd", "dim"),
     )
-    found = dict(
+    sizes = dict(
         layers=get("num_hidden_layers", "n_layer", "n_layers"),
         width=width,
         inner=get("intermediate_size", "n_inner", "hidden_dim") or width and 4 * width,
         vocab=get("vocab_size"),
     )
-    if None in found.values():
-        raise ValueError(f"{at} does not say the number of {' and '.join(k for k, v in found.items() if v is None)}")
-    return Shape(**found, masked=masked, positions=get("max_position_embeddings", "n_positions") or 512)
+    if None in sizes.values():
+        raise ValueError(f"{at} does not say the number of {' and '.join(k for k, v in sizes.items() if v is None)}")
+    return Shape(**sizes, masked=masked, positions=get("max_position_embeddings", "n_positions") or 512)
 
 
 def batch_flops(

@@ -8,17 +8,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 import regex
 
-from vocab_lit.study.figures import (
-    INK,
-    PALETTE,
-    described,
-    label,
-    plt,
-    use_style,
-)
+from vocab_lit.study.figures import INK, PALETTE, described, label, plt, use_style
 
 if TYPE_CHECKING:
-    pass
+    import pandas as pd
+    from matplotlib.figure import Figure
 
 
 def write_beside(ax, points, texts, colours):
@@ -74,7 +68,7 @@ def show_mixture(
     static: np.ndarray,  # (1 + n_anchors, dim) static vectors, the new token's first
     rows: np.ndarray,  # (n_anchors, hidden) rows of the model's embedding matrix
     path: str | Path | None = None,
-):
+) -> Figure:
     "A new token among overlapping ones in the static space, and its embedding among theirs in the model's."
     import pandas as pd
 
@@ -129,6 +123,22 @@ def _readable(text):  # nothing where its label would be code points
     return "" if said != text and regex.search(r"\[[0-9A-F]{4,}\]", said) else said
 
 
+def _draw_pairs(ax, source, target, sides):  # (n, 2) points, and what the legend calls them
+    for pair in zip(source, target):
+        ax.plot(*np.transpose(pair), color=INK, alpha=0.5, linewidth=1, zorder=1)
+    for points, colour, marker, said in zip((source, target), (PALETTE[1], PALETTE[0]), "so", sides):
+        ax.scatter(*points.T, color=colour, marker=marker, s=28, zorder=2, label=said)
+
+
+def _points_of_pairs(panel, words, languages, sides) -> list[pd.DataFrame]:  # sides: (n, 2) points of each language
+    import pandas as pd
+
+    return [
+        pd.DataFrame(dict(panel=panel, language=language, word=side, x=points[:, 0], y=points[:, 1]))
+        for language, side, points in zip(languages, zip(*words), sides)
+    ]
+
+
 def alignment_map(
     source: np.ndarray,  # (n, dim) static vectors of source words
     target: np.ndarray,  # (n, dim) vectors of their translations, row by row
@@ -136,7 +146,7 @@ def alignment_map(
     words: list[tuple[str, str]],  # source and target word of each row
     languages: tuple[str, str] = ("source", "target"),  # what to call the two
     path: str | Path | None = None,
-):
+) -> Figure:
     "Translation pairs before and after the rotation, in the plane of one PCA of target and rotated source."
     import pandas as pd
     from sklearn.decomposition import PCA
@@ -149,34 +159,15 @@ def alignment_map(
     use_style()
     source, target, rotated = _unit(source), _unit(target), _unit(rotated)
     plane = PCA(2).fit(np.vstack([target, rotated]))
-    to = plane.transform(target)
+    there = plane.transform(target)
     texts, parts = [[_readable(w) for w in side] for side in zip(*words)], []
-    sides = [label(name) for name in languages]
+    unreadable = [" (no font for its letters)" * (not all(side)) for side in texts]
+    sides = [label(name) + note for name, note in zip(languages, unreadable)]
     fig, axes = plt.subplots(1, 2, sharex=True, sharey=True, layout="constrained", figsize=(9.6, 4.2))
     for ax, when, vectors in zip(axes, ("before the rotation", "after the rotation"), (source, rotated)):
-        at = plane.transform(vectors)
-        for pair in zip(at, to):
-            ax.plot(*np.transpose(pair), color=INK, alpha=0.5, linewidth=1, zorder=1)
-        for xy, side in ((at, 0), (to, 1)):
-            ax.scatter(
-                *xy.T,
-                color=PALETTE[1 - side],
-                marker="so"[side],
-                s=28,
-                zorder=2,
-                label=sides[side] + " (no font for its letters)" * (not all(texts[side])),
-            )
-            parts.append(
-                pd.DataFrame(
-                    {
-                        "panel": when,
-                        "language": languages[side],
-                        "word": [w[side] for w in words],
-                        "x": xy[:, 0],
-                        "y": xy[:, 1],
-                    }
-                )
-            )
+        here = plane.transform(vectors)
+        _draw_pairs(ax, here, there, sides)
+        parts += _points_of_pairs(when, words, languages, (here, there))
         ax.set(title=f"{when}: mean cosine {(vectors * target).sum(1).mean():.2f}", xticks=[], yticks=[])
         ax.grid(False)
         ax.margins(0.15)
@@ -185,14 +176,8 @@ def alignment_map(
     fig.draw_without_rendering()  # before it the axes have no place
     for ax, (_, part) in zip(axes, data.groupby("panel", sort=False)):
         write_beside(ax, part[["x", "y"]].to_numpy(), sum(texts, []), [PALETTE[1]] * n + [PALETTE[0]] * n)
-    return described(
-        fig,
-        data,
-        f"Two maps of {n} translation pairs of {' and '.join(languages)}, joined by lines. "
-        + "; ".join(ax.get_title() for ax in axes)
-        + ".",
-        path,
-    )
+    said = f"Two maps of {n} translation pairs of {' and '.join(languages)}, joined by lines. "
+    return described(fig, data, said + "; ".join(ax.get_title() for ax in axes) + ".", path)
 
 
 GROUP_STYLES = [(colour, marker) for marker in "o^" for colour in PALETTE if colour != INK]  # 14; other groups are grey
@@ -233,7 +218,7 @@ def embedding_map(
     columns: int = 3,  # panels side by side
     seed: int = 0,  # of the sample
     path: str | Path | None = None,
-):
+) -> Figure:
     "Embedding matrices in the plane of one PCA, a panel each, points coloured by group."
     use_style()
     data, shares = _project(panels, next(iter(panels.values()))[0] if fit is None else fit, most, seed)

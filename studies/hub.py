@@ -218,8 +218,8 @@ class HubText:
     @property
     def files(self) -> list:  # of the mirror; empty where the text comes from the Hub
         source = source_for(self.corpus, "text", self.language)
-        found = (folder := in_mirror(source.name)) and shards(folder, source, self.language, "train")
-        return [(str(file), file.stat().st_size, file.stat().st_mtime_ns) for file in found or ()]
+        paths = (folder := in_mirror(source.name)) and shards(folder, source, self.language, "train")
+        return [(str(file), file.stat().st_size, file.stat().st_mtime_ns) for file in paths or ()]
 
 
 class StoredText(Sequence):
@@ -320,33 +320,33 @@ class Sample:
 def _tagged(data, column):
     names = getattr(getattr(data.features[column], "feature", None), "names", None)
     rows = ([(w, t if names is None else names[t]) for w, t in zip(r["tokens"], r[column])] for r in data)
-    found = [Tagged(*map(tuple, zip(*((w, t) for w, t in row if t != "_")))) for row in rows if row]
-    if found and not isinstance(found[0].tags[0], str):
+    examples = [Tagged(*map(tuple, zip(*((w, t) for w, t in row if t != "_")))) for row in rows if row]
+    if examples and not isinstance(examples[0].tags[0], str):
         raise ValueError(
             f"{column} has numbers without names; the shards have lost the list of their names (copy them from the "
             "hub again)"
         )
-    return found
+    return examples
 
 
 def _trees(data):
-    found = []
+    examples = []
     for row in data:
         tokens = zip(row["tokens"], row["head"], row["deprel"])
         tokens = [token for token in tokens if str(token[1]).isdigit()]  # without multi-word tokens
         if tokens:
             words, heads, relations = zip(*tokens)
-            found.append(Parsed(words, tuple(map(int, heads)), relations))
-    return found
+            examples.append(Parsed(words, tuple(map(int, heads)), relations))
+    return examples
 
 
 def _questions(data, prefix=""):
-    found = []
+    examples = []
     for row in data:
         if str(row["id"]).startswith(prefix):
             answers = tuple(map(Answer, row["answers"]["text"], row["answers"]["answer_start"]))
-            found.append(Question(str(row["id"]), row["question"], row["context"], answers))
-    return found
+            examples.append(Question(str(row["id"]), row["question"], row["context"], answers))
+    return examples
 
 
 def _pairs(data):

@@ -134,11 +134,7 @@ SOURCES: Mapping[str, Source] = MappingProxyType(
             note="no English",
         ),
         "mc4": Source(
-            "allenai/c4",
-            "text",
-            "multilingual",
-            files="multilingual/c4-{language}.*.json.gz",
-            lacks=_IN_FINEWEB,
+            "allenai/c4", "text", "multilingual", files="multilingual/c4-{language}.*.json.gz", lacks=_IN_FINEWEB
         ),
         "oscar": _OSCAR,
         "oscar-filtered": replace(_OSCAR, without=("header", "footer", "noisy")),  # FOCUS, Appendix A
@@ -159,12 +155,7 @@ SOURCES: Mapping[str, Source] = MappingProxyType(
             note="its tables on the Hugging Face Hub end after 5 GB of a language",
         ),
         "wikipedia": Source("wikimedia/wikipedia", "text", "20231101.{language}"),
-        "wikiann": Source(
-            "unimelb-nlp/wikiann",
-            "ner",
-            column="ner_tags",
-            lacks=dict(myv="", se=""),
-        ),
+        "wikiann": Source("unimelb-nlp/wikiann", "ner", column="ner_tags", lacks=dict(myv="", se="")),
         "masakhaner": Source(
             "masakhane/masakhaner",
             "ner",
@@ -268,11 +259,11 @@ def word_files(language: str) -> dict[str, str]:  # what it is to its address
     "Where vectors and dictionaries between English and a language can be downloaded."
     name = Locale("en").languages.get(language, "").lower().replace(" ", "_")
     vectors = "https://dl.fbaipublicfiles.com/fasttext/vectors-crawl/cc.{}.300.bin.gz"
-    found = {"vectors of English": vectors.format("en"), f"vectors of {language}": vectors.format(language)}
+    addresses = {"vectors of English": vectors.format("en"), f"vectors of {language}": vectors.format(language)}
     if language in _MUSE:
-        found["dictionary (MUSE)"] = f"https://dl.fbaipublicfiles.com/arrival/dictionaries/en-{language}.txt"
+        addresses["dictionary (MUSE)"] = f"https://dl.fbaipublicfiles.com/arrival/dictionaries/en-{language}.txt"
     if name:
-        found["dictionary (WECHSEL's repository)"] = (
+        addresses["dictionary (WECHSEL's repository)"] = (
             f"https://raw.githubusercontent.com/CPJKU/wechsel/main/dicts/data/{name}.txt"
         )
-    return found | {"dictionary (FreeDict)": "https://freedict.org/downloads/"}
+    return addresses | {"dictionary (FreeDict)": "https://freedict.org/downloads/"}

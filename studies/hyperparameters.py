@@ -46,7 +46,7 @@ _ALL_TASKS = "tasks"
 
 def lapt_values(paper: str, scale: str) -> dict[str, dict[str, object]]:  # by setup, by name
     "The hyper-parameters of continued pretraining."
-    found = {}
+    by_setup = {}
     for setup, preset in _LAPT_SETUPS[paper].items():
         config = scale_lapt(scale, preset)
         values = asdict(config)
@@ -56,8 +56,8 @@ def lapt_values(paper: str, scale: str) -> dict[str, dict[str, object]]:  # by s
             del values[name]
         values["samples"] = config.steps * config.batch_size
         values["tokens"] = values["samples"] * config.length
-        found[setup] = values
-    return found
+        by_setup[setup] = values
+    return by_setup
 
 
 def task_values(paper: str, scale: str) -> dict[str, dict[str, dict[str, object]]]:  # by task, by setup, by name
@@ -69,21 +69,22 @@ def task_values(paper: str, scale: str) -> dict[str, dict[str, dict[str, object]
     def values(config):
         arguments = task_arguments(config, 0, tempfile.gettempdir())
         adam = dict(beta1=arguments.adam_beta1, beta2=arguments.adam_beta2, epsilon=arguments.adam_epsilon)
-        found = asdict(config) | adam
-        del found["micro_batch"]
-        return found
+        by_task = asdict(config) | adam
+        del by_task["micro_batch"]
+        return by_task
 
     preset = paper if paper != "wechsel" else "wechsel-roberta"
     whole, adapters = scale_tasks(scale, preset), scale_tasks(scale, f"{preset}-adapter")
-    found = {task: {"whole model": values(whole[task]), "adapters": values(adapters[task])} for task in papers()[paper]}
+    known = papers()[paper]
+    by_task = {task: {"whole model": values(whole[task]), "adapters": values(adapters[task])} for task in known}
     if scale == "mini":
-        return found
-    for task, settings in papers()[paper].items():
+        return by_task
+    for task, settings in known.items():
         for name in settings.changes:
-            found[task][name] = values(task_settings(paper, task, of=[name]))
+            by_task[task][name] = values(task_settings(paper, task, of=[name]))
         if settings.low_resource_batch:
-            found[task]["low-resource"] = values(task_settings(paper, task, low_resource=True))
-    return found
+            by_task[task]["low-resource"] = values(task_settings(paper, task, low_resource=True))
+    return by_task
 
 
 def other_values(paper: str, scale: str) -> dict[tuple[str, str], object]:  # by stage and name
@@ -97,52 +98,52 @@ def other_values(paper: str, scale: str) -> dict[tuple[str, str], object]:  # by
         return inspect.signature(function).parameters[name].default
 
     text, preset = PAPER_TEXT[paper], "wechsel-roberta" if paper == "wechsel" else paper
-    found = {("vocabulary", "vocab_size"): scale_vocab_size(scale, preset)}
+    others = {("vocabulary", "vocab_size"): scale_vocab_size(scale, preset)}
     seeds = "task_seeds" if paper == "focus" else "seeds"
-    found["tasks", "seeds"] = scale_parameters(paper, scale, **{seeds: 0})[seeds]
+    others["tasks", "seeds"] = scale_parameters(paper, scale, **{seeds: 0})[seeds]
     if scale == "paper":
-        found["text", "corpus"] = text.corpus
+        others["text", "corpus"] = text.corpus
     if paper == "focus":
-        found["LAPT", "extra share of steps for embeddings alone"] = MODES["two-stage"][0].share
+        others["LAPT", "extra share of steps for embeddings alone"] = MODES["two-stage"][0].share
         for name, of in (("dimension", "dim"), ("epochs", "epochs"), ("min_count", "min_count")):
-            found["static vectors", name] = default(token_fasttext, of)
+            others["static vectors", name] = default(token_fasttext, of)
     if paper == "embedding-structure":
         frozen = MODES["full"][0].share
-        found["LAPT", "steps with a frozen encoder"] = round(frozen * scale_lapt(scale, paper).steps)
+        others["LAPT", "steps with a frozen encoder"] = round(frozen * scale_lapt(scale, paper).steps)
         for name in ("min_tokens", "mean_length", "longest", "alphabetic", "duplicates"):
-            found["text", name] = getattr(CleanSettings(), name)
-        found["text", "alpha"] = default(mix, "alpha")
+            others["text", name] = getattr(CleanSettings(), name)
+        others["text", "alpha"] = default(mix, "alpha")
         if scale == "paper":
-            found["text", "bytes of a language among several"] = text.mixed_bytes
-            found["vocabulary", "bytes of text that are all used"] = text.whole_up_to
-            found["vocabulary", "bytes of a sample of larger text"] = text.sample_bytes
-            found["vocabulary", "lines for several languages"] = text.mixed_lines
+            others["text", "bytes of a language among several"] = text.mixed_bytes
+            others["vocabulary", "bytes of text that are all used"] = text.whole_up_to
+            others["vocabulary", "bytes of a sample of larger text"] = text.sample_bytes
+            others["vocabulary", "lines for several languages"] = text.mixed_lines
     if paper == "mad-x":
         width = 768  # of XLM-R base
-        found["adapters", "dimension of the language adapter"] = width // LANGUAGE.reduction
-        found["adapters", "dimension of the invertible adapter, each half"] = width // 2 // LANGUAGE.invertible
-        found["adapters", "dimension of the task adapter"] = width // TASK.reduction
-        found["adapters", "activation"] = LANGUAGE.activation
+        others["adapters", "dimension of the language adapter"] = width // LANGUAGE.reduction
+        others["adapters", "dimension of the invertible adapter, each half"] = width // 2 // LANGUAGE.invertible
+        others["adapters", "dimension of the task adapter"] = width // TASK.reduction
+        others["adapters", "activation"] = LANGUAGE.activation
     if paper == "unks-everywhere":
         nmf = Factoring().estimator(768)
-        found["factorisation", "components"] = nmf.n_components
+        others["factorisation", "components"] = nmf.n_components
     if paper == "wechsel":
-        found["method", "neighbours"] = NearestNeighbours().k
-        found["method", "temperature"] = NearestNeighbours().temperature
+        others["method", "neighbours"] = NearestNeighbours().k
+        others["method", "temperature"] = NearestNeighbours().temperature
         if scale == "paper":
-            found["text", "bytes"] = text.max_bytes["de"]
-    return found
+            others["text", "bytes"] = text.max_bytes["de"]
+    return others
 
 
 def taken(paper: str, scale: str) -> dict[tuple[str, str, str], object]:  # by setup, stage and name
     "Every hyper-parameter of a paper's presets at a scale."
-    found = {}
+    values_of = {}
     for setup, values in lapt_values(paper, scale).items():
-        found |= {(setup, "LAPT", name): value for name, value in values.items()}
+        values_of |= {(setup, "LAPT", name): value for name, value in values.items()}
     for task, setups in task_values(paper, scale).items():
         for setup, values in setups.items():
-            found |= {(setup, task, name): value for name, value in values.items()}
-    return found | {("", stage, name): value for (stage, name), value in other_values(paper, scale).items()}
+            values_of |= {(setup, task, name): value for name, value in values.items()}
+    return values_of | {("", stage, name): value for (stage, name), value in other_values(paper, scale).items()}
 
 
 def _of(values, setup, stage, name):  # what the presets have for a line of the table; None: it is not theirs

@@ -123,11 +123,11 @@ def measure_transfer(
         zero_shot_pos(name, treebanks, random_weights=random_weights, **options).assign(model=label)
         for label, name, random_weights in compared
     ]
-    found = pd.concat(parts, ignore_index=True)
-    write_json(found.to_dict("records"), folder / "zero_shot.json")
+    scores = pd.concat(parts, ignore_index=True)
+    write_json(scores.to_dict("records"), folder / "zero_shot.json")
     record = json.loads((folder / "heldout.json").read_text(encoding="utf-8"))
-    (folder / "README.md").write_text(model_card(record) + transfer_section(found), encoding="utf-8")
-    return found
+    (folder / "README.md").write_text(model_card(record) + transfer_section(scores), encoding="utf-8")
+    return scores
 
 
 def _parser():

@@ -26,6 +26,7 @@ from vocab_lit.study.figures import (
 
 if TYPE_CHECKING:
     import pandas as pd
+    from matplotlib.figure import Figure
 
 
 def _mean_sd(df, by):  # mean over seeds; its deviation, or that of a column std where there is a single row
@@ -42,7 +43,7 @@ def score_dots(
     xlabel: str = "accuracy",
     columns: int = 4,  # panels side by side
     path: str | Path | None = None,
-):
+) -> Figure:
     "Scores by method, a colour for each setup and a panel for each language, in order of appearance."
     use_style()
     cells = _mean_sd(df, ["language", "setup", "method"])
@@ -77,12 +78,7 @@ def score_dots(
             )
         for value in cells[(cells.setup == baseline) & (cells.language == language)]["mean"]:
             ax.axvline(value, color=INK, dashes=(3, 2), label=baseline)
-        ax.set(
-            title=title,
-            yticks=range(len(methods)),
-            yticklabels=method_names,
-            ylim=(len(methods) - 0.5, -0.5),
-        )
+        ax.set(title=title, yticks=range(len(methods)), yticklabels=method_names, ylim=(len(methods) - 0.5, -0.5))
         ax.grid(axis="x", visible=False)
     for ax in list(axes.flat)[len(languages) :]:
         ax.remove()
@@ -111,70 +107,72 @@ def _spread(positions, gap, low, high):  # in any order; from low to high
     return out
 
 
+def _draw_cost_line(ax, part, i, kinds):  # of the i-th language, sorted by operations
+    colour, dashes = PALETTE[i % len(PALETTE)], ("-", "--", ":")[i // len(PALETTE) % 3]
+    ax.plot(part.flops, part["mean"], color=colour, linestyle=dashes)
+    ax.errorbar(part.flops, part["mean"], yerr=part["std"], linestyle="", color=colour, elinewidth=1)
+    for p in part.itertuples():
+        ax.plot(p.flops, p.mean, "os"[kinds.index(p.vocabulary) % 2], color=colour, markersize=6)
+    return colour, part.flops.iloc[-1], part["mean"].iloc[-1]
+
+
+def _name_ends(ax, ends):  # text, colour and place of the end of each line
+    low, high = ax.get_ylim()
+    for (text, colour, x, y), at in zip(ends, _spread([end[3] for end in ends], 0.065 * (high - low), low, high)):
+        ax.annotate(
+            text,
+            (x, y),
+            (1.06, (at - low) / (high - low)),
+            xycoords="data",
+            textcoords="axes fraction",
+            color=colour,
+            va="center",
+            fontsize=9,
+            annotation_clip=False,
+            arrowprops=dict(arrowstyle="-", color=colour, alpha=0.5, linewidth=0.8, shrinkA=1, shrinkB=4),
+        )
+
+
+def _operations_axis(ax, wide):  # logarithmic where it is wide
+    ax.set(xlabel="floating point operations of LAPT", xscale="log" if wide else "linear")
+    ax.xaxis.set_major_locator(ticker.LogLocator(subs=(1, 2, 5)) if wide else ticker.MaxNLocator(4))
+    ax.xaxis.set_major_formatter(lambda x, _: f"{x:.3g}".replace("e+", "e"))
+    ax.xaxis.set_minor_formatter(ticker.NullFormatter())
+
+
 def score_flops(
     df: pd.DataFrame,  # columns task, language, vocabulary (reduced, full), flops, value; a row per seed
     names: dict[str, str] | None = None,  # what to write for a language
     ylabel: str = "score",
     path: str | Path | None = None,
-):
+) -> Figure:
     "Scores against the floating point operations of LAPT, a line for each language and a panel for each task."
     use_style()
-    cells = _mean_sd(df, ["task", "language", "vocabulary"]).merge(
-        df.groupby(["task", "language", "vocabulary"], as_index=False).flops.mean()
-    )
-    tasks, languages, kinds = (list(dict.fromkeys(cells[c])) for c in ("task", "language", "vocabulary"))
+    by = ["task", "language", "vocabulary"]
+    cells = _mean_sd(df, by).merge(df.groupby(by, as_index=False).flops.mean())
+    tasks, languages, kinds = (list(dict.fromkeys(cells[c])) for c in by)
     texts = {language: label((names or {}).get(language, language)) for language in languages}
     titles = {task: label(task) for task in tasks}
+    wide = cells.flops.max() > 5 * cells.flops.min()
     fig, axes = plt.subplots(1, len(tasks), squeeze=False, layout="constrained", figsize=(4.2 * len(tasks) + 0.6, 3.6))
     for ax, task in zip(axes[0], tasks):
-        ends = []
-        for i, language in enumerate(languages):
-            part = cells[(cells.task == task) & (cells.language == language)].sort_values("flops")
-            if part.empty:
-                continue
-            colour, dashes = PALETTE[i % len(PALETTE)], ("-", "--", ":")[i // len(PALETTE) % 3]
-            ax.plot(part.flops, part["mean"], color=colour, linestyle=dashes)
-            ax.errorbar(part.flops, part["mean"], yerr=part["std"], linestyle="", color=colour, elinewidth=1)
-            for p in part.itertuples():
-                ax.plot(p.flops, p.mean, "os"[kinds.index(p.vocabulary) % 2], color=colour, markersize=6)
-            ends.append((texts[language], colour, part.flops.iloc[-1], part["mean"].iloc[-1]))
-        wide = cells.flops.max() > 5 * cells.flops.min()
-        ax.set(
-            title=titles[task],
-            xlabel="floating point operations of LAPT",
-            ylabel=ylabel,
-            xscale="log" if wide else "linear",
-        )
-        ax.xaxis.set_major_locator(ticker.LogLocator(subs=(1, 2, 5)) if wide else ticker.MaxNLocator(4))
-        ax.xaxis.set_major_formatter(lambda x, _: f"{x:.3g}".replace("e+", "e"))
-        ax.xaxis.set_minor_formatter(ticker.NullFormatter())
-        low, high = ax.get_ylim()
-        for (text, colour, x, y), at in zip(ends, _spread([e[3] for e in ends], 0.065 * (high - low), low, high)):
-            ax.annotate(
-                text,
-                (x, y),
-                (1.06, (at - low) / (high - low)),
-                xycoords="data",
-                textcoords="axes fraction",
-                color=colour,
-                va="center",
-                fontsize=9,
-                annotation_clip=False,
-                arrowprops=dict(arrowstyle="-", color=colour, alpha=0.5, linewidth=0.8, shrinkA=1, shrinkB=4),
-            )
+        of_task = cells[cells.task == task].sort_values("flops")
+        lines = [(i, language, of_task[of_task.language == language]) for i, language in enumerate(languages)]
+        ends = [(texts[code], *_draw_cost_line(ax, part, i, kinds)) for i, code, part in lines if len(part)]
+        _operations_axis(ax, wide)
+        ax.set(title=titles[task], ylabel=ylabel)
+        _name_ends(ax, ends)
+    style = dict(linestyle="", color=INK)
     handles = [
-        plt.Line2D([], [], linestyle="", marker="os"[i % 2], color=INK, label=f"{kind} vocabulary")
-        for i, kind in enumerate(kinds)
+        plt.Line2D([], [], marker="os"[i % 2], label=f"{kind} vocabulary", **style) for i, kind in enumerate(kinds)
     ]
     fig.legend(handles=handles, loc="outside lower center", ncols=len(kinds))
-    return described(
-        fig,
-        cells,
+    said = (
         f"Points joined by lines, {ylabel} over operations of training, a line for each of "
         f"{', '.join(texts.values())}, a panel for each task. "
-        f"Operations: {ranges(cells, 'vocabulary', 'flops')}; {ylabel}: {ranges(cells, 'vocabulary', 'mean')}.",
-        path,
+        f"Operations: {ranges(cells, 'vocabulary', 'flops')}; {ylabel}: {ranges(cells, 'vocabulary', 'mean')}."
     )
+    return described(fig, cells, said, path)
 
 
 def _light(colour):  # relative luminance of WCAG 2, 0 to 1
@@ -202,6 +200,28 @@ def _write_cells(ax, table, cmap, norm, digits):  # the numbers, in black or whi
             ax.text(j, i, _brief(value, digits), ha="center", va="center", fontsize=8, color=ink)
 
 
+def _colour_scale(low, high, difference, log):  # a map of colours, and what leads to it
+    if difference:
+        low, high = -max(abs(low), abs(high), 1e-9), max(abs(low), abs(high), 1e-9)
+    if log and low <= 0:
+        raise ValueError(f"a logarithmic scale needs numbers above 0, and the lowest is {low:g}; leave out log=True")
+    return plt.get_cmap("RdBu" if difference else "cividis"), (colors.LogNorm if log else colors.Normalize)(low, high)
+
+
+def _draw_heat(ax, table, scale, kinds, texts, digits, edge):  # edge: the colour between kinds
+    ax.imshow(table.to_numpy(float), cmap=scale[0], norm=scale[1], aspect="auto")
+    _write_cells(ax, table, *scale, digits)
+    for languages, line in ((table.columns, ax.axvline), (table.index, ax.axhline)):
+        for at in _kind_edges(languages, kinds):
+            line(at - 0.5, color=edge, linewidth=2.5)
+    for axis, languages in ((ax.xaxis, table.columns), (ax.yaxis, table.index)):
+        axis.set_ticks(range(len(languages)), [texts[language] for language in languages])
+    ax.tick_params(length=0)
+    ax.grid(False)
+    for spine in ax.spines.values():
+        spine.set_visible(False)
+
+
 def heat_map(
     panels: dict[str, pd.DataFrame],  # title: numbers by source (rows) and target (columns)
     difference: bool = False,  # whether the colours part at zero
@@ -213,7 +233,7 @@ def heat_map(
     xlabel: str = "target language",
     ylabel: str = "source language",
     path: str | Path | None = None,
-):
+) -> Figure:
     "Numbers of language pairs in coloured cells, all panels on one scale."
     import pandas as pd
 
@@ -221,56 +241,31 @@ def heat_map(
     pairs = {title: p.rename_axis("source").rename_axis(columns="target").stack() for title, p in panels.items()}
     data = pd.concat([p.rename("value").reset_index().assign(panel=title) for title, p in pairs.items()])
     data = data[["panel", "source", "target", "value"]]
-    low, high = data.value.min(), data.value.max()
-    if difference:
-        low, high = -max(abs(low), abs(high), 1e-9), max(abs(low), abs(high), 1e-9)
-    if log and low <= 0:
-        raise ValueError(f"a logarithmic scale needs numbers above 0, and the lowest is {low:g}; leave out log=True")
-    cmap = plt.get_cmap("RdBu" if difference else "cividis")
-    norm = (colors.LogNorm if log else colors.Normalize)(low, high)
+    scale = _colour_scale(data.value.min(), data.value.max(), difference, log)
     columns = min(columns, len(panels))
     lines = -(-len(panels) // columns)
     shape = max(p.shape for p in panels.values())
     shown = {language for p in panels.values() for language in (*p.columns, *p.index)}
     texts = {language: label((names or {}).get(language, str(language))) for language in shown}
     titles = {title: label(title) for title in panels}
-    fig, axes = plt.subplots(
-        lines,
-        columns,
-        squeeze=False,
-        layout="constrained",
-        figsize=(max(0.47 * shape[1] + 0.7, 2.8) * columns + 1, (0.36 * shape[0] + 0.7) * lines + 0.3),
-    )
-
-    for ax, (title, p) in zip(axes.flat, panels.items()):
-        ax.imshow(p.to_numpy(float), cmap=cmap, norm=norm, aspect="auto")
-        _write_cells(ax, p, cmap, norm, digits)
-        for at in _kind_edges(p.columns, kinds):
-            ax.axvline(at - 0.5, color=INK if difference else "white", linewidth=2.5)
-        for at in _kind_edges(p.index, kinds):
-            ax.axhline(at - 0.5, color=INK if difference else "white", linewidth=2.5)
-        for axis, languages in ((ax.xaxis, p.columns), (ax.yaxis, p.index)):
-            axis.set_ticks(range(len(languages)), [texts[language] for language in languages])
+    size = (max(0.47 * shape[1] + 0.7, 2.8) * columns + 1, (0.36 * shape[0] + 0.7) * lines + 0.3)
+    fig, axes = plt.subplots(lines, columns, squeeze=False, layout="constrained", figsize=size)
+    for ax, (title, table) in zip(axes.flat, panels.items()):
+        _draw_heat(ax, table, scale, kinds, texts, digits, INK if difference else "white")
         ax.set_title(titles[title])
-        ax.tick_params(length=0)
-        ax.grid(False)
-        for spine in ax.spines.values():
-            spine.set_visible(False)
     for ax in list(axes.flat)[len(panels) :]:
         ax.remove()
     fig.supxlabel(xlabel, fontsize="medium", color=INK)
     fig.supylabel(ylabel, fontsize="medium", color=INK)
-    bar = fig.colorbar(plt.cm.ScalarMappable(norm, cmap), ax=fig.axes, shrink=0.8, pad=0.01, aspect=30)
+    bar = fig.colorbar(plt.cm.ScalarMappable(scale[1], scale[0]), ax=fig.axes, shrink=0.8, pad=0.01, aspect=30)
     bar.outline.set_visible(False)
     if log:
         _log_ticks(bar.ax.yaxis, 4)
-    return described(
-        fig,
-        data,
+    said = (
         f"Heat map, {' by '.join(map(str, shape))} cells, {ylabel} in rows and {xlabel} in columns, the numbers in "
-        f"the cells: {ranges(data, 'panel')}.",
-        path,
+        f"the cells: {ranges(data, 'panel')}."
     )
+    return described(fig, data, said, path)
 
 
 def score_curves(
@@ -279,7 +274,7 @@ def score_curves(
     xlabel: str = "steps",
     ylabel: str = "F1",
     path: str | Path | None = None,
-):
+) -> Figure:
     "Curves of the mean over seeds with a band of the standard deviation, one for each language."
     use_style()
     languages = list(dict.fromkeys(df.language))
@@ -315,7 +310,7 @@ def correlations(
     names: dict[str, str] | None = None,  # what to write for a language
     ylabel: str = "F1",
     path: str | Path | None = None,
-):
+) -> Figure:
     "Scores of languages over other numbers of theirs, with Pearson's r."
     use_style()
     shown, texts = (
@@ -364,7 +359,7 @@ def growth_curves(
     ylabel: str = "CPU seconds",
     columns: int = 3,  # panels side by side
     path: str | Path | None = None,
-):
+) -> Figure:
     "Cost by size with logarithmic axes, a panel for each kind of work and a curve for each side."
     use_style()
     panels = df.groupby("panel", sort=False)

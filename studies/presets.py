@@ -125,7 +125,7 @@ MINI_PARAMETERS: dict[str, Parameters] = {
 
 
 PAPER_DATA: Mapping[tuple[str, str], Mapping[str, str]] = {  # of a paper and a task, by language; "": of the others
-    ("focus", "qa"): {"de": "germanquad", "": "tydiqa"},  # Section 3.3
+    ("focus", "qa"): {"de": "germanquad", "": "tydiqa"}  # Section 3.3
 }
 
 
@@ -147,8 +147,8 @@ def scale_parameters(
 ) -> Parameters:
     "Parameters of a chapter, with those of the scale where nothing is given."
     usual = (PAPER_PARAMETERS if scale == "paper" else MINI_PARAMETERS).get(chapter, {})
-    found = {name: value or usual.get(name, value) for name, value in given.items()}
-    return {name: "" if value == "none" else value for name, value in found.items()}
+    chosen = {name: value or usual.get(name, value) for name, value in given.items()}
+    return {name: "" if value == "none" else value for name, value in chosen.items()}
 
 
 def languages_by_kind(said: str) -> dict[str, str]:  # the kind of each language

@@ -73,10 +73,10 @@ def fresh_rows(
     "The numbers that the present library has measured, or taken over from `lay_out`, without times."
     import pandas as pd
 
-    found = ResultStore(folder).frame()
-    found = found[found.library == fingerprint()] if len(found) else pd.DataFrame(columns=["value", "step"])
+    recorded = ResultStore(folder).frame()
+    recorded = recorded[recorded.library == fingerprint()] if len(recorded) else pd.DataFrame(columns=["value", "step"])
     name = Path(folder).name
-    rows = record_rows(found.assign(chapter=chapter or chapter_of(name)))
+    rows = record_rows(recorded.assign(chapter=chapter or chapter_of(name)))
     rows["scale"] += name.removeprefix(chapter_of(name))
     return rows[~rows.metric.isin(_TIMES)].reset_index(drop=True)
 

@@ -469,12 +469,14 @@ def transfer_cells(
 def transfer(
     study: Transfer,
     methods: Iterable[str],
-    *asked: object,  # task, sources, targets and seeds, as in `transfer_cells`
-    **more: object,
+    task: str,
+    sources: Sequence[str] = (),
+    targets: Sequence[str] = (),  # none: all of the study's languages
+    seeds: Iterable[int] = (0,),
 ) -> pd.DataFrame:  # columns method, source, target, metric, seed, value
     "All records of some methods; what is missing is computed, first what is trained on text and then the tasks."
     methods = list(methods)
-    table = _table(study, transfer_cells(study, methods, *asked, **more))
+    table = _table(study, transfer_cells(study, methods, task, sources, targets, seeds))
     scores = table[["method", "source", "target", "metric", "seed", "value"]]
     return scores.sort_values("method", key=lambda c: c.map(methods.index), kind="stable", ignore_index=True)
 
@@ -533,11 +535,16 @@ def budget_cells(
 
 def transfer_by_steps(
     study: Transfer,
-    *asked: object,  # source, targets, grid, task and others, as in `budget_cells`
-    **more: object,
+    source: str,
+    targets: Sequence[str],
+    grid: Sequence[int],  # as in `budget_cells`
+    task: str,
+    seeds: Iterable[int] = (0,),
+    methods: Sequence[str] = ("MAD-X",),
+    by: str = "steps",
 ) -> pd.DataFrame:  # columns method, target, metric, step, seed, value
     "Scores by how long, or on how much text, what the target language has was trained."
-    table = _table(study, budget_cells(study, *asked, **more))
+    table = _table(study, budget_cells(study, source, targets, grid, task, seeds, methods, by))
     return table[["method", "target", "metric", "step", "seed", "value"]]
 
 

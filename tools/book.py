@@ -14,7 +14,7 @@ from tools.kernels import forked_kernels
 from tools.links import check_html
 from tools.notebooks import checkout, library_notebooks, settings, write_changed
 from tools.pages import page_links
-from tools.reference import reference
+from tools.reference import public_page, reference
 from tools.run_pages import ALL_ANEW, Page, make, page_info, run_chapter
 from tools.status import status
 
@@ -113,6 +113,7 @@ def llms_text(root: Path) -> str:
 def generated_pages(root: Path) -> dict[str, str]:
     "The pages that no notebook stands behind, path to Markdown: the reference, the status, and each room's first."
     made = {
+        "book/library/public.md": public_page(root),
         "book/library/reference.md": reference(root),
         "book/runs/status.md": status(_workers() + 1, root),
     }

@@ -46,10 +46,17 @@ def tiny_model(folder: str | Path, tokens: int = 800) -> Path:
 
     folder = Path(folder)
     tokenizer = train_tokenizer(lines("en", 500, seed=0) + lines("fi", 500, seed=0), "unigram", tokens)
-    shape = dict(hidden_size=16, num_hidden_layers=1, num_attention_heads=2, intermediate_size=16)
+    config = XLMRobertaConfig(
+        vocab_size=len(tokenizer),
+        max_position_embeddings=130,
+        hidden_size=16,
+        num_hidden_layers=1,
+        num_attention_heads=2,
+        intermediate_size=16,
+    )
     with torch.random.fork_rng():
         torch.manual_seed(0)
-        model = XLMRobertaForMaskedLM(XLMRobertaConfig(vocab_size=len(tokenizer), max_position_embeddings=130, **shape))
+        model = XLMRobertaForMaskedLM(config)
     model.save_pretrained(folder / "model")
     tokenizer.save_pretrained(folder / "model")
     (folder / "sw.txt").write_text("\n".join(lines("sw", 600, seed=0)), encoding="utf-8")

@@ -1,4 +1,4 @@
-"""The page of the book that lists every public name of the library."""
+"""The pages of the book that list the names of the library: those of `vocab_lit`, and those of every module."""
 
 import ast
 import re
@@ -8,6 +8,11 @@ from pathlib import Path
 
 from tools.notebooks import checkout, code_cells, library_notebooks, module_name, read_notebook, source
 
+_PUBLIC = """# The public names
+
+What a script imports as `import vocab_lit as vl`: the same as `help(vl.transplant)` shows in Python. \
+[The reference](reference.md) has all other names, with links to where they are explained.
+"""
 _HEAD = """# Reference
 
 Every public name of the library by module, with a link to the section that explains it and shows its code; options of \
@@ -94,6 +99,24 @@ def _module_parts(path: Path, page: str) -> list[str]:
         if options := _options(node):
             parts += [f"Options of `{node.name}`:", markdown_table(["option", "default", "meaning"], options)]
     return parts
+
+
+def public_page(root: Path | None = None) -> str:
+    "The documentation of the public names, which Sphinx takes from their docstrings, in Markdown."
+    from vocab_lit import PUBLIC
+
+    parts = [_PUBLIC]
+    for module, names in PUBLIC.items():
+        tree = ast.parse(((root or checkout()) / "vocab_lit" / f"{module.replace('.', '/')}.py").read_text("utf-8"))
+        classes = {node.name for node in tree.body if isinstance(node, ast.ClassDef)}
+        functions = {node.name for node in tree.body if isinstance(node, ast.FunctionDef)}
+        for name in names:
+            if name in classes | functions:
+                directive = "autoclass" if name in classes else "autofunction"
+                members = "\n   :members:" if name in classes else ""
+                call = f".. {directive}:: vocab_lit.{module}.{name}{members}"
+                parts.append(f"## `{name}`\n\n```{{eval-rst}}\n{call}\n```")
+    return "\n\n".join(parts) + "\n"
 
 
 def reference(root: Path | None = None) -> str:

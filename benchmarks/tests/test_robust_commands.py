@@ -20,17 +20,28 @@ from vocab_lit.tokens.tokenizer import train_tokenizer
 
 QUICK = ("--steps", "1", "--batch-size", "2", "--length", "16")
 CALLS = {
-    "inspect": "inspect MODEL --text TEXT".split(),
-    "tokenizer": "tokenizer --text TEXT --vocab-size 300 --out OUT".split(),
-    "transplant": "transplant MODEL --text TEXT --vocab-size 300 --method identity --out OUT".split(),
-    "factorize": "factorize MODEL --steps 5 --out OUT".split(),
+    "inspect": ["inspect", "MODEL", "--text", "TEXT"],
+    "tokenizer": ["tokenizer", "--text", "TEXT", "--vocab-size", "300", "--out", "OUT"],
+    "transplant": [
+        "transplant",
+        "MODEL",
+        "--text",
+        "TEXT",
+        "--vocab-size",
+        "300",
+        "--method",
+        "identity",
+        "--out",
+        "OUT",
+    ],
+    "factorize": ["factorize", "MODEL", "--steps", "5", "--out", "OUT"],
     "lapt": ["lapt", "MODEL", "--text", "TEXT", *QUICK, "--out", "OUT"],
     "adapter train": ["adapter", "train", "MODEL", "--text", "TEXT", "--name", "sw", *QUICK, "--out", "OUT"],
-    "vectors train": "vectors train --text TEXT --out OUT.vec".split(),
-    "ppl": "evaluate MODEL --task ppl --test TEXT".split(),
-    "clean": "clean TEXT --out OUT".split(),
-    "ner": "evaluate MODEL --task ner --train TEXT --test TEXT --out OUT".split(),
-    "adapt": "adapt MODEL --text TEXT --vocab-size 300 --steps 0 --out OUT".split(),
+    "vectors train": ["vectors", "train", "--text", "TEXT", "--out", "OUT.vec"],
+    "ppl": ["evaluate", "MODEL", "--task", "ppl", "--test", "TEXT"],
+    "clean": ["clean", "TEXT", "--out", "OUT"],
+    "ner": ["evaluate", "MODEL", "--task", "ner", "--train", "TEXT", "--test", "TEXT", "--out", "OUT"],
+    "adapt": ["adapt", "MODEL", "--text", "TEXT", "--vocab-size", "300", "--steps", "0", "--out", "OUT"],
 }
 FILES = {
     "sw.txt": "\n".join(lines("sw", 200, seed=0)).encode(),

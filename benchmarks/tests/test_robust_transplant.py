@@ -12,10 +12,9 @@ from transformers import AutoTokenizer, BertConfig, BertForMaskedLM
 
 from benchmarks.tests.toys import BODY, FAMILIES, MODELS, NAMES, WORDS, fast, logits, small_model, vectors_of
 from vocab_lit.methods.factored import FactoredRecipe
-from vocab_lit.methods.registry import get_recipe
-from vocab_lit.methods.registry import RECIPES
-from vocab_lit.methods.settings import copies_overlap
 from vocab_lit.methods.plan import Plan
+from vocab_lit.methods.registry import RECIPES, get_recipe
+from vocab_lit.methods.settings import copies_overlap
 from vocab_lit.models.source import load_model
 from vocab_lit.models.token_tensors import token_parameters
 from vocab_lit.models.transplant import transplant

@@ -30,16 +30,17 @@ def writers(place: Path) -> dict[str, tuple[Callable, Callable]]:
     "How each thing is written and read."
     from transformers import XLMRobertaForMaskedLM
 
-    from vocab_lit.models.pipeline import factorize_files, train_vectors_files
     from vocab_lit.methods.factored import load_factors
     from vocab_lit.methods.factoring import Factoring
     from vocab_lit.models.adapterhub import load_adapter, save_adapter
     from vocab_lit.models.madx import MadX
+    from vocab_lit.models.pipeline import factorize_files
     from vocab_lit.models.source import load_model, open_model
     from vocab_lit.models.transplant import transplant
     from vocab_lit.text.corpus import write_json
     from vocab_lit.text.files import write_folder, write_text
     from vocab_lit.tokens.tokenizer import load_tokenizer, save_tokenizer
+    from vocab_lit.vectors.vector_files import train_vectors_files
     from vocab_lit.vectors.word_vectors import open_words
 
     config, old, new = _place(place)

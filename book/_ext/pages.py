@@ -28,9 +28,11 @@ HIDE = {
 
 
 def clean(app, docname, source):
-    """Links of a text between source notebooks lead to their pages, as publish makes them in notebooks.
-    In notebooks, take the `#|` lines off each code cell; a test shows its name as a comment.
-    A cell of directives alone is dropped."""
+    """Make the source of a page what a reader sees.
+
+    Links of a text between source notebooks lead to their pages, as those of notebooks do. In notebooks, the `#|` lines
+    are taken off each code cell, and a cell of these alone is dropped; a test shows its name as a comment.
+    """
     if not app.env.doc2path(docname).endswith(".ipynb"):
         if Path(docname).parent.name == "book":
             source[0] = page_links(source[0], "book", "book", Path(app.srcdir))
@@ -151,6 +153,11 @@ def card(app, pagename, templatename, context, doctree):
     context["metatags"] = "\n".join([context.get("metatags", ""), *tags])
 
 
+def without_substitutions(app, what, name, obj, options, lines):
+    "A bar in a docstring, as in the name of a special token, is no substitution."
+    lines[:] = [line.replace("|", r"\|") for line in lines]
+
+
 MENDED = {  # what a screen reader stumbles over in pages of the theme and of pandas, and what stands there instead
     r"<th(\s[^>]*)?>(\s*|<p></p>|&nbsp;)</th>": r"<td\1></td>",  # the corner of a table is no heading
     r'<summary aria-label="Toggle hidden content">': "<summary>",  # its own words say more
@@ -185,6 +192,7 @@ def setup(app):
     app.connect("html-page-context", card)
     app.connect("html-page-context", source_buttons, priority=900)  # after the theme has made the buttons
     app.connect("html-page-context", without_thebe, priority=900)
+    app.connect("autodoc-process-docstring", without_substitutions)
     app.connect("build-finished", mend, priority=900)
     changed = zlib.crc32(Path(__file__).read_bytes())  # pages are read again
     return {"parallel_read_safe": True, "parallel_write_safe": True, "env_version": changed}

@@ -26,8 +26,8 @@ from studies.costs import (
     shape_of,
 )
 from studies.experiment import FOCUS_METHODS
-from studies.hub_sources import DEFAULTS, MODELS, SOURCES, source_for
 from studies.hub import hub_splits
+from studies.hub_sources import DEFAULTS, MODELS, SOURCES, source_for
 from studies.presets import PAPER_TEXT, data_set
 from studies.setups import get_setup
 from studies.transfer import UNKS
@@ -248,7 +248,8 @@ def test_loads_are_those_of_the_chapters_own_loops():
         and mad["LAPT, language adapter, invertible + script-posn-ident"] == 1
     )
     assert (
-        mad["fine-tuning, ner"] == 3 * (1 + 1 + 3) + 1 and mad["fine-tuning, ner, adapters"] == 3 * 3 + 1 + 3 * 3 + 2 + 3
+        mad["fine-tuning, ner"] == 3 * (1 + 1 + 3) + 1
+        and mad["fine-tuning, ner, adapters"] == 3 * 3 + 1 + 3 * 3 + 2 + 3
     )  # mBERT once; in Amharic an adapter more, as its vocabulary is another; three other wirings, beside which MAD-X
     # stands by itself and not with its target vocabulary; and three seeds with less training
     assert five["fine-tuning, ner"] == 5 * 3 * (1 + 1) + 3 * 3 + 5  # Section 5.2: MLM-TRG once for each pair

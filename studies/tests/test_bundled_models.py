@@ -20,11 +20,22 @@ from transformers import (
     XLMRobertaForMaskedLM,
 )
 
+from studies.bundled_models import (
+    LossLog,
+    evaluate_language,
+    in_proportion,
+    load_source_model,
+    pair_blocks,
+    text_of,
+    train_recipe_tokenizer,
+    train_source_model,
+    training_blocks,
+    untrained_model,
+)
+from studies.constructed import LANGUAGES, world_of
+from studies.model_cards import model_card
 from studies.model_recipes import FIELD_RECIPES, RECIPES, ModelRecipe
 from studies.model_transfer import POS_CONFIG, main, measure_transfer, transfer_section, zero_shot_pos
-from studies.bundled_models import LossLog, evaluate_language, in_proportion, load_source_model, pair_blocks, text_of, train_recipe_tokenizer, train_source_model, training_blocks, untrained_model
-from studies.model_cards import model_card
-from studies.constructed import LANGUAGES, world_of
 from vocab_lit.models.source import max_length
 from vocab_lit.text.corpus import data_path
 from vocab_lit.text.phrasebook import lines

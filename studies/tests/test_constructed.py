@@ -12,20 +12,13 @@ import regex
 from studies.constructed import (
     ACRONYMS,
     CASED,
-    CLASSES,
-    COMPANIES,
-    CONCEPTS,
     CONSONANTS,
-    FAMILIES,
     LANGUAGES,
     NAMES,
-    PLACES,
-    TOPICS,
     VOWELS,
     _changed,
     _lexicon,
     dictionary,
-    events,
     lines,
     name,
     parallel,
@@ -35,6 +28,7 @@ from studies.constructed import (
     word,
     world_of,
 )
+from studies.constructed_events import CLASSES, COMPANIES, CONCEPTS, FAMILIES, PLACES, TOPICS, events
 
 
 @pytest.fixture(scope="module")

@@ -9,8 +9,20 @@ import pytest
 from datasets import ClassLabel, Dataset, Features, Value
 from datasets import Sequence as Many
 
+from studies.hub import (
+    HubText,
+    Sample,
+    _on_hub,
+    has_task,
+    hub_lines,
+    hub_model,
+    hub_splits,
+    shards,
+    stored_mix,
+    stored_text,
+    where_is,
+)
 from studies.hub_sources import SOURCES, Source, word_files
-from studies.hub import HubText, Sample, _on_hub, has_task, hub_lines, hub_model, hub_splits, shards, stored_mix, stored_text, where_is
 from vocab_lit.tasks.nli import Pair
 from vocab_lit.tasks.parsing import Parsed
 from vocab_lit.tasks.qa import Answer

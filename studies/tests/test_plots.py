@@ -13,8 +13,8 @@ from matplotlib.colors import to_rgb
 from matplotlib.text import Text
 
 import vocab_lit.study.figures as plots
-from studies.plots import _brief, _spread, correlations, growth_curves, heat_map, score_curves, score_dots, score_flops
 from studies.embedding_plots import _plane, alignment_map, embedding_map, show_mixture
+from studies.plots import _brief, _spread, correlations, growth_curves, heat_map, score_curves, score_dots, score_flops
 from vocab_lit.study.figures import INK, SANS, label, loss_bars, loss_curves, plt, row_shares
 from vocab_lit.study.results import published
 
@@ -710,8 +710,8 @@ def test_every_figure_says_what_it_shows_with_the_numbers(
     )
     assert (
         loss_curves(two, names={"am": "Amharic"}).alt
-        == "Curves, held-out loss (nats) over steps 0 to 3, a panel for each of sw, Amharic. At the beginning: a 8, b 6; "
-        "at the end: a 2, b 1.5."
+        == "Curves, held-out loss (nats) over steps 0 to 3, a panel for each of sw, Amharic. At the beginning: a 8, "
+        "b 6; at the end: a 2, b 1.5."
     )
     assert loss_curves(two.drop(columns="language")).alt.startswith(
         "Curves, held-out loss (nats) over steps 0 to 3. At"
@@ -748,8 +748,8 @@ def test_every_figure_says_what_it_shows_with_the_numbers(
     )
     assert (
         heat_map({"d": pd.DataFrame([[1.0, 2, 3], [4, 5, np.nan]])}).alt
-        == "Heat map, 2 by 3 cells, source language in rows and target language in columns, the numbers in the cells: d "
-        "1 to 5."
+        == "Heat map, 2 by 3 cells, source language in rows and target language in columns, the numbers in the cells: "
+        "d 1 to 5."
     )
     assert (
         correlations(explained, {"unknown": "unknown, %"}).alt

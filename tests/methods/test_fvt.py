@@ -26,8 +26,8 @@ def cell_ed70cd9a():
     cuts = {family: source_subtokens(v, toy_target) for family, v in toy_sources.items()}
 
 
-    def written(found, source):  # {piece of a target token: pieces of the source}
-        return {toy_target[i].piece: " ".join(source[j].piece for j in ids) for i, ids in found.items()}
+    def written(source_ids, source):  # {piece of a target token: pieces of the source}
+        return {toy_target[i].piece: " ".join(source[j].piece for j in ids) for i, ids in source_ids.items()}
 
 
     pd.DataFrame({family: written(cuts[family], toy_sources[family]) for family in toy_sources}).fillna("")
@@ -36,19 +36,19 @@ def cell_ed70cd9a():
 @pytest.fixture(scope='module')
 def cell_c508169f():
     # nbs/04_methods/05_fvt.ipynb, cell "text = lines("sw", 400, seed=0)" (c508169f)
-    global asked, found, kinds, some_of, text
+    global asked, kinds, some_of, source_ids, text
     text = lines("sw", 400, seed=0)
     kinds = {kind: train_tokenizer(text, kind, 350) for kind in ("unigram", "wordpiece", "bpe")}
     asked = Vocab.from_tokenizer(train_tokenizer(text, "unigram", 750))
-    found = {kind: source_subtokens(Vocab.from_tokenizer(t), asked) for kind, t in kinds.items()}
+    source_ids = {kind: source_subtokens(Vocab.from_tokenizer(t), asked) for kind, t in kinds.items()}
 
 
     def some_of(kind):
-        parts = list(found[kind].items())[200::70]
+        parts = list(source_ids[kind].items())[200::70]
         return {asked[i].piece: " ".join(kinds[kind].convert_ids_to_tokens(ids)) for i, ids in parts}
 
 
-    pd.DataFrame({kind: some_of(kind) for kind in found})
+    pd.DataFrame({kind: some_of(kind) for kind in source_ids})
 
 
 @pytest.fixture(scope='module')
@@ -76,21 +76,21 @@ def test_in_every_family_subtokens_spell_the_token_and_words_are_tokenized_as_in
     for family, other in product(families, others):
         source = Vocab.from_tokenizer(toy_tokenizer(family, letters, letters))
         target = Vocab.from_tokenizer(toy_tokenizer(other, ["abc", "a", "do"], ["cab", "d"]))
-        found = source_subtokens(source, target)
-        for i, ids in found.items():
+        source_ids = source_subtokens(source, target)
+        for i, ids in source_ids.items():
             assert "".join(source[j].text for j in ids).strip() == target[i].text, (family, other, target[i])
             marks = [source[j].word_start for j in ids]
             if family == "suffix":  # the mark is on the last subtoken of a word, but for words of one letter
                 assert marks[-1] == (target[i].word_start and len(ids) > 1) and not any(marks[:-1]), (other, target[i])
             elif family in ("unigram", "wordpiece"):
                 assert marks[0] == target[i].word_start and not any(marks[1:]), (family, other, target[i])
-        assert len(found) == 5 or family == "bpe", (family, other)  # the toy of bytes lacks most of them
+        assert len(source_ids) == 5 or family == "bpe", (family, other)  # the toy of bytes lacks most of them
 
 
 @pytest.mark.cell('nbs/04_methods/05_fvt.ipynb', 'cell "whole words are tokenized as in a sentence by tokenizers that were trained" (3188b010)')
 def test_whole_words_are_tokenized_as_in_a_sentence_by_tokenizers_that_were_trained(cell_c508169f):
     for kind, tok in kinds.items():
-        words_of_kind = {i: ids for i, ids in found[kind].items() if asked[i].word_start and asked[i].text.isalpha()}
+        words_of_kind = {i: ids for i, ids in source_ids[kind].items() if asked[i].word_start and asked[i].text.isalpha()}
         assert len(words_of_kind) > 150
         for i, ids in words_of_kind.items():
             text_of = asked[i].text

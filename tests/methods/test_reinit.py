@@ -170,11 +170,11 @@ def test_specials_bytes_and_unused_tokens_have_a_place_in_every_method(cell_bcf1
 def test_sampled_embeddings_have_the_mean_and_standard_deviation_of_their_group(cell_a335db9f):
     for m, groups in (("script-posn", ["script", "start"]), ("script", ["script"])):
         sampled = get_recipe(m).plan(few, many_tokens).apply(matrix)
-        expected, found = moments(few, matrix, groups), moments(many_tokens, sampled, groups)
+        expected, measured = moments(few, matrix, groups), moments(many_tokens, sampled, groups)
         for i in range(4):
-            standard_error = expected[i]["std"] / np.sqrt(found[i]["size"])
-            assert ((found[i]["mean"] - expected[i]["mean"]) / standard_error).abs().max() < 4.5
-            assert (found[i]["std"] / expected[i]["std"] - 1).abs().max() < 0.05
+            standard_error = expected[i]["std"] / np.sqrt(measured[i]["size"])
+            assert ((measured[i]["mean"] - expected[i]["mean"]) / standard_error).abs().max() < 4.5
+            assert (measured[i]["std"] / expected[i]["std"] - 1).abs().max() < 0.05
             assert expected[i]["mean"].std() > 0.5  # groups far enough apart for a mistake to show
 
 

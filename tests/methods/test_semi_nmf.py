@@ -490,8 +490,8 @@ def test_tokens_that_were_made_in_groups_are_told_apart():
     group = np.arange(300) % 3
     planes = np.linalg.qr(rng.normal(size=(10, 6)))[0].T.reshape(3, 2, 10)
     made = np.einsum("nk,nkd->nd", rng.normal(size=(300, 2)), planes[group])
-    found = NeuralMF(3, 2, max_iter=300, random_state=1).fit(made)
-    assert found.reconstruction_err_ < 0.1 * np.linalg.norm(made) and len(set(zip(group, found.labels_))) == 3
+    fitted = NeuralMF(3, 2, max_iter=300, random_state=1).fit(made)
+    assert fitted.reconstruction_err_ < 0.1 * np.linalg.norm(made) and len(set(zip(group, fitted.labels_))) == 3
 
 
 @pytest.mark.cell('nbs/04_methods/13_semi_nmf.ipynb', 'cell "neural factors follow the seed, the dtype and the scale" (f4d1b8c3)')

@@ -4,7 +4,6 @@ from dataclasses import replace
 from pathlib import Path
 from vocab_lit.text.corpus import Amount, CleanReport, KeptLines, Lines, clean, data_path, hold_out, iter_lines, mix, read_lines, reread, sample_languages, sample_lines, sampling_weights, split_lines, text_tokens
 from vocab_lit.text.settings import CleanSettings
-import doctest
 import numpy as np
 import os
 import pytest
@@ -356,8 +355,3 @@ def test_memory_holds_no_more_than_the_sample():
     assert len(sample_lines((f"mstari {i:90}" for i in range(20_000)), Amount(50_000, bytes=True))) == 510
     assert tracemalloc.get_traced_memory()[1] < 600_000
     tracemalloc.stop()
-
-
-@pytest.mark.cell('nbs/01_text/01_corpus.ipynb', 'cell "the example of the docstring runs" (f9bb2e45)')
-def test_the_example_of_the_docstring_runs():
-    assert not doctest.testmod(corpus).failed

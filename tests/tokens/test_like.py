@@ -5,9 +5,7 @@ from vocab_lit.tokens.pipeline import special_around, tokenizer_kind
 from vocab_lit.tokens.settings import KINDS
 from vocab_lit.tokens.train import train_tokenizer
 from vocab_lit.tokens.vocab import toy_tokenizer
-import doctest
 import pytest
-import vocab_lit.tokens.like as like
 
 
 @pytest.mark.cell('nbs/02_tokens/13_like.ipynb', 'cell "a tokenizer like another has its kind, its specials around a text and its length" (c555247d)')
@@ -24,8 +22,3 @@ def test_a_tokenizer_like_another_has_its_kind_its_specials_around_a_text_and_it
             assert tokenizer_kind(asked) == other and special_around(asked) == around
     assert tokenizer_kind(toy_tokenizer("byte-fallback", ["a"])) == "bpe"
     assert train_tokenizer_like(source, some, 300, "unigram", split_digits=True).tokenize("12") == ["▁", "1", "2"]
-
-
-@pytest.mark.cell('nbs/02_tokens/13_like.ipynb', 'cell "the example of the docstring runs" (91b85b1c)')
-def test_the_example_of_the_docstring_runs():
-    assert not doctest.testmod(like).failed

@@ -6,14 +6,12 @@ from vocab_lit.text.phrasebook import lines
 from vocab_lit.tokens.load import check_loads_again, load_tokenizer
 from vocab_lit.tokens.settings import KINDS
 from vocab_lit.tokens.train import train_tokenizer
-import doctest
 import io
 import json
 import pytest
 import sentencepiece
 import socket
 import tempfile
-import vocab_lit.tokens.load as load
 
 
 @pytest.fixture(scope='module')
@@ -151,8 +149,3 @@ def test_folders_without_a_tokenizer_broken_files_and_names_that_cannot_be_reach
         patch.setattr(socket, "create_connection", lambda *a, **k: (_ for _ in ()).throw(OSError("no network")))
         with pytest.raises(FileNotFoundError, match="Hub cannot be reached.*pass the folder"):
             load_tokenizer("some-lab/some-model")
-
-
-@pytest.mark.cell('nbs/02_tokens/14_load.ipynb', 'cell "the example of the docstring runs" (ddb4e792)')
-def test_the_example_of_the_docstring_runs():
-    assert not doctest.testmod(load).failed

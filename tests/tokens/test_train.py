@@ -3,7 +3,6 @@ from vocab_lit.text.phrasebook import lines
 from vocab_lit.tokens.pipeline import special_around
 from vocab_lit.tokens.settings import KINDS
 from vocab_lit.tokens.train import train_tokenizer
-import doctest
 import io
 import json
 import pytest
@@ -149,8 +148,3 @@ def test_character_coverage_drops_the_rarest_characters_digits_split_on_request(
     assert not any(sum(c.isdigit() for c in piece) > 1 for piece in digits)
     assert any(sum(c.isdigit() for c in piece) > 1 for piece in trained["unigram"].get_vocab())
     assert train_tokenizer(["Éva na Ana"] * 9, "wordpiece", 12, lowercase=True).tokenize("ÉVA") != ["[UNK]"]
-
-
-@pytest.mark.cell('nbs/02_tokens/02_train.ipynb', 'cell "the example of the docstring runs" (3cba6496)')
-def test_the_example_of_the_docstring_runs():
-    assert not doctest.testmod(train).failed

@@ -2,11 +2,9 @@
 from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers
 from transformers import PreTrainedTokenizerBase, PreTrainedTokenizerFast
 from vocab_lit.tokens.vocab import BYTES, CHARACTERS, Token, Vocab, fertility, fit, lexical_overlap, match_specials, overlap, read_token, script_name, toy_tokenizer, unk_rate
-import doctest
 import numpy as np
 import pandas as pd
 import pytest
-import vocab_lit.tokens.vocab as vocab_module
 
 
 @pytest.fixture(scope='module')
@@ -197,8 +195,3 @@ def test_unknown_tokens_are_counted_by_id(cell_31f2e8e0):
     assert counted.tokens == 2 + len(ids)
     assert counted.unknown == ids.count(3) > 0
     assert unk_rate(known, ["hello"]) == 0 and fertility(known, ["hello hello"]) == 1 and unk_rate(known, []) == 0
-
-
-@pytest.mark.cell('nbs/02_tokens/01_vocab.ipynb', 'cell "the example of the docstring runs" (da0aedd1)')
-def test_the_example_of_the_docstring_runs():
-    assert not doctest.testmod(vocab_module).failed

@@ -53,8 +53,8 @@ def cell_2c3acc62(cell_e73463d0):
 
     def nearest_source(text, k=3):
         ids, token = np.flatnonzero(both.source.known), target_vocab.find(text)[0].id
-        found, _ = nearest(both.target.matrix[[token]], both.source.matrix, k, ids)
-        return " ".join(source_vocab[i].text.strip() for i in found[0])
+        places, _ = nearest(both.target.matrix[[token]], both.source.matrix, k, ids)
+        return " ".join(source_vocab[i].text.strip() for i in places[0])
 
 
     asked = ("Kijerumani", "Kirusi", "gigabaiti", "Jumapili", "Misri")
@@ -73,9 +73,9 @@ def test_a_known_rotation_comes_back_exactly(cell_9b0846ba):
 
 @pytest.mark.cell('nbs/03_vectors/04_align.ipynb', 'cell "the rotation is the closed form and none is better" (5556365c)')
 def test_the_rotation_is_the_closed_form_and_none_is_better(cell_9b0846ba):
-    found = known_pairs(english, swahili, pairs)
-    A = np.array([english.vector(a) for a, _ in found], np.float64)
-    B = np.array([swahili.vector(b) for _, b in found], np.float64)
+    known = known_pairs(english, swahili, pairs)
+    A = np.array([english.vector(a) for a, _ in known], np.float64)
+    B = np.array([swahili.vector(b) for _, b in known], np.float64)
     u, _, vt = np.linalg.svd(A.T @ B)
     assert np.allclose(R, u @ vt) and np.allclose(R @ R.T, np.eye(len(R)))
 
@@ -88,7 +88,7 @@ def test_the_rotation_is_the_closed_form_and_none_is_better(cell_9b0846ba):
         small = special_ortho_group.rvs(len(R), random_state=i)
         near = np.linalg.qr(np.eye(len(R)) + 0.01 * small)[0]
         assert error(R) < error(R @ near * np.sign(np.trace(near))) and error(R) < error(small)
-    assert not np.allclose(rotation(english, swahili, found, normalise=True), R, atol=0.01)
+    assert not np.allclose(rotation(english, swahili, known, normalise=True), R, atol=0.01)
 
 
 @pytest.mark.cell('nbs/03_vectors/04_align.ipynb', 'cell "pairs are looked up in their casings and repeated as the reference does" (6412f7f9)')
@@ -145,29 +145,29 @@ def test_the_nearest_are_those_of_a_brute_force_search_in_either_precision(cell_
 
 @pytest.mark.cell('nbs/03_vectors/04_align.ipynb', 'cell "the quality is that of a search by hand" (32978cbd)')
 def test_the_quality_is_that_of_a_search_by_hand(cell_9b0846ba):
-    found = known_pairs(english, swahili, pairs)
-    told = alignment_quality(english, swahili, found, share=0.3, seed=3)
-    words = list(dict.fromkeys(a.lower() for a, _ in found))
+    known = known_pairs(english, swahili, pairs)
+    told = alignment_quality(english, swahili, known, share=0.3, seed=3)
+    words = list(dict.fromkeys(a.lower() for a, _ in known))
     out = {words[i] for i in np.random.default_rng(3).permutation(len(words))[: round(0.3 * len(words))]}
-    T = rotation(english, swahili, [p for p in found if p[0].lower() not in out])
-    names = list(dict.fromkeys([*swahili.words, *(b for _, b in found)]))
+    T = rotation(english, swahili, [p for p in known if p[0].lower() not in out])
+    names = list(dict.fromkeys([*swahili.words, *(b for _, b in known)]))
     space = np.array([swahili.vector(w) for w in names])
     space /= np.linalg.norm(space, axis=1, keepdims=True)
     first, five = [], []
     for word in out:
-        forms = [a for a, _ in found if a.lower() == word]
+        forms = [a for a, _ in known if a.lower() == word]
         v = english.vector(forms[-1]) @ T
         best = [names[i] for i in np.argsort(-space @ v)[:5]]
-        right = {b for a, b in found if a == forms[-1]}
+        right = {b for a, b in known if a == forms[-1]}
         first.append(best[0] in right)
         five.append(bool(set(best) & right))
     assert told["held-out words"] == len(out)
     assert told["found first"] == pytest.approx(np.mean(first))
     assert told["found in five"] == pytest.approx(np.mean(five))
     assert told["found in five"] > 0.5 and told["cosine of pairs"] > told["of random pairs"] + 0.2
-    shuffled = [(a, found[(i * 7 + 3) % len(found)][1]) for i, (a, _) in enumerate(found)]
+    shuffled = [(a, known[(i * 7 + 3) % len(known)][1]) for i, (a, _) in enumerate(known)]
     assert alignment_quality(english, swahili, shuffled, share=0.3)["found in five"] < 0.15
-    assert alignment_quality(english, swahili, found[:40]) == {}
+    assert alignment_quality(english, swahili, known[:40]) == {}
 
 
 @pytest.mark.cell('nbs/03_vectors/04_align.ipynb', 'cell "the words nearest to a word are those of gensim" (ff8c0a0e)')

@@ -7,7 +7,7 @@ from tools.__main__ import parser
 from tools.book import llms_text, page_jobs, source_files
 from tools.chapters import chapters
 from tools.notebooks import checkout, library_notebooks
-from tools.reference import public_names, reference
+from tools.reference import public_names, public_page, reference
 from tools.status import status
 from tools.tests.toys import insert_text, read, write_notebook
 
@@ -76,7 +76,7 @@ def test_every_page_of_the_contents_has_its_source_and_llms_txt_lists_the_pages(
     assert linked and set(linked) <= sources.keys()
 
 
-LISTED = '''#| export
+LISTED = """#| export
 def f(x): # no
     "Does a | b.\\nMore."
 class K:
@@ -88,7 +88,7 @@ Text = Annotated[str, Option("--text", help="A file.")]
 class Kept(Settings):
     "What is kept."
     share: float = option(0.5, "of all lines", shown="half")
-    count: int = option(3, "lines")'''
+    count: int = option(3, "lines")"""
 
 
 def test_the_reference_has_every_public_name_with_its_section_and_its_first_line(repo):
@@ -124,6 +124,16 @@ def test_the_reference_has_the_names_of_the_library():
     page = reference()
     assert all(f"[`{name}`](01_text/01_corpus.ipynb#" in page for name in ("data_path", "read_lines", "clean"))
     assert "`_page`" not in page
+
+
+def test_every_public_class_and_function_has_a_section_from_its_docstring():
+    import vocab_lit
+
+    page = public_page()
+    documented = re.findall(r"^\.\. auto(?:class|function):: vocab_lit\.(.+)\.(\w+)$", page, re.M)
+    listed = [(module, name) for module, names in vocab_lit.PUBLIC.items() for name in names if not name.isupper()]
+    assert documented == listed and len(documented) > 20
+    assert "## `MadX`\n\n```{eval-rst}\n.. autoclass:: vocab_lit.models.madx.MadX\n   :members:\n```\n" in page
 
 
 def test_the_book_is_built_from_records_or_anew_and_another_word_is_refused_before_anything_is_run(capsys):

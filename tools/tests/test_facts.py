@@ -78,8 +78,9 @@ def test_the_advice_has_the_numbers_of_the_table_of_records(trial):
     def pos(way, language):
         return 100 * trial.mean(language, way, "accuracy", task="pos", source=language)
 
-
-    points = {way: statistics.mean(pos(way, language) for language in trial.tagged()) for way in ("focus", "ofa", "mf1-lex")}
+    points = {
+        way: statistics.mean(pos(way, language) for language in trial.tagged()) for way in ("focus", "ofa", "mf1-lex")
+    }
     assert f"the default | {points['focus']:.1f} |" in facts.advice()
     assert f"`ofa` | {points['ofa']:.1f} |" in facts.advice()
     assert f"parameters | {points['mf1-lex']:.1f} |" in facts.advice()
@@ -104,7 +105,9 @@ def test_numbers_of_the_results_are_those_of_the_table_of_records(trial, study_m
     gap = study_mean(eight, method="random", **starts) - study_mean(eight, method="focus", **starts)
     assert f"FOCUS starts {gap:.1f} nats below" in facts.results()
     told = re.search(r"leaves (\d+) to (\d+)% of FOCUS's lead", facts.results())
-    shares = [100 * trial.lead(language, "at the end") / trial.lead(language, "at the start") for language in trial.languages]
+    shares = [
+        100 * trial.lead(language, "at the end") / trial.lead(language, "at the start") for language in trial.languages
+    ]
     assert told.groups() == (f"{min(shares):.0f}", f"{max(shares):.0f}")
 
 
@@ -130,7 +133,9 @@ def test_the_picture_has_all_tokens_the_colours_of_the_plan_and_the_weights_that
     made = terms.weight.to_numpy() @ matrix[source.convert_tokens_to_ids(list(terms.source))]
     assert np.isclose(terms.weight.sum(), 1, atol=1e-5)
     assert np.allclose(
-        plan.apply(torch.tensor(matrix, dtype=torch.float32))[target.convert_tokens_to_ids(facts.SHOWN)], made, atol=1e-5
+        plan.apply(torch.tensor(matrix, dtype=torch.float32))[target.convert_tokens_to_ids(facts.SHOWN)],
+        made,
+        atol=1e-5,
     )
     for weight, name in zip(terms.weight.head(4), terms.source):
         assert f">{weight:.2f} × {name}<".replace(">0", ">") in picture

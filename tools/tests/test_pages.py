@@ -21,7 +21,7 @@ def site(tmp_path_factory):
     "A repository with a library, a chapter in two languages, another one and a page."
     root = tmp_path_factory.mktemp("site")
     write_notebook(root / "nbs" / "00_toy.ipynb", *DEMO)
-    used = "user repo branch git_url min_python below_python title author doc_host".split()
+    used = ["user", "repo", "branch", "git_url", "min_python", "below_python", "title", "author", "doc_host"]
     entries = "".join(f"{name} = {settings()[name]}\n" for name in used)
     (root / "settings.ini").write_text(SETTINGS + entries)
     regenerate(root)

@@ -45,5 +45,16 @@ def insert_text(path: Path, text: str) -> None:
 
 def run_pytest(folder: Path, **options) -> subprocess.CompletedProcess:
     "Run pytest on a folder of its own."
-    command = [sys.executable, "-m", "pytest", "-q", "--color=no", "-p", "no:cacheprovider", "--rootdir", folder, folder]
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-q",
+        "--color=no",
+        "-p",
+        "no:cacheprovider",
+        "--rootdir",
+        folder,
+        folder,
+    ]
     return subprocess.run(command, capture_output=True, text=True, **options)

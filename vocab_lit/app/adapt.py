@@ -49,6 +49,7 @@ class RunNote:
         self._others = {name: value for name, value in noted.items() if name not in ("asked", "begun")}
 
     def write(self) -> None:
+        "Write the file anew."
         write_json(self._others | dict(asked=self.asked, begun=self.begun), self.file)
 
 
@@ -207,11 +208,12 @@ def adapt_files(
     ['source', 'start']
     """
     out = Path(out).resolve() if Path(out).is_symlink() else Path(out)
-    run = AdaptRun(asked, out, Processes(), TimeLimit(asked.run.max_hours))
-    if run.processes.rank:
-        if word := run.processes.hear():
+    processes = Processes()
+    run = AdaptRun(asked, out, processes, TimeLimit(asked.run.max_hours))
+    if processes.rank:
+        if word := processes.hear():
             TrainingStage(run).train(word == "resume")
         return {}
-    with run.processes.alone():
-        check_processes(asked, run.processes.n)
+    with processes.alone():
+        check_processes(asked, processes.n)
         return _adapt(run)

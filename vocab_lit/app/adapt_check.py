@@ -28,7 +28,7 @@ from ..training.lapt import check_lapt
 from ..training.training_run import check_low_dimensional
 
 if TYPE_CHECKING:
-    from transformers import PreTrainedTokenizerFast
+    from transformers import PreTrainedTokenizerBase
 
 # %% auto #0
 __all__ = ['given_lines', 'build_target', 'TriedTokenizer', 'try_tokenizer', 'check_adaptation', 'bytes_needed', 'check_room',
@@ -101,7 +101,7 @@ def _first_held_out(a: Adaptation) -> list[str]:
 
 def _check_training(
     a: Adaptation,
-    tokenizer: PreTrainedTokenizerFast,  # the nearest that is known to the target's
+    tokenizer: PreTrainedTokenizerBase,  # the nearest that is known to the target's
 ) -> None:
     "`ValueError` where training would be refused, as far as source model and text tell."
     config = a.lapt.config(longest=a.opened.longest)
@@ -149,7 +149,7 @@ def check_adaptation(
     return tried
 
 
-def _nearest_tokenizer(a: Adaptation) -> PreTrainedTokenizerFast:
+def _nearest_tokenizer(a: Adaptation) -> PreTrainedTokenizerBase:
     "The tokenizer that is given, or the source's."
     given = a.transplant.tokenizer.tokenizer
     return load_tokenizer(given) if given else a.opened.tokenizer

@@ -50,8 +50,8 @@ _SOURCES = 4  # of a token that are named
 
 def _made_of(sources: pd.DataFrame) -> str:  # as 0.71 ▁maji + 0.29 ▁ziwa
     "The sources of a token, the largest weight first."
-    first = sources[:_SOURCES].itertuples()
-    terms = [f"{r.weight:.2f} {r.source}" if r.weight == r.weight else r.source for r in first]
+    first = sources.head(_SOURCES).to_dict("records")
+    terms = [f"{r['weight']:.2f} {r['source']}" if r["weight"] == r["weight"] else r["source"] for r in first]
     return " + ".join(terms) + (" + ..." if len(sources) > _SOURCES else "")
 
 
@@ -292,5 +292,12 @@ class AdaptReport:
             for r in numbers["forgotten"]
         ]
         tokenizer = a.transplant.tokenizer.tokenizer or "trained on the text"
-        told = dict(text=list(a.text), text_size=numbers["text"]["size"], settings=changed_settings(a.transplant))
-        write_card(self.final, self.out.resolve().name, tokenizer=tokenizer, scores=scores, **told)
+        write_card(
+            self.final,
+            self.out.resolve().name,
+            tokenizer=tokenizer,
+            scores=scores,
+            text=list(a.text),
+            text_size=numbers["text"]["size"],
+            settings=changed_settings(a.transplant),
+        )

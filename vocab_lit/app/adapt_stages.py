@@ -11,14 +11,14 @@ import math
 import shutil
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from itertools import islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from .adapt_check import TriedTokenizer, build_target
 from .adapt_report import SAMPLE, AdaptReport, task_in_words
@@ -85,10 +85,12 @@ class AdaptRun:
 
     @property
     def train_text(self) -> Path:
+        "The file of lines to train on."
         return self.out / "text/train.txt"
 
     @property
     def held_out(self) -> Path:
+        "The file of lines that are held out."
         return self.out / "text/held-out.txt"
 
     def lines_to_train(self) -> Iterable[str]:
@@ -245,15 +247,15 @@ class VectorsStage(Stage):
                 method, ending = ("fasttext", "bin") if self._takes_fasttext(text) else ("ppmi", "vec")
                 train_vectors_files(text, folder / f"{side}.{ending}", None, replace(how, method=method))
 
-    def _texts(self, train: Path) -> dict[str, list]:
+    def _texts(self, train: Path) -> dict[str, Sequence[str | Path]]:
         "The text of each side, source or target, whose word vectors no file has."
         vectors = self.asked.transplant.vectors
-        texts = {} if vectors.target_vectors else {"target": [train]}
+        texts: dict[str, Sequence[str | Path]] = {} if vectors.target_vectors else {"target": [train]}
         if self.run.needs == "aligned vectors" and not vectors.source_vectors:
             texts["source"] = vectors.source_text
         return texts
 
-    def _takes_fasttext(self, text: list) -> bool:
+    def _takes_fasttext(self, text: Sequence[str | Path]) -> bool:
         if self.run.needs == "word vectors":
             return True
         return fasttext_or_ppmi(Lines(*text), self.asked.transplant.vectors.vectors) == "fasttext"
@@ -311,13 +313,13 @@ class TrainingStage(Stage):
 
     def make(self) -> None:
         resume = (self.path / "lapt.json").is_file()
-        with self.run.processes.together("resume" if resume else "start"):
+        with (self.run.processes or Processes()).together("resume" if resume else "start"):
             self.train(resume)
 
     def train(self, resume: bool) -> None:
         "Train in this process, which may be one of several."
         a = self.asked
-        options = asdict(a.run) | dict(max_hours=self.run.limit.left("training"))
+        options: dict[str, Any] = asdict(a.run) | dict(max_hours=self.run.limit.left("training"))
         run = RunSettings(held_out=(str(self.run.held_out),), seed=a.seed, resume=resume, **options)
         lapt_files(self.out / "start", [self.run.train_text], self.path, a.lapt, run, keep=a.keep)
 
@@ -362,7 +364,7 @@ class ScoresStage(Stage):
         model = dict(model=a.opened.name, text=a.facts()["text"]) if name == "source" else a.facts_until("training")
         return model | (a.tasks[task].facts if task in a.tasks else {})
 
-    def _keep(self, name: str, task: str, score) -> None:
+    def _keep(self, name: str, task: str, score: Callable[[Path], list[dict]]) -> None:
         "Score a model, unless the scores that are asked for are in their file already."
         path = self.out / "scores" / f"{name}-{task}.json"
         decided_by = json.loads(json.dumps(self._decided_by(name, task)))
@@ -398,7 +400,11 @@ class ScoresStage(Stage):
 class ReportStage(Stage):
     "Tables, figures and a page of all tokens."
 
-    name, makes, about = "report", "report", "tables and figures"
+    name, makes = "report", "report"
+
+    @property
+    def about(self) -> str:
+        return "tables and figures"
 
     def make(self) -> None:
         AdaptReport(self.asked, self.out).write()

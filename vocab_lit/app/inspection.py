@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 from ..models.served import is_decoder
 from ..models.source import Source
@@ -61,7 +62,7 @@ def vocabulary_facts(source: Source) -> dict[str, object]:
     "The kinds, special tokens and scripts of a vocabulary."
     vocab = source.vocab
     return dict(
-        tokenizer=vocab.dialect.model,
+        tokenizer=vocab.dialect.model if vocab.dialect else "",
         tokens=len(vocab),
         kinds=dict(Counter(t.kind for t in vocab)),
         special={role: vocab[id].piece for role, id in vocab.roles.items()},
@@ -111,19 +112,19 @@ class Inspection:
 
     model: str  # folder or name
     text_files: tuple[str, ...]
-    vocabulary: dict[str, object]
-    weights: dict[str, object] | None  # None: a tokenizer alone
-    text: dict[str, object] | None = None
+    vocabulary: dict[str, Any]
+    weights: dict[str, Any] | None  # None: a tokenizer alone
+    text: dict[str, Any] | None = None
     verdict: Verdict | None = None  # None also where the text is too short
 
     @property
     def command(self) -> str:
-        "The command that the verdict speaks for."
-        return self.verdict.command(self.model, self.text_files)
+        "The command that the verdict speaks for; empty without one."
+        return self.verdict.command(self.model, list(self.text_files)) if self.verdict else ""
 
-    def record(self) -> dict[str, object]:
+    def record(self) -> dict[str, Any]:
         "All of it, as JSON takes it."
-        record = dict(model=self.model) | self.vocabulary
+        record: dict[str, Any] = dict(model=self.model) | self.vocabulary
         for name in ("weights", "text"):
             if getattr(self, name):
                 record[name] = getattr(self, name)

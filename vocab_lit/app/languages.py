@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import csv
 import difflib
+from collections.abc import Mapping
 from functools import cache
 from typing import TYPE_CHECKING
 from urllib.parse import quote
@@ -56,7 +57,7 @@ def find_language(
     raise ValueError(f"no language {name!r}; {hint}")
 
 
-def _near(name: str, names: dict[str, str], by_name: dict[str, str]) -> list[str]:  # as sw (Swahili)
+def _near(name: str, names: Mapping[str, str], by_name: Mapping[str, str]) -> list[str]:  # as sw (Swahili)
     "The languages whose codes or names are like one that is none."
     matches = difflib.get_close_matches(name.lower(), [*by_name, *names], 3, 0.6)
     codes = dict.fromkeys(by_name.get(match, match) for match in matches)
@@ -143,7 +144,7 @@ _BEGIN = {name: task.example_files for name, task in TASKS.items()}
 _BEGIN |= {KEEP + name: ", ".join(f"en-{file}" for file in files.split(", ")) for name, files in _BEGIN.items()}
 
 
-def _commented(values: dict[str, object], keys: dict[str, Key], indent: str = "") -> list[str]:
+def _commented(values: Mapping[str, object], keys: Mapping[str, Key], indent: str = "") -> list[str]:
     "Settings that are commented out, each with what it is."
     return [f"{indent}# {name}: {value}   # {keys[name].about}" for name, value in values.items()]
 
@@ -169,7 +170,7 @@ def _training_lines() -> list[str]:
     lapt = PRESETS["embedding-structure"]
     names = ("learning_rate", "batch_size", "length", "eval_every", "patience")
     names += ("distil_layer", "distil_snippets", "distil_lm")
-    values = dict(mode=lapt.mode, embeddings=lapt.embeddings, lora="r=16,merge=yes")
+    values: dict[str, object] = dict(mode=lapt.mode, embeddings=lapt.embeddings, lora="r=16,merge=yes")
     values |= {name: getattr(lapt, name) for name in names}
     values["max_hours"] = 20
     paper = f"the paper has {lapt.steps:,} of {lapt.batch_size} x {lapt.length} tokens"

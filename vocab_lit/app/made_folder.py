@@ -10,6 +10,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -22,7 +23,7 @@ from ..tokens.vocab import Vocab
 __all__ = ['read_json', 'MadeFolder']
 
 # %% ../../nbs/09_app/04_made_folder.ipynb #c917d04f
-def read_json(file: Path) -> dict | list:  # empty where there is no such file
+def read_json(file: Path) -> Any:  # an empty dict where there is no such file
     "Read a file of JSON."
     return json.loads(file.read_text(encoding="utf-8")) if file.is_file() else {}
 
@@ -43,7 +44,7 @@ class MadeFolder:
     def open(
         cls,
         folder: str | Path,
-        scores: dict | None = None,  # of an adaptation; None: as its folder has them
+        scores: dict[str, Any] | None = None,  # of an adaptation; None: as its folder has them
     ) -> MadeFolder:
         "`ValueError` or an `OSError` where none of the commands made the folder."
         folder = Path(folder)
@@ -57,7 +58,8 @@ class MadeFolder:
             problem = "no vocab_lit.json, so that none of transplant, trim, lapt and adapt made it"
             raise ValueError(f"{folder}: {problem}; give a folder that one of them made")
         asked = {name: value for stage in adaptation.get("asked", {}).values() for name, value in stage.items()}
-        scores = read_json(folder / "report/report.json") if scores is None else scores
+        if scores is None:
+            scores = dict(read_json(folder / "report/report.json"))
         return cls(folder, model, noted, run, asked, scores)
 
     @property
@@ -111,4 +113,4 @@ def _last_model(folder: Path) -> Path:
 def _kept_plan(vocab: Vocab) -> Plan:
     n = len(vocab)
     step, no_group = np.zeros(n, int), np.full(n, -1)
-    return Plan(vocab, [t.piece for t in vocab], sparse.eye_array(n, format="csr"), no_group, {}, step, ["kept"])
+    return Plan(vocab, [t.piece for t in vocab], sparse.csr_array(sparse.eye_array(n)), no_group, {}, step, ["kept"])

@@ -8,11 +8,11 @@ from __future__ import annotations
 import base64
 import math
 import unicodedata
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from .made_folder import MadeFolder
 from ..methods.plan import Plan
@@ -64,7 +64,7 @@ ORIGINS = ("copied", "mixed", "randomly initialised")
 
 
 def column(
-    values: Sequence[int],  # or floats
+    values: ArrayLike,  # numbers
     kind: str,  # u1, u2, u3 (three bytes) or f2
 ) -> str:  # base 64
     "Numbers in a page, the lowest byte first."
@@ -78,7 +78,7 @@ def _weights_in_rows(plan: Plan) -> tuple[np.ndarray, np.ndarray, np.ndarray]:  
     "All weights of a plan, those of products no more than `MOST_OF_ONE` in a row."
     written = plan.weights.tocoo()
     parts = [(written.coords[0], written.coords[1], written.data)]
-    if plan.left is not None:
+    if plan.left is not None and plan.right is not None:
         columns = np.unique(plan.right.indices)
         right, products = plan.right[:, columns], np.flatnonzero(plan.is_low_rank)
         for rows in np.array_split(products, math.ceil(len(products) / 256)) if len(products) else ():
@@ -87,7 +87,8 @@ def _weights_in_rows(plan: Plan) -> tuple[np.ndarray, np.ndarray, np.ndarray]:  
             best = np.argpartition(-np.abs(weights), most - 1, axis=1)[:, :most]
             chosen = np.take_along_axis(weights, best, axis=1)
             parts.append((np.repeat(rows, most), columns[best].ravel(), chosen.ravel()))
-    return tuple(np.concatenate(column) for column in zip(*parts))
+    rows, sources, weights = (np.concatenate(part) for part in zip(*parts))
+    return rows, sources, weights
 
 
 def _places(rows: np.ndarray) -> np.ndarray:  # 0 for the first of rows that stand together
@@ -123,7 +124,7 @@ def terms_of(
     "The sources with the largest weights, as many of each token as there is room for."
     row, source, weight = _weights_in_rows(plan)
     total = np.bincount(row, minlength=len(plan))
-    if plan.left is not None:
+    if plan.right is not None:
         total[plan.is_low_rank] = len(np.unique(plan.right.indices))
     order = np.lexsort((-np.abs(weight), row))
     place = _places(row[order])
@@ -140,7 +141,10 @@ def origins(plan: Plan) -> np.ndarray:  # (n_target,) index into ORIGINS
 
 def _marks(vocab: Vocab) -> tuple[str, str]:
     "What the tokenizer writes before word-initial and before word-internal tokens."
-    return ("Ġ" if vocab.dialect.byte_level else vocab.dialect.mark), vocab.dialect.continuation
+    dialect = vocab.dialect
+    if dialect is None:
+        return "", ""
+    return ("Ġ" if dialect.byte_level else dialect.mark), dialect.continuation
 
 
 def token_columns(
@@ -177,7 +181,7 @@ def source_columns(
     "The columns of source tokens."
     vocab = made.source
     if vocab is None:
-        texts, places = [_visible(made.plan.source_pieces[i]) for i in ids.tolist()], np.ones(len(ids))
+        texts, places = [_visible(str(made.plan.source_pieces[i])) for i in ids.tolist()], np.ones(len(ids))
     else:
         texts, places = [readable(vocab[i]) for i in ids.tolist()], [position(vocab[i]) for i in ids.tolist()]
     unknown = vocab.roles.get("unk") if vocab else None

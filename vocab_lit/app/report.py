@@ -11,6 +11,7 @@ import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -52,6 +53,8 @@ def _sample(made: MadeFolder, text: Sequence[str | Path]) -> list[str]:
 
 
 def _ids(vocab: Vocab, line: str) -> list[int]:
+    if vocab.tokenizer is None:
+        return []
     return vocab.tokenizer(line, add_special_tokens=False, verbose=False)["input_ids"]
 
 
@@ -65,12 +68,12 @@ def _tokenized(made: MadeFolder, sample: list[str]) -> list[dict]:  # text, sour
 _ROWS = 15  # scripts that have a line of their own
 
 
-def _side_by_side(counts: Mapping[str, Counter | None], names: Mapping[object, str]) -> list[dict]:
+def _side_by_side(counts: Mapping[str, Counter | None], names: Mapping[Any, str]) -> list[dict]:
     "Counts of source (None: unknown) and target, a record for each name."
-    sides = {side: found or Counter() for side, found in counts.items() if found is not None}
+    sides = {side: counted for side, counted in counts.items() if counted is not None}
     empty = dict.fromkeys(counts)
     return [
-        dict(name=name) | empty | {side: found[key] for side, found in sides.items()} for key, name in names.items()
+        dict(name=name) | empty | {side: counted[key] for side, counted in sides.items()} for key, name in names.items()
     ]
 
 
@@ -84,10 +87,10 @@ def _counts(made: MadeFolder, scripts: Mapping[str, list[str] | None]) -> dict[s
     labelled = {side: Counter(code if code in names else "others" for code in codes) for side, codes in known.items()}
     vocabs = dict(source=made.source, target=made.target)
     of_positions = {side: None if vocab is None else Counter(map(position, vocab)) for side, vocab in vocabs.items()}
-    found_at = [n for n in range(len(POSITIONS)) if any(found and found[n] for found in of_positions.values())]
+    there = [n for n in range(len(POSITIONS)) if any(counted and counted[n] for counted in of_positions.values())]
     return dict(
         scripts=_side_by_side(dict.fromkeys(scripts) | labelled, names),
-        positions=_side_by_side(of_positions, {n: POSITIONS[n] for n in found_at}),
+        positions=_side_by_side(of_positions, {n: POSITIONS[n] for n in there}),
     )
 
 
@@ -168,7 +171,7 @@ def report_html(
     parts = {name: (folder / f"report.{end}").read_text("utf-8") for name, end in (("style", "css"), ("script", "js"))}
     parts |= dict(title=html.escape(data["title"]), data=written)
     template = (folder / "report.html").read_text(encoding="utf-8")
-    return re.sub(r"\{\{(\w+)\}\}", lambda found: parts[found[1]].strip(), template)
+    return re.sub(r"\{\{(\w+)\}\}", lambda place: parts[place[1]].strip(), template)
 
 
 def check_report(

@@ -206,5 +206,5 @@ class Adaptation:
         return {name: facts[name] for name in names[: names.index(last) + 1]}
 
 
-def _text_facts(sources: Sequence[str]) -> list[dict]:
+def _text_facts(sources: Sequence[str]) -> list[list]:
     return [TextSource.of(source).facts() for source in sources]

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from .settings import AdaptSettings
 from ..methods.settings import InitSettings
@@ -196,7 +196,7 @@ def _training(part: Part) -> dict[str, object]:
 
 def read_setup(
     path: str | Path,  # a YAML file with the keys of `KEYS`
-) -> dict[str, object]:  # by key; file names are those seen from here, tasks are dictionaries of files and settings
+) -> dict[str, Any]:  # by key; file names are those seen from here, tasks are dictionaries of files and settings
     "Read a setup file; `ValueError` or `FileNotFoundError` name the file and the line."
     make, empty = "`vocab-lit init LANGUAGE` writes one", "give at least language, model and text"
     setup = {}
@@ -214,7 +214,7 @@ def read_setup(
 
 # %% ../../nbs/09_app/01_setup_file.ipynb #31e28b31
 def chapter_parameters(
-    setup: Mapping[str, object],  # from `read_setup`
+    setup: Mapping[str, Any],  # from `read_setup`
     known: set[str],  # parameters of the chapter
 ) -> dict[str, object]:  # of the chapter
     "The parameters of a chapter that a setup has."
@@ -230,7 +230,7 @@ def chapter_parameters(
     return {key: value for key, value in given.items() if key in known}
 
 
-def _in_words(task: Mapping[str, object]) -> str:
+def _in_words(task: Mapping[str, Any]) -> str:
     "The files of a task, with spaces between."
     names = [str(task[split]) for split in SPLITS if split in task]
     if any(" " in name for name in names):

@@ -77,16 +77,16 @@ def files_to_upload(folder: str | Path) -> dict[str, Path | bytes]:  # by name i
         raise FileNotFoundError(f"{folder}: no such folder")
     if not any((folder / name).is_file() for name in ("config.json", "adapter_config.json", "modules.json")):
         raise ValueError(f"{folder} has no config.json and no adapter_config.json; give the folder of a model")
-    found = {}
+    uploaded = {}
     for file in sorted(path for path in folder.rglob("*") if path.is_file()):
         parts = file.relative_to(folder).parts
         if parts[0] not in _OF_RUNS and not any(part.startswith(".") for part in parts):
-            found["/".join(parts)] = file
-    if "vocab_lit.json" in found:
-        note = json.loads(found["vocab_lit.json"].read_text(encoding="utf-8"))
+            uploaded["/".join(parts)] = file
+    if "vocab_lit.json" in uploaded:
+        note = json.loads(uploaded["vocab_lit.json"].read_text(encoding="utf-8"))
         note |= {key: without_folders(note[key]) for key in _PATHS if key in note}
-        found["vocab_lit.json"] = (json.dumps(note, indent=2, ensure_ascii=False) + "\n").encode()
-    return found
+        uploaded["vocab_lit.json"] = (json.dumps(note, indent=2, ensure_ascii=False) + "\n").encode()
+    return uploaded
 
 
 def upload_rows(folder: str | Path) -> list[dict]:

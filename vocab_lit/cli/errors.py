@@ -13,6 +13,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import typer
+from typer.core import TyperGroup
 
 from .console import remarks_shown
 from ..text.extras import MissingExtra
@@ -59,7 +60,7 @@ def _leave(problem: object, code: int) -> None:
     raise typer.Exit(code) from None
 
 
-class OneLine(typer.core.TyperGroup):
+class OneLine(TyperGroup):
     "Commands whose remarks are printed, and whose users' errors are one line."
 
     def invoke(self, ctx: typer.Context) -> object:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from .console import Json, output, show, show_facts, show_line, tell_json
-from .options import SOURCES, TEXT_HELP, Field, ModelName, SetupFile, Texts
+from .options import TEXT_HELP, Field, ModelName, SetupFile, Texts, sources
 from ..models.settings import check_model_path
 from ..text.files import check_output, check_text
 from ..text.settings import SettingError
@@ -78,11 +78,10 @@ def _shown(row: dict) -> dict:
     return {_HEADINGS.get(k, k): f"{v:.1%}" if k in _SHARES else v or "" for k, v in row.items()}
 
 
-def _show_verdict(inspection: "Inspection") -> None:
+def _show_verdict(verdict: "Verdict", command: str) -> None:
     from vocab_lit.study.shared_records import field_evidence
 
-    verdict = inspection.verdict
-    m, beside = verdict.measured, verdict.measured.beside
+    m, beside = verdict.measured, verdict.measured.beside or {}
     show(list(map(_shown, verdict.curve)), "a vocabulary of the text's own by size, and the source's with more tokens")
     title = "the four ways"
     if "use" in verdict.ways[0]:
@@ -95,7 +94,7 @@ def _show_verdict(inspection: "Inspection") -> None:
         "beside": f"{known}; the text: {m.tokens_per_word:.2f}, {m.unknown:.2%} of the tokens unknown",
         "doubts": "; ".join(verdict.doubts) or "none",
         "field trial": field_evidence(verdict.what, not m.missing),
-        "next": inspection.command,
+        "next": command,
     }
     for name, value in facts.items():
         if value:
@@ -123,7 +122,7 @@ def inspect(
         list[str] | None,
         typer.Option(
             help="Text of the same kind in a language that the model reads well. May be repeated.",
-            **SOURCES | dict(show_default="bundled lines of English, told and not compared"),
+            **sources("bundled lines of English, told and not compared"),
         ),
     ] = None,
     figure: Annotated[
@@ -161,7 +160,7 @@ def inspect(
     if inspection.weights:
         show_facts(inspection.weights, "weights")
     if inspection.verdict:
-        _show_verdict(inspection)
+        _show_verdict(inspection.verdict, inspection.command)
 
 # %% ../../nbs/10_cli/04_look.ipynb #3f415560
 @commands.command()
@@ -199,7 +198,7 @@ def report_(
         list[str] | None,
         typer.Option(
             help=f"Text to take sample lines from: {TEXT_HELP}. May be repeated.",
-            **SOURCES | dict(show_default="the held-out text of adapt; other folders have none"),
+            **sources("the held-out text of adapt; other folders have none"),
         ),
     ] = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the file if it is there.")] = False,

@@ -9,6 +9,7 @@ __all__ = ['GROUPS', 'app', 'commands_by_group']
 from typing import Annotated
 
 import typer
+from typer.main import get_command
 
 import vocab_lit
 from . import look, make, measure, prepare, serve, train, whole
@@ -58,6 +59,8 @@ def _main(
 def commands_by_group() -> dict[str, dict[str, str]]:  # {group: {command: first sentence of its help}}
     "The commands in the groups of --help."
     groups = {panel: {} for panel in GROUPS}
-    for name, command in typer.main.get_command(app).commands.items():
-        groups[command.rich_help_panel][name] = command.get_short_help_str(limit=400)
+    program = get_command(app)
+    assert isinstance(program, OneLine)
+    for name, command in program.commands.items():
+        groups[getattr(command, "rich_help_panel")][name] = command.get_short_help_str(limit=400)  # noqa: B009
     return groups

@@ -95,7 +95,7 @@ def evaluate(
 
     Example: `vocab-lit evaluate gpt2-sw --task ppl --test held-out.txt`
     """
-    settings = _with_setup(settings, setup)
+    settings = _with_setup(settings, setup or {})
     settings.check()
     run.check()
     check_model_path(model)

@@ -15,13 +15,13 @@ import typer
 
 from .console import Json, output, show, show_facts, tell_json
 from vocab_lit.cli.options import (
-    SOURCES,
     TEXT_HELP,
     Field,
     NewFolder,
     RunText,
     SetupFile,
-    option_of,
+    info_of,
+    sources,
     with_settings,
 )
 from ..text.files import check_output, check_text
@@ -72,7 +72,7 @@ def init(
 @commands.command()
 @with_settings
 def clean(
-    text: Annotated[list[str], typer.Argument(help=f"Text: {TEXT_HELP}.", **SOURCES)],
+    text: Annotated[list[str], typer.Argument(help=f"Text: {TEXT_HELP}.", **sources())],
     out: Annotated[Path, typer.Option(help="A new file for the lines that are kept.", show_default=False)],
     settings: CleanSettings,
     field: Field = "",
@@ -108,10 +108,12 @@ def tokenizer(
     kind: Annotated[
         str, typer.Option(help="unigram (as XLM-R), wordpiece (as BERT) or bpe (byte-level, as RoBERTa and GPT-2).")
     ] = "unigram",
-    vocab_size: option_of(TokenizerSettings, "vocab_size") = TokenizerSettings.vocab_size,
-    character_coverage: option_of(TokenizerSettings, "character_coverage") = TokenizerSettings.character_coverage,
-    sample: option_of(TokenizerSettings, "sample") = None,
-    alpha: option_of(TokenizerSettings, "alpha") = None,
+    vocab_size: Annotated[int, info_of(TokenizerSettings, "vocab_size")] = TokenizerSettings.vocab_size,
+    character_coverage: Annotated[
+        float, info_of(TokenizerSettings, "character_coverage")
+    ] = TokenizerSettings.character_coverage,
+    sample: Annotated[str | None, info_of(TokenizerSettings, "sample")] = None,
+    alpha: Annotated[float | None, info_of(TokenizerSettings, "alpha")] = None,
     field: Field = "",
     setup: SetupFile = None,
 ) -> None:
@@ -189,7 +191,7 @@ SourceWords = Annotated[
 TargetWords = Annotated[
     Path, typer.Option("--target-vectors", help="Word vectors of the target language.", show_default=False)
 ]
-Normalise = option_of(VectorSettings, "normalise")
+Normalise = Annotated[bool, info_of(VectorSettings, "normalise")]
 
 
 @vectors.command("align")

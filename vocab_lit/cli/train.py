@@ -55,7 +55,7 @@ class _Training:
     keep: KeepSettings = KeepSettings()
 
     def check(self) -> None:
-        check_run(self.text, self.settings, self.run, self.keep, self.adapter)
+        check_run(tuple(self.text), self.settings, self.run, self.keep, self.adapter)
         check_model_path(self.model)
         if not self.run.resume and not (self.out / "run").is_dir() and FIRST:
             check_output(self.out)

@@ -36,76 +36,58 @@ if TYPE_CHECKING:
 log = logging.getLogger("vocab_lit")
 
 # %% auto #0
-__all__ = ['log', 'aligned_vectors', 'target_vectors', 'factorize_files', 'check_tokens', 'check_transplant', 'TargetTokenizers',
-           'target_tokenizers', 'changed_settings', 'FileTransplant', 'transplant_files', 'trim_recipe', 'trim_files']
-
-# %% ../../nbs/05_models/20_pipeline.ipynb #241ded42
-def _shown(value: object) -> str:
-    if isinstance(value, float):
-        return f"{value:.2f}"
-    return f"{value:,}" if isinstance(value, int) else str(value)
-
-
-def aligned_vectors(
-    source: Source,
-    tokenizer: PreTrainedTokenizerBase,  # of the target language
-    lines: Iterable[str],  # text in the target language, that can be read again
-    settings: TransplantSettings,
-) -> AlignedVectors:
-    "Read or train the word vectors of both languages, align them, and bring them down to tokens."
-    from vocab_lit.tokens.tokenizer import load_tokenizer
-    from vocab_lit.tokens.vocab import Vocab
-    from vocab_lit.vectors.align import align_tokens
-    from vocab_lit.vectors.word_vectors import open_words, train_words
-
-    vectors, only = settings.vectors, settings.init.source_only
-
-    def words(file, text, side):
-        log.info(f"{'reading' if file else 'training'} word vectors of the {side} language")
-        trained = None if file else train_words(text, vectors.vectors, settings.init.seed, vectors.threads)
-        return open_words(file or trained, f"{side} words, trained here")
-
-    made = align_tokens(
-        words(vectors.source_vectors, Lines(*vectors.source_text), "source"),
-        words(vectors.target_vectors, lines, "target"),
-        source.tokenizer,
-        tokenizer,
-        vectors.pairs(),
-        vectors.subwords,
-        vectors.normalise,
-        Vocab.from_tokenizer(load_tokenizer(only)) if only else None,
-    )
-    for name, value in made.report.items():
-        log.info(f"{name}: {_shown(value)}")
-    return made
-
-
-def target_vectors(
-    needs: str,  # as the recipe says: "token vectors" or "word vectors"
-    tokenizer: PreTrainedTokenizerBase,  # of the target language
-    lines: Iterable[str],
-    settings: TransplantSettings,
-) -> TokenVectors:
-    "Read or make the vectors of the target tokens, one row per token id."
-    from vocab_lit.models.auxiliary import auxiliary_vectors
-    from vocab_lit.vectors.word_vectors import from_words, read_vectors, static_vectors
-
-    vectors, file = settings.vectors, settings.vectors.file
-    log.info(f"reading {file}" if file else f"making {needs}")
-    if not file:
-        return static_vectors(needs, tokenizer, lines, vectors.vectors, settings.init.seed, vectors.threads)
-    if needs == "word vectors":
-        return from_words(file, tokenizer)
-    return auxiliary_vectors(file, tokenizer) if file.is_dir() else read_vectors(file, tokenizer)
+__all__ = ['log', 'factorize_files', 'check_tokens', 'check_transplant', 'TargetTokenizers', 'target_tokenizers',
+           'changed_settings', 'FileTransplant', 'transplant_files', 'trim_recipe', 'trim_files']
 
 # %% ../../nbs/05_models/20_pipeline.ipynb #4c542d13
 def factorize_files(
-    source: Source | str | Path,  # model folder, or hub name when online
-    out: str | Path,  # a new file
-    how: Factoring | None = None,  # None: as in the paper
+    source: Source | str | Path,
+    out: str | Path,
+    how: Factoring | None = None,
     seed: int = 0,
-) -> tuple[Factors, Vocab]:  # and the model's vocabulary
-    "Factorise the embeddings of the model in a folder, and save the factors in a file."
+) -> tuple[Factors, Vocab]:
+    """Factorise the embeddings of the model in a folder, and save the factors in a file.
+
+    Parameters
+    ----------
+    source : Source or path
+        Folder of the model, or its name on the Hugging Face Hub when online.
+    out : path
+        A new file in the format of safetensors.
+    how : Factoring, optional
+        Solver, number of components and clusters; without it those of the paper.
+    seed : int, default 0
+        Seed of the random start.
+
+    Returns
+    -------
+    Factors
+        Low-dimensional embeddings, a row for each token, and up-projections.
+    Vocab
+        The model's vocabulary.
+
+    Raises
+    ------
+    ValueError, OSError
+        Where the file exists, or the model cannot be factorised so.
+
+    References
+    ----------
+    Pfeiffer et al. (2021), "UNKs Everywhere", section 3: matrix factorisation (MF).
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> import vocab_lit as vl
+    >>> from vocab_lit.methods.factoring import Factoring
+    >>> from vocab_lit.text.corpus import data_path
+    >>> with TemporaryDirectory() as folder:
+    ...     how = Factoring(components=8, steps=5)
+    ...     factors, vocab = vl.factorize_files(data_path("models/mini-xlmr"), Path(folder, "factors"), how)
+    >>> factors.F.shape[1], len(vocab)
+    (8, 8000)
+    """
     from vocab_lit.methods.factored import factorize
     from vocab_lit.methods.factoring import Factoring
     from vocab_lit.models.compatibility import check_source, check_target
@@ -165,10 +147,10 @@ def check_transplant(
 # %% ../../nbs/05_models/20_pipeline.ipynb #8ae37bf2
 @dataclass
 class TargetTokenizers:
-    "The tokenizer of the target language, and the one that the model gets, which may keep the source's tokens."
+    "The tokenizer of the text, and the one that the model gets, which may keep the source's tokens."
 
-    language: PreTrainedTokenizerFast  # vectors are made of its tokens
-    model: PreTrainedTokenizerFast
+    of_text: PreTrainedTokenizerFast  # vectors are made of its tokens
+    of_model: PreTrainedTokenizerFast
 
 
 def _continued(
@@ -198,7 +180,7 @@ def _expanded(
     "The source's tokenizer with tokens of the target language's."
     from vocab_lit.tokens.expansion import expand_tokenizer
 
-    expanded = expand_tokenizer(source.tokenizer, tokenizer, n)
+    expanded = expand_tokenizer(source.vocab, tokenizer, n)
     added = len(expanded) - len(source.tokenizer)
     others = "the source vocabulary has the others, or cannot build them"
     log.info(f"added {added:,} of the first {n:,} tokens of the target language's tokenizer; {others}")
@@ -207,7 +189,7 @@ def _expanded(
 
 def target_tokenizers(
     source: Source,
-    lines: Iterable[str],  # text in the target language, that can be read again
+    lines: Iterable[str],  # text in the target language, that can be read again; an empty list for none
     settings: TransplantSettings,
 ) -> TargetTokenizers:
     "Read, train, expand or continue a tokenizer, as the settings say."
@@ -219,7 +201,7 @@ def target_tokenizers(
     if wanted.continues:
         tokenizer = _continued(source, lines, wanted, tokenizer)
         return TargetTokenizers(tokenizer, tokenizer)
-    if settings.only_adds(lines):
+    if settings.only_adds([] if lines == [] else ["text"]):
         tokenizer = source.tokenizer
     if tokenizer is None:
         log.info(f"training a tokenizer of {wanted.vocab_size:,} tokens")
@@ -269,6 +251,7 @@ class FileTransplant:
 
     @cached_property
     def factors(self) -> Factors | None:
+        "The factors of the source's embeddings that a file holds; None where no file is given."
         from vocab_lit.methods.factored import load_factors
 
         file = self.settings.init.factors
@@ -283,19 +266,22 @@ class FileTransplant:
 
     @cached_property
     def size(self) -> dict[str, int]:
+        "Lines and characters of the text."
         return size_of(self.lines)
 
     @cached_property
     def tokenizers(self) -> TargetTokenizers:
+        "The tokenizer of the text, and the model's without given tokens."
         return target_tokenizers(self.source, self.lines, self.settings)
 
     @cached_property
     def built(self) -> Built:
         "The model's new tokenizer, with the tokens that are given."
-        return self.with_tokens or _with_given(self.tokenizers.model, self.settings.tokenizer)
+        return self.with_tokens or _with_given(self.tokenizers.of_model, self.settings.tokenizer)
 
     @property
     def target(self) -> PreTrainedTokenizerFast:
+        "The model's new tokenizer."
         return self.built.tokenizer
 
     @cached_property
@@ -307,6 +293,7 @@ class FileTransplant:
 
     @cached_property
     def recipe(self) -> Recipe:
+        "The method, with a step for the tokens that are given."
         from vocab_lit.methods.given import with_given
 
         return with_given(self.settings.recipe(self.text), self.built.given)
@@ -314,10 +301,11 @@ class FileTransplant:
     @cached_property
     def vectors(self) -> TokenVectors | AlignedVectors | None:
         "Vectors of the target vocabulary, None for a recipe that needs none."
+        from vocab_lit.models.auxiliary import aligned_vectors, target_vectors
         from vocab_lit.tokens.vocab import Vocab
         from vocab_lit.vectors.token_vectors import carry_vectors
 
-        needs, tokenizer = self.recipe.needs, self.tokenizers.language
+        needs, tokenizer = self.recipe.needs, self.tokenizers.of_text
         if not needs:
             return None
         aligned = None
@@ -331,7 +319,9 @@ class FileTransplant:
     @property
     def alignment(self) -> dict[str, object]:
         "How well two languages' vectors were aligned; empty for other methods."
-        return self.vectors.report if self.recipe.needs == "aligned vectors" else {}
+        from vocab_lit.vectors.align import AlignedVectors
+
+        return self.vectors.report if isinstance(self.vectors, AlignedVectors) else {}
 
     def _read(self) -> None:
         "Read the model and the text, and check them."

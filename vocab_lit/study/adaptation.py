@@ -34,7 +34,7 @@ SIZES = {"new": ("vocab_size",), "extended": ("vocab_size", "extend"), "continue
 # %% ../../nbs/08_study/00_adaptation.ipynb #cae57902
 @dataclass(frozen=True)
 class Adaptation:
-    "What is done to a source model for a language."
+    "A vocabulary, an initialisation of embeddings and a training, for a source model and a language."
 
     vocabulary: str = "keep"  # a name in VOCABULARIES
     recipe: str | Recipe = ""  # of the target embeddings; "": all are the source's
@@ -54,7 +54,7 @@ class Adaptation:
 
     @property
     def kind(self) -> str:
-        "What is trained, in words; a part of the keys of records."
+        "The name of what is trained; a part of the keys of records."
         parts = []
         if shape := self.adapter:
             words = ["language adapter"]

@@ -21,6 +21,7 @@ from ..text.extras import LazyExtra
 
 if TYPE_CHECKING:
     import pandas as pd
+    from matplotlib.figure import Figure
 
 # %% auto #0
 __all__ = ['INK', 'PALETTE', 'SANS', 'FONT_PACKAGES', 'use_style', 'has_glyphs', 'romanise', 'label', 'ranges', 'described',
@@ -87,8 +88,8 @@ FONT_PACKAGES = ("manimgx_fonts", "pylopdf_fonts_zh_cn")  # Noto Sans for many s
 
 def _packaged_fonts() -> list[Path]:  # font files
     "The fonts that packages bring."
-    found = [spec for name in FONT_PACKAGES if (spec := find_spec(name))]
-    folders = [Path(folder) for spec in found for folder in spec.submodule_search_locations]
+    specs = [spec for name in FONT_PACKAGES if (spec := find_spec(name))]
+    folders = [Path(folder) for spec in specs for folder in spec.submodule_search_locations]
     return [file for folder in folders for file in sorted(folder.glob("NotoSans*.[ot]tf"))]
 
 
@@ -210,7 +211,7 @@ def loss_bars(
     names: dict[str, str] | None = None,  # what to write for a language
     ylabel: str = "loss at initialisation (nats)",
     path: str | Path | None = None,
-):
+) -> Figure:
     "Bars of the mean over seeds with the standard deviation, by language and method."
     use_style()
     languages = list(dict.fromkeys(df.language))
@@ -247,7 +248,7 @@ def loss_bars(
 def row_shares(
     df: pd.DataFrame,  # columns step and share (of 1), in the order of the steps
     path: str | Path | None = None,
-):
+) -> Figure:
     "The share of the embeddings that each step initialised, side by side."
     use_style()
     fig, ax = plt.subplots(figsize=(7, 1.1))
@@ -293,7 +294,7 @@ def loss_curves(
     ylim: tuple[float, float] | None = None,  # lowest and highest value shown; None: all
     columns: int = 3,  # panels side by side
     path: str | Path | None = None,
-):
+) -> Figure:
     "Curves of the mean over seeds with a band of the standard deviation, a panel for each language."
     use_style()
     languages = list(dict.fromkeys(df.language)) if "language" in df else [None]
@@ -348,7 +349,7 @@ def size_curves(
     ylabel: str = "tokens per word",
     xlabel: str = "tokens in the vocabulary",
     path: str | Path | None = None,
-):
+) -> Figure:
     "Curves by size on a logarithmic axis, a panel for each text."
     use_style()
     panels = df.groupby(df.panel if "panel" in df else np.full(len(df), ""), sort=False)

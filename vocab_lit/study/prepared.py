@@ -42,7 +42,7 @@ __all__ = ['Prepared', 'unknown_share', 'measure_cell']
 
 # %% ../../nbs/08_study/06_prepared.ipynb #0c61e8da
 def _short(facts) -> str:
-    "What tells apart things that are made from other settings."
+    "A hash of settings, for names of files that are made by them."
     return hashlib.sha256(json.dumps(facts, sort_keys=True, default=str).encode()).hexdigest()[:8]
 
 
@@ -53,7 +53,7 @@ def _write_lines(lines, path: Path) -> None:
 
 @dataclass(frozen=True)
 class Prepared:
-    "What the cells of a model, a language and an amount of text share."
+    "Files that all cells of a model, a language and an amount of text share."
 
     study: Study
     folder: Path  # of the study's results
@@ -66,6 +66,7 @@ class Prepared:
 
     @property
     def source(self) -> str:
+        "The folder of the source model, or its name on the Hub."
         return self.study.model(self.cell.model)
 
     def _path(self, name: str) -> Path:
@@ -312,6 +313,7 @@ class _Peak:
 
     @property
     def rows(self) -> list[dict]:
+        "A row of the peak memory; none where the system does not tell it."
         with suppress(OSError):
             for line in Path("/proc/self/status").read_text().splitlines():
                 if line.startswith("VmHWM:"):
@@ -330,6 +332,7 @@ class _Clock:
         return time.process_time() - sum(self.prepared.spent)
 
     def row(self, name: str) -> list[dict]:
+        "A row of the CPU seconds since the last one."
         before, self.seen = self.seen, self._now()
         return [_row(f"CPU seconds {name}", self.seen - before, what="cost")]
 

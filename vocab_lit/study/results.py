@@ -102,8 +102,8 @@ def recompute_averages(
     for column in ("language", "dataset", "metric"):
         over = over.explode(column)
     pairs = over.merge(cells, on=list(same), suffixes=("", " of a cell"))
-    found = pairs.groupby("average")["value of a cell"].agg(["mean", "size"])
-    out = averages[_NAMES].assign(printed=averages.value, mean=found["mean"], cells=found["size"])
+    means = pairs.groupby("average")["value of a cell"].agg(["mean", "size"])
+    out = averages[_NAMES].assign(printed=averages.value, mean=means["mean"], cells=means["size"])
     return out.assign(difference=out.printed - out["mean"], note=averages.note)
 
 
@@ -117,7 +117,7 @@ def mismatches(
 # %% ../../nbs/08_study/01_results.ipynb #7d8d5ccb
 @cache
 def environment() -> dict:  # device and versions
-    "What the numbers of this process are measured on."
+    "The device and the versions of packages that this process measures with."
     from vocab_lit.models.device import find_device
 
     versions = {"python": platform.python_version()}
@@ -155,7 +155,7 @@ def _library():
 def cell_stamp(
     *texts: str,  # what decides the values of a study's cells beside their keys
 ) -> str:  # two hashes, of the library and of the texts, with a hyphen between them
-    "What a record must have been made with."
+    "The library and the texts that a record must have been made with."
     return f"{_library()}-{hashlib.sha256(chr(0).join(texts).encode()).hexdigest()[:16]}"
 
 
@@ -293,7 +293,7 @@ def _measured(measure) -> dict:  # what a record says of a measurement
 
 @dataclass(frozen=True)
 class Cell:
-    "What is measured together: what names it, how it is measured, and what is trained for that."
+    "Numbers that are measured together: their key, their measurement, and the trainings that it takes."
 
     key: Mapping[str, Hashable]  # setup, method, language, seed, ...
     measure: Callable[[], dict | list[dict]]  # {metric: value}, or a list of {"metric": ..., "value": ..., ...}
@@ -303,6 +303,7 @@ class Cell:
 
     @property
     def name(self) -> str:
+        "The key as text, in which the order of its parts does not count."
         return json.dumps({name: _plain(self.key[name]) for name in sorted(self.key)}, ensure_ascii=False)
 
 
@@ -491,18 +492,18 @@ def _stages(step, curve):  # curve: a number for each
 
 
 def record_rows(
-    found: pd.DataFrame,  # a row per value: the keys of the records, metric, value
+    records: pd.DataFrame,  # a row per value: the keys of the records, metric, value
 ) -> pd.DataFrame:  # columns of RECORDS as text, scale, seed and value
     "Records of chapters in one form."
     import pandas as pd
 
     def first_of(*names, default=np.nan):  # of columns, the first that has a value in a row
-        values = np.full(len(found), default, object)
-        for column in (found[name].to_numpy(object) for name in reversed(names) if name in found):
+        values = np.full(len(records), default, object)
+        for column in (records[name].to_numpy(object) for name in reversed(names) if name in records):
             values = np.where(pd.notna(column), column, values)
-        return pd.Series(values, found.index).infer_objects()
+        return pd.Series(values, records.index).infer_objects()
 
-    rows = found.assign(
+    rows = records.assign(
         language=first_of("target", "language", "setting"),
         seed=first_of("task_seed", "seed", default=0),
         scale=first_of("scale", default="mini"),

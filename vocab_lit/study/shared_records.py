@@ -58,7 +58,7 @@ def shared_form(
     about: Mapping[str, object],  # study, files, ways, measures, seeds (by way)
     contributor: str,
 ) -> tuple[dict, str]:
-    "What is said about shared records, and their table as text."
+    "The description of shared records, and their table as text."
     text = _text_of(table)
     made = dict(contributor=contributor, date=time.strftime("%Y-%m-%d"), **environment())
     return dict(format=FORMAT, **made, **about, table=_digest(text)), text
@@ -79,7 +79,7 @@ def write_shared(
 
 # %% ../../nbs/08_study/03_shared_records.ipynb #1c43859a
 def _described(said: str) -> dict | None:
-    "What JSON says about shared records; None where it is about something else."
+    "The description of shared records from JSON; None where it is about something else."
     try:
         about = json.loads(said)
     except ValueError:
@@ -173,7 +173,7 @@ def _check(about: dict | None, text: str, name: str) -> pd.DataFrame:
 
 
 def _both_files(path: Path) -> tuple[dict | None, str]:
-    "What is said about shared records, and their table as text."
+    "The description of shared records, and their table as text."
     text = path.read_text(encoding="utf-8")
     if text.startswith("# "):  # of version 0.1: the description is the first line
         first, _, text = text.partition("\n")
@@ -229,7 +229,7 @@ def with_field(
 
 
 def contributed_files() -> list[Path]:
-    "What others have contributed to this version of the package."
+    "The records that others have contributed to this version of the package."
     return sorted(data_path("field").glob("contributed/*.csv"))
 
 # %% ../../nbs/08_study/03_shared_records.ipynb #e71d0002
@@ -246,7 +246,7 @@ def field_evidence(
     is_known: bool,  # whether the vocabulary knows the script of the text
     path: str | Path | None = None,  # of shared records; None: the field trial's
 ) -> str:  # empty where they say nothing about it
-    "What the field trial has seen of such a case, in one sentence."
+    "The evidence of the field trial for such a case, in one sentence."
     if advice not in _ADVISED:
         return ""
     table = read_shared(path or own_records())

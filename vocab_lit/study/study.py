@@ -94,16 +94,19 @@ class StudyRun:
         return cls(study, out, digests, store)
 
     def fingerprint(self, cell: GridCell) -> str:
+        "A hash of all that decides a cell's numbers, but for the library."
         return cell_fingerprint(self.study, cell, self.digests)
 
     def cell(self, cell: GridCell) -> Cell:
-        "What the store computes and keeps."
+        "The key and the measurement of a cell, for the store."
         return Cell(self.study.key(cell), partial(measure_cell, self.study, cell, self.out))
 
     def record(self, cell: GridCell) -> dict | None:
+        "The record of a cell; None where it has none."
         return self.store.read(self.study.key(cell), self.fingerprint(cell))
 
     def failure(self, cell: GridCell) -> Path:
+        "Where it is noted that a cell failed."
         return self.out / FAILED / self.store.path(self.study.key(cell)).name
 
     def seconds(self) -> dict[str, list[float]]:  # by way

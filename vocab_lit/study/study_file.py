@@ -71,6 +71,7 @@ class TaskOfStudy:
 
     @property
     def facts(self) -> dict:
+        "The settings that decide the scores."
         return {name: value for name, value in asdict(self).items() if name not in ("languages", "name")}
 
 
@@ -116,6 +117,7 @@ class Study:
 
     @property
     def source_text(self) -> tuple[str, ...]:
+        "Text in the source language; empty where there is none."
         return (self.file(self.source["text"]),) if self.source else ()
 
     @cached_property
@@ -129,7 +131,7 @@ class Study:
         ]
 
     def key(self, cell: GridCell) -> dict:  # columns of the records
-        "What names the record of a cell."
+        "The key of a cell's record."
         way = self.ways[cell.way]
         about = dict(method=way.method, mode=way.mode, vocabulary=way.vocabulary)
         return dict(
@@ -148,7 +150,7 @@ class Study:
         ]
 
     def task_settings(self, task: TaskOfStudy, way: Way, language: str, seed: int = 0) -> EvaluateSettings:
-        "What is asked of an evaluation."
+        "The settings of an evaluation."
         files = {split: self.file(name.replace("{language}", language)) for split, name in task.files.items()}
         return evaluation(task.task, {**files, **task.given, **way.fine_tuning}, seeds=1, seed=seed)
 
@@ -160,7 +162,7 @@ class Study:
 
     @property
     def measures(self) -> dict:
-        "What is measured in every cell."
+        "The tasks and the sizes that are the same for every cell."
         tasks = {name: task.facts for name, task in self.tasks.items()}
         return dict(tasks=tasks, source=dict(self.source), lines=self.lines, evaluations=self.evaluations)
 

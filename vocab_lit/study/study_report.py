@@ -15,6 +15,7 @@ from ..models.card import markdown_table
 
 if TYPE_CHECKING:
     import pandas as pd
+    from matplotlib.figure import Figure
 
 # %% auto #0
 __all__ = ['HELD_OUT', 'BITS', 'BEST', 'UNKNOWN', 'PLACE', 'MUCH_UNKNOWN', 'measures', 'unknown_ways', 'way_tables', 'costs',
@@ -30,7 +31,7 @@ MUCH_UNKNOWN = 0.001  # share of characters from which bits per byte say too lit
 def measures(
     table: pd.DataFrame,  # a row per value: setting (the way), model, language, limit, seed, what, metric, value, ...
 ) -> pd.DataFrame:  # columns setting, model, language, limit, seed, measure, value
-    "What the ways are compared in: bits per byte at start and end, and scores of tasks."
+    "The measures by which ways are compared: bits per byte at start and end, and scores of tasks."
     import pandas as pd
 
     table = table.reindex(columns=[*dict.fromkeys([*table.columns, "task", "source", "step"])])
@@ -40,8 +41,8 @@ def measures(
     named = [
         f"{row.task} {row.metric}" + f" from {row.source}" * (row.source != row.language) for row in tasks.itertuples()
     ]
-    found = pd.concat([start, end, tasks.assign(measure=named)], ignore_index=True)
-    return found[["setting", *PLACE, "seed", "measure", "value"]]
+    rows = pd.concat([start, end, tasks.assign(measure=named)], ignore_index=True)
+    return rows[["setting", *PLACE, "seed", "measure", "value"]]
 
 
 def unknown_ways(
@@ -61,11 +62,11 @@ def _shown(values: pd.Series) -> str:
 def way_tables(
     table: pd.DataFrame,
 ) -> dict[tuple, pd.DataFrame]:  # by model, language and amount: a row per way, mean and standard deviation over seeds
-    "What each way reaches."
-    found, unknown = measures(table), unknown_ways(table)
+    "The results of each way, a table for each model, language and amount of text."
+    measured, unknown = measures(table), unknown_ways(table)
     starred = set(unknown[["setting", *PLACE]].itertuples(index=False, name=None))
     tables = {}
-    for place, part in found.groupby(list(PLACE), sort=False):
+    for place, part in measured.groupby(list(PLACE), sort=False):
         cells = part.groupby(["setting", "measure"], sort=False).value.agg(_shown).unstack()
         cells = cells.reindex(index=part.setting.unique(), columns=part.measure.unique())
         for way in cells.index[[(way, *place) in starred for way in cells.index]]:
@@ -77,10 +78,10 @@ def way_tables(
 
 
 def costs(table: pd.DataFrame) -> pd.DataFrame:  # a row per way, the mean of its cells
-    "What each way costs."
-    found = table[(table.what == "cost") | (table.metric == "tokens")]
-    means = found.groupby(["setting", "metric"], sort=False).value.mean().unstack()
-    return means.reindex(index=found.setting.unique(), columns=found.metric.unique())
+    "The costs of each way."
+    cost = table[(table.what == "cost") | (table.metric == "tokens")]
+    means = cost.groupby(["setting", "metric"], sort=False).value.mean().unstack()
+    return means.reindex(index=cost.setting.unique(), columns=cost.metric.unique())
 
 # %% ../../nbs/08_study/02_study_report.ipynb #f7838bb3
 def holm(p: Sequence[float]) -> np.ndarray:  # NaN stays
@@ -156,11 +157,11 @@ def distances(
     measure: str,  # of those that `measures` names
 ) -> pd.DataFrame:  # rows: model, language, limit; a column for each way
     "The ways' values less the baseline's, means over seeds; `ValueError` where nothing can be compared."
-    found = measures(table)
-    if measure not in set(found.measure):
-        raise ValueError(f"no measure {measure!r}; choose from {', '.join(found.measure.unique())}")
-    found = found[found.measure == measure]
-    values = found.pivot_table(index=[*PLACE, "seed"], columns="setting", values="value", sort=False)
+    rows = measures(table)
+    if measure not in set(rows.measure):
+        raise ValueError(f"no measure {measure!r}; choose from {', '.join(rows.measure.unique())}")
+    rows = rows[rows.measure == measure]
+    values = rows.pivot_table(index=[*PLACE, "seed"], columns="setting", values="value", sort=False)
     if baseline not in values:
         raise ValueError(f"no {measure} of the way {baseline!r}; choose from {', '.join(values)}")
     apart = values.drop(columns=baseline).sub(values[baseline], axis=0)
@@ -172,7 +173,7 @@ def distance_dots(
     baseline: str,
     measure: str,
     path: str | Path | None = None,
-):
+) -> Figure:
     "How far each way is from the baseline: a dot for each language, and a bar at their mean; the best way is on top."
     from vocab_lit.study.figures import INK, PALETTE, described, plt, use_style
 
@@ -210,9 +211,9 @@ def _in_markdown(frame: pd.DataFrame) -> str:
 
 
 def _results(table: pd.DataFrame) -> Iterable[str]:
-    for place, found in way_tables(table).items():
+    for place, results in way_tables(table).items():
         yield f"## {', '.join(place)}"
-        yield _in_markdown(found.rename_axis("way"))
+        yield _in_markdown(results.rename_axis("way"))
     unknown = unknown_ways(table)
     if len(unknown):
         told = "; ".join(f"{r.setting} in {r.language} ({r.value:.1%})" for r in unknown.itertuples())
@@ -220,9 +221,9 @@ def _results(table: pd.DataFrame) -> Iterable[str]:
 
 
 def _tests(table: pd.DataFrame, baseline: str) -> Iterable[str]:
-    found = paired_tests(table, baseline)
-    found = found[found.pairs > 1]
-    if found.empty:
+    tests = paired_tests(table, baseline)
+    tests = tests[tests.pairs > 1]
+    if tests.empty:
         return
     yield f"## Beside {baseline}"
     yield (
@@ -231,7 +232,7 @@ def _tests(table: pd.DataFrame, baseline: str) -> Iterable[str]:
         "language says nothing about others, and few pairs find only large ones. The start hardly depends on the "
         "seed, so that it is tested over languages alone."
     )
-    yield _in_markdown(found.rename(columns={"p_holm": "p (Holm)"}).set_index("measure"))
+    yield _in_markdown(tests.rename(columns={"p_holm": "p (Holm)"}).set_index("measure"))
 
 
 def report_text(

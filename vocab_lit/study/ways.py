@@ -51,6 +51,7 @@ class Way:
 
     @property
     def method(self) -> str:
+        "The recipe of new embeddings; otherwise the vocabulary."
         return self.init.method if self.makes_rows else self.vocabulary
 
     @property
@@ -64,18 +65,23 @@ class Way:
 
     @property
     def init(self) -> InitSettings:
+        "The settings of the initialisation."
         return self._of(InitSettings)
 
     @property
     def trim(self) -> TrimSettings:
+        "The settings of trimming."
         return self._of(TrimSettings)
 
     @property
     def auxiliary(self) -> bool:
+        "Whether token vectors are those of an auxiliary model."
         return self.given.get("vectors") == AUXILIARY
 
-    def transplant(self, **files) -> TransplantSettings:  # dictionary, source_text, vectors and others of a language
-        "What a transplant is asked for."
+    def transplant(
+        self, **files: object
+    ) -> TransplantSettings:  # dictionary, source_text, vectors and others of a language
+        "The settings of a transplant."
         expansion = {"expansion": "continued"} if self.vocabulary == "continued" else {}
         if self.auxiliary:
             files = {"vectors": "auto", **files}
@@ -90,14 +96,14 @@ class Way:
 
     @property
     def mode(self) -> str:
-        "What learns, in a word."
+        "The mode of training, `adapter` or `none`."
         if not self.lapt.trains:
             return "none"
         return "adapter" if self.adapter is not None else self.lapt.config().mode
 
     @property
     def facts(self) -> dict:
-        "What decides the result."
+        "The settings that decide the result."
         left_out = ("name", "only") if self.fine_tuning else ("name", "only", "fine_tuning")
         facts = {name: value for name, value in asdict(self).items() if name not in left_out}
         return facts | dict(config=asdict(self.lapt.config()) if self.lapt.trains else {})
@@ -166,7 +172,7 @@ def _adapter(value, at: str) -> dict | None:
 
 
 def _read_only(given: dict, at: str) -> dict[str, tuple]:
-    "What a way is limited to."
+    "The languages, amounts, seeds and tasks that a way is limited to."
     only = {key: each_once(listed(given[key]), f"{at}.{key}") for key in ("languages", "tasks") if key in given}
     if "amounts" in given:
         only["amounts"] = tuple(read_amounts(given["amounts"], f"{at}.amounts"))

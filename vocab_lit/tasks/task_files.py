@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from .registry import TASKS
 from .settings import SPLITS, EvaluateSettings
@@ -66,6 +67,6 @@ def evaluation(
     seed: int = 0,
 ) -> EvaluateSettings:
     "The settings of an evaluation, from a part of a setup file."
-    files = {part: str(given[part]) for part in SPLITS if given.get(part)}
+    files: dict[str, Any] = {part: str(given[part]) for part in SPLITS if given.get(part)}
     changes = {name: value for name, value in given.items() if name not in SPLITS}
     return EvaluateSettings(task.removeprefix(KEEP), seeds=seeds, seed=seed, changes=changes, **files)

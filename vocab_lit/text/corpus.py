@@ -309,12 +309,46 @@ def _language_filters(how: CleanSettings) -> list[str]:
 
 
 def clean(
-    lines: Iterable[str],  # texts without surrounding white space
-    report: CleanReport | None = None,  # filled while lines are read
+    lines: Iterable[str],
+    report: CleanReport | None = None,
     how: CleanSettings = CleanSettings(),
-    tokens: Callable[[str], list[str]] = text_tokens,  # `str.split` counts by spaces in every script, as in the paper
-) -> Iterator[str]:  # the lines kept, in order
-    "Leave out lines that are no sentences (Downey et al., 2023, Appendix A)."
+    tokens: Callable[[str], list[str]] = text_tokens,
+) -> Iterator[str]:
+    """Leave out lines that are no sentences, and copies of earlier lines.
+
+    Parameters
+    ----------
+    lines : iterable of str
+        Text without white space around its lines; it is read once, as the result is.
+    report : CleanReport, optional
+        It counts the lines and characters that each filter leaves out, while lines are read.
+    how : CleanSettings, default CleanSettings()
+        The filters.
+    tokens : callable, default text_tokens
+        The tokens of a line, which the filters count. `str.split` counts by spaces in every script, as the paper does.
+
+    Yields
+    ------
+    str
+        The lines that are kept, in order.
+
+    Raises
+    ------
+    SettingError
+        Where a setting cannot be as it is.
+
+    Notes
+    -----
+    The filters are those of Downey et al. (2023, Appendix A).
+
+    Examples
+    --------
+    >>> report = CleanReport()
+    >>> list(clean(["Habari ya asubuhi.", "12 345", "Karibu", "Habari ya asubuhi."], report))
+    ['Habari ya asubuhi.']
+    >>> report.lines["duplicate"]
+    1
+    """
     how.check()
     report = CleanReport() if report is None else report
     filters, seen_before, foreign = _shape_filters(how), _seen_before(how), _foreign(how)
@@ -349,10 +383,32 @@ def sampling_weights(
 
 # %% ../../nbs/01_text/01_corpus.ipynb #1ff9a537
 class Lines:
-    "The lines of text, read anew each time."
+    """The lines of text, read anew each time that one iterates over them, so that memory does not grow with the text.
+
+    Parameters
+    ----------
+    *paths : str or Path
+        Text sources, as `read_lines` takes them: files, folders, patterns and data sets, one after the other.
+
+    Raises
+    ------
+    ValueError
+        While the lines are read, where a line is not UTF-8 or a file is damaged.
+    FileNotFoundError
+        While the lines are read, where there is no such file or folder.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> file = Path(tempfile.mkdtemp(), "sw.txt")
+    >>> _ = file.write_text("Habari ya asubuhi.\\nKaribu sana.\\n")
+    >>> lines = Lines(file)
+    >>> len(list(lines)), len(list(lines))
+    (2, 2)
+    """
 
     def __init__(self, *paths: str | Path):
-        self.paths = paths  # text sources, as for `iter_lines`
+        self.paths = paths
 
     def __iter__(self) -> Iterator[str]:
         return iter_lines(*self.paths)

@@ -128,11 +128,48 @@ def _with_merges(vocab: Vocab, model: dict[str, Any], merges: list, new: dict[st
 
 
 def expand_tokenizer(
-    source: PreTrainedTokenizerBase | Vocab,  # the tokenizer to expand, or its vocabulary
-    auxiliary: PreTrainedTokenizerBase | Vocab,  # one trained on the target language, with a model of the same kind
-    n: int = 30_000,  # how many of its first tokens to consider (Dobler and de Melo, 2023, Section 3.1)
-) -> PreTrainedTokenizerFast:  # ids of the source unchanged, new tokens after them
-    "Add the first tokens of an auxiliary tokenizer that the source vocabulary lacks."
+    source: PreTrainedTokenizerBase | Vocab,
+    auxiliary: PreTrainedTokenizerBase | Vocab,
+    n: int = 30_000,
+) -> PreTrainedTokenizerFast:
+    """Vocabulary expansion: add the first tokens of an auxiliary tokenizer that the source vocabulary lacks.
+
+    Parameters
+    ----------
+    source : PreTrainedTokenizerBase or Vocab
+        The tokenizer to expand, or its vocabulary where that has been read.
+    auxiliary : PreTrainedTokenizerBase or Vocab
+        A tokenizer trained on the target language, with a model of the same kind.
+    n : int, default 30,000
+        How many of its first tokens to consider, which are its most frequent. Those that the source has, and those that
+        its chat template writes, are not added.
+
+    Returns
+    -------
+    PreTrainedTokenizerFast
+        Ids of the source are unchanged, and new tokens follow them.
+
+    Raises
+    ------
+    ValueError
+        Where the two tokenizers are of different kinds or mark words differently, where `n` is below 1, or where the
+        source has all of these tokens.
+
+    Notes
+    -----
+    Dobler and de Melo (2023, Section 3.1). `vocab_lit.tokens.continued` lets the source's own tokenizer learn the new
+    tokens instead.
+
+    Examples
+    --------
+    >>> from vocab_lit.text.phrasebook import lines
+    >>> from vocab_lit.tokens.train import train_tokenizer
+    >>> source = train_tokenizer(lines("en", 600, seed=0), "wordpiece", 500)
+    >>> auxiliary = train_tokenizer(lines("sw", 600, seed=0), "wordpiece", 500)
+    >>> expanded = expand_tokenizer(source, auxiliary, 400)
+    >>> len(source) < len(expanded) <= len(source) + 400
+    True
+    """
     if n < 1:
         raise ValueError(f"cannot expand by {n} tokens; give at least 1")
     source, auxiliary = Vocab.of(source), Vocab.of(auxiliary)

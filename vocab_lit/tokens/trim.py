@@ -284,11 +284,50 @@ def _check_room(parts: Parts, always: int, settings: TrimSettings) -> None:
 
 @no_collection()
 def trim(
-    source: PreTrainedTokenizerBase,  # a fast tokenizer
-    texts: Mapping[str, Iterable[str]],  # {name: lines}, such as a text for each language
+    source: PreTrainedTokenizerBase,
+    texts: Mapping[str, Iterable[str]],
     settings: TrimSettings = TrimSettings(),
 ) -> Built:
-    "Keep the tokens that texts need; `ValueError` where there is no room for what has to stay."
+    """Keep the tokens of a vocabulary that texts need; a text whose tokens all stay is divided as before.
+
+    Parameters
+    ----------
+    source : PreTrainedTokenizerBase
+        A fast tokenizer with a BPE, Unigram or WordPiece model.
+    texts : mapping of str to iterable of str
+        Lines by the name of the text, such as a text for each language. Each text is covered by itself and read once.
+    settings : TrimSettings, default TrimSettings()
+        The share of each text whose tokens stay, the most tokens that stay, and which single characters do.
+
+    Returns
+    -------
+    Built
+        The tokenizer; `source_ids`, an int64 array (tokens,) of the ids in the source; and `counts`, how often each
+        text has each token of the source.
+
+    Raises
+    ------
+    ValueError
+        Where the model cannot be trimmed, or the vocabulary has no token for anything in a text.
+    SettingError
+        Where there is no room for what has to stay: special tokens, bytes or single characters.
+
+    Notes
+    -----
+    Abdaoui et al. (2020) trim multilingual models to the vocabulary of one language.
+
+    Examples
+    --------
+    >>> from vocab_lit.text.phrasebook import lines
+    >>> from vocab_lit.tokens.train import train_tokenizer
+    >>> english, swahili = lines("en", 200, seed=0), lines("sw", 200, seed=0)
+    >>> source = train_tokenizer(english + swahili, "bpe", 700)
+    >>> trimmed = trim(source, {"sw": swahili})
+    >>> len(trimmed.tokenizer) < len(source)
+    True
+    >>> trimmed.tokenizer.tokenize(swahili[0]) == source.tokenize(swahili[0])
+    True
+    """
     settings.check()
     parts = Parts(source)
     counts = {name: count_tokens(source, lines) for name, lines in texts.items()}

@@ -513,7 +513,8 @@ def lapt(
     >>> folder = data_path("models", "mini-xlmr")
     >>> model, tokenizer = vl.load_model(folder), vl.load_tokenizer(folder)
     >>> config = vl.LaptConfig(steps=2, batch_size=4, length=32, eval_every=1)
-    >>> losses = vl.lapt(model, tokenizer, lines("sw", 200), lines("sw", 40, held_out=True), config)
+    >>> train, held_out = lines("sw", 200, seed=0), lines("sw", 40, seed=0, held_out=True)
+    >>> losses = vl.lapt(model, tokenizer, train, held_out, config)
     >>> losses.step.tolist()
     [0, 1, 2]
     """

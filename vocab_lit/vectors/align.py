@@ -414,8 +414,6 @@ def align_tokens(
     if only is not None:
         source = _restricted(source, source_tokenizer, only)
         report |= {"source tokens left": int(source.known.sum())}
-    report |= {
-        "source tokens with a vector": f"{source.known.sum():,} of {len(source):,}",
-        "target tokens with a vector": f"{target.known.sum():,} of {len(target):,}",
-    }
-    return AlignedVectors(source, target, report)
+    sides = {"source": source, "target": target}
+    shares = {f"{side} tokens with a vector": f"{v.known.sum():,} of {len(v):,}" for side, v in sides.items()}
+    return AlignedVectors(source, target, report | shares)

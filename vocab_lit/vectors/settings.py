@@ -11,6 +11,7 @@ import zipfile
 from collections.abc import Iterable
 from itertools import accumulate
 from pathlib import Path
+from typing import Any
 
 from ..text.extras import check_extra
 from vocab_lit.text.settings import (
@@ -182,6 +183,6 @@ class VectorTraining(Settings):
         within("seed", self.seed, 0, LARGEST_SEED)
 
     @property
-    def given(self) -> dict[str, object]:
+    def given(self) -> dict[str, Any]:
         "The options for `token_vectors` and `train_words`; what is not given is left to the method."
         return {name: value for name, value in vars(self).items() if value is not None}

@@ -194,18 +194,11 @@ def train_fasttext(
     counts = count_ids(ids, len(words))
     frequent = _frequent(words, counts, min_count)
     epochs = _checked_epochs(epochs, frequent)
-    model = import_extra("gensim.models", "fasttext").FastText(
-        vector_size=dim,
-        min_count=1,
-        epochs=epochs,
-        workers=threads,
-        seed=seed,
-        window=window,
-        min_n=min_n,
-        max_n=max_n,
-        bucket=min(len(ngrams(frequent, min_n, max_n)), max_buckets),
-        **_FOCUS_OPTIONS,  # gensim's own defaults are word2vec's
-    )
+    bucket = min(len(ngrams(frequent, min_n, max_n)), max_buckets)
+    sizes = dict(vector_size=dim, min_count=1, window=window, min_n=min_n, max_n=max_n, bucket=bucket)
+    run = dict(epochs=epochs, workers=threads, seed=seed)
+    # gensim's own defaults are word2vec's
+    model = import_extra("gensim.models", "fasttext").FastText(**sizes, **run, **_FOCUS_OPTIONS)
     model.build_vocab_from_freq(frequent)
     model.train(_Sentences(words, ids), total_words=int(counts.sum()), epochs=epochs)
     return model

@@ -9,6 +9,7 @@ import logging
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -50,11 +51,10 @@ def train_vectors_files(
         hint = "and ppmi has no n-grams to write; choose .vec, or fasttext"
         raise SettingError("method", f" {out}: a .bin file is a fastText model, {hint}")
     check_text(text)
-    train = _train_token_vectors if tokenizer else _train_word_vectors
     if out.suffix == ".bin":
         how = replace(how, method="fasttext")
     with write_file(out) as part:
-        return train(text, part, tokenizer, how)
+        return _train_token_vectors(text, part, tokenizer, how) if tokenizer else _train_word_vectors(text, part, how)
 
 
 def _read(text: Sequence[str | Path]) -> Lines:
@@ -63,20 +63,22 @@ def _read(text: Sequence[str | Path]) -> Lines:
     return lines
 
 
-def _train_token_vectors(text, part: Path, tokenizer: str | Path, how: VectorTraining) -> dict:
+def _train_token_vectors(text: Sequence[str | Path], part: Path, tokenizer: str | Path, how: VectorTraining) -> dict:
     from vocab_lit.tokens.tokenizer import load_tokenizer
     from vocab_lit.vectors.token_vectors import save_vectors, token_vectors
 
     opened = load_tokenizer(tokenizer)
-    made = token_vectors(opened, _read(text), **how.given)
+    options: dict[str, Any] = dict(how.given)
+    made = token_vectors(opened, _read(text), **options)
     save_vectors(made, opened, part)
     return dict(vectors=int(made.known.sum()), dimensions=made.matrix.shape[1], made_by=made.name)
 
 
-def _train_word_vectors(text, part: Path, tokenizer: None, how: VectorTraining) -> dict:
+def _train_word_vectors(text: Sequence[str | Path], part: Path, how: VectorTraining) -> dict:
     from vocab_lit.vectors.word_vectors import save_words, train_words
 
-    words = train_words(_read(text), **how.given)
+    options: dict[str, Any] = dict(how.given)
+    words = train_words(_read(text), **options)
     save_words(words, part)
     made_by = "fastText on words" if words.model else "word PPMI"
     return dict(vectors=len(words.words), dimensions=words.dim, made_by=made_by)
@@ -128,7 +130,7 @@ def nearest_in_files(
 
     pairs = read_dictionary(dictionary) if dictionary else None
     here, there = open_words(file), open_words(to) if to else None
-    turn = rotation(here, there, known_pairs(here, there, pairs), normalise) if pairs else None
+    turn = rotation(here, there, known_pairs(here, there, pairs), normalise) if there and pairs else None
     if there and here.dim != there.dim:
         raise ValueError(
             f"{file} has vectors of {here.dim} dimensions and {to} of {there.dim}; use vectors of the same number"
