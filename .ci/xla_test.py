@@ -28,7 +28,7 @@ def run() -> dict:  # what is compared
     from vocab_lit.models.new_rows import only_new_rows
     from vocab_lit.models.transplant import transplant
     from vocab_lit.tasks.finetune import fine_tune
-    from vocab_lit.tasks.settings import TaskConfig
+    from vocab_lit.tasks.config import TaskConfig
     from vocab_lit.tasks.tagging import Tagged
     from vocab_lit.text.corpus import data_path
     from vocab_lit.text.phrasebook import lines, sentences

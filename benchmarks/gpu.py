@@ -102,7 +102,7 @@ def _their_trainer(model, tokenizer, file, length, batch, steps, folder, bf16) -
 @contextlib.contextmanager
 def as_side(side: str, model: PreTrainedModel, small: bool) -> Iterator[None]:
     "Inside the block a model trains as a side does."
-    from vocab_lit.training.trainer import activations_recomputed, answering_with_loss, compiled_blocks
+    from vocab_lit.training.contexts import activations_recomputed, answering_with_loss, compiled_blocks
 
     with contextlib.ExitStack() as stack:
         if side == "compiled":

@@ -33,7 +33,7 @@ def memory(meter: Meter, file: str, steps: int = 4) -> None:
 
     out, config = f"{file}.out", LaptConfig(steps=steps, batch_size=8, length=72, eval_every=steps)
     with meter:
-        lapt_files(data_path("models", "mini-xlmr"), [file], out, config, say=lambda _: None)
+        lapt_files(data_path("models", "mini-xlmr"), [file], out, config)
     shutil.rmtree(out)
 
 

@@ -36,7 +36,7 @@ from studies.setups import SCALES, check_custom, scale_lapt, scale_models
 from studies.transfer import METHODS, Transfer, budget_cells, transfer_cells
 from vocab_lit.models.device import find_device
 from vocab_lit.study.results import Cell, with_needs
-from vocab_lit.tasks.settings import TASK_PRESETS
+from vocab_lit.tasks.registry import TASKS
 from vocab_lit.training.settings import LaptConfig
 
 if TYPE_CHECKING:
@@ -237,7 +237,7 @@ def _loads(needed: Needs, scale: str, parameters: dict) -> list[Load]:
     runs = Counter()
     for load in count_loads(needed.cells, needed.shapes, scale, needed.paper):
         runs[replace(load, runs=0)] += load.runs
-    without_files = [f"fine-tuning, {t}" for t in TASK_PRESETS if scale == "custom" and not parameters.get(t)]
+    without_files = [f"fine-tuning, {t}" for t in TASKS if scale == "custom" and not parameters.get(t)]
     return [replace(load, runs=n) for load, n in runs.items() if not load.what.startswith(tuple(without_files))]
 
 

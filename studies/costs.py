@@ -16,7 +16,7 @@ from studies.setups import get_setup
 from vocab_lit.models.device import find_device
 from vocab_lit.models.source import load_model
 from vocab_lit.study.results import Cell, with_needs
-from vocab_lit.tasks.settings import PAPERS, TASK_PRESETS
+from vocab_lit.tasks.registry import TASKS
 from vocab_lit.text.corpus import data_path
 from vocab_lit.text.mirror import in_mirror
 from vocab_lit.tokens.tokenizer import load_tokenizer
@@ -311,7 +311,8 @@ def _text_load(training: OnText, shape: Shape, runs: int) -> Load:
 
 
 def _task_load(tuning: OnTask, shape: Shape, scale: str, paper: str, runs: int) -> Load:
-    config = PAPERS[paper][tuning.task][tuning.adapters] if paper in PAPERS else TASK_PRESETS[tuning.task]
+    task = TASKS[tuning.task]
+    config = task.papers[paper][tuning.adapters] if paper in task.papers else task.config
     mini, length = scale == "mini", _TOKENS[tuning.task]
     examples = _EXAMPLES["mini" if mini else "paper"][tuning.task] * (8 if mini else config.epochs)
     tokens, steps = examples * length, -(-examples // config.batch_size)

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 from studies.presets import PAPER_TEXT, scale_parameters
 from studies.setups import scale_lapt, scale_tasks, scale_vocab_size
-from vocab_lit.tasks.settings import NO_EARLY_STOP, PAPERS, task_settings
+from vocab_lit.tasks.config import NO_EARLY_STOP
+from vocab_lit.tasks.registry import papers, task_settings
 from vocab_lit.text.corpus import data_path, mix
 from vocab_lit.text.settings import CleanSettings
 from vocab_lit.vectors.token_vectors import token_fasttext
@@ -74,10 +75,11 @@ def task_values(paper: str, scale: str) -> dict[str, dict[str, dict[str, object]
 
     preset = paper if paper != "wechsel" else "wechsel-roberta"
     whole, adapters = scale_tasks(scale, preset), scale_tasks(scale, f"{preset}-adapter")
-    by_task = {task: {"whole model": values(whole[task]), "adapters": values(adapters[task])} for task in PAPERS[paper]}
+    known = papers()[paper]
+    by_task = {task: {"whole model": values(whole[task]), "adapters": values(adapters[task])} for task in known}
     if scale == "mini":
         return by_task
-    for task, settings in PAPERS[paper].items():
+    for task, settings in known.items():
         for name in settings.changes:
             by_task[task][name] = values(task_settings(paper, task, of=[name]))
         if settings.low_resource_batch:

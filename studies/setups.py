@@ -12,11 +12,12 @@ from studies.constructed import LANGUAGES, world_of
 from studies.hub import HubText, Sample, has_task, hub_model, hub_splits, stored_mix, stored_text
 from studies.hub_sources import MODELS, get_source
 from studies.presets import PAPER_TEXT, PaperText, paper_of
+from vocab_lit.tasks.config import TaskConfig
 from vocab_lit.tasks.evaluate import read_examples
 from vocab_lit.tasks.nli import Pair
 from vocab_lit.tasks.parsing import Parsed
 from vocab_lit.tasks.qa import Answer, Question
-from vocab_lit.tasks.settings import PAPERS, TASK_PRESETS, TaskConfig, task_settings
+from vocab_lit.tasks.registry import TASKS, papers, task_settings
 from vocab_lit.tasks.splits import hold_out
 from vocab_lit.tasks.tagging import Tagged
 from vocab_lit.text.corpus import data_path, mix, read_lines, split_lines
@@ -29,6 +30,11 @@ if TYPE_CHECKING:
 
 
 Splits = tuple[list, list, list]  # examples of a task: train, dev, test
+
+
+def default_configs() -> dict[str, TaskConfig]:  # by task
+    "The hyper-parameters that tasks have of their own."
+    return {name: task.config for name, task in TASKS.items()}
 
 
 @dataclass(frozen=True)
@@ -46,7 +52,7 @@ class Setup:
     splits: Callable[..., Splits] | None = field(default=None, repr=False)
     # of a task and a language: whether there are examples; None: of all
     has_task: Callable[[str, str], bool] | None = field(default=None, repr=False)
-    tasks: Mapping[str, TaskConfig] = field(default_factory=lambda: TASK_PRESETS)  # hyper-parameters of fine-tuning
+    tasks: Mapping[str, TaskConfig] = field(default_factory=default_configs)  # hyper-parameters of fine-tuning
     split_digits: bool = False  # whether the target tokenizer splits numbers into digits
     source_text: Sequence[str] = field(default=(), repr=False)  # text in the source model's language, for WECHSEL
     pairs: Sequence[tuple[str, str]] = field(default=(), repr=False)  # a dictionary from that language to the target's
@@ -289,8 +295,8 @@ def scale_tasks(
     "The hyper-parameters of fine-tuning at a scale; of tasks that the paper does not have, the tasks' own."
     paper, adapters = preset.removesuffix("-adapter"), preset.endswith("-adapter")
     paper = "wechsel" if paper.startswith("wechsel") else paper
-    others = TASK_PRESETS if paper in ("focus", "embedding-structure") else {}
-    tasks = {**others, **{task: task_settings(paper, task, adapters, of=of) for task in PAPERS[paper]}}
+    others = default_configs() if paper in ("focus", "embedding-structure") else {}
+    tasks = {**others, **{task: task_settings(paper, task, adapters, of=of) for task in papers()[paper]}}
     if scale != "mini":
         return tasks
     rates = MINI_RATES[preset].tasks if preset in MINI_RATES else {}

@@ -24,8 +24,9 @@ from vocab_lit.models.source import load_model
 from vocab_lit.models.token_tensors import token_parameters
 from vocab_lit.study.adaptation import Adaptation
 from vocab_lit.study.results import Cell, ResultStore, Workers, cell_stamp, made_once, unstack_in_order, with_needs
+from vocab_lit.tasks.config import TaskConfig
 from vocab_lit.tasks.finetune import evaluate, fine_tune
-from vocab_lit.tasks.settings import TaskConfig, task_settings
+from vocab_lit.tasks.registry import task_settings
 from vocab_lit.text.files import write_file, write_folder
 from vocab_lit.text.mirror import in_mirror
 from vocab_lit.tokens.tokenizer import load_tokenizer, save_tokenizer

@@ -5,7 +5,7 @@ import pytest
 
 from studies.hyperparameters import hyperparameters, printed_hyperparameters, taken
 from studies.presets import PAPER_TEXT
-from vocab_lit.tasks.settings import PAPERS
+from vocab_lit.tasks.registry import TASKS, papers
 from vocab_lit.training.settings import PRESETS, LaptConfig
 
 
@@ -20,7 +20,7 @@ def printed_lines():
         rows, found = printed_hyperparameters(paper), []
         lines = {(row.setup, row.stage, row.parameter): row for row in rows.itertuples()}
         for (setup, stage, name), value in values.items():
-            stages = (stage, "tasks") if stage in PAPERS[paper] else (stage,)
+            stages = (stage, "tasks") if stage in papers()[paper] else (stage,)
             asked = [(s, place) for place in stages for s in (setup, "")]
             line = next((lines[s, place, name] for s, place in asked if (s, place, name) in lines), None)
             if line is None:
@@ -84,8 +84,8 @@ def test_a_hyper_parameter_that_is_changed_is_found(printed_lines):
         ("wechsel", "ner", dict(warmup_steps=0)),
     ):
         with pytest.MonkeyPatch.context() as patch:
-            settings = PAPERS[paper][task]
-            patch.setitem(PAPERS[paper], task, settings._replace(whole=replace(settings.whole, **changes)))
+            settings = TASKS[task].papers[paper]
+            patch.setitem(TASKS[task].papers, paper, settings._replace(whole=replace(settings.whole, **changes)))
             assert any(stage == task for _, stage, *_ in wrong_lines(paper, taken(paper, "paper")))
     with pytest.raises(ValueError, match="no hyper-parameters of 'nobody'; choose from focus"):
         hyperparameters("nobody")

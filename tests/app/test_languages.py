@@ -2,7 +2,7 @@
 from vocab_lit.app import languages
 from vocab_lit.app.languages import example_setup, find_language, language_facts, language_resources
 from vocab_lit.app.setup_file import KEYS, read_setup
-from vocab_lit.tasks.settings import TASK_PRESETS
+from vocab_lit.tasks.registry import TASKS
 from vocab_lit.text.settings import options
 from vocab_lit.training.settings import LaptSettings
 import pytest
@@ -12,7 +12,7 @@ import re
 @pytest.fixture(scope='module')
 def cell_7f638154():
     # nbs/09_app/02_languages.ipynb, cell "import re" (7f638154)
-    global LaptSettings, Path, TASK_PRESETS, languages, options, place, pytest, re, read_setup, tempfile, written
+    global LaptSettings, Path, languages, options, place, pytest, re, read_setup, tempfile, written
     import re
     import tempfile
     from pathlib import Path
@@ -21,7 +21,6 @@ def cell_7f638154():
 
     from vocab_lit.app import languages
     from vocab_lit.app.setup_file import read_setup
-    from vocab_lit.tasks.settings import TASK_PRESETS
     from vocab_lit.text.settings import options
     from vocab_lit.training.settings import LaptSettings
 
@@ -109,7 +108,7 @@ def test_the_example_is_a_setup_that_is_read_also_with_every_comment_taken_away(
     (place / "tokenizer-wo").mkdir()
     open_all = re.sub(r"^(\s*)# (?=[a-z_]+: )", r"\1", example_setup("wo"), flags=re.M)
     whole = read_setup(written(open_all))
-    wanted = {"method", "seeds", "held_out", "extend", "dictionary", "source_vectors", *TASK_PRESETS, "keep_pos"}
+    wanted = {"method", "seeds", "held_out", "extend", "dictionary", "source_vectors", *TASKS, "keep_pos"}
     assert (
         wanted <= set(whole) <= set(KEYS)
         and set(whole["lapt"]) == set(options(LaptSettings)) - {"micro_batch"} | {"max_hours"}

@@ -5,14 +5,15 @@ from torch import nn
 from transformers import BertConfig, BertForMaskedLM, DistilBertConfig, DistilBertForMaskedLM, GPT2Config, GPT2LMHeadModel, RobertaConfig, RobertaForMaskedLM, XLMRobertaConfig, XLMRobertaForMaskedLM
 from vocab_lit.models.device import Device, device_arguments
 from vocab_lit.models.source import load_model
+from vocab_lit.tasks.config import TaskConfig
 from vocab_lit.tasks.finetune import Collate, evaluate, fine_tune, fine_tune_seeds, fit, predict, prepare, with_head
-from vocab_lit.tasks.settings import TaskConfig
-from vocab_lit.tasks.task import Row, Task, forward, label_weights, register
+from vocab_lit.tasks.registry import register
+from vocab_lit.tasks.task import Row, Task, forward, label_weights
 from vocab_lit.text.corpus import data_path
 from vocab_lit.text.phrasebook import lines
 from vocab_lit.tokens.tokenizer import load_tokenizer
+from vocab_lit.training.callbacks import StopWhenAsked
 from vocab_lit.training.settings import RunStopped
-from vocab_lit.training.trainer import StopWhenAsked
 import numpy as np
 import pytest
 import random

@@ -3,8 +3,7 @@ from pathlib import Path
 from transformers import BertConfig, BertForMaskedLM, GPT2Config, GPT2LMHeadModel, RobertaConfig, RobertaForMaskedLM
 from vocab_lit.models.source import load_model
 from vocab_lit.tasks.finetune import evaluate, fine_tune, predict, with_head
-from vocab_lit.tasks.nli import Pair, nli, read_pairs
-from vocab_lit.tasks.settings import PairConfig
+from vocab_lit.tasks.nli import Pair, PairConfig, nli, read_pairs
 from vocab_lit.text.corpus import data_path
 from vocab_lit.text.phrasebook import lines
 from vocab_lit.tokens.tokenizer import load_tokenizer, train_tokenizer
@@ -87,7 +86,7 @@ def cell_d45bfb0e(cell_b9847ca4):
         return pairs
 
 
-    learn = PairConfig(learning_rate=2e-3, batch_size=8, epochs=6, eval_every=3)
+    learn = PairConfig(learning_rate=2e-3, batch_size=8, epochs=3, eval_every=3)
     same = fine_tune(mini, mini_tokenizer, pairs_of(120, 1), pairs_of(40, 2), pairs_of(60, 3), "nli", config=learn)
     same.scores, same.history.round(3).tail(3)
 

@@ -6,9 +6,9 @@ from transformers import BertConfig, BertForMaskedLM, DistilBertConfig, DistilBe
 from vocab_lit.models.adapterhub import head_labels, is_task, load_adapter, load_head, save_adapter
 from vocab_lit.models.madx import MadX
 from vocab_lit.models.source import load_model
-from vocab_lit.tasks.finetune import Collate, evaluate, fine_tune, prepare, with_head
-from vocab_lit.tasks.parsing import PARSERS, Parsed, attachment, best_tree, dp, fault, load_parser, parse, parsing_rows, read_trees, stretches, write_trees
-from vocab_lit.tasks.settings import ParsingConfig
+from vocab_lit.tasks.finetune import Collate, evaluate, fine_tune, parse, prepare, with_head
+from vocab_lit.tasks.parser import PARSERS, load_parser
+from vocab_lit.tasks.parsing import Parsed, ParsingConfig, attachment, best_tree, dp, fault, parsing_rows, read_trees, stretches, write_trees
 from vocab_lit.tasks.splits import notes, row_notes
 from vocab_lit.text.corpus import data_path
 from vocab_lit.text.phrasebook import lines
@@ -640,7 +640,7 @@ def test_every_architecture_is_fine_tuned_with_sentences_longer_than_the_model_a
 def test_what_is_longer_than_the_model_is_said(cell_7ab0bfc2, cell_c1df6e17, cell_609eacbf):
     train, dev, test = toys[:20], [*toys[:2], LONG[4]], [LONG[3], LONG[2]]
     data = prepare(mini, mini_tokenizer, train, dev, test, "dp", ParsingConfig(max_length=40))
-    said = list(row_notes("dp", training=data.train, development=data.dev[1], test=data.test[1]))
+    said = list(row_notes(dp, training=data.train, development=data.dev[1], test=data.test[1]))
 
 
     def outside(trees):  # words whose head their own window does not hold
@@ -659,7 +659,7 @@ def test_what_is_longer_than_the_model_is_said(cell_7ab0bfc2, cell_c1df6e17, cel
     ]
     new_relation = Parsed(("a", "b"), (0, 1), ("root", "flat:name"))
     known = replace(train[0], relations=("det:x", *train[0].relations[1:]))
-    assert list(notes("dp", train, train, [new_relation, known])) == [
+    assert list(notes(dp, train, train, [new_relation, known])) == [
         "1 words of the test split have relations that training never shows (flat); they count as wrong",
         "1 of 2 test sentences are also in the training split",
     ]

@@ -67,5 +67,6 @@ def test_examples_in_several_rows_are_counted_and_a_task_may_say_what_is_lost(ce
 
 @pytest.mark.cell('nbs/07_tasks/02_splits.ipynb', 'cell "tasks and splits are known without torch" (7a5c0210)')
 def test_tasks_and_splits_are_known_without_torch():
-    heavy = "import sys, vocab_lit.tasks.splits; print([m for m in ('torch', 'transformers') if m in sys.modules])"
+    modules = "vocab_lit.tasks.splits, vocab_lit.tasks.settings"
+    heavy = f"import sys, {modules}; print([m for m in ('torch', 'transformers') if m in sys.modules])"
     assert subprocess.run([sys.executable, "-c", heavy], capture_output=True, text=True).stdout == "[]\n"

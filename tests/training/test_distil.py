@@ -2,6 +2,7 @@
 from dataclasses import replace
 from itertools import product
 from pathlib import Path
+from tools.examples import remarks
 from transformers import BertConfig, BertForMaskedLM, LlamaConfig, LlamaForCausalLM, XLMRobertaConfig, XLMRobertaForMaskedLM
 from vocab_lit.methods.settings import TransplantSettings
 from vocab_lit.models.new_rows import only_new_rows
@@ -29,7 +30,7 @@ import torch
 @pytest.fixture(scope='module')
 def cell_d1571105():
     # nbs/06_training/08_distil.ipynb, cell "import json" (d1571105)
-    global BertConfig, BertForMaskedLM, Freezer, LanguageAdapter, LaptConfig, LaptSettings, LlamaConfig, LlamaForCausalLM, RunSettings, TransplantSettings, XLMRobertaConfig, XLMRobertaForMaskedLM, amharic, data_path, divided, here, json, kinds, lapt, lapt_files, larger, lay_out, lines, load_model, load_tokenizer, only_new_rows, pd, pieces, product, pytest, read, replace, shutil, swahili, tempfile, there, train_tokenizer, transplant, transplant_files, whole
+    global BertConfig, BertForMaskedLM, Freezer, LanguageAdapter, LaptConfig, LaptSettings, LlamaConfig, LlamaForCausalLM, RunSettings, TransplantSettings, XLMRobertaConfig, XLMRobertaForMaskedLM, amharic, data_path, divided, here, json, kinds, lapt, lapt_files, larger, lay_out, lines, load_model, load_tokenizer, only_new_rows, pd, pieces, product, pytest, read, remarks, replace, shutil, swahili, tempfile, there, train_tokenizer, transplant, transplant_files, whole
     import json
     import shutil
     import tempfile
@@ -47,6 +48,7 @@ def cell_d1571105():
         XLMRobertaForMaskedLM,
     )
 
+    from tools.examples import remarks
     from vocab_lit.methods.settings import TransplantSettings
     from vocab_lit.models.new_rows import only_new_rows
     from vocab_lit.models.pipeline import transplant_files
@@ -305,12 +307,13 @@ def test_a_run_from_files_finds_its_teacher_resumes_to_the_bit_and_refuses_befor
     place, told, mini = Path(tempfile.mkdtemp()), [], data_path("models", "mini-xlmr")
     text = place / "sw.txt"
     text.write_text("\n".join(swahili), encoding="utf-8")
-    transplant_files(mini, [text], place / "start", TransplantSettings.of(method="fvt", vocab_size=400), say=told.append)
+    transplant_files(mini, [text], place / "start", TransplantSettings.of(method="fvt", vocab_size=400))
     asked = replace(few, batch_size=8, length=40, steps=4, eval_every=2, distil_snippets=2)
 
 
-    def trained(out, config=asked, source=place / "start", language=None, **run):
-        return lapt_files(source, [text], place / out, config, RunSettings(**run), language, say=told.append)
+    def trained(out, config=asked, source=place / "start", adapter=None, **run):
+        with remarks(told.append):
+            return lapt_files(source, [text], place / out, config, RunSettings(**run), adapter)
 
 
     def interrupted(freezer, step, at=Freezer.at):
@@ -350,7 +353,7 @@ def test_a_run_from_files_finds_its_teacher_resumes_to_the_bit_and_refuses_befor
             teacher=str(data_path("models", "mini-gpt2"))
         ),
         "no token is new: all embeddings are copies": dict(source=copies),
-        "mode distil is for a model that learns itself": dict(source=mini, language=LanguageAdapter("sw")),
+        "mode distil is for a model that learns itself": dict(source=mini, adapter=LanguageAdapter("sw")),
         "distil_layer 5: there are layers 1 to 3, and 0 for the last": dict(config=replace(asked, distil_layer=5)),
         "a teacher in mode distil, not in mode all": dict(config=replace(asked, mode="all"), teacher=str(mini)),
         "no new token is in the .* held-out lines": dict(held_out=(place / "am.txt",)),

@@ -44,7 +44,7 @@ def cell_f0269e41():
         for share in (0, 0.05, 0.2):
             keep = KeepSettings((str(folder / "long-en.txt"),), share)
             text, out = [folder / "long-sw.txt"], folder / f"share {share}"
-            found = lapt_files(data_path("models", "mini-gpt2"), text, out, config, say=lambda _: None, keep=keep)
+            found = lapt_files(data_path("models", "mini-gpt2"), text, out, config, keep=keep)
             before, after = found.iloc[0], found.iloc[-1]
             told = dict(share=share, swahili_before=before.loss, swahili=after.loss)
             rows.append(told | dict(english_before=before.kept_loss, english=after.kept_loss))

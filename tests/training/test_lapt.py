@@ -3,18 +3,19 @@ from collections import Counter
 from dataclasses import replace
 from packaging.version import Version
 from pathlib import Path
+from tools.examples import remarks
 from transformers import GPT2Config, GPT2LMHeadModel, RobertaConfig, RobertaForMaskedLM, Trainer, TrainerCallback, TrainingArguments, XLMRobertaConfig, XLMRobertaForMaskedLM
 from unittest import mock
 from vocab_lit.models.device import Device
 from vocab_lit.models.source import is_masked
 from vocab_lit.text.phrasebook import lines
 from vocab_lit.tokens.tokenizer import train_tokenizer
+from vocab_lit.training.contexts import check_compiler
 from vocab_lit.training.lapt import lapt, lapt_flops
 from vocab_lit.training.lm_data import MaskedBlocks, pack
 from vocab_lit.training.lm_loss import heldout_loss, label_positions, lm_loss
 from vocab_lit.training.memory import memory_for, step_memory
 from vocab_lit.training.settings import LaptConfig, RunSettings, RunStopped
-from vocab_lit.training.trainer import check_compiler
 import contextlib
 import itertools
 import json
@@ -91,7 +92,7 @@ def cell_1a970006():
     from transformers import TrainerCallback, XLMRobertaConfig, XLMRobertaForMaskedLM
 
     import vocab_lit.training.lapt
-    import vocab_lit.training.trainer
+    import vocab_lit.training.checkpoints
     from vocab_lit.models.lora import LoraAdapter
     from vocab_lit.text.phrasebook import lines
     from vocab_lit.tokens.tokenizer import train_tokenizer
@@ -163,7 +164,7 @@ def cell_a35ed2f9(cell_1a970006):
         "writing the first checkpoint": (torch, "save", 2),
         "writing the second checkpoint": (torch, "save", 7),
         "just after its renaming": (os, "replace", 4),
-        "after the old one is gone": (vocab_lit.training.trainer, "_remove_old", 2),
+        "after the old one is gone": (vocab_lit.training.checkpoints, "_remove_old", 2),
         "evaluating": (vocab_lit.training.lapt, "heldout_loss", 3),
         "the disk is full": (LaptTrainer, "save_model", 3),
     }
@@ -435,8 +436,9 @@ def test_where_shapes_are_fixed_training_and_evaluation_see_the_same_targets_in_
             return lm_loss(model, input_ids, labels, reduction, positions)
 
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(vocab_lit.training.trainer, "find_device", lambda: device)
-            patch.setattr(vocab_lit.training.trainer, "lm_loss", spy)
+            for module in (vocab_lit.training.trainer, vocab_lit.training.checkpoints):
+                patch.setattr(module, "find_device", lambda: device)
+            patch.setattr(vocab_lit.training.contexts, "lm_loss", spy)
             config = replace(quick, steps=6, eval_every=3)
             losses = lapt(fresh(**no_dropout), tokenizer, swahili, held_out, config)
         return losses, set(seen)
@@ -469,7 +471,7 @@ def test_a_training_step_on_a_gpu_waits_for_nothing_and_the_losses_are_those_of_
     finally:
         torch.cuda.set_sync_debug_mode("default")
     with pytest.MonkeyPatch.context() as patch:
-        for module in (vocab_lit.training.trainer, vocab_lit.models.device):
+        for module in (vocab_lit.training.trainer, vocab_lit.training.checkpoints, vocab_lit.models.device):
             patch.setattr(module, "find_device", lambda: Device("cpu", ""))
         assert (on_card - held_out_losses()).abs().max() < 0.02  # the card multiplies in 16 bits
 
@@ -792,7 +794,7 @@ def test_where_memory_does_not_suffice_the_run_goes_back_and_on_with_half_the_mi
         learn(greedy(8, after=4))
     with pytest.warns(UserWarning), pytest.raises(ValueError, match="one block is computed at a time; give gradient"):
         learn(greedy(0))
-    with pytest.raises(RuntimeError, match="another error"), mock.patch("vocab_lit.training.trainer.lm_loss") as broken:
+    with pytest.raises(RuntimeError, match="another error"), mock.patch("vocab_lit.training.contexts.lm_loss") as broken:
         broken.side_effect = RuntimeError("another error")
         learn(fresh())
 
@@ -815,7 +817,8 @@ def test_the_micro_batch_is_chosen_by_the_memory_that_is_free_kept_by_a_run_that
         def run(free, **more):
             patch.setitem(memory_for.__globals__, "free_memory", lambda: free)
             config = replace(quick, steps=2, eval_every=1)
-            lapt(fresh(), tokenizer, swahili, held_out[:20], config, folder=f"{folder}/a", say=said.append, **more)
+            with remarks(said.append):
+                lapt(fresh(), tokenizer, swahili, held_out[:20], config, folder=f"{folder}/a", **more)
             return given[-1]
 
         patch.setattr(TrainingArguments, "__post_init__", spy)

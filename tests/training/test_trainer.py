@@ -5,19 +5,18 @@ from vocab_lit.models.device import Device
 from vocab_lit.models.source import is_masked
 from vocab_lit.text.phrasebook import lines
 from vocab_lit.tokens.tokenizer import train_tokenizer
+from vocab_lit.training.callbacks import StageCallback
+from vocab_lit.training.checkpoints import FiniteTrainer
+from vocab_lit.training.contexts import answering_with_loss, random_state_restored
 from vocab_lit.training.lm_data import MaskedBlocks, pack
-from vocab_lit.training.settings import LaptConfig
+from vocab_lit.training.settings import LaptConfig, NonFiniteGradient
 from vocab_lit.training.stages import Freezer
-from vocab_lit.training.trainer import FiniteTrainer, LaptTrainer, NonFiniteGradient, StageCallback, answering_with_loss, garbage_collected_inside, random_state_restored, training_arguments
-import gc
+from vocab_lit.training.trainer import LaptTrainer, training_arguments
 import math
-import numpy as np
 import pytest
-import random
 import tempfile
 import torch
-import vocab_lit.training.trainer
-import weakref
+import vocab_lit.training.checkpoints
 
 
 @pytest.fixture(scope='module')
@@ -47,26 +46,6 @@ def cell_7a11e712():
         data = MaskedBlocks(blocks, 16, tokenizer if is_masked(model) else None, probability=probability)
         trainer = train(model, replace(one_step, micro_batch=micro), data, logging_first_step=True)
         return trainer.state.log_history[0]["loss"], default_data_collator(list(data))
-
-
-@pytest.mark.cell('nbs/06_training/05_trainer.ipynb', 'cell "random generators are as they were, also after an error, and what was made inside is collected" (7a11e706)')
-def test_random_generators_are_as_they_were_also_after_an_error_and_what_was_made_inside_is_collected():
-    class Cycle:
-        def __init__(self):
-            self.itself = self
-
-
-    torch.manual_seed(1)
-    random.seed(1)
-    np.random.seed(1)
-    before = torch.random.get_rng_state(), random.getstate(), np.random.get_state()[1].copy()
-    with pytest.raises(KeyError), random_state_restored(), garbage_collected_inside():
-        torch.rand(1), random.random(), np.random.rand()
-        cycle = weakref.ref(Cycle())
-        raise KeyError
-    assert torch.equal(torch.random.get_rng_state(), before[0]) and random.getstate() == before[1]
-    assert (np.random.get_state()[1] == before[2]).all()
-    assert cycle() is None and gc.get_freeze_count() == 0
 
 
 @pytest.mark.cell('nbs/06_training/05_trainer.ipynb', 'cell "the loss in the log is the mean over the targets, and a batch without targets changes nothing" (00f5f6a7)')
@@ -126,7 +105,7 @@ def test_a_gpu_says_that_a_gradient_is_not_finite_when_losses_are_written_down_a
 
         model.lm_head.dense.weight.register_hook(spoil)
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(vocab_lit.training.trainer, "find_device", lambda: Device(kind, ""))
+            patch.setattr(vocab_lit.training.checkpoints, "find_device", lambda: Device(kind, ""))
             patch.setattr(FiniteTrainer, "_note_broken", spy)
             with pytest.raises(NonFiniteGradient, match="the gradient at step 7 is not finite"):
                 train(model, replace(one_step, steps=30), MaskedBlocks(blocks, 480, tokenizer), logging_steps=3)

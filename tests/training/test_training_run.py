@@ -3,6 +3,7 @@ from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from pathlib import Path
 from safetensors.torch import load_file
+from tools.examples import remarks
 from transformers import AutoModelForCausalLM, AutoModelForMaskedLM, AutoTokenizer, Qwen3Config, Qwen3ForCausalLM
 from vocab_lit.methods.factored import factorize
 from vocab_lit.methods.factoring import Factoring
@@ -17,11 +18,12 @@ from vocab_lit.models.settings import LanguageAdapter, LoraSettings
 from vocab_lit.models.source import load_model
 from vocab_lit.text.corpus import data_path
 from vocab_lit.text.phrasebook import lines
+from vocab_lit.tokens.load import load_tokenizer
+from vocab_lit.training.contexts import activations_recomputed
 from vocab_lit.training.lapt import lapt
 from vocab_lit.training.lm_loss import heldout_loss, lm_loss
 from vocab_lit.training.settings import KeepSettings, LaptConfig, LaptSettings, RunSettings
 from vocab_lit.training.stages import Freezer
-from vocab_lit.training.trainer import activations_recomputed
 import copy
 import json
 import os
@@ -38,16 +40,21 @@ import vocab_lit.training.training_run as runs
 @pytest.fixture(scope='module')
 def cell_b2b2638a():
     # nbs/06_training/07_training_run.ipynb, cell "place = Path(tempfile.mkdtemp())" (b2b2638a)
-    global code, few, interrupted, mini, place, trained
+    global code, few, interrupted, mini, place, shallow, tokenizer, trained
     place = Path(tempfile.mkdtemp())
     for code in ("sw", "am"):
         (place / f"{code}.txt").write_text("\n".join(lines(code, 400, seed=0)), encoding="utf-8")
-    mini = data_path("models", "mini-xlmr")
+    mini = place / "mini"  # the first layer of the bundled model
+    shallow, tokenizer = load_model(data_path("models", "mini-xlmr")), load_tokenizer(data_path("models", "mini-xlmr"))
+    shallow.base_model.encoder.layer, shallow.config.num_hidden_layers = shallow.base_model.encoder.layer[:1], 1
+    shallow.save_pretrained(mini)
+    tokenizer.save_pretrained(mini)
     few = LaptConfig(steps=4, batch_size=4, length=72, learning_rate=1e-3, eval_every=2)
 
 
-    def trained(model, text, out, config=LaptSettings(), language=None, say=print, **run):
-        return runs.lapt_files(model, text, out, config, RunSettings(**run), language, say)
+    def trained(model, text, out, config=LaptSettings(), adapter=None, say=None, **run):
+        with remarks(say):
+            return runs.lapt_files(model, text, out, config, RunSettings(**run), adapter)
 
 
     @contextmanager
@@ -73,7 +80,7 @@ def cell_929c7dd9(cell_b2b2638a):
     # nbs/06_training/07_training_run.ipynb, cell "swahili = LanguageAdapter("sw")" (929c7dd9)
     global swahili
     swahili = LanguageAdapter("sw")
-    trained(mini, [place / "sw.txt"], place / "adapter", few, language=swahili).round(3)
+    trained(mini, [place / "sw.txt"], place / "adapter", few, adapter=swahili).round(3)
 
 
 @pytest.mark.cell('nbs/06_training/07_training_run.ipynb', 'cell "the result is a whole model that plain transformers loads, better on the held-out text" (3827cc7e)')
@@ -136,14 +143,14 @@ def test_a_run_that_is_stopped_before_after_or_while_it_is_cleared_away_is_resum
     AutoModelForMaskedLM.from_pretrained(mini).bfloat16().save_pretrained(source)
     (source / "vocab_lit.json").write_text("{}")
     (source / "plan.npz").write_bytes(b"plan")
-    text, short, quiet = place / "own.txt", replace(few, steps=2, eval_every=1), lambda _: None
+    text, short = place / "own.txt", replace(few, steps=2, eval_every=1)
     text.write_text((place / "sw.txt").read_text(encoding="utf-8"), encoding="utf-8")
     unseen = place / "unseen.txt"
     unseen.write_text("\n".join(lines("am", 30, seed=1)), encoding="utf-8")
 
 
     def run(out, resume=False, model=source, text=text, held_out=(unseen,), seed=0, config=short):
-        return trained(model, [text], place / out, config, held_out=held_out, seed=seed, resume=resume, say=quiet)
+        return trained(model, [text], place / out, config, held_out=held_out, seed=seed, resume=resume)
 
 
     whole = run("uncut")
@@ -191,9 +198,9 @@ def test_a_language_adapter_is_trained_alone_or_with_a_vocabulary_and_resumed(ce
         place / "vocabulary",
         TransplantSettings.of(method="script-posn-ident", vocab_size=400),
     )
-    amharic, quiet = LanguageAdapter("am", place / "vocabulary", 4, invertible=False, last_layer=False), lambda _: None
-    for language, code in ((swahili, "sw"), (amharic, "am")):
-        given = dict(text=[place / f"{code}.txt"], config=few, say=quiet, language=language)
+    amharic = LanguageAdapter("am", place / "vocabulary", 4, invertible=False, last_layer=False)
+    for adapter, code in ((swahili, "sw"), (amharic, "am")):
+        given = dict(text=[place / f"{code}.txt"], config=few, adapter=adapter)
         whole = trained(mini, out=place / f"whole-{code}", **given)
         assert whole.loss.iloc[-1] < whole.loss[0] and not (place / f"whole-{code}/run").exists()
         with interrupted(runs, "finish_run"):
@@ -205,7 +212,7 @@ def test_a_language_adapter_is_trained_alone_or_with_a_vocabulary_and_resumed(ce
                 mini,
                 out=place / f"cut-{code}",
                 resume=True,
-                **given | dict(language=LanguageAdapter(code, language.vocabulary, 8, invertible=False)),
+                **given | dict(adapter=LanguageAdapter(code, adapter.vocabulary, 8, invertible=False)),
             )
         # while the files are put in place
         with interrupted(os, "replace", lambda a, b: Path(b).name == "adapter_config.json"):
@@ -228,9 +235,9 @@ def test_a_language_adapter_is_trained_alone_or_with_a_vocabulary_and_resumed(ce
         "metrics.jsonl",
     ]
     with pytest.raises(ValueError, match="learns in mode all"):
-        trained(mini, [place / "sw.txt"], place / "x", replace(few, mode="emb"), language=swahili)
+        trained(mini, [place / "sw.txt"], place / "x", replace(few, mode="emb"), adapter=swahili)
     with pytest.raises(ValueError, match="cannot name an adapter"):
-        trained(mini, [place / "sw.txt"], place / "x", few, language=LanguageAdapter("../sw"))
+        trained(mini, [place / "sw.txt"], place / "x", few, adapter=LanguageAdapter("../sw"))
     assert not (place / "x").exists()
 
 
@@ -242,11 +249,11 @@ def test_low_dimensional_embeddings_are_what_learns_in_a_model_and_with_a_langua
     )
     made_of = TransplantSettings.of(method="mf10-kmeans-lex", vocab_size=400, factors=place / "factors")
     transplant_files(mini, [place / "am.txt"], folder, made_of)
-    quiet, told = dict(text=[place / "am.txt"], config=replace(few, mode="emb-rows"), say=lambda _: None), []
+    quiet, told = dict(text=[place / "am.txt"], config=replace(few, mode="emb-rows")), []
     before = load_embedding(folder / "factors.safetensors")
     for out, more in (
         ("rows", dict(model=folder)),
-        ("adapter", dict(model=mini, config=few, language=LanguageAdapter("am", folder, 4, invertible=False))),
+        ("adapter", dict(model=mini, config=few, adapter=LanguageAdapter("am", folder, 4, invertible=False))),
     ):
         given = quiet | more
         whole = trained(out=place / f"short-{out}", **given | dict(say=told.append))
@@ -305,7 +312,7 @@ def test_new_tokens_embeddings_learn_by_themselves_or_with_the_encoder_and_an_in
     with pytest.raises(ValueError, match="--report-to wanbd: transformers finds no such package here; install it"):
         trained(out=place / "x", **given | dict(report_to="wanbd"))
     with pytest.raises(ValueError, match="mode new is for a model that learns itself"):
-        trained(out=place / "x", **given | dict(model=mini, language=swahili))
+        trained(out=place / "x", **given | dict(model=mini, adapter=swahili))
     with pytest.raises(ValueError, match="say which they are, in `with only_new_rows"):
         lapt(load_model(mini), replaced.tokenizer, [], [], replace(few, mode="new"))
     assert not (place / "x").exists()
@@ -315,8 +322,11 @@ def test_new_tokens_embeddings_learn_by_themselves_or_with_the_encoder_and_an_in
 def test_what_is_forgotten_is_measured_a_share_of_the_blocks_is_replayed_and_a_stopped_run_ends_as_a_whole_one(cell_b2b2638a, cell_929c7dd9):
     (place / "en.txt").write_text("\n".join(lines("en", 400, seed=0)), encoding="utf-8")
     keep = KeepSettings((str(place / "en.txt"),), replay=0.5)
-    transplant_files(mini, [place / "am.txt"], place / "start", TransplantSettings.of(method="fvt", vocab_size=400))
-    given = dict(text=[place / "am.txt"], settings=replace(few, steps=4), say=lambda _: None)
+    knows_english = data_path("models", "mini-xlmr")
+    transplant_files(
+        knows_english, [place / "am.txt"], place / "start", TransplantSettings.of(method="fvt", vocab_size=400)
+    )
+    given = dict(text=[place / "am.txt"], settings=replace(few, steps=4))
     whole = runs.lapt_files(place / "start", out=place / "kept", keep=keep, **given)
     assert list(whole) == ["step", "loss", "kept_loss"]
     assert whole.round(9).equals(pd.read_csv(place / "kept/losses.csv").round(9))
@@ -340,7 +350,7 @@ def test_what_is_forgotten_is_measured_a_share_of_the_blocks_is_replayed_and_a_s
     assert (place / "kept-cut/model.safetensors").read_bytes() == (place / "kept/model.safetensors").read_bytes()
     for message, more in (
         ("am.txt is text of the new language too", dict(keep=KeepSettings((str(place / "am.txt"),)))),
-        ("nothing is forgotten", dict(keep=keep, language=swahili)),
+        ("nothing is forgotten", dict(keep=keep, adapter=swahili)),
         ("too few lines to hold some out", dict(keep=KeepSettings((str(place / "one line.txt"),)))),
     ):
         (place / "one line.txt").write_text("one\n")
@@ -394,9 +404,9 @@ def test_lora_leaves_an_adapter_that_plain_peft_loads_or_the_same_as_a_whole_mod
 
 @pytest.mark.cell('nbs/06_training/07_training_run.ipynb', 'cell "what LoRA cannot learn beside is refused" (5d1a0f02)')
 def test_what_lora_cannot_learn_beside_is_refused(cell_b2b2638a, cell_929c7dd9):
-    given = dict(model=mini, text=[place / "sw.txt"], out=place / "x", say=lambda _: None)
+    given = dict(model=mini, text=[place / "sw.txt"], out=place / "x")
     with pytest.raises(ValueError, match="a language adapter is all that learns; leave lora out"):
-        trained(config=replace(few, lora="r=4"), language=swahili, **given)
+        trained(config=replace(few, lora="r=4"), adapter=swahili, **given)
     with pytest.raises(ValueError, match="targets=q_proj: the layers of .* are dense.query.key.value"):
         trained(config=replace(few, lora="r=4,targets=q_proj"), **given)
     with pytest.raises(ValueError, match="LoRA is to learn: put it into the model, by `LoraAdapter"):
@@ -442,7 +452,7 @@ def test_lora_beside_the_embeddings_of_new_tokens_in_two_stages_in_masked_and_ca
         made = transplant_files(
             data_path("models", name), [place / "am.txt"], start, TransplantSettings.of(method="fvt", vocab_size=400)
         )
-        given = dict(model=start, text=[place / "am.txt"], say=lambda _: None)
+        given = dict(model=start, text=[place / "am.txt"])
         config = replace(few, length=64, mode="two-stage", steps=10, embeddings="new", lora="r=4")
         losses = trained(out=place / f"lora-{name}", config=config, **given)
         assert losses.loss.iloc[-1] < losses.loss[0]
@@ -470,7 +480,7 @@ def test_unknown_tokens_are_said_where_a_low_loss_means_nothing(cell_b2b2638a):
 @pytest.mark.cell('nbs/06_training/07_training_run.ipynb', 'cell "the preset\'s blocks are no longer than the model" (551eda53)')
 def test_the_preset_s_blocks_are_no_longer_than_the_model(cell_b2b2638a):
     with interrupted(runs, "lapt"):
-        trained(mini, [place / "sw.txt"], place / "preset", say=lambda _: None)
+        trained(mini, [place / "sw.txt"], place / "preset")
     assert json.loads((place / "preset/lapt.json").read_text())["config"]["length"] == 72
 
 
@@ -525,7 +535,7 @@ def test_no_line_of_a_mixture_is_lost(cell_b2b2638a):
 
         patch.setattr(runs, "lapt", keep)
         with pytest.raises(KeyboardInterrupt):
-            trained(mini, [place / "sw.txt", place / "am.txt"], place / "mixture", few, alpha=0.2, say=lambda _: None)
+            trained(mini, [place / "sw.txt", place / "am.txt"], place / "mixture", few, alpha=0.2)
     assert given == list(runs._open_text([place / "sw.txt", place / "am.txt"], (), 0.2, 0)[0])
 
 
@@ -535,10 +545,10 @@ def test_bad_input_is_refused_before_anything_is_written(cell_b2b2638a):
     (place / "short.txt").write_text("".join(f"neno {i}\n" for i in range(60)))
 
 
-    def refused(message, text=(place / "sw.txt",), model=mini, config=few, language=None, **run):
+    def refused(message, text=(place / "sw.txt",), model=mini, config=few, adapter=None, **run):
         for start in (runs.lapt_files, runs.check_lapt_files):  # the run, and a dry run of it
             with pytest.raises((ValueError, OSError), match=message):
-                start(model, text, place / "refused", config, RunSettings(**run), language)
+                start(model, text, place / "refused", config, RunSettings(**run), adapter)
             assert not (place / "refused").exists()
 
 
@@ -547,7 +557,7 @@ def test_bad_input_is_refused_before_anything_is_written(cell_b2b2638a):
     refused("empty.txt: the text is empty", [place / "empty.txt"])
     refused(
         "--vocabulary .*nowhere: no such folder; give that of a model",
-        language=LanguageAdapter("sw", vocabulary=place / "nowhere"),
+        adapter=LanguageAdapter("sw", vocabulary=place / "nowhere"),
     )
     refused("held-out lines make .* tokens and a block takes 72; give more text", [place / "short.txt"])
     refused("nowhere.txt: no such file", [place / "nowhere.txt"])
@@ -567,6 +577,7 @@ def test_bad_input_is_refused_before_anything_is_written(cell_b2b2638a):
     (place / "fp8/config.json").write_text(json.dumps(config))
     refused("fp8 is quantised by fp8, .*; give the model that was quantised", model=place / "fp8")
     told = []
-    runs.check_lapt_files(mini, [place / "sw.txt"], place / "refused", few, say=told.append)
+    with remarks(told.append):
+        runs.check_lapt_files(mini, [place / "sw.txt"], place / "refused", few)
     assert told[-1].startswith("4 steps of 4 x 72 tokens, mode all") and not (place / "refused").exists()
     refused("sw.txt is both trained on and held out", held_out=[place / "sw.txt"])

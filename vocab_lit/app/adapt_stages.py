@@ -25,7 +25,7 @@ from .adapt_report import SAMPLE, AdaptReport, task_in_words
 from .settings import Adaptation
 from ..models.pipeline import transplant_files
 from ..models.source import Source
-from ..tasks.evaluate import evaluate_files
+from ..tasks.evaluate import evaluate_files, silenced
 from ..tasks.settings import PERPLEXITY, EvaluateSettings, TaskRun
 from ..text.corpus import CleanReport, Lines, clean, hold_out, read_lines, size_of, write_json
 from ..text.files import write_folder
@@ -321,7 +321,7 @@ class TrainingStage(Stage):
         a = self.asked
         options: dict[str, Any] = asdict(a.run) | dict(max_hours=self.run.limit.left("training"))
         run = RunSettings(held_out=(str(self.run.held_out),), seed=a.seed, resume=resume, **options)
-        lapt_files(self.out / "start", [self.run.train_text], self.path, a.lapt, run, say=log.info, keep=a.keep)
+        lapt_files(self.out / "start", [self.run.train_text], self.path, a.lapt, run, keep=a.keep)
 
 # %% ../../nbs/09_app/10_adapt_stages.ipynb #451201e0
 class ScoresStage(Stage):
@@ -386,14 +386,15 @@ class ScoresStage(Stage):
         left = self.run.limit.left(f"{task} of the {name} model")
         log.info(f"{task} of the {name} model")
         if task == "text":
-            return evaluate_files(model, EvaluateSettings(PERPLEXITY, test=str(self.sample)), say=lambda _: None)
-        return evaluate_files(model, self.asked.tasks[task], say=log.info, run=TaskRun(max_hours=left), folder=work)
+            with silenced():
+                return evaluate_files(model, EvaluateSettings(PERPLEXITY, test=str(self.sample)))
+        return evaluate_files(model, self.asked.tasks[task], run=TaskRun(max_hours=left), folder=work)
 
     def _forgotten(self, models: dict[str, Source], work: Path) -> list[dict]:
         "Bits per byte in languages known before, as training has measured them or, without training, as they are."
         if self.asked.lapt.trains:
             return json.loads((self.out / "model/forgotten.json").read_text(encoding="utf-8"))
-        return forgotten(models, open_kept(self.asked.keep, self.asked.seed).parts, log.info)
+        return forgotten(models, open_kept(self.asked.keep, self.asked.seed).parts)
 
 
 class ReportStage(Stage):

@@ -15,6 +15,7 @@ from urllib.parse import quote
 import yaml
 
 from .setup_file import KEYS, LAPT_KEYS, Key
+from ..tasks.registry import TASKS
 from ..tasks.task_files import KEEP
 from ..text.corpus import data_path
 from ..text.yaml_file import quoted
@@ -139,13 +140,7 @@ def _open_files(code: str) -> list[dict[str, str]]:
     return list(lines.values())
 
 # %% ../../nbs/09_app/02_languages.ipynb #631d882d
-_BEGIN = {
-    "pos": "pos-train.conllu, pos-dev.conllu, pos-test.conllu",
-    "ner": "ner-train.tsv, ner-dev.tsv, ner-test.tsv",
-    "dp": "train.conllu, dev.conllu, test.conllu",
-    "qa": "squad-train.json, test.json",
-    "nli": "train.tsv, dev.tsv, test.tsv",
-}
+_BEGIN = {name: task.example_files for name, task in TASKS.items()}
 _BEGIN |= {KEEP + name: ", ".join(f"en-{file}" for file in files.split(", ")) for name, files in _BEGIN.items()}
 
 

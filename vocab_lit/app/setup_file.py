@@ -11,7 +11,8 @@ from typing import Any, NamedTuple
 
 from .settings import AdaptSettings
 from ..methods.settings import InitSettings
-from ..tasks.settings import SPLITS, TASK_PRESETS
+from ..tasks.registry import TASKS
+from ..tasks.settings import SPLITS
 from ..tasks.task_files import GIVEN_SPLITS, KEEP, TaskFiles
 from ..text.reader import FIELD_HELP, TextSource, beside
 from ..text.settings import LacksOption, SettingError, options
@@ -53,7 +54,7 @@ _FIRST = {
     "field": Key("str", FIELD_HELP),
 }
 _SETTINGS = (AdaptSettings, KeepSettings, InitSettings, TrimSettings, TokenizerSettings, VectorSettings)
-_TASKS = [*TASK_PRESETS, *(KEEP + name for name in TASK_PRESETS)]
+_TASKS = [*TASKS, *(KEEP + name for name in TASKS)]
 KEYS: dict[str, Key] = {
     **_FIRST,
     **{name: key for name, key in _keys_of(*_SETTINGS).items() if name not in _FIRST},
@@ -164,7 +165,7 @@ def _task(name: str, part: Part) -> dict[str, object]:  # train, dev, test and s
     "The files of a task, and settings beside them."
     if not isinstance(part.value, dict):
         return _task_files(name, part)
-    settings = type(TASK_PRESETS[name.removeprefix(KEEP)])
+    settings = type(TASKS[name.removeprefix(KEEP)].config)
     keys = _TASK_FILES | {key: Key(option.kind, option.help) for key, option in options(settings).items()}
     values = {}
     for key, value in part.parts().items():

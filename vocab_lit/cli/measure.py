@@ -103,7 +103,7 @@ def evaluate(
 
     check_evaluation(settings, out, run)
     with resumes(Path(out or "", "run/evaluate.json")):
-        records = evaluate_files(model, settings, out, log.info, run)
+        records = evaluate_files(model, settings, out, run)
     if as_json:
         tell_json(records)
     elif settings.trains_nothing:

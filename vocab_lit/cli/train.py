@@ -65,9 +65,7 @@ class _Training:
             self.check()
             from vocab_lit.training.training_run import lapt_files
 
-            return lapt_files(
-                self.model, self.text, self.out, self.settings, self.run, self.adapter, log.info, self.keep
-            )
+            return lapt_files(self.model, self.text, self.out, self.settings, self.run, self.adapter, self.keep)
 
 
 def _draw_losses(out: Path) -> None:
@@ -145,7 +143,7 @@ def lapt_(
         training.check()
         from vocab_lit.training.training_run import check_lapt_files
 
-        check_lapt_files(model, text, out, lapt, run, say=log.info, keep=keep)
+        check_lapt_files(model, text, out, lapt, run, keep=keep)
         uploaded = "config, weights, tokenizer, model card, vocab_lit.json and losses.csv"
         show_plan("lapt", f"{model} trained further", out, push_to_hub, uploaded)
         return

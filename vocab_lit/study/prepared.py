@@ -22,7 +22,7 @@ from .results import made_once
 from .study_file import GridCell, Study, tag_file
 from .study_report import BEST, BITS, HELD_OUT, UNKNOWN
 from .ways import Way
-from ..tasks.evaluate import evaluate_files
+from ..tasks.evaluate import evaluate_files, silenced
 from ..tasks.settings import EvaluateSettings
 from ..text.corpus import Lines, hold_out, read_lines, sample_lines
 from ..text.files import write_file, write_folder
@@ -41,9 +41,6 @@ if TYPE_CHECKING:
 __all__ = ['Prepared', 'unknown_share', 'measure_cell']
 
 # %% ../../nbs/08_study/06_prepared.ipynb #0c61e8da
-def _silent(message: str) -> None: ...
-
-
 def _short(facts) -> str:
     "A hash of settings, for names of files that are made by them."
     return hashlib.sha256(json.dumps(facts, sort_keys=True, default=str).encode()).hexdigest()[:8]
@@ -165,7 +162,8 @@ class Prepared:
         def make(out):
             with TemporaryDirectory(dir=out.parent) as work:
                 made = Path(work, "adapter")
-                lapt_files(self.source, self.study.source_text, made, way.lapt, language=language, say=_silent)
+                with silenced():
+                    lapt_files(self.source, self.study.source_text, made, way.lapt, adapter=language)
                 os.replace(made, out)
 
         return self._made(path, make)
@@ -180,7 +178,8 @@ class Prepared:
         def make(out):
             with TemporaryDirectory(dir=out.parent) as work:
                 made = Path(work, "task")
-                evaluate_files(self.source, asked, made, say=_silent)
+                with silenced():
+                    evaluate_files(self.source, asked, made)
                 os.replace(made, out)
 
         return self._made(path, make)
@@ -272,8 +271,8 @@ def _trained(prepared: Prepared, way: Way, start: Path, out: Path, seed: int, li
     teacher = prepared.source if way.lapt.config().mode == "distil" else ""
     run = RunSettings(held_out=(str(prepared.held_out),), seed=seed, teacher=teacher)
     watcher = _watcher(Source.from_pretrained(start).tokenizer, lines)
-    given = dict(language=language, say=_silent, callbacks=[watcher])
-    losses = lapt_files(model, [str(prepared.text)], out, settings, run, **given)
+    with silenced():
+        losses = lapt_files(model, [str(prepared.text)], out, settings, run, language, callbacks=[watcher])
     best = int(losses.step[losses.loss.idxmin()])
     curve = [_row(BITS, bits, what=HELD_OUT, step=step) for step, bits in watcher.bits.items()]
     end = _row(BEST, watcher.bits[best], what=HELD_OUT)
@@ -297,7 +296,8 @@ def _scores(prepared: Prepared, way: Way, model: Path, task, seed: int, work: Pa
             shape["task_adapter"] = str(prepared.task_adapter(way, asked))
             asked = EvaluateSettings(asked.task, test=asked.test, column=asked.column, language=asked.language)
         asked = replace(asked, **shape)
-    (record,) = evaluate_files(model, asked, say=_silent)
+    with silenced():
+        (record,) = evaluate_files(model, asked)
     scores = {record["metric"]: record["test"]}
     scores |= {name: value for name, value in record.items() if name not in _NO_SCORES}
     source = study.source.get("language", "another") if task.zero_shot else language

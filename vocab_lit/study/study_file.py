@@ -18,7 +18,8 @@ from typing import NamedTuple
 
 from ..models.settings import check_model_path
 from .ways import ALL, Way, each_once, read_amounts, read_seeds, read_settings, read_way
-from ..tasks.settings import SPLITS, TASK_PRESETS, EvaluateSettings
+from ..tasks.registry import TASKS
+from ..tasks.settings import SPLITS, EvaluateSettings
 from ..tasks.task_files import evaluation
 from ..text.corpus import Amount
 from ..text.files import check_text, write_text
@@ -205,7 +206,7 @@ def _read_languages(file: dict, at: str) -> dict[str, dict[str, str]]:
 
 def _numbers_of_task(task: str, given: dict, at: str, others: tuple = ()) -> dict:
     "Settings of a task, with numbers that YAML takes for text; `ValueError` where it has no such setting."
-    known = options(type(TASK_PRESETS[task]))
+    known = options(type(TASKS[task].config))
     for key in given:
         check_key(key, (*known, *others), at)
     return {key: number(value, f"{at}.{key}") if known[key].kind == "float" else value for key, value in given.items()}
@@ -214,7 +215,7 @@ def _numbers_of_task(task: str, given: dict, at: str, others: tuple = ()) -> dic
 def _read_task(name: str, given, at: str, languages) -> TaskOfStudy:
     given = mapping(given, at)
     task = str(given.get("task", name))
-    check_key(task, TASK_PRESETS, at, "task")
+    check_key(task, TASKS, at, "task")
     files = {split: str(given[split]) for split in SPLITS if given.get(split)}
     for split in ("train", "test"):
         if split not in files:

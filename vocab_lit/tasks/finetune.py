@@ -29,24 +29,28 @@ from tqdm.auto import tqdm
 from ..models.compatibility import check_rows
 from ..models.device import find_device
 from ..models.source import load_model, max_length
+from .parsing import Parsed, dp
+from .registry import get_task, settings_for
 from .splits import divide
-from .task import MODEL_INPUTS, get_task, settings_for
+from .tagging import Tagged, pos
+from .task import MODEL_INPUTS
 from ..text.corpus import write_json
 from ..text.files import write_folder
-from ..training.settings import RunStopped
+from ..training.settings import NonFiniteGradient, RunStopped
 from ..training.stages import trainable_parameters
 
 if TYPE_CHECKING:
     import pandas as pd
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
-    from vocab_lit.tasks.settings import TaskConfig
+    from vocab_lit.tasks.config import TaskConfig
     from vocab_lit.tasks.task import Row, Task
-    from vocab_lit.training.trainer import StopWhenAsked
+    from vocab_lit.tasks.task_trainer import TaskTrainer
+    from vocab_lit.training.callbacks import StopWhenAsked
 
 # %% auto #0
-__all__ = ['Attach', 'with_head', 'Collate', 'rows_for', 'predict', 'evaluate', 'FineTuned', 'TaskData', 'prepare', 'fit',
-           'fine_tune', 'record', 'fine_tune_seeds']
+__all__ = ['Attach', 'with_head', 'Collate', 'rows_for', 'predict', 'evaluate', 'tag', 'parse', 'FineTuned', 'TaskData',
+           'prepare', 'fit', 'fine_tune', 'record', 'fine_tune_seeds']
 
 # %% ../../nbs/07_tasks/04_finetune.ipynb #7ed7029a
 def with_head(
@@ -79,11 +83,12 @@ class Collate:
 
     def __init__(
         self,
-        model,
-        tokenizer,
-        task,
-        rows=(),  # all that will be given, where there are two lengths
-        fixed_shapes=None,  # whether there are two lengths; None: where the device compiles a program for each
+        model: PreTrainedModel,
+        tokenizer: PreTrainedTokenizerBase,
+        task: Task,
+        rows: Sequence[Row] = (),  # all that will be given, where there are two lengths
+        # whether there are two lengths; None: where the device compiles a program for each
+        fixed_shapes: bool | None = None,
     ):
         ids = (tokenizer.pad_token_id, model.config.pad_token_id, 0)
         self.fill = {"token_type_ids": 0, **task.fill, "input_ids": next(i for i in ids if i is not None)}
@@ -96,7 +101,12 @@ class Collate:
             longest = [max(map(len, r.inputs.values())) for r in rows]
             self.lengths = np.quantile(longest, [0.9, 1], method="higher")
 
-    def __call__(self, rows, size=0):  # size: of the batch, where it must be full
+    def __call__(
+        self,
+        rows: Sequence[Row],
+        size: int = 0,  # of the batch, where it must be full
+    ) -> dict[str, torch.Tensor]:
+        "Rows as tensors (n, length), with an attention mask."
         n = len(rows)
         if self.fixed_shapes:
             rows = [*rows, *[rows[0]] * (size - n)]
@@ -151,7 +161,7 @@ def rows_for(
     task: str | Task,
     config: TaskConfig | None = None,
 ) -> list[Row]:
-    "What a fine-tuned model is given of examples."
+    "Examples as rows of tokens for a fine-tuned model."
     task, config = get_task(task), settings_for(task, config)
     labels = [model.config.id2label[i] for i in range(len(model.config.id2label))]
     return task.rows(tokenizer, examples, labels, _length(model, tokenizer, config), config)
@@ -165,7 +175,7 @@ def predict(
     config: TaskConfig | None = None,  # as in training
     rows: list[Row] | None = None,  # of the examples, where `rows_for` has made them
 ) -> list:  # a prediction for each example
-    "What a fine-tuned model answers."
+    "Predictions of a fine-tuned model."
     if not examples:
         return []
     task, config = get_task(task), settings_for(task, config)
@@ -188,6 +198,28 @@ def evaluate(
         raise ValueError(f"there are no {task.asks} to score")
     return task.metrics(examples, predict(model, tokenizer, examples, task, config, rows))
 
+
+def tag(
+    model: PreTrainedModel,  # a tagger
+    tokenizer: PreTrainedTokenizerBase,
+    texts: Sequence[Sequence[str]],  # words of each sentence
+    config: TaskConfig | None = None,  # as in training
+) -> list[tuple[str, ...]]:  # a tag for each word
+    "Tag sentences of words."
+    untagged = [Tagged(tuple(words), ("",) * len(words)) for words in texts]
+    return predict(model, tokenizer, untagged, pos, config)
+
+
+def parse(
+    model: PreTrainedModel,  # a parser
+    tokenizer: PreTrainedTokenizerBase,
+    texts: Sequence[Sequence[str]],  # words of each sentence
+    config: TaskConfig | None = None,  # as in training
+) -> list[Parsed]:
+    "Parse sentences of words."
+    unparsed = [Parsed(tuple(words), (0,) * len(words), ("",) * len(words)) for words in texts]
+    return predict(model, tokenizer, unparsed, dp, config)
+
 # %% ../../nbs/07_tasks/04_finetune.ipynb #b535cabb
 @dataclass
 class FineTuned:
@@ -204,7 +236,7 @@ class FineTuned:
 
 
 class TaskData(NamedTuple):
-    "What all seeds share."
+    "A task's rows and settings, which all seeds share."
 
     task: Task
     config: TaskConfig
@@ -253,8 +285,6 @@ def fit(
     "Fine-tune a copy of the model from one seed; `RunStopped` if it is asked to stop."
     import pandas as pd
 
-    from vocab_lit.training.trainer import garbage_collected_inside, random_state_restored
-
     began, task = time.perf_counter(), data.task
     new, head = with_head(model, task, data.labels, seed)
     if attach:
@@ -262,25 +292,9 @@ def fit(
     if not trainable_parameters(new):
         raise ValueError("nothing is left to train: every parameter is frozen")
     collate = Collate(new, data.tokenizer, task, [*data.train, *data.dev[1], *data.test[1]])
-
-    def metrics(model, split):
-        examples, rows = split
-        answers = _answers(model, task, rows, collate, data.config)
-        return task.metrics(examples, task.join(examples, rows, answers, model, data.config))
-
-    def first_metric(model):
-        return next(iter(metrics(model, data.dev).values()))
-
-    ended = Path(folder) / "ended" if folder else None
-    if ended and ended.is_dir():
-        history, best_epoch = _read_ended(ended, new)
-    else:
-        with garbage_collected_inside(), random_state_restored():
-            history, best_epoch = _train(new, data, seed, collate, first_metric, folder, stop)
-        if ended:
-            _write_ended(ended, new, history, best_epoch)
-    history = pd.DataFrame(history, columns=["epoch", "loss", "dev"])
-    scores = metrics(new.eval(), data.test)
+    rows, best_epoch = _trained(new, data, seed, collate, folder, stop)
+    history = pd.DataFrame(rows, columns=["epoch", "loss", "dev"])
+    scores = _metrics(new.eval(), data, data.test, collate)
     return FineTuned(
         dev=float(history.dev.max()),
         test=next(iter(scores.values())),
@@ -291,6 +305,30 @@ def fit(
         history=history,
         model=new,
     )
+
+
+def _metrics(model, data: TaskData, split, collate) -> dict[str, float]:
+    "Scores of a model on a split: examples and their rows."
+    examples, rows = split
+    answers = _answers(model, data.task, rows, collate, data.config)
+    return data.task.metrics(examples, data.task.join(examples, rows, answers, model, data.config))
+
+
+def _trained(new, data, seed, collate, folder, stop) -> tuple[list[tuple[int, float, float]], int]:
+    "Train a model, or give it the weights of a training that has ended; its history, and the best epoch."
+    from vocab_lit.training.contexts import garbage_collected_inside, random_state_restored
+
+    def first_metric(model):
+        return next(iter(_metrics(model, data, data.dev, collate).values()))
+
+    ended = Path(folder) / "ended" if folder else None
+    if ended and ended.is_dir():
+        return _read_ended(ended, new)
+    with garbage_collected_inside(), random_state_restored():
+        history, best_epoch = _train(new, data, seed, collate, first_metric, folder, stop)
+    if ended:
+        _write_ended(ended, new, history, best_epoch)
+    return history, best_epoch
 
 
 def _write_ended(folder: Path, model, history, best_epoch) -> None:
@@ -306,36 +344,40 @@ def _write_ended(folder: Path, model, history, best_epoch) -> None:
 def _read_ended(folder: Path, model) -> tuple[list, int]:
     "Give a model the weights of a fine-tuning that has ended."
     model.load_state_dict(load_file(folder / "model.safetensors"), strict=False)
-    found = json.loads((folder / "history.json").read_text(encoding="utf-8"))
-    return found["history"], found["best_epoch"]
+    ended = json.loads((folder / "history.json").read_text(encoding="utf-8"))
+    return ended["history"], ended["best_epoch"]
+
+
+def _task_trainer(new, data, seed, collate, measure, work, save, stop) -> TaskTrainer:
+    "The Trainer of a model, with checkpoints in a folder where they are saved."
+    from vocab_lit.tasks.task_trainer import EpochCallback, TaskTrainer, task_arguments
+
+    config = data.config
+    return TaskTrainer(
+        new,
+        task_arguments(config, seed, work, save=save),
+        frozen={name for name, _ in new.named_parameters()} - trainable_parameters(new).keys(),
+        task=data.task,
+        config=config,
+        labels=data.labels,
+        measure=measure,
+        train_dataset=data.train,
+        eval_dataset=data.dev[1],
+        data_collator=partial(collate, size=config.micro_batch or config.batch_size),
+        callbacks=[EpochCallback(config), *filter(None, [stop])],
+    )
 
 
 def _train(new, data, seed, collate, measure, folder, stop) -> tuple[list[tuple[int, float, float]], int]:
     "Train a model, which ends with its best weights; gives epochs with their losses and scores, and the best epoch."
     from transformers.trainer_utils import get_last_checkpoint
 
-    from vocab_lit.tasks.task_trainer import EpochCallback, TaskTrainer, task_arguments
-    from vocab_lit.training.trainer import NonFiniteGradient, train_from
+    from vocab_lit.training.checkpoints import train_from
 
-    config = data.config
-    size = config.micro_batch or config.batch_size
-    frozen = {name for name, _ in new.named_parameters()} - trainable_parameters(new).keys()
     place = nullcontext(str(folder)) if folder else tempfile.TemporaryDirectory()
     with place as work:
         Path(work).mkdir(parents=True, exist_ok=True)
-        trainer = TaskTrainer(
-            new,
-            task_arguments(config, seed, work, save=bool(folder)),
-            frozen=frozen,
-            task=data.task,
-            config=config,
-            labels=data.labels,
-            measure=measure,
-            train_dataset=data.train,
-            eval_dataset=data.dev[1],
-            data_collator=partial(collate, size=size),
-            callbacks=[EpochCallback(config), *filter(None, [stop])],
-        )
+        trainer = _task_trainer(new, data, seed, collate, measure, work, bool(folder), stop)
         try:
             train_from(get_last_checkpoint(work), trainer)
         except NonFiniteGradient as e:
@@ -350,18 +392,65 @@ def _train(new, data, seed, collate, measure, folder, stop) -> tuple[list[tuple[
 
 # %% ../../nbs/07_tasks/04_finetune.ipynb #780b2b79
 def fine_tune(
-    model: PreTrainedModel,  # masked or causal language model; it is not changed
-    tokenizer: PreTrainedTokenizerBase,  # the model's
-    train: Sequence,  # examples of the task
-    dev: Sequence,  # by which the best epoch is chosen
+    model: PreTrainedModel,
+    tokenizer: PreTrainedTokenizerBase,
+    train: Sequence,
+    dev: Sequence,
     test: Sequence,
     task: str | Task,
-    seed: int = 0,  # of the head, the order and dropout
-    config: TaskConfig | None = None,  # None: the task's own
-    # called on the new model and its new parameters before training; may add modules and freeze
+    seed: int = 0,
+    config: TaskConfig | None = None,
     attach: Attach | None = None,
 ) -> FineTuned:
-    "Fine-tune a model with early stopping on the development split, and score it on the test split."
+    """Fine-tune a model with early stopping on the development split, and score it on the test split.
+
+    Parameters
+    ----------
+    model : PreTrainedModel
+        A masked or causal language model. It is not changed: its encoder is copied, and gets a new head.
+    tokenizer : PreTrainedTokenizerBase
+        The model's; a fast one for tagging, parsing and questions.
+    train, dev, test : sequence of examples
+        Examples of the task: `Tagged`, `Parsed`, `Question` or `Pair`. The best epoch is chosen on `dev`.
+    task : str or Task
+        A name in `vocab_lit.tasks.registry.TASKS` (pos, ner, dp, qa, nli), or a task.
+    seed : int, default 0
+        Of the head, the order of the examples and dropout.
+    config : TaskConfig, optional
+        Hyper-parameters; by default the task's own.
+    attach : callable, optional
+        Called with the new model and its new parameters before training; may add modules and freeze parameters,
+        as `MadX.attach` does.
+
+    Returns
+    -------
+    FineTuned
+        The model with the weights of the best epoch, its scores from 0 to 1, and the history of the training.
+
+    Raises
+    ------
+    ValueError
+        A split is empty, the task is unknown, the configuration is another task's, the model has more token ids than
+        embeddings, or a gradient is not finite.
+    MissingExtra
+        A package that decodes or scores the task is not installed.
+
+    Notes
+    -----
+    Early stopping and the defaults of pos and ner are those of Downey et al. (2023, Section 4 and Table 7).
+
+    Examples
+    --------
+    >>> import vocab_lit as vl
+    >>> from vocab_lit.tasks.nli import Pair
+    >>> from vocab_lit.text.corpus import data_path
+    >>> folder = data_path("models", "mini-xlmr")
+    >>> model, tokenizer = vl.load_model(folder), vl.load_tokenizer(folder)
+    >>> pairs = [Pair("It rains.", "It is wet.", "entailment"), Pair("It rains.", "It is dry.", "contradiction")]
+    >>> result = vl.fine_tune(model, tokenizer, pairs, pairs, pairs, "nli")
+    >>> sorted(result.scores), result.epochs
+    (['accuracy'], 5)
+    """
     return fit(model, prepare(model, tokenizer, train, dev, test, task, config), seed, attach)
 
 

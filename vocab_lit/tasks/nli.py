@@ -6,18 +6,28 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import chain
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-import torch
+import numpy as np
 
-from .settings import TASK_PRESETS
-from .task import Row, Task, forward, register
+from .config import FOCUS, WholeConfig, paper_settings
+from .tagging import lay_out
+from .task import Row, Task, forward, make_row
 from ..text.corpus import raw_lines
+from ..text.settings import settings
+from ..tokens.tokenizer import ids_around
+
+if TYPE_CHECKING:
+    import torch
+    from torch import nn
+    from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 # %% auto #0
-__all__ = ['nli', 'Pair', 'read_pairs', 'Pairs']
+__all__ = ['nli', 'Pair', 'read_pairs', 'PairConfig', 'Pairs']
 
 # %% ../../nbs/07_tasks/08_nli.ipynb #123a8876
 @dataclass(frozen=True)
@@ -70,7 +80,7 @@ def _objects(path: Path, lines) -> Iterator[tuple[int, dict]]:
         yield n, row
 
 # %% ../../nbs/07_tasks/08_nli.ipynb #2a48473d
-def _pair(path, n, row):
+def _pair(path: Path, n: int, row: dict) -> Pair:
     "The pair in a row, whatever its columns are called."
     names = next((names for names in _NAMES if set(names.values()) <= set(row)), None)
     if names is None:
@@ -93,25 +103,42 @@ def read_pairs(
         raise FileNotFoundError(f"{path}: no such file of pairs of sentences")
     first = next(iter(raw_lines(path)), "")
     read = _objects if first.lstrip().startswith("{") else _table
-    found, languages = [], set()
+    pairs, languages = [], set()
     for n, row in read(path, raw_lines(path)):
         of_row = row.get("language", language)
         languages.add(of_row)
         if not language or of_row == language:
-            found.append(_pair(path, n, row))
-    if languages and not found:
+            pairs.append(_pair(path, n, row))
+    if languages and not pairs:
         raise ValueError(f"{path} has no pairs in {language!r}; its languages are {', '.join(sorted(languages))}")
-    if not found:
+    if not pairs:
         raise ValueError(f"{path} has no pairs; give a file with a premise, a hypothesis and a label a line")
-    return found
+    return pairs
 
 # %% ../../nbs/07_tasks/08_nli.ipynb #fa3f41d9
+@settings
+class PairConfig(WholeConfig):
+    "Hyper-parameters of fine-tuning on pairs; the defaults are those of XTREME (Hu et al., 2020)."
+
+    learning_rate: float = 2e-5
+    epochs: int = 5
+    max_length: int = 128
+
+
 class Pairs(Task):
     "The class of a pair of sentences, counted by accuracy."
 
     name, about = "nli", "natural language inference"
+    file_format, measure = "premises and hypotheses as TSV with a header or JSON lines", "accuracy"
+    example_files = "train.tsv, dev.tsv, test.tsv"
+    data_set = "xnli"
     unit, asks, marks = "pairs", "pairs", "labels"
-    config, heads = TASK_PRESETS["nli"], "MODEL_FOR_SEQUENCE_CLASSIFICATION_MAPPING"
+    config, heads = PairConfig(), "MODEL_FOR_SEQUENCE_CLASSIFICATION_MAPPING"
+    papers = {
+        "mad-x": paper_settings(config, adapters=1e-4),
+        "focus": paper_settings(replace(config, **FOCUS, epochs=2, learning_rate=2e-5)),  # Table 6
+        "wechsel": paper_settings(replace(config, batch_size=128, epochs=2, warmup_steps=0.1), 2e-5),
+    }
 
     def read(self, path: str | Path, language: str = "") -> list[Pair]:
         return read_pairs(path, language)
@@ -122,33 +149,75 @@ class Pairs(Task):
     def text(self, example: Pair) -> tuple[str, str]:
         return (example.premise, example.hypothesis)
 
-    def rows(self, tokenizer, examples, labels, length, config) -> list[Row]:
+    def rows(
+        self,
+        tokenizer: PreTrainedTokenizerBase,
+        examples: Sequence[Pair],
+        labels: Sequence[str],
+        length: int,
+        config: PairConfig,
+    ) -> list[Row]:
         n_special = tokenizer.num_special_tokens_to_add(pair=True)
         if length < n_special + 2:
             raise ValueError(
                 f"{length} tokens leave no room for two sentences beside {n_special} special tokens; allow longer rows"
             )
-        number, found = {label: i for i, label in enumerate(labels)}, []
+        number, rows = {label: i for i, label in enumerate(labels)}, []
         options = dict(truncation="longest_first", max_length=length, return_attention_mask=False)
         for at in range(0, len(examples), 1000):
             part = examples[at : at + 1000]
             coded = tokenizer([e.premise for e in part], [e.hypothesis for e in part], **options)
             for i, e in enumerate(part):
-                inputs = {name: torch.tensor(ids[i]) for name, ids in coded.items()}
-                found.append(Row(at + i, inputs | {"labels": torch.tensor([number.get(e.label, -100)])}))
-        return found
+                inputs = {name: ids[i] for name, ids in coded.items()}
+                rows.append(make_row(at + i, inputs | {"labels": [number.get(e.label, -100)]}))
+        return rows
 
-    def scores(self, model, batch, config) -> torch.Tensor:
+    def scores(self, model: nn.Module, batch: Mapping[str, torch.Tensor], config: PairConfig) -> torch.Tensor:
         return forward(model, batch).logits[:, None]
 
-    def best(self, scores, rows, config) -> list[int]:
+    def best(self, scores: torch.Tensor, rows: Sequence[Row], config: PairConfig) -> list[int]:
         return scores[:, 0].argmax(-1).tolist()
 
-    def join(self, examples, rows, found, model, config) -> list[str]:
-        return [model.config.id2label[i] for i in found]
+    def join(
+        self,
+        examples: Sequence[Pair],
+        rows: Sequence[Row],
+        answers: Sequence[int],
+        model: PreTrainedModel,
+        config: PairConfig,
+    ) -> list[str]:
+        return [model.config.id2label[i] for i in answers]
 
-    def metrics(self, examples, predictions) -> dict[str, float]:
+    def metrics(self, examples: Sequence[Pair], predictions: Sequence[str]) -> dict[str, float]:
         return {"accuracy": sum(e.label == p for e, p in zip(examples, predictions, strict=True)) / len(examples)}
 
+    def probe_rows(
+        self, tokenizer: PreTrainedTokenizerBase, examples: Sequence[Pair], length: int
+    ) -> Iterator[tuple[int, list[int], list[int]]]:
+        "Two means for each pair, of the premise and of the hypothesis."
+        before, after = ids_around(tokenizer)
+        n_special = len(before) + len(after)
+        room = length - n_special
+        if room < 1:
+            raise ValueError(
+                f"{length} tokens leave no room for text beside {n_special} special tokens; allow longer rows"
+            )
+        texts = list(chain.from_iterable((e.premise, e.hypothesis) for e in examples))
+        if not texts:
+            return
+        coded = tokenizer(texts, add_special_tokens=False, truncation=False, verbose=False)["input_ids"]
+        for i, ids in enumerate(coded):
+            for at in range(0, max(len(ids), 1), room):
+                row, counted = lay_out(before, [ids[at : at + room]], after, "mean")
+                yield i, row, [k if k < 0 else i for k in counted]
 
-nli = register(Pairs())
+    def n_means(self, examples: Sequence[Pair]) -> int:
+        return 2 * len(examples)
+
+    def probe_features(self, means: np.ndarray, compare: bool) -> np.ndarray:
+        "The two means side by side, (n, 2 dim), or with their difference and product, (n, 4 dim)."
+        u, v = means[::2], means[1::2]
+        return np.hstack([u, v, abs(u - v), u * v] if compare else [u, v])
+
+
+nli = Pairs()

@@ -5,35 +5,32 @@
 # %% ../../nbs/07_tasks/06_parsing.ipynb #182a396c
 from __future__ import annotations
 
-import inspect
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
-import torch
-from torch import nn
-from torch.nn import functional as F
 
-from .finetune import predict
-from .settings import TASK_PRESETS
-from .tagging import conllu_words, cuts, lay_out, sentences_in, word_scores, word_subtokens
-from .task import Row, Task, forward, register
+from .config import WholeConfig, paper_settings
+from .tagging import conllu_words, cuts, lay_out, some_sentences, word_subtokens
+from .task import Row, Task, forward, make_row
 from ..text.corpus import raw_lines
 from ..text.extras import import_extra
 from ..text.files import write_text
+from ..text.settings import option, settings
 from ..tokens.tokenizer import ids_around
 
 if TYPE_CHECKING:
-    from transformers import PreTrainedConfig, PreTrainedModel, PreTrainedTokenizerBase
+    import torch
+    from torch import nn
+    from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
-    from vocab_lit.tasks.settings import ParsingConfig, TaskConfig
+    from vocab_lit.tasks.parser import ParserOutput
 
 # %% auto #0
-__all__ = ['PARSERS', 'FAR', 'dp', 'Parsed', 'fault', 'read_trees', 'write_trees', 'universal', 'attachment', 'best_tree',
-           'Biaffine', 'ParserOutput', 'load_parser', 'stretches', 'parsing_rows', 'Parsing', 'parse']
+__all__ = ['FAR', 'dp', 'Parsed', 'fault', 'read_trees', 'write_trees', 'universal', 'attachment', 'best_tree', 'stretches',
+           'ParsingConfig', 'parsing_rows', 'Parsing']
 
 # %% ../../nbs/07_tasks/06_parsing.ipynb #71cce422
 @dataclass(frozen=True)
@@ -53,7 +50,7 @@ class Parsed:
 def fault(
     heads: Sequence[int],  # of each word
 ) -> tuple[int, str] | None:  # number of a word, and what is wrong with its head
-    "What keeps heads from being a tree with one root; None where they are one."
+    "The first fault that keeps heads from being a tree with one root; None where they are one."
     for word, head in enumerate(heads, 1):
         if not 0 <= head <= len(heads):
             return word, f"has head {head} in a sentence of {len(heads)} words"
@@ -74,7 +71,7 @@ def fault(
 
 # %% ../../nbs/07_tasks/06_parsing.ipynb #9572c044
 def _lacks(cells) -> str | None:
-    "What a word's line lacks for a tree, if anything."
+    "The complaint about a word's line that lacks a head or a relation; else None."
     word, head, relation = cells[1], cells[6], cells[7]
     if not (head.isascii() and head.isdigit()):
         advice = "put the head's number there, or leave the sentence out"
@@ -88,18 +85,18 @@ def read_trees(
     path: str | Path,  # CoNLL-U; also .gz, .bz2, .xz
 ) -> list[Parsed]:  # the syntactic words: no multi-word tokens, no empty nodes
     "Read a treebank's trees; `ValueError` names the file, line and sentence that is broken."
-    found = []
+    trees = []
     for words, place in conllu_words(path, 8, _lacks):
         tree = Parsed(*(tuple(word[column] for word in words) for column in ("form", "head", "deprel")))
         if wrong := fault(tree.heads):
             number, what = wrong
             word, line = tree.words[number - 1], place.lines[number - 1]
             raise ValueError(f"{path}, line {line}: {word!r} {what} (sentence {place.name})")
-        found.append(tree)
-    return sentences_in(path, found)
+        trees.append(tree)
+    return some_sentences(path, trees)
 
 # %% ../../nbs/07_tasks/06_parsing.ipynb #3da7649c
-def _beginning_of(tree) -> str:
+def _beginning_of(tree: Parsed) -> str:
     return repr(" ".join(tree.words[:8]))
 
 
@@ -175,136 +172,6 @@ def best_tree(
     heads, _ = import_extra("ufal.chu_liu_edmonds", "tasks").chu_liu_edmonds(grid)
     return tuple(heads[1:])
 
-# %% ../../nbs/07_tasks/06_parsing.ipynb #0b111db4
-def _with_one(x):
-    return F.pad(x, (0, 1), value=1)  # at the end
-
-
-class Biaffine(nn.Module):
-    "Scores of pairs of vectors."
-
-    def __init__(
-        self,
-        width: int,
-        n: int,  # scores for each pair
-        bias: bool,  # whether the second vector has a 1 at the end too
-    ):
-        super().__init__()
-        self.weight = nn.Parameter(torch.zeros(n, width + 1, width + bias))
-
-
-class ParserOutput(NamedTuple):
-    "What a parser says about a batch."
-
-    # (n, words, 1 + words) scores of each word with each head; the lowest number where there is no such word
-    arcs: torch.Tensor
-    relations: torch.Tensor | None = None  # (n, words, relations) scores at the heads that were given
-    # (n, words, 1 + words) number of the best relation to each head, where none were given
-    best: torch.Tensor | None = None
-
-# %% ../../nbs/07_tasks/06_parsing.ipynb #4a67cf59
-class _Parser:
-    "A biaffine parser on an encoder."
-
-    def __init__(self, config: PreTrainedConfig):
-        super().__init__(config)
-        has_pooler = "add_pooling_layer" in inspect.signature(self.encoder_class).parameters
-        options = {"add_pooling_layer": False} if has_pooler else {}
-        setattr(self, self.base_model_prefix, self.encoder_class(config, **options))
-        names = ("classifier_dropout", "hidden_dropout_prob", "resid_pdrop", "dropout")
-        rates = [getattr(config, name, None) for name in names]
-        self.dropout = nn.Dropout(next((p for p in rates if isinstance(p, (int, float))), 0.0))
-        self.biaffine_arcs = Biaffine(config.hidden_size, 1, bias=False)
-        self.biaffine_rels = Biaffine(config.hidden_size, config.num_labels, bias=True)
-        self.post_init()
-
-    def forward(
-        self,
-        words: torch.Tensor,  # (n, length) the word that each token counts for; -1: none
-        exists: torch.Tensor,  # (n, words) bool
-        heads: torch.Tensor | None = None,  # (n, words) at which relations are scored; None: the best for all heads
-        **inputs,  # of the encoder
-    ) -> ParserOutput:
-        states = self.dropout(self.base_model(**inputs).last_hidden_state)
-        dependents = word_scores(states, words, exists.shape[1])
-        possible = torch.cat([states[:, :1], dependents], 1)
-        arcs = _with_one(dependents) @ self.biaffine_arcs.weight[0] @ possible.mT
-        arcs = arcs.masked_fill(~F.pad(exists, (1, 0), value=True)[:, None], torch.finfo(arcs.dtype).min)
-        if heads is None:
-            return ParserOutput(arcs, best=self._best_relations(_with_one(dependents), _with_one(possible)))
-        chosen = possible.gather(1, heads.clamp(min=0)[..., None].expand_as(dependents))
-        pairs = _with_one(dependents), self.biaffine_rels.weight, _with_one(chosen)
-        return ParserOutput(arcs, torch.einsum("nwi,rij,nwj->nwr", *pairs))  # many times faster than bilinear
-
-    def _best_relations(self, dependents, possible):
-        root, lowest = self.config.label2id.get("root"), torch.finfo(possible.dtype).min
-        best = highest = None
-        for number, weight in enumerate(self.biaffine_rels.weight):
-            scores = dependents @ weight @ possible.mT
-            if root is not None:
-                elsewhere = scores[..., 1:] if number == root else scores[..., :1]
-                elsewhere.fill_(lowest)
-            if highest is None:
-                best, highest = torch.zeros_like(scores, dtype=torch.long), scores
-            else:
-                best = torch.where(scores > highest, number, best)
-                highest = torch.maximum(scores, highest)
-        return best
-
-# %% ../../nbs/07_tasks/06_parsing.ipynb #93fed9ec
-@cache
-def _parser_class(config):  # of models with this kind of configuration
-    import transformers
-
-    encoder = transformers.MODEL_MAPPING[config]
-    if isinstance(encoder, tuple):
-        encoder = encoder[0]
-    family = next(cls for cls in encoder.__mro__[1:] if issubclass(cls, transformers.PreTrainedModel))
-    name = encoder.__name__.removesuffix("Model") + "ForDependencyParsing"
-    return type(name, (_Parser, family), {"__module__": encoder.__module__, "encoder_class": encoder})
-
-
-class _Parsers(Mapping):
-    @property
-    def _taggers(self):
-        import transformers
-
-        return transformers.MODEL_FOR_TOKEN_CLASSIFICATION_MAPPING
-
-    def __getitem__(self, config):
-        if config not in self._taggers:
-            raise KeyError(config)
-        return _parser_class(config)
-
-    def __iter__(self):
-        return iter(self._taggers)
-
-    def __len__(self):
-        return len(self._taggers)
-
-
-PARSERS: Mapping[type, type] = _Parsers()  # from configurations to models, as transformers' mappings
-
-
-def load_parser(
-    folder: str | Path,  # where `save_pretrained` has written a parser
-) -> PreTrainedModel:
-    "Load a saved parser; `ValueError` where the folder holds something else."
-    from transformers import AutoConfig
-
-    if not Path(folder, "config.json").is_file():
-        raise FileNotFoundError(f"{folder} has no config.json; give the folder of a saved parser")
-    config = AutoConfig.from_pretrained(folder, trust_remote_code=False)
-    named = (config.architectures or [""])[0]
-    if type(config) not in PARSERS or named != PARSERS[type(config)].__name__:
-        advice = "`vocab-lit evaluate` makes one for the task dp"
-        raise ValueError(f"{folder} is a {named or config.model_type}, not a parser; {advice}")
-    model, found = PARSERS[type(config)].from_pretrained(folder, output_loading_info=True)
-    if missing := sorted(found["missing_keys"]):
-        problem = f"{folder} lacks {len(missing)} of the parser's weights, such as {missing[0]}"
-        raise ValueError(f"{problem}; save the whole parser")
-    return model.eval()
-
 # %% ../../nbs/07_tasks/06_parsing.ipynb #6abccfb5
 def stretches(
     sizes: Sequence[int],  # subtokens of each word of a sentence
@@ -324,7 +191,19 @@ def stretches(
         yield start, first, last, end
 
 # %% ../../nbs/07_tasks/06_parsing.ipynb #428da54f
-def _ids_around(tokenizer):  # before and after a text; there is one before
+@settings
+class ParsingConfig(WholeConfig):
+    "Hyper-parameters of fine-tuning a parser; the defaults are those of Pfeiffer et al. (2021, Section 4.3)."
+
+    learning_rate: float = 2e-5
+    batch_size: int = 16
+    epochs: int = 10
+    max_length: int = 256
+    pooling: str = option("mean", 'a word\'s vector: "mean" over its subtokens, or "first"')
+
+
+def _ids_around(tokenizer: PreTrainedTokenizerBase) -> tuple[list[int], list[int]]:
+    "Special tokens before and after a text; there is at least one before."
     before, after = ids_around(tokenizer)
     candidates = (tokenizer.bos_token_id, tokenizer.cls_token_id, tokenizer.eos_token_id)
     before = before or [i for i in candidates if i is not None][:1]
@@ -336,10 +215,10 @@ def _ids_around(tokenizer):  # before and after a text; there is one before
     return before, after
 
 
-def _answers_in(window, tree, has_subtokens, number) -> tuple[torch.Tensor, torch.Tensor]:
+def _answers_in(window, tree, has_subtokens, number) -> tuple[list[int], list[int]]:
     "Heads and relations of the words of a window; -100 outside its core, and where the head is not in the window."
     start, first, last, end = window
-    heads, relations = torch.full((2, end - start), -100)
+    heads, relations = [-100] * (end - start), [-100] * (end - start)
     for w in range(first, last):
         head = tree.heads[w]
         if head and not start < head <= end:
@@ -360,7 +239,7 @@ def parsing_rows(
     "Sentences as rows, or as windows where they are too long."
     before, after = _ids_around(tokenizer)
     n_special = len(before) + len(after)
-    room, found = length - n_special, []
+    room, rows = length - n_special, []
     if room < 1:
         raise ValueError(f"{length} tokens leave no room for text beside {n_special} special tokens; allow longer rows")
     number = {label: i for i, label in enumerate(labels)}
@@ -371,22 +250,52 @@ def parsing_rows(
             start, first, last, end = window
             ids, counted = lay_out(before, words[start:end], after, config.pooling)
             heads, relations = _answers_in(window, tree, words, number)
-            inputs = {"input_ids": torch.tensor(ids), "words": torch.tensor(counted)}
-            found.append(Row(i, inputs | {"labels": relations, "heads": heads}, (start, first, last)))
-    return found
+            inputs = {"input_ids": ids, "words": counted, "labels": relations, "heads": heads}
+            rows.append(make_row(i, inputs, (start, first, last)))
+    return rows
 
 # %% ../../nbs/07_tasks/06_parsing.ipynb #32c10f63
 FAR = -1e6  # score of a head that is in no window with the word
+
+
+def _core(row: Row) -> slice:
+    "The words of a window that it answers for, counted in the window."
+    start, first, last = row.place
+    return slice(first - start, last - start)
+
+
+def _sentence_scores(
+    n: int,  # words
+    answers: Sequence[tuple[Row, tuple[np.ndarray, np.ndarray]]],  # rows of the sentence, and the answers in them
+) -> tuple[np.ndarray, np.ndarray]:  # (n, n + 1) scores of heads, and numbers of the best relation to each
+    "The scores of a sentence from those of its windows; heads that no window shows are far, the nearest first."
+    arcs = FAR - np.abs(np.arange(n + 1) - np.arange(1, n + 1)[:, None])
+    best = np.zeros((n, n + 1), int)
+    for row, (window_arcs, window_best) in answers:
+        start, first, last = row.place
+        heads = [0, *range(start + 1, start + 1 + len(row.inputs["heads"]))]
+        arcs[first:last, heads] = window_arcs
+        best[first:last, heads] = window_best
+    return arcs, best
 
 
 class Parsing(Task):
     "A tree for each sentence, counted by LAS, which decides, and UAS."
 
     name, about = "dp", "dependency parsing"
+    file_format, measure = "CoNLL-U files", "labelled and unlabelled attachment"
+    example_files = "train.conllu, dev.conllu, test.conllu"
+    data_set = "universal-dependencies"
     needs = ("ufal.chu_liu_edmonds",)
     unit, asks, marks = "sentences", "words", "relations"
-    config, heads = TASK_PRESETS["dp"], PARSERS
+    config = ParsingConfig()
+    papers = {"unks-everywhere": paper_settings(config, adapters=5e-4)}
     fill = {"labels": -100, "words": -1, "heads": -1}
+
+    def head_models(self) -> Mapping:
+        from vocab_lit.tasks.parser import PARSERS
+
+        return PARSERS
 
     def read(self, path: str | Path) -> list[Parsed]:
         return read_trees(path)
@@ -397,68 +306,67 @@ class Parsing(Task):
     def text(self, example: Parsed) -> tuple[str, ...]:
         return example.words
 
-    def rows(self, tokenizer, examples, labels, length, config) -> list[Row]:
+    def rows(
+        self,
+        tokenizer: PreTrainedTokenizerBase,
+        examples: Sequence[Parsed],
+        labels: Sequence[str],
+        length: int,
+        config: ParsingConfig,
+    ) -> list[Row]:
         return parsing_rows(tokenizer, examples, labels, length, config)
 
-    def scores(self, model, batch, config) -> ParserOutput:
+    def scores(self, model: nn.Module, batch: Mapping[str, torch.Tensor], config: ParsingConfig) -> ParserOutput:
         heads = batch["heads"] if model.training else None
         return forward(model, batch, words=batch["words"], exists=batch["heads"] != -1, heads=heads)
 
-    def losses(self, scores, batch, config) -> torch.Tensor:
+    def losses(self, scores: ParserOutput, batch: Mapping[str, torch.Tensor], config: ParsingConfig) -> torch.Tensor:
+        "Cross-entropy of the heads, and of the relations at the right heads, in nats."
+        from torch.nn import functional as F
+
         heads = batch["heads"].where(batch["heads"] >= 0, -100)
         of_heads = F.cross_entropy(scores.arcs.flatten(0, 1), heads.flatten(), reduction="none")
         of_relations = F.cross_entropy(scores.relations.flatten(0, 1), batch["labels"].flatten(), reduction="none")
         return of_heads + of_relations
 
-    # of the words of each core: scores of heads, and the best relation to each
-    def best(self, scores, rows, config) -> list[tuple[np.ndarray, np.ndarray]]:
-        found, arcs, best = [], scores.arcs.float().cpu().numpy(), scores.best.cpu().numpy().astype(np.int16)
+    def best(
+        self, scores: ParserOutput, rows: Sequence[Row], config: ParsingConfig
+    ) -> list[tuple[np.ndarray, np.ndarray]]:
+        "Of the words of each core: scores of heads, and the number of the best relation to each."
+        answers, arcs, best = [], scores.arcs.float().cpu().numpy(), scores.best.cpu().numpy().astype(np.int16)
         for i, row in enumerate(rows):
             part = i, _core(row), slice(1 + len(row.inputs["heads"]))
-            found.append((arcs[part], best[part]))
-        return found
+            answers.append((arcs[part], best[part]))
+        return answers
 
-    def join(self, examples, rows, found, model, config) -> list[Parsed]:
-        sizes = [len(e.words) for e in examples]
-        arcs = [FAR - np.abs(np.arange(n + 1) - np.arange(1, n + 1)[:, None]) for n in sizes]
-        best = [np.zeros((n, n + 1), int) for n in sizes]
-        for row, (window_arcs, window_best) in zip(rows, found):
-            start, first, last = row.place
-            heads = [0, *range(start + 1, start + 1 + len(row.inputs["heads"]))]
-            arcs[row.example][first:last, heads] = window_arcs
-            best[row.example][first:last, heads] = window_best
+    def join(
+        self,
+        examples: Sequence[Parsed],
+        rows: Sequence[Row],
+        answers: Sequence[tuple[np.ndarray, np.ndarray]],
+        model: PreTrainedModel,
+        config: ParsingConfig,
+    ) -> list[Parsed]:
+        "The best tree of each sentence."
+        by_example = [[] for _ in examples]
+        for row, answer in zip(rows, answers):
+            by_example[row.example].append((row, answer))
         trees = []
-        for example, scores, relations in zip(examples, arcs, best):
+        for example, windows in zip(examples, by_example):
+            scores, relations = _sentence_scores(len(example.words), windows)
             heads = best_tree(scores)
             names = [model.config.id2label[int(relations[w, head])] for w, head in enumerate(heads)]
             trees.append(Parsed(example.words, heads, tuple(names)))
         return trees
 
-    def lost(self, rows) -> str:
+    def lost(self, rows: Sequence[Row]) -> str:
         n = sum(int((row.inputs["heads"][_core(row)] == -100).sum()) for row in rows)
         if not n:
             return ""
         return f"; {n:,} of their words have their head in no window with them, which cannot be learnt or found"
 
-    def metrics(self, examples, predictions) -> dict[str, float]:
+    def metrics(self, examples: Sequence[Parsed], predictions: Sequence[Parsed]) -> dict[str, float]:
         return attachment(examples, predictions)
 
 
-def _core(row) -> slice:
-    "The words of a window that it answers for, counted in the window."
-    start, first, last = row.place
-    return slice(first - start, last - start)
-
-
-dp = register(Parsing())
-
-
-def parse(
-    model: PreTrainedModel,  # a parser
-    tokenizer: PreTrainedTokenizerBase,
-    texts: Sequence[Sequence[str]],  # words of each sentence
-    config: TaskConfig | None = None,  # as in training
-) -> list[Parsed]:
-    "Parse sentences of words."
-    unparsed = [Parsed(tuple(words), (0,) * len(words), ("",) * len(words)) for words in texts]
-    return predict(model, tokenizer, unparsed, dp, config)
+dp = Parsing()

@@ -9,28 +9,27 @@ import json
 import re
 import string
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import torch
-from torch.nn import functional as F
 from tqdm.auto import tqdm
 
-from .settings import TASK_PRESETS
-from .task import Row, Task, forward, register
+from .config import FOCUS, WholeConfig, paper_settings
+from .task import Row, Task, forward, make_row
 from ..text.corpus import raw_lines
+from ..text.settings import option, settings
 
 if TYPE_CHECKING:
-    from transformers import PreTrainedTokenizerBase
-
-    from vocab_lit.tasks.settings import QAConfig
+    import torch
+    from torch import nn
+    from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 # %% auto #0
-__all__ = ['qa_task', 'Answer', 'Question', 'read_squad', 'normalized', 'word_f1', 'squad_scores', 'qa_rows', 'best_spans',
-           'QuestionAnswering']
+__all__ = ['qa_task', 'Answer', 'Question', 'read_squad', 'normalized', 'word_f1', 'squad_scores', 'QAConfig', 'qa_rows',
+           'best_spans', 'QuestionAnswering']
 
 # %% ../../nbs/07_tasks/07_qa.ipynb #c0fb3d6b
 @dataclass(frozen=True)
@@ -51,7 +50,7 @@ class Question:
     answers: tuple[Answer, ...] = ()  # none: the context does not say
 
 # %% ../../nbs/07_tasks/07_qa.ipynb #51f9115b
-def _get(thing, name, kind, where):
+def _get(thing: object, name: str, kind: type, where: object) -> Any:
     "A field of a JSON object that must be there."
     value = thing.get(name) if isinstance(thing, dict) else None
     if not isinstance(value, kind):
@@ -103,23 +102,33 @@ def read_squad(
         data = json.loads("".join(raw_lines(path)))
     except json.JSONDecodeError as e:
         raise ValueError(f"{path}, line {e.lineno}: not JSON ({e.msg}); give one file in SQuAD's layout") from None
-    found = {}
+    by_id = {}
     for context, qa, where in _asked(data, path):
-        id = str(qa["id"]) if isinstance(qa, dict) and isinstance(qa.get("id"), (str, int)) else ""
-        if not id:
-            raise ValueError(f"{where}: it has no id; give every question its own")
+        id = _question_id(qa, where)
         where = f"{path}, question {id}"
-        if id in found:
+        if id in by_id:
             raise ValueError(f"{where}: the id is there twice; give every question its own")
-        if not context.strip():
-            raise ValueError(f"{where}: the context is empty; leave the question out")
-        question = _get(qa, "question", str, where)
-        if not question.strip():
-            raise ValueError(f"{where}: the question is empty; leave it out")
-        found[id] = Question(id, question, context, _answers(qa, context, where))
-    if not found:
+        by_id[id] = _question(id, context, qa, where)
+    if not by_id:
         raise ValueError(f"{path} has no questions")
-    return list(found.values())
+    return list(by_id.values())
+
+
+def _question_id(qa: object, where: str) -> str:
+    id = str(qa["id"]) if isinstance(qa, dict) and isinstance(qa.get("id"), (str, int)) else ""
+    if not id:
+        raise ValueError(f"{where}: it has no id; give every question its own")
+    return id
+
+
+def _question(id: str, context: str, qa: object, where: str) -> Question:
+    "A question of the file with its answers, checked."
+    if not context.strip():
+        raise ValueError(f"{where}: the context is empty; leave the question out")
+    question = _get(qa, "question", str, where)
+    if not question.strip():
+        raise ValueError(f"{where}: the question is empty; leave it out")
+    return Question(id, question, context, _answers(qa, context, where))
 
 
 def _asked(data, path) -> Iterator[tuple[str, object, str]]:
@@ -163,6 +172,21 @@ def squad_scores(
     return {"f1": sum(f1) / len(f1), "exact_match": sum(exact) / len(exact)}
 
 # %% ../../nbs/07_tasks/07_qa.ipynb #c513788b
+@settings
+class QAConfig(WholeConfig):
+    "Hyper-parameters of fine-tuning on questions; the defaults are those of XTREME (Hu et al., 2020)."
+
+    learning_rate: float = 3e-5
+    epochs: int = 3
+    max_length: int = 384
+    warmup_steps: float = 500
+    weight_decay: float = 1e-4
+    stride: int = option(128, "tokens of the context that two neighbouring windows share")
+    max_question: int = option(64, "tokens of a question")
+    max_answer: int = option(30, "tokens of an answer")
+    abstain: bool = option(False, "predict no answer where the first token scores higher than every span (SQuAD 2)")
+
+
 def _cut_questions(tokenizer, examples, length, config):
     "The questions, cut to their first tokens; `ValueError` where a window has no room for new context."
     n_special = tokenizer.num_special_tokens_to_add(pair=True)
@@ -199,9 +223,9 @@ def _spans(context, offsets) -> np.ndarray:  # (n, 2); (0, 0) where nothing is l
     following = np.minimum.accumulate(following[::-1])[::-1]
     # for each place, the end of the last character before it that is no space
     before = np.maximum.accumulate(np.append(0, np.where(visible, at + 1, 0)))
-    found = np.stack([following[spans[:, 0]], before[spans[:, 1]]], 1)
-    found[found[:, 1] <= found[:, 0]] = 0
-    return found
+    trimmed = np.stack([following[spans[:, 0]], before[spans[:, 1]]], 1)
+    trimmed[trimmed[:, 1] <= trimmed[:, 0]] = 0
+    return trimmed
 
 
 def _label(answer, spans, inside) -> list[int]:
@@ -226,28 +250,32 @@ def qa_rows(
         raise ValueError(
             "the tokenizer does not say which characters a token is from; save it as tokenizer.json (a fast tokenizer)"
         )
-    found = []
+    rows = []
     for at in tqdm(range(0, len(examples), 1000), desc="windows", unit="k questions", delay=2, leave=False):
-        part = examples[at : at + 1000]
-        coded = tokenizer(
-            _cut_questions(tokenizer, part, length, config),
-            [e.context for e in part],
-            truncation="only_second",
-            max_length=length,
-            stride=config.stride,
-            return_overflowing_tokens=True,
-            return_offsets_mapping=True,
-            return_attention_mask=False,
-        )
-        offsets, which = coded.pop("offset_mapping"), coded.pop("overflow_to_sample_mapping")
-        for i, e in enumerate(which):
-            spans = _spans(part[e].context, offsets[i])
-            inside = np.array([s == 1 for s in coded.sequence_ids(i)]) & (spans[:, 1] > spans[:, 0])
-            labels = _label(part[e].answers[0], spans, inside) if part[e].answers else [0, 0]
-            spans[~inside] = -1
-            inputs = {name: torch.tensor(ids[i]) for name, ids in coded.items()}
-            found.append(Row(at + e, inputs | {"labels": torch.tensor(labels)}, spans))
-    return found
+        rows += _windows(tokenizer, examples[at : at + 1000], at, length, config)
+    return rows
+
+
+def _windows(tokenizer, examples, first: int, length, config) -> Iterator[Row]:
+    "The windows of some questions, of which the first has this number."
+    coded = tokenizer(
+        _cut_questions(tokenizer, examples, length, config),
+        [e.context for e in examples],
+        truncation="only_second",
+        max_length=length,
+        stride=config.stride,
+        return_overflowing_tokens=True,
+        return_offsets_mapping=True,
+        return_attention_mask=False,
+    )
+    offsets, which = coded.pop("offset_mapping"), coded.pop("overflow_to_sample_mapping")
+    for i, e in enumerate(which):
+        example = examples[e]
+        spans = _spans(example.context, offsets[i])
+        inside = np.array([s == 1 for s in coded.sequence_ids(i)]) & (spans[:, 1] > spans[:, 0])
+        labels = _label(example.answers[0], spans, inside) if example.answers else [0, 0]
+        spans[~inside] = -1
+        yield make_row(first + e, {name: ids[i] for name, ids in coded.items()} | {"labels": labels}, spans)
 
 # %% ../../nbs/07_tasks/07_qa.ipynb #c109eb47
 def best_spans(
@@ -256,6 +284,9 @@ def best_spans(
     longest: int,  # tokens
 ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:  # (n,) best sum (-inf: no token inside), start, end
     "The start and end with the highest sum of scores."
+    import torch
+    from torch.nn import functional as F
+
     start, end = scores.float().masked_fill(~inside[:, None], -torch.inf).unbind(1)
     # (n, length, longest): the ends that each start can have
     ends = F.pad(end, (0, longest - 1), value=-torch.inf).unfold(1, longest, 1)
@@ -267,8 +298,19 @@ class QuestionAnswering(Task):
     "The answer to a question in its context, counted by F1 and exact match."
 
     name, about = "qa", "question answering"
+    file_format, measure = "SQuAD JSON", "F1 and exact match"
+    example_files = "squad-train.json, test.json"
+    data_set = "xquad"
     unit, asks, marks = "questions", "questions", "answers"
-    config, heads = TASK_PRESETS["qa"], "MODEL_FOR_QUESTION_ANSWERING_MAPPING"
+    config, heads = QAConfig(), "MODEL_FOR_QUESTION_ANSWERING_MAPPING"
+    papers = {
+        "mad-x": paper_settings(config, adapters=1e-4),
+        "focus": paper_settings(  # Table 6
+            replace(config, weight_decay=0.0, **FOCUS | dict(batch_size=64, max_length=384), epochs=5),
+            5e-5,
+            changes={"sw": dict(epochs=25)},
+        ),
+    }
 
     def read(self, path: str | Path) -> list[Question]:
         return read_squad(path)
@@ -279,19 +321,32 @@ class QuestionAnswering(Task):
     def text(self, example: Question) -> tuple[str, str]:
         return (example.question, example.context)
 
-    def labels(self, examples) -> list[str]:
-        return ["start", "end"]  # what the head's two scores of a token are for
+    def labels(self, examples: Sequence[Question]) -> list[str]:
+        "The two scores that the head gives each token."
+        return ["start", "end"]
 
-    def rows(self, tokenizer, examples, labels, length, config) -> list[Row]:
+    def rows(
+        self,
+        tokenizer: PreTrainedTokenizerBase,
+        examples: Sequence[Question],
+        labels: Sequence[str],
+        length: int,
+        config: QAConfig,
+    ) -> list[Row]:
         return qa_rows(tokenizer, examples, length, config)
 
-    def scores(self, model, batch, config) -> torch.Tensor:  # (n, 2, length)
+    def scores(self, model: nn.Module, batch: Mapping[str, torch.Tensor], config: QAConfig) -> torch.Tensor:
+        "Scores of each token as start and as end, (n, 2, length)."
+        import torch
+
         out = forward(model, batch)
         scores = torch.stack([out.start_logits, out.end_logits], 1)
         return scores.masked_fill(batch["attention_mask"][:, None] == 0, torch.finfo(scores.dtype).min)
 
-    # score and characters of the best span, and the score of no answer
-    def best(self, scores, rows, config) -> list[tuple[float, int, int, float]]:
+    def best(self, scores: torch.Tensor, rows: Sequence[Row], config: QAConfig) -> list[tuple[float, int, int, float]]:
+        "Score and characters of the best span in each row, and the score of no answer."
+        import torch
+
         inside = torch.zeros(scores.shape[0], scores.shape[2], dtype=torch.bool)
         for i, row in enumerate(rows):
             inside[i, : len(row.place)] = torch.from_numpy(row.place[:, 0] >= 0)
@@ -301,19 +356,31 @@ class QuestionAnswering(Task):
         last = [int(row.place[end, 1]) for row, end in zip(rows, ends)]
         return list(zip(best, first, last, none))
 
-    def join(self, examples, rows, found, model, config) -> list[str]:  # "": no answer
+    def join(
+        self,
+        examples: Sequence[Question],
+        rows: Sequence[Row],
+        answers: Sequence[tuple[float, int, int, float]],
+        model: PreTrainedModel,
+        config: QAConfig,
+    ) -> list[str]:
+        """The best span of all windows of a question; empty where it has no answer.
+
+        The score of no answer is the lowest of the windows', as in BERT's code for SQuAD 2: a window in which the
+        answer is not says little about the others.
+        """
         best, none = [(-np.inf, 0, 0)] * len(examples), [np.inf] * len(examples)
-        for row, (score, start, end, no_answer) in zip(rows, found):
+        for row, (score, start, end, no_answer) in zip(rows, answers):
             best[row.example] = max(best[row.example], (score, start, end), key=lambda span: span[0])
             none[row.example] = min(none[row.example], no_answer)
-        answers = []
+        texts = []
         for example, (score, start, end), no_answer in zip(examples, best, none):
             abstains = config.abstain and no_answer > score
-            answers.append("" if abstains else example.context[start:end])
-        return answers
+            texts.append("" if abstains else example.context[start:end])
+        return texts
 
-    def metrics(self, examples, predictions) -> dict[str, float]:
+    def metrics(self, examples: Sequence[Question], predictions: Sequence[str]) -> dict[str, float]:
         return squad_scores([[a.text for a in e.answers] for e in examples], predictions)
 
 
-qa_task = register(QuestionAnswering())
+qa_task = QuestionAnswering()

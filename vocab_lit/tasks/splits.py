@@ -11,8 +11,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .task import get_task
-
 if TYPE_CHECKING:
     from vocab_lit.tasks.task import Row, Task
 
@@ -44,9 +42,8 @@ def hold_out(
     return train, dev
 
 # %% ../../nbs/07_tasks/02_splits.ipynb #7a5c0207
-def notes(task: str | Task, train: Sequence, dev: Sequence, test: Sequence) -> Iterator[str]:
-    "What a reader of the scores should know about the splits."
-    task = get_task(task)
+def notes(task: Task, train: Sequence, dev: Sequence, test: Sequence) -> Iterator[str]:
+    "Notes on the splits for a reader of the scores: unseen labels, and test examples that training has seen."
     known = {label for e in train for label in task.asked(e)}
     for name, split in (("development", dev), ("test", test)):
         new = Counter(label for e in split for label in task.asked(e) if label not in known)
@@ -61,11 +58,10 @@ def notes(task: str | Task, train: Sequence, dev: Sequence, test: Sequence) -> I
 
 
 def row_notes(
-    task: str | Task,
+    task: Task,
     **splits: Sequence[Row],  # by name
 ) -> Iterator[str]:
-    "What a reader of the scores should know about examples that are longer than a row."
-    task = get_task(task)
+    "Notes on examples that are longer than a row, for a reader of the scores."
     for name, rows in splits.items():
         if long := sum(n > 1 for n in Counter(row.example for row in rows).values()):
             yield f"{long:,} {name} {task.unit} are longer than a row and are read in windows{task.lost(rows)}"

@@ -6,33 +6,32 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
-from itertools import chain
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import accumulate, chain
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-import torch
 from tqdm.auto import tqdm
 
-from .finetune import predict
-from .settings import TASK_PRESETS
+from .config import FOCUS, NO_EARLY_STOP, TaskConfig, paper_settings
 from .splits import divide
-from .task import Row, Task, forward, label_weights, register
+from .task import Row, Task, forward, label_weights, make_row
 from ..text.corpus import raw_lines
 from ..text.extras import import_extra
+from ..text.settings import option, settings
 from ..tokens.tokenizer import ids_around
 
 if TYPE_CHECKING:
+    import torch
     from conllu import Token
+    from torch import nn
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
-    from vocab_lit.tasks.settings import TaskConfig
-
 # %% auto #0
-__all__ = ['UPOS', 'pos', 'ner', 'Tagged', 'Place', 'conllu_words', 'read_conllu', 'sentences_in', 'to_bio', 'read_bio',
+__all__ = ['UPOS', 'pos', 'ner', 'Tagged', 'Place', 'conllu_words', 'read_conllu', 'some_sentences', 'to_bio', 'read_bio',
            'split_wikiann', 'accuracy', 'entity_f1', 'Window', 'word_subtokens', 'windows', 'lay_out', 'cuts',
-           'word_scores', 'Tagging', 'PartsOfSpeech', 'NamedEntities', 'tag']
+           'word_scores', 'TaggingConfig', 'Tagging', 'PartsOfSpeech', 'NamedEntities']
 
 # %% ../../nbs/07_tasks/05_tagging.ipynb #1859cf06
 _OPEN_CLASS = ("ADJ", "ADV", "INTJ", "NOUN", "PROPN", "VERB")
@@ -66,7 +65,7 @@ _SENTENCE_ID = re.compile(r"# *sent_id *= *(\S.*)")
 
 
 def _problem(cells, expected, wrong) -> str | None:
-    "What is wrong with a line of CoNLL-U, if anything; the next word is due to have the expected number."
+    "The fault of a line of CoNLL-U, or None; the next word is due to have the expected number."
     if len(cells) != 10:
         return f"{len(cells)} columns where CoNLL-U has 10; put one tab between two columns"
     id, word = cells[:2]
@@ -104,8 +103,8 @@ def conllu_words(
             place, block = Place(str(number), []), []
             continue
         cells = line.split("\t")
-        if found := _SENTENCE_ID.match(line):
-            place = place._replace(name=found[1].strip())
+        if named := _SENTENCE_ID.match(line):
+            place = place._replace(name=named[1].strip())
         if line[0] != "#" and (problem := _problem(cells, len(place.lines) + 1, wrong)):
             raise ValueError(f"{path}, line {n}: {problem} (sentence {place.name})")
         if cells[0].isdigit():
@@ -143,19 +142,19 @@ def read_conllu(
             return f"{tag!r} is not one of {known}; correct it, or read the column xpos"
         return None
 
-    found = []
+    tagged = []
     for words, _ in conllu_words(path, 5, wrong):
-        found.append(Tagged(tuple(word["form"] for word in words), tuple(word[column] for word in words)))
-    return sentences_in(path, found)
+        tagged.append(Tagged(tuple(word["form"] for word in words), tuple(word[column] for word in words)))
+    return some_sentences(path, tagged)
 
 
-def sentences_in(path: str | Path, found: list) -> list:
-    "What was found in a file of sentences; `ValueError` where it is nothing."
-    if not found:
+def some_sentences(path: str | Path, sentences: list) -> list:
+    "The sentences of a file, as they are; `ValueError` where there are none."
+    if not sentences:
         raise ValueError(
             f"{path} has no sentences; give a file with one word a line and a blank line after each sentence"
         )
-    return found
+    return sentences
 
 # %% ../../nbs/07_tasks/05_tagging.ipynb #a3aa1790
 _TAG = re.compile(r"O|([BIESLU])-(\S+)")
@@ -166,8 +165,8 @@ def to_bio(
 ) -> tuple[str, ...]:  # BIO
     "Convert entity tags to BIO; an I- that continues nothing begins an entity, as in conlleval."
     bio, open_kind = [], None  # the type of an entity that may continue
-    for tag in tags:
-        prefix, kind = _TAG.fullmatch(tag).groups()
+    for mark in tags:
+        prefix, kind = _TAG.fullmatch(mark).groups()
         continues = kind == open_kind and prefix in ("I", "E", "L")
         beginning = "I" if continues else "B"
         bio.append(f"{beginning}-{kind}" if kind else "O")
@@ -175,12 +174,12 @@ def to_bio(
     return tuple(bio)
 
 # %% ../../nbs/07_tasks/05_tagging.ipynb #4f0ccab3
-def _without_prefix(found):
+def _without_prefix(sentences):
     "Sentences without the language code before every word, where all have the same."
-    prefix = re.match(r"[a-z][a-z-]*:", found[0].words[0])
-    if not prefix or not all(w.startswith(prefix[0]) for s in found for w in s.words):
-        return found
-    return [Tagged(tuple(w[prefix.end() :] for w in s.words), s.tags) for s in found]
+    prefix = re.match(r"[a-z][a-z-]*:", sentences[0].words[0])
+    if not prefix or not all(w.startswith(prefix[0]) for s in sentences for w in s.words):
+        return sentences
+    return [Tagged(tuple(w[prefix.end() :] for w in s.words), s.tags) for s in sentences]
 
 
 def _ends_sentence(line) -> bool:
@@ -188,7 +187,7 @@ def _ends_sentence(line) -> bool:
 
 
 def _bio_problem(cells, width) -> str:
-    "What is wrong with a line that is neither a word with its tag nor a comment."
+    "The fault of a line that is neither a word with its tag nor a comment."
     if width == 1:
         return f"{len(cells)} columns where a word and its tag, with a tab or a space between, are due"
     if len(cells) != width:
@@ -204,33 +203,33 @@ def read_bio(
     first = next((line for _, line in rows if not _ends_sentence(line) and line[0] != "#"), "")
     between = re.compile("\t" if "\t" in first else " +")
     width = len(between.split(first))
-    found, words, tags = [], [], []
+    sentences, words, tags = [], [], []
     for n, line in [*rows, (0, "")]:
         cells = between.split(line)
         if _ends_sentence(line):
             if words:
-                found.append(Tagged(tuple(words), to_bio(tags)))
+                sentences.append(Tagged(tuple(words), to_bio(tags)))
             words, tags = [], []
         elif len(cells) == width > 1 and _TAG.fullmatch(cells[-1]):
             words.append(cells[0])
             tags.append(cells[-1])
         elif line[0] != "#":
             raise ValueError(f"{path}, line {n}: {_bio_problem(cells, width)}")
-    return _without_prefix(sentences_in(path, found))
+    return _without_prefix(some_sentences(path, sentences))
 
 # %% ../../nbs/07_tasks/05_tagging.ipynb #388b2890
 def split_wikiann(
-    found: list[Tagged],
+    sentences: list[Tagged],
     seed: int = 0,
 ) -> tuple[list[Tagged], list[Tagged], list[Tagged]]:  # train, dev, test
     "Random 85/5/10% with at least 256 dev and 512 test sentences; `ValueError` where too few are left to train on."
-    n_dev, n_test = max(256, round(0.05 * len(found))), max(512, round(0.1 * len(found)))
-    if len(found) - n_dev - n_test < 256:
+    n_dev, n_test = max(256, round(0.05 * len(sentences))), max(512, round(0.1 * len(sentences)))
+    if len(sentences) - n_dev - n_test < 256:
         raise ValueError(
-            f"{len(found)} sentences are too few for {n_dev} of development, {n_test} of test "
+            f"{len(sentences)} sentences are too few for {n_dev} of development, {n_test} of test "
             "and as many as 256 to train on"
         )
-    dev, test, train = divide(found, seed, n_dev, n_test)
+    dev, test, train = divide(sentences, seed, n_dev, n_test)
     return train, dev, test
 
 # %% ../../nbs/07_tasks/05_tagging.ipynb #281ea437
@@ -292,7 +291,7 @@ def windows(
     "Cut sentences of words into windows of tokens."
     before, after = ids_around(tokenizer)
     n_special = len(before) + len(after)
-    room, found = length - n_special, []
+    room, cut = length - n_special, []
     if room < 1:
         raise ValueError(
             f"{length} tokens leave no room for text beside {n_special} special tokens; allow longer windows"
@@ -301,8 +300,8 @@ def windows(
         words = [subtokens[:room] for subtokens in words]
         for start, end in cuts([len(subtokens) for subtokens in words], room):
             ids, counted = lay_out(before, words[start:end], after, pooling)
-            found.append(Window(i, start, end - start, ids, counted))
-    return found
+            cut.append(Window(i, start, end - start, ids, counted))
+    return cut
 
 
 def lay_out(
@@ -340,15 +339,26 @@ def word_scores(
     size: int,  # words in a row at most
 ) -> torch.Tensor:  # (n, size, n_tags); 0 for a word that no subtoken counts for
     "Mean of the logits of the subtokens of each word."
+    import torch
+
     belongs = (words[:, None] == torch.arange(size, device=words.device)[:, None]).to(logits.dtype)  # (n, size, length)
     return belongs @ logits / belongs.sum(-1, keepdim=True).clamp(min=1)
 
 # %% ../../nbs/07_tasks/05_tagging.ipynb #22d6e648
+@settings
+class TaggingConfig(TaskConfig):
+    "Hyper-parameters of fine-tuning a tagger; the defaults are those of Downey et al. (2023, Table 7) for POS."
+
+    pooling: str = option("mean", 'a word\'s score: "mean" over its subtokens, or "first"')
+    balance_o: bool = option(False, "all words outside entities weigh as much as all words in entities")
+    double_softmax: bool = option(False, "as the paper's code: cross-entropy of probabilities instead of logits")
+
+
 class Tagging(Task):
     "A tag for each word."
 
     unit, asks, marks = "sentences", "words", "tags"
-    config = TASK_PRESETS["pos"]
+    config = TaggingConfig()
     heads, fill = "MODEL_FOR_TOKEN_CLASSIFICATION_MAPPING", {"labels": -100, "words": -1}
 
     def asked(self, example: Tagged) -> tuple[str, ...]:
@@ -357,74 +367,122 @@ class Tagging(Task):
     def text(self, example: Tagged) -> tuple[str, ...]:
         return example.words
 
-    def rows(self, tokenizer, examples, labels, length, config) -> list[Row]:  # one for each window
-        number, found = {tag: i for i, tag in enumerate(labels)}, []
+    def rows(
+        self,
+        tokenizer: PreTrainedTokenizerBase,
+        examples: Sequence[Tagged],
+        labels: Sequence[str],
+        length: int,
+        config: TaggingConfig,
+    ) -> list[Row]:  # one for each window
+        number, rows = {tag: i for i, tag in enumerate(labels)}, []
         for w in windows(tokenizer, [e.words for e in examples], length, config.pooling):
             tags = examples[w.sentence].tags[w.start : w.start + w.size]
             seen = set(w.words)  # words without a subtoken are not learnt from
             asked = [number.get(tag, -100) if i in seen else -100 for i, tag in enumerate(tags)]
-            inputs = {"input_ids": w.ids, "words": w.words, "labels": asked}
-            inputs = {name: torch.tensor(values, dtype=torch.long) for name, values in inputs.items()}
-            found.append(Row(w.sentence, inputs))
-        return found
+            rows.append(make_row(w.sentence, {"input_ids": w.ids, "words": w.words, "labels": asked}))
+        return rows
 
-    def scores(self, model, batch, config) -> torch.Tensor:
+    def scores(self, model: nn.Module, batch: Mapping[str, torch.Tensor], config: TaggingConfig) -> torch.Tensor:
         return word_scores(forward(model, batch).logits, batch["words"], batch["labels"].shape[1])
 
-    def losses(self, scores, batch, config) -> torch.Tensor:
+    def losses(self, scores: torch.Tensor, batch: Mapping[str, torch.Tensor], config: TaggingConfig) -> torch.Tensor:
         if config.double_softmax:
             scores = scores.softmax(-1)
         return super().losses(scores, batch, config)
 
-    def weights(self, batches, labels, config, gather) -> list[torch.Tensor]:
+    def weights(
+        self,
+        batches: Sequence[Mapping[str, torch.Tensor]],
+        labels: Sequence[str],
+        config: TaggingConfig,
+        gather: Callable[[torch.Tensor], torch.Tensor],
+    ) -> list[torch.Tensor]:
         apart = labels.index("O") if config.balance_o and "O" in labels else -1
         return label_weights([b["labels"] for b in batches], apart, gather)
 
-    def best(self, scores, rows, config) -> list[list[int]]:  # number of the best tag for each word
+    def best(self, scores: torch.Tensor, rows: Sequence[Row], config: TaggingConfig) -> list[list[int]]:
+        "Number of the best tag for each word."
         return [best[: len(row.inputs["labels"])] for best, row in zip(scores.argmax(-1).tolist(), rows)]
 
-    # tags of whole sentences from those of their windows
-    def join(self, examples, rows, found, model, config) -> list[tuple[str, ...]]:
+    def join(
+        self,
+        examples: Sequence[Tagged],
+        rows: Sequence[Row],
+        answers: Sequence[list[int]],
+        model: PreTrainedModel,
+        config: TaggingConfig,
+    ) -> list[tuple[str, ...]]:
+        "Tags of whole sentences from those of their windows."
         tags = [[] for _ in examples]
-        for row, numbers in zip(rows, found):
+        for row, numbers in zip(rows, answers):
             tags[row.example] += [model.config.id2label[n] for n in numbers]
         return [tuple(t) for t in tags]
 
 # %% ../../nbs/07_tasks/05_tagging.ipynb #f9e5e96f
+_SHORT = TaggingConfig(
+    batch_size=16, epochs=100, eval_every=1, patience=NO_EARLY_STOP, max_length=128, schedule="linear", pooling="first"
+)
+_MORE_EPOCHS = {
+    "sw": dict(epochs=25),
+    "germeval14": dict(epochs=25),
+    "masakhaner2": dict(epochs=25, learning_rate=2e-5),
+}
+
+
 class PartsOfSpeech(Tagging):
     "Part-of-speech tagging, counted by accuracy over words."
 
     name, about = "pos", "part-of-speech tagging"
+    file_format, measure = "CoNLL-U files", "accuracy"
+    example_files = "pos-train.conllu, pos-dev.conllu, pos-test.conllu"
+    data_set = "universal-dependencies"
+    papers = {
+        "embedding-structure": paper_settings(TaggingConfig()),  # Table 7
+        "mad-x": paper_settings(_SHORT, 5e-5, 1e-4),
+    }
 
     def read(self, path: str | Path, column: str = "upos") -> list[Tagged]:
         return read_conllu(path, column)
 
-    def metrics(self, examples, predictions) -> dict[str, float]:
+    def metrics(self, examples: Sequence[Tagged], predictions: Sequence[Sequence[str]]) -> dict[str, float]:
         return {"accuracy": accuracy([e.tags for e in examples], predictions)}
+
+    def probe_rows(
+        self, tokenizer: PreTrainedTokenizerBase, examples: Sequence[Tagged], length: int
+    ) -> Iterator[tuple[int, list[int], list[int]]]:
+        "One mean for each word."
+        first = list(accumulate((len(e.words) for e in examples), initial=0))
+        for w in windows(tokenizer, [e.words for e in examples], length):
+            offset = first[w.sentence] + w.start
+            yield w.sentence, w.ids, [k if k < 0 else offset + k for k in w.words]
+
+    def n_means(self, examples: Sequence[Tagged]) -> int:
+        return sum(len(e.words) for e in examples)
 
 
 class NamedEntities(Tagging):
     "Named-entity recognition, counted by F1 over whole entities."
 
     name, about = "ner", "named-entity recognition"
+    file_format, measure = "CoNLL columns", "entity F1"
+    example_files = "ner-train.tsv, ner-dev.tsv, ner-test.tsv"
+    data_set = "wikiann"
     needs = ("seqeval.metrics",)
-    config = TASK_PRESETS["ner"]
+    config = TaggingConfig(patience=4, balance_o=True)
+    papers = {
+        "embedding-structure": paper_settings(config),  # Table 7
+        "mad-x": paper_settings(_SHORT, 5e-5, 1e-4, low_resource_batch=8),  # Section 5.2
+        "focus": paper_settings(replace(_SHORT, **FOCUS, epochs=5), 5e-5, changes=_MORE_EPOCHS),  # Table 6
+        "unks-everywhere": paper_settings(replace(_SHORT, epochs=10), 2e-5, 1e-4),
+        "wechsel": paper_settings(replace(_SHORT, batch_size=32, epochs=10, warmup_steps=0.1), 2e-5),
+    }
 
     def read(self, path: str | Path) -> list[Tagged]:
         return read_bio(path)
 
-    def metrics(self, examples, predictions) -> dict[str, float]:
+    def metrics(self, examples: Sequence[Tagged], predictions: Sequence[Sequence[str]]) -> dict[str, float]:
         return {"entity_f1": entity_f1([e.tags for e in examples], predictions)}
 
 
-pos, ner = register(PartsOfSpeech()), register(NamedEntities())
-
-
-def tag(
-    model: PreTrainedModel,  # a tagger
-    tokenizer: PreTrainedTokenizerBase,
-    texts: Sequence[Sequence[str]],  # words of each sentence
-    config: TaskConfig | None = None,  # as in training
-) -> list[tuple[str, ...]]:  # a tag for each word
-    "Tag sentences of words."
-    return predict(model, tokenizer, [Tagged(tuple(t), ("",) * len(t)) for t in texts], pos, config)
+pos, ner = PartsOfSpeech(), NamedEntities()

@@ -5,48 +5,58 @@
 # %% ../../nbs/07_tasks/01_task.ipynb #7a5c0103
 from __future__ import annotations
 
+import inspect
 from collections import Counter
-from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import asdict
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from .settings import TaskConfig
-from ..text.extras import import_extra
+from .config import PaperSettings, TaskConfig
 
 if TYPE_CHECKING:
+    import numpy as np
     import torch
     from torch import nn
-    from transformers import PreTrainedConfig, PreTrainedModel
+    from transformers import PreTrainedConfig, PreTrainedModel, PreTrainedTokenizerBase
 
 # %% auto #0
-__all__ = ['MODEL_INPUTS', 'TASKS', 'Row', 'forward', 'label_weights', 'by_frequency', 'Task', 'register', 'get_task',
-           'settings_for']
+__all__ = ['MODEL_INPUTS', 'Row', 'make_row', 'forward', 'label_weights', 'by_frequency', 'Task']
 
 # %% ../../nbs/07_tasks/01_task.ipynb #05172237
 class Row(NamedTuple):
-    "What the model is given at once: an example, or a window of a long one."
+    "The input of a model: an example, or a window of a long one."
 
     example: int  # which example
     # one-dimensional: input_ids, labels (-100: not asked) and what the task adds, as token_type_ids
     inputs: dict[str, torch.Tensor]
-    place: object = None  # what the task needs to put the answer into the example
+    place: Any = None  # what the task needs to put the answer into the example
+
+
+def make_row(
+    example: int,  # which example
+    inputs: Mapping[str, Sequence[int]],  # as in `Row`
+    place: Any = None,  # as in `Row`
+) -> Row:
+    "A row from lists of integers."
+    import torch
+
+    return Row(example, {name: torch.tensor(values, dtype=torch.long) for name, values in inputs.items()}, place)
 
 
 MODEL_INPUTS = ("input_ids", "attention_mask", "token_type_ids")
 
 
-def forward(model: nn.Module, batch: Mapping[str, torch.Tensor], **more):
-    "Give a model what of a batch is meant for it, and what a task adds."
+def forward(model: nn.Module, batch: Mapping[str, torch.Tensor], **more: object) -> Any:  # the model's output
+    "Run a model on the parts of a batch, (n, length) each, that it takes, with what a task adds."
     return model(**{name: batch[name] for name in MODEL_INPUTS if name in batch}, **more)
 
 # %% ../../nbs/07_tasks/01_task.ipynb #48c780f5
 def label_weights(
     labels: list[torch.Tensor],  # label numbers in each part of a batch; -100: not asked
     apart: int = -1,  # number of the label to balance against all others; -1: none
-    gather: Callable = lambda counts: counts,  # adds other processes' counts below these
+    gather: Callable[[torch.Tensor], torch.Tensor] = lambda counts: counts,  # adds other processes' counts below these
 ) -> list[torch.Tensor]:  # for each part a weight for each label; over the whole batch they sum to 1
-    "How much each answer counts in the loss of a batch."
+    "How much each answer counts in the loss of a batch; the weights have the shapes of the labels."
     import torch
 
     groups = [(part == apart).long() for part in labels]
@@ -54,7 +64,7 @@ def label_weights(
         torch.stack([((group == kind) & (part != -100)).sum() for kind in (0, 1)])
         for group, part in zip(groups, labels)
     ]
-    counts = gather(sum(in_parts)).view(-1, 2).sum(0)
+    counts = gather(torch.stack(in_parts).sum(0)).view(-1, 2).sum(0)
     weight = 1 / counts.clamp(min=1) / (counts > 0).sum().clamp(min=1)
     return [weight[group] * (part != -100) for group, part in zip(groups, labels)]
 
@@ -63,7 +73,7 @@ def by_frequency(
     labels: Sequence[Sequence[str]],  # of each example
 ) -> list[str]:  # the most frequent first, ties by name
     "All labels that occur."
-    counts = Counter(label for found in labels for label in found)
+    counts = Counter(label for labels_of_example in labels for label in labels_of_example)
     return sorted(counts, key=lambda label: (-counts[label], label))
 
 
@@ -71,37 +81,66 @@ class Task:
     "How one kind of example is read, learnt and scored."
 
     name, about = "", ""  # as it is called, and in a few words
+    file_format, measure = "", ""  # what its files are, and what is measured, for the help of the command line
+    example_files = ""  # names of files that an empty setup file shows
+    data_set = ""  # short name of the public data set that studies read where none is named
     # in messages: examples, what is counted in them, what it is given
     unit, asks, marks = "examples", "examples", "labels"
     config = TaskConfig()  # default settings
+    papers: Mapping[str, PaperSettings] = {}  # settings of papers by short name, the one with the defaults first
     heads: str | Mapping = ""  # transformers' mapping from configurations to models with the task's head, or its name
     fill = {"labels": -100}  # padding of what rows have besides ids
     # modules of the extra `tasks` that decode or score answers; a missing one is told before anything is trained
     needs: tuple[str, ...] = ()
 
     def read(self, path: str | Path) -> list:
-        raise NotImplementedError  # examples; errors name file and place
+        "Examples from a file; further parameters are what can be said about the file. Errors name file and line."
+        raise NotImplementedError
 
-    def asked(self, example) -> Sequence[str]:
-        raise NotImplementedError  # gold labels, one for each answer that counts
+    def asked(self, example: Any) -> Sequence[str]:
+        "Gold labels of an example, one for each answer that counts."
+        raise NotImplementedError
 
-    def text(self, example) -> Hashable:
-        raise NotImplementedError  # equal for examples that ask the same
+    def text(self, example: Any) -> Hashable:
+        "A key that examples which ask the same have in common."
+        raise NotImplementedError
 
-    def rows(self, tokenizer, examples, labels, length, config) -> list[Row]:
-        raise NotImplementedError  # no longer than length
+    def rows(
+        self,
+        tokenizer: PreTrainedTokenizerBase,
+        examples: Sequence,
+        labels: Sequence[str],  # by number
+        length: int,  # tokens in a row at most
+        config: Any,  # the task's settings
+    ) -> list[Row]:
+        "Examples as rows of at most `length` tokens."
+        raise NotImplementedError
 
-    def scores(self, model, batch, config) -> torch.Tensor:
-        raise NotImplementedError  # shape of the batch's labels, and choices; or what `losses` and `best` take
+    def scores(self, model: nn.Module, batch: Mapping[str, torch.Tensor], config: Any) -> Any:
+        "Logits: shape of the batch's labels, and choices; or what `losses` and `best` take."
+        raise NotImplementedError
 
-    def best(self, scores, rows, config) -> list:
-        raise NotImplementedError  # the answer in each row
+    def best(self, scores: Any, rows: Sequence[Row], config: Any) -> list:
+        "The answer in each row."
+        raise NotImplementedError
 
-    def metrics(self, examples, predictions) -> dict[str, float]:
-        raise NotImplementedError  # 0 to 1; the first decides
+    def metrics(self, examples: Sequence, predictions: Sequence) -> dict[str, float]:
+        "Scores of predictions, 0 to 1; the first decides which epoch is best."
+        raise NotImplementedError
 
-    def labels(self, examples) -> list[str]:
-        return by_frequency([self.asked(e) for e in examples])  # what the head can answer
+    @property
+    def help(self) -> str:
+        "The task in the help of the command line."
+        return f"{self.name} ({self.about}: {self.file_format}, {self.measure})"
+
+    @property
+    def reading(self) -> tuple[str, ...]:
+        "Names of what can be said about the task's files."
+        return tuple(name for name in inspect.signature(self.read).parameters if name != "path")
+
+    def labels(self, examples: Sequence) -> list[str]:
+        "The answers that the head can give."
+        return by_frequency([self.asked(e) for e in examples])
 
     def head_models(self) -> Mapping:
         "Models with the task's head, by the class of their configuration."
@@ -111,7 +150,8 @@ class Task:
 
         return getattr(transformers, self.heads)
 
-    def build(self, config: PreTrainedConfig) -> PreTrainedModel:  # untrained, with the task's head
+    def build(self, config: PreTrainedConfig) -> PreTrainedModel:
+        "An untrained model with the task's head; `ValueError` where there is none for this architecture."
         models = self.head_models()
         if type(config) not in models:
             raise ValueError(
@@ -120,50 +160,55 @@ class Task:
             )
         return models[type(config)](config)
 
-    def losses(self, scores, batch, config) -> torch.Tensor:  # one for each label
+    def losses(self, scores: Any, batch: Mapping[str, torch.Tensor], config: Any) -> torch.Tensor:
+        "Cross-entropy of each label, in nats: as many numbers as there are labels in the batch."
         from torch.nn import functional as F
 
         return F.cross_entropy(scores.flatten(0, -2), batch["labels"].flatten(), reduction="none")
 
-    def weights(self, batches, labels, config, gather) -> list[torch.Tensor]:  # as `label_weights`
+    def weights(
+        self,
+        batches: Sequence[Mapping[str, torch.Tensor]],  # parts of an optimizer step
+        labels: Sequence[str],  # by number
+        config: Any,
+        gather: Callable[[torch.Tensor], torch.Tensor],  # as in `label_weights`
+    ) -> list[torch.Tensor]:
+        "A weight for each label, as `label_weights` gives them."
         return label_weights([b["labels"] for b in batches], gather=gather)
 
-    # a prediction for each example, from the answers in its rows
-    def join(self, examples, rows, found, model, config) -> list:
-        return found
+    def join(
+        self,
+        examples: Sequence,
+        rows: Sequence[Row],
+        answers: Sequence,  # in each row, from `best`
+        model: PreTrainedModel,
+        config: Any,
+    ) -> list:
+        "A prediction for each example, from the answers in its rows."
+        return list(answers)
 
-    def lost(self, rows) -> str:  # said of examples in several rows: what these rows do not show, if anything
+    def lost(self, rows: Sequence[Row]) -> str:
+        "A note on what examples in several rows lose, as the end of a sentence; empty: nothing."
         return ""
 
-# %% ../../nbs/07_tasks/01_task.ipynb #bce1593f
-TASKS: dict[str, Task] = {}
+    @property
+    def has_probe(self) -> bool:
+        "Whether a linear classifier can be trained on frozen states."
+        return type(self).probe_rows is not Task.probe_rows
 
+    def probe_rows(
+        self,
+        tokenizer: PreTrainedTokenizerBase,
+        examples: Sequence,
+        length: int,  # tokens in a row at most
+    ) -> Iterator[tuple[int, list[int], list[int]]]:
+        "For each row the number of its text, token ids, and the mean that each token counts for, or -1."
+        raise NotImplementedError
 
-def register(task: Task) -> Task:
-    "Make a task known by its name."
-    if task.name in TASKS and type(TASKS[task.name]) is not type(task):
-        raise ValueError(f"there is a task {task.name!r} already")
-    TASKS[task.name] = task
-    return task
+    def n_means(self, examples: Sequence) -> int:
+        "How many means of states `probe_rows` makes of examples."
+        return len(examples)
 
-
-def get_task(task: str | Task) -> Task:
-    "A task by its name; `ValueError` where there is none, `MissingExtra` where the package lacks what the task needs."
-    if not isinstance(task, Task):
-        if task not in TASKS:
-            known = ", ".join(f"{t.name} ({t.about})" for t in TASKS.values())
-            raise ValueError(f"unknown task {task!r}; choose from {known}")
-        task = TASKS[task]
-    for module in task.needs:
-        import_extra(module, "tasks")
-    return task
-
-
-def settings_for(task: str | Task, config: TaskConfig | None) -> TaskConfig:  # of the task's own class
-    "A task's settings: its default, or those given, with the task's own at their defaults where they lack them."
-    task = get_task(task)
-    if config is None or isinstance(config, type(task.config)):
-        return config or task.config
-    if type(config) is TaskConfig:
-        return type(task.config)(**asdict(config))
-    raise ValueError(f"{type(config).__name__} is not for {task.name}; give a {type(task.config).__name__}")
+    def probe_features(self, means: np.ndarray, compare: bool) -> np.ndarray:
+        "Features of a linear classifier, (answers, features), from means (n, dim)."
+        return means

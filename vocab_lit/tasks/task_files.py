@@ -8,34 +8,39 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from .registry import TASKS
 from .settings import SPLITS, EvaluateSettings
 from ..text.settings import SettingError, Settings, existing_file, option, settings
 
 # %% auto #0
-__all__ = ['KEEP', 'GIVEN_SPLITS', 'TaskFiles', 'task_files', 'evaluation']
+__all__ = ['KEEP', 'TaskFiles', 'GIVEN_SPLITS', 'task_files', 'evaluation']
 
 # %% ../../nbs/07_tasks/11_task_files.ipynb #92488d67
-@settings
-class TaskFiles(Settings):
-    "Training, development (may be left out) and test file of each task, with spaces between."
-
-    pos: str = option("", "part-of-speech tagging: files on which source and target model are fine-tuned and scored")
-    ner: str = option("", "named entities: the same")
-    dp: str = option("", "dependency parsing: the same")
-    qa: str = option("", "question answering: the same")
-    nli: str = option("", "natural-language inference: the same")
-    keep_pos: str = option(
-        "",
-        "part-of-speech tagging in a language that the source model knows: files on which it is fine-tuned and scored "
-        "before and after, to see what was forgotten",
-    )
-    keep_ner: str = option("", "named entities in such a language: the same")
-    keep_dp: str = option("", "dependency parsing in such a language: the same")
-    keep_qa: str = option("", "question answering in such a language: the same")
-    keep_nli: str = option("", "natural-language inference in such a language: the same")
-
-
 KEEP = "keep_"  # stands before a task in a language that the source model knows
+
+
+def _helps() -> dict[str, str]:
+    "Help of the files of each task, and of each task in a language that the source model knows."
+    first, *others = TASKS.values()
+    helps = {first.name: f"{first.about}: files on which source and target model are fine-tuned and scored"}
+    helps |= {task.name: f"{task.about}: the same" for task in others}
+    helps[KEEP + first.name] = (
+        f"{first.about} in a language that the source model knows: files on which it is fine-tuned and scored before "
+        "and after, to see what was forgotten"
+    )
+    return helps | {KEEP + task.name: f"{task.about} in such a language: the same" for task in others}
+
+
+def _task_files() -> type[Settings]:
+    "The settings class with a field for the files of each task."
+    helps = _helps()
+    fields = {name: option("", help) for name, help in helps.items()}
+    about = "Training, development (may be left out) and test file of each task, with spaces between."
+    named = {"__doc__": about, "__annotations__": dict.fromkeys(helps, "str"), "__module__": __name__}
+    return settings(type("TaskFiles", (Settings,), named | fields))
+
+
+TaskFiles = _task_files()
 
 # %% ../../nbs/07_tasks/11_task_files.ipynb #0ba23d6a
 GIVEN_SPLITS = {1: ("test",), 2: ("train", "test"), 3: SPLITS}  # by the number of files

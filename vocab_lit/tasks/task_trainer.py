@@ -5,9 +5,9 @@
 # %% ../../nbs/07_tasks/03_task_trainer.ipynb #7a5c0303
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import torch
 from safetensors.torch import load_file
@@ -16,11 +16,11 @@ from tqdm.auto import tqdm
 from transformers import EarlyStoppingCallback, TrainerState, TrainingArguments
 
 from ..models.device import device_arguments
+from ..training.checkpoints import CheckpointTrainer
 from ..training.stages import trainable_parameters
-from ..training.trainer import CheckpointTrainer
 
 if TYPE_CHECKING:
-    from vocab_lit.tasks.settings import TaskConfig
+    from vocab_lit.tasks.config import TaskConfig
     from vocab_lit.tasks.task import Task
 
 # %% auto #0
@@ -30,19 +30,25 @@ __all__ = ['ByLength', 'TaskTrainer', 'EpochCallback', 'task_arguments']
 class ByLength(Sampler):
     "Order rows so that the batches cut from it hold rows of like length; a new order in every epoch."
 
-    def __init__(self, lengths, batch_size, seed, epochs=0):  # epochs: that are over already
+    def __init__(
+        self,
+        lengths: Sequence[int],  # tokens of each row
+        batch_size: int,
+        seed: int,
+        epochs: int = 0,  # that are over already
+    ):
         self.lengths, self.batch_size = torch.tensor(lengths, dtype=torch.float), batch_size
         self.generator = torch.Generator().manual_seed(seed)
         for _ in range(epochs):
             list(self)
 
-    def __len__(self):
+    def __len__(self) -> int:
         return len(self.lengths)
 
     def _random(self, n):
         return torch.rand(n, generator=self.generator)
 
-    def __iter__(self):
+    def __iter__(self) -> Iterator[int]:
         order = (self.lengths * (1 + 0.2 * self._random(len(self)))).argsort()
         whole, rest = divmod(len(self), self.batch_size)
         at = int(self._random(1) * (whole + 1))  # which batch is the smaller one; it comes last
@@ -64,19 +70,20 @@ class TaskTrainer(CheckpointTrainer):
     @property
     def history(self) -> list[tuple[int, float, float]]:  # epoch, mean loss of its steps, score
         "The evaluations so far."
-        found, loss = [], 0.0
+        rows, loss = [], 0.0
         for entry in self.state.log_history:
             loss = entry.get("loss", loss)
             if "eval_score" in entry:
-                found.append((round(entry["epoch"]), loss, entry["eval_score"]))
-        return found
+                rows.append((round(entry["epoch"]), loss, entry["eval_score"]))
+        return rows
 
     @property
     def best_epoch(self) -> int:
         "The first epoch with the best score."
         return max(self.history, key=lambda evaluated: evaluated[2])[0]
 
-    def train(self, resume_from_checkpoint=None, **more):
+    def train(self, resume_from_checkpoint: str | None = None, **more: Any) -> Any:
+        "Train, after the epochs that a checkpoint has behind it."
         if resume_from_checkpoint:
             state = TrainerState.load_from_json(Path(resume_from_checkpoint, "trainer_state.json"))
             self.epochs_before = int(state.epoch)
@@ -93,19 +100,24 @@ class TaskTrainer(CheckpointTrainer):
         lengths = [len(r.inputs["input_ids"]) for r in rows]
         return ByLength(lengths, self.config.batch_size, self.args.seed, self.epochs_before)
 
-    def get_batch_samples(self, epoch_iterator, num_batches, device):
+    def get_batch_samples(self, epoch_iterator: Any, num_batches: int, device: Any) -> tuple[list, int]:
+        "The parts of an optimizer step, with the weights of their labels."
         batches, _ = super().get_batch_samples(epoch_iterator, num_batches, device)
         weights = self.task.weights(batches, self.labels, self.config, self.accelerator.gather)
         for batch, weight in zip(batches, weights):
             batch["weights"] = weight * self.accelerator.num_processes  # gradients are averaged over processes
         return batches, len(batches)
 
-    def compute_loss(self, model, inputs, return_outputs=False, num_items_in_batch=None):
+    def compute_loss(
+        self, model: Any, inputs: Any, return_outputs: bool = False, num_items_in_batch: Any = None
+    ) -> Any:
+        "The weighted sum of the task's losses, in nats."
         losses = self.task.losses(self.task.scores(model, inputs, self.config), inputs, self.config)
         loss = (losses * inputs["weights"].flatten()).sum()
         return (loss, {"loss": loss}) if return_outputs else loss
 
-    def evaluate(self, *args, **kwargs):
+    def evaluate(self, *args: Any, **kwargs: Any) -> dict[str, float]:
+        "Score the model, and keep its weights where they are the best so far."
         score = self.measure(self.model)
         if self.best is None or score > self.state.best_metric:
             trained = trainable_parameters(self.model)
@@ -118,11 +130,11 @@ class TaskTrainer(CheckpointTrainer):
 class EpochCallback(EarlyStoppingCallback):
     "Score every few epochs, or after a share of the steps, and stop when patience is over; a bar where it takes long."
 
-    def __init__(self, config):
+    def __init__(self, config: TaskConfig):
         super().__init__(max(1, int(config.patience // config.eval_every)))
         self.every = config.eval_every
 
-    def on_train_begin(self, args, state, control, **_):
+    def on_train_begin(self, args: Any, state: Any, control: Any, **_: Any) -> None:
         progress = dict(total=state.max_steps, initial=state.global_step)
         self.bar = tqdm(**progress, desc="fine-tune", unit=" steps", delay=2, leave=False)
         scores = [entry["eval_score"] for entry in state.log_history if "eval_score" in entry]
@@ -130,7 +142,7 @@ class EpochCallback(EarlyStoppingCallback):
             self.early_stopping_patience_counter = len(scores) - 1 - scores.index(max(scores))
             control.should_training_stop = self.early_stopping_patience_counter >= self.early_stopping_patience
 
-    def on_step_end(self, args, state, control, **_):
+    def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
         self.bar.update()
         if self.every < 1:
             interval = max(1, round(self.every * state.max_steps))
@@ -138,14 +150,14 @@ class EpochCallback(EarlyStoppingCallback):
             control.should_log = control.should_evaluate
             control.should_save = control.should_evaluate and args.save_strategy != "no"
 
-    def on_epoch_end(self, args, state, control, **_):
+    def on_epoch_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
         if self.every < 1 or state.epoch != round(state.epoch):  # an epoch that is broken off ends here too
             control.should_evaluate = control.should_log = False
             return
         control.should_evaluate = state.epoch % self.every == 0 or state.global_step == state.max_steps
         control.should_save = control.should_evaluate and args.save_strategy != "no"
 
-    def on_evaluate(self, args, state, control, metrics, **_):
+    def on_evaluate(self, args: Any, state: Any, control: Any, metrics: Any, **_: Any) -> None:
         super().on_evaluate(args, state, control, metrics)
         self.bar.set_postfix(dev=f"{metrics['eval_score']:.3f}", refresh=False)
 

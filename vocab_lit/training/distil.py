@@ -60,8 +60,8 @@ _NONE = -100  # no target, as in labels
 def _tokenized(tokenizer, texts: list[str]) -> list[tuple]:  # of each: ids, offsets
     "Tokenize some texts without special tokens."
     only = dict(return_attention_mask=False, return_token_type_ids=False, truncation=False, verbose=False)
-    found = tokenizer(texts, add_special_tokens=False, return_offsets_mapping=True, **only)
-    return list(zip(found["input_ids"], found["offset_mapping"]))
+    coded = tokenizer(texts, add_special_tokens=False, return_offsets_mapping=True, **only)
+    return list(zip(coded["input_ids"], coded["offset_mapping"]))
 
 
 def _window(
@@ -141,10 +141,10 @@ def snippet_rows(
 
 
 class SnippetPairs(MaskedBlocks):
-    "What distillation sees, in order: every snippet once in each pass, masked anew for language modelling."
+    "Snippets in the order of distillation: each once in every pass, masked anew for language modelling."
 
     def batch(self, blocks: torch.Tensor, places: Sequence[int]) -> dict[str, torch.Tensor]:  # (n, length) each
-        "What `distil_loss` is given of some rows, (n, 3 * length)."
+        "The inputs of `distil_loss`, from rows (n, 3 * length)."
         ids, teacher_ids, labels = blocks.view(len(blocks), 3, -1).unbind(1)
         lm_ids, lm_labels = self.masked(ids, places)
         lm_labels = lm_labels.where(lm_labels >= 0, _NONE)
@@ -152,7 +152,7 @@ class SnippetPairs(MaskedBlocks):
 
 # %% ../../nbs/06_training/08_distil.ipynb #d157110f
 def _hidden_states(model, ids, layer) -> torch.Tensor:  # (n, length, dim)
-    "What a layer gives for some sequences."
+    "Hidden states of a layer."
     inputs = dict(input_ids=ids.clamp(min=0), attention_mask=(ids >= 0).long())
     return model.base_model(**inputs, output_hidden_states=True, return_dict=True).hidden_states[layer or -1]
 
@@ -188,9 +188,9 @@ def _lm_sum(model, ids, labels, through_input: bool) -> torch.Tensor:
     "The loss of language modelling, whose gradient may stop at the output embeddings."
     rows = model.new_rows["input"]
     rows.requires_grad_(through_input)
-    found = lm_loss(model, ids.clamp(min=0), labels, "sum", attention_mask=(ids >= 0).long())
+    loss = lm_loss(model, ids.clamp(min=0), labels, "sum", attention_mask=(ids >= 0).long())
     rows.requires_grad_(True)
-    return found
+    return loss
 
 # %% ../../nbs/06_training/08_distil.ipynb #d1571110
 def _width(model) -> int:

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import itertools
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
+import logging
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -26,9 +27,11 @@ if TYPE_CHECKING:
 
     from vocab_lit.training.settings import KeepSettings
 
+log = logging.getLogger("vocab_lit")
+
 # %% auto #0
-__all__ = ['HELD_OUT', 'MEASURED', 'NOTHING_KEPT', 'REPLAY_SEED', 'FORGOTTEN', 'Kept', 'open_kept', 'check_block', 'check_kept',
-           'Replayed', 'source_beside', 'forgotten', 'bits_by_text', 'bits_in_words']
+__all__ = ['log', 'HELD_OUT', 'MEASURED', 'NOTHING_KEPT', 'REPLAY_SEED', 'FORGOTTEN', 'Kept', 'open_kept', 'check_block',
+           'check_kept', 'Replayed', 'source_beside', 'forgotten', 'bits_by_text', 'bits_in_words']
 
 # %% ../../nbs/06_training/11_forgetting.ipynb #f0269e06
 HELD_OUT = 2000  # lines of all files together
@@ -54,7 +57,7 @@ NOTHING_KEPT = Kept({}, ())
 class _Chained:
     "Texts one after the other, read anew each time."
 
-    def __init__(self, texts):
+    def __init__(self, texts: Iterable[Iterable[str]]):
         self.texts = texts
 
     def __iter__(self) -> Iterator[str]:
@@ -83,12 +86,12 @@ def check_block(
     what: str,  # they are: held-out, other
 ) -> None:
     "`SettingError` where lines do not make a block of tokens; no more of them are read than make one."
-    found = 0
+    n_tokens = 0
     for line in lines:
-        found += len(tokenizer(line, add_special_tokens=False, verbose=False)["input_ids"])
-        if found >= length:
+        n_tokens += len(tokenizer(line, add_special_tokens=False, verbose=False)["input_ids"])
+        if n_tokens >= length:
             return
-    problem = f"its {what} lines make {found} tokens and a block takes {length}; give more text or shorter blocks"
+    problem = f"its {what} lines make {n_tokens} tokens and a block takes {length}; give more text or shorter blocks"
     raise SettingError(option, problem)
 
 
@@ -105,7 +108,7 @@ _PARTS = 10**6
 
 
 class Replayed(Dataset):
-    "What training sees where a share of it comes from another text."
+    "Training blocks of which a share comes from another text, evenly spread."
 
     def __init__(
         self,
@@ -141,17 +144,16 @@ def forgotten(
     # by what they are called: source, start, trained; model and tokenizer where they are in memory already
     models: Mapping[str, Source | tuple[PreTrainedModel, PreTrainedTokenizerBase]],
     parts: Mapping[str, list[str]],  # held-out lines by file
-    say: Callable[[str], None] = lambda message: None,  # told which model is measured
 ) -> list[dict]:  # a row for each text and model: text, model, bits_per_byte and other numbers of `Perplexity`
     "How well models predict the text of the languages that the first of them knew."
     rows = []
     for name, given in models.items():
-        say(f"bits per byte of the {name} model in {', '.join(Path(file).name for file in parts)}")
+        log.info(f"bits per byte of the {name} model in {', '.join(Path(file).name for file in parts)}")
         model, tokenizer = (given.load().float(), given.tokenizer) if isinstance(given, Source) else given
         model.to(find_device().torch)
         for file, held_out in parts.items():
-            found = perplexity(model, tokenizer, held_out[:MEASURED])
-            rows.append(dict(text=Path(file).name, model=name) | found.facts)
+            measured = perplexity(model, tokenizer, held_out[:MEASURED])
+            rows.append(dict(text=Path(file).name, model=name) | measured.facts)
         del model
     return rows
 
@@ -163,10 +165,10 @@ def bits_by_text(
     rows: list[dict],  # from `forgotten`
 ) -> list[dict]:  # a row for each text: text, and bits per byte by model
     "The bits per byte as a table."
-    found = {}
+    by_text = {}
     for row in rows:
-        found.setdefault(row["text"], dict(text=row["text"]))[row["model"]] = round(row["bits_per_byte"], 3)
-    return list(found.values())
+        by_text.setdefault(row["text"], dict(text=row["text"]))[row["model"]] = round(row["bits_per_byte"], 3)
+    return list(by_text.values())
 
 
 def bits_in_words(

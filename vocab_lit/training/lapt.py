@@ -9,13 +9,14 @@ import contextlib
 import functools
 import hashlib
 import json
+import logging
 import os
 import tempfile
 import warnings
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch.nn.attention import SDPBackend, sdpa_kernel
@@ -38,7 +39,7 @@ from vocab_lit.training.memory import (
     memory_for,
     smaller_micro_batch,
 )
-from .settings import PRESETS, RunStopped
+from .settings import PRESETS, NonFiniteGradient, RunStopped
 from .stages import Freezer, stage_parameters, stage_starts, total_steps, trainable_parameters
 
 if TYPE_CHECKING:
@@ -52,20 +53,35 @@ if TYPE_CHECKING:
         TrainingArguments,
     )
 
+    from vocab_lit.training.callbacks import StopWhenAsked
     from vocab_lit.training.distil import Teacher
     from vocab_lit.training.settings import LaptConfig
-    from vocab_lit.training.trainer import LaptTrainer, StopWhenAsked
+    from vocab_lit.training.trainer import LaptTrainer
+
+log = logging.getLogger("vocab_lit")
 
 # %% auto #0
-__all__ = ['check_lapt', 'lapt', 'lapt_flops']
+__all__ = ['log', 'check_lapt', 'lapt', 'lapt_flops']
 
 # %% ../../nbs/06_training/06_lapt.ipynb #1832aecb
 def check_lapt(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, config: LaptConfig) -> None:
     "`ValueError` where model, tokenizer and settings do not go together."
-    from vocab_lit.training.trainer import check_fsdp, is_divided, training_arguments
+    from vocab_lit.training.fsdp import check_fsdp, is_divided
+    from vocab_lit.training.trainer import training_arguments
 
     if is_divided():
         check_fsdp(int(os.environ.get("FSDP_VERSION", "1")), bool(config.lora), config.only_new_rows)
+    _check_model(model, tokenizer)
+    _check_sizes(model, config)
+    for _, stage in stage_starts(config):
+        stage_parameters(model, stage.learns)
+    training_arguments(config, 0, tempfile.gettempdir())
+    if config.lora and not hasattr(model, "peft_config"):
+        lora_config(model, LoraSettings.read(config.lora), config.embeddings)
+
+
+def _check_model(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase) -> None:
+    "`ValueError` where a model is no language model of its tokenizer."
     if model.config.is_encoder_decoder:
         raise ValueError(
             f"a {type(model).__name__} is an encoder-decoder, which is pretrained in another way; "
@@ -75,6 +91,10 @@ def check_lapt(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, confi
     check_rows(model, tokenizer)
     if is_masked(model) and tokenizer.mask_token_id is None:
         raise ValueError("the tokenizer has no mask token, which masked language modelling needs")
+
+
+def _check_sizes(model: PreTrainedModel, config: LaptConfig) -> None:
+    "`ValueError` where the blocks are too long for a model, or numbers are out of range."
     if config.length > (longest := max_length(model)):
         raise ValueError(
             f"blocks of {config.length} tokens are longer than the model's {longest} positions; "
@@ -85,11 +105,6 @@ def check_lapt(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, confi
             raise ValueError(f"{name} is {getattr(config, name)}; give 1 or more")
     if not 0 < config.learning_rate < 1:
         raise ValueError(f"learning_rate is {config.learning_rate}; give a number between 0 and 1, such as 1e-5")
-    for _, stage in stage_starts(config):
-        stage_parameters(model, stage.learns)
-    training_arguments(config, 0, tempfile.gettempdir())
-    if config.lora and not hasattr(model, "peft_config"):
-        lora_config(model, LoraSettings.read(config.lora), config.embeddings)
 
 
 def _check_what_learns(model, tokenizer, config, teacher) -> None:
@@ -106,7 +121,7 @@ def _check_what_learns(model, tokenizer, config, teacher) -> None:
 # %% ../../nbs/06_training/06_lapt.ipynb #27dc0213
 @dataclass
 class _Run:
-    "What a run trains, on what, and what became of it so far."
+    "The state of a run: what it trains, on what, and what became of it so far."
 
     model: PreTrainedModel
     tokenizer: PreTrainedTokenizerBase
@@ -119,6 +134,8 @@ class _Run:
     process: TrainingArguments  # which process this is, of how many, and its device
     arguments: dict  # of transformers' TrainingArguments
     note: dict = field(default_factory=lambda: {"retries": []})  # what run.json says
+    compile: bool = False  # whether the transformer blocks are compiled
+    callbacks: Sequence[TrainerCallback] = ()  # of the caller
 
     @property
     def max_grad_norm(self) -> float:
@@ -134,7 +151,7 @@ def _digest(*tensors) -> str:  # of contents
 
 
 def _facts(run: _Run, texts) -> dict:
-    "What a run is, so that another one is not taken for it."
+    "The facts that tell a run from others."
     settings = {name: list(v) if isinstance(v, tuple) else v for name, v in asdict(run.config).items()}
     settings.pop("micro_batch")  # makes no difference to the result
     if run.kept.replay:
@@ -196,7 +213,7 @@ def _note_retry(run: _Run, error) -> None:
 # %% ../../nbs/06_training/06_lapt.ipynb #392c72c0
 def _is_shared(folder, process) -> bool:
     "Whether all processes see the folder of the first one."
-    from vocab_lit.training.trainer import is_divided
+    from vocab_lit.training.fsdp import is_divided
 
     if not folder or process.world_size == 1:
         return True
@@ -217,7 +234,7 @@ def _is_shared(folder, process) -> bool:
 
 
 def _process_arguments(run: _Run) -> dict:
-    "What the Trainer must be told of several processes besides."
+    "Arguments of the Trainer that depend on several processes."
     told = dict(save_on_each_node=not _is_shared(run.folder, run.process))
     if hasattr(run.model, "factors"):  # where there is one up-projection, its choice has no gradient
         told["ddp_find_unused_parameters"] = True
@@ -228,17 +245,17 @@ def _last_checkpoint(folder, process) -> str | None:
     "The newest checkpoint that all processes have; `ValueError` where they have none in common."
     from transformers.trainer_utils import get_last_checkpoint
 
-    found = folder and get_last_checkpoint(folder)
+    newest = folder and get_last_checkpoint(folder)
     if not folder or process.world_size == 1:
-        return found
-    step = torch.tensor(int(found.rpartition("-")[2]) if found else -1, device=process.device)
+        return newest
+    step = torch.tensor(int(newest.rpartition("-")[2]) if newest else -1, device=process.device)
     torch.distributed.all_reduce(step, torch.distributed.ReduceOp.MIN)
     common = Path(folder, f"checkpoint-{int(step)}")
-    has = common.is_dir() if step >= 0 else found is None
+    has = common.is_dir() if step >= 0 else newest is None
     agree = torch.tensor(int(has), device=process.device)
     torch.distributed.all_reduce(agree, torch.distributed.ReduceOp.MIN)
     if not agree:
-        here = Path(found).name if found else "no checkpoint"
+        here = Path(newest).name if newest else "no checkpoint"
         raise ValueError(
             f"the hosts have no checkpoint of {folder} in common, and this one has {here}; copy the run of the host "
             "that has the newest to the others, or use a folder that all of them see"
@@ -249,9 +266,9 @@ def _last_checkpoint(folder, process) -> str | None:
 _LESS = "give gradient checkpointing, shorter blocks, or a mode in which less learns,"
 
 
-def _choose_micro_batch(run: _Run, say) -> None:
+def _choose_micro_batch(run: _Run) -> None:
     "Let a run have the micro-batch that fits in memory, the same in all processes."
-    from vocab_lit.training.trainer import is_divided
+    from vocab_lit.training.fsdp import is_divided
 
     model, process = run.model, run.process
     if run.teacher:  # whose passes are others
@@ -269,7 +286,7 @@ def _choose_micro_batch(run: _Run, say) -> None:
         torch.distributed.all_reduce(least, torch.distributed.ReduceOp.MIN)
         micro = int(least)
     if memory:
-        say(f"micro-batches of {micro} blocks; memory of a step: {memory}, and {free / 1e9:.1f} GB free")
+        log.info(f"micro-batches of {micro} blocks; memory of a step: {memory}, and {free / 1e9:.1f} GB free")
     if memory and memory.more > free:
         warnings.warn(f"a step may take more memory than is free; {_LESS} if it does", stacklevel=4)
     _set_micro_batch(run, micro)
@@ -340,21 +357,22 @@ def _training_data(run: _Run, texts) -> Dataset:
     return Replayed(*data, run.kept.replay) if run.kept.replay else data[0]
 
 # %% ../../nbs/06_training/06_lapt.ipynb #4ee74970
-def _callbacks(run: _Run, freezer: Freezer, stop: StopWhenAsked, own) -> list[TrainerCallback]:
-    "What happens during training, besides."
-    from vocab_lit.training.trainer import MetricsFile, ProgressCallback, StageCallback, StopWithoutGain
+def _callbacks(run: _Run, freezer: Freezer, stop: StopWhenAsked) -> list[TrainerCallback]:
+    "The callbacks of a run, with the caller's."
+    from vocab_lit.training.callbacks import MetricsFile, ProgressCallback, StageCallback, StopWithoutGain
 
-    found = [StageCallback(freezer), ProgressCallback(run.config.batch_size * run.config.length), *own]
+    callbacks = [StageCallback(freezer), ProgressCallback(run.config.batch_size * run.config.length), *run.callbacks]
     if run.config.patience:
-        found.append(StopWithoutGain(run.config.patience))
+        callbacks.append(StopWithoutGain(run.config.patience))
     if run.folder:
-        found += [stop, MetricsFile(run.folder / "metrics.jsonl")]
-    return found
+        callbacks += [stop, MetricsFile(run.folder / "metrics.jsonl")]
+    return callbacks
 
 
 def _trainer_from(checkpoint: str | None, run: _Run, data, callbacks, frozen) -> LaptTrainer:
     "A Trainer that begins with a checkpoint, or at the start."
-    from vocab_lit.training.trainer import LaptTrainer, StartCheckpoint, training_arguments
+    from vocab_lit.training.callbacks import StartCheckpoint
+    from vocab_lit.training.trainer import LaptTrainer, training_arguments
 
     config = run.config
     at_start = checkpoint is None or checkpoint.endswith("-0")
@@ -372,7 +390,9 @@ def _trainer_from(checkpoint: str | None, run: _Run, data, callbacks, frozen) ->
 
 def _train_from(checkpoint: str | None, trainer: LaptTrainer, compile: bool) -> None:
     "Train to the end, from a checkpoint or the start; `ValueError` where the checkpoint is damaged, or `OutOfMemory`."
-    from vocab_lit.training.trainer import compiled_blocks, train_from, unsharded_afterwards
+    from vocab_lit.training.checkpoints import train_from
+    from vocab_lit.training.contexts import compiled_blocks
+    from vocab_lit.training.fsdp import unsharded_afterwards
 
     compiling = compiled_blocks(trainer.model) if compile else contextlib.nullcontext()
     try:
@@ -384,18 +404,16 @@ def _train_from(checkpoint: str | None, trainer: LaptTrainer, compile: bool) -> 
         raise
 
 
-def _train(run: _Run, data, callbacks, compile, say) -> TrainerState:
+def _train(run: _Run, data, callbacks) -> TrainerState:
     "Train to the end, and go back where a gradient is not finite or memory does not suffice."
-    from vocab_lit.training.trainer import NonFiniteGradient
-
     frozen = {name for name, p in run.model.named_parameters(remove_duplicate=False) if not p.requires_grad}
-    _choose_micro_batch(run, say)
+    _choose_micro_batch(run)
     run.arguments |= _process_arguments(run)
     while True:
         checkpoint = _last_checkpoint(run.folder, run.process)
         trainer = _trainer_from(checkpoint, run, data, callbacks, frozen)
         try:
-            _train_from(checkpoint, trainer, compile)
+            _train_from(checkpoint, trainer, run.compile)
             return trainer.state
         except NonFiniteGradient as e:
             _note_retry(run, e)
@@ -415,58 +433,141 @@ def _losses(state: TrainerState, names) -> pd.DataFrame:
 
 # %% ../../nbs/06_training/06_lapt.ipynb #1a970004
 def lapt(
-    model: PreTrainedModel,  # masked or causal language model; it is trained in place
-    tokenizer: PreTrainedTokenizerBase,  # the model's tokenizer
-    text: Iterable[str] | torch.Tensor | PackedBlocks,  # training texts, or blocks from `pack`
-    # texts or blocks for the loss that is recorded and chooses the best weights
+    model: PreTrainedModel,
+    tokenizer: PreTrainedTokenizerBase,
+    text: Iterable[str] | torch.Tensor | PackedBlocks,
     held_out: Iterable[str] | torch.Tensor,
-    config: LaptConfig = PRESETS["focus"],  # hyper-parameters
-    seed: int = 0,  # order of blocks, masks and dropout
-    folder: str | Path | None = None,  # for checkpoints; None: none are written
-    resume: bool = False,  # the run in the folder; model, text and settings are those it was started with
-    callbacks: Sequence[TrainerCallback] = (),  # of one's own
-    max_hours: float = 0,  # save and stop before so many are over; 0: no limit. Only with a folder
-    gradient_checkpointing: bool = False,  # compute activations twice, and keep few
-    compile: bool = False,  # the transformer blocks
-    kept: Kept = NOTHING_KEPT,  # text in languages that the model knows
-    say: Callable[[str], None] = lambda text: None,  # told what a step takes in memory
-    teacher: Teacher | None = None,  # in mode distil: the source model
-    **arguments,  # of transformers' TrainingArguments, such as report_to
-) -> pd.DataFrame:  # columns step, loss (held-out, nats) and, with kept text, kept_loss; the first row is step 0
-    "Continue training on text of the new language and record the held-out loss; `RunStopped` if it is asked to stop."
-    from vocab_lit.training.trainer import (
-        StopWhenAsked,
-        activations_recomputed,
-        answering_with_loss,
-        garbage_collected_inside,
-        random_state_restored,
-        training_arguments,
-    )
+    config: LaptConfig = PRESETS["focus"],
+    seed: int = 0,
+    folder: str | Path | None = None,
+    resume: bool = False,
+    callbacks: Sequence[TrainerCallback] = (),
+    max_hours: float = 0,
+    gradient_checkpointing: bool = False,
+    compile: bool = False,
+    kept: Kept = NOTHING_KEPT,
+    teacher: Teacher | None = None,
+    **arguments: Any,
+) -> pd.DataFrame:
+    """Continue pretraining on text of the new language (LAPT), and record the held-out loss.
+
+    Parameters
+    ----------
+    model : PreTrainedModel
+        A masked or causal language model; it is trained in place.
+    tokenizer : PreTrainedTokenizerBase
+        The model's tokenizer.
+    text : iterable of str, torch.Tensor or PackedBlocks
+        Training texts, or blocks (n, length) from `pack`.
+    held_out : iterable of str or torch.Tensor
+        Texts or blocks (n, length) for the loss that is recorded and chooses the best weights.
+    config : LaptConfig, default PRESETS["focus"]
+        Hyper-parameters.
+    seed : int, default 0
+        Of the order of blocks, the masks and dropout. The caller's random state is given back as it was.
+    folder : str or Path, optional
+        For checkpoints, from which the run goes on after a gradient that is not finite or where memory does not
+        suffice; by default none are written.
+    resume : bool, default False
+        Resume the run in the folder. Model, text and settings are those it was started with; the weights are then,
+        to the bit, those of a run that was not stopped.
+    callbacks : sequence of TrainerCallback
+        The caller's own.
+    max_hours : float, default 0
+        Save and stop before so many hours are over; 0: no limit. Only with a folder.
+    gradient_checkpointing : bool, default False
+        Compute activations twice, and keep few.
+    compile : bool, default False
+        Compile the transformer blocks.
+    kept : Kept
+        Text in languages that the model knows, whose loss is recorded and of which a share is replayed.
+    teacher : Teacher, optional
+        In mode distil: the source model.
+    **arguments
+        Of transformers' `TrainingArguments`, such as `report_to`.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Columns `step` and `loss` (held-out, nats per target) and, with kept text, `kept_loss`; the first row is step 0.
+        The model has the weights of the lowest loss where there is a folder, else the last ones.
+
+    Raises
+    ------
+    ValueError
+        Model, tokenizer, text and settings do not go together, the folder holds another run, a batch cannot be
+        divided, or gradients stay not finite.
+    RunStopped
+        The run was asked to stop, and can be resumed.
+
+    Notes
+    -----
+    LAPT is that of Chau et al. (2020); the stages of `config.mode` are those of Downey et al. (2023, Section 3.3) and
+    of the papers that `PRESETS` names.
+
+    Examples
+    --------
+    >>> import vocab_lit as vl
+    >>> from vocab_lit.text.corpus import data_path
+    >>> from vocab_lit.text.phrasebook import lines
+    >>> folder = data_path("models", "mini-xlmr")
+    >>> model, tokenizer = vl.load_model(folder), vl.load_tokenizer(folder)
+    >>> config = vl.LaptConfig(steps=2, batch_size=4, length=32, eval_every=1)
+    >>> train, held_out = lines("sw", 200, seed=0), lines("sw", 40, seed=0, held_out=True)
+    >>> losses = vl.lapt(model, tokenizer, train, held_out, config)
+    >>> losses.step.tolist()
+    [0, 1, 2]
+    """
+    from vocab_lit.training.callbacks import StopWhenAsked
+    from vocab_lit.training.trainer import training_arguments
 
     check_lapt(model, tokenizer, config)
     _check_what_learns(model, tokenizer, config, teacher)
     folder = Path(folder) if folder else None
-    held_out = held_out if isinstance(held_out, torch.Tensor) else pack(tokenizer, held_out, config.length)
-    evaluated = dict(eval_loss=held_out)
-    if kept.parts:
-        evaluated["eval_kept_loss"] = pack(tokenizer, kept.held_out, config.length)
+    evaluated = _evaluated(tokenizer, held_out, kept, config.length)
     stop = StopWhenAsked(max_hours)
     process = training_arguments(config, seed, folder or tempfile.gettempdir(), **arguments)
     run = _Run(model, tokenizer, config, seed, folder, kept, teacher, evaluated, process, arguments)
+    run.compile, run.callbacks = compile, callbacks
     data = _prepare(run, text, resume)
-
-    freezer = Freezer(model, run.config)
-    loss = teacher.loss(config) if teacher else None
-    sparing = activations_recomputed(model) if gradient_checkpointing else contextlib.nullcontext()
-    listening = stop.listening() if folder else contextlib.nullcontext()
-    try:
-        with random_state_restored(), garbage_collected_inside(), answering_with_loss(model, loss), sparing, listening:
-            state = _train(run, data, _callbacks(run, freezer, stop, callbacks), compile, say)
-    finally:
-        freezer.restore()
+    with _training(run, stop, gradient_checkpointing) as freezer:
+        state = _train(run, data, _callbacks(run, freezer, stop))
     if stop.reason and state.global_step < state.max_steps:
         raise RunStopped(f"{stop.reason}: stopped after step {state.global_step:,} of {state.max_steps:,}")
     return _losses(state, evaluated)
+
+
+def _evaluated(tokenizer, held_out, kept: Kept, length: int) -> dict[str, torch.Tensor]:
+    "Held-out blocks (n, length) by the name of the loss in them."
+    blocks = held_out if isinstance(held_out, torch.Tensor) else pack(tokenizer, held_out, length)
+    evaluated = dict(eval_loss=blocks)
+    if kept.parts:
+        evaluated["eval_kept_loss"] = pack(tokenizer, kept.held_out, length)
+    return evaluated
+
+
+@contextlib.contextmanager
+def _training(run: _Run, stop: StopWhenAsked, gradient_checkpointing: bool) -> Iterator[Freezer]:
+    "Inside the block the model can be trained; afterwards all but its weights is as it was."
+    from vocab_lit.training.contexts import (
+        activations_recomputed,
+        answering_with_loss,
+        garbage_collected_inside,
+        random_state_restored,
+    )
+
+    freezer = Freezer(run.model, run.config)
+    loss = run.teacher.loss(run.config) if run.teacher else None
+    with contextlib.ExitStack() as inside:
+        inside.callback(freezer.restore)
+        inside.enter_context(random_state_restored())
+        inside.enter_context(garbage_collected_inside())
+        inside.enter_context(answering_with_loss(run.model, loss))
+        if gradient_checkpointing:
+            inside.enter_context(activations_recomputed(run.model))
+        if run.folder:
+            inside.enter_context(stop.listening())
+        yield freezer
 
 # %% ../../nbs/06_training/06_lapt.ipynb #f1efc4ea
 def lapt_flops(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, config: LaptConfig) -> int:

@@ -156,7 +156,7 @@ def _masked(ids, masking, chances, places, probability):
 
 
 def _ids_to_mask(tokenizer) -> tuple[int, torch.Tensor, torch.Tensor]:
-    "What masking asks of a tokenizer: the mask's id, and the ordinary ids as a list and as a table."
+    "The mask's id, and the ordinary ids as a list and as a table."
     if tokenizer.mask_token_id is None:
         raise ValueError("the tokenizer has no mask token, which masked language modelling needs")
     special = tuple(sorted(set(tokenizer.all_special_ids)))
@@ -197,7 +197,7 @@ def _permuted_index(i: int, n: int, key: str) -> int:
 
 
 class MaskedBlocks(Dataset):
-    "What training sees, in order: every block once in each pass, masked anew each time."
+    "Blocks in the order of training: each once in every pass, masked anew each time."
 
     def __init__(
         self,
@@ -228,7 +228,7 @@ class MaskedBlocks(Dataset):
         return [dict(zip(batch, row)) for row in zip(*batch.values())]
 
     def batch(self, blocks: torch.Tensor, places: Sequence[int]) -> dict[str, torch.Tensor]:  # (n, length) each
-        "What the model is shown of some blocks, and what it is asked."
+        "Inputs and labels of some blocks."
         inputs, labels = self.masked(blocks, places)
         return {"input_ids": inputs, "labels": labels}
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 import contextlib
 import functools
 import math
-from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable, Iterator
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch.nn import functional as F
@@ -28,7 +28,7 @@ __all__ = ['encoder_returns', 'head_logits', 'lm_loss', 'label_positions', 'held
 
 # %% ../../nbs/06_training/02_lm_loss.ipynb #18d3ac54
 @contextlib.contextmanager
-def encoder_returns(model: PreTrainedModel, output):
+def encoder_returns(model: PreTrainedModel, output: Any) -> Iterator[None]:
     "Inside the block the model's encoder returns `output` instead of running, so that calling the model runs its head."
     encoder = model.base_model
     encoder.forward = lambda *_, **__: output
@@ -40,7 +40,7 @@ def encoder_returns(model: PreTrainedModel, output):
 
 def head_logits(
     model: PreTrainedModel,  # a masked or causal language model with a head
-    output,  # what its encoder returned
+    output: Any,  # what its encoder returned
     hidden: torch.Tensor,  # (n, dim) hidden states at chosen positions of it
 ) -> torch.Tensor:  # (n, n_tokens)
     "The head's logits at chosen positions of an encoder's output."
@@ -57,7 +57,7 @@ def lm_loss(
     reduction: str = "mean",  # over the labelled positions: mean or sum
     positions: torch.Tensor | None = None,  # the labelled ones, from `label_positions`; None: they are looked for
     max_logits: int = 0,  # numbers held at a time; 0: 2**28 (1 GB), on a GPU 2**30
-    **inputs,  # what else the model takes, such as an attention mask
+    **inputs: torch.Tensor,  # what else the model takes, such as an attention mask
 ) -> torch.Tensor:  # nats
     "Language-modelling loss with vocabulary logits at the labelled positions only."
     if not is_masked(model):
@@ -124,18 +124,17 @@ def heldout_loss(
     inputs, labels = blocks, blocks
     if masked:
         inputs, labels = mask_tokens(blocks, tokenizer, torch.Generator().manual_seed(seed), probability)
-    loss = loss or functools.partial(lm_loss, model)
-    batches = list(zip(inputs.split(batch_size), labels.split(batch_size)))
     if fixed_shapes is None:
         fixed_shapes = Device(model.device.type, "").fixed_shapes
+    loss = loss or functools.partial(lm_loss, model)
     training, total, count = model.training, 0.0, 0
     model.eval()
+    batches = list(zip(inputs.split(batch_size), labels.split(batch_size)))
     for ids, targets in tqdm(batches, desc="held-out loss", delay=2, leave=False):
         batch = {"input_ids": ids, "labels": targets}
         if fixed_shapes:
             batch["positions"] = label_positions(targets, probability, masked)
-        batch = {name: value.to(model.device) for name, value in batch.items()}
-        total += loss(**batch, reduction="sum").item()
+        total += loss(**{name: value.to(model.device) for name, value in batch.items()}, reduction="sum").item()
         count += int((targets if masked else targets[:, 1:]).ne(-100).sum())
     model.train(training)
     if not count:

@@ -11,7 +11,7 @@ import os
 import weakref
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch._subclasses.fake_tensor import FakeTensorMode
@@ -113,7 +113,7 @@ class StepMemory:
 
     @property
     def more(self) -> int:
-        "What is needed besides the weights."
+        "Bytes besides the weights."
         return self.gradients + self.moments + self.activations
 
     @property
@@ -134,7 +134,7 @@ def step_memory(
     divided: bool = False,  # whether they share weights, gradients and moments (FSDP)
     half: torch.dtype | None = None,  # what is multiplied in, other than fp32
 ) -> StepMemory:
-    "What a step takes, without taking it; `RuntimeError` where what a model does depends on what it reads."
+    "The memory of a step, rehearsed without contents; `RuntimeError` where a model's operations depend on its input."
     learning = sum(p.numel() for p in model.parameters() if p.requires_grad)
     weights = sum(p.numel() * p.element_size() for p in model.parameters())
     accumulates = micro_batch * processes < config.batch_size
@@ -177,25 +177,25 @@ def choose_micro_batch(
     free: int,  # bytes, besides the weights
     most: int = 0,  # blocks at most; 0: 32
     processes: int = 1,  # that train together
-    **how,  # as `step_memory` takes it
+    **how: Any,  # as `step_memory` takes it
 ) -> tuple[int, StepMemory | None]:  # and what it takes; None where it was not rehearsed
     "The largest micro-batch that fits, or the smallest one where none does."
-    found = [m for m in micro_batches(config, processes) if not most or m <= most] or [1]
+    choices = [m for m in micro_batches(config, processes) if not most or m <= most] or [1]
     if config.micro_batch:
-        found = [config.micro_batch]
-    if _is_small(model, config, found[0], free):
-        return found[0], None
-    micro = found[0]
+        choices = [config.micro_batch]
+    if _is_small(model, config, choices[0], free):
+        return choices[0], None
+    micro = choices[0]
     while True:
         try:
             memory = step_memory(model, config, micro, processes, **how)
         except RuntimeError:  # what the model does depends on what it reads
-            return found[0], None
-        if memory.more < free or micro == found[-1]:
+            return choices[0], None
+        if memory.more < free or micro == choices[-1]:
             return micro, memory
         room = free - memory.gradients - memory.moments
-        smaller = [m for m in found if m < micro]
-        micro = next((m for m in smaller if m * memory.activations < micro * room), found[-1])
+        smaller = [m for m in choices if m < micro]
+        micro = next((m for m in smaller if m * memory.activations < micro * room), choices[-1])
 
 
 def memory_for(

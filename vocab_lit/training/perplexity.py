@@ -40,14 +40,17 @@ class Perplexity:
 
     @property
     def per_token(self) -> float:
+        "Perplexity per predicted token."
         return math.exp(self.nats / self.tokens)
 
     @property
     def per_byte(self) -> float:
+        "Perplexity per byte of the text."
         return math.exp(self.nats / self.bytes)
 
     @property
     def bits_per_byte(self) -> float:
+        "Bits per byte of the text, which models with different vocabularies share."
         return self.nats / self.bytes / math.log(2)
 
     @property
@@ -122,7 +125,7 @@ def _windows(n: int, length: int, stride: int) -> list[tuple[int, int, int]]:  #
     return [(max(0, end - length), end, new) for end, new in zip(ends, [0, *ends])]
 
 # %% ../../nbs/06_training/03_perplexity.ipynb #03aac785
-def _window_sizes(model, masked, length, stride):
+def _window_sizes(model, masked, length, stride) -> tuple[int, int]:
     "Length and stride of windows, checked."
     longest = max_length(model)
     length = length or min(longest, 1024)
@@ -138,25 +141,92 @@ def _window_sizes(model, masked, length, stride):
 def _passes(stream, masked, probability, seed) -> tuple[np.ndarray, int]:
     "The pass in which each token is predicted (-1: in none), and how many passes there are."
     n = math.ceil(1 / probability) if masked else 1
-    found = np.full(len(stream.ids), -1)
-    found[stream.is_target] = np.random.default_rng(seed).permutation(stream.is_target.sum()) % n
-    return found, n
+    pass_of = np.full(len(stream.ids), -1)
+    pass_of[stream.is_target] = np.random.default_rng(seed).permutation(stream.is_target.sum()) % n
+    return pass_of, n
+
+
+def _batches(stream, windows, pass_of, n_passes, batch_size) -> Iterator[tuple[torch.Tensor, torch.Tensor]]:
+    "Token ids (n, length) of windows, and where tokens are predicted; windows without any are left out."
+    parts = [windows[at : at + batch_size] for at in range(0, len(windows), batch_size)]
+    steps = [(number, part) for number in range(n_passes) for part in parts]
+    for number, part in tqdm(steps, desc="perplexity", unit=" batches", delay=2, leave=False):
+        ids = np.stack([stream.ids[start:end] for start, end, _ in part])
+        is_target = [(pass_of[start:end] == number) & (np.arange(start, end) >= new) for start, end, new in part]
+        if np.any(is_target):
+            yield torch.tensor(ids).long(), torch.tensor(np.stack(is_target))
+
+
+def _nats(model, batches, mask_id: int | None) -> float:  # mask_id: None for a causal model
+    "Negative log-likelihood of all tokens that are predicted."
+    more, training, nats = {} if mask_id is not None else {"use_cache": False}, model.training, 0.0
+    model.eval()
+    for inputs, is_target in batches:
+        labels = inputs.where(is_target, -100)
+        if mask_id is not None:
+            inputs = inputs.masked_fill(is_target, mask_id)
+        nats += lm_loss(model, inputs.to(model.device), labels.to(model.device), "sum", **more).item()
+    model.train(training)
+    return nats
 
 
 @torch.no_grad()
 def perplexity(
-    model: PreTrainedModel,  # masked or causal language model
-    tokenizer: PreTrainedTokenizerBase,  # the model's
-    lines: Iterable[str],  # held-out texts
-    length: int = 0,  # tokens in a window; 0: as many as the model takes, at most 1,024
-    stride: int = 0,  # new tokens in a window; 0: half of a causal model's window, all of a masked model's
-    batch_size: int = 8,  # windows at a time
-    probability: float = 0.15,  # share of tokens that a pass masks at most, in a masked model
-    seed: int = 0,  # says which pass masks which token
+    model: PreTrainedModel,
+    tokenizer: PreTrainedTokenizerBase,
+    lines: Iterable[str],
+    length: int = 0,
+    stride: int = 0,
+    batch_size: int = 8,
+    probability: float = 0.15,
+    seed: int = 0,
 ) -> Perplexity:
     """Perplexity of a causal model, pseudo-perplexity of a masked one.
 
-    `ValueError` for an empty text and for windows that the model cannot take.
+    Parameters
+    ----------
+    model : PreTrainedModel
+        A masked or causal language model.
+    tokenizer : PreTrainedTokenizerBase
+        The model's.
+    lines : iterable of str
+        Held-out texts; they are laid end to end.
+    length : int, default 0
+        Tokens in a window; 0: as many as the model takes, at most 1,024.
+    stride : int, default 0
+        New tokens in a window; 0: half of a causal model's window, all of a masked model's.
+    batch_size : int, default 8
+        Windows at a time.
+    probability : float, default 0.15
+        Share of tokens that a pass masks at most, in a masked model.
+    seed : int, default 0
+        Says which pass masks which token.
+
+    Returns
+    -------
+    Perplexity
+        `per_token`, `per_byte` and `bits_per_byte`, from the negative log-likelihood in nats.
+
+    Raises
+    ------
+    ValueError
+        The text is empty, the model cannot take such windows, or the tokenizer lacks the token that ends a text
+        (causal models) or the mask (masked models).
+
+    Notes
+    -----
+    Perplexity per token is that of `evaluate_files` for ppl, and compares models with one vocabulary only; bits per
+    byte compare models with different vocabularies. Pseudo-perplexity is that of Salazar et al. (2020, Section 2.3),
+    with several tokens masked at a time.
+
+    Examples
+    --------
+    >>> import vocab_lit as vl
+    >>> from vocab_lit.text.corpus import data_path
+    >>> folder = data_path("models", "mini-xlmr")
+    >>> model, tokenizer = vl.load_model(folder), vl.load_tokenizer(folder)
+    >>> vl.perplexity(model, tokenizer, ["Habari ya asubuhi."]).kind
+    'pseudo'
     """
     check_language_model(model)
     check_rows(model, tokenizer)
@@ -169,21 +239,7 @@ def perplexity(
     stream = text_stream(tokenizer, lines, masked)
     pass_of, n_passes = _passes(stream, masked, probability, seed)
     windows = _windows(len(stream.ids), length, stride)
-    batches = [windows[at : at + batch_size] for at in range(0, len(windows), batch_size)]
-    steps = [(number, batch) for number in range(n_passes) for batch in batches]
-    more = {} if masked else {"use_cache": False}
-    training, nats = model.training, 0.0
-    model.eval()
-    for number, batch in tqdm(steps, desc="perplexity", unit=" batches", delay=2, leave=False):
-        inputs = torch.tensor(np.stack([stream.ids[start:end] for start, end, _ in batch])).long()
-        is_target = [(pass_of[start:end] == number) & (np.arange(start, end) >= new) for start, end, new in batch]
-        is_target = torch.tensor(np.stack(is_target))
-        if not is_target.any():
-            continue
-        labels = inputs.where(is_target, -100)
-        if masked:
-            inputs = inputs.masked_fill(is_target, tokenizer.mask_token_id)
-        nats += lm_loss(model, inputs.to(model.device), labels.to(model.device), "sum", **more).item()
-    model.train(training)
+    batches = _batches(stream, windows, pass_of, n_passes, batch_size)
+    nats = _nats(model, batches, tokenizer.mask_token_id if masked else None)
     n_targets = int(stream.is_target.sum())
     return Perplexity("pseudo" if masked else "causal", nats, n_targets, stream.bytes, stream.unknown)

@@ -11,11 +11,22 @@ from dataclasses import dataclass, fields, replace
 from ..models.settings import LoraSettings
 from ..text.files import check_text
 from ..text.reader import TextSource
-from ..text.settings import LARGEST_SEED, Files, LacksOption, Model, SettingError, Settings, one_of, within
+from vocab_lit.text.settings import (
+    LARGEST_SEED,
+    Files,
+    LacksOption,
+    Model,
+    SettingError,
+    Settings,
+    one_of,
+    option,
+    settings,
+    within,
+)
 
 # %% auto #0
-__all__ = ['MODES', 'EMBEDDINGS', 'PRESETS', 'PRECISIONS', 'Stage', 'LaptConfig', 'LaptSettings', 'RunStopped', 'RunOptions',
-           'RunSettings', 'KeepSettings', 'check_run']
+__all__ = ['MODES', 'EMBEDDINGS', 'PRESETS', 'PRECISIONS', 'Stage', 'LaptConfig', 'LaptSettings', 'RunStopped',
+           'NonFiniteGradient', 'RunOptions', 'RunSettings', 'KeepSettings', 'check_run']
 
 # %% ../../nbs/06_training/00_settings.ipynb #1695c301
 @dataclass(frozen=True)
@@ -53,35 +64,62 @@ def _check_lora(given: LaptConfig | LaptSettings) -> None:
         raise SettingError("embeddings", " none: only LoRA learns without them; give it --lora and --mode all")
 
 
-@dataclass(frozen=True)
+@settings
 class LaptConfig(Settings):
-    "Hyper-parameters of a run; the defaults are those of FOCUS (Dobler and de Melo, 2023, Table 5)."
+    """Hyper-parameters of a run; the defaults are those of FOCUS (Dobler and de Melo, 2023, Table 5).
 
-    steps: int = 390_625  # optimizer steps; two-stage takes a fifth more
-    max_epochs: int = 0  # passes over the text after which training ends where the steps are more; 0: any number
-    mode: str = "all"  # a name in MODES
-    # whose token embeddings learn: those of all tokens, of new ones, which are no copies, or with LoRA none
-    embeddings: str = "all"
-    lora: str = ""  # what learns in place of the transformer's weights, as `LoraSettings.read` takes it; empty: these
-    learning_rate: float = 5e-5
-    batch_size: int = 128  # blocks in one optimizer step, over all processes
-    # blocks in one forward pass of one process; 0: as many as fit in memory and divide the batch, at most 32
-    micro_batch: int = 0
-    length: int = 256  # tokens in a block
-    warmup: float = 0.1  # share of `steps` over which the rate grows, in each schedule
-    schedule: str = "constant_with_warmup"  # a name of transformers' schedulers
-    betas: tuple = (0.9, 0.999)
-    epsilon: float = 1e-8
-    weight_decay: float = 0.0
-    max_grad_norm: float = 1.0
-    mask_probability: float = 0.15
-    eval_every: int = 1000  # steps between two evaluations, and two checkpoints
-    patience: int = 0  # steps without a lower held-out loss after which the run stops; 0: it goes to its end
-    distil_layer: int = 0  # whose hidden states are compared, 1 for the first; 0: the last
-    distil_snippets: int = 25  # of text for each new token
-    distil_lm: bool = False  # whether input embeddings learn language modelling besides
+    Raises
+    ------
+    SettingError
+        By `check()`, where a mode or LoRA cannot be as it is asked for.
+
+    See Also
+    --------
+    PRESETS : the papers' hyper-parameters by name.
+
+    Examples
+    --------
+    >>> import vocab_lit as vl
+    >>> vl.LaptConfig(steps=1000, max_epochs=1).within_epochs(n_blocks=6400).steps
+    50
+    """
+
+    steps: int = option(390_625, "optimizer steps; two-stage takes a fifth more")
+    max_epochs: int = option(
+        0,
+        "passes over the text after which training ends where the steps are more; 0: any number",
+    )
+    mode: str = option("all", "a name in MODES")
+    embeddings: str = option(
+        "all",
+        "whose token embeddings learn: those of all tokens, of new ones, which are no copies, or with LoRA none",
+    )
+    lora: str = option(
+        "",
+        "what learns in place of the transformer's weights, as `LoraSettings.read` takes it; empty: these",
+    )
+    learning_rate: float = option(5e-5, "peak learning rate")
+    batch_size: int = option(128, "blocks in one optimizer step, over all processes")
+    micro_batch: int = option(
+        0,
+        "blocks in one forward pass of one process; 0: as many as fit in memory and divide the batch, at most 32",
+    )
+    length: int = option(256, "tokens in a block")
+    warmup: float = option(0.1, "share of `steps` over which the rate grows, in each schedule")
+    schedule: str = option("constant_with_warmup", "a name of transformers' schedulers")
+    betas: tuple[float, float] = option((0.9, 0.999), "betas of AdamW")
+    epsilon: float = option(1e-8, "epsilon of AdamW")
+    weight_decay: float = option(0.0, "weight decay of AdamW")
+    max_grad_norm: float = option(1.0, "largest norm of the gradient")
+    mask_probability: float = option(0.15, "share of tokens that are targets, in a masked model")
+    eval_every: int = option(1000, "steps between two evaluations, and two checkpoints")
+    patience: int = option(0, "steps without a lower held-out loss after which the run stops; 0: it goes to its end")
+    distil_layer: int = option(0, "whose hidden states are compared, 1 for the first; 0: the last")
+    distil_snippets: int = option(25, "of text for each new token")
+    distil_lm: bool = option(False, "whether input embeddings learn language modelling besides")
 
     def check(self) -> None:
+        "`SettingError` in the name of the first option that cannot be as it is."
         super().check()
         one_of("mode", self.mode, MODES)
         one_of("embeddings", self.embeddings, EMBEDDINGS)
@@ -128,7 +166,8 @@ _TOKEN_DISTILLATION = LaptConfig(
     warmup=0.5,
     schedule="linear",
 )
-PRESETS = {
+PRESETS: dict[str, LaptConfig] = {
+    # hyper-parameters by name, as papers print them; `help(LaptConfig)` explains each
     "focus": LaptConfig(),  # Table 5
     "embedding-structure": _EMBEDDING_STRUCTURE,  # Table 6
     "wechsel-roberta": _WECHSEL,  # Table 6
@@ -147,42 +186,84 @@ PRESETS = {
 _USUAL, _DISTIL = "embedding-structure", "token-distillation"  # presets
 
 
-@dataclass(frozen=True)
+@settings
 class LaptSettings(Settings):
-    "A preset, and what differs from it."
+    """A preset, and what differs from it; hyper-parameters that are None are the preset's.
 
-    # whose hyper-parameters: embedding-structure, focus, wechsel-roberta, wechsel-gpt2, wechsel-gpt2-low-resource,
-    # mad-x, mad-x-adapter, unks-everywhere or token-distillation; their learning rates suit their many steps
-    preset: str = _USUAL
-    # what is trained when: all; full (encoder frozen for the first tenth), emb (encoder frozen throughout), emb-rows
-    # (only the token embeddings), new (only those of new tokens), distil (those too, from the hidden states of the
-    # source model, by the preset token-distillation), two-stage (token embeddings for an extra fifth, then all) or
-    # transinner (token embeddings for the first tenth, then all with a new warm-up); default: the preset's
-    mode: str | None = None
-    # whose token embeddings learn, in any mode: all, or new (of tokens whose embeddings are no copies of the source's);
-    # beside --lora in mode all also none
-    embeddings: str = "all"
-    # LoRA, by PEFT: matrices of this rank learn in place of the transformer's weights, such as r=16, or more of
-    # r=16,alpha=32,dropout=0.05,targets=all-linear,merge=no. What is saved is an adapter for PEFT, with merge=yes a
-    # whole model. It takes about ten times the learning rate; default: the weights themselves learn
-    lora: str = ""
-    steps: int | None = None  # optimizer steps; default: the preset's
-    learning_rate: float | None = None  # peak learning rate; default: the preset's
-    batch_size: int | None = None  # blocks in one step; default: the preset's
-    micro_batch: int = 0  # blocks in memory at once; 0: as many as fit, at most 32. Does not change the result
-    length: int | None = None  # tokens in a block; default: the preset's, or what the model takes
-    # steps between two evaluations and checkpoints; default: the preset's, in a shorter run a twentieth of the steps
-    eval_every: int | None = None
-    # steps without a lower held-out loss after which the run stops, 0 for never; default: the preset's
-    patience: int | None = None
-    # mode distil: the layer whose hidden states are compared, 1 for the first, 0 for the last
-    distil_layer: int = 0
-    # mode distil: snippets of text for each new token
-    distil_snippets: int = 25
-    # mode distil: let input embeddings learn language modelling besides, with a weight that makes both losses equal
-    distil_lm: bool = False
+    Raises
+    ------
+    SettingError
+        By `check()` and `config()`, in the name of the first option that cannot be as it is.
+
+    See Also
+    --------
+    PRESETS : the papers' hyper-parameters by name.
+    lapt : trains with the hyper-parameters.
+
+    Examples
+    --------
+    >>> import vocab_lit as vl
+    >>> vl.LaptSettings("focus", steps=1000).config(longest=128).length
+    128
+    """
+
+    preset: str = option(
+        _USUAL,
+        "whose hyper-parameters: embedding-structure, focus, wechsel-roberta, wechsel-gpt2, "
+        "wechsel-gpt2-low-resource, mad-x, mad-x-adapter, unks-everywhere or token-distillation; their learning rates "
+        "suit their many steps",
+    )
+    mode: str | None = option(
+        None,
+        "what is trained when: all; full (encoder frozen for the first tenth), emb (encoder frozen throughout), "
+        "emb-rows (only the token embeddings), new (only those of new tokens), distil (those too, from the hidden"
+        " states of the source model, by the preset token-distillation), two-stage (token embeddings for an extra"
+        " fifth, then all) or transinner (token embeddings for the first tenth, then all with a new warm-up)",
+        shown="the preset's",
+    )
+    embeddings: str = option(
+        "all",
+        "whose token embeddings learn, in any mode: all, or new (of tokens whose embeddings are no copies of the "
+        "source's); beside --lora in mode all also none",
+    )
+    lora: str = option(
+        "",
+        "LoRA, by PEFT: matrices of this rank learn in place of the transformer's weights, such as r=16, or more "
+        "of r=16,alpha=32,dropout=0.05,targets=all-linear,merge=no. What is saved is an adapter for PEFT, with "
+        "merge=yes a whole model. It takes about ten times the learning rate",
+        shown="the weights themselves learn",
+    )
+    steps: int | None = option(None, "optimizer steps", shown="the preset's")
+    learning_rate: float | None = option(None, "peak learning rate", shown="the preset's")
+    batch_size: int | None = option(None, "blocks in one step", shown="the preset's")
+    micro_batch: int = option(
+        0,
+        "blocks in memory at once; 0: as many as fit, at most 32. Does not change the result",
+    )
+    length: int | None = option(None, "tokens in a block", shown="the preset's, or what the model takes")
+    eval_every: int | None = option(
+        None,
+        "steps between two evaluations and checkpoints",
+        shown="the preset's, in a shorter run a twentieth of the steps",
+    )
+    patience: int | None = option(
+        None,
+        "steps without a lower held-out loss after which the run stops, 0 for never",
+        shown="the preset's",
+    )
+    distil_layer: int = option(
+        0,
+        "mode distil: the layer whose hidden states are compared, 1 for the first, 0 for the last",
+    )
+    distil_snippets: int = option(25, "mode distil: snippets of text for each new token")
+    distil_lm: bool = option(
+        False,
+        "mode distil: let input embeddings learn language modelling besides, with a weight that makes both losses"
+        " equal",
+    )
 
     def check(self) -> None:
+        "`SettingError` in the name of the first option that cannot be as it is."
         super().check()
         one_of("preset", self.preset, PRESETS)
         if self.mode == "distil" and self.preset not in (_USUAL, _DISTIL):
@@ -236,28 +317,50 @@ class RunStopped(Exception):
     "A run was asked to stop, and did so; it can be resumed."
 
 
-@dataclass(frozen=True)
+class NonFiniteGradient(ArithmeticError):
+    "A gradient was not finite; `step` says where."
+
+    def __init__(self, step: int):
+        super().__init__(f"the gradient at step {step} is not finite")
+        self.step = step
+
+
+@settings
 class RunOptions(Settings):
     "How a run computes, what it tells on the way, and when it stops."
 
-    # save and stop before so many hours are over, to be resumed; 0: never. After SIGTERM or SIGUSR1, which Slurm sends,
-    # a run does so after its next step; the exit code is 75
-    max_hours: float = 0
-    # where the losses go while it trains, besides metrics.jsonl: tensorboard, wandb, trackio or others of transformers,
-    # several with commas between them; tensorboard writes where TENSORBOARD_LOGGING_DIR says
-    report_to: str = ""
-    # what is multiplied in: fp32, bf16 or fp16, with weights in fp32; auto: what the device is best in
-    precision: str = "auto"
-    # compute the activations of each block twice, so that a longer block or a larger micro-batch fits in memory
-    gradient_checkpointing: bool = False
-    # compile the transformer blocks with torch.compile, for GPUs: it takes half a minute at the start, and on a
-    # CPU nothing is saved. Needs Triton on a GPU, and a C++ compiler on a CPU
-    compile: bool = False
-    save_total: int = 1  # checkpoints that are kept besides the best one; 0: all
-    # mode distil: folder of the source model, from which new tokens learn; default: what the model was made from
-    teacher: Model = ""
+    max_hours: float = option(
+        0,
+        "save and stop before so many hours are over, to be resumed; 0: never. After SIGTERM or SIGUSR1, which "
+        "Slurm sends, a run does so after its next step; the exit code is 75",
+    )
+    report_to: str = option(
+        "",
+        "where the losses go while it trains, besides metrics.jsonl: tensorboard, wandb, trackio or others of "
+        "transformers, several with commas between them; tensorboard writes where TENSORBOARD_LOGGING_DIR says",
+    )
+    precision: str = option(
+        "auto",
+        "what is multiplied in: fp32, bf16 or fp16, with weights in fp32; auto: what the device is best in",
+    )
+    gradient_checkpointing: bool = option(
+        False,
+        "compute the activations of each block twice, so that a longer block or a larger micro-batch fits in memory",
+    )
+    compile: bool = option(
+        False,
+        "compile the transformer blocks with torch.compile, for GPUs: it takes half a minute at the start, and on"
+        " a CPU nothing is saved. Needs Triton on a GPU, and a C++ compiler on a CPU",
+    )
+    save_total: int = option(1, "checkpoints that are kept besides the best one; 0: all")
+    teacher: Model = option(
+        "",
+        "mode distil: folder of the source model, from which new tokens learn",
+        shown="what the model was made from",
+    )
 
     def check(self) -> None:
+        "`SettingError` in the name of the first option that cannot be as it is."
         super().check()
         within("max_hours", self.max_hours, 0)
         within("save_total", self.save_total, 0)
@@ -265,37 +368,45 @@ class RunOptions(Settings):
 
     @property
     def arguments(self) -> dict:
-        "What transformers' TrainingArguments are told besides the hyper-parameters."
-        found = {}
+        "Arguments of transformers' TrainingArguments besides the hyper-parameters."
+        arguments = {}
         if self.save_total != 1:
-            found["save_total_limit"] = self.save_total or 10**9
+            arguments["save_total_limit"] = self.save_total or 10**9
         if names := [name.strip() for name in self.report_to.split(",") if name.strip() not in ("", "none")]:
-            found["report_to"] = names
+            arguments["report_to"] = names
         if self.precision != "auto":
-            found |= {half: self.precision == half for half in ("bf16", "fp16")}
-        return found
+            arguments |= {half: self.precision == half for half in ("bf16", "fp16")}
+        return arguments
 
     @property
     def deciding(self) -> dict:
-        "What decides the result, where it is not as usual."
+        "The options that decide the result, where they are not the usual ones."
         usual = RunOptions()
         return {n: getattr(self, n) for n in ("precision", "teacher") if getattr(self, n) != getattr(usual, n)}
 
 
-@dataclass(frozen=True)
+@settings
 class RunSettings(RunOptions):
-    "What a run is evaluated on, how it reads its text, and whether it resumes."
+    "Options of a run: its held-out text, how it reads its text, and whether it resumes."
 
-    held_out: Files = ()  # text to evaluate on; default: up to 2,000 lines of the text
-    # take every --text as a language and sample them line by line with this exponent (0.2 in the papers);
-    # default: all text as it is
-    alpha: float | None = None
-    seed: int = 0  # of the order of the text, the masks and dropout
-    # resume a run that was interrupted; give the other arguments as before, and the same number of threads for the
-    # same weights to the bit
-    resume: bool = False
+    held_out: Files = option((), "text to evaluate on", shown="up to 2,000 lines of the text")
+    alpha: float | None = option(
+        None,
+        "take every --text as a language and sample them line by line with this exponent (0.2 in the papers)",
+        shown="all text as it is",
+    )
+    seed: int = option(0, "of the order of the text, the masks and dropout")
+    resume: bool = option(
+        False,
+        "resume a run that was interrupted; give the other arguments as before, and the same number of threads "
+        "for the same weights to the bit",
+    )
 
-    def check(self, text: Files = ()) -> None:
+    def check(
+        self,
+        text: Files = (),  # that is trained on
+    ) -> None:
+        "`SettingError` in the name of the first option that cannot be as it is."
         super().check()
         within("seed", self.seed, 0, LARGEST_SEED)
         within("alpha", self.alpha, 0, 1)
@@ -303,16 +414,25 @@ class RunSettings(RunOptions):
             raise SettingError("held_out", f" {both} is both trained on and held out; give another file")
 
 
-@dataclass(frozen=True)
+@settings
 class KeepSettings(Settings):
-    "What a model knew before, and is not to forget."
+    "Text in languages that a model knew before, and how much of it is replayed."
 
-    # text in languages that the model knows, to see what it forgets: the loss in up to 2,000 lines of it is measured
-    # on the way, and bits per byte before and after
-    keep_text: Files = ()
-    replay: float = 0  # share of the blocks trained on that is taken from the other lines of --keep-text, such as 0.1
+    keep_text: Files = option(
+        (),
+        "text in languages that the model knows, to see what it forgets: the loss in up to 2,000 lines of it is "
+        "measured on the way, and bits per byte before and after",
+    )
+    replay: float = option(
+        0,
+        "share of the blocks trained on that is taken from the other lines of --keep-text, such as 0.1",
+    )
 
-    def check(self, text: Files = ()) -> None:
+    def check(
+        self,
+        text: Files = (),  # that is trained on
+    ) -> None:
+        "`SettingError` in the name of the first option that cannot be as it is."
         super().check()
         within("replay", self.replay, 0, 0.9)
         if self.replay and not self.keep_text:
@@ -332,15 +452,15 @@ def check_run(
     settings: LaptSettings | LaptConfig,
     run: RunSettings,  # what surrounds it
     keep: KeepSettings,  # text in languages that the model knows
-    language: Settings | None = None,  # of the language adapter that is trained; None: the model itself is
+    adapter: Settings | None = None,  # the language adapter that is trained; None: the model itself is
 ) -> None:
     "`SettingError` where settings or text of a run cannot be as they are; no text is read to its end."
-    for group in filter(None, (settings, language)):
+    for group in filter(None, (settings, adapter)):
         group.check()
     run.check(text)
     keep.check((*text, *run.held_out))
     check_text(text)
     check_text(run.held_out, "held_out")
     check_text(keep.keep_text, "keep_text")
-    if language and keep.keep_text:
+    if adapter and keep.keep_text:
         raise SettingError("keep_text", "a language adapter leaves the model as it is, and nothing is forgotten")

@@ -111,16 +111,16 @@ class Freezer:
                 p.requires_grad_(p in chosen)
 
     def begin(self, stage: Stage) -> None:
-        "Let the parameters of a stage learn, and no others."
+        "Unfreeze the parameters of a stage, and freeze the others."
         self._unfreeze(set(stage_parameters(self.model, stage.learns)))
         self.stage = stage
 
     def at(self, step: int) -> None:
-        "Let learn what learns at a step."
+        "Unfreeze the parameters that are trained at a step, and freeze the others."
         stage = [stage for start, stage in self.starts if start <= step][-1]
         if stage is not self.stage:
             self.begin(stage)
 
     def restore(self) -> None:
-        "Let learn what did so before."
+        "Unfreeze the parameters that were trainable before."
         self._unfreeze(set(self.model.parameters()))

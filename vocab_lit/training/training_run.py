@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import itertools
 import json
+import logging
 import os
 import shutil
-from collections.abc import Callable, Iterable, Sequence
-from contextlib import nullcontext
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import vocab_lit
 from ..methods.plan import Plan
@@ -43,8 +44,10 @@ if TYPE_CHECKING:
     import pandas as pd
     from transformers import PreTrainedModel, PreTrainedTokenizerBase, TrainerCallback
 
+log = logging.getLogger("vocab_lit")
+
 # %% auto #0
-__all__ = ['differences', 'check_same_run', 'check_low_dimensional', 'check_lapt_files', 'lapt_files', 'finish_run']
+__all__ = ['log', 'differences', 'check_same_run', 'check_low_dimensional', 'check_lapt_files', 'lapt_files', 'finish_run']
 
 # %% ../../nbs/06_training/07_training_run.ipynb #ac8508c4
 def _open_text(text, held_out, alpha, seed) -> tuple[Iterable[str], list[str]]:  # lines to train on, held-out lines
@@ -63,18 +66,17 @@ def _open_text(text, held_out, alpha, seed) -> tuple[Iterable[str], list[str]]: 
 
 def _flat(facts: dict) -> dict:
     "Facts with those of parts among the others."
-    found = {}
+    flat = {}
     for name, value in facts.items():
-        found |= value if isinstance(value, dict) else {name: value}
-    return found
+        flat |= value if isinstance(value, dict) else {name: value}
+    return flat
 
 
 def differences(
     before: dict,  # what something was made with, from a JSON file
     facts: dict,  # what it is asked for with
 ) -> list[str]:  # such as: steps 4, not 8
-    "What differs, in words."
-
+    "The differences between two sets of facts, in words."
     before, now = _flat(before), _flat(json.loads(json.dumps(facts)))
     names = [name for name in now | before if before.get(name) != now.get(name)]
     return [f"{name} {before.get(name)}, not {now.get(name)}" for name in names]
@@ -90,22 +92,24 @@ def check_same_run(
         raise ValueError(f"{note.parent} holds another run: it has {'; '.join(different)}. {hint}")
 
 # %% ../../nbs/06_training/07_training_run.ipynb #6bb746da
-def _add_language(model, tokenizer, language: LanguageAdapter, config, seed):  # the tokenizer of its text
+def _add_adapter(model, tokenizer, adapter: LanguageAdapter, config, seed) -> PreTrainedTokenizerBase:
+    "Put a new language adapter into a model and activate it; the tokenizer of its text."
     if config.mode != "all" or config.only_new_rows:
         mode = config.mode if config.mode != "all" else "new"
         raise ValueError(f"mode {mode} is for a model that learns itself; a language adapter learns in mode all")
     if config.lora:
         raise ValueError("a language adapter is all that learns; leave lora out, or train the model itself with it")
     madx, rows = MadX(model), None
-    if language.vocabulary:
-        own = Source.from_pretrained(language.vocabulary)
+    if adapter.vocabulary:
+        own = Source.from_pretrained(adapter.vocabulary)
         rows, tokenizer = token_parameters(own.load()), own.tokenizer
-    madx.add_language(language.name, language.config, rows, tokenizer, seed)
-    madx.activate(language.name)
+    madx.add_language(adapter.name, adapter.config, rows, tokenizer, seed)
+    madx.activate(adapter.name)
     return tokenizer
 
 # %% ../../nbs/06_training/07_training_run.ipynb #da12f756
-def _factors_beside(model, folder):  # the layer of the model's embeddings, None where they are full-dimensional
+def _factors_beside(model, folder) -> FactoredEmbedding | None:
+    "The layer of a model's low-dimensional embeddings; None where they are full-dimensional."
     file = Path(folder) / "factors.safetensors"
     if not file.is_file():
         return None
@@ -119,13 +123,13 @@ def _factors_beside(model, folder):  # the layer of the model's embeddings, None
 # %% ../../nbs/06_training/07_training_run.ipynb #7501a4c1
 @dataclass
 class _Run:
-    "What a run works with."
+    "A model that was opened to be trained, with all that goes into the training."
 
     source: Source
     text: Sequence[str]
     run: RunSettings
     config: LaptConfig
-    language: LanguageAdapter | None
+    adapter: LanguageAdapter | None
     model: PreTrainedModel
     tokenizer: PreTrainedTokenizerBase  # of the text
     layer: FactoredEmbedding | None  # of the low-dimensional embeddings, where there are
@@ -136,9 +140,9 @@ class _Run:
 
     @property
     def facts(self) -> dict:
-        "What decides the result."
+        "All that decides the result."
         files = (*self.text, *self.run.held_out)
-        found = dict(
+        facts = dict(
             vocab_lit=vocab_lit.__version__,
             model=self.source.name,
             text=[TextSource.of(source).facts() for source in files],
@@ -146,19 +150,19 @@ class _Run:
             seed=self.run.seed,
             config={k: v for k, v in asdict(self.config).items() if k != "micro_batch"},
         )
-        if self.language:
-            where = self.language.vocabulary and str(Path(self.language.vocabulary).resolve())
-            found |= dict(adapter=asdict(self.language) | dict(vocabulary=where))
+        if self.adapter:
+            where = self.adapter.vocabulary and str(Path(self.adapter.vocabulary).resolve())
+            facts |= dict(adapter=asdict(self.adapter) | dict(vocabulary=where))
         if self.teacher:
-            found |= dict(teacher=self.teacher.name)
+            facts |= dict(teacher=self.teacher.name)
         if self.run.precision != "auto":
-            found |= dict(precision=self.run.precision)
+            facts |= dict(precision=self.run.precision)
         if self.layer:
-            found |= dict(short_rows=self.layer.low_dim.shape[1])
+            facts |= dict(short_rows=self.layer.low_dim.shape[1])
         if self.keep.keep_text:
             kept = [TextSource.of(source).facts() for source in self.keep.keep_text]
-            found |= dict(keep_text=kept, replay=self.keep.replay)
-        return found
+            facts |= dict(keep_text=kept, replay=self.keep.replay)
+        return facts
 
 # %% ../../nbs/06_training/07_training_run.ipynb #c6d65f22
 def _check_folder(out: Path, resume: bool) -> None:
@@ -171,7 +175,7 @@ def _check_folder(out: Path, resume: bool) -> None:
         check_output(out)
 
 
-def _open_run(source, text, settings, run, language, keep) -> _Run:
+def _open_run(source, text, settings, run, adapter, keep) -> _Run:
     "Load model and tokenizer, and check that they can be trained as it is asked for."
     from vocab_lit.training.trainer import check_installed
 
@@ -182,13 +186,9 @@ def _open_run(source, text, settings, run, language, keep) -> _Run:
     config = settings
     if isinstance(settings, LaptSettings):
         config = settings.config(longest=min(max_length(model), tokenizer.model_max_length))
-    if language:
-        tokenizer = _add_language(model, tokenizer, language, config, run.seed)
-    beside = language.vocabulary if language else source.files
-    layer = _factors_beside(model, beside) if beside else None
-    check_lapt(model, tokenizer, config)
-    if layer:
-        check_low_dimensional(config, f"remove {beside}/factors.safetensors")
+    if adapter:
+        tokenizer = _add_adapter(model, tokenizer, adapter, config, run.seed)
+    layer = _trainable_factors(model, tokenizer, config, adapter.vocabulary if adapter else source.files)
     if keep.replay and config.mode == "distil":
         raise SettingError("replay", "mode distil reads no text of other languages; replay in a run of another mode")
     new = _new_tokens(source, tokenizer) if config.only_new_rows else None
@@ -198,7 +198,16 @@ def _open_run(source, text, settings, run, language, keep) -> _Run:
     lora = None
     if config.lora:
         lora = LoraAdapter(model, LoraSettings.read(config.lora), config.embeddings, new or (), run.seed)
-    return _Run(source, text, run, config, language, model, tokenizer, layer, new, keep, teacher, lora)
+    return _Run(source, text, run, config, adapter, model, tokenizer, layer, new, keep, teacher, lora)
+
+
+def _trainable_factors(model, tokenizer, config: LaptConfig, folder) -> FactoredEmbedding | None:
+    "The low-dimensional embeddings in a folder, if there are, of a model that can be trained as it is asked for."
+    layer = _factors_beside(model, folder) if folder else None
+    check_lapt(model, tokenizer, config)
+    if layer:
+        check_low_dimensional(config, f"remove {folder}/factors.safetensors")
+    return layer
 
 
 def check_low_dimensional(
@@ -238,7 +247,7 @@ def _open_teacher(source: Source, given: str, new: list[int] | None, config: Lap
     return Teacher.open(given or made_from, new)
 
 # %% ../../nbs/06_training/07_training_run.ipynb #9be52e3d
-def _read_text(job: _Run, say) -> tuple:  # lines to train on, held-out lines
+def _read_text(job: _Run) -> tuple[Iterable[str], Sequence[str]]:  # lines to train on, held-out lines
     "Open the text; `ValueError` where it is too short."
     train, test = _open_text(job.text, job.run.held_out, job.run.alpha, job.run.seed)
     lines = iter(train)  # a mixture can be read once
@@ -248,45 +257,59 @@ def _read_text(job: _Run, say) -> tuple:  # lines to train on, held-out lines
             f"{', '.join(map(str, job.text))}: too few lines to train on and to hold out ({len(test)} held out); "
             "give more text, one sentence or paragraph a line"
         )
-    found = job.tokenizer(list(test), verbose=False, add_special_tokens=False)["input_ids"]
-    ids = list(itertools.chain.from_iterable(found))
+    _check_held_out(job, list(test))
+    return itertools.chain(start, lines), test
+
+
+def _check_held_out(job: _Run, lines: list[str]) -> None:
+    "`ValueError` where held-out lines are too short for a loss; a remark where most of it means nothing."
+    tokenized = job.tokenizer(lines, verbose=False, add_special_tokens=False)["input_ids"]
+    ids = list(itertools.chain.from_iterable(tokenized))
     if len(ids) < job.config.length:
         raise ValueError(
-            f"the {len(test)} held-out lines make {len(ids)} tokens and a block takes {job.config.length}; "
+            f"the {len(lines)} held-out lines make {len(ids)} tokens and a block takes {job.config.length}; "
             "give more text, a file of held-out text, or shorter blocks"
         )
-    if job.teacher and not any(True for _ in job.teacher.snippets(job.tokenizer, test, job.config)):
+    if job.teacher and not any(True for _ in job.teacher.snippets(job.tokenizer, lines, job.config)):
         raise ValueError(
-            f"no new token is in the {len(test)} held-out lines where both tokenizers divide them; "
+            f"no new token is in the {len(lines)} held-out lines where both tokenizers divide them; "
             "give more text, or a language that the source model's tokenizer knows"
         )
     unknown = ids.count(job.tokenizer.unk_token_id) / len(ids)
     if unknown > 0.05:
-        say(
+        log.warning(
             f"note: {unknown:.0%} of the tokens are unknown to the vocabulary, and easy to guess, so that the loss "
             "says little; give the language a vocabulary of its own"
         )
-    return itertools.chain(start, lines), test
 
 # %% ../../nbs/06_training/07_training_run.ipynb #4dff7e7d
-def _prepare(source, text, out, settings, run, language, say, keep) -> tuple | None:  # None: the run has ended
-    "All that a run needs: itself, lines to train on, held-out lines, text to keep. Nothing is written."
-    check_run(text, settings, run, keep, language)
+class _Prepared(NamedTuple):
+    "All that a run needs; nothing is written yet."
+
+    job: _Run
+    train: Iterable[str]
+    test: Sequence[str]  # held-out lines
+    kept: Kept
+
+
+def _prepare(source, text, out, settings, run, adapter, keep) -> _Prepared | None:  # None: the run has ended
+    "Open model and text, and refuse what cannot be trained."
+    check_run(text, settings, run, keep, adapter)
     if run.resume or os.environ.get("RANK", "0") == "0":  # of several processes, the first makes the folder
         _check_folder(out, run.resume)
-    job = _open_run(source, text, settings, run, language, keep)
+    job = _open_run(source, text, settings, run, adapter, keep)
     if run.alpha is not None and len(text) == 1:
-        say("note: alpha does nothing with one file")
+        log.warning("note: alpha does nothing with one file")
     if run.resume:
         check_same_run(out / "lapt.json", job.facts)
         if not (out / "run").is_dir() and (out / "losses.csv").is_file():
-            say(f"the run in {out} has ended already")
+            log.info(f"the run in {out} has ended already")
             return None
-    train, test = _read_text(job, say)
+    train, test = _read_text(job)
     kept = open_kept(keep, run.seed)
     check_kept(kept, job.tokenizer, job.config.length)
-    _announce(job, test, say)
-    return job, train, test, kept
+    _announce(job, test)
+    return _Prepared(job, train, test, kept)
 
 
 def check_lapt_files(
@@ -295,12 +318,11 @@ def check_lapt_files(
     out: str | Path,
     settings: LaptSettings | LaptConfig = LaptSettings(),
     run: RunSettings = RunSettings(),
-    language: LanguageAdapter | None = None,
-    say: Callable[[str], None] = print,  # told what would be trained
+    adapter: LanguageAdapter | None = None,
     keep: KeepSettings = KeepSettings(),
 ) -> None:
     "Refuse what `lapt_files` refuses before it writes anything, and write nothing."
-    _prepare(source, text, Path(out), settings, run, language, say, keep)
+    _prepare(source, text, Path(out), settings, run, adapter, keep)
 
 
 def lapt_files(
@@ -309,23 +331,22 @@ def lapt_files(
     out: str | Path,  # a new or empty folder, or with `resume` that of a run that was interrupted
     settings: LaptSettings | LaptConfig = LaptSettings(),  # a preset and what differs from it, or all hyper-parameters
     run: RunSettings = RunSettings(),  # held-out text, seed, and whether and when it stops and resumes
-    language: LanguageAdapter | None = None,  # to train its adapter; None: the model itself is trained
-    say: Callable[[str], None] = print,  # told what is being done
+    adapter: LanguageAdapter | None = None,  # the language adapter that is trained; None: the model itself is trained
     keep: KeepSettings = KeepSettings(),  # text in languages that the model knows, and how much of it is replayed
-    callbacks: Sequence[TrainerCallback] = (),  # of one's own, told what happens on the way
+    callbacks: Sequence[TrainerCallback] = (),  # of one's own
 ) -> pd.DataFrame:  # columns step, loss (held-out, nats) and, with text to keep, kept_loss
     "Continue the pretraining of a model on text files and save it."
     out, first = Path(out), os.environ.get("RANK", "0") == "0"  # of several processes
-    prepared = _prepare(source, text, out, settings, run, language, say, keep)
+    prepared = _prepare(source, text, out, settings, run, adapter, keep)
     if not prepared:
         return _ended(out)
-    job, train, test, kept = prepared
+    job = prepared.job
     if os.environ.get("LOCAL_RANK", "0") == "0" and not run.resume:  # on each host, which may have a folder of its own
         out.mkdir(parents=True, exist_ok=True)
         write_json(job.facts, out / "lapt.json")
-    losses = _train(job, train, test, out, kept, say, callbacks)
+    losses = _train(prepared, out, callbacks)
     if first:
-        finish_run(out, lambda folder: _write(job, losses, folder, out, kept, say))
+        finish_run(out, lambda folder: _write(job, losses, folder, out, prepared.kept))
     return losses
 
 
@@ -337,30 +358,43 @@ def _ended(out: Path) -> pd.DataFrame:
     return pd.read_csv(out / "losses.csv")
 
 
-def _announce(job: _Run, test, say) -> None:
-    "Say what is going to be trained."
+def _announce(job: _Run, test: Sequence[str]) -> None:
+    "Log what is going to be trained."
     config, state = job.config, "resumed" if job.run.resume else f"{len(test):,} lines held out"
     most = "at most " * bool(config.max_epochs)
-    say(f"{most}{config.steps:,} steps of {config.batch_size} x {config.length} tokens, mode {config.mode}, {state}")
+    log.info(
+        f"{most}{config.steps:,} steps of {config.batch_size} x {config.length} tokens, mode {config.mode}, {state}"
+    )
     if job.layer:
         trainable = sum(p.numel() for p in job.layer.parameters() if p.requires_grad)
         full = job.layer.low_dim.shape[0] * job.layer.up.shape[-1]
-        say(f"low-dimensional embeddings are trained: {trainable:,} parameters in place of {full:,}")
+        log.info(f"low-dimensional embeddings are trained: {trainable:,} parameters in place of {full:,}")
     if job.new is not None:
-        say(f"of {len(job.tokenizer):,} tokens, the embeddings of {len(job.new):,} new ones learn")
+        log.info(f"of {len(job.tokenizer):,} tokens, the embeddings of {len(job.new):,} new ones learn")
     if job.teacher:
-        say(f"they learn from {job.teacher.name}, {config.distil_snippets} snippets each where the text has them")
+        log.info(f"they learn from {job.teacher.name}, {config.distil_snippets} snippets each where the text has them")
     if job.lora:
         told = ", ".join(f"{n:,} of {what}" for what, n in job.lora.sizes.items() if what != "model")
-        say(f"trainable parameters: {told}; the model has {job.lora.sizes['model']:,}")
+        log.info(f"trainable parameters: {told}; the model has {job.lora.sizes['model']:,}")
 
 
-def _train(job: _Run, train, test, out: Path, kept: Kept, say, callbacks) -> pd.DataFrame:
-    "Train what is to learn: the model, its new rows, its low-dimensional embeddings or an adapter."
-    adapter = job.model.madx.learning(job.language.name) if job.language else nullcontext()
-    low_dimensional = factored(job.model, job.layer) if job.layer else nullcontext()
-    new = only_new_rows(job.model, job.new) if job.new is not None else nullcontext()
-    with adapter, low_dimensional, new:
+@contextmanager
+def _learning(job: _Run) -> Iterator[None]:
+    "Inside the block the model is made so that what is to learn can: an adapter, low-dimensional or new embeddings."
+    with ExitStack() as inside:
+        if job.adapter:
+            inside.enter_context(job.model.madx.learning(job.adapter.name))
+        if job.layer:
+            inside.enter_context(factored(job.model, job.layer))
+        if job.new is not None:
+            inside.enter_context(only_new_rows(job.model, job.new))
+        yield
+
+
+def _train(prepared: _Prepared, out: Path, callbacks: Sequence[TrainerCallback]) -> pd.DataFrame:
+    "Train the model, its new embeddings, its low-dimensional embeddings or an adapter."
+    job, train, test, kept = prepared
+    with _learning(job):
         return lapt(
             job.model,
             job.tokenizer,
@@ -375,14 +409,13 @@ def _train(job: _Run, train, test, out: Path, kept: Kept, say, callbacks) -> pd.
             gradient_checkpointing=job.run.gradient_checkpointing,
             compile=job.run.compile,
             kept=kept,
-            say=say,
             teacher=job.teacher,
             **job.run.arguments,
         )
 
 # %% ../../nbs/06_training/07_training_run.ipynb #57ef8a09
 def _training_facts(job: _Run, losses) -> dict:
-    "What the model card says about a run."
+    "The facts of a run for the model card."
     best, config = losses.loss.idxmin(), job.config
     return dict(
         text=", ".join(Path(file).name for file in job.text),
@@ -395,25 +428,25 @@ def _training_facts(job: _Run, losses) -> dict:
     )
 
 
-def _what_was_forgotten(job: _Run, folder: Path, kept: Kept, say) -> list[dict]:
+def _forgotten_rows(job: _Run, folder: Path, kept: Kept) -> list[dict]:
     "Bits per byte in the old languages: of the source where it is there, of the start and of the trained model."
     source = source_beside(job.source.files) if job.source.files else None
     models = dict(source=source) if source else {}
-    rows = forgotten(models | dict(start=job.source, trained=(job.model, job.tokenizer)), kept.parts, say)
+    rows = forgotten(models | dict(start=job.source, trained=(job.model, job.tokenizer)), kept.parts)
     write_json(rows, folder / "forgotten.json")
     return rows
 
 
-def _write(job: _Run, losses, folder: Path, out: Path, kept: Kept, say) -> None:
-    "What a run leaves: the model with its card, or an adapter; its losses and what it logged."
+def _write(job: _Run, losses, folder: Path, out: Path, kept: Kept) -> None:
+    "Save what a run leaves: the model with its card, or an adapter; its losses and what it logged."
     losses.to_csv(folder / "losses.csv", index=False)
     shutil.copy(out / "run/metrics.jsonl", folder)
-    if job.language:
-        write_adapter(job.model.madx, "language", job.language.name, folder)
+    if job.adapter:
+        write_adapter(job.model.madx, "language", job.adapter.name, folder)
         return
     told = _training_facts(job, losses)
     if kept.parts:
-        bits = bits_in_words(_what_was_forgotten(job, folder, kept, say))
+        bits = bits_in_words(_forgotten_rows(job, folder, kept))
         told |= dict(replay=f"{kept.replay:.0%} of the blocks", bits_per_byte_in_old_languages=bits)
     if job.lora and not job.lora.settings.merge:
         save_lora(job.lora, folder, job.source.path)
@@ -422,6 +455,12 @@ def _write(job: _Run, losses, folder: Path, out: Path, kept: Kept, say) -> None:
         return
     if job.lora:
         job.lora.merge()
+    _write_model(job, folder)
+    write_card(folder, out.name, job.source.path, training=told)
+
+
+def _write_model(job: _Run, folder: Path) -> None:
+    "Save a whole model, with what stood beside the one that was trained."
     save_model(job.model, folder)
     if job.model.source_folder:
         copy_beside(job.model.source_folder, folder)
@@ -432,7 +471,6 @@ def _write(job: _Run, losses, folder: Path, out: Path, kept: Kept, say) -> None:
         if (job.source.files / file).is_file():
             shutil.copy(job.source.files / file, folder / file)
     keep_source_files(job.source.files, folder)
-    write_card(folder, out.name, job.source.path, training=told)
 
 
 def finish_run(
