@@ -27,12 +27,13 @@ def run() -> dict:  # what is compared
     from vocab_lit.models.madx import MadX
     from vocab_lit.models.new_rows import only_new_rows
     from vocab_lit.models.transplant import transplant
-    from vocab_lit.tasks.finetune import fine_tune
     from vocab_lit.tasks.config import TaskConfig
+    from vocab_lit.tasks.finetune import fine_tune
     from vocab_lit.tasks.tagging import Tagged
     from vocab_lit.text.corpus import data_path
     from vocab_lit.text.phrasebook import lines, sentences
-    from vocab_lit.tokens.tokenizer import load_tokenizer, train_tokenizer
+    from vocab_lit.tokens.load import load_tokenizer
+    from vocab_lit.tokens.train import train_tokenizer
     from vocab_lit.training.lapt import lapt
     from vocab_lit.training.lm_data import pack
     from vocab_lit.training.lm_loss import heldout_loss

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 def _with_auxiliary(source, lines, n) -> PreTrainedTokenizerBase:
     "The tokens of a second tokenizer that the first one lacks."
     from vocab_lit.tokens.expansion import expand_tokenizer
-    from vocab_lit.tokens.tokenizer import train_tokenizer_like
+    from vocab_lit.tokens.like import train_tokenizer_like
     from vocab_lit.tokens.vocab import Vocab, overlap
 
     language = train_tokenizer_like(source, lines, n + len(source), "bpe")
@@ -55,7 +55,7 @@ def expand(side: str, source: PreTrainedTokenizerBase, lines: Iterable[str], n: 
 def expansion(meter: Meter, side: str, folder: str, n: int) -> dict:
     "A tokenizer expanded by tokens of a text, from a folder with both."
     from vocab_lit.text.corpus import Lines
-    from vocab_lit.tokens.tokenizer import load_tokenizer
+    from vocab_lit.tokens.load import load_tokenizer
     from vocab_lit.tokens.vocab import fertility
 
     folder = Path(folder)
@@ -71,7 +71,7 @@ def expansion(meter: Meter, side: str, folder: str, n: int) -> dict:
 def expansion_cases(place: Path, sizes: tuple, small: bool) -> Iterator[Case]:
     "Texts of four sizes, with one source tokenizer and one text to judge by."
     from vocab_lit.text.phrasebook import lines
-    from vocab_lit.tokens.tokenizer import train_tokenizer
+    from vocab_lit.tokens.train import train_tokenizer
 
     n_lines, size, n = (300, 400, 100) if small else (3000, 2000, 4000)
     source = train_tokenizer(lines("en", n_lines, seed=0), "bpe", size)

@@ -91,7 +91,7 @@ def make_batches(
     n_blocks: int,  # that are made ready; the first tenth is not counted
 ) -> dict:
     "Batches for training."
-    from vocab_lit.tokens.tokenizer import load_tokenizer
+    from vocab_lit.tokens.load import load_tokenizer
 
     make = our_feed if side == "vocab_lit" else their_feed
     data, loader = make(load_tokenizer(tokenizer), file, masked, n_blocks)
@@ -113,7 +113,7 @@ def pack_lines(
     file: str,  # of text
 ) -> dict:
     "Lines packed into a file of blocks, or just tokenized."
-    from vocab_lit.tokens.tokenizer import load_tokenizer
+    from vocab_lit.tokens.load import load_tokenizer
     from vocab_lit.training.lm_data import pack
 
     lines = Path(file).read_text(encoding="utf-8").splitlines()
@@ -163,7 +163,7 @@ def feed_cases(
 ) -> Iterator[Case]:
     "Masked and causal feeds of each vocabulary, and packing."
     from vocab_lit.text.phrasebook import lines
-    from vocab_lit.tokens.tokenizer import load_tokenizer
+    from vocab_lit.tokens.load import load_tokenizer
 
     n_written, n_blocks, n_lines = (40, 80, 60) if small else (4000, 8000, 20_000)
     file, text = str(place / "tokens"), place / "text.txt"

@@ -42,7 +42,7 @@ def load_tokens(meter: Meter, side: str, folder: str) -> dict:
     "A tokenizer read from a folder, and what its tokens are."
     from transformers import AutoTokenizer
 
-    from vocab_lit.tokens.tokenizer import load_tokenizer
+    from vocab_lit.tokens.load import load_tokenizer
     from vocab_lit.tokens.vocab import Vocab
 
     with meter:

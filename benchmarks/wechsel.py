@@ -101,7 +101,7 @@ def wechsel_cases(place: Path, sizes: tuple, small: bool) -> Iterator[Case]:
 
 def _trained_cases(place, warm_up) -> Iterator[Case]:
     from vocab_lit.text.phrasebook import dictionary, lines
-    from vocab_lit.tokens.tokenizer import train_tokenizer
+    from vocab_lit.tokens.train import train_tokenizer
     from vocab_lit.vectors.word_vectors import word_fasttext
 
     save_facebook_model = import_extra("gensim.models.fasttext", "fasttext").save_facebook_model

@@ -23,7 +23,7 @@ from studies.constructed import LANGUAGES, world_of
 from studies.model_cards import model_card, training_command
 from studies.model_recipes import FIELD_RECIPES, RECIPES, TOKENIZERS, XLMR, ModelRecipe
 from vocab_lit.text.corpus import Lines, data_path, mix, sampling_weights, write_json
-from vocab_lit.tokens.tokenizer import train_tokenizer
+from vocab_lit.tokens.train import train_tokenizer
 from vocab_lit.training.lm_data import MaskedBlocks, PackedBlocks, pack
 from vocab_lit.training.settings import LaptConfig
 

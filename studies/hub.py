@@ -24,7 +24,7 @@ from vocab_lit.text.corpus import hold_out as hold_out_lines
 from vocab_lit.text.extras import import_extra
 from vocab_lit.text.mirror import in_mirror
 from vocab_lit.text.settings import CleanSettings, first_line
-from vocab_lit.tokens.tokenizer import hub_name
+from vocab_lit.tokens.load import hub_name
 
 
 def _downloaded(name, dataset):  # in the Hub's cache

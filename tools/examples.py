@@ -42,7 +42,7 @@ def tiny_model(folder: str | Path, tokens: int = 800) -> Path:
     from transformers import XLMRobertaConfig, XLMRobertaForMaskedLM
 
     from vocab_lit.text.phrasebook import lines
-    from vocab_lit.tokens.tokenizer import train_tokenizer
+    from vocab_lit.tokens.train import train_tokenizer
 
     folder = Path(folder)
     tokenizer = train_tokenizer(lines("en", 500, seed=0) + lines("fi", 500, seed=0), "unigram", tokens)

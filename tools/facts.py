@@ -178,7 +178,8 @@ EXAMPLE = "Kiajemi – Afghanistan; Kipashto – Kiarabu."  # Swahili: Persian �
 def _example_run():  # as in the README: source tokenizer, target tokenizer and the plan of FOCUS
     from vocab_lit.methods.registry import get_recipe
     from vocab_lit.text.phrasebook import lines
-    from vocab_lit.tokens.tokenizer import load_tokenizer, train_tokenizer
+    from vocab_lit.tokens.load import load_tokenizer
+    from vocab_lit.tokens.train import train_tokenizer
     from vocab_lit.tokens.vocab import Vocab
     from vocab_lit.vectors.token_vectors import token_vectors
 

@@ -17,7 +17,7 @@ from benchmarks.feed import (
 from benchmarks.parts import run_bench
 from benchmarks.tables import side_table
 from vocab_lit.text.corpus import data_path
-from vocab_lit.tokens.tokenizer import load_tokenizer
+from vocab_lit.tokens.load import load_tokenizer
 
 MODELS = [str(data_path("models", name)) for name in ("mini-xlmr", "mini-gpt2")]
 

@@ -16,7 +16,7 @@ from benchmarks.tests.toys import small_model
 from vocab_lit.cli.main import app
 from vocab_lit.text.corpus import _Hashes
 from vocab_lit.text.phrasebook import lines
-from vocab_lit.tokens.tokenizer import train_tokenizer
+from vocab_lit.tokens.train import train_tokenizer
 
 QUICK = ("--steps", "1", "--batch-size", "2", "--length", "16")
 CALLS = {

@@ -18,7 +18,7 @@ from vocab_lit.methods.factored import load_factors
 from vocab_lit.methods.plan import Plan
 from vocab_lit.models.factored_embedding import load_embedding
 from vocab_lit.models.source import load_model, open_model
-from vocab_lit.tokens.tokenizer import load_tokenizer
+from vocab_lit.tokens.load import load_tokenizer
 from vocab_lit.tokens.vocab import Vocab
 from vocab_lit.training.lapt import lapt
 from vocab_lit.training.settings import LaptConfig

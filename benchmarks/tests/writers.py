@@ -15,7 +15,7 @@ def _place(place: Path) -> tuple:
     from transformers import XLMRobertaConfig, XLMRobertaForMaskedLM
 
     from vocab_lit.text.phrasebook import lines
-    from vocab_lit.tokens.tokenizer import train_tokenizer
+    from vocab_lit.tokens.train import train_tokenizer
 
     old, new = (train_tokenizer(lines(language, 300, seed=0), "unigram", 300) for language in ("en", "sw"))
     shape = dict(hidden_size=16, num_hidden_layers=1, num_attention_heads=2, intermediate_size=16)
@@ -39,7 +39,8 @@ def writers(place: Path) -> dict[str, tuple[Callable, Callable]]:
     from vocab_lit.models.transplant import transplant
     from vocab_lit.text.corpus import write_json
     from vocab_lit.text.files import write_folder, write_text
-    from vocab_lit.tokens.tokenizer import load_tokenizer, save_tokenizer
+    from vocab_lit.tokens.load import load_tokenizer
+    from vocab_lit.tokens.pipeline import save_tokenizer
     from vocab_lit.vectors.vector_files import train_vectors_files
     from vocab_lit.vectors.word_vectors import open_words
 

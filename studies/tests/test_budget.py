@@ -35,7 +35,7 @@ from vocab_lit.models.madx import MadX
 from vocab_lit.models.source import load_model
 from vocab_lit.text.corpus import data_path
 from vocab_lit.text.phrasebook import lines
-from vocab_lit.tokens.tokenizer import train_tokenizer
+from vocab_lit.tokens.train import train_tokenizer
 from vocab_lit.training.lapt import lapt_flops
 from vocab_lit.training.settings import MODES, PRESETS, LaptConfig
 

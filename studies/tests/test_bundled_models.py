@@ -39,7 +39,7 @@ from studies.model_transfer import POS_CONFIG, main, measure_transfer, transfer_
 from vocab_lit.models.source import max_length
 from vocab_lit.text.corpus import data_path
 from vocab_lit.text.phrasebook import lines
-from vocab_lit.tokens.tokenizer import train_tokenizer
+from vocab_lit.tokens.train import train_tokenizer
 from vocab_lit.tokens.vocab import Vocab, unk_rate
 from vocab_lit.training.lm_data import pack
 

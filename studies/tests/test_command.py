@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 from studies.__main__ import app
 from studies.claims import load_claims
 from vocab_lit.text.phrasebook import lines
-from vocab_lit.tokens.tokenizer import train_tokenizer
+from vocab_lit.tokens.train import train_tokenizer
 
 
 @pytest.fixture(scope="module")

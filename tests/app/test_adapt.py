@@ -8,7 +8,7 @@ from vocab_lit.app.adapt_check import bytes_needed
 from vocab_lit.app.settings import Adaptation
 from vocab_lit.text.files import alone
 from vocab_lit.text.phrasebook import dictionary, lines, sentences
-from vocab_lit.tokens.tokenizer import train_tokenizer
+from vocab_lit.tokens.train import train_tokenizer
 from vocab_lit.training.settings import RunStopped
 from vocab_lit.training.trainer import LaptTrainer
 import json
@@ -479,7 +479,7 @@ def test_two_processes_of_torchrun_adapt_as_one_does_end_together_where_one_fail
 @pytest.mark.cell('nbs/09_app/11_adapt.ipynb', 'cell "nothing of the source model is read twice" (9379ad2e)')
 def test_nothing_of_the_source_model_is_read_twice(cell_f9dd68a0):
     import vocab_lit.models.lazy_weights as lazy
-    import vocab_lit.tokens.tokenizer as tokenizers
+    import vocab_lit.tokens.load as tokenizers
 
     with pytest.MonkeyPatch.context() as patch:
         reads = []

@@ -8,7 +8,8 @@ from vocab_lit.methods.factoring import Factoring
 from vocab_lit.methods.registry import get_recipe
 from vocab_lit.text.corpus import data_path
 from vocab_lit.text.phrasebook import lines
-from vocab_lit.tokens.tokenizer import load_tokenizer, train_tokenizer
+from vocab_lit.tokens.load import load_tokenizer
+from vocab_lit.tokens.train import train_tokenizer
 from vocab_lit.tokens.vocab import Vocab
 import numpy as np
 import pandas as pd

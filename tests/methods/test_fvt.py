@@ -3,7 +3,7 @@ from itertools import product
 from vocab_lit.methods.fvt import source_subtokens
 from vocab_lit.methods.registry import check_plan, get_recipe
 from vocab_lit.text.phrasebook import lines
-from vocab_lit.tokens.tokenizer import train_tokenizer
+from vocab_lit.tokens.train import train_tokenizer
 from vocab_lit.tokens.vocab import Token, Vocab, toy_tokenizer
 import numpy as np
 import pandas as pd

@@ -5,7 +5,7 @@ from vocab_lit.methods.registry import check_plan, get_recipe
 from vocab_lit.text.corpus import data_path
 from vocab_lit.text.settings import SettingError
 from vocab_lit.tokens.given import GivenToken, add_given
-from vocab_lit.tokens.tokenizer import load_tokenizer
+from vocab_lit.tokens.load import load_tokenizer
 from vocab_lit.tokens.vocab import Vocab, toy_tokenizer
 import numpy as np
 import pytest

@@ -6,7 +6,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.estimator_checks import check_estimator
 from vocab_lit.methods.semi_nmf import ClusteredSemiNMF, NeuralMF, SemiNMF, _blocks, _encode, _grams, _hals_step, _inverse, _mu_step, _svd_start
 from vocab_lit.text.corpus import data_path
-from vocab_lit.tokens.tokenizer import load_tokenizer
+from vocab_lit.tokens.load import load_tokenizer
 import numpy as np
 import pandas as pd
 import pytest

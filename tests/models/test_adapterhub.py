@@ -10,7 +10,7 @@ from vocab_lit.models.settings import AdapterConfig
 from vocab_lit.models.source import load_model
 from vocab_lit.models.token_tensors import token_parameters
 from vocab_lit.text.corpus import data_path
-from vocab_lit.tokens.tokenizer import load_tokenizer
+from vocab_lit.tokens.load import load_tokenizer
 import json
 import os
 import pytest

@@ -11,7 +11,7 @@ from vocab_lit.models.transplant import transplant
 from vocab_lit.text.errors import SettingError
 from vocab_lit.text.phrasebook import lines
 from vocab_lit.tokens.expansion import expand_tokenizer
-from vocab_lit.tokens.tokenizer import train_tokenizer
+from vocab_lit.tokens.train import train_tokenizer
 from vocab_lit.tokens.vocab import read_pipeline
 import json
 import pytest

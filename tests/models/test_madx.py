@@ -10,7 +10,8 @@ from vocab_lit.models.token_tensors import token_parameters
 from vocab_lit.models.transplant import transplant
 from vocab_lit.text.corpus import data_path
 from vocab_lit.text.phrasebook import lines
-from vocab_lit.tokens.tokenizer import load_tokenizer, train_tokenizer_like
+from vocab_lit.tokens.like import train_tokenizer_like
+from vocab_lit.tokens.load import load_tokenizer
 import copy
 import doctest
 import math

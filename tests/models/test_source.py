@@ -22,7 +22,7 @@ def test_the_examples_of_the_documentation_run():
 def test_every_part_is_read_once_and_a_source_is_opened_by_itself():
     import vocab_lit.models.source as module
     from vocab_lit.models import lazy_weights
-    from vocab_lit.tokens import tokenizer as tokenizers
+    from vocab_lit.tokens import load as tokenizers
 
     with pytest.MonkeyPatch.context() as patch:
         reads = []

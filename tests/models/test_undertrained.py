@@ -6,7 +6,7 @@ from vocab_lit.models.served import ServedFolder
 from vocab_lit.models.undertrained import _NEVER_IN_UTF8, _unlikeness, unreachable_tokens, untrained_tokens
 from vocab_lit.text.corpus import data_path
 from vocab_lit.text.phrasebook import lines
-from vocab_lit.tokens.tokenizer import train_tokenizer
+from vocab_lit.tokens.train import train_tokenizer
 from vocab_lit.tokens.vocab import Vocab, toy_tokenizer
 import numpy as np
 import pytest

@@ -12,7 +12,7 @@ from vocab_lit.study.study_file import read_study
 from vocab_lit.study.study_report import BEST, BITS
 from vocab_lit.text.corpus import data_path, read_lines
 from vocab_lit.text.phrasebook import dictionary, lines, sentences
-from vocab_lit.tokens.tokenizer import train_tokenizer
+from vocab_lit.tokens.train import train_tokenizer
 from vocab_lit.training.perplexity import perplexity
 import os
 import pytest

@@ -22,7 +22,9 @@ from vocab_lit.tasks.task_trainer import task_arguments
 from vocab_lit.text.corpus import data_path, read_lines
 from vocab_lit.text.phrasebook import sentences
 from vocab_lit.text.phrasebook_tasks import inferences
-from vocab_lit.tokens.tokenizer import load_tokenizer, save_tokenizer, train_tokenizer
+from vocab_lit.tokens.load import load_tokenizer
+from vocab_lit.tokens.pipeline import save_tokenizer
+from vocab_lit.tokens.train import train_tokenizer
 from vocab_lit.training.perplexity import perplexity
 from vocab_lit.training.settings import RunStopped
 import json
@@ -104,7 +106,7 @@ def cell_58149fb8(cell_790e2b33):
     global draw, languages, mini, name, own, own_rows, p, save_adapter, stacked, there, token_parameters, train_tokenizer_like
     from vocab_lit.models.adapterhub import save_adapter
     from vocab_lit.models.token_tensors import token_parameters
-    from vocab_lit.tokens.tokenizer import train_tokenizer_like
+    from vocab_lit.tokens.like import train_tokenizer_like
 
     mini = data_path("models", "mini-xlmr")
     languages = MadX(load_model(mini).float())

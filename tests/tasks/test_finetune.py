@@ -11,7 +11,7 @@ from vocab_lit.tasks.registry import register
 from vocab_lit.tasks.task import Row, Task, forward, label_weights
 from vocab_lit.text.corpus import data_path
 from vocab_lit.text.phrasebook import lines
-from vocab_lit.tokens.tokenizer import load_tokenizer
+from vocab_lit.tokens.load import load_tokenizer
 from vocab_lit.training.callbacks import StopWhenAsked
 from vocab_lit.training.settings import RunStopped
 import numpy as np

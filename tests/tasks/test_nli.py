@@ -6,7 +6,8 @@ from vocab_lit.tasks.finetune import evaluate, fine_tune, predict, with_head
 from vocab_lit.tasks.nli import Pair, PairConfig, nli, read_pairs
 from vocab_lit.text.corpus import data_path
 from vocab_lit.text.phrasebook import lines
-from vocab_lit.tokens.tokenizer import load_tokenizer, train_tokenizer
+from vocab_lit.tokens.load import load_tokenizer
+from vocab_lit.tokens.train import train_tokenizer
 import gzip
 import json
 import pytest

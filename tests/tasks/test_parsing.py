@@ -12,7 +12,8 @@ from vocab_lit.tasks.parsing import Parsed, ParsingConfig, attachment, best_tree
 from vocab_lit.tasks.splits import notes, row_notes
 from vocab_lit.text.corpus import data_path
 from vocab_lit.text.phrasebook import lines
-from vocab_lit.tokens.tokenizer import load_tokenizer, train_tokenizer
+from vocab_lit.tokens.load import load_tokenizer
+from vocab_lit.tokens.train import train_tokenizer
 import gzip
 import itertools
 import json

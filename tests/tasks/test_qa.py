@@ -9,7 +9,8 @@ from vocab_lit.tasks.qa import Answer, QAConfig, Question, _spans, best_spans, n
 from vocab_lit.tasks.task import Row
 from vocab_lit.text.corpus import data_path
 from vocab_lit.text.phrasebook import lines
-from vocab_lit.tokens.tokenizer import load_tokenizer, train_tokenizer
+from vocab_lit.tokens.load import load_tokenizer
+from vocab_lit.tokens.train import train_tokenizer
 import hypothesis
 import itertools
 import json

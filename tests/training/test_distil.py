@@ -11,7 +11,9 @@ from vocab_lit.models.settings import LanguageAdapter
 from vocab_lit.models.source import load_model
 from vocab_lit.models.transplant import transplant
 from vocab_lit.text.corpus import data_path
-from vocab_lit.tokens.tokenizer import ids_around, load_tokenizer, train_tokenizer
+from vocab_lit.tokens.load import load_tokenizer
+from vocab_lit.tokens.pipeline import ids_around
+from vocab_lit.tokens.train import train_tokenizer
 from vocab_lit.training.distil import SnippetPairs, Teacher, distil_loss, shared_ends, snippet_rows
 from vocab_lit.training.lapt import lapt
 from vocab_lit.training.lm_data import lay_out
@@ -57,7 +59,8 @@ def cell_d1571105():
     from vocab_lit.models.transplant import transplant
     from vocab_lit.text.corpus import data_path
     from vocab_lit.text.phrasebook import lines
-    from vocab_lit.tokens.tokenizer import load_tokenizer, train_tokenizer
+    from vocab_lit.tokens.load import load_tokenizer
+    from vocab_lit.tokens.train import train_tokenizer
     from vocab_lit.training.lapt import lapt
     from vocab_lit.training.lm_data import lay_out
     from vocab_lit.training.settings import LaptConfig, LaptSettings, RunSettings

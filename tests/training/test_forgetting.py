@@ -4,7 +4,7 @@ from vocab_lit.models.source import Source, load_model
 from vocab_lit.text.corpus import Lines, data_path
 from vocab_lit.text.phrasebook import lines
 from vocab_lit.text.settings import SettingError
-from vocab_lit.tokens.tokenizer import load_tokenizer
+from vocab_lit.tokens.load import load_tokenizer
 from vocab_lit.training.forgetting import Kept, Replayed, bits_by_text, bits_in_words, check_kept, forgotten, open_kept, source_beside
 from vocab_lit.training.perplexity import perplexity
 from vocab_lit.training.settings import KeepSettings

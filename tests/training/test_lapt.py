@@ -9,7 +9,7 @@ from unittest import mock
 from vocab_lit.models.device import Device
 from vocab_lit.models.source import is_masked
 from vocab_lit.text.phrasebook import lines
-from vocab_lit.tokens.tokenizer import train_tokenizer
+from vocab_lit.tokens.train import train_tokenizer
 from vocab_lit.training.contexts import check_compiler
 from vocab_lit.training.lapt import lapt, lapt_flops
 from vocab_lit.training.lm_data import MaskedBlocks, pack
@@ -95,7 +95,7 @@ def cell_1a970006():
     import vocab_lit.training.checkpoints
     from vocab_lit.models.lora import LoraAdapter
     from vocab_lit.text.phrasebook import lines
-    from vocab_lit.tokens.tokenizer import train_tokenizer
+    from vocab_lit.tokens.train import train_tokenizer
     from vocab_lit.training.lapt import lapt
     from vocab_lit.training.settings import LaptConfig
     from vocab_lit.training.trainer import LaptTrainer

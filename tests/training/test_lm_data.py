@@ -2,7 +2,7 @@
 from pathlib import Path
 from torch.utils.data import DataLoader
 from vocab_lit.text.phrasebook import lines
-from vocab_lit.tokens.tokenizer import train_tokenizer
+from vocab_lit.tokens.train import train_tokenizer
 from vocab_lit.tokens.vocab import toy_tokenizer
 from vocab_lit.training.lm_data import MaskedBlocks, PackedBlocks, _permuted_index, mask_tokens, pack
 import hashlib

@@ -4,7 +4,7 @@ from transformers import GPT2Config, GPT2LMHeadModel, TrainerCallback, XLMRobert
 from vocab_lit.models.device import Device
 from vocab_lit.models.source import is_masked
 from vocab_lit.text.phrasebook import lines
-from vocab_lit.tokens.tokenizer import train_tokenizer
+from vocab_lit.tokens.train import train_tokenizer
 from vocab_lit.training.callbacks import StageCallback
 from vocab_lit.training.checkpoints import FiniteTrainer
 from vocab_lit.training.contexts import answering_with_loss, random_state_restored

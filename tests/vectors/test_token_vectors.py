@@ -3,7 +3,7 @@ from gensim.models.keyedvectors import KeyedVectors
 from pathlib import Path
 from vocab_lit.text.phrasebook import lines
 from vocab_lit.tokens.expansion import expand_tokenizer
-from vocab_lit.tokens.tokenizer import train_tokenizer
+from vocab_lit.tokens.train import train_tokenizer
 from vocab_lit.tokens.vocab import Vocab, toy_tokenizer
 from vocab_lit.vectors.token_vectors import TokenVectors, _cooccurrences, _ppmi, blocks, carry_vectors, count_ids, encode_lines, ngrams, save_vectors, stored, token_fasttext, token_ppmi, token_vectors, train_fasttext, write_table
 import doctest

@@ -2,7 +2,8 @@
 from pathlib import Path
 from vocab_lit.text.corpus import Lines
 from vocab_lit.text.phrasebook import dictionary, lines
-from vocab_lit.tokens.tokenizer import load_tokenizer, train_tokenizer
+from vocab_lit.tokens.load import load_tokenizer
+from vocab_lit.tokens.train import train_tokenizer
 from vocab_lit.vectors.align import known_pairs, rotation
 from vocab_lit.vectors.dictionary import read_dictionary
 from vocab_lit.vectors.settings import VectorTraining

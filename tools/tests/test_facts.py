@@ -13,7 +13,7 @@ import vocab_lit.cli.main
 from tools import facts
 from vocab_lit.text.corpus import data_path
 from vocab_lit.text.phrasebook import lines
-from vocab_lit.tokens.tokenizer import load_tokenizer
+from vocab_lit.tokens.load import load_tokenizer
 
 
 class Trial:

@@ -21,7 +21,9 @@ from ..text.corpus import Lines, clean, hold_out
 from ..text.extras import import_extra
 from ..text.settings import SettingError
 from ..tokens.continued import continued_tokenizer
-from ..tokens.tokenizer import Built, build_tokenizer, load_tokenizer
+from ..tokens.like import build_tokenizer
+from ..tokens.load import load_tokenizer
+from ..tokens.pipeline import Built
 from ..training.distil import Teacher
 from ..training.forgetting import check_block, check_kept, open_kept
 from ..training.lapt import check_lapt

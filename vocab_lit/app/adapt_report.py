@@ -31,7 +31,7 @@ from ..study.results import environment
 from ..tasks.task_files import KEEP
 from ..text.corpus import data_path, read_lines, write_json
 from ..text.files import write_folder
-from ..tokens.tokenizer import load_tokenizer
+from ..tokens.load import load_tokenizer
 from ..tokens.vocab import fit
 from ..training.forgetting import bits_by_text
 from ..vectors.token_vectors import encode_lines

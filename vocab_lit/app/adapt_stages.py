@@ -29,7 +29,7 @@ from ..tasks.evaluate import evaluate_files, silenced
 from ..tasks.settings import PERPLEXITY, EvaluateSettings, TaskRun
 from ..text.corpus import CleanReport, Lines, clean, hold_out, read_lines, size_of, write_json
 from ..text.files import write_folder
-from ..tokens.tokenizer import save_tokenizer
+from ..tokens.pipeline import save_tokenizer
 from ..training.forgetting import forgotten, open_kept
 from ..training.processes import Processes
 from ..training.settings import RunSettings, RunStopped

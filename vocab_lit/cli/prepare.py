@@ -129,7 +129,8 @@ def tokenizer(
     check_text(text)
     check_vocab_size(settings, text)
     from vocab_lit.text.files import write_folder
-    from vocab_lit.tokens.tokenizer import save_tokenizer, train_tokenizer
+    from vocab_lit.tokens.pipeline import save_tokenizer
+    from vocab_lit.tokens.train import train_tokenizer
 
     lines = settings.training_lines(text)
     log.info(f"training a {kind} tokenizer of {vocab_size:,} tokens")

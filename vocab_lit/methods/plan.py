@@ -84,7 +84,7 @@ def _read_plan(path: Path) -> dict[str, Any]:
 
 def _folder_vocab(folder: Path) -> Vocab:
     "The vocabulary of the tokenizer in a model's folder."
-    from vocab_lit.tokens.tokenizer import load_tokenizer
+    from vocab_lit.tokens.load import load_tokenizer
 
     return Vocab.from_tokenizer(load_tokenizer(folder))
 

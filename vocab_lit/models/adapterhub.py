@@ -23,7 +23,8 @@ from .settings import AdapterConfig
 from .source import load_model
 from ..text.files import check_output, write_folder
 from ..text.settings import first_line
-from ..tokens.tokenizer import load_tokenizer, save_tokenizer
+from ..tokens.load import load_tokenizer
+from ..tokens.pipeline import save_tokenizer
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel

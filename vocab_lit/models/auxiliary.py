@@ -17,7 +17,7 @@ from .lazy_weights import rows_of
 from .source import open_model
 from .transplant import transplant
 from ..text.corpus import Lines
-from ..tokens.tokenizer import load_tokenizer
+from ..tokens.load import load_tokenizer
 from ..tokens.vocab import Vocab, overlap
 from ..vectors.token_vectors import TokenVectors
 

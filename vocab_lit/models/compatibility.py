@@ -29,9 +29,9 @@ from vocab_lit.models.positions import (
 from .side_files import check_modules
 from .source import is_masked
 from .token_tensors import TokenTensor, token_tensors
+from ..tokens.pipeline import ids_around
 from ..tokens.special_ids import config_parts, text_part
-from ..tokens.tokenizer import ids_around
-from ..tokens.vocab import _SAME_ROLE
+from ..tokens.vocab import SAME_ROLE
 
 if TYPE_CHECKING:
     from transformers import PreTrainedConfig, PreTrainedModel, PreTrainedTokenizerBase
@@ -128,7 +128,7 @@ _NEEDED = {
 
 def _lacking(role: str, model: PreTrainedModel, source: Vocab, target: Vocab) -> str | None:
     "The source's name for a special token that the model uses and the target vocabulary lacks."
-    names = (role, _SAME_ROLE.get(role))
+    names = (role, SAME_ROLE.get(role))
     in_source = [name for name in names if name in source.roles]
     if not in_source or target.roles.keys() & set(names):
         return None

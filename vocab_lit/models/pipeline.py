@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from vocab_lit.methods.factoring import Factoring
     from vocab_lit.methods.recipe import Recipe
     from vocab_lit.models.transplant import Transplant
-    from vocab_lit.tokens.tokenizer import Built
+    from vocab_lit.tokens.pipeline import Built
     from vocab_lit.tokens.vocab import Vocab
     from vocab_lit.vectors.align import AlignedVectors
     from vocab_lit.vectors.token_vectors import TokenVectors
@@ -115,7 +115,8 @@ def check_tokens(
     if not wanted.tokens:
         return None
     from vocab_lit.methods.given import check_given
-    from vocab_lit.tokens.tokenizer import load_tokenizer, tokenizer_kind
+    from vocab_lit.tokens.load import load_tokenizer
+    from vocab_lit.tokens.pipeline import tokenizer_kind
     from vocab_lit.tokens.vocab import Vocab
 
     base, only_adds = source.vocab, not (text or wanted.tokenizer or wanted.extend)
@@ -192,7 +193,8 @@ def target_tokenizers(
 ) -> TargetTokenizers:
     "Read, train, expand or continue a tokenizer, as the settings say."
     from vocab_lit.tokens.chat import add_special_tokens
-    from vocab_lit.tokens.tokenizer import build_tokenizer, load_tokenizer
+    from vocab_lit.tokens.like import build_tokenizer
+    from vocab_lit.tokens.load import load_tokenizer
 
     wanted = settings.tokenizer
     tokenizer = load_tokenizer(wanted.tokenizer) if wanted.tokenizer else None
@@ -214,7 +216,7 @@ def target_tokenizers(
 def _with_given(tokenizer: PreTrainedTokenizerFast, wanted: TokenizerSettings) -> Built:
     "A target tokenizer with the tokens that are given."
     from vocab_lit.tokens.given import add_given
-    from vocab_lit.tokens.tokenizer import Built
+    from vocab_lit.tokens.pipeline import Built
 
     return add_given(tokenizer, wanted.given) if wanted.tokens else Built(tokenizer, "")
 

@@ -147,7 +147,7 @@ def _written(value: object) -> str:
 # %% ../../nbs/05_models/00_settings.ipynb #74f79ca0
 def _check_hub_name(path: str | Path) -> None:
     "`FileNotFoundError` where a path is no folder, and no name that the Hugging Face Hub knows."
-    from vocab_lit.tokens.tokenizer import hub_name
+    from vocab_lit.tokens.load import hub_name
 
     try:
         hub_name(path)

@@ -217,9 +217,9 @@ class Source:
     @cached_property
     def tokenizer(self) -> PreTrainedTokenizerBase:
         "The tokenizer that the model was trained with."
-        from vocab_lit.tokens import tokenizer
+        from vocab_lit.tokens import load
 
-        return tokenizer.load_tokenizer(self.path)
+        return load.load_tokenizer(self.path)
 
     @cached_property
     def vocab(self) -> Vocab:
@@ -236,7 +236,7 @@ class Source:
     @cached_property
     def around(self) -> tuple[bool, bool]:  # before, after
         "Whether special tokens stand before and after a text."
-        from vocab_lit.tokens.tokenizer import special_around
+        from vocab_lit.tokens.pipeline import special_around
 
         return special_around(self.tokenizer)
 

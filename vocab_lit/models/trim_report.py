@@ -14,7 +14,7 @@ from ..text.corpus import Lines
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
-    from vocab_lit.tokens.tokenizer import Built
+    from vocab_lit.tokens.pipeline import Built
     from vocab_lit.tokens.vocab import Vocab
 
 # %% auto #0

@@ -26,7 +26,9 @@ from ..tasks.evaluate import evaluate_files, silenced
 from ..tasks.settings import EvaluateSettings
 from ..text.corpus import Lines, hold_out, read_lines, sample_lines
 from ..text.files import write_file, write_folder
-from ..tokens.tokenizer import build_tokenizer, load_tokenizer, save_tokenizer
+from ..tokens.like import build_tokenizer
+from ..tokens.load import load_tokenizer
+from ..tokens.pipeline import save_tokenizer
 from ..training.lapt import lapt
 from ..training.perplexity import perplexity
 from ..training.settings import RunSettings

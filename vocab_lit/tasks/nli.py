@@ -19,7 +19,7 @@ from .tagging import lay_out
 from .task import Row, Task, forward, make_row
 from ..text.corpus import raw_lines
 from ..text.settings import settings
-from ..tokens.tokenizer import ids_around
+from ..tokens.pipeline import ids_around
 
 if TYPE_CHECKING:
     import torch

@@ -19,7 +19,7 @@ from ..text.corpus import raw_lines
 from ..text.extras import import_extra
 from ..text.files import write_text
 from ..text.settings import option, settings
-from ..tokens.tokenizer import ids_around
+from ..tokens.pipeline import ids_around
 
 if TYPE_CHECKING:
     import torch

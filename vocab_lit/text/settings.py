@@ -5,15 +5,10 @@
 # %% ../../nbs/01_text/00_settings.ipynb #07f5f9f1
 from __future__ import annotations
 
-import ast
 import difflib
 import inspect
-import io
-import linecache
 import math
-import sys
 import textwrap
-import tokenize
 from collections.abc import Iterable, Mapping
 from dataclasses import MISSING, dataclass, field, fields
 from functools import cache
@@ -30,45 +25,6 @@ from .reader import TextSource
 __all__ = ['File', 'Files', 'Model', 'LARGEST_SEED', 'COPIES', 'Option', 'option', 'required', 'options', 'settings',
            'did_you_mean', 'one_of', 'within', 'existing_file', 'existing_text', 'distribute', 'Settings',
            'CleanSettings']
-
-# %% ../../nbs/01_text/00_settings.ipynb #c0117e47
-def _class_source(cls: type) -> str:
-    "The text of the file, or of the cell of a notebook, in which a class stands."
-    file = getattr(sys.modules.get(cls.__module__), "__file__", None)
-    if not file:
-        methods = [value.__code__ for value in vars(cls).values() if hasattr(value, "__code__")]
-        file = next((code.co_filename for code in methods if code.co_filename != "<string>"), "")
-    return "".join(linecache.getlines(file))
-
-
-def _own_comments(cls: type) -> dict[str, str]:
-    "The comment of each field that a class itself has."
-    source = _class_source(cls)
-    behind, above = {}, {}
-    for token in tokenize.generate_tokens(io.StringIO(source).readline):
-        if token.type == tokenize.COMMENT:
-            alone = token.line.lstrip().startswith("#")
-            (above if alone else behind)[token.start[0]] = token.string.lstrip("# ").strip()
-    bodies = [n.body for n in ast.walk(ast.parse(source)) if isinstance(n, ast.ClassDef) and n.name == cls.__name__]
-    comments = {}
-    for node in (n for body in bodies[-1:] for n in body if isinstance(n, ast.AnnAssign)):
-        lines, at = [], node.lineno - 1
-        while at in above:
-            lines, at = [above[at], *lines], at - 1
-        last = behind.get(node.end_lineno)
-        comments[node.target.id] = " ".join([*lines, *([last] if last else [])])
-    return comments
-
-
-def _commented(cls: type) -> dict[str, dict[str, str]]:
-    "Help of fields whose help is a comment."
-    described = {}
-    for base in reversed(cls.__mro__):
-        if any("help" not in f.metadata for f in vars(base).get("__dataclass_fields__", {}).values()):
-            for name, comment in _own_comments(base).items():
-                text, _, shown = comment.partition("; default: ")
-                described[name] = {"help": text, "shown": shown} if comment else described.get(name, {"help": ""})
-    return described
 
 # %% ../../nbs/01_text/00_settings.ipynb #213f4f91
 File = Annotated[str, "File"]  # path of a file
@@ -121,7 +77,7 @@ def _described(cls: type) -> dict[str, Mapping[str, str]]:
 @cache
 def options(cls: type) -> dict[str, Option]:
     "The fields of a settings class by name; a field without help of its own inherits it."
-    described = _commented(cls) | _described(cls)
+    described = _described(cls)
     by_name = {}
     for f in fields(cls):
         default = f.default if f.default_factory is MISSING else f.default_factory()

@@ -442,7 +442,6 @@ def toy_tokenizer(
 
 # %% ../../nbs/02_tokens/01_vocab.ipynb #a4de853c
 SAME_ROLE = {"cls": "bos", "bos": "cls", "sep": "eos", "eos": "sep"}
-_SAME_ROLE = SAME_ROLE
 
 
 def match_specials(source: Vocab, target: Vocab) -> dict[int, int]:  # {target id: source id}

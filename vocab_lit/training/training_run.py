@@ -33,7 +33,7 @@ from ..text.corpus import Lines, hold_out, mix, read_lines, write_json
 from ..text.files import check_output, write_folder
 from ..text.reader import TextSource
 from ..text.settings import SettingError
-from ..tokens.tokenizer import save_tokenizer
+from ..tokens.pipeline import save_tokenizer
 from ..tokens.vocab import Vocab
 from .distil import Teacher
 from .forgetting import Kept, bits_in_words, check_kept, forgotten, open_kept, source_beside

@@ -389,7 +389,7 @@ def align_tokens(
     Examples
     --------
     >>> from vocab_lit.text.phrasebook import dictionary, lines
-    >>> from vocab_lit.tokens.tokenizer import train_tokenizer
+    >>> from vocab_lit.tokens.train import train_tokenizer
     >>> from vocab_lit.vectors.word_vectors import word_ppmi
     >>> english, swahili = lines("en", 1000, seed=1), lines("sw", 1000, seed=2)
     >>> words = word_ppmi(english, dim=32), word_ppmi(swahili, dim=32)

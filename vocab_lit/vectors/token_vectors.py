@@ -395,7 +395,7 @@ def token_vectors(
     Examples
     --------
     >>> from vocab_lit.text.phrasebook import lines
-    >>> from vocab_lit.tokens.tokenizer import train_tokenizer
+    >>> from vocab_lit.tokens.train import train_tokenizer
     >>> text = lines("sw", 300, seed=0)
     >>> token_vectors(train_tokenizer(text, "unigram", 400), text).matrix.shape
     (400, 64)

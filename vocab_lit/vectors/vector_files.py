@@ -64,7 +64,7 @@ def _read(text: Sequence[str | Path]) -> Lines:
 
 
 def _train_token_vectors(text: Sequence[str | Path], part: Path, tokenizer: str | Path, how: VectorTraining) -> dict:
-    from vocab_lit.tokens.tokenizer import load_tokenizer
+    from vocab_lit.tokens.load import load_tokenizer
     from vocab_lit.vectors.token_vectors import save_vectors, token_vectors
 
     opened = load_tokenizer(tokenizer)
