@@ -68,7 +68,8 @@ class Part:
         if here and not is_peer:
             return measure(self.own[side], case.arguments, case.warm_up)
         call, given = _call(PEERS[side].run if is_peer else self.own[side])
-        options = dict(python=pythons[side]) if is_peer else dict(threads="" if self.gpu else "1", exact=self.exact)
+        threads = "" if self.gpu else "1"
+        options = dict(python=pythons[side]) if is_peer else dict(threads=threads, exact=self.exact)
         warm_up = case.warm_up and case.warm_up | given
         return apart(call, case.arguments | given, warm_up, **options)
 

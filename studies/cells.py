@@ -57,7 +57,8 @@ def focus_cells(
 
     def curve(name, way, seed):
         # tasks after the first seed's training alone; what the paper does not train on the first task alone
-        scored = () if seed else tuple(tasks if way.printed else tasks[:1])
+        of_way = tasks if way.printed else tasks[:1]
+        scored = () if seed else tuple(of_way)
         key = dict(what="curve", language=language, method=name, seed=seed, scale=scale, tasks=" ".join(scored))
         trains = (trained(way.vocabulary, way.mode),) if way.mode else ()
         measure = partial(_followed, target, language, way, seed, scored, task_seeds)

@@ -13,7 +13,8 @@ import lazy_loader as lazy
 # %% ../nbs/00_vocab_lit.ipynb #8ca0cb67
 ROOMS = ("text", "tokens", "vectors", "methods", "models", "training", "tasks", "study", "app", "cli")
 PUBLIC = {  # module: what a script needs of it
-    "text.corpus": ("Lines", "clean", "read_lines"),
+    "text.cleaning": ("clean",),
+    "text.corpus": ("Lines", "read_lines"),
     "text.settings": ("CleanSettings",),
     "tokens.expansion": ("expand_tokenizer",),
     "tokens.like": ("train_tokenizer_like",),
@@ -60,6 +61,8 @@ def __dir__() -> list[str]:
 
 # %% ../nbs/00_vocab_lit.ipynb #85b48e4c
 if TYPE_CHECKING:
+    from vocab_lit.text.cleaning import clean as clean
+
     from vocab_lit.app.adapt import adapt_files as adapt_files
     from vocab_lit.app.inspection import inspect_files as inspect_files
     from vocab_lit.app.settings import Adaptation as Adaptation
@@ -88,7 +91,6 @@ if TYPE_CHECKING:
     from vocab_lit.tasks.finetune import fine_tune as fine_tune
     from vocab_lit.tasks.settings import EvaluateSettings as EvaluateSettings
     from vocab_lit.text.corpus import Lines as Lines
-    from vocab_lit.text.corpus import clean as clean
     from vocab_lit.text.corpus import read_lines as read_lines
     from vocab_lit.text.settings import CleanSettings as CleanSettings
     from vocab_lit.tokens.expansion import expand_tokenizer as expand_tokenizer

@@ -8,34 +8,29 @@ from __future__ import annotations
 import hashlib
 import heapq
 import json
-import mmap
 import os
 import tempfile
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from itertools import chain, count, islice
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain, islice
 from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
-import regex
 from tqdm.auto import tqdm
 
 import vocab_lit
-from .extras import import_extra
 from .reader import TextSource
 from .reader import raw_lines as raw_lines  # that other rooms take from here
-from .settings import CleanSettings
 
 if TYPE_CHECKING:
-    import pandas as pd
+    pass
 
 # %% auto #0
-__all__ = ['data_path', 'write_json', 'iter_lines', 'read_lines', 'text_tokens', 'CleanReport', 'language_finder', 'clean',
-           'sampling_weights', 'Lines', 'capped', 'mix', 'split_lines', 'hold_out', 'Amount', 'size_of', 'sample_lines',
-           'sample_languages', 'reread', 'KeptLines']
+__all__ = ['data_path', 'write_json', 'iter_lines', 'read_lines', 'sampling_weights', 'Lines', 'capped', 'mix', 'split_lines',
+           'hold_out', 'Amount', 'size_of', 'sample_lines', 'sample_languages', 'reread', 'KeptLines']
 
 # %% ../../nbs/01_text/01_corpus.ipynb #8fe116c8
 def data_path(
@@ -116,255 +111,6 @@ def read_lines(*paths: str | Path) -> list[str]:
             f"{', '.join(map(str, paths))}: the text is empty; give a file with one sentence or paragraph a line"
         )
     return lines
-
-# %% ../../nbs/01_text/01_corpus.ipynb #8745fab9
-_UNSPACED_SCRIPTS = """
-    Han Hiragana Katakana Bopomofo Yi Thai Lao Khmer Myanmar Tibetan
-    Javanese Balinese Tai_Le New_Tai_Lue Tai_Tham Tai_Viet
-"""
-_UNSPACED = "".join(rf"\p{{Script={script}}}" for script in _UNSPACED_SCRIPTS.split())
-_UNSPACED_CHAR = regex.compile(f"[{_UNSPACED}]")
-_TOKEN = regex.compile(rf"[{_UNSPACED}]\p{{M}}*|[^\s{_UNSPACED}]+")
-
-
-def text_tokens(line: str) -> list[str]:
-    "Divide a line at spaces, and into single characters where the script has no spaces."
-    return _TOKEN.findall(line) if _UNSPACED_CHAR.search(line) else line.split()
-
-# %% ../../nbs/01_text/01_corpus.ipynb #5d8a9880
-@dataclass
-class CleanReport:
-    "Counts of what `clean` kept and removed."
-
-    lines: Counter = field(default_factory=Counter)  # {filter, or "kept": number of lines}
-    characters: Counter = field(default_factory=Counter)  # {filter, or "kept": number of characters}
-    examples: dict[str, list[str]] = field(default_factory=dict)  # {filter: its first three lines}
-
-    def add(self, name: str, line: str) -> None:
-        'Count a line under a filter\'s name, or "kept".'
-        self.lines[name] += 1
-        self.characters[name] += len(line)
-        if name != "kept" and len(shown := self.examples.setdefault(name, [])) < 3:
-            shown.append(line)
-
-    def table(self) -> pd.DataFrame:  # one row per filter in order, and "kept"
-        "Lines and characters by filter."
-        import pandas as pd
-
-        total = max(sum(self.lines.values()), 1)
-
-        def row(name: str, n: int) -> dict[str, object]:
-            examples = " | ".join(line[:40] for line in self.examples.get(name, ()))
-            return dict(filter=name, lines=n, share=n / total, characters=self.characters[name], examples=examples)
-
-        return pd.DataFrame([row(name, n) for name, n in self.lines.items()])
-
-    def __str__(self) -> str:
-        return self.table().to_string(index=False, formatters={"share": "{:.1%}".format})
-
-# %% ../../nbs/01_text/01_corpus.ipynb #4726ba07
-_NOT_ALPHABETIC = regex.compile(r"[^\p{Alphabetic}\p{M}]+")
-_NOT_LETTERS = regex.compile(r"[^\p{L}\p{M}]+")
-
-
-def _hash(text: str) -> int:  # of 64 bits, never 0
-    return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest(), "big") or 1
-
-
-class _Hashes:
-    "A set of numbers of 64 bits in a file, which the system keeps in memory as long as there is room."
-
-    def __init__(self, room: int = 2**16):  # a power of two
-        self.n = 0
-        self.slots = self._table(room)
-
-    @staticmethod
-    def _table(room: int) -> memoryview:
-        "An empty table in a file that is removed with the process."
-        with tempfile.TemporaryFile() as file:
-            try:
-                file.truncate(8 * room)
-            except OSError as e:
-                raise OSError(f"cannot write {tempfile.gettempdir()}: {e.strerror}") from None
-            return memoryview(mmap.mmap(file.fileno(), 8 * room)).cast("Q")
-
-    def add(self, number: int) -> bool:
-        "Add a number; False where it is there already."
-        at = self._slot(self.slots, number)
-        if self.slots[at]:
-            return False
-        self.slots[at] = number
-        self.n += 1
-        if 3 * self.n > 2 * len(self.slots):
-            self._grow()
-        return True
-
-    @staticmethod
-    def _slot(slots: memoryview, number: int) -> int:
-        "Where a number is, or goes."
-        last = len(slots) - 1
-        at = number & last
-        while slots[at] not in (0, number):
-            at = (at + 1) & last
-        return at
-
-    def _grow(self) -> None:
-        "Move all numbers to a table of twice the size."
-        larger = self._table(2 * len(self.slots))
-        for number in filter(None, self.slots):
-            larger[self._slot(larger, number)] = number
-        self.slots = larger
-
-
-_LineTest = Callable[[str], bool]
-
-
-def _near_copies(similarity: float) -> _LineTest:
-    "A test of whether a line came before that has most of a line's sequences of three words."
-    datasketch = import_extra("datasketch", "text")
-    index = datasketch.MinHashLSH(threshold=similarity, num_perm=128)
-    numbers = count()
-
-    def seen(line: str) -> bool:
-        words = _NOT_LETTERS.sub(" ", line.lower()).split()
-        sketch = datasketch.MinHash(num_perm=128, seed=1)
-        sketch.update_batch([" ".join(words[i : i + 3]).encode() for i in range(max(1, len(words) - 2))])
-        if index.query(sketch):
-            return True
-        index.insert(next(numbers), sketch, check_duplication=False)
-        return False
-
-    return seen
-
-
-def _copies(key: Callable[[str], str]) -> _LineTest:
-    "A test of whether a line with the same key came before."
-    hashes = _Hashes()
-    return lambda line: not hashes.add(_hash(key(line)))
-
-
-def _seen_before(how: CleanSettings) -> _LineTest:
-    "A test of whether a copy of a line came before."
-    if how.duplicates == "exact":
-        return _copies(str)
-    if how.duplicates == "letters":
-        return _copies(lambda line: _NOT_LETTERS.sub("", line.lower()))
-    return _near_copies(how.similarity) if how.duplicates == "near" else lambda line: False
-
-
-def language_finder(
-    file: str | Path,  # fastText's model for identifying languages, such as lid.176.bin or GlotLID
-) -> Callable[[str], tuple[str, float]]:  # label without __label__, probability
-    "A function that says which language a line is in."
-    model = import_extra("fasttext", "fasttext").load_model(str(file)).f
-
-    def identify(line: str) -> tuple[str, float]:
-        predicted = model.predict(f"{line}\n", 1, 0.0, "strict")  # the method around it fails with numpy 2
-        probability, label = predicted[0] if predicted else (0.0, "")
-        return label.removeprefix("__label__"), probability
-
-    return identify
-
-
-def _codes(codes: str) -> set[str]:
-    "Language codes that stand in one text with commas between them."
-    return {code.strip() for code in codes.split(",")} - {""}
-
-
-def _foreign(how: CleanSettings) -> Callable[[str], str]:
-    "A function that says why a line is left out for its language; nothing where it is not."
-    if not how.language_model:
-        return lambda line: ""
-    identify = language_finder(how.language_model)
-    only, without = _codes(how.only_languages), _codes(how.without_languages)
-
-    def reason(line: str) -> str:
-        label, probability = identify(line)
-        codes = {label, label.partition("_")[0]} if probability >= how.confidence else set()
-        if only and not only & codes:
-            return f"not in {how.only_languages}"
-        return f"in {how.without_languages}" if without & codes else ""
-
-    return reason
-
-
-def _shape_filters(
-    how: CleanSettings,
-) -> dict[str, Callable[[str, list[int]], bool]]:  # {name: whether a line with tokens of such lengths is left out}
-    "The filters that look at one line alone, in the order in which they apply."
-    return {
-        f"fewer than {how.min_tokens} tokens": lambda line, sizes: len(sizes) < how.min_tokens,
-        f"mean over {how.mean_length} characters": lambda line, sizes: sum(sizes) > how.mean_length * len(sizes),
-        f"token over {how.longest}": lambda line, sizes: max(sizes, default=0) > how.longest,
-        f"letters under {how.alphabetic:.0%}": lambda line, sizes: (
-            len(_NOT_ALPHABETIC.sub("", line)) < how.alphabetic * len(line)
-        ),
-    }
-
-
-def _language_filters(how: CleanSettings) -> list[str]:
-    "The names of the filters by language that are asked for."
-    asked = {"not in": how.only_languages, "in": how.without_languages}
-    return [f"{name} {codes}" for name, codes in asked.items() if codes and how.language_model]
-
-
-def clean(
-    lines: Iterable[str],
-    report: CleanReport | None = None,
-    how: CleanSettings = CleanSettings(),
-    tokens: Callable[[str], list[str]] = text_tokens,
-) -> Iterator[str]:
-    """Leave out lines that are no sentences, and copies of earlier lines.
-
-    Parameters
-    ----------
-    lines : iterable of str
-        Text without white space around its lines; it is read once, as the result is.
-    report : CleanReport, optional
-        It counts the lines and characters that each filter leaves out, while lines are read.
-    how : CleanSettings, default CleanSettings()
-        The filters.
-    tokens : callable, default text_tokens
-        The tokens of a line, which the filters count. `str.split` counts by spaces in every script, as the paper does.
-
-    Yields
-    ------
-    str
-        The lines that are kept, in order.
-
-    Raises
-    ------
-    SettingError
-        Where a setting cannot be as it is.
-
-    Notes
-    -----
-    The filters are those of Downey et al. (2023, Appendix A).
-
-    Examples
-    --------
-    >>> report = CleanReport()
-    >>> list(clean(["Habari ya asubuhi.", "12 345", "Karibu", "Habari ya asubuhi."], report))
-    ['Habari ya asubuhi.']
-    >>> report.lines["duplicate"]
-    1
-    """
-    how.check()
-    report = CleanReport() if report is None else report
-    filters, seen_before, foreign = _shape_filters(how), _seen_before(how), _foreign(how)
-    report.lines.update(dict.fromkeys((*filters, *_language_filters(how), "duplicate", "kept"), 0))
-
-    def fate(line: str) -> str:
-        "The first filter that leaves a line out, or kept."
-        sizes = list(map(len, tokens(line)))
-        shape = next((name for name, leaves_out in filters.items() if leaves_out(line, sizes)), "")
-        return shape or foreign(line) or ("duplicate" if seen_before(line) else "kept")
-
-    for line in tqdm(lines, desc="cleaning", unit=" lines", delay=2, leave=False):
-        name = fate(line)
-        report.add(name, line)
-        if name == "kept":
-            yield line
 
 # %% ../../nbs/01_text/01_corpus.ipynb #21fdf2c4
 def sampling_weights(
