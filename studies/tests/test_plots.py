@@ -1,10 +1,8 @@
+"""Figures of chapters: marks at their numbers, names that cover nothing, descriptions that say what is drawn."""
+
 import itertools
-import tempfile
 import warnings
-from contextlib import contextmanager, nullcontext
-from functools import cache
-from pathlib import Path
-from types import SimpleNamespace
+from contextlib import nullcontext
 
 import numpy as np
 import pandas as pd
@@ -12,454 +10,9 @@ import pytest
 from matplotlib.colors import to_rgb
 from matplotlib.text import Text
 
-import vocab_lit.study.figures as plots
 from studies.embedding_plots import _plane, alignment_map, embedding_map, show_mixture
 from studies.plots import _brief, _spread, correlations, growth_curves, heat_map, score_curves, score_dots, score_flops
-from vocab_lit.study.figures import INK, SANS, label, loss_bars, loss_curves, plt, row_shares
-from vocab_lit.study.results import published
-
-
-@pytest.fixture(scope="module")
-def contrasts():
-    def contrast(a, b):  # WCAG 2: 1 for equal colours, 21 for black on white
-        def light(c):
-            return np.dot(
-                [0.2126, 0.7152, 0.0722],
-                [x / 12.92 if x <= 0.04045 else ((x + 0.055) / 1.055) ** 2.4 for x in to_rgb(c)],
-            )
-
-        x, y = sorted((light(a), light(b)))
-        return (y + 0.05) / (x + 0.05)
-
-    return SimpleNamespace(
-        contrast=contrast,
-    )
-
-
-@pytest.fixture(scope="module")
-def script_words():
-    words = {
-        "Latin": "Ŋaari",
-        "Arabic": "سلام",
-        "Ethiopic": "ሰላም",
-        "Devanagari": "हिन्दी",
-        "Khmer": "ភាសាខ្មែរ",
-        "Han": "语言",
-    }
-    return SimpleNamespace(
-        words=words,
-    )
-
-
-@pytest.fixture(scope="module")
-def plain_fonts(script_words):
-    words = script_words.words
-
-    @contextmanager
-    def fonts_of_matplotlib():
-        "No fonts but matplotlib's own, as on a machine without others."
-        own = {SANS: plots._fonts()[SANS]}
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(plots, "_fonts", lambda: own)
-            patch.setattr(plots, "_family", cache(plots._family.__wrapped__))
-            patch.setattr(plots, "_hint", cache(plots._hint.__wrapped__))
-            yield
-
-    with fonts_of_matplotlib(), warnings.catch_warnings(record=True, action="always") as hints:
-        spelled = {name: label(word) for name, word in words.items()}
-    return SimpleNamespace(
-        fonts_of_matplotlib=fonts_of_matplotlib,
-        hints=hints,
-        spelled=spelled,
-    )
-
-
-@pytest.fixture(scope="module")
-def random_losses():
-    rng = np.random.default_rng(0)
-    levels = {"random": 8.2, "symbolic overlap": 7.1, "focus": 5.1}
-    losses = pd.DataFrame(
-        [
-            dict(method=m, language=line, seed=s, value=v + d + rng.normal(0, 0.1))
-            for (m, v), (line, d), s in itertools.product(
-                levels.items(), {"sw": 0, "am": 0.4, "my": 0.2}.items(), range(3)
-            )
-        ]
-    )
-    folder = Path(tempfile.mkdtemp())
-    loss_bars(
-        losses,
-        uniform={"sw": 7.6, "am": 7.9, "my": 7.7},
-        names={"am": "አማርኛ", "my": "မြန်မာ", "sw": "Kiswahili"},
-        path=folder / "bars.png",
-    )
-    return SimpleNamespace(
-        folder=folder,
-        levels=levels,
-        losses=losses,
-        rng=rng,
-    )
-
-
-@pytest.fixture(scope="module")
-def step_shares():
-    shares = pd.DataFrame(dict(step=["Copy", "SparsemaxSimilarity", "Gaussian"], share=[0.3, 0.65, 0.05]))
-    row_shares(shares)
-    return SimpleNamespace(
-        shares=shares,
-    )
-
-
-@pytest.fixture(scope="module")
-def learning_curves(random_losses):
-    levels, rng, folder = random_losses.levels, random_losses.rng, random_losses.folder
-    curves = pd.DataFrame(
-        [
-            dict(method=m, language=line, seed=s, step=t, value=3 + (v - 3) * np.exp(-t / 120) + rng.normal(0, 0.08))
-            for (m, v), line, s, t in itertools.product(levels.items(), ("sw", "am"), range(3), range(0, 401, 50))
-        ]
-    )
-    loss_curves(curves, names={"am": "አማርኛ", "sw": "Kiswahili"}, path=folder / "curves.png")
-    return SimpleNamespace(
-        curves=curves,
-    )
-
-
-@pytest.fixture(scope="module")
-def mixture(random_losses):
-    rng, folder = random_losses.rng, random_losses.folder
-    anchors, weights = ["ጤና", "እንኳን", "ደህና", "water", "2019"], np.array([0.5, 0.3, 0.2, 0, 0])
-    base = rng.normal(size=(6, 20)) + np.array([[2]] * 4 + [[-2]] * 2) * rng.normal(size=20)
-    base[0] = weights @ base[1:] + rng.normal(0, 0.3, 20)
-    show_mixture("ሰላም", anchors, weights, base, rng.normal(size=(5, 20)), path=folder / "mixture.png")
-    return SimpleNamespace(
-        anchors=anchors,
-        base=base,
-        weights=weights,
-    )
-
-
-@pytest.fixture(scope="module")
-def aligned_words(random_losses):
-    rng, folder = random_losses.rng, random_losses.folder
-    pairs = [
-        ("water", "ውሃ"),
-        ("house", "ቤት"),
-        ("child", "ልጅ"),
-        ("book", "መጽሐፍ"),
-        ("today", "ዛሬ"),
-        ("day", "ቀን"),
-        ("road", "መንገድ"),
-        ("hello", "ሰላም"),
-    ]
-    meanings = rng.normal(size=(8, 3)) @ rng.normal(size=(3, 30)) + rng.normal(0, 0.3, (8, 30))
-    turn = np.linalg.qr(rng.normal(size=(30, 30)))[0]
-    english_vectors, amharic_vectors = meanings @ turn.T, meanings + rng.normal(0, 0.4, (8, 30))
-    alignment_map(
-        english_vectors,
-        amharic_vectors,
-        english_vectors @ turn,
-        pairs,
-        ("English", "Amharic"),
-        path=folder / "alignment.png",
-    )
-    return SimpleNamespace(
-        amharic_vectors=amharic_vectors,
-        english_vectors=english_vectors,
-        meanings=meanings,
-        pairs=pairs,
-        turn=turn,
-    )
-
-
-@pytest.fixture(scope="module")
-def script_panels(random_losses):
-    rng, folder = random_losses.rng, random_losses.folder
-    centres = {
-        "Latin": (0, 3, 1),
-        "Cyrillic": (4, -2, 0),
-        "Common": (-4, -1, 0),
-        "Greek": (1, -4, 1),
-        "Thai": (2, 1, 3),
-    }
-    sizes = {"Latin": 900, "Cyrillic": 500, "Common": 250, "Greek": 120, "Thai": 60}
-    scripts = [s for s, n in sizes.items() for _ in range(n)]
-    old_rows = np.array([centres[s] for s in scripts]) @ np.eye(3, 16) + rng.normal(0, 0.8, (len(scripts), 16))
-    old_rows[::2, 3] += 5  # every other row begins a word
-    panels = {
-        "the source model": (old_rows, scripts),
-        "where a word begins": (old_rows, ["initial", "medial"] * (len(scripts) // 2)),
-        "random": (rng.normal(0, 1, (len(scripts), 16)), scripts),
-    }
-    embedding_map({k: panels[k] for k in ("the source model", "random")}, named=4, most=1500, path=folder / "map.png")
-    return SimpleNamespace(
-        old_rows=old_rows,
-        panels=panels,
-        scripts=scripts,
-    )
-
-
-@pytest.fixture(scope="module")
-def scores_beside_paper(random_losses):
-    folder = random_losses.folder
-    paper = published("embedding-structure", 1)
-    some = paper[paper.language.isin(["hy", "myv", "et", "te"])]
-    score_dots(some, names={"hy": "Հայերեն", "myv": "Эрзянь", "et": "Eesti", "te": "తెలుగు"}, path=folder / "dots.png")
-    return SimpleNamespace(
-        some=some,
-    )
-
-
-@pytest.fixture(scope="module")
-def training_costs(random_losses):
-    rng, folder = random_losses.rng, random_losses.folder
-    costs = pd.DataFrame(
-        [
-            dict(
-                task=task,
-                language=line,
-                vocabulary=v,
-                seed=s,
-                flops=f * (1 + 0.05 * i),
-                value=base + 3 * (task == "NER") + (v == "full") * gain + rng.normal(0, 0.3),
-            )
-            for task in ("POS", "NER")
-            for i, (line, base, gain) in enumerate(
-                [("hy", 92, 0.5), ("myv", 79, 5), ("et", 94, 0.2), ("te", 88.5, 1), ("he", 94.5, 0.1), ("sw", 94.2, -1)]
-            )
-            for v, f in (("reduced", 2e17), ("full", 5e17))
-            for s in range(3)
-        ]
-    )
-    score_flops(
-        costs, names={"hy": "Հայերեն", "te": "తెలుగు", "he": "עברית", "sw": "Kiswahili"}, path=folder / "flops.png"
-    )
-    return SimpleNamespace(
-        costs=costs,
-    )
-
-
-@pytest.fixture(scope="module")
-def score_grids(random_losses):
-    folder = random_losses.folder
-    kinds = {"en": "high resource", "ar": "high resource", "sw": "low resource", "qu": "not seen", "gn": "not seen"}
-    printed = published("mad-x").set_index("table")
-    grids = {
-        t: printed.loc[f"F{t}"].pivot(index="setup", columns="language", values="value").loc[list(kinds), list(kinds)]
-        for t in (7, 9)
-    }
-    heat_map({"XLM-R": grids[7], "XLM-R MLM-TRG": grids[9]}, kinds=kinds, path=folder / "heat.png")
-    return SimpleNamespace(
-        grids=grids,
-        kinds=kinds,
-    )
-
-
-@pytest.fixture(scope="module")
-def grid_search_panels(random_losses):
-    folder = random_losses.folder
-    grid_search = published("wechsel", 8).query("method == 'WECHSEL@0' and metric == 'perplexity'")
-    grid_search = grid_search.join(grid_search.setup.str.extract(r"k=(?P<k>\d+), tau=(?P<tau>.+)").astype({"k": int}))
-    by_k_and_tau = {
-        name: grid_search[grid_search.language == line].pivot(index="k", columns="tau", values="value")
-        for line, name in (("fr", "Français"), ("zh", "中文"))
-    }
-    heat_map(by_k_and_tau, log=True, xlabel="temperature", ylabel="neighbours", path=folder / "grid.png")
-    return SimpleNamespace(
-        by_k_and_tau=by_k_and_tau,
-    )
-
-
-@pytest.fixture(scope="module")
-def growing_scores(random_losses):
-    folder = random_losses.folder
-    grown = pd.DataFrame(
-        [
-            dict(language=line, step=t, seed=s, value=top * (1 - np.exp(-t / 40)) + 20 + 2 * (s - 1))
-            for line, top in (("sw", 25.0), ("am", 12.0))
-            for t in (0, 15, 30, 60, 120)
-            for s in range(3)
-        ]
-    )
-    score_curves(grown, names={"am": "አማርኛ", "sw": "Kiswahili"}, path=folder / "grown.png")
-    return SimpleNamespace(
-        grown=grown,
-    )
-
-
-@pytest.fixture(scope="module")
-def explained_scores(random_losses):
-    folder = random_losses.folder
-    explained = pd.DataFrame(
-        {
-            "language": ["fi", "uk", "am", "km", "sw"],
-            "value": [60.0, 45, 8, 5, 50],
-            "unknown": [0.0, 2, 86, 79, 1],
-            "shared": [40.0, 30, 13, 19, 45],
-        }
-    )
-    scripts_known = {code: "new script" if code in ("am", "km") else "known script" for code in explained.language}
-    correlations(
-        explained,
-        {"unknown": "unknown tokens, %", "shared": "shared tokens, %"},
-        scripts_known,
-        {"am": "አማርኛ"},
-        path=folder / "explained.png",
-    )
-    return SimpleNamespace(
-        explained=explained,
-        scripts_known=scripts_known,
-    )
-
-
-@pytest.fixture(scope="module")
-def growth_of_cost(random_losses):
-    folder = random_losses.folder
-    prices = pd.DataFrame(
-        [
-            dict(panel=p, side=side, size=n, value=c * n**power)
-            for p, power in (("rows", 1.0), ("pairs", 2.0))
-            for side, c in (("ours", 1e-4), ("theirs", 4e-4))
-            for n in (1000, 2000, 4000, 8000)
-        ]
-    )
-    growth_curves(prices, path=folder / "growth.png")
-    return SimpleNamespace(
-        prices=prices,
-    )
-
-
-def test_the_names_of_tokens_cover_neither_points_nor_each_other_also_where_tokens_lie_close_with_fonts_and_without(
-    plain_fonts, mixture
-):
-    fonts_of_matplotlib = plain_fonts.fonts_of_matplotlib
-    anchors, weights = mixture.anchors, mixture.weights
-    static = np.ones((6, 20)) + np.eye(6, 20) * 0.01
-    embeddings = np.ones((5, 20)) + np.eye(5, 20) * [[1], [1], [1], [30], [30]]
-    in_ethiopic = ["ሰላም", "ጤና 0.50", "እንኳን 0.30", "ደህና 0.20", "water", "2019"]
-    in_latin = ["salaame", "theenaa 0.50", "enekwaane 0.30", "dahenaa 0.20", "water", "2019"]
-    for fonts, names in ((nullcontext(), in_ethiopic), (fonts_of_matplotlib(), in_latin)):
-        with fonts, warnings.catch_warnings():
-            warnings.filterwarnings("error", message="Glyph .* missing")
-            warnings.filterwarnings("ignore", message="no font here")
-            close = show_mixture("ሰላም", anchors, weights, static, embeddings)
-            close.draw_without_rendering()
-        for ax in close.axes:
-            boxes = [Text.get_window_extent(t) for t in ax.texts]
-            points = ax.transData.transform(np.vstack([c.get_offsets() for c in ax.collections]))
-            assert [t.get_text() for t in ax.texts] == names and len(points) == 6
-            assert not any(a.overlaps(b) for a, b in itertools.combinations(boxes, 2))
-            assert not any(b.contains(*p) for b in boxes for p in points)
-
-
-def test_both_panels_lie_in_one_plane_pairs_are_joined_and_the_rotation_brings_them_together(
-    random_losses, aligned_words
-):
-    folder = random_losses.folder
-    english_vectors, amharic_vectors, turn, pairs, meanings = (
-        aligned_words.english_vectors,
-        aligned_words.amharic_vectors,
-        aligned_words.turn,
-        aligned_words.pairs,
-        aligned_words.meanings,
-    )
-    figure = alignment_map(english_vectors, amharic_vectors, english_vectors @ turn, pairs, path=folder / "joined.png")
-    figure.draw_without_rendering()
-    drawn = pd.read_csv(folder / "joined.csv")
-    units = [
-        v / np.linalg.norm(v, axis=1, keepdims=True) for v in (english_vectors, amharic_vectors, english_vectors @ turn)
-    ]
-    stacked = np.vstack(units[1:])
-    basis = np.linalg.eigh(np.cov(stacked.T))[1][:, :-3:-1]  # the two directions of largest variance
-    for ax, when, vectors in zip(
-        figure.axes, ("before the rotation", "after the rotation"), (units[0], units[2]), strict=False
-    ):
-        part = drawn[drawn.panel == when]
-        assert (
-            part.word.tolist() == [w for side in zip(*pairs) for w in side]
-            and part.language.tolist() == ["source"] * 8 + ["target"] * 8
-        )
-        assert np.allclose(
-            np.abs(part[["x", "y"]]), np.abs((np.vstack([vectors, units[1]]) - stacked.mean(0)) @ basis), atol=1e-6
-        )
-        assert np.allclose(
-            [line.get_xydata() for line in ax.lines], np.stack([part[["x", "y"]][:8], part[["x", "y"]][8:]], axis=1)
-        )
-        assert ax.get_title() == f"{when}: mean cosine {np.mean([v @ t for v, t in zip(vectors, units[1])]):.2f}"
-        assert [t.get_text() for t in ax.texts] == [label(t) for side in zip(*pairs) for t in side]
-        boxes = [Text.get_window_extent(t) for t in ax.texts]
-        assert not any(a.overlaps(b) for a, b in itertools.combinations(boxes, 2)) and not any(
-            b.contains(*p) for b in boxes for p in ax.transData.transform(part[["x", "y"]])
-        )
-
-    def gap(ax):
-        return np.mean([np.linalg.norm(np.diff(line.get_xydata(), axis=0)) for line in ax.lines])
-
-    assert gap(figure.axes[1]) < 0.5 * gap(figure.axes[0])
-    moved = [
-        drawn[(drawn.language == "target") & (drawn.panel == when)][["x", "y"]].to_numpy()
-        for when in drawn.panel.unique()
-    ]
-    assert np.array_equal(*moved) and [t.get_text() for t in figure.legends[0].get_texts()] == ["source", "target"]
-    crowd = meanings[np.arange(12) % 2] + np.random.default_rng(1).normal(
-        0, 0.01, (12, 30)
-    )  # six words on each of two spots
-    busy = alignment_map(crowd, crowd, crowd, [(f"word of many letters {i}", f"ቃል {i}") for i in range(12)])
-    busy.draw_without_rendering()
-    for ax in busy.axes:
-        boxes = [Text.get_window_extent(t) for t in ax.texts]
-        assert (
-            len(boxes) == 24
-            and not any(a.overlaps(b) for a, b in itertools.combinations(boxes, 2))
-            and all(ax.bbox.contains(*p) for b in boxes for p in (b.p0, b.p1))
-        )
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # the hint on fonts
-        unknown = alignment_map(crowd[:2], crowd[:2], crowd[:2], [("a", "󠿿"), ("b", "c")])
-        assert [t.get_text() for t in unknown.axes[0].texts] == ["a", "b", "c"] and [
-            t.get_text() for t in unknown.legends[0].get_texts()
-        ] == ["source", "target (no font for its letters)"]
-    with pytest.raises(ValueError, match=r"source \(8, 30\), target \(7, 30\) .*one shape"):
-        alignment_map(english_vectors, amharic_vectors[1:], english_vectors, pairs)
-    with pytest.raises(ValueError, match="got 7 pairs"):
-        alignment_map(english_vectors, amharic_vectors, english_vectors, pairs[1:])
-
-
-def test_all_panels_lie_in_the_plane_of_the_source_s_two_components(random_losses, script_panels):
-    folder = random_losses.folder
-    panels, old_rows, scripts = script_panels.panels, script_panels.old_rows, script_panels.scripts
-    figure = embedding_map(panels, old_rows, path=folder / "whole.png")
-    drawn = pd.read_csv(folder / "whole.csv")
-    assert drawn.groupby("panel", sort=False).size().to_dict() == dict.fromkeys(panels, len(scripts))
-    centred = old_rows - old_rows.mean(0)
-    values, vectors = np.linalg.eigh(centred.T @ centred)  # ascending
-    for panel, (matrix, groups) in panels.items():
-        part = drawn[drawn.panel == panel]
-        for axis, k in (("x", -1), ("y", -2)):
-            want = (matrix - old_rows.mean(0)) @ vectors[:, k]
-            assert np.allclose(np.abs(part[axis]), np.abs(want), atol=1e-6) and part.group.tolist() == list(groups)
-    share = values[::-1] / values.sum()
-    assert (
-        figure.get_supxlabel() == f"component 1 ({share[0]:.0%} of the variance)"
-        and figure.get_supylabel() == f"component 2 ({share[1]:.0%})"
-    )
-
-
-def test_groups_are_named_by_size_the_rest_is_other_and_the_sample_repeats(random_losses, script_panels):
-    folder = random_losses.folder
-    panels, old_rows = script_panels.panels, script_panels.old_rows
-    drawn = pd.read_csv(folder / "map.csv")
-    assert (drawn.panel.value_counts() == 1500).all() and not drawn.duplicated(["panel", "row"]).any()
-    figure = embedding_map(
-        {k: panels[k] for k in ("the source model", "random")}, named=4, most=1500, path=folder / "again.png"
-    )
-    assert pd.read_csv(folder / "again.csv").equals(drawn)
-    assert [x.get_text() for x in figure.legends[0].get_texts()] == ["Latin", "Cyrillic", "Common", "Greek", "other"]
-    assert sum(len(c.get_offsets()) for c in figure.axes[0].collections) == 1500
-    grey = [c for c in figure.axes[0].collections if np.allclose(c.get_facecolor()[0, :3], to_rgb(INK))]
-    assert [len(c.get_offsets()) for c in grey] == [((drawn.panel == "random") & (drawn.group == "Thai")).sum()]
-    with pytest.raises(ValueError, match="'short' has 1830 rows and 2 groups; give one"):
-        embedding_map({"short": (old_rows, ["a", "b"])})
+from vocab_lit.study.figures import INK, label, loss_bars, loss_curves, plt, row_shares
 
 
 def test_dots_stand_at_the_means_bars_at_one_deviation_and_the_line_at_the_baseline(scores_beside_paper):
@@ -756,6 +309,139 @@ def test_every_figure_says_what_it_shows_with_the_numbers(
         == "Points, F1 of 5 languages (5 to 60) over other numbers of theirs. unknown, %: r = "
         f"{np.corrcoef(explained.unknown, explained.value)[0, 1]:.2f}."
     )
+
+
+def test_the_names_of_tokens_cover_neither_points_nor_each_other_also_where_tokens_lie_close_with_fonts_and_without(
+    plain_fonts, mixture
+):
+    fonts_of_matplotlib = plain_fonts.fonts_of_matplotlib
+    anchors, weights = mixture.anchors, mixture.weights
+    static = np.ones((6, 20)) + np.eye(6, 20) * 0.01
+    embeddings = np.ones((5, 20)) + np.eye(5, 20) * [[1], [1], [1], [30], [30]]
+    in_ethiopic = ["ሰላም", "ጤና 0.50", "እንኳን 0.30", "ደህና 0.20", "water", "2019"]
+    in_latin = ["salaame", "theenaa 0.50", "enekwaane 0.30", "dahenaa 0.20", "water", "2019"]
+    for fonts, names in ((nullcontext(), in_ethiopic), (fonts_of_matplotlib(), in_latin)):
+        with fonts, warnings.catch_warnings():
+            warnings.filterwarnings("error", message="Glyph .* missing")
+            warnings.filterwarnings("ignore", message="no font here")
+            close = show_mixture("ሰላም", anchors, weights, static, embeddings)
+            close.draw_without_rendering()
+        for ax in close.axes:
+            boxes = [Text.get_window_extent(t) for t in ax.texts]
+            points = ax.transData.transform(np.vstack([c.get_offsets() for c in ax.collections]))
+            assert [t.get_text() for t in ax.texts] == names and len(points) == 6
+            assert not any(a.overlaps(b) for a, b in itertools.combinations(boxes, 2))
+            assert not any(b.contains(*p) for b in boxes for p in points)
+
+
+def test_both_panels_lie_in_one_plane_pairs_are_joined_and_the_rotation_brings_them_together(
+    random_losses, aligned_words
+):
+    folder = random_losses.folder
+    english_vectors, amharic_vectors, turn, pairs, meanings = (
+        aligned_words.english_vectors,
+        aligned_words.amharic_vectors,
+        aligned_words.turn,
+        aligned_words.pairs,
+        aligned_words.meanings,
+    )
+    figure = alignment_map(english_vectors, amharic_vectors, english_vectors @ turn, pairs, path=folder / "joined.png")
+    figure.draw_without_rendering()
+    drawn = pd.read_csv(folder / "joined.csv")
+    units = [
+        v / np.linalg.norm(v, axis=1, keepdims=True) for v in (english_vectors, amharic_vectors, english_vectors @ turn)
+    ]
+    stacked = np.vstack(units[1:])
+    basis = np.linalg.eigh(np.cov(stacked.T))[1][:, :-3:-1]  # the two directions of largest variance
+    for ax, when, vectors in zip(
+        figure.axes, ("before the rotation", "after the rotation"), (units[0], units[2]), strict=False
+    ):
+        part = drawn[drawn.panel == when]
+        assert (
+            part.word.tolist() == [w for side in zip(*pairs) for w in side]
+            and part.language.tolist() == ["source"] * 8 + ["target"] * 8
+        )
+        assert np.allclose(
+            np.abs(part[["x", "y"]]), np.abs((np.vstack([vectors, units[1]]) - stacked.mean(0)) @ basis), atol=1e-6
+        )
+        assert np.allclose(
+            [line.get_xydata() for line in ax.lines], np.stack([part[["x", "y"]][:8], part[["x", "y"]][8:]], axis=1)
+        )
+        assert ax.get_title() == f"{when}: mean cosine {np.mean([v @ t for v, t in zip(vectors, units[1])]):.2f}"
+        assert [t.get_text() for t in ax.texts] == [label(t) for side in zip(*pairs) for t in side]
+        boxes = [Text.get_window_extent(t) for t in ax.texts]
+        assert not any(a.overlaps(b) for a, b in itertools.combinations(boxes, 2)) and not any(
+            b.contains(*p) for b in boxes for p in ax.transData.transform(part[["x", "y"]])
+        )
+
+    def gap(ax):
+        return np.mean([np.linalg.norm(np.diff(line.get_xydata(), axis=0)) for line in ax.lines])
+
+    assert gap(figure.axes[1]) < 0.5 * gap(figure.axes[0])
+    moved = [
+        drawn[(drawn.language == "target") & (drawn.panel == when)][["x", "y"]].to_numpy()
+        for when in drawn.panel.unique()
+    ]
+    assert np.array_equal(*moved) and [t.get_text() for t in figure.legends[0].get_texts()] == ["source", "target"]
+    crowd = meanings[np.arange(12) % 2] + np.random.default_rng(1).normal(
+        0, 0.01, (12, 30)
+    )  # six words on each of two spots
+    busy = alignment_map(crowd, crowd, crowd, [(f"word of many letters {i}", f"ቃል {i}") for i in range(12)])
+    busy.draw_without_rendering()
+    for ax in busy.axes:
+        boxes = [Text.get_window_extent(t) for t in ax.texts]
+        assert (
+            len(boxes) == 24
+            and not any(a.overlaps(b) for a, b in itertools.combinations(boxes, 2))
+            and all(ax.bbox.contains(*p) for b in boxes for p in (b.p0, b.p1))
+        )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # the hint on fonts
+        unknown = alignment_map(crowd[:2], crowd[:2], crowd[:2], [("a", "󠿿"), ("b", "c")])
+        assert [t.get_text() for t in unknown.axes[0].texts] == ["a", "b", "c"] and [
+            t.get_text() for t in unknown.legends[0].get_texts()
+        ] == ["source", "target (no font for its letters)"]
+    with pytest.raises(ValueError, match=r"source \(8, 30\), target \(7, 30\) .*one shape"):
+        alignment_map(english_vectors, amharic_vectors[1:], english_vectors, pairs)
+    with pytest.raises(ValueError, match="got 7 pairs"):
+        alignment_map(english_vectors, amharic_vectors, english_vectors, pairs[1:])
+
+
+def test_all_panels_lie_in_the_plane_of_the_source_s_two_components(random_losses, script_panels):
+    folder = random_losses.folder
+    panels, old_rows, scripts = script_panels.panels, script_panels.old_rows, script_panels.scripts
+    figure = embedding_map(panels, old_rows, path=folder / "whole.png")
+    drawn = pd.read_csv(folder / "whole.csv")
+    assert drawn.groupby("panel", sort=False).size().to_dict() == dict.fromkeys(panels, len(scripts))
+    centred = old_rows - old_rows.mean(0)
+    values, vectors = np.linalg.eigh(centred.T @ centred)  # ascending
+    for panel, (matrix, groups) in panels.items():
+        part = drawn[drawn.panel == panel]
+        for axis, k in (("x", -1), ("y", -2)):
+            want = (matrix - old_rows.mean(0)) @ vectors[:, k]
+            assert np.allclose(np.abs(part[axis]), np.abs(want), atol=1e-6) and part.group.tolist() == list(groups)
+    share = values[::-1] / values.sum()
+    assert (
+        figure.get_supxlabel() == f"component 1 ({share[0]:.0%} of the variance)"
+        and figure.get_supylabel() == f"component 2 ({share[1]:.0%})"
+    )
+
+
+def test_groups_are_named_by_size_the_rest_is_other_and_the_sample_repeats(random_losses, script_panels):
+    folder = random_losses.folder
+    panels, old_rows = script_panels.panels, script_panels.old_rows
+    drawn = pd.read_csv(folder / "map.csv")
+    assert (drawn.panel.value_counts() == 1500).all() and not drawn.duplicated(["panel", "row"]).any()
+    figure = embedding_map(
+        {k: panels[k] for k in ("the source model", "random")}, named=4, most=1500, path=folder / "again.png"
+    )
+    assert pd.read_csv(folder / "again.csv").equals(drawn)
+    assert [x.get_text() for x in figure.legends[0].get_texts()] == ["Latin", "Cyrillic", "Common", "Greek", "other"]
+    assert sum(len(c.get_offsets()) for c in figure.axes[0].collections) == 1500
+    grey = [c for c in figure.axes[0].collections if np.allclose(c.get_facecolor()[0, :3], to_rgb(INK))]
+    assert [len(c.get_offsets()) for c in grey] == [((drawn.panel == "random") & (drawn.group == "Thai")).sum()]
+    with pytest.raises(ValueError, match="'short' has 1830 rows and 2 groups; give one"):
+        embedding_map({"short": (old_rows, ["a", "b"])})
 
 
 def test_the_plane_keeps_the_largest_differences():

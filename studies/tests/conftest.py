@@ -1,0 +1,550 @@
+"""What tests of the studies share: records and setups, and the numbers that figures draw."""
+
+import itertools
+import shutil
+import tempfile
+import warnings
+from contextlib import contextmanager
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pandas as pd
+import pytest
+from datasets import ClassLabel, Dataset, Features, Value
+from datasets import Sequence as Many
+from matplotlib.colors import to_rgb
+
+import vocab_lit.study.figures as plots
+from studies.claims import (
+    RECORDS,
+    differences,
+    judge,
+    load_claims,
+    record_rows,
+    verdicts,
+)
+from studies.embedding_plots import alignment_map, embedding_map, show_mixture
+from studies.experiment import FOCUS_METHODS, Target, Targets
+from studies.plots import correlations, growth_curves, heat_map, score_curves, score_dots, score_flops
+from studies.setups import get_setup
+from vocab_lit.study.figures import SANS, label, loss_bars, loss_curves, row_shares
+from vocab_lit.study.results import published
+
+
+@pytest.fixture(scope="module")
+def workplace():
+    place = Path(tempfile.mkdtemp())
+    return SimpleNamespace(
+        place=place,
+    )
+
+
+@pytest.fixture(scope="module")
+def mini_setup(workplace):
+    place = workplace.place
+    mini = get_setup("mini", "sw", limit=2600)
+    (place / "text.txt").write_text("\n".join(mini.train[:1500]), encoding="utf-8")
+    return SimpleNamespace(
+        mini=mini,
+    )
+
+
+@pytest.fixture(scope="module")
+def swahili():
+    targets = Targets("mini", steps=4, limit=1500)
+    sw = targets("sw")
+    losses = {m: round(sw.loss(sw.transplant(m).model), 2) for m in ("random", "focus")}
+    return SimpleNamespace(
+        losses=losses,
+        sw=sw,
+        targets=targets,
+    )
+
+
+@pytest.fixture(scope="module")
+def focus_tables():
+    bilingual = get_setup("mini", "sw", source_language="en", limit=800, vocab_size=300, steps=3)
+    few_names, one_epoch = (
+        [part[:8] for part in bilingual.splits("ner", "sw")],
+        replace(bilingual.tasks["ner"], epochs=1),
+    )
+    bilingual = Target(
+        replace(
+            bilingual,
+            held_out=bilingual.held_out[:15],
+            source_text=bilingual.source_text[:500],
+            lapt=replace(bilingual.lapt, batch_size=4, length=32, eval_every=3),
+            splits=lambda task, language: few_names,
+            tasks={"ner": one_epoch},
+        )
+    )
+    followed = {name: pd.DataFrame(bilingual.follow(way, tasks=("ner",))) for name, way in FOCUS_METHODS.items()}
+    return SimpleNamespace(
+        bilingual=bilingual,
+        followed=followed,
+    )
+
+
+@pytest.fixture(scope="module")
+def two_languages():
+    both = Targets("mini", steps=2, limit=600, preset="embedding-structure")("et+hy")
+    default_size, one_epoch = both.setup.vocab_size, {t: replace(c, epochs=1) for t, c in both.setup.tasks.items()}
+    both = Target(replace(both.setup, vocab_size=400, tasks=one_epoch))
+
+    def few_examples(task, language):
+        return [part[:8] for part in both.setup.splits(task, language)]
+
+    scored = pd.DataFrame(Target(replace(both.setup, splits=few_examples)).scores("script-posn-ident", "full", seeds=1))
+    scored.round(2)
+    return SimpleNamespace(
+        both=both,
+        default_size=default_size,
+        scored=scored,
+    )
+
+
+@pytest.fixture(scope="module")
+def local_hub(workplace, mini_setup):
+    place = workplace.place
+    mini = mini_setup.mini
+    hub = place / "hub"
+    shutil.copytree(mini.model, hub / "FacebookAI/xlm-roberta-base")
+
+    def shard(at, rows, features=None):
+        (hub / at).parent.mkdir(parents=True, exist_ok=True)
+        Dataset.from_dict(rows, features).to_parquet(hub / at)
+
+    shard(
+        "statmt/cc100/sw/train/0000.parquet",
+        {"id": [str(i) for i in range(1500)], "text": [line + "\n" for line in mini.train[:1500]]},
+    )
+    shard("statmt/cc100/de/train/0000.parquet", {"id": ["0"] * 50, "text": mini.train[:50]})
+    shard("HuggingFaceFW/fineweb-2/data/swh_Latn/train/000_00000.parquet", {"text": mini.train[1500:2500]})
+    shard("HuggingFaceFW/fineweb-2/data/sme_Latn/train/000_00000.parquet", {"text": mini.train[1000:1400]})
+    tagged = dict(tokens=[["Asha", "yupo"]] * 20, upos=[["PROPN", "VERB"]] * 20)
+    for split in ("train", "validation", "test"):
+        shard(f"commul/universal_dependencies/sme_giella/{split}-00000-of-00001.parquet", tagged)
+    names = Features(tokens=Many(Value("string")), ner_tags=Many(ClassLabel(names=["O", "B-PER", "I-PER"])))
+    for at in ("unimelb-nlp/wikiann/sw/{}-00000-of-00001.parquet", "masakhane/masakhaner2/swa/{}/0000.parquet"):
+        for n, split in enumerate(("train", "validation", "test"), len(at)):
+            shard(at.format(split), {"tokens": [["Asha", "yupo"]] * n, "ner_tags": [[1, 0]] * n}, names)
+
+    def offline(patch):
+        patch.setenv("VOCAB_LIT_HUB", str(hub))
+        patch.setattr("datasets.config.HF_DATASETS_CACHE", place / "cache")
+        for at in ("huggingface_hub.constants.HF_HUB_OFFLINE", "datasets.config.HF_HUB_OFFLINE"):
+            patch.setattr(at, True)
+
+    with pytest.MonkeyPatch.context() as patch:
+        offline(patch)
+        paper = Target(get_setup("paper", "sw", vocab_size=600, steps=2))
+        moved = paper.transplant("focus")
+        splits = {
+            "": paper.setup.splits("ner", "sw"),
+            "masakhaner2": get_setup("paper", "sw", ner="masakhaner2", limit=50).splits("ner", "sw"),
+        }
+    return SimpleNamespace(
+        hub=hub,
+        moved=moved,
+        offline=offline,
+        paper=paper,
+        shard=shard,
+        splits=splits,
+    )
+
+
+@pytest.fixture(scope="module")
+def all_claims():
+    claims = load_claims()
+    return SimpleNamespace(
+        claims=claims,
+    )
+
+
+@pytest.fixture(scope="module")
+def toy_records():
+    toy = pd.DataFrame(
+        [
+            dict(
+                chapter="focus",
+                what="curve",
+                language=code,
+                method=m,
+                seed=s,
+                metric="loss",
+                step=step,
+                value=v + 0.1 * s - 0.01 * step,
+            )
+            for code, v in (("sw", 5.0), ("am", 6.0))
+            for m, v in (("focus", v), ("random", v + 2))
+            for s in (0, 1)
+            for step in (0, 10, 20, 30)
+        ]
+    )
+    record_rows(toy)[["chapter", "what", "language", "method", "seed", "step", "stage", "scale", "value"]].head(4)
+    return SimpleNamespace(
+        toy=toy,
+    )
+
+
+@pytest.fixture(scope="module")
+def start_claim(toy_records):
+    toy = toy_records.toy
+    start = dict(chapter="focus", what="curve", stage="start", better="focus", than="random", lower=True)
+    differences(record_rows(toy), start).droplevel(
+        [c for c in RECORDS if c not in ("language", "method") and c != "method"]
+    )
+    return SimpleNamespace(
+        start=start,
+    )
+
+
+@pytest.fixture(scope="module")
+def plain_claims():
+    def table_of(**methods):  # a number for each language
+        return pd.DataFrame(
+            [
+                dict(
+                    table="1",
+                    setup="",
+                    method=m,
+                    language=f"l{i}",
+                    task="",
+                    dataset="",
+                    metric="F1",
+                    value=float(v),
+                    seed=1,
+                )
+                for m, values in methods.items()
+                for i, v in enumerate(values)
+            ]
+        )
+
+    plain = dict(table=1, better="A", than="B")
+    judge(table_of(A=[1, 2, 3, 4, 5, 6], B=[0] * 6), plain)
+    return SimpleNamespace(
+        plain=plain,
+        table_of=table_of,
+    )
+
+
+@pytest.fixture(scope="module")
+def paper_verdicts(all_claims):
+    claims = all_claims.claims
+    theirs = verdicts(claims)
+    return SimpleNamespace(
+        theirs=theirs,
+    )
+
+
+@pytest.fixture(scope="module")
+def contrasts():
+    def contrast(a, b):  # WCAG 2: 1 for equal colours, 21 for black on white
+        def light(c):
+            return np.dot(
+                [0.2126, 0.7152, 0.0722],
+                [x / 12.92 if x <= 0.04045 else ((x + 0.055) / 1.055) ** 2.4 for x in to_rgb(c)],
+            )
+
+        x, y = sorted((light(a), light(b)))
+        return (y + 0.05) / (x + 0.05)
+
+    return SimpleNamespace(
+        contrast=contrast,
+    )
+
+
+@pytest.fixture(scope="module")
+def script_words():
+    words = {
+        "Latin": "Ŋaari",
+        "Arabic": "سلام",
+        "Ethiopic": "ሰላም",
+        "Devanagari": "हिन्दी",
+        "Khmer": "ភាសាខ្មែរ",
+        "Han": "语言",
+    }
+    return SimpleNamespace(
+        words=words,
+    )
+
+
+@pytest.fixture(scope="module")
+def plain_fonts(script_words):
+    words = script_words.words
+
+    @contextmanager
+    def fonts_of_matplotlib():
+        "No fonts but matplotlib's own, as on a machine without others."
+        own = {SANS: plots._fonts()[SANS]}
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(plots, "_fonts", lambda: own)
+            patch.setattr(plots, "_family", cache(plots._family.__wrapped__))
+            patch.setattr(plots, "_hint", cache(plots._hint.__wrapped__))
+            yield
+
+    with fonts_of_matplotlib(), warnings.catch_warnings(record=True, action="always") as hints:
+        spelled = {name: label(word) for name, word in words.items()}
+    return SimpleNamespace(
+        fonts_of_matplotlib=fonts_of_matplotlib,
+        hints=hints,
+        spelled=spelled,
+    )
+
+
+@pytest.fixture(scope="module")
+def random_losses():
+    rng = np.random.default_rng(0)
+    levels = {"random": 8.2, "symbolic overlap": 7.1, "focus": 5.1}
+    losses = pd.DataFrame(
+        [
+            dict(method=m, language=line, seed=s, value=v + d + rng.normal(0, 0.1))
+            for (m, v), (line, d), s in itertools.product(
+                levels.items(), {"sw": 0, "am": 0.4, "my": 0.2}.items(), range(3)
+            )
+        ]
+    )
+    folder = Path(tempfile.mkdtemp())
+    loss_bars(
+        losses,
+        uniform={"sw": 7.6, "am": 7.9, "my": 7.7},
+        names={"am": "አማርኛ", "my": "မြန်မာ", "sw": "Kiswahili"},
+        path=folder / "bars.png",
+    )
+    return SimpleNamespace(
+        folder=folder,
+        levels=levels,
+        losses=losses,
+        rng=rng,
+    )
+
+
+@pytest.fixture(scope="module")
+def step_shares():
+    shares = pd.DataFrame(dict(step=["Copy", "SparsemaxSimilarity", "Gaussian"], share=[0.3, 0.65, 0.05]))
+    row_shares(shares)
+    return SimpleNamespace(
+        shares=shares,
+    )
+
+
+@pytest.fixture(scope="module")
+def learning_curves(random_losses):
+    levels, rng, folder = random_losses.levels, random_losses.rng, random_losses.folder
+    curves = pd.DataFrame(
+        [
+            dict(method=m, language=line, seed=s, step=t, value=3 + (v - 3) * np.exp(-t / 120) + rng.normal(0, 0.08))
+            for (m, v), line, s, t in itertools.product(levels.items(), ("sw", "am"), range(3), range(0, 401, 50))
+        ]
+    )
+    loss_curves(curves, names={"am": "አማርኛ", "sw": "Kiswahili"}, path=folder / "curves.png")
+    return SimpleNamespace(
+        curves=curves,
+    )
+
+
+@pytest.fixture(scope="module")
+def mixture(random_losses):
+    rng, folder = random_losses.rng, random_losses.folder
+    anchors, weights = ["ጤና", "እንኳን", "ደህና", "water", "2019"], np.array([0.5, 0.3, 0.2, 0, 0])
+    base = rng.normal(size=(6, 20)) + np.array([[2]] * 4 + [[-2]] * 2) * rng.normal(size=20)
+    base[0] = weights @ base[1:] + rng.normal(0, 0.3, 20)
+    show_mixture("ሰላም", anchors, weights, base, rng.normal(size=(5, 20)), path=folder / "mixture.png")
+    return SimpleNamespace(
+        anchors=anchors,
+        base=base,
+        weights=weights,
+    )
+
+
+@pytest.fixture(scope="module")
+def aligned_words(random_losses):
+    rng, folder = random_losses.rng, random_losses.folder
+    pairs = [
+        ("water", "ውሃ"),
+        ("house", "ቤት"),
+        ("child", "ልጅ"),
+        ("book", "መጽሐፍ"),
+        ("today", "ዛሬ"),
+        ("day", "ቀን"),
+        ("road", "መንገድ"),
+        ("hello", "ሰላም"),
+    ]
+    meanings = rng.normal(size=(8, 3)) @ rng.normal(size=(3, 30)) + rng.normal(0, 0.3, (8, 30))
+    turn = np.linalg.qr(rng.normal(size=(30, 30)))[0]
+    english_vectors, amharic_vectors = meanings @ turn.T, meanings + rng.normal(0, 0.4, (8, 30))
+    alignment_map(
+        english_vectors,
+        amharic_vectors,
+        english_vectors @ turn,
+        pairs,
+        ("English", "Amharic"),
+        path=folder / "alignment.png",
+    )
+    return SimpleNamespace(
+        amharic_vectors=amharic_vectors,
+        english_vectors=english_vectors,
+        meanings=meanings,
+        pairs=pairs,
+        turn=turn,
+    )
+
+
+@pytest.fixture(scope="module")
+def script_panels(random_losses):
+    rng, folder = random_losses.rng, random_losses.folder
+    centres = {
+        "Latin": (0, 3, 1),
+        "Cyrillic": (4, -2, 0),
+        "Common": (-4, -1, 0),
+        "Greek": (1, -4, 1),
+        "Thai": (2, 1, 3),
+    }
+    sizes = {"Latin": 900, "Cyrillic": 500, "Common": 250, "Greek": 120, "Thai": 60}
+    scripts = [s for s, n in sizes.items() for _ in range(n)]
+    old_rows = np.array([centres[s] for s in scripts]) @ np.eye(3, 16) + rng.normal(0, 0.8, (len(scripts), 16))
+    old_rows[::2, 3] += 5  # every other row begins a word
+    panels = {
+        "the source model": (old_rows, scripts),
+        "where a word begins": (old_rows, ["initial", "medial"] * (len(scripts) // 2)),
+        "random": (rng.normal(0, 1, (len(scripts), 16)), scripts),
+    }
+    embedding_map({k: panels[k] for k in ("the source model", "random")}, named=4, most=1500, path=folder / "map.png")
+    return SimpleNamespace(
+        old_rows=old_rows,
+        panels=panels,
+        scripts=scripts,
+    )
+
+
+@pytest.fixture(scope="module")
+def scores_beside_paper(random_losses):
+    folder = random_losses.folder
+    paper = published("embedding-structure", 1)
+    some = paper[paper.language.isin(["hy", "myv", "et", "te"])]
+    score_dots(some, names={"hy": "Հայերեն", "myv": "Эрзянь", "et": "Eesti", "te": "తెలుగు"}, path=folder / "dots.png")
+    return SimpleNamespace(
+        some=some,
+    )
+
+
+@pytest.fixture(scope="module")
+def training_costs(random_losses):
+    rng, folder = random_losses.rng, random_losses.folder
+    costs = pd.DataFrame(
+        [
+            dict(
+                task=task,
+                language=line,
+                vocabulary=v,
+                seed=s,
+                flops=f * (1 + 0.05 * i),
+                value=base + 3 * (task == "NER") + (v == "full") * gain + rng.normal(0, 0.3),
+            )
+            for task in ("POS", "NER")
+            for i, (line, base, gain) in enumerate(
+                [("hy", 92, 0.5), ("myv", 79, 5), ("et", 94, 0.2), ("te", 88.5, 1), ("he", 94.5, 0.1), ("sw", 94.2, -1)]
+            )
+            for v, f in (("reduced", 2e17), ("full", 5e17))
+            for s in range(3)
+        ]
+    )
+    score_flops(
+        costs, names={"hy": "Հայերեն", "te": "తెలుగు", "he": "עברית", "sw": "Kiswahili"}, path=folder / "flops.png"
+    )
+    return SimpleNamespace(
+        costs=costs,
+    )
+
+
+@pytest.fixture(scope="module")
+def score_grids(random_losses):
+    folder = random_losses.folder
+    kinds = {"en": "high resource", "ar": "high resource", "sw": "low resource", "qu": "not seen", "gn": "not seen"}
+    printed = published("mad-x").set_index("table")
+    grids = {
+        t: printed.loc[f"F{t}"].pivot(index="setup", columns="language", values="value").loc[list(kinds), list(kinds)]
+        for t in (7, 9)
+    }
+    heat_map({"XLM-R": grids[7], "XLM-R MLM-TRG": grids[9]}, kinds=kinds, path=folder / "heat.png")
+    return SimpleNamespace(
+        grids=grids,
+        kinds=kinds,
+    )
+
+
+@pytest.fixture(scope="module")
+def grid_search_panels(random_losses):
+    folder = random_losses.folder
+    grid_search = published("wechsel", 8).query("method == 'WECHSEL@0' and metric == 'perplexity'")
+    grid_search = grid_search.join(grid_search.setup.str.extract(r"k=(?P<k>\d+), tau=(?P<tau>.+)").astype({"k": int}))
+    by_k_and_tau = {
+        name: grid_search[grid_search.language == line].pivot(index="k", columns="tau", values="value")
+        for line, name in (("fr", "Français"), ("zh", "中文"))
+    }
+    heat_map(by_k_and_tau, log=True, xlabel="temperature", ylabel="neighbours", path=folder / "grid.png")
+    return SimpleNamespace(
+        by_k_and_tau=by_k_and_tau,
+    )
+
+
+@pytest.fixture(scope="module")
+def growing_scores(random_losses):
+    folder = random_losses.folder
+    grown = pd.DataFrame(
+        [
+            dict(language=line, step=t, seed=s, value=top * (1 - np.exp(-t / 40)) + 20 + 2 * (s - 1))
+            for line, top in (("sw", 25.0), ("am", 12.0))
+            for t in (0, 15, 30, 60, 120)
+            for s in range(3)
+        ]
+    )
+    score_curves(grown, names={"am": "አማርኛ", "sw": "Kiswahili"}, path=folder / "grown.png")
+    return SimpleNamespace(
+        grown=grown,
+    )
+
+
+@pytest.fixture(scope="module")
+def explained_scores(random_losses):
+    folder = random_losses.folder
+    explained = pd.DataFrame(
+        {
+            "language": ["fi", "uk", "am", "km", "sw"],
+            "value": [60.0, 45, 8, 5, 50],
+            "unknown": [0.0, 2, 86, 79, 1],
+            "shared": [40.0, 30, 13, 19, 45],
+        }
+    )
+    scripts_known = {code: "new script" if code in ("am", "km") else "known script" for code in explained.language}
+    correlations(
+        explained,
+        {"unknown": "unknown tokens, %", "shared": "shared tokens, %"},
+        scripts_known,
+        {"am": "አማርኛ"},
+        path=folder / "explained.png",
+    )
+    return SimpleNamespace(
+        explained=explained,
+        scripts_known=scripts_known,
+    )
+
+
+@pytest.fixture(scope="module")
+def growth_of_cost(random_losses):
+    folder = random_losses.folder
+    prices = pd.DataFrame(
+        [
+            dict(panel=p, side=side, size=n, value=c * n**power)
+            for p, power in (("rows", 1.0), ("pairs", 2.0))
+            for side, c in (("ours", 1e-4), ("theirs", 4e-4))
+            for n in (1000, 2000, 4000, 8000)
+        ]
+    )
+    growth_curves(prices, path=folder / "growth.png")
+    return SimpleNamespace(
+        prices=prices,
+    )

@@ -1,0 +1,164 @@
+"""Scale paper: presets, and runs from a mirror of the Hub."""
+
+from dataclasses import replace
+
+import pytest
+import torch
+
+from studies.experiment import Target
+from studies.hub import HubText
+from studies.presets import PAPER_TEXT
+from studies.setups import SetupOptions, _hub_text, get_setup, scale_lapt
+from vocab_lit.text.phrasebook import dictionary as names_in
+from vocab_lit.training.lm_data import PackedBlocks, pack
+from vocab_lit.training.settings import PRESETS
+
+
+def test_presets_have_the_rates_of_their_kind(workplace, mini_setup):
+    place = workplace.place
+    mini = mini_setup.mini
+    setups = {
+        preset: get_setup("custom", "et", mini.model, str(place / "text.txt"), preset=preset)
+        for preset in ("mad-x", "mad-x-adapter")
+    }
+    assert {p: (s.lapt.learning_rate, s.tasks["ner"].learning_rate, s.lapt.steps) for p, s in setups.items()} == {
+        "mad-x": (5e-5, 5e-5, 250_000),
+        "mad-x-adapter": (1e-4, 1e-4, 250_000),
+    }
+    gpt2 = scale_lapt("paper", "wechsel-gpt2")
+    assert (
+        gpt2 == PRESETS["wechsel-gpt2"] and 0.1 * gpt2.steps % gpt2.eval_every == 0
+    )  # Table 3 has a tenth of the steps
+    assert scale_lapt("mini", "wechsel-gpt2", 40).eval_every == 4
+    low_resource = "wechsel-gpt2-low-resource"
+    assert scale_lapt("paper", low_resource) == PRESETS[low_resource]
+    protocol = scale_lapt("mini", low_resource, 120)  # stops after four evaluations without a lower loss, as the paper
+    assert (protocol.eval_every, protocol.patience) == (4, 16)
+    small = get_setup("mini", "et", preset="mad-x-adapter", limit=1)
+    assert (
+        small.lapt.steps == 60
+        and small.tasks["ner"].pooling == "first"
+        and small.tasks["qa"].stride == 8
+        and small.tasks["ner"].learning_rate
+        > get_setup("mini", "et", preset="mad-x", limit=1).tasks["ner"].learning_rate
+    )
+
+
+def test_scale_paper_runs_from_a_mirror_from_text_to_transplanted_model_and_names_what_is_not_there(
+    workplace, mini_setup, local_hub
+):
+    place = workplace.place
+    mini = mini_setup.mini
+    paper, hub, moved, splits, offline = (
+        local_hub.paper,
+        local_hub.hub,
+        local_hub.moved,
+        local_hub.splits,
+        local_hub.offline,
+    )
+    assert (
+        paper.setup.model == str(hub / "FacebookAI/xlm-roberta-base")
+        and len(moved.tokenizer) == 600
+        and moved.model.get_input_embeddings().weight.shape[0] == 600
+    )
+    assert set(paper.setup.train) | set(paper.setup.held_out) == set(mini.train[:1500]) and paper.setup.lapt == replace(
+        PRESETS["focus"], steps=2, eval_every=1
+    )
+    n = len("unimelb-nlp/wikiann/sw/{}-00000-of-00001.parquet")
+    assert (
+        list(map(len, splits[""])) == [n, n + 1, n + 2] != list(map(len, splits["masakhaner2"]))
+    )  # the data set's own division
+    with pytest.MonkeyPatch.context() as patch:
+        offline(patch)
+        german = get_setup("paper", "de", vocab_size=300)
+        with pytest.warns(UserWarning, match="in 1 epochs"):
+            once = Target(replace(mini, vector_epochs=german.vector_epochs)).vectors("token vectors", "fasttext")
+        assert (german.vector_epochs, paper.setup.vector_epochs) == (1, 0)
+        assert once.name.startswith("token fastText (1 epochs, ")
+        assert set(get_setup("paper", "sw", corpus="fineweb-2", limit=900).train) < set(mini.train[1500:2500])
+        for options, error, match in (
+            (dict(corpus="cc1000"), ValueError, "no corpus 'cc1000'; choose from cc100"),
+            (
+                dict(qa="wikiann"),
+                ValueError,
+                "no data set for qa 'wikiann'; choose from squad, xquad, tydiqa, germanquad",
+            ),
+            (
+                dict(preset="unks-everywhere"),
+                FileNotFoundError,
+                "the model google-bert/bert-base-multilingual-cased is not there",
+            ),
+            (dict(preset="mad-x"), ValueError, "the data set wikimedia/wikipedia does not load for sw"),
+            (dict(corpus="mc4"), ValueError, "the data set allenai/c4 does not load for sw"),
+        ):
+            with pytest.raises(error, match=match):
+                get_setup("paper", "sw", **options)
+        bilingual = Target(get_setup("paper", "sw", "FacebookAI/xlm-roberta-base", preset="wechsel-roberta", limit=300))
+        with pytest.raises(
+            ValueError,
+            match="set dictionary to a file of two columns; download vectors of English: https://.*cc.sw.300.bin.gz.*dicts/data/swahili.txt",
+        ):
+            bilingual.vectors("aligned vectors")
+        (place / "en-sw.txt").write_text(
+            "".join(f"{a} {b}\n" for a, b in names_in("en", "sw") if " " not in a + b), encoding="utf-8"
+        )  # as MUSE writes them
+        dictionary = get_setup(
+            "paper",
+            "sw",
+            "FacebookAI/xlm-roberta-base",
+            preset="wechsel-roberta",
+            limit=300,
+            dictionary=str(place / "en-{language}.txt"),
+        ).pairs
+        assert dictionary == [(a, b) for a, b in names_in("en", "sw") if " " not in a + b]
+        sami = get_setup("paper", "sme", preset="embedding-structure", limit=300, vocab_size=600)
+        sami = replace(sami, tasks={task: replace(config, epochs=1) for task, config in sami.tasks.items()})
+        assert sami.has_task("pos", "sme") and not sami.has_task("ner", "sme")
+        assert [row["metric"] for row in Target(sami).scores(seeds=1)] == ["loss", "pos"]
+        structure = dict(model="FacebookAI/xlm-roberta-base", preset="embedding-structure", limit=300)
+        with pytest.raises(ValueError, match="the data set oscar-corpus/OSCAR-2201 does not load for sw"):
+            get_setup("paper", "sw", **structure)
+        divided = get_setup("paper", "sw", corpus="cc100", **structure)
+        with pytest.raises(ValueError, match="sentences are too few for 256"):
+            divided.splits("ner", "sw")
+
+
+def test_at_scale_paper_text_is_read_to_its_end_or_to_what_the_paper_takes_cleaned_where_it_does_and_kept_in_the_cache(
+    mini_setup, local_hub
+):
+    mini = mini_setup.mini
+    offline, shard = local_hub.offline, local_hub.shard
+    asked = []
+    with pytest.MonkeyPatch.context() as patch:
+        offline(patch)
+        real = HubText.__iter__.__globals__["hub_lines"]
+        patch.setitem(HubText.__iter__.__globals__, "hub_lines", lambda *given: asked.append(given) or real(*given))
+        whole, few = get_setup("paper", "sw"), get_setup("paper", "sw", limit=50)
+        assert asked[0] == ("cc100", "sw", None) and asked[-1] == ("cc100", "sw", 50)
+        assert len(few.train) < 50 < len(whole.train) and list(whole.vocab_text) == list(whole.train)
+        sampled = list(get_setup("paper", "sw", sample_bytes=10_000).vocab_text)
+        assert 5_000 < sum(len(line.encode()) for line in sampled) < 15_000 and set(sampled) < set(whole.train)
+        short = get_setup("paper", "sw", max_bytes=5_000)
+        assert sum(len(line.encode()) for line in [*short.train, *short.held_out]) <= 5_000
+        noisy = [*mini.train[:400], "x", "12 34 56 a", mini.train[0]]
+        shard("statmt/cc100/gd/train/0000.parquet", {"text": noisy})
+        model = dict(model="FacebookAI/xlm-roberta-base", corpus="cc100")
+        structure = get_setup("paper", "gd", preset="embedding-structure", **model)
+        as_it_is = get_setup("paper", "gd", preset="embedding-structure", cleaned=False, **model)
+        assert {"x", "12 34 56 a"} <= {*as_it_is.train, *as_it_is.held_out}
+        assert not {"x", "12 34 56 a"} & {*structure.train, *structure.held_out}
+        kept = Target(replace(few, vocab_size=300))
+        blocks = kept.packed("train")
+        assert isinstance(blocks, PackedBlocks) and blocks.file.parent == few.train.beside("x").parent
+        written = blocks.file.stat().st_mtime_ns
+        again = Target(replace(few, vocab_size=300)).packed("train")
+        assert again.file == blocks.file and again.file.stat().st_mtime_ns == written
+        assert torch.equal(torch.stack(list(blocks)), pack(kept.tokenizer, list(few.train), blocks.length))
+        wechsel, text = PAPER_TEXT["wechsel"], SetupOptions("paper", "de", preset="wechsel-gpt2")
+        assert _hub_text(text, wechsel, "de") == HubText("oscar-2019", "de", max_bytes=4 * 2**30)
+        assert _hub_text(text, wechsel, "sw") == HubText("cc100", "sw")
+        text = SetupOptions("paper", "myv", preset="embedding-structure", language_model="lid.bin")
+        read = {code: _hub_text(text, PAPER_TEXT["embedding-structure"], code) for code in ("myv", "et")}
+        assert {code: found.language_model for code, found in read.items()} == {"myv": "lid.bin", "et": ""}
+        mixed = get_setup("paper", "sw+gd", preset="embedding-structure", **model)
+        assert {*mixed.train} <= {*mini.train} and len(mixed.held_out) > 20
