@@ -38,7 +38,8 @@ PUBLIC = {  # module: what a script needs of it
     "methods.wechsel": ("wechsel",),
     "models.check": ("check_folder",),
     "models.madx": ("MadX",),
-    "models.pipeline": ("factorize_files", "transplant_files", "trim_files"),
+    "models.factor_files": ("factorize_files",),
+    "models.pipeline": ("transplant_files", "trim_files"),
     "models.source": ("Source", "load_model"),
     "models.transplant": ("Transplant", "transplant"),
     "training.lapt": ("lapt",),
@@ -79,8 +80,8 @@ if TYPE_CHECKING:
     from vocab_lit.methods.settings import TransplantSettings as TransplantSettings
     from vocab_lit.methods.wechsel import wechsel as wechsel
     from vocab_lit.models.check import check_folder as check_folder
+    from vocab_lit.models.factor_files import factorize_files as factorize_files
     from vocab_lit.models.madx import MadX as MadX
-    from vocab_lit.models.pipeline import factorize_files as factorize_files
     from vocab_lit.models.pipeline import transplant_files as transplant_files
     from vocab_lit.models.pipeline import trim_files as trim_files
     from vocab_lit.models.source import Source as Source

@@ -10,7 +10,8 @@ from vocab_lit.methods.plan import Plan
 from vocab_lit.methods.registry import check_plan
 from vocab_lit.methods.settings import TransplantSettings, find_recipe
 from vocab_lit.models.check import check_folder
-from vocab_lit.models.pipeline import factorize_files, transplant_files, trim_files
+from vocab_lit.models.factor_files import factorize_files
+from vocab_lit.models.pipeline import transplant_files, trim_files
 from vocab_lit.models.source import Source
 from vocab_lit.text import corpus
 from vocab_lit.text.phrasebook import dictionary, lines

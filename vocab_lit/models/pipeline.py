@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from ..methods.settings import InitSettings, TransplantSettings, copies_overlap
 from .source import Source
 from ..text.corpus import KeptLines, Lines, size_of
-from ..text.files import check_output, check_text, write_file
+from ..text.files import check_output, check_text
 from ..tokens.settings import TokenizerSettings, TrimSettings, check_vocab_size
 from ..vectors.settings import VectorSettings
 
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerFast
 
     from vocab_lit.methods.factored import Factors
-    from vocab_lit.methods.factoring import Factoring
     from vocab_lit.methods.recipe import Recipe
     from vocab_lit.models.transplant import Transplant
     from vocab_lit.tokens.pipeline import Built
@@ -34,76 +33,8 @@ if TYPE_CHECKING:
 log = logging.getLogger("vocab_lit")
 
 # %% auto #0
-__all__ = ['log', 'factorize_files', 'check_tokens', 'check_transplant', 'TargetTokenizers', 'target_tokenizers',
-           'changed_settings', 'FileTransplant', 'transplant_files', 'trim_recipe', 'trim_files']
-
-# %% ../../nbs/05_models/20_pipeline.ipynb #4c542d13
-def factorize_files(
-    source: Source | str | Path,
-    out: str | Path,
-    how: Factoring | None = None,
-    seed: int = 0,
-) -> tuple[Factors, Vocab]:
-    """Factorise the embeddings of the model in a folder, and save the factors in a file.
-
-    Parameters
-    ----------
-    source : Source or path
-        Folder of the model, or its name on the Hugging Face Hub when online.
-    out : path
-        A new file in the format of safetensors.
-    how : Factoring, optional
-        Solver, number of components and clusters; without it those of the paper.
-    seed : int, default 0
-        Seed of the random start.
-
-    Returns
-    -------
-    Factors
-        Low-dimensional embeddings, a row for each token, and up-projections.
-    Vocab
-        The model's vocabulary.
-
-    Raises
-    ------
-    ValueError, OSError
-        Where the file exists, or the model cannot be factorised so.
-
-    References
-    ----------
-    Pfeiffer et al. (2021), "UNKs Everywhere", section 3: matrix factorisation (MF).
-
-    Examples
-    --------
-    >>> from pathlib import Path
-    >>> from tempfile import TemporaryDirectory
-    >>> import vocab_lit as vl
-    >>> from vocab_lit.methods.factoring import Factoring
-    >>> from vocab_lit.text.corpus import data_path
-    >>> with TemporaryDirectory() as folder:
-    ...     how = Factoring(components=8, steps=5)
-    ...     factors, vocab = vl.factorize_files(data_path("models/mini-xlmr"), Path(folder, "factors"), how)
-    >>> factors.F.shape[1], len(vocab)
-    (8, 8000)
-    """
-    from vocab_lit.methods.factored import factorize
-    from vocab_lit.methods.factoring import Factoring
-    from vocab_lit.models.compatibility import check_source, check_target
-    from vocab_lit.models.lazy_weights import rows_of
-
-    with write_file(out) as part:
-        source = Source.from_pretrained(source)
-        how = how or Factoring()
-        model = source.open_weights()
-        how.estimator(model.get_input_embeddings().weight.shape[1], seed)  # refuses settings that cannot be
-        check_source(model, source.vocab)
-        check_target(model, source.vocab, source.vocab)
-        embeddings = rows_of(model.get_input_embeddings().weight)[: len(source.vocab)]
-        log.info(f"factorising {len(embeddings):,} embeddings of {embeddings.shape[1]} dimensions")
-        factors = factorize(embeddings, how, seed)
-        factors.save(part)
-    log.info(f"saved in {out}")
-    return factors, source.vocab
+__all__ = ['log', 'check_tokens', 'check_transplant', 'TargetTokenizers', 'target_tokenizers', 'changed_settings',
+           'FileTransplant', 'transplant_files', 'trim_recipe', 'trim_files']
 
 # %% ../../nbs/05_models/20_pipeline.ipynb #484a9cae
 def check_tokens(

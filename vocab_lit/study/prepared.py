@@ -16,7 +16,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
-from ..models.pipeline import factorize_files, transplant_files, trim_files
+from ..models.factor_files import factorize_files
+from ..models.pipeline import transplant_files, trim_files
 from ..models.source import Source
 from .results import made_once
 from .study_file import GridCell, Study, tag_file
