@@ -16,7 +16,6 @@ from benchmarks.runner import Case, Part
 def stages(small: bool) -> dict[str, Callable]:
     "What is done with lines, by name."
     from vocab_lit.text.cleaning import clean
-
     from vocab_lit.text.corpus import Amount, sample_lines
     from vocab_lit.tokens.settings import KINDS
     from vocab_lit.tokens.train import train_tokenizer

@@ -12,7 +12,6 @@ from pathlib import Path
 
 from babel import Locale
 from huggingface_hub import constants, try_to_load_from_cache
-from vocab_lit.text.cleaning import clean
 
 from studies.hub_sources import DEFAULTS, PARQUET, SOURCES, Source, cldr_code, get_source, source_for
 from vocab_lit.tasks.nli import Pair
@@ -20,6 +19,7 @@ from vocab_lit.tasks.parsing import Parsed
 from vocab_lit.tasks.qa import Answer, Question
 from vocab_lit.tasks.splits import hold_out
 from vocab_lit.tasks.tagging import Tagged, read_bio, split_wikiann
+from vocab_lit.text.cleaning import clean
 from vocab_lit.text.corpus import capped, mix
 from vocab_lit.text.corpus import hold_out as hold_out_lines
 from vocab_lit.text.extras import import_extra

@@ -62,8 +62,6 @@ def __dir__() -> list[str]:
 
 # %% ../nbs/00_vocab_lit.ipynb #85b48e4c
 if TYPE_CHECKING:
-    from vocab_lit.text.cleaning import clean as clean
-
     from vocab_lit.app.adapt import adapt_files as adapt_files
     from vocab_lit.app.inspection import inspect_files as inspect_files
     from vocab_lit.app.settings import Adaptation as Adaptation
@@ -91,6 +89,7 @@ if TYPE_CHECKING:
     from vocab_lit.tasks.evaluate import evaluate_files as evaluate_files
     from vocab_lit.tasks.finetune import fine_tune as fine_tune
     from vocab_lit.tasks.settings import EvaluateSettings as EvaluateSettings
+    from vocab_lit.text.cleaning import clean as clean
     from vocab_lit.text.corpus import Lines as Lines
     from vocab_lit.text.corpus import read_lines as read_lines
     from vocab_lit.text.settings import CleanSettings as CleanSettings

@@ -88,7 +88,7 @@ def cell_d45bfb0e(cell_b9847ca4):
 
 
     learn = PairConfig(learning_rate=2e-3, batch_size=8, epochs=3, eval_every=3)
-    same = fine_tune(mini, mini_tokenizer, pairs_of(120, 1), pairs_of(40, 2), pairs_of(60, 3), "nli", config=learn)
+    same = fine_tune(mini, mini_tokenizer, pairs_of(120, 1), pairs_of(40, 2), pairs_of(60, 3), nli, config=learn)
     same.scores, same.history.round(3).tail(3)
 
 
@@ -174,9 +174,9 @@ def test_pairs_longer_than_the_model_lose_the_end_of_the_longer_sentence_and_seg
 def test_a_model_learns_what_only_the_two_sentences_together_say_and_is_scored_by_accuracy(cell_b9847ca4, cell_d45bfb0e):
     assert same.test > 0.8 and set(same.model.config.label2id) == {"entailment", "contradiction"}
     test = pairs_of(60, 3)
-    said = predict(same.model, mini_tokenizer, test, "nli", learn)
+    said = predict(same.model, mini_tokenizer, test, nli, learn)
     assert same.test == sum(answer == p.label for answer, p in zip(said, test)) / 60
-    assert evaluate(same.model, mini_tokenizer, test, "nli", learn) == {"accuracy": same.test}
+    assert evaluate(same.model, mini_tokenizer, test, nli, learn) == {"accuracy": same.test}
     for p, answer in zip(test, said):
         with torch.no_grad():
             logits = same.model(**mini_tokenizer(p.premise, p.hypothesis, return_tensors="pt")).logits
@@ -188,7 +188,7 @@ def test_every_architecture_is_trained_loss_is_that_of_transformers_own_head_a_p
     for kind, model in SMALL.items():
         tok, found = TOKENIZERS[kind], pairs_of(16, 1)
         once = PairConfig(learning_rate=1e-3, batch_size=16, epochs=1)
-        got = fine_tune(model, tok, found, found, found, "nli", config=once)
+        got = fine_tune(model, tok, found, found, found, nli, config=once)
         fresh, new = with_head(model, "nli", nli.labels(found))
         batch = tok([p.premise for p in found], [p.hypothesis for p in found], return_tensors="pt", padding=True)
         labels = torch.tensor([fresh.config.label2id[p.label] for p in found])

@@ -220,9 +220,9 @@ def cell_917c3711(cell_c1df6e17):
 
 @pytest.fixture(scope='module')
 def cell_1610151a(cell_7ab0bfc2, cell_917c3711):
-    # nbs/07_tasks/06_parsing.ipynb, cell "learnt = fine_tune(mini, mini_tokenizer, *splits, "dp", conf" (1610151a)
+    # nbs/07_tasks/06_parsing.ipynb, cell "learnt = fine_tune(mini, mini_tokenizer, *splits, dp, config" (1610151a)
     global learnt
-    learnt = fine_tune(mini, mini_tokenizer, *splits, "dp", config=quick)
+    learnt = fine_tune(mini, mini_tokenizer, *splits, dp, config=quick)
     print(learnt.scores, parse(learnt.model, mini_tokenizer, [splits[2][0].words])[0])
     learnt.history.round(3)
 
@@ -239,7 +239,7 @@ def cell_c50ad89e(cell_c192b96c, cell_7ab0bfc2, cell_917c3711):
         for p in madx.get("language", language).parameters():
             torch.nn.init.normal_(p, std=0.05, generator=generator)
     attach, two = madx.attach("dp", "en"), replace(quick, epochs=2)
-    stacked = fine_tune(madx.model, mini_tokenizer, *splits, "dp", config=two, attach=attach)
+    stacked = fine_tune(madx.model, mini_tokenizer, *splits, dp, config=two, attach=attach)
     save_adapter(stacked.model.madx, "task", "dp", folder / "dp", head=True)
     stacked.scores, sorted(f.name for f in (folder / "dp").iterdir()), head_labels(folder / "dp")
 
@@ -563,10 +563,10 @@ def test_long_sentences_become_one_tree_each_from_the_scores_of_each_word_s_own_
 @pytest.mark.cell('nbs/07_tasks/06_parsing.ipynb', 'cell "the model learns, LAS decides, and the best weights are given back" (0614d05e)')
 def test_the_model_learns_las_decides_and_the_best_weights_are_given_back(cell_7ab0bfc2, cell_917c3711, cell_1610151a):
     trees = parse(learnt.model, mini_tokenizer, [t.words for t in splits[2]])
-    assert learnt.scores == attachment(splits[2], trees) == evaluate(learnt.model, mini_tokenizer, splits[2], "dp")
+    assert learnt.scores == attachment(splits[2], trees) == evaluate(learnt.model, mini_tokenizer, splits[2], dp)
     assert learnt.test == learnt.scores["las"] > 0.9 and learnt.scores["uas"] >= learnt.test
     assert learnt.dev == learnt.history.dev.max()
-    assert learnt.dev == evaluate(learnt.model, mini_tokenizer, splits[1], "dp")["las"]
+    assert learnt.dev == evaluate(learnt.model, mini_tokenizer, splits[1], dp)["las"]
 
 
 @pytest.mark.cell('nbs/07_tasks/06_parsing.ipynb', 'cell "a saved parser is loaded again, and what is none is refused" (0d571ceb)')
@@ -604,7 +604,7 @@ def test_the_loss_is_the_mean_over_words_of_two_cross_entropies_whole_as_in_part
     def one_step(found, **options):  # loss of the first step and weights after it
         config = ParsingConfig(learning_rate=1e-3, batch_size=32, epochs=1, max_grad_norm=1e9, **options)
         few = toys[:4]
-        result = fine_tune(mini, mini_tokenizer, found, few, few, "dp", config=config, attach=random_head)
+        result = fine_tune(mini, mini_tokenizer, found, few, few, dp, config=config, attach=random_head)
         return result.history.loss[0], result.model.state_dict()
 
 
@@ -633,14 +633,14 @@ def test_every_architecture_is_fine_tuned_with_sentences_longer_than_the_model_a
     config = ParsingConfig(learning_rate=2e-2, batch_size=4, epochs=10, eval_every=10)
     for name in SMALL:
         model, tok = small_model(name)
-        got = fine_tune(model, tok, trees, trees, trees, "dp", config=config)
+        got = fine_tune(model, tok, trees, trees, trees, dp, config=config)
         assert got.test > 0.4, (name, got.history)
 
 
 @pytest.mark.cell('nbs/07_tasks/06_parsing.ipynb', 'cell "what is longer than the model is said" (afff48ad)')
 def test_what_is_longer_than_the_model_is_said(cell_7ab0bfc2, cell_c1df6e17, cell_609eacbf):
     train, dev, test = toys[:20], [*toys[:2], LONG[4]], [LONG[3], LONG[2]]
-    data = prepare(mini, mini_tokenizer, train, dev, test, "dp", ParsingConfig(max_length=40))
+    data = prepare(mini, mini_tokenizer, train, dev, test, dp, ParsingConfig(max_length=40))
     said = list(row_notes(dp, training=data.train, development=data.dev[1], test=data.test[1]))
 
 
@@ -680,7 +680,7 @@ def test_adapters_and_heads_of_parsers_are_trained_alone_saved_and_loaded(cell_c
     scores = {}
     for language in ("en", "sw", None):
         there.activate(language, "dp")
-        scores[language] = evaluate(new, mini_tokenizer, splits[2], "dp")
+        scores[language] = evaluate(new, mini_tokenizer, splits[2], dp)
     assert scores["en"] == stacked.scores and len({tuple(s.values()) for s in scores.values()}) == 3
     with pytest.raises(ValueError, match=r"biaffine_rels.weight is .8, 129, 129. where this model has .1, 129, 129."):
         load_head(with_head(madx.model, "dp", ["root"])[0], folder / "dp")

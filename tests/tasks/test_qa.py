@@ -116,9 +116,9 @@ def cell_dc029978(cell_5a170975, cell_0d48e8c3):
     global found, learn, living, q, said
     learn = QAConfig(learning_rate=4e-3, batch_size=8, epochs=2, eval_every=2, stride=8, warmup_steps=0)
     living = asked(40, 3)
-    found = fine_tune(mini, mini_tokenizer, asked(150, 1), asked(10, 2), living, "qa", config=learn)
+    found = fine_tune(mini, mini_tokenizer, asked(150, 1), asked(10, 2), living, qa_task, config=learn)
     print({name: round(score, 3) for name, score in found.scores.items()})
-    for q, said in list(zip(living, predict(found.model, mini_tokenizer, living, "qa", learn)))[:3]:
+    for q, said in list(zip(living, predict(found.model, mini_tokenizer, living, qa_task, learn)))[:3]:
         print(q.question, "→", said, "|", q.context)
 
 
@@ -354,16 +354,16 @@ def test_the_best_span_is_that_of_a_search_over_all_pairs():
 
 @pytest.mark.cell('nbs/07_tasks/07_qa.ipynb', 'cell "the model learns to point into the context, and all windows of a question give one answer" (54b3fae0)')
 def test_the_model_learns_to_point_into_the_context_and_all_windows_of_a_question_give_one_answer(cell_5a170975, cell_0d48e8c3, cell_dc029978):
-    told = predict(found.model, mini_tokenizer, living, "qa", learn)
+    told = predict(found.model, mini_tokenizer, living, qa_task, learn)
     gold = [[a.text for a in q.answers] for q in living]
     assert all(answer in q.context for answer, q in zip(told, living))
-    assert found.scores == squad_scores(gold, told) == evaluate(found.model, mini_tokenizer, living, "qa", learn)
+    assert found.scores == squad_scores(gold, told) == evaluate(found.model, mini_tokenizer, living, qa_task, learn)
     # one of two cities, by chance the right one
     assert found.test == found.scores["f1"] > 0.65 and sum(answer in CITIES for answer in told) > 30
     cramped = replace(learn, max_length=32)
     rows = qa_rows(mini_tokenizer, living, 32, cramped)
     assert len(rows) > 1.9 * len(living)
-    several = predict(found.model, mini_tokenizer, living, "qa", cramped)
+    several = predict(found.model, mini_tokenizer, living, qa_task, cramped)
     for i, q in enumerate(living):
         best = (-np.inf, "")
         for r in (r for r in rows if r.example == i):
@@ -384,7 +384,7 @@ def test_every_architecture_is_trained_the_loss_is_that_of_transformers_own_head
         model, tok = small_model(name)
         examples = asked(12, 1, words=1)
         once = QAConfig(learning_rate=1e-3, batch_size=16, epochs=1, stride=4, warmup_steps=0)
-        got = fine_tune(model, tok, examples, examples, examples, "qa", config=once)
+        got = fine_tune(model, tok, examples, examples, examples, qa_task, config=once)
         fresh, head = with_head(model, "qa", ["start", "end"])
         rows = qa_rows(tok, examples, 58, once)
         given, losses = ("input_ids", "token_type_ids") if name == "bert" else ("input_ids",), []
@@ -426,6 +426,6 @@ def test_with_abstain_a_question_is_left_open_where_the_first_token_scores_highe
         assert joined(span(0, 1.5, 9.0), *windows, span(1, 5.0, 4.0), abstain=True) == ["", b.text]
     assert joined(span(0, 3.0, 4.0), (0, 1.0, 0, 3, 2.0), span(1, 5.0, 9.0), abstain=True) == [a.text, ""]
     none = [Question("x", "Who?", q[0].context)]
-    assert squad_scores([[]], predict(found.model, mini_tokenizer, none, "qa", learn))["f1"] == 0
+    assert squad_scores([[]], predict(found.model, mini_tokenizer, none, qa_task, learn))["f1"] == 0
     assert qa_rows(mini_tokenizer, none, 72, learn)[0].inputs["labels"].tolist() == [0, 0]
-    assert predict(found.model, mini_tokenizer, [Question("x", "Who?", "\u200b")], "qa", learn) == [""]
+    assert predict(found.model, mini_tokenizer, [Question("x", "Who?", "\u200b")], qa_task, learn) == [""]

@@ -153,9 +153,9 @@ def cell_4f2ec839():
 
 @pytest.fixture(scope='module')
 def cell_58f5b9a2(cell_bc8367ce, cell_4f2ec839):
-    # nbs/07_tasks/05_tagging.ipynb, cell "result = fine_tune(mini, mini_tokenizer, *splits, "ner", con" (58f5b9a2)
+    # nbs/07_tasks/05_tagging.ipynb, cell "result = fine_tune(mini, mini_tokenizer, *splits, ner, confi" (58f5b9a2)
     global result
-    result = fine_tune(mini, mini_tokenizer, *splits, "ner", config=quick)
+    result = fine_tune(mini, mini_tokenizer, *splits, ner, config=quick)
     print(f"test F1 {result.test:.3f} after {result.best_epoch} epochs")
     result.history.round(3)
 
@@ -167,7 +167,7 @@ def cell_b6d9682a(cell_bc8367ce, cell_4f2ec839):
     def one_step(options, pooling="mean", found=english[:16]):  # loss and weights after a step, by plain SGD in effect
         plain = dict(learning_rate=1e-3, batch_size=16, epochs=1, eval_every=1, max_grad_norm=1e9)
         config = TaggingConfig(**plain, **options, pooling=pooling)
-        result = fine_tune(mini, mini_tokenizer, found, english[:4], english[:4], "ner", config=config)
+        result = fine_tune(mini, mini_tokenizer, found, english[:4], english[:4], ner, config=config)
         return result.history.loss[0], result.model.state_dict()
 
 
@@ -470,24 +470,24 @@ def test_every_architecture_is_fine_tuned_with_sentences_longer_than_the_model(c
     config = TaggingConfig(learning_rate=5e-2, batch_size=4, epochs=5, eval_every=5)
     for name in SMALL:
         model, tok = small_model(name)
-        got = fine_tune(model, tok, LONG * 2, LONG, LONG, "ner", config=config)
+        got = fine_tune(model, tok, LONG * 2, LONG, LONG, ner, config=config)
         assert got.test > 0.9, (name, got.history)
 
 
 @pytest.mark.cell('nbs/07_tasks/05_tagging.ipynb', 'cell "what cannot be trained is refused with what to do" (ac553d1c)')
 def test_what_cannot_be_trained_is_refused_with_what_to_do(cell_bc8367ce, cell_6f148196, cell_4f2ec839):
     with pytest.raises(ValueError, match="the development split has no words"):
-        fine_tune(mini, mini_tokenizer, english[:9], [], english[:9], "ner")
+        fine_tune(mini, mini_tokenizer, english[:9], [], english[:9], ner)
     known = "pos .part-of-speech tagging., ner .named-entity recognition."
     with pytest.raises(ValueError, match=f"unknown task 'parse'; choose from .*{known}"):
         fine_tune(mini, mini_tokenizer, *splits, "parse")
     with pytest.raises(ValueError, match="8000 token ids and the model 420 embeddings"):
-        fine_tune(small_model("xlm-r")[0], mini_tokenizer, *splits, "ner")
+        fine_tune(small_model("xlm-r")[0], mini_tokenizer, *splits, ner)
     with pytest.raises(ValueError, match="2 words and 1 tags: 'a b'"):
         Tagged(("a", "b"), ("O",))
     few = english[:24], english[:2], english[:2]
     with pytest.warns(UserWarning, match="24 training sentences are cut to a random 8"):
-        assert len(prepare(mini, mini_tokenizer, *few, "ner", TaggingConfig(max_train=8)).train) == 8
+        assert len(prepare(mini, mini_tokenizer, *few, ner, TaggingConfig(max_train=8)).train) == 8
 
 
 @pytest.mark.cell('nbs/07_tasks/05_tagging.ipynb', 'cell "where a package of the extra is missing, one line says so" (ac553d1d)')

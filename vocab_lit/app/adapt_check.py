@@ -13,12 +13,11 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..text.cleaning import clean
-
 from .settings import Adaptation
 from ..methods.factored import FactoredRecipe, load_factors
 from ..models.pipeline import check_tokens
 from ..tasks.evaluate import read_examples
+from ..text.cleaning import clean
 from ..text.corpus import Lines, hold_out
 from ..text.extras import import_extra
 from ..text.settings import SettingError

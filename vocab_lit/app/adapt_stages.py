@@ -20,8 +20,6 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, ClassVar
 
-from ..text.cleaning import CleanReport, clean
-
 from .adapt_check import TriedTokenizer, build_target
 from .adapt_report import SAMPLE, AdaptReport, task_in_words
 from .settings import Adaptation
@@ -29,6 +27,7 @@ from ..models.pipeline import transplant_files
 from ..models.source import Source
 from ..tasks.evaluate import evaluate_files, silenced
 from ..tasks.settings import PERPLEXITY, EvaluateSettings, TaskRun
+from ..text.cleaning import CleanReport, clean
 from ..text.corpus import Lines, hold_out, read_lines, size_of, write_json
 from ..text.files import write_folder
 from ..tokens.pipeline import save_tokenizer

@@ -89,7 +89,6 @@ def clean(
     check_text(text)
     from vocab_lit.text.cleaning import CleanReport
     from vocab_lit.text.cleaning import clean as kept_lines
-
     from vocab_lit.text.corpus import Lines
     from vocab_lit.text.files import write_text
 

@@ -15,7 +15,6 @@ from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import numpy as np
 import regex
 from tqdm.auto import tqdm
 

@@ -9,8 +9,6 @@ import hashlib
 import heapq
 import json
 import os
-import tempfile
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, islice

@@ -326,16 +326,69 @@ def check_lapt_files(
 
 
 def lapt_files(
-    source: Source | str | Path,  # model folder, or hub name when online
-    text: Sequence[str | Path],  # UTF-8 files, one sentence or paragraph a line
-    out: str | Path,  # a new or empty folder, or with `resume` that of a run that was interrupted
-    settings: LaptSettings | LaptConfig = LaptSettings(),  # a preset and what differs from it, or all hyper-parameters
-    run: RunSettings = RunSettings(),  # held-out text, seed, and whether and when it stops and resumes
-    adapter: LanguageAdapter | None = None,  # the language adapter that is trained; None: the model itself is trained
-    keep: KeepSettings = KeepSettings(),  # text in languages that the model knows, and how much of it is replayed
-    callbacks: Sequence[TrainerCallback] = (),  # of one's own
-) -> pd.DataFrame:  # columns step, loss (held-out, nats) and, with text to keep, kept_loss
-    "Continue the pretraining of a model on text files and save it."
+    source: Source | str | Path,
+    text: Sequence[str | Path],
+    out: str | Path,
+    settings: LaptSettings | LaptConfig = LaptSettings(),
+    run: RunSettings = RunSettings(),
+    adapter: LanguageAdapter | None = None,
+    keep: KeepSettings = KeepSettings(),
+    callbacks: Sequence[TrainerCallback] = (),
+) -> pd.DataFrame:
+    """Continue the pretraining of a model on text files (language-adaptive pretraining), and save it.
+
+    While it runs, the folder has checkpoints; a run that was stopped resumes to the bit.
+
+    Parameters
+    ----------
+    source : Source or path
+        Folder of the model, or its name on the Hugging Face Hub when online.
+    text : sequence of paths
+        Text sources, one sentence or paragraph a line: files of any format that the reader knows, folders, data sets.
+    out : path
+        A new or empty folder; with `run.resume` that of a run that was interrupted.
+    settings : LaptSettings or LaptConfig, optional
+        A preset and what differs from it, or all hyper-parameters; left out, the preset of FOCUS.
+    run : RunSettings, optional
+        Held-out text, seed, precision, and whether and when the run stops and resumes.
+    adapter : LanguageAdapter, optional
+        The language adapter that is trained (MAD-X); left out, the model itself is trained.
+    keep : KeepSettings, optional
+        Text in languages that the model knows, on which forgetting is measured, and the share of it that is replayed.
+    callbacks : sequence of TrainerCallback, optional
+        Further callbacks of transformers' Trainer.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Columns step, loss (held-out, nats a token) and, with text to keep, kept_loss.
+
+    Raises
+    ------
+    ValueError
+        Where model, text, folder or settings cannot be used, before anything is written.
+    RunStopped
+        Where a signal or `run.max_hours` stopped the run, which can then be resumed.
+
+    References
+    ----------
+    Dobler and de Melo (2023), FOCUS, Section 3; Downey et al. (2023), Embedding Structure Matters, Section 4 (LAPT);
+    Pfeiffer et al. (2020), MAD-X, Section 2.1 (language adapters).
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> from vocab_lit.text.corpus import data_path
+    >>> from vocab_lit.text.phrasebook import lines
+    >>> with TemporaryDirectory() as folder:
+    ...     file = Path(folder, "sw.txt")
+    ...     _ = file.write_text("\n".join(lines("sw", 60, seed=0)))
+    ...     settings = LaptSettings(steps=2, batch_size=2)
+    ...     losses = lapt_files(data_path("models", "mini-xlmr"), [file], Path(folder, "out"), settings)
+    >>> list(losses.columns)
+    ['step', 'loss']
+    """
     out, first = Path(out), os.environ.get("RANK", "0") == "0"  # of several processes
     prepared = _prepare(source, text, out, settings, run, adapter, keep)
     if not prepared:
