@@ -335,7 +335,7 @@ def lapt_files(
     keep: KeepSettings = KeepSettings(),
     callbacks: Sequence[TrainerCallback] = (),
 ) -> pd.DataFrame:
-    """Continue the pretraining of a model on text files (language-adaptive pretraining), and save it.
+    r"""Continue the pretraining of a model on text files (language-adaptive pretraining), and save it.
 
     While it runs, the folder has checkpoints; a run that was stopped resumes to the bit.
 
@@ -348,7 +348,7 @@ def lapt_files(
     out : path
         A new or empty folder; with `run.resume` that of a run that was interrupted.
     settings : LaptSettings or LaptConfig, optional
-        A preset and what differs from it, or all hyper-parameters; left out, the preset of FOCUS.
+        A preset and what differs from it, or all hyper-parameters; left out, the preset `embedding-structure`.
     run : RunSettings, optional
         Held-out text, seed, precision, and whether and when the run stops and resumes.
     adapter : LanguageAdapter, optional
