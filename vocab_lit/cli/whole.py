@@ -26,7 +26,7 @@ from ..methods.settings import InitSettings, TransplantSettings
 from ..models.settings import check_model_path
 from ..tasks.settings import EvaluateSettings
 from ..tasks.task_files import TaskFiles, evaluation, task_files
-from ..text.settings import SettingError, options
+from ..text.settings import SettingError, Settings, options
 from ..tokens.settings import TokenizerSettings
 from ..training.settings import KeepSettings, LaptSettings, RunOptions
 from ..vectors.settings import VectorSettings
@@ -38,7 +38,7 @@ log = logging.getLogger("vocab_lit")
 commands = typer.Typer(rich_markup_mode="markdown")
 
 # %% ../../nbs/10_cli/09_whole.ipynb #ef59f7ac
-def _tasks(given: TaskFiles, setup: dict, seeds: int, seed: int) -> dict[str, EvaluateSettings]:
+def _tasks(given: Settings, setup: dict, seeds: int, seed: int) -> dict[str, EvaluateSettings]:
     "The tasks whose files the command line names, or else the setup file."
     tasks = {}
     for name in options(TaskFiles):
@@ -97,7 +97,7 @@ def adapt(
     lapt: LaptSettings,
     keep: KeepSettings,
     run: RunOptions,
-    tasks: TaskFiles,
+    tasks: TaskFiles,  # pyright: ignore[reportInvalidTypeForm]  # a class made from the table of tasks
     field: Field = "",
     setup: SetupFile = None,
     dry_run: DryRun = False,

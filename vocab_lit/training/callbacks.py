@@ -52,7 +52,7 @@ class StopWithoutGain(TrainerCallback):
     def on_evaluate(self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any) -> None:
         losses = {entry["step"]: entry["eval_loss"] for entry in state.log_history if "eval_loss" in entry}
         if losses:
-            best = min(losses, key=losses.get)
+            best = min(losses, key=losses.__getitem__)
             if state.global_step - best >= self.patience:
                 control.should_training_stop = True
 
@@ -64,7 +64,7 @@ class ProgressCallback(TrainerCallback):
         self.tokens, self.shown = tokens, {}
 
     def on_train_begin(self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any) -> None:
-        quiet = {} if state.is_world_process_zero else {"disable": True}
+        quiet: dict[str, Any] = {} if state.is_world_process_zero else {"disable": True}
         steps = dict(total=state.max_steps, initial=state.global_step)
         self.bar = tqdm(**steps, desc="LAPT", unit=" steps", delay=2, leave=False, **quiet)
 
@@ -80,7 +80,7 @@ class ProgressCallback(TrainerCallback):
         **_: Any,
     ) -> None:
         for name, key in (("loss", "loss"), ("held-out", "eval_loss")):
-            if key in (logs or {}):
+            if logs and key in logs:
                 self.shown[name] = f"{logs[key]:.3f}"
         if rate := self.bar.format_dict["rate"]:
             self.shown["tokens/s"] = f"{rate * self.tokens:,.0f}"
@@ -96,8 +96,10 @@ class StartCheckpoint(TrainerCallback):
     def on_train_begin(
         self, args: TrainingArguments, state: TrainerState, control: TrainerControl, optimizer: Any = None, **_: Any
     ) -> None:
-        if not Path(args.output_dir, "checkpoint-0").is_dir():
-            self.trainer._save_checkpoint(self.trainer.model, None)
+        model, folder = self.trainer.model, args.output_dir
+        assert model is not None and folder is not None  # as in every training
+        if not Path(folder, "checkpoint-0").is_dir():
+            self.trainer._save_checkpoint(model, None)
         if self.trainer.is_fsdp_enabled:
             optimizer.state.clear()  # to write its state, torch has let it take an empty step
 

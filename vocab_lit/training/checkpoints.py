@@ -11,7 +11,7 @@ import pickle
 import shutil
 from collections.abc import Collection
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import torch
@@ -25,12 +25,18 @@ from ..text.errors import first_line
 from .fsdp import full_tensor
 from .settings import NonFiniteGradient
 
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel
+
 # %% auto #0
 __all__ = ['FiniteTrainer', 'CheckpointTrainer', 'train_from']
 
 # %% ../../nbs/06_training/05_checkpoints.ipynb #51570c88
 class FiniteTrainer(Trainer):
     "Trainer that raises `NonFiniteGradient` before a broken gradient reaches the weights; leaves no bar open."
+
+    model: PreTrainedModel  # transformers declares any module, or none
+    broken_step: torch.Tensor | None
 
     def __init__(self, *args: Any, **kwargs: Any):
         super().__init__(*args, **kwargs)
@@ -51,7 +57,8 @@ class FiniteTrainer(Trainer):
         norm = full_tensor(super()._get_grad_norm(model, grad_norm))
         if self.accelerator.scaler is not None:
             return norm  # fp16's scaler skips by itself
-        optimizer = getattr(self.optimizer, "optimizer", self.optimizer)  # without accelerate's wrapper
+        wrapped = getattr(self.optimizer, "optimizer", self.optimizer)  # without accelerate's wrapper
+        optimizer = cast("Any", wrapped)  # `found_inf` is an attribute that torch looks for, and does not declare
         can_skip = getattr(optimizer, "_step_supports_amp_scaling", False) and not self.is_fsdp_enabled
         if find_device().kind == "cuda" and can_skip:
             optimizer.found_inf = self._note_broken(norm)
@@ -87,8 +94,14 @@ class CheckpointTrainer(FiniteTrainer):
         super().__init__(*args, **more)
         self.frozen = frozen
 
+    @property
+    def _folder(self) -> Path:  # of all checkpoints
+        folder = self.args.output_dir
+        assert folder is not None  # `TrainingArguments` gives it a default
+        return Path(folder)
+
     def _best_checkpoint(self) -> Path:  # the folder may have been moved since it was written
-        return Path(self.args.output_dir, f"checkpoint-{self.state.best_global_step}")
+        return self._folder / f"checkpoint-{self.state.best_global_step}"
 
     def _init_training_state(self, *args):
         result = super()._init_training_state(*args)
@@ -102,7 +115,7 @@ class CheckpointTrainer(FiniteTrainer):
         super()._issue_warnings_after_load(load_result)
 
     def _save_checkpoint(self, model, trial):
-        folder, step = Path(self.args.output_dir), self.state.global_step
+        folder, step = self._folder, self.state.global_step
         part, final = folder / f".part-{step}", folder / f"checkpoint-{step}"
         if self.args.should_save:
             for left_over in (part, final):
@@ -124,6 +137,7 @@ class CheckpointTrainer(FiniteTrainer):
             state_dict = {name: tensor for name, tensor in state.items() if name not in self.frozen}
         super()._save(output_dir, state_dict)
         if self.args.save_on_each_node and self.args.should_save and not self.is_world_process_zero():
+            assert state_dict is not None and output_dir is not None
             by_place = {t.data_ptr(): (name, t.contiguous()) for name, t in reversed(state_dict.items())}
             save_file(dict(by_place.values()), Path(output_dir, "model.safetensors"), {"format": "pt"})
 
@@ -138,7 +152,7 @@ class CheckpointTrainer(FiniteTrainer):
             os.replace(part, final)
 
 
-def _remove_old(folder: Path, kept: int, best: int) -> None:
+def _remove_old(folder: Path, kept: int, best: int | None) -> None:
     "Remove checkpoints, but for so many of the newest, and the best one."
     steps = sorted(int(f.name.rpartition("-")[2]) for f in folder.glob("checkpoint-*"))
     for step in steps[:-kept]:

@@ -14,7 +14,7 @@ import random
 import shutil
 import warnings
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, cast
 from unittest import mock
 
 import numpy as np
@@ -57,7 +57,7 @@ def garbage_collected_inside() -> Iterator[None]:
         gc.unfreeze()
 
 # %% ../../nbs/06_training/05_contexts.ipynb #94f35bed
-def _nothing(*_) -> None: ...
+def _nothing(*_: Any, **__: Any) -> None: ...
 
 
 @contextlib.contextmanager
@@ -125,7 +125,8 @@ def answering_with_loss(
     "Let the model answer with its loss, by default `lm_loss`, also inside the wrappers of several processes."
     model.forward = functools.partial(loss or lm_loss, model)
     try:
-        with _without_looks_into_batches(model.base_model):
+        encoder = cast("PreTrainedModel", model.base_model)  # transformers declares any module
+        with _without_looks_into_batches(encoder):
             yield
     finally:
         model.__dict__.pop("forward", None)

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 import torch
@@ -23,7 +23,8 @@ from .lm_data import MaskedBlocks
 from .lm_loss import lm_loss
 
 if TYPE_CHECKING:
-    from transformers import PreTrainedModel, PreTrainedTokenizerBase
+    from torch import nn
+    from transformers import PreTrainedConfig, PreTrainedModel, PreTrainedTokenizerBase
 
     from vocab_lit.training.settings import LaptConfig
 
@@ -173,11 +174,12 @@ def distil_loss(
     model.eval()
     ours = _hidden_states(model, input_ids, layer).float()
     with torch.no_grad():
-        theirs = _hidden_states(teacher.to(input_ids.device), teacher_ids, layer).float()
+        teacher = teacher.to(input_ids.device)  # pyright: ignore[reportArgumentType]  # a decorator hides `self`
+        theirs = _hidden_states(teacher, teacher_ids, layer).float()
     at = labels.clamp(min=0)[..., None].expand(*labels.shape, theirs.shape[-1])
     errors = (ours - theirs.gather(1, at)).square().mean(-1)
     loss = errors.where(labels >= 0, 0.0).sum()
-    if lm or "output" in model.new_rows:
+    if lm or "output" in cast("nn.ParameterDict", model.new_rows):
         lm_sum = _lm_sum(model, lm_ids, lm_labels, through_input=lm)
         alpha = (loss / lm_sum.clamp(min=1e-9)).detach()
         loss = loss + alpha * (lm_sum - lm_sum.detach())
@@ -193,9 +195,16 @@ def _lm_sum(model, ids, labels, through_input: bool) -> torch.Tensor:
     return loss
 
 # %% ../../nbs/06_training/08_distil.ipynb #d1571110
+def _text_config(model) -> PreTrainedConfig:
+    "The configuration of the part of a language model that reads text."
+    part = text_part(model.config)
+    assert part is not None  # it has a vocabulary
+    return part
+
+
 def _width(model) -> int:
     "Dimensions of the hidden states."
-    return text_part(model.config).hidden_size
+    return _text_config(model).hidden_size
 
 
 @dataclass(frozen=True)
@@ -229,7 +238,7 @@ class Teacher:
                 f"the teacher has hidden states of {_width(self.model)} dimensions and the model of {_width(model)}; "
                 "give the model that it was made from"
             )
-        layers = min(text_part(m.config).num_hidden_layers for m in (self.model, model))
+        layers = min(_text_config(m).num_hidden_layers for m in (self.model, model))
         if not 0 <= config.distil_layer <= layers:
             raise ValueError(f"distil_layer {config.distil_layer}: there are layers 1 to {layers}, and 0 for the last")
         check_rows(self.model, self.tokenizer)

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from torch import Tensor
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
+    from vocab_lit.training.lm_data import MaskedBlocks
     from vocab_lit.training.settings import KeepSettings
 
 log = logging.getLogger("vocab_lit")
@@ -112,7 +113,7 @@ class Replayed(Dataset):
 
     def __init__(
         self,
-        new: Dataset,  # says how many blocks there are
+        new: MaskedBlocks,  # says how many blocks there are
         old: Dataset,  # blocks of the old languages
         share: float,  # of blocks from `old`, to the millionth
     ):
@@ -150,7 +151,7 @@ def forgotten(
     for name, given in models.items():
         log.info(f"bits per byte of the {name} model in {', '.join(Path(file).name for file in parts)}")
         model, tokenizer = (given.load().float(), given.tokenizer) if isinstance(given, Source) else given
-        model.to(find_device().torch)
+        model.to(find_device().torch)  # pyright: ignore[reportArgumentType]  # transformers' decorator hides `self`
         for file, held_out in parts.items():
             measured = perplexity(model, tokenizer, held_out[:MEASURED])
             rows.append(dict(text=Path(file).name, model=name) | measured.facts)

@@ -66,7 +66,7 @@ def shard(
     policy = plugin.mixed_precision_policy
     half = policy and policy.param_dtype  # of both passes; gradients are added and losses given in 32 bits
     precision = MixedPrecisionPolicy(param_dtype=half, reduce_dtype=half and torch.float32)
-    options = dict(mp_policy=precision, offload_policy=plugin.cpu_offload)
+    options: dict[str, Any] = dict(mp_policy=precision, offload_policy=plugin.cpu_offload)
     for block in block_stack(model)[1]:
         fully_shard(block, reshard_after_forward=plugin.reshard_after_forward, **options)
     fully_shard(model, **options)  # all else together, as tied parameters must be
@@ -97,7 +97,7 @@ class _ModuleState:
     def restore(self, trained: dict[str, nn.Parameter]) -> None:  # parameters by name
         self.module.__class__ = self.kind
         vars(self.module).clear()
-        parameters = {key: trained.get(name) for key, name in self.parameters.items()}
+        parameters = {key: trained.get(name) if name else None for key, name in self.parameters.items()}
         vars(self.module).update(self.attributes, _parameters=parameters)
 
 

@@ -16,7 +16,7 @@ import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import torch
 from torch.nn.attention import SDPBackend, sdpa_kernel
@@ -207,7 +207,7 @@ def _note_retry(run: _Run, error) -> None:
     norm = run.max_grad_norm / 2
     run.note["retries"].append({"step": error.step, "max_grad_norm": norm})
     write_json(run.note, run.folder / "run.json")
-    checkpoint = Path(get_last_checkpoint(run.folder)).name
+    checkpoint = Path(cast("str", get_last_checkpoint(run.folder))).name  # a run in a folder begins with one
     warnings.warn(f"{error}; going back to {checkpoint} with max_grad_norm {norm:g}", stacklevel=4)
 
 # %% ../../nbs/06_training/06_lapt.ipynb #392c72c0
@@ -276,7 +276,7 @@ def _choose_micro_batch(run: _Run) -> None:
         return
     divided = is_divided()
     if process.device.type == "cuda" and not divided:
-        model.to(process.device)
+        model.to(process.device)  # pyright: ignore[reportArgumentType]  # transformers' decorator hides `self`
     half = torch.bfloat16 if process.bf16 else None
     half = torch.float16 if process.fp16 else half
     most = run.note.get("micro_batch", 0)  # no more than before, also where there is more room when it resumes
@@ -354,7 +354,7 @@ def _training_data(run: _Run, texts) -> Dataset:
     n_seen = total_steps(run.config) * run.config.batch_size
     seeds = (run.seed, REPLAY_SEED + run.seed)
     data = [kind(blocks, n_seen, masking, s, run.config.mask_probability) for blocks, s in zip(texts, seeds)]
-    return Replayed(*data, run.kept.replay) if run.kept.replay else data[0]
+    return Replayed(data[0], data[1], run.kept.replay) if run.kept.replay else data[0]
 
 # %% ../../nbs/06_training/06_lapt.ipynb #4ee74970
 def _callbacks(run: _Run, freezer: Freezer, stop: StopWhenAsked) -> list[TrainerCallback]:
@@ -377,7 +377,8 @@ def _trainer_from(checkpoint: str | None, run: _Run, data, callbacks, frozen) ->
     config = run.config
     at_start = checkpoint is None or checkpoint.endswith("-0")
     more = dict(max_grad_norm=run.max_grad_norm, eval_on_start=at_start) | run.arguments
-    args = training_arguments(config, run.seed, run.process.output_dir, save=bool(run.folder), **more)
+    output_dir = cast("str", run.process.output_dir)  # `lapt` gives one
+    args = training_arguments(config, run.seed, output_dir, save=bool(run.folder), **more)
     rows = held_out_batch(config, args.world_size)
     how = dict(tokenizer=run.tokenizer, batch_size=rows, probability=config.mask_probability)
     measures = {name: functools.partial(heldout_loss, lines=blocks, **how) for name, blocks in run.evaluated.items()}

@@ -11,7 +11,7 @@ import itertools
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, overload
 
 import numpy as np
 import torch
@@ -47,7 +47,7 @@ class PackedBlocks(Dataset):
                 if not 0 <= place < n_blocks:
                     raise IndexError(f"block {place} of {n_blocks}")
                 file.seek(block.nbytes * place)
-                file.readinto(block)
+                file.readinto(block.data)
         return torch.from_numpy(ids).long()
 
 # %% ../../nbs/06_training/01_lm_data.ipynb #a5fabc1c
@@ -67,6 +67,16 @@ def _token_stream(tokenizer, lines, batch_size=1000) -> Iterator[np.ndarray]:
                 texts = [ids if _ends_text(tokenizer, ids) else [*ids, eos] for ids in texts]
             bar.update(len(batch))
             yield np.fromiter(itertools.chain.from_iterable(texts), "<i4")
+
+
+@overload
+def pack(tokenizer: PreTrainedTokenizerBase, lines: Iterable[str], length: int, file: None = None) -> torch.Tensor: ...
+
+
+@overload
+def pack(
+    tokenizer: PreTrainedTokenizerBase, lines: Iterable[str], length: int, file: str | Path | None
+) -> torch.Tensor | PackedBlocks: ...
 
 
 def pack(
@@ -201,7 +211,7 @@ class MaskedBlocks(Dataset):
 
     def __init__(
         self,
-        blocks: Sequence[torch.Tensor],  # (n, length) token ids: a tensor or `PackedBlocks`
+        blocks: torch.Tensor | PackedBlocks,  # (n, length) token ids
         n: int,  # how many blocks training sees
         tokenizer: PreTrainedTokenizerBase | None = None,  # masks blocks; None: a causal model's, which are not masked
         seed: int = 0,

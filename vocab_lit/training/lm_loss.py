@@ -9,7 +9,7 @@ import contextlib
 import functools
 import math
 from collections.abc import Callable, Iterable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import torch
 from torch.nn import functional as F
@@ -74,12 +74,14 @@ def lm_loss(
         return F.cross_entropy(head_logits(model, output, hidden).float(), targets, reduction="sum")
 
     max_logits = max_logits or 2 ** (30 if hidden.is_cuda else 28)
-    size = max(1, max_logits // model.get_input_embeddings().weight.shape[0])
+    embeddings = cast("torch.Tensor", model.get_input_embeddings().weight)
+    size = max(1, max_logits // embeddings.shape[0])
     parts = list(zip(hidden.split(size), targets.split(size)))
     if len(parts) == 1:
         loss = part_loss(*parts[0])
     else:
-        loss = sum(checkpoint(part_loss, *part, use_reentrant=False) for part in parts)
+        losses = (checkpoint(part_loss, *part, use_reentrant=False) for part in parts)
+        loss = cast("torch.Tensor", sum(losses))  # of two parts at least
     if reduction == "sum":
         return loss
     return loss / (len(targets) if positions is None else labelled.sum())
@@ -131,7 +133,7 @@ def heldout_loss(
     model.eval()
     batches = list(zip(inputs.split(batch_size), labels.split(batch_size)))
     for ids, targets in tqdm(batches, desc="held-out loss", delay=2, leave=False):
-        batch = {"input_ids": ids, "labels": targets}
+        batch: dict[str, Any] = {"input_ids": ids, "labels": targets}
         if fixed_shapes:
             batch["positions"] = label_positions(targets, probability, masked)
         total += loss(**{name: value.to(model.device) for name, value in batch.items()}, reduction="sum").item()

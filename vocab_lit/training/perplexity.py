@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 import torch
@@ -103,6 +103,7 @@ def text_stream(
     "Lay texts end to end, with what is predicted in them; `ValueError` where nothing is."
     lines, (before, after) = list(lines), _surrounding_ids(tokenizer, masked)
     parts, targets, unknown = [], [], 0
+    unknown_id = cast("int", tokenizer.unk_token_id)  # or None, which no text has
     if not before and not masked:  # something that the first token can follow
         parts, targets = [np.array(after[:1], np.int32)], [np.zeros(1, bool)]
     for text in _text_ids(tokenizer, lines):
@@ -112,7 +113,7 @@ def text_stream(
             is_target &= ~np.isin(ids, tokenizer.all_special_ids)
         parts.append(ids)
         targets.append(is_target)
-        unknown += text.count(tokenizer.unk_token_id)
+        unknown += text.count(unknown_id)
     if not any(is_target.any() for is_target in targets):
         raise ValueError("the text has no token to predict; give at least one line of text")
     n_bytes = sum(len(line.encode()) + 1 for line in lines)
@@ -159,7 +160,8 @@ def _batches(stream, windows, pass_of, n_passes, batch_size) -> Iterator[tuple[t
 
 def _nats(model, batches, mask_id: int | None) -> float:  # mask_id: None for a causal model
     "Negative log-likelihood of all tokens that are predicted."
-    more, training, nats = {} if mask_id is not None else {"use_cache": False}, model.training, 0.0
+    more: dict[str, Any] = {} if mask_id is not None else {"use_cache": False}
+    training, nats = model.training, 0.0
     model.eval()
     for inputs, is_target in batches:
         labels = inputs.where(is_target, -100)
@@ -240,6 +242,7 @@ def perplexity(
     pass_of, n_passes = _passes(stream, masked, probability, seed)
     windows = _windows(len(stream.ids), length, stride)
     batches = _batches(stream, windows, pass_of, n_passes, batch_size)
-    nats = _nats(model, batches, tokenizer.mask_token_id if masked else None)
+    mask_id = cast("int", tokenizer.mask_token_id) if masked else None  # transformers declares lists besides
+    nats = _nats(model, batches, mask_id)
     n_targets = int(stream.is_target.sum())
     return Perplexity("pseudo" if masked else "causal", nats, n_targets, stream.bytes, stream.unknown)

@@ -34,7 +34,8 @@ class Processes:
         given = self.environment.get("TORCHELASTIC_USE_AGENT_STORE") == "True"
         address, port = self.environment["MASTER_ADDR"], int(self.environment["MASTER_PORT"])
         keeps = self.rank == 0 and not given
-        return torch.distributed.TCPStore(address, port, self.n, keeps, wait_for_workers=False, multi_tenant=True)
+        store = torch.distributed.TCPStore  # pyright: ignore[reportPrivateImportUsage]  # public, by its documentation
+        return store(address, port, self.n, keeps, wait_for_workers=False, multi_tenant=True)
 
     @property
     def _key(self) -> str:  # of this start: torchrun can start its processes again
@@ -51,9 +52,11 @@ class Processes:
 
     def hear(self) -> str:
         "Wait for the word of the first process. Signals are heeded."
-        while not self._store.check([self._key]):
+        store = self._store
+        assert store is not None  # one process alone has nothing to hear
+        while not store.check([self._key]):
             time.sleep(0.2)
-        return self._store.get(self._key).decode()
+        return store.get(self._key).decode()
 
     @contextmanager
     def alone(self) -> Iterator[None]:

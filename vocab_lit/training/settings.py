@@ -53,7 +53,10 @@ EMBEDDINGS = ("all", "new", "none")
 # %% ../../nbs/06_training/00_settings.ipynb #b4ae67bc
 def _check_lora(given: LaptConfig | LaptSettings) -> None:
     "`SettingError` where LoRA cannot learn so, or would have to."
-    mode = given.mode or PRESETS[given.preset].mode
+    mode = given.mode
+    if isinstance(given, LaptSettings):
+        mode = mode or PRESETS[given.preset].mode
+    assert mode is not None  # hyper-parameters always have one
     if given.lora:
         LoraSettings.read(given.lora).check()
         if all(stage.learns != "all" for stage in MODES[mode]):
@@ -132,7 +135,7 @@ class LaptConfig(Settings):
 
     def within_epochs(
         self,
-        n_blocks: int,  # of the training text
+        n_blocks: float,  # of the training text, and of the replayed one
     ) -> LaptConfig:
         "The hyper-parameters on a text: its steps are at most those of `max_epochs`."
         longest = math.ceil(self.max_epochs * n_blocks / self.batch_size)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from itertools import accumulate
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import torch
 from torch import nn
@@ -17,6 +17,7 @@ from ..text.settings import one_of
 from .settings import MODES
 
 if TYPE_CHECKING:
+    from torch.optim.lr_scheduler import LambdaLR
     from transformers import PreTrainedModel
 
     from vocab_lit.training.settings import LaptConfig, Stage
@@ -75,7 +76,7 @@ def _schedule(config, steps) -> Callable[[int], float]:
     optimizer = torch.optim.SGD([nn.Parameter(torch.zeros(1))])  # not used; a schedule wants one
     warmup = round(config.warmup * config.steps)
     made = get_scheduler(config.schedule, optimizer, num_warmup_steps=warmup, num_training_steps=steps)
-    return made.lr_lambdas[0]
+    return cast("LambdaLR", made).lr_lambdas[0]  # a warm-up and a decay, by steps alone
 
 
 def rate_factor(config: LaptConfig) -> Callable[[int], float]:  # of the step

@@ -9,7 +9,7 @@ import functools
 import os
 from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import torch
 from torch.distributed.fsdp import FSDPModule
@@ -28,6 +28,8 @@ from .settings import MODES
 from .stages import rate_factor, total_steps
 
 if TYPE_CHECKING:
+    from collections.abc import Sized
+
     from transformers import PreTrainedModel
 
     from vocab_lit.training.settings import LaptConfig, RunOptions
@@ -80,11 +82,14 @@ class LaptTrainer(CheckpointTrainer):
         return super().create_optimizer(model)
 
     def _get_train_sampler(self, train_dataset=None):
-        return SequentialSampler(train_dataset or self.train_dataset)
+        dataset = cast("Sized", train_dataset or self.train_dataset)  # `Replayed` or `MaskedBlocks`
+        return SequentialSampler(dataset)
 
     def create_scheduler(self, num_training_steps: int, optimizer: Any = None) -> Any:
         "The learning rate at each step, in the stages of the configuration."
-        self.lr_scheduler = torch.optim.lr_scheduler.LambdaLR(optimizer or self.optimizer, rate_factor(self.config))
+        optimizer = optimizer or self.optimizer
+        assert optimizer is not None  # it is made first
+        self.lr_scheduler = torch.optim.lr_scheduler.LambdaLR(optimizer, rate_factor(self.config))
         self._created_lr_scheduler = True
         return self.lr_scheduler
 
@@ -116,7 +121,7 @@ def check_reports(
     names: Sequence[str],  # of transformers' integrations
 ) -> None:
     "`ValueError` where losses cannot be reported as they are to be."
-    from transformers.integrations import get_available_reporting_integrations
+    from transformers.integrations.integration_utils import get_available_reporting_integrations
 
     there = get_available_reporting_integrations()
     for name in names:

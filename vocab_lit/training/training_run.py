@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 import vocab_lit
 from ..methods.plan import Plan
@@ -42,6 +42,7 @@ from .settings import KeepSettings, LaptConfig, LaptSettings, RunSettings, check
 
 if TYPE_CHECKING:
     import pandas as pd
+    from torch import Tensor
     from transformers import PreTrainedModel, PreTrainedTokenizerBase, TrainerCallback
 
 log = logging.getLogger("vocab_lit")
@@ -99,10 +100,12 @@ def _add_adapter(model, tokenizer, adapter: LanguageAdapter, config, seed) -> Pr
         raise ValueError(f"mode {mode} is for a model that learns itself; a language adapter learns in mode all")
     if config.lora:
         raise ValueError("a language adapter is all that learns; leave lora out, or train the model itself with it")
-    madx, rows = MadX(model), None
+    madx = MadX(model)
+    rows: dict[str, Tensor] | None = None
     if adapter.vocabulary:
         own = Source.from_pretrained(adapter.vocabulary)
-        rows, tokenizer = token_parameters(own.load()), own.tokenizer
+        rows = {**token_parameters(own.load())}
+        tokenizer = own.tokenizer
     madx.add_language(adapter.name, adapter.config, rows, tokenizer, seed)
     madx.activate(adapter.name)
     return tokenizer
@@ -137,6 +140,11 @@ class _Run:
     keep: KeepSettings
     teacher: Teacher | None  # from which they learn in mode distil
     lora: LoraAdapter | None  # inside the model
+
+    @property
+    def madx(self) -> MadX:
+        "The adapters inside the model, where one is trained."
+        return cast("MadX", self.model.madx)  # `MadX` notes itself there
 
     @property
     def facts(self) -> dict:
@@ -244,6 +252,7 @@ def _open_teacher(source: Source, given: str, new: list[int] | None, config: Lap
     if not given and not Path(made_from or "?").is_dir():
         told = f"the model was made from {made_from}, which is no folder here" if made_from else "none is known"
         raise ValueError(f"mode distil needs the source model as a teacher, and {told}; give --teacher DIR")
+    assert new is not None  # in mode distil, only they learn
     return Teacher.open(given or made_from, new)
 
 # %% ../../nbs/06_training/07_training_run.ipynb #9be52e3d
@@ -436,7 +445,7 @@ def _learning(job: _Run) -> Iterator[None]:
     "Inside the block the model is made so that what is to learn can: an adapter, low-dimensional or new embeddings."
     with ExitStack() as inside:
         if job.adapter:
-            inside.enter_context(job.model.madx.learning(job.adapter.name))
+            inside.enter_context(job.madx.learning(job.adapter.name))
         if job.layer:
             inside.enter_context(factored(job.model, job.layer))
         if job.new is not None:
@@ -495,7 +504,7 @@ def _write(job: _Run, losses, folder: Path, out: Path, kept: Kept) -> None:
     losses.to_csv(folder / "losses.csv", index=False)
     shutil.copy(out / "run/metrics.jsonl", folder)
     if job.adapter:
-        write_adapter(job.model.madx, "language", job.adapter.name, folder)
+        write_adapter(job.madx, "language", job.adapter.name, folder)
         return
     told = _training_facts(job, losses)
     if kept.parts:
@@ -516,14 +525,14 @@ def _write_model(job: _Run, folder: Path) -> None:
     "Save a whole model, with what stood beside the one that was trained."
     save_model(job.model, folder)
     if job.model.source_folder:
-        copy_beside(job.model.source_folder, folder)
+        copy_beside(cast("Path", job.model.source_folder), folder)  # noted by `Source.load`
     if job.layer:
         job.layer.save(folder / "factors.safetensors")
     save_tokenizer(job.tokenizer, folder)
     for file in ("plan.npz", "new_tokens.json", "vocab_lit.json"):  # where the vocabulary came from
         if (job.source.files / file).is_file():
             shutil.copy(job.source.files / file, folder / file)
-    keep_source_files(job.source.files, folder)
+    keep_source_files(str(job.source.files), folder)
 
 
 def finish_run(
