@@ -392,7 +392,7 @@ def lapt_files(
     >>> from vocab_lit.text.phrasebook import lines
     >>> with TemporaryDirectory() as folder:
     ...     file = Path(folder, "sw.txt")
-    ...     _ = file.write_text("\n".join(lines("sw", 60, seed=0)))
+    ...     _ = file.write_text("\n".join(lines("sw", 600, seed=0)))
     ...     settings = LaptSettings(steps=2, batch_size=2)
     ...     losses = lapt_files(data_path("models", "mini-xlmr"), [file], Path(folder, "out"), settings)
     >>> list(losses.columns)
