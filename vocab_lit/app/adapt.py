@@ -34,7 +34,7 @@ __all__ = ['log', 'RunNote', 'check_start', 'adapt_files']
 
 # %% ../../nbs/09_app/11_adapt.ipynb #caf96adc
 def _differences(before: dict[str, dict], now: dict[str, dict]) -> list[str]:
-    "What is otherwise than before, in words; stages that are no more do not count."
+    "The differences from before, in words; stages that no longer exist do not count."
     return [line for name in now for line in differences(before.get(name, {}), now[name])]
 
 
@@ -140,7 +140,7 @@ def _make(run: AdaptRun, stage: Stage, at: str) -> None:
 
 
 def _closing_lines(run: AdaptRun) -> list[str]:
-    "What matters of the transplant and of the model that was made, when all else has been said."
+    "Closing remarks on the transplant and on the model that was made."
     final, start = run.asked.final(run.out), Source.from_pretrained(run.out / "start")
     note = json.loads((run.out / "start/vocab_lit.json").read_text(encoding="utf-8"))
     plan = Plan.load(run.out / "start", start.vocab)

@@ -188,7 +188,7 @@ class AdaptReport:
 
     @property
     def language(self) -> str:
-        "What the language is called."
+        "The language's name."
         given = self.asked.adapt.language
         return Locale("en").languages.get(given, given) or "the language"
 

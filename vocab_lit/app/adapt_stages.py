@@ -124,7 +124,7 @@ class Stage(ABC):
 
     @property
     def path(self) -> Path:
-        "What it makes."
+        "The file or folder that the stage makes."
         return self.out / self.makes
 
     @property
@@ -135,7 +135,7 @@ class Stage(ABC):
     @property
     @abstractmethod
     def about(self) -> str:
-        "What will be done."
+        "The stage's work, in words."
 
     @abstractmethod
     def make(self) -> None:
@@ -360,7 +360,7 @@ class ScoresStage(Stage):
         return models | ({"trained": Source.from_pretrained(self.out / "model")} if self.asked.lapt.trains else {})
 
     def _decided_by(self, name: str, task: str) -> dict:
-        "What decides the scores of a model."
+        "The settings that decide a model's scores."
         a = self.asked
         model = dict(model=a.opened.name, text=a.facts()["text"]) if name == "source" else a.facts_until("training")
         return model | (a.tasks[task].facts if task in a.tasks else {})

@@ -108,7 +108,7 @@ def _known_text(files: Sequence[str | Path]) -> Beside:
 # %% ../../nbs/09_app/12_inspection.ipynb #9d4bdc79
 @dataclass
 class Inspection:
-    "What is known of a vocabulary and a text."
+    "The facts on a vocabulary and a text."
 
     model: str  # folder or name
     text_files: tuple[str, ...]

@@ -150,7 +150,7 @@ def _commented(values: Mapping[str, object], keys: Mapping[str, Key], indent: st
 
 
 def _known_of(code: str) -> list[str]:
-    "What is known of a language, in comments."
+    "The facts on a language, as comments."
     facts, resources = language_facts(code), language_resources(code)
     own = facts["own name"] if facts["own name"] != facts["name"] else ""
     width = max((len(r["name"]) for r in resources), default=0)

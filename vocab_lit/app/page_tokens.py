@@ -140,7 +140,7 @@ def origins(plan: Plan) -> np.ndarray:  # (n_target,) index into ORIGINS
 
 
 def _marks(vocab: Vocab) -> tuple[str, str]:
-    "What the tokenizer writes before word-initial and before word-internal tokens."
+    "The marks that the tokenizer writes before word-initial and before word-internal tokens."
     dialect = vocab.dialect
     if dialect is None:
         return "", ""

@@ -107,7 +107,7 @@ def _facts(made: MadeFolder, sample: list[str]) -> dict[str, object]:
 
 
 def _notes(made: MadeFolder, sample: list[str]) -> list[str]:
-    "What the page lacks, and why; and what is odd about the model."
+    "Remarks on missing parts of the page, with their reasons, and on oddities of the model."
     notes = list(made.note.get("notes", []))
     if not sample:
         notes.append("Lines before and after: no text was given, and the folder has none; give one by --text.")

@@ -29,7 +29,7 @@ __all__ = ['AdaptSettings', 'Adaptation']
 # %% ../../nbs/09_app/00_settings.ipynb #c0b32cfa
 @settings
 class AdaptSettings(Settings):
-    "What an adaptation is told of its text and its report."
+    "Options of an adaptation's text and report."
 
     language: str = option("", "what the language is called in the report")
     held_out: Files = option((), "text to evaluate on", shown="up to 2,000 lines of the text")
@@ -178,7 +178,7 @@ class Adaptation:
         check_vocab_size(self.transplant.tokenizer, self.text)
 
     def facts(self) -> dict[str, dict]:
-        "What decides the result of each stage, by stage, besides what decides those before it."
+        "The settings that decide the result of each stage, besides those of the stages before it."
         wanted, init = self.transplant.tokenizer, self.transplant.init
         vectors = {name: value for name, value in asdict(self.transplant.vectors).items() if name != "threads"}
         lapt = {name: value for name, value in asdict(self.lapt).items() if name != "micro_batch"}
@@ -200,7 +200,7 @@ class Adaptation:
         )
 
     def facts_until(self, last: str) -> dict[str, dict]:
-        "What decides the result of a stage, by stage: its own settings, and those of the stages before it."
+        "The settings that decide the result of a stage, by stage: its own, and those of the stages before it."
         facts = self.facts()
         names = list(facts)
         return {name: facts[name] for name in names[: names.index(last) + 1]}

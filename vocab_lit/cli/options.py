@@ -132,7 +132,7 @@ TEXT_HELP = (
 
 
 def sources(shown: str | bool = False) -> dict[str, Any]:
-    "What all options that take text sources have; `shown`: what the help says of their default."
+    "The Typer parameter of options that take text sources; `shown` is their default in the help."
     return dict(callback=_with_field, show_default=shown)
 
 

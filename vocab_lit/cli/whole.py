@@ -50,7 +50,7 @@ def _tasks(given: Settings, setup: dict, seeds: int, seed: int) -> dict[str, Eva
 
 
 def _planned_stages(asked: Adaptation, out: Path, push_to_hub: str | None) -> list[dict]:
-    "What an adaptation would do; errors are those with which it would begin."
+    "The stages of an adaptation; errors are those with which it would begin."
     from vocab_lit.app.adapt import check_start
     from vocab_lit.app.adapt_stages import AdaptRun
 

@@ -92,7 +92,7 @@ class Part:
 
     @cached_property
     def value(self) -> Any:
-        "What Python makes of it."
+        "The value as a Python object."
         return yaml.SafeLoader("").construct_document(self.node)
 
     @property
