@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 
 from benchmarks.tests.toys import small_model
 from vocab_lit.cli.main import app
-from vocab_lit.text.corpus import _Hashes
+from vocab_lit.text.cleaning import _Hashes
 from vocab_lit.text.phrasebook import lines
 from vocab_lit.tokens.train import train_tokenizer
 

@@ -63,7 +63,7 @@ class Prepared:
     cell: GridCell  # any of them
     spent: list[float] = field(default_factory=list)  # CPU seconds that are no cell's own
 
-    def _made(self, path: Path, make: Callable[[Path], None]) -> Path:
+    def _made(self, path: Path, make: Callable[[Path], object]) -> Path:
         self.spent.append(made_once(path, make))
         return path
 
@@ -152,7 +152,7 @@ class Prepared:
 
     def factors(self, way: Way) -> Path:
         "The factors of the source model's embeddings."
-        how = way.init.recipe.factoring
+        how = way.init.recipe.factoring  # pyright: ignore[reportAttributeAccessIssue] # of a FactoredRecipe
         path = self._path(f"factors-{self.cell.model}-{_short(asdict(how))}.safetensors")
         return self._made(path, lambda out: factorize_files(self.source, out, how))
 
@@ -174,7 +174,7 @@ class Prepared:
     def task_adapter(self, way: Way, settings: EvaluateSettings) -> Path:  # settings: of the cell's evaluation
         "The adapter of a task, which is learnt on that of the source language."
         language = self.source_adapter(way)
-        shape = dict(language_adapter=str(language), last_layer=way.adapter.get("last_layer", True))
+        shape = dict(language_adapter=str(language), last_layer=(way.adapter or {}).get("last_layer", True))
         asked = replace(settings, test=settings.dev or settings.train, **shape)
         path = self._path(f"task-{settings.task}-{language.name}-{_short(asdict(asked))}")
 
@@ -244,10 +244,12 @@ def _watcher(tokenizer, lines):
             self.bits, self.learning, self.tied = {}, 0, 0
 
         def on_step_end(self, args, state, control, model=None, **_):
+            assert model is not None  # the Trainer gives it
             learning = sum(p.numel() for p in model.parameters() if p.requires_grad)
             self.learning = max(self.learning, learning)
 
         def on_evaluate(self, args, state, control, model=None, **_):
+            assert model is not None
             self.bits[state.global_step] = perplexity(model, tokenizer, lines).bits_per_byte
 
     return Watcher()
@@ -293,7 +295,7 @@ def _scores(prepared: Prepared, way: Way, model: Path, task, seed: int, work: Pa
     made = {split: tag_file(path, task.tags, work) if path else "" for split, path in files.items()}
     asked = replace(asked, **made)
     if way.adapter is not None:
-        shape = dict(language_adapter=str(model), last_layer=way.adapter.get("last_layer", True))
+        shape = dict(language_adapter=str(model), last_layer=(way.adapter or {}).get("last_layer", True))
         model = Path(prepared.source)
         if task.zero_shot:
             shape["task_adapter"] = str(prepared.task_adapter(way, asked))

@@ -8,22 +8,24 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
+from typing import Any, TypeVar
 
 from ..methods.settings import InitSettings, TransplantSettings
 from ..models.settings import LanguageAdapter
 from .adaptation import KNOW_SOURCE, SIZES, VOCABULARIES
 from ..text.corpus import Amount
-from ..text.settings import SettingError, options
+from ..text.settings import SettingError, Settings, options
 from ..text.yaml_file import check_key, listed, mapping, number, whole, wrong
 from ..tokens.settings import TokenizerSettings, TrimSettings
 from ..training.settings import LaptSettings
 from ..vectors.settings import VectorSettings
 
 # %% auto #0
-__all__ = ['ADAPTERS', 'AUXILIARY', 'ALL', 'Way', 'each_once', 'read_settings', 'read_seeds', 'read_amounts', 'read_way']
+__all__ = ['T', 'ADAPTERS', 'AUXILIARY', 'ALL', 'Way', 'each_once', 'read_settings', 'read_seeds', 'read_amounts', 'read_way']
 
 # %% ../../nbs/08_study/04_ways.ipynb #c733b254
-ADAPTERS = {"mad-x": {}, "mad-x-2": {"last_layer": False}}
+T = TypeVar("T", bound=Settings)
+ADAPTERS: dict[str, dict[str, Any]] = {"mad-x": {}, "mad-x-2": {"last_layer": False}}
 AUXILIARY = "auxiliary"  # vectors of a smaller model, which is trained on the text
 _ONLY = ("languages", "amounts", "seeds", "tasks")  # what a way can be limited to
 _OWN = ("vocabulary", "lapt", "adapter", "fine_tuning", "zero_shot", *_ONLY)
@@ -42,9 +44,9 @@ class Way:
 
     name: str
     vocabulary: str  # a name in VOCABULARIES
-    given: Mapping[str, object]  # options of tokenizer, vectors, initialisation and trimming
+    given: Mapping[str, Any]  # options of tokenizer, vectors, initialisation and trimming
     lapt: LaptSettings
-    adapter: Mapping[str, object] | None  # the shape of a language adapter; None: the model itself learns
+    adapter: Mapping[str, Any] | None  # the shape of a language adapter; None: the model itself learns
     fine_tuning: Mapping[str, object]  # settings of the tasks that differ from the study's
     zero_shot: bool  # whether it is scored on tasks that are learnt in the source language
     only: Mapping[str, tuple]  # languages, amounts, seeds and tasks that it is limited to
@@ -92,7 +94,7 @@ class Way:
 
     def language_adapter(self, name: str, vocabulary: str = "") -> LanguageAdapter:
         "The adapter of a language."
-        return LanguageAdapter(name, vocabulary, **self.adapter)
+        return LanguageAdapter(name, vocabulary, **self.adapter or {})
 
     @property
     def mode(self) -> str:
@@ -117,7 +119,7 @@ def each_once(values: list, at: str) -> tuple:
     return tuple(values)
 
 
-def read_settings(cls: type, given: dict, at: str) -> object:
+def read_settings(cls: type[T], given: dict, at: str) -> T:
     "Settings from a part of the file, checked."
     for name, value in given.items():
         check_key(name, options(cls), at)

@@ -38,7 +38,7 @@ def check_key(
         raise wrong(at, f"no {what} {name!r}{inside}; {did_you_mean(str(name), known)}")
 
 
-def mapping(value: object, at: str) -> dict[str, object]:
+def mapping(value: object, at: str) -> dict[str, Any]:
     "A mapping with its keys as text; `ValueError` for any other value."
     if not isinstance(value, dict):
         raise wrong(at, "lines of the form `key: value` are expected")
