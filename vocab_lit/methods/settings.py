@@ -24,6 +24,8 @@ from ..tokens.settings import TokenizerSettings, check_tokenizer_path
 from ..vectors.settings import VectorSettings
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from vocab_lit.methods.recipe import Recipe
 
 # %% auto #0
@@ -142,7 +144,7 @@ class TransplantSettings:
 
     def check(
         self,
-        text: Sequence[str] = (),  # files in the target language, if there are
+        text: Sequence[str | Path] = (),  # files in the target language, if there are
     ) -> None:
         "`ValueError` where an option, or how options go together, cannot be."
         for group in (self.tokenizer, self.vectors, self.init):
@@ -153,7 +155,7 @@ class TransplantSettings:
 
     def only_adds(
         self,
-        text: Sequence[str] = (),
+        text: Sequence[str | Path] = (),
     ) -> bool:
         "Whether the source vocabulary stays but for given tokens."
         wanted = self.tokenizer
@@ -161,7 +163,7 @@ class TransplantSettings:
 
     def recipe(
         self,
-        text: Sequence[str] = (),
+        text: Sequence[str | Path] = (),
     ) -> Recipe:
         "The recipe that makes the embeddings of all but given tokens."
         if not self.only_adds(text):
@@ -182,7 +184,7 @@ class TransplantSettings:
         return replace(self, vectors=replace(self.vectors, **unused))
 
 
-def keeps_the_others(settings: TransplantSettings, recipe: Recipe, text: Sequence[str]) -> None:
+def keeps_the_others(settings: TransplantSettings, recipe: Recipe, text: Sequence[str | Path]) -> None:
     "A method has nothing to make where tokens are only added to the source vocabulary."
     if settings.only_adds(text) and settings.init.method != InitSettings.method:
         problem = (
@@ -191,20 +193,20 @@ def keeps_the_others(settings: TransplantSettings, recipe: Recipe, text: Sequenc
         raise SettingError("method", problem + "leave it out, or give --text or --tokenizer for another vocabulary")
 
 
-def expands_by_copying(settings: TransplantSettings, recipe: Recipe, text: Sequence[str]) -> None:
+def expands_by_copying(settings: TransplantSettings, recipe: Recipe, text: Sequence[str | Path]) -> None:
     "Vocabulary expansion needs a method that copies overlapping tokens."
     if settings.tokenizer.extend and not copies_overlap(recipe):
         problem = f"vocabulary expansion keeps the source embeddings, and {recipe.name} makes all of them anew; "
         raise SettingError("extend", problem + "give a method that copies overlapping tokens, as focus or identity")
 
 
-def has_tokenizer(settings: TransplantSettings, recipe: Recipe, text: Sequence[str]) -> None:
+def has_tokenizer(settings: TransplantSettings, recipe: Recipe, text: Sequence[str | Path]) -> None:
     "A tokenizer is given, or there is text to train it on."
     if not (text or settings.tokenizer.tokenizer or settings.only_adds(text)):
         raise SettingError("text", "give text to train a tokenizer on, or --tokenizer")
 
 
-def takes_the_vectors(settings: TransplantSettings, recipe: Recipe, text: Sequence[str]) -> None:
+def takes_the_vectors(settings: TransplantSettings, recipe: Recipe, text: Sequence[str | Path]) -> None:
     "A file or folder of vectors suits the method."
     file = settings.vectors.file
     if file and file.is_dir() and recipe.needs != "token vectors":
@@ -215,21 +217,21 @@ def takes_the_vectors(settings: TransplantSettings, recipe: Recipe, text: Sequen
         raise SettingError("vectors", problem)
 
 
-def has_vectors(settings: TransplantSettings, recipe: Recipe, text: Sequence[str]) -> None:
+def has_vectors(settings: TransplantSettings, recipe: Recipe, text: Sequence[str | Path]) -> None:
     "Vectors that the method needs are given, or there is text to make them from."
     if recipe.needs in ("token vectors", "word vectors") and not (text or settings.vectors.file):
         problem = f"{recipe.name} needs {recipe.needs}; give --text to make them from, or a file of --vectors"
         raise SettingError("vectors", problem)
 
 
-def uses_both_languages(settings: TransplantSettings, recipe: Recipe, text: Sequence[str]) -> None:
+def uses_both_languages(settings: TransplantSettings, recipe: Recipe, text: Sequence[str | Path]) -> None:
     "Options for two languages go with methods that need aligned vectors."
     if recipe.needs != "aligned vectors" and (given := settings.vectors.between_languages):
         problem = f"{recipe.name} has no use for it; leave it out, or choose wechsel or ofa"
         raise SettingError(next(iter(given)), problem)
 
 
-def has_both_languages(settings: TransplantSettings, recipe: Recipe, text: Sequence[str]) -> None:
+def has_both_languages(settings: TransplantSettings, recipe: Recipe, text: Sequence[str | Path]) -> None:
     "Methods that need aligned vectors have word vectors of both languages, and a dictionary."
     if recipe.needs != "aligned vectors":
         return

@@ -13,11 +13,12 @@ import zipfile
 from collections.abc import Collection
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import torch
 from safetensors.torch import load_file, save_file
 
+from .lazy_weights import input_weight
 from .madx import Adapter, MadX, check_name
 from .settings import AdapterConfig
 from .source import load_model
@@ -111,6 +112,7 @@ def from_json(
     "An adapter's shape from a file; `ValueError` names what this package cannot compute."
     told = facts.get("config")
     _check_type(isinstance(told, dict), path, '"config"', "the shape of an adapter", told)
+    assert isinstance(told, dict)
     told = {k.lower(): v for k, v in told.items()}  # old files write LN_before and MH_Adapter
     if isinstance(nice := told.pop("invertible_adapter", None), dict):
         told |= dict(inv_adapter=nice.get("block_type"), inv_adapter_reduction_factor=nice.get("reduction_factor"))
@@ -126,7 +128,8 @@ def from_json(
     activation = str(told.get("non_linearity", "relu")).lower()
     if "version" not in facts:
         activation = _BEFORE_VERSIONS.get(activation, activation)
-    return AdapterConfig(reduction, activation, invertible, tuple(left_out))
+    factor = cast("float", reduction)  # as was checked
+    return AdapterConfig(factor, activation, invertible, tuple(left_out))
 
 # %% ../../nbs/05_models/15_adapterhub.ipynb #29b523cd
 _LAYER = re.compile(
@@ -392,7 +395,8 @@ def _numbered(model: PreTrainedModel, config: dict[str, Any]) -> dict[str, str]:
         ("masked_lm", 2): lm_head if hasattr(model, "lm_head") else cls,
     }
     activation = config.get("activation_function")
-    usual = {"masked_lm": "gelu", "dependency_parsing": None}.get(kind, "tanh")
+    usual_of: dict[Any, str | None] = {"masked_lm": "gelu", "dependency_parsing": None}
+    usual = usual_of.get(kind, "tanh")
     if (kind, layers) not in shapes or config.get("use_pooler") or activation != usual:
         raise ValueError(
             f"a head of type {kind} with {layers} layers and activation {activation} has no counterpart "
@@ -401,9 +405,9 @@ def _numbered(model: PreTrainedModel, config: dict[str, Any]) -> dict[str, str]:
     return shapes[kind, layers]
 
 
-def _head_parameters(model: PreTrainedModel) -> dict[str, torch.nn.Parameter]:
+def _head_parameters(model: PreTrainedModel) -> Tensors:
     "The parameters of a prediction head by name; of those that are tied, by the first name."
-    prefix, tied = f"{model.base_model_prefix}.", model.get_input_embeddings().weight
+    prefix, tied = f"{model.base_model_prefix}.", input_weight(model)
 
     def in_head(name):
         return name.startswith(f"{prefix}pooler.") or not name.startswith((prefix, "madx."))
@@ -413,7 +417,7 @@ def _head_parameters(model: PreTrainedModel) -> dict[str, torch.nn.Parameter]:
 
 def _write_head(model: PreTrainedModel, folder: Path, safetensors: bool) -> None:
     "Write the prediction head of a model."
-    labels = model.config.label2id
+    labels = cast("dict[str, int]", model.config.label2id)  # transformers always makes one
     facts = _facts(model, None, None) | dict(label2id=labels, num_labels=len(labels))
     _write(folder, "head", facts, _head_parameters(model), safetensors)
 
@@ -463,8 +467,8 @@ def load_head(model: PreTrainedModel, folder: str | Path) -> None:  # of the cla
 def _head_weights(model: PreTrainedModel, folder: Path, config: dict[str, Any] | None) -> Tensors:
     "The weights of a saved head by the names of `_head_parameters`, without tied embeddings."
     numbers = _numbered(model, config) if config else {}
-    name_of = {p: name for name, p in model.named_parameters()}
-    embeddings, weights = model.get_input_embeddings().weight, {}
+    name_of: dict[torch.nn.Parameter | None, str] = {p: name for name, p in model.named_parameters()}
+    embeddings, weights = input_weight(model), {}
     for key, value in _tensors(folder, *_FILES["head"][1:]).items():
         if m := re.fullmatch(r"heads\.[^.]+\.(\d+|biaffine_\w+)\.(\w+)", key):
             key = f"{numbers.get(m[1], m[1])}.{m[2]}"

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .lazy_weights import rows_of
+from .lazy_weights import input_weight, rows_of
 from .source import open_model
 from .transplant import transplant
 from ..text.corpus import Lines
@@ -41,9 +41,9 @@ def embedding_vectors(
     name: str = "the auxiliary model",
 ) -> TokenVectors:
     "The input embeddings of an auxiliary model as vectors of tokens; `ValueError` where it has none of the tokens."
-    rows = rows_of(model.get_input_embeddings().weight)
-    own, vocab = Vocab.from_tokenizer(own), Vocab.from_tokenizer(tokenizer)
-    ids = overlap(own, vocab, fuzzy=False)
+    rows = rows_of(input_weight(model))
+    own_vocab, vocab = Vocab.from_tokenizer(own), Vocab.from_tokenizer(tokenizer)
+    ids = overlap(own_vocab, vocab, fuzzy=False)
     ids[ids >= len(rows)] = -1
     known = (ids >= 0) & np.array([t.kind in ("text", "byte") for t in vocab])
     if not known.any():

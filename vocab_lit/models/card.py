@@ -78,13 +78,13 @@ def keep_source_files(
     folder: Path,  # of the model that was made from it
 ) -> None:
     "Copy the licence's text, and the source's own card under another name."
-    source = Path(source) if source else None
-    if source is None or not source.is_dir():
+    beside = Path(source) if source else None
+    if beside is None or not beside.is_dir():
         return
     for pattern in ("LICENSE*", "LICENCE*", "NOTICE*", _KEPT):
-        for file in filter(Path.is_file, source.glob(pattern)):
+        for file in filter(Path.is_file, beside.glob(pattern)):
             shutil.copy(file, folder / file.name)
-    readme = source / "README.md"
+    readme = beside / "README.md"
     if readme.is_file() and not _is_ours(readme):
         shutil.copy(readme, folder / _KEPT)
 
@@ -311,7 +311,9 @@ def write_card(
     "Write the model card of a folder from its note, and add to the note what more is known."
     folder = Path(folder)
     file = folder / "vocab_lit.json"
-    note = json.loads(file.read_text(encoding="utf-8")) if file.is_file() else dict(vocab_lit=vocab_lit.__version__)
+    note: dict[str, Any] = dict(vocab_lit=vocab_lit.__version__)
+    if file.is_file():
+        note = json.loads(file.read_text(encoding="utf-8"))
     note |= more
     if model:
         note.setdefault("model", model)
@@ -334,8 +336,8 @@ def write_lora_card(
     from huggingface_hub import ModelCardData
 
     facts, (auto, task) = source_facts(model), _loader(files)
-    head = dict(pipeline_tag=task) | facts
-    head = ModelCardData(**{k: v for k, v in head.items() if v}, library_name="peft", tags=["vocab_lit", "lora"])
+    known: dict[str, Any] = {k: v for k, v in (dict(pipeline_tag=task) | facts).items() if v}
+    head = ModelCardData(**known, library_name="peft", tags=["vocab_lit", "lora"])
     base = Path(model).name if Path(model).is_dir() else model
     code = f"""```python
 from peft import PeftModel

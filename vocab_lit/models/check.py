@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -122,7 +122,8 @@ def find_special_ids(served: ServedFolder) -> Iterator[Finding]:
 
 def _find_end(served: ServedFolder) -> Iterator[Finding]:
     "Whether generation stops at the tokenizer's end token."
-    ends, own = end_ids(served), served.tokenizer.eos_token_id
+    ends = end_ids(served)
+    own = cast("int | None", served.tokenizer.eos_token_id)  # transformers declares lists besides
     if not ends:
         what = "generation_config.json has no eos_token_id, so that generation runs to the limit"
         yield Finding("special ids", what, "write the end token's id", breaks=False)
@@ -176,14 +177,18 @@ def _find_in_template(served: ServedFolder, name: str, template: str) -> Iterato
 
 def _rendered(tokenizer: PreTrainedTokenizerBase, template: str) -> str:
     "The conversation as a template writes it; a list of parts is tried where a string fails or is left out."
-    texts, first_error = [], None
+    texts: list[str] = []
+    first_error: Exception | None = None
     for in_parts in (False, True):
-        messages = [m | dict(content=[dict(type="text", text=m["content"])]) if in_parts else m for m in _CONVERSATION]
+        messages: list[dict[str, Any]] = list(_CONVERSATION)
+        if in_parts:
+            messages = [m | dict(content=[dict(type="text", text=m["content"])]) for m in _CONVERSATION]
         try:
-            texts.append(tokenizer.apply_chat_template(messages, chat_template=template, tokenize=False))
+            text = tokenizer.apply_chat_template(messages, chat_template=template, tokenize=False)
+            texts.append(cast("str", text))  # with tokenize it were ids
         except Exception as e:  # whatever the template's program raises
             first_error = first_error or e
-    if not texts:
+    if first_error is not None and not texts:
         raise first_error
     return next((text for text in texts if _ANSWER in text), texts[0])
 

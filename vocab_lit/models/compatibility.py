@@ -5,7 +5,7 @@
 # %% ../../nbs/05_models/08_compatibility.ipynb #9b2e8a2d
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 import torch
@@ -14,10 +14,12 @@ from torch import nn
 from ..methods.apply import row_blocks
 from vocab_lit.models.lazy_weights import (
     Shapes,
+    input_weight,
     quantisation_method,
     set_vocabulary_size,
     tensor_shapes,
     token_dimensions,
+    vocabulary_part,
 )
 from vocab_lit.models.positions import (
     POSITION_BUFFERS,
@@ -112,7 +114,7 @@ def check_source(
 
 def check_rows(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase) -> None:
     "`ValueError` where a token has no row; ids may have gaps."
-    rows, ids = len(model.get_input_embeddings().weight), max(tokenizer.get_vocab().values()) + 1
+    rows, ids = len(input_weight(model)), max(tokenizer.get_vocab().values()) + 1
     if ids > rows:
         told = f"the tokenizer has {ids} token ids and the model {rows} embeddings"
         raise ValueError(f"{told}; the two do not belong together")
@@ -160,7 +162,7 @@ _POOLS_AT_HIGHEST_IF_2 = ("clip", "groupvit", "xclip")  # where the id of the en
 
 def _check_ids(model: PreTrainedModel, target: Vocab) -> None:
     "`ValueError` where ids of the target vocabulary stand for something else in the model."
-    kind, end = text_part(model.config).model_type, target.roles.get("eos", target.roles.get("sep"))
+    kind, end = vocabulary_part(model.config).model_type, target.roles.get("eos", target.roles.get("sep"))
     if kind.startswith(_POOLS_AT_HIGHEST_ID) and end != len(target) - 1:
         raise ValueError(f"a {type(model).__name__} ends a text at its highest id; give a tokenizer that ends it so")
     if kind.startswith(_POOLS_AT_HIGHEST_IF_2) and end == 2:
@@ -178,11 +180,13 @@ def _check_ids(model: PreTrainedModel, target: Vocab) -> None:
 def _target_config(model: PreTrainedModel, size: int, pad: int | None) -> PreTrainedConfig:
     "A copy of the configuration as a target vocabulary will make it, as far as shapes depend on it."
     config = with_padding(model.config, pad or 0)
-    tables = positions_from_padding(model).values() if pad is not None else ()
-    for _, table in tables:
-        if isinstance(table, nn.Embedding):
-            set_positions(config, len(table.weight), len(table.weight) + pad - table.padding_idx)
     set_vocabulary_size(config, size)
+    if pad is None:
+        return config
+    for _, table in positions_from_padding(model).values():
+        if isinstance(table, nn.Embedding):
+            old = cast("int", table.padding_idx)  # which such tables have
+            set_positions(config, len(table.weight), len(table.weight) + pad - old)
     return config
 
 
@@ -201,10 +205,11 @@ def _target_shapes(model: PreTrainedModel, size: int, pad: int | None) -> Shapes
         return shapes
     for name, (_, table) in positions_from_padding(model).items():
         parent, by_position = name.rpartition(".")[0], {f"{name}.weight": 0}
+        moves = pad - cast("int", table.padding_idx)  # torch declares tensors and modules
         by_position |= {f"{parent}.{buffer}": 1 for buffer in POSITION_BUFFERS}
         for moved, dimension in by_position.items():
             if moved in shapes:
-                _resize(shapes, moved, dimension, shapes[moved][dimension] + pad - table.padding_idx)
+                _resize(shapes, moved, dimension, shapes[moved][dimension] + moves)
     return shapes
 
 

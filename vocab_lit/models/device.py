@@ -45,17 +45,15 @@ class Device:
 
 
 def _has_xla() -> bool:
-    from transformers.utils import is_torch_xla_available
+    from transformers.utils.import_utils import is_torch_xla_available
 
     return is_torch_xla_available()
 
 
 def _xla() -> Device:
-    import torch_xla
-    import torch_xla.core.xla_model as xm
-    import torch_xla.runtime as runtime
-
-    kind = runtime.device_type()
+    torch_xla = importlib.import_module("torch_xla")  # so that it need not be installed to check types
+    xm = importlib.import_module("torch_xla.core.xla_model")
+    kind = importlib.import_module("torch_xla.runtime").device_type()
     try:
         memory = xm.get_memory_info(torch_xla.device())["bytes_limit"]
     except (RuntimeError, KeyError):
@@ -66,13 +64,13 @@ def _xla() -> Device:
 def _tpu() -> Device | None:
     "The device of torch_tpu, which has to be asked for once."
     if not hasattr(torch, "tpu") and importlib.util.find_spec("torch_tpu"):
-        import torch_tpu.api
-
+        api = importlib.import_module("torch_tpu.api")
         try:
-            torch_tpu.api.tpu_device()
+            api.tpu_device()
         except RuntimeError:
             return None  # installed, but there is no TPU
-    if not (hasattr(torch, "tpu") and torch.tpu.is_available()):
+    tpu = getattr(torch, "tpu", None)
+    if tpu is None or not tpu.is_available():
         return None
     return Device("tpu", "TPU through torch_tpu", None, "bf16")
 
@@ -150,6 +148,7 @@ def free_memory(
     if device.kind == "cuda":
         return torch.cuda.mem_get_info()[0] + torch.cuda.memory_reserved() - torch.cuda.memory_allocated()
     if device.kind == "mps":
+        assert device.memory is not None  # an Apple GPU says
         return device.memory - torch.mps.driver_allocated_memory()
     if device.kind != "cpu":
         return None
@@ -179,7 +178,7 @@ def device_arguments(
 def compilations() -> int:
     "How many programs XLA has compiled in this process; 0 where nothing is compiled."
     if _has_xla():
-        from torch_xla.debug.metrics import counter_value
-
-        return counter_value("UncachedCompile") or 0
-    return torch.tpu._get_cache_misses() if hasattr(torch, "tpu") else 0
+        metrics = importlib.import_module("torch_xla.debug.metrics")
+        return metrics.counter_value("UncachedCompile") or 0
+    tpu = getattr(torch, "tpu", None)
+    return tpu._get_cache_misses() if tpu is not None else 0

@@ -74,16 +74,16 @@ def factorize_files(
     from vocab_lit.methods.factored import factorize
     from vocab_lit.methods.factoring import Factoring
     from vocab_lit.models.compatibility import check_source, check_target
-    from vocab_lit.models.lazy_weights import rows_of
+    from vocab_lit.models.lazy_weights import input_weight, rows_of
 
     with write_file(out) as part:
         source = Source.from_pretrained(source)
         how = how or Factoring()
         model = source.open_weights()
-        how.estimator(model.get_input_embeddings().weight.shape[1], seed)  # refuses settings that cannot be
+        how.estimator(input_weight(model).shape[1], seed)  # refuses settings that cannot be
         check_source(model, source.vocab)
         check_target(model, source.vocab, source.vocab)
-        embeddings = rows_of(model.get_input_embeddings().weight)[: len(source.vocab)]
+        embeddings = rows_of(input_weight(model))[: len(source.vocab)]
         log.info(f"factorising {len(embeddings):,} embeddings of {embeddings.shape[1]} dimensions")
         factors = factorize(embeddings, how, seed)
         factors.save(part)

@@ -9,7 +9,7 @@ import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import torch
 from torch import nn
@@ -152,8 +152,8 @@ def load_embedding(
             facts = json.loads(f.metadata()["embedding"])
         labels = parts["log_z"].argmax(1)
         tau, seed = tuple(facts["tau"]), facts["seed"]
-        train_up = facts.get("train_up", False) if train_up is None else train_up
-        layer = FactoredEmbedding(parts["low_dim"], parts["up"], labels, train_up, tau=tau, seed=seed)
+        trains_up: bool = facts.get("train_up", False) if train_up is None else train_up
+        layer = FactoredEmbedding(parts["low_dim"], parts["up"], labels, trains_up, tau=tau, seed=seed)
         layer.load_state_dict(parts)
         return layer
     except (SafetensorError, KeyError, TypeError, ValueError, OSError, RuntimeError) as e:
@@ -183,20 +183,21 @@ def factored(model: PreTrainedModel, layer: FactoredEmbedding) -> Iterator[PreTr
     "Let a layer replace a model's token embeddings, into which it is merged at the end."
     check_tied(model)
     into, out = model.get_input_embeddings(), model.get_output_embeddings()
-    _check_size(layer, into.weight)
-    was_trained = into.weight.requires_grad
-    model.factors = layer.to(into.weight.device).train(model.training)
+    table = cast("nn.Embedding", into)  # at least in that it has a matrix
+    _check_size(layer, table.weight)
+    was_trained = table.weight.requires_grad
+    model.factors = layer.to(table.weight.device).train(model.training)
     into.forward = layer.forward
     if out is not None:
         out.forward = lambda h: layer.logits(h) if out.bias is None else layer.logits(h) + out.bias
-    into.weight.requires_grad_(False)
+    table.weight.requires_grad_(False)
     try:
         yield model
         with torch.no_grad():
-            into.weight.copy_(layer.merge())
+            table.weight.copy_(layer.merge())
     finally:
         for module in (into, out):
             if module is not None:
                 module.__dict__.pop("forward", None)
-        into.weight.requires_grad_(was_trained)
+        table.weight.requires_grad_(was_trained)
         del model.factors

@@ -15,7 +15,7 @@ import zipfile
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, TYPE_CHECKING
+from typing import IO, TYPE_CHECKING, Any, cast
 
 import numpy as np
 import torch
@@ -29,9 +29,9 @@ if TYPE_CHECKING:
     from transformers import PreTrainedConfig, PreTrainedModel
 
 # %% auto #0
-__all__ = ['VOCABULARY_FIELDS', 'Shapes', 'StoredTensor', 'stored_tensors', 'vocabulary_fields', 'set_vocabulary_size',
-           'empty_weights', 'tensor_shapes', 'token_dimensions', 'meta_model', 'quantisation_method', 'rows_of',
-           'read_unknown', 'save_model', 'save_meta_model']
+__all__ = ['VOCABULARY_FIELDS', 'Shapes', 'StoredTensor', 'stored_tensors', 'vocabulary_fields', 'vocabulary_part',
+           'set_vocabulary_size', 'empty_weights', 'tensor_shapes', 'token_dimensions', 'meta_model',
+           'quantisation_method', 'input_weight', 'rows_of', 'read_unknown', 'save_model', 'save_meta_model']
 
 # %% ../../nbs/05_models/02_lazy_weights.ipynb #d652b47d
 _FORMATS = {"F64": torch.float64, "F32": torch.float32, "F16": torch.float16, "BF16": torch.bfloat16}
@@ -57,9 +57,10 @@ class StoredTensor:
 
     def __getitem__(
         self,
-        which: slice | torch.Tensor | tuple,  # as of a tensor: rows, or rows and columns
+        which: slice | torch.Tensor | np.ndarray | tuple,  # as of a tensor: rows, or rows and columns
     ) -> torch.Tensor:
         "A part of it, in memory; the file is mapped no longer than it takes to copy that."
+        assert self.dtype is not None  # rows are asked of embeddings, which have one
         mapped = np.memmap(self.file, f"u{self.dtype.itemsize}", "r", self.start, self.shape)
         return torch.from_numpy(np.array(mapped[which])).view(self.dtype)
 
@@ -122,11 +123,13 @@ def stored_tensors(
         try:
             tensors |= _header(file)
         except FileNotFoundError:
+            assert index is not None  # without one, the only file was seen above
             raise _damaged(folder, f"{file.name}, which {index.name} names, is missing") from None
         except (ValueError, LookupError, TypeError, AttributeError):
             raise _damaged(folder, f"{file.name} is damaged or cut short") from None
     for tensor, file in files.items():
         if tensor not in tensors or tensors[tensor].file != file:
+            assert index is not None  # it gave the files
             raise _damaged(folder, f"{file.name} lacks {tensor}, which {index.name} says it has")
     return tensors
 
@@ -144,9 +147,16 @@ def vocabulary_fields(config: PreTrainedConfig) -> Iterator[tuple[PreTrainedConf
                 yield part, name
 
 
+def vocabulary_part(config: PreTrainedConfig) -> PreTrainedConfig:
+    "As `text_part`, of a configuration that is known to have a vocabulary."
+    part = text_part(config)
+    assert part is not None  # `token_dimensions` refuses models without
+    return part
+
+
 def set_vocabulary_size(config: PreTrainedConfig, size: int) -> None:
     "Write another size of the vocabulary wherever a configuration has it."
-    old = text_part(config).vocab_size
+    old = vocabulary_part(config).vocab_size
     for part, name in list(vocabulary_fields(config)):
         if name in _FOLLOW or getattr(part, name) == old:
             setattr(part, name, size)
@@ -227,16 +237,24 @@ def meta_model(
     formats = {t.dtype for t in own.values()}
     if not formats or None in formats:
         return None
-    main = max(formats, key=lambda dtype: sum(t.size for t in own.values() if t.dtype == dtype))
+    sizes = {dtype: sum(t.size for t in own.values() if t.dtype == dtype) for dtype in formats}
+    main = cast("torch.dtype", max(formats, key=sizes.__getitem__))  # None is not among them
     model, names = _built(model_class, config, getattr(config, "dtype", None) or main)
     for tensor, tied in names.items():
         sources = [own[name] for name in tied if name in own]
         if len(sources) != 1 or sources[0].shape != tuple(tensor.shape):
             return None  # missing, stored twice, or of another version
-        tensor.stored = sources[0]
-    model.stored = stored
-    model.unknown_tensors = {name: t for name, t in stored.items() if name not in own}
+        _note_place(tensor, sources[0])
+    noted = cast("Any", model)  # attributes of our own
+    noted.stored = stored
+    noted.unknown_tensors = {name: t for name, t in stored.items() if name not in own}
     return model.eval()
+
+
+def _note_place(tensor: torch.Tensor, place: StoredTensor) -> None:
+    "Let a tensor without values know where they are, for `rows_of`."
+    noted = cast("Any", tensor)  # an attribute of our own
+    noted.stored = place
 
 
 def _built(
@@ -271,16 +289,22 @@ def _quantised_model(model_class: type, config: PreTrainedConfig, stored: dict[s
     for tensor, tied in names.items():
         own = [stored[name] for name in tied if name in stored]
         if own and own[0].dtype and own[0].shape == tuple(tensor.shape):
-            tensor.stored = own[0]
+            _note_place(tensor, own[0])
         elif tokens.keys() & set(tied):
             raise ValueError(f"{tied[0]} is quantised by {method} or missing, so that no tokens can be added; {hint}")
         elif not any(name.startswith(tied[0].rpartition(".")[0]) for name in stored):
             raise ValueError(f"the weights quantised by {method} lack {tied[0]}; download or copy the model again")
-    model.stored = stored
+    noted = cast("Any", model)  # an attribute of our own
+    noted.stored = stored
     return model.eval()
 
 
-def rows_of(parameter: nn.Parameter) -> torch.Tensor | StoredTensor:  # that can be asked for rows
+def input_weight(model: PreTrainedModel) -> nn.Parameter:  # (rows, dim)
+    "The matrix of a model's input embeddings."
+    return cast("nn.Parameter", model.get_input_embeddings().weight)  # torch declares any module there
+
+
+def rows_of(parameter: torch.Tensor) -> torch.Tensor | StoredTensor:  # that can be asked for rows
     "The values of a parameter, be they in memory or in a file."
     return getattr(parameter, "stored", parameter.detach())
 
@@ -302,7 +326,8 @@ def _copy_part(source: IO[bytes], target: IO[bytes], start: int, size: int) -> N
 
 def _header_bytes(tensors: dict[str, StoredTensor], replaced: dict[str, torch.Tensor]) -> bytes:
     "The beginning of a safetensors file, with the places of all tensors."
-    head, at = {"__metadata__": {"format": "pt"}}, 0
+    head: dict[str, dict[str, Any]] = {"__metadata__": {"format": "pt"}}
+    at = 0
     for name, t in tensors.items():
         shape, size = (replaced[name].shape, replaced[name].nbytes) if name in replaced else (t.shape, t.size)
         head[name] = dict(dtype=t.format, shape=list(shape), data_offsets=[at, at + size])
@@ -322,7 +347,7 @@ def _write_file(
         target.write(_header_bytes(tensors, replaced))
         for name, t in tensors.items():
             if name in replaced:
-                target.write(replaced[name].contiguous().view(torch.uint8).numpy())
+                target.write(replaced[name].contiguous().view(torch.uint8).numpy().data)
             else:
                 _copy_part(source, target, t.start, t.size)
 
@@ -417,9 +442,10 @@ def save_meta_model(
     replaced = {name: t for name, t in unknown.items() if not t.is_meta}
     if len(replaced) < len(unknown) and not getattr(model.config, "quantization_config", None):
         raise ValueError(f"{min(unknown.keys() - replaced.keys())} is neither in the files nor in memory")
-    files = sorted({t.file for t in model.stored.values()})
+    stored = _stored_in(model)
+    files = sorted({t.file for t in stored.values()})
     for file in tqdm(files, desc="writing weights", unit=" files", delay=2, leave=False):
-        tensors = {name: t for name, t in model.stored.items() if t.file == file}
+        tensors = {name: t for name, t in stored.items() if t.file == file}
         if tensors.keys() & replaced.keys():
             _write_file(folder / file.name, tensors, replaced)
         else:
@@ -429,11 +455,17 @@ def save_meta_model(
         _write_index(folder, model, replaced)
 
 
+def _stored_in(model: PreTrainedModel) -> dict[str, StoredTensor]:
+    "The tensors in the files of a meta model."
+    return cast("dict[str, StoredTensor]", model.stored)  # noted by `meta_model`
+
+
 def _write_index(folder: Path, model: PreTrainedModel, replaced: dict[str, torch.Tensor]) -> None:
-    size = sum(replaced[name].nbytes if name in replaced else t.size for name, t in model.stored.items())
+    stored = _stored_in(model)
+    size = sum(replaced[name].nbytes if name in replaced else t.size for name, t in stored.items())
     index = {
         "metadata": {"total_parameters": model.num_parameters(), "total_size": size},
-        "weight_map": {name: t.file.name for name, t in model.stored.items()},
+        "weight_map": {name: t.file.name for name, t in stored.items()},
     }
     text = json.dumps(index, indent=2, sort_keys=True) + "\n"
     (folder / "model.safetensors.index.json").write_text(text, encoding="utf-8")

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import torch
 from torch import nn
@@ -53,7 +53,8 @@ def _target_modules(model: PreTrainedModel, targets: str) -> list[str]:  # names
 
 def _check_rank(model: PreTrainedModel, settings: LoraSettings, targets: list[str]) -> None:
     "`SettingError` where a product of matrices of that rank has more of them than it needs."
-    most = max(min(model.get_submodule(name).weight.shape) for name in targets)
+    layers = [cast("nn.Linear", model.get_submodule(name)) for name in targets]  # or Conv1D, which has a weight too
+    most = max(min(layer.weight.shape) for layer in layers)
     if settings.r > most:
         raise SettingError("lora", f" r={settings.r}: the layers have rank {most} at most; give {most} or less")
 
@@ -181,7 +182,8 @@ class _Tables:
         if self.lora.embeddings == "none":
             return {}
         if self.as_rows:
-            rows = {name: module.weight[self.lora.new] for name, module in self.firsts.items()}
+            tables = {name: cast("nn.Embedding", module).weight for name, module in self.firsts.items()}
+            rows = {name: table[self.lora.new] for name, table in tables.items()}
             return {f"{name}.token_adapter.trainable_tokens_delta": tensor for name, tensor in rows.items()}
         return {f"{name}.{part}": p for name, module in self.all.items() for part, p in module.named_parameters()}
 
@@ -200,7 +202,8 @@ def save_lora(
     tensors = peft.get_peft_model_state_dict(lora.model, save_embedding_layers=False) | tables.tensors()
     made = {f"base_model.model.{name}": t.detach().cpu().clone().contiguous() for name, t in tensors.items()}
     save_file(made, Path(folder) / "adapter_model.safetensors", {"format": "pt"})
-    config = lora.model.peft_config["default"].to_dict() | dict(base_model_name_or_path=base, inference_mode=True)
+    own = cast("LoraConfig", lora.model.peft_config["default"])  # transformers declares less of it
+    config = own.to_dict() | dict(base_model_name_or_path=base, inference_mode=True)
     config = peft.LoraConfig(**config | tables.settings())
     config.target_modules = sorted(config.target_modules)  # a set is written in any order
     config.save_pretrained(folder)

@@ -11,11 +11,12 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol, cast
 
 import torch
 from torch import nn
 
+from .lazy_weights import input_weight
 from .settings import AdapterConfig
 from .token_tensors import replace_token_embeddings, token_parameters
 
@@ -132,7 +133,22 @@ def count_parameters(
     return sum(p.numel() for a in made for p in a.parameters() if biases or p.dim() == 2)
 
 # %% ../../nbs/05_models/14_madx.ipynb #38449df0
-def _ends(model: PreTrainedModel) -> list[nn.Module]:
+class _Encoder(Protocol):
+    "A base model as adapters need it."
+
+    embeddings: nn.Module
+    encoder: nn.Module
+
+
+class _End(Protocol):
+    "The module of a layer with its last sum and normalisation."
+
+    dense: nn.Module
+    dropout: nn.Module
+    LayerNorm: nn.Module
+
+
+def _ends(model: PreTrainedModel) -> list[_End]:
     "Of each layer the module with its last sum and normalisation."
     layers = getattr(getattr(model.base_model, "encoder", None), "layer", None) or []
     ends = [getattr(layer, "output", None) for layer in layers]
@@ -141,7 +157,7 @@ def _ends(model: PreTrainedModel) -> list[nn.Module]:
             "adapters go into encoders whose layers end in a normalisation, such as BERT, RoBERTa and XLM-R; "
             f"{model.config.model_type} is another kind"
         )
-    return ends
+    return cast("list[_End]", ends)  # as was checked
 
 
 def check_name(name: str) -> str:
@@ -159,14 +175,12 @@ class _Attached(nn.Module):
 
     def __init__(self, model: PreTrainedModel, stack: str, inverse: str):
         super().__init__()
-        ends = _ends(model)
+        ends, base = _ends(model), cast("_Encoder", model.base_model)  # whose parts `_ends` has looked at
         self.stack, self.inverse, self.language, self.task = stack, inverse, None, None
         self.adapters = nn.ModuleDict()
         self._residuals: dict[int, torch.Tensor] = {}  # by layer
         self._model = (model,)  # in a tuple, as it is not a part of this module
-        self._handles: list[RemovableHandle] = [
-            model.base_model.embeddings.register_forward_hook(self._after_embeddings)
-        ]
+        self._handles: list[RemovableHandle] = [base.embeddings.register_forward_hook(self._after_embeddings)]
         for i, end in enumerate(ends):
             self._handles += [
                 end.dropout.register_forward_hook(partial(self._after_feed_forward, i)),
@@ -175,12 +189,13 @@ class _Attached(nn.Module):
         if out := model.get_output_embeddings():
             self._handles.append(out.register_forward_pre_hook(self._before_logits))
         else:
-            self._handles.append(model.base_model.encoder.register_forward_hook(self._after_last_layer))
+            self._handles.append(base.encoder.register_forward_hook(self._after_last_layer))
 
     def _active(self) -> list[Adapter]:
         "The adapters in use, the language's first."
         names = (("language", self.language), ("task", self.task))
-        return [self.adapters[f"{kind}_{name}"] for kind, name in names if name]
+        active = [self.adapters[f"{kind}_{name}"] for kind, name in names if name]
+        return cast("list[Adapter]", active)  # `_add` adds no others
 
     def _coupling(self) -> Coupling | None:
         return next((a.coupling for a in self._active() if a.coupling), None)
@@ -302,13 +317,13 @@ class MadX(_Attached):
         if name not in there:
             choice = f"choose from {', '.join(there)}" if there else "there is none yet"
             raise ValueError(f"no {kind} {name!r} was added; {choice}")
-        return self.adapters[f"{kind}_{name}"]
+        return cast("Adapter", self.adapters[f"{kind}_{name}"])
 
     def _add(self, kind: str, name: str, config: AdapterConfig, seed: int) -> None:
         if f"{kind}_{check_name(name)}" in self.adapters:
             raise ValueError(f"a {kind} {name!r} was added already; choose another name")
         shape, at = self.model.config, next(self.model.parameters())
-        width = self.model.get_input_embeddings().weight.shape[1]
+        width = input_weight(self.model).shape[1]
         if config.invertible and width != shape.hidden_size:
             raise ValueError(
                 f"the embeddings have {width} dimensions and the layers {shape.hidden_size}; "
@@ -348,6 +363,7 @@ class MadX(_Attached):
         vocabulary = None if embeddings is None else self._vocabulary(embeddings, tokenizer)
         self._add("language", name, config, seed)
         if vocabulary is not None:
+            assert tokenizer is not None  # as `_vocabulary` has checked
             self.vocabularies[f"language_{name}"], self.tokenizers[name] = vocabulary, tokenizer
 
     def add_task(self, name: str, config: AdapterConfig = TASK, seed: int = 0) -> None:
@@ -405,9 +421,14 @@ class MadX(_Attached):
 
     def _embeddings(self, whose: str) -> dict[str, nn.Parameter]:
         "The embeddings of a vocabulary: `base` or `language_` and the adapter's name."
-        return token_parameters(self.model) if whose == self._in_place else self.vocabularies[whose]
+        if whose == self._in_place:
+            return token_parameters(self.model)
+        return cast("dict[str, nn.Parameter]", self.vocabularies[whose])  # a `ParameterDict`, which is used as one
 
-    def own_embeddings(self, adapter: str) -> dict[str, nn.Parameter] | None:  # by the names in `token_parameters`
+    def own_embeddings(
+        self,
+        adapter: str | None,  # None: no adapter
+    ) -> dict[str, nn.Parameter] | None:  # by the names in `token_parameters`
         "The embeddings of a language adapter's own vocabulary; None where it has none."
         whose = f"language_{adapter}"
         return self._embeddings(whose) if whose in (*self.vocabularies, self._in_place) else None
@@ -432,7 +453,7 @@ class MadX(_Attached):
                 self.get(kind, name)
         whose = f"language_{language}" if self.own_embeddings(language) else "base"
         if whose != self._in_place:
-            before, after = token_parameters(self.model), dict(self.vocabularies.pop(whose))
+            before, after = token_parameters(self.model), dict(cast("nn.ParameterDict", self.vocabularies.pop(whose)))
             replace_token_embeddings(self.model, lambda name, _: after[name])
             self.vocabularies[self._in_place], self._in_place = nn.ParameterDict(before), whose
         self.language, self.task = language, task
@@ -488,7 +509,8 @@ class MadX(_Attached):
         new = MadX(model, self.stack, self.inverse)
         new.adapters = copy.deepcopy(self.adapters).to(model.device)
         new.tokenizers, new._in_place = dict(self.tokenizers), self._in_place
-        for whose, embeddings in self.vocabularies.items():
+        for whose in self.vocabularies:
+            embeddings = cast("nn.ParameterDict", self.vocabularies[whose])
             copies = {n: embeddings[n].detach().clone().to(model.device) for n in token_parameters(model)}
             new.vocabularies[whose] = nn.ParameterDict({n: nn.Parameter(p) for n, p in copies.items()})
         new.language, new.task = self.language, self.task

@@ -43,7 +43,7 @@ def _giving_logits(module: nn.Module, own: nn.Module, where: Where) -> Callable[
 
     def forward(hidden):
         ids, new = where(hidden.device)[0], type(module).forward(own, hidden)
-        if module.bias is not None:
+        if isinstance(module.bias, torch.Tensor):
             new = new + module.bias[ids]
         return type(module).forward(module, hidden).index_copy(-1, ids, new)
 
@@ -54,7 +54,7 @@ def _with_rows(module: nn.Module, rows: nn.Parameter) -> nn.Module:
     "A module with other rows and without bias, which shares everything else."
     own = copy.copy(module)
     own.__dict__["_parameters"] = module._parameters | {"weight": rows}
-    if isinstance(module, nn.Embedding):
+    if isinstance(own, nn.Embedding):
         own.padding_idx = None
     else:
         own._parameters["bias"] = None
@@ -92,12 +92,17 @@ def _places(ids: Sequence[int], n_tokens: int) -> Where:
     return functools.cache(lambda device: (new_ids.to(device), place.to(device)))
 
 
+def _forward_with(module: nn.Module, rows: nn.Parameter, where: Where) -> Callable[[torch.Tensor], torch.Tensor]:
+    "The forward function of a module, embeddings or an output matrix, with new tokens' rows from elsewhere."
+    changed_forward = _looking_up if isinstance(module, nn.Embedding) else _giving_logits
+    return changed_forward(module, _with_rows(module, rows), where)
+
+
 def _give_own_rows(model: PreTrainedModel, table: nn.Parameter, rows: nn.Parameter, where: Where) -> list[nn.Module]:
     "Let the modules of a table take new tokens' rows from elsewhere; the modules that were changed."
     modules = list(table_holders(model, table).values())
     for module in modules:
-        changed_forward = _looking_up if isinstance(module, nn.Embedding) else _giving_logits
-        module.forward = changed_forward(module, _with_rows(module, rows), where)
+        module.forward = _forward_with(module, rows, where)
     return modules
 
 
@@ -109,7 +114,8 @@ def only_new_rows(
     "Inside the block only some tokens' embeddings can learn; at its end they are where they belong."
     _check_tables(model, ids)
     if find_device().fixed_shapes:  # where moving a model makes new parameters, so that it is moved before
-        model.to(find_device().torch).tie_weights()
+        model.to(find_device().torch)  # pyright: ignore[reportArgumentType]  # transformers' decorator hides `self`
+        model.tie_weights()
     tables = token_parameters(model)
     where = _places(ids, len(tables["input"]))
     new_ids = where(tables["input"].device)[0]

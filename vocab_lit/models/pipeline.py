@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from ..methods.settings import InitSettings, TransplantSettings, copies_overlap
 from .source import Source
@@ -20,7 +20,7 @@ from ..tokens.settings import TokenizerSettings, TrimSettings, check_vocab_size
 from ..vectors.settings import VectorSettings
 
 if TYPE_CHECKING:
-    from transformers import PreTrainedModel, PreTrainedTokenizerFast
+    from transformers import PreTrainedModel, PreTrainedTokenizerBase, PreTrainedTokenizerFast
 
     from vocab_lit.methods.factored import Factors
     from vocab_lit.methods.recipe import Recipe
@@ -79,16 +79,16 @@ def check_transplant(
 class TargetTokenizers:
     "The tokenizer of the text, and the one that the model gets, which may keep the source's tokens."
 
-    of_text: PreTrainedTokenizerFast  # vectors are made of its tokens
-    of_model: PreTrainedTokenizerFast
+    of_text: PreTrainedTokenizerBase  # vectors are made of its tokens
+    of_model: PreTrainedTokenizerBase
 
 
 def _continued(
     source: Source,
     lines: Iterable[str],
     wanted: TokenizerSettings,
-    given: PreTrainedTokenizerFast | None,
-) -> PreTrainedTokenizerFast:
+    given: PreTrainedTokenizerBase | None,
+) -> PreTrainedTokenizerBase:
     "The source's tokenizer with tokens that it learns of the text, or a given one that has learnt them before."
     from vocab_lit.tokens.continued import check_extends, continued_tokenizer
 
@@ -104,7 +104,7 @@ def _continued(
 
 def _expanded(
     source: Source,
-    tokenizer: PreTrainedTokenizerFast,
+    tokenizer: PreTrainedTokenizerBase,
     n: int,  # tokens of the target language's that are tried
 ) -> PreTrainedTokenizerFast:
     "The source's tokenizer with tokens of the target language's."
@@ -144,12 +144,14 @@ def target_tokenizers(
     return TargetTokenizers(tokenizer, tokenizer)
 
 
-def _with_given(tokenizer: PreTrainedTokenizerFast, wanted: TokenizerSettings) -> Built:
+def _with_given(tokenizer: PreTrainedTokenizerBase, wanted: TokenizerSettings) -> Built:
     "A target tokenizer with the tokens that are given."
     from vocab_lit.tokens.given import add_given
     from vocab_lit.tokens.pipeline import Built
 
-    return add_given(tokenizer, wanted.given) if wanted.tokens else Built(tokenizer, "")
+    if wanted.tokens:
+        return add_given(tokenizer, wanted.given)
+    return Built(cast("PreTrainedTokenizerFast", tokenizer), "")  # no other kind can be read
 
 # %% ../../nbs/05_models/20_pipeline.ipynb #c644fe20
 def changed_settings(settings: TransplantSettings) -> dict[str, object]:

@@ -6,14 +6,14 @@
 from __future__ import annotations
 
 import copy
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, cast
 
 import torch
 from torch import nn
 
-from .lazy_weights import empty_weights, rows_of
+from .lazy_weights import empty_weights, rows_of, vocabulary_part
 from .token_tensors import replace_tensor
-from ..tokens.special_ids import config_parts, text_part
+from ..tokens.special_ids import config_parts
 
 if TYPE_CHECKING:
     from transformers import PreTrainedConfig, PreTrainedModel
@@ -77,7 +77,7 @@ def check_positions(model: PreTrainedModel, target: Vocab) -> None:
     moved = {name for name, (_, table) in positions.items() if table.padding_idx != pad}
     if pad is None or not moved:
         return
-    if moved - _can_move(model, min(pad, text_part(model.config).vocab_size - 1)):
+    if moved - _can_move(model, min(pad, vocabulary_part(model.config).vocab_size - 1)):
         old = positions[min(moved)][1].padding_idx
         raise ValueError(
             f"a {type(model).__name__} numbers positions from its padding token on, which has id {old}, and that of "
@@ -87,7 +87,7 @@ def check_positions(model: PreTrainedModel, target: Vocab) -> None:
 
 def _moved_rows(table: nn.Embedding, pad: int) -> torch.Tensor:  # (pad - old + positions, dim)
     "The rows of a table of positions, shifted to where a new padding id makes positions begin."
-    rows, old = rows_of(table.weight)[:], table.padding_idx
+    rows, old = rows_of(table.weight)[:], cast("int", table.padding_idx)  # which such tables have
     first = rows[old : old + 1].expand(pad + 1, -1)  # never looked up but by padding itself
     return torch.cat([first, rows[old + 1 :]]).detach().clone()
 
@@ -102,11 +102,13 @@ def _resize_buffers(module: nn.Module, n: int) -> None:
 
 def move_positions(model: PreTrainedModel, pad: int) -> None:
     "Shift the tables of positions to where the new padding id makes positions begin."
-    for module, table in positions_from_padding(model).values():
+    for module, positions in positions_from_padding(model).values():
+        table = cast("nn.Embedding", positions)  # `check_positions` refuses others
         if table.padding_idx == pad:
             continue
         before = len(table.weight)
         replace_tensor(model, table.weight, _moved_rows(table, pad))
-        module.padding_idx = table.padding_idx = pad
+        numbering = cast("Any", module)  # torch declares tensors and modules, and this is a number
+        numbering.padding_idx = table.padding_idx = pad
         _resize_buffers(module, len(table.weight))
         set_positions(model.config, before, len(table.weight))

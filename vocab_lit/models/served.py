@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from .source import Source, is_masked
 from .token_tensors import token_tensors
@@ -122,4 +122,4 @@ class ServedFolder:
     @property
     def text_config(self) -> PreTrainedConfig:
         "The part of the configuration that has the vocabulary."
-        return text_part(self.model.config)
+        return cast("PreTrainedConfig", text_part(self.model.config))  # of a model with a vocabulary

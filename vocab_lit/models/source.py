@@ -9,7 +9,7 @@ import functools
 import pickle
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, cast
 
 from safetensors import SafetensorError
 
@@ -82,7 +82,8 @@ def _language_models(config: PreTrainedConfig) -> list[type]:
     wanted = [causal, masked] if decoder else [masked, causal]
     if config.is_encoder_decoder:
         wanted.insert(0, auto.MODEL_FOR_SEQ_TO_SEQ_CAUSAL_LM_MAPPING)
-    return [mapping[type(config)] for mapping in wanted if type(config) in mapping]
+    classes = [mapping[type(config)] for mapping in wanted if type(config) in mapping]
+    return cast("list[type]", classes)  # transformers declares pairs
 
 
 def _model_class(path: str, config: PreTrainedConfig) -> type:
@@ -113,7 +114,9 @@ def is_masked(model: PreTrainedModel) -> bool:
     "Whether it is a masked language model."
     from transformers import MODEL_FOR_MASKED_LM_MAPPING as masked
 
-    return type(model.config) in masked and isinstance(model, masked[type(model.config)])
+    if type(model.config) not in masked:
+        return False
+    return isinstance(model, cast("type", masked[type(model.config)]))  # transformers declares pairs
 
 
 def check_language_model(model: PreTrainedModel) -> None:
@@ -122,7 +125,7 @@ def check_language_model(model: PreTrainedModel) -> None:
     from transformers import MODEL_FOR_SEQ_TO_SEQ_CAUSAL_LM_MAPPING as to_sequence
 
     kinds = [mapping[type(model.config)] for mapping in (causal, to_sequence) if type(model.config) in mapping]
-    if not (is_masked(model) or isinstance(model, tuple(kinds))):
+    if not (is_masked(model) or isinstance(model, cast("tuple[type, ...]", tuple(kinds)))):
         raise ValueError(f"a {type(model).__name__} has no language-model head; give a model that has one")
 
 
@@ -229,7 +232,7 @@ class Source:
         return Vocab.from_tokenizer(self.tokenizer)
 
     @property
-    def template(self) -> str | None:
+    def template(self) -> str | dict[str, str] | None:
         "The chat template, if there is one."
         return self.tokenizer.chat_template
 
@@ -316,12 +319,13 @@ class Source:
         "Note on a loaded model where it comes from, and what else its files hold."
         from vocab_lit.models import lazy_weights
 
-        model.source_folder = self.files
+        noted = cast("Any", model)  # attributes of our own
+        noted.source_folder = self.files
         model.config.name_or_path = self.path
         if not model.can_generate():
             self._add_generation(model)
         if not getattr(model.config, "quantization_config", None):
-            model.unknown_tensors = lazy_weights.read_unknown(self.files, model, self.stored)
+            noted.unknown_tensors = lazy_weights.read_unknown(self.files, model, self.stored)
 
     @property
     def _dtype(self) -> torch.dtype | str:
@@ -335,7 +339,8 @@ class Source:
         own = self.stored.keys() & lazy_weights.tensor_shapes(self.model_class, self.config).keys()
         formats = {self.stored[name].dtype for name in own} | {self.config.dtype}
         formats.discard(None)
-        return functools.reduce(torch.promote_types, formats) if formats else "auto"
+        known = cast("set[torch.dtype]", formats)  # None is out, and a configuration that is read names none as text
+        return functools.reduce(torch.promote_types, known) if known else "auto"
 
     @cached_property
     def files(self) -> Path:  # of a name on the Hub, the folder of the download cache
@@ -367,7 +372,8 @@ class Source:
         if model is None:
             return self.load()
         self._add_generation(model)
-        model.source_folder = self.files
+        noted = cast("Any", model)  # an attribute of our own
+        noted.source_folder = self.files
         return model
 
     def _add_generation(self, model: PreTrainedModel) -> None:
@@ -377,7 +383,7 @@ class Source:
         if (self.files / "generation_config.json").is_file():
             model.generation_config = GenerationConfig.from_pretrained(self.files)
         elif model.can_generate():  # as transformers does
-            origin = dict(config_file_name="config.json", _from_model_config=True)
+            origin: dict[str, Any] = dict(config_file_name="config.json", _from_model_config=True)
             model.generation_config = GenerationConfig.from_pretrained(self.files, **origin)
 
 

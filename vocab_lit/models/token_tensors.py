@@ -8,7 +8,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import torch
 from torch import nn
@@ -19,8 +19,8 @@ from vocab_lit.models.lazy_weights import (
     rows_of,
     set_vocabulary_size,
     token_dimensions,
+    vocabulary_part,
 )
-from ..tokens.special_ids import text_part
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
@@ -80,7 +80,7 @@ class ContinuedRows:
         return self.held[(torch.where(ids < len(self.held), ids, 0), *columns)]
 
 # %% ../../nbs/05_models/05_token_tensors.ipynb #71fe3105
-def _part_or_none(get: Callable[[], nn.Module]) -> nn.Module | None:
+def _part_or_none(get: Callable[[], nn.Module | None]) -> nn.Module | None:
     with contextlib.suppress(NotImplementedError, AttributeError):
         return get()
     return None
@@ -144,7 +144,8 @@ def token_tensors(model: PreTrainedModel) -> dict[str, TokenTensor]:
 
 def token_parameters(model: PreTrainedModel) -> dict[str, nn.Parameter]:  # by the names in `token_tensors`
     "The parameters that have an entry for each token."
-    return {role: t.tensor for role, t in token_tensors(model).items()}
+    tensors = {role: t.tensor for role, t in token_tensors(model).items()}
+    return cast("dict[str, nn.Parameter]", tensors)  # `state_dict` declares tensors
 
 # %% ../../nbs/05_models/05_token_tensors.ipynb #af5f63cf
 def replace_tensor(model: nn.Module, old: torch.Tensor, new: torch.Tensor) -> None:
@@ -176,7 +177,7 @@ def rename_value(model: nn.Module, names: tuple[str, ...], old: object, new: obj
 def replace_token_embeddings(
     model: PreTrainedModel,
     # of a name in `token_parameters` and what is there, what comes there
-    new_of: Callable[[str, nn.Parameter], torch.Tensor],
+    new_of: Callable[[str, torch.Tensor], torch.Tensor],
 ) -> None:
     "Give a model other parameters for its tokens; a new `nn.Parameter` comes in as it is."
     tensors = token_tensors(model)
@@ -184,6 +185,6 @@ def replace_token_embeddings(
     for role, t in tensors.items():
         replace_tensor(model, t.tensor, made[role])
     size = made["input"].shape[tensors["input"].dimension]
-    rename_value(model, VOCABULARY_FIELDS, text_part(model.config).vocab_size, size)
+    rename_value(model, VOCABULARY_FIELDS, vocabulary_part(model.config).vocab_size, size)
     rename_value(model, VOCABULARY_FIELDS, len(tensors["input"]), size)
     set_vocabulary_size(model.config, size)

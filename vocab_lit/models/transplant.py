@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import torch
@@ -21,7 +21,7 @@ from ..methods.registry import get_recipe
 from .card import keep_source_files, write_card
 from .compatibility import check_source, check_target
 from .factored_embedding import FactoredEmbedding, check_tied
-from .lazy_weights import save_model, tensor_shapes
+from .lazy_weights import input_weight, save_model, tensor_shapes, vocabulary_part
 from .positions import move_positions
 from .side_files import copy_beside
 from .source import Source, max_length
@@ -36,7 +36,7 @@ from ..text.files import write_folder
 from ..tokens.chat import carry_template, check_templates
 from ..tokens.load import check_loads_again
 from ..tokens.pipeline import save_tokenizer
-from ..tokens.special_ids import carry_ids, check_ids, role_of, text_part
+from ..tokens.special_ids import carry_ids, check_ids, role_of
 from ..tokens.vocab import Token, Vocab
 from ..vectors.align import AlignedVectors
 
@@ -59,7 +59,7 @@ def _leave_out_code(config: PreTrainedConfig) -> str | None:  # a remark on it
 def _carry_special(model: PreTrainedModel, source: Vocab, target: Vocab) -> list[str]:  # remarks on it
     "Carry over what names single tokens: the ids of the configurations, and the chat template."
     configs = [c for c in (model.config, getattr(model, "generation_config", None)) if c is not None]
-    told = [carry_template(source.tokenizer, target.tokenizer), _leave_out_code(model.config)]
+    told = [carry_template(source.own_tokenizer, target.own_tokenizer), _leave_out_code(model.config)]
     return carry_ids(configs, source, target) + [note for note in told if note]
 
 
@@ -68,8 +68,9 @@ def _move_padding(model: PreTrainedModel, pad: int, names: list[str]) -> None:
     state = model.state_dict(keep_vars=True)
     tensors = [state[name] for name in names]
     for module in model.modules():
-        own = isinstance(module, nn.Embedding) and any(module.weight is tensor for tensor in tensors)
-        if own and module.padding_idx is not None:
+        if not isinstance(module, nn.Embedding) or module.padding_idx is None:
+            continue
+        if any(module.weight is tensor for tensor in tensors):
             module.padding_idx = pad
 
 
@@ -83,7 +84,7 @@ def _move_ids(
     if "pad" in target.roles:
         move_positions(model, target.roles["pad"])
         _move_padding(model, target.roles["pad"], names)
-    text = text_part(model.config)
+    text = vocabulary_part(model.config)
     before = {name: id for name, id in vars(text).items() if role_of(name) and isinstance(id, int)}
     notes = _carry_special(model, source, target)
     for name, old in before.items():
@@ -217,9 +218,9 @@ def check_tokenizers(
     "`ValueError` where a model cannot have the target vocabulary, or a tokenizer cannot be used as it is."
     check_target(model, source, target)
     check_ids(model.config, source, target)
-    check_loads_again(target.tokenizer, model.config.model_type)
-    check_templates(source.tokenizer, "the source tokenizer")
-    check_templates(target.tokenizer, "the target tokenizer")
+    check_loads_again(target.own_tokenizer, model.config.model_type)
+    check_templates(source.own_tokenizer, "the source tokenizer")
+    check_templates(target.own_tokenizer, "the target tokenizer")
 
 
 def _check_method(model: PreTrainedModel, recipe: Recipe, pad_to_multiple_of: int) -> None:
@@ -245,7 +246,7 @@ def _factors_for(
             raise ValueError(f"{recipe.name} makes full-dimensional embeddings and has no use for factors; {hint}")
         return None
     check_tied(model)
-    embeddings = model.get_input_embeddings().weight[:n_source]
+    embeddings = input_weight(model)[:n_source]
     if factors is None:
         return factorize(embeddings, recipe.factoring, seed)
     factors.check(embeddings)
@@ -266,6 +267,7 @@ def _factored_layer(
     "The layer that makes the target embeddings of a low-dimensional recipe."
     if not factors:
         return None
+    assert isinstance(recipe, FactoredRecipe)  # `_factors_for` gives others none
     rows, labels = low_dimensional(plan, token_parameters(model)["input"].detach(), factors)
     return FactoredEmbedding(rows, factors.G, labels, recipe.train_up, seed=seed)
 
@@ -278,7 +280,8 @@ def _apply_plan(model: PreTrainedModel, plan: Plan, layer: FactoredEmbedding | N
     def new_of(name, parameter):
         if layer and name == "input":
             return layer.merge().to(parameter)
-        return tensors[name].shaped(plan.apply(tensors[name].rows(plan.n_source), stream[name]))
+        rows = cast("torch.Tensor", tensors[name].rows(plan.n_source))  # or what gives rows as one does
+        return tensors[name].shaped(plan.apply(rows, stream[name]))
 
     replace_token_embeddings(model, new_of)
 
@@ -323,8 +326,8 @@ def replace_vocabulary(
     _apply_plan(model, plan, layer)
     notes = _move_ids(model, source, target, names)
     _check_result(model)
-    _limit_length(target.tokenizer, source.tokenizer, model)
-    return Transplant(model, target.tokenizer, plan, factors, layer, notes)
+    _limit_length(target.own_tokenizer, source.own_tokenizer, model)
+    return Transplant(model, target.own_tokenizer, plan, factors, layer, notes)
 
 
 def transplant(

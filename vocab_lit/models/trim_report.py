@@ -63,6 +63,7 @@ def lost(vocab: Vocab, built: Built) -> dict[str, int]:  # {script: tokens}
     "The scripts in which tokens that are gone begin, those first that lost most."
     from vocab_lit.tokens.vocab import script_of
 
+    assert built.source_ids is not None  # trimming keeps tokens
     kept = set(built.source_ids.tolist())
     gone = (t.text for t in vocab if t.id not in kept and t.kind == "text" and t.text)
     return dict(Counter(script_of(text[0]) for text in gone).most_common())

@@ -14,6 +14,7 @@ import torch
 from .lazy_weights import StoredTensor
 from .served import Finding, ServedFolder
 from .token_tensors import ContinuedRows
+from ..tokens.vocab import backend_of
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
@@ -55,7 +56,7 @@ def _stays_whole(backend: Tokenizer, token: Token, vocab: Vocab) -> bool:
 
 def unreachable_tokens(vocab: Vocab) -> list[Token]:
     "The tokens that the tokenizer makes of no text; special tokens and bytes for unknown characters are not asked."
-    backend = vocab.tokenizer.backend_tokenizer
+    backend = backend_of(vocab.own_tokenizer)
     left = [token for token in vocab if token.kind == "text"]
     for surroundings in _SURROUNDINGS:
         texts = [_in_text(token, surroundings) for token in left]
@@ -122,7 +123,7 @@ def untrained_tokens(
     edge, usual = far[unused].max(), np.median(far)
     if edge > (0.1 if tied else usual / 2):
         return None  # the unused rows are not alike
-    like = np.flatnonzero(far <= edge + (1e-3 if tied else 1e-3 * usual))
+    like = np.flatnonzero(far <= edge + (1e-3 if tied else 1e-3 * usual)).tolist()
     return [served.vocab[i] for i in like if i < len(served.vocab) and i not in set(unused)]
 
 
