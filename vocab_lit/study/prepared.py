@@ -14,7 +14,7 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, cast
 
 from ..models.factor_files import factorize_files
 from ..models.pipeline import transplant_files, trim_files
@@ -40,6 +40,8 @@ from ..vectors.vector_files import train_vectors_files
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
 
+    from vocab_lit.methods.factored import FactoredRecipe
+
 # %% auto #0
 __all__ = ['Prepared', 'unknown_share', 'measure_cell']
 
@@ -63,7 +65,7 @@ class Prepared:
     cell: GridCell  # any of them
     spent: list[float] = field(default_factory=list)  # CPU seconds that are no cell's own
 
-    def _made(self, path: Path, make: Callable[[Path], None]) -> Path:
+    def _made(self, path: Path, make: Callable[[Path], object]) -> Path:
         self.spent.append(made_once(path, make))
         return path
 
@@ -152,7 +154,7 @@ class Prepared:
 
     def factors(self, way: Way) -> Path:
         "The factors of the source model's embeddings."
-        how = way.init.recipe.factoring
+        how = cast("FactoredRecipe", way.init.recipe).factoring  # of others nobody asks
         path = self._path(f"factors-{self.cell.model}-{_short(asdict(how))}.safetensors")
         return self._made(path, lambda out: factorize_files(self.source, out, how))
 
@@ -173,6 +175,7 @@ class Prepared:
 
     def task_adapter(self, way: Way, settings: EvaluateSettings) -> Path:  # settings: of the cell's evaluation
         "The adapter of a task, which is learnt on that of the source language."
+        assert way.adapter is not None
         language = self.source_adapter(way)
         shape = dict(language_adapter=str(language), last_layer=way.adapter.get("last_layer", True))
         asked = replace(settings, test=settings.dev or settings.train, **shape)
@@ -243,11 +246,11 @@ def _watcher(tokenizer, lines):
         def __init__(self):
             self.bits, self.learning, self.tied = {}, 0, 0
 
-        def on_step_end(self, args, state, control, model=None, **_):
+        def on_step_end(self, args, state, control, model: Any = None, **_):
             learning = sum(p.numel() for p in model.parameters() if p.requires_grad)
             self.learning = max(self.learning, learning)
 
-        def on_evaluate(self, args, state, control, model=None, **_):
+        def on_evaluate(self, args, state, control, model: Any = None, **_):
             self.bits[state.global_step] = perplexity(model, tokenizer, lines).bits_per_byte
 
     return Watcher()

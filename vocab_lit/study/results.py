@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from functools import cache, partial
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -91,6 +91,7 @@ def recompute_averages(
     if cells is None:
         averages = rows[rows.language.str.startswith("avg") | rows.metric.str.contains(" / ", regex=False)]
         cells = rows.drop(averages.index)
+    assert cells is not None
     averages = averages.reset_index(drop=True)
     everywhere = list(cells.language.unique())
     over = averages.assign(
@@ -235,7 +236,7 @@ class Workers:
         self,
         calls: Sequence[Callable[[], object]],
         folder: Path,  # that all processes must see
-    ) -> Iterator[object]:  # what they return, in the order in which they end
+    ) -> Iterator[Any]:  # what they return, in the order in which they end
         "Make each of the calls in one of the processes."
         if not calls:
             return iter(())
@@ -254,7 +255,7 @@ def _free_processes() -> int:
 # %% ../../nbs/08_study/01_results.ipynb #05ca5240
 def made_once(
     path: Path,  # of a file or a folder
-    make: Callable[[Path], None],  # writes it, wholly or not at all
+    make: Callable[[Path], object],  # writes it, wholly or not at all
 ) -> float:  # CPU seconds that this process has worked on it
     "Make a file or folder that several processes use, unless it is there."
     from filelock import FileLock
@@ -327,7 +328,7 @@ class ResultStore:
         self.folder, self.workers = Path(folder).absolute(), workers or Workers()
         self.folder.mkdir(parents=True, exist_ok=True)
 
-    def path(self, key: dict[str, Hashable]) -> Path:
+    def path(self, key: Mapping[str, Hashable]) -> Path:
         "Where the record of a cell lies."
         import regex
 
@@ -336,14 +337,14 @@ class ResultStore:
         digest = hashlib.sha256(json.dumps(key, ensure_ascii=False).encode()).hexdigest()
         return self.folder / f"{words[:80].strip('-')}-{digest[:10]}.json"
 
-    def read(self, key: dict[str, Hashable], fingerprint: str = "") -> dict | None:
+    def read(self, key: Mapping[str, Hashable], fingerprint: str = "") -> dict | None:
         "The record of a cell; None where it is missing, broken or has another fingerprint."
         record = read_record(self.path(key))
         return record if record and record["fingerprint"] == fingerprint else None
 
     def cell(
         self,
-        key: dict[str, Hashable],  # setup, method, language, seed, ...
+        key: Mapping[str, Hashable],  # setup, method, language, seed, ...
         measure: Callable[[], dict | list[dict]],  # {metric: value}, or a list of {"metric": ..., "value": ..., ...}
         fingerprint: str = "",  # of all that decides the values and is not in the key
     ) -> dict:  # the record
@@ -497,7 +498,7 @@ def record_rows(
     "Records of chapters in one form."
     import pandas as pd
 
-    def first_of(*names, default=np.nan):  # of columns, the first that has a value in a row
+    def first_of(*names, default: object = np.nan):  # of columns, the first that has a value in a row
         values = np.full(len(records), default, object)
         for column in (records[name].to_numpy(object) for name in reversed(names) if name in records):
             values = np.where(pd.notna(column), column, values)

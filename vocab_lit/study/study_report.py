@@ -86,10 +86,10 @@ def costs(table: pd.DataFrame) -> pd.DataFrame:  # a row per way, the mean of it
 # %% ../../nbs/08_study/02_study_report.ipynb #f7838bb3
 def holm(p: Sequence[float]) -> np.ndarray:  # NaN stays
     "Values of p for several tests at once, by Holm (1979)."
-    p = np.asarray(p, float)
-    out = np.full(len(p), np.nan)
-    order = np.argsort(p)[: int(np.isfinite(p).sum())]
-    steps = p[order] * np.arange(len(order), 0, -1)
+    values = np.asarray(p, float)
+    out = np.full(len(values), np.nan)
+    order = np.argsort(values)[: int(np.isfinite(values).sum())]
+    steps = values[order] * np.arange(len(order), 0, -1)
     out[order] = np.minimum(1, np.maximum.accumulate(steps))
     return out
 

@@ -8,12 +8,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
+from typing import Any, TypeVar, cast
 
 from ..methods.settings import InitSettings, TransplantSettings
 from ..models.settings import LanguageAdapter
 from .adaptation import KNOW_SOURCE, SIZES, VOCABULARIES
 from ..text.corpus import Amount
-from ..text.settings import SettingError, options
+from ..text.settings import SettingError, Settings, options
 from ..text.yaml_file import check_key, listed, mapping, number, whole, wrong
 from ..tokens.settings import TokenizerSettings, TrimSettings
 from ..training.settings import LaptSettings
@@ -42,9 +43,9 @@ class Way:
 
     name: str
     vocabulary: str  # a name in VOCABULARIES
-    given: Mapping[str, object]  # options of tokenizer, vectors, initialisation and trimming
+    given: Mapping[str, Any]  # options of tokenizer, vectors, initialisation and trimming
     lapt: LaptSettings
-    adapter: Mapping[str, object] | None  # the shape of a language adapter; None: the model itself learns
+    adapter: Mapping[str, Any] | None  # the shape of a language adapter; None: the model itself learns
     fine_tuning: Mapping[str, object]  # settings of the tasks that differ from the study's
     zero_shot: bool  # whether it is scored on tasks that are learnt in the source language
     only: Mapping[str, tuple]  # languages, amounts, seeds and tasks that it is limited to
@@ -92,6 +93,7 @@ class Way:
 
     def language_adapter(self, name: str, vocabulary: str = "") -> LanguageAdapter:
         "The adapter of a language."
+        assert self.adapter is not None
         return LanguageAdapter(name, vocabulary, **self.adapter)
 
     @property
@@ -117,7 +119,10 @@ def each_once(values: list, at: str) -> tuple:
     return tuple(values)
 
 
-def read_settings(cls: type, given: dict, at: str) -> object:
+_S = TypeVar("_S", bound=Settings)
+
+
+def read_settings(cls: type[_S], given: dict, at: str) -> _S:
     "Settings from a part of the file, checked."
     for name, value in given.items():
         check_key(name, options(cls), at)
@@ -192,7 +197,7 @@ def read_way(
     given = mapping(given or {}, at)
     for key in given:
         check_key(key, (*_OWN, *sorted(_OPTIONS)), at)
-    vocabulary = given.get("vocabulary", "new")
+    vocabulary = cast("str", given.get("vocabulary", "new"))  # a name, as the next line checks
     check_key(vocabulary, VOCABULARIES, f"{at}.vocabulary", "vocabulary")
     chosen = {key: value for key, value in given.items() if key in _OPTIONS}
     if vocabulary in SIZES:
