@@ -14,7 +14,7 @@ from glob import glob
 from itertools import product
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 from ..models.settings import check_model_path
 from .ways import ALL, Way, each_once, read_amounts, read_seeds, read_settings, read_way
@@ -272,7 +272,7 @@ def read_study(
         str(folder) if data or file.get("data") else "",
         _read_models(file["models"], f"{at}: models"),
         languages,
-        source,
+        cast("dict[str, str]", source),  # a name and a file
         read_amounts(file.get("amounts", ALL), f"{at}: amounts"),
         read_seeds(file.get("seeds", 3), f"{at}: seeds"),
         ways,

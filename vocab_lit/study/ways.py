@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from ..methods.settings import InitSettings, TransplantSettings
 from ..models.settings import LanguageAdapter
@@ -21,11 +21,10 @@ from ..training.settings import LaptSettings
 from ..vectors.settings import VectorSettings
 
 # %% auto #0
-__all__ = ['T', 'ADAPTERS', 'AUXILIARY', 'ALL', 'Way', 'each_once', 'read_settings', 'read_seeds', 'read_amounts', 'read_way']
+__all__ = ['ADAPTERS', 'AUXILIARY', 'ALL', 'Way', 'each_once', 'read_settings', 'read_seeds', 'read_amounts', 'read_way']
 
 # %% ../../nbs/08_study/04_ways.ipynb #c733b254
-T = TypeVar("T", bound=Settings)
-ADAPTERS: dict[str, dict[str, Any]] = {"mad-x": {}, "mad-x-2": {"last_layer": False}}
+ADAPTERS = {"mad-x": {}, "mad-x-2": {"last_layer": False}}
 AUXILIARY = "auxiliary"  # vectors of a smaller model, which is trained on the text
 _ONLY = ("languages", "amounts", "seeds", "tasks")  # what a way can be limited to
 _OWN = ("vocabulary", "lapt", "adapter", "fine_tuning", "zero_shot", *_ONLY)
@@ -94,7 +93,8 @@ class Way:
 
     def language_adapter(self, name: str, vocabulary: str = "") -> LanguageAdapter:
         "The adapter of a language."
-        return LanguageAdapter(name, vocabulary, **self.adapter or {})
+        assert self.adapter is not None
+        return LanguageAdapter(name, vocabulary, **self.adapter)
 
     @property
     def mode(self) -> str:
@@ -119,7 +119,10 @@ def each_once(values: list, at: str) -> tuple:
     return tuple(values)
 
 
-def read_settings(cls: type[T], given: dict, at: str) -> T:
+_S = TypeVar("_S", bound=Settings)
+
+
+def read_settings(cls: type[_S], given: dict, at: str) -> _S:
     "Settings from a part of the file, checked."
     for name, value in given.items():
         check_key(name, options(cls), at)
@@ -194,7 +197,7 @@ def read_way(
     given = mapping(given or {}, at)
     for key in given:
         check_key(key, (*_OWN, *sorted(_OPTIONS)), at)
-    vocabulary = given.get("vocabulary", "new")
+    vocabulary = cast("str", given.get("vocabulary", "new"))  # a name, as the next line checks
     check_key(vocabulary, VOCABULARIES, f"{at}.vocabulary", "vocabulary")
     chosen = {key: value for key, value in given.items() if key in _OPTIONS}
     if vocabulary in SIZES:

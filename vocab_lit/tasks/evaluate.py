@@ -13,7 +13,7 @@ from contextlib import contextmanager, nullcontext
 from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, cast
 
 import vocab_lit
 from ..models.adapterhub import head_labels, is_task, load_adapter, load_head, write_adapter
@@ -35,7 +35,7 @@ from ..training.settings import RunStopped
 from ..training.training_run import check_same_run, finish_run
 
 if TYPE_CHECKING:
-    from transformers import PreTrainedTokenizerBase
+    from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
     from vocab_lit.tasks.config import TaskConfig
 
@@ -70,7 +70,9 @@ def read_examples(
     return task.read(path, **reading)
 
 
-def _in_language(model, tokenizer, folder, leave_out=()) -> tuple[str | None, PreTrainedTokenizerBase]:
+def _in_language(
+    model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, folder: str | Path, leave_out=()
+) -> tuple[str | None, PreTrainedTokenizerBase]:
     "Load and activate a language adapter: its name, None where there is none, and the tokenizer of its text."
     madx = MadX(model)
     if str(folder) == "none":
@@ -158,7 +160,7 @@ def _fit_seeds(model, data, attach, settings, run, folder) -> Iterator[tuple[int
         for seed in range(settings.seed, settings.seed + settings.seeds):
             if stop.reason:
                 raise RunStopped(f"{stop.reason}: stopped before seed {seed}")
-            place = dict(folder=folder / f"seed-{seed}", stop=stop) if folder else {}
+            place: dict[str, Any] = dict(folder=folder / f"seed-{seed}", stop=stop) if folder else {}
             yield seed, fit(model, data, seed, attach, **place)
 
 # %% ../../nbs/07_tasks/12_evaluate.ipynb #691832f3
@@ -169,7 +171,7 @@ def _opened(source: Source, settings: EvaluateSettings, task: Task) -> tuple:  #
         return model, source.tokenizer, None
     language, tokenizer = _in_language(model, source.tokenizer, settings.language_adapter, settings.leave_out)
     shape = replace(TASK, activation=settings.activation, leave_out=settings.leave_out)
-    return model, tokenizer, model.madx.attach(task.name, language, shape)
+    return model, tokenizer, cast("MadX", model.madx).attach(task.name, language, shape)
 
 
 def _fine_tune(source: Source, settings: EvaluateSettings, out, run, folder) -> list[dict]:
@@ -177,7 +179,8 @@ def _fine_tune(source: Source, settings: EvaluateSettings, out, run, folder) -> 
     task = get_task(settings.task)
     splits, told = _read_splits(task, settings)
     model, tokenizer, attach = _opened(source, settings, task)
-    data = prepare(model, tokenizer, *splits, task, settings.config)
+    train, dev, test = splits
+    data = prepare(model, tokenizer, train, dev, test, task, settings.config)
     told += _warn(row_notes(task, training=data.train, development=data.dev[1], test=data.test[1]))
     if out or folder:
         made_with = settings.facts | dict(vocab_lit=vocab_lit.__version__, model=source.name)
@@ -233,7 +236,7 @@ def _score(source: Source, settings: EvaluateSettings) -> list[dict]:
     adapter = settings.language_adapter or "none"
     language, tokenizer = _in_language(model, source.tokenizer, adapter, settings.leave_out)
     headed, _ = with_head(model, task, labels or task.labels([]))
-    madx = model.madx.onto(headed)
+    madx = cast("MadX", model.madx).onto(headed)
     name = load_adapter(madx, folder, "task")
     load_head(headed, folder)
     madx.activate(language, name)
@@ -248,7 +251,8 @@ def _score(source: Source, settings: EvaluateSettings) -> list[dict]:
 def _perplexity(source: Source, settings: EvaluateSettings) -> list[dict]:
     "Perplexity of a model on a file of text."
     check_text([settings.test], "test")
-    lines, model = read_lines(settings.test), source.load().to(find_device().torch)
+    lines, model = read_lines(settings.test), source.load()
+    model.to(find_device().torch)  # pyright: ignore[reportArgumentType]  # a decorator hides `self`
     log.info(f"read {len(lines):,} test lines")
     measured = perplexity(model, source.tokenizer, lines, settings.max_length or 0, settings.stride or 0)
     if measured.unknown:
@@ -265,8 +269,9 @@ def _probe(source: Source, settings: EvaluateSettings) -> list[dict]:
     splits = [read_examples(task, path, **settings.reading) for path in (settings.train, settings.test)]
     log.info("read {:,} training and {:,} test {}".format(*map(len, splits), task.unit))
     _warn(notes(task, splits[0], [], splits[1]))
-    model = source.load().to(find_device().torch)
-    probed = probe(model, source.tokenizer, *splits, task, settings.max_length or 0, settings.compare)
+    model, (train, test) = source.load(), splits
+    model.to(find_device().torch)  # pyright: ignore[reportArgumentType]  # a decorator hides `self`
+    probed = probe(model, source.tokenizer, train, test, task, settings.max_length or 0, settings.compare)
     if probed["long"]:
         log.warning(f"note: {probed['long']:,} texts are longer than a row and are read in windows")
     told = dict(test=probed["accuracy"], majority=probed["majority"], answers=probed["test"])
@@ -359,7 +364,8 @@ def evaluate_files(
         return _probe(source, settings)
     if settings.task_adapter:
         return _score(source, settings)
-    if run.resume and not Path(out, "run/evaluate.json").is_file():
+    saved = cast("str | Path", out)  # what is resumed has one
+    if run.resume and not Path(saved, "run/evaluate.json").is_file():
         log.info(f"the fine-tuning in {out} has ended already")
-        return json.loads(Path(out, "scores.json").read_text(encoding="utf-8"))["records"]
+        return json.loads(Path(saved, "scores.json").read_text(encoding="utf-8"))["records"]
     return _fine_tune(source, settings, out, run, folder)

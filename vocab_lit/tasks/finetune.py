@@ -16,7 +16,7 @@ from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 import numpy as np
 import torch
@@ -163,7 +163,8 @@ def rows_for(
 ) -> list[Row]:
     "Examples as rows of tokens for a fine-tuned model."
     task, config = get_task(task), settings_for(task, config)
-    labels = [model.config.id2label[i] for i in range(len(model.config.id2label))]
+    names = cast("dict[int, str]", model.config.id2label)
+    labels = [names[i] for i in range(len(names))]
     return task.rows(tokenizer, examples, labels, _length(model, tokenizer, config), config)
 
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -163,7 +163,7 @@ class Pairs(Task):
                 f"{length} tokens leave no room for two sentences beside {n_special} special tokens; allow longer rows"
             )
         number, rows = {label: i for i, label in enumerate(labels)}, []
-        options = dict(truncation="longest_first", max_length=length, return_attention_mask=False)
+        options: dict[str, Any] = dict(truncation="longest_first", max_length=length, return_attention_mask=False)
         for at in range(0, len(examples), 1000):
             part = examples[at : at + 1000]
             coded = tokenizer([e.premise for e in part], [e.hypothesis for e in part], **options)
@@ -186,7 +186,8 @@ class Pairs(Task):
         model: PreTrainedModel,
         config: PairConfig,
     ) -> list[str]:
-        return [model.config.id2label[i] for i in answers]
+        names = cast("dict[int, str]", model.config.id2label)
+        return [names[i] for i in answers]
 
     def metrics(self, examples: Sequence[Pair], predictions: Sequence[str]) -> dict[str, float]:
         return {"accuracy": sum(e.label == p for e, p in zip(examples, predictions, strict=True)) / len(examples)}

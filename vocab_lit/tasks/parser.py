@@ -9,7 +9,7 @@ import inspect
 from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import torch
 from torch import nn
@@ -51,7 +51,16 @@ class ParserOutput(NamedTuple):
     best: torch.Tensor | None = None
 
 # %% ../../nbs/07_tasks/06_parser.ipynb #4a67cf59
-class _Parser:
+if TYPE_CHECKING:
+
+    class _Model(PreTrainedModel):  # `_parser_class` gives it a family of models as the second base, and the encoder
+        encoder_class: type[PreTrainedModel]
+
+else:
+    _Model = object
+
+
+class _Parser(_Model):
     "A biaffine parser on an encoder."
 
     def __init__(self, config: PreTrainedConfig):
@@ -63,7 +72,7 @@ class _Parser:
         rates = [getattr(config, name, None) for name in names]
         self.dropout = nn.Dropout(next((p for p in rates if isinstance(p, (int, float))), 0.0))
         self.biaffine_arcs = Biaffine(config.hidden_size, 1, bias=False)
-        self.biaffine_rels = Biaffine(config.hidden_size, config.num_labels, bias=True)
+        self.biaffine_rels = Biaffine(config.hidden_size, cast("int", config.num_labels), bias=True)
         self.post_init()
 
     def forward(
@@ -86,14 +95,15 @@ class _Parser:
         return ParserOutput(arcs, torch.einsum("nwi,rij,nwj->nwr", *pairs))  # many times faster than bilinear
 
     def _best_relations(self, dependents, possible):
-        root, lowest = self.config.label2id.get("root"), torch.finfo(possible.dtype).min
+        numbers = cast("dict[str, int]", self.config.label2id)
+        root, lowest = numbers.get("root"), torch.finfo(possible.dtype).min
         best = highest = None
         for number, weight in enumerate(self.biaffine_rels.weight):
             scores = dependents @ weight @ possible.mT
             if root is not None:
                 elsewhere = scores[..., 1:] if number == root else scores[..., :1]
                 elsewhere.fill_(lowest)
-            if highest is None:
+            if best is None or highest is None:
                 best, highest = torch.zeros_like(scores, dtype=torch.long), scores
             else:
                 best = torch.where(scores > highest, number, best)
@@ -105,7 +115,7 @@ class _Parser:
 def _parser_class(config):  # of models with this kind of configuration
     import transformers
 
-    encoder = transformers.MODEL_MAPPING[config]
+    encoder = cast("Any", transformers.MODEL_MAPPING[config])  # a class, or several
     if isinstance(encoder, tuple):
         encoder = encoder[0]
     family = next(cls for cls in encoder.__mro__[1:] if issubclass(cls, transformers.PreTrainedModel))

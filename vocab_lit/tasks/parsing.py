@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
@@ -206,7 +206,7 @@ def _ids_around(tokenizer: PreTrainedTokenizerBase) -> tuple[list[int], list[int
     "Special tokens before and after a text; there is at least one before."
     before, after = ids_around(tokenizer)
     candidates = (tokenizer.bos_token_id, tokenizer.cls_token_id, tokenizer.eos_token_id)
-    before = before or [i for i in candidates if i is not None][:1]
+    before = before or [i for i in candidates if isinstance(i, int)][:1]
     if not before:
         raise ValueError(
             "the tokenizer has no token for the beginning of a text, which a parser needs for the root; "
@@ -326,6 +326,7 @@ class Parsing(Task):
 
         heads = batch["heads"].where(batch["heads"] >= 0, -100)
         of_heads = F.cross_entropy(scores.arcs.flatten(0, 1), heads.flatten(), reduction="none")
+        assert scores.relations is not None  # heads are given in training
         of_relations = F.cross_entropy(scores.relations.flatten(0, 1), batch["labels"].flatten(), reduction="none")
         return of_heads + of_relations
 
@@ -333,6 +334,7 @@ class Parsing(Task):
         self, scores: ParserOutput, rows: Sequence[Row], config: ParsingConfig
     ) -> list[tuple[np.ndarray, np.ndarray]]:
         "Of the words of each core: scores of heads, and the number of the best relation to each."
+        assert scores.best is not None  # no heads are given
         answers, arcs, best = [], scores.arcs.float().cpu().numpy(), scores.best.cpu().numpy().astype(np.int16)
         for i, row in enumerate(rows):
             part = i, _core(row), slice(1 + len(row.inputs["heads"]))
@@ -351,11 +353,11 @@ class Parsing(Task):
         by_example = [[] for _ in examples]
         for row, answer in zip(rows, answers):
             by_example[row.example].append((row, answer))
-        trees = []
+        trees, labels = [], cast("dict[int, str]", model.config.id2label)
         for example, windows in zip(examples, by_example):
             scores, relations = _sentence_scores(len(example.words), windows)
             heads = best_tree(scores)
-            names = [model.config.id2label[int(relations[w, head])] for w, head in enumerate(heads)]
+            names = [labels[int(relations[w, head])] for w, head in enumerate(heads)]
             trees.append(Parsed(example.words, heads, tuple(names)))
         return trees
 

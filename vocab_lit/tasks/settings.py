@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, field, fields, replace
 from pathlib import Path
+from typing import Any, cast
 
 from .config import TaskConfig
 from .registry import TASKS, papers, task_settings
@@ -206,7 +207,7 @@ class EvaluateSettings(Settings):
         within("seeds", self.seeds, 1)
         within("seed", self.seed, 0, LARGEST_SEED)
         for name in ("epochs", "batch_size"):
-            within(name, self.changes.get(name, getattr(self, name)), 1)
+            within(name, cast("Any", self.changes.get(name, getattr(self, name))), 1)
         within("stride", self.stride, 0)
         if not self.test:
             raise SettingError("test", "give the test examples, or a --setup that names the files of the task")

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate, chain
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from tqdm.auto import tqdm
 
@@ -166,7 +166,9 @@ def to_bio(
     "Convert entity tags to BIO; an I- that continues nothing begins an entity, as in conlleval."
     bio, open_kind = [], None  # the type of an entity that may continue
     for mark in tags:
-        prefix, kind = _TAG.fullmatch(mark).groups()
+        parts = _TAG.fullmatch(mark)
+        assert parts is not None, mark
+        prefix, kind = parts.groups()
         continues = kind == open_kind and prefix in ("I", "E", "L")
         beginning = "I" if continues else "B"
         bio.append(f"{beginning}-{kind}" if kind else "O")
@@ -271,13 +273,15 @@ def word_subtokens(
         raise ValueError(
             "the tokenizer does not say which word a subtoken is from; save it as tokenizer.json (a fast tokenizer)"
         )
-    space = " " if "ByteLevel" in str(tokenizer.backend_tokenizer.pre_tokenizer) else ""
+    backend = cast("Any", tokenizer).backend_tokenizer  # of a fast tokenizer
+    space = " " if "ByteLevel" in str(backend.pre_tokenizer) else ""
     for at in range(0, len(texts), 1000):
         batch = [[space + word for word in words] for words in texts[at : at + 1000]]
         coded = tokenizer(batch, is_split_into_words=True, add_special_tokens=False, truncation=False, verbose=False)
         for i, words in enumerate(batch):
             subtokens = [[] for _ in words]
-            for id, word in zip(coded["input_ids"][i], coded.word_ids(i)):
+            word_ids = cast("list[int]", coded.word_ids(i))  # None only of special tokens
+            for id, word in zip(coded["input_ids"][i], word_ids):
                 subtokens[word].append(id)
             yield subtokens
 
@@ -414,9 +418,9 @@ class Tagging(Task):
         config: TaggingConfig,
     ) -> list[tuple[str, ...]]:
         "Tags of whole sentences from those of their windows."
-        tags = [[] for _ in examples]
+        tags, names = [[] for _ in examples], cast("dict[int, str]", model.config.id2label)
         for row, numbers in zip(rows, answers):
-            tags[row.example] += [model.config.id2label[n] for n in numbers]
+            tags[row.example] += [names[n] for n in numbers]
         return [tuple(t) for t in tags]
 
 # %% ../../nbs/07_tasks/05_tagging.ipynb #f9e5e96f

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import torch
 from safetensors.torch import load_file
@@ -21,7 +21,7 @@ from ..training.stages import trainable_parameters
 
 if TYPE_CHECKING:
     from vocab_lit.tasks.config import TaskConfig
-    from vocab_lit.tasks.task import Task
+    from vocab_lit.tasks.task import Row, Task
 
 # %% auto #0
 __all__ = ['ByLength', 'TaskTrainer', 'EpochCallback', 'task_arguments']
@@ -85,7 +85,7 @@ class TaskTrainer(CheckpointTrainer):
     def train(self, resume_from_checkpoint: str | None = None, **more: Any) -> Any:
         "Train, after the epochs that a checkpoint has behind it."
         if resume_from_checkpoint:
-            state = TrainerState.load_from_json(Path(resume_from_checkpoint, "trainer_state.json"))
+            state = TrainerState.load_from_json(str(Path(resume_from_checkpoint, "trainer_state.json")))
             self.epochs_before = int(state.epoch)
         return super().train(resume_from_checkpoint=resume_from_checkpoint, **more)
 
@@ -96,7 +96,8 @@ class TaskTrainer(CheckpointTrainer):
         return result
 
     def _get_train_sampler(self, train_dataset=None):
-        rows = train_dataset if train_dataset is not None else self.train_dataset
+        given = train_dataset if train_dataset is not None else self.train_dataset
+        rows = cast("Sequence[Row]", given)
         lengths = [len(r.inputs["input_ids"]) for r in rows]
         return ByLength(lengths, self.config.batch_size, self.args.seed, self.epochs_before)
 
@@ -120,7 +121,7 @@ class TaskTrainer(CheckpointTrainer):
         "Score the model, and keep its weights where they are the best so far."
         score = self.measure(self.model)
         if self.best is None or score > self.state.best_metric:
-            trained = trainable_parameters(self.model)
+            trained = trainable_parameters(cast("torch.nn.Module", self.model))
             self.best = {name: p.detach().to("cpu", copy=True) for name, p in trained.items()}
         self.log({"eval_score": score})
         self.control = self.callback_handler.on_evaluate(self.args, self.state, self.control, {"eval_score": score})
