@@ -54,7 +54,7 @@ PUBLIC = {  # module: what a script needs of it
     "app.settings": ("Adaptation",),
 }
 __getattr__, _, _ = lazy.attach(__name__, ROOMS, PUBLIC)
-__all__ = sorted(name for names in PUBLIC.values() for name in names)
+__all__ = sorted(name for names in PUBLIC.values() for name in names)  # pyright: ignore[reportUnsupportedDunderAll]
 
 
 def __dir__() -> list[str]:

@@ -10,7 +10,7 @@ import warnings
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import regex
@@ -89,8 +89,7 @@ FONT_PACKAGES = ("manimgx_fonts", "pylopdf_fonts_zh_cn")  # Noto Sans for many s
 def _packaged_fonts() -> list[Path]:  # font files
     "The fonts that packages bring."
     specs = [spec for name in FONT_PACKAGES if (spec := find_spec(name))]
-    places = [cast("list[str]", spec.submodule_search_locations) for spec in specs]  # packages have some
-    folders = [Path(folder) for place in places for folder in place]
+    folders = [Path(folder) for spec in specs for folder in spec.submodule_search_locations or ()]
     return [file for folder in folders for file in sorted(folder.glob("NotoSans*.[ot]tf"))]
 
 
@@ -138,9 +137,7 @@ def romanise(text: str) -> str:
         elif m := regex.search(r"(?:LETTER|SYLLABLE|VOWEL SIGN)(?: SMALL| CAPITAL| FINAL)* (.*)", name):
             sound = m[1].lower().split()[-1]
         if ucd.script(c) in _ABJAD and len(sound) > 1:
-            beginning = regex.match(r"sh|th|kh|dh|gh|ts|.", sound)
-            assert beginning is not None  # a letter at least
-            sound = beginning[0]
+            sound = regex.findall(r"sh|th|kh|dh|gh|ts|.", sound)[0]
         if out and regex.search(r"VOWEL SIGN|VIRAMA|COENG", name):
             out[-1] = regex.sub(r"(?<=.)[ao]$", "", out[-1])  # replaces the inherent vowel
         out.append(sound)
@@ -196,9 +193,9 @@ def described(
     path: str | Path | None = None,  # also write the figure there, and the numbers beside it as CSV
 ) -> Figure:  # closed: a notebook shows the figure that a cell returns, and would show an open one twice
     "Give a figure its numbers and its description, which a notebook keeps with the image."
-    shown = cast("Any", fig)  # it gets attributes that its class does not have
-    shown.data, shown.alt = data, alt
-    shown._repr_mimebundle_ = lambda **kwargs: ({"text/csv": data.to_csv(index=False)}, {"image/png": {"alt": alt}})
+    carrier: Any = fig
+    carrier.data, carrier.alt = data, alt
+    carrier._repr_mimebundle_ = lambda **kwargs: ({"text/csv": data.to_csv(index=False)}, {"image/png": {"alt": alt}})
     if path is not None:
         path = Path(path)
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -218,8 +215,8 @@ def loss_bars(
 ) -> Figure:
     "Bars of the mean over seeds with the standard deviation, by language and method."
     use_style()
-    languages: list[str] = list(dict.fromkeys(df.language))
-    ticks = [label((names or {}).get(language, language)) for language in languages]
+    languages = list(dict.fromkeys(df.language))
+    ticks = [label((names or {}).get(language) or language) for language in languages]
     fig, ax = plt.subplots(figsize=(max(5, 1.1 * len(languages) + 1.5), 3.4))
     sns.barplot(
         df,
@@ -301,8 +298,8 @@ def loss_curves(
 ) -> Figure:
     "Curves of the mean over seeds with a band of the standard deviation, a panel for each language."
     use_style()
-    languages: list[Any] = list(dict.fromkeys(df.language)) if "language" in df else [None]
-    titles = [label((names or {}).get(language, language or "")) for language in languages]
+    languages = list(dict.fromkeys(df.language)) if "language" in df else [None]
+    titles = [label((names or {}).get(language) or language) if language else "" for language in languages]
     style = "variant" if "variant" in df else "method"
     columns = min(columns, len(languages))
     lines = -(-len(languages) // columns)

@@ -14,7 +14,7 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING
 
 from ..models.factor_files import factorize_files
 from ..models.pipeline import transplant_files, trim_files
@@ -39,8 +39,6 @@ from ..vectors.vector_files import train_vectors_files
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
-
-    from vocab_lit.methods.factored import FactoredRecipe
 
 # %% auto #0
 __all__ = ['Prepared', 'unknown_share', 'measure_cell']
@@ -154,7 +152,7 @@ class Prepared:
 
     def factors(self, way: Way) -> Path:
         "The factors of the source model's embeddings."
-        how = cast("FactoredRecipe", way.init.recipe).factoring  # of others nobody asks
+        how = way.init.recipe.factoring  # pyright: ignore[reportAttributeAccessIssue] # of a FactoredRecipe
         path = self._path(f"factors-{self.cell.model}-{_short(asdict(how))}.safetensors")
         return self._made(path, lambda out: factorize_files(self.source, out, how))
 
@@ -175,9 +173,8 @@ class Prepared:
 
     def task_adapter(self, way: Way, settings: EvaluateSettings) -> Path:  # settings: of the cell's evaluation
         "The adapter of a task, which is learnt on that of the source language."
-        assert way.adapter is not None
         language = self.source_adapter(way)
-        shape = dict(language_adapter=str(language), last_layer=way.adapter.get("last_layer", True))
+        shape = dict(language_adapter=str(language), last_layer=(way.adapter or {}).get("last_layer", True))
         asked = replace(settings, test=settings.dev or settings.train, **shape)
         path = self._path(f"task-{settings.task}-{language.name}-{_short(asdict(asked))}")
 
@@ -246,11 +243,13 @@ def _watcher(tokenizer, lines):
         def __init__(self):
             self.bits, self.learning, self.tied = {}, 0, 0
 
-        def on_step_end(self, args, state, control, model: Any = None, **_):
+        def on_step_end(self, args, state, control, model=None, **_):
+            assert model is not None  # the Trainer gives it
             learning = sum(p.numel() for p in model.parameters() if p.requires_grad)
             self.learning = max(self.learning, learning)
 
-        def on_evaluate(self, args, state, control, model: Any = None, **_):
+        def on_evaluate(self, args, state, control, model=None, **_):
+            assert model is not None
             self.bits[state.global_step] = perplexity(model, tokenizer, lines).bits_per_byte
 
     return Watcher()
@@ -296,7 +295,7 @@ def _scores(prepared: Prepared, way: Way, model: Path, task, seed: int, work: Pa
     made = {split: tag_file(path, task.tags, work) if path else "" for split, path in files.items()}
     asked = replace(asked, **made)
     if way.adapter is not None:
-        shape = dict(language_adapter=str(model), last_layer=way.adapter.get("last_layer", True))
+        shape = dict(language_adapter=str(model), last_layer=(way.adapter or {}).get("last_layer", True))
         model = Path(prepared.source)
         if task.zero_shot:
             shape["task_adapter"] = str(prepared.task_adapter(way, asked))

@@ -87,13 +87,13 @@ def recompute_averages(
     same: Iterable[str] = _NAMES,  # columns in which an average agrees with what it is over
 ) -> pd.DataFrame:  # table, setup, method, language, dataset, metric, printed, mean, difference, cells (how many), note
     "Each printed average beside the mean of the printed numbers it is over."
-    averages = rows
     if cells is None:
-        averages = rows[rows.language.str.startswith("avg") | rows.metric.str.contains(" / ", regex=False)]
-        cells = rows.drop(averages.index)
-    assert cells is not None
+        is_average = rows.language.str.startswith("avg") | rows.metric.str.contains(" / ", regex=False)
+        averages, others = rows[is_average], rows[~is_average]
+    else:
+        averages, others = rows, cells
     averages = averages.reset_index(drop=True)
-    everywhere = list(cells.language.unique())
+    everywhere = list(others.language.unique())
     over = averages.assign(
         average=averages.index,
         language=[GROUPS.get(c, everywhere) if c.startswith("avg") else [c] for c in averages.language],
@@ -102,7 +102,7 @@ def recompute_averages(
     )
     for column in ("language", "dataset", "metric"):
         over = over.explode(column)
-    pairs = over.merge(cells, on=list(same), suffixes=("", " of a cell"))
+    pairs = over.merge(others, on=list(same), suffixes=("", " of a cell"))
     means = pairs.groupby("average")["value of a cell"].agg(["mean", "size"])
     out = averages[_NAMES].assign(printed=averages.value, mean=means["mean"], cells=means["size"])
     return out.assign(difference=out.printed - out["mean"], note=averages.note)
@@ -498,7 +498,7 @@ def record_rows(
     "Records of chapters in one form."
     import pandas as pd
 
-    def first_of(*names, default: object = np.nan):  # of columns, the first that has a value in a row
+    def first_of(*names, default: float | str = np.nan):  # of columns, the first that has a value in a row
         values = np.full(len(records), default, object)
         for column in (records[name].to_numpy(object) for name in reversed(names) if name in records):
             values = np.where(pd.notna(column), column, values)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
 from ..methods.settings import InitSettings, TransplantSettings
 from ..models.settings import LanguageAdapter
@@ -24,7 +24,8 @@ from ..vectors.settings import VectorSettings
 __all__ = ['ADAPTERS', 'AUXILIARY', 'ALL', 'Way', 'each_once', 'read_settings', 'read_seeds', 'read_amounts', 'read_way']
 
 # %% ../../nbs/08_study/04_ways.ipynb #c733b254
-ADAPTERS = {"mad-x": {}, "mad-x-2": {"last_layer": False}}
+_T = TypeVar("_T", bound=Settings)
+ADAPTERS: dict[str, dict[str, Any]] = {"mad-x": {}, "mad-x-2": {"last_layer": False}}
 AUXILIARY = "auxiliary"  # vectors of a smaller model, which is trained on the text
 _ONLY = ("languages", "amounts", "seeds", "tasks")  # what a way can be limited to
 _OWN = ("vocabulary", "lapt", "adapter", "fine_tuning", "zero_shot", *_ONLY)
@@ -93,8 +94,7 @@ class Way:
 
     def language_adapter(self, name: str, vocabulary: str = "") -> LanguageAdapter:
         "The adapter of a language."
-        assert self.adapter is not None
-        return LanguageAdapter(name, vocabulary, **self.adapter)
+        return LanguageAdapter(name, vocabulary, **self.adapter or {})
 
     @property
     def mode(self) -> str:
@@ -119,10 +119,7 @@ def each_once(values: list, at: str) -> tuple:
     return tuple(values)
 
 
-_S = TypeVar("_S", bound=Settings)
-
-
-def read_settings(cls: type[_S], given: dict, at: str) -> _S:
+def read_settings(cls: type[_T], given: dict, at: str) -> _T:
     "Settings from a part of the file, checked."
     for name, value in given.items():
         check_key(name, options(cls), at)
@@ -197,7 +194,7 @@ def read_way(
     given = mapping(given or {}, at)
     for key in given:
         check_key(key, (*_OWN, *sorted(_OPTIONS)), at)
-    vocabulary = cast("str", given.get("vocabulary", "new"))  # a name, as the next line checks
+    vocabulary = given.get("vocabulary", "new")
     check_key(vocabulary, VOCABULARIES, f"{at}.vocabulary", "vocabulary")
     chosen = {key: value for key, value in given.items() if key in _OPTIONS}
     if vocabulary in SIZES:
