@@ -123,7 +123,7 @@ def test_the_reference_has_every_public_name_with_its_section_and_its_first_line
 def test_the_reference_has_the_names_of_the_library():
     page = reference()
     assert all(f"[`{name}`](01_text/01_corpus.ipynb#" in page for name in ("data_path", "read_lines", "mix"))
-    assert "[`clean`](01_text/12_cleaning.ipynb#" in page
+    assert "[`clean`](01_text/12_cleaning.ipynb)" in page
     assert "`_page`" not in page
 
 
