@@ -65,7 +65,7 @@ def vocabulary_facts(source: Source) -> dict[str, object]:
         tokenizer=vocab.dialect.model if vocab.dialect else "",
         tokens=len(vocab),
         kinds=dict(Counter(t.kind for t in vocab)),
-        special={role: vocab[id].piece for role, id in vocab.roles.items()},
+        special={role: vocab[id].shown for role, id in vocab.roles.items()},
         scripts=dict(Counter(t.script for t in vocab if t.kind == "text").most_common()),
     )
 

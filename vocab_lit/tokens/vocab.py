@@ -21,6 +21,8 @@ import numpy as np
 from fontTools import unicodedata as ucd
 from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers
 
+from .visible import visible, visible_bytes
+
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase, PreTrainedTokenizerFast
 
@@ -71,6 +73,23 @@ class Token:
         if self.kind == "byte":
             return "byte", self.word_start, self.data
         return self.kind, False, self.piece
+
+    @property
+    def visible(self) -> str:
+        "The token for a reader, without a mark for its position in the word; its row where it has no piece."
+        if self.kind == "text":
+            return visible(self.text)
+        if self.kind == "byte" and not FALLBACK.fullmatch(self.piece):
+            return "▁" * self.word_start + visible_bytes(self.data)
+        return visible(self.piece) or f"(row {self.id}, no piece)"
+
+    @property
+    def shown(self) -> str:
+        "The token as tables and messages show it: its text, with ▁ for the space before a word (or after it, `</w>`)."
+        if self.kind != "text" or not self.word_start:
+            return self.visible
+        ends_word = self.piece.startswith(self.text) and self.piece != self.text
+        return f"{self.visible}▁" if ends_word else f"▁{self.visible}"
 
     @property
     def script(self) -> str:  # ISO 15924 code; "Zzzz" where the token has no text
@@ -353,7 +372,7 @@ class Vocab:
         if matches := [t for t in self.tokens if _is_written(t, text)]:
             return sorted(matches, key=lambda t: not t.word_start)
         beginnings = (t for t in self.tokens if t.kind == "text" and len(t.text) > 1)
-        near = sorted((t.piece for t in beginnings if text.strip().startswith(t.text)), key=len)[-5:]
+        near = sorted((t.shown for t in beginnings if text.strip().startswith(t.text)), key=len)[-5:]
         hint = f"; it begins with {', '.join(near)}" if near else ""
         raise ValueError(f"no token {text!r} in this vocabulary of {len(self)}{hint}")
 
@@ -370,8 +389,8 @@ def _plain_token(id: int, piece: str, dialect: Dialect) -> Token:
 
 
 def _is_written(token: Token, text: str) -> bool:
-    "Whether a token is written as a text, or has it as its text; after a space only at the start of a word."
-    if text and token.piece == text:
+    "Whether a token is written or shown as a text, or has it as its text; after a space only at the start of a word."
+    if text and text in (token.piece, token.shown):
         return True
     starts_word = text.startswith(" ")
     return token.kind == "text" and token.text == text.removeprefix(" ") and (token.word_start or not starts_word)
