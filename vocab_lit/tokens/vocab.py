@@ -11,7 +11,7 @@ import json
 import re
 import string
 from collections import Counter
-from collections.abc import Hashable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import astuple, dataclass
 from itertools import islice
@@ -27,10 +27,10 @@ if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase, PreTrainedTokenizerFast
 
 # %% auto #0
-__all__ = ['BYTES', 'CHARACTERS', 'FALLBACK', 'FALLBACK_PIECES', 'ROLES', 'SAME_ROLE', 'script_of', 'script_name', 'Token',
-           'Dialect', 'components', 'no_collection', 'backend_of', 'read_pipeline', 'read_dialect', 'read_token',
-           'Vocab', 'toy_tokenizer', 'match_specials', 'overlap', 'lexical_overlap', 'Fit', 'fit', 'sum_fits',
-           'unk_rate', 'fertility']
+__all__ = ['BYTES', 'CHARACTERS', 'FALLBACK', 'FALLBACK_PIECES', 'ROLES', 'SAME_ROLE', 'script_of', 'script_name',
+           'script_counts', 'Token', 'Dialect', 'components', 'no_collection', 'backend_of', 'read_pipeline',
+           'read_dialect', 'read_token', 'Vocab', 'toy_tokenizer', 'match_specials', 'overlap', 'lexical_overlap',
+           'Fit', 'fit', 'sum_fits', 'unk_rate', 'fertility']
 
 # %% ../../nbs/02_tokens/01_vocab.ipynb #b6a243b4
 _block = functools.lru_cache(maxsize=None)(ucd.block)
@@ -49,9 +49,23 @@ def script_name(
     return f"{ucd.script_name(code, default=code).replace('_', ' ')} ({code})"  # pyright: ignore[reportArgumentType]
 
 
-def _majority(values: Iterable[str], default: str) -> str:
-    counts = Counter(values)  # keeps the order of first sight, and `max` takes the first
-    return max(counts, key=counts.__getitem__) if counts else default
+def script_counts(
+    texts: Iterable[str],
+    is_counted: Callable[[str], bool],  # of a character
+) -> Counter[str]:  # {ISO 15924: characters}
+    "Count the characters of texts by script; each different character is looked at once."
+    characters, scripts = Counter(), Counter()
+    for text in texts:
+        characters.update(text)
+    for character, n in characters.items():
+        if is_counted(character):
+            scripts[script_of(character)] += n
+    return scripts
+
+
+def _majority(values: list[str], default: str) -> str:
+    "The most frequent value, the first seen in a tie."
+    return max(dict.fromkeys(values), key=values.count, default=default)
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,12 +108,12 @@ class Token:
     @property
     def script(self) -> str:  # ISO 15924 code; "Zzzz" where the token has no text
         "The script most of its characters have."
-        return _majority(map(script_of, self.text), "Zzzz") if self.kind == "text" else "Zzzz"
+        return _majority([script_of(c) for c in self.text], "Zzzz") if self.kind == "text" else "Zzzz"
 
     @property
     def block(self) -> str:  # Unicode block; "No_Block" where the token has no text
         "The Unicode block most of its characters lie in."
-        return _majority(map(_block, self.text), "No_Block") if self.kind == "text" else "No_Block"
+        return _majority([_block(c) for c in self.text], "No_Block") if self.kind == "text" else "No_Block"
 
     @property
     def is_symbol(self) -> bool:
