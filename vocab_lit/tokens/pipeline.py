@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,8 +23,9 @@ if TYPE_CHECKING:
     from vocab_lit.tokens.given_file import GivenToken
 
 # %% auto #0
-__all__ = ['SPECIAL_ROLES', 'role_tokens', 'ids_around', 'special_around', 'tokenizer_kind', 'is_reserved', 'model_pieces',
-           'unknown_piece', 'template_lines', 'with_vocabulary', 'with_pipeline', 'Built', 'save_tokenizer']
+__all__ = ['SPECIAL_ROLES', 'role_tokens', 'ids_around', 'special_around', 'tokenizer_kind', 'word_ids', 'is_reserved',
+           'model_pieces', 'unknown_piece', 'template_lines', 'with_vocabulary', 'with_pipeline', 'Built',
+           'save_tokenizer']
 
 # %% ../../nbs/02_tokens/12_pipeline.ipynb #27624beb
 SPECIAL_ROLES = ("bos_token", "eos_token", "cls_token", "sep_token", "unk_token", "pad_token", "mask_token")
@@ -52,6 +54,22 @@ def tokenizer_kind(
 ) -> str:  # "unigram", "wordpiece" or "bpe", as `train_tokenizer` takes it
     "The kind of tokenizer to train for a model that has this one."
     return {"Unigram": "unigram", "WordPiece": "wordpiece"}.get(read_dialect(read_pipeline(tokenizer)).model, "bpe")
+
+# %% ../../nbs/02_tokens/12_pipeline.ipynb #b7e3dd02
+_ANOTHER_WORD = "ꙮ"  # a letter of no living language, which no token joins to what follows
+
+
+def word_ids(
+    tokenizer: PreTrainedTokenizerBase,
+    words: Iterable[str],
+    inside: bool,  # as they stand inside a text, after a blank; otherwise as a text begins with them
+) -> dict[str, list[int]]:  # {word: token ids}
+    "The tokens of single words, without special tokens."
+    another, blank = (_ANOTHER_WORD, " ") if inside else ("", "")
+    distinct = list(dict.fromkeys(words))
+    texts = [another, *(f"{another}{blank}{word}" for word in distinct)]
+    before, *coded = tokenizer(texts, add_special_tokens=False, verbose=False)["input_ids"]
+    return {word: ids[len(before) :] for word, ids in zip(distinct, coded)}
 
 # %% ../../nbs/02_tokens/12_pipeline.ipynb #3f8485c4
 _RESERVED = re.compile(
