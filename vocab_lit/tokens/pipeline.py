@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from tokenizers import Tokenizer
 
-from .vocab import read_dialect, read_pipeline
+from .vocab import components, read_dialect, read_pipeline
 
 if TYPE_CHECKING:
     import numpy as np
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from vocab_lit.tokens.given_file import GivenToken
 
 # %% auto #0
-__all__ = ['SPECIAL_ROLES', 'role_tokens', 'ids_around', 'special_around', 'tokenizer_kind', 'word_ids', 'is_reserved',
-           'model_pieces', 'unknown_piece', 'template_lines', 'with_vocabulary', 'with_pipeline', 'Built',
+__all__ = ['SPECIAL_ROLES', 'role_tokens', 'ids_around', 'special_around', 'tokenizer_kind', 'word_ids', 'model_pieces',
+           'unknown_piece', 'needed_tokens', 'template_lines', 'with_vocabulary', 'with_pipeline', 'Built',
            'save_tokenizer']
 
 # %% ../../nbs/02_tokens/12_pipeline.ipynb #27624beb
@@ -72,16 +72,6 @@ def word_ids(
     return {word: ids[len(before) :] for word, ids in zip(distinct, coded)}
 
 # %% ../../nbs/02_tokens/12_pipeline.ipynb #3f8485c4
-_RESERVED = re.compile(
-    r"[\[<]\|?(unused|reserved(_special)?(_token)?|extra_id|madeupword|dummy|special|placeholder)[-_]?\d+\|?[\]>]", re.I
-)
-
-
-def is_reserved(piece: str) -> bool:
-    "Whether a token is one that stands for nothing yet, such as `<|reserved_special_token_7|>` or `<unused3>`."
-    return bool(_RESERVED.fullmatch(piece))
-
-
 def model_pieces(model: dict[str, Any]) -> list[str]:
     "The pieces of a model of `tokenizer.json`, in the order in which they stand there."
     vocab = model["vocab"]
@@ -93,6 +83,15 @@ def unknown_piece(model: dict[str, Any]) -> str | None:
     if model["type"] != "Unigram":
         return model["unk_token"]
     return None if model["unk_id"] is None else model["vocab"][model["unk_id"]][0]
+
+
+def needed_tokens(tokenizer: PreTrainedTokenizerBase, pipeline: dict[str, Any]) -> set[str]:
+    "The tokens that have a role, stand for what no other covers, or are put around a text."
+    needed = {*role_tokens(tokenizer), unknown_piece(pipeline["model"])} - {None}
+    for part in components(pipeline["post_processor"]):
+        needed |= {token for named in part.get("special_tokens", {}).values() for token in named["tokens"]}
+        needed |= {part[name][0] for name in ("cls", "sep") if name in part}
+    return needed
 
 # %% ../../nbs/02_tokens/12_pipeline.ipynb #82dd32b1
 _SAID = "\ue000"  # stands for what is said
