@@ -7,17 +7,16 @@ from __future__ import annotations
 
 import contextlib
 import json
-import socket
 import tempfile
-import urllib.parse
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import regex
 import sentencepiece
 from tokenizers import Tokenizer
 
-from ..text.errors import first_line
+from ..text.errors import first_line, reading
+from ..text.files import read_json
+from ..text.hub import hub_name
 from .pipeline import SPECIAL_ROLES, save_tokenizer
 from .train import BERT_ROLES, ROBERTA_ROLES
 from .vocab import no_collection
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase, PreTrainedTokenizerFast
 
 # %% auto #0
-__all__ = ['load_tokenizer', 'check_loads_again', 'hub_name']
+__all__ = ['load_tokenizer', 'check_loads_again']
 
 # %% ../../nbs/02_tokens/14_load.ipynb #46388979
 @no_collection()
@@ -61,11 +60,13 @@ def load_tokenizer(source: str | Path) -> PreTrainedTokenizerBase:
     from transformers import AutoTokenizer
 
     path = Path(source)
-    if path.is_file():
-        return _from_json(path)
-    if path.is_dir():
-        return _from_folder(path)
-    return AutoTokenizer.from_pretrained(hub_name(source, "tokenizer.json"), trust_remote_code=False)
+    if path.exists():
+        with reading(path, "the tokenizer"):
+            tokenizer = _from_json(path) if path.is_file() else _from_folder(path)
+            if not tokenizer.model_max_length > 0:  # a TypeError where it is no number
+                raise ValueError(f"model_max_length is {tokenizer.model_max_length}")
+            return tokenizer
+    return AutoTokenizer.from_pretrained(hub_name(source, "tokenizer.json", "tokenizer"), trust_remote_code=False)
 
 
 def _from_folder(path: Path) -> PreTrainedTokenizerBase:
@@ -74,7 +75,7 @@ def _from_folder(path: Path) -> PreTrainedTokenizerBase:
         return _from_configured_json(path)
     if model := _sentencepiece_model(path):
         return _from_sentencepiece(path, *model)
-    config = _read_json(path / "tokenizer_config.json")
+    config = read_json(path / "tokenizer_config.json")
     if named := config.get("tokenizer_class"):
         return _by_class(path, named)
     return _from_vocabulary(path, config.get("model_max_length", 512))
@@ -102,7 +103,7 @@ def _from_vocabulary(path: Path, max_length: int) -> PreTrainedTokenizerBase:
         cased = any(piece[:1].isupper() for piece in words.read_text(encoding="utf-8").split("\n"))
         return BertTokenizerFast(vocab=str(words), do_lower_case=not cased, model_max_length=max_length)
     if vocab.is_file() and merges.is_file():
-        family = RobertaTokenizer if "<mask>" in _read_json(vocab) else GPT2TokenizerFast
+        family = RobertaTokenizer if "<mask>" in read_json(vocab) else GPT2TokenizerFast
         return family(vocab=str(vocab), merges=str(merges), model_max_length=max_length)
     raise _no_tokenizer(path)
 
@@ -115,13 +116,6 @@ def _no_tokenizer(path: Path) -> FileNotFoundError:
     )
 
 # %% ../../nbs/02_tokens/14_load.ipynb #1ae20cbe
-def _read_json(path: Path) -> dict[str, Any]:
-    try:
-        return json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
-    except ValueError as e:
-        raise ValueError(f"{path} is damaged: {e}; download or copy it again") from None
-
-
 def _by_class(path: Path, named: str) -> PreTrainedTokenizerBase:
     "The tokenizer of a class that a configuration names, made from what files there are."
     from transformers import AutoTokenizer
@@ -179,7 +173,7 @@ def _from_json(path: Path) -> PreTrainedTokenizerFast:
     "A tokenizer.json with the special tokens that special_tokens_map.json or tokenizer_config.json beside it names."
     from transformers import PreTrainedTokenizerFast
 
-    beside = _read_json(path.parent / "tokenizer_config.json") | _read_json(path.parent / "special_tokens_map.json")
+    beside = read_json(path.parent / "tokenizer_config.json") | read_json(path.parent / "special_tokens_map.json")
     named: dict[str, Any] = {role: token for role, token in beside.items() if role in SPECIAL_ROLES and token}
     named = {role: t["content"] if isinstance(t, dict) else t for role, t in named.items()}
     try:
@@ -249,29 +243,3 @@ def _groups(ids: list[int], n: int = 25, size: int = 8) -> list[list[int]]:
     "Ids from a whole vocabulary in so many groups, to make texts of."
     chosen = ids[:: max(1, len(ids) // (n * size))]
     return [chosen[i : i + size] for i in range(0, len(chosen), size)]
-
-# %% ../../nbs/02_tokens/14_load.ipynb #14d5c72e
-def hub_name(
-    source: str | Path,  # what the user gave: not an existing folder
-    wanted: str = "config.json",  # a file that the repository must have in the local cache when offline
-) -> str:  # the name, when the Hub can be reached or has been downloaded before
-    "Check that a name can be on the Hugging Face Hub; the error tells how to pass a folder instead."
-    from huggingface_hub import constants, try_to_load_from_cache
-
-    name = str(source)
-    if not regex.fullmatch(r"[\w.-]+(/[\w.-]+)?", name) or name.startswith("."):
-        raise FileNotFoundError(f"{name}: no such folder")
-    if isinstance(try_to_load_from_cache(name, wanted), str):
-        return name
-    try:
-        socket.create_connection((urllib.parse.urlparse(constants.ENDPOINT).hostname, 443), timeout=5).close()
-    except OSError:
-        offline = True
-    else:
-        offline = constants.HF_HUB_OFFLINE
-    if offline:
-        raise FileNotFoundError(
-            f"{name}: there is no such folder, and the Hugging Face Hub cannot be reached; download the model where "
-            f"there is a network (`hf download {name} --local-dir FOLDER`) and pass the folder"
-        )
-    return name
