@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 # %% auto #0
 __all__ = ['BYTES', 'CHARACTERS', 'FALLBACK', 'FALLBACK_PIECES', 'ROLES', 'SAME_ROLE', 'script_of', 'script_name',
            'script_counts', 'Token', 'Dialect', 'components', 'no_collection', 'backend_of', 'read_pipeline',
-           'read_settings', 'read_dialect', 'read_token', 'Vocab', 'toy_tokenizer', 'match_specials', 'overlap',
-           'lexical_overlap', 'Fit', 'fit', 'sum_fits', 'unk_rate', 'fertility']
+           'read_settings', 'read_dialect', 'is_reserved', 'read_token', 'Vocab', 'toy_tokenizer', 'match_specials',
+           'overlap', 'lexical_overlap', 'Fit', 'fit', 'sum_fits', 'unk_rate', 'fertility']
 
 # %% ../../nbs/02_tokens/01_vocab.ipynb #b6a243b4
 _block = functools.lru_cache(maxsize=None)(ucd.block)
@@ -142,7 +142,7 @@ def components(component: dict[str, Any] | None) -> Iterator[dict[str, Any]]:
     if component is None:
         return
     yield component
-    for name in ("normalizers", "pretokenizers", "decoders"):
+    for name in ("normalizers", "pretokenizers", "decoders", "processors"):
         for c in component.get(name, ()):
             yield from components(c)
 
@@ -236,9 +236,17 @@ def _byte_alphabet() -> dict[str, int]:  # {character: byte}
 
 BYTES = _byte_alphabet()  # {character: byte}
 CHARACTERS = {b: c for c, b in BYTES.items()}  # {byte: character}
-_UNUSED = re.compile(r"[\[<]\|?(unused|madeupword|reserved(_special_token)?|extra_id)[-_]?\d+\|?[\]>]")
+_RESERVED = re.compile(
+    r"[\[<]\|?(unused|reserved|extra|madeupword|dummy|special|placeholder)(_special)?(_token|_id)?[-_]?\d+\|?[\]>]",
+    re.I,
+)
 FALLBACK = re.compile(r"<0x([0-9A-F]{2})>")
 FALLBACK_PIECES = [f"<0x{byte:02X}>" for byte in range(256)]  # the tokens of byte fallback
+
+
+def is_reserved(piece: str) -> bool:
+    "Whether a token is one that stands for nothing yet, such as `<|reserved_special_token_7|>` or `<unused3>`."
+    return piece[:1] in ("[", "<") and bool(_RESERVED.fullmatch(piece))
 
 # %% ../../nbs/02_tokens/01_vocab.ipynb #20c5a3a0
 def read_token(
@@ -247,7 +255,7 @@ def read_token(
     d: Dialect,  # the tokenizer's dialect
 ) -> Token:
     "Bring one ordinary entry of a vocabulary into canonical form."
-    if piece[:1] in ("[", "<") and _UNUSED.fullmatch(piece):
+    if is_reserved(piece):
         return Token(id, piece, "", False, "unused")
     if d.byte_fallback and (m := FALLBACK.fullmatch(piece)):
         return Token(id, piece, "", False, "byte", bytes.fromhex(m[1]))
