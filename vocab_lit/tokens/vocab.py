@@ -10,8 +10,7 @@ import gc
 import json
 import re
 import string
-from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from collections.abc import Hashable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import astuple, dataclass
 from itertools import islice
@@ -27,10 +26,10 @@ if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase, PreTrainedTokenizerFast
 
 # %% auto #0
-__all__ = ['BYTES', 'CHARACTERS', 'FALLBACK', 'FALLBACK_PIECES', 'ROLES', 'SAME_ROLE', 'script_of', 'script_name',
-           'script_counts', 'Token', 'Dialect', 'components', 'no_collection', 'backend_of', 'read_pipeline',
-           'read_settings', 'read_dialect', 'is_reserved', 'read_token', 'Vocab', 'toy_tokenizer', 'match_specials',
-           'overlap', 'lexical_overlap', 'Fit', 'fit', 'sum_fits', 'unk_rate', 'fertility']
+__all__ = ['BYTES', 'CHARACTERS', 'FALLBACK', 'FALLBACK_PIECES', 'ROLES', 'SAME_ROLE', 'script_of', 'script_name', 'Token',
+           'Dialect', 'components', 'no_collection', 'backend_of', 'read_pipeline', 'read_settings', 'read_dialect',
+           'is_reserved', 'read_token', 'Vocab', 'toy_tokenizer', 'match_specials', 'overlap', 'lexical_overlap', 'Fit',
+           'fit', 'sum_fits', 'unk_rate', 'fertility']
 
 # %% ../../nbs/02_tokens/01_vocab.ipynb #b6a243b4
 _block = functools.lru_cache(maxsize=None)(ucd.block)
@@ -47,20 +46,6 @@ def script_name(
 ) -> str:  # such as Latin (Latn)
     "The name of a script, with its code."
     return f"{ucd.script_name(code, default=code).replace('_', ' ')} ({code})"  # pyright: ignore[reportArgumentType]
-
-
-def script_counts(
-    texts: Iterable[str],
-    is_counted: Callable[[str], bool],  # of a character
-) -> Counter[str]:  # {ISO 15924: characters}
-    "Count the characters of texts by script; each different character is looked at once."
-    characters, scripts = Counter(), Counter()
-    for text in texts:
-        characters.update(text)
-    for character, n in characters.items():
-        if is_counted(character):
-            scripts[script_of(character)] += n
-    return scripts
 
 
 def _majority(values: list[str], default: str) -> str:
