@@ -5,7 +5,6 @@
 # %% ../../nbs/05_models/19_check.ipynb #755fc052
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -17,8 +16,9 @@ import numpy as np
 from .lazy_weights import stored_tensors, token_dimensions
 from .llama_cpp import find_gguf_tokenizer
 from .served import SERVERS, Finding, ServedFolder, check_servers
-from .undertrained import find_unreachable, find_untrained
+from .undertrained import find_not_finite, find_unreachable, find_untrained
 from ..text.errors import first_line
+from ..text.files import read_json
 from ..tokens.chat import chat_templates
 
 if TYPE_CHECKING:
@@ -128,7 +128,7 @@ def _find_end(served: ServedFolder) -> Iterator[Finding]:
         what = "generation_config.json has no eos_token_id, so that generation runs to the limit"
         yield Finding("special ids", what, "write the end token's id", breaks=False)
     elif own is not None and own not in ends:
-        what = f"generation does not stop at {served.vocab[own].piece!r} (id {own:,}), the tokenizer's end token"
+        what = f"generation does not stop at {served.vocab[own].shown!r} (id {own:,}), the tokenizer's end token"
         yield Finding("special ids", what, "add the id to eos_token_id in generation_config.json")
 
 # %% ../../nbs/05_models/19_check.ipynb #d4637679
@@ -141,9 +141,7 @@ def _has_template(folder: Path | None) -> bool:
     "Whether a folder has a chat template; its tokenizer is not loaded for that."
     if folder is None:
         return False
-    config = folder / "tokenizer_config.json"
-    in_config = config.is_file() and "chat_template" in json.loads(config.read_text(encoding="utf-8"))
-    return in_config or (folder / "chat_template.jinja").is_file()
+    return "chat_template" in read_json(folder / "tokenizer_config.json") or (folder / "chat_template.jinja").is_file()
 
 
 def find_template(served: ServedFolder) -> Iterator[Finding]:
@@ -210,7 +208,7 @@ def _find_end_of_turn(
     ids = served.tokenizer(after, add_special_tokens=False)["input_ids"]
     special = [id for id in ids if served.vocab[id].kind == "special"]
     if special and special[0] not in end_ids(served):
-        what = f"generation does not stop at {served.vocab[special[0]].piece!r}, which ends the assistant's answer"
+        what = f"generation does not stop at {served.vocab[special[0]].shown!r}, which ends the assistant's answer"
         yield Finding("template", what, f"add id {special[0]:,} to eos_token_id in generation_config.json")
     if not special:
         what = "no special token ends the assistant's answer"
@@ -260,14 +258,20 @@ def _find_other_bytes(
             yield Finding("weights", f"{name} is not the source model's", "make the folder anew")
 
 # %% ../../nbs/05_models/19_check.ipynb #8f5c4748
-CHECKS = (find_rows, find_special_ids, find_template, find_unreachable, find_untrained, find_gguf_tokenizer)
+CHECKS = (find_rows, find_special_ids, find_template, find_unreachable, find_untrained, find_not_finite)
+CHECKS += (find_gguf_tokenizer,)
 
 
 def _cannot_load(served: ServedFolder) -> Finding | None:
     "A finding where a folder cannot be opened."
-    for part, name in (("tokenizer", "vocab"), ("weights", "model")):
+    for part, read in (
+        ("configuration", lambda: served.source.config),
+        ("tokenizer", lambda: served.vocab),
+        ("weights", lambda: served.model),
+        ("note", lambda: served.note),
+    ):
         try:
-            getattr(served, name)
+            read()
         except (ValueError, OSError) as e:
             return Finding(part, first_line(e), "mend the folder")
     try:

@@ -6,16 +6,15 @@
 from __future__ import annotations
 
 import json
-import socket
 import tempfile
-import urllib.parse
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import regex
 import sentencepiece
 
-from ..text.errors import first_line
+from ..text.errors import first_line, reading
+from ..text.files import read_json
+from ..text.hub import hub_name
 from .pipeline import save_tokenizer
 from .sentencepiece_model import TRIALS, as_specified, in_groups, tokenized_otherwise
 from .train import BERT_ROLES, ROBERTA_ROLES
@@ -25,7 +24,7 @@ if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase, PreTrainedTokenizerFast
 
 # %% auto #0
-__all__ = ['load_tokenizer', 'check_loads_again', 'hub_name']
+__all__ = ['load_tokenizer', 'check_loads_again']
 
 # %% ../../nbs/02_tokens/14_load.ipynb #46388979
 @no_collection()
@@ -60,11 +59,13 @@ def load_tokenizer(source: str | Path) -> PreTrainedTokenizerBase:
     from transformers import AutoTokenizer
 
     path = Path(source)
-    if path.is_file():
-        return _from_json(path)
-    if path.is_dir():
-        return _from_folder(path)
-    return AutoTokenizer.from_pretrained(hub_name(source, "tokenizer.json"), trust_remote_code=False)
+    if path.exists():
+        with reading(path, "the tokenizer"):
+            tokenizer = _from_json(path) if path.is_file() else _from_folder(path)
+            if not tokenizer.model_max_length > 0:  # a TypeError where it is no number
+                raise ValueError(f"model_max_length is {tokenizer.model_max_length}")
+            return tokenizer
+    return AutoTokenizer.from_pretrained(hub_name(source, "tokenizer.json", "tokenizer"), trust_remote_code=False)
 
 
 def _from_folder(path: Path) -> PreTrainedTokenizerBase:
@@ -102,11 +103,11 @@ def _from_vocabulary(path: Path) -> PreTrainedTokenizerBase:
             hint = "name the tokenizer_class in a tokenizer_config.json"
             raise ValueError(f"{words} is not BERT's: it lacks [UNK]; {hint}")
         cased = any(piece[:1].isupper() for piece in pieces)
-        said = "do_lower_case" in _read_json(path / "tokenizer_config.json")
+        said = "do_lower_case" in read_json(path / "tokenizer_config.json")
         case: dict[str, Any] = {} if said else dict(do_lower_case=not cased)
         return BertTokenizer.from_pretrained(path, **case)
     if vocab.is_file() and merges.is_file():
-        family = RobertaTokenizer if "<mask>" in _read_json(vocab) else GPT2Tokenizer
+        family = RobertaTokenizer if "<mask>" in read_json(vocab) else GPT2Tokenizer
         return family.from_pretrained(path)
     raise _no_tokenizer(path)
 
@@ -119,16 +120,9 @@ def _no_tokenizer(path: Path) -> FileNotFoundError:
     )
 
 # %% ../../nbs/02_tokens/14_load.ipynb #1ae20cbe
-def _read_json(path: Path) -> dict[str, Any]:
-    try:
-        return json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
-    except ValueError as e:
-        raise ValueError(f"{path} is damaged: {e}; download or copy it again") from None
-
-
 def _named(path: Path) -> str | None:
     "What a folder says of its tokenizer: the class, or else the kind of the model."
-    tokenizer, model = (_read_json(path / name) for name in ("tokenizer_config.json", "config.json"))
+    tokenizer, model = (read_json(path / name) for name in ("tokenizer_config.json", "config.json"))
     return tokenizer.get("tokenizer_class") or model.get("tokenizer_class") or model.get("model_type")
 
 
@@ -223,29 +217,3 @@ def check_loads_again(
             f"transformers loads the tokenizer of a {model_type} model as a {type(loaded).__name__}, which tokenizes "
             f"otherwise than the target tokenizer; {hint}"
         )
-
-# %% ../../nbs/02_tokens/14_load.ipynb #14d5c72e
-def hub_name(
-    source: str | Path,  # what the user gave: not an existing folder
-    wanted: str = "config.json",  # a file that the repository must have in the local cache when offline
-) -> str:  # the name, when the Hub can be reached or has been downloaded before
-    "Check that a name can be on the Hugging Face Hub; the error tells how to pass a folder instead."
-    from huggingface_hub import constants, try_to_load_from_cache
-
-    name = str(source)
-    if not regex.fullmatch(r"[\w.-]+(/[\w.-]+)?", name) or name.startswith("."):
-        raise FileNotFoundError(f"{name}: no such folder")
-    if isinstance(try_to_load_from_cache(name, wanted), str):
-        return name
-    try:
-        socket.create_connection((urllib.parse.urlparse(constants.ENDPOINT).hostname, 443), timeout=5).close()
-    except OSError:
-        offline = True
-    else:
-        offline = constants.HF_HUB_OFFLINE
-    if offline:
-        raise FileNotFoundError(
-            f"{name}: there is no such folder, and the Hugging Face Hub cannot be reached; download the model where "
-            f"there is a network (`hf download {name} --local-dir FOLDER`) and pass the folder"
-        )
-    return name

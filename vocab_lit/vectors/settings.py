@@ -18,6 +18,7 @@ from vocab_lit.text.settings import (
     LARGEST_SEED,
     File,
     Files,
+    LacksOption,
     SettingError,
     Settings,
     existing_file,
@@ -87,6 +88,8 @@ IN_ONE_SPACE = "none"  # in place of a dictionary
 @settings
 class VectorSettings(Settings):
     "Auxiliary embeddings: how they are made, or the files that hold them."
+
+    heading = "Auxiliary embeddings"
 
     vectors: str = option(
         "auto",
@@ -159,6 +162,8 @@ class VectorSettings(Settings):
 class VectorTraining(Settings):
     "Training of static vectors of words or tokens on text."
 
+    heading = "Training of the vectors"
+
     method: str = option(
         "auto", "fasttext, ppmi (better for small text) or auto (by the size of the text; .bin is always fastText)"
     )
@@ -166,7 +171,9 @@ class VectorTraining(Settings):
     min_count: int | None = option(
         None, "what occurs less often has no vector of its own", shown="fasttext 5, of tokens 10; ppmi 2"
     )
-    window: int | None = option(None, "ppmi, of words: largest distance between two words that counts", shown="30")
+    window: int | None = option(
+        None, "largest distance between two words or tokens that counts", shown="fasttext 5; ppmi 30, of tokens 10"
+    )
     epochs: int | None = option(
         None, "fasttext: passes over the text", shown="of words 5 to 50, by its size; of tokens 3"
     )
@@ -181,6 +188,10 @@ class VectorTraining(Settings):
         for name in ("dim", "min_count", "window", "epochs", "threads"):
             within(name, getattr(self, name), 1)
         within("seed", self.seed, 0, LARGEST_SEED)
+        if self.method == "ppmi" and self.epochs:
+            raise LacksOption(
+                "epochs", f" {self.epochs}: ppmi, which is best for small text, counts once; give --method fasttext too"
+            )
 
     @property
     def given(self) -> dict[str, Any]:

@@ -264,11 +264,12 @@ def token_fasttext(
     epochs: int = 3,  # passes over the text
     seed: int = 0,  # with one thread, the same seed gives the same vectors
     threads: int = 1,  # more are faster, and no two runs are then the same
+    window: int = 5,  # largest distance between two tokens that counts
 ) -> TokenVectors:
     "FOCUS's vectors: fastText trained on text cut into tokens (Dobler and de Melo, 2023, Appendix B)."
     vocab = Vocab.from_tokenizer(tokenizer)
     words, ids = [t.piece for t in vocab], encode_lines(tokenizer, lines, vocab=vocab)
-    model = train_fasttext(words, ids, dim, min_count, epochs, seed, threads).wv
+    model = train_fasttext(words, ids, dim, min_count, epochs, seed, threads, window).wv
     trained = ((word, model[word]) for word in model.key_to_index)
     name = f"token fastText ({epochs} epochs, min_count {min_count}, seed {seed})"
     return in_vocab_order(trained, pieces_of(vocab), len(vocab), name)
@@ -341,11 +342,12 @@ def token_ppmi(
     dim: int = 64,
     min_count: int = 2,
     seed: int = 0,  # as in `ppmi_vectors`
+    window: int = 10,  # largest distance between two tokens that counts
 ) -> TokenVectors:
     "Vectors of tokens from counts (PPMI; Levy, Goldberg and Dagan, 2015), with a row per token id."
     vocab = Vocab.from_tokenizer(tokenizer)
     ids = encode_lines(tokenizer, lines, vocab=vocab)
-    matrix, known = ppmi_vectors(ids, len(vocab), dim, min_count=min_count, seed=seed)
+    matrix, known = ppmi_vectors(ids, len(vocab), dim, window, min_count, seed)
     return TokenVectors(matrix, known, f"token PPMI (min_count {min_count}, seed {seed})")
 
 # %% ../../nbs/03_vectors/01_token_vectors.ipynb #d63b69e1
@@ -376,7 +378,7 @@ def token_vectors(
     enough : int, default 30,000,000
         Characters of text from which "auto" trains fastText.
     **options
-        Of `token_fasttext` (``dim``, ``min_count``, ``epochs``) or `token_ppmi` (``dim``, ``min_count``).
+        Of `token_fasttext` (``dim``, ``min_count``, ``window``, ``epochs``) or `token_ppmi` (all but ``epochs``).
 
     Returns
     -------

@@ -22,6 +22,7 @@ from tqdm.auto import tqdm
 
 from ..text.corpus import reread
 from ..text.extras import import_extra
+from ..tokens.pipeline import word_ids
 from ..tokens.vocab import Vocab
 from .settings import FASTTEXT_MIN_CHARACTERS, SUBWORDS, fasttext_or_ppmi
 from vocab_lit.vectors.token_vectors import (
@@ -124,10 +125,11 @@ def word_fasttext(
     epochs: int | None = None,  # passes over the text; None: 5 to 50, until a word has been seen about 1,000 times
     seed: int = 0,  # with one thread, the same seed gives the same vectors
     threads: int = 1,
+    window: int = 5,  # largest distance between two words that counts
 ) -> FastText:  # gensim's model, for `open_words` or to be saved as .bin
     "Train fastText on the words of a text, as token_fasttext does on its tokens."
     words, ids = _word_ids(lines)
-    return train_fasttext(words, ids, dim, min_count, epochs, seed, threads)
+    return train_fasttext(words, ids, dim, min_count, epochs, seed, threads, window)
 
 
 def word_ppmi(
@@ -360,10 +362,10 @@ def save_words(
 
 # %% ../../nbs/03_vectors/02_word_vectors.ipynb #98fdbd66
 def _occurrences(words: list[str], tokenizer) -> np.ndarray:  # (2, n) token ids and places in `words`
-    "Pairs of a token and a word in which it occurs, with a space before the word and without; one may come twice."
+    "Pairs of a token and a word in which it occurs, at the beginning of a text and inside; one may come twice."
     entries = []
-    for forms in (words, [f" {word}" for word in words]):
-        for i, ids in enumerate(tokenizer(forms, add_special_tokens=False, verbose=False)["input_ids"]):
+    for inside in (False, True):
+        for i, ids in enumerate(word_ids(tokenizer, words, inside).values()):
             entries += [(token, i) for token in set(ids)]
     return np.array(entries, np.int64).reshape(-1, 2).T
 
