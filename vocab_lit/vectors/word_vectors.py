@@ -343,9 +343,7 @@ def _occurrences(words: list[str], tokenizer) -> np.ndarray:  # (2, n) token ids
     return np.array(entries, np.int64).reshape(-1, 2).T
 
 
-def _frequency_weighted(
-    words: WordVectors, tokenizer: PreTrainedTokenizerBase, vocab: Vocab, most: int, block: int = 20_000
-) -> TokenVectors:
+def _frequency_weighted(words: WordVectors, vocab: Vocab, most: int, block: int = 20_000) -> TokenVectors:
     "The mean over the words in which a token occurs, weighted by frequency."
     from scipy import sparse
 
@@ -356,7 +354,7 @@ def _frequency_weighted(
         if not vectors:
             continue
         counts = words.counts[[words.index[word] for word in vectors]]
-        tokens, places = _occurrences(list(vectors), tokenizer)
+        tokens, places = _occurrences(list(vectors), vocab.own_tokenizer)
         shape = (len(vocab), len(vectors))
         shares = sparse.csr_array(
             (counts[places], (tokens, places)), shape=shape
@@ -371,19 +369,19 @@ def _frequency_weighted(
 
 def from_words(
     words: str | Path | WordVectors | KeyedVectors,  # as `open_words` takes
-    tokenizer: PreTrainedTokenizerBase,  # whose tokens get vectors
+    tokenizer: PreTrainedTokenizerBase | Vocab,  # whose tokens get vectors
     subwords: str = "auto",  # "ngrams", "tfr", or "auto": n-grams where the vectors have them
     most: int = 0,  # tfr: only so many of the most frequent words; 0: all
 ) -> TokenVectors:
     "Vectors of tokens from vectors of words."
     if subwords not in SUBWORDS:
         raise ValueError(f"no way from words to tokens by {subwords!r}; choose from {', '.join(SUBWORDS)}")
-    vocab, words = Vocab.from_tokenizer(tokenizer), open_words(words)
+    vocab, words = Vocab.of(tokenizer), open_words(words)
     if subwords == "ngrams" and not words.composes:
         raise ValueError(f"{words.name} has vectors of whole words only, without n-grams; use tfr, or a fastText .bin")
     texts = {t.id: s for t in vocab if t.kind == "text" and (s := t.text.strip())}
     if subwords == "tfr" or not words.composes:
-        vectors = _frequency_weighted(words, tokenizer, vocab, most)
+        vectors = _frequency_weighted(words, vocab, most)
     else:
         composed = words.look_up(dict.fromkeys(texts.values()))
         vectors = in_vocab_order(composed, texts, len(vocab), f"word vectors ({words.name})")
@@ -403,7 +401,7 @@ _TOKEN_DEFAULTS = {
 
 def static_vectors(
     needs: str,  # "token vectors" or "word vectors", as the recipe says
-    tokenizer: PreTrainedTokenizerBase,  # of the target language
+    tokenizer: PreTrainedTokenizerBase | Vocab,  # of the target language
     lines: Iterable[str],  # text in the target language
     method: str = "auto",  # "fasttext" (as the paper), "ppmi", or "auto": by the size of the text
     seed: int = 0,
@@ -419,7 +417,7 @@ def static_vectors(
     return from_words(words, tokenizer)
 
 # %% ../../nbs/03_vectors/02_word_vectors.ipynb #68ac1f89
-def read_vectors(path: str | Path, tokenizer: PreTrainedTokenizerBase) -> TokenVectors:
+def read_vectors(path: str | Path, tokenizer: PreTrainedTokenizerBase | Vocab) -> TokenVectors:
     """Read token vectors from a file, looked up by the pieces as the tokenizer writes them.
 
     Parameters
@@ -427,8 +425,8 @@ def read_vectors(path: str | Path, tokenizer: PreTrainedTokenizerBase) -> TokenV
     path : str or pathlib.Path
         A .vec, .txt or .vec.gz (a piece and its numbers a line), an .npz of `save_vectors`, or a .bin of fastText
         or word2vec that was trained on text cut by this tokenizer.
-    tokenizer : PreTrainedTokenizerBase
-        The target tokenizer.
+    tokenizer : PreTrainedTokenizerBase or Vocab
+        The target tokenizer, or its vocabulary where that has been read.
 
     Returns
     -------
@@ -456,7 +454,7 @@ def read_vectors(path: str | Path, tokenizer: PreTrainedTokenizerBase) -> TokenV
     >>> vectors.matrix[vectors.known].tolist()
     [[0.5, 1.0]]
     """
-    vocab = Vocab.from_tokenizer(tokenizer)
+    vocab = Vocab.of(tokenizer)
     pieces = pieces_of(vocab)
     wanted = set(pieces.values())
     by_piece = open_words(path, wanted=wanted).look_up(sorted(wanted), compose=False)
