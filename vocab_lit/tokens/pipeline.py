@@ -7,14 +7,13 @@ from __future__ import annotations
 
 import json
 import re
+import tempfile
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tokenizers import Tokenizer
-
-from .vocab import components, read_dialect, read_pipeline
+from .vocab import components, read_dialect, read_pipeline, read_settings
 
 if TYPE_CHECKING:
     import numpy as np
@@ -53,7 +52,7 @@ def tokenizer_kind(
     tokenizer: PreTrainedTokenizerBase,
 ) -> str:  # "unigram", "wordpiece" or "bpe", as `train_tokenizer` takes it
     "The kind of tokenizer to train for a model that has this one."
-    return {"Unigram": "unigram", "WordPiece": "wordpiece"}.get(read_dialect(read_pipeline(tokenizer)).model, "bpe")
+    return {"Unigram": "unigram", "WordPiece": "wordpiece"}.get(read_settings(tokenizer)["model"]["type"], "bpe")
 
 # %% ../../nbs/02_tokens/12_pipeline.ipynb #b7e3dd02
 _ANOTHER_WORD = "ꙮ"  # a letter of no living language, which no token joins to what follows
@@ -163,21 +162,23 @@ def with_pipeline(
     "A tokenizer with another pipeline and all else of the source's: special tokens, chat templates, padding side."
     from transformers import PreTrainedTokenizerFast
 
-    backend = Tokenizer.from_str(json.dumps(pipeline | dict(truncation=None, padding=None)))
     roles = {name: token for name in source.special_tokens_map if isinstance(token := getattr(source, name), str)}
     without_role: Any = source.extra_special_tokens
-    extra = [str(t) for t in without_role if backend.token_to_id(str(t)) is not None]
-    made = PreTrainedTokenizerFast(
-        tokenizer_object=backend,
-        extra_special_tokens=extra,
-        model_max_length=source.model_max_length,
-        model_input_names=source.model_input_names,
-        padding_side=source.padding_side,
-        truncation_side=source.truncation_side,
-        clean_up_tokenization_spaces=source.clean_up_tokenization_spaces,
-        split_special_tokens=source.split_special_tokens,
-        **roles,
-    )
+    known = {a["content"] for a in pipeline["added_tokens"]}.union(model_pieces(pipeline["model"]))
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder, "tokenizer.json")  # a tokenizer that is handed over would be copied
+        file.write_text(json.dumps(pipeline | dict(truncation=None, padding=None)), encoding="utf-8")
+        made = PreTrainedTokenizerFast(
+            tokenizer_file=str(file),
+            extra_special_tokens=[str(t) for t in without_role if str(t) in known],
+            model_max_length=source.model_max_length,
+            model_input_names=source.model_input_names,
+            padding_side=source.padding_side,
+            truncation_side=source.truncation_side,
+            clean_up_tokenization_spaces=source.clean_up_tokenization_spaces,
+            split_special_tokens=source.split_special_tokens,
+            **roles,
+        )
     for name in ("chat_template", "response_template", "chat_control_tokens", "_processor_class"):
         setattr(made, name, getattr(source, name, None))
     return made
