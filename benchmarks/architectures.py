@@ -12,13 +12,16 @@ import warnings
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from unittest.mock import patch
 
+import numpy as np
 import torch
 
-from benchmarks.tiny_configs import VOCABULARY, tiny_config
+from benchmarks.tiny_configs import SPECIAL_ID, VOCABULARY, tiny_config
 from benchmarks.verdicts import TASKS, Verdict, make_record
+from vocab_lit.methods.recipe import Copy, InitContext, InitStep, Recipe, RowWeights
+from vocab_lit.tokens.special_ids import NO_TEXT
 
 if TYPE_CHECKING:
     from transformers import PreTrainedConfig, PreTrainedModel, PreTrainedTokenizerFast
@@ -113,6 +116,19 @@ def target_tokenizer(larger: bool, pad_moved: bool) -> PreTrainedTokenizerFast:
     return word_tokenizer(special, [*WORDS[::-2], *(f"v{i}" for i in range(40 if larger else 4))])
 
 
+@dataclass
+class Mean(InitStep):
+    "The mean of all source embeddings, so that every embedding has a right value."
+
+    formula = r"E'_x = \frac{1}{n} \sum_y E_y"
+
+    def fill(self, context: InitContext) -> RowWeights:
+        "All open tokens."
+        n = len(context.source)
+        return RowWeights.mean({int(i): range(n) for i in np.flatnonzero(context.open)}, n)
+
+
+RECIPE = Recipe("copies and means", (Copy(fuzzy=False), Mean()), "", "Overlapping tokens are copied, others are means.")
 OVERLAP = [*WORDS[1::4], *WORDS[3::4], WORDS[1], "</s>"]  # a text of overlapping words
 
 
@@ -246,9 +262,19 @@ def _same_generation(before, after) -> bool:
     return plain[0] == plain[1]
 
 
+def _check_rows(name: str, was: torch.Tensor, now: torch.Tensor, source, target) -> None:  # (tokens, ...)
+    "Overlapping tokens are copies to the bit, special ones too, and others the mean of all."
+    places = source.get_vocab()
+    _must(len(now) == len(target), f"{name} has {len(now)} entries for {len(target)} tokens")
+    mean = was[: len(source)].double().mean(0)
+    for token, i in target.get_vocab().items():
+        if token in places:
+            _must(torch.equal(now[i], was[places[token]]), f"{name}: {token} is not copied")
+        else:
+            _must(torch.allclose(now[i].double(), mean, atol=1e-5), f"{name}: {token} is not the mean of all")
+
+
 def _check_tensors(tiny: Tiny, after, source, target) -> None:
-    shared = [w for w in WORDS if w in target.get_vocab()]
-    old, new = (torch.tensor(t.convert_tokens_to_ids(shared)) for t in (source, target))
     state, pads = after.state_dict(), (source.pad_token_id, target.pad_token_id)
     _must(state.keys() == tiny.model.state_dict().keys(), "names of tensors differ")
     for name, was in tiny.model.state_dict().items():
@@ -256,8 +282,7 @@ def _check_tensors(tiny: Tiny, after, source, target) -> None:
         _must(now.dtype == was.dtype, f"{name} has another number format")
         if name in tiny.dimensions:
             d = tiny.dimensions[name]
-            _must(now.shape[d] == len(target), f"{name} has {now.shape[d]} entries for {len(target)} tokens")
-            _must(torch.equal(now.index_select(d, new), was.index_select(d, old)), f"{name}: overlapping tokens differ")
+            _check_rows(name, was.movedim(d, 0), now.movedim(d, 0), source, target)
         elif name.endswith(("position_ids", "token_type_ids")):
             continue  # counted, not learned
         elif "position" in name and pads[0] != pads[1] and now.shape != was.shape:
@@ -275,11 +300,46 @@ def _check_outputs(tiny: Tiny, model, target, where: str) -> None:
         _must(torch.allclose(outputs[name], was, atol=1e-4, rtol=1e-3, equal_nan=True), f"{name} differs {where}")
 
 
+def _fields(config, path: str = "") -> Iterator[tuple[str, Any]]:
+    "All fields of a configuration and of those within it, by their places."
+    for name, value in config.items():
+        if isinstance(value, dict):
+            yield from _fields(value, f"{path}{name}.")
+        else:
+            yield f"{path}{name}", value
+
+
+_MOVES = re.compile(r"vocab|position|n_ctx|architectures|version|_name_or_path")  # with the size and the padding id
+
+
+def _check_ids(before, after, source, target) -> None:
+    "Ids are those of the same special tokens."
+    now = dict(_fields(after.to_dict()))
+    for name, old in _fields(before.to_dict()):
+        if SPECIAL_ID.search(name) and isinstance(old, int) and not NO_TEXT.search(name):
+            token = source.convert_ids_to_tokens(old)
+            _must(now[name] == target.convert_tokens_to_ids(token), f"{name} is {now[name]}, which is not {token}")
+
+
+def _read_config(folder: Path) -> dict[str, Any]:
+    return json.loads((folder / "config.json").read_text(encoding="utf-8"))
+
+
+def _check_config(before: dict[str, Any], after: dict[str, Any]) -> None:
+    "What does not depend on the vocabulary is written as it was."
+    was, now = dict(_fields(before)), dict(_fields(after))
+    for name in sorted(was.keys() | now.keys()):
+        if not SPECIAL_ID.search(name) and not _MOVES.search(name):
+            _must(now.get(name) == was.get(name), f"{name} is {now.get(name)}, and was {was.get(name)}")
+
+
 def check_folder(tiny: Tiny, folder: Path, target) -> None:
     "`Wrong` where a folder is not what a transplant should make of a tiny model."
     after = type(tiny.model).from_pretrained(folder, dtype="auto").eval()
-    config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+    config = _read_config(folder)
     _must(config["architectures"] == [type(tiny.model).__name__], f"saved as {config['architectures'][0]}")
+    _check_config(_read_config(tiny.folder), config)
+    _check_ids(tiny.model.config, after.config, source_tokenizer(), target)
     _check_tensors(tiny, after, source_tokenizer(), target)
     _must(_names(folder) == _names(tiny.folder), "names of stored tensors differ")
     _must(_tied(after) == _tied(tiny.model), "other weights are tied")
@@ -309,7 +369,7 @@ def _try(tiny: Tiny, out: Path, larger: bool, pad_moved: bool, opened: bool) -> 
         model = (open_model if opened else load_model)(tiny.folder)
         # the weights are judged; a tokenizer of whole words would be refused where models allow only their own
         with patch("vocab_lit.models.transplant.check_loads_again"):
-            result = transplant(model, source_tokenizer(), target, "identity")
+            result = transplant(model, source_tokenizer(), target, RECIPE)
         result.save_pretrained(out, model=str(tiny.folder))
     except ValueError as e:
         if "\n" in str(e) or out.exists():

@@ -165,7 +165,7 @@ def _special_ids(config: PreTrainedConfig) -> dict[str, int]:
     ids, further = {}, 5
     for name, value in vars(config).items():
         if SPECIAL_ID.search(name) and isinstance(value, int) and "ignore" not in name:
-            role = SPECIAL_ID.sub("", name) or name.removesuffix("_index")
+            role = SPECIAL_ID.sub("", name).lstrip("_") or name.removesuffix("_index")
             ids[name] = USUAL_IDS.get(role, further)
             further += role not in USUAL_IDS
     return ids

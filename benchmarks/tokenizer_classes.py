@@ -196,15 +196,13 @@ def _special_texts(tokenizer: PreTrainedTokenizerBase) -> list[str]:
 
 
 class Reference:
-    "A source's tokenizer as plain transformers opens it, and what it makes of the texts."
+    "A source's tokenizer, and what it makes of the texts."
 
-    def __init__(self, folder: Path):
-        self.tokenizer = AutoTokenizer.from_pretrained(folder)
+    def __init__(self, tokenizer: PreTrainedTokenizerBase):
         text = kept_text()
-        self.inputs = [*text, *UNSEEN, "", *zip(text[:20], text[20:40]), *_special_texts(self.tokenizer)]
-
-        self.texts = _texts(self.tokenizer, self.inputs)
-        _must(not (odd := oddity(self.tokenizer)), odd)
+        self.tokenizer = tokenizer
+        self.inputs = [*text, *UNSEEN, "", *zip(text[:20], text[20:40]), *_special_texts(tokenizer)]
+        self.texts = _texts(tokenizer, self.inputs)
 
 
 def _check_texts(source: Reference, made: PreTrainedTokenizerBase, new: set[str]) -> None:
@@ -256,7 +254,7 @@ def _check_sentencepiece(folder: Path, opened: PreTrainedTokenizerBase) -> None:
     unknown = model.id_to_piece(model.unk_id())
     plain = [text.strip() for text in kept_text() if "▁" not in text]  # spaces come before its own space
     for text in plain:
-        normal = normalizer.normalize_str(text).replace("▁", " ") if normalizer else text
+        normal = normalizer.normalize_str(text).replace("▁", " ").strip() if normalizer else text
         due, now = model.encode(normal), opened.tokenize(text)
         if model.unk_id() not in due and unknown not in now:
             _must_equal(model.id_to_piece(due), now, f"tokens of {text!r} beside SentencePiece")
@@ -372,6 +370,26 @@ def _step(step: str, source: Reference, folder: Path, model_type: str) -> tuple[
     return (result, why) if made is None else _judged(lambda: _check(step, source, made))
 
 
+def _judged_source(folder: Path) -> tuple[PreTrainedTokenizerBase, PreTrainedTokenizerBase | None, str, str]:
+    "The tokenizer of transformers and our own, with the result and reason of opening it."
+    by_transformers = AutoTokenizer.from_pretrained(folder)
+    opened, result, why = _tried(lambda: _opened(folder))
+    if opened is None:
+        return by_transformers, None, result, why
+    if not by_transformers.is_fast:
+        return by_transformers, None, "wrong", f"a {type(by_transformers).__name__} is opened as another class"
+    return by_transformers, opened, "", ""
+
+
+def _reference(folder: Path, by_transformers: PreTrainedTokenizerBase, opened: PreTrainedTokenizerBase) -> Reference:
+    "What others are compared with: plain transformers' tokenizer, if it divides texts as a SentencePiece model does."
+    try:
+        _check_sentencepiece(folder, by_transformers)
+    except Wrong:
+        return Reference(opened)
+    return Reference(by_transformers)
+
+
 def try_form(c: TokenizerClass, form: Form, steps: Iterable[str] = STEPS) -> Iterator[TokenizerVerdict]:
     "Open a class in a form of its files, change and save it, and judge each step."
     about = (c.name, c.model_type, form.name)
@@ -380,14 +398,15 @@ def try_form(c: TokenizerClass, form: Form, steps: Iterable[str] = STEPS) -> Ite
         folder = Path(place, "source")
         try:
             write_source(c, form, folder)
-            source = Reference(folder)
+            by_transformers, opened, result, why = _judged_source(folder)
+            _must(not (odd := oddity(by_transformers)), odd)
         except Exception as e:  # noqa: BLE001  a form that the class does not have
             yield TokenizerVerdict(*about, "opened", "not built", _one_line(e))
             return
-        opened, result, why = _tried(lambda: _opened(folder))
         if opened is None:
             yield TokenizerVerdict(*about, "opened", result, why)
             return
+        source = _reference(folder, by_transformers, opened)
         yield TokenizerVerdict(*about, "opened", *_judged(lambda: _check_opened(source, folder, opened)))
         for step in steps:
             yield TokenizerVerdict(*about, step, *_step(step, source, folder, c.model_type))
