@@ -11,6 +11,7 @@ import glob
 import gzip
 import json
 import lzma
+import sys
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
@@ -28,8 +29,11 @@ __all__ = ['FIELD', 'FIELD_HELP', 'open_bytes', 'raw_lines', 'json_record', 'tab
            'with_field', 'in_languages', 'beside']
 
 # %% ../../nbs/01_text/06_reader.ipynb #6a3f0106
+_ZSTD = "compression.zstd" if sys.version_info >= (3, 14) else "backports.zstd"
+
+
 def _open_zstd(path: Path, mode: str) -> IO[bytes]:
-    return import_extra("backports.zstd", "text").open(path, mode)
+    return import_extra(_ZSTD, "text").open(path, mode)
 
 
 _COMPRESSED = {
