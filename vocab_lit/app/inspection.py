@@ -18,7 +18,7 @@ from ..models.token_tensors import token_parameters
 from ..text.corpus import Lines
 from ..text.phrasebook import lines as phrasebook_lines
 from ..tokens.verdict import Beside, ModelSize, Verdict, judge, sampled
-from ..tokens.vocab import fit, script_name, script_of
+from ..tokens.vocab import fit, no_collection, script_counts, script_name
 
 log = logging.getLogger("vocab_lit")
 
@@ -65,13 +65,13 @@ def vocabulary_facts(source: Source) -> dict[str, object]:
         tokenizer=vocab.dialect.model if vocab.dialect else "",
         tokens=len(vocab),
         kinds=dict(Counter(t.kind for t in vocab)),
-        special={role: vocab[id].piece for role, id in vocab.roles.items()},
+        special={role: vocab[id].shown for role, id in vocab.roles.items()},
         scripts=dict(Counter(t.script for t in vocab if t.kind == "text").most_common()),
     )
 
 # %% ../../nbs/09_app/12_inspection.ipynb #97db3d21
 def _shares_of_scripts(lines: Iterable[str]) -> str:  # as Latin 97%, Arabic 3%
-    counts = Counter(script_of(c) for line in lines for c in line if not c.isspace())
+    counts = script_counts(lines, lambda character: not character.isspace())
     shares = ((script, n / counts.total()) for script, n in counts.most_common(3))
     return ", ".join(f"{script_name(script)} {share:.0%}" for script, share in shares if share >= 0.01)
 
@@ -133,6 +133,7 @@ class Inspection:
         return record
 
 
+@no_collection()
 def inspect_files(
     model: str | Path,
     text: Sequence[str | Path] = (),
@@ -175,7 +176,7 @@ def inspect_files(
         inspection.text = text_facts(source, lines, n_lines)
         try:
             size = model_size(source) if weights else None
-            inspection.verdict = judge(source.tokenizer, lines, n_lines, size, _known_text(beside))
+            inspection.verdict = judge(source.vocab, lines, n_lines, size, _known_text(beside))
         except ValueError as e:
             log.info(f"no verdict: {e}")
     return inspection

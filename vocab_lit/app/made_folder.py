@@ -113,4 +113,4 @@ def _last_model(folder: Path) -> Path:
 def _kept_plan(vocab: Vocab) -> Plan:
     n = len(vocab)
     step, no_group = np.zeros(n, int), np.full(n, -1)
-    return Plan(vocab, [t.piece for t in vocab], sparse.csr_array(sparse.eye_array(n)), no_group, {}, step, ["kept"])
+    return Plan(vocab, [t.shown for t in vocab], sparse.csr_array(sparse.eye_array(n)), no_group, {}, step, ["kept"])

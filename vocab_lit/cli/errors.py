@@ -68,7 +68,11 @@ class OneLine(TyperGroup):
             _heed_signals(ctx)
         try:
             with remarks_shown():
-                return super().invoke(ctx)
+                result = super().invoke(ctx)
+                sys.stdout.flush()  # so that a reader who has left is met here
+                return result
+        except BrokenPipeError:
+            raise  # such as `| head`, which typer ends without a word
         except KeyboardInterrupt:
             _leave("interrupted; nothing half-written is left, and a run of lapt resumes with --resume", 130)
         except Stopped as e:

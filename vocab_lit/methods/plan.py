@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     import torch
 
 # %% auto #0
-__all__ = ['PLAN_FILE', 'copied_tokens', 'shown_piece', 'Plan']
+__all__ = ['PLAN_FILE', 'copied_tokens', 'Plan']
 
 # %% ../../nbs/04_methods/01_plan.ipynb #23e4ac06
 def copied_tokens(
@@ -35,11 +35,6 @@ def copied_tokens(
     is_copy = weights.data[place] == 1
     out[single[is_copy]] = weights.indices[place[is_copy]]
     return out
-
-
-def shown_piece(token: Token) -> str:
-    "A token as tables show it: its piece, or its row where it has none."
-    return token.piece or f"(row {token.id}, no piece)"
 
 # %% ../../nbs/04_methods/01_plan.ipynb #e99f26d0
 PLAN_FILE = "plan.npz"  # in the folder of a model
@@ -100,7 +95,7 @@ class Plan:
     target : Vocab
         The target vocabulary.
     source_pieces : sequence of str, or mapping of int to str
-        Tokens of the source vocabulary by id, at least those that a weight names.
+        Tokens of the source vocabulary by id, as they are shown, at least those that a weight names.
     weights : scipy.sparse.csr_array of float32, shape (n_target, n_source)
         A row sums to one in most methods; a single weight of 1 is a copy; the row of a sampled token is empty.
     group : numpy.ndarray of int, shape (n_target,)
@@ -213,7 +208,7 @@ class Plan:
         if isinstance(token, str):
             return pd.concat([self.explain(t.id) for t in self.target.find(token)], ignore_index=True)
         t = self.target[token]
-        base = dict(token=shown_piece(t), id=t.id, step=self.steps[self.step[t.id]])
+        base = dict(token=t.shown, id=t.id, step=self.steps[self.step[t.id]])
         if self.group[t.id] >= 0:
             return pd.DataFrame([base | dict(source=self.group_text(t.id), weight=np.nan)])
         row = self.row(t.id)
@@ -224,8 +219,8 @@ class Plan:
     def _examples(self, rows: np.ndarray) -> str:
         "About six of these tokens, spread over the vocabulary; one without text only where there is no other."
         tokens = [self.target[i] for i in rows]
-        pieces = [t.piece for t in tokens if t.kind == "text"] or [shown_piece(tokens[0])]
-        return " ".join(pieces[:: max(1, len(pieces) // 6)][:6])
+        with_text = [t for t in tokens if t.kind == "text"] or tokens[:1]
+        return " ".join(t.shown for t in with_text[:: max(1, len(with_text) // 6)][:6])
 
     def summary(self) -> pd.DataFrame:
         """The number of embeddings that each step made, with examples.

@@ -128,7 +128,7 @@ def _find_end(served: ServedFolder) -> Iterator[Finding]:
         what = "generation_config.json has no eos_token_id, so that generation runs to the limit"
         yield Finding("special ids", what, "write the end token's id", breaks=False)
     elif own is not None and own not in ends:
-        what = f"generation does not stop at {served.vocab[own].piece!r} (id {own:,}), the tokenizer's end token"
+        what = f"generation does not stop at {served.vocab[own].shown!r} (id {own:,}), the tokenizer's end token"
         yield Finding("special ids", what, "add the id to eos_token_id in generation_config.json")
 
 # %% ../../nbs/05_models/19_check.ipynb #d4637679
@@ -210,7 +210,7 @@ def _find_end_of_turn(
     ids = served.tokenizer(after, add_special_tokens=False)["input_ids"]
     special = [id for id in ids if served.vocab[id].kind == "special"]
     if special and special[0] not in end_ids(served):
-        what = f"generation does not stop at {served.vocab[special[0]].piece!r}, which ends the assistant's answer"
+        what = f"generation does not stop at {served.vocab[special[0]].shown!r}, which ends the assistant's answer"
         yield Finding("template", what, f"add id {special[0]:,} to eos_token_id in generation_config.json")
     if not special:
         what = "no special token ends the assistant's answer"

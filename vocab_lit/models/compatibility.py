@@ -56,7 +56,7 @@ def _check_finite(name: str, rows: torch.Tensor | StoredTensor | ContinuedRows, 
     if len(broken):
         what = f"{name} embeddings" if rows.dim() > 1 else f"output {name}"
         raise ValueError(
-            f"the {what} of {len(broken)} tokens are not finite, the first of {source[int(broken[0])].piece!r} "
+            f"the {what} of {len(broken)} tokens are not finite, the first of {source[int(broken[0])].shown!r} "
             f"(id {int(broken[0])}); repair the model first"
         )
 
@@ -89,7 +89,7 @@ def _check_size(tensors: dict[str, TokenTensor], source: Vocab) -> None:
     if n < len(source):
         raise ValueError(
             f"the model has {n} rows for {len(source)} token ids of its tokenizer (first without a row: "
-            f"{source[n].piece!r}); the two do not belong together"
+            f"{source[n].shown!r}); the two do not belong together"
         )
 
 

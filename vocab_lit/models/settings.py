@@ -44,6 +44,8 @@ class AdapterConfig:
 class LanguageAdapter(Settings):
     "A language adapter to train while the model stays as it is; the defaults are those of MAD-X."
 
+    heading = "Language adapter"
+
     name: str = required("what the adapter is called, such as the language's code")
     vocabulary: Model = option(
         "",

@@ -68,7 +68,7 @@ def unreachable_tokens(vocab: Vocab) -> list[Token]:
 
 
 def _examples(tokens: Sequence[Token]) -> str:
-    return ", ".join(f"{token.piece!r} (id {token.id:,})" for token in tokens[:3])
+    return ", ".join(f"{token.shown!r} (id {token.id:,})" for token in tokens[:3])
 
 
 def find_unreachable(served: ServedFolder) -> Iterator[Finding]:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, processors
 
 from ..text.errors import first_line
+from ..text.files import check_file_name
 from .own_pipeline import train_in_own_pipeline
 from .pipeline import is_reserved
 from .vocab import FALLBACK_PIECES, read_pipeline
@@ -119,7 +120,9 @@ def chat_tokenizer(
 def chat_templates(tokenizer: PreTrainedTokenizerBase) -> dict[str, str]:
     "The chat templates of a tokenizer by name; the only one is called `default`."
     template = tokenizer.chat_template or {}
-    return {"default": template} if isinstance(template, str) else dict(template)
+    if isinstance(template, str):
+        return {"default": template}
+    return {check_file_name(name, "chat template"): text for name, text in template.items()}
 
 
 def template_tokens(tokenizer: PreTrainedTokenizerBase) -> list[str]:

@@ -36,6 +36,8 @@ _UNITS = {"lines": 1, "B": 1, "kB": 10**3, "MB": 10**6, "GB": 10**9}
 class TokenizerSettings(Settings):
     "The tokenizer of the target language."
 
+    heading = "Vocabulary and tokenizer"
+
     tokenizer: Model = option(
         "", "folder or tokenizer.json of a tokenizer for the language", shown="trained on the text"
     )
@@ -165,6 +167,8 @@ class TokenizerSettings(Settings):
 @settings
 class TrimSettings(Settings):
     "The part of a vocabulary that stays."
+
+    heading = "What stays"
 
     coverage: float = option(0.9999, "share of each text whose tokens stay; what is rarer is spelled by smaller tokens")
     vocab_size: int = option(

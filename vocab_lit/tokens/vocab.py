@@ -11,7 +11,7 @@ import json
 import re
 import string
 from collections import Counter
-from collections.abc import Hashable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import astuple, dataclass
 from itertools import islice
@@ -21,14 +21,16 @@ import numpy as np
 from fontTools import unicodedata as ucd
 from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers
 
+from .visible import visible, visible_bytes
+
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase, PreTrainedTokenizerFast
 
 # %% auto #0
-__all__ = ['BYTES', 'CHARACTERS', 'FALLBACK', 'FALLBACK_PIECES', 'ROLES', 'SAME_ROLE', 'script_of', 'script_name', 'Token',
-           'Dialect', 'components', 'no_collection', 'backend_of', 'read_pipeline', 'read_dialect', 'read_token',
-           'Vocab', 'toy_tokenizer', 'match_specials', 'overlap', 'lexical_overlap', 'Fit', 'fit', 'sum_fits',
-           'unk_rate', 'fertility']
+__all__ = ['BYTES', 'CHARACTERS', 'FALLBACK', 'FALLBACK_PIECES', 'ROLES', 'SAME_ROLE', 'script_of', 'script_name',
+           'script_counts', 'Token', 'Dialect', 'components', 'no_collection', 'backend_of', 'read_pipeline',
+           'read_dialect', 'read_token', 'Vocab', 'toy_tokenizer', 'match_specials', 'overlap', 'lexical_overlap',
+           'Fit', 'fit', 'sum_fits', 'unk_rate', 'fertility']
 
 # %% ../../nbs/02_tokens/01_vocab.ipynb #b6a243b4
 _block = functools.lru_cache(maxsize=None)(ucd.block)
@@ -47,9 +49,23 @@ def script_name(
     return f"{ucd.script_name(code, default=code).replace('_', ' ')} ({code})"  # pyright: ignore[reportArgumentType]
 
 
-def _majority(values: Iterable[str], default: str) -> str:
-    counts = Counter(values)  # keeps the order of first sight, and `max` takes the first
-    return max(counts, key=counts.__getitem__) if counts else default
+def script_counts(
+    texts: Iterable[str],
+    is_counted: Callable[[str], bool],  # of a character
+) -> Counter[str]:  # {ISO 15924: characters}
+    "Count the characters of texts by script; each different character is looked at once."
+    characters, scripts = Counter(), Counter()
+    for text in texts:
+        characters.update(text)
+    for character, n in characters.items():
+        if is_counted(character):
+            scripts[script_of(character)] += n
+    return scripts
+
+
+def _majority(values: list[str], default: str) -> str:
+    "The most frequent value, the first seen in a tie."
+    return max(dict.fromkeys(values), key=values.count, default=default)
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,14 +89,31 @@ class Token:
         return self.kind, False, self.piece
 
     @property
+    def visible(self) -> str:
+        "The token for a reader, without a mark for its position in the word; its row where it has no piece."
+        if self.kind == "text":
+            return visible(self.text)
+        if self.kind == "byte" and not FALLBACK.fullmatch(self.piece):
+            return "▁" * self.word_start + visible_bytes(self.data)
+        return visible(self.piece) or f"(row {self.id}, no piece)"
+
+    @property
+    def shown(self) -> str:
+        "The token as tables and messages show it: its text, with ▁ for the space before a word (or after it, `</w>`)."
+        if self.kind != "text" or not self.word_start:
+            return self.visible
+        ends_word = self.piece.startswith(self.text) and self.piece != self.text
+        return f"{self.visible}▁" if ends_word else f"▁{self.visible}"
+
+    @property
     def script(self) -> str:  # ISO 15924 code; "Zzzz" where the token has no text
         "The script most of its characters have."
-        return _majority(map(script_of, self.text), "Zzzz") if self.kind == "text" else "Zzzz"
+        return _majority([script_of(c) for c in self.text], "Zzzz") if self.kind == "text" else "Zzzz"
 
     @property
     def block(self) -> str:  # Unicode block; "No_Block" where the token has no text
         "The Unicode block most of its characters lie in."
-        return _majority(map(_block, self.text), "No_Block") if self.kind == "text" else "No_Block"
+        return _majority([_block(c) for c in self.text], "No_Block") if self.kind == "text" else "No_Block"
 
     @property
     def is_symbol(self) -> bool:
@@ -353,7 +386,7 @@ class Vocab:
         if matches := [t for t in self.tokens if _is_written(t, text)]:
             return sorted(matches, key=lambda t: not t.word_start)
         beginnings = (t for t in self.tokens if t.kind == "text" and len(t.text) > 1)
-        near = sorted((t.piece for t in beginnings if text.strip().startswith(t.text)), key=len)[-5:]
+        near = sorted((t.shown for t in beginnings if text.strip().startswith(t.text)), key=len)[-5:]
         hint = f"; it begins with {', '.join(near)}" if near else ""
         raise ValueError(f"no token {text!r} in this vocabulary of {len(self)}{hint}")
 
@@ -370,8 +403,8 @@ def _plain_token(id: int, piece: str, dialect: Dialect) -> Token:
 
 
 def _is_written(token: Token, text: str) -> bool:
-    "Whether a token is written as a text, or has it as its text; after a space only at the start of a word."
-    if text and token.piece == text:
+    "Whether a token is written or shown as a text, or has it as its text; after a space only at the start of a word."
+    if text and text in (token.piece, token.shown):
         return True
     starts_word = text.startswith(" ")
     return token.kind == "text" and token.text == text.removeprefix(" ") and (token.word_start or not starts_word)

@@ -210,6 +210,8 @@ class LaptSettings(Settings):
     128
     """
 
+    heading = "Continued pretraining"
+
     preset: str = option(
         _USUAL,
         "whose hyper-parameters: embedding-structure, focus, wechsel-roberta, wechsel-gpt2, "
@@ -332,6 +334,8 @@ class NonFiniteGradient(ArithmeticError):
 class RunOptions(Settings):
     "How a run computes, what it tells on the way, and when it stops."
 
+    heading = "The run"
+
     max_hours: float = option(
         0,
         "save and stop before so many hours are over, to be resumed; 0: never. After SIGTERM or SIGUSR1, which "
@@ -420,6 +424,8 @@ class RunSettings(RunOptions):
 @settings
 class KeepSettings(Settings):
     "Text in languages that a model knew before, and how much of it is replayed."
+
+    heading = "Languages that the model knows"
 
     keep_text: Files = option(
         (),

@@ -88,6 +88,8 @@ IN_ONE_SPACE = "none"  # in place of a dictionary
 class VectorSettings(Settings):
     "Auxiliary embeddings: how they are made, or the files that hold them."
 
+    heading = "Auxiliary embeddings"
+
     vectors: str = option(
         "auto",
         "fasttext (as in the papers), ppmi (better for small text), auto (by the size of the text), a .vec, .bin or "
@@ -158,6 +160,8 @@ class VectorSettings(Settings):
 @settings
 class VectorTraining(Settings):
     "Training of static vectors of words or tokens on text."
+
+    heading = "Training of the vectors"
 
     method: str = option(
         "auto", "fasttext, ppmi (better for small text) or auto (by the size of the text; .bin is always fastText)"
