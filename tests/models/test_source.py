@@ -103,7 +103,7 @@ def test_what_holds_no_model_is_refused_without_a_look_at_weights():
     for name, match in (
         ("run", "a training run that has not ended; resume it"),
         ("adapter", "is an adapter"),
-        ("torn", "torn has no readable config.json"),
+        ("torn", "torn.config.json is damaged"),
         ("run/lapt.json", "is a file; give the model's folder"),
         ("gone", "no such model folder"),
         ("type", "is a frob model, which transformers .* does not know; update it, or give a model"),

@@ -5,7 +5,6 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
-from pathlib import Path
 
 from tools.notebooks import checkout
 
@@ -21,7 +20,7 @@ def test_every_command_runs_to_its_end_without_what_windows_lacks(tmp_path):
     done = _run("-m", "tools.commands", str(tmp_path), "--as-windows")
     assert done.returncode == 0, done.stderr.decode(errors="replace")[-3000:]
     assert "▁" in done.stdout.decode("utf-8")  # not in cp1252
-    assert not [file for file in tmp_path.rglob(".*.part")]
+    assert not list(tmp_path.rglob(".*.part"))
     ours = {"README.md", "vocab_lit.json", "losses.csv", "metrics.jsonl", "report.html", "clean.txt", "sw.vec"}
     files = [file for file in tmp_path.rglob("*") if file.name in ours]
     assert {file.name for file in files} == ours and not [file for file in files if b"\r\n" in file.read_bytes()]

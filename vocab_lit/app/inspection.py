@@ -17,8 +17,8 @@ from ..models.source import Source
 from ..models.token_tensors import token_parameters
 from ..text.corpus import Lines
 from ..text.phrasebook import lines as phrasebook_lines
-from ..tokens.verdict import Beside, ModelSize, Verdict, judge, sampled
-from ..tokens.vocab import fit, no_collection, script_counts, script_name
+from ..tokens.verdict import Beside, ModelSize, Verdict, judge, sampled, script_counts
+from ..tokens.vocab import fit, no_collection, script_name
 
 log = logging.getLogger("vocab_lit")
 

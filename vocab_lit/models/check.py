@@ -5,7 +5,6 @@
 # %% ../../nbs/05_models/19_check.ipynb #755fc052
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -17,8 +16,9 @@ import numpy as np
 from .lazy_weights import stored_tensors, token_dimensions
 from .llama_cpp import find_gguf_tokenizer
 from .served import SERVERS, Finding, ServedFolder, check_servers
-from .undertrained import find_unreachable, find_untrained
+from .undertrained import find_not_finite, find_unreachable, find_untrained
 from ..text.errors import first_line
+from ..text.files import read_json
 from ..tokens.chat import chat_templates
 
 if TYPE_CHECKING:
@@ -141,9 +141,7 @@ def _has_template(folder: Path | None) -> bool:
     "Whether a folder has a chat template; its tokenizer is not loaded for that."
     if folder is None:
         return False
-    config = folder / "tokenizer_config.json"
-    in_config = config.is_file() and "chat_template" in json.loads(config.read_text(encoding="utf-8"))
-    return in_config or (folder / "chat_template.jinja").is_file()
+    return "chat_template" in read_json(folder / "tokenizer_config.json") or (folder / "chat_template.jinja").is_file()
 
 
 def find_template(served: ServedFolder) -> Iterator[Finding]:
@@ -260,14 +258,20 @@ def _find_other_bytes(
             yield Finding("weights", f"{name} is not the source model's", "make the folder anew")
 
 # %% ../../nbs/05_models/19_check.ipynb #8f5c4748
-CHECKS = (find_rows, find_special_ids, find_template, find_unreachable, find_untrained, find_gguf_tokenizer)
+CHECKS = (find_rows, find_special_ids, find_template, find_unreachable, find_untrained, find_not_finite)
+CHECKS += (find_gguf_tokenizer,)
 
 
 def _cannot_load(served: ServedFolder) -> Finding | None:
     "A finding where a folder cannot be opened."
-    for part, name in (("tokenizer", "vocab"), ("weights", "model")):
+    for part, read in (
+        ("configuration", lambda: served.source.config),
+        ("tokenizer", lambda: served.vocab),
+        ("weights", lambda: served.model),
+        ("note", lambda: served.note),
+    ):
         try:
-            getattr(served, name)
+            read()
         except (ValueError, OSError) as e:
             return Finding(part, first_line(e), "mend the folder")
     try:

@@ -14,8 +14,7 @@ from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, normalize
 from ..text.errors import first_line
 from ..text.files import check_file_name
 from .own_pipeline import train_in_own_pipeline
-from .pipeline import is_reserved
-from .vocab import FALLBACK_PIECES, read_pipeline
+from .vocab import FALLBACK_PIECES, is_reserved, read_pipeline
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase, PreTrainedTokenizerFast

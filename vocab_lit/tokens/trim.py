@@ -19,9 +19,8 @@ from tqdm.auto import tqdm
 from ..text.errors import SettingError
 from vocab_lit.tokens.pipeline import (
     Built,
-    role_tokens,
+    needed_tokens,
     template_lines,
-    unknown_piece,
     with_pipeline,
     with_vocabulary,
 )
@@ -121,8 +120,8 @@ class Parts:
 
 # %% ../../nbs/02_tokens/08_trim.ipynb #bd10a3f9
 def _special_ids(parts: Parts) -> set[int]:
-    "Added tokens, tokens with a role, and the unknown token."
-    model = {*role_tokens(parts.tokenizer), unknown_piece(parts.model)} & parts.ids.keys()
+    "Added tokens, and those that the tokenizer needs."
+    model = needed_tokens(parts.tokenizer, parts.pipeline) & parts.ids.keys()
     added = {a["id"] for a in parts.pipeline["added_tokens"]}
     return added | {parts.ids[piece] for piece in model} | set(parts.last.values())
 

@@ -30,7 +30,7 @@ from ..models.side_files import copy_beside
 from ..models.source import Source, max_length
 from ..models.token_tensors import token_parameters
 from ..text.corpus import Lines, hold_out, mix, read_lines, write_json
-from ..text.files import check_output, write_folder
+from ..text.files import check_output, read_json, write_folder
 from ..text.reader import TextSource
 from ..text.settings import SettingError
 from ..tokens.pipeline import save_tokenizer
@@ -247,8 +247,7 @@ def _open_teacher(source: Source, given: str, new: list[int] | None, config: Lap
         if given:
             raise ValueError(f"new tokens learn from a teacher in mode distil, not in mode {config.mode}")
         return None
-    note = source.files / "vocab_lit.json"
-    made_from = json.loads(note.read_text(encoding="utf-8")).get("model", "") if note.is_file() else ""
+    made_from = read_json(source.files / "vocab_lit.json").get("model", "")
     if not given and not Path(made_from or "?").is_dir():
         told = f"the model was made from {made_from}, which is no folder here" if made_from else "none is known"
         raise ValueError(f"mode distil needs the source model as a teacher, and {told}; give --teacher DIR")
