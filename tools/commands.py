@@ -30,7 +30,7 @@ def run(folder: Path) -> None:
     from vocab_lit.text.phrasebook import lines
 
     os.chdir(folder)
-    for name, n in (("sw.txt", 500), ("few.txt", 20)):
+    for name, n in (("sw.txt", 300), ("few.txt", 20)):
         Path(name).write_text("\n".join(lines("sw", n, seed=0)), encoding="utf-8", newline="\n")
     places = {name: str(data_path("models", f"mini-{name}")) for name in ("xlmr", "gpt2")}
     for command in _COMMANDS.strip().splitlines():

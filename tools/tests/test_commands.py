@@ -1,10 +1,8 @@
 """The commands on other systems."""
 
-import ast
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
 
 from tools.notebooks import checkout
 
@@ -28,7 +26,7 @@ def test_every_command_runs_to_its_end_without_what_windows_lacks(tmp_path):
 
 def test_the_process_that_plays_windows_lacks_and_forbids_what_windows_does(tmp_path):
     program = """
-import contextlib, io, os, sys
+import os, sys
 from pathlib import Path
 
 from tools.windows import pretend
@@ -82,23 +80,3 @@ print(*told, sep="\\n")
         "folder: OSError",
         "letters: UnicodeEncodeError",
     ]
-
-
-def _text_writers(tree: ast.AST) -> Iterator[tuple[ast.Call, str]]:
-    "Calls that write text to a file, and the argument that says how a line ends."
-    for call in (node for node in ast.walk(tree) if isinstance(node, ast.Call)):
-        name = getattr(call.func, "attr", getattr(call.func, "id", ""))
-        words = [arg.value for arg in call.args if isinstance(arg, ast.Constant)]
-        if name == "write_text" and isinstance(call.func, ast.Attribute) or (name == "open" and "w" in words):
-            yield call, "newline"
-        elif name == "to_csv" and call.args:
-            yield call, "lineterminator"
-
-
-def test_text_ends_its_lines_alike_on_every_system():
-    wrong = []
-    for file in sorted((checkout() / "vocab_lit").rglob("*.py")):
-        for call, how in _text_writers(ast.parse(file.read_text(encoding="utf-8"))):
-            if how not in [keyword.arg for keyword in call.keywords]:
-                wrong.append(f"{file.name}:{call.lineno}: without {how}")
-    assert wrong == []

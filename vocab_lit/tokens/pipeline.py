@@ -167,7 +167,7 @@ def with_pipeline(
     known = {a["content"] for a in pipeline["added_tokens"]}.union(model_pieces(pipeline["model"]))
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder, "tokenizer.json")  # a tokenizer that is handed over would be copied
-        file.write_text(json.dumps(pipeline | dict(truncation=None, padding=None)), encoding="utf-8")
+        file.write_text(json.dumps(pipeline | dict(truncation=None, padding=None)), encoding="utf-8", newline="\n")
         made = PreTrainedTokenizerFast(
             tokenizer_file=str(file),
             extra_special_tokens=[str(t) for t in without_role if str(t) in known],
