@@ -8,6 +8,7 @@ from __future__ import annotations
 import errno
 import fcntl
 import glob
+import json
 import os
 import re
 import shutil
@@ -16,7 +17,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from itertools import islice
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 from filelock import FileLock, Timeout
 from safetensors import SafetensorError
@@ -26,7 +27,7 @@ from .reader import TextSource
 
 # %% auto #0
 __all__ = ['check_output', 'file_facts', 'write_folder', 'write_file', 'write_text', 'alone', 'check_file_name', 'inside',
-           'check_text']
+           'check_text', 'read_json']
 
 # %% ../../nbs/01_text/05_files.ipynb #faa78e9f
 _IN_EMPTY = re.compile(r"lost\+found|\..*-\w+\.part")  # of a new volume; of processes that were killed
@@ -189,3 +190,16 @@ def check_text(
             raise SettingError(name, f" {e}") from None
         if not any(begins):
             raise SettingError(name, f" {given}: the text is empty")
+
+# %% ../../nbs/01_text/05_files.ipynb #4c1e1325
+def read_json(file: Path) -> dict[str, Any]:  # empty where there is no such file
+    "A file with one JSON object; `ValueError` where it has something else."
+    if not file.is_file():
+        return {}
+    try:
+        facts = json.loads(file.read_text(encoding="utf-8"))
+    except (ValueError, RecursionError) as e:
+        raise ValueError(f"{file} is damaged: {e}; download or copy it again") from None
+    if not isinstance(facts, dict):
+        raise ValueError(f"{file} is damaged: expected a JSON object; download or copy it again")
+    return facts

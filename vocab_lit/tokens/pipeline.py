@@ -9,14 +9,13 @@ import json
 import re
 import tempfile
 from collections import ChainMap
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
-from tokenizers import Tokenizer
-
-from .vocab import backend_of, components, read_dialect, read_pipeline
+from .vocab import backend_of, components, read_dialect, read_pipeline, read_settings
 
 if TYPE_CHECKING:
     import numpy as np
@@ -25,9 +24,9 @@ if TYPE_CHECKING:
     from vocab_lit.tokens.given_file import GivenToken
 
 # %% auto #0
-__all__ = ['SPECIAL_ROLES', 'role_tokens', 'ids_around', 'special_around', 'tokenizer_kind', 'model_pieces', 'unknown_piece',
-           'needed_tokens', 'template_lines', 'with_vocabulary', 'own_methods', 'with_pipeline', 'Built',
-           'save_tokenizer']
+__all__ = ['SPECIAL_ROLES', 'role_tokens', 'ids_around', 'special_around', 'tokenizer_kind', 'word_ids', 'model_pieces',
+           'unknown_piece', 'needed_tokens', 'template_lines', 'with_vocabulary', 'own_methods', 'with_pipeline',
+           'Built', 'save_tokenizer']
 
 # %% ../../nbs/02_tokens/12_pipeline.ipynb #27624beb
 SPECIAL_ROLES = ("bos_token", "eos_token", "cls_token", "sep_token", "unk_token", "pad_token", "mask_token")
@@ -55,7 +54,23 @@ def tokenizer_kind(
     tokenizer: PreTrainedTokenizerBase,
 ) -> str:  # "unigram", "wordpiece" or "bpe", as `train_tokenizer` takes it
     "The kind of tokenizer to train for a model that has this one."
-    return {"Unigram": "unigram", "WordPiece": "wordpiece"}.get(read_dialect(read_pipeline(tokenizer)).model, "bpe")
+    return {"Unigram": "unigram", "WordPiece": "wordpiece"}.get(read_settings(tokenizer)["model"]["type"], "bpe")
+
+# %% ../../nbs/02_tokens/12_pipeline.ipynb #b7e3dd02
+_ANOTHER_WORD = "ꙮ"  # a letter of no living language, which no token joins to what follows
+
+
+def word_ids(
+    tokenizer: PreTrainedTokenizerBase,
+    words: Iterable[str],
+    inside: bool,  # as they stand inside a text, after a blank; otherwise as a text begins with them
+) -> dict[str, list[int]]:  # {word: token ids}
+    "The tokens of single words, without special tokens."
+    another, blank = (_ANOTHER_WORD, " ") if inside else ("", "")
+    distinct = list(dict.fromkeys(words))
+    texts = [another, *(f"{another}{blank}{word}" for word in distinct)]
+    before, *coded = tokenizer(texts, add_special_tokens=False, verbose=False)["input_ids"]
+    return {word: ids[len(before) :] for word, ids in zip(distinct, coded)}
 
 # %% ../../nbs/02_tokens/12_pipeline.ipynb #3f8485c4
 def model_pieces(model: dict[str, Any]) -> list[str]:
@@ -192,20 +207,22 @@ def _plain(source: PreTrainedTokenizerBase, pipeline: dict[str, Any]) -> PreTrai
     "A tokenizer with another pipeline, which does nothing beside it."
     from transformers import PreTrainedTokenizerFast
 
-    backend = Tokenizer.from_str(json.dumps(pipeline | dict(truncation=None, padding=None)))
     roles = {name: token for name in source.special_tokens_map if isinstance(token := getattr(source, name), str)}
-    extra = [token for token in _extra_tokens(source) if backend.token_to_id(token) is not None]
-    made = PreTrainedTokenizerFast(
-        tokenizer_object=backend,
-        extra_special_tokens=extra,
-        model_max_length=source.model_max_length,
-        model_input_names=source.model_input_names,
-        padding_side=source.padding_side,
-        truncation_side=source.truncation_side,
-        clean_up_tokenization_spaces=source.clean_up_tokenization_spaces,
-        split_special_tokens=source.split_special_tokens,
-        **roles,
-    )
+    known = {a["content"] for a in pipeline["added_tokens"]}.union(model_pieces(pipeline["model"]))
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder, "tokenizer.json")  # a tokenizer that is handed over would be copied
+        file.write_text(json.dumps(pipeline | dict(truncation=None, padding=None)), encoding="utf-8")
+        made = PreTrainedTokenizerFast(
+            tokenizer_file=str(file),
+            extra_special_tokens=[token for token in _extra_tokens(source) if token in known],
+            model_max_length=source.model_max_length,
+            model_input_names=source.model_input_names,
+            padding_side=source.padding_side,
+            truncation_side=source.truncation_side,
+            clean_up_tokenization_spaces=source.clean_up_tokenization_spaces,
+            split_special_tokens=source.split_special_tokens,
+            **roles,
+        )
     for name in ("chat_template", "response_template", "chat_control_tokens", "_processor_class"):
         setattr(made, name, getattr(source, name, None))
     return made

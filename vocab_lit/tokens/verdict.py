@@ -9,7 +9,7 @@ import csv
 import math
 import shlex
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import count, repeat
 from pathlib import Path
@@ -24,7 +24,7 @@ from .continued import extend_on_text
 from .like import train_tokenizer_like
 from .pipeline import Built, with_pipeline
 from .trim import Parts, keep_tokens, kept_in_any_case, trim
-from .vocab import Fit, Vocab, fit, overlap, script_counts, script_name, sum_fits
+from .vocab import Fit, Vocab, fit, overlap, script_name, script_of, sum_fits
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase, PreTrainedTokenizerFast
@@ -32,7 +32,8 @@ if TYPE_CHECKING:
 # %% auto #0
 __all__ = ['SIZES', 'LOST', 'FEW_OF_SCRIPT', 'MOST_LETTERS', 'TWICE', 'LONGER', 'LITTLE', 'WORTH', 'FEW_LINES', 'SAMPLE',
            'HELD_OUT', 'length_ratio', 'first_tokens', 'largest_tokenizer', 'ModelSize', 'costs', 'Measured',
-           'last_worth', 'Verdict', 'missing_scripts', 'lost_letters', 'sampled', 'Beside', 'judge', 'write_curve']
+           'last_worth', 'Verdict', 'script_counts', 'missing_scripts', 'lost_letters', 'sampled', 'Beside', 'judge',
+           'write_curve']
 
 # %% ../../nbs/02_tokens/11_verdict.ipynb #5e2d1c06
 _GROUPS = 10  # of held-out lines, for the standard error
@@ -262,6 +263,20 @@ class Verdict:
             "extend": f"vocab-lit transplant {given} --extend {self.asked} --expansion continued --out DIR",
             "replace": f"vocab-lit transplant {given} --vocab-size {self.asked} --out DIR",
         }[self.what]
+
+
+def script_counts(
+    texts: Iterable[str],
+    is_counted: Callable[[str], bool],  # of a character
+) -> Counter[str]:  # {ISO 15924: characters}
+    "Count the characters of texts by script; each different character is looked at once."
+    characters, scripts = Counter(), Counter()
+    for text in texts:
+        characters.update(text)
+    for character, n in characters.items():
+        if is_counted(character):
+            scripts[script_of(character)] += n
+    return scripts
 
 
 def missing_scripts(

@@ -10,8 +10,7 @@ import gc
 import json
 import re
 import string
-from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from collections.abc import Hashable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import astuple, dataclass
 from itertools import islice
@@ -27,10 +26,10 @@ if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase, PreTrainedTokenizerFast
 
 # %% auto #0
-__all__ = ['BYTES', 'CHARACTERS', 'FALLBACK', 'FALLBACK_PIECES', 'ROLES', 'SAME_ROLE', 'script_of', 'script_name',
-           'script_counts', 'Token', 'Dialect', 'components', 'no_collection', 'backend_of', 'read_pipeline',
-           'read_dialect', 'is_reserved', 'read_token', 'Vocab', 'toy_tokenizer', 'match_specials', 'overlap',
-           'lexical_overlap', 'Fit', 'fit', 'sum_fits', 'unk_rate', 'fertility']
+__all__ = ['BYTES', 'CHARACTERS', 'FALLBACK', 'FALLBACK_PIECES', 'ROLES', 'SAME_ROLE', 'script_of', 'script_name', 'Token',
+           'Dialect', 'components', 'no_collection', 'backend_of', 'read_pipeline', 'read_settings', 'read_dialect',
+           'is_reserved', 'read_token', 'Vocab', 'toy_tokenizer', 'match_specials', 'overlap', 'lexical_overlap', 'Fit',
+           'fit', 'sum_fits', 'unk_rate', 'fertility']
 
 # %% ../../nbs/02_tokens/01_vocab.ipynb #b6a243b4
 _block = functools.lru_cache(maxsize=None)(ucd.block)
@@ -47,20 +46,6 @@ def script_name(
 ) -> str:  # such as Latin (Latn)
     "The name of a script, with its code."
     return f"{ucd.script_name(code, default=code).replace('_', ' ')} ({code})"  # pyright: ignore[reportArgumentType]
-
-
-def script_counts(
-    texts: Iterable[str],
-    is_counted: Callable[[str], bool],  # of a character
-) -> Counter[str]:  # {ISO 15924: characters}
-    "Count the characters of texts by script; each different character is looked at once."
-    characters, scripts = Counter(), Counter()
-    for text in texts:
-        characters.update(text)
-    for character, n in characters.items():
-        if is_counted(character):
-            scripts[script_of(character)] += n
-    return scripts
 
 
 def _majority(values: list[str], default: str) -> str:
@@ -176,6 +161,25 @@ def read_pipeline(
     "A tokenizer's own description of what it does; `ValueError` for one that has none."
     with no_collection():
         return json.loads(backend_of(tokenizer).to_str())
+
+
+_BPE_OPTIONS = ("dropout", "unk_token", "continuing_subword_prefix", "end_of_word_suffix", "fuse_unk", "byte_fallback")
+_BPE_OPTIONS += ("ignore_merges",)
+
+
+def read_settings(
+    tokenizer: PreTrainedTokenizerBase,  # a fast tokenizer of transformers
+) -> dict[str, Any]:  # as `read_pipeline`, but for the pieces and merges of a BPE model
+    "What a tokenizer does, without the lists of a BPE model, which are nearly all of its description."
+    backend = backend_of(tokenizer)
+    if not isinstance(backend.model, models.BPE):
+        return read_pipeline(tokenizer)  # the library does not tell all options of the other models
+    options = {name: value for name in _BPE_OPTIONS if (value := getattr(backend.model, name)) is not None}
+    bare = Tokenizer(models.BPE(**options))
+    for name in ("normalizer", "pre_tokenizer", "post_processor", "decoder"):
+        setattr(bare, name, getattr(backend, name))
+    added = [dict(id=id) | t.__getstate__() for id, t in backend.get_added_tokens_decoder().items()]
+    return json.loads(bare.to_str()) | dict(added_tokens=added)
 
 
 def _mark_of(part: Mapping[str, Any]) -> str:
@@ -335,17 +339,16 @@ class Vocab:
 
     @classmethod
     def _read(cls, tokenizer: PreTrainedTokenizerBase) -> Vocab:
-        pipeline, pieces = read_pipeline(tokenizer), tokenizer.get_vocab()
-        dialect = read_dialect(pipeline)
-        added = {a["id"]: a for a in pipeline["added_tokens"]}
+        settings, pieces = read_settings(tokenizer), tokenizer.get_vocab()
+        dialect = read_dialect(settings)
+        added = {a["id"]: a for a in settings["added_tokens"]}
         special = set(tokenizer.all_special_ids) | {i for i, a in added.items() if a["special"]}
-        vocab = pipeline["model"]["vocab"]
-        in_model = {piece for piece, _ in vocab} if isinstance(vocab, list) else vocab.keys()
+        id_in_model = backend_of(tokenizer).model.token_to_id
         by_id = {}
         for piece, i in pieces.items():
             if i in special:
                 by_id[i] = Token(i, piece, piece, False, "special")
-            elif i in added and (piece not in in_model or _is_undialectal(piece, dialect)):
+            elif i in added and (id_in_model(piece) is None or _is_undialectal(piece, dialect)):
                 by_id[i] = _plain_token(i, piece, dialect)
             else:
                 by_id[i] = read_token(i, piece, dialect)
