@@ -221,7 +221,10 @@ def test_mistakes_are_one_line_leave_with_code_1_and_write_nothing(cell_a5fb69cf
         ("latin.txt, line 1: not UTF-8", (*transplanting, "--text", place / "latin.txt")),
         ("the text is empty", (*transplanting, "--text", place / "empty.txt")),
         ("none.txt: no such file", (*transplanting, "--text", place / "none.txt")),
-        ("--vocab-size 50,000: the text .* is too short for so many tokens", (*transplanting, "--text", place / "sw.txt")),
+        (
+            "--vocab-size 90,000: the text .* is too short for so many tokens",
+            (*transplanting, "--text", place / "sw.txt", "--vocab-size", "90000"),
+        ),
         ("exists and is not empty", ("transplant", place / "model", "--text", place / "sw.txt", "--out", place / "sw")),
         ("folder", ("transplant", "xlm-roberta-base", "--text", place / "sw.txt", "--out", place / "never")),
         ("no token 'zzzz'", ("explain", place / "sw", "zzzz")),

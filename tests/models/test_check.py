@@ -251,6 +251,7 @@ def test_a_transplant_is_compared_with_its_source_and_what_matters_is_told_in_th
     three = verdict(result.plan, {}, findings, "german")
     assert len(three) == 3 and "copied from overlapping tokens" in three[0] and "vocab-lit check german" in three[2]
     assert abs(sum(shares(result.plan).values()) - 1) < 1e-9
+    assert "lapt` trains masked and causal language models alone" in verdict(result.plan, {}, [], "x", False)[1]
     assert "finds 2%" in verdict(result.plan, {"found first": 0.01, "found in five": 0.02}, [], "x")[1]
     other = stored_tensors(place / "german")["model.layers.0.mlp.up_proj.weight"]
     with open(other.file, "r+b") as file:

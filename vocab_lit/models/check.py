@@ -352,7 +352,10 @@ def _random_share(plan: Plan) -> float:
     return float((plan.group >= 0)[tokens].mean())
 
 
-def _advice(plan: Plan, alignment: dict[str, Any]) -> str:
+_NO_LAPT = "`vocab-lit lapt` trains masked and causal language models alone"
+
+
+def _advice(plan: Plan, alignment: dict[str, Any], is_language_model: bool) -> str:
     "A line on a start: that it is poor, and what to do, or what comes next."
     random = _random_share(plan)
     accuracy = alignment.get("found in five", 1.0)
@@ -365,6 +368,8 @@ def _advice(plan: Plan, alignment: dict[str, Any]) -> str:
     if random > _MOSTLY:
         hint = "give more text or a smaller vocabulary, or choose another method (`vocab-lit methods`)"
         return f"warning: most new embeddings are randomly initialised; {hint}"
+    if not is_language_model:
+        return f"a start for the training that such models get, not yet a model to use; {_NO_LAPT}"
     return "a start for continued pretraining (`vocab-lit lapt`), not yet a model to use"
 
 
@@ -373,6 +378,7 @@ def verdict(
     alignment: dict[str, Any],  # as in the note: how well vectors were aligned
     findings: Sequence[Finding],
     folder: str | Path,
+    is_language_model: bool = True,  # one that plain text can train
 ) -> list[str]:  # three lines
     "Where the embeddings come from, whether that is a start worth training, and whether the folder will serve."
     told = ", ".join(f"{share:.1%} {how}" for how, share in shares(plan).items())
@@ -382,4 +388,4 @@ def verdict(
     if breaking:
         more = f" (and {len(breaking) - 1} more)" if len(breaking) > 1 else ""
         last = f"check: {breaking[0]}{more}; all: `vocab-lit check {folder}`"
-    return [f"{len(plan):,} embeddings: {told}", _advice(plan, alignment), last]
+    return [f"{len(plan):,} embeddings: {told}", _advice(plan, alignment, is_language_model), last]
