@@ -1,7 +1,8 @@
 """Time, memory and coverage, beside the packages that people use today.
 
 `python -m benchmarks` lists the parts, `python -m benchmarks focus --install` measures one, and
-`python -m benchmarks.architectures FILE` gives a tiny model of every class of transformers another vocabulary.
+`python -m benchmarks.architectures FILE` gives a tiny model of every class of transformers another vocabulary;
+`python -m benchmarks.tokenizer_classes FILE` opens and changes a small tokenizer of every tokenizer class.
 
 A part is one file with a `PART`, and a line in `parts.py`:
 

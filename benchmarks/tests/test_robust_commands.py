@@ -68,7 +68,7 @@ WRONG = {  # {argument: {what is given: what is said}}
         "none": "no such|folder",
         "none/at/all": "no such|folder",
         "bare": "no config.json",
-        "torn": "no readable config.json|not a valid JSON",
+        "torn": "config.json is damaged",
         "full": "no tokenizer here|no config.json",
         "sw.txt": "is a file|not a tokenizer",
     },

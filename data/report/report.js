@@ -103,7 +103,7 @@ function termsOf(id) { // the sources that the page has, the largest weight firs
 }
 
 // text as it is shown: a word-initial token begins with the mark of a space
-const marked = (from, i) => (from.position[i] === WORD_INITIAL && from.texts[i] !== "▁" ? "▁" : "") + from.texts[i];
+const marked = (from, i) => (from.position[i] === WORD_INITIAL ? "▁" : "") + from.texts[i];
 const written = (weight) => Number(weight.toPrecision(3)).toString();
 const scriptOf = (id) => scriptCodes[tokens.script[id]];
 const leftOut = (id) => tokens.sources[id] - tokens.terms[id];

@@ -34,3 +34,4 @@ def test_a_settings_class_is_options_with_its_names_defaults_and_help(cell_ce26d
     for name, option in options(CleanSettings).items():
         assert f"--{name.replace('_', '-')}" in text and option.help.split(";")[0].split()[-1] in text, name
     assert sentence("fewest tokens in a line") == "Fewest tokens in a line." and sentence("") == ""
+    assert CleanSettings.heading in text

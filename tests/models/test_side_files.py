@@ -9,11 +9,12 @@ import tempfile
 @pytest.fixture(scope='module')
 def cell_f360c2a4():
     # nbs/05_models/07_side_files.ipynb, cell "place = Path(tempfile.mkdtemp())" (f360c2a4)
-    global base, encoder, modules, name, out, place, text
+    global base, encoder, folder, modules, name, out, place, text
     place = Path(tempfile.mkdtemp())
     encoder, out = place / "encoder", place / "out"
     (encoder / "1_Pooling").mkdir(parents=True)
-    out.mkdir()
+    for folder in (out, place / "third"):
+        folder.mkdir()
     base = "sentence_transformers.models"
     modules = [dict(path="", type=f"{base}.Transformer"), dict(path="1_Pooling", type=f"{base}.Pooling")]
     for name, text in {
@@ -36,6 +37,11 @@ def test_files_of_other_libraries_go_along_and_a_module_with_tokens_of_its_own_o
     (out / "modules.json").write_text(json.dumps([dict(path="0", type=f"{base}.BoW")]))
     with pytest.raises(ValueError, match="has a sentence-transformers module BoW, and may know tokens by itself"):
         check_modules(out)
+    for path in ("../1_Pooling", "1_Pooling/../..", str(encoder), ".", 5):
+        (out / "modules.json").write_text(json.dumps([dict(path=path, type=f"{base}.Pooling")]))
+        for refused in (check_modules, lambda folder: copy_beside(folder, place / "third")):
+            with pytest.raises(ValueError, match="modules.json: .* cannot be the name of a file"):
+                refused(out)
     for damaged in ("{", "{}x", '[{"path": ""}]', "[1]"):
         (out / "modules.json").write_text(damaged)
         with pytest.raises(ValueError, match="modules.json is damaged"):

@@ -492,7 +492,7 @@ def test_paths_that_hold_no_model_are_explained():
         ("t5", "is a vit model, and transformers has no language model for it"),
         ("gone", "the weights do not load"),
         ("none", "none has no config.json"),
-        ("torn", "torn has no readable config.json: "),
+        ("torn", "torn.config.json is damaged: "),
     ):
         with pytest.raises(ValueError, match=match):
             load_model(place / name)

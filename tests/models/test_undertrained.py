@@ -3,7 +3,7 @@ from pathlib import Path
 from tokenizers import normalizers
 from transformers import GPT2Config, GPT2LMHeadModel
 from vocab_lit.models.served import ServedFolder
-from vocab_lit.models.undertrained import _NEVER_IN_UTF8, _unlikeness, unreachable_tokens, untrained_tokens
+from vocab_lit.models.undertrained import _NEVER_IN_UTF8, _unlikeness, find_not_finite, unreachable_tokens, untrained_tokens
 from vocab_lit.text.corpus import data_path
 from vocab_lit.text.phrasebook import lines
 from vocab_lit.tokens.train import train_tokenizer
@@ -46,6 +46,20 @@ def cell_50cf8181():
     [token.piece for token in untrained_tokens(saved(False, set_rows(0.01)))]
 
 
+@pytest.fixture(scope='module')
+def cell_f64f6eae(cell_50cf8181):
+    # nbs/05_models/17_undertrained.ipynb, cell "def set_row(id, value):" (f64f6eae)
+    global set_row
+    def set_row(id, value):
+        def change(rows):
+            rows[id, -1] = value
+
+        return change
+
+
+    [str(finding) for finding in find_not_finite(saved(True, set_row(7, float("nan"))))]
+
+
 @pytest.mark.cell('nbs/05_models/17_undertrained.ipynb', 'cell "tokens that no text gives are found in every family, and no others" (3f37b674)')
 def test_tokens_that_no_text_gives_are_found_in_every_family_and_no_others():
     for family in ("unigram", "bpe", "wordpiece", "suffix", "byte-fallback"):
@@ -76,3 +90,14 @@ def test_how_much_is_unlike_the_unused_rows_is_the_norm_or_where_tables_are_tied
     unused, weight = [1, 2], torch.tensor([[3.0, 4], [1, 0], [1, 0], [0, 2]])
     assert np.allclose(_unlikeness(weight, unused, tied=False), [5, 1, 1, 2])
     assert np.allclose(_unlikeness(weight, unused, tied=True), [1 - 0.6, 0, 0, 1], atol=1e-6)
+
+
+@pytest.mark.cell('nbs/05_models/17_undertrained.ipynb', 'cell "a row that is no numbers is found, wherever it is" (20d93254)')
+def test_a_row_that_is_no_numbers_is_found_wherever_it_is(cell_50cf8181, cell_f64f6eae):
+    for value in (float("nan"), float("inf")):
+        told = [str(finding) for finding in find_not_finite(saved(True, set_row(7, value)))]
+        assert len(told) == 1 and told[0].startswith("breaks transformers, vllm, gguf: weights: 1 of 448 input rows"), told
+        assert f"{vocab[7].piece!r} (id 7)" in told[0]
+    assert not list(find_not_finite(saved(False, lambda rows: None)))
+    beyond = [str(finding) for finding in find_not_finite(saved(True, set_row(447, float("nan"))))]
+    assert len(beyond) == 1 and "such as" not in beyond[0]

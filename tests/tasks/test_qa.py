@@ -167,7 +167,9 @@ def test_a_broken_file_is_refused_with_file_question_and_what_to_do(cell_17a8c83
     broken(squad({"qas": []}), ", article 1, paragraph 1: context is missing")
     broken([1], ": data is missing")
     broken({"data": []}, " has no questions")
-    broken('{"data": [\n{]}', ", line 2: not JSON")
+    broken('{"data": [\n{]}', ", line 2: not a whole JSON object")
+    broken("[" * 100_000, ": JSON that is nested too deeply")
+    broken(json.dumps(with_qa(qa("n1", "\ud83d?", ("Nil", 4)))), ": half a character .*ud83d")
     with pytest.raises(FileNotFoundError, match="nowhere.json: no such file of questions"):
         read_squad(folder / "nowhere.json")
 
@@ -265,7 +267,22 @@ def test_a_slow_rewriting_of_the_rules_gives_the_same_scores():
 def test_spaces_do_not_belong_to_tokens():
     offsets = [(0, 3), (1, 4), (3, 6), (6, 7), (2, 2), (0, 0), (1, 6), (0, 99)]
     expected = [(1, 3), (1, 3), (5, 6), (0, 0), (0, 0), (0, 0), (1, 6), (1, 6)]
-    assert [*map(tuple, _spans(" ab  c ", offsets).tolist())] == expected
+    inside = np.array([True] * 8)
+    assert [*map(tuple, _spans(" ab  c ", offsets, inside).tolist())] == expected
+    assert not _spans(" ab  c ", offsets, ~inside).any()
+
+
+@pytest.mark.cell('nbs/07_tasks/07_qa.ipynb', 'cell "what a tokenizer deletes belongs to the token before it in the word, or else to the one after it" (e58fa218)')
+def test_what_a_tokenizer_deletes_belongs_to_the_token_before_it_in_the_word_or_else_to_the_one_after_it():
+    for marked, tokens, expected in (
+        ("ab* c", [(0, 2), (4, 5)], [(0, 3), (4, 5)]),  # * is deleted
+        ("*ab c", [(1, 3), (4, 5)], [(0, 3), (4, 5)]),
+        ("a**b c", [(0, 1), (3, 4), (5, 6)], [(0, 3), (3, 4), (5, 6)]),
+        ("a ** c*", [(0, 1), (5, 6)], [(0, 1), (5, 7)]),
+        ("** ab", [(3, 5), (0, 0)], [(3, 5), (0, 0)]),
+    ):
+        inside = np.array([True] * len(tokens))
+        assert [*map(tuple, _spans(marked, tokens, inside).tolist())] == expected, marked
 
 
 @pytest.mark.cell('nbs/07_tasks/07_qa.ipynb', 'cell "windows cover the context, share the stride, fit, and labels give the answer back in every tokenizer" (9d1c545c)')

@@ -4,12 +4,13 @@ from pathlib import Path
 from seqeval.metrics.sequence_labeling import get_entities
 from sklearn.metrics import accuracy_score
 from studies.constructed import sentences as constructed_sentences, to_conllu
+from tokenizers import pre_tokenizers
 from torch.nn import functional as F
-from transformers import AutoModelForTokenClassification, BertConfig, BertForMaskedLM, DistilBertConfig, DistilBertForMaskedLM, GPT2Config, GPT2LMHeadModel, MBartConfig, RobertaConfig, RobertaForMaskedLM, XLMRobertaConfig, XLMRobertaForMaskedLM
+from transformers import AutoModelForTokenClassification, BertConfig, BertForMaskedLM, ByT5Tokenizer, DistilBertConfig, DistilBertForMaskedLM, GPT2Config, GPT2LMHeadModel, MBartConfig, RobertaConfig, RobertaForMaskedLM, XLMRobertaConfig, XLMRobertaForMaskedLM
 from vocab_lit.models.source import load_model
 from vocab_lit.tasks.finetune import Collate, fine_tune, prepare, tag, with_head
 from vocab_lit.tasks.splits import hold_out
-from vocab_lit.tasks.tagging import Tagged, TaggingConfig, UPOS, accuracy, entity_f1, ner, pos, read_bio, read_conllu, split_wikiann, to_bio, windows, word_scores
+from vocab_lit.tasks.tagging import Tagged, TaggingConfig, UPOS, accuracy, entity_f1, ner, pos, read_bio, read_conllu, split_wikiann, to_bio, windows, word_scores, word_subtokens
 from vocab_lit.text.corpus import data_path
 from vocab_lit.text.phrasebook import lines, sentences
 from vocab_lit.tokens.load import load_tokenizer
@@ -339,8 +340,7 @@ def test_windows_hold_every_subtoken_of_every_word_once_in_order_and_fit(cell_bc
                     assert w.ids[: len(before)] == before and w.ids[len(w.ids) - len(after) :] == after
                 assert [w.start for w in mine] == [sum(v.size for v in mine[:k]) for k in range(len(mine))]
                 assert sum(w.size for w in mine) == len(words)
-                space = " " if name in ("bpe", "bare") else ""
-                alone = [tok(space + word, add_special_tokens=False)["input_ids"][:room] for word in words]
+                alone = [tok(word, add_special_tokens=False)["input_ids"][:room] for word in words]
                 got = [[id for id, k in zip(w.ids, w.words) if k == j] for w in mine for j in range(w.size)]
                 assert got == alone, (name, words)
             first = windows(tok, texts, length, "first")
@@ -353,6 +353,17 @@ def test_windows_hold_every_subtoken_of_every_word_once_in_order_and_fit(cell_bc
         windows(mini_tokenizer, [["a"]], 2)
     with pytest.raises(ValueError, match="pooling 'last': choose from mean, first"):
         windows(mini_tokenizer, [["a"]], 9, "last")
+
+
+@pytest.mark.cell('nbs/07_tasks/05_tagging.ipynb', 'cell "words have the subtokens of running text, also where the tokenizer puts no blank before a text" (b1b06a9b)')
+def test_words_have_the_subtokens_of_running_text_also_where_the_tokenizer_puts_no_blank_before_a_text(cell_bc8367ce, cell_201b6e04):
+    without_prefix = train_tokenizer(some_text, "bpe", 420)
+    without_prefix.backend_tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    texts = [s.words for locale in ("sw", "am", "zh", "en") for s in sentences(locale, 20, seed=1)]
+    for tok in (*TOKENIZERS.values(), mini_tokenizer, without_prefix, ByT5Tokenizer()):
+        for words, subtokens in zip(texts, word_subtokens(tok, texts)):
+            of_text = tok(" ".join(words), add_special_tokens=False)["input_ids"]
+            assert [id for ids in subtokens for id in ids] == of_text and len(subtokens) == len(words)
 
 
 @pytest.mark.cell('nbs/07_tasks/05_tagging.ipynb', 'cell "a word\'s score is the mean over its subtokens, alone as in a padded batch" (6ee23747)')

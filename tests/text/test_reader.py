@@ -62,6 +62,18 @@ def test_a_column_of_a_parquet_file_is_read_in_parts_and_a_file_without_it_names
         list(TextSource.of(place / "cut.parquet").lines())
 
 
+@pytest.mark.cell('nbs/01_text/06_reader.ipynb', 'cell "characters in Parquet that are none are told with the file" (e503d906)')
+def test_characters_in_parquet_that_are_none_are_told_with_the_file(cell_6a3f0109):
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    with pq.ParquetWriter(place / "half.parquet", pa.schema({"text": pa.string()})) as writer:
+        halves = pa.array([b"maji", b"\xed\xa0\xbd"], pa.binary()).view(pa.string())
+        writer.write_table(pa.table({"text": halves}))
+    with pytest.raises(ValueError, match="half.parquet cannot be read to its end"):
+        list(TextSource.of(place / "half.parquet").lines())
+
+
 @pytest.mark.cell('nbs/01_text/06_reader.ipynb', 'cell "what is damaged, cut off or without the field is one line with the file and the place" (6a3f0128)')
 def test_what_is_damaged_cut_off_or_without_the_field_is_one_line_with_the_file_and_the_place(cell_6a3f0109):
     (place / "bad").mkdir()
@@ -80,6 +92,11 @@ def test_what_is_damaged_cut_off_or_without_the_field_is_one_line_with_the_file_
         "csv": (b"id,body\n1,maji\n2,moto\n", "csv looks like a table or treebank of 2 columns"),
         "tree": (b"1\ta\tb\tc\n" * 3, "tree looks like a table or treebank of 4 columns"),
         "page": (b"<!DOCTYPE html>\n<p>maji</p>", "page is XML or HTML"),
+        "half.jsonl": (
+            b'{"text": "maji"}\n{"text": "maji \\ud83d moto"}\n',
+            r"half.jsonl, line 2: half a .*ud83d\) after '.*maji '",
+        ),
+        "deep.jsonl": (b'{"text": ' + b"[" * 100_000, "deep.jsonl, line 1: JSON that is nested too deeply"),
         "latin": ("gut\nschön\n".encode("latin-1"), r"latin, line 2: not UTF-8 \(byte 0xf6 at column 4\)"),
         "wide": ("maji\n".encode("utf-16"), "wide is UTF-16 or no text at all; .*iconv -f utf-16"),
     }
@@ -89,6 +106,24 @@ def test_what_is_damaged_cut_off_or_without_the_field_is_one_line_with_the_file_
             list(TextSource.of(place / "bad" / name).lines())
     with pytest.raises(ValueError, match="plain text, which has no field 'body'"):
         list(TextSource.of(f"{place}/sw.txt::body").lines())
+
+
+@pytest.mark.cell('nbs/01_text/06_reader.ipynb', 'cell "a line without an end is refused before it fills the memory, also in a small compressed file" (2ee3bc35)')
+def test_a_line_without_an_end_is_refused_before_it_fills_the_memory_also_in_a_small_compressed_file(cell_6a3f0109):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("vocab_lit.text.reader.LONGEST_LINE", 2**20)
+        (place / "bomb.gz").write_bytes(gzip.compress(b"maji\n" + bytes([97]) * 2**24, 1))
+        (place / "open.csv").write_bytes(b'id,text\n1,"' + b"maji\n" * 2**18)
+        (place / "longest.txt").write_bytes(b"a" * (2**20 - 1) + b"\nmaji\n")
+        tracemalloc.start()
+        with pytest.raises(ValueError, match="bomb.gz, line 2: longer than 1,048,576 bytes; break it into lines"):
+            list(TextSource.of(place / "bomb.gz").lines())
+        with pytest.raises(ValueError, match="open.csv, line .*field larger than field limit"):
+            list(TextSource.of(place / "open.csv").lines())
+        most = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        assert most < 2**23
+        assert len(list(TextSource.of(place / "longest.txt").lines())) == 2
 
 
 @pytest.mark.cell('nbs/01_text/06_reader.ipynb', 'cell "a folder and a pattern are read file by file, with the same field, and are named where they are empty" (6a3f0129)')

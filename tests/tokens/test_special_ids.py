@@ -4,7 +4,7 @@ from vocab_lit.text.phrasebook import lines
 from vocab_lit.tokens.chat import chat_tokenizer
 from vocab_lit.tokens.expansion import expand_tokenizer
 from vocab_lit.tokens.like import train_tokenizer_like
-from vocab_lit.tokens.special_ids import carry_ids, check_ids
+from vocab_lit.tokens.special_ids import carry_ids, check_ids, check_ids_written, ids_beyond
 from vocab_lit.tokens.train import train_tokenizer
 from vocab_lit.tokens.vocab import Vocab, toy_tokenizer
 import pytest
@@ -49,6 +49,32 @@ def cell_04b1df61():
     config = generation()
     notes = carry_ids([config], source, replaced)
     notes
+
+
+@pytest.mark.cell('nbs/02_tokens/07_special_ids.ipynb', 'cell "what is no id is refused, and one beyond the vocabulary is told" (f21cf2df)')
+def test_what_is_no_id_is_refused_and_one_beyond_the_vocabulary_is_told():
+    for value in (None, 5, -1, [5, 6], [5, None]):
+        check_ids_written(GenerationConfig(eos_token_id=value), "g.json")
+    check_ids_written(GenerationConfig(suppress_tokens=[-1], bad_words_ids=[[5, 6]], sequence_bias={(5,): -2.0}), "g.json")
+    check_ids_written(PaliGemmaConfig(), "config.json")
+    for name, value in (
+        ("eos_token_id", "5"),
+        ("eos_token_id", ["x"]),
+        ("eos_token_id", 1.5),
+        ("pad_token_id", True),
+        ("bos_token_id", {"x": 1}),
+        ("suppress_tokens", 5),
+        ("suppress_tokens", "x"),
+        ("forced_decoder_ids", [["x", 1]]),
+    ):
+        given = GenerationConfig()
+        setattr(given, name, value)
+        with pytest.raises(ValueError, match=f"^g.json has {name} .*; write the id of a token"):
+            check_ids_written(given, "g.json")
+    small = LlamaConfig(vocab_size=300, pad_token_id=300, bos_token_id=0, eos_token_id=299)
+    assert ids_beyond(small) == "pad_token_id 300, and vocab_size 300"
+    small.pad_token_id = 299
+    assert ids_beyond(small) == ""
 
 
 @pytest.mark.cell('nbs/02_tokens/07_special_ids.ipynb', 'cell "end ids, suppressed, forced and forbidden tokens are those that they were, or left out with a note" (bb96b6bf)')

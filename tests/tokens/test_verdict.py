@@ -6,6 +6,7 @@ from vocab_lit.tokens.coverage import coverage
 from vocab_lit.tokens.like import train_tokenizer_like
 from vocab_lit.tokens.load import load_tokenizer
 from vocab_lit.tokens.train import train_tokenizer
+from vocab_lit.tokens.trim import Parts
 from vocab_lit.tokens.verdict import Beside, HELD_OUT, Measured, ModelSize, SAMPLE, SIZES, _decide, _doubts, _fits, costs, first_tokens, judge, largest_tokenizer, last_worth, length_ratio, lost_letters, sampled, write_curve
 from vocab_lit.tokens.vocab import Fit, fertility, unk_rate
 import numpy as np
@@ -47,14 +48,14 @@ def test_the_first_tokens_are_a_smaller_vocabulary():
     swahili, unseen = lines("sw", 500, seed=1), lines("sw", 200, seed=2, held_out=True)
     for kind in ("bpe", "wordpiece", "unigram"):
         whole, trained = (train_tokenizer(swahili, kind, n) for n in (600, 450))
-        few = first_tokens(whole, 450)
-        assert len(few) == 450 and len(first_tokens(whole, 600)) == 600
+        few, all_of_them = (built.tokenizer for built in first_tokens(Parts(whole), (450, 600)))
+        assert len(few) == 450 and len(all_of_them) == 600
         if kind != "unigram":
             assert set(few.get_vocab()) == set(trained.get_vocab()) and few.tokenize(unseen[0]) == trained.tokenize(
                 unseen[0]
             )
         assert abs(length_ratio(_fits(few, unseen), _fits(trained, unseen))[0] - 1) < 0.05, kind
-    assert first_tokens(whole, 20) is None
+    assert list(first_tokens(Parts(whole), [20])) == [None]
     assert len(largest_tokenizer(whole, swahili[:200])) in SIZES
     with pytest.raises(ValueError, match="too short"):
         largest_tokenizer(whole, ["a b c"])

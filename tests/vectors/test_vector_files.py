@@ -12,6 +12,7 @@ from vocab_lit.vectors.word_vectors import open_words, read_vectors, word_ppmi
 import numpy as np
 import pytest
 import tempfile
+import warnings
 
 
 @pytest.fixture(scope='module')
@@ -22,6 +23,7 @@ def cell_c77df66a():
     for code in ("en", "sw"):
         (place / f"{code}.txt").write_text("\n".join(lines(code, 600, seed=0)), encoding="utf-8")
     (place / "en-sw.txt").write_text("\n".join(map("\t".join, dictionary("en", "sw"))), encoding="utf-8")
+    (place / "few.txt").write_text("\n".join(lines("sw", 100, seed=0)), encoding="utf-8")
     train_tokenizer(lines("sw", 600, seed=0), "unigram", 700).save_pretrained(place / "focus-sw")
 
 
@@ -59,6 +61,7 @@ def test_vectors_in_files_are_what_was_trained_and_aligned_ones_are_rotated(cell
     told = train_vectors_files([place / "sw.txt"], place / "tokens.npz", place / "focus-sw", VectorTraining(dim=8))
     assert read_vectors(place / "tokens.npz", load_tokenizer(place / "focus-sw")).known.sum() == told["vectors"] > 300
     for match, out, options in (
+        ("--epochs 2: ppmi, .* counts once; give --method fasttext", "w.vec", dict(how=VectorTraining(epochs=2))),
         ("exists; choose another", "trained.bin", {}),
         ("written as .bin or .vec", "x.npz", {}),
         ("written as .vec or .npz", "x.bin", dict(tokenizer=place / "focus-sw")),
@@ -68,4 +71,18 @@ def test_vectors_in_files_are_what_was_trained_and_aligned_ones_are_rotated(cell
             train_vectors_files([place / "sw.txt"], place / out, **options)
     with pytest.raises(ValueError, match="written as .vec"):
         align_word_files(place / "words-en.vec", place / "words-sw.vec", place / "en-sw.txt", out=place / "z.bin")
-    assert not any((place / f).exists() for f in ("x.npz", "x.bin", "y.bin", "z.bin"))
+    assert not any((place / f).exists() for f in ("w.vec", "x.npz", "x.bin", "y.bin", "z.bin"))
+
+
+@pytest.mark.cell('nbs/03_vectors/05_vector_files.ipynb', 'cell "every option of training is taken by every method, of words and of tokens" (4edc4356)')
+def test_every_option_of_training_is_taken_by_every_method_of_words_and_of_tokens(cell_c77df66a):
+    train_options = dict(dim=8, min_count=3, window=2, epochs=2, seed=1, threads=2)
+    for method in ("ppmi", "fasttext"):
+        for name in train_options if method == "fasttext" else set(train_options) - {"epochs"}:
+            how = VectorTraining(method, **{"dim": 8, name: train_options[name]})
+            with warnings.catch_warnings(action="ignore"):  # in two epochs little is learnt
+                train_vectors_files([place / "few.txt"], place / f"words-{method}-{name}.vec", None, how)
+                train_vectors_files([place / "few.txt"], place / f"{method}-{name}.vec", place / "focus-sw", how)
+    focus_sw = load_tokenizer(place / "focus-sw")
+    wide, narrow = (read_vectors(place / f"ppmi-{name}.vec", focus_sw) for name in ("dim", "window"))
+    assert (wide.matrix != narrow.matrix).any() and (wide.known == narrow.known).all()

@@ -87,7 +87,9 @@ class TriedTokenizer:
 
 def try_tokenizer(a: Adaptation) -> TriedTokenizer | None:
     "Train the tokenizer of a small text; `ValueError` where the text does not fill it, with the size that it fills."
-    if a.transplant.tokenizer.tokenizer or not (lines := _small_text(a)):
+    wanted = a.transplant.tokenizer
+    is_fine = wanted.tokenizer or (wanted.at_most and not wanted.continues)
+    if is_fine or not (lines := _small_text(a)):
         return None
     return TriedTokenizer(lines, build_target(a, lines))
 

@@ -208,7 +208,7 @@ class TokenizerStage(Stage):
         wanted = self.asked.transplant.tokenizer
         if wanted.continues:
             return f"train that of {self.asked.source} on, for {wanted.extend:,} tokens more"
-        return f"train {wanted.vocab_size:,} tokens"
+        return f"train one of {wanted.size_in_words}"
 
     def make(self) -> None:
         lines, tried = self.run.lines_to_train(), self.run.tried
@@ -306,8 +306,7 @@ class TrainingStage(Stage):
     @property
     def about(self) -> str:
         config = self.asked.lapt.config(longest=self.asked.opened.longest)
-        size = f"{config.steps:,} steps of {config.batch_size} x {config.length} tokens"
-        return f"{size}, mode {config.mode}, peak rate {config.learning_rate:g}"
+        return f"{config.in_words}, mode {config.mode}, peak rate {config.learning_rate:g}"
 
     def done(self) -> bool:
         return (self.path / "config.json").is_file() and not (self.path / "run").exists()

@@ -7,18 +7,21 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..models.served import is_decoder
-from ..models.source import Source
+from ..models.source import Source, learns_from_text
 from ..models.token_tensors import token_parameters
 from ..text.corpus import Lines
 from ..text.phrasebook import lines as phrasebook_lines
-from ..tokens.verdict import Beside, ModelSize, Verdict, judge, sampled
-from ..tokens.vocab import fit, script_name, script_of
+from ..tokens.verdict import Beside, ModelSize, Verdict, judge, sampled, script_counts
+from ..tokens.vocab import fit, no_collection, script_name
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel
 
 log = logging.getLogger("vocab_lit")
 
@@ -30,6 +33,12 @@ def _has_model(path: str | Path) -> bool:  # and not a tokenizer alone
     return (Path(path) / "config.json").is_file() or not Path(path).exists()
 
 
+def _head(model: PreTrainedModel, tables: Mapping[str, object]) -> str:
+    if "output" in tables:
+        return "a matrix of its own"
+    return "none" if model.get_output_embeddings() is None else "tied"
+
+
 def weight_facts(source: Source) -> dict[str, object]:
     "The architecture of a model, and the shape of its embeddings."
     model = source.open_weights()
@@ -39,8 +48,9 @@ def weight_facts(source: Source) -> dict[str, object]:
         parameters=sum(p.numel() for p in model.parameters()),
         embeddings=len(tables["input"]),
         dimension=tables["input"].shape[1],
-        head="a matrix of its own" if "output" in tables else "tied",
+        head=_head(model, tables),
         output_bias="bias" in tables,
+        continued_pretraining=learns_from_text(model),
     )
 
 
@@ -65,13 +75,13 @@ def vocabulary_facts(source: Source) -> dict[str, object]:
         tokenizer=vocab.dialect.model if vocab.dialect else "",
         tokens=len(vocab),
         kinds=dict(Counter(t.kind for t in vocab)),
-        special={role: vocab[id].piece for role, id in vocab.roles.items()},
+        special={role: vocab[id].shown for role, id in vocab.roles.items()},
         scripts=dict(Counter(t.script for t in vocab if t.kind == "text").most_common()),
     )
 
 # %% ../../nbs/09_app/12_inspection.ipynb #97db3d21
 def _shares_of_scripts(lines: Iterable[str]) -> str:  # as Latin 97%, Arabic 3%
-    counts = Counter(script_of(c) for line in lines for c in line if not c.isspace())
+    counts = script_counts(lines, lambda character: not character.isspace())
     shares = ((script, n / counts.total()) for script, n in counts.most_common(3))
     return ", ".join(f"{script_name(script)} {share:.0%}" for script, share in shares if share >= 0.01)
 
@@ -119,8 +129,12 @@ class Inspection:
 
     @property
     def command(self) -> str:
-        "The command that the verdict speaks for; empty without one."
-        return self.verdict.command(self.model, list(self.text_files)) if self.verdict else ""
+        "The command that the verdict speaks for; empty without one, and for a tokenizer alone."
+        if not (self.verdict and self.weights):
+            return ""
+        if self.verdict.what == "keep" and not self.weights["continued_pretraining"]:
+            return ""  # there is nothing to do
+        return self.verdict.command(self.model, list(self.text_files))
 
     def record(self) -> dict[str, Any]:
         "All of it, as JSON takes it."
@@ -133,6 +147,7 @@ class Inspection:
         return record
 
 
+@no_collection()
 def inspect_files(
     model: str | Path,
     text: Sequence[str | Path] = (),
@@ -175,7 +190,7 @@ def inspect_files(
         inspection.text = text_facts(source, lines, n_lines)
         try:
             size = model_size(source) if weights else None
-            inspection.verdict = judge(source.tokenizer, lines, n_lines, size, _known_text(beside))
+            inspection.verdict = judge(source.vocab, lines, n_lines, size, _known_text(beside))
         except ValueError as e:
             log.info(f"no verdict: {e}")
     return inspection

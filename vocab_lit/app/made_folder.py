@@ -5,7 +5,6 @@
 # %% ../../nbs/09_app/04_made_folder.ipynb #f6e63f41
 from __future__ import annotations
 
-import json
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -17,17 +16,13 @@ from scipy import sparse
 
 from ..methods.plan import Plan
 from ..models.source import Source
+from ..text.files import read_json
 from ..tokens.vocab import Vocab
 
 # %% auto #0
-__all__ = ['read_json', 'MadeFolder']
+__all__ = ['MadeFolder']
 
 # %% ../../nbs/09_app/04_made_folder.ipynb #c917d04f
-def read_json(file: Path) -> Any:  # an empty dict where there is no such file
-    "Read a file of JSON."
-    return json.loads(file.read_text(encoding="utf-8")) if file.is_file() else {}
-
-
 @dataclass
 class MadeFolder:
     "A folder that a command made, of which each part is read once, when it is asked for."
@@ -59,7 +54,7 @@ class MadeFolder:
             raise ValueError(f"{folder}: {problem}; give a folder that one of them made")
         asked = {name: value for stage in adaptation.get("asked", {}).values() for name, value in stage.items()}
         if scores is None:
-            scores = dict(read_json(folder / "report/report.json"))
+            scores = read_json(folder / "report/report.json")
         return cls(folder, model, noted, run, asked, scores)
 
     @property
@@ -113,4 +108,4 @@ def _last_model(folder: Path) -> Path:
 def _kept_plan(vocab: Vocab) -> Plan:
     n = len(vocab)
     step, no_group = np.zeros(n, int), np.full(n, -1)
-    return Plan(vocab, [t.piece for t in vocab], sparse.csr_array(sparse.eye_array(n)), no_group, {}, step, ["kept"])
+    return Plan(vocab, [t.shown for t in vocab], sparse.csr_array(sparse.eye_array(n)), no_group, {}, step, ["kept"])

@@ -11,7 +11,7 @@ import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-from .made_folder import MadeFolder, read_json
+from .made_folder import MadeFolder
 from .settings import AdaptSettings
 from ..methods.settings import InitSettings
 from ..models.card import without_folders
@@ -79,7 +79,9 @@ def _score_tables(made: MadeFolder) -> list[dict]:
 
 
 def _forgotten_table(made: MadeFolder) -> list[dict]:
-    rows = made.scores.get("forgotten") or read_json(made.model / "forgotten.json")
+    file = made.model / "forgotten.json"
+    logged = json.loads(file.read_text(encoding="utf-8")) if file.is_file() else []
+    rows = made.scores.get("forgotten") or logged
     about = "Bits per byte of held-out text in languages that the source model knows; lower is better."
     table = [{MODELS.get(name, name): value for name, value in row.items()} for row in bits_by_text(rows)]
     return [_table("forgotten", "What was forgotten", about, table)] if rows else []

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import base64
 import math
-import unicodedata
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,35 +17,14 @@ from .made_folder import MadeFolder
 from ..methods.plan import Plan
 from ..models.source import Source
 from ..models.token_tensors import token_tensors
+from ..tokens.visible import visible
 from ..tokens.vocab import Token, Vocab
 
 # %% auto #0
-__all__ = ['POSITIONS', 'MOST_BYTES', 'MOST_OF_ONE', 'ORIGINS', 'readable', 'position', 'column', 'Terms', 'room_for_terms',
-           'terms_of', 'origins', 'token_columns', 'source_columns', 'embedding_map']
+__all__ = ['POSITIONS', 'MOST_BYTES', 'MOST_OF_ONE', 'ORIGINS', 'position', 'column', 'Terms', 'room_for_terms', 'terms_of',
+           'origins', 'token_columns', 'source_columns', 'embedding_map']
 
 # %% ../../nbs/09_app/05_page_tokens.ipynb #c1113263
-def _visible(text: str) -> str:
-    "A text in which every character can be seen; one that joins letters stays between them."
-    if text.isprintable() and not text.isspace():
-        return text
-    seen = any(c.isprintable() and not c.isspace() for c in text)
-
-    def shown(c):
-        joins = seen and unicodedata.category(c) == "Cf"
-        return c if joins or (c.isprintable() and (seen or not c.isspace())) else f"⟨U+{ord(c):04X}⟩"
-
-    return "".join(map(shown, text))
-
-
-def readable(token: Token) -> str:
-    "A token as text for a reader."
-    if token.kind == "byte":
-        return "▁" * token.word_start + f"⟨{token.data.hex(' ').upper()}⟩"
-    if token.kind == "text":
-        return _visible(token.text) or "▁"
-    return _visible(token.piece) or f"(row {token.id}, no piece)"
-
-
 POSITIONS = ("word-initial", "word-internal", "bytes", "special", "unused")
 
 
@@ -155,10 +133,10 @@ def token_columns(
     "The columns of all target tokens."
     marks, texts, pieces = _marks(plan.target), [], {}
     for token in plan.target:
-        text, at = readable(token), position(token)
+        text, at = token.visible, position(token)
         texts.append(text)
         if token.piece != (marks[at] if at < 2 else "") + text:
-            pieces[token.id] = _visible(token.piece)
+            pieces[token.id] = visible(token.piece)
     number = {script: n for n, script in enumerate(sorted(set(scripts)))}
     return dict(
         texts="\n".join(texts),
@@ -181,9 +159,9 @@ def source_columns(
     "The columns of source tokens."
     vocab = made.source
     if vocab is None:
-        texts, places = [_visible(str(made.plan.source_pieces[i])) for i in ids.tolist()], np.ones(len(ids))
+        texts, places = [str(made.plan.source_pieces[i]) for i in ids.tolist()], np.ones(len(ids))
     else:
-        texts, places = [readable(vocab[i]) for i in ids.tolist()], [position(vocab[i]) for i in ids.tolist()]
+        texts, places = [vocab[i].visible for i in ids.tolist()], [position(vocab[i]) for i in ids.tolist()]
     unknown = vocab.roles.get("unk") if vocab else None
     return dict(texts="\n".join(texts), ids=column(ids, "u3"), position=column(places, "u1"), unknown=unknown)
 

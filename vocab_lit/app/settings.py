@@ -31,6 +31,8 @@ __all__ = ['AdaptSettings', 'Adaptation']
 class AdaptSettings(Settings):
     "Options of an adaptation's text and report."
 
+    heading = "Text and report"
+
     language: str = option("", "what the language is called in the report")
     held_out: Files = option((), "text to evaluate on", shown="up to 2,000 lines of the text")
     clean: bool = option(True, "leave out lines that are no sentences, and copies, as `vocab-lit clean` does")

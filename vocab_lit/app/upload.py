@@ -12,6 +12,7 @@ from pathlib import Path
 import vocab_lit
 from ..models.card import without_folders
 from ..text.errors import SettingError, first_line
+from ..text.files import read_json
 
 log = logging.getLogger("vocab_lit")
 
@@ -83,7 +84,7 @@ def files_to_upload(folder: str | Path) -> dict[str, Path | bytes]:  # by name i
         if parts[0] not in _OF_RUNS and not any(part.startswith(".") for part in parts):
             uploaded["/".join(parts)] = file
     if "vocab_lit.json" in uploaded:
-        note = json.loads(uploaded["vocab_lit.json"].read_text(encoding="utf-8"))
+        note = read_json(uploaded["vocab_lit.json"])
         note |= {key: without_folders(note[key]) for key in _PATHS if key in note}
         uploaded["vocab_lit.json"] = (json.dumps(note, indent=2, ensure_ascii=False) + "\n").encode()
     return uploaded

@@ -13,7 +13,7 @@ from typer.main import get_command
 
 import vocab_lit
 from . import look, make, measure, prepare, serve, train, whole
-from .errors import OneLine
+from .errors import TRACEBACK, OneLine
 
 # %% ../../nbs/10_cli/11_main.ipynb #865936cf
 GROUPS = {
@@ -28,7 +28,7 @@ GROUPS = {
 app = typer.Typer(
     cls=OneLine,
     no_args_is_help=True,
-    add_completion=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
     rich_markup_mode="markdown",
     pretty_exceptions_enable=False,
     help="Give a pretrained language model a target vocabulary for a new language. Start with `vocab-lit inspect MODEL "
@@ -51,6 +51,9 @@ def _print_version(asked: bool) -> None:
 def _main(
     version: Annotated[
         bool, typer.Option("--version", is_eager=True, callback=_print_version, help="Print the version.")
+    ] = False,
+    traceback: Annotated[
+        bool, typer.Option("--traceback", help=f"Show errors with their traceback, as {TRACEBACK}=1 does.")
     ] = False,
 ) -> None:
     pass

@@ -165,7 +165,7 @@ def _cluster_rows(factors: "Factors", vocab: "Vocab") -> list[dict]:
     rows = []
     for cluster in range(len(factors.G)):
         ids = (factors.labels == cluster).nonzero()[:, 0].tolist()
-        pieces = [vocab[i].piece for i in ids if vocab[i].kind == "text"]
+        pieces = [vocab[i].shown for i in ids if vocab[i].kind == "text"]
         examples = pieces[:: max(1, len(pieces) // _EXAMPLES)][:_EXAMPLES]
         rows.append(dict(cluster=cluster, tokens=len(ids), examples=" ".join(examples)))
     return rows

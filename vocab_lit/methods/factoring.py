@@ -53,6 +53,8 @@ class SVD:
 class Factoring(Settings):
     "The factorisation of an embedding matrix; the defaults are those of Pfeiffer et al. (2021, Section 4.3)."
 
+    heading = "Factorisation"
+
     clusters: int = option(1, "how many up-projections, each for a cluster of tokens; the paper has 1 and 10")
     grouping: str = option("kmeans", "how tokens are put into clusters: kmeans, or neural (learned with the factors)")
     components: int = option(

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     import torch
 
 # %% auto #0
-__all__ = ['PLAN_FILE', 'copied_tokens', 'shown_piece', 'Plan']
+__all__ = ['PLAN_FILE', 'copied_tokens', 'Plan']
 
 # %% ../../nbs/04_methods/01_plan.ipynb #23e4ac06
 def copied_tokens(
@@ -36,13 +36,10 @@ def copied_tokens(
     out[single[is_copy]] = weights.indices[place[is_copy]]
     return out
 
-
-def shown_piece(token: Token) -> str:
-    "A token as tables show it: its piece, or its row where it has none."
-    return token.piece or f"(row {token.id}, no piece)"
-
 # %% ../../nbs/04_methods/01_plan.ipynb #e99f26d0
 PLAN_FILE = "plan.npz"  # in the folder of a model
+_EXAMPLES = 6  # tokens that a summary names
+_WIDTH = 26  # characters that they take, so that a line of it fits into 80
 
 
 def _arrays(name: str, matrix: sparse.csr_array) -> dict[str, np.ndarray]:
@@ -100,7 +97,7 @@ class Plan:
     target : Vocab
         The target vocabulary.
     source_pieces : sequence of str, or mapping of int to str
-        Tokens of the source vocabulary by id, at least those that a weight names.
+        Tokens of the source vocabulary by id, as they are shown, at least those that a weight names.
     weights : scipy.sparse.csr_array of float32, shape (n_target, n_source)
         A row sums to one in most methods; a single weight of 1 is a copy; the row of a sampled token is empty.
     group : numpy.ndarray of int, shape (n_target,)
@@ -213,7 +210,7 @@ class Plan:
         if isinstance(token, str):
             return pd.concat([self.explain(t.id) for t in self.target.find(token)], ignore_index=True)
         t = self.target[token]
-        base = dict(token=shown_piece(t), id=t.id, step=self.steps[self.step[t.id]])
+        base = dict(token=t.shown, id=t.id, step=self.steps[self.step[t.id]])
         if self.group[t.id] >= 0:
             return pd.DataFrame([base | dict(source=self.group_text(t.id), weight=np.nan)])
         row = self.row(t.id)
@@ -222,10 +219,14 @@ class Plan:
         return pd.DataFrame([base | dict(source=self.source_pieces[i], weight=w) for i, w in terms])
 
     def _examples(self, rows: np.ndarray) -> str:
-        "About six of these tokens, spread over the vocabulary; one without text only where there is no other."
+        "Some of these tokens, spread over the vocabulary; one without text only where there is no other."
         tokens = [self.target[i] for i in rows]
-        pieces = [t.piece for t in tokens if t.kind == "text"] or [shown_piece(tokens[0])]
-        return " ".join(pieces[:: max(1, len(pieces) // 6)][:6])
+        with_text = [t for t in tokens if t.kind == "text"] or tokens[:1]
+        examples, *more = (t.shown for t in with_text[:: max(1, len(with_text) // _EXAMPLES)][:_EXAMPLES])
+        for example in more:
+            if len(f"{examples} {example}") <= _WIDTH:
+                examples += f" {example}"
+        return examples
 
     def summary(self) -> pd.DataFrame:
         """The number of embeddings that each step made, with examples.
@@ -234,7 +235,7 @@ class Plan:
         -------
         pandas.DataFrame
             A line for each step that initialised a token, in order: step, embeddings, share of the target
-            vocabulary, sources_per_embedding (the mean number of source tokens), examples.
+            vocabulary, sources (the mean number of source tokens of an embedding), examples.
         """
         import pandas as pd
 
@@ -245,8 +246,8 @@ class Plan:
             rows = np.flatnonzero(self.step == s)
             if not len(rows):
                 continue
-            per_token = round(float(sources[rows].mean()), 1)
-            line = dict(step=name, embeddings=len(rows), share=len(rows) / len(self), sources_per_embedding=per_token)
+            line = dict(step=name, embeddings=len(rows), share=len(rows) / len(self))
+            line["sources"] = round(float(sources[rows].mean()), 1)
             lines.append(line | dict(examples=self._examples(rows)))
         return pd.DataFrame(lines)
 

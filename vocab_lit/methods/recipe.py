@@ -12,7 +12,7 @@ from typing import ClassVar
 import numpy as np
 from scipy import sparse
 
-from .plan import Plan, copied_tokens, shown_piece
+from .plan import Plan, copied_tokens
 from ..tokens.vocab import Token, Vocab, overlap
 from ..vectors.align import AlignedVectors
 from ..vectors.token_vectors import TokenVectors
@@ -261,7 +261,7 @@ class _Draft:
         left, right = self.products
         return Plan(
             target,
-            source_pieces=[shown_piece(t) for t in source],
+            source_pieces=[t.shown for t in source],
             weights=self.weights,
             group=self.group,
             groups=self.groups,

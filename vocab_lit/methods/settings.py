@@ -57,6 +57,8 @@ def copies_overlap(recipe: Recipe) -> bool:
 class InitSettings(Settings):
     "The initialisation of the target tokens' embeddings."
 
+    heading = "Initialisation"
+
     method: str = option("focus", "method of initialisation; `vocab-lit methods` lists them")
     neighbours: int = option(10, "wechsel: how many source tokens make a target token")
     temperature: float = option(0.1, "wechsel: of the softmax over their similarities")
@@ -67,7 +69,7 @@ class InitSettings(Settings):
     )
     factors: File = option(
         "",
-        "mf methods: a file that `vocab-lit factorize` made from this model",
+        "for mf methods: a file that `vocab-lit factorize` made from this model",
         shown="the embeddings are factorised",
     )
     pad_to_multiple_of: int = option(

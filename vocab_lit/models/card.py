@@ -15,6 +15,7 @@ from typing import Any
 
 import vocab_lit
 from ..methods.registry import RECIPES
+from ..text.files import read_json
 
 # %% auto #0
 __all__ = ['SECTIONS', 'read_head', 'source_facts', 'keep_source_files', 'papers_of', 'language_code', 'markdown_table',
@@ -137,7 +138,7 @@ def _loader(folder: Path) -> tuple[str, str | None]:  # class, task
     "The Auto class that loads a model as the class it was saved as; where there is none, that class."
     import transformers
 
-    config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+    config = read_json(folder / "config.json")
     named = (config.get("architectures") or [""])[0]
     for auto, task in _AUTO.items():
         if named and _mapped_class(auto, config.get("model_type")) == named:
@@ -311,9 +312,7 @@ def write_card(
     "Write the model card of a folder from its note, and add to the note what more is known."
     folder = Path(folder)
     file = folder / "vocab_lit.json"
-    note: dict[str, Any] = dict(vocab_lit=vocab_lit.__version__)
-    if file.is_file():
-        note = json.loads(file.read_text(encoding="utf-8"))
+    note = read_json(file) or dict(vocab_lit=vocab_lit.__version__)
     note |= more
     if model:
         note.setdefault("model", model)
@@ -368,7 +367,7 @@ def write_adapter_card(
 
     if (folder / "README.md").is_file():
         return
-    config = json.loads((folder / "adapter_config.json").read_text(encoding="utf-8"))
+    config = read_json(folder / "adapter_config.json")
     facts = source_facts(model)
     head = ModelCardData(
         **{key: value for key, value in facts.items() if key != "pipeline_tag"},

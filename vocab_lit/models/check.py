@@ -5,7 +5,6 @@
 # %% ../../nbs/05_models/19_check.ipynb #755fc052
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -17,9 +16,11 @@ import numpy as np
 from .lazy_weights import stored_tensors, token_dimensions
 from .llama_cpp import find_gguf_tokenizer
 from .served import SERVERS, Finding, ServedFolder, check_servers
-from .undertrained import find_unreachable, find_untrained
+from .undertrained import find_not_finite, find_unreachable, find_untrained
 from ..text.errors import first_line
-from ..tokens.chat import chat_templates
+from ..text.files import read_json
+from ..tokens.chat import chat_templates, listed
+from ..tokens.pipeline import own_methods
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
@@ -28,8 +29,8 @@ if TYPE_CHECKING:
     from vocab_lit.models.lazy_weights import StoredTensor
 
 # %% auto #0
-__all__ = ['ROWS_OF_DECODERS', 'CHECKS', 'find_rows', 'end_ids', 'find_special_ids', 'find_template', 'find_changed_weights',
-           'check_folder', 'shares', 'verdict']
+__all__ = ['ROWS_OF_DECODERS', 'CHECKS', 'find_rows', 'end_ids', 'find_special_ids', 'find_template', 'find_class',
+           'find_changed_weights', 'check_folder', 'shares', 'verdict']
 
 # %% ../../nbs/05_models/19_check.ipynb #621f199c
 ROWS_OF_DECODERS = 64  # they are a multiple of; vLLM's own padding, and good for kernels
@@ -128,7 +129,7 @@ def _find_end(served: ServedFolder) -> Iterator[Finding]:
         what = "generation_config.json has no eos_token_id, so that generation runs to the limit"
         yield Finding("special ids", what, "write the end token's id", breaks=False)
     elif own is not None and own not in ends:
-        what = f"generation does not stop at {served.vocab[own].piece!r} (id {own:,}), the tokenizer's end token"
+        what = f"generation does not stop at {served.vocab[own].shown!r} (id {own:,}), the tokenizer's end token"
         yield Finding("special ids", what, "add the id to eos_token_id in generation_config.json")
 
 # %% ../../nbs/05_models/19_check.ipynb #d4637679
@@ -141,9 +142,7 @@ def _has_template(folder: Path | None) -> bool:
     "Whether a folder has a chat template; its tokenizer is not loaded for that."
     if folder is None:
         return False
-    config = folder / "tokenizer_config.json"
-    in_config = config.is_file() and "chat_template" in json.loads(config.read_text(encoding="utf-8"))
-    return in_config or (folder / "chat_template.jinja").is_file()
+    return "chat_template" in read_json(folder / "tokenizer_config.json") or (folder / "chat_template.jinja").is_file()
 
 
 def find_template(served: ServedFolder) -> Iterator[Finding]:
@@ -210,11 +209,32 @@ def _find_end_of_turn(
     ids = served.tokenizer(after, add_special_tokens=False)["input_ids"]
     special = [id for id in ids if served.vocab[id].kind == "special"]
     if special and special[0] not in end_ids(served):
-        what = f"generation does not stop at {served.vocab[special[0]].piece!r}, which ends the assistant's answer"
+        what = f"generation does not stop at {served.vocab[special[0]].shown!r}, which ends the assistant's answer"
         yield Finding("template", what, f"add id {special[0]:,} to eos_token_id in generation_config.json")
     if not special:
         what = "no special token ends the assistant's answer"
         yield Finding("template", what, "let the template end a turn by an end token", ("transformers", "vllm"), False)
+
+# %% ../../nbs/05_models/19_check.ipynb #6712a1fc
+def _tokenizer_class(folder: Path) -> type | None:
+    "The class in which transformers opens the tokenizer of a folder, by its configurations."
+    from transformers.models.auto.tokenization_auto import TOKENIZER_MAPPING_NAMES, tokenizer_class_from_name
+
+    tokenizer, model = read_json(folder / "tokenizer_config.json"), read_json(folder / "config.json")
+    named = tokenizer.get("tokenizer_class") or TOKENIZER_MAPPING_NAMES.get(model.get("model_type"))
+    return tokenizer_class_from_name(str(named).removesuffix("Fast")) if named else None
+
+
+def find_class(served: ServedFolder) -> Iterator[Finding]:
+    "Whether the class of the tokenizer does what the source model's does."
+    before = _tokenizer_class(served.origin) if served.origin else None
+    lost = [name for name in own_methods(before) if name not in own_methods(served.tokenizer)] if before else []
+    if before and lost:
+        named = listed([name for name in lost if name[0] != "_"] or lost, 3)
+        now = type(served.tokenizer).__name__
+        what = f"the source's tokenizer is a {before.__name__} and this one a {now}, without {named}"
+        todo = "train, extend or trim the source's own tokenizer, which keeps its class"
+        yield Finding("tokenizer", what, todo, ("transformers",))
 
 # %% ../../nbs/05_models/19_check.ipynb #33bad68b
 def _same_bytes(a: StoredTensor, b: StoredTensor, at_once: int = 1 << 22) -> bool:
@@ -260,14 +280,20 @@ def _find_other_bytes(
             yield Finding("weights", f"{name} is not the source model's", "make the folder anew")
 
 # %% ../../nbs/05_models/19_check.ipynb #8f5c4748
-CHECKS = (find_rows, find_special_ids, find_template, find_unreachable, find_untrained, find_gguf_tokenizer)
+CHECKS = (find_rows, find_special_ids, find_class, find_template, find_unreachable, find_untrained)
+CHECKS += (find_not_finite, find_gguf_tokenizer)
 
 
 def _cannot_load(served: ServedFolder) -> Finding | None:
     "A finding where a folder cannot be opened."
-    for part, name in (("tokenizer", "vocab"), ("weights", "model")):
+    for part, read in (
+        ("configuration", lambda: served.source.config),
+        ("tokenizer", lambda: served.vocab),
+        ("weights", lambda: served.model),
+        ("note", lambda: served.note),
+    ):
         try:
-            getattr(served, name)
+            read()
         except (ValueError, OSError) as e:
             return Finding(part, first_line(e), "mend the folder")
     try:
@@ -348,7 +374,10 @@ def _random_share(plan: Plan) -> float:
     return float((plan.group >= 0)[tokens].mean())
 
 
-def _advice(plan: Plan, alignment: dict[str, Any]) -> str:
+_NO_LAPT = "`vocab-lit lapt` trains masked and causal language models alone"
+
+
+def _advice(plan: Plan, alignment: dict[str, Any], is_language_model: bool) -> str:
     "A line on a start: that it is poor, and what to do, or what comes next."
     random = _random_share(plan)
     accuracy = alignment.get("found in five", 1.0)
@@ -361,6 +390,8 @@ def _advice(plan: Plan, alignment: dict[str, Any]) -> str:
     if random > _MOSTLY:
         hint = "give more text or a smaller vocabulary, or choose another method (`vocab-lit methods`)"
         return f"warning: most new embeddings are randomly initialised; {hint}"
+    if not is_language_model:
+        return f"a start for the training that such models get, not yet a model to use; {_NO_LAPT}"
     return "a start for continued pretraining (`vocab-lit lapt`), not yet a model to use"
 
 
@@ -369,6 +400,7 @@ def verdict(
     alignment: dict[str, Any],  # as in the note: how well vectors were aligned
     findings: Sequence[Finding],
     folder: str | Path,
+    is_language_model: bool = True,  # one that plain text can train
 ) -> list[str]:  # three lines
     "Where the embeddings come from, whether that is a start worth training, and whether the folder will serve."
     told = ", ".join(f"{share:.1%} {how}" for how, share in shares(plan).items())
@@ -378,4 +410,4 @@ def verdict(
     if breaking:
         more = f" (and {len(breaking) - 1} more)" if len(breaking) > 1 else ""
         last = f"check: {breaking[0]}{more}; all: `vocab-lit check {folder}`"
-    return [f"{len(plan):,} embeddings: {told}", _advice(plan, alignment), last]
+    return [f"{len(plan):,} embeddings: {told}", _advice(plan, alignment, is_language_model), last]

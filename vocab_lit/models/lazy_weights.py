@@ -23,6 +23,7 @@ from safetensors import safe_open
 from torch import nn
 from tqdm.auto import tqdm
 
+from ..text.files import check_file_name
 from ..tokens.special_ids import NO_TEXT, config_parts, text_part
 
 if TYPE_CHECKING:
@@ -99,12 +100,9 @@ def _weight_map(folder: Path, index: Path) -> dict[str, Path]:  # {tensor: file}
     "Which file has which tensor; `ValueError` where the index is damaged."
     try:
         names = json.loads(index.read_text(encoding="utf-8"))["weight_map"]
-        files = {tensor: folder / name for tensor, name in names.items()}
-    except (ValueError, LookupError, TypeError, AttributeError):
+        return {tensor: folder / check_file_name(name, str(index)) for tensor, name in names.items()}
+    except (LookupError, TypeError, AttributeError, json.JSONDecodeError):
         raise _damaged(folder, f"{index.name} is damaged") from None
-    if outside := next((f for f in files.values() if f.parent != folder), None):
-        raise _damaged(folder, f"{index.name} names {outside}, which is not in the folder")
-    return files
 
 
 def stored_tensors(

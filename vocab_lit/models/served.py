@@ -5,7 +5,6 @@
 # %% ../../nbs/05_models/16_served.ipynb #97164a1c
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -15,9 +14,10 @@ from typing import TYPE_CHECKING, Any, cast
 from .source import Source, is_masked
 from .token_tensors import token_tensors
 from ..text.errors import SettingError
+from ..text.files import read_json
 from ..text.settings import did_you_mean
 from ..tokens.special_ids import text_part
-from ..tokens.vocab import read_pipeline
+from ..tokens.vocab import read_settings
 
 if TYPE_CHECKING:
     from transformers import GenerationConfig, PreTrainedConfig, PreTrainedModel, PreTrainedTokenizerBase
@@ -84,19 +84,18 @@ class ServedFolder:
 
     @cached_property
     def pipeline(self) -> dict[str, Any]:  # as in tokenizer.json
-        "The parts of the tokenizer."
-        return read_pipeline(self.tokenizer)
+        "The parts of the tokenizer, without the lists of its model."
+        return read_settings(self.tokenizer)
 
     @cached_property
     def note(self) -> dict[str, Any]:  # empty for a folder that was not made here
         "The note that `Transplant.save_pretrained` wrote."
-        file = self.folder / "vocab_lit.json"
-        return json.loads(file.read_text(encoding="utf-8")) if file.is_file() else {}
+        return read_json(self.folder / "vocab_lit.json")
 
     @cached_property
     def origin(self) -> Path | None:
         "The folder of the model that this one was made from, where it is at hand."
-        at = Path(self.note.get("model") or "/nowhere")
+        at = Path(str(self.note.get("model") or "/nowhere"))
         return at if (at / "config.json").is_file() else None
 
     @property

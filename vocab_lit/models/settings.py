@@ -5,13 +5,14 @@
 # %% ../../nbs/05_models/00_settings.ipynb #12438593
 from __future__ import annotations
 
-import json
 import re
 from dataclasses import dataclass
 from pathlib import Path
 
 from ..text.errors import SettingError
 from ..text.extras import check_extra
+from ..text.files import read_json
+from ..text.hub import hub_name
 from ..text.settings import Model, Settings, did_you_mean, option, options, required, settings, within
 
 # %% auto #0
@@ -43,6 +44,8 @@ class AdapterConfig:
 @settings
 class LanguageAdapter(Settings):
     "A language adapter to train while the model stays as it is; the defaults are those of MAD-X."
+
+    heading = "Language adapter"
 
     name: str = required("what the adapter is called, such as the language's code")
     vocabulary: Model = option(
@@ -145,27 +148,11 @@ def _written(value: object) -> str:
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 # %% ../../nbs/05_models/00_settings.ipynb #74f79ca0
-def _check_hub_name(path: str | Path) -> None:
-    "`FileNotFoundError` where a path is no folder, and no name that the Hugging Face Hub knows."
-    from vocab_lit.tokens.load import hub_name
-
-    try:
-        hub_name(path)
-    except FileNotFoundError:
-        raise FileNotFoundError(
-            f"{path}: no such model folder, and the Hugging Face Hub did not give a model of that name; "
-            f"offline, download it elsewhere and give the folder's path"
-        ) from None
-
-
 def _check_config(path: str | Path, config: Path) -> None:
     "`ValueError` where a folder has no configuration, or a damaged one."
     if not config.is_file():
         raise ValueError(f"{path} has no config.json; give the folder of a whole model")
-    try:
-        json.loads(config.read_text(encoding="utf-8"))
-    except ValueError as e:
-        raise ValueError(f"{path} has no readable config.json: {e}") from None
+    read_json(config)
 
 
 def check_model_path(path: str | Path) -> None:
@@ -173,7 +160,7 @@ def check_model_path(path: str | Path) -> None:
     folder = Path(path)
     config = folder / "config.json"
     if not folder.exists():
-        _check_hub_name(path)
+        hub_name(path)
         return
     if not folder.is_dir():
         raise ValueError(f"{path} is a file; give the model's folder")

@@ -9,6 +9,8 @@ import json
 import shutil
 from pathlib import Path
 
+from ..text.files import inside
+
 # %% auto #0
 __all__ = ['check_modules', 'copy_beside']
 
@@ -31,10 +33,14 @@ def _modules_beside(folder: Path) -> list[dict[str, str]]:  # type and path of e
     if not file.is_file():
         return []
     try:
-        modules = json.loads(file.read_text(encoding="utf-8"))
-        return [{"type": m["type"].rpartition(".")[2], "path": m["path"]} for m in modules]
+        given = json.loads(file.read_text(encoding="utf-8"))
+        modules = [{"type": m["type"].rpartition(".")[2], "path": m["path"]} for m in given]
     except (ValueError, LookupError, TypeError, AttributeError):
         raise ValueError(f"{file} is damaged; download or copy the model again") from None
+    for module in modules:
+        if module["path"]:
+            inside(folder, module["path"], str(file))
+    return modules
 
 
 def check_modules(folder: Path) -> None:

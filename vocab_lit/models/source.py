@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import functools
 import pickle
+from contextlib import AbstractContextManager
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -14,7 +15,8 @@ from typing import TYPE_CHECKING, Any, cast
 from safetensors import SafetensorError
 
 from .settings import check_model_path
-from ..text.errors import first_line
+from ..text.errors import first_line, reading
+from ..text.hub import why_not
 
 if TYPE_CHECKING:
     import torch
@@ -24,21 +26,30 @@ if TYPE_CHECKING:
     from vocab_lit.tokens.vocab import Vocab
 
 # %% auto #0
-__all__ = ['is_masked', 'check_language_model', 'max_length', 'Source', 'load_model', 'open_model']
+__all__ = ['is_masked', 'check_language_model', 'learns_from_text', 'max_length', 'Source', 'load_model', 'open_model']
 
 # %% ../../nbs/05_models/04_source.ipynb #94a83c17
 def _read_config(path: str) -> PreTrainedConfig:
     from transformers import AutoConfig
 
+    from vocab_lit.tokens.special_ids import check_ids_written, text_part
+
     check_model_path(path)
     try:
-        return AutoConfig.from_pretrained(path, trust_remote_code=False)
+        with reading(path, "config.json"):
+            config = AutoConfig.from_pretrained(path, trust_remote_code=False)
+            text_part(config)  # that its parts are configurations
+            check_ids_written(config, f"{path}: config.json")
     except (OSError, ValueError) as e:
         if "custom code" in str(e):
             raise _needs_code(path) from None
         if "model type" in str(e):
             raise _unknown_type(path) from None
-        raise ValueError(f"{path} has no readable config.json: {first_line(e)}") from None
+        raise
+    named = config.architectures or []
+    if not isinstance(named, list) or not all(isinstance(name, str) for name in named):
+        raise ValueError(f"{path}: config.json has architectures {named!r}; write the name of the class in a list")
+    return config
 
 
 _GIVE_KNOWN = "give a model of a class that transformers has"
@@ -119,14 +130,24 @@ def is_masked(model: PreTrainedModel) -> bool:
     return isinstance(model, cast("type", masked[type(model.config)]))  # transformers declares pairs
 
 
-def check_language_model(model: PreTrainedModel) -> None:
-    "`ValueError` where a model does not say how probable a token is."
+def _is_language_model(model: PreTrainedModel) -> bool:
+    "Whether a model says how probable a token is."
     from transformers import MODEL_FOR_CAUSAL_LM_MAPPING as causal
     from transformers import MODEL_FOR_SEQ_TO_SEQ_CAUSAL_LM_MAPPING as to_sequence
 
     kinds = [mapping[type(model.config)] for mapping in (causal, to_sequence) if type(model.config) in mapping]
-    if not (is_masked(model) or isinstance(model, cast("tuple[type, ...]", tuple(kinds)))):
+    return is_masked(model) or isinstance(model, cast("tuple[type, ...]", tuple(kinds)))
+
+
+def check_language_model(model: PreTrainedModel) -> None:
+    "`ValueError` where a model does not say how probable a token is."
+    if not _is_language_model(model):
         raise ValueError(f"a {type(model).__name__} has no language-model head; give a model that has one")
+
+
+def learns_from_text(model: PreTrainedModel) -> bool:
+    "Whether plain text can train a model further: a masked or causal language model, and no encoder-decoder."
+    return _is_language_model(model) and not model.config.is_encoder_decoder
 
 
 def max_length(model: PreTrainedModel) -> int:  # tokens in the longest input
@@ -229,7 +250,9 @@ class Source:
         "Its vocabulary; special tokens are `vocab.roles`."
         from vocab_lit.tokens.vocab import Vocab
 
-        return Vocab.from_tokenizer(self.tokenizer)
+        tokenizer = self.tokenizer
+        with reading(self.path, "the tokenizer"):
+            return Vocab.from_tokenizer(tokenizer)
 
     @property
     def template(self) -> str | dict[str, str] | None:
@@ -289,7 +312,8 @@ class Source:
             than plain tensors.
         """
         self.stored  # noqa: B018  names a file that is missing or damaged
-        model, missing = self._loaded()
+        with self._reading():
+            model, missing = self._loaded()
         if missing:
             raise ValueError(
                 f"{self.path} lacks {len(missing)} of the weights of a {type(model).__name__}, such as {missing[0]}; "
@@ -297,6 +321,13 @@ class Source:
             )
         self._add_origin(model)
         return model.eval()
+
+    def _reading(self) -> AbstractContextManager[None]:
+        "Inside, what a configuration that no model can be made of makes transformers raise is told in a line."
+        from vocab_lit.tokens.special_ids import ids_beyond
+
+        beyond = ids_beyond(self.config)
+        return reading(self.path, f"the model of config.json{f' ({beyond})' if beyond else ''}")
 
     def _loaded(self) -> tuple[PreTrainedModel, list[str]]:  # and the names of weights that the files lack
         "The model as transformers loads it; `ValueError` says in a line why it does not."
@@ -362,13 +393,15 @@ class Source:
         except Exception as e:  # the network's, of which there are many classes
             if isinstance(config := try_to_load_from_cache(self.path, "config.json"), str):
                 return Path(config).parent
-            raise FileNotFoundError(f"{self.path}: the Hugging Face Hub did not give it: {first_line(e)}") from None
+            raise FileNotFoundError(f"{self.path}: {why_not(self.path, e)}") from None
 
     def open_weights(self) -> PreTrainedModel:
         "The model with its weights left in their files where these allow it, for `transplant`."
         from vocab_lit.models import lazy_weights
 
-        model = lazy_weights.meta_model(self.model_class, self.config, self.stored)
+        model_class, stored = self.model_class, self.stored
+        with self._reading():
+            model = lazy_weights.meta_model(model_class, self.config, stored)
         if model is None:
             return self.load()
         self._add_generation(model)
@@ -380,11 +413,17 @@ class Source:
         "Settings of generation, of a class that does not generate as well where there is a file of them."
         from transformers import GenerationConfig
 
-        if (self.files / "generation_config.json").is_file():
-            model.generation_config = GenerationConfig.from_pretrained(self.files)
-        elif model.can_generate():  # as transformers does
-            origin: dict[str, Any] = dict(config_file_name="config.json", _from_model_config=True)
+        from vocab_lit.tokens.special_ids import check_ids_written
+
+        file, origin = self.files / "generation_config.json", {}
+        if not file.is_file():
+            file = self.files / "config.json"
+            origin: dict[str, Any] = dict(config_file_name=file.name, _from_model_config=True)  # as transformers does
+        if origin and not model.can_generate():
+            return
+        with reading(file, "the settings of generation"):
             model.generation_config = GenerationConfig.from_pretrained(self.files, **origin)
+        check_ids_written(model.generation_config, str(file))
 
 
 def load_model(path: str | Path | Source) -> PreTrainedModel:

@@ -22,8 +22,8 @@ from ..tasks.registry import TASKS
 from ..tasks.settings import SPLITS, EvaluateSettings
 from ..tasks.task_files import evaluation
 from ..text.corpus import Amount
-from ..text.files import check_text, write_text
-from ..text.reader import TextSource, open_bytes
+from ..text.files import check_file_name, check_text, write_text
+from ..text.reader import TextSource, raw_lines
 from ..text.settings import SettingError, options
 from ..text.yaml_file import check_key, listed, mapping, number, read_yaml, whole, wrong
 from ..training.settings import LaptSettings
@@ -180,9 +180,9 @@ def _load(path: Path) -> dict:
 
 def _read_models(given, at: str) -> dict[str, str]:
     if isinstance(given, dict):
-        return {str(name): str(path) for name, path in given.items()}
+        return {check_file_name(str(name), at): str(path) for name, path in given.items()}
     paths = each_once([str(path) for path in listed(given)], at)
-    names = each_once([Path(path).name for path in paths], at)
+    names = each_once([check_file_name(Path(path).name, at) for path in paths], at)
     return dict(zip(names, paths))
 
 
@@ -194,7 +194,7 @@ def _read_languages(file: dict, at: str) -> dict[str, dict[str, str]]:
     for code, own in given.items():
         if not isinstance(code, str):
             raise wrong(at, f"{code!r} for YAML; put the code in quotes, such as 'no'")
-        own = mapping(own or {}, f"{at}.{code}")
+        own = mapping(own or {}, f"{at}.{check_file_name(code, at)}")
         for role in own:
             check_key(role, _FILES, f"{at}.{code}")
         files = usual | own
@@ -264,6 +264,8 @@ def read_study(
         check_key(key, ("language", "text"), f"{at}: source")
     if source and not {"language", "text"} <= source.keys():
         raise wrong(f"{at}: source", "give the language and its text")
+    if source:
+        check_file_name(source["language"], f"{at}: source.language")
     baseline = str(file.get("baseline", next(iter(ways))))
     check_key(baseline, ways, f"{at}: baseline", "way")
     study = Study(
@@ -372,8 +374,7 @@ def tag_file(
     "A file of named entities with the tags of one of its columns."
     if not tags:
         return path
-    with open_bytes(path) as file:
-        rows = [line.decode("utf-8").rstrip("\r\n").split("\t") for line in file]
+    rows = [line.rstrip("\r\n").split("\t") for line in raw_lines(path)]
     if narrow := next((n for n, row in enumerate(rows, 1) if 1 < len(row) < tags), 0):
         raise ValueError(f"{path}, line {narrow}: has no column {tags}; columns are counted from 1, with tabs between")
     made = folder / f"{file_digest(path)}-{tags}.tsv"

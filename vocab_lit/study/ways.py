@@ -18,7 +18,7 @@ from ..text.settings import SettingError, Settings, options
 from ..text.yaml_file import check_key, listed, mapping, number, whole, wrong
 from ..tokens.settings import TokenizerSettings, TrimSettings
 from ..training.settings import LaptSettings
-from ..vectors.settings import VectorSettings
+from ..vectors.settings import VECTOR_METHODS, VectorSettings
 
 # %% auto #0
 __all__ = ['ADAPTERS', 'AUXILIARY', 'ALL', 'Way', 'each_once', 'read_settings', 'read_seeds', 'read_amounts', 'read_way']
@@ -216,6 +216,7 @@ def read_way(
 def _check_way(way: Way, at: str) -> None:
     "`ValueError` where a way cannot be, whatever the language."
     if way.makes_rows:
+        check_key(way.given.get("vectors", "auto"), (*VECTOR_METHODS, AUXILIARY), f"{at}.vectors", "vectors")
         for cls in (InitSettings, TokenizerSettings):
             used = {key: value for key, value in way.given.items() if key in options(cls)}
             read_settings(cls, used, at)

@@ -5,12 +5,12 @@
 # %% ../../nbs/07_tasks/07_qa.ipynb #607641f4
 from __future__ import annotations
 
-import json
 import re
 import string
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +19,7 @@ from tqdm.auto import tqdm
 
 from .config import FOCUS, WholeConfig, paper_settings
 from .task import Row, Task, forward, make_row
-from ..text.corpus import raw_lines
+from ..text.reader import raw_lines, read_json
 from ..text.settings import option, settings
 
 if TYPE_CHECKING:
@@ -98,10 +98,7 @@ def read_squad(
     path = Path(path)
     if not path.is_file():
         raise FileNotFoundError(f"{path}: no such file of questions")
-    try:
-        data = json.loads("".join(raw_lines(path)))
-    except json.JSONDecodeError as e:
-        raise ValueError(f"{path}, line {e.lineno}: not JSON ({e.msg}); give one file in SQuAD's layout") from None
+    data = read_json("".join(raw_lines(path)), str(path))
     by_id = {}
     for context, qa, where in _asked(data, path):
         id = _question_id(qa, where)
@@ -213,10 +210,10 @@ def _cut_questions(tokenizer, examples, length, config):
     return texts
 
 # %% ../../nbs/07_tasks/07_qa.ipynb #d3070c56
-def _spans(context, offsets) -> np.ndarray:  # (n, 2); (0, 0) where nothing is left
-    "Characters of each token, without spaces around."
+def _spans(context, offsets, inside) -> np.ndarray:  # (n, 2); (0, 0) of a token outside, and where nothing is left
+    "Characters of each token of the context, without spaces around, with those beside it that the tokenizer deletes."
     size, at = len(context), np.arange(len(context))
-    spans = np.array(offsets, dtype=np.int32).clip(0, size)
+    spans = np.array(offsets, dtype=np.int32).reshape(-1, 2).clip(0, size)
     visible = np.array([not c.isspace() for c in context])
     # for each place, the first character at or after it that is no space
     following = np.append(np.where(visible, at, size), size)
@@ -224,18 +221,37 @@ def _spans(context, offsets) -> np.ndarray:  # (n, 2); (0, 0) where nothing is l
     # for each place, the end of the last character before it that is no space
     before = np.maximum.accumulate(np.append(0, np.where(visible, at + 1, 0)))
     trimmed = np.stack([following[spans[:, 0]], before[spans[:, 1]]], 1)
-    trimmed[trimmed[:, 1] <= trimmed[:, 0]] = 0
-    return trimmed
+    trimmed[~inside | (trimmed[:, 1] <= trimmed[:, 0])] = 0
+    return _with_deleted(trimmed, visible)
+
+
+def _with_deleted(spans, visible) -> np.ndarray:  # (n, 2)
+    "Spans with the visible characters in no span that follow them, or precede them at the beginning of a word."
+    size = len(visible)
+    edges = np.zeros(size + 1, int)
+    np.add.at(edges, spans[:, 0], 1)
+    np.add.at(edges, spans[:, 1], -1)
+    covered = edges.cumsum()[:size] > 0
+    deleted, at = visible & ~covered, np.arange(size)
+    # for each place, the end of the run of deleted characters that begins there, and the beginning of the one that ends
+    ends = np.append(np.where(deleted, size, at), size)
+    ends = np.minimum.accumulate(ends[::-1])[::-1]
+    begins = np.maximum.accumulate(np.append(0, np.where(deleted, 0, at + 1)))
+    follows = (begins > 0) & np.append(False, covered)[begins]  # a token, whose they are then
+    begins = np.where(follows, np.arange(size + 1), begins)
+    grown = np.stack([begins[spans[:, 0]], ends[spans[:, 1]]], 1)
+    return np.where(spans[:, 1:] > 0, grown, 0)
 
 
 def _label(answer, spans, inside) -> list[int]:
     "First and last token that an answer overlaps; the first token of the row for both where it is not there whole."
-    start, end = answer.start, answer.start + len(answer.text)
+    end = answer.start + len(answer.text.rstrip())
+    start = end - len(answer.text.strip())
     touched = np.flatnonzero(inside & (spans[:, 1] > start) & (spans[:, 0] < end))
     if not len(touched):
         return [0, 0]
     first, last = int(touched[0]), int(touched[-1])
-    is_whole = spans[first, 0] <= start and spans[last, 1] >= start + len(answer.text.rstrip())
+    is_whole = spans[first, 0] <= start and spans[last, 1] >= end
     return [first, last] if is_whole else [0, 0]
 
 
@@ -269,13 +285,16 @@ def _windows(tokenizer, examples, first: int, length, config) -> Iterator[Row]:
         return_attention_mask=False,
     )
     offsets, which = coded.pop("offset_mapping"), coded.pop("overflow_to_sample_mapping")
-    for i, e in enumerate(which):
-        example = examples[e]
-        spans = _spans(example.context, offsets[i])
-        inside = np.array([s == 1 for s in coded.sequence_ids(i)]) & (spans[:, 1] > spans[:, 0])
-        labels = _label(example.answers[0], spans, inside) if example.answers else [0, 0]
-        spans[~inside] = -1
-        yield make_row(first + e, {name: ids[i] for name, ids in coded.items()} | {"labels": labels}, spans)
+    for e, numbers in groupby(range(len(which)), which.__getitem__):
+        example, windows = examples[e], list(numbers)
+        inside = [np.array([s == 1 for s in coded.sequence_ids(i)]) for i in windows]
+        of_all = _spans(example.context, [span for i in windows for span in offsets[i]], np.concatenate(inside))
+        sizes = [len(offsets[i]) for i in windows]
+        for i, within, spans in zip(windows, inside, np.split(of_all, np.cumsum(sizes)[:-1])):
+            within &= spans[:, 1] > spans[:, 0]
+            labels = _label(example.answers[0], spans, within) if example.answers else [0, 0]
+            spans[~within] = -1
+            yield make_row(first + e, {name: ids[i] for name, ids in coded.items()} | {"labels": labels}, spans)
 
 # %% ../../nbs/07_tasks/07_qa.ipynb #c109eb47
 def best_spans(

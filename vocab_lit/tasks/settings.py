@@ -81,6 +81,8 @@ _PROBED = ", ".join(name for name, task in TASKS.items() if task.has_probe)
 class TaskRun(Settings):
     "Whether a fine-tuning is resumed, and when it stops."
 
+    heading = "The run"
+
     resume: bool = option(
         False, "resume where a fine-tuning was interrupted whose --out this is; give the other arguments as before"
     )
@@ -122,6 +124,8 @@ class EvaluateSettings(Settings):
     >>> vl.EvaluateSettings("qa", test="test.json", epochs=1).config.learning_rate
     3e-05
     """
+
+    heading = "Task"
 
     task: str = required(
         _listed([*(task.help for task in TASKS.values()), "ppl (plain text: perplexity, nothing is trained)"])

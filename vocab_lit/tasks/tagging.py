@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate, chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 from tqdm.auto import tqdm
 
@@ -20,7 +20,7 @@ from .task import Row, Task, forward, label_weights, make_row
 from ..text.corpus import raw_lines
 from ..text.extras import import_extra
 from ..text.settings import option, settings
-from ..tokens.pipeline import ids_around
+from ..tokens.pipeline import ids_around, word_ids
 
 if TYPE_CHECKING:
     import torch
@@ -265,29 +265,20 @@ class Window(NamedTuple):
 
 
 def word_subtokens(
-    tokenizer: PreTrainedTokenizerBase,  # a fast one
+    tokenizer: PreTrainedTokenizerBase,
     texts: Sequence[Sequence[str]],  # words of each sentence
 ) -> Iterator[list[list[int]]]:  # for each sentence the token ids of each word
-    "The subtokens of words, without special tokens."
-    if not tokenizer.is_fast:
-        raise ValueError(
-            "the tokenizer does not say which word a subtoken is from; save it as tokenizer.json (a fast tokenizer)"
-        )
-    backend = cast("Any", tokenizer).backend_tokenizer  # of a fast tokenizer
-    space = " " if "ByteLevel" in str(backend.pre_tokenizer) else ""
+    "The subtokens that words have in running text, without special tokens; between two words there is a blank."
     for at in range(0, len(texts), 1000):
-        batch = [[space + word for word in words] for words in texts[at : at + 1000]]
-        coded = tokenizer(batch, is_split_into_words=True, add_special_tokens=False, truncation=False, verbose=False)
-        for i, words in enumerate(batch):
-            subtokens = [[] for _ in words]
-            word_ids = cast("list[int]", coded.word_ids(i))  # None only of special tokens
-            for id, word in zip(coded["input_ids"][i], word_ids):
-                subtokens[word].append(id)
-            yield subtokens
+        some = texts[at : at + 1000]
+        first = word_ids(tokenizer, chain.from_iterable(words[:1] for words in some), inside=False)
+        later = word_ids(tokenizer, chain.from_iterable(words[1:] for words in some), inside=True)
+        for words in some:
+            yield [first[word] for word in words[:1]] + [later[word] for word in words[1:]]
 
 
 def windows(
-    tokenizer: PreTrainedTokenizerBase,  # a fast one
+    tokenizer: PreTrainedTokenizerBase,
     texts: Sequence[Sequence[str]],  # words of each sentence
     length: int,  # tokens in a window at most, special ones included
     pooling: str = "mean",  # which subtokens count for a word: "mean" all, "first" only the first

@@ -22,11 +22,14 @@ KEEP = "keep_"  # stands before a task in a language that the source model knows
 def _helps() -> dict[str, str]:
     "Help of the files of each task, and of each task in a language that the source model knows."
     first, *others = TASKS.values()
-    helps = {first.name: f"{first.about}: files on which source and target model are fine-tuned and scored"}
+    helps = {
+        first.name: f"{first.about}: training, development (may be left out) and test file, in one pair of quotes "
+        "('train.conllu dev.conllu test.conllu'), on which source and target model are fine-tuned and scored"
+    }
     helps |= {task.name: f"{task.about}: the same" for task in others}
     helps[KEEP + first.name] = (
-        f"{first.about} in a language that the source model knows: files on which it is fine-tuned and scored before "
-        "and after, to see what was forgotten"
+        f"{first.about} in a language that the source model knows: files, in quotes as well, on which it is fine-tuned "
+        "and scored before and after, to see what was forgotten"
     )
     return helps | {KEEP + task.name: f"{task.about} in such a language: the same" for task in others}
 
@@ -37,6 +40,7 @@ def _task_files() -> type[Settings]:
     fields = {name: option("", help) for name, help in helps.items()}
     about = "Training, development (may be left out) and test file of each task, with spaces between."
     named = {"__doc__": about, "__annotations__": dict.fromkeys(helps, "str"), "__module__": __name__}
+    named |= {"heading": "Tasks"}
     return settings(type("TaskFiles", (Settings,), named | fields))
 
 

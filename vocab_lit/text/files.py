@@ -8,14 +8,16 @@ from __future__ import annotations
 import errno
 import fcntl
 import glob
+import json
 import os
+import re
 import shutil
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from itertools import islice
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 from filelock import FileLock, Timeout
 from safetensors import SafetensorError
@@ -24,15 +26,30 @@ from .errors import SettingError, first_line
 from .reader import TextSource
 
 # %% auto #0
-__all__ = ['check_output', 'file_facts', 'write_folder', 'write_file', 'write_text', 'alone', 'check_text']
+__all__ = ['check_output', 'file_facts', 'write_folder', 'write_file', 'write_text', 'alone', 'check_file_name', 'inside',
+           'check_text', 'read_json']
 
 # %% ../../nbs/01_text/05_files.ipynb #faa78e9f
+_IN_EMPTY = re.compile(r"lost\+found|\..*-\w+\.part")  # of a new volume; of processes that were killed
+
+
+def _is_taken(out: Path) -> bool:
+    "Whether a file or a folder that holds anything has the name."
+    if not out.is_dir():
+        return out.exists()
+    return any(not _IN_EMPTY.fullmatch(entry.name) for entry in out.iterdir())
+
+
 def check_output(out: str | Path) -> Path:
     "The output folder; `ValueError` where something is there already or nothing can be written."
-    out = Path(out).resolve() if Path(out).is_symlink() else Path(out)
-    if out.is_file() or (out.is_dir() and any(out.iterdir())):
+    out = Path(out)
+    try:
+        out = out.resolve() if out.is_symlink() else out
+        parent = next(p for p in (out.absolute(), *out.absolute().parents) if p.exists())
+    except OSError as e:  # a name that is too long
+        raise ValueError(f"{out}: {e.strerror}; choose another output folder") from None
+    if _is_taken(out):
         raise ValueError(f"{out} exists and is not empty; choose another output folder or remove it")
-    parent = next(p for p in (out.absolute(), *out.absolute().parents) if p.exists())
     if not parent.is_dir() or not os.access(parent, os.W_OK):
         raise ValueError(f"cannot write to {parent}; choose another output folder")
     return out
@@ -64,14 +81,21 @@ def _cannot_write(e: Exception) -> bool:
     return isinstance(e, SafetensorError) or type(e) is Exception  # tokenizers raises a plain one
 
 
+_SHORT = 40  # characters of a name that leave room for more, whatever their bytes
+
+
 @contextmanager
-def _beside(out: Path) -> Iterator[Path]:
-    "A folder beside a path, for what is to take its place; those of processes that were killed are removed."
-    out.parent.mkdir(parents=True, exist_ok=True)
-    for rest in out.parent.glob(f".{glob.escape(out.name)}-*.part"):
+def _part_of(
+    out: Path,
+    place: Path,  # a folder on the same volume
+) -> Iterator[Path]:
+    "A folder for what is to take a path's place; those of processes that were killed are removed."
+    place.mkdir(parents=True, exist_ok=True)
+    name = out.name[:_SHORT]
+    for rest in place.glob(f".{glob.escape(name)}-*.part"):
         with suppress(OSError), _held(rest):
             shutil.rmtree(rest)
-    folder = Path(tempfile.mkdtemp(prefix=f".{out.name}-", suffix=".part", dir=out.parent))
+    folder = Path(tempfile.mkdtemp(prefix=f".{name}-", suffix=".part", dir=place))
     with ExitStack() as held:
         with suppress(OSError):
             held.enter_context(_held(folder))
@@ -90,11 +114,13 @@ def _beside(out: Path) -> Iterator[Path]:
 def write_folder(out: str | Path) -> Iterator[Path]:  # a temporary folder, moved to `out` when the block ends well
     "Write a folder wholly or not at all."
     out = check_output(out)
-    with _beside(out) as partial:
+    is_there = out.is_dir()
+    with _part_of(out, out if is_there else out.parent) as partial:
         yield partial
         for f in (partial, *partial.rglob("*")):
             f.chmod(0o755 if f.is_dir() else 0o644)  # not only for oneself
-        os.replace(partial, out)
+        for part, place in [(f, out / f.name) for f in partial.iterdir()] if is_there else [(partial, out)]:
+            os.replace(part, place)
 
 
 @contextmanager
@@ -104,7 +130,7 @@ def write_file(out: str | Path) -> Iterator[Path]:  # of a file to write, which 
     if out.exists():
         raise ValueError(f"{out} exists; choose another file or remove it")
     check_output(out)
-    with _beside(out) as folder:
+    with _part_of(out, out.parent) as folder:
         yield folder / out.name
         os.replace(folder / out.name, out)
 
@@ -129,6 +155,28 @@ def alone(folder: str | Path) -> Iterator[None]:
     finally:
         lock.release()
 
+# %% ../../nbs/01_text/05_files.ipynb #52b0ed62
+_NO_NAME = re.compile(r'[\x00-\x1f\x7f/\\<>:"|?*]|^[. ]|[. ]$|^$')
+_LONGEST_NAME = 150  # bytes, so that there is room for more
+
+
+def check_file_name(name: object, at: str) -> str:  # the name
+    "`ValueError` with a place where a name that stands there cannot be a part of a file's name."
+    if not isinstance(name, str) or _NO_NAME.search(name) or len(name.encode("utf-8", "replace")) > _LONGEST_NAME:
+        hint = "give letters, digits, spaces, +, -, _ and dots inside, and not too many"
+        raise ValueError(f"{at}: {name!r} cannot be the name of a file; {hint}")
+    return name
+
+
+def inside(
+    folder: Path,
+    path: object,  # with slashes, relative to the folder, as it stands in a file
+    at: str,  # where it stands
+) -> Path:
+    "A path within a folder; `ValueError` where it leads out."
+    parts = path.split("/") if isinstance(path, str) else [path]
+    return folder.joinpath(*(check_file_name(part, at) for part in parts))
+
 # %% ../../nbs/01_text/05_files.ipynb #5f02c50c
 def check_text(
     sources: Sequence[str | Path],  # as `vocab_lit.text.reader` takes them: files of any format, folders, data sets
@@ -142,3 +190,16 @@ def check_text(
             raise SettingError(name, f" {e}") from None
         if not any(begins):
             raise SettingError(name, f" {given}: the text is empty")
+
+# %% ../../nbs/01_text/05_files.ipynb #4c1e1325
+def read_json(file: Path) -> dict[str, Any]:  # empty where there is no such file
+    "A file with one JSON object; `ValueError` where it has something else."
+    if not file.is_file():
+        return {}
+    try:
+        facts = json.loads(file.read_text(encoding="utf-8"))
+    except (ValueError, RecursionError) as e:
+        raise ValueError(f"{file} is damaged: {e}; download or copy it again") from None
+    if not isinstance(facts, dict):
+        raise ValueError(f"{file} is damaged: expected a JSON object; download or copy it again")
+    return facts

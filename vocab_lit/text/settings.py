@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import MISSING, dataclass, field, fields
 from functools import cache
 from pathlib import Path
-from typing import Annotated, Any, TypeVar, dataclass_transform
+from typing import Annotated, Any, ClassVar, TypeVar, dataclass_transform
 
 from .errors import LacksOption as LacksOption  # that settings of other rooms take from here
 from .errors import SettingError
@@ -165,6 +165,8 @@ def distribute(
 class Settings:
     "The base of settings classes: a check that needs no more than the files' names."
 
+    heading: ClassVar[str] = ""  # over its options in --help
+
     def check(self) -> None:
         "`SettingError` in the name of the first option that cannot be as it is."
         for name, kind in ((o.name, o.kind) for o in options(type(self)).values()):
@@ -181,6 +183,8 @@ COPIES = ("exact", "letters", "near", "none")
 @settings
 class CleanSettings(Settings):
     "Which lines are sentences; the defaults are those of Downey et al. (2023)."
+
+    heading = "Filters"
 
     min_tokens: int = option(2, "fewest tokens in a line")
     mean_length: float = option(16, "largest mean length of a line's tokens, in characters")

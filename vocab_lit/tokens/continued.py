@@ -22,7 +22,7 @@ from .own_pipeline import digits_are_single, training_rule, training_splits
 from .pipeline import Built, unknown_piece, with_pipeline
 from .settings import TokenizerSettings
 from .trim import Parts, count_tokens, keep_tokens, kept_in_any_case
-from .vocab import FALLBACK, backend_of, read_dialect, read_pipeline
+from .vocab import FALLBACK, backend_of, read_settings
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
@@ -347,7 +347,7 @@ def extend_on_text(
     "Train a tokenizer on, so that it has more tokens; `ValueError` where the text gives none."
     if n < 1:
         raise ValueError(f"cannot expand by {n} tokens; give at least 1")
-    kind = read_dialect(read_pipeline(source)).model
+    kind = read_settings(source)["model"]["type"]
     if kind not in _BY_MODEL:
         raise ValueError(f"a {kind} tokenizer does not build tokens from smaller ones; replace its vocabulary instead")
     parts = Parts(source)

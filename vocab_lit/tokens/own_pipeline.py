@@ -9,15 +9,15 @@ import json
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from tokenizers import Regex, Tokenizer, models, pre_tokenizers, trainers
 
 from vocab_lit.tokens.pipeline import (
-    is_reserved,
     model_pieces,
-    role_tokens,
+    needed_tokens,
     template_lines,
     unknown_piece,
     with_pipeline,
@@ -31,46 +31,29 @@ from vocab_lit.tokens.train import (
     unigram_pieces,
     wordpiece_vocab,
 )
-from .vocab import FALLBACK_PIECES, Dialect, backend_of, read_dialect, read_pipeline
+from .vocab import FALLBACK_PIECES, Dialect, backend_of, is_reserved, read_dialect, read_pipeline
 
 if TYPE_CHECKING:
     from tokenizers.pre_tokenizers import PreTokenizer
     from transformers import PreTrainedTokenizerBase, PreTrainedTokenizerFast
 
 # %% auto #0
-__all__ = ['has_own_pipeline', 'digits_are_single', 'training_rule', 'training_splits', 'train_in_own_pipeline']
-
-# %% ../../nbs/02_tokens/05_own_pipeline.ipynb #77b61df0
-def _is_like_gpt2(pipeline: dict[str, Any]) -> bool:
-    "Whether text is divided as GPT-2 does it, by the regular expression of ByteLevel alone."
-    splits = pipeline["pre_tokenizer"] or {}
-    return splits.get("type") == "ByteLevel" and splits.get("use_regex", True) and not pipeline["normalizer"]
-
-
-def has_own_pipeline(tokenizer: PreTrainedTokenizerBase) -> bool:
-    "Whether a tokenizer has more to keep than `train_tokenizer` gives one."
-    pipeline = read_pipeline(tokenizer)
-    model = pipeline["model"]["type"]
-    if model not in ("BPE", "Unigram", "WordPiece"):
-        return False
-    if tokenizer.chat_template:
-        return True
-    added = {a["content"] for a in pipeline["added_tokens"]} - role_tokens(tokenizer)
-    if any(not is_reserved(content) for content in added):
-        return True
-    return model == "BPE" and not _is_like_gpt2(pipeline)
+__all__ = ['digits_are_single', 'training_rule', 'training_splits', 'can_train_for', 'train_in_own_pipeline']
 
 # %% ../../nbs/02_tokens/05_own_pipeline.ipynb #562694fe
 def _kept_tokens(
     source: PreTrainedTokenizerBase, pipeline: dict[str, Any], keep_reserved: bool
-) -> tuple[list[str], list[str]]:  # those of the model, those that were added to it
-    "The source's added tokens, those with a role and the unknown token, in the order of their ids."
-    roles, ids = role_tokens(source), source.get_vocab()
-    special = {a["content"] for a in pipeline["added_tokens"]} | {unknown_piece(pipeline["model"]), *roles}
-    kept = [piece for piece in special if piece in ids and (keep_reserved or piece in roles or not is_reserved(piece))]
-    kept.sort(key=ids.__getitem__)
-    in_model = set(model_pieces(pipeline["model"]))
-    return [piece for piece in kept if piece in in_model], [piece for piece in kept if piece not in in_model]
+) -> tuple[list[str], list[str]]:  # those that stand for themselves in the model, the others, which are added to it
+    "The source's added tokens and those that it needs, by their ids; reserved ones where they are asked for."
+    ids = source.get_vocab()
+    needed = needed_tokens(source, pipeline) & ids.keys()
+    reserved = {piece for piece in ids if is_reserved(piece)}
+    added = {a["content"]: a["special"] for a in pipeline["added_tokens"]}
+    kept = (added.keys() | reserved if keep_reserved else added.keys() - reserved) | needed
+    in_order = sorted(kept, key=ids.__getitem__)
+    no_text = needed | reserved | {piece for piece, special in added.items() if special}
+    begin = no_text.intersection(model_pieces(pipeline["model"]))
+    return [piece for piece in in_order if piece in begin], [piece for piece in in_order if piece not in begin]
 
 
 def digits_are_single(pipeline: dict[str, Any], dialect: Dialect) -> bool:
@@ -105,11 +88,22 @@ class _Wanted:
     "A vocabulary for the source's pipeline: what it begins with, how large it is, how its text is divided."
 
     source: PreTrainedTokenizerBase
-    dialect: Dialect
+    pipeline: dict[str, Any]  # of the source
     first: list[str]  # tokens that the model begins with
-    size: int  # tokens of the model
+    last: list[str]  # tokens that are added to it
+    size: int  # tokens of the model and those that are added
     character_coverage: float
     single_digits: bool
+
+    @cached_property
+    def dialect(self) -> Dialect:
+        "How the source writes its pieces."
+        return read_dialect(self.pipeline)
+
+    @property
+    def model_size(self) -> int:
+        "Tokens of the model."
+        return self.size - len(self.last)
 
     @property
     def backend(self) -> Tokenizer:
@@ -140,10 +134,11 @@ def _bpe_model(lines: TrainingText, wanted: _Wanted) -> dict[str, Any]:
     if wanted.backend.normalizer:
         scratch.normalizer = wanted.backend.normalizer
     alphabet = _alphabet(lines, scratch.pre_tokenizer, wanted)
+    ends = [byte + dialect.end for byte in alphabet] if dialect.byte_level and dialect.end else []
     affixes: dict[str, Any] = dict(continuing_subword_prefix=dialect.continuation, end_of_word_suffix=dialect.end)
     trainer = trainers.BpeTrainer(
-        vocab_size=wanted.size,
-        special_tokens=wanted.first,
+        vocab_size=wanted.model_size,
+        special_tokens=[*wanted.first, *ends],
         initial_alphabet=alphabet,
         limit_alphabet=len(alphabet),
         show_progress=False,
@@ -165,20 +160,23 @@ def _with_pieces(trained: list[tuple[str, float]], pieces: Iterable[str]) -> lis
 
 def _unigram_model(lines: TrainingText, wanted: _Wanted) -> dict[str, Any]:
     "Pieces and scores of a Unigram model, its special tokens first."
-    first, source = wanted.first, wanted.source
-    unmarked = (wanted.normalised(line).replace("▁", " ") for line in lines)
-    size = wanted.size - len(first) + SENTENCEPIECE_SPECIALS
-    trained = unigram_pieces(unmarked, size, wanted.character_coverage, wanted.single_digits)[SENTENCEPIECE_SPECIALS:]
+    first, source, mark = wanted.first, wanted.source, wanted.dialect.mark or "▁"
+    unmarked = (wanted.normalised(line).replace(mark, " ") for line in lines)
+    beside = len(wanted.last) + len(first) - SENTENCEPIECE_SPECIALS
+    pieces = unigram_pieces(unmarked, wanted.size, wanted.character_coverage, wanted.single_digits, beside)
+    trained = [(piece.replace("▁", mark), score) for piece, score in pieces[SENTENCEPIECE_SPECIALS:]]
     trained = _with_pieces(trained, [piece for line in template_lines(source) for piece in source.tokenize(line)])
     vocab = [[piece, 0.0] for piece in first] + [[piece, score] for piece, score in trained if piece not in first]
-    unknown = unknown_piece(read_pipeline(source)["model"])
+    unknown = unknown_piece(wanted.pipeline["model"])
     return dict(vocab=vocab, unk_id=first.index(unknown) if unknown else None)
 
 
 def _wordpiece_model(lines: TrainingText, wanted: _Wanted) -> dict[str, Any]:
     "Pieces of a WordPiece model, its special tokens first."
-    normalizer, splits = wanted.backend.normalizer, wanted.backend.pre_tokenizer
-    return dict(vocab=wordpiece_vocab(lines, wanted.size, wanted.character_coverage, wanted.first, normalizer, splits))
+    backend, coverage = wanted.backend, wanted.character_coverage
+    splits, continuation = backend.pre_tokenizer or pre_tokenizers.WhitespaceSplit(), wanted.dialect.continuation
+    vocab = wordpiece_vocab(lines, wanted.model_size, coverage, wanted.first, backend.normalizer, splits, continuation)
+    return dict(vocab=vocab)
 
 
 _BY_MODEL: dict[str, Callable[[TrainingText, _Wanted], dict[str, Any]]] = {
@@ -197,6 +195,23 @@ def _check_room(vocab_size: int, least: int) -> None:
         )
 
 
+def _trained(text: TrainingText, wanted: _Wanted) -> tuple[dict[str, Any], list[str]]:
+    "A model, and the added tokens that it lacks; for each that is a piece of it too there is room for another piece."
+    in_model, most = 0, wanted.size
+    while True:
+        model = _BY_MODEL[wanted.pipeline["model"]["type"]](text, replace(wanted, size=most + in_model))
+        pieces = set(model_pieces(model))
+        lacking = [token for token in wanted.last if token not in pieces]
+        if len(wanted.last) - len(lacking) <= in_model:
+            return model, lacking
+        in_model = len(wanted.last) - len(lacking)
+
+
+def can_train_for(tokenizer: PreTrainedTokenizerBase) -> bool:
+    "Whether a vocabulary can be trained for a tokenizer's own pipeline."
+    return read_pipeline(tokenizer)["model"]["type"] in _BY_MODEL
+
+
 def train_in_own_pipeline(
     source: PreTrainedTokenizerBase,  # a fast tokenizer
     lines: Iterable[str],  # text in the target language
@@ -204,6 +219,7 @@ def train_in_own_pipeline(
     character_coverage: float = 1.0,  # share of the text whose characters are kept, where these are not bytes
     split_digits: bool = False,  # every digit is a token of its own, also where that is not so in the source
     keep_reserved: bool = False,  # keep the tokens that stand for nothing yet
+    at_most: bool = False,  # a text that does not fill the vocabulary makes a smaller one
 ) -> PreTrainedTokenizerFast:
     "Train a vocabulary for the source's own pipeline; `ValueError` where the text cannot fill it."
     text = TrainingText(lines, "tokenizer", template_lines(source), _LEAST_COPIES)
@@ -211,10 +227,9 @@ def train_in_own_pipeline(
     dialect = read_dialect(pipeline)
     first, last = _kept_tokens(source, pipeline, keep_reserved)
     first += FALLBACK_PIECES * dialect.byte_fallback
-    least = len(first) + 256 * dialect.byte_level + 1
-    _check_room(vocab_size, least + len(last))
-    size = text.room(vocab_size - len(last), least)
+    least = len(first) + len(last) + 256 * dialect.byte_level * (1 + bool(dialect.end)) + 1
+    _check_room(vocab_size, least)
     single_digits = split_digits or digits_are_single(pipeline, dialect)
-    wanted = _Wanted(source, dialect, first, size, character_coverage, single_digits)
-    model = _BY_MODEL[pipeline["model"]["type"]](text, wanted)
-    return check_size(with_pipeline(source, with_vocabulary(pipeline, model, last)), text, vocab_size)
+    size = text.room(vocab_size, least)
+    model, lacking = _trained(text, _Wanted(source, pipeline, first, last, size, character_coverage, single_digits))
+    return check_size(with_pipeline(source, with_vocabulary(pipeline, model, lacking)), text, vocab_size, at_most)

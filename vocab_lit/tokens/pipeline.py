@@ -7,13 +7,15 @@ from __future__ import annotations
 
 import json
 import re
+import tempfile
+from collections import ChainMap
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
-from tokenizers import Tokenizer
-
-from .vocab import read_dialect, read_pipeline
+from .vocab import backend_of, components, read_dialect, read_pipeline, read_settings
 
 if TYPE_CHECKING:
     import numpy as np
@@ -22,8 +24,9 @@ if TYPE_CHECKING:
     from vocab_lit.tokens.given_file import GivenToken
 
 # %% auto #0
-__all__ = ['SPECIAL_ROLES', 'role_tokens', 'ids_around', 'special_around', 'tokenizer_kind', 'is_reserved', 'model_pieces',
-           'unknown_piece', 'template_lines', 'with_vocabulary', 'with_pipeline', 'Built', 'save_tokenizer']
+__all__ = ['SPECIAL_ROLES', 'role_tokens', 'ids_around', 'special_around', 'tokenizer_kind', 'word_ids', 'model_pieces',
+           'unknown_piece', 'needed_tokens', 'template_lines', 'with_vocabulary', 'own_methods', 'with_pipeline',
+           'Built', 'save_tokenizer']
 
 # %% ../../nbs/02_tokens/12_pipeline.ipynb #27624beb
 SPECIAL_ROLES = ("bos_token", "eos_token", "cls_token", "sep_token", "unk_token", "pad_token", "mask_token")
@@ -51,19 +54,25 @@ def tokenizer_kind(
     tokenizer: PreTrainedTokenizerBase,
 ) -> str:  # "unigram", "wordpiece" or "bpe", as `train_tokenizer` takes it
     "The kind of tokenizer to train for a model that has this one."
-    return {"Unigram": "unigram", "WordPiece": "wordpiece"}.get(read_dialect(read_pipeline(tokenizer)).model, "bpe")
+    return {"Unigram": "unigram", "WordPiece": "wordpiece"}.get(read_settings(tokenizer)["model"]["type"], "bpe")
+
+# %% ../../nbs/02_tokens/12_pipeline.ipynb #b7e3dd02
+_ANOTHER_WORD = "ꙮ"  # a letter of no living language, which no token joins to what follows
+
+
+def word_ids(
+    tokenizer: PreTrainedTokenizerBase,
+    words: Iterable[str],
+    inside: bool,  # as they stand inside a text, after a blank; otherwise as a text begins with them
+) -> dict[str, list[int]]:  # {word: token ids}
+    "The tokens of single words, without special tokens."
+    another, blank = (_ANOTHER_WORD, " ") if inside else ("", "")
+    distinct = list(dict.fromkeys(words))
+    texts = [another, *(f"{another}{blank}{word}" for word in distinct)]
+    before, *coded = tokenizer(texts, add_special_tokens=False, verbose=False)["input_ids"]
+    return {word: ids[len(before) :] for word, ids in zip(distinct, coded)}
 
 # %% ../../nbs/02_tokens/12_pipeline.ipynb #3f8485c4
-_RESERVED = re.compile(
-    r"[\[<]\|?(unused|reserved(_special)?(_token)?|extra_id|madeupword|dummy|special|placeholder)[-_]?\d+\|?[\]>]", re.I
-)
-
-
-def is_reserved(piece: str) -> bool:
-    "Whether a token is one that stands for nothing yet, such as `<|reserved_special_token_7|>` or `<unused3>`."
-    return bool(_RESERVED.fullmatch(piece))
-
-
 def model_pieces(model: dict[str, Any]) -> list[str]:
     "The pieces of a model of `tokenizer.json`, in the order in which they stand there."
     vocab = model["vocab"]
@@ -75,6 +84,15 @@ def unknown_piece(model: dict[str, Any]) -> str | None:
     if model["type"] != "Unigram":
         return model["unk_token"]
     return None if model["unk_id"] is None else model["vocab"][model["unk_id"]][0]
+
+
+def needed_tokens(tokenizer: PreTrainedTokenizerBase, pipeline: dict[str, Any]) -> set[str]:
+    "The tokens that have a role, stand for what no other covers, or are put around a text."
+    needed = {*role_tokens(tokenizer), unknown_piece(pipeline["model"])} - {None}
+    for part in components(pipeline["post_processor"]):
+        needed |= {token for named in part.get("special_tokens", {}).values() for token in named["tokens"]}
+        needed |= {part[name][0] for name in ("cls", "sep") if name in part}
+    return needed
 
 # %% ../../nbs/02_tokens/12_pipeline.ipynb #82dd32b1
 _SAID = "\ue000"  # stands for what is said
@@ -139,28 +157,72 @@ def with_vocabulary(
     )
 
 
+def _extra_tokens(tokenizer: PreTrainedTokenizerBase) -> list[str]:
+    "The special tokens without a role."
+    tokens: Any = tokenizer.extra_special_tokens  # transformers declares more than it returns
+    return [str(token) for token in tokens]
+
+
+def own_methods(tokenizer: PreTrainedTokenizerBase | type) -> list[str]:  # names
+    "What a tokenizer's class does beside its pipeline, such as `src_lang` of NLLB's; nothing for most."
+    from transformers import PreTrainedTokenizerFast
+
+    classes = (tokenizer if isinstance(tokenizer, type) else type(tokenizer)).__mro__
+    if PreTrainedTokenizerFast not in classes:
+        return []
+    members = ChainMap(*(dict(vars(c)) for c in classes[: classes.index(PreTrainedTokenizerFast)]))
+    methods = {name for name, member in members.items() if isinstance(member, (FunctionType, property))}
+    return sorted(methods - {"__init__"})
+
+
+_SET_ONCE = ("normalizer", "pre_tokenizer", "model", "decoder", "added_tokens")  # what no method changes
+
+
+def _in_class(source: PreTrainedTokenizerBase, plain: PreTrainedTokenizerFast) -> PreTrainedTokenizerFast:
+    "A tokenizer in the source's class, as transformers loads it; itself where the class would make another pipeline."
+    with tempfile.TemporaryDirectory() as folder:
+        source.save_pretrained(folder)
+        backend_of(plain).save(str(Path(folder, "tokenizer.json")))
+        file, extra = Path(folder, "tokenizer_config.json"), _extra_tokens(plain)
+        config = json.loads(file.read_text(encoding="utf-8")) | dict(extra_special_tokens=extra)
+        if "extra_ids" in config:  # T5's sentinels, which its class would add
+            config["extra_ids"] = sum("<extra_id_" in token for token in extra)
+        file.write_text(json.dumps(config), encoding="utf-8")
+        made = type(source).from_pretrained(folder)
+    made.name_or_path = ""
+    before, after = read_pipeline(plain), read_pipeline(made)
+    return made if all(before[part] == after[part] for part in _SET_ONCE) else plain
+
+
 def with_pipeline(
     source: PreTrainedTokenizerBase,  # a fast tokenizer
     pipeline: dict[str, Any],  # a parsed `tokenizer.json`, with the special tokens of the source
 ) -> PreTrainedTokenizerFast:
-    "A tokenizer with another pipeline and all else of the source's: special tokens, chat templates, padding side."
+    "A tokenizer with another pipeline and all else of the source's: special tokens, templates, what its class does."
+    plain = _plain(source, pipeline)
+    return _in_class(source, plain) if own_methods(source) else plain
+
+
+def _plain(source: PreTrainedTokenizerBase, pipeline: dict[str, Any]) -> PreTrainedTokenizerFast:
+    "A tokenizer with another pipeline, which does nothing beside it."
     from transformers import PreTrainedTokenizerFast
 
-    backend = Tokenizer.from_str(json.dumps(pipeline | dict(truncation=None, padding=None)))
     roles = {name: token for name in source.special_tokens_map if isinstance(token := getattr(source, name), str)}
-    without_role: Any = source.extra_special_tokens
-    extra = [str(t) for t in without_role if backend.token_to_id(str(t)) is not None]
-    made = PreTrainedTokenizerFast(
-        tokenizer_object=backend,
-        extra_special_tokens=extra,
-        model_max_length=source.model_max_length,
-        model_input_names=source.model_input_names,
-        padding_side=source.padding_side,
-        truncation_side=source.truncation_side,
-        clean_up_tokenization_spaces=source.clean_up_tokenization_spaces,
-        split_special_tokens=source.split_special_tokens,
-        **roles,
-    )
+    known = {a["content"] for a in pipeline["added_tokens"]}.union(model_pieces(pipeline["model"]))
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder, "tokenizer.json")  # a tokenizer that is handed over would be copied
+        file.write_text(json.dumps(pipeline | dict(truncation=None, padding=None)), encoding="utf-8")
+        made = PreTrainedTokenizerFast(
+            tokenizer_file=str(file),
+            extra_special_tokens=[token for token in _extra_tokens(source) if token in known],
+            model_max_length=source.model_max_length,
+            model_input_names=source.model_input_names,
+            padding_side=source.padding_side,
+            truncation_side=source.truncation_side,
+            clean_up_tokenization_spaces=source.clean_up_tokenization_spaces,
+            split_special_tokens=source.split_special_tokens,
+            **roles,
+        )
     for name in ("chat_template", "response_template", "chat_control_tokens", "_processor_class"):
         setattr(made, name, getattr(source, name, None))
     return made

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import io
-import unicodedata
+import logging
 import warnings
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -27,8 +27,10 @@ if TYPE_CHECKING:
     from tokenizers.pre_tokenizers import PreTokenizer
     from transformers import PreTrainedTokenizerFast
 
+log = logging.getLogger("vocab_lit")
+
 # %% auto #0
-__all__ = ['SENTENCEPIECE_SPECIALS', 'SENTENCEPIECE_MOST', 'ROBERTA_ROLES', 'BERT_ROLES', 'TrainingText', 'unigram_pieces',
+__all__ = ['log', 'SENTENCEPIECE_SPECIALS', 'SENTENCEPIECE_MOST', 'ROBERTA_ROLES', 'BERT_ROLES', 'TrainingText', 'unigram_pieces',
            'covered_characters', 'wordpiece_vocab', 'train_tokenizer', 'check_size']
 
 # %% ../../nbs/02_tokens/02_train.ipynb #6a3f0402
@@ -101,9 +103,22 @@ def unigram_pieces(
     vocab_size: int,
     character_coverage: float,
     split_digits: bool,
+    beside: int,  # tokens of the vocabulary that are no pieces of the model
 ) -> list[tuple[str, float]]:  # (piece, score), special tokens first
-    "Train a SentencePiece Unigram model."
+    "Train a SentencePiece Unigram model; `ValueError` where it has no room for the characters of the text."
     model = io.BytesIO()
+    try:
+        _train_sentencepiece(lines, model, vocab_size - beside, character_coverage, split_digits)
+    except RuntimeError as e:
+        raise _cannot_train(e, vocab_size, beside) from None
+    trained = sentencepiece.SentencePieceProcessor(model_proto=model.getvalue())
+    return [(trained.id_to_piece(i), trained.get_score(i)) for i in range(len(trained))]
+
+
+def _train_sentencepiece(
+    lines: Iterable[str], model: io.BytesIO, vocab_size: int, character_coverage: float, split_digits: bool
+) -> None:
+    "Train a Unigram model as XLM-R's was."
     sentencepiece.SentencePieceTrainer.train(
         sentence_iterator=iter(_sampled(lines)),
         model_writer=model,
@@ -122,15 +137,13 @@ def unigram_pieces(
         unk_id=3,
         minloglevel=2,
     )
-    trained = sentencepiece.SentencePieceProcessor(model_proto=model.getvalue())
-    return [(trained.id_to_piece(i), trained.get_score(i)) for i in range(len(trained))]
 
 
-def _cannot_train(e: RuntimeError, vocab_size: int) -> ValueError:
-    "SentencePiece's error in one line; its own names two numbers, room and need, without the mask token."
+def _cannot_train(e: RuntimeError, vocab_size: int, beside: int) -> ValueError:
+    "SentencePiece's error in one line; its own names two numbers, room and need, of its own pieces."
     need = regex.search(r"required_chars\D+\d+\D+(\d+)", str(e))
     if need:
-        return _too_many_characters(int(need[1]) + 1, vocab_size)
+        return _too_many_characters(int(need[1]) + beside, vocab_size)
     return ValueError(f"SentencePiece could not train on this text: {e}")
 
 
@@ -138,10 +151,7 @@ def _train_unigram(lines: TrainingText, vocab_size: int, character_coverage: flo
     "A SentencePiece Unigram model in XLM-R's pipeline."
     normalizer = _xlmr_normalizer()
     normalised = (normalizer.normalize_str(line) for line in lines)
-    try:
-        pieces = unigram_pieces(normalised, vocab_size - 1, character_coverage, split_digits)
-    except RuntimeError as e:
-        raise _cannot_train(e, vocab_size) from None
+    pieces = unigram_pieces(normalised, vocab_size, character_coverage, split_digits, beside=1)  # the mask token
     backend = Tokenizer(models.Unigram(pieces, unk_id=3))
     backend.normalizer = normalizer
     backend.pre_tokenizer = pre_tokenizers.Sequence([pre_tokenizers.WhitespaceSplit(), pre_tokenizers.Metaspace()])
@@ -151,10 +161,6 @@ def _train_unigram(lines: TrainingText, vocab_size: int, character_coverage: flo
 
 # %% ../../nbs/02_tokens/02_train.ipynb #e2b7b6bd
 _BERT = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")  # ids 0 to 4
-
-
-def _divides(char: str) -> bool:  # where BERT's pre-tokenizer splits
-    return char.isspace() or unicodedata.category(char)[0] == "P" or (ord(char) < 128 and not char.isalnum())
 
 
 def covered_characters(
@@ -171,18 +177,18 @@ def covered_characters(
     return kept
 
 
-def _bert_characters(
-    lines: Iterable[str], normalizer: Normalizer, character_coverage: float
-) -> tuple[list[str], list[str]]:  # all, and those inside words
-    "The characters of a text, sorted; the rarest are left out beyond the coverage."
-    counts, pairs = Counter(), set()
+def _word_characters(
+    lines: Iterable[str], normalizer: Normalizer | None, pre_tokenizer: PreTokenizer, character_coverage: float
+) -> tuple[list[str], list[str]]:  # all, and those that do not begin a word
+    "The characters of a text's words, sorted; the rarest are left out beyond the coverage."
+    counts, inside = Counter(), set()
+    normalise = normalizer.normalize_str if normalizer else str
     for line in lines:
-        text = normalizer.normalize_str(line)
-        counts.update(text)
-        pairs.update(zip(text, text[1:]))
-    kept = covered_characters({c: n for c, n in counts.items() if not c.isspace()}, character_coverage)
-    inside = {b for a, b in pairs if b in kept and not _divides(a) and not _divides(b)}
-    return sorted(kept), sorted(inside)
+        for word, _ in pre_tokenizer.pre_tokenize_str(normalise(line)):
+            counts.update(word)
+            inside.update(word[1:])
+    kept = covered_characters(counts, character_coverage)
+    return sorted(kept), sorted(inside & kept)
 
 # %% ../../nbs/02_tokens/02_train.ipynb #3a915c2f
 def wordpiece_vocab(
@@ -190,18 +196,22 @@ def wordpiece_vocab(
     vocab_size: int,
     character_coverage: float,
     special: Sequence[str],  # tokens that come first
-    normalizer: Normalizer,
+    normalizer: Normalizer | None,
     pre_tokenizer: PreTokenizer,
+    continuation: str = "##",  # prefix of pieces inside a word
 ) -> dict[str, int]:  # {piece: id}
     "Train a WordPiece model."
-    characters, medial = _bert_characters(lines, normalizer, character_coverage)
+    characters, medial = _word_characters(lines, normalizer, pre_tokenizer, character_coverage)
     backend = Tokenizer(models.WordPiece(unk_token="[UNK]"))
-    backend.normalizer, backend.pre_tokenizer = normalizer, pre_tokenizer
+    backend.pre_tokenizer = pre_tokenizer
+    if normalizer:
+        backend.normalizer = normalizer
     trainer = trainers.WordPieceTrainer(
         vocab_size=vocab_size,
-        special_tokens=[*special, *characters, *(f"##{c}" for c in medial)],
+        special_tokens=[*special, *characters, *(continuation + c for c in medial)],
         show_progress=False,
         limit_alphabet=len(characters),
+        continuing_subword_prefix=continuation,
     )
     backend.train_from_iterator(lines, trainer)
     return backend.get_vocab()
@@ -261,6 +271,7 @@ def train_tokenizer(
     lowercase: bool = False,
     max_length: int = 512,
     around: tuple[bool, bool] = (True, True),
+    at_most: bool = False,
 ) -> PreTrainedTokenizerFast:
     """Train a tokenizer; the same lines give the same tokenizer.
 
@@ -283,6 +294,8 @@ def train_tokenizer(
         Tokens to which a longer text is cut when truncation is asked for.
     around : tuple of two bool, default (True, True)
         Whether texts get a special token before and after, as masked models want.
+    at_most : bool, default False
+        Whether a text that does not fill the vocabulary makes a smaller one.
 
     Returns
     -------
@@ -321,7 +334,7 @@ def train_tokenizer(
         backend = _train_bpe(text, size)
     if not all(around):
         backend.post_processor = _partial_template(kind, around)
-    return check_size(_with_special_tokens(backend, kind, max_length), text, vocab_size)
+    return check_size(_with_special_tokens(backend, kind, max_length), text, vocab_size, at_most)
 
 # %% ../../nbs/02_tokens/02_train.ipynb #bcbbca69
 ROBERTA_ROLES: dict[str, str] = dict(zip(SPECIAL_ROLES, ("<s>", "</s>", "<s>", "</s>", "<unk>", "<pad>", "<mask>")))
@@ -358,10 +371,17 @@ def _too_many_characters(needed: int, vocab_size: int) -> ValueError:
     )
 
 
-def check_size(tokenizer: PreTrainedTokenizerFast, text: TrainingText, vocab_size: int) -> PreTrainedTokenizerFast:
+def check_size(
+    tokenizer: PreTrainedTokenizerFast,
+    text: TrainingText,
+    vocab_size: int,
+    at_most: bool,  # whether it may have fewer tokens
+) -> PreTrainedTokenizerFast:
     "The tokenizer if it has as many tokens as asked for; `ValueError` where the text gave fewer, or needs more."
     reached = len(tokenizer)
-    if reached < vocab_size:
+    if reached < vocab_size and at_most:
+        log.info(f"the text ({text.n:,} lines) fills {reached:,} tokens, and not the usual {vocab_size:,}")
+    elif reached < vocab_size:
         raise ValueError(
             f"the text ({text.n:,} lines) is too short for {vocab_size} tokens: it yields {reached}; "
             f"give more text or ask for at most {reached}"

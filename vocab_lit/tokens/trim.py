@@ -19,9 +19,8 @@ from tqdm.auto import tqdm
 from ..text.errors import SettingError
 from vocab_lit.tokens.pipeline import (
     Built,
-    role_tokens,
+    needed_tokens,
     template_lines,
-    unknown_piece,
     with_pipeline,
     with_vocabulary,
 )
@@ -79,6 +78,13 @@ class Parts:
         return symbols
 
     @cached_property
+    def merges(self) -> np.ndarray:  # (merges, 3), -1 for what is no token
+        "The ids of the two pieces of each merge, and of the piece that they make."
+        pairs = self.model["merges"]
+        made = (self.ids.get(piece, -1) for a, b in pairs for piece in (a, b, self.joined(a, b)))
+        return np.fromiter(made, np.int64, 3 * len(pairs)).reshape(-1, 3)
+
+    @cached_property
     def ranks(self) -> dict[tuple[str, str], int]:
         "The place in the table of merges of each two pieces."
         return {(a, b): rank for rank, (a, b) in enumerate(self.model["merges"])}
@@ -114,8 +120,8 @@ class Parts:
 
 # %% ../../nbs/02_tokens/08_trim.ipynb #bd10a3f9
 def _special_ids(parts: Parts) -> set[int]:
-    "Added tokens, tokens with a role, and the unknown token."
-    model = {*role_tokens(parts.tokenizer), unknown_piece(parts.model)} & parts.ids.keys()
+    "Added tokens, and those that the tokenizer needs."
+    model = needed_tokens(parts.tokenizer, parts.pipeline) & parts.ids.keys()
     added = {a["id"] for a in parts.pipeline["added_tokens"]}
     return added | {parts.ids[piece] for piece in model} | set(parts.last.values())
 
@@ -256,8 +262,8 @@ def keep_tokens(
     else:
         made = dict(vocab={piece: i for i, piece in enumerate(pieces)})
     if parts.dialect.model == "BPE":
-        left = made["vocab"]
-        made["merges"] = [[a, b] for a, b in model["merges"] if a in left and b in left and parts.joined(a, b) in left]
+        left = np.isin(parts.merges, ids).all(1)
+        made["merges"] = [model["merges"][rank] for rank in np.flatnonzero(left)]
     return with_vocabulary(parts.pipeline, made, list(parts.last)), ids + list(parts.last.values())
 
 

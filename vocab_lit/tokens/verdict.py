@@ -9,9 +9,9 @@ import csv
 import math
 import shlex
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import count
+from itertools import count, repeat
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,9 +22,9 @@ from ..text.corpus import Amount, sample_lines, split_lines
 from ..text.files import write_text
 from .continued import extend_on_text
 from .like import train_tokenizer_like
-from .pipeline import with_pipeline
+from .pipeline import Built, with_pipeline
 from .trim import Parts, keep_tokens, kept_in_any_case, trim
-from .vocab import Fit, Vocab, fit, lexical_overlap, script_name, script_of, sum_fits
+from .vocab import Fit, Vocab, fit, overlap, script_name, script_of, sum_fits
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase, PreTrainedTokenizerFast
@@ -32,7 +32,8 @@ if TYPE_CHECKING:
 # %% auto #0
 __all__ = ['SIZES', 'LOST', 'FEW_OF_SCRIPT', 'MOST_LETTERS', 'TWICE', 'LONGER', 'LITTLE', 'WORTH', 'FEW_LINES', 'SAMPLE',
            'HELD_OUT', 'length_ratio', 'first_tokens', 'largest_tokenizer', 'ModelSize', 'costs', 'Measured',
-           'last_worth', 'Verdict', 'missing_scripts', 'lost_letters', 'sampled', 'Beside', 'judge', 'write_curve']
+           'last_worth', 'Verdict', 'script_counts', 'missing_scripts', 'lost_letters', 'sampled', 'Beside', 'judge',
+           'write_curve']
 
 # %% ../../nbs/02_tokens/11_verdict.ipynb #5e2d1c06
 _GROUPS = 10  # of held-out lines, for the standard error
@@ -60,19 +61,18 @@ _CHARACTERS_PER_TOKEN = 60  # of a text, so that it can fill a vocabulary
 
 
 def first_tokens(
-    tokenizer: PreTrainedTokenizerBase,  # trained, its tokens in the order in which they were found
-    n: int,  # how many, with special tokens and single characters
-) -> PreTrainedTokenizerFast | None:  # None where these alone are more
-    "The tokenizer with fewer tokens."
-    parts = Parts(tokenizer)
-    kept = kept_in_any_case(parts, "all", np.zeros(parts.size, np.int64))
-    if len(kept) > n:
-        return None
-    for id in range(parts.size):
-        if len(kept) == n:
-            break
-        kept.add(id)
-    return with_pipeline(tokenizer, keep_tokens(parts, kept)[0])
+    parts: Parts,  # of a trained tokenizer, its tokens in the order in which they were found
+    sizes: Iterable[int],  # numbers of tokens, with special tokens and single characters
+) -> Iterator[Built | None]:  # of each size, None where these alone are more
+    "The tokenizer with fewer tokens; `source_ids` are those that they had."
+    always = kept_in_any_case(parts, "all", np.zeros(parts.size, np.int64))
+    others = [id for id in range(parts.size) if id not in always]
+    for n in sizes:
+        if len(always) > n:
+            yield None
+            continue
+        pipeline, ids = keep_tokens(parts, always.union(others[: n - len(always)]))
+        yield Built(with_pipeline(parts.tokenizer, pipeline), "", np.array(ids))
 
 
 def largest_tokenizer(
@@ -265,12 +265,26 @@ class Verdict:
         }[self.what]
 
 
+def script_counts(
+    texts: Iterable[str],
+    is_counted: Callable[[str], bool],  # of a character
+) -> Counter[str]:  # {ISO 15924: characters}
+    "Count the characters of texts by script; each different character is looked at once."
+    characters, scripts = Counter(), Counter()
+    for text in texts:
+        characters.update(text)
+    for character, n in characters.items():
+        if is_counted(character):
+            scripts[script_of(character)] += n
+    return scripts
+
+
 def missing_scripts(
     vocab: Vocab,
     lines: Iterable[str],
 ) -> dict[str, float]:  # {ISO 15924: share of the text's letters}, of a hundredth and more
     "Scripts of a text that a vocabulary does not know."
-    letters = Counter(script_of(c) for line in lines for c in line if c.isalpha())
+    letters = script_counts(lines, str.isalpha)
     known = Counter(t.script for t in vocab if t.kind == "text" and len(t.text) > 1)
     shares = {script: n / letters.total() for script, n in letters.most_common()}
     return {
@@ -345,24 +359,35 @@ class _Compared:
         return fit(tokenizer, self.held_out).fertility
 
 
+def _text_and_shared(source: Vocab, own: PreTrainedTokenizerBase) -> tuple[np.ndarray, np.ndarray]:  # both (tokens,)
+    "Which tokens of a tokenizer are text, and which of these the source has too."
+    vocab = Vocab.from_tokenizer(own)
+    is_text = np.array([token.kind == "text" for token in vocab])
+    return is_text, is_text & (overlap(source, vocab) >= 0)
+
+
 def _curve(compared: _Compared) -> list[dict[str, Any]]:
     "The length of a text by the size of a vocabulary of its own, and with the source's extended by as many."
     own, small = compared.own, compared.trimmed
+    sizes = [size for size in SIZES if size <= len(own)]
     largest, rows = _grown(small, compared.train, len(own)), []
-    for size in tqdm([size for size in SIZES if size <= len(own)], desc="sizes", leave=False):
-        first = first_tokens(own, size)
+    is_text, is_shared = _text_and_shared(compared.source, own)
+    grown_sizes = [len(small) + size for size in sizes]
+    more = first_tokens(Parts(largest), grown_sizes) if largest else repeat(None)
+    for size, first, grown in zip(tqdm(sizes, desc="sizes", leave=False), first_tokens(Parts(own), sizes), more):
         if first is None:
             continue
+        ids = first.source_ids
         row = dict(
             size=size,
-            tokens_per_word=round(compared.fertility(first), 3),
-            overlap=round(lexical_overlap(compared.source, Vocab.from_tokenizer(first)), 3),
+            tokens_per_word=round(compared.fertility(first.tokenizer), 3),
+            overlap=round(float(is_shared[ids].sum() / max(1, is_text[ids].sum())), 3),
             added=0,
             extended=None,  # tokens per word
         )
-        grown = first_tokens(largest, len(small) + size) if largest else None
         if grown is not None:
-            row |= dict(added=len(grown) - len(small), extended=round(compared.fertility(grown), 3))
+            extended = round(compared.fertility(grown.tokenizer), 3)
+            row |= dict(added=len(grown.tokenizer) - len(small), extended=extended)
         rows.append(row)
     return rows
 
@@ -373,7 +398,8 @@ def _read_well(source: PreTrainedTokenizerBase, beside: Beside, size: int) -> di
     if beside.is_comparable:
         train, held_out = _split(beside.lines)
         own = largest_tokenizer(source, train)
-        own = first_tokens(own, size) or own
+        fewer = next(first_tokens(Parts(own), [size]))
+        own = fewer.tokenizer if fewer else own
         ratio, _ = length_ratio(_fits(source, held_out), _fits(own, held_out))
         row["ratio"] = round(ratio, 3)
     return row

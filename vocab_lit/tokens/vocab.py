@@ -10,7 +10,6 @@ import gc
 import json
 import re
 import string
-from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import astuple, dataclass
@@ -21,14 +20,16 @@ import numpy as np
 from fontTools import unicodedata as ucd
 from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers
 
+from .visible import visible, visible_bytes
+
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase, PreTrainedTokenizerFast
 
 # %% auto #0
 __all__ = ['BYTES', 'CHARACTERS', 'FALLBACK', 'FALLBACK_PIECES', 'ROLES', 'SAME_ROLE', 'script_of', 'script_name', 'Token',
-           'Dialect', 'components', 'no_collection', 'backend_of', 'read_pipeline', 'read_dialect', 'read_token',
-           'Vocab', 'toy_tokenizer', 'match_specials', 'overlap', 'lexical_overlap', 'Fit', 'fit', 'sum_fits',
-           'unk_rate', 'fertility']
+           'Dialect', 'components', 'no_collection', 'backend_of', 'read_pipeline', 'read_settings', 'read_dialect',
+           'is_reserved', 'read_token', 'Vocab', 'toy_tokenizer', 'match_specials', 'overlap', 'lexical_overlap', 'Fit',
+           'fit', 'sum_fits', 'unk_rate', 'fertility']
 
 # %% ../../nbs/02_tokens/01_vocab.ipynb #b6a243b4
 _block = functools.lru_cache(maxsize=None)(ucd.block)
@@ -47,9 +48,9 @@ def script_name(
     return f"{ucd.script_name(code, default=code).replace('_', ' ')} ({code})"  # pyright: ignore[reportArgumentType]
 
 
-def _majority(values: Iterable[str], default: str) -> str:
-    counts = Counter(values)  # keeps the order of first sight, and `max` takes the first
-    return max(counts, key=counts.__getitem__) if counts else default
+def _majority(values: list[str], default: str) -> str:
+    "The most frequent value, the first seen in a tie."
+    return max(dict.fromkeys(values), key=values.count, default=default)
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,14 +74,31 @@ class Token:
         return self.kind, False, self.piece
 
     @property
+    def visible(self) -> str:
+        "The token for a reader, without a mark for its position in the word; its row where it has no piece."
+        if self.kind == "text":
+            return visible(self.text)
+        if self.kind == "byte" and not FALLBACK.fullmatch(self.piece):
+            return "▁" * self.word_start + visible_bytes(self.data)
+        return visible(self.piece) or f"(row {self.id}, no piece)"
+
+    @property
+    def shown(self) -> str:
+        "The token as tables and messages show it: its text, with ▁ for the space before a word (or after it, `</w>`)."
+        if self.kind != "text" or not self.word_start:
+            return self.visible
+        ends_word = self.piece.startswith(self.text) and self.piece != self.text
+        return f"{self.visible}▁" if ends_word else f"▁{self.visible}"
+
+    @property
     def script(self) -> str:  # ISO 15924 code; "Zzzz" where the token has no text
         "The script most of its characters have."
-        return _majority(map(script_of, self.text), "Zzzz") if self.kind == "text" else "Zzzz"
+        return _majority([script_of(c) for c in self.text], "Zzzz") if self.kind == "text" else "Zzzz"
 
     @property
     def block(self) -> str:  # Unicode block; "No_Block" where the token has no text
         "The Unicode block most of its characters lie in."
-        return _majority(map(_block, self.text), "No_Block") if self.kind == "text" else "No_Block"
+        return _majority([_block(c) for c in self.text], "No_Block") if self.kind == "text" else "No_Block"
 
     @property
     def is_symbol(self) -> bool:
@@ -109,7 +127,7 @@ def components(component: dict[str, Any] | None) -> Iterator[dict[str, Any]]:
     if component is None:
         return
     yield component
-    for name in ("normalizers", "pretokenizers", "decoders"):
+    for name in ("normalizers", "pretokenizers", "decoders", "processors"):
         for c in component.get(name, ()):
             yield from components(c)
 
@@ -143,6 +161,25 @@ def read_pipeline(
     "A tokenizer's own description of what it does; `ValueError` for one that has none."
     with no_collection():
         return json.loads(backend_of(tokenizer).to_str())
+
+
+_BPE_OPTIONS = ("dropout", "unk_token", "continuing_subword_prefix", "end_of_word_suffix", "fuse_unk", "byte_fallback")
+_BPE_OPTIONS += ("ignore_merges",)
+
+
+def read_settings(
+    tokenizer: PreTrainedTokenizerBase,  # a fast tokenizer of transformers
+) -> dict[str, Any]:  # as `read_pipeline`, but for the pieces and merges of a BPE model
+    "What a tokenizer does, without the lists of a BPE model, which are nearly all of its description."
+    backend = backend_of(tokenizer)
+    if not isinstance(backend.model, models.BPE):
+        return read_pipeline(tokenizer)  # the library does not tell all options of the other models
+    options = {name: value for name in _BPE_OPTIONS if (value := getattr(backend.model, name)) is not None}
+    bare = Tokenizer(models.BPE(**options))
+    for name in ("normalizer", "pre_tokenizer", "post_processor", "decoder"):
+        setattr(bare, name, getattr(backend, name))
+    added = [dict(id=id) | t.__getstate__() for id, t in backend.get_added_tokens_decoder().items()]
+    return json.loads(bare.to_str()) | dict(added_tokens=added)
 
 
 def _mark_of(part: Mapping[str, Any]) -> str:
@@ -184,9 +221,17 @@ def _byte_alphabet() -> dict[str, int]:  # {character: byte}
 
 BYTES = _byte_alphabet()  # {character: byte}
 CHARACTERS = {b: c for c, b in BYTES.items()}  # {byte: character}
-_UNUSED = re.compile(r"[\[<]\|?(unused|madeupword|reserved(_special_token)?|extra_id)[-_]?\d+\|?[\]>]")
+_RESERVED = re.compile(
+    r"[\[<]\|?(unused|reserved|extra|madeupword|dummy|special|placeholder)(_special)?(_token|_id)?[-_]?\d+\|?[\]>]",
+    re.I,
+)
 FALLBACK = re.compile(r"<0x([0-9A-F]{2})>")
 FALLBACK_PIECES = [f"<0x{byte:02X}>" for byte in range(256)]  # the tokens of byte fallback
+
+
+def is_reserved(piece: str) -> bool:
+    "Whether a token is one that stands for nothing yet, such as `<|reserved_special_token_7|>` or `<unused3>`."
+    return piece[:1] in ("[", "<") and bool(_RESERVED.fullmatch(piece))
 
 # %% ../../nbs/02_tokens/01_vocab.ipynb #20c5a3a0
 def read_token(
@@ -195,7 +240,7 @@ def read_token(
     d: Dialect,  # the tokenizer's dialect
 ) -> Token:
     "Bring one ordinary entry of a vocabulary into canonical form."
-    if piece[:1] in ("[", "<") and _UNUSED.fullmatch(piece):
+    if is_reserved(piece):
         return Token(id, piece, "", False, "unused")
     if d.byte_fallback and (m := FALLBACK.fullmatch(piece)):
         return Token(id, piece, "", False, "byte", bytes.fromhex(m[1]))
@@ -294,17 +339,16 @@ class Vocab:
 
     @classmethod
     def _read(cls, tokenizer: PreTrainedTokenizerBase) -> Vocab:
-        pipeline, pieces = read_pipeline(tokenizer), tokenizer.get_vocab()
-        dialect = read_dialect(pipeline)
-        added = {a["id"]: a for a in pipeline["added_tokens"]}
+        settings, pieces = read_settings(tokenizer), tokenizer.get_vocab()
+        dialect = read_dialect(settings)
+        added = {a["id"]: a for a in settings["added_tokens"]}
         special = set(tokenizer.all_special_ids) | {i for i, a in added.items() if a["special"]}
-        vocab = pipeline["model"]["vocab"]
-        in_model = {piece for piece, _ in vocab} if isinstance(vocab, list) else vocab.keys()
+        id_in_model = backend_of(tokenizer).model.token_to_id
         by_id = {}
         for piece, i in pieces.items():
             if i in special:
                 by_id[i] = Token(i, piece, piece, False, "special")
-            elif i in added and (piece not in in_model or _is_undialectal(piece, dialect)):
+            elif i in added and (id_in_model(piece) is None or _is_undialectal(piece, dialect)):
                 by_id[i] = _plain_token(i, piece, dialect)
             else:
                 by_id[i] = read_token(i, piece, dialect)
@@ -353,7 +397,7 @@ class Vocab:
         if matches := [t for t in self.tokens if _is_written(t, text)]:
             return sorted(matches, key=lambda t: not t.word_start)
         beginnings = (t for t in self.tokens if t.kind == "text" and len(t.text) > 1)
-        near = sorted((t.piece for t in beginnings if text.strip().startswith(t.text)), key=len)[-5:]
+        near = sorted((t.shown for t in beginnings if text.strip().startswith(t.text)), key=len)[-5:]
         hint = f"; it begins with {', '.join(near)}" if near else ""
         raise ValueError(f"no token {text!r} in this vocabulary of {len(self)}{hint}")
 
@@ -370,8 +414,8 @@ def _plain_token(id: int, piece: str, dialect: Dialect) -> Token:
 
 
 def _is_written(token: Token, text: str) -> bool:
-    "Whether a token is written as a text, or has it as its text; after a space only at the start of a word."
-    if text and token.piece == text:
+    "Whether a token is written or shown as a text, or has it as its text; after a space only at the start of a word."
+    if text and text in (token.piece, token.shown):
         return True
     starts_word = text.startswith(" ")
     return token.kind == "text" and token.text == text.removeprefix(" ") and (token.word_start or not starts_word)

@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import itertools
-import json
 import logging
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -18,6 +17,7 @@ from torch.utils.data import Dataset
 from ..models.device import find_device
 from ..models.source import Source
 from ..text.corpus import Lines, hold_out
+from ..text.files import read_json
 from ..text.settings import SettingError
 from .perplexity import perplexity
 
@@ -129,8 +129,7 @@ class Replayed(Dataset):
 # %% ../../nbs/06_training/11_forgetting.ipynb #f0269e10
 def source_beside(folder: str | Path) -> Source | None:  # None where it is not known, or not there
     "The model that the model of a folder was made from, as the note beside it says."
-    note = Path(folder) / "vocab_lit.json"
-    name = json.loads(note.read_text(encoding="utf-8")).get("model") if note.is_file() else ""
+    name = read_json(Path(folder) / "vocab_lit.json").get("model")
     if not name:
         return None
     try:

@@ -30,7 +30,7 @@ from ..models.side_files import copy_beside
 from ..models.source import Source, max_length
 from ..models.token_tensors import token_parameters
 from ..text.corpus import Lines, hold_out, mix, read_lines, write_json
-from ..text.files import check_output, write_folder
+from ..text.files import check_output, read_json, write_folder
 from ..text.reader import TextSource
 from ..text.settings import SettingError
 from ..tokens.pipeline import save_tokenizer
@@ -44,6 +44,8 @@ if TYPE_CHECKING:
     import pandas as pd
     from torch import Tensor
     from transformers import PreTrainedModel, PreTrainedTokenizerBase, TrainerCallback
+
+    from vocab_lit.training.estimate import Estimate
 
 log = logging.getLogger("vocab_lit")
 
@@ -247,8 +249,7 @@ def _open_teacher(source: Source, given: str, new: list[int] | None, config: Lap
         if given:
             raise ValueError(f"new tokens learn from a teacher in mode distil, not in mode {config.mode}")
         return None
-    note = source.files / "vocab_lit.json"
-    made_from = json.loads(note.read_text(encoding="utf-8")).get("model", "") if note.is_file() else ""
+    made_from = read_json(source.files / "vocab_lit.json").get("model", "")
     if not given and not Path(made_from or "?").is_dir():
         told = f"the model was made from {made_from}, which is no folder here" if made_from else "none is known"
         raise ValueError(f"mode distil needs the source model as a teacher, and {told}; give --teacher DIR")
@@ -329,9 +330,16 @@ def check_lapt_files(
     run: RunSettings = RunSettings(),
     adapter: LanguageAdapter | None = None,
     keep: KeepSettings = KeepSettings(),
-) -> None:
-    "Refuse what `lapt_files` refuses before it writes anything, and write nothing."
-    _prepare(source, text, Path(out), settings, run, adapter, keep)
+) -> Estimate | None:  # None where the run has ended, or learns from snippets, whose number is not known yet
+    "Refuse what `lapt_files` refuses before it writes anything, and write nothing; what the run would take."
+    from vocab_lit.training.estimate import estimate_run
+
+    prepared = _prepare(source, text, Path(out), settings, run, adapter, keep)
+    if not prepared or prepared.job.teacher:
+        return None
+    job, train, test, kept = prepared
+    with _learning(job):
+        return estimate_run(job.model, job.tokenizer, train, test, job.config, kept.replay)
 
 
 def lapt_files(
@@ -357,7 +365,7 @@ def lapt_files(
     out : path
         A new or empty folder; with `run.resume` that of a run that was interrupted.
     settings : LaptSettings or LaptConfig, optional
-        A preset and what differs from it, or all hyper-parameters; left out, the preset `embedding-structure`.
+        A preset and what differs from it, or all hyper-parameters; left out, the preset `one-pass`.
     run : RunSettings, optional
         Held-out text, seed, precision, and whether and when the run stops and resumes.
     adapter : LanguageAdapter, optional
@@ -423,10 +431,7 @@ def _ended(out: Path) -> pd.DataFrame:
 def _announce(job: _Run, test: Sequence[str]) -> None:
     "Log what is going to be trained."
     config, state = job.config, "resumed" if job.run.resume else f"{len(test):,} lines held out"
-    most = "at most " * bool(config.max_epochs)
-    log.info(
-        f"{most}{config.steps:,} steps of {config.batch_size} x {config.length} tokens, mode {config.mode}, {state}"
-    )
+    log.info(f"{config.in_words}, mode {config.mode}, {state}")
     if job.layer:
         trainable = sum(p.numel() for p in job.layer.parameters() if p.requires_grad)
         full = job.layer.low_dim.shape[0] * job.layer.up.shape[-1]

@@ -5,7 +5,6 @@
 # %% ../../nbs/03_vectors/00_settings.ipynb #5198fbdd
 from __future__ import annotations
 
-import gzip
 import re
 import zipfile
 from collections.abc import Iterable
@@ -14,10 +13,12 @@ from pathlib import Path
 from typing import Any
 
 from ..text.extras import check_extra
+from ..text.reader import raw_lines
 from vocab_lit.text.settings import (
     LARGEST_SEED,
     File,
     Files,
+    LacksOption,
     SettingError,
     Settings,
     existing_file,
@@ -34,8 +35,7 @@ __all__ = ['VECTOR_METHODS', 'FASTTEXT_MIN_CHARACTERS', 'SUBWORDS', 'IN_ONE_SPAC
 
 # %% ../../nbs/03_vectors/00_settings.ipynb #09d90425
 def _begins_as_table(path: Path) -> bool:
-    with (gzip.open if path.suffix == ".gz" else open)(path, "rb") as file:
-        line = file.readline(1 << 16).decode("utf-8", "replace").rstrip()
+    line = next(raw_lines(path, errors="replace"), "").rstrip()
     number = r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?|[-+]?nan|[-+]?inf"
     return bool(re.search(rf"\s({number})$", line, re.IGNORECASE))
 
@@ -55,8 +55,8 @@ def check_vectors_file(
             right = path.stat().st_size > 16
         else:
             right = _begins_as_table(path)
-    except (OSError, EOFError) as e:
-        raise SettingError(name, f" {path} cannot be read: {e}") from None
+    except (ValueError, OSError) as e:
+        raise SettingError(name, f" {e}") from None
     if not right:
         what = "vectors that save_vectors wrote" if path.suffix == ".npz" else "a word and its numbers a line"
         raise SettingError(name, f" {path}: not a file of vectors; expected {what}")
@@ -87,6 +87,8 @@ IN_ONE_SPACE = "none"  # in place of a dictionary
 @settings
 class VectorSettings(Settings):
     "Auxiliary embeddings: how they are made, or the files that hold them."
+
+    heading = "Auxiliary embeddings"
 
     vectors: str = option(
         "auto",
@@ -159,6 +161,8 @@ class VectorSettings(Settings):
 class VectorTraining(Settings):
     "Training of static vectors of words or tokens on text."
 
+    heading = "Training of the vectors"
+
     method: str = option(
         "auto", "fasttext, ppmi (better for small text) or auto (by the size of the text; .bin is always fastText)"
     )
@@ -166,7 +170,9 @@ class VectorTraining(Settings):
     min_count: int | None = option(
         None, "what occurs less often has no vector of its own", shown="fasttext 5, of tokens 10; ppmi 2"
     )
-    window: int | None = option(None, "ppmi, of words: largest distance between two words that counts", shown="30")
+    window: int | None = option(
+        None, "largest distance between two words or tokens that counts", shown="fasttext 5; ppmi 30, of tokens 10"
+    )
     epochs: int | None = option(
         None, "fasttext: passes over the text", shown="of words 5 to 50, by its size; of tokens 3"
     )
@@ -181,6 +187,10 @@ class VectorTraining(Settings):
         for name in ("dim", "min_count", "window", "epochs", "threads"):
             within(name, getattr(self, name), 1)
         within("seed", self.seed, 0, LARGEST_SEED)
+        if self.method == "ppmi" and self.epochs:
+            raise LacksOption(
+                "epochs", f" {self.epochs}: ppmi, which is best for small text, counts once; give --method fasttext too"
+            )
 
     @property
     def given(self) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from ..text.corpus import Lines, size_of
 from ..text.files import check_output, check_text, write_file
 from ..text.settings import SettingError
 from ..tokens.settings import check_tokenizer_path
-from .settings import VectorTraining, check_vectors_file
+from .settings import VectorTraining, check_vectors_file, fasttext_or_ppmi
 
 log = logging.getLogger("vocab_lit")
 
@@ -51,8 +51,9 @@ def train_vectors_files(
         hint = "and ppmi has no n-grams to write; choose .vec, or fasttext"
         raise SettingError("method", f" {out}: a .bin file is a fastText model, {hint}")
     check_text(text)
-    if out.suffix == ".bin":
-        how = replace(how, method="fasttext")
+    method = "fasttext" if out.suffix == ".bin" else fasttext_or_ppmi(Lines(*text), how.method)
+    how = replace(how, method=method)
+    how.check()
     with write_file(out) as part:
         return _train_token_vectors(text, part, tokenizer, how) if tokenizer else _train_word_vectors(text, part, how)
 

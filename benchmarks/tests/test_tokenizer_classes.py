@@ -1,0 +1,24 @@
+"""The sweep over tokenizer classes of transformers."""
+
+import pytest
+
+from benchmarks.tiny_tokenizers import FORMS, TokenizerClass, tokenizer_classes
+from benchmarks.tokenizer_classes import STEPS, try_form
+
+
+def verdicts(name, model_type, form):
+    return {v.step: v for v in try_form(TokenizerClass(name, model_type), FORMS[form])}
+
+
+@pytest.mark.parametrize(("name", "model_type", "form"), [("BertTokenizer", "bert", 1), ("GPT2Tokenizer", "gpt2", 4)])
+def test_a_selection_of_classes_is_right(name, model_type, form):
+    made = verdicts(name, model_type, form)
+    assert set(made) == {"opened", *STEPS} and {v.result for v in made.values()} == {"right"}, made
+
+
+def test_every_class_that_transformers_maps_is_there_once_for_each_model_type_that_counts():
+    from transformers.models.auto import tokenization_auto as auto
+
+    classes = tokenizer_classes()
+    assert {c.name for c in classes} == {name for name in auto.TOKENIZER_MAPPING_NAMES.values() if name}
+    assert len(set(classes)) == len(classes) and any(c.distrusted for c in classes)

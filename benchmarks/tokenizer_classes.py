@@ -1,0 +1,417 @@
+"""A small tokenizer of each class that transformers maps, in its file forms: opened, changed, saved, and judged."""
+
+from __future__ import annotations
+
+import inspect
+import json
+import sys
+import tempfile
+import warnings
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+from typing import Any
+from unicodedata import category
+
+import sentencepiece
+from transformers import AutoTokenizer, PreTrainedTokenizerBase
+
+from benchmarks.tiny_tokenizers import (
+    UNSEEN,
+    Form,
+    TokenizerClass,
+    forms_of,
+    kept_text,
+    new_text,
+    oddity,
+    tokenizer_classes,
+    write_source,
+)
+
+LANGUAGE_CODES = ("fra_Latn", "swh_Latn", "fr_XX", "sw_KE", "fra", "swh")  # of all classes that have src_lang
+SETTINGS = ("padding_side", "truncation_side", "model_input_names", "clean_up_tokenization_spaces", "chat_template")
+SETTINGS += ("split_special_tokens",)
+
+
+class Wrong(Exception):
+    "What is not as the source's."
+
+
+def _must(holds: bool, what: str) -> None:
+    if not holds:
+        raise Wrong(what)
+
+
+def _must_equal(was: Any, now: Any, what: str) -> None:
+    if was == now:
+        return
+    a, b = str(was), str(now)
+    at = max(0, next((i for i, (x, y) in enumerate(zip(a, b)) if x != y), min(len(a), len(b))) - 30)
+    raise Wrong(f"{what}: {a[at : at + 80]!r} is {b[at : at + 80]!r}")
+
+
+@dataclass(frozen=True)
+class Text:
+    "What a tokenizer makes of a text."
+
+    tokens: tuple[str, ...]
+    special: tuple[bool, ...]  # of each token
+    kinds: tuple[int, ...]  # the text, of two, that it is of
+    offsets: tuple[tuple[int, int], ...]
+    decoded: tuple[str, ...]  # with special tokens and without
+    unknown: bool  # whether it has unknown tokens
+
+    @property
+    def frame(self) -> tuple[tuple[str, int] | None, ...]:
+        "The special tokens and their kinds, None for what is between them."
+        frame = []
+        for token, special, kind in zip(self.tokens, self.special, self.kinds):
+            told = (token, kind) if special else None
+            if told or not frame or frame[-1]:
+                frame.append(told)
+        return tuple(frame)
+
+    def covered(self, text: str) -> set[int]:
+        "The places of the characters that tokens come from; what normalisers delete is left out."
+        return {i for start, end in self.offsets for i in range(start, end) if category(text[i])[0] in "LNPS"}
+
+
+def _texts(tokenizer: PreTrainedTokenizerBase, texts: list[Any]) -> list[Text]:
+    "What a tokenizer makes of texts, or of pairs."
+    special, unknown = set(tokenizer.all_special_tokens), tokenizer.unk_token_id
+    backend = tokenizer.backend_tokenizer
+    backend.no_padding()  # of earlier calls
+    backend.no_truncation()
+    encoded = backend.encode_batch(texts)
+    ids = [e.ids for e in encoded]
+    decoded = zip(*(backend.decode_batch(ids, skip_special_tokens=skip) for skip in (False, True)))
+    return [
+        Text(
+            tuple(e.tokens),
+            tuple(t in special for t in e.tokens),
+            tuple(e.type_ids),
+            tuple(e.offsets),
+            both,
+            unknown in e.ids,
+        )
+        for e, both in zip(encoded, decoded)
+    ]
+
+
+def _special_flags(tokenizer: PreTrainedTokenizerBase) -> dict[str, tuple[bool, ...]]:
+    "How the added tokens are found in a text, but for those that stand for nothing."
+    return {
+        token.content: (token.special, token.lstrip, token.rstrip, token.single_word, token.normalized)
+        for token in tokenizer.added_tokens_decoder.values()
+    }
+
+
+def _public(tokenizer: PreTrainedTokenizerBase) -> set[str]:
+    "What users can call or set of a class."
+    of = type(tokenizer)
+    there = {name: inspect.getattr_static(of, name) for name in dir(of) if not name.startswith("_")}
+    return {name for name, value in there.items() if callable(value) or isinstance(value, property)}
+
+
+def _calls(tokenizer: PreTrainedTokenizerBase) -> dict[str, Any]:
+    "What a tokenizer returns when it is called as the tasks do it; calls that it does not take are left out."
+    a, b = kept_text()[:2]
+    words, boxes = a.split(), [[1, 2, 3, 4]] * len(a.split())
+    calls: dict[str, Callable[[], Any]] = {
+        "a text": lambda: tokenizer(a),
+        "a pair": lambda: tokenizer(a, b),
+        "a batch, filled up and cut": lambda: tokenizer([a, b + a], padding=True, truncation=True, max_length=9),
+        "words": lambda: tokenizer(words, is_split_into_words=True),
+        "words with boxes": lambda: tokenizer(words, boxes=boxes),
+        "a target": lambda: tokenizer(text_target=a),
+    }
+    made = {}
+    for name, call in calls.items():
+        try:
+            made[name] = _in_tokens(tokenizer, dict(call()))
+        except Exception:  # noqa: BLE001, S112  of which there are as many as classes
+            continue
+    return made
+
+
+def _in_tokens(tokenizer: PreTrainedTokenizerBase, made: dict[str, Any]) -> dict[str, Any]:
+    "Token ids as tokens and as text."
+    ids = made.pop("input_ids")
+    rows = ids if ids and isinstance(ids[0], list) else [ids]
+    return made | dict(
+        tokens=[tokenizer.convert_ids_to_tokens(row) for row in rows],
+        decoded=[tokenizer.decode(row) for row in rows],
+        text=[tokenizer.decode(row, skip_special_tokens=True) for row in rows],
+    )
+
+
+def _languages(tokenizer: PreTrainedTokenizerBase) -> dict[str, Any]:
+    "What stands around a text of each language, as source and as target."
+    made = {}
+    line = kept_text()[0]
+    for role in ("src_lang", "tgt_lang"):
+        if not hasattr(tokenizer, role):
+            continue
+        before = getattr(tokenizer, role)
+        for code in LANGUAGE_CODES:
+            try:
+                setattr(tokenizer, role, code)
+                options = dict(text_target=line) if role == "tgt_lang" else dict(text=line)
+                row = tokenizer.convert_ids_to_tokens(tokenizer(**options)["input_ids"])
+            except Exception:  # noqa: BLE001, S112  a code of another class
+                continue
+            special = {*tokenizer.all_special_tokens, *LANGUAGE_CODES}
+            made[role, code] = [token for token in row if token in special]
+        setattr(tokenizer, role, before)
+    return made
+
+
+def _check_settings(source: PreTrainedTokenizerBase, made: PreTrainedTokenizerBase) -> None:
+    _must_equal(source.special_tokens_map, made.special_tokens_map, "special tokens by role")
+    for name in SETTINGS:
+        _must_equal(getattr(source, name, None), getattr(made, name, None), name)
+    flags = _special_flags(made)
+    for token, told in _special_flags(source).items():
+        _must(token in flags, f"the added token {token!r} is gone")
+        _must_equal(told, flags[token], f"how {token!r} is found")
+    lost = {name for name in _public(source) if not hasattr(made, name)}
+    _must(not lost, f"a {type(source).__name__} has {', '.join(sorted(lost)[:4])}, and a {type(made).__name__} has not")
+    _must_equal(_languages(source), _languages(made), "what stands around a text of a language")
+
+
+def _check_calls(source: PreTrainedTokenizerBase, made: PreTrainedTokenizerBase, same_tokens: bool) -> None:
+    was, now = _calls(source), _calls(made)
+    for name, told in was.items():
+        _must(name in now, f"{name} is refused")
+        _must_equal(told.keys(), now[name].keys(), f"what is returned for {name}")
+        for part in told if same_tokens else ():
+            _must_equal(told[part], now[name][part], f"{part} of {name}")
+
+
+def _special_texts(tokenizer: PreTrainedTokenizerBase) -> list[str]:
+    "Texts with added tokens within, beside spaces and without."
+    added = [token.content for token in tokenizer.added_tokens_decoder.values()]
+    some = list(dict.fromkeys([*added[:6], *added[-6:]]))
+    return [text for token in some for text in (f"maji {token} moto", f"maji{token}moto {token}. Maji")]
+
+
+class Reference:
+    "A source's tokenizer as plain transformers opens it, and what it makes of the texts."
+
+    def __init__(self, folder: Path):
+        self.tokenizer = AutoTokenizer.from_pretrained(folder)
+        text = kept_text()
+        self.inputs = [*text, *UNSEEN, "", *zip(text[:20], text[20:40]), *_special_texts(self.tokenizer)]
+
+        self.texts = _texts(self.tokenizer, self.inputs)
+        _must(not (odd := oddity(self.tokenizer)), odd)
+
+
+def _check_texts(source: Reference, made: PreTrainedTokenizerBase, new: set[str]) -> None:
+    "Lines without new tokens are the same; the others decode to the same, from the same characters."
+    for text, was, now in zip(source.inputs, source.texts, _texts(made, source.inputs)):
+        if new.isdisjoint(now.tokens):
+            _check_same(text, was, now)
+        elif not was.unknown:
+            _check_like(text, was, now)
+
+
+def _check_same(text: Any, was: Text, now: Text) -> None:
+    for field in fields(Text):
+        _must_equal(getattr(was, field.name), getattr(now, field.name), f"{field.name} of {text!r}")
+
+
+def _check_like(text: Any, was: Text, now: Text) -> None:
+    "The same special tokens, text, and places in it."
+    _must_equal(was.frame, now.frame, f"special tokens of {text!r}")
+    _must_equal(was.decoded, now.decoded, f"decoding of {text!r}")
+    if isinstance(text, str):
+        _must_equal(was.covered(text), now.covered(text), f"characters that tokens come from in {text!r}")
+
+
+def _check_replaced(source: Reference, made: PreTrainedTokenizerBase) -> None:
+    "Normaliser, division into words, special tokens, decoding and the fallback are the source's."
+    a, b = source.tokenizer.backend_tokenizer, made.backend_tokenizer
+    for text in source.inputs:
+        if isinstance(text, str):
+            normal = [k.normalizer.normalize_str(text) if k.normalizer else text for k in (a, b)]
+            _must_equal(*normal, f"the normalised {text!r}")
+            words = [k.pre_tokenizer.pre_tokenize_str(normal[0]) if k.pre_tokenizer else [] for k in (a, b)]
+            _must_equal(*words, f"words of {text!r}")
+    for text, was, now in zip(source.inputs, source.texts, _texts(made, source.inputs)):
+        if not was.unknown:
+            _must(not now.unknown, f"unknown tokens in {text!r}")
+            _check_like(text, was, now)
+        elif text in UNSEEN:
+            _must(now.unknown, f"{text!r} has no unknown token")
+
+
+def _check_sentencepiece(folder: Path, opened: PreTrainedTokenizerBase) -> None:
+    "A SentencePiece model divides a text as SentencePiece does, once the class has normalised it."
+    files = [*folder.glob("*.model"), *folder.glob("*.spm")]
+    normalizer = opened.backend_tokenizer.normalizer
+    if len(files) != 1 or (folder / "tokenizer.json").exists():
+        return
+    model = sentencepiece.SentencePieceProcessor(model_file=str(files[0]))
+    unknown = model.id_to_piece(model.unk_id())
+    plain = [text.strip() for text in kept_text() if "▁" not in text]  # spaces come before its own space
+    for text in plain:
+        normal = normalizer.normalize_str(text).replace("▁", " ") if normalizer else text
+        due, now = model.encode(normal), opened.tokenize(text)
+        if model.unk_id() not in due and unknown not in now:
+            _must_equal(model.id_to_piece(due), now, f"tokens of {text!r} beside SentencePiece")
+
+
+def _opened(folder: Path) -> PreTrainedTokenizerBase:
+    from vocab_lit.tokens.load import load_tokenizer
+
+    return load_tokenizer(folder)
+
+
+def _trimmed(tokenizer: PreTrainedTokenizerBase) -> PreTrainedTokenizerBase:
+    from vocab_lit.tokens.settings import TrimSettings
+    from vocab_lit.tokens.trim import trim
+
+    texts = [*kept_text(), *UNSEEN, *_special_texts(tokenizer), *kept_text()[0].split()]
+    return trim(tokenizer, {"text": texts}, TrimSettings(coverage=1.0)).tokenizer
+
+
+def _extended(tokenizer: PreTrainedTokenizerBase) -> PreTrainedTokenizerBase:
+    from vocab_lit.tokens.expansion import expand_tokenizer
+    from vocab_lit.tokens.like import train_tokenizer_like
+
+    return expand_tokenizer(tokenizer, train_tokenizer_like(tokenizer, new_text(), 1000), 900)
+
+
+def _continued(tokenizer: PreTrainedTokenizerBase) -> PreTrainedTokenizerBase:
+    from vocab_lit.tokens.continued import extend_on_text
+
+    return extend_on_text(tokenizer, new_text(), 60).tokenizer
+
+
+def _replaced(tokenizer: PreTrainedTokenizerBase) -> PreTrainedTokenizerBase:
+    from vocab_lit.tokens.like import train_tokenizer_like
+
+    return train_tokenizer_like(tokenizer, kept_text() * 2, 1400, keep_reserved=True)
+
+
+STEPS = {"trimmed": _trimmed, "extended": _extended, "continued": _continued, "replaced": _replaced}
+
+
+PAIRS = (("trimmed", "replaced"), ("extended", "continued"))  # a form has one pair, the next form the other
+
+
+@dataclass(frozen=True)
+class TokenizerVerdict:
+    "What became of a class in a form of its files."
+
+    name: str
+    model_type: str
+    form: str
+    step: str  # opened, trimmed, extended, continued or replaced
+    result: str  # right, refused, wrong, crashed or not built
+    why: str = ""
+
+
+def _saved(tokenizer: PreTrainedTokenizerBase, model_type: str, folder: Path) -> PreTrainedTokenizerBase:
+    "A tokenizer in a model's folder, as plain transformers opens it."
+    from vocab_lit.tokens.load import check_loads_again
+    from vocab_lit.tokens.pipeline import save_tokenizer
+
+    check_loads_again(tokenizer, model_type)
+    folder.mkdir()
+    (folder / "config.json").write_text(json.dumps(dict(model_type=model_type)), encoding="utf-8")
+    save_tokenizer(tokenizer, folder)
+    return AutoTokenizer.from_pretrained(folder)
+
+
+def _check(step: str, source: Reference, made: PreTrainedTokenizerBase) -> None:
+    same = step in ("opened", "trimmed")
+    if step == "replaced":
+        _check_replaced(source, made)
+    else:
+        _check_texts(source, made, set() if same else made.get_vocab().keys() - source.tokenizer.get_vocab().keys())
+    _check_settings(source.tokenizer, made)
+    _check_calls(source.tokenizer, made, same)
+
+
+def _check_opened(source: Reference, folder: Path, opened: PreTrainedTokenizerBase) -> None:
+    _check_sentencepiece(folder, opened)
+    _check("opened", source, opened)
+
+
+def _one_line(e: Exception) -> str:
+    return f"{type(e).__name__}: {' '.join(str(e).split())}"[:300]
+
+
+def _tried(make: Callable[[], PreTrainedTokenizerBase]) -> tuple[PreTrainedTokenizerBase | None, str, str]:
+    "What is made; otherwise how it ended, and why."
+    try:
+        return make(), "", ""
+    except (ValueError, FileNotFoundError) as e:
+        return None, "crashed" if "\n" in str(e) else "refused", str(e)
+    except Exception as e:  # noqa: BLE001
+        return None, "crashed", _one_line(e)
+
+
+def _judged(check: Callable[[], None]) -> tuple[str, str]:  # result, why
+    try:
+        check()
+    except Wrong as e:
+        return "wrong", str(e)
+    except Exception as e:  # noqa: BLE001  such as a tokenizer that does not take what the source does
+        return "wrong", _one_line(e)
+    return "right", ""
+
+
+def _step(step: str, source: Reference, folder: Path, model_type: str) -> tuple[str, str]:  # result, why
+    "Change a tokenizer, save it, open it by plain transformers, and judge it."
+    opened = _opened(folder)  # a step may change what it is given
+    out = folder.with_name(step)
+    made, result, why = _tried(lambda: _saved(STEPS[step](opened), model_type, out))
+    return (result, why) if made is None else _judged(lambda: _check(step, source, made))
+
+
+def try_form(c: TokenizerClass, form: Form, steps: Iterable[str] = STEPS) -> Iterator[TokenizerVerdict]:
+    "Open a class in a form of its files, change and save it, and judge each step."
+    about = (c.name, c.model_type, form.name)
+    with tempfile.TemporaryDirectory() as place, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        folder = Path(place, "source")
+        try:
+            write_source(c, form, folder)
+            source = Reference(folder)
+        except Exception as e:  # noqa: BLE001  a form that the class does not have
+            yield TokenizerVerdict(*about, "opened", "not built", _one_line(e))
+            return
+        opened, result, why = _tried(lambda: _opened(folder))
+        if opened is None:
+            yield TokenizerVerdict(*about, "opened", result, why)
+            return
+        yield TokenizerVerdict(*about, "opened", *_judged(lambda: _check_opened(source, folder, opened)))
+        for step in steps:
+            yield TokenizerVerdict(*about, step, *_step(step, source, folder, c.model_type))
+
+
+def sweep(chosen: list[TokenizerClass] | None = None) -> Iterator[TokenizerVerdict]:
+    "The verdicts of all classes, each form with a pair of the steps; of chosen ones with all steps."
+    import transformers
+
+    transformers.logging.set_verbosity_error()
+    for turn, c in enumerate(chosen or tokenizer_classes()):
+        for i, form in enumerate(forms_of(c)):
+            yield from try_form(c, form, STEPS if chosen else PAIRS[(turn + i + i // 2) % 2])
+
+
+def main() -> None:
+    "Try all classes, or those named behind the file, and write the record."
+    file, *names = sys.argv[1:]
+    verdicts = []
+    for v in sweep([c for c in tokenizer_classes() if c.name in names] if names else None):
+        print(v.result, v.name, v.model_type, v.form, v.step, v.why, sep=" | ", flush=True)
+        verdicts.append(asdict(v))
+    Path(file).write_text("\n".join(map(json.dumps, verdicts)), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
