@@ -240,11 +240,16 @@ FORMS = [
 ]
 
 
-def forms_of(c: TokenizerClass) -> list[Form]:
-    "The forms of a class; one of a class in Python, two where only the model type is another."
+def forms_of(c: TokenizerClass, turn: int) -> list[Form]:
+    """Four of the eight forms, with every pair of choices; an odd turn has the other four.
+
+    A class in Python has one, and two are tried where only the model type is another.
+    """
     if not issubclass(c.of, TokenizersBackend):
         return FORMS[:1]
-    return [form for form in FORMS if form.named and not form.unusual] if c.distrusted else FORMS
+    if c.distrusted:
+        return [form for form in FORMS if form.named and not form.unusual]
+    return [form for form in FORMS if ((form.kind == "json") + form.named + form.unusual + turn) % 2]
 
 
 class NoSuchForm(Exception):

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import inspect
+import itertools
 import json
 import sys
 import tempfile
 import warnings
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 from unicodedata import category
@@ -17,6 +18,7 @@ import sentencepiece
 from transformers import AutoTokenizer, PreTrainedTokenizerBase
 
 from benchmarks.tiny_tokenizers import (
+    FORMS,
     UNSEEN,
     Form,
     TokenizerClass,
@@ -27,6 +29,7 @@ from benchmarks.tiny_tokenizers import (
     tokenizer_classes,
     write_source,
 )
+from benchmarks.verdicts import TokenizerVerdict, make_record
 
 LANGUAGE_CODES = ("fra_Latn", "swh_Latn", "fr_XX", "sw_KE", "fra", "swh")  # of all classes that have src_lang
 SETTINGS = ("padding_side", "truncation_side", "model_input_names", "clean_up_tokenization_spaces", "chat_template")
@@ -296,21 +299,6 @@ def _replaced(tokenizer: PreTrainedTokenizerBase) -> PreTrainedTokenizerBase:
 STEPS = {"trimmed": _trimmed, "extended": _extended, "continued": _continued, "replaced": _replaced}
 
 
-PAIRS = (("trimmed", "replaced"), ("extended", "continued"))  # a form has one pair, the next form the other
-
-
-@dataclass(frozen=True)
-class TokenizerVerdict:
-    "What became of a class in a form of its files."
-
-    name: str
-    model_type: str
-    form: str
-    step: str  # opened, trimmed, extended, continued or replaced
-    result: str  # right, refused, wrong, crashed or not built
-    why: str = ""
-
-
 def _saved(tokenizer: PreTrainedTokenizerBase, model_type: str, folder: Path) -> PreTrainedTokenizerBase:
     "A tokenizer in a model's folder, as plain transformers opens it."
     from vocab_lit.tokens.load import check_loads_again
@@ -413,23 +401,27 @@ def try_form(c: TokenizerClass, form: Form, steps: Iterable[str] = STEPS) -> Ite
 
 
 def sweep(chosen: list[TokenizerClass] | None = None) -> Iterator[TokenizerVerdict]:
-    "The verdicts of all classes, each form with a pair of the steps; of chosen ones with all steps."
+    "The verdicts of all classes, each in four forms with two of the steps; of chosen ones in all, with all steps."
     import transformers
 
     transformers.logging.set_verbosity_error()
-    for turn, c in enumerate(chosen or tokenizer_classes()):
-        for i, form in enumerate(forms_of(c)):
-            yield from try_form(c, form, STEPS if chosen else PAIRS[(turn + i + i // 2) % 2])
+    if chosen:
+        for c, form in itertools.product(chosen, FORMS):
+            yield from try_form(c, form)
+        return
+    for turn, c in enumerate(tokenizer_classes()):
+        for i, form in enumerate(forms_of(c, turn)):
+            yield from try_form(c, form, list(STEPS)[(turn // 2 + i) % 2 :: 2])
 
 
 def main() -> None:
-    "Try all classes, or those named behind the file, and write the record."
+    "Try all classes and write the record, or those named behind the file."
     file, *names = sys.argv[1:]
     verdicts = []
     for v in sweep([c for c in tokenizer_classes() if c.name in names] if names else None):
         print(v.result, v.name, v.model_type, v.form, v.step, v.why, sep=" | ", flush=True)
-        verdicts.append(asdict(v))
-    Path(file).write_text("\n".join(map(json.dumps, verdicts)), encoding="utf-8")
+        verdicts.append(v)
+    make_record(verdicts).write(file)
 
 
 if __name__ == "__main__":

@@ -7,7 +7,7 @@ import json
 import re
 from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -39,40 +39,59 @@ class Verdict:
     compared: bool = True  # whether outputs could be compared
 
 
+STEPS = ("opened", "trimmed", "extended", "continued", "replaced")
+
+
 @dataclass(frozen=True)
-class Record:
+class TokenizerVerdict:
+    "What became of a tokenizer class in a form of its files, at one step."
+
+    name: str
+    model_type: str  # of the folder
+    form: str  # which files there are, and what they say
+    step: str  # one of STEPS
+    result: str  # right, refused, wrong, crashed or not built
+    why: str = ""  # it was refused, is wrong, crashed or could not be built
+
+
+V = TypeVar("V", Verdict, TokenizerVerdict)
+
+
+@dataclass(frozen=True)
+class Record(Generic[V]):
     "What a sweep found."
 
     transformers: str  # its version
-    verdicts: list[Verdict]
+    verdicts: list[V]
 
     @classmethod
-    def read(cls, file: str | Path) -> Record:
+    def read(cls, file: str | Path, kind: type[V] = Verdict) -> Record[V]:
         "The record in a file."
         kept = json.loads(Path(file).read_text(encoding="utf-8"))
-        return cls(kept["transformers"], [Verdict(**verdict) for verdict in kept["verdicts"]])
+        return cls(kept["transformers"], [kind(**verdict) for verdict in kept["verdicts"]])
 
     def write(self, file: str | Path) -> None:
-        "Write it with a line for each class, without what is as usual."
-        usual = {f.name: f.default for f in fields(Verdict)}
+        "Write it with a line for each verdict, without what is as usual."
+        usual = {f.name: f.default for verdict in self.verdicts[:1] for f in fields(verdict)}
         told = [{name: v for name, v in asdict(verdict).items() if v != usual[name]} for verdict in self.verdicts]
         lines = ",\n".join(map(json.dumps, told))
         text = f'{{"transformers": {json.dumps(self.transformers)}, "verdicts": [\n{lines}\n]}}\n'
         Path(file).write_text(text, encoding="utf-8")
 
-    def __getitem__(self, result: str) -> list[Verdict]:
+    def __getitem__(self, result: str) -> list[V]:
         "The verdicts with one result."
         return [verdict for verdict in self.verdicts if verdict.result == result]
 
 
-def make_record(verdicts: list[Verdict]) -> Record:
+def make_record(verdicts: list[V]) -> Record[V]:
     "What is kept of a sweep: reasons without the folder of the trial, as far as a table has room."
     import transformers
 
     def plain(why):
         return re.sub(r"\S*/tmp\S*", "FOLDER", why)[:200]
 
-    kept = [replace(v, why=plain(v.why), pad_moved=plain(v.pad_moved)) for v in verdicts]
+    told = ("why", "pad_moved")
+    kept = [replace(v, **{name: plain(getattr(v, name)) for name in told if hasattr(v, name)}) for v in verdicts]
     return Record(transformers.__version__, kept)
 
 
@@ -84,6 +103,34 @@ def counts_table(record: Record) -> pd.DataFrame:
     table = pd.DataFrame({task: {result: counts[task, result] for result in RESULTS} for task in TASKS}).T
     table.loc["all"] = table.sum()
     return table.rename_axis("task").reset_index()
+
+
+def steps_table(record: Record[TokenizerVerdict]) -> pd.DataFrame:
+    "How often each step came out how, in all forms of files of all tokenizer classes."
+    import pandas as pd
+
+    counts = collections.Counter((v.step, v.result) for v in record.verdicts)
+    table = pd.DataFrame({step: {result: counts[step, result] for result in RESULTS} for step in STEPS}).T
+    table.loc["all"] = table.sum()
+    return table.rename_axis("step").reset_index()
+
+
+def class_results(record: Record[TokenizerVerdict]) -> dict[str, str]:
+    "Of each tokenizer class what became of it: the worst that is wrong, otherwise right where any of its forms is."
+    found = collections.defaultdict(set)
+    for v in record.verdicts:
+        found[v.name].add(v.result)
+    order = ("wrong", "crashed", "right", "refused", "not built")
+    return {name: next(result for result in order if result in results) for name, results in found.items()}
+
+
+def refused_classes(record: Record[TokenizerVerdict]) -> pd.DataFrame:
+    "What is refused, by class and reason."
+    import pandas as pd
+
+    rows = {(v.name, v.step, v.why.removeprefix("FOLDER: ")): v.form for v in record["refused"]}
+    columns = ["class", "step", "reason", "files"]
+    return pd.DataFrame([(*key, form) for key, form in rows.items()], columns=columns)
 
 
 def compared_table(record: Record) -> pd.DataFrame:
