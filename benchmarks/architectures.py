@@ -26,6 +26,8 @@ from vocab_lit.tokens.special_ids import NO_TEXT
 if TYPE_CHECKING:
     from transformers import PreTrainedConfig, PreTrainedModel, PreTrainedTokenizerFast
 
+    from vocab_lit.models.transplant import Transplant
+
 COMPOSED = ("VisionEncoderDecoderModel", "SpeechEncoderDecoderModel")
 BY_CLASS: dict[str, dict] = {"ReformerModelWithLMHead": dict(is_decoder=True)}
 
@@ -309,7 +311,9 @@ def _fields(config, path: str = "") -> Iterator[tuple[str, Any]]:
             yield f"{path}{name}", value
 
 
-_MOVES = re.compile(r"vocab|position|n_ctx|architectures|version|_name_or_path")  # with the size and the padding id
+_MOVES = re.compile(
+    r"vocab|position|n_ctx|architectures|version|_name_or_path|dtype|_tokens$|_ids$|lang_to_id|task_to_id"
+)  # with the size and the padding id
 
 
 def _check_ids(before, after, source, target) -> None:
@@ -360,16 +364,21 @@ def _check_findings(folder: Path) -> None:
     _must(not told, "; ".join(told))
 
 
-def _try(tiny: Tiny, out: Path, larger: bool, pad_moved: bool, opened: bool) -> tuple[str, str]:  # result, why
+def made_of(tiny: Tiny, target: PreTrainedTokenizerFast, opened: bool) -> Transplant:
+    "What a transplant makes of a tiny model; `opened`: its weights stay in their files."
     from vocab_lit.models.source import load_model, open_model
     from vocab_lit.models.transplant import transplant
 
+    model = (open_model if opened else load_model)(tiny.folder)
+    # the weights are judged; a tokenizer of whole words would be refused where models allow only their own
+    with patch("vocab_lit.models.transplant.check_loads_again"):
+        return transplant(model, source_tokenizer(), target, RECIPE)
+
+
+def _try(tiny: Tiny, out: Path, larger: bool, pad_moved: bool, opened: bool) -> tuple[str, str]:  # result, why
     target = target_tokenizer(larger, pad_moved)
     try:
-        model = (open_model if opened else load_model)(tiny.folder)
-        # the weights are judged; a tokenizer of whole words would be refused where models allow only their own
-        with patch("vocab_lit.models.transplant.check_loads_again"):
-            result = transplant(model, source_tokenizer(), target, RECIPE)
+        result = made_of(tiny, target, opened)
         result.save_pretrained(out, model=str(tiny.folder))
     except ValueError as e:
         if "\n" in str(e) or out.exists():

@@ -1,9 +1,14 @@
 """The sweep over model classes of transformers."""
 
+import json
+import shutil
+
 import pytest
+from safetensors.torch import load_file, save_file
 from transformers.models.auto import modeling_auto
 
-from benchmarks.architectures import architectures, sweep
+from benchmarks.architectures import Architecture, Wrong, architectures, build, check_folder, made_of, sweep
+from benchmarks.architectures import target_tokenizer as target_for
 from benchmarks.verdicts import TASKS, Record, compared_table, counts_table, make_record, reason_of, reasons_table
 from vocab_lit.text.corpus import data_path
 
@@ -21,6 +26,51 @@ def test_a_selection_of_classes_is_right(names, monkeypatch):
     verdicts = {v.name: v for v in sweep([a for a in architectures() if a.name in names])}
     assert set(verdicts) == set(names) and {v.result for v in verdicts.values()} == {"right"}, verdicts
     assert {name for name, v in verdicts.items() if v.pad_moved} == {*MOVED} & {*names}
+
+
+def keep_old_ids(source, made):
+    before, after = (json.loads((folder / "config.json").read_text()) for folder in (source, made))
+    old = {name: id for name, id in before.items() if name.endswith("_token_id") and after.get(name) != id}
+    assert old
+    (made / "config.json").write_text(json.dumps(after | old))
+
+
+def flip_tie(source, made):
+    config = json.loads((made / "config.json").read_text())
+    tied = config.get("tie_word_embeddings", True)
+    (made / "config.json").write_text(json.dumps(config | dict(tie_word_embeddings=not tied)))
+
+
+EMBEDDINGS = ("word_embeddings.weight", "wte.weight", "embed_tokens.weight", "shared.weight")
+
+
+def change_last_row(source, made):
+    tensors = load_file(made / "model.safetensors")
+    [name] = [name for name in tensors if name.endswith(EMBEDDINGS)]
+    tensors[name][-1] += 1
+    save_file(tensors, made / "model.safetensors", metadata=dict(format="pt"))
+
+
+PLANTED_IN = [
+    ("GPT2LMHeadModel", "gpt2"),
+    ("RobertaForTokenClassification", "roberta"),
+    ("BertForMaskedLM", "bert"),
+    ("XLMRobertaForMaskedLM", "xlm-roberta"),
+    ("LlamaForCausalLM", "llama"),
+    ("T5ForConditionalGeneration", "t5"),
+]
+
+
+@pytest.mark.parametrize(("name", "model_type"), PLANTED_IN)
+def test_ids_that_stayed_and_a_flag_and_a_row_that_changed_are_seen(name, model_type, tmp_path):
+    tiny, target = build(Architecture(name, model_type, ""), tmp_path / "source"), target_for(True, pad_moved=True)
+    made_of(tiny, target, opened=True).save_pretrained(tmp_path / "made", model=str(tiny.folder))
+    check_folder(tiny, tmp_path / "made", target)
+    for plant in (keep_old_ids, flip_tie, change_last_row):
+        shutil.copytree(tmp_path / "made", tmp_path / plant.__name__)
+        plant(tiny.folder, tmp_path / plant.__name__)
+        with pytest.raises(Wrong):
+            check_folder(tiny, tmp_path / plant.__name__, target)
 
 
 @pytest.mark.slow
