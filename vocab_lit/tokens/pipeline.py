@@ -188,7 +188,7 @@ def _in_class(source: PreTrainedTokenizerBase, plain: PreTrainedTokenizerFast) -
         config = json.loads(file.read_text(encoding="utf-8")) | dict(extra_special_tokens=extra)
         if "extra_ids" in config:  # T5's sentinels, which its class would add
             config["extra_ids"] = sum("<extra_id_" in token for token in extra)
-        file.write_text(json.dumps(config), encoding="utf-8")
+        file.write_text(json.dumps(config), encoding="utf-8", newline="\n")
         made = type(source).from_pretrained(folder)
     made.name_or_path = ""
     before, after = read_pipeline(plain), read_pipeline(made)
@@ -212,7 +212,7 @@ def _plain(source: PreTrainedTokenizerBase, pipeline: dict[str, Any]) -> PreTrai
     known = {a["content"] for a in pipeline["added_tokens"]}.union(model_pieces(pipeline["model"]))
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder, "tokenizer.json")  # a tokenizer that is handed over would be copied
-        file.write_text(json.dumps(pipeline | dict(truncation=None, padding=None)), encoding="utf-8")
+        file.write_text(json.dumps(pipeline | dict(truncation=None, padding=None)), encoding="utf-8", newline="\n")
         made = PreTrainedTokenizerFast(
             tokenizer_file=str(file),
             extra_special_tokens=[token for token in _extra_tokens(source) if token in known],
@@ -256,4 +256,4 @@ def save_tokenizer(tokenizer: PreTrainedTokenizerBase, folder: str | Path) -> No
     config = json.loads(file.read_text(encoding="utf-8"))
     if config.get("tokenizer_class") == "TokenizersBackend":
         config["tokenizer_class"] = "PreTrainedTokenizerFast"
-    file.write_text(json.dumps(config, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+    file.write_text(json.dumps(config, indent=2, ensure_ascii=False) + "\n", encoding="utf-8", newline="\n")
