@@ -118,7 +118,7 @@ def adapt(
     On several GPUs: `torchrun --nproc_per_node 4 -m vocab_lit.cli adapt ...`; the first process does all but the
     training.
     """
-    transplant = TransplantSettings(tokenizer, vectors, init).without_unused(list(setup or ()))
+    transplant = TransplantSettings(tokenizer, vectors, init).without_unused(list(setup or ()), text)
     wanted = _tasks(tasks, setup or {}, adaptation.seeds, init.seed)
     asked = Adaptation(model, tuple(map(str, text)), transplant, lapt, adaptation, wanted, keep, run)
     check_model_path(model)

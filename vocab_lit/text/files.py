@@ -156,7 +156,7 @@ def alone(folder: str | Path) -> Iterator[None]:
         lock.release()
 
 # %% ../../nbs/01_text/05_files.ipynb #52b0ed62
-_NO_NAME = re.compile(r'[\x00-\x1f\x7f/\\<>:"|?*]|^[. ]|[. ]$|^$')
+_NO_NAME = re.compile(r'[\x00-\x1f\x7f/\\<>:"|?*]|^[-. =+@]|[. ]$|^$')
 _LONGEST_NAME = 150  # bytes, so that there is room for more
 
 
