@@ -20,11 +20,12 @@ from tqdm.auto import tqdm
 
 from ..text.corpus import Amount, sample_lines, split_lines
 from ..text.files import write_text
+from ..text.scripts import script_name, script_of
 from .continued import extend_on_text
 from .like import train_tokenizer_like
 from .pipeline import Built, with_pipeline
 from .trim import Parts, keep_tokens, kept_in_any_case, trim
-from .vocab import Fit, Vocab, fit, overlap, script_name, script_of, sum_fits
+from .vocab import Fit, Vocab, fit, overlap, sum_fits
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase, PreTrainedTokenizerFast
