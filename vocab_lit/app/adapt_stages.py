@@ -147,7 +147,7 @@ class Stage(ABC):
 
 
 def _write_lines(path: Path, lines: Iterable[str]) -> None:
-    with open(path, "w", encoding="utf-8") as file:
+    with open(path, "w", encoding="utf-8", newline="\n") as file:
         file.writelines(line + "\n" for line in lines)
 
 # %% ../../nbs/09_app/10_adapt_stages.ipynb #4a232d2b
@@ -343,7 +343,7 @@ class ScoresStage(Stage):
 
     def make(self) -> None:
         lines = islice(Lines(self.run.held_out), SAMPLE)
-        self.sample.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+        self.sample.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8", newline="\n")
         models = self._models()
         last = list(models)[-1]
         wanted = [(name, "text") for name in models]

@@ -14,12 +14,13 @@ import sysconfig
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
 import typer
 from typer.core import TyperGroup
 
 import vocab_lit
-from .console import remarks_shown
+from .console import print_utf8, remarks_shown
 from ..text.extras import MissingExtra
 from ..training.settings import RunStopped
 
@@ -94,6 +95,10 @@ def _leave(problem: object, code: int) -> None:
 
 class OneLine(TyperGroup):
     "Commands whose remarks are printed, and whose users' errors are one line."
+
+    def main(self, *args: Any, **options: Any) -> Any:
+        print_utf8()
+        return super().main(*args, **options)
 
     def invoke(self, ctx: typer.Context) -> object:
         with suppress(ValueError):  # not in the main thread

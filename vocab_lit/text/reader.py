@@ -12,6 +12,7 @@ import gzip
 import json
 import lzma
 import re
+import sys
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
@@ -29,8 +30,11 @@ __all__ = ['LONGEST_LINE', 'FIELD', 'FIELD_HELP', 'open_bytes', 'raw_lines', 'ch
            'table_cells', 'file_lines', 'TextSource', 'with_field', 'in_languages', 'beside']
 
 # %% ../../nbs/01_text/06_reader.ipynb #6a3f0106
+_ZSTD = "compression.zstd" if sys.version_info >= (3, 14) else "backports.zstd"
+
+
 def _open_zstd(path: Path, mode: str) -> IO[bytes]:
-    return import_extra("backports.zstd", "text").open(path, mode)
+    return import_extra(_ZSTD, "text").open(path, mode)
 
 
 _COMPRESSED = {

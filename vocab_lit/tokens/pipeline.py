@@ -15,10 +15,11 @@ from pathlib import Path
 from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from .vocab import backend_of, components, read_dialect, read_pipeline, read_settings
 
 if TYPE_CHECKING:
-    import numpy as np
     from transformers import PreTrainedTokenizerBase, PreTrainedTokenizerFast
 
     from vocab_lit.tokens.given_file import GivenToken
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 # %% auto #0
 __all__ = ['SPECIAL_ROLES', 'role_tokens', 'ids_around', 'special_around', 'tokenizer_kind', 'word_ids', 'model_pieces',
            'unknown_piece', 'needed_tokens', 'template_lines', 'with_vocabulary', 'own_methods', 'with_pipeline',
-           'Built', 'save_tokenizer']
+           'ids_before', 'Built', 'save_tokenizer']
 
 # %% ../../nbs/02_tokens/12_pipeline.ipynb #27624beb
 SPECIAL_ROLES = ("bos_token", "eos_token", "cls_token", "sep_token", "unk_token", "pad_token", "mask_token")
@@ -187,7 +188,7 @@ def _in_class(source: PreTrainedTokenizerBase, plain: PreTrainedTokenizerFast) -
         config = json.loads(file.read_text(encoding="utf-8")) | dict(extra_special_tokens=extra)
         if "extra_ids" in config:  # T5's sentinels, which its class would add
             config["extra_ids"] = sum("<extra_id_" in token for token in extra)
-        file.write_text(json.dumps(config), encoding="utf-8")
+        file.write_text(json.dumps(config), encoding="utf-8", newline="\n")
         made = type(source).from_pretrained(folder)
     made.name_or_path = ""
     before, after = read_pipeline(plain), read_pipeline(made)
@@ -211,7 +212,7 @@ def _plain(source: PreTrainedTokenizerBase, pipeline: dict[str, Any]) -> PreTrai
     known = {a["content"] for a in pipeline["added_tokens"]}.union(model_pieces(pipeline["model"]))
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder, "tokenizer.json")  # a tokenizer that is handed over would be copied
-        file.write_text(json.dumps(pipeline | dict(truncation=None, padding=None)), encoding="utf-8")
+        file.write_text(json.dumps(pipeline | dict(truncation=None, padding=None)), encoding="utf-8", newline="\n")
         made = PreTrainedTokenizerFast(
             tokenizer_file=str(file),
             extra_special_tokens=[token for token in _extra_tokens(source) if token in known],
@@ -226,6 +227,14 @@ def _plain(source: PreTrainedTokenizerBase, pipeline: dict[str, Any]) -> PreTrai
     for name in ("chat_template", "response_template", "chat_control_tokens", "_processor_class"):
         setattr(made, name, getattr(source, name, None))
     return made
+
+
+def ids_before(source: PreTrainedTokenizerBase, made: PreTrainedTokenizerBase) -> np.ndarray:  # (tokens,)
+    "The id that each token of a tokenizer has in the one that it was made from, -1 for a new one."
+    before, after = source.get_vocab(), made.get_vocab()
+    ids = np.full(max(after.values()) + 1, -1)
+    ids[list(after.values())] = [before.get(piece, -1) for piece in after]
+    return ids
 
 
 @dataclass
@@ -247,4 +256,4 @@ def save_tokenizer(tokenizer: PreTrainedTokenizerBase, folder: str | Path) -> No
     config = json.loads(file.read_text(encoding="utf-8"))
     if config.get("tokenizer_class") == "TokenizersBackend":
         config["tokenizer_class"] = "PreTrainedTokenizerFast"
-    file.write_text(json.dumps(config, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+    file.write_text(json.dumps(config, indent=2, ensure_ascii=False) + "\n", encoding="utf-8", newline="\n")

@@ -506,7 +506,7 @@ def _forgotten_rows(job: _Run, folder: Path, kept: Kept) -> list[dict]:
 
 def _write(job: _Run, losses, folder: Path, out: Path, kept: Kept) -> None:
     "Save what a run leaves: the model with its card, or an adapter; its losses and what it logged."
-    losses.to_csv(folder / "losses.csv", index=False)
+    losses.to_csv(folder / "losses.csv", index=False, lineterminator="\n")
     shutil.copy(out / "run/metrics.jsonl", folder)
     if job.adapter:
         write_adapter(job.madx, "language", job.adapter.name, folder)
