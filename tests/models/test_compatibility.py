@@ -35,7 +35,12 @@ def test_a_model_that_does_not_fit_its_own_vocabulary_is_refused(cell_d8a40b64):
     with pytest.raises(ValueError, match=f"input embeddings of 1 tokens are not finite, the first of {own[5].shown!r}"):
         check_source(broken, own)
     check_source(broken, own, finite=False)
+    broken.get_input_embeddings().weight.data[6, :2] = torch.tensor([float("inf"), float("-inf")])
+    with pytest.raises(ValueError, match="input embeddings of 2 tokens are not finite"):
+        check_source(broken, own)
+    broken.get_input_embeddings().weight.data[6, :2] = torch.finfo(torch.float32).max  # finite, and not their sum
     broken.get_input_embeddings().weight.data[5, 3] = 0
+    check_source(broken, own)
     broken.unknown_tensors = {"mtp.table": torch.zeros(12, 3)}
     with pytest.raises(ValueError, match="mtp.table has an entry for each token"):
         check_source(broken, own)

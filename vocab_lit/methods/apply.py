@@ -14,13 +14,24 @@ import torch.nn.functional as F
 from scipy import sparse
 
 # %% auto #0
-__all__ = ['row_blocks', 'copy_rows', 'combine_rows', 'expand_low_rank_rows', 'Normal', 'fit_diagonal', 'fit_covariance',
-           'fit_group', 'stream_seed', 'sample_rows']
+__all__ = ['row_blocks', 'rows_at', 'copy_rows', 'combine_rows', 'expand_low_rank_rows', 'Normal', 'fit_diagonal',
+           'fit_covariance', 'fit_group', 'stream_seed', 'sample_rows']
 
 # %% ../../nbs/04_methods/02_apply.ipynb #56cffb6e
 def row_blocks(rows: np.ndarray, size: int = 512) -> list[np.ndarray]:
     "Rows in parts of `size`, so that the memory held besides the result stays small."
     return [rows[i : i + size] for i in range(0, len(rows), size)]
+
+
+def rows_at(
+    matrix: torch.Tensor,  # (at least n_source, dim)
+    ids: np.ndarray,  # (n,) source ids
+) -> torch.Tensor:  # (n, dim)
+    "Rows of a matrix; those that lie beside each other are taken in one piece."
+    first, end = int(ids[0]), int(ids[-1]) + 1
+    if end - first == len(ids) and (np.diff(ids) == 1).all():
+        return matrix[first:end]
+    return matrix[torch.from_numpy(ids)]
 
 
 def copy_rows(
@@ -30,7 +41,7 @@ def copy_rows(
 ) -> None:
     "Copy the embeddings of overlapping tokens: E'_x = E_o."
     for rows in row_blocks(np.flatnonzero(copied >= 0)):
-        target[rows] = matrix[torch.from_numpy(copied[rows])]
+        target[rows] = rows_at(matrix, copied[rows])
 
 # %% ../../nbs/04_methods/02_apply.ipynb #e6bd8e2c
 def _float32_columns(
@@ -108,7 +119,7 @@ def fit_diagonal(
     "The mean and standard deviation of each dimension; blocks are joined as in Chan et al. (1979)."
     n, mean, squares = 0, *torch.zeros(2, matrix.shape[1], dtype=torch.float64)
     for block in row_blocks(ids):
-        variance, block_mean = torch.var_mean(matrix[torch.from_numpy(block)].float(), dim=0, correction=0)
+        variance, block_mean = torch.var_mean(rows_at(matrix, block).float(), dim=0, correction=0)
         shift, n = block_mean - mean, n + len(block)
         mean += shift * len(block) / n
         squares += variance * len(block) + shift**2 * (n - len(block)) * len(block) / n

@@ -37,12 +37,12 @@ __all__ = ['log', 'embedding_vectors', 'auxiliary_vectors', 'smaller_model', 'al
 def embedding_vectors(
     model: PreTrainedModel,  # an auxiliary model
     own: PreTrainedTokenizerBase,  # its tokenizer
-    tokenizer: PreTrainedTokenizerBase,  # whose tokens are looked up
+    tokenizer: PreTrainedTokenizerBase | Vocab,  # whose tokens are looked up
     name: str = "the auxiliary model",
 ) -> TokenVectors:
     "The input embeddings of an auxiliary model as vectors of tokens; `ValueError` where it has none of the tokens."
     rows = rows_of(input_weight(model))
-    own_vocab, vocab = Vocab.from_tokenizer(own), Vocab.from_tokenizer(tokenizer)
+    own_vocab, vocab = Vocab.from_tokenizer(own), Vocab.of(tokenizer)
     ids = overlap(own_vocab, vocab, fuzzy=False)
     ids[ids >= len(rows)] = -1
     known = (ids >= 0) & np.array([t.kind in ("text", "byte") for t in vocab])
@@ -60,7 +60,7 @@ def embedding_vectors(
 
 def auxiliary_vectors(
     folder: str | Path,  # of a model with its tokenizer
-    tokenizer: PreTrainedTokenizerBase,  # whose tokens are looked up
+    tokenizer: PreTrainedTokenizerBase | Vocab,  # whose tokens are looked up
 ) -> TokenVectors:
     "As `embedding_vectors`, of a saved model."
     return embedding_vectors(open_model(folder), load_tokenizer(folder), tokenizer, str(folder))
@@ -123,7 +123,7 @@ def aligned_vectors(
 
 def target_vectors(
     needs: str,  # as the recipe says: "token vectors" or "word vectors"
-    tokenizer: PreTrainedTokenizerBase,  # of the target language
+    tokenizer: PreTrainedTokenizerBase | Vocab,  # of the target language
     lines: Iterable[str],
     settings: TransplantSettings,
 ) -> TokenVectors:

@@ -135,7 +135,7 @@ def target_tokenizers(
     if settings.only_adds([] if lines == [] else ["text"]):
         tokenizer = source.tokenizer
     if tokenizer is None:
-        log.info(f"training a tokenizer of {wanted.vocab_size:,} tokens")
+        log.info(f"training a tokenizer of {wanted.size_in_words}")
         tokenizer = build_tokenizer(source.tokenizer, lines, wanted).tokenizer
     if wanted.extend:
         return TargetTokenizers(tokenizer, _expanded(source, tokenizer, wanted.extend))
@@ -225,6 +225,14 @@ class FileTransplant:
         return Vocab.from_tokenizer(self.target)
 
     @cached_property
+    def vocab_of_text(self) -> Vocab:
+        "The vocabulary of the text's tokenizer, whose tokens vectors are made of."
+        from vocab_lit.tokens.vocab import Vocab
+
+        tokenizer = self.tokenizers.of_text
+        return self.vocab if tokenizer is self.target else Vocab.from_tokenizer(tokenizer)
+
+    @cached_property
     def recipe(self) -> Recipe:
         "The method, with a step for the tokens that are given."
         from vocab_lit.methods.given import with_given
@@ -235,18 +243,17 @@ class FileTransplant:
     def vectors(self) -> TokenVectors | AlignedVectors | None:
         "Vectors of the target vocabulary, None for a recipe that needs none."
         from vocab_lit.models.auxiliary import aligned_vectors, target_vectors
-        from vocab_lit.tokens.vocab import Vocab
         from vocab_lit.vectors.token_vectors import carry_vectors
 
-        needs, tokenizer = self.recipe.needs, self.tokenizers.of_text
+        needs = self.recipe.needs
         if not needs:
             return None
-        aligned = None
+        aligned, own = None, self.vocab_of_text
         if needs == "aligned vectors":
-            aligned = aligned_vectors(self.source, tokenizer, self.lines, self.settings)
-        vectors = aligned.target if aligned else target_vectors(needs, tokenizer, self.lines, self.settings)
-        if self.target is not tokenizer:
-            vectors = carry_vectors(vectors, Vocab.from_tokenizer(tokenizer), self.vocab)
+            aligned = aligned_vectors(self.source, own.own_tokenizer, self.lines, self.settings)
+        vectors = aligned.target if aligned else target_vectors(needs, own, self.lines, self.settings)
+        if own is not self.vocab:
+            vectors = carry_vectors(vectors, own, self.vocab)
         return replace(aligned, target=vectors) if aligned else vectors
 
     @property
@@ -387,12 +394,14 @@ def transplant_files(
     """
     source, out, with_tokens = check_transplant(source, text, out, settings)
     from vocab_lit.models.check import check_folder, verdict
+    from vocab_lit.models.source import learns_from_text
 
     transplanting = FileTransplant(source, tuple(map(str, text)), settings, with_tokens)
     result = transplanting.run()
     result.save_pretrained(out, language=language, **transplanting.note())
     log.info(f"saved in {out}")
-    for line in verdict(result.plan, transplanting.alignment, check_folder(out, compare=False), out):
+    findings, can_learn = check_folder(out, compare=False), learns_from_text(result.model)
+    for line in verdict(result.plan, transplanting.alignment, findings, out, can_learn):
         log.info(line)
     return result
 

@@ -17,7 +17,7 @@ from ..text.errors import SettingError
 from ..text.files import read_json
 from ..text.settings import did_you_mean
 from ..tokens.special_ids import text_part
-from ..tokens.vocab import read_pipeline
+from ..tokens.vocab import read_settings
 
 if TYPE_CHECKING:
     from transformers import GenerationConfig, PreTrainedConfig, PreTrainedModel, PreTrainedTokenizerBase
@@ -84,8 +84,8 @@ class ServedFolder:
 
     @cached_property
     def pipeline(self) -> dict[str, Any]:  # as in tokenizer.json
-        "The parts of the tokenizer."
-        return read_pipeline(self.tokenizer)
+        "The parts of the tokenizer, without the lists of its model."
+        return read_settings(self.tokenizer)
 
     @cached_property
     def note(self) -> dict[str, Any]:  # empty for a folder that was not made here

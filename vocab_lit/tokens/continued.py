@@ -19,10 +19,10 @@ from tqdm.auto import tqdm
 
 from .expansion import UNKNOWN_PENALTY, append_pieces
 from .own_pipeline import digits_are_single, training_rule, training_splits
-from .pipeline import Built, unknown_piece, with_pipeline
+from .pipeline import Built, ids_before, unknown_piece, with_pipeline
 from .settings import TokenizerSettings
 from .trim import Parts, count_tokens, keep_tokens, kept_in_any_case
-from .vocab import FALLBACK, backend_of, read_dialect, read_pipeline
+from .vocab import FALLBACK, backend_of, read_settings
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
@@ -332,7 +332,7 @@ def _continue_bpe(parts: Parts, words: Counter[str], n: int) -> tuple[dict[str, 
     merges = Merges(parts, to_merge(parts, words)).go_on(n)
     parts.model["merges"] += merges.learned
     steps = len(merges.new.keys() - set(itertools.chain.from_iterable(merges.divided)))
-    about = f"its merges go on (tokens that are only steps to longer ones in this text: {steps:,})"
+    about = f"its merges go on ({steps:,} of the new tokens are in this text only as parts of longer ones)"
     return dict.fromkeys(merges.new), about
 
 
@@ -347,7 +347,7 @@ def extend_on_text(
     "Train a tokenizer on, so that it has more tokens; `ValueError` where the text gives none."
     if n < 1:
         raise ValueError(f"cannot expand by {n} tokens; give at least 1")
-    kind = read_dialect(read_pipeline(source)).model
+    kind = read_settings(source)["model"]["type"]
     if kind not in _BY_MODEL:
         raise ValueError(f"a {kind} tokenizer does not build tokens from smaller ones; replace its vocabulary instead")
     parts = Parts(source)
@@ -358,8 +358,8 @@ def extend_on_text(
     if len(new) < n:
         about += f"; {n:,} were asked for, and the text has no more that come up twice"
     append_pieces(parts.pipeline, parts.size, new)
-    source_ids = np.concatenate([np.arange(parts.size), np.full(len(new), -1)])
-    return Built(with_pipeline(source, parts.pipeline), about, source_ids, {})
+    made = with_pipeline(source, parts.pipeline)
+    return Built(made, about, ids_before(source, made), {})
 
 
 def check_extends(source: PreTrainedTokenizerBase, target: PreTrainedTokenizerBase) -> None:

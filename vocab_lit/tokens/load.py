@@ -5,27 +5,29 @@
 # %% ../../nbs/02_tokens/14_load.ipynb #5e05173b
 from __future__ import annotations
 
-import contextlib
 import json
+import logging
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import sentencepiece
-from tokenizers import Tokenizer
 
 from ..text.errors import first_line, reading
 from ..text.files import read_json
 from ..text.hub import hub_name
-from .pipeline import SPECIAL_ROLES, save_tokenizer
+from .pipeline import save_tokenizer
+from .sentencepiece_model import TRIALS, as_specified, in_groups, tokenized_otherwise
 from .train import BERT_ROLES, ROBERTA_ROLES
-from .vocab import no_collection
+from .vocab import backend_of, no_collection
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase, PreTrainedTokenizerFast
 
+log = logging.getLogger("vocab_lit")
+
 # %% auto #0
-__all__ = ['load_tokenizer', 'check_loads_again']
+__all__ = ['log', 'load_tokenizer', 'check_loads_again']
 
 # %% ../../nbs/02_tokens/14_load.ipynb #46388979
 @no_collection()
@@ -47,8 +49,8 @@ def load_tokenizer(source: str | Path) -> PreTrainedTokenizerBase:
     FileNotFoundError
         Where the folder has no tokenizer, or the name is no folder and the Hub cannot be reached.
     ValueError
-        Where a file is damaged, a tokenizer needs Python code of its own, or transformers makes a tokenizer of a
-        SentencePiece model that tokenizes otherwise than the model.
+        Where a file is damaged, a tokenizer needs Python code of its own, or none can be made that tokenizes as the
+        folder's SentencePiece model does.
 
     Examples
     --------
@@ -65,8 +67,9 @@ def load_tokenizer(source: str | Path) -> PreTrainedTokenizerBase:
             tokenizer = _from_json(path) if path.is_file() else _from_folder(path)
             if not tokenizer.model_max_length > 0:  # a TypeError where it is no number
                 raise ValueError(f"model_max_length is {tokenizer.model_max_length}")
-            return tokenizer
-    return AutoTokenizer.from_pretrained(hub_name(source, "tokenizer.json", "tokenizer"), trust_remote_code=False)
+            return _checked(tokenizer)
+    name = hub_name(source, "tokenizer.json", "tokenizer")
+    return _checked(AutoTokenizer.from_pretrained(name, trust_remote_code=False))
 
 
 def _from_folder(path: Path) -> PreTrainedTokenizerBase:
@@ -75,10 +78,9 @@ def _from_folder(path: Path) -> PreTrainedTokenizerBase:
         return _from_configured_json(path)
     if model := _sentencepiece_model(path):
         return _from_sentencepiece(path, *model)
-    config = read_json(path / "tokenizer_config.json")
-    if named := config.get("tokenizer_class"):
+    if named := _named(path):
         return _by_class(path, named)
-    return _from_vocabulary(path, config.get("model_max_length", 512))
+    return _from_vocabulary(path)
 
 
 def _from_configured_json(path: Path) -> PreTrainedTokenizerBase:
@@ -94,17 +96,23 @@ def _from_configured_json(path: Path) -> PreTrainedTokenizerBase:
         return _from_json(path / "tokenizer.json")
 
 
-def _from_vocabulary(path: Path, max_length: int) -> PreTrainedTokenizerBase:
+def _from_vocabulary(path: Path) -> PreTrainedTokenizerBase:
     "BERT's tokenizer from vocab.txt, or RoBERTa's or GPT-2's from vocab.json and merges.txt."
-    from transformers import BertTokenizerFast, GPT2TokenizerFast, RobertaTokenizer  # pyright: ignore[reportAttributeAccessIssue]
+    from transformers import BertTokenizer, GPT2Tokenizer, RobertaTokenizer
 
     words, vocab, merges = (path / name for name in ("vocab.txt", "vocab.json", "merges.txt"))
     if words.is_file():
-        cased = any(piece[:1].isupper() for piece in words.read_text(encoding="utf-8").split("\n"))
-        return BertTokenizerFast(vocab=str(words), do_lower_case=not cased, model_max_length=max_length)
+        pieces = words.read_text(encoding="utf-8").split("\n")
+        if "[UNK]" not in pieces:
+            hint = "name the tokenizer_class in a tokenizer_config.json"
+            raise ValueError(f"{words} is not BERT's: it lacks [UNK]; {hint}")
+        cased = any(piece[:1].isupper() for piece in pieces)
+        said = "do_lower_case" in read_json(path / "tokenizer_config.json")
+        case: dict[str, Any] = {} if said else dict(do_lower_case=not cased)
+        return BertTokenizer.from_pretrained(path, **case)
     if vocab.is_file() and merges.is_file():
-        family = RobertaTokenizer if "<mask>" in read_json(vocab) else GPT2TokenizerFast
-        return family(vocab=str(vocab), merges=str(merges), model_max_length=max_length)
+        family = RobertaTokenizer if "<mask>" in read_json(vocab) else GPT2Tokenizer
+        return family.from_pretrained(path)
     raise _no_tokenizer(path)
 
 
@@ -115,13 +123,52 @@ def _no_tokenizer(path: Path) -> FileNotFoundError:
         f"vocab.txt (BERT), or vocab.json and merges.txt (GPT-2, RoBERTa). It has: {files or 'nothing'}"
     )
 
+# %% ../../nbs/02_tokens/14_load.ipynb #44ac43e4
+def _checked(tokenizer: PreTrainedTokenizerBase) -> PreTrainedTokenizerBase:
+    "A tokenizer that was loaded, without dropout; `ValueError` where it numbers tokens otherwise than its files."
+    if not tokenizer.is_fast:
+        return tokenizer  # whoever needs a fast one says so
+    _check_added(tokenizer)
+    try:
+        tokenizer(list(TRIALS))
+    except Exception as e:  # of the tokenizers library: the vocabulary has no unknown token
+        raise ValueError(f"it fails on a character that is not in its vocabulary ({first_line(e)})") from None
+    model: Any = backend_of(tokenizer).model
+    if getattr(model, "dropout", None):
+        log.warning("BPE dropout of %g is left out: it divides a text otherwise each time", model.dropout)
+        model.dropout = None
+    return tokenizer
+
+
+def _check_added(tokenizer: PreTrainedTokenizerBase) -> None:
+    "`ValueError` where an added token has another id than the files say, or that of another token."
+    backend = backend_of(tokenizer)
+    for id, token in tokenizer.init_kwargs.get("added_tokens_decoder", {}).items():
+        if (now := backend.token_to_id(str(token))) != id:
+            hint = f"and transformers gives it {now}; mend the ids of its added tokens, or leave the token out"
+            raise ValueError(f"the token {str(token)!r} has the id {id} in its files, {hint}")
+    for id, token in backend.get_added_tokens_decoder().items():
+        if (piece := backend.model.id_to_token(id)) not in (None, token.content):
+            hint = f"which is that of {piece!r}; write a vocabulary whose ids have no gaps"
+            raise ValueError(f"the token {token.content!r} is added under the id {id}, {hint}")
+
 # %% ../../nbs/02_tokens/14_load.ipynb #1ae20cbe
-def _by_class(path: Path, named: str) -> PreTrainedTokenizerBase:
-    "The tokenizer of a class that a configuration names, made from what files there are."
+def _named(path: Path) -> str | None:
+    "What a folder says of its tokenizer: the class, or else the kind of the model."
+    tokenizer, model = (read_json(path / name) for name in ("tokenizer_config.json", "config.json"))
+    return tokenizer.get("tokenizer_class") or model.get("tokenizer_class") or model.get("model_type")
+
+
+def _by_class(
+    path: Path,
+    named: str,
+    vocab_file: str | None = None,  # that the class may not look for
+) -> PreTrainedTokenizerBase:
+    "The tokenizer that transformers takes for what a folder says, made from what files there are."
     from transformers import AutoTokenizer
 
     try:
-        tokenizer = AutoTokenizer.from_pretrained(path, trust_remote_code=False)
+        tokenizer = AutoTokenizer.from_pretrained(path, trust_remote_code=False, vocab_file=vocab_file)
     except Exception as e:  # missing libraries, missing files, unknown classes
         if "custom code" in str(e):
             hint = "which is not run here; put a tokenizer.json into the folder"
@@ -135,84 +182,50 @@ def _by_class(path: Path, named: str) -> PreTrainedTokenizerBase:
     return tokenizer
 
 
-def _sentencepiece_model(path: Path) -> tuple[str, sentencepiece.SentencePieceProcessor] | None:
-    "The name of a folder's SentencePiece model and the model, if there is one."
+def _sentencepiece_model(path: Path) -> tuple[Path, sentencepiece.SentencePieceProcessor] | None:
+    "A folder's file with a SentencePiece model and the model, if there is one."
     for file in sorted(path.glob("*.model")):
         try:
-            return file.name, sentencepiece.SentencePieceProcessor(model_file=str(file))
+            return file, sentencepiece.SentencePieceProcessor(model_file=str(file))
         except (OSError, RuntimeError):  # tiktoken's files have such names as well
             continue
     return None
 
 
-def _from_sentencepiece(path: Path, file: str, model: sentencepiece.SentencePieceProcessor) -> PreTrainedTokenizerBase:
-    "The tokenizer that transformers makes of a SentencePiece model, if it tokenizes as the model does."
-    from transformers import AutoTokenizer, LlamaTokenizer
+def _from_sentencepiece(path: Path, file: Path, model: sentencepiece.SentencePieceProcessor) -> PreTrainedTokenizerBase:
+    "The tokenizer that transformers makes of a SentencePiece model, with the model's pipeline where it lacks a step."
+    from transformers import PreTrainedTokenizerFast
     from transformers.utils import is_protobuf_available  # pyright: ignore[reportPrivateImportUsage]
 
     if not is_protobuf_available():
         hint = "which takes the package protobuf (pip install protobuf)"
-        raise ValueError(f"{path} has no tokenizer.json, and it has to be made from {file}, {hint}")
-    for tokenizer_class in (AutoTokenizer, LlamaTokenizer):  # some configurations name a class that leaves out a step
-        with contextlib.suppress(Exception):
-            tokenizer = tokenizer_class.from_pretrained(path, trust_remote_code=False)
-            if tokenizer.is_fast and _tokenizes_like(tokenizer, model):
-                return tokenizer
+        raise ValueError(f"{path} has no tokenizer.json, and it has to be made from {file.name}, {hint}")
+    if named := _named(path):
+        made = _by_class(path, named, vocab_file=str(file))
+    else:
+        made = PreTrainedTokenizerFast.from_pretrained(path, vocab_file=str(file))
+    if tokenized_otherwise(made, model) is None:
+        return made
+    made = as_specified(made, file)
+    if (text := tokenized_otherwise(made, model)) is None:
+        return made
     hint = "put the model's tokenizer.json into the folder"
-    raise ValueError(f"{path}: transformers makes no tokenizer of {file} that tokenizes as SentencePiece does; {hint}")
-
-
-def _tokenizes_like(tokenizer: PreTrainedTokenizerBase, model: sentencepiece.SentencePieceProcessor) -> bool:
-    "Whether a tokenizer and a SentencePiece model tokenize texts the same, which are made of the model's pieces."
-    plain = [i for i in range(len(model)) if not (model.is_control(i) or model.is_unknown(i) or model.is_byte(i))]
-    texts = [model.decode(ids) for ids in _groups(plain)]
-    return all(tokenizer.tokenize(text) == model.encode(text, out_type=str) for text in texts)
+    raise ValueError(f"{path}: no tokenizer made of {file.name} tokenizes {text!r} as SentencePiece does; {hint}")
 
 
 def _from_json(path: Path) -> PreTrainedTokenizerFast:
     "A tokenizer.json with the special tokens that special_tokens_map.json or tokenizer_config.json beside it names."
     from transformers import PreTrainedTokenizerFast
 
-    beside = read_json(path.parent / "tokenizer_config.json") | read_json(path.parent / "special_tokens_map.json")
-    named: dict[str, Any] = {role: token for role, token in beside.items() if role in SPECIAL_ROLES and token}
-    named = {role: t["content"] if isinstance(t, dict) else t for role, t in named.items()}
     try:
-        backend = Tokenizer.from_file(str(path))
+        made = PreTrainedTokenizerFast.from_pretrained(path.parent, tokenizer_file=str(path))
     except Exception as e:
         raise ValueError(f"{path}: not a tokenizer.json of the tokenizers library ({e})") from None
+    known = made.get_vocab()
     for roles in (ROBERTA_ROLES, BERT_ROLES):
-        if not named and all(backend.token_to_id(t) is not None for t in roles.values()):
-            named = roles
-    sides = {name: beside[name] for name in ("padding_side", "truncation_side") if beside.get(name)}
-    made = PreTrainedTokenizerFast(
-        tokenizer_object=backend,
-        model_max_length=beside.get("model_max_length", 512),
-        extra_special_tokens=[t for t in _extra_special(beside) if backend.token_to_id(t) is not None],
-        **named,
-        **sides,
-    )
-    made.chat_template = _chat_template(path.parent, beside.get("chat_template"))
+        if not made.special_tokens_map and known.keys() >= set(roles.values()):
+            made.add_special_tokens(roles)
     return made
-
-
-def _extra_special(config: dict[str, Any]) -> list[str]:
-    "The special tokens without a role that a configuration names, in a list or by names of their own."
-    tokens = config.get("extra_special_tokens") or config.get("additional_special_tokens") or []
-    tokens = tokens.values() if isinstance(tokens, dict) else tokens
-    return [t["content"] if isinstance(t, dict) else t for t in tokens]
-
-
-def _chat_template(folder: Path, configured: str | list[dict[str, str]] | None) -> str | dict[str, str] | None:
-    "The template of a folder, or several by name: files of their own before those of the configuration."
-    if isinstance(configured, list):
-        templates = {t["name"]: t["template"] for t in configured}
-    else:
-        templates = {"default": configured} if configured else {}
-    files = folder.glob("additional_chat_templates/*.jinja")
-    templates |= {file.stem: file.read_text(encoding="utf-8") for file in files}
-    if (file := folder / "chat_template.jinja").is_file():
-        templates["default"] = file.read_text(encoding="utf-8")
-    return templates.get("default") if templates.keys() <= {"default"} else templates
 
 # %% ../../nbs/02_tokens/14_load.ipynb #ba0955e4
 def check_loads_again(
@@ -227,19 +240,13 @@ def check_loads_again(
         return  # the class that the folder names is taken
     with tempfile.TemporaryDirectory() as folder:
         save_tokenizer(tokenizer, folder)
-        Path(folder, "config.json").write_text(json.dumps(dict(model_type=model_type)), encoding="utf-8")
+        Path(folder, "config.json").write_text(json.dumps(dict(model_type=model_type)), encoding="utf-8", newline="\n")
         loaded = AutoTokenizer.from_pretrained(folder, trust_remote_code=False)
     ordinary = sorted(set(tokenizer.get_vocab().values()) - set(tokenizer.all_special_ids))
-    texts = tokenizer.batch_decode(_groups(ordinary))
+    texts = [*tokenizer.batch_decode(in_groups(ordinary)), *TRIALS]
     if loaded(texts)["input_ids"] != tokenizer(texts)["input_ids"]:
         hint = "give one with the model's own pipeline, or have it trained without --kind"
         raise ValueError(
             f"transformers loads the tokenizer of a {model_type} model as a {type(loaded).__name__}, which tokenizes "
             f"otherwise than the target tokenizer; {hint}"
         )
-
-
-def _groups(ids: list[int], n: int = 25, size: int = 8) -> list[list[int]]:
-    "Ids from a whole vocabulary in so many groups, to make texts of."
-    chosen = ids[:: max(1, len(ids) // (n * size))]
-    return [chosen[i : i + size] for i in range(0, len(chosen), size)]

@@ -29,7 +29,7 @@ from vocab_lit.tokens.train import (
     check_size,
     covered_characters,
     unigram_pieces,
-    wordpiece_vocab,
+    wordpiece_parts,
 )
 from .vocab import FALLBACK_PIECES, Dialect, backend_of, is_reserved, read_dialect, read_pipeline
 
@@ -175,8 +175,9 @@ def _wordpiece_model(lines: TrainingText, wanted: _Wanted) -> dict[str, Any]:
     "Pieces of a WordPiece model, its special tokens first."
     backend, coverage = wanted.backend, wanted.character_coverage
     splits, continuation = backend.pre_tokenizer or pre_tokenizers.WhitespaceSplit(), wanted.dialect.continuation
-    vocab = wordpiece_vocab(lines, wanted.model_size, coverage, wanted.first, backend.normalizer, splits, continuation)
-    return dict(vocab=vocab)
+    longest = wanted.pipeline["model"]["max_input_chars_per_word"]
+    characters = backend.normalizer, splits, continuation, longest
+    return wordpiece_parts(lines, wanted.model_size, coverage, wanted.first, *characters)
 
 
 _BY_MODEL: dict[str, Callable[[TrainingText, _Wanted], dict[str, Any]]] = {
@@ -219,6 +220,7 @@ def train_in_own_pipeline(
     character_coverage: float = 1.0,  # share of the text whose characters are kept, where these are not bytes
     split_digits: bool = False,  # every digit is a token of its own, also where that is not so in the source
     keep_reserved: bool = False,  # keep the tokens that stand for nothing yet
+    at_most: bool = False,  # a text that does not fill the vocabulary makes a smaller one
 ) -> PreTrainedTokenizerFast:
     "Train a vocabulary for the source's own pipeline; `ValueError` where the text cannot fill it."
     text = TrainingText(lines, "tokenizer", template_lines(source), _LEAST_COPIES)
@@ -231,4 +233,4 @@ def train_in_own_pipeline(
     single_digits = split_digits or digits_are_single(pipeline, dialect)
     size = text.room(vocab_size, least)
     model, lacking = _trained(text, _Wanted(source, pipeline, first, last, size, character_coverage, single_digits))
-    return check_size(with_pipeline(source, with_vocabulary(pipeline, model, lacking)), text, vocab_size)
+    return check_size(with_pipeline(source, with_vocabulary(pipeline, model, lacking)), text, vocab_size, at_most)

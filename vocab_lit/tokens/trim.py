@@ -25,7 +25,16 @@ from vocab_lit.tokens.pipeline import (
     with_vocabulary,
 )
 from .settings import TrimSettings
-from .vocab import BYTES, FALLBACK, backend_of, components, no_collection, read_dialect, read_pipeline
+from vocab_lit.tokens.vocab import (
+    BYTES,
+    FALLBACK,
+    backend_of,
+    check_ids,
+    components,
+    no_collection,
+    read_dialect,
+    read_pipeline,
+)
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
@@ -57,7 +66,22 @@ class Parts:
         self.ids: dict[str, int] = {piece: i for i, (piece, _) in enumerate(vocab)} if listed else vocab
         added = sorted(self.pipeline["added_tokens"], key=lambda a: a["id"])
         self.last = {a["content"]: a["id"] for a in added if a["content"] not in self.ids}  # that the model lacks
+        check_ids(tokenizer.get_vocab())
+        self._check_model()
         self.size = 1 + max([*self.ids.values(), *self.last.values()])
+
+    def _check_model(self) -> None:
+        "`ValueError` where the model does not divide a text alike each time, or its unknown token has two ids."
+        if self.model.get("dropout"):
+            hint = "set tokenizer.backend_tokenizer.model.dropout = None"
+            raise ValueError(f"the tokenizer has BPE dropout, and divides a text otherwise each time; {hint}")
+        listed = self.model.get("unk_id")  # of a Unigram model
+        if listed is None:
+            return
+        piece = self.model["vocab"][listed][0]
+        if self.ids[piece] != listed:
+            what = f"the unknown token {piece!r} stands twice in the vocabulary, under {listed} and {self.ids[piece]}"
+            raise ValueError(f"{what}; give one of them another name")
 
     @property
     def spells_bytes(self) -> bool:
@@ -279,12 +303,16 @@ def _in_text(parts: Parts, counts: Mapping[str, np.ndarray]) -> dict[str, np.nda
     return ordinary
 
 
+def _always_kept(parts: Parts) -> str:
+    "The tokens that stay whatever the texts need, in words."
+    return f"special tokens and {'bytes' if parts.spells_bytes else 'single characters'}"
+
+
 def _check_room(parts: Parts, always: int, settings: TrimSettings) -> None:
     "`SettingError` where what stays in any case is more than there is room for."
     if settings.vocab_size and always > settings.vocab_size:
-        what = "bytes" if parts.spells_bytes else "single characters"
         fewer = " or give --characters none" if settings.characters != "none" and not parts.spells_bytes else ""
-        problem = f"special tokens and {what} alone are {always:,}; ask for more{fewer}"
+        problem = f"{_always_kept(parts)} alone are {always:,}; ask for more{fewer}"
         raise SettingError("vocab_size", f" {settings.vocab_size:,}: {problem}")
 
 
@@ -347,5 +375,6 @@ def trim(
         if len(kept) + len(needed) <= most:
             kept |= needed
     pipeline, ids = keep_tokens(parts, kept)
-    about = f"{parts.size:,} tokens are trimmed to {len(ids):,}: {always:,} stay in any case, the texts need the others"
+    needed = f"{len(ids) - always:,} that the texts need, and {always:,} {_always_kept(parts)}, which always stay"
+    about = f"{parts.size:,} tokens are trimmed to {len(ids):,}: {needed}"
     return Built(with_pipeline(source, pipeline), about, np.array(ids), counts)

@@ -9,7 +9,7 @@ import csv
 import math
 import shlex
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import count, repeat
 from pathlib import Path
@@ -20,11 +20,13 @@ from tqdm.auto import tqdm
 
 from ..text.corpus import Amount, sample_lines, split_lines
 from ..text.files import write_text
+from ..text.scripts import script_name, script_of
 from .continued import extend_on_text
 from .like import train_tokenizer_like
 from .pipeline import Built, with_pipeline
+from .train import TooManyCharacters
 from .trim import Parts, keep_tokens, kept_in_any_case, trim
-from .vocab import Fit, Vocab, fit, overlap, script_counts, script_name, sum_fits
+from .vocab import Fit, Vocab, fit, overlap, sum_fits
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase, PreTrainedTokenizerFast
@@ -32,7 +34,8 @@ if TYPE_CHECKING:
 # %% auto #0
 __all__ = ['SIZES', 'LOST', 'FEW_OF_SCRIPT', 'MOST_LETTERS', 'TWICE', 'LONGER', 'LITTLE', 'WORTH', 'FEW_LINES', 'SAMPLE',
            'HELD_OUT', 'length_ratio', 'first_tokens', 'largest_tokenizer', 'ModelSize', 'costs', 'Measured',
-           'last_worth', 'Verdict', 'missing_scripts', 'lost_letters', 'sampled', 'Beside', 'judge', 'write_curve']
+           'last_worth', 'Verdict', 'script_counts', 'missing_scripts', 'lost_letters', 'sampled', 'Beside', 'judge',
+           'write_curve']
 
 # %% ../../nbs/02_tokens/11_verdict.ipynb #5e2d1c06
 _GROUPS = 10  # of held-out lines, for the standard error
@@ -78,13 +81,20 @@ def largest_tokenizer(
     source: PreTrainedTokenizerBase,
     lines: Sequence[str],
 ) -> PreTrainedTokenizerFast:  # `ValueError` where the text fills none
-    "A tokenizer like the source's, of the largest of `SIZES` that a text can fill."
+    "A tokenizer like the source's, of the largest of `SIZES` that a text fills, or the smallest with room for it."
     characters, problem = sum(map(len, lines)), ValueError("the text is too short for a tokenizer of its own")
     room = [size for size in SIZES if size * _CHARACTERS_PER_TOKEN <= characters] or SIZES[:1]
     for size in reversed(room):
         try:
             return train_tokenizer_like(source, lines, size)
         except ValueError as e:  # too few different words
+            problem = e
+    for size in SIZES[len(room) :]:  # as Chinese needs, with its many characters
+        if not isinstance(problem, TooManyCharacters):
+            break
+        try:
+            return train_tokenizer_like(source, lines, size, at_most=True)
+        except ValueError as e:
             problem = e
     raise problem
 
@@ -179,9 +189,9 @@ def _decide(m: Measured) -> tuple[str, str]:  # keep, trim, extend or replace; a
     if m.beside and m.ratio >= LONGER and m.longer < m.ratio:
         longer += f" ({m.beside['text']} {m.beside['ratio']:.2f} times, which leaves {m.longer:.2f})"
     if m.longer >= TWICE:
-        return "replace", f"{longer}, at least {TWICE:g}"
+        return "replace", f"{longer}; from {TWICE:g} on a vocabulary of its own is worth it"
     if m.longer >= LONGER:
-        return "extend", f"{longer}, at least {LONGER:g}"
+        return "extend", f"{longer}; from {LONGER:g} on more tokens are worth it"
     needs = f"{longer}, less than {LONGER:g}, and needs {m.needed:.0%} of the vocabulary"
     return ("trim", f"{needs}, less than {LITTLE:.0%}") if m.needed < LITTLE else ("keep", needs)
 
@@ -262,6 +272,20 @@ class Verdict:
             "extend": f"vocab-lit transplant {given} --extend {self.asked} --expansion continued --out DIR",
             "replace": f"vocab-lit transplant {given} --vocab-size {self.asked} --out DIR",
         }[self.what]
+
+
+def script_counts(
+    texts: Iterable[str],
+    is_counted: Callable[[str], bool],  # of a character
+) -> Counter[str]:  # {ISO 15924: characters}
+    "Count the characters of texts by script; each different character is looked at once."
+    characters, scripts = Counter(), Counter()
+    for text in texts:
+        characters.update(text)
+    for character, n in characters.items():
+        if is_counted(character):
+            scripts[script_of(character)] += n
+    return scripts
 
 
 def missing_scripts(
@@ -354,7 +378,7 @@ def _text_and_shared(source: Vocab, own: PreTrainedTokenizerBase) -> tuple[np.nd
 def _curve(compared: _Compared) -> list[dict[str, Any]]:
     "The length of a text by the size of a vocabulary of its own, and with the source's extended by as many."
     own, small = compared.own, compared.trimmed
-    sizes = [size for size in SIZES if size <= len(own)]
+    sizes = [*(size for size in SIZES if size < len(own)), len(own)]
     largest, rows = _grown(small, compared.train, len(own)), []
     is_text, is_shared = _text_and_shared(compared.source, own)
     grown_sizes = [len(small) + size for size in sizes]

@@ -10,59 +10,28 @@ import gc
 import json
 import re
 import string
-from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from collections.abc import Hashable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import astuple, dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from fontTools import unicodedata as ucd
 from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers
 
+from ..text.scripts import block_of, script_of
 from .visible import visible, visible_bytes
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase, PreTrainedTokenizerFast
 
 # %% auto #0
-__all__ = ['BYTES', 'CHARACTERS', 'FALLBACK', 'FALLBACK_PIECES', 'ROLES', 'SAME_ROLE', 'script_of', 'script_name',
-           'script_counts', 'Token', 'Dialect', 'components', 'no_collection', 'backend_of', 'read_pipeline',
-           'read_dialect', 'is_reserved', 'read_token', 'Vocab', 'toy_tokenizer', 'match_specials', 'overlap',
-           'lexical_overlap', 'Fit', 'fit', 'sum_fits', 'unk_rate', 'fertility']
+__all__ = ['BYTES', 'CHARACTERS', 'FALLBACK', 'FALLBACK_PIECES', 'ROLES', 'SAME_ROLE', 'Token', 'Dialect', 'components',
+           'no_collection', 'backend_of', 'read_pipeline', 'read_settings', 'read_dialect', 'is_reserved', 'read_token',
+           'check_ids', 'Vocab', 'toy_tokenizer', 'match_specials', 'overlap', 'lexical_overlap', 'Fit', 'fit',
+           'sum_fits', 'unk_rate', 'fertility']
 
 # %% ../../nbs/02_tokens/01_vocab.ipynb #b6a243b4
-_block = functools.lru_cache(maxsize=None)(ucd.block)
-
-
-@functools.cache
-def script_of(character: str) -> str:
-    "The Unicode script of a character, as its ISO 15924 code."
-    return ucd.script(character)
-
-
-def script_name(
-    code: str,  # ISO 15924
-) -> str:  # such as Latin (Latn)
-    "The name of a script, with its code."
-    return f"{ucd.script_name(code, default=code).replace('_', ' ')} ({code})"  # pyright: ignore[reportArgumentType]
-
-
-def script_counts(
-    texts: Iterable[str],
-    is_counted: Callable[[str], bool],  # of a character
-) -> Counter[str]:  # {ISO 15924: characters}
-    "Count the characters of texts by script; each different character is looked at once."
-    characters, scripts = Counter(), Counter()
-    for text in texts:
-        characters.update(text)
-    for character, n in characters.items():
-        if is_counted(character):
-            scripts[script_of(character)] += n
-    return scripts
-
-
 def _majority(values: list[str], default: str) -> str:
     "The most frequent value, the first seen in a tie."
     return max(dict.fromkeys(values), key=values.count, default=default)
@@ -113,7 +82,7 @@ class Token:
     @property
     def block(self) -> str:  # Unicode block; "No_Block" where the token has no text
         "The Unicode block most of its characters lie in."
-        return _majority([_block(c) for c in self.text], "No_Block") if self.kind == "text" else "No_Block"
+        return _majority([block_of(c) for c in self.text], "No_Block") if self.kind == "text" else "No_Block"
 
     @property
     def is_symbol(self) -> bool:
@@ -176,6 +145,25 @@ def read_pipeline(
     "A tokenizer's own description of what it does; `ValueError` for one that has none."
     with no_collection():
         return json.loads(backend_of(tokenizer).to_str())
+
+
+_BPE_OPTIONS = ("dropout", "unk_token", "continuing_subword_prefix", "end_of_word_suffix", "fuse_unk", "byte_fallback")
+_BPE_OPTIONS += ("ignore_merges",)
+
+
+def read_settings(
+    tokenizer: PreTrainedTokenizerBase,  # a fast tokenizer of transformers
+) -> dict[str, Any]:  # as `read_pipeline`, but for the pieces and merges of a BPE model
+    "What a tokenizer does, without the lists of a BPE model, which are nearly all of its description."
+    backend = backend_of(tokenizer)
+    if not isinstance(backend.model, models.BPE):
+        return read_pipeline(tokenizer)  # the library does not tell all options of the other models
+    options = {name: value for name in _BPE_OPTIONS if (value := getattr(backend.model, name)) is not None}
+    bare = Tokenizer(models.BPE(**options))
+    for name in ("normalizer", "pre_tokenizer", "post_processor", "decoder"):
+        setattr(bare, name, getattr(backend, name))
+    added = [dict(id=id) | t.__getstate__() for id, t in backend.get_added_tokens_decoder().items()]
+    return json.loads(bare.to_str()) | dict(added_tokens=added)
 
 
 def _mark_of(part: Mapping[str, Any]) -> str:
@@ -264,6 +252,14 @@ def read_token(
 ROLES = ("bos", "eos", "unk", "sep", "pad", "cls", "mask")  # as transformers names them
 
 
+def check_ids(pieces: Mapping[str, int]) -> None:  # {piece: id}, added tokens included
+    "`ValueError` where two tokens have one id."
+    owner = {id: piece for piece, id in pieces.items()}
+    if clash := next((piece for piece, id in pieces.items() if owner[id] != piece), None):
+        hint = "give every token an id of its own, and every id below them a token, such as [unused1]"
+        raise ValueError(f"{clash!r} and {owner[pieces[clash]]!r} have one id, {pieces[clash]}; {hint}")
+
+
 class Vocab:
     """The vocabulary of a tokenizer: one canonical `Token` per id, which is the row of its embedding.
 
@@ -284,7 +280,7 @@ class Vocab:
     Raises
     ------
     ValueError
-        From `find`, where no token is written so; from `from_tokenizer`, where a tokenizer is not a fast one.
+        From `find`, where no token is written so; from `from_tokenizer`, where it is not fast or two tokens have an id.
 
     Notes
     -----
@@ -335,17 +331,17 @@ class Vocab:
 
     @classmethod
     def _read(cls, tokenizer: PreTrainedTokenizerBase) -> Vocab:
-        pipeline, pieces = read_pipeline(tokenizer), tokenizer.get_vocab()
-        dialect = read_dialect(pipeline)
-        added = {a["id"]: a for a in pipeline["added_tokens"]}
+        settings, pieces = read_settings(tokenizer), tokenizer.get_vocab()
+        check_ids(pieces)
+        dialect = read_dialect(settings)
+        added = {a["id"]: a for a in settings["added_tokens"]}
         special = set(tokenizer.all_special_ids) | {i for i, a in added.items() if a["special"]}
-        vocab = pipeline["model"]["vocab"]
-        in_model = {piece for piece, _ in vocab} if isinstance(vocab, list) else vocab.keys()
+        id_in_model = backend_of(tokenizer).model.token_to_id
         by_id = {}
         for piece, i in pieces.items():
             if i in special:
                 by_id[i] = Token(i, piece, piece, False, "special")
-            elif i in added and (piece not in in_model or _is_undialectal(piece, dialect)):
+            elif i in added and (id_in_model(piece) is None or _is_undialectal(piece, dialect)):
                 by_id[i] = _plain_token(i, piece, dialect)
             else:
                 by_id[i] = read_token(i, piece, dialect)
@@ -390,13 +386,17 @@ class Vocab:
         self,
         text: str,  # a piece as the tokenizer writes it, or plain text; text after a space starts a word
     ) -> list[Token]:  # word-initial before others
-        "The tokens written so; `ValueError` names those that the text begins with where there is none."
+        "The tokens written so; `ValueError` names those of the text where there is none."
         if matches := [t for t in self.tokens if _is_written(t, text)]:
             return sorted(matches, key=lambda t: not t.word_start)
-        beginnings = (t for t in self.tokens if t.kind == "text" and len(t.text) > 1)
-        near = sorted((t.shown for t in beginnings if text.strip().startswith(t.text)), key=len)[-5:]
-        hint = f"; it begins with {', '.join(near)}" if near else ""
-        raise ValueError(f"no token {text!r} in this vocabulary of {len(self)}{hint}")
+        raise ValueError(f"no token {text!r} in this vocabulary of {len(self):,}{self._divided(text)}")
+
+    def _divided(self, text: str) -> str:
+        "How the tokenizer divides a text, as the end of a message."
+        if self.tokenizer is None or not text.strip():
+            return ""
+        ids = self.tokenizer(text, add_special_tokens=False, verbose=False)["input_ids"]
+        return f"; its tokens are {' '.join(self[id].shown for id in ids)}"
 
 
 def _is_undialectal(piece: str, dialect: Dialect) -> bool:
@@ -412,7 +412,7 @@ def _plain_token(id: int, piece: str, dialect: Dialect) -> Token:
 
 def _is_written(token: Token, text: str) -> bool:
     "Whether a token is written or shown as a text, or has it as its text; after a space only at the start of a word."
-    if text and text in (token.piece, token.shown):
+    if text and (token.piece == text or ("▁" in text or "<" in text) and token.shown == text):
         return True
     starts_word = text.startswith(" ")
     return token.kind == "text" and token.text == text.removeprefix(" ") and (token.word_start or not starts_word)

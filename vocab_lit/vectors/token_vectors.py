@@ -114,7 +114,7 @@ def blocks(
             continue
         whole = ends[-1] + 1 if len(ends) else len(block)
         yield block[:whole]
-        if isinstance(ids, np.memmap):
+        if isinstance(ids, np.memmap) and hasattr(mmap, "MADV_DONTNEED"):  # not on Windows
             mapped: Any = ids
             mapped._mmap.madvise(mmap.MADV_DONTNEED)  # what was read need not stay in memory
         start, length = start + whole, size
@@ -129,17 +129,16 @@ def count_ids(ids: np.ndarray, n: int) -> np.ndarray:  # (n,)
 
 # %% ../../nbs/03_vectors/01_token_vectors.ipynb #761721bf
 def encode_lines(
-    tokenizer: PreTrainedTokenizerBase,
+    tokenizer: PreTrainedTokenizerBase | Vocab,
     lines: Iterable[str],  # text, one sentence or paragraph each
     batch: int = 1000,  # lines tokenized at a time
-    vocab: Vocab | None = None,  # of the tokenizer, where it has been read already
 ) -> np.ndarray:  # int32, -1 after the ids of each line
     "The ids of the tokens of a text, without special tokens."
-    vocab = Vocab.from_tokenizer(tokenizer) if vocab is None else vocab
-    special = np.array([t.kind == "special" for t in vocab])
+    vocab = Vocab.of(tokenizer)
+    special, tokenize = np.array([t.kind == "special" for t in vocab]), vocab.own_tokenizer
 
     def encoded(batch):
-        for ids in tokenizer(batch, add_special_tokens=False, verbose=False)["input_ids"]:
+        for ids in tokenize(batch, add_special_tokens=False, verbose=False)["input_ids"]:
             ids = np.array(ids, np.int32)
             yield np.append(ids[~special[ids]], np.int32(-1))
 
@@ -257,7 +256,7 @@ def pieces_of(vocab: Vocab) -> dict[int, str]:  # {id: piece} of the tokens that
 
 # %% ../../nbs/03_vectors/01_token_vectors.ipynb #478aaffe
 def token_fasttext(
-    tokenizer: PreTrainedTokenizerBase,  # of the target language
+    tokenizer: PreTrainedTokenizerBase | Vocab,  # of the target language
     lines: Iterable[str],  # text in the target language, one sentence or paragraph each
     dim: int = 300,  # length of a vector
     min_count: int = 10,  # tokens that occur less often have no vector
@@ -267,8 +266,8 @@ def token_fasttext(
     window: int = 5,  # largest distance between two tokens that counts
 ) -> TokenVectors:
     "FOCUS's vectors: fastText trained on text cut into tokens (Dobler and de Melo, 2023, Appendix B)."
-    vocab = Vocab.from_tokenizer(tokenizer)
-    words, ids = [t.piece for t in vocab], encode_lines(tokenizer, lines, vocab=vocab)
+    vocab = Vocab.of(tokenizer)
+    words, ids = [t.piece for t in vocab], encode_lines(vocab, lines)
     model = train_fasttext(words, ids, dim, min_count, epochs, seed, threads, window).wv
     trained = ((word, model[word]) for word in model.key_to_index)
     name = f"token fastText ({epochs} epochs, min_count {min_count}, seed {seed})"
@@ -337,7 +336,7 @@ def ppmi_vectors(
 
 
 def token_ppmi(
-    tokenizer: PreTrainedTokenizerBase,  # of the target language
+    tokenizer: PreTrainedTokenizerBase | Vocab,  # of the target language
     lines: Iterable[str],  # text in the target language, one sentence or paragraph each
     dim: int = 64,
     min_count: int = 2,
@@ -345,14 +344,14 @@ def token_ppmi(
     window: int = 10,  # largest distance between two tokens that counts
 ) -> TokenVectors:
     "Vectors of tokens from counts (PPMI; Levy, Goldberg and Dagan, 2015), with a row per token id."
-    vocab = Vocab.from_tokenizer(tokenizer)
-    ids = encode_lines(tokenizer, lines, vocab=vocab)
+    vocab = Vocab.of(tokenizer)
+    ids = encode_lines(vocab, lines)
     matrix, known = ppmi_vectors(ids, len(vocab), dim, window, min_count, seed)
     return TokenVectors(matrix, known, f"token PPMI (min_count {min_count}, seed {seed})")
 
 # %% ../../nbs/03_vectors/01_token_vectors.ipynb #d63b69e1
 def token_vectors(
-    tokenizer: PreTrainedTokenizerBase,
+    tokenizer: PreTrainedTokenizerBase | Vocab,
     lines: Iterable[str],
     method: str = "auto",
     seed: int = 0,
@@ -364,8 +363,8 @@ def token_vectors(
 
     Parameters
     ----------
-    tokenizer : PreTrainedTokenizerBase
-        The target tokenizer.
+    tokenizer : PreTrainedTokenizerBase or Vocab
+        The target tokenizer, or its vocabulary where that has been read.
     lines : iterable of str
         Text in the target language, one sentence or paragraph each.
     method : {"auto", "fasttext", "ppmi"}, default "auto"
