@@ -365,6 +365,11 @@ class Vocab:
     def _exact(self) -> dict[tuple[Hashable, ...], int]:  # {(key, piece): id} of the others
         return {(t.key, t.piece): t.id for t in self.tokens if self._ids[t.key] != t.id}
 
+    @functools.cached_property
+    def scripts(self) -> list[str]:  # as `Token.script`, by id
+        "The script of each token."
+        return [t.script for t in self.tokens]
+
     def id_of(
         self,
         text: str,  # without the space before it
