@@ -86,7 +86,7 @@ class TokenizerClass:
         of = self.of
         if issubclass(of, TokenizersBackend) and "__init__" not in vars(of):
             of = _class_named(STANDS_IN[form.kind])
-        return _empty(of, tuple(options_of(of, form).items()))
+        return _empty(of, tuple((name, json.dumps(value)) for name, value in options_of(of, form).items()))
 
 
 def _class_named(name: str) -> type[PreTrainedTokenizerBase]:
@@ -100,13 +100,12 @@ def _class_named(name: str) -> type[PreTrainedTokenizerBase]:
 @functools.cache
 def _empty(
     of: type[PreTrainedTokenizerBase],
-    options: tuple[tuple[str, Any], ...] = (),
+    options: tuple[tuple[str, str], ...] = (),  # values as JSON
 ) -> PreTrainedTokenizerBase | None:
     "A tokenizer without a vocabulary, if a class of the library tokenizers makes one."
     if not issubclass(of, TokenizersBackend):
         return None
-    given: dict[str, Any] = dict(options)
-    given |= dict(tags_dict={"a": 0}) if "tags_dict" in inspect.signature(of).parameters else {}
+    given: dict[str, Any] = {name: json.loads(value) for name, value in options}
     try:
         return of(**given)
     except ValueError:  # such as Pegasus, which looks for the unknown token
@@ -144,6 +143,7 @@ FLIPPED = (
     "remove_space",
 )
 FAIRSEQ = ["<s>", "<pad>", "</s>", "<unk>"]  # ids that such a class gives a SentencePiece model, whatever its own are
+SPECIAL = {"HerbertTokenizer": [*FAIRSEQ, "<mask>"]}  # of classes that expect ids that they do not make themselves
 BYTES = [f"<0x{byte:02X}>" for byte in range(256)]
 
 
@@ -152,11 +152,20 @@ def _pipeline(tokenizer: PreTrainedTokenizerBase) -> dict[str, Any]:
 
 
 def _special(empty: PreTrainedTokenizerBase) -> list[str]:
-    "The special tokens of a class without a vocabulary that its model has, in the order of their ids."
-    vocab = _pipeline(empty)["model"]["vocab"]
+    "The special tokens that the model of a class has, under ids that the class expects."
+    if type(empty).__name__ in SPECIAL:
+        return SPECIAL[type(empty).__name__]
+    model = _pipeline(empty)["model"]
+    vocab, unknown = model["vocab"], str(empty.unk_token)
     pieces = [piece for piece, _ in vocab] if isinstance(vocab, list) else sorted(vocab, key=vocab.get)
     roles = [str(token) for token in empty.special_tokens_map.values()]
-    return list(dict.fromkeys(piece for piece in (*pieces, *roles) if len(piece) > 1))
+    extra = set(map(str, empty.extra_special_tokens))
+    special = [piece for piece in dict.fromkeys((*pieces, *roles)) if len(piece) > 1 and piece not in extra]
+    if model.get("unk_id") is None or special.index(unknown) == model["unk_id"]:
+        return special
+    others = [piece for piece in special if piece != unknown]
+    others += [f"<unused{i}>" for i in range(model["unk_id"] - len(others))]
+    return [*others[: model["unk_id"]], unknown, *others[model["unk_id"] :]]
 
 
 def _trained(empty: PreTrainedTokenizerBase) -> dict[str, Any]:
@@ -253,11 +262,12 @@ def write_source(c: TokenizerClass, form: Form, folder: Path) -> None:
 
 
 def options_of(of: type[PreTrainedTokenizerBase], form: Form) -> dict[str, Any]:
-    "Options of a class that are not the usual ones, where a form has such."
+    "What a class has to be given, and options that are not the usual ones where a form has such."
     defaults = inspect.signature(of).parameters
+    always = dict(tags_dict={"a": 0, "b": 1}) if "tags_dict" in defaults else {}
     if not form.unusual:
-        return {}
-    told = {name: not defaults[name].default for name in FLIPPED if name in defaults}
+        return always
+    told = always | {name: not defaults[name].default for name in FLIPPED if name in defaults}
     if "strip_accents" in defaults:
         told |= dict(strip_accents=False, do_lower_case=form.named)  # lower case with accents, or upper case
     return told | dict(padding_side="left", truncation_side="left", model_max_length=77)
@@ -281,8 +291,10 @@ def _write_files(c: TokenizerClass, form: Form, folder: Path) -> None:
     if any(name.endswith((".txt", ".json", ".codes", ".tokenizer")) for name in files.values()):
         _write_plain(files, empty, folder)
     _write_config(_told(c, form), folder)
+    extra = [str(token) for token in empty.extra_special_tokens] if empty else []
+    _write_special(extra, folder)
     if form.unusual:
-        _add_by_files(c, folder)
+        _add_by_files(extra, folder)
 
 
 def _write_plain(files: dict[str, str], empty: PreTrainedTokenizerBase | None, folder: Path) -> None:
@@ -310,26 +322,38 @@ def _write_config(told: dict[str, Any], folder: Path) -> None:
 ADDED = ("ndugu", "<|word|>")  # the first begins and ends other words
 
 
-def _add_by_files(c: TokenizerClass, folder: Path) -> None:
+def _write_special(tokens: list[str], folder: Path) -> None:
+    "The special tokens without a role, as version 4 names them."
+    if tokens:
+        told = json.dumps(dict(additional_special_tokens=tokens))
+        (folder / "special_tokens_map.json").write_text(told, encoding="utf-8")
+
+
+def _add_by_files(special: list[str], folder: Path) -> None:
     "Two added tokens, one of them special, in the files of version 4."
     size = len(AutoTokenizer.from_pretrained(folder))
     added = {token: size + i for i, token in enumerate(ADDED)}
     (folder / "added_tokens.json").write_text(json.dumps(added), encoding="utf-8")
-    special: dict[str, Any] = dict(additional_special_tokens=[ADDED[1]])
-    (folder / "special_tokens_map.json").write_text(json.dumps(special), encoding="utf-8")
+    _write_special([*special, ADDED[1]], folder)
+
+
+def oddity(tokenizer: PreTrainedTokenizerBase) -> str:
+    "Where a class puts other ids than those of its special tokens, so that no model has such files; otherwise nothing."
+    if not tokenizer.is_fast:
+        return ""
+    backend = tokenizer.backend_tokenizer
+    around, model = backend.encode(""), json.loads(backend.to_str())["model"]
+    if (put := [backend.id_to_token(i) for i in around.ids]) != around.tokens:
+        return f"around a text stand {around.tokens} with the ids of {put}"
+    if model["type"] == "Unigram" and model["unk_id"] is not None:
+        unknown = model["vocab"][model["unk_id"]][0]
+        return "" if unknown == str(tokenizer.unk_token) else f"what is unknown has the id of {unknown}"
+    return ""
 
 
 def _write_json(c: TokenizerClass, form: Form, folder: Path) -> None:
     "As transformers saves it, from the files of a class where it has some."
-    made = folder / "files"
-    try:
-        write_source(c, Form("files", True, form.unusual), made)
-        if issubclass(c.of, TokenizersBackend) and c.name in ("TokenizersBackend",):
-            raise NoSuchForm
-        tokenizer = AutoTokenizer.from_pretrained(made)
-    except Exception:  # noqa: BLE001
-        tokenizer = _of_vocabulary(c, form)
-    shutil.rmtree(made, ignore_errors=True)
+    tokenizer = _of_files(c, form, folder / "files") or _of_vocabulary(c, form)
     if not tokenizer.is_fast:
         raise NoSuchForm("the class writes no tokenizer.json")
     if form.unusual:
@@ -341,6 +365,20 @@ def _write_json(c: TokenizerClass, form: Form, folder: Path) -> None:
     if not form.named:
         config = json.loads((folder / "tokenizer_config.json").read_text(encoding="utf-8"))
         _write_config({name: value for name, value in config.items() if name != "tokenizer_class"}, folder)
+
+
+def _of_files(c: TokenizerClass, form: Form, folder: Path) -> PreTrainedTokenizerBase | None:
+    "A tokenizer from the files of its class, if it has some."
+    if c.of is TokenizersBackend:
+        return None
+    try:
+        write_source(c, Form("files", True, form.unusual), folder)
+        made = AutoTokenizer.from_pretrained(folder)
+    except Exception:  # noqa: BLE001  whatever a class has against them
+        return None
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+    return None if oddity(made) else made
 
 
 def _of_vocabulary(c: TokenizerClass, form: Form) -> PreTrainedTokenizerBase:

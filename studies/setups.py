@@ -20,6 +20,7 @@ from vocab_lit.tasks.qa import Answer, Question
 from vocab_lit.tasks.registry import TASKS, papers, task_settings
 from vocab_lit.tasks.splits import hold_out
 from vocab_lit.tasks.tagging import Tagged
+from vocab_lit.tasks.task_files import task_files
 from vocab_lit.text.corpus import data_path, mix, read_lines, split_lines
 from vocab_lit.text.phrasebook_tasks import inferences, questions
 from vocab_lit.training.settings import PRESETS, LaptConfig
@@ -169,10 +170,13 @@ def _custom_splits(task: str, language: str, test_only: bool = False, *, files: 
     if not paths:
         expected = f"training, development and test file of {language}, separated by spaces"
         raise ValueError(f"scale custom needs the files of the task: set {task} to {expected}")
-    if test_only or len(paths) == 1:
-        return [], [], read_examples(task, paths[-1])
-    train, *dev, test = [read_examples(task, f) for f in paths]
-    return (train, *dev, test) if dev else (*hold_out(train), test)
+    by_split = task_files(task, paths[-1:] if test_only else paths)
+    if "train" not in by_split:
+        return [], [], read_examples(task, by_split["test"])
+    train, test = (read_examples(task, by_split[split]) for split in ("train", "test"))
+    if "dev" in by_split:
+        return train, read_examples(task, by_split["dev"]), test
+    return (*hold_out(train), test)
 
 
 # source models at mini and on the Hub; of the others XLM-R

@@ -112,6 +112,27 @@ def check_file_lengths(root: Path) -> list[str]:
     return problems
 
 
+def _text_writers(code: str) -> Iterator[tuple[ast.Call, str]]:
+    "The calls that write text to a file, and the argument that says how a line ends."
+    for call in (node for node in ast.walk(ast.parse(code)) if isinstance(node, ast.Call)):
+        name = getattr(call.func, "attr", getattr(call.func, "id", ""))
+        opens = name == "open" and any(isinstance(arg, ast.Constant) and arg.value == "w" for arg in call.args)
+        if opens or (name == "write_text" and isinstance(call.func, ast.Attribute)):
+            yield call, "newline"
+        if name == "to_csv" and call.args:
+            yield call, "lineterminator"
+
+
+def check_line_ends(root: Path) -> list[str]:
+    "The places of the library that end lines of text as the system does."
+    problems = []
+    for path in sorted((root / "vocab_lit").rglob("*.py")):
+        for call, how in _text_writers(path.read_text(encoding="utf-8")):
+            if how not in [keyword.arg for keyword in call.keywords]:
+                problems.append(f"{path.relative_to(root).as_posix()}, line {call.lineno}: {how} is not given")
+    return problems
+
+
 def _contents_problems(root: Path, entries: list[str]) -> list[str]:
     "Rooms of the library that `_toc.yml` lacks, and rooms in it that are gone."
     rooms = {page.parent.name for page in (root / "nbs").glob("*/index.md")}
@@ -144,6 +165,7 @@ CHECKS = {  # what repairs a problem: the check that tells it
     "Give the inner condition a name, or write the choice as a table": check_conditionals,
     "Divide a cell between two thoughts, or move what others could use into the library": check_lengths,
     "Divide a module between two ideas": check_file_lengths,
+    'End lines alike on every system: newline="\\n", lineterminator="\\n"': check_line_ends,
     "Edit notebooks, never generated files, then `make lib`": check_generated,
 }
 

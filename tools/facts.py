@@ -336,7 +336,8 @@ def speed() -> str:
     text = _ratio("memory", "peak memory with 40 MB of text / with 5 MB")
     told = (
         f"FOCUS takes {time:.0f} times less CPU time and {memory:.0f} times less memory than `deepfocus`.",
-        f"LAPT with XLM-R's vocabulary trains {tokens:.1f} times the tokens per CPU-second of the plain Trainer.",
+        f"LAPT of a masked model with XLM-R's vocabulary trains {tokens:.1f} times the tokens per CPU-second "
+        "of the plain Trainer.",
         f"Training on 40 MB of text takes {text:.2f} times the memory of 5 MB.",
     )
     return "\n".join(f"- {line}" for line in told)

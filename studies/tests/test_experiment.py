@@ -263,6 +263,8 @@ def test_tasks_come_from_one_s_own_files(workplace, mini_setup, two_languages):
     assert by_language.splits("ner", "et")[0] == train and by_language.splits("ner", "fi") == ([], [], train)
     with pytest.raises(ValueError, match="test file of sw"):
         by_language.splits("ner", "sw")
+    with pytest.raises(ValueError, match="--ner: give training, development and test file"):
+        get_setup(**options, ner=f"{files} {place / 'test.tsv'}").splits("ner", "et")
 
 
 def test_trees_come_from_constructed_languages_and_from_files(workplace, mini_setup):

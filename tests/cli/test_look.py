@@ -41,7 +41,8 @@ def test_commands_give_tables_and_json(cell_0892a6a7):
     told = run("inspect", place / "model", "--text", place / "sw.txt", "--beside", place / "en.txt", *drawn)
     assert (
         re.search("verdict: (extend|replace) the vocabulary, by (one of )?about", told)
-        and f"{place / 'en.txt'}: " in told
+        and f"in {place / 'en.txt'}" in told
+        and "of another model in other languages" in told
         and "next: vocab-lit transplant" in told
     )
     assert (place / "sizes.png").stat().st_size > 1000 and "tokens_per_word" in (place / "sizes.csv").read_text()

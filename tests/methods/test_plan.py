@@ -64,7 +64,7 @@ def test_explain_and_summary_say_what_the_matrix_says(cell_801048ab):
     assert plan.explain("n2").source.tolist() == ["o2", "o1", "o4"] and plan.explain(2).equals(plan.explain("n2"))
     assert plan.explain(2).weight.tolist() == [0.75, 0.5, -0.25]
     assert plan.explain(3).source[0] == plan.group_text(3) == "sampled from the Gaussian of 50 source tokens (all)"
-    assert plan.summary().embeddings.tolist() == [1, 2, 1] and plan.summary().sources_per_embedding.tolist() == [1, 2.5, 0]
+    assert plan.summary().embeddings.tolist() == [1, 2, 1] and plan.summary().sources.tolist() == [1, 2.5, 0]
     assert plan.summary().share.sum() == 1 and plan.summary().examples.tolist() == ["▁n0", "▁n1 ▁n2", "▁n3"]
     with pytest.raises(ValueError, match="n9"):
         plan.explain("n9")

@@ -93,7 +93,7 @@ def test_explain_and_summary_say_what_the_matrix_says(cell_f8bf1233):
     assert plan.explain("ki").source[0] == "sampled from the Gaussian of 13 source tokens (all)" and plan.group[ki] == 0
     assert plan.summary().embeddings.sum() == len(target) == len(plan)
     assert list(plan.summary().step) == ["Copy", "SameLetter", "Gaussian"]
-    assert plan.summary().sources_per_embedding.tolist() == [1, 3, 0]
+    assert plan.summary().sources.tolist() == [1, 3, 0]
 
 
 @pytest.mark.cell('nbs/04_methods/03_recipe.ipynb', 'cell "applying a plan equals the dense product, row by row" (b69c72d7)')

@@ -135,7 +135,8 @@ def test_advice_has_the_number_of_such_languages_and_none_where_the_records_have
         path = Path(folder, "shared.csv")
         of_ways = dict(ways=dict.fromkeys(trial_ways, {"x": 1}), seeds=dict.fromkeys(trial_ways, [0, 1]))
         write_shared(path, trial, about | of_ways, "A. Reader")
-        said = "POS accuracy of 85 with a target vocabulary, 80 with the source's (cy)"
+        said = "POS accuracy of 85 with a target vocabulary, 80 with the source's, of another model in other languages "
+        said += "(m in cy, text: all)"
         assert field_evidence("replace", True, path) == said
         assert field_evidence("replace", False, path) == "" == field_evidence("extend", True, path)
         assert field_evidence("keep", True, path) == ""

@@ -137,8 +137,9 @@ def test_a_broken_file_is_refused_with_file_line_and_what_to_do(cell_c58bbb5a):
     broken(AMERICAS, "has no pairs in 'quy'; its languages are gn", "quy")
     broken([json.dumps(dict(premise="a", hypothesis="b"))], "broken.tsv, line 1: label missing; a pair has premise")
     objects_line = '{"premise": "a", "hypothesis": "b", "label": "c"}'
-    broken([objects_line, '{"premise": "a"'], "broken.tsv, line 2: not JSON .* at column 16.; write one object a line")
-    broken([objects_line, "[1]"], "line 2: not an object such as")
+    broken([objects_line, '{"premise": "a"'], "broken.tsv, line 2: not a whole JSON object .* at column 16")
+    broken([objects_line, objects_line.replace('"a"', '"\\ud800"')], "broken.tsv, line 2: half a character")
+    broken([objects_line, "[1]"], "line 2: not a JSON object but list; give JSON lines")
     broken(['{"premise": "a", "hypothesis": 3, "label": "c"}'], "line 1: hypothesis is 3; write a text")
     with pytest.raises(ValueError, match="latin.tsv, line 2: not UTF-8"):
         read_pairs(write("latin.tsv", [AMERICAS[0], "1\tde\tschön\tb\tc"], "latin-1"))

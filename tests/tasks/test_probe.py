@@ -206,7 +206,7 @@ def test_features_of_unlike_scales_count_alike(cell_0517944b, cell_48ec337a):
 def test_importing_training_and_tasks_imports_nothing_that_only_some_of_them_need():
     program = """
 import sys
-packages = "conllu", "seqeval", "ufal", "sklearn", "pandas", "datasets", "gensim", "transformers", "accelerate"
+packages = "conllu", "seqeval", "sklearn", "pandas", "datasets", "gensim", "transformers", "accelerate"
 for name in [name for name in sys.modules if name.partition(".")[0] in (*packages, "vocab_lit")]:
     del sys.modules[name]
 from vocab_lit.tasks import finetune, nli, parsing, probe, qa, tagging

@@ -167,7 +167,9 @@ def test_a_broken_file_is_refused_with_file_question_and_what_to_do(cell_17a8c83
     broken(squad({"qas": []}), ", article 1, paragraph 1: context is missing")
     broken([1], ": data is missing")
     broken({"data": []}, " has no questions")
-    broken('{"data": [\n{]}', ", line 2: not JSON")
+    broken('{"data": [\n{]}', ", line 2: not a whole JSON object")
+    broken("[" * 100_000, ": JSON that is nested too deeply")
+    broken(json.dumps(with_qa(qa("n1", "\ud83d?", ("Nil", 4)))), ": half a character .*ud83d")
     with pytest.raises(FileNotFoundError, match="nowhere.json: no such file of questions"):
         read_squad(folder / "nowhere.json")
 

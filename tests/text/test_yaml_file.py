@@ -49,6 +49,11 @@ def test_every_value_has_its_line_and_what_is_no_yaml_is_told_with_its_own(cell_
         ("a: 1\nb:\n  c: 1\n  c: 2", "x.yml, line 4: c is said twice"),
         ("text: [a", "x.yml, line 1: not YAML: "),
         ("text: [{language}.txt]", "put names with {language} in quotes"),
+        ("a: 1\nb: " + "[" * 500, "x.yml: YAML that is nested too deeply"),
+        ("a: &a [1]\nb: &b [x, *b]", "x.yml, line 2: a value that is part of itself"),
+        ("a: 1\nb: 2026-13-45", "x.yml: not YAML: month must be in 1..12; put text that looks like a date"),
+        ('a: 1\nb: "\\ud800"', "x.yml, line 2: half a character"),
+        ("a0: &a0 [x]\n" + "".join(f"a{i + 1}: &a{i + 1} [{f'*a{i}, ' * 9}]\n" for i in range(30)), "x.yml, line 7: more"),
         ("# nothing", "x.yml: the setup is empty; give at least one line"),
     ):
         (place / "x.yml").write_text(text, encoding="utf-8")

@@ -128,6 +128,7 @@ def test_what_cannot_be_trained_is_refused_in_one_line(cell_bc2e044b):
     error = pytest.raises(ValueError, train_tokenizer, few, "unigram", 30_000).value
     reached = int(regex.search(r"at most (\d+)", str(error))[1])
     assert len(train_tokenizer(few, "unigram", reached)) == reached
+    assert len(train_tokenizer(few, "unigram", 30_000, at_most=True)) == reached
 
 
 @pytest.mark.cell('nbs/02_tokens/02_train.ipynb', 'cell "SentencePiece gets a sample of text that is too large for it, and that is said" (6a3f0901)')

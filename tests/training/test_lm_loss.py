@@ -103,10 +103,35 @@ def test_no_more_logits_are_held_at_a_time_than_allowed(cell_b1c50a07, cell_c496
     hook = gpt.lm_head.register_forward_hook(lambda module, args, logits: seen.append(logits.shape[1]))
     lm_loss(gpt, blocks[:8], blocks[:8], max_logits=40 * 500).backward()
     hook.remove()
-    assert max(seen) == 40 and sum(seen) == 2 * 8 * 31  # once forward, once again for the gradient
+    assert max(seen) == 40 and sum(seen) == 8 * 31  # each position once
     nothing = lm_loss(gpt, blocks[:2], torch.full_like(blocks[:2], -100), "sum")
     nothing.backward()
     assert nothing.item() == 0
+    loss = lm_loss(gpt, blocks[:8], blocks[:8], "sum", max_logits=40 * 500)
+    loss.backward()
+    assert loss.grad_fn.gradients is None  # kept no longer than they are needed
+
+
+@pytest.mark.cell('nbs/06_training/02_lm_loss.ipynb', 'cell "parts also agree in half precision, where the output matrix stays as it is, and without gradients" (fefa8de7)')
+def test_parts_also_agree_in_half_precision_where_the_output_matrix_stays_as_it_is_and_without_gradients(cell_b1c50a07, cell_c496115a, cell_b1c50a08):
+    llama = next(model for model in tiny_models if isinstance(model, LlamaForCausalLM))
+    few, batch = 7 * 500, (blocks[:4], blocks[:4])
+
+
+    def relative_distance(a, b):
+        return ((a - b).norm() / b.norm()).item()
+
+
+    with torch.autocast("cpu", torch.bfloat16):
+        halves = [gradients(llama, lm_loss(llama, *batch, max_logits=most)) for most in (few, 2**28)]
+    assert max(map(relative_distance, *halves)) < 0.02
+    llama.lm_head.weight.requires_grad_(False)
+    learning = list(llama.model.layers.parameters())
+    frozen = [torch.autograd.grad(lm_loss(llama, *batch, max_logits=most), learning) for most in (few, 2**28)]
+    assert same_gradients(*frozen)
+    with torch.no_grad():
+        assert torch.allclose(lm_loss(llama, *batch, max_logits=few), lm_loss(llama, *batch))
+    llama.lm_head.weight.requires_grad_(True)
 
 
 @pytest.mark.cell('nbs/06_training/02_lm_loss.ipynb', 'cell "the loss is computed in 32 bits, and what else the model takes reaches it" (0dfd3207)')

@@ -9,12 +9,12 @@ import tempfile
 
 @pytest.mark.cell('nbs/06_training/00_settings.ipynb', 'cell "a preset is replaced where something is given, and what cannot be is refused" (3ebd6551)')
 def test_a_preset_is_replaced_where_something_is_given_and_what_cannot_be_is_refused():
-    assert LaptSettings().config() == PRESETS["embedding-structure"]
+    assert LaptSettings().config() == PRESETS["one-pass"]
     assert LaptSettings("focus").config(100) == replace(PRESETS["focus"], length=100)
     assert LaptSettings("focus", length=512).config(100).length == 512
     assert LaptSettings(steps=200).config().eval_every == 10 and LaptSettings(steps=3).config().eval_every == 1
     assert LaptSettings(steps=200, eval_every=7, micro_batch=4).config() == replace(
-        PRESETS["embedding-structure"], steps=200, eval_every=7, micro_batch=4
+        PRESETS["one-pass"], steps=200, max_epochs=0, eval_every=7, micro_batch=4
     )
     assert not LaptSettings(steps=0).trains and LaptSettings().trains
     assert LaptSettings(mode="new").config().only_new_rows and LaptSettings(embeddings="new").config().only_new_rows
@@ -69,7 +69,10 @@ def test_training_ends_after_the_steps_or_the_epochs_whichever_are_less_and_step
     assert (short.steps, long.steps) == (200 * 1_000 // 64, 100_000)
     assert replace(PRESETS["unks-everywhere"], batch_size=3, max_epochs=1).within_epochs(10).steps == 4  # the last is short
     tiny = PRESETS["unks-everywhere"].within_epochs(10)
-    assert tiny.steps == tiny.eval_every == 32
+    assert (tiny.steps, tiny.eval_every) == (32, 3)
+    assert LaptSettings().config().within_epochs(1_000).steps == 63  # once over the text
+    assert LaptSettings(max_epochs=3).config().within_epochs(1_000).steps == 188
+    assert LaptSettings(steps=100, max_epochs=1).config().within_epochs(1_000).steps == 63
     assert all(p.within_epochs(1) == p for name, p in PRESETS.items() if not p.max_epochs)
     assert LaptSettings("unks-everywhere", steps=50_000).config().within_epochs(1_000).steps == 50_000
     assert LaptSettings("unks-everywhere").config().within_epochs(1_000).steps == short.steps

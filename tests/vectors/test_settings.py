@@ -27,6 +27,7 @@ def test_what_is_no_file_of_vectors_and_no_dictionary_is_told_by_its_beginning()
     }.items():
         (place / name).write_text(text)
     (place / "e.npz").write_text("x")
+    (place / "f.vec.gz").write_bytes(b"\x1f\x8b" + bytes(30))
     (place / "pairs.txt").write_text("a\tb\tc\n")
     for name in ("a.vec", "b.vec"):
         VectorSettings(vectors=str(place / name), target_vectors=str(place / name)).check()
@@ -34,6 +35,7 @@ def test_what_is_no_file_of_vectors_and_no_dictionary_is_told_by_its_beginning()
         (dict(target_vectors=str(place / "c.vec")), "--target-vectors .*c.vec: not a file of vectors; expected a word"),
         (dict(source_vectors=str(place / "d.txt")), "--source-vectors .*not a file of vectors"),
         (dict(vectors=str(place / "e.npz")), "--vectors .*expected vectors that save_vectors wrote"),
+        (dict(vectors=str(place / "f.vec.gz")), "--vectors .*f.vec.gz cannot be read to its end"),
         (dict(vectors="glove"), "--vectors glove: no such file; choose from auto, fasttext, ppmi"),
         (dict(dictionary="gone.txt"), "--dictionary gone.txt: no such file"),
         (dict(dictionary=str(place / "pairs.txt")), "pairs.txt, line 1: .* is 3 columns"),

@@ -8,7 +8,7 @@ from vocab_lit.text.phrasebook import lines
 from vocab_lit.tokens.train import train_tokenizer
 from vocab_lit.tokens.vocab import Vocab, toy_tokenizer
 from vocab_lit.vectors.token_vectors import ngrams, ppmi_vectors, save_vectors, token_fasttext, token_ppmi, train_fasttext
-from vocab_lit.vectors.word_vectors import _HEAD, _TOKEN_DEFAULTS, _WORD, from_words, open_words, read_vectors, save_words, static_vectors, train_words, word_fasttext, word_ppmi
+from vocab_lit.vectors.word_vectors import _TOKEN_DEFAULTS, _WORD, from_words, open_words, read_vectors, save_words, static_vectors, train_words, word_fasttext, word_ppmi
 import doctest
 import fasttext
 import gzip
@@ -135,7 +135,8 @@ def test_a_file_that_is_cut_off_anywhere_is_refused(cell_1a3a838f):
         with pytest.raises(ValueError, match="cut.bin"):
             open_words(folder / "cut.bin")
     # before 2017 there were no magic and version, and no number of pruned words
-    old = whole[8 : 8 + _HEAD.size + 8] + whole[8 + _HEAD.size + 16 :]
+    head = 12 * 4 + 8 + 3 * 4  # settings and sizes
+    old = whole[8 : 8 + head + 8] + whole[8 + head + 16 :]
     at = old.index(model.wv.vectors_vocab[:1].tobytes()) - 17  # nor a flag before each matrix
     old = old[:at] + old[at + 1 :]
     at = len(old) - 16 - 4 * 16 * len(opened["words.bin"].words) - 1
@@ -276,12 +277,14 @@ def test_files_that_cannot_be_right_are_refused_by_name_and_line(cell_1a3a838f):
     refuse("", "bad.vec has no vectors")
     refuse("2 1\n▁a 1 2\n▁b 3 4\n", "the first line promises vectors of 1 numbers, and the second line has 2")
     refuse("-5 2\n▁a 1 2\n▁b 3 4\n", "promises -5 words and there are 2")
+    refuse("99999999999 300\n▁a", "promises 99,999,999,999 vectors of 300 numbers and is cut off", "bad.bin")
+    (folder / "marked.vec").write_bytes("\ufeff2 3\n▁a 1 2 3\n▁b 4 5 6\n".encode())
+    assert read_vectors(folder / "marked.vec", ab).matrix[-2:].tolist() == [[1, 2, 3], [4, 5, 6]]
     (folder / "cut.vec.gz").write_bytes(gzip.compress(b"a 1 2\n" * 500)[:40])
-    (folder / "junk.vec.gz").write_bytes(b"junk")
-    for file in ("cut.vec.gz", "junk.vec.gz"):
-        with pytest.raises(ValueError, match=f"{file} cannot be read to its end"):
-            read_vectors(folder / file, ab)
-    refuse("nothing", "bad.bin: neither a fastText nor a word2vec model", "bad.bin")
+    with pytest.raises(ValueError, match="cut.vec.gz cannot be read to its end"):
+        read_vectors(folder / "cut.vec.gz", ab)
+    refuse("junk", "junk.vec.gz, line 1: 0 numbers", "junk.vec.gz")
+    refuse("nothing", "bad.bin: no fastText model, or cut off", "bad.bin")
     with pytest.raises(FileNotFoundError, match="gone.vec"):
         read_vectors(folder / "gone.vec", ab)
     broken = KeyedVectors(2)

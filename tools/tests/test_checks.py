@@ -2,7 +2,7 @@ import nbformat
 
 from tools import checks
 from tools.chapters import chapters, pages
-from tools.checks import LINES, check_chapters, check_conditionals, check_file_lengths, check_lengths
+from tools.checks import LINES, check_chapters, check_conditionals, check_file_lengths, check_lengths, check_line_ends
 from tools.notebooks import checkout, code_cells, library_notebooks
 from tools.tests.toys import read, write_notebook
 
@@ -41,6 +41,16 @@ def test_a_long_module_is_found_but_not_a_table_of_data(repo, monkeypatch):
     assert check_file_lengths(repo) == ["studies/long.py: 601 lines, 600 at most"]
     monkeypatch.setattr(checks, "TABLES", {"studies/long.py"})
     assert check_file_lengths(repo) == []
+
+
+def test_text_that_ends_its_lines_as_the_system_does_is_found_in_the_library(repo):
+    (repo / "vocab_lit").mkdir(exist_ok=True)
+    writes = "Path(x).write_text(y{})\nopen(x, 'w'{})\nopen(x, 'wb')\nopen(x)\nwrite_text(x)\ntable.to_csv({})\n"
+    (repo / "vocab_lit" / "writes.py").write_text(writes.format("", "", "x"))
+    told = [f"vocab_lit/writes.py, line {n}: {how} is not given" for n, how in ((1, "newline"), (2, "newline"))]
+    assert check_line_ends(repo) == [*told, "vocab_lit/writes.py, line 6: lineterminator is not given"]
+    (repo / "vocab_lit" / "writes.py").write_text(writes.format(*[", newline='\\n'"] * 2, ""))
+    assert check_line_ends(repo) == []
 
 
 def test_a_chapter_is_a_notebook_a_list_of_languages_and_lines_of_contents(tmp_path):

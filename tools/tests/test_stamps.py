@@ -54,7 +54,7 @@ def test_a_new_address_reaches_the_colab_cell(tmp_path, fork):
 
 def test_badges_have_the_versions_of_the_settings(cfg):
     badges = stamped("<!-- badges --><!-- /badges -->", "README.md", cfg | {"min_python": "3.19"})
-    assert "badge/python-3.19_to_before_3.14-blue" in badges and "/blob/main/LICENSE)" in badges
+    assert "badge/python-3.19_to_before_3.15-blue" in badges and "/blob/main/LICENSE)" in badges
 
 
 def test_facts_are_computed_where_a_page_has_them_and_asks_for_them_and_unknown_markers_are_refused(cfg, monkeypatch):

@@ -17,10 +17,10 @@ from pathlib import Path
 
 from .adapt_check import check_adaptation, check_processes, check_room
 from .adapt_stages import AdaptRun, Stage, TimeLimit, TrainingStage
-from .settings import Adaptation
+from .settings import Adaptation, check_report_packages
 from ..methods.plan import Plan
 from ..models.check import check_folder, verdict
-from ..models.source import Source
+from ..models.source import Source, learns_from_text
 from ..text.corpus import write_json
 from ..text.files import alone, check_output
 from ..training.processes import Processes
@@ -144,7 +144,8 @@ def _closing_lines(run: AdaptRun) -> list[str]:
     final, start = run.asked.final(run.out), Source.from_pretrained(run.out / "start")
     note = json.loads((run.out / "start/vocab_lit.json").read_text(encoding="utf-8"))
     plan = Plan.load(run.out / "start", start.vocab)
-    rows, advice, check = verdict(plan, note.get("alignment", {}), check_folder(final, compare=False), final)
+    findings, can_learn = check_folder(final, compare=False), learns_from_text(start.open_weights())
+    rows, advice, check = verdict(plan, note.get("alignment", {}), findings, final, can_learn)
     trained = run.asked.lapt.trains and not advice.startswith("warning")
     return [rows, check] if trained else [rows, advice, check]
 
@@ -207,6 +208,7 @@ def adapt_files(
     >>> list(report["held_out"])
     ['source', 'start']
     """
+    check_report_packages()
     out = Path(out).resolve() if Path(out).is_symlink() else Path(out)
     processes = Processes()
     run = AdaptRun(asked, out, processes, TimeLimit(asked.run.max_hours))

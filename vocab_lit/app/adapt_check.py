@@ -19,7 +19,6 @@ from ..models.pipeline import check_tokens
 from ..tasks.evaluate import read_examples
 from ..text.cleaning import clean
 from ..text.corpus import Lines, hold_out
-from ..text.extras import import_extra
 from ..text.settings import SettingError
 from ..tokens.continued import continued_tokenizer
 from ..tokens.like import build_tokenizer
@@ -87,7 +86,9 @@ class TriedTokenizer:
 
 def try_tokenizer(a: Adaptation) -> TriedTokenizer | None:
     "Train the tokenizer of a small text; `ValueError` where the text does not fill it, with the size that it fills."
-    if a.transplant.tokenizer.tokenizer or not (lines := _small_text(a)):
+    wanted = a.transplant.tokenizer
+    is_fine = wanted.tokenizer or (wanted.at_most and not wanted.continues)
+    if is_fine or not (lines := _small_text(a)):
         return None
     return TriedTokenizer(lines, build_target(a, lines))
 
@@ -139,8 +140,6 @@ def check_adaptation(
     a: Adaptation,
 ) -> TriedTokenizer | None:  # a tokenizer that was trained to see whether the text fills it
     "`ValueError` or an `OSError` where something of an adaptation does not fit."
-    for module in ("seaborn", "tabulate"):  # for the report, which is made last
-        import_extra(module, "chapters")
     a.check()
     a.opened.check_unquantised()
     a.opened.open_weights()  # reads no more than the headers of whole files

@@ -271,7 +271,7 @@ class AdaptReport:
         with write_folder(self.out / "report") as folder:
             write_json(self.numbers, folder / "report.json")
             self.draw(folder)
-            (folder / "report.md").write_text(self.markdown(), encoding="utf-8")
+            (folder / "report.md").write_text(self.markdown(), encoding="utf-8", newline="\n")
             made = replace(MadeFolder.open(self.out, self.numbers), opened=self.asked.opened)
             write_report(made, folder / "report.html")
         self._complete_card()

@@ -147,7 +147,7 @@ class Stage(ABC):
 
 
 def _write_lines(path: Path, lines: Iterable[str]) -> None:
-    with open(path, "w", encoding="utf-8") as file:
+    with open(path, "w", encoding="utf-8", newline="\n") as file:
         file.writelines(line + "\n" for line in lines)
 
 # %% ../../nbs/09_app/10_adapt_stages.ipynb #4a232d2b
@@ -208,7 +208,7 @@ class TokenizerStage(Stage):
         wanted = self.asked.transplant.tokenizer
         if wanted.continues:
             return f"train that of {self.asked.source} on, for {wanted.extend:,} tokens more"
-        return f"train {wanted.vocab_size:,} tokens"
+        return f"train one of {wanted.size_in_words}"
 
     def make(self) -> None:
         lines, tried = self.run.lines_to_train(), self.run.tried
@@ -306,8 +306,7 @@ class TrainingStage(Stage):
     @property
     def about(self) -> str:
         config = self.asked.lapt.config(longest=self.asked.opened.longest)
-        size = f"{config.steps:,} steps of {config.batch_size} x {config.length} tokens"
-        return f"{size}, mode {config.mode}, peak rate {config.learning_rate:g}"
+        return f"{config.in_words}, mode {config.mode}, peak rate {config.learning_rate:g}"
 
     def done(self) -> bool:
         return (self.path / "config.json").is_file() and not (self.path / "run").exists()
@@ -344,7 +343,7 @@ class ScoresStage(Stage):
 
     def make(self) -> None:
         lines = islice(Lines(self.run.held_out), SAMPLE)
-        self.sample.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+        self.sample.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8", newline="\n")
         models = self._models()
         last = list(models)[-1]
         wanted = [(name, "text") for name in models]

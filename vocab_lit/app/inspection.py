@@ -7,18 +7,21 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..models.served import is_decoder
-from ..models.source import Source
+from ..models.source import Source, learns_from_text
 from ..models.token_tensors import token_parameters
 from ..text.corpus import Lines
 from ..text.phrasebook import lines as phrasebook_lines
 from ..tokens.verdict import Beside, ModelSize, Verdict, judge, sampled, script_counts
 from ..tokens.vocab import fit, no_collection, script_name
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel
 
 log = logging.getLogger("vocab_lit")
 
@@ -30,6 +33,12 @@ def _has_model(path: str | Path) -> bool:  # and not a tokenizer alone
     return (Path(path) / "config.json").is_file() or not Path(path).exists()
 
 
+def _head(model: PreTrainedModel, tables: Mapping[str, object]) -> str:
+    if "output" in tables:
+        return "a matrix of its own"
+    return "none" if model.get_output_embeddings() is None else "tied"
+
+
 def weight_facts(source: Source) -> dict[str, object]:
     "The architecture of a model, and the shape of its embeddings."
     model = source.open_weights()
@@ -39,8 +48,9 @@ def weight_facts(source: Source) -> dict[str, object]:
         parameters=sum(p.numel() for p in model.parameters()),
         embeddings=len(tables["input"]),
         dimension=tables["input"].shape[1],
-        head="a matrix of its own" if "output" in tables else "tied",
+        head=_head(model, tables),
         output_bias="bias" in tables,
+        continued_pretraining=learns_from_text(model),
     )
 
 
@@ -119,8 +129,12 @@ class Inspection:
 
     @property
     def command(self) -> str:
-        "The command that the verdict speaks for; empty without one."
-        return self.verdict.command(self.model, list(self.text_files)) if self.verdict else ""
+        "The command that the verdict speaks for; empty without one, and for a tokenizer alone."
+        if not (self.verdict and self.weights):
+            return ""
+        if self.verdict.what == "keep" and not self.weights["continued_pretraining"]:
+            return ""  # there is nothing to do
+        return self.verdict.command(self.model, list(self.text_files))
 
     def record(self) -> dict[str, Any]:
         "All of it, as JSON takes it."

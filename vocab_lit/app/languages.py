@@ -167,17 +167,18 @@ def _known_of(code: str) -> list[str]:
 
 def _training_lines() -> list[str]:
     "The part of continued pretraining."
-    lapt = PRESETS["embedding-structure"]
-    names = ("learning_rate", "batch_size", "length", "eval_every", "patience")
+    lapt, paper = PRESETS["one-pass"], PRESETS["embedding-structure"]
+    names = ("max_epochs", "learning_rate", "batch_size", "length", "eval_every", "patience")
     names += ("distil_layer", "distil_snippets", "distil_lm")
     values: dict[str, object] = dict(mode=lapt.mode, embeddings=lapt.embeddings, lora="r=16,merge=yes")
     values |= {name: getattr(lapt, name) for name in names}
     values["max_hours"] = 20
-    paper = f"the paper has {lapt.steps:,} of {lapt.batch_size} x {lapt.length} tokens"
+    papers = [name for name in PRESETS if name != "one-pass"]
+    told = f"{paper.steps:,} of {paper.batch_size} x {paper.length} tokens"
     return [
         "lapt:   # continued pretraining",
-        f"  preset: embedding-structure   # {', '.join(PRESETS)}",
-        f"  steps: 10000   # {paper}; 0: no training",
+        f"  preset: one-pass   # once over the text; those of papers: {', '.join(papers)}",
+        f"  # steps: 10000   # in place of one pass; embedding-structure has {told}; 0: no training",
         *_commented(values, LAPT_KEYS, "  "),
     ]
 

@@ -73,7 +73,8 @@ def _absolute(
     path = Path(part.file).parent / Path(name).expanduser()
     if path.exists() or ("{language}" in name and not is_model):
         return str(path.absolute())
-    if "{language}" in name or (is_model and not name.startswith((".", "/", "~"))):
+    is_path = name.startswith((".", "~")) or Path(name).is_absolute()
+    if "{language}" in name or (is_model and not is_path):
         return name
     kind = "folder" if is_model else "file"
     raise FileNotFoundError(f"{part.at}: {key}: no such {kind} {path}; names are relative to the setup file")

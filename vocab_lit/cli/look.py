@@ -14,6 +14,7 @@ import typer
 
 from .console import Json, output, show, show_facts, show_line, tell_json
 from .options import TEXT_HELP, Field, ModelName, SetupFile, Texts, sources
+from ..methods.settings import InitSettings
 from ..models.settings import check_model_path
 from ..text.files import check_output, check_text
 from ..text.settings import SettingError
@@ -28,11 +29,19 @@ commands = typer.Typer(rich_markup_mode="markdown")
 # %% ../../nbs/10_cli/04_look.ipynb #72d0f5c0
 @commands.command()
 def methods(as_json: Json = False) -> None:
-    "List the methods of initialisation, what each needs and who proposed it."
+    "List the methods of initialisation: what each does and needs, and who proposed it."
     from vocab_lit.methods.registry import method_table
 
-    rows = method_table(about=as_json)
-    tell_json(rows) if as_json else show(rows)
+    rows = [row | dict(is_default=row["method"] == InitSettings.method) for row in method_table(about=True)]
+    tell_json(rows) if as_json else show(list(map(_shown_method, rows)))
+
+
+def _shown_method(row: dict) -> dict[str, str]:
+    "A method for the table: its names, and what is to be known of it."
+    also = f"also {row['aliases']}" if row["aliases"] else ""
+    names = [row["method"], "the default" * row["is_default"], also]
+    about = [row["about"], f"needs {row['needs']}; {row['paper']}"]
+    return dict(method="\n".join(filter(None, names)), what_it_does="\n".join(about))
 
 # %% ../../nbs/10_cli/04_look.ipynb #1a496246
 def _check_curve_files(text: list[str] | None, figure: Path | None, table: Path | None) -> None:
@@ -68,8 +77,8 @@ def _write_curve(verdict: "Verdict", figure: Path | None, table: Path | None) ->
 _SHARES = ("overlap", "share_of_model")  # columns of percentages
 _HEADINGS = {
     "size": "tokens",
-    "overlap": "of them in the source",
-    "added": "added to the source",
+    "overlap": "of them in the model's",
+    "added": "added to the model's",
     "extended": "tokens per word then",
 }
 
@@ -82,18 +91,21 @@ def _show_verdict(verdict: "Verdict", command: str) -> None:
     from vocab_lit.study.shared_records import field_evidence
 
     m, beside = verdict.measured, verdict.measured.beside or {}
-    show(list(map(_shown, verdict.curve)), "a vocabulary of the text's own by size, and the source's with more tokens")
+    show(
+        list(map(_shown, verdict.curve)), "a vocabulary trained on the text, by size, and the model's with tokens added"
+    )
     title = "the four ways"
     if "use" in verdict.ways[0]:
-        title += " (training and use: computation for a word of text, where keeping the vocabulary is 1)"
+        title += " (training and use: computation for a word of text, over that with the vocabulary as it is)"
     show(list(map(_shown, verdict.ways)), title)
     output.print(f"[bold]verdict: {verdict.advice}[/bold]", soft_wrap=True)
-    known = f"{beside['text']}: {beside['tokens_per_word']:.2f} tokens per word"
+    known = f"{beside['tokens_per_word']:.2f} in {beside['text']}"
     facts = {
-        "because": verdict.because,
-        "beside": f"{known}; the text: {m.tokens_per_word:.2f}, {m.unknown:.2%} of the tokens unknown",
+        "why": verdict.because,
+        "tokens per word": f"{m.tokens_per_word:.2f} in this text, {known}",
+        "unknown tokens": f"{m.unknown:.2%} of this text",
         "doubts": "; ".join(verdict.doubts) or "none",
-        "field trial": field_evidence(verdict.what, not m.missing),
+        "elsewhere": field_evidence(verdict.what, not m.missing),
         "next": command,
     }
     for name, value in facts.items():
@@ -155,7 +167,8 @@ def inspect(
         tell_json(inspection.record())
         return
     if inspection.text:
-        show_facts(inspection.text, "text")
+        facts = {"unknown tokens" if k == "unk_rate" else k: v for k, v in inspection.text.items()}
+        show_facts(facts | {"unknown tokens": f"{inspection.text['unk_rate']:.2%}"}, "text")
     _show_vocabulary(inspection)
     if inspection.weights:
         show_facts(inspection.weights, "weights")

@@ -13,7 +13,7 @@ from typer.main import get_command
 
 import vocab_lit
 from . import look, make, measure, prepare, serve, train, whole
-from .errors import OneLine
+from .errors import TRACEBACK, OneLine
 
 # %% ../../nbs/10_cli/11_main.ipynb #865936cf
 GROUPS = {
@@ -51,6 +51,9 @@ def _print_version(asked: bool) -> None:
 def _main(
     version: Annotated[
         bool, typer.Option("--version", is_eager=True, callback=_print_version, help="Print the version.")
+    ] = False,
+    traceback: Annotated[
+        bool, typer.Option("--traceback", help=f"Show errors with their traceback, as {TRACEBACK}=1 does.")
     ] = False,
 ) -> None:
     pass

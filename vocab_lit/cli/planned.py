@@ -6,9 +6,10 @@
 __all__ = ['UPLOADED', 'upload_to', 'planned_upload', 'show_plan', 'upload_if_named']
 
 # %% ../../nbs/10_cli/03_planned.ipynb #f0c1a241
+from collections.abc import Mapping
 from pathlib import Path
 
-from .console import FIRST, show
+from .console import FIRST, show, show_facts
 
 # %% ../../nbs/10_cli/03_planned.ipynb #594642e9
 def upload_to(name: str | None, dry_run: bool = False) -> str | None:
@@ -35,10 +36,19 @@ def planned_upload(folder: Path, name: str, what: str = UPLOADED) -> dict:
     return dict(stage="upload", what=what, makes=name, state="to do")
 
 
-def show_plan(stage: str, what: str, out: Path, name: str | None, uploaded: str = UPLOADED) -> None:
-    "Print what a command would do, and what it would upload."
+def show_plan(
+    stage: str,
+    what: str,
+    out: Path,
+    name: str | None,
+    uploaded: str = UPLOADED,
+    estimate: Mapping[str, str] | None = None,  # of what it would take
+) -> None:
+    "Print what a command would do, what that would take, and what it would upload."
     rows = [dict(stage=stage, what=what, makes=str(out), state="to do")]
     show(rows + ([planned_upload(out, name, uploaded)] if name else []), "what would be done")
+    if estimate:
+        show_facts(estimate, "what it would take")
 
 
 def upload_if_named(folder: Path, name: str | None) -> None:

@@ -134,8 +134,8 @@ def tokenizer(
     from vocab_lit.tokens.train import train_tokenizer
 
     lines = settings.training_lines(text)
-    log.info(f"training a {kind} tokenizer of {vocab_size:,} tokens")
-    trained = train_tokenizer(lines, kind, vocab_size, character_coverage=character_coverage)
+    log.info(f"training a {kind} tokenizer of {settings.size_in_words}")
+    trained = train_tokenizer(lines, kind, vocab_size, character_coverage=character_coverage, at_most=settings.at_most)
     with write_folder(out) as folder:
         save_tokenizer(trained, folder)
     log.info(f"saved in {out}")

@@ -60,6 +60,14 @@ class _Training:
         if not self.run.resume and not (self.out / "run").is_dir() and FIRST:
             check_output(self.out)
 
+    def estimate(self) -> dict[str, str]:
+        "Check all that the training checks; what it would take, in words."
+        self.check()
+        from vocab_lit.training.training_run import check_lapt_files
+
+        told = check_lapt_files(self.model, self.text, self.out, self.settings, self.run, self.adapter, self.keep)
+        return told.rows if told else {}
+
     def train(self) -> "pd.DataFrame":  # of losses
         with resumes(self.out / "lapt.json"):
             self.check()
@@ -140,12 +148,8 @@ def lapt_(
     push_to_hub = upload_to(push_to_hub, dry_run)
     training = _Training(model, text, out, lapt, run, keep=keep)
     if dry_run:
-        training.check()
-        from vocab_lit.training.training_run import check_lapt_files
-
-        check_lapt_files(model, text, out, lapt, run, keep=keep)
         uploaded = "config, weights, tokenizer, model card, vocab_lit.json and losses.csv"
-        show_plan("lapt", f"{model} trained further", out, push_to_hub, uploaded)
+        show_plan("lapt", f"{model} trained further", out, push_to_hub, uploaded, training.estimate())
         return
     _pretrain(training, as_json)
     upload_if_named(out, push_to_hub)
@@ -167,7 +171,8 @@ def adapter_train(
     out: RunOut,
     adapter: LanguageAdapter,
     run: RunSettings,
-    lapt: LaptSettings = LaptSettings(preset="mad-x-adapter"),  # noqa: B008
+    lapt: LaptSettings = LaptSettings(preset="unks-everywhere"),  # noqa: B008
+    dry_run: DryRun = False,
     field: Field = "",
     setup: SetupFile = None,
     as_json: Json = False,
@@ -178,7 +183,12 @@ def adapter_train(
 
     Example: `vocab-lit adapter train xlm-roberta-base --text swahili.txt --name sw --steps 50000 --out adapter-sw`
     """
-    _pretrain(_Training(model, text, out, lapt, run, adapter), as_json)
+    training = _Training(model, text, out, lapt, run, adapter)
+    if dry_run:
+        about = f"a language adapter for {model}"
+        show_plan("adapter train", about, out, None, estimate=training.estimate())
+        return
+    _pretrain(training, as_json)
 
 # %% ../../nbs/10_cli/07_train.ipynb #02a7fda3
 def _described(folder: Path) -> dict:

@@ -38,6 +38,8 @@ def copied_tokens(
 
 # %% ../../nbs/04_methods/01_plan.ipynb #e99f26d0
 PLAN_FILE = "plan.npz"  # in the folder of a model
+_EXAMPLES = 6  # tokens that a summary names
+_WIDTH = 26  # characters that they take, so that a line of it fits into 80
 
 
 def _arrays(name: str, matrix: sparse.csr_array) -> dict[str, np.ndarray]:
@@ -217,10 +219,14 @@ class Plan:
         return pd.DataFrame([base | dict(source=self.source_pieces[i], weight=w) for i, w in terms])
 
     def _examples(self, rows: np.ndarray) -> str:
-        "About six of these tokens, spread over the vocabulary; one without text only where there is no other."
+        "Some of these tokens, spread over the vocabulary; one without text only where there is no other."
         tokens = [self.target[i] for i in rows]
         with_text = [t for t in tokens if t.kind == "text"] or tokens[:1]
-        return " ".join(t.shown for t in with_text[:: max(1, len(with_text) // 6)][:6])
+        examples, *more = (t.shown for t in with_text[:: max(1, len(with_text) // _EXAMPLES)][:_EXAMPLES])
+        for example in more:
+            if len(f"{examples} {example}") <= _WIDTH:
+                examples += f" {example}"
+        return examples
 
     def summary(self) -> pd.DataFrame:
         """The number of embeddings that each step made, with examples.
@@ -229,7 +235,7 @@ class Plan:
         -------
         pandas.DataFrame
             A line for each step that initialised a token, in order: step, embeddings, share of the target
-            vocabulary, sources_per_embedding (the mean number of source tokens), examples.
+            vocabulary, sources (the mean number of source tokens of an embedding), examples.
         """
         import pandas as pd
 
@@ -240,8 +246,8 @@ class Plan:
             rows = np.flatnonzero(self.step == s)
             if not len(rows):
                 continue
-            per_token = round(float(sources[rows].mean()), 1)
-            line = dict(step=name, embeddings=len(rows), share=len(rows) / len(self), sources_per_embedding=per_token)
+            line = dict(step=name, embeddings=len(rows), share=len(rows) / len(self))
+            line["sources"] = round(float(sources[rows].mean()), 1)
             lines.append(line | dict(examples=self._examples(rows)))
         return pd.DataFrame(lines)
 

@@ -244,7 +244,7 @@ _FILES = {  # the configuration; the weights as safetensors and as a pickle
 def _write(folder: Path, what: str, facts: dict[str, Any], tensors: Tensors, safetensors: bool) -> None:
     "Write configuration and weights of an adapter or a head."
     config, safe, pickled = _FILES[what]
-    (folder / config).write_text(json.dumps(facts, indent=2, sort_keys=True) + "\n", encoding="utf-8")
+    (folder / config).write_text(json.dumps(facts, indent=2, sort_keys=True) + "\n", encoding="utf-8", newline="\n")
     tensors = {k: v.detach().cpu().contiguous().clone() for k, v in tensors.items()}
     if safetensors:
         save_file(tensors, folder / safe)

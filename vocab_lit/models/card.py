@@ -319,8 +319,8 @@ def write_card(
     if note.get("model") and "source" not in note:
         note["source"] = source_facts(note["model"])
     text = card_text(note, folder, name or folder.resolve().name)
-    file.write_text(json.dumps(note, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
-    (folder / "README.md").write_text(text, encoding="utf-8")
+    file.write_text(json.dumps(note, indent=2, ensure_ascii=False) + "\n", encoding="utf-8", newline="\n")
+    (folder / "README.md").write_text(text, encoding="utf-8", newline="\n")
     return folder / "README.md"
 
 # %% ../../nbs/05_models/09_card.ipynb #c5b726de
@@ -355,7 +355,7 @@ tokenizer = AutoTokenizer.from_pretrained("{name}")
         "`model.merge_and_unload()` makes a plain model of the two, for programs that do not take such adapters.",
         *_training(dict(training=training), name, folder),
     ]
-    (folder / "README.md").write_text("\n\n".join(parts) + "\n", encoding="utf-8")
+    (folder / "README.md").write_text("\n\n".join(parts) + "\n", encoding="utf-8", newline="\n")
 
 
 def write_adapter_card(
@@ -382,4 +382,4 @@ def write_adapter_card(
         f"An adapter for `{base}`, in the files of the `adapters` library (MAD-X; Pfeiffer et al., 2020).",
         f'## Use\n\n```python\nmodel.load_adapter("{folder.name}")\n```',
     ]
-    (folder / "README.md").write_text("\n\n".join(parts) + "\n", encoding="utf-8")
+    (folder / "README.md").write_text("\n\n".join(parts) + "\n", encoding="utf-8", newline="\n")

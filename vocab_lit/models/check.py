@@ -19,7 +19,8 @@ from .served import SERVERS, Finding, ServedFolder, check_servers
 from .undertrained import find_not_finite, find_unreachable, find_untrained
 from ..text.errors import first_line
 from ..text.files import read_json
-from ..tokens.chat import chat_templates
+from ..tokens.chat import chat_templates, listed
+from ..tokens.pipeline import own_methods
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
@@ -28,8 +29,8 @@ if TYPE_CHECKING:
     from vocab_lit.models.lazy_weights import StoredTensor
 
 # %% auto #0
-__all__ = ['ROWS_OF_DECODERS', 'CHECKS', 'find_rows', 'end_ids', 'find_special_ids', 'find_template', 'find_changed_weights',
-           'check_folder', 'shares', 'verdict']
+__all__ = ['ROWS_OF_DECODERS', 'CHECKS', 'find_rows', 'end_ids', 'find_special_ids', 'find_template', 'find_class',
+           'find_changed_weights', 'check_folder', 'shares', 'verdict']
 
 # %% ../../nbs/05_models/19_check.ipynb #621f199c
 ROWS_OF_DECODERS = 64  # they are a multiple of; vLLM's own padding, and good for kernels
@@ -214,6 +215,27 @@ def _find_end_of_turn(
         what = "no special token ends the assistant's answer"
         yield Finding("template", what, "let the template end a turn by an end token", ("transformers", "vllm"), False)
 
+# %% ../../nbs/05_models/19_check.ipynb #6712a1fc
+def _tokenizer_class(folder: Path) -> type | None:
+    "The class in which transformers opens the tokenizer of a folder, by its configurations."
+    from transformers.models.auto.tokenization_auto import TOKENIZER_MAPPING_NAMES, tokenizer_class_from_name
+
+    tokenizer, model = read_json(folder / "tokenizer_config.json"), read_json(folder / "config.json")
+    named = tokenizer.get("tokenizer_class") or TOKENIZER_MAPPING_NAMES.get(model.get("model_type"))
+    return tokenizer_class_from_name(str(named).removesuffix("Fast")) if named else None
+
+
+def find_class(served: ServedFolder) -> Iterator[Finding]:
+    "Whether the class of the tokenizer does what the source model's does."
+    before = _tokenizer_class(served.origin) if served.origin else None
+    lost = [name for name in own_methods(before) if name not in own_methods(served.tokenizer)] if before else []
+    if before and lost:
+        named = listed([name for name in lost if name[0] != "_"] or lost, 3)
+        now = type(served.tokenizer).__name__
+        what = f"the source's tokenizer is a {before.__name__} and this one a {now}, without {named}"
+        todo = "train, extend or trim the source's own tokenizer, which keeps its class"
+        yield Finding("tokenizer", what, todo, ("transformers",))
+
 # %% ../../nbs/05_models/19_check.ipynb #33bad68b
 def _same_bytes(a: StoredTensor, b: StoredTensor, at_once: int = 1 << 22) -> bool:
     "Whether two stored tensors have the same bytes."
@@ -258,8 +280,8 @@ def _find_other_bytes(
             yield Finding("weights", f"{name} is not the source model's", "make the folder anew")
 
 # %% ../../nbs/05_models/19_check.ipynb #8f5c4748
-CHECKS = (find_rows, find_special_ids, find_template, find_unreachable, find_untrained, find_not_finite)
-CHECKS += (find_gguf_tokenizer,)
+CHECKS = (find_rows, find_special_ids, find_class, find_template, find_unreachable, find_untrained)
+CHECKS += (find_not_finite, find_gguf_tokenizer)
 
 
 def _cannot_load(served: ServedFolder) -> Finding | None:
@@ -352,7 +374,10 @@ def _random_share(plan: Plan) -> float:
     return float((plan.group >= 0)[tokens].mean())
 
 
-def _advice(plan: Plan, alignment: dict[str, Any]) -> str:
+_NO_LAPT = "`vocab-lit lapt` trains masked and causal language models alone"
+
+
+def _advice(plan: Plan, alignment: dict[str, Any], is_language_model: bool) -> str:
     "A line on a start: that it is poor, and what to do, or what comes next."
     random = _random_share(plan)
     accuracy = alignment.get("found in five", 1.0)
@@ -365,6 +390,8 @@ def _advice(plan: Plan, alignment: dict[str, Any]) -> str:
     if random > _MOSTLY:
         hint = "give more text or a smaller vocabulary, or choose another method (`vocab-lit methods`)"
         return f"warning: most new embeddings are randomly initialised; {hint}"
+    if not is_language_model:
+        return f"a start for the training that such models get, not yet a model to use; {_NO_LAPT}"
     return "a start for continued pretraining (`vocab-lit lapt`), not yet a model to use"
 
 
@@ -373,6 +400,7 @@ def verdict(
     alignment: dict[str, Any],  # as in the note: how well vectors were aligned
     findings: Sequence[Finding],
     folder: str | Path,
+    is_language_model: bool = True,  # one that plain text can train
 ) -> list[str]:  # three lines
     "Where the embeddings come from, whether that is a start worth training, and whether the folder will serve."
     told = ", ".join(f"{share:.1%} {how}" for how, share in shares(plan).items())
@@ -382,4 +410,4 @@ def verdict(
     if breaking:
         more = f" (and {len(breaking) - 1} more)" if len(breaking) > 1 else ""
         last = f"check: {breaking[0]}{more}; all: `vocab-lit check {folder}`"
-    return [f"{len(plan):,} embeddings: {told}", _advice(plan, alignment), last]
+    return [f"{len(plan):,} embeddings: {told}", _advice(plan, alignment, is_language_model), last]

@@ -466,4 +466,4 @@ def _write_index(folder: Path, model: PreTrainedModel, replaced: dict[str, torch
         "weight_map": {name: t.file.name for name, t in stored.items()},
     }
     text = json.dumps(index, indent=2, sort_keys=True) + "\n"
-    (folder / "model.safetensors.index.json").write_text(text, encoding="utf-8")
+    (folder / "model.safetensors.index.json").write_text(text, encoding="utf-8", newline="\n")

@@ -135,7 +135,7 @@ def target_tokenizers(
     if settings.only_adds([] if lines == [] else ["text"]):
         tokenizer = source.tokenizer
     if tokenizer is None:
-        log.info(f"training a tokenizer of {wanted.vocab_size:,} tokens")
+        log.info(f"training a tokenizer of {wanted.size_in_words}")
         tokenizer = build_tokenizer(source.tokenizer, lines, wanted).tokenizer
     if wanted.extend:
         return TargetTokenizers(tokenizer, _expanded(source, tokenizer, wanted.extend))
@@ -394,12 +394,14 @@ def transplant_files(
     """
     source, out, with_tokens = check_transplant(source, text, out, settings)
     from vocab_lit.models.check import check_folder, verdict
+    from vocab_lit.models.source import learns_from_text
 
     transplanting = FileTransplant(source, tuple(map(str, text)), settings, with_tokens)
     result = transplanting.run()
     result.save_pretrained(out, language=language, **transplanting.note())
     log.info(f"saved in {out}")
-    for line in verdict(result.plan, transplanting.alignment, check_folder(out, compare=False), out):
+    findings, can_learn = check_folder(out, compare=False), learns_from_text(result.model)
+    for line in verdict(result.plan, transplanting.alignment, findings, out, can_learn):
         log.info(line)
     return result
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from vocab_lit.tokens.vocab import Vocab
 
 # %% auto #0
-__all__ = ['is_masked', 'check_language_model', 'max_length', 'Source', 'load_model', 'open_model']
+__all__ = ['is_masked', 'check_language_model', 'learns_from_text', 'max_length', 'Source', 'load_model', 'open_model']
 
 # %% ../../nbs/05_models/04_source.ipynb #94a83c17
 def _read_config(path: str) -> PreTrainedConfig:
@@ -130,14 +130,24 @@ def is_masked(model: PreTrainedModel) -> bool:
     return isinstance(model, cast("type", masked[type(model.config)]))  # transformers declares pairs
 
 
-def check_language_model(model: PreTrainedModel) -> None:
-    "`ValueError` where a model does not say how probable a token is."
+def _is_language_model(model: PreTrainedModel) -> bool:
+    "Whether a model says how probable a token is."
     from transformers import MODEL_FOR_CAUSAL_LM_MAPPING as causal
     from transformers import MODEL_FOR_SEQ_TO_SEQ_CAUSAL_LM_MAPPING as to_sequence
 
     kinds = [mapping[type(model.config)] for mapping in (causal, to_sequence) if type(model.config) in mapping]
-    if not (is_masked(model) or isinstance(model, cast("tuple[type, ...]", tuple(kinds)))):
+    return is_masked(model) or isinstance(model, cast("tuple[type, ...]", tuple(kinds)))
+
+
+def check_language_model(model: PreTrainedModel) -> None:
+    "`ValueError` where a model does not say how probable a token is."
+    if not _is_language_model(model):
         raise ValueError(f"a {type(model).__name__} has no language-model head; give a model that has one")
+
+
+def learns_from_text(model: PreTrainedModel) -> bool:
+    "Whether plain text can train a model further: a masked or causal language model, and no encoder-decoder."
+    return _is_language_model(model) and not model.config.is_encoder_decoder
 
 
 def max_length(model: PreTrainedModel) -> int:  # tokens in the longest input

@@ -13,6 +13,7 @@ import torch
 
 from .lazy_weights import StoredTensor
 from .served import Finding, ServedFolder
+from .source import learns_from_text
 from .token_tensors import ContinuedRows
 from ..tokens.vocab import backend_of
 
@@ -136,7 +137,10 @@ def find_untrained(served: ServedFolder) -> Iterator[Finding]:
     sampled, total = served.note.get("sampled", 0), len(served.vocab)
     if sampled and not served.note.get("training"):
         what = f"{sampled:,} of {total:,} tokens have randomly initialised embeddings, which were not trained since"
-        yield Finding("untrained", what, "continue pretraining by `vocab-lit lapt`", breaks=False)
+        hint = "train the model further"
+        if learns_from_text(served.model):
+            hint = "continue pretraining by `vocab-lit lapt`"
+        yield Finding("untrained", what, hint, breaks=False)
 
 # %% ../../nbs/05_models/17_undertrained.ipynb #5279db22
 def find_not_finite(served: ServedFolder) -> Iterator[Finding]:

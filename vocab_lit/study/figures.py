@@ -200,7 +200,7 @@ def described(
         path = Path(path)
         path.parent.mkdir(parents=True, exist_ok=True)
         fig.savefig(path)
-        data.to_csv(path.with_suffix(".csv"), index=False)
+        data.to_csv(path.with_suffix(".csv"), index=False, lineterminator="\n")
     plt.close(fig)
     return fig
 

@@ -51,7 +51,7 @@ def _short(facts) -> str:
 
 def _write_lines(lines, path: Path) -> None:
     with write_file(path) as part:
-        part.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+        part.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8", newline="\n")
 
 
 @dataclass(frozen=True)
@@ -314,7 +314,7 @@ class _Peak:
 
     def __init__(self):
         with suppress(OSError):
-            Path("/proc/self/clear_refs").write_text("5")
+            Path("/proc/self/clear_refs").write_bytes(b"5")
 
     @property
     def rows(self) -> list[dict]:

@@ -246,7 +246,7 @@ def field_evidence(
     is_known: bool,  # whether the vocabulary knows the script of the text
     path: str | Path | None = None,  # of shared records; None: the field trial's
 ) -> str:  # empty where they say nothing about it
-    "The evidence of the field trial for such a case, in one sentence."
+    "What the field trial found in such a case, and with whose model and languages, in one sentence."
     if advice not in _ADVISED:
         return ""
     table = read_shared(path or own_records())
@@ -257,5 +257,6 @@ def field_evidence(
     means = scores.groupby("setting").value.mean() * 100
     if len(means) < 2:
         return ""
-    where = " ".join(dict.fromkeys(scores.language))
-    return f"POS accuracy of {means[way]:.0f} with {named}, {means['lapt']:.0f} with the source's ({where})"
+    models, languages, amounts = (", ".join(dict.fromkeys(scores[name])) for name in ("model", "language", "limit"))
+    whose = f"of another model in other languages ({models} in {languages}, text: {amounts})"
+    return f"POS accuracy of {means[way]:.0f} with {named}, {means['lapt']:.0f} with the source's, {whose}"

@@ -266,7 +266,7 @@ def write_results(run: StudyRun) -> None:
     if table.empty:
         return
     part = run.out / f".records-{os.getpid()}.csv"
-    table.to_csv(part, index=False, float_format="%.6g")
+    table.to_csv(part, index=False, lineterminator="\n", float_format="%.6g")
     os.replace(part, run.out / "records.csv")
     errors = [json.loads(p.read_text(encoding="utf-8")) for p in sorted((run.out / FAILED).glob("*.json"))]
     missing = len(run.study.cells) - table.fingerprint.nunique()

@@ -23,7 +23,7 @@ from ..tasks.settings import SPLITS, EvaluateSettings
 from ..tasks.task_files import evaluation
 from ..text.corpus import Amount
 from ..text.files import check_file_name, check_text, write_text
-from ..text.reader import TextSource, open_bytes
+from ..text.reader import TextSource, raw_lines
 from ..text.settings import SettingError, options
 from ..text.yaml_file import check_key, listed, mapping, number, read_yaml, whole, wrong
 from ..training.settings import LaptSettings
@@ -374,8 +374,7 @@ def tag_file(
     "A file of named entities with the tags of one of its columns."
     if not tags:
         return path
-    with open_bytes(path) as file:
-        rows = [line.decode("utf-8").rstrip("\r\n").split("\t") for line in file]
+    rows = [line.rstrip("\r\n").split("\t") for line in raw_lines(path)]
     if narrow := next((n for n, row in enumerate(rows, 1) if 1 < len(row) < tags), 0):
         raise ValueError(f"{path}, line {narrow}: has no column {tags}; columns are counted from 1, with tabs between")
     made = folder / f"{file_digest(path)}-{tags}.tsv"

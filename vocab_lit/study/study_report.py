@@ -267,4 +267,4 @@ def write_report(
     missing: int = 0,
 ) -> None:
     "Write the report of a study."
-    Path(path).write_text(report_text(table, name, baseline, errors, missing), encoding="utf-8")
+    Path(path).write_text(report_text(table, name, baseline, errors, missing), encoding="utf-8", newline="\n")

@@ -5,7 +5,6 @@
 # %% ../../nbs/07_tasks/08_nli.ipynb #6de4924b
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
@@ -17,7 +16,7 @@ import numpy as np
 from .config import FOCUS, WholeConfig, paper_settings
 from .tagging import lay_out
 from .task import Row, Task, forward, make_row
-from ..text.corpus import raw_lines
+from ..text.reader import json_record, raw_lines
 from ..text.settings import settings
 from ..tokens.pipeline import ids_around
 
@@ -69,15 +68,7 @@ def _objects(path: Path, lines) -> Iterator[tuple[int, dict]]:
     for n, line in enumerate(lines, 1):
         if not line.strip():
             continue
-        try:
-            row = json.loads(line.strip())
-        except json.JSONDecodeError as e:
-            problem = f"not JSON ({e.msg} at column {e.colno})"
-            raise ValueError(f"{path}, line {n}: {problem}; write one object a line") from None
-        if not isinstance(row, dict):
-            expected = '{"premise": ..., "hypothesis": ..., "label": ...}'
-            raise ValueError(f"{path}, line {n}: not an object such as {expected}")
-        yield n, row
+        yield n, json_record(line.strip(), f"{path}, line {n}")
 
 # %% ../../nbs/07_tasks/08_nli.ipynb #2a48473d
 def _pair(path: Path, n: int, row: dict) -> Pair:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 import numpy as np
 
@@ -16,7 +16,6 @@ from .config import WholeConfig, paper_settings
 from .tagging import conllu_words, cuts, lay_out, some_sentences, word_subtokens
 from .task import Row, Task, forward, make_row
 from ..text.corpus import raw_lines
-from ..text.extras import import_extra
 from ..text.files import write_text
 from ..text.settings import option, settings
 from ..tokens.pipeline import ids_around
@@ -159,6 +158,58 @@ def attachment(
     return {"las": las / n, "uas": uas / n}
 
 # %% ../../nbs/07_tasks/06_parsing.ipynb #567b8734
+class _Contraction(NamedTuple):
+    "A cycle that became one node, under the number of its first."
+
+    nodes: list[int]
+    heads: np.ndarray  # of them, round the cycle
+    entered: np.ndarray  # (n,) for each head from outside, the node of the cycle that it is best the head of
+    left: np.ndarray  # (n,) for each node outside, its best head in the cycle
+
+
+def _contract(
+    grid: np.ndarray,  # (n, n) scores of each node with each head, changed in place
+    heads: np.ndarray,  # (n,) the best of each node, likewise
+    first: int,  # a node of the cycle
+) -> _Contraction:
+    nodes = [first]
+    while (node := int(heads[nodes[-1]])) != first:
+        nodes.append(node)
+    entering = grid[nodes] - grid[nodes, heads[nodes], None]  # what changes where one of them has a head outside
+    leaving = grid[:, nodes]
+    step = _Contraction(nodes, heads[nodes], np.take(nodes, entering.argmax(0)), np.take(nodes, leaving.argmax(1)))
+    grid[first], grid[:, first] = entering.max(0), leaving.max(1)
+    grid[:, nodes[1:]] = grid[first, first] = -np.inf
+    heads[np.isin(heads, nodes)] = first
+    heads[first] = grid[first].argmax()
+    return step
+
+
+def _best_heads(
+    grid: np.ndarray,  # (n, n) scores of each node with each head; node 0 is the root
+) -> np.ndarray:  # (n,) heads
+    "The heads with the highest sum of scores from which every node leads to the root."
+    grid, steps = grid.copy(), []
+    np.fill_diagonal(grid, -np.inf)
+    heads = grid.argmax(1)
+    came_by = np.zeros(len(grid), int)  # at which nodes the walk from which start came by first
+    came_by[0] = -1
+    for start in range(1, len(grid)):
+        at = start
+        while not came_by[at]:
+            came_by[at] = start
+            at = heads[at]
+            while came_by[at] == start:
+                steps.append(_contract(grid, heads, int(at)))
+                at = heads[at]
+    for nodes, inner, entered, left in reversed(steps):
+        outer = heads[nodes[0]]
+        heads = np.where(heads == nodes[0], left, heads)
+        heads[nodes] = inner
+        heads[entered[outer]] = outer
+    return heads
+
+
 def best_tree(
     scores: np.ndarray,  # (n, 1 + n) finite; of each word with each head, the root first
 ) -> tuple[int, ...]:  # heads
@@ -169,8 +220,7 @@ def best_tree(
     grid = np.zeros((n + 1, n + 1))
     grid[1:] = scores
     grid[1:, 0] -= 1 + n * np.ptp(scores)
-    heads, _ = import_extra("ufal.chu_liu_edmonds", "tasks").chu_liu_edmonds(grid)
-    return tuple(heads[1:])
+    return tuple(_best_heads(grid)[1:].tolist())
 
 # %% ../../nbs/07_tasks/06_parsing.ipynb #6abccfb5
 def stretches(
@@ -286,7 +336,6 @@ class Parsing(Task):
     file_format, measure = "CoNLL-U files", "labelled and unlabelled attachment"
     example_files = "train.conllu, dev.conllu, test.conllu"
     data_set = "universal-dependencies"
-    needs = ("ufal.chu_liu_edmonds",)
     unit, asks, marks = "sentences", "words", "relations"
     config = ParsingConfig()
     papers = {"unks-everywhere": paper_settings(config, adapters=5e-4)}

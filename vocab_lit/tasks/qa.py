@@ -5,7 +5,6 @@
 # %% ../../nbs/07_tasks/07_qa.ipynb #607641f4
 from __future__ import annotations
 
-import json
 import re
 import string
 from collections import Counter
@@ -20,7 +19,7 @@ from tqdm.auto import tqdm
 
 from .config import FOCUS, WholeConfig, paper_settings
 from .task import Row, Task, forward, make_row
-from ..text.corpus import raw_lines
+from ..text.reader import raw_lines, read_json
 from ..text.settings import option, settings
 
 if TYPE_CHECKING:
@@ -99,10 +98,7 @@ def read_squad(
     path = Path(path)
     if not path.is_file():
         raise FileNotFoundError(f"{path}: no such file of questions")
-    try:
-        data = json.loads("".join(raw_lines(path)))
-    except json.JSONDecodeError as e:
-        raise ValueError(f"{path}, line {e.lineno}: not JSON ({e.msg}); give one file in SQuAD's layout") from None
+    data = read_json("".join(raw_lines(path)), str(path))
     by_id = {}
     for context, qa, where in _asked(data, path):
         id = _question_id(qa, where)

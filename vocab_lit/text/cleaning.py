@@ -19,6 +19,7 @@ import regex
 from tqdm.auto import tqdm
 
 from .extras import import_extra
+from .fasttext_file import load_fasttext
 from .settings import CleanSettings
 
 if TYPE_CHECKING:
@@ -166,7 +167,7 @@ def language_finder(
     file: str | Path,  # fastText's model for identifying languages, such as lid.176.bin or GlotLID
 ) -> Callable[[str], tuple[str, float]]:  # label without __label__, probability
     "A function that says which language a line is in."
-    model = import_extra("fasttext", "fasttext").load_model(str(file)).f
+    model = load_fasttext(file).f
 
     def identify(line: str) -> tuple[str, float]:
         predicted = model.predict(f"{line}\n", 1, 0.0, "strict")  # the method around it fails with numpy 2

@@ -51,7 +51,7 @@ def write_json(record: dict | list, path: str | Path) -> None:
     path = Path(path)
     part = path.with_name(f".{path.name}.{os.getpid()}")
     try:
-        with open(part, "w", encoding="utf-8") as f:
+        with open(part, "w", encoding="utf-8", newline="\n") as f:
             f.write(json.dumps(record, ensure_ascii=False, indent=1) + "\n")
             f.flush()
             os.fsync(f.fileno())

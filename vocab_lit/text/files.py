@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import errno
-import fcntl
 import glob
 import json
 import os
@@ -26,7 +25,7 @@ from .errors import SettingError, first_line
 from .reader import TextSource
 
 # %% auto #0
-__all__ = ['check_output', 'file_facts', 'write_folder', 'write_file', 'write_text', 'alone', 'check_file_name', 'inside',
+__all__ = ['check_output', 'file_facts', 'alone', 'write_folder', 'write_file', 'write_text', 'check_file_name', 'inside',
            'check_text', 'read_json']
 
 # %% ../../nbs/01_text/05_files.ipynb #faa78e9f
@@ -63,13 +62,17 @@ def file_facts(
 
 
 @contextmanager
-def _held(folder: Path) -> Iterator[None]:
-    "Hold a folder while the process lives; `OSError` where another one does, or where there are no locks."
-    handle = os.open(folder, os.O_RDONLY)
+def alone(folder: str | Path) -> Iterator[None]:
+    "Keep other processes out of a folder inside the block; `ValueError` where one works in it already."
+    lock = FileLock(Path(folder, ".lock"))
     try:
-        yield fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        lock.acquire(timeout=0)
+    except Timeout:
+        raise ValueError(f"another process works in {folder}; wait for it, or choose another folder") from None
+    try:
+        yield
     finally:
-        os.close(handle)
+        lock.release()
 
 
 def _cannot_write(e: Exception) -> bool:
@@ -81,6 +84,7 @@ def _cannot_write(e: Exception) -> bool:
     return isinstance(e, SafetensorError) or type(e) is Exception  # tokenizers raises a plain one
 
 
+_NO_LOCK = (OSError, NotImplementedError)  # of file systems that have none
 _SHORT = 40  # characters of a name that leave room for more, whatever their bytes
 
 
@@ -93,21 +97,23 @@ def _part_of(
     place.mkdir(parents=True, exist_ok=True)
     name = out.name[:_SHORT]
     for rest in place.glob(f".{glob.escape(name)}-*.part"):
-        with suppress(OSError), _held(rest):
+        with suppress(ValueError, *_NO_LOCK):
+            with alone(rest):
+                pass  # nobody does
             shutil.rmtree(rest)
     folder = Path(tempfile.mkdtemp(prefix=f".{name}-", suffix=".part", dir=place))
-    with ExitStack() as held:
-        with suppress(OSError):
-            held.enter_context(_held(folder))
-        try:
+    try:
+        with ExitStack() as held:
+            with suppress(*_NO_LOCK):
+                held.enter_context(alone(folder))
             yield folder
-        except Exception as e:
-            if not _cannot_write(e):
-                raise
-            why = getattr(e, "strerror", None) or first_line(e)
-            raise OSError(f"cannot write {out}: {why}") from None
-        finally:
-            shutil.rmtree(folder, ignore_errors=True)
+    except Exception as e:
+        if not _cannot_write(e):
+            raise
+        why = getattr(e, "strerror", None) or first_line(e)
+        raise OSError(f"cannot write {out}: {why}") from None
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 @contextmanager
@@ -115,7 +121,9 @@ def write_folder(out: str | Path) -> Iterator[Path]:  # a temporary folder, move
     "Write a folder wholly or not at all."
     out = check_output(out)
     is_there = out.is_dir()
-    with _part_of(out, out if is_there else out.parent) as partial:
+    with _part_of(out, out if is_there else out.parent) as folder:
+        partial = folder / "whole"  # without the lock
+        partial.mkdir()
         yield partial
         for f in (partial, *partial.rglob("*")):
             f.chmod(0o755 if f.is_dir() else 0o644)  # not only for oneself
@@ -138,22 +146,8 @@ def write_file(out: str | Path) -> Iterator[Path]:  # of a file to write, which 
 @contextmanager
 def write_text(out: str | Path) -> Iterator[IO[str]]:  # open for writing
     "As `write_file`, for text."
-    with write_file(out) as part, open(part, "w", encoding="utf-8") as f:
+    with write_file(out) as part, open(part, "w", encoding="utf-8", newline="\n") as f:
         yield f
-
-# %% ../../nbs/01_text/05_files.ipynb #3468923f
-@contextmanager
-def alone(folder: str | Path) -> Iterator[None]:
-    "Keep other processes out of a folder inside the block; `ValueError` where one works in it already."
-    lock = FileLock(Path(folder, ".lock"))
-    try:
-        lock.acquire(timeout=0)
-    except Timeout:
-        raise ValueError(f"another process works in {folder}; wait for it, or choose another folder") from None
-    try:
-        yield
-    finally:
-        lock.release()
 
 # %% ../../nbs/01_text/05_files.ipynb #52b0ed62
 _NO_NAME = re.compile(r'[\x00-\x1f\x7f/\\<>:"|?*]|^[. ]|[. ]$|^$')

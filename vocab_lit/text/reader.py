@@ -11,6 +11,8 @@ import glob
 import gzip
 import json
 import lzma
+import re
+import sys
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
@@ -24,12 +26,15 @@ from .errors import SettingError, first_line
 from .extras import import_extra
 
 # %% auto #0
-__all__ = ['FIELD', 'FIELD_HELP', 'open_bytes', 'raw_lines', 'json_record', 'table_cells', 'file_lines', 'TextSource',
-           'with_field', 'in_languages', 'beside']
+__all__ = ['LONGEST_LINE', 'FIELD', 'FIELD_HELP', 'open_bytes', 'raw_lines', 'check_characters', 'read_json', 'json_record',
+           'table_cells', 'file_lines', 'TextSource', 'with_field', 'in_languages', 'beside']
 
 # %% ../../nbs/01_text/06_reader.ipynb #6a3f0106
+_ZSTD = "compression.zstd" if sys.version_info >= (3, 14) else "backports.zstd"
+
+
 def _open_zstd(path: Path, mode: str) -> IO[bytes]:
-    return import_extra("backports.zstd", "text").open(path, mode)
+    return import_extra(_ZSTD, "text").open(path, mode)
 
 
 _COMPRESSED = {
@@ -56,15 +61,20 @@ def _is_damage(e: Exception) -> bool:
     return isinstance(e, known) or type(e).__name__ == "ZstdError"
 
 
-def _decoded(path: Path, n: int, raw: bytes) -> str:
-    "The n-th line of a file as text; `ValueError` where it is not UTF-8."
+LONGEST_LINE = 2**28  # bytes; a file of questions may be one line of JSON
+
+
+def _decoded(path: Path, n: int, raw: bytes, errors: str) -> str:
+    "The n-th line of a file as text; `ValueError` where it is not UTF-8, or longer than a line can be."
+    if len(raw) > LONGEST_LINE:
+        raise ValueError(f"{path}, line {n}: longer than {LONGEST_LINE:,} bytes; break it into lines")
     if n == 1 and (raw[:2] in (b"\xff\xfe", b"\xfe\xff") or b"\0" in raw):
         raise ValueError(
             f"{path} is UTF-16 or no text at all; "
             f"if it is text, convert it first, for example with `iconv -f utf-16 -t utf-8`"
         )
     try:
-        return raw.decode("utf-8-sig" if n == 1 else "utf-8")
+        return raw.decode("utf-8-sig" if n == 1 else "utf-8", errors)
     except UnicodeDecodeError as e:
         raise ValueError(
             f"{path}, line {n}: not UTF-8 (byte {e.object[e.start]:#04x} at column {e.start + 1}); "
@@ -74,13 +84,14 @@ def _decoded(path: Path, n: int, raw: bytes) -> str:
 
 def raw_lines(
     path: str | Path,  # UTF-8, also compressed
+    errors: str = "strict",  # of decoding; "replace": bytes that are not UTF-8 become replacement characters
 ) -> Iterator[str]:  # as they are, ends of lines included; without the byte order mark
     "Stream the lines of one text file; `ValueError` names the line that is not UTF-8, or the file that breaks off."
     path = Path(path)
     with open_bytes(path) as f:
         try:
-            for n, raw in enumerate(f, 1):
-                yield _decoded(path, n, raw)
+            for n, raw in enumerate(iter(partial(f.readline, LONGEST_LINE + 1), b""), 1):
+                yield _decoded(path, n, raw, errors)
         except Exception as e:
             if not _is_damage(e):
                 raise
@@ -91,12 +102,23 @@ FIELD = "text"  # the field, or column, that text is in where no other is named
 FIELD_HELP = "field of JSON lines, or column of a table or Parquet file, that the text is in (text where none is named)"
 
 
+def check_characters(text: str, place: str) -> None:
+    "`ValueError` where a text has half a character, which no file can hold."
+    try:
+        text.encode()
+    except UnicodeEncodeError as e:
+        half, before = ord(text[e.start]), text[max(0, e.start - 20) : e.start]
+        problem = rf"half a character (the lone surrogate \u{half:04x}) after {before!r}"
+        raise ValueError(f"{place}: {problem}; write the character whole, or leave it out") from None
+
+
 def _as_text(value: object, place: str, field: str) -> str:
     "A field's value if it is text; nothing where it is empty."
     if value is None:
         return ""
     if not isinstance(value, str):
         raise ValueError(f"{place}: the field {field!r} is no text but {type(value).__name__}")
+    check_characters(value, place)
     return value
 
 
@@ -107,17 +129,32 @@ def _no_field(path: str | Path, what: str, field: str, there: Iterable[str]) -> 
     return ValueError(f"{path}: no {what} {field!r}; there are {there}; {hint}")
 
 
+_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")  # a character's half, as JSON writes it
+
+
+def read_json(
+    text: str,
+    place: str,  # where it stands, for messages
+) -> Any:
+    "A value from JSON; `ValueError` where there is none, or one that is nested too deeply or has half a character."
+    try:
+        value = json.loads(text)
+    except json.JSONDecodeError as e:
+        at = place if e.lineno == 1 else f"{place}, line {e.lineno}"
+        raise ValueError(f"{at}: not a whole JSON object ({e.msg} at column {e.colno}); is the file cut off?") from None
+    except RecursionError:
+        raise ValueError(f"{place}: JSON that is nested too deeply; give lists and objects a few levels deep") from None
+    if _SURROGATE.search(text):
+        check_characters(json.dumps(value, ensure_ascii=False), place)
+    return value
+
+
 def json_record(
     line: str,
     place: str,  # where it stands, for messages
 ) -> dict[str, Any]:
     "The object in a line of JSON; `ValueError` where there is none."
-    try:
-        record = json.loads(line)
-    except json.JSONDecodeError as e:
-        raise ValueError(
-            f"{place}: not a whole JSON object ({e.msg} at column {e.colno}); is the file cut off?"
-        ) from None
+    record = read_json(line, place)
     if not isinstance(record, dict):
         raise ValueError(f"{place}: not a JSON object but {type(record).__name__}; give JSON lines, an object in each")
     return record
@@ -152,7 +189,7 @@ def _rows(path: Path, delimiter: str) -> Iterator[tuple[int, list[str]]]:  # num
     if delimiter == "\t":
         yield from ((n, table_cells(line)) for n, line in enumerate(lines, 1) if not line.isspace())
         return
-    csv.field_size_limit(2**31 - 1)
+    csv.field_size_limit(LONGEST_LINE)
     reader = csv.reader(lines, delimiter=delimiter, strict=True)
     try:
         yield from ((reader.line_num, row) for row in reader if row)
@@ -191,17 +228,23 @@ def _parquet_texts(path: Path, field: str) -> Iterator[str]:
         try:
             for batch in file.iter_batches(4096, columns=[field]):
                 yield from (_as_text(value, str(path), field) for value in batch.column(0).to_pylist())
-        except OSError as e:
+        except (OSError, UnicodeDecodeError) as e:
             raise ValueError(f"{path} cannot be read to its end ({e}); it is damaged") from None
 
 # %% ../../nbs/01_text/06_reader.ipynb #6a3f0117
 _LOOKED_AT = 20  # lines
+_ENOUGH = 2**20  # characters, beyond which no further line is looked at
 _DELIMITERS = {"\t": "tab", ",": "comma", ";": "semicolon"}
 
 
 def _first_lines(path: Path) -> list[str]:
     "Lines at the beginning of a file that are not blank."
-    return list(islice((line for line in raw_lines(path) if not line.isspace()), _LOOKED_AT))
+    lines = []
+    for line in islice((line for line in raw_lines(path) if not line.isspace()), _LOOKED_AT):
+        lines.append(line)
+        if sum(map(len, lines)) > _ENOUGH:
+            break
+    return lines
 
 
 def _split(lines: list[str], delimiter: str) -> list[list[str]]:

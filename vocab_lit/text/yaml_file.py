@@ -14,6 +14,7 @@ from typing import Any
 
 import yaml
 
+from .reader import check_characters
 from .settings import did_you_mean
 
 # %% auto #0
@@ -111,19 +112,40 @@ def _place(file: str, node: yaml.Node) -> str:
     return f"{file}, line {node.start_mark.line + 1}"
 
 
-def _check_once(node: yaml.Node, file: str) -> None:
-    "`ValueError` where a mapping at any depth has a key twice."
-    if isinstance(node, yaml.SequenceNode):
-        for value in node.value:
-            _check_once(value, file)
-    if not isinstance(node, yaml.MappingNode):
-        return
+_MOST_VALUES = 1_000_000  # in a file
+
+
+def _check_keys(node: yaml.MappingNode, file: str) -> None:
+    "`ValueError` where a mapping has a key twice."
     seen = set()
-    for key, value in node.value:
+    for key, _ in node.value:
         if str(key.value) in seen:
             raise wrong(_place(file, key), f"{key.value} is said twice")
         seen.add(str(key.value))
-        _check_once(value, file)
+
+
+def _count_values(
+    node: yaml.Node,
+    file: str,
+    counts: dict[yaml.Node, int],  # of nodes that were met before; 0: of one that is not yet counted to its end
+) -> int:
+    "The values in a node, counted as often as aliases repeat them, each checked; `ValueError` for what cannot be."
+    if node in counts:
+        if not counts[node]:
+            raise wrong(_place(file, node), "a value that is part of itself; write it without the alias")
+        return counts[node]
+    counts[node], parts = 0, []
+    if isinstance(node, yaml.ScalarNode):
+        check_characters(node.value, _place(file, node))
+    elif isinstance(node, yaml.MappingNode):
+        _check_keys(node, file)
+        parts = [value for _, value in node.value]
+    else:
+        parts = node.value
+    counts[node] = 1 + sum(_count_values(part, file, counts) for part in parts)
+    if counts[node] > _MOST_VALUES:
+        raise wrong(_place(file, node), f"more than {_MOST_VALUES:,} values, since aliases repeat them; write fewer")
+    return counts[node]
 
 
 def read_yaml(
@@ -143,13 +165,23 @@ def read_yaml(
         node = yaml.compose(text, yaml.SafeLoader)
         part = Part(node, str(path)) if node else None
         if part:
-            _check_once(part.node, part.at)
-            _ = part.value  # that it can be made
+            _count_values(part.node, part.at, {})
+            _check_value(part)
     except yaml.YAMLError as e:
         raise wrong(*_not_yaml(e, str(path), text)) from None
+    except RecursionError:
+        raise wrong(str(path), "YAML that is nested too deeply; a few levels are enough") from None
     if part is None:
         raise wrong(str(path), f"the {what} is empty; {empty}")
     return part
+
+
+def _check_value(part: Part) -> None:
+    "`ValueError` with the file where YAML takes text for a date or number that is none."
+    try:
+        _ = part.value
+    except (ValueError, OverflowError) as e:
+        raise wrong(part.at, f"not YAML: {e}; put text that looks like a date or number in quotes") from None
 
 
 def _not_yaml(error: yaml.YAMLError, path: str, text: str) -> tuple[str, str]:  # place and problem

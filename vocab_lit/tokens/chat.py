@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase, PreTrainedTokenizerFast
 
 # %% auto #0
-__all__ = ['CHAT_FAMILIES', 'chat_tokenizer', 'chat_templates', 'template_tokens', 'check_templates', 'add_special_tokens',
-           'carry_template']
+__all__ = ['CHAT_FAMILIES', 'chat_tokenizer', 'chat_templates', 'template_tokens', 'check_templates', 'listed',
+           'add_special_tokens', 'carry_template']
 
 # %% ../../nbs/02_tokens/06_chat.ipynb #57156fde
 _QWEN = (
@@ -150,7 +150,8 @@ def check_templates(
     raise ValueError(f"the chat template of {whose} fails on a single question: {problem}; repair or remove it")
 
 # %% ../../nbs/02_tokens/06_chat.ipynb #bfdc5ae9
-def _listed(tokens: list[str], most: int = 5) -> str:
+def listed(tokens: list[str], most: int = 5) -> str:
+    "The first of some names, and how many more there are, for messages."
     return ", ".join(tokens[:most]) + f" and {len(tokens) - most} more" * (len(tokens) > most)
 
 
@@ -181,14 +182,14 @@ def carry_template(
     if own:
         lost = [name for name, template in theirs.items() if own.get(name) != template]
         which = "chat template, and the source's is" if len(lost) == 1 else "chat templates, and the source's are"
-        return f"the target tokenizer keeps its own {which} left out: {_listed(lost)}" if lost else None
+        return f"the target tokenizer keeps its own {which} left out: {listed(lost)}" if lost else None
     if not theirs:
         return None
     known = target.get_vocab()
     missing = [token for token in template_tokens(source) if token not in known]
     if missing:
         return (
-            f"the target tokenizer has no chat template, and lacks {_listed(missing)} of the source's, "
+            f"the target tokenizer has no chat template, and lacks {listed(missing)} of the source's, "
             "which is left out; --add-special-tokens adds them"
         )
     target.chat_template = source.chat_template

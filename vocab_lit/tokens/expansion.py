@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from tokenizers import models
 
-from .pipeline import template_lines, with_pipeline
+from .pipeline import own_methods, template_lines, with_pipeline
 from .vocab import CHARACTERS, Dialect, Token, Vocab, overlap, read_pipeline, read_token
 
 if TYPE_CHECKING:
@@ -119,10 +119,11 @@ def _with_merges(vocab: Vocab, model: dict[str, Any], merges: list, new: dict[st
     model["merges"] += _new_merges(model, merges, new)
     if vocab.dialect.end:
         return new
-    model["ignore_merges"] = True  # whole words are looked up
+    if not own_methods(vocab.own_tokenizer):  # a class that makes the model itself looks no words up
+        model["ignore_merges"] = True
     places = {piece: i for i, piece in enumerate(new, len(vocab))}
     words = {piece for piece in new if read_token(0, piece, vocab.dialect).word_start}
-    unreachable = _build(model, places) - words
+    unreachable = _build(model, places) - (words if model["ignore_merges"] else set())
     model["merges"] = [[a, b] for a, b in model["merges"] if unreachable.isdisjoint((a, b, a + b))]
     return {piece: id for piece, id in new.items() if piece not in unreachable}
 

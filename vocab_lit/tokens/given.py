@@ -16,7 +16,7 @@ import numpy as np
 from ..text.errors import SettingError
 from .expansion import UNKNOWN_PENALTY, append_pieces, write_piece
 from .given_file import GivenToken
-from .pipeline import Built, with_pipeline
+from .pipeline import Built, own_methods, with_pipeline
 from .vocab import Token, Vocab, backend_of, components, read_pipeline
 
 if TYPE_CHECKING:
@@ -47,8 +47,8 @@ def _can_look_up(vocab: Vocab) -> bool:
     pipeline = read_pipeline(vocab.own_tokenizer)
     if pipeline["model"].get("ignore_merges"):
         return True
-    if vocab.dialect.end:
-        return False  # words are looked up without the mark of their end
+    if vocab.dialect.end or own_methods(vocab.own_tokenizer):
+        return False  # words are looked up without the mark of their end; some classes make the model themselves
     tokenize, added = backend_of(vocab.own_tokenizer).model.tokenize, {a["id"] for a in pipeline["added_tokens"]}
     ordinary = (t.piece for t in vocab if t.kind in ("text", "byte") and t.id not in added)
     return all(len(tokenize(piece)) == 1 for piece in ordinary)
@@ -235,6 +235,8 @@ class _Attempt:
 def _tried(vocab: Vocab, new: Sequence[GivenToken]) -> _Attempt:
     "New tokens as pieces of the model where that works, the others as added tokens; `SettingError` where neither does."
     in_model = [given for given in new if not given.special] if _takes_pieces(vocab) else []
+    if own_methods(vocab.own_tokenizer):  # a class that makes the pipeline itself divides at every space
+        in_model = [given for given in in_model if " " not in given.token]
     attempt = _Attempt(vocab, in_model, [given for given in new if given not in in_model])
     divided = attempt.failed()
     if not divided:

@@ -35,6 +35,7 @@ def train_tokenizer_like(
     keep_reserved: bool = False,
     character_coverage: float = 1.0,
     split_digits: bool = False,
+    at_most: bool = False,
 ) -> PreTrainedTokenizerFast:
     """Train a tokenizer that treats a text as the source model's does, in the source's own pipeline.
 
@@ -55,11 +56,13 @@ def train_tokenizer_like(
         Share of the text whose characters are kept, where these are not bytes.
     split_digits : bool, default False
         Whether every digit is a token of its own, also where that is not so in the source (not in wordpiece).
+    at_most : bool, default False
+        Whether a text that does not fill the vocabulary makes a smaller one.
 
     Returns
     -------
     PreTrainedTokenizerFast
-        A tokenizer with `len(tokenizer) == vocab_size`.
+        A tokenizer with `len(tokenizer) == vocab_size`, or with fewer tokens where `at_most` says so.
 
     Raises
     ------
@@ -81,7 +84,7 @@ def train_tokenizer_like(
     (500, '<mask>')
     """
     own_kind = tokenizer_kind(source)
-    options: dict[str, Any] = dict(character_coverage=character_coverage, split_digits=split_digits)
+    options: dict[str, Any] = dict(character_coverage=character_coverage, split_digits=split_digits, at_most=at_most)
     if kind in (None, own_kind) and can_train_for(source):
         return train_in_own_pipeline(source, lines, vocab_size, keep_reserved=keep_reserved, **options)
     kind = kind or own_kind
@@ -96,6 +99,6 @@ def build_tokenizer(
 ) -> Built:
     "Train a tokenizer like the source's."
     kind = settings.kind or tokenizer_kind(source)
-    coverage = settings.character_coverage
-    made = train_tokenizer_like(source, lines, settings.vocab_size, kind, settings.keep_reserved, coverage)
+    options: dict[str, Any] = dict(character_coverage=settings.character_coverage, at_most=settings.at_most)
+    made = train_tokenizer_like(source, lines, settings.vocab_size, kind, settings.keep_reserved, **options)
     return Built(made, f"a {kind} tokenizer of {len(made):,} tokens is trained on the text")

@@ -207,7 +207,7 @@ def check_loads_again(
         return  # the class that the folder names is taken
     with tempfile.TemporaryDirectory() as folder:
         save_tokenizer(tokenizer, folder)
-        Path(folder, "config.json").write_text(json.dumps(dict(model_type=model_type)), encoding="utf-8")
+        Path(folder, "config.json").write_text(json.dumps(dict(model_type=model_type)), encoding="utf-8", newline="\n")
         loaded = AutoTokenizer.from_pretrained(folder, trust_remote_code=False)
     ordinary = sorted(set(tokenizer.get_vocab().values()) - set(tokenizer.all_special_ids))
     texts = [*tokenizer.batch_decode(in_groups(ordinary)), *TRIALS]

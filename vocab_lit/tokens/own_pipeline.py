@@ -227,6 +227,7 @@ def train_in_own_pipeline(
     character_coverage: float = 1.0,  # share of the text whose characters are kept, where these are not bytes
     split_digits: bool = False,  # every digit is a token of its own, also where that is not so in the source
     keep_reserved: bool = False,  # keep the tokens that stand for nothing yet
+    at_most: bool = False,  # a text that does not fill the vocabulary makes a smaller one
 ) -> PreTrainedTokenizerFast:
     "Train a vocabulary for the source's own pipeline; `ValueError` where the text cannot fill it."
     text = TrainingText(lines, "tokenizer", template_lines(source), _LEAST_COPIES)
@@ -239,4 +240,4 @@ def train_in_own_pipeline(
     single_digits = split_digits or digits_are_single(pipeline, dialect)
     size = text.room(vocab_size, least)
     model, lacking = _trained(text, _Wanted(source, pipeline, first, last, size, character_coverage, single_digits))
-    return check_size(with_pipeline(source, with_vocabulary(pipeline, model, lacking)), text, vocab_size)
+    return check_size(with_pipeline(source, with_vocabulary(pipeline, model, lacking)), text, vocab_size, at_most)

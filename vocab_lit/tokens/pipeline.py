@@ -8,12 +8,14 @@ from __future__ import annotations
 import json
 import re
 import tempfile
+from collections import ChainMap
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
-from .vocab import components, read_dialect, read_pipeline, read_settings
+from .vocab import backend_of, components, read_dialect, read_pipeline, read_settings
 
 if TYPE_CHECKING:
     import numpy as np
@@ -23,8 +25,8 @@ if TYPE_CHECKING:
 
 # %% auto #0
 __all__ = ['SPECIAL_ROLES', 'role_tokens', 'ids_around', 'special_around', 'tokenizer_kind', 'word_ids', 'model_pieces',
-           'unknown_piece', 'needed_tokens', 'template_lines', 'with_vocabulary', 'with_pipeline', 'Built',
-           'save_tokenizer']
+           'unknown_piece', 'needed_tokens', 'template_lines', 'with_vocabulary', 'own_methods', 'with_pipeline',
+           'Built', 'save_tokenizer']
 
 # %% ../../nbs/02_tokens/12_pipeline.ipynb #27624beb
 SPECIAL_ROLES = ("bos_token", "eos_token", "cls_token", "sep_token", "unk_token", "pad_token", "mask_token")
@@ -155,22 +157,64 @@ def with_vocabulary(
     )
 
 
+def _extra_tokens(tokenizer: PreTrainedTokenizerBase) -> list[str]:
+    "The special tokens without a role."
+    tokens: Any = tokenizer.extra_special_tokens  # transformers declares more than it returns
+    return [str(token) for token in tokens]
+
+
+def own_methods(tokenizer: PreTrainedTokenizerBase | type) -> list[str]:  # names
+    "What a tokenizer's class does beside its pipeline, such as `src_lang` of NLLB's; nothing for most."
+    from transformers import PreTrainedTokenizerFast
+
+    classes = (tokenizer if isinstance(tokenizer, type) else type(tokenizer)).__mro__
+    if PreTrainedTokenizerFast not in classes:
+        return []
+    members = ChainMap(*(dict(vars(c)) for c in classes[: classes.index(PreTrainedTokenizerFast)]))
+    methods = {name for name, member in members.items() if isinstance(member, (FunctionType, property))}
+    return sorted(methods - {"__init__"})
+
+
+_SET_ONCE = ("normalizer", "pre_tokenizer", "model", "decoder", "added_tokens")  # what no method changes
+
+
+def _in_class(source: PreTrainedTokenizerBase, plain: PreTrainedTokenizerFast) -> PreTrainedTokenizerFast:
+    "A tokenizer in the source's class, as transformers loads it; itself where the class would make another pipeline."
+    with tempfile.TemporaryDirectory() as folder:
+        source.save_pretrained(folder)
+        backend_of(plain).save(str(Path(folder, "tokenizer.json")))
+        file, extra = Path(folder, "tokenizer_config.json"), _extra_tokens(plain)
+        config = json.loads(file.read_text(encoding="utf-8")) | dict(extra_special_tokens=extra)
+        if "extra_ids" in config:  # T5's sentinels, which its class would add
+            config["extra_ids"] = sum("<extra_id_" in token for token in extra)
+        file.write_text(json.dumps(config), encoding="utf-8", newline="\n")
+        made = type(source).from_pretrained(folder)
+    made.name_or_path = ""
+    before, after = read_pipeline(plain), read_pipeline(made)
+    return made if all(before[part] == after[part] for part in _SET_ONCE) else plain
+
+
 def with_pipeline(
     source: PreTrainedTokenizerBase,  # a fast tokenizer
     pipeline: dict[str, Any],  # a parsed `tokenizer.json`, with the special tokens of the source
 ) -> PreTrainedTokenizerFast:
-    "A tokenizer with another pipeline and all else of the source's: special tokens, chat templates, padding side."
+    "A tokenizer with another pipeline and all else of the source's: special tokens, templates, what its class does."
+    plain = _plain(source, pipeline)
+    return _in_class(source, plain) if own_methods(source) else plain
+
+
+def _plain(source: PreTrainedTokenizerBase, pipeline: dict[str, Any]) -> PreTrainedTokenizerFast:
+    "A tokenizer with another pipeline, which does nothing beside it."
     from transformers import PreTrainedTokenizerFast
 
     roles = {name: token for name in source.special_tokens_map if isinstance(token := getattr(source, name), str)}
-    without_role: Any = source.extra_special_tokens
     known = {a["content"] for a in pipeline["added_tokens"]}.union(model_pieces(pipeline["model"]))
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder, "tokenizer.json")  # a tokenizer that is handed over would be copied
-        file.write_text(json.dumps(pipeline | dict(truncation=None, padding=None)), encoding="utf-8")
+        file.write_text(json.dumps(pipeline | dict(truncation=None, padding=None)), encoding="utf-8", newline="\n")
         made = PreTrainedTokenizerFast(
             tokenizer_file=str(file),
-            extra_special_tokens=[str(t) for t in without_role if str(t) in known],
+            extra_special_tokens=[token for token in _extra_tokens(source) if token in known],
             model_max_length=source.model_max_length,
             model_input_names=source.model_input_names,
             padding_side=source.padding_side,
@@ -203,4 +247,4 @@ def save_tokenizer(tokenizer: PreTrainedTokenizerBase, folder: str | Path) -> No
     config = json.loads(file.read_text(encoding="utf-8"))
     if config.get("tokenizer_class") == "TokenizersBackend":
         config["tokenizer_class"] = "PreTrainedTokenizerFast"
-    file.write_text(json.dumps(config, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+    file.write_text(json.dumps(config, indent=2, ensure_ascii=False) + "\n", encoding="utf-8", newline="\n")

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from vocab_lit.text.corpus import Amount
 
 # %% auto #0
-__all__ = ['KINDS', 'EXPANSIONS', 'TokenizerSettings', 'TrimSettings', 'check_tokenizer_path', 'check_vocab_size']
+__all__ = ['KINDS', 'EXPANSIONS', 'USUAL_SIZE', 'TokenizerSettings', 'TrimSettings', 'check_tokenizer_path', 'check_vocab_size']
 
 # %% ../../nbs/02_tokens/00_settings.ipynb #b04f57b1
 KINDS = {
@@ -29,6 +29,7 @@ KINDS = {
     "bpe": "byte-level BPE, as RoBERTa and GPT-2",
 }
 EXPANSIONS = ("auxiliary", "continued")
+USUAL_SIZE = 50_000  # tokens
 _UNITS = {"lines": 1, "B": 1, "kB": 10**3, "MB": 10**6, "GB": 10**9}
 
 
@@ -46,7 +47,11 @@ class TokenizerSettings(Settings):
         "kind of a tokenizer that is trained: unigram (XLM-R), wordpiece (BERT) or bpe (RoBERTa, GPT-2)",
         shown="the model's own kind",
     )
-    vocab_size: int = option(50_000, "tokens of a tokenizer that is trained, special ones included")
+    vocab_size: int = option(
+        USUAL_SIZE,
+        "tokens of a tokenizer that is trained, special ones included; a text that does not fill the usual "
+        f"{USUAL_SIZE:,} makes fewer, any other number has to be filled",
+    )
     character_coverage: float = option(
         1.0, "share of the text whose characters a trained tokenizer keeps; 0.9995 leaves out stray ones"
     )
@@ -133,6 +138,16 @@ class TokenizerSettings(Settings):
         return read_given(self.tokens) if self.tokens else []
 
     @property
+    def at_most(self) -> bool:
+        "Whether a text may make fewer tokens: nobody has asked for another number than the usual one."
+        return self.vocab_size == USUAL_SIZE
+
+    @property
+    def size_in_words(self) -> str:
+        "How many tokens a tokenizer that is trained has."
+        return f"{'up to ' * self.at_most}{self.vocab_size:,} tokens"
+
+    @property
     def continues(self) -> bool:
         "Whether the training of the source's own tokenizer goes on."
         return self.extend > 0 and self.expansion == "continued"
@@ -200,8 +215,8 @@ def check_tokenizer_path(path: str | Path) -> None:
 
 
 def check_vocab_size(wanted: TokenizerSettings, text: Sequence[str | Path]) -> None:
-    "`SettingError` where text has fewer bytes than a tokenizer should have tokens."
-    if wanted.tokenizer or wanted.continues or not text:
+    "`SettingError` where text has fewer bytes than a tokenizer has to have tokens."
+    if wanted.tokenizer or wanted.continues or wanted.at_most or not text:
         return
     size = 0
     for line in chain.from_iterable(TextSource.of(source).lines() for source in text):

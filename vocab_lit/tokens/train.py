@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import io
+import logging
 import warnings
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -26,8 +27,10 @@ if TYPE_CHECKING:
     from tokenizers.pre_tokenizers import PreTokenizer
     from transformers import PreTrainedTokenizerFast
 
+log = logging.getLogger("vocab_lit")
+
 # %% auto #0
-__all__ = ['SENTENCEPIECE_SPECIALS', 'SENTENCEPIECE_MOST', 'ROBERTA_ROLES', 'BERT_ROLES', 'TrainingText', 'unigram_pieces',
+__all__ = ['log', 'SENTENCEPIECE_SPECIALS', 'SENTENCEPIECE_MOST', 'ROBERTA_ROLES', 'BERT_ROLES', 'TrainingText', 'unigram_pieces',
            'covered_characters', 'wordpiece_vocab', 'train_tokenizer', 'check_size']
 
 # %% ../../nbs/02_tokens/02_train.ipynb #6a3f0402
@@ -268,6 +271,7 @@ def train_tokenizer(
     lowercase: bool = False,
     max_length: int = 512,
     around: tuple[bool, bool] = (True, True),
+    at_most: bool = False,
 ) -> PreTrainedTokenizerFast:
     """Train a tokenizer; the same lines give the same tokenizer.
 
@@ -290,6 +294,8 @@ def train_tokenizer(
         Tokens to which a longer text is cut when truncation is asked for.
     around : tuple of two bool, default (True, True)
         Whether texts get a special token before and after, as masked models want.
+    at_most : bool, default False
+        Whether a text that does not fill the vocabulary makes a smaller one.
 
     Returns
     -------
@@ -328,7 +334,7 @@ def train_tokenizer(
         backend = _train_bpe(text, size)
     if not all(around):
         backend.post_processor = _partial_template(kind, around)
-    return check_size(_with_special_tokens(backend, kind, max_length), text, vocab_size)
+    return check_size(_with_special_tokens(backend, kind, max_length), text, vocab_size, at_most)
 
 # %% ../../nbs/02_tokens/02_train.ipynb #bcbbca69
 ROBERTA_ROLES: dict[str, str] = dict(zip(SPECIAL_ROLES, ("<s>", "</s>", "<s>", "</s>", "<unk>", "<pad>", "<mask>")))
@@ -365,10 +371,17 @@ def _too_many_characters(needed: int, vocab_size: int) -> ValueError:
     )
 
 
-def check_size(tokenizer: PreTrainedTokenizerFast, text: TrainingText, vocab_size: int) -> PreTrainedTokenizerFast:
+def check_size(
+    tokenizer: PreTrainedTokenizerFast,
+    text: TrainingText,
+    vocab_size: int,
+    at_most: bool,  # whether it may have fewer tokens
+) -> PreTrainedTokenizerFast:
     "The tokenizer if it has as many tokens as asked for; `ValueError` where the text gave fewer, or needs more."
     reached = len(tokenizer)
-    if reached < vocab_size:
+    if reached < vocab_size and at_most:
+        log.info(f"the text ({text.n:,} lines) fills {reached:,} tokens, and not the usual {vocab_size:,}")
+    elif reached < vocab_size:
         raise ValueError(
             f"the text ({text.n:,} lines) is too short for {vocab_size} tokens: it yields {reached}; "
             f"give more text or ask for at most {reached}"

@@ -165,5 +165,5 @@ class MetricsFile(TrainerCallback):
 
     def _write(self, state, entries, mode):
         if state.is_world_process_zero:
-            with open(self.file, mode, encoding="utf-8") as file:
+            with open(self.file, mode, encoding="utf-8", newline="\n") as file:
                 file.writelines(f"{json.dumps(entry)}\n" for entry in entries)

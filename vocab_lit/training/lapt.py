@@ -220,7 +220,7 @@ def _is_shared(folder, process) -> bool:
     token, file = torch.randint(2**62, (1,), device=process.device), Path(folder, ".seen")
     torch.distributed.broadcast(token, 0)
     if process.process_index == 0:
-        file.write_text(str(int(token)))
+        file.write_text(str(int(token)), encoding="utf-8", newline="\n")
     torch.distributed.barrier()
     sees = torch.tensor(int(file.is_file() and file.read_text() == str(int(token))), device=process.device)
     torch.distributed.all_reduce(sees, torch.distributed.ReduceOp.MIN)

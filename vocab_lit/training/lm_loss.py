@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any, cast
 
 import torch
+from torch import nn
 from torch.nn import functional as F
-from torch.utils.checkpoint import checkpoint
 from tqdm.auto import tqdm
 
 from ..models.device import Device
@@ -49,6 +49,112 @@ def head_logits(
     with encoder_returns(model, output):
         return type(model).forward(model, input_ids=ids, return_dict=True).logits[0]
 
+# %% ../../nbs/06_training/02_lm_loss.ipynb #940490d6
+class _AddingLinear(torch.autograd.Function):
+    "A product with a matrix whose gradient is added to `total`, so that no other of its size is made."
+
+    @staticmethod
+    def forward(ctx, x, weight, total):  # (..., dim), (n_tokens, dim), (n_tokens, dim)
+        z = x @ weight.T
+        ctx.save_for_backward(x.to(z.dtype), weight)
+        ctx.total = total
+        return z
+
+    @staticmethod
+    def backward(ctx, *gradients):  # (..., n_tokens)
+        (gradient,), (x, weight) = gradients, ctx.saved_tensors
+        of_rows, x = gradient.flatten(0, -2).T, x.flatten(0, -2)
+        if of_rows.dtype == ctx.total.dtype:
+            ctx.total.addmm_(of_rows, x)
+        else:
+            ctx.total.add_(of_rows @ x)
+        return gradient @ weight.to(gradient.dtype), None, None
+
+
+@contextlib.contextmanager
+def _gradient_added_up(linear: Any) -> Iterator[dict[torch.Tensor, torch.Tensor]]:
+    "Inside the block a linear layer adds the gradient of its weight to the tensor that is given, if it learns."
+    plain = type(linear) is nn.Linear and "forward" not in linear.__dict__
+    if not plain or not linear.weight.requires_grad:
+        yield {}
+        return
+    weight, bias = linear.weight, cast("torch.Tensor | None", linear.bias)
+    total = torch.zeros_like(weight)
+
+    def forward(input):
+        z = cast("torch.Tensor", _AddingLinear.apply(input, weight.detach(), total))
+        return z if bias is None else z + bias
+
+    linear.forward = forward
+    try:
+        yield {weight: total}
+    finally:
+        del linear.forward
+
+
+def _learning(node: Any) -> list[torch.Tensor]:  # node: of autograd's graph
+    "The tensors that learn among all that a value was computed from."
+    seen, to_see, found = set(), [node], []
+    while to_see:
+        node = to_see.pop()
+        if node is None or node in seen:
+            continue
+        seen.add(node)
+        to_see += [earlier for earlier, _ in node.next_functions]
+        if hasattr(node, "variable"):
+            found.append(node.variable)
+    return found
+
+
+class _WithGradients(torch.autograd.Function):
+    "A sum of losses whose gradients are known."
+
+    @staticmethod
+    def forward(ctx, loss, gradients, *tensors):
+        ctx.gradients = gradients
+        return loss.clone()
+
+    @staticmethod
+    def backward(ctx, *factors):
+        gradients, ctx.gradients = ctx.gradients, None  # whoever keeps the loss does not keep them
+        return None, None, *(gradient.mul_(factors[0]) for gradient in gradients)
+
+
+def _loss_in_parts(
+    logits: Callable[[torch.Tensor], torch.Tensor],  # of hidden states
+    hidden: torch.Tensor,  # (n, dim)
+    targets: torch.Tensor,  # (n,) ids; -100 counts for nothing
+    size: int,  # positions in a part
+    head: nn.Module | None,  # the last layer of what computes the logits
+) -> torch.Tensor:  # nats
+    "The sum of the cross-entropies, with the gradients of each part made as soon as its logits are there."
+    loss = hidden.new_zeros((), dtype=torch.float32)
+    if not torch.is_grad_enabled():
+        parts = zip(hidden.split(size), targets.split(size))
+        return sum((F.cross_entropy(logits(h).float(), t, reduction="sum") for h, t in parts), loss)
+    of_hidden = torch.zeros_like(hidden)
+    with _gradient_added_up(head) as gradients:
+        for part, target, of_part in zip(hidden.detach().split(size), targets.split(size), of_hidden.split(size)):
+            part.requires_grad_()
+            z = logits(part).float()
+            learning = _learning(z.grad_fn)
+            with torch.no_grad():
+                counts = target != -100
+                chosen = target.clamp(min=0)[:, None]
+                scale = z.logsumexp(1)
+                loss += ((scale - z.gather(1, chosen)[:, 0]) * counts).sum()
+                of_z = (z - scale.masked_fill(~counts, torch.inf)[:, None]).exp_()  # rows of zeros where nothing counts
+                of_z.scatter_add_(1, chosen, -counts[:, None].to(of_z.dtype))
+            for tensor, gradient in zip(learning, torch.autograd.grad(z, learning, of_z)):
+                if tensor is part:
+                    of_part.copy_(gradient)
+                elif tensor in gradients:
+                    gradients[tensor] += gradient
+                else:
+                    gradients[tensor] = gradient
+            del z, of_z  # before the next part has its own
+    return cast("torch.Tensor", _WithGradients.apply(loss, [of_hidden, *gradients.values()], hidden, *gradients))
+
 # %% ../../nbs/06_training/02_lm_loss.ipynb #b1c50a06
 def lm_loss(
     model: PreTrainedModel,  # a masked or causal language model with a head
@@ -56,35 +162,27 @@ def lm_loss(
     labels: torch.Tensor,  # (n, length) target ids, -100 where nothing is asked
     reduction: str = "mean",  # over the labelled positions: mean or sum
     positions: torch.Tensor | None = None,  # the labelled ones, from `label_positions`; None: they are looked for
-    max_logits: int = 0,  # numbers held at a time; 0: 2**28 (1 GB), on a GPU 2**30
+    max_logits: int = 0,  # numbers held at a time; 0: 2**25 (134 MB), on a GPU 2**28
     **inputs: torch.Tensor,  # what else the model takes, such as an attention mask
 ) -> torch.Tensor:  # nats
     "Language-modelling loss with vocabulary logits at the labelled positions only."
     if not is_masked(model):
         labels = F.pad(labels[:, 1:], (0, 1), value=-100)
-    labelled = labels != -100
-    output = model.base_model(input_ids=input_ids, return_dict=True, **inputs)
+    labelled = (labels != -100).flatten()
     if positions is None:
-        hidden, targets = output.last_hidden_state[labelled], labels[labelled]
-    else:
-        hidden = output.last_hidden_state.flatten(0, 1).index_select(0, positions)
-        targets = labels.flatten().index_select(0, positions)
-
-    def part_loss(hidden, targets):
-        return F.cross_entropy(head_logits(model, output, hidden).float(), targets, reduction="sum")
-
-    max_logits = max_logits or 2 ** (30 if hidden.is_cuda else 28)
+        positions = labelled.nonzero()[:, 0]
+    targets = labels.flatten().index_select(0, positions)
+    output = model.base_model(input_ids=input_ids, return_dict=True, **inputs)
+    hidden = output.last_hidden_state.flatten(0, 1).index_select(0, positions)
+    logits = functools.partial(head_logits, model, output)
+    max_logits = max_logits or 2 ** (28 if hidden.is_cuda else 25)
     embeddings = cast("torch.Tensor", model.get_input_embeddings().weight)
-    size = max(1, max_logits // embeddings.shape[0])
-    parts = list(zip(hidden.split(size), targets.split(size)))
-    if len(parts) == 1:
-        loss = part_loss(*parts[0])
+    size = max(1, max_logits // len(embeddings))
+    if len(hidden) <= size:
+        loss = F.cross_entropy(logits(hidden).float(), targets, reduction="sum")
     else:
-        losses = (checkpoint(part_loss, *part, use_reentrant=False) for part in parts)
-        loss = cast("torch.Tensor", sum(losses))  # of two parts at least
-    if reduction == "sum":
-        return loss
-    return loss / (len(targets) if positions is None else labelled.sum())
+        loss = _loss_in_parts(logits, hidden, targets, size, model.get_output_embeddings())
+    return loss if reduction == "sum" else loss / labelled.sum()
 
 # %% ../../nbs/06_training/02_lm_loss.ipynb #98f965b8
 def label_positions(

@@ -133,6 +133,15 @@ class LaptConfig(Settings):
         "Whether the embeddings of overlapping tokens stay."
         return self.mode == "distil" or "new" in (self.mode, self.embeddings)
 
+    @property
+    def in_words(self) -> str:
+        "How long a run is."
+        size = f"{self.steps:,} steps of {self.batch_size} x {self.length} tokens"
+        if not self.max_epochs:
+            return size
+        passes = "one pass" if self.max_epochs == 1 else f"{self.max_epochs:,} passes"
+        return f"{passes} over the text, at most {size}"
+
     def within_epochs(
         self,
         n_blocks: float,  # of the training text, and of the replayed one
@@ -141,7 +150,8 @@ class LaptConfig(Settings):
         longest = math.ceil(self.max_epochs * n_blocks / self.batch_size)
         if not self.max_epochs or self.steps <= longest:
             return self
-        return replace(self, steps=longest, eval_every=min(self.eval_every, longest))
+        often = self.eval_every if self.eval_every < longest else max(1, longest // 10)
+        return replace(self, steps=longest, eval_every=often)
 
 
 _WECHSEL = LaptConfig(
@@ -181,12 +191,14 @@ PRESETS: dict[str, LaptConfig] = {
     "mad-x-adapter": replace(_MAD_X, learning_rate=1e-4),  # Section 5.2, adapters
     # Section 4.3: "200 epochs or ~100k update steps, depending on the corpus size"
     "unks-everywhere": replace(_MAD_X, steps=100_000, max_epochs=200, learning_rate=1e-4),
+    # no paper's: its rate suits few steps as well, and a megabyte of text makes about a hundred
+    "one-pass": replace(_EMBEDDING_STRUCTURE, max_epochs=1, batch_size=16),
     # the code of the paper (Dobler et al., 2025): one pass over 25 snippets of 50 tokens for each new token
     "token-distillation": _TOKEN_DISTILLATION,
 }
 
 # %% ../../nbs/06_training/00_settings.ipynb #2e95c304
-_USUAL, _DISTIL = "embedding-structure", "token-distillation"  # presets
+_USUAL, _DISTIL = "one-pass", "token-distillation"  # presets
 
 
 @settings
@@ -214,9 +226,9 @@ class LaptSettings(Settings):
 
     preset: str = option(
         _USUAL,
-        "whose hyper-parameters: embedding-structure, focus, wechsel-roberta, wechsel-gpt2, "
-        "wechsel-gpt2-low-resource, mad-x, mad-x-adapter, unks-everywhere or token-distillation; their learning rates "
-        "suit their many steps",
+        "whose hyper-parameters: one-pass, once over the text at the low rate of embedding-structure, or those of a "
+        "paper, whose rates suit their many steps: embedding-structure, focus, wechsel-roberta, wechsel-gpt2, "
+        "wechsel-gpt2-low-resource, mad-x, mad-x-adapter, unks-everywhere or token-distillation",
     )
     mode: str | None = option(
         None,
@@ -239,6 +251,11 @@ class LaptSettings(Settings):
         shown="the weights themselves learn",
     )
     steps: int | None = option(None, "optimizer steps", shown="the preset's")
+    max_epochs: int | None = option(
+        None,
+        "passes over the text after which the training ends where the steps are more; 0: any number",
+        shown="the preset's; any number beside --steps",
+    )
     learning_rate: float | None = option(None, "peak learning rate", shown="the preset's")
     batch_size: int | None = option(None, "blocks in one step", shown="the preset's")
     micro_batch: int = option(
@@ -280,6 +297,7 @@ class LaptSettings(Settings):
         one_of("embeddings", self.embeddings, EMBEDDINGS)
         _check_lora(self)
         within("steps", self.steps, 0)
+        within("max_epochs", self.max_epochs, 0)
         if self.learning_rate is not None and not 0 < self.learning_rate < math.inf:
             raise SettingError("learning_rate", f" {self.learning_rate}: give a number above 0")
         for name in ("batch_size", "length", "eval_every"):
@@ -304,7 +322,7 @@ class LaptSettings(Settings):
         given = {name: value for name, value in given.items() if value is not None}
         if self.lora:
             given["lora"] = str(LoraSettings.read(self.lora))  # the same LoRA is written in one way
-        if self.steps is not None:
+        if self.steps is not None and self.max_epochs is None:
             given["max_epochs"] = 0  # as many steps as were asked for
         preset = _DISTIL if self.mode == "distil" else self.preset
         config = replace(PRESETS[preset], **given)

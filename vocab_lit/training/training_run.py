@@ -45,6 +45,8 @@ if TYPE_CHECKING:
     from torch import Tensor
     from transformers import PreTrainedModel, PreTrainedTokenizerBase, TrainerCallback
 
+    from vocab_lit.training.estimate import Estimate
+
 log = logging.getLogger("vocab_lit")
 
 # %% auto #0
@@ -328,9 +330,16 @@ def check_lapt_files(
     run: RunSettings = RunSettings(),
     adapter: LanguageAdapter | None = None,
     keep: KeepSettings = KeepSettings(),
-) -> None:
-    "Refuse what `lapt_files` refuses before it writes anything, and write nothing."
-    _prepare(source, text, Path(out), settings, run, adapter, keep)
+) -> Estimate | None:  # None where the run has ended, or learns from snippets, whose number is not known yet
+    "Refuse what `lapt_files` refuses before it writes anything, and write nothing; what the run would take."
+    from vocab_lit.training.estimate import estimate_run
+
+    prepared = _prepare(source, text, Path(out), settings, run, adapter, keep)
+    if not prepared or prepared.job.teacher:
+        return None
+    job, train, test, kept = prepared
+    with _learning(job):
+        return estimate_run(job.model, job.tokenizer, train, test, job.config, kept.replay)
 
 
 def lapt_files(
@@ -356,7 +365,7 @@ def lapt_files(
     out : path
         A new or empty folder; with `run.resume` that of a run that was interrupted.
     settings : LaptSettings or LaptConfig, optional
-        A preset and what differs from it, or all hyper-parameters; left out, the preset `embedding-structure`.
+        A preset and what differs from it, or all hyper-parameters; left out, the preset `one-pass`.
     run : RunSettings, optional
         Held-out text, seed, precision, and whether and when the run stops and resumes.
     adapter : LanguageAdapter, optional
@@ -422,10 +431,7 @@ def _ended(out: Path) -> pd.DataFrame:
 def _announce(job: _Run, test: Sequence[str]) -> None:
     "Log what is going to be trained."
     config, state = job.config, "resumed" if job.run.resume else f"{len(test):,} lines held out"
-    most = "at most " * bool(config.max_epochs)
-    log.info(
-        f"{most}{config.steps:,} steps of {config.batch_size} x {config.length} tokens, mode {config.mode}, {state}"
-    )
+    log.info(f"{config.in_words}, mode {config.mode}, {state}")
     if job.layer:
         trainable = sum(p.numel() for p in job.layer.parameters() if p.requires_grad)
         full = job.layer.low_dim.shape[0] * job.layer.up.shape[-1]
@@ -500,7 +506,7 @@ def _forgotten_rows(job: _Run, folder: Path, kept: Kept) -> list[dict]:
 
 def _write(job: _Run, losses, folder: Path, out: Path, kept: Kept) -> None:
     "Save what a run leaves: the model with its card, or an adapter; its losses and what it logged."
-    losses.to_csv(folder / "losses.csv", index=False)
+    losses.to_csv(folder / "losses.csv", index=False, lineterminator="\n")
     shutil.copy(out / "run/metrics.jsonl", folder)
     if job.adapter:
         write_adapter(job.madx, "language", job.adapter.name, folder)

@@ -5,7 +5,6 @@
 # %% ../../nbs/03_vectors/00_settings.ipynb #5198fbdd
 from __future__ import annotations
 
-import gzip
 import re
 import zipfile
 from collections.abc import Iterable
@@ -14,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from ..text.extras import check_extra
+from ..text.reader import raw_lines
 from vocab_lit.text.settings import (
     LARGEST_SEED,
     File,
@@ -35,8 +35,7 @@ __all__ = ['VECTOR_METHODS', 'FASTTEXT_MIN_CHARACTERS', 'SUBWORDS', 'IN_ONE_SPAC
 
 # %% ../../nbs/03_vectors/00_settings.ipynb #09d90425
 def _begins_as_table(path: Path) -> bool:
-    with (gzip.open if path.suffix == ".gz" else open)(path, "rb") as file:
-        line = file.readline(1 << 16).decode("utf-8", "replace").rstrip()
+    line = next(raw_lines(path, errors="replace"), "").rstrip()
     number = r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?|[-+]?nan|[-+]?inf"
     return bool(re.search(rf"\s({number})$", line, re.IGNORECASE))
 
@@ -56,8 +55,8 @@ def check_vectors_file(
             right = path.stat().st_size > 16
         else:
             right = _begins_as_table(path)
-    except (OSError, EOFError) as e:
-        raise SettingError(name, f" {path} cannot be read: {e}") from None
+    except (ValueError, OSError) as e:
+        raise SettingError(name, f" {e}") from None
     if not right:
         what = "vectors that save_vectors wrote" if path.suffix == ".npz" else "a word and its numbers a line"
         raise SettingError(name, f" {path}: not a file of vectors; expected {what}")

@@ -114,7 +114,7 @@ def blocks(
             continue
         whole = ends[-1] + 1 if len(ends) else len(block)
         yield block[:whole]
-        if isinstance(ids, np.memmap):
+        if isinstance(ids, np.memmap) and hasattr(mmap, "MADV_DONTNEED"):  # not on Windows
             mapped: Any = ids
             mapped._mmap.madvise(mmap.MADV_DONTNEED)  # what was read need not stay in memory
         start, length = start + whole, size

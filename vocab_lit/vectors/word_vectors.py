@@ -5,9 +5,7 @@
 # %% ../../nbs/03_vectors/02_word_vectors.ipynb #081f800a
 from __future__ import annotations
 
-import gzip
 import json
-import struct
 import warnings
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
@@ -22,6 +20,8 @@ from tqdm.auto import tqdm
 
 from ..text.corpus import reread
 from ..text.extras import import_extra
+from ..text.fasttext_file import MAGIC, check_fasttext, load_fasttext
+from ..text.reader import raw_lines
 from ..tokens.pipeline import word_ids
 from ..tokens.vocab import Vocab
 from .settings import FASTTEXT_MIN_CHARACTERS, SUBWORDS, fasttext_or_ppmi
@@ -163,51 +163,32 @@ def train_words(
     return word_ppmi(lines, seed=seed, **options)
 
 # %% ../../nbs/03_vectors/02_word_vectors.ipynb #6dfd97a2
-_FASTTEXT = 793_712_314  # the first number of a fastText model since 2017
-_HEAD = struct.Struct("<12id3i")  # dim, ..., loss, model, ...; size, words, labels
-
-
-def _whole_fasttext(path: Path, skip: int) -> bool:  # skip: bytes before the settings, 8 since 2017 and 0 before
-    "Whether a fastText model ends with its output matrix."
-    with open(path, "rb") as f:
-        f.seek(skip)
-        raw = f.read(_HEAD.size)
-        if len(raw) < _HEAD.size:
-            return False
-        values = _HEAD.unpack(raw)
-        dim, model, words = values[0], values[7], values[14]
-        if model == 3:
-            return skip > 0  # a classifier, whose output may be compressed
-        end = 16 + 4 * dim * words
-        if not 0 < end < path.stat().st_size or dim < 1:
-            return False
-        f.seek(-end, 2)
-        return struct.unpack("<2q", f.read(16)) == (words, dim)
-
-
 def _open_bin(path: Path) -> WordVectors:
     with open(path, "rb") as f:
         start = f.read(64)
-    if start[:4] == struct.pack("<i", _FASTTEXT):
+    if start.startswith(MAGIC):
         return _open_fasttext(path)
-    binary = regex.match(rb"\d+ \d+\n", start)
-    if not binary and not _whole_fasttext(path, 0):
-        raise ValueError(f"{path}: neither a fastText nor a word2vec model, or cut off")
-    read = _read_word2vec if binary else _read_old_fasttext
+    sizes = regex.match(rb"(\d+) (\d+)\n", start)
+    if sizes:
+        _check_word2vec(path, *map(int, sizes.groups()))
+    else:
+        check_fasttext(path)
+    read = _read_word2vec if sizes else _read_old_fasttext
     try:
         return open_words(read(str(path)), str(path))
     except Exception as e:
-        kind = "word2vec" if binary else "fastText"
+        kind = "word2vec" if sizes else "fastText"
         raise ValueError(f"{path}: a {kind} file that cannot be read, or cut off ({e or type(e).__name__})") from None
 
 
+def _check_word2vec(path: Path, words: int, dim: int) -> None:
+    "`ValueError` where a file is too small for the words that it promises."
+    if words * (4 * dim + 2) > path.stat().st_size:  # a letter, a space and the numbers
+        raise ValueError(f"{path} promises {words:,} vectors of {dim:,} numbers and is cut off; get the file again")
+
+
 def _open_fasttext(path):
-    if not _whole_fasttext(path, 8):
-        raise ValueError(
-            f"{path} is cut off or damaged: a fastText model ends with its output matrix, and this one does not; "
-            f"get the file again"
-        )
-    model = import_extra("fasttext", "fasttext").load_model(str(path))
+    model = load_fasttext(path)
     words, counts = model.get_words(include_freq=True, on_unicode_error="replace")
     args = model.f.getArgs()
 
@@ -235,13 +216,6 @@ def _is_number(text):
     return True
 
 
-def _unbroken(lines, path):
-    try:
-        yield from lines
-    except (EOFError, OSError) as e:
-        raise ValueError(f"{path} cannot be read to its end ({e}); get the file again") from None
-
-
 class _Entry(NamedTuple):
     "A line of a table of vectors."
 
@@ -264,23 +238,22 @@ class _Entry(NamedTuple):
 def _entries(path: Path) -> Iterator[_Entry]:
     "The lines of a table; `ValueError` for a file that ends before or after the number of words it promises."
     promised, dim, n = None, None, 0
-    opened = gzip.open if path.suffix == ".gz" else open
-    with opened(path, "rt", encoding="utf-8", errors="replace", newline="\n") as f:
-        for number, line in enumerate(tqdm(_unbroken(f, path), desc=path.name, unit=" lines", delay=2, leave=False), 1):
-            line = line.rstrip("\r\n ")
-            if number == 1 and regex.fullmatch(r"-?\d+ -?\d+", line):
-                promised, dim = map(int, line.split())
-            elif line:
-                spaces = line.count(" ")
-                dim = spaces if dim is None else dim
-                if n == 0 and promised is not None:
-                    _check_promise(path, dim, line)
-                word, *numbers = line.rsplit(" ", dim) if spaces > dim else line.split(" ")
-                place = f"{path}, line {number}"
-                if len(numbers) != dim or not dim:
-                    raise ValueError(f"{place}: {len(numbers)} numbers where the file's vectors have {dim}")
-                yield _Entry(place, n, word, numbers)
-                n += 1
+    lines = raw_lines(path, errors="replace")
+    for number, line in enumerate(tqdm(lines, desc=path.name, unit=" lines", delay=2, leave=False), 1):
+        line = line.rstrip("\r\n ")
+        if number == 1 and regex.fullmatch(r"-?\d+ -?\d+", line):
+            promised, dim = map(int, line.split())
+        elif line:
+            spaces = line.count(" ")
+            dim = spaces if dim is None else dim
+            if n == 0 and promised is not None:
+                _check_promise(path, dim, line)
+            word, *numbers = line.rsplit(" ", dim) if spaces > dim else line.split(" ")
+            place = f"{path}, line {number}"
+            if len(numbers) != dim or not dim:
+                raise ValueError(f"{place}: {len(numbers)} numbers where the file's vectors have {dim}")
+            yield _Entry(place, n, word, numbers)
+            n += 1
     if not n:
         raise ValueError(f"{path} has no vectors")
     if promised is not None and n != promised:

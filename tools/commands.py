@@ -1,0 +1,47 @@
+"""Every command of the command line, run to its end: python -m tools.commands FOLDER [--as-windows].
+
+What a system or a version of Python must pass that the tests do not run on. All is written to the folder.
+"""
+
+import os
+import sys
+from pathlib import Path
+
+_COMMANDS = """
+methods
+clean sw.txt --out clean.txt
+inspect {xlmr} --text sw.txt
+trim {xlmr} --text sw.txt --out trimmed
+tokenizer --text sw.txt --vocab-size 500 --out tokenizer
+vectors train --text sw.txt --out sw.vec
+transplant {xlmr} --text sw.txt --tokenizer tokenizer --language sw --out model-sw
+explain model-sw Kiarabu
+lapt model-sw --text sw.txt --steps 2 --batch-size 4 --out trained
+report trained --text sw.txt --out report.html
+check trained
+evaluate {gpt2} --task ppl --test few.txt
+"""
+
+
+def run(folder: Path) -> None:
+    "Run the commands, one after the other; `SystemExit` with the first that fails."
+    from vocab_lit.cli.main import app
+    from vocab_lit.text.corpus import data_path
+    from vocab_lit.text.phrasebook import lines
+
+    os.chdir(folder)
+    for name, n in (("sw.txt", 300), ("few.txt", 20)):
+        Path(name).write_text("\n".join(lines("sw", n, seed=0)), encoding="utf-8", newline="\n")
+    places = {name: str(data_path("models", f"mini-{name}")) for name in ("xlmr", "gpt2")}
+    for command in _COMMANDS.strip().splitlines():
+        print(f"\n$ vocab-lit {command}", flush=True)
+        if code := app([word.format(**places) for word in command.split()], standalone_mode=False):
+            sys.exit(f"vocab-lit {command}: exit code {code}")
+
+
+if __name__ == "__main__":
+    if sys.argv[2:] == ["--as-windows"]:
+        from tools.windows import pretend
+
+        pretend()
+    run(Path(sys.argv[1]))
