@@ -71,12 +71,12 @@ def process_cases(place: Path, sizes: tuple, small: bool, models: Sequence[str] 
         folder.mkdir()
         (folder / "model").symlink_to(Path(model).resolve())
         case = write_process_case(folder, _trained_like(folder / "model", n, folder), vector_dim)
-        yield Case(f"{Path(model).name} to {n:,} tokens", case, n, series=Path(model).name)
+        yield Case(f"{Path(model).name} to {n:,} tokens", case)
     for kind in () if models else ("masked", "causal"):
         old, new = random_tokenizers(n * 5 // 2, n, n // 4)
         _write_model(kind, old, place / kind / "model", small)
         case = write_process_case(place / kind, new, vector_dim)
-        yield Case(f"{kind}, {n * 5 // 2:,} to {n:,} tokens", case, n, series=kind)
+        yield Case(f"{kind}, {n * 5 // 2:,} to {n:,} tokens", case)
 
 
 def _smallest(measure: str) -> Value:
@@ -104,7 +104,6 @@ PART = Part(
     {"vocab_lit": focus_process},
     process_cases,
     sizes=(20_000,),
-    main=(20_000,),
     tiny=(120,),
     peers=("deepfocus",),
     claims=CLAIMS,
