@@ -17,8 +17,9 @@ from ..models.source import Source, learns_from_text
 from ..models.token_tensors import token_parameters
 from ..text.corpus import Lines
 from ..text.phrasebook import lines as phrasebook_lines
+from ..text.scripts import script_name
 from ..tokens.verdict import Beside, ModelSize, Verdict, judge, sampled, script_counts
-from ..tokens.vocab import fit, no_collection, script_name
+from ..tokens.vocab import fit, no_collection
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel

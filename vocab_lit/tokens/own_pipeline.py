@@ -29,7 +29,7 @@ from vocab_lit.tokens.train import (
     check_size,
     covered_characters,
     unigram_pieces,
-    wordpiece_vocab,
+    wordpiece_parts,
 )
 from vocab_lit.tokens.vocab import (
     FALLBACK_PIECES,
@@ -183,8 +183,9 @@ def _wordpiece_model(lines: TrainingText, wanted: _Wanted) -> dict[str, Any]:
     "Pieces of a WordPiece model, its special tokens first."
     backend, coverage = wanted.backend, wanted.character_coverage
     splits, continuation = backend.pre_tokenizer or pre_tokenizers.WhitespaceSplit(), wanted.dialect.continuation
-    vocab = wordpiece_vocab(lines, wanted.model_size, coverage, wanted.first, backend.normalizer, splits, continuation)
-    return dict(vocab=vocab)
+    longest = wanted.pipeline["model"]["max_input_chars_per_word"]
+    characters = backend.normalizer, splits, continuation, longest
+    return wordpiece_parts(lines, wanted.model_size, coverage, wanted.first, *characters)
 
 
 _BY_MODEL: dict[str, Callable[[TrainingText, _Wanted], dict[str, Any]]] = {
