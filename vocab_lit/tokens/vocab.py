@@ -17,37 +17,21 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from fontTools import unicodedata as ucd
 from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers
 
+from ..text.scripts import block_of, script_of
 from .visible import visible, visible_bytes
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase, PreTrainedTokenizerFast
 
 # %% auto #0
-__all__ = ['BYTES', 'CHARACTERS', 'FALLBACK', 'FALLBACK_PIECES', 'ROLES', 'SAME_ROLE', 'script_of', 'script_name', 'Token',
-           'Dialect', 'components', 'no_collection', 'backend_of', 'read_pipeline', 'read_settings', 'read_dialect',
-           'is_reserved', 'read_token', 'Vocab', 'toy_tokenizer', 'match_specials', 'overlap', 'lexical_overlap', 'Fit',
-           'fit', 'sum_fits', 'unk_rate', 'fertility']
+__all__ = ['BYTES', 'CHARACTERS', 'FALLBACK', 'FALLBACK_PIECES', 'ROLES', 'SAME_ROLE', 'Token', 'Dialect', 'components',
+           'no_collection', 'backend_of', 'read_pipeline', 'read_settings', 'read_dialect', 'is_reserved', 'read_token',
+           'check_ids', 'Vocab', 'toy_tokenizer', 'match_specials', 'overlap', 'lexical_overlap', 'Fit', 'fit',
+           'sum_fits', 'unk_rate', 'fertility']
 
 # %% ../../nbs/02_tokens/01_vocab.ipynb #b6a243b4
-_block = functools.lru_cache(maxsize=None)(ucd.block)
-
-
-@functools.cache
-def script_of(character: str) -> str:
-    "The Unicode script of a character, as its ISO 15924 code."
-    return ucd.script(character)
-
-
-def script_name(
-    code: str,  # ISO 15924
-) -> str:  # such as Latin (Latn)
-    "The name of a script, with its code."
-    return f"{ucd.script_name(code, default=code).replace('_', ' ')} ({code})"  # pyright: ignore[reportArgumentType]
-
-
 def _majority(values: list[str], default: str) -> str:
     "The most frequent value, the first seen in a tie."
     return max(dict.fromkeys(values), key=values.count, default=default)
@@ -98,7 +82,7 @@ class Token:
     @property
     def block(self) -> str:  # Unicode block; "No_Block" where the token has no text
         "The Unicode block most of its characters lie in."
-        return _majority([_block(c) for c in self.text], "No_Block") if self.kind == "text" else "No_Block"
+        return _majority([block_of(c) for c in self.text], "No_Block") if self.kind == "text" else "No_Block"
 
     @property
     def is_symbol(self) -> bool:
@@ -266,6 +250,14 @@ def read_token(
 ROLES = ("bos", "eos", "unk", "sep", "pad", "cls", "mask")  # as transformers names them
 
 
+def check_ids(pieces: Mapping[str, int]) -> None:  # {piece: id}, added tokens included
+    "`ValueError` where two tokens have one id."
+    owner = {id: piece for piece, id in pieces.items()}
+    if clash := next((piece for piece, id in pieces.items() if owner[id] != piece), None):
+        hint = "give every token an id of its own, and every id below them a token, such as [unused1]"
+        raise ValueError(f"{clash!r} and {owner[pieces[clash]]!r} have one id, {pieces[clash]}; {hint}")
+
+
 class Vocab:
     """The vocabulary of a tokenizer: one canonical `Token` per id, which is the row of its embedding.
 
@@ -286,7 +278,7 @@ class Vocab:
     Raises
     ------
     ValueError
-        From `find`, where no token is written so; from `from_tokenizer`, where a tokenizer is not a fast one.
+        From `find`, where no token is written so; from `from_tokenizer`, where it is not fast or two tokens have an id.
 
     Notes
     -----
@@ -338,6 +330,7 @@ class Vocab:
     @classmethod
     def _read(cls, tokenizer: PreTrainedTokenizerBase) -> Vocab:
         settings, pieces, backend = read_settings(tokenizer), tokenizer.get_vocab(), backend_of(tokenizer)
+        check_ids(pieces)
         dialect = read_dialect(settings)
         added = {a["id"]: a for a in settings["added_tokens"]}
         special = set(tokenizer.all_special_ids) | {i for i, a in added.items() if a["special"]}
