@@ -98,6 +98,8 @@ def test_a_token_is_shown_as_text_in_every_family_and_found_by_what_is_shown():
         Token(7, "▁▁▁", "  ", True, "text").shown == "▁▁▁"
         and Token(4, "", "", False, "unused").shown == "(row 4, no piece)"
     )
+    with pytest.raises(ValueError, match="no token 'majikali' in this vocabulary of .; its tokens are ▁maji kali"):
+        shown["unigram"].find("majikali")
 
 
 @pytest.mark.cell('nbs/02_tokens/01_vocab.ipynb', 'cell "one text has one key in every family" (5977730c)')

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from .adapt_check import check_adaptation, check_processes, check_room
 from .adapt_stages import AdaptRun, Stage, TimeLimit, TrainingStage
-from .settings import Adaptation
+from .settings import Adaptation, check_report_packages
 from ..methods.plan import Plan
 from ..models.check import check_folder, verdict
 from ..models.source import Source, learns_from_text
@@ -208,6 +208,7 @@ def adapt_files(
     >>> list(report["held_out"])
     ['source', 'start']
     """
+    check_report_packages()
     out = Path(out).resolve() if Path(out).is_symlink() else Path(out)
     processes = Processes()
     run = AdaptRun(asked, out, processes, TimeLimit(asked.run.max_hours))

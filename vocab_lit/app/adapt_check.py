@@ -19,7 +19,6 @@ from ..models.pipeline import check_tokens
 from ..tasks.evaluate import read_examples
 from ..text.cleaning import clean
 from ..text.corpus import Lines, hold_out
-from ..text.extras import import_extra
 from ..text.settings import SettingError
 from ..tokens.continued import continued_tokenizer
 from ..tokens.like import build_tokenizer
@@ -141,8 +140,6 @@ def check_adaptation(
     a: Adaptation,
 ) -> TriedTokenizer | None:  # a tokenizer that was trained to see whether the text fills it
     "`ValueError` or an `OSError` where something of an adaptation does not fit."
-    for module in ("seaborn", "tabulate"):  # for the report, which is made last
-        import_extra(module, "chapters")
     a.check()
     a.opened.check_unquantised()
     a.opened.open_weights()  # reads no more than the headers of whole files

@@ -16,6 +16,7 @@ from ..models.settings import LoraSettings
 from ..models.source import Source
 from ..tasks.settings import EvaluateSettings
 from ..tasks.task_files import evaluation
+from ..text.extras import check_extra
 from ..text.files import check_text, file_facts
 from ..text.reader import TextSource
 from ..text.settings import Files, SettingError, Settings, distribute, option, settings, within
@@ -24,7 +25,7 @@ from ..training.settings import KeepSettings, LaptSettings, RunOptions, RunSetti
 from ..vectors.settings import VectorSettings
 
 # %% auto #0
-__all__ = ['AdaptSettings', 'Adaptation']
+__all__ = ['AdaptSettings', 'check_report_packages', 'Adaptation']
 
 # %% ../../nbs/09_app/00_settings.ipynb #c0b32cfa
 @settings
@@ -37,10 +38,23 @@ class AdaptSettings(Settings):
     held_out: Files = option((), "text to evaluate on", shown="up to 2,000 lines of the text")
     clean: bool = option(True, "leave out lines that are no sentences, and copies, as `vocab-lit clean` does")
     seeds: int = option(1, "fine-tunings of each task")
+    epochs: int | None = option(None, "most epochs of each fine-tuning", shown="the task's, as in `vocab-lit evaluate`")
 
     def check(self) -> None:
         super().check()
         within("seeds", self.seeds, 1)
+        within("epochs", self.epochs, 1)
+
+    def evaluation(self, task: str, given: Mapping[str, object], seed: int) -> EvaluateSettings:
+        "How a model is scored on a task, whose own settings count before those of all tasks."
+        usual = {} if self.epochs is None else dict(epochs=self.epochs)
+        return evaluation(task, usual | given, self.seeds, seed)
+
+
+def check_report_packages() -> None:
+    "`MissingExtra` where a package is not installed that the report of an adaptation needs, which is made last."
+    for package in ("seaborn", "tabulate"):
+        check_extra(package, "chapters")
 
 # %% ../../nbs/09_app/00_settings.ipynb #c12fa9a4
 @dataclass(frozen=True)
@@ -125,7 +139,7 @@ class Adaptation:
         classes = (TokenizerSettings, VectorSettings, InitSettings, AdaptSettings, KeepSettings)
         *parts, adapt, keep = distribute(options, *classes)
         made, (training, run) = TransplantSettings(*parts), distribute(lapt or {}, LaptSettings, RunOptions)
-        wanted = {name: evaluation(name, task, adapt.seeds, made.init.seed) for name, task in (tasks or {}).items()}
+        wanted = {name: adapt.evaluation(name, task, made.init.seed) for name, task in (tasks or {}).items()}
         return cls(str(source), tuple(map(str, text)), made, training, adapt, wanted, keep, run)
 
     @property

@@ -11,6 +11,7 @@ import io
 import json
 import logging
 import os
+import re
 import sys
 import warnings
 from collections.abc import Iterator, Mapping
@@ -73,6 +74,9 @@ output = Console(highlight=False, force_jupyter=False)
 _WORD = 24  # characters up to which a column keeps its cells on one line
 
 
+_NUMBER = re.compile(r"[\d,.]*%?")
+
+
 def _cell(value: object) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
@@ -82,21 +86,19 @@ def _cell(value: object) -> str:
 
 
 def show(rows: list[dict], title: str = "") -> None:
-    "Print records as a table, in which names are not broken."
+    "Print records as a table, in which names and numbers are not broken."
     if not rows or not FIRST:
         return
     if title:
         output.print(f"[bold]{title}[/bold]", soft_wrap=True)
     table = Table(header_style="bold")
-    for name, value in rows[0].items():
-        widest = max(len(_cell(row[name])) for row in rows)
-        right = isinstance(value, (int, float))
-        table.add_column(
-            name.replace("_", " "),
-            justify="right" if right else "left",
-            overflow="fold",
-            no_wrap=widest <= _WORD and name == next(iter(rows[0])),
-        )
+    first = next(iter(rows[0]))
+    for name in rows[0]:
+        cells = [_cell(row[name]) for row in rows]
+        right = all(map(_NUMBER.fullmatch, cells))
+        is_word = name == first and max(map(len, cells)) <= _WORD
+        justify = "right" if right else "left"
+        table.add_column(name.replace("_", " "), justify=justify, overflow="fold", no_wrap=right or is_word)
     for row in rows:
         table.add_row(*map(_cell, row.values()))
     output.print(table)

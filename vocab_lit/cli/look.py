@@ -77,8 +77,8 @@ def _write_curve(verdict: "Verdict", figure: Path | None, table: Path | None) ->
 _SHARES = ("overlap", "share_of_model")  # columns of percentages
 _HEADINGS = {
     "size": "tokens",
-    "overlap": "of them in the source",
-    "added": "added to the source",
+    "overlap": "of them in the model's",
+    "added": "added to the model's",
     "extended": "tokens per word then",
 }
 
@@ -91,10 +91,12 @@ def _show_verdict(verdict: "Verdict", command: str) -> None:
     from vocab_lit.study.shared_records import field_evidence
 
     m, beside = verdict.measured, verdict.measured.beside or {}
-    show(list(map(_shown, verdict.curve)), "a vocabulary of the text's own by size, and the source's with more tokens")
+    show(
+        list(map(_shown, verdict.curve)), "a vocabulary trained on the text, by size, and the model's with tokens added"
+    )
     title = "the four ways"
     if "use" in verdict.ways[0]:
-        title += " (training and use: computation for a word of text, where keeping the vocabulary is 1)"
+        title += " (training and use: computation for a word of text, over that with the vocabulary as it is)"
     show(list(map(_shown, verdict.ways)), title)
     output.print(f"[bold]verdict: {verdict.advice}[/bold]", soft_wrap=True)
     known = f"{beside['tokens_per_word']:.2f} in {beside['text']}"
@@ -165,7 +167,8 @@ def inspect(
         tell_json(inspection.record())
         return
     if inspection.text:
-        show_facts(inspection.text, "text")
+        facts = {"unknown tokens" if k == "unk_rate" else k: v for k, v in inspection.text.items()}
+        show_facts(facts | {"unknown tokens": f"{inspection.text['unk_rate']:.2%}"}, "text")
     _show_vocabulary(inspection)
     if inspection.weights:
         show_facts(inspection.weights, "weights")

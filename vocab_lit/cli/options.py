@@ -173,6 +173,8 @@ def _use_setup(ctx: typer.Context, path: Path | None) -> dict[str, Any]:
         given |= setup.get("lapt", {})
     if ctx.info_name == "evaluate":  # learning_rate and the like are the task's
         given = {k: v for k, v in given.items() if k in ("model", "seeds", "seed")}
+    if ctx.info_name != "adapt":  # a setup's epochs are those of its tasks; `vectors train` has others
+        given.pop("epochs", None)
     ctx.default_map = {k: v for k, v in given.items() if k in names}
     return setup
 

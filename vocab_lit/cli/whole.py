@@ -18,14 +18,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ..app.settings import Adaptation, AdaptSettings
+from ..app.settings import Adaptation, AdaptSettings, check_report_packages
 from .console import FIRST, Json, show, tell_json
 from .options import DryRun, Field, ModelName, PushToHub, RunText, SetupFile, with_settings
 from .planned import planned_upload, upload_if_named, upload_to
 from ..methods.settings import InitSettings, TransplantSettings
 from ..models.settings import check_model_path
 from ..tasks.settings import EvaluateSettings
-from ..tasks.task_files import TaskFiles, evaluation, task_files
+from ..tasks.task_files import TaskFiles, task_files
 from ..text.settings import SettingError, Settings, options
 from ..tokens.settings import TokenizerSettings
 from ..training.settings import KeepSettings, LaptSettings, RunOptions
@@ -38,14 +38,14 @@ log = logging.getLogger("vocab_lit")
 commands = typer.Typer(rich_markup_mode="markdown")
 
 # %% ../../nbs/10_cli/09_whole.ipynb #ef59f7ac
-def _tasks(given: Settings, setup: dict, seeds: int, seed: int) -> dict[str, EvaluateSettings]:
+def _tasks(given: Settings, setup: dict, adapt: AdaptSettings, seed: int) -> dict[str, EvaluateSettings]:
     "The tasks whose files the command line names, or else the setup file."
     tasks = {}
     for name in options(TaskFiles):
         typed = getattr(given, name)
         section = task_files(name, typed) if typed else setup.get(name)
         if section:
-            tasks[name] = evaluation(name, section, seeds, seed)
+            tasks[name] = adapt.evaluation(name, section, seed)
     return tasks
 
 
@@ -119,7 +119,9 @@ def adapt(
     training.
     """
     transplant = TransplantSettings(tokenizer, vectors, init).without_unused(list(setup or ()))
-    wanted = _tasks(tasks, setup or {}, adaptation.seeds, init.seed)
+    if not dry_run:
+        check_report_packages()
+    wanted = _tasks(tasks, setup or {}, adaptation, init.seed)
     asked = Adaptation(model, tuple(map(str, text)), transplant, lapt, adaptation, wanted, keep, run)
     check_model_path(model)
     asked.check()

@@ -332,7 +332,7 @@ def _continue_bpe(parts: Parts, words: Counter[str], n: int) -> tuple[dict[str, 
     merges = Merges(parts, to_merge(parts, words)).go_on(n)
     parts.model["merges"] += merges.learned
     steps = len(merges.new.keys() - set(itertools.chain.from_iterable(merges.divided)))
-    about = f"its merges go on (tokens that are only steps to longer ones in this text: {steps:,})"
+    about = f"its merges go on ({steps:,} of the new tokens are in this text only as parts of longer ones)"
     return dict.fromkeys(merges.new), about
 
 

@@ -279,12 +279,16 @@ def _in_text(parts: Parts, counts: Mapping[str, np.ndarray]) -> dict[str, np.nda
     return ordinary
 
 
+def _always_kept(parts: Parts) -> str:
+    "The tokens that stay whatever the texts need, in words."
+    return f"special tokens and {'bytes' if parts.spells_bytes else 'single characters'}"
+
+
 def _check_room(parts: Parts, always: int, settings: TrimSettings) -> None:
     "`SettingError` where what stays in any case is more than there is room for."
     if settings.vocab_size and always > settings.vocab_size:
-        what = "bytes" if parts.spells_bytes else "single characters"
         fewer = " or give --characters none" if settings.characters != "none" and not parts.spells_bytes else ""
-        problem = f"special tokens and {what} alone are {always:,}; ask for more{fewer}"
+        problem = f"{_always_kept(parts)} alone are {always:,}; ask for more{fewer}"
         raise SettingError("vocab_size", f" {settings.vocab_size:,}: {problem}")
 
 
@@ -347,5 +351,6 @@ def trim(
         if len(kept) + len(needed) <= most:
             kept |= needed
     pipeline, ids = keep_tokens(parts, kept)
-    about = f"{parts.size:,} tokens are trimmed to {len(ids):,}: {always:,} stay in any case, the texts need the others"
+    needed = f"{len(ids) - always:,} that the texts need, and {always:,} {_always_kept(parts)}, which always stay"
+    about = f"{parts.size:,} tokens are trimmed to {len(ids):,}: {needed}"
     return Built(with_pipeline(source, pipeline), about, np.array(ids), counts)

@@ -180,9 +180,9 @@ def _decide(m: Measured) -> tuple[str, str]:  # keep, trim, extend or replace; a
     if m.beside and m.ratio >= LONGER and m.longer < m.ratio:
         longer += f" ({m.beside['text']} {m.beside['ratio']:.2f} times, which leaves {m.longer:.2f})"
     if m.longer >= TWICE:
-        return "replace", f"{longer}, at least {TWICE:g}"
+        return "replace", f"{longer}; from {TWICE:g} on a vocabulary of its own is worth it"
     if m.longer >= LONGER:
-        return "extend", f"{longer}, at least {LONGER:g}"
+        return "extend", f"{longer}; from {LONGER:g} on more tokens are worth it"
     needs = f"{longer}, less than {LONGER:g}, and needs {m.needed:.0%} of the vocabulary"
     return ("trim", f"{needs}, less than {LITTLE:.0%}") if m.needed < LITTLE else ("keep", needs)
 

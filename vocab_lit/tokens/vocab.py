@@ -393,13 +393,17 @@ class Vocab:
         self,
         text: str,  # a piece as the tokenizer writes it, or plain text; text after a space starts a word
     ) -> list[Token]:  # word-initial before others
-        "The tokens written so; `ValueError` names those that the text begins with where there is none."
+        "The tokens written so; `ValueError` names those of the text where there is none."
         if matches := [t for t in self.tokens if _is_written(t, text)]:
             return sorted(matches, key=lambda t: not t.word_start)
-        beginnings = (t for t in self.tokens if t.kind == "text" and len(t.text) > 1)
-        near = sorted((t.shown for t in beginnings if text.strip().startswith(t.text)), key=len)[-5:]
-        hint = f"; it begins with {', '.join(near)}" if near else ""
-        raise ValueError(f"no token {text!r} in this vocabulary of {len(self)}{hint}")
+        raise ValueError(f"no token {text!r} in this vocabulary of {len(self):,}{self._divided(text)}")
+
+    def _divided(self, text: str) -> str:
+        "How the tokenizer divides a text, as the end of a message."
+        if self.tokenizer is None or not text.strip():
+            return ""
+        ids = self.tokenizer(text, add_special_tokens=False, verbose=False)["input_ids"]
+        return f"; its tokens are {' '.join(self[id].shown for id in ids)}"
 
 
 def _is_undialectal(piece: str, dialect: Dialect) -> bool:
@@ -415,7 +419,7 @@ def _plain_token(id: int, piece: str, dialect: Dialect) -> Token:
 
 def _is_written(token: Token, text: str) -> bool:
     "Whether a token is written or shown as a text, or has it as its text; after a space only at the start of a word."
-    if text and text in (token.piece, token.shown):
+    if text and (token.piece == text or ("▁" in text or "<" in text) and token.shown == text):
         return True
     starts_word = text.startswith(" ")
     return token.kind == "text" and token.text == text.removeprefix(" ") and (token.word_start or not starts_word)
