@@ -77,7 +77,7 @@ def vocabulary_facts(source: Source) -> dict[str, object]:
         tokens=len(vocab),
         kinds=dict(Counter(t.kind for t in vocab)),
         special={role: vocab[id].shown for role, id in vocab.roles.items()},
-        scripts=dict(Counter(t.script for t in vocab if t.kind == "text").most_common()),
+        scripts=dict(Counter(s for t, s in zip(vocab, vocab.scripts) if t.kind == "text").most_common()),
     )
 
 # %% ../../nbs/09_app/12_inspection.ipynb #97db3d21

@@ -31,7 +31,15 @@ from vocab_lit.tokens.train import (
     unigram_pieces,
     wordpiece_parts,
 )
-from .vocab import FALLBACK_PIECES, Dialect, backend_of, is_reserved, read_dialect, read_pipeline
+from vocab_lit.tokens.vocab import (
+    FALLBACK_PIECES,
+    Dialect,
+    backend_of,
+    is_reserved,
+    read_dialect,
+    read_pipeline,
+    read_settings,
+)
 
 if TYPE_CHECKING:
     from tokenizers.pre_tokenizers import PreTokenizer
@@ -210,7 +218,7 @@ def _trained(text: TrainingText, wanted: _Wanted) -> tuple[dict[str, Any], list[
 
 def can_train_for(tokenizer: PreTrainedTokenizerBase) -> bool:
     "Whether a vocabulary can be trained for a tokenizer's own pipeline."
-    return read_pipeline(tokenizer)["model"]["type"] in _BY_MODEL
+    return read_settings(tokenizer)["model"]["type"] in _BY_MODEL
 
 
 def train_in_own_pipeline(

@@ -294,7 +294,7 @@ def missing_scripts(
 ) -> dict[str, float]:  # {ISO 15924: share of the text's letters}, of a hundredth and more
     "Scripts of a text that a vocabulary does not know."
     letters = script_counts(lines, str.isalpha)
-    known = Counter(t.script for t in vocab if t.kind == "text" and len(t.text) > 1)
+    known = Counter(s for t, s in zip(vocab, vocab.scripts) if t.kind == "text" and len(t.text) > 1)
     shares = {script: n / letters.total() for script, n in letters.most_common()}
     return {
         script: round(share, 3) for script, share in shares.items() if share >= 0.01 and known[script] < FEW_OF_SCRIPT

@@ -151,10 +151,8 @@ _BPE_OPTIONS = ("dropout", "unk_token", "continuing_subword_prefix", "end_of_wor
 _BPE_OPTIONS += ("ignore_merges",)
 
 
-def read_settings(
-    tokenizer: PreTrainedTokenizerBase,  # a fast tokenizer of transformers
-) -> dict[str, Any]:  # as `read_pipeline`, but for the pieces and merges of a BPE model
-    "What a tokenizer does, without the lists of a BPE model, which are nearly all of its description."
+def read_settings(tokenizer: PreTrainedTokenizerBase) -> dict[str, Any]:
+    "As `read_pipeline`, without the pieces and merges of a BPE model, which are nearly all of it."
     backend = backend_of(tokenizer)
     if not isinstance(backend.model, models.BPE):
         return read_pipeline(tokenizer)  # the library does not tell all options of the other models
@@ -331,17 +329,16 @@ class Vocab:
 
     @classmethod
     def _read(cls, tokenizer: PreTrainedTokenizerBase) -> Vocab:
-        settings, pieces = read_settings(tokenizer), tokenizer.get_vocab()
+        settings, pieces, backend = read_settings(tokenizer), tokenizer.get_vocab(), backend_of(tokenizer)
         check_ids(pieces)
         dialect = read_dialect(settings)
         added = {a["id"]: a for a in settings["added_tokens"]}
         special = set(tokenizer.all_special_ids) | {i for i, a in added.items() if a["special"]}
-        id_in_model = backend_of(tokenizer).model.token_to_id
         by_id = {}
         for piece, i in pieces.items():
             if i in special:
                 by_id[i] = Token(i, piece, piece, False, "special")
-            elif i in added and (id_in_model(piece) is None or _is_undialectal(piece, dialect)):
+            elif i in added and (backend.model.token_to_id(piece) is None or _is_undialectal(piece, dialect)):
                 by_id[i] = _plain_token(i, piece, dialect)
             else:
                 by_id[i] = read_token(i, piece, dialect)
@@ -357,6 +354,11 @@ class Vocab:
     @functools.cached_property
     def _exact(self) -> dict[tuple[Hashable, ...], int]:  # {(key, piece): id} of the others
         return {(t.key, t.piece): t.id for t in self.tokens if self._ids[t.key] != t.id}
+
+    @functools.cached_property
+    def scripts(self) -> list[str]:  # as `Token.script`, by id
+        "The script of each token."
+        return [t.script for t in self.tokens]
 
     def id_of(
         self,
