@@ -65,6 +65,35 @@ def test_vocabularies_that_have_been_read_give_the_same_tokenizer(cell_7a463304)
     assert again.get_vocab() == expanded["unigram"].get_vocab()
 
 
+@pytest.mark.cell('nbs/02_tokens/03_expansion.ipynb', 'cell "what is added as a whole word is not found within words, and added tokens keep flags and, but for such, ids" (52224aa1)')
+def test_what_is_added_as_a_whole_word_is_not_found_within_words_and_added_tokens_keep_flags_and_but_for_such_ids(cell_7a463304):
+    from tokenizers import AddedToken
+
+    from vocab_lit.tokens.continued import extend_on_text
+    from vocab_lit.tokens.given import add_given
+    from vocab_lit.tokens.given_file import GivenToken
+
+
+    def times(tokenizer, token):
+        ids = tokenizer("kindugu ndugu nduguzetu (ndugu) xndugu, kaka kakao <ner> ndugu. NDUGU")["input_ids"]
+        return ids.count(tokenizer.convert_tokens_to_ids(token))
+
+
+    for kind, (source, own) in pairs.items():
+        named = copy.deepcopy(source)
+        whole = AddedToken("ndugu", single_word=True, lstrip=True, normalized=False)
+        named.add_tokens([whole, AddedToken("kaka"), AddedToken("<ner>", special=True)])
+        ways = [expand_tokenizer(named, own, 600), extend_on_text(named, swahili, 20).tokenizer]
+        one = [extend_on_text(named, swahili, 1).tokenizer, add_given(named, [GivenToken("zuberi")]).tokenizer]
+        for made in [*ways, *one]:
+            before, after = named.get_vocab(), made.get_vocab()
+            assert [times(made, t) for t in ("ndugu", "kaka", "<ner>")] == [3, 2, 1], kind
+            assert {piece for piece, id in before.items() if after[piece] != id} <= {"ndugu"}
+            assert sorted(after.values()) == list(range(len(made))) and len(made) > len(named)
+            flags = [set(map(repr, tokenizer.added_tokens_decoder.values())) for tokenizer in (named, made)]
+            assert flags[0] <= flags[1]
+
+
 @pytest.mark.cell('nbs/02_tokens/03_expansion.ipynb', 'cell "what is no word is built by merges of the source and new ones" (cf14a37b)')
 def test_what_is_no_word_is_built_by_merges_of_the_source_and_new_ones(cell_7a463304):
     source, t = pairs["bpe"][0], expanded["bpe"]

@@ -67,6 +67,20 @@ def test_added_tokens_and_pipeline_are_kept_under_every_kind_of_model_reserved_t
         assert reserved.extra_special_tokens == ["en_XX", "sw_KE", "<unused0>"] and len(reserved) == 390
 
 
+@pytest.mark.cell('nbs/02_tokens/05_own_pipeline.ipynb', 'cell "an added token that is a word of the text has its flags, and the vocabulary its size" (a03516b3)')
+def test_an_added_token_that_is_a_word_of_the_text_has_its_flags_and_the_vocabulary_its_size(cell_1dca2488):
+    from tokenizers import AddedToken
+
+    for kind in KINDS:
+        worded = train_tokenizer(english, kind, 400)
+        worded.add_tokens([AddedToken(piece, single_word=True, normalized=False) for piece in ("maji", "▁na", "Ġna", "ya")])
+        made = train_tokenizer_like(worded, swahili, 390)
+        assert len(made) == 390 and sorted(made.get_vocab().values()) == list(range(390))
+        before, after = (set(map(repr, tokenizer.added_tokens_decoder.values())) for tokenizer in (worded, made))
+        assert before == after and "maji" in made.tokenize("maji ya moto")
+        assert "ya" in made.get_vocab() and made.unk_token_id not in made("ya na maji")["input_ids"]
+
+
 @pytest.mark.cell('nbs/02_tokens/05_own_pipeline.ipynb', 'cell "words of a template stay the tokens that they are under every kind of model" (e3247022)')
 def test_words_of_a_template_stay_the_tokens_that_they_are_under_every_kind_of_model(cell_1dca2488):
     template = "{% for m in messages %}{{ '<turn>' + m.role }}{% endfor %}"

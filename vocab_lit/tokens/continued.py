@@ -19,7 +19,7 @@ from tqdm.auto import tqdm
 
 from .expansion import UNKNOWN_PENALTY, append_pieces
 from .own_pipeline import digits_are_single, training_rule, training_splits
-from .pipeline import Built, unknown_piece, with_pipeline
+from .pipeline import Built, ids_before, unknown_piece, with_pipeline
 from .settings import TokenizerSettings
 from .trim import Parts, count_tokens, keep_tokens, kept_in_any_case
 from .vocab import FALLBACK, backend_of, read_settings
@@ -358,8 +358,8 @@ def extend_on_text(
     if len(new) < n:
         about += f"; {n:,} were asked for, and the text has no more that come up twice"
     append_pieces(parts.pipeline, parts.size, new)
-    source_ids = np.concatenate([np.arange(parts.size), np.full(len(new), -1)])
-    return Built(with_pipeline(source, parts.pipeline), about, source_ids, {})
+    made = with_pipeline(source, parts.pipeline)
+    return Built(made, about, ids_before(source, made), {})
 
 
 def check_extends(source: PreTrainedTokenizerBase, target: PreTrainedTokenizerBase) -> None:

@@ -5,12 +5,14 @@
 # %% ../../nbs/02_tokens/03_expansion.ipynb #5b624be4
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
+from itertools import chain, count
 from typing import TYPE_CHECKING, Any
 
-from tokenizers import models
+from tokenizers import Tokenizer, models
 
-from .pipeline import own_methods, template_lines, with_pipeline
+from .pipeline import model_pieces, own_methods, template_lines, with_pipeline, with_vocabulary
 from .vocab import CHARACTERS, Dialect, Token, Vocab, overlap, read_pipeline, read_token
 
 if TYPE_CHECKING:
@@ -75,19 +77,45 @@ def _new_pieces(source: Vocab, target: Vocab, pieces: Mapping[str, float], n: in
 UNKNOWN_PENALTY = 10.0  # by which a Unigram model scores an unknown character below its least likely piece
 
 
+def _met_in_text(pipeline: dict[str, Any]) -> list[str]:  # by their ids
+    "The added tokens that text has beside where they are matched: as pieces of the model they would be found there."
+    model, known = pipeline["model"], set(model_pieces(pipeline["model"]))
+    parts = {name: pipeline[name] for name in ("normalizer", "pre_tokenizer")}
+    steps = Tokenizer(models.BPE())
+    steps = Tokenizer.from_str(json.dumps(json.loads(steps.to_str()) | parts))
+
+    def is_met(token):
+        passed = token["single_word"] or not (token["special"] or token["normalized"] or steps.normalizer is None)
+        if not passed or token["content"] in known:
+            return False
+        text = steps.normalizer.normalize_str(token["content"]) if steps.normalizer else token["content"]
+        words = [w for w, _ in steps.pre_tokenizer.pre_tokenize_str(text)] if steps.pre_tokenizer else [text]
+        looked_up = model["type"] != "BPE" or model["ignore_merges"] or len(token["content"]) == 1
+        return looked_up and any(token["content"] in word for word in words)
+
+    added = sorted(pipeline["added_tokens"], key=lambda a: a["id"])
+    return [token["content"] for token in added if is_met(token)]
+
+
 def append_pieces(
     pipeline: dict[str, Any],  # a parsed `tokenizer.json`, changed in place
     size: int,  # the id of the first new piece
     pieces: Mapping[str, float | None],  # {piece: its score in a Unigram model}
 ) -> None:
-    "Add pieces to a model, after its added tokens under the ids that they have."
-    vocab, added = pipeline["model"]["vocab"], {a["id"]: a["content"] for a in pipeline["added_tokens"]}
+    "Add pieces to a model, after its added tokens under the ids that they have; those that text has move behind all."
+    vocab, moved = pipeline["model"]["vocab"], _met_in_text(pipeline)
+    stay = {a["content"]: a["id"] for a in pipeline["added_tokens"] if a["content"] not in moved}
+    free = [a["id"] for a in pipeline["added_tokens"] if a["content"] in moved]
+    new = dict(zip(pieces, chain(sorted(free), count(size))))
+    behind = {id: piece for piece, id in (stay | new).items()}
     if isinstance(vocab, list):
-        vocab += [[added.get(i, f"[unused{i}]"), 0.0] for i in range(len(vocab), size)]
-        vocab += [[piece, score] for piece, score in pieces.items()]
+        least = min(score for _, score in vocab)
+        more = [behind.get(id, f"[unused{id}]") for id in range(len(vocab), max(behind, default=0) + 1)]
+        vocab += [[piece, pieces.get(piece, least)] for piece in more]
     else:
-        vocab |= {piece: i for i, piece in added.items()}
-        vocab |= {piece: i for i, piece in enumerate(pieces, size)}
+        vocab |= stay | new
+    if moved:
+        pipeline |= with_vocabulary(pipeline, dict(vocab=vocab), moved)
 
 
 def _new_merges(model: dict[str, Any], merges: list, new: Mapping[str, int]) -> list[list[str]]:

@@ -11,12 +11,10 @@ from dataclasses import dataclass
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from ..text.errors import SettingError
 from .expansion import UNKNOWN_PENALTY, append_pieces, write_piece
 from .given_file import GivenToken
-from .pipeline import Built, own_methods, with_pipeline
+from .pipeline import Built, ids_before, own_methods, with_pipeline
 from .vocab import Token, Vocab, backend_of, components, read_pipeline
 
 if TYPE_CHECKING:
@@ -89,8 +87,8 @@ def _with_tokens(
         if mark and any(mark in piece.strip(mark) for piece in pieces):
             _join_words(pipeline, mark, _whole_terms(base, mark, pieces))
     elif pieces:
-        append_pieces(pipeline, len(vocab), dict.fromkeys(pieces))
         pipeline["model"]["ignore_merges"] = True
+        append_pieces(pipeline, len(vocab), dict.fromkeys(pieces))
     for id, given in enumerate(added, len(vocab) + len(pieces)):
         pipeline["added_tokens"].append(_added(given, id, _normalised(base, given.token) == given.token))
     return with_pipeline(base, pipeline)
@@ -211,9 +209,9 @@ class _Attempt:
         present = base.get_vocab()
         pieces = {piece: g for g in self.in_model for piece in _forms(g, self.vocab) if piece not in present}
         self.tokenizer = _with_tokens(base, self.vocab, list(pieces), self.added)
-        self.given = dict(enumerate([*pieces.values(), *self.added], len(self.vocab)))  # {id: token}
-        written = [*pieces, *(g.token for g in self.added)]
-        if self.tokenizer.convert_tokens_to_ids(written) != list(self.given):
+        written, ids = [*pieces, *(g.token for g in self.added)], self.tokenizer.get_vocab()
+        self.given = dict(zip((ids[piece] for piece in written), [*pieces.values(), *self.added]))  # {id: token}
+        if len(set(ids.values())) < len(ids):
             raise ValueError("the ids of this tokenizer have gaps, behind which no tokens can be added")
 
     def failed(self) -> list[GivenToken]:
@@ -263,5 +261,5 @@ def add_given(
     in_model, added = len(attempt.in_model), len(attempt.added)
     about = f"{len(tokens):,} tokens are given: {in_model:,} are pieces of the model now, "
     about += f"{added:,} added tokens, {len(tokens) - in_model - added:,} were there"
-    source_ids = np.concatenate([np.arange(len(vocab)), np.full(len(attempt.given), -1)])
+    source_ids = ids_before(vocab.own_tokenizer, attempt.tokenizer)
     return Built(attempt.tokenizer, about, source_ids, given=known | attempt.given)

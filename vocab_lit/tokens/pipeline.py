@@ -15,10 +15,11 @@ from pathlib import Path
 from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from .vocab import backend_of, components, read_dialect, read_pipeline, read_settings
 
 if TYPE_CHECKING:
-    import numpy as np
     from transformers import PreTrainedTokenizerBase, PreTrainedTokenizerFast
 
     from vocab_lit.tokens.given_file import GivenToken
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 # %% auto #0
 __all__ = ['SPECIAL_ROLES', 'role_tokens', 'ids_around', 'special_around', 'tokenizer_kind', 'word_ids', 'model_pieces',
            'unknown_piece', 'needed_tokens', 'template_lines', 'with_vocabulary', 'own_methods', 'with_pipeline',
-           'Built', 'save_tokenizer']
+           'ids_before', 'Built', 'save_tokenizer']
 
 # %% ../../nbs/02_tokens/12_pipeline.ipynb #27624beb
 SPECIAL_ROLES = ("bos_token", "eos_token", "cls_token", "sep_token", "unk_token", "pad_token", "mask_token")
@@ -226,6 +227,14 @@ def _plain(source: PreTrainedTokenizerBase, pipeline: dict[str, Any]) -> PreTrai
     for name in ("chat_template", "response_template", "chat_control_tokens", "_processor_class"):
         setattr(made, name, getattr(source, name, None))
     return made
+
+
+def ids_before(source: PreTrainedTokenizerBase, made: PreTrainedTokenizerBase) -> np.ndarray:  # (tokens,)
+    "The id that each token of a tokenizer has in the one that it was made from, -1 for a new one."
+    before, after = source.get_vocab(), made.get_vocab()
+    ids = np.full(max(after.values()) + 1, -1)
+    ids[list(after.values())] = [before.get(piece, -1) for piece in after]
+    return ids
 
 
 @dataclass
