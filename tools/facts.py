@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from vocab_lit.models.card import markdown_table
 from vocab_lit.text.corpus import data_path
+from vocab_lit.text.markup import markdown_table, of_ours
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -72,7 +72,7 @@ def evidence() -> str:
         for verdict in ("supported", "contradicted", "undecided", "no verdict")
     ]
     total = ["**all**", *(f"**{n.sum()}**" for n in counts.values())]
-    return markdown_table(["findings of the papers", *counts], [*rows, total])
+    return markdown_table(["findings of the papers", *counts], [*rows, total], of_ours)
 
 
 @_fact
@@ -110,7 +110,7 @@ def advice() -> str:
     "A table of which method when, with what each reaches in the field trial, a mean over languages."
     scores = 100 * field_means()["pos accuracy"].mean(axis="columns")
     rows = [[have, take, f"{scores[way]:.1f}"] for have, (take, way) in _ADVICE.items()]
-    return markdown_table(["you have", "method", "POS accuracy in the field trial"], rows)
+    return markdown_table(["you have", "method", "POS accuracy in the field trial"], rows, of_ours)
 
 
 _UNKNOWN = ("hy", "te")  # scripts of which the bundled model has no letter; the four others are in known ones
@@ -355,7 +355,7 @@ def commands() -> str:
     from vocab_lit.cli.main import commands_by_group
 
     rows = [[group.lower(), ", ".join(f"`{name}`" for name in there)] for group, there in commands_by_group().items()]
-    return markdown_table(["to", "`vocab-lit` ..."], rows)
+    return markdown_table(["to", "`vocab-lit` ..."], rows, of_ours)
 
 
 @_fact
@@ -364,4 +364,4 @@ def all_commands() -> str:
     from vocab_lit.cli.main import commands_by_group
 
     listed = {name: told for there in commands_by_group().values() for name, told in there.items()}
-    return markdown_table(["`vocab-lit` ...", "does"], [[f"`{name}`", told] for name, told in listed.items()])
+    return markdown_table(["`vocab-lit` ...", "does"], [[f"`{name}`", told] for name, told in listed.items()], of_ours)
