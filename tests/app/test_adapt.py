@@ -225,8 +225,8 @@ def test_what_is_done_is_not_done_again_and_another_adaptation_does_not_get_into
             "its stage tokenizer was made with vocab_size 600, not 700. Give what .* rm -r .*tokenizer ",
         ),
         (
-            dict(method="random"),
-            "stage transplant was made with needs token vectors, not nothing; method focus, not random. ",
+            dict(method="random", vectors="auto"),
+            "stage transplant was made with .*needs token vectors, not nothing; method focus, not random. ",
         ),
         (dict(lapt=quick["lapt"] | dict(steps=8)), "training was .* steps 4, not 8. .* rm -r .*model .*all.json .*report$"),
         (dict(seeds=2), "its stage scores was made with ner seeds 1, not 2"),
@@ -336,9 +336,15 @@ def test_what_cannot_work_is_refused_before_anything_is_written(cell_f9dd68a0):
             "distil_layer 99: there are layers 1 to",
         ),
         (dict(lapt=quick["lapt"] | dict(lora="r=8,merge=yes,targets=foo")), "targets=foo: the layers of .* are dense"),
-        (dict(lapt=quick["lapt"] | dict(lora="r=8,merge=yes"), method="mf1-lex"), "do not learn beside LoRA"),
+        (
+            dict(lapt=quick["lapt"] | dict(lora="r=8,merge=yes"), method="mf1-lex", vectors="auto"),
+            "do not learn beside LoRA",
+        ),
         (dict(source="gptq"), "gptq is quantised by gptq, .*; give the model that was quantised"),
-        (dict(lapt=quick["lapt"] | dict(mode="new"), method="mf1-lex"), "low-dimensional embeddings are trained for all"),
+        (
+            dict(lapt=quick["lapt"] | dict(mode="new"), method="mf1-lex", vectors="auto"),
+            "low-dimensional embeddings are trained for all",
+        ),
         (dict(held_out=[place / "one.txt"]), "--held-out: its held-out lines make .* tokens and a block takes 32"),
         (dict(held_out=[place / "sw.txt"]), "sw.txt is both trained on and held out"),
         (dict(keep_text=[place / "one.txt"]), "--keep-text .*one.txt: too few lines to hold some out"),
