@@ -10,7 +10,7 @@ import gc
 import json
 import re
 import string
-from collections.abc import Hashable, Iterable, Iterator, Mapping
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import astuple, dataclass
 from itertools import islice
@@ -27,9 +27,9 @@ if TYPE_CHECKING:
 
 # %% auto #0
 __all__ = ['BYTES', 'CHARACTERS', 'FALLBACK', 'FALLBACK_PIECES', 'ROLES', 'SAME_ROLE', 'script_of', 'script_name', 'Token',
-           'Dialect', 'components', 'no_collection', 'backend_of', 'read_pipeline', 'read_settings', 'read_dialect',
-           'is_reserved', 'read_token', 'Vocab', 'toy_tokenizer', 'match_specials', 'overlap', 'lexical_overlap', 'Fit',
-           'fit', 'sum_fits', 'unk_rate', 'fertility']
+           'Dialect', 'components', 'no_collection', 'backend_of', 'ids_of_lines', 'read_pipeline', 'read_settings',
+           'read_dialect', 'is_reserved', 'read_token', 'Vocab', 'toy_tokenizer', 'match_specials', 'overlap',
+           'lexical_overlap', 'Fit', 'fit', 'sum_fits', 'unk_rate', 'fertility']
 
 # %% ../../nbs/02_tokens/01_vocab.ipynb #b6a243b4
 _block = functools.lru_cache(maxsize=None)(ucd.block)
@@ -153,6 +153,14 @@ def backend_of(
         name = type(tokenizer).__name__
         raise ValueError(f"{name} has no tokenizer.json pipeline to read; save it as a fast tokenizer first")
     return backend
+
+
+def ids_of_lines(tokenizer: PreTrainedTokenizerBase, lines: Sequence[str]) -> list[list[int]]:
+    "The tokens of lines, uncut and without special ones, also where a tokenizer's class wants boxes or reads HTML."
+    backend = backend_of(tokenizer)
+    backend.no_truncation()
+    backend.no_padding()
+    return [encoding.ids for encoding in backend.encode_batch_fast(lines, add_special_tokens=False)]
 
 
 def read_pipeline(
@@ -577,7 +585,7 @@ def sum_fits(fits: Iterable[Fit]) -> Fit:
 
 
 def _fit_of(tokenizer: PreTrainedTokenizerBase, lines: list[str]) -> Fit:
-    ids = tokenizer(lines, add_special_tokens=False, verbose=False)["input_ids"]
+    ids = ids_of_lines(tokenizer, lines)
     words = [line.split() for line in lines]
     unknown = tokenizer.unk_token_id
     return Fit(
