@@ -587,7 +587,7 @@ def sum_fits(fits: Iterable[Fit]) -> Fit:
 def _fit_of(tokenizer: PreTrainedTokenizerBase, lines: list[str]) -> Fit:
     ids = ids_of_lines(tokenizer, lines)
     words = [line.split() for line in lines]
-    unknown = tokenizer.unk_token_id
+    unknown: Any = tokenizer.unk_token_id  # transformers declares lists besides
     return Fit(
         tokens=sum(map(len, ids)),
         words=sum(map(len, words)),
