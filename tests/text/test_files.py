@@ -91,7 +91,26 @@ def test_two_processes_do_not_work_in_one_folder():
 def test_a_name_from_a_file_leads_nowhere_else():
     for name in ("sw", "తెలుగు", "zh-Hant", "Gemma 3 (270M)", "model-00001-of-00002.safetensors", "a..b"):
         assert check_file_name(name, "x") == name
-    for name in ("", ".", "..", "../x", "/x", "a/b", "a\\b", ".x", "x.", "x ", "a:b", "a\nb", "a\0b", "x" * 200, 5, None):
+    for name in (
+        "",
+        ".",
+        "..",
+        "../x",
+        "/x",
+        "a/b",
+        "a\\b",
+        ".x",
+        "x.",
+        "x ",
+        "a:b",
+        "=1+1",
+        "-x",
+        "a\nb",
+        "a\0b",
+        "x" * 200,
+        5,
+        None,
+    ):
         with pytest.raises(ValueError, match="^sw.yml: .* cannot be the name of a file"):
             check_file_name(name, "sw.yml")
     assert inside(Path("a"), "b/c.txt", "x") == Path("a/b/c.txt")

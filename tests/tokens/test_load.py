@@ -138,6 +138,56 @@ def test_a_tokenizer_json_keeps_its_sides_and_further_special_tokens_and_is_refu
         assert "\n" not in str(e.value)
 
 
+@pytest.mark.cell('nbs/02_tokens/14_load.ipynb', 'cell "ids that transformers moves or gives to two tokens are refused, and dropout is left out" (37a4ed44)')
+def test_ids_that_transformers_moves_or_gives_to_two_tokens_are_refused_and_dropout_is_left_out(cell_30fea6fa, cell_0cbf40bc):
+    def written(folder, kind, change, **configured):
+        "A folder with a changed tokenizer.json."
+        trained[kind].save_pretrained(folder)
+        pipeline = json.loads(Path(folder, "tokenizer.json").read_text(encoding="utf-8"))
+        change(pipeline)
+        config = json.loads(Path(folder, "tokenizer_config.json").read_text(encoding="utf-8"))
+        write(folder, tokenizer=pipeline, tokenizer_config=config | configured)
+        return folder
+
+
+    def with_gaps(pipeline):
+        ids = pipeline["model"]["vocab"]
+        pipeline["model"]["vocab"] = {piece: id + 20 * (id >= 300) for piece, id in ids.items()}
+
+
+    def with_added(id):
+        flags = dict(single_word=False, lstrip=False, rstrip=False, normalized=False, special=True)
+        return lambda pipeline: pipeline["added_tokens"].append(dict(id=id, content="<new>", **flags))
+
+
+    def without_unknown(pipeline):
+        pipeline["model"]["vocab"]["[X]"] = pipeline["model"]["vocab"].pop("[UNK]")
+        pipeline["added_tokens"] = [a for a in pipeline["added_tokens"] if a["content"] != "[UNK]"]
+
+
+    with tempfile.TemporaryDirectory() as folder:
+        gaps = load_tokenizer(written(folder, "bpe", with_gaps))
+        assert gaps.tokenize(sentence) == trained["bpe"].tokenize(sentence) and len(gaps) == 600
+        with pytest.raises(ValueError, match="'<newpad>' is added under the id 600, which is that of .*ids have no gaps"):
+            load_tokenizer(written(folder, "bpe", with_gaps, pad_token="<newpad>"))
+        for kind in trained:
+            for id in (150, 607):
+                with pytest.raises(
+                    ValueError, match=f"'<new>' has the id {id} in its files, and transformers gives it 600"
+                ):
+                    load_tokenizer(written(folder, kind, with_added(id)))
+            assert load_tokenizer(written(folder, kind, with_added(600))).convert_tokens_to_ids("<new>") == 600
+        with pytest.raises(ValueError, match="it fails on a character that is not in its vocabulary"):
+            load_tokenizer(written(folder, "wordpiece", without_unknown))
+        read = load_tokenizer(written(folder, "bpe", lambda pipeline: pipeline["model"].update(dropout=0.5)))
+        assert all(read.tokenize(line) == trained["bpe"].tokenize(line) for line in swahili[:100])
+    with tempfile.TemporaryDirectory() as folder:
+        write_vocabulary(folder, "bert")
+        write(folder, config=dict(model_type="bert"), added_tokens={"<ent>": 640})
+        with pytest.raises(ValueError, match="'<ent>' has the id 640 in its files, and transformers gives it 600"):
+            load_tokenizer(folder)
+
+
 @pytest.mark.cell('nbs/02_tokens/14_load.ipynb', 'cell "a SentencePiece model without tokenizer.json gives the tokenizer that it specifies, or is refused" (0c9c1353)')
 def test_a_sentencepiece_model_without_tokenizer_json_gives_the_tokenizer_that_it_specifies_or_is_refused(cell_30fea6fa):
     def sentencepiece_folder(place, tokenizer_class=None, **options):

@@ -193,3 +193,42 @@ def test_tokens_are_counted_by_the_pipeline_where_a_class_takes_no_text_without_
     trimmed = trim(boxed, {"sw": swahili[:50]}).tokenizer
     both = [backend_of(tokenizer).encode_batch(swahili[:50], add_special_tokens=False) for tokenizer in (boxed, trimmed)]
     assert [row.tokens for row in both[0]] == [row.tokens for row in both[1]] and type(trimmed) is type(boxed)
+
+
+@pytest.mark.cell('nbs/02_tokens/08_trim.ipynb', 'cell "ids with holes and pieces that stand twice are trimmed as others are, or refused" (449c17cc)')
+def test_ids_with_holes_and_pieces_that_stand_twice_are_trimmed_as_others_are_or_refused(cell_498ae08b):
+    def changed(kind, change):
+        "A tokenizer whose pipeline is changed."
+        plain = train_tokenizer(swahili, kind, 500)
+        pipeline = json.loads(plain.backend_tokenizer.to_str())
+        change(pipeline)
+        return with_pipeline(plain, pipeline)
+
+
+    def with_holes(pipeline):
+        ids = pipeline["model"]["vocab"]
+        pipeline["model"]["vocab"] = {piece: id + 20 * (id >= 150) for piece, id in ids.items()}
+
+
+    def twice(at):
+        def change(pipeline):
+            pieces = pipeline["model"]["vocab"]
+            pieces.append([pieces[at][0], -9.0])
+
+        return change
+
+
+    for kind, change in (("wordpiece", with_holes), ("bpe", with_holes), ("unigram", twice(100))):
+        source = changed(kind, change)
+        assert len(set(source.get_vocab().values())) < max(source.get_vocab().values()) + 1
+        built = trim(source, {"sw": swahili})
+        new = built.tokenizer.convert_ids_to_tokens(range(len(built.tokenizer)))
+        assert new == source.convert_ids_to_tokens(built.source_ids.tolist())
+        assert all(built.tokenizer.tokenize(line) == source.tokenize(line) for line in swahili)
+    with pytest.raises(ValueError, match="the unknown token '<unk>' stands twice in the vocabulary, under 3 and"):
+        trim(changed("unigram", twice(3)), {"sw": swahili})
+    random = changed("bpe", lambda pipeline: pipeline["model"].update(dropout=0.3))
+    with pytest.raises(ValueError, match="BPE dropout, and divides a text otherwise each time; set tokenizer.backend"):
+        trim(random, {"sw": swahili})
+    random.backend_tokenizer.model.dropout = None
+    assert trim(random, {"sw": swahili}).tokenizer.tokenize(swahili[0]) == changed("bpe", dict.copy).tokenize(swahili[0])

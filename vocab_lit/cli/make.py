@@ -83,7 +83,7 @@ def transplant_(
     Example: `vocab-lit transplant gpt2 --text swahili.txt --method wechsel --source-vectors cc.en.300.bin
     --target-vectors cc.sw.300.bin --dictionary en-sw.txt --out gpt2-sw`
     """
-    settings = TransplantSettings(tokenizer, vectors, init).without_unused(list(setup or ()))
+    settings = TransplantSettings(tokenizer, vectors, init).without_unused(list(setup or ()), text or ())
     push_to_hub = upload_to(push_to_hub, dry_run)
     from vocab_lit.models.pipeline import check_transplant, transplant_files
 

@@ -150,7 +150,7 @@ def write_text(out: str | Path) -> Iterator[IO[str]]:  # open for writing
         yield f
 
 # %% ../../nbs/01_text/05_files.ipynb #52b0ed62
-_NO_NAME = re.compile(r'[\x00-\x1f\x7f/\\<>:"|?*]|^[. ]|[. ]$|^$')
+_NO_NAME = re.compile(r'[\x00-\x1f\x7f/\\<>:"|?*]|^[-. =+@]|[. ]$|^$')
 _LONGEST_NAME = 150  # bytes, so that there is room for more
 
 

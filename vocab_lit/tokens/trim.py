@@ -29,6 +29,7 @@ from vocab_lit.tokens.vocab import (
     BYTES,
     FALLBACK,
     backend_of,
+    check_ids,
     components,
     ids_of_lines,
     no_collection,
@@ -66,7 +67,22 @@ class Parts:
         self.ids: dict[str, int] = {piece: i for i, (piece, _) in enumerate(vocab)} if listed else vocab
         added = sorted(self.pipeline["added_tokens"], key=lambda a: a["id"])
         self.last = {a["content"]: a["id"] for a in added if a["content"] not in self.ids}  # that the model lacks
+        check_ids(tokenizer.get_vocab())
+        self._check_model()
         self.size = 1 + max([*self.ids.values(), *self.last.values()])
+
+    def _check_model(self) -> None:
+        "`ValueError` where the model does not divide a text alike each time, or its unknown token has two ids."
+        if self.model.get("dropout"):
+            hint = "set tokenizer.backend_tokenizer.model.dropout = None"
+            raise ValueError(f"the tokenizer has BPE dropout, and divides a text otherwise each time; {hint}")
+        listed = self.model.get("unk_id")  # of a Unigram model
+        if listed is None:
+            return
+        piece = self.model["vocab"][listed][0]
+        if self.ids[piece] != listed:
+            what = f"the unknown token {piece!r} stands twice in the vocabulary, under {listed} and {self.ids[piece]}"
+            raise ValueError(f"{what}; give one of them another name")
 
     @property
     def spells_bytes(self) -> bool:
