@@ -67,8 +67,10 @@ def cell_f9dd68a0():
         process = warm.Process(target=exec, args=(text, given))
         with mock.patch.dict(os.environ, TQDM_DISABLE="1", CUDA_VISIBLE_DEVICES=""):
             process.start()
-        process.join()
-        assert process.exitcode == 0
+        process.join(900)
+        ended = process.exitcode
+        process.terminate()
+        assert ended == 0, "it failed" if ended else "it has not ended in 15 minutes; one process waits for another"
 
 
     swahili = asked()

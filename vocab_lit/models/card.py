@@ -212,7 +212,7 @@ def _opening(note, name, folder) -> list[str]:
     else:
         parts += [f"{_base(note)}, trained further{language}."]
     if not note.get("training") and note.get("method"):
-        hint = "They are a start for continued pretraining, and not yet a model to use."
+        hint = "They are a start for further training, and not yet a model to use."
         parts += [f"The embeddings of the target vocabulary have not been trained. {hint}"]
     return parts
 

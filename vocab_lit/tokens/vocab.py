@@ -403,10 +403,10 @@ class Vocab:
 
     def _divided(self, text: str) -> str:
         "How the tokenizer divides a text, as the end of a message."
-        if self.tokenizer is None or not text.strip():
+        if self.tokenizer is None:
             return ""
         ids = self.tokenizer(text, add_special_tokens=False, verbose=False)["input_ids"]
-        return f"; its tokens are {' '.join(self[id].shown for id in ids)}"
+        return f"; its tokens are {' '.join(self[id].shown for id in ids)}" if ids else ""
 
 
 def _is_undialectal(piece: str, dialect: Dialect) -> bool:
