@@ -85,5 +85,5 @@ def test_records_of_parts_stand_side_by_side_in_a_file_and_an_unknown_part_is_re
     assert before["nmf"] == after["nmf"] and set(after) == {"nmf", "memory"}
     about = after["memory"]["environment"]
     assert about["cores"] == os.cpu_count() and "torch" in about["versions"]
-    with pytest.raises(ValueError, match="no part 'fokus'; choose from focus, wechsel"):
+    with pytest.raises(ValueError, match="no part 'fokus'; choose from focus, process, wechsel"):
         run_bench(["fokus"], file)

@@ -8,6 +8,7 @@ from vocab_lit.app.adapt_check import bytes_needed
 from vocab_lit.app.settings import Adaptation
 from vocab_lit.text.files import alone
 from vocab_lit.text.phrasebook import dictionary, lines, sentences
+from vocab_lit.tokens.settings import TokenizerSettings
 from vocab_lit.tokens.train import train_tokenizer
 from vocab_lit.training.settings import RunStopped
 from vocab_lit.training.trainer import LaptTrainer
@@ -274,14 +275,15 @@ def test_other_methods_and_a_run_without_training_find_what_they_need(cell_f9dd6
         and not made["losses"]
         and "../start" in (place / "wechsel/report/report.md").read_text()
     )
-    given = dict(tokenizer=place / "out/tokenizer", vectors=place / "out/vectors/tokens.npz")
+    usual = TokenizerSettings.vocab_size  # since none is trained
+    given = dict(tokenizer=place / "out/tokenizer", vectors=place / "out/vectors/tokens.npz", vocab_size=usual)
     grown = adapt_files(asked(**plain, **given, extend=100, clean=False), place / "grown")
     assert (
         800 < grown["vocabulary"]["target"]["tokens"] <= 900
         and not (place / "grown/tokenizer").exists()
         and not grown["text"]["cleaned"]
     )
-    wanted = dict(method="identity", extend=50, expansion="continued", same_size=True)
+    wanted = dict(method="identity", extend=50, expansion="continued", same_size=True, vocab_size=usual)
     learnt = adapt_files(asked(**plain, **wanted), place / "learnt")
     assert learnt["vocabulary"]["target"]["tokens"] == 800 and (place / "learnt/tokenizer").exists()
     options = dict(method="script-posn-ident", held_out=[place / "en.txt"])
