@@ -211,17 +211,15 @@ def _byte_alphabet() -> dict[str, int]:  # {character: byte}
 
 BYTES = _byte_alphabet()  # {character: byte}
 CHARACTERS = {b: c for c, b in BYTES.items()}  # {byte: character}
-_RESERVED = re.compile(
-    r"[\[<]\|?(unused|reserved|extra|madeupword|dummy|special|placeholder)(_special)?(_token|_id)?[-_]?\d+\|?[\]>]",
-    re.I,
-)
+_RESERVED = "unused|reserved|extra|madeupword|dummy|special|placeholder"
 FALLBACK = re.compile(r"<0x([0-9A-F]{2})>")
 FALLBACK_PIECES = [f"<0x{byte:02X}>" for byte in range(256)]  # the tokens of byte fallback
 
 
 def is_reserved(piece: str) -> bool:
     "Whether a token is one that stands for nothing yet, such as `<|reserved_special_token_7|>` or `<unused3>`."
-    return piece[:1] in ("[", "<") and bool(_RESERVED.fullmatch(piece))
+    pattern = rf"[\[<]\|?({_RESERVED})(_special)?(_token|_id)?[-_]?\d+\|?[\]>]"
+    return piece[:1] in ("[", "<") and bool(re.fullmatch(pattern, piece, re.I))
 
 # %% ../../nbs/02_tokens/01_vocab.ipynb #20c5a3a0
 def read_token(
