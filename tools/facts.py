@@ -339,9 +339,8 @@ def speed() -> str:
     text = _ratio("memory", "peak memory with 40 MB of text / with 5 MB")
     process = [_ratio("process", f"{what} of the process, deepfocus / vocab_lit, each model") for what in _PROCESS]
     told = (
-        f"FOCUS as a whole process takes {process[0]:.1f} times less CPU time and {process[1]:.1f} times less memory "
-        "than with `deepfocus`, from a model's folder to a saved one (`python -m benchmarks process --model FOLDER`); "
-        f"the step itself takes {time:.0f} times less CPU time and {memory:.0f} times less memory.",
+        f"FOCUS, a whole process, takes {process[0]:.1f} times less CPU and {process[1]:.1f} times less memory than "
+        f"`deepfocus`; its step alone {time:.0f} times less CPU time and {memory:.0f} times less memory.",
         f"LAPT of a masked model with XLM-R's vocabulary trains {tokens:.1f} times the tokens per CPU-second "
         "of the plain Trainer.",
         f"Training on 40 MB of text takes {text:.2f} times the memory of 5 MB.",
