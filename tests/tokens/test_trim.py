@@ -6,7 +6,7 @@ from vocab_lit.tokens.pipeline import with_pipeline
 from vocab_lit.tokens.settings import KINDS, TrimSettings
 from vocab_lit.tokens.train import train_tokenizer
 from vocab_lit.tokens.trim import Parts, _counted_words, _divides_at_spaces, count_tokens, trim
-from vocab_lit.tokens.vocab import toy_tokenizer, unk_rate
+from vocab_lit.tokens.vocab import backend_of, read_pipeline, toy_tokenizer, unk_rate
 import json
 import numpy as np
 import pytest
@@ -183,6 +183,16 @@ def test_a_text_without_a_known_token_or_no_room_for_what_has_to_stay_is_refused
         trim(sources["bpe"], {"sw": swahili}, TrimSettings(vocab_size=20))
     with pytest.raises(ValueError, match="am.txt: the vocabulary has no token for anything in this text"):
         trim(sources["unigram"], {"sw.txt": swahili, "am.txt": ["ሰላም"]})
+
+
+@pytest.mark.cell('nbs/02_tokens/08_trim.ipynb', 'cell "tokens are counted by the pipeline where a class takes no text without boxes" (2207d526)')
+def test_tokens_are_counted_by_the_pipeline_where_a_class_takes_no_text_without_boxes(cell_498ae08b, cell_9b5ce5a1):
+    from transformers import LayoutLMv2Tokenizer
+
+    boxed = LayoutLMv2Tokenizer(vocab=read_pipeline(sources["wordpiece"])["model"]["vocab"])
+    trimmed = trim(boxed, {"sw": swahili[:50]}).tokenizer
+    both = [backend_of(tokenizer).encode_batch(swahili[:50], add_special_tokens=False) for tokenizer in (boxed, trimmed)]
+    assert [row.tokens for row in both[0]] == [row.tokens for row in both[1]] and type(trimmed) is type(boxed)
 
 
 @pytest.mark.cell('nbs/02_tokens/08_trim.ipynb', 'cell "ids with holes and pieces that stand twice are trimmed as others are, or refused" (449c17cc)')

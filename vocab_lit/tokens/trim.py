@@ -31,6 +31,7 @@ from vocab_lit.tokens.vocab import (
     backend_of,
     check_ids,
     components,
+    ids_of_lines,
     no_collection,
     read_dialect,
     read_pipeline,
@@ -152,7 +153,7 @@ def _special_ids(parts: Parts) -> set[int]:
 
 def _template_ids(parts: Parts) -> set[int]:
     "The tokens that the words of a chat template are divided into, and those that they are built from."
-    ids = parts.tokenizer(template_lines(parts.tokenizer) or [""], add_special_tokens=False)["input_ids"]
+    ids = ids_of_lines(parts.tokenizer, template_lines(parts.tokenizer))
     return set().union(*(parts.needs(id) for row in ids for id in row))
 
 
@@ -241,13 +242,11 @@ def count_tokens(
 ) -> np.ndarray:  # (tokens,) int64, by id
     "Count the tokens of a text."
     counts = np.zeros(max(tokenizer.get_vocab().values()) + 1, np.int64)
-    options: dict[str, Any] = dict(add_special_tokens=False, verbose=False)
-    options |= dict(return_attention_mask=False, return_token_type_ids=False)
     read = tqdm(lines, desc="tokens", unit=" lines", delay=2, leave=False)
     by_word = _divides_at_spaces(backend_of(tokenizer))
     weighted = iter(_counted_words(read) if by_word else zip(read, repeat(1)))
     while some := list(islice(weighted, batch)):
-        rows: Any = tokenizer([line for line, _ in some], **options)["input_ids"]
+        rows = ids_of_lines(tokenizer, [line for line, _ in some])
         weights = np.repeat([times for _, times in some], [len(row) for row in rows])
         counts += np.bincount(list(chain(*rows)), weights, len(counts)).astype(np.int64)
     return counts

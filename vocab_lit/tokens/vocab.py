@@ -10,7 +10,7 @@ import gc
 import json
 import re
 import string
-from collections.abc import Hashable, Iterable, Iterator, Mapping
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import astuple, dataclass
 from itertools import islice
@@ -27,9 +27,9 @@ if TYPE_CHECKING:
 
 # %% auto #0
 __all__ = ['BYTES', 'CHARACTERS', 'FALLBACK', 'FALLBACK_PIECES', 'ROLES', 'SAME_ROLE', 'Token', 'Dialect', 'components',
-           'no_collection', 'backend_of', 'read_pipeline', 'read_settings', 'read_dialect', 'is_reserved', 'read_token',
-           'check_ids', 'Vocab', 'toy_tokenizer', 'match_specials', 'overlap', 'lexical_overlap', 'Fit', 'fit',
-           'sum_fits', 'unk_rate', 'fertility']
+           'no_collection', 'backend_of', 'ids_of_lines', 'read_pipeline', 'read_settings', 'read_dialect',
+           'is_reserved', 'read_token', 'check_ids', 'Vocab', 'toy_tokenizer', 'match_specials', 'overlap',
+           'lexical_overlap', 'Fit', 'fit', 'sum_fits', 'unk_rate', 'fertility']
 
 # %% ../../nbs/02_tokens/01_vocab.ipynb #b6a243b4
 def _majority(values: list[str], default: str) -> str:
@@ -139,6 +139,14 @@ def backend_of(
     return backend
 
 
+def ids_of_lines(tokenizer: PreTrainedTokenizerBase, lines: Sequence[str]) -> list[list[int]]:
+    "The tokens of lines, uncut and without special ones, also where a tokenizer's class wants boxes or reads HTML."
+    backend = backend_of(tokenizer)
+    backend.no_truncation()
+    backend.no_padding()
+    return [encoding.ids for encoding in backend.encode_batch_fast(lines, add_special_tokens=False)]
+
+
 def read_pipeline(
     tokenizer: PreTrainedTokenizerBase,  # a fast tokenizer of transformers
 ) -> dict[str, Any]:  # its `tokenizer.json`, parsed
@@ -203,17 +211,15 @@ def _byte_alphabet() -> dict[str, int]:  # {character: byte}
 
 BYTES = _byte_alphabet()  # {character: byte}
 CHARACTERS = {b: c for c, b in BYTES.items()}  # {byte: character}
-_RESERVED = re.compile(
-    r"[\[<]\|?(unused|reserved|extra|madeupword|dummy|special|placeholder)(_special)?(_token|_id)?[-_]?\d+\|?[\]>]",
-    re.I,
-)
+_RESERVED = "unused|reserved|extra|madeupword|dummy|special|placeholder"
 FALLBACK = re.compile(r"<0x([0-9A-F]{2})>")
 FALLBACK_PIECES = [f"<0x{byte:02X}>" for byte in range(256)]  # the tokens of byte fallback
 
 
 def is_reserved(piece: str) -> bool:
     "Whether a token is one that stands for nothing yet, such as `<|reserved_special_token_7|>` or `<unused3>`."
-    return piece[:1] in ("[", "<") and bool(_RESERVED.fullmatch(piece))
+    pattern = rf"[\[<]\|?({_RESERVED})(_special)?(_token|_id)?[-_]?\d+\|?[\]>]"
+    return piece[:1] in ("[", "<") and bool(re.fullmatch(pattern, piece, re.I))
 
 # %% ../../nbs/02_tokens/01_vocab.ipynb #20c5a3a0
 def read_token(
@@ -572,9 +578,9 @@ def sum_fits(fits: Iterable[Fit]) -> Fit:
 
 
 def _fit_of(tokenizer: PreTrainedTokenizerBase, lines: list[str]) -> Fit:
-    ids = tokenizer(lines, add_special_tokens=False, verbose=False)["input_ids"]
+    ids = ids_of_lines(tokenizer, lines)
     words = [line.split() for line in lines]
-    unknown = tokenizer.unk_token_id
+    unknown: Any = tokenizer.unk_token_id  # transformers declares lists besides
     return Fit(
         tokens=sum(map(len, ids)),
         words=sum(map(len, words)),
