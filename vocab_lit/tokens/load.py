@@ -217,6 +217,8 @@ def _from_json(path: Path) -> PreTrainedTokenizerFast:
     "A tokenizer.json with the special tokens that special_tokens_map.json or tokenizer_config.json beside it names."
     from transformers import PreTrainedTokenizerFast
 
+    for beside in ("tokenizer_config.json", "special_tokens_map.json"):
+        read_json(path.parent / beside)  # says which is damaged
     try:
         made = PreTrainedTokenizerFast.from_pretrained(path.parent, tokenizer_file=str(path))
     except Exception as e:
