@@ -35,8 +35,9 @@ from ..methods.plan import Plan
 from ..models.card import without_folders
 from ..text.corpus import Amount, Lines, data_path, sample_lines
 from ..text.files import check_output, check_text, write_text
+from ..text.scripts import script_name
 from ..text.settings import SettingError
-from ..tokens.vocab import Vocab, fit, no_collection, script_name
+from ..tokens.vocab import Vocab, fit, no_collection
 
 # %% auto #0
 __all__ = ['N_LINES', 'report_data', 'report_html', 'check_report', 'write_report']

@@ -28,6 +28,7 @@ import psutil
 import vocab_lit
 from ..text.corpus import data_path, write_json
 from ..text.extras import import_extra
+from ..text.files import in_turn
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -291,12 +292,10 @@ def made_once(
     make: Callable[[Path], object],  # writes it, wholly or not at all
 ) -> float:  # CPU seconds that this process has worked on it
     "Make a file or folder that several processes use, unless it is there."
-    from filelock import FileLock
-
     path.parent.mkdir(parents=True, exist_ok=True)
     began = time.process_time()
     if not path.exists():
-        with FileLock(path.with_name(f".{path.name}.lock")):
+        with in_turn(path):
             if not path.exists():
                 make(path)
     return time.process_time() - began
@@ -382,12 +381,10 @@ class ResultStore:
         fingerprint: str = "",  # of all that decides the values and is not in the key
     ) -> dict:  # the record
         "Compute a cell, or read it where it was computed before."
-        from filelock import FileLock
-
         if record := self.read(key, fingerprint):
             return record
         path = self.path(key)
-        with FileLock(path.with_name(f".{path.stem}.lock")):
+        with in_turn(path):
             if record := self.read(key, fingerprint):
                 return record  # of another process, while this one waited
             plain = {name: _plain(value) for name, value in key.items()}
