@@ -37,7 +37,7 @@ from .tagging import Tagged, pos
 from .task import MODEL_INPUTS
 from ..text.corpus import write_json
 from ..text.files import write_folder
-from ..training.settings import NonFiniteGradient, RunStopped
+from ..training.settings import NonFiniteGradient
 from ..training.stages import trainable_parameters
 
 if TYPE_CHECKING:

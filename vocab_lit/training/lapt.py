@@ -39,7 +39,7 @@ from vocab_lit.training.memory import (
     memory_for,
     smaller_micro_batch,
 )
-from .settings import PRESETS, NonFiniteGradient, RunStopped
+from .settings import PRESETS, NonFiniteGradient
 from .stages import Freezer, stage_parameters, stage_starts, total_steps, trainable_parameters
 
 if TYPE_CHECKING:
