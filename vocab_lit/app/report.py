@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import html
 import json
+import os
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -202,7 +203,10 @@ def write_report(
 ) -> Path:
     "Write the page of a folder."
     page = report_html(report_data(made, text))
-    Path(out).unlink(missing_ok=True)
-    with write_text(out) as file:
+    out = Path(out)
+    new = out.with_name(f".{out.name}.new")  # the old page stays until the new one is whole
+    new.unlink(missing_ok=True)  # of a process that was killed
+    with write_text(new) as file:
         file.write(page)
-    return Path(out)
+    os.replace(new, out)
+    return out
