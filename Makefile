@@ -7,7 +7,7 @@ ARGS     ?=
 PY       := .venv/bin/python
 TOOLS    := $(PY) -m tools
 
-.PHONY: help install book page records test types test-wheel test-lowest test-colab test-xla axe chapter lib bench mini-model clean
+.PHONY: help install book page records test types test-wheel test-lowest test-colab test-newest test-xla axe chapter lib bench mini-model clean
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' Makefile | sed 's/:.*## /\t/' | awk -F'\t' '{printf "  make %-12s %s\n", $$1, $$2}'
 
@@ -40,6 +40,9 @@ test-lowest: ## run the tests with the lowest versions that settings.ini allows 
 
 test-colab: ## run the tests with the versions that Colab has (its own environment)
 	@.ci/lowest $(PYTHON) colab $(ARGS)
+
+test-newest: ## run the tests with the newest versions of all packages but torch (its own environment)
+	@.ci/lowest $(PYTHON) newest $(ARGS)
 
 test-xla: ## train on torch_xla's CPU device, as on a TPU (its own environment; 1 GB)
 	@.ci/xla $(PYTHON)

@@ -11,6 +11,7 @@ from benchmarks import (
     expansion,
     feed,
     focus,
+    focus_process,
     gpu,
     lapt,
     load,
@@ -24,7 +25,22 @@ from benchmarks import (
 from benchmarks.runner import Part, run_part
 from vocab_lit.text.corpus import write_json
 
-MODULES = (focus, wechsel, lapt, memory, text, adapters, nmf, trim, expansion, transplant, load, feed, gpu)
+MODULES = (
+    focus,
+    focus_process,
+    wechsel,
+    lapt,
+    memory,
+    text,
+    adapters,
+    nmf,
+    trim,
+    expansion,
+    transplant,
+    load,
+    feed,
+    gpu,
+)
 PARTS: dict[str, Part] = {module.PART.name: module.PART for module in MODULES}
 
 

@@ -29,8 +29,16 @@ def open_case(folder: Path) -> tuple:  # source and target tokenizer, source emb
     return source, target, np.load(folder / "embeddings.npy")
 
 
-def deepfocus(meter: Meter, folder: str) -> None:
+def deepfocus(
+    meter: Meter,
+    folder: str,
+    whole: bool = False,  # from the folder of a model to a saved one, imports included
+) -> None:
     "FOCUS by its authors, with the vectors in memory as on the other side."
+    if whole:
+        with meter:
+            _deepfocus_process(Path(folder))
+        return
     import deepfocus.focus as peer
     import fasttext
     import torch
@@ -49,6 +57,29 @@ def deepfocus(meter: Meter, folder: str) -> None:
             verbosity="silent",
         )
     np.save(folder / "deepfocus.npy", made.numpy())
+
+
+def _deepfocus_process(folder: Path) -> None:
+    "As the package's page shows it."
+    from deepfocus import FOCUS
+    from transformers import AutoModelForCausalLM, AutoModelForMaskedLM, AutoTokenizer
+
+    config = json.loads((folder / "model/config.json").read_text(encoding="utf-8"))
+    masked = "MaskedLM" in config["architectures"][0]
+    source, target = (AutoTokenizer.from_pretrained(folder / name) for name in ("model", "new"))
+    model = (AutoModelForMaskedLM if masked else AutoModelForCausalLM).from_pretrained(folder / "model")
+    made = FOCUS(
+        target_tokenizer=target,
+        source_tokenizer=source,
+        source_embeddings=model.get_input_embeddings().weight,
+        fasttext_model_path=str(folder / "vectors.bin"),
+        match_symbols=True,
+        verbosity="silent",
+    )
+    model.resize_token_embeddings(len(target))
+    model.get_input_embeddings().weight.data = made
+    model.save_pretrained(folder / "deepfocus")
+    target.save_pretrained(folder / "deepfocus")
 
 
 def wechsel(meter: Meter, folder: str) -> None:

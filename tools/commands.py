@@ -29,6 +29,7 @@ def run(folder: Path) -> None:
     from vocab_lit.text.corpus import data_path
     from vocab_lit.text.phrasebook import lines
 
+    folder.mkdir(parents=True, exist_ok=True)
     os.chdir(folder)
     for name, n in (("sw.txt", 300), ("few.txt", 20)):
         Path(name).write_text("\n".join(lines("sw", n, seed=0)), encoding="utf-8", newline="\n")

@@ -2,7 +2,7 @@
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from huggingface_hub import constants
 from pathlib import Path
-from vocab_lit.app.upload import check_upload, files_to_upload, upload, upload_rows
+from vocab_lit.app.upload import check_upload, files_to_upload, left_out, upload, upload_rows
 from vocab_lit.text.errors import SettingError
 import base64
 import json
@@ -84,6 +84,10 @@ def cell_092f9fb2():
     (place / "model/run").mkdir()
     for name in ("config.json", "lapt.json", "run/state.bin", ".lock", "1_Pooling/config.json", "model.safetensors"):
         (place / "model" / name).write_text("{}")
+    for name in ("secret.pem", "notes.txt", ".env", "run/config.json", "1_Pooling/key.pem"):
+        (place / "model" / name).write_text("mine")
+    (place / "elsewhere.json").write_text("{}")
+    (place / "model/generation_config.json").symlink_to(place / "elsewhere.json")
     (place / "model/README.md").write_text("---\nlicense: mit\n---\n")
     note = dict(
         model=str(place / "xlmr"), text=["/home/me/sw.txt"], tokenizer="trained on the text", vectors="none", seed=0
@@ -108,6 +112,8 @@ def test_what_belongs_to_the_model_goes_up_with_no_path_of_the_machine(cell_2c29
     sent = json.loads(base64.b64decode(files["vocab_lit.json"]["content"]))
     assert sent == note | dict(model="xlmr", text=["sw.txt"])
     assert [row["file"] for row in upload_rows(place / "model")] == sorted(files)
+    others = ["1_Pooling/key.pem", "generation_config.json", "lapt.json", "notes.txt", "run/config.json", "run/state.bin"]
+    assert left_out(place / "model") == [*others, "secret.pem"]
 
 
 @pytest.mark.cell('nbs/09_app/03_upload.ipynb', 'cell "a name that cannot be, a missing or wrong token and a Hub that is not there are refused in one line" (6abcf740)')

@@ -212,3 +212,13 @@ def test_a_language_adapter_is_trained_used_listed_and_converted(cell_a42a8f16):
     ):
         message = run(*arguments, code=1)
         assert re.search(match, message) and "Traceback" not in message and not (place / "never").exists(), (match, message)
+
+
+@pytest.mark.cell('nbs/10_cli/07_train.ipynb', 'cell "a dry run says steps, passes, time and memory, and writes nothing" (67d31a8e)')
+def test_a_dry_run_says_steps_passes_time_and_memory_and_writes_nothing(cell_a42a8f16):
+    common = (place / "model", "--text", place / "sw.txt", "--length", 32, "--out", place / "never", "--dry-run")
+    for arguments in (("lapt", *common), ("adapter", "train", *common, "--name", "sw", "--max-epochs", 2)):
+        told = run(*arguments)
+        for part in ("steps", "passes over the text", "minutes on this machine", "GB (weights"):
+            assert part in told, told
+        assert re.search(r"passes over the text +[12]\.?\d*, of", told) and not (place / "never").exists(), told

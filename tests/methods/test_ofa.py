@@ -53,7 +53,7 @@ def test_overlapping_tokens_are_copied_others_follow_the_formula_over_source_tok
 
     for word in ("ziwa", "mto", "gari"):
         z = {w: np.exp(unit(word) @ unit(w) / 0.1) for w in ("lake", "river", "car", "radio")}
-        expected = {f"Ġ{w}": v / sum(z.values()) for w, v in z.items()}
+        expected = {f"▁{w}": v / sum(z.values()) for w, v in z.items()}
         shown = plan.explain(word)
         assert dict(zip(shown.source, shown.weight)) == pytest.approx(expected, abs=1e-6)
     assert plan.copied[target.find("radio")[0].id] == source.find("radio")[0].id

@@ -74,7 +74,7 @@ def test_weights_follow_the_formula_also_with_few_neighbours(cell_a06e02fe, cell
             assert dict(zip(row.indices.tolist(), row.data)) == pytest.approx(expected, abs=1e-6)
     matrix = torch.randn(len(source), 5, generator=torch.Generator().manual_seed(0))
     w, ids = weights_of("ziwa"), [row_of[x] for x in ("lake", "river", "car")]
-    expected = sum(float(w[source[i].piece]) * matrix[i] for i in ids)
+    expected = sum(float(w[source[i].shown]) * matrix[i] for i in ids)
     assert torch.allclose(plan.apply(matrix)[row_of["ziwa"]], expected, atol=1e-6)
 
 

@@ -212,7 +212,8 @@ def test_every_method_replacing_and_extending_gives_a_folder_that_loads(cell_642
         out = place / f"{method}-{len(options)}-{options.get('extend', 0)}"
         little = options.get("vectors") == "fasttext"  # text for that
         with pytest.warns(UserWarning, match="nearly as they began") if little else nullcontext():
-            made = transplanted(out.name, method=method, vocab_size=600, **options)
+            size = {} if "expansion" in options else dict(vocab_size=600)
+            made = transplanted(out.name, method=method, **size, **options)
         model, tokenizer = AutoModelForMaskedLM.from_pretrained(out), AutoTokenizer.from_pretrained(out)
         assert made.plan.recipe == find_recipe(method).name and len(model.get_input_embeddings().weight) >= len(
             tokenizer

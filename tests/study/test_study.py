@@ -15,11 +15,13 @@ from vocab_lit.text.phrasebook import dictionary, lines, sentences
 from vocab_lit.tokens.train import train_tokenizer
 from vocab_lit.training.perplexity import perplexity
 import os
+import psutil
 import pytest
 import subprocess
 import sys
 import tempfile
 import textwrap
+import time
 import yaml
 
 
@@ -251,3 +253,54 @@ def test_a_study_that_is_stopped_keeps_its_records_and_goes_on_with_the_cells_th
         assert len(after.frame().fingerprint.unique()) == 1
         assert run_study(after).computed == 2 and not list((place / name).glob(".cell-*"))
         assert after.frame()[after.frame().metric == BEST].value.tolist() == pytest.approx(ends.tolist())
+
+
+@pytest.mark.slow
+@pytest.mark.cell('nbs/08_study/07_study.ipynb', 'cell "a cell whose process is killed is computed again, and has failed the second time; none outlives its parent" (0d40f3c6)')
+def test_a_cell_whose_process_is_killed_is_computed_again_and_has_failed_the_second_time_none_outlives_its_parent(cell_9b84640a):
+    killing = textwrap.dedent("""
+    import logging, os, signal, sys, time
+    from pathlib import Path
+    from vocab_lit.study import study
+    from vocab_lit.study.results import Workers
+    from vocab_lit.study.study_file import read_study
+    place, kind, measure = Path(sys.argv[1]), sys.argv[2], study.measure_cell
+
+    def killed(asked, cell, out):
+        tries = len(list(place.glob("tried-*")))
+        if cell.way == "lapt":
+            (place / f"tried-{os.getpid()}").touch()
+            if kind == "for-ever":
+                time.sleep(600)
+            if kind == "twice" or not tries:
+                os.kill(os.getpid(), signal.SIGKILL)
+        return measure(asked, cell, out)
+
+    study.measure_cell = killed
+    logging.basicConfig(level=logging.INFO, stream=sys.stdout)
+    asked = read_study(place / "study.yml", data=place)
+    result = study.run_study(study.StudyRun.open(asked, place / kind, Workers(2)))
+    print("failed:", list(result.failed.values()))
+    """)
+    (place / "killing.py").write_text(killing, encoding="utf-8")
+    written(small.replace("  too-large: {method: identity, vocab_size: 9000}\n", ""))
+
+
+    def wait_for(condition, seconds=120):
+        ends = time.monotonic() + seconds
+        while not condition():
+            assert time.monotonic() < ends
+            time.sleep(0.2)
+
+
+    for kind, failed in (("once", []), ("twice", ["its process was killed twice, perhaps in want of memory"])):
+        ended = subprocess.run([sys.executable, place / "killing.py", place, kind], capture_output=True, text=True)
+        assert f"failed: {failed}" in ended.stdout, ended.stderr
+        for tried in place.glob("tried-*"):
+            tried.unlink()
+    waiting = subprocess.Popen([sys.executable, place / "killing.py", place, "for-ever"], stdout=subprocess.DEVNULL)
+    wait_for(lambda: list(place.glob("tried-*")))
+    waiting.kill()
+    waiting.wait()
+    [child] = [int(tried.name.removeprefix("tried-")) for tried in place.glob("tried-*")]
+    wait_for(lambda: not psutil.pid_exists(child))

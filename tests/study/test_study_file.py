@@ -101,6 +101,7 @@ def test_what_cannot_work_is_refused_in_one_line_with_its_place(cell_563c3ab9):
         ("focus:", "focus: {lapt: {length: 999}}", "ways.focus.lapt: .*length"),
         ("focus:", "focus: {vectors: none.vec}", "ways.focus.vectors: no vectors 'none.vec'; choose from auto, fasttext"),
         ("{sw: {d", "{../../../x: {d", "languages: '../../../x' cannot be the name of a file"),
+        ("focus:", "=1+1: {method: focus}", "'=1\\+1' cannot be the name of a file"),
         ("mini: ", "../mini: ", "models: '../mini' cannot be the name of a file"),
         ("language: en, t", "language: ../en, t", "source.language: '../en' cannot be the name of a file"),
         ("focus:", "identity: {vectors: auxiliary}", "identity takes no vectors from an auxiliary model"),

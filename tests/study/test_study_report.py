@@ -74,11 +74,11 @@ def test_a_dot_stands_at_the_mean_over_seeds_of_the_way_less_the_baseline_the_be
 @pytest.mark.cell('nbs/08_study/02_study_report.ipynb', 'cell "the report has every way in every place, says where bits per byte are too low, and what failed" (1dfa6208)')
 def test_the_report_has_every_way_in_every_place_says_where_bits_per_byte_are_too_low_and_what_failed(cell_076d84ee):
     text = report_text(table, "trial", "keep", [dict(key=dict(way="x", language="cy"), error="ValueError: no | text")], 1)
-    assert "18 cells are recorded; 1 are missing, of which 1 failed" in text and "- x cy: ValueError: no | text" in text
+    assert "18 cells are recorded; 1 are missing, of which 1 failed" in text and r"- x cy: ValueError: no \| text" in text
     mean = end.loc["cy"].focus.mean()
     (line,) = (line for line in text.split("## m, cy, all")[1].split("##")[0].splitlines() if line.startswith("| focus"))
     assert f"{mean:.3f} ± {end.loc['cy'].focus.std():.3f}" in line and "*" not in line
-    assert "keep in cy (2.0%); keep in ka (2.0%)" in text and text.count(" * |") == 4
+    assert "keep in cy (2.0%); keep in ka (2.0%)" in text and text.count(r" \* |") == 4
     assert "pos accuracy from en" in text and "several versions" not in text
     mixed = table.assign(library=["y", *table.library[1:]])
     assert "several versions" in report_text(mixed, "trial", "keep")

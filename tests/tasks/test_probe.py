@@ -219,5 +219,4 @@ told.send([name for name in packages if name in sys.modules])
     found, told = warm.Pipe(duplex=False)
     process = warm.Process(target=exec, args=(program, dict(told=told)))
     process.start()
-    process.join()
-    assert process.exitcode == 0 and found.recv() == []
+    assert found.poll(300) and found.recv() == []  # in 5 minutes

@@ -116,7 +116,6 @@ def test_every_module_but_those_of_the_book_can_be_imported_without_any_extra_an
     found, told = warm.Pipe(duplex=False)
     process = warm.Process(target=exec, args=(IMPORTED_WITHOUT, dict(hidden={*hidden}, told=told)))
     process.start()
-    process.join()
-    assert process.exitcode == 0
+    assert found.poll(300), "the process told nothing in 5 minutes"
     failed = found.recv()
     assert not {name: why for name, why in failed.items() if not name.startswith("vocab_lit.book")}

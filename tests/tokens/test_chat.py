@@ -7,7 +7,7 @@ from vocab_lit.tokens.like import train_tokenizer_like
 from vocab_lit.tokens.load import load_tokenizer
 from vocab_lit.tokens.pipeline import save_tokenizer
 from vocab_lit.tokens.train import train_tokenizer
-from vocab_lit.tokens.vocab import fertility, read_pipeline
+from vocab_lit.tokens.vocab import fertility, read_pipeline, read_settings
 import pytest
 import tempfile
 
@@ -60,7 +60,7 @@ def test_digits_words_of_the_template_and_reserved_tokens_are_treated_as_in_the_
         bare = [dict(role="user", content="a"), dict(role="assistant", content="b")]
         text = source.apply_chat_template(bare, tokenize=False)
         assert source.tokenize(text) == target.tokenize(text)
-        assert {a["content"] for a in read_pipeline(source)["added_tokens"]} - set(target.get_vocab()) <= {
+        assert {a["content"] for a in read_settings(source)["added_tokens"]} - set(target.get_vocab()) <= {
             "<|reserved_special_token_0|>",
             "<unused0>",
         }

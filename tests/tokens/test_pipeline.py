@@ -47,6 +47,17 @@ def test_a_pipeline_with_fewer_pieces_tokenizes_by_those_and_special_tokens_keep
     assert tokenizer_kind(made) == "unigram" and special_around(made) == (False, False)
 
 
+@pytest.mark.cell('nbs/02_tokens/12_pipeline.ipynb', 'cell "a post-processor\'s token that the vocabulary lacks is the unknown one, as in transformers" (8faf8bde)')
+def test_a_post_processor_s_token_that_the_vocabulary_lacks_is_the_unknown_one_as_in_transformers():
+    from transformers import NllbTokenizer
+
+    bare = NllbTokenizer(vocab={piece: i for i, piece in enumerate(["<s>", "<pad>", "</s>", "<unk>", "▁", *"maji"])})
+    pipeline = read_pipeline(bare)
+    pipeline["added_tokens"] = [a for a in pipeline["added_tokens"] if a["content"] != "eng_Latn"]
+    again = with_vocabulary(pipeline, dict(vocab=pipeline["model"]["vocab"]), [])
+    assert again["post_processor"]["special_tokens"]["eng_Latn"]["ids"] == [3]
+
+
 @pytest.mark.cell('nbs/02_tokens/12_pipeline.ipynb', 'cell "what a class does beside its pipeline is kept in a folder that plain transformers opens" (14b0a93e)')
 def test_what_a_class_does_beside_its_pipeline_is_kept_in_a_folder_that_plain_transformers_opens():
     from transformers import AutoTokenizer, BertTokenizer, MBartTokenizer, NllbTokenizer, T5Tokenizer

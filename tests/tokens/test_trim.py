@@ -6,7 +6,7 @@ from vocab_lit.tokens.pipeline import with_pipeline
 from vocab_lit.tokens.settings import KINDS, TrimSettings
 from vocab_lit.tokens.train import train_tokenizer
 from vocab_lit.tokens.trim import Parts, _counted_words, _divides_at_spaces, count_tokens, trim
-from vocab_lit.tokens.vocab import toy_tokenizer, unk_rate
+from vocab_lit.tokens.vocab import backend_of, read_pipeline, toy_tokenizer, unk_rate
 import json
 import numpy as np
 import pytest
@@ -183,3 +183,52 @@ def test_a_text_without_a_known_token_or_no_room_for_what_has_to_stay_is_refused
         trim(sources["bpe"], {"sw": swahili}, TrimSettings(vocab_size=20))
     with pytest.raises(ValueError, match="am.txt: the vocabulary has no token for anything in this text"):
         trim(sources["unigram"], {"sw.txt": swahili, "am.txt": ["ሰላም"]})
+
+
+@pytest.mark.cell('nbs/02_tokens/08_trim.ipynb', 'cell "tokens are counted by the pipeline where a class takes no text without boxes" (2207d526)')
+def test_tokens_are_counted_by_the_pipeline_where_a_class_takes_no_text_without_boxes(cell_498ae08b, cell_9b5ce5a1):
+    from transformers import LayoutLMv2Tokenizer
+
+    boxed = LayoutLMv2Tokenizer(vocab=read_pipeline(sources["wordpiece"])["model"]["vocab"])
+    trimmed = trim(boxed, {"sw": swahili[:50]}).tokenizer
+    both = [backend_of(tokenizer).encode_batch(swahili[:50], add_special_tokens=False) for tokenizer in (boxed, trimmed)]
+    assert [row.tokens for row in both[0]] == [row.tokens for row in both[1]] and type(trimmed) is type(boxed)
+
+
+@pytest.mark.cell('nbs/02_tokens/08_trim.ipynb', 'cell "ids with holes and pieces that stand twice are trimmed as others are, or refused" (449c17cc)')
+def test_ids_with_holes_and_pieces_that_stand_twice_are_trimmed_as_others_are_or_refused(cell_498ae08b):
+    def changed(kind, change):
+        "A tokenizer whose pipeline is changed."
+        plain = train_tokenizer(swahili, kind, 500)
+        pipeline = json.loads(plain.backend_tokenizer.to_str())
+        change(pipeline)
+        return with_pipeline(plain, pipeline)
+
+
+    def with_holes(pipeline):
+        ids = pipeline["model"]["vocab"]
+        pipeline["model"]["vocab"] = {piece: id + 20 * (id >= 150) for piece, id in ids.items()}
+
+
+    def twice(at):
+        def change(pipeline):
+            pieces = pipeline["model"]["vocab"]
+            pieces.append([pieces[at][0], -9.0])
+
+        return change
+
+
+    for kind, change in (("wordpiece", with_holes), ("bpe", with_holes), ("unigram", twice(100))):
+        source = changed(kind, change)
+        assert len(set(source.get_vocab().values())) < max(source.get_vocab().values()) + 1
+        built = trim(source, {"sw": swahili})
+        new = built.tokenizer.convert_ids_to_tokens(range(len(built.tokenizer)))
+        assert new == source.convert_ids_to_tokens(built.source_ids.tolist())
+        assert all(built.tokenizer.tokenize(line) == source.tokenize(line) for line in swahili)
+    with pytest.raises(ValueError, match="the unknown token '<unk>' stands twice in the vocabulary, under 3 and"):
+        trim(changed("unigram", twice(3)), {"sw": swahili})
+    random = changed("bpe", lambda pipeline: pipeline["model"].update(dropout=0.3))
+    with pytest.raises(ValueError, match="BPE dropout, and divides a text otherwise each time; set tokenizer.backend"):
+        trim(random, {"sw": swahili})
+    random.backend_tokenizer.model.dropout = None
+    assert trim(random, {"sw": swahili}).tokenizer.tokenize(swahili[0]) == changed("bpe", dict.copy).tokenize(swahili[0])

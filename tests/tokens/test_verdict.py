@@ -148,6 +148,15 @@ def test_verdicts_of_texts_and_what_they_rest_on(cell_5e2d1c18):
         judge(source, ["a line", "another"])
 
 
+@pytest.mark.cell('nbs/02_tokens/11_verdict.ipynb', 'cell "a text without spaces has a verdict, also where it has more characters than words" (d09c48f2)')
+def test_a_text_without_spaces_has_a_verdict_also_where_it_has_more_characters_than_words(cell_5e2d1c18):
+    for code in ("zh", "ja", "th", "my"):
+        verdict = judge(source, lines(code, 100, seed=1))
+        characters = len(set("".join(lines(code, 100, seed=1))))
+        assert verdict.what in {row["way"] for row in verdict.ways}
+        assert verdict.measured.own_size == verdict.curve[-1]["size"] > characters
+
+
 @pytest.mark.cell('nbs/02_tokens/11_verdict.ipynb', 'cell "a text is sampled, and its lines counted" (5e2d1c1c)')
 def test_a_text_is_sampled_and_its_lines_counted():
     assert sampled(iter(["a", "b", "c"])) == (["a", "b", "c"], 3) and sampled([]) == ([], 0)

@@ -17,6 +17,7 @@ from vocab_lit.training.lm_loss import heldout_loss, label_positions, lm_loss
 from vocab_lit.training.memory import memory_for, step_memory
 from vocab_lit.training.settings import LaptConfig, RunSettings, RunStopped
 import contextlib
+import copy
 import itertools
 import json
 import math
@@ -189,8 +190,10 @@ def cell_a35ed2f9(cell_1a970006):
         process = warm.Process(target=exec, args=(text, dict(parent=folder, **given)))
         with mock.patch.dict(os.environ, TQDM_DISABLE="1", CUDA_VISIBLE_DEVICES=""):
             process.start()
-        process.join()
-        assert process.exitcode == 0
+        process.join(900)
+        ended = process.exitcode
+        process.terminate()
+        assert ended == 0, "it failed" if ended else "it has not ended in 15 minutes; one process waits for another"
 
 
 @pytest.fixture(scope='module')
@@ -620,13 +623,44 @@ def test_a_run_that_is_asked_to_stop_writes_a_checkpoint_stops_and_ends_as_one_t
             with pytest.raises(RunStopped, match=f"the time is nearly up: stopped after step {step} of 5"):
                 lapt(fresh(), tokenizer, folder=folder / "asked", resume=True, max_hours=1e-9, **given)
         last = fresh()
-        losses = lapt(last, tokenizer, folder=folder / "asked", resume=True, max_hours=1e-9, callbacks=[Ask(5)], **given)
+        with pytest.raises(RunStopped, match="SIGUSR1: stopped after step 5 of 5"):  # before the last evaluation
+            lapt(fresh(), tokenizer, folder=folder / "asked", resume=True, callbacks=[Ask(5)], **given)
+        losses = lapt(last, tokenizer, folder=folder / "asked", resume=True, **given)
         files = [folder / name / "metrics.jsonl" for name in ("whole", "asked")]
         logs = [[json.loads(entry) for entry in file.read_text().splitlines()] for file in files]
     assert losses.equals(expected)
     assert all(torch.equal(a, b) for a, b in zip(last.parameters(), whole.parameters()))
     steps = [[(e["step"], e["eval_loss"]) for e in log if "eval_loss" in e] for log in logs]
     assert steps[0] == steps[1] == list(expected.itertuples(index=False, name=None))
+
+
+@pytest.mark.cell('nbs/06_training/06_lapt.ipynb', 'cell "a run that is asked to stop while it is evaluated stops at once, and makes up for the evaluation" (32a2b151)')
+def test_a_run_that_is_asked_to_stop_while_it_is_evaluated_stops_at_once_and_makes_up_for_the_evaluation(cell_ed44b6ca):
+    class AskAfter(TrainerCallback):
+        "Send this process a signal when a step that is evaluated has ended."
+
+        def __init__(self, step):
+            self.step = step
+
+        def on_log(self, args, state, control, logs=None, **_):
+            if "loss" in logs and state.global_step == self.step:
+                os.kill(os.getpid(), signal.SIGTERM)
+
+
+    config = replace(quick, steps=6, eval_every=2, learning_rate=0.05, warmup=0)
+    given = dict(text=pack(tokenizer, swahili, 32), held_out=held_out[:20], config=config)
+    with tempfile.TemporaryDirectory() as folder:
+        folder, whole, last = Path(folder), fresh(), fresh()
+        expected = lapt(whole, tokenizer, folder=folder / "whole", **given)
+        for step in (2, 4, 6):
+            how = dict(folder=folder / "asked", resume=step > 2, callbacks=[AskAfter(step)])
+            with pytest.raises(RunStopped, match=f"SIGTERM: stopped after step {step} of 6"):
+                lapt(fresh(), tokenizer, **given, **how)
+            state = json.loads((folder / f"asked/checkpoint-{step}/trainer_state.json").read_text())
+            assert [e["step"] for e in state["log_history"] if "eval_loss" in e] == list(range(0, step, 2))
+        losses = lapt(last, tokenizer, folder=folder / "asked", resume=True, **given)
+    assert losses.equals(expected) and losses.loss.idxmin() == expected.loss.idxmin()
+    assert all(torch.equal(a, b) for a, b in zip(last.parameters(), whole.parameters()))
 
 
 @pytest.mark.cell('nbs/06_training/06_lapt.ipynb', 'cell "a folder with another run is refused and left as it is" (ceb4b5b1)')
@@ -643,10 +677,13 @@ def test_a_folder_with_another_run_is_refused_and_left_as_it_is(cell_ed44b6ca):
         other = fresh()
         with torch.no_grad():
             other.lm_head.bias[0] += 1e-3
+        without_decoder = copy.deepcopy(tokenizer)
+        without_decoder.backend_tokenizer.decoder = None
         for name, given in {
             "model": (other, tokenizer, swahili, held_out),
             "text": (fresh(), tokenizer, blocks.flip(0), held_out),
             "held_out": (fresh(), tokenizer, swahili, held_out[::-1]),
+            "tokenizer": (fresh(), without_decoder, swahili, held_out),
         }.items():
             with pytest.raises(ValueError, match=f"its {name} differs; resume with"):
                 lapt(*given, config, folder=folder, resume=True)
@@ -895,7 +932,7 @@ def test_two_hosts_with_folders_of_their_own_train_what_one_process_trains_stop_
         given = [dict(two, RANK="0", HOST=f"{folder}/a"), dict(two, RANK="1", HOST=f"{folder}/b"), dict(HOST=f"{folder}/c")]
         quiet = dict(TQDM_DISABLE="1", CUDA_VISIBLE_DEVICES="")
         started = [subprocess.Popen([sys.executable, "-c", hosts], env=os.environ | quiet | more) for more in given]
-        assert [process.wait() for process in started] == [0, 0, 0]
+        assert [process.wait(600) for process in started] == [0, 0, 0]
         for host in "ab":
             assert (
                 {f"checkpoint-{step}" for step in (3, 6)}

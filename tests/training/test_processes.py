@@ -3,6 +3,7 @@ from unittest import mock
 from vocab_lit.training.processes import Processes
 import os
 import pytest
+import socket
 
 
 @pytest.mark.cell('nbs/06_training/12_processes.ipynb', 'cell "a process that is the only one has nothing to tell and nobody to wait for" (f0269f06)')
@@ -11,3 +12,18 @@ def test_a_process_that_is_the_only_one_has_nothing_to_tell_and_nobody_to_wait_f
         one = Processes()
         with one.alone(), one.together("start"):
             assert (one.n, one.rank, one.told) == (1, 0, False)
+
+
+@pytest.mark.cell('nbs/06_training/12_processes.ipynb', 'cell "a process that waits hears the word, or says after its time what it waited for" (69920359)')
+def test_a_process_that_waits_hears_the_word_or_says_after_its_time_what_it_waited_for():
+    with socket.socket() as free:
+        free.bind(("localhost", 0))
+        address = dict(MASTER_ADDR="localhost", MASTER_PORT=str(free.getsockname()[1]))
+    with mock.patch.dict(os.environ, WORLD_SIZE="2", RANK="0", **address):
+        first = Processes()
+        with mock.patch.dict(os.environ, RANK="1"):
+            second = Processes()
+    with pytest.raises(TimeoutError, match="^process 1 of 2 has waited 0 hours for process 0, which has neither begun"):
+        second.hear(patience=0)
+    first.tell("start")
+    assert second.hear() == "start"

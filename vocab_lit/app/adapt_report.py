@@ -31,6 +31,7 @@ from ..study.results import environment
 from ..tasks.task_files import KEEP
 from ..text.corpus import data_path, read_lines, write_json
 from ..text.files import write_folder
+from ..text.markup import markdown_table, markdown_text
 from ..tokens.load import load_tokenizer
 from ..tokens.vocab import fit
 from ..training.forgetting import bits_by_text
@@ -40,7 +41,7 @@ if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
 
 # %% auto #0
-__all__ = ['SAMPLE', 'UNKNOWN_NOTE', 'frequent_tokens', 'markdown_table', 'task_in_words', 'AdaptReport']
+__all__ = ['SAMPLE', 'UNKNOWN_NOTE', 'frequent_tokens', 'task_in_words', 'AdaptReport']
 
 # %% ../../nbs/09_app/09_adapt_report.ipynb #79898f72
 SAMPLE = 300  # held-out lines on which source, target and trained model are compared
@@ -98,10 +99,10 @@ _VOCABULARY_LINES = {  # key: what it is called, and how it is written
 }
 
 
-def markdown_table(rows: Iterable[dict] | pd.DataFrame) -> str:
-    "A table in Markdown, in which a | would end a cell."
-    table = pd.DataFrame(rows).rename(columns=lambda name: str(name).replace("_", " "))
-    return table.map(lambda cell: cell.replace("|", "\\|") if isinstance(cell, str) else cell).to_markdown(index=False)
+def _table(rows: Iterable[dict]) -> str:
+    "Records as a table in Markdown."
+    table = pd.DataFrame(rows)
+    return markdown_table([str(name).replace("_", " ") for name in table], table.itertuples(index=False, name=None))
 
 
 def _with_shares(rows: list[dict]) -> list[dict]:
@@ -249,7 +250,7 @@ class AdaptReport:
     def markdown(self) -> str:
         "The report as text, from its template."
         templates = Environment(trim_blocks=True, lstrip_blocks=True, undefined=StrictUndefined)
-        templates.filters["table"] = markdown_table
+        templates.filters |= {"table": _table, "text": markdown_text}
         template = templates.from_string(data_path("report", "adapt.md").read_text(encoding="utf-8"))
         return template.render(self._heading() | self._models() | self._forgotten() | self._making()) + "\n"
 

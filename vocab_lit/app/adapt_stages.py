@@ -30,7 +30,9 @@ from ..tasks.settings import PERPLEXITY, EvaluateSettings, TaskRun
 from ..text.cleaning import CleanReport, clean
 from ..text.corpus import Lines, hold_out, read_lines, size_of, write_json
 from ..text.files import write_folder
+from ..text.settings import options
 from ..tokens.pipeline import save_tokenizer
+from ..tokens.settings import TokenizerSettings
 from ..training.forgetting import forgotten, open_kept
 from ..training.processes import Processes
 from ..training.settings import RunSettings, RunStopped
@@ -277,6 +279,7 @@ class TransplantStage(Stage):
         a = self.asked
         tokenizer = replace(a.transplant.tokenizer, tokenizer=str(self.run.tokenizer))
         settings = replace(a.transplant, tokenizer=tokenizer, vectors=self._vectors())
+        settings = settings.without_unused(options(TokenizerSettings))  # of the tokenizer, which is there by now
         transplant_files(a.opened, (), self.path, settings, a.adapt.language)
 
     def _vectors(self) -> VectorSettings:

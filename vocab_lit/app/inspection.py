@@ -17,8 +17,9 @@ from ..models.source import Source, learns_from_text
 from ..models.token_tensors import token_parameters
 from ..text.corpus import Lines
 from ..text.phrasebook import lines as phrasebook_lines
+from ..text.scripts import script_name
 from ..tokens.verdict import Beside, ModelSize, Verdict, judge, sampled, script_counts
-from ..tokens.vocab import fit, no_collection, script_name
+from ..tokens.vocab import fit, no_collection
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
@@ -76,7 +77,7 @@ def vocabulary_facts(source: Source) -> dict[str, object]:
         tokens=len(vocab),
         kinds=dict(Counter(t.kind for t in vocab)),
         special={role: vocab[id].shown for role, id in vocab.roles.items()},
-        scripts=dict(Counter(t.script for t in vocab if t.kind == "text").most_common()),
+        scripts=dict(Counter(s for t, s in zip(vocab, vocab.scripts) if t.kind == "text").most_common()),
     )
 
 # %% ../../nbs/09_app/12_inspection.ipynb #97db3d21

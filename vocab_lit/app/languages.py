@@ -18,7 +18,7 @@ from .setup_file import KEYS, LAPT_KEYS, Key
 from ..tasks.registry import TASKS
 from ..tasks.task_files import KEEP
 from ..text.corpus import data_path
-from ..text.yaml_file import quoted
+from ..text.yaml_file import in_yaml
 from ..training.settings import PRESETS
 
 if TYPE_CHECKING:
@@ -146,7 +146,7 @@ _BEGIN |= {KEEP + name: ", ".join(f"en-{file}" for file in files.split(", ")) fo
 
 def _commented(values: Mapping[str, object], keys: Mapping[str, Key], indent: str = "") -> list[str]:
     "Settings that are commented out, each with what it is."
-    return [f"{indent}# {name}: {value}   # {keys[name].about}" for name, value in values.items()]
+    return [f"{indent}# {name}: {in_yaml(value)}   # {keys[name].about}" for name, value in values.items()]
 
 
 def _known_of(code: str) -> list[str]:
@@ -212,9 +212,9 @@ def example_setup(
         "#   vocab-lit adapt --setup THIS --out DIR           text, vocabulary, training, scores and a report",
         "#   python -m studies chapter focus --setup THIS     a chapter of the book on your model, in a checkout",
         "",
-        f"language: {quoted(code)}",
-        f"model: {model}   # a folder, or a name on the Hugging Face Hub when online",
-        f"text: {text or f'{code}.txt'}   # {_TEXT_HELP}",
+        f"language: {in_yaml(code)}",
+        f"model: {in_yaml(model)}   # a folder, or a name on the Hugging Face Hub when online",
+        f"text: {in_yaml(text or f'{code}.txt')}   # {_TEXT_HELP}",
         "",
         "method: focus   # vocab-lit methods lists them",
         "vocab_size: 50000",
@@ -224,7 +224,7 @@ def example_setup(
         "",
         "# Tasks: training, development (may be left out) and test file. Settings go beside them:",
         "#   pos: {train: a.conllu, test: b.conllu, epochs: 10}",
-        *_commented({name: f"[{files}]" for name, files in _BEGIN.items()}, KEYS),
+        *_commented({name: files.split(", ") for name, files in _BEGIN.items()}, KEYS),
         "# seeds: 4   # fine-tunings of each task",
         "",
     ]

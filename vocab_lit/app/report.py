@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import html
 import json
+import os
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -34,8 +35,9 @@ from ..methods.plan import Plan
 from ..models.card import without_folders
 from ..text.corpus import Amount, Lines, data_path, sample_lines
 from ..text.files import check_output, check_text, write_text
+from ..text.scripts import script_name
 from ..text.settings import SettingError
-from ..tokens.vocab import Vocab, fit, no_collection, script_name
+from ..tokens.vocab import Vocab, fit, no_collection
 
 # %% auto #0
 __all__ = ['N_LINES', 'report_data', 'report_html', 'check_report', 'write_report']
@@ -201,7 +203,10 @@ def write_report(
 ) -> Path:
     "Write the page of a folder."
     page = report_html(report_data(made, text))
-    Path(out).unlink(missing_ok=True)
-    with write_text(out) as file:
+    out = Path(out)
+    new = out.with_name(f".{out.name}.new")  # the old page stays until the new one is whole
+    new.unlink(missing_ok=True)  # of a process that was killed
+    with write_text(new) as file:
         file.write(page)
-    return Path(out)
+    os.replace(new, out)
+    return out

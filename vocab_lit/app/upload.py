@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import logging
+from fnmatch import fnmatchcase
 from pathlib import Path
 
 import vocab_lit
@@ -17,7 +18,7 @@ from ..text.files import read_json
 log = logging.getLogger("vocab_lit")
 
 # %% auto #0
-__all__ = ['log', 'check_repository', 'check_upload', 'files_to_upload', 'upload_rows', 'upload']
+__all__ = ['log', 'check_repository', 'check_upload', 'files_to_upload', 'left_out', 'upload_rows', 'upload']
 
 # %% ../../nbs/09_app/03_upload.ipynb #adbf5ed4
 _OPTION = "push_to_hub"
@@ -67,12 +68,27 @@ def _in_namespace(name: str, user: dict) -> str:
     return f"{namespace or user['name']}/{last}"
 
 # %% ../../nbs/09_app/03_upload.ipynb #afc1ca7c
-_OF_RUNS = ("lapt.json", "run", "adapt.json", "stages.json")  # for resuming
+_KNOWN = (  # patterns of names, as for `fnmatch`
+    *("*config.json", "*.safetensors", "*.safetensors.index.json", "pytorch_*.bin", "pytorch_*.bin.index.json"),
+    *("tokenizer.json", "special_tokens_map.json", "added_tokens.json", "vocab.txt", "vocab.json", "merges.txt"),
+    *("*.model", "chat_template.*", "additional_chat_templates/*.jinja", "modules.json", "*head_config.json"),
+    *("README*.md", "LICEN[SC]E*", "NOTICE*", "USE_POLICY*", "vocab_lit.json", "plan.npz", "new_tokens.json"),
+    *("losses.csv", "losses.svg", "metrics.jsonl", "forgotten.json", "scores.json"),
+)
+_FOLDERS = ("[0-9]*_*/*", "vocabulary/*")  # modules of a sentence encoder; the tokenizer of an adapter
 _PATHS = ("model", "text", "tokenizer", "vectors", "settings")  # in the note
 
 
+def _is_known(name: str) -> bool:  # with slashes
+    "Whether a file is one that models and adapters have."
+    inner = name.partition("/")[2]
+    in_folder = any(fnmatchcase(name, pattern) for pattern in _FOLDERS) and "/" not in inner
+    given = inner if in_folder else name
+    return any(fnmatchcase(given, known) and given.count("/") == known.count("/") for known in _KNOWN)
+
+
 def files_to_upload(folder: str | Path) -> dict[str, Path | bytes]:  # by name in the repository, sorted
-    "List the files of a model's folder that are uploaded; `ValueError` where there is no model."
+    "List the known files of a model's folder, but for links that lead out; `ValueError` where there is no model."
     folder = Path(folder)
     if not folder.is_dir():
         raise FileNotFoundError(f"{folder}: no such folder")
@@ -80,14 +96,22 @@ def files_to_upload(folder: str | Path) -> dict[str, Path | bytes]:  # by name i
         raise ValueError(f"{folder} has no config.json and no adapter_config.json; give the folder of a model")
     uploaded = {}
     for file in sorted(path for path in folder.rglob("*") if path.is_file()):
-        parts = file.relative_to(folder).parts
-        if parts[0] not in _OF_RUNS and not any(part.startswith(".") for part in parts):
-            uploaded["/".join(parts)] = file
+        name = file.relative_to(folder).as_posix()
+        if _is_known(name) and file.resolve().is_relative_to(folder.resolve()):
+            uploaded[name] = file
     if "vocab_lit.json" in uploaded:
         note = read_json(uploaded["vocab_lit.json"])
         note |= {key: without_folders(note[key]) for key in _PATHS if key in note}
         uploaded["vocab_lit.json"] = (json.dumps(note, indent=2, ensure_ascii=False) + "\n").encode()
     return uploaded
+
+
+def left_out(folder: str | Path) -> list[str]:
+    "The files beside them, but for hidden ones, which stay where they are."
+    files, folder = files_to_upload(folder), Path(folder)
+    names = (file.relative_to(folder) for file in folder.rglob("*") if file.is_file())
+    seen = (name.as_posix() for name in names if not any(part.startswith(".") for part in name.parts))
+    return sorted(name for name in seen if name not in files)
 
 
 def upload_rows(folder: str | Path) -> list[dict]:
@@ -105,6 +129,8 @@ def upload(
     from huggingface_hub import CommitOperationAdd, HfApi
 
     files = files_to_upload(folder)
+    if left := left_out(folder):
+        log.info(f"left out, as no part of a model: {', '.join(left)}")
     log.info(f"uploading {len(files)} files to {name}")
     api, message = HfApi(), f"Made by vocab_lit {vocab_lit.__version__}"
     additions = [CommitOperationAdd(path_in_repo=path, path_or_fileobj=file) for path, file in files.items()]

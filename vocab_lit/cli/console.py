@@ -96,9 +96,10 @@ def show(rows: list[dict], title: str = "") -> None:
     for name in rows[0]:
         cells = [_cell(row[name]) for row in rows]
         right = all(map(_NUMBER.fullmatch, cells))
-        is_word = name == first and max(map(len, cells)) <= _WORD
-        justify = "right" if right else "left"
-        table.add_column(name.replace("_", " "), justify=justify, overflow="fold", no_wrap=right or is_word)
+        title, widest = name.replace("_", " "), max(map(len, cells))
+        whole = right or (name == first and widest <= _WORD)
+        least = max(widest, *map(len, title.split())) if whole else None
+        table.add_column(title, justify="right" if right else "left", overflow="fold", min_width=least)
     for row in rows:
         table.add_row(*map(_cell, row.values()))
     output.print(table)

@@ -114,7 +114,7 @@ def _show_verdict(verdict: "Verdict", command: str) -> None:
 
 
 def _show_vocabulary(inspection: "Inspection") -> None:
-    from vocab_lit.tokens.vocab import script_name
+    from vocab_lit.text.scripts import script_name
 
     facts = inspection.vocabulary
     kinds = {f"{kind} tokens": n for kind, n in facts["kinds"].items()}

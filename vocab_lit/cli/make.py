@@ -83,7 +83,7 @@ def transplant_(
     Example: `vocab-lit transplant gpt2 --text swahili.txt --method wechsel --source-vectors cc.en.300.bin
     --target-vectors cc.sw.300.bin --dictionary en-sw.txt --out gpt2-sw`
     """
-    settings = TransplantSettings(tokenizer, vectors, init).without_unused(list(setup or ()))
+    settings = TransplantSettings(tokenizer, vectors, init).without_unused(list(setup or ()), text or ())
     push_to_hub = upload_to(push_to_hub, dry_run)
     from vocab_lit.models.pipeline import check_transplant, transplant_files
 
@@ -106,10 +106,22 @@ def _codes(languages: str) -> list[str]:
 
 
 def _show_trimmed(told: dict) -> None:
+    from vocab_lit.text.scripts import script_name
+
     show([row | dict(share=f"{row['share']:.1%}") for row in told["sizes"]])
-    show([row | dict(tokens_that_stay=f"{row['tokens_that_stay']:.2%}") for row in told["texts"]])
-    lost = [dict(script=script, tokens=n) for script, n in told["lost"].items()]
+    show(list(map(_text_trimmed, told["texts"])), "the texts, before and after")
+    lost = [dict(script=script_name(script), tokens=n) for script, n in told["lost"].items()]
     show(lost[:12], "tokens that are gone, by script (ISO 15924)")
+
+
+def _text_trimmed(row: dict) -> dict[str, str]:
+    "What trimming did to a text."
+    return dict(
+        text=row["text"],
+        tokens_that_stay=f"{row['tokens_that_stay']:.2%}",
+        tokens_per_word=f"{row['tokens_per_word']} → {row['after']}",
+        unknown_tokens=f"{row['unknown']:,} → {row['unknown_after']:,}",
+    )
 
 
 @commands.command("trim")

@@ -118,7 +118,7 @@ def adapt(
     On several GPUs: `torchrun --nproc_per_node 4 -m vocab_lit.cli adapt ...`; the first process does all but the
     training.
     """
-    transplant = TransplantSettings(tokenizer, vectors, init).without_unused(list(setup or ()))
+    transplant = TransplantSettings(tokenizer, vectors, init).without_unused(list(setup or ()), text)
     if not dry_run:
         check_report_packages()
     wanted = _tasks(tasks, setup or {}, adaptation, init.seed)

@@ -5,9 +5,9 @@
 # %% ../../nbs/04_methods/00_settings.ipynb #15905e93
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from vocab_lit.text.settings import (
     LARGEST_SEED,
@@ -17,6 +17,7 @@ from vocab_lit.text.settings import (
     Settings,
     distribute,
     option,
+    options,
     settings,
     within,
 )
@@ -29,8 +30,8 @@ if TYPE_CHECKING:
     from vocab_lit.methods.recipe import Recipe
 
 # %% auto #0
-__all__ = ['RULES', 'find_recipe', 'copies_overlap', 'InitSettings', 'TransplantSettings', 'keeps_the_others',
-           'expands_by_copying', 'has_tokenizer', 'takes_the_vectors', 'has_vectors', 'uses_both_languages',
+__all__ = ['USES', 'RULES', 'find_recipe', 'copies_overlap', 'InitSettings', 'TransplantSettings', 'keeps_the_others',
+           'expands_by_copying', 'has_tokenizer', 'takes_the_vectors', 'has_vectors', 'Use', 'uses_what_is_given',
            'has_both_languages']
 
 # %% ../../nbs/04_methods/00_settings.ipynb #fb4019e6
@@ -60,11 +61,11 @@ class InitSettings(Settings):
     heading = "Initialisation"
 
     method: str = option("focus", "method of initialisation; `vocab-lit methods` lists them")
-    neighbours: int = option(10, "wechsel: how many source tokens make a target token")
-    temperature: float = option(0.1, "wechsel: of the softmax over their similarities")
+    neighbours: int = option(10, "wechsel, ofa: how many source tokens make a target token")
+    temperature: float = option(0.1, "wechsel, ofa: of the softmax over their similarities")
     source_only: Model = option(
         "",
-        "wechsel: use only those source tokens that this tokenizer has too (WECHSEL-EN: an English one)",
+        "wechsel, ofa: use only those source tokens that this tokenizer has too (WECHSEL-EN: an English one)",
         shown="all",
     )
     factors: File = option(
@@ -103,11 +104,12 @@ class InitSettings(Settings):
     @property
     def recipe(self) -> Recipe:
         "The method with these settings."
-        if self.method == "wechsel":
-            from vocab_lit.methods.wechsel import wechsel
+        from vocab_lit.methods.wechsel import NearestNeighbours
 
-            return wechsel(self.neighbours, self.temperature)
-        return find_recipe(self.method)
+        recipe = find_recipe(self.method)
+        asked = NearestNeighbours(self.neighbours, self.temperature)
+        steps = tuple(asked if isinstance(step, NearestNeighbours) else step for step in recipe.steps)
+        return replace(recipe, steps=steps)
 
 # %% ../../nbs/04_methods/00_settings.ipynb #1c6b6735
 @dataclass(frozen=True)
@@ -174,16 +176,32 @@ class TransplantSettings:
 
         return KEEP
 
+    def unused(
+        self,
+        text: Sequence[str | Path] = (),
+    ) -> dict[str, str]:  # by name: why
+        "The given options that nothing would come of."
+        recipe, reasons = self.recipe(text), {}
+        for use in USES:
+            if not use.holds(self, recipe, text):
+                reasons |= dict.fromkeys(use.options, use.reason.format(recipe.name))
+        groups = (self.tokenizer, self.vectors, self.init)
+        given = {o.name: getattr(group, o.name) != o.default for group in groups for o in options(type(group)).values()}
+        return {name: reason for name, reason in reasons.items() if given[name]}
+
     def without_unused(
         self,
-        names: Sequence[str],  # of options
+        names: Collection[str],  # of options
+        text: Sequence[str | Path] = (),
     ) -> TransplantSettings:
-        "The same without those of the named options that the method does not use."
-        if self.init.recipe.needs == "aligned vectors":
-            return self
-        usual = VectorSettings()
-        unused = {n: getattr(usual, n) for n in self.vectors.between_languages if n in names}
-        return replace(self, vectors=replace(self.vectors, **unused))
+        "The same without those of the named options that nothing would come of."
+        unused = [name for name in self.unused(text) if name in names]
+
+        def usual(group: Any) -> Any:
+            known = options(type(group))
+            return replace(group, **{name: known[name].default for name in unused if name in known})
+
+        return TransplantSettings(usual(self.tokenizer), usual(self.vectors), usual(self.init))
 
 
 def keeps_the_others(settings: TransplantSettings, recipe: Recipe, text: Sequence[str | Path]) -> None:
@@ -226,11 +244,62 @@ def has_vectors(settings: TransplantSettings, recipe: Recipe, text: Sequence[str
         raise SettingError("vectors", problem)
 
 
-def uses_both_languages(settings: TransplantSettings, recipe: Recipe, text: Sequence[str | Path]) -> None:
-    "Options for two languages go with methods that need aligned vectors."
-    if recipe.needs != "aligned vectors" and (given := settings.vectors.between_languages):
-        problem = f"{recipe.name} has no use for it; leave it out, or choose wechsel or ofa"
-        raise SettingError(next(iter(given)), problem)
+def _is_aligned(settings: TransplantSettings, recipe: Recipe, text: Sequence[str | Path]) -> bool:
+    "Whether the method needs the vectors of two languages."
+    return recipe.needs == "aligned vectors"
+
+
+def _needs_vectors(settings: TransplantSettings, recipe: Recipe, text: Sequence[str | Path]) -> bool:
+    "Whether the method needs any vectors."
+    return bool(recipe.needs)
+
+
+def _trains_tokenizer(settings: TransplantSettings, recipe: Recipe, text: Sequence[str | Path]) -> bool:
+    "Whether a tokenizer is trained from nothing."
+    return bool(text) and not settings.tokenizer.tokenizer and not settings.tokenizer.continues
+
+
+def _trains_on_text(settings: TransplantSettings, recipe: Recipe, text: Sequence[str | Path]) -> bool:
+    "Whether a tokenizer or vectors are trained on the text."
+    return bool(text) and (bool(recipe.needs) or not settings.tokenizer.tokenizer)
+
+
+def _is_given_tokenizer(settings: TransplantSettings, recipe: Recipe, text: Sequence[str | Path]) -> bool:
+    "Whether the tokenizer of the target language is given."
+    return bool(settings.tokenizer.tokenizer)
+
+
+class Use(NamedTuple):
+    "Options that have an effect only where something holds."
+
+    options: tuple[str, ...]
+    holds: Callable[[TransplantSettings, Recipe, Sequence[str | Path]], bool]
+    reason: str  # why they have none otherwise; {} is the method
+
+
+_OF_TWO_LANGUAGES = ("dictionary", "source_vectors", "target_vectors", "source_text", "subwords", "normalise")
+_ELSEWHERE = "{} has no use for it; leave it out, or choose wechsel or ofa"
+USES = (
+    Use((*_OF_TWO_LANGUAGES, "neighbours", "temperature", "source_only"), _is_aligned, _ELSEWHERE),
+    Use(("vectors",), _needs_vectors, "{} has no use for vectors; leave it out"),
+    Use(
+        ("kind", "vocab_size", "character_coverage", "keep_reserved"),
+        _trains_tokenizer,
+        "no tokenizer is trained for the language alone, so that it has no use; leave it out",
+    ),
+    Use(("sample", "alpha"), _trains_on_text, "nothing is trained on text, so that it has no use; leave it out"),
+    Use(
+        ("add_special_tokens",),
+        _is_given_tokenizer,
+        "a tokenizer that is trained has them, so that it has no use; leave it out, or give --tokenizer",
+    ),
+)
+
+
+def uses_what_is_given(settings: TransplantSettings, recipe: Recipe, text: Sequence[str | Path]) -> None:
+    "No option is given that nothing would come of, and that would be noted as if it had done something."
+    for name, reason in settings.unused(text).items():
+        raise SettingError(name, reason)
 
 
 def has_both_languages(settings: TransplantSettings, recipe: Recipe, text: Sequence[str | Path]) -> None:
@@ -257,6 +326,6 @@ RULES = (
     has_tokenizer,
     takes_the_vectors,
     has_vectors,
-    uses_both_languages,
+    uses_what_is_given,
     has_both_languages,
 )

@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 import re
 import shutil
-from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -16,10 +15,11 @@ from typing import Any
 import vocab_lit
 from ..methods.registry import RECIPES
 from ..text.files import read_json
+from ..text.markup import Markdown, in_code, markdown_table, markdown_text
 
 # %% auto #0
-__all__ = ['SECTIONS', 'read_head', 'source_facts', 'keep_source_files', 'papers_of', 'language_code', 'markdown_table',
-           'without_folders', 'card_text', 'write_card', 'write_lora_card', 'write_adapter_card']
+__all__ = ['SECTIONS', 'read_head', 'source_facts', 'keep_source_files', 'papers_of', 'language_code', 'without_folders',
+           'card_text', 'write_card', 'write_lora_card', 'write_adapter_card']
 
 # %% ../../nbs/05_models/09_card.ipynb #e65061c9
 _OURS = "<!-- written by vocab_lit from vocab_lit.json -->"
@@ -70,8 +70,30 @@ def source_facts(
     else:
         head = _hub_head(source)
         facts["base_model"] = source
+    return {name: value for name, value in facts.items() if _is_hub_name(value)} | _of_head(head)
+
+
+_LINK = re.compile(r"https?://[^\s<>\"']+|[\w.-]+")  # a page, or a file in the repository
+
+
+def _is_hub_name(value: object) -> bool:
+    from huggingface_hub.errors import HFValidationError
+    from huggingface_hub.utils import validate_repo_id
+
+    try:
+        validate_repo_id(value)
+    except HFValidationError:
+        return False
+    return True
+
+
+def _of_head(head: dict) -> dict:
+    "What a card takes over of the head of another: words, and a link that a page is behind."
     names = ("license", "license_name", "license_link", "pipeline_tag")
-    return facts | {name: head[name] for name in names if head.get(name)}
+    known = {name: head[name] for name in names if head.get(name) and isinstance(head[name], (str, list))}
+    if not _LINK.fullmatch(str(known.get("license_link", "LICENSE"))):
+        del known["license_link"]
+    return known
 
 
 def keep_source_files(
@@ -146,21 +168,8 @@ def _loader(folder: Path) -> tuple[str, str | None]:  # class, task
     return (named if hasattr(transformers, named) else "AutoModel"), None
 
 # %% ../../nbs/05_models/09_card.ipynb #c7efbe5f
-def _cell(value: object) -> str:
-    return str(value).replace("|", r"\|").replace("\n", " ")
-
-
-def markdown_table(
-    header: Sequence[str],
-    rows: Iterable[Iterable[object]],
-) -> str:
-    "A table in Markdown, in which a | or the end of a line would end a cell."
-    lines = [header, ["---"] * len(header), *rows]
-    return "\n".join(f"| {' | '.join(map(_cell, line))} |" for line in lines)
-
-
 def _names(files) -> str:  # of a reader's machine no more than the names of files
-    return ", ".join(f"`{Path(file).name}`" for file in files)
+    return ", ".join(in_code(Path(file).name) for file in files)
 
 
 def without_folders(value: Any) -> Any:
@@ -185,13 +194,13 @@ def _shown(value) -> str:
 def _base(note: dict) -> str:
     base = note["source"].get("base_model")
     if isinstance(base, str):
-        return f"[{base}](https://huggingface.co/{base})"
-    return f"`{Path(note['model']).name}`" if note.get("model") else "its source model"
+        return f"[{base}](https://huggingface.co/{base})"  # a name on the Hub, as `source_facts` says
+    return in_code(Path(note["model"]).name) if note.get("model") else "its source model"
 
 
 def _opening(note, name, folder) -> list[str]:
-    language = f" for {note['language']}" if note.get("language") else ""
-    parts = [f"# {name}", _OURS]
+    language = f" for {markdown_text(note['language'])}" if note.get("language") else ""
+    parts = [f"# {markdown_text(name)}", _OURS]
     if note.get("method"):
         grown = note.get("extended_by")
         what = f"{grown:,} further tokens" if grown else f"a vocabulary of {note['tokens']:,} tokens"
@@ -199,11 +208,11 @@ def _opening(note, name, folder) -> list[str]:
             kept = f"its vocabulary trimmed from {before:,} to {note['tokens']:,} tokens"
             same = "On a text whose tokens are all kept it computes what the source model does"
             return [*parts, f"{_base(note)} with {kept}{language}. {same}; no weight has been trained."]
-        parts += [f"{_base(note)} with {what}{language}, initialised by `{note['method']}`."]
+        parts += [f"{_base(note)} with {what}{language}, initialised by {in_code(note['method'])}."]
     else:
         parts += [f"{_base(note)}, trained further{language}."]
     if not note.get("training") and note.get("method"):
-        hint = "They are a start for continued pretraining, and not yet a model to use."
+        hint = "They are a start for further training, and not yet a model to use."
         parts += [f"The embeddings of the target vocabulary have not been trained. {hint}"]
     return parts
 
@@ -213,7 +222,7 @@ def _made_by(note, name, folder) -> list[str]:
     if note.get("text"):
         size = note.get("text_size", {})
         measured = ", ".join(f"{n:,} {what}" for what, n in size.items())
-        rows["text"] = _names(note["text"]) + (f" ({measured})" if measured else "")
+        rows["text"] = Markdown(_names(note["text"]) + (f" ({measured})" if measured else ""))
     known = {"target tokenizer": note.get("tokenizer"), "static vectors": note.get("vectors"), "seed": note.get("seed")}
     rows |= {what: value for what, value in known.items() if value not in (None, "none")}
     rows |= {what.replace("_", " "): value for what, value in note.get("settings", {}).items()}
@@ -235,7 +244,7 @@ def _embeddings(note, name, folder) -> list[str]:
 def _notes(note, name, folder) -> list[str]:
     if not note.get("notes"):
         return []
-    return ["## Special tokens and chat template", "\n".join(f"- {line}" for line in note["notes"])]
+    return ["## Special tokens and chat template", "\n".join(f"- {markdown_text(line)}" for line in note["notes"])]
 
 
 def _training(note, name, folder) -> list[str]:
@@ -251,19 +260,26 @@ def _evaluation(note, name, folder) -> list[str]:
     if not scores:
         return []
     names = list(dict.fromkeys(key for score in scores for key in score))
-    lines = [f"| {' | '.join(n.replace('_', ' ') for n in names)} |", "|---" * len(names) + "|"]
-    lines += [f"| {' | '.join(str(score.get(n, '')) for n in names)} |" for score in scores]
-    return ["## Evaluation", "\n".join(lines)]
+    rows = ([score.get(n, "") for n in names] for score in scores)
+    return ["## Evaluation", markdown_table([n.replace("_", " ") for n in names], rows)]
+
+
+def _quoted(name: str) -> str:  # as Python reads it
+    return json.dumps(name, ensure_ascii=False)
 
 
 def _use(note, name, folder) -> list[str]:
     if (folder / "modules.json").is_file():
-        lines = ["from sentence_transformers import SentenceTransformer", "", f'model = SentenceTransformer("{name}")']
+        lines = [
+            "from sentence_transformers import SentenceTransformer",
+            "",
+            f"model = SentenceTransformer({_quoted(name)})",
+        ]
     else:
         auto, _ = _loader(folder)
         lines = [f"from transformers import {', '.join(sorted([auto, 'AutoTokenizer']))}", ""]
-        lines += [f'model = {auto}.from_pretrained("{name}")']
-        lines += [f'tokenizer = AutoTokenizer.from_pretrained("{name}")']
+        lines += [f"model = {auto}.from_pretrained({_quoted(name)})"]
+        lines += [f"tokenizer = AutoTokenizer.from_pretrained({_quoted(name)})"]
     code = "\n".join(["```python", *lines, "```"])
     return ["## Use", "The name is that of the folder, or of the model on the Hugging Face Hub.", code]
 
@@ -342,14 +358,14 @@ def write_lora_card(
 from peft import PeftModel
 from transformers import {", ".join(sorted([auto, "AutoTokenizer"]))}
 
-model = PeftModel.from_pretrained({auto}.from_pretrained("{base}"), "{name}")
-tokenizer = AutoTokenizer.from_pretrained("{name}")
+model = PeftModel.from_pretrained({auto}.from_pretrained({_quoted(base)}), {_quoted(name)})
+tokenizer = AutoTokenizer.from_pretrained({_quoted(name)})
 ```"""
     parts = [
         f"---\n{head.to_yaml()}\n---",
-        f"# {name}",
+        f"# {markdown_text(name)}",
         _OURS,
-        f"LoRA matrices for `{base}`, with the token embeddings that learnt beside them, in PEFT's files.",
+        f"LoRA matrices for {in_code(base)}, with the token embeddings that learnt beside them, in PEFT's files.",
         "## Use",
         code,
         "`model.merge_and_unload()` makes a plain model of the two, for programs that do not take such adapters.",
@@ -377,9 +393,9 @@ def write_adapter_card(
     base = facts.get("base_model") or Path(model).name
     parts = [
         f"---\n{head.to_yaml()}\n---",
-        f"# {config.get('name') or folder.name}",
+        f"# {markdown_text(config.get('name') or folder.name)}",
         _OURS,
-        f"An adapter for `{base}`, in the files of the `adapters` library (MAD-X; Pfeiffer et al., 2020).",
-        f'## Use\n\n```python\nmodel.load_adapter("{folder.name}")\n```',
+        f"An adapter for {in_code(base)}, in the files of the `adapters` library (MAD-X; Pfeiffer et al., 2020).",
+        f"## Use\n\n```python\nmodel.load_adapter({_quoted(folder.name)})\n```",
     ]
     (folder / "README.md").write_text("\n\n".join(parts) + "\n", encoding="utf-8", newline="\n")

@@ -361,7 +361,7 @@ def shares(plan: Plan) -> dict[str, float]:
     "The shares of tokens whose embeddings are copies, combinations of several or random; of padding none."
     tokens = np.array([bool(token.piece) for token in plan.target])
     copied, sampled = (plan.copied >= 0)[tokens].mean(), (plan.group >= 0)[tokens].mean()
-    return dict(copied=float(copied), mixed=float(1 - copied - sampled), random=float(sampled))
+    return dict(copied=float(copied), mixed=max(0.0, float(1 - copied - sampled)), random=float(sampled))
 
 
 def _random_share(plan: Plan) -> float:

@@ -61,7 +61,7 @@ def tokenized(source: PreTrainedTokenizerBase, built: Built, text: str) -> dict[
 
 def lost(vocab: Vocab, built: Built) -> dict[str, int]:  # {script: tokens}
     "The scripts in which tokens that are gone begin, those first that lost most."
-    from vocab_lit.tokens.vocab import script_of
+    from vocab_lit.text.scripts import script_of
 
     assert built.source_ids is not None  # trimming keeps tokens
     kept = set(built.source_ids.tolist())

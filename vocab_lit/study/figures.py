@@ -18,6 +18,7 @@ from fontTools import unicodedata as ucd
 from fontTools.ttLib import TTFont
 
 from ..text.extras import LazyExtra
+from ..text.markup import plain_cell
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -200,7 +201,7 @@ def described(
         path = Path(path)
         path.parent.mkdir(parents=True, exist_ok=True)
         fig.savefig(path)
-        data.to_csv(path.with_suffix(".csv"), index=False, lineterminator="\n")
+        data.map(plain_cell).to_csv(path.with_suffix(".csv"), index=False, lineterminator="\n")
     plt.close(fig)
     return fig
 

@@ -204,7 +204,7 @@ def _transplanted(prepared: Prepared, way: Way, out: Path) -> None:
         files |= dict(sides, vectors="auto")
     if getattr(way.init.recipe, "factoring", None):
         files["factors"] = str(prepared.factors(way))
-    settings = way.transplant(**files)
+    settings = way.transplant(**files).without_unused(way.given, text)
     transplant_files(prepared.source, text, out, settings, prepared.cell.language)
 
 

@@ -8,7 +8,9 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+import os
 import platform
+import threading
 import time
 import uuid
 import warnings
@@ -21,18 +23,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import psutil
 
 import vocab_lit
 from ..text.corpus import data_path, write_json
 from ..text.extras import import_extra
+from ..text.files import in_turn
 
 if TYPE_CHECKING:
     import pandas as pd
 
 # %% auto #0
 __all__ = ['PAPER_NAMES', 'GROUPS', 'RECORDS', 'published', 'paper_languages', 'recompute_averages', 'mismatches', 'environment',
-           'fingerprint', 'cell_stamp', 'Workers', 'made_once', 'read_record', 'Cell', 'with_needs', 'ResultStore',
-           'unstack_in_order', 'table', 'beside_paper', 'record_rows']
+           'fingerprint', 'cell_stamp', 'WorkerKilled', 'Workers', 'made_once', 'read_record', 'Cell', 'with_needs',
+           'ResultStore', 'unstack_in_order', 'table', 'beside_paper', 'record_rows']
 
 # %% ../../nbs/08_study/01_results.ipynb #3e6febbd
 PAPER_NAMES = {  # the papers of this book, as the file names of their tables call them
@@ -165,16 +169,42 @@ def _plain(value):  # numpy and torch numbers as Python's; what is not finite as
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 # %% ../../nbs/08_study/01_results.ipynb #4aa6fdc1
+class WorkerKilled(ChildProcessError):
+    "One of several processes was killed."
+
+
+@cache  # once in a process
+def _end_with(parent: int) -> None:
+    "Let this process end when the one that began it does, also where that is killed."
+
+    def watch():
+        while (current := psutil.Process().parent()) and current.pid == parent:
+            time.sleep(0.5)
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
+
+
+def _in_child(call, parent):
+    _end_with(parent)
+    return call()
+
+
 def _here(calls, processes):
     if processes < 2:
         yield from (call() for call in calls)
         return
     from joblib import Parallel, delayed
+    from joblib.externals.loky.process_executor import BrokenProcessPool
 
     with warnings.catch_warnings():
         # joblib begins a new process where memory has grown
         warnings.filterwarnings("ignore", "A worker stopped", UserWarning)
-        yield from Parallel(n_jobs=processes, return_as="generator_unordered")(delayed(call)() for call in calls)
+        in_parallel = Parallel(n_jobs=processes, return_as="generator_unordered")
+        try:
+            yield from in_parallel(delayed(_in_child)(call, os.getpid()) for call in calls)
+        except BrokenProcessPool:
+            raise WorkerKilled(f"one of {processes} processes was killed, perhaps in want of memory") from None
 
 
 def _client(cluster: str):
@@ -242,7 +272,11 @@ class Workers:
             return iter(())
         if self.cluster:
             return _on_cluster(calls, self.cluster, folder)
-        return _here(calls, min(len(calls), self.processes or _free_processes()))
+        return _here(calls, self.at_once(len(calls)))
+
+    def at_once(self, n: int) -> int:
+        "How many of so many calls this machine makes at a time."
+        return min(n, self.processes or _free_processes())
 
 
 def _free_processes() -> int:
@@ -258,12 +292,10 @@ def made_once(
     make: Callable[[Path], object],  # writes it, wholly or not at all
 ) -> float:  # CPU seconds that this process has worked on it
     "Make a file or folder that several processes use, unless it is there."
-    from filelock import FileLock
-
     path.parent.mkdir(parents=True, exist_ok=True)
     began = time.process_time()
     if not path.exists():
-        with FileLock(path.with_name(f".{path.name}.lock")):
+        with in_turn(path):
             if not path.exists():
                 make(path)
     return time.process_time() - began
@@ -349,12 +381,10 @@ class ResultStore:
         fingerprint: str = "",  # of all that decides the values and is not in the key
     ) -> dict:  # the record
         "Compute a cell, or read it where it was computed before."
-        from filelock import FileLock
-
         if record := self.read(key, fingerprint):
             return record
         path = self.path(key)
-        with FileLock(path.with_name(f".{path.stem}.lock")):
+        with in_turn(path):
             if record := self.read(key, fingerprint):
                 return record  # of another process, while this one waited
             plain = {name: _plain(value) for name, value in key.items()}

@@ -12,7 +12,7 @@ import shutil
 import time
 import warnings
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from .prepared import measure_cell
-from .results import Cell, ResultStore, Workers
+from .results import Cell, ResultStore, WorkerKilled, Workers
 from .shared_records import write_shared
 from .study_file import GridCell, Study, cell_fingerprint, check_study, study_digests
 from .study_report import BEST, write_report
@@ -161,10 +161,7 @@ def _compute(run: StudyRun, cell: GridCell) -> dict:  # the record, or key and e
     except RunStopped:
         raise
     except Exception as e:
-        seconds = round(time.perf_counter() - began, 3)
-        failure = dict(key=asked.key, seconds=seconds, error=f"{type(e).__name__}: {first_line(e)}")
-        write_json(failure, run.failure(cell))
-        return failure
+        return _noted(run, cell, time.perf_counter() - began, f"{type(e).__name__}: {first_line(e)}")
 
 
 def time_left(
@@ -231,24 +228,52 @@ def run_study(
 ) -> StudyResult:
     "Compute the cells that have no record, then write the table and the report."
     with alone(run.out):
-        for left in run.out.glob(".cell-*"):  # of a process that was killed
-            shutil.rmtree(left)
+        _remove_left_over(run.out)
         try:
             return _run(run)
         finally:
             write_results(run)
 
 
+def _remove_left_over(out: Path) -> None:
+    "Remove the folders of cells whose process was killed."
+    for left in out.glob(".cell-*"):
+        shutil.rmtree(left)
+
+
+def _noted(run: StudyRun, cell: GridCell, seconds: float, error: str) -> dict:
+    "A note that a cell failed, which its study keeps."
+    failure = dict(key=run.study.key(cell), seconds=round(seconds, 3), error=error)
+    write_json(failure, run.failure(cell))
+    return failure
+
+
+def _computed(run: StudyRun, cells: Sequence[GridCell]) -> Iterator[dict]:  # records, or keys and errors
+    "Compute cells in the study's processes; one whose process is killed twice has failed."
+    waiting, killed = {json.dumps(run.study.key(cell)): cell for cell in cells}, Counter()
+    while waiting:
+        try:
+            for record in run.store.workers.run([partial(_compute, run, cell) for cell in waiting.values()], run.out):
+                del waiting[json.dumps(record["key"])]
+                yield record
+        except WorkerKilled as e:
+            _remove_left_over(run.out)
+            under_way = list(waiting)[: run.store.workers.at_once(len(waiting))]
+            log.warning(f"{e}; computed again: {', '.join(str(waiting[name]) for name in under_way)}")
+            killed.update(under_way)
+            for name in [name for name in under_way if killed[name] == 2]:
+                yield _noted(run, waiting.pop(name), 0, "its process was killed twice, perhaps in want of memory")
+
+
 def _run(run: StudyRun) -> StudyResult:
-    study, store, began = run.study, run.store, time.perf_counter()
+    study, began = run.study, time.perf_counter()
     to_do = [cell for cell in study.cells if not run.record(cell)]
     recorded = len(study.cells) - len(to_do)
     log.info(f"{len(study.cells):,} cells, {recorded:,} recorded before, {len(to_do):,} to compute")
     seconds, failed, waiting = run.seconds(), {}, {json.dumps(study.key(cell)): cell for cell in to_do}
     log.info(f"time left: {in_words(time_left(_counted(to_do), seconds))}")
     worked = 0.0
-    calls = [partial(_compute, run, cell) for cell in to_do]
-    for n, record in enumerate(store.workers.run(calls, run.out), 1):
+    for n, record in enumerate(_computed(run, to_do), 1):
         cell = waiting.pop(json.dumps(record["key"]))
         worked += record["seconds"]
         if "error" in record:

@@ -255,6 +255,8 @@ def read_study(
     read_settings(LaptSettings, lapt, f"{at}: lapt")
     usual = {key: whole(file[key], f"{at}: {key}", 1) for key in ("vocab_size", "extend") if key in file}
     given = mapping(file["ways"], f"{at}: ways")
+    for name in (str(file.get("name", path.stem)), *given):
+        check_file_name(name, at)
     ways = {name: read_way(name, way, usual, lapt, f"{at}: ways.{name}") for name, way in given.items()}
     given = mapping(file.get("tasks") or {}, f"{at}: tasks")
     tasks = {name: _read_task(name, task, f"{at}: tasks.{name}", languages) for name, task in given.items()}

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..models.card import markdown_table
+from ..text.markup import markdown_table, markdown_text
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -212,11 +212,11 @@ def _in_markdown(frame: pd.DataFrame) -> str:
 
 def _results(table: pd.DataFrame) -> Iterable[str]:
     for place, results in way_tables(table).items():
-        yield f"## {', '.join(place)}"
+        yield f"## {markdown_text(', '.join(place))}"
         yield _in_markdown(results.rename_axis("way"))
     unknown = unknown_ways(table)
     if len(unknown):
-        told = "; ".join(f"{r.setting} in {r.language} ({r.value:.1%})" for r in unknown.itertuples())
+        told = markdown_text("; ".join(f"{r.setting} in {r.language} ({r.value:.1%})" for r in unknown.itertuples()))
         yield f"\\* Characters hidden in unknown tokens are not predicted, so that bits per byte are too low: {told}."
 
 
@@ -225,7 +225,7 @@ def _tests(table: pd.DataFrame, baseline: str) -> Iterable[str]:
     tests = tests[tests.pairs > 1]
     if tests.empty:
         return
-    yield f"## Beside {baseline}"
+    yield f"## Beside {markdown_text(baseline)}"
     yield (
         "Student's t for pairs: seeds in one language, and over languages the means of their seeds. p (Holm) is "
         "corrected for the number of ways. Less is better in bits per byte, more in scores. A difference in one "
@@ -244,7 +244,10 @@ def report_text(
 ) -> str:  # Markdown
     "The report of a study."
     cells = table.fingerprint.nunique()
-    parts = [f"# {name}", f"{cells} cells are recorded; {missing} are missing, of which {len(errors)} failed."]
+    parts = [
+        f"# {markdown_text(name)}",
+        f"{cells} cells are recorded; {missing} are missing, of which {len(errors)} failed.",
+    ]
     if table.library.nunique() > 1:
         parts.append(
             "The records were made by several versions of the library, which may differ for that reason alone."
@@ -254,7 +257,8 @@ def report_text(
     parts += ["## What it costs", "The mean of a way's cells.", _in_markdown(costs(table).rename_axis("way"))]
     if errors:
         parts.append("## Cells that failed")
-        parts += ["\n".join(f"- {' '.join(map(str, e['key'].values()))}: {e['error']}" for e in errors)]
+        told = (f"{' '.join(map(str, e['key'].values()))}: {e['error']}" for e in errors)
+        parts += ["\n".join(f"- {markdown_text(line)}" for line in told)]
     return "\n\n".join(parts) + "\n"
 
 

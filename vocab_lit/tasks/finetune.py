@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import copy
 import json
+import logging
 import shutil
 import tempfile
 import time
@@ -36,7 +37,7 @@ from .tagging import Tagged, pos
 from .task import MODEL_INPUTS
 from ..text.corpus import write_json
 from ..text.files import write_folder
-from ..training.settings import NonFiniteGradient, RunStopped
+from ..training.settings import NonFiniteGradient
 from ..training.stages import trainable_parameters
 
 if TYPE_CHECKING:
@@ -48,8 +49,10 @@ if TYPE_CHECKING:
     from vocab_lit.tasks.task_trainer import TaskTrainer
     from vocab_lit.training.callbacks import StopWhenAsked
 
+log = logging.getLogger("vocab_lit")
+
 # %% auto #0
-__all__ = ['Attach', 'with_head', 'Collate', 'rows_for', 'predict', 'evaluate', 'tag', 'parse', 'FineTuned', 'TaskData',
+__all__ = ['log', 'Attach', 'with_head', 'Collate', 'rows_for', 'predict', 'evaluate', 'tag', 'parse', 'FineTuned', 'TaskData',
            'prepare', 'fit', 'fine_tune', 'record', 'fine_tune_seeds']
 
 # %% ../../nbs/07_tasks/04_finetune.ipynb #7ed7029a
@@ -295,6 +298,10 @@ def fit(
     collate = Collate(new, data.tokenizer, task, [*data.train, *data.dev[1], *data.test[1]])
     rows, best_epoch = _trained(new, data, seed, collate, folder, stop)
     history = pd.DataFrame(rows, columns=["epoch", "loss", "dev"])
+    first, last = history.loss.iloc[0], history.loss.iloc[-1]
+    if len(history) > 1 and not last < first:
+        change = f"nothing was learnt from seed {seed}: the loss went from {first:.3f} to {last:.3f}"
+        log.warning(f"{change}; try a learning rate below {data.config.learning_rate:g}")
     scores = _metrics(new.eval(), data, data.test, collate)
     return FineTuned(
         dev=float(history.dev.max()),
@@ -386,7 +393,7 @@ def _train(new, data, seed, collate, measure, folder, stop) -> tuple[list[tuple[
             raise ValueError(f"{problem}; lower the learning rate") from None
     state = trainer.state
     if stop and stop.reason and state.global_step < state.max_steps:
-        raise RunStopped(f"{stop.reason}: stopped after step {state.global_step:,} of {state.max_steps:,}, seed {seed}")
+        raise stop.stopped(state, f", seed {seed}")
     new.load_state_dict(trainer.best, strict=False)
     trainer.accelerator.unwrap_model(new, keep_fp32_wrapper=False)  # from here on it computes in its own precision
     return trainer.history, trainer.best_epoch

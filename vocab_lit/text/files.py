@@ -8,6 +8,7 @@ from __future__ import annotations
 import errno
 import glob
 import json
+import logging
 import os
 import re
 import shutil
@@ -24,9 +25,11 @@ from safetensors import SafetensorError
 from .errors import SettingError, first_line
 from .reader import TextSource
 
+log = logging.getLogger("vocab_lit")
+
 # %% auto #0
-__all__ = ['check_output', 'file_facts', 'alone', 'write_folder', 'write_file', 'write_text', 'check_file_name', 'inside',
-           'check_text', 'read_json']
+__all__ = ['log', 'check_output', 'file_facts', 'alone', 'write_folder', 'write_file', 'write_text', 'in_turn', 'check_file_name',
+           'inside', 'check_text', 'read_json']
 
 # %% ../../nbs/01_text/05_files.ipynb #faa78e9f
 _IN_EMPTY = re.compile(r"lost\+found|\..*-\w+\.part")  # of a new volume; of processes that were killed
@@ -149,8 +152,31 @@ def write_text(out: str | Path) -> Iterator[IO[str]]:  # open for writing
     with write_file(out) as part, open(part, "w", encoding="utf-8", newline="\n") as f:
         yield f
 
+# %% ../../nbs/01_text/05_files.ipynb #bfe7171d
+@contextmanager
+def in_turn(
+    path: Path,  # of a file or a folder that each process makes where it is not there
+    patience: float = 48,  # hours
+) -> Iterator[None]:
+    "Make something while no other process makes it; `TimeoutError` where that one does not end."
+    lock = FileLock(path.with_name(f".{path.name}.lock"))
+    try:
+        lock.acquire(timeout=0)
+    except Timeout:
+        log.info(f"waiting for another process, which makes {path}")
+        try:
+            lock.acquire(timeout=3600 * patience)
+        except Timeout:
+            raise TimeoutError(
+                f"another process has been making {path} for {patience:g} hours; end that process and call this again"
+            ) from None
+    try:
+        yield
+    finally:
+        lock.release()
+
 # %% ../../nbs/01_text/05_files.ipynb #52b0ed62
-_NO_NAME = re.compile(r'[\x00-\x1f\x7f/\\<>:"|?*]|^[. ]|[. ]$|^$')
+_NO_NAME = re.compile(r'[\x00-\x1f\x7f/\\<>:"|?*]|^[-. =+@]|[. ]$|^$')
 _LONGEST_NAME = 150  # bytes, so that there is room for more
 
 

@@ -18,7 +18,7 @@ from .reader import check_characters
 from .settings import did_you_mean
 
 # %% auto #0
-__all__ = ['wrong', 'check_key', 'mapping', 'listed', 'number', 'whole', 'quoted', 'Part', 'read_yaml']
+__all__ = ['wrong', 'check_key', 'mapping', 'listed', 'number', 'whole', 'in_yaml', 'Part', 'read_yaml']
 
 # %% ../../nbs/01_text/11_yaml_file.ipynb #540daa80
 def wrong(at: str, problem: str) -> ValueError:
@@ -79,9 +79,11 @@ def whole(
     return value
 
 
-def quoted(code: str) -> str:
-    "A code as it must stand in a file: YAML reads an unquoted `no` as *false*."
-    return repr(code) if code in ("no", "on", "off", "yes", "y", "n") else code
+def in_yaml(value: object) -> str:  # in one line
+    "A value as it must stand in a file: YAML reads an unquoted `no` as *false*, and # as the beginning of a comment."
+    flow: dict[str, Any] = dict(default_flow_style=True, allow_unicode=True, width=float("inf"))
+    text = yaml.safe_dump(value, **flow).removesuffix("...\n").strip()
+    return text if "\n" not in text else yaml.safe_dump(value, **flow, default_style='"').strip()
 
 # %% ../../nbs/01_text/11_yaml_file.ipynb #fe05d946
 @dataclass(frozen=True)

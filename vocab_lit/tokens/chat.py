@@ -14,7 +14,7 @@ from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, normalize
 from ..text.errors import first_line
 from ..text.files import check_file_name
 from .own_pipeline import train_in_own_pipeline
-from .vocab import FALLBACK_PIECES, is_reserved, read_pipeline
+from .vocab import FALLBACK_PIECES, is_reserved, read_settings
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase, PreTrainedTokenizerFast
@@ -127,7 +127,7 @@ def chat_templates(tokenizer: PreTrainedTokenizerBase) -> dict[str, str]:
 def template_tokens(tokenizer: PreTrainedTokenizerBase) -> list[str]:
     "The added tokens that the chat templates write, in the order of their ids."
     text = "".join(chat_templates(tokenizer).values())
-    return [a["content"] for a in read_pipeline(tokenizer)["added_tokens"] if a["content"] in text]
+    return [a["content"] for a in read_settings(tokenizer)["added_tokens"] if a["content"] in text]
 
 
 def check_templates(
@@ -163,7 +163,7 @@ def add_special_tokens(
     known, written = target.get_vocab(), template_tokens(source)
     roles = set(source.special_tokens_map.values())
     added = []
-    for a in read_pipeline(source)["added_tokens"]:
+    for a in read_settings(source)["added_tokens"]:
         piece = a["content"]
         wanted = piece in written or (a["special"] and piece not in roles and not is_reserved(piece))
         if wanted and piece not in known:

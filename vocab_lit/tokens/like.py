@@ -12,7 +12,7 @@ from .own_pipeline import can_train_for, train_in_own_pipeline
 from .pipeline import Built, special_around, tokenizer_kind
 from .settings import TokenizerSettings
 from .train import train_tokenizer
-from .vocab import read_pipeline
+from .vocab import read_settings
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase, PreTrainedTokenizerFast
@@ -23,7 +23,7 @@ __all__ = ['train_tokenizer_like', 'build_tokenizer']
 # %% ../../nbs/02_tokens/13_like.ipynb #aea3d407
 def _lowers(tokenizer: PreTrainedTokenizerBase) -> bool:
     "Whether BERT's normalizer makes all letters small."
-    normalizer = read_pipeline(tokenizer).get("normalizer") or {}
+    normalizer = read_settings(tokenizer).get("normalizer") or {}
     return bool(normalizer.get("lowercase"))
 
 

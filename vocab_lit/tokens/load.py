@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,13 +19,15 @@ from ..text.hub import hub_name
 from .pipeline import save_tokenizer
 from .sentencepiece_model import TRIALS, as_specified, in_groups, tokenized_otherwise
 from .train import BERT_ROLES, ROBERTA_ROLES
-from .vocab import no_collection
+from .vocab import backend_of, no_collection
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase, PreTrainedTokenizerFast
 
+log = logging.getLogger("vocab_lit")
+
 # %% auto #0
-__all__ = ['load_tokenizer', 'check_loads_again']
+__all__ = ['log', 'load_tokenizer', 'check_loads_again']
 
 # %% ../../nbs/02_tokens/14_load.ipynb #46388979
 @no_collection()
@@ -64,8 +67,9 @@ def load_tokenizer(source: str | Path) -> PreTrainedTokenizerBase:
             tokenizer = _from_json(path) if path.is_file() else _from_folder(path)
             if not tokenizer.model_max_length > 0:  # a TypeError where it is no number
                 raise ValueError(f"model_max_length is {tokenizer.model_max_length}")
-            return tokenizer
-    return AutoTokenizer.from_pretrained(hub_name(source, "tokenizer.json", "tokenizer"), trust_remote_code=False)
+            return _checked(tokenizer)
+    name = hub_name(source, "tokenizer.json", "tokenizer")
+    return _checked(AutoTokenizer.from_pretrained(name, trust_remote_code=False))
 
 
 def _from_folder(path: Path) -> PreTrainedTokenizerBase:
@@ -118,6 +122,35 @@ def _no_tokenizer(path: Path) -> FileNotFoundError:
         f"{path}: no tokenizer here; a tokenizer folder has tokenizer.json, or tokenizer.model (SentencePiece), or "
         f"vocab.txt (BERT), or vocab.json and merges.txt (GPT-2, RoBERTa). It has: {files or 'nothing'}"
     )
+
+# %% ../../nbs/02_tokens/14_load.ipynb #44ac43e4
+def _checked(tokenizer: PreTrainedTokenizerBase) -> PreTrainedTokenizerBase:
+    "A tokenizer that was loaded, without dropout; `ValueError` where it numbers tokens otherwise than its files."
+    if not tokenizer.is_fast:
+        return tokenizer  # whoever needs a fast one says so
+    _check_added(tokenizer)
+    try:
+        tokenizer(list(TRIALS))
+    except Exception as e:  # of the tokenizers library: the vocabulary has no unknown token
+        raise ValueError(f"it fails on a character that is not in its vocabulary ({first_line(e)})") from None
+    model: Any = backend_of(tokenizer).model
+    if getattr(model, "dropout", None):
+        log.warning("BPE dropout of %g is left out: it divides a text otherwise each time", model.dropout)
+        model.dropout = None
+    return tokenizer
+
+
+def _check_added(tokenizer: PreTrainedTokenizerBase) -> None:
+    "`ValueError` where an added token has another id than the files say, or that of another token."
+    backend = backend_of(tokenizer)
+    for id, token in tokenizer.init_kwargs.get("added_tokens_decoder", {}).items():
+        if (now := backend.token_to_id(str(token))) != id:
+            hint = f"and transformers gives it {now}; mend the ids of its added tokens, or leave the token out"
+            raise ValueError(f"the token {str(token)!r} has the id {id} in its files, {hint}")
+    for id, token in backend.get_added_tokens_decoder().items():
+        if (piece := backend.model.id_to_token(id)) not in (None, token.content):
+            hint = f"which is that of {piece!r}; write a vocabulary whose ids have no gaps"
+            raise ValueError(f"the token {token.content!r} is added under the id {id}, {hint}")
 
 # %% ../../nbs/02_tokens/14_load.ipynb #1ae20cbe
 def _named(path: Path) -> str | None:
@@ -184,6 +217,8 @@ def _from_json(path: Path) -> PreTrainedTokenizerFast:
     "A tokenizer.json with the special tokens that special_tokens_map.json or tokenizer_config.json beside it names."
     from transformers import PreTrainedTokenizerFast
 
+    for beside in ("tokenizer_config.json", "special_tokens_map.json"):
+        read_json(path.parent / beside)  # says which is damaged
     try:
         made = PreTrainedTokenizerFast.from_pretrained(path.parent, tokenizer_file=str(path))
     except Exception as e:

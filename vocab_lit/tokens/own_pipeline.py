@@ -29,9 +29,17 @@ from vocab_lit.tokens.train import (
     check_size,
     covered_characters,
     unigram_pieces,
-    wordpiece_vocab,
+    wordpiece_parts,
 )
-from .vocab import FALLBACK_PIECES, Dialect, backend_of, is_reserved, read_dialect, read_pipeline
+from vocab_lit.tokens.vocab import (
+    FALLBACK_PIECES,
+    Dialect,
+    backend_of,
+    is_reserved,
+    read_dialect,
+    read_pipeline,
+    read_settings,
+)
 
 if TYPE_CHECKING:
     from tokenizers.pre_tokenizers import PreTokenizer
@@ -175,8 +183,9 @@ def _wordpiece_model(lines: TrainingText, wanted: _Wanted) -> dict[str, Any]:
     "Pieces of a WordPiece model, its special tokens first."
     backend, coverage = wanted.backend, wanted.character_coverage
     splits, continuation = backend.pre_tokenizer or pre_tokenizers.WhitespaceSplit(), wanted.dialect.continuation
-    vocab = wordpiece_vocab(lines, wanted.model_size, coverage, wanted.first, backend.normalizer, splits, continuation)
-    return dict(vocab=vocab)
+    longest = wanted.pipeline["model"]["max_input_chars_per_word"]
+    characters = backend.normalizer, splits, continuation, longest
+    return wordpiece_parts(lines, wanted.model_size, coverage, wanted.first, *characters)
 
 
 _BY_MODEL: dict[str, Callable[[TrainingText, _Wanted], dict[str, Any]]] = {
@@ -209,7 +218,7 @@ def _trained(text: TrainingText, wanted: _Wanted) -> tuple[dict[str, Any], list[
 
 def can_train_for(tokenizer: PreTrainedTokenizerBase) -> bool:
     "Whether a vocabulary can be trained for a tokenizer's own pipeline."
-    return read_pipeline(tokenizer)["model"]["type"] in _BY_MODEL
+    return read_settings(tokenizer)["model"]["type"] in _BY_MODEL
 
 
 def train_in_own_pipeline(

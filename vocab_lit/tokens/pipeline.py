@@ -8,8 +8,8 @@ from __future__ import annotations
 import json
 import re
 import tempfile
-from collections import ChainMap
-from collections.abc import Iterable
+from collections import ChainMap, defaultdict
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import FunctionType
@@ -126,7 +126,7 @@ def template_lines(tokenizer: PreTrainedTokenizerBase) -> list[str]:
     return list(dict.fromkeys(part for part in parts if part.strip(" ")))
 
 # %% ../../nbs/02_tokens/12_pipeline.ipynb #0f7a0c9f
-def _renumbered(component: Any, ids: dict[str, int]) -> Any:
+def _renumbered(component: Any, ids: Mapping[str, int | None]) -> Any:
     "A post-processor with the ids that its tokens have now."
     if isinstance(component, list):
         return [_renumbered(c, ids) for c in component]
@@ -150,11 +150,12 @@ def with_vocabulary(
     vocab = model["vocab"]
     pieces = model_pieces(model) if isinstance(vocab, list) else sorted(vocab, key=vocab.get)
     ids = {piece: i for i, piece in enumerate([*pieces, *last])}
+    unknown = ids.get(unknown_piece(pipeline["model"] | model) or "")  # which stands for a token that is nowhere
     added = [a | dict(id=ids[a["content"]]) for a in pipeline["added_tokens"] if a["content"] in ids]
     return pipeline | dict(
         model=pipeline["model"] | model,
         added_tokens=sorted(added, key=lambda a: a["id"]),
-        post_processor=_renumbered(pipeline["post_processor"], ids),
+        post_processor=_renumbered(pipeline["post_processor"], defaultdict(lambda: unknown, ids)),
     )
 
 
@@ -189,7 +190,10 @@ def _in_class(source: PreTrainedTokenizerBase, plain: PreTrainedTokenizerFast) -
         if "extra_ids" in config:  # T5's sentinels, which its class would add
             config["extra_ids"] = sum("<extra_id_" in token for token in extra)
         file.write_text(json.dumps(config), encoding="utf-8", newline="\n")
-        made = type(source).from_pretrained(folder)
+        try:
+            made = type(source).from_pretrained(folder)
+        except Exception:  # the library's own: the class has a model of another kind
+            return plain
     made.name_or_path = ""
     before, after = read_pipeline(plain), read_pipeline(made)
     return made if all(before[part] == after[part] for part in _SET_ONCE) else plain

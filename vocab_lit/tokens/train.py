@@ -31,7 +31,7 @@ log = logging.getLogger("vocab_lit")
 
 # %% auto #0
 __all__ = ['log', 'SENTENCEPIECE_SPECIALS', 'SENTENCEPIECE_MOST', 'ROBERTA_ROLES', 'BERT_ROLES', 'TrainingText', 'unigram_pieces',
-           'covered_characters', 'wordpiece_vocab', 'train_tokenizer', 'check_size']
+           'covered_characters', 'wordpiece_parts', 'train_tokenizer', 'TooManyCharacters', 'check_size']
 
 # %% ../../nbs/02_tokens/02_train.ipynb #6a3f0402
 class TrainingText:
@@ -179,19 +179,23 @@ def covered_characters(
 
 def _word_characters(
     lines: Iterable[str], normalizer: Normalizer | None, pre_tokenizer: PreTokenizer, character_coverage: float
-) -> tuple[list[str], list[str]]:  # all, and those that do not begin a word
+) -> tuple[list[str], list[str], int]:  # all, those that do not begin a word, and how many the longest word has
     "The characters of a text's words, sorted; the rarest are left out beyond the coverage."
-    counts, inside = Counter(), set()
+    counts, inside, longest = Counter(), set(), 0
     normalise = normalizer.normalize_str if normalizer else str
     for line in lines:
         for word, _ in pre_tokenizer.pre_tokenize_str(normalise(line)):
             counts.update(word)
             inside.update(word[1:])
+            longest = max(longest, len(word))
     kept = covered_characters(counts, character_coverage)
-    return sorted(kept), sorted(inside & kept)
+    return sorted(kept), sorted(inside & kept), longest
 
 # %% ../../nbs/02_tokens/02_train.ipynb #3a915c2f
-def wordpiece_vocab(
+_LONGEST_WORD = 100  # characters, beyond which BERT's words are unknown
+
+
+def wordpiece_parts(
     lines: TrainingText,
     vocab_size: int,
     character_coverage: float,
@@ -199,9 +203,10 @@ def wordpiece_vocab(
     normalizer: Normalizer | None,
     pre_tokenizer: PreTokenizer,
     continuation: str = "##",  # prefix of pieces inside a word
-) -> dict[str, int]:  # {piece: id}
-    "Train a WordPiece model."
-    characters, medial = _word_characters(lines, normalizer, pre_tokenizer, character_coverage)
+    longest_word: int = _LONGEST_WORD,  # characters; longer ones are unknown, unless the text has them
+) -> dict[str, Any]:  # vocab and max_input_chars_per_word, as `tokenizer.json` calls them
+    "Train a WordPiece model, which knows the longest word of its text: where no spaces are written, a sentence."
+    characters, medial, longest = _word_characters(lines, normalizer, pre_tokenizer, character_coverage)
     backend = Tokenizer(models.WordPiece(unk_token="[UNK]"))
     backend.pre_tokenizer = pre_tokenizer
     if normalizer:
@@ -214,15 +219,15 @@ def wordpiece_vocab(
         continuing_subword_prefix=continuation,
     )
     backend.train_from_iterator(lines, trainer)
-    return backend.get_vocab()
+    return dict(vocab=backend.get_vocab(), max_input_chars_per_word=max(longest_word, longest))
 
 
 def _train_wordpiece(lines: TrainingText, vocab_size: int, character_coverage: float, lowercase: bool) -> Tokenizer:
     "A WordPiece model in BERT's pipeline."
     normalizer = normalizers.BertNormalizer(lowercase=lowercase, strip_accents=lowercase)
     pre_tokenizer = pre_tokenizers.BertPreTokenizer()
-    vocab = wordpiece_vocab(lines, vocab_size, character_coverage, _BERT, normalizer, pre_tokenizer)
-    backend = Tokenizer(models.WordPiece(vocab, unk_token="[UNK]"))
+    parts = wordpiece_parts(lines, vocab_size, character_coverage, _BERT, normalizer, pre_tokenizer)
+    backend = Tokenizer(models.WordPiece(**parts, unk_token="[UNK]"))
     backend.normalizer, backend.pre_tokenizer = normalizer, pre_tokenizer
     backend.decoder = decoders.WordPiece()
     backend.post_processor = _template(("[CLS]", 2), ("[SEP]", 3))
@@ -363,8 +368,12 @@ def _partial_template(kind: str, around: tuple[bool, bool]) -> processors.Templa
     )
 
 
-def _too_many_characters(needed: int, vocab_size: int) -> ValueError:
-    return ValueError(
+class TooManyCharacters(ValueError):
+    "A vocabulary has no room for the different characters of a text."
+
+
+def _too_many_characters(needed: int, vocab_size: int) -> TooManyCharacters:
+    return TooManyCharacters(
         f"the text has too many different characters for {vocab_size} tokens: "
         f"alphabet and special tokens make {needed}; "
         f"ask for more tokens or lower character_coverage (0.9995 is usual)"

@@ -25,7 +25,17 @@ from vocab_lit.tokens.pipeline import (
     with_vocabulary,
 )
 from .settings import TrimSettings
-from .vocab import BYTES, FALLBACK, backend_of, components, no_collection, read_dialect, read_pipeline
+from vocab_lit.tokens.vocab import (
+    BYTES,
+    FALLBACK,
+    backend_of,
+    check_ids,
+    components,
+    ids_of_lines,
+    no_collection,
+    read_dialect,
+    read_pipeline,
+)
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
@@ -57,7 +67,22 @@ class Parts:
         self.ids: dict[str, int] = {piece: i for i, (piece, _) in enumerate(vocab)} if listed else vocab
         added = sorted(self.pipeline["added_tokens"], key=lambda a: a["id"])
         self.last = {a["content"]: a["id"] for a in added if a["content"] not in self.ids}  # that the model lacks
+        check_ids(tokenizer.get_vocab())
+        self._check_model()
         self.size = 1 + max([*self.ids.values(), *self.last.values()])
+
+    def _check_model(self) -> None:
+        "`ValueError` where the model does not divide a text alike each time, or its unknown token has two ids."
+        if self.model.get("dropout"):
+            hint = "set tokenizer.backend_tokenizer.model.dropout = None"
+            raise ValueError(f"the tokenizer has BPE dropout, and divides a text otherwise each time; {hint}")
+        listed = self.model.get("unk_id")  # of a Unigram model
+        if listed is None:
+            return
+        piece = self.model["vocab"][listed][0]
+        if self.ids[piece] != listed:
+            what = f"the unknown token {piece!r} stands twice in the vocabulary, under {listed} and {self.ids[piece]}"
+            raise ValueError(f"{what}; give one of them another name")
 
     @property
     def spells_bytes(self) -> bool:
@@ -128,7 +153,7 @@ def _special_ids(parts: Parts) -> set[int]:
 
 def _template_ids(parts: Parts) -> set[int]:
     "The tokens that the words of a chat template are divided into, and those that they are built from."
-    ids = parts.tokenizer(template_lines(parts.tokenizer) or [""], add_special_tokens=False)["input_ids"]
+    ids = ids_of_lines(parts.tokenizer, template_lines(parts.tokenizer))
     return set().union(*(parts.needs(id) for row in ids for id in row))
 
 
@@ -217,13 +242,11 @@ def count_tokens(
 ) -> np.ndarray:  # (tokens,) int64, by id
     "Count the tokens of a text."
     counts = np.zeros(max(tokenizer.get_vocab().values()) + 1, np.int64)
-    options: dict[str, Any] = dict(add_special_tokens=False, verbose=False)
-    options |= dict(return_attention_mask=False, return_token_type_ids=False)
     read = tqdm(lines, desc="tokens", unit=" lines", delay=2, leave=False)
     by_word = _divides_at_spaces(backend_of(tokenizer))
     weighted = iter(_counted_words(read) if by_word else zip(read, repeat(1)))
     while some := list(islice(weighted, batch)):
-        rows: Any = tokenizer([line for line, _ in some], **options)["input_ids"]
+        rows = ids_of_lines(tokenizer, [line for line, _ in some])
         weights = np.repeat([times for _, times in some], [len(row) for row in rows])
         counts += np.bincount(list(chain(*rows)), weights, len(counts)).astype(np.int64)
     return counts

@@ -20,11 +20,13 @@ from tqdm.auto import tqdm
 
 from ..text.corpus import Amount, sample_lines, split_lines
 from ..text.files import write_text
+from ..text.scripts import script_name, script_of
 from .continued import extend_on_text
 from .like import train_tokenizer_like
 from .pipeline import Built, with_pipeline
+from .train import TooManyCharacters
 from .trim import Parts, keep_tokens, kept_in_any_case, trim
-from .vocab import Fit, Vocab, fit, overlap, script_name, script_of, sum_fits
+from .vocab import Fit, Vocab, fit, overlap, sum_fits
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase, PreTrainedTokenizerFast
@@ -79,13 +81,20 @@ def largest_tokenizer(
     source: PreTrainedTokenizerBase,
     lines: Sequence[str],
 ) -> PreTrainedTokenizerFast:  # `ValueError` where the text fills none
-    "A tokenizer like the source's, of the largest of `SIZES` that a text can fill."
+    "A tokenizer like the source's, of the largest of `SIZES` that a text fills, or the smallest with room for it."
     characters, problem = sum(map(len, lines)), ValueError("the text is too short for a tokenizer of its own")
     room = [size for size in SIZES if size * _CHARACTERS_PER_TOKEN <= characters] or SIZES[:1]
     for size in reversed(room):
         try:
             return train_tokenizer_like(source, lines, size)
         except ValueError as e:  # too few different words
+            problem = e
+    for size in SIZES[len(room) :]:  # as Chinese needs, with its many characters
+        if not isinstance(problem, TooManyCharacters):
+            break
+        try:
+            return train_tokenizer_like(source, lines, size, at_most=True)
+        except ValueError as e:
             problem = e
     raise problem
 
@@ -285,7 +294,7 @@ def missing_scripts(
 ) -> dict[str, float]:  # {ISO 15924: share of the text's letters}, of a hundredth and more
     "Scripts of a text that a vocabulary does not know."
     letters = script_counts(lines, str.isalpha)
-    known = Counter(t.script for t in vocab if t.kind == "text" and len(t.text) > 1)
+    known = Counter(s for t, s in zip(vocab, vocab.scripts) if t.kind == "text" and len(t.text) > 1)
     shares = {script: n / letters.total() for script, n in letters.most_common()}
     return {
         script: round(share, 3) for script, share in shares.items() if share >= 0.01 and known[script] < FEW_OF_SCRIPT
@@ -369,7 +378,7 @@ def _text_and_shared(source: Vocab, own: PreTrainedTokenizerBase) -> tuple[np.nd
 def _curve(compared: _Compared) -> list[dict[str, Any]]:
     "The length of a text by the size of a vocabulary of its own, and with the source's extended by as many."
     own, small = compared.own, compared.trimmed
-    sizes = [size for size in SIZES if size <= len(own)]
+    sizes = [*(size for size in SIZES if size < len(own)), len(own)]
     largest, rows = _grown(small, compared.train, len(own)), []
     is_text, is_shared = _text_and_shared(compared.source, own)
     grown_sizes = [len(small) + size for size in sizes]

@@ -10,44 +10,28 @@ import gc
 import json
 import re
 import string
-from collections.abc import Hashable, Iterable, Iterator, Mapping
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import astuple, dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from fontTools import unicodedata as ucd
 from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers
 
+from ..text.scripts import block_of, script_of
 from .visible import visible, visible_bytes
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase, PreTrainedTokenizerFast
 
 # %% auto #0
-__all__ = ['BYTES', 'CHARACTERS', 'FALLBACK', 'FALLBACK_PIECES', 'ROLES', 'SAME_ROLE', 'script_of', 'script_name', 'Token',
-           'Dialect', 'components', 'no_collection', 'backend_of', 'read_pipeline', 'read_settings', 'read_dialect',
-           'is_reserved', 'read_token', 'Vocab', 'toy_tokenizer', 'match_specials', 'overlap', 'lexical_overlap', 'Fit',
-           'fit', 'sum_fits', 'unk_rate', 'fertility']
+__all__ = ['BYTES', 'CHARACTERS', 'FALLBACK', 'FALLBACK_PIECES', 'ROLES', 'SAME_ROLE', 'Token', 'Dialect', 'components',
+           'no_collection', 'backend_of', 'ids_of_lines', 'read_pipeline', 'read_settings', 'read_dialect',
+           'is_reserved', 'read_token', 'check_ids', 'Vocab', 'toy_tokenizer', 'match_specials', 'overlap',
+           'lexical_overlap', 'Fit', 'fit', 'sum_fits', 'unk_rate', 'fertility']
 
 # %% ../../nbs/02_tokens/01_vocab.ipynb #b6a243b4
-_block = functools.lru_cache(maxsize=None)(ucd.block)
-
-
-@functools.cache
-def script_of(character: str) -> str:
-    "The Unicode script of a character, as its ISO 15924 code."
-    return ucd.script(character)
-
-
-def script_name(
-    code: str,  # ISO 15924
-) -> str:  # such as Latin (Latn)
-    "The name of a script, with its code."
-    return f"{ucd.script_name(code, default=code).replace('_', ' ')} ({code})"  # pyright: ignore[reportArgumentType]
-
-
 def _majority(values: list[str], default: str) -> str:
     "The most frequent value, the first seen in a tie."
     return max(dict.fromkeys(values), key=values.count, default=default)
@@ -98,7 +82,7 @@ class Token:
     @property
     def block(self) -> str:  # Unicode block; "No_Block" where the token has no text
         "The Unicode block most of its characters lie in."
-        return _majority([_block(c) for c in self.text], "No_Block") if self.kind == "text" else "No_Block"
+        return _majority([block_of(c) for c in self.text], "No_Block") if self.kind == "text" else "No_Block"
 
     @property
     def is_symbol(self) -> bool:
@@ -155,6 +139,14 @@ def backend_of(
     return backend
 
 
+def ids_of_lines(tokenizer: PreTrainedTokenizerBase, lines: Sequence[str]) -> list[list[int]]:
+    "The tokens of lines, uncut and without special ones, also where a tokenizer's class wants boxes or reads HTML."
+    backend = backend_of(tokenizer)
+    backend.no_truncation()
+    backend.no_padding()
+    return [encoding.ids for encoding in backend.encode_batch_fast(lines, add_special_tokens=False)]
+
+
 def read_pipeline(
     tokenizer: PreTrainedTokenizerBase,  # a fast tokenizer of transformers
 ) -> dict[str, Any]:  # its `tokenizer.json`, parsed
@@ -167,10 +159,8 @@ _BPE_OPTIONS = ("dropout", "unk_token", "continuing_subword_prefix", "end_of_wor
 _BPE_OPTIONS += ("ignore_merges",)
 
 
-def read_settings(
-    tokenizer: PreTrainedTokenizerBase,  # a fast tokenizer of transformers
-) -> dict[str, Any]:  # as `read_pipeline`, but for the pieces and merges of a BPE model
-    "What a tokenizer does, without the lists of a BPE model, which are nearly all of its description."
+def read_settings(tokenizer: PreTrainedTokenizerBase) -> dict[str, Any]:
+    "As `read_pipeline`, without the pieces and merges of a BPE model, which are nearly all of it."
     backend = backend_of(tokenizer)
     if not isinstance(backend.model, models.BPE):
         return read_pipeline(tokenizer)  # the library does not tell all options of the other models
@@ -221,17 +211,15 @@ def _byte_alphabet() -> dict[str, int]:  # {character: byte}
 
 BYTES = _byte_alphabet()  # {character: byte}
 CHARACTERS = {b: c for c, b in BYTES.items()}  # {byte: character}
-_RESERVED = re.compile(
-    r"[\[<]\|?(unused|reserved|extra|madeupword|dummy|special|placeholder)(_special)?(_token|_id)?[-_]?\d+\|?[\]>]",
-    re.I,
-)
+_RESERVED = "unused|reserved|extra|madeupword|dummy|special|placeholder"
 FALLBACK = re.compile(r"<0x([0-9A-F]{2})>")
 FALLBACK_PIECES = [f"<0x{byte:02X}>" for byte in range(256)]  # the tokens of byte fallback
 
 
 def is_reserved(piece: str) -> bool:
     "Whether a token is one that stands for nothing yet, such as `<|reserved_special_token_7|>` or `<unused3>`."
-    return piece[:1] in ("[", "<") and bool(_RESERVED.fullmatch(piece))
+    pattern = rf"[\[<]\|?({_RESERVED})(_special)?(_token|_id)?[-_]?\d+\|?[\]>]"
+    return piece[:1] in ("[", "<") and bool(re.fullmatch(pattern, piece, re.I))
 
 # %% ../../nbs/02_tokens/01_vocab.ipynb #20c5a3a0
 def read_token(
@@ -268,6 +256,14 @@ def read_token(
 ROLES = ("bos", "eos", "unk", "sep", "pad", "cls", "mask")  # as transformers names them
 
 
+def check_ids(pieces: Mapping[str, int]) -> None:  # {piece: id}, added tokens included
+    "`ValueError` where two tokens have one id."
+    owner = {id: piece for piece, id in pieces.items()}
+    if clash := next((piece for piece, id in pieces.items() if owner[id] != piece), None):
+        hint = "give every token an id of its own, and every id below them a token, such as [unused1]"
+        raise ValueError(f"{clash!r} and {owner[pieces[clash]]!r} have one id, {pieces[clash]}; {hint}")
+
+
 class Vocab:
     """The vocabulary of a tokenizer: one canonical `Token` per id, which is the row of its embedding.
 
@@ -288,7 +284,7 @@ class Vocab:
     Raises
     ------
     ValueError
-        From `find`, where no token is written so; from `from_tokenizer`, where a tokenizer is not a fast one.
+        From `find`, where no token is written so; from `from_tokenizer`, where it is not fast or two tokens have an id.
 
     Notes
     -----
@@ -339,16 +335,16 @@ class Vocab:
 
     @classmethod
     def _read(cls, tokenizer: PreTrainedTokenizerBase) -> Vocab:
-        settings, pieces = read_settings(tokenizer), tokenizer.get_vocab()
+        settings, pieces, backend = read_settings(tokenizer), tokenizer.get_vocab(), backend_of(tokenizer)
+        check_ids(pieces)
         dialect = read_dialect(settings)
         added = {a["id"]: a for a in settings["added_tokens"]}
         special = set(tokenizer.all_special_ids) | {i for i, a in added.items() if a["special"]}
-        id_in_model = backend_of(tokenizer).model.token_to_id
         by_id = {}
         for piece, i in pieces.items():
             if i in special:
                 by_id[i] = Token(i, piece, piece, False, "special")
-            elif i in added and (id_in_model(piece) is None or _is_undialectal(piece, dialect)):
+            elif i in added and (backend.model.token_to_id(piece) is None or _is_undialectal(piece, dialect)):
                 by_id[i] = _plain_token(i, piece, dialect)
             else:
                 by_id[i] = read_token(i, piece, dialect)
@@ -364,6 +360,11 @@ class Vocab:
     @functools.cached_property
     def _exact(self) -> dict[tuple[Hashable, ...], int]:  # {(key, piece): id} of the others
         return {(t.key, t.piece): t.id for t in self.tokens if self._ids[t.key] != t.id}
+
+    @functools.cached_property
+    def scripts(self) -> list[str]:  # as `Token.script`, by id
+        "The script of each token."
+        return [t.script for t in self.tokens]
 
     def id_of(
         self,
@@ -400,10 +401,10 @@ class Vocab:
 
     def _divided(self, text: str) -> str:
         "How the tokenizer divides a text, as the end of a message."
-        if self.tokenizer is None or not text.strip():
+        if self.tokenizer is None:
             return ""
         ids = self.tokenizer(text, add_special_tokens=False, verbose=False)["input_ids"]
-        return f"; its tokens are {' '.join(self[id].shown for id in ids)}"
+        return f"; its tokens are {' '.join(self[id].shown for id in ids)}" if ids else ""
 
 
 def _is_undialectal(piece: str, dialect: Dialect) -> bool:
@@ -577,9 +578,9 @@ def sum_fits(fits: Iterable[Fit]) -> Fit:
 
 
 def _fit_of(tokenizer: PreTrainedTokenizerBase, lines: list[str]) -> Fit:
-    ids = tokenizer(lines, add_special_tokens=False, verbose=False)["input_ids"]
+    ids = ids_of_lines(tokenizer, lines)
     words = [line.split() for line in lines]
-    unknown = tokenizer.unk_token_id
+    unknown: Any = tokenizer.unk_token_id  # transformers declares lists besides
     return Fit(
         tokens=sum(map(len, ids)),
         words=sum(map(len, words)),

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import logging
 import math
 import signal
 import threading
@@ -19,13 +20,18 @@ import torch
 from tqdm.auto import tqdm
 from transformers import TrainerCallback
 
+from .settings import RunStopped
+
 if TYPE_CHECKING:
     from transformers import Trainer, TrainerControl, TrainerState, TrainingArguments
 
     from vocab_lit.training.stages import Freezer
 
+log = logging.getLogger("vocab_lit")
+
 # %% auto #0
-__all__ = ['StageCallback', 'StopWithoutGain', 'ProgressCallback', 'StartCheckpoint', 'StopWhenAsked', 'MetricsFile']
+__all__ = ['log', 'StageCallback', 'StopWithoutGain', 'SayWithoutGain', 'ProgressCallback', 'StartCheckpoint', 'StopWhenAsked',
+           'MetricsFile']
 
 # %% ../../nbs/06_training/05_callbacks.ipynb #a36b6efb
 class StageCallback(TrainerCallback):
@@ -55,6 +61,16 @@ class StopWithoutGain(TrainerCallback):
             best = min(losses, key=losses.__getitem__)
             if state.global_step - best >= self.patience:
                 control.should_training_stop = True
+
+
+class SayWithoutGain(TrainerCallback):
+    "Warn at the end where no evaluation had a lower loss than the one before the first step."
+
+    def on_train_end(self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any) -> None:
+        first, *others = [entry["eval_loss"] for entry in state.log_history if "eval_loss" in entry] or [0.0]
+        if others and not min(others) < first:
+            change = f"the held-out loss was {first:.3f} before the first step, {others[-1]:.3f} at the end"
+            log.warning(f"training has not helped: {change}; try a learning rate below {args.learning_rate:g}")
 
 
 class ProgressCallback(TrainerCallback):
@@ -127,6 +143,10 @@ class StopWhenAsked(TrainerCallback):
 
     def _heed(self, number, frame):
         self.reason = signal.Signals(number).name
+
+    def stopped(self, state: TrainerState, what: str = "") -> RunStopped:  # what: more that is said of the run
+        "The error of a run that is asked to stop."
+        return RunStopped(f"{self.reason}: stopped after step {state.global_step:,} of {state.max_steps:,}{what}")
 
     def on_train_begin(self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any) -> None:
         self.last = time.monotonic()

@@ -109,6 +109,12 @@ class CheckpointTrainer(FiniteTrainer):
             self.state.best_model_checkpoint = str(self._best_checkpoint())
         return result
 
+    def _determine_best_metric(self, metrics, trial):
+        is_best = super()._determine_best_metric(metrics, trial)
+        if is_best:
+            self.state.best_model_checkpoint = str(self._best_checkpoint())
+        return is_best
+
     def _issue_warnings_after_load(self, load_result):
         expected = {*(getattr(self.model, "_tied_weights_keys", None) or ()), *self.frozen}  # tied ones are stored once
         load_result.missing_keys[:] = [key for key in load_result.missing_keys if key not in expected]
@@ -121,8 +127,6 @@ class CheckpointTrainer(FiniteTrainer):
             for left_over in (part, final):
                 shutil.rmtree(left_over, ignore_errors=True)
         self.accelerator.wait_for_everyone()
-        if self.state.best_global_step:
-            self.state.best_model_checkpoint = str(self._best_checkpoint())
         try:
             self._write_checkpoint(part, final)
         except (OSError, RuntimeError, SafetensorError) as e:

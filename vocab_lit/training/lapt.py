@@ -39,19 +39,13 @@ from vocab_lit.training.memory import (
     memory_for,
     smaller_micro_batch,
 )
-from .settings import PRESETS, NonFiniteGradient, RunStopped
+from .settings import PRESETS, NonFiniteGradient
 from .stages import Freezer, stage_parameters, stage_starts, total_steps, trainable_parameters
 
 if TYPE_CHECKING:
     import pandas as pd
     from torch.utils.data import Dataset
-    from transformers import (
-        PreTrainedModel,
-        PreTrainedTokenizerBase,
-        TrainerCallback,
-        TrainerState,
-        TrainingArguments,
-    )
+    from transformers import PreTrainedModel, PreTrainedTokenizerBase, TrainerCallback, TrainerState, TrainingArguments
 
     from vocab_lit.training.callbacks import StopWhenAsked
     from vocab_lit.training.distil import Teacher
@@ -156,9 +150,11 @@ def _facts(run: _Run, texts) -> dict:
     settings.pop("micro_batch")  # makes no difference to the result
     if run.kept.replay:
         settings["replay"] = run.kept.replay
+    tokenizer = cast("Any", run.tokenizer).backend_tokenizer.to_str()
     taught_by = dict(teacher=_digest(*run.teacher.model.parameters())) if run.teacher else {}
     return taught_by | dict(
         model=_digest(*run.model.parameters()),
+        tokenizer=_digest(torch.frombuffer(bytearray(tokenizer, "utf-8"), dtype=torch.uint8)),
         text=" ".join(f"{len(blocks)} {_digest(blocks[0], blocks[len(blocks) - 1])}" for blocks in texts),
         held_out=_digest(*run.evaluated.values()),
         seed=run.seed,
@@ -359,13 +355,14 @@ def _training_data(run: _Run, texts) -> Dataset:
 # %% ../../nbs/06_training/06_lapt.ipynb #4ee74970
 def _callbacks(run: _Run, freezer: Freezer, stop: StopWhenAsked) -> list[TrainerCallback]:
     "The callbacks of a run, with the caller's."
-    from vocab_lit.training.callbacks import MetricsFile, ProgressCallback, StageCallback, StopWithoutGain
+    from vocab_lit.training import callbacks as c
 
-    callbacks = [StageCallback(freezer), ProgressCallback(run.config.batch_size * run.config.length), *run.callbacks]
+    shown = c.ProgressCallback(run.config.batch_size * run.config.length)
+    callbacks = [c.StageCallback(freezer), shown, c.SayWithoutGain(), *run.callbacks]
     if run.config.patience:
-        callbacks.append(StopWithoutGain(run.config.patience))
+        callbacks.append(c.StopWithoutGain(run.config.patience))
     if run.folder:
-        callbacks += [stop, MetricsFile(run.folder / "metrics.jsonl")]
+        callbacks += [stop, c.MetricsFile(run.folder / "metrics.jsonl")]
     return callbacks
 
 
@@ -376,7 +373,7 @@ def _trainer_from(checkpoint: str | None, run: _Run, data, callbacks, frozen) ->
 
     config = run.config
     at_start = checkpoint is None or checkpoint.endswith("-0")
-    more = dict(max_grad_norm=run.max_grad_norm, eval_on_start=at_start) | run.arguments
+    more = dict(max_grad_norm=run.max_grad_norm) | run.arguments
     output_dir = cast("str", run.process.output_dir)  # `lapt` gives one
     args = training_arguments(config, run.seed, output_dir, save=bool(run.folder), **more)
     rows = held_out_batch(config, args.world_size)
@@ -534,7 +531,7 @@ def lapt(
     with _training(run, stop, gradient_checkpointing) as freezer:
         state = _train(run, data, _callbacks(run, freezer, stop))
     if stop.reason and state.global_step < state.max_steps:
-        raise RunStopped(f"{stop.reason}: stopped after step {state.global_step:,} of {state.max_steps:,}")
+        raise stop.stopped(state)
     return _losses(state, evaluated)
 
 

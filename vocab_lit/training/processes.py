@@ -50,11 +50,16 @@ class Processes:
             self._store.set(self._key, word)
             self.told = True
 
-    def hear(self) -> str:
-        "Wait for the word of the first process. Signals are heeded."
-        store = self._store
+    def hear(self, patience: float = 24) -> str:  # patience: hours
+        "Wait for the word of the first process; `TimeoutError` where none comes. Signals are heeded."
+        store, ends = self._store, time.monotonic() + 3600 * patience
         assert store is not None  # one process alone has nothing to hear
         while not store.check([self._key]):
+            if time.monotonic() > ends:
+                raise TimeoutError(
+                    f"process {self.rank} of {self.n} has waited {patience:g} hours for process 0, which has neither "
+                    "begun to train nor ended; its output says what it does"
+                )
             time.sleep(0.2)
         return store.get(self._key).decode()
 

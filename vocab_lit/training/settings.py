@@ -20,6 +20,7 @@ from vocab_lit.text.settings import (
     Settings,
     one_of,
     option,
+    options,
     settings,
     within,
 )
@@ -306,6 +307,14 @@ class LaptSettings(Settings):
         within("patience", self.patience, 0)
         within("distil_layer", self.distil_layer, 0)
         within("distil_snippets", self.distil_snippets, 1)
+        self._check_distil()
+
+    def _check_distil(self) -> None:
+        "`LacksOption` where something is set of a mode that is not asked for."
+        mode = self.mode or PRESETS[self.preset].mode
+        for name in ("distil_layer", "distil_snippets", "distil_lm"):
+            if mode != "distil" and getattr(self, name) != options(LaptSettings)[name].default:
+                raise LacksOption(name, f"mode {mode} has no use for it; give --mode distil too, or leave it out")
 
     @property
     def trains(self) -> bool:

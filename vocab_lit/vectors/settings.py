@@ -145,13 +145,6 @@ class VectorSettings(Settings):
         "The file or folder that holds vectors of the target tokens, if one is given."
         return None if self.vectors in VECTOR_METHODS else Path(self.vectors)
 
-    @property
-    def between_languages(self) -> dict[str, object]:
-        "The given options that only methods with aligned vectors use."
-        names = ("dictionary", "source_vectors", "target_vectors", "source_text", "subwords", "normalise")
-        usual = VectorSettings()
-        return {name: getattr(self, name) for name in names if getattr(self, name) != getattr(usual, name)}
-
     def pairs(self) -> list[tuple[str, str]] | None:
         "The dictionary; None where the vectors are in one space already."
         return None if self.dictionary == IN_ONE_SPACE else read_dictionary(self.dictionary)

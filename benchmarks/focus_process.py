@@ -1,0 +1,111 @@
+"""FOCUS as a whole process beside the code of its authors: from the folder of a model to a folder that loads."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from benchmarks.claims import Claim, Runs, Value
+from benchmarks.made import TINY, random_tokenizers, write_fasttext, write_zipf_text
+from benchmarks.process import Meter
+from benchmarks.runner import Case, Part
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedTokenizerBase
+
+
+def focus_process(meter: Meter, folder: str, whole: bool) -> None:
+    "A target vocabulary by FOCUS, imports, reading and saving included, from a folder that `write_process_case` wrote."
+    at = Path(folder)
+    with meter:
+        from vocab_lit.methods.settings import TransplantSettings
+        from vocab_lit.models.pipeline import transplant_files
+
+        settings = TransplantSettings.of(tokenizer=at / "new", vectors=at / "vectors.bin")
+        transplant_files((at / "model").resolve(), [], at / "vocab_lit", settings)
+
+
+def write_process_case(folder: Path, new: PreTrainedTokenizerBase, vector_dim: int) -> dict:
+    "Write a target tokenizer beside the source model in a folder, and a vector for each of its tokens with a text."
+    from vocab_lit.tokens.vocab import Vocab
+
+    new.save_pretrained(folder / "new")
+    with_text = [t.piece for t in Vocab.from_tokenizer(new) if t.kind in ("text", "byte")]
+    pieces = [piece for piece in with_text if not any(c.isspace() for c in piece)]
+    write_fasttext(folder / "vectors.bin", pieces, vector_dim)
+    return dict(folder=str(folder), whole=True)
+
+
+def _write_model(kind: str, tokenizer: PreTrainedTokenizerBase, folder: Path, small: bool) -> None:
+    "Write a masked or a causal model with a tokenizer, of the size of a base model."
+    from transformers import GPT2Config, GPT2LMHeadModel, XLMRobertaConfig, XLMRobertaForMaskedLM
+
+    from vocab_lit.tokens.pipeline import save_tokenizer
+
+    shape = dict(vocab_size=len(tokenizer), **(TINY if small else {}))
+    if kind == "causal":
+        GPT2LMHeadModel(GPT2Config(**shape, bos_token_id=0, eos_token_id=2)).save_pretrained(folder)
+    else:
+        XLMRobertaForMaskedLM(XLMRobertaConfig(**shape, max_position_embeddings=514)).save_pretrained(folder)
+    save_tokenizer(tokenizer, folder)
+
+
+def _trained_like(model: Path, n: int, place: Path) -> PreTrainedTokenizerBase:
+    "A target tokenizer in the pipeline of a model's own."
+    from vocab_lit.text.corpus import read_lines
+    from vocab_lit.tokens.like import train_tokenizer_like
+    from vocab_lit.tokens.load import load_tokenizer
+
+    write_zipf_text(place / "text.txt", 8)
+    return train_tokenizer_like(load_tokenizer(model), read_lines(place / "text.txt"), n)
+
+
+def process_cases(place: Path, sizes: tuple, small: bool, models: Sequence[str] = ()) -> Iterator[Case]:
+    "A masked and a causal model with random vocabularies, or the models that are named."
+    [n], vector_dim = sizes, 6 if small else 300
+    for model in models:
+        folder = place / Path(model).name
+        folder.mkdir()
+        (folder / "model").symlink_to(Path(model).resolve())
+        case = write_process_case(folder, _trained_like(folder / "model", n, folder), vector_dim)
+        yield Case(f"{Path(model).name} to {n:,} tokens", case)
+    for kind in () if models else ("masked", "causal"):
+        old, new = random_tokenizers(n * 5 // 2, n, n // 4)
+        _write_model(kind, old, place / kind / "model", small)
+        case = write_process_case(place / kind, new, vector_dim)
+        yield Case(f"{kind}, {n * 5 // 2:,} to {n:,} tokens", case)
+
+
+def _smallest(measure: str) -> Value:
+    "The smallest ratio of all models, round by round."
+
+    def value(runs: Runs) -> list:
+        ratios = [runs.ratio(measure, "deepfocus", case) for case in runs.cases()]
+        return list(np.min(ratios, 0)) if all(map(len, ratios)) else []
+
+    return value
+
+
+IMPORTS = "importing PyTorch and transformers is most of what a process takes, on both sides"
+CLAIMS = (
+    Claim(
+        "CPU time of the process, deepfocus / vocab_lit, each model", _smallest("cpu_seconds"), low=3.5, note=IMPORTS
+    ),
+    Claim("peak memory of the process, deepfocus / vocab_lit, each model", _smallest("peak_mb"), low=3.5, note=IMPORTS),
+)
+PART = Part(
+    "process",
+    "FOCUS as a whole process beside the code of its authors, with imports, reading and saving",
+    2,
+    "new tokens",
+    {"vocab_lit": focus_process},
+    process_cases,
+    sizes=(20_000,),
+    tiny=(120,),
+    peers=("deepfocus",),
+    claims=CLAIMS,
+    takes_models=True,
+)
