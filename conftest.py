@@ -43,6 +43,16 @@ def freeze_before_each_module():
     _freeze()
 
 
+@pytest.fixture(scope="module", autouse=True)
+def forget_tasks_after_each_module():
+    "Forget the tasks that a module's examples have registered."
+    yield
+    if registry := sys.modules.get("vocab_lit.tasks.registry"):
+        for name, task in list(registry.TASKS.items()):
+            if not type(task).__module__.startswith("vocab_lit."):
+                del registry.TASKS[name]
+
+
 def _has_gpu():
     import torch
 

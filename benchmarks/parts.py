@@ -52,7 +52,7 @@ def _check_part(part: Part, small: bool, models: Sequence[str]) -> None:
         raise ValueError(f"{part.name}: there is no GPU that torch can use here")
     if models and not part.takes_models:
         taking = " and ".join(name for name, other in PARTS.items() if other.takes_models)
-        raise ValueError(f"{part.name} measures what it makes; only {taking} takes models")
+        raise ValueError(f"{part.name} measures what it makes; models are for {taking}")
 
 
 def run_bench(

@@ -48,7 +48,7 @@ def test_named_models_replace_made_vocabularies_and_only_masked_ones_have_a_mask
     feeds = [name.rpartition(", ")[0] for name in cases[:3]]
     assert feeds == ["masked, mini-xlmr", "causal, mini-xlmr", "causal, mini-gpt2"]
     assert cases[3:] == ["packing, mini-xlmr", "packing, mini-gpt2"]
-    with pytest.raises(ValueError, match="only feed takes models"):
+    with pytest.raises(ValueError, match="models are for process and feed"):
         run_bench(["nmf"], None, small=True, models=MODELS)
 
 

@@ -133,7 +133,7 @@ def test_a_model_is_taken_from_a_folder_from_the_mirror_or_from_nowhere_with_adv
         ):
             hub_model("no-such/model")
         for folder in ("/no/such/folder", "data/no/folder"):
-            with pytest.raises(FileNotFoundError, match=f"^{folder}: no such folder$"):
+            with pytest.raises(FileNotFoundError, match=f"^{folder}: no such model folder$"):
                 hub_model(folder)
             assert where_is(folder) == "missing"
         patch.delenv("VOCAB_LIT_HUB")

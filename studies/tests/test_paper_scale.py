@@ -70,7 +70,7 @@ def test_scale_paper_runs_from_a_mirror_from_text_to_transplanted_model_and_name
     )  # the data set's own division
     with pytest.MonkeyPatch.context() as patch:
         offline(patch)
-        german = get_setup("paper", "de", vocab_size=300)
+        german = get_setup("paper", "de", vocab_size=290)
         with pytest.warns(UserWarning, match="in 1 epochs"):
             once = Target(replace(mini, vector_epochs=german.vector_epochs)).vectors("token vectors", "fasttext")
         assert (german.vector_epochs, paper.setup.vector_epochs) == (1, 0)
@@ -147,11 +147,11 @@ def test_at_scale_paper_text_is_read_to_its_end_or_to_what_the_paper_takes_clean
         as_it_is = get_setup("paper", "gd", preset="embedding-structure", cleaned=False, **model)
         assert {"x", "12 34 56 a"} <= {*as_it_is.train, *as_it_is.held_out}
         assert not {"x", "12 34 56 a"} & {*structure.train, *structure.held_out}
-        kept = Target(replace(few, vocab_size=300))
+        kept = Target(replace(few, vocab_size=290))
         blocks = kept.packed("train")
         assert isinstance(blocks, PackedBlocks) and blocks.file.parent == few.train.beside("x").parent
         written = blocks.file.stat().st_mtime_ns
-        again = Target(replace(few, vocab_size=300)).packed("train")
+        again = Target(replace(few, vocab_size=290)).packed("train")
         assert again.file == blocks.file and again.file.stat().st_mtime_ns == written
         assert torch.equal(torch.stack(list(blocks)), pack(kept.tokenizer, list(few.train), blocks.length))
         wechsel, text = PAPER_TEXT["wechsel"], SetupOptions("paper", "de", preset="wechsel-gpt2")

@@ -47,8 +47,8 @@ class AdaptSettings(Settings):
 
     def evaluation(self, task: str, given: Mapping[str, object], seed: int) -> EvaluateSettings:
         "How a model is scored on a task, whose own settings count before those of all tasks."
-        usual = {} if self.epochs is None else dict(epochs=self.epochs)
-        return evaluation(task, usual | given, self.seeds, seed)
+        usual: dict[str, object] = {} if self.epochs is None else dict(epochs=self.epochs)
+        return evaluation(task, usual | dict(given), self.seeds, seed)
 
 
 def check_report_packages() -> None:

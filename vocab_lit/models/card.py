@@ -80,6 +80,8 @@ def _is_hub_name(value: object) -> bool:
     from huggingface_hub.errors import HFValidationError
     from huggingface_hub.utils import validate_repo_id
 
+    if not isinstance(value, str):
+        return False
     try:
         validate_repo_id(value)
     except HFValidationError:
@@ -163,7 +165,7 @@ def _loader(folder: Path) -> tuple[str, str | None]:  # class, task
     config = read_json(folder / "config.json")
     named = (config.get("architectures") or [""])[0]
     for auto, task in _AUTO.items():
-        if named and _mapped_class(auto, config.get("model_type")) == named:
+        if named and _mapped_class(auto, config.get("model_type", "")) == named:
             return auto, task
     return (named if hasattr(transformers, named) else "AutoModel"), None
 

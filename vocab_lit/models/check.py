@@ -221,7 +221,7 @@ def _tokenizer_class(folder: Path) -> type | None:
     from transformers.models.auto.tokenization_auto import TOKENIZER_MAPPING_NAMES, tokenizer_class_from_name
 
     tokenizer, model = read_json(folder / "tokenizer_config.json"), read_json(folder / "config.json")
-    named = tokenizer.get("tokenizer_class") or TOKENIZER_MAPPING_NAMES.get(model.get("model_type"))
+    named = tokenizer.get("tokenizer_class") or TOKENIZER_MAPPING_NAMES.get(model.get("model_type", ""))
     return tokenizer_class_from_name(str(named).removesuffix("Fast")) if named else None
 
 

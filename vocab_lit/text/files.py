@@ -28,8 +28,8 @@ from .reader import TextSource
 log = logging.getLogger("vocab_lit")
 
 # %% auto #0
-__all__ = ['log', 'check_output', 'file_facts', 'alone', 'write_folder', 'write_file', 'write_text', 'in_turn', 'check_file_name',
-           'inside', 'check_text', 'read_json']
+__all__ = ['log', 'check_output', 'file_facts', 'alone', 'scratch_folder', 'write_folder', 'write_file', 'write_text', 'in_turn',
+           'check_file_name', 'inside', 'check_text', 'read_json']
 
 # %% ../../nbs/01_text/05_files.ipynb #faa78e9f
 _IN_EMPTY = re.compile(r"lost\+found|\..*-\w+\.part")  # of a new volume; of processes that were killed
@@ -84,7 +84,26 @@ def _cannot_write(e: Exception) -> bool:
         return e.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
     if isinstance(e, RuntimeError):
         return "iostream" in str(e) or "StreamWriter" in str(e)  # torch.save's
-    return isinstance(e, SafetensorError) or type(e) is Exception  # tokenizers raises a plain one
+    return isinstance(e, SafetensorError) or type(e) is Exception and "os error" in str(e)  # a plain one of tokenizers
+
+
+@contextmanager
+def _naming(place: Path) -> Iterator[None]:
+    "Where the disk is full, say what could not be written."
+    try:
+        yield
+    except Exception as e:
+        if not _cannot_write(e):
+            raise
+        why = getattr(e, "strerror", None) or first_line(e)
+        raise OSError(f"cannot write {place}: {why}") from None
+
+
+@contextmanager
+def scratch_folder() -> Iterator[Path]:
+    "A folder for files that are read again at once, where the system keeps such; TMPDIR names another place."
+    with tempfile.TemporaryDirectory() as folder, _naming(Path(folder)):
+        yield Path(folder)
 
 
 _NO_LOCK = (OSError, NotImplementedError)  # of file systems that have none
@@ -109,12 +128,8 @@ def _part_of(
         with ExitStack() as held:
             with suppress(*_NO_LOCK):
                 held.enter_context(alone(folder))
-            yield folder
-    except Exception as e:
-        if not _cannot_write(e):
-            raise
-        why = getattr(e, "strerror", None) or first_line(e)
-        raise OSError(f"cannot write {out}: {why}") from None
+            with _naming(out):
+                yield folder
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 

@@ -7,14 +7,13 @@ from __future__ import annotations
 
 import json
 import logging
-import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import sentencepiece
 
 from ..text.errors import first_line, reading
-from ..text.files import read_json
+from ..text.files import read_json, scratch_folder
 from ..text.hub import hub_name
 from .pipeline import save_tokenizer
 from .sentencepiece_model import TRIALS, as_specified, in_groups, tokenized_otherwise
@@ -240,7 +239,7 @@ def check_loads_again(
 
     if model_type not in getattr(tokenization_auto, "MODELS_WITH_INCORRECT_HUB_TOKENIZER_CLASS", ()):
         return  # the class that the folder names is taken
-    with tempfile.TemporaryDirectory() as folder:
+    with scratch_folder() as folder:
         save_tokenizer(tokenizer, folder)
         Path(folder, "config.json").write_text(json.dumps(dict(model_type=model_type)), encoding="utf-8", newline="\n")
         loaded = AutoTokenizer.from_pretrained(folder, trust_remote_code=False)

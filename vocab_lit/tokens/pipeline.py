@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import re
-import tempfile
 from collections import ChainMap, defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -17,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..text.files import scratch_folder
 from .vocab import backend_of, components, read_dialect, read_pipeline, read_settings
 
 if TYPE_CHECKING:
@@ -182,7 +182,7 @@ _SET_ONCE = ("normalizer", "pre_tokenizer", "model", "decoder", "added_tokens") 
 
 def _in_class(source: PreTrainedTokenizerBase, plain: PreTrainedTokenizerFast) -> PreTrainedTokenizerFast:
     "A tokenizer in the source's class, as transformers loads it; itself where the class would make another pipeline."
-    with tempfile.TemporaryDirectory() as folder:
+    with scratch_folder() as folder:
         source.save_pretrained(folder)
         backend_of(plain).save(str(Path(folder, "tokenizer.json")))
         file, extra = Path(folder, "tokenizer_config.json"), _extra_tokens(plain)
@@ -214,7 +214,7 @@ def _plain(source: PreTrainedTokenizerBase, pipeline: dict[str, Any]) -> PreTrai
 
     roles = {name: token for name in source.special_tokens_map if isinstance(token := getattr(source, name), str)}
     known = {a["content"] for a in pipeline["added_tokens"]}.union(model_pieces(pipeline["model"]))
-    with tempfile.TemporaryDirectory() as folder:
+    with scratch_folder() as folder:
         file = Path(folder, "tokenizer.json")  # a tokenizer that is handed over would be copied
         file.write_text(json.dumps(pipeline | dict(truncation=None, padding=None)), encoding="utf-8", newline="\n")
         made = PreTrainedTokenizerFast(
