@@ -19,6 +19,7 @@ from transformers import AutoTokenizer, PreTrainedTokenizerBase
 
 from benchmarks.tiny_tokenizers import (
     FORMS,
+    ODD,
     UNSEEN,
     Form,
     TokenizerClass,
@@ -261,6 +262,10 @@ def _check_sentencepiece(folder: Path, opened: PreTrainedTokenizerBase) -> None:
         due, now = model.encode(normal), opened.tokenize(text)
         if model.unk_id() not in due and unknown not in now:
             _must_equal(model.id_to_piece(due), now, f"tokens of {text!r} beside SentencePiece")
+    for text in (text for text in ODD if text != text.strip()):
+        pieces = [model.id_to_piece(model.encode(part)) for part in (text.strip(), text)]
+        if pieces[0] == opened.tokenize(text.strip()):  # the class does nothing to it before the model
+            _must_equal(pieces[1], opened.tokenize(text), f"tokens of {text!r} beside SentencePiece")
 
 
 def _opened(folder: Path) -> PreTrainedTokenizerBase:

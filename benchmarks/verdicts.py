@@ -124,11 +124,11 @@ def class_results(record: Record[TokenizerVerdict]) -> dict[str, str]:
     return {name: next(result for result in order if result in results) for name, results in found.items()}
 
 
-def refused_classes(record: Record[TokenizerVerdict]) -> pd.DataFrame:
-    "What is refused, by class and reason."
+def told_of_classes(record: Record[TokenizerVerdict], result: str) -> pd.DataFrame:
+    "What came out with a result, by class and reason."
     import pandas as pd
 
-    rows = {(v.name, v.step, v.why.removeprefix("FOLDER: ")): v.form for v in record["refused"]}
+    rows = {(v.name, v.step, v.why.removeprefix("FOLDER: ")): v.form for v in record[result]}
     columns = ["class", "step", "reason", "files"]
     return pd.DataFrame([(*key, form) for key, form in rows.items()], columns=columns)
 

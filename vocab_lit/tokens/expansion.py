@@ -85,15 +85,20 @@ def _met_in_text(pipeline: dict[str, Any]) -> list[str]:  # by their ids
     steps = Tokenizer.from_str(json.dumps(json.loads(steps.to_str()) | parts))
 
     def is_met(token):
-        passed = token["single_word"] or not (token["special"] or token["normalized"] or steps.normalizer is None)
-        if not passed or token["content"] in known:
-            return False
         text = steps.normalizer.normalize_str(token["content"]) if steps.normalizer else token["content"]
+        if token["normalized"]:  # matched in this form only, such as with a space before it
+            passed = text != token["content"]
+        else:
+            passed = not token["special"] and steps.normalizer is not None
+        in_words = any(token["content"] in whole for whole in whole_words)  # where these are passed over
+        if not (passed or in_words) or token["content"] in known:
+            return False
         words = [w for w, _ in steps.pre_tokenizer.pre_tokenize_str(text)] if steps.pre_tokenizer else [text]
         looked_up = model["type"] != "BPE" or model["ignore_merges"] or len(token["content"]) == 1
         return looked_up and any(token["content"] in word for word in words)
 
     added = sorted(pipeline["added_tokens"], key=lambda a: a["id"])
+    whole_words = [token["content"] for token in added if token["single_word"]]
     return [token["content"] for token in added if is_met(token)]
 
 
