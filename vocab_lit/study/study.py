@@ -248,9 +248,18 @@ def _noted(run: StudyRun, cell: GridCell, seconds: float, error: str) -> dict:
     return failure
 
 
+def _alone(run: StudyRun, cell: GridCell) -> dict:  # the record, or key and error
+    "Compute a cell in a process of its own; it has failed where this one is killed, too."
+    try:
+        return run.store.workers.run_apart(partial(_compute, run, cell))
+    except WorkerKilled:
+        _remove_left_over(run.out)
+        return _noted(run, cell, 0, "its process was killed twice, perhaps in want of memory")
+
+
 def _computed(run: StudyRun, cells: Sequence[GridCell]) -> Iterator[dict]:  # records, or keys and errors
-    "Compute cells in the study's processes; one whose process is killed twice has failed."
-    waiting, killed = {json.dumps(run.study.key(cell)): cell for cell in cells}, Counter()
+    "Compute cells in the study's processes; where one is killed, those that were under way are computed one by one."
+    waiting = {json.dumps(run.study.key(cell)): cell for cell in cells}
     while waiting:
         try:
             for record in run.store.workers.run([partial(_compute, run, cell) for cell in waiting.values()], run.out):
@@ -260,9 +269,8 @@ def _computed(run: StudyRun, cells: Sequence[GridCell]) -> Iterator[dict]:  # re
             _remove_left_over(run.out)
             under_way = list(waiting)[: run.store.workers.at_once(len(waiting))]
             log.warning(f"{e}; computed again: {', '.join(str(waiting[name]) for name in under_way)}")
-            killed.update(under_way)
-            for name in [name for name in under_way if killed[name] == 2]:
-                yield _noted(run, waiting.pop(name), 0, "its process was killed twice, perhaps in want of memory")
+            for name in under_way:
+                yield _alone(run, waiting.pop(name))
 
 
 def _run(run: StudyRun) -> StudyResult:
