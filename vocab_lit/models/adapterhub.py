@@ -22,7 +22,7 @@ from .lazy_weights import input_weight
 from .madx import Adapter, MadX, check_name
 from .settings import AdapterConfig
 from .source import load_model
-from ..text.files import check_output, write_folder
+from ..text.files import check_output, read_json, write_folder
 from ..text.settings import first_line
 from ..tokens.load import load_tokenizer
 from ..tokens.pipeline import save_tokenizer
@@ -160,13 +160,7 @@ def _file_key(key: str, prefix: str, name: str) -> str:
 def _read_json(file: Path) -> dict:
     if not file.is_file():
         raise FileNotFoundError(f"{file.parent} has no {file.name}; give the folder of an adapter")
-    try:
-        facts = json.loads(file.read_text(encoding="utf-8"))
-    except (ValueError, RecursionError) as e:
-        raise ValueError(f"{file} is damaged: {e}") from None
-    if not isinstance(facts, dict):
-        raise ValueError(f"{file} is no JSON object")
-    return facts
+    return read_json(file)
 
 
 def _load(file: Path) -> object:

@@ -12,7 +12,7 @@ import shutil
 import time
 import warnings
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
@@ -257,20 +257,23 @@ def _alone(run: StudyRun, cell: GridCell) -> dict:  # the record, or key and err
         return _noted(run, cell, 0, "its process was killed twice, perhaps in want of memory")
 
 
-def _computed(run: StudyRun, cells: Sequence[GridCell]) -> Iterator[dict]:  # records, or keys and errors
+def _computed(
+    run: StudyRun,
+    waiting: dict[str, GridCell],  # by key; each is taken out when it is computed
+) -> Iterator[tuple[GridCell, dict]]:  # a cell and its record, or key and error
     "Compute cells in the study's processes; where one is killed, those that were under way are computed one by one."
-    waiting = {json.dumps(run.study.key(cell)): cell for cell in cells}
+    workers = run.store.workers
     while waiting:
         try:
-            for record in run.store.workers.run([partial(_compute, run, cell) for cell in waiting.values()], run.out):
-                del waiting[json.dumps(record["key"])]
-                yield record
+            for record in workers.run([partial(_compute, run, cell) for cell in waiting.values()], run.out):
+                yield waiting.pop(json.dumps(record["key"])), record
         except WorkerKilled as e:
             _remove_left_over(run.out)
-            under_way = list(waiting)[: run.store.workers.at_once(len(waiting))]
+            under_way = list(waiting)[: workers.at_once(len(waiting))]
             log.warning(f"{e}; computed again: {', '.join(str(waiting[name]) for name in under_way)}")
             for name in under_way:
-                yield _alone(run, waiting.pop(name))
+                cell = waiting.pop(name)
+                yield cell, _alone(run, cell)
 
 
 def _run(run: StudyRun) -> StudyResult:
@@ -281,8 +284,7 @@ def _run(run: StudyRun) -> StudyResult:
     seconds, failed, waiting = run.seconds(), {}, {json.dumps(study.key(cell)): cell for cell in to_do}
     log.info(f"time left: {in_words(time_left(_counted(to_do), seconds))}")
     worked = 0.0
-    for n, record in enumerate(_computed(run, to_do), 1):
-        cell = waiting.pop(json.dumps(record["key"]))
+    for n, (cell, record) in enumerate(_computed(run, waiting), 1):
         worked += record["seconds"]
         if "error" in record:
             failed[str(cell)] = record["error"]

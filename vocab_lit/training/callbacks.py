@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 log = logging.getLogger("vocab_lit")
 
 # %% auto #0
-__all__ = ['log', 'StageCallback', 'StopWithoutGain', 'SayWithoutGain', 'ProgressCallback', 'StartCheckpoint', 'StopWhenAsked',
-           'MetricsFile']
+__all__ = ['log', 'StageCallback', 'held_out_losses', 'StopWithoutGain', 'SayWithoutGain', 'ProgressCallback', 'StartCheckpoint',
+           'StopWhenAsked', 'MetricsFile']
 
 # %% ../../nbs/06_training/05_callbacks.ipynb #a36b6efb
 class StageCallback(TrainerCallback):
@@ -46,6 +46,11 @@ class StageCallback(TrainerCallback):
             layer.at(state.global_step, state.max_steps)
 
 
+def held_out_losses(state: TrainerState) -> dict[float, float]:  # by step
+    "The held-out losses of a run so far, also of what it did before it resumed."
+    return {entry["step"]: entry["eval_loss"] for entry in state.log_history if "eval_loss" in entry}
+
+
 class StopWithoutGain(TrainerCallback):
     "Stop where the held-out loss has not fallen for some steps, as the losses of the run say, before it resumed too."
 
@@ -56,8 +61,7 @@ class StopWithoutGain(TrainerCallback):
         self.on_evaluate(args, state, control)  # a run that stopped and was interrupted after that
 
     def on_evaluate(self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any) -> None:
-        losses = {entry["step"]: entry["eval_loss"] for entry in state.log_history if "eval_loss" in entry}
-        if losses:
+        if losses := held_out_losses(state):
             best = min(losses, key=losses.__getitem__)
             if state.global_step - best >= self.patience:
                 control.should_training_stop = True
@@ -67,7 +71,7 @@ class SayWithoutGain(TrainerCallback):
     "Warn at the end where no evaluation had a lower loss than the one before the first step."
 
     def on_train_end(self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any) -> None:
-        first, *others = [entry["eval_loss"] for entry in state.log_history if "eval_loss" in entry] or [0.0]
+        first, *others = held_out_losses(state).values() or [0.0]
         if others and not min(others) < first:
             change = f"the held-out loss was {first:.3f} before the first step, {others[-1]:.3f} at the end"
             log.warning(f"training has not helped: {change}; try a learning rate below {args.learning_rate:g}")

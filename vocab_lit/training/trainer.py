@@ -19,7 +19,7 @@ from transformers import TrainingArguments, default_data_collator
 from ..models.device import device_arguments, find_device
 from ..models.source import is_masked
 from ..text.errors import SettingError
-from .callbacks import StopWhenAsked
+from .callbacks import StopWhenAsked, held_out_losses
 from .checkpoints import CheckpointTrainer
 from .contexts import check_compiler
 from .fsdp import check_fsdp, reshard, shard
@@ -131,7 +131,7 @@ class LaptTrainer(CheckpointTrainer):
     def _misses_evaluation(self, step: int) -> bool:
         "Whether a run was stopped in the middle of the evaluation after a step."
         is_due = step % self.state.eval_steps == 0 or step == self.state.max_steps
-        return is_due and not any(e["step"] == step and "eval_loss" in e for e in self.state.log_history)
+        return is_due and step not in held_out_losses(self.state)
 
 # %% ../../nbs/06_training/05_trainer.ipynb #6b67cee1
 def _micro_batch(config: LaptConfig, world: int) -> int:
