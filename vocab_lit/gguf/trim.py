@@ -193,7 +193,8 @@ def trim_gguf(
     ----------
     Abdaoui et al. (2020), "Load What You Need: Smaller Versions of Multilingual BERT".
     """
-    check_text(files := list(map(str, text)))
+    files = [str(file) for file in text]
+    check_text(files)
     settings.check()
     check_new_gguf(out)
     with no_collection():
