@@ -75,6 +75,11 @@ class Tensor:
         "Bytes of all rows."
         return self.rows * self.row_bytes
 
+    @property
+    def by_row(self) -> Tensor:
+        "The tensor in two dimensions, of which the first stays."
+        return replace(self, shape=(self.shape[0], math.prod(self.shape[1:])))
+
 # %% ../../nbs/11_gguf/01_container.ipynb #2289d7e3
 class _Header:
     "A header that is read from its beginning; `ValueError` names the file where it promises more than there is."
@@ -319,7 +324,7 @@ class GgufFile:
         ids: np.ndarray,  # (rows,), ascending
     ) -> Iterator[bytes]:
         "The bytes of some rows of a tensor, in their order, some megabytes at a time."
-        tensor = self.tensors[name]
+        tensor = self.tensors[name].by_row
         together = max(1, _PIECE // tensor.row_bytes)
         with open(tensor.file, "rb") as f:
             for first in range(0, tensor.rows, together):
@@ -396,8 +401,7 @@ def some_rows(
 ) -> NewTensor:
     "A tensor with some of its rows, byte for byte."
     tensor = source.tensors[name]
-    columns = tensor.shape[-1]
-    return NewTensor(name, (len(ids), columns), tensor.type, lambda: source.row_pieces(name, ids))
+    return NewTensor(name, (len(ids), *tensor.shape[1:]), tensor.type, lambda: source.row_pieces(name, ids))
 
 
 def _string_bytes(text: str) -> bytes:
