@@ -32,6 +32,14 @@ class OneLine(typer.core.TyperCommand):
             raise typer.Exit(1) from None
 
 
+def named_texts(value: str) -> tuple[str, list[str]]:
+    "The name and the files of `--text`."
+    name, _, files = value.partition("=")
+    if missing := next((file for file in files.split(",") if not Path(file).is_file()), None):
+        raise ValueError(f"--text {value}: there is no file {missing!r}; give NAME=FILE,FILE")
+    return name, files.split(",")
+
+
 app = typer.Typer(add_completion=False, rich_markup_mode="markdown", pretty_exceptions_enable=False)
 
 
@@ -64,8 +72,16 @@ def bench(
     model: Annotated[
         list[str] | None,
         typer.Option(
-            help="Model folder or hub name whose tokenizer feed measures. May be repeated.",
-            show_default="tokenizers that are made, in four sizes",
+            help="Model folder or hub name whose tokenizer feed measures, or GGUF file of gguf. May be repeated.",
+            show_default="tokenizers that are made, in four sizes; a tiny GGUF file",
+        ),
+    ] = None,
+    text: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME=FILE,FILE",
+            help="Texts that gguf trims to, such as sw+en=swahili.txt,english.txt. May be repeated.",
+            show_default=False,
         ),
     ] = None,
     out: Annotated[
@@ -86,6 +102,8 @@ def bench(
 
     Example: `python -m benchmarks transplant --largest 2048 --rounds 1`
 
+    Example: `python -m benchmarks gguf --model gemma.gguf --text sw+en=swahili.txt,english.txt --rounds 5`
+
     Example: `python -m benchmarks feed --model FacebookAI/xlm-roberta-base --model models/my-gpt2`
     """
     if not parts:
@@ -93,7 +111,8 @@ def bench(
         print(json.dumps(rows, indent=1) if as_json else pd.DataFrame(rows).to_markdown(index=False))
         return
     out = out or (None if small else HOME / "bench.json")
-    options = dict(rounds=rounds, small=small, folder=folder, install=install, largest=largest, models=model or ())
+    named = dict(models=model or (), texts=dict(map(named_texts, text or ())))
+    options = dict(rounds=rounds, small=small, folder=folder, install=install, largest=largest) | named
     records = run_bench(parts, out, **options)
     print(json.dumps(records, indent=1) if as_json else report(records))
     for name in records:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from benchmarks import (
@@ -12,6 +12,7 @@ from benchmarks import (
     feed,
     focus,
     focus_process,
+    gguf_trim,
     gpu,
     lapt,
     load,
@@ -39,12 +40,13 @@ MODULES = (
     transplant,
     load,
     feed,
+    gguf_trim,
     gpu,
 )
 PARTS: dict[str, Part] = {module.PART.name: module.PART for module in MODULES}
 
 
-def _check_part(part: Part, small: bool, models: Sequence[str]) -> None:
+def _check_part(part: Part, small: bool, models: Sequence[str], texts: Mapping[str, Sequence[str]]) -> None:
     "`ValueError` where a part cannot be measured here."
     import torch
 
@@ -53,6 +55,9 @@ def _check_part(part: Part, small: bool, models: Sequence[str]) -> None:
     if models and not part.takes_models:
         taking = " and ".join(name for name, other in PARTS.items() if other.takes_models)
         raise ValueError(f"{part.name} measures what it makes; models are for {taking}")
+    if texts and not part.takes_texts:
+        taking = " and ".join(name for name, other in PARTS.items() if other.takes_texts)
+        raise ValueError(f"{part.name} measures on text that it makes; texts are for {taking}")
 
 
 def run_bench(
@@ -65,7 +70,7 @@ def run_bench(
         raise ValueError(f"no part {unknown[0]!r}; choose from {', '.join(PARTS)}, or all")
     chosen = [part for part in PARTS.values() if part.name in names or ("all" in names and not part.named)]
     for part in chosen:
-        _check_part(part, options.get("small", False), options.get("models", ()))
+        _check_part(part, options.get("small", False), options.get("models", ()), options.get("texts") or {})
     records = {}
     for part in chosen:
         records[part.name] = run_part(part, **options)

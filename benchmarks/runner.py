@@ -7,7 +7,7 @@ import functools
 import os
 import platform
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 from importlib.metadata import version
@@ -55,6 +55,7 @@ class Part:
     named: bool = False  # runs only when it is named
     gpu: bool = False
     takes_models: bool = False  # whether its cases can be those of models that are named
+    takes_texts: bool = False  # whether it reads texts that are named
 
     @property
     def sides(self) -> tuple[str, ...]:
@@ -126,20 +127,23 @@ def run_part(
     folder: str | Path = "_build/bench",  # where environments of other packages are
     install: bool = False,  # whether to make those that are missing
     largest: float = float("inf"),  # leave out larger sizes
-    models: Sequence[str] = (),  # folders or hub names, where the part takes them; none: its own
+    models: Sequence[str] = (),  # folders, hub names or files, where the part takes them; none: its own
+    texts: Mapping[str, Sequence[str]] | None = None,  # {name: files}, where the part takes them
 ) -> dict:  # environment, rounds, runs, checks
     "Measure one part."
     pythons = {peer: peer_python(peer, folder, install) for peer in part.peers}
     missing = [peer for peer, python in pythons.items() if not python]
     sizes = part.tiny if small else tuple(size for size in part.sizes if size <= largest)
+    given = dict(models=models) if models else {}
+    given |= dict(texts=texts) if texts else {}
     runs, checks = [], {}
     with tempfile.TemporaryDirectory() as place, tqdm(desc=part.name, unit=" runs") as bar:
-        for case in part.cases(Path(place), sizes, small, **(dict(models=models) if models else {})):
+        for case in part.cases(Path(place), sizes, small, **given):
             for n, side in turns(part, case, 1 if small else rounds, sizes, missing):
                 about = dict(case=case.name, series=case.series, size=case.size, side=side, round=n)
                 runs.append(_rounded(about | part.run(case, side, pythons, here=small)))
                 bar.update()
-            if part.compare and len(missing) < len(pythons):
+            if part.compare and (not part.peers or len(missing) < len(pythons)):
                 checks[case.name] = part.compare(Path(case.arguments["folder"]))
     return dict(environment=environment(), rounds=rounds, runs=runs, checks=checks)
 

@@ -400,3 +400,29 @@ def growth_curves(
         + ".",
         path,
     )
+
+
+def before_and_after(
+    df: pd.DataFrame,  # columns panel, case, side, value; a row for each run
+    path: str | Path | None = None,
+) -> Figure:
+    "Bars of medians for each case and side, a panel for each measure, with the numbers."
+    use_style()
+    medians = df.groupby(["panel", "case", "side"], sort=False, as_index=False).value.median()
+    panels, cases, sides = (list(dict.fromkeys(df[name])) for name in ("panel", "case", "side"))
+    height = 0.8 / len(sides)
+    size = (3.2 * len(panels) + 1, 0.7 * len(cases) + 1)
+    fig, axes = plt.subplots(1, len(panels), figsize=size, sharey=True, squeeze=False, layout="constrained")
+    for ax, panel in zip(axes[0], panels):
+        part = medians[medians.panel == panel].set_index(["case", "side"]).value
+        for i, (side, colour) in enumerate(zip(sides, PALETTE)):
+            values = [part.get((case, side), np.nan) for case in cases]
+            bars = ax.barh(np.arange(len(cases)) + i * height, values, 0.92 * height, color=colour, label=side)
+            ax.bar_label(bars, [f"{value:,.0f}" for value in values], padding=2, fontsize="small")
+        ax.set(title=panel, xlim=(0, 1.2 * part.max()))
+        ax.xaxis.set_visible(False)
+    axes[0][0].set_yticks(np.arange(len(cases)) + 0.4 - height / 2, cases)
+    axes[0][0].invert_yaxis()
+    fig.legend(*axes[0][0].get_legend_handles_labels(), loc="outside lower center", ncols=len(sides))
+    told = "; ".join(f"{panel}: {ranges(medians[medians.panel == panel], 'side')}" for panel in panels)
+    return described(fig, df, f"Bars by case, {' and '.join(sides)}. {told}.", path)

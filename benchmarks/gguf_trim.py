@@ -1,0 +1,168 @@
+"""A GGUF file trimmed to two languages, and what llama.cpp makes of it before and after."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator, Sequence
+from itertools import chain
+from pathlib import Path
+
+import numpy as np
+
+from benchmarks.claims import Claim, Value, checks
+from benchmarks.process import Meter
+from benchmarks.runner import Case, Part
+from vocab_lit.gguf.container import GgufFile
+from vocab_lit.gguf.llama_cpp import LlamaCpp
+from vocab_lit.gguf.tokens import tokens_of
+from vocab_lit.text.corpus import Lines, write_json
+from vocab_lit.text.phrasebook import lines
+
+SCRIPTS = ("sw", "en", "am", "ar", "zh", "hi", "ka", "ko", "ru", "te", "th")  # one language of each, two of the first
+N_PROMPTS, N_WORDS, N_TOKENS = 5, 5, 24  # greedy text: of so many prompts, words of each, tokens after them
+N_LINES = 400  # of each text
+TIMED = 64  # tokens that are generated for the speed
+
+
+def _measured(file: str | Path, prompt: str) -> dict[str, float]:
+    "Size of a file; memory and speed of llama.cpp with it, on one thread."
+    with LlamaCpp(file, context=512) as model:
+        speed = model.greedy(prompt, TIMED).tokens_per_second
+        resident = model.peak_bytes
+    return dict(file_mb=os.path.getsize(file) / 1e6, resident_mb=resident / 1e6, tokens_per_second=speed)
+
+
+def _result(folder: str | Path) -> Path:
+    return Path(folder, "trimmed.gguf")
+
+
+def as_it_is(meter: Meter, folder: str, model: str, texts: list[str], prompts: list[str]) -> dict[str, float]:
+    "The file before; nothing of ours works here."
+    with meter:
+        pass
+    return _measured(model, prompts[0])
+
+
+def trimmed(meter: Meter, folder: str, model: str, texts: list[str], prompts: list[str]) -> dict[str, float]:
+    "The file trimmed to the texts."
+    from vocab_lit.gguf.trim import trim_gguf
+
+    _result(folder).unlink(missing_ok=True)
+    with meter:
+        told = trim_gguf(model, texts, _result(folder))
+    return dict(tokens=told["sizes"][0]["after"]) | _measured(_result(folder), prompts[0])
+
+
+def _prompts(texts: Sequence[str]) -> list[str]:
+    "Beginnings of lines, of the texts in turns."
+    read = [[line for line in Lines(text) if len(line.split()) > 2 * N_WORDS] for text in texts]
+    chosen = [read[i % len(read)][-1 - i] for i in range(N_PROMPTS)]
+    return [" ".join(line.split()[:N_WORDS]) for line in chosen]
+
+
+def _tiny(place: Path) -> tuple[Path, dict[str, list[str]]]:
+    "A file of two layers with random weights, and texts of the phrasebook."
+    from benchmarks.tiny_gguf import llama_tokens, write_tiny
+
+    texts = {}
+    for code in ("sw", "en"):
+        texts[code] = place / f"{code}.txt"
+        texts[code].write_text("\n".join(lines(code, 40, seed=0)), encoding="utf-8")
+    return write_tiny(place / "tiny.gguf", llama_tokens()), {"sw+en": list(map(str, texts.values()))}
+
+
+def gguf_cases(
+    place: Path,
+    sizes: tuple,
+    small: bool,
+    models: Sequence[str] = (),  # GGUF files; none: a tiny one
+    texts: dict[str, list[str]] | None = None,  # {name of a pair of languages: files}
+) -> Iterator[Case]:
+    "Each file for each pair of languages."
+    if models and not texts:
+        raise ValueError("gguf needs --text, such as sw+en=swahili.txt,english.txt")
+    if not models:
+        tiny, texts = _tiny(place)
+        models = [str(tiny)]
+    for model in models:
+        for name, files in (texts or {}).items():
+            folder = place / f"{Path(model).stem}-{name}"
+            folder.mkdir()
+            given = dict(folder=str(folder), model=str(model), texts=files, prompts=_prompts(files))
+            write_json(given, folder / "case.json")
+            yield Case(f"{Path(model).stem}, {name}", given)
+
+
+def _judged_lines(texts: Sequence[str]) -> list[str]:
+    "Lines of the texts and in ten scripts."
+    return [*chain.from_iterable(list(Lines(text))[:N_LINES] for text in texts)] + [
+        line for code in SCRIPTS for line in lines(code, 80, seed=3)
+    ]
+
+
+def compare_in_llama_cpp(folder: Path) -> dict[str, int]:
+    "What llama.cpp says of both files: equal ids, and equal greedy text."
+    from vocab_lit.gguf.tokenizer import read_tokenizer
+
+    given = json.loads((folder / "case.json").read_text(encoding="utf-8"))
+    model, prompts, judged = given["model"], given["prompts"], _judged_lines(given["texts"])
+    with LlamaCpp(model) as before:
+        ids_before, texts_before = before.ids(judged), [before.greedy(p, N_TOKENS).text for p in prompts]
+    with LlamaCpp(_result(folder)) as after:
+        ids_after, texts_after = after.ids(judged), [after.greedy(p, N_TOKENS).text for p in prompts]
+    small = GgufFile(_result(folder))
+    tokens, kept = tokens_of(GgufFile(model)), {token: id for id, token in enumerate(tokens_of(small))}
+    moved = [[kept.get(tokens[id], -1) for id in row] for row in ids_before]
+    whole = [-1 not in row for row in moved]
+    ours = read_tokenizer(small)(judged, add_special_tokens=False)["input_ids"]
+    return {
+        "lines": len(judged),
+        "lines all of whose tokens stay": sum(whole),
+        "of these with other ids": sum(a != b for a, b, same in zip(moved, ids_after, whole) if same),
+        "lines with other ids than in transformers": sum(a != b for a, b in zip(ours, ids_after)),
+        f"greedy text equal, of {len(prompts)}": sum(a == b for a, b in zip(texts_before, texts_after)),
+    }
+
+
+def _most(measure: str) -> Value:
+    "The largest value of all cases, round by round."
+    return lambda runs: np.max([runs.values(measure, case=case) for case in runs.cases()], 0)
+
+
+def _least_gain(measure: str, power: int) -> Value:
+    "Before over after, or with the power -1 after over before, the smallest of all cases, round by round."
+    return lambda runs: np.min([runs.ratio(measure, "as it is", case) ** power for case in runs.cases()], 0)
+
+
+CLAIMS = (
+    Claim("CPU seconds of trimming, the most of all files", _most("cpu_seconds"), high=6),
+    Claim("memory of trimming in MB, the most of all files", _most("peak_mb"), high=400),
+    Claim("lines all of whose tokens stay with other ids in llama.cpp", checks("of these with other ids"), high=0),
+    Claim(
+        "lines with other ids in llama.cpp than in transformers",
+        checks("lines with other ids than in transformers"),
+        high=0,
+    ),
+    Claim("memory of llama.cpp, before / after, the least of all files", _least_gain("resident_mb", 1), low=1),
+    Claim("tokens a second, after / before, the least of all files", _least_gain("tokens_per_second", -1), low=1),
+)
+PART = Part(
+    "gguf",
+    "a GGUF file trimmed to two languages: size, memory and speed in llama.cpp, and equal ids and text",
+    3,
+    "tokens",
+    {"vocab_lit": trimmed, "as it is": as_it_is},
+    gguf_cases,
+    claims=CLAIMS,
+    compare=compare_in_llama_cpp,
+    facts=dict(
+        tokens="tokens left",
+        file_mb="MB of the file",
+        resident_mb="MB in llama.cpp",
+        tokens_per_second="tokens a second",
+    ),
+    named=True,
+    takes_models=True,
+    takes_texts=True,
+)
