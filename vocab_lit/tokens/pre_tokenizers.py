@@ -48,7 +48,9 @@ _SYMBOLS = r"""[!"#$%&'()*+,\-./:;<=>?@\[\\\]^_`{|}~]"""
 _APART = rf"{_SYMBOLS}[A-Za-z]+|[^\r\n\p{{L}}\p{{P}}\p{{S}}]?{_LETTERS_AND_MARKS}| ?[\p{{P}}\p{{S}}]+"
 _DEEPSEEK = rf"{_APART}[\r\n]*|{_BLANKS}"
 _SENTENCE = r" ?[^(\s|.,!?…。，、।۔،)]+"
-_ASIAN = "[一-鿿㐀-䶿豈-﫿぀-ゟ゠-ヿ･-ﾟ⼀-⿟เ-๿຀-໿ក-៿က-႟ꩠ-ꩿꧠ-꧿가-힯ᄀ-ᇿ]+"
+_ASIAN = (  # Chinese, Japanese, Thai, Lao, Khmer, Burmese, Korean, and all from U+8C48 on, as llama.cpp has it
+    "[一-鿿㐀-䶿\u8c48-\ufaff぀-ゟ゠-ヿ･-ﾟ⼀-⿟เ-๿຀-໿ក-៿က-႟ꩠ-ꩿꧠ-꧿가-힯ᄀ-ᇿ]+"
+)
 _YOUTU = f"[가-힣ㄱ-ㆎ]+|[！…“”‘’—：；，、-〿︰-﹏]+|[ㄅ-ㄯ]+|{_EAST_ASIAN}"
 _UNCASED = _words(_THREE, "", f"{_LETTERS_AND_MARKS}{_ENDING}?", _OTHERS_OR_SLASH)
 _QWEN35 = _words(_ONE, word=_LETTERS_AND_MARKS, others=r" ?[^\s\p{L}\p{M}\p{N}]+[\r\n]*")
