@@ -35,7 +35,7 @@ from ..text.corpus import Lines
 from ..text.files import check_output, check_text
 from ..text.scripts import script_of
 from ..tokens.settings import TrimSettings
-from ..tokens.trim import Parts, about_trimmed, chosen_tokens, count_tokens
+from ..tokens.trim import Parts, about_trimmed, chosen_tokens
 from ..tokens.vocab import Dialect, no_collection, read_token
 
 if TYPE_CHECKING:
@@ -112,7 +112,7 @@ class GgufParts(Parts):
 
     def count(self, lines: Iterable[str]) -> np.ndarray:  # (tokens,) int64, by id
         "Count the tokens of a text."
-        return self.scored.count(lines) if self.name == "llama" else count_tokens(self.tokenizer, lines)
+        return self.scored.count(lines) if self.name == "llama" else super().count(lines)
 
     def merges_among(self, kept: np.ndarray) -> list[str]:
         "The merges between some of the tokens, as the file writes them."
