@@ -380,7 +380,7 @@ def without_unused(
     "Take out tokens of the source that a text never uses."
     parts, source_ids = Parts(built.tokenizer), np.asarray(built.source_ids)
     size = np.count_nonzero(source_ids >= 0)
-    counts = count_tokens(built.tokenizer, lines)
+    counts = count_tokens(built.tokenizer, lines, size=parts.size)
     kept = kept_in_any_case(parts, "all", counts)
     added = np.flatnonzero(source_ids < 0).tolist()
     kept = kept.union(*(parts.needs(id) for id in [*added, *np.flatnonzero(counts).tolist()]))

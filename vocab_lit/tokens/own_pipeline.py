@@ -37,7 +37,6 @@ from vocab_lit.tokens.vocab import (
     backend_of,
     is_reserved,
     read_dialect,
-    read_pipeline,
     read_settings,
 )
 
@@ -129,8 +128,7 @@ def _alphabet(lines: TrainingText, splits: PreTokenizer, wanted: _Wanted) -> lis
         return sorted(pre_tokenizers.ByteLevel.alphabet())
     counts = Counter()
     for line in lines:
-        for part, _ in splits.pre_tokenize_str(wanted.normalised(line)):
-            counts.update(part)
+        counts.update("".join(part for part, _ in splits.pre_tokenize_str(wanted.normalised(line))))
     return sorted(covered_characters(counts, wanted.character_coverage))
 
 
@@ -232,7 +230,7 @@ def train_in_own_pipeline(
 ) -> PreTrainedTokenizerFast:
     "Train a vocabulary for the source's own pipeline; `ValueError` where the text cannot fill it."
     text = TrainingText(lines, "tokenizer", template_lines(source), _LEAST_COPIES)
-    pipeline = read_pipeline(source)
+    pipeline = read_settings(source, with_pieces=True)
     dialect = read_dialect(pipeline)
     first, last = _kept_tokens(source, pipeline, keep_reserved)
     first += FALLBACK_PIECES * dialect.byte_fallback

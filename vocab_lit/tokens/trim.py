@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from tqdm.auto import tqdm
 
+from ..text.collection import no_collection
 from ..text.errors import SettingError
 from vocab_lit.tokens.pipeline import (
     Built,
@@ -32,7 +33,6 @@ from vocab_lit.tokens.vocab import (
     check_ids,
     components,
     ids_of_lines,
-    no_collection,
     read_dialect,
     read_pipeline,
 )
@@ -67,7 +67,7 @@ class Parts:
         self.ids: dict[str, int] = {piece: i for i, (piece, _) in enumerate(vocab)} if listed else vocab
         added = sorted(self.pipeline["added_tokens"], key=lambda a: a["id"])
         self.last = {a["content"]: a["id"] for a in added if a["content"] not in self.ids}  # that the model lacks
-        check_ids(tokenizer.get_vocab())
+        check_ids(self.ids | {a["content"]: a["id"] for a in added})
         self._check_model()
         self.size = 1 + max([*self.ids.values(), *self.last.values()])
 
@@ -101,13 +101,6 @@ class Parts:
         if ends:
             symbols[-1] += d.end
         return symbols
-
-    @cached_property
-    def merges(self) -> np.ndarray:  # (merges, 3), -1 for what is no token
-        "The ids of the two pieces of each merge, and of the piece that they make."
-        pairs = self.model["merges"]
-        made = (self.ids.get(piece, -1) for a, b in pairs for piece in (a, b, self.joined(a, b)))
-        return np.fromiter(made, np.int64, 3 * len(pairs)).reshape(-1, 3)
 
     @cached_property
     def ranks(self) -> dict[tuple[str, str], int]:
@@ -239,9 +232,10 @@ def count_tokens(
     tokenizer: PreTrainedTokenizerBase,
     lines: Iterable[str],  # read once, some at a time
     batch: int = 1000,  # lines tokenized at a time
+    size: int | None = None,  # ids that there are; None: as many as the tokenizer says
 ) -> np.ndarray:  # (tokens,) int64, by id
     "Count the tokens of a text."
-    counts = np.zeros(max(tokenizer.get_vocab().values()) + 1, np.int64)
+    counts = np.zeros(size or max(tokenizer.get_vocab().values()) + 1, np.int64)
     read = tqdm(lines, desc="tokens", unit=" lines", delay=2, leave=False)
     by_word = _divides_at_spaces(backend_of(tokenizer))
     weighted = iter(_counted_words(read) if by_word else zip(read, repeat(1)))
@@ -276,8 +270,8 @@ def keep_tokens(
 ) -> tuple[dict[str, Any], list[int]]:  # the pipeline, and of each of its tokens the id before
     "A tokenizer's pipeline with some of its tokens, in the order of their ids, and all added tokens."
     model = parts.model
-    pieces = [piece for piece in sorted(parts.ids, key=parts.ids.__getitem__) if parts.ids[piece] in kept]
-    ids = [parts.ids[piece] for piece in pieces]
+    ids = sorted(parts.pieces.keys() & kept)
+    pieces = [parts.pieces[id] for id in ids]
     made: dict[str, Any]
     if isinstance(model["vocab"], list):
         made = dict(vocab=[model["vocab"][id] for id in ids])
@@ -285,8 +279,9 @@ def keep_tokens(
     else:
         made = dict(vocab={piece: i for i, piece in enumerate(pieces)})
     if parts.dialect.model == "BPE":
-        left = np.isin(parts.merges, ids).all(1)
-        made["merges"] = [model["merges"][rank] for rank in np.flatnonzero(left)]
+        there = set(pieces)
+        pairs = (pair for pair in model["merges"] if pair[0] in there and pair[1] in there)
+        made["merges"] = [pair for pair in pairs if parts.joined(*pair) in there]
     return with_vocabulary(parts.pipeline, made, list(parts.last)), ids + list(parts.last.values())
 
 
@@ -363,7 +358,7 @@ def trim(
     """
     settings.check()
     parts = Parts(source)
-    counts = {name: count_tokens(source, lines) for name, lines in texts.items()}
+    counts = {name: count_tokens(source, lines, size=parts.size) for name, lines in texts.items()}
     in_text = _in_text(parts, counts)
     kept = kept_in_any_case(parts, settings.characters, np.add.reduce([*in_text.values()]))
     always = len(kept)
