@@ -28,7 +28,7 @@ from vocab_lit.tokens.pipeline import (
 from .settings import TrimSettings
 from vocab_lit.tokens.vocab import (
     BYTES,
-    FALLBACK,
+    FALLBACK_PIECES,
     backend_of,
     check_ids,
     components,
@@ -115,14 +115,14 @@ class Parts:
         "The pieces that come up while merges build a piece, itself included."
         parts = self.symbols(piece)
         made = {piece, *parts}
-        while len(parts) > 1:
-            ranks = [self.ranks.get(pair, math.inf) for pair in zip(parts, parts[1:])]
-            first = min(ranks)
-            if first == math.inf:
-                break  # a word that is looked up whole
+        ranks = [self.ranks.get(pair, math.inf) for pair in zip(parts, parts[1:])]
+        while ranks and (first := min(ranks)) < math.inf:  # otherwise a word that is looked up whole
             at = ranks.index(first)
             parts[at : at + 2] = [self.joined(parts[at], parts[at + 1])]
             made.add(parts[at])
+            del ranks[at]
+            for i in range(max(at - 1, 0), min(at + 1, len(ranks))):
+                ranks[i] = self.ranks.get((parts[i], parts[i + 1]), math.inf)
         return made
 
     def needs(self, id: int) -> set[int]:
@@ -154,7 +154,7 @@ def _byte_ids(parts: Parts) -> set[int]:
     "The tokens of single bytes."
     if parts.dialect.byte_level:
         return {id for piece, id in parts.ids.items() if len(parts.symbols(piece)) == 1 and piece[0] in BYTES}
-    return {id for piece, id in parts.ids.items() if FALLBACK.fullmatch(piece)}
+    return {parts.ids[piece] for piece in FALLBACK_PIECES if piece in parts.ids}
 
 
 def _character_ids(parts: Parts, used: set[str]) -> set[int]:
