@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
 
 # %% auto #0
-__all__ = ['Parts', 'kept_in_any_case', 'count_tokens', 'covering', 'keep_tokens', 'trim']
+__all__ = ['Parts', 'kept_in_any_case', 'count_tokens', 'covering', 'keep_tokens', 'chosen_tokens', 'about_trimmed', 'trim']
 
 # %% ../../nbs/02_tokens/08_trim.ipynb #0fd0e424
 class Parts:
@@ -107,6 +107,12 @@ class Parts:
         "The place in the table of merges of each two pieces."
         return {(a, b): rank for rank, (a, b) in enumerate(self.model["merges"])}
 
+    def merges_among(self, ids: Iterable[int]) -> list[int]:
+        "The places of those merges that have both pieces and what they make among some tokens."
+        there = {self.pieces[id] for id in ids if id in self.pieces}
+        pairs = ((rank, pair) for rank, pair in enumerate(self.model["merges"]) if there.issuperset(pair))
+        return [rank for rank, pair in pairs if self.joined(*pair) in there]
+
     def joined(self, a: str, b: str) -> str:
         "The piece that the merge of two pieces makes."
         return a + b.removeprefix(self.dialect.continuation)
@@ -136,36 +142,40 @@ class Parts:
         "The model's piece of each id; added tokens have none."
         return {i: piece for piece, i in self.ids.items()}
 
+    @cached_property
+    def special(self) -> set[int]:
+        "The ids of added tokens, and of those that the tokenizer needs."
+        model = needed_tokens(self.tokenizer, self.pipeline) & self.ids.keys()
+        added = {a["id"] for a in self.pipeline["added_tokens"]}
+        return added | {self.ids[piece] for piece in model} | set(self.last.values())
+
+    @property
+    def template(self) -> set[int]:
+        "The tokens that the words of a chat template are divided into, and those that they are built from."
+        ids = ids_of_lines(self.tokenizer, template_lines(self.tokenizer))
+        return set().union(*(self.needs(id) for row in ids for id in row))
+
+    @property
+    def bytes(self) -> set[int]:
+        "The tokens of single bytes."
+        if self.dialect.byte_level:
+            return {id for piece, id in self.ids.items() if len(self.symbols(piece)) == 1 and piece[0] in BYTES}
+        return {self.ids[piece] for piece in FALLBACK_PIECES if piece in self.ids}
+
+    @property
+    def scores(self) -> list[float]:
+        "The scores of a Unigram model, by id."
+        return [score for _, score in self.model["vocab"]]
+
 # %% ../../nbs/02_tokens/08_trim.ipynb #bd10a3f9
-def _special_ids(parts: Parts) -> set[int]:
-    "Added tokens, and those that the tokenizer needs."
-    model = needed_tokens(parts.tokenizer, parts.pipeline) & parts.ids.keys()
-    added = {a["id"] for a in parts.pipeline["added_tokens"]}
-    return added | {parts.ids[piece] for piece in model} | set(parts.last.values())
-
-
-def _template_ids(parts: Parts) -> set[int]:
-    "The tokens that the words of a chat template are divided into, and those that they are built from."
-    ids = ids_of_lines(parts.tokenizer, template_lines(parts.tokenizer))
-    return set().union(*(parts.needs(id) for row in ids for id in row))
-
-
-def _byte_ids(parts: Parts) -> set[int]:
-    "The tokens of single bytes."
-    if parts.dialect.byte_level:
-        return {id for piece, id in parts.ids.items() if len(parts.symbols(piece)) == 1 and piece[0] in BYTES}
-    return {parts.ids[piece] for piece in FALLBACK_PIECES if piece in parts.ids}
-
-
 def _character_ids(parts: Parts, used: set[str]) -> set[int]:
     "Single characters among the symbols of some pieces, and those pieces that have a character that is no token."
     symbols = set().union(*map(parts.symbols, used))
     ids = {parts.ids[symbol] for symbol in symbols & parts.ids.keys()}
     missing = symbols - parts.ids.keys()
     if missing:
-        special = _special_ids(parts)
         alone = [parts.ids[piece] for piece in used if not missing.isdisjoint(parts.symbols(piece))]
-        ids |= set().union(*(parts.needs(id) for id in alone if id not in special))
+        ids |= set().union(*(parts.needs(id) for id in alone if id not in parts.special))
     return ids
 
 
@@ -175,12 +185,11 @@ def kept_in_any_case(
     counts: np.ndarray,  # (tokens,) of each in the texts
 ) -> set[int]:
     "The ids of what stays whatever else does."
-    kept = _special_ids(parts) | _template_ids(parts)
+    kept = parts.special | parts.template
     if parts.dialect.model == "Unigram":
-        scores = [score for _, score in parts.model["vocab"]]
-        kept.add(scores.index(min(scores)))
+        kept.add(parts.scores.index(min(parts.scores)))
     if parts.spells_bytes:
-        return kept | _byte_ids(parts)
+        return kept | parts.bytes
     if characters == "none":
         return kept
     if characters == "all":
@@ -279,15 +288,13 @@ def keep_tokens(
     else:
         made = dict(vocab={piece: i for i, piece in enumerate(pieces)})
     if parts.dialect.model == "BPE":
-        there = set(pieces)
-        pairs = (pair for pair in model["merges"] if pair[0] in there and pair[1] in there)
-        made["merges"] = [pair for pair in pairs if parts.joined(*pair) in there]
+        made["merges"] = [model["merges"][rank] for rank in parts.merges_among(ids)]
     return with_vocabulary(parts.pipeline, made, list(parts.last)), ids + list(parts.last.values())
 
 
 def _in_text(parts: Parts, counts: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
     "The counts without those of special and unknown tokens; `ValueError` where nothing is left of a text."
-    special, ordinary = list(_special_ids(parts)), {}
+    special, ordinary = list(parts.special), {}
     mark = [parts.ids[parts.dialect.mark]] if parts.dialect.mark in parts.ids else []  # stands before any word
     for name, all_counts in counts.items():
         ordinary[name] = all_counts.copy()
@@ -308,6 +315,30 @@ def _check_room(parts: Parts, always: int, settings: TrimSettings) -> None:
         fewer = " or give --characters none" if settings.characters != "none" and not parts.spells_bytes else ""
         problem = f"{_always_kept(parts)} alone are {always:,}; ask for more{fewer}"
         raise SettingError("vocab_size", f" {settings.vocab_size:,}: {problem}")
+
+
+def chosen_tokens(
+    parts: Parts,
+    counts: Mapping[str, np.ndarray],  # {text: (tokens,) of each}
+    settings: TrimSettings,
+) -> tuple[set[int], int]:  # the ids that stay, and how many of them do so whatever the texts need
+    "What trimming keeps of a vocabulary; errors as for `trim`."
+    in_text = _in_text(parts, counts)
+    kept = kept_in_any_case(parts, settings.characters, np.add.reduce([*in_text.values()]))
+    always = len(kept)
+    _check_room(parts, always, settings)
+    most = settings.vocab_size or parts.size
+    for id in _wanted(in_text, settings):
+        needed = parts.needs(id) - kept
+        if len(kept) + len(needed) <= most:
+            kept |= needed
+    return kept, always
+
+
+def about_trimmed(parts: Parts, kept: int, always: int) -> str:
+    "A line on what trimming kept."
+    needed = f"{kept - always:,} that the texts need, and {always:,} {_always_kept(parts)}, which always stay"
+    return f"{parts.size:,} tokens are trimmed to {kept:,}: {needed}"
 
 
 @no_collection()
@@ -359,16 +390,6 @@ def trim(
     settings.check()
     parts = Parts(source)
     counts = {name: count_tokens(source, lines, size=parts.size) for name, lines in texts.items()}
-    in_text = _in_text(parts, counts)
-    kept = kept_in_any_case(parts, settings.characters, np.add.reduce([*in_text.values()]))
-    always = len(kept)
-    _check_room(parts, always, settings)
-    most = settings.vocab_size or parts.size
-    for id in _wanted(in_text, settings):
-        needed = parts.needs(id) - kept
-        if len(kept) + len(needed) <= most:
-            kept |= needed
+    kept, always = chosen_tokens(parts, counts, settings)
     pipeline, ids = keep_tokens(parts, kept)
-    needed = f"{len(ids) - always:,} that the texts need, and {always:,} {_always_kept(parts)}, which always stay"
-    about = f"{parts.size:,} tokens are trimmed to {len(ids):,}: {needed}"
-    return Built(with_pipeline(source, pipeline), about, np.array(ids), counts)
+    return Built(with_pipeline(source, pipeline), about_trimmed(parts, len(ids), always), np.array(ids), counts)
