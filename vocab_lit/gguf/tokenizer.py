@@ -300,7 +300,7 @@ def read_tokenizer(
     cleans = t.model == "bert" or (t.model == "gpt2" and t.pre in CLEAN_SPACES)
     with scratch_folder() as folder:
         path = Path(folder, "tokenizer.json")
-        path.write_text(json.dumps(whole | _PIPELINES[t.model](t)), encoding="utf-8")
+        path.write_text(json.dumps(whole | _PIPELINES[t.model](t)), encoding="utf-8", newline="\n")
         made = PreTrainedTokenizerFast(
             tokenizer_file=str(path),
             clean_up_tokenization_spaces=cleans,

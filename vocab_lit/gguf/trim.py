@@ -35,7 +35,7 @@ from ..text.corpus import Lines
 from ..text.files import check_output, check_text
 from ..text.scripts import script_of
 from ..tokens.settings import TrimSettings
-from ..tokens.trim import Parts, about_trimmed, chosen_tokens, count_tokens
+from ..tokens.trim import Parts, about_trimmed, chosen_tokens
 from ..tokens.vocab import Dialect, no_collection, read_token
 
 if TYPE_CHECKING:
@@ -112,12 +112,12 @@ class GgufParts(Parts):
 
     def count(self, lines: Iterable[str]) -> np.ndarray:  # (tokens,) int64, by id
         "Count the tokens of a text."
-        return self.scored.count(lines) if self.name == "llama" else count_tokens(self.tokenizer, lines)
+        return self.scored.count(lines) if self.name == "llama" else super().count(lines)
 
-    def merges_among(self, kept: np.ndarray) -> list[str]:
+    def written_merges(self, kept: np.ndarray) -> list[str]:
         "The merges between some of the tokens, as the file writes them."
         written = self.file.get("tokenizer.ggml.merges", [])
-        return [written[rank] for rank in np.flatnonzero(np.isin(self.merges, kept).all(1)).tolist()]
+        return [written[rank] for rank in self.merges_among(kept.tolist())]
 
 # %% ../../nbs/11_gguf/06_trim.ipynb #c4e69e4f
 _SAMPLE = 2000  # lines of each text by which tokenizers are compared
@@ -204,7 +204,7 @@ def trim_gguf(
         chosen, always = chosen_tokens(parts, counts, settings)
         kept = np.array(sorted(chosen))
         log.info(about_trimmed(parts, len(kept), always))
-        fields = with_tokens(file, kept, parts.merges_among(kept) if parts.model["merges"] else None)
+        fields = with_tokens(file, kept, parts.written_merges(kept) if parts.model["merges"] else None)
         note = dict(made_by="vocab-lit trim", source=file.path.name, trimmed_from=parts.size, text=files)
         fields["vocab_lit.note"] = text_field(json.dumps(note, ensure_ascii=False))
         tensors = [some_rows(file, name, kept) if name in tables else same_tensor(file, name) for name in file.tensors]
