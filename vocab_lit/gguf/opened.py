@@ -12,7 +12,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .container import Field, GgufFile, same_tensor, write_gguf
+from .container import Field, GgufFile, parts_of, same_tensor, write_gguf
 from .tokenizer import GgufTokens, read_tokenizer
 from .tokens import tokens_of
 from ..text.corpus import write_json
@@ -86,8 +86,9 @@ def cache_folder() -> Path:
 
 
 def _digest(file: GgufFile) -> str:
-    "What tells files apart without reading them whole: path, size, time and metadata."
-    facts = [str(file.path.resolve()), file.bytes, file.path.stat().st_mtime_ns, sorted(file.tensors)]
+    "What tells files apart without reading them whole: the path, size and time of each part."
+    parts = [part.resolve() for part in parts_of(file.path)]
+    facts = [(str(part), part.stat().st_size, part.stat().st_mtime_ns) for part in parts]
     return hashlib.sha256(json.dumps(facts).encode()).hexdigest()[:12]
 
 
