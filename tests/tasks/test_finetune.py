@@ -336,11 +336,15 @@ def test_asked_to_stop_while_it_is_scored_a_run_stops_at_once_and_resumed_it_mak
     whole = fit(mini, short, 0)
     with tempfile.TemporaryDirectory() as place:
         # resumed, it begins with the two batches of the evaluation that was broken off
-        for nth, at in ((1, "after step 2 of 6, seed 0"), (3, "after step 4 of 6, seed 0"), (5, "before seed 0 is tested")):
+        for nth, at, left in (
+            (1, "after step 2 of 6, seed 0", "checkpoint-2"),
+            (3, "after step 4 of 6, seed 0", "checkpoint-4"),
+            (5, "before seed 0 is tested", "ended"),
+        ):
             signalled.nth, signalled.left, stop = nth, 0, StopWhenAsked()
             with stop.listening(), pytest.raises(RunStopped, match=f"SIGTERM: stopped {at}"):
                 fit(mini, short, 0, folder=place, stop=stop)
-            assert not signalled.left and not any(p.suffix == ".part" for p in Path(place).iterdir())
+            assert not signalled.left and Path(place, left).is_dir()
         signalled.nth = 0
         resumed = fit(mini, short, 0, folder=place, stop=StopWhenAsked())
     assert (resumed.scores, resumed.best_epoch) == (whole.scores, whole.best_epoch)
