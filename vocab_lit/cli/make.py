@@ -17,7 +17,9 @@ from vocab_lit.cli.options import (
     Field,
     Language,
     ModelName,
+    ModelOrGguf,
     NewFolder,
+    NewPlace,
     PushToHub,
     RunText,
     SetupFile,
@@ -27,7 +29,7 @@ from vocab_lit.cli.options import (
 from .planned import show_plan, upload_if_named, upload_to
 from ..methods.factoring import Factoring
 from ..methods.settings import InitSettings, TransplantSettings
-from ..models.settings import check_model_path
+from ..models.settings import check_model_path, is_gguf
 from ..text.files import check_output, check_text
 from ..text.reader import in_languages
 from ..text.settings import LARGEST_SEED, SettingError
@@ -114,6 +116,29 @@ def _show_trimmed(told: dict) -> None:
     show(lost[:12], "tokens that are gone, by script (ISO 15924)")
 
 
+def _check_out(model: str, out: Path) -> bool:
+    "Whether a model is a GGUF file, as the result then is one; `ValueError` where the result cannot have its name."
+    if is_gguf(model):
+        from vocab_lit.gguf.trim import check_new_gguf
+
+        check_new_gguf(out)
+        return True
+    check_output(out)
+    if is_gguf(out):
+        hint = "give another name, or trim the GGUF file"
+        raise SettingError("out", f" {out}: the result of a model's folder is a folder; {hint}")
+    return False
+
+
+def _check_no_upload(push_to_hub: str | None, out: Path) -> None:
+    "`SettingError` where a GGUF file is to be uploaded."
+    if push_to_hub:
+        hint = f"upload it by `hf upload {push_to_hub} {out.name}`"
+        raise SettingError(
+            "push_to_hub", f" {push_to_hub}: folders are uploaded, and the result is a GGUF file; {hint}"
+        )
+
+
 def _text_trimmed(row: dict) -> dict[str, str]:
     "What trimming did to a text."
     return dict(
@@ -127,9 +152,9 @@ def _text_trimmed(row: dict) -> dict[str, str]:
 @commands.command("trim")
 @with_settings
 def trim_(
-    model: ModelName,
+    model: ModelOrGguf,
     text: RunText,
-    out: NewFolder,
+    out: NewPlace,
     trim: TrimSettings,
     languages: Annotated[
         str,
@@ -151,20 +176,31 @@ def trim_(
     all kept the model computes what it did before, from a fraction of the embeddings. Other text is spelled with
     smaller tokens. Nothing has to be trained.
 
+    Of a GGUF file the result is a GGUF file, for llama.cpp and Ollama: rows of embeddings are taken as they are,
+    whatever their quantisation, and all other tensors byte for byte.
+
     Example: `vocab-lit trim xlm-roberta-base --text swahili.txt --text english.txt --out xlmr-sw-en`
 
     Example: `vocab-lit trim xlm-roberta-base --text 'text/{language}.txt' --languages sw,en --out xlmr-sw-en`
+
+    Example: `vocab-lit trim gemma-3-Q4_K_M.gguf --text swahili.txt --text english.txt --out gemma-sw-en.gguf`
     """
     trim.check()
-    check_output(out)
-    check_model_path(model)
+    of_file = _check_out(model, out)
+    if of_file:
+        _check_no_upload(push_to_hub, out)
+    else:
+        check_model_path(model)
     chosen = languages or language * any("{language}" in name for name in text)  # a setup names one
     text = in_languages(text, _codes(chosen) if chosen else [])
     check_text(text)
     push_to_hub = upload_to(push_to_hub)
-    from vocab_lit.models.pipeline import trim_files
+    if of_file:
+        from vocab_lit.gguf.trim import trim_gguf as trim_model
+    else:
+        from vocab_lit.models.pipeline import trim_files as trim_model
 
-    told = trim_files(model, text, out, trim, language)
+    told = trim_model(model, text, out, trim, language)
     tell_json(told) if as_json else _show_trimmed(told)
     upload_if_named(out, push_to_hub)
 
