@@ -118,10 +118,10 @@ class GgufParts(Parts):
             return self.scored.count(with_progress(lines))
         return count_tokens(self.tokenizer, lines)
 
-    def merges_among(self, kept: np.ndarray) -> list[str]:
+    def written_merges(self, kept: np.ndarray) -> list[str]:
         "The merges between some of the tokens, as the file writes them."
         written = self.file.get("tokenizer.ggml.merges", [])
-        return [written[rank] for rank in np.flatnonzero(np.isin(self.merges, kept).all(1)).tolist()]
+        return [written[rank] for rank in self.merges_among(kept.tolist())]
 
 # %% ../../nbs/11_gguf/06_trim.ipynb #c4e69e4f
 _SAMPLE = 2000  # lines of each text by which tokenizers are compared
@@ -211,7 +211,7 @@ def trim_gguf(
         chosen, always = chosen_tokens(parts, counts, settings)
         kept = np.array(sorted(chosen))
         log.info(about_trimmed(parts, len(kept), always))
-        fields = with_tokens(file, kept, parts.merges_among(kept) if parts.model["merges"] else None)
+        fields = with_tokens(file, kept, parts.written_merges(kept) if parts.model["merges"] else None)
         note = dict(made_by="vocab-lit trim", source=file.path.name, trimmed_from=parts.size, text=files)
         fields["vocab_lit.note"] = text_field(json.dumps(note, ensure_ascii=False))
         if language:
