@@ -58,9 +58,11 @@ def test_a_vocabulary_is_trimmed_to_texts_or_refused_in_one_line_with_nothing_wr
 
 @pytest.mark.cell('nbs/10_cli/06_make.ipynb', 'cell "a GGUF file is trimmed to a GGUF file without torch, and what cannot be is told before anything is read" (9744b774)')
 def test_a_gguf_file_is_trimmed_to_a_gguf_file_without_torch_and_what_cannot_be_is_told_before_anything_is_read(cell_5438cd13):
-    from vocab_lit.gguf.container import ARRAY, STRING, GgufFile
+    from vocab_lit.gguf.container import ARRAY, STRING, GgufFile, same_tensor, write_gguf
 
-    write_tiny(place / "tiny.gguf", llama_tokens())
+    source = GgufFile(write_tiny(place / "chat.gguf", llama_tokens()))
+    plain = {name: value for name, value in source.fields.items() if "template" not in name}
+    write_gguf(place / "tiny.gguf", plain, [same_tensor(source, name) for name in source.tensors])
     (place / "nowhere.gguf").symlink_to(place / "nothing")
     tiny = ("trim", place / "tiny.gguf", "--text", place / "sw.txt")
     calling = [*map(str, tiny), "--language", "sw", "--out", str(place / "made.gguf"), "--json"]

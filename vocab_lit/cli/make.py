@@ -133,10 +133,8 @@ def _check_out(model: str, out: Path) -> bool:
 def _check_no_upload(push_to_hub: str | None, out: Path) -> None:
     "`SettingError` where a GGUF file is to be uploaded."
     if push_to_hub:
-        hint = f"upload it by `hf upload {push_to_hub} {out.name}`"
-        raise SettingError(
-            "push_to_hub", f" {push_to_hub}: folders are uploaded, and the result is a GGUF file; {hint}"
-        )
+        what = "folders are uploaded, and the result is a GGUF file"
+        raise SettingError("push_to_hub", f" {push_to_hub}: {what}; try `hf upload {push_to_hub} {out.name}`")
 
 
 def _text_trimmed(row: dict) -> dict[str, str]:
