@@ -88,7 +88,7 @@ finally:
     ):
         assert match in run("trim", place / "no.gguf", "--text", place / "none.txt", "--out", out, code=1)
     for arguments, match in (
-        ((*tiny, "--push-to-hub", "me/it"), "--push-to-hub me/it: folders are uploaded, and the result is a GGUF file"),
+        ((*tiny, "--push-to-hub", "me/it"), "--push-to-hub me/it: folders are uploaded, and the result is a file"),
         (("trim", place / "model", "--text", place / "sw.txt"), "the result of a model's folder is a folder"),
         (("factorize", place / "tiny.gguf"), "tiny.gguf is a GGUF file, which trim, transplant, inspect, explain, report"),
     ):
@@ -96,7 +96,29 @@ finally:
     (place / "tiny.gguf").rename(place / "blob")
     assert GgufFile(place / "blob").get("tokenizer.ggml.model") == "llama"
     assert "tokens" in run("trim", place / "blob", "--text", place / "sw.txt", "--out", place / "of-blob.gguf")
+    told = run("trim", place / "blob", "--text", place / "sw.txt", "--vocab-size", 300, "--token-map", place / "map.pt")
+    assert "300 of 2,500 tokens" in told and (place / "map.pt").is_file()
+    (place / "map.pt").unlink()
     assert sorted(place.iterdir()) == sorted({*before, place / "blob", place / "of-blob.gguf"} - {place / "tiny.gguf"})
+
+
+@pytest.mark.cell('nbs/10_cli/06_make.ipynb', 'cell "the most frequent ids are written for speculative decoding, and nothing else" (dfcad745)')
+def test_the_most_frequent_ids_are_written_for_speculative_decoding_and_nothing_else(cell_5438cd13):
+    import torch
+
+    of_text = ("trim", place / "model", "--text", place / "sw.txt")
+    told = json.loads(run(*of_text, "--vocab-size", 200, "--token-map", place / "sw.pt", "--json"))
+    ids = torch.tensor(torch.load(place / "sw.pt", weights_only=True), dtype=torch.int64)
+    assert told["tokens"] == len(ids) == 200 and told["of"] == 800 and 0.5 < told["texts"][0]["covered"] < 1
+    assert "200 of 800 tokens" in run(*of_text, "--vocab-size", 200, "--token-map", place / "sw2.pt")
+    for wrong, problem in (
+        (("--token-map", place / "sw.pt"), "sw.pt exists"),
+        (("--token-map", place / "sw3.pt", "--out", place / "sw3"), "leave one of the two out"),
+        (("--token-map", place / "sw3.pt", "--characters", "none"), "keeps nothing"),
+        ((), "--out: give a new folder, or of a GGUF file a new one, or --token-map FILE"),
+    ):
+        assert problem in " ".join(run(*of_text, *wrong, code=1).split())
+    assert not any(place.glob("sw3*"))
 
 
 @pytest.mark.cell('nbs/10_cli/06_make.ipynb', 'cell "a vocabulary grows, or is trained, by what a text fills where no other size is asked for" (68dc443b)')

@@ -37,7 +37,7 @@ from ..text.errors import SettingError
 from ..text.files import check_output, check_text
 from ..text.scripts import script_of
 from ..tokens.settings import TrimSettings
-from ..tokens.trim import Parts, about_trimmed, chosen_tokens, count_tokens, with_progress
+from ..tokens.trim import Parts, about_trimmed, chosen_tokens, with_progress
 from ..tokens.vocab import Dialect, no_collection, read_token
 
 if TYPE_CHECKING:
@@ -114,9 +114,7 @@ class GgufParts(Parts):
 
     def count(self, lines: Iterable[str]) -> np.ndarray:  # (tokens,) int64, by id
         "Count the tokens of a text."
-        if self.name == "llama":
-            return self.scored.count(with_progress(lines))
-        return count_tokens(self.tokenizer, lines)
+        return self.scored.count(with_progress(lines)) if self.name == "llama" else super().count(lines)
 
     def written_merges(self, kept: np.ndarray) -> list[str]:
         "The merges between some of the tokens, as the file writes them."

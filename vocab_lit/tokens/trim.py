@@ -44,8 +44,8 @@ if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
 
 # %% auto #0
-__all__ = ['Parts', 'kept_in_any_case', 'with_progress', 'count_tokens', 'covering', 'keep_tokens', 'chosen_tokens',
-           'about_trimmed', 'trim']
+__all__ = ['Parts', 'kept_in_any_case', 'with_progress', 'count_tokens', 'covering', 'wanted_tokens', 'keep_tokens',
+           'ordinary_counts', 'chosen_tokens', 'about_trimmed', 'trim']
 
 # %% ../../nbs/02_tokens/08_trim.ipynb #0fd0e424
 class Parts:
@@ -155,6 +155,10 @@ class Parts:
         "The tokens that the words of a chat template are divided into, and those that they are built from."
         ids = ids_of_lines(self.tokenizer, template_lines(self.tokenizer))
         return set().union(*(self.needs(id) for row in ids for id in row))
+
+    def count(self, lines: Iterable[str]) -> np.ndarray:  # (tokens,) int64, by id
+        "Count the tokens of a text."
+        return count_tokens(self.tokenizer, lines, size=self.size)
 
     @property
     def bytes(self) -> set[int]:
@@ -272,7 +276,7 @@ def covering(
     return order[: np.searchsorted(reached, enough) + 1]
 
 
-def _wanted(counts: Mapping[str, np.ndarray], settings: TrimSettings) -> list[int]:
+def wanted_tokens(counts: Mapping[str, np.ndarray], settings: TrimSettings) -> list[int]:
     "The ids that cover every text, those first that are most frequent in the mean."
     needed = set().union(*(covering(c, settings.coverage).tolist() for c in counts.values()))
     mean = np.add.reduce([c / c.sum() for c in counts.values()])
@@ -298,7 +302,7 @@ def keep_tokens(
     return with_vocabulary(parts.pipeline, made, list(parts.last)), ids + list(parts.last.values())
 
 
-def _in_text(parts: Parts, counts: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+def ordinary_counts(parts: Parts, counts: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
     "The counts without those of special and unknown tokens; `ValueError` where nothing is left of a text."
     special, ordinary = list(parts.special), {}
     mark = [parts.ids[parts.dialect.mark]] if parts.dialect.mark in parts.ids else []  # stands before any word
@@ -329,12 +333,12 @@ def chosen_tokens(
     settings: TrimSettings,
 ) -> tuple[set[int], int]:  # the ids that stay, and how many of them do so whatever the texts need
     "What trimming keeps of a vocabulary; errors as for `trim`."
-    in_text = _in_text(parts, counts)
+    in_text = ordinary_counts(parts, counts)
     kept = kept_in_any_case(parts, settings.characters, np.add.reduce([*in_text.values()]))
     always = len(kept)
     _check_room(parts, always, settings)
     most = settings.vocab_size or parts.size
-    for id in _wanted(in_text, settings):
+    for id in wanted_tokens(in_text, settings):
         needed = parts.needs(id) - kept
         if len(kept) + len(needed) <= most:
             kept |= needed
@@ -395,7 +399,7 @@ def trim(
     """
     settings.check()
     parts = Parts(source)
-    counts = {name: count_tokens(source, lines, size=parts.size) for name, lines in texts.items()}
+    counts = {name: parts.count(lines) for name, lines in texts.items()}
     kept, always = chosen_tokens(parts, counts, settings)
     pipeline, ids = keep_tokens(parts, kept)
     return Built(with_pipeline(source, pipeline), about_trimmed(parts, len(ids), always), np.array(ids), counts)
