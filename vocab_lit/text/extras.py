@@ -18,6 +18,7 @@ EXTRAS = {
     "text": "Parquet and Zstandard files, data sets by their names, and near copies of lines",
     "chapters": "tables and figures of the book's chapters, and data sets from the Hub",
     "lora": "LoRA in continued pretraining",
+    "gguf": "GGUF files, as llama.cpp runs them",
     "cluster": "experiments on a Dask cluster",
     "book": "the pages of the book, and the library from its notebooks",
 }
