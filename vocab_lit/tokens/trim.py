@@ -44,7 +44,8 @@ if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
 
 # %% auto #0
-__all__ = ['Parts', 'kept_in_any_case', 'count_tokens', 'covering', 'keep_tokens', 'chosen_tokens', 'about_trimmed', 'trim']
+__all__ = ['Parts', 'kept_in_any_case', 'with_progress', 'count_tokens', 'covering', 'wanted_tokens', 'keep_tokens',
+           'ordinary_counts', 'chosen_tokens', 'about_trimmed', 'trim']
 
 # %% ../../nbs/02_tokens/08_trim.ipynb #0fd0e424
 class Parts:
@@ -155,6 +156,10 @@ class Parts:
         ids = ids_of_lines(self.tokenizer, template_lines(self.tokenizer))
         return set().union(*(self.needs(id) for row in ids for id in row))
 
+    def count(self, lines: Iterable[str]) -> np.ndarray:  # (tokens,) int64, by id
+        "Count the tokens of a text."
+        return count_tokens(self.tokenizer, lines, size=self.size)
+
     @property
     def bytes(self) -> set[int]:
         "The tokens of single bytes."
@@ -237,6 +242,11 @@ def _counted_words(
                 yield " ".join(some), times
 
 
+def with_progress(lines: Iterable[str]) -> Iterable[str]:
+    "Lines whose tokens are counted, with a progress bar where there are many."
+    return tqdm(lines, desc="tokens", unit=" lines", delay=2, leave=False)
+
+
 def count_tokens(
     tokenizer: PreTrainedTokenizerBase,
     lines: Iterable[str],  # read once, some at a time
@@ -245,7 +255,7 @@ def count_tokens(
 ) -> np.ndarray:  # (tokens,) int64, by id
     "Count the tokens of a text."
     counts = np.zeros(size or max(tokenizer.get_vocab().values()) + 1, np.int64)
-    read = tqdm(lines, desc="tokens", unit=" lines", delay=2, leave=False)
+    read = with_progress(lines)
     by_word = _divides_at_spaces(backend_of(tokenizer))
     weighted = iter(_counted_words(read) if by_word else zip(read, repeat(1)))
     while some := list(islice(weighted, batch)):
@@ -266,7 +276,7 @@ def covering(
     return order[: np.searchsorted(reached, enough) + 1]
 
 
-def _wanted(counts: Mapping[str, np.ndarray], settings: TrimSettings) -> list[int]:
+def wanted_tokens(counts: Mapping[str, np.ndarray], settings: TrimSettings) -> list[int]:
     "The ids that cover every text, those first that are most frequent in the mean."
     needed = set().union(*(covering(c, settings.coverage).tolist() for c in counts.values()))
     mean = np.add.reduce([c / c.sum() for c in counts.values()])
@@ -292,7 +302,7 @@ def keep_tokens(
     return with_vocabulary(parts.pipeline, made, list(parts.last)), ids + list(parts.last.values())
 
 
-def _in_text(parts: Parts, counts: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+def ordinary_counts(parts: Parts, counts: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
     "The counts without those of special and unknown tokens; `ValueError` where nothing is left of a text."
     special, ordinary = list(parts.special), {}
     mark = [parts.ids[parts.dialect.mark]] if parts.dialect.mark in parts.ids else []  # stands before any word
@@ -323,12 +333,12 @@ def chosen_tokens(
     settings: TrimSettings,
 ) -> tuple[set[int], int]:  # the ids that stay, and how many of them do so whatever the texts need
     "What trimming keeps of a vocabulary; errors as for `trim`."
-    in_text = _in_text(parts, counts)
+    in_text = ordinary_counts(parts, counts)
     kept = kept_in_any_case(parts, settings.characters, np.add.reduce([*in_text.values()]))
     always = len(kept)
     _check_room(parts, always, settings)
     most = settings.vocab_size or parts.size
-    for id in _wanted(in_text, settings):
+    for id in wanted_tokens(in_text, settings):
         needed = parts.needs(id) - kept
         if len(kept) + len(needed) <= most:
             kept |= needed
@@ -389,7 +399,7 @@ def trim(
     """
     settings.check()
     parts = Parts(source)
-    counts = {name: count_tokens(source, lines, size=parts.size) for name, lines in texts.items()}
+    counts = {name: parts.count(lines) for name, lines in texts.items()}
     kept, always = chosen_tokens(parts, counts, settings)
     pipeline, ids = keep_tokens(parts, kept)
     return Built(with_pipeline(source, pipeline), about_trimmed(parts, len(ids), always), np.array(ids), counts)
