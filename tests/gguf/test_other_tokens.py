@@ -2,6 +2,7 @@
 from benchmarks.tiny_gguf import TOKENS, gpt2_tokens, trial_lines, write_tiny
 from benchmarks.tiny_tokenizers import new_text
 from pathlib import Path
+from tokenizers import pre_tokenizers
 from vocab_lit.gguf.container import GgufFile, NewTensor, same_tensor, write_gguf
 from vocab_lit.gguf.llama_cpp import LlamaCpp
 from vocab_lit.gguf.other_tokens import with_tokenizer
@@ -97,7 +98,19 @@ def test_what_the_file_says_of_its_tokens_stays_and_rows_without_a_token_get_one
         assert np.array_equal(same[name].value, field.value), name
 
 
-@pytest.mark.cell('nbs/11_gguf/07_other_tokens.ipynb', 'cell "what llama.cpp would do otherwise is refused" (688bb411)')
+@pytest.mark.cell('nbs/11_gguf/07_other_tokens.ipynb', 'cell "a byte-level tokenizer that splits otherwise than the file says gets the name of its own splits" (5e193614)')
+def test_a_byte_level_tokenizer_that_splits_otherwise_than_the_file_says_gets_the_name_of_its_own_splits(cell_4b8ad65d):
+    def split_as_gpt2(source):
+        target = extended(source)
+        target.backend_tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+        return target
+
+
+    assert written_back("gpt2", split_as_gpt2)[0] == []
+    assert GgufFile(folder / "new.gguf").get("tokenizer.ggml.pre") == "gpt-2"
+
+
+@pytest.mark.cell('nbs/11_gguf/07_other_tokens.ipynb', 'cell "what llama.cpp would do otherwise is refused" (49349cc4)')
 def test_what_llama_cpp_would_do_otherwise_is_refused(cell_4b8ad65d):
     file = GgufFile(write_tiny(folder / "refused.gguf", gpt2_tokens()))
     tokenizer = read_tokenizer(file)
@@ -105,6 +118,9 @@ def test_what_llama_cpp_would_do_otherwise_is_refused(cell_4b8ad65d):
         with_tokenizer(file, tokenizer, size=2000)
     tokenizer.backend_tokenizer.model.ignore_merges = True
     with pytest.raises(ValueError, match="looks words up before it merges, which llama.cpp does not with 'smollm'"):
+        with_tokenizer(file, tokenizer)
+    tokenizer.backend_tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()
+    with pytest.raises(ValueError, match=r"splits at \('Whitespace',\), for which llama.cpp has no name"):
         with_tokenizer(file, tokenizer)
     with pytest.raises(ValueError, match="lacks '<unk>', which the file names"):
         with_tokenizer(GgufFile(folder / "same.gguf"), read_tokenizer(file))

@@ -13,7 +13,7 @@ import numpy as np
 from .container import ARRAY, STRING, Field, GgufFile
 from .tokenizer import GgufTokens
 from .tokens import TokenType, moved, named_ids, names_of_ids, with_vocab_size
-from ..tokens.pre_tokenizers import IGNORE_MERGES
+from ..tokens.pre_tokenizers import IGNORE_MERGES, PRE_TOKENIZERS, known_pre_tokenizer, splitters
 from ..tokens.vocab import FALLBACK, read_pipeline
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ __all__ = ['with_tokenizer']
 # %% ../../nbs/11_gguf/07_other_tokens.ipynb #5597649e
 _PREFIX = "tokenizer.ggml."
 _MARK = "▁"  # before what begins a word, in GGUF's WordPiece
-_FLOAT32, _INT32 = 6, 5  # GGUF's types of items
+_INT32, _FLOAT32, _BOOL = 5, 6, 7  # GGUF's types of values
 
 
 class _Written:
@@ -37,9 +37,10 @@ class _Written:
         tokenizer: PreTrainedTokenizerBase,  # fast
         size: int | None,  # rows of the embeddings, where these are more than tokens
     ):
-        pipeline, before = read_pipeline(tokenizer), GgufTokens(file)
-        self.kind, self.model = before.model, pipeline["model"]
-        self.added = {a["id"]: a["special"] for a in pipeline["added_tokens"]}
+        before = GgufTokens(file)
+        self.kind, self.pipeline = before.model, read_pipeline(tokenizer)
+        self.model: dict[str, Any] = self.pipeline["model"]
+        self.added = {a["id"]: a["special"] for a in self.pipeline["added_tokens"]}
         pieces = {id: piece for piece, id in tokenizer.get_vocab().items()}
         n = max(pieces) + 1 if size is None else size
         if n <= max(pieces):
@@ -96,13 +97,25 @@ class _Written:
             scores[behind] = least - step * np.arange(1, len(behind) + 1)
         return scores.astype(np.float32)
 
-# %% ../../nbs/11_gguf/07_other_tokens.ipynb #20393c2f
-def _check_lookup(file: GgufFile, model: dict[str, Any]) -> None:
-    "`ValueError` where the tokenizer finds whole words, and llama.cpp would not."
-    name = file.get(f"{_PREFIX}pre", "default")
+# %% ../../nbs/11_gguf/07_other_tokens.ipynb #66293270
+def _with_merges(
+    fields: dict[str, Field],
+    before: GgufTokens,
+    pipeline: dict[str, Any],  # a parsed `tokenizer.json`
+) -> None:
+    "Write the merges of a byte-level tokenizer, and how it splits; `ValueError` where llama.cpp would do otherwise."
+    name, model = known_pre_tokenizer(pipeline), pipeline["model"]
+    if name is None:
+        what = f"the tokenizer splits at {splitters(pipeline['pre_tokenizer'])}, for which llama.cpp has no name"
+        raise before.wrong(f"{what}; keep the pre-tokenizer of the file's model")
+    if PRE_TOKENIZERS[name] == PRE_TOKENIZERS[before.pre]:
+        name = before.pre
     if model.get("ignore_merges") and name not in IGNORE_MERGES:
         what = f"the tokenizer looks words up before it merges, which llama.cpp does not with {name!r}"
-        raise ValueError(f"{file.path}: {what}; extend it by its own merges, on text")
+        raise before.wrong(f"{what}; extend it by its own merges, on text")
+    fields[f"{_PREFIX}pre"] = Field(STRING, None, name)
+    fields[f"{_PREFIX}add_bos_token"] = Field(_BOOL, None, bool(before.around[0]))
+    fields[f"{_PREFIX}merges"] = Field(ARRAY, STRING, [" ".join(merge) for merge in model["merges"]])
 
 
 def with_tokenizer(
@@ -128,7 +141,5 @@ def with_tokenizer(
     if written.kind in ("llama", "t5"):
         fields[f"{_PREFIX}scores"] = Field(ARRAY, _FLOAT32, written.scores(before.scores))
     if written.kind == "gpt2":
-        _check_lookup(file, written.model)
-        merges = [" ".join(merge) for merge in written.model["merges"]]
-        fields[f"{_PREFIX}merges"] = Field(ARRAY, STRING, merges)
+        _with_merges(fields, before, written.pipeline)
     return with_vocab_size(fields, len(written.tokens))
