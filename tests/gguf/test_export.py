@@ -92,7 +92,7 @@ def test_what_is_quantised_is_as_near_as_its_blocks_allow(cell_35c1a5ca):
     assert export_gguf(trained, files["Q8_0"], out) == {"rows quantised in Q8_0": 1, "unchanged": 1, "quantised in F32": 19}
     values = stored_tensors(trained)["model.embed_tokens.weight"][:].numpy()
     off = np.abs(GgufFile(out).values("token_embd.weight") - values).reshape(-1, 32)
-    assert (off <= np.abs(values).reshape(-1, 32).max(1, keepdims=True) / 127 * 0.502).all() and off.max() > 0
+    assert (off <= np.abs(values).reshape(-1, 32).max(1, keepdims=True) / 127 * 0.57).all() and off.max() > 0
 
 
 @pytest.mark.cell('nbs/11_gguf/10_export.ipynb', 'cell "a LoRA in llama.cpp is the merged model in transformers" (822497a0)')

@@ -27,6 +27,7 @@ from vocab_lit.gguf.container import (
     write_gguf,
 )
 from .opened import gguf_folder
+from .other_tokens import with_tokenizer
 from .tokens import text_field, token_tables, tokens_of
 from .trim import check_new_gguf
 from ..models.lazy_weights import StoredTensor, stored_tensors
@@ -213,7 +214,7 @@ def _fields(trained: Trained) -> dict[str, Field]:
         hint = f"trim {trained.file.path.name} first, and train what comes of it"
         raise ValueError(f"{trained.folder}: the token {moved!r} has another id than in {trained.file.path}; {hint}")
     if len(new) > len(old):
-        fields = extended_fields(trained.file, after)
+        fields = with_tokenizer(trained.file, after)
     if after.chat_template and after.chat_template != before.chat_template:
         fields["tokenizer.chat_template"] = text_field(str(after.chat_template))
     return fields
