@@ -17,12 +17,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from .k_quants import K_TYPES
 from ..text.extras import import_extra
 from ..text.files import write_file
 
 # %% auto #0
-__all__ = ['NUMBERS', 'STRING', 'ARRAY', 'Field', 'block_sizes', 'type_name', 'Tensor', 'is_gguf', 'parts_of', 'GgufFile',
-           'dequantised', 'quantised', 'NewTensor', 'same_tensor', 'some_rows', 'write_gguf']
+__all__ = ['NUMBERS', 'STRING', 'ARRAY', 'PART', 'Field', 'block_sizes', 'type_name', 'Tensor', 'parts_of', 'GgufFile',
+           'dequantised', 'quantised', 'can_quantise', 'NewTensor', 'same_tensor', 'some_rows', 'write_gguf']
 
 # %% ../../nbs/11_gguf/01_container.ipynb #080be024
 _NUMBERS = {0: "u1", 1: "i1", 2: "u2", 3: "i2", 4: "u4", 5: "i4", 6: "f4", 7: "?", 10: "u8", 11: "i8", 12: "f8"}
@@ -238,19 +239,14 @@ def _read_header(header: _Header) -> tuple[dict[str, Field], dict[str, Tensor]]:
     return fields, tensors
 
 # %% ../../nbs/11_gguf/01_container.ipynb #b5ee7d7c
-_PART = re.compile(r"(?P<stem>.+)-(?P<number>\d{5})-of-(?P<count>\d{5})\.gguf")
+PART = re.compile(r"(?P<stem>.+)-(?P<number>\d{5})-of-(?P<count>\d{5})\.gguf")
 _PIECE = 1 << 24  # bytes that are copied at a time
-
-
-def is_gguf(path: str | Path) -> bool:
-    "Whether a path is that of a GGUF file."
-    return str(path).endswith(".gguf")
 
 
 def parts_of(path: str | Path) -> list[Path]:
     "The files that a GGUF file consists of, itself included; `FileNotFoundError` names one that is missing."
     path = Path(path)
-    named = _PART.fullmatch(path.name)
+    named = PART.fullmatch(path.name)
     if named is None:
         return [path]
     stem, count = named["stem"], int(named["count"])
@@ -364,15 +360,27 @@ def quantised(
     values: np.ndarray,  # (rows, columns)
     type: int,  # GGML's
 ) -> np.ndarray:  # (rows, bytes) uint8
-    "Rows in the blocks of a type; `ValueError` where the package gguf cannot quantise it."
-    package = import_extra("gguf", "gguf")
+    "Rows in the blocks of a type; `ValueError` where it is none that `can_quantise`."
+    package, values = import_extra("gguf", "gguf"), np.ascontiguousarray(values, np.float32)
     try:
-        made = package.quants.quantize(values.astype(np.float32), package.GGMLQuantizationType(type))
+        if by_hand := K_TYPES.get(type_name(type)):
+            made = by_hand(values)
+        else:
+            made = package.quants.quantize(values, package.GGMLQuantizationType(type))
     except NotImplementedError:
         raise ValueError(f"the package gguf cannot quantise {type_name(type)}") from None
     return made.view(np.uint8).reshape(len(values), -1)
 
 # %% ../../nbs/11_gguf/01_container.ipynb #c2d6fc3f
+def can_quantise(type: int) -> bool:
+    "Whether rows can be written in a type."
+    try:
+        quantised(np.zeros((1, block_sizes()[type][0])), type)
+    except ValueError:
+        return False
+    return True
+
+
 @dataclass(frozen=True)
 class NewTensor:
     "A tensor that is to be written."

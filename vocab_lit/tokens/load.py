@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING, Any
 
 import sentencepiece
 
+from ..text.collection import no_collection
 from ..text.errors import first_line, reading
 from ..text.files import read_json, scratch_folder
 from ..text.hub import hub_name
 from .pipeline import save_tokenizer
 from .sentencepiece_model import TRIALS, as_specified, in_groups, tokenized_otherwise
 from .train import BERT_ROLES, ROBERTA_ROLES
-from .vocab import backend_of, ids_of_lines, no_collection
+from .vocab import backend_of, ids_of_lines
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase, PreTrainedTokenizerFast
