@@ -21,7 +21,6 @@ def cell_ea6f171c():
                 "org/gated": (401, "GatedRepo"),
                 "org/misspelt": (401, "RepoNotFound"),
                 "org/bare": (404, "EntryNotFound"),
-                "org/broken": (400, None),  # of which the client tells in several lines
             }[name]
             self.send_response(status)
             self.send_header("Content-Length", "0")
@@ -59,7 +58,6 @@ def test_a_name_that_is_there_gated_misspelt_bare_offline_or_out_of_reach_each_h
     for name, endpoint, match in (
         ("org/gated", site, f"org/gated: no such model folder, and on the .* is gated; ask for access at {site}/org/gated"),
         ("org/misspelt", site, "the Hugging Face Hub has none of that name; look at its spelling, or log in"),
-        ("org/broken", site, rf"cannot be reached at {site} \(.+\); download it where"),
         ("org/there", "http://127.0.0.1:9", r"cannot be reached at http://127.0.0.1:9 \(.+\); download it where"),
         ("../there", site, "^../there: no such model folder$"),
         ("a/b/c", site, "^a/b/c: no such model folder$"),
