@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 TABLE = Path("data/starts.csv")
 METHODS = ("blend", "focus", "subtoken-mean", "clp", "mean-resizing", "identity")
 UNTOUCHED = "untouched"  # the model with its own vocabulary
-COLUMNS = ("model", "language", "method", "bits_per_byte", "seed", "tokens", "text", "held_out")
+COLUMNS: list[str] = ["model", "language", "method", "bits_per_byte", "seed", "tokens", "text", "held_out"]
 
 
 def first_lines(
@@ -61,7 +61,7 @@ def bits_per_byte(
     nats = 0.0
     for start in range(0, len(ids), at_once):
         texts = [torch.tensor([first, *text]) for text in ids[start : start + at_once]]
-        batch = torch.nn.utils.rnn.pad_sequence(texts, batch_first=True, padding_value=first)
+        batch = torch.nn.utils.rnn.pad_sequence(texts, batch_first=True, padding_value=0)
         real = torch.nn.utils.rnn.pad_sequence([torch.ones_like(text) for text in texts], batch_first=True)
         logits = model(input_ids=batch, attention_mask=real).logits[:, :-1]
         is_text = real[:, 1:].bool()
@@ -96,8 +96,8 @@ def aligned(args: argparse.Namespace, source: Source, tokenizer: PreTrainedToken
     from vocab_lit.vectors.dictionary import read_dictionary
     from vocab_lit.vectors.word_vectors import train_words
 
-    words = [train_words(Lines(text), "auto", args.seed, 1) for text in (args.source_text, args.text)]
-    return align_tokens(*words, source.tokenizer, tokenizer, read_dictionary(args.dictionary))
+    of_source, of_target = (train_words(Lines(text), "auto", args.seed, 1) for text in (args.source_text, args.text))
+    return align_tokens(of_source, of_target, source.tokenizer, tokenizer, read_dictionary(args.dictionary))
 
 
 def add_rows(
@@ -106,7 +106,7 @@ def add_rows(
 ) -> None:
     "Write rows to a table as they come; a row of the same model, language, method and seed gives way."
     keys = ("model", "language", "method", "seed")
-    table = {}
+    table: dict[tuple[str, ...], dict[str, Any]] = {}
     if path.is_file():
         with open(path, encoding="utf-8", newline="") as file:
             table = {tuple(row[key] for key in keys): row for row in csv.DictReader(file)}
