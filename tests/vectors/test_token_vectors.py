@@ -50,21 +50,15 @@ def cell_e601cd65(cell_03f08b59, cell_c75c8d2d):
 
 
 @pytest.fixture(scope='module')
-def cell_03fa1187(cell_03f08b59):
-    # nbs/03_vectors/01_token_vectors.ipynb, cell "thirty = token_fasttext(tok, text, dim=50, epochs=30)" (03fa1187)
-    global show_nearest, thirty
-    thirty = token_fasttext(tok, text, dim=50, epochs=30)
-
-
+def cell_15ecb52b(cell_03f08b59):
+    # nbs/03_vectors/01_token_vectors.ipynb, cell "def show_nearest(vectors, piece):" (15ecb52b)
+    global show_nearest
     def show_nearest(vectors, piece):
         return [(vocab[i].piece, round(c, 2)) for i, c in vectors.nearest(vocab.find(piece)[0].id)]
 
 
-    {p: show_nearest(thirty, p) for p in ("▁Kijerumani", "▁Uganda")}
-
-
 @pytest.fixture(scope='module')
-def cell_d79b778f(cell_03f08b59, cell_03fa1187):
+def cell_d79b778f(cell_03f08b59, cell_15ecb52b):
     # nbs/03_vectors/01_token_vectors.ipynb, cell "counted = token_ppmi(tok, text)" (d79b778f)
     global counted
     counted = token_ppmi(tok, text)

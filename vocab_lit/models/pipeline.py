@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, cast
 
 from ..methods.settings import InitSettings, TransplantSettings, copies_overlap
 from .source import Source
+from ..text.collection import no_collection
 from ..text.corpus import KeptLines, Lines, size_of
 from ..text.files import check_output, check_text
 from ..tokens.settings import TokenizerSettings, TrimSettings, check_vocab_size
@@ -338,6 +339,7 @@ def _remark_on(result: Transplant, recipe: Recipe) -> None:
         )
 
 
+@no_collection()
 def transplant_files(
     source: Source | str | Path,
     text: Sequence[str | Path],
@@ -414,6 +416,7 @@ def trim_recipe() -> Recipe:
     return Recipe("trim", (Copy(fuzzy=False), Gaussian()), "Abdaoui et al. (2020)", about)
 
 
+@no_collection()
 def trim_files(
     source: Source | str | Path,
     text: Sequence[str | Path],
@@ -469,13 +472,6 @@ def trim_files(
     source, out, files = Source.from_pretrained(source), check_output(out), list(map(str, text))
     check_text(files)
     settings.check()
-    from vocab_lit.tokens.vocab import no_collection
-
-    with no_collection():
-        return _trim(source, files, out, settings, language)
-
-
-def _trim(source: Source, files: list[str], out: Path, settings: TrimSettings, language: str) -> dict:
     from vocab_lit.models.check import ROWS_OF_DECODERS
     from vocab_lit.models.compatibility import check_source, check_target
     from vocab_lit.models.served import is_decoder
