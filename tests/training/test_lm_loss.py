@@ -201,6 +201,26 @@ def test_held_out_loss_repeats_leaves_the_model_s_mode_and_the_global_generator_
         heldout_loss(xlmr, tokenizer, packed, probability=0.0)
 
 
+@pytest.mark.cell('nbs/06_training/02_lm_loss.ipynb', 'cell "each module is in the mode that it was in after an evaluation that ends, and after one that fails" (c6dc98a6)')
+def test_each_module_is_in_the_mode_that_it_was_in_after_an_evaluation_that_ends_and_after_one_that_fails(cell_b1c50a07, cell_26a53245):
+    modules = [*xlmr.modules()]
+    modes = [i % 3 > 0 for i, _ in enumerate(modules)]
+    for module, mode in zip(modules, modes):
+        module.training = mode
+
+
+    def failing(**batch):
+        assert not any(module.training for module in modules)
+        raise KeyboardInterrupt
+
+
+    heldout_loss(xlmr, tokenizer, blocks[:2])
+    assert [module.training for module in modules] == modes
+    with pytest.raises(KeyboardInterrupt):
+        heldout_loss(xlmr, tokenizer, blocks[:2], loss=failing)
+    assert [module.training for module in modules] == modes
+
+
 @pytest.mark.cell('nbs/06_training/02_lm_loss.ipynb', 'cell "a causal model is asked for the next token" (d1c411ff)')
 def test_a_causal_model_is_asked_for_the_next_token(cell_b1c50a07, cell_c496115a, cell_41b6c0b0):
     gpt = GPT2LMHeadModel(GPT2Config(**tiny_gpt | {"n_layer": 1}, **ends)).train()

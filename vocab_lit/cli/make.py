@@ -17,6 +17,7 @@ from vocab_lit.cli.options import (
     Field,
     Language,
     ModelName,
+    ModelOrGguf,
     NewFolder,
     PushToHub,
     RunText,
@@ -27,7 +28,7 @@ from vocab_lit.cli.options import (
 from .planned import show_plan, upload_if_named, upload_to
 from ..methods.factoring import Factoring
 from ..methods.settings import InitSettings, TransplantSettings
-from ..models.settings import check_model_path
+from ..models.settings import check_model_path, is_gguf
 from ..text.files import check_output, check_text
 from ..text.reader import in_languages
 from ..text.settings import LARGEST_SEED, SettingError
@@ -124,12 +125,25 @@ def _text_trimmed(row: dict) -> dict[str, str]:
     )
 
 
-def _check_place(out: Path | None, token_map: Path | None, trim: TrimSettings) -> None:
+def _check_out(model: str, out: Path) -> None:
+    "`ValueError` where the result cannot have its name; of a GGUF file it is one."
+    if is_gguf(model):
+        from vocab_lit.gguf.trim import check_new_gguf
+
+        check_new_gguf(out)
+    elif is_gguf(out):
+        hint = "give another name, or trim the GGUF file"
+        raise SettingError("out", f" {out}: the result of a model's folder is a folder; {hint}")
+    else:
+        check_output(out)
+
+
+def _check_place(model: str, out: Path | None, token_map: Path | None, trim: TrimSettings) -> None:
     "`SettingError` where nothing, or more than one thing, would be written, or where it cannot be."
     if token_map is None:
         if out is None:
-            raise SettingError("out", "give a new folder, or --token-map FILE")
-        check_output(out)
+            raise SettingError("out", "give a new folder, or of a GGUF file a new one, or --token-map FILE")
+        _check_out(model, out)
         return
     if out:
         raise SettingError("out", f" {out}: --token-map writes ids and nothing else; leave one of the two out")
@@ -142,7 +156,7 @@ def _check_place(out: Path | None, token_map: Path | None, trim: TrimSettings) -
 
 def _map_tokens(model: str, text: list[str], out: Path, trim: TrimSettings) -> dict:
     "Write the ids of the most frequent tokens of texts; returns how much of each text they are."
-    from vocab_lit.gguf.container import GgufFile, is_gguf
+    from vocab_lit.gguf.container import GgufFile
     from vocab_lit.gguf.trim import GgufParts
     from vocab_lit.models.source import Source
     from vocab_lit.text.corpus import Lines
@@ -160,10 +174,12 @@ def _map_tokens(model: str, text: list[str], out: Path, trim: TrimSettings) -> d
 @commands.command("trim")
 @with_settings
 def trim_(
-    model: ModelName,
+    model: ModelOrGguf,
     text: RunText,
     trim: TrimSettings,
-    out: Annotated[Path | None, typer.Option(help="A new or empty folder.", show_default=False)] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="A new or empty folder; of a GGUF file a new one.", show_default=False)
+    ] = None,
     token_map: Annotated[
         Path | None,
         typer.Option(
@@ -194,15 +210,24 @@ def trim_(
     all kept the model computes what it did before, from a fraction of the embeddings. Other text is spelled with
     smaller tokens. Nothing has to be trained.
 
+    Of a GGUF file the result is a GGUF file, for llama.cpp and Ollama: rows of embeddings are taken as they are,
+    whatever their quantisation, and all other tensors byte for byte.
+
     Example: `vocab-lit trim xlm-roberta-base --text swahili.txt --text english.txt --out xlmr-sw-en`
 
     Example: `vocab-lit trim xlm-roberta-base --text 'text/{language}.txt' --languages sw,en --out xlmr-sw-en`
 
+    Example: `vocab-lit trim gemma-3-Q4_K_M.gguf --text swahili.txt --text english.txt --out gemma-sw-en.gguf`
+
     Example: `vocab-lit trim meta-llama/Llama-3.1-8B --text swahili.txt --vocab-size 16384 --token-map swahili.pt`
     """
     trim.check()
-    _check_place(out, token_map, trim)
-    check_model_path(model)
+    _check_place(model, out, token_map, trim)
+    if push_to_hub and (token_map or is_gguf(model)):
+        hint = "upload it by `hf upload`"
+        raise SettingError("push_to_hub", f" {push_to_hub}: folders are uploaded, and the result is a file; {hint}")
+    if not is_gguf(model):
+        check_model_path(model)
     chosen = languages or language * any("{language}" in name for name in text)  # a setup names one
     text = in_languages(text, _codes(chosen) if chosen else [])
     check_text(text)
@@ -212,9 +237,12 @@ def trim_(
         return
     assert out is not None  # `_check_place` says so
     push_to_hub = upload_to(push_to_hub)
-    from vocab_lit.models.pipeline import trim_files
+    if is_gguf(model):
+        from vocab_lit.gguf.trim import trim_gguf as trim_model
+    else:
+        from vocab_lit.models.pipeline import trim_files as trim_model
 
-    told = trim_files(model, text, out, trim, language)
+    told = trim_model(model, text, out, trim, language)
     tell_json(told) if as_json else _show_trimmed(told)
     upload_if_named(out, push_to_hub)
 

@@ -22,7 +22,7 @@ from ..text.extras import import_extra
 from ..text.files import write_file
 
 # %% auto #0
-__all__ = ['NUMBERS', 'STRING', 'ARRAY', 'Field', 'block_sizes', 'type_name', 'Tensor', 'is_gguf', 'parts_of', 'GgufFile',
+__all__ = ['NUMBERS', 'STRING', 'ARRAY', 'PART', 'Field', 'block_sizes', 'type_name', 'Tensor', 'parts_of', 'GgufFile',
            'dequantised', 'quantised', 'can_quantise', 'NewTensor', 'same_tensor', 'some_rows', 'write_gguf']
 
 # %% ../../nbs/11_gguf/01_container.ipynb #080be024
@@ -239,19 +239,14 @@ def _read_header(header: _Header) -> tuple[dict[str, Field], dict[str, Tensor]]:
     return fields, tensors
 
 # %% ../../nbs/11_gguf/01_container.ipynb #b5ee7d7c
-_PART = re.compile(r"(?P<stem>.+)-(?P<number>\d{5})-of-(?P<count>\d{5})\.gguf")
+PART = re.compile(r"(?P<stem>.+)-(?P<number>\d{5})-of-(?P<count>\d{5})\.gguf")
 _PIECE = 1 << 24  # bytes that are copied at a time
-
-
-def is_gguf(path: str | Path) -> bool:
-    "Whether a path is that of a GGUF file."
-    return str(path).endswith(".gguf")
 
 
 def parts_of(path: str | Path) -> list[Path]:
     "The files that a GGUF file consists of, itself included; `FileNotFoundError` names one that is missing."
     path = Path(path)
-    named = _PART.fullmatch(path.name)
+    named = PART.fullmatch(path.name)
     if named is None:
         return [path]
     stem, count = named["stem"], int(named["count"])

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import logging
+import os
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from functools import cached_property
@@ -16,7 +17,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .container import GgufFile, same_tensor, some_rows, write_gguf
+from .container import ARRAY, PART, STRING, Field, GgufFile, same_tensor, some_rows, write_gguf
 from .scored_pieces import ScoredPieces
 from vocab_lit.gguf.tokens import (
     MODELS,
@@ -32,10 +33,11 @@ from vocab_lit.gguf.tokens import (
 )
 from ..models.trim_report import compared
 from ..text.corpus import Lines
+from ..text.errors import SettingError
 from ..text.files import check_output, check_text
 from ..text.scripts import script_of
 from ..tokens.settings import TrimSettings
-from ..tokens.trim import Parts, about_trimmed, chosen_tokens
+from ..tokens.trim import Parts, about_trimmed, chosen_tokens, with_progress
 from ..tokens.vocab import Dialect, no_collection, read_token
 
 if TYPE_CHECKING:
@@ -112,7 +114,7 @@ class GgufParts(Parts):
 
     def count(self, lines: Iterable[str]) -> np.ndarray:  # (tokens,) int64, by id
         "Count the tokens of a text."
-        return self.scored.count(lines) if self.name == "llama" else super().count(lines)
+        return self.scored.count(with_progress(lines)) if self.name == "llama" else super().count(lines)
 
     def written_merges(self, kept: np.ndarray) -> list[str]:
         "The merges between some of the tokens, as the file writes them."
@@ -163,6 +165,7 @@ def trim_gguf(
     text: Sequence[str | Path],
     out: str | Path,
     settings: TrimSettings = TrimSettings(),
+    language: str = "",
 ) -> dict:
     """Keep of the vocabulary of a GGUF file what texts need, and write it as another file.
 
@@ -177,6 +180,8 @@ def trim_gguf(
         A new file.
     settings : TrimSettings
         The share of each text's tokens that stay, and which characters.
+    language : str, default ""
+        Code of the language, for the metadata.
 
     Returns
     -------
@@ -207,6 +212,8 @@ def trim_gguf(
         fields = with_tokens(file, kept, parts.written_merges(kept) if parts.model["merges"] else None)
         note = dict(made_by="vocab-lit trim", source=file.path.name, trimmed_from=parts.size, text=files)
         fields["vocab_lit.note"] = text_field(json.dumps(note, ensure_ascii=False))
+        if language:
+            fields["general.languages"] = Field(ARRAY, STRING, [language])
         tensors = [some_rows(file, name, kept) if name in tables else same_tensor(file, name) for name in file.tensors]
         write_gguf(out, fields, tensors)
         log.info(f"saved {out}")
@@ -219,5 +226,9 @@ def trim_gguf(
 def check_new_gguf(out: str | Path) -> None:
     "`ValueError` where a path cannot be that of a new GGUF file."
     if not str(out).endswith(".gguf"):
-        raise ValueError(f"{out}: the result of a GGUF file is one too; give a name that ends in .gguf")
+        raise SettingError("out", f" {out}: the result of a GGUF file is one too; give a name that ends in .gguf")
+    if PART.fullmatch(Path(out).name):
+        raise SettingError("out", f" {out}: the result is one file, and this is the name of a part; give another")
+    if os.path.lexists(out):
+        raise SettingError("out", f" {out} exists; give another name")
     check_output(out)

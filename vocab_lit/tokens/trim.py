@@ -44,8 +44,8 @@ if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
 
 # %% auto #0
-__all__ = ['Parts', 'kept_in_any_case', 'count_tokens', 'covering', 'wanted_tokens', 'keep_tokens', 'ordinary_counts',
-           'chosen_tokens', 'about_trimmed', 'trim']
+__all__ = ['Parts', 'kept_in_any_case', 'with_progress', 'count_tokens', 'covering', 'wanted_tokens', 'keep_tokens',
+           'ordinary_counts', 'chosen_tokens', 'about_trimmed', 'trim']
 
 # %% ../../nbs/02_tokens/08_trim.ipynb #0fd0e424
 class Parts:
@@ -242,6 +242,11 @@ def _counted_words(
                 yield " ".join(some), times
 
 
+def with_progress(lines: Iterable[str]) -> Iterable[str]:
+    "Lines whose tokens are counted, with a progress bar where there are many."
+    return tqdm(lines, desc="tokens", unit=" lines", delay=2, leave=False)
+
+
 def count_tokens(
     tokenizer: PreTrainedTokenizerBase,
     lines: Iterable[str],  # read once, some at a time
@@ -250,7 +255,7 @@ def count_tokens(
 ) -> np.ndarray:  # (tokens,) int64, by id
     "Count the tokens of a text."
     counts = np.zeros(size or max(tokenizer.get_vocab().values()) + 1, np.int64)
-    read = tqdm(lines, desc="tokens", unit=" lines", delay=2, leave=False)
+    read = with_progress(lines)
     by_word = _divides_at_spaces(backend_of(tokenizer))
     weighted = iter(_counted_words(read) if by_word else zip(read, repeat(1)))
     while some := list(islice(weighted, batch)):
