@@ -102,7 +102,7 @@ def compare_saved(folder: Path) -> dict:
     their_ids, our_ids, known = copied_ids(theirs, source), plan.copied[:n], vectors.known[:n]
     copied = (their_ids >= 0) | (our_ids >= 0)
     differ = np.abs(ours - theirs).max(1) >= 1e-3
-    kinds = Counter(plan.target[i].kind for i in np.flatnonzero(differ & copied))
+    kinds = Counter(plan.target[i].kind for i in np.flatnonzero(differ & copied).tolist())
     anchors, rows = np.flatnonzero(known & (their_ids >= 0)), np.flatnonzero(known & (their_ids < 0))
     remade = sparsemax_weights(vectors.matrix, rows, anchors) @ source[their_ids[anchors]]
     return {

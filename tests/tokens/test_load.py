@@ -2,7 +2,7 @@
 from huggingface_hub import constants
 from pathlib import Path
 from tokenizers import normalizers
-from transformers import AutoTokenizer, PreTrainedTokenizerFast, Qwen2Tokenizer
+from transformers import AutoTokenizer, LayoutLMv2Tokenizer, LayoutLMv3Tokenizer, PreTrainedTokenizerFast, Qwen2Tokenizer
 from transformers.utils import is_protobuf_available
 from vocab_lit.text.phrasebook import lines
 from vocab_lit.tokens.continued import extend_on_text
@@ -249,6 +249,24 @@ def test_a_sentencepiece_model_without_tokenizer_json_gives_the_tokenizer_that_i
             suffixed = sentencepiece_folder(folder / "suffixed", "LlamaTokenizer", treat_whitespace_as_suffix=True)
             with pytest.raises(ValueError, match="made of tokenizer.model tokenizes 'Habari.*put the model's"):
                 load_tokenizer(suffixed)
+
+
+@pytest.mark.cell('nbs/02_tokens/14_load.ipynb', 'cell "a class that wants boxes is opened, and one with a vocabulary beside its SentencePiece model told to be slow" (bea3201e)')
+def test_a_class_that_wants_boxes_is_opened_and_one_with_a_vocabulary_beside_its_sentencepiece_model_told_to_be_slow(cell_30fea6fa, cell_0cbf40bc):
+    vocab = trained["wordpiece"].get_vocab()
+    for boxed in (LayoutLMv2Tokenizer(vocab=vocab), LayoutLMv3Tokenizer(vocab=trained["bpe"].get_vocab(), merges=[])):
+        with tempfile.TemporaryDirectory() as folder:
+            boxed.save_pretrained(folder)
+            again = load_tokenizer(folder)
+        assert type(again) is type(boxed) and again.backend_tokenizer.to_str() == boxed.backend_tokenizer.to_str()
+    with tempfile.TemporaryDirectory() as folder:
+        model = io.BytesIO()
+        options = dict(vocab_size=380, minloglevel=2)
+        sentencepiece.SentencePieceTrainer.train(sentence_iterator=iter(swahili[:300]), model_writer=model, **options)
+        Path(folder, "sentencepiece.bpe.model").write_bytes(model.getvalue())
+        write(folder, vocab={"<s>": 0, "<pad>": 1, "</s>": 2, "<unk>": 3}, config=dict(model_type="m2m_100"))
+        with pytest.raises(ValueError, match="m2m_100 has no fast version"):
+            load_tokenizer(folder)
 
 
 @pytest.mark.cell('nbs/02_tokens/14_load.ipynb', 'cell "folders without a tokenizer, broken files and names that cannot be reached are refused with what to do" (430b1630)')

@@ -13,8 +13,8 @@ import numpy as np
 from .container import ARRAY, STRING, Field, GgufFile
 
 # %% auto #0
-__all__ = ['MODELS', 'TokenType', 'tokenizer_model', 'tokens_of', 'token_types', 'names_of_ids', 'named_ids', 'token_tables',
-           'with_tokens', 'with_vocab_size', 'text_field']
+__all__ = ['MODELS', 'TokenType', 'tokenizer_model', 'tokens_of', 'token_types', 'names_of_ids', 'named_ids', 'moved',
+           'token_tables', 'with_tokens', 'with_vocab_size', 'text_field']
 
 # %% ../../nbs/11_gguf/04_tokens.ipynb #c53011fe
 class TokenType(IntEnum):
@@ -84,7 +84,7 @@ def named_ids(file: GgufFile) -> set[int]:
     return {id for ids in found for id in ids if id not in _SETTING_OF_NONE}
 
 
-def _moved(field: Field, new_ids: Mapping[int, int]) -> Field:
+def moved(field: Field, new_ids: Mapping[int, int]) -> Field:
     "An entry of ids with those that the tokens have now."
     if field.type == ARRAY:
         return field._replace(value=np.array([new_ids.get(id, id) for id in field.value.tolist()]))
@@ -132,7 +132,7 @@ def with_tokens(
     fields.pop("tokenizer.huggingface.json", None)  # the vocabulary once more, which llama.cpp does not read
     for name, field in fields.items():
         if name in ids:
-            fields[name] = _moved(field, new_ids)
+            fields[name] = moved(field, new_ids)
         elif name == "tokenizer.ggml.merges" and merges is not None:
             fields[name] = field._replace(value=list(merges))
         elif _is_list_of_tokens(name, field, n):

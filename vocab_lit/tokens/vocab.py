@@ -88,7 +88,7 @@ class Token:
     def is_symbol(self) -> bool:
         "Only digits, ASCII punctuation, white space, or a bare word mark (Dobler and de Melo, 2023, Appendix B)."
         t = self.text
-        return self.kind == "text" and (t.isnumeric() or t.isspace() or all(c in string.punctuation for c in t))
+        return self.kind == "text" and (t.isnumeric() or t.isspace() or not t.strip(string.punctuation))
 
 # %% ../../nbs/02_tokens/01_vocab.ipynb #ad179589
 @dataclass(frozen=True)
@@ -377,7 +377,8 @@ class Vocab:
         token: Token,  # of any vocabulary
     ) -> int | None:
         "The id of the same token here, of several the one that is written alike; None where there is none."
-        return self._exact.get((token.key, token.piece), self._ids.get(token.key))
+        key = token.key
+        return self._exact.get((key, token.piece), self._ids.get(key))
 
     def __len__(self) -> int:
         return len(self.tokens)
