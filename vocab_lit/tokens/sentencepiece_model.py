@@ -15,7 +15,7 @@ import sentencepiece
 from tokenizers import normalizers
 
 from .pipeline import with_pipeline
-from .vocab import components, read_pipeline
+from .vocab import components, ids_of_lines, read_pipeline
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase, PreTrainedTokenizerFast
@@ -75,10 +75,11 @@ def _trial_texts(model: sentencepiece.SentencePieceProcessor) -> Iterator[str]:
 def _pieces(tokenizer: PreTrainedTokenizerBase, text: str) -> list[str | None] | None:  # None: an unknown piece
     "The pieces of a text, nothing where the tokenizer fails on it."
     try:
-        ids: list[int] = tokenizer(text, add_special_tokens=False)["input_ids"]
+        [ids] = ids_of_lines(tokenizer, [text])
     except Exception:  # of the tokenizers library: a vocabulary without its unknown token
         return None
-    return [None if i == tokenizer.unk_token_id else str(tokenizer.convert_ids_to_tokens(i)) for i in ids]
+    pieces = [str(tokenizer.convert_ids_to_tokens(i)) for i in ids]
+    return [None if piece == tokenizer.unk_token else piece for piece in pieces]  # which may have several ids
 
 
 def tokenized_otherwise(
@@ -112,11 +113,13 @@ def merges_by_score(
 def _model_of(spec: Any, pipeline: dict[str, Any], unknown: str) -> dict[str, Any]:
     "A SentencePiece model as `tokenizer.json` has it, under the ids of a pipeline that has its pieces."
     old = pipeline["model"]["vocab"]
-    ids = {piece: i for i, (piece, _) in enumerate(old)} if isinstance(old, list) else old
+    by_id = [piece for piece, _ in old] if isinstance(old, list) else sorted(old, key=old.__getitem__)
+    # a piece that stands twice has the first of its ids
+    ids = old if isinstance(old, dict) else {piece: i for i, piece in reversed([*enumerate(by_id)])}
     scores = {p.piece: p.score for p in spec.pieces if p.piece in ids}
     fallback = spec.trainer_spec.byte_fallback
     if spec.trainer_spec.model_type == spec.trainer_spec.UNIGRAM:
-        vocab = [[piece, scores.get(piece, 0.0)] for piece in sorted(ids, key=ids.__getitem__)]
+        vocab = [[piece, scores.get(piece, 0.0)] for piece in by_id]
         return dict(type="Unigram", vocab=vocab, unk_id=ids.get(unknown), byte_fallback=fallback)
     merges = merges_by_score({piece: ids[piece] for piece in scores}, scores)
     return dict(type="BPE", vocab=ids, merges=merges, unk_token=unknown, fuse_unk=True, byte_fallback=fallback)
@@ -165,11 +168,14 @@ def as_specified(
     pipeline = read_pipeline(tokenizer)
     unknown = tokenizer.unk_token or spec.trainer_spec.unk_piece
     rules = spec.normalizer_spec
+    before = _own_steps(pipeline)
+    if rules.precompiled_charsmap and any(step["type"] in ("NFD", "NFKD") for step in before):
+        before.append(dict(type="NFC"))  # the table composes letters, but in `tokenizers` no Hangul
     steps = normalizer_steps(rules.precompiled_charsmap, rules.remove_extra_whitespaces, rules.add_dummy_prefix)
     by_word = not any(_MARK in p.piece[1:] for p in spec.pieces)
     own = dict(
         model=_model_of(spec, pipeline, str(unknown)),
-        normalizer=dict(type="Sequence", normalizers=_own_steps(pipeline) + steps),
+        normalizer=dict(type="Sequence", normalizers=before + steps),
         pre_tokenizer=dict(type="Metaspace", replacement=_MARK, prepend_scheme="never", split=by_word),
         decoder=decoder_of(rules.add_dummy_prefix),
     )
