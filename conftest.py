@@ -32,10 +32,22 @@ def pytest_collection_finish():
         testing._get_command = functools.cache(testing._get_command)
 
 
+_UNFREEZE, _frozen = gc.unfreeze, [False]  # whether it is, since to count what is takes longer than most tests do
+
+
 def _freeze():
     "Let no collection look again through what is imported or what earlier modules keep."
     gc.collect(1)  # a full collection would cost more than it saves
     gc.freeze()
+    _frozen[0] = True
+
+
+def _unfreeze():
+    _UNFREEZE()
+    _frozen[0] = False
+
+
+gc.unfreeze = _unfreeze
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -60,7 +72,7 @@ def _has_gpu():
 
 
 def pytest_runtest_setup(item):
-    if not gc.get_freeze_count():
+    if not _frozen[0]:
         _freeze()  # after a training, which unfreezes all
     if item.get_closest_marker("slow") and not item.config.getoption("--slow"):
         pytest.skip("slow: run with --slow")

@@ -229,6 +229,7 @@ def build(architecture: Architecture, folder: Path) -> Tiny:
     source.save_pretrained(folder)
     # the reference is what transformers loads: some classes set a few numbers themselves
     loaded = architecture.model_class.from_pretrained(folder, dtype="auto")
+    loaded.save_pretrained(folder)  # as files of trained models have them
     made = Tiny(loaded, folder, _token_dimensions(architecture), None)
     for further in _further_inputs(config):
         try:

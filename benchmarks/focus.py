@@ -68,6 +68,12 @@ def _trained(language, kinds) -> dict:
     return {kind: train_tokenizer(text, kind, 1000) for kind in kinds}
 
 
+def copied_ids(made: np.ndarray, embeddings: np.ndarray) -> np.ndarray:  # (n,) -1 where a row is none of them
+    "The first of the source embeddings (n_source, dim) that each made one (n, dim) is, to the bit."
+    first_id = {row.tobytes(): i for i, row in reversed(list(enumerate(embeddings)))}
+    return np.array([first_id.get(row.tobytes(), -1) for row in made])
+
+
 def compare_rows(folder: Path) -> dict:
     "How the two results of FOCUS differ."
     from vocab_lit.tokens.vocab import Vocab, overlap
@@ -76,8 +82,7 @@ def compare_rows(folder: Path) -> dict:
     old, new, embeddings = open_case(folder)
     old, new = Vocab.from_tokenizer(old), Vocab.from_tokenizer(new)
     shared = overlap(old, new)  # (n_target,) source ids, -1 where there is none
-    first_id = {row.tobytes(): i for i, row in reversed(list(enumerate(embeddings)))}
-    their_ids = np.array([first_id.get(row.tobytes(), -1) for row in theirs])
+    their_ids = copied_ids(theirs, embeddings)
 
     def copied(made):  # (n_target,) whether a row is that of its source id
         return (shared >= 0) & (made == embeddings[shared]).all(1)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from benchmarks.claims import Claim, Runs, Value
+from benchmarks.claims import Claim, Runs, Value, checks
+from benchmarks.focus import copied_ids
 from benchmarks.made import TINY, random_tokenizers, write_fasttext, write_zipf_text
 from benchmarks.process import Meter
 from benchmarks.runner import Case, Part
@@ -79,6 +81,39 @@ def process_cases(place: Path, sizes: tuple, small: bool, models: Sequence[str] 
         yield Case(f"{kind}, {n * 5 // 2:,} to {n:,} tokens", case)
 
 
+def _saved_embeddings(folder: Path) -> np.ndarray:  # (rows, dim) float32
+    from vocab_lit.models.lazy_weights import input_weight, rows_of
+    from vocab_lit.models.source import open_model
+
+    return rows_of(input_weight(open_model(folder)))[:].float().numpy()
+
+
+def compare_saved(folder: Path) -> dict:
+    "Which of the saved embeddings differ, and by how much if the other side's copies are taken for right."
+    from vocab_lit.methods.plan import Plan
+    from vocab_lit.methods.sparsemax import sparsemax_weights
+    from vocab_lit.tokens.load import load_tokenizer
+    from vocab_lit.vectors.word_vectors import read_vectors
+
+    tokenizer = load_tokenizer(folder / "new")
+    plan, vectors = Plan.load(folder / "vocab_lit"), read_vectors(folder / "vectors.bin", tokenizer)
+    n, source = len(tokenizer), _saved_embeddings(folder / "model")
+    ours, theirs = (_saved_embeddings(folder / side)[:n] for side in ("vocab_lit", "deepfocus"))
+    their_ids, our_ids, known = copied_ids(theirs, source), plan.copied[:n], vectors.known[:n]
+    copied = (their_ids >= 0) | (our_ids >= 0)
+    differ = np.abs(ours - theirs).max(1) >= 1e-3
+    kinds = Counter(plan.target[i].kind for i in np.flatnonzero(differ & copied).tolist())
+    anchors, rows = np.flatnonzero(known & (their_ids >= 0)), np.flatnonzero(known & (their_ids < 0))
+    remade = sparsemax_weights(vectors.matrix, rows, anchors) @ source[their_ids[anchors]]
+    return {
+        "tokens": n,
+        "copied otherwise": int((differ & copied).sum()),
+        "which": ", ".join(f"{n} {kind}" for kind, n in kinds.items()),
+        "mixed otherwise": int((differ & ~copied).sum()),
+        "largest difference with the same copies": float(np.abs(remade - theirs[rows]).max(initial=0)),
+    }
+
+
 def _smallest(measure: str) -> Value:
     "The smallest ratio of all models, round by round."
 
@@ -95,6 +130,11 @@ CLAIMS = (
         "CPU time of the process, deepfocus / vocab_lit, each model", _smallest("cpu_seconds"), low=3.5, note=IMPORTS
     ),
     Claim("peak memory of the process, deepfocus / vocab_lit, each model", _smallest("peak_mb"), low=3.5, note=IMPORTS),
+    Claim(
+        "largest difference of a mixed row with the copies of deepfocus, each model",
+        checks("largest difference with the same copies"),
+        high=1e-4,
+    ),
 )
 PART = Part(
     "process",
@@ -107,5 +147,6 @@ PART = Part(
     tiny=(120,),
     peers=("deepfocus",),
     claims=CLAIMS,
+    compare=compare_saved,
     takes_models=True,
 )

@@ -45,7 +45,7 @@ RULES = {  # {names of fields: the most that their value may be}; the first rule
 KEPT = ("transformers_version", "architectures", "id2label", "label2id", "dtype")
 LAYER_KINDS = ("layer_types", "mlp_layer_types", "layers_block_type", "indexer_types")
 MEDIA = re.compile("vision|audio|image|speech|sound")
-SPECIAL_ID = re.compile(r"(_token_id|_token_index|mask_index|unk_index|pad_index|bos_index|eos_index)$")
+SPECIAL_ID = re.compile(r"(_token_id|_token_index|_start_id|_end_id|newline_id|(mask|unk|pad|bos|eos)_index)$")
 # of the tokenizers of the sweep; every other id stands for a special token of its own
 USUAL_IDS = dict(bos=0, cls=0, pad=1, unk=2, eos=3, sep=3, decoder_start=3, mask=4)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import io
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -94,29 +93,45 @@ def t5_tokens(size: int = 3500) -> Tokens:
     return _of_pieces("t5", model, **ids, **rules, add_bos_token=False, add_eos_token=True)
 
 
+SPLIT_TRIALS = (  # whatever is written together in one tokenizer and apart in another
+    "Don't DON'T I'LL we've WE'VE it's 'S 't x'Re 's' it’s I'd've ''s 's ſ 's 'ſ 'K 'Tis l'été",
+    "a  b   c    d\t\te \n\n f \r\n\r\n g  \n\th  ",
+    "1 12 123 1234 12345 1234567 1,234.5 ½ ¼3 ١٢٣٤ १२३४५ 2026-11-25 x1y22z333 12ab 1234abcd 12_34 2nd",
+    "   \n  x \n\n\n y",
+    "CamelCase camelCaseHTTPServer ПриветМир ПРИВЕТмир ΑβΓδ ÉcoleÉCOLE",
+    "~abc ~ ~~ a~b ~я `x` ^y $5 +a <b> =c |d| §e ©f №g",
+    "http://a.b/c?d=e&f=g#h //comment /* x */ foo_bar-baz.qux(x)[y]{z} !!!\n\n???\r\n/x a/b\n/c #!/y",
+    "हिन्दी किताब क्షమించండి ภาษาไทยนี้ 한국어 문장ㄱㄴ 日本語カナかな中文。、！ㄅㄆ〇中abc中ꆈꌠabcꆈ豈가a",
+    "😀👩‍👩‍👧 ☃❤️ 🇹🇿x😀",
+    "a\u00a0b\u3000c\u2003d \u00a0 e\u0085f\u2028g\u200bh\u00adi\u200dj",
+    "Tie\u0302\u0301ng e\u0301te\u0301 n\u0303o \u0301x a\u0308\u0301b",
+    "<sentinel:3>IMGIMGABZ a    b  c",
+    "…“quoted” ‘q’ —dash…，。！x «y» ¿z?",
+    "one two three four five six seven",
+    f"x{' ' * 5}y{' ' * 9}z{' ' * 17}",
+)
+
+
+def gpt2_tokens(size: int = 2500, pre: str = "smollm", shows_splits: bool = False) -> Tokens:
+    "Byte-level BPE; so that ids show where a text is split, it can have each of `SPLIT_TRIALS` as one token."
+    tokens, merges = _merges_of_bytes(size, shows_splits)
+    types = [CONTROL] * 3 + [NORMAL] * (len(tokens) - 5) + [USER_DEFINED] * 2
+    more = dict(pre=pre, bos_token_id=1, eos_token_id=2, unknown_token_id=0, padding_token_id=2, add_bos_token=False)
+    return Tokens("gpt2", list(tokens), types, merges=list(merges), more=more)
+
+
 @functools.cache
-def gpt2_tokens(size: int = 2500, pre: str = "smollm", split: bool = True) -> Tokens:
-    "Byte-level BPE; without splits its tokens go over spaces and digits, so that ids tell where a text is split."
-    backend = Tokenizer(models.BPE())
+def _merges_of_bytes(size: int, shows_splits: bool) -> tuple[list[str], list[str]]:  # tokens, merges
+    backend, text = Tokenizer(models.BPE()), [*kept_text(), *SPLIT_TRIALS * 50 * shows_splits]
     digits = pre_tokenizers.Digits(individual_digits=True)
-    backend.pre_tokenizer = pre_tokenizers.Sequence(
-        [
-            *([digits] * split),
-            pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=split),
-        ]
-    )
-    special = ["<|endoftext|>", "<|im_start|>", "<|im_end|>"]
-    alphabet = pre_tokenizers.ByteLevel.alphabet()
-    trainer = trainers.BpeTrainer(
-        vocab_size=size, special_tokens=special, initial_alphabet=sorted(alphabet), show_progress=False
-    )
-    backend.train_from_iterator(kept_text(), trainer)
+    bytes_only = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=not shows_splits)
+    backend.pre_tokenizer = bytes_only if shows_splits else pre_tokenizers.Sequence([digits, bytes_only])
+    special, alphabet = ["<|endoftext|>", "<|im_start|>", "<|im_end|>"], pre_tokenizers.ByteLevel.alphabet()
+    options: dict[str, Any] = dict(special_tokens=special, initial_alphabet=sorted(alphabet), show_progress=False)
+    backend.train_from_iterator(text, trainers.BpeTrainer(vocab_size=size, **options))
     vocab = backend.get_vocab()
     tokens = [*sorted(vocab, key=vocab.__getitem__), "<table>", "habari"]
-    types = [CONTROL] * 3 + [NORMAL] * (len(tokens) - 5) + [USER_DEFINED] * 2
-    merges = [" ".join(merge) for merge in _model_of(backend)["merges"]]
-    more = dict(pre=pre, bos_token_id=1, eos_token_id=2, unknown_token_id=0, padding_token_id=2, add_bos_token=False)
-    return Tokens("gpt2", tokens, types, merges=merges, more=more)
+    return tokens, [" ".join(merge) for merge in _model_of(backend)["merges"]]
 
 
 def _model_of(backend: Tokenizer) -> dict[str, Any]:
@@ -272,12 +287,8 @@ def write_tiny(
     return Path(path)
 
 
-def trial_lines(more: Sequence[str] = ()) -> list[str]:
+@functools.cache
+def trial_lines() -> tuple[str, ...]:
     "Lines in ten scripts, odd ones, and runs of one character."
-    runs = [
-        f"{before}{c * n}{after}"
-        for c in " \na"
-        for n in (2, 3, 4, 5, 9, 17)
-        for before, after in (("", "x"), ("x", ""))
-    ]
-    return [*kept_text(), *runs, *more]
+    runs = [c * n for c in " \na" for n in (2, 3, 4, 5, 9, 17)]
+    return (*kept_text(), *SPLIT_TRIALS, *runs, *(f"{run}x" for run in runs), *(f"x{run}" for run in runs))

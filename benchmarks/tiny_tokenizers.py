@@ -143,7 +143,10 @@ FLIPPED = (
     "remove_space",
 )
 FAIRSEQ = ["<s>", "<pad>", "</s>", "<unk>"]  # ids that such a class gives a SentencePiece model, whatever its own are
-SPECIAL = {"HerbertTokenizer": [*FAIRSEQ, "<mask>"]}  # of classes that expect ids that they do not make themselves
+SPECIAL = {  # of classes that expect ids that they do not make themselves
+    "HerbertTokenizer": [*FAIRSEQ, "<mask>"],
+    "CamembertTokenizer": ["<s>NOTUSED", "<pad>", "</s>NOTUSED", "<unk>", "<unk>NOTUSED", "<s>", "</s>", "<mask>"],
+}
 BYTES = [f"<0x{byte:02X}>" for byte in range(256)]
 
 
@@ -343,7 +346,7 @@ def _add_by_files(special: list[str], folder: Path) -> None:
 
 
 def oddity(tokenizer: PreTrainedTokenizerBase) -> str:
-    "Where a class puts other ids than those of its special tokens, so that no model has such files; otherwise nothing."
+    "Where a class gives other ids than its special tokens', or no text again, so that no model has such files."
     if not tokenizer.is_fast:
         return ""
     backend = tokenizer.backend_tokenizer
@@ -352,8 +355,12 @@ def oddity(tokenizer: PreTrainedTokenizerBase) -> str:
         return f"around a text stand {around.tokens} with the ids of {put}"
     if model["type"] == "Unigram" and model["unk_id"] is not None:
         unknown = model["vocab"][model["unk_id"]][0]
-        return "" if unknown == str(tokenizer.unk_token) else f"what is unknown has the id of {unknown}"
-    return ""
+        if unknown != str(tokenizer.unk_token):
+            return f"what is unknown has the id of {unknown}"
+    lines = kept_text()
+    decoded = backend.decode_batch([e.ids for e in backend.encode_batch(lines)], skip_special_tokens=False)
+    broken = next((line for line, text in zip(lines, decoded) if "\ufffd" in text), "")
+    return broken and f"{broken!r} is decoded with characters that are none"
 
 
 def _write_json(c: TokenizerClass, form: Form, folder: Path) -> None:

@@ -3,6 +3,7 @@
 import itertools
 import json
 import os
+import shutil
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -12,9 +13,12 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
+from safetensors import safe_open
+from safetensors.torch import save_file
 
 from benchmarks.claims import Runs
 from benchmarks.focus import compare_rows, focus, focus_cases
+from benchmarks.focus_process import compare_saved, focus_process, process_cases
 from benchmarks.lapt import count_flops, random_model, step_clock
 from benchmarks.made import TINY, write_zipf_text
 from benchmarks.memory import write_text
@@ -70,6 +74,26 @@ def test_rows_that_differ_are_counted_as_they_differ(focus_folder):
     assert abs(compared(mixed, rows[mixed] + 0.5)["largest difference"] - 0.5) < 1e-5
     swapped = compared(copied, embeddings[0])
     assert [swapped[k] for k in ("copied alike", "copied otherwise", "which")] == [14, 1, "1 text"]
+
+
+def test_saved_embeddings_that_differ_are_told_from_those_that_follow_from_other_copies(tmp_path):
+    case = next(process_cases(tmp_path, (120,), True))
+    measure(focus_process, case.arguments)
+    folder = Path(case.arguments["folder"])
+    shutil.copytree(folder / "vocab_lit", folder / "deepfocus")
+    compared = compare_saved(folder)
+    assert compared["largest difference with the same copies"] < 1e-6
+    assert [compared[k] for k in ("tokens", "copied otherwise", "which", "mixed otherwise")] == [120, 0, "", 0]
+    with safe_open(folder / "deepfocus/model.safetensors", "pt") as file:
+        tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118  no dictionary
+    table, plan = next(t for name, t in tensors.items() if "word_embeddings" in name), Plan.load(folder / "vocab_lit")
+    other, token = np.flatnonzero(plan.copied >= 0)[-2:]
+    table[token] = table[other]
+    table[np.flatnonzero(plan.copied < 0)[-1]] += 1
+    save_file(tensors, folder / "deepfocus/model.safetensors", {"format": "pt"})
+    compared = compare_saved(folder)
+    assert [compared[k] for k in ("copied otherwise", "which", "mixed otherwise")] == [1, "1 text", 1]
+    assert compared["largest difference with the same copies"] > 0.9
 
 
 def test_neighbours_are_compared_by_token_and_differences_find_their_reason(tmp_path):

@@ -72,6 +72,8 @@ def test_a_setup_file_gives_what_the_command_line_leaves_out_and_an_adaptation_g
         "scores",
         "report",
     ] and not (place / "adapted").exists()
+    assert planned[4]["takes"]["steps"] == "3" and "GB" in planned[4]["takes"]["memory"]
+    assert "what the training would take" in run("adapt", *use, "--out", place / "adapted", "--dry-run")
     report = json.loads(run("adapt", *use, "--out", place / "adapted", "--json"))
     assert (
         len(report["losses"]) == 4

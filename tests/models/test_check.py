@@ -4,13 +4,13 @@ from tokenizers import Regex, pre_tokenizers
 from transformers import BartConfig, BartForConditionalGeneration, CLIPConfig, CLIPModel, GPT2Config, GPT2LMHeadModel, M2M100Config, M2M100ForConditionalGeneration, NllbTokenizer, Qwen3Config, Qwen3ForCausalLM
 from vocab_lit.models.check import check_folder, find_rows, shares, verdict
 from vocab_lit.models.lazy_weights import stored_tensors
-from vocab_lit.models.llama_cpp import PRE_TOKENIZERS, known_pre_tokenizer
 from vocab_lit.models.served import ServedFolder
 from vocab_lit.models.source import Source, load_model
 from vocab_lit.models.transplant import transplant
 from vocab_lit.text.errors import SettingError
 from vocab_lit.text.phrasebook import lines
 from vocab_lit.tokens.expansion import expand_tokenizer
+from vocab_lit.tokens.pre_tokenizers import PRE_TOKENIZERS, known_pre_tokenizer
 from vocab_lit.tokens.settings import TrimSettings
 from vocab_lit.tokens.train import train_tokenizer
 from vocab_lit.tokens.trim import trim

@@ -40,7 +40,7 @@ def cell_7a5c0306():
         torch.manual_seed(0)
         told, weights = iter(dev), []
 
-        def measure(model):
+        def measure(model, scores):
             weights.append(model.weight.detach().clone())
             return next(told)
 

@@ -2,7 +2,7 @@
 from huggingface_hub import constants
 from pathlib import Path
 from tokenizers import normalizers
-from transformers import AutoTokenizer, PreTrainedTokenizerFast, Qwen2Tokenizer
+from transformers import AutoTokenizer, LayoutLMv2Tokenizer, LayoutLMv3Tokenizer, PreTrainedTokenizerFast, Qwen2Tokenizer
 from transformers.utils import is_protobuf_available
 from vocab_lit.text.phrasebook import lines
 from vocab_lit.tokens.continued import extend_on_text
@@ -251,8 +251,26 @@ def test_a_sentencepiece_model_without_tokenizer_json_gives_the_tokenizer_that_i
                 load_tokenizer(suffixed)
 
 
+@pytest.mark.cell('nbs/02_tokens/14_load.ipynb', 'cell "a class that wants boxes is opened, and one with a vocabulary beside its SentencePiece model told to be slow" (bea3201e)')
+def test_a_class_that_wants_boxes_is_opened_and_one_with_a_vocabulary_beside_its_sentencepiece_model_told_to_be_slow(cell_30fea6fa, cell_0cbf40bc):
+    vocab = trained["wordpiece"].get_vocab()
+    for boxed in (LayoutLMv2Tokenizer(vocab=vocab), LayoutLMv3Tokenizer(vocab=trained["bpe"].get_vocab(), merges=[])):
+        with tempfile.TemporaryDirectory() as folder:
+            boxed.save_pretrained(folder)
+            again = load_tokenizer(folder)
+        assert type(again) is type(boxed) and again.backend_tokenizer.to_str() == boxed.backend_tokenizer.to_str()
+    with tempfile.TemporaryDirectory() as folder:
+        model = io.BytesIO()
+        options = dict(vocab_size=380, minloglevel=2)
+        sentencepiece.SentencePieceTrainer.train(sentence_iterator=iter(swahili[:300]), model_writer=model, **options)
+        Path(folder, "sentencepiece.bpe.model").write_bytes(model.getvalue())
+        write(folder, vocab={"<s>": 0, "<pad>": 1, "</s>": 2, "<unk>": 3}, config=dict(model_type="m2m_100"))
+        with pytest.raises(ValueError, match="m2m_100 has no fast version"):
+            load_tokenizer(folder)
+
+
 @pytest.mark.cell('nbs/02_tokens/14_load.ipynb', 'cell "folders without a tokenizer, broken files and names that cannot be reached are refused with what to do" (430b1630)')
-def test_folders_without_a_tokenizer_broken_files_and_names_that_cannot_be_reached_are_refused_with_what_to_do():
+def test_folders_without_a_tokenizer_broken_files_and_names_that_cannot_be_reached_are_refused_with_what_to_do(cell_30fea6fa):
     with tempfile.TemporaryDirectory() as folder:
         Path(folder, "notes.txt").write_text("none")
         with pytest.raises(FileNotFoundError, match=r"no tokenizer here.*It has: notes.txt"):
@@ -269,6 +287,11 @@ def test_folders_without_a_tokenizer_broken_files_and_names_that_cannot_be_reach
             Path(folder, "tokenizer_config.json").write_text(text)
             with pytest.raises(ValueError, match=match):
                 load_tokenizer(folder)
+    with tempfile.TemporaryDirectory() as folder:
+        trained["bpe"].backend_tokenizer.save(f"{folder}/tokenizer.json")
+        Path(folder, "special_tokens_map.json").write_text("{")
+        with pytest.raises(ValueError, match="special_tokens_map.json is damaged"):
+            load_tokenizer(f"{folder}/tokenizer.json")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(constants, "HF_HUB_OFFLINE", True)
         with pytest.raises(FileNotFoundError, match="no such tokenizer folder, and HF_HUB_OFFLINE is set"):

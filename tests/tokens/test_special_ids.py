@@ -90,6 +90,13 @@ def test_end_ids_suppressed_forced_and_forbidden_tokens_are_those_that_they_were
     assert "suppress_tokens: 1 of 3 are not in the target vocabulary and are left out" in notes
 
 
+@pytest.mark.cell('nbs/02_tokens/07_special_ids.ipynb', 'cell "a padding token that the model\'s configuration does not name is told to generation alone" (76340511)')
+def test_a_padding_token_that_the_model_s_configuration_does_not_name_is_told_to_generation_alone(cell_04b1df61):
+    model, settings = LlamaConfig(vocab_size=600, bos_token_id=None, eos_token_id=end), GenerationConfig()
+    carry_ids([model, settings], source, replaced)
+    assert model.pad_token_id is None and settings.pad_token_id == replaced.roles["pad"]
+
+
 @pytest.mark.cell('nbs/02_tokens/07_special_ids.ipynb', 'cell "under an expanded vocabulary every id stays as it is" (332d690c)')
 def test_under_an_expanded_vocabulary_every_id_stays_as_it_is(cell_04b1df61):
     config = generation()

@@ -69,11 +69,10 @@ def cell_b1c50a08():
 
 
 @pytest.fixture(scope='module')
-def cell_41b6c0b0(cell_b1c50a07, cell_26a53245):
+def cell_41b6c0b0():
     # nbs/06_training/02_lm_loss.ipynb, cell "held_out = lines("sw", 200, seed=0, held_out=True)" (41b6c0b0)
     global held_out
     held_out = lines("sw", 200, seed=0, held_out=True)
-    heldout_loss(xlmr, tokenizer, held_out, length=32), math.log(len(tokenizer))
 
 
 @pytest.mark.cell('nbs/06_training/02_lm_loss.ipynb', 'cell "loss and gradients equal those of the whole model, in one part or in many" (ff68b066)')
@@ -199,6 +198,26 @@ def test_held_out_loss_repeats_leaves_the_model_s_mode_and_the_global_generator_
         assert abs(ours - xlmr(input_ids=shown, labels=targets).loss.item()) < 1e-5
     with pytest.raises(ValueError, match="no token of the held-out text is a target; give more text"):
         heldout_loss(xlmr, tokenizer, packed, probability=0.0)
+
+
+@pytest.mark.cell('nbs/06_training/02_lm_loss.ipynb', 'cell "each module is in the mode that it was in after an evaluation that ends, and after one that fails" (c6dc98a6)')
+def test_each_module_is_in_the_mode_that_it_was_in_after_an_evaluation_that_ends_and_after_one_that_fails(cell_b1c50a07, cell_26a53245):
+    modules = [*xlmr.modules()]
+    modes = [i % 3 > 0 for i, _ in enumerate(modules)]
+    for module, mode in zip(modules, modes):
+        module.training = mode
+
+
+    def failing(**batch):
+        assert not any(module.training for module in modules)
+        raise KeyboardInterrupt
+
+
+    heldout_loss(xlmr, tokenizer, blocks[:2])
+    assert [module.training for module in modules] == modes
+    with pytest.raises(KeyboardInterrupt):
+        heldout_loss(xlmr, tokenizer, blocks[:2], loss=failing)
+    assert [module.training for module in modules] == modes
 
 
 @pytest.mark.cell('nbs/06_training/02_lm_loss.ipynb', 'cell "a causal model is asked for the next token" (d1c411ff)')

@@ -15,7 +15,10 @@ from typing import TYPE_CHECKING
 
 from .settings import Adaptation
 from ..methods.factored import FactoredRecipe, load_factors
+from ..models.lora import LoraAdapter
 from ..models.pipeline import check_tokens
+from ..models.settings import LoraSettings
+from ..models.token_tensors import replace_token_embeddings, token_tensors
 from ..tasks.evaluate import read_examples
 from ..text.cleaning import clean
 from ..text.corpus import Lines, hold_out
@@ -32,9 +35,11 @@ from ..training.training_run import check_low_dimensional
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
 
+    from vocab_lit.training.estimate import Estimate
+
 # %% auto #0
 __all__ = ['given_lines', 'build_target', 'TriedTokenizer', 'try_tokenizer', 'check_adaptation', 'bytes_needed', 'check_room',
-           'check_processes']
+           'check_processes', 'tokens_after', 'estimate_training']
 
 # %% ../../nbs/09_app/08_adapt_check.ipynb #f76a0d2a
 _WORDS = 4  # different words for each token, from which on a text fills a vocabulary surely
@@ -199,3 +204,33 @@ def check_processes(
     size = a.lapt.config().batch_size
     if a.lapt.trains and size % n:
         raise SettingError("batch_size", f" {size}: {n} processes share a batch; give a multiple of {n}")
+
+# %% ../../nbs/09_app/08_adapt_check.ipynb #1510bfa6
+def tokens_after(a: Adaptation, tried: TriedTokenizer | None = None) -> int:
+    "How many tokens the target vocabulary has, as far as it is known before it is made."
+    wanted = a.transplant.tokenizer
+    if wanted.extend:
+        return len(a.opened.tokenizer) + wanted.extend * (not wanted.same_size)
+    if tried or wanted.tokenizer:
+        return len(tried.built.tokenizer if tried else _nearest_tokenizer(a))
+    return wanted.vocab_size
+
+
+def estimate_training(
+    a: Adaptation,
+    tried: TriedTokenizer | None = None,  # as `check_adaptation` gives it
+) -> Estimate | None:  # None where nothing is trained, or it is not known yet what is
+    "What the training would take, of the source model with as many embeddings as the target vocabulary has."
+    from vocab_lit.training.estimate import estimate_run
+
+    config = a.lapt.config(longest=a.opened.longest)
+    if not a.lapt.trains or config.only_new_rows or isinstance(a.transplant.recipe(a.text), FactoredRecipe):
+        return None
+    model, n = a.opened.load().float(), tokens_after(a, tried)
+    tensors = token_tensors(model)
+    widths = {role: t.tensor.numel() // len(t) for role, t in tensors.items()}
+    replace_token_embeddings(model, lambda role, old: tensors[role].shaped(old.new_ones(n, widths[role])))
+    if config.lora:
+        LoraAdapter(model, LoraSettings.read(config.lora), config.embeddings, (), a.seed)
+    tokenizer = tried.built.tokenizer if tried else _nearest_tokenizer(a)
+    return estimate_run(model, tokenizer, given_lines(a), _first_held_out(a), config, a.keep.replay)

@@ -15,11 +15,12 @@ from typing import TYPE_CHECKING, Any
 from ..models.served import is_decoder
 from ..models.source import Source, learns_from_text
 from ..models.token_tensors import token_parameters
+from ..text.collection import no_collection
 from ..text.corpus import Lines
 from ..text.phrasebook import lines as phrasebook_lines
 from ..text.scripts import script_name
 from ..tokens.verdict import Beside, ModelSize, Verdict, judge, sampled, script_counts
-from ..tokens.vocab import fit, no_collection
+from ..tokens.vocab import fit
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel

@@ -33,11 +33,12 @@ from vocab_lit.app.page_tokens import (
 )
 from ..methods.plan import Plan
 from ..models.card import without_folders
+from ..text.collection import no_collection
 from ..text.corpus import Amount, Lines, data_path, sample_lines
 from ..text.files import check_output, check_text, write_text
 from ..text.scripts import script_name
 from ..text.settings import SettingError
-from ..tokens.vocab import Vocab, fit, no_collection
+from ..tokens.vocab import Vocab, fit
 
 # %% auto #0
 __all__ = ['N_LINES', 'report_data', 'report_html', 'check_report', 'write_report']

@@ -6,6 +6,8 @@
 __all__ = ['GROUPS', 'app', 'commands_by_group']
 
 # %% ../../nbs/10_cli/11_main.ipynb #6f7316a0
+import atexit
+import gc
 from typing import Annotated
 
 import typer
@@ -16,6 +18,8 @@ from . import look, make, measure, prepare, serve, train, whole
 from .errors import TRACEBACK, OneLine
 
 # %% ../../nbs/10_cli/11_main.ipynb #865936cf
+atexit.register(gc.freeze)  # what is left goes with the process, and is not gone through for cycles before
+
 GROUPS = {
     "Look first": look.commands,
     "Prepare": prepare.commands,

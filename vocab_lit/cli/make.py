@@ -17,7 +17,8 @@ from vocab_lit.cli.options import (
     Field,
     Language,
     ModelName,
-    NewFolder,
+    ModelOrGguf,
+    NewModel,
     PushToHub,
     RunText,
     SetupFile,
@@ -27,7 +28,7 @@ from vocab_lit.cli.options import (
 from .planned import show_plan, upload_if_named, upload_to
 from ..methods.factoring import Factoring
 from ..methods.settings import InitSettings, TransplantSettings
-from ..models.settings import check_model_path
+from ..models.settings import check_model_path, is_gguf
 from ..text.files import check_output, check_text
 from ..text.reader import in_languages
 from ..text.settings import LARGEST_SEED, SettingError
@@ -41,11 +42,31 @@ if TYPE_CHECKING:
 commands = typer.Typer(rich_markup_mode="markdown")
 
 # %% ../../nbs/10_cli/06_make.ipynb #dca1d570
+def _check_out(model: str, out: Path) -> None:
+    "`ValueError` where the result cannot have its name; of a GGUF file it is one."
+    if is_gguf(model):
+        from vocab_lit.gguf.trim import check_new_gguf
+
+        check_new_gguf(out)
+    elif is_gguf(out):
+        hint = "give another name, or begin with a GGUF file"
+        raise SettingError("out", f" {out}: the result of a model's folder is a folder; {hint}")
+    else:
+        check_output(out)
+
+
+def _check_upload(push_to_hub: str | None, is_file: bool) -> None:
+    "`SettingError` where a file would be uploaded."
+    if push_to_hub and is_file:
+        hint = "upload it by `hf upload`"
+        raise SettingError("push_to_hub", f" {push_to_hub}: folders are uploaded, and the result is a file; {hint}")
+
+
 @commands.command("transplant")
 @with_settings
 def transplant_(
-    model: ModelName,
-    out: NewFolder,
+    model: ModelOrGguf,
+    out: NewModel,
     init: InitSettings,
     tokenizer: TokenizerSettings,
     vectors: VectorSettings,
@@ -76,22 +97,37 @@ def transplant_(
     parameters. They are kept in factors.safetensors beside the model, and `vocab-lit lapt` and `vocab-lit adapter
     train --vocabulary` then train these.
 
+    A GGUF file keeps its vocabulary and gets more tokens, by --extend N or --tokens FILE and any method that makes
+    single rows. The result is a GGUF file for llama.cpp and Ollama. New rows have the type of their table, and all
+    else is the source's, byte for byte.
+
     Example: `vocab-lit transplant xlm-roberta-base --text swahili.txt --vocab-size 50000 --out xlmr-sw`
 
     Example: `vocab-lit transplant xlm-roberta-base --tokens terms.tsv --out xlmr-terms`
 
     Example: `vocab-lit transplant gpt2 --text swahili.txt --method wechsel --source-vectors cc.en.300.bin
     --target-vectors cc.sw.300.bin --dictionary en-sw.txt --out gpt2-sw`
+
+    Example: `vocab-lit transplant gemma-3-Q4_K_M.gguf --text swahili.txt --extend 2000 --expansion continued
+    --out gemma-sw.gguf`
     """
     settings = TransplantSettings(tokenizer, vectors, init).without_unused(list(setup or ()), text or ())
+    _check_out(model, out)
+    _check_upload(push_to_hub, is_gguf(model))
     push_to_hub = upload_to(push_to_hub, dry_run)
-    from vocab_lit.models.pipeline import check_transplant, transplant_files
+    if is_gguf(model):
+        from vocab_lit.gguf.transplant import check_transplant_gguf as check
+        from vocab_lit.gguf.transplant import transplant_gguf as transplant
+    else:
+        from vocab_lit.models.pipeline import check_transplant as check
+        from vocab_lit.models.pipeline import transplant_files as transplant
 
     if dry_run:
-        check_transplant(model, text or (), out, settings)
-        show_plan("transplant", f"{model} with a target vocabulary, by {settings.init.method}", out, push_to_hub)
+        check(model, text or (), out, settings)
+        gets = "more tokens" if is_gguf(model) else "a target vocabulary"
+        show_plan("transplant", f"{model} with {gets}, by {settings.init.method}", out, push_to_hub)
         return
-    result = transplant_files(model, text or (), out, settings, language)
+    result = transplant(model, text or (), out, settings, language)
     rows = result.plan.summary().assign(share=lambda d: (100 * d.share).map("{:.1f}%".format))
     show(rows.to_dict("records"))
     upload_if_named(out, push_to_hub)
@@ -124,13 +160,58 @@ def _text_trimmed(row: dict) -> dict[str, str]:
     )
 
 
+def _check_place(model: str, out: Path | None, token_map: Path | None, trim: TrimSettings) -> None:
+    "`SettingError` where nothing, or more than one thing, would be written, or where it cannot be."
+    if token_map is None:
+        if out is None:
+            raise SettingError("out", "give a new folder, or of a GGUF file a new one, or --token-map FILE")
+        _check_out(model, out)
+        return
+    if out:
+        raise SettingError("out", f" {out}: --token-map writes ids and nothing else; leave one of the two out")
+    if trim.characters != TrimSettings.characters:
+        raise SettingError("characters", "--token-map writes ids and keeps nothing; leave it out")
+    if token_map.exists():
+        raise SettingError("token_map", f" {token_map} exists; choose another file or remove it")
+    check_output(token_map)
+
+
+def _map_tokens(model: str, text: list[str], out: Path, trim: TrimSettings) -> dict:
+    "Write the ids of the most frequent tokens of texts; returns how much of each text they are."
+    from vocab_lit.gguf.container import GgufFile
+    from vocab_lit.gguf.trim import GgufParts
+    from vocab_lit.models.source import Source
+    from vocab_lit.text.corpus import Lines
+    from vocab_lit.tokens.token_map import most_frequent, write_token_map
+    from vocab_lit.tokens.trim import Parts
+
+    parts = GgufParts(GgufFile(model)) if is_gguf(model) else Parts(Source(model).tokenizer)
+    counts = {name: parts.count(Lines(name)) for name in text}
+    ids = most_frequent(parts, counts, trim)
+    write_token_map(ids, out)
+    covered = [dict(text=name, covered=round(float(n[ids].sum() / n.sum()), 6)) for name, n in counts.items()]
+    return dict(tokens=len(ids), of=parts.size, texts=covered)
+
+
 @commands.command("trim")
 @with_settings
 def trim_(
-    model: ModelName,
+    model: ModelOrGguf,
     text: RunText,
-    out: NewFolder,
     trim: TrimSettings,
+    out: Annotated[
+        Path | None, typer.Option(help="A new or empty folder; of a GGUF file a new one.", show_default=False)
+    ] = None,
+    token_map: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Write nothing but the ids of the most frequent tokens, --vocab-size of them, to a new file. SGLang "
+            "takes it as --speculative-token-map: drafts of speculative decoding choose among these tokens only, and "
+            "are made faster (FR-Spec).",
+            show_default=False,
+        ),
+    ] = None,
     languages: Annotated[
         str,
         typer.Option(
@@ -151,20 +232,37 @@ def trim_(
     all kept the model computes what it did before, from a fraction of the embeddings. Other text is spelled with
     smaller tokens. Nothing has to be trained.
 
+    Of a GGUF file the result is a GGUF file, for llama.cpp and Ollama: rows of embeddings are taken as they are,
+    whatever their quantisation, and all other tensors byte for byte.
+
     Example: `vocab-lit trim xlm-roberta-base --text swahili.txt --text english.txt --out xlmr-sw-en`
 
     Example: `vocab-lit trim xlm-roberta-base --text 'text/{language}.txt' --languages sw,en --out xlmr-sw-en`
+
+    Example: `vocab-lit trim gemma-3-Q4_K_M.gguf --text swahili.txt --text english.txt --out gemma-sw-en.gguf`
+
+    Example: `vocab-lit trim meta-llama/Llama-3.1-8B --text swahili.txt --vocab-size 16384 --token-map swahili.pt`
     """
     trim.check()
-    check_output(out)
-    check_model_path(model)
+    _check_place(model, out, token_map, trim)
+    _check_upload(push_to_hub, is_file=token_map is not None or is_gguf(model))
+    if not is_gguf(model):
+        check_model_path(model)
     chosen = languages or language * any("{language}" in name for name in text)  # a setup names one
     text = in_languages(text, _codes(chosen) if chosen else [])
     check_text(text)
+    if token_map:
+        told = _map_tokens(model, text, token_map, trim)
+        tell_json(told) if as_json else show(told.pop("texts"), f"{told['tokens']:,} of {told['of']:,} tokens")
+        return
+    assert out is not None  # `_check_place` says so
     push_to_hub = upload_to(push_to_hub)
-    from vocab_lit.models.pipeline import trim_files
+    if is_gguf(model):
+        from vocab_lit.gguf.trim import trim_gguf as trim_model
+    else:
+        from vocab_lit.models.pipeline import trim_files as trim_model
 
-    told = trim_files(model, text, out, trim, language)
+    told = trim_model(model, text, out, trim, language)
     tell_json(told) if as_json else _show_trimmed(told)
     upload_if_named(out, push_to_hub)
 

@@ -14,12 +14,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from ..app.settings import Adaptation, AdaptSettings, check_report_packages
-from .console import FIRST, Json, show, tell_json
+from .console import FIRST, Json, show, show_facts, tell_json
 from .options import DryRun, Field, ModelName, PushToHub, RunText, SetupFile, with_settings
 from .planned import planned_upload, upload_if_named, upload_to
 from ..methods.settings import InitSettings, TransplantSettings
@@ -50,16 +50,28 @@ def _tasks(given: Settings, setup: dict, adapt: AdaptSettings, seed: int) -> dic
 
 
 def _planned_stages(asked: Adaptation, out: Path, push_to_hub: str | None) -> list[dict]:
-    "The stages of an adaptation; errors are those with which it would begin."
+    "The stages of an adaptation, with what training would take; errors are those with which it would begin."
     from vocab_lit.app.adapt import check_start
+    from vocab_lit.app.adapt_check import estimate_training
     from vocab_lit.app.adapt_stages import AdaptRun
 
     run = AdaptRun(asked, out)
     check_start(run)
-    rows = [
+    rows: list[dict[str, object]] = [
         dict(stage=s.name, what=s.about, makes=str(s.path), state="done" if s.done() else "to do") for s in run.stages()
     ]
+    for row in rows:
+        if (row["stage"], row["state"]) == ("training", "to do") and (told := estimate_training(asked, run.tried)):
+            row["takes"] = told.rows
     return rows + ([planned_upload(asked.final(out), push_to_hub)] if push_to_hub else [])
+
+
+def _show_stages(rows: list[dict[str, Any]], title: str) -> None:
+    "Print the stages of an adaptation, and what its training would take."
+    show([{name: value for name, value in row.items() if name != "takes"} for row in rows], title)
+    for row in rows:
+        if "takes" in row:
+            show_facts(row["takes"], f"what the {row['stage']} would take")
 
 
 def _show_report(report: dict) -> None:
@@ -128,7 +140,7 @@ def adapt(
     push_to_hub = upload_to(push_to_hub, dry_run)
     if dry_run:
         rows = _planned_stages(asked, out, push_to_hub)
-        tell_json(rows) if as_json else show(rows, f"{model} to {out}")
+        tell_json(rows) if as_json else _show_stages(rows, f"{model} to {out}")
         return
     from vocab_lit.app import adapt as adapting
 

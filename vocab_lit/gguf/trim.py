@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import logging
+import os
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from functools import cached_property
@@ -16,11 +17,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .container import GgufFile, same_tensor, some_rows, write_gguf
+from .container import ARRAY, PART, STRING, Field, GgufFile, same_tensor, some_rows, write_gguf
 from .scored_pieces import ScoredPieces
 from vocab_lit.gguf.tokens import (
     MODELS,
     TokenType,
+    check_tokens,
     named_ids,
     names_of_ids,
     text_field,
@@ -32,10 +34,11 @@ from vocab_lit.gguf.tokens import (
 )
 from ..models.trim_report import compared
 from ..text.corpus import Lines
+from ..text.errors import SettingError
 from ..text.files import check_output, check_text
 from ..text.scripts import script_of
 from ..tokens.settings import TrimSettings
-from ..tokens.trim import Parts, about_trimmed, chosen_tokens, count_tokens
+from ..tokens.trim import Parts, about_trimmed, chosen_tokens, with_progress
 from ..tokens.vocab import Dialect, no_collection, read_token
 
 if TYPE_CHECKING:
@@ -62,6 +65,7 @@ class GgufParts(Parts):
     "The tokenizer of a GGUF file, taken apart; `ValueError` where it is not known."
 
     def __init__(self, file: GgufFile):
+        check_tokens(file)
         self.file, self.name = file, tokenizer_model(file)
         tokens, self.types = tokens_of(file), token_types(file)
         self.size = len(tokens)
@@ -112,12 +116,12 @@ class GgufParts(Parts):
 
     def count(self, lines: Iterable[str]) -> np.ndarray:  # (tokens,) int64, by id
         "Count the tokens of a text."
-        return self.scored.count(lines) if self.name == "llama" else count_tokens(self.tokenizer, lines)
+        return self.scored.count(with_progress(lines)) if self.name == "llama" else super().count(lines)
 
-    def merges_among(self, kept: np.ndarray) -> list[str]:
+    def written_merges(self, kept: np.ndarray) -> list[str]:
         "The merges between some of the tokens, as the file writes them."
         written = self.file.get("tokenizer.ggml.merges", [])
-        return [written[rank] for rank in np.flatnonzero(np.isin(self.merges, kept).all(1)).tolist()]
+        return [written[rank] for rank in self.merges_among(kept.tolist())]
 
 # %% ../../nbs/11_gguf/06_trim.ipynb #c4e69e4f
 _SAMPLE = 2000  # lines of each text by which tokenizers are compared
@@ -163,6 +167,7 @@ def trim_gguf(
     text: Sequence[str | Path],
     out: str | Path,
     settings: TrimSettings = TrimSettings(),
+    language: str = "",
 ) -> dict:
     """Keep of the vocabulary of a GGUF file what texts need, and write it as another file.
 
@@ -177,6 +182,8 @@ def trim_gguf(
         A new file.
     settings : TrimSettings
         The share of each text's tokens that stay, and which characters.
+    language : str, default ""
+        Code of the language, for the metadata.
 
     Returns
     -------
@@ -205,9 +212,11 @@ def trim_gguf(
         chosen, always = chosen_tokens(parts, counts, settings)
         kept = np.array(sorted(chosen))
         log.info(about_trimmed(parts, len(kept), always))
-        fields = with_tokens(file, kept, parts.merges_among(kept) if parts.model["merges"] else None)
+        fields = with_tokens(file, kept, parts.written_merges(kept) if parts.model["merges"] else None)
         note = dict(made_by="vocab-lit trim", source=file.path.name, trimmed_from=parts.size, text=files)
         fields["vocab_lit.note"] = text_field(json.dumps(note, ensure_ascii=False))
+        if language:
+            fields["general.languages"] = Field(ARRAY, STRING, [language])
         tensors = [some_rows(file, name, kept) if name in tables else same_tensor(file, name) for name in file.tensors]
         write_gguf(out, fields, tensors)
         log.info(f"saved {out}")
@@ -220,5 +229,9 @@ def trim_gguf(
 def check_new_gguf(out: str | Path) -> None:
     "`ValueError` where a path cannot be that of a new GGUF file."
     if not str(out).endswith(".gguf"):
-        raise ValueError(f"{out}: the result of a GGUF file is one too; give a name that ends in .gguf")
+        raise SettingError("out", f" {out}: the result of a GGUF file is one too; give a name that ends in .gguf")
+    if PART.fullmatch(Path(out).name):
+        raise SettingError("out", f" {out}: the result is one file, and this is the name of a part; give another")
+    if os.path.lexists(out):
+        raise SettingError("out", f" {out} exists; give another name")
     check_output(out)

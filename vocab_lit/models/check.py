@@ -17,6 +17,7 @@ from .lazy_weights import stored_tensors, token_dimensions
 from .llama_cpp import find_gguf_tokenizer
 from .served import SERVERS, Finding, ServedFolder, check_servers
 from .undertrained import find_not_finite, find_unreachable, find_untrained
+from ..text.collection import no_collection
 from ..text.errors import first_line
 from ..text.files import read_json
 from ..tokens.chat import chat_templates, listed
@@ -303,6 +304,7 @@ def _cannot_load(served: ServedFolder) -> Finding | None:
     return None
 
 
+@no_collection()
 def check_folder(folder: str | Path, servers: Sequence[str] = SERVERS, compare: bool = True) -> list[Finding]:
     """Tell whether a model's folder is ready to serve by transformers, vLLM and llama.cpp.
 

@@ -6,52 +6,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 from .served import Finding, ServedFolder
+from ..tokens.pre_tokenizers import known_pre_tokenizer, splitters
 
 # %% auto #0
-__all__ = ['PRE_TOKENIZERS', 'known_pre_tokenizer', 'find_gguf_tokenizer']
+__all__ = ['find_gguf_tokenizer']
 
 # %% ../../nbs/05_models/18_llama_cpp.ipynb #c248aa5a
-_LETTERS_AND = (
-    r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|NUMBER| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
-)
-_TEKKEN = (
-    r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+|"
-    r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*|"
-    r"\p{N}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+"
-)
-_QWEN35 = _LETTERS_AND.replace(r"]?\p{L}+", r"]?[\p{L}\p{M}]+").replace(r"[^\s\p{L}\p{N}]", r"[^\s\p{L}\p{M}\p{N}]")
-PRE_TOKENIZERS = {  # llama.cpp's name: what splits the text, in order
-    "gpt-2": ("ByteLevel",),
-    "starcoder": ("Digits", "ByteLevel"),
-    "llama-bpe": (_LETTERS_AND.replace("NUMBER", r"\p{N}{1,3}"),),
-    "qwen2": (_LETTERS_AND.replace("NUMBER", r"\p{N}"),),
-    "qwen35": (_QWEN35.replace("NUMBER", r"\p{N}"),),
-    "tekken": (_TEKKEN,),
-}
-
-
-def _splitters(component: dict[str, Any] | None) -> tuple[str, ...]:
-    "The regular expressions that a pre-tokenizer splits at, and the names of parts that have one of their own."
-    if component is None:
-        return ()
-    if component["type"] == "Sequence":
-        return tuple(part for inner in component["pretokenizers"] for part in _splitters(inner))
-    if component["type"] == "Split":
-        return (component["pattern"].get("Regex") or component["pattern"].get("String", ""),)
-    if component["type"] == "ByteLevel" and not component.get("use_regex", True):
-        return ()
-    return (component["type"],)
-
-
-def known_pre_tokenizer(pipeline: dict[str, Any]) -> str | None:  # of `tokenizer.json`
-    "The name that llama.cpp has for a pre-tokenizer, if it is one of the families listed here."
-    splitters = _splitters(pipeline.get("pre_tokenizer"))
-    return next((name for name, known in PRE_TOKENIZERS.items() if known == splitters), None)
-
-
 _BY_HASH = "the converter knows tokenizers by a hash of ids, and this vocabulary is in no table"
 _BY_HASH_GROWN = f"{_BY_HASH.partition(',')[0]}, which is the source's unless its test text has one of the added tokens"
 
@@ -78,7 +40,7 @@ def _find_byte_level(served: ServedFolder) -> Iterator[Finding]:
     "Whether llama.cpp has the pre-tokenizer of a byte-level tokenizer, and what its converter must be told."
     name, only = known_pre_tokenizer(served.pipeline), ("gguf",)
     if name is None:
-        what = f"the pre-tokenizer {_splitters(served.pipeline.get('pre_tokenizer'))} is none that is known here"
+        what = f"the pre-tokenizer {splitters(served.pipeline.get('pre_tokenizer'))} is none that is known here"
         yield Finding("pre-tokenizer", what, "look for it in llama.cpp, or keep the source model's", only)
         return
     if served.note:

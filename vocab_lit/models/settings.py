@@ -16,7 +16,7 @@ from ..text.hub import hub_name
 from ..text.settings import Model, Settings, did_you_mean, option, options, required, settings, within
 
 # %% auto #0
-__all__ = ['AdapterConfig', 'LanguageAdapter', 'LoraSettings', 'check_model_path']
+__all__ = ['AdapterConfig', 'LanguageAdapter', 'LoraSettings', 'is_gguf', 'check_model_path']
 
 # %% ../../nbs/05_models/00_settings.ipynb #37fb6cdc
 @dataclass(frozen=True)
@@ -155,10 +155,27 @@ def _check_config(path: str | Path, config: Path) -> None:
     read_json(config)
 
 
+def is_gguf(path: str | Path) -> bool:
+    "Whether a path is that of a GGUF file, by its name or, as those of Ollama have none, by how it begins."
+    path = Path(path)
+    if path.suffix == ".gguf":
+        return not path.is_dir()
+    if not path.is_file():
+        return False
+    with open(path, "rb") as f:
+        return f.read(4) == b"GGUF"
+
+
+_GGUF_COMMANDS = "trim, transplant, lapt, inspect, explain, report and check"  # that take a GGUF file
+
+
 def check_model_path(path: str | Path) -> None:
     "`ValueError` or `FileNotFoundError` where a path holds no model."
     folder = Path(path)
     config = folder / "config.json"
+    if is_gguf(path):
+        todo = "give the folder of the model that it was made from, and `vocab-lit export` makes one of the result"
+        raise ValueError(f"{path} is a GGUF file, which {_GGUF_COMMANDS} take; for all else {todo}")
     if not folder.exists():
         hub_name(path)
         return

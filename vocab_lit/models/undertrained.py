@@ -55,14 +55,23 @@ def _stays_whole(backend: Tokenizer, token: Token, vocab: Vocab) -> bool:
     return any(spelled in part for text in texts for part in _parts_before_model(backend, text))
 
 
+_AT_ONCE = 1000  # tokens or rows that are looked at together
+
+
+def _not_given(backend: Tokenizer, tokens: list[Token], surroundings: tuple[str, str]) -> list[Token]:
+    "Those tokens that the tokenizer does not make of their text between others."
+    texts = [_in_text(token, surroundings) for token in tokens]
+    encoded = backend.encode_batch_fast(texts, add_special_tokens=False)
+    return [token for token, encoding in zip(tokens, encoded) if token.id not in encoding.ids]
+
+
 def unreachable_tokens(vocab: Vocab) -> list[Token]:
     "The tokens that the tokenizer makes of no text; special tokens and bytes for unknown characters are not asked."
     backend = backend_of(vocab.own_tokenizer)
     left = [token for token in vocab if token.kind == "text"]
     for surroundings in _SURROUNDINGS:
-        texts = [_in_text(token, surroundings) for token in left]
-        encoded = backend.encode_batch_fast(texts, add_special_tokens=False) if texts else []
-        left = [token for token, encoding in zip(left, encoded) if token.id not in encoding.ids]
+        groups = [left[start : start + _AT_ONCE] for start in range(0, len(left), _AT_ONCE)]
+        left = [token for group in groups for token in _not_given(backend, group, surroundings)]
     if not vocab.dialect.byte_fallback:
         left += [token for token in vocab if token.kind == "byte"]
     return [token for token in left if not _stays_whole(backend, token, vocab)]
@@ -95,10 +104,10 @@ def _known_unused(served: ServedFolder) -> list[int]:
 Rows = torch.Tensor | StoredTensor | ContinuedRows  # (rows, dim)
 
 
-def _blocks(weight: Rows, size: int = 4096) -> Iterator[torch.Tensor]:
+def _blocks(weight: Rows) -> Iterator[torch.Tensor]:
     "An embedding matrix in float32, some rows at a time."
-    for start in range(0, len(weight), size):
-        yield weight[start : start + size].float()
+    for start in range(0, len(weight), _AT_ONCE):
+        yield weight[start : start + _AT_ONCE].float()
 
 
 def _unlikeness(weight: Rows, unused: Sequence[int], tied: bool) -> np.ndarray:  # (rows,), small for untrained tokens

@@ -37,7 +37,8 @@ from .tagging import Tagged, pos
 from .task import MODEL_INPUTS
 from ..text.corpus import write_json
 from ..text.files import write_folder
-from ..training.settings import NonFiniteGradient
+from ..training.lm_loss import in_mode
+from ..training.settings import NonFiniteGradient, RunStopped
 from ..training.stages import trainable_parameters
 
 if TYPE_CHECKING:
@@ -136,20 +137,18 @@ class Collate:
 
 
 @torch.no_grad()  # tensors of inference mode do not go through XLA
-def _answers(model, task, rows, collate, config):
+def _answers(model, task, rows, collate, config, scores=None):  # scores: called in place of the task's
     "The best answer in each row."
     order = sorted(range(len(rows)), key=lambda i: -len(rows[i].inputs["input_ids"]))
-    training, answers = model.training, [None] * len(rows)
-    model.eval()
+    answers, scores = [None] * len(rows), scores or task.scores
     size = 4 * (config.micro_batch or config.batch_size)
-    for at in tqdm(range(0, len(rows), size), desc="predict", unit=" batches", delay=2, leave=False):
-        numbers = order[at : at + size]
-        chosen = [rows[i] for i in numbers]
-        batch = {name: x.to(model.device) for name, x in collate(chosen, size).items()}
-        scores = task.scores(model, batch, config)
-        for i, answer in zip(numbers, task.best(scores, chosen, config)):
-            answers[i] = answer
-    model.train(training)
+    with in_mode(model, training=False):
+        for at in tqdm(range(0, len(rows), size), desc="predict", unit=" batches", delay=2, leave=False):
+            numbers = order[at : at + size]
+            chosen = [rows[i] for i in numbers]
+            batch = {name: x.to(model.device) for name, x in collate(chosen, size).items()}
+            for i, answer in zip(numbers, task.best(scores(model, batch, config), chosen, config)):
+                answers[i] = answer
     return answers
 
 
@@ -302,7 +301,7 @@ def fit(
     if len(history) > 1 and not last < first:
         change = f"nothing was learnt from seed {seed}: the loss went from {first:.3f} to {last:.3f}"
         log.warning(f"{change}; try a learning rate below {data.config.learning_rate:g}")
-    scores = _metrics(new.eval(), data, data.test, collate)
+    scores = _metrics(new.eval(), data, data.test, collate, _until_asked_to_stop(stop, task, seed))
     return FineTuned(
         dev=float(history.dev.max()),
         test=next(iter(scores.values())),
@@ -315,10 +314,17 @@ def fit(
     )
 
 
-def _metrics(model, data: TaskData, split, collate) -> dict[str, float]:
+def _until_asked_to_stop(stop: StopWhenAsked | None, task, seed) -> Callable:
+    "What scores a model on the test split, until a stop is asked for; the trained weights are saved by then."
+    if not stop:
+        return task.scores
+    return stop.before(task.scores, lambda: RunStopped(f"{stop.reason}: stopped before seed {seed} is tested"))
+
+
+def _metrics(model, data: TaskData, split, collate, scores) -> dict[str, float]:  # scores: as in `_answers`
     "Scores of a model on a split: examples and their rows."
     examples, rows = split
-    answers = _answers(model, data.task, rows, collate, data.config)
+    answers = _answers(model, data.task, rows, collate, data.config, scores)
     return data.task.metrics(examples, data.task.join(examples, rows, answers, model, data.config))
 
 
@@ -326,8 +332,8 @@ def _trained(new, data, seed, collate, folder, stop) -> tuple[list[tuple[int, fl
     "Train a model, or give it the weights of a training that has ended; its history, and the best epoch."
     from vocab_lit.training.contexts import garbage_collected_inside, random_state_restored
 
-    def first_metric(model):
-        return next(iter(_metrics(model, data, data.dev, collate).values()))
+    def first_metric(model, scores):
+        return next(iter(_metrics(model, data, data.dev, collate, scores).values()))
 
     ended = Path(folder) / "ended" if folder else None
     if ended and ended.is_dir():
@@ -388,12 +394,13 @@ def _train(new, data, seed, collate, measure, folder, stop) -> tuple[list[tuple[
         trainer = _task_trainer(new, data, seed, collate, measure, work, bool(folder), stop)
         try:
             train_from(get_last_checkpoint(work), trainer)
+            if stop and stop.reason and trainer.state.global_step < trainer.state.max_steps:
+                raise stop.stopped(trainer.state)
         except NonFiniteGradient as e:
             problem = f"the gradient at step {e.step} of fine-tuning is not finite"
             raise ValueError(f"{problem}; lower the learning rate") from None
-    state = trainer.state
-    if stop and stop.reason and state.global_step < state.max_steps:
-        raise stop.stopped(state, f", seed {seed}")
+        except RunStopped as e:
+            raise RunStopped(f"{e}, seed {seed}") from None
     new.load_state_dict(trainer.best, strict=False)
     trainer.accelerator.unwrap_model(new, keep_fp32_wrapper=False)  # from here on it computes in its own precision
     return trainer.history, trainer.best_epoch

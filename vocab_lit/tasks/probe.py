@@ -21,6 +21,7 @@ from .registry import TASKS, get_task
 from .splits import divide
 from .tagging import pos
 from .task import Row, forward, make_row
+from ..training.lm_loss import in_mode
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
@@ -45,17 +46,16 @@ def _rows(model, tokenizer, examples, task: Task, length: int) -> list[Row]:
 @torch.no_grad()
 def _means(model, tokenizer, rows, n, batch_size) -> np.ndarray:  # (n, dim) float32
     "Mean last hidden state of the tokens that count for each of n things."
-    collate, device, training = Collate(model, tokenizer, pos), model.device, model.training
+    collate, device = Collate(model, tokenizer, pos), model.device
     order = sorted(rows, key=lambda row: -len(row.inputs["input_ids"]))
     sums, counts = torch.zeros(n, model.config.hidden_size, device=device), torch.zeros(n, 1, device=device)
-    model.eval()
-    for at in tqdm(range(0, len(order), batch_size), desc="states", unit=" batches", delay=2, leave=False):
-        batch = {name: x.to(device) for name, x in collate(order[at : at + batch_size]).items()}
-        counted = batch["words"] >= 0
-        hidden = forward(model.base_model, batch).last_hidden_state[counted].float()
-        sums.index_add_(0, batch["words"][counted], hidden)
-        counts.index_add_(0, batch["words"][counted], torch.ones(len(hidden), 1, device=device))
-    model.train(training)
+    with in_mode(model, training=False):
+        for at in tqdm(range(0, len(order), batch_size), desc="states", unit=" batches", delay=2, leave=False):
+            batch = {name: x.to(device) for name, x in collate(order[at : at + batch_size]).items()}
+            counted = batch["words"] >= 0
+            hidden = forward(model.base_model, batch).last_hidden_state[counted].float()
+            sums.index_add_(0, batch["words"][counted], hidden)
+            counts.index_add_(0, batch["words"][counted], torch.ones(len(hidden), 1, device=device))
     return (sums / counts.clamp(min=1)).cpu().numpy()
 
 

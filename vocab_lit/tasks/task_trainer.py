@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from vocab_lit.tasks.task import Row, Task
 
 # %% auto #0
-__all__ = ['ByLength', 'TaskTrainer', 'EpochCallback', 'task_arguments']
+__all__ = ['ByLength', 'is_scored', 'TaskTrainer', 'EpochCallback', 'task_arguments']
 
 # %% ../../nbs/07_tasks/03_task_trainer.ipynb #57349ec0
 class ByLength(Sampler):
@@ -59,6 +59,14 @@ class ByLength(Sampler):
         yield from last.tolist()
 
 # %% ../../nbs/07_tasks/03_task_trainer.ipynb #aae7e036
+def is_scored(every: float, state: TrainerState) -> bool:  # every: so many epochs, or a share of the steps
+    "Whether a model is scored after the step that its training has come to."
+    step, last = state.global_step, state.max_steps
+    if every < 1:
+        return step > 0 and (step % max(1, round(every * last)) == 0 or step == last)
+    return step > 0 and (state.epoch % every == 0 or step == last)
+
+
 class TaskTrainer(CheckpointTrainer):
     "Trainer with a task's loss, and the best of the trained weights kept in memory."
 
@@ -117,9 +125,13 @@ class TaskTrainer(CheckpointTrainer):
         loss = (losses * inputs["weights"].flatten()).sum()
         return (loss, {"loss": loss}) if return_outputs else loss
 
+    def is_evaluated(self) -> bool:
+        "Whether the model is to be scored after the step that it has come to."
+        return is_scored(self.config.eval_every, self.state)
+
     def evaluate(self, *args: Any, **kwargs: Any) -> dict[str, float]:
         "Score the model, and keep its weights where they are the best so far."
-        score = self.measure(self.model)
+        score = self.measure(self.model, self.until_asked_to_stop(self.task.scores))
         if self.best is None or score > self.state.best_metric:
             trained = trainable_parameters(cast("torch.nn.Module", self.model))
             self.best = {name: p.detach().to("cpu", copy=True) for name, p in trained.items()}
@@ -146,16 +158,14 @@ class EpochCallback(EarlyStoppingCallback):
     def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
         self.bar.update()
         if self.every < 1:
-            interval = max(1, round(self.every * state.max_steps))
-            control.should_evaluate = state.global_step % interval == 0 or state.global_step == state.max_steps
-            control.should_log = control.should_evaluate
+            control.should_evaluate = control.should_log = is_scored(self.every, state)
             control.should_save = control.should_evaluate and args.save_strategy != "no"
 
     def on_epoch_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
         if self.every < 1 or state.epoch != round(state.epoch):  # an epoch that is broken off ends here too
             control.should_evaluate = control.should_log = False
             return
-        control.should_evaluate = state.epoch % self.every == 0 or state.global_step == state.max_steps
+        control.should_evaluate = is_scored(self.every, state)
         control.should_save = control.should_evaluate and args.save_strategy != "no"
 
     def on_evaluate(self, args: Any, state: Any, control: Any, metrics: Any, **_: Any) -> None:
@@ -185,6 +195,7 @@ def task_arguments(
         weight_decay=config.weight_decay,
         max_grad_norm=config.max_grad_norm,
         eval_strategy="epoch",
+        eval_on_start=True,  # of a run that was stopped in the middle of an evaluation
         metric_for_best_model="score",
         greater_is_better=True,
         logging_strategy="epoch",

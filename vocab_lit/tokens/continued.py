@@ -22,7 +22,7 @@ from .own_pipeline import digits_are_single, training_rule, training_splits
 from .pipeline import Built, ids_before, unknown_piece, with_pipeline
 from .settings import TokenizerSettings
 from .trim import Parts, count_tokens, keep_tokens, kept_in_any_case
-from .vocab import FALLBACK, backend_of, read_settings
+from .vocab import FALLBACK_PIECES, backend_of, read_settings
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
@@ -91,7 +91,7 @@ class Merges:
         self.ranks = dict(parts.ranks) if parts.dialect.model == "BPE" else {}
         self.next_rank = len(parts.model.get("merges", ()))
         self.barred = {a["content"] for a in parts.pipeline["added_tokens"]} | {unknown_piece(parts.model)}
-        self.barred |= {piece for piece in parts.ids if FALLBACK.fullmatch(piece)}
+        self.barred.update(parts.ids.keys() & FALLBACK_PIECES)
         self.new: dict[str, int] = {}  # {piece that the source lacks: how often it came up when it was made}
         self.learned: list[list[str]] = []  # merges
         self.words, self.counts = list(words), list(words.values())
@@ -380,7 +380,7 @@ def without_unused(
     "Take out tokens of the source that a text never uses."
     parts, source_ids = Parts(built.tokenizer), np.asarray(built.source_ids)
     size = np.count_nonzero(source_ids >= 0)
-    counts = count_tokens(built.tokenizer, lines)
+    counts = count_tokens(built.tokenizer, lines, size=parts.size)
     kept = kept_in_any_case(parts, "all", counts)
     added = np.flatnonzero(source_ids < 0).tolist()
     kept = kept.union(*(parts.needs(id) for id in [*added, *np.flatnonzero(counts).tolist()]))

@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING, Any
 
 import sentencepiece
 
+from ..text.collection import no_collection
 from ..text.errors import first_line, reading
 from ..text.files import read_json, scratch_folder
 from ..text.hub import hub_name
 from .pipeline import save_tokenizer
 from .sentencepiece_model import TRIALS, as_specified, in_groups, tokenized_otherwise
 from .train import BERT_ROLES, ROBERTA_ROLES
-from .vocab import backend_of, no_collection
+from .vocab import backend_of, ids_of_lines
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase, PreTrainedTokenizerFast
@@ -129,7 +130,7 @@ def _checked(tokenizer: PreTrainedTokenizerBase) -> PreTrainedTokenizerBase:
         return tokenizer  # whoever needs a fast one says so
     _check_added(tokenizer)
     try:
-        tokenizer(list(TRIALS))
+        ids_of_lines(tokenizer, TRIALS)
     except Exception as e:  # of the tokenizers library: the vocabulary has no unknown token
         raise ValueError(f"it fails on a character that is not in its vocabulary ({first_line(e)})") from None
     model: Any = backend_of(tokenizer).model
@@ -169,6 +170,8 @@ def _by_class(
     try:
         tokenizer = AutoTokenizer.from_pretrained(path, trust_remote_code=False, vocab_file=vocab_file)
     except Exception as e:  # missing libraries, missing files, unknown classes
+        if vocab_file and isinstance(e, UnicodeDecodeError):  # the class has a text file for its vocabulary besides
+            return _by_class(path, named)
         if "custom code" in str(e):
             hint = "which is not run here; put a tokenizer.json into the folder"
             raise ValueError(f"{path}: a {named} needs Python code of its own, {hint}") from None

@@ -8,8 +8,8 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -37,7 +37,6 @@ from vocab_lit.tokens.vocab import (
     backend_of,
     is_reserved,
     read_dialect,
-    read_pipeline,
     read_settings,
 )
 
@@ -91,10 +90,11 @@ def training_splits(backend: Tokenizer, dialect: Dialect, single_digits: bool) -
 _LEAST_COPIES = 200  # of the template's own words in the training text
 
 
-@dataclass(frozen=True)
+@dataclass
 class _Wanted:
     "A vocabulary for the source's pipeline: what it begins with, how large it is, how its text is divided."
 
+    text: TrainingText
     source: PreTrainedTokenizerBase
     pipeline: dict[str, Any]  # of the source
     first: list[str]  # tokens that the model begins with
@@ -118,30 +118,34 @@ class _Wanted:
         "The source's own pipeline."
         return backend_of(self.source)
 
-    def normalised(self, line: str) -> str:
-        "A line as the model gets it."
-        return self.backend.normalizer.normalize_str(line) if self.backend.normalizer else line
+    def normalised(self) -> Iterator[str]:
+        "The lines as the model gets them."
+        normaliser = self.backend.normalizer
+        return map(normaliser.normalize_str, self.text) if normaliser else iter(self.text)
+
+    @cached_property
+    def splits(self) -> PreTokenizer:
+        "The pre-tokenizer to train BPE with."
+        return training_splits(self.backend, self.dialect, self.single_digits)
+
+    @cached_property
+    def alphabet(self) -> list[str]:
+        "The characters that a BPE model begins with, the rarest left out beyond the coverage."
+        if self.dialect.byte_level:
+            return sorted(pre_tokenizers.ByteLevel.alphabet())
+        counts = Counter()
+        for line in self.normalised():
+            counts.update("".join(part for part, _ in self.splits.pre_tokenize_str(line)))
+        return sorted(covered_characters(counts, self.character_coverage))
 
 
-def _alphabet(lines: TrainingText, splits: PreTokenizer, wanted: _Wanted) -> list[str]:
-    "The characters that a BPE model begins with, the rarest left out beyond the coverage."
-    if wanted.dialect.byte_level:
-        return sorted(pre_tokenizers.ByteLevel.alphabet())
-    counts = Counter()
-    for line in lines:
-        for part, _ in splits.pre_tokenize_str(wanted.normalised(line)):
-            counts.update(part)
-    return sorted(covered_characters(counts, wanted.character_coverage))
-
-
-def _bpe_model(lines: TrainingText, wanted: _Wanted) -> dict[str, Any]:
+def _bpe_model(wanted: _Wanted) -> dict[str, Any]:
     "Vocabulary and merges of a BPE model, its special tokens first."
-    dialect = wanted.dialect
+    dialect, alphabet = wanted.dialect, wanted.alphabet
     scratch = Tokenizer(models.BPE())
-    scratch.pre_tokenizer = training_splits(wanted.backend, dialect, wanted.single_digits)
+    scratch.pre_tokenizer = wanted.splits
     if wanted.backend.normalizer:
         scratch.normalizer = wanted.backend.normalizer
-    alphabet = _alphabet(lines, scratch.pre_tokenizer, wanted)
     ends = [byte + dialect.end for byte in alphabet] if dialect.byte_level and dialect.end else []
     affixes: dict[str, Any] = dict(continuing_subword_prefix=dialect.continuation, end_of_word_suffix=dialect.end)
     trainer = trainers.BpeTrainer(
@@ -152,7 +156,7 @@ def _bpe_model(lines: TrainingText, wanted: _Wanted) -> dict[str, Any]:
         show_progress=False,
         **{name: affix for name, affix in affixes.items() if affix},
     )
-    scratch.train_from_iterator(lines, trainer)
+    scratch.train_from_iterator(wanted.text, trainer)
     model = json.loads(scratch.to_str())["model"]
     return dict(vocab=model["vocab"], merges=model["merges"])
 
@@ -166,10 +170,10 @@ def _with_pieces(trained: list[tuple[str, float]], pieces: Iterable[str]) -> lis
     return [(piece, best) for piece in missing] + [t for t in trained if t[0] not in left_out]
 
 
-def _unigram_model(lines: TrainingText, wanted: _Wanted) -> dict[str, Any]:
+def _unigram_model(wanted: _Wanted) -> dict[str, Any]:
     "Pieces and scores of a Unigram model, its special tokens first."
     first, source, mark = wanted.first, wanted.source, wanted.dialect.mark or "▁"
-    unmarked = (wanted.normalised(line).replace(mark, " ") for line in lines)
+    unmarked = (line.replace(mark, " ") for line in wanted.normalised())
     beside = len(wanted.last) + len(first) - SENTENCEPIECE_SPECIALS
     pieces = unigram_pieces(unmarked, wanted.size, wanted.character_coverage, wanted.single_digits, beside)
     trained = [(piece.replace("▁", mark), score) for piece, score in pieces[SENTENCEPIECE_SPECIALS:]]
@@ -179,16 +183,16 @@ def _unigram_model(lines: TrainingText, wanted: _Wanted) -> dict[str, Any]:
     return dict(vocab=vocab, unk_id=first.index(unknown) if unknown else None)
 
 
-def _wordpiece_model(lines: TrainingText, wanted: _Wanted) -> dict[str, Any]:
+def _wordpiece_model(wanted: _Wanted) -> dict[str, Any]:
     "Pieces of a WordPiece model, its special tokens first."
     backend, coverage = wanted.backend, wanted.character_coverage
     splits, continuation = backend.pre_tokenizer or pre_tokenizers.WhitespaceSplit(), wanted.dialect.continuation
     longest = wanted.pipeline["model"]["max_input_chars_per_word"]
     characters = backend.normalizer, splits, continuation, longest
-    return wordpiece_parts(lines, wanted.model_size, coverage, wanted.first, *characters)
+    return wordpiece_parts(wanted.text, wanted.model_size, coverage, wanted.first, *characters)
 
 
-_BY_MODEL: dict[str, Callable[[TrainingText, _Wanted], dict[str, Any]]] = {
+_BY_MODEL: dict[str, Callable[[_Wanted], dict[str, Any]]] = {
     "BPE": _bpe_model,
     "Unigram": _unigram_model,
     "WordPiece": _wordpiece_model,
@@ -204,11 +208,12 @@ def _check_room(vocab_size: int, least: int) -> None:
         )
 
 
-def _trained(text: TrainingText, wanted: _Wanted) -> tuple[dict[str, Any], list[str]]:
+def _trained(wanted: _Wanted) -> tuple[dict[str, Any], list[str]]:
     "A model, and the added tokens that it lacks; for each that is a piece of it too there is room for another piece."
     in_model, most = 0, wanted.size
     while True:
-        model = _BY_MODEL[wanted.pipeline["model"]["type"]](text, replace(wanted, size=most + in_model))
+        wanted.size = most + in_model
+        model = _BY_MODEL[wanted.pipeline["model"]["type"]](wanted)
         pieces = set(model_pieces(model))
         lacking = [token for token in wanted.last if token not in pieces]
         if len(wanted.last) - len(lacking) <= in_model:
@@ -232,7 +237,7 @@ def train_in_own_pipeline(
 ) -> PreTrainedTokenizerFast:
     "Train a vocabulary for the source's own pipeline; `ValueError` where the text cannot fill it."
     text = TrainingText(lines, "tokenizer", template_lines(source), _LEAST_COPIES)
-    pipeline = read_pipeline(source)
+    pipeline = read_settings(source, with_pieces=True)
     dialect = read_dialect(pipeline)
     first, last = _kept_tokens(source, pipeline, keep_reserved)
     first += FALLBACK_PIECES * dialect.byte_fallback
@@ -240,5 +245,5 @@ def train_in_own_pipeline(
     _check_room(vocab_size, least)
     single_digits = split_digits or digits_are_single(pipeline, dialect)
     size = text.room(vocab_size, least)
-    model, lacking = _trained(text, _Wanted(source, pipeline, first, last, size, character_coverage, single_digits))
+    model, lacking = _trained(_Wanted(text, source, pipeline, first, last, size, character_coverage, single_digits))
     return check_size(with_pipeline(source, with_vocabulary(pipeline, model, lacking)), text, vocab_size, at_most)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,13 +15,13 @@ import sentencepiece
 from tokenizers import normalizers
 
 from .pipeline import with_pipeline
-from .vocab import components, read_pipeline
+from .vocab import components, ids_of_lines, read_pipeline
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase, PreTrainedTokenizerFast
 
 # %% auto #0
-__all__ = ['TRIALS', 'in_groups', 'tokenized_otherwise', 'as_specified']
+__all__ = ['TRIALS', 'in_groups', 'tokenized_otherwise', 'merges_by_score', 'normalizer_steps', 'decoder_of', 'as_specified']
 
 # %% ../../nbs/02_tokens/16_sentencepiece_model.ipynb #47b2b78e
 TRIALS = (
@@ -75,10 +75,11 @@ def _trial_texts(model: sentencepiece.SentencePieceProcessor) -> Iterator[str]:
 def _pieces(tokenizer: PreTrainedTokenizerBase, text: str) -> list[str | None] | None:  # None: an unknown piece
     "The pieces of a text, nothing where the tokenizer fails on it."
     try:
-        ids: list[int] = tokenizer(text, add_special_tokens=False)["input_ids"]
+        [ids] = ids_of_lines(tokenizer, [text])
     except Exception:  # of the tokenizers library: a vocabulary without its unknown token
         return None
-    return [None if i == tokenizer.unk_token_id else str(tokenizer.convert_ids_to_tokens(i)) for i in ids]
+    pieces = [str(tokenizer.convert_ids_to_tokens(i)) for i in ids]
+    return [None if piece == tokenizer.unk_token else piece for piece in pieces]  # which may have several ids
 
 
 def tokenized_otherwise(
@@ -94,42 +95,62 @@ def tokenized_otherwise(
     return None
 
 # %% ../../nbs/02_tokens/16_sentencepiece_model.ipynb #35d40c55
+def merges_by_score(
+    ids: Mapping[str, int],  # {piece: id}
+    scores: Mapping[str, float],  # {piece: the higher, the earlier it is made}
+) -> list[list[str]]:  # in the order of their ranks
+    """The merges of pieces that are made by their scores.
+
+    Of pieces with one score that is made which is longest, so that runs of a character are joined from the left.
+    """
+    merges = []
+    for piece in sorted(ids, key=lambda p: (-scores[p], -len(p))):
+        halves = ((piece[:at], piece[at:]) for at in range(len(piece) - 1, 0, -1))
+        merges += [[a, b] for a, b in halves if a in ids and b in ids]
+    return merges
+
+
 def _model_of(spec: Any, pipeline: dict[str, Any], unknown: str) -> dict[str, Any]:
     "A SentencePiece model as `tokenizer.json` has it, under the ids of a pipeline that has its pieces."
-    from transformers.tokenization_utils_base import generate_merges
-
     old = pipeline["model"]["vocab"]
-    ids = {piece: i for i, (piece, _) in enumerate(old)} if isinstance(old, list) else old
+    by_id = [piece for piece, _ in old] if isinstance(old, list) else sorted(old, key=old.__getitem__)
+    # a piece that stands twice has the first of its ids
+    ids = old if isinstance(old, dict) else {piece: i for i, piece in reversed([*enumerate(by_id)])}
     scores = {p.piece: p.score for p in spec.pieces if p.piece in ids}
     fallback = spec.trainer_spec.byte_fallback
     if spec.trainer_spec.model_type == spec.trainer_spec.UNIGRAM:
-        vocab = [[piece, scores.get(piece, 0.0)] for piece in sorted(ids, key=ids.__getitem__)]
+        vocab = [[piece, scores.get(piece, 0.0)] for piece in by_id]
         return dict(type="Unigram", vocab=vocab, unk_id=ids.get(unknown), byte_fallback=fallback)
-    merges = [list(merge) for merge in generate_merges(ids, scores)]
+    merges = merges_by_score({piece: ids[piece] for piece in scores}, scores)
     return dict(type="BPE", vocab=ids, merges=merges, unk_token=unknown, fuse_unk=True, byte_fallback=fallback)
 
 
-def _normalizer_of(spec: Any) -> list[dict[str, Any]]:
+def normalizer_steps(
+    table: bytes,  # a precompiled table of replacements, empty for none
+    spaces_once: bool,  # whether spaces are left out at both ends, and but one stays of several
+    space_first: bool,  # whether a space is put before the text
+) -> list[dict[str, Any]]:
     "The steps by which a SentencePiece model changes a text."
-    rules, steps = spec.normalizer_spec, []
-    if rules.precompiled_charsmap:
-        table = base64.b64encode(rules.precompiled_charsmap).decode()
-        steps.append(dict(type="Precompiled", precompiled_charsmap=table))
-    if rules.remove_extra_whitespaces:
-        steps.append(dict(type="Replace", pattern=dict(Regex="^ +| +$| +(?= )"), content=""))
-    if rules.add_dummy_prefix:
+    steps: list[dict[str, Any]] = []
+    if table:
+        steps.append(dict(type="Precompiled", precompiled_charsmap=base64.b64encode(table).decode()))
+    if spaces_once:
+        steps.append(dict(type="Replace", pattern=dict(Regex=r"\A +| +\z| +(?= )"), content=""))
+    if space_first:
         steps.append(dict(type="Prepend", prepend=_MARK))
     return [*steps, dict(type="Replace", pattern=dict(String=" "), content=_MARK)]
 
 
-def _decoder_of(spec: Any) -> dict[str, Any]:
+def decoder_of(
+    space_first: bool,  # whether a space was put before the text
+) -> dict[str, Any]:
     "The steps that make a text of pieces."
-    steps = [
+    steps: list[dict[str, Any]] = [
         dict(type="Replace", pattern=dict(String=_MARK), content=" "),
         dict(type="ByteFallback"),
         dict(type="Fuse"),
     ]
-    if spec.normalizer_spec.add_dummy_prefix:
+    if space_first:
         steps.append(dict(type="Strip", content=" ", start=1, stop=0))
     return dict(type="Sequence", decoders=steps)
 
@@ -146,11 +167,16 @@ def as_specified(
     spec.ParseFromString(file.read_bytes())
     pipeline = read_pipeline(tokenizer)
     unknown = tokenizer.unk_token or spec.trainer_spec.unk_piece
+    rules = spec.normalizer_spec
+    before = _own_steps(pipeline)
+    if rules.precompiled_charsmap and any(step["type"] in ("NFD", "NFKD") for step in before):
+        before.append(dict(type="NFC"))  # the table composes letters, but in `tokenizers` no Hangul
+    steps = normalizer_steps(rules.precompiled_charsmap, rules.remove_extra_whitespaces, rules.add_dummy_prefix)
     by_word = not any(_MARK in p.piece[1:] for p in spec.pieces)
     own = dict(
         model=_model_of(spec, pipeline, str(unknown)),
-        normalizer=dict(type="Sequence", normalizers=_own_steps(pipeline) + _normalizer_of(spec)),
+        normalizer=dict(type="Sequence", normalizers=before + steps),
         pre_tokenizer=dict(type="Metaspace", replacement=_MARK, prepend_scheme="never", split=by_word),
-        decoder=_decoder_of(spec),
+        decoder=decoder_of(rules.add_dummy_prefix),
     )
     return with_pipeline(tokenizer, pipeline | own)

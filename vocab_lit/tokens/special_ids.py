@@ -205,8 +205,6 @@ def _carry(config: Any, ids: IdMap) -> None:
             setattr(config, name, {key: new for key, id in old.items() if (new := ids.of_token(id)) is not None})
         elif role and old is not None:
             _assign(config, name, _carried(name, role, old, ids))
-        elif name == "pad_token_id" and not ids.expands:
-            setattr(config, name, ids.target.roles.get("pad"))  # generation needs one where there is one
 
 
 def carry_ids(
@@ -216,11 +214,15 @@ def carry_ids(
 ) -> list[str]:  # what was lost
     "Set the token ids in configurations to those of the target vocabulary."
     configs = list(configs)
-    models = [config for config in configs if hasattr(config, "get_text_config")]  # not that of generation
+    models = [config for config in configs if hasattr(config, "get_text_config")]
+    of_generation = [config for config in configs if not hasattr(config, "get_text_config")]
     rows = max((text.vocab_size for config in models if (text := text_part(config))), default=0)
     ids = IdMap(source, target, rows)
     for config in configs:
         _carry(config, ids)
+    for config in of_generation:  # some models load the embedding of a padding token that they are told of as zeros
+        if config.pad_token_id is None and not ids.expands:
+            config.pad_token_id = target.roles.get("pad")
     for config in models:
         for part in _count_in(config, {rows, len(source), len(target)}):
             _carry(part, ids)

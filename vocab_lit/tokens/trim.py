@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from tqdm.auto import tqdm
 
+from ..text.collection import no_collection
 from ..text.errors import SettingError
 from vocab_lit.tokens.pipeline import (
     Built,
@@ -27,12 +28,11 @@ from vocab_lit.tokens.pipeline import (
 from .settings import TrimSettings
 from vocab_lit.tokens.vocab import (
     BYTES,
-    FALLBACK,
+    FALLBACK_PIECES,
     backend_of,
     check_ids,
     components,
     ids_of_lines,
-    no_collection,
     read_dialect,
     read_pipeline,
 )
@@ -44,7 +44,8 @@ if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
 
 # %% auto #0
-__all__ = ['Parts', 'kept_in_any_case', 'count_tokens', 'covering', 'keep_tokens', 'chosen_tokens', 'about_trimmed', 'trim']
+__all__ = ['Parts', 'kept_in_any_case', 'with_progress', 'count_tokens', 'covering', 'wanted_tokens', 'keep_tokens',
+           'ordinary_counts', 'chosen_tokens', 'about_trimmed', 'trim']
 
 # %% ../../nbs/02_tokens/08_trim.ipynb #0fd0e424
 class Parts:
@@ -67,7 +68,7 @@ class Parts:
         self.ids: dict[str, int] = {piece: i for i, (piece, _) in enumerate(vocab)} if listed else vocab
         added = sorted(self.pipeline["added_tokens"], key=lambda a: a["id"])
         self.last = {a["content"]: a["id"] for a in added if a["content"] not in self.ids}  # that the model lacks
-        check_ids(tokenizer.get_vocab())
+        check_ids(self.ids | {a["content"]: a["id"] for a in added})
         self._check_model()
         self.size = 1 + max([*self.ids.values(), *self.last.values()])
 
@@ -103,16 +104,15 @@ class Parts:
         return symbols
 
     @cached_property
-    def merges(self) -> np.ndarray:  # (merges, 3), -1 for what is no token
-        "The ids of the two pieces of each merge, and of the piece that they make."
-        pairs = self.model["merges"]
-        made = (self.ids.get(piece, -1) for a, b in pairs for piece in (a, b, self.joined(a, b)))
-        return np.fromiter(made, np.int64, 3 * len(pairs)).reshape(-1, 3)
-
-    @cached_property
     def ranks(self) -> dict[tuple[str, str], int]:
         "The place in the table of merges of each two pieces."
         return {(a, b): rank for rank, (a, b) in enumerate(self.model["merges"])}
+
+    def merges_among(self, ids: Iterable[int]) -> list[int]:
+        "The places of those merges that have both pieces and what they make among some tokens."
+        there = {self.pieces[id] for id in ids if id in self.pieces}
+        pairs = ((rank, pair) for rank, pair in enumerate(self.model["merges"]) if there.issuperset(pair))
+        return [rank for rank, pair in pairs if self.joined(*pair) in there]
 
     def joined(self, a: str, b: str) -> str:
         "The piece that the merge of two pieces makes."
@@ -122,14 +122,14 @@ class Parts:
         "The pieces that come up while merges build a piece, itself included."
         parts = self.symbols(piece)
         made = {piece, *parts}
-        while len(parts) > 1:
-            ranks = [self.ranks.get(pair, math.inf) for pair in zip(parts, parts[1:])]
-            first = min(ranks)
-            if first == math.inf:
-                break  # a word that is looked up whole
+        ranks = [self.ranks.get(pair, math.inf) for pair in zip(parts, parts[1:])]
+        while ranks and (first := min(ranks)) < math.inf:  # otherwise a word that is looked up whole
             at = ranks.index(first)
             parts[at : at + 2] = [self.joined(parts[at], parts[at + 1])]
             made.add(parts[at])
+            del ranks[at]
+            for i in range(max(at - 1, 0), min(at + 1, len(ranks))):
+                ranks[i] = self.ranks.get((parts[i], parts[i + 1]), math.inf)
         return made
 
     def needs(self, id: int) -> set[int]:
@@ -156,12 +156,16 @@ class Parts:
         ids = ids_of_lines(self.tokenizer, template_lines(self.tokenizer))
         return set().union(*(self.needs(id) for row in ids for id in row))
 
+    def count(self, lines: Iterable[str]) -> np.ndarray:  # (tokens,) int64, by id
+        "Count the tokens of a text."
+        return count_tokens(self.tokenizer, lines, size=self.size)
+
     @property
     def bytes(self) -> set[int]:
         "The tokens of single bytes."
         if self.dialect.byte_level:
             return {id for piece, id in self.ids.items() if len(self.symbols(piece)) == 1 and piece[0] in BYTES}
-        return {id for piece, id in self.ids.items() if FALLBACK.fullmatch(piece)}
+        return {self.ids[piece] for piece in FALLBACK_PIECES if piece in self.ids}
 
     @property
     def scores(self) -> list[float]:
@@ -238,14 +242,20 @@ def _counted_words(
                 yield " ".join(some), times
 
 
+def with_progress(lines: Iterable[str]) -> Iterable[str]:
+    "Lines whose tokens are counted, with a progress bar where there are many."
+    return tqdm(lines, desc="tokens", unit=" lines", delay=2, leave=False)
+
+
 def count_tokens(
     tokenizer: PreTrainedTokenizerBase,
     lines: Iterable[str],  # read once, some at a time
     batch: int = 1000,  # lines tokenized at a time
+    size: int | None = None,  # ids that there are; None: as many as the tokenizer says
 ) -> np.ndarray:  # (tokens,) int64, by id
     "Count the tokens of a text."
-    counts = np.zeros(max(tokenizer.get_vocab().values()) + 1, np.int64)
-    read = tqdm(lines, desc="tokens", unit=" lines", delay=2, leave=False)
+    counts = np.zeros(size or max(tokenizer.get_vocab().values()) + 1, np.int64)
+    read = with_progress(lines)
     by_word = _divides_at_spaces(backend_of(tokenizer))
     weighted = iter(_counted_words(read) if by_word else zip(read, repeat(1)))
     while some := list(islice(weighted, batch)):
@@ -266,7 +276,7 @@ def covering(
     return order[: np.searchsorted(reached, enough) + 1]
 
 
-def _wanted(counts: Mapping[str, np.ndarray], settings: TrimSettings) -> list[int]:
+def wanted_tokens(counts: Mapping[str, np.ndarray], settings: TrimSettings) -> list[int]:
     "The ids that cover every text, those first that are most frequent in the mean."
     needed = set().union(*(covering(c, settings.coverage).tolist() for c in counts.values()))
     mean = np.add.reduce([c / c.sum() for c in counts.values()])
@@ -279,8 +289,8 @@ def keep_tokens(
 ) -> tuple[dict[str, Any], list[int]]:  # the pipeline, and of each of its tokens the id before
     "A tokenizer's pipeline with some of its tokens, in the order of their ids, and all added tokens."
     model = parts.model
-    pieces = [piece for piece in sorted(parts.ids, key=parts.ids.__getitem__) if parts.ids[piece] in kept]
-    ids = [parts.ids[piece] for piece in pieces]
+    ids = sorted(parts.pieces.keys() & kept)
+    pieces = [parts.pieces[id] for id in ids]
     made: dict[str, Any]
     if isinstance(model["vocab"], list):
         made = dict(vocab=[model["vocab"][id] for id in ids])
@@ -288,12 +298,11 @@ def keep_tokens(
     else:
         made = dict(vocab={piece: i for i, piece in enumerate(pieces)})
     if parts.dialect.model == "BPE":
-        left = np.isin(parts.merges, ids).all(1)
-        made["merges"] = [model["merges"][rank] for rank in np.flatnonzero(left)]
+        made["merges"] = [model["merges"][rank] for rank in parts.merges_among(ids)]
     return with_vocabulary(parts.pipeline, made, list(parts.last)), ids + list(parts.last.values())
 
 
-def _in_text(parts: Parts, counts: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+def ordinary_counts(parts: Parts, counts: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
     "The counts without those of special and unknown tokens; `ValueError` where nothing is left of a text."
     special, ordinary = list(parts.special), {}
     mark = [parts.ids[parts.dialect.mark]] if parts.dialect.mark in parts.ids else []  # stands before any word
@@ -324,12 +333,12 @@ def chosen_tokens(
     settings: TrimSettings,
 ) -> tuple[set[int], int]:  # the ids that stay, and how many of them do so whatever the texts need
     "What trimming keeps of a vocabulary; errors as for `trim`."
-    in_text = _in_text(parts, counts)
+    in_text = ordinary_counts(parts, counts)
     kept = kept_in_any_case(parts, settings.characters, np.add.reduce([*in_text.values()]))
     always = len(kept)
     _check_room(parts, always, settings)
     most = settings.vocab_size or parts.size
-    for id in _wanted(in_text, settings):
+    for id in wanted_tokens(in_text, settings):
         needed = parts.needs(id) - kept
         if len(kept) + len(needed) <= most:
             kept |= needed
@@ -390,7 +399,7 @@ def trim(
     """
     settings.check()
     parts = Parts(source)
-    counts = {name: count_tokens(source, lines) for name, lines in texts.items()}
+    counts = {name: parts.count(lines) for name, lines in texts.items()}
     kept, always = chosen_tokens(parts, counts, settings)
     pipeline, ids = keep_tokens(parts, kept)
     return Built(with_pipeline(source, pipeline), about_trimmed(parts, len(ids), always), np.array(ids), counts)

@@ -6,12 +6,10 @@
 from __future__ import annotations
 
 import functools
-import gc
 import json
 import re
 import string
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import astuple, dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, Any
@@ -19,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers
 
+from ..text.collection import no_collection
 from ..text.scripts import block_of, script_of
 from .visible import visible, visible_bytes
 
@@ -27,14 +26,15 @@ if TYPE_CHECKING:
 
 # %% auto #0
 __all__ = ['BYTES', 'CHARACTERS', 'FALLBACK', 'FALLBACK_PIECES', 'ROLES', 'SAME_ROLE', 'Token', 'Dialect', 'components',
-           'no_collection', 'backend_of', 'ids_of_lines', 'read_pipeline', 'read_settings', 'read_dialect',
-           'is_reserved', 'read_token', 'check_ids', 'Vocab', 'toy_tokenizer', 'match_specials', 'overlap',
-           'lexical_overlap', 'Fit', 'fit', 'sum_fits', 'unk_rate', 'fertility']
+           'backend_of', 'ids_of_lines', 'read_pipeline', 'read_settings', 'read_dialect', 'is_reserved', 'read_token',
+           'check_ids', 'Vocab', 'toy_tokenizer', 'match_specials', 'overlap', 'lexical_overlap', 'Fit', 'fit',
+           'sum_fits', 'unk_rate', 'fertility']
 
 # %% ../../nbs/02_tokens/01_vocab.ipynb #b6a243b4
 def _majority(values: list[str], default: str) -> str:
     "The most frequent value, the first seen in a tie."
-    return max(dict.fromkeys(values), key=values.count, default=default)
+    different = dict.fromkeys(values)
+    return max(different, key=values.count) if len(different) > 1 else next(iter(different), default)
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +77,7 @@ class Token:
     @property
     def script(self) -> str:  # ISO 15924 code; "Zzzz" where the token has no text
         "The script most of its characters have."
-        return _majority([script_of(c) for c in self.text], "Zzzz") if self.kind == "text" else "Zzzz"
+        return _majority(list(map(script_of, self.text)), "Zzzz") if self.kind == "text" else "Zzzz"
 
     @property
     def block(self) -> str:  # Unicode block; "No_Block" where the token has no text
@@ -88,7 +88,7 @@ class Token:
     def is_symbol(self) -> bool:
         "Only digits, ASCII punctuation, white space, or a bare word mark (Dobler and de Melo, 2023, Appendix B)."
         t = self.text
-        return self.kind == "text" and (t.isnumeric() or t.isspace() or all(c in string.punctuation for c in t))
+        return self.kind == "text" and (t.isnumeric() or t.isspace() or not t.strip(string.punctuation))
 
 # %% ../../nbs/02_tokens/01_vocab.ipynb #ad179589
 @dataclass(frozen=True)
@@ -116,18 +116,6 @@ def components(component: dict[str, Any] | None) -> Iterator[dict[str, Any]]:
             yield from components(c)
 
 # %% ../../nbs/02_tokens/01_vocab.ipynb #68e7801e
-@contextmanager
-def no_collection() -> Iterator[None]:
-    "Pause Python's garbage collector, which would go through a quarter of a million tokens again and again."
-    enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if enabled:
-            gc.enable()
-
-
 def backend_of(
     tokenizer: PreTrainedTokenizerBase,  # a fast tokenizer of transformers
 ) -> Tokenizer:
@@ -159,7 +147,10 @@ _BPE_OPTIONS = ("dropout", "unk_token", "continuing_subword_prefix", "end_of_wor
 _BPE_OPTIONS += ("ignore_merges",)
 
 
-def read_settings(tokenizer: PreTrainedTokenizerBase) -> dict[str, Any]:
+def read_settings(
+    tokenizer: PreTrainedTokenizerBase,
+    with_pieces: bool = False,  # of a BPE model, in any order
+) -> dict[str, Any]:
     "As `read_pipeline`, without the pieces and merges of a BPE model, which are nearly all of it."
     backend = backend_of(tokenizer)
     if not isinstance(backend.model, models.BPE):
@@ -169,7 +160,10 @@ def read_settings(tokenizer: PreTrainedTokenizerBase) -> dict[str, Any]:
     for name in ("normalizer", "pre_tokenizer", "post_processor", "decoder"):
         setattr(bare, name, getattr(backend, name))
     added = [dict(id=id) | t.__getstate__() for id, t in backend.get_added_tokens_decoder().items()]
-    return json.loads(bare.to_str()) | dict(added_tokens=added)
+    settings = json.loads(bare.to_str()) | dict(added_tokens=added)
+    if with_pieces:
+        settings["model"]["vocab"] = backend.get_vocab(with_added_tokens=False)
+    return settings
 
 
 def _mark_of(part: Mapping[str, Any]) -> str:
@@ -354,12 +348,16 @@ class Vocab:
         return cls(tokens, roles, dialect, tokenizer)
 
     @functools.cached_property
+    def _keys(self) -> list[tuple[Hashable, ...]]:  # of the tokens
+        return [t.key for t in self.tokens]
+
+    @functools.cached_property
     def _ids(self) -> dict[tuple[Hashable, ...], int]:  # {key: id}, the lowest id where several tokens have one key
-        return {t.key: t.id for t in reversed(self.tokens)}
+        return dict(zip(reversed(self._keys), (t.id for t in reversed(self.tokens))))
 
     @functools.cached_property
     def _exact(self) -> dict[tuple[Hashable, ...], int]:  # {(key, piece): id} of the others
-        return {(t.key, t.piece): t.id for t in self.tokens if self._ids[t.key] != t.id}
+        return {(key, t.piece): t.id for key, t in zip(self._keys, self.tokens) if self._ids[key] != t.id}
 
     @functools.cached_property
     def scripts(self) -> list[str]:  # as `Token.script`, by id
@@ -379,7 +377,8 @@ class Vocab:
         token: Token,  # of any vocabulary
     ) -> int | None:
         "The id of the same token here, of several the one that is written alike; None where there is none."
-        return self._exact.get((token.key, token.piece), self._ids.get(token.key))
+        key = token.key
+        return self._exact.get((key, token.piece), self._ids.get(key))
 
     def __len__(self) -> int:
         return len(self.tokens)

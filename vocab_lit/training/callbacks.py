@@ -12,9 +12,9 @@ import math
 import signal
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import torch
 from tqdm.auto import tqdm
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from vocab_lit.training.stages import Freezer
 
 log = logging.getLogger("vocab_lit")
+_T = TypeVar("_T")
 
 # %% auto #0
 __all__ = ['log', 'StageCallback', 'held_out_losses', 'StopWithoutGain', 'SayWithoutGain', 'ProgressCallback', 'StartCheckpoint',
@@ -148,9 +149,23 @@ class StopWhenAsked(TrainerCallback):
     def _heed(self, number, frame):
         self.reason = signal.Signals(number).name
 
-    def stopped(self, state: TrainerState, what: str = "") -> RunStopped:  # what: more that is said of the run
+    def stopped(self, state: TrainerState) -> RunStopped:
         "The error of a run that is asked to stop."
-        return RunStopped(f"{self.reason}: stopped after step {state.global_step:,} of {state.max_steps:,}{what}")
+        return RunStopped(f"{self.reason}: stopped after step {state.global_step:,} of {state.max_steps:,}")
+
+    def before(
+        self,
+        compute: Callable[..., _T],  # what an evaluation calls for each batch
+        stopped: Callable[[], RunStopped],  # gives the error, and may save before
+    ) -> Callable[..., _T]:
+        "A function that raises an error in place of computing anything, once the run is asked to stop."
+
+        def checked(*args, **kwargs):
+            if self.reason:
+                raise stopped()
+            return compute(*args, **kwargs)
+
+        return checked
 
     def on_train_begin(self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any) -> None:
         self.last = time.monotonic()

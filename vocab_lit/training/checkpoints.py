@@ -9,9 +9,9 @@ import json
 import os
 import pickle
 import shutil
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import numpy as np
 import torch
@@ -22,11 +22,14 @@ from transformers.trainer_utils import get_last_checkpoint
 
 from ..models.device import find_device
 from ..text.errors import first_line
+from .callbacks import StopWhenAsked
 from .fsdp import full_tensor
 from .settings import NonFiniteGradient
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
+
+_T = TypeVar("_T")
 
 # %% auto #0
 __all__ = ['FiniteTrainer', 'CheckpointTrainer', 'train_from']
@@ -83,7 +86,10 @@ class FiniteTrainer(Trainer):
 
 # %% ../../nbs/06_training/05_checkpoints.ipynb #23fe446a
 class CheckpointTrainer(FiniteTrainer):
-    "Trainer whose checkpoints are whole, or not there, and hold what learns."
+    """Trainer whose checkpoints are whole, or not there, and hold what learns.
+
+    A run that is asked to stop in the middle of an evaluation saves and stops at once; resumed, it makes up for it.
+    """
 
     def __init__(
         self,
@@ -102,6 +108,33 @@ class CheckpointTrainer(FiniteTrainer):
 
     def _best_checkpoint(self) -> Path:  # the folder may have been moved since it was written
         return self._folder / f"checkpoint-{self.state.best_global_step}"
+
+    def is_evaluated(self) -> bool:
+        "Whether the model is to be evaluated after the step that it has come to."
+        raise NotImplementedError
+
+    def until_asked_to_stop(self, compute: Callable[..., _T]) -> Callable[..., _T]:
+        "What an evaluation calls for each batch, until the run is asked to stop: it saves and stops at once."
+        asked = [c for c in self.callback_handler.callbacks if isinstance(c, StopWhenAsked)]
+        if self.args.world_size > 1 or not asked:
+            return compute
+
+        def stopped():
+            if self.state.global_step:  # at the start there is nothing to save
+                self._save_checkpoint(self.model, None)
+            return asked[0].stopped(self.state)
+
+        return asked[0].before(compute, stopped)
+
+    def _evaluate(self, trial, ignore_keys_for_eval, skip_scheduler=False):
+        at_start, step = skip_scheduler, self.state.global_step  # at the start the Trainer asks for it in any case
+        told = {entry["step"] for entry in self.state.log_history if any(name.startswith("eval_") for name in entry)}
+        if at_start and (step in told or not self.is_evaluated()):
+            return {}
+        metrics = super()._evaluate(trial, ignore_keys_for_eval, skip_scheduler)
+        if at_start and step:
+            self._determine_best_metric(metrics, trial)
+        return metrics
 
     def _init_training_state(self, *args):
         result = super()._init_training_state(*args)

@@ -16,7 +16,7 @@ from ..models.device import find_device
 from ..text.corpus import Amount, sample_lines
 from .contexts import random_state_restored
 from .lm_data import pack
-from .lm_loss import lm_loss
+from .lm_loss import in_mode, lm_loss
 from .memory import StepMemory, give_back_memory, memory_for, step_memory
 from .stages import Freezer, total_steps
 
@@ -56,9 +56,8 @@ _FORWARD = 1 / 3  # of the time of a pass forward and backward
 
 def _seconds(model: PreTrainedModel, n: int, length: int) -> float:
     "Seconds of some blocks, forward and backward, as they are after the first time."
-    model.train()
     ids = torch.ones(n, length, dtype=torch.long, device=model.device)
-    with random_state_restored():
+    with in_mode(model, training=True), random_state_restored():
         for _ in range(2):
             started = time.perf_counter()
             lm_loss(model, ids, ids, "sum").backward()

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 # %% auto #0
-__all__ = ['encoder_returns', 'head_logits', 'lm_loss', 'label_positions', 'heldout_loss']
+__all__ = ['encoder_returns', 'head_logits', 'lm_loss', 'label_positions', 'in_mode', 'heldout_loss']
 
 # %% ../../nbs/06_training/02_lm_loss.ipynb #18d3ac54
 @contextlib.contextmanager
@@ -204,6 +204,18 @@ def label_positions(
     return (~labelled).int().argsort(stable=True)[:k]
 
 # %% ../../nbs/06_training/02_lm_loss.ipynb #78646a2c
+@contextlib.contextmanager
+def in_mode(model: nn.Module, training: bool) -> Iterator[None]:
+    "Inside the block a model trains or is evaluated; afterwards each of its modules is in the mode that it was in."
+    before = [(module, module.training) for module in model.modules()]
+    model.train(training)
+    try:
+        yield
+    finally:
+        for module, was_training in before:
+            module.training = was_training
+
+
 @torch.no_grad()
 def heldout_loss(
     model: PreTrainedModel,  # masked or causal language model
@@ -227,16 +239,14 @@ def heldout_loss(
     if fixed_shapes is None:
         fixed_shapes = Device(model.device.type, "").fixed_shapes
     loss = loss or functools.partial(lm_loss, model)
-    training, total, count = model.training, 0.0, 0
-    model.eval()
-    batches = list(zip(inputs.split(batch_size), labels.split(batch_size)))
-    for ids, targets in tqdm(batches, desc="held-out loss", delay=2, leave=False):
-        batch: dict[str, Any] = {"input_ids": ids, "labels": targets}
-        if fixed_shapes:
-            batch["positions"] = label_positions(targets, probability, masked)
-        total += loss(**{name: value.to(model.device) for name, value in batch.items()}, reduction="sum").item()
-        count += int((targets if masked else targets[:, 1:]).ne(-100).sum())
-    model.train(training)
+    batches, total, count = list(zip(inputs.split(batch_size), labels.split(batch_size))), 0.0, 0
+    with in_mode(model, training=False):
+        for ids, targets in tqdm(batches, desc="held-out loss", delay=2, leave=False):
+            batch: dict[str, Any] = {"input_ids": ids, "labels": targets}
+            if fixed_shapes:
+                batch["positions"] = label_positions(targets, probability, masked)
+            total += loss(**{name: value.to(model.device) for name, value in batch.items()}, reduction="sum").item()
+            count += int((targets if masked else targets[:, 1:]).ne(-100).sum())
     if not count:
         raise ValueError("no token of the held-out text is a target; give more text")
     return total / count

@@ -21,7 +21,7 @@ from torch.utils._pytree import tree_leaves
 from ..models.device import find_device, free_memory
 from ..models.source import is_masked
 from ..text.settings import first_line
-from .lm_loss import lm_loss
+from .lm_loss import in_mode, lm_loss
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
@@ -66,23 +66,20 @@ class _Living(TorchDispatchMode):
 def _rehearsing(model) -> Iterator[None]:
     "Inside the block tensors have no contents, and the model's gradients and generators stay as they are."
     factors = getattr(model, "factors", None)
-    before, training = [p.grad for p in model.parameters()], [m.training for m in model.modules()]
+    before = [p.grad for p in model.parameters()]
     fixed_shapes = factors and factors.fixed_shapes
     if factors:
         factors.fixed_shapes = True  # which ids there are is not known
-    model.train()
     for p in model.parameters():
         p.grad = None
     # a model without contents belongs to a mode already
     mode = getattr(next(model.parameters()), "fake_mode", None) or FakeTensorMode(allow_non_fake_inputs=True)
     try:
-        with mode:
+        with in_mode(model, training=True), mode:
             yield
     finally:
         for p, grad in zip(model.parameters(), before):
             p.grad = grad
-        for module, flag in zip(model.modules(), training):
-            module.training = flag
         if factors:
             factors.fixed_shapes = fixed_shapes
 

@@ -17,7 +17,7 @@ from tqdm.auto import tqdm
 from ..models.compatibility import check_rows
 from ..models.source import check_language_model, is_masked, max_length
 from ..tokens.pipeline import ids_around
-from .lm_loss import lm_loss
+from .lm_loss import in_mode, lm_loss
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
@@ -161,14 +161,13 @@ def _batches(stream, windows, pass_of, n_passes, batch_size) -> Iterator[tuple[t
 def _nats(model, batches, mask_id: int | None) -> float:  # mask_id: None for a causal model
     "Negative log-likelihood of all tokens that are predicted."
     more: dict[str, Any] = {} if mask_id is not None else {"use_cache": False}
-    training, nats = model.training, 0.0
-    model.eval()
-    for inputs, is_target in batches:
-        labels = inputs.where(is_target, -100)
-        if mask_id is not None:
-            inputs = inputs.masked_fill(is_target, mask_id)
-        nats += lm_loss(model, inputs.to(model.device), labels.to(model.device), "sum", **more).item()
-    model.train(training)
+    nats = 0.0
+    with in_mode(model, training=False):
+        for inputs, is_target in batches:
+            labels = inputs.where(is_target, -100)
+            if mask_id is not None:
+                inputs = inputs.masked_fill(is_target, mask_id)
+            nats += lm_loss(model, inputs.to(model.device), labels.to(model.device), "sum", **more).item()
     return nats
 
 

@@ -19,7 +19,6 @@ from transformers import TrainingArguments, default_data_collator
 from ..models.device import device_arguments, find_device
 from ..models.source import is_masked
 from ..text.errors import SettingError
-from .callbacks import StopWhenAsked, held_out_losses
 from .checkpoints import CheckpointTrainer
 from .contexts import check_compiler
 from .fsdp import check_fsdp, reshard, shard
@@ -97,41 +96,16 @@ class LaptTrainer(CheckpointTrainer):
     def evaluate(self, *args: Any, **kwargs: Any) -> dict[str, float]:
         "The held-out losses, in nats."
         loss = self.model if self.is_fsdp_enabled else functools.partial(lm_loss, self.model)
-        given = dict(fixed_shapes=self.fixed_shapes, loss=self._until_asked_to_stop(loss))
+        given = dict(fixed_shapes=self.fixed_shapes, loss=self.until_asked_to_stop(loss))
         metrics = {name: measure(self.model, **given) for name, measure in self.measures.items()}
         reshard(self.model)
         self.log(metrics)
         self.control = self.callback_handler.on_evaluate(self.args, self.state, self.control, metrics)
         return metrics
 
-    def _until_asked_to_stop(self, loss: Callable[..., Any]) -> Callable[..., Any]:
-        "A loss that is not computed for a run that is asked to stop, which saves and stops at once."
-        asked = [c for c in self.callback_handler.callbacks if isinstance(c, StopWhenAsked)]
-        if self.args.world_size > 1 or not asked:
-            return loss
-
-        def checked(**batch):
-            if asked[0].reason:
-                if self.state.global_step:  # at the start there is a checkpoint
-                    self._save_checkpoint(self.model, None)
-                raise asked[0].stopped(self.state)
-            return loss(**batch)
-
-        return checked
-
-    def _evaluate(self, trial, ignore_keys_for_eval, skip_scheduler=False):
-        resumed_at = self.state.global_step if skip_scheduler else 0  # so the Trainer evaluates at the start
-        if resumed_at and not self._misses_evaluation(resumed_at):
-            return {}
-        metrics = super()._evaluate(trial, ignore_keys_for_eval, skip_scheduler)
-        if resumed_at:
-            self._determine_best_metric(metrics, trial)
-        return metrics
-
-    def _misses_evaluation(self, step: int) -> bool:
-        "Whether a run was stopped in the middle of the evaluation after a step."
-        is_due = step % self.state.eval_steps == 0 or step == self.state.max_steps
-        return is_due and step not in held_out_losses(self.state)
+    def is_evaluated(self) -> bool:
+        "Whether the model is to be evaluated after the step that it has come to."
+        return self.state.global_step % self.state.eval_steps == 0 or self.state.global_step == self.state.max_steps
 
 # %% ../../nbs/06_training/05_trainer.ipynb #6b67cee1
 def _micro_batch(config: LaptConfig, world: int) -> int:
