@@ -8,22 +8,56 @@ __all__ = ['commands', 'check_', 'push_']
 # %% ../../nbs/10_cli/10_serve.ipynb #62dc3935
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from .console import Json, show, show_line, tell_json
-from ..models.settings import check_model_path
+from .options import TEXT_HELP, Field, sources
+from ..models.settings import check_model_path, is_gguf
+from ..text.settings import SettingError
+
+if TYPE_CHECKING:
+    from vocab_lit.models.served import Finding
 
 commands = typer.Typer(rich_markup_mode="markdown")
 
 # %% ../../nbs/10_cli/10_serve.ipynb #f6e17f63
+def _check_folder(folder: Path, servers: tuple[str, ...], like: Path | None, text: list[str] | None) -> "list[Finding]":
+    "What is found in a model's folder."
+    for name, value in dict(like=like, text=text).items():
+        if value:
+            raise SettingError(name, "a GGUF file is compared by it, and this is none; leave it out")
+    if not folder.is_dir():
+        raise FileNotFoundError(f"{folder}: no such folder")
+    check_model_path(folder)
+    from vocab_lit.models.check import check_folder
+
+    return check_folder(folder, servers)
+
+
 @commands.command("check")
 def check_(
-    folder: Annotated[Path, typer.Argument(help="A model's folder.", show_default=False)],
+    folder: Annotated[
+        Path, typer.Argument(metavar="MODEL", help="A model's folder, or a GGUF file.", show_default=False)
+    ],
     servers: Annotated[
         str, typer.Option("--for", metavar="NAMES", help="Servers, with commas between: transformers, vllm, gguf.")
     ] = "transformers,vllm,gguf",
+    like: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="GGUF", help="The GGUF file that this one was made from.", show_default="none is compared"
+        ),
+    ] = None,
+    text: Annotated[
+        list[str] | None,
+        typer.Option(
+            help=f"Text whose ids in a GGUF file are compared: {TEXT_HELP}. May be repeated.",
+            **sources("bundled lines of English"),
+        ),
+    ] = None,
+    field: Field = "",
     as_json: Json = False,
 ) -> None:
     """Find what would break where a model is served: in transformers, in vLLM, or as a GGUF file in llama.cpp.
@@ -32,16 +66,26 @@ def check_(
     pre-tokenizer, and all weights beside those of the model it was made from. Each finding is a line: what, where, and
     what to do. The exit status is 1 where a finding breaks a server that was asked for; notes break nothing.
 
+    Of a GGUF file: tokens, merges and ids, rows that are no numbers, the chat template; beside the file that it was
+    made from (--like) all other tensors, and rows and ids of tokens that were kept, byte for byte. Where the package
+    xllamacpp is installed, llama.cpp loads the file, its ids are compared, and a line is written.
+
     Example: `vocab-lit check xlmr-sw --for vllm`
+
+    Example: `vocab-lit check gemma-sw-en.gguf --like gemma-3-Q4_K_M.gguf --text swahili.txt`
     """
-    if not folder.is_dir():
-        raise FileNotFoundError(f"{folder}: no such folder")
-    check_model_path(folder)
-    from vocab_lit.models.check import check_folder
     from vocab_lit.models.served import check_servers
 
     asked = check_servers([name.strip() for name in servers.split(",")])
-    findings = check_folder(folder, asked)
+    if is_gguf(folder):
+        from vocab_lit.gguf.check import check_gguf
+
+        if "gguf" not in asked:
+            raise SettingError("for", f" {servers}: a GGUF file is for llama.cpp; leave it out")
+        asked = ("gguf",)
+        findings = check_gguf(folder, like, text or ())
+    else:
+        findings = _check_folder(folder, asked, like, text)
     breaking = sum(finding.breaks for finding in findings)
     if as_json:
         tell_json([asdict(finding) for finding in findings])
