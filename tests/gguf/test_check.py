@@ -59,7 +59,7 @@ def test_what_is_wrong_with_a_file_is_named_and_beside_its_source_what_changed(c
     assert "1 rows of token_embd.weight are not all numbers" in said(nan) and "(id 3)" in said(nan)
     assert "rows of token_embd.weight are not the source's" in said(nan)
     other = changed("other.gguf", {"blk.0.attn_q.weight": {8: b"\x01"}})
-    assert "1 of 20 tensors are not the source's, the first blk.0.attn_q.weight" in said(other)
+    assert "1 of 19 tensors are not the source's, the first blk.0.attn_q.weight" in said(other)
     (folder / "cut.gguf").write_bytes((folder / "sw.gguf").read_bytes()[:-5000])
     assert said(folder / "cut.gguf").startswith("breaks gguf: file: ") and "beyond the end" in said(folder / "cut.gguf")
     assert "writes <|user|>, which the tokenizer splits into" in said(folder / "chat.gguf")
