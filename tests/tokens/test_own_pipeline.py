@@ -79,7 +79,6 @@ def test_an_added_token_that_is_a_word_of_the_text_has_its_flags_and_the_vocabul
         assert len(made) == 390 and sorted(made.get_vocab().values()) == list(range(390))
         before, after = (set(map(repr, tokenizer.added_tokens_decoder.values())) for tokenizer in (worded, made))
         assert before == after and "maji" in made.tokenize("maji ya moto")
-        assert kind != "unigram" or dict(read_pipeline(made)["model"]["vocab"])["ya"] < 0  # as likely as the text says
         assert "ya" in made.get_vocab() and made.unk_token_id not in made("ya na maji")["input_ids"]
 
 
@@ -139,12 +138,13 @@ def test_a_pipeline_is_the_source_s_where_nothing_was_added_to_it_and_a_text_is_
         assert made.decode(ids).replace("</w>", "").strip() == telugu[0] and made.unk_token_id not in ids
         pieces = made.get_vocab().keys() - {*made.all_special_tokens}
         if made.tokenize("HABARI") == made.tokenize("habari"):
-            assert not any(map(str.isupper, pieces)) or dialect.byte_level
+            assert not any("A" <= c <= "Z" for piece in pieces if len(piece) > 1 and piece[0] != "<" for c in piece)
         assert any(len(piece) > len(f"x{dialect.end}") and piece.endswith(dialect.end) for piece in pieces)
         if dialect.byte_level or dialect.byte_fallback:
-            ids = made("ß 中x", add_special_tokens=False)["input_ids"]
+            new = "ß 中x " + " ".join(map(chr, range(0xE0, 0x100)))  # words that end in other bytes than the text's
+            ids = made(new, add_special_tokens=False)["input_ids"]
             assert made.unk_token_id not in ids
-            assert made.decode(ids).replace("</w>", "").strip() == "ß 中x" or not dialect.byte_level
+            assert made.decode(ids).replace("</w>", "").strip() == new or not dialect.byte_level
 
 
 @pytest.mark.cell('nbs/02_tokens/05_own_pipeline.ipynb', 'cell "BPE is trained with the marks and the digits of its source" (02e03b59)')
