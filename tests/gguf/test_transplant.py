@@ -98,3 +98,16 @@ def test_a_table_of_a_type_whose_rows_cannot_be_written_becomes_q8_0_and_it_is_s
     old = before.values("token_embd.weight")
     assert type_name(after.tensors["token_embd.weight"].type) == "Q8_0"
     assert np.abs(after.values("token_embd.weight", range(len(old))) - old).max() < 0.005 * np.abs(old).max()
+
+
+@pytest.mark.cell('nbs/11_gguf/09_transplant.ipynb', 'cell "given tokens are found by llama.cpp, and it is told that it finds them inside words too" (aaedddc8)')
+def test_given_tokens_are_found_by_llama_cpp_and_it_is_told_that_it_finds_them_inside_words_too(cell_aacecddd):
+    (place / "terms.tsv").write_text("token\tdescription\tspecial\nkisukari\tsukari\t\n<dawa>\tmaji\ttrue\n")
+    with remarks() as told:
+        given = transplant_gguf(
+            place / "bert.gguf", [], place / "terms.gguf", TransplantSettings.of(tokens=place / "terms.tsv")
+        )
+    assert "llama.cpp finds 1 given tokens inside longer words too, such as 'kisukari'" in "".join(told)
+    trial = [*trial_lines(), "ana kisukari, leo", "x <dawa> y"]
+    with LlamaCpp(place / "terms.gguf") as model:
+        assert model.ids(trial, special=True) == given.target(trial, add_special_tokens=False)["input_ids"]

@@ -4,7 +4,8 @@
 
 # %% auto #0
 __all__ = ['MARKUP_LESS', 'ModelName', 'ModelOrGguf', 'TEXT_HELP', 'Texts', 'RunText', 'Field', 'NewFolder', 'NewModel',
-           'Language', 'PushToHub', 'DryRun', 'SetupFile', 'sentence', 'with_settings', 'info_of', 'sources']
+           'Language', 'PushToHub', 'DryRun', 'SetupFile', 'sentence', 'with_settings', 'info_of', 'as_folder',
+           'sources']
 
 # %% ../../nbs/10_cli/02_options.ipynb #d9a882bd
 import inspect as signatures
@@ -16,6 +17,7 @@ from typing import Annotated, Any
 
 import typer
 
+from ..models.settings import is_gguf
 from ..text.mirror import in_mirror
 from ..text.reader import FIELD_HELP, with_field
 from ..text.settings import Option, Settings, options
@@ -108,6 +110,15 @@ def info_of(cls: type, name: str) -> Any:
 # %% ../../nbs/10_cli/02_options.ipynb #4ef796db
 def _mirrored(name: str) -> str:
     return str(in_mirror(name) or name)
+
+
+def as_folder(model: str) -> str:
+    "The folder of a model, into which a GGUF file is dequantised once."
+    if not is_gguf(model):
+        return model
+    from vocab_lit.gguf.opened import gguf_folder
+
+    return str(gguf_folder(model))
 
 
 _MODEL_HELP = (

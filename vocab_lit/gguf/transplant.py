@@ -41,7 +41,7 @@ from ..models.source import TokenizerSource
 from ..text.errors import SettingError
 from ..tokens.pipeline import ids_before
 from ..tokens.pre_tokenizers import IGNORE_MERGES
-from ..tokens.vocab import Vocab, no_collection
+from ..tokens.vocab import Vocab, no_collection, read_settings
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerFast
@@ -179,6 +179,13 @@ def _new_rows(plan: Plan, rows: TableRows, stream: int) -> np.ndarray:  # (new, 
     return made
 
 # %% ../../nbs/11_gguf/09_transplant.ipynb #4a57f20b
+def _remark_on_terms(tokenizer: PreTrainedTokenizerFast) -> None:
+    "Tell which tokens llama.cpp finds where transformers does not: it has no tokens that are whole words only."
+    terms = [a["content"] for a in read_settings(tokenizer)["added_tokens"] if a["single_word"]]
+    if terms:
+        log.warning(f"note: llama.cpp finds {len(terms):,} given tokens inside longer words too, such as {terms[0]!r}")
+
+
 @dataclass
 class GgufTransplant(NewVocabulary):
     "A transplant between GGUF files."
@@ -216,6 +223,7 @@ class GgufTransplant(NewVocabulary):
         file, tables = self.source.file, token_tables(self.source.file)
         log.info(f"loading {file.path}")
         self.make_tokenizer()
+        _remark_on_terms(self.target)
         kept, fields = self.kept, self._fields(language)
         new = _of_rows(self.plan, len(kept))
 
