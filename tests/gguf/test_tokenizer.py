@@ -119,7 +119,7 @@ def test_what_cannot_be_read_is_refused_by_its_name(cell_5b686ec8):
             read_tokenizer(trial_file(replace(tokens, **changed)))
 
 
-    refused("pre-tokenizer 'deepseek-llm' is not known", more=dict(tokens.more, pre="deepseek-llm"))
+    refused("pre-tokenizer 'kimi-k2' is not known", more=dict(tokens.more, pre="kimi-k2"))
     refused("has a tokenizer 'rwkv'; known are llama", model="rwkv")
     refused("the merge 'q x' is not one of two tokens to a third", merges=[*tokens.merges, "q x"])
     refused("the token 'habari' stands twice", tokens=[*tokens.tokens[:-2], "habari", "habari"])

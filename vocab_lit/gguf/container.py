@@ -389,7 +389,7 @@ class GgufFile:
         ids: Sequence[int] | np.ndarray | None = None,  # rows; all by default
     ) -> np.ndarray:  # (rows, columns) float32
         "Some rows of a tensor as numbers; `ValueError` where the package gguf cannot dequantise its type."
-        tensor = self.tensors[name]
+        tensor = self.tensors[name].by_row
         table = np.memmap(tensor.file, np.uint8, "r", tensor.offset, (tensor.rows, tensor.row_bytes))
         chosen = np.array(table if ids is None else table[np.asarray(ids, np.int64)])
         return dequantised(chosen, tensor.type)
