@@ -24,24 +24,29 @@ def check_(
     servers: Annotated[
         str, typer.Option("--for", metavar="NAMES", help="Servers, with commas between: transformers, vllm, gguf.")
     ] = "transformers,vllm,gguf",
+    source: Annotated[
+        Path | None, typer.Option(help="The source model's folder; else as vocab_lit.json says.", show_default=False)
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Find what would break where a model is served: in transformers, in vLLM, or as a GGUF file in llama.cpp.
 
     Rows and ids, special tokens, the chat template, tokens that no text gives, rows that training never met, the
-    pre-tokenizer, and all weights beside those of the model it was made from. Each finding is a line: what, where, and
-    what to do. The exit status is 1 where a finding breaks a server that was asked for; notes break nothing.
+    pre-tokenizer; beside the model that it was made from ids, tied embeddings, copied rows and all other weights. Each
+    finding is a line: what, where, and what to do. The exit status is 1 where a finding breaks a server that was asked
+    for; notes break nothing.
 
     Example: `vocab-lit check xlmr-sw --for vllm`
     """
     if not folder.is_dir():
         raise FileNotFoundError(f"{folder}: no such folder")
-    check_model_path(folder)
+    for path in (folder, source) if source else (folder,):
+        check_model_path(path)
     from vocab_lit.models.check import check_folder
     from vocab_lit.models.served import check_servers
 
     asked = check_servers([name.strip() for name in servers.split(",")])
-    findings = check_folder(folder, asked)
+    findings = check_folder(folder, asked, source=source)
     breaking = sum(finding.breaks for finding in findings)
     if as_json:
         tell_json([asdict(finding) for finding in findings])
