@@ -159,9 +159,10 @@ def read_records(
 
 
 def _chosen(rows, where):
+    chosen = np.ones(len(rows), bool)
     for column, wanted in where.items():
-        rows = rows[rows[column].isin([_text(value) for value in _listed(wanted)])]
-    return rows
+        chosen &= rows[column].isin([_text(value) for value in _listed(wanted)]).to_numpy(bool)
+    return rows[chosen]
 
 
 def _where(predicate):
@@ -367,7 +368,7 @@ def _look_up(predicate, rows, at):
     "Refuse names that none of the rows has."
     for part in (predicate, *filter(lambda s: isinstance(s, dict), _sides(predicate))):
         for column in set(NAMES) & set(part):
-            known = set(rows[column])
+            known = set(rows[column].unique())
             if unknown := [w for w in _listed(part[column]) if _text(w) not in known]:
                 raise _Unknown(f"{at}: no {column} {unknown[0]!r}{_near(unknown[0], sorted(known))}")
     if inner := predicate.get("more_than"):
@@ -401,15 +402,16 @@ def verdicts(
     claims = list(claims)
     papers = {c.paper for c in claims if isinstance(c.published, dict)}
     printed, out = {paper: printed_rows(paper) for paper in papers}, []
+    if records is not None:
+        by_chapter, trial = dict(list(records.groupby("chapter"))), records[records.scale == FIELD]
     for claim in claims:
         out.append(_judged(claim, "published", claim.published, printed.get(claim.paper), strict))
         if records is None:
             continue
         of_claim = claim.records.get("chapter") if isinstance(claim.records, dict) else claim.paper
-        chapter = records[records.chapter == of_claim]
-        for scale in dict.fromkeys(["mini", *chapter.scale]):
+        chapter = by_chapter.get(of_claim, records[:0])
+        for scale in dict.fromkeys(["mini", *chapter.scale.unique()]):
             out.append(_judged(claim, scale, claim.records, chapter[chapter.scale == scale], strict))
-        trial = records[records.scale == FIELD]
         if claim.field and len(trial):
             out.append(_judged(claim, FIELD, claim.field, trial, strict))
     judged = pd.DataFrame(out)

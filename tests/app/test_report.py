@@ -267,17 +267,17 @@ def test_no_token_ends_the_element_that_it_stands_in_or_begins_another_line(cell
     assert "<title>&lt;i&gt;&amp;</title>" in report_html(report_data(with_markup))
 
 
-@pytest.mark.cell('nbs/09_app/07_report.ipynb', 'cell "weights that are products have the largest of them" (22269404)')
-def test_weights_that_are_products_have_the_largest_of_them(cell_022045bc):
+@pytest.mark.cell('nbs/09_app/07_report.ipynb', 'cell "weights that are products, or have products added, have the largest of them" (22269404)')
+def test_weights_that_are_products_or_have_products_added_have_the_largest_of_them(cell_022045bc):
     rng = np.random.default_rng(0)
     left, right = rng.normal(size=(300, 4)).astype(np.float32), sparse.csr_array(rng.normal(size=(4, 90)))
     left[7] = 0
     products, n = large(300).plan, 300
-    copies = sparse.csr_array(([1.0], ([7], [3])), shape=(n, n))
+    copies = sparse.csr_array(([1.0, 9.0, 9.0], ([7, 9, 9], [3, 4, 95])), shape=(n, n))
     products.weights, products.left = copies, left
     products.right = sparse.csr_array((right.data, right.indices, right.indptr), shape=(4, n))
     terms = terms_of(products)
-    for id in (0, 7, 299):
+    for id in (0, 7, 9, 299):
         told = products.explain(id)
         order = np.sort(np.argsort(-np.abs(told.weight), kind="stable")[:MOST_OF_ONE])
         assert terms.weight[terms.row == id] == pytest.approx(told.weight[order].tolist(), rel=1e-4)

@@ -96,10 +96,36 @@ finally:
     (place / "tiny.gguf").rename(place / "blob")
     assert GgufFile(place / "blob").get("tokenizer.ggml.model") == "llama"
     assert "tokens" in run("trim", place / "blob", "--text", place / "sw.txt", "--out", place / "of-blob.gguf")
-    told = run("trim", place / "blob", "--text", place / "sw.txt", "--vocab-size", 300, "--token-map", place / "map.pt")
-    assert "300 of 2,500 tokens" in told and (place / "map.pt").is_file()
+    told = run("trim", place / "blob", "--text", place / "sw.txt", "--vocab-size", 200, "--token-map", place / "map.pt")
+    assert "200 of 2,500 tokens" in told and (place / "map.pt").is_file()
     (place / "map.pt").unlink()
     assert sorted(place.iterdir()) == sorted({*before, place / "blob", place / "of-blob.gguf"} - {place / "tiny.gguf"})
+
+
+@pytest.mark.cell('nbs/10_cli/06_make.ipynb', 'cell "a GGUF file gets more tokens from the command line, and a dry run writes nothing" (f51ce2e9)')
+def test_a_gguf_file_gets_more_tokens_from_the_command_line_and_a_dry_run_writes_nothing(cell_5438cd13):
+    from benchmarks.tiny_gguf import gpt2_tokens
+    from vocab_lit.gguf.container import GgufFile
+
+    write_tiny(place / "grows.gguf", gpt2_tokens())
+    (place / "terms.tsv").write_text("token\tdescription\tspecial\n<dawa>\tKenya na Tanzania\ttrue\n", encoding="utf-8")
+    grow = ("transplant", place / "grows.gguf", "--text", place / "sw.txt", "--extend", 20, "--expansion", "continued")
+    told = run(*grow, "--out", place / "grown.gguf", "--dry-run")
+    assert "with more tokens" in " ".join(told.split()) and not (place / "grown.gguf").exists()
+    assert "SparsemaxSimilarity" in run(*grow, "--language", "sw", "--out", place / "grown.gguf")
+    grown = GgufFile(place / "grown.gguf")
+    assert len(grown.get("tokenizer.ggml.tokens")) == len(gpt2_tokens().tokens) + 20
+    assert grown.get("general.languages") == ["sw"] and "extended_by" in grown.get("vocab_lit.note")
+    named = ("transplant", place / "grows.gguf", "--tokens", place / "terms.tsv")
+    assert "Given" in run(*named, "--out", place / "named.gguf")
+    assert GgufFile(place / "named.gguf").get("tokenizer.ggml.tokens")[-1] == "<dawa>"
+    for arguments, match in (
+        ((*grow, "--out", place / "folder"), "folder: the result of a GGUF file is one too"),
+        ((*grow, "--push-to-hub", "me/it", "--out", place / "never.gguf"), "the result is a file"),
+        ((*grow[:4], "--dry-run", "--out", place / "never.gguf"), "--extend: a GGUF file keeps its vocabulary"),
+    ):
+        assert match in run(*arguments, code=1)
+    assert not (place / "never.gguf").exists()
 
 
 @pytest.mark.cell('nbs/10_cli/06_make.ipynb', 'cell "the most frequent ids are written for speculative decoding, and nothing else" (dfcad745)')

@@ -119,11 +119,11 @@ def test_what_cannot_be_read_is_refused_by_its_name(cell_5b686ec8):
             read_tokenizer(trial_file(replace(tokens, **changed)))
 
 
-    refused("pre-tokenizer 'deepseek-llm' is not known", more=dict(tokens.more, pre="deepseek-llm"))
-    refused("has a tokenizer 'rwkv'; those that are known are llama", model="rwkv")
+    refused("pre-tokenizer 'kimi-k2' is not known", more=dict(tokens.more, pre="kimi-k2"))
+    refused("has a tokenizer 'rwkv'; known are llama", model="rwkv")
     refused("the merge 'q x' is not one of two tokens to a third", merges=[*tokens.merges, "q x"])
     refused("the token 'habari' stands twice", tokens=[*tokens.tokens[:-2], "habari", "habari"])
-    refused("needs scores, and there are none", model="llama")
+    refused("needs tokenizer.ggml.scores, and there are none", model="llama")
     eos = dict(pre="gpt-2", add_eos_token=True)
     refused("its tokenizer needs tokenizer.ggml.eos_token_id", more=eos)
 

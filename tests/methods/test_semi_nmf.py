@@ -43,7 +43,7 @@ def cell_68dd816a():
 
 
 @pytest.fixture(scope='module')
-def cell_7cba8b00(cell_9dc68f85, cell_68dd816a):
+def cell_7cba8b00(cell_9dc68f85):
     # nbs/04_methods/13_semi_nmf.ipynb, cell "start = np.random.RandomState(0).random_sample((16, rows.sha" (7cba8b00)
     global gram, some, start, steps
     start = np.random.RandomState(0).random_sample((16, rows.shape[1])) + 1e-4
@@ -57,9 +57,6 @@ def cell_7cba8b00(cell_9dc68f85, cell_68dd816a):
             G, error = step(G, S)
             errors.append(error)
         return G, np.array(errors)
-
-
-    print(f"largest difference after 50 steps: {abs(steps(start, gram, 50)[0] / naive(some, start, 50) - 1).max():.0e}")
 
 
 @pytest.fixture(scope='module')

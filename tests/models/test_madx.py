@@ -179,7 +179,8 @@ def test_parameter_counts_of_table_4_which_are_cut_and_not_rounded(cell_4326de44
 def test_the_examples_of_the_documentation_run():
     import vocab_lit.models.madx as documented
 
-    assert doctest.testmod(documented).failed == 0 and doctest.testmod(documented).attempted > 5
+    done = doctest.testmod(documented)
+    assert done.failed == 0 and done.attempted > 5
 
 
 @pytest.mark.cell('nbs/05_models/14_madx.ipynb', 'cell "names decide what is computed, and without adapters the model is the source model" (3549c74c)')

@@ -17,7 +17,8 @@ import torch
 def test_the_examples_of_the_documentation_run():
     import vocab_lit.models.source as documented
 
-    assert doctest.testmod(documented).failed == 0 and doctest.testmod(documented).attempted > 5
+    done = doctest.testmod(documented)
+    assert done.failed == 0 and done.attempted > 5
 
 
 @pytest.mark.cell('nbs/05_models/04_source.ipynb', 'cell "every part is read once, and a source is opened by itself" (fb9f45ce)')

@@ -275,7 +275,8 @@ def cell_8104d220():
 def test_the_examples_of_the_documentation_run():
     import vocab_lit.models.transplant as documented
 
-    assert doctest.testmod(documented).failed == 0 and doctest.testmod(documented).attempted > 5
+    done = doctest.testmod(documented)
+    assert done.failed == 0 and done.attempted > 5
 
 
 @pytest.mark.cell('nbs/05_models/10_transplant.ipynb', 'cell "a reinitialised model has the weights of a new one, whatever random numbers came before" (33ddff20)')

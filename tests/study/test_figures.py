@@ -92,7 +92,6 @@ def cell_1aa20db8():
     # nbs/08_study/00_figures.ipynb, cell "shares = pd.DataFrame(dict(step=["Copy", "SparsemaxSimilarit" (1aa20db8)
     global shares
     shares = pd.DataFrame(dict(step=["Copy", "SparsemaxSimilarity", "Gaussian"], share=[0.3, 0.65, 0.05]))
-    row_shares(shares)
 
 
 @pytest.fixture(scope='module')
@@ -105,7 +104,6 @@ def cell_f2c1aa28(cell_2adbbf8c):
             for (m, v), line, s, t in itertools.product(levels.items(), ("sw", "am"), range(3), range(0, 401, 50))
         ]
     )
-    loss_curves(curves, names={"am": "አማርኛ", "sw": "Kiswahili"}, path=folder / "curves.png")
 
 
 @pytest.fixture(scope='module')
@@ -134,14 +132,6 @@ def cell_82df53d4(cell_2adbbf8c):
             )
         ]
     )
-    loss_curves(
-        perplexities,
-        names={"de": "Deutsch", "zh": "中文"},
-        ylabel="perplexity",
-        log=True,
-        ylim=(15, 500),
-        path=folder / "perplexities.png",
-    )
 
 
 @pytest.fixture(scope='module')
@@ -156,7 +146,6 @@ def cell_8aa21fa3():
             for size, value in zip((500, 1000, 2000), values)
         ]
     )
-    size_curves(lengths)
 
 
 @pytest.mark.cell('nbs/08_study/00_figures.ipynb', 'cell "colours stand out from white and from dark pages" (9decbb1f)')

@@ -6,8 +6,10 @@ import pytest
 @pytest.mark.cell('nbs/01_text/07_errors.ipynb', 'cell "the message begins with the option, as the command line writes it" (f0c561fe)')
 def test_the_message_begins_with_the_option_as_the_command_line_writes_it():
     error = LacksOption("same_size", "give --extend N too")
-    assert str(error) == "--same-size: give --extend N too" and (error.name, error.problem) == ("same_size", error.problem)
-    assert str(SettingError("size", " 10: give 1 to 9")) == "--size 10: give 1 to 9"
+    assert str(error) == "--same-size: give --extend N too"
+    assert (error.name, error.problem) == ("same_size", "give --extend N too")
+    spaced = SettingError("size", " 10: give 1 to 9")
+    assert (str(spaced), spaced.problem) == ("--size 10: give 1 to 9", "10: give 1 to 9")
 
 
 @pytest.mark.cell('nbs/01_text/07_errors.ipynb', 'cell "what an error says is told in one line" (d8be381d)')

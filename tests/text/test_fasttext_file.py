@@ -60,6 +60,12 @@ def test_a_file_whose_sizes_are_wrong_is_refused_wherever_it_is_cut_off_and_what
             (place / "broken.bin").write_bytes(whole[:at] + struct.pack("<i", value) + whole[at + 4 :])
             with pytest.raises(ValueError, match="broken.bin: no fastText model, or cut off or damaged"):
                 check_fasttext(place / "broken.bin")
+    fasttext.train_unsupervised(str(place / "labelled.txt"), maxn=0, minn=0, **quick).save_model(str(place / "own.bin"))
+    bare = (place / "own.bin").read_bytes()
+    assert struct.unpack_from("<i", bare, bucket) == (0,)
+    (place / "broken.bin").write_bytes(bare[:max_n] + struct.pack("<i", 3) + bare[max_n + 4 :])
+    with pytest.raises(ValueError, match="n-grams of up to 3 characters and no bucket for them"):
+        check_fasttext(place / "broken.bin")
     (place / "broken.bin").write_bytes(whole[:pruned] + struct.pack("<q", 2**60) + whole[pruned + 8 :])
     with pytest.raises(ValueError, match="bytes are due at byte"):
         check_fasttext(place / "broken.bin")

@@ -2,6 +2,7 @@
 from pathlib import Path
 from vocab_lit.text.files import alone, check_file_name, check_output, check_text, in_turn, inside, read_json, write_folder, write_text
 import contextlib
+import os
 import pytest
 import tempfile
 import unittest
@@ -59,11 +60,14 @@ def test_an_empty_folder_that_is_there_gets_the_files_and_stays_and_a_long_name_
     (place / "inside").mkdir()
     before = here.stat().st_ino
     long, longer = place / ("ሀ" * 83), place / ("ሀ" * 86)  # 249 and 258 bytes
-    for out in (here, long):
-        with write_folder(check_output(out)) as f:
-            (f / "inside").mkdir()
-            (f / "inside/a").write_text("x")
-        assert (out / "inside/a").read_text() == "x" and out.stat().st_mode & 0o755 == 0o755
+    with contextlib.ExitStack() as later:
+        later.callback(os.umask, os.umask(0o077))  # what is made is for oneself
+        for out in (here, long):
+            with write_folder(check_output(out)) as f:
+                (f / "inside").mkdir()
+                (f / "inside/a").write_text("x")
+            modes = [path.stat().st_mode & 0o777 for path in (out, out / "inside", out / "inside/a")]
+            assert (out / "inside/a").read_text() == "x" and modes == [0o755, 0o755, 0o644]
     assert here.stat().st_ino == before and sorted(p.name for p in here.iterdir()) == ["inside", "lost+found"]
     with write_text(long / ("a" * 250)) as f:
         f.write("x")

@@ -10,12 +10,26 @@ def test_nothing_becomes_markup_a_link_or_a_formula_and_a_table_keeps_its_column
     assert markdown_table(["a", "b"], [(1, "x|y"), ("two\nlines", "")]) == (
         "| a | b |\n| --- | --- |\n| 1 | x\\|y |\n| two lines |  |"
     )
-    assert markdown_table(["`a`"], [["x|y"]], of_ours) == "| `a` |\n| --- |\n| x\\|y |"
+    assert markdown_table(["`a`"], [["x|y\nz"]], of_ours) == "| `a` |\n| --- |\n| x\\|y z |"
     parser = MarkdownIt().enable(["table", "strikethrough"])
-    for text in ("<script>x</script>", "[x](javascript:1)", "a|b", "`x`", "*x*", "~~x~~", "a\\b", "<s>", "&lt;", "maji_ya"):
+    for text in (
+        "<script>x</script>",
+        "[x](javascript:1)",
+        "a|b",
+        "`x`",
+        "*x*",
+        "~~x~~",
+        "a\\b",
+        "<s>",
+        "&lt;",
+        "maji_ya",
+        "x`",
+        "``",
+    ):
         for shown in (markdown_text(text), markdown_text(markdown_text(text))):
             page = parser.render(f"| a |\n| --- |\n| {shown} |")
             assert f"<td>{html.escape(text, quote=False)}</td>" in page, page
         page = parser.render(str(in_code(text)).replace("\\|", "|"))
         assert f"<code>{html.escape(text, quote=False)}</code>" in page, page
     assert [plain_cell(v) for v in ("=1+1", "@x", "-", "sw", -1.5, "")] == ["'=1+1", "'@x", "'-", "sw", -1.5, ""]
+    assert [plain_cell(v) for v in ("+1", "\t=1", "\r=1")] == ["'+1", "'\t=1", "'\r=1"]

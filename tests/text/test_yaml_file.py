@@ -72,6 +72,7 @@ def test_every_value_has_its_line_and_what_is_no_yaml_is_told_with_its_own(cell_
     for text, message in (
         ("a: 1\nb:\n  c: 1\n  c: 2", "x.yml, line 4: c is said twice"),
         ("text: [a", "x.yml, line 1: not YAML: "),
+        ("text: !!python/object/apply:os.getcwd []", "x.yml, line 1: not YAML: could not determine a constructor"),
         ("text: [{language}.txt]", "put names with {language} in quotes"),
         ("a: 1\nb: " + "[" * 500, "x.yml: YAML that is nested too deeply"),
         ("a: &a [1]\nb: &b [x, *b]", "x.yml, line 2: a value that is part of itself"),

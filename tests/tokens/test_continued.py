@@ -39,9 +39,6 @@ def cell_700dc572():
         return {"fertility, source": before, "fertility, extended": after, "about": extended[kind].about}
 
 
-    {kind: row(kind) for kind in sources}
-
-
 @pytest.mark.cell('nbs/02_tokens/09_continued.ipynb', 'cell "ids and pieces of the source stay, and every new token is in use on the text or a step to one that is" (0af01c97)')
 def test_ids_and_pieces_of_the_source_stay_and_every_new_token_is_in_use_on_the_text_or_a_step_to_one_that_is(cell_700dc572):
     for kind, source in sources.items():

@@ -19,6 +19,6 @@ def test_a_tokenizer_like_another_has_its_kind_its_specials_around_a_text_and_it
             assert special_around(same) == around and same.model_max_length == 77 and len(same) == 280
             other = "bpe" if kind == "unigram" else "unigram"
             asked = train_tokenizer_like(source, some, 280, other)
-            assert tokenizer_kind(asked) == other and special_around(asked) == around
+            assert tokenizer_kind(asked) == other and special_around(asked) == around and asked.model_max_length == 77
     assert tokenizer_kind(toy_tokenizer("byte-fallback", ["a"])) == "bpe"
     assert train_tokenizer_like(source, some, 300, "unigram", split_digits=True).tokenize("12") == ["▁", "1", "2"]

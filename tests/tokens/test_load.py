@@ -270,7 +270,7 @@ def test_a_class_that_wants_boxes_is_opened_and_one_with_a_vocabulary_beside_its
 
 
 @pytest.mark.cell('nbs/02_tokens/14_load.ipynb', 'cell "folders without a tokenizer, broken files and names that cannot be reached are refused with what to do" (430b1630)')
-def test_folders_without_a_tokenizer_broken_files_and_names_that_cannot_be_reached_are_refused_with_what_to_do():
+def test_folders_without_a_tokenizer_broken_files_and_names_that_cannot_be_reached_are_refused_with_what_to_do(cell_30fea6fa):
     with tempfile.TemporaryDirectory() as folder:
         Path(folder, "notes.txt").write_text("none")
         with pytest.raises(FileNotFoundError, match=r"no tokenizer here.*It has: notes.txt"):
@@ -287,6 +287,11 @@ def test_folders_without_a_tokenizer_broken_files_and_names_that_cannot_be_reach
             Path(folder, "tokenizer_config.json").write_text(text)
             with pytest.raises(ValueError, match=match):
                 load_tokenizer(folder)
+    with tempfile.TemporaryDirectory() as folder:
+        trained["bpe"].backend_tokenizer.save(f"{folder}/tokenizer.json")
+        Path(folder, "special_tokens_map.json").write_text("{")
+        with pytest.raises(ValueError, match="special_tokens_map.json is damaged"):
+            load_tokenizer(f"{folder}/tokenizer.json")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(constants, "HF_HUB_OFFLINE", True)
         with pytest.raises(FileNotFoundError, match="no such tokenizer folder, and HF_HUB_OFFLINE is set"):

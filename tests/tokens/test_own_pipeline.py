@@ -50,6 +50,7 @@ def cell_11b969b3(cell_1dca2488):
         changed("unigram", pre_tokenizer=pre_tokenizers.Metaspace("_"), decoder=decoders.Metaspace("_")),
         changed("bpe", pre_tokenizer=pre_tokenizers.ByteLevel(add_prefix_space=False)),
         changed("bpe", **words_end),
+        changed("bpe", normalizer=normalizers.Lowercase()),
     ]
 
 
@@ -135,8 +136,15 @@ def test_a_pipeline_is_the_source_s_where_nothing_was_added_to_it_and_a_text_is_
         assert but_vocabulary(made) == but_vocabulary(source) and made.special_tokens_map == source.special_tokens_map
         ids = made(telugu[0], add_special_tokens=False)["input_ids"]
         assert made.decode(ids).replace("</w>", "").strip() == telugu[0] and made.unk_token_id not in ids
+        pieces = made.get_vocab().keys() - {*made.all_special_tokens}
+        if made.tokenize("HABARI") == made.tokenize("habari"):
+            assert not any("A" <= c <= "Z" for piece in pieces if len(piece) > 1 and piece[0] != "<" for c in piece)
+        assert any(len(piece) > len(f"x{dialect.end}") and piece.endswith(dialect.end) for piece in pieces)
         if dialect.byte_level or dialect.byte_fallback:
-            assert made.unk_token_id not in made("ß 中x")["input_ids"]
+            new = "ß 中x " + " ".join(map(chr, range(0xE0, 0x100)))  # words that end in other bytes than the text's
+            ids = made(new, add_special_tokens=False)["input_ids"]
+            assert made.unk_token_id not in ids
+            assert made.decode(ids).replace("</w>", "").strip() == new or not dialect.byte_level
 
 
 @pytest.mark.cell('nbs/02_tokens/05_own_pipeline.ipynb', 'cell "BPE is trained with the marks and the digits of its source" (02e03b59)')

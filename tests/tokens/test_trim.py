@@ -48,7 +48,6 @@ def cell_9b5ce5a1(cell_498ae08b):
     more = lines("sw", 200, seed=1) + lines("en", 60, seed=1)
     sources = {kind: train_tokenizer(english + swahili, kind, 700) for kind in KINDS}
     sources |= {family: chat_tokenizer(family, english + swahili, 700) for family in ("qwen3", "gemma3")}
-    {kind: len(trim(source, {"sw": swahili}).tokenizer) for kind, source in sources.items()}
 
 
 @pytest.mark.cell('nbs/02_tokens/08_trim.ipynb', 'cell "a text whose tokens all stay is divided as before under every kind of model" (ea3d4d3c)')

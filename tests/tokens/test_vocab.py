@@ -102,6 +102,8 @@ def test_a_token_is_shown_as_text_in_every_family_and_found_by_what_is_shown():
     assert shown["byte-fallback"].find("<0x41>")[0].data == b"A" and shown["bpe"].find("<mask>")[0].shown == "<mask>"
     broken = read_token(0, "Ġà°", read_dialect(read_pipeline(shown["bpe"].own_tokenizer)))
     assert broken.kind == "byte" and broken.shown == "▁<0xE0><0xB0>"
+    inside = read_token(0, "à°", read_dialect(read_pipeline(shown["bpe"].own_tokenizer)))
+    assert Vocab([inside]).find("<0xE0><0xB0>") == [inside]
     assert (
         Token(7, "▁▁▁", "  ", True, "text").shown == "▁▁▁"
         and Token(4, "", "", False, "unused").shown == "(row 4, no piece)"

@@ -149,9 +149,6 @@ def cell_d1571111(cell_d1571105):
             return loss.item(), {role: rows.grad for role, rows in made.model.new_rows.items()}
 
 
-    {name: gradients(name)[0] for name in models}
-
-
 @pytest.fixture(scope='module')
 def cell_d1571115(cell_d1571105, cell_d1571111):
     # nbs/06_training/08_distil.ipynb, cell "def distilled(name, config=few, **more):" (d1571115)
@@ -164,9 +161,6 @@ def cell_d1571115(cell_d1571105, cell_d1571111):
         with only_new_rows(began.model, teacher.new):
             losses = lapt(began.model, made.tokenizer, swahili, swahili[:40], config, teacher=teacher, **more)
         return losses, before, began.model.state_dict()
-
-
-    distilled("causal")[0].round(3)
 
 
 @pytest.mark.cell('nbs/06_training/08_distil.ipynb', 'cell "two tokenizations meet where what was read so far is the same text, whatever they are made of" (d1571106)')

@@ -30,7 +30,6 @@ def cell_5e1a0009():
 
 
     some = LaptConfig(batch_size=32, length=128)
-    print(step_memory(sized("masked", 256, 4, 50_000).train(), some, 8))
 
 
 @pytest.fixture(scope='module')

@@ -108,9 +108,6 @@ def cell_93c21c05(cell_7f6fa9e7, cell_20ea75f0):
         return total
 
 
-    perplexity(gpt, bare, english[:3], length=16), one_by_one(gpt, bare, english[:3], 16, 8)
-
-
 @pytest.fixture(scope='module')
 def cell_32f26f3b():
     # nbs/06_training/03_perplexity.ipynb, cell "mini, mini_tokenizer = load_model(data_path("models", "mini-" (32f26f3b)

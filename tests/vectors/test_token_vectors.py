@@ -50,21 +50,15 @@ def cell_e601cd65(cell_03f08b59, cell_c75c8d2d):
 
 
 @pytest.fixture(scope='module')
-def cell_03fa1187(cell_03f08b59):
-    # nbs/03_vectors/01_token_vectors.ipynb, cell "thirty = token_fasttext(tok, text, dim=50, epochs=30)" (03fa1187)
-    global show_nearest, thirty
-    thirty = token_fasttext(tok, text, dim=50, epochs=30)
-
-
+def cell_15ecb52b(cell_03f08b59):
+    # nbs/03_vectors/01_token_vectors.ipynb, cell "def show_nearest(vectors, piece):" (15ecb52b)
+    global show_nearest
     def show_nearest(vectors, piece):
         return [(vocab[i].piece, round(c, 2)) for i, c in vectors.nearest(vocab.find(piece)[0].id)]
 
 
-    {p: show_nearest(thirty, p) for p in ("▁Kijerumani", "▁Uganda")}
-
-
 @pytest.fixture(scope='module')
-def cell_d79b778f(cell_03f08b59, cell_03fa1187):
+def cell_d79b778f(cell_03f08b59, cell_15ecb52b):
     # nbs/03_vectors/01_token_vectors.ipynb, cell "counted = token_ppmi(tok, text)" (d79b778f)
     global counted
     counted = token_ppmi(tok, text)
@@ -208,7 +202,7 @@ def test_the_reduction_is_the_leading_part_of_the_exact_decomposition():
 @pytest.mark.cell('nbs/03_vectors/01_token_vectors.ipynb', 'cell "counted vectors respect min_count and repeat" (8a895ca8)')
 def test_counted_vectors_respect_min_count_and_repeat(cell_03f08b59, cell_d79b778f):
     counts = np.bincount(ids[ids >= 0], minlength=len(tok))
-    assert (counted.known == (counts >= 2)).all()
+    assert (counted.known == (counts >= 2)).all() and (counted.counts == counts).all()
     assert np.isfinite(counted.matrix).all()
     assert not counted.known[tok.all_special_ids].any()
     assert (token_ppmi(tok, text).matrix == counted.matrix).all()
@@ -238,6 +232,7 @@ def test_vectors_are_carried_by_token(cell_03f08b59):
     expanded = Vocab.from_tokenizer(expand_tokenizer(english, tok, 600))
     rng = np.random.default_rng(0)
     vectors = TokenVectors(rng.normal(size=(len(vocab), 4)).astype(np.float32), rng.random(len(vocab)) < 0.8, "random")
+    vectors.counts = rng.integers(1, 9, len(vocab))
     carried = carry_vectors(vectors, vocab, expanded)
     assert 300 < carried.known.sum() < len(expanded) == len(carried)
     for t in expanded:
@@ -245,6 +240,8 @@ def test_vectors_are_carried_by_token(cell_03f08b59):
         assert carried.known[t.id] == bool(same and vectors.known[same[0]])
         if carried.known[t.id]:
             assert (carried.matrix[t.id] == vectors.matrix[same[0]]).all()
+            assert carried.counts[t.id] == vectors.counts[same[0]]
+    assert (carried.padded(2).counts == [*carried.counts, 0, 0]).all() and (carried.counts == 0).any()
 
 
 @pytest.mark.cell('nbs/03_vectors/01_token_vectors.ipynb', 'cell "a written table is what gensim reads" (9276d409)')

@@ -55,12 +55,14 @@ def column(
 def _weights_in_rows(plan: Plan) -> tuple[np.ndarray, np.ndarray, np.ndarray]:  # rows, source ids, weights
     "All weights of a plan, those of products no more than `MOST_OF_ONE` in a row."
     written = plan.weights.tocoo()
-    parts = [(written.coords[0], written.coords[1], written.data)]
+    alone = ~plan.is_low_rank[written.coords[0]]
+    parts = [(written.coords[0][alone], written.coords[1][alone], written.data[alone])]
     if plan.left is not None and plan.right is not None:
-        columns = np.unique(plan.right.indices)
-        right, products = plan.right[:, columns], np.flatnonzero(plan.is_low_rank)
+        products = np.flatnonzero(plan.is_low_rank)
+        columns = np.union1d(plan.right.indices, plan.weights[products].indices)
+        right = plan.right[:, columns]
         for rows in np.array_split(products, math.ceil(len(products) / 256)) if len(products) else ():
-            weights = plan.left[rows] @ right
+            weights = plan.left[rows] @ right + plan.weights[rows][:, columns].toarray()
             most = min(MOST_OF_ONE, len(columns))
             best = np.argpartition(-np.abs(weights), most - 1, axis=1)[:, :most]
             chosen = np.take_along_axis(weights, best, axis=1)
@@ -101,15 +103,12 @@ def terms_of(
 ) -> Terms:
     "The sources with the largest weights, as many of each token as there is room for."
     row, source, weight = _weights_in_rows(plan)
-    total = np.bincount(row, minlength=len(plan))
-    if plan.right is not None:
-        total[plan.is_low_rank] = len(np.unique(plan.right.indices))
     order = np.lexsort((-np.abs(weight), row))
     place = _places(row[order])
     room = next((n for n in range(MOST_OF_ONE, 1, -1) if np.count_nonzero(place < n) <= most), 1)
     kept = order[place < room]
     kept = kept[np.lexsort((source[kept], -weight[kept], row[kept]))]
-    return Terms(row[kept], source[kept], weight[kept], total)
+    return Terms(row[kept], source[kept], weight[kept], plan.n_sources)
 
 # %% ../../nbs/09_app/05_page_tokens.ipynb #aca35054
 def origins(plan: Plan) -> np.ndarray:  # (n_target,) index into ORIGINS

@@ -18,7 +18,7 @@ from vocab_lit.cli.options import (
     Language,
     ModelName,
     ModelOrGguf,
-    NewFolder,
+    NewModel,
     PushToHub,
     RunText,
     SetupFile,
@@ -42,11 +42,31 @@ if TYPE_CHECKING:
 commands = typer.Typer(rich_markup_mode="markdown")
 
 # %% ../../nbs/10_cli/06_make.ipynb #dca1d570
+def _check_out(model: str, out: Path) -> None:
+    "`ValueError` where the result cannot have its name; of a GGUF file it is one."
+    if is_gguf(model):
+        from vocab_lit.gguf.trim import check_new_gguf
+
+        check_new_gguf(out)
+    elif is_gguf(out):
+        hint = "give another name, or begin with a GGUF file"
+        raise SettingError("out", f" {out}: the result of a model's folder is a folder; {hint}")
+    else:
+        check_output(out)
+
+
+def _check_upload(push_to_hub: str | None, is_file: bool) -> None:
+    "`SettingError` where a file would be uploaded."
+    if push_to_hub and is_file:
+        hint = "upload it by `hf upload`"
+        raise SettingError("push_to_hub", f" {push_to_hub}: folders are uploaded, and the result is a file; {hint}")
+
+
 @commands.command("transplant")
 @with_settings
 def transplant_(
-    model: ModelName,
-    out: NewFolder,
+    model: ModelOrGguf,
+    out: NewModel,
     init: InitSettings,
     tokenizer: TokenizerSettings,
     vectors: VectorSettings,
@@ -77,22 +97,37 @@ def transplant_(
     parameters. They are kept in factors.safetensors beside the model, and `vocab-lit lapt` and `vocab-lit adapter
     train --vocabulary` then train these.
 
+    A GGUF file keeps its vocabulary and gets more tokens, by --extend N or --tokens FILE and any method that makes
+    single rows. The result is a GGUF file for llama.cpp and Ollama. New rows have the type of their table, and all
+    else is the source's, byte for byte.
+
     Example: `vocab-lit transplant xlm-roberta-base --text swahili.txt --vocab-size 50000 --out xlmr-sw`
 
     Example: `vocab-lit transplant xlm-roberta-base --tokens terms.tsv --out xlmr-terms`
 
     Example: `vocab-lit transplant gpt2 --text swahili.txt --method wechsel --source-vectors cc.en.300.bin
     --target-vectors cc.sw.300.bin --dictionary en-sw.txt --out gpt2-sw`
+
+    Example: `vocab-lit transplant gemma-3-Q4_K_M.gguf --text swahili.txt --extend 2000 --expansion continued
+    --out gemma-sw.gguf`
     """
     settings = TransplantSettings(tokenizer, vectors, init).without_unused(list(setup or ()), text or ())
+    _check_out(model, out)
+    _check_upload(push_to_hub, is_gguf(model))
     push_to_hub = upload_to(push_to_hub, dry_run)
-    from vocab_lit.models.pipeline import check_transplant, transplant_files
+    if is_gguf(model):
+        from vocab_lit.gguf.transplant import check_transplant_gguf as check
+        from vocab_lit.gguf.transplant import transplant_gguf as transplant
+    else:
+        from vocab_lit.models.pipeline import check_transplant as check
+        from vocab_lit.models.pipeline import transplant_files as transplant
 
     if dry_run:
-        check_transplant(model, text or (), out, settings)
-        show_plan("transplant", f"{model} with a target vocabulary, by {settings.init.method}", out, push_to_hub)
+        check(model, text or (), out, settings)
+        gets = "more tokens" if is_gguf(model) else "a target vocabulary"
+        show_plan("transplant", f"{model} with {gets}, by {settings.init.method}", out, push_to_hub)
         return
-    result = transplant_files(model, text or (), out, settings, language)
+    result = transplant(model, text or (), out, settings, language)
     rows = result.plan.summary().assign(share=lambda d: (100 * d.share).map("{:.1f}%".format))
     show(rows.to_dict("records"))
     upload_if_named(out, push_to_hub)
@@ -123,19 +158,6 @@ def _text_trimmed(row: dict) -> dict[str, str]:
         tokens_per_word=f"{row['tokens_per_word']} → {row['after']}",
         unknown_tokens=f"{row['unknown']:,} → {row['unknown_after']:,}",
     )
-
-
-def _check_out(model: str, out: Path) -> None:
-    "`ValueError` where the result cannot have its name; of a GGUF file it is one."
-    if is_gguf(model):
-        from vocab_lit.gguf.trim import check_new_gguf
-
-        check_new_gguf(out)
-    elif is_gguf(out):
-        hint = "give another name, or trim the GGUF file"
-        raise SettingError("out", f" {out}: the result of a model's folder is a folder; {hint}")
-    else:
-        check_output(out)
 
 
 def _check_place(model: str, out: Path | None, token_map: Path | None, trim: TrimSettings) -> None:
@@ -223,9 +245,7 @@ def trim_(
     """
     trim.check()
     _check_place(model, out, token_map, trim)
-    if push_to_hub and (token_map or is_gguf(model)):
-        hint = "upload it by `hf upload`"
-        raise SettingError("push_to_hub", f" {push_to_hub}: folders are uploaded, and the result is a file; {hint}")
+    _check_upload(push_to_hub, is_file=token_map is not None or is_gguf(model))
     if not is_gguf(model):
         check_model_path(model)
     chosen = languages or language * any("{language}" in name for name in text)  # a setup names one

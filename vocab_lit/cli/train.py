@@ -19,7 +19,7 @@ import typer
 
 from .console import FIRST, Json, show, show_facts, tell_json
 from .errors import resumes
-from .options import DryRun, Field, ModelName, PushToHub, RunText, SetupFile, with_settings
+from .options import DryRun, Field, ModelName, PushToHub, RunText, SetupFile, as_folder, with_settings
 from .planned import show_plan, upload_if_named, upload_to
 from ..models.settings import LanguageAdapter, check_model_path
 from ..text.extras import MissingExtra, check_extra
@@ -54,18 +54,23 @@ class _Training:
     adapter: LanguageAdapter | None = None
     keep: KeepSettings = KeepSettings()
 
+    @property
+    def folder(self) -> str:
+        "The model's folder; a GGUF file is dequantised into one."
+        return as_folder(self.model)
+
     def check(self) -> None:
         check_run(tuple(self.text), self.settings, self.run, self.keep, self.adapter)
-        check_model_path(self.model)
         if not self.run.resume and not (self.out / "run").is_dir() and FIRST:
             check_output(self.out)
+        check_model_path(self.folder)
 
     def estimate(self) -> dict[str, str]:
         "Check all that the training checks; what it would take, in words."
         self.check()
         from vocab_lit.training.training_run import check_lapt_files
 
-        told = check_lapt_files(self.model, self.text, self.out, self.settings, self.run, self.adapter, self.keep)
+        told = check_lapt_files(self.folder, self.text, self.out, self.settings, self.run, self.adapter, self.keep)
         return told.rows if told else {}
 
     def train(self) -> "pd.DataFrame":  # of losses
@@ -73,7 +78,7 @@ class _Training:
             self.check()
             from vocab_lit.training.training_run import lapt_files
 
-            return lapt_files(self.model, self.text, self.out, self.settings, self.run, self.adapter, self.keep)
+            return lapt_files(self.folder, self.text, self.out, self.settings, self.run, self.adapter, self.keep)
 
 
 def _draw_losses(out: Path) -> None:
@@ -144,6 +149,9 @@ def lapt_(
     Example: `vocab-lit lapt xlmr-sw --text swahili.txt --mode full --steps 10000 --out xlmr-sw-lapt`
 
     Example: `vocab-lit lapt xlmr-sw --text swahili.txt --keep-text english.txt --replay 0.1 --out xlmr-sw-lapt`
+
+    Example: `vocab-lit lapt gemma-sw.gguf --text swahili.txt --out trained`, then `vocab-lit export trained --like
+    gemma-sw.gguf --out gemma-sw-trained.gguf`; the file is dequantised for training, once
     """
     push_to_hub = upload_to(push_to_hub, dry_run)
     training = _Training(model, text, out, lapt, run, keep=keep)

@@ -12,6 +12,7 @@ import struct
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -22,8 +23,9 @@ from ..text.extras import import_extra
 from ..text.files import write_file
 
 # %% auto #0
-__all__ = ['NUMBERS', 'STRING', 'ARRAY', 'PART', 'Field', 'block_sizes', 'type_name', 'Tensor', 'parts_of', 'GgufFile',
-           'dequantised', 'quantised', 'can_quantise', 'NewTensor', 'same_tensor', 'some_rows', 'write_gguf']
+__all__ = ['NUMBERS', 'STRING', 'ARRAY', 'PART', 'Field', 'block_sizes', 'type_name', 'Tensor', 'in_short', 'parts_of',
+           'GgufFile', 'dequantised', 'quantised', 'can_quantise', 'NewTensor', 'same_tensor', 'some_rows',
+           'write_gguf']
 
 # %% ../../nbs/11_gguf/01_container.ipynb #080be024
 _NUMBERS = {0: "u1", 1: "i1", 2: "u2", 3: "i2", 4: "u4", 5: "i4", 6: "f4", 7: "?", 10: "u8", 11: "i8", 12: "f8"}
@@ -82,6 +84,15 @@ class Tensor:
         return replace(self, shape=(self.shape[0], math.prod(self.shape[1:])))
 
 # %% ../../nbs/11_gguf/01_container.ipynb #2289d7e3
+_LONGEST = 160  # characters of what a file says that are shown
+
+
+def in_short(text: str) -> str:
+    "What a file says, in a message, which may be of any length."
+    half = _LONGEST // 2
+    return text if len(text) <= _LONGEST else f"{text[:half]} … {text[-half:]}"
+
+
 class _Header:
     "A header that is read from its beginning; `ValueError` names the file where it promises more than there is."
 
@@ -89,7 +100,7 @@ class _Header:
         self.file, self.content, self.at = file, content, 0
 
     def wrong(self, what: str) -> ValueError:
-        return ValueError(f"{self.file} is damaged, or no GGUF file: {what}")
+        return ValueError(f"{self.file} is damaged, or no GGUF file: {in_short(what)}")
 
     def skip(self, size: int, what: str) -> int:  # the position before
         "Go over some bytes, which must be there."
@@ -174,13 +185,34 @@ def _check_version(header: _Header) -> None:
     raise ValueError(f"{header.file} is GGUF of version {version}; versions 2 and 3 are read; {hint}")
 
 
+_KINDS = {  # of entries on which others rest
+    "general.architecture": "a text",
+    "tokenizer.chat_template": "a text",
+    "tokenizer.ggml.model": "a text",
+    "tokenizer.ggml.pre": "a text",
+    "tokenizer.ggml.tokens": "a list of texts",
+    "tokenizer.ggml.merges": "a list of texts",
+    "tokenizer.ggml.scores": "a list of numbers",
+    "tokenizer.ggml.token_type": "a list of numbers",
+    "tokenizer.ggml.precompiled_charsmap": "a list of numbers",
+}
+
+
+def _kind(field: Field) -> str:
+    "What an entry is."
+    kind = "text" if STRING in (field.type, field.items) else "number"
+    return f"a {kind}" if field.items is None else f"a list of {kind}s"
+
+
 def _read_fields(header: _Header, n: int) -> dict[str, Field]:
     fields: dict[str, Field] = {}
     for _ in range(n):
         name = header.string("the name of an entry")
         if name in fields:
             raise header.wrong(f"{name!r} stands twice in the metadata")
-        fields[name] = header.field(f"{name!r}")
+        fields[name] = field = header.field(f"{name!r}")
+        if (kind := _kind(field)) != _KINDS.get(name, kind):
+            raise header.wrong(f"{name} is {kind} instead of {_KINDS[name]}")
     return fields
 
 
@@ -216,6 +248,8 @@ def _aligned(at: int, alignment: int) -> int:
 
 def _read_part(file: Path) -> tuple[dict[str, Field], dict[str, Tensor]]:
     "The metadata of a file, and where its tensors lie."
+    if not file.is_file():
+        raise FileNotFoundError(f"{file}: no such file")
     with open(file, "rb") as f:
         if not file.stat().st_size:
             raise ValueError(f"{file} is empty; get it again")
@@ -228,14 +262,21 @@ def _read_header(header: _Header) -> tuple[dict[str, Field], dict[str, Tensor]]:
     n_tensors = header.count(24, "tensors")
     fields = _read_fields(header, header.count(13, "entries of metadata"))
     listed = [_read_tensor(header) for _ in range(n_tensors)]
-    begin, size = _aligned(header.at, _alignment(header, fields)), len(header.content)
+    alignment, size = _alignment(header, fields), len(header.content)
+    begin = _aligned(header.at, alignment)
     tensors: dict[str, Tensor] = {}
     for tensor in listed:
+        if tensor.offset % alignment:
+            raise header.wrong(f"the tensor {tensor.name!r} begins at {tensor.offset:,}, no multiple of {alignment:,}")
         if tensor.name in tensors:
             raise header.wrong(f"the tensor {tensor.name!r} stands twice in it")
-        tensors[tensor.name] = placed = replace(tensor, offset=begin + tensor.offset)
-        if placed.offset + placed.bytes > size:
+        tensors[tensor.name] = found = replace(tensor, offset=begin + tensor.offset)
+        if found.offset + found.bytes > size:
             raise header.wrong(f"the tensor {tensor.name!r} goes beyond the end of the file")
+    placed = sorted(tensors.values(), key=lambda t: t.offset)
+    for before, after in pairwise(placed):
+        if before.offset + before.bytes > after.offset:
+            raise header.wrong(f"the tensor {after.name!r} overlaps {before.name!r}")
     return fields, tensors
 
 # %% ../../nbs/11_gguf/01_container.ipynb #b5ee7d7c
@@ -276,8 +317,13 @@ class GgufFile:
         self.path = Path(path)
         self.fields: dict[str, Field] = {}
         self.tensors: dict[str, Tensor] = {}  # by name
-        for part in parts_of(self.path):
+        parts = parts_of(self.path)
+        for part in parts:
             fields, tensors = _read_part(part)
+            count = fields["split.count"].value if "split.count" in fields else len(parts)
+            if count != len(parts):
+                what = f"it is one of {count} parts of a model, and here are {len(parts)}"
+                raise ValueError(f"{part} is not where it belongs: {what}; give all parts by the names that they had")
             if twice := next(iter(self.tensors.keys() & tensors), None):
                 raise ValueError(f"{part} is damaged: another part has the tensor {twice!r} too")
             self.fields = {name: f for name, f in (fields | self.fields).items() if not name.startswith("split.")}
@@ -338,7 +384,7 @@ class GgufFile:
         ids: Sequence[int] | np.ndarray | None = None,  # rows; all by default
     ) -> np.ndarray:  # (rows, columns) float32
         "Some rows of a tensor as numbers; `ValueError` where the package gguf cannot dequantise its type."
-        tensor = self.tensors[name]
+        tensor = self.tensors[name].by_row
         table = np.memmap(tensor.file, np.uint8, "r", tensor.offset, (tensor.rows, tensor.row_bytes))
         chosen = np.array(table if ids is None else table[np.asarray(ids, np.int64)])
         return dequantised(chosen, tensor.type)

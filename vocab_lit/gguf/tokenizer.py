@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import logging
-from collections import Counter
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -17,7 +16,7 @@ import numpy as np
 from tokenizers import normalizers
 
 from .container import GgufFile
-from .tokens import TokenType, token_types, tokenizer_model, tokens_of
+from .tokens import TokenType, check_tokens, token_types, tokenizer_model, tokens_of
 from ..text.files import scratch_folder
 from ..tokens.pre_tokenizers import ADD_BOS, CLEAN_SPACES, IGNORE_MERGES, PRE_TOKENIZERS, pre_tokenizer_named
 from ..tokens.sentencepiece_model import decoder_of, merges_by_score, normalizer_steps
@@ -80,12 +79,9 @@ class GgufTokens:
 
     @cached_property
     def tokens(self) -> list[str]:
-        "The tokens by id, an empty one as llama.cpp renames it; `ValueError` where one stands twice."
-        tokens = [token or f"[EMPTY_{id}]" for id, token in enumerate(tokens_of(self.file))]
-        if len(set(tokens)) < len(tokens):
-            [(twice, _)] = Counter(tokens).most_common(1)
-            raise self.wrong(f"the token {twice!r} stands twice in it, which llama.cpp refuses")
-        return tokens
+        "The tokens by id, an empty one as llama.cpp renames it; `ValueError` where they cannot be used."
+        check_tokens(self.file)
+        return [token or f"[EMPTY_{id}]" for id, token in enumerate(tokens_of(self.file))]
 
     @cached_property
     def types(self) -> np.ndarray:  # (tokens,)
@@ -94,11 +90,8 @@ class GgufTokens:
 
     @cached_property
     def scores(self) -> np.ndarray:  # (tokens,)
-        "The scores of tokens; `ValueError` where there are none."
-        scores = self.get("scores")
-        if scores is None:
-            raise self.wrong(f"a tokenizer {self.model!r} needs scores, and there are none; convert the model anew")
-        return np.asarray(scores, np.float64)
+        "The scores of tokens."
+        return np.asarray(self.get("scores"), np.float64)
 
     @cached_property
     def roles(self) -> dict[str, int]:

@@ -5,16 +5,17 @@
 # %% ../../nbs/11_gguf/04_tokens.ipynb #b10b735b
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from enum import IntEnum
 
 import numpy as np
 
-from .container import ARRAY, STRING, Field, GgufFile
+from .container import ARRAY, STRING, Field, GgufFile, in_short
 
 # %% auto #0
-__all__ = ['MODELS', 'TokenType', 'tokenizer_model', 'tokens_of', 'token_types', 'names_of_ids', 'named_ids', 'token_tables',
-           'with_tokens', 'with_vocab_size', 'text_field']
+__all__ = ['MODELS', 'TokenType', 'tokenizer_model', 'tokens_of', 'check_tokens', 'token_types', 'names_of_ids', 'named_ids',
+           'moved', 'token_tables', 'with_tokens', 'with_vocab_size', 'text_field']
 
 # %% ../../nbs/11_gguf/04_tokens.ipynb #c53011fe
 class TokenType(IntEnum):
@@ -38,7 +39,7 @@ def tokenizer_model(file: GgufFile) -> str:
     if name is None:
         raise ValueError(f"{file.path} has no tokenizer; give a file with a model for text")
     if name not in MODELS:
-        raise ValueError(f"{file.path} has a tokenizer {name!r}; those that are known are {', '.join(MODELS)}")
+        raise ValueError(f"{file.path} has a tokenizer {in_short(repr(name))}; known are {', '.join(MODELS)}")
     return name
 
 
@@ -53,6 +54,46 @@ def tokens_of(file: GgufFile) -> list[str]:
             what = f"tokenizer.ggml.{name} has {np.size(values):,} entries for {len(tokens):,} tokens"
             raise ValueError(f"{file.path} is damaged: {what}; get it again")
     return tokens
+
+
+def _wrong_tokens(file: GgufFile) -> str | None:
+    "What is wrong with the tokens themselves."
+    tokens = [token or f"[EMPTY_{id}]" for id, token in enumerate(tokens_of(file))]  # llama.cpp's name of it
+    if len(set(tokens)) < len(tokens):
+        [(twice, _)] = Counter(tokens).most_common(1)
+        return f"the token {twice!r} stands twice among the tokens, which llama.cpp refuses"
+    try:
+        "".join(tokens).encode()
+    except UnicodeEncodeError:
+        broken = next(id for id, token in enumerate(tokens) if any("\ud800" <= c <= "\udfff" for c in token))
+        return f"the token {broken:,} {tokens[broken]!r} is not UTF-8"
+    return None
+
+
+def _wrong_beside(file: GgufFile) -> str | None:
+    "What is wrong with types, scores and merges."
+    scores, merges = (file.get(f"tokenizer.ggml.{name}") for name in ("scores", "merges"))
+    unknown = np.setdiff1d(token_types(file), [0, *TokenType])
+    if unknown.size:
+        return f"tokenizer.ggml.token_type has {unknown[0]}, and the types are 1 to {len(TokenType)}"
+    if tokenizer_model(file) in ("llama", "t5"):
+        if scores is None:
+            return f"a tokenizer {tokenizer_model(file)!r} needs tokenizer.ggml.scores, and there are none"
+        if not np.isfinite(scores).all():
+            id = np.flatnonzero(~np.isfinite(scores))[0]
+            return f"tokenizer.ggml.scores has {scores[id]} for the token {tokens_of(file)[id]!r}"
+    if tokenizer_model(file) == "gpt2":
+        if not merges:
+            return "a tokenizer 'gpt2' needs tokenizer.ggml.merges, and there are none"
+        if bare := [merge for merge in merges if " " not in merge[1:-1]]:
+            return f"the merge {bare[0]!r} is none of two pieces with a space between"
+    return None
+
+
+def check_tokens(file: GgufFile) -> None:
+    "`ValueError` where llama.cpp could not divide a text by the tokens, or other than by chance."
+    if wrong := _wrong_tokens(file) or _wrong_beside(file):
+        raise ValueError(f"{file.path} is damaged: {in_short(wrong)}; get it again, or convert the model anew")
 
 
 def token_types(file: GgufFile) -> np.ndarray:  # (tokens,) of `TokenType`
@@ -73,7 +114,7 @@ def names_of_ids(file: GgufFile) -> list[str]:
         ids = np.atleast_1d(np.asarray(file.get(name)))
         wrong = [id for id in ids.tolist() if id not in _SETTING_OF_NONE and not (isinstance(id, int) and 0 <= id < n)]
         if wrong:
-            what = f"{name} is {wrong[0]!r}, and there are {n:,} tokens"
+            what = f"{in_short(name)} is {in_short(repr(wrong[0]))}, and there are {n:,} tokens"
             raise ValueError(f"{file.path} is damaged: {what}; correct it with gguf-set-metadata")
     return names
 
@@ -84,7 +125,7 @@ def named_ids(file: GgufFile) -> set[int]:
     return {id for ids in found for id in ids if id not in _SETTING_OF_NONE}
 
 
-def _moved(field: Field, new_ids: Mapping[int, int]) -> Field:
+def moved(field: Field, new_ids: Mapping[int, int]) -> Field:
     "An entry of ids with those that the tokens have now."
     if field.type == ARRAY:
         return field._replace(value=np.array([new_ids.get(id, id) for id in field.value.tolist()]))
@@ -94,19 +135,19 @@ def _moved(field: Field, new_ids: Mapping[int, int]) -> Field:
 _TABLES = ("token_embd.weight", "output.weight", "output.bias", "per_layer_token_embd.weight")
 
 
-def _other_numbers(file: GgufFile) -> set[int]:
-    "The whole numbers of an architecture's entries but the size of its vocabulary, and their products with the heads."
+def _is_other_size(file: GgufFile, n: int) -> bool:
+    "Whether an entry of the architecture but the size of its vocabulary is a number, or the product of two."
     prefix = f"{file.architecture}."
     entries = [field.value for name, field in file.fields.items() if name.startswith(prefix) and "vocab" not in name]
-    numbers = {n for value in entries if not isinstance(value, str) for n in np.atleast_1d(np.asarray(value)).tolist()}
-    numbers = {n for n in numbers if isinstance(n, int) and not isinstance(n, bool)}
-    return numbers | {a * b for a in numbers for b in numbers if a * b < 2**31}
+    numbers = {a for value in entries if not isinstance(value, str) for a in np.atleast_1d(np.asarray(value)).tolist()}
+    numbers = {a for a in numbers if isinstance(a, int) and not isinstance(a, bool)}
+    return n in numbers or any(a > 0 and n % a == 0 and n // a in numbers for a in numbers)
 
 
 def token_tables(file: GgufFile) -> list[str]:
     "The names of the tensors with a row per token; `ValueError` where the embeddings are none of them."
     n = len(tokens_of(file))
-    by_name = n in _other_numbers(file)
+    by_name = _is_other_size(file, n)
     names = [name for name, t in file.tensors.items() if t.shape[0] == n and (name in _TABLES or not by_name)]
     embeddings = file.tensors.get("token_embd.weight")
     if embeddings is None or "token_embd.weight" not in names:
@@ -132,7 +173,7 @@ def with_tokens(
     fields.pop("tokenizer.huggingface.json", None)  # the vocabulary once more, which llama.cpp does not read
     for name, field in fields.items():
         if name in ids:
-            fields[name] = _moved(field, new_ids)
+            fields[name] = moved(field, new_ids)
         elif name == "tokenizer.ggml.merges" and merges is not None:
             fields[name] = field._replace(value=list(merges))
         elif _is_list_of_tokens(name, field, n):

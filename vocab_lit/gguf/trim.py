@@ -22,6 +22,7 @@ from .scored_pieces import ScoredPieces
 from vocab_lit.gguf.tokens import (
     MODELS,
     TokenType,
+    check_tokens,
     named_ids,
     names_of_ids,
     text_field,
@@ -64,6 +65,7 @@ class GgufParts(Parts):
     "The tokenizer of a GGUF file, taken apart; `ValueError` where it is not known."
 
     def __init__(self, file: GgufFile):
+        check_tokens(file)
         self.file, self.name = file, tokenizer_model(file)
         tokens, self.types = tokens_of(file), token_types(file)
         self.size = len(tokens)

@@ -14,8 +14,8 @@ import torch.nn.functional as F
 from scipy import sparse
 
 # %% auto #0
-__all__ = ['row_blocks', 'rows_at', 'copy_rows', 'combine_rows', 'expand_low_rank_rows', 'Normal', 'fit_diagonal',
-           'fit_covariance', 'fit_group', 'stream_seed', 'sample_rows']
+__all__ = ['row_blocks', 'rows_at', 'copy_rows', 'combine_rows', 'add_low_rank_rows', 'Normal', 'fit_diagonal', 'fit_covariance',
+           'fit_group', 'stream_seed', 'sample_rows']
 
 # %% ../../nbs/04_methods/02_apply.ipynb #56cffb6e
 def row_blocks(rows: np.ndarray, size: int = 512) -> list[np.ndarray]:
@@ -84,19 +84,19 @@ def combine_rows(
             target[rows, columns] = sums.to(target.dtype)
 
 # %% ../../nbs/04_methods/02_apply.ipynb #2f63d769
-def expand_low_rank_rows(
+def add_low_rank_rows(
     left: np.ndarray,  # (n_target, d) float32, zeros for tokens of other kinds
     right: sparse.csr_array,  # (d, n_source)
     matrix: torch.Tensor,  # (at least n_source, dim)
-    target: torch.Tensor,  # (n_target, dim), whose rows are filled
+    target: torch.Tensor,  # (n_target, dim), to whose rows they are added
 ) -> None:
-    "Sum source embeddings by weights of low rank: E' = left (right E)."
+    "Add sums of source embeddings by weights of low rank: E' += left (right E)."
     basis = torch.zeros(right.shape[0], matrix.shape[1])  # right E, (d, dim)
     for ids in row_blocks(np.unique(right.indices)):
         embeddings = matrix[torch.from_numpy(ids)].float().numpy()
         basis += torch.from_numpy(right[:, ids] @ embeddings)
     for rows in row_blocks(np.flatnonzero(left.any(1))):
-        target[rows] = (torch.from_numpy(left[rows]) @ basis).to(target.dtype)
+        target[rows] += (torch.from_numpy(left[rows]) @ basis).to(target.dtype)
 
 # %% ../../nbs/04_methods/02_apply.ipynb #f65bc7c3
 @dataclass

@@ -116,7 +116,7 @@ class Plan:
         A group named here is sampled with that share of its covariance, others with the variance of each
         dimension.
     left : numpy.ndarray of float32, shape (n_target, d), optional
-        With `right` the weights of low rank: those of rows that are not all zeros are ``left @ right``.
+        With `right` the weights of low rank: rows that are not all zeros add ``left @ right`` to their `weights`.
     right : scipy.sparse.csr_array, shape (d, n_source), optional
         The second factor.
 
@@ -159,13 +159,21 @@ class Plan:
 
     @property
     def is_low_rank(self) -> np.ndarray:  # (n_target,) bool
-        "The tokens whose weights are products."
+        "The tokens whose weights are products, or have products added to them."
         return np.zeros(len(self), bool) if self.left is None else np.asarray(self.left.any(axis=1))
 
     @property
     def copied(self) -> np.ndarray:  # (n_target,) source id of tokens that are copies, -1 elsewhere
         "The source token of every embedding that is taken over unchanged."
-        return copied_tokens(self.weights)
+        return np.where(self.is_low_rank, -1, copied_tokens(self.weights))
+
+    @property
+    def n_sources(self) -> np.ndarray:  # (n_target,)
+        "How many source tokens each embedding is made of."
+        in_right = np.unique([] if self.right is None else self.right.indices)
+        row, column = self.weights.tocoo().coords
+        counted = self.is_low_rank[row] & np.isin(column, in_right)  # among those of the products
+        return np.bincount(row[~counted], minlength=len(self)) + self.is_low_rank * len(in_right)
 
     @property
     def new_tokens(self) -> list[int]:
@@ -175,9 +183,10 @@ class Plan:
 
     def row(self, id: int) -> sparse.csr_array:  # (1, n_source)
         "The weights of one token, however they are kept."
+        row = self.weights[[id]]
         if self.left is not None and self.left[id].any():
-            return sparse.csr_array(self.left[[id]]) @ self.right
-        return self.weights[[id]]
+            row = row + sparse.csr_array(self.left[[id]]) @ self.right
+        return row
 
     def group_text(self, id: int) -> str:
         "The distribution that a token's embedding is sampled from, in words."
@@ -239,9 +248,7 @@ class Plan:
         """
         import pandas as pd
 
-        in_right = 0 if self.right is None else len(np.unique(self.right.indices))
-        sources = np.where(self.is_low_rank, in_right, np.diff(self.weights.indptr))
-        lines = []
+        sources, lines = self.n_sources, []
         for s, name in enumerate(self.steps):
             rows = np.flatnonzero(self.step == s)
             if not len(rows):
@@ -274,7 +281,7 @@ class Plan:
         """
         import torch
 
-        from vocab_lit.methods.apply import combine_rows, copy_rows, expand_low_rank_rows, sample_rows, stream_seed
+        from vocab_lit.methods.apply import add_low_rank_rows, combine_rows, copy_rows, sample_rows, stream_seed
 
         if len(matrix) < self.n_source:
             raise ValueError(
@@ -282,14 +289,14 @@ class Plan:
             )
         is_bias = matrix.dim() == 1
         source = matrix[:, None] if is_bias else matrix
-        target = torch.empty(len(self), source.shape[1], dtype=source.dtype)
-        combined = np.flatnonzero((self.copied < 0) & (self.group < 0) & ~self.is_low_rank)
+        target = torch.zeros(len(self), source.shape[1], dtype=source.dtype)
+        combined = np.flatnonzero((self.copied < 0) & (np.diff(self.weights.indptr) > 0))
         seed = stream_seed(self.seed, stream)
         with torch.no_grad():
             copy_rows(self.copied, source, target)
             combine_rows(self.weights, combined, source, target)
             if self.left is not None and self.right is not None:
-                expand_low_rank_rows(self.left, self.right, source, target)
+                add_low_rank_rows(self.left, self.right, source, target)
             sample_rows(self.group, self.groups, self.covariance, source, target, seed, is_bias)
         return target[:, 0] if is_bias else target
 

@@ -51,12 +51,12 @@ class InitContext:
         "Take note of the tokens that a step initialised."
         self.open[made.rows] = False
         if made.weights is not None:
-            self.copied[made.rows] = copied_tokens(made.weights)
+            self.copied[made.rows] = copied_tokens(made.weights) if made.left is None else -1
 
 
 @dataclass
 class RowWeights:
-    "The tokens that a step initialises, by weights, by products of low rank, or by groups."
+    "The tokens that a step initialises, by weights, by products of low rank, by both added up, or by groups."
 
     rows: np.ndarray  # (n,) target ids
     weights: sparse.csr_array | None = None  # (n, n_source)
@@ -224,9 +224,10 @@ class _Draft:
         self.step[made.rows] = number
         if made.group is not None:
             self._add_groups(number, made, made.group)
-        elif made.left is not None and made.right is not None:
+            return
+        if made.left is not None and made.right is not None:
             self.low_rank.append((made.rows, made.left, made.right))
-        elif made.weights is not None:
+        if made.weights is not None:
             self.sparse.append((made.rows, made.weights))
 
     def _add_groups(self, number: int, made: RowWeights, group: np.ndarray) -> None:

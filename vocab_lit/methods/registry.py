@@ -19,6 +19,7 @@ __all__ = ['MODULES', 'RECIPES', 'register', 'get_recipe', 'method_table', 'chec
 # %% ../../nbs/04_methods/17_registry.ipynb #4d532199
 MODULES = (  # of this room, whose METHODS are registered; in the order of `vocab-lit methods`
     "baselines",
+    "blend",
     "clp",
     "factored",
     "focus",
@@ -129,8 +130,7 @@ def check_plan(plan: Plan, dim: int = 5) -> None:
 
     weighed, sampled = np.diff(plan.weights.indptr) > 0, plan.group >= 0
     assert ((plan.step >= 0) & (plan.step < len(plan.steps))).all(), "a token without a step"
-    kinds = weighed.astype(int) + plan.is_low_rank + sampled
-    assert (kinds == 1).all(), "a token is neither weighed nor sampled, or both"
+    assert ((weighed | plan.is_low_rank) != sampled).all(), "a token is neither weighed nor sampled, or both"
     assert (plan.group < len(plan.groups)).all(), "a token is sampled from no group"
     if plan.recipe not in RECIPES or RECIPES[plan.recipe].means:
         sums = np.asarray(plan.weights.sum(axis=1)).ravel()

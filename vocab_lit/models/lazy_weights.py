@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from transformers import PreTrainedConfig, PreTrainedModel
 
 # %% auto #0
-__all__ = ['VOCABULARY_FIELDS', 'Shapes', 'StoredTensor', 'stored_tensors', 'vocabulary_fields', 'vocabulary_part',
+__all__ = ['VOCABULARY_FIELDS', 'Shapes', 'StoredTensor', 'read_header', 'stored_tensors', 'vocabulary_fields', 'vocabulary_part',
            'set_vocabulary_size', 'empty_weights', 'tensor_shapes', 'token_dimensions', 'meta_model',
            'quantisation_method', 'input_weight', 'rows_of', 'read_unknown', 'save_model', 'save_meta_model']
 
@@ -66,7 +66,7 @@ class StoredTensor:
         return torch.from_numpy(np.array(mapped[which])).view(self.dtype)
 
 # %% ../../nbs/05_models/02_lazy_weights.ipynb #d7898011
-def _header(file: Path) -> dict[str, StoredTensor]:
+def read_header(file: Path) -> dict[str, StoredTensor]:
     "The tensors of one file; `ValueError` where header and length do not agree."
     with open(file, "rb") as f:
         length, total = int.from_bytes(f.read(8), "little"), os.fstat(f.fileno()).st_size
@@ -119,7 +119,7 @@ def stored_tensors(
             return {}  # pickles are for transformers to read
     for file in sorted(set(files.values())) or [folder / "model.safetensors"]:
         try:
-            tensors |= _header(file)
+            tensors |= read_header(file)
         except FileNotFoundError:
             assert index is not None  # without one, the only file was seen above
             raise _damaged(folder, f"{file.name}, which {index.name} names, is missing") from None

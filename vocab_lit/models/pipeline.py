@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from ..methods.settings import InitSettings, TransplantSettings, copies_overlap
-from .source import Source
+from .source import Source, TokenizerSource
 from ..text.collection import no_collection
 from ..text.corpus import KeptLines, Lines, size_of
 from ..text.files import check_output, check_text
@@ -34,12 +34,12 @@ if TYPE_CHECKING:
 log = logging.getLogger("vocab_lit")
 
 # %% auto #0
-__all__ = ['log', 'check_tokens', 'check_transplant', 'TargetTokenizers', 'target_tokenizers', 'changed_settings',
-           'FileTransplant', 'transplant_files', 'trim_recipe', 'trim_files']
+__all__ = ['log', 'check_tokens', 'check_wanted', 'check_transplant', 'TargetTokenizers', 'target_tokenizers', 'changed_settings',
+           'NewVocabulary', 'FileTransplant', 'transplant_files', 'trim_recipe', 'trim_files']
 
 # %% ../../nbs/05_models/20_pipeline.ipynb #484a9cae
 def check_tokens(
-    source: Source,
+    source: TokenizerSource,
     text: Sequence[str | Path],
     wanted: TokenizerSettings,
 ) -> Built | None:  # the target tokenizer with the tokens, where nothing has to be trained for it
@@ -61,6 +61,19 @@ def check_tokens(
     return built if (is_given or only_adds) and not wanted.add_special_tokens else None
 
 
+def check_wanted(
+    source: TokenizerSource,
+    text: Sequence[str | Path],
+    settings: TransplantSettings,
+) -> Built | None:  # what `check_tokens` makes
+    "Check text and settings; `ValueError` or `OSError` say what is wrong."
+    check_text(text)
+    check_text(settings.vectors.source_text, "source_text")
+    settings.check(text)
+    check_vocab_size(settings.tokenizer, text)
+    return check_tokens(source, text, settings.tokenizer)
+
+
 def check_transplant(
     source: Source | str | Path,  # model folder, or hub name when online
     text: Sequence[str | Path],
@@ -69,11 +82,7 @@ def check_transplant(
 ) -> tuple[Source, Path, Built | None]:  # the source, the folder, and what `check_tokens` makes
     "Check what can be checked of a transplant before the model is loaded; `ValueError` or `OSError` say what is wrong."
     source, out = Source.from_pretrained(source), check_output(out)
-    check_text(text)
-    check_text(settings.vectors.source_text, "source_text")
-    settings.check(text)
-    check_vocab_size(settings.tokenizer, text)
-    return source, out, check_tokens(source, text, settings.tokenizer)
+    return source, out, check_wanted(source, text, settings)
 
 # %% ../../nbs/05_models/20_pipeline.ipynb #8ae37bf2
 @dataclass
@@ -85,7 +94,7 @@ class TargetTokenizers:
 
 
 def _continued(
-    source: Source,
+    source: TokenizerSource,
     lines: Iterable[str],
     wanted: TokenizerSettings,
     given: PreTrainedTokenizerBase | None,
@@ -104,7 +113,7 @@ def _continued(
 
 
 def _expanded(
-    source: Source,
+    source: TokenizerSource,
     tokenizer: PreTrainedTokenizerBase,
     n: int,  # tokens of the target language's that are tried
 ) -> PreTrainedTokenizerFast:
@@ -119,7 +128,7 @@ def _expanded(
 
 
 def target_tokenizers(
-    source: Source,
+    source: TokenizerSource,
     lines: Iterable[str],  # text in the target language, that can be read again; an empty list for none
     settings: TransplantSettings,
 ) -> TargetTokenizers:
@@ -166,30 +175,13 @@ def changed_settings(settings: TransplantSettings) -> dict[str, object]:
 
 
 @dataclass
-class FileTransplant:
-    "A transplant between files: what is read and made on the way, each once, in the order of `run`."
+class NewVocabulary:
+    "What a transplant between files makes before it touches a model, each once: tokenizer, recipe and vectors."
 
-    source: Source
+    source: TokenizerSource
     text: tuple[str, ...]  # files in the target language
     settings: TransplantSettings
     with_tokens: Built | None = None  # the target tokenizer with given tokens, where nothing has to be trained for it
-
-    @cached_property
-    def model(self) -> PreTrainedModel:
-        "The source model; its weights stay in their files where the method makes only rows."
-        from vocab_lit.methods.factored import FactoredRecipe
-
-        recipe = self.settings.recipe(self.text)
-        needs_all = recipe.untrained or isinstance(recipe, FactoredRecipe)
-        return self.source.load() if needs_all else self.source.open_weights()
-
-    @cached_property
-    def factors(self) -> Factors | None:
-        "The factors of the source's embeddings that a file holds; None where no file is given."
-        from vocab_lit.methods.factored import load_factors
-
-        file = self.settings.init.factors
-        return load_factors(file) if file else None
 
     @cached_property
     def lines(self) -> Iterable[str]:
@@ -264,44 +256,16 @@ class FileTransplant:
 
         return self.vectors.report if isinstance(self.vectors, AlignedVectors) else {}
 
-    def _read(self) -> None:
-        "Read the model and the text, and check them."
-        from vocab_lit.models.compatibility import check_source, check_target
+    def make_tokenizer(self) -> None:
+        "Read the text, and make the target tokenizer of it."
         from vocab_lit.tokens.chat import check_templates
 
-        log.info(f"loading {self.source.path}")
-        check_source(self.model, self.source.vocab)
-        check_target(self.model, self.source.vocab, self.source.vocab)  # whether the class can have any other
         check_templates(self.source.tokenizer, self.source.path)
-        _ = self.factors
         if self.text:
             log.info(f"training on {self.size['lines']:,} lines of text")
-
-    def _make_tokenizer(self) -> None:
-        "Make the target tokenizer, and check that the model can have it."
-        from vocab_lit.models.transplant import check_tokenizers
-
         _ = self.tokenizers
         if self.built.about:
             log.info(self.built.about)
-        check_tokenizers(self.model, self.source.vocab, self.vocab)
-
-    def run(self) -> Transplant:
-        "Read, make tokenizer and vectors, and transplant."
-        from vocab_lit.models.check import ROWS_OF_DECODERS
-        from vocab_lit.models.served import is_decoder
-        from vocab_lit.models.transplant import replace_vocabulary
-
-        self._read()
-        self._make_tokenizer()
-        vectors, init = self.vectors, self.settings.init
-        log.info(f"initialising {len(self.target):,} tokens by {self.recipe.name}")
-        multiple = init.pad_to_multiple_of or (ROWS_OF_DECODERS if is_decoder(self.model) else 1)
-        result = replace_vocabulary(
-            self.model, self.source.vocab, self.vocab, self.recipe, vectors, init.seed, multiple, self.factors
-        )
-        _remark_on(result, self.recipe)
-        return result
 
     def note(self) -> dict[str, object]:
         "The facts that are noted beside the model."
@@ -318,6 +282,57 @@ class FileTransplant:
             extended_by=more if wanted.extend or only_adds else 0,
             given_tokens=len(self.built.given),
         )
+
+
+@dataclass
+class FileTransplant(NewVocabulary):
+    "A transplant between model folders: what is read and made on the way, each once, in the order of `run`."
+
+    source: Source
+
+    @cached_property
+    def model(self) -> PreTrainedModel:
+        "The source model; its weights stay in their files where the method makes only rows."
+        from vocab_lit.methods.factored import FactoredRecipe
+
+        recipe = self.settings.recipe(self.text)
+        needs_all = recipe.untrained or isinstance(recipe, FactoredRecipe)
+        return self.source.load() if needs_all else self.source.open_weights()
+
+    @cached_property
+    def factors(self) -> Factors | None:
+        "The factors of the source's embeddings that a file holds; None where no file is given."
+        from vocab_lit.methods.factored import load_factors
+
+        file = self.settings.init.factors
+        return load_factors(file) if file else None
+
+    def _read(self) -> None:
+        "Read the model, and check it."
+        from vocab_lit.models.compatibility import check_source, check_target
+
+        log.info(f"loading {self.source.path}")
+        check_source(self.model, self.source.vocab)
+        check_target(self.model, self.source.vocab, self.source.vocab)  # whether the class can have any other
+        _ = self.factors
+
+    def run(self) -> Transplant:
+        "Read, make tokenizer and vectors, and transplant."
+        from vocab_lit.models.check import ROWS_OF_DECODERS
+        from vocab_lit.models.served import is_decoder
+        from vocab_lit.models.transplant import check_tokenizers, replace_vocabulary
+
+        self._read()
+        self.make_tokenizer()
+        check_tokenizers(self.model, self.source.vocab, self.vocab)
+        vectors, init = self.vectors, self.settings.init
+        log.info(f"initialising {len(self.target):,} tokens by {self.recipe.name}")
+        multiple = init.pad_to_multiple_of or (ROWS_OF_DECODERS if is_decoder(self.model) else 1)
+        result = replace_vocabulary(
+            self.model, self.source.vocab, self.vocab, self.recipe, vectors, init.seed, multiple, self.factors
+        )
+        _remark_on(result, self.recipe)
+        return result
 
 
 def _remark_on(result: Transplant, recipe: Recipe) -> None:

@@ -26,7 +26,8 @@ if TYPE_CHECKING:
     from vocab_lit.tokens.vocab import Vocab
 
 # %% auto #0
-__all__ = ['is_masked', 'check_language_model', 'learns_from_text', 'max_length', 'Source', 'load_model', 'open_model']
+__all__ = ['is_masked', 'check_language_model', 'learns_from_text', 'max_length', 'TokenizerSource', 'Source', 'load_model',
+           'open_model']
 
 # %% ../../nbs/05_models/04_source.ipynb #94a83c17
 def _read_config(path: str) -> PreTrainedConfig:
@@ -164,7 +165,51 @@ _BESIDE_WEIGHTS = ("*.json", "*.jinja", "*.txt", "*.md", "*.model", "LICEN[SC]E*
 _BESIDE_WEIGHTS += ("[0-9]*_*/*", "plan.npz", "factors.safetensors")  # the first: sentence-transformers' modules
 
 
-class Source:
+class TokenizerSource:
+    "What a tokenizer comes from: it is read once, when it is asked for."
+
+    def __init__(self, path: str | Path):
+        self.path = str(path)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.path!r})"
+
+    def __fspath__(self) -> str:
+        return self.path
+
+    @property
+    def name(self) -> str:  # for records
+        "The whole path of a folder or file, or the name on the Hub."
+        return str(Path(self.path).resolve()) if Path(self.path).exists() else self.path
+
+    @cached_property
+    def tokenizer(self) -> PreTrainedTokenizerBase:
+        "The tokenizer that the model was trained with."
+        raise NotImplementedError
+
+    @cached_property
+    def vocab(self) -> Vocab:
+        "Its vocabulary; special tokens are `vocab.roles`."
+        from vocab_lit.tokens.vocab import Vocab
+
+        tokenizer = self.tokenizer
+        with reading(self.path, "the tokenizer"):
+            return Vocab.from_tokenizer(tokenizer)
+
+    @property
+    def template(self) -> str | dict[str, str] | None:
+        "The chat template, if there is one."
+        return self.tokenizer.chat_template
+
+    @cached_property
+    def around(self) -> tuple[bool, bool]:  # before, after
+        "Whether special tokens stand before and after a text."
+        from vocab_lit.tokens.pipeline import special_around
+
+        return special_around(self.tokenizer)
+
+
+class Source(TokenizerSource):
     """A model folder or name, of which each part is read once, when it is asked for.
 
     `Source.from_pretrained` checks the path as well.
@@ -199,9 +244,6 @@ class Source:
     True
     """
 
-    def __init__(self, path: str | Path):
-        self.path = str(path)
-
     @classmethod
     def from_pretrained(cls, path: str | Path | Source) -> Source:
         """Open a model's folder or name; nothing is read but what tells whether a model is there.
@@ -227,44 +269,12 @@ class Source:
         check_model_path(path)
         return cls(path)
 
-    def __repr__(self) -> str:
-        return f"Source({self.path!r})"
-
-    def __fspath__(self) -> str:
-        return self.path
-
-    @property
-    def name(self) -> str:  # for records
-        "The whole path of a folder, or the name on the Hub."
-        return str(Path(self.path).resolve()) if Path(self.path).is_dir() else self.path
-
     @cached_property
     def tokenizer(self) -> PreTrainedTokenizerBase:
         "The tokenizer that the model was trained with."
         from vocab_lit.tokens import load
 
         return load.load_tokenizer(self.path)
-
-    @cached_property
-    def vocab(self) -> Vocab:
-        "Its vocabulary; special tokens are `vocab.roles`."
-        from vocab_lit.tokens.vocab import Vocab
-
-        tokenizer = self.tokenizer
-        with reading(self.path, "the tokenizer"):
-            return Vocab.from_tokenizer(tokenizer)
-
-    @property
-    def template(self) -> str | dict[str, str] | None:
-        "The chat template, if there is one."
-        return self.tokenizer.chat_template
-
-    @cached_property
-    def around(self) -> tuple[bool, bool]:  # before, after
-        "Whether special tokens stand before and after a text."
-        from vocab_lit.tokens.pipeline import special_around
-
-        return special_around(self.tokenizer)
 
     @cached_property
     def config(self) -> PreTrainedConfig:

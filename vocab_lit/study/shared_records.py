@@ -5,19 +5,22 @@
 # %% ../../nbs/08_study/03_shared_records.ipynb #085b1a11
 from __future__ import annotations
 
+import csv
 import hashlib
 import io
 import json
 import re
 import time
+from collections import defaultdict
 from collections.abc import Mapping
 from pathlib import Path
+from statistics import fmean
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from .results import environment, record_rows
-from .study_report import BEST, BITS, PLACE, UNKNOWN, measures
+from .study_report import BEST, BITS, PLACE, UNKNOWN
 from ..text.corpus import data_path
 from ..text.files import write_text
 
@@ -236,9 +239,12 @@ def contributed_files() -> list[Path]:
 _ADVISED = {"replace": ("focus", "a target vocabulary"), "extend": ("focus-extended", "an extended vocabulary")}
 
 
-def _unknown_to_source(table: pd.DataFrame) -> pd.Series:  # by language, share of the characters
-    of_source = table[(table.setting == "untouched") & (table.metric == UNKNOWN)]
-    return of_source.groupby("language").value.mean()
+def _unknown_to_source(rows: list[dict[str, str]]) -> dict[str, float]:  # {language: share of the characters}
+    shares: dict[str, list[float]] = defaultdict(list)
+    for row in rows:
+        if (row["setting"], row["metric"]) == ("untouched", UNKNOWN):
+            shares[row["language"]].append(float(row["value"]))
+    return {language: fmean(values) for language, values in shares.items()}
 
 
 def field_evidence(
@@ -249,14 +255,20 @@ def field_evidence(
     "What the field trial found in such a case, and with whose model and languages, in one sentence."
     if advice not in _ADVISED:
         return ""
-    table = read_shared(path or own_records())
-    unknown = _unknown_to_source(table)
+    with open(path or own_records(), encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))  # without pandas, which takes longer to import than to ask
+    alike = {language for language, share in _unknown_to_source(rows).items() if (share < 0.5) == is_known}
     way, named = _ADVISED[advice]
-    scores = measures(table).query("measure == 'pos accuracy' and setting in ['lapt', @way]")
-    scores = scores[scores.language.map(unknown < 0.5) == is_known]
-    means = scores.groupby("setting").value.mean() * 100
-    if len(means) < 2:
+    scores = [row for row in rows if row["setting"] in (way, "lapt") and row["language"] in alike]
+    scores = [
+        row for row in scores if (row["task"], row["metric"], row["source"]) == ("pos", "accuracy", row["language"])
+    ]
+    reached = {
+        setting: [float(row["value"]) for row in scores if row["setting"] == setting] for setting in (way, "lapt")
+    }
+    if not all(reached.values()):
         return ""
-    models, languages, amounts = (", ".join(dict.fromkeys(scores[name])) for name in ("model", "language", "limit"))
-    whose = f"of another model in other languages ({models} in {languages}, text: {amounts})"
-    return f"POS accuracy of {means[way]:.0f} with {named}, {means['lapt']:.0f} with the source's, {whose}"
+    told = (", ".join(dict.fromkeys(row[name] for row in scores)) for name in ("model", "language", "limit"))
+    whose = "of another model in other languages ({} in {}, text: {})".format(*told)
+    with_way, with_source = (100 * fmean(values) for values in reached.values())
+    return f"POS accuracy of {with_way:.0f} with {named}, {with_source:.0f} with the source's, {whose}"

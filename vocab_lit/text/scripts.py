@@ -26,4 +26,4 @@ def script_name(
     code: str,  # ISO 15924
 ) -> str:  # such as Latin (Latn)
     "The name of a script, with its code."
-    return f"{ucd.script_name(code, default=code).replace('_', ' ')} ({code})"  # pyright: ignore[reportArgumentType]
+    return f"{ucd.script_name(code, default=code)} ({code})"  # pyright: ignore[reportArgumentType]

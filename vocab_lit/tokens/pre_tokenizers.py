@@ -47,6 +47,11 @@ _EAST_ASIAN = "[一-龥぀-ゟ゠-ヿ]+"
 _SYMBOLS = r"""[!"#$%&'()*+,\-./:;<=>?@\[\\\]^_`{|}~]"""
 _APART = rf"{_SYMBOLS}[A-Za-z]+|[^\r\n\p{{L}}\p{{P}}\p{{S}}]?{_LETTERS_AND_MARKS}| ?[\p{{P}}\p{{S}}]+"
 _DEEPSEEK = rf"{_APART}[\r\n]*|{_BLANKS}"
+_CASED_LETTERS = (  # Latin, Greek, Cyrillic and others in the state of an older Unicode
+    r"[[\p{Lu}\p{Ll}\p{Lt}]&&[^\u0560-\u0588\u10c7-\u10ff\u1c80-\u1c88\u2d00-\u2d2d\ua790-\ua7fa\uab30-\uab68"
+    r"\x{10570}-\x{105bc}\x{16e40}-\x{16e7f}\x{1d400}-\x{1df1e}]]"
+)
+_HAN_TO_HANGUL = "[一-龥ࠀ-一가-퟿]+"
 _SENTENCE = r" ?[^(\s|.,!?…。，、।۔،)]+"
 _ASIAN = (  # Chinese, Japanese, Thai, Lao, Khmer, Burmese, Korean, and all from U+8C48 on, as llama.cpp has it
     "[一-鿿㐀-䶿\u8c48-\ufaff぀-ゟ゠-ヿ･-ﾟ⼀-⿟เ-๿຀-໿ក-៿က-႟ꩠ-ꩿꧠ-꧿가-힯ᄀ-ᇿ]+"
@@ -77,7 +82,11 @@ _FAMILIES = {  # names: what splits the text, in order; `ByteLevel` and `Digits`
     "youtu": (_YOUTU, _UNCASED.replace(_THREE, _ONE)),
     "deepseek-v3 hunyuan-dense joyai-llm hy_v4": (_THREE, _EAST_ASIAN, _DEEPSEEK),
     "spark2_5": (_THREE, _EAST_ASIAN, rf"{_APART}|[\r\n]|\s+(?!\S)|\s+", _ONE),
-    "deepseek-coder": (r"[\r\n]", r"\s?\p{L}+", r"\s?\p{P}+", "[一-龥ࠀ-一가-퟿]+", _ONE),
+    "deepseek-coder": (r"[\r\n]", r"\s?\p{L}+", r"\s?\p{P}+", _HAN_TO_HANGUL, _ONE),
+    "deepseek-llm": (
+        *(r"[\r\n]", rf"\s?{_CASED_LETTERS}+", r"\s?[!-/:-~！-／：-～‘-‟、。]+", r"\s+\z", _HAN_TO_HANGUL),
+        r"\p{N}+",
+    ),
     "falcon": (r"[\p{P}$+<=>^~|`]+", "ByteLevel", "[0-9]{3}"),
     "default": (r"[\p{P}$+<=>^~|]+", "ByteLevel", r"\p{N}+", "[0-9]{3}"),
     "poro-chat bloom gpt3-finnish": (_SENTENCE,),

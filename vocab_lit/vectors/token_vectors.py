@@ -10,7 +10,7 @@ import mmap
 import tempfile
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -47,6 +47,8 @@ class TokenVectors:
         False where a token has no vector: special tokens, and those too rare to be trained.
     name : str, default ""
         How the vectors were made; summaries and model cards show it.
+    counts : numpy.ndarray of int, shape (n_tokens,), optional
+        How often each token occurs in the text that they were trained on; None for vectors of another kind.
 
     See Also
     --------
@@ -66,13 +68,15 @@ class TokenVectors:
     matrix: np.ndarray
     known: np.ndarray
     name: str = ""
+    counts: np.ndarray | None = None
 
     def __len__(self) -> int:
         return len(self.matrix)
 
     def padded(self, rows: int) -> TokenVectors:
         "The same vectors, and `rows` further tokens without one at the end."
-        return TokenVectors(np.pad(self.matrix, ((0, rows), (0, 0))), np.pad(self.known, (0, rows)), self.name)
+        counts = None if self.counts is None else np.pad(self.counts, (0, rows))
+        return TokenVectors(np.pad(self.matrix, ((0, rows), (0, 0))), np.pad(self.known, (0, rows)), self.name, counts)
 
     def nearest(
         self,
@@ -271,7 +275,8 @@ def token_fasttext(
     model = train_fasttext(words, ids, dim, min_count, epochs, seed, threads, window).wv
     trained = ((word, model[word]) for word in model.key_to_index)
     name = f"token fastText ({epochs} epochs, min_count {min_count}, seed {seed})"
-    return in_vocab_order(trained, pieces_of(vocab), len(vocab), name)
+    made = in_vocab_order(trained, pieces_of(vocab), len(vocab), name)
+    return replace(made, counts=count_ids(ids, len(vocab)))
 
 # %% ../../nbs/03_vectors/01_token_vectors.ipynb #22185e4e
 def _cooccurrences(
@@ -347,7 +352,7 @@ def token_ppmi(
     vocab = Vocab.of(tokenizer)
     ids = encode_lines(vocab, lines)
     matrix, known = ppmi_vectors(ids, len(vocab), dim, window, min_count, seed)
-    return TokenVectors(matrix, known, f"token PPMI (min_count {min_count}, seed {seed})")
+    return TokenVectors(matrix, known, f"token PPMI (min_count {min_count}, seed {seed})", count_ids(ids, len(vocab)))
 
 # %% ../../nbs/03_vectors/01_token_vectors.ipynb #d63b69e1
 def token_vectors(
@@ -416,7 +421,9 @@ def carry_vectors(
     ids = overlap(own, expanded, fuzzy=False)
     ordinary = np.array([t.kind in ("text", "byte") for t in expanded])
     known = (ids >= 0) & vectors.known[ids] & ordinary
-    return TokenVectors(np.where(known[:, None], vectors.matrix[ids], 0).astype(np.float32), known, vectors.name)
+    counts = None if vectors.counts is None else np.where(ids >= 0, vectors.counts[ids], 0)
+    matrix = np.where(known[:, None], vectors.matrix[ids], 0).astype(np.float32)
+    return TokenVectors(matrix, known, vectors.name, counts)
 
 # %% ../../nbs/03_vectors/01_token_vectors.ipynb #ba307b91
 def write_table(path: Path, words: Sequence[str], matrix: np.ndarray) -> None:
