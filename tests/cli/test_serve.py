@@ -90,9 +90,9 @@ def test_a_gguf_file_is_checked_and_options_that_are_for_one_are_refused_for_a_f
     chat, tiny = GgufFile(write_tiny(place / "chat.gguf", llama_tokens())), place / "tiny.gguf"
     fields = {name: entry for name, entry in chat.fields.items() if "template" not in name}
     write_gguf(tiny, fields, [same_tensor(chat, name) for name in chat.tensors])
-    assert "nothing found that would break gguf" in run("check", tiny, "--like", tiny, "--text", place / "sw.txt")
+    assert "nothing found that would break gguf" in run("check", tiny, "--source", tiny, "--text", place / "sw.txt")
     assert "a GGUF file is for llama.cpp; leave it out" in run("check", tiny, "--for", "vllm", code=1)
-    assert "--like: a GGUF file is compared by it, and this is none" in run("check", place / "sw", "--like", tiny, code=1)
+    assert "--text: ids of a GGUF file are compared" in run("check", place / "sw", "--text", place / "sw.txt", code=1)
     assert "none.gguf: no such file" in run("check", place / "none.gguf", code=1)
     (place / "cut.gguf").write_bytes(tiny.read_bytes()[:-100])
     run("check", place / "cut.gguf", code=1)

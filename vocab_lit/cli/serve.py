@@ -25,17 +25,19 @@ log = logging.getLogger("vocab_lit")
 commands = typer.Typer(rich_markup_mode="markdown")
 
 # %% ../../nbs/10_cli/10_serve.ipynb #f6e17f63
-def _check_folder(folder: Path, servers: tuple[str, ...], like: Path | None, text: list[str] | None) -> "list[Finding]":
+def _check_folder(
+    folder: Path, servers: tuple[str, ...], source: Path | None, text: list[str] | None
+) -> "list[Finding]":
     "What is found in a model's folder."
-    for name, value in dict(like=like, text=text).items():
-        if value:
-            raise SettingError(name, "a GGUF file is compared by it, and this is none; leave it out")
+    if text:
+        raise SettingError("text", "ids of a GGUF file are compared on it, and this is none; leave it out")
     if not folder.is_dir():
         raise FileNotFoundError(f"{folder}: no such folder")
-    check_model_path(folder)
+    for path in (folder, source) if source else (folder,):
+        check_model_path(path)
     from vocab_lit.models.check import check_folder
 
-    return check_folder(folder, servers)
+    return check_folder(folder, servers, source=source)
 
 
 @commands.command("check")
@@ -46,10 +48,11 @@ def check_(
     servers: Annotated[
         str, typer.Option("--for", metavar="NAMES", help="Servers, with commas between: transformers, vllm, gguf.")
     ] = "transformers,vllm,gguf",
-    like: Annotated[
+    source: Annotated[
         Path | None,
         typer.Option(
-            metavar="GGUF", help="The GGUF file that this one was made from.", show_default="none is compared"
+            help="Source model, else as vocab_lit.json says; of a GGUF file one.",
+            show_default=False,
         ),
     ] = None,
     text: Annotated[
@@ -65,16 +68,17 @@ def check_(
     """Find what would break where a model is served: in transformers, in vLLM, or as a GGUF file in llama.cpp.
 
     Rows and ids, special tokens, the chat template, tokens that no text gives, rows that training never met, the
-    pre-tokenizer, and all weights beside those of the model it was made from. Each finding is a line: what, where, and
-    what to do. The exit status is 1 where a finding breaks a server that was asked for; notes break nothing.
+    pre-tokenizer; beside the model that it was made from ids, tied embeddings, copied rows and all other weights. Each
+    finding is a line: what, where, and what to do. The exit status is 1 where a finding breaks a server that was asked
+    for; notes break nothing.
 
     Of a GGUF file: tokens, merges and ids, rows that are no numbers, the chat template; beside the file that it was
-    made from (--like) all other tensors, and rows and ids of tokens that were kept, byte for byte. Where the package
+    made from (--source) all other tensors, and rows and ids of tokens that were kept, byte for byte. Where the package
     xllamacpp is installed, llama.cpp loads the file, its ids are compared, and a line is written.
 
     Example: `vocab-lit check xlmr-sw --for vllm`
 
-    Example: `vocab-lit check gemma-sw-en.gguf --like gemma-3-Q4_K_M.gguf --text swahili.txt`
+    Example: `vocab-lit check gemma-sw-en.gguf --source gemma-3-Q4_K_M.gguf --text swahili.txt`
     """
     from vocab_lit.models.served import check_servers
 
@@ -85,9 +89,9 @@ def check_(
         if "gguf" not in asked:
             raise SettingError("for", f" {servers}: a GGUF file is for llama.cpp; leave it out")
         asked = ("gguf",)
-        findings = check_gguf(folder, like, text or ())
+        findings = check_gguf(folder, source, text or ())
     else:
-        findings = _check_folder(folder, asked, like, text)
+        findings = _check_folder(folder, asked, source, text)
     breaking = sum(finding.breaks for finding in findings)
     if as_json:
         tell_json([asdict(finding) for finding in findings])
