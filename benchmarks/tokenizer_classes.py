@@ -32,6 +32,7 @@ from benchmarks.tiny_tokenizers import (
     write_source,
 )
 from benchmarks.verdicts import TokenizerVerdict, make_record
+from vocab_lit.text.phrasebook import lines
 
 LANGUAGE_CODES = ("fra_Latn", "swh_Latn", "fr_XX", "sw_KE", "fra", "swh")  # of all classes that have src_lang
 SETTINGS = ("padding_side", "truncation_side", "model_input_names", "clean_up_tokenization_spaces", "chat_template")
@@ -261,7 +262,8 @@ def _check_sentencepiece(folder: Path, opened: PreTrainedTokenizerBase) -> None:
     if len(files) != 1 or (folder / "tokenizer.json").exists():
         return
     model = sentencepiece.SentencePieceProcessor(model_file=str(files[0]))
-    plain = [text.strip() for text in kept_text() if "▁" not in text]  # spaces come before its own space
+    texts = (*kept_text(), *lines("ko", 20, seed=2))  # Hangul, which some classes take apart
+    plain = [text.strip() for text in texts if "▁" not in text]  # spaces come before its own space
     for text in plain:
         normal = normalizer.normalize_str(text).replace("▁", " ").strip() if normalizer else text
         if model.unk_id() not in (due := model.encode(normal)):

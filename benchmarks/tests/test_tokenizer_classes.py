@@ -4,6 +4,8 @@ import pytest
 
 from benchmarks.tiny_tokenizers import FORMS, TokenizerClass, tokenizer_classes
 from benchmarks.tokenizer_classes import STEPS, try_form
+from benchmarks.verdicts import Record, TokenizerVerdict
+from vocab_lit.text.corpus import data_path
 
 
 def verdicts(name, model_type, form):
@@ -22,3 +24,10 @@ def test_every_class_that_transformers_maps_is_there_once_for_each_model_type_th
     classes = tokenizer_classes()
     assert {c.name for c in classes} == {name for name in auto.TOKENIZER_MAPPING_NAMES.values() if name}
     assert len(set(classes)) == len(classes) and any(c.distrusted for c in classes)
+
+
+def test_the_bundled_record_has_nothing_wrong_and_a_reason_for_each_refusal():
+    kept = Record.read(data_path("tokenizer_classes.json"), TokenizerVerdict)
+    assert not kept["wrong"] and not kept["crashed"] and len(kept["right"]) >= 600
+    assert {v.name for v in kept.verdicts} == {c.name for c in tokenizer_classes()}
+    assert all(v.why for v in kept.verdicts if v.result != "right")

@@ -80,3 +80,19 @@ def test_a_folder_is_checked_and_uploaded_where_that_is_asked_for(cell_db4ba9d5)
         ("up-adapter", "library_name: adapters"),
     ):
         assert said in (place / folder / "README.md").read_text(), folder
+
+
+@pytest.mark.cell('nbs/10_cli/10_serve.ipynb', 'cell "a GGUF file is checked, and options that are for one are refused for a folder" (6ea828e1)')
+def test_a_gguf_file_is_checked_and_options_that_are_for_one_are_refused_for_a_folder(cell_db4ba9d5):
+    from benchmarks.tiny_gguf import llama_tokens, write_tiny
+    from vocab_lit.gguf.container import GgufFile, same_tensor, write_gguf
+
+    chat, tiny = GgufFile(write_tiny(place / "chat.gguf", llama_tokens())), place / "tiny.gguf"
+    fields = {name: entry for name, entry in chat.fields.items() if "template" not in name}
+    write_gguf(tiny, fields, [same_tensor(chat, name) for name in chat.tensors])
+    assert "nothing found that would break gguf" in run("check", tiny, "--source", tiny, "--text", place / "sw.txt")
+    assert "a GGUF file is for llama.cpp; leave it out" in run("check", tiny, "--for", "vllm", code=1)
+    assert "--text: ids of a GGUF file are compared" in run("check", place / "sw", "--text", place / "sw.txt", code=1)
+    assert "none.gguf: no such file" in run("check", place / "none.gguf", code=1)
+    (place / "cut.gguf").write_bytes(tiny.read_bytes()[:-100])
+    run("check", place / "cut.gguf", code=1)

@@ -68,6 +68,11 @@ class Tensor:
         return math.prod(self.shape[:-1])
 
     @property
+    def block_bytes(self) -> int:
+        "Bytes of a block, of which rows have a whole number."
+        return block_sizes()[self.type][1]
+
+    @property
     def row_bytes(self) -> int:
         "Bytes of a row."
         values, size = block_sizes()[self.type]

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
+from .beside_source import find_changed_rows, find_old_ids, find_other_tie
 from .lazy_weights import stored_tensors, token_dimensions
 from .llama_cpp import find_gguf_tokenizer
 from .served import SERVERS, Finding, ServedFolder, check_servers
@@ -22,6 +23,7 @@ from ..text.errors import first_line
 from ..text.files import read_json
 from ..tokens.chat import chat_templates, listed
 from ..tokens.pipeline import own_methods
+from ..tokens.special_ids import role_of
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
@@ -30,7 +32,7 @@ if TYPE_CHECKING:
     from vocab_lit.models.lazy_weights import StoredTensor
 
 # %% auto #0
-__all__ = ['ROWS_OF_DECODERS', 'CHECKS', 'find_rows', 'end_ids', 'find_special_ids', 'find_template', 'find_class',
+__all__ = ['ROWS_OF_DECODERS', 'CHECKS', 'COMPARISONS', 'find_rows', 'end_ids', 'find_special_ids', 'find_template', 'find_class',
            'find_changed_weights', 'check_folder', 'shares', 'verdict']
 
 # %% ../../nbs/05_models/19_check.ipynb #621f199c
@@ -118,6 +120,10 @@ def find_special_ids(served: ServedFolder) -> Iterator[Finding]:
         elif id >= len(served.vocab) or not served.vocab[id].piece:
             what = f"{file} has {key} {id:,}, an id that no token has"
             yield Finding("special ids", what, "write the id of the token, or null", breaks=False)
+        elif served.vocab[id].kind == "text" and served.vocab.roles.get(role := role_of(key) or "", id) != id:
+            own = served.vocab[served.vocab.roles[role]]
+            what = f"{file} has {key} {id:,}, which is {served.vocab[id].shown}, and the tokenizer's {role} token is "
+            yield Finding("special ids", f"{what}{own.shown}", f"write {own.id}", breaks=False)
     if served.generates:
         yield from _find_end(served)
 
@@ -252,7 +258,7 @@ def _same_bytes(a: StoredTensor, b: StoredTensor, at_once: int = 1 << 22) -> boo
 
 def find_changed_weights(served: ServedFolder) -> Iterator[Finding]:
     "Whether all tensors but those of the tokens are the source model's."
-    if not served.note or served.note.get("training"):
+    if served.note.get("training") or not (served.note or served.origin):
         return
     before = stored_tensors(served.origin) if served.origin else {}
     after = served.source.stored
@@ -283,6 +289,7 @@ def _find_other_bytes(
 # %% ../../nbs/05_models/19_check.ipynb #8f5c4748
 CHECKS = (find_rows, find_special_ids, find_class, find_template, find_unreachable, find_untrained)
 CHECKS += (find_not_finite, find_gguf_tokenizer)
+COMPARISONS = (find_changed_weights, find_changed_rows, find_old_ids, find_other_tie)  # with the source model
 
 
 def _cannot_load(served: ServedFolder) -> Finding | None:
@@ -305,7 +312,12 @@ def _cannot_load(served: ServedFolder) -> Finding | None:
 
 
 @no_collection()
-def check_folder(folder: str | Path, servers: Sequence[str] = SERVERS, compare: bool = True) -> list[Finding]:
+def check_folder(
+    folder: str | Path,
+    servers: Sequence[str] = SERVERS,
+    compare: bool = True,
+    source: str | Path | None = None,
+) -> list[Finding]:
     """Tell whether a model's folder is ready to serve by transformers, vLLM and llama.cpp.
 
     Parameters
@@ -315,7 +327,10 @@ def check_folder(folder: str | Path, servers: Sequence[str] = SERVERS, compare: 
     servers : sequence of str, default ("transformers", "vllm", "gguf")
         Those that matter; "gguf" is llama.cpp's converter and what runs its files.
     compare : bool, default True
-        Whether all tensors but those of the tokens are compared with the source model's, which reads both.
+        Whether ids, tied embeddings, copied rows and all other tensors are compared with the source model's, which
+        reads both.
+    source : str or pathlib.Path, optional
+        The folder of the source model; left out, it is where ``vocab_lit.json`` says.
 
     Returns
     -------
@@ -339,11 +354,11 @@ def check_folder(folder: str | Path, servers: Sequence[str] = SERVERS, compare: 
     []
     """
     check_servers(servers)
-    served = ServedFolder(folder)
+    served = ServedFolder(folder, source)
     broken = _cannot_load(served)
     if broken:
         return [broken]
-    checks = (*CHECKS, find_changed_weights) if compare else CHECKS
+    checks = (*CHECKS, *COMPARISONS) if compare else CHECKS
     findings = [finding for check in checks for finding in check(served)]
     concerned = [_concerning(finding, servers) for finding in findings if set(finding.servers) & set(servers)]
     return sorted(concerned, key=lambda finding: not finding.breaks)

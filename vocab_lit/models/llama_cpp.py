@@ -27,8 +27,9 @@ def find_gguf_tokenizer(served: ServedFolder) -> Iterator[Finding]:
         what = "llama.cpp reads Unigram tokenizers from tokenizer.model, which is not there"
         yield Finding("pre-tokenizer", what, "train the vocabulary with --kind bpe", only)
     elif dialect.byte_fallback and served.model.config.model_type.startswith("gemma"):
-        what = "llama.cpp reads Gemma's tokenizer from tokenizer.model, which is not there"
-        yield Finding("pre-tokenizer", what, "serve it by vLLM or transformers", only)
+        what = "llama.cpp's converter reads Gemma's tokenizer from tokenizer.model, which is not there"
+        todo = "where there is a GGUF file of the source, `vocab-lit export --like SOURCE.gguf` needs no converter"
+        yield Finding("pre-tokenizer", what, todo, only)
     elif dialect.model == "WordPiece" and served.note:
         todo = "convert, and give the hash that it prints the name jina-v2-en or bert-bge in get_vocab_base_pre"
         yield Finding("pre-tokenizer", _BY_HASH, todo, only)

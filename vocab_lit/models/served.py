@@ -63,9 +63,14 @@ def is_decoder(model: PreTrainedModel) -> bool:
 class ServedFolder:
     "A model's folder, of which each part is read once, when a check asks for it."
 
-    def __init__(self, folder: str | Path):
+    def __init__(
+        self,
+        folder: str | Path,
+        origin: str | Path | None = None,  # the source model's folder; None: where vocab_lit.json says
+    ):
         self.source = Source.from_pretrained(folder)
         self.folder = Path(self.source.path)
+        self._origin = origin
 
     @property
     def tokenizer(self) -> PreTrainedTokenizerBase:
@@ -95,8 +100,13 @@ class ServedFolder:
     @cached_property
     def origin(self) -> Path | None:
         "The folder of the model that this one was made from, where it is at hand."
-        at = Path(str(self.note.get("model") or "/nowhere"))
+        at = Path(str(self._origin or self.note.get("model") or "/nowhere"))
         return at if (at / "config.json").is_file() else None
+
+    @cached_property
+    def source_model(self) -> Source | None:
+        "The model that this one was made from, where it is at hand."
+        return Source.from_pretrained(self.origin) if self.origin else None
 
     @property
     def generates(self) -> bool:

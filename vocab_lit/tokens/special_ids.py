@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from transformers import PreTrainedConfig
 
 # %% auto #0
-__all__ = ['NO_TEXT', 'IdMap', 'role_of', 'config_parts', 'text_part', 'carry_ids', 'check_ids', 'check_ids_written',
-           'ids_beyond']
+__all__ = ['NO_TEXT', 'IdMap', 'role_of', 'config_parts', 'text_part', 'carry_ids', 'check_ids', 'written_ids',
+           'check_ids_written', 'ids_beyond']
 
 # %% ../../nbs/02_tokens/07_special_ids.ipynb #04e69eda
 @dataclass
@@ -256,7 +256,7 @@ def _are_ids(value: object) -> bool:
     return value is None or (isinstance(value, (int, float)) and not isinstance(value, bool))
 
 
-def _written_ids(config: Any) -> Iterator[tuple[str, Any]]:
+def written_ids(config: Any) -> Iterator[tuple[str, Any]]:
     "Every setting of a configuration that names tokens."
     parts = config_parts(config) if hasattr(config, "get_text_config") else [config]  # that of generation has no parts
     for part in parts:
@@ -267,7 +267,7 @@ def _written_ids(config: Any) -> Iterator[tuple[str, Any]]:
 
 def check_ids_written(config: Any, at: str) -> None:
     "`ValueError` where something else than ids stands for tokens in a configuration, of a model or of generation."
-    for name, value in _written_ids(config):
+    for name, value in written_ids(config):
         single = not isinstance(value, float) and (name not in _LISTS or isinstance(value, (type(None), list, dict)))
         if not (single and _are_ids(value)):
             raise ValueError(f"{at} has {name} {value!r}; write the id of a token, a list of ids, or null")
@@ -276,5 +276,5 @@ def check_ids_written(config: Any, at: str) -> None:
 def ids_beyond(config: PreTrainedConfig) -> str:  # in words; empty where there is none
     "The settings that name a token that the size of the vocabulary has no room for."
     size = getattr(text_part(config), "vocab_size", 0)
-    beyond = [f"{name} {id:,}" for name, id in _written_ids(config) if isinstance(id, int) and id >= size > 0]
+    beyond = [f"{name} {id:,}" for name, id in written_ids(config) if isinstance(id, int) and id >= size > 0]
     return f"{', '.join(beyond)}, and vocab_size {size:,}" if beyond else ""
