@@ -38,7 +38,11 @@ def side_table(name: str, record: dict) -> pd.DataFrame:  # a row for each case 
     runs, part = Runs(record), PARTS[name]
     groups = runs.table.groupby(["case", "side"], sort=False)
     # of the small cases of a part that compares, only the results count
-    rows = [_side_row(runs, part.facts, *key, t) for key, t in groups if not (part.compare and part.sizes) or t["size"].notna().any()]
+    rows = [
+        _side_row(runs, part.facts, *key, t)
+        for key, t in groups
+        if not (part.compare and part.sizes) or t["size"].notna().any()
+    ]
     return pd.DataFrame(rows)
 
 
