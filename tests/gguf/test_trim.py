@@ -39,7 +39,7 @@ def test_in_llama_cpp_a_line_all_of_whose_tokens_stay_has_the_tokens_that_it_had
         moved = [[places.get(tokens[id], -1) for id in row] for row in old]
         whole = [-1 not in row for row in moved]
         assert all(a == b for a, b, same in zip(moved, new, whole) if same), name
-        assert all(whole[:60]) and 62 < sum(whole) < len(judged), (name, sum(whole))
+        assert all(whole[:60]) and 60 < sum(whole) < len(judged), (name, sum(whole))
 
 
 @pytest.mark.cell('nbs/11_gguf/06_trim.ipynb', 'cell "rows are the source\'s, and all other tensors too, byte for byte" (27075968)')
