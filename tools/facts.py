@@ -349,6 +349,23 @@ def speed() -> str:
 
 
 @_fact
+def laptop() -> str:
+    "What trimming a GGUF file does in llama.cpp, a row for each file and pair of languages."
+    from benchmarks.claims import Runs
+
+    runs = Runs(json.loads(data_path("bench.json").read_text(encoding="utf-8"))["gguf"])
+    rows = []
+    for case in runs.cases():
+        row = [case]
+        for measure in ("file_mb", "resident_mb", "tokens_per_second"):
+            before, after = (np.median(runs.values(measure, side, case)) for side in ("as it is", "vocab_lit"))
+            row.append(f"{before:.0f} → {after:.0f}")
+        rows.append([*row, f"{np.median(runs.values('cpu_seconds', case=case)):.1f} s"])
+    columns = ["file", "MB", "MB of memory", "tokens a second", "trimmed in"]
+    return markdown_table(columns, rows, of_ours)
+
+
+@_fact
 def commands() -> str:
     "A table of all commands, in groups."
     from vocab_lit.cli.main import commands_by_group
