@@ -60,3 +60,21 @@ def test_commands_give_tables_and_json(cell_0892a6a7):
     assert "Jumanne\\n" in (place / "sw.html").read_text(encoding="utf-8")
     parts = json.loads(run("explain", place / "sw", "Jumanne", "--json"))
     assert abs(sum(p["weight"] for p in parts) - 1) < 1e-4 and parts[0]["token"] == "▁Jumanne"
+
+
+@pytest.mark.cell('nbs/10_cli/04_look.ipynb', 'cell "a GGUF file is inspected, and its new tokens explained" (da7aa6fd)')
+def test_a_gguf_file_is_inspected_and_its_new_tokens_explained(cell_0892a6a7):
+    from benchmarks.tiny_gguf import llama_tokens, write_tiny
+    from vocab_lit.gguf.container import GgufFile
+
+    tiny, more = write_tiny(place / "tiny.gguf", llama_tokens()), place / "more.gguf"
+    seen = json.loads(run("inspect", tiny, "--text", place / "sw.txt", "--json"))
+    assert seen["weights"]["embeddings"] == seen["tokens"] == 2500 and seen["weights"]["architecture"] == "llama"
+    run("transplant", tiny, "--text", place / "sw.txt", "--extend", 40, "--expansion", "continued", "--out", more)
+    written = json.loads(run("inspect", more, "--json"))
+    assert written["tokens"] == 2540
+    token = GgufFile(more).get("tokenizer.ggml.tokens")[2520]
+    rows = json.loads(run("explain", more, token, "--json"))
+    assert rows and all(0 <= row["weight"] <= 1 for row in rows if row["weight"] is not None)
+    assert "there is no tiny.plan.npz beside it" in run("explain", tiny, token, code=1)
+    assert "inspect, explain and check take" in run("report", tiny, "--out", place / "tiny.html", code=1)

@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..models.served import is_decoder
-from ..models.source import Source, learns_from_text
+from ..models.settings import is_gguf
+from ..models.source import Source, TokenizerSource, learns_from_text
 from ..models.token_tensors import token_parameters
 from ..text.collection import no_collection
 from ..text.corpus import Lines
@@ -25,10 +26,13 @@ from ..tokens.vocab import fit
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
 
+    from vocab_lit.gguf.container import GgufFile
+
 log = logging.getLogger("vocab_lit")
 
 # %% auto #0
-__all__ = ['log', 'weight_facts', 'model_size', 'vocabulary_facts', 'text_facts', 'Inspection', 'inspect_files']
+__all__ = ['log', 'weight_facts', 'model_size', 'gguf_facts', 'gguf_size', 'vocabulary_facts', 'text_facts', 'Inspection',
+           'inspect_files']
 
 # %% ../../nbs/09_app/12_inspection.ipynb #c6ff15c2
 def _has_model(path: str | Path) -> bool:  # and not a tokenizer alone
@@ -70,7 +74,40 @@ def model_size(source: Source) -> ModelSize:
     )
 
 
-def vocabulary_facts(source: Source) -> dict[str, object]:
+def _values(file: GgufFile, names: Iterable[str]) -> int:
+    "How many numbers some tensors have."
+    return sum(file.tensors[name].rows * file.tensors[name].shape[-1] for name in names)
+
+
+def gguf_facts(file: GgufFile) -> dict[str, object]:
+    "The architecture of a GGUF file, and the shape and type of its embeddings."
+    from vocab_lit.gguf.container import type_name
+
+    table = file.tensors["token_embd.weight"]
+    return dict(
+        architecture=file.architecture,
+        parameters=_values(file, file.tensors),
+        embeddings=table.rows,
+        dimension=table.shape[-1],
+        type=type_name(table.type),
+        head="a matrix of its own" if "output.weight" in file.tensors else "tied",
+        megabytes=round(file.bytes / 1e6, 1),
+        continued_pretraining=True,
+    )
+
+
+def gguf_size(file: GgufFile) -> ModelSize:
+    "How much of a GGUF file depends on its vocabulary."
+    from vocab_lit.gguf.tokens import token_tables
+
+    table, tables = file.tensors["token_embd.weight"], token_tables(file)
+    of_tokens = _values(file, tables)
+    body = _values(file, file.tensors) - of_tokens
+    generates = not file.architecture.endswith("bert")
+    return ModelSize(body, of_tokens // table.rows, table.shape[-1] * generates, generates)
+
+
+def vocabulary_facts(source: TokenizerSource) -> dict[str, object]:
     "The kinds, special tokens and scripts of a vocabulary."
     vocab = source.vocab
     return dict(
@@ -89,7 +126,7 @@ def _shares_of_scripts(lines: Iterable[str]) -> str:  # as Latin 97%, Arabic 3%
 
 
 def text_facts(
-    source: Source,
+    source: TokenizerSource,
     lines: list[str],  # a sample
     n_lines: int,  # of all the text
 ) -> dict[str, object]:
@@ -122,7 +159,7 @@ def _known_text(files: Sequence[str | Path]) -> Beside:
 class Inspection:
     "The facts on a vocabulary and a text."
 
-    model: str  # folder or name
+    model: str  # folder, name or GGUF file
     text_files: tuple[str, ...]
     vocabulary: dict[str, Any]
     weights: dict[str, Any] | None  # None: a tokenizer alone
@@ -149,6 +186,18 @@ class Inspection:
         return record
 
 
+def _opened(model: str | Path) -> tuple[TokenizerSource, dict[str, object] | None, ModelSize | None]:
+    "What the tokenizer comes from; the facts and the size of the weights, where there are any."
+    if is_gguf(model):
+        from vocab_lit.gguf.tokenizer import GgufSource
+
+        opened = GgufSource(model)
+        size = gguf_size(opened.file)
+        return opened, gguf_facts(opened.file), size
+    source = Source(model)
+    return (source, weight_facts(source), model_size(source)) if _has_model(model) else (source, None, None)
+
+
 @no_collection()
 def inspect_files(
     model: str | Path,
@@ -160,7 +209,7 @@ def inspect_files(
     Parameters
     ----------
     model : path
-        Folder of a model or a tokenizer, or a name on the Hugging Face Hub when online.
+        Folder of a model or a tokenizer, a GGUF file, or a name on the Hugging Face Hub when online.
     text : sequence of paths, optional
         Files in the target language. A sample of them is compared with vocabularies of their own of several sizes.
     beside : sequence of paths, optional
@@ -184,14 +233,13 @@ def inspect_files(
     >>> vl.inspect_files(data_path("models/mini-xlmr")).vocabulary["tokens"]
     8000
     """
-    source, files = Source(model), tuple(map(str, text))
-    weights = weight_facts(source) if _has_model(model) else None
+    source, weights, size = _opened(model)
+    files = tuple(map(str, text))
     inspection = Inspection(str(model), files, vocabulary_facts(source), weights)
     if files:
         lines, n_lines = sampled(Lines(*files))
         inspection.text = text_facts(source, lines, n_lines)
         try:
-            size = model_size(source) if weights else None
             inspection.verdict = judge(source.vocab, lines, n_lines, size, _known_text(beside))
         except ValueError as e:
             log.info(f"no verdict: {e}")

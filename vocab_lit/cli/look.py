@@ -15,12 +15,13 @@ import typer
 from .console import Json, output, show, show_facts, show_line, tell_json
 from .options import TEXT_HELP, Field, ModelName, SetupFile, Texts, sources
 from ..methods.settings import InitSettings
-from ..models.settings import check_model_path
+from ..models.settings import check_model_path, is_gguf
 from ..text.files import check_output, check_text
 from ..text.settings import SettingError
 
 if TYPE_CHECKING:
     from vocab_lit.app.inspection import Inspection
+    from vocab_lit.methods.plan import Plan
     from vocab_lit.tokens.verdict import Verdict
 
 log = logging.getLogger("vocab_lit")
@@ -176,9 +177,28 @@ def inspect(
         _show_verdict(inspection.verdict, inspection.command)
 
 # %% ../../nbs/10_cli/04_look.ipynb #3f415560
+def _plan_of(made: Path) -> "Plan":
+    "The plan by which a folder or a GGUF file was made."
+    from vocab_lit.methods.plan import Plan
+
+    if not is_gguf(made):
+        if not (made / "plan.npz").is_file():
+            raise ValueError(f"{made} has no plan.npz; only models made by vocab_lit can be explained")
+        return Plan.load(made)
+    from vocab_lit.gguf.tokenizer import GgufSource
+    from vocab_lit.gguf.transplant import plan_beside
+
+    if not plan_beside(made).is_file():
+        what = f"there is no {plan_beside(made).name} beside it"
+        raise ValueError(f"{made}: {what}; only files that vocab-lit transplant wrote can be explained")
+    return Plan.load(plan_beside(made), GgufSource(made).vocab)
+
+
 @commands.command()
 def explain(
-    folder: Annotated[Path, typer.Argument(help="A folder that `vocab-lit transplant` wrote.", show_default=False)],
+    folder: Annotated[
+        Path, typer.Argument(help="A folder or a GGUF file that `vocab-lit transplant` wrote.", show_default=False)
+    ],
     token: Annotated[str, typer.Argument(help="A token, as text or as the tokenizer writes it.", show_default=False)],
     as_json: Json = False,
 ) -> None:
@@ -186,13 +206,9 @@ def explain(
 
     Example: `vocab-lit explain xlmr-sw maji`
     """
-    if not folder.is_dir():
-        raise FileNotFoundError(f"{folder}: no such folder")
-    if not (folder / "plan.npz").is_file():
-        raise ValueError(f"{folder} has no plan.npz; only models made by vocab_lit can be explained")
-    from vocab_lit.methods.plan import Plan
-
-    rows = Plan.load(folder).explain(token).to_dict("records")
+    if not folder.exists():
+        raise FileNotFoundError(f"{folder}: no such folder or GGUF file")
+    rows = _plan_of(folder).explain(token).to_dict("records")
     for r in rows:
         r["weight"] = None if r["weight"] != r["weight"] else round(r["weight"], 6)
     if as_json:
@@ -225,6 +241,8 @@ def report_(
 
     Example: `vocab-lit report xlmr-sw --text swahili.txt --out xlmr-sw.html`
     """
+    if is_gguf(folder):
+        check_model_path(folder)  # which says what takes a GGUF file
     from vocab_lit.app.report import check_report, write_report
 
     made = check_report(folder, out, text or (), overwrite)

@@ -17,6 +17,7 @@ from tokenizers import normalizers
 
 from .container import GgufFile
 from .tokens import TokenType, check_tokens, token_types, tokenizer_model, tokens_of
+from ..models.source import TokenizerSource
 from ..text.files import scratch_folder
 from ..tokens.pre_tokenizers import ADD_BOS, CLEAN_SPACES, IGNORE_MERGES, PRE_TOKENIZERS, pre_tokenizer_named
 from ..tokens.sentencepiece_model import decoder_of, merges_by_score, normalizer_steps
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 log = logging.getLogger("vocab_lit")
 
 # %% auto #0
-__all__ = ['log', 'GgufTokens', 'read_tokenizer']
+__all__ = ['log', 'GgufTokens', 'read_tokenizer', 'GgufSource']
 
 # %% ../../nbs/11_gguf/02_tokenizer.ipynb #ddce2811
 _MARK = "▁"  # written for a space
@@ -302,3 +303,16 @@ def read_tokenizer(
         )
     made.chat_template = t.file.get("tokenizer.chat_template")
     return made
+
+
+class GgufSource(TokenizerSource):
+    "A GGUF file, whose tokenizer is read when it is asked for."
+
+    def __init__(self, file: GgufFile | str | Path):
+        self.file = GgufFile.of(file)
+        super().__init__(self.file.path)
+
+    @cached_property
+    def tokenizer(self) -> PreTrainedTokenizerFast:
+        "The tokenizer as transformers has it."
+        return read_tokenizer(self.file)

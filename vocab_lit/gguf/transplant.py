@@ -30,14 +30,13 @@ from vocab_lit.gguf.container import (
     write_gguf,
 )
 from .other_tokens import with_tokenizer
-from .tokenizer import GgufTokens, read_tokenizer
+from .tokenizer import GgufSource, GgufTokens
 from .tokens import names_of_ids, text_field, token_tables
 from .trim import check_new_gguf
 from ..methods.factored import FactoredRecipe
 from ..methods.plan import Plan
 from ..methods.settings import TransplantSettings
 from ..models.pipeline import NewVocabulary, check_wanted
-from ..models.source import TokenizerSource
 from ..text.errors import SettingError
 from ..tokens.pipeline import ids_before
 from ..tokens.pre_tokenizers import IGNORE_MERGES
@@ -51,22 +50,9 @@ if TYPE_CHECKING:
 log = logging.getLogger("vocab_lit")
 
 # %% auto #0
-__all__ = ['log', 'GgufSource', 'TableRows', 'check_transplant_gguf', 'GgufTransplant', 'transplant_gguf']
+__all__ = ['log', 'TableRows', 'check_transplant_gguf', 'plan_beside', 'check_no_plan', 'GgufTransplant', 'transplant_gguf']
 
 # %% ../../nbs/11_gguf/09_transplant.ipynb #209a04d6
-class GgufSource(TokenizerSource):
-    "A GGUF file, whose tokenizer is read when it is asked for."
-
-    def __init__(self, file: GgufFile | str | Path):
-        self.file = GgufFile.of(file)
-        super().__init__(self.file.path)
-
-    @cached_property
-    def tokenizer(self) -> PreTrainedTokenizerFast:
-        "The tokenizer as transformers has it."
-        return read_tokenizer(self.file)
-
-
 class TableRows:
     "The rows of a table as numbers, each read when it is asked for; in place of a matrix in `Plan.apply`."
 
@@ -115,6 +101,7 @@ def check_transplant_gguf(
 ) -> tuple[GgufSource, Built | None]:  # and the tokenizer with given tokens, where nothing has to be trained
     "Check what can be checked before anything is computed; `ValueError` or `OSError` say what is wrong."
     check_new_gguf(out)
+    check_no_plan(out)
     opened = GgufSource(source)
     names_of_ids(opened.file)
     for name in token_tables(opened.file):
@@ -186,6 +173,17 @@ def _remark_on_terms(tokenizer: PreTrainedTokenizerFast) -> None:
         log.warning(f"note: llama.cpp finds {len(terms):,} given tokens inside longer words too, such as {terms[0]!r}")
 
 
+def plan_beside(file: str | Path) -> Path:
+    "Where the plan lies by which the new rows of a GGUF file were made."
+    return Path(file).with_suffix(".plan.npz")
+
+
+def check_no_plan(out: str | Path) -> None:
+    "`SettingError` where a plan lies already where that of a new file would."
+    if plan_beside(out).exists():
+        raise SettingError("out", f" {out}: {plan_beside(out)} is there already; give another name")
+
+
 @dataclass
 class GgufTransplant(NewVocabulary):
     "A transplant between GGUF files."
@@ -233,6 +231,7 @@ class GgufTransplant(NewVocabulary):
             return _grown(file, name, kept, _new_rows(new, TableRows(file, name), tables.index(name)))
 
         write_gguf(out, fields, [tensor(name) for name in file.tensors])
+        self.plan.save(plan_beside(out))
         log.info(f"saved {out}, {Path(out).stat().st_size / 1e6:,.1f} MB; the source has {file.bytes / 1e6:,.1f} MB")
 
 

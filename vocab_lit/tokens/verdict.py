@@ -264,13 +264,15 @@ class Verdict:
         return [dict(curve=name, size=n, value=v) for name, points in curves.items() for n, v in points.items()]
 
     def command(self, model: str, text: Sequence[str]) -> str:
-        "The command to type next."
+        "The command to type next; nothing where a GGUF file would need a vocabulary of its own."
         given = shlex.join([model, *(part for t in text for part in ("--text", str(t)))])
+        in_gguf = model.endswith(".gguf")
+        out = "NEW.gguf" if in_gguf else "DIR"
         return {
             "keep": f"vocab-lit lapt {given} --out DIR",
-            "trim": f"vocab-lit trim {given} --out DIR",
-            "extend": f"vocab-lit transplant {given} --extend {self.asked} --expansion continued --out DIR",
-            "replace": f"vocab-lit transplant {given} --vocab-size {self.asked} --out DIR",
+            "trim": f"vocab-lit trim {given} --out {out}",
+            "extend": f"vocab-lit transplant {given} --extend {self.asked} --expansion continued --out {out}",
+            "replace": "" if in_gguf else f"vocab-lit transplant {given} --vocab-size {self.asked} --out DIR",
         }[self.what]
 
 
