@@ -386,7 +386,7 @@ class GgufFile:
     def values(
         self,
         name: str,
-        ids: Sequence[int] | np.ndarray | None = None,  # rows; all by default
+        ids: Sequence[int] | np.ndarray | None = None,  # rows; all by default; of a vector, each value is one
     ) -> np.ndarray:  # (rows, columns) float32
         "Some rows of a tensor as numbers; `ValueError` where the package gguf cannot dequantise its type."
         tensor = self.tensors[name].by_row
