@@ -257,9 +257,10 @@ def export_gguf(
     written = []
     for name in file.tensors:
         is_table = name in tables and trained.names.get(name) in trained.after
-        if is_table and (n > len(tokens_of(file)) or trained.has_changed(name)):
+        has_changed = trained.has_changed(name)
+        if is_table and (has_changed or n > len(tokens_of(file))):
             written.append(_table(trained, name, n))
-        elif trained.has_changed(name):
+        elif has_changed:
             written.append(_whole(trained, name))
         else:
             written.append(_Written(same_tensor(file, name), "unchanged"))
