@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 import logging
 import os
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from functools import cached_property
 from itertools import islice
@@ -32,11 +31,10 @@ from vocab_lit.gguf.tokens import (
     tokens_of,
     with_tokens,
 )
-from ..models.trim_report import compared
+from ..models.trim_report import by_script, compared
 from ..text.corpus import Lines
 from ..text.errors import SettingError
 from ..text.files import check_output, check_text
-from ..text.scripts import script_of
 from ..tokens.settings import TrimSettings
 from ..tokens.trim import Parts, about_trimmed, chosen_tokens, with_progress
 from ..tokens.vocab import Dialect, no_collection, read_token
@@ -158,8 +156,7 @@ def _tokenized(
 def _lost(parts: GgufParts, kept: np.ndarray) -> dict[str, int]:  # {script: tokens}
     "The scripts in which tokens that are gone begin, those first that lost most."
     gone = np.flatnonzero(parts.types == TokenType.NORMAL)
-    tokens = (read_token(id, parts.pieces[id], parts.dialect) for id in np.setdiff1d(gone, kept).tolist())
-    return dict(Counter(script_of(t.text[0]) for t in tokens if t.kind == "text" and t.text).most_common())
+    return by_script(read_token(id, parts.pieces[id], parts.dialect) for id in np.setdiff1d(gone, kept).tolist())
 
 
 def trim_gguf(

@@ -6,19 +6,21 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable
 from itertools import islice
 from typing import TYPE_CHECKING
 
 from ..text.corpus import Lines
+from ..text.scripts import script_of
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
     from vocab_lit.tokens.pipeline import Built
-    from vocab_lit.tokens.vocab import Vocab
+    from vocab_lit.tokens.vocab import Token, Vocab
 
 # %% auto #0
-__all__ = ['sizes', 'compared', 'tokenized', 'lost']
+__all__ = ['sizes', 'compared', 'tokenized', 'by_script', 'lost']
 
 # %% ../../nbs/05_models/22_trim_report.ipynb #d9fd8d6a
 _SAMPLE = 2000  # lines of each text by which tokenizers are compared
@@ -59,11 +61,14 @@ def tokenized(source: PreTrainedTokenizerBase, built: Built, text: str) -> dict[
     )
 
 
+def by_script(gone: Iterable[Token]) -> dict[str, int]:  # {script: tokens}
+    "The scripts in which tokens begin, those of most tokens first."
+    begin = (t.text[0] for t in gone if t.kind == "text" and t.text)
+    return dict(Counter(map(script_of, begin)).most_common())
+
+
 def lost(vocab: Vocab, built: Built) -> dict[str, int]:  # {script: tokens}
     "The scripts in which tokens that are gone begin, those first that lost most."
-    from vocab_lit.text.scripts import script_of
-
     assert built.source_ids is not None  # trimming keeps tokens
     kept = set(built.source_ids.tolist())
-    gone = (t.text for t in vocab if t.id not in kept and t.kind == "text" and t.text)
-    return dict(Counter(script_of(text[0]) for text in gone).most_common())
+    return by_script(t for t in vocab if t.id not in kept)
