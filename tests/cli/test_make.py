@@ -49,7 +49,7 @@ def test_a_vocabulary_is_trimmed_to_texts_or_refused_in_one_line_with_nothing_wr
     (place / "said.jsonl").write_text("\n".join(json.dumps(dict(said=line)) for line in lines("sw", 50, seed=0)))
     of_field = ("--text", place / "said.jsonl", "--field", "said", "--coverage", 1)
     told = json.loads(run("trim", place / "model", *of_field, "--out", place / "of-field", "--json"))
-    assert told["texts"][0]["tokens_that_stay"] == 1 and told["texts"][0]["tokens_per_word"] == told["texts"][0]["after"]
+    assert told["texts"][0]["tokens_that_stay"] == 1 and told["texts"][0]["after"] > told["texts"][0]["tokens_per_word"]
     (place / "trim.yml").write_text("model: model\ntext: [sw.txt, fi.txt]\ncoverage: 0.9\ncharacters: text\n")
     told = json.loads(
         run("trim", place / "model", "--setup", place / "trim.yml", "--out", place / "trimmed-by-setup", "--json")
