@@ -6,14 +6,12 @@ from vocab_lit.methods.plan import Plan
 from vocab_lit.text.corpus import data_path
 from vocab_lit.tokens.load import load_tokenizer
 from vocab_lit.tokens.vocab import Token, Vocab
-import doctest
 import numpy as np
 import pandas as pd
 import pytest
 import shutil
 import tempfile
 import torch
-import vocab_lit.methods.plan
 
 
 @pytest.fixture(scope='module')
@@ -134,9 +132,3 @@ def test_what_is_no_plan_or_one_of_another_vocabulary_is_refused(cell_801048ab):
         Plan.load(spoilt, narrow)
     with pytest.raises(FileNotFoundError, match="gone.npz: no such plan"):
         Plan.load(spoilt / "gone.npz", wide)
-
-
-@pytest.mark.cell('nbs/04_methods/01_plan.ipynb', 'cell "the examples of the docstrings run" (971541f6)')
-def test_the_examples_of_the_docstrings_run():
-    outcome = doctest.testmod(vocab_lit.methods.plan)
-    assert outcome.attempted >= 8 and not outcome.failed

@@ -9,7 +9,6 @@ from vocab_lit.tokens.train import train_tokenizer
 from vocab_lit.tokens.vocab import Vocab, toy_tokenizer
 from vocab_lit.vectors.token_vectors import ngrams, ppmi_vectors, save_vectors, token_fasttext, token_ppmi, train_fasttext
 from vocab_lit.vectors.word_vectors import _TOKEN_DEFAULTS, _WORD, from_words, open_words, read_vectors, save_words, static_vectors, train_words, word_fasttext, word_ppmi
-import doctest
 import fasttext
 import gzip
 import inspect
@@ -17,7 +16,6 @@ import numpy as np
 import pandas as pd
 import pytest
 import tempfile
-import vocab_lit.vectors.word_vectors
 import warnings
 
 
@@ -301,9 +299,3 @@ def test_files_that_cannot_be_right_are_refused_by_name_and_line(cell_1a3a838f):
             warnings.simplefilter("ignore")
             v = read_vectors(folder / file, ab)
         assert v.matrix[v.known].tolist() == [[1, 2], [3, 4]] and v.known.sum() == 2
-
-
-@pytest.mark.cell('nbs/03_vectors/02_word_vectors.ipynb', 'cell "the examples of the docstrings run" (95d8f63b)')
-def test_the_examples_of_the_docstrings_run():
-    outcome = doctest.testmod(vocab_lit.vectors.word_vectors)
-    assert outcome.attempted >= 5 and not outcome.failed
