@@ -18,12 +18,15 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 # %% auto #0
-__all__ = ['HELD_OUT', 'BITS', 'BEST', 'UNKNOWN', 'PLACE', 'MUCH_UNKNOWN', 'measures', 'unknown_ways', 'way_tables', 'costs',
-           'holm', 'paired_p', 'paired_tests', 'distances', 'distance_dots', 'report_text', 'write_report']
+__all__ = ['HELD_OUT', 'BITS', 'BEST', 'UNKNOWN', 'OTHER', 'READ', 'TRAINED_FOR', 'PLACE', 'MUCH_UNKNOWN', 'measures',
+           'unknown_ways', 'way_tables', 'costs', 'holm', 'paired_p', 'paired_tests', 'distances', 'distance_dots',
+           'report_text', 'write_report']
 
 # %% ../../nbs/08_study/02_study_report.ipynb #59ec7047
 HELD_OUT, BITS, BEST, UNKNOWN = "held-out text", "bits per byte", "bits per byte at the end", "unknown characters"
 _AT_START = "bits per byte at the start"
+OTHER = "bits per byte in another language"
+READ, TRAINED_FOR = "bytes read", "CPU seconds trained"
 PLACE = ("model", "language", "limit")  # what a way and the baseline have in common, besides the seed
 MUCH_UNKNOWN = 0.001  # share of characters from which bits per byte say too little
 
@@ -37,11 +40,13 @@ def measures(
     table = table.reindex(columns=[*dict.fromkeys([*table.columns, "task", "source", "step"])])
     start = table[(table.metric == BITS) & (table.step == 0)].assign(measure=_AT_START)
     end = table[table.metric == BEST].assign(measure=BEST)
-    tasks = table[table.what == "task"]
+    tasks, other = table[table.what == "task"], table[table.metric == OTHER]
+    when = other.step.eq(0).map({True: "at the start", False: "at the end"})
+    others = other.assign(measure=BITS + " in " + other.source.astype(str) + " " + when)
     named = [
         f"{row.task} {row.metric}" + f" from {row.source}" * (row.source != row.language) for row in tasks.itertuples()
     ]
-    rows = pd.concat([start, end, tasks.assign(measure=named)], ignore_index=True)
+    rows = pd.concat([start, end, others, tasks.assign(measure=named)], ignore_index=True)
     return rows[["setting", *PLACE, "seed", "measure", "value"]]
 
 
