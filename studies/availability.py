@@ -248,4 +248,8 @@ def reachable_parameters(
         if missing := list(_missing(chapter, str(chosen.get(name, "")), kinds, data, look)):
             left_out[name] = missing
             chosen[name] = _without(str(chosen[name]), [datum.language for datum in missing])
+            if not chosen[name]:
+                first = missing[0]
+                why = f"{first.what} of {first.language}: {first.state.where}"
+                raise ValueError(f"no language of {name} is left, since their data cannot be had ({why}); name others")
     return Reachable(chosen, left_out)

@@ -287,9 +287,12 @@ def budget(
 
     Times are those of a quarter of each machine's peak, or of what was measured on one of them.
     """
+    return _budget(loads(chapter, language, scale, **parameters), measured)
+
+
+def _budget(trained: list[Load], measured: dict | None) -> pd.DataFrame:
     import pandas as pd
 
-    trained = loads(chapter, language, scale, **parameters)
     rates = {name: machine.peak * SHARE for name, machine in MACHINES.items()}
     if measured:
         known = next((name for name in rates if name.split()[0] in measured["device"]), None)
@@ -491,7 +494,7 @@ def plan(
         language,
         scale,
         pd.DataFrame(reads, columns=["what", "name", "part", "where"]),
-        budget(chapter, language, scale, measured, **parameters),
+        _budget(trained, measured),
         [(model, shape_of(model), scale_lapt(scale, preset)) for preset, model in sources.items()],
         disk_needed(largest, kept),
         _text_sizes(chapter, scale, needed.languages["text"]),

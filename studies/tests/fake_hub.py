@@ -12,6 +12,7 @@ import sys
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
+import numpy as np
 import yaml
 from datasets import ClassLabel, Dataset, Features, Value
 from datasets import Sequence as Many
@@ -30,7 +31,7 @@ from transformers import (
 )
 
 from vocab_lit.text.corpus import data_path
-from vocab_lit.text.phrasebook import lines
+from vocab_lit.text.phrasebook import dictionary, lines
 
 HUB = {name: words.split() for name, words in yaml.safe_load(Path(__file__).with_name("hub.yml").read_text()).items()}
 NAMES = ["O", "B-PER", "I-PER", "B-ORG", "I-ORG", "B-LOC", "I-LOC"]
@@ -154,6 +155,15 @@ class FakeHub:
         for split in ("train", "test"):
             self.shard(_questions(numbered), f"deepset/germanquad/plain_text/{split}/0000.parquet")
 
+    def words(self) -> None:
+        "What a reader of WECHSEL downloads by hand: vectors of English, and a dictionary."
+        pairs = [(english, own) for english, own in dictionary("en", "sw") if " " not in english + own]
+        (self.root / "dictionary.txt").write_text("".join(f"{a} {b}\n" for a, b in pairs), encoding="utf-8")
+        known = list(dict.fromkeys(english for english, _ in pairs))
+        rows = np.random.default_rng(0).normal(size=(len(known), 300)).round(3)
+        lines = [f"{word} {' '.join(map(str, row))}\n" for word, row in zip(known, rows)]
+        (self.root / "cc.en.300.vec").write_text(f"{len(known)} 300\n{''.join(lines)}", encoding="utf-8")
+
     def models(self) -> None:
         "The papers' models, with two layers and the vocabularies of the bundled ones."
         small = dict(hidden_size=32, num_hidden_layers=2, num_attention_heads=2, intermediate_size=64)
@@ -183,6 +193,7 @@ def make(root: Path) -> FakeHub:
     hub = FakeHub(root)
     hub.texts()
     hub.tasks()
+    hub.words()
     hub.models()
     return hub
 
