@@ -150,7 +150,7 @@ _OSCAR = Source(
     column="content",
     lacks=_IN_FINEWEB,
     files="{language}_meta/*.jsonl.zst",
-    note="gated: agree to its terms on the Hub and log in; reading it needs the package zstandard. fineweb-2 is open",
+    note="gated: agree to its terms on the Hub and log in; reading it needs the extra text. fineweb-2 is open",
     gated=True,
 )
 

@@ -10,6 +10,7 @@ import gzip
 import json
 import sys
 from collections.abc import Iterable, Mapping
+from importlib import import_module
 from pathlib import Path
 
 import numpy as np
@@ -116,9 +117,8 @@ class FakeHub:
 
     def zstandard(self, rows: Iterable[Mapping], name: str, pattern: str, configurations: Iterable[str]) -> None:
         "The same file of JSON lines, by Zstandard, for many configurations."
-        import zstandard
-
-        data = zstandard.compress("".join(json.dumps(row) + "\n" for row in rows).encode())
+        zstd = import_module("compression.zstd" if sys.version_info >= (3, 14) else "backports.zstd")
+        data = zstd.compress("".join(json.dumps(row) + "\n" for row in rows).encode())
         self._files(data, name, pattern, configurations)
 
     def _files(self, data: bytes, name: str, pattern: str, configurations: Iterable[str]) -> None:
