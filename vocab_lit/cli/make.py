@@ -145,19 +145,37 @@ def _show_trimmed(told: dict) -> None:
     from vocab_lit.text.scripts import script_name
 
     show([row | dict(share=f"{row['share']:.1%}") for row in told["sizes"]])
-    show(list(map(_text_trimmed, told["texts"])), "the texts, before and after")
+    show(list(map(_text_trimmed, told["texts"])), "the texts, and lines of them that were not counted")
+    if told["curve"][0]["as_before"]:
+        show(list(map(_point, told["curve"])), "unseen lines that are divided as before, by --vocab-size")
     lost = [dict(script=script_name(script), tokens=n) for script, n in told["lost"].items()]
     show(lost[:12], "tokens that are gone, by script (ISO 15924)")
 
 
 def _text_trimmed(row: dict) -> dict[str, str]:
-    "What trimming did to a text."
-    return dict(
-        text=row["text"],
-        tokens_that_stay=f"{row['tokens_that_stay']:.2%}",
-        tokens_per_word=f"{row['tokens_per_word']} → {row['after']}",
-        unknown_tokens=f"{row['unknown']:,} → {row['unknown_after']:,}",
+    "What trimming did to a text, and to lines of it that were not counted."
+    told = dict(text=row["text"], tokens_that_stay=_share(row["tokens_that_stay"]))
+    if not row["unseen_lines"]:
+        columns = ("divided_otherwise", "tokens_lost", "tokens_per_word", "unknown")
+        return told | dict(unseen_lines="none, it is short") | dict.fromkeys(columns, "")
+    return told | dict(
+        unseen_lines=f"{row['unseen_lines']:,}",
+        divided_otherwise=f"{row['divided_otherwise']:.1%}",
+        tokens_lost=f"{row['tokens_lost']:,} ({row['share_lost']:.2%})",
+        tokens_per_word=f"{row['tokens_per_word']:.3f} → {row['after']:.3f}",
+        unknown=f"{row['unknown']:,} → {row['unknown_after']:,}",
     )
+
+
+def _share(share: float) -> str:
+    "A percentage, 100 only where it is all."
+    return "100%" if share == 1 else f"{min(share, 0.9999):.2%}"
+
+
+def _point(row: dict) -> dict[str, str]:
+    "A point of the curve."
+    shares = {name: f"{share:.1%}" for name, share in row["as_before"].items()}
+    return dict(tokens=f"{row['tokens']:,}", of_the_text=_share(row["coverage"])) | shares
 
 
 def _check_place(model: str, out: Path | None, token_map: Path | None, trim: TrimSettings) -> None:
@@ -169,8 +187,9 @@ def _check_place(model: str, out: Path | None, token_map: Path | None, trim: Tri
         return
     if out:
         raise SettingError("out", f" {out}: --token-map writes ids and nothing else; leave one of the two out")
-    if trim.characters != TrimSettings.characters:
-        raise SettingError("characters", "--token-map writes ids and keeps nothing; leave it out")
+    for name in ("characters", "words"):
+        if getattr(trim, name) != getattr(TrimSettings, name):
+            raise SettingError(name, "--token-map writes ids of frequent tokens and keeps nothing; leave it out")
     if token_map.exists():
         raise SettingError("token_map", f" {token_map} exists; choose another file or remove it")
     check_output(token_map)
@@ -228,9 +247,13 @@ def trim_(
 ) -> None:
     """Keep of a model's vocabulary what texts need, and save it as a folder that plain transformers loads.
 
-    Each --text is covered by itself, so that one file for each language keeps all of them. On a text whose tokens are
-    all kept the model computes what it did before, from a fraction of the embeddings. Other text is spelled with
-    smaller tokens. Nothing has to be trained.
+    Each --text is covered by itself, so that one file for each language keeps all of them. On a line whose tokens are
+    all kept the model computes what it did before, from a fraction of the embeddings. A line that has another token is
+    spelled with smaller ones, which costs quality. Nothing has to be trained.
+
+    What that costs is told by lines that were not counted, a tenth of each text: how many of them are divided
+    otherwise, and how that depends on --vocab-size. A megabyte of text lacks many words of the next one. What helps is
+    more text, and lists of words: --words en:60000 for a language that wordfreq has, --words FILE for any other.
 
     Of a GGUF file the result is a GGUF file, for llama.cpp and Ollama: rows of embeddings are taken as they are,
     whatever their quantisation, and all other tensors byte for byte.
@@ -238,6 +261,9 @@ def trim_(
     Example: `vocab-lit trim xlm-roberta-base --text swahili.txt --text english.txt --out xlmr-sw-en`
 
     Example: `vocab-lit trim xlm-roberta-base --text 'text/{language}.txt' --languages sw,en --out xlmr-sw-en`
+
+    Example: `vocab-lit trim google/gemma-3-270m --text swahili.txt --text english.txt --words en:60000,sw-words.txt
+    --out gemma-sw-en`
 
     Example: `vocab-lit trim gemma-3-Q4_K_M.gguf --text swahili.txt --text english.txt --out gemma-sw-en.gguf`
 
