@@ -8,6 +8,8 @@ import sys
 import hypothesis
 import pytest
 
+from vocab_lit.text.collection import garbage_collected_inside
+
 # What is imported stays. Looking through it at every 700 new objects would take a tenth of the time.
 gc.set_threshold(20_000)
 hypothesis.settings.load_profile("ci")  # the same examples in every run, and no deadline
@@ -26,33 +28,27 @@ def pytest_configure(config):
     config.addinivalue_line("markers", "gpu: needs a GPU")
 
 
+def pytest_unconfigure():
+    gc.freeze()  # what is left goes with the process, and is not gone through for cycles before
+
+
 def pytest_collection_finish():
     "Make each command line once, which typer's test runner would do at each call."
     if testing := sys.modules.get("typer.testing"):
         testing._get_command = functools.cache(testing._get_command)
 
 
-_UNFREEZE, _frozen = gc.unfreeze, [False]  # whether it is, since to count what is takes longer than most tests do
-
-
-def _freeze():
-    "Let no collection look again through what is imported or what earlier modules keep."
-    gc.collect(1)  # a full collection would cost more than it saves
-    gc.freeze()
-    _frozen[0] = True
-
-
-def _unfreeze():
-    _UNFREEZE()
-    _frozen[0] = False
-
-
-gc.unfreeze = _unfreeze
+@pytest.fixture(scope="session", autouse=True)
+def keep_frozen_what_is_frozen():
+    with garbage_collected_inside():
+        yield
 
 
 @pytest.fixture(scope="module", autouse=True)
-def freeze_before_each_module():
-    _freeze()
+def freeze_before_each_module(keep_frozen_what_is_frozen):
+    "Let no collection look again through what is imported or what earlier modules keep."
+    gc.collect(1)  # a full collection would cost more than it saves
+    gc.freeze()
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -72,8 +68,6 @@ def _has_gpu():
 
 
 def pytest_runtest_setup(item):
-    if not _frozen[0]:
-        _freeze()  # after a training, which unfreezes all
     if item.get_closest_marker("slow") and not item.config.getoption("--slow"):
         pytest.skip("slow: run with --slow")
     if item.get_closest_marker("gpu") and not _has_gpu():

@@ -5,12 +5,10 @@ from vocab_lit.methods.registry import check_plan, get_recipe
 from vocab_lit.tokens.vocab import Vocab, toy_tokenizer
 from vocab_lit.vectors.align import AlignedVectors
 from vocab_lit.vectors.token_vectors import TokenVectors
-import doctest
 import numpy as np
 import pandas as pd
 import pytest
 import torch
-import vocab_lit.methods.ofa
 
 
 @pytest.fixture(scope='module')
@@ -83,9 +81,3 @@ def test_low_dimensional_embeddings_projected_up_are_what_the_full_ones_have_in_
     assert not get_recipe("mf1-lex").train_up
     with pytest.raises(ValueError, match="ofa needs aligned vectors"):
         get_recipe("ofa").plan(source, target, vectors.target)
-
-
-@pytest.mark.cell('nbs/04_methods/16_ofa.ipynb', 'cell "the examples of the docstrings run" (708c79cd)')
-def test_the_examples_of_the_docstrings_run():
-    outcome = doctest.testmod(vocab_lit.methods.ofa)
-    assert outcome.attempted >= 2 and not outcome.failed

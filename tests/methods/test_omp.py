@@ -4,12 +4,10 @@ from vocab_lit.methods.omp import MatchingPursuit, matching_pursuit, omp
 from vocab_lit.methods.registry import check_plan, get_recipe
 from vocab_lit.tokens.vocab import Vocab, overlap, toy_tokenizer
 from vocab_lit.vectors.token_vectors import TokenVectors
-import doctest
 import numpy as np
 import pandas as pd
 import pytest
 import torch
-import vocab_lit.methods.omp
 
 
 @pytest.fixture(scope='module')
@@ -169,9 +167,3 @@ def test_as_many_terms_as_asked_for_on_random_vocabularies_of_two_families_and_n
             omp(*wrong)
     zero = TokenVectors(by_hand.matrix * np.array([t.piece != "▁queen" for t in royal_target])[:, None], by_hand.known)
     assert omp().plan(royal_source, royal_target, zero).explain("queen").step[0] == "Gaussian"
-
-
-@pytest.mark.cell('nbs/04_methods/11_omp.ipynb', 'cell "the examples of the docstrings run" (85d83585)')
-def test_the_examples_of_the_docstrings_run():
-    outcome = doctest.testmod(vocab_lit.methods.omp)
-    assert outcome.attempted >= 1 and not outcome.failed

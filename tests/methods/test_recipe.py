@@ -5,13 +5,11 @@ from vocab_lit.methods.plan import Plan
 from vocab_lit.methods.recipe import Copy, Gaussian, InitContext, InitStep, Recipe, RowWeights, StandardNormal
 from vocab_lit.methods.registry import get_recipe
 from vocab_lit.tokens.vocab import Token, Vocab, toy_tokenizer
-import doctest
 import numpy as np
 import pandas as pd
 import pytest
 import tempfile
 import torch
-import vocab_lit.methods.recipe
 
 
 @pytest.fixture(scope='module')
@@ -218,9 +216,3 @@ def test_the_references_of_a_recipe_are_its_papers_with_their_titles():
         "B and C (2021): Two",
     ]
     assert Recipe("x", (), "this notebook", "").references == []
-
-
-@pytest.mark.cell('nbs/04_methods/03_recipe.ipynb', 'cell "the examples of the docstrings run" (2beb36c8)')
-def test_the_examples_of_the_docstrings_run():
-    outcome = doctest.testmod(vocab_lit.methods.recipe)
-    assert outcome.attempted >= 4 and not outcome.failed

@@ -4,7 +4,6 @@ from importlib import import_module
 from vocab_lit.methods.recipe import InitStep, Recipe
 from vocab_lit.methods.registry import MODULES, RECIPES, check_plan, get_recipe, method_table, register
 from vocab_lit.tokens.vocab import Token, Vocab, toy_tokenizer
-import doctest
 import inspect
 import pkgutil
 import pytest
@@ -121,9 +120,3 @@ def test_the_smallest_vocabularies_and_full_overlap_have_a_result():
         for s, t in ((one, one), (one, nothing), (nothing, one), (full, full)):
             check_plan(r.plan(s, t))
     assert (get_recipe("identity").plan(full, full).copied == range(len(full))).all()
-
-
-@pytest.mark.cell('nbs/04_methods/17_registry.ipynb', 'cell "the examples of the docstrings run" (ddb9196e)')
-def test_the_examples_of_the_docstrings_run():
-    outcome = doctest.testmod(vocab_lit.methods.registry)
-    assert outcome.attempted >= 6 and not outcome.failed

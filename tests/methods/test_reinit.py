@@ -4,12 +4,10 @@ from itertools import product
 from vocab_lit.methods.registry import check_plan, get_recipe
 from vocab_lit.methods.reinit import FALLBACKS, Group, METHODS, paper_methods, reinit
 from vocab_lit.tokens.vocab import Token, Vocab, toy_tokenizer
-import doctest
 import numpy as np
 import pandas as pd
 import pytest
 import torch
-import vocab_lit.methods.reinit
 
 
 @pytest.fixture(scope='module')
@@ -277,9 +275,3 @@ def test_the_recipes_are_the_registered_ones_and_what_makes_no_sense_is_refused(
         reinit("script", fallback="zero")
     with pytest.raises(ValueError, match="legacy is for a script or block"):
         reinit(legacy=True)
-
-
-@pytest.mark.cell('nbs/04_methods/07_reinit.ipynb', 'cell "the examples of the docstrings run" (58353162)')
-def test_the_examples_of_the_docstrings_run():
-    outcome = doctest.testmod(vocab_lit.methods.reinit)
-    assert outcome.attempted >= 2 and not outcome.failed

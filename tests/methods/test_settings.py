@@ -5,10 +5,8 @@ from vocab_lit.methods.settings import InitSettings, TransplantSettings, USES
 from vocab_lit.text.settings import options
 from vocab_lit.tokens.settings import TokenizerSettings
 from vocab_lit.vectors.settings import VectorSettings
-import doctest
 import pytest
 import tempfile
-import vocab_lit.methods.settings
 
 
 @pytest.fixture(scope='module')
@@ -95,9 +93,3 @@ def test_every_option_either_changes_what_a_method_does_or_is_refused_for_it():
         *("method", "seed", "threads", "tokenizer", "tokens", "extend", "pad_to_multiple_of"),  # of any method
         *("expansion", "same_size", "factors"),  # which say themselves what they go with
     }
-
-
-@pytest.mark.cell('nbs/04_methods/00_settings.ipynb', 'cell "the examples of the docstrings run" (1cbe6907)')
-def test_the_examples_of_the_docstrings_run():
-    outcome = doctest.testmod(vocab_lit.methods.settings, optionflags=doctest.ELLIPSIS)
-    assert outcome.attempted >= 3 and not outcome.failed

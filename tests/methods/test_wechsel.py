@@ -5,12 +5,10 @@ from vocab_lit.methods.wechsel import NearestNeighbours, wechsel
 from vocab_lit.tokens.vocab import Vocab, toy_tokenizer
 from vocab_lit.vectors.align import AlignedVectors
 from vocab_lit.vectors.token_vectors import TokenVectors
-import doctest
 import numpy as np
 import pandas as pd
 import pytest
 import torch
-import vocab_lit.methods.wechsel
 
 
 @pytest.fixture(scope='module')
@@ -114,9 +112,3 @@ def test_vectors_of_one_side_alone_or_of_other_vocabularies_are_refused(cell_a06
     for k, t in ((0, 0.1), (3, 0), (2000, 0.1)):
         with pytest.raises(ValueError, match="neighbours at temperature"):
             wechsel(k, t)
-
-
-@pytest.mark.cell('nbs/04_methods/09_wechsel.ipynb', 'cell "the examples of the docstrings run" (ea91dd5e)')
-def test_the_examples_of_the_docstrings_run():
-    outcome = doctest.testmod(vocab_lit.methods.wechsel)
-    assert outcome.attempted >= 2 and not outcome.failed

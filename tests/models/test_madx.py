@@ -13,7 +13,6 @@ from vocab_lit.text.phrasebook import lines
 from vocab_lit.tokens.like import train_tokenizer_like
 from vocab_lit.tokens.load import load_tokenizer
 import copy
-import doctest
 import math
 import pytest
 import torch
@@ -173,14 +172,6 @@ def test_parameter_counts_of_table_4_which_are_cut_and_not_rounded(cell_4326de44
     d, L = 768, 12  # by hand, with biases
     assert count_parameters(xlmr_base, LANGUAGE) == L * (2 * d * 384 + 384 + d) + 2 * (2 * 384 * 192 + 192 + 384)
     assert count_parameters(xlmr_base, replace(TASK, leave_out=(-1,))) == (L - 1) * (2 * d * 48 + 48 + d)
-
-
-@pytest.mark.cell('nbs/05_models/14_madx.ipynb', 'cell "the examples of the documentation run" (de263640)')
-def test_the_examples_of_the_documentation_run():
-    import vocab_lit.models.madx as documented
-
-    done = doctest.testmod(documented)
-    assert done.failed == 0 and done.attempted > 5
 
 
 @pytest.mark.cell('nbs/05_models/14_madx.ipynb', 'cell "names decide what is computed, and without adapters the model is the source model" (3549c74c)')

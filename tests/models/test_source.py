@@ -5,20 +5,11 @@ from transformers import BertConfig, BertForMaskedLM, BertForPreTraining, BertFo
 from vocab_lit.models.lazy_weights import save_model
 from vocab_lit.models.source import Source, check_language_model, learns_from_text, load_model, open_model
 from vocab_lit.text.corpus import data_path
-import doctest
 import json
 import pytest
 import shutil
 import tempfile
 import torch
-
-
-@pytest.mark.cell('nbs/05_models/04_source.ipynb', 'cell "the examples of the documentation run" (80f07fd3)')
-def test_the_examples_of_the_documentation_run():
-    import vocab_lit.models.source as documented
-
-    done = doctest.testmod(documented)
-    assert done.failed == 0 and done.attempted > 5
 
 
 @pytest.mark.cell('nbs/05_models/04_source.ipynb', 'cell "every part is read once, and a source is opened by itself" (fb9f45ce)')

@@ -7,11 +7,9 @@ from vocab_lit.tokens.train import train_tokenizer
 from vocab_lit.tokens.vocab import Vocab, toy_tokenizer
 from vocab_lit.vectors.align import align_tokens, alignment_quality, known_pairs, nearest, nearest_words, rotation
 from vocab_lit.vectors.word_vectors import from_words, open_words, word_ppmi
-import doctest
 import numpy as np
 import pandas as pd
 import pytest
-import vocab_lit.vectors.align
 
 
 @pytest.fixture(scope='module')
@@ -202,9 +200,3 @@ def test_tokens_are_aligned_by_the_rotation_of_their_words(cell_9b0846ba, cell_e
     assert (few.source.known <= both.source.known).all() and not both.source.known.all()
     with pytest.raises(ValueError, match="128 and of 8 dimensions are not in one space"):
         align_tokens(english, word_ppmi(texts["sw"], dim=8), *tokenizers.values(), None)
-
-
-@pytest.mark.cell('nbs/03_vectors/04_align.ipynb', 'cell "the examples of the docstrings run" (fbf12cbf)')
-def test_the_examples_of_the_docstrings_run():
-    outcome = doctest.testmod(vocab_lit.vectors.align)
-    assert outcome.attempted >= 7 and not outcome.failed

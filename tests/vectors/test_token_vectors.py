@@ -6,7 +6,6 @@ from vocab_lit.tokens.expansion import expand_tokenizer
 from vocab_lit.tokens.train import train_tokenizer
 from vocab_lit.tokens.vocab import Vocab, toy_tokenizer
 from vocab_lit.vectors.token_vectors import TokenVectors, _cooccurrences, _ppmi, blocks, carry_vectors, count_ids, encode_lines, ngrams, save_vectors, stored, token_fasttext, token_ppmi, token_vectors, train_fasttext, write_table
-import doctest
 import math
 import numpy as np
 import os
@@ -14,7 +13,6 @@ import pytest
 import subprocess
 import sys
 import tempfile
-import vocab_lit.vectors.token_vectors
 import warnings
 
 
@@ -218,12 +216,6 @@ def test_the_size_of_the_text_decides_the_method(cell_03f08b59):
     assert made.name.startswith("token fastText") and made.matrix.shape == (len(tok), 8)
     with pytest.raises(ValueError, match="no vectors by 'glove'; choose from auto, fasttext, ppmi"):
         token_vectors(tok, text, "glove")
-
-
-@pytest.mark.cell('nbs/03_vectors/01_token_vectors.ipynb', 'cell "the examples of the docstrings run" (8388cafd)')
-def test_the_examples_of_the_docstrings_run():
-    outcome = doctest.testmod(vocab_lit.vectors.token_vectors)
-    assert outcome.attempted >= 6 and not outcome.failed
 
 
 @pytest.mark.cell('nbs/03_vectors/01_token_vectors.ipynb', 'cell "vectors are carried by token" (a7e3ba51)')

@@ -4,20 +4,20 @@ from gensim.models.fasttext import save_facebook_model
 from gensim.models.keyedvectors import KeyedVectors
 from pathlib import Path
 from tokenizers import pre_tokenizers
+from vocab_lit.text.arrays_file import read_arrays
 from vocab_lit.text.phrasebook import lines
 from vocab_lit.tokens.train import train_tokenizer
 from vocab_lit.tokens.vocab import Vocab, toy_tokenizer
 from vocab_lit.vectors.token_vectors import ngrams, ppmi_vectors, save_vectors, token_fasttext, token_ppmi, train_fasttext
 from vocab_lit.vectors.word_vectors import _TOKEN_DEFAULTS, _WORD, from_words, open_words, read_vectors, save_words, static_vectors, train_words, word_fasttext, word_ppmi
-import doctest
 import fasttext
 import gzip
 import inspect
+import json
 import numpy as np
 import pandas as pd
 import pytest
 import tempfile
-import vocab_lit.vectors.word_vectors
 import warnings
 
 
@@ -247,6 +247,17 @@ def test_saved_vectors_come_back_bit_for_bit(cell_6e746c99, cell_1a3a838f, cell_
         assert back.matrix.dtype == np.float32
 
 
+@pytest.mark.cell('nbs/03_vectors/02_word_vectors.ipynb', 'cell "a file of arrays that holds no vectors is refused in one line" (27f59cf5)')
+def test_a_file_of_arrays_that_holds_no_vectors_is_refused_in_one_line(cell_6e746c99, cell_1a3a838f):
+    right = read_arrays(folder / "tokens.npz")
+    pieces, matrix = json.loads(right["pieces"].tobytes()), right["matrix"]
+    spoilt = [(pieces, matrix[:1]), (pieces, matrix[:, 0]), (pieces, matrix > 0), ([5] * len(pieces), matrix), (5, matrix)]
+    for names, numbers in [*spoilt, (pieces, np.array([pieces]))]:
+        np.savez(folder / "spoilt.npz", pieces=np.frombuffer(json.dumps(names).encode(), np.uint8), matrix=numbers)
+        with pytest.raises(ValueError, match=r"^.*spoilt.npz: not vectors that save_vectors wrote \(.*\)$"):
+            read_vectors(folder / "spoilt.npz", tok)
+
+
 @pytest.mark.cell('nbs/03_vectors/02_word_vectors.ipynb', 'cell "a fastText model of tokens is read by piece and only where it was trained" (9f98af46)')
 def test_a_fasttext_model_of_tokens_is_read_by_piece_and_only_where_it_was_trained(cell_6e746c99, cell_1a3a838f):
     cut = [[vocab[i].piece for i in tok(line, add_special_tokens=False)["input_ids"]] for line in text[:300]]
@@ -301,9 +312,3 @@ def test_files_that_cannot_be_right_are_refused_by_name_and_line(cell_1a3a838f):
             warnings.simplefilter("ignore")
             v = read_vectors(folder / file, ab)
         assert v.matrix[v.known].tolist() == [[1, 2], [3, 4]] and v.known.sum() == 2
-
-
-@pytest.mark.cell('nbs/03_vectors/02_word_vectors.ipynb', 'cell "the examples of the docstrings run" (95d8f63b)')
-def test_the_examples_of_the_docstrings_run():
-    outcome = doctest.testmod(vocab_lit.vectors.word_vectors)
-    assert outcome.attempted >= 5 and not outcome.failed

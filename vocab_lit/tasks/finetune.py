@@ -35,6 +35,7 @@ from .registry import get_task, settings_for
 from .splits import divide
 from .tagging import Tagged, pos
 from .task import MODEL_INPUTS
+from ..text.collection import garbage_collected_inside
 from ..text.corpus import write_json
 from ..text.files import write_folder
 from ..training.lm_loss import in_mode
@@ -330,7 +331,7 @@ def _metrics(model, data: TaskData, split, collate, scores) -> dict[str, float]:
 
 def _trained(new, data, seed, collate, folder, stop) -> tuple[list[tuple[int, float, float]], int]:
     "Train a model, or give it the weights of a training that has ended; its history, and the best epoch."
-    from vocab_lit.training.contexts import garbage_collected_inside, random_state_restored
+    from vocab_lit.training.contexts import random_state_restored
 
     def first_metric(model, scores):
         return next(iter(_metrics(model, data, data.dev, collate, scores).values()))

@@ -10,9 +10,27 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 # %% auto #0
-__all__ = ['no_collection']
+__all__ = ['garbage_collected_inside', 'no_collection']
 
 # %% ../../nbs/01_text/16_collection.ipynb #66b3d59a
+_open_blocks = 0  # of `garbage_collected_inside`; what is frozen stays so while there is one
+
+
+@contextmanager
+def garbage_collected_inside() -> Iterator[None]:
+    "Collect garbage among the objects made inside the block only."
+    global _open_blocks
+    gc.freeze()
+    _open_blocks += 1
+    try:
+        yield
+    finally:
+        _open_blocks -= 1
+        gc.collect()
+        if not _open_blocks:
+            gc.unfreeze()
+
+
 @contextmanager
 def no_collection() -> Iterator[None]:
     "Pause Python's garbage collector; also as a decorator."
@@ -22,6 +40,7 @@ def no_collection() -> Iterator[None]:
         yield
     finally:
         if enabled:
-            gc.freeze()
-            gc.unfreeze()  # what is there counts as old, and is not gone through at once
+            if not _open_blocks:
+                gc.freeze()
+                gc.unfreeze()  # what is there counts as old, and is not gone through at once
             gc.enable()

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import gc
 import importlib.util
 import os
 import random
@@ -30,8 +29,7 @@ if TYPE_CHECKING:
     from transformers import PreTrainedModel
 
 # %% auto #0
-__all__ = ['random_state_restored', 'garbage_collected_inside', 'activations_recomputed', 'check_compiler', 'compiled_blocks',
-           'answering_with_loss']
+__all__ = ['random_state_restored', 'activations_recomputed', 'check_compiler', 'compiled_blocks', 'answering_with_loss']
 
 # %% ../../nbs/06_training/05_contexts.ipynb #4cd61fe6
 @contextlib.contextmanager
@@ -44,17 +42,6 @@ def random_state_restored() -> Iterator[None]:
         finally:
             random.setstate(python)
             np.random.set_state(numpy)
-
-
-@contextlib.contextmanager
-def garbage_collected_inside() -> Iterator[None]:
-    "Collect garbage among the objects made inside the block only."
-    gc.freeze()
-    try:
-        yield
-    finally:
-        gc.collect()
-        gc.unfreeze()
 
 # %% ../../nbs/06_training/05_contexts.ipynb #94f35bed
 def _nothing(*_: Any, **__: Any) -> None: ...

@@ -26,6 +26,7 @@ from ..models.compatibility import check_rows
 from ..models.lora import lora_config
 from ..models.settings import LoraSettings
 from ..models.source import check_language_model, is_masked, max_length
+from ..text.collection import garbage_collected_inside
 from ..text.corpus import write_json
 from .distil import SnippetPairs
 from .forgetting import NOTHING_KEPT, REPLAY_SEED, Kept, Replayed
@@ -550,7 +551,6 @@ def _training(run: _Run, stop: StopWhenAsked, gradient_checkpointing: bool) -> I
     from vocab_lit.training.contexts import (
         activations_recomputed,
         answering_with_loss,
-        garbage_collected_inside,
         random_state_restored,
     )
 
