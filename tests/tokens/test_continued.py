@@ -123,6 +123,21 @@ def test_a_character_without_a_token_gets_one_where_bytes_are_all_that_the_sourc
         assert built.tokenizer.decode(built.tokenizer("ሰላም", add_special_tokens=False)["input_ids"]).strip() == "ሰላም"
 
 
+@pytest.mark.cell('nbs/02_tokens/09_continued.ipynb', 'cell "WordPiece learns words of more than 100 characters, and first the characters for which they would be unknown" (0b97240d)')
+def test_wordpiece_learns_words_of_more_than_100_characters_and_first_the_characters_for_which_they_would_be_unknown(cell_700dc572):
+    source = sources["wordpiece"]
+    spaceless = ["".join(filter(str.isalpha, 5 * line)) for line in swahili[:20]]
+    assert source.unk_token in source.tokenize(max(spaceless, key=len))
+    built = extend_on_text(source, spaceless, 20)
+    assert not any(source.unk_token_id in row for row in built.tokenizer(spaceless)["input_ids"])
+    assert "unknown" not in built.about and all(built.tokenizer.tokenize(w) == source.tokenize(w) for w in ("the", "1 2"))
+    rare = ["maji" * 30 + "ጰ ሰላም"] * 2
+    for text, n in ((rare, 2), ([*rare, "a" * 1001], 3)):
+        built = extend_on_text(source, text, 1)
+        assert built.tokenizer.convert_ids_to_tokens([500]) == ["##ጰ"]
+        assert f"; {n} of the text's {n + 2} words still have unknown tokens, such as 'ሰላም'" in built.about
+
+
 @pytest.mark.cell('nbs/02_tokens/09_continued.ipynb', 'cell "scores of a Unigram source stay, and a new piece\'s loss is measured against the best division without it" (43223642)')
 def test_scores_of_a_unigram_source_stay_and_a_new_piece_s_loss_is_measured_against_the_best_division_without_it(cell_700dc572):
     old, new = (dict(Parts(t).model["vocab"]) for t in (sources["unigram"], extended["unigram"].tokenizer))

@@ -56,6 +56,16 @@ def test_ids_of_the_source_stay_new_tokens_follow_and_the_text_needs_fewer_of_th
         assert decoded[0] == decoded[1]
 
 
+@pytest.mark.cell('nbs/02_tokens/03_expansion.ipynb', 'cell "words are known that are as long as the longest that one of the two tokenizers knows" (26184607)')
+def test_words_are_known_that_are_as_long_as_the_longest_that_one_of_the_two_tokenizers_knows(cell_7a463304):
+    word = "".join(filter(str.isalpha, swahili[0])) * 9
+    long = train_tokenizer([*swahili, word], "wordpiece", 700)
+    source = pairs["wordpiece"][0]
+    t = expand_tokenizer(source, long, 600)
+    assert len(word) > 100 and source.unk_token in source.tokenize(word) and t.unk_token not in t.tokenize(word)
+    assert t.unk_token in t.tokenize(word + "a") and t.tokenize("maji")
+
+
 @pytest.mark.cell('nbs/02_tokens/03_expansion.ipynb', 'cell "vocabularies that have been read give the same tokenizer" (2630d643)')
 def test_vocabularies_that_have_been_read_give_the_same_tokenizer(cell_7a463304):
     source, own = pairs["unigram"]

@@ -92,6 +92,8 @@ def test_a_wordpiece_vocabulary_knows_the_words_of_its_own_text_also_where_a_who
     assert opened.tokenize("ក" * 999) == ["[UNK]"]  # longer than any word of the text
     usual = json.loads(train_tokenizer(lines("sw", 300, seed=0), "wordpiece", 400).backend_tokenizer.to_str())
     assert usual["model"]["max_input_chars_per_word"] == 100
+    endless = train_tokenizer([*unspaced, "ក" * 5000], "wordpiece", 400)  # whose time grows with the cube of its length
+    assert endless.tokenize("ក" * 1001) == ["[UNK]"] and "[UNK]" not in endless.tokenize("ក" * 1000)
 
 
 @pytest.mark.cell('nbs/02_tokens/02_train.ipynb', 'cell "training repeats in another process" (57d747ac)')

@@ -268,7 +268,7 @@ def _factored_layer(
     if not factors:
         return None
     assert isinstance(recipe, FactoredRecipe)  # `_factors_for` gives others none
-    rows, labels = low_dimensional(plan, token_parameters(model)["input"].detach(), factors)
+    rows, labels = low_dimensional(plan, token_parameters(model)["input"].detach(), factors, recipe.drawn, seed)
     return FactoredEmbedding(rows, factors.G, labels, recipe.train_up, seed=seed)
 
 

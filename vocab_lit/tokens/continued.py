@@ -21,7 +21,9 @@ from .expansion import UNKNOWN_PENALTY, append_pieces
 from .own_pipeline import digits_are_single, training_rule, training_splits
 from .pipeline import Built, ids_before, unknown_piece, with_pipeline
 from .settings import TokenizerSettings
+from .train import word_limit
 from .trim import Parts, count_tokens, keep_tokens, kept_in_any_case
+from .visible import visible
 from .vocab import FALLBACK_PIECES, backend_of, read_settings
 
 if TYPE_CHECKING:
@@ -86,6 +88,7 @@ class Merges:
         self,
         parts: Parts,  # of the source's tokenizer
         words: Counter[str],  # {word: how often}
+        model: models.Model | None = None,  # that divides the words; None: the tokenizer's own
     ):
         self.parts, self.known = parts, set(parts.ids)
         self.ranks = dict(parts.ranks) if parts.dialect.model == "BPE" else {}
@@ -95,7 +98,8 @@ class Merges:
         self.new: dict[str, int] = {}  # {piece that the source lacks: how often it came up when it was made}
         self.learned: list[list[str]] = []  # merges
         self.words, self.counts = list(words), list(words.values())
-        self.model = backend_of(parts.tokenizer).model
+        self.model = model or backend_of(parts.tokenizer).model
+        self.loses_words = parts.dialect.model == "WordPiece"  # for a character without a token
         self.divided = [self.divide(word) for word in self.words]
         self.pairs, self.where = Counter(), defaultdict(set)  # {pair: how often}, {pair: the words that may have it}
         for i in range(len(self.words)):
@@ -134,8 +138,9 @@ class Merges:
     def _count(self, word: int, sign: int) -> set[tuple[str, str]]:
         "Add the pairs of a word, or take them out; returns them."
         change, counted = sign * self.counts[word], set()
+        lost = len(self.divided[word]) if self.loses_words else 1
         for pair in self._pairs_of(self.divided[word]):
-            self.pairs[pair] += change
+            self.pairs[pair] += change if pair[0] else change * lost
             counted.add(pair)
         if sign > 0:
             for pair in counted:
@@ -317,13 +322,16 @@ def _continue_unigram(parts: Parts, words: Counter[str], n: int) -> tuple[dict[s
 def _continue_wordpiece(parts: Parts, words: Counter[str], n: int) -> tuple[dict[str, None], str]:
     "New pieces for a WordPiece model, and how they are chosen."
     names = ("unk_token", "max_input_chars_per_word", "continuing_subword_prefix")
+    most = word_limit(max(map(len, words), default=0), parts.model["max_input_chars_per_word"])
+    parts.model["max_input_chars_per_word"] = most
+    words = Counter({word: n for word, n in words.items() if len(word) <= most})
     options = {name: parts.model[name] for name in names}
 
-    def uses(some: list[str]) -> Counter[str]:
-        vocab = parts.ids | {piece: id for id, piece in enumerate(some, parts.size)}
-        return _uses(models.WordPiece(vocab, **options), words)
+    def model_with(some: list[str]) -> models.WordPiece:
+        return models.WordPiece(parts.ids | {piece: id for id, piece in enumerate(some, parts.size)}, **options)
 
-    chosen = _in_use(list(Merges(parts, to_merge(parts, words)).go_on(_CANDIDATES * n).new), n, uses)
+    merges = Merges(parts, to_merge(parts, words), model_with([])).go_on(_CANDIDATES * n)
+    chosen = _in_use(list(merges.new), n, lambda some: _uses(model_with(some), words))
     return dict.fromkeys(chosen), "the most frequent pairs of what the source divides words into"
 
 # %% ../../nbs/02_tokens/09_continued.ipynb #1a51b39a
@@ -335,6 +343,19 @@ def _continue_bpe(parts: Parts, words: Counter[str], n: int) -> tuple[dict[str, 
     about = f"its merges go on ({steps:,} of the new tokens are in this text only as parts of longer ones)"
     return dict.fromkeys(merges.new), about
 
+
+def _still_unknown(made: PreTrainedTokenizerBase, words: Counter[str]) -> str:
+    "What to say of the words that have unknown tokens, if there are any."
+    model, unknown = backend_of(made).model, unknown_piece(read_settings(made)["model"])
+    lost = {word: n for word, n in words.items() if any(token.value == unknown for token in model.tokenize(word))}
+    if not lost:
+        return ""
+    example = visible(max(lost, key=lost.__getitem__))[:_SHOWN]
+    n, of = f"{sum(lost.values()):,}", f"{words.total():,}"
+    return f"; {n} of the text's {of} words still have unknown tokens, such as {example!r}"
+
+
+_SHOWN = 30  # characters of an example
 
 _BY_MODEL = {"BPE": _continue_bpe, "Unigram": _continue_unigram, "WordPiece": _continue_wordpiece}
 
@@ -351,7 +372,8 @@ def extend_on_text(
     if kind not in _BY_MODEL:
         raise ValueError(f"a {kind} tokenizer does not build tokens from smaller ones; replace its vocabulary instead")
     parts = Parts(source)
-    new, how = _BY_MODEL[kind](parts, count_words(parts, lines), n)
+    words = count_words(parts, lines)
+    new, how = _BY_MODEL[kind](parts, words, n)
     if not new:
         raise ValueError("the text has no two neighbouring tokens twice that could become a new one; give more text")
     about = f"{len(new):,} tokens are added to {parts.size:,}: {how}"
@@ -359,7 +381,7 @@ def extend_on_text(
         about += f"; {n:,} were asked for, and the text has no more that come up twice"
     append_pieces(parts.pipeline, parts.size, new)
     made = with_pipeline(source, parts.pipeline)
-    return Built(made, about, ids_before(source, made), {})
+    return Built(made, about + _still_unknown(made, words), ids_before(source, made), {})
 
 
 def check_extends(source: PreTrainedTokenizerBase, target: PreTrainedTokenizerBase) -> None:

@@ -213,5 +213,8 @@ def expand_tokenizer(
     new = {piece: entries[native] for native, piece in _new_pieces(source, auxiliary, entries, n).items()}
     if source.dialect.model == "BPE":
         new = _with_merges(source, pipeline["model"], auxiliary_model["merges"], new)
+    if source.dialect.model == "WordPiece":
+        limits = [model["max_input_chars_per_word"] for model in (pipeline["model"], auxiliary_model)]
+        pipeline["model"]["max_input_chars_per_word"] = max(limits)
     append_pieces(pipeline, len(source), new)
     return with_pipeline(source.own_tokenizer, pipeline)

@@ -31,7 +31,7 @@ log = logging.getLogger("vocab_lit")
 
 # %% auto #0
 __all__ = ['log', 'SENTENCEPIECE_SPECIALS', 'SENTENCEPIECE_MOST', 'ROBERTA_ROLES', 'BERT_ROLES', 'TrainingText', 'unigram_pieces',
-           'covered_characters', 'wordpiece_parts', 'train_tokenizer', 'TooManyCharacters', 'check_size']
+           'covered_characters', 'word_limit', 'wordpiece_parts', 'train_tokenizer', 'TooManyCharacters', 'check_size']
 
 # %% ../../nbs/02_tokens/02_train.ipynb #6a3f0402
 class TrainingText:
@@ -193,6 +193,15 @@ def _word_characters(
 
 # %% ../../nbs/02_tokens/02_train.ipynb #3a915c2f
 _LONGEST_WORD = 100  # characters, beyond which BERT's words are unknown
+_LIMIT = 1000  # characters, however long a word of the text is: ten times as many take a thousand times as long
+
+
+def word_limit(
+    longest: int,  # characters of the longest word of its text
+    least: int,
+) -> int:
+    "How many characters a word may have in a WordPiece model, so that it knows the words of its text."
+    return max(least, min(_LIMIT, longest))
 
 
 def wordpiece_parts(
@@ -205,7 +214,7 @@ def wordpiece_parts(
     continuation: str = "##",  # prefix of pieces inside a word
     longest_word: int = _LONGEST_WORD,  # characters; longer ones are unknown, unless the text has them
 ) -> dict[str, Any]:  # vocab and max_input_chars_per_word, as `tokenizer.json` calls them
-    "Train a WordPiece model, which knows the longest word of its text: where no spaces are written, a sentence."
+    "Train a WordPiece model, which knows the longest words of its text: where no spaces are written, sentences."
     characters, medial, longest = _word_characters(lines, normalizer, pre_tokenizer, character_coverage)
     backend = Tokenizer(models.WordPiece(unk_token="[UNK]"))
     backend.pre_tokenizer = pre_tokenizer
@@ -219,7 +228,7 @@ def wordpiece_parts(
         continuing_subword_prefix=continuation,
     )
     backend.train_from_iterator(lines, trainer)
-    return dict(vocab=backend.get_vocab(), max_input_chars_per_word=max(longest_word, longest))
+    return dict(vocab=backend.get_vocab(), max_input_chars_per_word=word_limit(longest, longest_word))
 
 
 def _train_wordpiece(lines: TrainingText, vocab_size: int, character_coverage: float, lowercase: bool) -> Tokenizer:
