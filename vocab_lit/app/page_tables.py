@@ -15,7 +15,6 @@ from .made_folder import MadeFolder
 from .settings import AdaptSettings
 from ..methods.settings import InitSettings
 from ..models.card import without_folders
-from ..models.check import check_folder
 from ..text.settings import options
 from ..tokens.settings import TokenizerSettings
 from ..training.forgetting import bits_by_text
@@ -90,7 +89,7 @@ def _forgotten_table(made: MadeFolder) -> list[dict]:
 def _check_table(made: MadeFolder) -> list[dict]:
     if not made.is_model:
         return []
-    findings = check_folder(made.model, compare=False)
+    findings = made.findings()
     about = "What would break in transformers, vLLM or llama.cpp; `vocab-lit check` compares all weights besides."
     rows = [
         dict(
@@ -174,8 +173,14 @@ def commands(made: MadeFolder) -> list[str]:
     "The commands that made a folder, in order."
     if made.asked:
         return [_adapt_line(made)]
-    first = [_made_line(made, Path(made.run.get("model", made.folder)))] if "method" in made.note else []
-    return [*first, _lapt_line(made)] if made.run else first
+    note = made.note
+    out = Path(note.get("like") or made.run.get("model", made.folder))
+    lines = [_made_line(made, out)] if "method" in note else []
+    if made.run:
+        lines.append(_lapt_line(made))
+    if "like" in note:
+        lines.append(_line("export", note["trained"], dict(like=Path(note["like"]).name), made.folder))
+    return lines
 
 
 def _flat(value: object) -> str:
