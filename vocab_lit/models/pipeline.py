@@ -373,7 +373,7 @@ def transplant_files(
         auxiliary embeddings, and may be missing where files of both are given.
     out : path
         A new or empty folder.
-    settings : TransplantSettings, default those of FOCUS
+    settings : TransplantSettings, default those of `blend`
         The target tokenizer, the vectors and the method of initialisation.
     language : str, default ""
         Code of the target language, for the model card.
