@@ -32,17 +32,27 @@ def cell_5438cd13():
 def test_a_vocabulary_is_trimmed_to_texts_or_refused_in_one_line_with_nothing_written(cell_5438cd13):
     (place / "fi.txt").write_text("\n".join(lines("fi", 100, seed=0)), encoding="utf-8")
     texts = ("--text", place / "sw.txt", "--text", place / "fi.txt")
+    none = ("--characters", "none", "--vocab-size", 300)
+    assert "of the unseen lines are unknown" in run("trim", place / "model", *texts, *none, "--out", place / "none")
     told = json.loads(run("trim", place / "model", *texts, "--out", place / "sw-fi", "--json"))
     assert told["sizes"][0]["before"] == 800 > told["sizes"][0]["after"] and len(told["texts"]) == 2
     assert told["texts"][0]["tokens_that_stay"] >= 0.9999 and sum(told["lost"].values()) > 100
-    assert "parameters" in run("trim", place / "model", *texts, "--vocab-size", 300, "--out", place / "300")
+    shown = run("trim", place / "model", *texts, "--vocab-size", 300, "--bits", "--out", place / "300")
+    assert "bits per byte of lines that were not counted" in shown
+    assert "parameters" in shown and "otherwise" in shown and "by --vocab-size" in shown
+    (place / "en-words.txt").write_text("\n".join(lines("en", 300, seed=0)).replace(" ", "\n"), encoding="utf-8")
+    words = ("--words", place / "en-words.txt")
+    listed = json.loads(run("trim", place / "model", *texts, *words, "--out", place / "listed", "--json"))
+    assert listed["sizes"][0]["after"] > told["sizes"][0]["after"]
+    refused = run("trim", place / "model", *texts, "--words", "sw:1000", "--out", place / "never", code=1)
+    assert "--words sw:1000: wordfreq has no words of 'sw'" in refused and not (place / "never").exists()
     assert "nothing found that would break transformers" in run("check", place / "300", "--for", "transformers")
     told = run("trim", place / "model", *texts, "--vocab-size", 12, "--out", place / "never", code=1)
     assert "--vocab-size 12: special tokens and single characters alone are" in told and not (place / "never").exists()
     (place / "said.jsonl").write_text("\n".join(json.dumps(dict(said=line)) for line in lines("sw", 50, seed=0)))
     of_field = ("--text", place / "said.jsonl", "--field", "said", "--coverage", 1)
     told = json.loads(run("trim", place / "model", *of_field, "--out", place / "of-field", "--json"))
-    assert told["texts"][0]["tokens_that_stay"] == 1 and told["texts"][0]["tokens_per_word"] == told["texts"][0]["after"]
+    assert told["texts"][0]["tokens_that_stay"] == 1 and told["texts"][0]["after"] > told["texts"][0]["tokens_per_word"]
     (place / "trim.yml").write_text("model: model\ntext: [sw.txt, fi.txt]\ncoverage: 0.9\ncharacters: text\n")
     told = json.loads(
         run("trim", place / "model", "--setup", place / "trim.yml", "--out", place / "trimmed-by-setup", "--json")
@@ -141,6 +151,7 @@ def test_the_most_frequent_ids_are_written_for_speculative_decoding_and_nothing_
         (("--token-map", place / "sw.pt"), "sw.pt exists"),
         (("--token-map", place / "sw3.pt", "--out", place / "sw3"), "leave one of the two out"),
         (("--token-map", place / "sw3.pt", "--characters", "none"), "keeps nothing"),
+        (("--token-map", place / "sw3.pt", "--words", place / "sw.txt"), "keeps nothing"),
         ((), "--out: give a new folder, or of a GGUF file a new one, or --token-map FILE"),
     ):
         assert problem in " ".join(run(*of_text, *wrong, code=1).split())

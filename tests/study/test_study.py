@@ -75,6 +75,31 @@ ways:
     print(*told, sep="\n")
 
 
+@pytest.fixture(scope='module')
+def cell_beea662e(cell_9b84640a):
+    # nbs/08_study/07_study.ipynb, cell "causal = """" (beea662e)
+    global causal, generating, made, topics
+    causal = """
+models: {gpt2: MODEL}
+languages: [sw]
+text: "{data}/{language}.txt"
+seeds: 1
+lines: 20
+windows: {length: 32, stride: 24}
+evaluations: 2
+precision: fp32
+other: {en: "{data}/en.txt"}
+lapt: {steps: 2, batch_size: 2, length: 32, learning_rate: 1e-3, mode: all}
+ways: {start: {vocabulary: keep, lapt: {steps: 0}}, lapt: {vocabulary: keep}}
+choices: {topic: {test: "{data}/topics.tsv", examples: 2}}
+""".replace("MODEL", str(data_path("models", "mini-gpt2")))
+    topics = ["text\tcategory", "Timu ilishinda.\tsports", "Timu.\tsports", "Nyuklia.\tscience", "Bomu.\tscience"]
+    (place / "topics.tsv").write_text("\n".join(topics), encoding="utf-8")
+    generating = StudyRun.open(written(causal), place / "causal")
+    assert not run_study(generating).failed
+    made = generating.frame()
+
+
 @pytest.mark.cell('nbs/08_study/07_study.ipynb', 'cell "cells are recorded, one that fails is noted and the others go on" (e09a221a)')
 def test_cells_are_recorded_one_that_fails_is_noted_and_the_others_go_on(cell_9b84640a):
     assert result.cells == 4 and result.computed == 3 and list(result.failed) == ["model sw all too-large seed 0"]
@@ -136,6 +161,33 @@ def test_what_is_recorded_is_not_computed_again_more_can_come_to_it_and_nothing_
         StudyRun.open(written(), place / "mine")
     StudyRun.open(written(), place / "never", write=False)
     assert not (place / "never").exists() and (place / "mine/thesis.txt").read_text() == "mine"
+
+
+@pytest.mark.cell('nbs/08_study/07_study.ipynb', 'cell "along the training are CPU seconds and bytes read, and other languages, choices and sizes are measured" (c0814a6d)')
+def test_along_the_training_are_cpu_seconds_and_bytes_read_and_other_languages_choices_and_sizes_are_measured(cell_9b84640a, cell_beea662e):
+    gpt2 = Source.from_pretrained(data_path("models", "mini-gpt2"))
+    begun = made[(made.setting == "start") & made.step.isin([0])].set_index("metric").value
+    windows = dict(length=32, stride=24)
+    measured = {"bits per byte": "causal/prepared/sw-held-out.txt", "bits per byte in another language": "en.txt"}
+    for metric, file in measured.items():
+        expected = perplexity(gpt2.load(), gpt2.tokenizer, read_lines(place / file)[:20], **windows).bits_per_byte
+        assert begun[metric] == pytest.approx(expected)
+    trained = made[made.setting == "lapt"]
+    curve = trained[trained.what == "training"].pivot(index="step", columns="metric", values="value")
+    text = (place / "causal/prepared/sw-all/text.txt").read_text(encoding="utf-8")
+    n_tokens = sum(len(gpt2.tokenizer(line)["input_ids"]) + 1 for line in text.splitlines())
+    assert curve.index.tolist() == [0, 1, 2] and curve["bytes read"].is_monotonic_increasing
+    assert curve["bytes read"][2] == pytest.approx(2 * 2 * 32 * len(text.encode()) / n_tokens, rel=0.01)
+    assert curve["CPU seconds trained"][0] == 0 < curve["CPU seconds trained"][1] < curve["CPU seconds trained"][2]
+    others = trained[trained.what == "other text"].set_index("step").value
+    assert others[0] == pytest.approx(begun["bits per byte in another language"]) and others[2] != others[0]
+    values = made[made.setting == "start"].set_index("metric").value
+    words = " ".join(read_lines(place / "causal/prepared/sw-held-out.txt")).split()
+    coded = gpt2.tokenizer(read_lines(place / "causal/prepared/sw-held-out.txt"), add_special_tokens=False)["input_ids"]
+    assert values["tokens per word"] == pytest.approx(sum(map(len, coded)) / len(words))
+    assert values["parameters"] == gpt2.load().num_parameters() and values["CPU seconds to generate 100 words"] > 0
+    assert values["accuracy"] in (0, 0.5, 1)
+    assert "bits per byte in en at the end" in (place / "causal/report.md").read_text(encoding="utf-8")
 
 
 @pytest.mark.cell('nbs/08_study/07_study.ipynb', 'cell "the time left is that of the same ways, or of all, at the pace of now" (e5ba7c51)')

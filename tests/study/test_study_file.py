@@ -83,6 +83,7 @@ def test_the_file_makes_a_grid_in_which_ways_are_limited_and_a_file_begins_as_th
 @pytest.mark.cell('nbs/08_study/05_study_file.ipynb', 'cell "what cannot work is refused in one line with its place" (363e5ad7)')
 def test_what_cannot_work_is_refused_in_one_line_with_its_place(cell_563c3ab9):
     (place / "empty.txt").write_text(" \n")
+    (place / "topics.tsv").write_text("text\tcategory\nNyuklia\tscience\n")
     (place / "latin.txt").write_bytes("schön\n".encode("latin-1"))
     narrow = "tags: 3", "tags: 9"
     for old, new, match in (
@@ -129,6 +130,14 @@ def test_what_cannot_work_is_refused_in_one_line_with_its_place(cell_563c3ab9):
         ("mini-xlmr", "mini-none", "no such model folder"),
         ("models:", "model:", "no key 'model'; did you mean models"),
         ("models:", "ways: 1\nmodels:", "ways is said twice"),
+        ("focus:", "focus: {models: [none]}", "ways.focus.models: no model 'none'; choose from mini"),
+        ("seeds: 2", "seeds: 2\nprecision: half", "precision: 'half'"),
+        ("seeds: 2", "seeds: 2\nwindows: {long: 3}", "windows: no key 'long'; did you mean length"),
+        ("seeds: 2", "seeds: 2\nother: {en: none.txt}", "none.txt: no such"),
+        ("seeds: 2", "seeds: 2\nchoices: {topic: {examples: 3}}", "choices.topic: no test file"),
+        ("seeds: 2", "seeds: 2\nchoices: {topic: {test: topics.tsv, languages: [xx]}}", "no language 'xx'"),
+        ("seeds: 2", "seeds: 2\nchoices: {topic: {test: none.tsv}}", "none.tsv: no such file of choices"),
+        ("seeds: 2", "seeds: 2\nchoices: {topic: {test: topics.tsv}}", "mini is a masked model, and causal ones choose"),
         ("lapt: {steps", "lapt: {steps: [", "study.yml, line .*: "),
     ):
         assert old in usual, old

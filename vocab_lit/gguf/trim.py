@@ -5,12 +5,12 @@
 # %% ../../nbs/11_gguf/06_trim.ipynb #519453e2
 from __future__ import annotations
 
+import copy
 import json
 import logging
 import os
 from collections.abc import Iterable, Sequence
 from functools import cached_property
-from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -36,7 +36,8 @@ from ..text.corpus import Lines
 from ..text.errors import SettingError
 from ..text.files import check_output, check_text
 from ..tokens.settings import TrimSettings
-from ..tokens.trim import Parts, about_trimmed, chosen_tokens, with_progress
+from ..tokens.trim import Parts, Trimming, with_progress
+from ..tokens.trim_cost import told_of
 from ..tokens.vocab import Dialect, no_collection, read_token
 
 if TYPE_CHECKING:
@@ -108,13 +109,33 @@ class GgufParts(Parts):
             return [piece[:2], *piece[2:]]
         return list(piece)
 
-    def needs(self, id: int) -> set[int]:
-        "A token and all others without which no text would give it."
-        return {id, *self.scored.needs(self.pieces[id])} if self.name == "llama" else super().needs(id)
+    def find_needs(self, id: int) -> set[int]:
+        "A token and all others that come up while it is built."
+        return {id, *self.scored.needs(self.pieces[id])} if self.name == "llama" else super().find_needs(id)
 
     def count(self, lines: Iterable[str]) -> np.ndarray:  # (tokens,) int64, by id
         "Count the tokens of a text."
         return self.scored.count(with_progress(lines)) if self.name == "llama" else super().count(lines)
+
+    def rows(self, lines: Sequence[str]) -> list[list[int]]:
+        "The ids of each line."
+        return list(map(self.scored.encode, lines)) if self.name == "llama" else super().rows(lines)
+
+    @property
+    def unknown_id(self) -> int | None:
+        "The token for what the vocabulary does not have."
+        return self.file.get("tokenizer.ggml.unknown_token_id")
+
+    def fields(self, kept: set[int]) -> dict[str, Field]:
+        "The metadata with some of the tokens."
+        ids = np.array(sorted(kept))
+        return with_tokens(self.file, ids, self.written_merges(ids) if self.model["merges"] else None)
+
+    def trimmed(self, kept: set[int]) -> GgufParts:
+        "A tokenizer with some of the tokens, taken apart."
+        file = copy.copy(self.file)
+        file.fields = self.fields(kept)
+        return GgufParts(file)
 
     def written_merges(self, kept: np.ndarray) -> list[str]:
         "The merges between some of the tokens, as the file writes them."
@@ -122,35 +143,10 @@ class GgufParts(Parts):
         return [written[rank] for rank in self.merges_among(kept.tolist())]
 
 # %% ../../nbs/11_gguf/06_trim.ipynb #c4e69e4f
-_SAMPLE = 2000  # lines of each text by which tokenizers are compared
-
-
 def _sizes(file: GgufFile) -> dict[str, float]:
     "How much a file is."
     parameters = sum(tensor.rows * tensor.shape[-1] for tensor in file.tensors.values())
     return {"tokens": len(tokens_of(file)), "parameters": parameters, "file, MB": file.bytes / 1e6}
-
-
-def _tokenized(
-    text: str,
-    counts: np.ndarray,  # (tokens,) in the text
-    kept: np.ndarray,  # ids
-    parts: GgufParts,  # before
-    trimmed: GgufParts,
-) -> dict[str, object]:
-    "How the two tokenizers divide a text."
-    sample = list(islice(Lines(text), _SAMPLE))
-    words = max(1, sum(len(line.split()) for line in sample))
-    before, after = parts.count(sample), trimmed.count(sample)
-    unknown = [p.file.get("tokenizer.ggml.unknown_token_id", -1) for p in (parts, trimmed)]
-    return dict(
-        text=text,
-        tokens_that_stay=round(float(counts[kept].sum() / counts.sum()), 6),
-        tokens_per_word=round(before.sum() / words, 4),
-        after=round(after.sum() / words, 4),
-        unknown=int(before[unknown[0]]) if unknown[0] >= 0 else 0,
-        unknown_after=int(after[unknown[1]]) if unknown[1] >= 0 else 0,
-    )
 
 
 def _lost(parts: GgufParts, kept: np.ndarray) -> dict[str, int]:  # {script: tokens}
@@ -178,15 +174,16 @@ def trim_gguf(
     out : path
         A new file.
     settings : TrimSettings
-        The share of each text's tokens that stay, and which characters.
+        The share of each text's tokens that stay, lists of words, and which characters.
     language : str, default ""
         Code of the language, for the metadata.
 
     Returns
     -------
     dict
-        `sizes` before and after (tokens, parameters, MB), `texts` (what becomes of each) and `lost` (how many tokens
-        of which script are gone).
+        `sizes` before and after (tokens, parameters, MB), `texts` (what becomes of each, and of lines that were not
+        counted), `curve` (how many of these are divided as before, by size) and `lost` (how many tokens of which
+        script are gone).
 
     Raises
     ------
@@ -205,11 +202,10 @@ def trim_gguf(
         file = GgufFile.of(source)
         parts, tables = GgufParts(file), token_tables(file)
         names_of_ids(file)
-        counts = {name: parts.count(Lines(name)) for name in files}
-        chosen, always = chosen_tokens(parts, counts, settings)
-        kept = np.array(sorted(chosen))
-        log.info(about_trimmed(parts, len(kept), always))
-        fields = with_tokens(file, kept, parts.written_merges(kept) if parts.model["merges"] else None)
+        trimming = Trimming(parts, {name: Lines(name) for name in files}, settings)
+        kept = np.array(sorted(trimming.kept))
+        log.info(trimming.about)
+        fields = parts.fields(trimming.kept)
         note = dict(made_by="vocab-lit trim", source=file.path.name, trimmed_from=parts.size, text=files)
         fields["vocab_lit.note"] = text_field(json.dumps(note, ensure_ascii=False))
         if language:
@@ -218,9 +214,7 @@ def trim_gguf(
         write_gguf(out, fields, tensors)
         log.info(f"saved {out}")
         written = GgufFile(out)
-        trimmed = GgufParts(written)
-        texts = [_tokenized(name, counts[name], kept, parts, trimmed) for name in files]
-        return dict(sizes=compared(_sizes(file), _sizes(written)), texts=texts, lost=_lost(parts, kept))
+        return dict(sizes=compared(_sizes(file), _sizes(written)), **told_of(trimming), lost=_lost(parts, kept))
 
 
 def check_new_gguf(out: str | Path) -> None:

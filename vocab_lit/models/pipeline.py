@@ -373,7 +373,7 @@ def transplant_files(
         auxiliary embeddings, and may be missing where files of both are given.
     out : path
         A new or empty folder.
-    settings : TransplantSettings, default those of FOCUS
+    settings : TransplantSettings, default those of `blend`
         The target tokenizer, the vectors and the method of initialisation.
     language : str, default ""
         Code of the target language, for the model card.
@@ -432,6 +432,20 @@ def trim_recipe() -> Recipe:
     return Recipe("trim", (Copy(fuzzy=False), Gaussian()), "Abdaoui et al. (2020)", about)
 
 
+def _trimmed(
+    tokenizer: PreTrainedTokenizerBase,
+    files: Sequence[str],
+    settings: TrimSettings,
+) -> tuple[Built, dict[str, list[dict]]]:
+    "The tokenizer with the tokens that texts need, and what is told of the texts; nothing else is left in memory."
+    from vocab_lit.tokens.trim import Parts, Trimming
+    from vocab_lit.tokens.trim_cost import told_of
+
+    trimming = Trimming(Parts(tokenizer), {file: Lines(file) for file in files}, settings)
+    log.info(trimming.about)
+    return trimming.built, told_of(trimming)
+
+
 @no_collection()
 def trim_files(
     source: Source | str | Path,
@@ -452,15 +466,16 @@ def trim_files(
     out : path
         A new or empty folder.
     settings : TrimSettings
-        The share of each text's tokens that stay, and which characters.
+        The share of each text's tokens that stay, lists of words, and which characters.
     language : str, default ""
         Code of the language, for the model card.
 
     Returns
     -------
     dict
-        `sizes` before and after (tokens, parameters, MB), `texts` (what becomes of each) and `lost` (how many tokens
-        of which script are gone).
+        `sizes` before and after (tokens, parameters, MB), `texts` (what becomes of each, and of lines that were not
+        counted), `curve` (how many of these are divided as before, by size) and `lost` (how many tokens of which
+        script are gone).
 
     Raises
     ------
@@ -492,8 +507,7 @@ def trim_files(
     from vocab_lit.models.compatibility import check_source, check_target
     from vocab_lit.models.served import is_decoder
     from vocab_lit.models.transplant import check_tokenizers, replace_vocabulary
-    from vocab_lit.models.trim_report import compared, lost, sizes, tokenized
-    from vocab_lit.tokens.trim import trim
+    from vocab_lit.models.trim_report import compared, lost, sizes
     from vocab_lit.tokens.vocab import Vocab
 
     log.info(f"loading {source.path}")
@@ -501,21 +515,21 @@ def trim_files(
     check_source(model, source.vocab)
     check_target(model, source.vocab, source.vocab)  # whether the class can have any other
     before = sizes(model, len(source.vocab))
-    built = trim(source.tokenizer, {file: Lines(file) for file in files}, settings)
-    log.info(built.about)
+    built, texts = _trimmed(source.tokenizer, files, settings)
     multiple = ROWS_OF_DECODERS if is_decoder(model) else 1
     target = Vocab.from_tokenizer(built.tokenizer)
     check_tokenizers(model, source.vocab, target)
     result = replace_vocabulary(model, source.vocab, target, trim_recipe(), pad_to_multiple_of=multiple)
     told = {
         "sizes": compared(before, sizes(model, len(built.tokenizer))),
-        "texts": [tokenized(source.tokenizer, built, file) for file in files],
+        **texts,
         "lost": lost(source.vocab, built),
     }
     for note in result.notes:
         log.warning(f"note: {note}")
     note = dict(model=source.name, text=files, language=language, tokenizer="trimmed to the text")
     chosen = {name: value for name, value in asdict(settings).items() if value != getattr(TrimSettings(), name)}
-    result.save_pretrained(out, **note, trimmed_from=len(source.vocab), settings=chosen)
+    note |= dict(trimmed_from=len(source.vocab), settings=chosen, unseen=dict(texts))
+    result.save_pretrained(out, **note)
     log.info(f"saved in {out}")
     return told

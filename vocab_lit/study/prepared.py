@@ -16,13 +16,16 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
+import torch
+
 from ..models.factor_files import factorize_files
 from ..models.pipeline import transplant_files, trim_files
-from ..models.source import Source
+from ..models.source import Source, is_masked
 from .results import made_once
 from .study_file import GridCell, Study, tag_file
-from .study_report import BEST, BITS, HELD_OUT, UNKNOWN
+from .study_report import BEST, BITS, HELD_OUT, OTHER, READ, TRAINED_FOR, UNKNOWN
 from .ways import Way
+from ..tasks.choices import choice_accuracy, read_choices
 from ..tasks.evaluate import evaluate_files, silenced
 from ..tasks.settings import EvaluateSettings
 from ..text.corpus import Lines, hold_out, read_lines, sample_lines
@@ -38,7 +41,7 @@ from ..vectors.settings import VectorTraining, fasttext_or_ppmi
 from ..vectors.vector_files import train_vectors_files
 
 if TYPE_CHECKING:
-    from transformers import PreTrainedTokenizerBase
+    from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 # %% auto #0
 __all__ = ['Prepared', 'unknown_share', 'measure_cell']
@@ -235,22 +238,27 @@ def unknown_share(
     return unknown / total
 
 
-def _watcher(tokenizer, lines):
-    "A callback that measures bits per byte at every evaluation, and how many parameters learn at most."
+def _watcher(measure: Callable[[PreTrainedModel], float]):
+    "A callback that measures bits per byte at every evaluation, CPU seconds up to it, and how many parameters learn."
     from transformers import TrainerCallback
 
     class Watcher(TrainerCallback):
         def __init__(self):
-            self.bits, self.learning, self.tied = {}, 0, 0
+            self.bits, self.seconds, self.learning, self.spent, self.began = {}, {}, 0, 0.0, 0.0
+
+        def on_step_begin(self, args, state, control, **_):
+            self.began = time.process_time()
 
         def on_step_end(self, args, state, control, model=None, **_):
             assert model is not None  # the Trainer gives it
+            self.spent += time.process_time() - self.began
             learning = sum(p.numel() for p in model.parameters() if p.requires_grad)
             self.learning = max(self.learning, learning)
 
         def on_evaluate(self, args, state, control, model=None, **_):
             assert model is not None
-            self.bits[state.global_step] = perplexity(model, tokenizer, lines).bits_per_byte
+            self.bits[state.global_step] = measure(model)
+            self.seconds[state.global_step] = self.spent
 
     return Watcher()
 
@@ -259,10 +267,27 @@ def _row(metric: str, value: float, **more) -> dict:
     return dict(scale="field", metric=metric, value=value, **more)
 
 
-def _without_training(start: Path, lines: list[str]) -> list[dict]:
+def _bits(study: Study, tokenizer: PreTrainedTokenizerBase, lines: list[str]) -> Callable[[PreTrainedModel], float]:
+    "What measures a model's bits per byte on lines."
+    return lambda model: perplexity(model, tokenizer, lines, **study.windows).bits_per_byte
+
+
+def _without_training(study: Study, start: Path, lines: list[str]) -> list[dict]:
     source = Source.from_pretrained(start)
-    bits = perplexity(source.load(), source.tokenizer, lines).bits_per_byte
+    bits = _bits(study, source.tokenizer, lines)(source.load())
     return [_row(BITS, bits, what=HELD_OUT, step=0), _row(BEST, bits, what=HELD_OUT)]
+
+
+def _seen(way: Way, tokenizer: PreTrainedTokenizerBase, text: Path, watcher) -> list[dict]:
+    "CPU seconds of training and bytes of text up to each evaluation."
+    config, lines = way.lapt.config(), read_lines(text)
+    n_bytes = sum(len(line.encode()) + 1 for line in lines)
+    n_tokens = sum(len(ids) + 1 for ids in tokenizer(lines, add_special_tokens=False, verbose=False)["input_ids"])
+    each = config.batch_size * config.length * n_bytes / n_tokens
+    rows = [_row(TRAINED_FOR, seconds, what="training", step=step) for step, seconds in watcher.seconds.items()]
+    if config.mode == "distil":  # which reads snippets
+        return rows
+    return rows + [_row(READ, step * each, what="training", step=step) for step in watcher.seconds]
 
 
 def _trained(prepared: Prepared, way: Way, start: Path, out: Path, seed: int, lines: list[str]) -> list[dict]:
@@ -274,14 +299,68 @@ def _trained(prepared: Prepared, way: Way, start: Path, out: Path, seed: int, li
         vocabulary = str(start) if way.vocabulary == "new" else ""
         language, model = way.language_adapter(prepared.cell.language, vocabulary), prepared.source
     teacher = prepared.source if way.lapt.config().mode == "distil" else ""
-    run = RunSettings(held_out=(str(prepared.held_out),), seed=seed, teacher=teacher)
-    watcher = _watcher(Source.from_pretrained(start).tokenizer, lines)
+    precision = prepared.study.precision or "auto"
+    run = RunSettings(held_out=(str(prepared.held_out),), seed=seed, teacher=teacher, precision=precision)
+    tokenizer = Source.from_pretrained(start).tokenizer
+    watcher = _watcher(_bits(prepared.study, tokenizer, lines))
     with silenced():
         losses = lapt_files(model, [str(prepared.text)], out, settings, run, language, callbacks=[watcher])
     best = int(losses.step[losses.loss.idxmin()])
     curve = [_row(BITS, bits, what=HELD_OUT, step=step) for step, bits in watcher.bits.items()]
     end = _row(BEST, watcher.bits[best], what=HELD_OUT)
-    return [*curve, end, _row("trainable parameters", watcher.learning, what="cost")]
+    learning = _row("trainable parameters", watcher.learning, what="cost")
+    return [*curve, end, learning, *_seen(way, tokenizer, prepared.text, watcher)]
+
+
+def _other_rows(study: Study, source: Source, step: int) -> list[dict]:
+    "Bits per byte of a model in other languages."
+    if not study.other:
+        return []
+    model, rows = source.load(), []
+    for code, name in study.other.items():
+        lines = read_lines(study.file(name))[: study.lines]
+        bits = _bits(study, source.tokenizer, lines)(model)
+        rows.append(_row(OTHER, bits, what="other text", source=code, step=step))
+    return rows
+
+
+def _choice_rows(study: Study, cell: GridCell, source: Source) -> list[dict]:
+    "How often a model chooses right by likelihood."
+    rows = []
+    for name, file in study.choices_of(cell).items():
+        choices = read_choices(study.file(file), cell.language)
+        wanted = study.choices[name].examples or len(choices)
+        chosen = choices[:: max(1, len(choices) // wanted)][:wanted]  # a file may be sorted by answers
+        accuracy = choice_accuracy(source.load(), source.tokenizer, chosen)
+        rows.append(_row("accuracy", accuracy, what="task", task=name, source=cell.language))
+    return rows
+
+
+_GENERATED = 24  # tokens
+
+
+def _text_rows(source: Source, lines: list[str]) -> list[dict]:
+    "How long text is in tokens, how large a model is, and what a causal one takes for 100 words."
+    coded = source.tokenizer(lines, add_special_tokens=False, verbose=False)["input_ids"]
+    n_tokens, n_words = sum(map(len, coded)), sum(len(line.split()) for line in lines)
+    n_bytes, model = sum(len(line.encode()) for line in lines), source.load()
+    rows = [_row("tokens per word", n_tokens / n_words, what="vocabulary")]
+    rows += [_row("bytes per token", n_bytes / n_tokens, what="vocabulary")]
+    rows += [_row("parameters", model.num_parameters(), what="cost")]
+    if not is_masked(model):
+        seconds = 100 * n_tokens / n_words * _seconds_per_token(model, coded[0])
+        rows.append(_row("CPU seconds to generate 100 words", seconds, what="cost"))
+    return rows
+
+
+def _seconds_per_token(model: PreTrainedModel, ids: list[int]) -> float:
+    "CPU seconds that a causal model takes for a token, the shorter of two times."
+    inputs, times = torch.tensor([ids[:8]]), []
+    for _ in range(2):
+        began = time.process_time()
+        model.generate(inputs, min_new_tokens=_GENERATED, max_new_tokens=_GENERATED, do_sample=False)  # pyright: ignore
+        times.append((time.process_time() - began) / _GENERATED)
+    return min(times)
 
 
 _NO_SCORES = ("task", "metric", "seed", "dev", "test", "best_epoch", "epochs", "seconds")
@@ -360,14 +439,21 @@ def measure_cell(
         rows += [_row("tokens", len(tokenizer), what="vocabulary")]
         rows += [_row(UNKNOWN, unknown_share(tokenizer, lines), what="vocabulary")]
         rows += clock.row("of the vocabulary")
+        rows += _other_rows(study, Source.from_pretrained(start), 0)
+        rows += _text_rows(Source.from_pretrained(start), lines)
+        rows += clock.row("of measures at the start")
         if way.lapt.trains:
             model = work / "model"
             rows += _trained(prepared, way, start, model, cell.seed, lines)
         else:
-            rows += _without_training(start, lines)
+            rows += _without_training(study, start, lines)
         rows += clock.row("of training")
+        if way.lapt.trains and way.adapter is None:
+            rows += _other_rows(study, Source.from_pretrained(model), way.lapt.config().steps)
+        if way.adapter is None:
+            rows += _choice_rows(study, cell, Source.from_pretrained(model))
         for task in study.tasks_of(cell):
             rows += _scores(prepared, way, model, task, cell.seed, work)
-        if study.tasks_of(cell):
+        if study.tasks_of(cell) or study.choices_of(cell):
             rows += clock.row("of tasks")
     return rows + peak.rows

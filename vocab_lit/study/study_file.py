@@ -26,17 +26,18 @@ from ..text.files import check_file_name, check_text, write_text
 from ..text.reader import TextSource, raw_lines
 from ..text.settings import SettingError, options
 from ..text.yaml_file import check_key, listed, mapping, number, read_yaml, whole, wrong
-from ..training.settings import LaptSettings
+from ..training.settings import LaptSettings, RunOptions
 
 # %% auto #0
-__all__ = ['EXAMPLE', 'GridCell', 'TaskOfStudy', 'Study', 'read_study', 'file_digest', 'study_digests', 'cell_fingerprint',
-           'tag_file', 'check_study']
+__all__ = ['EXAMPLE', 'GridCell', 'TaskOfStudy', 'ChoicesOfStudy', 'Study', 'read_study', 'file_digest', 'study_digests',
+           'cell_fingerprint', 'tag_file', 'check_study']
 
 # %% ../../nbs/08_study/05_study_file.ipynb #9cccdb06
 _FILES = ("text", "held_out", "dictionary")  # of a language
 _KEYS = (
     *("name", "data", "models", "languages", "text", "held_out", "dictionary", "source", "amounts", "seeds"),
-    *("vocab_size", "extend", "lapt", "ways", "tasks", "baseline", "lines", "evaluations"),
+    *("vocab_size", "extend", "lapt", "precision", "ways", "tasks", "choices", "other", "baseline", "lines"),
+    *("windows", "evaluations"),
 )
 
 
@@ -76,6 +77,16 @@ class TaskOfStudy:
 
 
 @dataclass(frozen=True)
+class ChoicesOfStudy:
+    "Choices that a causal model makes by likelihood, without training."
+
+    name: str
+    test: str  # the file; {language} may stand in it
+    languages: tuple[str, ...]  # in which they are made; empty: all
+    examples: int  # how many of the file, evenly spread; 0: all
+
+
+@dataclass(frozen=True)
 class Study:
     "A grid of cells, and what they are made of."
 
@@ -92,6 +103,10 @@ class Study:
     baseline: str  # the way that others are compared with
     lines: int  # held-out lines on which all is measured
     evaluations: int  # along the training
+    windows: Mapping[str, int]  # length and stride of the windows in which bits per byte are measured, where given
+    other: Mapping[str, str]  # held-out text in other languages, on which forgetting is measured
+    choices: Mapping[str, ChoicesOfStudy]
+    precision: str  # in which training multiplies, as `RunOptions` takes it
 
     def file(self, name: str) -> str:
         "The path that a name of the file stands for."
@@ -126,6 +141,7 @@ class Study:
         return [
             GridCell(model, language, amount, way.name, seed)
             for model, language, amount, way in product(self.models, self.languages, self.amounts, self.ways.values())
+            if model in way.only.get("models", self.models)
             if language in way.only.get("languages", self.languages) and amount in way.only.get("amounts", self.amounts)
             for seed in way.only.get("seeds", self.seeds)
         ]
@@ -149,6 +165,14 @@ class Study:
             and (way.zero_shot or not task.zero_shot)
         ]
 
+    def choices_of(self, cell: GridCell) -> dict[str, str]:  # file by name, as the study file names it
+        "The choices that a cell's model makes."
+        return {
+            name: asked.test.replace("{language}", cell.language)
+            for name, asked in self.choices.items()
+            if not asked.languages or cell.language in asked.languages
+        }
+
     def task_settings(self, task: TaskOfStudy, way: Way, language: str, seed: int = 0) -> EvaluateSettings:
         "The settings of an evaluation."
         files = {split: self.file(name.replace("{language}", language)) for split, name in task.files.items()}
@@ -158,13 +182,17 @@ class Study:
         "The files that a cell is made of, as the study file names them, with the language filled in."
         names = [*self.languages[cell.language].values(), self.source.get("text", "")]
         names += [file.replace("{language}", cell.language) for t in self.tasks_of(cell) for file in t.files.values()]
+        names += [*self.other.values(), *self.choices_of(cell).values()]
         return sorted(set(filter(None, names)))
 
     @property
     def measures(self) -> dict:
         "The tasks and the sizes that are the same for every cell."
         tasks = {name: task.facts for name, task in self.tasks.items()}
-        return dict(tasks=tasks, source=dict(self.source), lines=self.lines, evaluations=self.evaluations)
+        usual = dict(tasks=tasks, source=dict(self.source), lines=self.lines, evaluations=self.evaluations)
+        choices = {name: asdict(asked) for name, asked in self.choices.items()}
+        more = dict(windows=self.windows, other=self.other, choices=choices, precision=self.precision)
+        return usual | {name: value for name, value in more.items() if value}
 
 # %% ../../nbs/08_study/05_study_file.ipynb #6b4e0fed
 def _load(path: Path) -> dict:
@@ -228,6 +256,29 @@ def _read_task(name: str, given, at: str, languages) -> TaskOfStudy:
     return TaskOfStudy(name, task, files, rest, chosen, whole(given.get("tags", 0), f"{at}.tags"))
 
 
+def _read_choices(name: str, given, at: str, languages) -> ChoicesOfStudy:
+    given = mapping(given, at)
+    for key in given:
+        check_key(key, ("test", "languages", "examples"), at)
+    if not given.get("test"):
+        raise wrong(at, "no test file; give one")
+    chosen = each_once(listed(given.get("languages", [])), f"{at}.languages")
+    for code in chosen:
+        check_key(code, languages, f"{at}.languages", "language")
+    return ChoicesOfStudy(name, str(given["test"]), chosen, whole(given.get("examples", 0), f"{at}.examples"))
+
+
+def _read_windows(given, at: str) -> dict[str, int]:
+    given = mapping(given, at)
+    for key in given:
+        check_key(key, ("length", "stride"), at)
+    return {key: whole(value, f"{at}.{key}", 1) for key, value in given.items()}
+
+
+def _read_other(given, at: str) -> dict[str, str]:
+    return {check_file_name(str(code), at): str(name) for code, name in mapping(given, at).items()}
+
+
 def _with_fine_tuning(way: Way, tasks: Mapping[str, TaskOfStudy], at: str) -> Way:
     "A way whose settings of tasks are settings of all of them."
     given = dict(way.fine_tuning)
@@ -237,7 +288,8 @@ def _with_fine_tuning(way: Way, tasks: Mapping[str, TaskOfStudy], at: str) -> Wa
 
 
 def _check_only(way: Way, study: Study, at: str) -> None:
-    for what, known in (("languages", study.languages), ("amounts", study.amounts), ("tasks", study.tasks)):
+    parts = dict(models=study.models, languages=study.languages, amounts=study.amounts, tasks=study.tasks)
+    for what, known in parts.items():
         for name in way.only.get(what, ()):
             check_key(name, known, f"{at}.{what}", what.removesuffix("s"))
 
@@ -270,6 +322,9 @@ def read_study(
         check_file_name(source["language"], f"{at}: source.language")
     baseline = str(file.get("baseline", next(iter(ways))))
     check_key(baseline, ways, f"{at}: baseline", "way")
+    given = mapping(file.get("choices") or {}, f"{at}: choices")
+    precision = str(file.get("precision", ""))
+    read_settings(RunOptions, {"precision": precision or "auto"}, at)
     study = Study(
         path.absolute(),
         str(file.get("name", path.stem)),
@@ -284,6 +339,10 @@ def read_study(
         baseline,
         whole(file.get("lines", 300), f"{at}: lines", 1),
         whole(file.get("evaluations", 5), f"{at}: evaluations", 1),
+        _read_windows(file.get("windows") or {}, f"{at}: windows"),
+        _read_other(file.get("other") or {}, f"{at}: other"),
+        {name: _read_choices(name, asked, f"{at}: choices.{name}", languages) for name, asked in given.items()},
+        precision,
     )
     for way in ways.values():
         _check_only(way, study, f"{at}: ways.{way.name}")
@@ -422,6 +481,19 @@ def _check_tasks(study: Study) -> None:
                         read_examples(task.task, tag_file(path, task.tags, Path(folder)))
 
 
+def _check_choices(study: Study) -> None:
+    from vocab_lit.models.source import Source, is_masked
+    from vocab_lit.tasks.choices import read_choices
+
+    asked = {(cell.language, name) for cell in study.cells for name in study.choices_of(cell).values()}
+    for language, name in sorted(asked):
+        read_choices(study.file(name), language)
+    for name in study.models if study.choices else ():
+        if is_masked(Source.from_pretrained(study.model(name)).open_weights()):
+            problem = f"{name} is a masked model, and causal ones choose by likelihood; leave choices out"
+            raise wrong(f"{study.path}: choices", problem)
+
+
 def check_study(study: Study) -> None:
     "`ValueError` or an `OSError` where a file is missing or is not what it should be."
     for name in study.models:
@@ -434,6 +506,9 @@ def check_study(study: Study) -> None:
         _check_way_of(study, study.ways[way], language)
     for way, model in dict.fromkeys((cell.way, cell.model) for cell in study.cells):
         _check_training(study, study.ways[way], model)
+    for code, name in study.other.items():
+        check_text([study.file(name)], f"other.{code}")
+    _check_choices(study)
     _check_tasks(study)
 
 # %% ../../nbs/08_study/05_study_file.ipynb #a175aede
@@ -458,14 +533,17 @@ seeds: 3   # how many, or a list
 vocab_size: 20000   # of new vocabularies
 extend: 10000   # tokens that are added, at most
 lines: 300   # held-out lines on which bits per byte are measured
+# windows: {length: 256, stride: 192}   # in which they are measured; otherwise those of `vocab-lit evaluate --task ppl`
 evaluations: 5   # along the training
+# other: {en: "{data}/en.held-out.txt"}   # measured before and after training: what is forgotten
 baseline: lapt   # the way that the others are compared with
 
 lapt: {steps: 1000, batch_size: 16, length: 128, mode: all, learning_rate: 5e-5}   # as `vocab-lit lapt` has them
+# precision: bf16   # in which training multiplies
 
 # A way: vocabulary (new where nothing is said, keep, trim, extended or continued), method (of that name where nothing
 # is said; `vocab-lit methods` lists them) and its options, lapt (what differs), adapter (mad-x, mad-x-2 or a shape),
-# fine_tuning (settings of the tasks that differ). languages, amounts, seeds and tasks limit a way to some.
+# fine_tuning (settings of the tasks that differ). models, languages, amounts, seeds and tasks limit a way to some.
 ways:
   lapt: {vocabulary: keep}
   random-mapping: {}
@@ -484,4 +562,7 @@ tasks:
   # pos: {train: "{data}/{language}-train.conllu", test: "{data}/{language}-test.conllu", epochs: 10}
   # ner: {train: "{data}/{language}-train.tsv", test: "{data}/{language}-test.tsv", languages: [cy], tags: 2}
   # pos-en: {task: pos, train: "{data}/en-train.conllu", test: "{data}/{language}-test.conllu"}
+
+# Choices that causal models make by likelihood, without training: files of XCOPA, or a table of text and category.
+# choices: {xcopa: {test: "{data}/xcopa.{language}.jsonl", languages: [sw], examples: 100}}
 """

@@ -27,7 +27,7 @@ __all__ = ['ADAPTERS', 'AUXILIARY', 'ALL', 'Way', 'each_once', 'read_settings', 
 _T = TypeVar("_T", bound=Settings)
 ADAPTERS: dict[str, dict[str, Any]] = {"mad-x": {}, "mad-x-2": {"last_layer": False}}
 AUXILIARY = "auxiliary"  # vectors of a smaller model, which is trained on the text
-_ONLY = ("languages", "amounts", "seeds", "tasks")  # what a way can be limited to
+_ONLY = ("models", "languages", "amounts", "seeds", "tasks")  # what a way can be limited to
 _OWN = ("vocabulary", "lapt", "adapter", "fine_tuning", "zero_shot", *_ONLY)
 _LEFT_OUT = {"tokenizer", "expansion", "tokens", "sample", "alpha", "source_text", "dictionary", "seed", "factors"}
 _OPTIONS = {
@@ -49,7 +49,7 @@ class Way:
     adapter: Mapping[str, Any] | None  # the shape of a language adapter; None: the model itself learns
     fine_tuning: Mapping[str, object]  # settings of the tasks that differ from the study's
     zero_shot: bool  # whether it is scored on tasks that are learnt in the source language
-    only: Mapping[str, tuple]  # languages, amounts, seeds and tasks that it is limited to
+    only: Mapping[str, tuple]  # models, languages, amounts, seeds and tasks that it is limited to
 
     @property
     def method(self) -> str:
@@ -174,8 +174,9 @@ def _adapter(value, at: str) -> dict | None:
 
 
 def _read_only(given: dict, at: str) -> dict[str, tuple]:
-    "The languages, amounts, seeds and tasks that a way is limited to."
-    only = {key: each_once(listed(given[key]), f"{at}.{key}") for key in ("languages", "tasks") if key in given}
+    "The models, languages, amounts, seeds and tasks that a way is limited to."
+    named = [key for key in ("models", "languages", "tasks") if key in given]
+    only = {key: each_once(listed(given[key]), f"{at}.{key}") for key in named}
     if "amounts" in given:
         only["amounts"] = tuple(read_amounts(given["amounts"], f"{at}.amounts"))
     if "seeds" in given:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 # %% auto #0
 __all__ = ['data_path', 'write_json', 'iter_lines', 'read_lines', 'sampling_weights', 'Lines', 'capped', 'mix', 'split_lines',
-           'hold_out', 'Amount', 'size_of', 'sample_lines', 'sample_languages', 'reread', 'KeptLines']
+           'is_held_out', 'hold_out', 'Amount', 'size_of', 'sample_lines', 'sample_languages', 'reread', 'KeptLines']
 
 # %% ../../nbs/01_text/01_corpus.ipynb #8fe116c8
 def data_path(
@@ -226,11 +226,11 @@ def split_lines(
     "Divide texts into training and held-out lines by a hash of each line."
     train, test = [], []
     for line in lines:
-        (test if _is_held_out(line, held_out, seed) else train).append(line)
+        (test if is_held_out(line, held_out, seed) else train).append(line)
     return train, test
 
 
-def _is_held_out(line: str, share: float, seed: int) -> bool:
+def is_held_out(line: str, share: float, seed: int) -> bool:
     "Whether a line is held out, by its hash."
     return int.from_bytes(hashlib.blake2b(f"{seed}\0{line}".encode(), digest_size=8).digest(), "big") < share * 2**64
 
@@ -252,7 +252,7 @@ def hold_out(
     seed: int = 0,  # another seed, another choice
 ) -> tuple[Iterable[str], list[str]]:  # (the other lines, held-out lines)
     "Set some lines aside."
-    test = dict.fromkeys(islice((line for line in lines if _is_held_out(line, held_out, seed)), most))
+    test = dict.fromkeys(islice((line for line in lines if is_held_out(line, held_out, seed)), most))
     return _Without(lines, set(test)), list(test)
 
 # %% ../../nbs/01_text/01_corpus.ipynb #6a3f0302

@@ -16,6 +16,7 @@ EXTRAS = {
     "tasks": "POS tagging, NER and dependency parsing",
     "fasttext": "fastText's own training and its .bin files",
     "text": "Parquet and Zstandard files, data sets by their names, and near copies of lines",
+    "words": "the most frequent words of 42 languages, for trimming",
     "chapters": "tables and figures of the book's chapters, and data sets from the Hub",
     "lora": "LoRA in continued pretraining",
     "gguf": "GGUF files, as llama.cpp runs them",

@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -38,7 +37,7 @@ def most_frequent(
     if n and n <= len(ends):
         problem = f" {n:,}: the special tokens that a model writes are {len(ends):,} of them; ask for more"
         raise SettingError("vocab_size", problem)
-    ids = wanted_tokens(ordinary_counts(parts, counts), replace(settings, coverage=1) if n else settings)
+    ids = wanted_tokens(ordinary_counts(parts, counts), 1.0 if n else settings.coverage)
     return [*ends, *(id for id in ids if id not in ends)][: n or None]
 
 # %% ../../nbs/02_tokens/18_token_map.ipynb #effb55a3

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import math
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import chain, groupby, islice, repeat
 from typing import TYPE_CHECKING, Any
@@ -17,7 +17,9 @@ import numpy as np
 from tqdm.auto import tqdm
 
 from ..text.collection import no_collection
+from ..text.corpus import is_held_out
 from ..text.errors import SettingError
+from ..text.word_lists import WordList, read_words, word_lines, word_lists
 from vocab_lit.tokens.pipeline import (
     Built,
     needed_tokens,
@@ -44,8 +46,8 @@ if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
 
 # %% auto #0
-__all__ = ['Parts', 'kept_in_any_case', 'with_progress', 'count_tokens', 'covering', 'wanted_tokens', 'keep_tokens',
-           'ordinary_counts', 'chosen_tokens', 'about_trimmed', 'trim']
+__all__ = ['UNSEEN', 'MOST_UNSEEN', 'Parts', 'kept_in_any_case', 'with_progress', 'count_tokens', 'TextCounts', 'covering',
+           'wanted_tokens', 'keep_tokens', 'ordinary_counts', 'Trimming', 'trim']
 
 # %% ../../nbs/02_tokens/08_trim.ipynb #0fd0e424
 class Parts:
@@ -134,6 +136,17 @@ class Parts:
 
     def needs(self, id: int) -> set[int]:
         "A token and all others without which no text would give it."
+        if id not in self._needed:
+            self._needed[id] = self.find_needs(id)
+        return self._needed[id]
+
+    @cached_property
+    def _needed(self) -> dict[int, set[int]]:
+        "What `needs` has told, which is asked for more than once."
+        return {}
+
+    def find_needs(self, id: int) -> set[int]:
+        "A token and all others that come up while it is built."
         if self.dialect.model != "BPE" or id not in self.pieces:
             return {id}
         return {self.ids[piece] for piece in self.built_from(self.pieces[id]) if piece in self.ids}
@@ -150,7 +163,12 @@ class Parts:
         added = {a["id"] for a in self.pipeline["added_tokens"]}
         return added | {self.ids[piece] for piece in model} | set(self.last.values())
 
-    @property
+    @cached_property
+    def characters(self) -> set[int]:
+        "What no piece of the vocabulary could be spelled without."
+        return _character_ids(self, set(self.ids))
+
+    @cached_property
     def template(self) -> set[int]:
         "The tokens that the words of a chat template are divided into, and those that they are built from."
         ids = ids_of_lines(self.tokenizer, template_lines(self.tokenizer))
@@ -159,6 +177,20 @@ class Parts:
     def count(self, lines: Iterable[str]) -> np.ndarray:  # (tokens,) int64, by id
         "Count the tokens of a text."
         return count_tokens(self.tokenizer, lines, size=self.size)
+
+    def rows(self, lines: Sequence[str]) -> list[list[int]]:
+        "The ids of each line."
+        return ids_of_lines(self.tokenizer, lines)
+
+    @property
+    def unknown_id(self) -> int | None:
+        "The token for what the vocabulary does not have."
+        unknown: Any = self.tokenizer.unk_token_id  # transformers declares lists besides
+        return unknown
+
+    def trimmed(self, kept: set[int]) -> Parts:
+        "A tokenizer with some of the tokens, taken apart."
+        return Parts(with_pipeline(self.tokenizer, keep_tokens(self, kept)[0]))
 
     @property
     def bytes(self) -> set[int]:
@@ -198,7 +230,7 @@ def kept_in_any_case(
     if characters == "none":
         return kept
     if characters == "all":
-        return kept | _character_ids(parts, set(parts.ids))
+        return kept | parts.characters
     return kept | _character_ids(
         parts, {parts.pieces[id] for id in np.flatnonzero(counts).tolist() if id in parts.pieces}
     )
@@ -265,6 +297,40 @@ def count_tokens(
     return counts
 
 
+UNSEEN = 0.1  # share of the different lines of a text that stand apart
+MOST_UNSEEN = 2000  # of them; the others count with the rest
+_FEWEST_SEEN = 20  # other lines; of a shorter text no line stands apart
+
+
+class TextCounts:
+    "How often a text has each token; a tenth of its lines, chosen by their hash, count apart."
+
+    def __init__(self, parts: Parts, lines: Iterable[str]):
+        self.unseen: Counter[str] = Counter()  # lines that stand apart, and how often the text has them
+        self._others = 0  # lines
+        self.seen = parts.count(self._read(lines))  # (tokens,) in all other lines
+        self.rows = parts.rows(list(self.unseen))  # the ids of each line that stands apart
+        if self._others < _FEWEST_SEEN:
+            self.seen, self.unseen, self.rows = self.all, Counter(), []
+
+    def _read(self, lines: Iterable[str]) -> Iterator[str]:
+        "The lines that do not stand apart."
+        for line in lines:
+            has_room = len(self.unseen) < MOST_UNSEEN or line in self.unseen
+            if has_room and is_held_out(line, UNSEEN, seed=0):
+                self.unseen[line] += 1
+            else:
+                self._others += 1
+                yield line
+
+    @cached_property
+    def all(self) -> np.ndarray:  # (tokens,) int64
+        "How often the whole text has each token."
+        weights = np.repeat([*self.unseen.values()], [len(row) for row in self.rows])
+        ids = np.fromiter(chain(*self.rows), np.int64)
+        return self.seen + np.bincount(ids, weights, len(self.seen)).astype(np.int64)
+
+
 def covering(
     counts: np.ndarray,  # (tokens,)
     coverage: float,  # share of all that are counted
@@ -276,9 +342,14 @@ def covering(
     return order[: np.searchsorted(reached, enough) + 1]
 
 
-def wanted_tokens(counts: Mapping[str, np.ndarray], settings: TrimSettings) -> list[int]:
+def wanted_tokens(
+    counts: Mapping[str, np.ndarray],  # {text: (tokens,) of each}
+    coverage: float,  # share of each
+    whole: Collection[str] = (),  # lists of words, all of whose tokens are wanted
+) -> list[int]:
     "The ids that cover every text, those first that are most frequent in the mean."
-    needed = set().union(*(covering(c, settings.coverage).tolist() for c in counts.values()))
+    shares = {name: 1.0 if name in whole else coverage for name in counts}
+    needed = set().union(*(covering(c, shares[name]).tolist() for name, c in counts.items()))
     mean = np.add.reduce([c / c.sum() for c in counts.values()])
     return sorted(needed, key=lambda id: (-mean[id], id))
 
@@ -327,28 +398,58 @@ def _check_room(parts: Parts, always: int, settings: TrimSettings) -> None:
         raise SettingError("vocab_size", f" {settings.vocab_size:,}: {problem}")
 
 
-def chosen_tokens(
-    parts: Parts,
-    counts: Mapping[str, np.ndarray],  # {text: (tokens,) of each}
-    settings: TrimSettings,
-) -> tuple[set[int], int]:  # the ids that stay, and how many of them do so whatever the texts need
-    "What trimming keeps of a vocabulary; errors as for `trim`."
-    in_text = ordinary_counts(parts, counts)
-    kept = kept_in_any_case(parts, settings.characters, np.add.reduce([*in_text.values()]))
-    always = len(kept)
-    _check_room(parts, always, settings)
-    most = settings.vocab_size or parts.size
-    for id in wanted_tokens(in_text, settings):
-        needed = parts.needs(id) - kept
-        if len(kept) + len(needed) <= most:
-            kept |= needed
-    return kept, always
+class Trimming:
+    "What trimming keeps of a vocabulary, from counts that are made once; errors as for `trim`."
 
+    def __init__(
+        self,
+        parts: Parts,
+        texts: Mapping[str, Iterable[str]],  # lines by the name of the text
+        settings: TrimSettings,
+    ):
+        self.parts, self.settings = parts, settings
+        self.texts = {name: TextCounts(parts, lines) for name, lines in texts.items()}
+        self.words = {f"{words.name} (words)": self._count_words(words) for words in word_lists(settings.words)}
+        always, wanted = self.order({name: text.all for name, text in self.texts.items()})
+        _check_room(parts, len(always), settings)
+        self.always, self.kept = len(always), self.chosen(always, wanted)
 
-def about_trimmed(parts: Parts, kept: int, always: int) -> str:
-    "A line on what trimming kept."
-    needed = f"{kept - always:,} that the texts need, and {always:,} {_always_kept(parts)}, which always stay"
-    return f"{parts.size:,} tokens are trimmed to {kept:,}: {needed}"
+    def _count_words(self, words: WordList) -> np.ndarray:  # (tokens,)
+        "How often a list of words has each token."
+        return self.parts.count(word_lines(read_words(words), words.language))
+
+    def order(
+        self,
+        counts: Mapping[str, np.ndarray],  # {text: (tokens,) of each}
+        coverage: float | None = None,  # share of each text; None: that of the settings
+    ) -> tuple[set[int], list[int]]:  # the ids that stay in any case, and those that are wanted, most frequent first
+        "What is to be kept for some counts of the texts, and for the lists of words."
+        ordinary = ordinary_counts(self.parts, {**counts, **self.words})
+        always = kept_in_any_case(self.parts, self.settings.characters, np.add.reduce([*ordinary.values()]))
+        return always, wanted_tokens(ordinary, coverage or self.settings.coverage, self.words)
+
+    def chosen(self, always: set[int], wanted: Iterable[int]) -> set[int]:
+        "As many tokens as there is room for, each with those it is built from."
+        kept, most = set(always), self.settings.vocab_size or self.parts.size
+        for id in wanted:
+            needed = self.parts.needs(id) - kept
+            if len(kept) + len(needed) <= most:
+                kept |= needed
+        return kept
+
+    @property
+    def about(self) -> str:
+        "A line on what is kept."
+        always, tokens = f"{self.always:,} {_always_kept(self.parts)}", len(self.kept)
+        needed = f"{tokens - self.always:,} that the texts need, and {always}, which always stay"
+        return f"{self.parts.size:,} tokens are trimmed to {tokens:,}: {needed}"
+
+    @cached_property
+    def built(self) -> Built:
+        "The trimmed tokenizer."
+        pipeline, ids = keep_tokens(self.parts, self.kept)
+        counts = {name: text.all for name, text in self.texts.items()}
+        return Built(with_pipeline(self.parts.tokenizer, pipeline), self.about, np.array(ids), counts)
 
 
 @no_collection()
@@ -398,8 +499,4 @@ def trim(
     True
     """
     settings.check()
-    parts = Parts(source)
-    counts = {name: parts.count(lines) for name, lines in texts.items()}
-    kept, always = chosen_tokens(parts, counts, settings)
-    pipeline, ids = keep_tokens(parts, kept)
-    return Built(with_pipeline(source, pipeline), about_trimmed(parts, len(ids), always), np.array(ids), counts)
+    return Trimming(Parts(source), texts, settings).built
