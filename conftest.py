@@ -28,6 +28,10 @@ def pytest_configure(config):
     config.addinivalue_line("markers", "gpu: needs a GPU")
 
 
+def pytest_unconfigure():
+    gc.freeze()  # what is left goes with the process, and is not gone through for cycles before
+
+
 def pytest_collection_finish():
     "Make each command line once, which typer's test runner would do at each call."
     if testing := sys.modules.get("typer.testing"):

@@ -2,6 +2,7 @@
 
 import ast
 import re
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -21,6 +22,13 @@ LINES = 20  # of a chapter's code cell
 FILE_LINES = 600  # of a module, written or generated
 TABLES: set[str] = set()  # modules that are tables of data, and may be longer
 PLAIN = ("studies", "benchmarks", "tools")  # packages that are written by hand
+TOP = {  # what git keeps at the top of the repository
+    *("nbs", "vocab_lit", "tests", "book", "data", *PLAIN),
+    *("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "CITATION.cff", "LICENSE"),
+    *("pyproject.toml", "settings.ini", "setup.py", "MANIFEST.in", "constraints.txt", "constraints-colab.txt"),
+    *("Makefile", "conftest.py", "_config.yml", "_toc.yml"),
+    *(".ci", ".github", ".gitignore", ".pre-commit-config.yaml"),
+}
 
 
 def _stray(old: dict, new: dict) -> list[str]:
@@ -158,6 +166,15 @@ def check_chapters(root: Path) -> list[str]:
     return problems + _contents_problems(root, entries)
 
 
+def check_top(root: Path) -> list[str]:
+    "The files and folders at the top that nobody expects there; none where git does not keep them."
+    if not (root / ".git").exists():
+        return []
+    kept = subprocess.run(["git", "ls-files", "-z"], cwd=root, capture_output=True, text=True, check=True).stdout
+    names = {path.partition("/")[0] for path in kept.split("\0") if path}
+    return [f"{name}: stands at the top" for name in sorted(names - TOP)]
+
+
 CHECKS = {  # what repairs a problem: the check that tells it
     "`make lib` cleans notebooks": check_clean,
     "`make lib` writes addresses": check_stamps,
@@ -166,6 +183,7 @@ CHECKS = {  # what repairs a problem: the check that tells it
     "Divide a cell between two thoughts, or move what others could use into the library": check_lengths,
     "Divide a module between two ideas": check_file_lengths,
     'End lines alike on every system: newline="\\n", lineterminator="\\n"': check_line_ends,
+    "Remove it, or add its name to TOP in tools/checks.py": check_top,
     "Edit notebooks, never generated files, then `make lib`": check_generated,
 }
 

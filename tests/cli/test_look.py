@@ -70,7 +70,8 @@ def test_a_gguf_file_is_inspected_and_its_new_tokens_explained(cell_0892a6a7):
     tiny, more = write_tiny(place / "tiny.gguf", llama_tokens()), place / "more.gguf"
     seen = json.loads(run("inspect", tiny, "--text", place / "sw.txt", "--json"))
     assert seen["weights"]["embeddings"] == seen["tokens"] == 2500 and seen["weights"]["architecture"] == "llama"
-    run("transplant", tiny, "--text", place / "sw.txt", "--extend", 40, "--expansion", "continued", "--out", more)
+    to_add = ("--extend", 40, "--expansion", "continued", "--method", "focus")
+    run("transplant", tiny, "--text", place / "sw.txt", *to_add, "--out", more)
     written = json.loads(run("inspect", more, "--json"))
     assert written["tokens"] == 2540
     token = GgufFile(more).get("tokenizer.ggml.tokens")[2520]

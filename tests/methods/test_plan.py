@@ -3,9 +3,11 @@ from dataclasses import replace
 from pathlib import Path
 from scipy import sparse
 from vocab_lit.methods.plan import Plan
+from vocab_lit.text.arrays_file import read_arrays
 from vocab_lit.text.corpus import data_path
 from vocab_lit.tokens.load import load_tokenizer
 from vocab_lit.tokens.vocab import Token, Vocab
+import json
 import numpy as np
 import pandas as pd
 import pytest
@@ -132,3 +134,36 @@ def test_what_is_no_plan_or_one_of_another_vocabulary_is_refused(cell_801048ab):
         Plan.load(spoilt, narrow)
     with pytest.raises(FileNotFoundError, match="gone.npz: no such plan"):
         Plan.load(spoilt / "gone.npz", wide)
+
+
+@pytest.mark.cell('nbs/04_methods/01_plan.ipynb', 'cell "a plan that does not go together is refused in one line, whatever is wrong in it" (da05448e)')
+def test_a_plan_that_does_not_go_together_is_refused_in_one_line_whatever_is_wrong_in_it(cell_801048ab, cell_dd42581e):
+    spoilt = Path(tempfile.mkdtemp())
+
+
+    def spoil(**fields):
+        arrays = read_arrays(spoilt / "low.npz")
+        meta = json.loads(str(arrays["meta"]))
+        meta |= {name: fields.pop(name) for name in list(fields) if name in meta}
+        np.savez(spoilt / "spoilt.npz", **arrays | dict(meta=json.dumps(meta)) | fields)
+        return Plan.load(spoilt / "spoilt.npz", wide)
+
+
+    low_rank.save(spoilt / "low.npz")
+    assert (spoil().left == low_rank.left).all()
+    damages = [
+        *({name: None} for name in ("source_pieces", "groups", "steps", "recipe", "seed", "covariance")),
+        *(dict(weights_shape=np.array(shape)) for shape in ((2**60, 3), (4, 1), (0.5, 3))),
+        *({name: np.array([9] * 4)} for name in ("step", "group", "weights_indices", "right_indices")),
+        *({name: np.zeros((4, 4))} for name in ("step", "group", "left", "weights_data")),
+        *({name: np.array(["x"] * 4)} for name in ("step", "group", "left", "right_data")),
+        dict(step=np.zeros(3, int)),
+        dict(step=np.array([0.5] * 4)),
+        dict(source_pieces={}),
+        dict(source_pieces={"x": "y"}),
+        dict(steps=[[]]),
+        dict(covariance={"all": "much"}),
+    ]
+    for damage in damages:
+        with pytest.raises(ValueError, match=r"^.*spoilt.npz is damaged or no plan \(.*\); transplant the model again$"):
+            spoil(**damage)

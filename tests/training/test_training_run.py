@@ -43,7 +43,7 @@ def cell_b2b2638a():
     global code, few, interrupted, mini, place, shallow, tokenizer, trained
     place = Path(tempfile.mkdtemp())
     for code in ("sw", "am"):
-        (place / f"{code}.txt").write_text("\n".join(lines(code, 400, seed=0)), encoding="utf-8")
+        (place / f"{code}.txt").write_text("\n".join(lines(code, 150, seed=0)), encoding="utf-8")
     mini = place / "mini"  # the first layer of the bundled model
     shallow, tokenizer = load_model(data_path("models", "mini-xlmr")), load_tokenizer(data_path("models", "mini-xlmr"))
     shallow.base_model.encoder.layer, shallow.config.num_hidden_layers = shallow.base_model.encoder.layer[:1], 1
@@ -489,7 +489,8 @@ def test_every_file_is_a_language_where_alpha_is_given_and_no_held_out_line_is_t
     (place / "few.txt").write_text(
         "\n".join((place / "am.txt").read_text(encoding="utf-8").splitlines()[:100]), encoding="utf-8"
     )
-    files = [place / "sw.txt", place / "few.txt"]  # 400 lines and 100
+    (place / "many.txt").write_text("\n".join(lines("sw", 400, seed=0)), encoding="utf-8")
+    files = [place / "many.txt", place / "few.txt"]  # 400 lines and 100
 
 
     def is_amharic(line):

@@ -4,6 +4,7 @@ from gensim.models.fasttext import save_facebook_model
 from gensim.models.keyedvectors import KeyedVectors
 from pathlib import Path
 from tokenizers import pre_tokenizers
+from vocab_lit.text.arrays_file import read_arrays
 from vocab_lit.text.phrasebook import lines
 from vocab_lit.tokens.train import train_tokenizer
 from vocab_lit.tokens.vocab import Vocab, toy_tokenizer
@@ -12,6 +13,7 @@ from vocab_lit.vectors.word_vectors import _TOKEN_DEFAULTS, _WORD, from_words, o
 import fasttext
 import gzip
 import inspect
+import json
 import numpy as np
 import pandas as pd
 import pytest
@@ -243,6 +245,17 @@ def test_saved_vectors_come_back_bit_for_bit(cell_6e746c99, cell_1a3a838f, cell_
         assert (back.matrix == of_tokens.matrix).all()
         assert (back.known == of_tokens.known).all()
         assert back.matrix.dtype == np.float32
+
+
+@pytest.mark.cell('nbs/03_vectors/02_word_vectors.ipynb', 'cell "a file of arrays that holds no vectors is refused in one line" (27f59cf5)')
+def test_a_file_of_arrays_that_holds_no_vectors_is_refused_in_one_line(cell_6e746c99, cell_1a3a838f):
+    right = read_arrays(folder / "tokens.npz")
+    pieces, matrix = json.loads(right["pieces"].tobytes()), right["matrix"]
+    spoilt = [(pieces, matrix[:1]), (pieces, matrix[:, 0]), (pieces, matrix > 0), ([5] * len(pieces), matrix), (5, matrix)]
+    for names, numbers in [*spoilt, (pieces, np.array([pieces]))]:
+        np.savez(folder / "spoilt.npz", pieces=np.frombuffer(json.dumps(names).encode(), np.uint8), matrix=numbers)
+        with pytest.raises(ValueError, match=r"^.*spoilt.npz: not vectors that save_vectors wrote \(.*\)$"):
+            read_vectors(folder / "spoilt.npz", tok)
 
 
 @pytest.mark.cell('nbs/03_vectors/02_word_vectors.ipynb', 'cell "a fastText model of tokens is read by piece and only where it was trained" (9f98af46)')

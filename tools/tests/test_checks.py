@@ -1,8 +1,18 @@
+import subprocess
+
 import nbformat
 
 from tools import checks
 from tools.chapters import chapters, pages
-from tools.checks import LINES, check_chapters, check_conditionals, check_file_lengths, check_lengths, check_line_ends
+from tools.checks import (
+    LINES,
+    check_chapters,
+    check_conditionals,
+    check_file_lengths,
+    check_lengths,
+    check_line_ends,
+    check_top,
+)
 from tools.notebooks import checkout, code_cells, library_notebooks
 from tools.tests.toys import read, write_notebook
 
@@ -51,6 +61,18 @@ def test_text_that_ends_its_lines_as_the_system_does_is_found_in_the_library(rep
     assert check_line_ends(repo) == [*told, "vocab_lit/writes.py, line 6: lineterminator is not given"]
     (repo / "vocab_lit" / "writes.py").write_text(writes.format(*[", newline='\\n'"] * 2, ""))
     assert check_line_ends(repo) == []
+
+
+def test_a_file_or_folder_that_git_keeps_at_the_top_is_one_of_those_that_are_expected_there(repo):
+    assert check_top(repo) == []  # no repository of git
+    (repo / "notes").mkdir()
+    for name in ("STOP.txt", "notes/today.md", "left.txt"):
+        (repo / name).write_text("x")
+    for command in (["init", "-q"], ["add", "nbs", "settings.ini", "STOP.txt", "notes"]):
+        subprocess.run(["git", *command], cwd=repo, check=True)
+    assert check_top(repo) == ["STOP.txt: stands at the top", "notes: stands at the top"]
+    subprocess.run(["git", "rm", "-q", "--cached", "-r", "STOP.txt", "notes"], cwd=repo, check=True)
+    assert check_top(repo) == [] == check_top(checkout())
 
 
 def test_a_chapter_is_a_notebook_a_list_of_languages_and_lines_of_contents(tmp_path):

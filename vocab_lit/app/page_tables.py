@@ -86,6 +86,24 @@ def _forgotten_table(made: MadeFolder) -> list[dict]:
     return [_table("forgotten", "What was forgotten", about, table)] if rows else []
 
 
+def _trim_tables(made: MadeFolder) -> list[dict]:
+    "What trimming costs lines that were not counted, and how that depends on the size."
+    unseen = made.note.get("unseen", {})
+    texts = [row | dict(text=Path(row["text"]).name) for row in unseen.get("texts", []) if row["unseen_lines"]]
+    if not texts:
+        return []
+    about = "A tenth of each text's lines was not counted. What is kept for the others divides them as told here."
+    by_size = "The share of these lines that are divided as before, by the number of tokens that are kept."
+    curve = [
+        dict(tokens=row["tokens"]) | {Path(text).name: f"{share:.1%}" for text, share in row["as_before"].items()}
+        for row in unseen["curve"]
+    ]
+    return [
+        _table("trim", "What trimming costs", about, texts),
+        _table("sizes", "Lines divided as before, by size", by_size, curve),
+    ]
+
+
 def _check_table(made: MadeFolder) -> list[dict]:
     if not made.is_model:
         return []
@@ -105,8 +123,8 @@ def _check_table(made: MadeFolder) -> list[dict]:
 
 
 def tables(made: MadeFolder) -> list[dict]:  # id, title, about and rows of each
-    "The tables of a page: scores, what was forgotten, what `check` finds."
-    return [*_score_tables(made), *_forgotten_table(made), *_check_table(made)]
+    "The tables of a page: scores, what trimming costs, what was forgotten, what `check` finds."
+    return [*_score_tables(made), *_trim_tables(made), *_forgotten_table(made), *_check_table(made)]
 
 # %% ../../nbs/09_app/06_page_tables.ipynb #a972bc69
 def _words(options_given: Mapping[str, object]) -> list[str]:

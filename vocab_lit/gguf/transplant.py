@@ -85,7 +85,7 @@ def _check_grows(source: GgufSource, text: Sequence[str | Path], settings: Trans
         raise SettingError("extend", f"a GGUF file keeps its vocabulary and gets more tokens: {todo}")
     if recipe.untrained or isinstance(recipe, FactoredRecipe):
         problem = f"{recipe.name} changes more than the embeddings of new tokens, which a GGUF file cannot be given"
-        raise SettingError("method", f"{problem}; give another, as focus or identity")
+        raise SettingError("method", f"{problem}; give another, as blend or identity")
     if settings.init.pad_to_multiple_of:
         raise SettingError("pad_to_multiple_of", "a GGUF file has a token for each row; leave it out")
     tokens = GgufTokens(source.file)

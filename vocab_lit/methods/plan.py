@@ -10,11 +10,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from zipfile import BadZipFile
 
 import numpy as np
 from scipy import sparse
 
+from ..text.arrays_file import read_arrays
+from ..text.errors import first_line
 from ..tokens.vocab import Token, Vocab
 
 if TYPE_CHECKING:
@@ -60,23 +61,72 @@ def _padded(vocab: Vocab, n: int) -> Vocab:
     return Vocab([*vocab.tokens, *unused], vocab.roles, vocab.dialect, vocab.tokenizer) if unused else vocab
 
 
+_META: dict[str, type] = dict(source_pieces=dict, groups=list, steps=list, recipe=str, seed=int, covariance=dict)
+_PADDING = 2**20  # rows without a token, of which models have some thousands
+
+
+def _check_meta(meta: dict[str, Any]) -> None:
+    "`ValueError` where what is told of a plan has another type."
+    wrong = [name for name, kind in _META.items() if not isinstance(meta[name], kind)]
+    texts = [*meta["source_pieces"].values(), *meta["groups"], *meta["steps"]] if not wrong else []
+    if wrong or not all(isinstance(text, str) for text in texts):
+        raise ValueError(f"its {wrong[0] if wrong else 'names'} cannot be read")
+    if not all(isinstance(share, (int, float)) for share in meta["covariance"].values()):
+        raise ValueError("its covariance is no number")
+
+
+def _check_ids(name: str, ids: np.ndarray, least: int, most: int) -> None:
+    "`ValueError` where an array is no list of whole numbers between two bounds."
+    if ids.ndim != 1 or ids.size and (ids.dtype.kind not in "iu" or ids.min() < least or ids.max() > most):
+        raise ValueError(f"{name} is no list of numbers from {least} to {most}")
+
+
+def _check_weights(name: str, matrix: sparse.csr_array, shape: tuple[int, int]) -> None:
+    "`ValueError` where a sparse matrix has another shape, something else than numbers, or an index out of bounds."
+    if matrix.shape != shape or matrix.data.dtype.kind != "f":
+        raise ValueError(f"{name} is no matrix of numbers of shape {shape}")
+    matrix.check_format(full_check=True)
+
+
+def _check_plan(fields: dict[str, Any]) -> None:
+    "`ValueError` where the fields of a plan do not go together."
+    weights, left, right = (fields[name] for name in ("weights", "left", "right"))
+    rows, n_source = len(fields["step"]), weights.shape[1]
+    _check_ids("step", fields["step"], 0, len(fields["steps"]) - 1)
+    _check_ids("group", fields["group"], -1, len(fields["groups"]) - 1)
+    for name, ids in fields["groups"].items():
+        _check_ids(f"group {name!r}", ids, 0, n_source - 1)
+    _check_weights("weights", weights, (rows, n_source))
+    used = weights.indices
+    if left is not None:
+        _check_weights("right", right, (left.shape[-1], n_source))
+        used = np.concatenate([used, right.indices])
+    if len(fields["group"]) != rows or left is not None and (left.shape[:-1] != (rows,) or left.dtype.kind != "f"):
+        raise ValueError(f"it has no group or no factors for each of its {rows:,} rows")
+    if not fields["source_pieces"].keys() >= set(np.unique(used).tolist()):
+        raise ValueError("it does not name every source token that it uses")
+
+
 def _read_plan(path: Path) -> dict[str, Any]:
     "The fields of a plan in a file, without the target vocabulary."
-    with open(path, "rb") as opened, np.load(opened) as file:
-        meta = json.loads(str(file["meta"]))
-        return dict(
-            source_pieces={int(i): piece for i, piece in meta["source_pieces"].items()},
-            weights=_matrix(file, "weights"),
-            group=file["group"],
-            groups={name: file[f"group_{n}"] for n, name in enumerate(meta["groups"])},
-            step=file["step"],
-            steps=meta["steps"],
-            recipe=meta["recipe"],
-            seed=meta["seed"],
-            covariance=meta["covariance"],
-            left=file.get("left"),
-            right=_matrix(file, "right") if "left" in file else None,
-        )
+    file = read_arrays(path)
+    meta = json.loads(str(file["meta"]))
+    _check_meta(meta)
+    fields = dict(
+        source_pieces={int(i): piece for i, piece in meta["source_pieces"].items()},
+        weights=_matrix(file, "weights"),
+        group=file["group"],
+        groups={name: file[f"group_{n}"] for n, name in enumerate(meta["groups"])},
+        step=file["step"],
+        steps=meta["steps"],
+        recipe=meta["recipe"],
+        seed=meta["seed"],
+        covariance=meta["covariance"],
+        left=file.get("left"),
+        right=_matrix(file, "right") if "left" in file else None,
+    )
+    _check_plan(fields)
+    return fields
 
 
 def _folder_vocab(folder: Path) -> Vocab:
@@ -356,9 +406,9 @@ class Plan:
             target = _folder_vocab(file.parent)
         try:
             fields = _read_plan(file)
-        except (BadZipFile, KeyError, EOFError, ValueError):
-            raise ValueError(f"{file} is damaged or no plan; transplant the model again") from None
+        except Exception as e:  # of zlib, zipfile, numpy or scipy, or what a wrong type makes of it
+            raise ValueError(f"{file} is damaged or no plan ({first_line(e)}); transplant the model again") from None
         n_rows = len(fields["step"])
-        if n_rows < len(target):
+        if not len(target) <= n_rows <= len(target) + _PADDING:
             raise ValueError(f"{file} has {n_rows} rows, the vocabulary {len(target)} tokens")
         return cls(_padded(target, n_rows), **fields)

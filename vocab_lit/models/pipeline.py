@@ -369,7 +369,7 @@ def transplant_files(
         auxiliary embeddings, and may be missing where files of both are given.
     out : path
         A new or empty folder.
-    settings : TransplantSettings, default those of FOCUS
+    settings : TransplantSettings, default those of `blend`
         The target tokenizer, the vectors and the method of initialisation.
     language : str, default ""
         Code of the target language, for the model card.
@@ -413,7 +413,8 @@ def transplant_files(
     result = transplanting.run()
     result.save_pretrained(out, language=language, **transplanting.note())
     log.info(f"saved in {out}")
-    findings, can_learn = check_folder(out, compare=False), learns_from_text(result.model)
+    findings = check_folder(out, compare=False, remarks=False)  # a line tells what breaks
+    can_learn = learns_from_text(result.model)
     for line in verdict(result.plan, transplanting.alignment, findings, out, can_learn):
         log.info(line)
     return result

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 # %% auto #0
-__all__ = ['HELD_OUT', 'BITS', 'BEST', 'UNKNOWN', 'OTHER', 'READ', 'TRAINED_FOR', 'PLACE', 'MUCH_UNKNOWN', 'measures',
+__all__ = ['HELD_OUT', 'BITS', 'BEST', 'UNKNOWN', 'OTHER', 'READ', 'TRAINED_FOR', 'PLACE', 'MUCH_UNKNOWN', 'at_equal', 'measures',
            'unknown_ways', 'way_tables', 'costs', 'holm', 'paired_p', 'paired_tests', 'distances', 'distance_dots',
            'report_text', 'write_report']
 
@@ -27,14 +27,35 @@ HELD_OUT, BITS, BEST, UNKNOWN = "held-out text", "bits per byte", "bits per byte
 _AT_START = "bits per byte at the start"
 OTHER = "bits per byte in another language"
 READ, TRAINED_FOR = "bytes read", "CPU seconds trained"
+_EQUAL = {TRAINED_FOR: "bits per byte at equal CPU time", READ: "bits per byte at equal text"}
 PLACE = ("model", "language", "limit")  # what a way and the baseline have in common, besides the seed
 MUCH_UNKNOWN = 0.001  # share of characters from which bits per byte say too little
+
+
+def at_equal(
+    table: pd.DataFrame,  # as for `measures`
+    along: str,  # CPU seconds trained, or bytes read
+) -> pd.DataFrame:  # setting, model, language, limit, seed, reached (on `along`), value
+    "Bits per byte of each way where the first of them stopped; between two evaluations, on the line through them."
+    import pandas as pd
+
+    place = [*PLACE, "seed"]
+    curves = table[table.metric.isin([BITS, along])].dropna(subset=["step"])
+    curves = curves.pivot(index=["setting", *place, "step"], columns="metric", values="value")
+    curves = curves.reindex(columns=[BITS, along]).dropna().reset_index()
+    curves["reached"] = curves.groupby(["setting", *place])[along].transform("max")
+    curves["reached"] = curves.groupby(place).reached.transform("min")
+    rows = [
+        dict(zip(("setting", *place, "reached"), cell), value=float(np.interp(cell[-1], part[along], part[BITS])))
+        for cell, part in curves.groupby(["setting", *place, "reached"], sort=False)
+    ]
+    return pd.DataFrame(rows, columns=["setting", *place, "reached", "value"])
 
 
 def measures(
     table: pd.DataFrame,  # a row per value: setting (the way), model, language, limit, seed, what, metric, value, ...
 ) -> pd.DataFrame:  # columns setting, model, language, limit, seed, measure, value
-    "The measures by which ways are compared: bits per byte at start and end, and scores of tasks."
+    "The measures by which ways are compared: bits per byte at start, end and equal cost, and scores of tasks."
     import pandas as pd
 
     table = table.reindex(columns=[*dict.fromkeys([*table.columns, "task", "source", "step"])])
@@ -46,7 +67,8 @@ def measures(
     named = [
         f"{row.task} {row.metric}" + f" from {row.source}" * (row.source != row.language) for row in tasks.itertuples()
     ]
-    rows = pd.concat([start, end, others, tasks.assign(measure=named)], ignore_index=True)
+    equal = [at_equal(table, along).assign(measure=measure) for along, measure in _EQUAL.items()]
+    rows = pd.concat([start, end, *filter(len, equal), others, tasks.assign(measure=named)], ignore_index=True)
     return rows[["setting", *PLACE, "seed", "measure", "value"]]
 
 

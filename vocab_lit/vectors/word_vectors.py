@@ -12,13 +12,14 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
-from zipfile import BadZipFile
 
 import numpy as np
 import regex
 from tqdm.auto import tqdm
 
+from ..text.arrays_file import read_arrays
 from ..text.corpus import reread
+from ..text.errors import first_line
 from ..text.extras import import_extra
 from ..text.fasttext_file import MAGIC, check_fasttext, load_fasttext
 from ..text.reader import raw_lines
@@ -295,10 +296,14 @@ def _open_table(path: Path, wanted: set[str] | None) -> WordVectors:
 
 def _open_npz(path: Path) -> WordVectors:  # written by save_vectors
     try:
-        with np.load(path) as f:
-            pieces, matrix = json.loads(f["pieces"].tobytes()), f["matrix"]
-    except (BadZipFile, KeyError, EOFError, ValueError):
-        raise ValueError(f"{path}: not vectors that save_vectors wrote") from None
+        file = read_arrays(path)
+        pieces, matrix = json.loads(file["pieces"].tobytes()), file["matrix"]
+        if matrix.ndim != 2 or matrix.dtype.kind != "f" or len(pieces) != len(matrix):
+            raise ValueError(f"{len(pieces):,} pieces, and numbers of shape {matrix.shape}")
+        if not all(isinstance(piece, str) for piece in pieces):
+            raise ValueError("a piece is no text")
+    except Exception as e:  # of zlib, zipfile or numpy, or what a wrong type makes of it
+        raise ValueError(f"{path}: not vectors that save_vectors wrote ({first_line(e)})") from None
     return WordVectors(str(path), pieces, _zipf(len(pieces)), matrix.shape[1], dict(zip(pieces, matrix)).__getitem__)
 
 
