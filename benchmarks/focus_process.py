@@ -26,7 +26,7 @@ def focus_process(meter: Meter, folder: str, whole: bool) -> None:
         from vocab_lit.methods.settings import TransplantSettings
         from vocab_lit.models.pipeline import transplant_files
 
-        settings = TransplantSettings.of(tokenizer=at / "new", vectors=at / "vectors.bin")
+        settings = TransplantSettings.of(method="focus", tokenizer=at / "new", vectors=at / "vectors.bin")
         transplant_files((at / "model").resolve(), [], at / "vocab_lit", settings)
 
 

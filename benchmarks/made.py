@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -42,20 +43,32 @@ def write_case(folder: Path, old: PreTrainedTokenizerBase, new: PreTrainedTokeni
 
 def write_fasttext(path: Path, words: list[str], dim: int, seed: int = 0, turn: np.ndarray | None = None) -> None:
     "Write a fastText .bin of word vectors, scattered around 200 centres, or around these rotated by a matrix."
-    fasttext = import_extra("fasttext", "fasttext")
     rng = np.random.default_rng(seed)
-    text = path.with_suffix(".txt")
-    twice = (word for word in words for _ in range(2))  # so that minCount drops the line end
-    text.write_text(" ".join(twice) + "\n", encoding="utf-8")
-    loss = "ns" if len(words) > 1000 else "softmax"  # the former has a table of ten million negative samples
-    options = dict(minCount=2, epoch=0, maxn=0, bucket=0, thread=1, verbose=0, loss=loss)
-    model = fasttext.train_unsupervised(str(text), dim=dim, **options)
-    shape = model.get_input_matrix().shape
     centres = np.random.default_rng(0).normal(size=(200, dim))
     if turn is not None:
         centres = centres @ turn
-    vectors = centres[rng.integers(200, size=shape[0])] + rng.normal(size=shape)
-    model.set_matrices(vectors.astype(np.float32), model.get_output_matrix())
+
+    def scattered(written: list[str]) -> np.ndarray:
+        return centres[rng.integers(200, size=len(written))] + rng.normal(size=(len(written), dim))
+
+    write_word_vectors(path, dict.fromkeys(words, 2), dim, scattered)
+
+
+def write_word_vectors(
+    path: Path,
+    counts: Mapping[str, int],  # how often each word occurs, at least twice; none has white space
+    dim: int,
+    vectors: Callable[[list[str]], np.ndarray],  # of words, in the order of the file: (n, dim)
+) -> None:
+    "Write a fastText .bin of word vectors without n-grams."
+    fasttext = import_extra("fasttext", "fasttext")
+    text = path.with_suffix(".txt")
+    again = (word for word, count in counts.items() for _ in range(count))  # minCount drops the line end
+    text.write_text(" ".join(again) + "\n", encoding="utf-8")
+    loss = "ns" if len(counts) > 1000 else "softmax"  # the former has a table of ten million negative samples
+    options = dict(minCount=2, epoch=0, maxn=0, bucket=0, thread=1, verbose=0, loss=loss)
+    model = fasttext.train_unsupervised(str(text), dim=dim, **options)
+    model.set_matrices(vectors(model.get_words()).astype(np.float32), model.get_output_matrix())
     model.save_model(str(path))
     text.unlink()
 

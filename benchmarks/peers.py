@@ -8,7 +8,7 @@ import subprocess
 import sys
 import sysconfig
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -97,6 +97,39 @@ def wechsel(meter: Meter, folder: str) -> None:
     np.save(folder / "wechsel.npy", made)
     told = {token: (list(tokens), np.asarray(sims).tolist()) for token, (tokens, _, sims) in info.sources.items()}
     (folder / "sources.json").write_text(json.dumps(told), encoding="utf-8")
+
+
+MERGEKIT_METHODS = {
+    "subword": "subword",
+    "omp": "omp",
+    "mean": "mean",
+    "pca": "landmark_pca",
+    "near": "common_interpolation",
+}
+
+
+def mergekit(meter: Meter, folder: str, methods: Sequence[str] = tuple(MERGEKIT_METHODS)) -> None:
+    "Target embeddings by methods of mergekit's tokensurgeon, with static embeddings for those of the donor model."
+    from types import SimpleNamespace
+
+    import torch
+    from mergekit.common import ModelReference
+    from mergekit.scripts.tokensurgeon import ApproximationMethod, TokenSurgeonOptions, build_embedding_matrix
+    from mergekit.tokenizer.normalization import normalized_vocabulary
+
+    folder = Path(folder)
+    old, new, embeddings = open_case(folder)
+    donor, vocabs = torch.from_numpy(np.load(folder / "vectors.npy")), [normalized_vocabulary(t) for t in (old, new)]
+    with meter:
+        for name in methods:
+            models = (ModelReference.model_validate(str(folder / which)) for which in ("old", "new"))
+            asked = dict(zip(("model", "donor"), models)) | dict(out_path="", batch_size=512)
+            options = TokenSurgeonOptions(**asked, method=ApproximationMethod(MERGEKIT_METHODS[name]))
+            what = SimpleNamespace(name="embeddings")
+            made = build_embedding_matrix(
+                what, torch.from_numpy(embeddings), donor, *vocabs, [], False, False, False, options
+            )
+            np.save(folder / f"mergekit-{name}.npy", made.numpy())
 
 
 def trimmed_facts(out: Path) -> dict:
@@ -224,6 +257,8 @@ class Peer:
 PEERS = {
     "deepfocus": Peer(deepfocus, ("deepfocus==1.0.1",)),  # the authors of FOCUS
     "wechsel": Peer(wechsel, ("wechsel==0.0.4",)),  # the authors of WECHSEL
+    # tokensurgeon needs none of the packages whose old versions it asks for
+    "mergekit": Peer(mergekit, ("--no-deps", "mergekit==0.1.4")),
     "adapters": Peer(adapters, ("adapters==1.3.0", "transformers==4.57.6")),  # AdapterHub
     "vocabtrimmer": Peer(
         vocabtrimmer, ("vocabtrimmer==0.0.2", "transformers==4.57.6", "huggingface-hub<1", "datasets<5")

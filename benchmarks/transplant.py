@@ -91,7 +91,9 @@ def transplant(meter: Meter, side: str, model: str, tokenizer: str, vectors: str
 
     loaded = patch.object(Source, "open_weights", Source.load) if side == "loaded" else contextlib.nullcontext()
     with loaded, meter:
-        pipeline.transplant_files(model, [], out, TransplantSettings.of(tokenizer=tokenizer, vectors=vectors))
+        pipeline.transplant_files(
+            model, [], out, TransplantSettings.of(method="focus", tokenizer=tokenizer, vectors=vectors)
+        )
     tokens = max(token_bytes(model), token_bytes(out)) / 2**20
     facts = dict(tokens_mb=tokens, times=meter.record["extra_mb"] / tokens, digest=digest(Path(out)))
     shutil.rmtree(out)

@@ -87,7 +87,7 @@ def plan_(
     from studies.budget import plan
 
     scale, parameters = _asked(name, scale, setup, set_)
-    print(plan(name, language, scale, tokens_per_second, **parameters))
+    print(plan(name, language, scale, tokens_per_second, look=True, **parameters))
 
 
 @app.command()

@@ -7,11 +7,12 @@ import os
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from studies.availability import TEXT_OF, Datum, data_of, reachable_parameters, tasks_with_data
 from studies.cells import (
     amount_cells,
     compare_cells,
@@ -29,9 +30,9 @@ from studies.cells import (
 from studies.costs import MACHINES, SHARE, Load, Shape, count_loads, disk_needed, measured_rate, memory_needed, shape_of
 from studies.experiment import focus_methods
 from studies.hub import where_is
-from studies.hub_sources import DEFAULTS, MODELS, MONOLINGUAL, source_for, word_files
+from studies.hub_sources import MODELS, MONOLINGUAL, word_files
 from studies.hyperparameters import hyperparameters
-from studies.presets import PAPER_PARAMETERS, PAPER_TEXT, data_set, languages_by_kind, scale_parameters
+from studies.presets import PAPER_PARAMETERS, PAPER_TEXT, languages_by_kind
 from studies.setups import SCALES, check_custom, scale_lapt, scale_models
 from studies.transfer import METHODS, Transfer, budget_cells, transfer_cells
 from vocab_lit.models.device import find_device
@@ -52,6 +53,7 @@ class Needs:
     shapes: dict[str, Shape]  # of its source models
     paper: str = ""  # whose hyper-parameters fine-tunings have
     adapters: Iterable[str] = ()  # published ones, by folder or name
+    left_out: list[Datum] = field(default_factory=list)  # what cannot be had
 
 
 def _shape(scale, preset, model=""):
@@ -75,16 +77,20 @@ def _focus(
     vocab_size=0,
     model="",
     tasks="ner nli qa",
+    ner="",
+    nli="",
+    qa="",
     dictionary="",
     source_text="",
     compare="",
     **_,
 ):
-    mini, tasks = scale == "mini", tuple(tasks.split())
+    mini, given = scale == "mini", dict(ner=ner, nli=nli, qa=qa)
+    tasks = tasks_with_data("focus", scale, language, tasks.split(), given)
     ways = focus_methods(mini or bool(dictionary), mini or bool(source_text))
     cells = focus_cells(not_measured, scale, language, ways, tasks, seeds, task_seeds, steps, vocab_size)
     read = [language] if scale == "custom" else _each(language, compare)
-    languages = dict(text=read, **dict.fromkeys(tasks, [language]))
+    languages = dict(text=read, **{task.partition(":")[0]: [language] for task in tasks})
     return Needs(_declared(cells), languages, {"": _shape(scale, "focus", model)}, "focus")
 
 
@@ -223,14 +229,23 @@ _CHAPTERS: dict[str, Callable[..., Needs]] = {
 }
 
 
-def needs(chapter: str, language: str, scale: str = "paper", **parameters) -> Needs:  # parameters of the chapter
+def needs(
+    chapter: str,
+    language: str,
+    scale: str = "paper",
+    look: bool = False,  # whether the Hub is asked for what there is
+    **parameters,  # of the chapter
+) -> Needs:
     "What a chapter computes and reads; `ValueError` where there is no such chapter."
     if chapter not in _CHAPTERS:
         raise ValueError(f"no chapter {chapter!r}; choose from {', '.join(_CHAPTERS)}")
     if scale not in SCALES:
         raise ValueError(f"scale {scale!r}: choose from {', '.join(SCALES)}")
     usual = dict.fromkeys(PAPER_PARAMETERS.get(chapter, ()), "")
-    return _CHAPTERS[chapter](scale, language, **scale_parameters(chapter, scale, **usual | parameters))
+    found = reachable_parameters(chapter, scale, language, parameters, look, **usual | parameters)
+    made = _CHAPTERS[chapter](scale, language, **found.parameters)
+    made.left_out = [datum for data in found.left_out.values() for datum in data]
+    return made
 
 
 def _loads(needed: Needs, scale: str, parameters: dict) -> list[Load]:
@@ -272,9 +287,12 @@ def budget(
 
     Times are those of a quarter of each machine's peak, or of what was measured on one of them.
     """
+    return _budget(loads(chapter, language, scale, **parameters), measured)
+
+
+def _budget(trained: list[Load], measured: dict | None) -> pd.DataFrame:
     import pandas as pd
 
-    trained = loads(chapter, language, scale, **parameters)
     rates = {name: machine.peak * SHARE for name, machine in MACHINES.items()}
     if measured:
         known = next((name for name in rates if name.split()[0] in measured["device"]), None)
@@ -325,7 +343,8 @@ class Plan:
     reads: pd.DataFrame  # name, what of it, where it is
     budget: pd.DataFrame
     models: list[tuple[str, Shape, LaptConfig]]  # what is trained, and with what
-    disk: float  # GB
+    disk: float  # GB, without text
+    text: dict[str, int]  # bytes of the text of a language; 0: not known
     settings: pd.DataFrame  # hyper-parameters beside the paper's; empty where the chapter has no paper
     measured: dict | None = None  # throughput of a device; None: a share of the peak is assumed of all
 
@@ -355,6 +374,15 @@ class Plan:
         return f"Memory of {'; of '.join(lines)}, which is in {fits or 'none of these'}."
 
     @property
+    def _disk(self) -> str:
+        known = sum(self.text.values()) / 1e9
+        told = f"Disk: about {self.disk + TEXT_KEPT * known:.1f} GB"
+        if known:
+            told += f", of which {TEXT_KEPT * known:.1f} GB for {known:.1f} GB of text and its tokens"
+        unknown = [language for language, size in self.text.items() if not size]
+        return told + (f"; text whose size is not known: {', '.join(unknown)}." if unknown else ".")
+
+    @property
     def _settings(self) -> list[str]:
         if self.settings.empty:
             return []
@@ -377,12 +405,11 @@ class Plan:
                 "It reads\n" + "\n".join(reads),
                 "It trains\n" + times.to_string(justify="right"),
                 *self._settings,
-                f"Operations are counted; {self._rates}\n{self._memory} Disk: about {self.disk:.1f} GB.",
+                f"Operations are counted; {self._rates}\n{self._memory} {self._disk}",
             ]
         )
 
 
-_TEXT_OF = {"compare": "focus"}  # a chapter without a paper reads what this one reads
 _FILES = ("text", "pos", "ner", "qa", "nli", "dp", "dictionary", "source_text")
 
 
@@ -399,28 +426,27 @@ def _custom_reads(parameters, languages):
     return reads
 
 
-def _hub_row(what, name, language):
-    source = source_for(name, what, language)
-    try:
-        part = source.of(source.files or source.config, language)
-    except ValueError as e:
-        return what, source.name, language, str(e)
-    part += f" ({source.revision})" if source.revision else ""
-    return what, source.name, part, where_is(source.name, True) + (f"; {source.note}" if source.note else "")
-
-
-def _paper_reads(chapter, parameters, languages):
-    preset = PAPER_TEXT[_TEXT_OF.get(chapter, chapter)]
-    corpora = [(parameters.get("corpus") or preset.corpus_of(code), code) for code in languages["text"]]
-    reads = [_hub_row("text", corpus, code) for corpus, code in corpora]
-    for task in [name for name in languages if name != "text"]:
-        for code in languages[task]:
-            name = data_set(chapter, task, code, parameters.get(task)) or DEFAULTS[task]
-            reads.append(_hub_row(task, name, code))
+def _paper_reads(chapter, parameters, needed, look):
+    reads, read = [], needed.languages
+    for what in read:
+        for code in read[what]:
+            reads += [datum.row for datum in data_of(chapter, what, code, parameters, look)]
+    reads += [datum.row for datum in needed.left_out]
     if chapter == "wechsel":
-        files = dict.fromkeys(file for code in languages["text"] for file in word_files(code).items())
+        files = dict.fromkeys(file for code in read["text"] for file in word_files(code).items())
         reads += [(what, at.rsplit("/", 1)[-1], "", f"by hand, from {at}") for what, at in files]
-    return reads
+    return list(dict.fromkeys(reads))
+
+
+TEXT_KEPT = 3  # bytes on disk for a byte of text: its lines, and its tokens under two vocabularies
+
+
+def _text_sizes(chapter: str, scale: str, languages: Iterable[str]) -> dict[str, int]:
+    "Bytes of text of each language, as the paper prints them; 0 where it does not."
+    if scale != "paper":
+        return {}
+    sizes = PAPER_TEXT[TEXT_OF.get(chapter, chapter)].sizes
+    return {language: sizes.get(language, 0) for language in languages}
 
 
 def _baselines(chapter, scale, languages):  # models that WECHSEL's are compared with
@@ -431,13 +457,13 @@ def _baselines(chapter, scale, languages):  # models that WECHSEL's are compared
     return [MODELS["XLM-R"], *(MODELS[MONOLINGUAL[code]] for code in languages["nli"] if code in MONOLINGUAL)]
 
 
-def _reads(chapter, language, scale, models, parameters, languages):  # rows of what, name, part, where
+def _reads(chapter, language, scale, models, parameters, needed, look):  # rows of what, name, part, where
     reads = [("model", model, "", "bundled" if scale == "mini" else where_is(model)) for model in models]
     if scale == "mini":
         return reads + [("text and tasks", "phrasebook and constructed languages", language, "bundled")]
     if scale == "custom":
-        return reads + _custom_reads(parameters, languages)
-    return reads + _paper_reads(chapter, parameters, languages)
+        return reads + _custom_reads(parameters, needed.languages)
+    return reads + _paper_reads(chapter, parameters, needed, look)
 
 
 def plan(
@@ -445,21 +471,21 @@ def plan(
     language: str,
     scale: str = "mini",
     tokens_per_second: float = 0,  # of LAPT on the machine that will be used; 0: what `bench gpu` measured, if it did
+    look: bool = False,  # whether the Hub is asked for what there is
     **parameters,  # of the chapter
 ) -> Plan:
-    "What a chapter would read and train, and where all that is, without network; nothing is trained or written."
+    "What a chapter would read and train, and where all that is; nothing is trained or written."
     import pandas as pd
 
-    needed = needs(chapter, language, scale, **parameters)
+    needed = needs(chapter, language, scale, look, **parameters)
     trained = _loads(needed, scale, parameters)
     measured = rate_of_tokens(trained, tokens_per_second) if tokens_per_second else measured_rate()
     if scale == "custom":
         options = {option: parameters.get(option) for option in _PRESETS[chapter].values()}
         check_custom(text=parameters.get("text"), **options)
     sources = _source_models(chapter, scale, parameters)
-    languages = needed.languages
-    models = [*sources.values(), *_baselines(chapter, scale, languages)]
-    reads = _reads(chapter, language, scale, models, parameters, languages)
+    models = [*sources.values(), *_baselines(chapter, scale, needed.languages)]
+    reads = _reads(chapter, language, scale, models, parameters, needed, look)
     reads += [("language adapter", name, "", where_is(name)) for name in needed.adapters]
     largest = max(map(shape_of, sources.values()), key=lambda shape: shape.parameters)
     kept = next((load.runs for load in trained if load.what == "LAPT, whole model"), 0)
@@ -468,9 +494,10 @@ def plan(
         language,
         scale,
         pd.DataFrame(reads, columns=["what", "name", "part", "where"]),
-        budget(chapter, language, scale, measured, **parameters),
+        _budget(trained, measured),
         [(model, shape_of(model), scale_lapt(scale, preset)) for preset, model in sources.items()],
         disk_needed(largest, kept),
+        _text_sizes(chapter, scale, needed.languages["text"]),
         hyperparameters(chapter) if chapter in PAPER_PARAMETERS else pd.DataFrame(),
         measured,
     )

@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
+from studies.availability import has_task
 from studies.costs import OnTask, OnText
 from studies.experiment import EXTENSION, FOCUS_VOCABULARIES, Target
-from studies.hub import has_task
 from studies.hub_sources import MODELS, MONOLINGUAL
 from studies.presets import languages_by_kind
 from studies.setups import scale_lapt, scale_models, scale_vocab_size
@@ -28,7 +28,7 @@ def not_measured(*_: object) -> list[dict]:
 
 
 def _tuned(tasks: Iterable[str], times: int, model: str = "") -> tuple[OnTask, ...]:
-    return tuple(OnTask(task, model=model) for task in tasks) * times
+    return tuple(OnTask(task.partition(":")[0], model=model) for task in tasks) * times
 
 
 def _followed(target, language, way, seed, tasks, task_seeds):

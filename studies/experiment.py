@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import hashlib
 import shutil
 from collections.abc import Callable, Iterable, Sequence
@@ -14,6 +13,7 @@ from typing import TYPE_CHECKING
 from studies.hub import StoredText
 from studies.hub_sources import word_files
 from studies.setups import Setup, get_setup, scale_lapt
+from studies.snapshots import Snapshots, with_weights
 from vocab_lit.methods.recipe import Copy, RandomMapping, Recipe
 from vocab_lit.methods.registry import get_recipe
 from vocab_lit.models.auxiliary import embedding_vectors, smaller_model
@@ -25,7 +25,6 @@ from vocab_lit.models.transplant import Transplant, transplant
 from vocab_lit.study.adaptation import Adaptation
 from vocab_lit.tasks.finetune import fine_tune_seeds
 from vocab_lit.tasks.settings import PERPLEXITY
-from vocab_lit.text.files import write_file
 from vocab_lit.tokens.continued import extend_on_text
 from vocab_lit.tokens.expansion import expand_tokenizer
 from vocab_lit.tokens.like import train_tokenizer_like
@@ -95,11 +94,14 @@ VOCABULARY_WAYS = {  # as `vocab-lit inspect` advises
 def focus_methods(
     dictionary: bool,  # whether there is one between the model's language and the target, which WECHSEL needs
     source_text: bool,  # whether there is text in the model's language, which WECHSEL-EN needs
+    word_vectors: bool = True,  # whether words of the target language have vectors, which two of them need
 ) -> dict[str, Adaptation]:  # by name
     "Those of `FOCUS_METHODS` that are possible."
 
     def is_possible(way):
         if way.vectors.get("source_only") and not source_text:
+            return False
+        if way.recipe in ("wechsel", "focus-word") and not word_vectors:
             return False
         return way.recipe != "wechsel" or dictionary
 
@@ -171,8 +173,11 @@ class Target:
             if not (file or text):
                 given = f"set {option} to a file of them, or {text_option} to text"
                 raise ValueError(f"WECHSEL needs word vectors {whose}: {given}{_published_files(setup)}")
+        read = [open_words(file) if file else None for file in setup.word_files]
+        how = "fasttext" if setup.scale == "paper" and how == "auto" else how  # however small the text (Table 11)
+        dim = next((words.dim for words in read if words), _FASTTEXT_DIM if how == "fasttext" else None)
         texts = [text for *_, text in sides]
-        return tuple(open_words(file or _trained(tuple(text), how)) for file, text in zip(setup.word_files, texts))
+        return tuple(words or _trained(tuple(text), how, dim) for words, text in zip(read, texts))
 
     def vectors(
         self,
@@ -308,7 +313,7 @@ class Target:
         **making,  # of the target embeddings, as in `transplant`
     ) -> tuple[pd.DataFrame, dict[int, PreTrainedModel]]:  # losses by step, and models
         "Initialisation and continued pretraining, with models from on the way."
-        (made, tokenizer), snapshots = self._begin(method, seed, **making), _Snapshots(at)
+        (made, tokenizer), snapshots = self._begin(method, seed, **making), Snapshots(at)
         if 0 in at:
             snapshots.keep(made, 0)
         if mode:
@@ -316,7 +321,7 @@ class Target:
             losses = self.train(made, tokenizer, not method, config, seed, kept, snapshots)
         else:
             losses = self._untrained(made, tokenizer, not method)
-        return losses, {step: _with_weights(made, state) for step, state in sorted(snapshots.states.items())}
+        return losses, {step: with_weights(made, state) for step, state in sorted(snapshots.states.items())}
 
     def along(
         self,
@@ -342,8 +347,10 @@ class Target:
     def _task_rows(self, model, tokenizer, task, language, seeds):  # of fine-tunings; of ppl, which has none, one row
         if task == PERPLEXITY:
             return [dict(value=perplexity(model, tokenizer, self.setup.held_out).bits_per_byte)]
+        if self.setup.has_task and not self.setup.has_task(task, language):
+            return []
         splits, config = self.setup.splits(task, language), self.setup.tasks[task]
-        rows = fine_tune_seeds(model, tokenizer, *splits, task, range(seeds), config)
+        rows = fine_tune_seeds(model, tokenizer, *splits, task.partition(":")[0], range(seeds), config)
         return [dict(task_seed=r.seed, value=100 * r.test) for r in rows.itertuples()]
 
     def with_vocabulary(self, name: str) -> Target:  # of `VOCABULARIES`
@@ -393,8 +400,6 @@ class Target:
         rows = _loss_rows(losses)
         for language in languages or self.setup.language.split("+"):
             for task in tasks:
-                if self.setup.has_task and not self.setup.has_task(task, language):
-                    continue
                 for row in self._task_rows(model, tokenizer, task, language, seeds):
                     rows.append(dict(metric=task, target=language, **row))
         _remove(kept)
@@ -408,7 +413,7 @@ class Target:
         config: LaptConfig,
         seed: int,
         kept: list[Path] | None = None,  # as in `course`
-        snapshots: _Snapshots | None = None,
+        snapshots: Snapshots | None = None,
         folder: Path | None = None,  # for checkpoints; None: one in `work`, if that is given
     ) -> pd.DataFrame:  # losses by step
         "Continued pretraining on the setup's text; a run that was interrupted resumes from its checkpoints."
@@ -461,50 +466,12 @@ def _published_files(setup):  # where the papers' files are
     return "; download " + ", ".join(f"{what}: {at}" for what, at in word_files(setup.language).items())
 
 
-class _Snapshots:
-    "A model's weights at some steps, in the folder of the run where there is one, so that a run that resumes has them."
-
-    def __init__(self, at):
-        self.at, self._states, self.folder = at, {}, None
-
-    def keep(self, model, step):
-        import torch
-
-        state = {name: w.detach().cpu().clone() for name, w in model.state_dict().items()}
-        if not self.folder or not step:
-            self._states[step] = state  # step 0 is made anew
-        elif not (file := self.folder / f"seen-{step}.pt").exists():
-            with write_file(file) as part:
-                torch.save(state, part)
-
-    def callback(self):  # for the Trainer
-        from transformers import TrainerCallback
-
-        class Keep(TrainerCallback):
-            def on_step_end(_, args, state, control, model=None, **__):
-                if state.global_step in self.at and state.is_world_process_zero:
-                    self.keep(model, state.global_step)
-
-        return Keep()
-
-    @property
-    def states(self):
-        import torch
-
-        files = self.folder.glob("seen-*.pt") if self.folder else ()
-        return self._states | {int(f.stem[5:]): torch.load(f, mmap=True) for f in files}
-
-
-def _with_weights(model, state):
-    changed = copy.deepcopy(model)
-    changed.load_state_dict(state)
-    return changed.eval()
+_FASTTEXT_DIM = 100  # as WECHSEL's code trains it
 
 
 @lru_cache(maxsize=8)
-def _trained(text, how):  # of one text, for all languages and methods
-    # fastText with 100 dimensions, as the paper's code trains it
-    return train_words(text, how, **({"dim": 100} if how == "fasttext" else {}))
+def _trained(text, how, dim):  # of one text, for all languages and methods; dim: None for the library's
+    return train_words(text, how, **({"dim": dim} if dim else {}))
 
 
 @cache

@@ -364,7 +364,7 @@ def hub_splits(
 ) -> tuple[list, list, list]:  # train, dev, test
     "A task's examples from the Hub or the mirror; `ValueError` where there are none for the language."
     source = get_source(name or DEFAULTS[task], task)
-    if source is SOURCES["wikiann"] and (undivided := _undivided_wikiann(language)):
+    if source is SOURCES["wikiann"] and (undivided := undivided_wikiann(language)):
         train, dev, test = split_wikiann(read_bio(undivided))
         return ([], [], test) if test_only else (train, dev, test)
     read = _reader(source, task, language)
@@ -388,26 +388,11 @@ def hub_splits(
     return train, dev, part(2)
 
 
-def _undivided_wikiann(language) -> Path | None:  # the file of Pan et al. (2017), where the mirror has it
+def undivided_wikiann(language: str) -> Path | None:
+    "The file of Pan et al. (2017), which has more languages than WikiANN on the Hub; None where the mirror lacks it."
     folder = in_mirror(SOURCES["wikiann"].name)
     file = folder / f"wikiann-{cldr_code(language)}.bio" if folder else None
     return file if file and file.is_file() else None
-
-
-def has_task(
-    task: str,  # pos, ner, dp, qa or nli
-    language: str,
-    name: str = "",  # as in `hub_splits`
-) -> bool:
-    "Whether a task's data set has the language, as far as is known without network."
-    source = get_source(name or DEFAULTS[task], task)
-    if source is SOURCES["wikiann"] and _undivided_wikiann(language):
-        return True
-    try:
-        source.of(source.config, language)
-    except ValueError:
-        return False
-    return True
 
 
 def _reader(source, task, language):  # of the examples of a part

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
+from urllib.parse import quote
 
 from babel import Locale
 from babel.core import get_global
@@ -11,6 +12,9 @@ from babel.core import get_global
 def cldr_code(language: str) -> str:
     "A language by CLDR's code; the papers have three letters for some that have a code of two, as `sme` for `se`."
     return {"sme": "se"}.get(language, language)
+
+
+_FEW = 25  # languages that an error names one by one
 
 
 @dataclass(frozen=True)
@@ -31,6 +35,9 @@ class Source:
     lacks: Mapping[str, str] = field(default_factory=dict, repr=False)
     note: str = ""  # what has to be known
     without: tuple[str, ...] = ()  # documents with one of these quality warnings, as OSCAR has them, are left out
+    cut: tuple[str, ...] = ()  # languages of which the Hub's tables have the first 5 GB
+    whole: str = ""  # where the whole text of a language is, with {code} for its code
+    gated: bool = False  # whether its terms have to be agreed to on the Hub
 
     def of(self, pattern: str, language: str) -> str:
         "The name of a language's configuration or files; `ValueError` where the set has no such language."
@@ -38,8 +45,16 @@ class Source:
         if language in self.lacks:
             raise ValueError(f"{self.name} has no {language}")
         if self.only and language not in self.only:
-            raise ValueError(f"{self.name} has no {language}; it has {', '.join(self.only)}")
+            has = ", ".join(self.only) if len(self.only) <= _FEW else f"{len(self.only)} other languages"
+            raise ValueError(f"{self.name} has no {language}; it has {has}")
         return pattern.format(language=language, code=self.codes.get(language, language))
+
+    def cut_off(self, language: str) -> str:
+        "What has to be known of a language whose tables on the Hub end early; empty where they are whole."
+        if language not in self.cut:
+            return ""
+        code, told = self.codes.get(language, language), f"the Hub's tables of {language} end after their first 5 GB"
+        return f"{told}; {self.whole.format(code=code)}" if self.whole else told
 
 
 def _words(text):
@@ -104,13 +119,39 @@ _TYDIQA = ("ar", "bn", "en", "fi", "id", "ko", "ru", "sw", "te")  # its gold pas
 _IN_FINEWEB = dict(myv="fineweb-2", se="fineweb-2")  # where else the text of small languages is
 
 
+# the 176 configurations of the Hub's WikiANN, without names that are no codes of languages
+_WIKIANN = _words(
+    """
+    ace af als am an ang ar arc arz as ast ay az ba bar bat-smg be be-x-old bg bh bn bo br bs ca cbk-zam cdo ce ceb
+    ckb co crh cs csb cv cy da de diq dv el eml en eo es et eu ext fa fi fiu-vro fo fr frr fur fy ga gan gd gl gn gu
+    hak he hi hr hsb hu hy ia id ig ilo io is it ja jbo jv ka kk km kn ko ksh ku ky la lb li lij lmo ln lt lv map-bms
+    mg mhr mi min mk ml mn mr ms mt mwl my mzn nap nds ne nl nn no nov oc or os pa pdc pl pms pnb ps pt qu rm ro ru rw
+    sa sah scn sco sd sh si simple sk sl so sq sr su sv sw szl ta te tg th tk tl tr tt ug uk ur uz vec vep vi vls vo wa
+    war wuu xmf yi yo zea zh zh-classical zh-min-nan zh-yue
+    """
+)
+
+
+_CC100 = _words(
+    """
+    af am ar as az be bg bn br bs ca cs cy da de el en eo es et eu fa ff fi fr fy ga gd gl gn gu ha he hi hr ht hu hy id
+    ig is it ja jv ka kk km kn ko ku ky la lg li ln lo lt lv mg mk ml mn mr ms my ne nl no ns om or pa pl ps pt qu rm ro
+    ru sa sc sd si sk sl so sq sr ss su sv sw ta te th tl tn tr ug uk ur uz vi wo xh yi yo zh zu
+    """
+)
+
+
+_CUT_CC100 = _words("ar bg da de el en es fa fi fr he hr hu id it ja ko nl no pl pt ro ru sk sv th tr uk vi zh")
+
+
 _OSCAR = Source(
     "oscar-corpus/OSCAR-2301",
     "text",
     column="content",
     lacks=_IN_FINEWEB,
     files="{language}_meta/*.jsonl.zst",
-    note="gated: agree to its terms on the Hub and log in; reading it needs the package zstandard. fineweb-2 is open",
+    note="gated: agree to its terms on the Hub and log in; reading it needs the extra text. fineweb-2 is open",
+    gated=True,
 )
 
 
@@ -122,9 +163,13 @@ SOURCES: Mapping[str, Source] = MappingProxyType(
         "cc100": Source(
             "statmt/cc100",
             "text",
-            revision=PARQUET,
+            "{code}",
+            PARQUET,
             lacks=_IN_FINEWEB,
-            note="large languages are cut off there; whole ones: data.statmt.org/cc-100/LANGUAGE.txt.xz",
+            codes=dict(zh="zh-Hans"),
+            only=tuple(_CC100),
+            cut=tuple(_CUT_CC100),
+            whole="all of it is https://data.statmt.org/cc-100/{code}.txt.xz, for the folder statmt/cc100 of a mirror",
         ),
         "fineweb-2": Source(
             "HuggingFaceFW/fineweb-2",
@@ -145,6 +190,7 @@ SOURCES: Mapping[str, Source] = MappingProxyType(
             lacks=_IN_FINEWEB,
             files="**/{language}_meta/*.jsonl.gz",
             note="gated: agree to its terms on the Hugging Face Hub and log in. fineweb-2 is open",
+            gated=True,
         ),
         "oscar-2019": Source(
             "oscar-corpus/oscar",
@@ -155,7 +201,7 @@ SOURCES: Mapping[str, Source] = MappingProxyType(
             note="its tables on the Hugging Face Hub end after 5 GB of a language",
         ),
         "wikipedia": Source("wikimedia/wikipedia", "text", "20231101.{language}"),
-        "wikiann": Source("unimelb-nlp/wikiann", "ner", column="ner_tags", lacks=dict(myv="", se="")),
+        "wikiann": Source("unimelb-nlp/wikiann", "ner", column="ner_tags", only=tuple(_WIKIANN)),
         "masakhaner": Source(
             "masakhane/masakhaner",
             "ner",
@@ -255,11 +301,25 @@ _MUSE = _words(
 )
 
 
+# the languages of fastText's vectors of Common Crawl
+_CRAWLED = _words(
+    """
+    af als am an ar arz as ast az azb ba bar bcl be bg bh bn bo bpy br bs ca ce ceb ckb co cs cv cy da de diq dv el eml
+    en eo es et eu fa fi fr frr fy ga gd gl gom gu gv he hi hif hr hsb ht hu hy ia id ilo io is it ja jv ka kk km kn ko
+    ku ky la lb li lmo lt lv mai mg mhr min mk ml mn mr mrj ms mt mwl my myv mzn nah nap nds ne new nl nn no nso oc or
+    os pa pam pfl pl pms pnb ps pt qu rm ro ru sa sah sc scn sco sd sh si sk sl so sq sr su sv sw ta te tg th tk tl tr
+    tt ug uk ur uz vec vi vls vo wa war xmf yi yo zea zh
+    """
+)
+
+
 def word_files(language: str) -> dict[str, str]:  # what it is to its address
-    "Where vectors and dictionaries between English and a language can be downloaded."
-    name = Locale("en").languages.get(language, "").lower().replace(" ", "_")
+    "Where vectors and dictionaries between English and a language can be downloaded; what is nowhere is left out."
+    name = quote(Locale("en").languages.get(language, "").lower())
     vectors = "https://dl.fbaipublicfiles.com/fasttext/vectors-crawl/cc.{}.300.bin.gz"
-    addresses = {"vectors of English": vectors.format("en"), f"vectors of {language}": vectors.format(language)}
+    addresses = {"vectors of English": vectors.format("en")}
+    if language in _CRAWLED:
+        addresses[f"vectors of {language}"] = vectors.format(language)
     if language in _MUSE:
         addresses["dictionary (MUSE)"] = f"https://dl.fbaipublicfiles.com/arrival/dictionaries/en-{language}.txt"
     if name:

@@ -165,26 +165,27 @@ def hyperparameters(
         value = _of(scales[scale], row.setup, row.stage, row.parameter)
         if value is None:
             value = (row.ours or row.value) if scale == "paper" else ""
-        return _shown(value)
+        return _shown(value, row.parameter)
 
-    table = rows.assign(paper=rows.value.where(rows.value != "", "not said").map(_shown))
+    printed = [_shown(row.value or "not said", row.parameter) for row in rows.itertuples()]
+    table = rows.assign(paper=printed)
     for scale in scales:
         table[f"scale {scale}"] = [shown(row, scale) for row in rows.itertuples()]
     columns = ["paper", "scale paper", "scale mini", "section", "note"]
     return table.set_index(["stage", "setup", "parameter"])[columns].rename_axis([None] * 3)
 
 
-_NO_LIMIT = 10**9  # of examples to train on
+_NO_LIMIT = {"max_train": 10**9, "patience": NO_EARLY_STOP}  # by parameter
 
 
-def _shown(value) -> str:
+def _shown(value, parameter: str) -> str:
     try:
         number = float(value)
     except ValueError:
         return str(value)
     if isinstance(value, bool):
         return str(value)
-    if number in (NO_EARLY_STOP, _NO_LIMIT):
+    if number == _NO_LIMIT.get(parameter):
         return "no limit"
     if number and abs(number) < 0.001:
         return f"{number:.0e}".replace("e-0", "e-")

@@ -19,6 +19,9 @@ class PaperText:
     corpus: str = "cc100"  # a short name, as in the notebook on the Hub
     others: Mapping[str, str] = field(default_factory=dict)  # of single languages
     max_bytes: Mapping[str, int] = field(default_factory=dict)  # of single languages
+    sizes: Mapping[str, int] = field(
+        default_factory=dict
+    )  # bytes of text of single languages, as the paper prints them
     mixed_bytes: int = 0  # of each language, where there are several
     cleaned: bool = False  # by Appendix A of Downey et al. (2023)
     without_english: tuple[str, ...] = ()  # languages from whose text English lines are left out
@@ -33,16 +36,26 @@ class PaperText:
         return self.others.get(language, self.corpus)
 
 
+def _gigabytes(**sizes: float) -> dict[str, int]:  # of languages
+    return {language: round(size * 10**9) for language, size in sizes.items()}
+
+
 GIB = 2**30
 _WECHSEL_LARGE = ("de", "fr", "zh")
+_WECHSEL_SMALL = {code: round(n * GIB) for code, n in dict(sw=1.6, su=0.1, gd=0.1, ug=0.4, mg=0.2).items()}  # Section 4
+# Embedding Structure, Table 5: of a language's text after it was cleaned; OSCAR has a hundred times as much Russian
+_CLEANED = _gigabytes(hy=1.2, eu=0.35, myv=0.006, et=3.0, fi=9.1, he=7.7, hu=13.0, ru=10.0, sme=0.004, se=0.004, te=0.9)
 PAPER_TEXT: Mapping[str, PaperText] = MappingProxyType(
     {
         "focus": PaperText(
             others=dict(lb="oscar-filtered", ceb="oscar-filtered", sm="mc4", hmn="mc4"),
+            sizes=_gigabytes(de=18, ar=5.4, sw=0.3, ha=0.06, xh=0.03),  # Table 1
             vector_epochs=dict(de=1),  # Appendix B
         ),
         "embedding-structure": PaperText(
             "oscar-2201",
+            max_bytes=_CLEANED,
+            sizes=_CLEANED,
             mixed_bytes=2 * 10**9,
             cleaned=True,
             without_english=("myv", "sme", "se"),  # Erzya and North Sámi
@@ -53,7 +66,9 @@ PAPER_TEXT: Mapping[str, PaperText] = MappingProxyType(
         "mad-x": PaperText("wikipedia"),
         "unks-everywhere": PaperText("wikipedia"),
         "wechsel": PaperText(
-            others=dict.fromkeys(_WECHSEL_LARGE, "oscar-2019"), max_bytes=dict.fromkeys(_WECHSEL_LARGE, 4 * GIB)
+            others=dict.fromkeys(_WECHSEL_LARGE, "oscar-2019"),
+            max_bytes=dict.fromkeys(_WECHSEL_LARGE, 4 * GIB),
+            sizes=dict.fromkeys(_WECHSEL_LARGE, 4 * GIB) | _WECHSEL_SMALL,
         ),
     }
 )
@@ -125,7 +140,14 @@ MINI_PARAMETERS: dict[str, Parameters] = {
 
 
 PAPER_DATA: Mapping[tuple[str, str], Mapping[str, str]] = {  # of a paper and a task, by language; "": of the others
-    ("focus", "qa"): {"de": "germanquad", "": "tydiqa"}  # Section 3.3
+    ("focus", "qa"): {"de": "germanquad", "": "tydiqa"},  # Section 3.3
+    ("focus", "ner"): {
+        "de": "wikiann germeval14",
+        "sw": "wikiann masakhaner2",
+        "ha": "masakhaner2",
+        "xh": "masakhaner2",
+        "": "wikiann",
+    },  # Table 3
 }
 
 
@@ -133,11 +155,17 @@ def data_set(
     paper: str,
     task: str,
     language: str,
-    given: str = "",  # short name of another
-) -> str:  # "": the task's usual one
-    "The data set of a task that a paper has for a language."
+    given: str = "",  # short names of others
+) -> str:  # short names with blanks between them; "": the task's usual one
+    "The data sets of a task that a paper has for a language."
     by_language = PAPER_DATA.get((paper, task), {})
     return given or by_language.get(language, by_language.get("", ""))
+
+
+def on_data_sets(task: str, names: str) -> list[str]:  # such as ner:wikiann; of one data set or none, the task itself
+    "A task on each of several data sets, which `Setup.splits`, `Setup.has_task` and `Setup.tasks` know by these names."
+    several = names.split()
+    return [f"{task}:{name}" for name in several] if len(several) > 1 else [task]
 
 
 def scale_parameters(

@@ -8,10 +8,11 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from studies.availability import has_task
 from studies.constructed import LANGUAGES, world_of
-from studies.hub import HubText, Sample, has_task, hub_model, hub_splits, stored_mix, stored_text
+from studies.hub import HubText, Sample, hub_model, hub_splits, stored_mix, stored_text
 from studies.hub_sources import MODELS, get_source
-from studies.presets import PAPER_TEXT, PaperText, paper_of
+from studies.presets import PAPER_TEXT, PaperText, on_data_sets, paper_of
 from vocab_lit.tasks.config import TaskConfig
 from vocab_lit.tasks.evaluate import read_examples
 from vocab_lit.tasks.nli import Pair
@@ -62,6 +63,12 @@ class Setup:
     # a part of the training text, for the vocabulary and auxiliary embeddings; (): all of it
     vocab_text: Iterable[str] = field(default=(), repr=False)
     vector_epochs: int = 0  # passes of fastText over it; 0: as many as `token_fasttext` makes
+
+    @property
+    def has_word_vectors(self) -> bool:
+        "Whether words of the target language have vectors: from a file that is there, or from its text."
+        _, named = self.word_files
+        return not named or Path(named).is_file()
 
 
 def _questions(language, n, seed, held_out):
@@ -149,12 +156,19 @@ def _mini_config(task: str, config: TaskConfig, learning_rate: float) -> TaskCon
     return replace(config, **{name: value for name, value in settings.items() if name in known})
 
 
+def _data_set(task: str, names: Mapping[str, str]) -> tuple[str, str]:  # task, short name or ""
+    task, _, name = task.partition(":")
+    return task, name or next(iter(names.get(task, "").split()), "")
+
+
 def _paper_splits(task: str, language: str, test_only: bool = False, *, names: dict, divide: bool) -> Splits:
-    return hub_splits(task, language, names.get(task, ""), test_only, divide)
+    task, name = _data_set(task, names)
+    return hub_splits(task, language, name, test_only, divide)
 
 
 def _paper_has_task(task: str, language: str, *, names: dict) -> bool:
-    return has_task(task, language, names.get(task, ""))
+    task, name = _data_set(task, names)
+    return has_task(task, language, name)
 
 
 TaskFiles = str | dict[str, str] | Sequence[tuple[str, str]]  # names, separated by spaces; or these by language
@@ -385,7 +399,8 @@ def _vocab_text(train: Sequence[str], *, preset: PaperText, options: SetupOption
 def _paper(options: SetupOptions) -> _Material:
     preset = PAPER_TEXT[paper_of(options.paper)]
     texts = {code: _hub_text(options, preset, code) for code in options.languages}
-    for task, name in [*(("text", text.corpus) for text in texts.values()), *options.task_files.items()]:
+    of_tasks = [(task, name) for task, names in options.task_files.items() for name in names.split()]
+    for task, name in [*(("text", text.corpus) for text in texts.values()), *of_tasks]:
         get_source(name, task)  # which checks the name
     model = hub_model(options.model or scale_models(options.preset)[1])
     text = {code: stored_text(text, seed=options.seed) for code, text in texts.items()}
@@ -396,6 +411,16 @@ def _paper(options: SetupOptions) -> _Material:
     epochs = preset.vector_epochs.get(options.language, 0)
     more = dict(has_task=has, mixed=mixed, vocab_text=vocab_text, vector_epochs=epochs)
     return _Material(model, text, splits, **more, **_bilingual(options))
+
+
+def _task_configs(options: SetupOptions) -> Mapping[str, TaskConfig]:  # by task, and by task and data set
+    configs = partial(scale_tasks, options.scale, options.preset)
+    made = dict(configs([*options.languages, *map(str, options.task_files.values())]))
+    if options.scale == "paper":
+        for task, names in options.task_files.items():
+            for named in on_data_sets(task, names):
+                made[named] = configs([*options.languages, *_data_set(named, options.task_files)])[task]
+    return made
 
 
 SCALES = {"mini": _mini, "paper": _paper, "custom": _custom}
@@ -441,7 +466,7 @@ def get_setup(
         scale_lapt(scale, options.preset, options.steps),
         material.splits,
         material.has_task,
-        scale_tasks(scale, options.preset, [*options.languages, *map(str, options.task_files.values())]),
+        _task_configs(options),
         split_digits=scale == "mini" and scale_models(options.preset) == scale_models("focus"),  # as its own tokenizer
         source_text=material.source_text,
         pairs=material.pairs,

@@ -96,7 +96,7 @@ def field_means() -> pd.DataFrame:  # rows: ways; columns: measure, language
 
 
 _ADVICE = {  # what one has, to: what to take, and the way of the field trial that it was
-    "text in the language": ("`focus`, the default", "focus"),
+    "text in the language": ("`blend`, the default; trained here: `focus`", "focus"),
     "the same, and a dictionary": ("`ofa`", "ofa"),
     "the same, and a model of one other language": ("`wechsel`", "wechsel"),
     "a tokenizer, and nothing to make vectors from": ("`mean-resizing`", "mean-resizing"),

@@ -16,8 +16,9 @@ from pathlib import Path
 keep_on_drive = False  # @param {type:"boolean"}
 if "google.colab" in sys.modules:
     address, clone = "URL", Path("/content/REPO")
-    if not clone.exists():
-        subprocess.run(["git", "clone", "-q", "--depth=1", "--branch=BRANCH", address, clone], check=True)
+    fetch = ["git", "clone", "-q", "--depth=1", "--branch=BRANCH", address, clone]
+    if not clone.exists() and subprocess.run(fetch).returncode:
+        raise SystemExit(f"{address} does not answer, or has no BRANCH; put your copy's address into this cell")
     kept = [f"{name}=={importlib.metadata.version(name)}" for name in ("torch", "numpy", "pandas")]
     subprocess.run([sys.executable, "-m", "pip", "install", "-q", *kept, f"{clone}[all]"], check=True)
     sys.path.insert(0, str(clone))

@@ -1,5 +1,4 @@
 import ast
-import gzip
 import json
 import tempfile
 from dataclasses import replace
@@ -7,13 +6,10 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from babel import Locale
-from datasets import ClassLabel, Dataset, Features, Value
-from datasets import Sequence as Many
 from transformers import GPT2Config, GPT2LMHeadModel, XLMRobertaConfig, XLMRobertaForMaskedLM
 
 import vocab_lit
-from studies.budget import _CHAPTERS, _PRESETS, loads, needs, on_this_machine, plan
+from studies.budget import _CHAPTERS, loads, needs, on_this_machine, plan
 from studies.costs import (
     _SHAPES,
     SHARE,
@@ -25,11 +21,7 @@ from studies.costs import (
     run_flops,
     shape_of,
 )
-from studies.experiment import FOCUS_METHODS
-from studies.hub import hub_splits
-from studies.hub_sources import DEFAULTS, MODELS, SOURCES, source_for
-from studies.presets import PAPER_TEXT, data_set
-from studies.setups import get_setup
+from studies.hub_sources import MODELS
 from studies.transfer import UNKS
 from vocab_lit.models.madx import MadX
 from vocab_lit.models.source import load_model
@@ -87,69 +79,6 @@ def throughput():
     here = measure_throughput()
     return SimpleNamespace(
         here=here,
-    )
-
-
-@pytest.fixture(scope="module")
-def hub_data(small_model):
-    text = small_model.text
-    _NAMED = Features(tokens=Many(Value("string")), ner_tags=Many(ClassLabel(names=["O", "B-PER", "I-PER"])))
-    _PAIRED = Features(
-        premise=Value("string"),
-        hypothesis=Value("string"),
-        label=ClassLabel(names=["entailment", "neutral", "contradiction"]),
-    )
-
-    def rows_of(task, n, language):  # of a task's data set, with the columns and features that the Hub's have
-        if task == "ner":
-            return dict(tokens=[["Asha", "yupo"]] * n, ner_tags=[[1, 0]] * n), _NAMED
-        if task == "nli":
-            return dict(premise=["a"] * n, hypothesis=["b"] * n, label=[1] * n), _PAIRED
-        if task == "qa":
-            ids = [f"{Locale('en').languages[language].lower()}-{i}" for i in range(n)]
-            answers = [dict(text=["Asha"], answer_start=[0])] * n
-            return dict(id=ids, question=["who?"] * n, context=["Asha is here"] * n, answers=answers), None
-        trees = dict(tokens=[["Asha", "yupo"]], upos=[["PROPN", "VERB"]], head=[["2", "0"]], deprel=[["nsubj", "root"]])
-        return {column: value * n for column, value in trees.items()}, None
-
-    def lay_out(root, source, task, language):  # one language of a data set
-        folder = root / source.name
-        if task == "text" and source.files:
-            file = folder / source.of(source.files, language).replace("**/", "").replace("*", "0")
-            file.parent.mkdir(parents=True, exist_ok=True)
-            with gzip.open(file, "wt", encoding="utf-8") as f:
-                f.writelines(json.dumps({source.column: line}) + "\n" for line in text)
-            return
-        parts = [("train", dict(text=text), None)]
-        if task != "text":
-            sizes = zip(source.splits, (700, 200, 300))  # enough for the division of Downey et al.
-            parts = [(part, *rows_of(task, n, language)) for part, n in sizes if part]
-        for part, rows, features in parts:
-            file = folder / source.of(source.config, language) / part / "0000.parquet"
-            file.parent.mkdir(parents=True, exist_ok=True)
-            Dataset.from_dict(rows, features).to_parquet(file)
-
-    SMALL = {
-        "focus": dict(language="sw", compare="sw sm"),
-        "embedding-structure": dict(language="et", compare="et myv", mixed="et+he", family="et+fi"),
-        "mad-x": dict(language="en", kinds="high resource: en; not seen: qu", questions="en es", vocabulary="none"),
-        "unks-everywhere": dict(
-            language="am", sources="en", targets="new script: am", tree_sources="en", tree_targets="new script: am"
-        ),
-        "wechsel": dict(language="sw", medium="de sw", low="gd"),
-    }
-
-    def asked_of_hub(chapter):  # task, name of the data set and language
-        preset = PAPER_TEXT[chapter]
-        for task, languages in needs(chapter, scale="paper", **SMALL[chapter]).languages.items():
-            for language in languages:
-                name = data_set(chapter, task, language) or DEFAULTS.get(task)
-                yield task, preset.corpus_of(language) if task == "text" else name, language
-
-    return SimpleNamespace(
-        SMALL=SMALL,
-        asked_of_hub=asked_of_hub,
-        lay_out=lay_out,
     )
 
 
@@ -219,7 +148,7 @@ def test_loads_are_those_of_the_chapters_own_loops():
         "LAPT, replaced vocabulary": 6 + 2,
         "LAPT, replaced vocabulary, two stages": 1,
         "LAPT, extended vocabulary": 2,
-        "fine-tuning, ner": 5 * len(FOCUS_METHODS),
+        "fine-tuning, ner": 5 * (2 * 8 + 3),  # Table 3 has two data sets of Swahili names; three ways are not printed
         "fine-tuning, nli": 5 * 8,  # Table 2, with five seeds (Section 3.3)
         "fine-tuning, qa": 5 * 8,
     }
@@ -343,7 +272,9 @@ def test_the_loads_of_a_chapter_at_scale_mini_counted_by_hand():
     trained = runs("unks-everywhere", "am", **names_alone, source_adapters="none")
     differences = {what: n - at_paper.get(what, 0) for what, n in trained.items() if n != at_paper.get(what, 0)}
     assert differences == {gelu: 4, f"{gelu}, last layer left out": 4}  # of the four sources
-    assert at_paper["LAPT, el-lex"] == at_paper[f"{gelu} + el-lex"] == at_paper[gelu] == 17
+    assert (
+        at_paper["LAPT, el-lex"] == at_paper[f"{gelu} + el-lex"] == at_paper[gelu] == 15
+    )  # WikiANN has no Erzya and no Wolof
     assert runs("wechsel", "sw", "mini") == {
         "LAPT of GPT-2": 9 + 4 + 2 + 1,
         "LAPT of GPT-2, with little text, at most": 6 + 8,
@@ -399,12 +330,21 @@ def test_a_plan_says_where_each_name_is_writes_nothing_and_asks_no_network():
         patch.setattr(socket, "create_connection", lambda *a, **k: (_ for _ in ()).throw(AssertionError("network")))
         patch.setenv("VOCAB_LIT_HUB", folder)
         patch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", False)
-        Path(folder, "unimelb-nlp/wikiann").mkdir(parents=True)
+        has = "en zh ja ar ka ur hi cdo mi ilo gn xmf sd bh am bo dv si sw et"  # not Khmer
+        for code in has.split():
+            Path(folder, "unimelb-nlp/wikiann", code).mkdir(parents=True)
+            Path(folder, "unimelb-nlp/wikiann", code, "test-0.parquet").touch()
         made = plan("unks-everywhere", "am", "paper", dp="", corpus="fineweb-2")
         where = made.reads.set_index("what")["where"]
         assert (
             where["model"].startswith(("on the Hugging Face Hub", "downloaded"))
-            and set(where["ner"]) == {"mirror", "unimelb-nlp/wikiann has no myv"}
+            and set(where["ner"])
+            == {
+                "mirror",
+                "left out: unimelb-nlp/wikiann has no myv; it has 176 other languages",
+                "left out: unimelb-nlp/wikiann has no wo; it has 176 other languages",
+                "left out: the mirror's unimelb-nlp/wikiann has no test files of km",
+            }
             and "amh_Ethi" in made.reads.query("what == 'text'").part.tolist()
             and "universal_dependencies" in str(made)
             and "Its hyper-parameters, beside the paper's" in str(made)
@@ -427,7 +367,7 @@ def test_a_plan_says_where_each_name_is_writes_nothing_and_asks_no_network():
             "he",
             "fi",
         ]
-        mad = dict(kinds="high: en; not seen: sw", question_source="en", questions="en fi", vocabulary="")
+        mad = dict(kinds="high: en; not seen: sw", question_source="en", questions="en es", vocabulary="")
         assert (
             parts("ner", "mad-x", "en", **mad) == ["en", "sw"]
             and len(plan("mad-x", "en", "paper", **mad).reads.query("what == 'text'"))
@@ -457,7 +397,7 @@ def test_a_plan_says_where_each_name_is_writes_nothing_and_asks_no_network():
         assert mine.reads["where"].tolist() == ["folder", "missing"] and mine.budget.runs["together"] == 15
         several = plan("mad-x", "en", "custom", model=small[0], text="/no/{language}.txt", qa="/no/a /no/b", **mad)
         assert (
-            several.reads["name"].tolist()[1:] == ["/no/en.txt", "/no/sw.txt", "/no/fi.txt", "/no/a", "/no/b"]
+            several.reads["name"].tolist()[1:] == ["/no/en.txt", "/no/sw.txt", "/no/es.txt", "/no/a", "/no/b"]
             and not any("ner" in row for row in several.budget.index)
             and any("qa" in row for row in several.budget.index)
         )
@@ -472,7 +412,7 @@ def test_a_plan_says_where_each_name_is_writes_nothing_and_asks_no_network():
                 ValueError, match=f"scale custom needs a model folder: set {name}, and text files: set text$"
             ):
                 plan(chapter, "my", "custom", **{"wechsel": dict(model=small[0])}.get(chapter, {}))
-        assert sorted(p.name for p in Path(folder).rglob("*")) == ["unimelb-nlp", "wikiann"]
+        assert len(list(Path(folder).rglob("*.parquet"))) == len(list(Path(folder, "unimelb-nlp/wikiann").iterdir()))
     wechsel_models = {"wechsel-gpt2": "GPT-2", "wechsel-roberta": "RoBERTa"}
     assert (
         plan("focus", "sw").reads["where"].unique().tolist() == ["bundled"]
@@ -487,52 +427,3 @@ def test_a_plan_says_where_each_name_is_writes_nothing_and_asks_no_network():
     assert named == [MODELS[m] for m in ("GPT-2", "RoBERTa", "XLM-R", "CamemBERT", "GBERT_Base")]
     with pytest.raises(ValueError, match="no corpus 'x'"):
         plan("focus", "sw", "paper", corpus="x")
-
-
-def test_each_of_the_five_chapters_reads_everything_from_a_folder_laid_out_like_the_hub(small_model, hub_data):
-    text = small_model.text
-    lay_out, asked_of_hub, SMALL = hub_data.lay_out, hub_data.asked_of_hub, hub_data.SMALL
-    import shutil
-
-    root = Path(tempfile.mkdtemp())
-    bundled = dict(
-        zip(
-            ("XLM-R", "mBERT", "RoBERTa", "GPT-2"),
-            ("mini-xlmr", "mini-mbert", "mini-roberta", "mini-gpt2"),
-            strict=False,
-        )
-    )
-    for name, hub_name in MODELS.items():
-        (root / hub_name).parent.mkdir(parents=True, exist_ok=True)
-        (root / hub_name).symlink_to(data_path("models", bundled.get(name, "mini-roberta")))
-    lay_out(root, SOURCES["squad"], "qa", "en")  # English questions to train on
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("VOCAB_LIT_HUB", str(root))
-        patch.setattr("datasets.config.HF_DATASETS_CACHE", root / "cache")
-        for at in ("huggingface_hub.constants.HF_HUB_OFFLINE", "datasets.config.HF_HUB_OFFLINE"):
-            patch.setattr(at, True)
-        for chapter in PAPER_TEXT:
-            read = []
-            for task, name, language in asked_of_hub(chapter):
-                source = source_for(name, task, language)
-                try:
-                    source.of(source.config, language)
-                except ValueError:
-                    continue  # which the paper has and the Hub has not, as the plan says
-                lay_out(root, source, task, language)
-                read.append((task, name, language))
-            for name in needs(chapter, scale="paper", **SMALL[chapter]).adapters:
-                shutil.copytree(data_path("golden", "adapters", "bert", "lang"), root / name)
-            assert {task for task, *_ in read} == set(needs(chapter, scale="paper", **SMALL[chapter]).languages)
-            for task, name, language in read:
-                if task == "text":
-                    setup = get_setup("paper", language, preset=next(iter(_PRESETS[chapter])), limit=250)
-                    assert setup.held_out and set(setup.train) <= set(text) and Path(setup.model).is_dir()
-                else:
-                    assert len(hub_splits(task, language, name, divide=chapter == "embedding-structure")[2]) >= 200
-            planned = plan(chapter, scale="paper", **SMALL[chapter])
-            missing = planned.reads[~planned.reads["where"].str.startswith(("mirror", "by hand"))]
-            assert missing["where"].str.contains(" has no ").all(), (chapter, missing)
-            assert not planned.settings.empty
-        mixed = get_setup("paper", "et+he", preset="embedding-structure", limit=200)
-        assert set(mixed.train) <= set(text) and len(mixed.train) > 200

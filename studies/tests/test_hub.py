@@ -9,11 +9,11 @@ import pytest
 from datasets import ClassLabel, Dataset, Features, Value
 from datasets import Sequence as Many
 
+from studies.availability import has_task
 from studies.hub import (
     HubText,
     Sample,
     _on_hub,
-    has_task,
     hub_lines,
     hub_model,
     hub_splits,
@@ -245,9 +245,9 @@ def test_a_text_is_kept_once_read_as_a_sequence_cleaned_capped_and_mixed_and_ano
         f"Maji ya mto namba {'abcdefghij'[i % 10]}{'klmnopqrst'[i // 10 % 10]}{'uvwxyz'[i // 100 % 6]}"
         for i in range(600)
     ]
-    write_shard("statmt/cc100/mi/train/0000.parquet", {"text": [*sentences, "x", sentences[0], "12 34 56 a"]})
+    write_shard("statmt/cc100/ga/train/0000.parquet", {"text": [*sentences, "x", sentences[0], "12 34 56 a"]})
     write_shard(
-        "statmt/cc100/to/train/0000.parquet", {"text": [line.replace("Maji", "Vai") for line in sentences[:50]]}
+        "statmt/cc100/gl/train/0000.parquet", {"text": [line.replace("Maji", "Vai") for line in sentences[:50]]}
     )
     read = []
     with pytest.MonkeyPatch.context() as patch:
@@ -259,7 +259,7 @@ def test_a_text_is_kept_once_read_as_a_sequence_cleaned_capped_and_mixed_and_ano
             return real(*asked)
 
         patch.setitem(HubText.__iter__.__globals__, "hub_lines", counted)
-        whole = HubText("cc100", "mi")
+        whole = HubText("cc100", "ga")
         train, aside = stored_text(whole, 20, seed=1)
         assert len(aside) == 20 and not set(aside) & set(train) and {*aside, *train} == set(whole)
         assert train[0] == list(train)[0] and train[:3] == list(train)[:3] and len(train) == len(list(train))
@@ -269,26 +269,26 @@ def test_a_text_is_kept_once_read_as_a_sequence_cleaned_capped_and_mixed_and_ano
             list(again) == list(train) and again.name == train.name and len(read) == times + 1
         )  # for what is held out
         assert stored_text(whole, 20, seed=2)[0].name != train.name and train.beside("x").parent.is_dir()
-        assert list(HubText("cc100", "mi", cleaned=True)) == sentences  # neither a word alone, nor a copy, nor numbers
+        assert list(HubText("cc100", "ga", cleaned=True)) == sentences  # neither a word alone, nor a copy, nor numbers
         asked = []
         patch.setitem(HubText.__iter__.__globals__, "clean", lambda lines, how: asked.append(how) or lines)
-        list(HubText("cc100", "mi", cleaned=True, language_model="lid.bin"))
+        list(HubText("cc100", "ga", cleaned=True, language_model="lid.bin"))
         assert (asked[0].language_model, asked[0].without_languages, asked[0].confidence) == ("lid.bin", "en", 0.9)
-        assert list(HubText("cc100", "mi", limit=7)) == sentences[:7]
-        assert sum(len(line) for line in HubText("cc100", "mi", max_bytes=1000)) in range(950, 1001)
-        other, _ = stored_text(HubText("cc100", "to"), 5)
-        both = stored_mix({"mi": train, "to": other}, seed=3)
-        assert list(both) == list(mix({"mi": list(train), "to": list(other)}, seed=3)) and len(both) == len(
+        assert list(HubText("cc100", "ga", limit=7)) == sentences[:7]
+        assert sum(len(line) for line in HubText("cc100", "ga", max_bytes=1000)) in range(950, 1001)
+        other, _ = stored_text(HubText("cc100", "gl"), 5)
+        both = stored_mix({"ga": train, "gl": other}, seed=3)
+        assert list(both) == list(mix({"ga": list(train), "gl": list(other)}, seed=3)) and len(both) == len(
             train
         ) + len(other)
         times = len(read)
-        assert stored_mix({"mi": again, "to": other}, seed=3).name == both.name and len(read) == times
-        assert len(stored_mix({"mi": train, "to": other}, cap=300)) < 40
-        write_shard("statmt/cc100/mi/train/0000.parquet", {"text": sentences[:99]})
+        assert stored_mix({"ga": again, "gl": other}, seed=3).name == both.name and len(read) == times
+        assert len(stored_mix({"ga": train, "gl": other}, cap=300)) < 40
+        write_shard("statmt/cc100/ga/train/0000.parquet", {"text": sentences[:99]})
         assert len(stored_text(whole, 2)[0]) == 97
-        write_shard("statmt/cc100/tw/train/0000.parquet", {"text": ["a"]})
-        with pytest.raises(ValueError, match="1 lines of tw leave none to evaluate on"):
-            stored_text(HubText("cc100", "tw"))
+        write_shard("statmt/cc100/tn/train/0000.parquet", {"text": ["a"]})
+        with pytest.raises(ValueError, match="1 lines of tn leave none to evaluate on"):
+            stored_text(HubText("cc100", "tn"))
     large = [f"line {i:04d}" for i in range(5000)]  # of 9 bytes
     assert list(Sample(large)) == list(Sample(large, 50_000, 10)) == large and list(Sample(large, lines=3)) == large[:3]
     few = list(Sample(large, 10_000, 4_500))
@@ -492,7 +492,7 @@ def test_addresses_are_for_the_language_and_muse_s_files_are_read(local_mirror):
     assert (
         "MUSE" in str(word_files("de"))
         and "MUSE" not in str(word_files("sw"))
-        and word_files("gd")["dictionary (WECHSEL's repository)"].endswith("/scottish_gaelic.txt")
+        and word_files("gd")["dictionary (WECHSEL's repository)"].endswith("/scottish%20gaelic.txt")
     )
     (mirror / "en-de.txt").write_text("water wasser\nriver\tfluss\n", encoding="utf-8")
     assert read_dictionary(mirror / "en-de.txt") == [("water", "wasser"), ("river", "fluss")]

@@ -2,11 +2,13 @@
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
 import torch
 
-from studies.experiment import Target
+from studies.experiment import Target, focus_methods
 from studies.hub import HubText
+from studies.hub_sources import word_files
 from studies.presets import PAPER_TEXT
 from studies.setups import SetupOptions, _hub_text, get_setup, scale_lapt
 from vocab_lit.text.phrasebook import dictionary as names_in
@@ -162,3 +164,25 @@ def test_at_scale_paper_text_is_read_to_its_end_or_to_what_the_paper_takes_clean
         assert {code: found.language_model for code, found in read.items()} == {"myv": "lid.bin", "et": ""}
         mixed = get_setup("paper", "sw+gd", preset="embedding-structure", **model)
         assert {*mixed.train} <= {*mini.train} and len(mixed.held_out) > 20
+
+
+def test_word_vectors_from_little_text_have_the_dimensions_of_a_file_beside_them(workplace, mini_setup):
+    file = workplace.place / "cc.en.vec"  # as fastText publishes them, with fewer numbers
+    rows = np.random.default_rng(0).normal(size=(40, 30)).round(3)
+    words = [f"word{i}" for i in range(40)]
+    lines = [f"{word} {' '.join(map(str, row))}\n" for word, row in zip(words, rows)]
+    file.write_text("40 30\n" + "".join(lines), encoding="utf-8")
+    paper = replace(mini_setup.mini, scale="paper", train=mini_setup.mini.train[:300], word_files=(str(file), ""))
+    of_source, of_target = Target(paper).words()
+    assert (of_source.dim, of_target.dim) == (30, 30)
+    assert of_target.model is not None  # fastText, however small the text (WECHSEL, Table 11)
+    assert Target(replace(paper, scale="mini")).words()[1].model is None  # counts
+    assert Target(replace(paper, scale="mini")).words()[1].dim == 30
+
+
+def test_languages_without_published_word_vectors_go_without_the_methods_that_need_them(workplace, mini_setup):
+    assert "vectors of xh" not in word_files("xh") and "vectors of sw" in word_files("sw")  # Table 4 has a dash
+    missing = replace(mini_setup.mini, word_files=("", str(workplace.place / "cc.xh.300.bin")))
+    assert not missing.has_word_vectors and mini_setup.mini.has_word_vectors
+    left = set(focus_methods(True, True)) - set(focus_methods(True, True, missing.has_word_vectors))
+    assert left == {"focus-word", "wechsel", "wechsel-en"}

@@ -1,14 +1,21 @@
 import csv
 import math
 
+import numpy as np
 import pytest
 import torch
 from transformers import LlamaConfig, LlamaForCausalLM
 
-from studies.starts import COLUMNS, add_rows, bits_per_byte, first_lines, main
+from studies.package_starts import PackageCase
+from studies.starts import COLUMNS, Start, add_rows, bits_per_byte, first_lines, main
+from vocab_lit.models.source import Source
 from vocab_lit.text.phrasebook import lines
 from vocab_lit.tokens.pipeline import save_tokenizer
 from vocab_lit.tokens.train import train_tokenizer
+from vocab_lit.vectors.token_vectors import token_vectors
+from vocab_lit.vectors.word_vectors import train_words
+
+fasttext = pytest.importorskip("fasttext")
 
 
 @pytest.fixture(scope="module")
@@ -41,18 +48,55 @@ def test_every_method_has_a_row_and_the_table_keeps_those_of_other_runs(english,
     folder, model, tokenizer = english
     other = dict.fromkeys(COLUMNS, "1") | dict(model="other")
     add_rows([other], tmp_path / "starts.csv")
-    paths = [str(folder / name) for name in ("model", "text.txt", "unseen.txt")]
-    asked = ["--methods", "untouched", "blend", "focus", "wechsel"]
+    paths = [str(folder / name) for name in ("text.txt", "unseen.txt", "model")]
+    asked = ["--methods", "untouched", "blend", "focus", "focus at mean", "wechsel"]
     asked += ["--language", "sw", "--tokens", "400", "--held-out-bytes", "600"]
-    for _ in range(2):
-        main([*paths, *asked, "--out", str(tmp_path / "starts.csv")])
+    for more in ([], ["--missing"]):
+        main([*paths, *asked, *more, "--out", str(tmp_path / "starts.csv")])
     with open(tmp_path / "starts.csv", encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
-    assert [row["method"] for row in rows] == ["blend", "focus", "untouched", "1"] and rows[-1] == other
+    assert [row["method"] for row in rows] == ["blend", "focus", "focus at mean", "untouched", "1"]
+    assert rows[-1] == other
     unseen = first_lines((folder / "unseen.txt").read_text(encoding="utf-8").splitlines(), 600)
-    assert float(rows[2]["bits_per_byte"]) == pytest.approx(bits_per_byte(model, tokenizer, unseen), abs=1e-3)
+    assert float(rows[3]["bits_per_byte"]) == pytest.approx(bits_per_byte(model, tokenizer, unseen), abs=1e-3)
+    words, tokens = sum(len(text.split()) for text in unseen), sum(len(tokenizer.tokenize(text)) for text in unseen)
+    assert float(rows[3]["tokens_per_word"]) == pytest.approx(tokens / words, abs=1e-3)
+    assert rows[0]["sampled"] == "0" != rows[1]["sampled"] == rows[2]["sampled"]
     assert rows[0]["tokens"] == "400" and rows[0]["text"] == "text.txt" and rows[0]["held_out"] == "unseen.txt"
+
+
+def test_a_vocabulary_is_extended_too(english, tmp_path):
+    folder, _, tokenizer = english
+    paths = [str(folder / name) for name in ("text.txt", "unseen.txt", "model")]
+    asked = ["--methods", "blend", "--language", "sw", "--extend", "30", "--held-out-bytes", "600"]
+    main([*paths, *asked, "--out", str(tmp_path / "extended.csv")])
+    [row] = [*csv.DictReader((tmp_path / "extended.csv").read_text(encoding="utf-8").splitlines())]
+    assert int(row["tokens"]) == len(tokenizer) + 30
 
 
 def test_lines_are_taken_whole():
     assert first_lines(["é" * 2, " ", "abc", "d"], 7) == ["éé", "abc"] and first_lines(["abc"], 2) == []
+
+
+def test_other_packages_start_from_the_same_vectors(english, tmp_path):
+    folder, _, tokenizer = english
+    words = [train_words(lines(language, 300, seed=0)) for language in ("en", "sw")]
+    vectors = token_vectors(tokenizer, lines("en", 300, seed=0))
+    case = PackageCase(tokenizer, tokenizer, np.eye(len(tokenizer)), vectors, words, [("water", "maji")])
+    case.write(tmp_path)
+    made = fasttext.load_model(str(tmp_path / "vectors.bin"))
+    id = tokenizer("water", add_special_tokens=False)["input_ids"][0]
+    piece = tokenizer.convert_ids_to_tokens(id)
+    assert np.allclose(made.get_word_vector(piece), vectors.matrix[id], atol=1e-6) and vectors.known[id]
+    for name, language in zip(("source", "target"), words):
+        read, counts = fasttext.load_model(str(tmp_path / f"{name}.bin")).get_words(include_freq=True)
+        assert dict(zip(read, counts)) == dict(zip(language.words, language.counts.astype(int)))
+
+
+def test_a_model_gets_the_embeddings_of_a_package_on_both_sides(english):
+    folder, model, tokenizer = english
+    start = Start(Source.from_pretrained(folder / "model"), tokenizer, lines("en", 10, seed=0), 0)
+    given = np.random.default_rng(0).normal(size=(len(tokenizer), 16)).astype(np.float32)
+    made = start.with_embeddings(given)
+    assert np.array_equal(made.get_output_embeddings().weight.detach().numpy(), given)
+    assert made.lm_head.weight is made.model.embed_tokens.weight

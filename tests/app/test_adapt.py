@@ -226,7 +226,7 @@ def test_what_is_done_is_not_done_again_and_another_adaptation_does_not_get_into
         ),
         (
             dict(method="random", vectors="auto"),
-            "stage transplant was made with .*needs token vectors, not nothing; method focus, not random. ",
+            "stage transplant was made with .*needs token vectors, not nothing; method blend, not random. ",
         ),
         (dict(lapt=quick["lapt"] | dict(steps=8)), "training was .* steps 4, not 8. .* rm -r .*model .*all.json .*report$"),
         (dict(seeds=2), "its stage scores was made with ner seeds 1, not 2"),
@@ -314,7 +314,7 @@ def test_what_cannot_work_is_refused_before_anything_is_written(cell_f9dd68a0):
         (dict(source="nowhere"), "nowhere"),
         (dict(tokens=place / "mask.txt"), "--tokens .*mask.txt, line 2: '<mask>' is a special token of the source"),
         (dict(method="wechsel"), "needs a dictionary between"),
-        (dict(dictionary=place / "en-sw.txt"), "focus has no use for it"),
+        (dict(dictionary=place / "en-sw.txt"), "blend has no use for it"),
         (dict(vectors="no.vec"), "--vectors no.vec: no such file"),
         (dict(method="random", extend=50), "vocabulary expansion keeps the source embeddings"),
         (dict(tasks={"ner": dict(test=str(place / "ner.tsv"))}), "--ner: no training file"),

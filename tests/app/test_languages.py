@@ -94,7 +94,7 @@ def test_the_example_is_a_setup_that_is_read_also_with_every_comment_taken_away(
         "language": "wo",
         "model": "FacebookAI/xlm-roberta-base",
         "text": [str(place / "wo.txt")],
-        "method": "focus",
+        "method": "blend",
         "vocab_size": 50_000,
         "lapt": {"preset": "one-pass"},
     }

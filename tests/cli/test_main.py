@@ -55,7 +55,7 @@ def cell_e98a4e66(cell_a5fb69cf):
         ((*TRANSPLANT, *WECHSEL, place / "pairs.txt"), "pairs.txt, line 1: .* is 3 columns"),
         ((*TRANSPLANT, *WECHSEL, "none.txt"), "--dictionary none.txt: no such file"),
         ((*TRANSPLANT, "--method", "wechsel"), "--dictionary: wechsel needs a dictionary"),
-        ((*TRANSPLANT, "--dictionary", "none"), "--dictionary: focus has no use for it"),
+        ((*TRANSPLANT, "--dictionary", "none"), "--dictionary: blend has no use for it"),
         ((*TRANSPLANT, "--method", "mf1-lex", "--factors", place / "words.vec"), "holds no factors"),
         ((*TRANSPLANT, "--method", "random", "--extend", 5), "--extend: vocabulary expansion keeps"),
         ((*LAPT, "--preset", "fokus"), "--preset: 'fokus' is unknown; did you mean focus"),

@@ -32,10 +32,13 @@ def cell_5438cd13():
 def test_a_vocabulary_is_trimmed_to_texts_or_refused_in_one_line_with_nothing_written(cell_5438cd13):
     (place / "fi.txt").write_text("\n".join(lines("fi", 100, seed=0)), encoding="utf-8")
     texts = ("--text", place / "sw.txt", "--text", place / "fi.txt")
+    none = ("--characters", "none", "--vocab-size", 300)
+    assert "of the unseen lines are unknown" in run("trim", place / "model", *texts, *none, "--out", place / "none")
     told = json.loads(run("trim", place / "model", *texts, "--out", place / "sw-fi", "--json"))
     assert told["sizes"][0]["before"] == 800 > told["sizes"][0]["after"] and len(told["texts"]) == 2
     assert told["texts"][0]["tokens_that_stay"] >= 0.9999 and sum(told["lost"].values()) > 100
-    shown = run("trim", place / "model", *texts, "--vocab-size", 300, "--out", place / "300")
+    shown = run("trim", place / "model", *texts, "--vocab-size", 300, "--bits", "--out", place / "300")
+    assert "bits per byte of lines that were not counted" in shown
     assert "parameters" in shown and "otherwise" in shown and "by --vocab-size" in shown
     (place / "en-words.txt").write_text("\n".join(lines("en", 300, seed=0)).replace(" ", "\n"), encoding="utf-8")
     words = ("--words", place / "en-words.txt")

@@ -142,3 +142,17 @@ def test_copied_tokens_keep_embedding_and_cluster_others_have_the_nearest_up_pro
     sampled, G = plan.copied < 0, one.G[0]
     nearest = plan.apply(matrix)[sampled] @ torch.linalg.pinv(G) @ G
     assert torch.allclose(low_dimensional(plan, matrix, one)[0][sampled] @ G, nearest, atol=1e-4)
+
+
+@pytest.mark.cell('nbs/04_methods/15_factored.ipynb', 'cell "drawn embeddings have the spread of F and any up-projection; copied ones stay, and the seed decides" (fb2208b0)')
+def test_drawn_embeddings_have_the_spread_of_f_and_any_up_projection_copied_ones_stay_and_the_seed_decides(cell_646a8b5b, cell_be477e13):
+    lex = get_recipe("mf10-kmeans-lex-drawn")
+    assert lex.drawn and lex.factoring == get_recipe("mf10-kmeans-lex").factoring
+    copied = plan.copied >= 0
+    rows, new = low_dimensional(plan, matrix, four, drawn=True, seed=1)
+    assert torch.equal(rows[copied], four.F[plan.copied[copied]])
+    spread = rows[~copied].std(0) / four.F.std(0)
+    assert 0.9 < spread.median() < 1.1
+    assert (torch.bincount(new, minlength=len(four.G)) > len(new) / len(four.G) / 2).all()
+    again, other = (low_dimensional(plan, matrix, four, drawn=True, seed=s)[0] for s in (1, 2))
+    assert torch.equal(rows, again) and not torch.equal(rows[~copied], other[~copied])

@@ -80,7 +80,7 @@ def test_the_advice_has_the_numbers_of_the_table_of_records(trial):
     points = {
         way: statistics.mean(pos(way, language) for language in trial.tagged()) for way in ("focus", "ofa", "mf1-lex")
     }
-    assert f"the default | {points['focus']:.1f} |" in facts.advice()
+    assert f"trained here: `focus` | {points['focus']:.1f} |" in facts.advice()
     assert f"`ofa` | {points['ofa']:.1f} |" in facts.advice()
     assert f"parameters | {points['mf1-lex']:.1f} |" in facts.advice()
 

@@ -75,7 +75,13 @@ def test_the_colab_cell_fetches_and_installs_keeps_what_is_in_memory_and_does_no
     calls, printed = [], []
     assert callable(studies.budget.begin_on_colab)  # imported before this looks like Colab
     source = colab_cell(cfg, "focus", "sw").replace("/content", str(tmp_path))
-    monkeypatch.setattr(subprocess, "run", lambda *args, **kwargs: calls.append(list(map(str, args[0]))))
+    answers = types.SimpleNamespace(returncode=0)
+
+    def run(command, **_):
+        calls.append(list(map(str, command)))
+        return answers
+
+    monkeypatch.setattr(subprocess, "run", run)
     monkeypatch.setattr(sys, "path", list(sys.path))
     monkeypatch.setattr(studies.budget, "COLAB", tmp_path)
     monkeypatch.chdir(tmp_path)
@@ -85,6 +91,11 @@ def test_the_colab_cell_fetches_and_installs_keeps_what_is_in_memory_and_does_no
     drive = types.SimpleNamespace(mount=lambda at: calls.append(at))
     spec = ModuleSpec("google.colab", None)  # as every imported module has one
     monkeypatch.setitem(sys.modules, "google.colab", types.SimpleNamespace(drive=drive, __spec__=spec))
+    answers.returncode = 128  # as git has it
+    with pytest.raises(SystemExit, match=f"^{cfg['git_url']} does not answer, or has no main; put your copy's address"):
+        exec(source, {})
+    answers.returncode = 0
+    calls.clear()
     for asked in (False, True):
         exec(source.replace("keep_on_drive = False", f"keep_on_drive = {asked}"), {"print": printed.append})
         folder = tmp_path / ("drive/MyDrive" if asked else "") / "vocab_lit" / "book"

@@ -216,7 +216,7 @@ def example_setup(
         f"model: {in_yaml(model)}   # a folder, or a name on the Hugging Face Hub when online",
         f"text: {in_yaml(text or f'{code}.txt')}   # {_TEXT_HELP}",
         "",
-        "method: focus   # vocab-lit methods lists them",
+        "method: blend   # vocab-lit methods lists them",
         "vocab_size: 50000",
         *_commented(values, KEYS),
         "",

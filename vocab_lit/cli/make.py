@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from .console import Json, show, show_facts, tell_json
+from .console import Json, show, show_facts, show_line, tell_json
 from vocab_lit.cli.options import (
     DryRun,
     Field,
@@ -23,6 +23,7 @@ from vocab_lit.cli.options import (
     RunText,
     SetupFile,
     Texts,
+    as_folder,
     with_settings,
 )
 from .planned import show_plan, upload_if_named, upload_to
@@ -145,26 +146,35 @@ def _show_trimmed(told: dict) -> None:
     from vocab_lit.text.scripts import script_name
 
     show([row | dict(share=f"{row['share']:.1%}") for row in told["sizes"]])
-    show(list(map(_text_trimmed, told["texts"])), "the texts, and lines of them that were not counted")
+    show(list(map(_text_trimmed, told["texts"])), "lines that were not counted")
+    _show_unknown(told["texts"])
     if told["curve"][0]["as_before"]:
         show(list(map(_point, told["curve"])), "unseen lines that are divided as before, by --vocab-size")
+    show(told.get("bits_per_byte", []), "bits per byte of lines that were not counted")
     lost = [dict(script=script_name(script), tokens=n) for script, n in told["lost"].items()]
     show(lost[:12], "tokens that are gone, by script (ISO 15924)")
 
 
 def _text_trimmed(row: dict) -> dict[str, str]:
-    "What trimming did to a text, and to lines of it that were not counted."
-    told = dict(text=row["text"], tokens_that_stay=_share(row["tokens_that_stay"]))
+    "What trimming did to lines of a text that were not counted."
     if not row["unseen_lines"]:
-        columns = ("divided_otherwise", "tokens_lost", "tokens_per_word", "unknown")
-        return told | dict(unseen_lines="none, it is short") | dict.fromkeys(columns, "")
-    return told | dict(
+        columns = ("divided_otherwise", "tokens_lost", "tokens_per_word")
+        return dict(text=row["text"], unseen_lines="none, it is short") | dict.fromkeys(columns, "")
+    return dict(
+        text=row["text"],
         unseen_lines=f"{row['unseen_lines']:,}",
         divided_otherwise=f"{row['divided_otherwise']:.1%}",
-        tokens_lost=f"{row['tokens_lost']:,} ({row['share_lost']:.2%})",
+        tokens_lost=f"{row['share_lost']:.2%}",
         tokens_per_word=f"{row['tokens_per_word']:.3f} → {row['after']:.3f}",
-        unknown=f"{row['unknown']:,} → {row['unknown_after']:,}",
     )
+
+
+def _show_unknown(rows: list[dict]) -> None:
+    "The texts that have more unknown tokens than before."
+    for row in rows:
+        more = row.get("unknown_after", 0) - row.get("unknown", 0)
+        if more > 0:
+            show_line(f"{row['text']}: {more:,} tokens more of the unseen lines are unknown")
 
 
 def _share(share: float) -> str:
@@ -239,6 +249,14 @@ def trim_(
             show_default="--language",
         ),
     ] = "",
+    bits: Annotated[
+        bool,
+        typer.Option(
+            "--bits",
+            help="Tell bits per byte of lines that were not counted, before and after, 40 of each text. The model is "
+            "loaded for it and predicts them twice, which takes a minute for 300 million parameters.",
+        ),
+    ] = False,
     language: Language = "",
     push_to_hub: PushToHub = None,
     field: Field = "",
@@ -252,8 +270,9 @@ def trim_(
     spelled with smaller ones, which costs quality. Nothing has to be trained.
 
     What that costs is told by lines that were not counted, a tenth of each text: how many of them are divided
-    otherwise, and how that depends on --vocab-size. A megabyte of text lacks many words of the next one. What helps is
-    more text, and lists of words: --words en:60000 for a language that wordfreq has, --words FILE for any other.
+    otherwise, how that depends on --vocab-size, and with --bits how much worse the model predicts them. A megabyte of
+    text lacks many words of the next one. What helps is more text, and lists of words: --words en:60000 for a language
+    that wordfreq has, --words FILE for any other.
 
     Of a GGUF file the result is a GGUF file, for llama.cpp and Ollama: rows of embeddings are taken as they are,
     whatever their quantisation, and all other tensors byte for byte.
@@ -289,6 +308,10 @@ def trim_(
         from vocab_lit.models.pipeline import trim_files as trim_model
 
     told = trim_model(model, text, out, trim, language)
+    if bits:
+        from vocab_lit.training.trim_bits import trim_bits
+
+        told["bits_per_byte"] = trim_bits(as_folder(model), text, trim)
     tell_json(told) if as_json else _show_trimmed(told)
     upload_if_named(out, push_to_hub)
 

@@ -123,7 +123,7 @@ def adapt(
     with figures, report.html with all tokens, and report.json). Whatever interrupts it, the same command resumes where
     it was.
 
-    Example: `vocab-lit adapt xlm-roberta-base --text swahili.txt --method focus --steps 10000 --out xlmr-sw`
+    Example: `vocab-lit adapt xlm-roberta-base --text swahili.txt --steps 10000 --out xlmr-sw`
 
     Example: `vocab-lit adapt --setup sw.yml --out xlmr-sw`
 

@@ -50,7 +50,8 @@ if TYPE_CHECKING:
 log = logging.getLogger("vocab_lit")
 
 # %% auto #0
-__all__ = ['log', 'TableRows', 'check_transplant_gguf', 'plan_beside', 'check_no_plan', 'GgufTransplant', 'transplant_gguf']
+__all__ = ['log', 'TableRows', 'check_transplant_gguf', 'plan_beside', 'load_plan', 'check_no_plan', 'GgufTransplant',
+           'transplant_gguf']
 
 # %% ../../nbs/11_gguf/09_transplant.ipynb #209a04d6
 class TableRows:
@@ -84,7 +85,7 @@ def _check_grows(source: GgufSource, text: Sequence[str | Path], settings: Trans
         raise SettingError("extend", f"a GGUF file keeps its vocabulary and gets more tokens: {todo}")
     if recipe.untrained or isinstance(recipe, FactoredRecipe):
         problem = f"{recipe.name} changes more than the embeddings of new tokens, which a GGUF file cannot be given"
-        raise SettingError("method", f"{problem}; give another, as focus or identity")
+        raise SettingError("method", f"{problem}; give another, as blend or identity")
     if settings.init.pad_to_multiple_of:
         raise SettingError("pad_to_multiple_of", "a GGUF file has a token for each row; leave it out")
     tokens = GgufTokens(source.file)
@@ -176,6 +177,14 @@ def _remark_on_terms(tokenizer: PreTrainedTokenizerFast) -> None:
 def plan_beside(file: str | Path) -> Path:
     "Where the plan lies by which the new rows of a GGUF file were made."
     return Path(file).with_suffix(".plan.npz")
+
+
+def load_plan(file: str | Path, vocab: Vocab) -> Plan:
+    "The plan of a GGUF file; `ValueError` where there is none beside it."
+    if not plan_beside(file).is_file():
+        what = f"there is no {plan_beside(file).name} beside it"
+        raise ValueError(f"{file}: {what}; only files that vocab-lit transplant wrote can be explained")
+    return Plan.load(plan_beside(file), vocab)
 
 
 def check_no_plan(out: str | Path) -> None:

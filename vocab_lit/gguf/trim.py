@@ -98,6 +98,13 @@ class GgufParts(Parts):
         return super().template if self.file.get("tokenizer.chat_template") else set()
 
     @property
+    def template_tokenizer(self) -> PreTrainedTokenizerFast:
+        "The tokenizer that renders the chat template, of `llama` without its words and merges."
+        from vocab_lit.gguf.tokenizer import template_tokenizer
+
+        return template_tokenizer(self.file) if self.name == "llama" else self.tokenizer
+
+    @property
     def scores(self) -> list[float]:
         "The scores of ordinary tokens, by id."
         return np.where(self.types == TokenType.NORMAL, self.file.get("tokenizer.ggml.scores"), _NO_SCORE).tolist()
@@ -204,7 +211,8 @@ def trim_gguf(
         kept = np.array(sorted(trimming.kept))
         log.info(trimming.about)
         fields = parts.fields(trimming.kept)
-        note = dict(made_by="vocab-lit trim", source=file.path.name, trimmed_from=parts.size, text=files)
+        note = dict(made_by="vocab-lit trim", method="trim", model=str(file.path), text=files, trimmed_from=parts.size)
+        note |= dict(settings=settings.changed())
         fields["vocab_lit.note"] = text_field(json.dumps(note, ensure_ascii=False))
         if language:
             fields["general.languages"] = Field(ARRAY, STRING, [language])

@@ -117,6 +117,8 @@ class FactoredRecipe(Recipe):
 
     factoring: Factoring = Factoring()
     train_up: bool = False  # whether training changes the up-projections too
+    # whether F' of tokens that are not copied, and all up-projections, are drawn at random, as Section 3.3 prints it
+    drawn: bool = False
 
 
 RAND, LEX = (Copy("specials"), Gaussian()), (Copy(), Gaussian())
@@ -130,15 +132,17 @@ _MF = {
 }
 
 
-def _factored(name: str, start: str) -> FactoredRecipe:
+def _factored(name: str, start: str, drawn: bool) -> FactoredRecipe:
     factoring, words = _MF[name]
+    how = ", drawn at random where el samples full-dimensional ones" * drawn
     return FactoredRecipe(
-        f"{name}-{start}",
+        f"{name}-{start}" + "-drawn" * drawn,
         {"rand": RAND, "lex": LEX}[start],
         "Pfeiffer et al. (2021)",
-        f"As el-{start}, with low-dimensional embeddings and {words}.",
+        f"As el-{start}, with low-dimensional embeddings{how} and {words}.",
         titles=(_PFEIFFER,),
         factoring=factoring,
+        drawn=drawn,
     )
 
 
@@ -157,7 +161,7 @@ METHODS = (
         "Overlapping tokens are copied, others are sampled (as identity).",
         titles=(_CHAU, _WANG),
     ),
-    *(_factored(name, start) for name in _MF for start in ("rand", "lex")),
+    *(_factored(name, start, drawn) for drawn in (False, True) for name in _MF for start in ("rand", "lex")),
 )
 
 # %% ../../nbs/04_methods/15_factored.ipynb #7f609dcf
@@ -180,10 +184,25 @@ def _project_down(
     return F, labels
 
 
+def _drawn(
+    factors: Factors,
+    is_new: torch.Tensor,  # (n,) bool
+    seed: int,
+) -> tuple[torch.Tensor, torch.Tensor]:  # (new, k), from the Gaussian of each column of F; (n,) up-projections
+    import torch
+
+    draw = torch.Generator().manual_seed(seed)
+    noise = torch.randn(int(is_new.sum()), factors.F.shape[1], generator=draw)
+    labels = torch.randint(len(factors.G), (len(is_new),), generator=draw)
+    return factors.F.mean(0) + factors.F.std(0) * noise, labels
+
+
 def low_dimensional(
     plan: Plan,
     matrix: torch.Tensor,  # (at least n_source, D) the source embeddings
     factors: Factors,
+    drawn: bool = False,  # as in `FactoredRecipe`
+    seed: int = 0,  # of what is drawn
 ) -> tuple[torch.Tensor, torch.Tensor]:  # (n_target, k) F', and (n_target,) the up-projection of each
     "Low-dimensional embeddings for a plan."
     import torch
@@ -192,5 +211,8 @@ def low_dimensional(
     is_copy = copied >= 0
     F, labels = torch.empty(len(full), factors.G.shape[1]), torch.empty(len(full), dtype=torch.long)
     F[is_copy], labels[is_copy] = factors.F[copied[is_copy]], factors.labels[copied[is_copy]]
-    F[~is_copy], labels[~is_copy] = _project_down(full[~is_copy], factors.G)
+    if drawn:
+        F[~is_copy], labels = _drawn(factors, ~is_copy, seed)
+    else:
+        F[~is_copy], labels[~is_copy] = _project_down(full[~is_copy], factors.G)
     return F, labels

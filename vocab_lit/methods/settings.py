@@ -60,7 +60,7 @@ class InitSettings(Settings):
 
     heading = "Initialisation"
 
-    method: str = option("focus", "method of initialisation; `vocab-lit methods` lists them")
+    method: str = option("blend", "method of initialisation; `vocab-lit methods` lists them")
     neighbours: int = option(10, "wechsel, ofa: how many source tokens make a target token")
     temperature: float = option(0.1, "wechsel, ofa: of the softmax over their similarities")
     source_only: Model = option(
@@ -217,7 +217,7 @@ def expands_by_copying(settings: TransplantSettings, recipe: Recipe, text: Seque
     "Vocabulary expansion needs a method that copies overlapping tokens."
     if settings.tokenizer.extend and not copies_overlap(recipe):
         problem = f"vocabulary expansion keeps the source embeddings, and {recipe.name} makes all of them anew; "
-        raise SettingError("extend", problem + "give a method that copies overlapping tokens, as focus or identity")
+        raise SettingError("extend", problem + "give a method that copies overlapping tokens, as blend or identity")
 
 
 def has_tokenizer(settings: TransplantSettings, recipe: Recipe, text: Sequence[str | Path]) -> None:

@@ -268,7 +268,7 @@ def _factored_layer(
     if not factors:
         return None
     assert isinstance(recipe, FactoredRecipe)  # `_factors_for` gives others none
-    rows, labels = low_dimensional(plan, token_parameters(model)["input"].detach(), factors)
+    rows, labels = low_dimensional(plan, token_parameters(model)["input"].detach(), factors, recipe.drawn, seed)
     return FactoredEmbedding(rows, factors.G, labels, recipe.train_up, seed=seed)
 
 
@@ -334,7 +334,7 @@ def transplant(
     model: PreTrainedModel,
     source: PreTrainedTokenizerBase | Source,
     tokenizer: PreTrainedTokenizerBase,
-    recipe: str | Recipe = "focus",
+    recipe: str | Recipe = "blend",
     vectors: TokenVectors | AlignedVectors | None = None,
     seed: int = 0,
     pad_to_multiple_of: int = 1,
@@ -355,7 +355,7 @@ def transplant(
         The tokenizer that the model was trained with, or where the model comes from.
     tokenizer : PreTrainedTokenizerBase
         The target tokenizer.
-    recipe : str or Recipe, default "focus"
+    recipe : str or Recipe, default "blend"
         A method of initialisation by its name in `RECIPES`, or a recipe of one's own.
     vectors : TokenVectors or AlignedVectors, optional
         Auxiliary embeddings for methods that need them (`Recipe.needs`): of the target tokens, shape (n_target, d), as
@@ -380,7 +380,8 @@ def transplant(
 
     References
     ----------
-    The default is FOCUS (Dobler and de Melo, 2023, Section 3). `RECIPES[name].paper` names the paper of a method.
+    The default is half FOCUS (Dobler and de Melo, 2023, Section 2), half Fast Vocabulary Transfer (Gee et
+    al., 2022). `RECIPES[name].paper` names the paper of a method.
 
     Examples
     --------

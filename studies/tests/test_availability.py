@@ -1,0 +1,152 @@
+"""What can be had of the Hub, on one that is made of what the data sets' own pages say."""
+
+import os
+import sys
+from itertools import islice
+from pathlib import Path
+
+import pytest
+
+from studies.availability import _languages, _without, data_of, reachable_parameters, state_of, tasks_with_data
+from studies.budget import needs, plan
+from studies.hub import hub_lines, hub_splits
+from studies.hub_sources import DEFAULTS, SOURCES
+from studies.presets import PAPER_PARAMETERS, data_set
+from studies.setups import get_setup
+
+CHAPTERS = {  # the languages of whose pages a run at scale paper is for
+    "focus": "de ar sw xh ha gd lb ceb sm hmn",
+    "embedding-structure": "hy eu myv et he ru sme te",
+    "mad-x": "en",
+    "unks-everywhere": "am",
+    "wechsel": "fr de zh sw su gd ug mg",
+}
+MISSING = {  # what the papers have and the Hub lacks
+    "unks-everywhere": {("ner", "myv"), ("ner", "wo")},
+}
+
+
+@pytest.fixture(scope="module")
+def fake_hub(tmp_path_factory):
+    from studies.tests.fake_hub import make
+
+    root = tmp_path_factory.mktemp("hub")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("VOCAB_LIT_HUB", str(root))
+        patch.setattr("datasets.config.HF_DATASETS_CACHE", root / ".cache")
+        for at in ("huggingface_hub.constants.HF_HUB_OFFLINE", "datasets.config.HF_HUB_OFFLINE"):
+            patch.setattr(at, True)
+        make(root)
+        yield root
+
+
+@pytest.mark.parametrize("chapter", CHAPTERS)
+def test_all_that_a_chapter_reads_at_scale_paper_is_there_or_named_as_missing(fake_hub, chapter):
+    read = set()
+    for language in CHAPTERS[chapter].split():
+        needed = needs(chapter, language, "paper")
+        assert {(datum.what, datum.language) for datum in needed.left_out} == MISSING.get(chapter, set())
+        read |= {(what, code) for what, codes in needed.languages.items() for code in codes}
+    for what, code in sorted(read):
+        found = [datum for datum in data_of(chapter, what, code, {}) if datum.state.there]
+        if what == "text":
+            assert found, (chapter, what, code)
+        for datum in found:
+            name = next(name for name, source in SOURCES.items() if source is datum.source)
+            if what == "text":
+                assert len(list(islice(hub_lines(name, code), 5))) == 5
+            else:
+                divide = chapter == "embedding-structure"
+                assert hub_splits(what, code, name, test_only=True, divide=divide)[2], (chapter, what, code)
+
+
+def test_tasks_without_data_are_left_out_and_those_with_several_sets_are_scored_on_each(fake_hub):
+    def tasks(language, scale="paper", **given):
+        return tasks_with_data("focus", scale, language, ("ner", "nli", "qa"), given)
+
+    assert tasks("ha") == tasks("xh") == ["ner"]  # by MasakhaNER 2, since WikiANN has neither
+    assert data_set("focus", "ner", "ha") == "masakhaner2"
+    assert tasks("de") == ["ner:wikiann", "ner:germeval14", "nli", "qa"]
+    assert tasks("sw") == ["ner:wikiann", "ner:masakhaner2", "nli", "qa"]
+    assert tasks("ar") == ["ner", "nli", "qa"] and tasks("gd") == ["ner"]
+    assert tasks("sw", ner="masakhaner") == ["ner", "nli", "qa"]
+    assert tasks("sw", "mini") == ["ner", "nli", "qa"] and tasks("sw", "custom", nli="a b") == ["nli"]
+    setup = get_setup("paper", "de", ner="wikiann germeval14", limit=100)
+    names = {task: setup.splits(task, "de") for task in ("ner", "ner:wikiann", "ner:germeval14")}
+    sizes = {task: list(map(len, splits)) for task, splits in names.items()}
+    assert sizes["ner"] == sizes["ner:wikiann"] == [700, 300, 300] and sizes["ner:germeval14"] == [40, 12, 24]
+    assert (setup.tasks["ner:wikiann"].epochs, setup.tasks["ner:germeval14"].epochs) == (5, 25)  # Table 6
+    masakhaner = get_setup("paper", "sw", ner="wikiann masakhaner2", limit=100).tasks["ner:masakhaner2"]
+    assert (masakhaner.epochs, masakhaner.learning_rate) == (25, 2e-5)
+
+
+def test_languages_without_data_leave_a_chapters_parameters_before_anything_is_trained(fake_hub):
+    asked = dict.fromkeys(PAPER_PARAMETERS["unks-everywhere"], "")
+    found = reachable_parameters("unks-everywhere", "paper", "am", {}, **asked)
+    assert not {"myv", "wo"} & set(_languages(found.parameters["targets"]))
+    assert {"myv", "wo"} <= set(_languages(found.parameters["tree_targets"]))  # which have treebanks
+    assert found.table["left out"].tolist() == ["myv", "wo"]
+    assert found.table.why.tolist()[1] == "ner: unimelb-nlp/wikiann has no wo; it has 176 other languages"
+    assert "ner               unimelb-nlp/wikiann (wo): left out: " in str(plan("unks-everywhere", "am", "paper"))
+    both = dict(compare="sw ha", seeds=1, task_seeds=1)
+    assert reachable_parameters("focus", "paper", "sw", dict(corpus="cc100"), **both).parameters["compare"] == "sw ha"
+    assert reachable_parameters("focus", "paper", "sw", dict(corpus="oscar"), **both).parameters["compare"] == "sw"
+    with pytest.raises(ValueError, match="no language of compare is left, .*has no train files of ha"):
+        reachable_parameters("focus", "paper", "sw", dict(corpus="oscar"), compare="ha", seeds=1, task_seeds=1)
+    assert not reachable_parameters("focus", "mini", "sw", {}, **both).left_out
+
+
+def test_languages_are_taken_out_of_every_form_of_a_parameter():
+    assert _languages("seen: ka ur; new script: am") == ["ka", "ur", "am"] and _languages("hy+et") == ["hy", "et"]
+    assert _without("seen: ka ur; new script: am", ["ur"]) == "seen: ka; new script: am"
+    assert _without("seen: ka ur; new script: am", ["ka", "ur"]) == " new script: am"
+    assert _without("hy+et+te", ["et"]) == "hy+te" and _without("de ar sw", ["de"]) == "ar sw"
+
+
+def test_large_texts_say_that_the_hub_has_a_part_and_sizes_of_text_count(monkeypatch):
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
+    monkeypatch.delenv("VOCAB_LIT_HUB", raising=False)
+    planned = plan("focus", "de", "paper")
+    german = planned.reads.query("what == 'text' and part.str.startswith('de')")["where"].item()
+    assert "end after their first 5 GB" in german and "cc-100/de.txt.xz" in german
+    russian = plan("embedding-structure", "ru", "paper", compare="ru", mixed="none", family="none")
+    assert russian.text["ru"] == 10 * 10**9 and "30.0 GB for 10.0 GB of text and its tokens" in str(russian)
+    assert "text whose size is not known: lb, ceb" in str(plan("focus", "de", "paper", compare="de lb ceb"))
+
+
+def test_a_data_set_that_is_not_there_says_why(fake_hub, tmp_path, monkeypatch):
+    assert state_of(SOURCES["wikiann"], "wo").where == "unimelb-nlp/wikiann has no wo; it has 176 other languages"
+    assert state_of(SOURCES[DEFAULTS["ner"]], "sw") == state_of(SOURCES["cc100"], "zh")  # as zh-Hans
+    monkeypatch.setenv("VOCAB_LIT_HUB", str(tmp_path))
+    assert state_of(SOURCES["cc100"], "sw").where == "nowhere: the Hub is switched off"
+    (tmp_path / "unimelb-nlp/wikiann").mkdir(parents=True)
+    assert state_of(SOURCES["wikiann"], "sw").where == "the mirror's unimelb-nlp/wikiann has no test files of sw"
+    (tmp_path / "unimelb-nlp/wikiann/wikiann-wo.bio").write_text("Dakar B-LOC\n", encoding="utf-8")
+    assert state_of(SOURCES["wikiann"], "wo").there  # of Pan et al. (2017)
+
+
+def _run(chapter, language, out, **given):  # in this process's Python, on the fake hub
+    import subprocess
+
+    sets = [f"--set={name}={value}" for name, value in given.items()]
+    ask = [sys.executable, "-m", "studies", "chapter", chapter, "--language", language, "--scale", "paper"]
+    done = subprocess.run(
+        [*ask, *sets, "--out", str(out)], capture_output=True, text=True, env=os.environ | {"HF_HUB_OFFLINE": "1"}
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
+
+
+SMALL = dict(steps=3, seeds=1)
+QUICK = {"focus": dict(vocab_size=300, task_seeds=1), "embedding-structure": dict(vocab_size=300)}
+QUICK |= {"unks-everywhere": dict(vocab_size=300), "wechsel": dict(vocab_size=400)}
+
+
+@pytest.mark.slow(reason="runs every chapter at scale paper on models of two layers; an hour")
+@pytest.mark.parametrize(
+    ("chapter", "language"), [(chapter, code) for chapter in CHAPTERS for code in CHAPTERS[chapter].split()]
+)
+def test_chapters_run_at_scale_paper_in_every_language(fake_hub, chapter, language, tmp_path):
+    by_hand = dict(dictionary=fake_hub / "dictionary.txt", source_vectors=fake_hub / "cc.en.300.vec")
+    given = QUICK.get(chapter, {}) | (by_hand if chapter == "wechsel" else {})
+    _run(chapter, language, tmp_path / "page.ipynb", **SMALL, **given)
+    assert Path(tmp_path / "page.ipynb").is_file()
