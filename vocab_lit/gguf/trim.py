@@ -23,7 +23,6 @@ from vocab_lit.gguf.tokens import (
     TokenType,
     check_tokens,
     named_ids,
-    names_of_ids,
     text_field,
     token_tables,
     token_types,
@@ -208,7 +207,6 @@ def trim_gguf(
     with no_collection():
         file = GgufFile.of(source)
         parts, tables = GgufParts(file), token_tables(file)
-        names_of_ids(file)
         trimming = Trimming(parts, {name: Lines(name) for name in files}, settings)
         kept = np.array(sorted(trimming.kept))
         log.info(trimming.about)

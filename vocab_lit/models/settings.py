@@ -173,6 +173,8 @@ def check_model_path(path: str | Path) -> None:
     "`ValueError` or `FileNotFoundError` where a path holds no model."
     folder = Path(path)
     config = folder / "config.json"
+    if is_gguf(path) and not folder.is_file():
+        raise FileNotFoundError(f"{path}: no such file")
     if is_gguf(path):
         todo = "give the folder of the model that it was made from, and `vocab-lit export` makes one of the result"
         raise ValueError(f"{path} is a GGUF file, which {_GGUF_COMMANDS} take; for all else {todo}")
