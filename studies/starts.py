@@ -29,6 +29,7 @@ from vocab_lit.methods.registry import get_recipe
 from vocab_lit.models.source import Source, load_model
 from vocab_lit.models.transplant import transplant
 from vocab_lit.text.corpus import Lines
+from vocab_lit.tokens.continued import extend_on_text
 from vocab_lit.tokens.like import train_tokenizer_like
 from vocab_lit.tokens.vocab import fertility
 from vocab_lit.vectors.align import align_tokens
@@ -215,6 +216,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser.add_argument("--packages", type=Path, help="folder of the environments of other packages")
     parser.add_argument("--missing", action="store_true", help="leave alone what the table has")
     parser.add_argument("--tokens", type=int, default=16_000, help="size of the vocabulary")
+    parser.add_argument("--extend", type=int, default=0, help="add so many tokens to the model's; give another --out")
     parser.add_argument("--held-out-bytes", type=int, default=5000, help="at most so much of the unseen lines")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--out", type=Path, default=TABLE)
@@ -232,7 +234,10 @@ def main(argv: Sequence[str] | None = None) -> None:
         if not methods:
             continue
         source = Source.from_pretrained(folder)
-        tokenizer = train_tokenizer_like(source.tokenizer, lines, vocab_size=args.tokens)
+        if args.extend:
+            tokenizer = extend_on_text(source.tokenizer, lines, args.extend).tokenizer
+        else:
+            tokenizer = train_tokenizer_like(source.tokenizer, lines, vocab_size=args.tokens)
         start = Start(source, tokenizer, lines, args.seed, words, dictionary)
         add_rows((of_all | row for row in start.measured(methods, held_out, args.packages)), args.out)
 

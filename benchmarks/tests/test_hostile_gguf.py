@@ -9,9 +9,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from typer.testing import CliRunner
 
 from benchmarks.tests.hostile_gguf import DATA, TEXT, gguf_file, gpt2, hostile, places
 from benchmarks.tests.test_robust_commands import call
+from vocab_lit.cli.main import app
+from vocab_lit.gguf.check import check_gguf
 from vocab_lit.gguf.container import GgufFile
 from vocab_lit.gguf.tokens import names_of_ids, token_tables
 from vocab_lit.gguf.trim import GgufParts
@@ -57,18 +60,70 @@ def test_the_files_are_whole_but_for_what_is_wrong_with_them(desk):
         (desk / "never.gguf").unlink()
 
 
-def test_each_is_one_line_and_nothing_is_written(desk):
-    given = {}
+@pytest.fixture(scope="module")
+def given(desk) -> dict[str, str]:
+    "What is said of each file that is damaged, by its name."
+    said_of = {}
     for name, content, said in hostile():
         (desk / f"{name}.gguf").write_bytes(content)
-        given[f"{name}.gguf"] = said
-    given |= dict(places(desk))
+        said_of[f"{name}.gguf"] = said
+    return said_of | dict(places(desk))
+
+
+CALLS = {
+    "trim": ["trim", "FILE", "--text", "TEXT", "--out", "OUT.gguf"],
+    "transplant": [
+        "transplant",
+        "FILE",
+        "--text",
+        "TEXT",
+        "--extend",
+        "5",
+        "--expansion",
+        "continued",
+        "--method",
+        "identity",
+        "--out",
+        "OUT.gguf",
+    ],
+    "lapt": ["lapt", "FILE", "--text", "TEXT", "--steps", "1", "--out", "OUT"],
+    "export": ["export", "FOLDER", "--like", "FILE", "--out", "OUT.gguf"],
+    "inspect": ["inspect", "FILE", "--text", "TEXT"],
+    "check": ["check", "WHOLE", "--source", "FILE"],
+}
+NOT_REFUSED = {  # whose merges the check of another file does not need, and what may be a model's folder
+    ("merges-unknown.gguf", "check"),
+    *(("folder.gguf", command) for command in CALLS if command != "trim"),
+}
+
+
+@pytest.mark.parametrize("command", CALLS)
+def test_each_is_one_line_and_nothing_is_written(desk, given, command, monkeypatch, tmp_path):
+    monkeypatch.setenv("VOCAB_LIT_CACHE", str(tmp_path))
+    known = {"TEXT": desk / "sw.txt", "WHOLE": desk / "llama.gguf", "FOLDER": desk}
+    known |= {"OUT": desk / "never", "OUT.gguf": desk / "never.gguf"}
     before = sorted(desk.iterdir())
     for name, said in given.items():
-        code, line = trim(desk, name)
+        if (name, command) in NOT_REFUSED:
+            continue
+        code, line = call(*(known.get(a, desk / name if a == "FILE" else a) for a in CALLS[command]))
         assert code == 1 and re.search(said, line) and "\n" not in line, (name, code, line)
         assert line.startswith("vocab-lit: ") and "internal error" not in line, (name, line)
     assert sorted(desk.iterdir()) == before
+    assert not [path for path in tmp_path.rglob("*") if path.is_file() and path.suffix != ".lock"]
+
+
+def test_check_and_explain_say_what_is_wrong_with_a_file(desk, given):
+    for name, said in given.items():
+        (desk / name).with_suffix(".plan.npz").write_bytes(b"")
+        for command in (["check", desk / name], ["explain", desk / name, "maji"]):
+            result = CliRunner().invoke(app, list(map(str, command)))
+            assert result.exit_code == 1 and isinstance(result.exception, SystemExit), (command, result.exception)
+            assert "Traceback" not in result.output and "internal error" not in result.output, command
+        if (desk / name).is_file() and "-of-" not in name:
+            [finding] = [finding for finding in check_gguf(desk / name) if finding.breaks][:1]
+            assert re.search(said, finding.what), (name, finding)
+        (desk / name).with_suffix(".plan.npz").unlink()
 
 
 def test_no_memory_is_taken_by_what_a_header_promises(tmp_path):

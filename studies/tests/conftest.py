@@ -34,7 +34,7 @@ from vocab_lit.study.figures import SANS, label, loss_bars, loss_curves, row_sha
 from vocab_lit.study.results import published
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def workplace():
     place = Path(tempfile.mkdtemp())
     return SimpleNamespace(
@@ -42,7 +42,7 @@ def workplace():
     )
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def mini_setup(workplace):
     place = workplace.place
     mini = get_setup("mini", "sw", limit=2600)
@@ -52,7 +52,7 @@ def mini_setup(workplace):
     )
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def swahili():
     targets = Targets("mini", steps=4, limit=1500)
     sw = targets("sw")

@@ -65,6 +65,15 @@ def test_every_method_has_a_row_and_the_table_keeps_those_of_other_runs(english,
     assert rows[0]["tokens"] == "400" and rows[0]["text"] == "text.txt" and rows[0]["held_out"] == "unseen.txt"
 
 
+def test_a_vocabulary_is_extended_too(english, tmp_path):
+    folder, _, tokenizer = english
+    paths = [str(folder / name) for name in ("text.txt", "unseen.txt", "model")]
+    asked = ["--methods", "blend", "--language", "sw", "--extend", "30", "--held-out-bytes", "600"]
+    main([*paths, *asked, "--out", str(tmp_path / "extended.csv")])
+    [row] = [*csv.DictReader((tmp_path / "extended.csv").read_text(encoding="utf-8").splitlines())]
+    assert int(row["tokens"]) == len(tokenizer) + 30
+
+
 def test_lines_are_taken_whole():
     assert first_lines(["é" * 2, " ", "abc", "d"], 7) == ["éé", "abc"] and first_lines(["abc"], 2) == []
 

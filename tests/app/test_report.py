@@ -11,11 +11,9 @@ from vocab_lit.methods.settings import TransplantSettings
 from vocab_lit.models.pipeline import transplant_files, trim_files
 from vocab_lit.text.corpus import data_path
 from vocab_lit.text.phrasebook import lines
-from vocab_lit.tokens.settings import TokenizerSettings
 from vocab_lit.tokens.vocab import Dialect, Token, Vocab
 from vocab_lit.training.settings import KeepSettings, LaptSettings, RunSettings
 from vocab_lit.training.training_run import lapt_files
-from vocab_lit.vectors.settings import VectorSettings
 import base64
 import html
 import json
@@ -37,7 +35,7 @@ def cell_3bf37f97():
     global made, numbers, page, place, read_page, settings
     place = Path(tempfile.mkdtemp())
     (place / "sw.txt").write_text("\n".join(lines("sw", 800, seed=0)), encoding="utf-8")
-    settings = TransplantSettings(TokenizerSettings(vocab_size=700), VectorSettings(vectors="ppmi"))
+    settings = TransplantSettings.of(vocab_size=700, vectors="ppmi", method="focus")
     transplant_files(data_path("models/mini-xlmr"), [place / "sw.txt"], place / "sw", settings)
     made = MadeFolder.open(place / "sw")
     write_report(made, place / "sw.html", [place / "sw.txt"])

@@ -78,4 +78,39 @@ def test_a_gguf_file_is_inspected_and_its_new_tokens_explained(cell_0892a6a7):
     rows = json.loads(run("explain", more, token, "--json"))
     assert rows and all(0 <= row["weight"] <= 1 for row in rows if row["weight"] is not None)
     assert "there is no tiny.plan.npz beside it" in run("explain", tiny, token, code=1)
-    assert "inspect, explain and check take" in run("report", tiny, "--out", place / "tiny.html", code=1)
+
+
+@pytest.mark.cell('nbs/10_cli/04_look.ipynb', 'cell "a GGUF file has a page, whether a command made it or none" (76bad65e)')
+def test_a_gguf_file_has_a_page_whether_a_command_made_it_or_none(cell_0892a6a7):
+    import numpy as np
+
+    from benchmarks.tiny_gguf import llama_tokens, write_tiny
+    from vocab_lit.app.made_folder import MadeFolder
+    from vocab_lit.gguf.container import GgufFile
+
+    tiny, more = write_tiny(place / "tiny.gguf", llama_tokens()), place / "other.gguf"
+    run("transplant", tiny, "--text", place / "sw.txt", "--extend", 40, "--expansion", "continued", "--out", more)
+    less = place / "less.gguf"
+    run("trim", tiny, "--text", place / "sw.txt", "--out", less)
+
+
+    def page_of(file):
+        run("report", file, "--text", place / "sw.txt", "--out", file.with_suffix(".html"))
+        written = file.with_suffix(".html").read_text(encoding="utf-8")
+        return json.loads(re.search(r'id="data">(.*?)</script>', written, re.S)[1])
+
+
+    pages = {file.stem: page_of(file) for file in (tiny, more, less)}
+    commands = {name: [line.split()[1] for line in page["commands"]] for name, page in pages.items()}
+    assert commands == dict(tiny=[], other=["transplant"], less=["trim"])
+    facts = pages["other"]["facts"]
+    assert (facts["source tokens"], facts["target tokens"]) == (2500, 2540) and facts["embeddings copied"] >= 2500
+    assert all(page["map"] and page["lines"] and page["tables"][-1]["id"] == "check" for page in pages.values())
+    trimmed = MadeFolder.open(less)
+    before, after = (GgufFile(file).get("tokenizer.ggml.tokens") for file in (tiny, less))
+    assert [before[id] for id in trimmed.plan.copied] == after and len(after) < len(before)
+    some = np.array([3, len(after) - 1])
+    rows = GgufFile(tiny).values("token_embd.weight", trimmed.plan.copied[some])
+    assert (trimmed.embeddings(some) == rows).all()
+    (place / "other.plan.npz").unlink()
+    assert "there is no other.plan.npz beside it" in run("report", more, "--out", place / "no.html", code=1)

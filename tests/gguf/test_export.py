@@ -60,6 +60,8 @@ def test_what_was_not_trained_comes_back_as_the_file_that_it_was_byte_for_byte(c
 
 @pytest.mark.cell('nbs/11_gguf/11_export.ipynb', 'cell "of a table, only the rows that changed are written anew" (88fe235d)')
 def test_of_a_table_only_the_rows_that_changed_are_written_anew(cell_35c1a5ca):
+    from vocab_lit.gguf.check import ServedGguf, find_changes
+
     before, after = GgufFile(files["Q8_0"]), GgufFile(folder / "rows.gguf")
     for name in before.tensors:
         old, new = (np.concatenate([np.frombuffer(p, np.uint8) for p in f.pieces(name)]) for f in (before, after))
@@ -69,6 +71,8 @@ def test_of_a_table_only_the_rows_that_changed_are_written_anew(cell_35c1a5ca):
         rows = len(tokens_of(before))
         changed = (old.reshape(rows, -1) != new.reshape(rows, -1)).any(1)
         assert np.flatnonzero(changed).tolist() == [5, 700]
+    [changes] = find_changes(before, ServedGguf(folder / "rows.gguf"))
+    assert not changes.breaks and "2 of" in changes.what and "trained" in changes.todo
     assert (folder / "Modelfile").read_text() == "FROM ./rows.gguf\n"
 
 

@@ -65,6 +65,15 @@ def test_log_probabilities_are_those_of_all_tokens_together(cell_4a95d5bb):
     assert len(every) == n and abs(sum(map(math.exp, every.values())) - 1) < 1e-3
 
 
+@pytest.mark.cell('nbs/11_gguf/05_llama_cpp.ipynb', 'cell "log-probabilities are told where a part of a character comes first" (c2bc577f)')
+def test_log_probabilities_are_told_where_a_part_of_a_character_comes_first(cell_4a95d5bb):
+    with LlamaCpp(files["gpt2"]) as model:
+        tokens = GgufFile(files["gpt2"]).get("tokenizer.ggml.tokens")
+        written = ([id] for id in range(3, len(tokens)) if model.greedy([id], 1).text.endswith("\ufffd"))
+        part = next(written)
+        assert next(iter(model.log_probabilities(part, 3))) == model.greedy(part, 1).ids[0]
+
+
 @pytest.mark.cell('nbs/11_gguf/05_llama_cpp.ipynb', 'cell "a chat is rendered by the file\'s template, and says how it ended" (d7ce3587)')
 def test_a_chat_is_rendered_by_the_file_s_template_and_says_how_it_ended(cell_4a95d5bb):
     with LlamaCpp(files["llama"], context=128) as model:

@@ -4,7 +4,7 @@ from dataclasses import replace
 from pathlib import Path
 from vocab_lit.gguf.container import GgufFile
 from vocab_lit.gguf.llama_cpp import LlamaCpp
-from vocab_lit.gguf.tokenizer import log, read_tokenizer
+from vocab_lit.gguf.tokenizer import log, read_tokenizer, template_tokenizer
 from vocab_lit.gguf.tokens import TokenType, token_types, tokens_of
 from vocab_lit.text import phrasebook
 from vocab_lit.tokens.continued import extend_on_text
@@ -89,6 +89,18 @@ def test_tokens_special_tokens_template_and_what_stands_around_a_text_are_the_fi
             assert tokenizer.decode(tokenizer("asubuhi njema", add_special_tokens=False)["input_ids"]) == "asubuhi njema"
     bert = read_tokenizer(files["bert"])
     assert bert.tokenize("[CLS]Asubuhi")[0] == "[CLS]" and bert.special_tokens_map["mask_token"] == "[MASK]"
+
+
+@pytest.mark.cell('nbs/11_gguf/02_tokenizer.ipynb', 'cell "of `llama`, a chat template is rendered and cut without words and merges as with them" (1073f061)')
+def test_of_llama_a_chat_template_is_rendered_and_cut_without_words_and_merges_as_with_them(cell_5b686ec8):
+    from vocab_lit.tokens.pipeline import template_lines
+
+    file = GgufFile(files["llama"])
+    said = "{{ bos_token }}{% for m in messages %}<|im_start|>{{ m.role }}: maji 水 😀 "
+    template = said + "{{ m.content }}<table>{% endfor %} jibu"
+    file.fields["tokenizer.chat_template"] = file.fields["tokenizer.chat_template"]._replace(value=template)
+    told = template_lines(template_tokenizer(file))
+    assert told == template_lines(read_tokenizer(file)) and " jibu" in told
 
 
 @pytest.mark.cell('nbs/11_gguf/02_tokenizer.ipynb', 'cell "a text in two parts has between them what stands around each" (f7308c4c)')

@@ -122,6 +122,20 @@ def test_what_is_told_later_is_added_and_stays(cell_70f65e82):
     assert written["training"]["steps"] == 60 and written["method"] == "focus" and written["source"]["license"] == "mit"
 
 
+@pytest.mark.cell('nbs/05_models/09_card.ipynb', 'cell "a card of a trimmed model tells what lines that were not counted lose" (53350764)')
+def test_a_card_of_a_trimmed_model_tells_what_lines_that_were_not_counted_lose(cell_1d9303d3):
+    from vocab_lit.models.pipeline import trim_files
+    from vocab_lit.text.phrasebook import lines
+
+    (place / "sw.txt").write_text("\n".join(lines("sw", 200, seed=0)), encoding="utf-8")
+    told = trim_files(data_path("models", "mini-xlmr"), [place / "sw.txt"], place / "trimmed")
+    card = (place / "trimmed/README.md").read_text("utf-8")
+    [row], largest = told["texts"], told["curve"][-2]
+    assert f"| `sw.txt` | {row['unseen_lines']} | {row['divided_otherwise']:.1%} | {row['tokens_per_word']:.3f} → " in card
+    assert str(place) not in json.dumps(without_folders(dict(curve=told["curve"])))
+    assert f"| {largest['tokens']:,} | {largest['as_before'][str(place / 'sw.txt')]:.1%} |" in card
+
+
 @pytest.mark.cell('nbs/05_models/09_card.ipynb', 'cell "the source\'s card and licence come along, ours is not kept twice" (fc0c0bb6)')
 def test_the_source_s_card_and_licence_come_along_ours_is_not_kept_twice(cell_1d9303d3, cell_70f65e82):
     assert (made / "LICENSE.txt").read_text() == "MIT"

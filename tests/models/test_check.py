@@ -2,7 +2,7 @@
 from pathlib import Path
 from tokenizers import Regex, pre_tokenizers
 from transformers import BartConfig, BartForConditionalGeneration, CLIPConfig, CLIPModel, GPT2Config, GPT2LMHeadModel, M2M100Config, M2M100ForConditionalGeneration, NllbTokenizer, Qwen3Config, Qwen3ForCausalLM
-from vocab_lit.models.check import check_folder, find_rows, shares, verdict
+from vocab_lit.models.check import REMARKS, check_folder, find_rows, shares, verdict
 from vocab_lit.models.lazy_weights import stored_tensors
 from vocab_lit.models.served import ServedFolder
 from vocab_lit.models.source import Source, load_model
@@ -251,6 +251,8 @@ def test_a_transplant_is_compared_with_its_source_and_what_matters_is_told_in_th
         findings[0]
     )
     three = verdict(result.plan, {}, findings, "german")
+    assert verdict(result.plan, {}, check_folder(place / "german", compare=False, remarks=False), "german") == three
+    assert not any(finding.breaks for find in REMARKS for finding in find(ServedFolder(place / "german")))
     assert len(three) == 3 and "copied from overlapping tokens" in three[0] and "vocab-lit check german" in three[2]
     assert abs(sum(shares(result.plan).values()) - 1) < 1e-9
     assert "lapt` trains masked and causal language models alone" in verdict(result.plan, {}, [], "x", False)[1]

@@ -357,7 +357,7 @@ def test_a_conversation_of_overlapping_tokens_gives_the_same_text_and_the_same_l
             inputs = [t.apply_chat_template(turns, return_tensors="pt") for t in (own, tokenizer)]
             with torch.no_grad():
                 before, after = source(**inputs[0]).logits, model(**inputs[1]).logits
-            shared = [p for p in tokenizer.get_vocab() if p in own.get_vocab()]
+            shared = [*(tokenizer.get_vocab().keys() & own.get_vocab().keys())]
             columns = [t.convert_tokens_to_ids(shared) for t in (own, tokenizer)]
             assert len(shared) > 300 and torch.allclose(before[..., columns[0]], after[..., columns[1]], atol=1e-5)
 

@@ -31,3 +31,7 @@ def test_whatever_reading_a_file_raises_is_a_line_that_names_the_file_and_one_th
         raise FileNotFoundError("a.json: gone")
     with pytest.raises(ModuleNotFoundError), reading("a.json", "its size"):
         raise ModuleNotFoundError("protobuf")
+    with pytest.raises(ValueError, match="^a.json: .* read: PanicException: end 2; mend it"), reading("a.json", "its size"):
+        raise type("PanicException", (BaseException,), {})("end 2")
+    with pytest.raises(KeyboardInterrupt), reading("a.json", "its size"):
+        raise KeyboardInterrupt

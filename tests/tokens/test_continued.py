@@ -3,12 +3,12 @@ from collections import Counter
 from tokenizers import models
 from vocab_lit.text.phrasebook import lines
 from vocab_lit.tokens.chat import chat_tokenizer
-from vocab_lit.tokens.continued import Merges, UnigramScores, check_extends, continued_tokenizer, count_words, extend_on_text
+from vocab_lit.tokens.continued import Merges, UnigramScores, _still_unknown, check_extends, continued_tokenizer, count_words, extend_on_text
 from vocab_lit.tokens.pipeline import unknown_piece, with_pipeline
 from vocab_lit.tokens.settings import KINDS, TokenizerSettings
 from vocab_lit.tokens.train import train_tokenizer
 from vocab_lit.tokens.trim import Parts
-from vocab_lit.tokens.vocab import fertility, toy_tokenizer
+from vocab_lit.tokens.vocab import fertility, read_settings, toy_tokenizer
 import json
 import numpy as np
 import pytest
@@ -136,6 +136,17 @@ def test_wordpiece_learns_words_of_more_than_100_characters_and_first_the_charac
         built = extend_on_text(source, text, 1)
         assert built.tokenizer.convert_ids_to_tokens([500]) == ["##ጰ"]
         assert f"; {n} of the text's {n + 2} words still have unknown tokens, such as 'ሰላም'" in built.about
+
+
+@pytest.mark.cell('nbs/02_tokens/09_continued.ipynb', 'cell "words are looked at for unknown tokens where a byte has no token, and only then" (4c3b05e4)')
+def test_words_are_looked_at_for_unknown_tokens_where_a_byte_has_no_token_and_only_then():
+    lacking = toy_tokenizer("byte-fallback", ["maji"])
+    pipeline = read_settings(lacking, with_pieces=True) | dict(truncation=None, padding=None)
+    pipeline["model"]["vocab"]["[unused1]"] = pipeline["model"]["vocab"].pop("<0xE1>")
+    whole, lacking = lacking, with_pipeline(lacking, pipeline)
+    assert [kind.unk_token_id in kind("ጰ")["input_ids"] for kind in (whole, lacking)] == [False, True]
+    said = [_still_unknown(kind, Counter({"ጰ": 3, "a": 1})) for kind in (whole, lacking)]
+    assert said[0] == "" and "; 3 of the text's 4 words" in said[1]
 
 
 @pytest.mark.cell('nbs/02_tokens/09_continued.ipynb', 'cell "scores of a Unigram source stay, and a new piece\'s loss is measured against the best division without it" (43223642)')

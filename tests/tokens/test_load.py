@@ -51,6 +51,20 @@ def cell_0cbf40bc(cell_30fea6fa):
         Path(folder, "vocab.txt").write_text("\n".join(vocab) + "\n", encoding="utf-8")
 
 
+@pytest.fixture(scope='module')
+def cell_f6d34784(cell_30fea6fa, cell_0cbf40bc):
+    # nbs/02_tokens/14_load.ipynb, cell "def written(folder, kind, change, **configured):" (f6d34784)
+    global written
+    def written(folder, kind, change, **configured):
+        "A folder with a changed tokenizer.json."
+        trained[kind].save_pretrained(folder)
+        pipeline = json.loads(Path(folder, "tokenizer.json").read_text(encoding="utf-8"))
+        change(pipeline)
+        config = json.loads(Path(folder, "tokenizer_config.json").read_text(encoding="utf-8"))
+        write(folder, tokenizer=pipeline, tokenizer_config=config | configured)
+        return folder
+
+
 @pytest.mark.cell('nbs/02_tokens/14_load.ipynb', 'cell "a tokenizer that transformers would load as another is refused for the models where it does" (d5c8aaec)')
 def test_a_tokenizer_that_transformers_would_load_as_another_is_refused_for_the_models_where_it_does(cell_30fea6fa):
     for model_type in ("qwen2", "qwen3_5"):
@@ -159,17 +173,7 @@ def test_a_tokenizer_json_keeps_its_sides_and_further_special_tokens_and_is_refu
 
 
 @pytest.mark.cell('nbs/02_tokens/14_load.ipynb', 'cell "ids that transformers moves or gives to two tokens are refused, and dropout is left out" (37a4ed44)')
-def test_ids_that_transformers_moves_or_gives_to_two_tokens_are_refused_and_dropout_is_left_out(cell_30fea6fa, cell_0cbf40bc):
-    def written(folder, kind, change, **configured):
-        "A folder with a changed tokenizer.json."
-        trained[kind].save_pretrained(folder)
-        pipeline = json.loads(Path(folder, "tokenizer.json").read_text(encoding="utf-8"))
-        change(pipeline)
-        config = json.loads(Path(folder, "tokenizer_config.json").read_text(encoding="utf-8"))
-        write(folder, tokenizer=pipeline, tokenizer_config=config | configured)
-        return folder
-
-
+def test_ids_that_transformers_moves_or_gives_to_two_tokens_are_refused_and_dropout_is_left_out(cell_30fea6fa, cell_0cbf40bc, cell_f6d34784):
     def with_gaps(pipeline):
         ids = pipeline["model"]["vocab"]
         pipeline["model"]["vocab"] = {piece: id + 20 * (id >= 300) for piece, id in ids.items()}
@@ -206,6 +210,33 @@ def test_ids_that_transformers_moves_or_gives_to_two_tokens_are_refused_and_drop
         write(folder, config=dict(model_type="bert"), added_tokens={"<ent>": 640})
         with pytest.raises(ValueError, match="'<ent>' has the id 640 in its files, and transformers gives it 600"):
             load_tokenizer(folder)
+
+
+@pytest.mark.cell('nbs/02_tokens/14_load.ipynb', 'cell "a tokenizer.json that contradicts itself is refused before the tokenizers library ends the program" (d44b8a1b)')
+def test_a_tokenizer_json_that_contradicts_itself_is_refused_before_the_tokenizers_library_ends_the_program(cell_f6d34784):
+    def prefixed(prefix):
+        return lambda pipeline: pipeline["model"].update(continuing_subword_prefix=prefix)
+
+
+    def untold(pipeline):
+        pipeline["post_processor"]["special_tokens"].pop("[SEP]")
+
+
+    def with_high_id(pipeline):
+        pipeline["model"]["vocab"]["maji"] = 2**31
+
+
+    with tempfile.TemporaryDirectory() as folder:
+        for prefix in ("##", "日本語", "a" * 99):
+            file = Path(written(folder, "bpe", prefixed(prefix)), "tokenizer.json")
+            for path in (folder, file):
+                with pytest.raises(ValueError, match=f"tokenizer.json: a merge ends in the token .* is '{prefix}'; mend"):
+                    load_tokenizer(path)
+        assert len(load_tokenizer(written(folder, "bpe", prefixed("")))) == 600
+        with pytest.raises(ValueError, match="'\\[SEP\\]' is put around a text, and its special_tokens have no ids for it"):
+            load_tokenizer(written(folder, "wordpiece", untold))
+        with pytest.raises(ValueError, match="tokenizer.json: 'maji' has the id 2,147,483,648 among 60. tokens; number"):
+            load_tokenizer(written(folder, "wordpiece", with_high_id))
 
 
 @pytest.mark.cell('nbs/02_tokens/14_load.ipynb', 'cell "a SentencePiece model without tokenizer.json gives the tokenizer that it specifies, or is refused" (0c9c1353)')

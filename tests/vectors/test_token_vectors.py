@@ -136,7 +136,7 @@ from vocab_lit.tokens.vocab import toy_tokenizer
 from vocab_lit.vectors.token_vectors import token_fasttext
 
 def fingerprint(seed):
-    text = lines("sw", 400, seed=0)
+    text = lines("sw", 100, seed=0)
     tok = toy_tokenizer("unigram", sorted({word for line in text for word in line.split()}))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -157,7 +157,7 @@ here = [fingerprint(seed) for seed in (0, 1)]
 def test_more_threads_train_the_same_model(cell_03f08b59, cell_c75c8d2d):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        one, two = (token_fasttext(tok, text[:1200], dim=20, epochs=60, threads=threads) for threads in (1, 2))
+        one, two = (token_fasttext(tok, text[:600], dim=20, epochs=60, threads=threads) for threads in (1, 2))
     assert (one.known == two.known).all()
     assert np.isfinite(two.matrix).all()
     assert abs(median_cosine(one) - median_cosine(two)) < 0.1 and median_cosine(one) < 0.8

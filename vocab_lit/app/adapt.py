@@ -144,7 +144,8 @@ def _closing_lines(run: AdaptRun) -> list[str]:
     final, start = run.asked.final(run.out), Source.from_pretrained(run.out / "start")
     note = json.loads((run.out / "start/vocab_lit.json").read_text(encoding="utf-8"))
     plan = Plan.load(run.out / "start", start.vocab)
-    findings, can_learn = check_folder(final, compare=False), learns_from_text(start.open_weights())
+    findings = check_folder(final, compare=False, remarks=False)
+    can_learn = learns_from_text(start.open_weights())
     rows, advice, check = verdict(plan, note.get("alignment", {}), findings, final, can_learn)
     trained = run.asked.lapt.trains and not advice.startswith("warning")
     return [rows, check] if trained else [rows, advice, check]

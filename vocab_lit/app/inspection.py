@@ -190,10 +190,11 @@ def _opened(model: str | Path) -> tuple[TokenizerSource, dict[str, object] | Non
     "What the tokenizer comes from; the facts and the size of the weights, where there are any."
     if is_gguf(model):
         from vocab_lit.gguf.tokenizer import GgufSource
+        from vocab_lit.gguf.tokens import check_whole
 
         opened = GgufSource(model)
-        size = gguf_size(opened.file)
-        return opened, gguf_facts(opened.file), size
+        check_whole(opened.file)
+        return opened, gguf_facts(opened.file), gguf_size(opened.file)
     source = Source(model)
     return (source, weight_facts(source), model_size(source)) if _has_model(model) else (source, None, None)
 

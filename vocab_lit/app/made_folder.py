@@ -5,27 +5,35 @@
 # %% ../../nbs/09_app/04_made_folder.ipynb #f6e63f41
 from __future__ import annotations
 
+import json
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy import sparse
 
 from ..methods.plan import Plan
+from ..models.check import check_folder
+from ..models.settings import is_gguf
 from ..models.source import Source
+from ..models.token_tensors import token_tensors
 from ..text.files import read_json
 from ..tokens.vocab import Vocab
 
+if TYPE_CHECKING:
+    from vocab_lit.gguf.tokenizer import GgufSource
+    from vocab_lit.models.served import Finding
+
 # %% auto #0
-__all__ = ['MadeFolder']
+__all__ = ['MadeFolder', 'MadeGguf']
 
 # %% ../../nbs/09_app/04_made_folder.ipynb #c917d04f
 @dataclass
 class MadeFolder:
-    "A folder that a command made, of which each part is read once, when it is asked for."
+    "A folder or a GGUF file that a command made, of which each part is read once, when it is asked for."
 
     folder: Path  # as it was given
     model: Path  # the folder with tokenizer and weights, or with an adapter
@@ -43,6 +51,8 @@ class MadeFolder:
     ) -> MadeFolder:
         "`ValueError` or an `OSError` where none of the commands made the folder."
         folder = Path(folder)
+        if is_gguf(folder):
+            return MadeGguf(folder, folder, folder, {}, {})
         if not folder.is_dir():
             raise FileNotFoundError(f"{folder}: no such folder")
         adaptation = read_json(folder / "adapt.json")
@@ -95,6 +105,20 @@ class MadeFolder:
         "Whether it is a whole model and not an adapter."
         return (self.model / "config.json").is_file()
 
+    def embeddings(
+        self,
+        ids: np.ndarray,  # of tokens
+    ) -> np.ndarray:  # (ids, columns)
+        "The input embeddings of some tokens; `ValueError` where they do not load."
+        import torch
+
+        rows = token_tensors(Source(self.model).open_weights())["input"].rows(len(self.plan))
+        return rows[torch.from_numpy(ids)].detach().float().numpy()
+
+    def findings(self) -> list[Finding]:
+        "What would break where it is served."
+        return check_folder(self.model, compare=False)
+
 
 def _last_model(folder: Path) -> Path:
     "The trained model of an adaptation, or its start."
@@ -105,7 +129,80 @@ def _last_model(folder: Path) -> Path:
     raise ValueError(f"{folder}: the adaptation has not made a model yet; call `vocab-lit adapt` again")
 
 
-def _kept_plan(vocab: Vocab) -> Plan:
-    n = len(vocab)
+def _kept_plan(
+    vocab: Vocab,
+    source: Vocab | None = None,  # that has more tokens
+) -> Plan:
+    "Each embedding is that of the same token."
+    n, places = len(vocab), np.arange(len(vocab))
+    if source is not None:
+        ids = {token.piece: token.id for token in source}
+        places = np.array([ids[token.piece] for token in vocab])
+    source = source or vocab
+    weights = sparse.csr_array((np.ones(n), (np.arange(n), places)), (n, len(source)))
     step, no_group = np.zeros(n, int), np.full(n, -1)
-    return Plan(vocab, [t.shown for t in vocab], sparse.csr_array(sparse.eye_array(n)), no_group, {}, step, ["kept"])
+    return Plan(vocab, [t.shown for t in source], weights, no_group, {}, step, ["kept"])
+
+# %% ../../nbs/09_app/04_made_folder.ipynb #7175dbcc
+class MadeGguf(MadeFolder):
+    "A GGUF file that a command made, or any other."
+
+    @cached_property
+    def file(self) -> GgufSource:
+        "The file, opened."
+        from vocab_lit.gguf.tokenizer import GgufSource
+
+        return GgufSource(self.folder)
+
+    @cached_property
+    def note(self) -> dict:
+        "The note in the metadata; where there is none, the file itself is what it was made from."
+        return dict(model=str(self.folder)) | json.loads(self.file.file.get("vocab_lit.note", "{}"))
+
+    @property
+    def command(self) -> str:
+        "The command that made it; empty where it was none."
+        return self.note.get("made_by", "").removeprefix("vocab-lit ")
+
+    @cached_property
+    def target(self) -> Vocab:
+        "The vocabulary of the file."
+        return self.file.vocab
+
+    @cached_property
+    def source(self) -> Vocab | None:
+        "The vocabulary of the source file; None where that is not at hand."
+        from vocab_lit.gguf.tokenizer import GgufSource
+
+        if self.note["model"] == str(self.folder):
+            return self.target
+        with suppress(ValueError, OSError):
+            return GgufSource(self.note["model"]).vocab
+        return None
+
+    @cached_property
+    def plan(self) -> Plan:
+        "Where the embeddings come from; `ValueError` where there is no plan beside the file."
+        from vocab_lit.gguf.transplant import load_plan
+
+        if self.note.get("method", "trim") == "trim":
+            return _kept_plan(self.target, self.source)
+        return load_plan(self.note.get("like", self.folder), self.target)
+
+    @property
+    def is_model(self) -> bool:
+        "It is a whole model."
+        return True
+
+    def embeddings(
+        self,
+        ids: np.ndarray,  # of tokens
+    ) -> np.ndarray:  # (ids, columns)
+        "The input embeddings of some tokens."
+        return self.file.file.values("token_embd.weight", ids)
+
+    def findings(self) -> list[Finding]:
+        "What would break in llama.cpp."
+        from vocab_lit.gguf.check import check_gguf
+
+        return check_gguf(self.folder)

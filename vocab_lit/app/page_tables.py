@@ -15,7 +15,6 @@ from .made_folder import MadeFolder
 from .settings import AdaptSettings
 from ..methods.settings import InitSettings
 from ..models.card import without_folders
-from ..models.check import check_folder
 from ..text.settings import options
 from ..tokens.settings import TokenizerSettings
 from ..training.forgetting import bits_by_text
@@ -87,10 +86,28 @@ def _forgotten_table(made: MadeFolder) -> list[dict]:
     return [_table("forgotten", "What was forgotten", about, table)] if rows else []
 
 
+def _trim_tables(made: MadeFolder) -> list[dict]:
+    "What trimming costs lines that were not counted, and how that depends on the size."
+    unseen = made.note.get("unseen", {})
+    texts = [row | dict(text=Path(row["text"]).name) for row in unseen.get("texts", []) if row["unseen_lines"]]
+    if not texts:
+        return []
+    about = "A tenth of each text's lines was not counted. What is kept for the others divides them as told here."
+    by_size = "The share of these lines that are divided as before, by the number of tokens that are kept."
+    curve = [
+        dict(tokens=row["tokens"]) | {Path(text).name: f"{share:.1%}" for text, share in row["as_before"].items()}
+        for row in unseen["curve"]
+    ]
+    return [
+        _table("trim", "What trimming costs", about, texts),
+        _table("sizes", "Lines divided as before, by size", by_size, curve),
+    ]
+
+
 def _check_table(made: MadeFolder) -> list[dict]:
     if not made.is_model:
         return []
-    findings = check_folder(made.model, compare=False)
+    findings = made.findings()
     about = "What would break in transformers, vLLM or llama.cpp; `vocab-lit check` compares all weights besides."
     rows = [
         dict(
@@ -106,8 +123,8 @@ def _check_table(made: MadeFolder) -> list[dict]:
 
 
 def tables(made: MadeFolder) -> list[dict]:  # id, title, about and rows of each
-    "The tables of a page: scores, what was forgotten, what `check` finds."
-    return [*_score_tables(made), *_forgotten_table(made), *_check_table(made)]
+    "The tables of a page: scores, what trimming costs, what was forgotten, what `check` finds."
+    return [*_score_tables(made), *_trim_tables(made), *_forgotten_table(made), *_check_table(made)]
 
 # %% ../../nbs/09_app/06_page_tables.ipynb #a972bc69
 def _words(options_given: Mapping[str, object]) -> list[str]:
@@ -174,8 +191,14 @@ def commands(made: MadeFolder) -> list[str]:
     "The commands that made a folder, in order."
     if made.asked:
         return [_adapt_line(made)]
-    first = [_made_line(made, Path(made.run.get("model", made.folder)))] if "method" in made.note else []
-    return [*first, _lapt_line(made)] if made.run else first
+    note = made.note
+    out = Path(note.get("like") or made.run.get("model", made.folder))
+    lines = [_made_line(made, out)] if "method" in note else []
+    if made.run:
+        lines.append(_lapt_line(made))
+    if "like" in note:
+        lines.append(_line("export", note["trained"], dict(like=Path(note["like"]).name), made.folder))
+    return lines
 
 
 def _flat(value: object) -> str:

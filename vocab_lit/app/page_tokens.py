@@ -8,15 +8,12 @@ from __future__ import annotations
 import base64
 import math
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from .made_folder import MadeFolder
 from ..methods.plan import Plan
-from ..models.source import Source
-from ..models.token_tensors import token_tensors
 from ..tokens.visible import visible
 from ..tokens.vocab import Token, Vocab
 
@@ -181,16 +178,13 @@ def _chosen(plan: Plan) -> np.ndarray:  # ids
 
 
 def embedding_map(
-    folder: Path,  # of a model
-    plan: Plan,
+    made: MadeFolder,  # of a whole model
 ) -> dict | None:  # ids, x and y between 0 and 1, shares of the variance; None where embeddings are not finite
     "Embeddings on their first two principal components; `ValueError` where they do not load."
-    import torch
     from sklearn.decomposition import PCA
 
-    ids = _chosen(plan)
-    rows = token_tensors(Source(folder).open_weights())["input"].rows(len(plan))
-    matrix = rows[torch.from_numpy(ids)].detach().float().numpy()
+    ids = _chosen(made.plan)
+    matrix = made.embeddings(ids)
     finite = np.isfinite(matrix).all(1)
     ids, matrix = ids[finite], matrix[finite]
     if len(ids) < 3:

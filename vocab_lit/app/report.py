@@ -139,7 +139,7 @@ def report_data(
     of_target = [token.script for token in plan.target]
     return dict(
         title=made.folder.resolve().name,
-        made=f"Made by `vocab-lit {made.command}`.",
+        made=f"Made by `vocab-lit {made.command}`." if made.command else "Made by none of the commands of vocab-lit.",
         version=f"Written by vocab_lit {vocab_lit.__version__}.",
         facts=_facts(made, sample),
         notes=_notes(made, sample),
@@ -150,7 +150,7 @@ def report_data(
         tokens=token_columns(plan, terms, of_target),
         source=source_columns(made, ids),
         pairs=dict(source=column(places[: len(terms.source)], "u3"), weight=column(terms.weight, "f2")),
-        map=embedding_map(made.model, plan) if made.is_model else None,
+        map=embedding_map(made) if made.is_model else None,
         counts=_counts(made, dict(source=of_source, target=of_target)),
         losses=curves(made.model),
         tables=tables(made),

@@ -186,12 +186,9 @@ def _plan_of(made: Path) -> "Plan":
             raise ValueError(f"{made} has no plan.npz; only models made by vocab_lit can be explained")
         return Plan.load(made)
     from vocab_lit.gguf.tokenizer import GgufSource
-    from vocab_lit.gguf.transplant import plan_beside
+    from vocab_lit.gguf.transplant import load_plan
 
-    if not plan_beside(made).is_file():
-        what = f"there is no {plan_beside(made).name} beside it"
-        raise ValueError(f"{made}: {what}; only files that vocab-lit transplant wrote can be explained")
-    return Plan.load(plan_beside(made), GgufSource(made).vocab)
+    return load_plan(made, GgufSource(made).vocab)
 
 
 @commands.command()
@@ -220,7 +217,12 @@ def explain(
 @commands.command("report")
 def report_(
     folder: Annotated[
-        Path, typer.Argument(help="A folder that transplant, trim, lapt or adapt wrote.", show_default=False)
+        Path,
+        typer.Argument(
+            metavar="MODEL",
+            help="A folder that transplant, trim, lapt or adapt wrote, or a GGUF file.",
+            show_default=False,
+        ),
     ],
     out: Annotated[Path, typer.Option(help="A new HTML file.", show_default=False)],
     text: Annotated[
@@ -241,8 +243,6 @@ def report_(
 
     Example: `vocab-lit report xlmr-sw --text swahili.txt --out xlmr-sw.html`
     """
-    if is_gguf(folder):
-        check_model_path(folder)  # which says what takes a GGUF file
     from vocab_lit.app.report import check_report, write_report
 
     made = check_report(folder, out, text or (), overwrite)

@@ -19,7 +19,7 @@ import numpy as np
 from .container import GgufFile, Tensor, in_short, type_name
 from .llama_cpp import LlamaCpp, has_llama_cpp
 from .tokenizer import read_tokenizer
-from .tokens import TokenType, check_tokens, names_of_ids, token_tables, token_types, tokens_of
+from .tokens import TokenType, check_whole, token_tables, token_types, tokens_of
 from ..models.check import find_template
 from ..models.served import Finding, ServedFolder
 from ..text.corpus import Lines
@@ -83,9 +83,7 @@ def _cannot_read(path: str | Path) -> Finding | None:
     "A finding where a file cannot be read, or not be used."
     try:
         file = GgufFile(path)
-        check_tokens(file)
-        names_of_ids(file)
-        token_tables(file)
+        check_whole(file)
     except ValueError as e:
         return Finding("file", first_line(e), "nothing else was looked at", _ONLY)
     return None
@@ -335,7 +333,7 @@ def check_gguf(
     check_text(text)
     before = None if source is None else GgufFile(source)
     if before is not None:
-        check_tokens(before)
+        check_whole(before)
     if broken := _cannot_read(path):
         return [broken]
     served, sample = ServedGguf(path), _sample(text)

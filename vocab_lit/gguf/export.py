@@ -5,6 +5,7 @@
 # %% ../../nbs/11_gguf/11_export.ipynb #1d526a80
 from __future__ import annotations
 
+import json
 import logging
 import math
 from collections import Counter
@@ -220,6 +221,13 @@ def _fields(trained: Trained) -> dict[str, Field]:
     return fields
 
 
+def _note(trained: Trained) -> Field:
+    "The note of the file that training began with, and what was exported."
+    note = json.loads(trained.file.get("vocab_lit.note", "{}"))
+    note |= dict(made_by="vocab-lit export", trained=str(trained.folder), like=str(trained.file.path))
+    return text_field(json.dumps(note, ensure_ascii=False))
+
+
 def export_gguf(
     folder: str | Path,
     like: GgufFile | str | Path,
@@ -264,6 +272,8 @@ def export_gguf(
             written.append(_whole(trained, name))
         else:
             written.append(_Written(same_tensor(file, name), "unchanged"))
+    if any(w.what != "unchanged" for w in written):
+        fields["vocab_lit.note"] = _note(trained)
     write_gguf(out, fields, [w.tensor for w in written])
     _write_modelfile(Path(out))
     return dict(Counter(w.what for w in written))

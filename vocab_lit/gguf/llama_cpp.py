@@ -47,6 +47,7 @@ sys.stdin.read()
 os._exit(0)
 """
 _POLL = 0.01  # seconds
+_CERTAIN = 1e4  # added to a logit before sampling, after log-probabilities are taken
 
 
 def has_llama_cpp() -> bool:
@@ -207,8 +208,9 @@ class LlamaCpp:
         prompt: str | Sequence[int],
         n: int = 10,  # tokens
     ) -> dict[int, float]:  # {id: log-probability}, the most probable first
-        "The most probable next tokens."
-        [position] = self._complete(prompt, 1, n_probs=n)["completion_probabilities"]
+        "The most probable next tokens, whatever llama.cpp would write: of a part of a character it tells none."
+        whole = self.ids(["a"])[0][-1]
+        [position] = self._complete(prompt, 1, n_probs=n, logit_bias=[[whole, _CERTAIN]])["completion_probabilities"]
         return {token["id"]: token["logprob"] for token in position["top_logprobs"]}
 
     def chat(

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from .container import Field, GgufFile, parts_of, same_tensor, write_gguf
 from .tokenizer import GgufTokens, read_tokenizer
-from .tokens import tokens_of
+from .tokens import check_whole, tokens_of
 from ..text.corpus import write_json
 from ..text.errors import first_line
 from ..text.files import in_turn, scratch_folder, write_folder
@@ -48,12 +48,16 @@ def load_gguf(file: GgufFile) -> PreTrainedModel:
 
     with scratch_folder() as folder:
         _without_lists(file, folder / "model.gguf")
+        options: dict[str, Any] = dict(gguf_file="model.gguf", dtype=torch.float32, output_loading_info=True)
         try:
-            model = AutoModelForCausalLM.from_pretrained(folder, gguf_file="model.gguf", dtype=torch.float32)
-        except (ValueError, KeyError, NotImplementedError) as e:
+            model, loaded = AutoModelForCausalLM.from_pretrained(folder, **options)
+        except (ValueError, KeyError, NotImplementedError, RuntimeError) as e:
             hint = "give the folder that the file was made from"
             problem = f"transformers cannot load the architecture {file.architecture!r} of a GGUF file"
             raise ValueError(f"{file.path}: {problem} ({first_line(e)}); {hint}") from None
+    if missing := sorted(loaded["missing_keys"]):
+        what = f"{len(missing):,} tensors of the architecture {file.architecture!r} are missing, the first {missing[0]}"
+        raise ValueError(f"{file.path}: {what}; get it again, or convert the model anew")
     _set_plain(model)
     _set_ids(model, GgufTokens(file))
     return model
@@ -111,6 +115,7 @@ def gguf_folder(source: GgufFile | str | Path) -> Path:
         Where the file is damaged, or transformers does not read its architecture.
     """
     file = GgufFile.of(source)
+    check_whole(file)
     folder = cache_folder() / "gguf" / f"{file.path.stem}-{_digest(file)}"
     folder.parent.mkdir(parents=True, exist_ok=True)
     with in_turn(folder):

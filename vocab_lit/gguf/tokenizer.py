@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 log = logging.getLogger("vocab_lit")
 
 # %% auto #0
-__all__ = ['log', 'GgufTokens', 'read_tokenizer', 'GgufSource']
+__all__ = ['log', 'GgufTokens', 'read_tokenizer', 'template_tokenizer', 'GgufSource']
 
 # %% ../../nbs/11_gguf/02_tokenizer.ipynb #ddce2811
 _MARK = "▁"  # written for a space
@@ -142,8 +142,16 @@ def _llama(t: GgufTokens) -> dict[str, Any]:
     "The pipeline of merges by scores."
     ids = {piece: id for id, piece in enumerate(t.tokens)}
     _tell_ties(t, t.has_types(TokenType.NORMAL))
+    return _merging(t, ids, merges_by_score(ids, dict(zip(t.tokens, t.scores.tolist()))))
+
+
+def _merging(
+    t: GgufTokens,
+    ids: dict[str, int],  # of the tokens
+    merges: list[list[str]],
+) -> dict[str, Any]:
+    "The pipeline of `llama` with some tokens."
     unknown = t.tokens[t.roles["unk_token"]] if "unk_token" in t.roles else None
-    merges = merges_by_score(ids, dict(zip(t.tokens, t.scores.tolist())))
     model = dict(type="BPE", vocab=ids, merges=merges, unk_token=unknown, fuse_unk=True)
     return dict(
         model=model | dict(byte_fallback=bool(t.has_types(TokenType.BYTE))),
@@ -284,17 +292,38 @@ def read_tokenizer(
     ValueError
         Where the tokenizer or its pre-tokenizer is not known, or the file lacks what it needs.
     """
+    t = GgufTokens(GgufFile.of(file))
+    return _loaded(t, _PIPELINES[t.model](t), _added(t), _around(t))
+
+
+def template_tokenizer(
+    file: GgufFile,  # with a tokenizer `llama`
+) -> PreTrainedTokenizerFast:
+    "All of a tokenizer by which a chat template is rendered and cut: single characters and added tokens."
+    t = GgufTokens(file)
+    added = _added(t)
+    pieces = [*(a["content"] for a in added), *(piece for piece in t.tokens if len(piece) == 1)]
+    ids = {piece: id for id, piece in enumerate(dict.fromkeys(pieces))}
+    return _loaded(t, _merging(t, ids, []), [a | dict(id=ids[a["content"]]) for a in added])
+
+
+def _loaded(
+    t: GgufTokens,
+    pipeline: dict[str, Any],
+    added: list[dict[str, Any]],
+    around: dict[str, Any] | None = None,
+) -> PreTrainedTokenizerFast:
+    "A tokenizer of transformers."
     from transformers import PreTrainedTokenizerFast
 
-    t = GgufTokens(GgufFile.of(file))
-    whole = dict(version="1.0", truncation=None, padding=None, added_tokens=_added(t), post_processor=_around(t))
+    whole = dict(version="1.0", truncation=None, padding=None, added_tokens=added, post_processor=around)
     roles: dict[str, Any] = {role: t.tokens[id] for role, id in t.roles.items()}
     if t.model == "bert":
         roles["cls_token"] = roles.pop("bos_token")
     cleans = t.model == "bert" or (t.model == "gpt2" and t.pre in CLEAN_SPACES)
     with scratch_folder() as folder:
         path = Path(folder, "tokenizer.json")
-        path.write_text(json.dumps(whole | _PIPELINES[t.model](t)), encoding="utf-8", newline="\n")
+        path.write_text(json.dumps(whole | pipeline), encoding="utf-8", newline="\n")
         made = PreTrainedTokenizerFast(
             tokenizer_file=str(path),
             clean_up_tokenization_spaces=cleans,

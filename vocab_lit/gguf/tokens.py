@@ -15,7 +15,7 @@ from .container import ARRAY, STRING, Field, GgufFile, in_short
 
 # %% auto #0
 __all__ = ['MODELS', 'TokenType', 'tokenizer_model', 'tokens_of', 'check_tokens', 'token_types', 'names_of_ids', 'named_ids',
-           'moved', 'token_tables', 'with_tokens', 'with_vocab_size', 'text_field']
+           'moved', 'token_tables', 'check_whole', 'with_tokens', 'with_vocab_size', 'text_field']
 
 # %% ../../nbs/11_gguf/04_tokens.ipynb #c53011fe
 class TokenType(IntEnum):
@@ -94,6 +94,7 @@ def check_tokens(file: GgufFile) -> None:
     "`ValueError` where llama.cpp could not divide a text by the tokens, or other than by chance."
     if wrong := _wrong_tokens(file) or _wrong_beside(file):
         raise ValueError(f"{file.path} is damaged: {in_short(wrong)}; get it again, or convert the model anew")
+    names_of_ids(file)
 
 
 def token_types(file: GgufFile) -> np.ndarray:  # (tokens,) of `TokenType`
@@ -154,6 +155,12 @@ def token_tables(file: GgufFile) -> list[str]:
         what = f"token_embd.weight has {embeddings.shape[0]:,} rows" if embeddings else "there is no token_embd.weight"
         raise ValueError(f"{file.path} cannot get other tokens: {what}, and there are {n:,} tokens")
     return names
+
+
+def check_whole(file: GgufFile) -> None:
+    "`ValueError` where tokens, ids or the tables of tokens do not fit together."
+    check_tokens(file)
+    token_tables(file)
 
 # %% ../../nbs/11_gguf/04_tokens.ipynb #a2f1391c
 def _is_list_of_tokens(name: str, field: Field, n: int) -> bool:

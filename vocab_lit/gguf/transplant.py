@@ -50,7 +50,8 @@ if TYPE_CHECKING:
 log = logging.getLogger("vocab_lit")
 
 # %% auto #0
-__all__ = ['log', 'TableRows', 'check_transplant_gguf', 'plan_beside', 'check_no_plan', 'GgufTransplant', 'transplant_gguf']
+__all__ = ['log', 'TableRows', 'check_transplant_gguf', 'plan_beside', 'load_plan', 'check_no_plan', 'GgufTransplant',
+           'transplant_gguf']
 
 # %% ../../nbs/11_gguf/09_transplant.ipynb #209a04d6
 class TableRows:
@@ -176,6 +177,14 @@ def _remark_on_terms(tokenizer: PreTrainedTokenizerFast) -> None:
 def plan_beside(file: str | Path) -> Path:
     "Where the plan lies by which the new rows of a GGUF file were made."
     return Path(file).with_suffix(".plan.npz")
+
+
+def load_plan(file: str | Path, vocab: Vocab) -> Plan:
+    "The plan of a GGUF file; `ValueError` where there is none beside it."
+    if not plan_beside(file).is_file():
+        what = f"there is no {plan_beside(file).name} beside it"
+        raise ValueError(f"{file}: {what}; only files that vocab-lit transplant wrote can be explained")
+    return Plan.load(plan_beside(file), vocab)
 
 
 def check_no_plan(out: str | Path) -> None:

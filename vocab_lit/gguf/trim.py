@@ -23,7 +23,6 @@ from vocab_lit.gguf.tokens import (
     TokenType,
     check_tokens,
     named_ids,
-    names_of_ids,
     text_field,
     token_tables,
     token_types,
@@ -97,6 +96,13 @@ class GgufParts(Parts):
     def template(self) -> set[int]:
         "The tokens that the words of a chat template are divided into, and those that they are built from."
         return super().template if self.file.get("tokenizer.chat_template") else set()
+
+    @property
+    def template_tokenizer(self) -> PreTrainedTokenizerFast:
+        "The tokenizer that renders the chat template, of `llama` without its words and merges."
+        from vocab_lit.gguf.tokenizer import template_tokenizer
+
+        return template_tokenizer(self.file) if self.name == "llama" else self.tokenizer
 
     @property
     def scores(self) -> list[float]:
@@ -201,12 +207,12 @@ def trim_gguf(
     with no_collection():
         file = GgufFile.of(source)
         parts, tables = GgufParts(file), token_tables(file)
-        names_of_ids(file)
         trimming = Trimming(parts, {name: Lines(name) for name in files}, settings)
         kept = np.array(sorted(trimming.kept))
         log.info(trimming.about)
         fields = parts.fields(trimming.kept)
-        note = dict(made_by="vocab-lit trim", source=file.path.name, trimmed_from=parts.size, text=files)
+        note = dict(made_by="vocab-lit trim", method="trim", model=str(file.path), text=files, trimmed_from=parts.size)
+        note |= dict(settings=settings.changed())
         fields["vocab_lit.note"] = text_field(json.dumps(note, ensure_ascii=False))
         if language:
             fields["general.languages"] = Field(ARRAY, STRING, [language])

@@ -32,7 +32,14 @@ METHODS = (
         "focus-symbolic",
         (Copy("symbols"), SparsemaxSimilarity(), Gaussian()),
         _PAPER,
-        "FOCUS with digits, punctuation and white space as the only overlapping tokens.",
+        "FOCUS with digits, punctuation or white space as the only overlapping tokens, as its code has it.",
+        titles=_TITLES,
+    ),
+    Recipe(
+        "focus-symbolic-mixed",
+        (Copy("mixed symbols"), SparsemaxSimilarity(), Gaussian()),
+        _PAPER,
+        "As focus-symbolic, with their mixtures too, as 3.5, 1% and [6], which its paper counts as symbols.",
         titles=_TITLES,
     ),
 )

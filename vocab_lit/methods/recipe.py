@@ -114,7 +114,7 @@ class Copy(InitStep):
     """
 
     formula = r"E'_x = E_{o(x)}, \text{ where } o(x) \text{ is the same token in the source}"
-    only: str = "all"  # "all", "symbols" (with special tokens) or "specials"
+    only: str = "all"  # "all", "symbols" or "mixed symbols" (both with special tokens), or "specials"
     fuzzy: bool = True  # match symbols without an exact partner regardless of case and word start
     specials: bool = True  # False leaves special tokens to later steps
 

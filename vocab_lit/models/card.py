@@ -179,7 +179,7 @@ def without_folders(value: Any) -> Any:
     if isinstance(value, (list, tuple)):
         return [without_folders(part) for part in value]
     if isinstance(value, dict):
-        return {key: without_folders(part) for key, part in value.items()}
+        return {without_folders(key): without_folders(part) for key, part in value.items()}
     if not isinstance(value, str):
         return value
     if value and (Path(value).exists() or Path(value).is_absolute()):
@@ -243,6 +243,33 @@ def _embeddings(note, name, folder) -> list[str]:
     return ["## Where the embeddings come from", markdown_table(["step", "embeddings"], shares.items()), about]
 
 
+def _unseen(note, name, folder) -> list[str]:
+    "What trimming costs lines that were not counted."
+    unseen = note.get("unseen", {})
+    rows = [
+        (
+            Markdown(_names([row["text"]])),
+            f"{row['unseen_lines']:,}",
+            f"{row['divided_otherwise']:.1%}",
+            f"{row['tokens_per_word']:.3f} → {row['after']:.3f}",
+        )
+        for row in unseen.get("texts", [])
+        if row["unseen_lines"]
+    ]
+    if not rows:
+        return []
+    about = "A tenth of each text's lines was not counted. By the other lines' tokens they are divided as follows."
+    columns = ["text", "lines", "divided otherwise", "tokens per word"]
+    return ["## What trimming costs", about, markdown_table(columns, rows), *_by_size(unseen["curve"])]
+
+
+def _by_size(curve: list[dict]) -> list[str]:
+    "How many lines are divided as before, by the size of the vocabulary."
+    texts = [Markdown(_names([text])) for text in curve[0]["as_before"]]
+    rows = [(f"{row['tokens']:,}", *(f"{share:.1%}" for share in row["as_before"].values())) for row in curve]
+    return ["Lines that are divided as before, by the number of tokens:", markdown_table(["tokens", *texts], rows)]
+
+
 def _notes(note, name, folder) -> list[str]:
     if not note.get("notes"):
         return []
@@ -299,7 +326,7 @@ def _source_card(note, name, folder) -> list[str]:
     return ["## The source model", about]
 
 
-SECTIONS = (_opening, _made_by, _embeddings, _notes, _training, _evaluation, _use, _citation, _source_card)
+SECTIONS = (_opening, _made_by, _unseen, _embeddings, _notes, _training, _evaluation, _use, _citation, _source_card)
 
 
 def card_text(

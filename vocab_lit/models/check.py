@@ -32,8 +32,8 @@ if TYPE_CHECKING:
     from vocab_lit.models.lazy_weights import StoredTensor
 
 # %% auto #0
-__all__ = ['ROWS_OF_DECODERS', 'CHECKS', 'COMPARISONS', 'find_rows', 'end_ids', 'find_special_ids', 'find_template', 'find_class',
-           'find_changed_weights', 'check_folder', 'shares', 'verdict']
+__all__ = ['ROWS_OF_DECODERS', 'CHECKS', 'REMARKS', 'COMPARISONS', 'find_rows', 'end_ids', 'find_special_ids', 'find_template',
+           'find_class', 'find_changed_weights', 'check_folder', 'shares', 'verdict']
 
 # %% ../../nbs/05_models/19_check.ipynb #621f199c
 ROWS_OF_DECODERS = 64  # they are a multiple of; vLLM's own padding, and good for kernels
@@ -289,6 +289,7 @@ def _find_other_bytes(
 # %% ../../nbs/05_models/19_check.ipynb #8f5c4748
 CHECKS = (find_rows, find_special_ids, find_class, find_template, find_unreachable, find_untrained)
 CHECKS += (find_not_finite, find_gguf_tokenizer)
+REMARKS = (find_unreachable, find_untrained)  # of these, which look at every token, none breaks a server
 COMPARISONS = (find_changed_weights, find_changed_rows, find_old_ids, find_other_tie)  # with the source model
 
 
@@ -317,6 +318,7 @@ def check_folder(
     servers: Sequence[str] = SERVERS,
     compare: bool = True,
     source: str | Path | None = None,
+    remarks: bool = True,
 ) -> list[Finding]:
     """Tell whether a model's folder is ready to serve by transformers, vLLM and llama.cpp.
 
@@ -331,6 +333,8 @@ def check_folder(
         reads both.
     source : str or pathlib.Path, optional
         The folder of the source model; left out, it is where ``vocab_lit.json`` says.
+    remarks : bool, default True
+        Whether tokens are looked for that come out of no text or that training never met, which break no server.
 
     Returns
     -------
@@ -358,7 +362,8 @@ def check_folder(
     broken = _cannot_load(served)
     if broken:
         return [broken]
-    checks = (*CHECKS, *COMPARISONS) if compare else CHECKS
+    checks = [check for check in CHECKS if remarks or check not in REMARKS]
+    checks += COMPARISONS if compare else ()
     findings = [finding for check in checks for finding in check(served)]
     concerned = [_concerning(finding, servers) for finding in findings if set(finding.servers) & set(servers)]
     return sorted(concerned, key=lambda finding: not finding.breaks)

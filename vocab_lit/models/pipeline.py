@@ -7,18 +7,17 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
-from ..methods.settings import InitSettings, TransplantSettings, copies_overlap
+from ..methods.settings import TransplantSettings, copies_overlap
 from .source import Source, TokenizerSource
 from ..text.collection import no_collection
 from ..text.corpus import KeptLines, Lines, size_of
 from ..text.files import check_output, check_text
 from ..tokens.settings import TokenizerSettings, TrimSettings, check_vocab_size
-from ..vectors.settings import VectorSettings
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase, PreTrainedTokenizerFast
@@ -166,12 +165,9 @@ def _with_given(tokenizer: PreTrainedTokenizerBase, wanted: TokenizerSettings) -
 # %% ../../nbs/05_models/20_pipeline.ipynb #c644fe20
 def changed_settings(settings: TransplantSettings) -> dict[str, object]:
     "The settings that are not the usual ones, but for those that the note has anyway."
-    pairs = zip(
-        (settings.tokenizer, settings.vectors, settings.init), (TokenizerSettings(), VectorSettings(), InitSettings())
-    )
-    flat = {name: (value, asdict(usual)[name]) for given, usual in pairs for name, value in asdict(given).items()}
+    changed = settings.tokenizer.changed() | settings.vectors.changed() | settings.init.changed()
     told = ("method", "seed", "tokenizer", "threads")
-    return {name: value for name, (value, usual) in flat.items() if value != usual and name not in told}
+    return {name: value for name, value in changed.items() if name not in told}
 
 
 @dataclass
@@ -417,7 +413,8 @@ def transplant_files(
     result = transplanting.run()
     result.save_pretrained(out, language=language, **transplanting.note())
     log.info(f"saved in {out}")
-    findings, can_learn = check_folder(out, compare=False), learns_from_text(result.model)
+    findings = check_folder(out, compare=False, remarks=False)  # a line tells what breaks
+    can_learn = learns_from_text(result.model)
     for line in verdict(result.plan, transplanting.alignment, findings, out, can_learn):
         log.info(line)
     return result
@@ -527,8 +524,7 @@ def trim_files(
     for note in result.notes:
         log.warning(f"note: {note}")
     note = dict(model=source.name, text=files, language=language, tokenizer="trimmed to the text")
-    chosen = {name: value for name, value in asdict(settings).items() if value != getattr(TrimSettings(), name)}
-    note |= dict(trimmed_from=len(source.vocab), settings=chosen, unseen=dict(texts))
+    note |= dict(trimmed_from=len(source.vocab), settings=settings.changed(), unseen=dict(texts))
     result.save_pretrained(out, **note)
     log.info(f"saved in {out}")
     return told

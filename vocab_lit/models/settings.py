@@ -166,13 +166,15 @@ def is_gguf(path: str | Path) -> bool:
         return f.read(4) == b"GGUF"
 
 
-_GGUF_COMMANDS = "trim, transplant, lapt, inspect, explain and check"  # that take a GGUF file
+_GGUF_COMMANDS = "trim, transplant, lapt, inspect, explain, report and check"  # that take a GGUF file
 
 
 def check_model_path(path: str | Path) -> None:
     "`ValueError` or `FileNotFoundError` where a path holds no model."
     folder = Path(path)
     config = folder / "config.json"
+    if is_gguf(path) and not folder.is_file():
+        raise FileNotFoundError(f"{path}: no such file")
     if is_gguf(path):
         todo = "give the folder of the model that it was made from, and `vocab-lit export` makes one of the result"
         raise ValueError(f"{path} is a GGUF file, which {_GGUF_COMMANDS} take; for all else {todo}")

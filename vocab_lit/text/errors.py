@@ -44,7 +44,9 @@ def reading(
         yield
     except ImportError:
         raise  # of a package that is not installed
-    except Exception as e:
+    except BaseException as e:
+        if not isinstance(e, Exception) and type(e).__name__ != "PanicException":  # of a package written in Rust
+            raise
         says_where = isinstance(e, (ValueError, OSError)) and str(path) in str(e)
         if says_where:
             raise

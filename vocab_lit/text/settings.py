@@ -167,6 +167,11 @@ class Settings:
 
     heading: ClassVar[str] = ""  # over its options in --help
 
+    def changed(self) -> dict[str, Any]:
+        "The options that have another value than the usual one."
+        values = {name: (getattr(self, name), option.default) for name, option in options(type(self)).items()}
+        return {name: value for name, (value, usual) in values.items() if value != usual}
+
     def check(self) -> None:
         "`SettingError` in the name of the first option that cannot be as it is."
         for name, kind in ((o.name, o.kind) for o in options(type(self)).values()):

@@ -344,9 +344,16 @@ def _continue_bpe(parts: Parts, words: Counter[str], n: int) -> tuple[dict[str, 
     return dict.fromkeys(merges.new), about
 
 
+def _has_all_bytes(model: models.Model) -> bool:
+    "Whether there is a token for each byte of a character that has none."
+    return getattr(model, "byte_fallback", False) and None not in map(model.token_to_id, FALLBACK_PIECES)
+
+
 def _still_unknown(made: PreTrainedTokenizerBase, words: Counter[str]) -> str:
     "What to say of the words that have unknown tokens, if there are any."
     model, unknown = backend_of(made).model, unknown_piece(read_settings(made)["model"])
+    if unknown is None or _has_all_bytes(model):
+        return ""
     lost = {word: n for word, n in words.items() if any(token.value == unknown for token in model.tokenize(word))}
     if not lost:
         return ""

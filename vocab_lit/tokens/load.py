@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import logging
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,9 +20,10 @@ from ..text.hub import hub_name
 from .pipeline import save_tokenizer
 from .sentencepiece_model import TRIALS, as_specified, in_groups, tokenized_otherwise
 from .train import BERT_ROLES, ROBERTA_ROLES
-from .vocab import backend_of, ids_of_lines
+from .vocab import backend_of, components, ids_of_lines
 
 if TYPE_CHECKING:
+    from tokenizers import Tokenizer
     from transformers import PreTrainedTokenizerBase, PreTrainedTokenizerFast
 
 log = logging.getLogger("vocab_lit")
@@ -75,6 +77,7 @@ def load_tokenizer(source: str | Path) -> PreTrainedTokenizerBase:
 def _from_folder(path: Path) -> PreTrainedTokenizerBase:
     "A folder's tokenizer, from the first of the files that it can be made from."
     if (path / "tokenizer.json").is_file():
+        _check_json(path / "tokenizer.json")
         return _from_configured_json(path)
     if model := _sentencepiece_model(path):
         return _from_sentencepiece(path, *model)
@@ -129,6 +132,7 @@ def _checked(tokenizer: PreTrainedTokenizerBase) -> PreTrainedTokenizerBase:
     if not tokenizer.is_fast:
         return tokenizer  # whoever needs a fast one says so
     _check_added(tokenizer)
+    _check_template(backend_of(tokenizer))
     try:
         ids_of_lines(tokenizer, TRIALS)
     except Exception as e:  # of the tokenizers library: the vocabulary has no unknown token
@@ -151,6 +155,51 @@ def _check_added(tokenizer: PreTrainedTokenizerBase) -> None:
         if (piece := backend.model.id_to_token(id)) not in (None, token.content):
             hint = f"which is that of {piece!r}; write a vocabulary whose ids have no gaps"
             raise ValueError(f"the token {token.content!r} is added under the id {id}, {hint}")
+
+
+_PREFIXED = re.compile(rb'"continuing_subword_prefix"\s*:\s*"[^"]')
+_HIGH_ID = re.compile(rb":\s*\d{8}")
+
+
+def _check_json(path: Path) -> None:
+    "`ValueError` where a tokenizer.json contradicts itself; most show no sign of that and need not be parsed for it."
+    content = path.read_bytes()
+    if not (_PREFIXED.search(content) or _HIGH_ID.search(content)):
+        return
+    model = read_json(path).get("model")
+    if isinstance(model, dict) and isinstance(model.get("vocab"), dict):
+        _check_no_gap(path, model["vocab"])
+        _check_merges(path, model.get("continuing_subword_prefix"), model.get("merges"))
+
+
+def _check_no_gap(path: Path, ids: dict[str, Any]) -> None:
+    "`ValueError` where an id is so high that going through those below takes minutes."
+    numbers = {id: piece for piece, id in ids.items() if isinstance(id, int)}
+    if (last := max(numbers, default=0)) > 2**20 + 2 * len(ids):
+        hint = "number them without gaps"
+        raise ValueError(f"{path}: {numbers[last]!r} has the id {last:,} among {len(ids):,} tokens; {hint}")
+
+
+def _check_merges(path: Path, prefix: Any, merges: Any) -> None:
+    "`ValueError` where the second part of a merge lacks the prefix of what does not begin a word."
+    if not (isinstance(prefix, str) and isinstance(merges, list)):
+        return
+    for merge in merges:
+        last = merge.split(" ")[-1] if isinstance(merge, str) else merge[-1]
+        if not last.startswith(prefix):
+            hint = f"whose continuing_subword_prefix is {prefix!r}; mend the prefix, or get the file again"
+            raise ValueError(f"{path}: a merge ends in the token {last!r}, in a model {hint}")
+
+
+def _check_template(backend: Tokenizer) -> None:
+    "`ValueError` where a token that is put around a text is not told."
+    post_processor = json.loads(backend.post_processor.__getstate__()) if backend.post_processor else None
+    for part in components(post_processor):
+        told = part.get("special_tokens", {})
+        for piece in [*part.get("single", ()), *part.get("pair", ())]:
+            if (token := piece.get("SpecialToken", {}).get("id")) not in (None, *told):
+                hint = "and its special_tokens have no ids for it; mend the post_processor of its tokenizer.json"
+                raise ValueError(f"{token!r} is put around a text, {hint}")
 
 # %% ../../nbs/02_tokens/14_load.ipynb #1ae20cbe
 def _named(path: Path) -> str | None:
@@ -219,6 +268,7 @@ def _from_json(path: Path) -> PreTrainedTokenizerFast:
     "A tokenizer.json with the special tokens that special_tokens_map.json or tokenizer_config.json beside it names."
     from transformers import PreTrainedTokenizerFast
 
+    _check_json(path)
     for beside in ("tokenizer_config.json", "special_tokens_map.json"):
         read_json(path.parent / beside)  # says which is damaged
     try:

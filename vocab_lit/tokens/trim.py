@@ -171,8 +171,13 @@ class Parts:
     @cached_property
     def template(self) -> set[int]:
         "The tokens that the words of a chat template are divided into, and those that they are built from."
-        ids = ids_of_lines(self.tokenizer, template_lines(self.tokenizer))
-        return set().union(*(self.needs(id) for row in ids for id in row))
+        lines = template_lines(self.template_tokenizer)
+        return set().union(*(self.needs(id) for row in self.rows(lines) for id in row))
+
+    @property
+    def template_tokenizer(self) -> PreTrainedTokenizerBase:
+        "The tokenizer that renders the chat template."
+        return self.tokenizer
 
     def count(self, lines: Iterable[str]) -> np.ndarray:  # (tokens,) int64, by id
         "Count the tokens of a text."

@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 # %% auto #0
 __all__ = ['BYTES', 'CHARACTERS', 'FALLBACK', 'FALLBACK_PIECES', 'ROLES', 'SAME_ROLE', 'Token', 'Dialect', 'components',
            'backend_of', 'ids_of_lines', 'read_pipeline', 'read_settings', 'read_dialect', 'is_reserved', 'read_token',
-           'check_ids', 'Vocab', 'toy_tokenizer', 'match_specials', 'overlap', 'lexical_overlap', 'Fit', 'fit',
-           'sum_fits', 'unk_rate', 'fertility']
+           'check_ids', 'Vocab', 'toy_tokenizer', 'match_specials', 'overlap', 'Fit', 'fit', 'sum_fits', 'unk_rate',
+           'fertility']
 
 # %% ../../nbs/02_tokens/01_vocab.ipynb #b6a243b4
 def _majority(values: list[str], default: str) -> str:
@@ -86,9 +86,14 @@ class Token:
 
     @property
     def is_symbol(self) -> bool:
-        "Only digits, ASCII punctuation, white space, or a bare word mark (Dobler and de Melo, 2023, Appendix B)."
+        "Digits alone, ASCII punctuation alone, white space alone, or a bare word mark, as FOCUS's own code has it."
         t = self.text
         return self.kind == "text" and (t.isnumeric() or t.isspace() or not t.strip(string.punctuation))
+
+    @property
+    def is_symbols(self) -> bool:
+        "Any of these and their mixtures, as 3.5, 1% and [6], which FOCUS's paper counts as symbols (Table 7)."
+        return self.kind == "text" and all(c.isnumeric() or c.isspace() or c in string.punctuation for c in self.text)
 
 # %% ../../nbs/02_tokens/01_vocab.ipynb #ad179589
 @dataclass(frozen=True)
@@ -512,16 +517,18 @@ def _symbol_ids(vocab: Vocab) -> dict[str, int]:  # {text in lower case: id}
 def overlap(
     source: Vocab,
     target: Vocab,
-    only: str = "all",  # "all", "symbols" (with specials) or "specials"
+    only: str = "all",  # "all", "symbols" or "mixed symbols" (both with specials), or "specials"
     fuzzy: bool = True,  # match symbols without an exact partner fuzzily
 ) -> np.ndarray:  # (n_target,) int64, the source id of each target token, -1 where it has none
     "For every token of the target vocabulary, the source token that it is."
-    if only not in ("all", "symbols", "specials"):
-        raise ValueError(f"only={only!r}; choose all, symbols or specials")
+    if only not in ("all", "symbols", "mixed symbols", "specials"):
+        raise ValueError(f"only={only!r}; choose all, symbols, mixed symbols or specials")
     out = np.full(len(target), -1, np.int64)
     similar = _symbol_ids(source) if fuzzy and only != "specials" else {}
     for t in target:
-        if t.kind == "special" or only == "specials" or (only == "symbols" and not t.is_symbol):
+        if t.kind == "special" or only == "specials":
+            continue
+        if (only == "symbols" and not t.is_symbol) or (only == "mixed symbols" and not t.is_symbols):
             continue
         near = similar.get(t.text.lower(), -1) if t.is_symbol else -1
         same = source.same(t)
@@ -529,12 +536,6 @@ def overlap(
     for t, s in match_specials(source, target).items():
         out[t] = s
     return out
-
-
-def lexical_overlap(source: Vocab, target: Vocab) -> float:  # between 0 and 1
-    "Share of the target's text tokens that the source vocabulary has too."
-    text = np.array([t.kind == "text" for t in target])
-    return float((overlap(source, target)[text] >= 0).mean()) if text.any() else 0.0
 
 # %% ../../nbs/02_tokens/01_vocab.ipynb #a1648fb6
 @dataclass(frozen=True)

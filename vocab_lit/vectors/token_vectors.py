@@ -21,7 +21,7 @@ from tqdm.auto import tqdm
 
 from ..text.corpus import reread
 from ..text.extras import import_extra
-from ..tokens.vocab import Vocab, overlap
+from ..tokens.vocab import Vocab, ids_of_lines, overlap
 from .settings import FASTTEXT_MIN_CHARACTERS, fasttext_or_ppmi
 
 if TYPE_CHECKING:
@@ -139,10 +139,10 @@ def encode_lines(
 ) -> np.ndarray:  # int32, -1 after the ids of each line
     "The ids of the tokens of a text, without special tokens."
     vocab = Vocab.of(tokenizer)
-    special, tokenize = np.array([t.kind == "special" for t in vocab]), vocab.own_tokenizer
+    special = np.array([t.kind == "special" for t in vocab])
 
     def encoded(batch):
-        for ids in tokenize(batch, add_special_tokens=False, verbose=False)["input_ids"]:
+        for ids in ids_of_lines(vocab.own_tokenizer, batch):
             ids = np.array(ids, np.int32)
             yield np.append(ids[~special[ids]], np.int32(-1))
 
