@@ -134,6 +134,9 @@ def test_a_chat_ends_at_the_end_token_before_and_after(trimmed):
         asked = model.ask("/apply-template", "render a conversation", messages=QUESTION)["prompt"]
         [ids], [end] = model.ids([asked], special=True), model.ids(["<|im_end|>"], special=True)
         assert model.greedy(ids, 64).ids[-1:] == end
+        assert [
+            GgufFile(model.path).get("tokenizer.ggml.eos_token_id")
+        ] == end  # llama.cpp knows this one by its name too
 
 
 @pytest.mark.parametrize("name", CAUSAL)
