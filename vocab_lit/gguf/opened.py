@@ -50,7 +50,8 @@ def load_gguf(file: GgufFile) -> PreTrainedModel:
         _without_lists(file, folder / "model.gguf")
         options: dict[str, Any] = dict(gguf_file="model.gguf", dtype=torch.float32, output_loading_info=True)
         try:
-            model, loaded = AutoModelForCausalLM.from_pretrained(folder, **options)
+            made: Any = AutoModelForCausalLM.from_pretrained(folder, **options)
+            model, loaded = made
         except (ValueError, KeyError, NotImplementedError, RuntimeError) as e:
             hint = "give the folder that the file was made from"
             problem = f"transformers cannot load the architecture {file.architecture!r} of a GGUF file"
