@@ -143,10 +143,11 @@ def test_a_chat_ends_at_the_end_token_before_and_after(trimmed):
 def test_an_extended_file_has_the_ids_in_llama_cpp_that_it_has_in_transformers(name, tmp_path):
     text = written(tmp_path / "ka.txt", lines("ka", 400, seed=0))
     settings = TransplantSettings.of(extend=300, expansion="continued", method="subtoken-mean")
-    transplant_gguf(real(name), [text], tmp_path / "more.gguf", settings)
+    target = transplant_gguf(real(name), [text], tmp_path / "more.gguf", settings).target
     judged = [line for code in TEN for line in lines(code, 30, seed=3)]
     with LlamaCpp(tmp_path / "more.gguf") as model:
         ids = model.ids(judged)
+    assert ids == target(judged, add_special_tokens=False)["input_ids"]
     assert ids == read_tokenizer(GgufFile(tmp_path / "more.gguf"))(judged, add_special_tokens=False)["input_ids"]
     first = len(tokens_of(GgufFile(real(name))))
     original = in_transformers(name)[1](judged, add_special_tokens=False)["input_ids"]
