@@ -12,7 +12,7 @@ from huggingface_hub import constants
 
 from studies.hub import shards, undivided_wikiann, where_is
 from studies.hub_sources import DEFAULTS, PARQUET, SOURCES, Source, get_source, source_for
-from studies.presets import PAPER_TEXT, Parameters, data_set, on_data_sets, scale_parameters
+from studies.presets import PAPER_TEXT, Parameters, data_set, on_data_sets, scale_parameters, task_and_set
 from vocab_lit.text.extras import import_extra
 from vocab_lit.text.hub import why_not
 from vocab_lit.text.mirror import in_mirror
@@ -32,8 +32,6 @@ class State:
 
 
 def _in_mirror(source: Source, language: str) -> State | None:  # None: the mirror does not have the data set
-    if source is SOURCES["wikiann"] and undivided_wikiann(language):
-        return State(True, "mirror")
     folder = in_mirror(source.name)
     if not folder:
         return None
@@ -59,16 +57,21 @@ def _configurations(name: str, revision: str | None) -> tuple[str, ...]:
     return tuple(import_extra("datasets", "chapters").get_dataset_config_names(name, revision=revision))
 
 
-def _on_hub(source: Source, language: str) -> State:  # asks the Hub
+@cache
+def _has_files(pattern: str) -> bool:  # as `HfFileSystem` has it
     from huggingface_hub import HfFileSystem
 
+    return bool(HfFileSystem().glob(pattern))
+
+
+def _on_hub(source: Source, language: str) -> State:  # asks the Hub
     config, revision = source.of(source.config, language), source.revision
     missing = State(False, f"on the Hub {source.name} has no {config}")
     if not source.files and revision != PARQUET:
         return State(True, "on the Hub") if config in _configurations(source.name, revision) else missing
     pattern = source.of(source.files, language) if source.files else f"{config}/*/*.parquet"
     at = f"datasets/{source.name}@{(revision or 'main').replace('/', '%2F')}/{pattern}"
-    return State(True, "on the Hub") if HfFileSystem().glob(at) else missing
+    return State(True, "on the Hub") if _has_files(at) else missing
 
 
 def state_of(
@@ -77,11 +80,12 @@ def state_of(
     look: bool = False,  # whether to ask the Hub
 ) -> State:
     "Whether a language of a data set can be had, as far as it is known."
+    if source is SOURCES["wikiann"] and undivided_wikiann(language):
+        return State(True, "mirror")
     try:
         source.of(source.files or source.config, language)
     except ValueError as e:
-        known = undivided_wikiann(language) if source is SOURCES["wikiann"] else None
-        return State(True, "mirror") if known else State(False, str(e))
+        return State(False, str(e))
     if found := _in_mirror(source, language):
         return found
     where = where_is(source.name, dataset=True)
@@ -197,12 +201,8 @@ def tasks_with_data(
         return [task for task in tasks if scale == "mini" or given.get(task)]
     names = {task: data_set(chapter, task, language, str(given.get(task) or "")) for task in tasks}
     named = [one for task in tasks for one in on_data_sets(task, names[task])]
-    return [one for one in named if has_task(*_of_data_set(one, language, names))]
-
-
-def _of_data_set(named: str, language: str, names: Mapping[str, str]) -> tuple[str, str, str]:
-    task, _, name = named.partition(":")
-    return task, language, name or names[task]
+    sets = {one: task_and_set(one, names) for one in named}
+    return [one for one, (task, name) in sets.items() if has_task(task, language, name)]
 
 
 @dataclass(frozen=True)

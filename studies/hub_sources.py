@@ -37,7 +37,6 @@ class Source:
     without: tuple[str, ...] = ()  # documents with one of these quality warnings, as OSCAR has them, are left out
     cut: tuple[str, ...] = ()  # languages of which the Hub's tables have the first 5 GB
     whole: str = ""  # where the whole text of a language is, with {code} for its code
-    gated: bool = False  # whether its terms have to be agreed to on the Hub
 
     def of(self, pattern: str, language: str) -> str:
         "The name of a language's configuration or files; `ValueError` where the set has no such language."
@@ -151,7 +150,6 @@ _OSCAR = Source(
     lacks=_IN_FINEWEB,
     files="{language}_meta/*.jsonl.zst",
     note="gated: agree to its terms on the Hub and log in; reading it needs the extra text. fineweb-2 is open",
-    gated=True,
 )
 
 
@@ -190,7 +188,6 @@ SOURCES: Mapping[str, Source] = MappingProxyType(
             lacks=_IN_FINEWEB,
             files="**/{language}_meta/*.jsonl.gz",
             note="gated: agree to its terms on the Hugging Face Hub and log in. fineweb-2 is open",
-            gated=True,
         ),
         "oscar-2019": Source(
             "oscar-corpus/oscar",

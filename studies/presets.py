@@ -168,6 +168,15 @@ def on_data_sets(task: str, names: str) -> list[str]:  # such as ner:wikiann; of
     return [f"{task}:{name}" for name in several] if len(several) > 1 else [task]
 
 
+def task_and_set(
+    named: str,  # as `on_data_sets` has it
+    names: Mapping[str, str],  # short names of data sets by task, with blanks between them
+) -> tuple[str, str]:  # the task, and the short name of its data set or ""
+    "The task and the data set that a name stands for; of several the first where it names none."
+    task, _, name = named.partition(":")
+    return task, name or next(iter(names.get(task, "").split()), "")
+
+
 def scale_parameters(
     chapter: str,  # such as mad-x
     scale: str,  # mini, paper or custom, which has mini's

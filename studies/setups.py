@@ -12,7 +12,7 @@ from studies.availability import has_task
 from studies.constructed import LANGUAGES, world_of
 from studies.hub import HubText, Sample, hub_model, hub_splits, stored_mix, stored_text
 from studies.hub_sources import MODELS, get_source
-from studies.presets import PAPER_TEXT, PaperText, on_data_sets, paper_of
+from studies.presets import PAPER_TEXT, PaperText, on_data_sets, paper_of, task_and_set
 from vocab_lit.tasks.config import TaskConfig
 from vocab_lit.tasks.evaluate import read_examples
 from vocab_lit.tasks.nli import Pair
@@ -156,18 +156,13 @@ def _mini_config(task: str, config: TaskConfig, learning_rate: float) -> TaskCon
     return replace(config, **{name: value for name, value in settings.items() if name in known})
 
 
-def _data_set(task: str, names: Mapping[str, str]) -> tuple[str, str]:  # task, short name or ""
-    task, _, name = task.partition(":")
-    return task, name or next(iter(names.get(task, "").split()), "")
-
-
 def _paper_splits(task: str, language: str, test_only: bool = False, *, names: dict, divide: bool) -> Splits:
-    task, name = _data_set(task, names)
+    task, name = task_and_set(task, names)
     return hub_splits(task, language, name, test_only, divide)
 
 
 def _paper_has_task(task: str, language: str, *, names: dict) -> bool:
-    task, name = _data_set(task, names)
+    task, name = task_and_set(task, names)
     return has_task(task, language, name)
 
 
@@ -419,7 +414,7 @@ def _task_configs(options: SetupOptions) -> Mapping[str, TaskConfig]:  # by task
     if options.scale == "paper":
         for task, names in options.task_files.items():
             for named in on_data_sets(task, names):
-                made[named] = configs([*options.languages, *_data_set(named, options.task_files)])[task]
+                made[named] = configs([*options.languages, *task_and_set(named, options.task_files)])[task]
     return made
 
 
