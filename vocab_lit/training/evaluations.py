@@ -24,11 +24,12 @@ if TYPE_CHECKING:
 log = logging.getLogger("vocab_lit")
 
 # %% auto #0
-__all__ = ['log', 'SHARE', 'ENOUGH', 'forward_share', 'Evaluations', 'spread', 'limited']
+__all__ = ['log', 'SHARE', 'ENOUGH', 'OFTEN', 'forward_share', 'Evaluations', 'spread', 'limited']
 
 # %% ../../nbs/06_training/05_evaluations.ipynb #00b705cd
 SHARE = 0.1  # of a run's computation, which evaluations take at most
 ENOUGH = 8192  # held-out tokens that tell losses apart
+OFTEN = 20  # evaluations after the start that show a run's course, where the share has room for them
 
 
 def forward_share(config: LaptConfig) -> float:
@@ -53,7 +54,7 @@ class Evaluations:
         texts: int = 1,  # that are held out
         share: float = SHARE,  # of the computation; 0: as often as `config` says, on all blocks
     ) -> Evaluations:
-        "As often as `config` says at most, and on as much text as the share allows."
+        "On as much text as the share allows, as often as it allows, `OFTEN` times or as `config` says at most."
         steps = total_steps(config)
         often = math.ceil(steps / config.eval_every)
         if not share:
@@ -61,7 +62,7 @@ class Evaluations:
         trained = steps * config.batch_size
         allowed = int(trained * share / (1 - share) / forward_share(config) / texts)
         wanted = min(blocks, math.ceil(ENOUGH / config.length))
-        often = max(1, min(often, allowed // wanted - 1))
+        often = max(1, min(max(OFTEN, often), allowed // wanted - 1))
         every = math.ceil(steps / often)
         times = 1 + math.ceil(steps / every)
         return cls(every, max(1, min(blocks, allowed // times)), times)

@@ -283,7 +283,7 @@ class LaptSettings(Settings):
     eval_every: int | None = option(
         None,
         "steps between two evaluations and checkpoints, each on all held-out text",
-        shown="as often and on as much held-out text as takes a tenth of the computation, twenty times at most",
+        shown="as often and on as much held-out text as takes a tenth of the computation",
     )
     patience: int | None = option(
         None,
