@@ -26,6 +26,7 @@ from ..methods.settings import InitSettings, TransplantSettings
 from ..models.settings import check_model_path
 from ..tasks.settings import EvaluateSettings
 from ..tasks.task_files import TaskFiles, task_files
+from ..text.files import check_text
 from ..text.settings import SettingError, Settings, options
 from ..tokens.settings import TokenizerSettings
 from ..training.settings import KeepSettings, LaptSettings, RunOptions
@@ -130,6 +131,12 @@ def adapt(
     On several GPUs: `torchrun --nproc_per_node 4 -m vocab_lit.cli adapt ...`; the first process does all but the
     training.
     """
+    if tokenizer.is_left_open:
+        from vocab_lit.app.inspection import advised
+
+        check_model_path(model)
+        check_text(text)
+        tokenizer = advised(model, text, tokenizer)
     transplant = TransplantSettings(tokenizer, vectors, init).without_unused(list(setup or ()), text)
     if not dry_run:
         check_report_packages()
