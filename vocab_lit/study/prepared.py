@@ -135,7 +135,7 @@ class Prepared:
 
             source, own = Source.from_pretrained(self.source), load_tokenizer(tokenizer)
             model = smaller_model(source.load(), source.tokenizer, own)
-            config = training.config(longest=source.longest)
+            config = training.config(source.longest, source.is_causal)
             lapt(model, own, Lines(self.text), read_lines(self.held_out), config)
             with write_folder(out) as folder:
                 model.save_pretrained(folder)
