@@ -22,6 +22,7 @@ from studies.availability import (
 from studies.budget import needs, plan
 from studies.hub import hub_lines, hub_splits
 from studies.hub_sources import DEFAULTS, SOURCES
+from studies.paper_tables import states_table, table_states
 from studies.presets import PAPER_PARAMETERS, data_set
 from studies.setups import get_setup
 from studies.tests.hub_server import serve
@@ -106,6 +107,23 @@ def test_languages_without_data_leave_a_chapters_parameters_before_anything_is_t
     with pytest.raises(ValueError, match="no language of compare is left, .*has no train files of ha"):
         reachable_parameters("focus", "paper", "sw", dict(corpus="oscar"), compare="ha", seeds=1, task_seeds=1)
     assert not reachable_parameters("focus", "mini", "sw", {}, **both).left_out
+
+
+def test_every_printed_table_says_what_of_it_scale_paper_computes():
+    states = table_states()
+    missing = states[states.state == "left out"].groupby(["chapter", "language"]).table.agg(" ".join)
+    assert missing.to_dict() == {
+        ("embedding-structure", "myv"): "2 4 9",
+        ("unks-everywhere", "myv"): "3a 5a 5b 5c 5d 8",
+        ("unks-everywhere", "wo"): "3a 5a 5b 5c 5d 8",
+    }
+    told = states.set_index(["chapter", "table", "language"]).why
+    assert told["focus", "4", "xh"].startswith("without the methods that need word vectors")
+    assert told["embedding-structure", "1", "myv"] == (
+        "text of HuggingFaceFW/fineweb-2 in place of oscar-corpus/OSCAR-2201"
+    )
+    lines = states_table()
+    assert lines.language.str.split().map(len).sum() == len(states) and "runs" in set(lines.state)
 
 
 def test_languages_are_taken_out_of_every_form_of_a_parameter():
