@@ -94,8 +94,11 @@ def _told_cost(inspection: "Inspection") -> str:
     if not inspection.reading or inspection.reading.reads is None:
         return ""
     if inspection.reading.reads:
-        return "a model that reads the language is worse before it is trained; new tokens buy speed, hardly quality"
-    return "a model that does not read the language loses nothing by new tokens; they pay from the start"
+        return "a model that reads the language is worse before it is trained; new tokens buy speed, not quality"
+    return (
+        "a model that does not read the language loses nothing by new tokens; they pay from the start, and training "
+        "at --learning-rate 1e-4 ends lower than at the usual 3e-5"
+    )
 
 
 def _show_verdict(inspection: "Inspection", verdict: "Verdict") -> None:

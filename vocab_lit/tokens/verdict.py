@@ -407,9 +407,10 @@ def _seen_share(
 ) -> float:
     "The share of added tokens that the whole text has at least `SEEN` times."
     rows = cast("Any", grown.tokenizer)(list(lines), add_special_tokens=False, verbose=False)["input_ids"]
-    n = len(grown.source_ids)
+    source_ids = cast("np.ndarray", grown.source_ids)  # of a tokenizer that is a part of another
+    n = len(source_ids)
     counts = np.bincount(np.fromiter(chain.from_iterable(rows), np.int64), minlength=n)[:n]
-    return float((counts[grown.source_ids >= before] >= SEEN * part).mean())
+    return float((counts[source_ids >= before] >= SEEN * part).mean())
 
 
 def _curve(compared: _Compared, n_lines: int) -> list[dict[str, Any]]:
