@@ -12,7 +12,7 @@ import re
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -26,7 +26,6 @@ from ..methods.settings import InitSettings, TransplantSettings
 from ..models.settings import check_model_path
 from ..tasks.settings import EvaluateSettings
 from ..tasks.task_files import TaskFiles, task_files
-from ..text.files import check_text
 from ..text.settings import SettingError, Settings, options
 from ..tokens.settings import TokenizerSettings
 from ..training.settings import KeepSettings, LaptSettings, RunOptions
@@ -131,12 +130,6 @@ def adapt(
     On several GPUs: `torchrun --nproc_per_node 4 -m vocab_lit.cli adapt ...`; the first process does all but the
     training.
     """
-    if tokenizer.is_left_open:
-        from vocab_lit.app.inspection import advised
-
-        check_model_path(model)
-        check_text(text)
-        tokenizer = advised(model, text, tokenizer)
     transplant = TransplantSettings(tokenizer, vectors, init).without_unused(list(setup or ()), text)
     if not dry_run:
         check_report_packages()
@@ -145,6 +138,11 @@ def adapt(
     check_model_path(model)
     asked.check()
     push_to_hub = upload_to(push_to_hub, dry_run)
+    if tokenizer.is_left_open:
+        from vocab_lit.app.inspection import advised
+
+        chosen = advised(model, text, tokenizer)
+        asked = replace(asked, transplant=replace(transplant, tokenizer=chosen))
     if dry_run:
         rows = _planned_stages(asked, out, push_to_hub)
         tell_json(rows) if as_json else _show_stages(rows, f"{model} to {out}")
