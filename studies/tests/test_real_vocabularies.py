@@ -59,7 +59,7 @@ def test_overlap_unknown_tokens_and_parameters_are_those_of_counting_by_hand(mea
 
 def test_what_is_recorded_stands_beside_the_printed_number_of_its_table_and_language():
     rows = recorded()
-    assert list(rows.columns) == COLUMNS and (rows.where != "").any()
+    assert list(rows.columns) == COLUMNS and (rows["where"] != "").any()
     one = published("unks-everywhere", 1).set_index(["metric", "language"]).value
     of_table = rows[(rows["where"] == "Table 1") & (rows.paper == "unks-everywhere")]
     assert len(of_table) == 14 and all(r.printed == one[r.metric, r.language] for r in of_table.itertuples())
