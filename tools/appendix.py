@@ -51,6 +51,33 @@ def _slug(heading: str) -> str:
     return re.sub(r"[^\w\- ]", "", heading.lower()).strip().replace(" ", "-")
 
 
+def _anchors(cells: list[dict]) -> set[str]:
+    "What links call the headings of cells."
+    written = [source(cell) for cell in cells if cell["cell_type"] == "markdown"]
+    return {_slug(heading) for text in written for heading in re.findall("^#+ (.+)$", text, re.M)}
+
+
+def _lead_to_each_other(pages: dict[str, list[dict]]) -> None:
+    "Let links within a notebook lead to the page that has their heading."
+    homes = {anchor: page for page, cells in pages.items() for anchor in _anchors(cells)}
+    for cells in pages.values():
+        here = _anchors(cells)
+
+        def link(found: re.Match, here: set[str] = here) -> str:
+            at_home = found[1] in here or found[1] not in homes
+            return found[0] if at_home else f"]({homes[found[1]]}.ipynb#{found[1]})"
+
+        for cell in cells:
+            if cell["cell_type"] == "markdown":
+                cell["source"] = re.sub(r"\]\(#([\w-]+)\)", link, source(cell))
+
+
+def _is_seen(cell: dict) -> bool:
+    "Whether a page shows anything of a cell."
+    hidden = {"remove-cell"} if cell.get("outputs") else {"remove-cell", "remove-input"}
+    return cell["cell_type"] == "markdown" or not hidden & set(tags(cell))
+
+
 def divide(
     nb: dict,  # a page, which is changed in place
     name: str,  # of the page
@@ -58,7 +85,7 @@ def divide(
     "Take the cells tagged `appendix` out of a page; the page that has them."
     kept, taken = [], []
     for heading, cells in _sections(nb["cells"]):
-        more = [cell for cell in cells if TAG in tags(cell)]
+        more = [cell for cell in cells if TAG in tags(cell) and _is_seen(cell)]
         rest = [cell for cell in cells if TAG not in tags(cell)]
         kept += rest
         if not more:
@@ -71,6 +98,7 @@ def divide(
         taken += more
     if not taken:
         return None
+    _lead_to_each_other({name: kept, appendix_of(name): taken})
     title = next(found[1] for cell in kept if (found := re.search("^# (.+)$", source(cell), re.M)))
     begin = f"# {title}: appendix\n\nThe tables, figures and settings that [the chapter]({name}.ipynb) leaves out."
     nb["cells"] = kept

@@ -40,4 +40,4 @@ def test_the_memory_is_that_of_a_step_and_time_goes_with_the_number_of_blocks(ce
     assert estimate.memory.weights == sum(p.numel() * 4 for p in model.parameters())
     assert 0 < estimate.hours < 1 and "minutes" in estimate.rows["time"] and "GB" in estimate.rows["memory"]
     replayed = estimate_run(model, tokenizer, text, held_out, config, replay=0.5)
-    assert replayed.steps in (2 * estimate.steps - 1, 2 * estimate.steps) and 0.99 < replayed.epochs < 1.1
+    assert replayed.steps in (2 * estimate.steps - 1, 2 * estimate.steps) and 2.99 < replayed.epochs < 3.1

@@ -10,7 +10,7 @@ import tempfile
 @pytest.mark.cell('nbs/06_training/00_settings.ipynb', 'cell "a preset is replaced where something is given, and what cannot be is refused" (3ebd6551)')
 def test_a_preset_is_replaced_where_something_is_given_and_what_cannot_be_is_refused():
     usual = PRESETS["few-passes"]
-    assert LaptSettings().config() == usual and LaptSettings().config(is_decoder=True) == replace(usual, learning_rate=1e-4)
+    assert LaptSettings().config() == usual and LaptSettings().config(is_decoder=True) == replace(usual, learning_rate=3e-5)
     assert LaptSettings(learning_rate=1e-5).config(is_decoder=True) == usual
     assert LaptSettings("focus").config(is_decoder=True) == PRESETS["focus"]
     assert LaptSettings("focus").config(100) == replace(PRESETS["focus"], length=100)

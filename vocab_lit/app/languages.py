@@ -172,7 +172,7 @@ def _training_lines() -> list[str]:
     names += ("distil_layer", "distil_snippets", "distil_lm")
     values: dict[str, object] = dict(mode=lapt.mode, embeddings=lapt.embeddings, lora="r=16,merge=yes")
     values |= {name: getattr(lapt, name) for name in names}
-    values["max_hours"] = 20
+    values |= dict(max_epochs=3, max_hours=20)
     papers = [name for name in PRESETS if name != "few-passes"]
     told = f"{paper.steps:,} of {paper.batch_size} x {paper.length} tokens"
     return [
