@@ -22,7 +22,7 @@ __all__ = ['METHODS', 'FrequencyBlend']
 # %% ../../nbs/04_methods/19_blend.ipynb #ac25c260
 @dataclass
 class FrequencyBlend(InitStep):
-    """Two means, and frequency: e'_x = (f_x + exp(κ z_x) m_x) / (1 + exp(κ z_x)) + λ z_x Σ_o z_o e_o / Σ_o z_o².
+    """Two means, and frequency: e'_x = (f_x + a m_x) / (1 + a) + λ z_x Σ_o z_o e_o / Σ_o z_o², a = exp(λ κ z_x).
 
     f_x is FOCUS's combination, Dobler and de Melo (2023, Section 2), m_x the mean of the subtokens, Gee et al.
     (2022, Section 3); z_x = ln(n_x + 1/2) of the token's count in the text, less the mean of the overlapping tokens;
@@ -30,9 +30,8 @@ class FrequencyBlend(InitStep):
     """
 
     formula = (
-        r"E'_x = \frac{1}{1 + e^{\kappa z_x}} \Big( \sum_{o \in O} w_o E_o "
-        r"+ \frac{e^{\kappa z_x}}{n} \sum_{i=1}^{n} E_{y_i} \Big) "
-        r"+ \lambda z_x \frac{\sum_{o \in O} z_o E_o}{\sum_{o \in O} z_o^2}"
+        r"E'_x = \frac{1}{1 + a} \Big( \sum_{o \in O} w_o E_o + \frac{a}{n} \sum_{i=1}^{n} E_{y_i} \Big) "
+        r"+ \lambda z_x \frac{\sum_{o \in O} z_o E_o}{\sum_{o \in O} z_o^2}, \text{ with } a = e^{\lambda \kappa z_x}"
     )
     slope: float = 0.5  # λ; 0 leaves frequency out
     needs: str = "token vectors"
@@ -46,7 +45,7 @@ class FrequencyBlend(InitStep):
         likely = np.zeros(len(context.target)) if counts is None else np.log(counts + 0.5)
         z = likely - likely[anchors].mean()
         kept = len(np.unique(context.copied[context.copied >= 0])) / len(context.source)
-        parts = expit(kept * z)  # the share of the subtokens' mean
+        parts = expit(self.slope * kept * z)  # the share of the subtokens' mean
         mean = _mean_of_both(context, parts, np.ones(len(z), bool) if counts is None else counts > 0)[rows]
         # the mean of the overlapping tokens, and their slope on frequency
         squares = (z[anchors] ** 2).sum()
