@@ -326,7 +326,7 @@ def test_every_scale_of_our_records_has_a_verdict_beside_the_published_one(toy_r
         verdicts(mine, record_rows(ours).iloc[:0]).verdict.tolist() == ["not checked", "no numbers"]
         and found.why["custom"] == "no records of both sides"
     )
-    assert summary(found.reset_index()).loc[("mini", "focus")].tolist() == [0, 0, 1, 0, 0]
+    assert summary(found.reset_index()).loc[("mini", "focus")].tolist() == [0, 0, 1, 0, 0, 0]
     for predicate, match in (
         (dict(better="fokus"), "claim 'mine', mini: no method 'fokus'; did you mean 'focus'?"),
         (dict(metric="los"), "no metric 'los'; did you mean 'loss'?"),
