@@ -134,6 +134,7 @@ def run_step(
     with open(place / "out", "w+b") as out, open(place / "err", "w+b") as err:
         process = subprocess.Popen(command, cwd=place, env=env, stdout=out, stderr=err)
         _, status, used = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
         out.seek(0), err.seek(0)
         printed, said = out.read().decode(), err.read().decode()
     if status:
